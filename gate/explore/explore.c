@@ -1,4 +1,3 @@
-/* From the store and the catalog to what the page shows. */
 #include "gate/explore/explore.h"
 
 #include "base/linkage.h"
@@ -6,9 +5,47 @@
 #include "base/order.h"
 #include "base/stats.h"
 #include "base/text.h"
+#include "gate/page/conditions.h"
+#include "gate/page/document_html.h"
+#include "gate/page/html.h"
+#include "gate/page/page_parts.h"
+#include "gate/page/svg.h"
+#include "model/pca.h"
+#include "model/profile/features.h"
 
 #include <math.h>
 #include <string.h>
+
+#define FEW	  24 /* stressors: there is room for wider cells in the heat map */
+#define SHOWN	  10 /* components at most */
+#define STRONGEST 4  /* stressors that are named */
+#define FLATTEST  .1 /* the second axis reaches so far up and down, of the first: what is next to nothing is not enlarged */
+
+/* One stressor over the machines. */
+struct explore_stressor {
+	const char *name;  /* borrowed */
+	size_t machines;   /* that have a rate */
+	double *type_rate; /* [n_types] geometric means of the machines' medians, of each type that has one */
+	size_t n_types;
+	double middle; /* median of the types' */
+	double cv;     /* standard deviation / mean of the types' rates; NaN below two types */
+	double within; /* the same over the passes of one fingerprint: median of the types' medians; NaN where there is one pass */
+};
+
+struct explore {
+	const struct evidence *evidence;	 /* borrowed */
+	const struct fingerprint **fingerprints; /* [n], by machine, then type: one a machine, or one a hardware type that it had */
+	size_t n, machines;			 /* machines: distinct names */
+	size_t *type;				 /* [n] < types */
+	const char **types;			 /* [types], by name; borrowed */
+	size_t n_types;
+	struct explore_stressor *stressors; /* [n_stressors], by name */
+	size_t n_stressors, measured;	    /* measured: those with a rate anywhere */
+	struct features features;	    /* of the medians [n x n_stressors]; zeroed where there are no fingerprints */
+	size_t *order;			    /* [features.n] distinct columns, those that move together side by side */
+	struct pca pca;			    /* of features.type_logs */
+	struct omissions omissions;	    /* machines, fingerprints and stressors that are not in it */
+};
 
 /* ---- which fingerprints of a laboratory stand in one picture ---- */
 
@@ -240,7 +277,9 @@ static void explore_order(struct explore *e)
 	mat_release(&distance);
 }
 
-void explore_of(const struct evidence *evidence, struct explore *out)
+/* Chooses the fingerprints of that battery, version of stress-ng and architecture that most machines have, the latest of each machine and
+ * hardware type. The evidence must outlive *out; explore_release() it. */
+static void explore_of(const struct evidence *evidence, struct explore *out)
 {
 	struct explore e = { .evidence = evidence };
 	struct dataset rates;
@@ -258,7 +297,7 @@ void explore_of(const struct evidence *evidence, struct explore *out)
 	dataset_release(&rates);
 }
 
-void explore_release(struct explore *e)
+static void explore_release(struct explore *e)
 {
 	for (size_t j = 0; j < e->n_stressors; j++)
 		free(e->stressors[j].type_rate);
@@ -267,4 +306,329 @@ void explore_release(struct explore *e)
 	pca_release(&e->pca);
 	omissions_release(&e->omissions);
 	*e = (struct explore){ 0 };
+}
+
+/* ---- the page: its subject first, what is excluded last ---- */
+
+/* Marks of hardware types, each in all colours. */
+#define COLOURS 12
+static const char *const marks[] = { "M-5 0a5 5 0 1 0 10 0a5 5 0 1 0-10 0", "M-4.5-4.5h9v9h-9z", "M0-6.5L6.5 0L0 6.5L-6.5 0z",
+				     "M0-6L5.6 4.6H-5.6z" };
+#define MARKS (sizeof(marks) / sizeof(marks[0]))
+
+static void add_overview(const struct explore *e, struct document *d)
+{
+	double rank = round(e->features.effective_rank);
+
+	if (!e->n)
+		doc_answer(d, DOC_PLAIN, "", "No machine of this catalog has a fingerprint");
+	else if (e->machines == 1)
+		doc_answer(d, DOC_PLAIN, "", "One machine: there is nothing to compare it with");
+	else if (!e->pca.n)
+		doc_answer(d, DOC_PLAIN, "", "%zu machines that are all alike", e->machines);
+	else
+		doc_answer(d, DOC_PLAIN, "", "%zu machines that differ in about %.0f thing%s", e->machines, rank,
+			   text_plural((size_t)rank));
+	page_fact(d, "Machines", text_fixed((double)e->machines, 0).text, e->n > e->machines ? "some had several hardware types" : "");
+	page_fact(d, "Hardware types", text_fixed((double)e->n_types, 0).text, "which weigh equally");
+	page_fact(d, "Stressors", text_fixed((double)e->measured, 0).text, e->n ? e->fingerprints[0]->battery : "");
+	page_fact(d, "Effective rank", e->pca.n ? text_fixed(e->features.effective_rank, 1).text : "\u2013",
+		  "directions in which they differ");
+}
+
+/* ---- how much every stressor varies over the hardware types, and how well it repeats on one machine ---- */
+
+/* Orders by variation, the largest first; then come those without a number, and those without a rate. */
+static int compare_stressors(const void *a, const void *b)
+{
+	const struct explore_stressor *x = *(const struct explore_stressor *const *)a, *y = *(const struct explore_stressor *const *)b;
+	double xv = isnan(x->cv) ? -!x->machines : x->cv, yv = isnan(y->cv) ? -!y->machines : y->cv;
+
+	if (xv != yv)
+		return xv > yv ? -1 : 1;
+	return strcmp(x->name, y->name);
+}
+
+static struct svg_axis variability_axis(const struct explore *e)
+{
+	double low = 1, high = 1;
+
+	for (size_t j = 0; j < e->n_stressors; j++) {
+		const struct explore_stressor *s = &e->stressors[j];
+
+		for (size_t t = 0; t < s->n_types; t++) {
+			low = fmin(low, s->type_rate[t] / s->middle);
+			high = fmax(high, s->type_rate[t] / s->middle);
+		}
+	}
+	return svg_ratio_axis(low, high);
+}
+
+/* Draws a dot for each type, and the middle half of them as a bar. */
+static void variability_plot(const struct explore_stressor *s, const struct svg_axis *axis, struct document *d)
+{
+	struct buf svg = BUF_INIT;
+
+	svg_open(0, &svg);
+	svg_grid(axis, &svg);
+	if (s->n_types > 3)
+		html_format(&svg, "<line class=\"box c-%s\" x1=\"%.2f%%\" x2=\"%.2f%%\" y1=\"50%%\" y2=\"50%%\"/>",
+			    category_name(stressor_category(s->name)),
+			    svg_x(axis, stats_quantile(s->type_rate, s->n_types, .25) / s->middle),
+			    svg_x(axis, stats_quantile(s->type_rate, s->n_types, .75) / s->middle));
+	for (size_t t = 0; t < s->n_types; t++)
+		html_format(&svg, "<circle class=\"dot\" cx=\"%.2f%%\" cy=\"50%%\" r=\"3\"/>", svg_x(axis, s->type_rate[t] / s->middle));
+	svg_close(&svg);
+	doc_picture(d, "Rate over its median", &svg, NULL);
+}
+
+static void add_variability(const struct explore *e, struct document *d)
+{
+	const struct explore_stressor **sorted = mem_new(e->n_stressors, sizeof(*sorted));
+	struct svg_axis axis = variability_axis(e);
+	struct buf scale = BUF_INIT;
+
+	doc_section(d, "variability", "Variability", "How much every stressor varies",
+		    "Each dot is a hardware type: its rate (bogo-operations per second of CPU time) as a multiple of the stressor's "
+		    "median, on a logarithmic scale. The bar holds the middle half of them. The numbers are coefficients of variation: "
+		    "over the types, and over the repetitions on one machine. Where the first is not far above the second, the stressor "
+		    "distinguishes machines by noise.");
+	if (!e->measured)
+		doc_styled(d, "empty", "No fingerprint has a rate in it. " DOC_CODE "assay fingerprint run" DOC_END " takes fingerprints.");
+	for (size_t j = 0; j < e->n_stressors; j++)
+		sorted[j] = &e->stressors[j];
+	qsort(sorted, e->n_stressors, sizeof(*sorted), compare_stressors);
+	doc_table(d, NULL);
+	doc_style(d, "sortable vary");
+	svg_scale(&axis, &scale);
+	doc_picture(d, "Rate over its median", &scale, NULL);
+	for (size_t j = 0; j < e->n_stressors && sorted[j]->machines; j++) {
+		doc_row(d);
+		doc_showf(d, NULL, "Stressor", "", "%s", sorted[j]->name);
+		page_category(d, stressor_category(sorted[j]->name));
+		variability_plot(sorted[j], &axis, d);
+		doc_showf(d, NULL, "Over types", sorted[j]->cv, "%.1f\u00a0%%", 100 * sorted[j]->cv);
+		doc_showf(d, NULL, "Repeated", sorted[j]->within, "%.1f\u00a0%%", 100 * sorted[j]->within);
+	}
+	doc_end(d);
+	free(sorted);
+}
+
+/* ---- which stressors are correlated over the hardware types ---- */
+
+static const char *distinct_name(const struct explore *e, size_t distinct)
+{
+	return e->stressors[e->features.first[distinct]].name;
+}
+
+static void add_correlation(const struct explore *e, struct document *d)
+{
+	const struct features *f = &e->features;
+
+	doc_section(
+	    d, "correlation", "Correlation", "Which stressors are correlated",
+	    "A machine that is fast at one of them is fast at the other (or slow, where it is opposite). Stressors in one group "
+	    "cannot be distinguished by these machines, so a profile speaks of the group. Over few types many look correlated by chance.");
+	if (e->n_types < 3 || f->n < 2) {
+		doc_styled(d, "empty", "This needs at least three hardware types and two stressors that were measured on every machine.");
+		return;
+	}
+	page_colours(d, "opposite", "together", 1, "Spearman's correlation from \u22121 to +1; the stressors of a group are framed", false);
+	doc_table(d, NULL);
+	doc_style(d, f->n <= FEW ? "heat wide few" : "heat wide");
+	doc_data(d, "says", "correlation");
+	doc_caption(d, "Heat map of correlations");
+	doc_column(d, "Stressor", "corner");
+	for (size_t k = 0; k < f->n; k++)
+		page_column(d, distinct_name(e, e->order[k]));
+	for (size_t i = 0; i < f->n; i++) {
+		size_t a = e->order[i];
+
+		doc_row(d);
+		doc_showf(d, NULL, "Stressor", "", "%s", distinct_name(e, a));
+		for (size_t k = 0; k < f->n; k++) {
+			size_t b = e->order[k];
+			double r = stats_round(mat_get(&f->correlation, a, b));
+
+			doc_showf(d, NULL, distinct_name(e, b), r, "%s", page_signed(r, 2).text);
+			page_colour(d, r, 1, a != b && f->group[a] == f->group[b] ? " in" : "");
+		}
+	}
+	doc_end(d);
+}
+
+/* ---- in how many things the machines differ ---- */
+
+/* Names the stressors with the largest loadings, with their signs. free() it. */
+static char *loadings_text(const struct explore *e, size_t component)
+{
+	const double *loading = &e->pca.loading.at[component * e->pca.loading.cols];
+	bool *named = mem_new(e->features.n, sizeof(*named));
+	struct buf out = BUF_INIT;
+
+	for (size_t i = 0; i < STRONGEST && i < e->features.n; i++) {
+		size_t best = SIZE_MAX;
+
+		for (size_t k = 0; k < e->features.n; k++) {
+			if (!named[k] && (best == SIZE_MAX || fabs(loading[k]) > fabs(loading[best]) + 1e-9))
+				best = k;
+		}
+		named[best] = true;
+		buf_format(&out, "%s" DOC_MARK("nb") "%s%s" DOC_END, i ? " " : "", loading[best] < 0 ? "\u2212" : "+",
+			   distinct_name(e, best));
+	}
+	free(named);
+	return buf_take(&out);
+}
+
+static void component_table(const struct explore *e, struct document *d)
+{
+	double total = 0, sum = 0;
+	size_t shown = e->pca.n < SHOWN ? e->pca.n : SHOWN;
+
+	for (size_t k = 0; k < e->pca.n; k++)
+		total += e->pca.eigenvalue[k];
+	doc_table(d, NULL);
+	doc_style(d, "comps");
+	for (size_t k = 0; k < shown; k++) {
+		double share = e->pca.eigenvalue[k] / total;
+		char *loadings = loadings_text(e, k);
+		struct buf svg = BUF_INIT;
+
+		doc_row(d);
+		doc_showf(d, NULL, "No.", "", "%zu", k + 1);
+		doc_showf(d, NULL, "Variance", share, "%.1f\u00a0%%", 100 * share);
+		svg_open(20, &svg);
+		svg_bar("rest", NULL, 0, 100 * sum, 3, 14, &svg);
+		svg_bar("part", NULL, 100 * sum, 100 * (sum + share), 3, 14, &svg);
+		svg_close(&svg);
+		sum += share;
+		doc_picture(d, "Chart", &svg, NULL);
+		doc_showf(d, NULL, "Sum", sum, "%.1f\u00a0%%", 100 * sum);
+		doc_showf(d, NULL, "Loads most on", loadings, "%s", loadings);
+		doc_style(d, "loads");
+		free(loadings);
+	}
+	doc_end(d);
+	if (shown < e->pca.n)
+		doc_styled(d, "muted", "The other %zu of %zu hold %.1f\u00a0%% together.", e->pca.n - shown, e->pca.n, 100 * (1 - sum));
+}
+
+/* ---- the machines in the plane of the first two ---- */
+
+static double score_of(const struct explore *e, size_t machine, size_t component)
+{
+	return component < e->pca.n ? pca_score(&e->pca, component, &e->features.logs.at[machine * e->features.n]) : 0;
+}
+
+static struct svg_axis plane_axis(const struct explore *e, size_t component, double least)
+{
+	double low = -least, high = least;
+
+	for (size_t i = 0; i < e->n; i++) {
+		low = fmin(low, score_of(e, i, component));
+		high = fmax(high, score_of(e, i, component));
+	}
+	return svg_linear_axis(low, high);
+}
+
+static void add_plane(const struct explore *e, struct document *d)
+{
+	struct svg_axis x = plane_axis(e, 0, 0), y = plane_axis(e, 1, FLATTEST * (x.high - x.low));
+	struct buf svg = BUF_INIT;
+
+	html_format(&svg, "<svg class=\"plane\" width=\"100%%\" height=\"420\" role=\"img\" aria-label=\"Machines by their first two "
+			  "components; the table below has the numbers\">");
+	svg_grid(&x, &svg);
+	html_format(&svg, "<line class=\"one\" x1=\"0\" x2=\"100%%\" y1=\"%.2f%%\" y2=\"%.2f%%\"/>", 100 - svg_x(&y, 0),
+		    100 - svg_x(&y, 0));
+	for (size_t i = 0; i < e->n; i++)
+		html_format(&svg,
+			    "<svg class=\"t%zu\" x=\"%.2f%%\" y=\"%.2f%%\"><path class=\"bar\" d=\"%s\"><title>%s: %s</title></path></svg>",
+			    e->type[i] % COLOURS, svg_x(&x, score_of(e, i, 0)), 100 - svg_x(&y, score_of(e, i, 1)),
+			    marks[e->type[i] / COLOURS % MARKS], e->fingerprints[i]->machine, e->types[e->type[i]]);
+	svg_close(&svg);
+	svg_scale(&x, &svg);
+	doc_picture(d, NULL, &svg, "To the right: component 1. Upwards: component 2%s.", e->pca.n > 1 ? "" : ", which there is not");
+}
+
+/* Adds the machines, with their marks. */
+static void add_machines(const struct explore *e, struct document *d)
+{
+	doc_table(d, NULL);
+	doc_style(d, "sortable key-table");
+	for (size_t i = 0; i < e->n; i++) {
+		struct buf svg = BUF_INIT;
+
+		html_format(&svg,
+			    "<svg class=\"key\" width=\"14\" height=\"14\" viewBox=\"-7 -7 14 14\" aria-hidden=\"true\">"
+			    "<path class=\"bar\" d=\"%s\"/></svg>",
+			    marks[e->type[i] / COLOURS % MARKS]);
+		doc_row(d);
+		doc_picture(d, "Hardware type", &svg, DOC_NAME "%s" DOC_END, e->types[e->type[i]]);
+		doc_style(d, "t%zu", e->type[i] % COLOURS);
+		doc_showf(d, NULL, "Machine", "", DOC_NAME "%s" DOC_END, e->fingerprints[i]->machine);
+		doc_showf(d, NULL, "Comp. 1", score_of(e, i, 0), "%s", page_signed(score_of(e, i, 0), 2).text);
+		doc_showf(d, NULL, "Comp. 2", score_of(e, i, 1), "%s", page_signed(score_of(e, i, 1), 2).text);
+	}
+	doc_end(d);
+}
+
+static void add_components(const struct explore *e, struct document *d)
+{
+	doc_section(d, "components", "Components", "In how many things the machines differ",
+		    "Principal components of the logarithms of the rates, standardised over the hardware types: directions in which the "
+		    "machines differ, each independent of the others. The effective rank is how many there would be if all held the same "
+		    "variance. A profile can hardly distinguish more resources than that.");
+	if (!e->pca.n) {
+		doc_styled(d, "empty", "This needs at least two hardware types that differ in a stressor measured on every machine.");
+		return;
+	}
+	component_table(e, d);
+	doc_subheading(d, "The machines in the plane of the first two");
+	add_plane(e, d);
+	add_machines(e, d);
+}
+
+/* Appends the page: the same data give the same bytes. */
+static void explore_page(const struct explore *e, const char *lab, struct buf *out)
+{
+	char *title = mem_format("%zu machine%s%s%s", e->machines, text_plural(e->machines), lab ? " of " : "", lab ? lab : "");
+	struct html_page page = {
+		.title = title, .class = "d-explore", .kind = "explore", .lab = lab, .first = "catalog", .about = "The catalog"
+	};
+	struct document d;
+
+	document_init(&d);
+	add_overview(e, &d);
+	add_variability(e, &d);
+	add_correlation(e, &d);
+	add_components(e, &d);
+	page_conditions(&d, e->evidence, &(struct page_machines){ e->fingerprints, NULL, e->n });
+	omissions_section(&d, &e->omissions, NULL);
+	html_page(&page, &d, out);
+	document_release(&d);
+	free(title);
+}
+
+/* ---- all ---- */
+
+static void explore_answer(const struct explore *e, struct document *d)
+{
+	doc_show(d, "machines", "machines", e->machines);
+	doc_show(d, "hardware_types", "hardware types", e->n_types);
+	doc_show(d, "stressors", "stressors", e->measured);
+	doc_show(d, "groups", "groups of stressors", e->features.groups);
+	if (e->pca.n)
+		doc_showf(d, "effective_rank", "effective rank", e->features.effective_rank, "%.1f", e->features.effective_rank);
+}
+
+void explore_write(const struct evidence *evidence, const char *lab, struct buf *page, struct document *d)
+{
+	struct explore explore;
+
+	explore_of(evidence, &explore);
+	explore_page(&explore, lab, page);
+	explore_answer(&explore, d);
+	explore_release(&explore);
 }
