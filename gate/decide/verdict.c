@@ -182,7 +182,7 @@ static double part_of_wall(double ratio, double share)
 	return 1 + share * (ratio - 1);
 }
 
-struct rule_input times_input(const struct times *t, enum decision performance, double min_effect)
+static struct rule_input times_input(const struct times *t, enum decision performance, double min_effect)
 {
 	struct rule_input in = { .performance = performance, .processor = RULE_UNKNOWN, .own = RULE_UNKNOWN };
 	const struct effect *cpu = &t->of[TIME_PROCESSOR], *own = &t->of[TIME_OWN];
@@ -194,69 +194,6 @@ struct rule_input times_input(const struct times *t, enum decision performance, 
 	if (t->metric_is_wall && own->types)
 		in.own = own->decision;
 	return in;
-}
-
-/* ---- answer ---- */
-
-static void answer_times(const struct times *t, bool decided, struct document *d)
-{
-	static const char *const codes[] = { TIME_ROWS(ROWS_CODE) }, *const texts[] = { TIME_ROWS(ROWS_TEXT) };
-	bool any = false;
-
-	for (int i = 0; i < TIMES; i++)
-		any = any || t->of[i].types;
-	if (any)
-		doc_line(d, "%s", "");
-	doc_table(d, "times");
-	for (int i = 0; i < TIMES; i++) {
-		const struct effect *e = &t->of[i];
-
-		if (!e->types)
-			continue;
-		doc_row(d);
-		doc_set(d, "time", codes[i]);
-		doc_show(d, NULL, "time", texts[i]);
-		doc_showf(d, "ratio", "ratio", e->ratio, "%s", text_fixed(e->ratio, 4).text);
-		doc_set(d, "low", e->low);
-		doc_set(d, "high", e->high);
-		doc_set(d, "level", e->level);
-		doc_showf(d, NULL, "interval", e->low, "%s", effect_span(e->low, e->high, e->level, 4).text);
-		if (decided)
-			doc_show(d, "decision", "by itself", decision_text(e->decision));
-	}
-	doc_end(d);
-}
-
-static void answer_conditions(const struct times *t, struct document *d)
-{
-	if (t->disturbed)
-		doc_line(d, "%s", "");
-	doc_table(d, "conditions");
-	if (!t->disturbed)
-		doc_hide(d);
-	for (size_t i = 0; i < t->n_machines; i++) {
-		const struct times_machine *m = &t->machines[i];
-
-		doc_row(d);
-		doc_show(d, "machine", "machine", m->machine);
-		doc_set(d, "runs", m->runs[0] + m->runs[1]);
-		doc_set(d, "disturbed", m->disturbed[0] + m->disturbed[1]);
-		doc_showf(d, NULL, "disturbed runs", m->runs[0] + m->runs[1], "%zu of %zu", m->disturbed[0] + m->disturbed[1],
-			  m->runs[0] + m->runs[1]);
-		doc_showf(d, "baseline_waited", "baseline waited", m->runs[0] ? m->waited[0] : (double)NAN, "%s %%",
-			  text_fixed(100 * m->waited[0], 1).text);
-		doc_showf(d, "candidate_waited", "candidate waited", m->runs[1] ? m->waited[1] : (double)NAN, "%s %%",
-			  text_fixed(100 * m->waited[1], 1).text);
-	}
-	doc_end(d);
-	if (t->disturbed)
-		doc_line(d, "waited: for a processor that something else had, in parts of the wall-clock time");
-}
-
-void times_answer(const struct times *t, bool decided, struct document *d)
-{
-	answer_times(t, decided, d);
-	answer_conditions(t, d);
 }
 
 /* ---- the verdict ---- */
@@ -322,12 +259,12 @@ static bool verdict_same_build(const struct verdict *v)
 static enum decision verdict_decide(struct verdict *v)
 {
 	const struct run_set *a = v->baseline, *b = v->candidate;
-	struct rule_input input = times_input(&v->times, v->by_interval, v->min_effect);
 	bool fails_more = b->failed && (!a->executed || b->failed * a->executed > a->failed * b->executed);
 	enum decision decision;
 
-	input.same_build = verdict_same_build(v);
-	v->rule = rule_of(&input);
+	v->input = times_input(&v->times, v->by_interval, v->min_effect);
+	v->input.same_build = verdict_same_build(v);
+	v->rule = rule_of(&v->input);
 	decision = v->rule < RULES ? rule_decision(v->rule) : v->by_interval;
 	if (v->by_interval == DECISION_NOTHING_MEASURED && fails_more && verdict_always_fails(v) && !verdict_never_starts(v))
 		return a->failed ? DECISION_INCONCLUSIVE : DECISION_REGRESSION;

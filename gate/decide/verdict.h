@@ -36,12 +36,6 @@ struct times {
 			      * time it takes to matter, which the minimum detectable effect in `of` knows */
 };
 
-/* What rules look at beside the metric's decision. */
-struct rule_input times_input(const struct times *times, enum decision performance, double min_effect);
-
-/* The tables of times, `decided` with what each decides by itself, and of conditions. */
-void times_answer(const struct times *times, bool decided, struct document *d);
-
 #define VERDICT_REASONS_MAX 24
 #define VERDICT_EMULATED    "emulated_hosts" /* code of the reason that the page shows apart */
 
@@ -65,6 +59,7 @@ struct verdict {
 	struct effect effect; /* its decision is the verdict's: by a rule, else by the interval, unless the candidate fails more often, or
 			       * always */
 	enum decision by_interval; /* what the interval alone says */
+	struct rule_input input;   /* of the rules */
 	enum rule rule;		   /* that decided; RULES: none, the interval did */
 	struct times times;
 	struct verdict_reason reasons[VERDICT_REASONS_MAX];

@@ -81,6 +81,62 @@ static void answer_effect(const struct verdict *v, struct document *d)
 }
 
 /* Only where there are several. */
+/* The table of times, `decided` with what each decides by itself. */
+static void answer_times(const struct times *t, bool decided, struct document *d)
+{
+	static const char *const codes[] = { TIME_ROWS(ROWS_CODE) }, *const texts[] = { TIME_ROWS(ROWS_TEXT) };
+	bool any = false;
+
+	for (int i = 0; i < TIMES; i++)
+		any = any || t->of[i].types;
+	if (any)
+		doc_line(d, "%s", "");
+	doc_table(d, "times");
+	for (int i = 0; i < TIMES; i++) {
+		const struct effect *e = &t->of[i];
+
+		if (!e->types)
+			continue;
+		doc_row(d);
+		doc_set(d, "time", codes[i]);
+		doc_show(d, NULL, "time", texts[i]);
+		doc_showf(d, "ratio", "ratio", e->ratio, "%s", text_fixed(e->ratio, 4).text);
+		doc_set(d, "low", e->low);
+		doc_set(d, "high", e->high);
+		doc_set(d, "level", e->level);
+		doc_showf(d, NULL, "interval", e->low, "%s", effect_span(e->low, e->high, e->level, 4).text);
+		if (decided)
+			doc_show(d, "decision", "by itself", decision_text(e->decision));
+	}
+	doc_end(d);
+}
+
+static void answer_conditions(const struct times *t, struct document *d)
+{
+	if (t->disturbed)
+		doc_line(d, "%s", "");
+	doc_table(d, "conditions");
+	if (!t->disturbed)
+		doc_hide(d);
+	for (size_t i = 0; i < t->n_machines; i++) {
+		const struct times_machine *m = &t->machines[i];
+
+		doc_row(d);
+		doc_show(d, "machine", "machine", m->machine);
+		doc_set(d, "runs", m->runs[0] + m->runs[1]);
+		doc_set(d, "disturbed", m->disturbed[0] + m->disturbed[1]);
+		doc_showf(d, NULL, "disturbed runs", m->runs[0] + m->runs[1], "%zu of %zu", m->disturbed[0] + m->disturbed[1],
+			  m->runs[0] + m->runs[1]);
+		doc_showf(d, "baseline_waited", "baseline waited", m->runs[0] ? m->waited[0] : (double)NAN, "%s %%",
+			  text_fixed(100 * m->waited[0], 1).text);
+		doc_showf(d, "candidate_waited", "candidate waited", m->runs[1] ? m->waited[1] : (double)NAN, "%s %%",
+			  text_fixed(100 * m->waited[1], 1).text);
+	}
+	doc_end(d);
+	if (t->disturbed)
+		doc_line(d, "waited: for a processor that something else had, in parts of the wall-clock time");
+}
+
 static void answer_architectures(const struct verdict *v, struct document *d)
 {
 	if (!v->n_within)
@@ -340,7 +396,8 @@ void verdict_answer(const struct verdict *v, bool decided, bool all_machines, st
 		answer_detectable(v, d);
 	if (v->effect.types)
 		doc_show(d, NULL, "metric", v->baseline->higher_is_better ? "higher is better" : "lower is better");
-	times_answer(&v->times, decided, d);
+	answer_times(&v->times, decided, d);
+	answer_conditions(&v->times, d);
 	answer_cause(v, decided, d);
 	answer_machines(v, decided || all_machines, all_machines, d);
 	answer_resources(v, d);

@@ -385,7 +385,7 @@ static void explain_machines(struct verdict *v)
  * told. */
 static void explain_rule(struct verdict *v, const struct effect *work)
 {
-	bool in_part = times_input(&v->times, v->by_interval, v->min_effect).processor != (unsigned)work->decision;
+	bool in_part = v->input.processor != (unsigned)work->decision;
 	double percent = 100 * v->times.share;
 
 	reason_rule(v, "%s (processor time %s times, %s interval %s to %s%s%s%s)", rule_text(v->rule), text_fixed(work->ratio, 3).text,

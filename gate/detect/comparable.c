@@ -90,6 +90,19 @@ static char *comparable_inputs(const struct side *old, const struct side *new)
 
 /* ---- programs ---- */
 
+/* Returns the part that these functions themselves have in the sum over the side. */
+static double share_of(const struct side *side, const struct stems *names)
+{
+	struct observe_share *share = mem_new(names->n + 1, sizeof(share[0]));
+	double sum = 0;
+
+	(void)observe_shares(side, names, share);
+	for (size_t i = 0; i < names->n; i++)
+		sum += share[i].alone;
+	free(share);
+	return sum;
+}
+
 /* Of a side, what the other one has not. */
 struct own_part {
 	struct stems functions;
@@ -111,7 +124,7 @@ static struct own_part own_part_of(const struct side *side, const struct side *o
 			stems_add(&part.functions, here.items[i]);
 	}
 	stems_sort(&part.functions);
-	part.share = observe_share_of(side, &part.functions);
+	part.share = share_of(side, &part.functions);
 	stems_release(&here);
 	stems_release(&there);
 	return part;
@@ -145,7 +158,7 @@ static char *comparable_names(const struct side *side)
 	double share;
 
 	stems_add(&names, "?");
-	share = observe_share_of(side, &names);
+	share = share_of(side, &names);
 	stems_release(&names);
 	return share < OTHER_WORK
 		   ? NULL

@@ -81,8 +81,6 @@ struct observe_share {
 
 /* Overwrites share[names->n] and returns the sum over the side. */
 double observe_shares(const struct side *side, const struct stems *names, struct observe_share *share);
-/* Returns the part that these functions themselves have in the sum over the side. */
-double observe_share_of(const struct side *side, const struct stems *names);
 
 /* Reports whether the file has the sums over all calls of the function. */
 bool observe_total_known(const struct samples *samples, size_t function);

@@ -109,15 +109,3 @@ double observe_shares(const struct side *side, const struct stems *names, struct
 	}
 	return all;
 }
-
-double observe_share_of(const struct side *side, const struct stems *names)
-{
-	struct observe_share *share = mem_new(names->n + 1, sizeof(share[0]));
-	double sum = 0;
-
-	(void)observe_shares(side, names, share);
-	for (size_t i = 0; i < names->n; i++)
-		sum += share[i].alone;
-	free(share);
-	return sum;
-}

@@ -2,7 +2,6 @@
 
 #include "base/mem.h"
 #include "base/stats.h"
-#include "base/text.h"
 
 #include <math.h>
 
@@ -11,12 +10,11 @@
 #define OWN_LEVEL      .05
 
 ROWS_FUNCTION(disturbed_code, enum disturbed_cause, DISTURBED_ROWS, ROWS_CODE)
-static ROWS_FUNCTION(disturbed_text, enum disturbed_cause, DISTURBED_ROWS, ROWS_TEXT)
 
-    /* ---- accounts ---- */
+/* ---- accounts ---- */
 
-    /* Parts of the wall-clock time of one run; NaN where the host did not say. */
-    struct account {
+/* Parts of the wall-clock time of one run; NaN where the host did not say. */
+struct account {
 	double share[DISTURBED_CAUSES];
 	int worst; /* cause by which it is disturbed; -1: it is not */
 	double usual, excess;
@@ -185,24 +183,4 @@ void disturbed_release(struct disturbed *d)
 		mem_free(d->items[i].machine, d->items[i].version);
 	free(d->items);
 	*d = (struct disturbed){ .n = 0 };
-}
-
-void disturbed_answer(const struct disturbed *disturbed, struct document *d)
-{
-	doc_table(d, "disturbed");
-	for (size_t i = 0; i < disturbed->n; i++) {
-		const struct disturbed_run *r = &disturbed->items[i];
-
-		doc_row(d);
-		doc_show(d, "machine", "machine", r->machine);
-		doc_show(d, "version", "version", r->version);
-		doc_show(d, "repetition", "repetition", r->repetition);
-		doc_set(d, "cause", disturbed_code(r->cause));
-		doc_show(d, "text", "because", disturbed_text(r->cause));
-		doc_showf(d, "share", "of its time", r->share, "%s %%", text_fixed(100 * r->share, 1).text);
-		doc_showf(d, "usual", "usually", r->usual, "%s %%", text_fixed(100 * r->usual, 1).text);
-		doc_set_bool(d, "left_out", r->left_out);
-		doc_showf(d, NULL, "counts", r->share, "%s", r->left_out ? "no" : "yes");
-	}
-	doc_end(d);
 }

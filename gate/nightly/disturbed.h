@@ -38,6 +38,4 @@ struct disturbed {
 void disturbed_take(struct run_set sides[2], double min_effect, struct disturbed *out);
 void disturbed_release(struct disturbed *disturbed); /* accepts zeroed */
 
-void disturbed_answer(const struct disturbed *disturbed, struct document *d);
-
 #endif

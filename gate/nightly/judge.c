@@ -4,6 +4,7 @@
 #include "base/json_reader.h"
 #include "base/mem.h"
 #include "base/stats.h"
+#include "base/text.h"
 #include "gate/decide/verdict.h"
 #include "gate/nightly/calibration.h"
 #include "gate/nightly/disturbed.h"
@@ -35,15 +36,9 @@ static enum decision_rule decision_rule_of(const struct decision_input *in)
 }
 
 ROWS_FUNCTION(decision_rule_code, enum decision_rule, DECISION_RULE_ROWS, RULE_CODE)
-static ROWS_FUNCTION(decision_rule_text, enum decision_rule, DECISION_RULE_ROWS, RULE_TEXT)
 
-    static enum decision decision_rule_decision(enum decision_rule rule)
-{
-	static const enum decision decisions[] = { DECISION_RULE_ROWS(RULE_DECISION) };
-
-	ASSAY_BUG_IF(rule >= DECISION_RULES);
-	return decisions[rule];
-}
+static const char *const rule_texts[] = { DECISION_RULE_ROWS(RULE_TEXT) };
+static const enum decision rule_decisions[] = { DECISION_RULE_ROWS(RULE_DECISION) };
 
 /* ---- the request ---- */
 
@@ -312,7 +307,7 @@ static void answer_reasons(const struct judge_request *q, const struct judgement
 	doc_list(d, "reasons");
 	if (j->rule < DECISION_RULES) {
 		const char *why = j->rule == RULE_FRESH_DISTURBED ? j->fresh_why : "";
-		char *text = mem_format("%s%s%s", decision_rule_text(j->rule), *why ? ": " : "", why);
+		char *text = mem_format("%s%s%s", rule_texts[j->rule], *why ? ": " : "", why);
 
 		doc_reason(d, decision_rule_code(j->rule), text);
 		free(text);
@@ -320,6 +315,28 @@ static void answer_reasons(const struct judge_request *q, const struct judgement
 	for (size_t i = 0; i < v->n_reasons; i++)
 		doc_reason(d, v->reasons[i].code, v->reasons[i].text);
 	answer_accepted(q, d);
+	doc_end(d);
+}
+
+static void answer_disturbed(const struct disturbed *disturbed, struct document *d)
+{
+	static const char *const texts[] = { DISTURBED_ROWS(ROWS_TEXT) };
+
+	doc_table(d, "disturbed");
+	for (size_t i = 0; i < disturbed->n; i++) {
+		const struct disturbed_run *r = &disturbed->items[i];
+
+		doc_row(d);
+		doc_show(d, "machine", "machine", r->machine);
+		doc_show(d, "version", "version", r->version);
+		doc_show(d, "repetition", "repetition", r->repetition);
+		doc_set(d, "cause", disturbed_code(r->cause));
+		doc_show(d, "text", "because", texts[r->cause]);
+		doc_showf(d, "share", "of its time", r->share, "%s %%", text_fixed(100 * r->share, 1).text);
+		doc_showf(d, "usual", "usually", r->usual, "%s %%", text_fixed(100 * r->usual, 1).text);
+		doc_set_bool(d, "left_out", r->left_out);
+		doc_showf(d, NULL, "counts", r->share, "%s", r->left_out ? "no" : "yes");
+	}
 	doc_end(d);
 }
 
@@ -418,13 +435,13 @@ static enum assay_status judge_runs(struct lab *lab, const struct evidence *evid
 		if (!st && regression && *q->fresh_plan)
 			st = judge_fresh(lab, evidence, q, architecture, verdict_by_processor(&c.verdict), out, &sides, err);
 		out->rule = decision_rule_of(&out->input);
-		out->decision = out->rule < DECISION_RULES ? decision_rule_decision(out->rule) : out->input.verdict;
+		out->decision = out->rule < DECISION_RULES ? rule_decisions[out->rule] : out->input.verdict;
 		answer_head(q, out, &all);
 		doc_set(&all, "p", out->p);
 		doc_set(&all, "machines", c.verdict.pairing.used);
 		answer_reasons(q, out, &c.verdict, &all);
 		calibration_answer(q->calibration ? q->calibration : "", &all);
-		disturbed_answer(&c.disturbed, &all);
+		answer_disturbed(&c.disturbed, &all);
 		if (!st)
 			st = answer_repeated(lab, q->plan, &all, err);
 		doc_set_json(&all, "confirmed", document_cjson(&sides));

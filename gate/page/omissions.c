@@ -69,20 +69,6 @@ void omissions_one(struct omissions *list, const char *why, const char *noun, co
 	omission->what = omission_count(omission->n, noun, rest);
 }
 
-void omissions_other_builds(struct omissions *list, const struct run_set *runs)
-{
-	struct omission *omission;
-
-	if (!runs->n_others)
-		return;
-	omission = omissions_add(list, "of another build than that of its latest runs", "%zu result%s of %s@%s", runs->n_others,
-				 text_plural(runs->n_others), runs->application, runs->version);
-	for (size_t i = 0; i < runs->n_others; i++) {
-		if (i == 0 || strcmp(runs->others[i - 1].machine, runs->others[i].machine) != 0)
-			omission_name(omission, "%s", runs->others[i].machine);
-	}
-}
-
 void omissions_release(struct omissions *list)
 {
 	for (size_t i = 0; i < list->n; i++) {

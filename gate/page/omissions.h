@@ -23,8 +23,6 @@ void omission_name(struct omission *omission, const char *fmt, ...) __attribute_
 /* One more of those that are left out for this reason: "2 runs of a@1" of the noun "run" and the rest " of a@1". */
 void omissions_one(struct omissions *list, const char *why, const char *noun, const char *rest, const char *fmt, ...)
     __attribute__((format(printf, 5, 6)));
-/* Results that do not count because they are of another build of the version, by machine. */
-void omissions_other_builds(struct omissions *list, const struct run_set *runs);
 void omissions_release(struct omissions *list);
 
 /* The section about these lists (each may be NULL), or that nothing is left out. */

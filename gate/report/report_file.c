@@ -38,6 +38,21 @@ static enum assay_status omit_failures(struct store *store, const struct run_set
 	return st;
 }
 
+/* Results that do not count because they are of another build of the version, by machine. */
+static void omit_other_builds(const struct run_set *runs, struct omissions *list)
+{
+	struct omission *omission;
+
+	if (!runs->n_others)
+		return;
+	omission = omissions_add(list, "of another build than that of its latest runs", "%zu result%s of %s@%s", runs->n_others,
+				 text_plural(runs->n_others), runs->application, runs->version);
+	for (size_t i = 0; i < runs->n_others; i++) {
+		if (i == 0 || strcmp(runs->others[i - 1].machine, runs->others[i].machine) != 0)
+			omission_name(omission, "%s", runs->others[i].machine);
+	}
+}
+
 /* Executions that have samples, of a build whose results do not count. */
 static void omit_samples(const struct function_evidence *functions, struct omissions *list)
 {
@@ -101,7 +116,7 @@ enum assay_status report_file(struct lab *lab, const struct evidence *evidence, 
 			page_profile_of(evidence, sides[i], &profiles[i], &omissions);
 	}
 	for (int i = 0; i < 2; i++)
-		omissions_other_builds(&omissions, sides[i]);
+		omit_other_builds(sides[i], &omissions);
 	omit_samples(&functions, &omissions);
 	for (int i = 0; !st && i < 2; i++)
 		st = omit_failures(&lab->store, sides[i], &omissions, err);

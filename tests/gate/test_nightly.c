@@ -53,7 +53,7 @@ static void test_rules(void **state)
 		enum decision_rule rule = decision_rule_of(&rows[i].in);
 
 		assert_int_equal(rule, rows[i].rule);
-		assert_int_equal(rule < DECISION_RULES ? decision_rule_decision(rule) : rows[i].in.verdict, rows[i].decision);
+		assert_int_equal(rule < DECISION_RULES ? rule_decisions[rule] : rows[i].in.verdict, rows[i].decision);
 		seen |= 1u << rule;
 	}
 	assert_int_equal(seen, (1u << (DECISION_RULES + 1)) - 1); /* every row of the table */
@@ -70,8 +70,8 @@ static void test_never_worse(void **state)
 		enum decision_rule rule = decision_rule_of(&in);
 
 		if (rule < DECISION_RULES)
-			assert_true(decision_rule_decision(rule) == in.verdict || decision_rule_decision(rule) == DECISION_ENVIRONMENT ||
-				    decision_rule_decision(rule) == DECISION_INCONCLUSIVE);
+			assert_true(rule_decisions[rule] == in.verdict || rule_decisions[rule] == DECISION_ENVIRONMENT ||
+				    rule_decisions[rule] == DECISION_INCONCLUSIVE);
 		if (in.crashes && in.verdict == DECISION_REGRESSION)
 			assert_int_equal(rule, RULE_CRASHES);
 	}
