@@ -4,11 +4,198 @@
 #include "base/stats.h"
 #include "base/text.h"
 #include "base/buf.h"
+#include "base/mat.h"
+#include "base/rng.h"
 #include "fingerprint/counters/stressor_counters.h"
 #include "gate/detect/counters.h"
 
 #include <math.h>
 #include <string.h>
+
+#define COUNTERS_MIN  2 /* of one there is no direction, but more and less */
+#define STRESSORS_MIN 8 /* fewer show no spread, and no p below .1 */
+#define PERMUTATIONS  9999
+#define SPREAD_MIN    .2 /* of the logs over stressors: noise that differs by less would count as much as what tells them apart */
+#define SEED	      71
+
+/* ---- stressors by their counters ---- */
+
+/* What stressors are made of, by their counters, and which of them something else looks like. A stressor is a point: the logs of
+ * its events per unit of time, each counter standardised over all stressors, so that the point says what is special about it.
+ * Something else is put among them on the same scale; two are similar by the cosine of their angle, as seen from the middle of
+ * the stressors. */
+struct space {
+	size_t n, p;	      /* stressors and counters that are left: counters that differ and that most stressors have, stressors that
+				 have all of these */
+	size_t *row, *column; /* [n], [p]: where they stand in the matrix, ascending */
+	struct mat points;    /* [n x p] */
+	double *mean, *sd;    /* [p] of the logs */
+	double *low, *high;   /* [p] of the points */
+};
+
+static size_t space_known_in_row(const struct mat *m, size_t row)
+{
+	size_t n = 0;
+
+	for (size_t c = 0; c < m->cols; c++)
+		n += isfinite(mat_get(m, row, c)) != 0;
+	return n;
+}
+
+/* Those that more than half of the stressors that have anything have. */
+static void space_choose_columns(const struct mat *m, struct space *s)
+{
+	size_t rows = 0;
+
+	for (size_t i = 0; i < m->rows; i++)
+		rows += space_known_in_row(m, i) > 0;
+	for (size_t c = 0; c < m->cols; c++) {
+		size_t known = 0;
+
+		for (size_t i = 0; i < m->rows; i++)
+			known += isfinite(mat_get(m, i, c)) != 0;
+		if (2 * known > rows)
+			s->column[s->p++] = c;
+	}
+}
+
+static void space_choose_rows(const struct mat *m, struct space *s)
+{
+	for (size_t i = 0; i < m->rows && s->p; i++) {
+		bool whole = true;
+
+		for (size_t k = 0; k < s->p; k++)
+			whole = whole && isfinite(mat_get(m, i, s->column[k]));
+		if (whole)
+			s->row[s->n++] = i;
+	}
+}
+
+/* The scale of each counter; those that do not differ are dropped. */
+static void space_set_scales(const struct mat *m, struct space *s)
+{
+	double *values = mem_new(s->n, sizeof(*values));
+	size_t kept = 0;
+
+	for (size_t k = 0; k < s->p; k++) {
+		double sd;
+
+		for (size_t i = 0; i < s->n; i++)
+			values[i] = mat_get(m, s->row[i], s->column[k]);
+		sd = stats_sd(values, s->n);
+		if (!(stats_round(sd) >= SPREAD_MIN))
+			continue;
+		s->mean[kept] = stats_mean(values, s->n);
+		s->sd[kept] = sd;
+		s->column[kept++] = s->column[k];
+	}
+	s->p = kept;
+	free(values);
+}
+
+/* log_rates [stressors x counters], NaN: not counted. The space may have no points. *out is overwritten; space_release() it. */
+static void space_of(const struct mat *log_rates, struct space *out)
+{
+	size_t rows = log_rates->rows, cols = log_rates->cols;
+	struct space s = { .row = mem_new(rows, sizeof(size_t)),
+			   .column = mem_new(cols, sizeof(size_t)),
+			   .mean = mem_new(cols, sizeof(double)),
+			   .sd = mem_new(cols, sizeof(double)),
+			   .low = mem_new(cols, sizeof(double)),
+			   .high = mem_new(cols, sizeof(double)) };
+
+	space_choose_columns(log_rates, &s);
+	space_choose_rows(log_rates, &s);
+	if (s.n)
+		space_set_scales(log_rates, &s);
+	s.points = mat_new(s.n, s.p);
+	for (size_t k = 0; k < s.p; k++) {
+		s.low[k] = HUGE_VAL;
+		s.high[k] = -HUGE_VAL;
+		for (size_t i = 0; i < s.n; i++) {
+			double z = (mat_get(log_rates, s.row[i], s.column[k]) - s.mean[k]) / s.sd[k];
+
+			mat_set(&s.points, i, k, z);
+			s.low[k] = fmin(s.low[k], z);
+			s.high[k] = fmax(s.high[k], z);
+		}
+	}
+	*out = s;
+}
+
+static void space_release(struct space *s)
+{
+	mat_release(&s->points);
+	mem_free(s->row, s->column, s->mean, s->sd, s->low, s->high);
+	*s = (struct space){ .n = 0 };
+}
+
+/* similarity[n] of each stressor to something with these log_rates [columns of the matrix], -1 to 1. What is beyond all stressors
+ * in a counter is taken for as extreme as the most extreme one; NaN, which is not known, for nothing special. 0 where one of both
+ * is nothing special in all. */
+static void space_similarities(const struct space *s, const double *log_rates, double *similarity)
+{
+	double *point = mem_new(s->p, sizeof(*point)), length = 0;
+
+	for (size_t k = 0; k < s->p; k++) {
+		double z = (log_rates[s->column[k]] - s->mean[k]) / s->sd[k];
+
+		point[k] = isnan(z) ? 0 : fmin(fmax(z, s->low[k]), s->high[k]);
+		length += point[k] * point[k];
+	}
+	for (size_t i = 0; i < s->n; i++) {
+		double product = 0, own = 0;
+
+		for (size_t k = 0; k < s->p; k++) {
+			double z = mat_get(&s->points, i, k);
+
+			product += point[k] * z;
+			own += z * z;
+		}
+		similarity[i] = length > 0 && own > 0 ? stats_round(product / sqrt(length * own)) : 0;
+	}
+	free(point);
+}
+
+/* Sum over so many, drawn without putting back; order[n] is any order of all. */
+static double match_draw(struct rng *rng, const double *similarity, size_t *order, size_t n, size_t members)
+{
+	double sum = 0;
+
+	for (size_t k = 0; k < members; k++) {
+		size_t other = k + (size_t)rng_below(rng, n - k), taken = order[other];
+
+		order[other] = order[k];
+		order[k] = taken;
+		sum += similarity[taken];
+	}
+	return sum;
+}
+
+/* member[n]: at least one. The same bits for the same numbers. */
+static struct likeness_match match_of(const double *similarity, const bool *member, size_t n)
+{
+	struct likeness_match match = { .as_similar = 0 };
+	size_t *order = mem_new(n, sizeof(*order)), members = 0, reached = 0;
+	double sum = 0;
+	struct rng rng;
+
+	for (size_t i = 0; i < n; i++) {
+		order[i] = i;
+		members += member[i];
+		sum += member[i] ? similarity[i] : 0;
+	}
+	ASSAY_BUG_IF(!members);
+	match.similarity = sum / (double)members;
+	for (size_t i = 0; i < n; i++)
+		match.as_similar += !member[i] && stats_round(similarity[i] - match.similarity) >= 0;
+	rng_seed(&rng, SEED);
+	for (size_t b = 0; b < PERMUTATIONS; b++)
+		reached += stats_round(match_draw(&rng, similarity, order, n, members) - sum) >= 0;
+	match.p = (1 + (double)reached) / (1 + (double)PERMUTATIONS);
+	free(order);
+	return match;
+}
 
 /* ---- counters of stressors, as functions have them: events per unit of time, from the fingerprints of machines like those on which the
  * functions were measured ---- */
@@ -386,8 +573,7 @@ static void likeness_find_group(const struct contributions *c, enum decision dec
 }
 
 /* member[space->n] of the group. */
-static void likeness_find_members(const struct stressor_rates *rates, const struct counter_likeness_space *space, struct likeness *l,
-				  bool *member)
+static void likeness_find_members(const struct stressor_rates *rates, const struct space *space, struct likeness *l, bool *member)
 {
 	for (size_t i = 0; i < space->n && l->group; i++) {
 		for (size_t k = 0; k < l->group->n; k++)
@@ -402,7 +588,7 @@ static void likeness_find_members(const struct stressor_rates *rates, const stru
 
 /* ---- functions ---- */
 
-static void likeness_compare_one(const struct stressor_rates *rates, const struct counter_likeness_space *space, const bool *member,
+static void likeness_compare_one(const struct stressor_rates *rates, const struct space *space, const bool *member,
 				 const struct detected *d, const struct detected_function *found, struct likeness *l)
 {
 	double *log_rates = mem_new(rates->log_rates.cols, sizeof(*log_rates)), *similarity = mem_new(space->n, sizeof(*similarity));
@@ -412,13 +598,13 @@ static void likeness_compare_one(const struct stressor_rates *rates, const struc
 	*f = (struct likeness_function){ .name = found->name, .most_similarity = (double)NAN, .group = { (double)NAN, (double)NAN, 0 } };
 	f->missing = likeness_added_rates(d, found->symbol, l->improved, rates->unit, log_rates);
 	if (!f->missing) {
-		counter_likeness_similarities(space, log_rates, similarity);
+		space_similarities(space, log_rates, similarity);
 		for (size_t i = 1; i < space->n; i++)
 			most = similarity[i] > similarity[most] ? i : most;
 		f->most_like = rates->stressors[space->row[most]];
 		f->most_similarity = similarity[most];
 		if (l->group)
-			f->group = counter_likeness_match_of(similarity, member, space->n);
+			f->group = match_of(similarity, member, space->n);
 	}
 	free(log_rates);
 	free(similarity);
@@ -441,11 +627,11 @@ static void likeness_compare(const struct stressor_rates *rates, enum decision d
 {
 	const struct detected *d = &evidence->detected;
 	struct likeness l = { .improved = decision == DECISION_IMPROVED, .fingerprints = rates->fingerprints };
-	struct counter_likeness_space space = { .n = 0 };
+	struct space space = { .n = 0 };
 	bool *member;
 	size_t first, n = function_evidence_leading(evidence, decision, &first);
 
-	counter_likeness_space_of(&rates->log_rates, &space);
+	space_of(&rates->log_rates, &space);
 	l.stressors = space.n;
 	l.counters = mem_new(space.p, sizeof(char *));
 	l.functions = mem_new(n, sizeof(*l.functions));
@@ -453,13 +639,13 @@ static void likeness_compare(const struct stressor_rates *rates, enum decision d
 	for (size_t k = 0; k < space.p; k++)
 		l.counters[l.n_counters++] = d->seen.columns[space.column[k]];
 	member = mem_new(space.n, sizeof(*member));
-	if (space.p < COUNTER_LIKENESS_COUNTERS_MIN) {
+	if (space.p < COUNTERS_MIN) {
 		l.missing =
 		    mem_format("functions and stressors have %zu counter%s in common that differ%s between stressors, and it takes %d",
-			       space.p, space.p == 1 ? "" : "s", space.p == 1 ? "s" : "", COUNTER_LIKENESS_COUNTERS_MIN);
-	} else if (space.n < COUNTER_LIKENESS_STRESSORS_MIN) {
+			       space.p, space.p == 1 ? "" : "s", space.p == 1 ? "s" : "", COUNTERS_MIN);
+	} else if (space.n < STRESSORS_MIN) {
 		l.missing = mem_format("only %zu stressor%s counter signatures, and it takes %d", space.n, space.n == 1 ? " has" : "s have",
-				       COUNTER_LIKENESS_STRESSORS_MIN);
+				       STRESSORS_MIN);
 	} else {
 		likeness_find_group(contributions, decision, &l);
 		likeness_find_members(rates, &space, &l, member);
@@ -468,7 +654,7 @@ static void likeness_compare(const struct stressor_rates *rates, enum decision d
 		likeness_judge(&l);
 	}
 	free(member);
-	counter_likeness_space_release(&space);
+	space_release(&space);
 	*out = l;
 }
 

@@ -6,20 +6,26 @@
 #include "gate/decide/contributions.h"
 #include "gate/detect/function_evidence.h"
 #include "runs/running/evidence.h"
-#include "model/profile/counter_likeness.h"
 
 #define LIKENESS_FUNCTIONS 5   /* leading ones that are compared */
 #define LIKENESS_LEVEL	   .05 /* of p, for all functions together */
 #define LIKENESS_LEAST	   .5  /* a function that is less similar does not look like the group, however certain it is */
 #define LIKENESS_ADDED_MIN .05 /* of a function's time: what took hardly longer has no added time to look at */
 
+/* Is a group of stressors more similar than others? */
+struct likeness_match {
+	double similarity; /* mean over its members */
+	double p;	   /* that as many stressors, drawn at random, are as similar, the members among them */
+	size_t as_similar; /* stressors outside the group that are at least as similar as the group */
+};
+
 struct likeness_function {
 	const char *name;      /* borrowed */
 	const char *missing;   /* why it is not compared; NULL: it is */
 	const char *most_like; /* the most similar stressor; borrowed */
 	double most_similarity;
-	struct counter_likeness_match group; /* p as it is for one function; NaN: there is no group */
-	bool matches;			     /* similar enough, and that is hardly chance, even of so many functions */
+	struct likeness_match group; /* p as it is for one function; NaN: there is no group */
+	bool matches;		     /* similar enough, and that is hardly chance, even of so many functions */
 };
 
 struct likeness {

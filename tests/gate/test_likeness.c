@@ -384,12 +384,159 @@ static void test_too_few(void **state)
 	detected_release(&e.detected);
 }
 
+/* ---- points and their similarity ---- */
+
+#define POINTS 20
+#define RATES  5
+
+/* Stressors 0-3 have many events of counter 1, 4-6 of counters 2 and 3; counter 4 is the same for all. */
+static struct mat stressors(uint64_t seed)
+{
+	struct mat m = mat_new(POINTS, RATES);
+	struct rng rng;
+
+	rng_seed(&rng, seed);
+	for (size_t i = 0; i < POINTS; i++) {
+		for (size_t c = 0; c < RATES - 1; c++)
+			mat_set(&m, i, c, -10 + .3 * rng_normal(&rng));
+		mat_set(&m, i, 4, -3 + .01 * rng_normal(&rng));
+		m.at[i * RATES + 1] += i < 4 ? 6 : 0;
+		m.at[i * RATES + 2] += i >= 4 && i < 7 ? 4 : 0;
+		m.at[i * RATES + 3] += i >= 4 && i < 7 ? 5 : 0;
+	}
+	return m;
+}
+
+static struct likeness_match match(const struct space *s, const double *rates, size_t first, size_t last)
+{
+	double similarity[POINTS];
+	bool member[POINTS] = { false };
+
+	space_similarities(s, rates, similarity);
+	for (size_t i = 0; i < s->n; i++)
+		member[i] = s->row[i] >= first && s->row[i] <= last;
+	return match_of(similarity, member, s->n);
+}
+
+static void test_groups(void **state)
+{
+	const double like_first[RATES] = { -10, -3, -10, -10, 7 }, like_second[RATES] = { -10, -10, -6, -5, -3 },
+		     beyond[RATES] = { -10, 9, -10, -10, -3 };
+	struct mat m = stressors(1);
+	struct space s;
+	struct likeness_match found;
+
+	(void)state;
+	space_of(&m, &s);
+	assert_int_equal(s.n, POINTS);
+	assert_int_equal(s.p, RATES - 1); /* what is the same for all tells nothing */
+	found = match(&s, like_first, 0, 3);
+	assert_true(found.similarity > .8 && found.p < .002 && found.as_similar == 0);
+	found = match(&s, beyond, 0, 3);
+	assert_true(found.similarity > .8 && found.p < .002);
+	found = match(&s, like_first, 4, 6);
+	assert_true(found.similarity < .3 && found.p > .3 && found.as_similar >= 4);
+	found = match(&s, like_second, 4, 6);
+	assert_true(found.similarity > .8 && found.p < .005);
+	found = match(&s, like_second, 4, 4); /* one of three that are alike */
+	assert_true(found.p > .04 && found.p < .2);
+	space_release(&s);
+	mat_release(&m);
+}
+
+/* Units of counters, and what comes first, change nothing. */
+static void test_invariants(void **state)
+{
+	double rates[RATES] = { -9, -5, -10, -8, -3 }, turned[RATES], one[POINTS], other[POINTS];
+	struct mat m = stressors(2), t = mat_new(POINTS, RATES);
+	struct space a, b;
+
+	(void)state;
+	for (size_t c = 0; c < RATES; c++) {
+		turned[RATES - 1 - c] = rates[c] + (double)c;
+		for (size_t i = 0; i < POINTS; i++)
+			mat_set(&t, POINTS - 1 - i, RATES - 1 - c, mat_get(&m, i, c) + (double)c);
+	}
+	space_of(&m, &a);
+	space_of(&t, &b);
+	space_similarities(&a, rates, one);
+	space_similarities(&b, turned, other);
+	for (size_t i = 0; i < POINTS; i++)
+		assert_true(fabs(one[i] - other[POINTS - 1 - i]) < 1e-8 && fabs(one[i]) <= 1);
+	space_release(&a);
+	space_release(&b);
+	mat_release(&m);
+	mat_release(&t);
+}
+
+static void test_what_is_missing(void **state)
+{
+	const double nan = (double)NAN, rates[RATES] = { -10, -3, nan, -10, -3 }, nothing[RATES] = { nan, nan, nan, nan, nan };
+	struct mat m = stressors(3), empty = mat_new(POINTS, RATES);
+	double similarity[POINTS];
+	struct space s;
+
+	(void)state;
+	for (size_t i = 0; i < POINTS; i++) {
+		if (i % 2)
+			mat_set(&m, i, 0, nan); /* half of them lack it: it goes */
+		for (size_t c = 0; c < RATES; c++)
+			mat_set(&empty, i, c, nan);
+	}
+	mat_set(&m, 9, 1, nan); /* one lacks it: that one goes */
+	space_of(&m, &s);
+	assert_int_equal(s.p, 3);
+	assert_int_equal(s.column[0], 1);
+	assert_int_equal(s.n, POINTS - 1);
+	assert_int_equal(s.row[9], 10);
+	space_similarities(&s, rates, similarity);
+	assert_true(similarity[0] > .8);
+	space_similarities(&s, nothing, similarity);
+	assert_true(similarity[0] == 0);
+	space_release(&s);
+	space_of(&empty, &s);
+	assert_int_equal(s.n, 0);
+	assert_int_equal(s.p, 0);
+	space_release(&s);
+	mat_release(&m);
+	mat_release(&empty);
+}
+
+/* Something that has nothing to do with any group: as often as p says. */
+static void test_chance(void **state)
+{
+	const size_t trials = 400;
+	size_t small = 0;
+	struct rng rng;
+
+	(void)state;
+	rng_seed(&rng, 9);
+	for (size_t t = 0; t < trials; t++) {
+		double similarity[POINTS];
+		bool member[POINTS] = { [3] = true, [8] = true, [15] = true };
+
+		for (size_t i = 0; i < POINTS; i++)
+			similarity[i] = 2 * rng_double(&rng) - 1;
+		small += match_of(similarity, member, POINTS).p <= .05;
+	}
+	assert_in_range(small, 8, 34); /* 20 expected, sd 4.4 */
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, enter, leave)
 
 int suite_likeness(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_rates), TEST(test_why_not), TEST(test_added_rates), TEST(test_match), TEST(test_improved), TEST(test_too_few),
+		TEST(test_rates),
+		TEST(test_why_not),
+		TEST(test_added_rates),
+		TEST(test_match),
+		TEST(test_improved),
+		TEST(test_too_few),
+		cmocka_unit_test(test_groups),
+		cmocka_unit_test(test_invariants),
+		cmocka_unit_test(test_what_is_missing),
+		cmocka_unit_test(test_chance),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
