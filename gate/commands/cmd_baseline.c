@@ -1,8 +1,10 @@
 /* assay baseline accept, list. */
 #include "base/buf.h"
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "base/yaml.h"
 #include "fingerprint/catalog/machine.h"
 #include "fleet/lab/lab.h"
 #include "gate/commands/gate_commands.h"
@@ -84,6 +86,59 @@ static enum assay_status check_measured(struct store *store, const char *applica
 	return st;
 }
 
+/* A JSON string is one of YAML, too. */
+static void add_string(struct buf *out, const char *key, const char *text)
+{
+	cJSON *string = cJSON_CreateString(text);
+	char *quoted = cJSON_PrintUnformatted(string);
+
+	buf_format(out, "%s: %s\n", key, quoted);
+	cJSON_free(quoted);
+	cJSON_Delete(string);
+}
+
+static bool is_last(const struct baselines *all, const struct baseline *added)
+{
+	const struct baseline *last = all->n ? &all->items[all->n - 1] : NULL;
+
+	return last && strcmp(last->application, added->application) == 0 && strcmp(last->version, added->version) == 0 &&
+	       strcmp(last->reason, added->reason) == 0 && last->until_ms == added->until_ms;
+}
+
+/* Adds an entry, of today, at the end of the file, which stays as people wrote it. The caller has the laboratory's lock. */
+static enum assay_status add_entry(const char *laboratory, const struct baseline *baseline, struct assay_error *err)
+{
+	char *path = mem_format("%s/" BASELINES_FILE, laboratory), today[TEXT_DATE_BYTES], until[TEXT_DATE_BYTES];
+	struct buf text = BUF_INIT;
+	struct baselines all = { 0 };
+	enum assay_status st = file_read(path, YAML_BYTES_MAX, &text, err);
+
+	if (st == ASSAY_E_NOTFOUND) {
+		buf_text(&text, "# Versions that were accepted as baselines; the last one of an application counts until its day is "
+				"over.\nbaselines:\n");
+		st = ASSAY_OK;
+	}
+	if (!st && text.size && text.bytes[text.size - 1] != '\n')
+		buf_char(&text, '\n');
+	add_string(&text, "  - application", baseline->application);
+	add_string(&text, "    version", baseline->version);
+	buf_format(&text, "    accepted: %.10s\n", text_from_ms(clock_real_ms(), today));
+	if (baseline->until_ms < INT64_MAX)
+		buf_format(&text, "    until: %.10s\n", text_from_ms(baseline->until_ms - BASELINES_DAY_MS, until));
+	add_string(&text, "    reason", baseline->reason);
+	if (!st)
+		st = baselines_parse(path, text.bytes, text.size, &all, err);
+	if (!st && !is_last(&all, baseline)) /* what the file was before may end where none can be added */
+		st = assay_fail(err, ASSAY_E_FORMAT, "%s: no entry can be added at its end: write '- application: ...' in block style",
+				path);
+	if (!st)
+		st = file_replace(path, text.bytes, text.size, 0644, err);
+	baselines_release(&all);
+	buf_release(&text);
+	free(path);
+	return st;
+}
+
 static enum assay_status accept_run(struct lab *lab, void *arguments, struct document *d, struct assay_error *err)
 {
 	const struct accept_arguments *a = arguments;
@@ -93,7 +148,7 @@ static enum assay_status accept_run(struct lab *lab, void *arguments, struct doc
 	if (!st)
 		st = check_measured(&lab->store, baseline.application, baseline.version, err);
 	if (!st)
-		st = baselines_accept(lab->directory, &baseline, err);
+		st = add_entry(lab->directory, &baseline, err);
 	if (!st) {
 		doc_answer(d, DOC_GOOD, "accepted", "%s@%s is the baseline of %s%s%.10s", baseline.application, baseline.version,
 			   baseline.application, a->until_ms ? " until " : "", a->until_ms ? TEXT_MS(a->until_ms - 1) : "");
@@ -118,7 +173,7 @@ static enum assay_status parse_until(const char *text, void *to, struct assay_er
 	int64_t *until_ms = to;
 	enum assay_status st = baselines_date(text, until_ms, err);
 
-	*until_ms += 86400000; /* that day counts */
+	*until_ms += BASELINES_DAY_MS; /* that day counts */
 	if (!st && *until_ms <= clock_real_ms())
 		st = assay_fail(err, ASSAY_E_USAGE, "that day is over");
 	return st;

@@ -8,7 +8,6 @@
 #include "gate/commands/gate_commands.h"
 #include "gate/cost/cost_answer.h"
 #include "gate/cost/cost_model.h"
-#include "gate/cost/cost_words.h"
 #include "runs/running/artefact.h"
 #include "runs/running/input_features.h"
 #include "runs/running/run.h"
@@ -421,12 +420,23 @@ static enum assay_status load_model_on(struct lab *lab, const struct arguments *
 	return st;
 }
 
+/* Names of what was counted that the terms of `all` need, a line each: for a build that counts nothing else. */
+static void write_counted(const struct cost_model *model, struct buf *out)
+{
+	const struct cost_fit *fit = &model->all;
+
+	for (size_t k = 0; k < fit->n; k++) {
+		if (model->costs.origin[fit->column[k]] == COST_COUNTED && sparse_uses(&fit->model, k))
+			buf_format(out, "%s\n", cost_fit_column(model, fit, k));
+	}
+}
+
 static enum assay_status write_selected(const struct cost_model *model, const char *path, struct assay_error *err)
 {
 	struct buf names = BUF_INIT;
 	enum assay_status st = ASSAY_OK;
 
-	cost_model_counted(model, &names);
+	write_counted(model, &names);
 	if (!names.size)
 		st = assay_fail(err, ASSAY_E_NODATA, "--selected: the model needs nothing that was counted in the runs");
 	else

@@ -4,7 +4,6 @@
 #include "base/order.h"
 #include "base/text.h"
 #include "gate/cost/cost_side.h"
-#include "gate/cost/cost_words.h"
 
 #include <math.h>
 #include <stdlib.h>

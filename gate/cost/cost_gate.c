@@ -6,7 +6,6 @@
 #include "base/text.h"
 #include "gate/cost/cost_side.h"
 #include "gate/cost/cost_where.h"
-#include "gate/cost/cost_words.h"
 #include "gate/decide/rules.h"
 #include "model/sparse/excess.h"
 #include "runs/running/evidence.h"

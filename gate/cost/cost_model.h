@@ -45,9 +45,23 @@ void cost_fit_release(struct cost_fit *fit); /* accepts zeroed */
 void cost_fit_row(const struct cost_fit *fit, const double *row, double *part);
 /* The fit that can be used with this row of costs.X, in which NaN is what is not known: all, before, or NULL. */
 const struct cost_fit *cost_fit_for(const struct cost_model *model, const double *row);
-/* Names of what was counted that the terms of `all` need, a line each: for a build that counts nothing else. */
-void cost_model_counted(const struct cost_model *model, struct buf *out);
 const char *cost_fit_column(const struct cost_model *model, const struct cost_fit *fit,
 			    size_t column); /* its name; of fit->n, what stands for counts elsewhere */
+
+/* ---- in words ---- */
+
+/* "1.2 us", "0.34 s"; of a metric the number alone. */
+#define COST_QUANTITY_BYTES 40
+struct cost_quantity {
+	char text[COST_QUANTITY_BYTES];
+};
+struct cost_quantity cost_quantity(enum cost_of of, double value);
+
+/* What a feature is in a sentence: "(iterations of the loop at sort.c:88)" for "loop sort.c:88 sort_range", else its name. */
+void cost_feature_words(const char *name, struct buf *out);
+/* "blocks * (bytes of argument 1)" */
+void cost_term_words(const struct cost_model *model, const struct cost_fit *fit, const struct sparse_term *term, struct buf *out);
+/* "T = 1.2 us * (iterations of the loop at sort.c:88) + 0.3 ms * blocks + 2 ms" */
+void cost_sentence(const struct cost_model *model, const struct cost_fit *fit, struct buf *out);
 
 #endif

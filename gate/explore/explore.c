@@ -5,7 +5,6 @@
 #include "base/order.h"
 #include "base/stats.h"
 #include "base/text.h"
-#include "gate/page/conditions.h"
 #include "gate/page/document_html.h"
 #include "gate/page/html.h"
 #include "gate/page/page_parts.h"

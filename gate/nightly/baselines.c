@@ -1,6 +1,5 @@
 #include "gate/nightly/baselines.h"
 
-#include "base/clock.h"
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/text.h"
@@ -11,8 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-
-#define DAY_MS INT64_C(86400000)
 
 enum assay_status baselines_date(const char *text, int64_t *ms, struct assay_error *err)
 {
@@ -80,7 +77,7 @@ static enum assay_status baseline_read(const char *name, const struct yaml_node 
 		st = day_of(name, map, "accepted", &out->accepted_ms, err);
 	if (!st)
 		st = day_of(name, map, "until", &until, err);
-	out->until_ms = until < INT64_MAX ? until + DAY_MS : until;
+	out->until_ms = until < INT64_MAX ? until + BASELINES_DAY_MS : until;
 	return st;
 }
 
@@ -164,70 +161,16 @@ const struct baseline *baselines_expired(const struct baselines *baselines, cons
 
 char *baselines_expired_text(const struct baseline *b)
 {
-	return mem_format("'%s' expired on %.10s", b->version, TEXT_MS(b->until_ms - DAY_MS));
+	return mem_format("'%s' expired on %.10s", b->version, TEXT_MS(b->until_ms - BASELINES_DAY_MS));
 }
 
 char *baselines_text(const struct baseline *b, const struct baseline *expired)
 {
 	char *later = expired ? baselines_expired_text(expired) : NULL;
 	char *text = mem_format("accepted on %.10s%s%.10s: %s%s%s", TEXT_MS(b->accepted_ms), b->until_ms < INT64_MAX ? ", until " : "",
-				b->until_ms < INT64_MAX ? TEXT_MS(b->until_ms - DAY_MS) : "", b->reason, later ? "; accepted later, " : "",
-				later ? later : "");
+				b->until_ms < INT64_MAX ? TEXT_MS(b->until_ms - BASELINES_DAY_MS) : "", b->reason,
+				later ? "; accepted later, " : "", later ? later : "");
 
 	free(later);
 	return text;
-}
-
-/* ---- accepting ---- */
-
-/* A JSON string is one of YAML, too. */
-static void add_string(struct buf *out, const char *key, const char *text)
-{
-	cJSON *string = cJSON_CreateString(text);
-	char *quoted = cJSON_PrintUnformatted(string);
-
-	buf_format(out, "%s: %s\n", key, quoted);
-	cJSON_free(quoted);
-	cJSON_Delete(string);
-}
-
-static bool is_last(const struct baselines *all, const struct baseline *added)
-{
-	const struct baseline *last = all->n ? &all->items[all->n - 1] : NULL;
-
-	return last && strcmp(last->application, added->application) == 0 && strcmp(last->version, added->version) == 0 &&
-	       strcmp(last->reason, added->reason) == 0 && last->until_ms == added->until_ms;
-}
-
-enum assay_status baselines_accept(const char *laboratory, const struct baseline *baseline, struct assay_error *err)
-{
-	char *path = mem_format("%s/" BASELINES_FILE, laboratory), today[TEXT_DATE_BYTES], until[TEXT_DATE_BYTES];
-	struct buf text = BUF_INIT;
-	struct baselines all = { 0 };
-	enum assay_status st = file_read(path, YAML_BYTES_MAX, &text, err);
-
-	if (st == ASSAY_E_NOTFOUND) {
-		buf_text(&text, "# Versions that were accepted as baselines; the last one of an application counts until its day is "
-				"over.\nbaselines:\n");
-		st = ASSAY_OK;
-	}
-	if (!st && text.size && text.bytes[text.size - 1] != '\n')
-		buf_char(&text, '\n');
-	add_string(&text, "  - application", baseline->application);
-	add_string(&text, "    version", baseline->version);
-	buf_format(&text, "    accepted: %.10s\n", text_from_ms(clock_real_ms(), today));
-	if (baseline->until_ms < INT64_MAX)
-		buf_format(&text, "    until: %.10s\n", text_from_ms(baseline->until_ms - DAY_MS, until));
-	add_string(&text, "    reason", baseline->reason);
-	if (!st)
-		st = baselines_parse(path, text.bytes, text.size, &all, err);
-	if (!st && !is_last(&all, baseline)) /* what the file was before may end where none can be added */
-		st = assay_fail(err, ASSAY_E_FORMAT, "%s: no entry can be added at its end: write '- application: ...' in block style",
-				path);
-	if (!st)
-		st = file_replace(path, text.bytes, text.size, 0644, err);
-	baselines_release(&all);
-	buf_release(&text);
-	free(path);
-	return st;
 }

@@ -8,7 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define BASELINES_FILE "baselines.yaml"
+#define BASELINES_FILE	 "baselines.yaml"
+#define BASELINES_DAY_MS INT64_C(86400000)
 
 struct baseline {
 	char *application; /* NAME, or NAME/INPUT; NAME is of all inputs that have no entry of their own */
@@ -33,9 +34,6 @@ const struct baseline *baselines_find(const struct baselines *baselines, const c
 
 /* The entry that would count if it had not expired by then; NULL: none was accepted after the one that counts. */
 const struct baseline *baselines_expired(const struct baselines *baselines, const char *application, int64_t now_ms);
-
-/* Adds an entry, of today, at the end of the file, which stays as people wrote it. The caller has the laboratory's lock. */
-enum assay_status baselines_accept(const char *laboratory, const struct baseline *baseline, struct assay_error *err);
 
 /* "accepted on 2026-11-23, until 2026-12-31: it does more", and which one that was accepted later has expired (NULL: none); free() it. */
 char *baselines_text(const struct baseline *baseline, const struct baseline *expired);

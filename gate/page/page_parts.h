@@ -5,8 +5,8 @@
 #include "base/document.h"
 #include "base/text.h"
 #include "fingerprint/battery/stressor.h"
-#include "gate/page/omissions.h"
 #include "gate/profile/profile.h"
+#include "runs/running/evidence.h"
 
 /* ---- cells ---- */
 
@@ -34,6 +34,43 @@ void page_column(struct document *d, const char *stressor);
 void page_colour(struct document *d, double value, double most, const char *more);
 /* With as many decimals and a sign, which 0 has not. */
 struct text_number page_signed(double value, int decimals);
+
+/* ---- what does not count on a page, and why ---- */
+
+struct omission {
+	char *what;   /* "3 machines", "2 runs of the candidate" */
+	char *why;    /* "the candidate has no result there" */
+	char **names; /* [n], which; may be none */
+	size_t n, capacity;
+};
+
+struct omissions {
+	struct omission *items; /* [n], in the order in which they are shown */
+	size_t n, capacity;
+};
+
+/* All texts are copied. An omission is valid until the next one is added. */
+struct omission *omissions_add(struct omissions *list, const char *why, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+void omission_name(struct omission *omission, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* One more of those that are left out for this reason: "2 runs of a@1" of the noun "run" and the rest " of a@1". */
+void omissions_one(struct omissions *list, const char *why, const char *noun, const char *rest, const char *fmt, ...)
+    __attribute__((format(printf, 5, 6)));
+void omissions_release(struct omissions *list);
+
+/* The section about these lists (each may be NULL), or that nothing is left out. */
+void omissions_section(struct document *d, const struct omissions *own, const struct omissions *others);
+
+/* ---- under which conditions fingerprints were taken ---- */
+
+/* The fingerprints that a page is about. */
+struct page_machines {
+	const struct fingerprint **fingerprints; /* [n], by machine, then time */
+	bool *used;				 /* [n], whether the machine counts; NULL: all do */
+	size_t n;
+};
+
+/* The section: what is the same everywhere is shown once, what differs is shown by machine. */
+void page_conditions(struct document *d, const struct evidence *evidence, const struct page_machines *machines);
 
 /* ---- what a version stresses ---- */
 

@@ -3,7 +3,6 @@
 #define GATE_REPORT_SECTIONS_H
 
 #include "fingerprint/stored/fingerprint.h"
-#include "gate/page/conditions.h"
 #include "gate/report/report.h"
 
 /* What the two versions are called where it must be short: versions of one application by their version, two applications of one
