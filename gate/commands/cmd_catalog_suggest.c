@@ -5,86 +5,13 @@
 #include "gate/commands/gate_commands.h"
 #include "gate/commands/cmd_evidence.h"
 #include "gate/profile/profile.h"
+#include "model/profile/design.h"
 #include "runs/running/run.h"
 
 #include <math.h>
-#include <string.h>
 
 #define NOISE_MIN .05 /* of a log time, when the models seem to miss less */
 #define KINDS	  3
-
-/* ---- the gain of another machine ---- */
-
-/* How much one more machine would sharpen the shares: before it is measured.
- *
- * The models that were averaged disagree about the shares, and about the time on a machine. Where they disagree about the time in
- * the way they disagree about the shares, measuring it tells which of them are right. With the models for the posterior, and to
- * second order, the variance of a share falls by Cov(share, log time)^2 / (Var(log time) + noise^2): linear Bayesian experimental
- * design (Chaloner and Verdinelli, Statistical Science 10(3), 1995), summed over the groups. */
-
-/* The mean over types of each group's share in one model; share [groups with the constant's]. */
-static void shares_in(const struct blend_data *d, const struct additive *one, double *columns, double *share)
-{
-	memset(share, 0, d->sums.groups * sizeof(*share));
-	for (size_t t = 0; t < d->types; t++) {
-		additive_shares(one, &d->features.type_logs.at[t * d->features.n], columns);
-		for (size_t k = 0; k < d->sums.cols; k++)
-			share[d->sums.group[k]] += columns[k] / (double)d->types;
-	}
-}
-
-static double fallen(double variance, double covariance, double of_time)
-{
-	double left = variance - covariance * covariance / of_time;
-
-	return variance > 1e-12 ? 1.0 - sqrt(fmax(left, 0.0) / variance) : 0.0;
-}
-
-/* logs   [features.n] of the machine, in the form of features.logs.
- * noise  > 0, of a measured log time beside any model: what the models miss.
- * gain   [features.groups] or NULL: by how much the standard deviation of each share falls, 0 to 1.
- * Returns that of all shares together (root of the sum of variances). 0 where the models agree already. */
-static double design_gain(const struct blend_data *d, const struct additive *fit, const double *logs, double noise, double *gain)
-{
-	size_t groups = d->features.groups;
-	double *columns = mem_new(d->sums.cols, sizeof(double)), *share = mem_new(3 * d->sums.groups, sizeof(double));
-	double *mean = share + d->sums.groups, *square = mean + d->sums.groups, *cross = mem_new(groups, sizeof(double));
-	double time = 0.0, time_square = 0.0, variance = 0.0, explained = 0.0, result;
-
-	ASSAY_BUG_IF(!(noise > 0));
-	for (size_t i = 0; i < fit->n; i++) {
-		struct additive_model model = fit->models[i];
-		struct additive one = { .cols = fit->cols, .models = &model, .n = 1, .types = fit->types };
-		double weight = model.weight, z;
-
-		if (!(weight > 0))
-			continue;
-		model.weight = 1.0;
-		shares_in(d, &one, columns, share);
-		z = additive_predict(&one, logs);
-		time += weight * z;
-		time_square += weight * z * z;
-		for (size_t g = 0; g < groups; g++) {
-			mean[g] += weight * share[g];
-			square[g] += weight * share[g] * share[g];
-			cross[g] += weight * share[g] * z;
-		}
-	}
-	time_square = fmax(time_square - time * time, 0.0) + noise * noise;
-	for (size_t g = 0; g < groups; g++) {
-		double of_share = fmax(square[g] - mean[g] * mean[g], 0.0), covariance = cross[g] - mean[g] * time;
-
-		variance += of_share;
-		explained += covariance * covariance / time_square;
-		if (gain)
-			gain[g] = fallen(of_share, covariance, time_square);
-	}
-	result = variance > 1e-12 ? 1.0 - sqrt(fmax(variance - explained, 0.0) / variance) : 0.0;
-	mem_free(columns, share, cross);
-	return result;
-}
-
-/* ---- the answer's parts ---- */
 
 /* One hardware type that has not run it, by the machine of it that is first in name order. */
 struct suggest_machine {

@@ -11,7 +11,7 @@
 #include "gate/detect/likeness.h"
 #include "gate/nightly/calibration.h"
 #include "gate/nightly/spend.h"
-#include "gate/profile/folded.h"
+#include "gate/profile/stored.h"
 #include "gate/published/walk.h"
 #include "gate/variance/weigh.h"
 #include "fleet/commands/cmd_fleet.h"

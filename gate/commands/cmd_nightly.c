@@ -5,7 +5,6 @@
 #include "fleet/lab/lab.h"
 #include "gate/commands/gate_commands.h"
 #include "gate/nightly/night_answer.h"
-#include "gate/nightly/night_pages.h"
 #include "gate/nightly/nightly.h"
 #include "runs/commands/cmd_run.h"
 

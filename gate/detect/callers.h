@@ -9,7 +9,7 @@
 #ifndef GATE_DETECT_CALLERS_H
 #define GATE_DETECT_CALLERS_H
 
-#include "gate/detect/stems.h"
+#include "gate/detect/side.h"
 
 /* Of a function that both versions have: what one that only the new version has did for it. */
 struct callers_part {

@@ -19,4 +19,11 @@ struct comparable_remark {
  * such thing. Returns how many. O(samples + runs of old * runs of new). */
 size_t comparable_remarks(const struct side *old, const struct side *new, struct comparable_remark out[COMPARABLE_REMARKS]);
 
+/* Functions of C++ whose parameters or template arguments have changed: of these the symbol is another one, but what people call it is not,
+ * and so they can be compared. Only where each version has one function of that name which the other has not.
+ *
+ * The old side's take the new side's names. Returns what is to be said of it, to be freed; NULL: there are none. O(samples + names log
+ * names). */
+char *renamed_match(struct side *old, const struct side *new);
+
 #endif

@@ -4,7 +4,6 @@
 #include "base/text.h"
 #include "gate/detect/comparable.h"
 #include "gate/detect/counters.h"
-#include "gate/detect/renamed.h"
 #include "gate/detect/side_effect.h"
 #include "model/anomaly/detector_parts.h"
 #include "runs/inside/changes/demangle.h"

@@ -23,7 +23,7 @@ struct detect_options {
 };
 
 struct detect_input {
-	struct side *old; /* functions of C++ whose parameters have changed take their new names (renamed.h) */
+	struct side *old; /* functions of C++ whose parameters have changed take their new names (renamed_match()) */
 	const struct side *new;
 	const struct places *places; /* or NULL; where it knows the change, only changed functions are judged */
 };

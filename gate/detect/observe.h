@@ -3,7 +3,7 @@
 #define GATE_DETECT_OBSERVE_H
 
 #include "base/rows.h"
-#include "gate/detect/stems.h"
+#include "gate/detect/side.h"
 #include "model/anomaly/detector.h"
 
 struct observe_options {

@@ -64,4 +64,16 @@ enum assay_status side_compare(const struct side *a, const struct side *b, struc
 /* Names of all counters of a run, each once, sorted: (*out)[returned], names borrowed; free(*out). */
 size_t side_counters(const struct side_run *run, const char ***out);
 
+/* Names of functions, sorted, each once, without the suffixes of compilers (".constprop.0"). */
+struct stems {
+	char **items; /* [n], owned */
+	size_t n, capacity;
+};
+
+void stems_add(struct stems *stems, const char *symbol); /* then stems_sort(), before anything is looked for */
+void stems_sort(struct stems *stems);
+void stems_of(const struct side *side, struct stems *out);	  /* functions that a side has samples of */
+size_t stems_find(const struct stems *stems, const char *symbol); /* SIZE_MAX: not there */
+void stems_release(struct stems *stems);			  /* accepts zeroed */
+
 #endif

@@ -56,4 +56,8 @@ void night_answer_notes(const struct night *night, struct document *d);
 enum assay_status night_answer(struct store *store, const struct night *night, unsigned fail_on, struct document *d,
 			       struct assay_error *err);
 
+/* Makes the directory where it is missing; files that are there are replaced one by one, index.html last. *n: how many pages. O(decisions)
+ * reports, each as long as 'assay report' takes, on as many processors as there are. */
+enum assay_status night_pages(struct lab *lab, const struct night *night, const char *directory, size_t *n, struct assay_error *err);
+
 #endif

@@ -1,4 +1,4 @@
-#include "gate/nightly/night_pages.h"
+#include "gate/nightly/night_answer.h"
 
 #include "base/document.h"
 #include "base/file.h"
@@ -10,7 +10,6 @@
 #include "gate/nightly/disturbed.h"
 #include "gate/nightly/history.h"
 #include "gate/nightly/judge.h"
-#include "gate/nightly/night_answer.h"
 #include "gate/page/page_parts.h"
 #include "gate/report/report_file.h"
 #include "runs/running/evidence.h"

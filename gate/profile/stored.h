@@ -3,6 +3,7 @@
 #ifndef GATE_PROFILE_STORED_H
 #define GATE_PROFILE_STORED_H
 
+#include "base/buf.h"
 #include "gate/profile/parts.h"
 #include "runs/running/run.h"
 
@@ -16,5 +17,12 @@ struct stored_time {
 /* Of the runs that count as results of the version; stored_time_free() it. NULL on failure. */
 enum assay_status stored_time_load(struct store *store, const struct run_set *runs, struct stored_time **out, struct assay_error *err);
 void stored_time_free(struct stored_time *stored); /* accepts NULL */
+
+/* Where the time of two versions went, as folded stacks with two columns: a line a part, "APPLICATION;LEVEL;PART;FUNCTION BASELINE
+ * CANDIDATE", microseconds a run; of the application's own files by function. Programs that draw flame graphs read it as a difference.
+ *
+ * The two sides' runs and what stored_time_load() says of them. Appends; returns how many lines there are: none where neither has runs
+ * whose time is known. */
+size_t folded_difference(const struct run_set runs[2], struct stored_time *const stored[2], struct buf *out);
 
 #endif

@@ -1,5 +1,5 @@
 /* What the pages of a night ask of the store grows with its applications, not with their square. */
-#include "gate/nightly/night_pages.h"
+#include "gate/nightly/night_answer.h"
 
 #include "base/mem.h"
 

@@ -1,5 +1,5 @@
 /* Functions of C++ that are the same to people: parameters and arguments of templates are not what a function is called. */
-#include "gate/detect/renamed.h"
+#include "gate/detect/comparable.h"
 
 #include "gate/detect/detect.h"
 #include "runs/inside/changes/functions.h"

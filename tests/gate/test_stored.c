@@ -1,5 +1,4 @@
 /* What is known of a version's time by the runs in the store. */
-#include "gate/profile/folded.h"
 #include "gate/profile/stored.h"
 #include "gate/profile/views.h"
 
