@@ -20,7 +20,8 @@ sshd_start() {
 MaxStartups 500
 ${2:-}
 SetEnv SHLVL=2" >"$tmp/$1.conf"
-		setpriv --pdeathsig KILL /usr/sbin/sshd -D -e -f "$tmp/$1.conf" >"$tmp/$1.log" 2>&1 &
+		: >"$tmp/$1.log" # or what an earlier one wrote there would be taken for its word
+		setpriv --pdeathsig KILL /usr/sbin/sshd -D -e -f "$tmp/$1.conf" >>"$tmp/$1.log" 2>&1 &
 		eval "sshd_$1=$!"
 		for wait in $(seq 600); do
 			grep -qs 'Server listening' "$tmp/$1.log" && { echo "$port" >"$tmp/$1.port"; return; }
