@@ -211,7 +211,7 @@ expect_status 0
 
 what='what does not end, and what ends when it is told to'
 make_lab ends "$tmp/fake:$PATH"
-battery "$tmp/ends.yaml" 1 3 hang early
+battery "$tmp/ends.yaml" 1 2 hang early
 run -C "$lab" fingerprint run --battery "$tmp/ends.yaml"
 expect_status 1
 no_process_left
@@ -219,7 +219,7 @@ nothing_in_shm
 run -C "$lab" fingerprint show --format json
 run -C "$lab" fingerprint show "$(json .fingerprints[0].id)"
 for text in '  hang .* not measured (.*was killed' \
-	'  early .* not measured (.*was told to end after 3 s, before it had measured anything: the machine is too busy'; do
+	'  early .* not measured (.*was told to end after 2 s, before it had measured anything: the machine is too busy'; do
 	cases=$((cases + 1))
 	grep -q "^$text" "$tmp/out" || fail "expected: $text"
 done

@@ -312,7 +312,7 @@ rm "$tmp/renamed"
 cp "$tmp/before.db" "$lab/.assay/runs.db"
 
 what='the gate with the same inputs'
-run -C "$lab" run work --versions new --inputs "$(names a)" --quiet
+run -C "$lab" run work --versions new --inputs "$(names a[012])" --quiet
 run -C "$lab" gate work@old work@new --method cost --of metric --min-effect 0.03
 expect_status 3
 expect_stdout 'each is compared with itself' outer 'did not take turns' 'run work --versions old,new'
@@ -358,7 +358,7 @@ what='the same build by another name'
 sed 's/  same: .*/&\n  again: { command: ["{files}\/bin\/work.sh", "{files}\/data\/{input}", "100"] }/' "$lab/apps/work.yaml" >"$tmp/again.yaml"
 cp "$lab/apps/work.yaml" "$tmp/work.yaml"
 cp "$tmp/again.yaml" "$lab/apps/work.yaml"
-run -C "$lab" run work --versions again --inputs "$(names a)" --quiet
+run -C "$lab" run work --versions again --inputs "$(names a[01])" --quiet
 expect_status 0
 sqlite3 "$lab/.assay/runs.db" "UPDATE execution SET metric = metric * (1.2 + rowid % 5 * .002) WHERE version = 'again'"
 run -C "$lab" gate work@old work@again --method cost --of metric --format json
