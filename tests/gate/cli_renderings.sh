@@ -256,8 +256,8 @@ for version in old new; do
 		__attribute__((noinline)) void dearer(long n) { for (long i = 0; i < n; i++) sink ^= (unsigned)i; }
 		int main(void)
 		{
-			same(50000000);
-			dearer($([ $version = old ] && echo 20000000 || echo 100000000));
+			same(300000000);
+			dearer($([ $version = old ] && echo 120000000 || echo 600000000));
 			return 0;
 		}
 	END
