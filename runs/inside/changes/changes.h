@@ -24,7 +24,6 @@
 
 enum change_kind { CHANGE_KIND_ROWS(ROWS_ENUM) CHANGE_KINDS };
 const char *change_kind_code(enum change_kind kind);
-const char *change_kind_heading(enum change_kind kind);
 /* Is a function of this kind, which is in both builds, worth measuring? */
 bool change_kind_is_listed(enum change_kind kind);
 
@@ -42,8 +41,6 @@ bool change_kind_is_listed(enum change_kind kind);
 	X(CHANGE_CALLS_WRAPPER, "calls_wrapper", "calls the small")
 
 enum change_reason { CHANGE_REASON_ROWS(ROWS_ENUM) CHANGE_REASONS };
-const char *change_reason_code(enum change_reason reason);
-const char *change_reason_text(enum change_reason reason);
 
 /* The key of a function is its index in the new build, or new.functions.n + its index in the old one if it is gone. */
 struct change {
