@@ -13,7 +13,7 @@
 	X(ASSAY_E_NOTFOUND, 2) /* no such thing */                                                                                         \
 	X(ASSAY_E_CONFLICT, 2) /* contradicts what is stored */                                                                            \
 	X(ASSAY_E_BUSY, 1)     /* in use by another process */                                                                             \
-	X(ASSAY_E_VERSION, 1)  /* made by a newer version */                                                                               \
+	X(ASSAY_E_VERSION, 1)  /* made by another version */                                                                               \
 	X(ASSAY_E_CORRUPT, 1)  /* stored data are damaged */                                                                               \
 	X(ASSAY_E_NODATA, 6)   /* nothing measured that could be used */
 

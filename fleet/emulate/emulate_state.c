@@ -44,17 +44,11 @@ static bool parse_head(const char *line, struct emulate_state *state)
 
 static bool parse_line(const char *line, struct emulate_state *state)
 {
-	static const char *const earlier[] = { "link ", "cgroup ", "process " }; /* earlier versions named each thing: the tag finds them */
-
 	if (strcmp(line, "laboratory") == 0)
 		return state->laboratory = true;
 	if (strncmp(line, "boot ", 5) == 0 && line[5] && strlen(line + 5) < sizeof(state->boot)) {
 		snprintf(state->boot, sizeof(state->boot), "%s", line + 5);
 		return true;
-	}
-	for (size_t i = 0; i < sizeof(earlier) / sizeof(earlier[0]); i++) {
-		if (strncmp(line, earlier[i], strlen(earlier[i])) == 0)
-			return true;
 	}
 	return false;
 }

@@ -1,6 +1,6 @@
 /* The lock of a box: flock(2) on the directory of the lock's file, and on the file. A directory such as /dev/shm is the system's: nobody
- * can put another one in its place, while a file there goes when its owner logs out (logind's RemoveIPC). The file is for helpers of
- * before, which know nothing else, and says who has the lock. What others put there instead of it keeps nobody from measuring.
+ * can put another one in its place, while a file there goes when its owner logs out (logind's RemoveIPC). The file says who has the
+ * lock, and is the lock where the directory's file system has none. What others put there instead of it keeps nobody from measuring.
  *
  * Who takes it first ends what killed helpers have left on the machine. */
 #ifndef FLEET_HELPER_LOCK_H

@@ -17,49 +17,15 @@
 /* What is true of a file that we cannot have written, or not so. */
 #define FOREIGN_REMEDY "put a copy of 'assay backup' in its place, or move it away to begin a new one"
 
-/* ---- the schema of runs.db ---- */
-
-/* The tables stand with those who use them, in files schema_VERSION.sql. */
-
-EMBED_FILE(schema_fingerprint_1, ASSAY_SOURCE_DIRECTORY "/fingerprint/stored/schema_1.sql");
-EMBED_FILE(schema_fingerprint_2, ASSAY_SOURCE_DIRECTORY "/fingerprint/stored/schema_2.sql");
-EMBED_FILE(schema_fingerprint_4, ASSAY_SOURCE_DIRECTORY "/fingerprint/stored/schema_4.sql");
-EMBED_FILE(schema_fingerprint_6, ASSAY_SOURCE_DIRECTORY "/fingerprint/stored/schema_6.sql");
-EMBED_FILE(schema_running_1, ASSAY_SOURCE_DIRECTORY "/runs/running/schema_1.sql");
-EMBED_FILE(schema_running_3, ASSAY_SOURCE_DIRECTORY "/runs/running/schema_3.sql");
-EMBED_FILE(schema_running_5, ASSAY_SOURCE_DIRECTORY "/runs/running/schema_5.sql");
-EMBED_FILE(schema_running_6, ASSAY_SOURCE_DIRECTORY "/runs/running/schema_6.sql");
-EMBED_FILE(schema_running_7, ASSAY_SOURCE_DIRECTORY "/runs/running/schema_7.sql");
-EMBED_FILE(schema_running_9, ASSAY_SOURCE_DIRECTORY "/runs/running/schema_9.sql");
-EMBED_FILE(schema_running_10, ASSAY_SOURCE_DIRECTORY "/runs/running/schema_10.sql");
-EMBED_FILE(schema_running_12, ASSAY_SOURCE_DIRECTORY "/runs/running/schema_12.sql");
-EMBED_FILE(schema_running_13, ASSAY_SOURCE_DIRECTORY "/runs/running/schema_13.sql");
-EMBED_FILE(schema_nightly_8, ASSAY_SOURCE_DIRECTORY "/gate/nightly/schema_8.sql");
-EMBED_FILE(schema_nightly_11, ASSAY_SOURCE_DIRECTORY "/gate/nightly/schema_11.sql");
-EMBED_FILE(schema_samples_5, ASSAY_SOURCE_DIRECTORY "/runs/inside/samples/schema_5.sql");
+EMBED_FILE(store_schema_1, ASSAY_SOURCE_DIRECTORY "/fleet/lab/schema_1.sql");
 
 /* Never changed once released: add a row. */
-const struct store_migration store_migrations[] = {
-	{ { schema_fingerprint_1, schema_running_1, NULL } },
-	{ { schema_fingerprint_2, NULL } },
-	{ { schema_running_3, NULL } },
-	{ { schema_fingerprint_4, NULL } },
-	{ { schema_running_5, schema_samples_5, NULL } },
-	{ { schema_fingerprint_6, schema_running_6, NULL } },
-	{ { schema_running_7, NULL } },
-	{ { schema_nightly_8, NULL } },
-	{ { schema_running_9, NULL } },
-	{ { schema_running_10, NULL } },
-	{ { schema_nightly_11, NULL } },
-	{ { schema_running_12, NULL } },
-	{ { schema_running_13, NULL } },
-};
-
-const int store_migrations_n = (int)(sizeof(store_migrations) / sizeof(store_migrations[0]));
+const char *const store_schema[] = { store_schema_1, NULL };
 
 #define BUSY_TIMEOUT_MS 10000
 #define COPY_BYTES_MAX	((size_t)4 << 30) /* of a database that is read from memory */
 #define COPY_TURNS	5
+#define PRE_RELEASE_ID	0x61737361 /* application id of pre-releases */
 
 /* SQLite's file header (https://sqlite.org/fileformat2.html, section 1.3). */
 #define HEADER_BYTES	     100
@@ -237,20 +203,37 @@ static enum assay_status pragma_int(struct store *store, const char *sql, int *o
 	return store_finish(stmt, st);
 }
 
+static int newest_version(const struct store *store)
+{
+	int version = 0;
+
+	while (store->schema[version])
+		version++;
+	return version;
+}
+
+/* Refuses what this program cannot read. */
 static enum assay_status check_version(struct store *store, int version, struct assay_error *err)
 {
-	int id = 0, objects = 0;
-	enum assay_status st;
+	int id = 0, objects = 0, known = 0, newest = newest_version(store);
+	enum assay_status st = pragma_int(store, "PRAGMA application_id", &id, err);
 
-	if (version > store_migrations_n)
-		return assay_fail(err, ASSAY_E_VERSION, "'%s' has schema version %d, this assay knows up to %d: use a newer assay",
-				  store->path, version, store_migrations_n);
-	st = pragma_int(store, "PRAGMA application_id", &id, err);
 	if (!st)
 		st = pragma_int(store, "SELECT count(*) FROM sqlite_master", &objects, err);
-	if (!st && (version < 0 || (id != STORE_APPLICATION_ID && (objects || version))))
-		st = assay_fail(err, ASSAY_E_CORRUPT, "'%s' is not a database of assay: " FOREIGN_REMEDY, store->path);
-	return st;
+	if (!st)
+		st = pragma_int(store, "SELECT count(*) FROM sqlite_master WHERE name = 'metric_rule'", &known, err);
+	if (st)
+		return st;
+	if (id == PRE_RELEASE_ID || (id != STORE_APPLICATION_ID && known))
+		return assay_fail(err, ASSAY_E_VERSION,
+				  "'%s' was made by a pre-release of assay: move it away with its directory, and a new one is made",
+				  store->path);
+	if (version < 0 || (id != STORE_APPLICATION_ID && (objects || version)))
+		return assay_fail(err, ASSAY_E_CORRUPT, "'%s' is not a database of assay: " FOREIGN_REMEDY, store->path);
+	if (version > newest)
+		return assay_fail(err, ASSAY_E_VERSION, "'%s' has schema version %d, this assay knows up to %d: use a newer assay",
+				  store->path, version, newest);
+	return ASSAY_OK;
 }
 
 static enum assay_status migrate_schema(struct store *store, struct assay_error *err)
@@ -263,10 +246,8 @@ static enum assay_status migrate_schema(struct store *store, struct assay_error 
 		st = pragma_int(store, "PRAGMA user_version", &version, err);
 	if (!st)
 		st = check_version(store, version, err);
-	for (; !st && version < store_migrations_n; version++) {
-		for (const char *const *part = store_migrations[version].parts; !st && *part; part++)
-			st = execute_sql(store, *part, err);
-	}
+	for (; !st && store->schema[version]; version++)
+		st = execute_sql(store, store->schema[version], err);
 	snprintf(sql, sizeof(sql), "PRAGMA application_id = %d; PRAGMA user_version = %d; COMMIT", STORE_APPLICATION_ID, version);
 	if (!st)
 		st = execute_sql(store, sql, err);
@@ -410,7 +391,7 @@ static enum assay_status open_empty(struct store *store, struct assay_error *err
 /* A reader brings an older schema forward too, in one transaction; where it cannot write, in a copy in memory. */
 static enum assay_status migrate_then_read(struct store *store, int version, struct assay_error *err)
 {
-	struct store writer = { .path = store->path };
+	struct store writer = { .path = store->path, .schema = store->schema };
 	unsigned char *bytes;
 	sqlite3_int64 n = 0;
 	enum assay_status st;
@@ -424,7 +405,7 @@ static enum assay_status migrate_then_read(struct store *store, int version, str
 		return st ? st : migrate_schema(store, err);
 	}
 	if (st)
-		return assay_context(err, "the schema version %d is to be brought to %d first", version, store_migrations_n);
+		return assay_context(err, "the schema version %d is to be brought to %d first", version, newest_version(store));
 	sqlite3_close_v2(store->db);
 	store->db = NULL;
 	return open_snapshot(store, &version, err);
@@ -448,12 +429,13 @@ static enum assay_status open_read(struct store *store, struct assay_error *err)
 		store->db = NULL;
 		return open_empty(store, err);
 	}
-	return !st && version < store_migrations_n ? migrate_then_read(store, version, err) : st;
+	return !st && version < newest_version(store) ? migrate_then_read(store, version, err) : st;
 }
 
-enum assay_status store_open(const char *path, enum store_access access, struct store *out, struct assay_error *err)
+enum assay_status store_open_schema(const char *path, enum store_access access, const char *const *schema, struct store *out,
+				    struct assay_error *err)
 {
-	struct store store = { .path = mem_string(path) };
+	struct store store = { .path = mem_string(path), .schema = schema };
 	struct stat file;
 	bool failed = stat(path, &file), exists = !failed;
 	enum assay_status st =
@@ -474,6 +456,11 @@ enum assay_status store_open(const char *path, enum store_access access, struct 
 	if (st)
 		store_close(out);
 	return st;
+}
+
+enum assay_status store_open(const char *path, enum store_access access, struct store *out, struct assay_error *err)
+{
+	return store_open_schema(path, access, store_schema, out, err);
 }
 
 void store_close(struct store *store)

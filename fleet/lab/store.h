@@ -1,5 +1,5 @@
 /* The laboratory's database, .assay/runs.db: SQLite with a write-ahead log. Opening, its schema with forward migrations, and
- * statements with this project's errors. The tables are described in docs/formats.md; who owns which stands in store.c. */
+ * statements with this project's errors. The tables are in fleet/lab/schema_1.sql, and described in docs/formats.md. */
 #ifndef FLEET_STORE_H
 #define FLEET_STORE_H
 
@@ -12,15 +12,21 @@
 
 struct store {
 	sqlite3 *db;
-	char *path; /* for messages */
+	char *path;		   /* for messages */
+	const char *const *schema; /* as of store_open_schema(); borrowed */
 };
 
 enum store_access { STORE_READ, STORE_WRITE };
 
 /* STORE_WRITE creates the file where it is missing. STORE_READ of a missing file gives an empty store, and otherwise sees one snapshot
  * until it is closed. Either brings an older schema forward (a reader that may not write does so in memory). ASSAY_E_VERSION for a newer
- * schema, ASSAY_E_CORRUPT for a file that is damaged, cut short or no store of ours. *out is overwritten; store_close() it. */
+ * schema and for a file of a pre-release, ASSAY_E_CORRUPT for a file that is damaged, cut short or no store of ours. *out is overwritten;
+ * store_close() it. */
 enum assay_status store_open(const char *path, enum store_access access, struct store *out, struct assay_error *err);
+/* The same with another schema, for tests. schema[v]: SQL that brings a database of version v to version v + 1, in one transaction with all
+ * others; NULL: v is the newest version. */
+enum assay_status store_open_schema(const char *path, enum store_access access, const char *const *schema, struct store *out,
+				    struct assay_error *err);
 void store_close(struct store *store); /* accepts zeroed; an open transaction is rolled back */
 
 enum assay_status store_begin(struct store *store, struct assay_error *err);
@@ -55,13 +61,8 @@ double store_double(sqlite3_stmt *stmt, int column);
 /* Reads every page and index; ASSAY_E_CORRUPT with the first complaint. */
 enum assay_status store_check(struct store *store, struct assay_error *err);
 
-/* For tests: store_migrations[v] brings a database of version v to version v + 1: the statements of each folder that has tables, NULL
- * after the last one. */
-#define STORE_APPLICATION_ID 0x61737361 /* "assa" */
-struct store_migration {
-	const char *parts[3];
-};
-extern const struct store_migration store_migrations[];
-extern const int store_migrations_n;
+extern const char *const store_schema[]; /* as of store_open() */
+
+#define STORE_APPLICATION_ID 0x61736179 /* "asay" */
 
 #endif

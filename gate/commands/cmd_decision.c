@@ -159,7 +159,6 @@ static enum assay_status explain_failure(struct store *store, const struct night
 static enum assay_status explain(struct store *store, const struct night_decision *decision, const cJSON *document, struct document *d,
 				 struct assay_error *err)
 {
-	const cJSON *level = json_get(document, "level"); /* older ones do not say */
 	const struct decided decided = { .application = decision->application,
 					 .baseline = decision->baseline,
 					 .candidate = decision->candidate,
@@ -167,7 +166,7 @@ static enum assay_status explain(struct store *store, const struct night_decisio
 					 .ratio = decision->ratio,
 					 .low = decision->low,
 					 .high = decision->high,
-					 .level = cJSON_IsNumber(level) ? level->valuedouble : (double)NAN,
+					 .level = json_get_number(document, "level"),
 					 .by_processor = strcmp(json_get_text(document, "time"), "processor") == 0,
 					 .reasons = json_get(document, "reasons") };
 	char *text = decided_text(&decided), *next = next_of(store, decision, document), date[TEXT_DATE_BYTES];

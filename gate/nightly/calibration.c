@@ -339,17 +339,17 @@ char *calibration_line(const char *quote)
 	cJSON *root = quoted(quote);
 	const char *of = cJSON_GetStringValue(json_get(root, "of")), *stale = cJSON_GetStringValue(json_get(root, "stale"));
 	bool own = of && strcmp(of, "application") == 0, again = stale && *stale;
-	char distinct[64] = "", *line; /* older ones do not say */
 	size_t n = json_get_count(root, "distinct");
+	char *line;
 
 	if (!root)
 		return NULL;
-	if (json_get(root, "distinct"))
-		snprintf(distinct, sizeof(distinct), " (%zu share%s no run with another one)", n, n == 1 ? "s" : "");
-	line = mem_format("%s, %zu of %zu identical pairs%s were called slower; a planted %zu %% was found in %zu of %zu.%s%s%s",
+	line = mem_format("%s, %zu of %zu identical pairs (%zu share%s no run with another one) were called slower; a planted %zu %% was "
+			  "found in %zu of %zu.%s%s%s",
 			  own ? "With this application" : "On this laboratory", json_get_count(root, "called"),
-			  json_get_count(root, "identical"), distinct, json_get_count(root, "percent"), json_get_count(root, "found"),
-			  json_get_count(root, "planted"), again ? " Calibrate again: " : "", again ? stale : "", again ? "." : "");
+			  json_get_count(root, "identical"), n, n == 1 ? "s" : "", json_get_count(root, "percent"),
+			  json_get_count(root, "found"), json_get_count(root, "planted"), again ? " Calibrate again: " : "",
+			  again ? stale : "", again ? "." : "");
 	cJSON_Delete(root);
 	return line;
 }

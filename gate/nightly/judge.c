@@ -14,7 +14,6 @@
 
 #define MACHINES_MAX	1000000
 #define JUDGE_RULES_MAX 1000000
-#define RULES_RECORDS	7 /* from which on records of runs are looked at */
 
 /* ---- the rules of a night ---- */
 
@@ -94,7 +93,7 @@ enum assay_status judge_request_parse(const char *text, struct judge_request *ou
 	r.st = json_parse(r.name, text, strlen(text), &root, err);
 	if (!r.st) {
 		json_reader_keys(&r, root, "a request", keys, sizeof(keys) / sizeof(keys[0]));
-		out->rules = json_reader_has(&r, root, "rules") ? json_reader_integer(&r, root, "rules", 1, JUDGE_RULES_MAX) : 1;
+		out->rules = json_reader_integer(&r, root, "rules", 1, JUDGE_RULES_MAX);
 		out->application = mem_string(json_reader_text(&r, root, "application"));
 		out->baseline = mem_string(json_reader_text(&r, root, "baseline"));
 		out->candidate = mem_string(json_reader_text(&r, root, "candidate"));
@@ -126,10 +125,9 @@ void judge_request_release(struct judge_request *q)
 
 /* ---- two versions of one plan ---- */
 
-bool judge_weigh(struct lab *lab, const struct judge_request *q, struct judge_compared *c)
+bool judge_weigh(struct lab *lab, struct judge_compared *c)
 {
-	return c->verdict.effect.decision == DECISION_REGRESSION && (!q->rules || q->rules >= RULES_RECORDS) &&
-	       variance_weigh(lab, &c->verdict, &c->weighed);
+	return c->verdict.effect.decision == DECISION_REGRESSION && variance_weigh(lab, &c->verdict, &c->weighed);
 }
 
 void judge_compared_release(struct judge_compared *c)
@@ -278,7 +276,7 @@ static enum assay_status judge_fresh(struct lab *lab, const struct evidence *evi
 	    judge_compare(lab, evidence, q, q->fresh_plan, (const char *const[]){ q->baseline, q->candidate }, architecture, &fresh, err);
 
 	if (!st) {
-		if (judge_weigh(lab, q, &fresh)) {
+		if (judge_weigh(lab, &fresh)) {
 			out->input.fresh = FRESH_DISTURBED;
 			out->fresh_why = mem_string(fresh.verdict.reasons[0].text);
 		} else {
@@ -347,7 +345,7 @@ static void answer_head(const struct judge_request *q, const struct judgement *j
 	doc_set(d, "baseline", q->baseline);
 	doc_set(d, "candidate", q->candidate);
 	doc_set(d, "min_effect", q->min_effect);
-	if (q->min_gain > 0) /* documents of before stay as they were, byte by byte */
+	if (q->min_gain > 0)
 		doc_set(d, "min_gain", q->min_gain);
 	doc_set_empty(d, "plan", q->plan);
 	doc_set_empty(d, "fresh_plan", q->fresh_plan);
@@ -410,7 +408,7 @@ static enum assay_status judge_runs(struct lab *lab, const struct evidence *evid
 	document_init(&all);
 	document_init(&sides);
 	if (!st) {
-		bool regression = !judge_weigh(lab, q, &c) && c.verdict.effect.decision == DECISION_REGRESSION;
+		bool regression = !judge_weigh(lab, &c) && c.verdict.effect.decision == DECISION_REGRESSION;
 		const struct effect *e = verdict_effect(&c.verdict);
 		const char *architecture = c.verdict.architecture;
 		struct document verdict;

@@ -14,12 +14,11 @@
 
 /* Goes up with every change by which the same results may be decided otherwise, or told in other words, in base, runs or gate, so that a
  * decision that was made before is not said to have been tampered with. */
-#define JUDGE_RULES 7
+#define JUDGE_RULES 1
 
 /* Nothing of it is looked up anew when a decision is recomputed. */
 struct judge_request {
-	int64_t rules; /* JUDGE_RULES of the assay that made it; 1: from before they were counted; 0: it is being made, and
-			* judge_request_text() sets it */
+	int64_t rules; /* JUDGE_RULES of the assay that made it; 0: it is being made, and judge_request_text() sets it */
 	char *application, *baseline, *candidate;
 	char plan[DIGEST_ID_BYTES];	  /* "": nothing was run, and `why` says it */
 	char fresh_plan[DIGEST_ID_BYTES]; /* of the runs that confirm a finding, with the baseline once more; "": none */
@@ -50,7 +49,7 @@ enum assay_status judge_compare(struct lab *lab, const struct evidence *evidence
 				const char *const versions[2], const char *architecture, struct judge_compared *out,
 				struct assay_error *err);
 /* Looks at the records of these runs, where they say regression: true, what others took explains it, and it has become `environment`. */
-bool judge_weigh(struct lab *lab, const struct judge_request *q, struct judge_compared *compared);
+bool judge_weigh(struct lab *lab, struct judge_compared *compared);
 void judge_compared_release(struct judge_compared *compared); /* accepts zeroed */
 
 /* ---- the rules of a night ---- */

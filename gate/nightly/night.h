@@ -1,5 +1,5 @@
 /* The record of nights in the store: what each compares, how far it has come, and its decisions. All of it is committed as it
- * happens, so that a night that was killed goes on where it was. The tables are in gate/nightly/schema_*.sql. */
+ * happens, so that a night that was killed goes on where it was. The tables are in fleet/lab/schema_1.sql. */
 #ifndef GATE_NIGHTLY_NIGHT_H
 #define GATE_NIGHTLY_NIGHT_H
 

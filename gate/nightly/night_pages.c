@@ -351,7 +351,7 @@ static enum assay_status report_one(struct pages *p, size_t i)
 	if (!st && *request.plan) {
 		enum decision alone;
 
-		judge_weigh(p->lab, &request, &compared);
+		judge_weigh(p->lab, &compared);
 		alone = compared.verdict.effect.decision;
 		compared.verdict.effect.decision = a->decision->decision;
 		st = report_write(p, i, &compared, alone);

@@ -256,8 +256,8 @@ static bool is_known(struct follow *all, struct followed *f, int file, struct as
 		return false;
 	}
 	bytes_make(f, file, &none, 0, &bytes);
-	if (f->header.version != RECORD_VERSION_PACKED) {
-		assay_fail(err, ASSAY_E_FORMAT, "%s: only files that this version of assay records can be followed", f->path);
+	if (memcmp(f->header.magic, RECORD_MAGIC, sizeof(f->header.magic)) == 0 && f->header.version != RECORD_VERSION_PACKED) {
+		assay_fail(err, ASSAY_E_FORMAT, "%s: only records of calls can be followed", f->path);
 	} else if (samples_parse(f->path, bytes.bytes, bytes.size, &s, err) == ASSAY_OK) {
 		host = samples_info(&s, "host");
 		clock = samples_info(&s, "boot");

@@ -435,7 +435,7 @@ static void edge_add(struct loading *l, const struct samples *s, const struct co
 {
 	double from = value_at(s, i, c->from), since = value_at(s, i, c->since), work = value_at(s, i, c->work),
 	       size = value_at(s, i, c->size);
-	double weight = c->from_weight == SIZE_MAX ? s->items[i].weight : value_at(s, i, c->from_weight);
+	double weight = value_at(s, i, c->from_weight);
 	struct fragment f = {
 		.process = (uint32_t)l->out.n_processes, .thread = s->items[i].thread, .activity = ACTIVITY_COMPUTATION, .peer = -1
 	};

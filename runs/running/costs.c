@@ -284,9 +284,8 @@ static enum assay_status choose_machine(struct costs *costs, const char *machine
 	size_t i = 0;
 
 	if (!costs->n_machines && costs->without)
-		return assay_fail(err, ASSAY_E_NODATA,
-				  "the %zu runs of %s@%s have no features, since they are older than features: run it again",
-				  costs->without, costs->application, costs->version);
+		return assay_fail(err, ASSAY_E_NODATA, "the %zu runs of %s@%s have no features: run it again", costs->without,
+				  costs->application, costs->version);
 	if (!costs->n_machines && costs->uncounted)
 		return assay_fail(err, ASSAY_E_NODATA, "of the %zu runs of %s@%s none is of an input that was counted", costs->uncounted,
 				  costs->application, costs->version);

@@ -16,7 +16,7 @@ class Samples:
         data = open(path, "rb").read()
         (magic, version, _, header_bytes, names_max, chunk_bytes, n_counters, _, _, _, _, names_bytes, chunks, _,
          self.finished) = HEADER.unpack_from(data)
-        assert magic == b"assaysmp" and version in (1, 2), path
+        assert magic == b"assayrec" and version in (1, 2), path
         lines = data[header_bytes:header_bytes + names_bytes].decode().split("\n")
         self.counters = [line[2:] for line in lines if line.startswith("c ")]
         self.functions = [line.split(" ", 3)[3] for line in lines if line.startswith("f ")]

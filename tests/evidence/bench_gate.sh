@@ -60,7 +60,7 @@ night() {
 			budget_s, state, plan, fresh_plan, decision, detail, seconds) SELECT '0123456789abcdef', i + 1, name, name, '', '1', '0', 'version', '', .03, 0, 'decided', id, '', id, '', 60 FROM app;
 		INSERT INTO decision SELECT id, '0123456789abcdef', i + 1, 1500090000000, name, '0', '1', document ->> '\$.decision',
 			document ->> '\$.effect.ratio', document ->> '\$.effect.low', document ->> '\$.effect.high',
-			json_object('application', name, 'baseline', '0', 'candidate', '1', 'plan', id, 'fresh_plan', '', 'min_effect', .03,
+			json_object('rules', 1, 'application', name, 'baseline', '0', 'candidate', '1', 'plan', id, 'fresh_plan', '', 'min_effect', .03,
 				'confirm', json('false'), 'machines', 1, 'chance', json('false'), 'alike', json('false'), 'why', ''),
 			json_object('decision', document ->> '\$.decision', 'reasons', document -> '\$.reasons', 'machines', document -> '\$.machines',
 				'runs', json(document))

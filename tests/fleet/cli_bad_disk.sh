@@ -31,6 +31,16 @@ newer "$db"
 cp "$db" "$tmp/newer.db"
 readers 'newer assay'
 expect_same_files "$db" "$tmp/newer.db"
+what='database: of a pre-release'
+fresh
+printf assa | dd of="$db" bs=1 seek=68 conv=notrunc 2>/dev/null # SQLite's application_id
+cp "$db" "$tmp/older.db"
+readers 'was made by a pre-release of assay: move it away with its directory, and a new one is made'
+expect_same_files "$db" "$tmp/older.db"
+rm -r "$tmp/broken/.assay"
+run -C "$tmp/broken" import quiho "$tmp/package"
+expect_status 0
+still_there "$tmp/broken"
 what='database: cut in half'
 fresh
 truncate -s "$(($(wc -c <"$lab/.assay/runs.db") / 2))" "$db"

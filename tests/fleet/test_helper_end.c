@@ -462,8 +462,8 @@ static void test_lock_removed(void **state)
 	session_release(&second);
 }
 
-/* Helpers of before lock the file alone: they and we exclude each other. */
-static void test_lock_of_before(void **state)
+/* A program that locks the file alone excludes us, and we exclude it. */
+static void test_lock_of_file(void **state)
 {
 	struct helper_request request;
 	struct session s;
@@ -809,7 +809,7 @@ int suite_helper_end(void)
 		SESSION_TEST(test_lock_dies),
 		SESSION_TEST(test_lock_is_early_free),
 		SESSION_TEST(test_lock_removed),
-		SESSION_TEST(test_lock_of_before),
+		SESSION_TEST(test_lock_of_file),
 		SESSION_TEST(test_lock_file),
 		SESSION_TEST(test_lock_says_who),
 		SESSION_TEST(test_lock_of_a_stopped_helper),

@@ -209,11 +209,11 @@ by_rules() {
 	sqlite3 "$lab/.assay/runs.db" "UPDATE decision SET id = '$1' WHERE id = '$decision'"
 	decision=$1
 }
-by_rules 7 1
+by_rules 1 2
 run -C "$lab" verify "$decision"
 expect_status 4
-expect_stdout 'other rules  made by rules 1; the rules of this assay (7) say something else' "first at 'ratio'"
-by_rules 1 7
+expect_stdout 'other rules  made by rules 2; the rules of this assay (1) say something else' "first at 'ratio'"
+by_rules 2 1
 sqlite3 "$lab/.assay/runs.db" "DELETE FROM run WHERE application = 'bad'; INSERT INTO run SELECT * FROM kept; DROP TABLE kept"
 run -C "$lab" verify "$decision"
 expect_status 0

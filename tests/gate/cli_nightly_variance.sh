@@ -140,28 +140,6 @@ run -C "$lab" verify "$(of queue id)" --format json
 expect_status 1
 expect_json .verdict differs
 
-what='decisions of rules that did not look at records'
-sqlite3 "$lab/.assay/runs.db" "SELECT document FROM decision WHERE candidate = 'slow'" | /usr/bin/python3 -c '
-import re, sys
-text = sys.stdin.read()[:-1]
-while True: # the members, as if they had never been there
-    found = re.search(r",\n *\"variance\": \{", text)
-    if not found:
-        break
-    end, depth = found.end(), 1
-    while depth:
-        depth += {"{": 1, "}": -1}.get(text[end], 0)
-        end += 1
-    text = text[:found.start()] + text[end:]
-sys.stdout.write(text)' >"$tmp/document"
-id=$(of slow id)
-sqlite3 "$lab/.assay/runs.db" "UPDATE decision SET document = CAST(readfile('$tmp/document') AS TEXT), request = replace(request, '\"rules\": 7', '\"rules\": 6') WHERE id = '$id'" \
-	"SELECT writefile('$tmp/identity', night || char(10) || number || char(10) || request || char(10) || document) FROM decision WHERE id = '$id'" >/dev/null
-sqlite3 "$lab/.assay/runs.db" "UPDATE decision SET id = '$(sha256sum "$tmp/identity" | cut -c -16)' WHERE id = '$id'"
-run -C "$lab" verify "$(of slow id)" --format json
-expect_status 0
-expect_json .verdict same
-
 what='a night that is killed'
 suite queue
 {

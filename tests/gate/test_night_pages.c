@@ -31,8 +31,8 @@ static const char sql[] =
     "state, plan, fresh_plan, decision, detail, seconds) SELECT '0123456789abcdef', i, name, name, '', '1', '0', 'version', '', .03, 0, "
     "'decided', id, '', id, '', 1 FROM app;"
     "INSERT INTO decision SELECT id, '0123456789abcdef', i, 1500090000000, name, '0', '1', 'pass', 1, .99, 1.01,"
-    " json_object('application', name, 'baseline', '0', 'candidate', '1', 'plan', id, 'fresh_plan', '', 'min_effect', .03, 'confirm',"
-    " json('false'), 'machines', 1, 'chance', json('false'), 'alike', json('false'), 'why', ''),"
+    " json_object('rules', 1, 'application', name, 'baseline', '0', 'candidate', '1', 'plan', id, 'fresh_plan', '', 'min_effect', .03,"
+    " 'confirm', json('false'), 'machines', 1, 'chance', json('false'), 'alike', json('false'), 'why', ''),"
     " '{\"decision\": \"pass\", \"reasons\": [], \"machines\": 3, \"runs\": {\"machines\": []}}' FROM app;"
     "DROP TABLE app; DROP TABLE times";
 

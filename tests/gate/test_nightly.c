@@ -229,7 +229,7 @@ static void test_request(void **state)
 	assert_true(back.min_effect == .1 + .2 && back.confirm && back.alike && !back.chance && back.machines == 2);
 	again = judge_request_text(&back);
 	assert_string_equal(text, again);
-	assert_null(strstr(text, "min_gain")); /* decisions of before it are verified by the same bytes */
+	assert_null(strstr(text, "min_gain"));
 	free(again);
 	judge_request_release(&back);
 	q.min_gain = .2;

@@ -94,7 +94,7 @@ static void test_accounts(void **state)
 	stored_time(&s, &time);
 	levels = &time->levels;
 	assert_int_equal(levels->runs, 0);
-	stored_put(&s, "m1", 1, 300000, NULL); /* as older programs have stored it */
+	stored_put(&s, "m1", 1, 300000, NULL);
 	stored_time(&s, &time);
 	levels = &time->levels;
 	assert_shares(levels, .3, .1, .6);

@@ -152,7 +152,7 @@ static void test_signature(void **state)
 	leave(&f);
 }
 
-/* Recorded with every execution, also of those without a result; what older programs stored has none. */
+/* Recorded with every execution, also of those without a result; null where the host did not report one. */
 static void test_architecture(void **state)
 {
 	struct fixture f;

@@ -425,27 +425,6 @@ static void test_modules(void **state)
 	samples_release(&s);
 }
 
-/* As the program before this one wrote it (version 3): a bit for each field, differences to the sample before. */
-static void test_packed_before(void **state)
-{
-	/* function 1, weight 1, start 300, duration 2, counter 0; then start 301, and the counter is not known */
-	static const unsigned char bytes[] = { 0x36, 0x04, 2, 2, 0xd8, 4, 4, 14, 0x11, 0, 2, 2 };
-	uint64_t last[RECORD_PACK_FIELDS(1)] = { 0 }, memory[RECORD_PACK_WORDS(1)];
-	struct record_sample *s = (void *)memory;
-
-	(void)state;
-	assert_int_equal(record_unpack_3(bytes, sizeof(bytes), 1, last, s), 8);
-	assert_true(s->function == 1 && s->weight == 1 && s->start == 300 && s->duration == 2 && s->counters[0] == 7);
-	for (size_t cut = 0; cut < 4; cut++) {
-		uint64_t tried[RECORD_PACK_FIELDS(1)];
-
-		memcpy(tried, last, sizeof(tried));
-		assert_int_equal(record_unpack_3(bytes + 8, cut, 1, tried, s), 0);
-	}
-	assert_int_equal(record_unpack_3(bytes + 8, 4, 1, last, s), 4);
-	assert_true(s->function == 1 && s->start == 301 && s->duration == 2 && s->counters[0] == UINT64_MAX);
-}
-
 /* Whatever 64 bits are, in any order. */
 static void test_packed_extremes(void **state)
 {
@@ -629,7 +608,6 @@ int suite_record(void)
 		SCRATCH_TEST(test_brief),
 		SCRATCH_TEST(test_packed),
 		SCRATCH_TEST(test_packed_by_function),
-		cmocka_unit_test(test_packed_before),
 		cmocka_unit_test(test_damaged),
 		cmocka_unit_test(test_killed_within),
 		SCRATCH_TEST(test_modules),

@@ -266,7 +266,7 @@ static void test_order(void **state)
 	leave(&f);
 }
 
-/* What an older program wrote and this one cannot read is a build by its hash. */
+/* A manifest in the store that this program cannot read is a build by its hash. */
 static void test_unreadable_manifest(void **state)
 {
 	struct fixture f;

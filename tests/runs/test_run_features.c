@@ -119,7 +119,10 @@ static void test_damaged(void **state)
 	file->names[0] = '=';
 	refused(file, sizeof(*file), ASSAY_E_FORMAT, "name 1 is damaged");
 	file->header.version = 9;
-	refused(file, sizeof(*file), ASSAY_E_VERSION, "features of version 9, this program reads 2");
+	refused(file, sizeof(*file), ASSAY_E_VERSION, "features of version 9, this program reads 1");
+	memcpy(file->header.magic, FEATURES_MAGIC_PRE_RELEASE, 8);
+	refused(file, sizeof(*file), ASSAY_E_VERSION, "made by a pre-release of assay");
+	refused(file, 8, ASSAY_E_VERSION, "made by a pre-release of assay");
 	free(file);
 }
 

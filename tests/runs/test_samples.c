@@ -293,7 +293,7 @@ static void test_damaged(void **state)
 		enum assay_status status;
 	} rows[] = {
 		{ "magic", 0, 1, ASSAY_E_FORMAT },
-		{ "a newer version", 8, RECORD_VERSION_NEWEST + 1, ASSAY_E_VERSION },
+		{ "a newer version", 8, RECORD_VERSION_PACKED + 1, ASSAY_E_VERSION },
 		{ "version 0", 8, 0, ASSAY_E_FORMAT },
 		{ "counters in brief samples", 8, RECORD_VERSION_BRIEF, ASSAY_E_FORMAT },
 		{ "back end", 12, 77, ASSAY_E_FORMAT },
@@ -324,6 +324,10 @@ static void test_damaged(void **state)
 	}
 	parse(&bytes, &s);
 	samples_release(&s);
+	memcpy(bytes.bytes, RECORD_MAGIC_PRE_RELEASE, 8);
+	for (size_t n = 8; n <= bytes.size; n += bytes.size - 8)
+		check_fails("of a pre-release", samples_parse("f", bytes.bytes, n, &s, &err), ASSAY_E_VERSION, &err,
+			    "f: made by a pre-release of assay");
 	buf_release(&bytes);
 }
 

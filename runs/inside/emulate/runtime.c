@@ -16,7 +16,7 @@
 #define NODES		  2u
 #define MESSAGE_BYTES	  512u
 #define SDE_LIBRARY	  "libsde.so.1"
-#define COUNTING	  2 /* goes up where the same program counts otherwise: files before it had none */
+#define COUNTING	  1 /* goes up where the same program counts otherwise */
 
 /* As sde_lib.h declares them. */
 #define MODE_INSTANT   0x10 /* read only, as it is: what came since the start (0) would be since any thread's start */

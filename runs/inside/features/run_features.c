@@ -98,7 +98,9 @@ static enum assay_status source_check(struct source *s, size_t size, struct assa
 {
 	struct counting_header *h = &s->header;
 
-	if (size < sizeof(*h) || memcmp(s->bytes, FEATURES_MAGIC, 8) != 0)
+	if (size >= sizeof(h->magic) && memcmp(s->bytes, FEATURES_MAGIC_PRE_RELEASE, sizeof(h->magic)) == 0)
+		return assay_fail(err, ASSAY_E_VERSION, "%s: made by a pre-release of assay: build the program and run it again", s->name);
+	if (size < sizeof(*h) || memcmp(s->bytes, FEATURES_MAGIC, sizeof(h->magic)) != 0)
 		return assay_fail(err, ASSAY_E_FORMAT, "%s: not a file of features", s->name);
 	memcpy(h, s->bytes, sizeof(*h));
 	if (h->version != FEATURES_VERSION)

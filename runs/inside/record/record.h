@@ -9,7 +9,7 @@
  * Names are lines, appended: "c NAME\n" a counter, in the order of the samples' values, all before the first sample; "f ADDRESS MODULE
  * NAME\n" a function (hexadecimal address in the module's file, build-id of the module, "~N": that of function N, which is before it, or
  * "-"; symbol name), whose number is its place among the "f" lines, from 0; "i KEY VALUE\n" something about the process (program,
- * arguments, window sampling...). From version 5 on two hexadecimal digits follow the first letter: record_check_byte() of the line's
+ * arguments, window sampling...). In version 3 two hexadecimal digits follow the first letter: record_check_byte() of the line's
  * record_check() without them and without its end. */
 #ifndef RUNS_RECORD_H
 #define RUNS_RECORD_H
@@ -19,20 +19,17 @@
 #include <stdint.h>
 #include <string.h>
 
-#define RECORD_MAGIC	     "assaysmp" /* 8 bytes, without the NUL */
-#define RECORD_VERSION	     1u
-#define RECORD_VERSION_BRIEF 2u /* no counters, and each sample is a struct record_brief */
-#define RECORD_VERSION_PACKED                                                                                                              \
-	5u /* samples are packed (record_pack.h), and what stays is checked; before: in other ways, and nothing is                         \
-	    */
-#define RECORD_VERSION_PACKED_FIRST 3u
-#define RECORD_VERSION_NEWEST	    RECORD_VERSION_PACKED
-#define RECORD_CHECKED_BYTES	    56u		/* of the header, from its beginning on */
-#define RECORD_CHUNK_MAGIC	    0x4b4e4843u /* "CHNK" */
-#define RECORD_COUNTERS_MAX	    64u
-#define RECORD_FUNCTIONS_MAX	    65536u
-#define RECORD_NAMES_BYTES_MAX	    (8u << 20)
-#define RECORD_CHUNK_BYTES_MAX	    (16u << 20)
+#define RECORD_MAGIC		 "assayrec" /* 8 bytes, without the NUL */
+#define RECORD_MAGIC_PRE_RELEASE "assaysmp" /* of files that are refused */
+#define RECORD_VERSION		 1u
+#define RECORD_VERSION_BRIEF	 2u	     /* no counters, and each sample is a struct record_brief */
+#define RECORD_VERSION_PACKED	 3u	     /* samples are packed (record_pack.h), and what stays is checked */
+#define RECORD_CHECKED_BYTES	 56u	     /* of the header, from its beginning on */
+#define RECORD_CHUNK_MAGIC	 0x4b4e4843u /* "CHNK" */
+#define RECORD_COUNTERS_MAX	 64u
+#define RECORD_FUNCTIONS_MAX	 65536u
+#define RECORD_NAMES_BYTES_MAX	 (8u << 20)
+#define RECORD_CHUNK_BYTES_MAX	 (16u << 20)
 
 enum record_back_end {
 	RECORD_TIME,	 /* time stamps alone: no counter was available */
@@ -66,7 +63,7 @@ struct record_header {
 	uint64_t stopped_ns;	  /* written from outside: for how long it was stopped, and 1; 0: nobody looks (fleet/cgroup/stops.h) */
 	uint64_t level;	 /* enum record_level; but for RECORD_LEVEL_ALL another one may be written from outside: it is taken from then on */
 	uint64_t run_ns; /* written from outside: processor time of all processes of the run on this host, and 1; 0: nobody looks */
-	/* From version 5 on: what ticks_per_s was to begin with, and record_header_check(). */
+	/* In version 3: what ticks_per_s was to begin with, and record_header_check(). */
 	uint64_t ticks_per_s_first, check;
 };
 
@@ -97,8 +94,7 @@ struct record_chunk {
  * function itself, without other selected functions that it called; UINT64_MAX: not known. Simulated counters are estimates. Duration and
  * weight are 0. With RECORD_NESTED they include what these calls called, once for each of them that it happened in, as samples do; in files
  * with "i totals nested", a function without such a total has called none that is selected. With RECORD_ERROR `ordinal` is 0, counters[]
- * are standard errors of these estimates, and `weight` is how many bursts of simulated windows they rest on. Programs before this one wrote
- * UINT64_MAX, and no errors. */
+ * are standard errors of these estimates, and `weight` is how many bursts of simulated windows they rest on. */
 
 /* Samples of a thread are in the order in which invocations ended: nested ones before the one around them, which started earlier. From that
  * follows what was spent in the function itself (runs/inside/samples/samples.c). */

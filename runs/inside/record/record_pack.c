@@ -156,7 +156,7 @@ static inline uint64_t unfolded(uint64_t more)
 }
 
 /* Of most samples few fields are there: only their bits are looked at. */
-size_t record_unpack_4(const unsigned char *bytes, size_t n, uint32_t n_counters, uint64_t *state, struct record_sample *s)
+size_t record_unpack(const unsigned char *bytes, size_t n, uint32_t n_counters, uint64_t *state, struct record_sample *s)
 {
 	unsigned char bits[RECORD_PACK_BITS(RECORD_COUNTERS_MAX)] = { 0 };
 	size_t at = bits_get(bytes, n, RECORD_PACK_BITS(n_counters), bits), fields = RECORD_PACK_FIELDS(n_counters), size = 0;
@@ -184,37 +184,8 @@ size_t record_unpack_4(const unsigned char *bytes, size_t n, uint32_t n_counters
 		}
 	expect_next(state, last);
 	sample_fill(s, last, n_counters);
-	return at;
-}
-
-size_t record_unpack(const unsigned char *bytes, size_t n, uint32_t n_counters, uint64_t *state, struct record_sample *s)
-{
-	size_t took = record_unpack_4(bytes, n, n_counters, state, s);
-
-	if (!took || took == n)
+	if (at == n)
 		return 0;
-	state[3] = record_check(state[3], bytes, took);
-	return bytes[took] == record_check_byte(state[3]) ? took + 1 : 0;
-}
-
-size_t record_unpack_3(const unsigned char *bytes, size_t n, uint32_t n_counters, uint64_t *last, struct record_sample *s)
-{
-	size_t fields = RECORD_PACK_FIELDS(n_counters), at = (fields + 7) / 8;
-
-	for (size_t f = 0; f < fields; f++) {
-		uint64_t more;
-		size_t size;
-
-		if (n < at)
-			return 0;
-		if (!(bytes[f / 8] >> f % 8 & 1))
-			continue;
-		size = number_get(bytes + at, n - at, &more);
-		if (!size)
-			return 0;
-		at += size;
-		last[f] += unfolded(more);
-	}
-	sample_fill(s, last, n_counters);
-	return at;
+	state[3] = record_check(state[3], bytes, at);
+	return bytes[at] == record_check_byte(state[3]) ? at + 1 : 0;
 }

@@ -1,4 +1,4 @@
-/* Samples of version 5 of the file: what differs from the last sample of the same function in the same chunk, in an eighth of the space.
+/* Samples of version 3 of the file: what differs from the last sample of the same function in the same chunk, in an eighth of the space.
  *
  * A sample is a row of fields: which counters are not known (a bit each), function, weight, ordinal, start, duration, depth, threads,
  * flags, caller, then the counters. Each is stored as the difference to what is expected of it: of the function, that of the sample before;
@@ -11,7 +11,7 @@
  * which are not known; bit 7: bytes follow for depth, threads, flags, caller, then counters from 8 on, as many as there are. Then, in this
  * order, each difference: zigzag (0, -1, 1, -2... as 0, 1, 2, 3...) in groups of 7 bits, the lowest first, all but the last with the high
  * bit. The last byte is record_check_byte() of the chunk's thread and all of its samples until here: a damaged one is noticed there, or
- * at those after it. Version 4 had no such byte. */
+ * at those after it. */
 #ifndef RUNS_RECORD_PACK_H
 #define RUNS_RECORD_PACK_H
 
@@ -25,7 +25,7 @@
 /* Bytes of bits of a packed sample at most; all of it at most and at least. */
 #define RECORD_PACK_BITS(n)    (2 + (4 + ((n) > 8 ? (n)-8 : 0) + 7) / 8)
 #define RECORD_PACKED_BYTES(n) (RECORD_PACK_BITS(n) + 10 * RECORD_PACK_FIELDS(n) + 1)
-#define RECORD_PACKED_LEAST    1u
+#define RECORD_PACKED_LEAST    2u
 /* What is expected: which of the slots are in use, function and end of the sample before, the hash until here, and the slots. */
 #define RECORD_PACK_STATE(n) (4 + RECORD_PACK_SLOTS * RECORD_PACK_FIELDS(n))
 /* Of a packed sample, and what is expected of it. */
@@ -47,9 +47,5 @@ static inline void record_pack_forget(uint64_t *state, uint32_t thread)
 size_t record_pack(const struct record_sample *sample, uint32_t n_counters, uint64_t *state, unsigned char *out);
 /* The other way, from outside bytes[n]. Returns how many it took; 0: they are not a sample, or not all of it, or damaged. */
 size_t record_unpack(const unsigned char *bytes, size_t n, uint32_t n_counters, uint64_t *state, struct record_sample *sample);
-/* The same of version 4; and of version 3: a bit for each field in the order above, then differences to the sample before it in the chunk.
- * `last`: fields of that, [RECORD_PACK_FIELDS(n_counters)]. */
-size_t record_unpack_4(const unsigned char *bytes, size_t n, uint32_t n_counters, uint64_t *state, struct record_sample *sample);
-size_t record_unpack_3(const unsigned char *bytes, size_t n, uint32_t n_counters, uint64_t *last, struct record_sample *sample);
 
 #endif

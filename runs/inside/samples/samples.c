@@ -48,7 +48,7 @@ struct source {
 	struct record_header header;
 	size_t sample_bytes;  /* once they are unpacked */
 	size_t unpacked;      /* samples, of which there are no more than a file without packing can have */
-	size_t damaged;	      /* of a checked file, the first place that is; 0: none */
+	size_t damaged;	      /* of a packed file, the first place that is; 0: none */
 	bool in_order;	      /* as they were recorded, without what was spent in the function itself; */
 	unsigned thin_log2;   /* one of so many */
 	struct chunk *chunks; /* [n_chunks] */
@@ -90,7 +90,7 @@ struct unsure {
 
 /* ---- what measuring took ---- */
 
-/* In files without a calibration (of an older probe): nothing is taken off. Of the emulation: its times say nothing about the program. */
+/* In files without a calibration nothing is taken off. Of the emulation: its times say nothing about the program. */
 #define UNCALIBRATED_INSIDE_NS 60.0
 #define UNCALIBRATED_AROUND_NS 150.0
 #define UNSURE_LEAST	       .5 /* of what an empty function seems to take: in programs, the processor predicts calls less well */
@@ -236,10 +236,10 @@ static void alone_release(struct alone *a)
 
 /* ---- header and names ---- */
 
-/* What stays in it is there twice. */
-static bool is_checked(const struct source *s)
+/* Its samples are packed, and what stays in it is checked. */
+static bool is_packed(const struct source *s)
 {
-	return s->header.version >= RECORD_VERSION_PACKED;
+	return s->header.version == RECORD_VERSION_PACKED;
 }
 
 /* The clock is measured again while the program runs. */
@@ -263,23 +263,24 @@ static enum assay_status header_check(const char *name, struct source *s, struct
 
 	if (!s->size || (s->size >= sizeof(*h) && memcmp(s->bytes, zeros, sizeof(zeros)) == 0))
 		return fail_unbegun(name, err);
-	if (s->size < sizeof(*h) || memcmp(s->bytes, RECORD_MAGIC, 8) != 0)
+	if (s->size >= sizeof(h->magic) && memcmp(s->bytes, RECORD_MAGIC_PRE_RELEASE, sizeof(h->magic)) == 0)
+		return assay_fail(err, ASSAY_E_VERSION, "%s: made by a pre-release of assay: build the program and record it again", name);
+	if (s->size < sizeof(*h) || memcmp(s->bytes, RECORD_MAGIC, sizeof(h->magic)) != 0)
 		return assay_fail(err, ASSAY_E_FORMAT, "%s: not a sample file", name);
 	memcpy(&s->header, s->bytes, sizeof(*h));
-	if (h->version > RECORD_VERSION_NEWEST)
+	if (h->version > RECORD_VERSION_PACKED)
 		return assay_fail(err, ASSAY_E_VERSION, "%s: samples of version %u, this program reads %u", name, h->version,
-				  RECORD_VERSION_NEWEST);
+				  RECORD_VERSION_PACKED);
 	if (h->version < RECORD_VERSION || h->back_end > RECORD_EMULATED || h->header_bytes % PAGE_BYTES || h->header_bytes < sizeof(*h) ||
 	    h->header_bytes > RECORD_NAMES_BYTES_MAX || h->names_bytes_max % PAGE_BYTES || h->names_bytes_max > RECORD_NAMES_BYTES_MAX ||
 	    h->names_bytes > h->names_bytes_max || h->n_counters > RECORD_COUNTERS_MAX || h->ticks_per_s == 0)
 		return assay_fail(err, ASSAY_E_FORMAT, "%s: the header is damaged", name);
-	if ((h->version == RECORD_VERSION_BRIEF && h->n_counters) || (is_checked(s) && !header_is_whole(h)))
+	if ((h->version == RECORD_VERSION_BRIEF && h->n_counters) || (is_packed(s) && !header_is_whole(h)))
 		return assay_fail(err, ASSAY_E_FORMAT, "%s: the header is damaged", name);
 	s->sample_bytes = h->version == RECORD_VERSION_BRIEF ? sizeof(struct record_brief)
 							     : sizeof(struct record_sample) + h->n_counters * sizeof(uint64_t);
 	if (h->chunk_bytes % PAGE_BYTES || h->chunk_bytes > RECORD_CHUNK_BYTES_MAX ||
-	    h->chunk_bytes < sizeof(struct record_chunk) +
-				 (h->version >= RECORD_VERSION_PACKED_FIRST ? RECORD_PACKED_BYTES(h->n_counters) : s->sample_bytes))
+	    h->chunk_bytes < sizeof(struct record_chunk) + (is_packed(s) ? RECORD_PACKED_BYTES(h->n_counters) : s->sample_bytes))
 		return assay_fail(err, ASSAY_E_FORMAT, "%s: the header is damaged", name);
 	return ASSAY_OK;
 }
@@ -354,14 +355,14 @@ static enum assay_status names_parse(const char *name, const struct source *s, s
 {
 	size_t functions = 0, infos = 0, counters = 0;
 	size_t there = s->size > s->header.header_bytes ? s->size - s->header.header_bytes : 0;
-	uint64_t in_use = is_checked(s) ? s->header.names_bytes_max : s->header.names_bytes;
-	size_t n = in_use < there ? (size_t)in_use : there, blank = is_checked(s) ? 3 : 1;
+	uint64_t in_use = is_packed(s) ? s->header.names_bytes_max : s->header.names_bytes;
+	size_t n = in_use < there ? (size_t)in_use : there, blank = is_packed(s) ? 3 : 1;
 	const char *at = n ? (const char *)s->bytes + s->header.header_bytes : "", *end;
 
 	for (; (end = n ? memchr(at, '\n', n) : NULL); n -= (size_t)(end - at) + 1, at = end + 1) {
 		size_t length = (size_t)(end - at), text = blank + 1;
 
-		if (!*at || (is_checked(s) && !line_is_whole(at, length)))
+		if (!*at || (is_packed(s) && !line_is_whole(at, length)))
 			break;
 		if (length <= text || at[blank] != ' ' || memchr(at, '\0', length))
 			break;
@@ -376,7 +377,7 @@ static enum assay_status names_parse(const char *name, const struct source *s, s
 			break;
 		}
 	}
-	if (is_checked(s) && n && *at && (end || n + (size_t)(at - (const char *)s->bytes) < s->size))
+	if (is_packed(s) && n && *at && (end || n + (size_t)(at - (const char *)s->bytes) < s->size))
 		return assay_fail(err, ASSAY_E_FORMAT, "%s: its names are damaged", name);
 	if (out->n_counters != s->header.n_counters && n && !*at && !s->header.chunks)
 		return fail_unbegun(name, err);
@@ -410,17 +411,10 @@ static bool sample_head(const struct source *s, const unsigned char *bytes, cons
 	return brief.weight_log2 < 32 && head->function < out->n_functions;
 }
 
-static bool is_packed(const struct source *s)
+/* The samples of a chunk, of which `there` bytes are in the file; what comes after a damaged one cannot be read. The samples end where the
+ * check of the next one fails: the program may have been killed before it counted the last one. */
+static void chunk_unpack(struct source *s, struct chunk *chunk, size_t there)
 {
-	return s->header.version >= RECORD_VERSION_PACKED_FIRST;
-}
-
-/* The n samples of a chunk, of which `there` bytes are in the file; what comes after a damaged one cannot be read. Those that are checked
- * say themselves how many they are: one more than n, if the program was killed before it counted the last one. */
-static void chunk_unpack(struct source *s, struct chunk *chunk, size_t there, size_t n)
-{
-	size_t (*const unpack[])(const unsigned char *, size_t, uint32_t, uint64_t *,
-				 struct record_sample *) = { record_unpack_3, record_unpack_4, record_unpack };
 	uint64_t *state = mem_new(RECORD_PACK_STATE(s->header.n_counters), sizeof(*state));
 	union {
 		struct record_sample sample;
@@ -428,11 +422,9 @@ static void chunk_unpack(struct source *s, struct chunk *chunk, size_t there, si
 	} one;
 	size_t bytes, room = SAMPLES_FILE_BYTES_MAX / s->sample_bytes - s->unpacked, capacity = 0;
 
-	n = is_checked(s) || n > room ? room : n;
 	record_pack_forget(state, chunk->thread);
-	for (; chunk->n < n; chunk->n++, chunk->samples += bytes, there -= bytes) {
-		bytes = unpack[s->header.version - RECORD_VERSION_PACKED_FIRST](chunk->samples, there, s->header.n_counters, state,
-										&one.sample);
+	for (; chunk->n < room; chunk->n++, chunk->samples += bytes, there -= bytes) {
+		bytes = record_unpack(chunk->samples, there, s->header.n_counters, state, &one.sample);
 		if (!bytes)
 			break;
 		chunk->unpacked = mem_grow(chunk->unpacked, chunk->n, &capacity, s->sample_bytes);
@@ -445,14 +437,13 @@ static void chunk_unpack(struct source *s, struct chunk *chunk, size_t there, si
 
 static void damage_note(struct source *s, size_t offset)
 {
-	if (is_checked(s) && !s->damaged)
+	if (is_packed(s) && !s->damaged)
 		s->damaged = offset;
 }
 
 static void chunk_read(struct source *s, size_t offset, struct samples *out)
 {
-	bool packed = is_packed(s);
-	size_t least = packed ? RECORD_PACKED_LEAST : s->sample_bytes;
+	size_t least = is_packed(s) ? RECORD_PACKED_LEAST : s->sample_bytes;
 	struct record_chunk chunk;
 	size_t there = s->size - offset, whole;
 	struct chunk found;
@@ -473,8 +464,8 @@ static void chunk_read(struct source *s, size_t offset, struct samples *out)
 	}
 	out->dropped += chunk.dropped;
 	found = (struct chunk){ .thread = chunk.thread, .samples = s->bytes + offset + sizeof(chunk), .offset = offset };
-	if (packed)
-		chunk_unpack(s, &found, there, chunk.samples < whole ? (size_t)chunk.samples : whole);
+	if (is_packed(s))
+		chunk_unpack(s, &found, there);
 	else
 		found.n = chunk.samples < whole ? (size_t)chunk.samples : whole;
 	if (chunk.samples > found.n && there == s->header.chunk_bytes - sizeof(chunk))
@@ -492,7 +483,7 @@ static void chunks_read(struct source *s, struct samples *out)
 
 	/* The last chunk may end early: its place is reserved piece by piece. */
 	out->truncated = s->header.chunks > 0 && (s->size < first || (s->size - first) / s->header.chunk_bytes + 1 < s->header.chunks);
-	for (uint64_t i = 0; (is_checked(s) || i < s->header.chunks) && i <= SIZE_MAX / RECORD_CHUNK_BYTES_MAX &&
+	for (uint64_t i = 0; (is_packed(s) || i < s->header.chunks) && i <= SIZE_MAX / RECORD_CHUNK_BYTES_MAX &&
 			     first + i * s->header.chunk_bytes < s->size;
 	     i++)
 		chunk_read(s, first + (size_t)i * s->header.chunk_bytes, out);
@@ -666,8 +657,8 @@ static void totals_take(const struct total *total, const struct samples *out, ui
 		errors[c] = isnan(sums[c]) ? (double)NAN : 0;
 }
 
-/* Without a total of its own, what happened with nested calls is what happened in the function itself; before there were such totals, it is
- * not known. */
+/* Without a total of its own, what happened with nested calls is what happened in the function itself; in files that have no such totals
+ * (of the probe) it is not known. */
 static void totals_read(struct source *s, struct samples *out)
 {
 	const char *kinds = samples_info(out, "totals");

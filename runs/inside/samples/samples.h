@@ -78,7 +78,8 @@ struct samples {
 /* "time", "papi", "software", "emulated". */
 const char *samples_back_end_name(enum record_back_end back_end);
 
-/* *out is overwritten; samples_release() it. ASSAY_E_FORMAT: it is not such a file; ASSAY_E_VERSION: a newer program wrote it. */
+/* *out is overwritten; samples_release() it. ASSAY_E_FORMAT: it is not such a file; ASSAY_E_VERSION: a newer program or a
+ * pre-release wrote it. */
 enum assay_status samples_read(const char *path, struct samples *out, struct assay_error *err);
 /* The same from bytes; `name` is for messages. O(n log n). */
 enum assay_status samples_parse(const char *name, const void *bytes, size_t n, struct samples *out, struct assay_error *err);

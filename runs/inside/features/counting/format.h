@@ -19,16 +19,17 @@
 
 #include <stdint.h>
 
-#define FEATURES_MAGIC	     "assayftr" /* 8 bytes, without the NUL */
-#define FEATURES_VERSION     2u
-#define FEATURES_PAGE	     4096u
-#define FEATURES_VALUES	     5u
-#define FEATURES_VALUE_SLOTS (1u + FEATURES_VALUES)
-#define FEATURES_SLOTS_MAX   (16u << 20)
-#define FEATURES_NAMES_MAX   (256u << 20) /* bytes */
-#define FEATURES_BLOCKS_MAX  65536u
-#define FEATURES_SUFFIX	     ".features"
-#define FEATURES_SECTION     "assay_features_names" /* of a module that counts, and so in its bytes */
+#define FEATURES_MAGIC		   "assayfea" /* 8 bytes, without the NUL */
+#define FEATURES_MAGIC_PRE_RELEASE "assayftr" /* of files that are refused */
+#define FEATURES_VERSION	   1u
+#define FEATURES_PAGE		   4096u
+#define FEATURES_VALUES		   5u
+#define FEATURES_VALUE_SLOTS	   (1u + FEATURES_VALUES)
+#define FEATURES_SLOTS_MAX	   (16u << 20)
+#define FEATURES_NAMES_MAX	   (256u << 20) /* bytes */
+#define FEATURES_BLOCKS_MAX	   65536u
+#define FEATURES_SUFFIX		   ".features"
+#define FEATURES_SECTION	   "assay_features_names" /* of a module that counts, and so in its bytes */
 
 struct counting_header {
 	char magic[8];
