@@ -38,17 +38,12 @@ static void manifest_add_set(struct buf *out, const struct manifest_words *words
 
 ORDER_POINTERS_BY(manifest_compare_versions, struct manifest_version, BY_TEXT(name))
 
-/* Where it is the same for all architectures, what it was before there were any. */
 static void manifest_add_own(struct buf *out, const struct manifest_version *v)
 {
-	static const struct manifest_own nothing;
-	const struct manifest_own *all = v->n_own && !v->own[0].architecture ? &v->own[0] : &nothing;
-
-	manifest_add_text(out, all->directory);
 	manifest_add_text(out, v->repository);
 	manifest_add_text(out, v->reference);
-	manifest_add_words(out, &all->build);
-	for (size_t i = 0; i < v->n_own && v->own[i].architecture; i++) {
+	buf_format(out, "%zu own\n", v->n_own);
+	for (size_t i = 0; i < v->n_own; i++) {
 		manifest_add_text(out, v->own[i].architecture);
 		manifest_add_text(out, v->own[i].directory);
 		manifest_add_words(out, &v->own[i].build);
