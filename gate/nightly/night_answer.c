@@ -308,7 +308,7 @@ static bool has_failures(const cJSON *document)
 	return false;
 }
 
-/* Reads the document of its decision; older ones have neither `time` nor `level`. */
+/* Reads the document of its decision. */
 static void answered_read(struct night_answered *a)
 {
 	struct assay_error ignored;
