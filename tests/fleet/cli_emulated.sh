@@ -15,12 +15,12 @@ tidy() {
 	done
 }
 
-# on LAB N COMMAND: on the N-th host, as a user would by hand.
+# on LAB N COMMAND: on the N-th host, as a user would by hand. The network may go before the end of a connection has come through it.
 on() {
 	dir=$1 n=$2
 	shift 2
 	timeout 200 ssh -F none -i "$dir/.assay/emulated/id_ed25519" -o IdentitiesOnly=yes -o UserKnownHostsFile="$dir/known_hosts" \
-		-o StrictHostKeyChecking=yes -o BatchMode=yes -o ConnectTimeout=100 -o LogLevel=ERROR \
+		-o StrictHostKeyChecking=yes -o BatchMode=yes -o ConnectTimeout=100 -o LogLevel=ERROR -o ServerAliveInterval=3 \
 		-p "$(sed -n 's/^    port: //p' "$dir/lab.yaml" | sed -n "${n}p")" \
 		"$(sed -n 's/^    user: "\(.*\)"/\1/p' "$dir/lab.yaml" | sed -n "${n}p")@$(sed -n 's/^    address: //p' "$dir/lab.yaml" | sed -n "${n}p")" "$@" \
 		>"$tmp/out" 2>"$tmp/err" </dev/null
