@@ -382,6 +382,8 @@ static void verdict_find_cause(const struct evidence *evidence, struct verdict *
 			cause_resources(b.log_ratio, &b.log_rate, PERMUTATIONS, SEED, v->resources);
 	}
 	v->cause = cause_of(&v->effect, b.log_ratio, b.log_cost, &b.log_rate, v->resources);
+	if (v->cause.word == CAUSE_NEITHER && verdict_by_processor(v))
+		v->cause.word = CAUSE_PROCESSOR;
 	by_type_release(&b);
 }
 

@@ -274,14 +274,12 @@ static char *explained_text(const struct verdict *v)
 	return buf_take(&text);
 }
 
-static void answer_cause(const struct verdict *v, bool decided, struct document *d)
+static void answer_cause(const struct verdict *v, struct document *d)
 {
 	const struct cause *c = &v->cause;
 	const char *word = cause_text(c->word), *sentence = cause_sentence(c->word), *sign = c->p < 1e-9 ? "<" : "=";
 	char *explained = explained_text(v);
 
-	if (c->word == CAUSE_NEITHER && decided && verdict_by_processor(v))
-		sentence = "of the metric no change is visible, neither in the mean nor between hardware types; processor time decided";
 	if (v->effect.types)
 		doc_line(d, "%s", "");
 	doc_object(d, "change");
@@ -398,7 +396,7 @@ void verdict_answer(const struct verdict *v, bool decided, bool all_machines, st
 		doc_show(d, NULL, "metric", v->baseline->higher_is_better ? "higher is better" : "lower is better");
 	answer_times(&v->times, decided, d);
 	answer_conditions(&v->times, d);
-	answer_cause(v, decided, d);
+	answer_cause(v, d);
 	answer_machines(v, decided || all_machines, all_machines, d);
 	answer_resources(v, d);
 }
