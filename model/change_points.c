@@ -1,185 +1,207 @@
 #include "model/change_points.h"
 
 #include "base/mem.h"
-#include "base/rng.h"
 #include "base/stats.h"
 
 #include <math.h>
-#include <stdbool.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define PERMUTATIONS	999
-#define LEVEL		.01
-#define SPIKE_REACH	3   /* points on either side that a spike is compared with */
-#define SPIKE_DEVIATION 5.0 /* as many times the median deviation of neighbours, brought to that of a normal distribution */
-#define MODES_POINTS	8   /* that two modes take at least, */
-#define MODES_PART	.2  /* so much of them each, */
-#define MODES_APART	5.0 /* as many times the deviation within either, */
-#define MODES_MIXED	.5  /* and so much as chance would change between them */
+#define NOISE_MIN    1e-6 /* below it differences are those of rounding */
+#define POWER_Z	     .84  /* quantile of the normal distribution at power 0.8 */
+#define MODES_POINTS 8	  /* points, or groups, of a segment with two modes, at least */
+#define MODES_PART   .2	  /* part of them on each level, at least: fewer are spikes */
+#define MODES_APART  5.0  /* distance of the levels in standard deviations of either, at least */
+#define MODES_MIXED  .5	  /* switches between them, in parts of as many as chance would have, at least */
+#define MODES_BACK   3	  /* switches, at least: two are a change that was taken back */
 
-/* ---- one division ---- */
+/* ---- the penalty ---- */
 
-/* Sums of distances, kept while the border moves. */
-struct border {
-	double within[2], between;
+/* Quantiles of the largest penalty at which n independent normal points have a change, in squares of their noise; printed by
+ * bench_change_points --calibrate. With more points they grow slowly. */
+static const struct {
+	double n, at_100, at_1000; /* exceeded by one series in 100, in 1000 */
+} penalties[] = {
+	{ 6, 26.9, 96.6 },  { 7, 23.9, 67.6 },	{ 8, 23.9, 58.7 },  { 10, 19.9, 42.0 }, { 12, 17.8, 33.4 },
+	{ 16, 15.5, 25.8 }, { 24, 14.1, 21.9 }, { 40, 13.3, 19.9 }, { 80, 13.0, 18.2 }, { 200, 13.3, 17.3 },
 };
 
-/* The distance of two samples by their distances: what their union has more between them than within them, by their sizes. */
-static double energy(const struct border *b, size_t left, size_t n)
-{
-	double m = (double)left, k = (double)(n - left);
+/* ---- the best partition ---- */
 
-	return m * k / (m + k) * (2.0 * b->between / (m * k) - b->within[0] / (m * (m - 1.0) / 2.0) - b->within[1] / (k * (k - 1.0) / 2.0));
-}
-
-/* The best border of x[n] in this order; its value in *best. Sorting would make it O(n log n); series are short. */
-static size_t divide(const double *x, const size_t *order, size_t n, double *best)
-{
-	struct border b = { { 0, 0 }, 0 };
-	size_t at = 0;
-
-	*best = -(double)INFINITY;
-	for (size_t i = 0; i < n; i++)
-		for (size_t j = i + 1; j < n; j++)
-			b.within[1] += fabs(x[order[i]] - x[order[j]]);
-	for (size_t left = 1; left + CHANGE_POINTS_SEGMENT_MIN <= n; left++) {
-		double moved = x[order[left - 1]], to_left = 0, to_right = 0, value;
-
-		for (size_t i = 0; i + 1 < left; i++)
-			to_left += fabs(x[order[i]] - moved);
-		for (size_t i = left; i < n; i++)
-			to_right += fabs(x[order[i]] - moved);
-		b.within[0] += to_left;
-		b.within[1] -= to_right;
-		b.between += to_right - to_left;
-		if (left < CHANGE_POINTS_SEGMENT_MIN)
-			continue;
-		value = energy(&b, left, n);
-		if (value > *best * (1 + 1e-12) || *best < 0) {
-			*best = value;
-			at = left;
-		}
-	}
-	return at;
-}
-
-/* How often chance divides as well; stops when that is more often than the level allows. */
-static double test(const double *x, size_t n, double found, double level, struct rng *rng)
-{
-	size_t *order = mem_new(n, sizeof(*order)), as_well = 0, tried = 0;
-
-	for (size_t i = 0; i < n; i++)
-		order[i] = i;
-	while (tried < PERMUTATIONS && (double)(as_well + 1) <= level * (PERMUTATIONS + 1)) {
-		double value;
-
-		rng_shuffle(rng, order, n);
-		divide(x, order, n, &value);
-		as_well += value >= found * (1 - 1e-12);
-		tried++;
-	}
-	free(order);
-	return (double)(as_well + 1) / (double)(tried + 1);
-}
-
-/* ---- all of them ---- */
-
-struct search {
-	const double *x; /* without spikes */
-	const struct change_points_options *options;
-	double level;
-	struct change_point *found;
+struct finder {
+	const double *x; /* [n] */
 	size_t n;
+	const struct change_points_options *options;
+	bool *spike; /* [n]: counts for nothing */
+	size_t n_kept;
+	double noise;
+	size_t *changes; /* [n_changes], ascending */
+	size_t n_changes;
 };
 
-static double median_of(const double *x, size_t n)
+static bool in_one_group(const struct finder *f, size_t i, size_t j)
 {
-	double *sorted = mem_new(n, sizeof(*sorted)), median;
-
-	memcpy(sorted, x, n * sizeof(*sorted));
-	median = stats_median(sorted, n);
-	free(sorted);
-	return median;
+	return f->options->groups && f->options->groups[i] == f->options->groups[j];
 }
 
-/* The seed is the place's, so that a division does not depend on what was found before it. */
-static void search(struct search *s, size_t begin, size_t end)
+static bool is_known(const struct finder *f, size_t i)
 {
-	size_t n = end - begin, *order, at;
-	struct rng rng;
-	double value, p;
-
-	if (n < 2 * CHANGE_POINTS_SEGMENT_MIN)
-		return;
-	order = mem_new(n, sizeof(*order));
-	for (size_t i = 0; i < n; i++)
-		order[i] = i;
-	at = divide(s->x + begin, order, n, &value);
-	free(order);
-	rng_seed(&rng, s->options->seed ^ ((uint64_t)begin << 32) ^ end);
-	if (!(value > 0) || (p = test(s->x + begin, n, value, s->level, &rng)) > s->level)
-		return;
-	search(s, begin, begin + at);
-	s->found[s->n++] = (struct change_point){ .at = begin + at, .p = p };
-	search(s, begin + at, end);
+	return f->options->known && f->options->known[i];
 }
 
-static size_t end_of(const struct search *s, size_t i, size_t n)
+/* Sets n_kept, and the noise to the standard deviation of one point by the differences of neighbours: their median is that of few changes
+ * and spikes, too. */
+static void find_noise(struct finder *f)
 {
-	return i < s->n ? s->found[i].at : n;
-}
+	double *steps = mem_new(f->n + 1, sizeof(*steps)), last = 0;
 
-static void levels(struct search *s, size_t n)
-{
-	for (size_t i = 0, begin = 0; i < s->n; begin = s->found[i++].at) {
-		s->found[i].before = median_of(s->x + begin, s->found[i].at - begin);
-		s->found[i].after = median_of(s->x + s->found[i].at, end_of(s, i + 1, n) - s->found[i].at);
+	f->n_kept = 0;
+	for (size_t i = 0; i < f->n; i++) {
+		if (f->spike[i])
+			continue;
+		steps[f->n_kept++] = fabs(f->x[i] - last); /* the first one is none */
+		last = f->x[i];
 	}
+	f->noise = NOISE_MIN;
+	if (f->n_kept > 1)
+		f->noise = fmax(f->noise, 1.4826 * stats_median(steps + 1, f->n_kept - 1) / sqrt(2.0));
+	free(steps);
 }
 
-/* The smallest change that does not matter goes first, for what it divided is one then. */
-static void join(struct search *s, size_t n)
+/* Interpolates in log n and in the log of the level. */
+static double penalty_of(const struct finder *f)
 {
-	for (;;) {
-		size_t smallest = SIZE_MAX;
+	double n = (double)f->n_kept, level = f->options->level > 0 ? f->options->level : CHANGE_POINTS_LEVEL;
+	double log_level = log(CHANGE_POINTS_LEVEL / level) / log(10), part, quantiles[2];
+	size_t i = 1, last = sizeof(penalties) / sizeof(penalties[0]) - 1;
 
-		levels(s, n);
-		for (size_t i = 0; i < s->n; i++) {
-			double size = fabs(s->found[i].after - s->found[i].before);
+	if (f->options->penalty > 0 || f->n_kept < CHANGE_POINTS_MIN)
+		return f->n_kept < CHANGE_POINTS_MIN ? (double)INFINITY : f->options->penalty;
+	while (i < last && penalties[i].n < n)
+		i++;
+	part = fmin(log(n / penalties[i - 1].n) / log(penalties[i].n / penalties[i - 1].n), 1);
+	quantiles[0] = penalties[i - 1].at_100 * pow(penalties[i].at_100 / penalties[i - 1].at_100, part);
+	quantiles[1] = penalties[i - 1].at_1000 * pow(penalties[i].at_1000 / penalties[i - 1].at_1000, part);
+	return quantiles[0] * pow(quantiles[1] / quantiles[0], log_level);
+}
 
-			if (size < s->options->min_effect &&
-			    (smallest == SIZE_MAX || size < fabs(s->found[smallest].after - s->found[smallest].before)))
-				smallest = i;
+/* Finds the changes at this noise. Within groups there are none, unless groups are not asked for. Returns the standard deviation of what
+ * the levels leave, 0 if nothing. */
+static double partition_at(struct finder *f, bool groups)
+{
+	size_t n = f->n, *from = mem_new(n + 1, sizeof(*from)), *kept = mem_new(n + 1, sizeof(*kept)), i = 0;
+	double *best = mem_new(n + 1, sizeof(*best)), *sum = mem_new(n + 1, sizeof(*sum)), *squares = mem_new(n + 1, sizeof(*squares));
+	double penalty = penalty_of(f) * f->noise * f->noise, middle = stats_median(f->x, n), left;
+
+	for (size_t t = 1; t <= n; t++) {
+		double y = f->spike[t - 1] ? 0 : f->x[t - 1] - middle;
+
+		kept[t] = kept[t - 1] + !f->spike[t - 1];
+		sum[t] = sum[t - 1] + y;
+		squares[t] = squares[t - 1] + y * y;
+		best[t] = (double)INFINITY;
+		if (groups && t < n && in_one_group(f, t - 1, t))
+			continue;
+		for (size_t s = t; s-- > 0;) {
+			bool known = s > 0 && is_known(f, s);
+			double total = sum[t] - sum[s], cost = best[s] + (s == 0 || known ? 0 : penalty) + squares[t] - squares[s];
+
+			if (kept[t] > kept[s])
+				cost -= total * total / (double)(kept[t] - kept[s]);
+			if (cost < best[t]) {
+				best[t] = cost;
+				from[t] = s;
+			}
+			if (known)
+				break;
 		}
-		if (smallest == SIZE_MAX)
-			return;
-		memmove(s->found + smallest, s->found + smallest + 1, (s->n - smallest - 1) * sizeof(*s->found));
-		s->n--;
 	}
+	f->n_changes = 0;
+	left = best[n];
+	for (size_t t = from[n]; t > 0; t = from[t]) {
+		f->n_changes++;
+		left -= is_known(f, t) ? 0 : penalty;
+	}
+	for (size_t t = from[n]; t > 0; t = from[t])
+		f->changes[f->n_changes - ++i] = t;
+	mem_free(from, kept, best, sum, squares);
+	return f->n_kept > f->n_changes + 1 && left > 0 ? sqrt(left / (double)(f->n_kept - f->n_changes - 1)) : 0;
+}
+
+/* The noise is at least what the levels leave: slow waves have smaller differences of neighbours. */
+static void partition(struct finder *f, bool groups)
+{
+	find_noise(f);
+	for (double left; (left = partition_at(f, groups)) > f->noise * (1 + 1e-9);)
+		f->noise = left;
+}
+
+static size_t end_of(const struct finder *f, size_t segment, size_t n)
+{
+	return segment < f->n_changes ? f->changes[segment] : n;
+}
+
+/* ---- spikes ---- */
+
+static size_t kept_from(const struct finder *f, size_t i)
+{
+	while (i < f->n && f->spike[i])
+		i++;
+	return i;
+}
+
+/* Finds single points beyond both of their neighbours, and a first point far from the second one. Returns whether there are any. */
+static bool find_spikes(struct finder *f)
+{
+	bool any = false;
+
+	for (size_t k = 0, begin = 0; k < f->n_changes; begin = f->changes[k++]) {
+		size_t i = kept_from(f, begin), end = f->changes[k], before = begin;
+
+		if (kept_from(f, i + 1) < end || is_known(f, i))
+			continue;
+		while (before > 0 && f->spike[before - 1])
+			before--;
+		if (before == 0 || (f->x[i] - f->x[before - 1]) * (f->x[i] - f->x[end]) > 0)
+			any = f->spike[i] = true;
+	}
+	return any;
 }
 
 /* ---- modes ---- */
 
-static double deviation(const double *x, size_t n)
+/* Reports whether x goes back and forth over `between`: from group to group, or from point to point if a group is on both sides. */
+static bool goes_back_and_forth(const struct finder *f, size_t begin, size_t end, double between, bool groups)
 {
-	double mean = 0, squares = 0;
+	size_t n = 0, high = 0, switches = 0;
+	double k;
 
-	for (size_t i = 0; i < n; i++)
-		mean += x[i] / (double)n;
-	for (size_t i = 0; i < n; i++)
-		squares += (x[i] - mean) * (x[i] - mean);
-	return n > 1 ? sqrt(squares / (double)(n - 1)) : 0.0;
+	for (size_t i = begin; i < end; i++) {
+		bool is_high = f->x[i] > between, switched = i > begin && is_high != (f->x[i - 1] > between);
+
+		if (groups && i > begin && in_one_group(f, i - 1, i)) {
+			if (switched)
+				return goes_back_and_forth(f, begin, end, between, false);
+			continue;
+		}
+		n++;
+		high += is_high;
+		switches += switched;
+	}
+	k = (double)high;
+	return n >= MODES_POINTS && fmin(k, (double)n - k) >= MODES_PART * (double)n && switches >= MODES_BACK &&
+	       (double)switches >= MODES_MIXED * 2.0 * k * ((double)n - k) / (double)n;
 }
 
-/* Two heaps, by the widest gap in the middle, between which the series goes back and forth. */
-static void modes_of(const double *x, struct change_points_segment *segment)
+/* Finds two heaps, divided by the widest gap in the middle, between which the points of [begin, end) go back and forth. */
+static bool find_modes(const struct finder *f, size_t begin, size_t end, double modes[2])
 {
-	size_t n = segment->end - segment->begin, least = (size_t)ceil(MODES_PART * (double)n), gap = 0, switches = 0;
-	double *sorted = mem_new(n + 1, sizeof(*sorted)), widest = -1, between;
+	size_t n = end - begin, least = (size_t)ceil(MODES_PART * (double)n), gap = 0;
+	double *sorted = mem_new(n + 1, sizeof(*sorted)), widest = -1;
 
-	segment->modes[0] = segment->modes[1] = (double)NAN;
-	memcpy(sorted, x + segment->begin, n * sizeof(*sorted));
+	modes[0] = modes[1] = (double)NAN;
+	memcpy(sorted, f->x + begin, n * sizeof(*sorted));
 	qsort(sorted, n, sizeof(*sorted), stats_order);
 	for (size_t i = least; n >= MODES_POINTS && i + least <= n; i++) {
 		if (sorted[i] - sorted[i - 1] > widest) {
@@ -188,122 +210,157 @@ static void modes_of(const double *x, struct change_points_segment *segment)
 		}
 	}
 	if (gap > 0) {
-		double low = stats_median(sorted, gap), high = stats_median(sorted + gap, n - gap);
-		double k = (double)gap, by_chance = 2.0 * k * ((double)n - k) / (double)n,
-		       within = fmax(deviation(sorted, gap), deviation(sorted + gap, n - gap));
+		double low = stats_median(sorted, gap), high = stats_median(sorted + gap, n - gap),
+		       within = fmax(stats_sd(sorted, gap), stats_sd(sorted + gap, n - gap));
 
-		between = sorted[gap - 1] + widest / 2.0;
-		for (size_t i = segment->begin + 1; i < segment->end; i++)
-			switches += (x[i] > between) != (x[i - 1] > between);
-		if (high - low > MODES_APART * within && widest > within && (double)switches >= MODES_MIXED * by_chance) {
-			segment->modes[0] = low;
-			segment->modes[1] = high;
+		if (high - low > MODES_APART * within && widest > within &&
+		    goes_back_and_forth(f, begin, end, sorted[gap - 1] + widest / 2.0, true)) {
+			modes[0] = low;
+			modes[1] = high;
 		}
 	}
 	free(sorted);
+	return !isnan(modes[0]);
 }
 
-/* ---- spikes ---- */
-
-/* Neighbours of i within the series, without itself. */
-static size_t neighbours(const double *x, size_t n, size_t i, double *out)
+static void drop_changes(struct finder *f, size_t first, size_t n)
 {
-	size_t from = i > SPIKE_REACH ? i - SPIKE_REACH : 0, to = i + SPIKE_REACH < n ? i + SPIKE_REACH : n - 1, k = 0;
-
-	for (size_t j = from; j <= to; j++)
-		if (j != i)
-			out[k++] = x[j];
-	return k;
+	memmove(f->changes + first, f->changes + first + n, (f->n_changes - first - n) * sizeof(*f->changes));
+	f->n_changes -= n;
 }
 
-/* Far from those before and from those behind, on the same side: at a change, one of the two is near. */
-static bool is_spike(const double *x, size_t n, size_t i, double noise)
+/* Removes the changes within the longest stretches that go back and forth. */
+static void join_modes(struct finder *f)
 {
-	double side, before = i > 0 ? x[i] - x[i - 1] : x[i] - x[i + 1], behind = i + 1 < n ? x[i] - x[i + 1] : before;
+	double modes[2];
 
-	if (n < 2 * CHANGE_POINTS_SEGMENT_MIN || i == 0 || i + 1 == n || before * behind <= 0)
+	for (size_t k = 0, begin = 0; k < f->n_changes; begin = end_of(f, k++, f->n)) {
+		size_t longest = 0;
+
+		for (size_t n = 1; k + n <= f->n_changes && !is_known(f, f->changes[k + n - 1]); n++)
+			if (find_modes(f, begin, end_of(f, k + n, f->n), modes))
+				longest = n;
+		drop_changes(f, k, longest);
+	}
+}
+
+/* ---- levels ---- */
+
+/* Returns the median of the points of [begin, end) that are no spikes, or of all if there are only spikes. */
+static double median_of(const struct finder *f, size_t begin, size_t end)
+{
+	double *y = mem_new(end - begin + 1, sizeof(*y)), median;
+	size_t n = 0;
+
+	for (size_t i = begin; i < end; i++)
+		if (!f->spike[i])
+			y[n++] = f->x[i];
+	median = n ? stats_median(y, n) : stats_median(f->x + begin, end - begin);
+	free(y);
+	return median;
+}
+
+/* Removes changes that do not matter, the smallest first. Levels that creep are joined only as far as all of them lie together. */
+static void join_levels(struct finder *f)
+{
+	struct level {
+		double low, high, median;
+	} *levels = mem_new(f->n_changes + 1, sizeof(*levels)), *l;
+
+	for (size_t k = 0, begin = 0; k <= f->n_changes; begin = end_of(f, k++, f->n))
+		levels[k].low = levels[k].high = levels[k].median = median_of(f, begin, end_of(f, k, f->n));
+	for (;;) {
+		size_t best = SIZE_MAX;
+		double size = (double)INFINITY;
+
+		for (size_t k = 0; k < f->n_changes; k++) {
+			l = &levels[k];
+			if (!is_known(f, f->changes[k]) && fabs(l[1].median - l[0].median) < size &&
+			    fmax(l[0].high, l[1].high) - fmin(l[0].low, l[1].low) < f->options->min_effect) {
+				size = fabs(l[1].median - l[0].median);
+				best = k;
+			}
+		}
+		if (best == SIZE_MAX)
+			break;
+		drop_changes(f, best, 1);
+		l = &levels[best];
+		*l = (struct level){ fmin(l[0].low, l[1].low), fmax(l[0].high, l[1].high),
+				     median_of(f, best ? f->changes[best - 1] : 0, end_of(f, best, f->n)) };
+		memmove(l + 1, l + 2, (f->n_changes - best) * sizeof(*l));
+	}
+	free(levels);
+}
+
+/* ---- all ---- */
+
+/* A change before the last point alone is not one yet. */
+static bool leave_open(struct finder *f)
+{
+	size_t last = f->n - 1;
+
+	if (!f->n_changes || f->changes[f->n_changes - 1] < last || is_known(f, last))
 		return false;
-	side = fmin(fabs(before), fabs(behind));
-	return side > SPIKE_DEVIATION * noise && side > 0;
+	f->n_changes--;
+	return f->spike[last] = true;
 }
 
-/* The deviation of a point from its predecessor, by the median, which neither changes nor spikes move; as of one point. */
-static double noise_of(const double *x, size_t n)
+static void fill(const struct finder *f, size_t skipped, struct change_points *out)
 {
-	double *steps = mem_new(n, sizeof(*steps)), noise;
+	out->n = f->n_changes;
+	out->items = mem_new(f->n_changes + 1, sizeof(*out->items));
+	out->segments = mem_new(f->n_changes + 1, sizeof(*out->segments));
+	out->spikes = mem_new(f->n + 1, sizeof(*out->spikes));
+	for (size_t k = 0, begin = 0; k <= f->n_changes; k++) {
+		size_t end = end_of(f, k, f->n);
+		struct change_points_segment *s = &out->segments[k];
+		bool modes = find_modes(f, begin, end, s->modes);
 
-	for (size_t i = 1; i < n; i++)
-		steps[i - 1] = fabs(x[i] - x[i - 1]);
-	noise = n > 1 ? 1.4826 * stats_median(steps, n - 1) / sqrt(2.0) : 0.0;
-	free(steps);
-	return noise;
-}
-
-/* What stands in a spike's place is the median of those around it. */
-static double *without_spikes(const double *x, size_t n, struct change_points *out)
-{
-	struct change_points_segment whole = { .end = n };
-	double *clean = mem_new(n + 1, sizeof(*clean)), noise = noise_of(x, n), around[2 * SPIKE_REACH];
-
-	modes_of(x, &whole);
-	out->spikes = mem_new(n + 1, sizeof(*out->spikes));
-	for (size_t i = 0; i < n; i++) {
-		clean[i] = x[i];
-		if (!isnan(whole.modes[0]) || !is_spike(x, n, i, noise))
-			continue;
-		out->spikes[out->n_spikes++] = i;
-		clean[i] = stats_median(around, neighbours(x, n, i, around));
+		s->begin = begin + skipped;
+		s->end = end + skipped;
+		s->median = end > begin ? median_of(f, begin, end) : 0;
+		if (k > 0)
+			out->items[k - 1] = (struct change_point){ s->begin, out->segments[k - 1].median, s->median };
+		for (; begin < end; begin++)
+			if (f->spike[begin] && (!modes || (out->open && begin + 1 == f->n)))
+				out->spikes[out->n_spikes++] = begin + skipped;
 	}
-	return clean;
-}
-
-/* What goes back and forth has no spikes. */
-static void spikes_in_modes(struct change_points *out)
-{
-	size_t kept = 0, k = 0;
-
-	for (size_t i = 0; i < out->n_spikes; i++) {
-		while (out->spikes[i] >= out->segments[k].end)
-			k++;
-		if (isnan(out->segments[k].modes[0]))
-			out->spikes[kept++] = out->spikes[i];
-	}
-	out->n_spikes = kept;
 }
 
 void change_points_find(const double *x, size_t n, const struct change_points_options *options, struct change_points *out)
 {
 	size_t skipped = n > CHANGE_POINTS_MAX ? n - CHANGE_POINTS_MAX : 0;
-	struct search s = { .options = options, .level = options->level > 0 ? options->level : LEVEL };
-	double *clean;
+	struct change_points_options rest = *options;
+	struct finder f = { .x = x + skipped, .n = n - skipped, .options = &rest };
+	double modes[2];
+	bool known = false;
 
 	*out = (struct change_points){ .n = 0 };
-	x += skipped;
-	n -= skipped;
-	clean = without_spikes(x, n, out);
-	s.x = clean;
-	s.found = mem_new(n + 1, sizeof(*s.found));
-	search(&s, 0, n);
-	join(&s, n);
-	out->items = s.found;
-	out->n = s.n;
-	out->segments = mem_new(s.n + 1, sizeof(*out->segments));
-	for (size_t i = 0, begin = 0; i <= s.n; begin = end_of(&s, i++, n)) {
-		out->segments[i] = (struct change_points_segment){ .begin = begin, .end = end_of(&s, i, n) };
-		if (out->segments[i].end > begin)
-			out->segments[i].median = median_of(clean + begin, out->segments[i].end - begin);
-		modes_of(x, &out->segments[i]);
+	if (options->groups)
+		rest.groups += skipped;
+	if (options->known)
+		rest.known += skipped;
+	f.spike = mem_new(f.n + 1, sizeof(*f.spike));
+	f.changes = mem_new(f.n + 1, sizeof(*f.changes));
+	for (size_t i = 0; i < f.n; i++)
+		known = known || is_known(&f, i);
+	if (f.n > 0) {
+		find_noise(&f);
+		if (known || !find_modes(&f, 0, f.n, modes)) {
+			do
+				partition(&f, false);
+			while (find_spikes(&f));
+			partition(&f, true);
+		}
+		join_modes(&f);
+		join_levels(&f);
+		out->open = leave_open(&f);
 	}
-	spikes_in_modes(out);
-	for (size_t i = 0; i <= out->n; i++) {
-		out->segments[i].begin += skipped;
-		out->segments[i].end += skipped;
-	}
-	for (size_t i = 0; i < out->n; i++)
-		out->items[i].at += skipped;
-	for (size_t i = 0; i < out->n_spikes; i++)
-		out->spikes[i] += skipped;
-	free(clean);
+	out->least = (double)INFINITY;
+	if (f.n_kept >= CHANGE_POINTS_MIN)
+		out->least = f.noise * (sqrt(penalty_of(&f)) + POWER_Z) * 2.0 / sqrt((double)f.n_kept);
+	fill(&f, skipped, out);
+	mem_free(f.spike, f.changes);
 }
 
 void change_points_release(struct change_points *changes)

@@ -1,34 +1,36 @@
-/* Change points of a series, such as what an application costs night by night: where its level moved for good. A single point far from
- * those around it is a spike, not a change; a series that goes back and forth between two levels has two modes, and no change in each step.
+/* Change points of a series, such as the cost of an application from version to version: where its level moved. A single point far from its
+ * neighbours is a spike, not a change. A series that goes back and forth between two levels has two modes, and no change at each step.
  *
- * Energy statistics, hierarchically divided, with a permutation test at each division: Matteson and James, "A nonparametric approach for
- * multiple change point analysis of multivariate data", Journal of the American Statistical Association 109(505), 2014 (E-divisive); used
- * on series of performance as by Daly et al., "The use of change point detection to identify software performance regressions in a
- * continuous integration system", ICPE 2020. Unlike these, spikes are set aside first, and neighbouring segments whose levels differ by
- * less than the smallest effect that matters are joined again. The test supposes that points which do not change are exchangeable: slow
- * waves in the noise are found as changes. */
+ * The levels are the partition of the series with the smallest sum of squares plus a penalty for each change, found exactly: Jackson et
+ * al., "An algorithm for optimal partitioning of data on an interval", IEEE Signal Processing Letters 12(2), 2005; the optimum is that of
+ * PELT (Killick, Fearnhead and Eckley, Journal of the American Statistical Association 107(500), 2012). A search by halves misses a change
+ * that was taken back; this one does not. The unit of the penalty is the noise: the median difference of neighbours, which few changes and
+ * spikes do not move, or what the levels leave, if that is more. Its size is simulated: independent normal noise has any change as rarely
+ * as the level says (tests/bench/bench_change_points.c). Slow waves in the noise are found as changes. */
 #ifndef MODEL_CHANGE_POINTS_H
 #define MODEL_CHANGE_POINTS_H
 
+#include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
-#define CHANGE_POINTS_SEGMENT_MIN 3    /* points on either side of a change */
-#define CHANGE_POINTS_MAX	  2000 /* of a series; of a longer one the last ones are looked at */
+#define CHANGE_POINTS_MIN   6	 /* points from which a change is distinguished from noise */
+#define CHANGE_POINTS_MAX   2000 /* points, the last ones of a longer series */
+#define CHANGE_POINTS_LEVEL .01	 /* chance that a series without a change has one */
 
 struct change_points_options {
-	double level;	   /* of each test; 0: .01 */
-	double min_effect; /* the least difference of two levels that is told, in the unit of the series; 0: any */
-	uint64_t seed;
+	double min_effect;    /* smallest difference of levels that matters, in the unit of the series; 0: any */
+	double level;	      /* 0: CHANGE_POINTS_LEVEL */
+	double penalty;	      /* of each change, in squares of the noise; 0: by the level */
+	const size_t *groups; /* [n]: neighbours of the same group have the same level; NULL: each point is a group */
+	const bool *known;    /* [n]: a change at this point is known, and costs nothing; NULL: none is */
 };
 
 struct change_point {
-	size_t at;	      /* the first point behind it */
+	size_t at;	      /* the first point after it */
 	double before, after; /* medians of the segments that it divides */
-	double p;	      /* of the permutation test */
 };
 
-/* Of the points between two changes. */
+/* The points between two changes. */
 struct change_points_segment {
 	size_t begin, end; /* [begin, end) */
 	double median;
@@ -41,10 +43,11 @@ struct change_points {
 	size_t *spikes; /* [n_spikes], ascending */
 	size_t n_spikes;
 	struct change_points_segment *segments; /* [n + 1] */
+	bool open;				/* the last point is among the spikes: it may be one, or the first after a change */
+	double least; /* difference of levels of two halves that would be found with power 0.8; infinite: the series is too short */
 };
 
-/* x[n], finite, in the order of time. *out is overwritten; change_points_release() it. Deterministic. O(n^2) for each of at most 999
- * permutations a division. */
+/* x[n], finite, in the order of time. *out is overwritten; change_points_release() it. O(n^2) for each round of spikes. */
 void change_points_find(const double *x, size_t n, const struct change_points_options *options, struct change_points *out);
 void change_points_release(struct change_points *changes); /* accepts zeroed */
 

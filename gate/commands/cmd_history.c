@@ -5,11 +5,12 @@
 #include "gate/commands/cmd_evidence.h"
 #include "gate/nightly/history.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 struct arguments {
 	const char *application, *architecture, *by;
-	double min_effect; /* 0: the laboratory's */
+	double min_effect; /* 0: that of the last comparison, else the laboratory's */
 };
 
 static enum history_by by_of(const struct arguments *a)
@@ -29,15 +30,14 @@ static enum assay_status history_check(void *arguments, struct assay_error *err)
 static enum assay_status history_run(struct lab *lab, void *arguments, struct document *d, struct assay_error *err)
 {
 	const struct arguments *a = arguments;
-	double min_effect = a->min_effect > 0 ? a->min_effect : lab->config.min_effect;
 	struct evidence evidence;
 	struct history history = { 0 };
 	enum assay_status st = evidence_load(lab, &evidence, err);
 
 	if (!st)
-		st = history_load(lab, &evidence, a->application, a->architecture, by_of(a), min_effect, &history, err);
+		st = history_load(lab, &evidence, a->application, a->architecture, by_of(a), a->min_effect, &history, err);
 	if (!st)
-		history_answer(&history, min_effect, d);
+		free(history_answer(&history, d));
 	history_release(&history);
 	evidence_release(&evidence);
 	return st;
@@ -51,16 +51,21 @@ static const struct cli_option options[] = { CLI_TEXT("architecture", "NAME", st
 						 "by", "TIME", struct arguments, by,
 						 "What is judged: metric (mostly the wall-clock time) or processor, the processor time "
 						 "(default: what decided the last comparison of a night, else metric)"),
-					     CMD_MIN_EFFECT(struct arguments, min_effect), CLI_END };
+					     CLI_REAL("min-effect", "FRACTION", struct arguments, min_effect, 1e-6, 1,
+						      "The smallest change that matters to you, 0.05 is 5 % (default: that of the last "
+						      "comparison of a night, else that of lab.yaml, else 0.03)"),
+					     CLI_END };
 
 const struct command history_command = {
 	.name = "history",
 	.summary = "show what an application cost over versions and nights, and where that changed",
-	.about = "Shows what APP (or APP/INPUT) has cost over all versions and nights, merged over machines, and the change points: where "
-		 "the level moved for good, by at least the smallest effect that matters. A single point is a spike, not a change; what "
-		 "goes back and forth between two levels is said to. Beside each change: the first version behind it, on how many machines "
-		 "it is seen, and how their fingerprints moved meanwhile. '--by processor' is of processor time, which busy machines "
-		 "hardly move.",
+	.about =
+	    "Shows the cost of APP (or APP/INPUT) from version to version, merged over machines, and its change points: where the level "
+	    "moved by at least the smallest effect that matters, also for a while only, on one machine alone, or within one version, which "
+	    "is not the version's doing. A version that a night decided to be slower or faster is a change. A single point is a spike, "
+	    "not a change; at the end it may be either, and the answer is 'cannot tell'. Costs that go back and forth between two "
+	    "levels are reported as such. Beside each change: the first version after it, the number of machines that show it, and how "
+	    "their fingerprints moved meanwhile. '--by processor' is of processor time, which busy machines hardly move.",
 	.examples = "  assay history myapp\n"
 		    "  assay history myapp/large --min-effect 0.01 --format html > history.html\n",
 	.words = words,

@@ -1,5 +1,6 @@
 #include "gate/nightly/history.h"
 
+#include "base/json.h"
 #include "base/mem.h"
 #include "base/order.h"
 #include "base/stats.h"
@@ -16,7 +17,6 @@
 #define DAY_MS	     INT64_C(86400000)
 #define POLISH	     10 /* rounds */
 #define MACHINES_MAX 100000
-#define SEED	     17
 
 /* ---- results, as they are ---- */
 
@@ -25,13 +25,8 @@ struct result {
 	int64_t taken_ms, repetition;
 	double cost;
 	size_t recorded;		       /* how many values that is the mean of */
+	double processor_us;		       /* 0: not known */
 	const struct fingerprint *fingerprint; /* NULL: none belongs to it */
-};
-
-/* The processor time of all executions of one point on one machine, by the kernel's accounts. */
-struct account {
-	size_t point, machine;
-	double ns, runs;
 };
 
 /* A machine with results. */
@@ -41,7 +36,7 @@ struct machine_seen {
 	const struct fingerprint *fingerprint; /* the latest of its results; NULL: none */
 };
 
-/* Results and executions of all machines are read, each once; then those of other architectures go. */
+/* Results of all machines are read; then those of other architectures go. */
 struct loading {
 	struct history *history;
 	const struct evidence *evidence;
@@ -49,30 +44,14 @@ struct loading {
 	size_t n_machines, machines_capacity;
 	struct result *results; /* [n] */
 	size_t n, capacity, points_capacity;
-	struct account *accounts; /* [n_accounts] */
-	size_t n_accounts, accounts_capacity;
 };
 
-/* Mostly it is that of the row before or the one after that. SIZE_MAX: it has no results. */
-static size_t machine_with(const struct loading *l, size_t before, const char *name)
+static size_t machine_of(struct loading *l, const char *name)
 {
-	for (size_t i = before; i < l->n_machines && i < before + 2; i++) {
-		if (strcmp(l->machines[i].name, name) == 0)
-			return i;
-	}
 	for (size_t i = 0; i < l->n_machines; i++) {
 		if (strcmp(l->machines[i].name, name) == 0)
 			return i;
 	}
-	return SIZE_MAX;
-}
-
-static size_t machine_of(struct loading *l, size_t before, const char *name)
-{
-	size_t i = machine_with(l, before, name);
-
-	if (i < SIZE_MAX)
-		return i;
 	mem_append(l->machines, l->n_machines, &l->machines_capacity, (struct machine_seen){ .name = mem_string(name) });
 	return l->n_machines - 1;
 }
@@ -118,17 +97,23 @@ static void add_row(struct loading *l, sqlite3_stmt *stmt)
 
 	if (manifest_addition(version) || !isfinite(store_double(stmt, 5)))
 		return;
-	machine = machine_of(l, last ? last->machine : 0, store_text(stmt, 4));
+	machine = machine_of(l, store_text(stmt, 4));
 	point = point_of(l, version, store_text(stmt, 1), taken_ms);
 	if (!last || last->point != point || last->machine != machine || last->taken_ms != taken_ms || last->repetition != repetition) {
 		if (!f || strcmp(f->id, fingerprint) != 0)
 			f = *fingerprint ? fingerprint_find(&l->evidence->fingerprints, fingerprint) : NULL;
 		last = mem_next(l->results, l->n, &l->capacity);
-		*last =
-		    (struct result){ .point = point, .machine = machine, .taken_ms = taken_ms, .repetition = repetition, .fingerprint = f };
+		*last = (struct result){ .point = point,
+					 .machine = machine,
+					 .taken_ms = taken_ms,
+					 .repetition = repetition,
+					 .fingerprint = f,
+					 .processor_us = store_double(stmt, 8) };
 		l->machines[machine].results++;
 		l->machines[machine].fingerprint = later_of(l->machines[machine].fingerprint, f);
 	}
+	if (!l->machines[machine].architecture && *store_text(stmt, 7))
+		l->machines[machine].architecture = mem_string(store_text(stmt, 7));
 	last->cost += store_double(stmt, 5); /* the sum for now */
 	last->recorded++;
 }
@@ -138,8 +123,10 @@ static enum assay_status load_results(struct store *store, struct loading *l, st
 	sqlite3_stmt *stmt = NULL;
 	enum assay_status st =
 	    store_ask(store, &stmt, err,
-		      "SELECT version, ifnull(plan, ''), taken_ms, repetition, machine, metric, ifnull(fingerprint, '') FROM run WHERE "
-		      "application = ? AND metric > 0 ORDER BY version, machine, taken_ms, repetition, ordinal",
+		      "SELECT version, ifnull(plan, ''), taken_ms, repetition, machine, run.metric, ifnull(fingerprint, ''), "
+		      "ifnull(architecture, ''), CASE WHEN wall_ns > 0 AND user_us >= 0 AND sys_us >= 0 THEN user_us + sys_us ELSE 0 END "
+		      "FROM run LEFT JOIN execution USING (plan, machine, version, repetition, application, taken_ms) WHERE application = "
+		      "? AND run.metric > 0 ORDER BY version, machine, taken_ms, repetition, ordinal",
 		      "t", l->history->application);
 
 	while (store_next(store, stmt, &st, err))
@@ -153,31 +140,20 @@ static enum assay_status load_results(struct store *store, struct loading *l, st
 	return st;
 }
 
-/* ---- executions: architectures of their machines, and processor time ---- */
-
-/* Of one point: its machines' architectures, where they are not known yet, and its accounts. */
-static enum assay_status load_accounts(struct store *store, struct loading *l, size_t point, struct assay_error *err)
+/* Puts processor times in the place of the metric, and drops results of which they are not known. Returns whether any is known. */
+static bool turn_to_processor(struct loading *l)
 {
-	static const char sql[] =
-	    "SELECT machine, ifnull(max(architecture), ''), total((user_us + sys_us) * 1e3) FILTER (WHERE accounted), count(*) FILTER "
-	    "(WHERE "
-	    "accounted) FROM (SELECT machine, architecture, user_us, sys_us, outcome = 'ok' AND wall_ns > 0 AND user_us >= 0 AND sys_us >= "
-	    "0 AS accounted FROM execution WHERE plan = ? AND application = ? AND version = ?) GROUP BY machine";
-	const struct history_point *p = &l->history->points[point];
-	sqlite3_stmt *stmt = NULL;
-	size_t machine = 0;
-	enum assay_status st = store_ask(store, &stmt, err, sql, "ttt", p->plan, l->history->application, p->version);
+	size_t n = 0;
 
-	while (store_next(store, stmt, &st, err)) {
-		machine = machine_with(l, machine, store_text(stmt, 0));
-		if (machine == SIZE_MAX)
-			continue;
-		if (!l->machines[machine].architecture && *store_text(stmt, 1))
-			l->machines[machine].architecture = mem_string(store_text(stmt, 1));
-		mem_append(l->accounts, l->n_accounts, &l->accounts_capacity,
-			   (struct account){ point, machine, store_double(stmt, 2), store_double(stmt, 3) });
+	for (size_t i = 0; i < l->n; i++) {
+		if (l->results[i].processor_us > 0) {
+			l->results[n] = l->results[i];
+			l->results[n].cost = log(l->results[n].processor_us);
+			n++;
+		}
 	}
-	return store_finish(stmt, st);
+	l->n = n ? n : l->n;
+	return n > 0;
 }
 
 /* ---- machines of one architecture ---- */
@@ -219,7 +195,7 @@ static enum assay_status choose_architecture(struct history *h, const char *aske
 /* The point or the machine at [SIZE_MAX] has gone, and so has what was there. */
 static void renumber(struct loading *l, const size_t *points, const size_t *machines)
 {
-	size_t results = 0, accounts = 0;
+	size_t results = 0;
 
 	for (size_t i = 0; i < l->n; i++) {
 		struct result r = l->results[i];
@@ -229,16 +205,7 @@ static void renumber(struct loading *l, const size_t *points, const size_t *mach
 		if (r.point != SIZE_MAX && r.machine != SIZE_MAX)
 			l->results[results++] = r;
 	}
-	for (size_t i = 0; i < l->n_accounts; i++) {
-		struct account a = l->accounts[i];
-
-		a.point = points ? points[a.point] : a.point;
-		a.machine = machines ? machines[a.machine] : a.machine;
-		if (a.point != SIZE_MAX && a.machine != SIZE_MAX)
-			l->accounts[accounts++] = a;
-	}
 	l->n = results;
-	l->n_accounts = accounts;
 }
 
 ORDER_POINTERS_BY(compare_machines, struct machine_seen, BY_TEXT(name))
@@ -286,9 +253,34 @@ static void point_release(struct history_point *p)
 	mem_free(p->version, p->plan, p->on, p->rate);
 }
 
-ORDER_BY(compare_points, struct history_point, BY_UP(taken_ms) BY_TEXT(version) BY_TEXT(plan))
+ORDER_BY(compare_versions, struct history_point, BY_TEXT(version) BY_UP(taken_ms))
+ORDER_BY(compare_points, struct history_point, BY_UP(since_ms) BY_TEXT(version) BY_UP(taken_ms) BY_TEXT(plan))
 
-/* Those without results on these machines go. */
+/* Returns the first point of a version, h->n if there is none. */
+static size_t point_of_version(const struct history *h, const char *version)
+{
+	size_t i = 0;
+
+	while (i < h->n && strcmp(h->points[i].version, version) != 0)
+		i++;
+	return i;
+}
+
+/* A baseline comes before its candidate, whichever of them a night ran first. */
+static void put_baselines_first(struct history *h)
+{
+	for (size_t k = h->decisions.n; k-- > 0;) {
+		const struct night_decision *d = &h->decisions.items[k];
+		size_t baseline = point_of_version(h, d->baseline), candidate = point_of_version(h, d->candidate);
+
+		if (baseline == h->n || candidate == h->n || h->points[baseline].since_ms < h->points[candidate].since_ms)
+			continue;
+		for (size_t i = baseline; i < h->n && strcmp(h->points[i].version, d->baseline) == 0; i++)
+			h->points[i].since_ms = h->points[candidate].since_ms - 1;
+	}
+}
+
+/* Orders points by version. Removes those without results on these machines. */
 static void order_points(struct loading *l)
 {
 	struct history *h = l->history;
@@ -301,18 +293,27 @@ static void order_points(struct loading *l)
 
 		p->taken_ms = l->results[i].taken_ms < p->taken_ms ? l->results[i].taken_ms : p->taken_ms;
 	}
-	for (size_t i = 0; i < h->n; i++)
-		h->points[i].runs = i; /* until they are counted: which it was */
-	order_sort(h->points, h->n, compare_points);
-	while (n < h->n && h->points[n].taken_ms < INT64_MAX)
-		n++;
 	for (size_t i = 0; i < h->n; i++) {
-		at[h->points[i].runs] = i < n ? i : SIZE_MAX;
-		h->points[i].runs = 0;
-		if (i >= n)
+		at[i] = SIZE_MAX;
+		h->points[i].runs = i; /* its place so far, until they are counted */
+		if (h->points[i].taken_ms < INT64_MAX)
+			h->points[n++] = h->points[i];
+		else
 			point_release(&h->points[i]);
 	}
 	h->n = n;
+	order_sort(h->points, n, compare_versions);
+	for (size_t i = 0; i < n; i++) {
+		bool again = i > 0 && strcmp(h->points[i].version, h->points[i - 1].version) == 0;
+
+		h->points[i].since_ms = again ? h->points[i - 1].since_ms : h->points[i].taken_ms;
+	}
+	put_baselines_first(h);
+	order_sort(h->points, n, compare_points);
+	for (size_t i = 0; i < n; i++) {
+		at[h->points[i].runs] = i;
+		h->points[i].runs = 0;
+	}
 	renumber(l, at, NULL);
 	free(at);
 }
@@ -406,80 +407,176 @@ static void merge(struct history *h)
 	mem_free(of_machine, x);
 }
 
-/* ---- by processor time ---- */
+/* ---- decisions of nights ---- */
 
-static void find_changes(struct history *h, double min_effect)
+/* Reports whether a decision is on processor time. */
+static bool is_on_processor(const struct night_decision *decision, double *min_effect)
 {
-	const struct change_points_options options = { .min_effect = log1p(min_effect), .seed = SEED };
+	struct assay_error ignored;
+	cJSON *document = NULL;
+	bool processor;
+
+	(void)json_parse("decision", decision->document, strlen(decision->document), &document, &ignored);
+	processor = strcmp(json_get_text(document, "time"), "processor") == 0;
+	*min_effect = json_get_number(document, "min_effect");
+	cJSON_Delete(document);
+	return processor;
+}
+
+/* Takes the time and the threshold that are not given from the last comparison that a measurement decided, else from the laboratory. */
+static void follow_decided(struct history *h, double min_effect)
+{
+	bool processor = false;
+	size_t k = 0;
+
+	while (k < h->decisions.n && isnan(h->decisions.items[k].ratio))
+		k++;
+	if (k < h->decisions.n)
+		processor = is_on_processor(&h->decisions.items[k], &min_effect);
+	if (h->by == HISTORY_DECIDED)
+		h->by = processor ? HISTORY_PROCESSOR : HISTORY_METRIC;
+	if (!(h->min_effect > 0))
+		h->min_effect = min_effect;
+}
+
+/* Reports whether a later decision is on the same versions. */
+static bool is_outdated(const struct history *h, const struct night_decision *decision)
+{
+	for (const struct night_decision *d = h->decisions.items; d < decision; d++)
+		if (strcmp(d->candidate, decision->candidate) == 0 && strcmp(d->baseline, decision->baseline) == 0)
+			return true;
+	return false;
+}
+
+/* A later night's decision takes the place of an earlier one's, and of one night the worst counts. */
+static void place_decisions(struct history *h)
+{
+	for (size_t k = h->decisions.n; k-- > 0;) {
+		const struct night_decision *d = &h->decisions.items[k], *before;
+
+		for (size_t i = point_of_version(h, d->candidate); i < h->n && strcmp(h->points[i].version, d->candidate) == 0; i++) {
+			before = h->points[i].decision;
+			if (!before || strcmp(before->night, d->night) != 0 ||
+			    decision_place(d->decision) < decision_place(before->decision))
+				h->points[i].decision = d;
+		}
+	}
+}
+
+/* ---- changes ---- */
+
+size_t history_segment(const struct history *h, size_t point)
+{
+	size_t k = 0;
+
+	while (k < h->changes.n && point >= h->changes.items[k].at)
+		k++;
+	return k;
+}
+
+/* Returns the first point of a decision's candidate if it is on this time and the levels do not show half of the change that was decided,
+ * else h->n. */
+static size_t denied_at(const struct history *h, const struct night_decision *decision)
+{
+	size_t baseline = point_of_version(h, decision->baseline), candidate = point_of_version(h, decision->candidate);
+	double change, least;
+
+	if ((decision->decision != DECISION_REGRESSION && decision->decision != DECISION_IMPROVED) || is_outdated(h, decision) ||
+	    isnan(decision->ratio) || candidate >= h->n || baseline >= candidate ||
+	    is_on_processor(decision, &least) != (h->by == HISTORY_PROCESSOR))
+		return h->n;
+	change = h->changes.segments[history_segment(h, candidate)].median - h->changes.segments[history_segment(h, baseline)].median;
+	return change / log(decision->ratio) >= .5 ? h->n : candidate;
+}
+
+/* Finds changes of x[n]. groups: the version of each; NULL: all are of one. */
+static struct change_points find_changes(const struct history *h, const double *x, size_t n, const size_t *groups, const bool *known,
+					 double level)
+{
+	const struct change_points_options options = { log1p(h->min_effect), level, 0, groups, known };
+	struct change_points changes;
+
+	change_points_find(x, n, &options, &changes);
+	return changes;
+}
+
+/* A version that was decided to be slower or faster begins a level of its own if the levels deny it; if that does, too, it is h->denied. */
+static void find_merged(struct history *h, const double *x, const size_t *versions)
+{
+	bool *known = mem_new(h->n + 1, sizeof(*known));
+
+	h->changes = find_changes(h, x, h->n, versions, NULL, 0);
+	for (size_t k = h->decisions.n; k-- > 0;) {
+		size_t at = denied_at(h, &h->decisions.items[k]);
+
+		for (int begins = 1; at < h->n && begins >= 0 && denied_at(h, &h->decisions.items[k]) < h->n; begins--) {
+			known[at] = begins;
+			change_points_release(&h->changes);
+			h->changes = find_changes(h, x, h->n, versions, known, 0);
+			h->denied = begins ? h->denied : &h->decisions.items[k];
+		}
+	}
+	free(known);
+}
+
+/* Adds changes of a series whose points are at these places of the history. */
+static void tell_changes(struct history *h, const struct change_points *c, const size_t *at, size_t machine)
+{
+	for (size_t k = 0; k < c->n; k++) {
+		const struct change_points_segment *s = &c->segments[k];
+
+		h->told = mem_resize(h->told, h->n_told + 1, sizeof(*h->told));
+		h->told[h->n_told++] = (struct history_change){ at[s[0].begin], at[s[1].begin],	    at[s[1].end - 1] + 1,
+								machine,	c->items[k].before, c->items[k].after };
+	}
+}
+
+/* Looks for changes where the merged costs stay: on a machine between versions, or of all (SIZE_MAX) within one version. */
+static void look_aside(struct history *h, size_t begin, size_t end, const size_t *versions, size_t machine, size_t looks)
+{
+	double *x = mem_new(end - begin, sizeof(*x));
+	size_t *at = mem_new(end - begin, sizeof(*at)), *groups = mem_new(end - begin, sizeof(*groups)), n = 0;
+	struct change_points c;
+
+	for (size_t i = begin; i < end; i++) {
+		x[n] = machine < SIZE_MAX ? h->points[i].on[machine] : h->points[i].cost;
+		groups[n] = machine < SIZE_MAX ? versions[i] : i;
+		at[n] = i;
+		n += isnan(x[n]) ? 0 : 1;
+	}
+	c = find_changes(h, x, n, groups, NULL, CHANGE_POINTS_LEVEL / (double)looks);
+	tell_changes(h, &c, at, machine);
+	change_points_release(&c);
+	mem_free(x, at, groups);
+}
+
+static void find_all_changes(struct history *h)
+{
 	double *x = mem_new(h->n + 1, sizeof(*x));
+	size_t *versions = mem_new(h->n + 1, sizeof(*versions)), *at = mem_new(h->n + 1, sizeof(*at));
 
-	for (size_t i = 0; i < h->n; i++)
+	for (size_t i = 0; i < h->n; i++) {
 		x[i] = h->points[i].cost;
-	change_points_find(x, h->n, &options, &h->changes);
-	free(x);
-}
-
-static bool account_is_known(const struct account *a)
-{
-	return a->runs > 0 && a->ns > 0;
-}
-
-static bool any_known(const struct loading *l)
-{
-	for (size_t i = 0; i < l->n_accounts; i++)
-		if (account_is_known(&l->accounts[i]))
-			return true;
-	return false;
-}
-
-static bool is_known(const struct history *h, const struct history_point *p)
-{
-	for (size_t m = 0; m < h->n_machines; m++)
-		if (!isnan(p->on[m]))
-			return true;
-	return false;
-}
-
-/* Puts processor times in the place of the metric. Points without any are dropped. */
-static void turn_to_processor(struct loading *l)
-{
-	struct history *h = l->history;
-	size_t kept = 0;
-
-	for (size_t i = 0; i < h->n; i++) {
-		for (size_t m = 0; m < h->n_machines; m++)
-			h->points[i].on[m] = (double)NAN;
+		versions[i] = i ? versions[i - 1] + (strcmp(h->points[i].version, h->points[i - 1].version) != 0) : 0;
+		at[i] = i;
 	}
-	for (size_t i = 0; i < l->n_accounts; i++) {
-		const struct account *a = &l->accounts[i];
+	find_merged(h, x, versions);
+	tell_changes(h, &h->changes, at, SIZE_MAX);
+	for (size_t k = 0; k <= h->changes.n; k++) {
+		const struct change_points_segment *s = &h->changes.segments[k];
 
-		if (account_is_known(a))
-			h->points[a->point].on[a->machine] = log(a->ns / a->runs);
+		if (!isnan(s->modes[0]))
+			continue;
+		for (size_t m = 0; h->n_machines > 1 && m < h->n_machines; m++)
+			look_aside(h, s->begin, s->end, versions, m, h->n_machines * (h->changes.n + 1));
+		for (size_t i = s->begin, end; i < s->end; i = end) {
+			for (end = i + 1; end < s->end && versions[end] == versions[i];)
+				end++;
+			if (end - i >= CHANGE_POINTS_MIN)
+				look_aside(h, i, end, versions, SIZE_MAX, h->n / CHANGE_POINTS_MIN);
+		}
 	}
-	for (size_t i = 0; i < h->n; i++) {
-		if (is_known(h, &h->points[i]))
-			h->points[kept++] = h->points[i];
-		else
-			point_release(&h->points[i]);
-	}
-	h->without = h->n - kept;
-	h->n = kept;
-}
-
-/* What decided the last of its comparisons that was decided by a measurement. */
-static enum assay_status find_decided(struct store *store, const char *application, enum history_by *out, struct assay_error *err)
-{
-	sqlite3_stmt *stmt = NULL;
-	enum assay_status st =
-	    store_ask(store, &stmt, err,
-		      "SELECT ifnull(json_extract(document, '$.time'), '') FROM decision WHERE application = ? AND ratio "
-		      "IS NOT NULL AND json_valid(document) ORDER BY made_ms DESC LIMIT 1",
-		      "t", application);
-
-	*out = HISTORY_METRIC;
-	if (store_next(store, stmt, &st, err) && strcmp(store_text(stmt, 0), "processor") == 0)
-		*out = HISTORY_PROCESSOR;
-	return store_finish(stmt, st);
+	mem_free(x, versions, at);
 }
 
 /* ---- all ---- */
@@ -510,42 +607,43 @@ static void loading_release(struct loading *l)
 {
 	for (size_t i = 0; i < l->n_machines; i++)
 		mem_free(l->machines[i].name, l->machines[i].architecture);
-	mem_free(l->machines, l->results, l->accounts);
+	mem_free(l->machines, l->results);
 }
 
 enum assay_status history_load(struct lab *lab, const struct evidence *evidence, const char *application, const char *architecture,
 			       enum history_by by, double min_effect, struct history *out, struct assay_error *err)
 {
 	struct loading l = { .history = out, .evidence = evidence };
-	enum assay_status st = ASSAY_OK;
+	enum assay_status st;
 
-	*out = (struct history){ .application = mem_string(application), .by = by };
-	if (by == HISTORY_DECIDED)
-		st = find_decided(&lab->store, application, &out->by, err);
+	*out = (struct history){ .application = mem_string(application), .by = by, .min_effect = min_effect };
+	st = night_decisions_load(&lab->store, application, NULL, &out->decisions, err);
+	follow_decided(out, lab->config.min_effect);
 	if (!st)
 		st = direction_of(&lab->store, application, &out->higher_is_better, err);
 	if (!st)
 		st = load_results(&lab->store, &l, err);
-	for (size_t i = 0; !st && i < out->n; i++)
-		st = *out->points[i].plan ? load_accounts(&lab->store, &l, i, err) : ASSAY_OK;
 	if (!st)
 		st = choose_machines(&l, architecture, err);
 	if (!st && !l.n)
 		st = no_results(&lab->store, application, err);
 	if (!st) {
 		order_points(&l);
-		medians(&l);
-		if (by == HISTORY_DECIDED && !any_known(&l))
-			out->by = HISTORY_METRIC;
-		if (out->by == HISTORY_PROCESSOR)
-			turn_to_processor(&l);
-		if (!out->n)
+		if (out->by == HISTORY_PROCESSOR && turn_to_processor(&l)) {
+			out->without = out->n;
+			order_points(&l);
+			out->without -= out->n;
+		} else if (by == HISTORY_PROCESSOR)
 			st = assay_fail(err, ASSAY_E_NOTFOUND, "the processor time of no result of '%s' is known: '--by metric' judges it",
 					application);
+		else
+			out->by = HISTORY_METRIC;
 	}
 	if (!st) {
+		medians(&l);
 		merge(out);
-		find_changes(out, min_effect);
+		place_decisions(out);
+		find_all_changes(out);
 	}
 	loading_release(&l);
 	if (st)
@@ -560,7 +658,8 @@ void history_release(struct history *h)
 	mem_free_all(h->machines, h->n_machines);
 	for (size_t i = 0; i < h->n_others; i++)
 		free(h->others[i].name);
-	mem_free(h->points, h->others, h->architecture, h->application);
+	mem_free(h->points, h->others, h->architecture, h->application, h->told);
+	night_decisions_release(&h->decisions);
 	change_points_release(&h->changes);
 	*h = (struct history){ 0 };
 }

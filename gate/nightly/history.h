@@ -1,9 +1,10 @@
-/* What an application has cost over versions and nights, merged over machines of one architecture, and where that changed for good. */
+/* The cost of an application from version to version, merged over machines of one architecture, and where it changed. */
 #ifndef GATE_NIGHTLY_HISTORY_H
 #define GATE_NIGHTLY_HISTORY_H
 
 #include "base/document.h"
 #include "fleet/lab/lab.h"
+#include "gate/nightly/night.h"
 #include "model/change_points.h"
 #include "runs/running/evidence.h"
 
@@ -11,10 +12,19 @@
 struct history_point {
 	char *version, *plan; /* plan "": imported */
 	int64_t taken_ms;     /* of its first result */
+	int64_t since_ms;     /* of the first result of its version */
 	size_t machines, runs;
 	double cost;  /* merged over machines, without what each of them costs more than others: log, of the metric or of its reciprocal */
 	double *on;   /* [n_machines], the same on each, the median; NaN: it did not run there */
 	double *rate; /* [n_machines], of their fingerprints: mean log rate; NaN: none belongs to it */
+	const struct night_decision *decision; /* the worst of the last night that has one on its version; NULL: none */
+};
+
+/* A change, with the points [begin, end) around it that have no other one. */
+struct history_change {
+	size_t begin, at, end;
+	size_t machine;	      /* that has it alone; SIZE_MAX: it is not one machine's */
+	double before, after; /* medians */
 };
 
 struct history_architecture {
@@ -35,18 +45,28 @@ struct history {
 	bool higher_is_better;
 	char **machines; /* [n_machines], by name */
 	size_t n_machines;
-	struct history_point *points; /* [n], by time */
+	struct history_point *points; /* [n], by version, in the order of their first results, then by time */
 	size_t n;
-	struct change_points changes;
+	double min_effect;	      /* the smallest change that matters */
+	struct change_points changes; /* of the merged costs */
+	struct history_change *told;  /* [n_told]: these; then those on one machine, and within one version, where the merged costs stay */
+	size_t n_told;
+	struct night_decisions decisions;
+	const struct night_decision *denied; /* one of a change that the costs of its versions do not show; NULL: none */
 };
 
 /* application as in results, NAME or NAME/INPUT. by: HISTORY_DECIDED is the metric where nothing was decided. architecture: NULL is that of
- * most results; those of which it is not known count with any. *out is overwritten; history_release() it. ASSAY_E_NOTFOUND where there are
- * no results. */
+ * most results; those of which it is not known count with any. min_effect: 0 is that of the last comparison, else the laboratory's.
+ * Versions that nights decided to be slower or faster begin a level of their own. *out is overwritten; history_release() it.
+ * ASSAY_E_NOTFOUND where there are no results. */
 enum assay_status history_load(struct lab *lab, const struct evidence *evidence, const char *application, const char *architecture,
 			       enum history_by by, double min_effect, struct history *out, struct assay_error *err);
 void history_release(struct history *history); /* accepts zeroed */
 
-/* Fills the document: the outcome, a picture for pages, changes, modes, points. */
-void history_answer(const struct history *history, double min_effect, struct document *d);
+/* Returns the segment of changes that a point is in. */
+size_t history_segment(const struct history *history, size_t point);
+
+/* Fills the document: the outcome, a picture for pages, changes, modes, points. Returns the answer in few words, such as "changed at
+ * VERSION". free() it. */
+char *history_answer(const struct history *history, struct document *d);
 #endif

@@ -1,6 +1,5 @@
 /* A history as an answer: what changed first, then every point. */
 #include "base/mem.h"
-#include "base/order.h"
 #include "base/text.h"
 #include "gate/nightly/history.h"
 #include "gate/page/html.h"
@@ -23,15 +22,6 @@ static double relative_cost(const struct history *h, double cost)
 	return exp(cost - h->changes.segments[0].median);
 }
 
-static size_t segment_of(const struct history *h, size_t point)
-{
-	size_t k = 0;
-
-	while (k < h->changes.n && point >= h->changes.items[k].at)
-		k++;
-	return k;
-}
-
 static bool is_spike(const struct history *h, size_t point)
 {
 	for (size_t i = 0; i < h->changes.n_spikes; i++)
@@ -40,46 +30,42 @@ static bool is_spike(const struct history *h, size_t point)
 	return false;
 }
 
-/* The difference of a machine's medians behind and before a change, of what is at `offset` of the points; NaN: one is missing. */
-static double difference(const struct history *h, size_t change, size_t machine, size_t offset)
+/* Returns the difference of a machine's means after and before a change, of the member at `offset` of the points; NaN: one is missing. */
+static double difference(const struct history *h, const struct history_change *t, size_t machine, size_t offset)
 {
-	const struct change_points_segment *s = &h->changes.segments[change];
 	double sums[2] = { 0 };
 	size_t n[2] = { 0 };
 
-	for (size_t i = s[0].begin; i < s[1].end; i++) {
+	for (size_t i = t->begin; i < t->end; i++) {
 		const double *of = *(double *const *)(const void *)((const char *)&h->points[i] + offset);
-		size_t behind = i >= s[1].begin;
 
 		if (!isnan(of[machine]) && !is_spike(h, i)) {
-			sums[behind] += of[machine];
-			n[behind]++;
+			sums[i >= t->at] += of[machine];
+			n[i >= t->at]++;
 		}
 	}
 	return n[0] && n[1] ? sums[1] / (double)n[1] - sums[0] / (double)n[0] : (double)NAN;
 }
 
-/* Of the machines that ran before and behind: how many moved the same way by half of it; and how their fingerprints moved in the mean. */
+/* Of the machines that ran before and after: how many moved the same way by half of it; and how their fingerprints moved in the mean. */
 struct seen {
 	size_t machines, moved;
 	double rate; /* NaN: not known */
 };
 
-static struct seen seen_on(const struct history *h, size_t change)
+static struct seen seen_on(const struct history *h, const struct history_change *t)
 {
-	double size = h->changes.items[change].after - h->changes.items[change].before, rates = 0;
+	double size = t->after - t->before, rates = 0;
 	struct seen seen = { .rate = (double)NAN };
 	size_t known = 0;
 
 	for (size_t m = 0; m < h->n_machines; m++) {
-		double cost = difference(h, change, m, offsetof(struct history_point, on)),
-		       rate = difference(h, change, m, offsetof(struct history_point, rate));
+		double cost = difference(h, t, m, offsetof(struct history_point, on)),
+		       rate = difference(h, t, m, offsetof(struct history_point, rate));
 
-		if (!isnan(cost))
-			seen.machines++;
-		if (cost / size > .5)
-			seen.moved++;
-		if (!isnan(rate)) {
+		seen.machines += isnan(cost) ? 0 : 1;
+		seen.moved += t->machine == SIZE_MAX ? cost / size > .5 : m == t->machine;
+		if (!isnan(rate) && (t->machine == SIZE_MAX || m == t->machine)) {
 			rates += rate;
 			known++;
 		}
@@ -89,35 +75,54 @@ static struct seen seen_on(const struct history *h, size_t change)
 	return seen;
 }
 
+/* Returns the decision in words, "" if there is none. free() it. */
+static char *decision_words(const struct history_point *p)
+{
+	const struct night_decision *decision = p->decision;
+
+	return !decision ? mem_string("")
+	       : isnan(decision->ratio)
+		   ? mem_string(decision_text(decision->decision))
+		   : mem_format("%s \u00d7 %s", decision_text(decision->decision), text_fixed(decision->ratio, 3).text);
+}
+
 static void answer_change(const struct history *h, size_t i, struct document *d)
 {
-	const struct change_point *c = &h->changes.items[i];
-	const struct history_point *first = &h->points[c->at], *last = &h->points[c->at - 1];
-	struct seen seen = seen_on(h, i);
-	double ratio = exp(c->after - c->before);
+	const struct history_change *t = &h->told[i];
+	const struct history_point *first = &h->points[t->at], *last = &h->points[t->at - 1];
+	bool within = strcmp(first->version, last->version) == 0;
+	struct seen seen = seen_on(h, t);
+	double ratio = exp(t->after - t->before);
+	char *decision = within ? mem_string("") : decision_words(first);
 
 	doc_row(d);
 	doc_show(d, NULL, "change", i + 1);
-	doc_show(d, "version", "first version behind it", first->version);
+	doc_show(d, "version", "first version after it", first->version);
 	doc_show(d, "after_version", "last before it", last->version);
 	doc_set(d, "taken_ms", first->taken_ms);
 	doc_showf(d, NULL, "measured on", "", "%.10s", TEXT_MS(first->taken_ms));
 	doc_showf(d, "ratio", "cost", ratio, "× %s", text_fixed(ratio, 3).text);
-	doc_set(d, "p", c->p);
 	doc_set(d, "machines", seen.machines);
 	doc_set(d, "machines_moved", seen.moved);
-	doc_showf(d, NULL, "on machines", seen.moved, "%zu of %zu", seen.moved, seen.machines);
+	doc_set(d, "machine", t->machine < SIZE_MAX ? h->machines[t->machine] : NULL);
+	if (t->machine < SIZE_MAX)
+		doc_showf(d, NULL, "on machines", "", "%s alone", h->machines[t->machine]);
+	else
+		doc_showf(d, NULL, "on machines", seen.moved, "%zu of %zu", seen.moved, seen.machines);
 	doc_showf(d, "fingerprints", "their fingerprints", seen.rate, "× %s", text_fixed(seen.rate, 3).text);
+	doc_set_empty(d, "decision", !within && first->decision ? decision_text(first->decision->decision) : "");
+	doc_show(d, NULL, "note", within ? "within one version: not its doing" : decision);
+	free(decision);
 }
 
 static void answer_changes(const struct history *h, struct document *d)
 {
-	if (h->changes.n)
+	if (h->n_told)
 		doc_line(d, "%s", "");
 	doc_table(d, "changes");
-	if (!h->changes.n)
+	if (!h->n_told)
 		doc_hide(d);
-	for (size_t i = 0; i < h->changes.n; i++)
+	for (size_t i = 0; i < h->n_told; i++)
 		answer_change(h, i, d);
 	doc_end(d);
 }
@@ -126,13 +131,12 @@ static void answer_changes(const struct history *h, struct document *d)
 
 enum modes_by { MODES_BY_VERSIONS, MODES_BY_OTHER, MODES_BY_UNKNOWN };
 
-/* Of a segment with two levels: which versions it has, where they are, and whether they decide which. */
+/* A segment with two levels, and whether its versions decide which. */
 struct modes {
-	const struct change_points_segment *segment; /* NULL: no segment has any */
+	const struct change_points_segment *segment; /* NULL: none */
 	enum modes_by by;
-	const struct history_point **of;   /* [n]: the segment's, by version */
-	const struct history_point **high; /* [n_high]: one a version, by time; of those with a point at the higher level */
-	size_t n, n_high, n_versions;
+	const struct history_point **high; /* [n_high]: one of each version with a point on the higher level */
+	size_t n_high, n_versions;
 };
 
 static bool is_high(const struct modes *m, const struct history_point *p)
@@ -140,82 +144,32 @@ static bool is_high(const struct modes *m, const struct history_point *p)
 	return p->cost > (m->segment->modes[0] + m->segment->modes[1]) / 2;
 }
 
-ORDER_POINTERS_BY(compare_versions, struct history_point, BY_TEXT(version) BY_PLACE)
-
-static int compare_times(const void *a, const void *b)
-{
-	const struct history_point *x = *(const struct history_point *const *)a, *y = *(const struct history_point *const *)b;
-
-	return (x > y) - (x < y); /* points are in the order of time */
-}
-
-/* log(exp(a) + exp(b)) */
-static double add_logs(double a, double b)
-{
-	double most = fmax(a, b);
-
-	return isinf(most) ? most : most + log1p(exp(fmin(a, b) - most));
-}
-
-/* If chance had put as many of these points on the higher level: how probable would it be that no version is on both? The number of
- * choices of whole versions with so many points, among all choices of so many points. */
-static double chance_of(const size_t *sizes, size_t n_versions, size_t n, size_t high)
-{
-	double *ways = mem_new(high + 1, sizeof(*ways)), p; /* [s] log, of choices with s points */
-
-	for (size_t s = 0; s <= high; s++)
-		ways[s] = s ? -(double)INFINITY : 0;
-	for (size_t i = 0; i < n_versions; i++) {
-		for (size_t s = high; s >= sizes[i] && s > 0; s--)
-			ways[s] = add_logs(ways[s], ways[s - sizes[i]]);
-	}
-	p = exp(ways[high] - lgamma((double)n + 1) + lgamma((double)high + 1) + lgamma((double)(n - high) + 1));
-	free(ways);
-	return p;
-}
-
-static void modes_decide(struct modes *m)
-{
-	size_t *sizes = mem_new(m->n, sizeof(*sizes)), points_high = 0;
-	bool both = false;
-
-	for (size_t i = 0, end; i < m->n; i = end) {
-		size_t high = 0;
-
-		for (end = i; end < m->n && strcmp(m->of[end]->version, m->of[i]->version) == 0; end++)
-			high += is_high(m, m->of[end]);
-		both = both || (high && high < end - i);
-		points_high += high;
-		if (high)
-			m->high[m->n_high++] = m->of[i];
-		sizes[m->n_versions++] = end - i;
-	}
-	order_sort(m->high, m->n_high, compare_times);
-	m->by = both								    ? MODES_BY_OTHER
-		: chance_of(sizes, m->n_versions, m->n, points_high) <= MODES_LEVEL ? MODES_BY_VERSIONS
-										    : MODES_BY_UNKNOWN;
-	free(sizes);
-}
-
+/* Versions decide if none is on both levels, and that is improbable: if chance put each point on the higher one as often as they are. */
 static struct modes modes_of(const struct history *h, size_t segment)
 {
 	const struct change_points_segment *s = &h->changes.segments[segment];
-	struct modes m = { .segment = isnan(s->modes[0]) ? NULL : s, .n = s->end - s->begin };
+	struct modes m = { .segment = isnan(s->modes[0]) ? NULL : s };
+	double part = 0, chance = 1;
+	bool both = false;
 
 	if (!m.segment)
 		return m;
-	m.of = mem_new(m.n, sizeof(*m.of));
-	m.high = mem_new(m.n, sizeof(*m.high));
-	for (size_t i = 0; i < m.n; i++)
-		m.of[i] = &h->points[s->begin + i];
-	qsort(m.of, m.n, sizeof(*m.of), compare_versions);
-	modes_decide(&m);
-	return m;
-}
+	m.high = mem_new(s->end - s->begin, sizeof(*m.high));
+	for (size_t i = s->begin; i < s->end; i++)
+		part += is_high(&m, &h->points[i]) / (double)(s->end - s->begin);
+	for (size_t i = s->begin, end; i < s->end; i = end) {
+		size_t high = 0;
 
-static void modes_release(struct modes *m)
-{
-	mem_free(m->of, m->high);
+		for (end = i; end < s->end && strcmp(h->points[end].version, h->points[i].version) == 0; end++)
+			high += is_high(&m, &h->points[end]);
+		both = both || (high && high < end - i);
+		if (high)
+			m.high[m.n_high++] = &h->points[i];
+		chance *= pow(part, (double)(end - i)) + pow(1 - part, (double)(end - i));
+		m.n_versions++;
+	}
+	m.by = both ? MODES_BY_OTHER : chance <= MODES_LEVEL ? MODES_BY_VERSIONS : MODES_BY_UNKNOWN;
+	return m;
 }
 
 static void answer_modes_line(const struct history *h, const struct modes *m, struct document *d)
@@ -230,10 +184,8 @@ static void answer_modes_line(const struct history *h, const struct modes *m, st
 	if (m->n_high > MODES_NAMED)
 		buf_format(&names, " and %zu more", m->n_high - MODES_NAMED);
 	if (m->by == MODES_BY_VERSIONS)
-		doc_line(d,
-			 "From %s to %s, in the order of measurement, the version decides between two levels, %s and %s: the higher one is "
-			 "that of %s.",
-			 from, to, low.text, high.text, names.bytes);
+		doc_line(d, "From %s to %s the version decides between two levels, %s and %s: the higher one is that of %s.", from, to,
+			 low.text, high.text, names.bytes);
 	else
 		doc_line(d, "From %s to %s it goes back and forth between two levels, %s and %s: %s.", from, to, low.text, high.text,
 			 m->by == MODES_BY_OTHER ? "something outside of the versions decides which"
@@ -265,7 +217,7 @@ static void answer_modes(const struct history *h, struct document *d)
 		doc_end(d);
 		doc_end(d);
 		answer_modes_line(h, &m, d);
-		modes_release(&m);
+		free(m.high);
 	}
 	doc_end(d);
 }
@@ -287,7 +239,8 @@ static void answer_point(const struct history *h, size_t i, const struct svg_axi
 	const struct history_point *p = &h->points[i];
 	double ratio = relative_cost(h, p->cost);
 	struct buf svg = BUF_INIT;
-	size_t segment = segment_of(h, i);
+	size_t segment = history_segment(h, i);
+	char *decision = decision_words(p);
 
 	doc_row(d);
 	doc_set(d, "taken_ms", p->taken_ms);
@@ -302,7 +255,15 @@ static void answer_point(const struct history *h, size_t i, const struct svg_axi
 	doc_picture(d, "cost, first level = 1", &svg, NULL);
 	doc_set(d, "segment", segment);
 	doc_set_bool(d, "spike", is_spike(h, i));
-	doc_show(d, NULL, "", is_spike(h, i) ? "a spike" : segment > 0 && h->changes.items[segment - 1].at == i ? "changed" : "");
+	doc_show(d, NULL, "",
+		 h->changes.open && i + 1 == h->n			? "a spike or a change"
+		 : is_spike(h, i)					? "a spike"
+		 : segment > 0 && h->changes.items[segment - 1].at == i ? "changed"
+									: "");
+	doc_set_empty(d, "decision", p->decision ? decision_text(p->decision->decision) : "");
+	if (h->decisions.n)
+		doc_show(d, NULL, "decided", decision);
+	free(decision);
 	doc_show(d, "machines", "machines", p->machines);
 	doc_show(d, "runs", "results", p->runs);
 }
@@ -327,7 +288,7 @@ struct frame {
 	struct buf *out;
 };
 
-/* In per cent; points stand at equal distances, in the order of time. */
+/* In per cent; points stand at equal distances, in their order. */
 static double x_of(const struct history *h, double point)
 {
 	return LEFT + (100 - LEFT - RIGHT) * (point + .5) / (double)h->n;
@@ -400,7 +361,7 @@ static void answer_picture(const struct history *h, struct document *d)
 	svg_close(&svg);
 	doc_picture(d, NULL, &svg, "%s beside the first level, %s to %s: a dot a version and night, a line where the level stays%s%s",
 		    h->by == HISTORY_PROCESSOR ? "Processor time" : "Cost", h->points[0].version, h->points[h->n - 1].version,
-		    h->changes.n ? "; numbers stand where it changed for good" : "", h->changes.n_spikes ? "; rings are spikes" : "");
+		    h->changes.n ? "; numbers stand where it changed" : "", h->changes.n_spikes ? "; rings are spikes" : "");
 	doc_style(d, "plot-of costs");
 }
 
@@ -431,35 +392,81 @@ static void answer_by(const struct history *h, struct document *d)
 		doc_line(d, "%zu other point%s no processor time that is known.", h->without, h->without == 1 ? " has" : "s have");
 }
 
-void history_answer(const struct history *h, double min_effect, struct document *d)
-{
-	double now = relative_cost(h, h->changes.segments[h->changes.n].median);
-	const char *what = h->by == HISTORY_PROCESSOR ? " processor time" : "";
-	struct modes modes = h->changes.n ? (struct modes){ .n = 0 } : modes_of(h, 0);
-	bool by_version =
-	    modes.segment && modes.by == MODES_BY_VERSIONS && modes.segment->modes[1] - modes.segment->modes[0] >= log1p(min_effect);
+/* ---- the outcome ---- */
 
-	if (h->n < (size_t)2 * CHANGE_POINTS_SEGMENT_MIN)
-		doc_answer(d, DOC_DOUBTFUL, "too short", "%zu point%s of %s: a change is told from noise from %d on", h->n,
-			   text_plural(h->n), h->application, 2 * CHANGE_POINTS_SEGMENT_MIN);
-	else if (by_version)
-		doc_answer(d, DOC_DOUBTFUL, "by version", "%s costs %s times as much in %zu of %zu versions as in the others",
-			   h->application, text_fixed(exp(modes.segment->modes[1] - modes.segment->modes[0]), 3).text, modes.n_high,
-			   modes.n_versions);
-	else if (h->changes.n)
-		doc_answer(d, now >= 1 + min_effect ? DOC_BAD : DOC_GOOD, "changed",
-			   "%s costs %s times as much%s as at first, after %zu change%s in %zu points", h->application,
-			   text_fixed(now, 3).text, what, h->changes.n, text_plural(h->changes.n), h->n);
-	else
-		doc_answer(d, DOC_GOOD, "steady", "%s costs what it did: no change of %.1f %% or more of its %s in %zu points",
-			   h->application, 100 * min_effect, *what ? what + 1 : "cost", h->n);
+/* Adds the answer's sentence, and returns its word. */
+static const char *outcome_of(const struct history *h, const struct modes *m, enum doc_tone *tone, struct buf *out)
+{
+	const struct change_points *c = &h->changes;
+	const char *app = h->application, *what = h->by == HISTORY_PROCESSOR ? " processor time" : "";
+	double least = log1p(h->min_effect), now = c->segments[c->n].median, change;
+
+	*tone = DOC_DOUBTFUL;
+	if (h->denied) {
+		buf_format(out, "a night decided %s for %s against %s (\u00d7 %s), which the results of all nights do not show",
+			   decision_text(h->denied->decision), h->denied->candidate, h->denied->baseline,
+			   text_fixed(h->denied->ratio, 3).text);
+		return "cannot tell";
+	}
+	if (c->n) {
+		change = now - c->segments[0].median;
+		*tone = change >= least ? DOC_BAD : DOC_GOOD;
+		buf_format(out, "%s costs %s times as much%s as at first, after %zu change%s in %zu points", app,
+			   text_fixed(exp(change), 3).text, what, c->n, text_plural(c->n), h->n);
+		return "changed";
+	}
+	if (h->n < CHANGE_POINTS_MIN) {
+		buf_format(out, "%zu point%s of %s: a change is distinguished from noise from %d on", h->n, text_plural(h->n), app,
+			   CHANGE_POINTS_MIN);
+		return "too short";
+	}
+	if (m->segment && m->by == MODES_BY_VERSIONS && m->segment->modes[1] - m->segment->modes[0] >= least) {
+		buf_format(out, "%s costs %s times as much in %zu of %zu versions as in the others", app,
+			   text_fixed(exp(m->segment->modes[1] - m->segment->modes[0]), 3).text, m->n_high, m->n_versions);
+		return "by version";
+	}
+	if (h->n_told) {
+		const struct history_change *last = &h->told[h->n_told - 1];
+		const char *machine = last->machine < SIZE_MAX ? h->machines[last->machine] : NULL;
+
+		change = last->after - last->before;
+		*tone = change >= least ? DOC_BAD : DOC_GOOD;
+		buf_format(out, "%s costs %s times as much%s from %s on, %s%s", app, text_fixed(exp(change), 3).text, what,
+			   h->points[last->at].version, machine ? "on one machine: " : "within that version: something else changed",
+			   machine ? machine : "");
+		return "changed";
+	}
+	if (c->open) {
+		buf_format(out, "%s costs %s times as much%s in %s as before: one more point distinguishes a change from a spike", app,
+			   text_fixed(exp(h->points[h->n - 1].cost - now), 3).text, what, h->points[h->n - 1].version);
+		return "cannot tell";
+	}
+	if (!m->segment && c->least > least) {
+		buf_format(out, "%s has no change that is visible, but %zu points as noisy as these show one from about %.1f %% on", app,
+			   h->n, 100 * expm1(c->least));
+		return "cannot tell";
+	}
+	*tone = DOC_GOOD;
+	buf_format(out, "%s costs what it did: no change of %.1f %% or more of its %s in %zu points", app, 100 * h->min_effect,
+		   *what ? what + 1 : "cost", h->n);
+	return "steady";
+}
+
+char *history_answer(const struct history *h, struct document *d)
+{
+	struct modes modes = modes_of(h, 0);
+	struct buf sentence = BUF_INIT;
+	enum doc_tone tone;
+	const char *word = outcome_of(h, &modes, &tone, &sentence);
+	char *code = mem_string(word);
+
+	for (char *c = code; *c; c++)
+		*c = *c == ' ' ? '_' : *c;
+	doc_answer(d, tone, word, "%s", sentence.bytes);
 	doc_set(d, "application", h->application);
-	doc_set(d, "outcome",
-		h->n < (size_t)2 * CHANGE_POINTS_SEGMENT_MIN ? "too_short"
-		: by_version				     ? "by_version"
-		: h->changes.n				     ? "changed"
-							     : "steady");
-	doc_set(d, "min_effect", min_effect);
+	doc_set(d, "outcome", code);
+	doc_set(d, "min_effect", h->min_effect);
+	doc_set(d, "detectable", expm1(h->changes.least));
 	doc_set(d, "machines", h->n_machines);
 	answer_architectures(h, d);
 	answer_by(h, d);
@@ -468,5 +475,9 @@ void history_answer(const struct history *h, double min_effect, struct document 
 	answer_changes(h, d);
 	answer_modes(h, d);
 	answer_points(h, d);
-	modes_release(&modes);
+	mem_free(code, modes.high);
+	buf_release(&sentence);
+	return strcmp(word, "changed") == 0
+		   ? mem_format("changed at %s", h->points[h->told[(h->changes.n ? h->changes.n : h->n_told) - 1].at].version)
+		   : mem_string(word);
 }

@@ -363,13 +363,6 @@ static enum assay_status report_one(struct pages *p, size_t i)
 
 /* ---- a history for each application ---- */
 
-static char *history_text(const struct history *h)
-{
-	if (h->changes.n)
-		return mem_format("changed at %s", h->points[h->changes.items[h->changes.n - 1].at].version);
-	return mem_string(h->n < (size_t)2 * CHANGE_POINTS_SEGMENT_MIN ? "too short" : "steady");
-}
-
 /* To the night, and to the reports of the same application. */
 static void history_links_of(const struct pages *p, size_t i, struct page_links *out)
 {
@@ -400,7 +393,7 @@ static enum assay_status history_one(struct pages *p, size_t i)
 
 		history_links_of(p, i, &links);
 		document_init(&d);
-		history_answer(&history, c->min_effect, &d);
+		p->histories[i] = history_answer(&history, &d);
 		st = page_write(p, name,
 				&(struct html_page){ .title = c->application,
 						     .kind = "history",
@@ -410,7 +403,6 @@ static enum assay_status history_one(struct pages *p, size_t i)
 						     .about = "History",
 						     .above = links.links },
 				&d);
-		p->histories[i] = st ? NULL : history_text(&history);
 		links_release(&links);
 		document_release(&d);
 		free(name);

@@ -1,6 +1,9 @@
-/* Change points of drawn series: found, false, at their place; beside the rule of Apache Otava (Hunter, ICPE 2023) in its plainest form:
- * the same division by energy statistics, accepted where Student's t test of its two sides has p at most .001. 60 points, noise of 1 %.
- * Usage: bench_change_points RECORD.csv; the record is of one program's runs, as bench_nightly has it: its points are medians of four. */
+/* Change points of drawn series: found, false, at their place; beside the method that Apache Otava publishes (Fleming et al., "Hunter:
+ * Using Change Point Detection to Hunt for Performance Regressions", ICPE 2023), written again from that description: E-divisive means
+ * within windows, accepted by Student's t test at ten times the level; then the weakest of these weak change points is removed, and its
+ * neighbours are tested again, until each has p at most 0.001. Usage: bench_change_points RECORD.csv; the record is of one program's runs,
+ * as bench_nightly has it: its points are medians of four. bench_change_points --calibrate prints the penalties of model/change_points.c.
+ */
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/stats.h"
@@ -10,6 +13,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define SERIES 1000
 #define POINTS 60
@@ -110,12 +114,21 @@ static void count(struct outcome *o, const struct kind *k, const size_t *at, siz
 
 /* ---- the peer ---- */
 
-static double p_of_t(const double *a, size_t n, const double *b, size_t m)
+#define WINDOW	 50
+#define P_MAX	 .001
+#define P_WEAK	 (10 * P_MAX)
+#define AT_LEAST 2 /* points on either side */
+
+/* Student's t test of the means of x[begin, at) and x[at, end). */
+static double p_of_t(const double *x, size_t begin, size_t at, size_t end)
 {
-	double ma = stats_mean(a, n), mb = stats_mean(b, m), sa = stats_sd(a, n), sb = stats_sd(b, m);
+	size_t n = at - begin, m = end - at;
+	double ma = stats_mean(x + begin, n), mb = stats_mean(x + at, m), sa = stats_sd(x + begin, n), sb = stats_sd(x + at, m);
 	double pooled = (((double)n - 1) * sa * sa + ((double)m - 1) * sb * sb) / (double)(n + m - 2);
 
-	return pooled > 0 ? 2 * stats_t_cdf(-fabs(ma - mb) / sqrt(pooled * (1.0 / (double)n + 1.0 / (double)m)), (double)(n + m - 2)) : 1;
+	if (!(pooled > 0))
+		return ma < mb || ma > mb ? 0 : 1;
+	return 2 * stats_t_cdf(-fabs(ma - mb) / sqrt(pooled * (1.0 / (double)n + 1.0 / (double)m)), (double)(n + m - 2));
 }
 
 static size_t best(const double *x, size_t n)
@@ -123,7 +136,7 @@ static size_t best(const double *x, size_t n)
 	double most = -(double)INFINITY;
 	size_t at = 0;
 
-	for (size_t m = 2; m + 2 <= n; m++) {
+	for (size_t m = AT_LEAST; m + AT_LEAST <= n; m++) {
 		double between = 0, left = 0, right = 0, k = (double)(n - m), l = (double)m, value;
 
 		for (size_t i = 0; i < n; i++)
@@ -138,51 +151,341 @@ static size_t best(const double *x, size_t n)
 	return at;
 }
 
-static void peer(const double *x, size_t begin, size_t end, size_t *at, size_t *n)
+/* Marks weak change points of a window; *last is the last one. */
+static void divide(const double *x, size_t begin, size_t end, bool *weak, size_t *last)
 {
-	size_t m = end - begin >= 6 ? best(x + begin, end - begin) : 0;
+	size_t m = end - begin >= 2 * AT_LEAST ? begin + best(x + begin, end - begin) : 0;
 
-	if (!m || p_of_t(x + begin, m, x + begin + m, end - begin - m) > .001)
+	if (!m || p_of_t(x, begin, m, end) > P_WEAK)
 		return;
-	peer(x, begin, begin + m, at, n);
-	at[(*n)++] = begin + m;
-	peer(x, begin + m, end, at, n);
+	weak[m] = true;
+	*last = m > *last ? m : *last;
+	divide(x, begin, m, weak, last);
+	divide(x, m, end, weak, last);
+}
+
+/* Change points of the logs x[n], by what they are logs of; returns how many. */
+static size_t peer(const double *logs, size_t n, size_t *at)
+{
+	double x[POINTS];
+	bool weak[POINTS] = { false };
+	size_t found = 0;
+
+	for (size_t i = 0; i < n; i++)
+		x[i] = exp(logs[i]);
+	for (size_t start = 0, last = 0; start < n; last = 0) {
+		divide(x, start, start + WINDOW < n ? start + WINDOW : n, weak, &last);
+		start = last > start + WINDOW / 2 ? last : start + WINDOW / 2;
+	}
+	for (size_t i = 1; i < n; i++)
+		if (weak[i])
+			at[found++] = i;
+	while (found) {
+		size_t weakest = 0;
+		double most = -1;
+
+		for (size_t i = 0; i < found; i++) {
+			double p = p_of_t(x, i ? at[i - 1] : 0, at[i], i + 1 < found ? at[i + 1] : n);
+
+			if (p > most) {
+				most = p;
+				weakest = i;
+			}
+		}
+		if (most <= P_MAX)
+			break;
+		found--;
+		memmove(at + weakest, at + weakest + 1, (found - weakest) * sizeof(*at));
+	}
+	return found;
+}
+
+/* ---- one kind, one row ---- */
+
+static size_t ours_of(const double *x, size_t n, double min_effect, size_t *at)
+{
+	const struct change_points_options options = { .min_effect = log1p(min_effect) };
+	struct change_points found;
+	size_t k;
+
+	change_points_find(x, n, &options, &found);
+	for (k = 0; k < found.n; k++)
+		at[k] = found.items[k].at;
+	change_points_release(&found);
+	return k;
 }
 
 static void row(const struct kind *k)
 {
-	const struct change_points_options options = { .min_effect = log1p(.01), .seed = 17 };
 	struct outcome ours = { 0 }, theirs = { 0 };
 	struct rng rng;
 
 	rng_seed(&rng, 4711);
 	for (int s = 0; s < SERIES; s++) {
-		struct change_points found;
-		size_t at[POINTS], n = 0;
+		size_t at[POINTS];
 		double x[POINTS];
 
 		draw(k, x, &rng);
-		change_points_find(x, POINTS, &options, &found);
-		for (size_t i = 0; i < found.n; i++)
-			at[i] = found.items[i].at;
-		count(&ours, k, at, found.n);
-		change_points_release(&found);
-		peer(x, 0, POINTS, at, &n);
-		count(&theirs, k, at, n);
+		count(&ours, k, at, ours_of(x, POINTS, .01, at));
+		count(&theirs, k, at, peer(x, POINTS, at));
 	}
 	printf("| %s | %.3f | %.3f | %.3f | %.3f | %.3f | %.3f | %.3f | %.3f |\n", k->name, ours.any, ours.near, ours.exact, ours.more,
 	       theirs.any, theirs.near, theirs.exact, theirs.more);
+}
+
+/* ---- histories: nights on three machines ---- */
+
+#define NIGHTS	 40
+#define MACHINES 3
+
+enum { NOTHING, STEPS, PULSES, ENDS, MISSING, CREEP, SPIKES, MODES, HISTORIES };
+
+static const char *const histories[HISTORIES] = {
+	[NOTHING] = "nothing, in every other series a third of the nights missing",
+	[STEPS] = "steps: one or two of 5 to 30 % up or down, 5 nights from each other and the ends at least",
+	[PULSES] = "pulses: 3 to 10 nights x 1.1, x 1.3 or x 3, then fixed",
+	[ENDS] = "ends: 10 to 30 % in the last two nights, the first two, or from two nights before another step on",
+	[MISSING] = "missing nights: a third is missing, on others one machine; a step as above",
+	[CREEP] = "creep: 10 to 20 % over all nights",
+	[SPIKES] = "spikes: 10 to 50 % in 5 % of the nights",
+	[MODES] = "modes: a third of the nights 20 % higher",
+};
+
+struct drawn {
+	double x[NIGHTS]; /* [n] */
+	size_t n;
+	size_t at[2], changes; /* where it changes */
+};
+
+static double signed_log(double low, double high, struct rng *rng)
+{
+	double size = log1p(low + (high - low) * rng_double(rng));
+
+	return rng_below(rng, 2) ? size : -size;
+}
+
+static void plant(int kind, double *level, struct rng *rng)
+{
+	static const double factors[] = { 1.1, 1.3, 3 };
+	size_t from = 5 + (size_t)rng_below(rng, NIGHTS - 19), to = NIGHTS, second = NIGHTS;
+	double size = signed_log(.05, .3, rng), then = 0;
+
+	if (kind == STEPS && rng_below(rng, 2)) {
+		second = from + 5 + (size_t)rng_below(rng, NIGHTS - 9 - from);
+		then = signed_log(.05, .3, rng);
+	} else if (kind == PULSES) {
+		to = from + 3 + (size_t)rng_below(rng, 8);
+		size = log(factors[rng_below(rng, 3)]);
+	} else if (kind == ENDS) {
+		unsigned where = (unsigned)rng_below(rng, 3);
+
+		size = log1p(.1 + .2 * rng_double(rng));
+		from = where == 0 ? NIGHTS - 2 : where == 1 ? 0 : from;
+		to = where == 1 ? 2 : NIGHTS;
+		second = where == 2 ? from + 2 : NIGHTS;
+		then = log1p(.1 + .2 * rng_double(rng));
+	}
+	for (size_t i = 0; i < NIGHTS; i++)
+		level[i] += (i >= from && i < to ? size : 0) + (i >= second ? then : 0);
+}
+
+static void draw_history(int kind, bool thin, struct drawn *d, struct rng *rng)
+{
+	double level[NIGHTS] = { 0 }, creep = log1p(.1 + .1 * rng_double(rng)), before = 0;
+
+	if (kind == STEPS || kind == PULSES || kind == ENDS || kind == MISSING)
+		plant(kind, level, rng);
+	d->n = d->changes = 0;
+	for (size_t i = 0; i < NIGHTS; i++) {
+		double on[MACHINES], cost = level[i] + (kind == CREEP ? creep * (double)i / (NIGHTS - 1) : 0);
+		size_t machines = MACHINES;
+
+		if (kind == SPIKES && rng_double(rng) < .05)
+			cost += .1 + .4 * rng_double(rng);
+		if (kind == MODES && rng_double(rng) < .33)
+			cost += log(1.2);
+		if (kind == MISSING || thin) {
+			if (rng_below(rng, 3) == 0)
+				continue;
+			machines -= rng_below(rng, 5) == 0;
+		}
+		for (size_t m = 0; m < machines; m++)
+			on[m] = cost + NOISE * rng_normal(rng);
+		if (d->n && fabs(level[i] - before) > 0)
+			d->at[d->changes++] = d->n;
+		before = level[i];
+		d->x[d->n++] = stats_median(on, machines);
+	}
+}
+
+struct tally {
+	size_t series, any, exact, wrong,
+	    gone; /* exact: all changes at their places; wrong: one where there is none; gone: one that vanished */
+};
+
+static bool is_near(size_t at, const size_t *places, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (at + 2 >= places[i] && at <= places[i] + 2)
+			return true;
+	return false;
+}
+
+static void judge(const struct drawn *d, bool creeps, const size_t *at, size_t n, struct tally *t)
+{
+	size_t exact = 0, wrong = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		for (size_t k = 0; k < d->changes; k++)
+			exact += at[i] == d->at[k];
+		wrong += !is_near(at[i], d->at, d->changes);
+	}
+	t->series++;
+	t->any += n > 0;
+	t->exact += exact == d->changes;
+	t->wrong += wrong > 0 && !creeps;
+}
+
+/* Is there a night whose history had a change that the next night's has not, within two points? */
+static bool vanishes(const struct drawn *d)
+{
+	size_t before[NIGHTS], now[NIGHTS], n_before = 0, n_now;
+
+	for (size_t n = CHANGE_POINTS_MIN; n <= d->n; n++) {
+		n_now = ours_of(d->x, n, .03, now);
+		for (size_t i = 0; i < n_before; i++)
+			if (!is_near(before[i], now, n_now))
+				return true;
+		memcpy(before, now, sizeof(before));
+		n_before = n_now;
+	}
+	return false;
+}
+
+static void history_row(const char *name, const struct tally *ours, const struct tally *theirs)
+{
+	double n = (double)ours->series;
+
+	printf("| %s | %zu | %.3f | %.3f | %.3f | %.3f | %.3f | %.3f | %.3f |\n", name, ours->series, (double)ours->any / n,
+	       (double)ours->exact / n, (double)ours->wrong / n, (double)ours->gone / n, (double)theirs->any / n, (double)theirs->exact / n,
+	       (double)theirs->wrong / n);
+}
+
+static void add(struct tally *to, const struct tally *t)
+{
+	to->series += t->series;
+	to->any += t->any;
+	to->exact += t->exact;
+	to->wrong += t->wrong;
+	to->gone += t->gone;
+}
+
+static void history_rows(size_t each, uint64_t seed)
+{
+	struct tally ours[HISTORIES] = { { 0 } }, theirs[HISTORIES] = { { 0 } }, sums[3][2] = { { { 0 } } };
+	struct rng rng;
+
+	puts("| series | n | found or false | all exact | false | gone | Otava: found or false | all exact | false |");
+	puts("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |");
+	rng_seed(&rng, seed);
+	for (int kind = 0; kind < HISTORIES; kind++) {
+		for (size_t s = 0; s < each; s++) {
+			struct drawn d;
+			size_t at[POINTS];
+
+			draw_history(kind, kind == NOTHING && s % 2, &d, &rng);
+			judge(&d, kind == CREEP, at, ours_of(d.x, d.n, .03, at), &ours[kind]);
+			judge(&d, kind == CREEP, at, peer(d.x, d.n, at), &theirs[kind]);
+			ours[kind].gone += vanishes(&d);
+		}
+		history_row(histories[kind], &ours[kind], &theirs[kind]);
+		for (int k = 0; k < 2; k++) {
+			const struct tally *t = k ? &theirs[kind] : &ours[kind];
+
+			if (kind == STEPS || kind == PULSES || kind == ENDS || kind == MISSING)
+				add(&sums[0][k], t);
+			if (kind == PULSES || kind == ENDS)
+				add(&sums[1][k], t);
+			if (kind == NOTHING || kind == SPIKES || kind == MODES)
+				add(&sums[2][k], t);
+		}
+	}
+	history_row("**all with changes at places** (steps, pulses, ends, missing nights)", &sums[0][0], &sums[0][1]);
+	history_row("**pulses and ends**", &sums[1][0], &sums[1][1]);
+	history_row("**without a change** (nothing, spikes, modes)", &sums[2][0], &sums[2][1]);
+}
+
+/* ---- calibration ---- */
+
+static bool changes_at(const double *x, size_t n, double penalty)
+{
+	const struct change_points_options options = { .penalty = penalty };
+	struct change_points found;
+	bool any;
+
+	change_points_find(x, n, &options, &found);
+	any = found.n || found.open;
+	change_points_release(&found);
+	return any;
+}
+
+/* The largest penalty at which normal points have a change, or an open end, to 2 %. */
+static double largest_penalty(size_t n, struct rng *rng)
+{
+	double *x = mem_new(n, sizeof(*x)), low = 1, high = 4;
+
+	for (size_t i = 0; i < n; i++)
+		x[i] = rng_normal(rng);
+	while (changes_at(x, n, high)) {
+		low = high;
+		high *= 2;
+	}
+	while (high > 1.02 * low) {
+		double middle = sqrt(low * high);
+
+		*(changes_at(x, n, middle) ? &low : &high) = middle;
+	}
+	free(x);
+	return low;
+}
+
+static void calibrate(void)
+{
+	static const size_t sizes[][2] = { { 6, 200000 },  { 7, 200000 },  { 8, 200000 }, { 10, 200000 }, { 12, 100000 },
+					   { 16, 100000 }, { 24, 100000 }, { 40, 50000 }, { 80, 20000 },  { 200, 5000 } };
+	struct rng rng;
+
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		size_t draws = sizes[i][1];
+		double *penalties = mem_new(draws, sizeof(*penalties));
+
+		rng_seed(&rng, sizes[i][0]);
+		for (size_t k = 0; k < draws; k++)
+			penalties[k] = largest_penalty(sizes[i][0], &rng);
+		printf("\t{ %zu, %.1f, %.1f },\n", sizes[i][0], stats_quantile(penalties, draws, .99),
+		       stats_quantile(penalties, draws, .999));
+		fflush(stdout);
+		free(penalties);
+	}
 }
 
 int main(int argc, char **argv)
 {
 	if (argc != 2)
 		return 2;
+	if (strcmp(argv[1], "--calibrate") == 0) {
+		calibrate();
+		return 0;
+	}
 	load(argv[1]);
-	puts("| series | found or false | within 2 points | exact | more than one | t test: found or false | within 2 | exact | more than "
+	puts("| series | found or false | within 2 points | exact | more than one | Otava: found or false | within 2 | exact | more than "
 	     "one |");
 	puts("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |");
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
 		row(&kinds[i]);
+	puts("\nHistories.\n");
+	history_rows(200 / HISTORIES, 46);
+	puts("\nThe same kinds, a thousand series each:\n");
+	history_rows(SERIES, 47);
 	return 0;
 }

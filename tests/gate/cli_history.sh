@@ -46,6 +46,58 @@ expect_stdout 'changed  stepped costs' 'after 2 changes in 40 points' v15 '3 of 
 run -C "$tmp/stepped.lab" history stepped --min-effect 0.2
 expect_stdout 'steady  stepped costs what it did: no change of 20.0 % or more'
 
+what='fixed later'
+series fixed 'function cost(n, m) { return n >= 17 && n < 23 ? 12.5 : 10 }'
+expect_json .outcome changed
+expect_json .changes 2
+expect_json '.changes[0].version' v17
+expect_json '.changes[1].version' v23
+expect_near '.changes[0].ratio' 1.25 .01
+expect_near '.changes[1].ratio' .8 .01
+
+what='near the ends, and between two steps'
+series late 'function cost(n, m) { return n >= 38 ? 12 : 10 }'
+expect_json .changes 1
+expect_json '.changes[0].version' v38
+series early 'function cost(n, m) { return n < 2 ? 8 : 10 }'
+expect_json .changes 1
+expect_json '.changes[0].version' v2
+series stairs 'function cost(n, m) { return n < 20 ? 10 : n < 22 ? 11.5 : 13.5 }'
+expect_json .changes 2
+expect_json '.changes[0].version' v20
+expect_json '.changes[1].version' v22
+
+what='the last point alone'
+series last 'function cost(n, m) { return n == 39 ? 13 : 10 }'
+expect_json .outcome cannot_tell
+expect_json .changes 0
+run -C "$tmp/last.lab" history last
+expect_stdout 'cannot tell  last costs 1.3' 'in v39 as before: one more point distinguishes a change from a spike'
+
+what='one machine of three'
+series lame 'function cost(n, m) { return m == 3 && n >= 25 ? 12 : 10 }'
+expect_json .outcome changed
+expect_json .changes 1
+expect_json '.changes[0].version' v25
+expect_json '.changes[0].machine' node3
+expect_json '.changes[0].machines_moved' 1
+run -C "$tmp/lame.lab" history lame
+expect_stdout 'changed  lame costs 1.2' 'on one machine: node3' 'node3 alone'
+
+what='one version that changes'
+series moved 'function cost(n, m) { return n >= 25 ? 12 : 10 }' 1
+expect_json .outcome changed
+expect_json '.changes[0].version' v1
+expect_json '.changes[0].after_version' v1
+run -C "$tmp/moved.lab" history moved
+expect_stdout 'within that version: something else changed' 'not its doing'
+
+what='too much noise'
+series noisy 'function cost(n, m) { return 10 * (1 + .6 * (n * n * 7 % 11) / 11) }'
+expect_json .outcome cannot_tell
+run -C "$tmp/noisy.lab" history noisy
+expect_stdout 'cannot tell  noisy has no change that is visible, but 40 points as noisy as these show one from about'
+
 what='more is better'
 sed 's/stepped/throughput/g' "$tmp/stepped/results.csv" >"$tmp/results.csv"
 mkdir "$tmp/throughput"

@@ -267,6 +267,8 @@ run -C "$lab" explain "$(json .decisions[0].id)"
 expect_stdout 'counting@v2 takes ' ' times as much processor time as v1 ('
 run -C "$lab" nightly show --format github
 expect_stdout '::v2 takes ' ' times as much processor time as v1 ('
+run -C "$lab" history counting --format json # of two results alone: by the decision
+expect_json .outcome changed .by processor .changes 1 '.changes[0].version' v2 '.changes[0].decision' regression
 
 what='so does the gate, with the interval of the time that decided'
 run -C "$lab" gate counting@v1 counting@v2

@@ -1,6 +1,7 @@
 /* What a history makes of the results in the store. Change points have their own test, the command cli_history.sh. */
 #include "gate/nightly/history.h"
 
+#include "base/mem.h"
 #include "runs/running/evidence.h"
 
 #include <math.h>
@@ -25,6 +26,17 @@ static struct history load(struct lab *lab, const char *application, enum histor
 	check(history_load(lab, &evidence, application, NULL, by, .03, &history, &err), &err);
 	evidence_release(&evidence);
 	return history;
+}
+
+static char *words_of(const struct history *h)
+{
+	struct document d;
+	char *words;
+
+	document_init(&d);
+	words = history_answer(h, &d);
+	document_release(&d);
+	return words;
 }
 
 static void check_point(const struct history *h, size_t i, const char *version, int64_t taken_ms, size_t machines, size_t runs)
@@ -128,7 +140,7 @@ static void test_by_processor(void **state)
 	assert_int_equal(h.without, 1);
 	assert_int_equal(h.changes.n, 1);
 	assert_string_equal(h.points[h.changes.items[0].at].version, "v07");
-	assert_true(fabs(exp(h.points[0].on[0]) - 501e6 - 150e3) < 1); /* the mean of both repetitions, in ns */
+	assert_true(fabs(exp(h.points[0].on[0]) - 501e3 - 150) < 1); /* the median of both repetitions, in us */
 	history_release(&h);
 	put(&lab.store, "UPDATE execution SET user_us = NULL");
 	h = load(&lab, "sort", HISTORY_DECIDED);
@@ -137,9 +149,194 @@ static void test_by_processor(void **state)
 	lab_close(&lab);
 }
 
+/* Nights: each has a candidate, v02 to v09, beside v01; the factors are those of v01 to v09. Candidates are run first. */
+static void put_nights(struct lab *lab, const double factors[9])
+{
+	for (int night = 2; night <= 9; night++) {
+		for (int side = 0; side < 2; side++) {
+			for (int m = 0; m < 3; m++) {
+				int version = side ? 1 : night;
+				char *sql = mem_format(
+				    "INSERT INTO run (application, version, machine, taken_ms, repetition, ordinal, metric, plan) "
+				    "VALUES ('sort', 'v%02d', 'm%d', %d, 1, 1, %.9g, 'p%d')",
+				    version, m, 1000000 * night + side,
+				    factors[version - 1] * (1 + m) * (1 + .001 * ((night * 7 + side * 3 + m * 5) % 11)), night);
+
+				put(&lab->store, sql);
+				free(sql);
+			}
+		}
+	}
+}
+
+static void put_plans(struct lab *lab)
+{
+	put(&lab->store, "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 12) INSERT INTO plan (id, application, "
+			 "manifest, manifest_hash, repetitions, warm_ups, seed, started_ms, complete) SELECT 'p' || i, 'sort', '', '', 2, "
+			 "0, 1, i, 1 FROM n");
+}
+
+static void put_decision(struct lab *lab, int made_ms, const char *candidate, const char *decision, double ratio)
+{
+	char *sql =
+	    mem_format("INSERT INTO decision (id, night, number, made_ms, application, baseline, candidate, decision, ratio, request, "
+		       "document) VALUES ('d%d', 'n', 1, %d, 'sort', 'v01', '%s', '%s', %.9g, '{}', '{\"time\": \"metric\", "
+		       "\"min_effect\": 0.05}')",
+		       made_ms, made_ms, candidate, decision, ratio);
+
+	put(&lab->store, sql);
+	free(sql);
+}
+
+/* A baseline that is measured every night is one level, and comes first although each night ran its candidate first. */
+static void test_by_version(void **state)
+{
+	static const double slower[9] = { 1, 1, 1, 1, 1, 1, 1.3, 1.3, 1.3 };
+	struct lab lab = scratch_lab("lab");
+	struct history h;
+
+	(void)state;
+	put_plans(&lab);
+	put_nights(&lab, slower);
+	put_decision(&lab, 1, "v02", "pass", 1);
+	h = load(&lab, "sort", HISTORY_METRIC);
+	assert_int_equal(h.n, 16);
+	for (size_t i = 0; i < 8; i++)
+		assert_string_equal(h.points[i].version, "v01");
+	assert_string_equal(h.points[8].version, "v02");
+	assert_int_equal(h.points[8].decision->decision, DECISION_PASS);
+	assert_null(h.points[9].decision);
+	assert_int_equal(h.changes.n, 1);
+	assert_int_equal(h.n_told, 1);
+	assert_string_equal(h.points[h.changes.items[0].at].version, "v07");
+	assert_null(h.denied);
+	history_release(&h);
+	lab_close(&lab);
+}
+
+/* Of the last version there is one result, too few to tell: a night's decision tells. One that all results deny is not denied silently. */
+static void test_decided(void **state)
+{
+	static const double slower[9] = { 1, 1, 1, 1, 1, 1, 1, 1, 1.2 }, same[9] = { 1, 1, 1, 1, 1, 1, 1, 1, 1 };
+	struct lab lab = scratch_lab("lab");
+	struct history h;
+	char *text;
+
+	(void)state;
+	put_plans(&lab);
+	put_nights(&lab, slower);
+	h = load(&lab, "sort", HISTORY_METRIC);
+	assert_true(h.changes.n == 0 && h.changes.open);
+	text = words_of(&h);
+	assert_string_equal(text, "cannot tell");
+	free(text);
+	history_release(&h);
+	put_decision(&lab, 1, "v09", "regression", 1.2);
+	h = load(&lab, "sort", HISTORY_METRIC);
+	assert_true(h.changes.n == 1 && !h.changes.open && !h.denied);
+	assert_string_equal(h.points[h.changes.items[0].at].version, "v09");
+	text = words_of(&h);
+	assert_string_equal(text, "changed at v09");
+	free(text);
+	history_release(&h);
+	put(&lab.store, "DELETE FROM run");
+	put_nights(&lab, same);
+	h = load(&lab, "sort", HISTORY_METRIC);
+	assert_non_null(h.denied);
+	text = words_of(&h);
+	assert_string_equal(text, "cannot tell");
+	free(text);
+	history_release(&h);
+	put_decision(&lab, 2, "v09", "pass", 1.001); /* the same versions again */
+	h = load(&lab, "sort", HISTORY_METRIC);
+	assert_true(!h.denied && h.changes.n == 0);
+	history_release(&h);
+	lab_close(&lab);
+}
+
+/* What was decided is a change that was taken back in the next version, however little the results show. */
+static void test_decided_and_fixed(void **state)
+{
+	static const double pulse[9] = { 1, 1, 1, 1, 1.045, 1, 1, 1, 1 };
+	struct lab lab = scratch_lab("lab");
+	struct history h;
+
+	(void)state;
+	put_plans(&lab);
+	put_nights(&lab, pulse);
+	put_decision(&lab, 1, "v05", "regression", 1.045);
+	h = load(&lab, "sort", HISTORY_METRIC);
+	assert_int_equal(h.changes.n, 2);
+	assert_string_equal(h.points[h.changes.items[0].at].version, "v05");
+	assert_string_equal(h.points[h.changes.items[1].at].version, "v06");
+	assert_true(fabs(exp(h.changes.items[0].after - h.changes.items[0].before) - 1.045) < .01);
+	history_release(&h);
+	lab_close(&lab);
+}
+
+/* The threshold is that of the last comparison, unless another one is asked for. */
+static void test_threshold(void **state)
+{
+	struct lab lab = scratch_lab("lab");
+	struct evidence evidence;
+	struct history h;
+	struct assay_error err;
+
+	(void)state;
+	put(&lab.store,
+	    "INSERT INTO run (application, version, machine, taken_ms, repetition, ordinal, metric) VALUES ('sort', '1', 'a', 5000, "
+	    "1, 1, 2)");
+	check(evidence_load(&lab, &evidence, &err), &err);
+	for (int i = 0; i < 3; i++) {
+		if (i == 1)
+			put_decision(&lab, 1, "1", "pass", 1);
+		check(history_load(&lab, &evidence, "sort", NULL, HISTORY_METRIC, i == 2 ? .2 : 0, &h, &err), &err);
+		assert_true(fabs(h.min_effect - (i == 0 ? lab.config.min_effect : i == 1 ? .05 : .2)) < 1e-12);
+		history_release(&h);
+	}
+	evidence_release(&evidence);
+	lab_close(&lab);
+}
+
+/* Twenty versions on three machines, one of which is slower from v12 on; and one version that is slower from its thirteenth day on. */
+static void test_aside(void **state)
+{
+	struct lab lab = scratch_lab("lab");
+	struct history h;
+	char *text;
+
+	(void)state;
+	put(&lab.store,
+	    "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20), m(k) AS (VALUES (1), (2), (3)) INSERT "
+	    "INTO run (application, version, machine, taken_ms, repetition, ordinal, metric) SELECT 'sort', printf('v%02d', i), "
+	    "'m' || k, 1000 * i, 1, 1, k * (CASE WHEN k = 2 AND i >= 12 THEN 1.2 ELSE 1 END) * (1 + .001 * ((i * 7 + k * 5) % "
+	    "11)) FROM n, m");
+	h = load(&lab, "sort", HISTORY_METRIC);
+	assert_int_equal(h.changes.n, 0);
+	assert_int_equal(h.n_told, 1);
+	assert_string_equal(h.points[h.told[0].at].version, "v12");
+	assert_string_equal(h.machines[h.told[0].machine], "m2");
+	assert_true(fabs(exp(h.told[0].after - h.told[0].before) - 1.2) < .01);
+	text = words_of(&h);
+	assert_string_equal(text, "changed at v12");
+	free(text);
+	history_release(&h);
+	put(&lab.store,
+	    "UPDATE run SET version = 'v01', taken_ms = 86400 * taken_ms, metric = metric * CASE WHEN machine <> 'm2' AND taken_ms "
+	    ">= 12000 THEN 1.2 ELSE 1 END");
+	h = load(&lab, "sort", HISTORY_METRIC);
+	assert_int_equal(h.changes.n, 0);
+	assert_int_equal(h.n_told, 1);
+	assert_true(h.told[0].machine == SIZE_MAX && h.told[0].at == 11);
+	history_release(&h);
+	lab_close(&lab);
+}
+
 int suite_history(void)
 {
-	const struct CMUnitTest tests[] = { SCRATCH_TEST(test_points), SCRATCH_TEST(test_merged), SCRATCH_TEST(test_by_processor) };
+	const struct CMUnitTest tests[] = { SCRATCH_TEST(test_points),	   SCRATCH_TEST(test_merged),  SCRATCH_TEST(test_by_processor),
+					    SCRATCH_TEST(test_by_version), SCRATCH_TEST(test_decided), SCRATCH_TEST(test_decided_and_fixed),
+					    SCRATCH_TEST(test_threshold),  SCRATCH_TEST(test_aside) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
