@@ -45,8 +45,11 @@ static size_t colour_sequence(const char *bytes, size_t n)
 void term_put(const char *bytes, size_t n, bool colours, FILE *to)
 {
 	for (size_t i = 0, length; i < n; i += length) {
-		const char here[3] = { bytes[i], i + 1 < n ? bytes[i + 1] : '\0' };
-		size_t control = *here == '\t' || *here == '\n' ? 0 : text_control(here);
+		char here[5] = "";
+		size_t control;
+
+		memcpy(here, bytes + i, n - i < 4 ? n - i : 4);
+		control = *here == '\t' || *here == '\n' ? 0 : text_control(here);
 
 		length = colours ? colour_sequence(bytes + i, n - i) : 0;
 		if (length) {

@@ -395,12 +395,33 @@ bool text_is_utf8(const char *bytes, size_t n)
 	return true;
 }
 
+/* UTF-8 of the first and the last character of ranges, which differ in their last byte alone. */
+static const struct {
+	const char *first, *last;
+} controls[] = {
+	{ "\xc2\x80", "\xc2\x9f" },		    /* U+0080 to U+009F */
+	{ "\xd8\x9c", "\xd8\x9c" },		    /* U+061C, Arabic letter mark */
+	{ "\xe2\x80\x8b", "\xe2\x80\x8b" },	    /* U+200B, space without width */
+	{ "\xe2\x80\x8e", "\xe2\x80\x8f" },	    /* U+200E and U+200F, marks of direction */
+	{ "\xe2\x80\xa8", "\xe2\x80\xae" },	    /* U+2028 to U+202E: ends of lines and paragraphs, embedded directions */
+	{ "\xe2\x81\xa0", "\xe2\x81\xaf" },	    /* U+2060 to U+206F: joiners, operators not seen, isolated directions */
+	{ "\xef\xbb\xbf", "\xef\xbb\xbf" },	    /* U+FEFF, byte order mark */
+	{ "\xef\xbf\xb9", "\xef\xbf\xbb" },	    /* U+FFF9 to U+FFFB, annotations */
+	{ "\xf3\xa0\x80\x80", "\xf3\xa0\x80\xbf" }, /* U+E0000 to U+E007F, tags */
+	{ "\xf3\xa0\x81\x80", "\xf3\xa0\x81\xbf" },
+};
+
 size_t text_control(const char *text)
 {
 	unsigned char first = (unsigned char)text[0];
 
-	if (first == 0xc2)
-		return (unsigned char)text[1] >= 0x80 && (unsigned char)text[1] < 0xa0 ? 2 : 0;
+	for (size_t i = 0; first >= 0xc2 && i < sizeof(controls) / sizeof(*controls); i++) {
+		size_t last = strlen(controls[i].last) - 1;
+
+		if (strncmp(text, controls[i].first, last) == 0 && (unsigned char)text[last] >= (unsigned char)controls[i].first[last] &&
+		    (unsigned char)text[last] <= (unsigned char)controls[i].last[last])
+			return last + 1;
+	}
 	return first < 0x20 || first == 0x7f;
 }
 

@@ -65,8 +65,9 @@ int text_order(const void *a, const void *b);
 
 bool text_is_utf8(const char *bytes, size_t n);
 
-/* Bytes of the control character that text begins with, 0 when it begins with none: those of ASCII, and of Latin-1 as UTF-8 has them, which
- * terminals obey as well ("\u009b" is the beginning of their sequences). */
+/* Bytes of the control character that text begins with, 0 when it begins with none: those of ASCII; of Latin-1 as UTF-8 has them, which
+ * terminals obey as well ("\u009b" is the beginning of their sequences); and characters of Unicode that end lines, turn the direction of
+ * what follows (Bidi_Control, Unicode Standard Annex 9: a name then reads as another) or are not seen. Joiners of letters stay. */
 size_t text_control(const char *text);
 
 /* Outside text, whose control characters become '?'. */

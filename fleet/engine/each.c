@@ -107,9 +107,11 @@ void link_make_printable(char *text)
 	bool utf8;
 
 	for (char *p = text; *p; p++) {
-		if (text_control(p) == 2)
-			p[0] = p[1] = '?';
-		else if (text_control(p))
+		size_t control = text_control(p);
+
+		if (control > 1)
+			memset(p, '?', control);
+		else if (control)
 			*p = *p == '\n' && !p[1] ? '\0' : '?';
 	}
 	utf8 = text_is_utf8(text, strlen(text));

@@ -304,9 +304,9 @@ if command -v script >/dev/null 2>&1; then
 	done
 	what='words of others do not steer the terminal'
 	cp -R "$tmp/lab" "$tmp/theirs"
-	sed -i 's/"stress_ng": "[^"]*"/"stress_ng": "1\\u001b]0;title\\u0007\\u009b2J"/' "$tmp/theirs/machines/node01.json"
+	sed -i 's/"stress_ng": "[^"]*"/"stress_ng": "1\\u001b]0;title\\u0007\\u009b2J\\u202egnp\\u2028"/' "$tmp/theirs/machines/node01.json"
 	script -qec "'$ASSAY' -C '$tmp/theirs' catalog show node01" /dev/null >"$tmp/out" 2>&1 </dev/null
-	expect_stdout '1?]0;title??2J'
+	expect_stdout '1?]0;title??2J?gnp?'
 else
 	echo 'no script(1) here: colours on a terminal were not looked at'
 fi

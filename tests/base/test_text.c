@@ -370,6 +370,10 @@ static void test_shown(void **state)
 				       "31m\xc2\xa0\xc3\x9b",
 				       out),
 			    "a?31m\xc2\xa0\xc3\x9b"); /* a terminal's CSI; no-break space, a letter */
+	assert_string_equal(text_shown("a\u202egnp.exe\u2028b\u2066c\u2069\u200b\ufeff\u061c\U000e0041", out), "a?gnp.exe?b?c?????");
+	assert_string_equal(text_shown("\u200d\u2010\u2030\u2027\ufb01\ufffd\U0001f600", out),
+			    "\u200d\u2010\u2030\u2027\ufb01\ufffd\U0001f600");
+	assert_string_equal(text_shown("a\xe2\x80", out), "a\xe2\x80"); /* cut in the middle */
 	for (size_t i = 0; i < 80; i++)
 		memcpy(text + 2 * i, "\xc3\xa9", 2);
 	text[160] = '\0';
