@@ -71,16 +71,19 @@ enum assay_status host_choice_sinfo(const char *partition, const char *login, st
 
 /* ---- which of several that would do ---- */
 
-/* Idle ones first, and last those that Slurm gives to nobody. */
+/* Idle nodes first, then those that run jobs, in sinfo's short and long words. Whatever else Slurm says comes last: a node that is off,
+ * planned, blocked, not in service, or in a state that sinfo(1) does not have yet. A mark behind the word is such a state, too ("idle~" is
+ * powered off), but '+': jobs of it are ending. */
 static int rank_of(const struct slurm_node *node)
 {
-	static const char *const away[] = { "drain", "maint", "down", "fail", "unknown", "reserved", "power" };
+	static const char *const states[][4] = { { "idle" }, { "mix", "mixed", "alloc", "allocated" } };
+	const size_t n = strcspn(node->state, "+");
 
-	for (size_t i = 0; i < sizeof(away) / sizeof(away[0]); i++) {
-		if (strncmp(node->state, away[i], strlen(away[i])) == 0 || strchr(node->state, '*'))
-			return 2;
-	}
-	return strncmp(node->state, "idle", 4) == 0 ? 0 : 1;
+	for (int rank = 0; rank < 2; rank++)
+		for (size_t i = 0; i < 4 && states[rank][i] && strlen(node->state) <= n + 1; i++)
+			if (strlen(states[rank][i]) == n && strncmp(node->state, states[rank][i], n) == 0)
+				return rank;
+	return 2;
 }
 
 static bool is_behind(const struct host *host, const char *login)

@@ -78,6 +78,38 @@ any -w type:rome
 expect_stdout '5 of 6 hosts: n[1-5]'
 cases=$((cases + 1))
 [ "$(wc -l <"$tmp/slurm/sinfo.calls")" = 4 ] || fail 'without "any" sinfo should not have been asked'
+what='what is off, planned or ending is neither idle nor busy'
+while read -r state; do
+	cat >"$tmp/slurm/sinfo" <<-END
+		#!/bin/sh
+		printf '%s\n' 'n1|rome|$state|none' 'n2|rome|allocated+|none' 'n3|rome|mix|none' 'n4|rome|idle|none' 'n5|rome|down|none'
+	END
+	any -w 'any 3 of type:rome'
+	expect_stdout '3 of 6 hosts: n[2-4]'
+done <<'END'
+idle~
+idle#
+idle!
+idle%
+idle$
+idle@
+idle^
+idle-
+mixed~
+mixed-
+allocated#
+idle+drain
+planned
+completing
+blocked
+future
+inval
+npc
+perfctrs
+reboot_issued
+no_respond
+new_in_slurm_99
+END
 what='without sinfo the order is that of lab.yaml'
 run -C "$tmp/lab" fleet list -w 'any 1 of type:rome'
 expect_stdout '1 of 6 hosts: n1'
