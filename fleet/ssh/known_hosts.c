@@ -183,6 +183,61 @@ static enum assay_status parse_key(struct line *line, const char *type, struct k
 	return ASSAY_OK;
 }
 
+/* Bytes of the field at `at` with the four of its length, big-endian; 0: the blob ends inside of it. */
+static size_t field_bytes(const unsigned char *blob, size_t n, size_t at)
+{
+	size_t length;
+
+	if (n - at < 4)
+		return 0;
+	length = (size_t)blob[at] << 24 | (size_t)blob[at + 1] << 16 | (size_t)blob[at + 2] << 8 | blob[at + 3];
+	return length <= n - at - 4 ? 4 + length : 0;
+}
+
+/* Makes the key itself of a certificate: as OpenSSH does, for a certificate that is revoked revokes its key, however the host shows it. A
+ * certificate is its type, a nonce, the fields of the key, and more (PROTOCOL.certkeys of OpenSSH). */
+static enum assay_status take_certified_key(struct line *line, struct known_hosts_entry *entry)
+{
+	static const struct {
+		const char *certificate, *key;
+		size_t fields;
+	} types[] = {
+		{ "ssh-ed25519-cert-v01@openssh.com", "ssh-ed25519", 1 },
+		{ "ssh-rsa-cert-v01@openssh.com", "ssh-rsa", 2 },
+		{ "ecdsa-sha2-nistp256-cert-v01@openssh.com", "ecdsa-sha2-nistp256", 2 },
+		{ "ecdsa-sha2-nistp384-cert-v01@openssh.com", "ecdsa-sha2-nistp384", 2 },
+		{ "ecdsa-sha2-nistp521-cert-v01@openssh.com", "ecdsa-sha2-nistp521", 2 },
+		{ "ssh-dss-cert-v01@openssh.com", "ssh-dss", 4 },
+		{ "sk-ssh-ed25519-cert-v01@openssh.com", "sk-ssh-ed25519@openssh.com", 2 },
+		{ "sk-ecdsa-sha2-nistp256-cert-v01@openssh.com", "sk-ecdsa-sha2-nistp256@openssh.com", 3 },
+	};
+	size_t i = 0, at, field, length;
+	unsigned char *key;
+
+	while (i < sizeof(types) / sizeof(*types) && strcmp(entry->type, types[i].certificate) != 0)
+		i++;
+	if (i == sizeof(types) / sizeof(*types))
+		return ASSAY_OK;
+	at = field_bytes(entry->blob, entry->n_blob, 0);
+	field = field_bytes(entry->blob, entry->n_blob, at); /* the nonce */
+	length = strlen(types[i].key);
+	key = mem_new(entry->n_blob, 1);
+	key[3] = (unsigned char)length;
+	memcpy(key + 4, types[i].key, length);
+	length += 4;
+	for (size_t k = 0; field && k < types[i].fields; k++) {
+		at += field;
+		field = field_bytes(entry->blob, entry->n_blob, at);
+		memcpy(key + length, entry->blob + at, field);
+		length += field;
+	}
+	mem_free(entry->blob, entry->type);
+	entry->blob = key;
+	entry->n_blob = length;
+	entry->type = mem_string(types[i].key);
+	return field ? ASSAY_OK : fail_line(line, "the certificate is damaged:", types[i].certificate);
+}
+
 /* ---- lines ---- */
 
 static enum assay_status parse_marker(struct line *line, const char *word, enum known_hosts_marker *marker)
@@ -216,7 +271,9 @@ static enum assay_status parse_line(struct line *line, struct known_hosts_entry 
 	if (type[strspn(type, "0123456789")] == '\0')
 		return ASSAY_OK;
 	st = *word == '|' ? parse_hashed(line, word, entry) : parse_patterns(line, word, entry);
-	return st ? st : parse_key(line, type, entry);
+	if (!st)
+		st = parse_key(line, type, entry);
+	return st || entry->marker != KNOWN_HOSTS_REVOKED_MARK ? st : take_certified_key(line, entry);
 }
 
 static void entry_release(struct known_hosts_entry *entry)

@@ -17,6 +17,33 @@
 #define KEY_OTHER "AAAAC3NzaC1lZDI1NTE5AAAAIKohInpKrIWwisx5Dsi8FzZoJGI4xXJk3Ztg1drOiWno"
 #define KEY_CA	  "AAAAC3NzaC1lZDI1NTE5AAAAIJ/XyHnNkpJmwaIHpdILH2VfwPh4FZBB3xkgGznssrzy"
 
+/* Certificates of these, by ssh-keygen -s. */
+#define CERTIFIED_ED25519                                                                                                                  \
+	"ssh-ed25519-cert-v01@openssh.com "                                                                                                \
+	"AAAAIHNzaC1lZDI1NTE5LWNlcnQtdjAxQG9wZW5zc2guY29tAAAAIG5NyT4uApJpz1VhLveKEt/ZmZK6rsOC3JXTO+SYpZZQAAAA"                             \
+	"IG8Od9na8UBIpNJaRLPZV5TQpZ0stdEW4hSuLtgAty9dAAAAAAAAAAAAAAACAAAAAWgAAAAFAAAAAXgAAAAAAAAAAP//////////"                             \
+	"AAAAAAAAAAAAAAAAAAAAMwAAAAtzc2gtZWQyNTUxOQAAACC4WS2q9l4JBGBFsufGtbO4W1BqeVnJ44kudUTildQ0rgAAAFMAAAAL"                             \
+	"c3NoLWVkMjU1MTkAAABAfY5EnrjDJo/2IDeO/6r8WVQ6CiZKZOXoW8FUNC61+YzykyeguKkZkGlwO7yh25nzxjpJrUXdN1OPxQ8k"                             \
+	"nu5JCQ=="                                                                                                                         \
+	"\n"
+#define CERTIFIED_ECDSA                                                                                                                    \
+	"ecdsa-sha2-nistp256-cert-v01@openssh.com "                                                                                        \
+	"AAAAKGVjZHNhLXNoYTItbmlzdHAyNTYtY2VydC12MDFAb3BlbnNzaC5jb20AAAAgbN+f+OVQVTFfktsMSz24jtip7fto/W4uaLY1"                             \
+	"OEQ1TlsAAAAIbmlzdHAyNTYAAABBBAPPnxjW7agiblekrPAg7QOkI7VuJqh0HFMPup9Kc1w+d/I8VlLMAu196fDZdYnWPF9/Rnqo"                             \
+	"NoV+gggICKB/n6MAAAAAAAAAAAAAAAIAAAABaAAAAAUAAAABeAAAAAAAAAAA//////////8AAAAAAAAAAAAAAAAAAAAzAAAAC3Nz"                             \
+	"aC1lZDI1NTE5AAAAILhZLar2XgkEYEWy58a1s7hbUGp5WcnjiS51ROKV1DSuAAAAUwAAAAtzc2gtZWQyNTUxOQAAAEC3mPzftxJW"                             \
+	"7UzuolOnGOrDLS8tvpArp2smeRx3H7AsVRfC9p/idsrrHaL4zNEn+affidTAeUTrj8qDXZQWEQIH"                                                     \
+	"\n"
+#define CERTIFIED_RSA                                                                                                                      \
+	"ssh-rsa-cert-v01@openssh.com "                                                                                                    \
+	"AAAAHHNzaC1yc2EtY2VydC12MDFAb3BlbnNzaC5jb20AAAAgkIOWBs3hlVWLLa02Z1Dz4BW9+HH+9IJsTsXP4TgSKRsAAAADAQAB"                             \
+	"AAAAgQC7I8mHFyWGwTnOkg6KH8zTIXFRBxZ3JVrQCz8Ne2c2Jt0BJ0P7h2AuF8kUc+uFxy5ZM3S1/iEHDNDIq5wlXCPwhKHttQLJ"                             \
+	"jRmMgCQQD9iPUqWgiDZj9KFADthsYsKiS9hMuxGOyc2AESwLPdklSpgYlMlgCnki9DDCMek3fRbWwwAAAAAAAAAAAAAAAgAAAAFo"                             \
+	"AAAABQAAAAF4AAAAAAAAAAD//////////wAAAAAAAAAAAAAAAAAAADMAAAALc3NoLWVkMjU1MTkAAAAguFktqvZeCQRgRbLnxrWz"                             \
+	"uFtQanlZyeOJLnVE4pXUNK4AAABTAAAAC3NzaC1lZDI1NTE5AAAAQHQ47HP9G9MczrUaEQ7J5AigeFcEzmhc5HTTd1QdO5NNtotg"                             \
+	"Jn+v4WWnwUldt5FumOTkQyIwKsAtFxvPkT0wsgA="                                                                                         \
+	"\n"
+
 /* node01,10.0.0.1 (ed25519 and ecdsa), [node02]:2222 (rsa) and NodE03.Example.ORG (other), by ssh-keygen -H. */
 static const char hashed[] = "|1|lcnln/4YaCPDUXTsBi4R/SCzNYo=|nu90KZydWme7GkA/ml6MM/+M9QQ= ssh-ed25519 " KEY_ED25519 "\n"
 			     "|1|7+SkeA4dUG6SH0+1Fw8jWJSgC7E=|SnLT4X8Aqx0GxxY+GOYS7a8HZ5E= ssh-ed25519 " KEY_ED25519 "\n"
@@ -130,6 +157,13 @@ static void test_answers(void **state)
 		{ "@revoked b " ED25519 "a " ED25519, "a", 22, &ed25519, KNOWN_HOSTS_OK, 2 },
 		{ "@revoked * " OTHER, "a", 22, &ed25519, KNOWN_HOSTS_UNKNOWN, 0 },
 		{ "@revoked a " ED25519 "[a]:2222 " ED25519, "a", 2222, &ed25519, KNOWN_HOSTS_REVOKED, 1 },
+		/* A certificate stands for its key, where it is revoked. */
+		{ "@revoked * " CERTIFIED_ED25519 "a " ED25519, "a", 22, &ed25519, KNOWN_HOSTS_REVOKED, 1 },
+		{ "a " RSA "@revoked a " CERTIFIED_RSA, "a", 22, &rsa, KNOWN_HOSTS_REVOKED, 2 },
+		{ "[a]:2222 " ECDSA "@revoked a " CERTIFIED_ECDSA, "a", 2222, &ecdsa, KNOWN_HOSTS_REVOKED, 2 },
+		{ "@revoked b " CERTIFIED_ECDSA "a " ECDSA, "a", 22, &ecdsa, KNOWN_HOSTS_OK, 2 },
+		{ "@revoked * " CERTIFIED_ED25519 "a " OTHER, "a", 22, &other, KNOWN_HOSTS_OK, 2 },
+		{ "a " CERTIFIED_ED25519, "a", 22, &ed25519, KNOWN_HOSTS_CHANGED, 1 },
 		{ "@cert-authority *.org " CA, "a.org", 22, &ed25519, KNOWN_HOSTS_ONLY_AUTHORITY, 1 },
 		{ "@cert-authority *.org " CA, "a.net", 22, &ed25519, KNOWN_HOSTS_UNKNOWN, 0 },
 		{ "@cert-authority * " CA "a " ED25519, "a", 22, &ed25519, KNOWN_HOSTS_OK, 2 },
@@ -219,6 +253,15 @@ static void test_malformed(void **state)
 		{ "a ssh-rsa " KEY_ED25519 "\n", "f:1: the key is damaged or not of the type that stands before it: 'ssh-rsa'" },
 		{ "a ssh-ed2551 " KEY_ED25519 "\n", "f:1: the key is damaged or not of the type" },
 		{ "@revoke a " ED25519, "f:1: unknown marker '@revoke'" },
+		{ "@revoked a ssh-ed25519-cert-v01@openssh.com "
+		  "AAAAIHNzaC1lZDI1NTE5LWNlcnQtdjAxQG9wZW5zc2guY29tAAAAIG5NyT4uApJpz1VhLveKEt/ZmZK6rsOC3JXTO+SYpZZQAAA=\n",
+		  "f:1: the certificate is damaged" },
+		{ "@revoked a ssh-ed25519-cert-v01@openssh.com AAAAIHNzaC1lZDI1NTE5LWNlcnQtdjAxQG9wZW5zc2guY29t\n",
+		  "f:1: the certificate is damaged" },
+		{ "@revoked a ssh-ed25519-cert-v01@openssh.com "
+		  "AAAAIHNzaC1lZDI1NTE5LWNlcnQtdjAxQG9wZW5zc2guY29tAAAAIG5NyT4uApJpz1VhLveKEt/"
+		  "ZmZK6rsOC3JXTO+SYpZZQAAAAIG8Od9na8UBIpNJaRLPZV5TQpZ0stdEW4hSuLtgAty8=\n",
+		  "f:1: the certificate is damaged" },
 		{ "@revoked a\n", "f:1: a name, a type of key and a key are expected" },
 		{ "@revoked\n", "f:1: a name" },
 		{ "a,,b " ED25519, "f:1: an empty name in 'a,,b'" },
