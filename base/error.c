@@ -1,6 +1,7 @@
 #include "base/error.h"
 
 #include "base/secret.h"
+#include "base/text.h"
 
 #include <stdarg.h>
 
@@ -22,7 +23,7 @@ enum assay_status assay_fail(struct assay_error *err, enum assay_status status, 
 
 	if (err) {
 		va_start(args, fmt);
-		vsnprintf(err->text, sizeof(err->text), fmt, args);
+		text_fit(err->text, sizeof(err->text), fmt, args);
 		va_end(args);
 		secrets_hide(err->text, sizeof(err->text));
 		err->status = status;
@@ -32,35 +33,25 @@ enum assay_status assay_fail(struct assay_error *err, enum assay_status status, 
 
 enum assay_status assay_fail_errno(struct assay_error *err, int errnum, const char *fmt, ...)
 {
+	char text[ASSAY_ERROR_BYTES];
 	va_list args;
-	size_t used;
 
-	if (err) {
-		va_start(args, fmt);
-		vsnprintf(err->text, sizeof(err->text), fmt, args);
-		va_end(args);
-		used = strlen(err->text);
-		snprintf(err->text + used, sizeof(err->text) - used, ": %s", strerror(errnum));
-		secrets_hide(err->text, sizeof(err->text));
-		err->status = ASSAY_E_IO;
-	}
-	return ASSAY_E_IO;
+	va_start(args, fmt);
+	text_fit(text, sizeof(text), fmt, args);
+	va_end(args);
+	return assay_fail(err, ASSAY_E_IO, "%s: %s", text, strerror(errnum));
 }
 
 enum assay_status assay_context(struct assay_error *err, const char *fmt, ...)
 {
-	char inner[ASSAY_ERROR_BYTES];
+	char context[ASSAY_ERROR_BYTES], inner[ASSAY_ERROR_BYTES];
 	va_list args;
-	size_t used;
 
 	memcpy(inner, err->text, sizeof(inner));
 	va_start(args, fmt);
-	vsnprintf(err->text, sizeof(err->text), fmt, args);
+	text_fit(context, sizeof(context), fmt, args);
 	va_end(args);
-	used = strlen(err->text);
-	snprintf(err->text + used, sizeof(err->text) - used, ": %s", inner);
-	secrets_hide(err->text, sizeof(err->text));
-	return err->status;
+	return assay_fail(err, err->status, "%s: %s", context, inner);
 }
 
 void assay_bug(const char *condition, const char *file, int line)

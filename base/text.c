@@ -450,6 +450,33 @@ const char *text_shown(const char *text, char *out)
 	return out;
 }
 
+static bool is_inside_character(char c)
+{
+	return ((unsigned char)c & 0xc0) == 0x80;
+}
+
+void text_fit(char *out, size_t size, const char *fmt, va_list args)
+{
+	static const char between[] = " ... ";
+	size_t head = (size - sizeof(between)) / 2, tail = size - sizeof(between) - head, n;
+	va_list again;
+	char *all;
+
+	va_copy(again, args);
+	n = (size_t)vsnprintf(out, size, fmt, args);
+	if (n >= size) {
+		all = mem_new(n + 1, 1);
+		vsnprintf(all, n + 1, fmt, again);
+		while (head && is_inside_character(all[head]))
+			head--;
+		while (tail && is_inside_character(all[n - tail]))
+			tail--;
+		snprintf(out, size, "%.*s%s%s", (int)head, all, between, all + n - tail);
+		free(all);
+	}
+	va_end(again);
+}
+
 const char *text_path_end(const char *path, size_t n)
 {
 	size_t length = strlen(path);

@@ -2,6 +2,7 @@
 #ifndef BASE_TEXT_H
 #define BASE_TEXT_H
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -76,6 +77,10 @@ void text_put(const char *text, FILE *to);
 /* Outside text for a message: on one line (control characters become '?'), cut with "..." when long. `out` needs TEXT_SHOWN_BYTES. */
 #define TEXT_SHOWN_BYTES 80
 const char *text_shown(const char *text, char *out);
+
+/* As vsnprintf(). Of a text that is longer the middle goes, with " ... " in its place: messages end with their remedy. size: at least 16.
+ */
+void text_fit(char *out, size_t size, const char *fmt, va_list args) __attribute__((format(printf, 3, 0)));
 
 /* These with room that is there until the block ends. */
 #define TEXT_DOUBLE(value) text_from_double(value, (char[TEXT_DOUBLE_BYTES]){ 0 })

@@ -22,7 +22,7 @@ enum trust_action { TRUST_RECORDED, TRUST_REPLACED, TRUST_KNOWN, TRUST_REFUSED }
 /* What is to be done with the key that a host has shown. */
 struct trust_step {
 	enum trust_action action;
-	char message[256]; /* one line; "" when there is nothing to say */
+	char message[ASSAY_ERROR_BYTES]; /* one line; "" when there is nothing to say */
 };
 
 /* The parts of a line as known_hosts_line() makes it. False when it is none. free(*host), hostkey_release(key). */

@@ -125,7 +125,7 @@ static void __attribute__((format(printf, 3, 0)))
 result_fail(struct fleet_result *result, enum fleet_outcome outcome, const char *fmt, va_list args)
 {
 	result->outcome = outcome;
-	vsnprintf(result->message, sizeof(result->message), fmt, args);
+	text_fit(result->message, sizeof(result->message), fmt, args);
 	secrets_hide(result->message, sizeof(result->message));
 	link_make_printable(result->message);
 }

@@ -120,9 +120,9 @@ struct link {
 /* A private key, read once. */
 struct key_file {
 	char *path;
-	ssh_key key;	  /* NULL: cannot be used */
-	bool absent;	  /* there is no such file */
-	char reason[256]; /* why it cannot be used, with the remedy; never anything of its contents */
+	ssh_key key;			/* NULL: cannot be used */
+	bool absent;			/* there is no such file */
+	char reason[ASSAY_ERROR_BYTES]; /* why it cannot be used, with the remedy; never anything of its contents */
 };
 
 /* What `ssh -G` has said, asked once: of what hosts share. */

@@ -27,9 +27,9 @@ struct local_command {
 };
 
 struct local_said {
-	bool ok;	 /* it ended with status 0 */
-	char fault[256]; /* why it is not ok: "exit status 2", "cannot execute 'git': ..."; "" when ok */
-	char *out, *err; /* [out_bytes] and [err_bytes], and a NUL */
+	bool ok;		       /* it ended with status 0 */
+	char fault[ASSAY_ERROR_BYTES]; /* why it is not ok: "exit status 2", "cannot execute 'git': ..."; "" when ok */
+	char *out, *err;	       /* [out_bytes] and [err_bytes], and a NUL */
 	size_t out_bytes, err_bytes;
 	struct helper_result result; /* what was measured around it */
 	char *samples;		     /* NULL: none were asked for, or none have come */

@@ -50,7 +50,7 @@ struct fleet_result {
 	char signal[16];       /* "KILL" when a signal ended it, else "" */
 	struct spool out, err; /* for the function to fill, output_bytes_max at most; begin empty */
 	int64_t connect_ms, command_ms;
-	char message[256]; /* why it is not ok: one line with the remedy where there is one; "" when ok */
+	char message[ASSAY_ERROR_BYTES]; /* why it is not ok: one line with the remedy where there is one; "" when ok */
 };
 void fleet_result_release(struct fleet_result *result);
 

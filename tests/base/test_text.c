@@ -1,7 +1,9 @@
 #include "base/text.h"
 
+#include "base/error.h"
 #include "base/rng.h"
 
+#include <errno.h>
 #include <float.h>
 #include <math.h>
 #include <setjmp.h>
@@ -359,6 +361,52 @@ static void test_utf8(void **state)
 	assert_true(text_is_utf8("a\0b", 3));
 }
 
+/* Fills text with "é" and its end, so that a message with it and two more characters is `n` bytes long. */
+static void fill(char *text, size_t n, const char *end)
+{
+	size_t i = n % 2;
+
+	memset(text, 'x', i);
+	for (; i + 2 + strlen(end) + 2 <= n; i += 2)
+		memcpy(text + i, "\xc3\xa9", 2);
+	memset(text + i, 'y', n - 2 - strlen(end) - i);
+	snprintf(text + n - 2 - strlen(end), strlen(end) + 1, "%s", end);
+}
+
+static void is_told(const struct assay_error *err, size_t whole)
+{
+	size_t n = strlen(err->text);
+
+	assert_true(text_is_utf8(err->text, n));
+	if (strcmp(err->text + n - 6, "remedy") != 0 || (strstr(err->text, " ... ") != NULL) != (whole >= ASSAY_ERROR_BYTES))
+		fail_msg("of %zu bytes: '%s'", whole, err->text);
+}
+
+/* Whatever is too long, messages end with their remedy, and no character is divided. */
+static void test_messages_fit(void **state)
+{
+	char text[3 * ASSAY_ERROR_BYTES];
+	struct assay_error err;
+
+	(void)state;
+	for (size_t n = ASSAY_ERROR_BYTES - 12; n < 2 * ASSAY_ERROR_BYTES; n += n < ASSAY_ERROR_BYTES + 12 ? 1 : 97) {
+		fill(text, n, "remedy");
+		assay_fail(&err, ASSAY_E_USAGE, "a %s", text);
+		is_told(&err, n);
+		assay_fail(&err, ASSAY_E_USAGE, "remedy");
+		assay_context(&err, "%s", text);
+		is_told(&err, n + 6);
+		fill(text, n - 4, "remedy");
+		assay_fail(&err, ASSAY_E_USAGE, "%s", text);
+		assay_context(&err, "bb");
+		assert_memory_equal(err.text, "bb: ", 4);
+		is_told(&err, n - 2);
+	}
+	assert_int_equal(err.status, ASSAY_E_USAGE);
+	assay_fail_errno(&err, ENOENT, "%s", text);
+	assert_string_equal(err.text + strlen(err.text) - 27, ": No such file or directory");
+}
+
 static void test_shown(void **state)
 {
 	char out[TEXT_SHOWN_BYTES], text[200];
@@ -409,10 +457,11 @@ static void test_path_end(void **state)
 int suite_text(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_double),	cmocka_unit_test(test_span),	    cmocka_unit_test(test_int64),
-		cmocka_unit_test(test_nearest), cmocka_unit_test(test_from_double), cmocka_unit_test(test_measured),
-		cmocka_unit_test(test_bounded), cmocka_unit_test(test_dates),	    cmocka_unit_test(test_timestamps),
-		cmocka_unit_test(test_utf8),	cmocka_unit_test(test_shown),	    cmocka_unit_test(test_path_end),
+		cmocka_unit_test(test_double),	 cmocka_unit_test(test_span),	      cmocka_unit_test(test_int64),
+		cmocka_unit_test(test_nearest),	 cmocka_unit_test(test_from_double),  cmocka_unit_test(test_measured),
+		cmocka_unit_test(test_bounded),	 cmocka_unit_test(test_dates),	      cmocka_unit_test(test_timestamps),
+		cmocka_unit_test(test_utf8),	 cmocka_unit_test(test_messages_fit), cmocka_unit_test(test_shown),
+		cmocka_unit_test(test_path_end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
