@@ -67,6 +67,7 @@ struct ssh_link {
 	bool closed;					/* the host has closed the channel */
 	pid_t jump;					/* `ssh -W`, 0: none */
 	int jump_err;					/* its standard error, -1: none */
+	bool jump_full;					/* it ended as where too many connect to a host on the way at once */
 	char *address, *user, *jump_through;		/* where to and as whom; jump_through NULL: directly */
 	int port;
 	char **identities; /* [n_identities] paths of private keys, in the order in which they are tried */

@@ -6,7 +6,9 @@
  * session is set up. ssh_event_dopoll() handles one read of 4 KiB a call. */
 #include "fleet/engine/link.h"
 
+#include "base/clock.h"
 #include "base/mem.h"
+#include "base/rng.h"
 #include "base/text.h"
 #include "fleet/ssh/known_hosts.h"
 
@@ -30,6 +32,8 @@ static const char offered[] = "ssh-ed25519,ecdsa-sha2-nistp256,ecdsa-sha2-nistp3
 #define BESIDE_MS	     30000
 #define OPEN_TRIES	     20
 #define OPEN_PAUSE_MS	     50
+#define ROOM_MS		     100  /* first pause where a jump host was full, */
+#define ROOM_DOUBLED	     4	  /* which doubles so often */
 #define READ_BYTES	     4096 /* that libssh reads at a time */
 #define POLLS_A_TURN	     32	  /* then what is to be sent */
 #define KEEPALIVE_IDLE_S     30	  /* a host that vanishes without a word is noticed after about a minute */
@@ -124,6 +128,18 @@ static void add_refused_key(const struct link *link, const char *said, struct bu
 	buf_char(out, '\'');
 }
 
+/* What ssh says where sshd closes a connection before anybody has logged in, old versions first. */
+static bool is_full(const char *said)
+{
+	static const char *const words[] = { "Connection closed by", "Connection reset by", "kex_exchange_identification",
+					     "Exceeded MaxStartups" };
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
+		if (strstr(said, words[i]))
+			return true;
+	return false;
+}
+
 /* Fails a host whose session through other hosts failed. What any of the hops has refused says best what is wrong; else the last line, but
  * for one that says only what was tried. */
 static bool jump_explain(struct link *link, const char *text)
@@ -140,7 +156,11 @@ static bool jump_explain(struct link *link, const char *text)
 		buf_release(&remedy);
 		return false;
 	}
-	if (strstr(said, "Could not resolve hostname"))
+	link->ssh.jump_full = is_full(said);
+	if (link->ssh.jump_full)
+		buf_text(&remedy,
+			 ": so sshd does when more log in at once than its MaxStartups lets; a smaller 'fanout' in lab.yaml helps");
+	else if (strstr(said, "Could not resolve hostname"))
 		buf_text(&remedy, ": jump hosts are those of ~/.ssh/config, lab.yaml's names are not looked at");
 	outcome = FLEET_AUTH;
 	line = line_with(said, "Permission denied");
@@ -620,7 +640,23 @@ bool session_jumps(struct session *session, char **jumps)
 	return true;
 }
 
-static bool ssh_greet(struct link *link)
+static void ssh_end(struct link *link)
+{
+	struct ssh_link *ssh = &link->ssh;
+
+	if (ssh->session) {
+		ssh_silent_disconnect(ssh->session); /* closes the descriptor; ssh_disconnect() alone would not */
+		if (ssh->event)
+			ssh_event_remove_session(ssh->event, ssh->session);
+	}
+	ssh_event_free(ssh->event);
+	ssh_free(ssh->session); /* and its channels */
+	jump_release(link);
+	target_release(link);
+	buf_release(&ssh->notes);
+}
+
+static bool ssh_greet_once(struct link *link)
 {
 	int fd;
 
@@ -628,6 +664,34 @@ static bool ssh_greet(struct link *link)
 		return false;
 	fd = dial(link);
 	return fd >= 0 && session_begin(link, fd) && exchange_keys(link);
+}
+
+/* Waits, each time up to twice as long; how long is chance, or the same hosts would meet again. False: there is no time left. */
+static bool wait_for_room(struct link *link, unsigned attempt)
+{
+	struct pollfd fds[LINK_FDS_MAX];
+	uint64_t most_ms = (uint64_t)ROOM_MS << (attempt < ROOM_DOUBLED ? attempt : ROOM_DOUBLED);
+	struct rng rng;
+	int64_t until_ms;
+
+	rng_seed(&rng, (uint64_t)clock_monotonic_ns());
+	until_ms = link_now_ms() + (int64_t)(most_ms / 2 + rng_below(&rng, most_ms));
+	return until_ms < link->deadline_ms && link_wait(link, fds, 0, until_ms) == LINK_LATE;
+}
+
+/* A host on the way that lets only some log in at once is asked again until the time to connect is over. */
+static bool ssh_greet(struct link *link)
+{
+	bool greeted = ssh_greet_once(link);
+
+	for (unsigned attempt = 0; !greeted && link->ssh.jump_full && wait_for_room(link, attempt); attempt++) {
+		ssh_end(link);
+		link->broken = false;
+		link->result->outcome = FLEET_OK;
+		*link->result->message = '\0';
+		greeted = ssh_greet_once(link);
+	}
+	return greeted;
 }
 
 bool session_host_key(struct session *session, char **line)
@@ -655,20 +719,8 @@ static bool ssh_open(struct link *link)
 
 static void ssh_close(struct link *link)
 {
-	struct ssh_link *ssh = &link->ssh;
-
-	if (!link->open)
-		return;
-	if (ssh->session) {
-		ssh_silent_disconnect(ssh->session); /* closes the descriptor; ssh_disconnect() alone would not */
-		if (ssh->event)
-			ssh_event_remove_session(ssh->event, ssh->session);
-	}
-	ssh_event_free(ssh->event);
-	ssh_free(ssh->session); /* and its channels */
-	jump_release(link);
-	target_release(link);
-	buf_release(&ssh->notes);
+	if (link->open)
+		ssh_end(link);
 }
 
 /* ---- commands: a channel for each ---- */

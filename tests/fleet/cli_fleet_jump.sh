@@ -92,4 +92,30 @@ fleet trust -w node1 --replace
 expect_status 0
 expect_stdout 'outer (jump host): replaced' 'inner (jump host): known' 'node1: known'
 
+what='more hosts at once than a jump host lets log in'
+target=$(cat "$tmp/target.port")
+sshd_stop outer
+sshd_start outer 'MaxStartups 1:100:1'
+printf 'hosts:\n  - {name: "many[1-6]", address: 127.0.0.1, port: %s}\n' "$target" >"$tmp/lab/lab.yaml"
+fleet exec -- true
+expect_status 0
+cases=$((cases + 1))
+grep -q 'MaxStartups' "$tmp/outer.log" || fail "the jump host refused nobody: $(cat "$tmp/outer.log")"
+
+what='a jump host that lets nobody log in'
+/usr/bin/python3 -c 'import socket, sys
+s = socket.create_server(("127.0.0.1", 0))
+print(s.getsockname()[1], flush=True)
+while True:
+    s.accept()[0].close()' >"$tmp/closes" &
+closes=$!
+until [ -s "$tmp/closes" ]; do sleep .05; done
+sed -i "s/^\\(\tPort \\)$(cat "$tmp/outer.port")$/\\1$(cat "$tmp/closes")/" "$tmp/home/.ssh/jumps"
+printf 'hosts:\n  - {name: node1, address: 127.0.0.1, port: %s}\n' "$target" >"$tmp/lab/lab.yaml"
+fleet exec --connect-timeout 2 -- true
+expect_status 1
+holds "$tmp/err" 'the error' 'unreachable: node1: through outer,inner: ' \
+	"so sshd does when more log in at once than its MaxStartups lets; a smaller 'fanout' in lab.yaml helps"
+kill "$closes"
+
 finish
