@@ -60,10 +60,14 @@ static enum assay_status file_check(const char *path, struct assay_error *err)
 	uint64_t page_bytes, expected;
 	ssize_t n;
 	bool recovers;
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 
 	if (fd < 0)
 		return assay_fail_errno(err, errno, "cannot read '%s'", path);
+	if (fstat(fd, &file) == 0 && !S_ISREG(file.st_mode)) {
+		close(fd);
+		return assay_fail(err, ASSAY_E_CORRUPT, "'%s' is not a regular file: " FOREIGN_REMEDY, path);
+	}
 	n = pread(fd, header, sizeof(header), 0);
 	recovers = n != 0 && file_has_log(path); /* of an empty file SQLite would throw the log away */
 	/* In this order: if the log has gone in between, all that it held is in the file by now. */
@@ -228,6 +232,11 @@ static enum assay_status check_version(struct store *store, int version, struct 
 		return assay_fail(err, ASSAY_E_VERSION,
 				  "'%s' was made by a pre-release of assay: move it away with its directory, and a new one is made",
 				  store->path);
+	if (version <= 0 && objects && id == STORE_APPLICATION_ID)
+		return assay_fail(
+		    err, ASSAY_E_CORRUPT,
+		    "'%s' is damaged (it has tables, and no version of them): restore it from a copy, or import or measure again",
+		    store->path);
 	if (version < 0 || (id != STORE_APPLICATION_ID && (objects || version)))
 		return assay_fail(err, ASSAY_E_CORRUPT, "'%s' is not a database of assay: " FOREIGN_REMEDY, store->path);
 	if (version > newest)
@@ -502,13 +511,30 @@ enum assay_status store_prepare(struct store *store, const char *sql, sqlite3_st
 	return code == SQLITE_OK ? ASSAY_OK : store_fail(store, code, err);
 }
 
+/* Nothing of ours stores infinity, or bytes where a number belongs: a bit of the file has changed. */
+static enum assay_status row_check(const struct store *store, sqlite3_stmt *stmt, struct assay_error *err)
+{
+	for (int i = 0; i < sqlite3_data_count(stmt); i++) {
+		int is = sqlite3_column_type(stmt, i);
+		const char *type = is == SQLITE_TEXT || is == SQLITE_BLOB ? sqlite3_column_decltype(stmt, i) : NULL;
+
+		if ((is == SQLITE_FLOAT && !isfinite(sqlite3_column_double(stmt, i))) ||
+		    (type && (strncmp(type, "REAL", 4) == 0 || strncmp(type, "INTEGER", 7) == 0)))
+			return assay_fail(
+			    err, ASSAY_E_CORRUPT,
+			    "'%s' is damaged (what is stored of '%s' is no number): restore it from a copy, or import or measure again",
+			    store->path, sqlite3_column_name(stmt, i));
+	}
+	return ASSAY_OK;
+}
+
 enum assay_status store_step(struct store *store, sqlite3_stmt *stmt, bool *row, struct assay_error *err)
 {
 	int code = sqlite3_step(stmt);
 
 	*row = code == SQLITE_ROW;
 	if (code == SQLITE_ROW)
-		return ASSAY_OK;
+		return row_check(store, stmt, err);
 	if (code == SQLITE_DONE) {
 		sqlite3_reset(stmt);
 		return ASSAY_OK;
@@ -626,6 +652,19 @@ enum assay_status store_check(struct store *store, struct assay_error *err)
 		const char *text = store_text(stmt, 0), *line = strchr(text, '\n'); /* after a heading */
 
 		st = assay_fail(err, ASSAY_E_CORRUPT, "'%s' is damaged: %s", store->path, line ? line + 1 : text);
+	}
+	st = store_finish(stmt, st);
+	stmt = NULL;
+	if (!st)
+		st =
+		    store_ask(store, &stmt, err, "SELECT format('SELECT * FROM \"%w\"', name) FROM sqlite_master WHERE type = 'table'", "");
+	while (!st && store_next(store, stmt, &st, err)) {
+		sqlite3_stmt *rows = NULL;
+
+		st = store_prepare(store, store_text(stmt, 0), &rows, err);
+		while (store_next(store, rows, &st, err))
+			;
+		st = store_finish(rows, st);
 	}
 	return store_finish(stmt, st);
 }

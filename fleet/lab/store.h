@@ -38,7 +38,8 @@ enum assay_status store_end(struct store *store, enum assay_status st, struct as
 /* One statement. sqlite3_finalize(*out) (NULL is accepted). */
 enum assay_status store_prepare(struct store *store, const char *sql, sqlite3_stmt **out, struct assay_error *err);
 
-/* Runs to the next row: *row = false when there is none; the statement is reset then. */
+/* Runs to the next row: *row = false when there is none; the statement is reset then. ASSAY_E_CORRUPT for a row that holds infinity, or
+ * text or bytes in a column of numbers. */
 enum assay_status store_step(struct store *store, sqlite3_stmt *stmt, bool *row, struct assay_error *err);
 
 /* Prepares a statement and binds values as store_bind() does. sqlite3_finalize(*out) (NULL is accepted). */
@@ -58,7 +59,7 @@ void store_bind(sqlite3_stmt *stmt, const char *kinds, ...);
 const char *store_text(sqlite3_stmt *stmt, int column);
 double store_double(sqlite3_stmt *stmt, int column);
 
-/* Reads every page and index; ASSAY_E_CORRUPT with the first complaint. */
+/* Reads every page, index and row; ASSAY_E_CORRUPT with the first complaint. */
 enum assay_status store_check(struct store *store, struct assay_error *err);
 
 extern const char *const store_schema[]; /* as of store_open() */

@@ -363,6 +363,41 @@ static void test_damaged(void **state)
 	refuse_both("garbage in the schema", "t.db", ASSAY_E_CORRUPT, "'t.db' is damaged");
 }
 
+/* What no check of SQLite finds: a bit of a number, or of what says how a value is stored. */
+static void test_damaged_values(void **state)
+{
+	static const char *const values[] = { "1e999", "-1e999", "x'00ff'", "'one'" };
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(values); i++) {
+		char *sql =
+		    mem_format("INSERT INTO source VALUES (1, 'u', 'r', 'n'); INSERT INTO fingerprint VALUES ('f', 'm', 'b', 'h', 's', 0, "
+			       "'a', 'imported', 1, NULL, 1, NULL); INSERT INTO rate VALUES ('f', 1, 'cpu', 1, %s, NULL)",
+			       values[i]);
+		struct assay_error err;
+		struct store store;
+		sqlite3_stmt *stmt;
+		bool row;
+
+		unlink("v.db");
+		commit_rules("v.db", "a", 1, 5);
+		raw_sql("v.db", sql);
+		store = open_store("v.db", STORE_READ);
+		check(store_ask(&store, &stmt, &err, "SELECT pass, per_s FROM rate", ""), &err);
+		check_fails(values[i], store_step(&store, stmt, &row, &err), ASSAY_E_CORRUPT, &err,
+			    "'v.db' is damaged (what is stored of 'per_s'");
+		sqlite3_finalize(stmt);
+		check_fails(values[i], store_check(&store, &err), ASSAY_E_CORRUPT, &err, "what is stored of 'per_s' is no number");
+		store_close(&store);
+		free(sql);
+	}
+	commit_rules("w.db", "a", 1, 5);
+	raw_sql("w.db", "PRAGMA user_version = 0");
+	refuse_both("tables without a version", "w.db", ASSAY_E_CORRUPT, "'w.db' is damaged (it has tables, and no version of them)");
+	assert_int_equal(mkfifo("pipe.db", 0600), 0);
+	refuse_both("a pipe", "pipe.db", ASSAY_E_CORRUPT, "'pipe.db' is not a regular file");
+}
+
 /* Large enough for SQLite to write uncommitted pages into the log. */
 static void write_half(int ready)
 {
@@ -786,6 +821,7 @@ int suite_store(void)
 		SCRATCH_TEST(test_foreign),
 		SCRATCH_TEST(test_no_tables),
 		SCRATCH_TEST(test_damaged),
+		SCRATCH_TEST(test_damaged_values),
 		SCRATCH_TEST(test_killed_writer),
 		SCRATCH_TEST(test_snapshot),
 		SCRATCH_TEST(test_read_only_directory),
