@@ -36,6 +36,21 @@
 #define PATH_BYTES     4096
 #define PIECE_BYTES    65536
 
+/* ---- the connection ---- */
+
+/* Ends this process, wherever it hangs, once its connection has been closed for some seconds; not its children. While a command runs, its
+ * guard looks after that. */
+static void on_second(int signal)
+{
+	struct pollfd in = { IN, POLLRDHUP, 0 };
+	static int closed;
+
+	(void)signal;
+	if (poll(&in, 1, 0) > 0 && ++closed * 1000 > HELPER_CLOSED_MS)
+		_exit(1);
+	alarm(1);
+}
+
 /* ---- the operations read, get and put: files of the host ---- */
 
 static int say_number(struct frames_out *out, int in, const char *name, uint64_t value)
@@ -361,6 +376,7 @@ static void work_stay(struct frames_out *out, int in, const struct process *conn
 {
 	struct pollfd wait[] = { { detached ? -1 : in, POLLIN, 0 }, { signals, POLLIN, 0 } };
 
+	alarm(0); /* this looks after the connection, and ends in order */
 	if (detached)
 		leave_channel();
 	do {
@@ -489,6 +505,8 @@ int main(int argc, char **argv)
 		return status;
 	if (argc != 1 || !reset_process())
 		return 2;
+	signal(SIGALRM, on_second);
+	alarm(1);
 	frames_raw(&out, HELPER_MAGIC, HELPER_MAGIC_BYTES);
 	frames_flush(&out);
 	if (!request_receive(&request, files_input, IN))

@@ -31,6 +31,7 @@
 #include <unistd.h>
 
 #define PIECE_BYTES	 65536
+#define LOOK_MS		 100
 #define TERM_GRACE_NS	 INT64_C(1000000000) /* from SIGTERM to SIGKILL */
 #define KILL_AGAIN_NS	 INT64_C(100000000)
 #define NEVER		 INT64_MAX
@@ -281,20 +282,42 @@ static size_t descendants_end(size_t *met)
 	}
 }
 
-static int watch_worker(pid_t worker, const sigset_t *signals)
+static void close_once(int *fd)
 {
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+}
+
+/* The worker sees itself that it is to end; one that hangs, or is stopped, is killed HELPER_CLOSED_MS later. */
+static int watch_worker(pid_t worker, int in, const sigset_t *signals)
+{
+	struct pollfd wait[] = { { signalfd(-1, signals, SFD_NONBLOCK | SFD_CLOEXEC), POLLIN, 0 }, { in, POLLRDHUP, 0 } };
+	int64_t kill_ns = NEVER;
+
 	for (;;) {
-		int signal = sigwaitinfo(signals, NULL), status;
+		struct signalfd_siginfo info;
+		bool ends = poll(wait, 2, kill_ns == NEVER && wait[0].fd >= 0 ? -1 : LOOK_MS) > 0 && wait[1].revents;
+		int status;
 		size_t met;
 		pid_t gone;
 
-		if (signal > 0 && signal != SIGCHLD)
-			kill(worker, SIGTERM);
+		while (read(wait[0].fd, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
+			if (info.ssi_signo != SIGCHLD)
+				ends = !kill(worker, SIGTERM);
+		}
+		if (ends) {
+			wait[1].fd = -1;
+			kill_ns = kill_ns == NEVER ? clock_monotonic_ns() + INT64_C(1000000) * HELPER_CLOSED_MS : kill_ns;
+		}
+		if (kill_ns != NEVER && clock_monotonic_ns() > kill_ns)
+			kill(worker, SIGKILL);
 		do
 			gone = waitpid(worker, &status, WNOHANG);
 		while (gone < 0 && errno == EINTR);
 		if (gone == 0)
 			continue;
+		close_once(&wait[0].fd);
 		descendants_end(&met);
 		return gone > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : 1;
 	}
@@ -306,7 +329,7 @@ static int watch_worker(pid_t worker, const sigset_t *signals)
  * SIGCHLD are blocked in both, for signalfd(2). Descriptors open now stay open until both are gone, and with them a lock. Returns
  * the exit status, 1 when the child was killed, -1 with errno when there is no child. Both killed at
  * once: the command's first process dies (PR_SET_PDEATHSIG), and what it has started is for lock_take(). */
-static int guard_run(int (*work)(void *argument), void *argument)
+static int guard_run(int (*work)(void *argument), void *argument, int in)
 {
 	pid_t guard = getpid(), worker;
 	sigset_t signals;
@@ -318,12 +341,13 @@ static int guard_run(int (*work)(void *argument), void *argument)
 	sigaddset(&signals, SIGINT);
 	sigaddset(&signals, SIGQUIT);
 	sigprocmask(SIG_BLOCK, &signals, NULL);
+	alarm(0); /* from here on this looks after the connection `in` */
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	worker = fork();
 	if (worker < 0)
 		return -1;
 	if (worker > 0)
-		return watch_worker(worker, &signals);
+		return watch_worker(worker, in, &signals);
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
 	if (getppid() != guard)
@@ -565,13 +589,6 @@ struct run {
 	int stops_ms;		 /* until the next look */
 	char group_text[128];	 /* of the result */
 };
-
-static void close_once(int *fd)
-{
-	if (*fd >= 0)
-		close(*fd);
-	*fd = -1;
-}
 
 static int64_t run_timer(int64_t start_ns, int64_t ms)
 {
@@ -920,7 +937,7 @@ int helper_run(struct request *request, struct frames_out *out, int in)
 			lseek(request->input_fd, 0, SEEK_SET);
 		if (request->group.wanted)
 			group_open(&request->group, &task.group);
-		status = guard_run(run_worker, &task);
+		status = guard_run(run_worker, &task, in);
 		group_end(&task.group); /* the worker has done so, unless it was killed */
 		if (status < 0)
 			request_refuse(request, "cannot start a process: %s", strerror(errno));

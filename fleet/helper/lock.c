@@ -21,10 +21,11 @@
 #include <unistd.h>
 
 #define LOCK_POLL_MS	20
-#define LOCK_OPENS	10    /* times that another process may make and remove the file under our hands */
-#define LOCK_SLACK_MS	60000 /* that a holder gets beyond its own limits */
-#define LOCK_AGAIN_MS	1000  /* until a new holder has said who it is, where one before it seems to hang */
-#define LOCK_WORK_MS	60000 /* making or removing a directory may take so long */
+#define LOCK_OPENS	10	/* times that another process may make and remove the file under our hands */
+#define LOCK_SLACK_MS	60000	/* that a holder gets beyond its own limits */
+#define LOCK_AGAIN_MS	1000	/* until a new holder has said who it is, where one before it seems to hang */
+#define LOCK_WORK_MS	60000	/* making or removing a directory may take so long */
+#define LOCK_CLAIM_MS	3600000 /* a holder that says it may have a lock for longer is not believed */
 #define LOCK_INFO_BYTES 512
 #define HOLDER_BYTES	200
 #define LOCK_HANDED_ON	60 /* descriptors below 64 cost a process that forks nothing; the low ones are the program's own */
@@ -168,6 +169,8 @@ static void info_read(const char *path, struct lock_info *out)
 	out->since_ms = info_number(text, "since_ms");
 	out->held_ms = out->since_ms >= 0 && out->since_ms <= now_ms ? now_ms - out->since_ms : -1;
 	out->limit_ms = info_number(text, "limit_ms");
+	if (out->limit_ms > LOCK_CLAIM_MS)
+		out->limit_ms = LOCK_CLAIM_MS;
 	at = strstr(text, "\nholder ");
 	if (at)
 		set_holder(out->holder, at + strlen("\nholder "));

@@ -10,7 +10,8 @@
 
 #include <stdint.h>
 
-#define PATIENCE_MS 10000 /* for processes to be gone after SIGKILL */
+#define PATIENCE_MS	 10000 /* for processes to be gone after SIGKILL */
+#define HELPER_CLOSED_MS 3000  /* from the end of the connection until a helper that hangs is ended */
 
 enum lock_got { LOCK_HELD, LOCK_REFUSED, LOCK_HUNG_UP };
 

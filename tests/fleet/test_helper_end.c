@@ -114,6 +114,26 @@ static void test_worker_killed(void **state)
 	session_release(&s);
 }
 
+/* A worker that hangs, here because it is stopped, keeps neither the command nor the lock when it is to end. */
+static void test_worker_hangs(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		struct session s;
+
+		start_script(&s, tree, TREE_PROCESSES);
+		kill(child_of(s.helper), SIGSTOP);
+		if (i)
+			kill(s.helper, SIGTERM);
+		else
+			session_close(&s.in);
+		none_left(GONE_MS);
+		wait_helper(&s);
+		assert_int_equal(WEXITSTATUS(s.status), 1);
+		session_release(&s);
+	}
+}
+
 /* By one stroke: the command's first process goes, and what lives by its pipes. */
 static void test_both_killed(void **state)
 {
@@ -596,6 +616,42 @@ static void test_lock_of_a_stopped_helper(void **state)
 	none_left(0);
 }
 
+/* Anybody can write into the file. More than an hour is not believed. */
+static void test_lock_of_a_liar(void **state)
+{
+	struct helper_request request;
+	struct session second;
+	int fd;
+
+	(void)state;
+	fd = open(".", O_RDONLY | O_CLOEXEC);
+	assert_int_equal(flock(fd, LOCK_EX), 0);
+	for (int i = 0; i < 2; i++) {
+		char *text = mem_format("since_ms %lld\nlimit_ms 86400000\nholder bob@ctl, process 2\n", i ? 0LL : (long long)now_ms());
+
+		if (i && now_ms() < 3671000) {
+			print_message("this machine has been up for an hour only: not tested\n");
+			free(text);
+			break;
+		}
+		scratch_put("lock", text);
+		free(text);
+		lock_request(&request, "true", "lock", 100000);
+		if (i) {
+			assert_int_equal(session_refused(&second, &request, "for longer than it may"), HELPER_CODE_BUSY);
+			continue;
+		}
+		session_start(&second, &request);
+		while (!second.answer.waiting)
+			assert_true(session_read(&second));
+		assert_int_equal(second.answer.limit_ms, 3600000);
+		session_close(&second.in);
+		wait_helper(&second);
+		session_release(&second);
+	}
+	close(fd);
+}
+
 /* What stands in the file is of one who had the lock before, and the one who has it now will say so in a moment. */
 static void test_lock_of_a_new_helper(void **state)
 {
@@ -801,6 +857,7 @@ int suite_helper_end(void)
 		SESSION_TEST(test_reader_gone),
 		SESSION_TEST(test_signals_of_the_helper),
 		SESSION_TEST(test_worker_killed),
+		SESSION_TEST(test_worker_hangs),
 		SESSION_TEST(test_both_killed),
 		SESSION_TEST(test_both_killed_with_children),
 		SESSION_TEST(test_back_pressure),
@@ -813,6 +870,7 @@ int suite_helper_end(void)
 		SESSION_TEST(test_lock_file),
 		SESSION_TEST(test_lock_says_who),
 		SESSION_TEST(test_lock_of_a_stopped_helper),
+		SESSION_TEST(test_lock_of_a_liar),
 		SESSION_TEST(test_lock_of_a_new_helper),
 		SESSION_TEST(test_lock_of_another_user),
 		SESSION_TEST(test_lock_file_of_another_user),

@@ -150,11 +150,31 @@ static void test_programs(void **state)
 	sampler_maps_free(maps);
 }
 
+/* Another user may have put a pipe where the kernel's names are kept: it is not waited for. */
+static void test_kept_pipe(void **state)
+{
+	struct sampler_entries *e = calloc(1, sizeof(*e));
+	char name[KEPT_BYTES];
+	struct kept now;
+
+	(void)state;
+	assert_non_null(e);
+	kept_name(name);
+	assert_true(kept_now(&now));
+	unlink(name);
+	assert_int_equal(mkfifo(name, 0600), 0);
+	alarm(10);
+	assert_false(kept_read(&now, e));
+	alarm(0);
+	unlink(name);
+	free(e);
+}
+
 int suite_sampler_maps(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_overlapping), cmocka_unit_test(test_history),  cmocka_unit_test(test_ended),
-		cmocka_unit_test(test_many),	    cmocka_unit_test(test_programs),
+		cmocka_unit_test(test_kept_pipe), cmocka_unit_test(test_overlapping), cmocka_unit_test(test_history),
+		cmocka_unit_test(test_ended),	  cmocka_unit_test(test_many),	      cmocka_unit_test(test_programs),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
