@@ -99,18 +99,15 @@ static enum assay_status find_library(const char *given, char **path, struct ass
 	return st ? assay_context(err, "'assay probe' takes another by --library") : ASSAY_OK;
 }
 
-/* The library comes before what LD_PRELOAD has already, for interposition. */
 static enum assay_status set_preload(const struct arguments *a, struct assay_error *err)
 {
-	const char *old = getenv("LD_PRELOAD");
-	char *library = NULL, *value;
+	char *library = NULL;
 	enum assay_status st = find_library(a->library, &library, err);
 
 	if (st)
 		return st;
-	value = mem_format("%s%s%s", library, old && *old ? ":" : "", old && *old ? old : "");
-	foreground_set_variable("LD_PRELOAD", value);
-	mem_free(value, library);
+	foreground_preload(library);
+	free(library);
 	return ASSAY_OK;
 }
 

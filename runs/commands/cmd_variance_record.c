@@ -266,15 +266,12 @@ static void tell_filters(void)
 	buf_release(&status);
 }
 
-/* The libraries come before what LD_PRELOAD has already, for interposition. */
 static void set_environment(const struct arguments *a, const char *library, const char *functions)
 {
-	const char *old = getenv("LD_PRELOAD");
-	char *preload = mem_format("%s%s%s%s%s", functions ? functions : "", functions ? ":" : "", library, old && *old ? ":" : "",
-				   old && *old ? old : "");
+	char *preload = mem_format("%s%s%s", functions ? functions : "", functions ? ":" : "", library);
 	char *ppm = mem_format("%.0f", a->overhead * 1e6), *run = mem_format("%lld", (long long)clock_real_ms());
 
-	foreground_set_variable("LD_PRELOAD", preload);
+	foreground_preload(preload);
 	tell_filters();
 	foreground_set_variable("ASSAY_INTERPOSE_RUN", run);
 	foreground_set_variable("ASSAY_INTERPOSE_OVERHEAD_PPM", ppm);

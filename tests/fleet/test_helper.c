@@ -108,6 +108,9 @@ static void test_joined(void **state)
 	helper_request_variable(&request, "LD_PRELOAD=libc.so.6");
 	helper_request_variable(&request, "LD_PRELOAD=libm.so.6");
 	check_output(&request, "LD_PRELOAD=x|libm.so.6:libc.so.6\n");
+	shell_request(&request, "echo \"${ASAN_OPTIONS%%:*}\""); /* else what is built with the address sanitizer does not start */
+	helper_request_variable(&request, "LD_PRELOAD=libc.so.6");
+	check_output(&request, "verify_asan_link_order=0\n");
 }
 
 /* The command's own session, no terminal, no descriptor but three, no signal ignored or blocked; also with a lock and an input. */

@@ -99,8 +99,11 @@ enum assay_status foreground_run(char *const *words, int out, int *status, struc
 enum assay_status foreground_check_end(const char *program, int status, struct assay_error *err)
 {
 	if (WIFSIGNALED(status))
-		return assay_fail(err, ASSAY_E_IO, "'%s' was killed by signal %d (%s)", program, WTERMSIG(status),
-				  strsignal(WTERMSIG(status)));
+		return assay_fail(err, ASSAY_E_IO, "'%s' was killed by signal %d (%s)%s", program, WTERMSIG(status),
+				  strsignal(WTERMSIG(status)),
+				  WTERMSIG(status) == SIGSYS ? ": it restricts its system calls (seccomp) where that was not "
+							       "noticed; run it without its sandbox"
+							     : "");
 	if (WEXITSTATUS(status) != 0)
 		return assay_fail(err, ASSAY_E_IO, "'%s' ended with status %d", program, WEXITSTATUS(status));
 	return ASSAY_OK;
@@ -120,6 +123,22 @@ void foreground_set_variable(const char *name, const char *value)
 		setenv(name, value, 1);
 	else
 		unsetenv(name);
+}
+
+/* Puts the text before what the variable has, ':' between. */
+static void put_before(const char *name, const char *text)
+{
+	const char *old = getenv(name);
+	char *value = mem_format("%s%s%s", text, old && *old ? ":" : "", old ? old : "");
+
+	setenv(name, value, 1);
+	free(value);
+}
+
+void foreground_preload(const char *libraries)
+{
+	put_before("LD_PRELOAD", libraries);
+	put_before("ASAN_OPTIONS", "verify_asan_link_order=0");
 }
 
 enum assay_status foreground_make_directory(const char *path, unsigned mode, const char *variable, struct assay_error *err)

@@ -18,6 +18,10 @@ enum assay_status foreground_run_checked(char *const *words, struct assay_error 
 /* Sets a variable of this process's environment. NULL removes it. */
 void foreground_set_variable(const char *name, const char *value);
 
+/* Sets LD_PRELOAD to the libraries, ':' between them, before those that it has already, for interposition. Programs built with the address
+ * sanitizer, which wants to be loaded first, are told to start all the same. */
+void foreground_preload(const char *libraries);
+
 /* Makes the directory for the files of a program, and sets the variable to its absolute path, which the program finds after it has changed
  * its directory. The parents must exist. Fails if nothing can be written there, which the program would not report. */
 enum assay_status foreground_make_directory(const char *path, unsigned mode, const char *variable, struct assay_error *err);
