@@ -320,6 +320,20 @@ refused 1 "cannot make the directory 'none/samples': there is no directory 'none
 run emulate build --archive none/lib.a
 refused 1 "cannot write 'none/lib.a': there is no directory 'none' (mkdir -p makes it)"
 
+what='what restricts its system calls, in the program or in a library, and what locks its memory'
+gcc -shared -fPIC -O1 "$ASSAY_SOURCE/tests/emulated/seal.c" -DLIBRARY -o libseal.so
+run emulate build -- gcc -O1 -D_GNU_SOURCE "$ASSAY_SOURCE/tests/emulated/seal.c" -o sealed
+expect_status 0
+run emulate build -- gcc -O1 -D_GNU_SOURCE -DCALLER "$ASSAY_SOURCE/tests/emulated/seal.c" -L. -lseal "-Wl,-rpath,$PWD" -o sealed-by-library
+expect_status 0
+for row in 'sealed prctl' 'sealed strict' 'sealed syscall' 'sealed locked' 'sealed-by-library syscall'; do
+	rm -rf of-sealed
+	# shellcheck disable=SC2086
+	run emulate run -o of-sealed -- ./$row
+	expect_status 0
+	expect_stdout survived
+done
+
 what='usage'
 run emulate build -- make CC=gcc
 refused 2 "'make' is not a compiler" "make CC='assay emulate build -- gcc'"

@@ -319,6 +319,29 @@ if command -v gcc >/dev/null; then
 	grep -q 'from 1 process$' told || fail "$(cat told)"
 fi
 
+# Small stacks, threads without storage of their own, locked memory, the address sanitizer.
+if command -v gcc >/dev/null; then
+	gcc -O1 -D_GNU_SOURCE "$ASSAY_SOURCE/tests/interposed/edges.c" -o edges
+	for i in 1 2 3; do
+		same 0 ./edges coroutines
+		same 0 ./edges bare
+		"$ASSAY" variance show family >shown 2>&1 || fail "$(cat shown)"
+	done
+	same 0 ./edges locked
+	if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
+		mkdir -m 1777 locked
+		chmod 755 .
+		(
+			ulimit -l 8192
+			setpriv --reuid=65534 --regid=65534 --clear-groups "$ASSAY" variance record -o locked/in -- ./edges locked >out 2>told
+		) || fail "$(cat out told)"
+	fi
+	echo 'int puts(const char *); int main(void) { return puts("well") < 0; }' >checked.c
+	if gcc -fsanitize=address checked.c -o checked 2>/dev/null; then
+		same 0 ./checked
+	fi
+fi
+
 # A limit of file size ends it.
 same 153 sh -c 'ulimit -c 0; ulimit -f 1; head -c 9999 /dev/zero >large'
 

@@ -187,6 +187,7 @@ static void busy_between_ticks(void **state)
 	uint64_t busy, used;
 
 	(void)state;
+	processors = get_nprocs();
 	memset(&a, 0xff, sizeof(a));
 	for (size_t i = 0; i < 1000 && a.busy_ns == UINT64_MAX; i++)
 		stat_read(&a, &w);

@@ -360,6 +360,8 @@ static inline bool count_down(int64_t *left)
 #define BUSY_ONCE   (UINT64_C(1) << 48)
 #define BUSY_ALWAYS (BUSY_ONCE - 1) /* no place on a stack: it ends in any case */
 
+#define BUSY_FOREVER (BUSY_ONCE << 12 | BUSY_ALWAYS)
+
 /* From here on, up to busy_end(), we are at work. `at` is its place on the stack, for a handler may jump out of it. One word, written once:
  * a handler that came between two would leave the place of its own work, which lies below, and the next one would take this for left. */
 static inline void busy_begin(uint64_t at)
@@ -529,6 +531,7 @@ void evaluate_all(const char *const *names);
 /* threads.c */
 void threads_init(void);
 void threads_finish(void);
+void threads_stop(void);
 uint64_t threads_horizon(void);	    /* no thread can touch an earlier window any more */
 struct thread *thread_attach(void); /* the calling thread, if it can be simulated */
 

@@ -11,13 +11,17 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <threads.h>
+#include <time.h>
 #include <unistd.h>
 
-#define OBITUARIES   1024u	/* threads whose end is remembered until they are joined */
-#define STACK_BYTES  (8u << 20) /* when no limit says how large a stack is */
-#define THREAD_BYTES 0x900u	/* glibc's struct pthread, about */
-#define MAIN_ABOVE   (1u << 20) /* of the first thread's stack, above where we begin */
-#define BARRIERS     1024u	/* that exist at the same time; others pass no clocks */
+#define OBITUARIES    1024u	 /* threads whose end is remembered until they are joined */
+#define STACK_BYTES   (8u << 20) /* when no limit says how large a stack is */
+#define THREAD_BYTES  0x900u	 /* glibc's struct pthread, about */
+#define MAIN_ABOVE    (1u << 20) /* of the first thread's stack, above where we begin */
+#define STOP_PAUSE_NS 100000	 /* between two looks whether the others have stopped */
+#define STOP_TRIES    1000u
+#define STOP_QUIET    3u
+#define BARRIERS      1024u /* that exist at the same time; others pass no clocks */
 
 struct obituary {
 	pthread_t handle;
@@ -226,7 +230,7 @@ static void thread_on_end(void *thread)
 {
 	struct thread *t = thread;
 
-	if (hot.thread != t)
+	if (hot.thread != t || !runtime.on)
 		return;
 	if (++t->rounds < PTHREAD_DESTRUCTOR_ITERATIONS)
 		pthread_setspecific(at_end, t);
@@ -504,6 +508,29 @@ void threads_init(void)
 {
 	pthread_atfork(threads_lock, threads_unlock, threads_fork);
 	pthread_key_create(&at_end, thread_on_end);
+}
+
+/* Has the hooks of all other threads do nothing from now on. One that is at work at that moment would undo it at its end, so it is waited
+ * for; one that waits is at work all the time. */
+void threads_stop(void)
+{
+	const struct timespec pause = { 0, STOP_PAUSE_NS };
+
+	for (unsigned tries = 0, quiet = 0; tries < STOP_TRIES && quiet < STOP_QUIET; tries++) {
+		quiet++;
+		threads_lock();
+		for (size_t i = 0; i < THREADS; i++) {
+			struct thread *t = thread_at(i);
+
+			if (!t || t == hot.thread || !t->hot || t->state == THREAD_ENDED || t->hot->busy >= BUSY_FOREVER / 2)
+				continue;
+			quiet = 0;
+			if (!t->hot->busy || tries == STOP_TRIES - 1)
+				__atomic_store_n((uint64_t *)(uintptr_t)&t->hot->busy, BUSY_FOREVER, __ATOMIC_RELAXED);
+		}
+		threads_unlock();
+		record_system_call(SYS_nanosleep, (long)&pause, 0, 0, 0, 0, 0);
+	}
 }
 
 void threads_finish(void)

@@ -98,6 +98,7 @@
 #define REPLACED(X) \
 	X("pthread_create") X("pthread_join") X("thrd_create") X("thrd_join") X("pthread_barrier_init") \
 	X("pthread_barrier_wait") X("ompt_start_tool") \
+	X("prctl") X("syscall") X("mlockall") \
 	X("__tsan_*") X("__sanitizer_cov_trace_pc") X("__wrap_*")
 
 #endif

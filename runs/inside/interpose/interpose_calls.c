@@ -300,6 +300,18 @@ long by_number(long number, long a, long b, long c, long d, long e, long f)
 	case SYS_seccomp: /* as by prctl() */
 		interpose_stop(RESTRICTED);
 		break;
+	case SYS_prctl:
+		if (a == PR_SET_SECCOMP || a == PR_SET_NO_NEW_PRIVS)
+			interpose_stop(RESTRICTED);
+		break;
+	case SYS_clone:
+		interpose_share((uint64_t)a);
+		break;
+	case SYS_clone3:
+		interpose_share(a && b >= (long)sizeof(uint64_t) ? *(const uint64_t *)a : 0);
+		break;
+	case SYS_mlockall:
+		return mlockall((int)a);
 	default:
 		break;
 	}
@@ -539,6 +551,27 @@ EXPORT int prctl(int option, ...)
 	if (option == PR_SET_SECCOMP || option == PR_SET_NO_NEW_PRIVS)
 		interpose_stop(RESTRICTED);
 	return next_prctl(option, word[0], word[1], word[2], word[3]);
+}
+
+/* ---- memory, and threads without storage of their own ---- */
+
+EXPORT int mlockall(int flags)
+{
+	int failed = interpose_lock(flags);
+
+	if (failed)
+		errno = -failed;
+	return failed ? -1 : 0;
+}
+
+static int (*next_clone)(int (*)(void *), void *, int, void *, void *, void *, void *);
+EXPORT int clone_as(int (*run)(void *), void *stack, int flags, void *argument, void *a, void *b, void *c) __asm__("clone");
+int clone_as(int (*run)(void *), void *stack, int flags, void *argument, void *a, void *b, void *c)
+{
+	if (!next_clone)
+		look_up((void **)(void *)&next_clone, "clone", NULL);
+	interpose_share((uint32_t)flags);
+	return next_clone(run, stack, flags, argument, a, b, c);
 }
 
 /* ---- a limit of the address space ---- */

@@ -116,7 +116,7 @@ static uint32_t function_of(struct record_writer *writer, uintptr_t address, con
 }
 
 /* NAME, "<" and an address in its module for each of the path. */
-static void path_name(const char *name, const struct interpose_path *path, char out[NAME_BYTES])
+__attribute__((noinline)) static void path_name(const char *name, const struct interpose_path *path, char out[NAME_BYTES])
 {
 	size_t at = strnlen(name, 63);
 
@@ -136,7 +136,7 @@ static void path_name(const char *name, const struct interpose_path *path, char 
 }
 
 /* "=NAME" of a module that has no build-id: of a library's path, or ("") of the program. */
-static void file_id(const char *path, char out[RECORD_BUILD_ID_BYTES])
+__attribute__((noinline)) static void file_id(const char *path, char out[RECORD_BUILD_ID_BYTES])
 {
 	char self[FILE_BYTES];
 	const char *slash;
@@ -412,11 +412,14 @@ static uint64_t filters_of(const char *status)
 	return n == UINT64_MAX ? number_in(status, "Seccomp:", 1 << 1) : n;
 }
 
+static int processors; /* asked for at the start: that takes more of the stack than some have */
+
 /* With what the C library's own start asks for, and nothing else: a program that is started where more is forbidden would be killed. */
 bool interpose_is_free(uint64_t filters)
 {
 	uint64_t own = filters_of("/proc/self/status"), usual;
 
+	processors = get_nprocs();
 	if (!own || own == UINT64_MAX)
 		return !own;
 	usual = filters == UINT64_MAX ? filters_of("/proc/1/status") : filters;
@@ -597,21 +600,16 @@ static void group_read(enum record_level level)
  * so hardly anything of what sleeps at those moments, as one does that waits for others who take turns. UINT64_MAX: not now. */
 static uint64_t busy_read(struct text *stat)
 {
-	static int processors;
 	uint64_t now = cpu_time(CLOCK_MONOTONIC), start = record_ticks(), idle = number_next(stat, "cpu", IDLE_WORDS);
-	int before = errno, n = __atomic_load_n(&processors, __ATOMIC_RELAXED);
 
-	if (!n)
-		__atomic_store_n(&processors, n = get_nprocs(), __ATOMIC_RELAXED);
-	errno = before;
 	if (idle == UINT64_MAX || now == UINT64_MAX || record_ticks() - start > INTERPOSE_LONG)
 		return UINT64_MAX;
-	now *= (uint64_t)n;
+	now *= (uint64_t)processors;
 	return now > idle * TICK_NS ? now - idle * TICK_NS : UINT64_MAX; /* a container may have a clock of its own */
 }
 
 /* What the machine does, and what was stolen from the processor on which the thread is, as far as it has been there since the last time. */
-static void stat_read(struct interpose_accounts *out, struct interpose_withheld *w)
+__attribute__((noinline)) static void stat_read(struct interpose_accounts *out, struct interpose_withheld *w)
 {
 	struct text stat = text_open("/proc/stat");
 	uint64_t busy = busy_read(&stat), ticks;

@@ -15,6 +15,7 @@
 #include <fcntl.h>
 #include <linux/perf_event.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -204,6 +205,7 @@ struct thread_state {
 	struct interpose_site *sites; /* NULL: none yet. Then, in the same mapping, `packing` */
 	uint64_t *packing;	      /* [PACK_WORDS] */
 	uint32_t n_sites;
+	long owner; /* its number, where threads without such storage of their own have this one, too; 0: none do */
 	bool wiped; /* `sites`, in children, by the kernel */
 	bool ended; /* the thread's destructors have run */
 	uint8_t from_log2;
@@ -326,7 +328,7 @@ static void interpose_context(uint64_t key, struct interpose_path *out)
 static void from_set(uint32_t from)
 {
 	interpose_hot.from = from;
-	interpose_hot.sites = from == INTERPOSE_NO_SITE && mine.sites ? mine.sites : nowhere;
+	interpose_hot.sites = from == INTERPOSE_NO_SITE && mine.sites && !mine.owner ? mine.sites : nowhere;
 }
 
 static bool sites_begin(void)
@@ -356,7 +358,7 @@ static bool sites_begin(void)
 	mine.paced = record_ticks();
 	mine.counting = interpose_counter_begin(&mine.counter);
 	pthread_setspecific(at_end, at);
-	interpose_hot.sites = at;
+	from_set(interpose_hot.from);
 	return true;
 }
 
@@ -551,12 +553,20 @@ static bool is_recording(void)
 	return true;
 }
 
+void interpose_share(uint64_t flags)
+{
+	if ((flags & (CLONE_VM | CLONE_VFORK | CLONE_SETTLS)) != CLONE_VM || mine.owner)
+		return;
+	mine.owner = interpose_ask(SYS_gettid, 0, 0, 0, 0);
+	from_set(interpose_hot.from);
+}
+
 bool interpose_enter(struct interpose_call *call, uint64_t key, const char *name)
 {
 	struct interpose_site *s;
 	bool timed = false;
 
-	if (interpose_hot.busy || interpose_off)
+	if (interpose_hot.busy || interpose_off || (mine.owner && mine.owner != interpose_ask(SYS_gettid, 0, 0, 0, 0)))
 		return false;
 	interpose_hot.busy = true;
 	s = is_recording() ? site_find(key, name) : NULL;
@@ -706,6 +716,7 @@ static void process_forked(void)
 	if (mine.sites && !mine.wiped) /* kept, for a handler may have forked while its thread was in a call that is being recorded */
 		memset(mine.sites, 0, THREAD_SITES * sizeof(*mine.sites));
 	mine.n_sites = 0;
+	mine.owner = 0;
 	if (mine.counting && !interpose_off)
 		interpose_counter_end(&mine.counter, true);
 	mine.counting = false;
@@ -833,6 +844,11 @@ void interpose_limit(uint64_t bytes)
 {
 	if (interpose_has_file() && writer.header->pid == (uint64_t)getpid())
 		record_limit(&writer, bytes);
+}
+
+int interpose_lock(int flags)
+{
+	return (int)record_lock_all(&writer, flags, NULL);
 }
 
 /* A child of vfork() ends in its parent's memory. */

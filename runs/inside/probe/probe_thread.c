@@ -398,6 +398,25 @@ static struct probe_thread *thread_map(void)
 	return t;
 }
 
+static bool is_ours(uintptr_t start, uintptr_t end)
+{
+	uintptr_t functions = (uintptr_t)probe.functions;
+	bool ours = start < functions + RECORD_FUNCTIONS_MAX * sizeof(probe.functions[0]) && end > functions;
+
+	for (struct probe_thread *t = __atomic_load_n(&probe_threads, __ATOMIC_ACQUIRE); t && !ours; t = t->next)
+		ours = start < (uintptr_t)t + thread_bytes() && end > (uintptr_t)t;
+	return ours;
+}
+
+PROBE_EXPORT int mlockall(int flags)
+{
+	long failed = record_lock_all(&probe.writer, flags, is_ours);
+
+	if (failed)
+		errno = (int)-failed;
+	return failed ? -1 : 0;
+}
+
 /* The state of a thread that has ended, emptied; NULL: there is none. */
 static struct probe_thread *thread_again(void)
 {

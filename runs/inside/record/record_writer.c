@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -157,7 +158,7 @@ static bool is_beyond_limit(uint64_t end)
 static int disk_reserve(int file, uint64_t offset, uint64_t bytes)
 {
 	static const char zeros[RECORD_PAGE_BYTES];
-	struct iovec parts[PAGES_AT_ONCE];
+	static struct iovec parts[PAGES_AT_ONCE]; /* always the same: stacks may be small */
 
 	if (is_beyond_limit(offset + bytes))
 		return EFBIG;
@@ -831,6 +832,47 @@ void record_limit(struct record_writer *w, uint64_t address_space)
 				   0);
 	}
 	record_signals_restore(signals);
+}
+
+/* "START-END rwxp ...": first it is only marked as locked, which fails where mlockall() would; then its pages come, as far as there are
+ * any. 0, or -errno. */
+static long mapping_lock(const struct record_writer *w, char *line, int flags, bool (*is_ours)(uintptr_t start, uintptr_t end))
+{
+	uintptr_t low = (uintptr_t)w->header, high = low + record_file_bytes(w);
+	uintptr_t start = strtoul(line, &line, 16), end = strtoul(line + 1, &line, 16);
+	long failed;
+
+	if ((start < high && end > low) || strncmp(line, " ---", 4) == 0 || (intptr_t)start < 0 || (is_ours && is_ours(start, end)))
+		return 0;
+	failed = record_system_call(SYS_mlock2, (long)start, (long)(end - start), MLOCK_ONFAULT, 0, 0, 0);
+	if (!failed && !(flags & MCL_ONFAULT))
+		record_system_call(SYS_mlock, (long)start, (long)(end - start), 0, 0, 0, 0);
+	return failed;
+}
+
+long record_lock_all(const struct record_writer *w, int flags, bool (*is_ours)(uintptr_t start, uintptr_t end))
+{
+	long file = -1, failed = 0, n = 0;
+	char line[64], c; /* its beginning */
+
+	if (w->header && flags & MCL_CURRENT && !(flags & ~(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT)))
+		file = record_system_call(SYS_openat, AT_FDCWD, (long)"/proc/self/maps", O_RDONLY | O_CLOEXEC, 0, 0, 0);
+	if (file < 0)
+		return record_system_call(SYS_mlockall, flags, 0, 0, 0, 0, 0);
+	while (!failed && record_system_call(SYS_read, file, (long)&c, 1, 0, 0, 0) == 1) {
+		if (n < (long)sizeof(line))
+			line[n++] = c;
+		if (c != '\n')
+			continue;
+		failed = mapping_lock(w, line, flags, is_ours);
+		n = 0;
+	}
+	record_system_call(SYS_close, file, 0, 0, 0, 0, 0);
+	if (!failed && flags & MCL_FUTURE)
+		failed = record_system_call(SYS_mlockall, flags & ~MCL_CURRENT, 0, 0, 0, 0, 0);
+	if (failed)
+		record_system_call(SYS_munlockall, 0, 0, 0, 0, 0, 0);
+	return failed;
 }
 
 int record_open(struct record_writer *w, const struct record_options *options)
