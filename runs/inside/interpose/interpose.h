@@ -142,8 +142,6 @@ bool interpose_has_file(void);
 void interpose_stop(const char *why);
 /* The program is about to limit its address space. */
 void interpose_limit(uint64_t bytes);
-/* Does what mlockall() does, but for the file. 0, or -errno. */
-int interpose_lock(int flags);
 /* The calling thread is about to start one by clone(2) with these flags. One that gets no thread-local storage of its own uses this
  * thread's: it is not recorded. */
 void interpose_share(uint64_t flags);

@@ -553,16 +553,7 @@ EXPORT int prctl(int option, ...)
 	return next_prctl(option, word[0], word[1], word[2], word[3]);
 }
 
-/* ---- memory, and threads without storage of their own ---- */
-
-EXPORT int mlockall(int flags)
-{
-	int failed = interpose_lock(flags);
-
-	if (failed)
-		errno = -failed;
-	return failed ? -1 : 0;
-}
+/* ---- threads without storage of their own ---- */
 
 static int (*next_clone)(int (*)(void *), void *, int, void *, void *, void *, void *);
 EXPORT int clone_as(int (*run)(void *), void *stack, int flags, void *argument, void *a, void *b, void *c) __asm__("clone");

@@ -846,9 +846,9 @@ void interpose_limit(uint64_t bytes)
 		record_limit(&writer, bytes);
 }
 
-int interpose_lock(int flags)
+__attribute__((visibility("default"))) int mlockall(int flags)
 {
-	return (int)record_lock_all(&writer, flags, NULL);
+	return record_lock_all(&writer, flags, NULL);
 }
 
 /* A child of vfork() ends in its parent's memory. */

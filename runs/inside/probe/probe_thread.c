@@ -410,11 +410,7 @@ static bool is_ours(uintptr_t start, uintptr_t end)
 
 PROBE_EXPORT int mlockall(int flags)
 {
-	long failed = record_lock_all(&probe.writer, flags, is_ours);
-
-	if (failed)
-		errno = (int)-failed;
-	return failed ? -1 : 0;
+	return record_lock_all(&probe.writer, flags, is_ours);
 }
 
 /* The state of a thread that has ended, emptied; NULL: there is none. */

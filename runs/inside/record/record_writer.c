@@ -850,7 +850,7 @@ static long mapping_lock(const struct record_writer *w, char *line, int flags, b
 	return failed;
 }
 
-long record_lock_all(const struct record_writer *w, int flags, bool (*is_ours)(uintptr_t start, uintptr_t end))
+int record_lock_all(const struct record_writer *w, int flags, bool (*is_ours)(uintptr_t start, uintptr_t end))
 {
 	long file = -1, failed = 0, n = 0;
 	char line[64], c; /* its beginning */
@@ -858,7 +858,7 @@ long record_lock_all(const struct record_writer *w, int flags, bool (*is_ours)(u
 	if (w->header && flags & MCL_CURRENT && !(flags & ~(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT)))
 		file = record_system_call(SYS_openat, AT_FDCWD, (long)"/proc/self/maps", O_RDONLY | O_CLOEXEC, 0, 0, 0);
 	if (file < 0)
-		return record_system_call(SYS_mlockall, flags, 0, 0, 0, 0, 0);
+		failed = record_system_call(SYS_mlockall, flags, 0, 0, 0, 0, 0);
 	while (!failed && record_system_call(SYS_read, file, (long)&c, 1, 0, 0, 0) == 1) {
 		if (n < (long)sizeof(line))
 			line[n++] = c;
@@ -868,11 +868,12 @@ long record_lock_all(const struct record_writer *w, int flags, bool (*is_ours)(u
 		n = 0;
 	}
 	record_system_call(SYS_close, file, 0, 0, 0, 0, 0);
-	if (!failed && flags & MCL_FUTURE)
+	if (file >= 0 && !failed && flags & MCL_FUTURE)
 		failed = record_system_call(SYS_mlockall, flags & ~MCL_CURRENT, 0, 0, 0, 0, 0);
-	if (failed)
+	if (file >= 0 && failed)
 		record_system_call(SYS_munlockall, 0, 0, 0, 0, 0, 0);
-	return failed;
+	errno = failed ? (int)-failed : errno;
+	return failed ? -1 : 0;
 }
 
 int record_open(struct record_writer *w, const struct record_options *options)

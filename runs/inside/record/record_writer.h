@@ -87,8 +87,8 @@ void record_close(struct record_writer *w);
 void record_limit(struct record_writer *w, uint64_t address_space);
 
 /* Locks the program's memory as mlockall(2) does, but neither the file nor a mapping of which `is_ours` (NULL: there is none) is true: they
- * are mapped large, would take as much memory, and count. 0, or -errno. */
-long record_lock_all(const struct record_writer *w, int flags, bool (*is_ours)(uintptr_t start, uintptr_t end));
+ * are mapped large, would take as much memory, and count. 0, or -1 with errno. */
+int record_lock_all(const struct record_writer *w, int flags, bool (*is_ours)(uintptr_t start, uintptr_t end));
 
 /* In a child of fork(), before anything else here: begins a file of its own with the same names. `t`, the only thread's, is reset. 0, or an
  * errno: *w is closed then. A child that never calls this (_Fork(), clone()) records nothing. */
