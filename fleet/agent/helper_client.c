@@ -60,11 +60,8 @@ void helper_request_text(struct helper_request *request, char kind, const char *
 void helper_request_variable(struct helper_request *request, const char *text)
 {
 	static const char preload[] = "LD_PRELOAD=";
-	bool is_preload = strncmp(text, preload, sizeof(preload) - 1) == 0;
 
-	helper_request_text(request, is_preload ? HELPER_JOIN : HELPER_ENVIRON, text);
-	if (is_preload) /* else programs built with the address sanitizer refuse to start where it is not loaded first */
-		helper_request_text(request, HELPER_JOIN, "ASAN_OPTIONS=verify_asan_link_order=0");
+	helper_request_text(request, strncmp(text, preload, sizeof(preload) - 1) == 0 ? HELPER_JOIN : HELPER_ENVIRON, text);
 }
 
 void helper_request_number(struct helper_request *request, char kind, int64_t value)
@@ -226,9 +223,10 @@ void measure_request_lock(struct helper_request *request)
 /* ---- answers: bytes of a host, which may send anything ---- */
 
 #define NOISE_BYTES_MAX	  65536
+#define MAGIC_CRLF	  "\0assay helper 1\r" /* HELPER_MAGIC where each LF became CR LF */
 #define REFUSAL_BYTES_MAX 500
 #define FILES_MAX	  HELPER_TEXTS_MAX
-#define EXCERPT_BYTES	  60
+#define EXCERPT_BYTES	  100
 #define MADE_BYTES_MAX	  4000			    /* of the path of a directory */
 #define STARTED_MS_MAX	  INT64_C(1000000000000000) /* as of the clock in facts.h: differences of the two fit 64 bits */
 
@@ -483,6 +481,22 @@ static bool gather(struct helper_answer *answer, size_t n_wanted, const char **b
 	return piece == missing;
 }
 
+/* Gathers a line of text that is no frame, so that it is shown whole. `last`: no more comes. */
+static enum assay_status take_text(struct helper_answer *answer, const char **bytes, size_t *n, bool last)
+{
+	struct buf *text = &answer->pending;
+
+	for (;; --*n) {
+		size_t blank = strspn(text->bytes, "\r\n\a "), end = blank + strcspn(text->bytes + blank, "\r\n");
+
+		if (last || end < text->size || end >= EXCERPT_BYTES)
+			return no_answer(answer, "something else there writes to standard output, too", text->bytes + blank, end - blank);
+		if (*n == 0)
+			return ASSAY_OK;
+		buf_char(text, *(*bytes)++);
+	}
+}
+
 static enum assay_status take_head(struct helper_answer *answer, size_t *size)
 {
 	const unsigned char *head = (const unsigned char *)answer->pending.bytes;
@@ -490,6 +504,10 @@ static enum assay_status take_head(struct helper_answer *answer, size_t *size)
 				      HELPER_ABSENT,  HELPER_MADE,  HELPER_RESULT, HELPER_REFUSED };
 	char kind = (char)head[0];
 
+	/* Frames are shorter than 2^24 bytes: this byte of theirs is 0. */
+	answer->is_text = head[0] && ((head[1] >= ' ' && head[1] < 0xf8) || memchr("\t\n\r\a\033", head[1], 5));
+	if (answer->is_text)
+		return ASSAY_OK;
 	*size = (size_t)head[1] << 24 | (size_t)head[2] << 16 | (size_t)head[3] << 8 | head[4];
 	if (!memchr(kinds, kind, sizeof(kinds)))
 		return no_answer(answer, "an unknown frame", answer->pending.bytes, HELPER_FRAME_HEAD);
@@ -510,18 +528,29 @@ static enum assay_status take_some(struct helper_answer *answer, const char **by
 {
 	struct buf *pending = &answer->pending;
 	enum assay_status st;
-	size_t size;
+	size_t size = 0;
 
+	if (answer->is_text)
+		return take_text(answer, bytes, n, false);
 	if (answer->streaming > 0)
 		return take_output(answer, bytes, n);
 	if (pending->size < HELPER_FRAME_HEAD && !gather(answer, HELPER_FRAME_HEAD, bytes, n))
 		return ASSAY_OK;
 	st = take_head(answer, &size);
-	if (st || pending->size == 0 || !gather(answer, HELPER_FRAME_HEAD + size, bytes, n))
+	if (st || answer->is_text || pending->size == 0 || !gather(answer, HELPER_FRAME_HEAD + size, bytes, n))
 		return st;
 	st = take_frame(answer, pending->bytes[0], pending->bytes + HELPER_FRAME_HEAD, size);
 	buf_clear(pending);
 	return st;
+}
+
+/* Fails where the helper has greeted, and its greeting has not come as it was sent. */
+static enum assay_status greeting_changed(struct helper_answer *answer, const char *how)
+{
+	answer->greeted = true;
+	return assay_fail(
+	    &answer->fault, ASSAY_E_FORMAT,
+	    "%s on the way from the helper: launchers and login shells must pass bytes unchanged, without a terminal (ssh -t)", how);
 }
 
 /* Start-up files of the login shell may have printed something before the helper has. Takes bytes up to the end of its greeting. */
@@ -530,16 +559,21 @@ static enum assay_status take_noise(struct helper_answer *answer, const char **b
 	struct buf *noise = &answer->pending;
 	size_t before = noise->size, from = before < HELPER_MAGIC_BYTES ? 0 : before - HELPER_MAGIC_BYTES + 1;
 	size_t room = NOISE_BYTES_MAX + HELPER_MAGIC_BYTES - before, piece = *n < room ? *n : room;
-	const char *magic;
+	const char *magic, *changed;
 
 	buf_add(noise, *bytes, piece);
 	magic = memmem(noise->bytes + from, noise->size - from, HELPER_MAGIC, HELPER_MAGIC_BYTES);
+	changed = memmem(noise->bytes + from, noise->size - from, MAGIC_CRLF, HELPER_MAGIC_BYTES);
+	if (changed && (!magic || changed < magic))
+		return greeting_changed(answer, "line ends are changed to CR LF");
 	if (magic)
 		piece = (size_t)(magic - noise->bytes) + HELPER_MAGIC_BYTES - before;
 	*bytes += piece;
 	*n -= piece;
 	if (!magic)
-		return *n > 0 ? no_answer(answer, "it does not start as one", noise->bytes, noise->size) : ASSAY_OK;
+		return *n > 0 ? no_answer(answer, "more than 64 KiB of something else came", noise->bytes + noise->size - EXCERPT_BYTES,
+					  EXCERPT_BYTES)
+			      : ASSAY_OK;
 	answer->greeted = true;
 	buf_clear(noise);
 	return ASSAY_OK;
@@ -561,10 +595,17 @@ enum assay_status helper_answer_add(struct helper_answer *answer, const char *by
 
 enum assay_status helper_answer_finish(struct helper_answer *answer, struct assay_error *err)
 {
-	if (!answer->fault.status && !answer->greeted)
-		no_answer(answer, answer->pending.size ? "it does not start as one" : "nothing at all",
-			  answer->pending.size ? answer->pending.bytes : "", answer->pending.size);
-	else if (!answer->fault.status && !answer->ended)
+	if (answer->fault.status)
+		return kept_fault(answer, err);
+	if (answer->is_text)
+		take_text(answer, NULL, NULL, true);
+	else if (!answer->greeted && answer->pending.size == 0)
+		no_answer(answer, "nothing at all", "", 0);
+	else if (!answer->greeted && memmem(answer->pending.bytes, answer->pending.size, HELPER_MAGIC + 1, HELPER_MAGIC_BYTES - 2))
+		greeting_changed(answer, "bytes are left out or changed");
+	else if (!answer->greeted)
+		no_answer(answer, "it does not start as one", answer->pending.bytes, answer->pending.size);
+	else if (!answer->ended)
 		assay_fail(&answer->fault, ASSAY_E_FORMAT,
 			   "the helper's answer ends in the middle: it was killed, or the connection was lost");
 	return answer->fault.status ? kept_fault(answer, err) : ASSAY_OK;

@@ -155,7 +155,8 @@ struct helper_answer {
 	char refusal_code; /* HELPER_CODE_...; 0 unless refused */
 
 	/* Private to helper_client.c. */
-	struct buf pending; /* noise before the greeting, then the frame that is not whole yet */
+	struct buf pending; /* noise before the greeting, then the frame that is not whole yet; or the text that is no frame: */
+	bool is_text;
 	uint64_t streaming; /* bytes of an output frame that are still to come */
 	char streaming_kind;
 	size_t files_capacity, files_bytes;

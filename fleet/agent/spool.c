@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #define FIRST_BYTES 512
+#define LAST_BYTES  160
 
 void spool_init(struct spool *spool, uint64_t limit_bytes)
 {
@@ -169,6 +170,26 @@ void spool_first_line(const struct spool *spool, char *line, size_t n)
 		got = 0;
 	line[got] = '\0';
 	line[strcspn(line, "\n")] = '\0';
+}
+
+void spool_last_lines(const struct spool *spool, struct buf *out)
+{
+	uint64_t from = spool->size > LAST_BYTES ? spool->size - LAST_BYTES : 0;
+	char bytes[LAST_BYTES + 1], *at = bytes, *rest = NULL;
+	const size_t before = out->size;
+	struct assay_error err;
+	size_t n = 0;
+
+	(void)spool_read(spool, from, bytes, LAST_BYTES, &n, &err);
+	while (n && strchr(" \t\r\n", bytes[n - 1])) /* NUL, too */
+		n--;
+	bytes[n] = '\0';
+	for (size_t i = 0; i < n; i++)
+		bytes[i] = bytes[i] ? bytes[i] : '?';
+	if (from && strchr(bytes, '\n')) /* no part of a line */
+		at = strchr(bytes, '\n');
+	for (const char *line = strtok_r(at, "\r\n", &rest); line; line = strtok_r(NULL, "\r\n", &rest))
+		buf_format(out, "%s%s", out->size > before ? " / " : "", line);
 }
 
 void spool_release(struct spool *spool)

@@ -2,6 +2,7 @@
 #ifndef FLEET_SPOOL_H
 #define FLEET_SPOOL_H
 
+#include "base/buf.h"
 #include "base/error.h"
 
 #include <stddef.h>
@@ -26,6 +27,8 @@ enum assay_status spool_read(const struct spool *spool, uint64_t offset, char *b
 enum assay_status spool_text(const struct spool *spool, size_t limit, char **out, size_t *n, struct assay_error *err);
 /* What was said first: up to the end of the line, or n - 1 bytes of it; "" when there is nothing. */
 void spool_first_line(const struct spool *spool, char *line, size_t n);
+/* Adds the last lines, up to 160 bytes, as one line with " / " between them. Adds nothing if nothing was written. */
+void spool_last_lines(const struct spool *spool, struct buf *out);
 void spool_release(struct spool *spool); /* accepts zeroed with fd 0 only after spool_init */
 
 #endif

@@ -90,7 +90,7 @@ static bool exec_by_helper(struct session *session, const struct exec *exec, str
 	h->asked = true;
 	ok = session_run(session, &request, timeout_ms ? timeout_ms + END_MS : 0, &h->answer) && session_judge(session, &h->answer);
 	helper_request_release(&request);
-	if (session->result->outcome == FLEET_TIMEOUT && timeout_ms)
+	if (session->result->outcome == FLEET_TIMEOUT && timeout_ms && h->answer.greeted)
 		snprintf(session->result->message, sizeof(session->result->message), "the command did not end within %.4g s and %s",
 			 (double)timeout_ms / 1000,
 			 h->answer.result.timed_out > 0 ? "was killed" : "the host does not answer: it may still run there");

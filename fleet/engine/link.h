@@ -198,6 +198,8 @@ void link_name_signal(int64_t number, char name[16]); /* Linux's names; others b
 void link_begin(struct link *link);		      /* the time for the way to the host starts */
 /* Output of the command; too much of it ends the host. */
 void link_output(struct link *link, bool is_err, const char *bytes, size_t n);
+/* Returns what the host said last where no helper has greeted: ': "OUT", "ERR"', or "". free() it. */
+char *link_words(const struct link_command *command);
 /* Waits for more of the command. False: late or cancelled, and the host failed. */
 bool link_command_wait(struct link *link);
 

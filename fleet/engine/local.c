@@ -784,7 +784,7 @@ static bool launch_lost(struct link *link)
 	const struct link_command *command = link->command;
 	bool began = command->answer ? command->answer->greeted : command->received > 0;
 	const char *program = link->host->launcher.words[0], *last = link->launch.last;
-	char how[40];
+	char how[40], *words;
 
 	if (launch_key_refused(link, last))
 		return false;
@@ -792,8 +792,12 @@ static bool launch_lost(struct link *link)
 		snprintf(how, sizeof(how), "was ended by SIG%s", command->signal);
 	else
 		snprintf(how, sizeof(how), "ended with status %d", command->exit_status);
-	link_fail(link, began ? FLEET_FAILED : FLEET_UNREACHABLE, "'%.40s' %s before the host %s%s%.120s", program, how,
-		  began ? "said how the command ended" : "answered", *last ? ": " : "", last);
+	words = link_words(command);
+	if (strstr(words, LAUNCHED_ENDED))
+		snprintf(how, sizeof(how), "mixes up its outputs (a terminal?)");
+	link_fail(link, began ? FLEET_FAILED : FLEET_UNREACHABLE, "'%s' %s before the host %s%s%s", program, how,
+		  began ? "said how the command ended" : "answered", *words || !*last ? words : ": ", *words ? "" : last);
+	free(words);
 	if (link->host->launcher.slurm)
 		slurm_explain(link);
 	return false;

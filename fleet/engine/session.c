@@ -10,12 +10,14 @@
 
 #define DEPLOY_MS	      (60 * 1000)
 #define FACTS_MS	      (60 * 1000)
+#define START_MS	      (20 * 1000) /* for a helper to greet; steps of Slurm wait for others, and get DEPLOY_MS */
 #define WORK_MS		      (2 * 60 * 1000) /* what others have left may be much; so long the others of its box wait for one that does it, too */
 #define WAIT_TOLD_MS	      5000
 #define WAIT_TOLD_AGAIN_MS    (5 * 60 * 1000)
 #define WRITE_BYTES	      (64u << 10)
 #define ARCHITECTURE_TEXT_MAX 65536
-#define WRITES_A_TURN	      8 /* then what comes back */
+#define ARCHITECTURE_SAID     "assay: this is " /* login shells, and what they start, may say more */
+#define WRITES_A_TURN	      8			/* then what comes back */
 
 /* ---- a command ---- */
 
@@ -133,6 +135,26 @@ static void tell_wait(struct link *link, struct link_command *command)
 	buf_release(&text);
 }
 
+char *link_words(const struct link_command *command)
+{
+	const struct helper_answer *answer = command->answer;
+	const size_t n = answer && !answer->greeted ? answer->pending.size : 0;
+	const struct spool noise = { .memory = n ? answer->pending.bytes : NULL, .in_memory = n, .size = n, .fd = -1 };
+	const struct spool *const streams[] = { answer ? &noise : command->out, answer && answer->greeted ? NULL : command->err };
+	struct buf text = BUF_INIT, lines = BUF_INIT;
+
+	buf_text(&text, "");
+	for (int i = 0; i < 2; i++) {
+		buf_clear(&lines);
+		if (streams[i])
+			spool_last_lines(streams[i], &lines);
+		if (lines.size)
+			buf_format(&text, "%s \"%s\"", text.size ? "," : ":", lines.bytes);
+	}
+	buf_release(&lines);
+	return buf_take(&text);
+}
+
 void link_output(struct link *link, bool is_err, const char *bytes, size_t n)
 {
 	uint64_t limit = link->fleet->options.output_bytes_max;
@@ -160,30 +182,50 @@ void link_output(struct link *link, bool is_err, const char *bytes, size_t n)
 		tell_wait(link, command);
 }
 
-static bool command_late(struct link *link, const struct link_command *command, int64_t deadline_ms)
+/* Returns how long it may take. Until its helper has greeted nothing of the caller's runs, and that takes never long. 0: any time. */
+static int64_t command_limit_ms(const struct link *link, const struct link_command *command, bool starting)
+{
+	int64_t start_ms = link->host->launcher.slurm ? DEPLOY_MS : START_MS, connect_ms = link->fleet->options.connect_timeout_ms;
+
+	start_ms = start_ms < connect_ms ? connect_ms : start_ms;
+	return starting && (!command->timeout_ms || start_ms < command->timeout_ms) ? start_ms : command->timeout_ms;
+}
+
+static bool command_late(struct link *link, const struct link_command *command, bool starting, int64_t limit_ms, bool silent)
 {
 	const char *still = link->host->local ? "" : "; it may still run there";
+	char *words = link_words(command);
 
-	if (deadline_ms && link_now_ms() >= deadline_ms)
-		return link_fail(link, FLEET_TIMEOUT, "the command did not end within %.4g s%s", (double)command->timeout_ms / 1000, still);
-	return link_fail(link, FLEET_TIMEOUT, "nothing was heard of the command for %.4g s%s", (double)command->silence_ms / 1000, still);
+	if (starting)
+		link_fail(link, FLEET_TIMEOUT, "no helper answered within %.4g s%s", (double)limit_ms / 1000,
+			  *words ? words : ", and the host said nothing");
+	else if (silent)
+		link_fail(link, FLEET_TIMEOUT, "nothing was heard of the command for %.4g s%s%s", (double)command->silence_ms / 1000, still,
+			  words);
+	else
+		link_fail(link, FLEET_TIMEOUT, "the command did not end within %.4g s%s%s", (double)limit_ms / 1000, still, words);
+	free(words);
+	return false;
 }
 
 bool link_command_wait(struct link *link)
 {
 	const struct link_command *command = link->command;
-	int64_t deadline_ms = command->timeout_ms ? command->began_ms + command->timeout_ms : 0, until_ms = deadline_ms;
+	bool starting = command->answer && !command->answer->greeted, silent = false;
+	int64_t limit_ms = command_limit_ms(link, command, starting), until_ms = limit_ms ? command->began_ms + limit_ms : 0;
 	struct pollfd fds[LINK_FDS_MAX];
 	size_t n = link->transport->watch(link, command->fed < command->input_bytes, fds);
 
-	if (command->silence_ms && (!until_ms || command->passed_ms + command->silence_ms < until_ms))
+	if (command->silence_ms && (!until_ms || command->passed_ms + command->silence_ms < until_ms)) {
 		until_ms = command->passed_ms + command->silence_ms;
+		silent = true;
+	}
 	switch (link_wait(link, fds, n, until_ms)) {
 	case LINK_READY:
 		/* What never ceases to come is late, too. */
-		return !until_ms || link_now_ms() < until_ms || command_late(link, command, deadline_ms);
+		return !until_ms || link_now_ms() < until_ms || command_late(link, command, starting, limit_ms, silent);
 	case LINK_LATE:
-		return command_late(link, command, deadline_ms);
+		return command_late(link, command, starting, limit_ms, silent);
 	default:
 		return link_cancelled(link);
 	}
@@ -295,37 +337,36 @@ static bool do_without(struct session *session, const char *reason)
 	return session_fail(session, "%s", reason);
 }
 
-/* The first line of what the host said when it could not keep the helper; where it said nothing, how its shell ended. */
-static bool deploying_failed(struct session *session, const struct spool *said)
+/* Says what a command of ours came to, and what the host said last; where it said nothing, how its shell ended. */
+static bool setup_failed(struct session *session, const char *what, const struct link_command *run)
 {
-	char text[200], *reason;
+	const char *how = *session->result->message ? session->result->message : "exit status 0";
+	char *words = link_words(run), *reason = mem_format("%s%s%s", what, *words ? words : ": ", *words ? "" : how);
 
-	spool_first_line(said, text, sizeof(text));
-	link_make_printable(text);
-	reason = mem_format("the helper could not be deployed: %s", *text ? text : session->result->message);
-	if (*text)
-		do_without(session, reason);
-	else
-		session_fail(session, "%s", reason);
-	free(reason);
+	session_fail(session, "%s", reason);
+	mem_free(words, reason);
 	return false;
 }
 
-/* The last line: a login shell's files may say more. */
+/* Where the host says why, the reason lasts. */
+static bool deploying_failed(struct session *session, const struct link_command *run)
+{
+	setup_failed(session, "the helper could not be deployed", run);
+	return run->err->size && do_without(session, session->link->result->message);
+}
+
 static bool architecture_read(const struct spool *out, char architecture[ARCHITECTURE_BYTES])
 {
 	struct assay_error err;
-	char *text, *line;
+	char *text, *word;
 	size_t n;
 
 	if (spool_text(out, ARCHITECTURE_TEXT_MAX, &text, &n, &err))
 		return false;
-	while (n && (text[n - 1] == '\n' || text[n - 1] == '\r'))
-		text[--n] = '\0';
-	line = strrchr(text, '\n');
-	line = line ? line + 1 : text;
-	link_make_printable(line);
-	snprintf(architecture, ARCHITECTURE_BYTES, "%.*s", ARCHITECTURE_BYTES - 1, line);
+	word = memmem(text, n, ARCHITECTURE_SAID, sizeof(ARCHITECTURE_SAID) - 1);
+	word = word ? word + sizeof(ARCHITECTURE_SAID) - 1 : text + n;
+	snprintf(architecture, ARCHITECTURE_BYTES, "%.*s", (int)strcspn(word, "\r\n"), word);
+	link_make_printable(architecture);
 	free(text);
 	return *architecture != '\0';
 }
@@ -333,17 +374,19 @@ static bool architecture_read(const struct spool *out, char architecture[ARCHITE
 const char *session_architecture(struct session *session)
 {
 	struct link *link = session->link;
-	const struct fleet_command command = { .command = "exec /bin/sh -c 'uname -m'", .timeout_ms = FACTS_MS };
+	const struct fleet_command command = { .command = "exec /bin/sh -c 'm=$(uname -m) && echo \"" ARCHITECTURE_SAID "$m\"'",
+					       .timeout_ms = FACTS_MS };
 	struct spool out, err;
+	const struct link_command said = { .out = &out, .err = &err };
 
 	if (*link->architecture)
 		return link->architecture;
 	spool_init(&out, link->fleet->options.output_bytes_max);
 	spool_init(&err, link->fleet->options.output_bytes_max);
 	if (!session_shell(session, &command, &out, &err))
-		(void)(link->broken || deploying_failed(session, &err));
+		(void)(link->broken || deploying_failed(session, &said));
 	else if (!architecture_read(&out, link->architecture))
-		session_fail(session, "the host does not say its architecture (uname -m)");
+		setup_failed(session, "the host does not say its architecture (uname -m)", &said);
 	session->result->exit_status = -1; /* that was not the caller's command */
 	spool_release(&out);
 	spool_release(&err);
@@ -369,7 +412,8 @@ static bool deploy(struct session *session)
 	command.command = helper_command_deploy(architecture);
 	spool_init(&out, limit);
 	spool_init(&err, limit);
-	ok = session_shell(session, &command, &out, &err) || (!session->link->broken && deploying_failed(session, &err));
+	ok = session_shell(session, &command, &out, &err) ||
+	     (!session->link->broken && deploying_failed(session, &(const struct link_command){ .out = &out, .err = &err }));
 	session->result->exit_status = -1; /* that was not the caller's command */
 	spool_release(&out);
 	spool_release(&err);
@@ -390,7 +434,7 @@ static bool ask_once(struct session *session, const struct helper_request *reque
 				    .answer = answer,
 				    .err = &noise };
 	struct assay_error err;
-	bool ok;
+	bool ok, whole;
 
 	/* While the helper waits for a lock it says so: one that says nothing hangs. */
 	if (request->lock_wait_ms && timeout_ms) {
@@ -402,9 +446,15 @@ static bool ask_once(struct session *session, const struct helper_request *reque
 	answer->by_launcher = link->host->launcher.n > 0;
 	spool_init(&noise, link->fleet->options.output_bytes_max);
 	ok = command_run(link, &run);
+	whole = ok && !helper_answer_finish(answer, &err);
 	*there = ok ? helper_there(answer, run.exit_status) : HELPER_THERE;
-	if (ok && *there == HELPER_THERE && helper_answer_finish(answer, &err))
+	if (ok && answer->greeted && !whole)
 		ok = session_fail(session, "%s", err.text);
+	else if (ok && !whole && *there != HELPER_MISSING) {
+		command_judge(link, &run);
+		ok = setup_failed(session, "no helper answered", &run);
+		session->result->exit_status = -1; /* that was not the caller's command */
+	}
 	if (ok && answer->result.swept > 0)
 		link_notef(session->link, "%" PRId64 " processes that a killed session had left there were ended", answer->result.swept);
 	spool_release(&noise);
@@ -438,8 +488,6 @@ bool session_run(struct session *session, struct helper_request *request, int64_
 		return true;
 	if (there == HELPER_MISSING)
 		return do_without(session, "the helper was deployed and is still not found");
-	if (there == HELPER_DAMAGED && helper_answer_finish(answer, &err))
-		session_fail(session, "%s", err.text);
 	return false;
 }
 

@@ -215,6 +215,24 @@ silent=$!
 	echo "$? $(($(date +%s) - started))" >"$tmp/stopped-status"
 ) &
 stopped=$!
+# Accounts that never start the helper, without --timeout; looked at below, too.
+cat >"$tmp/dripping" <<'END'
+#!/bin/sh
+printf '1) status\n2) log out\nchoose: '
+while [ "$1" = drips ]; do sleep .3; printf '*'; done
+cat >/dev/null
+END
+chmod +x "$tmp/dripping"
+mkdir "$tmp/dripping-lab"
+cat >"$tmp/dripping-lab/lab.yaml" <<END
+hosts:
+  - { name: drips, transport: command, launcher: [$tmp/dripping, drips] }
+  - { name: menu, transport: command, launcher: [$tmp/dripping, menu] }
+END
+timeout 300 "$ASSAY" -C "$tmp/dripping-lab" fleet exec -- true >/dev/null 2>"$tmp/dripping-exec" </dev/null &
+dripping_exec=$!
+timeout 300 "$ASSAY" -C "$tmp/dripping-lab" fleet put "$tmp/dripping" x >/dev/null 2>"$tmp/dripping-put" </dev/null &
+dripping_put=$!
 what='some hosts fail: 7, and hosts with the same end share a line'
 fleet exec -x here -- true
 expect_status 7
@@ -342,6 +360,16 @@ expect_status 7
 expect_stderr 'timeout: node1: the command did not end within 8 s and the host does not answer: it may still run there'
 cases=$((cases + 1))
 [ "$seconds" -lt 60 ] || fail "it should end near its limit of 8 s, not after $seconds s"
+
+what='accounts that show a menu, or send a byte now and then, end by themselves, and are cited'
+for verb in exec put; do
+	eval "wait \$dripping_$verb"
+	status=$?
+	cp "$tmp/dripping-$verb" "$tmp/err"
+	expect_status 1
+	expect_stderr 'timeout: drips: no helper answered within 20 s: "1) status / 2) log out / choose: *' \
+		'timeout: menu: no helper answered within 20 s: "1) status / 2) log out / choose:"'
+done
 
 what='a controller that was stopped for longer than the time limit'
 wait $controller

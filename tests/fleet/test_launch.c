@@ -19,6 +19,16 @@ static const char stub[] = "#!/bin/sh\n"
 			   "killed) timeout -s KILL 1 \"$@\"; echo 'lost contact' >&2; exit 0 ;;\n"
 			   "lost) exec 3<&0; \"$@\" <&3 & sleep .3; kill -9 $!; exit 0 ;;\n"
 			   "hangs) sleep 600 ;;\n"
+			   "closed) echo 'Welcome'; echo; echo 'This account is closed.'; exit 1 ;;\n"
+			   "closed_well) echo 'This account is closed.' ;;\n"
+			   "loud_end) yes 'be kind' | head -c 1000000; echo closed ;;\n"
+			   "menu) echo '1) status'; printf 'choose: '; sleep 600 ;;\n"
+			   "asks) while :; do printf 'choose: '; read -r x || exit; echo no; done ;;\n"
+			   "echoes) exec cat ;;\n"
+			   "restricted) echo 'rbash: exec: restricted' >&2; exit 1 ;;\n"
+			   "crlf) \"$@\" | sed -u 's/$/\\r/' ;;\n"
+			   "mail) (while sleep .1; do echo 'New mail has come'; done) & t=$!; \"$@\"; kill $t ;;\n"
+			   "asked) (while sleep .1; do printf 'Really? '; done) & t=$!; \"$@\"; kill $t ;;\n"
 			   "deaf) trap '' HUP INT TERM; echo $$ >deaf.new; mv deaf.new deaf; while :; do sleep 60; done ;;\n"
 			   "esac\n";
 
@@ -107,9 +117,23 @@ static void test_ends(void **state)
 		enum fleet_outcome outcome;
 		const char *says;
 	} rows[] = {
-		{ "dies", 60000, FLEET_UNREACHABLE, "'./stub' ended with status 0 before the host answered: srun: error: no such node" },
+		{ "dies", 60000, FLEET_UNREACHABLE,
+		  "'./stub' ended with status 0 before the host answered: \"srun: error: no such node\"" },
 		{ "killed", 60000, FLEET_FAILED, "before the host said how the command ended: lost contact" },
-		{ "hangs", 1000, FLEET_TIMEOUT, "did not end within 1 s" },
+		{ "hangs", 1000, FLEET_TIMEOUT, "no helper answered within 1 s, and the host said nothing" },
+		/* What an account says that starts no helper. */
+		{ "closed", 60000, FLEET_UNREACHABLE,
+		  "'./stub' ended with status 1 before the host answered: \"Welcome / This account is closed.\"" },
+		{ "closed_well", 60000, FLEET_UNREACHABLE, "before the host answered: \"This account is closed.\"" },
+		{ "loud_end", 60000, FLEET_FAILED, "no answer of the helper: more than 64 KiB of something else came: \"" },
+		{ "menu", 1000, FLEET_TIMEOUT, "no helper answered within 1 s: \"1) status / choose:\"" },
+		{ "asks", 1000, FLEET_TIMEOUT, "choose:" },
+		{ "echoes", 1000, FLEET_TIMEOUT, "no helper answered within 1 s: \"H" },
+		{ "restricted", 60000, FLEET_UNREACHABLE, "before the host answered: \"rbash: exec: restricted\"" },
+		/* What something on the way does with the helper's answer. */
+		{ "crlf", 60000, FLEET_FAILED, "line ends are changed to CR LF on the way from the helper" },
+		{ "mail", 60000, FLEET_FAILED, "something else there writes to standard output, too: \"New mail has come\"" },
+		{ "asked", 60000, FLEET_FAILED, "something else there writes to standard output, too: \"Really? Really? " },
 	};
 
 	(void)state;
