@@ -65,23 +65,28 @@ static enum assay_status check_field(const struct csv *csv, const char *field, s
 	return ASSAY_OK;
 }
 
+/* Returns the quote that closes the field that opens at csv->next; NULL if there is none. */
+static const char *closing_quote(const struct csv *csv)
+{
+	const char *at = csv->next + 1;
+
+	while ((at = memchr(at, '"', (size_t)(csv->end - at))) && at + 1 < csv->end && at[1] == '"')
+		at += 2;
+	return at;
+}
+
 /* Moves the content of a quoted field one byte down, over its opening quote, and doubled quotes together. Leaves csv->next
  * after the closing quote; *n is what is left of the field, which starts where the quote was. */
 static enum assay_status read_quoted(struct csv *csv, size_t *n, struct assay_error *err)
 {
 	char *start = csv->next, *to = start, *from = start + 1;
-	size_t line = csv->next_line;
+	const char *end = closing_quote(csv);
 
-	for (;; from++) {
-		if (from == csv->end)
-			return assay_fail(err, ASSAY_E_FORMAT, "%s:%zu: the quote that opens here is never closed", csv->name, line);
-		if (*from == '\n')
-			csv->next_line++;
-		if (*from == '"') {
-			if (from + 1 == csv->end || from[1] != '"')
-				break;
-			from++;
-		}
+	if (!end)
+		return assay_fail(err, ASSAY_E_FORMAT, "%s:%zu: the quote that opens here is never closed", csv->name, csv->next_line);
+	for (; from < end; from++) {
+		csv->next_line += *from == '\n';
+		from += *from == '"';
 		*to++ = *from;
 	}
 	csv->next = from + 1;
@@ -104,8 +109,8 @@ static enum assay_status read_separator(struct csv *csv, bool quoted, bool *last
 {
 	char *p = csv->next;
 
-	*last = true;
-	if (p == csv->end)
+	*last = p == csv->end;
+	if (*last)
 		return ASSAY_OK;
 	if (*p == '\r' && p + 1 < csv->end && p[1] == '\n')
 		p++;
@@ -159,6 +164,14 @@ static enum assay_status read_field(struct csv *csv, bool *last, struct assay_er
 	return ASSAY_OK;
 }
 
+static void skip_line(struct csv *csv)
+{
+	char *newline = memchr(csv->next, '\n', (size_t)(csv->end - csv->next));
+
+	csv->next = newline ? newline + 1 : csv->end;
+	csv->next_line += newline != NULL;
+}
+
 enum assay_status csv_next(struct csv *csv, bool *more, struct assay_error *err)
 {
 	enum assay_status st;
@@ -172,6 +185,8 @@ enum assay_status csv_next(struct csv *csv, bool *more, struct assay_error *err)
 		return ASSAY_OK;
 	while (!last) {
 		st = read_field(csv, &last, err);
+		if (st && !last)
+			skip_line(csv);
 		if (st)
 			return st;
 	}

@@ -29,7 +29,7 @@ void csv_init(struct csv *csv, const char *name, char *bytes, size_t n);
 
 /* The next row into csv->fields. *more = false at the end. Empty lines are skipped. ASSAY_E_FORMAT for an unterminated quote,
  * text behind a closing quote, a NUL byte, bytes that are not UTF-8, another number of fields than the header has; ASSAY_E_LIMIT
- * for too many or too long fields: the text starts with "name:line: ". */
+ * for too many or too long fields: the text starts with "name:line: ". The next call reads the row after that line. */
 enum assay_status csv_next(struct csv *csv, bool *more, struct assay_error *err);
 
 /* Reads the first row as header and finds the columns: index[i] of columns[i]. A column that is missing is an error that names

@@ -5,6 +5,7 @@
 #include "base/text.h"
 
 #include <ctype.h>
+#include <math.h>
 
 #define DEPTH_MAX	 200 /* cJSON's own limit is 1000; nothing of ours is deeper than 10 */
 #define NUMBER_BYTES_MAX 63  /* cJSON cuts longer ones off */
@@ -13,6 +14,7 @@
  * does both. It also notes on which line each key stands, in the order of the text. */
 struct scan {
 	const char *name, *at, *end;
+	char *loose; /* the same text, where numbers that JSON does not have are made ""; else NULL */
 	size_t line;
 	size_t depth;
 	size_t *key_lines, n_keys, capacity;
@@ -127,6 +129,24 @@ static bool skip_digits(struct scan *s)
 	return s->at > start;
 }
 
+/* Makes the n bytes before s->at a text without characters. */
+static enum assay_status make_empty(struct scan *s, size_t n)
+{
+	char *from = s->loose + (s->at - s->loose) - n;
+
+	memset(from, ' ', n);
+	memset(from, '"', 2);
+	return ASSAY_OK;
+}
+
+/* Returns the bytes of a number that is not finite: NaN, Infinity, one too large for a double. */
+static size_t nonfinite_bytes(const struct scan *s)
+{
+	char *end;
+
+	return isfinite(strtod(s->at, &end)) ? 0 : (size_t)(end - s->at);
+}
+
 static enum assay_status scan_number(struct scan *s)
 {
 	char copy[NUMBER_BYTES_MAX + 1];
@@ -147,7 +167,7 @@ static enum assay_status scan_number(struct scan *s)
 	}
 	n = (size_t)(s->at - start);
 	if (n > NUMBER_BYTES_MAX)
-		return fail(s, "a number of more than 63 characters");
+		return s->loose ? make_empty(s, n) : fail(s, "a number of more than 63 characters");
 	memcpy(copy, start, n);
 	copy[n] = '\0';
 	if (!text_double(copy, &value))
@@ -214,9 +234,14 @@ out:
 static enum assay_status scan_value(struct scan *s)
 {
 	enum assay_status st;
+	size_t n;
 
 	skip_blanks(s);
-	if (s->at == s->end)
+	n = s->loose && s->at < s->end ? nonfinite_bytes(s) : 0;
+	s->at += n;
+	if (n)
+		st = make_empty(s, n);
+	else if (s->at == s->end)
 		st = expected(s, "a value");
 	else if (*s->at == '"')
 		st = scan_string(s);
@@ -258,6 +283,7 @@ static enum assay_status refuse_twice(const struct scan *s, struct named *names,
 static enum assay_status check_duplicates(const struct scan *s, const cJSON *node, size_t *key)
 {
 	struct named *names = NULL;
+	bool outer = *key == 0;
 	size_t n = 0, capacity = 0;
 	enum assay_status st = ASSAY_OK;
 	const cJSON *child;
@@ -271,7 +297,7 @@ static enum assay_status check_duplicates(const struct scan *s, const cJSON *nod
 		if (!st)
 			st = check_duplicates(s, child, key);
 	}
-	if (!st && n > 1)
+	if (!st && n > 1 && (outer || !s->loose))
 		st = refuse_twice(s, names, n);
 	free(names);
 	return st;
@@ -289,9 +315,9 @@ static enum assay_status scan_document(struct scan *s)
 	return st;
 }
 
-enum assay_status json_parse(const char *name, const char *text, size_t n, cJSON **out, struct assay_error *err)
+static enum assay_status parse(const char *name, const char *text, size_t n, char *loose, cJSON **out, struct assay_error *err)
 {
-	struct scan s = { .name = name, .at = text, .end = text + n, .line = 1, .err = err };
+	struct scan s = { .name = name, .at = text, .end = text + n, .loose = loose, .line = 1, .err = err };
 	cJSON *root = NULL;
 	size_t key = 0;
 	enum assay_status st;
@@ -315,4 +341,14 @@ out:
 	cJSON_Delete(root);
 	free(s.key_lines);
 	return st;
+}
+
+enum assay_status json_parse(const char *name, const char *text, size_t n, cJSON **out, struct assay_error *err)
+{
+	return parse(name, text, n, NULL, out, err);
+}
+
+enum assay_status json_parse_loosely(const char *name, char *text, size_t n, cJSON **out, struct assay_error *err)
+{
+	return parse(name, text, n, text, out, err);
 }

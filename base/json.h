@@ -15,6 +15,10 @@
  * with "name:line: ". cJSON_Delete() the result. */
 enum assay_status json_parse(const char *name, const char *text, size_t n, cJSON **out, struct assay_error *err);
 
+/* The same of programs that do not keep to RFC 8259: numbers that are not finite or too long ("NaN", "-Infinity", "1e999") become "", and
+ * below the outermost object a key may stand twice, of which json_get() has the first. text[n] is NUL; text is changed. */
+enum assay_status json_parse_loosely(const char *name, char *text, size_t n, cJSON **out, struct assay_error *err);
+
 /* The member `key`: the number, or null where it is not finite. JSON has none that is not, and json_text() aborts at one. */
 void json_add_number(cJSON *object, const char *key, double value);
 

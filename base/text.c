@@ -332,6 +332,46 @@ bool text_timestamp_ms(const char *text, int64_t *ms)
 	return true;
 }
 
+static bool read_date(const char *text, int64_t *ms)
+{
+	struct tm tm = { .tm_year = 0 }, real;
+	const char *rest = strptime(text, "%Y-%m-%d", &tm);
+	double part = 0;
+
+	if (rest && (*rest == 'T' || *rest == ' ')) {
+		rest = strptime(rest + 1, "%H:%M", &tm);
+		if (rest && *rest == ':')
+			rest = strptime(rest + 1, "%S", &tm);
+		if (rest && *rest == '.') {
+			part = strtod(rest, NULL);
+			rest = skip_digits(rest + 1);
+		}
+		if (rest && *rest)
+			rest = strcmp(rest, " UTC") == 0 ? "" : strptime(rest, "%z", &tm);
+	}
+	real = tm;
+	*ms = ((int64_t)timegm(&real) - tm.tm_gmtoff) * 1000 + (int64_t)(part * 1000 + .5);
+	/* timegm() makes March 2 of February 30. */
+	return rest && !*rest && real.tm_mday == tm.tm_mday && real.tm_mon == tm.tm_mon;
+}
+
+bool text_time_ms(const char *text, int64_t *ms)
+{
+	double number;
+	int64_t value;
+
+	if (text_timestamp_ms(text, ms))
+		return true;
+	if (text_double(text, &number) && number >= 0 && number <= (double)MS_MAX)
+		value = (int64_t)(number < 1e11 ? number * 1000 + .5 : number);
+	else if (!read_date(text, &value))
+		return false;
+	if (value < 0 || value > MS_MAX)
+		return false;
+	*ms = value;
+	return true;
+}
+
 /* Bytes of the well-formed sequence at s, 0 for none: table 3-7 of the Unicode standard (no overlong forms, no surrogates,
  * nothing above U+10FFFF). */
 static size_t utf8_sequence(const unsigned char *s, size_t n)

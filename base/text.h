@@ -57,6 +57,9 @@ const char *text_from_ms(int64_t ms, char *out);
 /* Time stamps come in seconds or milliseconds since 1970: below 1e11 it is seconds. False when negative, not an integer or past
  * the year 9999. */
 bool text_timestamp_ms(const char *text, int64_t *ms);
+/* The same of what other tools write: seconds may have a fraction ("1790899200.5"), and dates are taken: "2026-11-23",
+ * "2026-11-23T20:01", "2026-11-23 20:01:23.5+01:00" (UTC without a zone). False for a date that does not exist; *ms stays then. */
+bool text_time_ms(const char *text, int64_t *ms);
 
 /* "" for one, else "s". */
 const char *text_plural(size_t n);

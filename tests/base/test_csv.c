@@ -190,6 +190,43 @@ static void test_width(void **state)
 	csv_release(&csv);
 }
 
+/* Each row that cannot be read costs itself: the row on the next line is read. */
+static void test_after_bad(void **state)
+{
+	static const struct {
+		const char *bad, *said;
+	} rows[] = {
+		{ "1\n", "f.csv:2: 1 field" },
+		{ "1,2,3\n", "f.csv:2: 3 fields" },
+		{ "\"open,2\n", "f.csv:2: the quote" },
+		{ "\"1\"x,2\n", "f.csv:2: text after" },
+		{ "1x\"y\",2\n", "f.csv:2: quote inside" },
+		{ "1\rx,2\n", "f.csv:2: carriage return" },
+		{ "1,\xff\n", "f.csv:2: not UTF-8" },
+		{ "\xff,1\n", "f.csv:2: not UTF-8" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct buf bytes = BUF_INIT;
+		struct assay_error err = { .text = "" };
+		struct csv csv;
+		bool more = false;
+
+		buf_format(&bytes, "a,b\n%s3,4\n", rows[i].bad);
+		csv_init(&csv, "f.csv", bytes.bytes, bytes.size);
+		assert_int_equal(csv_header(&csv, NULL, 0, NULL, &err), ASSAY_OK);
+		if (csv_next(&csv, &more, &err) != ASSAY_E_FORMAT || strncmp(err.text, rows[i].said, strlen(rows[i].said)) != 0)
+			fail_msg("row %zu: '%s'", i, err.text);
+		if (csv_next(&csv, &more, &err) || !more || csv.line != 3 || strcmp(csv.fields[1], "4") != 0)
+			fail_msg("after row %zu: '%s'", i, err.text);
+		assert_int_equal(csv_next(&csv, &more, &err), ASSAY_OK);
+		assert_false(more);
+		csv_release(&csv);
+		buf_release(&bytes);
+	}
+}
+
 static void test_add(void **state)
 {
 	static const struct {
@@ -237,8 +274,9 @@ static void test_add(void **state)
 int suite_csv(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_rows),   cmocka_unit_test(test_nul),   cmocka_unit_test(test_limits), cmocka_unit_test(test_lines),
-		cmocka_unit_test(test_header), cmocka_unit_test(test_width), cmocka_unit_test(test_add),
+		cmocka_unit_test(test_rows),  cmocka_unit_test(test_nul),	cmocka_unit_test(test_limits),
+		cmocka_unit_test(test_lines), cmocka_unit_test(test_header),	cmocka_unit_test(test_width),
+		cmocka_unit_test(test_add),   cmocka_unit_test(test_after_bad),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -119,6 +119,44 @@ static void test_refused(void **state)
 	}
 }
 
+/* Programs that write what RFC 8259 does not know: their numbers that are none become "". */
+static void test_loosely(void **state)
+{
+	static const struct {
+		const char *text, *read; /* NULL: refused */
+	} rows[] = {
+		{ "{\"a\": NaN, \"b\": 1}", "{\"a\":\"\",\"b\":1}\n" },
+		{ "[nan, -nan, Infinity, -Infinity, inf, +inf, 2]", "[\"\",\"\",\"\",\"\",\"\",\"\",2]\n" },
+		{ "[1e999, -1e999, 3]", "[\"\",\"\",3]\n" },
+		{ "[0.00000000000000000000000000000000000000000000000000000000000000001]", "[\"\"]\n" },
+		{ "{\"b\": [{\"a\": 1, \"a\": 2}]}", "{\"b\":[{\"a\":1,\"a\":2}]}\n" },
+		{ "{\"a\": 1, \"a\": 2}", NULL },
+		{ "\xef\xbb\xbf[1]", NULL },
+		{ "\"NaN\"", "\"NaN\"\n" },
+		{ "[Nano]", NULL },
+		{ "[-]", NULL },
+		{ "{NaN: 1}", NULL },
+		{ "[1", NULL },
+		{ "", NULL },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct assay_error err = { .text = "" };
+		char *copy = strdup(rows[i].text), *text;
+		cJSON *root = NULL;
+
+		if (!json_parse_loosely("f.json", copy, strlen(copy), &root, &err) != (rows[i].read != NULL))
+			fail_msg("%s: '%s'", rows[i].text, err.text);
+		text = root ? json_line(root) : NULL;
+		if (root)
+			assert_string_equal(text, rows[i].read);
+		cJSON_Delete(root);
+		free(text);
+		free(copy);
+	}
+}
+
 static void test_nul(void **state)
 {
 	struct assay_error err;
@@ -385,10 +423,11 @@ static void test_keys(void **state)
 int suite_json(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_accepted),   cmocka_unit_test(test_refused), cmocka_unit_test(test_nul),
-		cmocka_unit_test(test_nesting),	   cmocka_unit_test(test_layout),  cmocka_unit_test(test_columns),
-		cmocka_unit_test(test_add),	   cmocka_unit_test(test_mended),  cmocka_unit_test(test_not_finite),
-		cmocka_unit_test(test_add_number), cmocka_unit_test(test_members), cmocka_unit_test(test_keys),
+		cmocka_unit_test(test_accepted),   cmocka_unit_test(test_refused),    cmocka_unit_test(test_nul),
+		cmocka_unit_test(test_loosely),	   cmocka_unit_test(test_nesting),    cmocka_unit_test(test_layout),
+		cmocka_unit_test(test_columns),	   cmocka_unit_test(test_add),	      cmocka_unit_test(test_mended),
+		cmocka_unit_test(test_not_finite), cmocka_unit_test(test_add_number), cmocka_unit_test(test_members),
+		cmocka_unit_test(test_keys),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

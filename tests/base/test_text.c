@@ -325,6 +325,60 @@ static void test_timestamps(void **state)
 	}
 }
 
+/* Dates of other tools: what text_timestamp_ms() takes, and more. */
+static void test_times(void **state)
+{
+	static const struct {
+		const char *text;
+		int64_t ms; /* -1: not taken */
+	} rows[] = {
+		{ "1497506400", INT64_C(1497506400000) },
+		{ "1790899200.5", INT64_C(1790899200500) },
+		{ "1790899200.123", INT64_C(1790899200123) },
+		{ "1790899200500.9", INT64_C(1790899200500) },
+		{ "2026-11-23", INT64_C(1795392000000) },
+		{ "2026-02-28 10:00", INT64_C(1772272800000) },
+		{ "2026-02-28T10:00Z", INT64_C(1772272800000) },
+		{ "2024-02-29T12:00:00", INT64_C(1709208000000) },
+		{ "2026-11-23T20:01:23+01:00", INT64_C(1795460483000) },
+		{ "2026-11-23 20:01:23 +0100", INT64_C(1795460483000) }, /* as git has it */
+		{ "2026-11-23T20:01:23+01", INT64_C(1795460483000) },
+		{ "2026-11-23T20:01:23-05:30", INT64_C(1795483883000) },
+		{ "2026-11-23 20:01:23 UTC", INT64_C(1795464083000) },
+		{ "2026-11-23T20:01:23.25Z", INT64_C(1795464083250) },
+		{ "1970-06-01", INT64_C(13046400000) }, /* fewer milliseconds than today has seconds */
+		{ "2026-02-30", -1 },
+		{ "2023-02-29", -1 },
+		{ "2026-04-31T10:00:00Z", -1 },
+		{ "2026-13-01", -1 },
+		{ "2026-00-10", -1 },
+		{ "2026-11-23T24:00", -1 },
+		{ "2026-11-23T20:61", -1 },
+		{ "2026-11-23T20:01:23+01:00x", -1 },
+		{ "2026-11-23T20:01:23x01:00", -1 },
+		{ "2026-11-23T20:01:23+1", -1 },
+		{ "2026-11-23T20:01:23+01:60", -1 },
+		{ "2026-11-23 tomorrow", -1 },
+		{ "1969-12-31", -1 },
+		{ "1970-01-01T00:30:00+01:00", -1 },
+		{ "04/28/17 10:21:33", -1 },
+		{ "-5", -1 },
+		{ "-5.5", -1 },
+		{ "1e300", -1 },
+		{ "nan", -1 },
+		{ "", -1 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		int64_t ms = -1;
+		bool taken = text_time_ms(rows[i].text, &ms);
+
+		if (taken != (rows[i].ms >= 0) || ms != rows[i].ms)
+			fail_msg("'%s' is %lld", rows[i].text, (long long)ms);
+	}
+}
+
 static void test_utf8(void **state)
 {
 	static const struct {
@@ -461,7 +515,7 @@ int suite_text(void)
 		cmocka_unit_test(test_nearest),	 cmocka_unit_test(test_from_double),  cmocka_unit_test(test_measured),
 		cmocka_unit_test(test_bounded),	 cmocka_unit_test(test_dates),	      cmocka_unit_test(test_timestamps),
 		cmocka_unit_test(test_utf8),	 cmocka_unit_test(test_messages_fit), cmocka_unit_test(test_shown),
-		cmocka_unit_test(test_path_end),
+		cmocka_unit_test(test_path_end), cmocka_unit_test(test_times),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
