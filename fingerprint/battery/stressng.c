@@ -31,14 +31,21 @@ static bool names_stressor(const struct yaml_node *item, const char *stressor)
 	return false;
 }
 
-/* The list item whose `stressor` is the one asked for. */
-static const struct yaml_node *find_item(const struct yaml_node *list, const char *stressor)
+/* Finds the list item whose `stressor` is the one asked for; there must be one. */
+static enum assay_status find_item(const struct yaml_node *list, const char *stressor, const struct yaml_node **item,
+				   struct assay_error *err)
 {
+	*item = NULL;
 	for (size_t i = 0; list && list->kind == YAML_LIST && i < list->n_items; i++) {
+		if (*item && names_stressor(&list->items[i], stressor))
+			return assay_fail(err, ASSAY_E_FORMAT,
+					  "stress-ng wrote metrics of '%s' twice (lines %zu and %zu of its YAML): which "
+					  "count is not known",
+					  stressor, (*item)->line, list->items[i].line);
 		if (names_stressor(&list->items[i], stressor))
-			return &list->items[i];
+			*item = &list->items[i];
 	}
-	return NULL;
+	return *item ? ASSAY_OK : assay_fail(err, ASSAY_E_FORMAT, "stress-ng wrote no metrics of '%s'", stressor);
 }
 
 static enum assay_status read_version(const struct yaml_node *root, struct stressng_metrics *out, struct assay_error *err)
@@ -120,8 +127,8 @@ enum assay_status stressng_parse(const char *text, size_t n, const char *stresso
 		st = assay_fail(err, ASSAY_E_FORMAT, "what stress-ng wrote is not a document of metrics");
 	if (!st)
 		st = read_version(&root, &metrics, err);
-	if (!st && !(item = find_item(yaml_get(&root, "metrics"), stressor)))
-		st = assay_fail(err, ASSAY_E_FORMAT, "stress-ng wrote no metrics of '%s'", stressor);
+	if (!st)
+		st = find_item(yaml_get(&root, "metrics"), stressor, &item, err);
 	if (!st)
 		st = read_metrics(item, stressor, &metrics, err);
 	yaml_release(&root);

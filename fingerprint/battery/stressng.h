@@ -21,8 +21,8 @@ struct stressng_metrics {
 };
 
 /* Finds the metrics of `stressor` in text[0..n). Rates that are missing are computed from operations and times. ASSAY_E_FORMAT where it is
- * not such a document, lacks the stressor, or has numbers that cannot be (negative, not finite, rates that contradict operations and
- * times). */
+ * not such a document, lacks the stressor or has it twice, or has numbers that cannot be (negative, not finite, rates that contradict
+ * operations and times). */
 enum assay_status stressng_parse(const char *text, size_t n, const char *stressor, struct stressng_metrics *out, struct assay_error *err);
 
 /* Exit statuses of stress-ng, and what they mean for a measurement. */

@@ -535,6 +535,9 @@ static char *judge_stressor(struct take_host *h, const struct battery_entry *ent
 		    (double)entry->milliseconds / 1000);
 	if (stressng_parse(*text, n, entry->stressor, metrics, &err))
 		return mem_string(err.text);
+	if (!metrics->measured && metrics->bogo_ops > 0)
+		return mem_format("it made %g operations in less CPU time than can be measured: the battery's passes are too short for it",
+				  metrics->bogo_ops);
 	if (!metrics->measured)
 		return mem_string("it made no operations in its time");
 	if (strcmp(metrics->version, h->version) != 0)

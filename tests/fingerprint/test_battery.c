@@ -176,6 +176,10 @@ static void test_dangerous(void **state)
 	"metrics:\n    - stressor: qsort\n      bogo-ops: 13\n      bogo-ops-per-second-usr-sys-time: 47.5\n"                              \
 	"      bogo-ops-per-second-real-time: 46.5\n      wall-clock-time: 0.28\n      user-time: 0.27\n      system-time: 0.003\n\n...\n"
 
+#define ITEM(name)                                                                                                                         \
+	"    - stressor: " name "\n      bogo-ops: 10\n      wall-clock-time: 0.5\n      user-time: 0.15\n      system-time: 0.05\n"
+#define TWICE(a, b) "metrics:\n" ITEM(a) ITEM(b)
+
 static void test_metrics(void **state)
 {
 	static const struct {
@@ -199,6 +203,14 @@ static void test_metrics(void **state)
 		       "      system-time: 0\n",
 		  ASSAY_OK, false, 0 },
 		{ "another stressor", INFO "metrics:\n    - stressor: cpu\n      bogo-ops: 1\n", ASSAY_E_FORMAT, false, 0 },
+		{ "the stressor twice", INFO TWICE("qsort", "qsort"), ASSAY_E_FORMAT, false, 0 },
+		{ "another one beside it", INFO TWICE("cpu", "qsort"), ASSAY_OK, true, 50 },
+		{ "the first of two", INFO TWICE("qsort", "qsort-size"), ASSAY_OK, true, 50 },
+		{ "metrics twice", INFO TWICE("qsort", "cpu") GOOD, ASSAY_E_FORMAT, false, 0 },
+		{ "a member twice",
+		  INFO "metrics:\n    - stressor: qsort\n      bogo-ops: 10\n      bogo-ops: 11\n      wall-clock-time: 0.5\n"
+		       "      user-time: 0.15\n      system-time: 0.05\n",
+		  ASSAY_E_FORMAT, false, 0 },
 		{ "empty metrics", INFO "metrics:\n", ASSAY_E_FORMAT, false, 0 },
 		{ "no version", GOOD, ASSAY_E_FORMAT, false, 0 },
 		{ "version with a shell in it", "system-info:\n  stress-ng-version: \"$(x)\"\n" GOOD, ASSAY_E_FORMAT, false, 0 },
