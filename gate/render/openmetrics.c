@@ -24,6 +24,10 @@ static void add_labels(const struct decided *d, struct buf *out)
 	add_label("baseline", d->baseline, out);
 	buf_char(out, ',');
 	add_label("candidate", d->candidate, out);
+	if (*d->against) { /* a night may compare the same twice, and the node exporter refuses a line that stands twice */
+		buf_char(out, ',');
+		add_label("key", d->key, out);
+	}
 }
 
 static void add_gauge(const struct decisions *all, const char *name, const char *help, size_t offset, struct buf *out)
@@ -40,10 +44,10 @@ static void add_gauge(const struct decisions *all, const char *name, const char 
 	}
 }
 
-/* A set of states: one line a word, 1 for the one that was decided. */
+/* One line a word, 1 for the one that was decided. OpenMetrics calls that a stateset, a type that the node exporter refuses. */
 static void add_states(const struct decisions *all, struct buf *out)
 {
-	buf_text(out, "# TYPE assay_decision stateset\n# HELP assay_decision What was decided.\n");
+	buf_text(out, "# TYPE assay_decision gauge\n# HELP assay_decision Whether this was decided.\n");
 	for (size_t i = 0; i < all->n; i++) {
 		for (int word = 0; word < DECISIONS; word++) {
 			buf_text(out, "assay_decision{");

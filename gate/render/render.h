@@ -14,7 +14,7 @@ doc_renderer render_junit;
 /* Workflow commands of GitHub's hosted runners, a line a decision. */
 doc_renderer render_github;
 
-/* OpenMetrics 1.0 text, as the textfile collector of Prometheus's node exporter reads it, too. */
+/* OpenMetrics 1.0 text of types that the textfile collector of Prometheus's node exporter knows as well. */
 doc_renderer render_openmetrics;
 
 /* Bencher Metric Format: the ratio of costs with its interval. What has none is left out. */

@@ -3,7 +3,7 @@
 . "${ASSAY_SOURCE:?}/tests/lib_cli.sh"
 . "${ASSAY_SOURCE:?}/tests/lib_schema.sh"
 
-command -v xmllint >/dev/null && command -v cmark-gfm >/dev/null && /usr/bin/python3 -c 'import jsonschema, junitparser, prometheus_client' 2>/dev/null ||
+command -v xmllint >/dev/null && command -v cmark-gfm >/dev/null && command -v prometheus-node-exporter >/dev/null && /usr/bin/python3 -c 'import jsonschema, junitparser, prometheus_client' 2>/dev/null ||
 	skip 'the readers of the formats are missing: sh tests/install test'
 make_package "$tmp/package" 8 12
 # A name that means something in every one of them.
@@ -57,11 +57,36 @@ assert ratio.labels == {"application": os.environ["slow"], "baseline": "1.0", "c
 assert 1.4 < low.value < ratio.value < 1.6
 assert found["assay_cost_ratio_level"].samples[0].value == .95
 states = {s.labels["assay_decision"]: s.value for s in found["assay_decision"].samples}
-assert found["assay_decision"].type == "stateset" and states.pop("regression") == 1 and not any(states.values()), states'
+assert found["assay_decision"].type == "gauge" and states.pop("regression") == 1 and not any(states.values()), states'
 reads /usr/bin/python3 -c '
 import sys
 from prometheus_client.parser import text_string_to_metric_families as parse # what textfile collectors read
 assert len(list(parse(sys.stdin.read()))) == 5'
+
+# exported: Prometheus's node exporter takes $tmp/out by its textfile collector; what it says of it is in $tmp/out then.
+exported() {
+	mkdir -p "$tmp/textfile"
+	cp "$tmp/out" "$tmp/textfile/assay.prom"
+	: >"$tmp/exporter"
+	prometheus-node-exporter --collector.disable-defaults --collector.textfile --collector.textfile.directory="$tmp/textfile" \
+		--web.disable-exporter-metrics --web.listen-address=127.0.0.1:0 2>"$tmp/exporter" &
+	exporter=$!
+	/usr/bin/python3 - "$tmp/exporter" >"$tmp/out" <<'P' || fail "the node exporter: $(cat "$tmp/exporter")"
+import re, sys, time, urllib.request
+address = None
+for _ in range(600):
+    address = re.search(r"127\.0\.0\.1:\d\d+", open(sys.argv[1]).read())
+    if address:
+        break
+    time.sleep(.1)
+print(urllib.request.urlopen(f"http://{address[0]}/metrics", timeout=60).read().decode())
+P
+	kill "$exporter"
+	wait "$exporter" 2>/dev/null || :
+	holds "$tmp/out" 'the node exporter' 'node_textfile_scrape_error 0'
+}
+exported
+holds "$tmp/out" 'the node exporter' 'assay_decision="regression"' 'assay_cost_ratio{'
 
 rendering bencher 3 "$slow@1.0" "$slow@1.1"
 reads /usr/bin/python3 -c '
@@ -139,6 +164,7 @@ night_of() { # ID COMMIT PREVIOUS
 		main-$2 ok version pass 1.01 steady
 		main-$2 main-$3 previous regression 1.2 slower
 		main-$2 main-000000000000 accepted pass 1.01 steady
+		main-$2 main-000000000000 release pass 1.01 steady
 		main-111111111111 ok version pass 1.0 steady
 		same ok version pass 1.0 steady gone: cannot connect
 		slow ok version regression 1.7 slower
@@ -203,7 +229,7 @@ assert isinstance(error, junitparser.Error) and error.type == "hosts_lost" and e
 of_night aaaaaaaa github
 holds "$tmp/out" 'GitHub' 'crash cannot be compared with ok: candidate_always_fails of crash' '%0A- gone: cannot connect' '::warning title=assay%3A pass of mix::same'
 of_night aaaaaaaa markdown
-holds "$tmp/out" 'Markdown' '## assay: 4 pass, 3 regressions, 1 nothing_measured' '| - | - |' '- gone: cannot connect'
+holds "$tmp/out" 'Markdown' '## assay: 5 pass, 3 regressions, 1 nothing_measured' '| - | - |' '- gone: cannot connect'
 grep -q -e '- to -' "$tmp/out" && fail 'an interval of nothing'
 of_night aaaaaaaa human
 holds "$tmp/out" 'the answer' '; hosts were lost in 1 comparison; night of 2017' 'mix@same: gone: cannot connect'
@@ -217,6 +243,8 @@ assert found["assay_night_started_timestamp_seconds"].samples[0].value == 150000
 assert found["assay_night_finished_timestamp_seconds"].samples[0].value == 1500000090
 lost = {s.labels["candidate"]: s.value for s in found["assay_comparison_hosts_lost"].samples}
 assert lost.pop("same") == 1 and len(lost) > 4 and not any(lost.values()), lost'
+exported
+holds "$tmp/out" 'the node exporter' 'key="mix@main (against accepted)"' 'assay_night_exit_status 3'
 
 what='into a file'
 run -C "$lab" gate "$slow@1.0" "$slow@1.1" --format junit --output "$tmp/junit.xml"
