@@ -164,7 +164,8 @@ static enum assay_status count_rows(struct store *store, const char *sql, const 
 static enum assay_status rows_of(struct store *store, const char *machine, int64_t *out, struct assay_error *err)
 {
 	return count_rows(store,
-			  "SELECT (SELECT count(*) FROM fingerprint WHERE machine = ?1) + (SELECT count(*) FROM run WHERE machine = ?1)",
+			  "SELECT (SELECT count(*) FROM fingerprint WHERE machine = ?1) + (SELECT count(*) FROM run WHERE machine = ?1) + "
+			  "(SELECT count(*) FROM failure WHERE machine = ?1)",
 			  machine, NULL, out, err);
 }
 
@@ -191,8 +192,10 @@ static enum assay_status check_results(struct store *store, const char *from, co
 {
 	int64_t rows = 0;
 	enum assay_status st = count_rows(store,
-					  "SELECT count(*) FROM run AS a JOIN run AS b USING (application, version, taken_ms, repetition, "
-					  "ordinal) WHERE a.machine = ? AND b.machine = ?",
+					  "SELECT (SELECT count(*) FROM run AS a JOIN run AS b USING (application, version, taken_ms, "
+					  "repetition, ordinal) WHERE a.machine = ?1 AND b.machine = ?2) + (SELECT count(*) FROM failure "
+					  "AS a JOIN failure AS b USING (application, version, taken_ms, repetition) WHERE a.machine = ?1 "
+					  "AND b.machine = ?2)",
 					  from, to, &rows, err);
 
 	if (!st && !rows)
@@ -268,6 +271,8 @@ static enum assay_status rename_store(struct store *store, const char *from, con
 		st = update_machine(store, "UPDATE fingerprint SET machine = ? WHERE machine = ?", from, to, &out->fingerprints, err);
 	if (!st)
 		st = update_machine(store, "UPDATE run SET machine = ? WHERE machine = ?", from, to, &out->runs, err);
+	if (!st)
+		st = update_machine(store, "UPDATE failure SET machine = ? WHERE machine = ?", from, to, NULL, err);
 	if (!st)
 		st = update_machine(store, "UPDATE execution SET machine = ? WHERE machine = ?", from, to, NULL, err);
 	if (!st)

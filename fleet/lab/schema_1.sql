@@ -163,6 +163,26 @@ CREATE TABLE execution (
 );
 CREATE INDEX execution_application ON execution (application, version);
 
+-- Runs of applications that gave no result, by the file that they were imported from.
+CREATE TABLE failure (
+	application TEXT NOT NULL, -- as in run
+	version TEXT NOT NULL,
+	machine TEXT NOT NULL,
+	taken_ms INTEGER NOT NULL,
+	repetition INTEGER NOT NULL,
+	outcome TEXT NOT NULL, -- as in execution
+	detail TEXT NOT NULL,
+	PRIMARY KEY (application, version, machine, taken_ms, repetition)
+) WITHOUT ROWID;
+
+-- All runs that failed, executed or imported. probed: it could not have given a result.
+CREATE VIEW failed_run AS
+SELECT plan, machine, version, input, repetition, application, taken_ms, outcome, detail, metric, wall_ns, user_us, sys_us, max_rss_bytes,
+exit_status, signal, out, err, (SELECT probe IS NOT NULL FROM plan WHERE id = execution.plan) AS probed FROM execution WHERE outcome <> 'ok'
+UNION ALL
+SELECT NULL, machine, version, '', repetition, application, taken_ms, outcome, detail, NULL, NULL, NULL, NULL, NULL, NULL, NULL, x'', x'', 0
+FROM failure;
+
 -- What a version loads on a machine: programs and shared libraries with their hashes.
 CREATE TABLE stack (
 	hash TEXT PRIMARY KEY,

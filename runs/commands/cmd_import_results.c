@@ -20,8 +20,10 @@ static const char *const tools[] = { FOREIGN_ROWS(ROWS_CODE) "auto", NULL };
 
 static enum assay_status parse_time(const char *text, void *to, struct assay_error *err)
 {
-	if (!text_timestamp_ms(text, to))
-		return assay_fail(err, ASSAY_E_USAGE, "'%s' is not a time: seconds or milliseconds since 1970", text);
+	if (!text_time_ms(text, to))
+		return assay_fail(err, ASSAY_E_USAGE,
+				  "'%s' is not a time: a date such as 2026-11-23 or 2026-11-23T20:01:23+01:00, or seconds since 1970",
+				  text);
 	return ASSAY_OK;
 }
 
@@ -72,31 +74,33 @@ static enum assay_status warn_of_twins(struct lab *lab, const struct arguments *
 
 static void show(const struct arguments *a, const struct foreign_result *f, const struct quiho_import_result *r, struct document *d)
 {
-	size_t not_used = 0;
+	const struct quiho *q = &f->quiho;
 
-	for (int i = 0; i < QUIHO_SKIPS; i++)
-		not_used += r->skipped[i];
-	doc_line(d, "%zu result%s of %s%s@%s%s, read from %s: %zu new, %zu known before.", f->rows - not_used,
-		 text_plural(f->rows - not_used), f->several ? "several applications, such as " : "", f->application,
-		 *f->version ? f->version : a->version, f->versions ? " and other versions" : "", foreign_text(f->tool), r->runs_added,
-		 r->runs_known);
-	if (f->failed)
-		doc_line(d, "  not used      %zu measurement%s that failed there", f->failed, text_plural(f->failed));
-	for (int i = 0; i < QUIHO_SKIPS; i++) {
-		if (r->skipped[i])
-			doc_line(d, "  not used      %zu: %s (the first is measurement %zu of the file)", r->skipped[i],
-				 quiho_skip_text((enum quiho_skip)i), r->skipped_line[i] - 1);
-	}
+	doc_line(d, "%zu result%s of %s%s@%s%s, read from %s: %zu new, %zu known before.", q->n, text_plural(q->n),
+		 f->several ? "several applications, such as " : "", f->application, *f->version ? f->version : a->version,
+		 f->versions ? " and other versions" : "", foreign_text(f->tool), r->runs_added, r->runs_known);
 	doc_set(d, "file", a->file);
 	doc_set(d, "from", foreign_code(f->tool));
-	doc_set(d, "rows", f->rows);
-	doc_set(d, "failed", f->failed);
+	doc_set(d, "rows", r->rows);
+	doc_set(d, "failed", q->said);
 	doc_set(d, "results_added", r->runs_added);
 	doc_set(d, "results_known", r->runs_known);
 	doc_object(d, "not_used");
-	for (int i = 0; i < QUIHO_SKIPS; i++)
+	for (int i = 0; i < QUIHO_SKIPS; i++) {
 		doc_set(d, quiho_skip_code((enum quiho_skip)i), r->skipped[i]);
+		if (r->skipped[i])
+			doc_line(d, "  not used      %zu: %s (first in %s)%s", r->skipped[i], quiho_skip_text((enum quiho_skip)i),
+				 q->skipped[i].first, i <= QUIHO_ZERO ? "; they count as failed" : "");
+	}
 	doc_end(d);
+	if (f->aggregates)
+		doc_line(d, "  not used      %zu aggregate%s, which the tool computed", f->aggregates, text_plural(f->aggregates));
+	if (q->said)
+		doc_line(d, "  failed        %zu run%s without a result; 'assay runs show APP --failed' lists them", q->said,
+			 text_plural(q->said));
+	if (f->ends_unknown)
+		doc_line(d, "  exit codes    of %zu run%s the file has none: whether they failed is not known", f->ends_unknown,
+			 text_plural(f->ends_unknown));
 }
 
 static enum assay_status import_results_run(struct lab *lab, void *arguments, struct document *d, struct assay_error *err)
@@ -109,27 +113,27 @@ static enum assay_status import_results_run(struct lab *lab, void *arguments, st
 				       .metric = a->metric,
 				       .columns = (const char *const *)a->columns.items,
 				       .n_columns = a->columns.n,
-				       .taken_ms = a->taken_ms };
+				       .taken_ms = a->taken_ms,
+				       .time_given = a->taken_ms >= 0 };
 	struct quiho_import_result result = { 0 };
-	struct foreign_result read = { .rows = 0 };
-	struct buf text = BUF_INIT, rows = BUF_INIT;
+	struct foreign_result read = { .tool = FOREIGN_TOOLS };
+	struct buf text = BUF_INIT;
 	enum assay_status st = file_read(a->file, FOREIGN_BYTES_MAX, &text, err);
 
 	buf_add(&text, "", 0);
 	if (!st && how.taken_ms < 0)
 		st = file_time(a->file, &how.taken_ms, err);
 	if (!st)
-		st = foreign_read(text.bytes, text.size, &how, &rows, &read, err);
+		st = foreign_read(text.bytes, text.size, &how, &read, err);
 	if (!st)
-		st = quiho_import(
-		    lab, &(struct quiho_import_options){ .file = a->file, .text = rows.bytes, .size = rows.size, .version = a->version },
-		    &result, err);
+		st = quiho_import(lab, &(struct quiho_import_options){ .file = a->file, .rows = &read.quiho, .version = a->version },
+				  &result, err);
 	if (!st)
 		st = warn_of_twins(lab, a, &read, err);
 	if (!st)
 		show(a, &read, &result, d);
+	foreign_release(&read);
 	buf_release(&text);
-	buf_release(&rows);
 	return st;
 }
 
@@ -146,9 +150,12 @@ static const struct cli_option options[] = {
 	CLI_TEXT("metric", "NAME", struct arguments, metric,
 		 "Of Google Benchmark: cpu_time, or a counter, instead of real_time; of those that end in _per_second more is better"),
 	CLI_NAMES("columns", "MEANING=COLUMN,...", struct arguments, columns,
-		  "Columns of CSV with other names: MEANING is application, version, machine, time, repetition, result or direction"),
-	CLI_PARSED("time", "TIME", struct arguments, taken_ms, parse_time,
-		   "When, in seconds since 1970, where the file does not say it (default: when it was written)"),
+		  "Columns of CSV with other names: MEANING is application, version, machine, time, repetition, exit_status, result or "
+		  "direction; name: a part of the application's name; ignore: none ('*': all others)"),
+	CLI_PARSED(
+	    "time", "TIME", struct arguments, taken_ms, parse_time,
+	    "When, as a date or in seconds since 1970, where the file does not say it, or not so that it is understood (default: when "
+	    "the file was written)"),
 	CLI_END
 };
 
@@ -158,11 +165,13 @@ const struct command import_results_command = {
 	.about = "Reads the JSON of Google Benchmark (--benchmark_out) or of hyperfine (--export-json), a CSV file whose header names its "
 		 "columns, or a result file of the Phoronix Test Suite. Each benchmark becomes an application, each repetition a result, "
 		 "with which 'gate', 'history' and 'report' work as with their own; what a tool has averaged itself is not used. Times are "
-		 "in seconds. Importing the same file again changes nothing; what contradicts it is refused.",
+		 "in seconds. Labels, parameters and units that distinguish results become a part of the application's name. Runs that "
+		 "failed count as failed. A row that cannot be used is left out, and the answer says how many there are, where the first "
+		 "is, and why. Importing the same file again changes nothing; what contradicts it is refused.",
 	.examples = "  hyperfine -N --export-json new.json ./sort-2.1\n"
 		    "  assay import results new.json --application sort --version 2.1 --machine node1\n"
 		    "  assay import results copy.json --version $(git describe)\n"
-		    "  assay import results nightly.csv --columns application=bench,result=seconds --machine node1\n",
+		    "  assay import results nightly.csv --columns application=bench,result=seconds,name=threads --machine node1\n",
 	.words = words,
 	.options = options,
 	.defaults = &defaults,

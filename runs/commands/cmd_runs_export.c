@@ -296,9 +296,7 @@ static enum assay_status quiho_export(struct store *store, struct buf *out, stru
 	if (!st)
 		st = quiho_export_count(store, "SELECT count(*) FROM fingerprint WHERE NOT complete", &result->fingerprints, err);
 	if (!st)
-		st = quiho_export_count(
-		    store, "SELECT count(*) FROM execution WHERE outcome <> 'ok' AND plan IN (SELECT id FROM plan WHERE probe IS NULL)",
-		    &result->failed, err);
+		st = quiho_export_count(store, "SELECT count(*) FROM failed_run WHERE NOT probed", &result->failed, err);
 	if (!st)
 		st = quiho_export_count_builds(store, &metrics, &result->other_builds, err);
 	export_metrics_release(&metrics);
@@ -321,12 +319,16 @@ static const struct {
 			 "plan FROM run ORDER BY application, version, machine, taken_ms, repetition, ordinal" },
 	{ "executions.csv",
 	  "SELECT x.application, x.version, x.input, x.machine, x.taken_ms, x.repetition, x.outcome, x.metric, x.wall_ns, x.user_us, "
-	  "x.sys_us, x.max_rss_bytes, x.exit_status, x.signal, x.plan, x.architecture" ACCOUNT(minor_faults) ACCOUNT(major_faults)
-	      ACCOUNT(voluntary_switches) ACCOUNT(involuntary_switches) ACCOUNT(read_calls) ACCOUNT(read_bytes) ACCOUNT(write_calls)
-		  ACCOUNT(write_bytes) ACCOUNT(run_delay_ns) ACCOUNT(crowded_ns) ACCOUNT(io_stalled_ns) ACCOUNT(memory_stalled_ns)
-		      ACCOUNT(throttled_ns) ACCOUNT(steal_ns) ACCOUNT(processes) ACCOUNT(frequency_khz)
-			  ACCOUNT(temperature_mc) " FROM execution x ORDER BY x.application, x.version, x.input, x.machine, x.taken_ms, "
-						  "x.plan, x.repetition" },
+	  "x.sys_us, x.max_rss_bytes, x.exit_status, x.signal, x.plan, x.architecture" ACCOUNT(minor_faults) ACCOUNT(major_faults) ACCOUNT(
+	      voluntary_switches) ACCOUNT(involuntary_switches) ACCOUNT(read_calls) ACCOUNT(read_bytes) ACCOUNT(write_calls)
+	      ACCOUNT(write_bytes) ACCOUNT(run_delay_ns) ACCOUNT(crowded_ns) ACCOUNT(io_stalled_ns) ACCOUNT(memory_stalled_ns)
+		  ACCOUNT(throttled_ns) ACCOUNT(steal_ns) ACCOUNT(processes) ACCOUNT(frequency_khz) ACCOUNT(
+		      temperature_mc) " FROM (SELECT application, version, input, machine, taken_ms, repetition, outcome, "
+				      "metric, wall_ns, user_us, sys_us, max_rss_bytes, exit_status, signal, plan, "
+				      "architecture, signature FROM execution UNION ALL SELECT application, version, '', "
+				      "machine, taken_ms, repetition, outcome, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, "
+				      "NULL, NULL FROM failure) AS x ORDER BY x.application, x.version, x.input, x.machine, x.taken_ms, "
+				      "x.plan, x.repetition" },
 };
 
 static void table_add_value(sqlite3_stmt *stmt, int column, const struct export_metrics *metrics, struct buf *out)

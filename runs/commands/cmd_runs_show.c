@@ -255,7 +255,7 @@ static void show_failure(const struct execution_row *row, bool output, struct do
 		 row->detail);
 	doc_set(d, "version", row->version);
 	doc_set(d, "machine", row->machine);
-	doc_set(d, "plan", row->plan);
+	doc_set_empty(d, "plan", row->plan);
 	doc_set(d, "taken_ms", row->taken_ms);
 	doc_set(d, "repetition", row->repetition);
 	doc_set(d, "outcome", execution_outcome_code(row->outcome));

@@ -375,10 +375,9 @@ enum assay_status execution_of_plan(struct store *store, const struct plan *plan
 enum assay_status execution_failures(struct store *store, const char *application, const char *version, bool instrumented_too,
 				     struct execution_rows *out, struct assay_error *err)
 {
-	char *sql =
-	    mem_format("SELECT " COLUMNS ", out, err FROM execution WHERE outcome <> 'ok' AND application = ? %s %s "
-		       "ORDER BY machine, taken_ms, version, repetition",
-		       version ? "AND version = ?" : "", instrumented_too ? "" : "AND plan IN (SELECT id FROM plan WHERE probe IS NULL)");
+	char *sql = mem_format("SELECT " COLUMNS ", out, err FROM failed_run WHERE application = ? %s %s "
+			       "ORDER BY machine, taken_ms, version, repetition",
+			       version ? "AND version = ?" : "", instrumented_too ? "" : "AND NOT probed");
 	enum assay_status st = execution_load_rows(store, sql, application, version, out, err);
 
 	free(sql);

@@ -88,7 +88,7 @@ enum assay_status execution_done(struct store *store, const struct plan *plan, c
 
 /* What the store has of executions, a row each; texts are owned. */
 struct execution_row {
-	char *machine, *version, *input, *application, *plan;
+	char *machine, *version, *input, *application, *plan; /* plan "": imported, a run that failed */
 	int64_t repetition, taken_ms;
 	enum execution_outcome outcome;
 	char *detail;							      /* "" when there is none */

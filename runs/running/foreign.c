@@ -1,175 +1,110 @@
 #include "runs/running/foreign.h"
 
+#include "base/buf.h"
 #include "base/csv.h"
-#include "base/json_reader.h"
 #include "base/mem.h"
 #include "base/order.h"
 #include "base/text.h"
-#include "runs/running/run.h"
+#include "runs/running/execution.h"
 
 #include <expat.h>
-#include <inttypes.h>
 #include <math.h>
-#include <search.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
 
 ROWS_FUNCTION(foreign_code, enum foreign_tool, FOREIGN_ROWS, ROWS_CODE)
 ROWS_FUNCTION(foreign_text, enum foreign_tool, FOREIGN_ROWS, ROWS_TEXT)
 
-#define LEAST	    (-RUN_METRIC_MAX) /* what is below 0 is counted where the rows are read */
-#define RESULTS_MAX 1000000
-#define DEPTH_MAX   8 /* of elements that are looked at */
+#define RESULTS_MAX   1000000
+#define INSTANCES_MAX 1e6 /* of a family of benchmarks, entries of a result */
+#define DEPTH_MAX     8	  /* of elements that are looked at */
 
 /* ---- rows ---- */
-
-/* Texts as they stand in a results.csv; owned. repetition NULL: to be counted. */
-struct row {
-	char *application, *version, *machine, *taken, *repetition, *value;
-	const char *direction;
-	size_t at, ordinal;
-};
 
 struct reader {
 	const struct foreign_options *options;
 	struct foreign_result *result;
-	struct row *rows; /* [n] */
-	size_t n, capacity;
-	char *first; /* name that stands in the file, of what failed as well; NULL: none yet */
-	bool over;   /* there are more than RESULTS_MAX */
+	bool over;	  /* there are more than RESULTS_MAX */
+	bool metric_seen; /* a benchmark has options->metric */
 	struct assay_error *err;
 };
 
-static void row_release(struct row *row)
+void foreign_release(struct foreign_result *result)
 {
-	mem_free(row->application, row->version, row->machine, row->taken, row->repetition, row->value);
+	mem_free_all(result->texts, result->n_texts);
+	free(result->rows);
+	cJSON_Delete(result->root);
+	quiho_release(&result->quiho);
+	*result = (struct foreign_result){ .tool = FOREIGN_TOOLS };
 }
 
-static char *number_text(double value)
+/* Makes a text live as long as the result. */
+static const char *keep(struct reader *r, char *text)
 {
-	return mem_string(TEXT_DOUBLE(value));
+	mem_append(r->result->texts, r->result->n_texts, &r->result->texts_capacity, text);
+	return text;
 }
 
-/* "2026-11-23T20:01:23+01:00", "2026-11-23 20:01:23" (UTC), or what text_timestamp_ms() takes. Any other text is left as it is, for the
- * reader of the rows to say so. */
-static char *time_text(const char *text)
+static struct foreign_row row_of(const struct reader *r, struct quiho_place place, const char *machine)
 {
-	struct tm tm = { .tm_year = 0 };
-	const char *rest = strptime(text, "%Y-%m-%d", &tm);
-	int hours = 0, minutes = 0;
-	int64_t seconds;
-	char sign;
+	struct foreign_row row = { .to = { foreign_code(r->result->tool), "", "", machine, "", "", "", "", "", "", "" },
+				   .texts = { "", NULL, NULL, "lower" },
+				   .mark = "" };
 
-	if (rest && (*rest == 'T' || *rest == ' '))
-		rest = strptime(rest + 1, "%H:%M:%S", &tm);
-	if (!rest)
-		return mem_string(text);
-	rest += *rest == '.' ? 1 + strspn(rest + 1, "0123456789") : 0;
-	seconds = (int64_t)timegm(&tm);
-	if ((*rest == '+' || *rest == '-') &&
-	    (sscanf(rest, "%c%2d:%2d", &sign, &hours, &minutes) == 3 || sscanf(rest, "%c%2d%2d", &sign, &hours, &minutes) == 3))
-		seconds -= (sign == '-' ? -60 : 60) * (hours * 60 + minutes);
-	else if (*rest && strcmp(rest, "Z") != 0)
-		return mem_string(text);
-	return mem_format("%" PRId64, seconds * 1000);
-}
-
-static char *time_of_file(const struct reader *r)
-{
-	return mem_format("%" PRId64, r->options->taken_ms);
+	row.to.taken_ms = r->options->taken_ms;
+	row.to.place = place;
+	return row;
 }
 
 /* How many benchmarks a file has does not hang on how many of them succeeded, nor do their names. */
-static void name_seen(struct reader *r, const char *name)
+static void row_add(struct reader *r, struct foreign_row row)
 {
-	if (!r->first)
-		r->first = mem_string(name);
-	r->result->several = r->result->several || strcmp(r->first, name) != 0;
+	struct foreign_result *to = r->result;
+
+	to->several = to->several || (to->n_rows && strcmp(to->rows[0].name, row.name) != 0);
+	r->over = to->n_rows == RESULTS_MAX;
+	row.at = to->n_rows;
+	if (!r->over)
+		mem_append(to->rows, to->n_rows, &to->capacity, row);
 }
 
-static void failed_add(struct reader *r, const char *name)
+/* Makes a row one without a result. */
+static void __attribute__((format(printf, 4, 5)))
+row_fail(struct reader *r, struct foreign_row *row, enum execution_outcome outcome, const char *fmt, ...)
 {
-	name_seen(r, name);
-	r->result->failed++;
+	char *text;
+
+	mem_formatted(text, fmt);
+	row->to.outcome = execution_outcome_code(outcome);
+	row->to.failure = keep(r, mem_string(TEXT_SHOWN(text)));
+	free(text);
 }
 
-/* Takes what is owned in `row`. */
-static void row_add(struct reader *r, struct row row)
+/* The row's value, as it stands in JSON, where json_parse_loosely() has made "" of what is not finite; false where it is no number. */
+static bool row_value(struct reader *r, struct foreign_row *row, const cJSON *value, double unit)
 {
-	name_seen(r, row.application);
-	if (r->n == RESULTS_MAX) {
-		r->over = true;
-		row_release(&row);
-		return;
-	}
-	r->rows = mem_grow(r->rows, r->n, &r->capacity, sizeof(*r->rows));
-	row.at = r->n;
-	r->rows[r->n++] = row;
+	if (cJSON_IsNumber(value))
+		row->texts.result = keep(r, mem_string(TEXT_DOUBLE(value->valuedouble * unit)));
+	else if (cJSON_IsString(value) && !*value->valuestring)
+		row_fail(r, row, EXECUTION_NO_METRIC, "its result is not a finite number");
+	return *row->texts.result || row->to.failure;
 }
 
-ORDER_POINTERS_BY(compare_rows, struct row, BY_TEXT(application) BY_TEXT(version) BY_TEXT(machine) BY_TEXT(taken) BY_UP(at))
-
-/* Those of one benchmark at one time are its repetitions, in their order. */
-static void rows_count(struct reader *r)
+/* When a row was measured, by a text of the file; NULL: it has none. False: that is not understood, and the row is left out. */
+static bool row_time(struct reader *r, struct foreign_row *row, const char *text)
 {
-	struct row **sorted = mem_new(r->n, sizeof(struct row *));
-
-	for (size_t i = 0; i < r->n; i++)
-		sorted[i] = &r->rows[i];
-	qsort(sorted, r->n, sizeof(struct row *), compare_rows);
-	for (size_t i = 0; i < r->n; i++) {
-		const struct row *before = i ? sorted[i - 1] : NULL;
-		bool of_one = before && strcmp(before->application, sorted[i]->application) == 0,
-		     of_version = of_one && strcmp(before->version, sorted[i]->version) == 0;
-		bool same = of_version && strcmp(before->machine, sorted[i]->machine) == 0 && strcmp(before->taken, sorted[i]->taken) == 0;
-
-		r->result->versions = r->result->versions || (of_one && !of_version);
-		sorted[i]->ordinal = same ? before->ordinal + 1 : 1;
-	}
-	free(sorted);
+	if (!text || text_time_ms(text, &row->to.taken_ms) || r->options->time_given)
+		return true;
+	quiho_leave_out(&r->result->quiho, QUIHO_BAD_TIME, &row->to.place,
+			"'%s' is neither a date, such as 2026-11-23T20:01:23+01:00, nor seconds since 1970; --time TIME says when it was",
+			TEXT_SHOWN(text));
+	return false;
 }
 
-static void rows_write(struct reader *r, struct buf *out)
-{
-	const char *prefix = r->options->application;
-
-	buf_text(out, "giturl,commit,user,timestamp,benchmark,machine,repetition,test,result,version,direction\n");
-	for (size_t i = 0; i < r->n; i++) {
-		const struct row *row = &r->rows[i];
-		char ordinal[32], *application = !prefix	      ? mem_string(row->application)
-						 : r->result->several ? mem_format("%s/%s", prefix, row->application)
-								      : mem_string(prefix);
-
-		snprintf(ordinal, sizeof(ordinal), "%zu", row->ordinal);
-		csv_add(out, foreign_code(r->result->tool), true);
-		csv_add(out, "", false);
-		csv_add(out, "", false);
-		csv_add(out, row->taken, false);
-		/* A benchmark of that name would be taken for the rate of a stressor; one with '@' is refused. */
-		csv_add(out, strcmp(application, QUIHO_STRESSNG) == 0 ? "@" QUIHO_STRESSNG : application, false);
-		csv_add(out, row->machine, false);
-		csv_add(out, row->repetition ? row->repetition : ordinal, false);
-		csv_add(out, "", false);
-		csv_add(out, row->value, false);
-		csv_add(out, row->version, false);
-		csv_add(out, row->direction, false);
-		buf_char(out, '\n');
-		if (i == 0) {
-			snprintf(r->result->application, sizeof(r->result->application), "%s", application);
-			snprintf(r->result->version, sizeof(r->result->version), "%s", row->version);
-		}
-		free(application);
-	}
-	r->result->rows = r->n;
-}
-
-/* The file's machine, or the one that was given. Owned; NULL: neither. */
-static char *machine_of(const struct reader *r, const char *said)
+/* The file's machine, or the one that was given; NULL: neither. */
+static const char *machine_of(const struct reader *r, const char *said)
 {
 	const char *machine = r->options->machine ? r->options->machine : said;
 
-	return machine && *machine ? mem_string(machine) : NULL;
+	return machine && *machine ? machine : NULL;
 }
 
 static enum assay_status fail_no_machine(const struct reader *r)
@@ -178,27 +113,143 @@ static enum assay_status fail_no_machine(const struct reader *r)
 			  r->options->name);
 }
 
-/* ---- Google Benchmark ---- */
+#define NO_MACHINE "it does not say on which machine; --machine NAME says so"
 
-/* The metric in seconds where it is a time, else as it is. */
-static double gbench_value(struct json_reader *json, const cJSON *benchmark, const char *metric)
+/* What distinguishes results of one name, from texts such as "size=4": " (branch=main, size=4)", or "". Frees parts[n]. */
+static const char *mark_of(struct reader *r, char **parts, size_t n)
 {
-	static const struct {
-		const char *unit;
-		double seconds;
-	} units[] = { { "ns", 1e-9 }, { "us", 1e-6 }, { "ms", 1e-3 }, { "s", 1 } };
-	double value = json_reader_number(json, benchmark, metric, LEAST, RUN_METRIC_MAX);
-	const char *unit;
+	struct buf text = BUF_INIT;
 
-	if (strcmp(metric, "real_time") != 0 && strcmp(metric, "cpu_time") != 0)
-		return value;
-	unit = json_reader_text(json, benchmark, "time_unit");
-	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
-		if (strcmp(units[i].unit, unit) == 0)
-			return value * units[i].seconds;
-	json_reader_fail(json, "the unit of time '%.20s' is none of ns, us, ms and s", unit);
-	return 0;
+	order_sort(parts, n, text_order);
+	for (size_t i = 0; i < n; i++) {
+		buf_format(&text, "%s%s%s", i ? ", " : " (", parts[i], i + 1 == n ? ")" : "");
+		free(parts[i]);
+	}
+	return keep(r, buf_take(&text));
 }
+
+/* ---- from them to those of quiho.h ---- */
+
+ORDER_POINTERS_BY(compare_rows, struct foreign_row,
+		  BY_TEXT(name) BY_TEXT(mark) BY_TEXT(to.version) BY_TEXT(to.machine) BY_UP(to.taken_ms) BY_UP(at))
+
+/* Counts repetitions, failed ones too: rows of one benchmark at one time, in their order. Finds those that are not of one thing. */
+static void rows_count(struct reader *r)
+{
+	struct foreign_result *result = r->result;
+	struct foreign_row **sorted = mem_new(result->n_rows, sizeof(*sorted));
+	size_t ordinal = 0, first = 0;
+
+	for (size_t i = 0; i < result->n_rows; i++)
+		sorted[i] = &result->rows[i];
+	order_sort(sorted, result->n_rows, compare_rows);
+	for (size_t i = 0; i < result->n_rows; i++) {
+		const struct foreign_row *before = i ? sorted[i - 1] : NULL;
+		struct foreign_row *row = sorted[i];
+		bool of_one = before && strcmp(before->name, row->name) == 0 && strcmp(before->mark, row->mark) == 0,
+		     of_version = of_one && strcmp(before->to.version, row->to.version) == 0,
+		     of_machine = of_version && strcmp(before->to.machine, row->to.machine) == 0;
+
+		result->versions = result->versions || (of_one && !of_version);
+		ordinal = of_machine && before->to.taken_ms == row->to.taken_ms ? ordinal + 1 : 1;
+		first = of_machine ? first : i;
+		if (!row->texts.repetition)
+			row->texts.repetition = keep(r, mem_format("%zu", ordinal));
+		row->alike = sorted[first]->alike || row->thing != sorted[first]->thing;
+		for (size_t k = i; row->alike && !sorted[first]->alike;)
+			sorted[--k]->alike = true; /* down to the first one */
+	}
+	free(sorted);
+}
+
+/* The name under which a row is stored. */
+static const char *row_name(struct reader *r, const struct foreign_row *row)
+{
+	const char *prefix = r->options->application;
+	bool one = prefix && !r->result->several;
+	char *name = mem_format("%s%s%s%s", prefix ? prefix : "", prefix && !one ? "/" : "", one ? "" : row->name, row->mark);
+
+	/* A benchmark of that name would be taken for the rate of a stressor; one with '@' is refused. */
+	return strcmp(keep(r, name), QUIHO_STRESSNG) == 0 ? "@" QUIHO_STRESSNG : name;
+}
+
+static void rows_give(struct reader *r)
+{
+	struct foreign_result *result = r->result;
+	struct quiho *quiho = &result->quiho;
+	const struct quiho_row *shown;
+
+	rows_count(r);
+	quiho->above_zero = true;
+	for (size_t i = 0; i < result->n_rows; i++) {
+		struct foreign_row *row = &result->rows[i];
+
+		row->to.benchmark = row_name(r, row);
+		if (row->alike)
+			quiho_leave_out(quiho, QUIHO_ALIKE, &row->to.place, "%s", TEXT_SHOWN(row->to.benchmark));
+		else
+			quiho_add(quiho, row->to, &row->texts);
+	}
+	shown = quiho->n ? quiho->rows : quiho->failed;
+	result->application = shown ? shown->benchmark : "";
+	result->version = shown ? shown->version : "";
+	result->several = false;
+	for (size_t i = 0; i < quiho->n && !result->several; i++)
+		result->several = strcmp(quiho->rows[i].benchmark, result->application) != 0;
+}
+
+/* ---- benchmarks in JSON ---- */
+
+static const char *benchmark_name(const cJSON *item)
+{
+	static const char *const keys[] = { "run_name", "name", "command" };
+	const char *name = NULL;
+
+	for (size_t i = 0; !name && i < sizeof(keys) / sizeof(keys[0]); i++)
+		name = cJSON_GetStringValue(json_get(item, keys[i]));
+	return name;
+}
+
+/* The label or the parameters of a benchmark distinguish it. */
+static const char *benchmark_mark(struct reader *r, const cJSON *item)
+{
+	const char *label = json_get_text(item, "label"), *mark;
+	const cJSON *parameters = json_get(item, "parameters"), *one;
+	char **parts = mem_new((size_t)cJSON_GetArraySize(parameters) + 1, sizeof(char *));
+	size_t n = 0;
+
+	if (*label)
+		parts[n++] = mem_string(label);
+	cJSON_ArrayForEach(one, parameters)
+	{
+		char *value = cJSON_IsString(one) ? mem_string(one->valuestring) : json_line(one);
+
+		value[strcspn(value, "\n")] = '\0';
+		parts[n++] = mem_format("%s=%s", one->string ? one->string : "", value);
+		free(value);
+	}
+	mark = mark_of(r, parts, n);
+	free(parts);
+	return mark;
+}
+
+/* Adds each item of the list `key` of the document, which must be one of the tool. */
+static enum assay_status list_read(struct reader *r, const char *key, void (*add)(struct reader *, const cJSON *, size_t, const char *))
+{
+	const cJSON *list = json_get(r->result->root, key), *item;
+	const char *machine = machine_of(r, json_get_text(json_get(r->result->root, "context"), "host_name"));
+	size_t index = 0;
+
+	if (!cJSON_IsArray(list))
+		return assay_fail(r->err, ASSAY_E_FORMAT, "%s is not of %s: it has no list '%s'", r->options->name,
+				  foreign_text(r->result->tool), key);
+	if (!machine)
+		return fail_no_machine(r);
+	cJSON_ArrayForEach(item, list) add(r, item, index++, machine);
+	return ASSAY_OK;
+}
+
+/* ---- Google Benchmark ---- */
 
 static bool ends_in(const char *text, const char *end)
 {
@@ -207,170 +258,278 @@ static bool ends_in(const char *text, const char *end)
 	return n >= m && strcmp(text + n - m, end) == 0;
 }
 
-static void gbench_add(struct reader *r, struct json_reader *json, const cJSON *benchmark, const char *machine, const char *taken)
+/* The bytes of a name without the end that says of which statistic it is; 0: it has no such end. */
+static size_t statistic_stem(const char *name)
 {
-	const char *metric = r->options->metric ? r->options->metric : "real_time";
-	const char *name = json_reader_text(json, benchmark, json_reader_has(json, benchmark, "run_name") ? "run_name" : "name");
-	double value;
+	static const char *const ends[] = { "_mean", "_median", "_stddev", "_cv", "_BigO", "_RMS" };
 
-	if (json_reader_has(json, benchmark, "run_type") && strcmp(json_reader_text(json, benchmark, "run_type"), "iteration") != 0)
-		return; /* means and medians of those that stand here too */
-	if (json_reader_has(json, benchmark, "error_occurred") && json_reader_bool(json, benchmark, "error_occurred")) {
-		failed_add(r, name);
-		return;
-	}
-	value = gbench_value(json, benchmark, metric);
-	if (json->st)
-		return;
-	row_add(r, (struct row){ .application = mem_string(name),
-				 .version = mem_string(""),
-				 .machine = mem_string(machine),
-				 .taken = time_text(taken),
-				 .value = number_text(value),
-				 .direction = ends_in(metric, "_per_second") ? "higher" : "lower" });
+	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
+		if (ends_in(name, ends[i]))
+			return strlen(name) - strlen(ends[i]);
+	return 0;
 }
 
-static enum assay_status gbench_read(struct reader *r, const cJSON *root)
+/* Reports whether it is a mean, a deviation or the like. Files before version 1.5 do not say so, but have these beside what they are of. */
+static bool is_aggregate(const cJSON *item)
 {
-	struct json_reader json = { .name = r->options->name, .err = r->err };
-	const cJSON *context = json_reader_object(&json, root, "context"),
-		    *benchmarks = json_reader_array(&json, root, "benchmarks", 0, RESULTS_MAX), *benchmark;
-	const char *host = context && json_reader_has(&json, context, "host_name") ? json_reader_text(&json, context, "host_name") : NULL;
-	const char *date = context ? json_reader_text(&json, context, "date") : "";
-	char *machine = machine_of(r, host);
+	const char *type = json_get_text(item, "run_type"), *name = benchmark_name(item);
+	const cJSON *const beside[] = { item->prev, item->next };
+	size_t n = statistic_stem(name);
 
-	if (!json.st && !machine)
-		json.st = fail_no_machine(r);
-	cJSON_ArrayForEach(benchmark, benchmarks)
-	{
-		if (!json.st && !cJSON_IsObject(benchmark))
-			json_reader_fail(&json, "a benchmark is not an object");
-		if (!json.st)
-			gbench_add(r, &json, benchmark, machine, date);
+	if (*type || json_get(item, "aggregate_name") || json_get(item, "big_o") || json_get(item, "rms"))
+		return strcmp(type, "iteration") != 0;
+	for (int i = 0; i < 2 && n; i++) {
+		const char *other = benchmark_name(beside[i]);
+
+		if (other && strncmp(other, name, n) == 0 && strcmp(other, name) != 0 && (!other[n] || statistic_stem(other) == n))
+			return true;
 	}
-	free(machine);
-	return json.st;
+	return false;
+}
+
+/* Why a benchmark that failed or skipped itself was not measured; NULL: it was. */
+static const char *benchmark_failure(const cJSON *item)
+{
+	static const char *const flags[] = { "error_occurred", "skipped" }, *const messages[] = { "error_message", "skip_message" };
+
+	for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++) {
+		const cJSON *flag = json_get(item, flags[i]);
+		const char *message = json_get_text(item, messages[i]);
+
+		if (flag && !cJSON_IsFalse(flag) && !cJSON_IsNull(flag))
+			return *message ? message : flags[i];
+	}
+	return NULL;
+}
+
+/* The seconds of its unit of time; 0: it has none. */
+static double benchmark_unit(const cJSON *item)
+{
+	static const char *const units[] = { "ns", "us", "ms", "s" };
+	static const double seconds[] = { 1e-9, 1e-6, 1e-3, 1 };
+	size_t unit = text_index(units, sizeof(units) / sizeof(units[0]), json_get_text(item, "time_unit"));
+
+	return unit == SIZE_MAX ? 0 : seconds[unit];
+}
+
+static void gbench_add(struct reader *r, const cJSON *item, size_t index, const char *machine)
+{
+	const char *metric = r->options->metric ? r->options->metric : "real_time", *name = benchmark_name(item);
+	struct foreign_row row = row_of(r, (struct quiho_place){ "benchmarks", NULL, index, 0 }, machine);
+	bool is_time = strcmp(metric, "real_time") == 0 || strcmp(metric, "cpu_time") == 0;
+	double unit = is_time ? benchmark_unit(item) : 1;
+	struct quiho *quiho = &r->result->quiho;
+
+	if (name && is_aggregate(item)) {
+		r->result->aggregates++;
+		return;
+	}
+	r->metric_seen = r->metric_seen || json_get(item, metric);
+	if (benchmark_failure(item))
+		row_fail(r, &row, EXECUTION_NO_METRIC, "%s", benchmark_failure(item));
+	if (!name)
+		quiho_leave_out(quiho, QUIHO_BAD_ROW, &row.to.place, "it is no object with a name");
+	else if (!row.to.failure && !row_value(r, &row, json_get(item, metric), unit))
+		quiho_leave_out(quiho, QUIHO_BAD_ROW, &row.to.place, "%s: '%s' is missing, or no number", TEXT_SHOWN(name),
+				TEXT_SHOWN(metric));
+	else if (!row.to.failure && unit <= 0)
+		quiho_leave_out(quiho, QUIHO_BAD_ROW, &row.to.place, "%s: its 'time_unit' is none of ns, us, ms and s", TEXT_SHOWN(name));
+	else if (row_time(r, &row, cJSON_GetStringValue(json_get(json_get(r->result->root, "context"), "date")))) {
+		row.name = name;
+		row.mark = benchmark_mark(r, item);
+		row.thing = (double)json_get_count(item, "family_index") * INSTANCES_MAX +
+			    (double)json_get_count(item, "per_family_instance_index");
+		row.texts.direction = ends_in(metric, "_per_second") ? "higher" : "lower";
+		row_add(r, row);
+	}
 }
 
 /* ---- hyperfine ---- */
 
-static void hyperfine_add(struct reader *r, struct json_reader *json, const cJSON *command, const char *machine)
+/* `end` is the exit code of the run, NULL where the file has none; null: ended by a signal. */
+static void hyperfine_add_time(struct reader *r, struct foreign_row row, const cJSON *time, const cJSON *end)
 {
-	const char *name = json_reader_text(json, command, "command");
-	const cJSON *times = json_reader_array(json, command, "times", 0, RESULTS_MAX), *time,
-		    *ends = json_reader_has(json, command, "exit_codes") ? json_reader_array(json, command, "exit_codes", 0, RESULTS_MAX)
-									 : NULL,
-		    *end = ends ? ends->child : NULL;
-
-	cJSON_ArrayForEach(time, times)
-	{
-		if (!cJSON_IsNumber(time))
-			json_reader_fail(json, "a time of '%.60s' is not a number", name);
-		if (json->st)
-			return;
-		if (end && !(cJSON_IsNumber(end) && end->valuedouble == 0)) /* null: ended by a signal */
-			failed_add(r, name);
-		else
-			row_add(r, (struct row){ .application = mem_string(name),
-						 .version = mem_string(""),
-						 .machine = mem_string(machine),
-						 .taken = time_of_file(r),
-						 .value = number_text(time->valuedouble),
-						 .direction = "lower" });
-		end = end ? end->next : NULL;
-	}
+	if (end && cJSON_IsNull(end))
+		row_fail(r, &row, EXECUTION_KILLED, "ended by a signal");
+	else if (end && !(cJSON_IsNumber(end) && end->valuedouble == 0))
+		row_fail(r, &row, EXECUTION_FAILED, "exit status %s", cJSON_IsNumber(end) ? TEXT_DOUBLE(end->valuedouble) : "unknown");
+	r->result->ends_unknown += !end;
+	if (row.to.failure || row_value(r, &row, time, 1))
+		row_add(r, row);
+	else
+		quiho_leave_out(&r->result->quiho, QUIHO_BAD_ROW, &row.to.place, "%s: it is no number", TEXT_SHOWN(row.name));
 }
 
-static enum assay_status hyperfine_read(struct reader *r, const cJSON *root)
+static void hyperfine_add(struct reader *r, const cJSON *item, size_t index, const char *machine)
 {
-	struct json_reader json = { .name = r->options->name, .err = r->err };
-	const cJSON *results = json_reader_array(&json, root, "results", 0, RESULTS_MAX), *command;
-	char *machine = machine_of(r, NULL);
+	struct foreign_row row = row_of(r, (struct quiho_place){ "results", NULL, index, 0 }, machine);
+	const cJSON *times = json_get(item, "times"), *time, *ends = json_get(item, "exit_codes"), *end = ends ? ends->child : NULL;
+	int n_times = cJSON_GetArraySize(times), n_ends = cJSON_GetArraySize(ends);
 
-	if (!json.st && !machine)
-		json.st = fail_no_machine(r);
-	cJSON_ArrayForEach(command, results)
-	{
-		if (!json.st && !cJSON_IsObject(command))
-			json_reader_fail(&json, "a result is not an object");
-		if (!json.st)
-			hyperfine_add(r, &json, command, machine);
+	row.name = benchmark_name(item);
+	if (!row.name || !cJSON_IsArray(times)) {
+		quiho_leave_out(&r->result->quiho, QUIHO_BAD_ROW, &row.to.place, "it is no object with 'command' and a list 'times'");
+		return;
 	}
-	free(machine);
-	return json.st;
+	row.mark = benchmark_mark(r, item);
+	row.thing = (double)index;
+	row.to.place.item = "times";
+	cJSON_ArrayForEach(time, times)
+	{
+		if (ends && n_ends != n_times)
+			quiho_leave_out(&r->result->quiho, QUIHO_UNKNOWN_END, &row.to.place, "%s: it has %d times and %d exit codes",
+					TEXT_SHOWN(row.name), n_times, n_ends);
+		else
+			hyperfine_add_time(r, row, time, end);
+		end = end ? end->next : NULL;
+		row.to.place.at++;
+	}
 }
 
 /* ---- CSV ---- */
 
-enum { APPLICATION, VERSION, MACHINE, TIME, REPETITION, RESULT, DIRECTION, MEANINGS };
+/* Meanings of columns. NAME and IGNORE may have several. */
+enum { APPLICATION, VERSION, MACHINE, TIME, REPETITION, EXIT_STATUS, RESULT, DIRECTION, MEANINGS, NAME = MEANINGS, IGNORE, ALL_MEANINGS };
 
-static const char *const meanings[MEANINGS] = { "?application", "?version", "?machine", "?time", "?repetition", "result", "?direction" };
+static const char *const meanings[ALL_MEANINGS] = { "?application", "?version", "?machine",   "?time", "?repetition",
+						    "?exit_status", "result",	"?direction", "name",  "ignore" };
 
-static enum assay_status columns_read(const struct reader *r, const char *columns[MEANINGS])
+struct columns {
+	const char **names; /* [n], by meaning, then those of NAME and IGNORE; "?..." where the file need not have it */
+	bool *distinguish;  /* [n]: NAME */
+	size_t *index;	    /* [n], of the file's columns; SIZE_MAX: not there */
+	size_t n;
+	bool ignore_all; /* that have no meaning */
+};
+
+static enum assay_status columns_choose(const struct reader *r, struct columns *c)
 {
-	memcpy(columns, meanings, sizeof(meanings));
+	size_t n = MEANINGS + r->options->n_columns;
+
+	*c = (struct columns){ mem_new(n, sizeof(char *)), mem_new(n, sizeof(bool)), mem_new(n, sizeof(size_t)), MEANINGS, false };
+	memcpy(c->names, meanings, MEANINGS * sizeof(char *));
 	for (size_t i = 0; i < r->options->n_columns; i++) {
 		const char *word = r->options->columns[i], *equals = strchr(word, '=');
 		size_t m = 0;
 
-		while (equals && m < MEANINGS) {
+		while (equals && m < ALL_MEANINGS) {
 			const char *meaning = meanings[m] + (*meanings[m] == '?');
 
 			if (strlen(meaning) == (size_t)(equals - word) && strncmp(meaning, word, strlen(meaning)) == 0)
 				break;
 			m++;
 		}
-		if (!equals || m == MEANINGS || !equals[1] || equals[1] == '?')
+		if (!equals || m == ALL_MEANINGS || !equals[1] || equals[1] == '?')
 			return assay_fail(r->err, ASSAY_E_USAGE,
 					  "'%s' names no column: MEANING=COLUMN, where MEANING is application, version, machine, time, "
-					  "repetition, result or direction",
+					  "repetition, exit_status, result, direction, name or ignore",
 					  word);
-		columns[m] = equals + 1;
+		if (m == IGNORE && strcmp(equals, "=*") == 0) {
+			c->ignore_all = true;
+			continue;
+		}
+		c->distinguish[m < MEANINGS ? m : c->n] = m == NAME;
+		c->names[m < MEANINGS ? m : c->n++] = equals + 1;
 	}
 	return ASSAY_OK;
 }
 
-static enum assay_status csv_add_row(struct reader *r, const struct csv *csv, const size_t *index)
+/* A column without a meaning may distinguish results, and only the user knows. */
+static enum assay_status columns_check(const struct reader *r, const struct columns *c, const struct csv *csv)
 {
+	for (size_t i = 0; i < csv->n_fields && !c->ignore_all; i++) {
+		const char *name = TEXT_SHOWN(csv->fields[i]);
+		size_t k = 0;
+
+		while (k < c->n && c->index[k] != i)
+			k++;
+		if (k == c->n)
+			return assay_fail(r->err, ASSAY_E_USAGE,
+					  "%s:%zu: the column '%s' has no meaning: --columns 'name=%s' makes its values a part of names, "
+					  "'ignore=%s' leaves it out, 'ignore=*' all such columns",
+					  r->options->name, csv->line, name, name, name);
+	}
+	return ASSAY_OK;
+}
+
+/* Reports whether a text is a word for a run without a result. */
+static bool is_no_result(const char *text)
+{
+	static const char *const words[] = { "",     "nan",    "inf",	  "infinity", "na",	 "n/a",	   "null",  "none",    "-",
+					     "fail", "failed", "failure", "error",    "timeout", "killed", "crash", "crashed", "skipped" };
+	bool found = false;
+
+	text += *text && text[1] && (*text == '+' || *text == '-');
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		found = found || strcasecmp(text, words[i]) == 0;
+	return found;
+}
+
+static const char *csv_mark(struct reader *r, const struct columns *c, const struct csv *csv)
+{
+	char **parts = mem_new(c->n, sizeof(char *));
+	const char *mark;
+	size_t n = 0;
+
+	for (size_t i = MEANINGS; i < c->n; i++) {
+		if (c->distinguish[i])
+			parts[n++] = mem_format("%s=%s", c->names[i], csv->fields[c->index[i]]);
+	}
+	mark = mark_of(r, parts, n);
+	free(parts);
+	return mark;
+}
+
+static enum assay_status csv_add_row(struct reader *r, const struct csv *csv, const struct columns *c)
+{
+	struct foreign_row row = row_of(r, (struct quiho_place){ .line = csv->line }, NULL);
 	const char *said[MEANINGS];
-	const char *application;
-	char *machine;
+	int64_t exit_status = 0;
 
 	for (size_t m = 0; m < MEANINGS; m++)
-		said[m] = index[m] == SIZE_MAX ? NULL : csv->fields[index[m]];
-	application = said[APPLICATION] ? said[APPLICATION] : r->options->application;
-	if (!application)
+		said[m] = c->index[m] == SIZE_MAX ? NULL : csv->fields[c->index[m]];
+	row.name = said[APPLICATION] ? said[APPLICATION] : r->options->application;
+	row.mark = csv_mark(r, c, csv);
+	row.to.machine = machine_of(r, said[MACHINE]);
+	row.to.version = said[VERSION] ? said[VERSION] : "";
+	row.texts = (struct quiho_texts){ said[RESULT], NULL, said[REPETITION], said[DIRECTION] ? said[DIRECTION] : "" };
+	if (!row.name)
 		return assay_fail(r->err, ASSAY_E_USAGE,
 				  "%s has no column 'application': --application NAME says what was measured, or --columns "
 				  "application=COLUMN in which column it stands",
 				  r->options->name);
-	machine = machine_of(r, said[MACHINE]);
-	if (!machine)
+	if (!row.to.machine && !said[MACHINE])
 		return fail_no_machine(r);
-	row_add(r, (struct row){ .application = mem_string(application),
-				 .version = mem_string(said[VERSION] ? said[VERSION] : ""),
-				 .machine = machine,
-				 .taken = said[TIME] ? time_text(said[TIME]) : time_of_file(r),
-				 .repetition = said[REPETITION] ? mem_string(said[REPETITION]) : NULL,
-				 .value = mem_string(said[RESULT]),
-				 .direction = said[DIRECTION] ? said[DIRECTION] : "" });
+	if (!row.to.machine)
+		quiho_leave_out(&r->result->quiho, QUIHO_BAD_NAME, &row.to.place, NO_MACHINE);
+	else if (said[EXIT_STATUS] && !text_int64(said[EXIT_STATUS], &exit_status) && !is_no_result(said[RESULT]))
+		quiho_leave_out(&r->result->quiho, QUIHO_UNKNOWN_END, &row.to.place, "its exit status is '%s'",
+				TEXT_SHOWN(said[EXIT_STATUS]));
+	else if (row_time(r, &row, said[TIME])) {
+		if (exit_status)
+			row_fail(r, &row, EXECUTION_FAILED, "exit status %s", said[EXIT_STATUS]);
+		else if (is_no_result(said[RESULT]))
+			row_fail(r, &row, EXECUTION_NO_METRIC, "its result is '%s'", said[RESULT]);
+		row_add(r, row);
+	}
 	return ASSAY_OK;
 }
 
 static enum assay_status csv_read(struct reader *r, char *text, size_t n)
 {
-	const char *columns[MEANINGS];
-	size_t index[MEANINGS];
+	struct columns columns;
 	struct csv csv;
-	bool more = true;
-	enum assay_status st = columns_read(r, columns);
+	enum assay_status st = columns_choose(r, &columns);
 
 	csv_init(&csv, r->options->name, text, n);
 	if (!st)
-		st = csv_header(&csv, columns, MEANINGS, index, r->err);
-	while (!st && !(st = csv_next(&csv, &more, r->err)) && more)
-		st = csv_add_row(r, &csv, index);
+		st = csv_header(&csv, (const char *const *)columns.names, columns.n, columns.index, r->err);
+	if (!st)
+		st = columns_check(r, &columns, &csv);
+	while (!st && quiho_next(&r->result->quiho, &csv))
+		st = csv_add_row(r, &csv, &columns);
 	csv_release(&csv);
+	mem_free(columns.names, columns.distinguish, columns.index);
 	return st;
 }
 
@@ -385,11 +544,9 @@ struct phoronix {
 	struct buf text;
 	struct buf identifier, title, description, scale, proportion, entry, value, raw; /* of a result */
 	struct buf measured, when;							 /* of a system */
-	char *application;								 /* of a result whose data have begun; else NULL */
-	void *names;									 /* of all results so far, a tree; owned */
-	char **systems, **times;							 /* [n_systems] */
+	size_t results, entries; /* before the one that is open; entries of its result */
+	char **systems, **times; /* [n_systems] */
 	size_t n_systems;
-	enum assay_status st;
 };
 
 static bool stands_at(const struct phoronix *p, const char *path)
@@ -411,37 +568,6 @@ static const char *said(const struct buf *b)
 	return b->size > 0 ? b->bytes : "";
 }
 
-static int compare_names(const void *a, const void *b)
-{
-	return strcmp(a, b);
-}
-
-/* Takes the name; false: a result has it already. */
-static bool phoronix_name(struct phoronix *p, char *name)
-{
-	char *const *of = tsearch(name, &p->names, compare_names);
-
-	ASSAY_BUG_IF(!of);
-	if (*of != name)
-		free(name);
-	p->application = *of;
-	return *of == name;
-}
-
-/* A test may measure several things under one description, as LevelDB's do operations and bytes a second: what follows the first one has
- * its unit in its name, too. */
-static void phoronix_data(struct phoronix *p)
-{
-	const char *test = *said(&p->identifier) ? said(&p->identifier) : said(&p->title);
-
-	if (phoronix_name(p, *said(&p->description) ? mem_format("%s/%s", test, said(&p->description)) : mem_string(test)) ||
-	    phoronix_name(p, mem_format("%s (%s)", p->application, said(&p->scale))))
-		return;
-	p->st = assay_fail(p->r->err, ASSAY_E_FORMAT, "%s:%lu: a second result '%s': nothing tells it from the first", p->r->options->name,
-			   XML_GetCurrentLineNumber(p->parser), TEXT_SHOWN(p->application));
-	XML_StopParser(p->parser, XML_FALSE);
-}
-
 static void phoronix_open(void *of, const XML_Char *name, const XML_Char **attributes)
 {
 	struct phoronix *p = of;
@@ -451,8 +577,6 @@ static void phoronix_open(void *of, const XML_Char *name, const XML_Char **attri
 		p->path[p->depth] = mem_string(name);
 	p->depth++;
 	buf_clear(&p->text);
-	if (!p->st && !p->application && stands_at(p, "PhoronixTestSuite/Result/Data"))
-		phoronix_data(p);
 }
 
 static void phoronix_text(void *of, const XML_Char *bytes, int n)
@@ -463,38 +587,54 @@ static void phoronix_text(void *of, const XML_Char *bytes, int n)
 		buf_add(&p->text, bytes, (size_t)n);
 }
 
-/* Of that system, else of the file. */
-static char *phoronix_time(const struct phoronix *p, const char *measured)
+/* Of that system; NULL: the file does not say. */
+static const char *phoronix_time(const struct phoronix *p, const char *measured)
 {
 	for (size_t i = 0; i < p->n_systems; i++)
 		if (strcmp(p->systems[i], measured) == 0)
-			return time_text(p->times[i]);
-	return time_of_file(p->r);
+			return *p->times[i] ? p->times[i] : NULL;
+	return NULL;
 }
 
-/* "12.5:12.6:12.4" are a result's repetitions; without them it has one. Where several systems are said to be one machine, they are what was
- * compared on it: its kernels, compilers, settings. */
+/* A test may measure several things under one description, as LevelDB's do operations and bytes a second: their unit distinguishes them. */
+static void phoronix_add(struct phoronix *p, struct quiho_place place, const char *value)
+{
+	const char *test = *said(&p->identifier) ? said(&p->identifier) : said(&p->title), *description = said(&p->description);
+	const char *measured = keep(p->r, mem_string(said(&p->entry)));
+	struct foreign_row row = row_of(p->r, place, machine_of(p->r, measured));
+	char *scale = *said(&p->scale) ? mem_string(said(&p->scale)) : NULL;
+
+	row.name = keep(p->r, mem_format("%s%s%s", test, *description ? "/" : "", description));
+	row.mark = mark_of(p->r, &scale, scale != NULL);
+	row.thing = (double)place.line * INSTANCES_MAX + (double)place.at;
+	row.texts.direction = strcmp(said(&p->proportion), "HIB") == 0 ? "higher" : "lower";
+	row.texts.result = keep(p->r, mem_string(value));
+	/* Where several systems are said to be one machine, they are what was compared on it: its kernels, compilers, settings. */
+	row.to.version = p->r->options->machine && p->n_systems > 1 ? measured : "";
+	if (!row.to.machine) {
+		quiho_leave_out(&p->r->result->quiho, QUIHO_BAD_NAME, &place, NO_MACHINE);
+	} else if (strchr(value, ',')) { /* of a monitor */
+		quiho_leave_out(&p->r->result->quiho, QUIHO_BAD_ROW, &place, "%s: a series of values", TEXT_SHOWN(row.name));
+	} else if (row_time(p->r, &row, phoronix_time(p, measured))) {
+		if (is_no_result(value))
+			row_fail(p->r, &row, EXECUTION_NO_METRIC, "its value is '%s'", value);
+		row_add(p->r, row);
+	}
+}
+
+/* "12.5:12.6:12.4" are a result's repetitions; without them it has one. */
 static void phoronix_entry(struct phoronix *p)
 {
-	const char *measured = said(&p->entry), *version = p->r->options->machine && p->n_systems > 1 ? measured : "";
+	struct quiho_place place = { "Result", "Entry", p->results, p->entries };
 	char *values = mem_string(*said(&p->raw) ? said(&p->raw) : said(&p->value)), *rest = values, *value;
-	char *machine = machine_of(p->r, measured);
 
-	if (!machine)
-		p->st = fail_no_machine(p->r);
-	if (!*values) /* it failed there */
-		failed_add(p->r, p->application);
-	while (!p->st && *values && (value = strsep(&rest, ":")))
-		row_add(p->r, (struct row){ .application = mem_string(p->application),
-					    .version = mem_string(version),
-					    .machine = mem_string(machine),
-					    .taken = phoronix_time(p, measured),
-					    .value = mem_string(value),
-					    .direction = strcmp(said(&p->proportion), "HIB") == 0 ? "higher" : "lower" });
-	mem_free(machine, values);
+	while ((value = strsep(&rest, ":")))
+		phoronix_add(p, place, value);
+	free(values);
 	buf_clear(&p->entry);
 	buf_clear(&p->value);
 	buf_clear(&p->raw);
+	p->entries++;
 }
 
 static void phoronix_system(struct phoronix *p)
@@ -514,7 +654,8 @@ static void phoronix_result(struct phoronix *p)
 	buf_clear(&p->description);
 	buf_clear(&p->scale);
 	buf_clear(&p->proportion);
-	p->application = NULL;
+	p->results++;
+	p->entries = 0;
 }
 
 static void phoronix_close(void *of, const XML_Char *name)
@@ -551,8 +692,6 @@ static void phoronix_close(void *of, const XML_Char *name)
 	if (p->depth < DEPTH_MAX)
 		free(p->path[p->depth]);
 	buf_clear(&p->text);
-	if (p->st)
-		XML_StopParser(p->parser, XML_FALSE);
 }
 
 static void phoronix_release(struct phoronix *p)
@@ -567,29 +706,31 @@ static void phoronix_release(struct phoronix *p)
 	for (size_t i = 0; i < p->n_systems; i++)
 		mem_free(p->systems[i], p->times[i]);
 	mem_free(p->systems, p->times);
-	tdestroy(p->names, free);
 	XML_ParserFree(p->parser);
 }
 
 static enum assay_status phoronix_read(struct reader *r, const char *text, size_t n)
 {
 	struct phoronix p = { .r = r, .parser = XML_ParserCreate(NULL) };
+	enum assay_status st = ASSAY_OK;
 
 	ASSAY_BUG_IF(!p.parser || n > INT32_MAX);
 	XML_SetUserData(p.parser, &p);
 	XML_SetElementHandler(p.parser, phoronix_open, phoronix_close);
 	XML_SetCharacterDataHandler(p.parser, phoronix_text);
-	if (XML_Parse(p.parser, text, (int)n, 1) == XML_STATUS_ERROR && !p.st)
-		p.st = assay_fail(r->err, ASSAY_E_FORMAT, "%s:%lu: %s", r->options->name, XML_GetCurrentLineNumber(p.parser),
-				  XML_ErrorString(XML_GetErrorCode(p.parser)));
+	if (XML_Parse(p.parser, text, (int)n, 1) == XML_STATUS_ERROR)
+		st = assay_fail(r->err, ASSAY_E_FORMAT, "%s:%lu: %s", r->options->name, XML_GetCurrentLineNumber(p.parser),
+				XML_ErrorString(XML_GetErrorCode(p.parser)));
 	phoronix_release(&p);
-	return p.st;
+	return st;
 }
 
 /* ---- any of them ---- */
 
-static enum assay_status tool_of(struct reader *r, const char *text, const cJSON *root)
+static enum assay_status tool_of(struct reader *r, const char *text)
 {
+	const cJSON *root = r->result->root;
+
 	r->result->tool = r->options->tool;
 	if (r->result->tool != FOREIGN_TOOLS)
 		return ASSAY_OK;
@@ -609,36 +750,53 @@ static enum assay_status tool_of(struct reader *r, const char *text, const cJSON
 static bool is_json(const struct reader *r, const char *text)
 {
 	enum foreign_tool tool = r->options->tool;
+	char first = text[strspn(text, " \t\r\n")];
 
-	return tool == FOREIGN_GBENCH || tool == FOREIGN_HYPERFINE || (tool == FOREIGN_TOOLS && text[strspn(text, " \t\r\n")] == '{');
+	return tool == FOREIGN_GBENCH || tool == FOREIGN_HYPERFINE || (tool == FOREIGN_TOOLS && (first == '{' || first == '['));
 }
 
-enum assay_status foreign_read(char *text, size_t n, const struct foreign_options *options, struct buf *out, struct foreign_result *result,
+/* UTF-16 and UTF-32 have a mark of their own, or a NUL among the first two characters, which are ASCII in every file that is taken. */
+static enum assay_status check_encoding(const struct reader *r, const char *text, size_t n)
+{
+	if (n < 2 || (memcmp(text, "\xff\xfe", 2) != 0 && memcmp(text, "\xfe\xff", 2) != 0 && text[0] && text[1]))
+		return ASSAY_OK;
+	return assay_fail(r->err, ASSAY_E_FORMAT,
+			  "%s is not UTF-8 but UTF-16, as PowerShell's '>' writes it: convert it, as with iconv -f UTF-16 -t UTF-8",
+			  r->options->name);
+}
+
+enum assay_status foreign_read(char *text, size_t n, const struct foreign_options *options, struct foreign_result *result,
 			       struct assay_error *err)
 {
 	struct reader r = { .options = options, .result = result, .err = err };
-	cJSON *root = NULL;
-	enum assay_status st = is_json(&r, text) ? json_parse(options->name, text, n, &root, err) : ASSAY_OK;
+	size_t mark = n >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0; /* a byte order mark */
+	enum assay_status st;
+	bool found = false;
 
-	*result = (struct foreign_result){ .rows = 0 };
+	*result = (struct foreign_result){ .application = "", .version = "" };
+	text += mark;
+	n -= mark;
+	st = check_encoding(&r, text, n);
+	if (!st && is_json(&r, text))
+		st = json_parse_loosely(options->name, text, n, &result->root, err);
 	if (!st)
-		st = tool_of(&r, text, root);
+		st = tool_of(&r, text);
 	if (!st)
-		st = result->tool == FOREIGN_GBENCH	 ? gbench_read(&r, root)
-		     : result->tool == FOREIGN_HYPERFINE ? hyperfine_read(&r, root)
+		st = result->tool == FOREIGN_GBENCH	 ? list_read(&r, "benchmarks", gbench_add)
+		     : result->tool == FOREIGN_HYPERFINE ? list_read(&r, "results", hyperfine_add)
 		     : result->tool == FOREIGN_PHORONIX	 ? phoronix_read(&r, text, n)
 							 : csv_read(&r, text, n);
+	if (!st && result->tool == FOREIGN_GBENCH && options->metric && !r.metric_seen)
+		st = assay_fail(err, ASSAY_E_USAGE, "no benchmark of %s has a metric '%s'", options->name, TEXT_SHOWN(options->metric));
 	if (!st && r.over)
 		st = assay_fail(err, ASSAY_E_LIMIT, "%s has more than %d measurements: divide it", options->name, RESULTS_MAX);
-	if (!st && r.n == 0)
+	if (!st)
+		rows_give(&r);
+	found = result->n_rows;
+	for (int i = 0; i < QUIHO_SKIPS; i++)
+		found = found || result->quiho.skipped[i].count;
+	if (!st && !found)
 		st = assay_fail(err, ASSAY_E_NODATA, "%s has no measurement%s", options->name,
-				result->failed ? ": all that stand there have failed" : "");
-	if (!st) {
-		rows_count(&r);
-		rows_write(&r, out);
-	}
-	mem_release_all(r.rows, r.n, row_release);
-	free(r.first);
-	cJSON_Delete(root);
+				result->aggregates ? " but aggregates: leave out --benchmark_report_aggregates_only" : "");
 	return st;
 }

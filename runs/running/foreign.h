@@ -3,8 +3,8 @@
 #ifndef RUNS_RUNNING_FOREIGN_H
 #define RUNS_RUNNING_FOREIGN_H
 
-#include "base/buf.h"
 #include "base/error.h"
+#include "base/json.h"
 #include "base/rows.h"
 #include "runs/running/quiho.h"
 
@@ -30,18 +30,38 @@ struct foreign_options {
 	const char *const *columns; /* [n_columns] "MEANING=COLUMN" of CSV; what is not named has its own name */
 	size_t n_columns;
 	int64_t taken_ms; /* where the file has no time */
+	bool time_given;  /* taken_ms is the user's: it also stands where the time of a row is not understood */
+};
+
+/* A measurement. Its texts belong to the result, or to the text that was read. */
+struct foreign_row {
+	struct quiho_row to; /* without `value`; with an outcome where there is none */
+	struct quiho_texts texts;
+	const char *name, *mark; /* of the benchmark; what distinguishes it from others of that name: " (branch=main)", or "" */
+	double thing;		 /* what was measured, by its place in the file: all rows of one name are of one thing, */
+	bool alike;		 /* or are not */
+	size_t at;
 };
 
 struct foreign_result {
 	enum foreign_tool tool;
-	size_t rows, failed;		     /* measurements; those that the tool itself calls failed are none */
-	char application[256], version[256]; /* of the first one; version "" where the file has none */
-	bool several, versions;		     /* there are several applications; several versions of one */
+	struct foreign_row *rows; /* [n_rows], in the order of the file, but for those that are left out */
+	size_t n_rows, capacity;
+	struct quiho quiho;		   /* the same for quiho_import(), with what was left out */
+	size_t aggregates;		   /* benchmarks that the tool computed from others; they are no rows */
+	size_t ends_unknown;		   /* runs whose exit codes the file does not have at all */
+	const char *application, *version; /* of the first row that can be used; version "" where the file has none */
+	bool several, versions;		   /* there are several applications; several versions of one */
+	char **texts;			   /* [n_texts], to which rows point, as to the document */
+	size_t n_texts, texts_capacity;
+	cJSON *root;
 };
 
-/* text[0..n), NUL behind it, is changed. *out becomes a results.csv with a row a measurement; buf_release() it. ASSAY_E_FORMAT for what
- * makes no sense, ASSAY_E_NODATA for a file without measurements, ASSAY_E_USAGE where an option is missing that it needs. O(n log n). */
-enum assay_status foreign_read(char *text, size_t n, const struct foreign_options *options, struct buf *out, struct foreign_result *result,
+/* Reads text[0..n), NUL after it, which is changed and must outlive *result. That is overwritten; foreign_release() it, after a failure
+ * too. ASSAY_E_FORMAT for a file that makes no sense, ASSAY_E_NODATA for one without measurements, ASSAY_E_USAGE where an option is missing
+ * that it needs. What is wrong with a single row is counted in quiho.skipped. O(n log n). */
+enum assay_status foreign_read(char *text, size_t n, const struct foreign_options *options, struct foreign_result *result,
 			       struct assay_error *err);
+void foreign_release(struct foreign_result *result);
 
 #endif

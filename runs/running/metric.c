@@ -2,10 +2,10 @@
 
 #include "base/buf.h"
 #include "base/error.h"
-#include "base/json.h"
 #include "base/mem.h"
 #include "base/stats.h"
 #include "base/text.h"
+#include "runs/running/foreign.h"
 #include "runs/running/manifest_parse.h"
 #include "runs/running/run.h"
 
@@ -541,9 +541,9 @@ static enum assay_status metric_read_lines(const struct metric *metric, const ch
 
 /* ---- JSON of Google Benchmark and hyperfine ---- */
 
-/* The document in the output: from the last line that begins with '{' to the last '}' after it. Programs may print other things
- * before and after, and hyperfine writes its results anew after each command. */
-static enum assay_status metric_find_document(const char *output, size_t n, cJSON **root, struct assay_error *err)
+/* Returns the document in the output: from the last line that begins with '{' to the last '}' after it. Programs may print other things
+ * before and after, and hyperfine writes its results anew after each command. NULL: there is none. free() it. */
+static char *metric_find_document(const char *output, size_t n, struct assay_error *err)
 {
 	const char *begin = NULL, *end = NULL;
 
@@ -553,200 +553,89 @@ static enum assay_status metric_find_document(const char *output, size_t n, cJSO
 		else if (output[i] == '}' && !end)
 			end = output + i + 1;
 	}
-	if (!begin || !end)
-		return assay_fail(err, ASSAY_E_NODATA, "the output has no JSON document: no line begins with '{'%s",
-				  begin ? " and has its '}' after it" : "");
-	if (json_parse("its output", begin, (size_t)(end - begin), root, err))
-		return assay_fail(err, ASSAY_E_NODATA, "the output is not a whole JSON document: %.200s", err ? err->text : "");
-	return ASSAY_OK;
+	if (begin && end)
+		return mem_bytes(begin, (size_t)(end - begin));
+	assay_fail(err, ASSAY_E_NODATA, "the output has no JSON document: no line begins with '{'%s",
+		   begin ? " and has its '}' after it" : "");
+	return NULL;
 }
 
-static const char *metric_text_of(const cJSON *object, const char *key)
+/* Is it the one that is asked for, by its name or by the name with its mark? Without a name there must be one only. */
+static bool metric_is_chosen(const struct metric *metric, const struct foreign_row *row)
 {
-	const cJSON *member = cJSON_GetObjectItemCaseSensitive(object, key);
+	char *whole = mem_format("%s%s", row->name, row->mark);
+	bool chosen = !metric->name || strcmp(metric->name, row->name) == 0 || strcmp(metric->name, whole) == 0;
 
-	return cJSON_IsString(member) ? member->valuestring : NULL;
+	free(whole);
+	return chosen;
 }
 
-static enum assay_status metric_number_of(const cJSON *object, const char *key, const char *where, double *out, struct assay_error *err)
+static enum assay_status metric_read_row(const struct foreign_row *row, const struct foreign_row *before, struct metric_values *out,
+					 struct assay_error *err)
 {
-	const cJSON *member = cJSON_GetObjectItemCaseSensitive(object, key);
-
-	if (!cJSON_IsNumber(member))
-		return assay_fail(err, ASSAY_E_NODATA, "%s has no number '%s'", where, key);
-	*out = member->valuedouble;
-	return ASSAY_OK;
-}
-
-static bool metric_is_true(const cJSON *object, const char *key)
-{
-	return cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(object, key));
-}
-
-/* Is it the one that is asked for? Without a name there must be one only. *first is the first one's name, NULL before. */
-static enum assay_status metric_choose_result(const struct metric *metric, const char *name, const char **first, bool *chosen,
-					      struct assay_error *err)
-{
-	*first = *first ? *first : name;
-	*chosen = strcmp(metric->name ? metric->name : *first, name) == 0;
-	if (*chosen || metric->name)
-		return ASSAY_OK;
-	return assay_fail(err, ASSAY_E_NODATA, "the output has several results ('%s', '%s'): name one in 'metric'", TEXT_SHOWN(*first),
-			  TEXT_SHOWN(name));
-}
-
-static enum assay_status metric_fail_nothing(const struct metric *metric, const char *what, const char *first, struct assay_error *err)
-{
-	if (metric->name && first)
-		return assay_fail(err, ASSAY_E_NODATA, "the output has no %s '%s'; its first is '%s'", what, TEXT_SHOWN(metric->name),
-				  TEXT_SHOWN(first));
-	return assay_fail(err, ASSAY_E_NODATA, "the output has no %s", what);
-}
-
-/* ---- Google Benchmark ---- */
-
-static double metric_seconds_of(const char *unit)
-{
-	static const struct {
-		const char *unit;
-		double seconds;
-	} rows[] = { { "ns", 1e-9 }, { "us", 1e-6 }, { "ms", 1e-3 }, { "s", 1 } };
-
-	for (size_t i = 0; unit && i < sizeof(rows) / sizeof(rows[0]); i++) {
-		if (strcmp(rows[i].unit, unit) == 0)
-			return rows[i].seconds;
-	}
-	return 0;
-}
-
-static enum assay_status metric_read_benchmark(const struct metric *metric, const cJSON *item, const char *name, struct metric_values *out,
-					       struct assay_error *err)
-{
-	double scale = metric_seconds_of(metric_text_of(item, "time_unit")), value = 0;
 	char where[WHERE_BYTES];
-	const char *why = metric_text_of(item, metric_is_true(item, "skipped") ? "skip_message" : "error_message");
-	enum assay_status st;
+	double value = 0;
 
-	snprintf(where, sizeof(where), "the benchmark '%s'", TEXT_SHOWN(name));
-	if (metric_is_true(item, "error_occurred") || metric_is_true(item, "skipped"))
-		return assay_fail(err, ASSAY_E_NODATA, "%s was not measured: %s", where, why ? TEXT_SHOWN(why) : "it does not say why");
-	if (scale <= 0)
-		return assay_fail(err, ASSAY_E_NODATA, "%s has no time_unit of ns, us, ms, s", where);
-	st = metric_number_of(item, metric->cpu_time ? "cpu_time" : "real_time", where, &value, err);
-	return st ? st : metric_add(out, value * scale, where, err);
+	if (before && (strcmp(before->name, row->name) != 0 || strcmp(before->mark, row->mark) != 0))
+		return assay_fail(err, ASSAY_E_NODATA, "the output has several results ('%s%s', '%s%s'): name one in 'metric'",
+				  TEXT_SHOWN(before->name), TEXT_SHOWN(before->mark), TEXT_SHOWN(row->name), TEXT_SHOWN(row->mark));
+	snprintf(where, sizeof(where), "the result '%s'", TEXT_SHOWN(row->name));
+	if (row->to.failure)
+		return assay_fail(err, ASSAY_E_NODATA, "%s was not measured: %s", where, row->to.failure);
+	if (row->alike)
+		return assay_fail(err, ASSAY_E_NODATA, "%s stands in the output twice, and nothing distinguishes the two", where);
+	return text_double(row->texts.result, &value) ? metric_add(out, value, where, err)
+						      : assay_fail(err, ASSAY_E_NODATA, "%s is no number", where);
 }
 
-/* A benchmark's own name is in run_name where there is one: `name` has the repetitions in it, or what was aggregated. */
-static enum assay_status metric_read_benchmarks(const struct metric *metric, const cJSON *list, struct metric_values *out,
-						struct assay_error *err)
+/* What cannot be read may be of the result that is asked for. */
+static enum assay_status metric_read_rows(const struct metric *metric, const struct foreign_result *read, struct metric_values *out,
+					  struct assay_error *err)
 {
+	static const enum quiho_skip bad[] = { QUIHO_BAD_ROW, QUIHO_UNKNOWN_END };
+	const struct foreign_row *before = NULL;
 	enum assay_status st = ASSAY_OK;
-	const char *first = NULL;
-	size_t aggregates = 0;
-	const cJSON *item;
 
-	cJSON_ArrayForEach(item, list)
-	{
-		const char *name = metric_text_of(item, "run_name"), *type = metric_text_of(item, "run_type");
-		bool chosen = false;
-
-		name = name ? name : metric_text_of(item, "name");
-		if (!name)
-			return assay_fail(err, ASSAY_E_NODATA, "a benchmark in the output has no name");
-		st = metric_choose_result(metric, name, &first, &chosen, err);
-		if (st)
-			return st;
-		if (chosen && type && strcmp(type, "aggregate") == 0)
-			aggregates++;
-		else if (chosen)
-			st = metric_read_benchmark(metric, item, name, out, err);
-		if (st)
-			return st;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		if (read->quiho.skipped[bad[i]].count)
+			return assay_fail(err, ASSAY_E_NODATA, "the output has a result that cannot be used: %s (%s)",
+					  quiho_skip_text(bad[i]), read->quiho.skipped[bad[i]].first);
 	}
-	if (out->n == 0 && aggregates)
-		return assay_fail(err, ASSAY_E_NODATA, "the output has aggregates only: leave out --benchmark_report_aggregates_only");
-	return out->n ? ASSAY_OK : metric_fail_nothing(metric, "benchmark", first, err);
-}
-
-/* ---- hyperfine ---- */
-
-/* With --ignore-failure a command that failed has a time, too. */
-static enum assay_status metric_check_exits(const cJSON *item, const char *where, struct assay_error *err)
-{
-	const cJSON *exits = cJSON_GetObjectItemCaseSensitive(item, "exit_codes"), *one;
-
-	cJSON_ArrayForEach(one, exits)
-	{
-		if (!cJSON_IsNumber(one) || one->valuedouble != 0)
-			return assay_fail(err, ASSAY_E_NODATA, "%s did not always end with status 0", where);
+	for (size_t i = 0; !st && i < read->n_rows; i++) {
+		if (!metric_is_chosen(metric, &read->rows[i]))
+			continue;
+		st = metric_read_row(&read->rows[i], before, out, err);
+		before = &read->rows[i];
 	}
-	return ASSAY_OK;
-}
-
-static enum assay_status metric_read_times(const cJSON *item, const char *name, struct metric_values *out, struct assay_error *err)
-{
-	const cJSON *times = cJSON_GetObjectItemCaseSensitive(item, "times"), *one;
-	char where[WHERE_BYTES];
-	enum assay_status st;
-
-	snprintf(where, sizeof(where), "the command '%s'", TEXT_SHOWN(name));
-	if (!cJSON_IsArray(times) || cJSON_GetArraySize(times) == 0)
-		return assay_fail(err, ASSAY_E_NODATA, "%s has no 'times' in the output", where);
-	st = metric_check_exits(item, where, err);
-	cJSON_ArrayForEach(one, times)
-	{
-		if (!st && !cJSON_IsNumber(one))
-			st = assay_fail(err, ASSAY_E_NODATA, "%s has a time that is not a number", where);
-		if (!st)
-			st = metric_add(out, one->valuedouble, where, err);
-	}
+	if (!st && !before)
+		st = assay_fail(err, ASSAY_E_NODATA, "the output has no result '%s'; its first is '%s'", TEXT_SHOWN(metric->name),
+				TEXT_SHOWN(read->rows[0].name));
 	return st;
 }
 
-static enum assay_status metric_read_results(const struct metric *metric, const cJSON *list, struct metric_values *out,
-					     struct assay_error *err)
-{
-	enum assay_status st = ASSAY_OK;
-	const char *first = NULL;
-	const cJSON *item;
-
-	cJSON_ArrayForEach(item, list)
-	{
-		const char *name = metric_text_of(item, "command");
-		bool chosen = false;
-
-		if (!name)
-			return assay_fail(err, ASSAY_E_NODATA, "a result in the output has no command");
-		st = metric_choose_result(metric, name, &first, &chosen, err);
-		if (!st && chosen)
-			st = metric_read_times(item, name, out, err);
-		if (st)
-			return st;
-	}
-	return out->n ? ASSAY_OK : metric_fail_nothing(metric, "command", first, err);
-}
-
-/* ---- both ---- */
-
+/* As imports read it (foreign.h). */
 static enum assay_status metric_read_json(const struct metric *metric, const char *output, size_t n, struct metric_values *out,
 					  char **warning, struct assay_error *err)
 {
 	bool google = metric->source == METRIC_GOOGLE_BENCHMARK;
-	const char *key = google ? "benchmarks" : "results";
-	cJSON *root = NULL, *list;
-	enum assay_status st = metric_find_document(output, n, &root, err);
+	const struct foreign_options how = { .name = "the output",
+					     .tool = google ? FOREIGN_GBENCH : FOREIGN_HYPERFINE,
+					     .machine = "here",
+					     .metric = google && metric->cpu_time ? "cpu_time" : NULL,
+					     .time_given = true };
+	char *text = metric_find_document(output, n, err);
+	struct foreign_result read;
+	struct assay_error why;
+	enum assay_status st;
 
-	if (st)
-		return st;
-	list = cJSON_GetObjectItemCaseSensitive(root, key);
-	if (!cJSON_IsArray(list))
-		st = assay_fail(err, ASSAY_E_NODATA, "the output is JSON, but not of %s: it has no list '%s'",
-				google ? "Google Benchmark" : "hyperfine", key);
-	else
-		st = google ? metric_read_benchmarks(metric, list, out, err) : metric_read_results(metric, list, out, err);
-	if (!st && google && metric_is_true(cJSON_GetObjectItemCaseSensitive(root, "context"), "cpu_scaling_enabled"))
+	if (!text)
+		return ASSAY_E_NODATA;
+	st = foreign_read(text, strlen(text), &how, &read, &why);
+	st = st ? assay_fail(err, ASSAY_E_NODATA, "%s", why.text) : metric_read_rows(metric, &read, out, err);
+	if (!st && google && cJSON_IsTrue(json_get(json_get(read.root, "context"), "cpu_scaling_enabled")))
 		*warning = mem_string("Google Benchmark says that CPU scaling is enabled: times may be noisy");
-	cJSON_Delete(root);
+	foreign_release(&read);
+	free(text);
 	return st;
 }
 

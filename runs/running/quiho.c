@@ -1,6 +1,6 @@
 #include "runs/running/quiho.h"
 
-#include "base/csv.h"
+#include "base/buf.h"
 #include "base/digest.h"
 #include "base/file.h"
 #include "base/mem.h"
@@ -9,6 +9,7 @@
 #include "fingerprint/catalog/catalog.h"
 #include "fingerprint/catalog/machine.h"
 #include "fingerprint/catalog/types.h"
+#include "runs/running/execution.h"
 #include "runs/running/metric_direction.h"
 #include "runs/running/run.h"
 
@@ -79,24 +80,88 @@ static const char *quiho_field(const struct csv *csv, size_t index)
 	return index == SIZE_MAX ? "" : csv->fields[index];
 }
 
-/* The values of a row; returns why it cannot be used, or QUIHO_SKIPS. */
-static enum quiho_skip quiho_read_values(const struct csv *csv, const size_t *index, struct quiho_row *row)
+/* Reads the result of a row that has one; returns why it cannot be used, or QUIHO_SKIPS. */
+static enum quiho_skip quiho_read_result(const struct quiho *quiho, const char *text, struct quiho_row *row)
 {
-	if (!text_double(csv->fields[index[RESULT]], &row->value))
+	if (row->outcome)
+		return QUIHO_SKIPS;
+	if (!text_double(text, &row->value))
 		return QUIHO_NOT_A_NUMBER;
 	if (row->value < 0)
 		return QUIHO_NEGATIVE;
 	if (row->value > RUN_METRIC_MAX)
 		return QUIHO_TOO_LARGE;
+	if (row->value == 0 && quiho->above_zero)
+		return QUIHO_ZERO;
 	if (row->value == 0)
 		row->value = 0; /* not -0: equal values must have equal texts */
-	if (!text_timestamp_ms(csv->fields[index[TIMESTAMP]], &row->taken_ms))
+	return QUIHO_SKIPS;
+}
+
+/* The same of everything else: which run it was. */
+static enum quiho_skip quiho_read_run(const struct quiho_texts *texts, struct quiho_row *row)
+{
+	if (texts->timestamp && !text_timestamp_ms(texts->timestamp, &row->taken_ms))
 		return QUIHO_BAD_TIME;
-	if (!text_int64(csv->fields[index[REPETITION]], &row->repetition) || row->repetition < 1 || row->repetition > REPETITION_MAX)
+	if (!text_int64(texts->repetition, &row->repetition) || row->repetition < 1 || row->repetition > REPETITION_MAX)
 		return QUIHO_BAD_REPETITION;
 	if (!quiho_names_ok(row) || !quiho_battery_ok(row))
 		return QUIHO_BAD_NAME;
-	return quiho_read_direction(quiho_field(csv, index[DIRECTION]), &row->direction) ? QUIHO_SKIPS : QUIHO_BAD_DIRECTION;
+	return quiho_read_direction(texts->direction, &row->direction) ? QUIHO_SKIPS : QUIHO_BAD_DIRECTION;
+}
+
+/* "line 7", or "results[1].times[4]". free() it. */
+static char *quiho_place_text(const struct quiho_place *place)
+{
+	return !place->list   ? mem_format("line %zu", place->line)
+	       : !place->item ? mem_format("%s[%zu]", place->list, place->line)
+			      : mem_format("%s[%zu].%s[%zu]", place->list, place->line, place->item, place->at);
+}
+
+void quiho_leave_out(struct quiho *quiho, enum quiho_skip why, const struct quiho_place *place, const char *fmt, ...)
+{
+	char *text, *fault;
+
+	if (quiho->skipped[why].count++)
+		return;
+	mem_formatted(fault, fmt);
+	text = quiho_place_text(place);
+	quiho->skipped[why].first_line = place->line;
+	quiho->skipped[why].first = mem_format("%s%s%s", text, *fault ? ": " : "", fault);
+	mem_free(text, fault);
+}
+
+void quiho_add(struct quiho *quiho, struct quiho_row row, const struct quiho_texts *texts)
+{
+	enum quiho_skip result = quiho_read_result(quiho, texts->result, &row), run = quiho_read_run(texts, &row);
+
+	if (result != QUIHO_SKIPS || run != QUIHO_SKIPS)
+		quiho_leave_out(quiho, result != QUIHO_SKIPS ? result : run, &row.place, "%s",
+				row.place.list ? TEXT_SHOWN(row.benchmark) : "");
+	if (run != QUIHO_SKIPS || (result != QUIHO_SKIPS && strcmp(row.benchmark, QUIHO_STRESSNG) == 0))
+		return;
+	quiho->said += row.outcome != NULL;
+	if (result != QUIHO_SKIPS) {
+		row.outcome = execution_outcome_code(EXECUTION_NO_METRIC);
+		row.failure = quiho_skip_text(result);
+	}
+	if (row.outcome)
+		mem_append(quiho->failed, quiho->n_failed, &quiho->failed_capacity, row);
+	else
+		mem_append(quiho->rows, quiho->n, &quiho->capacity, row);
+}
+
+bool quiho_next(struct quiho *quiho, struct csv *csv)
+{
+	struct assay_error err;
+	bool more;
+
+	while (csv_next(csv, &more, &err)) {
+		const char *fault = strstr(err.text + strlen(csv->name), ": ");
+
+		quiho_leave_out(quiho, QUIHO_BAD_ROW, &(struct quiho_place){ .line = csv->line }, "%s", fault ? fault + 2 : err.text);
+	}
+	return more;
 }
 
 static void quiho_add_row(struct quiho *quiho, const struct csv *csv, const size_t *index)
@@ -113,15 +178,11 @@ static void quiho_add_row(struct quiho *quiho, const struct csv *csv, const size
 				 .battery_hash = quiho_field(csv, index[BATTERY_HASH]),
 				 .stress_ng = quiho_field(csv, index[STRESS_NG]),
 				 .architecture = quiho_field(csv, index[ARCHITECTURE]),
-				 .line = csv->line };
-	enum quiho_skip skip = quiho_read_values(csv, index, &row);
+				 .place = { .line = csv->line } };
 
-	if (skip != QUIHO_SKIPS) {
-		if (!quiho->skipped[skip].count++)
-			quiho->skipped[skip].first_line = csv->line;
-		return;
-	}
-	mem_append(quiho->rows, quiho->n, &quiho->capacity, row);
+	quiho_add(quiho, row,
+		  &(struct quiho_texts){ fields[index[RESULT]], fields[index[TIMESTAMP]], fields[index[REPETITION]],
+					 quiho_field(csv, index[DIRECTION]) });
 }
 
 enum assay_status quiho_parse(const char *name, char *text, size_t n, struct quiho *out, struct assay_error *err)
@@ -132,12 +193,11 @@ enum assay_status quiho_parse(const char *name, char *text, size_t n, struct qui
 	size_t index[COLUMNS];
 	struct quiho quiho = { 0 };
 	struct csv csv;
-	bool more = true;
 	enum assay_status st;
 
 	csv_init(&csv, name, text, n);
 	st = csv_header(&csv, columns, COLUMNS, index, err);
-	while (!st && !(st = csv_next(&csv, &more, err)) && more)
+	while (!st && quiho_next(&quiho, &csv))
 		quiho_add_row(&quiho, &csv, index);
 	csv_release(&csv);
 	*out = quiho;
@@ -148,7 +208,9 @@ enum assay_status quiho_parse(const char *name, char *text, size_t n, struct qui
 
 void quiho_release(struct quiho *quiho)
 {
-	free(quiho->rows);
+	for (int i = 0; i < QUIHO_SKIPS; i++)
+		free(quiho->skipped[i].first);
+	mem_free(quiho->rows, quiho->failed);
 	*quiho = (struct quiho){ 0 };
 }
 
@@ -520,13 +582,35 @@ static enum assay_status quiho_write_items(struct quiho_import *im, struct assay
 
 			st = quiho_run_write(&im->runs, &key, row->value, source, err);
 		}
-		if (st)
-			assay_context(err, "%s:%zu", im->file, row->line);
+		if (st) {
+			char *place = row->place.list ? quiho_place_text(&row->place) : mem_format("%zu", row->place.line);
+
+			assay_context(err, "%s:%s%s", im->file, row->place.list ? " " : "", place);
+			free(place);
+		}
 	}
 	return st;
 }
 
-ORDER_POINTERS_BY(quiho_compare_names, struct quiho_item, BY_TEXT(name) BY_UP(row->line))
+/* Keeps the runs without a result: they fail their versions, as executions that failed do. */
+static enum assay_status quiho_write_failures(struct quiho_import *im, const struct quiho *quiho, const char *version,
+					      struct assay_error *err)
+{
+	enum assay_status st = ASSAY_OK;
+
+	for (size_t i = 0; !st && i < quiho->n_failed; i++) {
+		const struct quiho_row *row = &quiho->failed[i];
+		char *application = quiho_application(row->benchmark, row->test);
+
+		st = store_do(im->store, err, "INSERT INTO failure VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING", "tttiitt",
+			      application, *row->version ? row->version : version, row->machine, row->taken_ms, row->repetition,
+			      row->outcome, row->failure);
+		free(application);
+	}
+	return st;
+}
+
+ORDER_POINTERS_BY(quiho_compare_names, struct quiho_item, BY_TEXT(name) BY_UP(row->place.line))
 
 /* One application has one direction. */
 static enum assay_status quiho_write_directions(struct quiho_import *im, struct assay_error *err)
@@ -548,7 +632,7 @@ static enum assay_status quiho_write_directions(struct quiho_import *im, struct 
 		else if (before->direction != row->direction)
 			st = assay_fail(err, ASSAY_E_FORMAT,
 					"%s:%zu: higher is better for '%s' in one of lines %zu and %zu, and lower in the other", im->file,
-					row->line, items[i]->name, before->line, row->line);
+					row->place.line, items[i]->name, before->place.line, row->place.line);
 	}
 	free(items);
 	return st;
@@ -572,7 +656,8 @@ static enum assay_status quiho_drop_unused_sources(struct quiho_import *im, stru
 			"");
 }
 
-static enum assay_status quiho_write_store(struct quiho_import *im, const struct quiho_import_options *options, struct assay_error *err)
+static enum assay_status quiho_write_store(struct quiho_import *im, const struct quiho *quiho, const struct quiho_import_options *options,
+					   struct assay_error *err)
 {
 	enum assay_status st = fingerprint_writer_init(im->store, &im->fingerprints, err);
 
@@ -580,6 +665,8 @@ static enum assay_status quiho_write_store(struct quiho_import *im, const struct
 		st = quiho_run_writer_init(im->store, &im->runs, err);
 	if (!st)
 		st = quiho_write_items(im, err);
+	if (!st)
+		st = quiho_write_failures(im, quiho, options->version, err);
 	if (!st)
 		st = quiho_drop_unused_sources(im, err);
 	if (!st)
@@ -680,8 +767,8 @@ static enum assay_status quiho_fail_nothing_usable(const char *file, const struc
 	for (int i = 0; i < QUIHO_SKIPS; i++) {
 		rows += quiho->skipped[i].count;
 		if (quiho->skipped[i].count)
-			buf_format(&why, "; %zu: %s (first in line %zu)", quiho->skipped[i].count, quiho_skip_text((enum quiho_skip)i),
-				   quiho->skipped[i].first_line);
+			buf_format(&why, "; %zu: %s (first in %s)", quiho->skipped[i].count, quiho_skip_text((enum quiho_skip)i),
+				   quiho->skipped[i].first);
 	}
 	if (rows == 0)
 		st = assay_fail(err, ASSAY_E_NODATA, "%s: there are no rows after the header", file);
@@ -712,7 +799,8 @@ enum assay_status quiho_import(struct lab *lab, const struct quiho_import_option
 	char *path = options->directory ? mem_format("%s/results.csv", options->directory) : mem_string(options->file);
 	struct quiho_import im = { .store = &lab->store, .file = path };
 	struct catalog catalog = { 0 };
-	struct quiho quiho = { 0 };
+	struct quiho own = { 0 };
+	const struct quiho *quiho = options->directory ? &own : options->rows;
 	struct buf text = BUF_INIT;
 	enum assay_status st = options->directory ? file_read(path, QUIHO_FILE_BYTES_MAX, &text, err) : ASSAY_OK;
 
@@ -721,20 +809,18 @@ enum assay_status quiho_import(struct lab *lab, const struct quiho_import_option
 	im.battery_hash[FINGERPRINT_ID_BYTES - 1] = '\0';
 	if (!st && options->directory) {
 		buf_add(&text, "", 0);
-		st = quiho_parse(path, text.bytes, text.size, &quiho, err);
-	} else if (!st) {
-		st = quiho_parse(path, options->text, options->size, &quiho, err);
+		st = quiho_parse(path, text.bytes, text.size, &own, err);
 	}
-	if (!st && quiho.n == 0)
-		st = quiho_fail_nothing_usable(path, &quiho, err);
+	if (!st && quiho->n == 0 && quiho->said == 0)
+		st = quiho_fail_nothing_usable(path, quiho, err);
 	if (!st)
 		st = catalog_load(lab->machines, NULL, &catalog, err);
 	if (!st) {
-		quiho_fill_items(&im, &quiho, options->version);
+		quiho_fill_items(&im, quiho, options->version);
 		st = store_begin(im.store, err);
 	}
 	if (!st)
-		st = quiho_write_store(&im, options, err);
+		st = quiho_write_store(&im, quiho, options, err);
 	if (!st)
 		st = quiho_count_runs(&im, err);
 	if (!st)
@@ -747,7 +833,7 @@ enum assay_status quiho_import(struct lab *lab, const struct quiho_import_option
 		free(im.items[i].name);
 	free(im.items);
 	catalog_release(&catalog);
-	quiho_release(&quiho);
+	quiho_release(&own);
 	buf_release(&text);
 	free(path);
 	return st;

@@ -297,6 +297,46 @@ enum assay_status run_build_stale_samples(struct store *store, const struct samp
 
 /* ---- results of a version ---- */
 
+static void run_set_forget_executions(struct run_set *set)
+{
+	for (size_t i = 0; i < set->n_on; i++)
+		free(set->on[i].machine);
+	free(set->on);
+	set->on = NULL;
+	set->n_on = 0;
+	run_set_sum(set);
+}
+
+/* Counts imported runs by machine into set->on, where any of them failed. *last_ms: when the last one was; -1: there is none. */
+static enum assay_status run_set_count_imported(struct store *store, struct run_set *set, int64_t *last_ms, struct assay_error *err)
+{
+	size_t capacity = 0;
+	sqlite3_stmt *stmt = NULL;
+	enum assay_status st =
+	    store_ask(store, &stmt, err,
+		      "SELECT machine, count(*), sum(failed), sum(crashed), max(taken_ms) FROM (SELECT machine, taken_ms, 0 AS failed, 0 "
+		      "AS crashed FROM run WHERE application = ?1 AND version = ?2 AND plan IS NULL AND ordinal = 0 UNION ALL SELECT "
+		      "machine, taken_ms, 1, outcome IN ('failed', 'killed', 'timeout') FROM failure WHERE application = ?1 AND version = "
+		      "?2) GROUP BY machine ORDER BY machine",
+		      "tt", set->application, set->version);
+
+	*last_ms = -1;
+	while (store_next(store, stmt, &st, err)) {
+		struct run_executed *on = mem_next(set->on, set->n_on, &capacity);
+		int64_t taken_ms = sqlite3_column_int64(stmt, 4);
+
+		*on = (struct run_executed){ .machine = mem_string(store_text(stmt, 0)),
+					     .executed = (size_t)sqlite3_column_int64(stmt, 1),
+					     .failed = (size_t)sqlite3_column_int64(stmt, 2),
+					     .crashed = (size_t)sqlite3_column_int64(stmt, 3) };
+		*last_ms = taken_ms > *last_ms ? taken_ms : *last_ms;
+	}
+	run_set_sum(set);
+	if (!set->failed)
+		run_set_forget_executions(set);
+	return store_finish(stmt, st);
+}
+
 /* On each machine, executions of the build's latest plan there: a failure that was repaired by running again no longer counts. */
 static enum assay_status run_set_count_executions(struct store *store, const struct run_builds *builds, const struct run_build *latest,
 						  struct run_set *set, struct assay_error *err)
@@ -353,17 +393,13 @@ void run_set_sum(struct run_set *set)
 	}
 }
 
-/* The version is what its latest plan deployed; imported results are one build, and count where they are later. False: these count. */
-static bool run_set_keep_latest_build(struct run_set *set, const struct run_build *latest)
+/* The version is what its latest plan deployed; imported runs are one build, and count where they are later. False: these count. */
+static bool run_set_keep_latest_build(struct run_set *set, const struct run_build *latest, int64_t imported_ms)
 {
 	struct run *all = set->items;
 	size_t n = set->n;
-	const char *build = latest ? latest->id : "";
+	const char *build = latest && imported_ms <= latest->last_ms ? latest->id : "";
 
-	for (size_t i = 0; i < n; i++) {
-		if (latest && !*all[i].plan && all[i].taken_ms > latest->last_ms)
-			build = "";
-	}
 	set->others = mem_new(n, sizeof(*set->others));
 	set->n = 0;
 	for (size_t i = 0; i < n; i++) {
@@ -397,10 +433,13 @@ static enum assay_status run_set_find_builds(struct store *store, const char *pl
 	struct run_builds builds;
 	struct run_build *build = NULL;
 	const struct run_build *latest;
+	int64_t imported_ms = -1;
 	enum assay_status st = run_builds_load(store, set->application, set->version, &builds, err);
 
+	if (!st && !plan)
+		st = run_set_count_imported(store, set, &imported_ms, err);
 	if (st)
-		return st;
+		goto out;
 	for (size_t i = plan ? builds.n : 0; i-- > 0;) {
 		if (strcmp(builds.items[i].plan, plan) != 0)
 			builds.items[i] = builds.items[--builds.n]; /* at most one is left: there is no order to keep */
@@ -415,7 +454,8 @@ static enum assay_status run_set_find_builds(struct store *store, const char *pl
 			build->last_ms = run->taken_ms;
 	}
 	latest = run_builds_latest(&builds);
-	if (run_set_keep_latest_build(set, latest)) {
+	if (run_set_keep_latest_build(set, latest, imported_ms)) {
+		run_set_forget_executions(set);
 		snprintf(set->plan, sizeof(set->plan), "%s", latest->plan);
 		set->terms = latest->terms;
 		set->level = isnan(latest->level) ? 0 : latest->level;
@@ -423,6 +463,7 @@ static enum assay_status run_set_find_builds(struct store *store, const char *pl
 			set->higher_is_better = latest->terms.higher_is_better;
 		st = run_set_count_executions(store, &builds, latest, set, err);
 	}
+out:
 	run_builds_release(&builds);
 	return st;
 }
@@ -538,9 +579,8 @@ void run_set_release(struct run_set *set)
 		free(set->items[i].machine);
 	for (size_t i = 0; i < set->n_others; i++)
 		free(set->others[i].machine);
-	for (size_t i = 0; i < set->n_on; i++)
-		free(set->on[i].machine);
-	mem_free(set->on, set->items, set->others, set->application, set->version);
+	run_set_forget_executions(set);
+	mem_free(set->items, set->others, set->application, set->version);
 	*set = (struct run_set){ 0 };
 }
 
@@ -569,7 +609,7 @@ static enum assay_status run_list_rows(struct store *store, struct run_listing *
 		    "SELECT application, version, sum(result), count(DISTINCT machine), sum(known), sum(failed), min(taken_ms), "
 		    "max(taken_ms) FROM (SELECT application, version, machine, taken_ms, ordinal = 0 AS result, ordinal = 0 AND "
 		    "fingerprint IS NOT NULL AS known, 0 AS failed FROM run UNION ALL SELECT application, version, machine, taken_ms, 0, "
-		    "0, 1 FROM execution WHERE outcome <> 'ok' AND plan IN " MEASURED ") GROUP BY application, version",
+		    "0, 1 FROM failed_run WHERE NOT probed) GROUP BY application, version",
 		    &stmt, err);
 	while (store_next(store, stmt, &st, err)) {
 		struct run_listing *item;
@@ -673,14 +713,14 @@ enum assay_status run_selector(const char *text, char **application, char **vers
 	return ASSAY_OK;
 }
 
-/* Results of an application with inputs are stored as NAME/INPUT, and people leave the input out. "a/x, a/y"; empty: there are none. */
+/* Results are stored as NAME/INPUT, or as NAME (SIZE=4), and people leave that out. "a/x, a/y"; empty: there are none. */
 static char *run_inputs_of(const struct run_listing *list, size_t n, const char *application)
 {
 	struct buf text = BUF_INIT;
 	size_t length = strlen(application), shown = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		if (strncmp(list[i].application, application, length) != 0 || list[i].application[length] != '/')
+		if (strncmp(list[i].application, application, length) != 0 || !strchr("/ ", list[i].application[length]))
 			continue;
 		if (i && strcmp(list[i - 1].application, list[i].application) == 0) /* another version */
 			continue;
@@ -781,8 +821,8 @@ static enum assay_status run_resolve_directly(struct store *store, const char *a
 					      struct assay_error *err)
 {
 	static const char sql[] =
-	    "SELECT version FROM run WHERE application = ?1 AND version = coalesce(?2, version) UNION SELECT version FROM execution WHERE "
-	    "application = ?1 AND version = coalesce(?2, version) AND outcome <> 'ok' AND plan IN " MEASURED " LIMIT 2";
+	    "SELECT version FROM run WHERE application = ?1 AND version = coalesce(?2, version) UNION SELECT version FROM failed_run WHERE "
+	    "application = ?1 AND version = coalesce(?2, version) AND NOT probed LIMIT 2";
 	sqlite3_stmt *stmt = NULL;
 	size_t n = 0;
 	enum assay_status st = store_ask(store, &stmt, err, sql, "tt", application, version);

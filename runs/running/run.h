@@ -48,9 +48,9 @@ struct run {
 	char architecture[RUN_ARCHITECTURE_BYTES]; /* of the machine, recorded with its execution; "" when it is not known */
 };
 
-/* How often a build was run on a machine in its latest plan there, and how often without a result. */
+/* How often a build was run on a machine in its latest plan there, or in all that was imported, and how often without a result. */
 struct run_executed {
-	char *machine, plan[DIGEST_ID_BYTES];
+	char *machine, plan[DIGEST_ID_BYTES];	   /* "" when it was imported */
 	char architecture[RUN_ARCHITECTURE_BYTES]; /* "" when it is not known */
 	size_t executed, failed;
 	size_t crashed, not_started; /* of those that failed: ended by a signal, with a status or by the time limit; no program that can be
@@ -71,7 +71,7 @@ struct run_set {
 	size_t n_others;
 	double level;		    /* of intervals of its results, where they were looked at while they grew; 0: they were not */
 	char plan[DIGEST_ID_BYTES]; /* the latest plan of the build that counts; "" when that was imported */
-	struct run_executed *on;    /* [n_on], of the build that counts, by machine; none of an imported one */
+	struct run_executed *on;    /* [n_on], of the build that counts, by machine; of imported runs only where some of them failed */
 	size_t n_on;
 	size_t executed, failed, crashed, not_started; /* of all machines together, and so hung_ns */
 	int64_t hung_ns;

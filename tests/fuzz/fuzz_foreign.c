@@ -1,38 +1,44 @@
-/* Results of other tools: what is taken is a results.csv that can be read, with as many rows as it says; errors name the file. The first
- * byte chooses whose it is. */
+/* Results of other tools: each row is a result, a failure or left out, and none is two of these; what is taken is within what quiho.h
+ * promises; errors name the file. The first byte chooses whose it is. */
 #include "base/mem.h"
+#include "fingerprint/catalog/machine.h"
 #include "runs/running/foreign.h"
+#include "runs/running/run.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static void check_rows(const struct buf *rows, const struct foreign_result *result)
+static void check_row(const struct quiho_row *row)
 {
-	char *text = mem_bytes(rows->bytes, rows->size);
-	struct assay_error err = { .text = "" };
-	struct quiho quiho;
-	size_t n;
+	ASSAY_BUG_IF(strcmp(row->benchmark, QUIHO_STRESSNG) == 0 || !run_name_ok(row->benchmark) || machine_check_id(row->machine, NULL));
+	ASSAY_BUG_IF(row->taken_ms < 0 || row->repetition < 1);
+}
 
-	if (quiho_parse("again", text, rows->size, &quiho, &err)) {
-		fprintf(stderr, "%s\n", err.text);
-		ASSAY_BUG_IF("what was written cannot be read" != NULL);
+static void check_rows(const struct foreign_result *result)
+{
+	const struct quiho *quiho = &result->quiho;
+	size_t n = quiho->n + quiho->said;
+
+	for (int i = 0; i < QUIHO_SKIPS; i++) {
+		ASSAY_BUG_IF(!quiho->skipped[i].count != !quiho->skipped[i].first);
+		n += quiho->skipped[i].count;
 	}
-	n = quiho.n;
-	for (int i = 0; i < QUIHO_SKIPS; i++)
-		n += quiho.skipped[i].count;
-	ASSAY_BUG_IF(n != result->rows || n == 0);
-	for (size_t i = 0; i < quiho.n; i++)
-		ASSAY_BUG_IF(strcmp(quiho.rows[i].benchmark, QUIHO_STRESSNG) == 0);
-	quiho_release(&quiho);
-	free(text);
+	ASSAY_BUG_IF(n == 0 || n < result->n_rows || quiho->said > quiho->n_failed);
+	for (size_t i = 0; i < quiho->n; i++) {
+		check_row(&quiho->rows[i]);
+		ASSAY_BUG_IF(!(quiho->rows[i].value > 0 && quiho->rows[i].value <= RUN_METRIC_MAX) || quiho->rows[i].outcome);
+	}
+	for (size_t i = 0; i < quiho->n_failed; i++) {
+		check_row(&quiho->failed[i]);
+		ASSAY_BUG_IF(!quiho->failed[i].outcome || !quiho->failed[i].failure);
+	}
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static const char *const columns[] = { "result=value" };
+	static const char *const columns[] = { "result=value", "name=threads", "ignore=*" };
 	struct assay_error err = { .text = "" };
 	struct foreign_options options = { .name = "fuzz", .tool = FOREIGN_TOOLS, .taken_ms = INT64_C(1700000000000) };
 	struct foreign_result result;
-	struct buf rows = BUF_INIT;
 	char *text;
 
 	if (size == 0)
@@ -42,13 +48,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	options.application = data[0] & 32 ? "app" : NULL;
 	options.metric = data[0] & 64 ? "cpu_time" : NULL;
 	options.columns = columns;
-	options.n_columns = data[0] & 128 ? 1 : 0;
+	options.n_columns = data[0] & 128 ? 3 : 0;
+	options.time_given = data[0] & 32;
 	text = mem_bytes((const char *)data + 1, size - 1);
-	if (foreign_read(text, size - 1, &options, &rows, &result, &err))
+	if (foreign_read(text, size - 1, &options, &result, &err))
 		ASSAY_BUG_IF(!strstr(err.text, "fuzz") || strchr(err.text, '\n'));
 	else
-		check_rows(&rows, &result);
-	buf_release(&rows);
+		check_rows(&result);
+	foreign_release(&result);
 	free(text);
 	return 0;
 }

@@ -15,7 +15,7 @@ static void check_row(const struct quiho_row *row, size_t lines)
 	char *application = quiho_application(row->benchmark, row->test);
 
 	ASSAY_BUG_IF(!(row->value >= 0 && row->value <= RUN_METRIC_MAX));
-	ASSAY_BUG_IF(row->taken_ms < 0 || row->repetition < 1 || row->line < 2 || row->line > lines);
+	ASSAY_BUG_IF(row->taken_ms < 0 || row->repetition < 1 || row->place.line < 2 || row->place.line > lines);
 	ASSAY_BUG_IF(machine_check_id(row->machine, NULL) || !run_name_ok(application));
 	free(application);
 }

@@ -192,27 +192,34 @@ refused_package 2 results.csv:1 "'result'"
 what='package: a column twice'
 sed '1s/commit/giturl/' "$tmp/package/results.csv" >"$tmp/bad/results.csv"
 refused_package 2 results.csv:1 giturl
+# left_out LINE: importing $tmp/bad leaves out this row alone.
+left_out() {
+	run -C "$lab" import quiho "$tmp/bad"
+	expect_status 0
+	expect_stdout "1 row: the row cannot be read (first in line $1)"
+	still_there
+}
 what='package: too few fields'
 sed '7s/,[^,]*$//' "$tmp/package/results.csv" >"$tmp/bad/results.csv"
-refused_package 2 results.csv:7
+left_out 7
 what='package: a quote that is not closed'
 sed '7s/node/"node/' "$tmp/package/results.csv" >"$tmp/bad/results.csv"
-refused_package 2 results.csv:7 quote
+left_out 7
 what='package: text after a quote'
 sed '7s/node01/"node"01/' "$tmp/package/results.csv" >"$tmp/bad/results.csv"
-refused_package 2 results.csv:7 quote
+left_out 7
 what='package: NUL'
 sed '7s/node01/no@de/' "$tmp/package/results.csv" | tr '@' '\000' >"$tmp/bad/results.csv"
-refused_package 2 results.csv:7 NUL
+left_out 7
 what='package: not UTF-8'
 sed "7s/node01/no$(printf '\377')de/" "$tmp/package/results.csv" >"$tmp/bad/results.csv"
-refused_package 2 results.csv:7 UTF-8
+left_out 7
 what='package: binary'
 head -c 100000 "$ASSAY" >"$tmp/bad/results.csv"
 refused_package 2 results.csv:1
 what='package: a field without end'
 { cat "$tmp/package/results.csv"; head -c 100000 /dev/zero | tr '\000' 'x'; } >"$tmp/bad/results.csv"
-refused_package 2 results.csv:218
+left_out 218
 what='package: what contradicts the store'
 sed '7s/,[^,]*,$/,1,/' "$tmp/package/results.csv" >"$tmp/bad/results.csv"
 refused_package 2 results.csv:7 's06 is 1 here, but 858.287032 is stored'

@@ -219,8 +219,12 @@ static void test_regex(void **state)
 	"      \"cpu_time\": 0.0000000000000000e+00,\n"                                                                                    \
 	"      \"time_unit\": \"ns\"\n"                                                                                                    \
 	"    }"
-#define TWO    CONTEXT("false") ITERATION("BM_a/8", "0", "3", "2", "ms") ",\n" ITERATION("BM_b", "0", "5", "4", "us") END
-#define GOOGLE "google-benchmark"
+#define TWO CONTEXT("false") ITERATION("BM_a/8", "0", "3", "2", "ms") ",\n" ITERATION("BM_b", "0", "5", "4", "us") END
+#define LABELLED(label, family)                                                                                                            \
+	"{\"name\": \"x\", \"label\": \"" label "\", \"family_index\": " family                                                            \
+	", \"per_family_instance_index\": 0, \"real_time\": 7, \"time_unit\": \"ns\"}"
+#define OLD(name) "{\"name\": \"" name "\", \"iterations\": 9, \"real_time\": 7, \"time_unit\": \"ns\"}"
+#define GOOGLE	  "google-benchmark"
 
 static void test_google_benchmark(void **state)
 {
@@ -236,27 +240,41 @@ static void test_google_benchmark(void **state)
 		  "{\"benchmarks\": [{\"name\": \"x\", \"iterations\": 1, \"real_time\": 7, \"cpu_time\": 6, \"time_unit\": \"ns\"}]}",
 		  7e-9, NULL },
 		{ "several", GOOGLE, TWO, 0, "several results ('BM_a/8', 'BM_b'): name one" },
-		{ "another", "{source: google-benchmark, name: BM_c}", TWO, 0, "no benchmark 'BM_c'; its first is 'BM_a/8'" },
-		{ "none", GOOGLE, CONTEXT("false") END, 0, "no benchmark" },
-		{ "aggregates only", GOOGLE, CONTEXT("false") AGGREGATE("x", "mean", "1", "1") END, 0, "aggregates only" },
+		{ "another", "{source: google-benchmark, name: BM_c}", TWO, 0, "no result 'BM_c'; its first is 'BM_a/8'" },
+		{ "none", GOOGLE, CONTEXT("false") END, 0, "no measurement" },
+		{ "aggregates only", GOOGLE, CONTEXT("false") AGGREGATE("x", "mean", "1", "1") END, 0, "no measurement but aggregates" },
 		{ "an error", GOOGLE, CONTEXT("false") ERROR_ITEM END, 0, "'BM_open' was not measured: cannot open the file" },
 		{ "an error of another", "{source: google-benchmark, name: BM_b}",
 		  CONTEXT("false") ERROR_ITEM ",\n" ITERATION("BM_b", "0", "5", "4", "us") END, 5e-6, NULL },
 		{ "skipped", GOOGLE, "{\"benchmarks\": [{\"name\": \"x\", \"skipped\": true, \"skip_message\": \"no GPU\"}]}", 0,
 		  "not measured: no GPU" },
-		{ "an odd unit", GOOGLE, CONTEXT("false") ITERATION("x", "0", "2", "1", "min") END, 0, "no time_unit" },
-		{ "no time", GOOGLE, "{\"benchmarks\": [{\"name\": \"x\", \"time_unit\": \"ns\"}]}", 0, "no number 'real_time'" },
+		{ "an odd unit", GOOGLE, CONTEXT("false") ITERATION("x", "0", "2", "1", "min") END, 0, "none of ns, us, ms and s" },
+		{ "no time", GOOGLE, "{\"benchmarks\": [{\"name\": \"x\", \"time_unit\": \"ns\"}]}", 0, "'real_time' is missing" },
 		{ "zero", GOOGLE, CONTEXT("false") ITERATION("x", "0", "0", "1", "s") END, 0, "'x': the metric is 0" },
 		{ "NaN, as the library writes it", GOOGLE, CONTEXT("false") ITERATION("x", "0", "NaN", "1", "s") END, 0,
-		  "not a whole JSON document" },
-		{ "cut", GOOGLE, CONTEXT("false") "    {\n      \"name\": \"x\"\n    }", 0, "not a whole JSON document" },
+		  "not measured: its result is not a finite number" },
+		{ "NaN of another time", GOOGLE, CONTEXT("false") ITERATION("x", "0", "2", "-Infinity", "s") END, 2, NULL },
+		{ "labels", "{source: google-benchmark, name: x}", "{\"benchmarks\": [" LABELLED("a", "0") ", " LABELLED("b", "0") "]}", 0,
+		  "several results ('x (a)', 'x (b)'): name one" },
+		{ "a label", "{source: google-benchmark, name: x (b)}",
+		  "{\"benchmarks\": [" LABELLED("a", "0") ", " LABELLED("b", "0") "]}", 7e-9, NULL },
+		{ "the only label", "{source: google-benchmark, name: x}", "{\"benchmarks\": [" LABELLED("a", "0") "]}", 7e-9, NULL },
+		{ "registered twice under one name", GOOGLE, "{\"benchmarks\": [" LABELLED("a", "0") ", " LABELLED("a", "1") "]}", 0,
+		  "the result 'x' stands in the output twice, and nothing" },
+		{ "aggregates of an old library", GOOGLE,
+		  "{\"benchmarks\": [" OLD("x") ", " OLD("x") ", " OLD("x_mean") ", " OLD(
+		      "x_stddev") ", {\"name\": \"x_BigO\", \"cpu_coefficient\": 1, \"big_o\": \"N\"}]}",
+		  7e-9, NULL },
+		{ "a key twice in a result", GOOGLE,
+		  "{\"benchmarks\": [{\"name\": \"x\", \"time_unit\": \"ns\", \"real_time\": 1, \"real_time\": 2}]}", 1e-9, NULL },
+		{ "cut", GOOGLE, CONTEXT("false") "    {\n      \"name\": \"x\"\n    }", 0, "found the end: the file is not whole" },
 		{ "no JSON", GOOGLE, "BM_sort   12341 ns\n", 0, "no line begins with '{'" },
 		{ "a brace without its end", GOOGLE, "}\n{ \"a\": 1\n", 0, "no line begins with '{' and has its '}' after it" },
 		{ "hyperfine's", GOOGLE, "{\"results\": []}", 0, "not of Google Benchmark" },
-		{ "a nameless one", GOOGLE, "{\"benchmarks\": [{\"real_time\": 1}]}", 0, "has no name" },
-		{ "not objects", GOOGLE, "{\"benchmarks\": [1, []]}", 0, "has no name" },
+		{ "a nameless one", GOOGLE, "{\"benchmarks\": [{\"real_time\": 1}]}", 0, "it is no object with a name" },
+		{ "not objects", GOOGLE, "{\"benchmarks\": [1, []]}", 0, "it is no object with a name" },
 		{ "a list", GOOGLE, "[]\n", 0, "no line begins" },
-		{ "a key twice", GOOGLE, "{\"benchmarks\": [], \"benchmarks\": []}", 0, "not a whole JSON document" },
+		{ "a key twice", GOOGLE, "{\"benchmarks\": [], \"benchmarks\": []}", 0, "key 'benchmarks' stands here again" },
 	};
 	double value = 0;
 	char *warning;
@@ -285,6 +303,9 @@ static void test_google_benchmark(void **state)
 	"      \"times\": [\n" times "\n      ],\n"                                                                                        \
 	"      \"exit_codes\": [\n" exits "\n      ]\n"                                                                                    \
 	"    }"
+#define PARAMETERS                                                                                                                         \
+	"{\"results\": [{\"command\": \"x\", \"times\": [3], \"parameters\": {\"b\": \"1\"}}, "                                            \
+	"{\"command\": \"x\", \"times\": [4], \"parameters\": {\"b\": \"2\"}}]}"
 #define RESULTS "{\n  \"results\": [\n"
 #define TIMES	"        0.003967367,\n        0.0007601330000000001,\n        0.002842961"
 #define EXITS	"        0,\n        0,\n        0"
@@ -299,15 +320,23 @@ static void test_hyperfine(void **state)
 		{ "several", "hyperfine", RESULTS RESULT("true", TIMES, EXITS) ",\n" RESULT("false", "3, 4", "0, 0") END, 0,
 		  "several results ('true', 'false')" },
 		{ "another", "{source: hyperfine, name: x}", RESULTS RESULT("true", TIMES, EXITS) END, 0,
-		  "no command 'x'; its first is 'true'" },
+		  "no result 'x'; its first is 'true'" },
 		{ "with --ignore-failure", "hyperfine", RESULTS RESULT("true", TIMES, "0, 1, 0") END, 0,
-		  "'true' did not always end with status 0" },
-		{ "ended by a signal", "hyperfine", RESULTS RESULT("true", TIMES, "0, null, 0") END, 0, "did not always end" },
-		{ "no times", "hyperfine", "{\"results\": [{\"command\": \"x\", \"mean\": 1}]}", 0, "'x' has no 'times'" },
-		{ "empty times", "hyperfine", "{\"results\": [{\"command\": \"x\", \"times\": []}]}", 0, "'x' has no 'times'" },
-		{ "no number", "hyperfine", "{\"results\": [{\"command\": \"x\", \"times\": [1, \"2\"]}]}", 0, "not a number" },
+		  "'true' was not measured: exit status 1" },
+		{ "fewer exit codes than times", "hyperfine", RESULTS RESULT("true", TIMES, "0") END, 0, "3 times and 1 exit codes" },
+		{ "more of them", "hyperfine", RESULTS RESULT("true", TIMES, "0, 0, 0, 0") END, 0, "3 times and 4 exit codes" },
+		{ "parameters", "{source: hyperfine, name: x}", PARAMETERS, 0, "several results ('x (b=1)', 'x (b=2)')" },
+		{ "a parameter", "{source: hyperfine, name: x (b=2)}", PARAMETERS, 4, NULL },
+		{ "a command twice", "hyperfine", RESULTS RESULT("x", TIMES, EXITS) ",\n" RESULT("x", TIMES, EXITS) END, 0,
+		  "the result 'x' stands in the output twice, and nothing" },
+		{ "ended by a signal", "hyperfine", RESULTS RESULT("true", TIMES, "0, null, 0") END, 0,
+		  "was not measured: ended by a signal" },
+		{ "no times", "hyperfine", "{\"results\": [{\"command\": \"x\", \"mean\": 1}]}", 0,
+		  "no object with 'command' and a list 'times'" },
+		{ "empty times", "hyperfine", "{\"results\": [{\"command\": \"x\", \"times\": []}]}", 0, "no measurement" },
+		{ "no number", "hyperfine", "{\"results\": [{\"command\": \"x\", \"times\": [1, \"2\"]}]}", 0, "it is no number" },
 		{ "zero", "hyperfine", "{\"results\": [{\"command\": \"x\", \"times\": [1, 0]}]}", 0, "the metric is 0" },
-		{ "no results", "hyperfine", RESULTS END, 0, "the output has no command" },
+		{ "no results", "hyperfine", RESULTS END, 0, "the output has no measurement" },
 		{ "Google's", "hyperfine", THREE, 0, "not of hyperfine" },
 		{ "its text", "hyperfine", "Benchmark 1: true\n  Time (mean):  1.0 ms\n", 0, "no line begins" },
 	};

@@ -1,0 +1,272 @@
+#!/bin/sh
+# Rows of imported files: one that cannot be used never costs the file, one that failed counts as failed, and rows of different things never become
+# repetitions of one.
+. "${ASSAY_SOURCE:?}/tests/lib_cli.sh"
+
+lab=$tmp/lab
+run init "$lab"
+expect_status 0
+import() {
+	run -C "$lab" import results "$@"
+}
+# decides BASELINE CANDIDATE STATUS: the gate, as JSON in $tmp/out
+decides() {
+	run -C "$lab" gate "$1" "$2" --format json
+	expect_status "$3"
+}
+# benchmarks ROW...: a file of Google Benchmark in $tmp/g.json; each ROW is what a benchmark has besides a good one's members
+benchmarks() {
+	/usr/bin/python3 - "$tmp/g.json" "$@" <<'P'
+import json, sys
+rows = [{"name": "BM_a", "run_name": "BM_a", "run_type": "iteration", "real_time": 10 + i % 3, "time_unit": "ms", **json.loads(row)}
+        for i, row in enumerate(sys.argv[2:])]
+json.dump({"context": {"date": "2026-05-04T03:02:01+00:00", "host_name": "g1"}, "benchmarks": rows}, open(sys.argv[1], "w"))
+P
+}
+
+# ---- failures are evidence ----
+
+what='CSV: runs without a result'
+# csv VERSION RESULT...: a file of one version in $tmp/VERSION.csv
+csv() {
+	version=$1
+	shift
+	{ echo application,version,machine,result && printf "zip,$version,c1,%s\n" "$@"; } >"$tmp/$version.csv"
+}
+csv good 4.1 4.2 4.15 4.12 4.18 4.11
+csv some 4.1 nan 4.15 ERROR '' 4.11
+csv none timeout NaN -inf Failed n/a null
+csv zero 4.1 0 4.15 -1 0 4.11
+for version in good some none zero; do
+	import "$tmp/$version.csv" --format json
+	expect_status 0
+done
+run -C "$lab" runs list --format json
+expect_json '.applications[1].failed' 6
+expect_json '.applications[1].results' 0
+decides zip@good zip@some 4
+holds "$tmp/out" 'the reasons' runs_failed '3 of 6 runs of the candidate failed'
+decides zip@good zip@zero 4
+decides zip@good zip@none 3
+expect_json '.reasons[0].code' candidate_always_fails
+run -C "$lab" runs show zip@some --failed --format json
+expect_json '.failed[0].outcome' no_metric
+expect_json '.failed[0].plan' null
+expect_json '.failed[1].repetition' 4
+expect_json '.failed[1].detail' "its result is 'ERROR'"
+
+what='CSV: exit statuses'
+printf 'application,version,machine,result,exit_status\ntar,a,c1,1,0\ntar,a,c1,1.1,0\ntar,b,c1,1,139\ntar,b,c1,1.1,-6\ntar,c,c1,1,\ntar,c,c1,1,0x0\n' >"$tmp/exit.csv"
+import "$tmp/exit.csv" --format json
+expect_json .failed 2
+expect_json .not_used.unknown_end 2
+run -C "$lab" runs show tar@b --failed
+expect_stdout 'failed: exit status 139' 'failed: exit status -6'
+decides tar@a tar@b 3
+
+run -C "$lab" runs export --tables "$tmp/own" # assay's own table: what failed there has neither a result nor, mostly, an exit status
+run init "$tmp/again"
+run -C "$tmp/again" import results "$tmp/own/executions.csv" --columns 'time=taken_ms,result=metric,ignore=*' --format json
+expect_json .failed 14
+expect_json .rows 0
+
+what='hyperfine: exit codes'
+cat >"$tmp/h.json" <<'E2'
+{"results": [
+ {"command": "all", "times": [3, 3.1], "exit_codes": [0, 0]},
+ {"command": "dies", "times": [3, 3.1, 3.2], "exit_codes": [0, null, 7]},
+ {"command": "short", "times": [3, 3.1, 3.2], "exit_codes": [0, 0]},
+ {"command": "long", "times": [3], "exit_codes": [0, 0]},
+ {"command": "null", "times": [3], "exit_codes": null},
+ {"command": "empty", "times": [3], "exit_codes": []},
+ {"command": "silent", "times": [3, 3.1]}]}
+E2
+import "$tmp/h.json" --machine h1 --version 1
+expect_status 0
+expect_stdout '5 results of several applications, such as all@1' 'failed        2 runs without a result' \
+	'6: the file does not say how the run ended (first in results[2].times[0]: short: it has 3 times and 2 exit codes)' \
+	'exit codes    of 2 runs the file has none: whether they failed is not known'
+run -C "$lab" runs show dies@1 --failed --format json
+expect_json '.failed[0].outcome' killed
+expect_json '.failed[1].detail' 'exit status 7'
+run -C "$lab" runs show dies@1 --format json
+expect_json '.results[0].repetition' 1
+
+what='Google Benchmark: errors, skipped repetitions, values that are none'
+benchmarks '{}' '{"error_occurred": true, "error_message": "no device", "real_time": 0}' '{"skipped": true, "skip_message": "no\nlock", "real_time": 0}' '{}' \
+	'{"error_occurred": false, "skipped": false}' '{"real_time": "@"}' '{"real_time": 0.0}' '{"real_time": -3}'
+sed -i 's/"@"/-NaN/' "$tmp/g.json"
+import "$tmp/g.json" --version 1 --format json
+expect_json .rows 5
+expect_json .failed 3
+expect_json .results_added 3
+expect_json .not_used.zero 1
+expect_json .not_used.negative 1
+run -C "$lab" runs show BM_a@1 --failed
+expect_stdout 'repetition 2: no_metric: no device' 'repetition 3: no_metric: no?lock' 'repetition 6: no_metric: its result is not a finite number' 'repetition 7: no_metric: the result is 0'
+import "$tmp/g.json" --version 1 --format json
+expect_json .results_known 3
+run -C "$lab" runs list --format json
+expect_json '.applications[0].failed' 5
+
+what='failures leave with the tables, and move with their machine'
+run -C "$lab" runs export --tables "$tmp/tables"
+holds "$tmp/tables/executions.csv" 'a table' 'zip,none,,c1' ',no_metric,' 'dies,1,,h1'
+run -C "$lab" catalog rename h1 h2
+expect_status 0
+run -C "$lab" runs show dies@1 --failed --format json
+expect_json '.failed[0].machine' h2
+
+# ---- one bad row ----
+
+what='Google Benchmark: rows that make no sense'
+benchmarks '{}' '{"name": 3, "run_name": null}' '{"real_time": null}' '{"real_time": "12"}' '{"time_unit": "h"}' '{"run_name": "a@b"}' '{"run_name": ""}' '{}'
+sed -i 's/"benchmarks": \[/&7, null, {"name": "BM_a", "name": "BM_b"}, {"counter": NaN, "other": -Infinity, "third": 1e999, "name": "BM_n", "real_time": 5, "time_unit": "s"}, /' "$tmp/g.json"
+import "$tmp/g.json" --version 2 --format json
+expect_status 0
+expect_json .results_added 3
+expect_json .not_used.bad_row 7
+expect_json .not_used.bad_name 2
+import "$tmp/g.json" --version 2
+expect_stdout 'such as BM_n@2' '7: the row cannot be read (first in benchmarks[0]: it is no object with a name)' \
+	'2: the name of machine, benchmark, test or version cannot be used (first in benchmarks[9]: a@b)'
+
+what='Google Benchmark before 1.5: aggregates without run_type'
+cat >"$tmp/old.json" <<'E2'
+{"context": {"date": "2018-05-06 07:08:09"}, "benchmarks": [
+{"name": "BM_merge/8", "iterations": 5, "real_time": 4, "time_unit": "us"}, {"name": "BM_merge/8", "iterations": 5, "real_time": 6, "time_unit": "us"},
+{"name": "BM_merge/8_mean", "iterations": 2, "real_time": 5, "time_unit": "us"}, {"name": "BM_merge/8_median", "iterations": 2, "real_time": 5, "time_unit": "us"},
+{"name": "BM_merge/8_stddev", "iterations": 2, "real_time": 1, "time_unit": "us"}, {"name": "BM_merge_BigO", "cpu_coefficient": 1, "real_coefficient": 2, "big_o": "NlgN", "time_unit": "us"},
+{"name": "BM_merge_RMS", "cpu_coefficient": 1, "real_coefficient": 2, "rms": 3}, {"name": "BM_arithmetic_mean", "iterations": 5, "real_time": 9, "time_unit": "us"},
+{"name": "BM_only_mean", "real_time": 5, "time_unit": "us"}, {"name": "BM_only_median", "real_time": 5, "time_unit": "us"}, {"name": "BM_only_stddev", "real_time": 5, "time_unit": "us"}]}
+E2
+import "$tmp/old.json" --machine g2 --version 1
+expect_stdout '3 results of several applications, such as BM_merge/8@1' '8 aggregates, which the tool computed'
+run -C "$lab" runs show BM_merge/8@1 --format json
+expect_json .results 2
+run -C "$lab" runs show BM_arithmetic_mean@1 --format json
+expect_json .results 1
+printf '{"context": {}, "benchmarks": [{"name": "x_mean", "run_name": "x", "run_type": "aggregate", "real_time": 1, "time_unit": "s"}]}' >"$tmp/means.json"
+import "$tmp/means.json" --machine g2
+refused 6 'means.json has no measurement but aggregates' '--benchmark_report_aggregates_only'
+
+what='CSV: rows that are broken'
+printf 'application,version,machine,result\r\nls,1,c1,2\r\nls,1,c1\r\nls,1,c1,3,4\r\nls,1,,5\r\n"ls,1,c1,6\r\nls,1,c1,"7"x\r\nls,1,c1,\377\r\nl@s,1,c1,8\r\nls,1,c1,9\r\n' >"$tmp/broken.csv"
+import "$tmp/broken.csv" --format json
+expect_json .results_added 2
+expect_json .not_used.bad_row 4
+expect_json .not_used.bad_name 2
+import "$tmp/broken.csv"
+expect_stdout '2 results of ls@1' '4: the row cannot be read (first in line 3: 3 fields where the header has 4)' '(first in line 5: it does not say on which machine'
+
+what='dates'
+printf 'application,time,machine,result\ncp,2025-02-29,m,1\ncp,2025-02-28 23:59,m,2\ncp,1790899200.25,m,3\ncp,2026-01-01T00:00:00+02:00,m,4\ncp,,m,5\ncp,31.12.2025,m,6\ncp,1971-01-01,m,7\n' >"$tmp/dates.csv"
+import "$tmp/dates.csv" --version 1
+expect_stdout '4 results of cp@1' "3: the time stamp is not understood (first in line 2: '2025-02-29' is neither a date" '--time TIME says when'
+run -C "$lab" runs show cp@1 --format json
+expect_json '.results[0].taken_ms' 31536000000
+expect_json '.results[1].taken_ms' 1740787140000
+expect_json '.results[2].taken_ms' 1767218400000
+expect_json '.results[3].taken_ms' 1790899200250
+import "$tmp/dates.csv" --version 2 --time 2026-03-04T05:06
+expect_stdout '7 results of cp@2'
+import "$tmp/dates.csv" --version 2 --time yesterday
+refused 2 "'yesterday' is not a time"
+printf '{"context": {"date": "05/06/18 07:08:09"}, "benchmarks": [{"name": "BM_d", "real_time": 4, "time_unit": "us"}]}' >"$tmp/date.json"
+import "$tmp/date.json" --machine g2
+refused 6 'none of its 1 rows' "benchmarks[0]: '05/06/18 07:08:09' is neither" '--time TIME'
+import "$tmp/date.json" --machine g2 --time 1525590489
+expect_status 0
+printf '{"context": {}, "benchmarks": [{"name": "BM_e", "real_time": 4, "time_unit": "us"}]}' >"$tmp/date.json"
+import "$tmp/date.json" --machine g2
+expect_status 0
+
+what='encodings'
+printf '\357\273\277{"results": [{"command": "bom", "times": [1], "exit_codes": [0]}]}' >"$tmp/bom.json"
+import "$tmp/bom.json" --machine m --format json
+expect_json .from hyperfine
+expect_json .results_added 1
+printf '\357\273\277application,machine,result\r\nbom2,m,1\r\n' >"$tmp/bom.csv"
+import "$tmp/bom.csv"
+expect_stdout '1 result of bom2'
+for name in bom.json bom.csv p.xml; do
+	echo '<PhoronixTestSuite/>' >"$tmp/p.xml"
+	for code in UTF-16 UTF-16LE UTF-16BE UTF-32; do
+		iconv -f UTF-8 -t $code "$tmp/$name" >"$tmp/wide"
+		import "$tmp/wide" --machine m
+		refused 2 'wide is not UTF-8 but UTF-16' 'iconv'
+	done
+done
+printf '[{"command": "x"}]' >"$tmp/list.json"
+import "$tmp/list.json" --machine m
+refused 2 "neither 'benchmarks' (Google Benchmark) nor 'results' (hyperfine)"
+
+# ---- what distinguishes results ----
+
+what='hyperfine: parameters, and one name twice'
+cat >"$tmp/p.json" <<'E2'
+{"results": [
+ {"command": "q", "times": [1, 1.1], "exit_codes": [0, 0], "parameters": {"size": "8", "delay": "0.1"}},
+ {"command": "q", "times": [2, 2.1], "exit_codes": [0, 0], "parameters": {"delay": "0.2", "size": "8"}},
+ {"command": "w", "times": [3, 3.1], "exit_codes": [0, 0]},
+ {"command": "w", "times": [4, 4.1], "exit_codes": [0, 1]},
+ {"command": "v", "times": [5], "exit_codes": [0], "parameters": {}}]}
+E2
+import "$tmp/p.json" --machine h1 --version 5
+expect_stdout '5 results of several applications, such as q (delay=0.1, size=8)@5' \
+	'4: nothing distinguishes it from another result of the file (first in results[2].times[0]: w)'
+run -C "$lab" runs show 'q (delay=0.2, size=8)@5' --format json
+expect_json .results 2
+expect_json '.results[0].metric' 2
+import "$tmp/p.json" --machine h1 --version 5 --application job
+run -C "$lab" runs show 'job/q (delay=0.1, size=8)@5' --format json
+expect_json .results 2
+
+what='Google Benchmark: labels, and one name registered twice'
+benchmarks '{"label": "hot"}' '{"label": "cold"}' '{"label": "hot"}' '{"label": ""}' '{"run_name": "BM_t", "family_index": 1, "per_family_instance_index": 0}' \
+	'{"run_name": "BM_t", "family_index": 2, "per_family_instance_index": 0}' '{"run_name": "BM_t", "family_index": 1, "per_family_instance_index": 0}'
+import "$tmp/g.json" --version 6 --format json
+expect_json .results_added 4
+expect_json .not_used.alike 3
+run -C "$lab" runs show 'BM_a (hot)@6' --format json
+expect_json .results 2
+run -C "$lab" runs show 'BM_a@6' --format json
+expect_json .results 1
+benchmarks '{"label": "hot"}' '{"label": "cold"}'
+import "$tmp/g.json" --version 7 --application one
+run -C "$lab" runs show 'one (cold)@7' --format json
+expect_json .results 1
+
+what='CSV: columns without a meaning'
+printf 'application,version,machine,threads,result,note\nsort,1,m,1,8,x\nsort,1,m,4,3,y\nsort,1,m,4,3.1,z\n' >"$tmp/t.csv"
+import "$tmp/t.csv"
+refused 2 "t.csv:1: the column 'threads' has no meaning" "--columns 'name=threads'" "'ignore=*' all such columns"
+import "$tmp/t.csv" --columns name=threads
+refused 2 "the column 'note'"
+import "$tmp/t.csv" --columns name=threads,ignore=note
+expect_stdout '3 results of several applications, such as sort (threads=1)@1'
+run -C "$lab" runs show 'sort (threads=4)@1' --format json
+expect_json .results 2
+import "$tmp/t.csv" --columns 'ignore=*' --application all --version 1
+run -C "$lab" runs show 'all@1' --format json
+import "$tmp/t.csv" --columns name=nothing
+refused 2 "no column 'nothing'"
+
+what='Phoronix Test Suite: two results of one name, in whatever order'
+result() { # TITLE SCALE VALUES
+	printf '<Result><Title>%s</Title><Scale>%s</Scale><Proportion>LIB</Proportion><Data><Entry><Identifier>p1</Identifier><RawString>%s</RawString></Entry></Data></Result>' "$@"
+}
+{ echo '<PhoronixTestSuite>' && result disk MB/s 7:8 && result disk ms 3:4 && result cpu s 5:5 && result cpu s 9:9 && result net s 6:x:7:; echo '</PhoronixTestSuite>'; } >"$tmp/1.xml"
+{ echo '<PhoronixTestSuite>' && result disk ms 3:4 && result disk MB/s 7:8 && echo '</PhoronixTestSuite>'; } >"$tmp/2.xml"
+import "$tmp/1.xml" --version 1 --format json
+expect_json .results_added 6
+expect_json .not_used.alike 4
+expect_json .not_used.not_a_number 1
+expect_json .failed 1
+import "$tmp/2.xml" --version 2
+expect_status 0
+for version in 1 2; do
+	run -C "$lab" runs show "disk (ms)@$version" --format json
+	expect_json '.results[1].metric' 4
+done
+finish
