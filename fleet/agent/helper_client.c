@@ -60,8 +60,11 @@ void helper_request_text(struct helper_request *request, char kind, const char *
 void helper_request_variable(struct helper_request *request, const char *text)
 {
 	static const char preload[] = "LD_PRELOAD=";
+	bool is_preload = strncmp(text, preload, sizeof(preload) - 1) == 0;
 
-	helper_request_text(request, strncmp(text, preload, sizeof(preload) - 1) == 0 ? HELPER_JOIN : HELPER_ENVIRON, text);
+	helper_request_text(request, is_preload ? HELPER_JOIN : HELPER_ENVIRON, text);
+	if (is_preload) /* else programs built with the address sanitizer refuse to start where it is not loaded first */
+		helper_request_text(request, HELPER_JOIN, "ASAN_OPTIONS=verify_asan_link_order=0");
 }
 
 void helper_request_number(struct helper_request *request, char kind, int64_t value)
