@@ -604,7 +604,7 @@ enum assay_status helper_answer_finish(struct helper_answer *answer, struct assa
 		take_text(answer, NULL, NULL, true);
 	else if (!answer->greeted && answer->pending.size == 0)
 		no_answer(answer, "nothing at all", "", 0);
-	else if (!answer->greeted && memmem(answer->pending.bytes, answer->pending.size, HELPER_MAGIC + 1, HELPER_MAGIC_BYTES - 2))
+	else if (!answer->greeted && memmem(answer->pending.bytes, answer->pending.size, &HELPER_MAGIC[1], HELPER_MAGIC_BYTES - 2))
 		greeting_changed(answer, "bytes are left out or changed");
 	else if (!answer->greeted)
 		no_answer(answer, "it does not start as one", answer->pending.bytes, answer->pending.size);

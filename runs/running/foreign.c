@@ -45,7 +45,17 @@ static const char *keep(struct reader *r, char *text)
 
 static struct foreign_row row_of(const struct reader *r, struct quiho_place place, const char *machine)
 {
-	struct foreign_row row = { .to = { foreign_code(r->result->tool), "", "", machine, "", "", "", "", "", "", "" },
+	struct foreign_row row = { .to = { .url = foreign_code(r->result->tool),
+					   .revision = "",
+					   .user = "",
+					   .machine = machine,
+					   .benchmark = "",
+					   .test = "",
+					   .version = "",
+					   .battery = "",
+					   .battery_hash = "",
+					   .stress_ng = "",
+					   .architecture = "" },
 				   .texts = { "", NULL, NULL, "lower" },
 				   .mark = "" };
 

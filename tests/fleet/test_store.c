@@ -253,7 +253,7 @@ static int migrate_and_die(void)
 	struct store store;
 
 	sqlite3_auto_extension((void (*)(void))add_die);
-	return store_open_schema("s.db", STORE_WRITE, later_schema("; SELECT die()"), &store, &err);
+	return store_open_schema("s.db", STORE_WRITE, later_schema("; SELECT die()"), &store, &err) != ASSAY_OK;
 }
 
 /* And where the program is killed within it. */
