@@ -67,18 +67,25 @@ static int stem_length(const char *version)
 	return (int)n;
 }
 
-static char *short_key(const struct decided *d)
+/* Takes both names over. */
+static void give_names(struct decided *d, char *candidate, char *baseline)
+{
+	mem_free(d->candidate_name, d->baseline_name, d->key);
+	d->candidate_name = candidate;
+	d->baseline_name = baseline;
+	d->key = *baseline ? mem_format("%s@%s (against %s)", d->application, candidate, baseline)
+			   : mem_format("%s@%s", d->application, candidate);
+}
+
+static void give_short_names(struct decided *d)
 {
 	bool chosen = *d->against && strcmp(d->against, "version") != 0;
 	const char *baseline = chosen ? d->against : d->baseline;
 
-	if (!*baseline)
-		return mem_format("%s@%.*s", d->application, stem_length(d->candidate), d->candidate);
-	return mem_format("%s@%.*s (against %.*s)", d->application, stem_length(d->candidate), d->candidate, stem_length(baseline),
-			  baseline);
+	give_names(d, mem_bytes(d->candidate, (size_t)stem_length(d->candidate)), mem_bytes(baseline, (size_t)stem_length(baseline)));
 }
 
-ORDER_POINTERS_BY(compare_keys, struct decided, BY_TEXT(key) BY_PLACE)
+ORDER_POINTERS_BY(compare_keys, struct decided, BY_TEXT(key) BY_UP(number))
 
 /* Those that several have become longer: by what they leave out, and where that is not enough by a number. */
 static void make_unique(const struct decisions *all, struct decided **order, bool numbered)
@@ -91,11 +98,9 @@ static void make_unique(const struct decisions *all, struct decided **order, boo
 			;
 		for (size_t k = i + numbered; end > i + 1 && k < end; k++) {
 			struct decided *d = order[k];
-			char *key = numbered ? mem_format("%s #%zu", d->key, k - i + 1)
-					     : mem_format("%s@%s (against %s)", d->application, d->candidate, d->baseline);
 
-			free(d->key);
-			d->key = key;
+			give_names(d, numbered ? mem_format("%s #%zu", d->candidate_name, k - i + 1) : mem_string(d->candidate),
+				   mem_string(numbered ? d->baseline_name : d->baseline));
 		}
 	}
 }
@@ -105,11 +110,13 @@ static void give_keys(struct decisions *all)
 	struct decided **order = mem_new(all->n + 1, sizeof(struct decided *));
 
 	for (size_t i = 0; i < all->n; i++)
-		all->items[i].key = short_key(&all->items[i]);
+		give_short_names(&all->items[i]);
 	make_unique(all, order, false);
 	make_unique(all, order, true);
 	free(order);
 }
+
+ORDER_BY(compare_worst, struct decided, BY_UP(worse) BY_UP(number))
 
 void decisions_of(const struct document *d, const char *command, struct decisions *out)
 {
@@ -125,13 +132,18 @@ void decisions_of(const struct document *d, const char *command, struct decision
 	cJSON_ArrayForEach(row, undecided) undecided_of(row, &out->items[out->n++]);
 	if (!rows)
 		out->n += decided_of(out->json, &out->items[0]);
+	for (size_t i = 0; i < out->n; i++) {
+		out->items[i].number = i;
+		out->items[i].worse = decision_place(out->items[i].decision);
+	}
+	order_sort(out->items, out->n, compare_worst);
 	give_keys(out);
 }
 
 void decisions_release(struct decisions *decisions)
 {
 	for (size_t i = 0; i < decisions->n; i++)
-		free(decisions->items[i].key);
+		mem_free(decisions->items[i].candidate_name, decisions->items[i].baseline_name, decisions->items[i].key);
 	cJSON_Delete(decisions->json);
 	free(decisions->items);
 	*decisions = (struct decisions){ 0 };

@@ -17,15 +17,18 @@ struct decided {
 	bool by_processor;	 /* ratio and interval are those of processor time, which decided */
 	const cJSON *reasons;	 /* [{code, text}], or NULL */
 	const char *against;	 /* of a night: why this baseline; else "" */
-	char *key;		 /* no other of the answer has it; the same in every night that compares the same (decisions_of()) */
+	size_t number;		 /* its place in the answer */
+	int worse;		 /* decision_place() */
+	/* The same in every night that compares the same, without commits; no other of the answer has all three (decisions_of()). */
+	char *candidate_name, *baseline_name, *key;
 };
 
 struct decisions {
-	cJSON *json;	     /* the answer's */
-	const char *command; /* "gate", "nightly show": borrowed */
-	struct decided *items;
-	size_t n;	    /* 0: the answer decides nothing */
-	const cJSON *notes; /* [{code, text}] of a night; or NULL */
+	cJSON *json;	       /* the answer's */
+	const char *command;   /* "gate", "nightly show": borrowed */
+	struct decided *items; /* the worst first */
+	size_t n;	       /* 0: the answer decides nothing */
+	const cJSON *notes;    /* [{code, text}] of a night; or NULL */
 };
 
 /* *out is overwritten; decisions_release() it. `command` is the answer's ("assay gate"). Keys are "APPLICATION@CANDIDATE (against

@@ -2,6 +2,7 @@
 #include "gate/render/render.h"
 
 #include "base/command.h"
+#include "base/order.h"
 #include "gate/page/html.h"
 
 #include <stdlib.h>
@@ -40,8 +41,8 @@ static void add_case(const struct decided *d, struct buf *out)
 
 	buf_text(&reasons, "");
 	decided_reasons(d, "- ", "\n", &reasons);
-	html_format(out, "    <testcase classname=\"%s\" name=\"%s%s%s\">\n", d->application, d->candidate, *d->baseline ? " against " : "",
-		    d->baseline);
+	html_format(out, "    <testcase classname=\"%s\" name=\"%s%s%s\">\n", d->application, d->candidate_name,
+		    *d->baseline ? " against " : "", d->baseline_name);
 	if (element) {
 		html_format(out, "      <%s", element);
 		if (strcmp(element, "skipped") != 0)
@@ -57,6 +58,15 @@ static void add_case(const struct decided *d, struct buf *out)
 	free(text);
 }
 
+static void add_property(const struct decided *d, const char *what, const char *version, struct buf *out)
+{
+	if (*version)
+		html_format(out, "      <property name=\"%s of %s%s%s\" value=\"%s\"/>\n", what, d->candidate_name,
+			    *d->baseline ? " against " : "", d->baseline_name, version);
+}
+
+ORDER_BY(compare_applications, struct decided, BY_TEXT(application) BY_UP(worse) BY_UP(number))
+
 /* A suite an application, whose decisions stand together. */
 static void add_suite(const struct decided *first, size_t n, struct buf *out)
 {
@@ -66,6 +76,12 @@ static void add_suite(const struct decided *first, size_t n, struct buf *out)
 		counts[outcome_of(&first[i])]++;
 	html_format(out, "  <testsuite name=\"%s\" tests=\"%zu\" failures=\"%u\" errors=\"%u\" skipped=\"%u\">\n", first->application, n,
 		    counts[FAILED], counts[PREVENTED], counts[OPEN]);
+	buf_text(out, "    <properties>\n"); /* a testcase has none in that schema */
+	for (size_t i = 0; i < n; i++) {
+		add_property(&first[i], "candidate", first[i].candidate, out);
+		add_property(&first[i], "baseline", first[i].baseline, out);
+	}
+	buf_text(out, "    </properties>\n");
 	for (size_t i = 0; i < n; i++)
 		add_case(&first[i], out);
 	buf_text(out, "  </testsuite>\n");
@@ -77,6 +93,7 @@ void render_junit(const struct document *d, const struct doc_style *style, struc
 
 	(void)style;
 	decisions_of(d, cli_command_name(), &all);
+	order_sort(all.items, all.n, compare_applications);
 	html_format(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"assay %s\">\n", all.command);
 	for (size_t i = 0, end; i < all.n; i = end) {
 		for (end = i + 1; end < all.n && strcmp(all.items[end].application, all.items[i].application) == 0; end++)

@@ -80,15 +80,6 @@ static void add_notes(const cJSON *notes, struct buf *out)
 	}
 }
 
-static size_t count_of(const struct decisions *all, enum decision decision)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < all->n; i++)
-		n += all->items[i].decision == decision;
-	return n;
-}
-
 void render_markdown(const struct document *d, const struct doc_style *style, struct buf *out)
 {
 	const char *before = "## assay: ";
@@ -96,13 +87,13 @@ void render_markdown(const struct document *d, const struct doc_style *style, st
 
 	(void)style;
 	decisions_of(d, cli_command_name(), &all);
-	for (int i = 0; i < DECISIONS; i++) {
-		size_t n = count_of(&all, (enum decision)i);
+	for (size_t i = 0, n; i < all.n; i += n) {
+		enum decision decision = all.items[i].decision;
 
-		if (n)
-			buf_format(out, "%s%zu %s%s", before, n, decision_text((enum decision)i),
-				   i == DECISION_REGRESSION ? text_plural(n) : "");
-		before = n ? ", " : before;
+		for (n = 1; i + n < all.n && all.items[i + n].decision == decision; n++)
+			;
+		buf_format(out, "%s%zu %s%s", before, n, decision_text(decision), decision == DECISION_REGRESSION ? text_plural(n) : "");
+		before = ", ";
 	}
 	if (!all.n)
 		buf_text(out, "## assay: nothing was decided");

@@ -21,13 +21,9 @@ static void add_labels(const struct decided *d, struct buf *out)
 {
 	add_label("application", d->application, out);
 	buf_char(out, ',');
-	add_label("baseline", d->baseline, out);
+	add_label("baseline", d->baseline_name, out);
 	buf_char(out, ',');
-	add_label("candidate", d->candidate, out);
-	if (*d->against) { /* a night may compare the same twice, and the node exporter refuses a line that stands twice */
-		buf_char(out, ',');
-		add_label("key", d->key, out);
-	}
+	add_label("candidate", d->candidate_name, out);
 }
 
 static void add_gauge(const struct decisions *all, const char *name, const char *help, size_t offset, struct buf *out)
@@ -56,6 +52,23 @@ static void add_states(const struct decisions *all, struct buf *out)
 			add_label("assay_decision", decision_text((enum decision)word), out);
 			buf_format(out, "} %d\n", all->items[i].decision == (enum decision)word);
 		}
+	}
+}
+
+/* The versions behind the names: they change every night, and the other series do not. */
+static void add_versions(const struct decisions *all, struct buf *out)
+{
+	static const char name[] = "assay_comparison_versions";
+
+	buf_format(out, "# TYPE %s gauge\n# HELP %s 1; the versions that were compared.\n", name, name);
+	for (size_t i = 0; i < all->n; i++) {
+		buf_format(out, "%s{", name);
+		add_labels(&all->items[i], out);
+		buf_char(out, ',');
+		add_label("baseline_version", all->items[i].baseline, out);
+		buf_char(out, ',');
+		add_label("candidate_version", all->items[i].candidate, out);
+		buf_text(out, "} 1\n");
 	}
 }
 
@@ -104,6 +117,7 @@ void render_openmetrics(const struct document *d, const struct doc_style *style,
 		  out);
 	add_gauge(&all, "assay_cost_ratio_level", "Probability with which the interval holds the ratio.", offsetof(struct decided, level),
 		  out);
+	add_versions(&all, out);
 	add_night(&all, d->exit_status, out);
 	buf_text(out, "# EOF\n");
 	decisions_release(&all);

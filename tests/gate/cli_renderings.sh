@@ -61,7 +61,7 @@ assert found["assay_decision"].type == "gauge" and states.pop("regression") == 1
 reads /usr/bin/python3 -c '
 import sys
 from prometheus_client.parser import text_string_to_metric_families as parse # what textfile collectors read
-assert len(list(parse(sys.stdin.read()))) == 5'
+assert len(list(parse(sys.stdin.read()))) == 6'
 
 # exported: Prometheus's node exporter takes $tmp/out by its textfile collector; what it says of it is in $tmp/out then.
 exported() {
@@ -204,6 +204,34 @@ for format in bencher google-benchmark; do
 done
 holds "$tmp/bencher.keys.bbbbbbbb" 'keys' 'mix@main (against previous)' 'mix@main (against accepted)' 'mix@main-COMMIT (against ok)' 'mix@main-111111111111 (against ok)' \
 	'mix@slow (against ok)'
+
+# names_of FORMAT: of test cases, or of series
+names_of() {
+	if [ "$1" = junit ]; then
+		grep '<testcase' "$tmp/out"
+	else
+		sed -n '/assay_comparison_versions/d; s/^\([a-z_]*{.*}\) .*/\1/p' "$tmp/out"
+	fi | sed 's/222222222222\|333333333333\|444444444444/COMMIT/g' | sort
+}
+for format in junit openmetrics; do
+	for night in aaaaaaaa bbbbbbbb; do
+		of_night $night $format
+		names_of $format >"$tmp/$format.names.$night"
+		[ "$(wc -l <"$tmp/$format.names.$night")" = "$(sort -u "$tmp/$format.names.$night" | wc -l)" ] || fail 'a name stands twice'
+	done
+	expect_same_files "$tmp/$format.names.aaaaaaaa" "$tmp/$format.names.bbbbbbbb"
+done
+holds "$tmp/junit.names.aaaaaaaa" 'names' 'name="main against previous"' 'name="main against accepted"' 'name="slow against ok"'
+holds "$tmp/openmetrics.names.aaaaaaaa" 'names' 'baseline="previous",candidate="main"' 'baseline="accepted",candidate="main"'
+of_night aaaaaaaa junit
+holds "$tmp/out" 'properties' '<property name="candidate of main against previous" value="main-222222222222"/>' \
+	'<property name="baseline of main against previous" value="main-333333333333"/>'
+of_night aaaaaaaa openmetrics
+holds "$tmp/out" 'versions' 'assay_comparison_versions{application="mix",baseline="previous",candidate="main",baseline_version="main-333333333333",candidate_version="main-222222222222"} 1'
+of_night aaaaaaaa markdown
+cases=$((cases + 1))
+[ "$(grep -o '^| [*a-z_]*' "$tmp/out" | uniq | tr -d '|*\n')" = ' decision  regression nothing_measured pass' ] || fail "not the worst first: $(grep '^|' "$tmp/out")"
+
 cp "$tmp/bencher.bbbbbbbb" "$tmp/out"
 what='what has no ratio, for Bencher'
 reads /usr/bin/python3 -c '
@@ -229,7 +257,7 @@ assert isinstance(error, junitparser.Error) and error.type == "hosts_lost" and e
 of_night aaaaaaaa github
 holds "$tmp/out" 'GitHub' 'crash cannot be compared with ok: candidate_always_fails of crash' '%0A- gone: cannot connect' '::warning title=assay%3A pass of mix::same'
 of_night aaaaaaaa markdown
-holds "$tmp/out" 'Markdown' '## assay: 5 pass, 3 regressions, 1 nothing_measured' '| - | - |' '- gone: cannot connect'
+holds "$tmp/out" 'Markdown' '## assay: 3 regressions, 1 nothing_measured, 5 pass' '| - | - |' '- gone: cannot connect'
 grep -q -e '- to -' "$tmp/out" && fail 'an interval of nothing'
 of_night aaaaaaaa human
 holds "$tmp/out" 'the answer' '; hosts were lost in 1 comparison; night of 2017' 'mix@same: gone: cannot connect'
@@ -244,7 +272,7 @@ assert found["assay_night_finished_timestamp_seconds"].samples[0].value == 15000
 lost = {s.labels["candidate"]: s.value for s in found["assay_comparison_hosts_lost"].samples}
 assert lost.pop("same") == 1 and len(lost) > 4 and not any(lost.values()), lost'
 exported
-holds "$tmp/out" 'the node exporter' 'key="mix@main (against accepted)"' 'assay_night_exit_status 3'
+holds "$tmp/out" 'the node exporter' 'baseline="accepted",candidate="main"' 'assay_night_exit_status 3'
 
 what='into a file'
 run -C "$lab" gate "$slow@1.0" "$slow@1.1" --format junit --output "$tmp/junit.xml"
