@@ -69,6 +69,15 @@ static void reason_add(struct verdict *v, enum reason reason, const char *fmt, .
 	va_end(args);
 }
 
+/* Puts the last reason, which is the one that decided, in front of the others. */
+static void reason_first(struct verdict *v)
+{
+	struct verdict_reason last = v->reasons[v->n_reasons - 1];
+
+	memmove(&v->reasons[1], &v->reasons[0], (v->n_reasons - 1) * sizeof(last));
+	v->reasons[0] = last;
+}
+
 static void reason_rule(struct verdict *v, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 static void reason_rule(struct verdict *v, const char *fmt, ...)
 {
@@ -77,6 +86,7 @@ static void reason_rule(struct verdict *v, const char *fmt, ...)
 	va_start(args, fmt);
 	reason_put(v, rule_code(v->rule), true, fmt, args);
 	va_end(args);
+	reason_first(v);
 }
 
 static void reason_left_out(struct verdict *v, enum pairing_reason reason, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
@@ -96,6 +106,14 @@ static bool explain_any_ran_both(const struct pairing *pairing)
 		if (pairing->machines[i].reason == PAIRING_HARDWARE_CHANGED || pairing->machines[i].reason == PAIRING_NOT_POSITIVE)
 			return true;
 	}
+	return false;
+}
+
+static bool has_other_builds(const struct run_set *set)
+{
+	for (size_t i = 0; i < set->n_others; i++)
+		if (!set->others[i].disturbed)
+			return true;
 	return false;
 }
 
@@ -124,7 +142,7 @@ static void explain_nothing(struct verdict *v)
 	}
 	if (!fails && pairing_terms(v->baseline, v->candidate))
 		restriction = " under the same manifest";
-	else if (v->baseline->n_others || v->candidate->n_others)
+	else if (has_other_builds(v->baseline) || has_other_builds(v->candidate))
 		restriction = " in their latest builds";
 	reason_add(v, REASON_NO_COMMON_MACHINE, "no machine ran both versions%s%s, so nothing can be compared", restriction,
 		   both	   ? ", because every run of both failed"
@@ -304,8 +322,10 @@ static void explain_runs(struct verdict *v)
 		if (sides[i]->failed)
 			explain_failed(v, sides[i], names[i]);
 	}
-	if (v->effect.types && v->effect.decision != (v->rule < RULES ? rule_decision(v->rule) : v->by_interval))
+	if (v->effect.types && v->effect.decision != (v->rule < RULES ? rule_decision(v->rule) : v->by_interval)) {
 		reason_add(v, REASON_FAILS, "the candidate fails more often than the baseline: whatever its cost, this is not a pass");
+		reason_first(v);
+	}
 	for (int i = 0; i < 2; i++) {
 		if (sides[i]->missing)
 			reason_add(v, REASON_RUNS_MISSING, "%zu of %zu runs of the %s %s not made: %s", sides[i]->missing,
@@ -479,4 +499,5 @@ void verdict_gain(struct verdict *v, double min_gain)
 		return;
 	v->effect.decision = decision;
 	reason_add(v, REASON_MIN_GAIN, "improvements are called so from %.1f %% on here", 100 * min_gain);
+	reason_first(v);
 }

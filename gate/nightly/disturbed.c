@@ -139,6 +139,7 @@ static void take_out(struct run_set *set, const struct disturbed *disturbed)
 			out = r->left_out && r->repetition == set->items[i].repetition && strcmp(r->version, set->version) == 0 &&
 			      strcmp(r->machine, set->items[i].machine) == 0;
 		}
+		set->items[i].disturbed = out;
 		if (out)
 			set->others[set->n_others++] = set->items[i];
 		else

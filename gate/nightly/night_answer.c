@@ -4,7 +4,6 @@
 #include "base/mem.h"
 #include "base/order.h"
 #include "base/text.h"
-#include "gate/decide/rules.h"
 #include "gate/nightly/judge.h"
 #include "runs/running/execution.h"
 
@@ -166,42 +165,6 @@ static void add_rest(const struct night_answered *all, size_t n, struct document
 	doc_end(d);
 }
 
-/* Is it the rule that decided, rather than what the interval alone says, or a remark? */
-static bool is_rules(const struct night_answered *a, const char *code)
-{
-	for (int rule = 0; rule < RULES; rule++) {
-		if (strcmp(code, rule_code((enum rule)rule)) == 0)
-			return rule_by_processor((enum rule)rule) == a->by_processor &&
-			       rule_decision((enum rule)rule) == a->decision->decision;
-	}
-	return false;
-}
-
-/* By the night's own rule, which stands first and decides on findings alone; else by the verdict's. */
-static bool is_of_the_night(const char *code)
-{
-	for (int rule = 0; rule < DECISION_RULES; rule++) {
-		if (strcmp(code, decision_rule_code((enum decision_rule)rule)) == 0)
-			return true;
-	}
-	return false;
-}
-
-static const char *why_of(const struct night_answered *a)
-{
-	const cJSON *reasons = json_get(a->document, "reasons"), *chosen = cJSON_GetArrayItem(reasons, 0), *reason;
-	bool settled = is_of_the_night(json_get_text(chosen, "code"));
-
-	cJSON_ArrayForEach(reason, reasons)
-	{
-		if (!settled && is_rules(a, json_get_text(reason, "code"))) {
-			chosen = reason;
-			settled = true;
-		}
-	}
-	return json_get_text(chosen, "text");
-}
-
 /* Why, of what did not pass; what was said of hosts. */
 static void add_why(const struct night_answers *answers, struct document *d)
 {
@@ -317,7 +280,7 @@ static void answered_read(struct night_answered *a)
 		(void)json_parse("decision", a->decision->document, strlen(a->decision->document), &a->document, &ignored);
 	a->by_processor = strcmp(json_get_text(a->document, "time"), "processor") == 0;
 	a->level = json_get_number(a->document, "level");
-	a->why = why_of(a);
+	a->why = json_get_text(cJSON_GetArrayItem(json_get(a->document, "reasons"), 0), "text");
 }
 
 static enum assay_status add_failure(struct store *store, struct night_answered *a, struct assay_error *err)

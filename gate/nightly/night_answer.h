@@ -27,7 +27,7 @@ struct night_answered {
 	cJSON *document;		       /* of the decision; NULL: none */
 	bool by_processor;		       /* its ratio is that of CPU time, by which a rule decided, and not that of the metric */
 	double level;			       /* of its interval; NaN: not known */
-	const char *why;		       /* the reason of the rule that decided, else the first; ""; borrowed from the document */
+	const char *why;		       /* the first reason, which decided; ""; borrowed from the document */
 	int worse;			       /* place in the order, 0 is the worst */
 	char *failure;			       /* of its runs, with the command that shows more; NULL: none failed */
 };

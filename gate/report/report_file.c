@@ -38,18 +38,23 @@ static enum assay_status omit_failures(struct store *store, const struct run_set
 	return st;
 }
 
-/* Results that do not count because they are of another build of the version, by machine. */
-static void omit_other_builds(const struct run_set *runs, struct omissions *list)
+/* Results that do not count for this reason, by machine. */
+static void omit_results(const struct run_set *runs, bool disturbed, const char *why, struct omissions *list)
 {
 	struct omission *omission;
+	const char *last = "";
+	size_t n = 0;
 
-	if (!runs->n_others)
+	for (size_t i = 0; i < runs->n_others; i++)
+		n += runs->others[i].disturbed == disturbed;
+	if (!n)
 		return;
-	omission = omissions_add(list, "of another build than that of its latest runs", "%zu result%s of %s@%s", runs->n_others,
-				 text_plural(runs->n_others), runs->application, runs->version);
+	omission = omissions_add(list, why, "%zu result%s of %s@%s", n, text_plural(n), runs->application, runs->version);
 	for (size_t i = 0; i < runs->n_others; i++) {
-		if (i == 0 || strcmp(runs->others[i - 1].machine, runs->others[i].machine) != 0)
-			omission_name(omission, "%s", runs->others[i].machine);
+		const struct run *run = &runs->others[i];
+
+		if (run->disturbed == disturbed && strcmp(run->machine, last) != 0)
+			omission_name(omission, "%s", last = run->machine);
 	}
 }
 
@@ -115,8 +120,10 @@ enum assay_status report_file(struct lab *lab, const struct evidence *evidence, 
 		else
 			page_profile_of(evidence, sides[i], &profiles[i], &omissions);
 	}
-	for (int i = 0; i < 2; i++)
-		omit_other_builds(sides[i], &omissions);
+	for (int i = 0; i < 2; i++) {
+		omit_results(sides[i], false, "of another build than that of its latest runs", &omissions);
+		omit_results(sides[i], true, "disturbed by what else the machine did", &omissions);
+	}
 	omit_samples(&functions, &omissions);
 	for (int i = 0; !st && i < 2; i++)
 		st = omit_failures(&lab->store, sides[i], &omissions, err);

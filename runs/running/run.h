@@ -46,6 +46,7 @@ struct run {
 	struct metric_usage usage;		   /* of its execution; 0 or below where it is not known */
 	int64_t withheld_ns[RUN_WITHHELD];	   /* -1: not known */
 	char architecture[RUN_ARCHITECTURE_BYTES]; /* of the machine, recorded with its execution; "" when it is not known */
+	bool disturbed;				   /* by what else the machine did, and therefore among `others` */
 };
 
 /* How often a build was run on a machine in its latest plan there, or in all that was imported, and how often without a result. */
@@ -67,7 +68,7 @@ struct run_set {
 	struct manifest_terms terms; /* of the build that counts; all "" when that was imported, or the builds are joined */
 	struct run *items;	     /* [n], by machine, repetition, time: the canonical order of rows */
 	size_t n;
-	struct run *others; /* [n_others], in the same order: of other builds; they do not count */
+	struct run *others; /* [n_others], in the same order: of other builds, or disturbed; they do not count */
 	size_t n_others;
 	double level;		    /* of intervals of its results, where they were looked at while they grew; 0: they were not */
 	char plan[DIGEST_ID_BYTES]; /* the latest plan of the build that counts; "" when that was imported */
