@@ -5,7 +5,6 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/order.h"
-#include "base/rows.h"
 #include "base/text.h"
 #include "gate/nightly/disturbed.h"
 #include "gate/nightly/history.h"
@@ -14,10 +13,12 @@
 #include "gate/report/report_file.h"
 #include "runs/running/evidence.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define MOST_MIN	.05 /* of the colours' scale, log */
 #define MOST_MAX	.5
@@ -29,21 +30,13 @@
 
 /* The machines of a night, and whether they were as usual: by their runs' accounts, and by the age of their latest fingerprints. */
 
-/* Constant, code, for people; the first that holds is said. */
-#define NIGHT_HEALTH_ROWS(X)                                                                                                               \
-	X(NIGHT_DISTURBED, "disturbed", "disturbed")                                                                                       \
-	X(NIGHT_OLD, "old", "fingerprint is old")                                                                                          \
-	X(NIGHT_UNKNOWN, "unknown", "no fingerprint")                                                                                      \
-	X(NIGHT_WELL, "well", "as usual")
-
-enum night_health { NIGHT_HEALTH_ROWS(ROWS_ENUM) NIGHT_HEALTHS };
-
 struct night_machine {
-	const char *name; /* borrowed from a decision */
-	size_t comparisons, runs, disturbed, left_out;
+	char *name;
+	size_t planned, comparisons, runs, disturbed, left_out; /* planned: comparisons; comparisons: those that have results of it */
 	size_t causes[DISTURBED_CAUSES];
-	int64_t taken_ms; /* of its latest fingerprint; 0: none */
-	enum night_health health;
+	int64_t taken_ms;	       /* of its latest fingerprint; 0: none */
+	bool old;		       /* that is one that no run belongs to */
+	struct buf applications, lost; /* names: all that were planned there; those that did not reach it */
 };
 
 struct night_machines {
@@ -51,18 +44,15 @@ struct night_machines {
 	size_t n, capacity;
 };
 
-static ROWS_FUNCTION(health_code, enum night_health, NIGHT_HEALTH_ROWS, ROWS_CODE) static ROWS_FUNCTION(health_text, enum night_health,
-													NIGHT_HEALTH_ROWS, ROWS_TEXT)
+/* ---- what they did ---- */
 
-    /* ---- what they did ---- */
-
-    static struct night_machine *machine_of(struct night_machines *m, const char *name)
+static struct night_machine *machine_of(struct night_machines *m, const char *name)
 {
 	for (size_t i = 0; i < m->n; i++)
 		if (strcmp(m->items[i].name, name) == 0)
 			return &m->items[i];
 	m->items = mem_grow(m->items, m->n, &m->capacity, sizeof(*m->items));
-	m->items[m->n] = (struct night_machine){ .name = name, .health = NIGHT_WELL };
+	m->items[m->n] = (struct night_machine){ .name = mem_string(name) };
 	return &m->items[m->n++];
 }
 
@@ -93,6 +83,30 @@ static void count_decision(struct night_machines *m, const cJSON *document)
 	cJSON_ArrayForEach(item, json_get(document, "disturbed")) count_disturbed(m, item);
 }
 
+/* Counts where it was to run, whether or not it was reached. */
+static enum assay_status count_planned(struct night_machines *m, struct store *store, const struct night_answered *a,
+				       struct assay_error *err)
+{
+	const char *application = a->comparison->application;
+	sqlite3_stmt *stmt = NULL;
+	enum assay_status st = store_ask(
+	    store, &stmt, err,
+	    "SELECT name, EXISTS (SELECT 1 FROM execution WHERE plan = plan_item.plan AND machine = plan_item.name) FROM plan_item "
+	    "WHERE plan = ? AND kind = 'machine'",
+	    "t", a->comparison->plan);
+
+	while (store_next(store, stmt, &st, err)) {
+		struct night_machine *machine = machine_of(m, store_text(stmt, 0));
+		struct buf *lists[] = { &machine->applications, &machine->lost };
+
+		machine->planned++;
+		for (int i = 0; i < (a->decision && !sqlite3_column_int(stmt, 1) ? 2 : 1); i++)
+			if (!lists[i]->size || !strstr(lists[i]->bytes, application))
+				buf_format(lists[i], "%s%s", lists[i]->size ? ", " : "", application);
+	}
+	return store_finish(stmt, st);
+}
+
 ORDER_BY(compare_names, struct night_machine, BY_TEXT(name))
 
 /* ---- whether they were as usual ---- */
@@ -107,32 +121,43 @@ static void find_latest_fingerprint(struct night_machine *m, const struct night 
 			m->taken_ms = set->items[k].taken_ms;
 }
 
-static enum night_health health_of(const struct night_machine *m, const struct night *night, double max_age_days)
+static bool is_disturbed(const struct night_machine *m)
 {
-	if (m->disturbed && (double)m->disturbed >= DISTURBED_SHARE * (double)(m->runs + m->left_out))
-		return NIGHT_DISTURBED;
-	if (!m->taken_ms)
-		return NIGHT_UNKNOWN;
-	return (double)(night->started_ms - m->taken_ms) > max_age_days * (double)DAY_MS ? NIGHT_OLD : NIGHT_WELL;
+	return m->disturbed && (double)m->disturbed >= DISTURBED_SHARE * (double)(m->runs + m->left_out);
 }
 
-/* *out is overwritten; night_machines_release() it, before the answers. O(runs + fingerprints). */
-static void night_machines_of(const struct night *night, const struct night_answers *answers, const struct evidence *evidence,
-			      double max_age_days, struct night_machines *out)
+/* *out is overwritten; night_machines_release() it. O(runs + fingerprints). */
+static enum assay_status night_machines_of(struct lab *lab, const struct night *night, const struct night_answers *answers,
+					   const struct evidence *evidence, struct night_machines *out, struct assay_error *err)
 {
+	double max_age_days = lab->config.fingerprint_max_age_days;
+	enum assay_status st = ASSAY_OK;
+
 	*out = (struct night_machines){ .n = 0 };
-	for (size_t i = 0; i < answers->n; i++)
+	for (size_t i = 0; !st && i < answers->n; i++) {
 		count_decision(out, answers->items[i].document);
+		st = count_planned(out, &lab->store, &answers->items[i], err);
+	}
 	order_sort(out->items, out->n, compare_names);
 	for (size_t i = 0; i < out->n; i++) {
-		find_latest_fingerprint(&out->items[i], night, &evidence->fingerprints);
-		out->items[i].health = health_of(&out->items[i], night, max_age_days);
+		struct night_machine *m = &out->items[i];
+
+		find_latest_fingerprint(m, night, &evidence->fingerprints);
+		m->old = m->taken_ms && (double)(night->started_ms - m->taken_ms) > max_age_days * (double)DAY_MS;
 	}
+	return st;
 }
 
 /* Accepts zeroed. */
 static void night_machines_release(struct night_machines *machines)
 {
+	for (size_t i = 0; i < machines->n; i++) {
+		struct night_machine *m = &machines->items[i];
+
+		buf_release(&m->applications);
+		buf_release(&m->lost);
+		free(m->name);
+	}
 	free(machines->items);
 	*machines = (struct night_machines){ .n = 0 };
 }
@@ -155,28 +180,40 @@ static char *causes_text(const struct night_machine *m)
 	return buf_take(&text);
 }
 
+/* All that was not as usual: none hides another. */
 static void show_machine(const struct night_machine *m, struct document *d)
 {
-	/* Told apart without colours, too. */
-	static const char *const signs[NIGHT_HEALTHS] = {
-		[NIGHT_DISTURBED] = "\u2248", [NIGHT_OLD] = "\u25f7", [NIGHT_UNKNOWN] = "?", [NIGHT_WELL] = "\u2713"
-	};
-	static const char *const classes[NIGHT_HEALTHS] = {
-		[NIGHT_DISTURBED] = "environment", [NIGHT_OLD] = "inconclusive", [NIGHT_UNKNOWN] = "nothing_measured", [NIGHT_WELL] = "pass"
-	};
+	static const struct {
+		const char *code, *class, *text; /* with a sign, to be told apart without colours */
+	} states[] = { { "lost", "nothing_measured", "\u2205 not reached" },
+		       { "disturbed", "environment", "\u2248 disturbed" },
+		       { "old", "inconclusive", "\u25f7 fingerprint is old" },
+		       { "unknown", "inconclusive", "? no fingerprint" },
+		       { "well", "pass", "\u2713 as usual" } };
+	bool lost = m->lost.size > 0, disturbed = is_disturbed(m), holds[] = { lost, disturbed, m->old, !m->taken_ms, false };
 	char date[TEXT_DATE_BYTES], *causes = causes_text(m);
+	struct buf words = BUF_INIT, codes = BUF_INIT;
 
+	for (int i = 0; i < 5; i++) {
+		if (!(holds[i] || (i == 4 && !words.size)))
+			continue;
+		buf_format(&words, "%s\1word d-%s\2%s\3", words.size ? " " : "", states[i].class, states[i].text);
+		buf_format(&codes, "%s%s", codes.size ? " " : "", states[i].code);
+	}
 	doc_row(d);
-	doc_data(d, "health", "%s", health_code(m->health));
+	doc_data(d, "health", "%s", codes.bytes);
 	doc_show(d, NULL, "machine", m->name);
-	doc_showf(d, NULL, "state", "", "\1word d-%s\2%s %s\3", classes[m->health], signs[m->health], health_text(m->health));
-	doc_show(d, NULL, "comparisons", m->comparisons);
+	doc_showf(d, NULL, "state", "", "%s", words.bytes);
+	doc_showf(d, NULL, "comparisons", m->comparisons, "%zu of %zu", m->comparisons, m->planned);
 	doc_show(d, NULL, "results", m->runs);
-	doc_show(d, NULL, "disturbed runs", m->disturbed);
+	doc_showf(d, NULL, "disturbed runs", m->disturbed, "%zu%s%s%s", m->disturbed, *causes ? " (" : "", causes, *causes ? ")" : "");
 	doc_show(d, NULL, "left out", m->left_out);
-	doc_showf(d, NULL, "because", "", "%s", causes);
+	doc_showf(d, NULL, "applications", "", DOC_NAME "%s" DOC_END "%s%s", m->applications.size ? m->applications.bytes : "",
+		  lost ? "; it was not reached for: " : "", lost ? m->lost.bytes : "");
 	doc_showf(d, NULL, "fingerprint", m->taken_ms ? doc_value_integer(m->taken_ms) : DOC_NOTHING, "%.10s",
 		  text_from_ms(m->taken_ms, date));
+	buf_release(&words);
+	buf_release(&codes);
 	free(causes);
 }
 
@@ -184,7 +221,7 @@ static void show_machine(const struct night_machine *m, struct document *d)
 static void night_machines_show(const struct night_machines *machines, struct document *d)
 {
 	doc_section(d, "machines", "Machines", "The machines, and whether they were as usual",
-		    "What each of them did this night, what disturbed its runs, and the day of its latest fingerprint.");
+		    "Every machine that was to measure: whether it was reached, what disturbed its runs, and what it was to measure.");
 	doc_table(d, NULL);
 	doc_style(d, "health wide sortable");
 	doc_caption(d, "The machines of this night");
@@ -192,7 +229,7 @@ static void night_machines_show(const struct night_machines *machines, struct do
 		show_machine(&machines->items[i], d);
 	doc_end(d);
 	if (!machines->n)
-		doc_styled(d, "empty", "No machine has measured anything.");
+		doc_styled(d, "empty", "No machine was to measure anything.");
 }
 
 /* Results on the way to the first page. */
@@ -224,6 +261,28 @@ static enum assay_status page_write(struct pages *p, const char *name, const str
 	buf_release(&text);
 	free(path);
 	return st;
+}
+
+/* ---- names of pages: no other night's and no other application's, so that links between pages that were written hold ---- */
+
+#define INDEX  "index.html"  /* the page of the latest night that has pages there */
+#define NIGHTS "nights.html" /* leads to all of them */
+
+static char *night_file(const char *night)
+{
+	return mem_format("night-%s.html", night);
+}
+
+/* Of the application of a comparison, by the number of its first one in this night. */
+static char *history_file(const struct pages *p, size_t i)
+{
+	const struct night_answered *all = p->answers.items;
+	int64_t first = all[i].comparison->number;
+
+	for (size_t k = 0; k < p->answers.n; k++)
+		if (all[k].comparison->number < first && strcmp(all[k].comparison->application, all[i].comparison->application) == 0)
+			first = all[k].comparison->number;
+	return mem_format("history-%s-%" PRId64 ".html", p->night->id, first);
 }
 
 /* ---- a report for each decision ---- */
@@ -270,9 +329,9 @@ static void links_of(const struct pages *p, size_t i, struct page_links *out)
 	size_t first = first_of(&p->answers, i);
 
 	*out = (struct page_links){ .n = 0 };
-	link_add(out, mem_string("index.html"), mem_string("Night"));
+	link_add(out, night_file(p->night->id), mem_string("Night"));
 	if (p->histories[first])
-		link_add(out, mem_format("history-%zu.html", first), mem_string("History"));
+		link_add(out, history_file(p, first), mem_string("History"));
 	if (i > 0 && all[i - 1].decision)
 		link_add(out, mem_format("%s.html", all[i - 1].decision->id), mem_string("Previous"));
 	if (i + 1 < p->answers.n && all[i + 1].decision)
@@ -369,7 +428,7 @@ static void history_links_of(const struct pages *p, size_t i, struct page_links 
 	const struct night_answers *answers = &p->answers;
 
 	*out = (struct page_links){ .n = 0 };
-	link_add(out, mem_string("index.html"), mem_string("Night"));
+	link_add(out, night_file(p->night->id), mem_string("Night"));
 	for (size_t k = i; k < answers->n && out->n < LINKS_MAX; k++) {
 		const struct night_answered *a = &answers->items[k];
 
@@ -387,7 +446,7 @@ static enum assay_status history_one(struct pages *p, size_t i)
 
 	if (!history_load(p->lab, &p->evidence, c->application, NULL, p->answers.items[i].by_processor ? HISTORY_PROCESSOR : HISTORY_METRIC,
 			  c->min_effect, &history, &ignored)) { /* without results there is none */
-		char *name = mem_format("history-%zu.html", i);
+		char *name = history_file(p, i);
 		struct page_links links;
 		struct document d;
 
@@ -501,6 +560,7 @@ static void matrix_row(const struct pages *p, size_t i, double most, struct docu
 	size_t first = first_of(&p->answers, i);
 	bool interval = decision && !isnan(decision->low) && !isnan(decision->high);
 	struct buf word = BUF_INIT, functions = BUF_INIT;
+	char *history = history_file(p, first);
 
 	doc_row(d);
 	doc_data(d, "application", "%s", c->application);
@@ -516,7 +576,7 @@ static void matrix_row(const struct pages *p, size_t i, double most, struct docu
 	if (p->any_functions)
 		doc_showf(d, NULL, "changed functions", "", "%s", functions.bytes);
 	if (p->histories[first])
-		doc_showf(d, NULL, "history", "", "\1./history-%zu.html\2%s\3", first, p->histories[first]);
+		doc_showf(d, NULL, "history", "", "\1./%s\2%s\3", history, p->histories[first]);
 	else
 		doc_show(d, NULL, "history", "none");
 	doc_showf(d, NULL, "versions", "", DOC_NAME "%s" DOC_END " \u2192 " DOC_NAME "%s" DOC_END " (%s)",
@@ -527,6 +587,7 @@ static void matrix_row(const struct pages *p, size_t i, double most, struct docu
 		  effect_level(a->level).text);
 	buf_release(&functions);
 	buf_release(&word);
+	free(history);
 }
 
 static void matrix_show(const struct pages *p, struct document *d)
@@ -628,7 +689,7 @@ static void facts_show(const struct pages *p, struct document *d)
 		runs += m->runs;
 		disturbed += m->disturbed;
 		left_out += m->left_out;
-		well += m->health == NIGHT_WELL || m->health == NIGHT_UNKNOWN || m->health == NIGHT_OLD;
+		well += !is_disturbed(m) && !m->lost.size;
 	}
 	more = mem_format("of %zu comparisons", p->answers.n);
 	fact(d, "Decided", decided, more);
@@ -642,8 +703,18 @@ static void facts_show(const struct pages *p, struct document *d)
 	free(more);
 }
 
-static enum assay_status index_write(struct pages *p)
+/* The night's page, which is also that of the folder if no later night has one there. */
+static enum assay_status night_write(struct pages *p, bool latest)
 {
+	const struct night_decision *worst = p->answers.n ? p->answers.items[0].decision : NULL;
+	const struct html_page page = { .title = "Night",
+					.kind = "night",
+					.lab = p->lab->config.name,
+					.class = worst && worst->decision == DECISION_REGRESSION ? "d-regression" : "d-explore",
+					.first = "night",
+					.about = "Night",
+					.above = (const struct html_link[]){ { NIGHTS, "Nights" }, { NULL, NULL } } };
+	char *name = night_file(p->night->id);
 	struct document d;
 	enum assay_status st;
 
@@ -654,18 +725,55 @@ static enum assay_status index_write(struct pages *p)
 	night_answer_notes(p->night, &d);
 	matrix_show(p, &d);
 	night_machines_show(&p->machines, &d);
-	st = page_write(p, "index.html",
-			&(struct html_page){ .title = "Night",
-					     .kind = "night",
-					     .lab = p->lab->config.name,
-					     .class = p->answers.n && p->answers.items[0].decision &&
-							      p->answers.items[0].decision->decision == DECISION_REGRESSION
-							  ? "d-regression"
-							  : "d-explore",
-					     .first = "night",
-					     .about = "Night" },
-			&d);
+	st = page_write(p, name, &page, &d);
+	if (!st && latest)
+		st = page_write(p, INDEX, &page, &d);
 	document_release(&d);
+	free(name);
+	return st;
+}
+
+/* ---- all nights that have pages in this folder ---- */
+
+/* *latest: no later night has pages there. */
+static enum assay_status nights_write(struct pages *p, bool *latest)
+{
+	struct night *nights = NULL;
+	struct document d;
+	size_t n = 0, shown = 0;
+	enum assay_status st = night_list(&p->lab->store, &nights, &n, p->err);
+
+	document_init(&d);
+	doc_section(&d, "nights", "Nights", "Nights whose pages are here", NULL);
+	doc_table(&d, NULL);
+	for (size_t i = 0; !st && i < n; i++) {
+		char *file = night_file(nights[i].id), *path = mem_format("%s/%s", p->directory, file);
+		bool own = strcmp(nights[i].id, p->night->id) == 0;
+
+		if (own)
+			*latest = !shown;
+		if (own || access(path, F_OK) == 0) {
+			doc_row(&d);
+			doc_showf(&d, NULL, "night", "", "\1./%s\2%.16s\3", file, TEXT_MS(nights[i].started_ms));
+			doc_show(&d, NULL, "status", nights[i].finished_ms ? doc_value_integer(nights[i].exit_status) : DOC_NOTHING);
+			doc_show(&d, NULL, "id", nights[i].id);
+			shown++;
+		}
+		mem_free(path, file);
+	}
+	doc_end(&d);
+	if (!st)
+		st = page_write(p, NIGHTS,
+				&(struct html_page){ .title = "Nights",
+						     .kind = "nights",
+						     .lab = p->lab->config.name,
+						     .class = "d-explore",
+						     .first = "nights",
+						     .about = "Nights",
+						     .above = (const struct html_link[]){ { INDEX, "Latest night" }, { NULL, NULL } } },
+				&d);
+	document_release(&d);
+	night_list_free(nights, n);
 	return st;
 }
 
@@ -687,6 +795,7 @@ static enum assay_status application_write(struct pages *p, size_t first)
 enum assay_status night_pages(struct lab *lab, const struct night *night, const char *directory, size_t *n, struct assay_error *err)
 {
 	struct pages p = { .lab = lab, .night = night, .directory = directory, .err = err };
+	bool latest = true;
 	enum assay_status st = file_make_directory(directory, 0755, err);
 
 	if (!st)
@@ -701,12 +810,13 @@ enum assay_status night_pages(struct lab *lab, const struct night *night, const 
 	for (size_t i = 0; i < p.answers.n; i++)
 		p.any_functions = p.any_functions || p.found[i].n;
 	if (!st) {
-		double days = p.lab->config.fingerprint_max_age_days;
-
-		night_machines_of(night, &p.answers, &p.evidence, days, &p.machines);
-		st = file_sync_all(directory, err);
+		st = night_machines_of(lab, night, &p.answers, &p.evidence, &p.machines, err);
 		if (!st)
-			st = index_write(&p);
+			st = file_sync_all(directory, err);
+		if (!st)
+			st = nights_write(&p, &latest);
+		if (!st)
+			st = night_write(&p, latest);
 		if (!st)
 			st = file_sync_all(directory, err);
 	}

@@ -60,7 +60,7 @@ static uint64_t steps_of(int applications, const char *pages)
 	check(night_find(&lab.store, NULL, &night, &err), &err);
 	sqlite3_trace_v2(lab.store.db, SQLITE_TRACE_PROFILE, count_steps, &steps);
 	check(night_pages(&lab, &night, pages, &n, &err), &err);
-	assert_int_equal(n, PAGES_EACH * applications + 1);
+	assert_int_equal(n, PAGES_EACH * applications + 3);
 	night_release(&night);
 	lab_close(&lab);
 	free(directory);
