@@ -108,7 +108,7 @@ enum assay_status prune_space(const struct lab *lab, struct store_space *out, st
 	return st;
 }
 
-enum assay_status prune_to_quota(struct lab *lab, struct pruned *out, struct store_space *space, struct assay_error *err)
+enum assay_status prune_to_quota(struct lab *lab, bool dry_run, struct pruned *out, struct store_space *space, struct assay_error *err)
 {
 	static const int days[] = { 365, 180, 90, 60, 30, 14, 7, 3, 1 };
 	const double quota = lab->config.quota_gib * GIB;
@@ -116,7 +116,9 @@ enum assay_status prune_to_quota(struct lab *lab, struct pruned *out, struct sto
 	enum assay_status st = prune_space(lab, space, err);
 
 	for (size_t i = 0; !st && quota > 0 && (double)space->bytes > quota && i < sizeof(days) / sizeof(days[0]); i++) {
-		st = prune_before(lab, clock_real_ms() - (int64_t)days[i] * DAY_MS, false, &one, err);
+		st = prune_before(lab, clock_real_ms() - (int64_t)days[i] * DAY_MS, dry_run, &one, err);
+		if (dry_run) /* what was counted before is still there */
+			sum = (struct pruned){ 0 };
 		sum.executions += one.executions;
 		sum.output_bytes += one.output_bytes;
 		sum.samples.files += one.samples.files;
@@ -125,10 +127,10 @@ enum assay_status prune_to_quota(struct lab *lab, struct pruned *out, struct sto
 		if (!st)
 			st = prune_space(lab, space, err);
 		sum.unused_bytes = one.unused_bytes;
-		space->bytes -= one.unused_bytes;
+		space->bytes -= dry_run ? one.output_bytes : one.unused_bytes;
 	}
 	*out = sum;
-	if (!st && quota > 0 && (double)space->bytes > quota)
+	if (!st && !dry_run && quota > 0 && (double)space->bytes > quota)
 		st = assay_fail(err, ASSAY_E_LIMIT,
 				"the store of '%s' has %.4g GiB, its quota_gib in lab.yaml is %.4g, and nothing is left in it that may be "
 				"removed: raise the quota, or remove builds that are not needed any more (.assay/builds)",

@@ -24,7 +24,7 @@ struct store_space {
 enum assay_status prune_space(const struct lab *lab, struct store_space *out, struct assay_error *err);
 
 /* The oldest first, until the store, without what is unused inside, is within its quota; nothing of the last day. *space: afterwards.
- * ASSAY_E_LIMIT: that is not enough. */
-enum assay_status prune_to_quota(struct lab *lab, struct pruned *out, struct store_space *space, struct assay_error *err);
+ * ASSAY_E_LIMIT: that is not enough. dry_run: only counts what programs printed, as if sample files stayed. */
+enum assay_status prune_to_quota(struct lab *lab, bool dry_run, struct pruned *out, struct store_space *space, struct assay_error *err);
 
 #endif

@@ -339,7 +339,7 @@ static bool is_file(const char *name)
 static enum assay_status open_file(const char *path, struct battery *out, struct assay_error *err)
 {
 	struct buf text = BUF_INIT;
-	enum assay_status st = file_read(path, YAML_BYTES_MAX, &text, err);
+	enum assay_status st = file_read_kept(path, YAML_BYTES_MAX, &text, err);
 
 	if (!st)
 		st = battery_parse(path, text.bytes ? text.bytes : "", text.size, out, err);

@@ -170,7 +170,7 @@ static enum assay_status read_config(const char *directory, struct lab_config *c
 {
 	char *path = mem_format("%s/lab.yaml", directory);
 	struct buf text = BUF_INIT;
-	enum assay_status st = file_read(path, YAML_BYTES_MAX, &text, err);
+	enum assay_status st = file_read_kept(path, YAML_BYTES_MAX, &text, err);
 
 	if (st == ASSAY_E_NOTFOUND) {
 		char *command = text_command((const char *const[]){ "init", strcmp(directory, ".") ? directory : NULL, NULL });

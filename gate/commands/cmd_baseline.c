@@ -9,6 +9,7 @@
 #include "fleet/lab/lab.h"
 #include "gate/commands/gate_commands.h"
 #include "gate/nightly/baselines.h"
+#include "gate/nightly/nightly.h"
 #include "runs/running/run.h"
 
 #include <string.h>
@@ -150,13 +151,20 @@ static enum assay_status accept_run(struct lab *lab, void *arguments, struct doc
 	if (!st)
 		st = add_entry(lab->directory, &baseline, err);
 	if (!st) {
-		doc_answer(d, DOC_GOOD, "accepted", "%s@%s is the baseline of %s%s%.10s", baseline.application, baseline.version,
-			   baseline.application, a->until_ms ? " until " : "", a->until_ms ? TEXT_MS(a->until_ms - 1) : "");
+		char *ignored = nightly_ignores_baseline(lab->directory, NULL, baseline.application);
+
+		doc_answer(d, ignored ? DOC_DOUBTFUL : DOC_GOOD, "accepted", "%s@%s is the baseline of %s%s%.10s", baseline.application,
+			   baseline.version, baseline.application, a->until_ms ? " until " : "",
+			   a->until_ms ? TEXT_MS(a->until_ms - 1) : "");
 		doc_set(d, "application", baseline.application);
 		doc_set(d, "version", baseline.version);
 		doc_set(d, "reason", a->reason);
 		doc_set(d, "until", a->until_ms ? TEXT_MS(a->until_ms) : NULL);
 		doc_line(d, "It stands in " DOC_NAME "%s/" BASELINES_FILE DOC_END ", which belongs into git.", lab->directory);
+		if (ignored)
+			doc_line(d, "No night compares with it: %s.", ignored);
+		doc_set(d, "unused", ignored);
+		free(ignored);
 	}
 	mem_free(baseline.application, baseline.version);
 	return st;
@@ -204,9 +212,12 @@ const struct command baseline_accept_command = {
 
 /* ---- list ---- */
 
-static void list_row(const struct baselines *all, const struct baseline *b, int64_t now_ms, struct document *d)
+static void list_row(const struct baselines *all, const struct baseline *b, const char *unused, int64_t now_ms, struct document *d)
 {
-	const char *state = now_ms >= b->until_ms ? "expired" : baselines_find(all, b->application, now_ms) == b ? "counts" : "replaced";
+	const char *state = now_ms >= b->until_ms			       ? "expired"
+			    : baselines_find(all, b->application, now_ms) != b ? "replaced"
+			    : unused					       ? "unused"
+									       : "counts";
 	char day[TEXT_DATE_BYTES], *accepted = b->accepted_ms ? mem_bytes(text_from_ms(b->accepted_ms, day), 10) : NULL,
 				   *until = b->until_ms < INT64_MAX ? mem_bytes(text_from_ms(b->until_ms - 1, day), 10) : NULL;
 
@@ -217,6 +228,7 @@ static void list_row(const struct baselines *all, const struct baseline *b, int6
 	doc_show(d, "accepted", "accepted", accepted);
 	doc_show(d, "until", "until", until);
 	doc_show(d, "reason", "reason", b->reason);
+	doc_set(d, "unused", unused);
 	doc_set(d, "line", b->line);
 	mem_free(accepted, until);
 }
@@ -226,21 +238,31 @@ static enum assay_status list_run(struct lab *lab, void *arguments, struct docum
 	struct baselines all;
 	int64_t now_ms = clock_real_ms();
 	size_t count = 0;
+	char **unused;
 	enum assay_status st = baselines_read(lab->directory, &all, err);
 
 	(void)arguments;
 	if (st)
 		return st;
-	for (size_t i = 0; i < all.n; i++)
-		count += baselines_find(&all, all.items[i].application, now_ms) == &all.items[i];
+	unused = mem_new(all.n, sizeof(*unused));
+	for (size_t i = 0; i < all.n; i++) {
+		bool found = baselines_find(&all, all.items[i].application, now_ms) == &all.items[i];
+
+		unused[i] = found ? nightly_ignores_baseline(lab->directory, NULL, all.items[i].application) : NULL;
+		count += found && !unused[i];
+	}
 	if (all.n)
 		doc_line(d, "%zu baseline%s count%s, of %zu that were accepted", count, text_plural(count), count == 1 ? "s" : "", all.n);
 	else
 		doc_line(d, "no baseline was accepted ('assay baseline accept APP@VERSION --reason TEXT' accepts one)");
 	doc_table(d, "baselines");
 	for (size_t i = 0; i < all.n; i++)
-		list_row(&all, &all.items[i], now_ms, d);
+		list_row(&all, &all.items[i], unused[i], now_ms, d);
 	doc_end(d);
+	for (size_t i = 0; i < all.n; i++)
+		if (unused[i])
+			doc_line(d, "\nNo night compares %s with %s: %s.", all.items[i].application, all.items[i].version, unused[i]);
+	mem_free_all(unused, all.n);
 	baselines_release(&all);
 	return st;
 }

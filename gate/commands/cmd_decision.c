@@ -100,7 +100,8 @@ static char *next_of(struct store *store, const struct night_decision *decision,
 
 	switch (decision->decision) {
 	case DECISION_REGRESSION:
-		command = text_command((const char *const[]){ "report", a, b, "-o", "report.html", NULL });
+		command = *decision->night ? text_command((const char *const[]){ "nightly", "pages", decision->night, "-o", "pages", NULL })
+					   : text_command((const char *const[]){ "report", a, b, "-o", "report.html", NULL });
 		break;
 	case DECISION_INCONCLUSIVE:
 	case DECISION_ENVIRONMENT:
@@ -193,6 +194,8 @@ static enum assay_status explain(struct store *store, const struct night_decisio
 	explain_calibration(document, d);
 	doc_set_json(d, "evidence", cJSON_Duplicate(document, true));
 	doc_line(d, "Next: %s", next);
+	if (strstr(next, "nightly pages"))
+		doc_line(d, "Its report is then pages/%s.html.", decision->id);
 	doc_set(d, "next", next);
 	mem_free(next, text);
 	return st;

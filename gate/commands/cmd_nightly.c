@@ -204,7 +204,8 @@ static enum assay_status pages_run(struct lab *lab, void *arguments, struct docu
 		return st;
 	st = night_pages(lab, &night, a->directory, &n, err);
 	if (!st) {
-		doc_line(d, "%zu page%s in %s; the first is index.html.", n, text_plural(n), a->directory);
+		doc_line(d, "%zu page%s in %s; the first is night-%s.html, and index.html is that of the latest night.", n, text_plural(n),
+			 a->directory, night.id);
 		doc_set(d, "night", night.id);
 		doc_set(d, "directory", a->directory);
 		doc_set(d, "pages", n);

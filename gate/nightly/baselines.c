@@ -111,7 +111,7 @@ enum assay_status baselines_read(const char *laboratory, struct baselines *out, 
 {
 	char *path = mem_format("%s/" BASELINES_FILE, laboratory);
 	struct buf text = BUF_INIT;
-	enum assay_status st = file_read(path, YAML_BYTES_MAX, &text, err);
+	enum assay_status st = file_read_kept(path, YAML_BYTES_MAX, &text, err);
 
 	*out = (struct baselines){ 0 };
 	if (!st)

@@ -188,7 +188,7 @@ enum assay_status calibration_read(const char *directory, struct calibration *ou
 {
 	char *path = mem_format("%s/" CALIBRATION_FILE, directory);
 	struct buf text = BUF_INIT;
-	enum assay_status st = file_read(path, JSON_BYTES_MAX, &text, err);
+	enum assay_status st = file_read_kept(path, JSON_BYTES_MAX, &text, err);
 
 	*out = (struct calibration){ NULL, 0 };
 	if (!st)

@@ -23,6 +23,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <math.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -57,6 +58,7 @@ enum assay_status nightly_run(const struct nightly_options *options, char id[DIG
 	int lock = -1;
 	enum assay_status st = night_lock(options->directory, &lock, err);
 
+	file_keep(); /* a slip of the pen in the laboratory waits for the next night */
 	if (!st)
 		st = night_begin_or_go_on(&n, err);
 	if (!st) {
@@ -533,7 +535,7 @@ void nightly_note(struct nightly *n, const char *code, const char *fmt, ...)
 }
 
 /* Before anything is measured: a battery that is not there is no battery that gives no fingerprint. */
-static enum assay_status check_battery(const char *file, const struct suite *suite, struct assay_error *err)
+static enum assay_status check_battery(const struct suite *suite, struct assay_error *err)
 {
 	struct battery battery = { 0 };
 	enum assay_status st = ASSAY_OK;
@@ -541,32 +543,27 @@ static enum assay_status check_battery(const char *file, const struct suite *sui
 	if (strcmp(suite->battery, SUITE_BATTERY_NONE) != 0)
 		st = battery_open(suite->battery, &battery, err);
 	battery_release(&battery);
-	return st ? assay_context(err, "%s:%zu: 'battery'", file, suite->battery_line) : ASSAY_OK;
+	return st ? assay_context(err, SUITE_FILE ":%zu: 'battery'", suite->battery_line) : ASSAY_OK;
 }
 
 static enum assay_status read_suite(struct nightly *n, char **text, struct assay_error *err)
 {
-	char *path = mem_format("%s/" SUITE_FILE, n->options->directory);
-	struct buf bytes = BUF_INIT;
-	enum assay_status st = file_read(path, YAML_BYTES_MAX, &bytes, err);
+	enum assay_status st = suite_read(n->options->directory, &n->suite, text, err);
 
-	if (st == ASSAY_E_NOTFOUND)
-		st = assay_fail(err, ASSAY_E_NOTFOUND,
-				"'%s' is not there: it says what is compared every night, at least \"comparisons: [{application: '*'}]\"",
-				path);
-	if (!st)
-		st = suite_parse(path, bytes.bytes ? bytes.bytes : "", bytes.size, &n->suite, err);
-	if (!st)
-		st = check_battery(path, &n->suite, err);
-	*text = mem_bytes(bytes.bytes ? bytes.bytes : "", bytes.size);
-	buf_release(&bytes);
-	free(path);
-	return st;
+	return st ? st : check_battery(&n->suite, err);
 }
 
 static enum assay_status begin(struct nightly *n, struct lab *lab, char *text, struct assay_error *err)
 {
-	struct nightly_frozen notes = { BUF_INIT, BUF_INIT, BUF_INIT, BUF_INIT };
+	struct nightly_frozen notes = { BUF_INIT, BUF_INIT, BUF_INIT, BUF_INIT, BUF_INIT };
+	const struct {
+		const char *code, *before;
+		struct buf *text;
+	} said[] = { { "not_there", "not measured: ", &notes.no_such },
+		     { "unchanged", "nothing has changed since what it is compared with: ", &notes.unchanged },
+		     { "baseline_expired", "", &notes.expired },
+		     { "baseline_unused", "", &notes.unused },
+		     { "commit_gone", "", &notes.gone } };
 	enum assay_status st =
 	    nightly_freeze(lab, SUITE_FILE, &n->suite, &n->options->only, n->options->cancelled, &n->comparisons, &notes, err);
 
@@ -576,18 +573,11 @@ static enum assay_status begin(struct nightly *n, struct lab *lab, char *text, s
 		n->comparisons.items[i].budget_s = n->options->budget_s;
 	if (!st && !n->options->dry_run)
 		st = night_begin(&lab->store, &n->night, &n->comparisons, err);
-	if (!st && notes.no_such.size)
-		nightly_note(n, "not_there", "not measured: %s", notes.no_such.bytes);
-	if (!st && notes.unchanged.size)
-		nightly_note(n, "unchanged", "nothing has changed since what it is compared with: %s", notes.unchanged.bytes);
-	if (!st && notes.expired.size)
-		nightly_note(n, "baseline_expired", "%s", notes.expired.bytes);
-	if (!st && notes.gone.size)
-		nightly_note(n, "commit_gone", "%s", notes.gone.bytes);
-	buf_release(&notes.unchanged);
-	buf_release(&notes.expired);
-	buf_release(&notes.gone);
-	buf_release(&notes.no_such);
+	for (size_t i = 0; i < sizeof(said) / sizeof(said[0]); i++) {
+		if (!st && said[i].text->size)
+			nightly_note(n, said[i].code, "%s%s", said[i].before, said[i].text->bytes);
+		buf_release(said[i].text);
+	}
 	return st;
 }
 
@@ -596,7 +586,7 @@ static enum assay_status keep_quota(struct nightly *n, struct lab *lab, struct a
 {
 	struct pruned pruned;
 	struct store_space space;
-	enum assay_status st = prune_to_quota(lab, &pruned, &space, err);
+	enum assay_status st = prune_to_quota(lab, false, &pruned, &space, err);
 
 	if (pruned.executions || pruned.samples.files)
 		nightly_note(
@@ -613,11 +603,13 @@ static enum assay_status keep_quota(struct nightly *n, struct lab *lab, struct a
 	return st;
 }
 
-/* A night keeps its suite as it was when it began. */
+/* A night keeps its suite as it was when it began. suite_now: NULL where the present one cannot be read. */
 static enum assay_status go_on(struct nightly *n, struct lab *lab, const char *suite_now, struct assay_error *err)
 {
-	char *text = mem_format("going on with the night of %s%s", TEXT_MS(n->night.started_ms),
-				strcmp(suite_now, n->night.suite) == 0
+	bool chosen = n->options->only.n || n->options->budget_s > 0;
+	char *text = mem_format("going on with the night of %s%s%s", TEXT_MS(n->night.started_ms),
+				chosen ? ", as it began: --applications and --budget are for one that begins" : "",
+				suite_now && strcmp(suite_now, n->night.suite) == 0
 				    ? ""
 				    : ": suite.yaml was changed since, and this night keeps the one with which it began ('assay nightly "
 				      "--anew' gives it up, with what it has, and begins another)");
@@ -637,21 +629,25 @@ static enum assay_status go_on(struct nightly *n, struct lab *lab, const char *s
 static enum assay_status night_begin_or_go_on(struct nightly *n, struct assay_error *err)
 {
 	struct lab lab = { .lock_fd = -1 };
+	struct assay_error why; /* the suite cannot be read, which a night that goes on does without */
 	char *text = NULL;
-	bool again = false;
-	enum assay_status st = read_suite(n, &text, err);
+	bool again = false, unread = read_suite(n, &text, &why);
+	enum assay_status st = nightly_open(n, &lab, err);
 
 	n->notes = cJSON_CreateArray();
-	if (!st)
-		st = nightly_open(n, &lab, err);
 	if (!st) {
 		struct assay_error none;
 
 		st = night_unfinished(&lab.store, &n->night, &none);
-		n->given_up = !st && n->options->anew;
-		if (!st)
-			st = go_on(n, &lab, text, err);
-		else if (st == ASSAY_E_NOTFOUND) {
+		n->given_up = !st && n->options->anew && !unread;
+		if (!st && !(unread && n->options->anew)) {
+			if (unread)
+				nightly_note(n, "suite_unread", "the next night cannot begin: %s", why.text);
+			st = go_on(n, &lab, unread ? NULL : text, err);
+		} else if (unread && (!st || st == ASSAY_E_NOTFOUND)) {
+			*err = why;
+			st = why.status;
+		} else if (st == ASSAY_E_NOTFOUND) {
 			st = begin(n, &lab, text, err);
 			text = NULL;
 		} else {
@@ -799,6 +795,8 @@ enum assay_status nightly_dry(const struct nightly_options *options, struct docu
 	dry.ahead = mem_new(all->n + 1, sizeof(*dry.ahead));
 	for (size_t i = 0; !st && i < all->n; i++)
 		look_ahead(&dry, &all->items[i], &dry.ahead[i]);
+	if (!st && dry.night.night.deadline_ms) /* what is not known takes no longer */
+		dry.first.at_most_s = fmin(dry.first.at_most_s, left_s(&dry.night));
 	if (!st) {
 		add_head(&dry, d);
 		add_comparisons(&dry, d);

@@ -46,7 +46,7 @@ enum assay_status nightly_open(const struct nightly *n, struct lab *lab, struct 
 
 /* What a night says at its beginning. */
 struct nightly_frozen {
-	struct buf unchanged, expired, gone, no_such; /* texts with a comma or semicolon between; buf_release() them */
+	struct buf unchanged, expired, gone, no_such, unused; /* texts with a comma or semicolon between; buf_release() them */
 };
 
 /* What suite.yaml means when a night begins. `suite`: its file's name is `file`, for messages. only: these applications (patterns); n == 0:
@@ -57,6 +57,10 @@ struct nightly_frozen {
 enum assay_status nightly_freeze(struct lab *lab, const char *file, const struct suite *suite, const struct manifest_words *only,
 				 const volatile sig_atomic_t *cancelled, struct night_comparisons *out, struct nightly_frozen *notes,
 				 struct assay_error *err);
+
+/* Says why no night of the suite (NULL: the laboratory's) compares APPLICATION or APPLICATION/INPUT with its accepted baseline; NULL: one
+ * does. free() it. */
+char *nightly_ignores_baseline(const char *laboratory, const struct suite *suite, const char *application);
 
 /* After measuring: a decision, unless it is a finding that waits for fresh runs and for the rest of the night. */
 enum assay_status nightly_judge(struct nightly *n, struct night_comparison *c, struct assay_error *err);

@@ -479,6 +479,82 @@ static bool is_entrys(const struct suite *suite, const struct suite_entry *entry
 	return fnmatch(entry->application, name, 0) == 0;
 }
 
+/* The manifest of apps/ whose results are of this application, by its name; NULL: none. free() it. */
+static char *manifest_of(const char *laboratory, const char *application, size_t length)
+{
+	char *directory = mem_format("%s/apps", laboratory), **names = NULL, *found = NULL;
+	struct assay_error ignored;
+	size_t n = 0;
+
+	(void)file_names(directory, ".yaml", &names, &n, &ignored);
+	for (size_t i = 0; i < n && !found; i++) {
+		struct manifest manifest = { .file = NULL };
+
+		names[i][strlen(names[i]) - strlen(".yaml")] = '\0';
+		if (!manifest_open(laboratory, names[i], &manifest, &ignored) && strlen(manifest.application) == length &&
+		    strncmp(manifest.application, application, length) == 0)
+			found = mem_string(names[i]);
+		manifest_release(&manifest);
+	}
+	file_names_free(names, n);
+	free(directory);
+	return found;
+}
+
+char *nightly_ignores_baseline(const char *laboratory, const struct suite *suite, const char *application)
+{
+	size_t length = strcspn(application, "/");
+	const char *input = application[length] ? application + length + 1 : NULL;
+	char *name = manifest_of(laboratory, application, length), *text = NULL, *why = NULL;
+	const struct suite_entry *last = NULL;
+	struct suite own = { .entries = NULL };
+	struct assay_error err;
+	bool used = false;
+
+	if (!suite && suite_read(laboratory, &own, &text, &err))
+		why = mem_string(err.text);
+	else if (!name)
+		why = mem_format("no manifest of apps/ that can be read is of '%.*s'", (int)length, application);
+	suite = suite ? suite : &own;
+	for (const struct suite_entry *e = suite->entries; !why && e < suite->entries + suite->n; e++) {
+		if (!is_entrys(suite, e, name) || (input && e->inputs.n && !text_among(e->inputs.items, e->inputs.n, input)))
+			continue;
+		last = e;
+		used = used || is_compared_with(e, SUITE_ACCEPTED);
+	}
+	if (!why && !used)
+		why = last ? mem_format(SUITE_FILE ":%zu: its 'against' does not have '" SUITE_ACCEPTED "'", last->line)
+			   : mem_format(SUITE_FILE " compares nothing of '%s'", application);
+	suite_release(&own);
+	mem_free(name, text);
+	return why;
+}
+
+/* Baselines that count, and count for nothing: those of what a night is about are said every night. */
+static void note_unused(struct freezing *f)
+{
+	struct baselines all;
+	struct assay_error why;
+	int64_t now_ms = clock_real_ms();
+
+	if (baselines_read(f->lab->directory, &all, &why))
+		say(&f->notes->unused, why.text);
+	for (size_t i = 0; i < all.n; i++) {
+		const struct baseline *b = &all.items[i];
+		char *reason = baselines_find(&all, b->application, now_ms) == b
+				   ? nightly_ignores_baseline(f->lab->directory, f->suite, b->application)
+				   : NULL;
+		char *text = reason ? mem_format("nothing is compared with '%s', the accepted baseline of %s: %s", b->version,
+						 b->application, reason)
+				    : NULL;
+
+		if (text)
+			say(&f->notes->unused, text);
+		mem_free(text, reason);
+	}
+	baselines_release(&all);
+}
+
 static bool is_asked(const struct manifest_words *only, const char *name)
 {
 	bool asked = only->n == 0;
@@ -539,6 +615,8 @@ enum assay_status nightly_freeze(struct lab *lab, const char *file, const struct
 		st = assay_fail(err, ASSAY_E_USAGE, "%s", notes->no_such.bytes);
 	if (!st && !out->n && !notes->unchanged.size)
 		st = assay_fail(err, ASSAY_E_USAGE, "'%s' names nothing to compare%s", file, only->n ? " among these applications" : "");
+	if (!st)
+		note_unused(&f);
 	file_names_free(names, n);
 	mem_free(directory, f.chosen, f.why);
 	if (st)

@@ -1,5 +1,6 @@
 #include "gate/nightly/suite.h"
 
+#include "base/file.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "base/yaml.h"
@@ -262,6 +263,25 @@ enum assay_status suite_parse(const char *name, const char *text, size_t n, stru
 	*out = suite;
 	if (st)
 		suite_release(out);
+	return st;
+}
+
+enum assay_status suite_read(const char *laboratory, struct suite *out, char **text, struct assay_error *err)
+{
+	char *path = mem_format("%s/" SUITE_FILE, laboratory);
+	struct buf bytes = BUF_INIT;
+	enum assay_status st = file_read_kept(path, YAML_BYTES_MAX, &bytes, err);
+
+	*out = (struct suite){ .entries = NULL };
+	if (st == ASSAY_E_NOTFOUND)
+		st = assay_fail(err, ASSAY_E_NOTFOUND,
+				"'%s' is not there: it says what is compared every night, at least \"comparisons: [{application: '*'}]\"",
+				path);
+	*text = mem_bytes(bytes.bytes ? bytes.bytes : "", bytes.size);
+	if (!st)
+		st = suite_parse(path, *text, bytes.size, out, err);
+	buf_release(&bytes);
+	free(path);
 	return st;
 }
 

@@ -51,6 +51,8 @@ struct suite {
 
 /* From text[0..n); errors begin with "name:line: ". *out is overwritten; suite_release() it. */
 enum assay_status suite_parse(const char *name, const char *text, size_t n, struct suite *out, struct assay_error *err);
+/* The laboratory's; *text: its own text, free() it. */
+enum assay_status suite_read(const char *laboratory, struct suite *out, char **text, struct assay_error *err);
 void suite_release(struct suite *suite); /* accepts zeroed */
 
 /* When a night that begins now must have ended, since 1970; 0: never. */

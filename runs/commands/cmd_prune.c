@@ -33,8 +33,8 @@ static enum assay_status prune_run(struct lab *lab, void *arguments, struct docu
 		st = sample_keep_prune(lab, clock_real_ms() - (int64_t)(a->days * DAY_MS), &pruned.samples, err);
 	else if (a->days >= 0)
 		st = prune_before(lab, clock_real_ms() - (int64_t)(a->days * DAY_MS), a->dry_run, &pruned, err);
-	else if (lab->config.quota_gib > 0 && !a->dry_run)
-		st = prune_to_quota(lab, &pruned, &space, err);
+	else if (lab->config.quota_gib > 0)
+		st = prune_to_quota(lab, a->dry_run, &pruned, &space, err);
 	else
 		st = assay_fail(err, ASSAY_E_USAGE, "say by --older-than DAYS what may be removed%s",
 				lab->config.quota_gib > 0 ? "" : ", or give lab.yaml a quota_gib");

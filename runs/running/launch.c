@@ -69,14 +69,14 @@ static enum assay_status estimate_past_load(struct store *store, const char *app
 	return st;
 }
 
-/* Median of a version on a machine, or on all when it is NULL; NaN when there is none. */
+/* Median of a version (NULL: any) on a machine (NULL: any); NaN when there is none. */
 static double estimate_median_of(const struct past *past, const char *version, const char *machine)
 {
 	double *values = mem_new(past->n, sizeof(double)), median;
 	size_t n = 0;
 
 	for (size_t i = 0; i < past->n; i++) {
-		if (strcmp(past->versions[i], version) == 0 && (!machine || strcmp(past->machines[i], machine) == 0))
+		if ((!version || strcmp(past->versions[i], version) == 0) && (!machine || strcmp(past->machines[i], machine) == 0))
 			values[n++] = past->seconds[i];
 	}
 	median = n ? stats_median(values, n) : (double)NAN;
@@ -97,6 +97,8 @@ static enum assay_status estimate_load_seconds(struct store *store, const struct
 		st = estimate_past_load(store, application, plan->probe != NULL, &past, err);
 		for (size_t v = 0; !st && v < plan->n_versions; v++) {
 			double others = estimate_median_of(&past, plan->versions[v], NULL);
+
+			others = isnan(others) ? estimate_median_of(&past, NULL, NULL) : others; /* a new one is like the others */
 
 			for (size_t m = 0; m < plan->n_machines; m++) {
 				double own = estimate_median_of(&past, plan->versions[v], plan->machines[m]);

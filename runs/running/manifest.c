@@ -396,7 +396,7 @@ enum assay_status manifest_open(const char *laboratory, const char *what, struct
 	bool is_path = strchr(what, '/') || manifest_ends_with_yaml(what);
 	char *path = is_path ? mem_string(what) : mem_format("%s/apps/%s.yaml", laboratory, what);
 	struct buf text = BUF_INIT;
-	enum assay_status st = file_read(path, YAML_BYTES_MAX, &text, err);
+	enum assay_status st = file_read_kept(path, YAML_BYTES_MAX, &text, err);
 
 	*out = (struct manifest){ .file = NULL };
 	if (st == ASSAY_E_NOTFOUND && !is_path)

@@ -5,6 +5,10 @@
 make_package "$tmp/package" 3 4
 healthy_lab "$tmp/package"
 
+echo 'comparisons: [{ application: "*", against: accepted }]' >"$lab/suite.yaml"
+echo 'versions: { a: { command: ["true"] } }' >"$lab/apps/same.yaml"
+cp "$lab/apps/same.yaml" "$lab/apps/app.yaml"
+
 what='nothing yet'
 run -C "$lab" baseline list
 expect_status 0

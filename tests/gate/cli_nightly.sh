@@ -144,16 +144,16 @@ what='the pages of a night'
 run -C "$lab" nightly pages "$night" -o "$tmp/pages" --format json
 expect_status 0
 expect_json .night "$night"
-expect_json .pages 6 # three decisions, two applications, and the first page
+expect_json .pages 8 # three decisions, two applications, the night twice, and the list of nights
 page=$tmp/pages/index.html
 says 'Applications and machines' 'regression</span>' 'pass</span>' 'host1' "href=\"./$decision.html\"" 'href="./history-'
 grep -o 'href="\./[^"]*' "$page" | cut -c 9- | sort -u >"$tmp/links"
 while read -r link; do
 	[ -f "$tmp/pages/$link" ] || fail "there is no $link"
 done <"$tmp/links"
-[ "$(wc -l <"$tmp/links")" = 5 ] || fail "$(wc -l <"$tmp/links") links"
+[ "$(wc -l <"$tmp/links")" = 6 ] || fail "$(wc -l <"$tmp/links") links"
 page=$tmp/pages/$decision.html
-says 'href="./index.html"' 'Regression' 'Decided in the night, against the previous version.'
+says "href=\"./night-$night.html\"" 'Regression' 'Decided in the night, against the previous version.'
 cp -r "$tmp/pages" "$tmp/again"
 run -C "$lab" nightly pages "$night" -o "$tmp/again"
 expect_status 0
@@ -184,7 +184,7 @@ holds "$log" 'the log' "the hook 'sh' for decision"
 what='a decision is explained'
 run -C "$lab" explain "$(printf %.8s "$decision")"
 expect_status 0
-expect_stdout 'regression  bad@v3 costs 1.' 'runs of both versions, in turn, on 3 machines' 'seen again' "Next: 'assay report bad@v" "$night"
+expect_stdout 'regression  bad@v3 costs 1.' 'runs of both versions, in turn, on 3 machines' 'seen again' "Next: 'assay nightly pages $night -o pages'" "Its report is then pages/$decision.html"
 run -C "$lab" explain "$decision" --format json
 expect_json .application bad
 expect_json .evidence.decision regression

@@ -93,6 +93,15 @@ run -C "$lab" nightly --applications bad --format json
 expect_status 3
 expect_json .decisions 2 '.decisions[0].candidate' v3 '.decisions[1].candidate' v2
 
+what='what a night takes before anything is known of a version, or of anything'
+application bad 100 100.02 120 121
+run -C "$lab" nightly --dry-run --applications bad --format json
+expect_json '.comparisons[2].candidate' v4 '.comparisons[2].unknown' 0
+application fresh 100 100.02
+printf '%s\n' 'comparisons: [{ application: fresh, against: v1 }]' 'fingerprints: { battery: none }' 'deadline: 10m' >"$lab/suite.yaml"
+run -C "$lab" nightly --dry-run
+expect_stdout 'unknown, at most 10 min 00 s)'
+
 what='an accepted baseline that has expired is never replaced without a word'
 application good 100 100.01
 printf '%s\n' 'comparisons: [{ application: good, against: accepted }]' 'fingerprints: { battery: none }' >"$lab/suite.yaml"

@@ -118,6 +118,10 @@ age() {
 age 400 a
 age 2 b
 age 2 c
+run -C "$lab" prune --dry-run --format json
+expect_status 0
+expect_json .executions 3
+expect_json .dry_run true
 run -C "$lab" prune --format json
 expect_status 0
 expect_json .executions 3
