@@ -34,14 +34,14 @@ static enum decision_rule decision_rule_of(const struct decision_input *in)
 	return DECISION_RULES;
 }
 
-ROWS_FUNCTION(decision_rule_code, enum decision_rule, DECISION_RULE_ROWS, RULE_CODE)
-
 static const char *const rule_texts[] = { DECISION_RULE_ROWS(RULE_TEXT) };
 static const enum decision rule_decisions[] = { DECISION_RULE_ROWS(RULE_DECISION) };
 
-/* ---- the request ---- */
+static ROWS_FUNCTION(decision_rule_code, enum decision_rule, DECISION_RULE_ROWS, RULE_CODE)
 
-char *judge_request_text(const struct judge_request *q)
+    /* ---- the request ---- */
+
+    char *judge_request_text(const struct judge_request *q)
 {
 	cJSON *root = cJSON_CreateObject();
 	char *text;

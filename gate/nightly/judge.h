@@ -95,8 +95,6 @@ struct decision_input {
 
 enum decision_rule { DECISION_RULE_ROWS(ROWS_ENUM) DECISION_RULES };
 
-const char *decision_rule_code(enum decision_rule rule);
-
 /* ---- the decision ---- */
 
 struct judgement {

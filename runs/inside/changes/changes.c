@@ -28,10 +28,11 @@ struct search {
 };
 
 ROWS_FUNCTION(change_kind_code, enum change_kind, CHANGE_KIND_ROWS, ROWS_CODE)
-static ROWS_FUNCTION(change_kind_heading, enum change_kind, CHANGE_KIND_ROWS,
-		     ROWS_TEXT) static ROWS_FUNCTION(change_reason_code, enum change_reason, CHANGE_REASON_ROWS,
-						     ROWS_CODE) static ROWS_FUNCTION(change_reason_text, enum change_reason,
-										     CHANGE_REASON_ROWS, ROWS_TEXT)
+/* clang-format off */
+static ROWS_FUNCTION(change_kind_heading, enum change_kind, CHANGE_KIND_ROWS, ROWS_TEXT)
+static ROWS_FUNCTION(change_reason_code, enum change_reason, CHANGE_REASON_ROWS, ROWS_CODE)
+static ROWS_FUNCTION(change_reason_text, enum change_reason, CHANGE_REASON_ROWS, ROWS_TEXT)
+    /* clang-format on */
 
     /* ---- functions that the source touches ---- */
 
