@@ -29,7 +29,7 @@ static const char stub[] = "#!/bin/sh\n"
 			   "crlf) \"$@\" | sed -u 's/$/\\r/' ;;\n"
 			   "mail) (while sleep .1; do echo 'New mail has come'; done) & t=$!; \"$@\"; kill $t ;;\n"
 			   "asked) (while sleep .1; do printf 'Really? '; done) & t=$!; \"$@\"; kill $t ;;\n"
-			   "deaf) trap '' HUP INT TERM; echo $$ >deaf.new; mv deaf.new deaf; while :; do sleep 60; done ;;\n"
+			   "deaf) trap '' HUP INT TERM; head -c 1 >said; echo $$ >new; mv new deaf; while :; do sleep 60; done ;;\n"
 			   "esac\n";
 
 struct launched {
@@ -175,8 +175,8 @@ static void test_lost(void **state)
 	fleet_result_release(&result);
 }
 
-/* A launcher that neither reads nor heeds signals does not outlive a controller that was killed. It becomes our child then. It has ten
- * seconds to end by itself, in which the other tests run. */
+/* A launcher that does not go on reading and heeds no signals does not outlive a controller that was killed. It becomes our child then. It
+ * has ten seconds to end by itself, in which the other tests run. Its first byte tells that the controller's keeper has it. */
 static pid_t deaf_launcher;
 
 static void test_controller_killed(void **state)
