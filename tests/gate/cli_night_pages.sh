@@ -21,9 +21,9 @@ __attribute__((noinline)) void parse_words(long n) { for (long i = 0; i < n * FA
 __attribute__((noinline)) void count_words(long n) { for (long i = 0; i < n * FACTOR; i++) sink ^= i; }
 int main(void)
 {
-	for (int i = 0; i < 40; i++) {
-		parse_words(20000);
-		count_words(20000);
+	for (int i = 0; i < 10; i++) {
+		parse_words(1000);
+		count_words(1000);
 	}
 	printf("cost %s\n", getenv("COST"));
 	return 0;
@@ -32,8 +32,9 @@ END
 for version in old new; do
 	[ $version = old ] && factor=1 || factor=2
 	mkdir "$tmp/$version"
-	gcc -O2 -g -fpatchable-function-entry=5 "-DFACTOR=$factor" -o "$tmp/$version/p" "$tmp/p.c" || exit 1
+	"$ASSAY" emulate build -- gcc -O2 -g "-DFACTOR=$factor" -o "$tmp/$version/p" "$tmp/p.c" || exit 1
 done
+# What functions do is counted: whether a clock shows it hangs on how busy the machine is.
 # application NAME COST: is slower than before by what its cost is above 100.
 application() {
 	cat >"$lab/apps/$1.yaml" <<END
@@ -44,7 +45,7 @@ versions:
 repetitions: 8
 warm_ups: 0
 metric: { source: regex, pattern: 'cost ([0-9.]+)' }
-probe: { functions: changed, budget: 0 }
+probe: { back_end: emulated, functions: changed }
 END
 }
 application words 130
@@ -62,15 +63,12 @@ expect_status 0
 
 what='clicks'
 cp "$ASSAY_SOURCE/tests/gate/night_click.html" "$tmp/click.html"
-for attempt in 1 2 3 4 5 6 7 8; do # a busy machine may take longer than the browser's time
-	browse "$tmp/click.html" >"$tmp/dom" 2>/dev/null
-	sed -n '/<pre id="facts">/,/<\/pre>/p' "$tmp/dom" | sed 's/<[^>]*>//g' >"$tmp/facts"
-	! grep -q 'end reached' "$tmp/facts" || break
-done
+browse "$tmp/click.html" >"$tmp/dom" 2>/dev/null
+sed -n '/<pre id="facts">/,/<\/pre>/p' "$tmp/dom" | sed 's/<[^>]*>//g' >"$tmp/facts"
 holds "$tmp/facts" 'what was seen' 'first index.html' 'rows 2' 'regression' 'machines host1,host2,host3' 'wide true' 'heading words v2 costs' \
 	'section #functions' 'source true' 'back night-' 'history history-' 'end reached'
 cases=$((cases + 1))
-[ "$(grep -Ec '^(function|straight) (parse|count)_words$' "$tmp/facts")" = 2 ] || fail "functions: $(grep -E '^(function|straight)' "$tmp/facts")"
+[ "$(grep -Ec '^(function|straight) (parse|count)_words$' "$tmp/facts")" = 2 ] || fail "$(cat "$tmp/facts")"
 
 what='the first page'
 cp "$tmp/pages/index.html" "$tmp/night.html"
