@@ -33,6 +33,11 @@ enum doc_tone decision_tone(enum decision decision)
 	return decision_exit(decision) == 0 ? DOC_GOOD : DOC_DOUBTFUL;
 }
 
+bool decision_is_finding(enum decision decision)
+{
+	return decision == DECISION_REGRESSION || decision == DECISION_IMPROVED;
+}
+
 int decision_place(enum decision decision)
 {
 	static const int places[DECISIONS] = { [DECISION_REGRESSION] = 0,   [DECISION_NOTHING_MEASURED] = 1, [DECISION_ENVIRONMENT] = 2,

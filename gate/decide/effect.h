@@ -28,6 +28,8 @@ enum decision { DECISION_ROWS(ROWS_ENUM) DECISIONS };
 const char *decision_text(enum decision decision);
 int decision_exit(enum decision decision);
 enum doc_tone decision_tone(enum decision decision);
+/* Is it a finding: regression or improved? */
+bool decision_is_finding(enum decision decision);
 /* Its place among several that all count: 0 is the worst. */
 int decision_place(enum decision decision);
 

@@ -2,17 +2,10 @@
 
 #include "base/error.h"
 
-#define RULE_CODE(constant, code, decision, when, text)	    code,
-#define RULE_TEXT(constant, code, decision, when, text)	    text,
-#define RULE_DECISION(constant, code, decision, when, text) decision,
-#define RULE_WHEN(constant, code, decision, when, text)                                                                                    \
-	if (when)                                                                                                                          \
-		return constant;
-
 enum rule rule_of(const struct rule_input *in)
 {
 	enum { R = 1u << DECISION_REGRESSION, I = 1u << DECISION_IMPROVED, P = 1u << DECISION_PASS, U = 1u << DECISION_INCONCLUSIVE };
-	enum { NONE = 1u << RULE_UNKNOWN };
+	enum { NONE = 1u << RULE_UNKNOWN, ANY = R | I | P | U };
 	unsigned performance = 1u << in->performance, processor = 1u << in->processor, own = 1u << in->own;
 
 	ASSAY_BUG_IF(in->performance >= DECISIONS || in->processor > RULE_UNKNOWN || in->own > RULE_UNKNOWN);

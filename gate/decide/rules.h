@@ -17,8 +17,8 @@ struct rule_input {
 	bool disturbed;		   /* the machines kept even the baseline's runs waiting, now more, now less */
 };
 
-/* Constant, code of its reason, decision, when it applies (sets of decisions: regression, improved, pass, unsettled, not known); what it
- * says after "the verdict is X since". */
+/* Constant, code of its reason, decision, when it applies (sets of decisions: regression, improved, pass, unsettled, not known, and all of
+ * these but the last); what it says after "the verdict is X since". */
 /* clang-format off */
 #define RULE_ROWS(X)                                                                                                                       \
 	X(RULE_SAME_BUILD, "same_build", DECISION_ENVIRONMENT, performance & (R | I) && in->same_build,                                    \
@@ -33,18 +33,27 @@ struct rule_input {
 	X(RULE_WAITS_FOR_ITSELF, "waits_for_itself", DECISION_REGRESSION, performance & R && processor & (P | I) && own & (P | I) && !in->disturbed, \
 	  "the candidate waits more for processors on machines that did not keep the baseline waiting: its own processes or threads are in " \
 	  "each other's way")                                                                                                              \
-	X(RULE_MACHINES_BUSY, "machines_busy", DECISION_ENVIRONMENT, performance & R && processor & (P | I | U) && own & (P | I | U) && in->disturbed, \
-	  "it is slower on the wall alone, where machines were busy with something else")                                                  \
 	X(RULE_ALIKE_BUT_BUSY, "computes_alike", DECISION_PASS, performance & (U | I) && processor & P && own & P && in->disturbed,        \
 	  "processor time, and the wall-clock time without what machines withheld, rule out a slowdown that matters; the rest of the "     \
 	  "difference is machines that were busy with something else")                                                                     \
 	X(RULE_BETTER_BUT_BUSY, "computes_less", DECISION_IMPROVED, performance & U && processor & I && own & I && in->disturbed,          \
 	  "processor time, and the wall-clock time without what machines withheld, are better, and by enough to matter")                   \
+	X(RULE_MACHINES_BUSY, "machines_busy", DECISION_ENVIRONMENT,                                                                       \
+	  performance & (R | I) && !(performance & (processor | own)) && processor & ANY && own & ANY && in->disturbed,                    \
+	  "versions differ on the wall alone, where machines were busy with something else")                                               \
 	X(RULE_DISTURBED, "disturbed", DECISION_ENVIRONMENT, performance & U && in->disturbed,                                             \
 	  "machines were busy with something else, and nothing is settled: measure again when they are quiet")
 /* clang-format on */
 
 enum rule { RULE_ROWS(ROWS_ENUM) RULES };
+
+/* Columns of this table, and of the one of a night (gate/nightly/judge.h). */
+#define RULE_CODE(constant, code, decision, when, text)	    code,
+#define RULE_TEXT(constant, code, decision, when, text)	    text,
+#define RULE_DECISION(constant, code, decision, when, text) decision,
+#define RULE_WHEN(constant, code, decision, when, text)                                                                                    \
+	if (when)                                                                                                                          \
+		return constant;
 
 /* The first rule that applies; RULES when none does: then the interval of the metric decides. */
 enum rule rule_of(const struct rule_input *input);

@@ -500,10 +500,10 @@ enum assay_status verdict_of(const struct evidence *evidence, const struct lab_c
 
 bool verdict_excuse(struct verdict *v, const char *code, char *text)
 {
-	bool own = v->rule == RULE_COMPUTES_MORE || v->rule == RULE_HIDDEN || v->rule == RULE_WAITS_MORE;
+	bool own = v->input.processor == (unsigned)v->effect.decision || v->input.own == (unsigned)v->effect.decision;
 	size_t n = 0;
 
-	if (v->effect.decision != DECISION_REGRESSION || own || !v->effect.types) {
+	if (!decision_is_finding(v->effect.decision) || own || !v->effect.types) {
 		free(text);
 		return false;
 	}

@@ -85,13 +85,13 @@ void verdict_release(struct verdict *verdict);
 /* Adds the reasons, when all is decided (verdict_explain.c). */
 void verdict_explain(struct verdict *verdict);
 
-/* A regression that what is known besides puts down to the environment becomes that, with `text` (taken over) as a reason of this code; not
+/* A finding that what is known besides puts down to the environment becomes that, with `text` (taken over) as a reason of this code; not
  * where processor time, or waiting for something else than a processor, has shown that it is the code's: then false. That the candidate
  * waits for itself is only concluded from machines that did not keep the baseline waiting, and gives way to who has seen more. */
 bool verdict_excuse(struct verdict *verdict, const char *code, char *text);
 
 /* Improvements count from another size on than slowdowns: decides anew between improved and pass, with a reason, where the interval alone
- * has decided. min_gain > 0. */
+ * has decided, and of what improved by processor time. min_gain > 0. */
 void verdict_gain(struct verdict *verdict, double min_gain);
 
 /* Has processor time decided, and not the metric? The effect of the one that has. */

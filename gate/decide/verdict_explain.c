@@ -491,11 +491,12 @@ void verdict_explain(struct verdict *v)
 
 void verdict_gain(struct verdict *v, double min_gain)
 {
-	const struct effect *e = &v->effect;
-	bool faster = stats_round(e->high) < 1 && stats_round(e->ratio) <= stats_round(1 / (1 + min_gain));
-	enum decision decision = faster ? DECISION_IMPROVED : DECISION_PASS;
+	const struct effect *e = verdict_effect(v);
+	double ratio = 1 + (verdict_by_processor(v) ? v->times.share : 1) * (e->ratio - 1); /* as far as it shortens the program's time */
+	bool faster = stats_round(e->high) < 1 && stats_round(ratio) <= stats_round(1 / (1 + min_gain));
+	enum decision before = v->effect.decision, decision = faster ? DECISION_IMPROVED : DECISION_PASS;
 
-	if (v->rule < RULES || (e->decision != DECISION_IMPROVED && e->decision != DECISION_PASS) || e->decision == decision)
+	if ((v->rule < RULES && v->rule != RULE_BETTER_BUT_BUSY) || decision_exit(before) || before == decision)
 		return;
 	v->effect.decision = decision;
 	reason_add(v, REASON_MIN_GAIN, "improvements are called so from %.1f %% on here", 100 * min_gain);

@@ -157,7 +157,9 @@ static double ratio_of(const struct weighed_runs runs[2], const struct variance_
 
 bool variance_weigh(struct lab *lab, struct verdict *v, struct variance_weighed *out)
 {
+	bool faster = v->effect.decision == DECISION_IMPROVED;
 	double matters = stats_round(1 + v->min_effect);
+	struct weighed_side *slower = &out->sides[!faster];
 	struct weighed_runs runs[2];
 
 	*out = (struct variance_weighed){ .explains = false };
@@ -165,7 +167,8 @@ bool variance_weigh(struct lab *lab, struct verdict *v, struct variance_weighed 
 	side_weigh(lab, v->candidate, &runs[1], &out->sides[1]);
 	out->ratio = ratio_of(runs, out, false);
 	out->without = ratio_of(runs, out, true);
-	out->explains = out->sides[1].worst && stats_round(out->ratio) >= matters && stats_round(out->without) < matters;
+	out->explains = slower->worst && stats_round(faster ? 1 / out->ratio : out->ratio) >= matters &&
+			stats_round(faster ? 1 / out->without : out->without) < matters;
 	for (int s = 0; s < 2; s++) {
 		stored_runs_release(&runs[s].stored);
 		free(runs[s].items);
@@ -174,7 +177,7 @@ bool variance_weigh(struct lab *lab, struct verdict *v, struct variance_weighed 
 	       verdict_excuse(v, "variance",
 			      mem_format("the candidate's recorded runs took %.3f times as long as the baseline's, but %.3f times "
 					 "without what the environment cost them: %s",
-					 out->ratio, out->without, out->sides[1].worst));
+					 out->ratio, out->without, slower->worst));
 }
 
 void variance_weighed_release(struct variance_weighed *w)

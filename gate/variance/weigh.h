@@ -17,10 +17,10 @@ struct variance_weighed {
 	} sides[2]; /* baseline, candidate */
 	double ratio,
 	    without;   /* candidate / baseline over machines that recorded both, and the same without what was lost; NaN: no machine */
-	bool explains; /* without what was lost there is no slowdown that matters */
+	bool explains; /* without what was lost there is no slowdown that matters; of an improvement, none of the baseline */
 };
 
-/* Of those runs of the latest plans of both sides that count. A regression that their records explain, and that is not the code's by its
+/* Of those runs of the latest plans of both sides that count. A finding that their records explain, and that is not the code's by its
  * processor time, becomes `environment`, with the region as a reason: then true. *out is overwritten. O(their records), of which those of
  * one run are in memory at a time: 8 processes of a minute are 10 MB, and take a second and 180 MB; a run of half a second takes 2 ms. */
 bool variance_weigh(struct lab *lab, struct verdict *verdict, struct variance_weighed *out);

@@ -84,6 +84,14 @@ expect_status 3
 expect_json .decision regression
 expect_json .variance.explains false
 
+what='an improvement that others made, by what they took from the baseline, and one of the code'
+run -C "$lab" gate p@queue p@old --format json
+expect_status 5
+expect_json .decision environment '.reasons[0].code' variance .variance.explains true '.variance.sides[0].runs' 4
+run -C "$lab" gate p@slow p@old --format json
+expect_status 0
+expect_json .decision improved .variance.explains false
+
 what='records that are gone: it is said that they cannot be analysed'
 mv "$lab/.assay/samples" "$tmp/samples"
 run -C "$lab" gate p@old p@queue --format json

@@ -42,6 +42,12 @@ static const struct row {
 	{ "hogs", { R, P, P, false, true }, RULE_MACHINES_BUSY, E },
 	{ "hogs, and a wide interval", { R, P, U, false, true }, RULE_MACHINES_BUSY, E },
 	{ "hogs, and nothing is known well", { R, U, U, false, true }, RULE_MACHINES_BUSY, E },
+	{ "hogs during the baseline, and own time is not known well", { I, P, U, false, true }, RULE_MACHINES_BUSY, E },
+	{ "hogs during the baseline, and nothing is known well", { I, U, U, false, true }, RULE_MACHINES_BUSY, E },
+	{ "hogs during the baseline, and more is waited for something else", { I, P, R, false, true }, RULE_MACHINES_BUSY, E },
+	{ "faster in itself among hogs", { I, I, U, false, true }, ALONE, I },
+	{ "waits less for itself among hogs", { I, P, I, false, true }, ALONE, I },
+	{ "a metric of its own that is better among hogs", { I, N, N, false, true }, ALONE, I },
 	{ "hogs hide that nothing changed", { U, P, P, false, true }, RULE_ALIKE_BUT_BUSY, P },
 	{ "hogs during the baseline", { I, P, P, false, true }, RULE_ALIKE_BUT_BUSY, P },
 	{ "hogs hide that it is better", { U, I, I, false, true }, RULE_BETTER_BUT_BUSY, I },
@@ -199,6 +205,9 @@ static void test_runs(void **state)
 		{ "waits more", { 1, 2, 0, 0, true }, R, R, "waits_more", false },
 		{ "waits for itself", { 1, 1, .1, 0, true }, R, R, "waits_for_itself", true },
 		{ "one build", { 1, 2, 0, 0, false }, R, E, "same_build", false },
+		{ "less, quiet", { .9, 1, 0, 0, true }, I, I, "faster", false },
+		{ "waits less", { 1, .2, 0, 0, true }, I, I, "faster", false },
+		{ "4 % less among hogs", { .955, 1, 0, 1, true }, U, I, "computes_less", false },
 	};
 	const struct evidence evidence = { 0 };
 	const struct lab_config config = { .min_effect = .03 };
@@ -221,6 +230,35 @@ static void test_runs(void **state)
 		verdict_release(&v);
 		run_set_release(&sides[0]);
 		run_set_release(&sides[1]);
+	}
+}
+
+/* An improvement counts from its own size on, by whichever time it was decided. */
+static void test_gain(void **state)
+{
+	const struct evidence evidence = { 0 };
+	const struct lab_config config = { .min_effect = .03 };
+
+	(void)state;
+	for (int busy = 0; busy < 2; busy++) {
+		for (int least = 0; least < 2; least++) {
+			const struct made made = { .955, 1, 0, busy, true };
+			struct run_set sides[2];
+			struct assay_error err;
+			struct verdict v;
+
+			for (int side = 0; side < 2; side++)
+				make(&sides[side], &made, side);
+			assert_int_equal(verdict_of(&evidence, &config, &sides[0], &sides[1], .03, &v, &err), ASSAY_OK);
+			assert_int_equal(v.effect.decision, I);
+			assert_int_equal(verdict_by_processor(&v), busy);
+			verdict_gain(&v, least ? .2 : .03);
+			assert_int_equal(v.effect.decision, least ? P : I);
+			assert_int_equal(has_reason(&v, "min_gain"), least);
+			verdict_release(&v);
+			run_set_release(&sides[0]);
+			run_set_release(&sides[1]);
+		}
 	}
 }
 
@@ -265,8 +303,8 @@ static void test_detectable(void **state)
 int suite_rules(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_rows), cmocka_unit_test(test_whole),	cmocka_unit_test(test_page),
-		cmocka_unit_test(test_runs), cmocka_unit_test(test_detectable),
+		cmocka_unit_test(test_rows), cmocka_unit_test(test_whole), cmocka_unit_test(test_page),
+		cmocka_unit_test(test_runs), cmocka_unit_test(test_gain),  cmocka_unit_test(test_detectable),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
