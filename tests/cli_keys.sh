@@ -51,7 +51,7 @@ keys 'baseline list'
 keys 'history' app/slow
 keys 'backup' "$tmp/backup"
 printf '%s' '{"applications": [{"application": "app/slow", "version": "1.0", "plan": "p", "taken_ms": 1, "repetitions": 4, "min_effect": 0.03, "waited": null,
-"machines": [], "identical": {"pairs": 1, "resampled": 0, "pass": 1, "improved": 0, "regression": 0, "inconclusive": 0, "environment": 0, "seen_again": 0,
+"machines": [], "identical": {"pairs": 1, "resampled": 0, "pass": 1, "improved": 0, "regression": 0, "inconclusive": 0, "environment": 0, "seen_again": 0, "improved_again": 0,
 "repetitions": 4}, "planted": []}]}' >"$lab/calibration.json"
 keys 'gate' app/slow@1.0 app/slow@1.1
 keys 'catalog retire' node08 --reason 'sold'

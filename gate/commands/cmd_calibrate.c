@@ -322,21 +322,23 @@ static void answer_row(const char *what, const struct calibration_planted *p, co
 	doc_set(d, "resampled", c->pairs - c->distinct);
 	for (int i = 0; i < DECISION_NOTHING_MEASURED; i++)
 		doc_show(d, decision_text((enum decision)i), decision_text((enum decision)i), c->decision[i]);
-	doc_show(d, "seen_again", "confirmed", c->seen_again);
+	doc_show(d, "seen_again", "confirmed", c->seen_again[DECISION_REGRESSION]);
+	doc_show(d, "improved_again", "confirmed improved", c->seen_again[DECISION_IMPROVED]);
 	doc_showf(d, "repetitions", "repetitions", c->looked_at, "%.1f", c->looked_at);
 }
 
 static void answer(const struct calibration_entry *e, struct document *d)
 {
-	size_t called = e->identical.decision[DECISION_REGRESSION], found = 0, planted = 0;
+	size_t called = e->identical.decision[DECISION_REGRESSION], faster = e->identical.decision[DECISION_IMPROVED], found = 0,
+	       planted = 0;
 
 	for (size_t i = 0; i < e->n_planted; i++) {
 		found += e->planted[i].counts.decision[DECISION_REGRESSION];
 		planted += e->planted[i].counts.pairs;
 	}
-	doc_answer(d, called ? DOC_DOUBTFUL : DOC_GOOD, "calibrated",
-		   "%zu of %zu identical pairs were called slower; a planted %u %% was found in %zu of %zu", called, e->identical.pairs,
-		   e->planted[0].plant.percent, found, planted);
+	doc_answer(d, called || faster ? DOC_DOUBTFUL : DOC_GOOD, "calibrated",
+		   "%zu of %zu identical pairs were called slower, and %zu faster; a planted %u %% was found in %zu of %zu", called,
+		   e->identical.pairs, faster, e->planted[0].plant.percent, found, planted);
 	doc_set(d, "application", e->application);
 	doc_set(d, "version", e->version);
 	doc_set(d, "plan", e->plan);
@@ -412,9 +414,9 @@ const struct command calibrate_command = {
 	.about =
 	    "Runs VERSION (the manifest's last one, if none is named) beside itself and beside itself with planted slowdowns: when it has "
 	    "ended, a wrapper spends so many percent of its processor time again, on computing, on memory traffic, or on system calls. "
-	    "Then compares, as a night does, pairs that are drawn from these runs: how often identical ones are called slower, and how "
-	    "often a slowdown is found. Kept "
-	    "in " CALIBRATION_FILE " with its date and conditions; every decision quotes it, and says when it "
+	    "Then compares, as a night does, pairs that are drawn from these runs: how often identical ones are called slower or "
+	    "faster, and how often a slowdown is found. Kept in " CALIBRATION_FILE
+	    " with its date and conditions; every decision quotes it, and says when it "
 	    "is old. One that was killed goes on when the same is asked again; its budget is less by what its programs ran for.",
 	.examples = "  assay calibrate myapp --budget 30m\n"
 		    "  assay calibrate myapp/large@v2 --percent 3\n",

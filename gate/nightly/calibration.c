@@ -26,7 +26,8 @@ static void add_counts(cJSON *object, const struct replay_counts *c)
 	json_add_number(object, "resampled", (double)(c->pairs - c->distinct));
 	for (int i = 0; i < DECISION_NOTHING_MEASURED; i++)
 		json_add_number(object, decision_text((enum decision)i), (double)c->decision[i]);
-	json_add_number(object, "seen_again", (double)c->seen_again);
+	json_add_number(object, "seen_again", (double)c->seen_again[DECISION_REGRESSION]);
+	json_add_number(object, "improved_again", (double)c->seen_again[DECISION_IMPROVED]);
 	json_add_number(object, "repetitions", c->looked_at);
 }
 
@@ -78,7 +79,8 @@ static struct replay_counts read_counts(struct json_reader *r, const cJSON *obje
 	c.distinct = c.pairs - (size_t)json_reader_integer(r, object, "resampled", 0, (int64_t)c.pairs);
 	for (int i = 0; i < DECISION_NOTHING_MEASURED; i++)
 		c.decision[i] = (size_t)json_reader_integer(r, object, decision_text((enum decision)i), 0, (int64_t)c.pairs);
-	c.seen_again = (size_t)json_reader_integer(r, object, "seen_again", 0, (int64_t)c.pairs);
+	c.seen_again[DECISION_REGRESSION] = (size_t)json_reader_integer(r, object, "seen_again", 0, (int64_t)c.pairs);
+	c.seen_again[DECISION_IMPROVED] = (size_t)json_reader_integer(r, object, "improved_again", 0, (int64_t)c.pairs);
 	c.looked_at = json_reader_number(r, object, "repetitions", 0, COUNT_MAX);
 	return c;
 }
@@ -90,8 +92,9 @@ static double number_or_null(struct json_reader *r, const cJSON *object, const c
 
 static void read_planted(struct json_reader *r, const cJSON *object, struct calibration_entry *e)
 {
-	static const char *const keys[] = { "kind",	"percent",    "measured",     "pairs",	     "resampled",  "pass",
-					    "improved", "regression", "inconclusive", "environment", "seen_again", "repetitions" };
+	static const char *const keys[] = { "kind",	  "percent",	    "measured",	  "pairs",	  "resampled",
+					    "pass",	  "improved",	    "regression", "inconclusive", "environment",
+					    "seen_again", "improved_again", "repetitions" };
 	struct calibration_planted *p = &e->planted[e->n_planted++];
 	const char *word;
 	int kind = 0;
@@ -233,7 +236,7 @@ enum assay_status calibration_put(const char *directory, struct calibration_entr
 /* ---- quoting ---- */
 
 struct totals {
-	size_t pairs, distinct, called, planted, found;
+	size_t pairs, distinct, called, faster, planted, found;
 	unsigned percent;
 	int64_t taken_ms;    /* of the oldest */
 	const char *unknown; /* a machine that was not among those measured; NULL: none */
@@ -244,6 +247,7 @@ static void count(const struct calibration_entry *e, struct totals *t)
 	t->pairs += e->identical.pairs;
 	t->distinct += e->identical.distinct;
 	t->called += e->identical.decision[DECISION_REGRESSION];
+	t->faster += e->identical.decision[DECISION_IMPROVED];
 	for (size_t i = 0; i < e->n_planted; i++) {
 		const struct calibration_planted *p = &e->planted[i];
 
@@ -293,6 +297,7 @@ char *calibration_quote(const struct calibration *c, const char *application, ch
 	json_add_number(root, "identical", (double)t.pairs);
 	json_add_number(root, "distinct", (double)t.distinct);
 	json_add_number(root, "called", (double)t.called);
+	json_add_number(root, "called_faster", (double)t.faster);
 	json_add_number(root, "percent", t.percent);
 	json_add_number(root, "planted", (double)t.planted);
 	json_add_number(root, "found", (double)t.found);
@@ -344,12 +349,12 @@ char *calibration_line(const char *quote)
 
 	if (!root)
 		return NULL;
-	line = mem_format("%s, %zu of %zu identical pairs (%zu share%s no run with another one) were called slower; a planted %zu %% was "
-			  "found in %zu of %zu.%s%s%s",
+	line = mem_format("%s, %zu of %zu identical pairs (%zu share%s no run with another one) were called slower, and %zu faster; a "
+			  "planted %zu %% was found in %zu of %zu.%s%s%s",
 			  own ? "With this application" : "On this laboratory", json_get_count(root, "called"),
-			  json_get_count(root, "identical"), n, n == 1 ? "s" : "", json_get_count(root, "percent"),
-			  json_get_count(root, "found"), json_get_count(root, "planted"), again ? " Calibrate again: " : "",
-			  again ? stale : "", again ? "." : "");
+			  json_get_count(root, "identical"), n, n == 1 ? "s" : "", json_get_count(root, "called_faster"),
+			  json_get_count(root, "percent"), json_get_count(root, "found"), json_get_count(root, "planted"),
+			  again ? " Calibrate again: " : "", again ? stale : "", again ? "." : "");
 	cJSON_Delete(root);
 	return line;
 }

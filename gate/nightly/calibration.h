@@ -1,5 +1,5 @@
-/* What decisions are worth on this laboratory: how often versions that are identical were called slower, and how often a slowdown that was
- * planted was found. Measured by `assay calibrate`, kept in calibration.json for git, quoted by decisions. */
+/* What decisions are worth on this laboratory: how often versions that are identical were called slower or faster, and how often a slowdown
+ * that was planted was found. Measured by `assay calibrate`, kept in calibration.json for git, quoted by decisions. */
 #ifndef GATE_NIGHTLY_CALIBRATION_H
 #define GATE_NIGHTLY_CALIBRATION_H
 

@@ -17,17 +17,10 @@
 
 /* ---- the rules of a night ---- */
 
-#define RULE_CODE(constant, code, decision, when, text)	    code,
-#define RULE_TEXT(constant, code, decision, when, text)	    text,
-#define RULE_DECISION(constant, code, decision, when, text) decision,
-#define RULE_WHEN(constant, code, decision, when, text)                                                                                    \
-	if (when)                                                                                                                          \
-		return constant;
-
 /* Returns the first rule that applies; DECISION_RULES if none does: then the verdict stands. */
 static enum decision_rule decision_rule_of(const struct decision_input *in)
 {
-	bool slower = in->verdict == DECISION_REGRESSION;
+	bool finding = decision_is_finding(in->verdict);
 
 	ASSAY_BUG_IF(in->verdict >= DECISIONS || in->fresh > FRESH_DISTURBED);
 	DECISION_RULE_ROWS(RULE_WHEN)
@@ -127,7 +120,7 @@ void judge_request_release(struct judge_request *q)
 
 bool judge_weigh(struct lab *lab, struct judge_compared *c)
 {
-	return c->verdict.effect.decision == DECISION_REGRESSION && variance_weigh(lab, &c->verdict, &c->weighed);
+	return decision_is_finding(c->verdict.effect.decision) && variance_weigh(lab, &c->verdict, &c->weighed);
 }
 
 void judge_compared_release(struct judge_compared *c)
@@ -168,11 +161,12 @@ static const struct effect *effect_behind(const struct verdict *v, bool processo
 
 bool judge_settled(const struct verdict *v)
 {
-	double low = verdict_effect(v)->low;
+	const struct effect *e = verdict_effect(v);
 
-	if (v->effect.decision == DECISION_REGRESSION)
-		return isnan(low) || stats_round(low) >= stats_round(1 + v->min_effect);
-	return decision_exit(v->effect.decision) == 0 || verdict_never_starts(v);
+	if (decision_is_finding(v->effect.decision))
+		return isnan(e->low) || stats_round(e->low) >= stats_round(1 + v->min_effect) ||
+		       stats_round(e->high) <= stats_round(1 / (1 + v->min_effect));
+	return v->effect.decision == DECISION_PASS || verdict_never_starts(v);
 }
 
 /* From the interval back to the statistic; what looks may spend on this one is a part of all. */
@@ -189,41 +183,42 @@ static double p_of(const struct verdict *v)
 	return fmin(1, 2 * stats_t_cdf(-statistic, df) * (1 - EFFECT_LEVEL) / (1 - level));
 }
 
-/* The only machine that leans the way of the finding; NULL: several do, or none. */
-static const char *machine_behind(const struct verdict *v)
+/* How many machines lean the way of a finding, by more than `least` in logs; *last: the last of them, if there is one. */
+static size_t machines_showing(const struct verdict *v, enum decision finding, double least, const char **last)
 {
-	const char *machine = NULL;
+	double way = finding == DECISION_IMPROVED ? -1 : 1;
 	size_t n = 0;
 
 	for (size_t i = 0; i < v->pairing.n; i++) {
 		const struct pairing_machine *m = &v->pairing.machines[i];
 
-		if (m->reason == PAIRING_USED && m->log_ratio > log1p(v->min_effect) / 2) {
-			machine = m->machine;
+		if (m->reason == PAIRING_USED && way * m->log_ratio > least) {
+			*last = m->machine;
 			n++;
 		}
 	}
+	return n;
+}
+
+/* The only machine that leans the way of the finding; NULL: several do, or none. */
+static const char *machine_behind(const struct verdict *v)
+{
+	const char *machine = NULL;
+	size_t n = machines_showing(v, v->effect.decision, log1p(v->min_effect) / 2, &machine);
+
 	return n == 1 && v->pairing.used > 1 ? machine : NULL;
 }
 
 /* ---- fresh runs, and the baseline beside itself ---- */
 
-static size_t machines_showing(const struct verdict *v)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < v->pairing.n; i++)
-		n += v->pairing.machines[i].reason == PAIRING_USED && v->pairing.machines[i].log_ratio > 0;
-	return n;
-}
-
-bool judge_seen_again(const struct verdict *v, bool processor, size_t machines)
+bool judge_seen_again(const struct verdict *v, enum decision finding, bool processor, size_t machines)
 {
 	size_t wanted = machines < v->pairing.used ? machines : v->pairing.used;
-	double low = effect_behind(v, processor)->low;
-	bool found = v->effect.decision == DECISION_REGRESSION || (!isnan(low) && stats_round(low) > 1);
+	const struct effect *e = effect_behind(v, processor);
+	bool away = finding == DECISION_IMPROVED ? stats_round(e->high) < 1 : stats_round(e->low) > 1; /* not where there is no interval */
+	const char *ignored;
 
-	return found && machines_showing(v) >= wanted;
+	return (v->effect.decision == finding || away) && machines_showing(v, finding, 0, &ignored) >= wanted;
 }
 
 static void answer_side_effect(const char *key, const struct judge_compared *c, bool processor, const char *word, struct document *d)
@@ -242,7 +237,7 @@ static void answer_side_effect(const char *key, const struct judge_compared *c, 
 	doc_end(d);
 }
 
-/* Did the baseline beside itself become slower, too, by the time that decided? Whoever did that: its records are not looked at. */
+/* Did the baseline beside itself move as the finding does, by the time that decided? Whoever did that: its records are not looked at. */
 static enum assay_status judge_control(struct lab *lab, const struct evidence *evidence, const struct judge_request *q, const char *plan,
 				       const char *architecture, bool processor, const char *key, struct judgement *out, struct document *d,
 				       struct assay_error *err)
@@ -255,7 +250,7 @@ static enum assay_status judge_control(struct lab *lab, const struct evidence *e
 	if (!st) {
 		const struct verdict *v = &control.verdict;
 		enum decision by_time = processor ? v->times.of[TIME_PROCESSOR].decision : v->by_interval;
-		bool moved = by_time == DECISION_REGRESSION;
+		bool moved = by_time == out->input.verdict;
 
 		out->input.control_moved = out->input.control_moved || moved;
 		answer_side_effect(key, &control, processor, moved ? "moved" : "still", d);
@@ -265,7 +260,7 @@ static enum assay_status judge_control(struct lab *lab, const struct evidence *e
 	return st;
 }
 
-/* Of a regression that was found: was it seen again, and did the control stay where it was? */
+/* Of a finding: was it seen again, and did the control stay where it was? */
 static enum assay_status judge_fresh(struct lab *lab, const struct evidence *evidence, const struct judge_request *q,
 				     const char *architecture, bool processor, struct judgement *out, struct document *d,
 				     struct assay_error *err)
@@ -280,7 +275,9 @@ static enum assay_status judge_fresh(struct lab *lab, const struct evidence *evi
 			out->input.fresh = FRESH_DISTURBED;
 			out->fresh_why = mem_string(fresh.verdict.reasons[0].text);
 		} else {
-			out->input.fresh = judge_seen_again(&fresh.verdict, processor, (size_t)q->machines) ? FRESH_SEEN : FRESH_NOT_SEEN;
+			bool seen = judge_seen_again(&fresh.verdict, out->input.verdict, processor, (size_t)q->machines);
+
+			out->input.fresh = seen ? FRESH_SEEN : FRESH_NOT_SEEN;
 		}
 		answer_side_effect("fresh", &fresh, processor, fresh_words[out->input.fresh], d);
 	}
@@ -304,8 +301,9 @@ static void answer_reasons(const struct judge_request *q, const struct judgement
 {
 	doc_list(d, "reasons");
 	if (j->rule < DECISION_RULES) {
-		const char *why = j->rule == RULE_FRESH_DISTURBED ? j->fresh_why : "";
-		char *text = mem_format("%s%s%s", rule_texts[j->rule], *why ? ": " : "", why);
+		const char *why = j->rule == RULE_FRESH_DISTURBED ? j->fresh_why : "", *says = rule_texts[j->rule];
+		const char *found = *says != ' ' ? "" : j->input.verdict == DECISION_IMPROVED ? "an improvement" : "a regression";
+		char *text = mem_format("%s%s%s%s", found, says, *why ? ": " : "", why);
 
 		doc_reason(d, decision_rule_code(j->rule), text);
 		free(text);
@@ -408,7 +406,7 @@ static enum assay_status judge_runs(struct lab *lab, const struct evidence *evid
 	document_init(&all);
 	document_init(&sides);
 	if (!st) {
-		bool regression = !judge_weigh(lab, &c) && c.verdict.effect.decision == DECISION_REGRESSION;
+		bool finding = !judge_weigh(lab, &c) && decision_is_finding(c.verdict.effect.decision);
 		const struct effect *e = verdict_effect(&c.verdict);
 		const char *architecture = c.verdict.architecture;
 		struct document verdict;
@@ -417,7 +415,7 @@ static enum assay_status judge_runs(struct lab *lab, const struct evidence *evid
 		out->input.verdict = c.verdict.effect.decision;
 		out->input.left_out = c.disturbed.too_many;
 		out->input.crashes = verdict_crashes(&c.verdict);
-		out->input.fresh = regression && q->confirm ? FRESH_DUE : FRESH_NONE;
+		out->input.fresh = finding && q->confirm ? FRESH_DUE : FRESH_NONE;
 		out->input.chance = q->chance;
 		out->input.alike = q->alike;
 		out->ratio = e->types ? e->ratio : (double)NAN;
@@ -425,12 +423,12 @@ static enum assay_status judge_runs(struct lab *lab, const struct evidence *evid
 		out->high = e->high;
 		out->level = isnan(e->low) ? (double)NAN : e->level;
 		out->p = p_of(&c.verdict);
-		if (regression && machine_behind(&c.verdict))
+		if (finding && machine_behind(&c.verdict))
 			out->machine = mem_string(machine_behind(&c.verdict));
-		if (regression && q->control)
+		if (finding && q->control)
 			st = judge_control(lab, evidence, q, q->plan, architecture, verdict_by_processor(&c.verdict), "along", out, &sides,
 					   err);
-		if (!st && regression && *q->fresh_plan)
+		if (!st && finding && *q->fresh_plan)
 			st = judge_fresh(lab, evidence, q, architecture, verdict_by_processor(&c.verdict), out, &sides, err);
 		out->rule = decision_rule_of(&out->input);
 		out->decision = out->rule < DECISION_RULES ? rule_decisions[out->rule] : out->input.verdict;

@@ -41,14 +41,14 @@ struct judge_compared {
 	struct run_set sides[2];
 	struct disturbed disturbed;
 	struct verdict verdict;
-	struct variance_weighed weighed; /* once judge_weigh() has been asked: of a regression */
+	struct variance_weighed weighed; /* once judge_weigh() has been asked: of a finding */
 };
 
 /* Baseline and candidate, on machines of one architecture (NULL: of all). judge_compared_release() *out, whatever is returned. */
 enum assay_status judge_compare(struct lab *lab, const struct evidence *evidence, const struct judge_request *q, const char *plan,
 				const char *const versions[2], const char *architecture, struct judge_compared *out,
 				struct assay_error *err);
-/* Looks at the records of these runs, where they say regression: true, what others took explains it, and it has become `environment`. */
+/* Looks at the records of these runs, where they are a finding: true, what others took explains it, and it has become `environment`. */
 bool judge_weigh(struct lab *lab, struct judge_compared *compared);
 void judge_compared_release(struct judge_compared *compared); /* accepts zeroed */
 
@@ -58,38 +58,40 @@ void judge_compared_release(struct judge_compared *compared); /* accepts zeroed 
  * comparisons of the night say: a table, looked through from its top (docs/statistics.md shows it). What runs say by themselves
  * (performance, processor time, waiting, builds, failures) is the verdict's (gate/decide/rules.h). */
 
-/* None: not asked for; due: asked for, and not made; disturbed: they are as slow, by what others took from them. */
+/* None: not asked for; due: asked for, and not made; disturbed: they differ as much, by what others took from them. */
 enum decision_fresh { FRESH_NONE, FRESH_DUE, FRESH_SEEN, FRESH_NOT_SEEN, FRESH_DISTURBED };
 
 struct decision_input {
 	enum decision verdict;	   /* of the runs that count */
 	bool left_out;		   /* too many of them were disturbed and are left out */
-	enum decision_fresh fresh; /* was a regression seen again in fresh runs, on enough machines? */
+	enum decision_fresh fresh; /* was a finding seen again in fresh runs, on enough machines? */
 	bool control_moved;	   /* the baseline beside itself moved in the same direction */
 	bool chance;		   /* among as many comparisons as the night has, one such finding may be chance */
-	bool alike;		   /* nearly all findings of the night lean one way, or rest on one machine */
+	bool alike;		   /* nearly all of the night leans as this finding does, or several rest on one machine */
 	bool crashes;		   /* every run of the candidate crashed or hung, and none of the baseline's failed */
 };
 
-/* Constant, code of its reason, decision, when it applies; what it says. */
+/* Constant, code of its reason, decision, when it applies; what it says, after "a regression" or "an improvement" if it begins with a
+ * space.
+ */
 /* clang-format off */
 #define DECISION_RULE_ROWS(X)                                                                                                              \
-	X(RULE_CRASHES, "every_run_crashes", DECISION_REGRESSION, slower && in->crashes,                                                   \
+	X(RULE_CRASHES, "every_run_crashes", DECISION_REGRESSION, in->verdict == DECISION_REGRESSION && in->crashes,                       \
 	  "every run of the candidate crashed, or was ended by its time limit after twice as long as any of the baseline had taken, and none " \
 	  "of the baseline failed: that is no matter of the machines and needs no confirmation")                                           \
 	X(RULE_LEFT_OUT, "too_many_left_out", DECISION_ENVIRONMENT, in->verdict == DECISION_INCONCLUSIVE && in->left_out,                  \
 	  "too many runs were disturbed by what else the machines did: measure again when they are quiet")                                 \
-	X(RULE_CONTROL, "control_moved", DECISION_ENVIRONMENT, slower && in->control_moved,                                                \
-	  "the baseline, run once more beside itself, became slower as well: the machines moved, not the code")                            \
-	X(RULE_ALIKE, "findings_alike", DECISION_ENVIRONMENT, slower && in->alike,                                                         \
+	X(RULE_CONTROL, "control_moved", DECISION_ENVIRONMENT, finding && in->control_moved,                                               \
+	  "the baseline, run once more beside itself, moved the same way: the machines moved, not the code")                               \
+	X(RULE_ALIKE, "findings_alike", DECISION_ENVIRONMENT, finding && in->alike,                                                        \
 	  "nearly everything that was measured this night leans the same way, or rests on the same machine: the night suspects itself")    \
-	X(RULE_FRESH_DISTURBED, "fresh_disturbed", DECISION_ENVIRONMENT, slower && in->fresh == FRESH_DISTURBED,                           \
-	  "a regression was found, and fresh runs cannot confirm it, for it was their environment that slowed them")                       \
-	X(RULE_NOT_SEEN, "not_seen_again", DECISION_INCONCLUSIVE, slower && in->fresh == FRESH_NOT_SEEN,                                   \
-	  "a regression was found, and fresh runs did not show it again on enough machines")                                               \
-	X(RULE_NOT_CONFIRMED, "not_confirmed", DECISION_INCONCLUSIVE, slower && in->fresh == FRESH_DUE,                                    \
-	  "a regression was found, and there was no time left to confirm it by fresh runs")                                                \
-	X(RULE_CHANCE, "may_be_chance", DECISION_INCONCLUSIVE, slower && in->fresh == FRESH_NONE && in->chance,                            \
+	X(RULE_FRESH_DISTURBED, "fresh_disturbed", DECISION_ENVIRONMENT, finding && in->fresh == FRESH_DISTURBED,                          \
+	  " was found, and fresh runs cannot confirm it, for it was their environment that slowed them")                                   \
+	X(RULE_NOT_SEEN, "not_seen_again", DECISION_INCONCLUSIVE, finding && in->fresh == FRESH_NOT_SEEN,                                  \
+	  " was found, and fresh runs did not show it again on enough machines")                                                           \
+	X(RULE_NOT_CONFIRMED, "not_confirmed", DECISION_INCONCLUSIVE, finding && in->fresh == FRESH_DUE,                                   \
+	  " was found, and there was no time left to confirm it by fresh runs")                                                            \
+	X(RULE_CHANCE, "may_be_chance", DECISION_INCONCLUSIVE, finding && in->fresh == FRESH_NONE && in->chance,                           \
 	  "among as many comparisons as this night has, a finding as weak as this one may be chance (false discovery rate 5 %)")
 /* clang-format on */
 
@@ -114,11 +116,11 @@ enum assay_status judge(struct lab *lab, const struct evidence *evidence, const 
 			struct assay_error *err);
 void judgement_release(struct judgement *judgement); /* accepts zeroed */
 
-/* Is there nothing left to measure? A regression is settled before the last look when its interval lies above the smallest slowdown that
+/* Is there nothing left to measure? A finding is settled before the last look when its interval lies beyond the smallest change that
  * matters: one of less would else be called as often as chance takes an early estimate beyond it. */
 bool judge_settled(const struct verdict *verdict);
 
-/* Do fresh runs show a finding once more, on so many machines, or on all? */
-bool judge_seen_again(const struct verdict *fresh, bool by_processor, size_t machines);
+/* Do fresh runs show a finding, regression or improved, once more, on so many machines, or on all? */
+bool judge_seen_again(const struct verdict *fresh, enum decision finding, bool by_processor, size_t machines);
 
 #endif

@@ -60,7 +60,9 @@ struct night_comparison {
 	char decision[DIGEST_ID_BYTES];				 /* id; "": none yet */
 	char *detail;						 /* "" or one line */
 	double seconds;
-	bool cut; /* in this session: the deadline left less than its budget, and that did not suffice */
+	/* In this session: the deadline left less than its budget, and that did not suffice; an improvement, which is confirmed after all
+	 * regressions. */
+	bool cut, improved;
 };
 
 struct night_comparisons {

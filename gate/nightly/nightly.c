@@ -306,9 +306,11 @@ static enum assay_status night_work(struct nightly *n, struct assay_error *err)
 		if (!st)
 			st = nightly_judge(n, c, err);
 	}
-	for (size_t i = 0; !st && n->suite.confirm && i < n->comparisons.n && !is_over(n); i++) {
-		if (n->comparisons.items[i].state == NIGHT_CONFIRMING)
-			st = nightly_confirm(n, &n->comparisons.items[i], err);
+	for (size_t i = 0; !st && n->suite.confirm && i < 2 * n->comparisons.n && !is_over(n); i++) {
+		struct night_comparison *c = &n->comparisons.items[i % n->comparisons.n];
+
+		if (c->state == NIGHT_CONFIRMING && c->improved == (i >= n->comparisons.n))
+			st = nightly_confirm(n, c, err);
 	}
 	if (!st && (!*n->options->cancelled || *n->options->cancelled == SIGALRM)) { /* else it goes on next time */
 		st = nightly_conclude(n, err);

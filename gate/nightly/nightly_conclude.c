@@ -123,8 +123,9 @@ enum assay_status nightly_judge(struct nightly *n, struct night_comparison *c, s
 		q.why = cut_off;
 		st = judge(&lab, &evidence, &q, &j, err);
 	}
-	if (!st && j.input.verdict == DECISION_REGRESSION && !j.input.crashes) {
+	if (!st && decision_is_finding(j.input.verdict) && !j.input.crashes) {
 		c->state = NIGHT_CONFIRMING;
+		c->improved = j.input.verdict == DECISION_IMPROVED;
 		st = night_update(&lab.store, &n->night, c, err);
 	} else if (!st) {
 		st = keep(n, &lab, c, &q, &j, err);
@@ -164,20 +165,24 @@ static double largest_p(const struct finding *f, size_t n)
 	return limit;
 }
 
-/* Does nearly everything that has an interval lean the way of the findings, and are there enough of them? What fails has no cost, and leans
- * no way. */
-static bool lean_one_way(const struct finding *f, size_t n, double min_effect_of_all)
+/* The kind of finding whose way nearly everything with an interval leans, if there are enough of that kind: regression or improved;
+ * DECISIONS: neither. What fails has no cost, and leans no way. */
+static enum decision lean_one_way(const struct finding *f, size_t n, double min_effect_of_all)
 {
-	size_t known = 0, slower = 0, findings = 0;
+	size_t known = 0, lean[DECISIONS] = { 0 }, findings[DECISIONS] = { 0 };
 
 	for (size_t i = 0; i < n; i++) {
-		bool has_ratio = !isnan(f[i].ratio);
-
-		known += has_ratio;
-		slower += has_ratio && f[i].ratio > 1 + min_effect_of_all / 2;
-		findings += has_ratio && f[i].comparison;
+		if (isnan(f[i].ratio))
+			continue;
+		known++;
+		lean[DECISION_REGRESSION] += f[i].ratio > 1 + min_effect_of_all / 2;
+		lean[DECISION_IMPROVED] += 1 / f[i].ratio > 1 + min_effect_of_all / 2;
+		findings[f[i].judgement.input.verdict] += f[i].comparison != NULL;
 	}
-	return findings >= ALIKE_MIN && (double)slower >= ALIKE_SHARE * (double)known;
+	for (int d = 0; d < DECISIONS; d++)
+		if (decision_is_finding(d) && findings[d] >= ALIKE_MIN && (double)lean[d] >= ALIKE_SHARE * (double)known)
+			return (enum decision)d;
+	return DECISIONS;
 }
 
 static bool shares_machine(const struct finding *f, size_t n, size_t i)
@@ -222,10 +227,11 @@ static enum assay_status decide_findings(struct nightly *n, struct lab *lab, con
 					 size_t count, struct assay_error *err)
 {
 	double limit = largest_p(f, count);
-	bool lean = lean_one_way(f, count, lab->config.min_effect), any = false;
+	enum decision lean = lean_one_way(f, count, lab->config.min_effect);
 	enum assay_status st = ASSAY_OK;
+	bool any = false;
 
-	if (lean)
+	if (lean < DECISIONS)
 		nightly_note(n, "findings_lean",
 			     "nearly everything that was measured leans the same way: look at the machines before the code");
 	for (size_t i = 0; !st && i < count; i++) {
@@ -238,7 +244,8 @@ static enum assay_status decide_findings(struct nightly *n, struct lab *lab, con
 				     f[i].judgement.machine);
 		any = any || shares;
 		f[i].request.chance = stats_round(f[i].p) > stats_round(limit);
-		f[i].request.alike = shares || (lean && !isnan(f[i].ratio) && f[i].judgement.input.fresh != FRESH_SEEN);
+		f[i].request.alike =
+		    shares || (f[i].judgement.input.verdict == lean && !isnan(f[i].ratio) && f[i].judgement.input.fresh != FRESH_SEEN);
 	}
 	for (size_t i = 0; !st && i < count; i++) {
 		if (!f[i].comparison)

@@ -38,7 +38,7 @@ static void draw(struct replaying *r, int64_t n, struct rng *rng)
 	uint64_t places = (uint64_t)(r->of->repetitions - n) / 2 + 1;
 
 	for (size_t i = 0; i < r->n; i++)
-		r->start[i] = 1 + 2 * (int64_t)rng_below(rng, places);
+		r->start[i] = i && r->of->together ? r->start[0] : 1 + 2 * (int64_t)rng_below(rng, places);
 	r->turned = r->of->identical && rng_below(rng, 2);
 }
 
@@ -124,12 +124,12 @@ static void one_pair(struct replaying *r, int last, struct rng *rng, struct repl
 		}
 		forget(sides, &v);
 	}
-	if (decision == DECISION_REGRESSION) {
+	if (decision_is_finding(decision)) {
 		struct run_set sides[2];
 		struct verdict v = { .n_reasons = 0 };
 
 		draw(r, n, rng);
-		out->seen_again += look_at(r, n, EFFECT_LEVEL, sides, &v) && judge_seen_again(&v, by_processor, 1);
+		out->seen_again[decision] += look_at(r, n, EFFECT_LEVEL, sides, &v) && judge_seen_again(&v, decision, by_processor, 1);
 		forget(sides, &v);
 	}
 	out->decision[decision]++;

@@ -42,7 +42,7 @@ static enum assay_status look_at_input(const struct spending *s, struct launch *
 		disturbed_take(sides, min_effect, &disturbed);
 	if (!st)
 		st = verdict_of(evidence, &launch->lab.config, &sides[0], &sides[1], min_effect, &verdict, err);
-	if (!st && verdict.effect.decision == DECISION_REGRESSION && judge_settled(&verdict))
+	if (!st && decision_is_finding(verdict.effect.decision) && judge_settled(&verdict))
 		variance_weigh(&launch->lab, &verdict, &weighed); /* what it explains is settled by runs that are left alone */
 	variance_weighed_release(&weighed);
 	disturbed_release(&disturbed);

@@ -2,7 +2,9 @@
  * a night does (gate/nightly/replay.h). Usage: bench_nightly RECORD.csv PAIRS EFFECT...; a line of the record starts with
  * "wall_ns,user_us,sys_us,run_delay_ns"; lines are in the order of time. Each host has all of it, from another place on; a pair has a
  * stretch of each; versions take turns as in a plan (A B B A). bench_nightly --designs RECORD.csv PAIRS EFFECT...: beside designs that are
- * fixed; bench_nightly --detectable RECORD.csv PAIRS: is what could have been found what is found?
+ * fixed; bench_nightly --detectable RECORD.csv PAIRS: is what could have been found what is found? bench_nightly --improved RECORD.csv
+ * PAIRS EFFECT...: how often is something called faster, on hosts that are apart and on hosts of one computer, by the wall-clock time and
+ * by a metric of the program's own?
  */
 #include "base/mem.h"
 #include "base/rng.h"
@@ -55,17 +57,30 @@ static void load(const char *path)
  * waiting too, not of processor time alone and as much longer on the wall. NULL: neither. */
 static struct rng *drawn;
 
+/* Hosts are of one computer, and half of what disturbs a run disturbs the runs of all hosts at that time: each run is the mean of one line
+ * of the record for all hosts and one of its own. Else each host has all of the record, from another place on. */
+static bool together;
+
+/* The metric is the program's own (the wall-clock time in other units), of which accounts say nothing. */
+static bool own_metric;
+
 static struct run run_of(const struct recorded *r, size_t host, int64_t repetition, double factor)
 {
 	double cpu = (double)r->user_us + (double)r->sys_us, more = (factor - 1) * (drawn ? (double)r->wall_ns : cpu * 1e3);
 	struct run run = { .machine = mem_format("h%zu", host), .repetition = repetition, .recorded = 1, .plan = "p" };
 
 	run.usage = (struct metric_usage){ r->wall_ns + (int64_t)more, (int64_t)(factor * cpu), 0 };
-	run.metric = (double)run.usage.wall_ns / 1e9;
+	run.metric = (double)run.usage.wall_ns / (own_metric ? 1e6 : 1e9);
 	run.withheld_ns[RUN_WAITED] = drawn && r->delay_ns > 0 ? (int64_t)(factor * (double)r->delay_ns) : r->delay_ns;
 	for (int i = RUN_THROTTLED; i < RUN_WITHHELD; i++)
 		run.withheld_ns[i] = -1;
 	return run;
+}
+
+static struct recorded mean_of(const struct recorded *a, const struct recorded *b)
+{
+	return (struct recorded){ (a->wall_ns + b->wall_ns) / 2, (a->user_us + b->user_us) / 2, (a->sys_us + b->sys_us) / 2,
+				  (a->delay_ns + b->delay_ns) / 2 };
 }
 
 /* Every second run of the record is one side's. */
@@ -81,9 +96,12 @@ static void sides_of(double factor, struct run_set sides[2])
 		for (int64_t r = 0; r < repetitions; r++) {
 			for (int place = 0; place < 2; place++) {
 				int side = (r + place) % 2 != 0;
-				size_t at = drawn ? (size_t)rng_below(drawn, n_record) : h * n_record / HOSTS + (size_t)(2 * r + place);
+				size_t run = (size_t)(2 * r + place), own = h * n_record / HOSTS + run;
+				struct recorded line = record[drawn ? rng_below(drawn, n_record) : own % n_record];
 
-				sides[side].items[sides[side].n++] = run_of(&record[at % n_record], h, r + 1, side ? factor : 1);
+				if (together)
+					line = mean_of(&record[run], &line);
+				sides[side].items[sides[side].n++] = run_of(&line, h, r + 1, side ? factor : 1);
 			}
 		}
 	}
@@ -100,7 +118,8 @@ static struct replay_counts replayed(double effect, size_t pairs, int64_t at_onc
 				 .repetitions = (int64_t)n_record / 2,
 				 .first = FIRST,
 				 .min_effect = .03,
-				 .identical = effect <= 0,
+				 .identical = !(fabs(effect) > 0),
+				 .together = together,
 				 .at_once = at_once };
 
 	sides_of(1 + effect, sides);
@@ -118,7 +137,8 @@ static void print_counts(double effect, size_t pairs, bool at_once, struct rng *
 	printf("| %s | %+.0f %% | %zu |", at_once ? "all at once" : "looks", 100 * effect, pairs);
 	for (int d = 0; d <= DECISION_ENVIRONMENT; d++)
 		printf(" %zu |", c.decision[d]);
-	printf(" %zu | %zu, %zu | %.1f |\n", c.seen_again, c.by_wall[DECISION_REGRESSION], c.by_wall[DECISION_INCONCLUSIVE], c.looked_at);
+	printf(" %zu | %zu, %zu | %.1f |\n", c.seen_again[DECISION_REGRESSION], c.by_wall[DECISION_REGRESSION],
+	       c.by_wall[DECISION_INCONCLUSIVE], c.looked_at);
 	fflush(stdout);
 }
 
@@ -151,6 +171,25 @@ static void print_designs(const double *effects, size_t n, size_t pairs)
 	print_design(0, effects, n, pairs);
 	for (size_t i = 0; i < sizeof(fixed) / sizeof(fixed[0]); i++)
 		print_design(fixed[i], effects, n, pairs);
+}
+
+static void print_improved(const double *effects, size_t n, size_t pairs)
+{
+	for (size_t i = 0; i < 4 * n; i++) {
+		struct replay_counts c;
+		struct rng rng;
+
+		rng_seed(&rng, 17);
+		together = i / n % 2;
+		own_metric = i / n / 2;
+		c = replayed(effects[i % n], pairs, 0, &rng);
+		printf("| %s | %s | %+.0f %% | %zu | %zu | %zu | %zu | %zu | %zu | %zu | %zu | %.1f |\n",
+		       together ? "of one computer" : "apart", own_metric ? "its own" : "wall-clock", 100 * effects[i % n], pairs,
+		       c.decision[DECISION_IMPROVED], c.seen_again[DECISION_IMPROVED], c.decision[DECISION_REGRESSION],
+		       c.seen_again[DECISION_REGRESSION], c.decision[DECISION_PASS], c.decision[DECISION_INCONCLUSIVE],
+		       c.decision[DECISION_ENVIRONMENT], c.looked_at);
+		fflush(stdout);
+	}
 }
 
 /* For each pair in which nothing is planted, what it says that it could have found is planted into another one. */
@@ -193,7 +232,9 @@ int main(int argc, char **argv)
 			return 2;
 	load(argv[1]);
 	rng_seed(&rng, 17);
-	if (strcmp(how, "--designs") == 0) {
+	if (strcmp(how, "--improved") == 0) {
+		print_improved(effects, n, (size_t)pairs);
+	} else if (strcmp(how, "--designs") == 0) {
 		print_designs(effects, n, (size_t)pairs);
 	} else if (strcmp(how, "--detectable") == 0) {
 		for (int look = 1; look <= LOOKS_MAX; look++)

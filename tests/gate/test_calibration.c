@@ -62,24 +62,28 @@ static struct replay_counts replayed(double slower, bool identical)
 
 static void test_replay(void **state)
 {
-	struct replay_counts same = replayed(0, true), slower = replayed(.1, false);
+	struct replay_counts same = replayed(0, true), slower = replayed(.1, false), faster = replayed(-.1, false);
 
 	(void)state;
 	assert_true(same.pairs == 40 && same.distinct == REPETITIONS / 32);
 	assert_int_equal(same.decision[DECISION_PASS], 40);
 	assert_int_equal(slower.decision[DECISION_REGRESSION], 40);
-	assert_int_equal(slower.seen_again, 40);
+	assert_int_equal(slower.seen_again[DECISION_REGRESSION], 40);
 	assert_true(slower.looked_at >= 4 && slower.looked_at <= 32);
+	assert_int_equal(faster.decision[DECISION_IMPROVED], 40);
+	assert_int_equal(faster.seen_again[DECISION_IMPROVED], 40);
+	assert_int_equal(faster.seen_again[DECISION_REGRESSION], 0);
 }
 
 /* Less than what matters, and the early looks are wide: none of them may call it. */
 static void test_early_looks(void **state)
 {
-	struct replay_counts c = replayed(.025, false);
+	struct replay_counts slower = replayed(.025, false), faster = replayed(1 / 1.025 - 1, false);
 
 	(void)state;
-	assert_int_equal(c.decision[DECISION_REGRESSION], 0);
-	assert_true(c.looked_at > 8);
+	assert_int_equal(slower.decision[DECISION_REGRESSION], 0);
+	assert_true(slower.looked_at > 8);
+	assert_int_equal(faster.decision[DECISION_IMPROVED], 0);
 }
 
 static void test_too_few(void **state)
@@ -99,8 +103,8 @@ static void test_too_few(void **state)
 }
 
 #define COUNTS(called)                                                                                                                     \
-	"{\"pairs\": 120, \"resampled\": 110, \"pass\": 118, \"improved\": 0, \"regression\": " called                                     \
-	", \"inconclusive\": 1, \"environment\": 0, \"seen_again\": 0, \"repetitions\": 7.5"
+	"{\"pairs\": 120, \"resampled\": 110, \"pass\": 118, \"improved\": 2, \"regression\": " called                                     \
+	", \"inconclusive\": 1, \"environment\": 0, \"seen_again\": 0, \"improved_again\": 1, \"repetitions\": 7.5"
 #define ENTRY(name, called)                                                                                                                \
 	"{\"application\": \"" name                                                                                                        \
 	"\", \"version\": \"v\", \"plan\": \"p\", \"taken_ms\": 86400000, \"repetitions\": 40, \"min_effect\": 0.03, \"waited\": null, "   \
@@ -148,7 +152,8 @@ static void test_quote(void **state)
 	free(quote);
 	assert_int_equal(calibration_parse("c", text, strlen(text), &c, &err), ASSAY_OK);
 	expect_quote(&c, "a", m1, 1,
-		     "\"identical\":120,\"distinct\":10,\"called\":1,\"percent\":5,\"planted\":120,\"found\":117,\"stale\":\"\"");
+		     "\"identical\":120,\"distinct\":10,\"called\":1,\"called_faster\":2,\"percent\":5,\"planted\":120,\"found\":117,"
+		     "\"stale\":\"\"");
 	expect_quote(&c, "z", m1, 1, "\"of\":\"laboratory\",\"taken_ms\":86400000,\"identical\":240,\"distinct\":20,\"called\":1,");
 	expect_quote(&c, "a", m1, 31, "long ago");
 	expect_quote(&c, "a", m3, 1, "'m3' was not among the machines");

@@ -1,5 +1,6 @@
 /* The parts of a night that need no laboratory: the table of its rules row by row, suite.yaml, and what a decision rests on as JSON. */
-#include "gate/nightly/judge.c" /* the rules */
+#include "gate/nightly/judge.c"		   /* the rules */
+#include "gate/nightly/nightly_conclude.c" /* the night as a whole */
 
 #include "base/mem.h"
 #include "base/json.h"
@@ -36,13 +37,21 @@ static void test_rules(void **state)
 		{ { .verdict = DECISION_REGRESSION, .fresh = FRESH_NOT_SEEN }, RULE_NOT_SEEN, DECISION_INCONCLUSIVE },
 		{ { .verdict = DECISION_REGRESSION, .fresh = FRESH_DUE }, RULE_NOT_CONFIRMED, DECISION_INCONCLUSIVE },
 		{ { .verdict = DECISION_REGRESSION, .fresh = FRESH_NONE, .chance = true }, RULE_CHANCE, DECISION_INCONCLUSIVE },
+		/* Improvements likewise. */
+		{ { .verdict = DECISION_IMPROVED, .fresh = FRESH_SEEN, .control_moved = true }, RULE_CONTROL, DECISION_ENVIRONMENT },
+		{ { .verdict = DECISION_IMPROVED, .fresh = FRESH_DUE, .alike = true }, RULE_ALIKE, DECISION_ENVIRONMENT },
+		{ { .verdict = DECISION_IMPROVED, .fresh = FRESH_DISTURBED }, RULE_FRESH_DISTURBED, DECISION_ENVIRONMENT },
+		{ { .verdict = DECISION_IMPROVED, .fresh = FRESH_NOT_SEEN }, RULE_NOT_SEEN, DECISION_INCONCLUSIVE },
+		{ { .verdict = DECISION_IMPROVED, .fresh = FRESH_DUE }, RULE_NOT_CONFIRMED, DECISION_INCONCLUSIVE },
+		{ { .verdict = DECISION_IMPROVED, .fresh = FRESH_NONE, .chance = true }, RULE_CHANCE, DECISION_INCONCLUSIVE },
 		/* Where none applies. */
 		{ { .verdict = DECISION_REGRESSION, .fresh = FRESH_SEEN }, DECISION_RULES, DECISION_REGRESSION },
 		{ { .verdict = DECISION_REGRESSION, .fresh = FRESH_SEEN, .chance = true }, DECISION_RULES, DECISION_REGRESSION },
 		{ { .verdict = DECISION_REGRESSION, .fresh = FRESH_SEEN, .left_out = true }, DECISION_RULES, DECISION_REGRESSION },
 		{ { .verdict = DECISION_REGRESSION, .fresh = FRESH_NONE }, DECISION_RULES, DECISION_REGRESSION },
 		{ { .verdict = DECISION_PASS, .left_out = true, .alike = true, .chance = true }, DECISION_RULES, DECISION_PASS },
-		{ { .verdict = DECISION_IMPROVED, .control_moved = true, .chance = true }, DECISION_RULES, DECISION_IMPROVED },
+		{ { .verdict = DECISION_IMPROVED, .fresh = FRESH_SEEN, .chance = true }, DECISION_RULES, DECISION_IMPROVED },
+		{ { .verdict = DECISION_IMPROVED, .fresh = FRESH_NONE, .left_out = true }, DECISION_RULES, DECISION_IMPROVED },
 		{ { .verdict = DECISION_INCONCLUSIVE, .alike = true }, DECISION_RULES, DECISION_INCONCLUSIVE },
 		{ { .verdict = DECISION_NOTHING_MEASURED, .left_out = true }, DECISION_RULES, DECISION_NOTHING_MEASURED },
 	};
@@ -74,6 +83,87 @@ static void test_never_worse(void **state)
 				    rule_decisions[rule] == DECISION_INCONCLUSIVE);
 		if (in.crashes && in.verdict == DECISION_REGRESSION)
 			assert_int_equal(rule, RULE_CRASHES);
+	}
+}
+
+/* ---- fresh runs, and the night as a whole ---- */
+
+/* Three machines with these ratios, and an interval of the metric. */
+static struct verdict shown(struct pairing_machine machines[3], const double ratios[3], double low, double high)
+{
+	static const struct run_set none;
+	struct verdict v = { .candidate = &none, .pairing = { .machines = machines, .n = 3, .used = 3 }, .min_effect = .03, .rule = RULES };
+
+	for (int i = 0; i < 3; i++)
+		machines[i] = (struct pairing_machine){ .machine = i ? i > 1 ? "c" : "b" : "a", .log_ratio = log(ratios[i]) };
+	v.effect = (struct effect){ .ratio = sqrt(low * high), .low = low, .high = high, .types = 3 };
+	v.effect.decision = effect_decide(v.effect.ratio, low, high, v.min_effect);
+	return v;
+}
+
+/* Both ways: each row is looked at as it is, and turned over. */
+static void test_fresh_runs(void **state)
+{
+	static const struct {
+		double ratios[3], low, high;
+		int64_t machines;
+		bool settled, seen;
+		const char *behind;
+	} rows[] = {
+		{ { 1.1, 1.12, 1.09 }, 1.08, 1.13, 3, true, true, NULL },
+		{ { 1.1, 1.12, .99 }, 1.04, 1.13, 3, true, false, NULL },
+		{ { 1.1, 1.12, .99 }, 1.04, 1.13, 2, true, true, NULL },
+		{ { 1.02, 1.01, 1.02 }, 1.01, 1.02, 1, true, true, NULL }, /* a confirmation need not be as large as what matters */
+		{ { 1.05, 1.04, 1.06 }, 1.02, 1.08, 1, false, true, NULL },
+		{ { 1.3, 1.0, 1.01 }, 1.01, 1.2, 1, false, true, "a" },
+		{ { 1.05, .96, 1.0 }, .95, 1.06, 1, false, false, NULL },
+	};
+	const enum decision ways[] = { DECISION_REGRESSION, DECISION_IMPROVED };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		for (int way = 0; way < 2; way++) {
+			double ratios[3], low = way ? 1 / rows[i].high : rows[i].low, high = way ? 1 / rows[i].low : rows[i].high;
+			struct pairing_machine machines[3];
+			struct verdict v;
+
+			for (int k = 0; k < 3; k++)
+				ratios[k] = way ? 1 / rows[i].ratios[k] : rows[i].ratios[k];
+			v = shown(machines, ratios, low, high);
+			assert_int_equal(judge_settled(&v), rows[i].settled);
+			assert_int_equal(judge_seen_again(&v, ways[way], false, (size_t)rows[i].machines), rows[i].seen);
+			assert_false(judge_seen_again(&v, ways[1 - way], false, 1));
+			if (decision_is_finding(v.effect.decision))
+				assert_string_equal(machine_behind(&v) ? machine_behind(&v) : "", rows[i].behind ? rows[i].behind : "");
+		}
+	}
+}
+
+/* How many of ten comparisons lean, how many of these are findings, and which kind the night suspects itself of. */
+static void test_lean(void **state)
+{
+	static const struct {
+		int slower, slow_findings, faster, fast_findings;
+		enum decision lean;
+	} rows[] = {
+		{ 8, 4, 2, 2, DECISION_REGRESSION }, { 2, 2, 8, 4, DECISION_IMPROVED }, { 8, 3, 0, 0, DECISIONS },
+		{ 0, 0, 8, 3, DECISIONS },	     { 5, 5, 5, 5, DECISIONS },		{ 0, 0, 7, 7, DECISIONS },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct night_comparison comparison = { .number = 1 };
+		struct finding f[11] = { { .ratio = (double)NAN } };
+
+		for (int k = 0; k < 10; k++) {
+			bool slower = k < rows[i].slower, faster = !slower && k < rows[i].slower + rows[i].faster;
+			bool found = k < rows[i].slow_findings || (faster && k < rows[i].slower + rows[i].fast_findings);
+
+			f[k + 1].ratio = slower ? 1.05 : faster ? 1 / 1.05 : 1.01;
+			f[k + 1].comparison = found ? &comparison : NULL;
+			f[k + 1].judgement.input.verdict = !found ? DECISION_PASS : slower ? DECISION_REGRESSION : DECISION_IMPROVED;
+		}
+		assert_int_equal(lean_one_way(f, 11, .03), rows[i].lean);
 	}
 }
 
@@ -319,9 +409,10 @@ static void test_accepted(void **state)
 int suite_nightly(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_rules),	      cmocka_unit_test(test_never_worse), cmocka_unit_test(test_suite),
-		cmocka_unit_test(test_suite_refused), cmocka_unit_test(test_deadline),	  cmocka_unit_test(test_request),
-		cmocka_unit_test(test_why),	      cmocka_unit_test(test_accepted),	  cmocka_unit_test(test_exit),
+		cmocka_unit_test(test_fresh_runs),  cmocka_unit_test(test_lean),    cmocka_unit_test(test_rules),
+		cmocka_unit_test(test_never_worse), cmocka_unit_test(test_suite),   cmocka_unit_test(test_suite_refused),
+		cmocka_unit_test(test_deadline),    cmocka_unit_test(test_request), cmocka_unit_test(test_why),
+		cmocka_unit_test(test_accepted),    cmocka_unit_test(test_exit),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
