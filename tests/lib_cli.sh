@@ -4,11 +4,14 @@
 set -u
 : "${ASSAY:?must name the program}" "${ASSAY_JSON:?must name tool_json}"
 
-# The box's lock and what runs leave are in /dev/shm: root's scripts have one of their own each, or they would wait for each other's turns.
+# The box's lock and what runs leave are in /dev/shm: root's scripts have one of their own each, or they would wait for each other's turns. Helpers
+# that anything else has left below /tmp are out of sight, too.
 if [ "$(id -u)" = 0 ] && [ -z "${ASSAY_TEST_SHM:-}" ] && [ -d /dev/shm ] && unshare -m true 2>/dev/null; then
 	export ASSAY_TEST_SHM=1
 	# shellcheck disable=SC2016 # the inner shell's words
-	exec unshare -m --propagation private sh -c 'mount -t tmpfs -o mode=1777 tmpfs /dev/shm; exec sh "$0"' "$0"
+	exec unshare -m --propagation private sh -c 'mount -t tmpfs -o mode=1777 tmpfs /dev/shm
+		[ ! -d /tmp/assay-0 ] || mount -t tmpfs -o mode=700 tmpfs /tmp/assay-0
+		exec sh "$0"' "$0"
 fi
 exec </dev/null # whatever the tests are started with: some commands read their input to its end
 unset NO_COLOR COLUMNS
