@@ -10,5 +10,5 @@ cp /etc/passwd "$tmp/passwd"
 echo "assaytest:*:$user:$user::/:/bin/sh" >>"$tmp/passwd"
 # shellcheck disable=SC2016 # the inner shell's words
 unshare -m --propagation private sh -c 'mount --bind "$1" /etc/passwd &&
-	TMPDIR=/tmp exec setpriv --reuid "$3" --regid "$3" --clear-groups sh "$2"' sh "$tmp/passwd" "$script" $user
+	ASSAY_TEST_AGAIN=1 TMPDIR=/tmp exec setpriv --reuid "$3" --regid "$3" --clear-groups sh "$2"' sh "$tmp/passwd" "$script" $user
 exit # its status
