@@ -1,5 +1,7 @@
 #include "fleet/cgroup/cgroup.h"
 
+#include "fleet/cgroup/process.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -45,18 +47,13 @@ static int put_file(const char *directory, const char *file, const char *text)
 	return errnum;
 }
 
-/* The first bytes of it as a text; false when it cannot be read. */
-static bool get_file(const char *directory, const char *file, char *text, size_t n)
+/* "": it cannot be read. */
+static void get_file(const char *directory, const char *file, char *text, size_t n)
 {
 	char *path = path_in(directory, file);
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t got = fd < 0 ? -1 : read(fd, text, n - 1);
 
-	if (fd >= 0)
-		close(fd);
+	process_text(path, text, n);
 	free(path);
-	text[got > 0 ? got : 0] = '\0';
-	return got >= 0;
 }
 
 static bool file_has_word(const char *directory, const char *file, const char *word)
@@ -64,8 +61,7 @@ static bool file_has_word(const char *directory, const char *file, const char *w
 	char text[1024], *at = text;
 	size_t n = strlen(word);
 
-	if (!get_file(directory, file, text, sizeof(text)))
-		return false;
+	get_file(directory, file, text, sizeof(text));
 	while (*(at += strspn(at, " \n"))) {
 		size_t length = strcspn(at, " \n");
 
@@ -263,8 +259,7 @@ static long long number_in(const char *directory, const char *file, const char *
 	char text[1024], *at = text;
 	size_t n = strlen(name);
 
-	if (!get_file(directory, file, text, sizeof(text)))
-		return -1;
+	get_file(directory, file, text, sizeof(text));
 	while (*at) {
 		if (strncmp(at, name, n) == 0 && at[n] == ' ')
 			return strtoll(at + n, NULL, 10);

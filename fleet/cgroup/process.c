@@ -6,22 +6,29 @@
 #include <string.h>
 #include <unistd.h>
 
+size_t process_text(const char *path, char *text, size_t n)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	size_t done = 0;
+	ssize_t got;
+
+	while (fd >= 0 && done < n - 1 && (got = read(fd, text + done, n - 1 - done)) > 0) /* /proc gives a piece at a time */
+		done += (size_t)got;
+	if (fd >= 0)
+		close(fd);
+	text[done] = '\0';
+	return done;
+}
+
 /* "ID (name, with any bytes) STATE PARENT GROUP SESSION ...", the start being field 22. A process whose first thread has ended while others
  * go on has the state of a zombie, too. */
 bool process_read(const char *id, struct process *out)
 {
 	char path[32], text[1024], *at;
 	uint64_t threads = 0;
-	ssize_t n;
-	int fd;
 
 	snprintf(path, sizeof(path), "/proc/%.12s/stat", id);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return false;
-	n = read(fd, text, sizeof(text) - 1);
-	close(fd);
-	text[n > 0 ? n : 0] = '\0';
+	process_text(path, text, sizeof(text));
 	at = strrchr(text, ')');
 	if (!at || strlen(at) < 4)
 		return false;

@@ -3,6 +3,7 @@
 #define FLEET_CGROUP_PROCESS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -17,5 +18,9 @@ struct process {
 
 /* id: a directory of /proc. False when there is no such process. */
 bool process_read(const char *id, struct process *out);
+
+/* Reads the first n - 1 bytes of a small file, such as those of /proc and /sys, and a NUL into `text`. Returns how many; 0: it is empty, or
+ * cannot be read. */
+size_t process_text(const char *path, char *text, size_t n);
 
 #endif

@@ -220,16 +220,10 @@ static void list_processes(struct sweep *s)
 static bool has_mark(struct sweep *s, pid_t pid)
 {
 	char path[64], *text = s->environment;
-	size_t n = 0;
-	int fd;
+	size_t n;
 
 	snprintf(path, sizeof(path), "/proc/%d/environ", (int)pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	for (ssize_t got; fd >= 0 && n < ENVIRON_BYTES && (got = read(fd, text + n, ENVIRON_BYTES - n)) > 0;)
-		n += (size_t)got;
-	if (fd >= 0)
-		close(fd);
-	text[n] = '\0';
+	n = process_text(path, text, ENVIRON_BYTES + 1);
 	for (const char *at = text; at < text + n; at += strlen(at) + 1) {
 		if (strncmp(at, s->mark, strlen(s->mark)) == 0)
 			return true;

@@ -2,6 +2,7 @@
 #include "base/clock.h"
 #include "base/digest.h"
 #include "base/mem.h"
+#include "fleet/cgroup/process.h"
 #include "fleet/emulate/emulate_site.h"
 #include "fleet/emulate/emulate_tools.h"
 
@@ -136,11 +137,9 @@ static void mark_unused(int pid, int depth)
 	n = write(fd, "1", 1);
 	close(fd);
 	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", pid, pid);
-	fd = n == 1 && depth < GENERATIONS_MAX ? open(path, O_RDONLY | O_CLOEXEC) : -1;
-	n = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
-	if (fd >= 0)
-		close(fd);
-	text[n > 0 ? n : 0] = '\0';
+	if (n != 1 || depth >= GENERATIONS_MAX)
+		return;
+	process_text(path, text, sizeof(text));
 	for (char *at = text, *end; (pid = (int)strtol(at, &end, 10)) > 0 && *end == ' ';
 	     at = end) /* a number that was cut off ends with none */
 		mark_unused(pid, depth + 1);

@@ -3,21 +3,14 @@
 #include "base/buf.h"
 #include "base/file.h"
 #include "base/mem.h"
-
-#include <fcntl.h>
-#include <unistd.h>
+#include "fleet/cgroup/process.h"
 
 #define MAGIC "assay-emulated-1 "
 
 /* The id of this boot, "unknown" where the kernel does not tell. */
 static void read_boot(char text[EMULATE_BOOT_BYTES])
 {
-	int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : read(fd, text, EMULATE_BOOT_BYTES - 1);
-
-	if (fd >= 0)
-		close(fd);
-	text[n > 0 ? n : 0] = '\0';
+	process_text("/proc/sys/kernel/random/boot_id", text, EMULATE_BOOT_BYTES);
 	text[strcspn(text, "\n")] = '\0';
 	if (!*text)
 		snprintf(text, EMULATE_BOOT_BYTES, "unknown");

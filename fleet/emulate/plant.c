@@ -1,5 +1,7 @@
 #include "fleet/emulate/plant.h"
 
+#include "fleet/cgroup/process.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -98,16 +100,10 @@ static void spend(enum plant_kind kind, int64_t until_ns)
 static uint64_t delay_of(pid_t id)
 {
 	char path[40], text[128];
-	ssize_t n;
-	int fd;
 	const char *delay;
 
 	snprintf(path, sizeof(path), "/proc/%d/schedstat", (int)id);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-	if (fd >= 0)
-		close(fd);
-	text[n > 0 ? n : 0] = '\0';
+	process_text(path, text, sizeof(text));
 	delay = strchr(text, ' ');
 	return delay ? strtoull(delay, NULL, 10) : 0;
 }

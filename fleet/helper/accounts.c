@@ -1,6 +1,7 @@
 #include "fleet/helper/accounts.h"
 
 #include "base/clock.h"
+#include "fleet/cgroup/process.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -34,16 +35,9 @@ struct look {
 static bool read_of(pid_t process, pid_t thread, const char *name, char text[TASK_BYTES])
 {
 	char path[80];
-	ssize_t n;
-	int file;
 
 	snprintf(path, sizeof(path), "/proc/%d/task/%d/%s", (int)process, (int)thread, name);
-	file = open(path, O_RDONLY | O_CLOEXEC);
-	n = file < 0 ? -1 : read(file, text, TASK_BYTES - 1);
-	if (file >= 0)
-		close(file);
-	text[n > 0 ? n : 0] = '\0';
-	return n > 0;
+	return process_text(path, text, TASK_BYTES) > 0;
 }
 
 /* Returns how long this thread had waited at the last look; NULL: there are too many threads. */
@@ -156,16 +150,9 @@ static const struct {
 static bool read_line(const char *root, const char *below, const char *file, char text[EVENT_BYTES])
 {
 	char path[1024];
-	int fd;
-	ssize_t n;
 
 	snprintf(path, sizeof(path), "%s" SOURCE "%s%s", root, below, file);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	n = fd < 0 ? -1 : read(fd, text, EVENT_BYTES - 1);
-	text[n > 0 ? n : 0] = '\0';
-	if (fd >= 0)
-		close(fd);
-	return n > 0;
+	return process_text(path, text, EVENT_BYTES) > 0;
 }
 
 /* "event=0x00,umask=0x80", as processors of Intel have it; anything else in it is not for us. */
@@ -272,13 +259,8 @@ static int pmu_say(const struct pmu *pmu, char *text, size_t n)
 
 static bool read_word(const char *path, char word[32])
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : read(fd, word, 31);
-
-	word[n > 0 ? n : 0] = '\0';
+	process_text(path, word, 32);
 	word[strcspn(word, "\n")] = '\0';
-	if (fd >= 0)
-		close(fd);
 	return *word != '\0';
 }
 
@@ -347,24 +329,13 @@ int64_t climate_temperature_mc(const char *root)
 static const char *const totals[ACCOUNTS_TOTALS] = { "crowded_ns",   "io_stalled_ns", "memory_stalled_ns",
 						     "throttled_ns", "processes",     "steal_ns" };
 
-/* A small file of /proc; "" when there is none. */
-static void read_text(const char *path, char text[TEXT_BYTES])
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : read(fd, text, TEXT_BYTES - 1);
-
-	text[n > 0 ? n : 0] = '\0';
-	if (fd >= 0)
-		close(fd);
-}
-
 /* The number behind a word in such a file; -1: it is not there. */
 static int64_t read_number(const char *path, const char *word)
 {
 	char text[TEXT_BYTES];
 	const char *at;
 
-	read_text(path, text);
+	process_text(path, text, TEXT_BYTES);
 	at = strstr(text, word);
 	return at ? (int64_t)strtoull(at + strlen(word), NULL, 10) : -1;
 }
@@ -402,13 +373,9 @@ static int64_t throttled_below(const char *root, char *group, const char *word, 
 static int64_t throttled_ns(void)
 {
 	char text[8 * TEXT_BYTES], *rest = text, *line;
-	int fd = open("/proc/self/cgroup", O_RDONLY | O_CLOEXEC);
-	ssize_t size = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
 	int64_t ns = -1;
 
-	if (fd >= 0)
-		close(fd);
-	text[size > 0 ? size : 0] = '\0';
+	process_text("/proc/self/cgroup", text, sizeof(text));
 	while (ns < 0 && (line = strsep(&rest, "\n"))) { /* "0::/PATH", or, of version 1, "4:cpu,cpuacct:/PATH" */
 		char *controllers = strchr(line, ':'), *path = controllers ? strchr(controllers + 1, ':') : NULL;
 
@@ -429,7 +396,7 @@ static int64_t last_process(void)
 	char text[TEXT_BYTES];
 	const char *last;
 
-	read_text("/proc/loadavg", text);
+	process_text("/proc/loadavg", text, TEXT_BYTES);
 	last = strrchr(text, ' ');
 	return last ? (int64_t)strtoull(last, NULL, 10) : -1;
 }
@@ -439,7 +406,7 @@ static bool read_ticks(unsigned long long ticks[8])
 {
 	char text[TEXT_BYTES], *at = text;
 
-	read_text("/proc/stat", text);
+	process_text("/proc/stat", text, TEXT_BYTES);
 	if (strncmp(at, "cpu ", 4) != 0)
 		return false;
 	at += 4;
@@ -482,8 +449,8 @@ static void read_io(unsigned long long io[4], bool *unknown)
 	static const char *const names[] = { "rchar: ", "wchar: ", "syscr: ", "syscw: " };
 	char all[TEXT_BYTES], own[TEXT_BYTES];
 
-	read_text("/proc/self/io", all);
-	read_text("/proc/thread-self/io", own);
+	process_text("/proc/self/io", all, TEXT_BYTES);
+	process_text("/proc/thread-self/io", own, TEXT_BYTES);
 	*unknown |= !*all || !*own;
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		const char *in_all = strstr(all, names[i]), *in_own = strstr(own, names[i]);
@@ -508,7 +475,7 @@ struct accounts_schedule accounts_schedule_of(pid_t id)
 	struct accounts_schedule of;
 
 	snprintf(path, sizeof(path), "/proc/%d/schedstat", (int)id);
-	read_text(path, text);
+	process_text(path, text, TEXT_BYTES);
 	of.ran_ns = strtoull(at, &at, 10);
 	of.delay_ns = strtoull(at, &at, 10);
 	return of;

@@ -1,5 +1,7 @@
 #include "fleet/helper/hypervisor.h"
 
+#include "fleet/cgroup/process.h"
+
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -80,30 +82,20 @@ const char *hypervisor_here(void)
 	return "unknown";
 }
 #else
-static void read_sign(const char *path, char text[128])
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : read(fd, text, 127);
-
-	text[n > 0 ? n : 0] = '\0';
-	if (fd >= 0)
-		close(fd);
-}
-
 const char *hypervisor_here(void)
 {
 	struct hypervisor_signs signs;
 	char type[128];
 
-	read_sign("/sys/hypervisor/type", type);
+	process_text("/sys/hypervisor/type", type, sizeof(type));
 	if (strncmp(type, "xen", 3) == 0)
 		return "xen";
-	read_sign("/sys/class/dmi/id/sys_vendor", signs.vendor);
-	read_sign("/sys/class/dmi/id/product_name", signs.product);
-	read_sign("/sys/class/dmi/id/board_vendor", signs.board);
-	read_sign("/sys/class/dmi/id/bios_vendor", signs.firmware);
-	read_sign("/proc/device-tree/hypervisor/compatible", signs.node);
-	read_sign("/proc/device-tree/compatible", signs.compatible);
+	process_text("/sys/class/dmi/id/sys_vendor", signs.vendor, sizeof(signs.vendor));
+	process_text("/sys/class/dmi/id/product_name", signs.product, sizeof(signs.product));
+	process_text("/sys/class/dmi/id/board_vendor", signs.board, sizeof(signs.board));
+	process_text("/sys/class/dmi/id/bios_vendor", signs.firmware, sizeof(signs.firmware));
+	process_text("/proc/device-tree/hypervisor/compatible", signs.node, sizeof(signs.node));
+	process_text("/proc/device-tree/compatible", signs.compatible, sizeof(signs.compatible));
 	return hypervisor_by_signs(&signs);
 }
 #endif

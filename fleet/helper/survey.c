@@ -1,5 +1,6 @@
 /* Facts of this machine. */
 #include "base/clock.h"
+#include "fleet/cgroup/process.h"
 #include "fleet/helper/accounts.h"
 #include "fleet/helper/arm.h"
 #include "fleet/helper/hypervisor.h"
@@ -38,22 +39,6 @@ struct survey {
 	char *text;
 	size_t size, capacity;
 };
-
-/* The first bytes of a small file as a text; false when it cannot be read. */
-static bool survey_file(const char *path, char *text, size_t n)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	size_t done = 0;
-	ssize_t got;
-
-	if (fd < 0)
-		return false;
-	while (done < n - 1 && (got = read(fd, text + done, n - 1 - done)) > 0)
-		done += (size_t)got;
-	close(fd);
-	text[done] = 0;
-	return done > 0;
-}
 
 static bool is_blank(char c)
 {
@@ -135,7 +120,7 @@ static long number_in(const char *path, long otherwise)
 {
 	char text[64];
 
-	return survey_file(path, text, sizeof(text)) ? strtol(text, NULL, 10) : otherwise;
+	return process_text(path, text, sizeof(text)) ? strtol(text, NULL, 10) : otherwise;
 }
 
 #define PLACES_MAX 65536
@@ -220,8 +205,7 @@ static void survey_identity(struct survey *survey)
 	};
 	char value[256];
 
-	if (!survey_file("/proc/cpuinfo", info, sizeof(info)))
-		info[0] = 0;
+	process_text("/proc/cpuinfo", info, sizeof(info));
 	if (survey_arm(survey, info))
 		return;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -248,7 +232,7 @@ static void survey_cache(struct survey *survey)
 		snprintf(path, sizeof(path), CPU "/cpu0/cache/index%d/level", i);
 		level = number_in(path, 0);
 		snprintf(path, sizeof(path), CPU "/cpu0/cache/index%d/size", i);
-		if (level <= last_level || !survey_file(path, text, sizeof(text)) || !strchr(text, 'K'))
+		if (level <= last_level || !process_text(path, text, sizeof(text)) || !strchr(text, 'K'))
 			continue;
 		last_level = level;
 		last_kib = strtoll(text, NULL, 10);
@@ -262,16 +246,16 @@ static void survey_settings(struct survey *survey)
 	char text[256], value[64];
 	long setting;
 
-	if (survey_file(CPU "/cpu0/cpufreq/scaling_governor", text, sizeof(text)))
+	if (process_text(CPU "/cpu0/cpufreq/scaling_governor", text, sizeof(text)))
 		survey_add(survey, "governor", text);
 	setting = number_in(CPU "/intel_pstate/no_turbo", -1);
 	if (setting >= 0)
 		survey_add(survey, "turbo", setting ? "off" : "on");
 	else if ((setting = number_in(CPU "/cpufreq/boost", -1)) >= 0)
 		survey_add(survey, "turbo", setting ? "on" : "off");
-	if (survey_file(CPU "/smt/control", text, sizeof(text)))
+	if (process_text(CPU "/smt/control", text, sizeof(text)))
 		survey_add(survey, "smt", text);
-	if (survey_file("/sys/kernel/mm/transparent_hugepage/enabled", text, sizeof(text)) && chosen_word(text, value, sizeof(value)))
+	if (process_text("/sys/kernel/mm/transparent_hugepage/enabled", text, sizeof(text)) && chosen_word(text, value, sizeof(value)))
 		survey_add(survey, "thp", value);
 }
 
@@ -318,7 +302,7 @@ static void survey_processor(struct survey *survey)
 	survey_settings(survey);
 	survey_temperature(survey);
 	survey_add(survey, "virtual", hypervisor_here());
-	if (survey_file("/proc/sys/kernel/perf_event_paranoid", text, sizeof(text)))
+	if (process_text("/proc/sys/kernel/perf_event_paranoid", text, sizeof(text)))
 		survey_add(survey, "perf_event_paranoid", text);
 	survey_number(survey, "has_pmu", pmu_counts());
 }
@@ -409,7 +393,7 @@ static void survey_memory(struct survey *survey)
 	} rows[] = { { "memory_bytes", "MemTotal:" }, { "memory_available_bytes", "MemAvailable:" } };
 	char text[4096];
 
-	if (!survey_file("/proc/meminfo", text, sizeof(text)))
+	if (!process_text("/proc/meminfo", text, sizeof(text)))
 		return;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		const char *at = strstr(text, rows[i].key);
@@ -427,13 +411,13 @@ static void survey_load(struct survey *survey)
 	char load[64];
 	char text[1024], *at = text;
 
-	if (survey_file("/proc/loadavg", text, sizeof(text)) && is_digit(*text)) {
+	if (process_text("/proc/loadavg", text, sizeof(text)) && is_digit(*text)) {
 		text[strspn(text, "0123456789.")] = 0;
 		snprintf(load, sizeof(load), "%.2f", strtod(text, NULL));
 		if (strlen(load) <= 2 * NUMBER_DIGITS_MAX)
 			survey_add(survey, "load1", load);
 	}
-	if (!survey_file("/proc/stat", text, sizeof(text)) || strncmp(text, "cpu ", 4) != 0)
+	if (!process_text("/proc/stat", text, sizeof(text)) || strncmp(text, "cpu ", 4) != 0)
 		return;
 	at += 4;
 	for (int i = 0; i < 8; i++) {
@@ -497,7 +481,7 @@ static void survey_board(struct survey *survey)
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		for (size_t j = 0; j < 3 && rows[i].paths[j]; j++) {
-			if (!survey_file(rows[i].paths[j], text, sizeof(text)))
+			if (!process_text(rows[i].paths[j], text, sizeof(text)))
 				continue;
 			survey_add(survey, rows[i].fact, text);
 			break;
