@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -38,25 +39,11 @@ static _Thread_local struct {
 
 static enum assay_status copy_bytes(int from, int to, const char *path, struct assay_error *err)
 {
-	char *chunk = mem_new(CHUNK, 1);
-	enum assay_status st = ASSAY_OK;
 	ssize_t n;
 
-	while (!st && (n = read(from, chunk, CHUNK)) != 0) {
-		if (n < 0)
-			st = assay_fail_errno(err, errno, "cannot read '%s'", path);
-		for (ssize_t at = 0, some; !st && at < n; at += some) {
-			some = write(to, chunk + at, (size_t)(n - at));
-			if (some < 0)
-				st = assay_fail_errno(err, errno, "cannot write the copy of '%s'", path);
-			else
-				walk.done->bytes += (uint64_t)some;
-		}
-	}
-	if (!st && fsync(to))
-		st = assay_fail_errno(err, errno, "cannot write the copy of '%s'", path);
-	free(chunk);
-	return st;
+	while ((n = sendfile(to, from, NULL, CHUNK)) > 0)
+		walk.done->bytes += (uint64_t)n;
+	return n < 0 || fsync(to) ? assay_fail_errno(err, errno, "cannot copy '%s'", path) : ASSAY_OK;
 }
 
 static enum assay_status copy_file(const char *path, const char *to, const struct stat *info, struct assay_error *err)

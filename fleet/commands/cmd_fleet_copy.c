@@ -5,14 +5,11 @@
 #include "fleet/commands/cmd_fleet_job.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #define PUT_BYTES_MAX ((uint64_t)1 << 30) /* kept in memory, once for all hosts */
 #define GET_BYTES_MAX (256u << 20)
-#define PIECE_BYTES   (1u << 20)
 #define TIMEOUT_MS    (60 * 60 * 1000)
 
 struct arguments {
@@ -66,53 +63,20 @@ struct put {
 	unsigned mode;
 };
 
-static enum assay_status open_local(const char *path, int *fd, struct stat *info, struct assay_error *err)
-{
-	*fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	if (*fd < 0 || fstat(*fd, info))
-		return assay_fail(err, errno == ENOENT ? ASSAY_E_NOTFOUND : ASSAY_E_IO, "cannot read '%s': %s", path, strerror(errno));
-	if (!S_ISREG(info->st_mode))
-		return assay_fail(err, ASSAY_E_USAGE, "'%s' is not a regular file: one file at a time is copied", path);
-	if ((uint64_t)info->st_size > PUT_BYTES_MAX)
-		return assay_fail(err, ASSAY_E_LIMIT, "'%s' has more than %" PRIu64 " MiB: such files are better copied by rsync", path,
-				  PUT_BYTES_MAX >> 20);
-	return ASSAY_OK;
-}
-
-static enum assay_status read_local(struct put *put, int fd, struct assay_error *err)
-{
-	char *piece = mem_new(PIECE_BYTES, 1);
-	enum assay_status st = ASSAY_OK;
-	ssize_t n;
-
-	while (!st && (n = read(fd, piece, PIECE_BYTES)) != 0) {
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0) {
-			st = assay_fail_errno(err, errno, "cannot read '%s'", put->arguments->words[0]);
-			break;
-		}
-		buf_add(&put->file, piece, (size_t)n);
-		if (put->file.size > PUT_BYTES_MAX)
-			st = assay_fail(err, ASSAY_E_LIMIT, "'%s' grows while it is read", put->arguments->words[0]);
-	}
-	free(piece);
-	return st;
-}
-
 static enum assay_status load_local(struct put *put, struct assay_error *err)
 {
-	struct stat info = { 0 };
-	enum assay_status st;
-	int fd = -1;
+	const char *path = put->arguments->words[0];
+	struct stat info;
 
-	st = open_local(put->arguments->words[0], &fd, &info, err);
+	if (stat(path, &info))
+		return assay_fail(err, errno == ENOENT ? ASSAY_E_NOTFOUND : ASSAY_E_IO, "cannot read '%s': %s", path, strerror(errno));
+	if (!S_ISREG(info.st_mode))
+		return assay_fail(err, ASSAY_E_USAGE, "'%s' is not a regular file: one file at a time is copied", path);
+	if ((uint64_t)info.st_size > PUT_BYTES_MAX)
+		return assay_fail(err, ASSAY_E_LIMIT, "'%s' has more than %" PRIu64 " MiB: such files are better copied by rsync", path,
+				  PUT_BYTES_MAX >> 20);
 	put->mode = info.st_mode & 0777;
-	if (!st)
-		st = read_local(put, fd, err);
-	if (fd >= 0)
-		close(fd);
-	return st;
+	return file_read(path, PUT_BYTES_MAX, &put->file, err);
 }
 
 static void put_file(struct session *session, void *context)

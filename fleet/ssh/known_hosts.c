@@ -9,6 +9,7 @@
 
 #include <ctype.h>
 #include <openssl/evp.h>
+#include <openssl/hmac.h>
 
 #define HASH_BYTES 20 /* SHA-1; salts are as long */
 
@@ -159,13 +160,23 @@ static enum assay_status parse_patterns(struct line *line, const char *text, str
 
 /* ---- keys ---- */
 
+/* Bytes of the field at `at` with the four of its length, big-endian; 0: the blob ends inside of it. */
+static size_t field_bytes(const unsigned char *blob, size_t n, size_t at)
+{
+	size_t length;
+
+	if (n - at < 4)
+		return 0;
+	length = (size_t)blob[at] << 24 | (size_t)blob[at + 1] << 16 | (size_t)blob[at + 2] << 8 | blob[at + 3];
+	return length <= n - at - 4 ? 4 + length : 0;
+}
+
 /* The blob begins with the type: four bytes of length, big-endian, then the text. */
 static bool is_of_type(const unsigned char *blob, size_t n, const char *type)
 {
 	size_t length = strlen(type);
 
-	return n >= 4 + length && blob[0] == 0 && blob[1] == 0 && blob[2] == length >> 8 && blob[3] == (length & 0xff) &&
-	       memcmp(blob + 4, type, length) == 0;
+	return field_bytes(blob, n, 0) == 4 + length && memcmp(blob + 4, type, length) == 0;
 }
 
 static enum assay_status parse_key(struct line *line, const char *type, struct known_hosts_entry *entry)
@@ -181,17 +192,6 @@ static enum assay_status parse_key(struct line *line, const char *type, struct k
 		return fail_line(line, "the key is damaged or not of the type that stands before it:", type);
 	entry->type = mem_string(type);
 	return ASSAY_OK;
-}
-
-/* Bytes of the field at `at` with the four of its length, big-endian; 0: the blob ends inside of it. */
-static size_t field_bytes(const unsigned char *blob, size_t n, size_t at)
-{
-	size_t length;
-
-	if (n - at < 4)
-		return 0;
-	length = (size_t)blob[at] << 24 | (size_t)blob[at + 1] << 16 | (size_t)blob[at + 2] << 8 | blob[at + 3];
-	return length <= n - at - 4 ? 4 + length : 0;
 }
 
 /* Makes the key itself of a certificate: as OpenSSH does, for a certificate that is revoked revokes its key, however the host shows it. A
@@ -399,53 +399,9 @@ static bool host_patterns_match(const char *const *patterns, size_t n, const cha
 	return found;
 }
 
-#define BLOCK_BYTES 64 /* of SHA-1 */
-
-/* ---- hashed names ---- */
-
-/* HMAC-SHA1 of many texts. One context for all: setting one up (as HMAC() does) costs several times the hashing. */
-struct hmac {
-	EVP_MD_CTX *context;
-};
-
-static void hmac_init(struct hmac *hmac)
-{
-	hmac->context = EVP_MD_CTX_new();
-	ASSAY_BUG_IF(!hmac->context || EVP_DigestInit_ex2(hmac->context, EVP_sha1(), NULL) != 1);
-}
-
-/* SHA-1 of (key with every byte changed by `pad`), then text. */
-static void hmac_half(struct hmac *hmac, const unsigned char *key, unsigned char pad, const void *text, size_t n,
-		      unsigned char out[HASH_BYTES])
-{
-	unsigned char block[BLOCK_BYTES];
-	unsigned size = 0;
-
-	memset(block, pad, sizeof(block));
-	for (size_t i = 0; i < HASH_BYTES; i++)
-		block[i] ^= key[i];
-	ASSAY_BUG_IF(EVP_DigestInit_ex2(hmac->context, NULL, NULL) != 1 || EVP_DigestUpdate(hmac->context, block, sizeof(block)) != 1 ||
-		     EVP_DigestUpdate(hmac->context, text, n) != 1 || EVP_DigestFinal_ex(hmac->context, out, &size) != 1 ||
-		     size != HASH_BYTES);
-}
-
-/* Source: RFC 2104; the key is a salt, which is shorter than a block. */
-static void hmac_of(struct hmac *hmac, const unsigned char *salt, const char *text, size_t n, unsigned char out[HASH_BYTES])
-{
-	unsigned char inner[HASH_BYTES];
-
-	hmac_half(hmac, salt, 0x36, text, n, inner);
-	hmac_half(hmac, salt, 0x5c, inner, sizeof(inner), out);
-}
-
-static void hmac_release(struct hmac *hmac)
-{
-	EVP_MD_CTX_free(hmac->context);
-}
-
 /* ---- one name against all lines ---- */
 
-static bool is_about(const struct known_hosts_entry *entry, struct hmac *hmac, const char *name, size_t n)
+static bool is_about(const struct known_hosts_entry *entry, const char *name, size_t n)
 {
 	unsigned char hash[HASH_BYTES];
 
@@ -453,7 +409,7 @@ static bool is_about(const struct known_hosts_entry *entry, struct hmac *hmac, c
 		return strcmp(entry->patterns[0], name) == 0;
 	if (entry->patterns)
 		return host_patterns_match(entry->patterns, entry->n_patterns, name);
-	hmac_of(hmac, entry->salt, name, n, hash);
+	ASSAY_BUG_IF(!HMAC(EVP_sha1(), entry->salt, HASH_BYTES, (const unsigned char *)name, n, hash, NULL));
 	return memcmp(hash, entry->hash, sizeof(hash)) == 0;
 }
 
@@ -461,15 +417,12 @@ static struct known_hosts_matches find(const struct known_hosts *known, const ch
 {
 	struct known_hosts_matches matches = { .name = mem_string(name) };
 	size_t capacity = 0, n = strlen(name);
-	struct hmac hmac;
 
-	hmac_init(&hmac);
 	for (size_t i = 0; i < known->n; i++) {
-		if (!is_about(&known->entries[i], &hmac, name, n))
+		if (!is_about(&known->entries[i], name, n))
 			continue;
 		mem_append(matches.entries, matches.n, &capacity, &known->entries[i]);
 	}
-	hmac_release(&hmac);
 	return matches;
 }
 
@@ -657,12 +610,10 @@ char *known_hosts_line(const char *host, int port, const struct hostkey *key)
 /* The blob begins with the name of its kind: four bytes of length, then the name. */
 static bool hostkey_read_type(struct hostkey *key)
 {
-	size_t n;
+	size_t n = field_bytes(key->blob, key->n, 0);
 
-	if (key->n < 4)
-		return false;
-	n = (size_t)key->blob[0] << 24 | (size_t)key->blob[1] << 16 | (size_t)key->blob[2] << 8 | key->blob[3];
-	if (n == 0 || n > key->n - 4 || n >= sizeof(key->type))
+	n -= n ? 4 : 0;
+	if (n == 0 || n >= sizeof(key->type))
 		return false;
 	for (size_t i = 0; i < n; i++) {
 		if (key->blob[4 + i] <= 0x20 || key->blob[4 + i] >= 0x7f)
@@ -687,20 +638,17 @@ static bool hostkey_show(struct hostkey *key)
 
 bool hostkey_from_base64(const char *text, struct hostkey *out)
 {
-	struct hostkey key = { .n = strcspn(text, " \t\r\n") };
-	size_t padding = 0;
-	int n;
+	size_t n = strcspn(text, " \t\r\n");
+	struct hostkey key = { 0 };
+	char *word;
 
-	*out = (struct hostkey){ 0 };
-	if (key.n == 0 || key.n % 4 || key.n > KEY_TEXT_BYTES_MAX)
+	*out = key;
+	if (n > KEY_TEXT_BYTES_MAX)
 		return false;
-	while (padding < 2 && text[key.n - 1 - padding] == '=')
-		padding++;
-	key.blob = mem_new(key.n / 4 * 3, 1);
-	n = EVP_DecodeBlock(key.blob, (const unsigned char *)text, (int)key.n);
-	if (n >= 0)
-		key.n = (size_t)n - padding;
-	if (n < 0 || !hostkey_read_type(&key) || !hostkey_show(&key)) {
+	word = mem_bytes(text, n);
+	key.blob = decode(word, &key.n);
+	free(word);
+	if (!key.blob || !hostkey_read_type(&key) || !hostkey_show(&key)) {
 		hostkey_release(&key);
 		return false;
 	}
