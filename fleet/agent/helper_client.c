@@ -227,9 +227,10 @@ void measure_request_lock(struct helper_request *request)
 
 #define NOISE_BYTES_MAX	  65536
 #define MAGIC_CRLF	  "\0assay helper 1\r" /* HELPER_MAGIC where each LF became CR LF */
-#define REFUSAL_BYTES_MAX 500
+#define REFUSAL_BYTES_MAX 1000
 #define FILES_MAX	  HELPER_TEXTS_MAX
 #define EXCERPT_BYTES	  100
+#define MIXED		  "something else there writes to standard output, too"
 #define MADE_BYTES_MAX	  4000			    /* of the path of a directory */
 #define STARTED_MS_MAX	  INT64_C(1000000000000000) /* as of the clock in facts.h: differences of the two fit 64 bits */
 
@@ -278,13 +279,32 @@ static char *harmless(const char *bytes, size_t n, size_t most)
 	return text;
 }
 
+/* Returns what came before a fault: text that something else wrote into a frame moves the fault behind it. free() it. */
+static char *text_before(const struct helper_answer *answer, bool in_frame)
+{
+	struct buf lines = BUF_INIT;
+	char *shown, *text;
+
+	if (in_frame && answer->pending.size > HELPER_FRAME_HEAD)
+		buf_add(&lines, answer->pending.bytes + HELPER_FRAME_HEAD, answer->pending.size - HELPER_FRAME_HEAD);
+	else if (!in_frame || answer->streaming > 0)
+		spool_last_lines(answer->streaming_kind == HELPER_STDERR ? &answer->err : &answer->out, &lines);
+	shown = harmless(lines.size ? lines.bytes : "", lines.size, EXCERPT_BYTES);
+	text = mem_format("%s%s%s", lines.size ? ", after \"" : "", shown, lines.size ? "\"" : "");
+	buf_release(&lines);
+	free(shown);
+	return text;
+}
+
+/* Fails: what came is not the answer of a helper. what: the fault of a frame; NULL: it is text. */
 static enum assay_status no_answer(struct helper_answer *answer, const char *what, const char *bytes, size_t n)
 {
-	char *excerpt = harmless(bytes, n, EXCERPT_BYTES);
+	const char *cause = !answer->greeted ? "" : what ? MIXED ", or changes it on the way: " : MIXED;
+	char *excerpt = harmless(bytes, n, EXCERPT_BYTES), *before = text_before(answer, false);
 
-	assay_fail(&answer->fault, ASSAY_E_FORMAT, "the host sent no answer of the helper: %s%s%s%s%s", what, n ? ": \"" : "", excerpt,
-		   n ? "\"" : "", n > EXCERPT_BYTES ? "..." : "");
-	free(excerpt);
+	assay_fail(&answer->fault, ASSAY_E_FORMAT, "the host sent no answer of the helper: %s%s%s%s%s%s%s", cause, what ? what : "",
+		   n ? ": \"" : "", excerpt, n ? "\"" : "", n > EXCERPT_BYTES ? "..." : "", before);
+	mem_free(excerpt, before);
 	return answer->fault.status;
 }
 
@@ -493,7 +513,7 @@ static enum assay_status take_text(struct helper_answer *answer, const char **by
 		size_t blank = strspn(text->bytes, "\r\n\a "), end = blank + strcspn(text->bytes + blank, "\r\n");
 
 		if (last || end < text->size || end >= EXCERPT_BYTES)
-			return no_answer(answer, "something else there writes to standard output, too", text->bytes + blank, end - blank);
+			return no_answer(answer, NULL, text->bytes + blank, end - blank);
 		if (*n == 0)
 			return ASSAY_OK;
 		buf_char(text, *(*bytes)++);
@@ -608,8 +628,12 @@ enum assay_status helper_answer_finish(struct helper_answer *answer, struct assa
 		greeting_changed(answer, "bytes are left out or changed");
 	else if (!answer->greeted)
 		no_answer(answer, "it does not start as one", answer->pending.bytes, answer->pending.size);
-	else if (!answer->ended)
+	else if (!answer->ended) {
+		char *before = text_before(answer, true);
+
 		assay_fail(&answer->fault, ASSAY_E_FORMAT,
-			   "the helper's answer ends in the middle: it was killed, or the connection was lost");
+			   "the helper's answer ends in the middle: it was killed, the connection was lost, or " MIXED "%s", before);
+		free(before);
+	}
 	return answer->fault.status ? kept_fault(answer, err) : ASSAY_OK;
 }

@@ -64,7 +64,7 @@ static void test_answers(void **state)
 		ROW("only noise", "bash: line 1:\033[31m\n", "it does not start as one: \"bash: line 1:?[31m?\""),
 		ROW("greeting of another version", "\0assay helper 2\n" B R, "it does not start as one"),
 		ROW("line ends changed", "hello\r\n\0assay helper 1\r\nB\0\0\0\0", "line ends are changed to CR LF"),
-		ROW("line ends changed of a later greeting", M B R "\0assay helper 1\r\n", "an unknown frame"),
+		ROW("line ends changed of a later greeting", M B R "\0assay helper 1\r\n", "or changes it on the way: an unknown frame"),
 		ROW("NULs left out", "assay helper 1\nBR\007exit 0\n", "bytes are left out or changed on the way"),
 		ROW("text in the answer", M "You have new mail\n" B R,
 		    "something else there writes to standard output, too: \"You have new mail\""),
@@ -74,6 +74,20 @@ static void test_answers(void **state)
 		ROW("text without an end", M B "choose: ", "too: \"choose: \""),
 		ROW("less than a head", M B "hi", "ends in the middle"),
 		ROW("coloured text", M B "\033[1mDisk full\033[0m\n" R, "too: \"?[1mDisk full?[0m\""),
+		/* Text within a frame moves what is missed at its end: what came before that is shown, too. */
+		ROW("text in output", M B "O\0\0\0\020abYou have new mail\ncdefghijklmnop" R,
+		    "something else there writes to standard output, too: \"ail\", after \"abYou have new m\""),
+		ROW("text in output of bytes", M B "O\0\0\0\030\1\2\nYou have new mail\n\3\4\5\6\1\0\0\0\0\0\0\0" R,
+		    "something else there writes to standard output, too, or changes it on the way: an unknown frame: \"?????\", after "
+		    "\"?? / You have new mail / ???\""),
+		ROW("text in errors", M B "E\0\0\0\6abLost!\n\1\2\3\4" R, "too: \"!\", after \"abLost\""),
+		ROW("text in a head", M B "O\0\0Lo!\n\0\5hello" R,
+		    "ends in the middle: it was killed, the connection was lost, or something else there writes to standard output, too, "
+		    "after "
+		    "\"! / ??helloR"),
+		ROW("text in the head of a result", M B "R\0\0Lo!\n\0\7exit 0\n", "too, after \"!???exit 0?\""),
+		ROW("text in a result", M B "R\0\0\0\7exiLost\nt 0\n",
+		    "or changes it on the way: a result that makes no sense: \"exiLost\""),
 		ROW("text after the end", M B R "logout\n", "too: \"logout\""),
 		ROW("no end", M B, "ends in the middle"),
 		ROW("cut in a frame", M B "R\0\0\0\007exit", "ends in the middle"),
