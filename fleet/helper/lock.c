@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <pwd.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +17,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -28,7 +30,8 @@
 #define LOCK_CLAIM_MS	3600000 /* a holder that says it may have a lock for longer is not believed */
 #define LOCK_INFO_BYTES 512
 #define HOLDER_BYTES	200
-#define LOCK_HANDED_ON	60 /* descriptors below 64 cost a process that forks nothing; the low ones are the program's own */
+#define PROCESS_BYTES	300 /* of the text about a process that has the lock */
+#define LOCK_HANDED_ON	60  /* descriptors below 64 cost a process that forks nothing; the low ones are the program's own */
 
 static const int open_flags = O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
 
@@ -128,16 +131,17 @@ static size_t leftovers_end(void)
 struct lock_info {
 	long long held_ms, limit_ms; /* -1: not known */
 	long long since_ms;
-	char holder[HOLDER_BYTES + 1]; /* "": not known */
+	char holder[HOLDER_BYTES + PROCESS_BYTES + 1]; /* "": not known */
+	uint64_t stopped_ticks;			       /* when the process was started that has it and is stopped; 0: it is not */
 };
 
-/* Copies the first line of the text such that it does no harm to a terminal. */
-static void set_holder(char holder[HOLDER_BYTES + 1], const char *text)
+/* Copies the first line of the text, at most n - 1 bytes, such that it does no harm to a terminal. */
+static void set_line(char *line, size_t n, const char *text)
 {
-	size_t n = strcspn(text, "\n");
+	size_t length = strcspn(text, "\n");
 
-	snprintf(holder, HOLDER_BYTES + 1, "%.*s", n < HOLDER_BYTES ? (int)n : HOLDER_BYTES, text);
-	for (char *at = holder; *at; at++) {
+	snprintf(line, n, "%.*s", length < n ? (int)length : (int)n - 1, text);
+	for (char *at = line; *at; at++) {
 		if (*at < ' ' || *at > '~')
 			*at = '?';
 	}
@@ -159,7 +163,7 @@ static void info_read(const char *path, struct lock_info *out)
 	long long now_ms = clock_monotonic_ns() / 1000000;
 	ssize_t n;
 
-	*out = (struct lock_info){ -1, -1, -1, "" };
+	*out = (struct lock_info){ .held_ms = -1, .limit_ms = -1, .since_ms = -1 };
 	if (fd < 0)
 		return;
 	n = fstat(fd, &info) == 0 && S_ISREG(info.st_mode) ? pread(fd, text, LOCK_INFO_BYTES, 0) : -1;
@@ -173,7 +177,74 @@ static void info_read(const char *path, struct lock_info *out)
 		out->limit_ms = LOCK_CLAIM_MS;
 	at = strstr(text, "\nholder ");
 	if (at)
-		set_holder(out->holder, at + strlen("\nholder "));
+		set_line(out->holder, HOLDER_BYTES + 1, at + strlen("\nholder "));
+}
+
+/* Returns the process that holds flock(2) on this file, as the kernel says in lines "1: FLOCK  ADVISORY  WRITE ID MAJOR:MINOR:INODE ...";
+ * 0: it does not say, or the process is of another namespace. */
+static pid_t flock_holder(int fd)
+{
+	FILE *locks = fopen("/proc/locks", "re");
+	char line[160];
+	struct stat info;
+	pid_t found = 0;
+
+	while (locks && fstat(fd, &info) == 0 && !found && fgets(line, sizeof(line), locks)) {
+		unsigned major_id, minor_id;
+		unsigned long long inode;
+		int id;
+
+		if (sscanf(line, "%*d: FLOCK ADVISORY WRITE %d %x:%x:%llu", &id, &major_id, &minor_id, &inode) == 4 && id > 0 &&
+		    inode == info.st_ino && makedev(major_id, minor_id) == info.st_dev)
+			found = id;
+	}
+	if (locks)
+		fclose(locks);
+	return found;
+}
+
+/* Finds a user in /etc/passwd, for this program is static, and cannot ask other sources; "?": it is not there. */
+static const char *user_name(uid_t user)
+{
+	FILE *users = fopen("/etc/passwd", "re");
+	const struct passwd *one = NULL;
+
+	while (users && (one = fgetpwent(users)) && one->pw_uid != user)
+		;
+	if (users)
+		fclose(users);
+	return one ? one->pw_name : "?";
+}
+
+/* Adds to the holder which process of this machine has the lock of `fd`, whose it is, its command, and how it goes on if it is stopped. Who
+ * has the lock without having said so has had it for as long as the process has lived, at most. */
+static void info_add_process(int fd, struct lock_info *info)
+{
+	char path[32], command[81], text[512];
+	size_t n, size, id = (size_t)flock_holder(fd);
+	struct process process;
+	struct timespec now;
+	struct stat owner;
+
+	snprintf(path, sizeof(path), "/proc/%zu", id);
+	if (!process_read(path + strlen("/proc/"), &process) || !process.alive || stat(path, &owner))
+		return;
+	snprintf(path, sizeof(path), "/proc/%zu/cmdline", id);
+	size = process_text(path, text, sizeof(text));
+	for (size_t i = 0; i + 1 < size; i++)
+		text[i] = text[i] && text[i] != '\n' ? text[i] : ' ';
+	set_line(command, sizeof(command), text);
+	if (!*info->holder && clock_gettime(CLOCK_BOOTTIME, &now) == 0)
+		info->held_ms = 1000 * (now.tv_sec - (long long)process.start_ticks / sysconf(_SC_CLK_TCK));
+	n = (size_t)snprintf(text, sizeof(text), "%s (process %zu there, of user %u (%.32s): '%s'",
+			     *info->holder ? info->holder : "another program", id, (unsigned)owner.st_uid, user_name(owner.st_uid),
+			     command);
+	info->stopped_ticks = process.state == 'T' || process.state == 't' ? process.start_ticks : 0;
+	if (info->stopped_ticks)
+		n += (size_t)snprintf(text + n, sizeof(text) - n, ", stopped: 'kill -CONT %zu' lets it go on, 'kill -KILL %zu' ends it", id,
+				      id);
+	snprintf(text + n, sizeof(text) - n, ")");
+	set_line(info->holder, sizeof(info->holder), text);
 }
 
 /* What has a second name may be somebody's file that was linked here: it is not written to. */
@@ -191,7 +262,7 @@ static void info_write(int fd, const struct request *request)
 								  : -1;
 	char text[LOCK_INFO_BYTES], holder[HOLDER_BYTES + 1];
 
-	set_holder(holder, request->holder ? request->holder : "");
+	set_line(holder, sizeof(holder), request->holder ? request->holder : "");
 	snprintf(text, sizeof(text), "since_ms %lld\nlimit_ms %lld\nholder %s\n", (long long)(clock_monotonic_ns() / 1000000), limit_ms,
 		 holder);
 	if (!is_only_here(fd) || ftruncate(fd, 0) || pwrite(fd, text, strlen(text), 0) < 0)
@@ -200,7 +271,7 @@ static void info_write(int fd, const struct request *request)
 
 static void say_waiting(const struct lock_info *info, struct frames_out *out)
 {
-	char text[LOCK_INFO_BYTES] = "";
+	char text[LOCK_INFO_BYTES + PROCESS_BYTES] = "";
 	size_t n = 0;
 
 	if (info->held_ms >= 0)
@@ -215,8 +286,8 @@ static void say_waiting(const struct lock_info *info, struct frames_out *out)
 static enum lock_got refuse_busy(struct request *request, const struct lock_info *info, const char *why)
 {
 	request->refusal_code = HELPER_CODE_BUSY;
-	request_refuse(request, "busy: %s%s holds the lock of this box ('%.100s')%s",
-		       *info->holder ? "the measurement of " : "another measurement", info->holder, request->lock, why);
+	request_refuse(request, "busy: %s holds the lock of this box ('%.100s')%s", *info->holder ? info->holder : "another program",
+		       request->lock, why);
 	return LOCK_REFUSED;
 }
 
@@ -272,7 +343,9 @@ struct lock_wait {
 	struct frames_out *out;
 	int64_t end_ns; /* of its patience */
 	struct lock *lock;
-	long long late_ms; /* since then one has it who seems to hang; -1: none */
+	long long late_ms;	/* since then one has it who seems to hang; -1: none */
+	uint64_t stopped_ticks; /* that process was stopped at every look since stopped_ns; 0: none */
+	int64_t stopped_ns;
 };
 
 /* Somebody who takes a lock again and again leaves it for moments only, which one who looks from time to time would miss: a child waits in
@@ -302,13 +375,19 @@ static pid_t queue_up(int fd, int *end)
 
 /* What is due every HELPER_WAITING_MS: the holder may have died and left something, and it may have been stopped, or hang. What it says of
  * itself may be what the one before it has left: it was stopped before it could say anything, or will in a moment. */
-static enum lock_got look_at_holder(struct lock_wait *w)
+static enum lock_got look_at_holder(struct lock_wait *w, int fd, int64_t now_ns)
 {
 	struct lock_info info;
 	bool late;
 
 	w->lock->ended += leftovers_end();
 	info_read(w->request->lock, &info);
+	info_add_process(fd, &info);
+	if (info.stopped_ticks != w->stopped_ticks)
+		w->stopped_ns = now_ns;
+	w->stopped_ticks = info.stopped_ticks;
+	if (w->stopped_ticks && now_ns - w->stopped_ns >= HELPER_WAITING_MS * INT64_C(1000000))
+		return refuse_busy(w->request, &info, "");
 	late = info.held_ms >= 0 && info.limit_ms >= 0 && info.held_ms > info.limit_ms + LOCK_SLACK_MS;
 	if (late && w->late_ms != info.since_ms)
 		w->late_ms = info.since_ms;
@@ -336,7 +415,7 @@ static enum lock_got wait_turn(struct lock_wait *w, int fd)
 		int64_t left_ms;
 
 		if (now >= look_ns) {
-			got = look_at_holder(w);
+			got = look_at_holder(w, fd, now);
 			look_ns = now + (w->late_ms >= 0 ? LOCK_AGAIN_MS : HELPER_WAITING_MS) * INT64_C(1000000);
 		}
 		left_ms = ((look_ns < end_ns ? look_ns : end_ns) - now) / 1000000 + 1;
@@ -348,6 +427,8 @@ static enum lock_got wait_turn(struct lock_wait *w, int fd)
 		kill(child, SIGKILL);
 		waitpid(child, NULL, 0);
 		close(wait[1].fd);
+		if (wait[1].revents) /* the kernel names whoever took a lock: a child that has ended, until the lock is converted by us */
+			flock(fd, LOCK_SH | LOCK_NB);
 	}
 	return got;
 }
@@ -369,6 +450,7 @@ static enum lock_got take_one(struct lock_wait *w, int *fd)
 			struct lock_info info;
 
 			info_read(w->request->lock, &info);
+			info_add_process(*fd, &info);
 			return refuse_busy(w->request, &info, "");
 		}
 		got = wait_turn(w, *fd);
@@ -396,7 +478,7 @@ static enum lock_got take_path(struct lock_wait *w, const char *path, int (*open
 enum lock_got lock_take(struct request *request, int in, struct frames_out *out, struct lock *lock)
 {
 	int64_t start = clock_monotonic_ns();
-	struct lock_wait w = { request, in, out, start + request->lock_wait_ms * 1000000, lock, -1 };
+	struct lock_wait w = { request, in, out, start + request->lock_wait_ms * 1000000, lock, -1, 0, 0 };
 	char *directory, *slash;
 	enum lock_got got;
 

@@ -3,9 +3,11 @@
 #include "tests/fleet/helper_session.h"
 
 #include <inttypes.h>
+#include <pwd.h>
 #include <sys/file.h>
 #include <sys/ioctl.h>
 #include <sys/pidfd.h>
+#include <sys/prctl.h>
 
 #define KILLS	20
 #define GONE_MS SESSION_PATIENCE_MS /* nothing here ends by itself */
@@ -570,6 +572,7 @@ static void test_lock_says_who(void **state)
 	assert_in_range(second.answer.limit_ms, 600000, 700000);
 	free(text);
 	lock_request(&request, "true", "lock", 0);
+	assert_non_null(strstr(second.answer.holder, " (process "));
 	text = mem_format("%s holds the lock", second.answer.holder);
 	session_close(&second.in);
 	wait_helper(&second);
@@ -606,7 +609,7 @@ static void test_lock_of_a_stopped_helper(void **state)
 		print_message("this machine has been up for a minute only: not tested\n");
 	else {
 		lock_request(&request, "true", "lock", 100000);
-		assert_int_equal(session_refused(&second, &request, "alice@ctl, process 1 holds the lock"), HELPER_CODE_BUSY);
+		assert_int_equal(session_refused(&second, &request, "alice@ctl, process 1 (process "), HELPER_CODE_BUSY);
 	}
 	kill(worker, SIGCONT);
 	kill(first.helper, SIGCONT);
@@ -614,6 +617,94 @@ static void test_lock_of_a_stopped_helper(void **state)
 	assert_int_equal(first.answer.result.timed_out, 1);
 	session_release(&first);
 	none_left(0);
+}
+
+/* Starts a process of another user, where we may, that holds flock(2) on this file and is stopped. */
+static pid_t start_stopped(const char *file)
+{
+	pid_t child = fork();
+	int status;
+
+	if (child == 0) {
+		int fd = open(file, O_RDONLY);
+
+		if (fd < 0 || flock(fd, LOCK_EX) || (geteuid() == 0 && setuid(65534)) || prctl(PR_SET_PDEATHSIG, SIGKILL))
+			_exit(99);
+		execl("/bin/sh", "sh", "-c", "kill -STOP $$; exit", "that of\nthe \033[31mtest", (char *)NULL);
+		_exit(98);
+	}
+	assert_int_equal(waitpid(child, &status, WUNTRACED), child);
+	assert_true(WIFSTOPPED(status));
+	return child;
+}
+
+/* Anybody may hold the lock with a process that is stopped, and say nothing of it in the file: who waits says which process that is, whose,
+ * its command, and what helps; and does not wait for long. */
+static void test_lock_of_a_stopped_process(void **state)
+{
+	const struct passwd *user = getpwuid(geteuid() == 0 ? 65534 : geteuid());
+	struct helper_request request;
+	struct session second;
+	pid_t holder;
+	char *text;
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		scratch_put("lock", i ? "since_ms 0\nlimit_ms -1\nholder alice@ctl, process 1\n" : "");
+		holder = start_stopped(i ? "lock" : ".");
+		text = mem_format(
+		    "%s (process %d there, of user %u (%s): 'sh -c kill -STOP $$; exit that of the ?[31mtest', stopped: 'kill -CONT %d' "
+		    "lets it go on, 'kill -KILL %d' ends it) holds the lock of this box",
+		    i ? "alice@ctl, process 1" : "another program", (int)holder, geteuid() == 0 ? 65534u : (unsigned)geteuid(),
+		    user ? user->pw_name : "?", (int)holder, (int)holder);
+		lock_request(&request, "true", "lock", 0);
+		assert_int_equal(session_refused(&second, &request, text), HELPER_CODE_BUSY);
+		lock_request(&request, "true", "lock", 600000); /* longer than this test may take */
+		session_start(&second, &request);
+		while (!second.answer.waiting)
+			assert_true(session_read(&second));
+		assert_non_null(strstr(second.answer.holder, "stopped: 'kill -CONT "));
+		assert_true(second.answer.held_ms >= 0);
+		if (i) { /* it goes on */
+			kill(holder, SIGCONT);
+			session_end(&second);
+			assert_int_equal(second.answer.result.exit_status, 0);
+		} else {
+			session_end(&second);
+			assert_non_null(second.answer.refusal);
+			assert_non_null(strstr(second.answer.refusal, text));
+			kill(holder, SIGKILL);
+		}
+		waitpid(holder, NULL, 0);
+		session_release(&second);
+		free(text);
+	}
+}
+
+/* A helper that had to wait for its turn is named as well: the kernel knows the process that has asked for it. */
+static void test_lock_after_waiting(void **state)
+{
+	struct helper_request request;
+	struct session first, second;
+	char *text;
+	int fd;
+
+	(void)state;
+	fd = open(".", O_RDONLY | O_CLOEXEC);
+	assert_int_equal(flock(fd, LOCK_EX), 0);
+	lock_request(&request, "sleep 1000", "lock", 100000);
+	session_start(&first, &request);
+	while (!first.answer.waiting)
+		assert_true(session_read(&first));
+	close(fd);
+	session_begun(&first);
+	text = mem_format("(process %d there, of user ", (int)first.helper);
+	lock_request(&request, "true", "lock", 0);
+	session_refused(&second, &request, text);
+	session_close(&first.in);
+	wait_helper(&first);
+	session_release(&first);
+	free(text);
 }
 
 /* Anybody can write into the file. More than an hour is not believed. */
@@ -742,7 +833,7 @@ static void test_lock_file_of_another_user(void **state)
 		session_start_as(&second, &request, users[i]);
 		session_end(&second);
 		assert_non_null(second.answer.refusal);
-		assert_non_null(strstr(second.answer.refusal, i == 0 ? "another measurement holds" : "?[31mmallory holds"));
+		assert_non_null(strstr(second.answer.refusal, i == 0 ? "another program (process " : "?[31mmallory (process "));
 		session_release(&second);
 		session_close(&first.in);
 		wait_helper(&first);
@@ -870,6 +961,8 @@ int suite_helper_end(void)
 		SESSION_TEST(test_lock_file),
 		SESSION_TEST(test_lock_says_who),
 		SESSION_TEST(test_lock_of_a_stopped_helper),
+		SESSION_TEST(test_lock_of_a_stopped_process),
+		SESSION_TEST(test_lock_after_waiting),
 		SESSION_TEST(test_lock_of_a_liar),
 		SESSION_TEST(test_lock_of_a_new_helper),
 		SESSION_TEST(test_lock_of_another_user),
