@@ -37,8 +37,11 @@ static enum assay_status refuse_swap(const char *id, const char *what, const cha
 
 	assay_fail(err, ASSAY_E_CONFLICT,
 		   "this is not the machine that the catalog knows as '%s': its %s was '%s' and is '%s'; give it another id, or the old "
-		   "one another name (%s, then assay catalog retire NEW)",
-		   id, what, before, now, command);
+		   "one another name (%s, then assay catalog retire NEW)%s",
+		   id, what, before, now, command,
+		   strcmp(what, "machine-id") == 0
+		       ? "; if its system was installed again on the same hardware: assay fleet trust --reinstalled -w and its host"
+		       : "");
 	free(command);
 	return err->status;
 }
@@ -70,6 +73,42 @@ enum assay_status identity_check(const struct catalog *catalog, const char *id, 
 #undef CHECK
 	}
 	return ASSAY_OK;
+}
+
+static void add_evidence(struct buf *evidence, const char *what, const char *before, const char *now)
+{
+	buf_text(evidence, evidence->size ? "; " : "");
+	if (texts_equal(before, now))
+		buf_format(evidence, "%s '%s' as before", what, now);
+	else if (texts_differ(before, now))
+		buf_format(evidence, "%s was '%s', is '%s'", what, before, now);
+	else
+		buf_format(evidence, "%s not known", what);
+}
+
+enum assay_status identity_reinstall(struct catalog *catalog, const char *id, const struct facts *facts, struct buf *evidence,
+				     struct assay_error *err)
+{
+	struct machine *m = catalog_find(catalog, id) ? catalog_machine(catalog, id) : NULL;
+	enum assay_status st;
+	char *before;
+
+	if (!m) {
+		buf_text(evidence, "the catalog has no machine of this name");
+		return ASSAY_OK;
+	}
+#define ADD(member, what, unique) add_evidence(evidence, what, m->identity.member, facts->member);
+	EVIDENCE_ROWS(ADD)
+#undef ADD
+	if (!texts_equal(m->identity.board_serial, facts->board_serial) && !texts_equal(m->identity.board_uuid, facts->board_uuid))
+		buf_text(evidence, "; no number of the board says that it is the same, you do");
+	before = m->identity.machine_id;
+	m->identity.machine_id = NULL;
+	st = identity_check(catalog, id, facts, err);
+	m->identity.machine_id = before;
+	if (!st)
+		identity_take(&m->identity, facts);
+	return st;
 }
 
 /* Can they be one machine? ASSAY_E_CONFLICT when some evidence says that they are not. */

@@ -2,6 +2,7 @@
 #ifndef FINGERPRINT_CATALOG_IDENTITY_H
 #define FINGERPRINT_CATALOG_IDENTITY_H
 
+#include "base/buf.h"
 #include "base/error.h"
 #include "fingerprint/catalog/catalog.h"
 #include "fleet/agent/facts.h"
@@ -13,6 +14,11 @@
 /* Compares the evidence of `facts` with the catalog: ASSAY_E_CONFLICT when the machine with this id had another machine-id, board or
  * CPU (a swap), or when another machine has this machine-id or board (a clone, or a second name). Never merged silently. */
 enum assay_status identity_check(const struct catalog *catalog, const char *id, const struct facts *facts, struct assay_error *err);
+
+/* Makes a machine of the catalog one whose system was installed again: `facts` may have another machine-id, and nothing else that
+ * identity_check() refuses. `evidence` gets what was compared, in words. A machine that the catalog does not know stays unknown. */
+enum assay_status identity_reinstall(struct catalog *catalog, const char *id, const struct facts *facts, struct buf *evidence,
+				     struct assay_error *err);
 
 /* The command that makes `other` one with `id`, for a shell; one that completes a renaming is the same. free() it. */
 char *identity_merge_command(const char *other, const char *id);

@@ -4,7 +4,7 @@
 
 #include "base/command.h"
 
-extern const struct command init_command, fleet_up_command, fleet_down_command, fleet_list_command, fleet_trust_command,
-    fleet_check_command, fleet_import_command, fleet_put_command, fleet_get_command, fleet_exec_command, backup_command;
+extern const struct command init_command, fleet_up_command, fleet_down_command, fleet_list_command, fleet_check_command,
+    fleet_import_command, fleet_put_command, fleet_get_command, fleet_exec_command, backup_command;
 
 #endif

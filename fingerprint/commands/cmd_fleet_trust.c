@@ -4,7 +4,8 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "fleet/commands/fleet_commands.h"
+#include "fingerprint/catalog/identity.h"
+#include "fingerprint/commands/fingerprint_commands.h"
 #include "fleet/commands/cmd_fleet.h"
 #include "fleet/engine/reach.h"
 #include "fleet/engine/session.h"
@@ -186,7 +187,7 @@ out:
 
 struct arguments {
 	struct host_choice choice;
-	bool replace;
+	bool replace, reinstalled;
 };
 
 /* One host and what became of its key. */
@@ -197,26 +198,30 @@ struct answer {
 	struct hostkey key;
 	bool shown, local;
 	struct trust_step step;
-	char *trouble; /* why it has shown none */
+	char *trouble;	/* why it has shown none */
+	char *evidence; /* of which machine it is; NULL: not asked for */
+	bool other;	/* it is another machine than the catalog's, or does not say: its key is not recorded */
 };
 
 struct trusting {
+	const struct lab *lab;
 	const struct reach *reach;
-	bool replace;
-	struct answer *answers; /* [n], jump hosts first */
-	size_t n, capacity;
+	bool replace, reinstalled;
+	struct catalog catalog;	   /* with the identities of those that were reinstalled */
+	struct answer *answers;	   /* [n], jump hosts first */
+	size_t n, capacity, first; /* first: of the hosts that are asked now */
 };
 
 static const char *action_text(const struct answer *answer)
 {
 	static const char *const texts[] = { "recorded", "replaced", "known", "refused" };
 
-	return answer->local ? "local" : answer->shown ? texts[answer->step.action] : "failed";
+	return answer->other ? "refused" : answer->local ? "local" : answer->shown ? texts[answer->step.action] : "failed";
 }
 
 static bool is_good(const struct answer *answer)
 {
-	return answer->local || (answer->shown && answer->step.action != TRUST_REFUSED);
+	return !answer->other && (answer->local || (answer->shown && answer->step.action != TRUST_REFUSED));
 }
 
 static void ask_key(struct session *session, void *context)
@@ -234,22 +239,71 @@ static void ask_jumps(struct session *session, void *context)
 }
 
 /* What is to become of each key; the new text of the file is in *text. */
-static enum assay_status decide(const struct trusting *t, struct answer *answers, size_t n, struct buf *text, struct assay_error *err)
+static enum assay_status decide(const struct trusting *t, struct buf *text, struct assay_error *err)
 {
 	enum assay_status st = file_read(t->reach->own, KNOWN_HOSTS_BYTES_MAX, text, err);
 
 	if (st == ASSAY_E_NOTFOUND)
 		st = ASSAY_OK;
-	for (size_t i = 0; !st && i < n; i++) {
+	for (size_t i = t->first; !st && i < t->n; i++) {
+		struct answer *a = &t->answers[i];
 		char *host = NULL;
 		int port;
 
-		if (!answers[i].line)
+		if (!a->line)
 			continue;
-		answers[i].shown = trust_parse(answers[i].line, &host, &port, &answers[i].key);
+		a->shown = trust_parse(a->line, &host, &port, &a->key);
 		free(host);
-		st = trust_key(text, t->reach->own, t->reach->known, answers[i].line, t->replace, &answers[i].step, err);
+		if (!a->other)
+			st = trust_key(text, t->reach->own, t->reach->known, a->line, t->replace || (t->reinstalled && !a->jump), &a->step,
+				       err);
 	}
+	return st;
+}
+
+/* Compares a host with the machine that the catalog knows: `other` stays where it does not say which machine it is. */
+static void compare_machine(struct session *session, void *context)
+{
+	struct trusting *t = context;
+	struct answer *a = &t->answers[t->first + session->index];
+	struct buf evidence = BUF_INIT;
+	struct facts facts = { 0 };
+	struct assay_error err = { .text = "" };
+
+	if (a->other && session_open(session) && session_facts(session, &facts)) {
+		fleet_lock(session); /* for the catalog */
+		a->other = !session->host->profile && identity_reinstall(&t->catalog, session->host->id, &facts, &evidence, &err);
+		fleet_unlock(session);
+		buf_format(&evidence, "%s%s", a->other ? ": " : session->host->profile ? "emulated hosts have no identity" : "", err.text);
+		a->evidence = buf_take(&evidence);
+	} else if (a->other) {
+		a->evidence = mem_format("it does not say which machine it is: %s", session->result->message);
+	}
+	facts_release(&facts);
+}
+
+/* Asks hosts by their new keys, of which nothing is recorded yet, which machines they are. */
+static enum assay_status compare_machines(struct trusting *t, const struct host *const *hosts, size_t n, struct assay_error *err)
+{
+	struct fleet_result *results = mem_new(n, sizeof(*results));
+	struct fleet_options options;
+	struct reach reach;
+	enum assay_status st = reach_init(t->lab, &reach, err);
+
+	for (size_t i = 0; !st && i < n; i++) {
+		struct answer *a = &t->answers[t->first + i];
+
+		a->other = a->local || a->line;
+		if (a->line)
+			st = known_hosts_parse(reach.known, reach.own, a->line, strlen(a->line), err);
+	}
+	options = reach_options(&reach);
+	if (!st)
+		st = fleet_each(hosts, n, &options, compare_machine, t, results, err);
+	for (size_t i = 0; !st && i < n; i++)
+		fleet_result_release(&results[i]);
+	reach_release(&reach);
+	free(results);
 	return st;
 }
 
@@ -261,8 +315,8 @@ static enum assay_status trust(struct trusting *t, const struct host *const *hos
 	char **lines = mem_new(n, sizeof(*lines));
 	struct buf text = BUF_INIT;
 	enum assay_status st = fleet_each(hosts, n, &options, ask_key, lines, results, err);
-	size_t first = t->n;
 
+	t->first = t->n;
 	for (size_t i = 0; !st && i < n; i++) {
 		mem_append(t->answers, t->n, &t->capacity,
 			   (struct answer){ .name = mem_string(hosts[i]->name),
@@ -273,7 +327,9 @@ static enum assay_status trust(struct trusting *t, const struct host *const *hos
 		fleet_result_release(&results[i]);
 	}
 	if (!st)
-		st = decide(t, t->answers + first, n, &text, err);
+		st = t->reinstalled && !jump ? compare_machines(t, hosts, n, err) : ASSAY_OK;
+	if (!st)
+		st = decide(t, &text, err);
 	if (!st && text.size)
 		st = file_replace(t->reach->own, text.bytes, text.size, 0644, err);
 	buf_release(&text);
@@ -355,6 +411,10 @@ static void add_answer(const struct answer *a, struct document *d)
 	} else {
 		doc_line(d, "%s%s: %s%s%s", a->name, a->jump ? " (jump host)" : "", action_text(a), *message ? ": " : "", message);
 	}
+	if (a->evidence) {
+		doc_line(d, "%s: %s", a->name, a->evidence);
+		doc_set(d, "machine", a->evidence);
+	}
 	doc_set(d, "message", a->shown || a->local ? a->step.message : a->trouble);
 	doc_end(d);
 }
@@ -370,7 +430,7 @@ static void add_answers(const struct answer *answers, size_t n, const char *own,
 
 		add_answer(a, d);
 		good += is_good(a);
-		changed += a->shown && (a->step.action == TRUST_RECORDED || a->step.action == TRUST_REPLACED);
+		changed += a->shown && is_good(a) && a->step.action != TRUST_KNOWN;
 	}
 	doc_end(d);
 	if (changed)
@@ -386,22 +446,27 @@ static enum assay_status fleet_trust_run(struct lab *lab, void *input, struct do
 	const struct arguments *arguments = input;
 	const struct host **hosts = NULL;
 	struct reach reach = { 0 };
-	struct trusting t = { .reach = &reach, .replace = arguments->replace };
-	size_t n = 0;
+	struct trusting t = { .lab = lab, .reach = &reach, .replace = arguments->replace, .reinstalled = arguments->reinstalled };
+	size_t n = 0, written = 0;
 	enum assay_status st = host_choice_hosts(&lab->config.inventory, &arguments->choice, &hosts, &n, err);
 
 	if (!st)
 		st = reach_init(lab, &reach, err);
+	if (!st && t.reinstalled)
+		st = catalog_load(lab->machines, NULL, &t.catalog, err);
 	if (!st)
 		st = trust_ways(&t, hosts, n, err);
 	if (!st)
 		st = trust(&t, hosts, n, false, err);
+	if (!st && t.reinstalled)
+		st = catalog_save(&t.catalog, &written, err);
 	if (!st)
 		add_answers(t.answers, t.n, reach.own, d);
 	for (size_t i = 0; i < t.n; i++) {
 		hostkey_release(&t.answers[i].key);
-		mem_free(t.answers[i].name, t.answers[i].line, t.answers[i].trouble);
+		mem_free(t.answers[i].name, t.answers[i].line, t.answers[i].trouble, t.answers[i].evidence);
 	}
+	catalog_release(&t.catalog);
 	mem_free(t.answers, hosts);
 	reach_release(&reach);
 	return st;
@@ -414,6 +479,8 @@ static const struct cli_option options[] = {
 	CLI_OPTION(PARSED, "exclude", "HOSTS", struct arguments, choice.exclude, "Not these hosts", .letter = 'x',
 		   .parse = host_choice_parse, .owned = true),
 	CLI_FLAG("replace", struct arguments, replace, "A key that has changed takes the place of the one that was recorded"),
+	CLI_FLAG("reinstalled", struct arguments, reinstalled,
+		 "Their systems were installed again on the same hardware: --replace, and their new machine-id goes into the catalog"),
 	CLI_END,
 };
 
@@ -423,9 +490,13 @@ const struct command fleet_trust_command = {
 	.about = "Asks hosts for their keys, shows the fingerprints, and records them in the file known_hosts of the laboratory: from then "
 		 "on assay talks to these hosts, and refuses any other key. Compare the fingerprints with what the hosts themselves say, "
 		 "on their consoles: ssh-keygen -lf /etc/ssh/ssh_host_ed25519_key.pub. Jump hosts on the way (ProxyJump) are asked first. "
-		 "~/.ssh/known_hosts and /etc/ssh/ssh_known_hosts are read, too, but never written.",
+		 "~/.ssh/known_hosts and /etc/ssh/ssh_known_hosts are read, too, but never written. With --reinstalled a host is compared "
+		 "with the "
+		 "machine that the catalog knows, and the evidence is shown: where its board or its CPU is another one, nothing of it is "
+		 "recorded.",
 	.examples = "  assay fleet trust -w node[01-12]\n"
-		    "  assay fleet trust -w node03 --replace\n",
+		    "  assay fleet trust -w node03 --replace\n"
+		    "  assay fleet trust -w node03 --reinstalled\n",
 	.exit_status = "0 all hosts are known now, 7 some are not, 1 none is; 2 usage.",
 	.options = options, /* one writer of known_hosts */
 	CLI_RUN(struct arguments, CLI_LAB_WRITE, fleet_trust_run),
