@@ -7,7 +7,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
 #include <stdbool.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -104,69 +103,56 @@ enum assay_status file_read(const char *path, size_t limit, struct buf *out, str
 
 /* ---- files that are read once ---- */
 
-static struct {
-	pthread_mutex_t mutex;
-	bool on;
-	size_t n, capacity;
-	struct kept {
-		char *path;
-		struct buf text; /* NULL: there is no such file */
-	} * items;
-} kept = { .mutex = PTHREAD_MUTEX_INITIALIZER };
+static struct kept {
+	char *path;	 /* "": it was forgotten */
+	struct buf text; /* no bytes: there was no such file */
+} * kept;
+static size_t n_kept, kept_capacity;
+static bool keeping;
 
 void file_keep(void)
 {
-	kept.on = true;
+	keeping = true;
 }
 
-/* Returns the entry of `path`, NULL: there is none. The caller has the mutex. */
+/* Returns NULL if the file has not been read yet. */
 static struct kept *find_kept(const char *path)
 {
-	for (size_t i = 0; i < kept.n; i++)
-		if (strcmp(kept.items[i].path, path) == 0)
-			return &kept.items[i];
+	for (size_t i = 0; i < n_kept; i++)
+		if (strcmp(kept[i].path, path) == 0)
+			return &kept[i];
 	return NULL;
 }
 
-static void forget_kept(const char *path)
+void file_forget(const char *path)
 {
-	struct kept *entry;
+	struct kept *entry = find_kept(path);
 
-	pthread_mutex_lock(&kept.mutex);
-	entry = find_kept(path);
-	if (entry) {
-		buf_release(&entry->text);
-		free(entry->path);
-		*entry = kept.items[--kept.n];
-	}
-	pthread_mutex_unlock(&kept.mutex);
+	if (!entry)
+		return;
+	buf_release(&entry->text);
+	*entry->path = '\0';
 }
 
 enum assay_status file_read_kept(const char *path, size_t limit, struct buf *out, struct assay_error *err)
 {
-	enum assay_status st = ASSAY_OK;
-	const struct kept *entry;
+	const struct kept *entry = find_kept(path);
+	enum assay_status st = entry ? ASSAY_OK : file_read(path, limit, out, err);
 
-	if (!kept.on)
-		return file_read(path, limit, out, err);
-	pthread_mutex_lock(&kept.mutex);
-	entry = find_kept(path);
-	if (entry && !entry->text.bytes) {
-		st = assay_fail(err, ASSAY_E_NOTFOUND, "cannot read '%s': there was no such file before", path);
-	} else if (entry) {
+	if (entry && !entry->text.bytes)
+		return assay_fail(err, ASSAY_E_NOTFOUND, "cannot read '%s': there was no such file before", path);
+	if (entry) {
 		buf_release(out);
 		buf_add(out, entry->text.bytes, entry->text.size);
-	} else {
-		st = file_read(path, limit, out, err);
-		if (!st || st == ASSAY_E_NOTFOUND) {
-			struct kept new = { mem_string(path), BUF_INIT };
+	} else if (keeping && (!st || st == ASSAY_E_NOTFOUND)) {
+		struct kept new = { mem_string(path), BUF_INIT };
 
-			if (!st)
-				buf_add(&new.text, out->bytes, out->size);
-			mem_append(kept.items, kept.n, &kept.capacity, new);
+		if (!st) {
+			buf_text(&new.text, ""); /* of an empty file, too */
+			buf_add(&new.text, out->bytes, out->size);
 		}
+		mem_append(kept, n_kept, &kept_capacity, new);
 	}
-	pthread_mutex_unlock(&kept.mutex);
 	return st;
 }
 
@@ -344,7 +330,6 @@ static enum assay_status replace_path(const char *path, const char *bytes, size_
 		return ASSAY_E_IO;
 	directory = directory_of(target);
 	error = replace(target, directory, bytes, n, allowed(target, mode), synced);
-	forget_kept(path);
 	mem_free(directory, target);
 	return error ? fail_to_make(err, error, "cannot write", path) : ASSAY_OK;
 }

@@ -11,9 +11,10 @@
  * is larger (ASSAY_E_LIMIT) or cannot be read (ASSAY_E_IO; ASSAY_E_NOTFOUND when it does not exist) is an error that names it. */
 enum assay_status file_read(const char *path, size_t limit, struct buf *out, struct assay_error *err);
 
-/* From now on this process reads a file of the user's once: file_read_kept() gives what was there first, however the file is edited or
- * damaged since, until file_replace() writes another. */
+/* From now on file_read_kept() returns the text that a file had when it was first read, however it is edited since, until file_forget().
+ * One thread at a time. */
 void file_keep(void);
+void file_forget(const char *path);
 enum assay_status file_read_kept(const char *path, size_t limit, struct buf *out, struct assay_error *err);
 
 /* Replaces `path` by the bytes: written to a temporary file beside it, synced, renamed, directory synced. After a crash or a

@@ -129,6 +129,7 @@ static enum assay_status save_machine(const char *directory, const struct machin
 	st = ASSAY_OK;
 	if (*written)
 		st = file_replace(path, text, strlen(text), 0644, err);
+	file_forget(path);
 	buf_release(&old);
 	mem_free(text, path, file);
 	return st;
