@@ -182,9 +182,9 @@ char *estimate_text(const struct estimate *e)
 	text_duration(e->seconds, known);
 	text_duration(e->at_most_s, most);
 	if (e->unknown == e->runs && e->runs)
-		return mem_format("unknown, at most %s", most);
+		return mem_format("nothing known yet, limit %s", most);
 	if (e->unknown)
-		return mem_format("%s, and %zu unknown, at most %s", known, e->unknown, most);
+		return mem_format("%s, and nothing known of %zu, limit %s", known, e->unknown, most);
 	return mem_string(known);
 }
 

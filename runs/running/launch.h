@@ -98,7 +98,7 @@ enum assay_status estimate_plan(struct store *store, const struct manifest *mani
 /* Together: hosts of one box one after another, boxes in parallel. hosts[plan->n_machines]. `runs` and `unknown` are sums. */
 struct estimate estimate_total(const struct estimate *each, const struct host *const *hosts, size_t n);
 
-/* Returns "3 min 20 s, and 4 unknown, at most 40 min"; free() it. */
+/* Returns "3 min 20 s, and nothing known of 4, limit 40 min 00 s"; free() it. */
 char *estimate_text(const struct estimate *e);
 /* Adds its members to the open object or row, for programs. */
 void estimate_answer(const struct estimate *e, struct document *d);

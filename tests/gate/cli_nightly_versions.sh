@@ -100,7 +100,7 @@ expect_json '.comparisons[2].candidate' v4 '.comparisons[2].unknown' 0
 application fresh 100 100.02
 printf '%s\n' 'comparisons: [{ application: fresh, against: v1 }]' 'fingerprints: { battery: none }' 'deadline: 10m' >"$lab/suite.yaml"
 run -C "$lab" nightly --dry-run
-expect_stdout 'unknown, at most 10 min 00 s)'
+expect_stdout 'nothing known yet, limit 10 min 00 s)'
 
 what='an accepted baseline that has expired is never replaced without a word'
 application good 100 100.01

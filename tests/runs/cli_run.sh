@@ -10,7 +10,7 @@ what='a dry run stores and runs nothing'
 run -C "$lab" run tiny --dry-run --seed 7
 expect_status 0
 expect_no_stderr
-expect_stdout here 'unknown, at most' 'Nothing was run' "input 'x': [" "input 'yy': [" 'seed 7'
+expect_stdout here 'nothing known yet, limit' 'Nothing was run' "input 'x': [" "input 'yy': [" 'seed 7'
 run -C "$lab" run tiny --dry-run --seed 7 --format json
 expect_json_parses
 expect_json .runs 16
