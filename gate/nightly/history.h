@@ -66,6 +66,9 @@ void history_release(struct history *history); /* accepts zeroed */
 /* Returns the segment of changes that a point is in. */
 size_t history_segment(const struct history *history, size_t point);
 
+/* Returns by which factor the fingerprints of the machines of a change moved with it, NaN if that is not known. */
+double history_fingerprints(const struct history *history, const struct history_change *change);
+
 /* Fills the document: the outcome, a picture for pages, changes, modes, points. Returns the answer in few words, such as "changed at
  * VERSION". free() it. */
 char *history_answer(const struct history *history, struct document *d);

@@ -75,6 +75,11 @@ static struct seen seen_on(const struct history *h, const struct history_change 
 	return seen;
 }
 
+double history_fingerprints(const struct history *h, const struct history_change *change)
+{
+	return seen_on(h, change).rate;
+}
+
 /* Returns the decision in words, "" if there is none. free() it. */
 static char *decision_words(const struct history_point *p)
 {

@@ -30,13 +30,17 @@
 
 /* The machines of a night, and whether they were as usual: by their runs' accounts, and by the age of their latest fingerprints. */
 
+/* All that hold are shown: none hides another. */
+enum machine_state { MACHINE_LOST, MACHINE_DISTURBED, MACHINE_SLOWER, MACHINE_OLD, MACHINE_UNKNOWN, MACHINE_STATES };
+
 struct night_machine {
 	char *name;
-	size_t planned, comparisons, runs, disturbed, left_out; /* planned: comparisons; comparisons: those that have results of it */
+	size_t planned, comparisons, runs, disturbed, left_out; /* planned: comparisons; comparisons: those that ran there */
 	size_t causes[DISTURBED_CAUSES];
-	int64_t taken_ms;	       /* of its latest fingerprint; 0: none */
-	bool old;		       /* that is one that no run belongs to */
+	int64_t taken_ms; /* of its latest fingerprint; 0: none */
+	bool is[MACHINE_STATES];
 	struct buf applications, lost; /* names: all that were planned there; those that did not reach it */
+	struct buf changed;	       /* "slower by 20.0 % in APPLICATION, ...": changes of this machine alone, by their histories */
 };
 
 struct night_machines {
@@ -77,7 +81,6 @@ static void count_decision(struct night_machines *m, const cJSON *document)
 	{
 		struct night_machine *machine = machine_of(m, json_get_text(item, "machine"));
 
-		machine->comparisons++;
 		machine->runs += json_get_count(item, "baseline_runs") + json_get_count(item, "candidate_runs");
 	}
 	cJSON_ArrayForEach(item, json_get(document, "disturbed")) count_disturbed(m, item);
@@ -100,6 +103,7 @@ static enum assay_status count_planned(struct night_machines *m, struct store *s
 		struct buf *lists[] = { &machine->applications, &machine->lost };
 
 		machine->planned++;
+		machine->comparisons += sqlite3_column_int(stmt, 1) > 0;
 		for (int i = 0; i < (a->decision && !sqlite3_column_int(stmt, 1) ? 2 : 1); i++)
 			if (!lists[i]->size || !strstr(lists[i]->bytes, application))
 				buf_format(lists[i], "%s%s", lists[i]->size ? ", " : "", application);
@@ -121,11 +125,6 @@ static void find_latest_fingerprint(struct night_machine *m, const struct night 
 			m->taken_ms = set->items[k].taken_ms;
 }
 
-static bool is_disturbed(const struct night_machine *m)
-{
-	return m->disturbed && (double)m->disturbed >= DISTURBED_SHARE * (double)(m->runs + m->left_out);
-}
-
 /* *out is overwritten; night_machines_release() it. O(runs + fingerprints). */
 static enum assay_status night_machines_of(struct lab *lab, const struct night *night, const struct night_answers *answers,
 					   const struct evidence *evidence, struct night_machines *out, struct assay_error *err)
@@ -143,7 +142,10 @@ static enum assay_status night_machines_of(struct lab *lab, const struct night *
 		struct night_machine *m = &out->items[i];
 
 		find_latest_fingerprint(m, night, &evidence->fingerprints);
-		m->old = m->taken_ms && (double)(night->started_ms - m->taken_ms) > max_age_days * (double)DAY_MS;
+		m->is[MACHINE_LOST] = m->lost.size > 0;
+		m->is[MACHINE_DISTURBED] = m->disturbed && (double)m->disturbed >= DISTURBED_SHARE * (double)(m->runs + m->left_out);
+		m->is[MACHINE_OLD] = m->taken_ms && (double)(night->started_ms - m->taken_ms) > max_age_days * (double)DAY_MS;
+		m->is[MACHINE_UNKNOWN] = !m->taken_ms;
 	}
 	return st;
 }
@@ -156,6 +158,7 @@ static void night_machines_release(struct night_machines *machines)
 
 		buf_release(&m->applications);
 		buf_release(&m->lost);
+		buf_release(&m->changed);
 		free(m->name);
 	}
 	free(machines->items);
@@ -180,39 +183,40 @@ static char *causes_text(const struct night_machine *m)
 	return buf_take(&text);
 }
 
-/* All that was not as usual: none hides another. */
+static const struct {
+	const char *code, *word; /* with a sign, so that it is distinguished without colours */
+} machine_states[MACHINE_STATES] = { { "lost", "\1word d-nothing_measured\2\u2205 not reached\3 " },
+				     { "disturbed", "\1word d-environment\2\u2248 disturbed\3 " },
+				     { "slower", "\1word d-regression\2\u25b2\3 " },
+				     { "old", "\1word d-inconclusive\2\u25f7 old\3 " },
+				     { "unknown", "\1word d-inconclusive\2? none\3 " } };
+
+/* Returns the word of a state that a machine is in, else "". */
+static const char *word_of(const struct night_machine *m, enum machine_state state)
+{
+	return m->is[state] ? machine_states[state].word : "";
+}
+
 static void show_machine(const struct night_machine *m, struct document *d)
 {
-	static const struct {
-		const char *code, *class, *text; /* with a sign, to be told apart without colours */
-	} states[] = { { "lost", "nothing_measured", "\u2205 not reached" },
-		       { "disturbed", "environment", "\u2248 disturbed" },
-		       { "old", "inconclusive", "\u25f7 fingerprint is old" },
-		       { "unknown", "inconclusive", "? no fingerprint" },
-		       { "well", "pass", "\u2713 as usual" } };
-	bool lost = m->lost.size > 0, disturbed = is_disturbed(m), holds[] = { lost, disturbed, m->old, !m->taken_ms, false };
+	bool lost = m->is[MACHINE_LOST];
 	char date[TEXT_DATE_BYTES], *causes = causes_text(m);
-	struct buf words = BUF_INIT, codes = BUF_INIT;
+	struct buf codes = BUF_INIT;
 
-	for (int i = 0; i < 5; i++) {
-		if (!(holds[i] || (i == 4 && !words.size)))
-			continue;
-		buf_format(&words, "%s\1word d-%s\2%s\3", words.size ? " " : "", states[i].class, states[i].text);
-		buf_format(&codes, "%s%s", codes.size ? " " : "", states[i].code);
-	}
+	for (int i = 0; i < MACHINE_STATES; i++)
+		if (m->is[i])
+			buf_format(&codes, "%s%s", codes.size ? " " : "", machine_states[i].code);
 	doc_row(d);
-	doc_data(d, "health", "%s", codes.bytes);
+	doc_data(d, "health", "%s", codes.size ? codes.bytes : "well");
 	doc_show(d, NULL, "machine", m->name);
-	doc_showf(d, NULL, "state", "", "%s", words.bytes);
-	doc_showf(d, NULL, "comparisons", m->comparisons, "%zu of %zu", m->comparisons, m->planned);
-	doc_show(d, NULL, "results", m->runs);
-	doc_showf(d, NULL, "disturbed runs", m->disturbed, "%zu%s%s%s", m->disturbed, *causes ? " (" : "", causes, *causes ? ")" : "");
-	doc_show(d, NULL, "left out", m->left_out);
-	doc_showf(d, NULL, "applications", "", DOC_NAME "%s" DOC_END "%s%s", m->applications.size ? m->applications.bytes : "",
-		  lost ? "; it was not reached for: " : "", lost ? m->lost.bytes : "");
-	doc_showf(d, NULL, "fingerprint", m->taken_ms ? doc_value_integer(m->taken_ms) : DOC_NOTHING, "%.10s",
-		  text_from_ms(m->taken_ms, date));
-	buf_release(&words);
+	doc_showf(d, NULL, "reached", "", "%s" DOC_NAME "%s" DOC_END "%s%zu of %zu comparisons", word_of(m, MACHINE_LOST),
+		  lost ? m->lost.bytes : "", lost ? ": " : "", m->comparisons, m->planned);
+	doc_showf(d, NULL, "disturbed", "", "%s%zu of %zu runs%s%s%s; %zu excluded", word_of(m, MACHINE_DISTURBED), m->disturbed,
+		  m->runs + m->left_out, *causes ? " (" : "", causes, *causes ? ")" : "", m->left_out);
+	doc_showf(d, NULL, "fingerprint", "", "%s%.10s", word_of(m, m->is[MACHINE_OLD] ? MACHINE_OLD : MACHINE_UNKNOWN),
+		  m->taken_ms ? text_from_ms(m->taken_ms, date) : "");
+	doc_showf(d, NULL, "changed", "", "%s%s", word_of(m, MACHINE_SLOWER), m->changed.size ? m->changed.bytes : "no");
+	doc_showf(d, NULL, "applications", "", DOC_NAME "%s" DOC_END, m->applications.size ? m->applications.bytes : "");
 	buf_release(&codes);
 	free(causes);
 }
@@ -220,10 +224,11 @@ static void show_machine(const struct night_machine *m, struct document *d)
 /* A section of a page. */
 static void night_machines_show(const struct night_machines *machines, struct document *d)
 {
-	doc_section(d, "machines", "Machines", "The machines, and whether they were as usual",
-		    "Every machine that was to measure: whether it was reached, what disturbed its runs, and what it was to measure.");
+	doc_section(
+	    d, "machines", "Machines", "The machines, and whether they were as usual",
+	    "Every machine that was to measure. Changed: what applications cost on this machine alone, as their histories have it.");
 	doc_table(d, NULL);
-	doc_style(d, "health wide sortable");
+	doc_style(d, "health sortable");
 	doc_caption(d, "The machines of this night");
 	for (size_t i = 0; i < machines->n; i++)
 		show_machine(&machines->items[i], d);
@@ -249,13 +254,15 @@ struct pages {
 };
 
 /* On the disk with all others, before the first page leads to them. */
-static enum assay_status page_write(struct pages *p, const char *name, const struct html_page *page, const struct document *d)
+static enum assay_status page_write(struct pages *p, const char *name, struct html_page page, const struct document *d)
 {
 	char *path = mem_format("%s/%s", p->directory, name);
 	struct buf text = BUF_INIT;
 	enum assay_status st;
 
-	html_page(page, d, &text);
+	page.lab = p->lab->config.name;
+	page.first = page.first ? page.first : page.kind;
+	html_page(&page, d, &text);
 	st = file_replace_unsynced(path, text.bytes, text.size, 0644, p->err);
 	p->written += !st;
 	buf_release(&text);
@@ -380,13 +387,12 @@ static enum assay_status report_nothing(struct pages *p, size_t i)
 		   a->comparison->application, a->comparison->candidate);
 	cJSON_ArrayForEach(reason, json_get(a->document, "reasons")) doc_line(&d, "%s", json_get_text(reason, "text"));
 	st = page_write(p, name,
-			&(struct html_page){ .title = a->comparison->application,
-					     .kind = "report",
-					     .lab = p->lab->config.name,
-					     .class = "d-nothing_measured",
-					     .first = "decision",
-					     .about = "Decision",
-					     .above = links.links },
+			(struct html_page){ .title = a->comparison->application,
+					    .kind = "report",
+					    .class = "d-nothing_measured",
+					    .first = "decision",
+					    .about = "Decision",
+					    .above = links.links },
 			&d);
 	p->reports[i] = !st;
 	document_release(&d);
@@ -437,6 +443,31 @@ static void history_links_of(const struct pages *p, size_t i, struct page_links 
 	}
 }
 
+/* Adds to machines of the night how much slower or faster they alone became, in all changes that the history's page reports. */
+static void note_changed(struct pages *p, size_t i, const struct history *h)
+{
+	char *file = history_file(p, i);
+
+	for (size_t k = 0; k < p->machines.n; k++) {
+		struct night_machine *m = &p->machines.items[k];
+		double change = 0, rate = (double)NAN;
+
+		for (const struct history_change *t = h->told; t < h->told + h->n_told; t++) {
+			if (t->machine == SIZE_MAX || strcmp(h->machines[t->machine], m->name) != 0)
+				continue;
+			change += t->after - t->before;
+			rate = history_fingerprints(h, t);
+		}
+		if (fabs(change) < log1p(h->min_effect))
+			continue;
+		m->is[MACHINE_SLOWER] = m->is[MACHINE_SLOWER] || change > 0;
+		buf_format(&m->changed, "%s%s by %s %% in \1./%s\2%s\3%s%s", m->changed.size ? "; " : "", change > 0 ? "slower" : "faster",
+			   text_fixed(100 * fabs(expm1(change)), 1).text, file, h->application,
+			   isnan(rate) ? "" : ", its fingerprints \u00d7 ", isnan(rate) ? "" : text_fixed(rate, 3).text);
+	}
+	free(file);
+}
+
 static enum assay_status history_one(struct pages *p, size_t i)
 {
 	const struct night_comparison *c = p->answers.items[i].comparison;
@@ -451,17 +482,14 @@ static enum assay_status history_one(struct pages *p, size_t i)
 		struct document d;
 
 		history_links_of(p, i, &links);
+		note_changed(p, i, &history);
 		document_init(&d);
 		p->histories[i] = history_answer(&history, &d);
-		st = page_write(p, name,
-				&(struct html_page){ .title = c->application,
-						     .kind = "history",
-						     .lab = p->lab->config.name,
-						     .class = "d-explore",
-						     .first = "history",
-						     .about = "History",
-						     .above = links.links },
-				&d);
+		st = page_write(
+		    p, name,
+		    (struct html_page){
+			.title = c->application, .kind = "history", .class = "d-explore", .about = "History", .above = links.links },
+		    &d);
 		links_release(&links);
 		document_release(&d);
 		free(name);
@@ -668,18 +696,18 @@ static void findings_show(const struct pages *p, struct document *d)
 	}
 }
 
-static void fact(struct document *d, const char *what, size_t n, const char *more)
+static void __attribute__((format(printf, 4, 5))) fact(struct document *d, const char *what, size_t n, const char *fmt, ...)
 {
-	char *value = mem_format("%zu", n);
+	char *value = mem_format("%zu", n), *more;
 
+	mem_formatted(more, fmt);
 	page_fact(d, what, value, more);
-	free(value);
+	mem_free(value, more);
 }
 
 static void facts_show(const struct pages *p, struct document *d)
 {
-	size_t decided = 0, runs = 0, disturbed = 0, left_out = 0, well = 0;
-	char *more;
+	size_t decided = 0, runs = 0, disturbed = 0, left_out = 0, unusual = 0;
 
 	for (size_t i = 0; i < p->answers.n; i++)
 		decided += p->answers.items[i].decision != NULL;
@@ -689,18 +717,15 @@ static void facts_show(const struct pages *p, struct document *d)
 		runs += m->runs;
 		disturbed += m->disturbed;
 		left_out += m->left_out;
-		well += !is_disturbed(m) && !m->lost.size;
+		unusual += m->is[MACHINE_LOST] || m->is[MACHINE_DISTURBED] || m->is[MACHINE_SLOWER];
 	}
-	more = mem_format("of %zu comparisons", p->answers.n);
-	fact(d, "Decided", decided, more);
-	free(more);
-	more = well == p->machines.n ? mem_string("all as usual") : mem_format("%zu not as usual", p->machines.n - well);
-	fact(d, "Machines", p->machines.n, more);
-	free(more);
+	fact(d, "Decided", decided, "of %zu comparisons", p->answers.n);
+	if (unusual)
+		fact(d, "Machines", p->machines.n, "%zu not as usual", unusual);
+	else
+		fact(d, "Machines", p->machines.n, "all as usual");
 	fact(d, "Results", runs, "that count");
-	more = mem_format("%zu left out", left_out);
-	fact(d, "Disturbed runs", disturbed, more);
-	free(more);
+	fact(d, "Disturbed runs", disturbed, "%zu excluded", left_out);
 }
 
 /* The night's page, which is also that of the folder if no later night has one there. */
@@ -709,9 +734,7 @@ static enum assay_status night_write(struct pages *p, bool latest)
 	const struct night_decision *worst = p->answers.n ? p->answers.items[0].decision : NULL;
 	const struct html_page page = { .title = "Night",
 					.kind = "night",
-					.lab = p->lab->config.name,
 					.class = worst && worst->decision == DECISION_REGRESSION ? "d-regression" : "d-explore",
-					.first = "night",
 					.about = "Night",
 					.above = (const struct html_link[]){ { NIGHTS, "Nights" }, { NULL, NULL } } };
 	char *name = night_file(p->night->id);
@@ -725,9 +748,9 @@ static enum assay_status night_write(struct pages *p, bool latest)
 	night_answer_notes(p->night, &d);
 	matrix_show(p, &d);
 	night_machines_show(&p->machines, &d);
-	st = page_write(p, name, &page, &d);
+	st = page_write(p, name, page, &d);
 	if (!st && latest)
-		st = page_write(p, INDEX, &page, &d);
+		st = page_write(p, INDEX, page, &d);
 	document_release(&d);
 	free(name);
 	return st;
@@ -764,13 +787,11 @@ static enum assay_status nights_write(struct pages *p, bool *latest)
 	doc_end(&d);
 	if (!st)
 		st = page_write(p, NIGHTS,
-				&(struct html_page){ .title = "Nights",
-						     .kind = "nights",
-						     .lab = p->lab->config.name,
-						     .class = "d-explore",
-						     .first = "nights",
-						     .about = "Nights",
-						     .above = (const struct html_link[]){ { INDEX, "Latest night" }, { NULL, NULL } } },
+				(struct html_page){ .title = "Nights",
+						    .kind = "nights",
+						    .class = "d-explore",
+						    .about = "Nights",
+						    .above = (const struct html_link[]){ { INDEX, "Latest night" }, { NULL, NULL } } },
 				&d);
 	document_release(&d);
 	night_list_free(nights, n);
@@ -802,6 +823,8 @@ enum assay_status night_pages(struct lab *lab, const struct night *night, const 
 		st = night_answers_load(&lab->store, night, &p.answers, err);
 	if (!st)
 		st = evidence_load(lab, &p.evidence, err);
+	if (!st)
+		st = night_machines_of(lab, night, &p.answers, &p.evidence, &p.machines, err);
 	p.histories = mem_new(p.answers.n, sizeof(char *));
 	p.reports = mem_new(p.answers.n, sizeof(bool));
 	p.found = mem_new(p.answers.n, sizeof(*p.found));
@@ -810,9 +833,7 @@ enum assay_status night_pages(struct lab *lab, const struct night *night, const 
 	for (size_t i = 0; i < p.answers.n; i++)
 		p.any_functions = p.any_functions || p.found[i].n;
 	if (!st) {
-		st = night_machines_of(lab, night, &p.answers, &p.evidence, &p.machines, err);
-		if (!st)
-			st = file_sync_all(directory, err);
+		st = file_sync_all(directory, err);
 		if (!st)
 			st = nights_write(&p, &latest);
 		if (!st)
