@@ -578,3 +578,10 @@ const char *text_duration(double seconds, char *out)
 		snprintf(out, TEXT_DURATION_BYTES, "%ld h %02ld min", whole / 3600, whole / 60 % 60);
 	return out;
 }
+
+enum assay_status text_day(const char *text, int64_t *ms, struct assay_error *err)
+{
+	if (strlen(text) == 10 && text[4] == '-' && text[7] == '-' && text_time_ms(text, ms))
+		return ASSAY_OK;
+	return assay_fail(err, ASSAY_E_USAGE, "'%s' is no day such as 2026-11-23", TEXT_SHOWN(text));
+}

@@ -2,6 +2,8 @@
 #ifndef BASE_TEXT_H
 #define BASE_TEXT_H
 
+#include "base/error.h"
+
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -60,6 +62,8 @@ bool text_timestamp_ms(const char *text, int64_t *ms);
 /* The same of what other tools write: seconds may have a fraction ("1790899200.5"), and dates are taken: "2026-11-23",
  * "2026-11-23T20:01", "2026-11-23 20:01:23.5+01:00" (UTC without a zone). False for a date that does not exist; *ms stays then. */
 bool text_time_ms(const char *text, int64_t *ms);
+/* The start of a day such as "2026-11-23", UTC, in ms since 1970. *ms stays after ASSAY_E_USAGE. */
+enum assay_status text_day(const char *text, int64_t *ms, struct assay_error *err);
 
 /* "" for one, else "s". */
 const char *text_plural(size_t n);

@@ -404,3 +404,22 @@ void catalog_check(const struct catalog *catalog, const struct fingerprint_set *
 					set->items[i].machine, set->items[i].id);
 	}
 }
+
+enum assay_status catalog_set_aside(struct lab *lab, struct assay_error *err)
+{
+	struct catalog_problems unread = { 0 }; /* 'catalog check' lists them; runs need no catalog */
+	struct catalog catalog = { 0 };
+	enum assay_status st = catalog_load(lab->machines, &unread, &catalog, err);
+
+	for (size_t i = 0; !st && i < lab->config.inventory.n; i++) {
+		struct host *host = &lab->config.inventory.hosts[i];
+		const struct machine *machine = catalog_find(&catalog, host->id);
+		const char *why = machine ? machine->retired_reason : NULL;
+
+		if (machine && machine->retired && !host->aside)
+			host->aside = mem_format("retired%s%s", why ? ": " : "", why ? why : "");
+	}
+	catalog_release(&catalog);
+	catalog_problems_release(&unread);
+	return st;
+}

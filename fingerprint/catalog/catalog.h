@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "fingerprint/catalog/machine.h"
 #include "fingerprint/stored/fingerprint.h"
+#include "fleet/lab/lab.h"
 
 #include <stddef.h>
 
@@ -43,6 +44,9 @@ enum assay_status catalog_save(const struct catalog *catalog, size_t *written, s
  * summary and the other way round. What no command can mend, such as a time after now_ms, is a remark. */
 void catalog_check(const struct catalog *catalog, const struct fingerprint_set *set, int64_t now_ms, struct catalog_problems *problems,
 		   struct catalog_problems *remarks);
+
+/* Sets the hosts aside whose machines are retired. Files that cannot be read are skipped. */
+enum assay_status catalog_set_aside(struct lab *lab, struct assay_error *err);
 
 /* ---- which one does a word of the user mean? ---- */
 

@@ -207,11 +207,8 @@ static enum assay_status retire_machine(struct machine *machine, void *input, st
 static enum assay_status catalog_retire_run(struct lab *lab, void *input, struct document *d, struct assay_error *err)
 {
 	const struct retire_arguments *a = input;
-	enum assay_status st = edit_machine(lab, a->machine, input, d, retire_machine, err);
 
-	if (!st && !a->undo && host_name(lab, a->machine))
-		cli_remark("lab.yaml still has '%s': 'assay fingerprint run' goes on measuring it", host_name(lab, a->machine));
-	return st;
+	return edit_machine(lab, a->machine, input, d, retire_machine, err);
 }
 
 static const struct cli_option retire_words[] = { CLI_WORD("MACHINE", struct retire_arguments, machine), CLI_END };
@@ -222,8 +219,9 @@ static const struct cli_option retire_options[] = { CLI_PARSED("reason", "TEXT",
 const struct command catalog_retire_command = {
 	.name = "catalog retire",
 	.summary = "mark a machine as no longer in use",
-	.about = "Marks a machine as no longer in use. Its fingerprints and runs stay, and results that have it stay valid; it is left out "
-		 "of 'catalog types', of drift and of suggestions. Date and reason are kept in its file.",
+	.about =
+	    "Marks a machine as no longer in use. Its fingerprints and runs stay, and results that have it stay valid; it is not measured "
+	    "any more, and left out of 'catalog types', of drift and of suggestions. Date and reason are kept in its file.",
 	.examples = "  assay catalog retire node07 --reason 'sold'\n"
 		    "  assay catalog retire node07 --undo\n",
 	.words = retire_words,

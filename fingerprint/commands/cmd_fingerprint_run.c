@@ -288,6 +288,7 @@ static enum assay_status fingerprint_run_run(struct lab *lab, void *input, struc
 	struct take_options options = {
 		.battery = &battery, .resume = a->resume, .events = a->counters ? &events : NULL, .progress = show_progress
 	};
+	struct buf aside = BUF_INIT;
 	size_t n = 0;
 	enum assay_status st = battery_open(a->battery, &battery, err);
 
@@ -297,12 +298,17 @@ static enum assay_status fingerprint_run_run(struct lab *lab, void *input, struc
 	if (!st)
 		st = open_events(a, &events, err);
 	if (!st)
-		st = host_choice_hosts(&lab->config.inventory, &a->choice, &hosts, &n, err);
+		st = catalog_set_aside(lab, err);
+	if (!st)
+		st = host_choice_hosts(&lab->config.inventory, &a->choice, &hosts, &n, &aside, err);
+	if (!st && aside.size)
+		cli_remark("%s", aside.bytes);
 	if (!st)
 		st = catalog_load(lab->machines, NULL, &catalog, err);
 	if (!st)
 		st = take_all(lab, a, &catalog, hosts, n, &options, d, err);
 	free(hosts);
+	buf_release(&aside);
 	catalog_release(&catalog);
 	battery_release(&battery);
 	counting_events_release(&events);

@@ -448,7 +448,7 @@ static enum assay_status fleet_trust_run(struct lab *lab, void *input, struct do
 	struct reach reach = { 0 };
 	struct trusting t = { .lab = lab, .reach = &reach, .replace = arguments->replace, .reinstalled = arguments->reinstalled };
 	size_t n = 0, written = 0;
-	enum assay_status st = host_choice_hosts(&lab->config.inventory, &arguments->choice, &hosts, &n, err);
+	enum assay_status st = host_choice_hosts(&lab->config.inventory, &arguments->choice, &hosts, &n, NULL, err);
 
 	if (!st)
 		st = reach_init(lab, &reach, err);

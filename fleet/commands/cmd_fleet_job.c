@@ -28,7 +28,7 @@ enum assay_status cmd_fleet_job_open(struct cmd_fleet_job *job, const struct lab
 	enum assay_status st;
 
 	*job = (struct cmd_fleet_job){ .progress = progress_begin(stderr, progress_now()).terminal };
-	st = host_choice_hosts(&lab->config.inventory, &options->choice, &job->hosts, &job->n, err);
+	st = host_choice_hosts(&lab->config.inventory, &options->choice, &job->hosts, &job->n, NULL, err);
 	if (!st)
 		st = reach_init(lab, &job->reach, err);
 	if (st)

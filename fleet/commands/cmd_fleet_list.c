@@ -80,7 +80,7 @@ static enum assay_status fleet_list_run(struct lab *lab, void *input, struct doc
 	const struct inventory *inventory = &lab->config.inventory;
 	const struct host **hosts = NULL;
 	size_t n = 0;
-	enum assay_status st = host_choice_hosts(inventory, &arguments->choice, &hosts, &n, err);
+	enum assay_status st = host_choice_hosts(inventory, &arguments->choice, &hosts, &n, NULL, err);
 	char *folded;
 
 	if (st)

@@ -125,29 +125,64 @@ static void rank_hosts(const struct inventory *inventory, int *rank)
 	}
 }
 
+static void add_aside(const char *hosts, const char *why, void *text)
+{
+	buf_format(text, "%s%s (%s)", ((struct buf *)text)->size ? ", " : "not measured: ", hosts, why);
+}
+
+/* Ranks hosts that are set aside below 0. Adds those among selected[inventory->n] to the text. */
+static void leave_aside(const struct inventory *inventory, const bool *selected, int *rank, struct buf *text)
+{
+	const char **names = mem_new(inventory->n, sizeof(*names));
+	char **why = mem_new(inventory->n, sizeof(*why)); /* borrowed */
+
+	for (size_t i = 0; i < inventory->n; i++) {
+		const struct host *host = &inventory->hosts[i];
+
+		names[i] = host->name;
+		why[i] = selected[i] ? host->aside : NULL;
+		rank[i] = host->aside ? -1 : rank[i];
+	}
+	nodeset_fold_alike(names, why, inventory->n, add_aside, text);
+	mem_free(names, why);
+}
+
 enum assay_status host_choice_hosts(const struct inventory *inventory, const struct host_choice *choice, const struct host ***out,
-				    size_t *n, struct assay_error *err)
+				    size_t *n, struct buf *aside, struct assay_error *err)
 {
 	bool *selected = mem_new(inventory->n, sizeof(*selected));
 	const struct host **hosts = mem_new(inventory->n, sizeof(*hosts));
+	int *rank = mem_new(inventory->n, sizeof(*rank));
 	enum assay_status st = ASSAY_OK;
 	size_t found = 0;
-	int *rank = NULL;
 
 	if (inventory->n == 0)
 		st = assay_fail(err, ASSAY_E_USAGE,
 				"lab.yaml has no hosts yet: write them into it, as in its example: the lines "
 				"from '# hosts:' on count without their '# '");
 	if (!st && inventory_has_any(choice->hosts))
-		rank_hosts(inventory, rank = mem_new(inventory->n, sizeof(*rank)));
+		rank_hosts(inventory, rank);
 	if (!st)
 		st = inventory_select(inventory, choice->hosts, choice->exclude, rank, selected, err);
+	if (!st && aside) {
+		leave_aside(inventory, selected, rank, aside);
+		st = inventory_select(inventory, choice->hosts, choice->exclude, rank, selected, err);
+	}
 	for (size_t i = 0; !st && i < inventory->n; i++) {
 		if (selected[i])
 			hosts[found++] = &inventory->hosts[i];
 	}
 	if (!st && found == 0)
-		st = assay_fail(err, ASSAY_E_USAGE, "-x '%s' leaves no host", choice->exclude);
+		st = assay_fail(err, ASSAY_E_USAGE, "%s'%s' leaves no host", choice->exclude ? "-x " : "",
+				choice->exclude ? choice->exclude
+				: choice->hosts ? choice->hosts
+						: "lab.yaml");
+	if (st && aside && aside->size) {
+		char *text = mem_string(err->text);
+
+		assay_fail(err, st, "%s; %s", text, aside->bytes);
+		free(text);
+	}
 	mem_free(selected, rank);
 	if (st)
 		free(hosts);

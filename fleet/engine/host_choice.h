@@ -2,6 +2,7 @@
 #ifndef FLEET_HOST_CHOICE_H
 #define FLEET_HOST_CHOICE_H
 
+#include "base/buf.h"
 #include "base/error.h"
 #include "fleet/inventory/inventory.h"
 #include "fleet/inventory/slurm_nodes.h"
@@ -15,9 +16,10 @@ struct host_choice {
 enum assay_status host_choice_parse(const char *text, void *to, struct assay_error *err);
 
 /* Returns the chosen hosts in the order of the inventory: (*out)[*n] borrowed from it; free(*out). ASSAY_E_USAGE if none is left or the
- * inventory is empty. For "any N of" Slurm's nodes it asks sinfo: idle ones come first, those that Slurm gives to nobody last. */
+ * inventory is empty. For "any N of" Slurm's nodes it asks sinfo: idle ones come first, those that Slurm gives to nobody last. aside (may
+ * be NULL): hosts that are set aside are excluded; adds to this text, which must be empty, which of the chosen ones these are, and why. */
 enum assay_status host_choice_hosts(const struct inventory *inventory, const struct host_choice *choice, const struct host ***out,
-				    size_t *n, struct assay_error *err);
+				    size_t *n, struct buf *aside, struct assay_error *err);
 
 /* Lists the nodes of a cluster (of the partition, or all if NULL) by sinfo: run here, or by ssh on `login`. slurm_nodes_release() *out. */
 enum assay_status host_choice_sinfo(const char *partition, const char *login, struct slurm_nodes *out, struct assay_error *err);

@@ -239,15 +239,16 @@ struct entry {
 
 static bool is_name(const char *text)
 {
-	return *text && *text != '-' && strcmp(text, ".") != 0 && strcmp(text, "..") != 0 && !strpbrk(text, " /\\@,[]'\"");
+	return *text && *text != '-' && strcmp(text, ".") != 0 && strcmp(text, "..") != 0 && !strpbrk(text, " /\\@,![]'\"");
 }
 
 static enum assay_status check_name(const struct entry *e, const struct yaml_node *node, const char *what, const char *text)
 {
 	if (is_name(text))
 		return ASSAY_OK;
-	return assay_fail(e->err, ASSAY_E_FORMAT, "%s:%zu: '%s' cannot be %s: no blanks, none of / \\ @ , [ ] and quotes, no '-' in front",
-			  e->file, node->line, TEXT_SHOWN(text), what);
+	return assay_fail(e->err, ASSAY_E_FORMAT,
+			  "%s:%zu: '%s' cannot be %s: no blanks, none of / \\ @ , ! [ ] and quotes, no '-' in front", e->file, node->line,
+			  TEXT_SHOWN(text), what);
 }
 
 /* 1 to max bytes, and none that a terminal would obey. */
@@ -551,7 +552,7 @@ static void host_release(struct host *host)
 {
 	mem_free_all(host->groups, host->n_groups);
 	mem_free_all(host->environment, host->n_environment);
-	mem_free(host->name, host->id, host->address, host->user, host->identity_file, host->type, host->box, host->profile);
+	mem_free(host->name, host->id, host->address, host->user, host->identity_file, host->type, host->box, host->profile, host->aside);
 	launcher_release(&host->launcher);
 }
 

@@ -46,6 +46,7 @@ struct host {
 	const char *leads_to;	  /* not of lab.yaml: the host of lab.yaml on whose way this one is; NULL */
 	bool local;		  /* `transport: local`: this machine, without ssh */
 	struct launcher launcher; /* `transport: command` and `slurm`; zeroed otherwise */
+	char *aside;		  /* why it is not measured: out of use now by lab.yaml, retired, ...; NULL: it may be */
 	size_t line;		  /* in lab.yaml */
 };
 
@@ -62,10 +63,13 @@ struct inventory {
 enum assay_status inventory_parse(const char *file, const struct yaml_node *hosts, struct inventory *out, struct assay_error *err);
 void inventory_release(struct inventory *inventory);
 
-/* selected[i] for each host: those of `which` (NULL: all) without those of `excluded` (NULL: none). Both are lists of node sets, @groups
- * ("node[01-03],@big"; @all is every host) and hardware types as lab.yaml gives them ("type:rome"). An item of `which` may be "any 3 of
- * ITEM": of what the item names and is not excluded, the three with the lowest rank[i] (NULL: all have the same), those first that come
- * first in lab.yaml; fewer are ASSAY_E_USAGE. So is a name, group or type that does not exist, with the nearest one. */
+/* Selects hosts: selected[i] for those of `which` (NULL: all) without those of `excluded` (NULL: none). Both are lists of node sets,
+ * @groups
+ * ("node[01-03],@big"; @all is every host) and hardware types as lab.yaml gives them ("type:rome"). An item after "!" is taken out of the
+ * whole list ("@all!node03"); if there is no other item, out of all hosts. An item of `which` may be "any 3 of ITEM": of what the item
+ * names and is not excluded, the three with the lowest rank[i] (NULL: all are 0), those first that come first in lab.yaml; fewer are
+ * ASSAY_E_USAGE. A host whose rank is below 0 is excluded. A name, group or type that does not exist is ASSAY_E_USAGE with the nearest
+ * one. */
 enum assay_status inventory_select(const struct inventory *inventory, const char *which, const char *excluded, const int *rank,
 				   bool *selected, struct assay_error *err);
 bool inventory_has_any(const char *which); /* does "any N of" stand in the list? NULL: no */

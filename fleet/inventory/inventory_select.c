@@ -163,42 +163,67 @@ static enum assay_status mark_any(const struct choosing *c, const char *text, bo
 
 /* ---- lists ---- */
 
-/* Up to the next comma that is not in brackets. */
+/* Returns the length of the text up to the next comma or "!" that is not in brackets. */
 static size_t item_length(const char *text)
 {
 	size_t n = 0;
 
-	for (bool within = false; text[n] && (within || text[n] != ','); n++)
+	for (bool within = false; text[n] && (within || (text[n] != ',' && text[n] != '!')); n++)
 		within = text[n] == '[' || (within && text[n] != ']');
 	return n;
 }
 
-/* Everything else than "any" goes to nodeset_expand() as it stands, for what it says of the place of an error. */
+static enum assay_status mark_item(const struct choosing *c, const char *text, size_t n, bool *marks)
+{
+	char *item = mem_bytes(text, n);
+	enum assay_status st;
+
+	for (; n && item[n - 1] == ' '; n--)
+		item[n - 1] = '\0';
+	st = strncmp(item, ANY, strlen(ANY)) == 0 ? mark_any(c, item + strlen(ANY) + strspn(item + strlen(ANY), " "), marks)
+						  : mark_set(c, item, marks);
+	free(item);
+	return st;
+}
+
+/* A list of names and ranges only goes to nodeset_expand() as a whole: its errors give the place in the text. */
 static enum assay_status mark_list(const struct choosing *c, const char *text, bool *marks)
 {
+	struct choosing rest = *c;
+	bool *without, found = false;
 	enum assay_status st = ASSAY_OK;
-	bool done = false;
 
-	if (!inventory_has_any(text))
+	if (!inventory_has_any(text) && !strchr(text, '!'))
 		return mark_set(c, text, marks);
-	for (const char *at = text; !st && !done; at++) {
-		size_t n = item_length(at), skip = strspn(at, " ");
-		char *item = mem_bytes(at + (skip < n ? skip : n), n - (skip < n ? skip : n));
+	without = mem_new(c->inventory->n, sizeof(*without));
+	rest.excluded = NULL;
+	for (int named = 0; !st && named < 2; named++) { /* first the items after "!" */
+		size_t n;
 
-		for (size_t end = strlen(item); end && item[end - 1] == ' '; end--)
-			item[end - 1] = '\0';
-		st = strncmp(item, ANY, strlen(ANY)) == 0 ? mark_any(c, item + strlen(ANY) + strspn(item + strlen(ANY), " "), marks)
-							  : mark_set(c, item, marks);
-		free(item);
-		at += n;
-		done = *at == '\0';
+		for (const char *at = text; !st && at; at = at[n] ? at + n + (at[n] == ',') : NULL) {
+			bool negated;
+
+			at += strspn(at, " ");
+			negated = *at == '!';
+			at += negated ? 1 + strspn(at + 1, " ") : 0;
+			n = item_length(at);
+			found = found || !negated;
+			if (negated != named)
+				st = mark_item(&rest, at, n, named ? marks : without);
+		}
+		for (size_t i = 0; c->excluded && i < c->inventory->n; i++)
+			without[i] = without[i] || c->excluded[i];
+		rest.excluded = c->excluded ? without : NULL;
 	}
+	for (size_t i = 0; i < c->inventory->n; i++)
+		marks[i] = (marks[i] || !found) && !without[i];
+	free(without);
 	return st;
 }
 
 bool inventory_has_any(const char *which)
 {
-	for (const char *at = which; at && *at; at += at[0] == ',') {
+	for (const char *at = which; at && *at; at += at[0] == ',' || at[0] == '!') {
 		at += strspn(at, " ");
 		if (strncmp(at, ANY, strlen(ANY)) == 0)
 			return true;
@@ -217,11 +242,12 @@ enum assay_status inventory_select(const struct inventory *inventory, const char
 	for (size_t i = 0; i < inventory->n; i++) {
 		c.sorted[i] = &inventory->hosts[i];
 		selected[i] = !which;
-		without[i] = false;
 	}
 	qsort(c.sorted, inventory->n, sizeof(*c.sorted), compare_names);
 	if (excluded)
 		st = mark_list(&c, excluded, without);
+	for (size_t i = 0; i < inventory->n; i++)
+		without[i] = without[i] || (rank && rank[i] < 0);
 	c.excluded = without;
 	if (!st && which)
 		st = mark_list(&c, which, selected);

@@ -22,6 +22,7 @@
 #define HOLDER_BYTES_MAX 128 /* "PID MILLISECONDS COMMAND\n" */
 #define OTHERS		 ((mode_t)(S_IRWXG | S_IRWXO))
 #define WALK_FDS	 16
+#define DAY_MS		 INT64_C(86400000)
 #define LOCK_LOOK_US	 200000
 #define MS_MAX		 INT64_C(253402300799999) /* the end of the year 9999 */
 
@@ -53,9 +54,39 @@ static enum assay_status parse_secrets(const char *file, const struct yaml_node 
 	return st;
 }
 
+/* Parses an item of `out_of_use`: {hosts: NODES, until: DAY, reason: TEXT}. It counts until the end of that day. */
+static enum assay_status parse_out_of_use(const char *file, const struct yaml_node *node, struct inventory *inventory,
+					  struct assay_error *err)
+{
+	static const char *const keys[] = { "hosts", "until", "reason" };
+	const char *texts[] = { NULL, NULL, "no reason is given" };
+	int64_t last_ms = INT64_MAX; /* the start of the last day */
+	bool *marks = mem_new(inventory->n, sizeof(*marks));
+	enum assay_status st = yaml_keys(file, node, "'out_of_use'", keys, 3, err);
+
+	for (int i = 0; !st && i < 3; i++) {
+		const struct yaml_node *value = yaml_get(node, keys[i]);
+
+		st = value ? yaml_string(file, value, &texts[i], err) : ASSAY_OK;
+	}
+	if (!st && !texts[0])
+		st = assay_fail(err, ASSAY_E_FORMAT, "%s:%zu: 'out_of_use' without 'hosts'", file, node->line);
+	if (!st && ((texts[1] && text_day(texts[1], &last_ms, err)) || inventory_select(inventory, texts[0], NULL, NULL, marks, err))) {
+		err->status = ASSAY_E_FORMAT;
+		st = assay_context(err, "%s:%zu", file, node->line);
+	}
+	for (size_t i = 0; !st && i < inventory->n; i++)
+		if (marks[i] && !inventory->hosts[i].aside && clock_real_ms() - DAY_MS < last_ms)
+			inventory->hosts[i].aside =
+			    mem_format("out of use%s%s: %s", texts[1] ? " until " : "", texts[1] ? texts[1] : "", texts[2]);
+	free(marks);
+	return st;
+}
+
 enum assay_status lab_config_parse(const char *name, const char *text, size_t n, struct lab_config *out, struct assay_error *err)
 {
-	static const char *const keys[] = { "name", "min_effect", "fingerprint_max_age_days", "quota_gib", "fanout", "secrets", "hosts" };
+	static const char *const keys[] = { "name",  "min_effect", "fingerprint_max_age_days", "quota_gib", "fanout", "secrets",
+					    "hosts", "out_of_use" };
 	struct lab_config config = { .min_effect = LAB_MIN_EFFECT, .fingerprint_max_age_days = LAB_FINGERPRINT_MAX_AGE_DAYS };
 	struct yaml_node root = { 0 };
 	const struct yaml_node *node;
@@ -77,6 +108,11 @@ enum assay_status lab_config_parse(const char *name, const char *text, size_t n,
 		st = parse_secrets(name, node, &config, err);
 	if (!st && (node = yaml_get(&root, "hosts")))
 		st = inventory_parse(name, node, &config.inventory, err);
+	if (!st && (node = yaml_get(&root, "out_of_use"))) {
+		st = yaml_list(name, node, err);
+		for (size_t i = 0; !st && i < node->n_items; i++)
+			st = parse_out_of_use(name, &node->items[i], &config.inventory, err);
+	}
 	yaml_release(&root);
 	*out = config;
 	if (st)

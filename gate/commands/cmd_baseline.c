@@ -179,7 +179,7 @@ static enum assay_status parse_reason(const char *text, void *to, struct assay_e
 static enum assay_status parse_until(const char *text, void *to, struct assay_error *err)
 {
 	int64_t *until_ms = to;
-	enum assay_status st = baselines_date(text, until_ms, err);
+	enum assay_status st = text_day(text, until_ms, err);
 
 	*until_ms += BASELINES_DAY_MS; /* that day counts */
 	if (!st && *until_ms <= clock_real_ms())

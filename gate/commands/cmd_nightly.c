@@ -2,6 +2,7 @@
 #include "base/cancel.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "fleet/engine/host_choice.h"
 #include "fleet/lab/lab.h"
 #include "gate/commands/gate_commands.h"
 #include "gate/nightly/night_answer.h"
@@ -15,6 +16,7 @@ struct arguments {
 	struct cli_list applications, fail_on;
 	const char *directory; /* of pages */
 	double budget_s;       /* 0: the suite's */
+	char *exclude;	       /* hosts */
 	bool anew, dry_run;
 };
 
@@ -99,6 +101,7 @@ static enum assay_status nightly_command_run(struct lab *none, void *arguments, 
 						 .command = cli_command_name(),
 						 .only = { a->applications.items, a->applications.n },
 						 .budget_s = a->budget_s,
+						 .exclude = a->exclude,
 						 .anew = a->anew,
 						 .dry_run = a->dry_run,
 						 .cancelled = &cmd_run_cancelled,
@@ -134,6 +137,9 @@ static const struct cli_option nightly_options[] = {
 	CLI_SPAN("budget", struct arguments, budget_s,
 		 "Measure each comparison for so long: 90s, 20m or 2h (default: that of suite.yaml); past it, hosts come to four runs of "
 		 "each version at most"),
+	CLI_OPTION(PARSED, "exclude", "HOSTS", struct arguments, exclude,
+		   "Start a night without these hosts: names, ranges, @groups and types", .letter = 'x', .parse = host_choice_parse,
+		   .owned = true),
 	CLI_FLAG("anew", struct arguments, anew,
 		 "Give up a night that was interrupted, with what it has, and begin another with suite.yaml as it is"),
 	CLI_FLAG("dry-run", struct arguments, dry_run,
@@ -156,6 +162,7 @@ const struct command nightly_command = {
 	    "by its deadline with what it has, and says what it did not reach.",
 	.examples = "  assay nightly --dry-run\n"
 		    "  assay nightly\n"
+		    "  assay nightly -x node07,@slow\n"
 		    "  assay nightly --applications 'sql*' --budget 5m --fail-on regression\n"
 		    "  assay nightly --format junit -o night.xml\n",
 	.exit_status = EXIT_STATUS,

@@ -6,29 +6,8 @@
 #include "base/yaml.h"
 #include "runs/running/run.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-
-enum assay_status baselines_date(const char *text, int64_t *ms, struct assay_error *err)
-{
-	struct tm day = { 0 }, same;
-	time_t s;
-	int end = 0;
-
-	if (sscanf(text, "%4d-%2d-%2d%n", &day.tm_year, &day.tm_mon, &day.tm_mday, &end) == 3 && end == 10 && !text[end]) {
-		day.tm_year -= 1900;
-		day.tm_mon--;
-		same = day;
-		s = timegm(&same);
-		if (same.tm_mday == day.tm_mday && same.tm_mon == day.tm_mon && s >= 0) {
-			*ms = (int64_t)s * 1000;
-			return ASSAY_OK;
-		}
-	}
-	return assay_fail(err, ASSAY_E_USAGE, "'%s' is no day such as 2026-11-23", TEXT_SHOWN(text));
-}
 
 /* ---- reading ---- */
 
@@ -53,7 +32,7 @@ static enum assay_status day_of(const char *name, const struct yaml_node *map, c
 	struct assay_error why;
 	enum assay_status st = node ? yaml_string(name, node, &text, err) : ASSAY_OK;
 
-	if (!st && node && baselines_date(text, ms, &why))
+	if (!st && node && text_day(text, ms, &why))
 		return assay_fail(err, ASSAY_E_FORMAT, "%s:%zu: %s", name, node->line, why.text);
 	return st;
 }

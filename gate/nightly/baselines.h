@@ -40,7 +40,4 @@ char *baselines_text(const struct baseline *baseline, const struct baseline *exp
 /* "'v2', accepted on 2026-11-23, expired on 2026-12-31"; free() it. */
 char *baselines_expired_text(const struct baseline *expired);
 
-/* The beginning of a day, "2026-11-23", in UTC. ASSAY_E_USAGE for what is none. */
-enum assay_status baselines_date(const char *text, int64_t *ms, struct assay_error *err);
-
 #endif

@@ -29,7 +29,6 @@
 #include <stdio.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <sys/time.h>
 #include <unistd.h>
 
 #define KIB		1024
@@ -330,7 +329,7 @@ static enum assay_status hosts_without_fingerprint(struct nightly *n, struct lab
 	double days = n->suite.max_age_days > 0 ? n->suite.max_age_days : lab->config.fingerprint_max_age_days;
 	int64_t now_ms = clock_real_ms();
 	bool *wanted = mem_new(inventory->n, sizeof(*wanted));
-	enum assay_status st = ASSAY_OK;
+	enum assay_status st = catalog_set_aside(lab, err);
 
 	for (size_t i = 0; !st && i < n->comparisons.n; i++) {
 		const char *set = n->comparisons.items[i].hosts;
@@ -338,7 +337,7 @@ static enum assay_status hosts_without_fingerprint(struct nightly *n, struct lab
 
 		st = inventory_select(inventory, *set ? set : NULL, NULL, NULL, selected, err);
 		for (size_t k = 0; k < inventory->n; k++)
-			wanted[k] = wanted[k] || (!st && selected[k]);
+			wanted[k] = wanted[k] || (!st && selected[k] && !inventory->hosts[k].aside);
 		free(selected);
 	}
 	*out = mem_new(inventory->n, sizeof(**out));
@@ -491,16 +490,12 @@ static void deadline_set(struct nightly *n)
 {
 	int64_t left_ms = n->night.deadline_ms - clock_real_ms();
 	struct sigaction action = { .sa_handler = on_deadline, .sa_flags = SA_RESTART };
-	struct itimerval timer = { .it_value = { .tv_sec = 0 } };
 
 	if (!n->night.deadline_ms)
 		return;
-	left_ms = left_ms > 1 ? left_ms : 1;
-	timer.it_value.tv_sec = left_ms / 1000;
-	timer.it_value.tv_usec = left_ms % 1000 * 1000;
 	to_cancel = n->options->cancelled;
 	sigaction(SIGALRM, &action, NULL);
-	setitimer(ITIMER_REAL, &timer, NULL);
+	alarm(left_ms > 1000 ? (unsigned)(left_ms / 1000) : 1);
 }
 
 /* Reports whether its deadline has come, or it was cancelled. */
@@ -557,7 +552,7 @@ static enum assay_status read_suite(struct nightly *n, char **text, struct assay
 
 static enum assay_status begin(struct nightly *n, struct lab *lab, char *text, struct assay_error *err)
 {
-	struct nightly_frozen notes = { BUF_INIT, BUF_INIT, BUF_INIT, BUF_INIT, BUF_INIT };
+	struct nightly_frozen notes = { .unchanged = BUF_INIT };
 	const struct {
 		const char *code, *before;
 		struct buf *text;
@@ -565,9 +560,9 @@ static enum assay_status begin(struct nightly *n, struct lab *lab, char *text, s
 		     { "unchanged", "nothing has changed since what it is compared with: ", &notes.unchanged },
 		     { "baseline_expired", "", &notes.expired },
 		     { "baseline_unused", "", &notes.unused },
+		     { "out_of_use", "", &notes.aside },
 		     { "commit_gone", "", &notes.gone } };
-	enum assay_status st =
-	    nightly_freeze(lab, SUITE_FILE, &n->suite, &n->options->only, n->options->cancelled, &n->comparisons, &notes, err);
+	enum assay_status st = nightly_freeze(lab, &n->suite, n->options, &n->comparisons, &notes, err);
 
 	n->night = (struct night){ .started_ms = clock_real_ms(), .suite = text, .notes = mem_string("[]") };
 	n->night.deadline_ms = suite_deadline_ms(&n->suite, n->night.started_ms);
@@ -608,9 +603,9 @@ static enum assay_status keep_quota(struct nightly *n, struct lab *lab, struct a
 /* A night keeps its suite as it was when it began. suite_now: NULL where the present one cannot be read. */
 static enum assay_status go_on(struct nightly *n, struct lab *lab, const char *suite_now, struct assay_error *err)
 {
-	bool chosen = n->options->only.n || n->options->budget_s > 0;
+	bool chosen = n->options->exclude || n->options->only.n || n->options->budget_s > 0;
 	char *text = mem_format("going on with the night of %s%s%s", TEXT_MS(n->night.started_ms),
-				chosen ? ", as it began: --applications and --budget are for one that begins" : "",
+				chosen ? ", as it began: -x, --applications and --budget are for one that begins" : "",
 				suite_now && strcmp(suite_now, n->night.suite) == 0
 				    ? ""
 				    : ": suite.yaml was changed since, and this night keeps the one with which it began ('assay nightly "

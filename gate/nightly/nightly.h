@@ -13,6 +13,7 @@ struct nightly_options {
 	double budget_s;			       /* of each comparison; 0: the suite's */
 	bool anew;				       /* a night that was interrupted is given up, and another begins */
 	bool dry_run;				       /* nothing is written, not even the log */
+	char *exclude;				       /* hosts that a night which starts does not measure; NULL: none */
 	volatile sig_atomic_t *cancelled;	       /* becomes SIGALRM at the deadline */
 	void (*watch)(struct launch_options *options); /* progress of runs; may be NULL */
 	void (*note)(const char *text);
@@ -46,17 +47,16 @@ enum assay_status nightly_open(const struct nightly *n, struct lab *lab, struct 
 
 /* What a night says at its beginning. */
 struct nightly_frozen {
-	struct buf unchanged, expired, gone, no_such, unused; /* texts with a comma or semicolon between; buf_release() them */
+	struct buf unchanged, expired, gone, no_such, unused, aside; /* texts with a comma or semicolon between; buf_release() them */
 };
 
-/* What suite.yaml means when a night begins. `suite`: its file's name is `file`, for messages. only: these applications (patterns); n == 0:
- * all. A comparison without a baseline is among them, with its reason in `detail`; one whose baseline is the candidate itself is not, for
- * nothing has changed since: the night's notes say so, and which baselines have expired or are gone. What suite.yaml names of an
- * application and is not there is such a reason, and said at once, unless nothing else is left: that and unknown hosts are ASSAY_E_USAGE.
- * *out is overwritten; night_comparisons_release() it. */
-enum assay_status nightly_freeze(struct lab *lab, const char *file, const struct suite *suite, const struct manifest_words *only,
-				 const volatile sig_atomic_t *cancelled, struct night_comparisons *out, struct nightly_frozen *notes,
-				 struct assay_error *err);
+/* Finds what a night compares when it starts: the comparisons of `suite` that the options ask for. One without a baseline, or whose hosts
+ * are all excluded, is among them, with its reason in `detail`; one whose baseline is the candidate itself is not, for nothing has changed
+ * since. The notes report these, hosts that are not measured, and baselines that have expired or are gone. What suite.yaml names of an
+ * application and is not there is such a reason, unless nothing else is left: that and unknown hosts are ASSAY_E_USAGE. *out is
+ * overwritten; night_comparisons_release() it. */
+enum assay_status nightly_freeze(struct lab *lab, const struct suite *suite, const struct nightly_options *options,
+				 struct night_comparisons *out, struct nightly_frozen *notes, struct assay_error *err);
 
 /* Says why no night of the suite (NULL: the laboratory's) compares APPLICATION or APPLICATION/INPUT with its accepted baseline; NULL: one
  * does. free() it. */

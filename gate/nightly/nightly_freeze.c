@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "fingerprint/catalog/catalog.h"
 #include "fleet/engine/host_choice.h"
 #include "fleet/engine/local_command.h"
 #include "fleet/lab/lab.h"
@@ -18,11 +19,11 @@
 
 struct freezing {
 	struct lab *lab;
-	const char *file;
 	const struct suite *suite;
-	const volatile sig_atomic_t *cancelled;
+	const struct nightly_options *options;
 	const struct suite_entry *entry;
-	char *chosen;		  /* the entry's hosts, each by its name where it says "any N of"; NULL: all */
+	char *chosen;		  /* the entry's hosts, by name; NULL: all */
+	char *none;		  /* why none of the entry's hosts may be measured; NULL: some may */
 	struct manifest manifest; /* of the application at hand */
 	const char *name;	  /* of the manifest, as commands take it */
 	struct night_comparisons *out;
@@ -40,7 +41,9 @@ struct freezing {
 static char *git_line(const struct freezing *f, const struct manifest_version *version, const char *const *words, size_t n)
 {
 	const char *all[16] = { "git", "-C" };
-	const struct local_command command = { .words = all, .n = n + 3, .git = true, .timeout_ms = GIT_MS, .cancelled = f->cancelled };
+	const struct local_command command = {
+		.words = all, .n = n + 3, .git = true, .timeout_ms = GIT_MS, .cancelled = f->options->cancelled
+	};
 	char *repository = manifest_repository(&f->manifest, version), *line = NULL;
 	struct local_said said = { .ok = false };
 	struct assay_error ignored;
@@ -93,7 +96,7 @@ static enum assay_status fail_no_such(struct freezing *f, bool input, const char
 	nearest = n ? text_nearest(name, names, n) : NULL;
 	free(names);
 	f->no_such = true;
-	return assay_fail(f->err, ASSAY_E_USAGE, "%s:%zu: '%s' has no %s '%s'%s%s%s", f->file, f->entry->line, f->manifest.file,
+	return assay_fail(f->err, ASSAY_E_USAGE, SUITE_FILE ":%zu: '%s' has no %s '%s'%s%s%s", f->entry->line, f->manifest.file,
 			  input ? "input" : "version", TEXT_SHOWN(name), nearest ? " (did you mean '" : "", nearest ? nearest : "",
 			  nearest ? "'?)" : "");
 }
@@ -114,7 +117,7 @@ static enum assay_status freeze_version(struct freezing *f, const char *name, ch
 		return fail_no_such(f, false, name);
 	version = &f->manifest.versions[i];
 	if (version->kind == MANIFEST_GIT)
-		st = artefact_check(&f->manifest, i, f->cancelled, commit, f->err);
+		st = artefact_check(&f->manifest, i, f->options->cancelled, commit, f->err);
 	if (st)
 		return st;
 	if (version->kind != MANIFEST_GIT || version->stem || is_tag(f, version) ||
@@ -165,7 +168,7 @@ static bool is_there_still(struct freezing *f, const char *name)
 	struct assay_error why;
 	char *text;
 
-	if (!f->manifest.versions[i].stem || !artefact_check(&f->manifest, i, f->cancelled, commit, &why))
+	if (!f->manifest.versions[i].stem || !artefact_check(&f->manifest, i, f->options->cancelled, commit, &why))
 		return true;
 	text = mem_format("%s@%s is passed over as an earlier version: %s, so its history was rewritten", f->name, name, why.text);
 	say(&f->notes->gone, text);
@@ -319,7 +322,7 @@ static enum assay_status find_baseline(struct freezing *f, const char *candidate
 /* What an application has not got, or has wrong: the others are measured nevertheless, for nobody watches. */
 static bool costs_one_application(const struct freezing *f, enum assay_status st)
 {
-	return st && f->out->n < COMPARED_MAX && !(f->cancelled && *f->cancelled);
+	return st && f->out->n < COMPARED_MAX && !*f->options->cancelled;
 }
 
 static bool is_there(const struct night_comparisons *all, const char *application, const char *candidate, const char *baseline)
@@ -341,7 +344,7 @@ static enum assay_status add_comparison(struct freezing *f, const char *candidat
 	enum assay_status st = ASSAY_OK;
 
 	if (f->out->n >= COMPARED_MAX) {
-		st = assay_fail(f->err, ASSAY_E_LIMIT, "'%s' asks for more than %d comparisons", f->file, COMPARED_MAX);
+		st = assay_fail(f->err, ASSAY_E_LIMIT, "'" SUITE_FILE "' asks for more than %d comparisons", COMPARED_MAX);
 	} else if (!is_there(f->out, application, candidate, baseline)) {
 		if (f->no_such)
 			say(&f->notes->no_such, detail);
@@ -357,7 +360,7 @@ static enum assay_status add_comparison(struct freezing *f, const char *candidat
 						      .min_effect = e->min_effect > 0 ? e->min_effect : f->lab->config.min_effect,
 						      .min_gain = e->min_gain,
 						      .budget_s = e->budget_s,
-						      .detail = mem_string(detail) });
+						      .detail = mem_string(f->none ? f->none : detail) });
 	}
 	f->no_such = false;
 	free(application);
@@ -449,7 +452,7 @@ static enum assay_status freeze_application(struct freezing *f, const char *name
 	f->name = name;
 	f->no_such = st == ASSAY_E_NOTFOUND;
 	if (f->no_such)
-		st = assay_context(f->err, "%s:%zu", f->file, f->entry->line);
+		st = assay_context(f->err, SUITE_FILE ":%zu", f->entry->line);
 	if (!st && !candidates->n) {
 		char *last = mem_string(f->manifest.versions[f->manifest.n_versions - 1].name);
 
@@ -555,8 +558,9 @@ static void note_unused(struct freezing *f)
 	baselines_release(&all);
 }
 
-static bool is_asked(const struct manifest_words *only, const char *name)
+static bool is_asked(const struct freezing *f, const char *name)
 {
+	const struct manifest_words *only = &f->options->only;
 	bool asked = only->n == 0;
 
 	for (size_t i = 0; i < only->n; i++)
@@ -564,41 +568,62 @@ static bool is_asked(const struct manifest_words *only, const char *name)
 	return asked;
 }
 
-/* A night stays on the machines with which it began. */
+/* Sets hosts aside for this night: what -x names, and retired machines. */
+static enum assay_status set_aside(const struct freezing *f)
+{
+	struct inventory *inventory = &f->lab->config.inventory;
+	bool *kept = mem_new(inventory->n, sizeof(*kept));
+	enum assay_status st = inventory_select(inventory, NULL, f->options->exclude, NULL, kept, f->err);
+
+	for (size_t i = 0; !st && i < inventory->n; i++)
+		if (!kept[i] && !inventory->hosts[i].aside)
+			inventory->hosts[i].aside = mem_string("excluded by -x");
+	free(kept);
+	return st ? st : catalog_set_aside(f->lab, f->err);
+}
+
+/* Chooses the entry's hosts, on which the night stays. Without any, nothing that the entry compares is measured. */
 static enum assay_status choose_hosts(struct freezing *f)
 {
 	const struct host_choice choice = { .hosts = f->entry->hosts };
 	const struct host **hosts = NULL;
+	struct buf aside = BUF_INIT;
 	size_t n = 0;
-	enum assay_status st = host_choice_hosts(&f->lab->config.inventory, &choice, &hosts, &n, f->err);
+	enum assay_status st = host_choice_hosts(&f->lab->config.inventory, &choice, &hosts, &n, &aside, f->err);
 
-	free(f->chosen);
-	f->chosen = st || !f->entry->hosts		 ? NULL
-		    : inventory_has_any(f->entry->hosts) ? host_choice_fold(hosts, n)
-							 : mem_string(f->entry->hosts);
+	mem_free(f->chosen, f->none);
+	f->chosen = f->none = NULL;
+	if (aside.size)
+		say(&f->notes->aside, aside.bytes);
+	if (st == ASSAY_E_USAGE && aside.size) {
+		f->none = mem_string(f->err->text);
+		st = ASSAY_OK;
+	} else if (!st && (aside.size || f->entry->hosts)) {
+		f->chosen = host_choice_fold(hosts, n);
+	}
+	buf_release(&aside);
 	free(hosts);
-	return st ? assay_context(f->err, "%s:%zu", f->file, f->entry->line) : ASSAY_OK;
+	return st ? assay_context(f->err, SUITE_FILE ":%zu", f->entry->line) : ASSAY_OK;
 }
 
-static enum assay_status freeze_entry(struct freezing *f, char **names, size_t n, const struct manifest_words *only)
+static enum assay_status freeze_entry(struct freezing *f, char **names, size_t n)
 {
 	bool pattern = is_pattern(f->entry->application);
 	enum assay_status st = choose_hosts(f);
 
-	if (!st && !pattern && is_asked(only, f->entry->application))
+	if (!st && !pattern && is_asked(f, f->entry->application))
 		return freeze_application(f, f->entry->application); /* which says what there is, if it is not there */
 	for (size_t i = 0; !st && pattern && i < n; i++) {
-		if (is_entrys(f->suite, f->entry, names[i]) && is_asked(only, names[i]))
+		if (is_entrys(f->suite, f->entry, names[i]) && is_asked(f, names[i]))
 			st = freeze_application(f, names[i]);
 	}
 	return st;
 }
 
-enum assay_status nightly_freeze(struct lab *lab, const char *file, const struct suite *suite, const struct manifest_words *only,
-				 const volatile sig_atomic_t *cancelled, struct night_comparisons *out, struct nightly_frozen *notes,
-				 struct assay_error *err)
+enum assay_status nightly_freeze(struct lab *lab, const struct suite *suite, const struct nightly_options *options,
+				 struct night_comparisons *out, struct nightly_frozen *notes, struct assay_error *err)
 {
-	struct freezing f = { .lab = lab, .file = file, .suite = suite, .cancelled = cancelled, .out = out, .notes = notes, .err = err };
+	struct freezing f = { .lab = lab, .suite = suite, .options = options, .out = out, .notes = notes, .err = err };
 	char *directory = mem_format("%s/apps", lab->directory), **names = NULL;
 	enum assay_status st;
 	size_t n = 0;
@@ -607,18 +632,21 @@ enum assay_status nightly_freeze(struct lab *lab, const char *file, const struct
 	st = file_names(directory, ".yaml", &names, &n, err);
 	for (size_t i = 0; i < n; i++)
 		names[i][strlen(names[i]) - strlen(".yaml")] = '\0';
+	if (!st)
+		st = set_aside(&f);
 	for (size_t i = 0; !st && i < suite->n; i++) {
 		f.entry = &suite->entries[i];
-		st = freeze_entry(&f, names, n, only);
+		st = freeze_entry(&f, names, n);
 	}
 	if (!st && out->n && f.n_no_such == out->n && !notes->unchanged.size) /* nothing else is left */
 		st = assay_fail(err, ASSAY_E_USAGE, "%s", notes->no_such.bytes);
 	if (!st && !out->n && !notes->unchanged.size)
-		st = assay_fail(err, ASSAY_E_USAGE, "'%s' names nothing to compare%s", file, only->n ? " among these applications" : "");
+		st = assay_fail(err, ASSAY_E_USAGE, "'" SUITE_FILE "' names nothing to compare%s",
+				options->only.n ? " among these applications" : "");
 	if (!st)
 		note_unused(&f);
 	file_names_free(names, n);
-	mem_free(directory, f.chosen, f.why);
+	mem_free(directory, f.chosen, f.why, f.none);
 	if (st)
 		night_comparisons_release(out);
 	return st;

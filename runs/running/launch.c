@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "base/stats.h"
 #include "base/text.h"
+#include "fingerprint/catalog/catalog.h"
 #include "fleet/engine/reach.h"
 #include "runs/running/execution.h"
 #include "runs/running/input_features.h"
@@ -563,7 +564,7 @@ static enum assay_status launch_resume(const struct launch_options *options, str
 	enum assay_status st = ASSAY_OK;
 
 	if (hosts_named)
-		st = host_choice_hosts(inventory, &options->hosts, &launch->hosts, &launch->n, err);
+		st = host_choice_hosts(inventory, &options->hosts, &launch->hosts, &launch->n, NULL, err);
 	if (!st) {
 		st = plan_find(&launch->lab.store, launch->manifest.application, !options->of_seed && options->choice.probe,
 			       options->of_seed ? &options->choice.seed : NULL, &launch->plan, err);
@@ -578,17 +579,27 @@ static enum assay_status launch_resume(const struct launch_options *options, str
 	free(launch->hosts);
 	launch->hosts = NULL;
 	launch->n = launch->plan.n_machines;
-	return st ? st : plan_hosts(&launch->plan, inventory, &launch->hosts, err);
+	if (!st)
+		st = plan_hosts(&launch->plan, inventory, &launch->hosts, err);
+	for (size_t i = 0; !st && !launch->plan.complete && i < launch->n; i++)
+		if (launch->hosts[i]->aside)
+			st = assay_fail(err, ASSAY_E_USAGE, "'%s' is not measured (%s): start again without --resume",
+					launch->hosts[i]->name, launch->hosts[i]->aside);
+	return st;
 }
 
 /* Those of a plan that was interrupted, or new ones (not stored yet). */
 static enum assay_status launch_choose(const struct launch_options *options, struct launch *launch, struct assay_error *err)
 {
+	struct buf aside = BUF_INIT;
 	enum assay_status st;
 
 	if (options->resume)
 		return launch_resume(options, launch, err);
-	st = host_choice_hosts(&launch->lab.config.inventory, &options->hosts, &launch->hosts, &launch->n, err);
+	st = host_choice_hosts(&launch->lab.config.inventory, &options->hosts, &launch->hosts, &launch->n, &aside, err);
+	if (!st && aside.size && options->note)
+		options->note(aside.bytes);
+	buf_release(&aside);
 	return st ? st : plan_choose(&launch->manifest, &options->choice, launch->hosts, launch->n, &launch->plan, err);
 }
 
@@ -857,8 +868,10 @@ enum assay_status launch_run(const struct launch_options *options, struct launch
 				   &out->lab, err);
 	if (!st) {
 		lab_sign(&out->lab, options->command);
-		st = launch_choose(options, out, err);
+		st = catalog_set_aside(&out->lab, err);
 	}
+	if (!st)
+		st = launch_choose(options, out, err);
 	if (out->nothing)
 		return ASSAY_OK;
 	if (!st && !options->dry_run)

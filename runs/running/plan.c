@@ -207,10 +207,11 @@ static void plan_load_row(sqlite3_stmt *stmt, const char *application, struct pl
 	plan->seed = (uint64_t)sqlite3_column_int64(stmt, 4);
 	plan->started_ms = sqlite3_column_int64(stmt, 5);
 	plan->level = store_double(stmt, 7);
+	plan->complete = sqlite3_column_int(stmt, 8);
 	plan->probe = sqlite3_column_type(stmt, 6) == SQLITE_NULL ? NULL : mem_string(store_text(stmt, 6));
 }
 
-#define PLAN_COLUMNS "SELECT id, manifest_hash, repetitions, warm_ups, seed, started_ms, probe, level FROM plan "
+#define PLAN_COLUMNS "SELECT id, manifest_hash, repetitions, warm_ups, seed, started_ms, probe, level, complete FROM plan "
 
 /* The first row of a question about plans; ASSAY_E_NOTFOUND with `missing`. */
 static enum assay_status plan_load_first(struct store *store, sqlite3_stmt *stmt, enum assay_status st, const char *application,

@@ -40,6 +40,19 @@ static void test_config(void **state)
 		{ "a quota with a unit", "quota_gib: 20G\n", ASSAY_E_FORMAT, "f.yaml:1: 'quota_gib' must be" },
 		{ "secrets that are a word", "secrets: PIN\n", ASSAY_E_FORMAT, "f.yaml:1: 'secrets' must be a list" },
 		{ "an empty secret", "secrets: [PIN, '']\n", ASSAY_E_FORMAT, "f.yaml:1: a pattern of secret variables must have 1 to 200" },
+		{ "hosts out of use without a list", "hosts: [{id: m}]\nout_of_use: m\n", ASSAY_E_FORMAT,
+		  "f.yaml:2: 'out_of_use' must be a list" },
+		{ "out of use without hosts", "out_of_use:\n - {until: 2026-12-31}\n", ASSAY_E_FORMAT,
+		  "f.yaml:2: 'out_of_use' without 'hosts'" },
+		{ "an unknown host out of use", "hosts: [{id: m1}]\nout_of_use:\n - {hosts: m2}\n", ASSAY_E_FORMAT,
+		  "f.yaml:3: no host 'm2' in lab.yaml (did you mean 'm1'?)" },
+		{ "out of use until soon", "hosts: [{id: m}]\nout_of_use:\n - {hosts: m, until: soon}\n", ASSAY_E_FORMAT,
+		  "f.yaml:3: 'soon' is no day such as 2026-11-23" },
+		{ "until a day that does not exist", "hosts: [{id: m}]\nout_of_use:\n - {hosts: m, until: 2026-02-30}\n", ASSAY_E_FORMAT,
+		  "f.yaml:3: '2026-02-30' is no day such as" },
+		{ "nearest key of a host out of use", "hosts: [{id: m}]\nout_of_use:\n - {host: m}\n", ASSAY_E_FORMAT,
+		  "f.yaml:3: unknown key 'host' in 'out_of_use' (did you mean 'hosts'?)" },
+		{ "a name with !", "hosts: [{name: 'm!1'}]\n", ASSAY_E_FORMAT, "f.yaml:1: 'm!1' cannot be" },
 		{ "hosts that are a map", "hosts:\n  m1: t\n", ASSAY_E_FORMAT, "f.yaml:1: 'hosts' must be a list" },
 		{ "a host that is a word", "hosts:\n - m1\n", ASSAY_E_FORMAT, "f.yaml:2: a host begins with its name" },
 		{ "a host without id", "hosts:\n - type: t\n", ASSAY_E_FORMAT, "f.yaml:2: this host has neither name nor id" },
@@ -85,6 +98,30 @@ static void test_config_values(void **state)
 	assert_true(config.min_effect == LAB_MIN_EFFECT);
 	assert_true(config.fingerprint_max_age_days == LAB_FINGERPRINT_MAX_AGE_DAYS);
 	assert_int_equal(config.inventory.n, 0);
+	lab_config_release(&config);
+}
+
+/* What is over does not count, wherever it stands. */
+static void test_out_of_use(void **state)
+{
+	static const char text[] = "out_of_use:\n"
+				   " - { hosts: 'm1,m3', until: 2026-01-01, reason: long ago }\n"
+				   " - { hosts: '@all!m3!m4', until: 2999-12-31, reason: its fan }\n"
+				   " - { hosts: m3 }\n"
+				   " - { hosts: m2, until: 2026-01-01 }\n"
+				   "hosts:\n - name: m[1-4]\n";
+	static const char *const why[] = { "out of use until 2999-12-31: its fan", "out of use until 2999-12-31: its fan",
+					   "out of use: no reason is given", NULL };
+	struct lab_config config;
+	struct assay_error err;
+
+	(void)state;
+	check(lab_config_parse("f", text, sizeof(text) - 1, &config, &err), &err);
+	for (size_t i = 0; i < COUNT(why); i++)
+		if (why[i])
+			assert_string_equal(config.inventory.hosts[i].aside, why[i]);
+		else
+			assert_null(config.inventory.hosts[i].aside);
 	lab_config_release(&config);
 }
 
@@ -334,17 +371,12 @@ static void test_other_user(void **state)
 int suite_lab(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_config),
-		cmocka_unit_test(test_config_values),
-		cmocka_unit_test(test_too_many_hosts),
-		SCRATCH_TEST(test_create),
-		SCRATCH_TEST(test_create_keeps),
-		SCRATCH_TEST(test_broken_config),
-		SCRATCH_TEST(test_example),
-		SCRATCH_TEST(test_lock),
-		SCRATCH_TEST(test_lock_dies),
-		SCRATCH_TEST(test_private),
-		SCRATCH_TEST(test_other_user),
+		cmocka_unit_test(test_config),	   cmocka_unit_test(test_config_values),
+		cmocka_unit_test(test_out_of_use), cmocka_unit_test(test_too_many_hosts),
+		SCRATCH_TEST(test_create),	   SCRATCH_TEST(test_create_keeps),
+		SCRATCH_TEST(test_broken_config),  SCRATCH_TEST(test_example),
+		SCRATCH_TEST(test_lock),	   SCRATCH_TEST(test_lock_dies),
+		SCRATCH_TEST(test_private),	   SCRATCH_TEST(test_other_user),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 #!/bin/sh
-# A night keeps what it started with, whatever is edited meanwhile, and its pages keep their names.
+# A night keeps what it started with, whatever is edited meanwhile; its pages keep their names; and what is set aside is not measured.
 . "${ASSAY_SOURCE:?}/tests/lib_cli.sh"
 . "${ASSAY_SOURCE:?}/tests/lib_run.sh"
 . "${ASSAY_SOURCE:?}/tests/lib_night.sh"
@@ -96,10 +96,19 @@ grep -q 'of another build' "$page" && fail 'a disturbed run is said to be of ano
 
 what='the machines of a night'
 sqlite3 "$lab/.assay/runs.db" "DELETE FROM run WHERE machine = 'host2' AND application = 'bad'; DELETE FROM execution WHERE machine = 'host2' AND application = 'bad'"
+sqlite3 "$lab/.assay/runs.db" "WITH RECURSIVE night(n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM night WHERE n < 16), host(m) AS (VALUES (1), (2), (3))
+	INSERT INTO run (application, version, machine, taken_ms, repetition, ordinal, metric) SELECT 'good', 'w' || n, 'host' || m,
+	1500000000000 + 86400000 * n, r, 0, (CASE WHEN m = 3 AND n < 9 THEN 1 ELSE 1.2 END) / 1.2 * (100 + (n * 7 + r * 3) % 5 / 10.0)
+	FROM night, host, (SELECT 1 AS r UNION SELECT 2)" # from w9 on it costs 1.2 times as much on host3
 run -C "$lab" nightly pages "$later" -o "$tmp/lost"
 expect_status 0
 page=$tmp/lost/index.html
-says 'not reached</span>' 'it was not reached for: bad' 'no fingerprint' 'bad, good'
+says '∅ not reached</span> <bdi>bad</bdi>: 1 of 2 comparisons' '? none</span>' '<bdi>bad, good</bdi>' ' not as usual' 'data-health="lost ' \
+	'▲</span> slower by 20.0 % in <a href="./history-'
+cases=$((cases + 1))
+grep -q 'data-health="[a-z ]*slower ' "$page" || fail 'no machine is slower' # a busy one is disturbed, too
+page=$(echo "$tmp/lost"/history-*-1.html)
+says '× 1.200' 'host3 alone'
 
 what='accepted baselines that nothing is compared with'
 printf '%s\n' 'comparisons:' '  - { application: bad, against: [release, previous] }' '  - { application: "g*", against: [v1, accepted] }' \
@@ -127,4 +136,113 @@ run -C "$lab" baseline list --format json
 expect_json .baselines[0].unused "suite.yaml compares nothing of 'bad'"
 expect_json .baselines[1].state counts
 rm "$lab/baselines.yaml"
+
+what='sets with what is taken out of them'
+# chosen SET NAMES: what "fleet list -w SET" shows
+chosen() {
+	run -C "$lab" fleet list -w "$1" --format json
+	expect_json .names "$2"
+}
+chosen '@all!host2' 'host[1,3]'
+chosen '!host[1-2]' host3
+chosen 'any 1 of @all!host1' host2
+for bad in '@all!' '!' '@all!host9' 'host1!host1'; do
+	run -C "$lab" fleet list -w "$bad"
+	refused 2
+done
+holds "$tmp/err" 'what leaves no host' "'host1!host1' leaves no host"
+run -C "$lab" fleet list -x '@all!host2' --format json
+expect_json .names host2
+
+what='hosts that are set aside'
+why="its fan is broken"
+cp "$tmp/good/suite.yaml" "$lab/suite.yaml"
+run -C "$lab" nightly -x host3 --applications good --format json
+expect_status 0
+expect_json .decisions[0].machines 2
+expect_json .decisions[0].hosts 'host[1-2]'
+expect_json .notes[0].text 'not measured: host3 (excluded by -x)'
+cat >>"$lab/lab.yaml" <<END_OF_LAB
+out_of_use:
+  - { hosts: '@all!host2!host3', until: 2999-12-31, reason: $why }
+  - { hosts: 'host[2-3]', until: 2020-01-31, reason: long ago }
+END_OF_LAB
+cp "$lab/lab.yaml" "$tmp/aside.yaml"
+run -C "$lab" nightly --applications good --format json
+expect_status 0
+expect_json .decisions[0].machines 2
+expect_json .decisions[0].hosts 'host[2-3]'
+expect_json .notes[0].code out_of_use
+expect_json .notes[0].text "not measured: host1 (out of use until 2999-12-31: $why)"
+run -C "$lab" run good -w host1
+refused 2 "not measured: host1 (out of use until 2999-12-31: $why)"
+run -C "$lab" run good --quiet
+expect_status 0
+holds "$tmp/err" 'a remark' "not measured: host1 (out of use"
+run -C "$lab" fingerprint run -w host1
+refused 2 'host1 (out of use until 2999-12-31'
+run -C "$lab" fleet list --format json
+expect_json .n 3
+run -C "$lab" run good -w 'any 2 of @all' --quiet --dry-run
+expect_status 0
+run -C "$lab" run good -w 'any 3 of @all' --dry-run
+refused 2 "any 3 of '@all' are wanted, and lab.yaml has 2 of them that are not excluded; not measured: host1"
+run -C "$lab" run good -x '@all!host1' --dry-run # takes nothing back that lab.yaml excludes
+refused 2 'not measured: host1'
+
+what='entries without a host that is left'
+printf '%s\n' 'comparisons:' '  - { application: good, hosts: host1 }' '  - { application: bad, hosts: "@all!host3", against: v1 }' \
+	'fingerprints: { battery: none }' >"$lab/suite.yaml"
+run -C "$lab" nightly --format json
+expect_json .decisions 2
+expect_json .decisions[0].application bad
+expect_json .decisions[0].hosts host2
+expect_json .decisions[1].decision nothing_measured
+expect_json .decisions[1].reasons[0].text "'host1' leaves no host; not measured: host1 (out of use until 2999-12-31: $why)"
+run -C "$lab" nightly -x host2 --dry-run
+expect_status 0
+expect_stdout '0 of 2 comparisons would be measured' 'host2 (excluded by -x)'
+for bad in host9 '@none' 'any 1 of @all' '@all!'; do
+	run -C "$lab" nightly -x "$bad" --dry-run
+	refused 2
+done
+
+what='machines that are retired'
+cp "$tmp/good/lab.yaml" "$lab/lab.yaml"
+cp "$tmp/good/suite.yaml" "$lab/suite.yaml"
+mkdir -p "$lab/machines"
+cat >"$lab/machines/host2.json" <<'END_OF_MACHINE'
+{"format": "assay machine", "version": 1, "id": "host2", "identity": {}, "fingerprints": []}
+END_OF_MACHINE
+run -C "$lab" catalog retire host2 --reason sold
+expect_status 0
+expect_no_stderr
+run -C "$lab" nightly --applications good --format json
+expect_json .decisions[0].hosts 'host[1,3]'
+expect_json .notes[0].text 'not measured: host2 (retired: sold)'
+run -C "$lab" fingerprint run -w host2
+refused 2 'host2 (retired: sold)'
+echo '{ [ a slip of the pen' >"$lab/machines/host3.json" # a run needs no catalog
+run -C "$lab" run good --quiet --dry-run
+expect_status 0
+rm "$lab/machines/host3.json"
+
+what='runs that were interrupted on a host that was set aside since'
+run -C "$lab" catalog retire host2 --undo
+touch "$tmp/scratch/hold"
+"$ASSAY" -C "$lab" run good --quiet >/dev/null 2>&1 </dev/null &
+first=$!
+for _ in $(seq 600); do
+	sleep .1
+	[ "$(sqlite3 "$tmp/reader/.assay/runs.db" 'SELECT count(*) FROM plan WHERE complete = 0')" = 0 ] || break
+done
+kill -9 "$first"
+wait "$first" 2>/dev/null
+rm "$tmp/scratch/hold"
+cp "$tmp/aside.yaml" "$lab/lab.yaml"
+run -C "$lab" run good --resume --quiet
+refused 2 "'host1' is not measured (out of use until 2999-12-31: $why): start again without --resume"
+cp "$tmp/good/lab.yaml" "$lab/lab.yaml"
+run -C "$lab" run good --resume --quiet
+expect_status 0
 finish

@@ -394,7 +394,7 @@ static void test_accepted(void **state)
 		const struct baseline *counts, *expired;
 		int64_t ms;
 
-		assert_int_equal(baselines_date(rows[i].day, &ms, &err), ASSAY_OK);
+		assert_int_equal(text_day(rows[i].day, &ms, &err), ASSAY_OK);
 		counts = baselines_find(&all, rows[i].application, ms + DAY_MS - 1);
 		expired = baselines_expired(&all, rows[i].application, ms + DAY_MS - 1);
 		assert_string_equal(counts ? counts->version : "none", rows[i].counts ? rows[i].counts : "none");
