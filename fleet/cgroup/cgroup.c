@@ -47,21 +47,12 @@ static int put_file(const char *directory, const char *file, const char *text)
 	return errnum;
 }
 
-/* "": it cannot be read. */
-static void get_file(const char *directory, const char *file, char *text, size_t n)
-{
-	char *path = path_in(directory, file);
-
-	process_text(path, text, n);
-	free(path);
-}
-
 static bool file_has_word(const char *directory, const char *file, const char *word)
 {
 	char text[1024], *at = text;
 	size_t n = strlen(word);
 
-	get_file(directory, file, text, sizeof(text));
+	process_text(text, sizeof(text), "%s/%s", directory, file);
 	while (*(at += strspn(at, " \n"))) {
 		size_t length = strcspn(at, " \n");
 
@@ -259,7 +250,7 @@ static long long number_in(const char *directory, const char *file, const char *
 	char text[1024], *at = text;
 	size_t n = strlen(name);
 
-	get_file(directory, file, text, sizeof(text));
+	process_text(text, sizeof(text), "%s/%s", directory, file);
 	while (*at) {
 		if (strncmp(at, name, n) == 0 && at[n] == ' ')
 			return strtoll(at + n, NULL, 10);

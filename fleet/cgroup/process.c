@@ -1,17 +1,25 @@
 #include "fleet/cgroup/process.h"
 
 #include <fcntl.h>
+#include <limits.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-size_t process_text(const char *path, char *text, size_t n)
+size_t process_text(char *text, size_t n, const char *fmt, ...)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	char path[PATH_MAX];
 	size_t done = 0;
+	va_list args;
 	ssize_t got;
+	int fd;
 
+	va_start(args, fmt);
+	vsnprintf(path, sizeof(path), fmt, args);
+	va_end(args);
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	while (fd >= 0 && done < n - 1 && (got = read(fd, text + done, n - 1 - done)) > 0) /* /proc gives a piece at a time */
 		done += (size_t)got;
 	if (fd >= 0)
@@ -22,17 +30,16 @@ size_t process_text(const char *path, char *text, size_t n)
 
 /* "ID (name, with any bytes) STATE PARENT GROUP SESSION ...", the start being field 22. A process whose first thread has ended while others
  * go on has the state of a zombie, too. */
-bool process_read(const char *id, struct process *out)
+bool process_read(long id, struct process *out)
 {
-	char path[32], text[1024], *at;
+	char text[1024], *at;
 	uint64_t threads = 0;
 
-	snprintf(path, sizeof(path), "/proc/%.12s/stat", id);
-	process_text(path, text, sizeof(text));
+	process_text(text, sizeof(text), "/proc/%ld/stat", id);
 	at = strrchr(text, ')');
 	if (!at || strlen(at) < 4)
 		return false;
-	*out = (struct process){ .id = (pid_t)strtol(id, NULL, 10), .state = at[2] };
+	*out = (struct process){ .id = (pid_t)id, .state = at[2] };
 	out->parent = (pid_t)strtol(at + 3, &at, 10);
 	out->group = (pid_t)strtol(at, &at, 10);
 	out->session = (pid_t)strtol(at, &at, 10);

@@ -16,11 +16,11 @@ struct process {
 	bool ours;		 /* for the caller; false */
 };
 
-/* id: a directory of /proc. False when there is no such process. */
-bool process_read(const char *id, struct process *out);
+/* False when there is no such process. */
+bool process_read(long id, struct process *out);
 
-/* Reads the first n - 1 bytes of a small file, such as those of /proc and /sys, and a NUL into `text`. Returns how many; 0: it is empty, or
- * cannot be read. */
-size_t process_text(const char *path, char *text, size_t n);
+/* Reads the first n - 1 bytes of a small file, such as those of /proc and /sys, and a NUL into `text`; fmt: its path. Returns how many; 0:
+ * it is empty, or cannot be read. */
+size_t process_text(char *text, size_t n, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
 #endif

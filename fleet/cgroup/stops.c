@@ -68,11 +68,9 @@ static uint64_t member_read(struct member *m, uint64_t began)
 {
 	const clockid_t clock = (clockid_t)(~(unsigned)m->pid << 3 | 2); /* as clock_getcpuclockid() says */
 	struct process p;
-	char id[16];
 
 	m->alive = m->stopped = false;
-	snprintf(id, sizeof(id), "%d", (int)m->pid);
-	if (!process_read(id, &p) || p.start_ticks < began)
+	if (!process_read(m->pid, &p) || p.start_ticks < began)
 		return 0;
 	m->alive = p.alive;
 	m->stopped = p.state == 'T';

@@ -206,8 +206,8 @@ static void list_processes(struct sweep *s)
 	for (struct dirent *entry; proc && (entry = readdir(proc));) {
 		struct process p;
 
-		if (!isdigit((unsigned char)entry->d_name[0]) || !process_read(entry->d_name, &p) || !p.alive || p.id <= 1 ||
-		    p.id == getpid())
+		if (!isdigit((unsigned char)entry->d_name[0]) || !process_read(strtol(entry->d_name, NULL, 10), &p) || !p.alive ||
+		    p.id <= 1 || p.id == getpid())
 			continue;
 		mem_append(s->all, s->n, &s->capacity, p);
 	}
@@ -219,11 +219,9 @@ static void list_processes(struct sweep *s)
 /* Has it the mark in its environment? */
 static bool has_mark(struct sweep *s, pid_t pid)
 {
-	char path[64], *text = s->environment;
-	size_t n;
+	char *text = s->environment;
+	size_t n = process_text(text, ENVIRON_BYTES + 1, "/proc/%d/environ", (int)pid);
 
-	snprintf(path, sizeof(path), "/proc/%d/environ", (int)pid);
-	n = process_text(path, text, ENVIRON_BYTES + 1);
 	for (const char *at = text; at < text + n; at += strlen(at) + 1) {
 		if (strncmp(at, s->mark, strlen(s->mark)) == 0)
 			return true;
@@ -320,12 +318,10 @@ static void send_signal(const struct process *p, int signal)
 {
 	long fd = syscall(SYS_pidfd_open, p->id, 0);
 	struct process now;
-	char id[16];
 
 	if (fd < 0 && errno != ENOSYS)
 		return;
-	snprintf(id, sizeof(id), "%d", (int)p->id);
-	if (process_read(id, &now) && now.start_ticks == p->start_ticks) {
+	if (process_read(p->id, &now) && now.start_ticks == p->start_ticks) {
 		if (fd < 0)
 			kill(p->id, signal);
 		else

@@ -136,10 +136,9 @@ static void mark_unused(int pid, int depth)
 		return;
 	n = write(fd, "1", 1);
 	close(fd);
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", pid, pid);
 	if (n != 1 || depth >= GENERATIONS_MAX)
 		return;
-	process_text(path, text, sizeof(text));
+	process_text(text, sizeof(text), "/proc/%d/task/%d/children", pid, pid);
 	for (char *at = text, *end; (pid = (int)strtol(at, &end, 10)) > 0 && *end == ' ';
 	     at = end) /* a number that was cut off ends with none */
 		mark_unused(pid, depth + 1);

@@ -10,7 +10,7 @@
 /* The id of this boot, "unknown" where the kernel does not tell. */
 static void read_boot(char text[EMULATE_BOOT_BYTES])
 {
-	process_text("/proc/sys/kernel/random/boot_id", text, EMULATE_BOOT_BYTES);
+	process_text(text, EMULATE_BOOT_BYTES, "/proc/sys/kernel/random/boot_id");
 	text[strcspn(text, "\n")] = '\0';
 	if (!*text)
 		snprintf(text, EMULATE_BOOT_BYTES, "unknown");

@@ -99,11 +99,10 @@ static void spend(enum plant_kind kind, int64_t until_ns)
 
 static uint64_t delay_of(pid_t id)
 {
-	char path[40], text[128];
+	char text[128];
 	const char *delay;
 
-	snprintf(path, sizeof(path), "/proc/%d/schedstat", (int)id);
-	process_text(path, text, sizeof(text));
+	process_text(text, sizeof(text), "/proc/%d/schedstat", (int)id);
 	delay = strchr(text, ' ');
 	return delay ? strtoull(delay, NULL, 10) : 0;
 }

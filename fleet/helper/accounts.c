@@ -31,15 +31,6 @@ struct look {
 	uint64_t gained_ns; /* of what has waited the longest since the last look */
 };
 
-/* A small file below a process's directory; false: it is gone, or the kernel has none. */
-static bool read_of(pid_t process, pid_t thread, const char *name, char text[TASK_BYTES])
-{
-	char path[80];
-
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/%s", (int)process, (int)thread, name);
-	return process_text(path, text, TASK_BYTES) > 0;
-}
-
 /* Returns how long this thread had waited at the last look; NULL: there are too many threads. */
 static uint64_t *seen_of(struct accounts_delays *delays, pid_t thread)
 {
@@ -59,7 +50,8 @@ static void look_at_delay(struct look *look, pid_t process, pid_t thread)
 	char text[TASK_BYTES], *delay;
 	uint64_t now_ns, gained, *seen;
 
-	if (!read_of(process, thread, "schedstat", text) || !(delay = strchr(text, ' ')) || !(seen = seen_of(look->delays, thread)))
+	if (!process_text(text, TASK_BYTES, "/proc/%d/task/%d/schedstat", (int)process, (int)thread) || !(delay = strchr(text, ' ')) ||
+	    !(seen = seen_of(look->delays, thread)))
 		return;
 	now_ns = strtoull(delay, NULL, 10);
 	gained = now_ns < *seen ? now_ns : now_ns - *seen; /* its number was another's before */
@@ -71,7 +63,7 @@ static void look_for_children(struct look *look, pid_t process, pid_t thread)
 {
 	char text[TASK_BYTES], *at = text, *end;
 
-	if (!read_of(process, thread, "children", text))
+	if (!process_text(text, TASK_BYTES, "/proc/%d/task/%d/children", (int)process, (int)thread))
 		return;
 	for (long id; look->n < PROCESSES && (id = strtol(at, &end, 10)) > 0 && *end; at = end)
 		look->processes[look->n++] = (pid_t)id;
@@ -147,14 +139,6 @@ static const struct {
 #undef PMU_ROW
 };
 
-static bool read_line(const char *root, const char *below, const char *file, char text[EVENT_BYTES])
-{
-	char path[1024];
-
-	snprintf(path, sizeof(path), "%s" SOURCE "%s%s", root, below, file);
-	return process_text(path, text, EVENT_BYTES) > 0;
-}
-
 /* "event=0x00,umask=0x80", as processors of Intel have it; anything else in it is not for us. */
 static bool parse_event(char *text, uint64_t *config)
 {
@@ -177,8 +161,8 @@ static bool describe(size_t i, const char *root, struct perf_event_attr *event)
 
 	event->type = PERF_TYPE_HARDWARE;
 	if (pmu_rows[i].file) {
-		if (!read_line(root, "/events/", pmu_rows[i].file, text) || !parse_event(text, &config) ||
-		    !read_line(root, "/", "type", text))
+		if (!process_text(text, EVENT_BYTES, "%s" SOURCE "/events/%s", root, pmu_rows[i].file) || !parse_event(text, &config) ||
+		    !process_text(text, EVENT_BYTES, "%s" SOURCE "/type", root))
 			return false;
 		event->type = (uint32_t)strtoul(text, NULL, 10);
 	}
@@ -257,24 +241,17 @@ static int pmu_say(const struct pmu *pmu, char *text, size_t n)
 #define TEMPERATURE_MIN -273000 /* others are faults of the sensor */
 #define TEMPERATURE_MAX 1000000
 
-static bool read_word(const char *path, char word[32])
-{
-	process_text(path, word, 32);
-	word[strcspn(word, "\n")] = '\0';
-	return *word != '\0';
-}
-
 /* Returns the mean of the first eight processors. */
 static int64_t climate_frequency_khz(const char *root)
 {
 	int64_t sum = 0, n = 0;
 
 	for (int i = 0; i < PROCESSORS_MAX; i++) {
-		char path[256], word[32];
-		long long khz;
+		char word[32];
+		long long khz = 0;
 
-		snprintf(path, sizeof(path), "%s/sys/devices/system/cpu/cpu%d/cpufreq/scaling_cur_freq", root, i);
-		khz = read_word(path, word) ? strtoll(word, NULL, 10) : 0;
+		if (process_text(word, sizeof(word), "%s/sys/devices/system/cpu/cpu%d/cpufreq/scaling_cur_freq", root, i))
+			khz = strtoll(word, NULL, 10);
 		if (khz <= 0)
 			break;
 		sum += khz;
@@ -286,7 +263,7 @@ static int64_t climate_frequency_khz(const char *root)
 static int64_t warmer_of(int64_t a, const char *path)
 {
 	char word[32], *end = word;
-	long long b = read_word(path, word) ? strtoll(word, &end, 10) : 0;
+	long long b = process_text(word, sizeof(word), "%s", path) ? strtoll(word, &end, 10) : 0;
 
 	return end != word && b > TEMPERATURE_MIN && b < TEMPERATURE_MAX && b > a ? b : a;
 }
@@ -297,7 +274,7 @@ static bool is_processors(const char *name)
 	static const char *const names[] = { "coretemp", "k10temp", "zenpower", "cpu_thermal" };
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (strcmp(names[i], name) == 0)
+		if (strlen(names[i]) == strcspn(name, "\n") && strncmp(names[i], name, strlen(names[i])) == 0)
 			return true;
 	return false;
 }
@@ -312,8 +289,8 @@ int64_t climate_temperature_mc(const char *root)
 		warmest = warmer_of(warmest, path);
 	}
 	for (int i = 0; i < CHIPS_MAX && warmest == CLIMATE_UNKNOWN; i++) {
-		snprintf(path, sizeof(path), "%s/sys/class/hwmon/hwmon%d/name", root, i);
-		if (!read_word(path, name) || !is_processors(name))
+		process_text(name, sizeof(name), "%s/sys/class/hwmon/hwmon%d/name", root, i);
+		if (!is_processors(name))
 			continue;
 		for (int k = 1; k <= SENSORS_MAX; k++) {
 			snprintf(path, sizeof(path), "%s/sys/class/hwmon/hwmon%d/temp%d_input", root, i, k);
@@ -335,7 +312,7 @@ static int64_t read_number(const char *path, const char *word)
 	char text[TEXT_BYTES];
 	const char *at;
 
-	process_text(path, text, TEXT_BYTES);
+	process_text(text, TEXT_BYTES, "%s", path);
 	at = strstr(text, word);
 	return at ? (int64_t)strtoull(at + strlen(word), NULL, 10) : -1;
 }
@@ -348,46 +325,44 @@ static int64_t pressure_ns(const char *path)
 	return us < 0 ? -1 : 1000 * us;
 }
 
-/* For how long what runs in the control group at a path below a root was held back, for that group or one around it had used up its share
- * of the processors: newer kernels say so, older ones say it of each group. */
-static int64_t throttled_below(const char *root, char *group, const char *word, int64_t unit_ns)
-{
-	char file[2 * TEXT_BYTES];
-	char *end = strcmp(group, "/") == 0 ? group : group + strlen(group);
-	int64_t ns, sum = -1;
-
-	snprintf(file, sizeof(file), "%s%s/cpu.stat.local", root, group);
-	ns = read_number(file, word);
-	if (ns >= 0)
-		return unit_ns * ns;
-	for (; end; end = strrchr(group, '/')) {
-		*end = '\0';
-		snprintf(file, sizeof(file), "%s%s/cpu.stat", root, group);
-		ns = read_number(file, word);
-		if (ns >= 0)
-			sum = (sum < 0 ? 0 : sum) + unit_ns * ns;
-	}
-	return sum;
-}
-
-static int64_t throttled_ns(void)
+size_t accounts_group(const char *controller, char path[PATH_MAX])
 {
 	char text[8 * TEXT_BYTES], *rest = text, *line;
-	int64_t ns = -1;
+	size_t n = strlen(controller), top = 0;
 
-	process_text("/proc/self/cgroup", text, sizeof(text));
-	while (ns < 0 && (line = strsep(&rest, "\n"))) { /* "0::/PATH", or, of version 1, "4:cpu,cpuacct:/PATH" */
-		char *controllers = strchr(line, ':'), *path = controllers ? strchr(controllers + 1, ':') : NULL;
+	process_text(text, sizeof(text), "/proc/self/cgroup");
+	while (!top && (line = strsep(&rest, "\n"))) { /* "0::/PATH", or, of version 1, "4:cpu,cpuacct:/PATH" */
+		char *controllers = strchr(line, ':'), *group = controllers ? strchr(++controllers, ':') : NULL;
+		bool v2 = group == controllers;
 
-		if (!path)
+		if (!group || (!v2 && (strncmp(controllers, controller, n) != 0 || (controllers[n] != ',' && controllers[n] != ':'))))
 			continue;
-		*path++ = '\0';
-		if (!controllers[1])
-			ns = throttled_below("/sys/fs/cgroup", path, "throttled_usec ", 1000);
-		else if (strncmp(controllers + 1, "cpu,", 4) == 0 || strcmp(controllers + 1, "cpu") == 0)
-			ns = throttled_below("/sys/fs/cgroup/cpu", path, "throttled_time ", 1);
+		top = (size_t)snprintf(path, PATH_MAX, "/sys/fs/cgroup%s%s", v2 ? "" : "/", v2 ? "" : controller);
+		snprintf(path + top, PATH_MAX - top, "%s", strcmp(group, ":/") == 0 ? "" : group + 1);
 	}
-	return ns;
+	return top;
+}
+
+/* For how long what runs in this process's control group was held back, for that group or one around it had used up its share of the
+ * processors: newer kernels say so, older ones say it of each group. */
+static int64_t throttled_ns(void)
+{
+	char group[PATH_MAX], file[PATH_MAX + 20], *end;
+	size_t top = accounts_group("cpu", group);
+	int64_t ns, sum = -1;
+
+	snprintf(file, sizeof(file), "%s/cpu.stat.local", group);
+	ns = top ? read_number(file, "throttled_usec ") : -1;
+	if (ns >= 0)
+		return 1000 * ns;
+	for (end = top ? group + strlen(group) : NULL; end; end = strrchr(group + top, '/')) {
+		*end = '\0';
+		snprintf(file, sizeof(file), "%s/cpu.stat", group);
+		ns = read_number(file, "throttled_usec ");
+		ns = ns >= 0 ? 1000 * ns : read_number(file, "throttled_time "); /* of version 1 */
+		sum = ns < 0 ? sum : ns + (sum < 0 ? 0 : sum);
+	}
+	return sum;
 }
 
 /* The number that the process begun last has got: they ascend, until all have been used. */
@@ -396,7 +371,7 @@ static int64_t last_process(void)
 	char text[TEXT_BYTES];
 	const char *last;
 
-	process_text("/proc/loadavg", text, TEXT_BYTES);
+	process_text(text, TEXT_BYTES, "/proc/loadavg");
 	last = strrchr(text, ' ');
 	return last ? (int64_t)strtoull(last, NULL, 10) : -1;
 }
@@ -406,7 +381,7 @@ static bool read_ticks(unsigned long long ticks[8])
 {
 	char text[TEXT_BYTES], *at = text;
 
-	process_text("/proc/stat", text, TEXT_BYTES);
+	process_text(text, TEXT_BYTES, "/proc/stat");
 	if (strncmp(at, "cpu ", 4) != 0)
 		return false;
 	at += 4;
@@ -449,8 +424,8 @@ static void read_io(unsigned long long io[4], bool *unknown)
 	static const char *const names[] = { "rchar: ", "wchar: ", "syscr: ", "syscw: " };
 	char all[TEXT_BYTES], own[TEXT_BYTES];
 
-	process_text("/proc/self/io", all, TEXT_BYTES);
-	process_text("/proc/thread-self/io", own, TEXT_BYTES);
+	process_text(all, TEXT_BYTES, "/proc/self/io");
+	process_text(own, TEXT_BYTES, "/proc/thread-self/io");
 	*unknown |= !*all || !*own;
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		const char *in_all = strstr(all, names[i]), *in_own = strstr(own, names[i]);
@@ -471,11 +446,10 @@ void accounts_begin(struct accounts *accounts, bool pmu)
 
 struct accounts_schedule accounts_schedule_of(pid_t id)
 {
-	char path[40], text[TEXT_BYTES], *at = text;
+	char text[TEXT_BYTES], *at = text;
 	struct accounts_schedule of;
 
-	snprintf(path, sizeof(path), "/proc/%d/schedstat", (int)id);
-	process_text(path, text, TEXT_BYTES);
+	process_text(text, TEXT_BYTES, "/proc/%d/schedstat", (int)id);
 	of.ran_ns = strtoull(at, &at, 10);
 	of.delay_ns = strtoull(at, &at, 10);
 	return of;

@@ -3,6 +3,7 @@
 #ifndef FLEET_HELPER_ACCOUNTS_H
 #define FLEET_HELPER_ACCOUNTS_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/resource.h>
@@ -70,6 +71,10 @@ struct accounts_schedule accounts_schedule_of(pid_t id);
  * root alone (taskstats); so they are looked at while they run: what lives shorter than a look apart is missed. Never takes more than a
  * two-hundredth of a processor. */
 void accounts_look(struct accounts *accounts, pid_t command, int64_t begun_ns, int64_t now_ns);
+
+/* Finds the directory of the control group with this controller that this process is in. Returns how many bytes of it are those of the
+ * hierarchy; 0: there is none. */
+size_t accounts_group(const char *controller, char path[PATH_MAX]);
 
 void accounts_end(struct accounts *accounts); /* the command has ended, and was waited for */
 

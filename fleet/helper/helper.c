@@ -338,12 +338,10 @@ static bool work_make(struct request *request, char path[PATH_BYTES], int *fd)
  * own, whatever shells stand in between. */
 static bool find_connection(struct process *out)
 {
-	char id[24];
 	pid_t at = getppid();
 
 	for (;;) {
-		snprintf(id, sizeof(id), "%d", (int)at);
-		if (at <= 1 || !process_read(id, out))
+		if (at <= 1 || !process_read(at, out))
 			return false;
 		if (out->session != getsid(0))
 			return true;
@@ -354,10 +352,8 @@ static bool find_connection(struct process *out)
 static bool is_still_there(const struct process *connection)
 {
 	struct process now;
-	char id[24];
 
-	snprintf(id, sizeof(id), "%d", (int)connection->id);
-	return process_read(id, &now) && now.alive && now.start_ticks == connection->start_ticks;
+	return process_read(connection->id, &now) && now.alive && now.start_ticks == connection->start_ticks;
 }
 
 /* Nothing of the channel is ours any more. */

@@ -214,7 +214,7 @@ static size_t read_processes(struct processes *all, int signal)
 	while ((entry = readdir(proc))) {
 		struct process p;
 
-		if (entry->d_name[0] < '0' || entry->d_name[0] > '9' || !process_read(entry->d_name, &p))
+		if (entry->d_name[0] < '0' || entry->d_name[0] > '9' || !process_read(strtol(entry->d_name, NULL, 10), &p))
 			continue;
 		p.ours = is_ours(all, &p);
 		if (p.ours && p.alive) {

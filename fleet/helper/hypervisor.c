@@ -87,15 +87,15 @@ const char *hypervisor_here(void)
 	struct hypervisor_signs signs;
 	char type[128];
 
-	process_text("/sys/hypervisor/type", type, sizeof(type));
+	process_text(type, sizeof(type), "/sys/hypervisor/type");
 	if (strncmp(type, "xen", 3) == 0)
 		return "xen";
-	process_text("/sys/class/dmi/id/sys_vendor", signs.vendor, sizeof(signs.vendor));
-	process_text("/sys/class/dmi/id/product_name", signs.product, sizeof(signs.product));
-	process_text("/sys/class/dmi/id/board_vendor", signs.board, sizeof(signs.board));
-	process_text("/sys/class/dmi/id/bios_vendor", signs.firmware, sizeof(signs.firmware));
-	process_text("/proc/device-tree/hypervisor/compatible", signs.node, sizeof(signs.node));
-	process_text("/proc/device-tree/compatible", signs.compatible, sizeof(signs.compatible));
+	process_text(signs.vendor, sizeof(signs.vendor), "/sys/class/dmi/id/sys_vendor");
+	process_text(signs.product, sizeof(signs.product), "/sys/class/dmi/id/product_name");
+	process_text(signs.board, sizeof(signs.board), "/sys/class/dmi/id/board_vendor");
+	process_text(signs.firmware, sizeof(signs.firmware), "/sys/class/dmi/id/bios_vendor");
+	process_text(signs.node, sizeof(signs.node), "/proc/device-tree/hypervisor/compatible");
+	process_text(signs.compatible, sizeof(signs.compatible), "/proc/device-tree/compatible");
 	return hypervisor_by_signs(&signs);
 }
 #endif

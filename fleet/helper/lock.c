@@ -48,14 +48,6 @@ static const int open_flags = O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
 #define MARK_ID_MAX	((UINT64_C(1) << (MARK_SHIFT - MARK_ID_SHIFT)) - 1)
 #define MARK_START_MASK ((UINT64_C(1) << MARK_ID_SHIFT) - 1)
 
-static bool read_number(uint64_t id, struct process *out)
-{
-	char text[24];
-
-	snprintf(text, sizeof(text), "%llu", (unsigned long long)id);
-	return process_read(text, out);
-}
-
 /* Marks a child before it becomes the command. owner: what guard_run() was called by. */
 static void leftovers_mark(pid_t owner)
 {
@@ -63,7 +55,7 @@ static void leftovers_mark(pid_t owner)
 	struct rlimit limit;
 
 	/* Inside of another helper's command that mark stays, where this user may not raise a limit. */
-	if (!read_number((uint64_t)owner, &p))
+	if (!process_read(owner, &p))
 		return;
 	limit.rlim_cur = limit.rlim_max = MARK << MARK_SHIFT | (uint64_t)owner << MARK_ID_SHIFT | (p.start_ticks & MARK_START_MASK);
 	setrlimit(RLIMIT_LOCKS, &limit);
@@ -85,13 +77,14 @@ static bool is_leftover(const char *id)
 {
 	struct process p, owner;
 	struct rlimit limit;
+	pid_t pid = (pid_t)strtol(id, NULL, 10);
 
-	if (prlimit((pid_t)strtol(id, NULL, 10), RLIMIT_LOCKS, NULL, &limit) || limit.rlim_max >> MARK_SHIFT != MARK)
+	if (prlimit(pid, RLIMIT_LOCKS, NULL, &limit) || limit.rlim_max >> MARK_SHIFT != MARK)
 		return false;
-	if (read_number(limit.rlim_max >> MARK_ID_SHIFT & MARK_ID_MAX, &owner) && owner.alive &&
+	if (process_read((long)(limit.rlim_max >> MARK_ID_SHIFT & MARK_ID_MAX), &owner) && owner.alive &&
 	    (owner.start_ticks & MARK_START_MASK) == (limit.rlim_max & MARK_START_MASK))
 		return false;
-	return process_read(id, &p) && p.alive && is_in_our_namespace(id);
+	return process_read(pid, &p) && p.alive && is_in_our_namespace(id);
 }
 
 static size_t kill_leftovers(void)
@@ -182,12 +175,12 @@ static void info_read(const char *path, struct lock_info *out)
 
 /* Returns the process that holds flock(2) on this file, as the kernel says in lines "1: FLOCK  ADVISORY  WRITE ID MAJOR:MINOR:INODE ...";
  * 0: it does not say, or the process is of another namespace. */
-static pid_t flock_holder(int fd)
+static int flock_holder(int fd)
 {
 	FILE *locks = fopen("/proc/locks", "re");
 	char line[160];
 	struct stat info;
-	pid_t found = 0;
+	int found = 0;
 
 	while (locks && fstat(fd, &info) == 0 && !found && fgets(line, sizeof(line), locks)) {
 		unsigned major_id, minor_id;
@@ -221,27 +214,27 @@ static const char *user_name(uid_t user)
 static void info_add_process(int fd, struct lock_info *info)
 {
 	char path[32], command[81], text[512];
-	size_t n, size, id = (size_t)flock_holder(fd);
+	size_t n, size;
+	int id = flock_holder(fd);
 	struct process process;
 	struct timespec now;
 	struct stat owner;
 
-	snprintf(path, sizeof(path), "/proc/%zu", id);
-	if (!process_read(path + strlen("/proc/"), &process) || !process.alive || stat(path, &owner))
+	snprintf(path, sizeof(path), "/proc/%d", id);
+	if (!process_read(id, &process) || !process.alive || stat(path, &owner))
 		return;
-	snprintf(path, sizeof(path), "/proc/%zu/cmdline", id);
-	size = process_text(path, text, sizeof(text));
+	size = process_text(text, sizeof(text), "/proc/%d/cmdline", id);
 	for (size_t i = 0; i + 1 < size; i++)
 		text[i] = text[i] && text[i] != '\n' ? text[i] : ' ';
 	set_line(command, sizeof(command), text);
 	if (!*info->holder && clock_gettime(CLOCK_BOOTTIME, &now) == 0)
 		info->held_ms = 1000 * (now.tv_sec - (long long)process.start_ticks / sysconf(_SC_CLK_TCK));
-	n = (size_t)snprintf(text, sizeof(text), "%s (process %zu there, of user %u (%.32s): '%s'",
+	n = (size_t)snprintf(text, sizeof(text), "%s (process %d there, of user %u (%.32s): '%s'",
 			     *info->holder ? info->holder : "another program", id, (unsigned)owner.st_uid, user_name(owner.st_uid),
 			     command);
 	info->stopped_ticks = process.state == 'T' || process.state == 't' ? process.start_ticks : 0;
 	if (info->stopped_ticks)
-		n += (size_t)snprintf(text + n, sizeof(text) - n, ", stopped: 'kill -CONT %zu' lets it go on, 'kill -KILL %zu' ends it", id,
+		n += (size_t)snprintf(text + n, sizeof(text) - n, ", stopped: 'kill -CONT %d' lets it go on, 'kill -KILL %d' ends it", id,
 				      id);
 	snprintf(text + n, sizeof(text) - n, ")");
 	set_line(info->holder, sizeof(info->holder), text);

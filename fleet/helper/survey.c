@@ -120,7 +120,7 @@ static long number_in(const char *path, long otherwise)
 {
 	char text[64];
 
-	return process_text(path, text, sizeof(text)) ? strtol(text, NULL, 10) : otherwise;
+	return process_text(text, sizeof(text), "%s", path) ? strtol(text, NULL, 10) : otherwise;
 }
 
 #define PLACES_MAX 65536
@@ -205,7 +205,7 @@ static void survey_identity(struct survey *survey)
 	};
 	char value[256];
 
-	process_text("/proc/cpuinfo", info, sizeof(info));
+	process_text(info, sizeof(info), "/proc/cpuinfo");
 	if (survey_arm(survey, info))
 		return;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -231,8 +231,7 @@ static void survey_cache(struct survey *survey)
 
 		snprintf(path, sizeof(path), CPU "/cpu0/cache/index%d/level", i);
 		level = number_in(path, 0);
-		snprintf(path, sizeof(path), CPU "/cpu0/cache/index%d/size", i);
-		if (level <= last_level || !process_text(path, text, sizeof(text)) || !strchr(text, 'K'))
+		if (level <= last_level || !process_text(text, sizeof(text), CPU "/cpu0/cache/index%d/size", i) || !strchr(text, 'K'))
 			continue;
 		last_level = level;
 		last_kib = strtoll(text, NULL, 10);
@@ -246,16 +245,16 @@ static void survey_settings(struct survey *survey)
 	char text[256], value[64];
 	long setting;
 
-	if (process_text(CPU "/cpu0/cpufreq/scaling_governor", text, sizeof(text)))
+	if (process_text(text, sizeof(text), CPU "/cpu0/cpufreq/scaling_governor"))
 		survey_add(survey, "governor", text);
 	setting = number_in(CPU "/intel_pstate/no_turbo", -1);
 	if (setting >= 0)
 		survey_add(survey, "turbo", setting ? "off" : "on");
 	else if ((setting = number_in(CPU "/cpufreq/boost", -1)) >= 0)
 		survey_add(survey, "turbo", setting ? "on" : "off");
-	if (process_text(CPU "/smt/control", text, sizeof(text)))
+	if (process_text(text, sizeof(text), CPU "/smt/control"))
 		survey_add(survey, "smt", text);
-	if (process_text("/sys/kernel/mm/transparent_hugepage/enabled", text, sizeof(text)) && chosen_word(text, value, sizeof(value)))
+	if (process_text(text, sizeof(text), "/sys/kernel/mm/transparent_hugepage/enabled") && chosen_word(text, value, sizeof(value)))
 		survey_add(survey, "thp", value);
 }
 
@@ -302,7 +301,7 @@ static void survey_processor(struct survey *survey)
 	survey_settings(survey);
 	survey_temperature(survey);
 	survey_add(survey, "virtual", hypervisor_here());
-	if (process_text("/proc/sys/kernel/perf_event_paranoid", text, sizeof(text)))
+	if (process_text(text, sizeof(text), "/proc/sys/kernel/perf_event_paranoid"))
 		survey_add(survey, "perf_event_paranoid", text);
 	survey_number(survey, "has_pmu", pmu_counts());
 }
@@ -393,7 +392,7 @@ static void survey_memory(struct survey *survey)
 	} rows[] = { { "memory_bytes", "MemTotal:" }, { "memory_available_bytes", "MemAvailable:" } };
 	char text[4096];
 
-	if (!process_text("/proc/meminfo", text, sizeof(text)))
+	if (!process_text(text, sizeof(text), "/proc/meminfo"))
 		return;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		const char *at = strstr(text, rows[i].key);
@@ -411,13 +410,13 @@ static void survey_load(struct survey *survey)
 	char load[64];
 	char text[1024], *at = text;
 
-	if (process_text("/proc/loadavg", text, sizeof(text)) && is_digit(*text)) {
+	if (process_text(text, sizeof(text), "/proc/loadavg") && is_digit(*text)) {
 		text[strspn(text, "0123456789.")] = 0;
 		snprintf(load, sizeof(load), "%.2f", strtod(text, NULL));
 		if (strlen(load) <= 2 * NUMBER_DIGITS_MAX)
 			survey_add(survey, "load1", load);
 	}
-	if (!process_text("/proc/stat", text, sizeof(text)) || strncmp(text, "cpu ", 4) != 0)
+	if (!process_text(text, sizeof(text), "/proc/stat") || strncmp(text, "cpu ", 4) != 0)
 		return;
 	at += 4;
 	for (int i = 0; i < 8; i++) {
@@ -481,7 +480,7 @@ static void survey_board(struct survey *survey)
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		for (size_t j = 0; j < 3 && rows[i].paths[j]; j++) {
-			if (!process_text(rows[i].paths[j], text, sizeof(text)))
+			if (!process_text(text, sizeof(text), "%s", rows[i].paths[j]))
 				continue;
 			survey_add(survey, rows[i].fact, text);
 			break;

@@ -160,10 +160,7 @@ static void first_find(struct follow *all, const struct followed *f)
 
 static bool process_find(uint64_t pid, struct process *out)
 {
-	char id[24];
-
-	snprintf(id, sizeof(id), "%llu", (unsigned long long)pid);
-	return pid <= INT32_MAX && process_read(id, out);
+	return pid <= INT32_MAX && process_read((long)pid, out);
 }
 
 /* When the process of the file began, as this host's kernel says; 0: it is not there. Where it was killed, another one may have its number:

@@ -394,20 +394,18 @@ static void test_process(void **state)
 {
 	struct process self, again, p;
 	siginfo_t info;
-	char id[16];
 	pid_t child = fork();
 
 	(void)state;
 	if (!child)
 		_exit(0);
 	assert_int_equal(waitid(P_PID, (id_t)child, &info, WEXITED | WNOWAIT), 0);
-	snprintf(id, sizeof(id), "%d", (int)child);
-	assert_true(process_read(id, &p));
+	assert_true(process_read(child, &p));
 	assert_true(p.id == child && p.parent == getpid() && p.session == getsid(0) && p.group == getpgrp());
 	assert_false(p.alive);
 	assert_int_equal(waitpid(child, NULL, 0), child);
-	assert_false(process_read(id, &p));
-	assert_true(process_read("self", &self) && process_read("self", &again));
+	assert_false(process_read(child, &p));
+	assert_true(process_read(getpid(), &self) && process_read(getpid(), &again));
 	assert_true(self.alive && self.start_ticks > 0 && self.start_ticks == again.start_ticks);
 }
 
@@ -423,7 +421,6 @@ static void test_process_of_threads(void **state)
 {
 	struct process p;
 	siginfo_t info;
-	char id[16];
 	pid_t child = fork();
 
 	(void)state;
@@ -433,14 +430,13 @@ static void test_process_of_threads(void **state)
 		pthread_create(&thread, NULL, sleep_on, NULL);
 		syscall(SYS_exit, 0);
 	}
-	snprintf(id, sizeof(id), "%d", (int)child);
 	do
-		assert_true(process_read(id, &p));
+		assert_true(process_read(child, &p));
 	while (p.state != 'Z');
 	kill(child, SIGKILL);
 	assert_true(p.alive);
 	assert_int_equal(waitid(P_PID, (id_t)child, &info, WEXITED | WNOWAIT), 0);
-	assert_true(process_read(id, &p));
+	assert_true(process_read(child, &p));
 	assert_false(p.alive);
 	waitpid(child, NULL, 0);
 }

@@ -58,7 +58,7 @@ static void one_process(void)
 {
 	struct process p = { .id = 0 };
 
-	if (process_read("77", &p))
+	if (process_read(77, &p))
 		ASSAY_BUG_IF(p.id != 77 || p.ours);
 }
 
