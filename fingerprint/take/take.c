@@ -284,8 +284,8 @@ static bool remove_directory(struct take_host *h)
 
 /* ---- under which conditions ---- */
 
-/* Identity belongs to the machine; counters are turned into a share; the clock is an offset, not a condition; what control groups the
- * machine has does not say that a stressor was in one. */
+/* Identity belongs to the machine, and limits to the host; counters are turned into a share; the clock is an offset, not a condition; what
+ * control groups the machine has does not say that a stressor was in one. */
 static bool is_condition(const char *name)
 {
 	static const char *const others[] = { "hostname",   "machine_id",	"board_name",	       "board_serial",
@@ -294,7 +294,7 @@ static bool is_condition(const char *name)
 					      "cpu_family", "cpu_model_number", "cpu_stepping",	       "last_cache_bytes",
 					      "emulated" };
 
-	return !text_among(others, sizeof(others) / sizeof(others[0]), name);
+	return !strstr(name, "_limit") && !text_among(others, sizeof(others) / sizeof(others[0]), name);
 }
 
 /* per cent */

@@ -45,6 +45,8 @@
 	X(last_cache_bytes, 0, 1e15) /* of the last level that the first processor has; stress-ng maps a buffer of this size */            \
 	X(memory_bytes, 1, 1e18)                                                                                                           \
 	X(memory_available_bytes, 0, 1e18)                                                                                                 \
+	X(memory_limit_bytes, 0, 1e18) /* of control groups: the host's own, where the rest is its box's */                                \
+	X(cpus_limit, 0, 1e6)	       /* likewise, and of which processors it may use */                                                  \
 	X(load1, 0, 1e9)                                                                                                                   \
 	X(steal_ticks, 0, 1e18) /* since boot, all processors: steal is the ratio of two differences */                                    \
 	X(total_ticks, 0, 1e18)                                                                                                            \

@@ -85,8 +85,11 @@ static void find_unfit_space(struct checkup *out, size_t i, const struct facts *
 		add(out, i, false, "shm", "%.0f MiB free in /dev/shm: stressors need 128 MiB", f->shm_free_bytes / MIB);
 	if (f->disk_free_bytes < DISK_BYTES_MIN)
 		add(out, i, false, "disk", "%.0f MiB free on the disk of /: less than 1 GiB", f->disk_free_bytes / MIB);
-	if (f->memory_available_bytes < MEMORY_BYTES_MIN)
-		add(out, i, false, "memory", "%.0f MiB of memory available: less than 1 GiB", f->memory_available_bytes / MIB);
+	if (f->memory_limit_bytes < MEMORY_BYTES_MIN)
+		add(out, i, false, "memory", "its control group limits it to %.0f MiB of memory: less than 1 GiB",
+		    f->memory_limit_bytes / MIB);
+	else if (f->memory_available_bytes < MEMORY_BYTES_MIN)
+		add(out, i, false, "memory", "%.0f MiB of memory available on its box: less than 1 GiB", f->memory_available_bytes / MIB);
 }
 
 static void find_unfit_state(struct checkup *out, size_t i, const struct checkup_host *h)
@@ -100,7 +103,8 @@ static void find_unfit_state(struct checkup *out, size_t i, const struct checkup
 		add(out, i, false, "clock", "its clock is %.1f s %s: let NTP set it", fabs(h->clock_offset_ms) / 1000,
 		    h->clock_offset_ms > 0 ? "ahead of ours" : "behind ours");
 	if (f->load1 > f->cpus_online / 2)
-		add(out, i, false, "load", "its load is %.2f on %.0f processors: other work is running there", f->load1, f->cpus_online);
+		add(out, i, false, "load", "the load of its box is %.2f on %.0f processors: other work is running there", f->load1,
+		    f->cpus_online);
 }
 
 static void find_remarks(struct checkup *out, size_t i, const struct facts *f)
@@ -109,6 +113,12 @@ static void find_remarks(struct checkup *out, size_t i, const struct facts *f)
 
 	forbidden = forbidden || (f->perf_event_paranoid == REFUSED_BY_PAPI && f->has_pmu != 0);
 
+	if (f->memory_limit_bytes < f->memory_bytes || f->cpus_limit < f->cpus_online)
+		add(out, i, true, "limits",
+		    "its control group or affinity limits it to %.1f GiB of memory and %.4g processors; its box has %.1f GiB and %.0f, and "
+		    "load, disk and /dev/shm are the box's, too",
+		    fmin(f->memory_limit_bytes, f->memory_bytes) / GIB, fmin(f->cpus_limit, f->cpus_online), f->memory_bytes / GIB,
+		    f->cpus_online);
 	if (f->virtual_machine && strcmp(f->virtual_machine, "none") != 0)
 		add(out, i, true, "virtual_machine", "it is a virtual machine (%.40s): others may share its processors",
 		    f->virtual_machine);
@@ -341,8 +351,8 @@ static void show_facts(const struct checkup_host *h, struct document *d)
 {
 	const struct facts *f = &h->facts;
 
-	doc_showf(d, NULL, "cpus", f->cpus_online, "%.0f", f->cpus_online);
-	doc_showf(d, NULL, "memory", f->memory_bytes, "%.1f GiB", f->memory_bytes / GIB);
+	doc_showf(d, NULL, "cpus", f->cpus_online, "%.3g", fmin(f->cpus_limit, f->cpus_online));
+	doc_showf(d, NULL, "memory", f->memory_bytes, "%.1f GiB", fmin(f->memory_limit_bytes, f->memory_bytes) / GIB);
 	doc_showf(d, NULL, "disk free", f->disk_free_bytes, "%.1f GiB", f->disk_free_bytes / GIB);
 	doc_showf(d, NULL, "shm free", f->shm_free_bytes, "%.1f GiB", f->shm_free_bytes / GIB);
 	doc_showf(d, NULL, "load", f->load1, "%.2f", f->load1);

@@ -9,6 +9,7 @@
 
 #include <fcntl.h>
 #include <linux/perf_event.h>
+#include <sched.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -498,6 +499,47 @@ static void survey_control_groups(struct survey *survey)
 		survey_add(survey, "cgroup", "v1");
 }
 
+/* Returns the smallest limit of the groups that this process is in, "VALUE" or "VALUE PERIOD" in a file of version 2, or of version 1, with
+ * the period in a file of its own (NULL: none); 0: there is no limit. */
+static double group_limit(const char *controller, const char *v2, const char *v1, const char *v1_period)
+{
+	char group[PATH_MAX], text[64], *end, *rest;
+	size_t top = accounts_group(controller, group);
+	double least = 0;
+
+	for (end = top ? group + strlen(group) : NULL; end; end = strrchr(group + top, '/')) {
+		double limit, period;
+
+		*end = '\0';
+		if (!process_text(text, sizeof(text), "%s/%s", group, v2))
+			process_text(text, sizeof(text), "%s/%s", group, v1);
+		limit = strtod(text, &rest);
+		if (v1_period && process_text(text, sizeof(text), "%s/%s", group, v1_period))
+			rest = text;
+		period = strtod(rest, NULL);
+		limit = period > 0 ? limit / period : limit;
+		least = limit > 0 && (limit < least || least <= 0) ? limit : least;
+	}
+	return least;
+}
+
+/* Limits of this host within its box: of control groups, and by which processors its programs may run on. */
+static void survey_limits(struct survey *survey)
+{
+	double memory = group_limit("memory", "memory.max", "memory.limit_in_bytes", NULL),
+	       cpus = group_limit("cpu", "cpu.max", "cpu.cfs_quota_us", "cpu.cfs_period_us");
+	cpu_set_t allowed;
+	char text[32];
+
+	if (memory > 0 && memory < (double)COUNT_MAX)
+		survey_number(survey, "memory_limit_bytes", (long long)memory);
+	if (sched_getaffinity(0, sizeof(allowed), &allowed) == 0 && (cpus <= 0 || CPU_COUNT(&allowed) < cpus))
+		cpus = CPU_COUNT(&allowed);
+	snprintf(text, sizeof(text), "%.2f", cpus);
+	if (cpus > 0 && cpus < 1e6)
+		survey_add(survey, "cpus_limit", text);
+}
+
 static void survey_system(struct survey *survey)
 {
 	struct utsname name;
@@ -511,6 +553,7 @@ static void survey_system(struct survey *survey)
 		survey_c_library(survey, name.machine);
 	survey_board(survey);
 	survey_memory(survey);
+	survey_limits(survey);
 	survey_load(survey);
 	survey_disks(survey);
 	survey_control_groups(survey);

@@ -88,6 +88,7 @@ umask 0
 run fleet up "$lab" --profiles base,meta+str+sort,bw
 umask 022
 expect_status 0
+limited=$(cat "$tmp/out" "$tmp/err" | grep -c 'each host is limited to 1024 MiB of memory')
 expect_stdout emu01 emu02 emu03 'meta+str+sort' '3 emulated hosts are up'
 for n in 1 2 3; do
 	on "$lab" $n 'hostname; pwd; echo $ASSAY_EMULATED; df "$HOME" | tail -n 1; stat -c %a "$TMPDIR"; grep ^Seccomp /proc/self/status'
@@ -124,6 +125,17 @@ if "$ASSAY" fleet list --help >/dev/null 2>&1; then
 	run -C "$lab" fleet list
 	expect_status 0
 	expect_stdout emu01 emu03 'meta+str+sort'
+fi
+
+what='which limits are of a host, and which of its box'
+if [ "$limited" -gt 0 ]; then
+	run -C "$lab" fleet check
+	expect_stdout 'emu[01-03]: remark: its control group or affinity limits it to 1.0 GiB of memory' \
+		"its box has $(awk '/^MemTotal/ { printf "%.1f", $2 / 1048576 }' /proc/meminfo) GiB"
+	run -C "$lab" fleet check -w emu01 --format json
+	expect_json .hosts[0].facts.memory_limit_bytes 1073741824
+else
+	echo 'limits: not tested, there are no control groups here'
 fi
 
 what='the memory hog works while a program runs, and only then'

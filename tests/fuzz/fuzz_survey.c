@@ -57,6 +57,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	small_files_set((const char *)data, size);
 	survey_board(&survey);
 	survey_memory(&survey);
+	survey_limits(&survey);
 	survey_load(&survey);
 	survey_control_groups(&survey);
 	survey_identity(&survey);
