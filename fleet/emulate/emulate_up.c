@@ -25,9 +25,9 @@
 #define PORT_LAST	32000
 #define LAB_MARK	"# Written by 'assay fleet up'"
 #define ANSWER_PAUSE_NS 5000000
-#define ANSWER_MS	10000 /* until all answer, and so much more for each */
+#define ANSWER_MS	60000 /* until all answer, and so much more for each: one that has ended is noticed at once */
 #define ANSWER_HOST_MS	200
-#define ANSWER_WAIT_US	100000 /* for the greeting of a connection that was accepted */
+#define ANSWER_WAIT_US	100000 /* for a connection */
 
 /* A fleet that is being brought up. */
 struct bringup {
@@ -468,7 +468,7 @@ static enum assay_status host_finish(struct emulate_host *host, struct assay_err
 static bool host_greets(const struct emulate_host *host)
 {
 	struct sockaddr_in to = { .sin_family = AF_INET, .sin_port = htons((unsigned short)host->is->port) };
-	const struct timeval patience = { 0, ANSWER_WAIT_US };
+	const struct timeval soon = { 0, ANSWER_WAIT_US }, patience = { 2, 0 }; /* a busy sshd greets late */
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	char text[4] = "";
 	bool yes;
@@ -476,7 +476,7 @@ static bool host_greets(const struct emulate_host *host)
 	if (fd < 0)
 		return false;
 	inet_pton(AF_INET, host->is->address, &to.sin_addr);
-	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience)); /* connect(2), too */
+	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &soon, sizeof(soon)); /* connect(2), too */
 	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
 	yes = connect(fd, (const struct sockaddr *)&to, sizeof(to)) == 0 && recv(fd, text, sizeof(text), MSG_WAITALL) == 4 &&
 	      memcmp(text, "SSH-", 4) == 0;
