@@ -33,7 +33,7 @@ what='versions that crash are regressions, need no confirmation, and lean no way
 application bad 100 100.02 120
 for fresh in no yes; do
 	[ $fresh = no ] && crashing=segv || crashing='segv, status, again'
-	printf '%s\n' "comparisons: [{ application: bad, candidates: v3, against: v1 }, { application: broken, candidates: [$crashing], against: ok }]" \
+	printf '%s\n' "comparisons: [{ application: bad, candidates: v3, against: v1, hosts: 'host[1-2]' }, { application: broken, candidates: [$crashing], against: ok, hosts: host1 }]" \
 		'fingerprints: { battery: none }' "confirm: { fresh_runs: $fresh }" >"$lab/suite.yaml"
 	run -C "$lab" nightly --format json
 	expect_status 3
@@ -88,7 +88,7 @@ run -C "$lab" nightly --dry-run
 expect_stdout '3 of 4 comparisons would be measured: 36 runs to the first looks' 'Nothing was run.'
 find "$lab" -type f -exec sha256sum {} + | sort >"$tmp/after"
 expect_same_files "$tmp/before" "$tmp/after"
-sed -i 's/quick/none/' "$lab/suite.yaml"
+sed -i "s/quick/none/; s/budget: 1m/hosts: 'host[1-2]'/; s/repeat: no/confirm: { fresh_runs: no }/" "$lab/suite.yaml"
 run -C "$lab" nightly --applications bad --format json
 expect_status 3
 expect_json .decisions 2 '.decisions[0].candidate' v3 '.decisions[1].candidate' v2
