@@ -135,7 +135,6 @@ static void add_counters(const struct detected *d, const struct detected_functio
 	const struct detection_function *found = f->found;
 	bool decides = f->kind.column != SIZE_MAX && found->means;
 	size_t shown = 0;
-	bool fell = false, rose = false;
 
 	doc_table(out, "counters");
 	if (!for_people)
@@ -159,15 +158,9 @@ static void add_counters(const struct detected *d, const struct detected_functio
 		bool moved = c->normal < c->now || c->normal > c->now;
 
 		moved = moved && shown++ < COUNTERS_SHOWN;
-		fell = fell || (moved && !d->seen.per_call[c->column] && c->now < c->normal);
-		rose = rose || (moved && !d->seen.per_call[c->column] && c->now > c->normal);
 		add_counter(d, c, moved, out);
 	}
 	doc_end(out);
-	if (for_people && f->kind.diluted && fell)
-		doc_line(out, "  rates fall here beside more work: a call has no fewer of these events than before");
-	if (for_people && f->kind.condensed && rose)
-		doc_line(out, "  rates rise here beside less work: a call has no more of these events than before");
 }
 
 static void add_name(const struct detected_function *f, struct buf *out)

@@ -77,20 +77,6 @@ static bool change_matters(const struct change *c, const struct work *work)
 	return c->there && difference >= (is_work ? 0 : c->about.min_relevant_delta) && difference >= LEAST_OTHER * most && difference > 0;
 }
 
-/* Fewer for the same work, but only because there is more work. */
-static bool change_is_diluted(const struct change *c, const struct work *work)
-{
-	return c->about.role != COUNTER_WORK && c->about.role != COUNTER_EFFECT && work->now > work->normal && c->now < c->normal &&
-	       change_matters(c, work) && c->now * work->now > (1 - LEAST_OTHER) * c->normal * work->normal;
-}
-
-/* More for the same work, but only because there is less work. */
-static bool change_is_condensed(const struct change *c, const struct work *work)
-{
-	return c->about.role != COUNTER_WORK && c->about.role != COUNTER_EFFECT && work->now < work->normal && c->now > c->normal &&
-	       change_matters(c, work) && c->now * work->now < (1 + LEAST_OTHER) * c->normal * work->normal;
-}
-
 /* What misses more finds some of it on other nodes; where all that it misses more is there, that it is there is the trouble. */
 static bool nearly_all_remote(const struct change *misses, const struct change *remote, const struct work *work)
 {
@@ -345,16 +331,10 @@ static double changes_cost_of_run(const struct change *changes, size_t p, const 
 static void kind_add_costs(const struct change *changes, size_t p, const struct work *work, struct kind *kind, bool *slower, bool *faster)
 {
 	double time_ns = (double)NAN;
-	bool fewer = false, more = false;
 
 	for (size_t c = 0; c < p; c++) {
 		const struct change *change = &changes[c];
-		bool event = change->about.role != COUNTER_WORK && change->about.role != COUNTER_EFFECT;
 
-		fewer = fewer || (event && change->more < 0);
-		more = more || (event && change->more > 0);
-		kind->diluted = kind->diluted || change_is_diluted(change, work);
-		kind->condensed = kind->condensed || change_is_condensed(change, work);
 		if (change->about.role != COUNTER_EFFECT) {
 			bool miss = change->about.role == COUNTER_MISS || change->about.trouble == TROUBLE_REMOTE;
 
@@ -368,8 +348,6 @@ static void kind_add_costs(const struct change *changes, size_t p, const struct 
 			time_ns = change->is_time ? now - change->normal : time_ns;
 		}
 	}
-	kind->diluted = kind->diluted && !fewer;
-	kind->condensed = kind->condensed && !more;
 	kind->more_ns = isnan(time_ns) ? kind->more_ns : time_ns;
 	kind->own_ns = isnan(time_ns) ? kind->own_ns : time_ns;
 }

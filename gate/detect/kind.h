@@ -21,8 +21,6 @@ struct kind {
 	bool spread;	/* small, although single calls are far off: the same is divided between calls in another way */
 	bool grew;	/* its work in a run */
 	double calls;	/* now for each normal one, 1 where chance explains the difference */
-	bool diluted;	/* there is more work, and for that reason alone fewer of events for the same work: none is less */
-	bool condensed; /* the reverse: less work, and for that reason alone more of events for the same work */
 	size_t column;	/* that decided, of the observations; SIZE_MAX: none */
 	double more_ns; /* what a call costs more by the counters' table, about: orders of magnitude; below 0: less */
 	double
