@@ -1,6 +1,7 @@
 #include "gate/detect/callers.h"
 
 #include "base/mem.h"
+#include "base/order.h"
 #include "gate/detect/counters.h"
 #include "gate/detect/observe.h"
 #include "runs/inside/changes/functions.h"
@@ -72,9 +73,9 @@ static struct edge *passing_edge(struct passing *p, size_t first, size_t from, s
 	for (size_t i = first; i < p->n; i++)
 		if (p->edges[i].from == from && p->edges[i].to == to)
 			return &p->edges[i];
-	p->edges = mem_grow(p->edges, p->n, &p->capacity, sizeof(p->edges[0]));
-	p->edges[p->n] = (struct edge){ .from = from, .to = to, .sums = mem_new(p->s->n_counters + 1, sizeof(double)) };
-	return &p->edges[p->n++];
+	mem_append(p->edges, p->n, &p->capacity,
+		   (struct edge){ .from = from, .to = to, .sums = mem_new(p->s->n_counters + 1, sizeof(double)) });
+	return &p->edges[p->n - 1];
 }
 
 static bool passing_add_function(struct passing *p, size_t function)
@@ -106,14 +107,7 @@ static bool passing_add_function(struct passing *p, size_t function)
 	return true;
 }
 
-static int by_ends(const void *a, const void *b)
-{
-	const struct edge *x = a, *y = b;
-
-	if (x->from != y->from)
-		return x->from < y->from ? -1 : 1;
-	return (x->to > y->to) - (x->to < y->to);
-}
+ORDER_BY(by_ends, struct edge, BY_UP(from) BY_UP(to))
 
 static size_t edges_end(const struct passing *p, size_t first)
 {
@@ -129,8 +123,7 @@ static void edges_divide(struct passing *p)
 {
 	double *all = mem_new(p->s->n_counters + 1, sizeof(all[0]));
 
-	if (p->n)
-		qsort(p->edges, p->n, sizeof(p->edges[0]), by_ends);
+	order_sort(p->edges, p->n, by_ends);
 	for (size_t first = 0, end; first < p->n; first = end) {
 		double calls = 0, work = 0;
 
@@ -180,8 +173,8 @@ static void part_add(struct passing *p, const struct edge *edge, double cost)
 
 	if (!out || p->moves[p->s->calls[edge->to].function] || !is_alone(p, p->s->calls[edge->from].function))
 		return;
-	out->parts = mem_grow(out->parts, out->n_parts, &out->parts_capacity, sizeof(out->parts[0]));
-	out->parts[out->n_parts++] = (struct callers_part){ mem_bytes(function, functions_stem(function)), mem_string(part), cost };
+	mem_append(out->parts, out->n_parts, &out->parts_capacity,
+		   (struct callers_part){ mem_bytes(function, functions_stem(function)), mem_string(part), cost });
 }
 
 /* costs[n] of edges: what each has passed on. Returns what is left. */
@@ -271,8 +264,7 @@ static bool file_pass(struct samples *s, const struct stems names[2], struct ste
 		passing_do(&p);
 		passing_take_away(&p, moved);
 	}
-	free(p.moves);
-	free(p.costs);
+	mem_free(p.moves, p.costs);
 	for (size_t i = 0; i < p.n; i++)
 		free(p.edges[i].sums);
 	free(p.edges);
@@ -390,25 +382,11 @@ static void sides_take_off_calling(const struct side sides[2], const struct stem
 	for (size_t i = 0; i < names->n; i++)
 		calling_ns[i] = called_ns(&called[1][i], &called[0][i]) - called_ns(&called[0][i], &called[1][i]) +
 				CALL_NS * (called_made(&called[1][i]) - called_made(&called[0][i]));
-	free(called[0]);
-	free(called[1]);
+	mem_free(called[0], called[1]);
 }
 
-static int by_function_and_part(const void *a, const void *b)
-{
-	const struct callers_part *x = a, *y = b;
-	int order = strcmp(x->function, y->function);
-
-	return order ? order : strcmp(x->part, y->part);
-}
-
-static int by_function_and_cost(const void *a, const void *b)
-{
-	const struct callers_part *x = a, *y = b;
-	int order = strcmp(x->function, y->function);
-
-	return order ? order : (x->cost_ns < y->cost_ns) - (x->cost_ns > y->cost_ns);
-}
+ORDER_BY(by_function_and_part, struct callers_part, BY_TEXT(function) BY_TEXT(part))
+ORDER_BY(by_function_and_cost, struct callers_part, BY_TEXT(function) BY_DOWN(cost_ns))
 
 /* Of all runs, each pair once. */
 static void parts_sort(struct callers *callers)
@@ -426,8 +404,7 @@ static void parts_sort(struct callers *callers)
 			continue;
 		}
 		last->cost_ns += part->cost_ns;
-		free(part->function);
-		free(part->part);
+		mem_free(part->function, part->part);
 	}
 	callers->n_parts = kept;
 	qsort(callers->parts, kept, sizeof(callers->parts[0]), by_function_and_cost);
@@ -461,23 +438,19 @@ void callers_release(struct callers *callers)
 {
 	for (int s = 0; s < 2; s++) {
 		for (size_t r = 0; callers->sides[s].runs && r < callers->sides[s].n; r++) {
-			for (size_t f = 0; f < callers->sides[s].runs[r].n_files; f++) {
-				free(callers->sides[s].runs[r].files[f].functions);
-				free(callers->sides[s].runs[r].files[f].calls);
-				free(callers->sides[s].runs[r].files[f].sums);
-			}
-			free(callers->sides[s].runs[r].files);
+			struct side_run *run = &callers->sides[s].runs[r];
+
+			for (size_t f = 0; f < run->n_files; f++)
+				mem_free(run->files[f].functions, run->files[f].calls, run->files[f].sums);
+			free(run->files);
 		}
 		free(callers->sides[s].runs);
 		stems_release(&callers->moved[s]);
 	}
-	for (size_t i = 0; i < callers->n_parts; i++) {
-		free(callers->parts[i].function);
-		free(callers->parts[i].part);
-	}
-	free(callers->parts);
+	for (size_t i = 0; i < callers->n_parts; i++)
+		mem_free(callers->parts[i].function, callers->parts[i].part);
+	mem_free(callers->parts, callers->calling_ns);
 	stems_release(&callers->names);
-	free(callers->calling_ns);
 	*callers = (struct callers){ .there = false };
 }
 

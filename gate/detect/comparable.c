@@ -2,6 +2,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "base/order.h"
 #include "gate/detect/callers.h"
 #include "gate/detect/like_inputs.h"
 #include "gate/detect/observe.h"
@@ -329,15 +330,8 @@ static char *name_alone(const char *symbol)
 	return NULL;
 }
 
-static int by_name(const void *a, const void *b)
-{
-	return strcmp(((const struct only *)a)->name, ((const struct only *)b)->name);
-}
-
-static int by_stem(const void *a, const void *b)
-{
-	return strcmp(((const struct only *)a)->stem, ((const struct only *)b)->stem);
-}
+ORDER_BY(by_name, struct only, BY_TEXT(name))
+ORDER_BY(by_stem, struct only, BY_TEXT(stem))
 
 static struct only_list only_in(const struct stems *here, const struct stems *there)
 {
@@ -349,11 +343,9 @@ static struct only_list only_in(const struct stems *here, const struct stems *th
 
 		if (!name)
 			continue;
-		list.items = mem_grow(list.items, list.n, &list.capacity, sizeof(list.items[0]));
-		list.items[list.n++] = (struct only){ .name = name, .stem = here->items[i] };
+		mem_append(list.items, list.n, &list.capacity, (struct only){ .name = name, .stem = here->items[i] });
 	}
-	if (list.n)
-		qsort(list.items, list.n, sizeof(list.items[0]), by_name);
+	order_sort(list.items, list.n, by_name);
 	return list;
 }
 
@@ -424,8 +416,7 @@ char *renamed_match(struct side *old, const struct side *new)
 
 		if (!same)
 			continue;
-		pairs.items = mem_grow(pairs.items, pairs.n, &pairs.capacity, sizeof(pairs.items[0]));
-		pairs.items[pairs.n++] = (struct only){ .stem = then.items[i].stem, .other = same->stem };
+		mem_append(pairs.items, pairs.n, &pairs.capacity, (struct only){ .stem = then.items[i].stem, .other = same->stem });
 	}
 	if (pairs.n) {
 		text = pairs_text(&pairs);

@@ -1,6 +1,7 @@
 #include "gate/detect/detect.h"
 
 #include "base/mem.h"
+#include "base/order.h"
 #include "base/text.h"
 #include "gate/detect/comparable.h"
 #include "gate/detect/counters.h"
@@ -22,28 +23,19 @@
 #define CALLS_SAID	 .005 /* below that the number of calls is as it was, in three digits */
 #define UNSURE_PART	 .5   /* of a mean duration, at most: with more, no ratio is known */
 
-#define WHY_ENUM(constant, code, text)	constant,
-#define SKIP_CODE(constant, code, text) code,
-#define SKIP_TEXT(constant, code, text) text,
-enum detect_why { DETECT_SKIP_ROWS(WHY_ENUM) };
-static const char *const skip_codes[] = { DETECT_SKIP_ROWS(SKIP_CODE) };
-static const char *const skip_texts[] = { DETECT_SKIP_ROWS(SKIP_TEXT) };
+enum detect_why { DETECT_SKIP_ROWS(ROWS_ENUM) };
+static ROWS_FUNCTION(skip_code, enum detect_why, DETECT_SKIP_ROWS, ROWS_CODE) static ROWS_FUNCTION(skip_text, enum detect_why,
+												   DETECT_SKIP_ROWS, ROWS_TEXT)
 
-void detected_release(struct detected *d)
+    void detected_release(struct detected *d)
 {
-	for (size_t i = 0; i < d->n; i++) {
-		free(d->functions[i].name);
-		free(d->functions[i].new_part);
-	}
+	for (size_t i = 0; i < d->n; i++)
+		mem_free(d->functions[i].name, d->functions[i].new_part);
 	for (size_t i = 0; i < d->n_skipped; i++)
 		free(d->skipped[i].name);
-	for (size_t i = 0; i < d->n_reasons; i++) {
-		free(d->reasons[i].code);
-		free(d->reasons[i].text);
-	}
-	free(d->functions);
-	free(d->skipped);
-	free(d->reasons);
+	for (size_t i = 0; i < d->n_reasons; i++)
+		mem_free(d->reasons[i].code, d->reasons[i].text);
+	mem_free(d->functions, d->skipped, d->reasons);
 	detection_release(&d->detection);
 	detector_free(d->detector);
 	callers_release(&d->callers);
@@ -75,7 +67,7 @@ static void detected_skip(struct detected *d, const char *symbol, const char *co
 /* share: of what the new version did, NaN: not known. */
 static void detected_skip_why(struct detected *d, const char *symbol, enum detect_why why, double share)
 {
-	detected_skip(d, symbol, skip_codes[why], skip_texts[why], share);
+	detected_skip(d, symbol, skip_code(why), skip_text(why), share);
 }
 
 static const struct observed_aside *observed_aside(const struct observed *o, const char *name)
@@ -318,8 +310,7 @@ static void detected_find_side_effects(struct detected *d)
 	for (size_t i = 0; i < d->n; i++)
 		if (cause[i] != SIZE_MAX)
 			d->functions[i].side_effect_of = d->functions[cause[i]].name;
-	free(rows);
-	free(cause);
+	mem_free(rows, cause);
 }
 
 static void detected_count(struct detected *d)
@@ -450,15 +441,13 @@ static void detected_functions(const struct detect_options *options, struct dete
 		if (!detected_put_aside(d, options, f)) {
 			d->n++;
 		} else {
-			free(f->name);
-			free(f->new_part);
+			mem_free(f->name, f->new_part);
 		}
 	}
 	detected_find_side_effects(d);
 	detected_count(d);
 	detected_find_causes(d);
-	if (d->n)
-		qsort(d->functions, d->n, sizeof(d->functions[0]), compare_functions);
+	order_sort(d->functions, d->n, compare_functions);
 	detected_find_causes(d); /* of several the worst */
 }
 
@@ -725,8 +714,7 @@ static enum assay_status detect_in(const struct detect_input *input, const struc
 	if (st)
 		goto out;
 	detected_functions(options, &d);
-	if (d.n_skipped)
-		qsort(d.skipped, d.n_skipped, sizeof(d.skipped[0]), compare_skipped);
+	order_sort(d.skipped, d.n_skipped, compare_skipped);
 	if (runs >= DETECT_RUNS_MIN || !d.seen.observations.values.rows)
 		detected_decide(&d);
 	*out = d;

@@ -124,9 +124,7 @@ static char *all_others(const struct run_set *const sets[2], const struct stored
 	command = text_command(same ? (const char *const[]){ "run", application, "--probe", "--versions", versions, NULL }
 				    : (const char *const[]){ "run", application, "--probe", NULL });
 	buf_format(&text, " are of another build than the results (%s makes new ones)", command);
-	free(command);
-	free(versions);
-	free(application);
+	mem_free(command, versions, application);
 	return buf_take(&text);
 }
 

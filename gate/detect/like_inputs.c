@@ -2,6 +2,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "base/order.h"
 #include "base/stats.h"
 #include "runs/running/input_features.h"
 
@@ -165,12 +166,7 @@ struct input_run {
 	size_t input, run;
 };
 
-static int compare_inputs(const void *a, const void *b)
-{
-	const struct input_run *x = a, *y = b;
-
-	return x->input != y->input ? (x->input < y->input ? -1 : 1) : (x->run > y->run) - (x->run < y->run);
-}
+ORDER_BY(compare_inputs, struct input_run, BY_UP(input) BY_UP(run))
 
 /* Which runs in use are left out together: of one input as few as can be. fold [runs]. */
 static void input_folds(const struct expect_inputs *inputs, const bool *use, size_t folds, size_t *fold)
@@ -213,8 +209,7 @@ static void cell_left_out(const struct expect_inputs *inputs, const double *y, c
 		}
 		expect_release(&expect);
 	}
-	free(others);
-	free(of);
+	mem_free(others, of);
 }
 
 /* Learns from normal values what the column should be with an input, and changes them to those at the typical input; drop [rows] gets those
@@ -237,8 +232,7 @@ static void cell_learn(const struct cell *c, const struct expect_inputs *inputs,
 		else if (use[run] && fabs(by[run]) > 0)
 			cell_move(c, i, by[run]);
 	}
-	free(y);
-	free(use);
+	mem_free(y, use);
 }
 
 /* Changes the values of what is judged to those at the typical input. drop as cell_learn(). */
@@ -275,12 +269,6 @@ static struct by_function by_function_of(const struct observed *o)
 	return b;
 }
 
-static void by_function_release(struct by_function *b)
-{
-	free(b->rows);
-	free(b->first);
-}
-
 static struct cell cell_of(struct observed *o, const struct by_function *by, size_t function, size_t column, double stretch)
 {
 	return (struct cell){ .observed = o,
@@ -312,9 +300,7 @@ static void values_release(struct values *v)
 {
 	observed_drop(v->observed, v->drop);
 	mat_release(&v->inputs.numbers);
-	by_function_release(&v->by);
-	free(v->input);
-	free(v->drop);
+	mem_free(v->by.rows, v->by.first, v->input, v->drop);
 }
 
 static size_t runs_dropped(const struct observed *o, const bool *drop)

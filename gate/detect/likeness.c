@@ -441,9 +441,7 @@ static enum assay_status stressor_rates_load(struct lab *lab, const struct evide
 		else
 			rates_put_together(&w, &rates);
 	}
-	for (size_t m = 0; m < w.n; m++)
-		mat_release(&w.taken[m]);
-	free(w.taken);
+	mem_release_all(w.taken, w.n, mat_release);
 	free(w.most);
 	if (st)
 		stressor_rates_release(&rates);
@@ -455,9 +453,7 @@ static enum assay_status stressor_rates_load(struct lab *lab, const struct evide
 
 void likeness_release(struct likeness *l)
 {
-	free(l->missing);
-	free(l->counters);
-	free(l->functions);
+	mem_free(l->missing, l->counters, l->functions);
 	*l = (struct likeness){ .missing = NULL };
 }
 
@@ -525,9 +521,7 @@ static double usual_call(const struct detected *d, const struct observed *o, con
 				values[n++] = runs.mean[r * runs.columns + c];
 		each[c] = n ? stats_median(values, n) : (double)NAN;
 	}
-	free(runs.mean);
-	free(runs.calls);
-	free(values);
+	mem_free(runs.mean, runs.calls, values);
 	return calls;
 }
 
@@ -549,8 +543,7 @@ static const char *likeness_added_rates(const struct detected *d, const char *sy
 
 		log_rates[c] = isnan(more) ? more : log((fmax(more, 0) + .5 / calls) / time);
 	}
-	free(then);
-	free(now);
+	mem_free(then, now);
 	return missing;
 }
 
@@ -606,8 +599,7 @@ static void likeness_compare_one(const struct stressor_rates *rates, const struc
 		if (l->group)
 			f->group = match_of(similarity, member, space->n);
 	}
-	free(log_rates);
-	free(similarity);
+	mem_free(log_rates, similarity);
 }
 
 static void likeness_judge(struct likeness *l)

@@ -1,6 +1,7 @@
 #include "gate/detect/observe.h"
 
 #include "base/mem.h"
+#include "base/order.h"
 #include "base/rng.h"
 #include "gate/detect/counters.h"
 #include "runs/inside/samples/samples_join.h"
@@ -49,14 +50,7 @@ static bool counters_are_same(const struct samples *a, const struct samples *b)
 	return true;
 }
 
-static int compare_starts(const void *a, const void *b)
-{
-	const struct samples *const *x = a, *const *y = b;
-
-	if ((*x)->started_ns != (*y)->started_ns)
-		return (*x)->started_ns < (*y)->started_ns ? -1 : 1;
-	return ((*x)->pid > (*y)->pid) - ((*x)->pid < (*y)->pid);
-}
+ORDER_POINTERS_BY(compare_starts, struct samples, BY_UP(started_ns) BY_UP(pid))
 
 /* Files of one list of counters, oldest first; those of the others in turn. Returns how many lists there are, SIZE_MAX when they
  * have not equally many files. files[n] is sorted so. */
@@ -262,8 +256,7 @@ static void pool_init(struct pool *pool, size_t columns)
 
 static void pool_release(struct pool *pool)
 {
-	free(pool->sum);
-	free(pool->base);
+	mem_free(pool->sum, pool->base);
 }
 
 static void pool_clear(struct pool *pool, size_t columns)
@@ -327,8 +320,7 @@ static void pool_emit(const struct pool *pool, struct pool_rows *out)
 	row.values = mem_new(out->columns, sizeof(double));
 	for (size_t c = 0; c < out->columns; c++)
 		row.values[c] = pool->base[c] > 0 ? pool->sum[c] / pool->base[c] : (double)NAN;
-	out->items = mem_grow(out->items, out->n, &out->capacity, sizeof(row));
-	out->items[out->n++] = row;
+	mem_append(out->items, out->n, &out->capacity, row);
 }
 
 /* What is filled goes to `last`, which is written when the next one is full: what is left at a thread's end joins it. */
@@ -437,8 +429,7 @@ static void pool_choose(struct pool_rows *rows, size_t most, uint64_t seed)
 	rows->n = kept;
 	for (size_t i = 0; i < kept; i++)
 		rows->items[i].weight *= all / chosen;
-	free(order);
-	free(keep);
+	mem_free(order, keep);
 }
 
 /* ---- totals ---- */
@@ -842,8 +833,7 @@ static void observing_find_small(struct observing *w)
 		else if (least > 0 && inclusive && nested_only(&here[i]) && (there[i].nested <= 0 || nested_only(&there[i])))
 			w->functions[i].small = OBSERVE_NESTED;
 	}
-	free(here);
-	free(there);
+	mem_free(here, there);
 }
 
 /* Some file does; those of killed processes do not. */

@@ -10,22 +10,12 @@ ROWS_FUNCTION(observe_remark_text, enum observe_remark_kind, OBSERVE_REMARK_ROWS
 
 void observed_release(struct observed *observed)
 {
-	for (size_t i = 0; i < observed->observations.functions; i++)
-		free(observed->functions[i]);
-	for (size_t i = 0; i < observed->observations.values.cols; i++)
-		free(observed->columns[i]);
 	for (size_t i = 0; i < observed->n_aside; i++)
 		free(observed->aside[i].function);
-	free(observed->aside);
-	free(observed->facts);
-	free(observed->functions);
-	free(observed->columns);
-	free(observed->min_relevant_delta);
-	free(observed->per_call);
-	free(observed->function);
-	free(observed->run);
-	free(observed->weight);
-	free(observed->ns);
+	mem_free_all(observed->functions, observed->observations.functions);
+	mem_free_all(observed->columns, observed->observations.values.cols);
+	mem_free(observed->aside, observed->facts, observed->min_relevant_delta, observed->per_call);
+	mem_free(observed->function, observed->run, observed->weight, observed->ns);
 	mat_release(&observed->observations.values);
 	*observed = (struct observed){ .function = NULL };
 }

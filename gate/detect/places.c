@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "base/json_reader.h"
 #include "base/mem.h"
+#include "base/order.h"
 #include "runs/inside/changes/source.h"
 #include "runs/running/version.h"
 
@@ -14,33 +15,19 @@
 
 void places_release(struct places *places)
 {
-	for (size_t i = 0; i < places->n; i++) {
-		free(places->items[i].symbol);
-		free(places->items[i].file);
-	}
-	free(places->items);
-	free(places->repository);
-	free(places->commit);
+	for (size_t i = 0; i < places->n; i++)
+		mem_free(places->items[i].symbol, places->items[i].file);
+	mem_free(places->items, places->repository, places->commit);
 	*places = (struct places){ .items = NULL };
 }
 
-static int by_symbol(const void *a, const void *b)
-{
-	return strcmp(((const struct place *)a)->symbol, ((const struct place *)b)->symbol);
-}
+ORDER_BY(by_symbol, struct place, BY_TEXT(symbol))
 
 static void places_add(struct places *places, const char *symbol, const char *file, unsigned line, unsigned last_line, bool changed)
 {
-	places->items = mem_grow(places->items, places->n, &places->capacity, sizeof(places->items[0]));
-	places->items[places->n++] = (struct place){
-		mem_bytes(symbol, functions_stem(symbol)), file ? mem_string(file) : NULL, line, last_line, changed, NULL, NULL
-	};
-}
-
-static void places_sort(struct places *places)
-{
-	if (places->n)
-		qsort(places->items, places->n, sizeof(places->items[0]), by_symbol);
+	mem_append(places->items, places->n, &places->capacity,
+		   (struct place){ mem_bytes(symbol, functions_stem(symbol)), file ? mem_string(file) : NULL, line, last_line, changed,
+				   NULL, NULL });
 }
 
 void places_of_changes(const struct changes *changes, struct places *out)
@@ -56,7 +43,7 @@ void places_of_changes(const struct changes *changes, struct places *out)
 		f = &changes->new.functions.items[c->new];
 		places_add(&places, f->symbol, f->file, f->line, f->last_line, change_kind_is_listed(c->kind));
 	}
-	places_sort(&places);
+	order_sort(places.items, places.n, by_symbol);
 	*out = places;
 }
 
@@ -70,7 +57,7 @@ void places_of_build(const struct build *build, struct places *out)
 		if (f->present && f->file)
 			places_add(&places, f->symbol, f->file, f->line, f->last_line, false);
 	}
-	places_sort(&places);
+	order_sort(places.items, places.n, by_symbol);
 	*out = places;
 }
 
@@ -169,7 +156,7 @@ enum assay_status places_parse(const char *name, const char *text, size_t n, str
 	for (item = list ? list->child : NULL; item && !r.st; item = item->next)
 		places_add_json(&r, item, &places);
 	if (!r.st) {
-		places_sort(&places);
+		order_sort(places.items, places.n, by_symbol);
 		*out = places;
 		places = (struct places){ .items = NULL };
 	}

@@ -3,6 +3,7 @@
 #include "base/buf.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/order.h"
 #include "base/text.h"
 #include "runs/inside/changes/functions.h"
 #include "runs/inside/samples/sample_files.h"
@@ -16,22 +17,14 @@
 
 static void run_release(struct side_run *run)
 {
-	for (size_t f = 0; f < run->n_files; f++)
-		samples_release(&run->files[f]);
-	free(run->files);
-	free(run->name);
-	free(run->input);
-	free(run->machine);
+	mem_release_all(run->files, run->n_files, samples_release);
+	mem_free(run->name, run->input, run->machine);
 }
 
 void side_release(struct side *side)
 {
-	for (size_t r = 0; r < side->n; r++)
-		run_release(&side->runs[r]);
-	free(side->runs);
-	free(side->what);
-	free(side->hardware_type);
-	free(side->cut_file);
+	mem_release_all(side->runs, side->n, run_release);
+	mem_free(side->what, side->hardware_type, side->cut_file);
 	*side = (struct side){ .runs = NULL };
 }
 
@@ -91,23 +84,15 @@ static enum assay_status side_add_file(struct side *side, const char *name, cons
 
 /* ---- do they go together? ---- */
 
-static int by_text(const void *a, const void *b)
-{
-	return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 size_t side_counters(const struct side_run *run, const char ***out)
 {
 	const char **names = NULL;
 	size_t n = 0, capacity = 0, kept = 0;
 
 	for (size_t f = 0; f < run->n_files; f++)
-		for (size_t c = 0; c < run->files[f].n_counters; c++) {
-			names = mem_grow(names, n, &capacity, sizeof(names[0]));
-			names[n++] = run->files[f].counters[c];
-		}
-	if (n)
-		qsort(names, n, sizeof(names[0]), by_text);
+		for (size_t c = 0; c < run->files[f].n_counters; c++)
+			mem_append(names, n, &capacity, run->files[f].counters[c]);
+	order_sort(names, n, text_order);
 	for (size_t i = 0; i < n; i++)
 		if (!kept || strcmp(names[kept - 1], names[i]) != 0)
 			names[kept++] = names[i];
@@ -170,8 +155,7 @@ enum assay_status side_compare(const struct side *a, const struct side *b, struc
 	if (only)
 		st = assay_fail(err, ASSAY_E_USAGE, "samples with other counters cannot be compared: %s is in '%s' and not in '%s'", only,
 				in_a ? a->what : b->what, in_a ? b->what : a->what);
-	free(in[0]);
-	free(in[1]);
+	mem_free(in[0], in[1]);
 	return st;
 }
 
@@ -585,8 +569,7 @@ enum assay_status side_of_store(struct lab *lab, const char *selector, const cha
 	}
 	side_release(&side);
 	sample_files_free(list.files, list.all);
-	free(application);
-	free(version);
+	mem_free(application, version);
 	return st;
 }
 
@@ -594,16 +577,14 @@ enum assay_status side_of_store(struct lab *lab, const char *selector, const cha
 
 void stems_add(struct stems *names, const char *symbol)
 {
-	names->items = mem_grow(names->items, names->n, &names->capacity, sizeof(names->items[0]));
-	names->items[names->n++] = mem_bytes(symbol, functions_stem(symbol));
+	mem_append(names->items, names->n, &names->capacity, mem_bytes(symbol, functions_stem(symbol)));
 }
 
 void stems_sort(struct stems *names)
 {
 	size_t kept = 0;
 
-	if (names->n)
-		qsort(names->items, names->n, sizeof(names->items[0]), by_text);
+	order_sort(names->items, names->n, text_order);
 	for (size_t i = 0; i < names->n; i++) {
 		if (kept && strcmp(names->items[kept - 1], names->items[i]) == 0)
 			free(names->items[i]);
@@ -617,7 +598,7 @@ size_t stems_find(const struct stems *names, const char *symbol)
 {
 	char *stem = mem_bytes(symbol, functions_stem(symbol));
 	const char *key = stem;
-	char **found = names->n ? bsearch(&key, names->items, names->n, sizeof(names->items[0]), by_text) : NULL;
+	char **found = names->n ? bsearch(&key, names->items, names->n, sizeof(names->items[0]), text_order) : NULL;
 
 	free(stem);
 	return found ? (size_t)(found - names->items) : SIZE_MAX;
@@ -625,9 +606,7 @@ size_t stems_find(const struct stems *names, const char *symbol)
 
 void stems_release(struct stems *names)
 {
-	for (size_t i = 0; i < names->n; i++)
-		free(names->items[i]);
-	free(names->items);
+	mem_free_all(names->items, names->n);
 	*names = (struct stems){ .items = NULL };
 }
 

@@ -1,6 +1,7 @@
 #include "gate/detect/side_effect.h"
 
 #include "base/mem.h"
+#include "base/order.h"
 #include "runs/inside/changes/functions.h"
 
 #include <math.h>
@@ -18,23 +19,16 @@ static void threads_add(struct threads *threads, uint64_t thread)
 {
 	if (threads->n && threads->at[threads->n - 1] == thread)
 		return;
-	threads->at = mem_grow(threads->at, threads->n, &threads->capacity, sizeof(threads->at[0]));
-	threads->at[threads->n++] = thread;
+	mem_append(threads->at, threads->n, &threads->capacity, thread);
 }
 
-static int by_number(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return x < y ? -1 : x > y;
-}
+ORDER_BY(by_number, uint64_t, BY_VALUE)
 
 static void threads_sort(struct threads *threads)
 {
 	size_t n = threads->n;
 
-	if (n)
-		qsort(threads->at, n, sizeof(threads->at[0]), by_number);
+	order_sort(threads->at, n, by_number);
 	threads->n = 0;
 	for (size_t i = 0; i < n; i++)
 		threads_add(threads, threads->at[i]);

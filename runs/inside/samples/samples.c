@@ -840,12 +840,7 @@ static bool is_of_child(const char *name)
 	return false;
 }
 
-static int pids_order(const void *a, const void *b)
-{
-	const uint64_t *x = a, *y = b;
-
-	return (*x > *y) - (*x < *y);
-}
+ORDER_BY(pids_order, uint64_t, BY_VALUE)
 
 uint64_t *samples_children(const struct samples *samples, size_t *n)
 {
