@@ -10,14 +10,13 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#define BUDGET_PPM	 30000u /* the default */
-#define BUDGET_PPM_MAX	 1000000u
-#define FILE_BYTES_LEAST (4u << 20)
-#define COST_SAMPLED_NS	 150u /* hooks at both ends, with the sample: 45 in a loop, more where the program uses the caches */
-#define COST_COUNTED_NS	 1u
-#define COST_READS	 16u /* readings of which the mean is the cost */
-#define COST_ROUNDS	 3u
-#define STACK_BYTES_MAX	 (1u << 30) /* of the first thread: where it has no limit, mappings are elsewhere */
+#define BUDGET_PPM	30000u /* the default */
+#define BUDGET_PPM_MAX	1000000u
+#define COST_SAMPLED_NS 150u /* hooks at both ends, with the sample: 45 in a loop, more where the program uses the caches */
+#define COST_COUNTED_NS 1u
+#define COST_READS	16u /* readings of which the mean is the cost */
+#define COST_ROUNDS	3u
+#define STACK_BYTES_MAX (1u << 30) /* of the first thread: where it has no limit, mappings are elsewhere */
 
 struct probe probe;
 
@@ -112,18 +111,6 @@ static uint32_t names_bytes(void)
 	return bytes < RECORD_NAMES_BYTES_MAX ? (uint32_t)bytes : RECORD_NAMES_BYTES_MAX;
 }
 
-/* The file is mapped whole: where address space is limited, it gets an eighth of that. */
-static uint64_t file_bytes(void)
-{
-	struct rlimit space;
-	uint64_t least = names_bytes() + FILE_BYTES_LEAST, some;
-
-	if (getrlimit(RLIMIT_AS, &space) || space.rlim_cur / 8 >= RECORD_FILE_BYTES)
-		return RECORD_FILE_BYTES;
-	some = space.rlim_cur / 8;
-	return some > least ? some : least;
-}
-
 bool probe_begin(void)
 {
 	static bool tried;
@@ -131,7 +118,6 @@ bool probe_begin(void)
 		.directory = secure_getenv("ASSAY_PROBE_DIRECTORY"),
 		.counters = counter_names,
 		.names_bytes_max = names_bytes(),
-		.file_bytes_max = file_bytes(),
 	};
 	int failed;
 
