@@ -38,6 +38,7 @@
 #define PAGE		    4096u
 #define STUB_BYTES	    16u
 #define LEADS_TO	    "assay_interpose_function"
+#define SAMPLES		    ".samples"
 #define ENTRIES		    9u /* of the dynamic section */
 
 /* ---- a library of functions that are named ---- */
@@ -565,7 +566,8 @@ static const char *nothing_why(const char *program, bool gone, size_t running, c
 	if (getrlimit(RLIMIT_FSIZE, &size) == 0 && size.rlim_cur < RECORD_LEAST_BYTES)
 		return "no call was recorded: the limit on the size of files (ulimit -f) leaves no room for records";
 	if (sum->restricted)
-		return "no call was recorded: the program restricted its system calls (seccomp) before the first one";
+		return "no call was recorded: the program restricted its system calls (seccomp) before the first one, or does so by "
+		       "instructions of its own, which the recorder would see too late";
 	if (info.st_mode & (S_ISUID | S_ISGID))
 		return "no call was recorded: the program is set-user-ID or set-group-ID, and no library is preloaded into such programs";
 	if (no_preload) {
@@ -598,57 +600,24 @@ static void missing_tell(const char *directory, size_t children, size_t executed
 	free(user);
 }
 
-/* Sample files of the directory, as the program leaves them. */
-struct record_files {
-	char **names; /* [n] */
-	size_t n;
-};
-
-static void files_release(struct record_files *files)
-{
-	file_names_free(files->names, files->n);
-}
-
-/* Finds the names of those that are there. *out is overwritten; files_release() it. */
-static void files_find(const char *directory, struct record_files *out)
-{
-	struct assay_error ignored;
-
-	*out = (struct record_files){ .n = 0 };
-	file_names(directory, ".samples", &out->names, &out->n, &ignored);
-}
-
-/* Finds the paths of those that came since. *out is overwritten; files_release() it. */
-static void files_since(const char *directory, const struct record_files *before, struct record_files *out)
-{
-	struct record_files now;
-	size_t k = 0;
-
-	files_find(directory, &now);
-	*out = (struct record_files){ .names = mem_new(now.n, sizeof(*out->names)) };
-	for (size_t i = 0; i < now.n; i++) {
-		while (k < before->n && strcmp(before->names[k], now.names[i]) < 0)
-			k++;
-		if (k == before->n || strcmp(before->names[k], now.names[i]) != 0)
-			out->names[out->n++] = mem_format("%s/%s", directory, now.names[i]);
-	}
-	files_release(&now);
-}
-
-static enum assay_status tell(const struct arguments *a, const struct record_files *before, bool gone, struct assay_error *err)
+static enum assay_status tell(const struct arguments *a, bool gone, struct assay_error *err)
 {
 	const char *directory = a->output;
 	struct recorded sum = { 0 };
-	struct record_files made;
-	size_t sites, missing, executed, running = still_running();
+	struct assay_error ignored;
+	size_t n, sites, missing, executed, running = still_running();
 	char why[WHY_BYTES];
 	enum assay_status st = ASSAY_OK;
-	char *next;
+	char **names, *next;
 
-	files_since(directory, before, &made);
-	for (size_t i = 0; i < made.n; i++)
-		file_add(made.names[i], &sum);
-	files_release(&made);
+	file_names(directory, SAMPLES, &names, &n, &ignored);
+	for (size_t i = 0; i < n; i++) {
+		char *path = mem_format("%s/%s", directory, names[i]);
+
+		file_add(path, &sum);
+		free(path);
+	}
+	file_names_free(names, n);
 	functions_missing(a, &sum);
 	sites = sites_count(&sum);
 	missing = children_missing(&sum);
@@ -666,8 +635,8 @@ static enum assay_status tell(const struct arguments *a, const struct record_fil
 			   running == 1 ? " of it is" : "es of it are", running == 1 ? "it does" : "they do", directory);
 	if (sum.restricted)
 		cli_remark(
-		    "%zu process%s (%s) restricted %s system calls (seccomp, or no new privileges) and %s recorded only until then; most "
-		    "programs have an option to run without that",
+		    "%zu process%s (%s) restricted %s system calls (seccomp, or no new privileges) and %s recorded only until then, or, "
+		    "where that is done by instructions of its own, not at all; most programs have an option to run without that",
 		    sum.restricted, sum.restricted == 1 ? "" : "es", sum.restricted_name ? sum.restricted_name : "?",
 		    sum.restricted == 1 ? "its" : "their", sum.restricted == 1 ? "was" : "were");
 	free(sum.restricted_name);
@@ -690,8 +659,8 @@ static enum assay_status tell(const struct arguments *a, const struct record_fil
 static enum assay_status variance_record_run(struct lab *lab, void *arguments, struct document *d, struct assay_error *err)
 {
 	const struct arguments *a = arguments;
-	struct record_files before = { .n = 0 };
-	char *library = NULL, *functions = NULL, *path = NULL;
+	char *library = NULL, *functions = NULL, *path = NULL, **before;
+	size_t n_before;
 	enum assay_status st = called_functions_check((const char *const *)a->functions.items, a->functions.n, err), ended;
 	struct assay_error program;
 	struct watch watch;
@@ -706,8 +675,9 @@ static enum assay_status variance_record_run(struct lab *lab, void *arguments, s
 	if (!st)
 		st = foreground_make_directory(a->output, 0755, "ASSAY_INTERPOSE_DIRECTORY", err);
 	if (!st) {
-		files_find(a->output, &before);
-		if (before.n)
+		file_names(a->output, SAMPLES, &before, &n_before, &program);
+		file_names_free(before, n_before);
+		if (n_before)
 			st = assay_fail(err, ASSAY_E_CONFLICT,
 					"'%s' already has the records of a run, and one directory holds one run: name another with -o",
 					a->output);
@@ -723,7 +693,7 @@ static enum assay_status variance_record_run(struct lab *lab, void *arguments, s
 	}
 	if (!st) {
 		ended = foreground_check_end(a->words.items[0], status, &program);
-		st = tell(a, &before, is_gone(a->output, directory), err);
+		st = tell(a, is_gone(a->output, directory), err);
 		if (ended) { /* records until then are kept */
 			if (st)
 				cli_remark("%s", err->text);
@@ -734,7 +704,6 @@ static enum assay_status variance_record_run(struct lab *lab, void *arguments, s
 	if (directory >= 0)
 		close(directory);
 	foreground_end_as_told();
-	files_release(&before);
 	mem_free(library, functions, path);
 	return st;
 }

@@ -319,6 +319,22 @@ if command -v gcc >/dev/null; then
 	grep -q 'from 1 process$' told || fail "$(cat told)"
 fi
 
+# Nor is one killed that does so by an instruction of its own, which no wrapper sees: nothing of it is recorded, and that is said.
+if command -v gcc >/dev/null && [ "$(uname -m)" = x86_64 ]; then
+	for flags in -O0 -O2 '-O2 -DWRAPPER'; do
+		# shellcheck disable=SC2086 # several words
+		gcc $flags "$ASSAY_SOURCE/tests/interposed/own.c" -o sandboxed -pthread
+		for how in seccomp prctl tsync thread child; do
+			same 4 ./sandboxed $how
+			grep -q 'by instructions of its own' told || fail "$(cat told)"
+		done
+	done
+	rm -rf family
+	status=0
+	"$ASSAY" variance record -o family -- ./sandboxed prctl >out 2>told || status=$?
+	[ $status -eq 6 ] && grep -q survived out && grep -q 'no call was recorded: .* by instructions of its own' told || fail "$status, $(cat out told)"
+fi
+
 # Small stacks, threads without storage of their own, locked memory, the address sanitizer.
 if command -v gcc >/dev/null; then
 	gcc -O1 -D_GNU_SOURCE "$ASSAY_SOURCE/tests/interposed/edges.c" -o edges

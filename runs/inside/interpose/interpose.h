@@ -222,6 +222,8 @@ uint64_t interpose_accounts_look(const struct record_writer *writer, struct inte
 /* May this process make system calls that are not the program's? Not where it was given more filters (seccomp) than what records it has, or
  * where that is not known. UINT64_MAX: that is not told; then than the machine's, or the container's, first process. */
 bool interpose_is_free(uint64_t filters);
+/* Does code of the program, or of a library with which it starts, restrict its system calls by instructions of its own? */
+bool interpose_restricts_itself(void);
 /* In a child, which numbers ends again. */
 void interpose_look_forked(void);
 /* Something about the process, with a number behind the key: "thread:3". */

@@ -835,6 +835,8 @@ __attribute__((constructor)) static void interpose_start(void)
 		if (paths)
 			record_info(&writer, "vertices", "paths");
 		pthread_atfork(NULL, NULL, process_forked);
+		if (interpose_restricts_itself())
+			interpose_stop("the program restricts its system calls by instructions of its own");
 	}
 	interpose_off |= !writer.header;
 	errno = before;
