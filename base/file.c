@@ -101,6 +101,19 @@ enum assay_status file_read(const char *path, size_t limit, struct buf *out, str
 	return ASSAY_OK;
 }
 
+int file_open_own(const char *path, int flags, mode_t mode)
+{
+	int fd = open(path, flags | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW | O_NONBLOCK, mode);
+	struct stat is;
+
+	if (fd >= 0 && (fstat(fd, &is) || !S_ISREG(is.st_mode))) {
+		close(fd);
+		fd = -1;
+		errno = ENXIO;
+	}
+	return fd;
+}
+
 /* ---- files that are read once ---- */
 
 static struct kept {

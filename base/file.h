@@ -11,6 +11,10 @@
  * is larger (ASSAY_E_LIMIT) or cannot be read (ASSAY_E_IO; ASSAY_E_NOTFOUND when it does not exist) is an error that names it. */
 enum assay_status file_read(const char *path, size_t limit, struct buf *out, struct assay_error *err);
 
+/* Opens a file of assay's own: follows no symbolic link at `path`, waits for no other process, refuses everything but regular files.
+ * Returns the descriptor, or -1 with errno: ELOOP if it is a link, ENXIO if it is neither a link nor a regular file. */
+int file_open_own(const char *path, int flags, mode_t mode);
+
 /* From now on file_read_kept() returns the text that a file had when it was first read, however it is edited since, until file_forget().
  * One thread at a time. */
 void file_keep(void);

@@ -179,13 +179,15 @@ static enum assay_status lab_lock(const char *directory, int *fd, struct assay_e
 {
 	char *path = mem_format("%s/.assay/lock", directory);
 	enum assay_status st = ASSAY_OK;
-	int lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	int lock = file_open_own(path, O_RDWR | O_CREAT, 0600);
 
 	if (lock < 0 && errno == EROFS) {
 		st = assay_fail(
 		    err, ASSAY_E_IO,
 		    "the laboratory '%s' can only be read, for its file system is read-only: 'cp -R' it to where it can be written",
 		    directory);
+	} else if (lock < 0 && (errno == ELOOP || errno == ENXIO)) {
+		st = assay_fail(err, ASSAY_E_IO, "'%s' is not a regular file, so assay did not make it: remove it", path);
 	} else if (lock < 0) {
 		st = assay_fail_errno(err, errno, "cannot write '%s'", path);
 	} else if (flock(lock, LOCK_EX | LOCK_NB)) {

@@ -51,6 +51,23 @@ static bool file_has_log(const char *path)
 	return found;
 }
 
+/* Refuses what stands where SQLite keeps its log, and is not a regular file: SQLite would wait for a pipe, and follow a link. */
+static enum assay_status check_logs(const char *path, struct assay_error *err)
+{
+	static const char *const ends[] = { "-journal", "-wal", "-shm" };
+	enum assay_status st = ASSAY_OK;
+
+	for (size_t i = 0; !st && i < sizeof(ends) / sizeof(ends[0]); i++) {
+		char *log_path = mem_format("%s%s", path, ends[i]);
+		struct stat log;
+
+		if (!lstat(log_path, &log) && !S_ISREG(log.st_mode))
+			st = assay_fail(err, ASSAY_E_CORRUPT, "'%s' is not a regular file: remove it", log_path);
+		free(log_path);
+	}
+	return st;
+}
+
 /* SQLite notices a missing page only when it needs it; a file that was cut short is refused at once. Not checked while there is a
  * write-ahead log: then the file may rightly be shorter than its header says. */
 static enum assay_status file_check(const char *path, struct assay_error *err)
@@ -216,6 +233,26 @@ static int newest_version(const struct store *store)
 	return version;
 }
 
+/* Refuses triggers and views that no schema of this program has: they would change what is stored, or never end. */
+static enum assay_status check_objects(struct store *store, struct assay_error *err)
+{
+	struct buf ours = BUF_INIT;
+	sqlite3_stmt *stmt = NULL;
+	enum assay_status st;
+
+	for (const char *const *step = store->schema; *step; step++)
+		buf_text(&ours, *step);
+	st = store_ask(store, &stmt, err, "SELECT type, name FROM sqlite_master WHERE type IN ('trigger', 'view') AND instr(?, sql) = 0",
+		       "t", ours.bytes);
+	if (store_next(store, stmt, &st, err))
+		st = assay_fail(err, ASSAY_E_CORRUPT,
+				"'%s' was changed by another program, which added the %s '%s': drop it, or restore the file from a copy",
+				store->path, store_text(stmt, 0), store_text(stmt, 1));
+	sqlite3_finalize(stmt);
+	buf_release(&ours);
+	return st;
+}
+
 /* Refuses what this program cannot read. */
 static enum assay_status check_version(struct store *store, int version, struct assay_error *err)
 {
@@ -242,7 +279,7 @@ static enum assay_status check_version(struct store *store, int version, struct 
 	if (version > newest)
 		return assay_fail(err, ASSAY_E_VERSION, "'%s' has schema version %d, this assay knows up to %d: use a newer assay",
 				  store->path, version, newest);
-	return ASSAY_OK;
+	return check_objects(store, err);
 }
 
 static enum assay_status migrate_schema(struct store *store, struct assay_error *err)
@@ -450,6 +487,8 @@ enum assay_status store_open_schema(const char *path, enum store_access access, 
 	enum assay_status st =
 	    failed && errno != ENOENT ? assay_fail_errno(err, errno, "cannot read '%s'", path) : file_must_be_local(path, err);
 
+	if (!st)
+		st = check_logs(path, err);
 	if (!st && exists)
 		st = file_check(path, err);
 	else if (!st && access == STORE_WRITE)

@@ -463,7 +463,7 @@ static enum assay_status night_lock(const char *directory, int *fd, struct assay
 	enum assay_status st = file_make_directory(private, 0700, err);
 
 	if (!st) {
-		*fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+		*fd = file_open_own(path, O_RDWR | O_CREAT, 0600);
 		if (*fd < 0)
 			st = assay_fail_errno(err, errno, "cannot write '%s'", path);
 		else if (flock(*fd, LOCK_EX | LOCK_NB))
@@ -817,12 +817,12 @@ enum assay_status nightly_dry(const struct nightly_options *options, struct docu
 static int log_open(const char *directory)
 {
 	char *path = mem_format("%s/.assay/night.log", directory), *before = mem_format("%s.1", path);
-	int flags = O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, fd = open(path, flags, 0600);
+	int flags = O_WRONLY | O_APPEND | O_CREAT, fd = file_open_own(path, flags, 0600);
 	struct stat is;
 
 	if (fd >= 0 && !fstat(fd, &is) && is.st_size > LOG_BYTES_MAX) {
 		close(fd);
-		fd = rename(path, before) ? -1 : open(path, flags, 0600);
+		fd = rename(path, before) ? -1 : file_open_own(path, flags, 0600);
 	}
 	mem_free(before, path);
 	return fd;

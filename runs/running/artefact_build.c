@@ -282,7 +282,7 @@ static enum assay_status artefact_build_wait_for_lock(struct artefact_build *b, 
 	char *path = mem_format("%s/lock", b->folder);
 	enum assay_status st = ASSAY_OK;
 
-	*fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+	*fd = file_open_own(path, O_RDWR | O_CREAT, 0644);
 	if (*fd < 0)
 		st = assay_fail_errno(b->err, errno, "cannot write '%s'", path);
 	while (!st && flock(*fd, LOCK_EX | LOCK_NB)) {

@@ -277,6 +277,10 @@ static enum assay_status manifest_environment_parse(const struct manifest_reader
 			st = words_check_length(r, item, value);
 		if (!st)
 			st = words_check_word(r, item->line, value, MANIFEST_EXPANDED);
+		if (st == ASSAY_E_FORMAT && value && secret_name(item->key))
+			st = manifest_fail(r, ASSAY_E_FORMAT, item->line,
+					   "the value of '%s' has a '{' that starts no placeholder; a brace itself is written '{{'",
+					   item->key);
 		if (st)
 			return st;
 		word = mem_format("%s=%s", item->key, value);

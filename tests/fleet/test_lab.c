@@ -241,6 +241,7 @@ static void test_lock(void **state)
 					     "99999999999 0 assay\n",
 					     "1 0 \xff\n" };
 	struct lab first = scratch_lab("lab"), second;
+	struct buf target = BUF_INIT;
 	struct assay_error err;
 	char part[80];
 
@@ -258,6 +259,17 @@ static void test_lock(void **state)
 	lab_close(&first);
 	check(lab_open("lab", STORE_WRITE, &second, &err), &err);
 	lab_close(&second);
+	assert_int_equal(unlink("lab/.assay/lock"), 0);
+	check(file_replace("target", "somebody's", 10, 0600, &err), &err);
+	assert_int_equal(symlink("../../target", "lab/.assay/lock"), 0);
+	check_fails("a link", lab_open("lab", STORE_WRITE, &second, &err), ASSAY_E_IO, &err,
+		    "'lab/.assay/lock' is not a regular file, so assay did not make it: remove it");
+	assert_int_equal(unlink("lab/.assay/lock"), 0);
+	assert_int_equal(mkfifo("lab/.assay/lock", 0600), 0);
+	check_fails("a pipe", lab_open("lab", STORE_WRITE, &second, &err), ASSAY_E_IO, &err, "is not a regular file");
+	check(file_read("target", 100, &target, &err), &err);
+	assert_int_equal(target.size, 10);
+	buf_release(&target);
 }
 
 static void write_and_wait(int ready)

@@ -398,6 +398,37 @@ static void test_damaged_values(void **state)
 	refuse_both("a pipe", "pipe.db", ASSAY_E_CORRUPT, "'pipe.db' is not a regular file");
 }
 
+/* What stands where SQLite keeps its logs, and what others added to the tables. */
+static void test_not_ours(void **state)
+{
+	static const char *const logs[] = { "p.db-journal", "p.db-wal", "p.db-shm" };
+	static const char *const added[][2] = {
+		{ "CREATE TRIGGER gone AFTER INSERT ON metric_rule BEGIN DELETE FROM metric_rule; END", "added the trigger 'gone'" },
+		{ "CREATE VIEW more AS SELECT 1", "added the view 'more'" },
+		{ "DROP VIEW failed_run; CREATE VIEW failed_run AS WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i FROM n) SELECT i "
+		  "FROM n",
+		  "added the view 'failed_run'" },
+	};
+
+	(void)state;
+	commit_rules("p.db", "a", 1, 5);
+	for (size_t i = 0; i < COUNT(logs); i++) {
+		unlink(logs[i]);
+		assert_int_equal(mkfifo(logs[i], 0600), 0);
+		refuse_both("a pipe for a log", "p.db", ASSAY_E_CORRUPT, "is not a regular file: remove it");
+		assert_int_equal(unlink(logs[i]), 0);
+		assert_int_equal(symlink("/dev/zero", logs[i]), 0);
+		refuse_both("a link for a log", "p.db", ASSAY_E_CORRUPT, "is not a regular file: remove it");
+		assert_int_equal(unlink(logs[i]), 0);
+	}
+	for (size_t i = 0; i < COUNT(added); i++) {
+		unlink("x.db");
+		commit_rules("x.db", "a", 1, 5);
+		raw_sql("x.db", added[i][0]);
+		refuse_both(added[i][0], "x.db", ASSAY_E_CORRUPT, added[i][1]);
+	}
+}
+
 /* Large enough for SQLite to write uncommitted pages into the log. */
 static void write_half(int ready)
 {
@@ -822,6 +853,7 @@ int suite_store(void)
 		SCRATCH_TEST(test_no_tables),
 		SCRATCH_TEST(test_damaged),
 		SCRATCH_TEST(test_damaged_values),
+		SCRATCH_TEST(test_not_ours),
 		SCRATCH_TEST(test_killed_writer),
 		SCRATCH_TEST(test_snapshot),
 		SCRATCH_TEST(test_read_only_directory),

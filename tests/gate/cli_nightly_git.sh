@@ -46,6 +46,8 @@ commit 100.03
 second=$commit
 
 what='the first night: the commit before, which is the release, too'
+mkdir -p -m 700 "$lab/.assay"
+mkfifo "$lab/.assay/night.log" # somebody else's, with no reader: a night waits for nobody
 run -C "$lab" nightly --format json
 expect_status 0
 expect_json .decisions 1

@@ -56,6 +56,7 @@ static void test_refused(void **state)
 		{ SMALLEST "environment: [A=b]\n", "a map of names and values", 3 },
 		{ SMALLEST "environment:\n  1A: b\n", "cannot be the name of an environment variable", 4 },
 		{ SMALLEST "environment:\n  A_TOKEN=value: b\n", "'A_TOKEN=(hidden)' cannot be the name", 4 },
+		{ SMALLEST "environment:\n  A_TOKEN: '{secret'\n", "value of 'A_TOKEN' has a '{' that starts no placeholder", 4 },
 		{ SMALLEST "environment:\n  A: {b: c}\n", "a word is expected", 4 },
 		{ SMALLEST "environment:\n  A: '{build}'\n", "'{build}' stands for nothing", 2 },
 		{ "command: [a]\nversions:\n", "'versions' has no value: a map with at least one version, such as {old:", 2 },
