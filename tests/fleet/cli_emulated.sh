@@ -1,73 +1,7 @@
 #!/bin/sh
-# The emulated fleet: real sshd's, as root with namespaces and as an ordinary user; what is left behind after every kind of end.
+# The emulated fleet as root: real sshd's with namespaces; what is left behind after every kind of end. cli_emulated_user.sh: with less.
 . "${ASSAY_SOURCE:?}/tests/lib_cli.sh"
-[ -x /usr/sbin/sshd ] || skip 'there is no /usr/sbin/sshd (openssh-server)'
-command -v ssh >/dev/null || skip 'there is no ssh (openssh-client)'
-[ "$(id -u)" = 0 ] || skip 'needs root, to be both root and an ordinary user'
-chmod 755 "$tmp"
-user=$((100000 + $$))
-held=
-
-tidy() {
-	[ -n "$held" ] && kill "$held" 2>/dev/null
-	for dir in "$tmp"/*/; do
-		"$ASSAY" fleet down "$dir" >/dev/null 2>&1
-	done
-}
-
-# on LAB N COMMAND: on the N-th host, as a user would by hand. The network may go before the end of a connection has come through it.
-on() {
-	dir=$1 n=$2
-	shift 2
-	timeout 200 ssh -F none -i "$dir/.assay/emulated/id_ed25519" -o IdentitiesOnly=yes -o UserKnownHostsFile="$dir/known_hosts" \
-		-o StrictHostKeyChecking=yes -o BatchMode=yes -o ConnectTimeout=100 -o LogLevel=ERROR -o ServerAliveInterval=3 \
-		-p "$(sed -n 's/^    port: //p' "$dir/lab.yaml" | sed -n "${n}p")" \
-		"$(sed -n 's/^    user: "\(.*\)"/\1/p' "$dir/lab.yaml" | sed -n "${n}p")@$(sed -n 's/^    address: //p' "$dir/lab.yaml" | sed -n "${n}p")" "$@" \
-		>"$tmp/out" 2>"$tmp/err" </dev/null
-	status=$?
-	shown "(on host $n)" "$@"
-}
-
-# Everything on this machine that belongs to a laboratory: processes, links, control groups, mounts. Silent when there is nothing.
-things() {
-	tag=$(printf %s "$1" | sha256sum | cut -c1-8)
-	{
-		grep -lzE "^ASSAY_FLEET=$tag-" /proc/[0-9]*/environ
-		grep -lF "$1/.assay/emulated/run/" /proc/[0-9]*/cmdline /proc/[0-9]*/mountinfo
-	} 2>/dev/null | while read -r file; do # the greps found themselves, too
-		[ ! -e "$file" ] || echo "$file ($(tr '\0' ' ' <"${file%/*}/cmdline"))"
-	done
-	ls /sys/class/net | grep "^as$tag" | sed 's/^/link /'
-	find /sys/fs/cgroup -maxdepth 3 -name "assay-$tag" 2>/dev/null | sed 's/^/control group /'
-	ls "$1/.assay/emulated" 2>/dev/null | grep -E '^(run|lib)$' | sed 's/^/directory /'
-}
-
-nothing_left() {
-	cases=$((cases + 1))
-	things "$1" >"$tmp/things"
-	[ ! -s "$tmp/things" ] || fail "left behind: $(head -n 4 "$tmp/things")"
-}
-
-something_there() {
-	cases=$((cases + 1))
-	things "$1" >"$tmp/things"
-	[ -s "$tmp/things" ] || fail 'this test sees nothing of a fleet that stands'
-}
-
-# sshd_of LAB N: the process that listens on the N-th host.
-sshd_of() {
-	pgrep -f "$1/.assay/emulated/run/emu0$2/sshd_config.*listener"
-}
-
-# both_there NUMBER: two sessions sleep for so long (a pattern).
-both_there() {
-	cases=$((cases + 1))
-	for _ in $(seq 600); do
-		[ "$(pgrep -cf "^sleep $1\$")" = 2 ] && return
-		sleep .1
-	done
-	fail "not both sessions came: $(pgrep -af "^sleep $1\$")"
-}
+. "${ASSAY_SOURCE:?}/tests/lib_emulated.sh"
 
 milliseconds() {
 	echo $(($(date +%s%N) / 1000000))
@@ -79,8 +13,6 @@ touched() {
 	on "$1" "$2" "sleep 100 & p=\$!; for i in \$(seq $3); do sleep .5; n=\$(awk '/^Referenced/ { s += \$2 } END { print s }' /proc/\$p/smaps); echo \$n; [ \$n -ge $4 ] || break; done | sort -n | head -n 1; kill \$p"
 	cat "$tmp/out"
 }
-
-# ---- as root ----
 
 what='three hosts as root'
 lab=$tmp/lab
@@ -195,8 +127,7 @@ kill -9 "$(sshd_of "$lab" 2)"
 run fleet down "$lab"
 expect_status 0
 nothing_left "$lab"
-wait "$held"
-held=
+end_client "4712$$"
 what='what brings the same hosts up again'
 run -C "$lab" fleet exec -w emu01 -- true
 expect_status 1
@@ -367,96 +298,6 @@ refused 1 'is at work'
 kill "$held"
 wait "$held" 2>/dev/null
 held=
-
-# ---- as an ordinary user, and on machines where something is missing ----
-
-# elsewhere 'MOUNTS' COMMAND...: in mounts of its own.
-elsewhere() {
-	mounts=$1
-	shift
-	unshare -m sh -c "$mounts"' || exit 99; exec "$@"' sh "$@" >"$tmp/out" 2>"$tmp/err" </dev/null
-	status=$?
-	shown "(elsewhere)" "$@"
-}
-elsewhere 'mount --bind /dev/null /usr/sbin/sshd' true
-if [ $status -ne 0 ]; then
-	echo 'an ordinary user, missing programs: not tested, this machine does not allow mounts'
-	run fleet down "$lab"
-	finish
-fi
-run fleet down "$lab"
-
-what='no sshd'
-elsewhere 'mount --bind /dev/null /usr/sbin/sshd' "$ASSAY" fleet up "$lab"
-refused 1 'no sshd' 'openssh-server'
-what='a locked account'
-sed 's/^root:[^:]*:/root:!:/' /etc/shadow >"$tmp/shadow"
-elsewhere "mount --bind $tmp/shadow /etc/shadow" "$ASSAY" fleet up "$lab"
-refused 1 'is locked' "usermod -p '*' root"
-what='an account without a shell'
-sed '/^root:/s#:[^:]*$#:/usr/sbin/nologin#' /etc/passwd >"$tmp/passwd"
-elsewhere "mount --bind $tmp/passwd /etc/passwd" "$ASSAY" fleet up "$lab"
-refused 1 'runs no commands'
-nothing_left "$lab"
-
-what='root without the right to make namespaces'
-elsewhere true setpriv --bounding-set=-sys_admin "$ASSAY" fleet up "$lab" -n 2 -p base,vm
-expect_status 0
-grep -q 'Operation not permitted' "$tmp/err" || fail 'it should say what is missing'
-on "$lab" 2 'grep ^Seccomp_filters /proc/self/status'
-expect_status 0
-expect_stdout 'Seccomp_filters:	1'
-
-what='two fleets on loopback'
-run fleet up "$tmp/second" --no-root -n 2
-expect_status 0
-on "$tmp/second" 1 true
-expect_status 0
-on "$lab" 1 true
-expect_status 0
-run fleet down "$tmp/second"
-on "$lab" 1 true
-expect_status 0
-what='without control groups: a session and what it left survive their sshd'
-on "$lab" 1 "setsid sleep 4714$$ >/dev/null 2>&1 &"
-(on "$lab" 1 "exec sleep 4715$$") &
-held=$!
-both_there "471[45]$$"
-kill -9 "$(sshd_of "$lab" 1)"
-run fleet down "$lab"
-expect_status 0
-nothing_left "$lab"
-wait "$held"
-held=
-cases=$((cases + 1))
-[ -z "$(pgrep -f "^sleep 471[45]$$\$")" ] || fail 'what the sessions ran should have ended'
-
-what='an ordinary user'
-mkdir "$tmp/home"
-chown $user:$user "$tmp/home"
-cp "$ASSAY" "$tmp/assay"
-{ grep -v '^emulated:' /etc/passwd; echo "emulated:x:$user:$user::$tmp/home:/bin/sh"; } >"$tmp/passwd"
-as_user() {
-	elsewhere "mount --bind $tmp/passwd /etc/passwd" setpriv --reuid $user --regid $user --clear-groups env HOME="$tmp/home" "$tmp/assay" "$@"
-}
-as_user fleet up "$tmp/home/lab" -p base,vm,bw
-expect_status 0
-expect_stdout 127.0.0.1 220
-grep -q 'only root may make namespaces' "$tmp/err" || fail 'it should say what is missing'
-for n in 1 2 3; do
-	on "$tmp/home/lab" $n 'id -u; echo $ASSAY_EMULATED; grep ^Seccomp /proc/self/status; (setsid sleep 4713 >/dev/null 2>&1 &)'
-	expect_status 0
-	expect_stdout $user
-	[ $n != 2 ] || expect_stdout 'Seccomp:	2'
-done
-something_there "$tmp/home/lab"
-as_user fleet down "$tmp/home/lab"
-expect_status 0
-nothing_left "$tmp/home/lab"
-what="root's fleet, taken down by another user"
-run fleet up "$lab" -n 1
-as_user fleet down "$lab"
-refused 1 'another user'
 run fleet down "$lab"
 expect_status 0
 nothing_left "$lab"
