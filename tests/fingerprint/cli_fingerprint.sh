@@ -85,7 +85,7 @@ run -C "$lab" fingerprint diff here@20 here
 refused 2 'has 2 fingerprints' "$first" "$id"
 
 what='another battery is never compared'
-battery "$tmp/other.yaml" 2 60 cpu:100
+battery "$tmp/other.yaml" 1 60 cpu:100
 run -C "$lab" fingerprint run --battery "$tmp/other.yaml" --format json
 expect_status 0
 run -C "$lab" fingerprint diff "$id" here
@@ -433,10 +433,11 @@ run -C "$lab" catalog drift
 expect_stdout 'there (tiny)'
 
 what='the line for cron, with the little that cron gives'
-make_lab cron
+make_lab cron "$tmp/fake:$PATH"
 line=$(sed -n 's/^    0 3 \* \* 0  //p' "$ASSAY_SOURCE/docs/administrators.md" |
-	sed "s|/srv/lab|$lab|; s|/usr/local/bin/assay fingerprint run|$ASSAY fingerprint run --battery $tmp/tiny.yaml|; s#|| mail.*#|| echo failed#")
+	sed "s|/srv/lab|$lab|; s|/usr/local/bin/assay fingerprint run|$ASSAY fingerprint run --battery $tmp/three.yaml|; s#|| mail.*#|| echo failed#")
 case $line in "cd $lab && $ASSAY fingerprint run --battery "*) ;; *) fail "the line of docs/administrators.md is another one: $line" ;; esac
+: >"$tmp/before"
 env -i PATH=/usr/bin:/bin /bin/sh -c "$line" >"$tmp/out" 2>"$tmp/err"
 status=$?
 expect_status 0
@@ -444,6 +445,6 @@ expect_no_stdout
 cp "$lab/fingerprints.json" "$tmp/out"
 expect_json .hosts[0].complete true
 cases=$((cases + 1))
-[ ! -e /.cache/assay ] || fail 'files of programs belong to the home of the account, also where HOME is not set'
+[ -z "$(find /.cache/assay -newer "$tmp/before" 2>/dev/null)" ] || fail 'files of programs belong to the home of the account, also where HOME is not set'
 
 finish
