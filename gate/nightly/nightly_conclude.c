@@ -179,9 +179,9 @@ static enum decision lean_one_way(const struct finding *f, size_t n, double min_
 		lean[DECISION_IMPROVED] += 1 / f[i].ratio > 1 + min_effect_of_all / 2;
 		findings[f[i].judgement.input.verdict] += f[i].comparison != NULL;
 	}
-	for (int d = 0; d < DECISIONS; d++)
+	for (enum decision d = 0; d < DECISIONS; d++)
 		if (decision_is_finding(d) && findings[d] >= ALIKE_MIN && (double)lean[d] >= ALIKE_SHARE * (double)known)
-			return (enum decision)d;
+			return d;
 	return DECISIONS;
 }
 
