@@ -210,6 +210,9 @@ static enum assay_status fleet_import_run(struct lab *lab, void *input, struct d
 			 arguments->dry_run ? "would be added" : "added");
 		add_nodes(arguments, inventory, &nodes, d);
 		add_gone(inventory, &nodes, d);
+		if (nodes.excluded)
+			doc_line(d, "%zu line%s of sinfo excluded: %s\n", nodes.excluded, text_plural(nodes.excluded), nodes.why);
+		doc_set(d, "excluded", nodes.excluded);
 		doc_set(d, "added", n);
 		doc_set(d, "yaml", n ? entries.bytes : "");
 		if (n && arguments->dry_run)

@@ -71,6 +71,9 @@ enum assay_status host_choice_sinfo(const char *partition, const char *login, st
 
 /* ---- which of several that would do ---- */
 
+#define RANK_LAST    2 /* neither idle nor busy, or not listed */
+#define RANK_UNKNOWN 3 /* sinfo failed */
+
 /* Idle nodes first, then those that run jobs, in sinfo's short and long words. Whatever else Slurm says comes last: a node that is off,
  * planned, blocked, not in service, or in a state that sinfo(1) does not have yet. A mark behind the word is such a state, too ("idle~" is
  * powered off), but '+': jobs of it are ending. */
@@ -83,7 +86,7 @@ static int rank_of(const struct slurm_node *node)
 		for (size_t i = 0; i < 4 && states[rank][i] && strlen(node->state) <= n + 1; i++)
 			if (strlen(states[rank][i]) == n && strncmp(node->state, states[rank][i], n) == 0)
 				return rank;
-	return 2;
+	return RANK_LAST;
 }
 
 static bool is_behind(const struct host *host, const char *login)
@@ -93,15 +96,16 @@ static bool is_behind(const struct host *host, const char *login)
 	return host->launcher.slurm && (login ? own && strcmp(own, login) == 0 : !own);
 }
 
-static void rank_nodes(const struct inventory *inventory, const char *login, int *rank)
+static void rank_nodes(const struct inventory *inventory, const char *login, int *rank, struct assay_error *err)
 {
-	struct slurm_nodes nodes = { NULL, 0 };
-	struct assay_error err;
+	struct slurm_nodes nodes = { 0 };
+	enum assay_status st = host_choice_sinfo(NULL, login, &nodes, err);
 
-	if (host_choice_sinfo(NULL, login, &nodes, &err))
-		return; /* the sessions will say what is wrong */
 	for (size_t i = 0; i < inventory->n; i++) {
-		for (size_t k = 0; k < nodes.n && is_behind(&inventory->hosts[i], login); k++) {
+		if (!is_behind(&inventory->hosts[i], login))
+			continue;
+		rank[i] = st ? RANK_UNKNOWN : RANK_LAST;
+		for (size_t k = 0; k < nodes.n; k++) {
 			if (strcmp(inventory->hosts[i].address, nodes.nodes[k].name) == 0)
 				rank[i] = rank_of(&nodes.nodes[k]);
 		}
@@ -109,8 +113,8 @@ static void rank_nodes(const struct inventory *inventory, const char *login, int
 	slurm_nodes_release(&nodes);
 }
 
-/* Each cluster is asked once. */
-static void rank_hosts(const struct inventory *inventory, int *rank)
+/* Each cluster is asked once. *err: why a rank is RANK_UNKNOWN. */
+static void rank_hosts(const struct inventory *inventory, int *rank, struct assay_error *err)
 {
 	for (size_t i = 0; i < inventory->n; i++)
 		rank[i] = 0;
@@ -121,7 +125,7 @@ static void rank_hosts(const struct inventory *inventory, int *rank)
 		for (size_t k = 0; k < i && !asked; k++)
 			asked = is_behind(&inventory->hosts[k], host->launcher.login);
 		if (!asked)
-			rank_nodes(inventory, host->launcher.login, rank);
+			rank_nodes(inventory, host->launcher.login, rank, err);
 	}
 }
 
@@ -154,6 +158,7 @@ enum assay_status host_choice_hosts(const struct inventory *inventory, const str
 	const struct host **hosts = mem_new(inventory->n, sizeof(*hosts));
 	int *rank = mem_new(inventory->n, sizeof(*rank));
 	enum assay_status st = ASSAY_OK;
+	struct assay_error unknown;
 	size_t found = 0;
 
 	if (inventory->n == 0)
@@ -161,7 +166,7 @@ enum assay_status host_choice_hosts(const struct inventory *inventory, const str
 				"lab.yaml has no hosts yet: write them into it, as in its example: the lines "
 				"from '# hosts:' on count without their '# '");
 	if (!st && inventory_has_any(choice->hosts))
-		rank_hosts(inventory, rank);
+		rank_hosts(inventory, rank, &unknown);
 	if (!st)
 		st = inventory_select(inventory, choice->hosts, choice->exclude, rank, selected, err);
 	if (!st && aside) {
@@ -169,7 +174,10 @@ enum assay_status host_choice_hosts(const struct inventory *inventory, const str
 		st = inventory_select(inventory, choice->hosts, choice->exclude, rank, selected, err);
 	}
 	for (size_t i = 0; !st && i < inventory->n; i++) {
-		if (selected[i])
+		if (selected[i] && rank[i] == RANK_UNKNOWN)
+			st = assay_fail(err, ASSAY_E_IO, "the states of Slurm's nodes are not known, so none is chosen by 'any': %s",
+					unknown.text);
+		else if (selected[i])
 			hosts[found++] = &inventory->hosts[i];
 	}
 	if (!st && found == 0)

@@ -16,8 +16,9 @@ struct host_choice {
 enum assay_status host_choice_parse(const char *text, void *to, struct assay_error *err);
 
 /* Returns the chosen hosts in the order of the inventory: (*out)[*n] borrowed from it; free(*out). ASSAY_E_USAGE if none is left or the
- * inventory is empty. For "any N of" Slurm's nodes it asks sinfo: idle ones come first, those that Slurm gives to nobody last. aside (may
- * be NULL): hosts that are set aside are excluded; adds to this text, which must be empty, which of the chosen ones these are, and why. */
+ * inventory is empty. For "any N of" Slurm's nodes it asks sinfo: idle ones come first, those that Slurm gives to nobody last. Fails if
+ * sinfo does, and a node of Slurm would be chosen. aside (may be NULL): hosts that are set aside are excluded; adds to this text, which
+ * must be empty, which of the chosen ones these are, and why. */
 enum assay_status host_choice_hosts(const struct inventory *inventory, const struct host_choice *choice, const struct host ***out,
 				    size_t *n, struct buf *aside, struct assay_error *err);
 

@@ -42,6 +42,7 @@ static void node_release(struct slurm_node *node)
 void slurm_nodes_release(struct slurm_nodes *nodes)
 {
 	mem_release_all(nodes->nodes, nodes->n, node_release);
+	free(nodes->why);
 	*nodes = (struct slurm_nodes){ 0 };
 }
 
@@ -95,6 +96,7 @@ enum assay_status slurm_nodes_parse(char *text, struct slurm_nodes *out, struct 
 {
 	enum assay_status st = ASSAY_OK;
 	size_t capacity = 0, number = 0;
+	struct assay_error bad;
 
 	*out = (struct slurm_nodes){ 0 };
 	while (!st && text && *text) {
@@ -108,9 +110,15 @@ enum assay_status slurm_nodes_parse(char *text, struct slurm_nodes *out, struct 
 			break;
 		}
 		out->nodes = mem_grow(out->nodes, out->n, &capacity, sizeof(*out->nodes));
-		st = take_line(line, number, &out->nodes[out->n], err);
-		out->n += !st;
+		if (take_line(line, number, &out->nodes[out->n], &bad)) {
+			out->why = out->why ? out->why : mem_string(bad.text);
+			out->excluded++;
+		} else {
+			out->n++;
+		}
 	}
+	if (!st && !out->n && out->why)
+		st = assay_fail(err, ASSAY_E_FORMAT, "%s", out->why);
 	if (!st)
 		keep_each_once(out);
 	else

@@ -17,10 +17,12 @@ struct slurm_node {
 struct slurm_nodes {
 	struct slurm_node *nodes; /* [n], in the order of the list; one in several partitions is there once */
 	size_t n;
+	size_t excluded; /* lines that are no nodes */
+	char *why;	 /* of the first of these: the line and the reason; NULL if none */
 };
 
-/* Errors name the line: not four fields, a name that cannot be a host's, more than INVENTORY_HOSTS_MAX. *out is overwritten;
- * slurm_nodes_release() it. `text` is changed. */
+/* Excludes lines that have not four fields, or a name that cannot be a host's. Fails if these are all lines, and for more than
+ * INVENTORY_HOSTS_MAX nodes. *out is overwritten; slurm_nodes_release() it. `text` is changed. */
 enum assay_status slurm_nodes_parse(char *text, struct slurm_nodes *out, struct assay_error *err);
 void slurm_nodes_release(struct slurm_nodes *nodes);
 

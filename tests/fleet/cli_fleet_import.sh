@@ -39,9 +39,15 @@ expect_status 0
 expect_json .added 1
 expect_json .gone[0] n02
 
+what='a line that is no node is excluded'
+printf '%s\n' "n'6: x|rome|idle|none" 'n04|rome|idle|none' >"$tmp/says"
+run -C "$lab" fleet import slurm
+expect_status 0
+expect_stdout "1 line of sinfo excluded: sinfo's line 1: " 'cannot be the name of a host'
+
 what='nothing is written of a list that makes no sense'
 cp "$lab/lab.yaml" "$tmp/before"
-printf '%s\n' 'n05|rome|idle|none' "n'6: x|rome|idle|none" >"$tmp/says"
+printf '%s\n' "n'6: x|rome|idle|none" >"$tmp/says"
 run -C "$lab" fleet import slurm
 refused 2 "cannot be the name of a host"
 cmp -s "$tmp/before" "$lab/lab.yaml" || fail "lab.yaml was changed"

@@ -110,9 +110,32 @@ reboot_issued
 no_respond
 new_in_slurm_99
 END
-what='without sinfo the order is that of lab.yaml'
-run -C "$tmp/lab" fleet list -w 'any 1 of type:rome'
-expect_stdout '1 of 6 hosts: n1'
+what='a line that is no node costs only itself'
+while IFS= read -r line; do
+	cat >"$tmp/slurm/sinfo" <<-END
+		#!/bin/sh
+		printf '%s\n' '$line' 'n1|rome|down|none' 'n3|rome|idle|none'
+	END
+	any -w 'any 1 of type:rome'
+	expect_stdout '1 of 6 hosts: n3'
+done <<'END'
+sinfo: a notice
+n9|rome|idle
+|||
+x/2|rome|idle|none
+END
+what='where Slurm does not say, none of its nodes is chosen'
+while read -r says; do
+	printf '#!/bin/sh\n%s\n' "$says" >"$tmp/slurm/sinfo"
+	any -w 'any 1 of type:rome'
+	refused 1 "the states of Slurm's nodes are not known" sinfo
+	any -w 'any 1 of type:milan'
+	expect_stdout '1 of 6 hosts: m1'
+done <<'END'
+echo 'Unable to contact slurm controller' >&2; exit 1
+echo 'no table'
+exit 0
+END
 printf 'hosts:\n  - {name: emu1, profile: io, address: "::1", port: 22001}\n' >"$tmp/lab/lab.yaml"
 
 while IFS='|' read -r words wanted also; do
