@@ -70,6 +70,7 @@ static void add_host(const struct host *host, struct document *d)
 	doc_set(d, "profile", host->profile);
 	doc_set_bool(d, "emulated", host->profile != NULL);
 	doc_show(d, "box", "box", host->box);
+	doc_set(d, "out_of_use", host->aside);
 	add_environment(host, d);
 	free(address);
 }
@@ -94,6 +95,9 @@ static enum assay_status fleet_list_run(struct lab *lab, void *input, struct doc
 	for (size_t i = 0; i < n; i++)
 		add_host(hosts[i], d);
 	doc_end(d);
+	for (size_t i = 0; i < n; i++)
+		if (hosts[i]->aside)
+			doc_line(d, "%s is not measured: %s", hosts[i]->name, hosts[i]->aside);
 	doc_set(d, "n", n);
 	doc_set(d, "names", folded);
 	mem_free(folded, hosts);

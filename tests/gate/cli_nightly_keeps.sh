@@ -182,7 +182,7 @@ holds "$tmp/err" 'a remark' "not measured: host1 (out of use"
 run -C "$lab" fingerprint run -w host1
 refused 2 'host1 (out of use until 2999-12-31'
 run -C "$lab" fleet list --format json
-expect_json .n 3
+expect_json .n 3 '.hosts[0].out_of_use' "out of use until 2999-12-31: $why" '.hosts[1].out_of_use' null
 run -C "$lab" run good -w 'any 2 of @all' --quiet --dry-run
 expect_status 0
 run -C "$lab" run good -w 'any 3 of @all' --dry-run
