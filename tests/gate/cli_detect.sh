@@ -129,8 +129,8 @@ expect_status 0
 what='one of seven functions'
 build seven '' seven
 build seven -DFAULT=6 broken
-sample seven s-old 9 200
-sample broken s-new 3 200
+sample seven s-old 9 70
+sample broken s-new 3 70
 run detect s-old s-new --rate .1 --format json
 expect_status 3
 expect_json .functions[0].name store
@@ -139,7 +139,7 @@ expect_json .functions[1].anomalous false
 
 what='two faults: neither is a side effect of the other'
 build seven -DFAULT=67 chasing
-sample chasing s-chase 3 200
+sample chasing s-chase 3 70
 run detect s-old s-chase --rate .1 --functions store,parse,walk --format json
 expect_status 3
 expect_json .functions[0].name walk
@@ -175,7 +175,7 @@ run detect s-old s-new --changes other
 refused 2 "'assay changes --format json' writes"
 
 what='a function that only one version has'
-sample good short 9 200
+sample good short 9 70
 run detect short s-new --rate .1
 expect_status 3
 expect_stdout 'app_thread' '  by calling work, which only the new version has'
