@@ -46,6 +46,12 @@ metric: { source: regex, pattern: 'cost ([0-9]+)' }
 END
 }
 
+# hold N: all runs that are begun behind the N-th from now on wait for `rm hold`.
+hold() {
+	: >"$tmp/scratch/begun"
+	echo "$1" >"$tmp/scratch/hold"
+}
+
 # to_resume APP [OPTION...]: $resume becomes --resume when something was interrupted, else empty.
 to_resume() {
 	run -C "$lab" run "$@" --resume --dry-run

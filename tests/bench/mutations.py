@@ -25,7 +25,7 @@ CAP_S = float(os.environ.get("MUTATIONS_CAP", "300"))  # of tests a mutant, by w
 
 # What runs in processes that are killed, or that are other people's, leaves no counts: these tests are taken to reach it.
 INSIDE = {
-    "fleet/helper/": r"test_helper|test_cgroup|test_engine|test_spool|test_counting$|cli_fleet|cli_bad_disk|cli_kill|cli_emulated|cli_run$|cli_run_resume",
+    "fleet/helper/": r"test_helper|test_cgroup|test_engine|test_spool|test_counting$|cli_fleet|cli_bad_disk|cli_kill|cli_emulated|cli_run$|cli_run_resume|cli_run_boxes",
     "fleet/cgroup/": r"test_cgroup|test_helper|cli_fleet|cli_kill|cli_emulated",
     "fleet/counting/": r"test_counting|test_counters|test_countable|test_refused|cli_counters|cli_signatures",
     "fleet/emulate/knobs/": r"test_emulate$|cli_emulated",
