@@ -393,9 +393,7 @@ static void parts_sort(struct callers *callers)
 {
 	size_t kept = 0;
 
-	if (!callers->n_parts)
-		return;
-	qsort(callers->parts, callers->n_parts, sizeof(callers->parts[0]), by_function_and_part);
+	order_sort(callers->parts, callers->n_parts, by_function_and_part);
 	for (size_t i = 0; i < callers->n_parts; i++) {
 		struct callers_part *part = &callers->parts[i], *last = &callers->parts[kept ? kept - 1 : 0];
 
@@ -407,7 +405,7 @@ static void parts_sort(struct callers *callers)
 		mem_free(part->function, part->part);
 	}
 	callers->n_parts = kept;
-	qsort(callers->parts, kept, sizeof(callers->parts[0]), by_function_and_cost);
+	order_sort(callers->parts, kept, by_function_and_cost);
 }
 
 void callers_find(const struct side *old, const struct side *new, struct callers *out)
