@@ -219,13 +219,13 @@ static void test_steps(void **state)
 	int steps = 60,
 	    runs = 6; /* hooks that check, too, take more instructions, and are begun again when a handler has come in between */
 #else
-	int steps = 24, runs = 13;
+	int steps = 24, runs = 7;
 #endif
 
 	(void)state;
 	build("gcc", "", "special/steps.c", "program");
 	for (int i = 0; i < runs; i++) {
-		char *command = mem_format("./program %d", i ? steps + 3 * i : 1000000);
+		char *command = mem_format("./program %d", i ? steps + 7 * i : 1000000);
 		struct samples s;
 
 		run("", command, &s, 1);
