@@ -604,13 +604,12 @@ static enum assay_status tell(const struct arguments *a, bool gone, struct assay
 {
 	const char *directory = a->output;
 	struct recorded sum = { 0 };
-	struct assay_error ignored;
 	size_t n, sites, missing, executed, running = still_running();
 	char why[WHY_BYTES];
 	enum assay_status st = ASSAY_OK;
 	char **names, *next;
 
-	file_names(directory, SAMPLES, &names, &n, &ignored);
+	file_names(directory, SAMPLES, &names, &n, err); /* gone: nothing was recorded */
 	for (size_t i = 0; i < n; i++) {
 		char *path = mem_format("%s/%s", directory, names[i]);
 

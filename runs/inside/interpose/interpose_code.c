@@ -26,9 +26,8 @@ static size_t code_next(const struct code *c, size_t from, uint32_t number)
 	const unsigned char *b;
 
 	while (from < c->n && (b = memmem(c->at + from, c->n - from, &number, NUMBER))) {
-		bool to_register = (b[-1] & 0xf8) == 0xb8;
-
-		if (to_register ? b[-2] == 0x41 || !(NOWHERE >> (b[-1] & 7) & 1) : b[-2] == 0xc7 || b[-3] == 0xc7 || b[-4] == 0xc7)
+		if ((b[-1] & 0xf8) == 0xb8 ? b[-2] == 0x41 || !(NOWHERE >> (b[-1] & 7) & 1)
+					   : b[-2] == 0xc7 || b[-3] == 0xc7 || b[-4] == 0xc7)
 			return (size_t)(b - c->at);
 		from = (size_t)(b - c->at) + 1;
 	}
@@ -84,11 +83,13 @@ static bool code_restricts(const struct code *c)
 	return false;
 }
 
-/* Neither this library's nor the C library's. */
+/* Neither this library's nor the system's, of which none has been found to do so. */
 static int module_look(struct dl_phdr_info *module, size_t size, void *found)
 {
+	const char *name = module->dlpi_name;
+
 	(void)size;
-	for (size_t i = 0; i < module->dlpi_phnum && !strstr(module->dlpi_name, "/libc.so"); i++) {
+	for (size_t i = 0; i < module->dlpi_phnum && strncmp(name, "/lib", 4) != 0 && strncmp(name, "/usr/lib", 8) != 0; i++) {
 		const ElfW(Phdr) *part = &module->dlpi_phdr[i];
 		const struct code code = { (const unsigned char *)(module->dlpi_addr + part->p_vaddr), part->p_filesz };
 
