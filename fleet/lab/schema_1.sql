@@ -9,7 +9,8 @@ CREATE TABLE source (
 	url TEXT NOT NULL,
 	revision TEXT NOT NULL,
 	user TEXT NOT NULL,
-	UNIQUE (url, revision, user)
+	metric_name TEXT NOT NULL DEFAULT '', -- what its results are, as the file calls them; '': not known
+	UNIQUE (url, revision, user, metric_name)
 );
 
 -- One session of a battery on one machine, and every rate that was read in it, raw.

@@ -44,9 +44,8 @@ static enum assay_status import_check(void *arguments, struct assay_error *err)
 	const struct arguments *a = arguments;
 
 	if (!run_name_ok(a->version))
-		return assay_fail(err, ASSAY_E_USAGE,
-				  "'%s' cannot be the name of a version (no '@', no control characters, at most %d bytes)", a->version,
-				  RUN_NAME_BYTES_MAX);
+		return assay_fail(err, ASSAY_E_USAGE, "'%s' cannot be the name of a version: it %s", TEXT_SHOWN(a->version),
+				  run_name_fault(a->version));
 	return ASSAY_OK;
 }
 

@@ -24,14 +24,15 @@ static enum assay_status parse_time(const char *text, void *to, struct assay_err
 		return assay_fail(err, ASSAY_E_USAGE,
 				  "'%s' is not a time: a date such as 2026-11-23 or 2026-11-23T20:01:23+01:00, or seconds since 1970",
 				  text);
+	if (quiho_in_future(*(int64_t *)to))
+		return assay_fail(err, ASSAY_E_USAGE, "--time '%s' is in the future", text);
 	return ASSAY_OK;
 }
 
 static enum assay_status name_check(const char *what, const char *name, struct assay_error *err)
 {
 	if (name && !run_name_ok(name))
-		return assay_fail(err, ASSAY_E_USAGE, "'%s' cannot be the name of %s (no '@', no control characters, at most %d bytes)",
-				  name, what, RUN_NAME_BYTES_MAX);
+		return assay_fail(err, ASSAY_E_USAGE, "'%s' cannot be the name of %s: it %s", TEXT_SHOWN(name), what, run_name_fault(name));
 	return ASSAY_OK;
 }
 
@@ -95,9 +96,13 @@ static void show(const struct arguments *a, const struct foreign_result *f, cons
 	doc_end(d);
 	if (f->aggregates)
 		doc_line(d, "  not used      %zu aggregate%s, which the tool computed", f->aggregates, text_plural(f->aggregates));
-	if (q->said)
-		doc_line(d, "  failed        %zu run%s without a result; 'assay runs show APP --failed' lists them", q->said,
-			 text_plural(q->said));
+	if (q->said) {
+		char *place = quiho_place_text(&q->failed[q->first_said].place);
+
+		doc_line(d, "  failed        %zu run%s without a result (first in %s: %s); 'assay runs show APP --failed' lists them",
+			 q->said, text_plural(q->said), place, q->failed[q->first_said].failure);
+		free(place);
+	}
 	if (f->ends_unknown)
 		doc_line(d, "  exit codes    of %zu run%s the file has none: whether they failed is not known", f->ends_unknown,
 			 text_plural(f->ends_unknown));

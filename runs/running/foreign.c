@@ -55,7 +55,8 @@ static struct foreign_row row_of(const struct reader *r, struct quiho_place plac
 					   .battery = "",
 					   .battery_hash = "",
 					   .stress_ng = "",
-					   .architecture = "" },
+					   .architecture = "",
+					   .metric = "" },
 				   .texts = { "", NULL, NULL, "lower" },
 				   .mark = "" };
 
@@ -101,12 +102,18 @@ static bool row_value(struct reader *r, struct foreign_row *row, const cJSON *va
 /* When a row was measured, by a text of the file; NULL: it has none. False: that is not understood, and the row is left out. */
 static bool row_time(struct reader *r, struct foreign_row *row, const char *text)
 {
-	if (!text || text_time_ms(text, &row->to.taken_ms) || r->options->time_given)
-		return true;
-	quiho_leave_out(&r->result->quiho, QUIHO_BAD_TIME, &row->to.place,
-			"'%s' is neither a date, such as 2026-11-23T20:01:23+01:00, nor seconds since 1970; --time TIME says when it was",
-			TEXT_SHOWN(text));
-	return false;
+	int64_t ms = row->to.taken_ms;
+	bool is_time = !text || text_time_ms(text, &ms);
+
+	if (is_time && !quiho_in_future(ms))
+		row->to.taken_ms = ms;
+	else if (!r->options->time_given) {
+		quiho_leave_out(&r->result->quiho, QUIHO_BAD_TIME, &row->to.place, "'%s' is %s; --time TIME says when it was",
+				TEXT_SHOWN(text ? text : text_from_ms(ms, (char[TEXT_DATE_BYTES]){ 0 })),
+				is_time ? "in the future" : "neither a date, such as 2026-11-23T20:01:23+01:00, nor seconds since 1970");
+		return false;
+	}
+	return true;
 }
 
 /* The file's machine, or the one that was given; NULL: neither. */
@@ -350,6 +357,7 @@ static void gbench_add(struct reader *r, const cJSON *item, size_t index, const 
 		row.thing = (double)json_get_count(item, "family_index") * INSTANCES_MAX +
 			    (double)json_get_count(item, "per_family_instance_index");
 		row.texts.direction = ends_in(metric, "_per_second") ? "higher" : "lower";
+		row.to.metric = metric;
 		row_add(r, row);
 	}
 }
@@ -462,17 +470,38 @@ static enum assay_status columns_check(const struct reader *r, const struct colu
 	return ASSAY_OK;
 }
 
+static bool is_word(const char *text, const char *const *words)
+{
+	while (*words && strcasecmp(text, *words) != 0)
+		words++;
+	return *words;
+}
+
+/* Reports whether a text stands where nothing is known. */
+static bool is_missing(const char *text)
+{
+	static const char *const words[] = { "", "nan", "inf", "infinity", "na", "n/a", "null", "none", "-", NULL };
+
+	return is_word(text + (*text && text[1] && (*text == '+' || *text == '-')), words);
+}
+
 /* Reports whether a text is a word for a run without a result. */
 static bool is_no_result(const char *text)
 {
-	static const char *const words[] = { "",     "nan",    "inf",	  "infinity", "na",	 "n/a",	   "null",  "none",    "-",
-					     "fail", "failed", "failure", "error",    "timeout", "killed", "crash", "crashed", "skipped" };
-	bool found = false;
+	static const char *const words[] = {
+		"fail", "failed", "failure", "error", "timeout", "killed", "crash", "crashed", "skipped", NULL
+	};
 
-	text += *text && text[1] && (*text == '+' || *text == '-');
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
-		found = found || strcasecmp(text, words[i]) == 0;
-	return found;
+	return is_missing(text) || is_word(text, words);
+}
+
+/* Reports whether an exit status, a number or a word, is that of a run that succeeded. A word that is not known is a failure. */
+static bool is_success(const char *text)
+{
+	static const char *const words[] = { "ok", "success", "successful", "succeeded", "pass", "passed", NULL };
+	double number;
+
+	return text_double(text, &number) ? number == 0 : is_word(text, words);
 }
 
 static const char *csv_mark(struct reader *r, const struct columns *c, const struct csv *csv)
@@ -494,7 +523,7 @@ static enum assay_status csv_add_row(struct reader *r, const struct csv *csv, co
 {
 	struct foreign_row row = row_of(r, (struct quiho_place){ .line = csv->line }, NULL);
 	const char *said[MEANINGS];
-	int64_t exit_status = 0;
+	bool ended;
 
 	for (size_t m = 0; m < MEANINGS; m++)
 		said[m] = c->index[m] == SIZE_MAX ? NULL : csv->fields[c->index[m]];
@@ -502,6 +531,8 @@ static enum assay_status csv_add_row(struct reader *r, const struct csv *csv, co
 	row.mark = csv_mark(r, c, csv);
 	row.to.machine = machine_of(r, said[MACHINE]);
 	row.to.version = said[VERSION] ? said[VERSION] : "";
+	row.to.metric = c->names[RESULT];
+	ended = said[EXIT_STATUS] && !is_missing(said[EXIT_STATUS]);
 	row.texts = (struct quiho_texts){ said[RESULT], NULL, said[REPETITION], said[DIRECTION] ? said[DIRECTION] : "" };
 	if (!row.name)
 		return assay_fail(r->err, ASSAY_E_USAGE,
@@ -512,11 +543,11 @@ static enum assay_status csv_add_row(struct reader *r, const struct csv *csv, co
 		return fail_no_machine(r);
 	if (!row.to.machine)
 		quiho_leave_out(&r->result->quiho, QUIHO_BAD_NAME, &row.to.place, NO_MACHINE);
-	else if (said[EXIT_STATUS] && !text_int64(said[EXIT_STATUS], &exit_status) && !is_no_result(said[RESULT]))
+	else if (said[EXIT_STATUS] && !ended && !is_no_result(said[RESULT]))
 		quiho_leave_out(&r->result->quiho, QUIHO_UNKNOWN_END, &row.to.place, "its exit status is '%s'",
 				TEXT_SHOWN(said[EXIT_STATUS]));
 	else if (row_time(r, &row, said[TIME])) {
-		if (exit_status)
+		if (ended && !is_success(said[EXIT_STATUS]))
 			row_fail(r, &row, EXECUTION_FAILED, "exit status %s", said[EXIT_STATUS]);
 		else if (is_no_result(said[RESULT]))
 			row_fail(r, &row, EXECUTION_NO_METRIC, "its result is '%s'", said[RESULT]);

@@ -1,6 +1,7 @@
 #include "runs/running/quiho.h"
 
 #include "base/buf.h"
+#include "base/clock.h"
 #include "base/digest.h"
 #include "base/file.h"
 #include "base/mem.h"
@@ -46,26 +47,35 @@ char *quiho_application(const char *benchmark, const char *test)
 	return mem_format("%s/%s", benchmark, test);
 }
 
-static bool quiho_names_ok(const struct quiho_row *row)
+/* Which name of a row cannot be used, why, and the remedy; NULL: all can. What a fingerprint is of is known as a whole, or not at all.
+ * free() it. */
+static char *quiho_name_fault(const struct quiho_row *row)
 {
-	char *application;
-	bool ok;
+	const bool known = *row->battery || *row->battery_hash || *row->stress_ng || *row->architecture;
+	char *application = quiho_application(row->benchmark, row->test), *text = NULL;
+	static const char *const what[] = { "name", "benchmark", "version", "battery", "battery_hash", "stress_ng", "architecture" };
+	const char *const names[] = { application,	 row->benchmark, row->version,	   row->battery,
+				      row->battery_hash, row->stress_ng, row->architecture };
+	struct assay_error err;
 
-	if (machine_check_id(row->machine, NULL) || !run_name_ok(row->benchmark) || (*row->test && !run_name_ok(row->test)) ||
-	    (*row->version && !run_name_ok(row->version)))
-		return false;
-	application = quiho_application(row->benchmark, row->test);
-	ok = run_name_ok(application);
+	if (machine_check_id(row->machine, &err))
+		text = mem_format("%s: '%s'; --machine NAME gives another", err.text, TEXT_SHOWN(row->machine));
+	for (size_t i = 0; !text && i < sizeof(names) / sizeof(names[0]); i++) {
+		const char *fault = *names[i] || i < 2 || (i > 2 && known) ? run_name_fault(names[i]) : NULL;
+
+		if (fault)
+			text = mem_format("the %s '%s' %s: %s", what[i], TEXT_SHOWN(names[i]), fault,
+					  strcmp(row->url, "hyperfine") == 0
+					      ? "change 'command' in the file, or measure with hyperfine -n NAME"
+					      : "change it in the file");
+	}
 	free(application);
-	return ok;
+	return text;
 }
 
-/* What a fingerprint is of is known as a whole, or not at all. */
-static bool quiho_battery_ok(const struct quiho_row *row)
+bool quiho_in_future(int64_t ms)
 {
-	if (!*row->battery)
-		return !*row->battery_hash && !*row->stress_ng && !*row->architecture;
-	return run_name_ok(row->battery) && run_name_ok(row->battery_hash) && run_name_ok(row->stress_ng) && run_name_ok(row->architecture);
+	return ms > clock_real_ms() + INT64_C(86400000);
 }
 
 static bool quiho_read_direction(const char *word, enum quiho_direction *out)
@@ -105,13 +115,12 @@ static enum quiho_skip quiho_read_run(const struct quiho_texts *texts, struct qu
 		return QUIHO_BAD_TIME;
 	if (!text_int64(texts->repetition, &row->repetition) || row->repetition < 1 || row->repetition > REPETITION_MAX)
 		return QUIHO_BAD_REPETITION;
-	if (!quiho_names_ok(row) || !quiho_battery_ok(row))
-		return QUIHO_BAD_NAME;
+	if (quiho_in_future(row->taken_ms))
+		return QUIHO_BAD_TIME;
 	return quiho_read_direction(texts->direction, &row->direction) ? QUIHO_SKIPS : QUIHO_BAD_DIRECTION;
 }
 
-/* "line 7", or "results[1].times[4]". free() it. */
-static char *quiho_place_text(const struct quiho_place *place)
+char *quiho_place_text(const struct quiho_place *place)
 {
 	return !place->list   ? mem_format("line %zu", place->line)
 	       : !place->item ? mem_format("%s[%zu]", place->list, place->line)
@@ -134,13 +143,18 @@ void quiho_leave_out(struct quiho *quiho, enum quiho_skip why, const struct quih
 void quiho_add(struct quiho *quiho, struct quiho_row row, const struct quiho_texts *texts)
 {
 	enum quiho_skip result = quiho_read_result(quiho, texts->result, &row), run = quiho_read_run(texts, &row);
+	char *fault = quiho_name_fault(&row);
 
-	if (result != QUIHO_SKIPS || run != QUIHO_SKIPS)
+	if (fault)
+		quiho_leave_out(quiho, run = QUIHO_BAD_NAME, &row.place, "%s", fault);
+	else if (result != QUIHO_SKIPS || run != QUIHO_SKIPS)
 		quiho_leave_out(quiho, result != QUIHO_SKIPS ? result : run, &row.place, "%s",
 				row.place.list ? TEXT_SHOWN(row.benchmark) : "");
+	free(fault);
 	if (run != QUIHO_SKIPS || (result != QUIHO_SKIPS && strcmp(row.benchmark, QUIHO_STRESSNG) == 0))
 		return;
-	quiho->said += row.outcome != NULL;
+	if (row.outcome && !quiho->said++)
+		quiho->first_said = quiho->n_failed;
 	if (result != QUIHO_SKIPS) {
 		row.outcome = execution_outcome_code(EXECUTION_NO_METRIC);
 		row.failure = quiho_skip_text(result);
@@ -178,6 +192,7 @@ static void quiho_add_row(struct quiho *quiho, const struct csv *csv, const size
 				 .battery_hash = quiho_field(csv, index[BATTERY_HASH]),
 				 .stress_ng = quiho_field(csv, index[STRESS_NG]),
 				 .architecture = quiho_field(csv, index[ARCHITECTURE]),
+				 .metric = "",
 				 .place = { .line = csv->line } };
 
 	quiho_add(quiho, row,
@@ -237,20 +252,6 @@ static char *direction_exact_glob(const char *name)
 		*to++ = *name;
 	}
 	return glob;
-}
-
-/* The same for exactly this name, where the rules do not say so already. */
-static enum assay_status metric_rule_put_name(struct store *store, const char *application, bool higher_is_better, struct assay_error *err)
-{
-	struct metric_rules rules = { 0 };
-	char *glob = direction_exact_glob(application);
-	enum assay_status st = metric_rules_load(store, &rules, err);
-
-	if (!st && metric_rules_higher_is_better(&rules, application) != higher_is_better)
-		st = metric_rule_put(store, glob, higher_is_better, err);
-	metric_rules_release(&rules);
-	free(glob);
-	return st;
 }
 
 /* ---- machines.csv ---- */
@@ -489,7 +490,7 @@ static int quiho_compare_keys(const struct quiho_item *a, const struct quiho_ite
 	return a->fingerprint ? 0 : strcmp(a->version, b->version);
 }
 
-ORDER_BY(quiho_compare_source, struct quiho_row, BY_TEXT(url) BY_TEXT(revision) BY_TEXT(user))
+ORDER_BY(quiho_compare_source, struct quiho_row, BY_TEXT(url) BY_TEXT(revision) BY_TEXT(user) BY_TEXT(metric))
 
 /* Values of one key stand in ascending order, so that the order of rows in the file changes nothing. */
 static int quiho_compare_item(const void *x, const void *y)
@@ -522,11 +523,12 @@ static enum assay_status quiho_source_id(struct quiho_import *im, const struct q
 
 	if (*last && quiho_compare_source(*last, row) == 0)
 		return ASSAY_OK;
-	st = store_do(im->store, err, "INSERT INTO source (url, revision, user) VALUES (?, ?, ?) ON CONFLICT DO NOTHING", "ttt", row->url,
-		      row->revision, row->user);
+	st = store_do(im->store, err, "INSERT INTO source (url, revision, user, metric_name) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
+		      "tttt", row->url, row->revision, row->user, row->metric);
 	if (!st)
-		st = store_ask(im->store, &stmt, err, "SELECT id FROM source WHERE url = ? AND revision = ? AND user = ?", "ttt", row->url,
-			       row->revision, row->user);
+		st = store_ask(im->store, &stmt, err,
+			       "SELECT id FROM source WHERE url = ? AND revision = ? AND user = ? AND metric_name = ?", "tttt", row->url,
+			       row->revision, row->user, row->metric);
 	if (store_next(im->store, stmt, &st, err))
 		*id = sqlite3_column_int64(stmt, 0);
 	sqlite3_finalize(stmt);
@@ -610,17 +612,59 @@ static enum assay_status quiho_write_failures(struct quiho_import *im, const str
 	return st;
 }
 
-ORDER_POINTERS_BY(quiho_compare_names, struct quiho_item, BY_TEXT(name) BY_UP(row->place.line))
+#define DIRECTION_WORD(higher) ((higher) ? "higher" : "lower")
 
-/* One application has one direction. */
-static enum assay_status quiho_write_directions(struct quiho_import *im, struct assay_error *err)
+ORDER_POINTERS_BY(quiho_compare_names, struct quiho_item, BY_TEXT(name) BY_DOWN(row->direction) BY_UP(row->place.line))
+
+/* Compares the metric of an application with that of its stored results, which it must not turn upside down, and keeps its direction. */
+static enum assay_status quiho_write_metric(struct quiho_import *im, const struct quiho_item *item, const struct metric_rules *rules,
+					    const struct plan_metrics *plans, struct assay_error *err)
+{
+	const struct quiho_row *row = item->row;
+	bool by_rules = metric_rules_higher_is_better(rules, item->name), stored = by_rules;
+	bool higher = row->direction ? row->direction == QUIHO_HIGHER : by_rules && !metric_rules_granted(item->name);
+	char *glob = direction_exact_glob(item->name);
+	sqlite3_stmt *stmt = NULL;
+	enum assay_status st = store_ask(
+	    im->store, &stmt, err,
+	    "SELECT ifnull(s.metric_name, ''), ifnull(plan, '') FROM run LEFT JOIN source AS s ON s.id = run.source WHERE application = ? "
+	    "ORDER BY plan IS NOT NULL, s.metric_name = '', taken_ms DESC LIMIT 1",
+	    "t", item->name);
+
+	if (store_next(im->store, stmt, &st, err)) {
+		const char *metric = store_text(stmt, 0);
+		const struct plan_metric *plan = plan_metrics_find(plans, store_text(stmt, 1));
+
+		stored = plan ? plan->higher_is_better : stored;
+		if (stored != higher || (*metric && *row->metric && strcmp(metric, row->metric) != 0))
+			st = assay_fail(
+			    err, ASSAY_E_CONFLICT,
+			    "%s: the metric of '%s' is '%s' (%s is better) here, but '%s' (%s is better) in its stored results: nothing "
+			    "was changed (--application NAME stores another metric apart%s)",
+			    im->file, item->name, TEXT_SHOWN(row->metric), DIRECTION_WORD(higher), TEXT_SHOWN(metric),
+			    DIRECTION_WORD(stored),
+			    stored == higher || row->direction ? "" : "; a column 'direction' says lower or higher");
+	}
+	st = store_finish(stmt, st);
+	if (!st && by_rules != higher)
+		st = metric_rule_put(im->store, glob, higher, err);
+	free(glob);
+	return st;
+}
+
+/* One application has one direction. Where a file of another tool does not have it, patterns of the laboratory do. */
+static enum assay_status quiho_write_directions(struct quiho_import *im, bool foreign, struct assay_error *err)
 {
 	const struct quiho_item **items = mem_new(im->n, sizeof(*items));
-	enum assay_status st = ASSAY_OK;
+	struct metric_rules rules = { 0 };
+	struct plan_metrics plans = { NULL, 0 };
+	enum assay_status st = metric_rules_load(im->store, &rules, err);
 	size_t n = 0;
 
+	if (!st)
+		st = plan_metrics_load(im->store, &plans, err);
 	for (size_t i = 0; i < im->n; i++) {
-		if (!im->items[i].fingerprint && im->items[i].row->direction)
+		if (!im->items[i].fingerprint && (foreign || im->items[i].row->direction))
 			items[n++] = &im->items[i];
 	}
 	order_sort(items, n, quiho_compare_names);
@@ -628,22 +672,15 @@ static enum assay_status quiho_write_directions(struct quiho_import *im, struct 
 		const struct quiho_row *row = items[i]->row, *before = i ? items[i - 1]->row : NULL;
 
 		if (!before || strcmp(items[i - 1]->name, items[i]->name) != 0)
-			st = metric_rule_put_name(im->store, items[i]->name, row->direction == QUIHO_HIGHER, err);
-		else if (before->direction != row->direction)
+			st = quiho_write_metric(im, items[i], &rules, &plans, err);
+		else if (row->direction && before->direction != row->direction)
 			st = assay_fail(err, ASSAY_E_FORMAT,
 					"%s:%zu: higher is better for '%s' in one of lines %zu and %zu, and lower in the other", im->file,
 					row->place.line, items[i]->name, before->place.line, row->place.line);
 	}
 	free(items);
-	return st;
-}
-
-static enum assay_status quiho_write_rules(struct quiho_import *im, const struct quiho_import_options *options, struct assay_error *err)
-{
-	enum assay_status st = quiho_write_directions(im, err);
-
-	for (size_t i = 0; !st && i < options->n_rules; i++)
-		st = metric_rule_put(im->store, options->rules[i].glob, options->rules[i].higher_is_better, err);
+	plan_metrics_release(&plans);
+	metric_rules_release(&rules);
 	return st;
 }
 
@@ -664,13 +701,15 @@ static enum assay_status quiho_write_store(struct quiho_import *im, const struct
 	if (!st)
 		st = quiho_run_writer_init(im->store, &im->runs, err);
 	if (!st)
+		st = quiho_write_directions(im, !options->directory, err);
+	if (!st)
 		st = quiho_write_items(im, err);
 	if (!st)
 		st = quiho_write_failures(im, quiho, options->version, err);
 	if (!st)
 		st = quiho_drop_unused_sources(im, err);
-	if (!st)
-		st = quiho_write_rules(im, options, err);
+	for (size_t i = 0; !st && i < options->n_rules; i++)
+		st = metric_rule_put(im->store, options->rules[i].glob, options->rules[i].higher_is_better, err);
 	if (!st)
 		st = quiho_join_runs(im->store, err);
 	im->result.fingerprints_added = im->fingerprints.added;

@@ -24,9 +24,9 @@
 	X(QUIHO_NEGATIVE, "negative", "the result is negative")                                                                            \
 	X(QUIHO_TOO_LARGE, "too_large", "the result is above 1e100")                                                                       \
 	X(QUIHO_ZERO, "zero", "the result is 0")                                                                                           \
-	X(QUIHO_BAD_TIME, "bad_timestamp", "the time stamp is not understood")                                                             \
+	X(QUIHO_BAD_TIME, "bad_timestamp", "the time is not understood, or in the future")                                                 \
 	X(QUIHO_BAD_REPETITION, "bad_repetition", "the repetition is not a whole number above 0")                                          \
-	X(QUIHO_BAD_NAME, "bad_name", "the name of machine, benchmark, test or version cannot be used")                                    \
+	X(QUIHO_BAD_NAME, "bad_name", "a name cannot be used")                                                                             \
 	X(QUIHO_BAD_DIRECTION, "bad_direction", "the direction is neither lower nor higher")                                               \
 	X(QUIHO_BAD_ROW, "bad_row", "the row cannot be read")                                                                              \
 	X(QUIHO_UNKNOWN_END, "unknown_end", "the file does not say how the run ended")                                                     \
@@ -50,6 +50,7 @@ struct quiho_place {
 struct quiho_row {
 	const char *url, *revision, *user, *machine, *benchmark, *test, *version; /* version "" when not given */
 	const char *battery, *battery_hash, *stress_ng, *architecture;		  /* of a rate; all "" when not given */
+	const char *metric;							  /* name of the metric; "": not known */
 	const char *outcome, *failure; /* execution_outcome_code() and the reason of a run that failed; NULL: it gave a result */
 	int64_t taken_ms, repetition;
 	double value;
@@ -67,8 +68,9 @@ struct quiho {
 	size_t n, capacity;
 	struct quiho_row *failed; /* [n_failed]: runs of applications without a result */
 	size_t n_failed, failed_capacity;
-	size_t said;	 /* of those, the ones that the file itself calls failed; the others are in `skipped`, too */
-	bool above_zero; /* set by the caller: a result of 0 is none */
+	size_t said;	   /* of those, the ones that the file itself calls failed; the others are in `skipped`, too */
+	size_t first_said; /* their first, of `failed` */
+	bool above_zero;   /* set by the caller: a result of 0 is none */
 	struct {
 		size_t count, first_line;
 		char *first; /* place and fault of the first one; owned */
@@ -77,6 +79,8 @@ struct quiho {
 
 /* Adds a row to `rows` or `failed`, or counts it in `skipped`. This is the way of each imported row, whatever file it is from. */
 void quiho_add(struct quiho *quiho, struct quiho_row row, const struct quiho_texts *texts);
+/* More than a day from now, which is more than a time zone or a clock that is wrong by a little makes. */
+bool quiho_in_future(int64_t ms);
 /* Counts a row in `skipped`; fmt ("": nothing) says more about the first one than `why` does. */
 void quiho_leave_out(struct quiho *quiho, enum quiho_skip why, const struct quiho_place *place, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
@@ -87,6 +91,9 @@ bool quiho_next(struct quiho *quiho, struct csv *csv);
  * used is counted in `skipped`. quiho_release() the result. */
 enum assay_status quiho_parse(const char *name, char *text, size_t n, struct quiho *out, struct assay_error *err);
 void quiho_release(struct quiho *quiho);
+
+/* "line 7", or "results[1].times[4]". free() it. */
+char *quiho_place_text(const struct quiho_place *place);
 
 /* `benchmark/test`, or `benchmark` alone where both are equal or the test is empty. free() it. */
 char *quiho_application(const char *benchmark, const char *test);

@@ -15,17 +15,26 @@
 #define HEX_SIZE (DIGEST_HEX_BYTES - 1)
 #define MEASURED "(SELECT id FROM plan WHERE probe IS NULL)" /* what is run under a probe gives no results, and fails no version */
 
-bool run_name_ok(const char *name)
+const char *run_name_fault(const char *name)
 {
 	size_t n = strlen(name);
 
-	if (n == 0 || n > RUN_NAME_BYTES_MAX || strchr(name, '@') || !text_is_utf8(name, n))
-		return false;
+	if (!n)
+		return "is empty";
+	if (strchr(name, '@'))
+		return "has an '@', which stands before versions";
+	if (!text_is_utf8(name, n))
+		return "is not UTF-8";
 	for (const char *c = name; *c; c++) {
 		if (text_control(c))
-			return false;
+			return "has a line break or another control character";
 	}
-	return true;
+	return n > RUN_NAME_BYTES_MAX ? "is longer than 200 bytes" : NULL;
+}
+
+bool run_name_ok(const char *name)
+{
+	return !run_name_fault(name);
 }
 
 /* ---- builds ---- */

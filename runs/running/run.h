@@ -116,6 +116,8 @@ void run_list_free(struct run_listing *list, size_t n);
 #define RUN_NAME_BYTES_MAX 200
 #define RUN_METRIC_MAX	   1e100 /* no rate or time is larger; sums and squares of such results stay finite */
 bool run_name_ok(const char *name);
+/* Why it cannot be a name, as "is empty"; NULL: it can. */
+const char *run_name_fault(const char *name);
 
 /* Of the results that do not count because they are of another build: a sentence with how many there are, on which machines, and
  * what to do where there is nothing else; NULL when there are none. free() it. */

@@ -138,7 +138,7 @@ import "$tmp/c.csv" --columns what=bench
 refused 2 "'what=bench' names no column"
 import "$tmp/c.csv" --columns "$columns"
 expect_status 0
-expect_stdout '2 results of x@a' "the time stamp is not understood (first in line 5: '2026-01-02T01:00:00x01:00' is neither a date" \
+expect_stdout '2 results of x@a' "the time is not understood, or in the future (first in line 5: '2026-01-02T01:00:00x01:00' is neither a date" \
 	'1: the result is not a finite number (first in line 4)'
 run -C "$lab" runs show x@a --format json
 expect_json '.results[0].taken_ms' 1767225600000

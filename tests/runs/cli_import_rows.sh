@@ -58,16 +58,39 @@ expect_json '.failed[1].detail' "its result is 'ERROR'"
 what='CSV: exit statuses'
 printf 'application,version,machine,result,exit_status\ntar,a,c1,1,0\ntar,a,c1,1.1,0\ntar,b,c1,1,139\ntar,b,c1,1.1,-6\ntar,c,c1,1,\ntar,c,c1,1,0x0\n' >"$tmp/exit.csv"
 import "$tmp/exit.csv" --format json
-expect_json .failed 2
-expect_json .not_used.unknown_end 2
+expect_json .failed 3
+expect_json .not_used.unknown_end 1
 run -C "$lab" runs show tar@b --failed
 expect_stdout 'failed: exit status 139' 'failed: exit status -6'
 decides tar@a tar@b 3
 
+what='CSV: ends of runs as words'
+words='SIGSEGV timeout error crashed FAIL killed 0x8b broken'
+# ends VERSION END...: a file of one version, with a result beside each end
+ends() {
+	version=$1
+	shift
+	{ echo application,version,machine,result,exit_status && printf "lz,$version,c1,1.0%s,%s\n" "$@"; } >"$tmp/ends.csv"
+	import "$tmp/ends.csv" --format json
+}
+ends good 1 0 2 ok 3 Success 4 0.0 5 passed 6 -0
+expect_json .results_added 6
+ends bad 1 0 2 ok 3 success 4 0 5 SIGSEGV 6 timeout 7 error 8 crashed 9 FAIL 1 1.0
+expect_json .results_added 4
+expect_json .failed 6
+ends unknown 1 0 2 '' 3 NaN 4 n/a
+expect_json .not_used.unknown_end 3
+import "$tmp/ends.csv"
+printf 'application,version,machine,result,exit_status\nlz,word,c1,1,0\nlz,word,c1,1,broken pipe\n' >"$tmp/ends.csv"
+import "$tmp/ends.csv"
+expect_stdout 'failed        1 run without a result (first in line 3: exit status broken pipe)'
+decides lz@good lz@bad 4
+holds "$tmp/out" 'the reasons' runs_failed '6 of 10 runs of the candidate failed'
+
 run -C "$lab" runs export --tables "$tmp/own" # assay's own table: what failed there has neither a result nor, mostly, an exit status
 run init "$tmp/again"
 run -C "$tmp/again" import results "$tmp/own/executions.csv" --columns 'time=taken_ms,result=metric,ignore=*' --format json
-expect_json .failed 14
+expect_json .failed 22
 expect_json .rows 0
 
 what='hyperfine: exit codes'
@@ -129,7 +152,7 @@ expect_json .not_used.bad_row 7
 expect_json .not_used.bad_name 2
 import "$tmp/g.json" --version 2
 expect_stdout 'such as BM_n@2' '7: the row cannot be read (first in benchmarks[0]: it is no object with a name)' \
-	'2: the name of machine, benchmark, test or version cannot be used (first in benchmarks[9]: a@b)'
+	"2: a name cannot be used (first in benchmarks[9]: the name 'a@b' has an '@', which stands before versions: change it"
 
 what='Google Benchmark before 1.5: aggregates without run_type'
 cat >"$tmp/old.json" <<'E2'
@@ -162,7 +185,7 @@ expect_stdout '2 results of ls@1' '4: the row cannot be read (first in line 3: 3
 what='dates'
 printf 'application,time,machine,result\ncp,2025-02-29,m,1\ncp,2025-02-28 23:59,m,2\ncp,1790899200.25,m,3\ncp,2026-01-01T00:00:00+02:00,m,4\ncp,,m,5\ncp,31.12.2025,m,6\ncp,1971-01-01,m,7\n' >"$tmp/dates.csv"
 import "$tmp/dates.csv" --version 1
-expect_stdout '4 results of cp@1' "3: the time stamp is not understood (first in line 2: '2025-02-29' is neither a date" '--time TIME says when'
+expect_stdout '4 results of cp@1' "3: the time is not understood, or in the future (first in line 2: '2025-02-29' is neither a date" '--time TIME says when'
 run -C "$lab" runs show cp@1 --format json
 expect_json '.results[0].taken_ms' 31536000000
 expect_json '.results[1].taken_ms' 1740787140000
@@ -180,6 +203,37 @@ expect_status 0
 printf '{"context": {}, "benchmarks": [{"name": "BM_e", "real_time": 4, "time_unit": "us"}]}' >"$tmp/date.json"
 import "$tmp/date.json" --machine g2
 expect_status 0
+
+printf 'application,time,machine,result\nmv,2033-01-01,m,1\nmv,2026-01-01,m,2\nmv,1e10,m,3\nmv,9999999999,m,4\n' >"$tmp/dates.csv"
+import "$tmp/dates.csv" --version 1
+expect_stdout '1 result of mv@1' "3: the time is not understood, or in the future (first in line 2: '2033-01-01' is in the future"
+import "$tmp/dates.csv" --version 2 --time 2026-03-04
+expect_stdout '4 results of mv@2'
+import "$tmp/dates.csv" --version 2 --time 2033-03-04
+refused 2 "--time '2033-03-04' is in the future"
+printf 'application,machine,result\nrm,m,1\n' >"$tmp/late.csv"
+touch -d 2033-01-01 "$tmp/late.csv"
+import "$tmp/late.csv"
+refused 6 'is in the future; --time TIME'
+
+what='names that cannot be used'
+long=$(printf '%0201d' 0)
+cat >"$tmp/names.json" <<E2
+{"results": [
+ {"command": "curl me@host", "times": [1, 2]}, {"command": "a\nb", "times": [3]}, {"command": "$long", "times": [4]}, {"command": "", "times": [5]}, {"command": "good", "times": [6]}]}
+E2
+import "$tmp/names.json" --machine m --version names
+expect_stdout '1 result of good@names' "5: a name cannot be used (first in results[0].times[0]: the name 'curl me@host' has an '@', which stands before versions: change 'command' in the file, or measure with hyperfine -n NAME)"
+import "$tmp/names.json" --machine m --version a@b
+refused 2 "'a@b' cannot be the name of a version: it has an '@'"
+for fault in 'a	b|has a line break or another control character' "$long|is longer than 200 bytes"; do
+	printf 'application,version,machine,result\nx,"%s",m,1\n' "${fault%|*}" >"$tmp/names.csv"
+	import "$tmp/names.csv"
+	refused 6 "line 2: the version '" "${fault#*|}: change it in the file"
+done
+printf 'application,machine,result\nx, m,1\n' >"$tmp/names.csv"
+import "$tmp/names.csv"
+refused 6 "a machine's name must not start or end with a blank: ' m'" '--machine NAME'
 
 what='encodings'
 printf '\357\273\277{"results": [{"command": "bom", "times": [1], "exit_codes": [0]}]}' >"$tmp/bom.json"
@@ -221,6 +275,47 @@ expect_json '.results[0].metric' 2
 import "$tmp/p.json" --machine h1 --version 5 --application job
 run -C "$lab" runs show 'job/q (delay=0.1, size=8)@5' --format json
 expect_json .results 2
+
+what='one application has one metric'
+# metric VERSION DIRECTION RESULT...: a file of one version
+metric() {
+	version=$1 direction=$2
+	shift 2
+	{ echo application,version,machine,direction,result && printf "dd,$version,c1,$direction,%s\n" "$@"; } >"$tmp/metric.csv"
+	import "$tmp/metric.csv"
+}
+metric a higher 100 101 102 100 101
+metric b higher 80 81 82 80 81
+decides dd@a dd@b 3
+metric c lower 5 6
+refused 2 "metric.csv: the metric of 'dd' is 'result' (lower is better) here, but 'result' (higher is better) in its stored results" '--application NAME'
+decides dd@a dd@b 3
+metric c '' 99 98 # says nothing, and is taken as its application is
+expect_status 0
+decides dd@c dd@b 3
+import "$tmp/metric.csv" --application other
+expect_stdout '2 results of other@c'
+printf 'application,machine,user,wall,rate\nbz,m,1,2,3\n' >"$tmp/wide.csv"
+import "$tmp/wide.csv" --columns 'result=wall,ignore=*' --version a
+expect_status 0
+import "$tmp/wide.csv" --columns 'result=user,ignore=*' --version b
+refused 2 "the metric of 'bz' is 'user' (lower is better) here, but 'wall' (lower is better) in"
+benchmarks '{"run_name": "BM_m", "cpu_time": 2, "items_per_second": 5}'
+import "$tmp/g.json" --version a
+expect_status 0
+for other in cpu_time items_per_second; do
+	import "$tmp/g.json" --version b --metric $other
+	refused 2 "the metric of 'BM_m' is '$other'" "but 'real_time' (lower is better) in"
+	import "$tmp/g.json" --version b --metric $other --application "$other/BM_m"
+	expect_status 0
+done
+
+what='CSV: lower is better unless the file or a pattern of the laboratory says otherwise'
+printf 'application,machine,result\nfio/read,m,1\nstream/copy,m,2\n' >"$tmp/fio.csv"
+run init "$tmp/fio"
+run -C "$tmp/fio" import results "$tmp/fio.csv"
+run -C "$tmp/fio" runs list
+expect_stdout 'fio/read     imported  lower' 'stream/copy  imported  lower'
 
 what='Google Benchmark: labels, and one name registered twice'
 benchmarks '{"label": "hot"}' '{"label": "cold"}' '{"label": "hot"}' '{"label": ""}' '{"run_name": "BM_t", "family_index": 1, "per_family_instance_index": 0}' \
