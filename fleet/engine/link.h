@@ -32,8 +32,9 @@ struct link_command {
 	struct spool *out, *err;
 	int64_t timeout_ms, silence_ms, began_ms, passed_ms;
 	int64_t waits_since_ms, tell_ms; /* for the lock of its box; 0: it does not */
-	bool ended;
-	int exit_status; /* -1: none */
+	int64_t answered_ms;		 /* when its helper's answer was whole; 0: it is not */
+	bool ended, lingers;		 /* lingers: the answer is whole, and the command does not end */
+	int exit_status;		 /* -1: none */
 	char signal[16];
 };
 

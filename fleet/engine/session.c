@@ -12,6 +12,7 @@
 #define FACTS_MS	      (60 * 1000)
 #define START_MS	      (20 * 1000) /* for a helper to greet; steps of Slurm wait for others, and get DEPLOY_MS */
 #define WORK_MS		      (2 * 60 * 1000) /* what others have left may be much; so long the others of its box wait for one that does it, too */
+#define LINGER_MS	      3000	      /* for a command to end after its helper, which has answered */
 #define WAIT_TOLD_MS	      5000
 #define WAIT_TOLD_AGAIN_MS    (5 * 60 * 1000)
 #define WRITE_BYTES	      (64u << 10)
@@ -210,31 +211,34 @@ static bool command_late(struct link *link, const struct link_command *command, 
 
 bool link_command_wait(struct link *link)
 {
-	const struct link_command *command = link->command;
+	struct link_command *command = link->command;
 	bool starting = command->answer && !command->answer->greeted, silent = false;
 	int64_t limit_ms = command_limit_ms(link, command, starting), until_ms = limit_ms ? command->began_ms + limit_ms : 0;
 	struct pollfd fds[LINK_FDS_MAX];
 	size_t n = link->transport->watch(link, command->fed < command->input_bytes, fds);
 
-	if (command->silence_ms && (!until_ms || command->passed_ms + command->silence_ms < until_ms)) {
+	if (command->answered_ms) /* what the caller wants is there */
+		until_ms = command->answered_ms + LINGER_MS;
+	else if (command->silence_ms && (!until_ms || command->passed_ms + command->silence_ms < until_ms)) {
 		until_ms = command->passed_ms + command->silence_ms;
 		silent = true;
 	}
-	switch (link_wait(link, fds, n, until_ms)) {
-	case LINK_READY:
-		/* What never ceases to come is late, too. */
-		return !until_ms || link_now_ms() < until_ms || command_late(link, command, starting, limit_ms, silent);
-	case LINK_LATE:
-		return command_late(link, command, starting, limit_ms, silent);
-	default:
+	if (link_wait(link, fds, n, until_ms) == LINK_CANCELLED)
 		return link_cancelled(link);
-	}
+	if (!until_ms || link_now_ms() < until_ms)
+		return true;
+	/* What never ceases to come is late, too. */
+	command->lingers = command->answered_ms;
+	return command->lingers || command_late(link, command, starting, limit_ms, silent);
 }
 
-/* One that stays is over with its answer. */
-static bool command_is_over(const struct link_command *command)
+/* Reports whether nothing more is wanted of it. One that stays is over with its answer; a login program that stays after the helper has
+ * ended is not waited for longer than LINGER_MS. */
+static bool command_is_over(struct link_command *command)
 {
-	return command->ended || (command->request && command->request->stays && command->answer->made);
+	if (command->answer && command->answer->ended && !command->answered_ms)
+		command->answered_ms = link_now_ms();
+	return command->ended || command->lingers || (command->request && command->request->stays && command->answer->made);
 }
 
 /* What has come is looked at, at whose pace ever: that is not the host's time. */
@@ -273,10 +277,10 @@ static bool command_run(struct link *link, struct link_command *command)
 		if (ok && !command_is_over(command))
 			ok = link_command_wait(link);
 	}
-	if (ok && !command->ended)
+	if (ok && !command->ended && !command->lingers)
 		transport->park(link);
 	else
-		transport->finish(link, !ok);
+		transport->finish(link, !ok || command->lingers);
 	link->command = NULL;
 	link->result->command_ms = link_now_ms() - command->began_ms;
 	return ok;

@@ -472,5 +472,18 @@ for verb in $dripping; do
 	expect_stderr 'timeout: drips: no helper answered within 20 s: "1) status / 2) log out / choose: *' \
 		'timeout: menu: no helper answered within 20 s: "1) status / 2) log out / choose:"'
 done
+
+what='a login program that stays after the command has ended is not waited for'
+printf '#!/bin/sh\nsh -c "$SSH_ORIGINAL_COMMAND"\nexec sleep 300\n' >"$tmp/stays"
+chmod +x "$tmp/stays"
+sshd_start stays "$settings
+ForceCommand $tmp/stays"
+printf '  - { name: stays, address: 127.0.0.1, port: %s, identity_file: %s }\n' "$port" "$tmp/user" >>"$tmp/lab/lab.yaml"
+fleet trust -w stays
+timeout -k 5 100 "$ASSAY" -C "$tmp/lab" fleet exec -w stays -- echo done >"$tmp/out" 2>"$tmp/err" </dev/null
+status=$?
+expect_status 0
+expect_lines 'stays: done'
+sshd_stop stays
 sshd_stop one
 finish

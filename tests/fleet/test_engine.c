@@ -586,10 +586,11 @@ __attribute__((format(printf, 1, 2))) static void keep_note(const char *fmt, ...
 /* A session that waits for a box says so: for which process, since when, and until when at most. */
 static void check_note(void)
 {
-	char *who = mem_format(", process %d, which measures there since 20", (int)getpid());
+	char *who = mem_format(", process %d (process ", (int)getpid());
 
 	assert_int_equal(n_noted, 1);
-	if (strncmp(noted, "remark: here: has waited since 20", 33) != 0 || !strstr(noted, who) || !strstr(noted, " and may until 20"))
+	if (strncmp(noted, "remark: here: has waited since 20", 33) != 0 || !strstr(noted, who) ||
+	    !strstr(noted, "), which measures there since 20") || !strstr(noted, " and may until 20"))
 		fail_msg("not of %s: %s", who, noted);
 	free(who);
 }
