@@ -1,9 +1,10 @@
 /* assay catalog drift
  *
- * Which machines are not what they were, or not what others of their hardware type are? A machine's latest fingerprint is compared with its
- * reference, and where there are enough of them all in between are looked at for a lasting change. Fingerprints are compared only with
- * those of the same battery, stress-ng and architecture: a machine with several batteries is looked at once for each. Retired machines are
- * left out, and fingerprints with a time that is still to come: a clock was wrong, and they would be the latest for good. */
+ * Which machines are not what they were, or not what others of their hardware type are? A machine's latest fingerprints are compared with
+ * those before, from its reference on. The noise between sessions is that of the machines of its type, or, where these have too few, of
+ * all. Fingerprints are compared only with those of the same battery, stress-ng and architecture: a machine with several batteries is
+ * looked at once for each. Left out are retired machines; fingerprints that were taken while the machine was busier than it usually is; and
+ * those with a time that is still to come: a clock was wrong, and they would be the latest for good. */
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/rows.h"
@@ -20,25 +21,31 @@
 
 #define ROWS_SHOWN     8  /* of one machine */
 #define CONDITIONS_MAX 64 /* of one machine */
+#define PEER_SESSIONS  3  /* of each, where two machines are compared */
+#define TYPE_SESSIONS  24 /* from so many the noise is that of the machines of one type alone */
 
 /* Constant, code in JSON. */
 #define DRIFT_STATE_ROWS(X)                                                                                                                \
 	X(DRIFT_COMPARED, "compared")                                                                                                      \
 	X(DRIFT_ALONE, "nothing_to_compare_with") /* no second fingerprint, or member */                                                   \
 	X(DRIFT_REFERENCE, "is_the_reference")	  /* accepted, and nothing newer */                                                        \
+	X(DRIFT_BUSY, "busy")			  /* too few are left without those that were taken while the machine was busy */          \
 	X(DRIFT_NO_RAW, "raw_record_missing")	  /* in the catalog, not in the store */
 
 enum drift_state { DRIFT_STATE_ROWS(ROWS_ENUM) };
 static ROWS_FUNCTION(drift_state_code, enum drift_state, DRIFT_STATE_ROWS, ROWS_WORD)
 
-    /* A machine's latest fingerprint of a kind against its reference: the one that was accepted last, else its first. */
+    /* A machine's latest fingerprints of a kind against those before. The reference is the one that was accepted last, else its first. */
     struct drift_past {
 	const struct machine *machine;
 	const struct machine_fingerprint *latest, *reference; /* the same when there is no other */
 	const struct machine_acceptance *acceptance;	      /* of the reference, or NULL */
 	enum drift_state state;
-	struct compare compare; /* reference first; empty unless DRIFT_COMPARED */
-	size_t history;		/* fingerprints from the reference to the latest, with both; 0 unless DRIFT_COMPARED */
+	struct compare compare;	      /* reference first; empty unless DRIFT_COMPARED */
+	struct compare_series series; /* from the reference to the latest, with both, without those of a busy machine */
+	size_t left_out;	      /* of these, for that */
+	char **busy;		      /* [of the machine]: what else it did at each of its fingerprints, or NULL */
+	struct compare_noise noise;
 };
 
 /* A stressor by which a machine differs from more than half of the others of its type. */
@@ -121,37 +128,61 @@ static bool drift_superseded(const struct machine *machine, const struct machine
 
 /* ---- against its own past ---- */
 
-static enum drift_state past_state(const struct drift_past *past, const struct fingerprint_set *set)
+/* All from the reference to the latest, but for those of a busy machine. What an emulated one says is of the machine that emulates it, and
+ * tells something only beside others. */
+static void add_series(struct drift_past *past, const struct fingerprint_set *set)
 {
-	if (past->latest == past->reference)
-		return past->acceptance ? DRIFT_REFERENCE : DRIFT_ALONE;
-	return fingerprint_find(set, past->latest->id) && fingerprint_find(set, past->reference->id) ? DRIFT_COMPARED : DRIFT_NO_RAW;
-}
+	size_t n = past->machine->n_fingerprints, known = 0, kept = 0;
+	const struct machine_fingerprint *first = past->machine->fingerprints;
+	const struct fingerprint **sessions = mem_new(n, sizeof(*sessions));
+	const char **conditions = mem_new(n, sizeof(*conditions));
 
-/* All from the reference to the latest, which stand together in the set by time; *n of them, 0 before. free() it. */
-static const struct fingerprint **history_of(const struct fingerprint *reference, const struct fingerprint *latest, size_t *n)
-{
-	const struct fingerprint **history = mem_new(reference < latest ? (size_t)(latest - reference) + 1 : 1, sizeof(*history));
-
-	for (const struct fingerprint *f = reference; f <= latest; f++) {
-		if (fingerprint_comparable(f, latest))
-			history[(*n)++] = f;
+	past->busy = mem_new(n, sizeof(*past->busy));
+	for (size_t i = 0; i < n; i++) {
+		conditions[i] = machine_comparable(&first[i], past->latest) ? first[i].conditions : NULL;
+		known += conditions[i] != NULL;
 	}
-	return history;
+	if (known > 1 || strcmp(past->latest->origin, "emulated") != 0)
+		conditions_busy(conditions, n, past->busy);
+	for (const struct machine_fingerprint *f = past->reference; f <= past->latest; f++) {
+		const struct fingerprint *session = machine_comparable(f, past->latest) ? fingerprint_find(set, f->id) : NULL;
+
+		if (session && past->busy[f - first])
+			past->left_out++;
+		else if (session)
+			sessions[kept++] = session;
+	}
+	compare_series_of(set, sessions, kept, &past->series);
+	past->state = kept > 1 ? DRIFT_COMPARED : DRIFT_BUSY;
+	if (past->latest <= past->reference)
+		past->state = past->acceptance ? DRIFT_REFERENCE : DRIFT_ALONE;
+	else if (!fingerprint_find(set, past->latest->id) || !fingerprint_find(set, past->reference->id))
+		past->state = DRIFT_NO_RAW;
+	mem_free(sessions, conditions);
 }
 
-/* Where there is a history each of the two ways to look at it has half of the level. */
-static enum assay_status compare_one_past(struct drift_past *past, const struct fingerprint_set *set, size_t looks)
+static bool is_alike(const struct drift *drift, size_t a, size_t b)
 {
-	const struct fingerprint *reference = fingerprint_find(set, past->reference->id), *latest = fingerprint_find(set, past->latest->id);
-	const struct fingerprint **history = history_of(reference, latest, &past->history);
-	bool enough = past->history >= COMPARE_HISTORY_MIN;
-	enum assay_status st = compare_fingerprints(set, reference, latest, enough ? 2 * looks : looks, &past->compare, NULL);
+	return machine_comparable(drift->past[a].latest, drift->past[b].latest) && drift->peers[a].type == drift->peers[b].type;
+}
 
-	if (!st && enough)
-		compare_history(set, history, past->history, 2 * looks, &past->compare);
-	free(history);
-	return st;
+/* That of the machines of its type, and of all machines where these have too few sessions. */
+static void add_noise(struct drift *drift, const struct fingerprint_set *set, size_t index)
+{
+	struct compare_series **series = mem_new(drift->n, sizeof(*series));
+	struct drift_past *past = &drift->past[index];
+
+	for (int of_type = 1; of_type >= 0 && past->noise.sessions < TYPE_SESSIONS; of_type--) {
+		size_t n = 0;
+
+		for (size_t i = 0; i < drift->n; i++) {
+			if (of_type ? is_alike(drift, index, i) : machine_comparable(past->latest, drift->past[i].latest))
+				series[n++] = &drift->past[i].series;
+		}
+		compare_noise_release(&past->noise);
+		compare_noise_of(set, series, n, &past->noise);
+	}
+	free(series);
 }
 
 static void compare_past(struct drift *drift, const struct fingerprint_set *set)
@@ -159,97 +190,89 @@ static void compare_past(struct drift *drift, const struct fingerprint_set *set)
 	size_t looks = 0;
 
 	for (size_t i = 0; i < drift->n; i++) {
-		drift->past[i].state = past_state(&drift->past[i], set);
+		add_series(&drift->past[i], set);
 		looks += drift->past[i].state == DRIFT_COMPARED;
 	}
 	for (size_t i = 0; i < drift->n; i++) {
 		struct drift_past *past = &drift->past[i];
 
-		/* Of one kind in the catalog but not in the store: changed by hand; `catalog check` says so. */
-		if (past->state == DRIFT_COMPARED && compare_one_past(past, set, looks))
-			past->state = DRIFT_NO_RAW;
+		add_noise(drift, set, i);
+		if (past->state == DRIFT_COMPARED)
+			compare_sessions(&past->series, &past->noise, looks, &past->compare);
 	}
 }
 
 /* ---- against its type ---- */
 
-/* One machine against the others: by stressor of the set. */
-struct tally {
-	size_t *differ, *others;
-	double *logs; /* [stressors x peers], of the ratios to the others */
-};
-
-static void count_differences(struct tally *tally, size_t peers, const struct fingerprint_set *set, const struct compare *compare)
+static bool are_peers(const struct drift *drift, size_t a, size_t b)
 {
-	size_t j = 0;
+	return drift->past[a].machine != drift->past[b].machine && is_alike(drift, a, b) && drift->past[a].series.n &&
+	       drift->past[b].series.n;
+}
 
-	for (size_t i = 0; i < compare->n; i++) {
+/* The latest fingerprints of both, as if one machine had changed into the other: three where both have as many, so that one odd one does
+ * not matter; else one. */
+static void compare_two(const struct drift_past *before, const struct drift_past *after, const struct fingerprint_set *set, size_t looks,
+			struct compare *compare)
+{
+	const struct fingerprint *sessions[2 * PEER_SESSIONS];
+	const struct compare_series *a = &before->series, *b = &after->series;
+	size_t n = a->n < PEER_SESSIONS || b->n < PEER_SESSIONS ? 1 : PEER_SESSIONS;
+	struct compare_series series;
+
+	for (size_t i = 0; i < n; i++) {
+		sessions[i] = a->sessions[a->n - n + i];
+		sessions[n + i] = b->sessions[b->n - n + i];
+	}
+	compare_series_of(set, sessions, 2 * n, &series);
+	series.multiple = fmax(a->multiple, b->multiple);
+	compare_sessions(&series, &after->noise, looks, compare);
+	compare_series_release(&series);
+}
+
+/* logs: of the ratios to the others, [stressors x peers]. */
+static void count_differences(struct drift_stressor *stressors, double *logs, size_t peers, const struct compare *compare)
+{
+	for (size_t i = 0, j = 0; i < compare->n; i++) {
 		const struct compare_row *row = &compare->rows[i];
 
-		while (strcmp(set->stressors[j], row->stressor) != 0)
+		while (strcmp(stressors[j].name, row->stressor) != 0)
 			j++;
 		if (isnan(row->ratio))
 			continue;
-		tally->logs[j * peers + tally->others[j]++] = log(row->ratio);
-		tally->differ[j] += row->differs;
+		logs[j * peers + stressors[j].others++] = log(row->ratio);
+		stressors[j].differ += row->differs;
 	}
 }
 
-static bool are_peers(const struct drift_peer *a, const struct drift_peer *b)
+static void compare_peer(struct drift *drift, size_t index, const struct fingerprint_set *set)
 {
-	return a->machine != b->machine && a->type == b->type && machine_comparable(a->latest, b->latest);
-}
-
-static void compare_peer(struct drift *drift, size_t index, const struct fingerprint_set *set, size_t looks)
-{
-	struct tally tally = { mem_new(set->n_stressors, sizeof(size_t)), mem_new(set->n_stressors, sizeof(size_t)),
-			       mem_new(set->n_stressors * drift->n, sizeof(double)) };
+	struct drift_stressor *stressors = mem_new(set->n_stressors, sizeof(*stressors));
+	double *logs = mem_new(set->n_stressors * drift->n, sizeof(*logs));
 	struct drift_peer *peer = &drift->peers[index];
-	const struct fingerprint *own = fingerprint_find(set, peer->latest->id);
+	const struct drift_past *past = &drift->past[index];
 
+	for (size_t j = 0; j < set->n_stressors; j++)
+		stressors[j].name = set->stressors[j];
 	for (size_t i = 0; i < drift->n; i++) {
-		const struct fingerprint *other = fingerprint_find(set, drift->peers[i].latest->id);
 		struct compare compare;
 
-		if (!other || !are_peers(peer, &drift->peers[i]) || compare_fingerprints(set, other, own, looks, &compare, NULL))
+		if (!are_peers(drift, index, i))
 			continue;
-		count_differences(&tally, drift->n, set, &compare);
-		compare_release(&compare);
+		compare_two(&drift->past[i], past, set, drift->n, &compare);
+		count_differences(stressors, logs, drift->n, &compare);
+		free(compare.rows);
 		peer->others++;
 	}
-	peer->state = peer->others ? DRIFT_COMPARED : DRIFT_ALONE;
-	peer->stressors = mem_new(set->n_stressors, sizeof(*peer->stressors));
+	peer->state = peer->others ? DRIFT_COMPARED : past->series.n ? DRIFT_ALONE : past->left_out ? DRIFT_BUSY : DRIFT_NO_RAW;
+	peer->stressors = stressors;
 	for (size_t j = 0; j < set->n_stressors; j++) {
-		if (2 * tally.differ[j] <= tally.others[j])
+		if (2 * stressors[j].differ <= stressors[j].others)
 			continue;
-		peer->stressors[peer->n++] =
-		    (struct drift_stressor){ set->stressors[j], exp(stats_median(&tally.logs[j * drift->n], tally.others[j])),
-					     tally.differ[j], tally.others[j] };
+		stressors[j].ratio = exp(stats_median(&logs[j * drift->n], stressors[j].others));
+		stressors[peer->n++] = stressors[j];
 	}
-	mem_free(tally.differ, tally.others, tally.logs);
-}
-
-static bool has_peer(const struct drift *drift, size_t index)
-{
-	for (size_t i = 0; i < drift->n; i++) {
-		if (are_peers(&drift->peers[index], &drift->peers[i]))
-			return true;
-	}
-	return false;
-}
-
-static void compare_peers(struct drift *drift, const struct fingerprint_set *set)
-{
-	size_t looks = 0;
-
-	for (size_t i = 0; i < drift->n; i++)
-		looks += has_peer(drift, i);
-	for (size_t i = 0; i < drift->n; i++) {
-		if (fingerprint_find(set, drift->peers[i].latest->id))
-			compare_peer(drift, i, set, looks ? looks : 1);
-		else
-			drift->peers[i].state = DRIFT_NO_RAW;
-	}
+	free(logs);
 }
 
 /* ---- together ---- */
@@ -288,38 +311,25 @@ static void drift_of(const struct catalog *catalog, const struct fingerprint_set
 			add_machine(&drift, &catalog->machines[i], types, now_ms);
 	}
 	compare_past(&drift, set);
-	compare_peers(&drift, set);
+	for (size_t i = 0; i < drift.n; i++)
+		compare_peer(&drift, i, set);
 	*out = drift;
 }
 
 static void drift_release(struct drift *drift)
 {
 	for (size_t i = 0; i < drift->n; i++) {
-		compare_release(&drift->past[i].compare);
+		free(drift->past[i].compare.rows);
+		compare_series_release(&drift->past[i].series);
+		compare_noise_release(&drift->past[i].noise);
+		mem_free_all(drift->past[i].busy, drift->past[i].machine->n_fingerprints);
 		free(drift->peers[i].stressors);
 	}
 	mem_free(drift->past, drift->peers, drift->ahead);
 	*drift = (struct drift){ 0 };
 }
 
-/* ---- the answer ---- */
-
-/* What else the machine did while it was measured; NULL also of an emulated one, which says what the machine that emulates it does. */
-static char *busy_text(const struct machine_fingerprint *f)
-{
-	return strcmp(f->origin, "emulated") == 0 ? NULL : conditions_busy(f->conditions);
-}
-
 /* ---- for people ---- */
-
-static void add_busy(const struct machine_fingerprint *f, const char *what, struct document *d)
-{
-	char *text = busy_text(f);
-
-	if (text)
-		doc_line(d, "    %s was taken while the machine was not idle: %s", what, text);
-	free(text);
-}
 
 static void add_past(const struct drift_past *past, struct document *d)
 {
@@ -328,8 +338,6 @@ static void add_past(const struct drift_past *past, struct document *d)
 	compare_add_largest(&past->compare, ROWS_SHOWN, d);
 	if (past->compare.differing > ROWS_SHOWN)
 		doc_line(d, "    ('assay fingerprint diff %s %s' shows all)", past->reference->id, past->latest->id);
-	add_busy(past->reference, "what it is compared with", d);
-	add_busy(past->latest, "the latest", d);
 }
 
 static void show_alike(const char *folded, const char *text, void *to)
@@ -420,11 +428,18 @@ static void add_states(const struct drift *drift, enum drift_state state, bool p
 	mem_free(batteries, names);
 }
 
+static const char *busy_at(const struct drift_past *past, const struct machine_fingerprint *f)
+{
+	return past->busy[f - past->machine->fingerprints];
+}
+
 static void add_all_past(const struct drift *drift, struct document *d)
 {
+	const struct compare *any = NULL;
 	size_t compared = 0, differ = 0;
 
 	for (size_t i = 0; i < drift->n; i++) {
+		any = drift->past[i].state == DRIFT_COMPARED ? &drift->past[i].compare : any;
 		compared += drift->past[i].state == DRIFT_COMPARED;
 		differ += drift->past[i].compare.differing > 0;
 	}
@@ -435,8 +450,21 @@ static void add_all_past(const struct drift *drift, struct document *d)
 	}
 	add_conditions(drift, d);
 	add_versions(drift, d);
+	for (size_t i = 0; i < drift->n; i++) {
+		const struct drift_past *past = &drift->past[i];
+
+		if (busy_at(past, past->latest))
+			doc_line(d, "  busy: %s (%s): its latest fingerprint does not count, it was taken with %s", past->machine->id,
+				 past->latest->battery, busy_at(past, past->latest));
+	}
+	if (any && isfinite(any->rows[any->n].high))
+		doc_line(d, "  a machine that changes by about %.0f %% would show",
+			 100 * (any->rows[any->n].high / any->rows[any->n].ratio - 1));
+	else if (any)
+		doc_line(d, "  too few fingerprints yet to know how much they differ from session to session");
 	add_states(drift, DRIFT_ALONE, false, "  no second fingerprint to compare with: ", d);
 	add_states(drift, DRIFT_REFERENCE, false, "  nothing newer than what was accepted: ", d);
+	add_states(drift, DRIFT_BUSY, false, "  busy, nothing else to compare: ", d);
 	add_states(drift, DRIFT_NO_RAW, false, "  raw record missing ('assay catalog check' says more): ", d);
 }
 
@@ -455,7 +483,6 @@ static void add_peer(const struct drift_peer *peer, const struct types *types, s
 	doc_end(d);
 	if (peer->n > ROWS_SHOWN)
 		doc_line(d, "    and %zu more (--format json has all)", peer->n - ROWS_SHOWN);
-	add_busy(peer->latest, "it", d);
 }
 
 static void add_all_peers(const struct drift *drift, const struct types *types, struct document *d)
@@ -473,6 +500,7 @@ static void add_all_peers(const struct drift *drift, const struct types *types, 
 			add_peer(&drift->peers[i], types, d);
 	}
 	add_states(drift, DRIFT_ALONE, true, "  no second machine of their type: ", d);
+	add_states(drift, DRIFT_BUSY, true, "  busy: ", d);
 	add_states(drift, DRIFT_NO_RAW, true, "  raw record missing ('assay catalog check' says more): ", d);
 }
 
@@ -509,24 +537,17 @@ static void add_left_out(const struct catalog *catalog, const struct drift *drif
 
 /* ---- for programs ---- */
 
-static void set_busy(const struct machine_fingerprint *f, const char *key, struct document *d)
-{
-	char *text = busy_text(f);
-
-	doc_set(d, key, text);
-	free(text);
-}
-
 static void set_past(const struct drift_past *past, struct document *d)
 {
 	doc_object(d, "past");
 	doc_set(d, "state", drift_state_code(past->state));
 	doc_set(d, "reference", past->reference->id);
 	doc_set(d, "reference_taken_ms", past->reference->taken_ms);
-	set_busy(past->reference, "reference_busy", d);
+	doc_set(d, "reference_busy", busy_at(past, past->reference));
 	doc_set_bool(d, "accepted", past->acceptance != NULL);
 	if (past->state == DRIFT_COMPARED) {
-		doc_set(d, "history", past->history);
+		doc_set(d, "history", past->series.n);
+		doc_set(d, "left_out_busy", past->left_out);
 		doc_set(d, "compared", past->compare.compared);
 		doc_set(d, "differing", past->compare.differing);
 		compare_set_rows(&past->compare, d);
@@ -568,7 +589,7 @@ static void set_machine(const struct drift_past *past, const struct drift_peer *
 	doc_set(d, "stress_ng_before", drift_version_before(past->machine, f));
 	doc_set(d, "architecture", f->architecture);
 	doc_set(d, "origin", f->origin);
-	set_busy(f, "busy", d);
+	doc_set(d, "busy", busy_at(past, f));
 	set_past(past, d);
 	set_peer(peer, types, d);
 	doc_end(d);

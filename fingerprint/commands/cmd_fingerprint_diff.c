@@ -1,6 +1,5 @@
 /* assay fingerprint diff */
 #include "base/mem.h"
-#include "base/stats.h"
 #include "base/text.h"
 #include "fingerprint/catalog/catalog.h"
 #include "fingerprint/commands/fingerprint_commands.h"
@@ -13,34 +12,21 @@ struct arguments {
 	const char *words[2];
 };
 
-/* The relative difference that a stressor of middling noise would have to show. */
-static double visible_difference(const struct compare *compare)
-{
-	double *halves = mem_new(compare->n, sizeof(double)), median;
-	size_t n = 0;
-
-	for (size_t i = 0; i < compare->n; i++) {
-		if (!isnan(compare->rows[i].noise))
-			halves[n++] = log(compare->rows[i].high / compare->rows[i].ratio);
-	}
-	median = n ? stats_median(halves, n) : (double)NAN;
-	free(halves);
-	return expm1(median);
-}
-
 /* For people: one line on how many differ, and on the others. */
 static void compare_add_rest(const struct compare *compare, struct document *d)
 {
-	size_t rest = compare->compared - compare->differing, missing = 0;
+	size_t rest = compare->compared, missing = 0;
 	struct buf text = BUF_INIT;
 
+	for (size_t i = 0; i < compare->n; i++)
+		rest -= compare->rows[i].differs;
 	if (!compare->has_noise)
 		buf_format(&text, "Nothing can be said of %zu stressor%s: the noise of one pass is not known", rest, text_plural(rest));
 	else if (rest == 0)
 		buf_text(&text, compare->compared ? "All stressors differ" : "No stressor was measured in both");
 	else
-		buf_format(&text, "%zu of %zu stressors do not differ beyond the noise of both (differences of about %.0f %% would show)",
-			   rest, compare->compared, 100 * visible_difference(compare));
+		buf_format(&text, "%zu of %zu stressors do not differ beyond the noise between sessions, assumed by that of their passes",
+			   rest, compare->compared);
 	for (size_t i = 0; i < compare->n; i++) {
 		if (isnan(compare->rows[i].ratio))
 			buf_format(&text, "%s%s", missing++ ? ", " : "; not measured in both: ", compare->rows[i].stressor);
@@ -95,10 +81,10 @@ static enum assay_status fingerprint_diff_run(struct lab *lab, void *input, stru
 	for (int i = 0; !st && i < 2; i++)
 		st = choose_fingerprint(&set, arguments->words[i], &both[i], err);
 	if (!st)
-		st = compare_fingerprints(&set, both[0], both[1], 1, &compare, err);
+		st = compare_fingerprints(&set, both[0], both[1], &compare, err);
 	if (!st)
 		add_comparison(both, &compare, d);
-	compare_release(&compare);
+	free(compare.rows);
 	fingerprint_set_release(&set);
 	return st;
 }
@@ -109,7 +95,8 @@ const struct command fingerprint_diff_command = {
 	.name = "fingerprint diff",
 	.summary = "show the stressors in which two fingerprints differ",
 	.about =
-	    "Compares two fingerprints: the stressors that differ beyond the noise of both, with ratio (B / A) and interval, corrected for "
+	    "Compares two fingerprints: the stressors that differ beyond the noise between sessions, with ratio (B / A) and interval, "
+	    "corrected for "
 	    "multiple comparisons. A and B are each a machine (its latest fingerprint), the id of a fingerprint, or MACHINE@DATE with the "
 	    "beginning of its time. Fingerprints of different batteries, versions of stress-ng or architectures are never compared.",
 	.examples = "  assay fingerprint diff node07@2026-11-01 node07\n"

@@ -7,27 +7,40 @@
 
 #include <math.h>
 
-#define DF_MAX 1e6 /* of t, which is the normal distribution by then */
+#define SCALE_QUANTILE .85	    /* of absolute differences: of normal ones no other quantile says more of their scale */
+#define SCALE_NORMAL   1.4395314709 /* that quantile of a standard normal number */
+#define SCALE_DF       .45	    /* degrees of freedom of a variance by that quantile, for each difference of neighbours */
+#define PASSES_DF      3.	    /* degrees of freedom of a variance between sessions that the passes foretell */
+#define ASSUMED	       3.	    /* variance between sessions over the median one between passes, where no sessions say it */
+#define ASSUMED_DF     10.
+#define ODD_DF	       10. /* of t: sessions are odd more often than normal numbers are far out */
+#define SIDE_MIN       3   /* sessions before and after a change, at least: one odd session is none */
+#define FIRST_SHARE    .25 /* of the level of all stressors together, for the latest session */
+#define MULTIPLE_MIN   4   /* sessions: of three differences one may be a change */
 
-/* How much worse the median of k normal numbers is than their mean: 2 million draws (docs/evidence/statistics.md). */
-static double median_factor(size_t k)
+/* Median of the numbers of x[n] that are not NaN; *known: how many are not. NaN where none is. */
+static double median_of_known(const double *x, size_t n, size_t *known)
 {
-	static const double factors[] = { 1, 1, 1, 1.160, 1.092, 1.198, 1.135, 1.213, 1.160, 1.223, 1.177 };
+	double *kept = mem_new(n, sizeof(*kept)), median;
+	size_t count = 0;
 
-	return k < sizeof(factors) / sizeof(factors[0]) ? factors[k] : 1.253;
+	for (size_t i = 0; i < n; i++) {
+		if (!isnan(x[i]))
+			kept[count++] = x[i];
+	}
+	median = count ? stats_median(kept, count) : (double)NAN;
+	free(kept);
+	if (known)
+		*known = count;
+	return median;
 }
 
-/* One stressor in one fingerprint. */
-struct side {
-	double median;	 /* NaN: not measured */
-	double variance; /* of its log, from the passes; NaN where there are fewer than two */
-	double own;	 /* how much of it rests on these passes alone */
-	double df;	 /* of that part */
-};
+/* ---- sessions of a machine ---- */
 
-static struct side side_of(const struct fingerprint_set *set, const struct fingerprint *f, size_t stressor, double *logs)
+/* Variance of the log between passes; NaN where there are fewer than two. */
+static double variance_of_passes(const struct fingerprint_set *set, const struct fingerprint *f, size_t stressor)
 {
-	struct side side = { .median = fingerprint_summarise(set, f, stressor).median, .variance = (double)NAN };
+	double *logs = mem_new(f->n_passes, sizeof(*logs)), sd;
 	size_t n = 0;
 
 	for (size_t i = 0; i < f->n_passes; i++) {
@@ -36,69 +49,277 @@ static struct side side_of(const struct fingerprint_set *set, const struct finge
 		if (rate > 0)
 			logs[n++] = log(rate);
 	}
-	if (n >= 2) {
-		double error = median_factor(n) * stats_sd(logs, n) / sqrt((double)n);
-
-		side.variance = error * error;
-		side.df = (double)(n - 1);
-	}
-	return side;
+	sd = n >= 2 ? stats_sd(logs, n) : (double)NAN;
+	free(logs);
+	return sd * sd;
 }
 
-/* What the stressors of a fingerprint have in common: the median of their variances, which a few noisy ones do not raise, over what a
- * median is of its expectation. NaN when there is none. */
-static double common_variance(const struct side *sides, size_t n)
+void compare_series_of(const struct fingerprint_set *set, const struct fingerprint *const *sessions, size_t n, struct compare_series *out)
 {
-	double *known = mem_new(n, sizeof(double)), df = 0, common = (double)NAN;
+	size_t stressors = set->n_stressors;
+	struct compare_series s = {
+		set, mem_new(n, sizeof(*s.sessions)), n, mem_new((stressors + 1) * n, sizeof(double)), mem_new(stressors, sizeof(double)), 1
+	};
+	double *apart = mem_new(stressors * n, sizeof(*apart)), *variances = mem_new(n, sizeof(*variances));
+
+	memcpy(s.sessions, sessions, n * sizeof(*sessions));
+	for (size_t j = 0; j < stressors; j++) {
+		double *logs = &s.logs[j * n], level;
+
+		for (size_t t = 0; t < n; t++) {
+			logs[t] = log(fingerprint_summarise(set, sessions[t], j).median);
+			variances[t] = variance_of_passes(set, sessions[t], j);
+		}
+		s.passes[j] = median_of_known(variances, n, NULL);
+		level = median_of_known(logs, n, NULL);
+		for (size_t t = 0; t < n; t++)
+			apart[t * stressors + j] = logs[t] - level;
+	}
+	for (size_t t = 0; t < n; t++)
+		s.logs[stressors * n + t] = median_of_known(&apart[t * stressors], stressors, NULL);
+	mem_free(apart, variances);
+	*out = s;
+}
+
+void compare_series_release(struct compare_series *series)
+{
+	mem_free(series->sessions, series->logs, series->passes);
+	*series = (struct compare_series){ 0 };
+}
+
+/* ---- the noise between sessions ---- */
+
+/* Absolute differences of neighbours in a row, in units of their machine's multiple, ascending. */
+static void add_differences(struct compare_noise *noise, struct compare_series *const *series, size_t n, size_t row)
+{
+	double *out = &noise->apart[row * noise->capacity];
 	size_t count = 0;
 
-	for (size_t j = 0; j < n; j++) {
-		if (isnan(sides[j].variance))
-			continue;
-		known[count++] = sides[j].variance;
-		df += sides[j].df;
+	for (size_t i = 0; i < n; i++) {
+		const double *logs = &series[i]->logs[row * series[i]->n];
+
+		for (size_t t = 1; t < series[i]->n; t++) {
+			if (!isnan(logs[t] - logs[t - 1]))
+				out[count++] = fabs(logs[t] - logs[t - 1]) / series[i]->multiple;
+		}
 	}
-	if (count) {
-		df /= (double)count;
-		common = stats_median(known, count) * df / stats_chi2_quantile(.5, df);
-	}
-	free(known);
-	return common;
+	qsort(out, count, sizeof(*out), stats_order);
+	noise->n[row] = count;
 }
 
-/* Small variances go half-way to the common one, large ones stay. */
-static void shrink_variance(struct side *side, double common)
+/* How much noisier a machine is than others: by the median of its stressors, in the middle of its sessions. */
+static double multiple_of(const struct compare_series *s, const struct compare_noise *noise)
 {
-	double half;
+	double *apart = mem_new(noise->n_stressors, sizeof(*apart)), *weeks = mem_new(s->n, sizeof(*weeks)), multiple = 1;
 
-	if (isnan(side->variance)) { /* one pass: as noisy as the others, and hardly known */
-		side->variance = side->own = common;
-		side->df = 1;
-		return;
+	for (size_t t = 1; t < s->n; t++) {
+		for (size_t j = 0; j < noise->n_stressors; j++) {
+			double middle = noise->n[j] ? noise->apart[j * noise->capacity + noise->n[j] / 2] : 0;
+
+			apart[j] = middle > 0 ? fabs(s->logs[j * s->n + t] - s->logs[j * s->n + t - 1]) / middle : (double)NAN;
+		}
+		weeks[t - 1] = median_of_known(apart, noise->n_stressors, NULL);
 	}
-	half = (side->variance + common) / 2;
-	side->own = side->variance > half ? side->variance : side->variance / 2;
-	side->variance = side->variance > half ? side->variance : half;
+	if (s->n >= MULTIPLE_MIN)
+		multiple = fmax(1, median_of_known(weeks, s->n - 1, NULL));
+	mem_free(apart, weeks);
+	return multiple;
 }
 
-static void shrink_variances(struct side *sides, size_t n)
+void compare_noise_of(const struct fingerprint_set *set, struct compare_series *const *series, size_t n, struct compare_noise *out)
 {
-	double common = common_variance(sides, n);
+	struct compare_noise noise = { .n_stressors = set->n_stressors };
+	double *passes = mem_new(n, sizeof(*passes));
 
+	for (size_t i = 0; i < n; i++) {
+		noise.capacity += series[i]->n;
+		noise.sessions += series[i]->n > 1 ? series[i]->n : 0;
+	}
+	noise.apart = mem_new((set->n_stressors + 1) * noise.capacity, sizeof(*noise.apart));
+	noise.n = mem_new(set->n_stressors + 1, sizeof(*noise.n));
+	noise.passes = mem_new(set->n_stressors, sizeof(*noise.passes));
+	for (size_t j = 0; j < set->n_stressors; j++) {
+		for (size_t i = 0; i < n; i++)
+			passes[i] = series[i]->passes[j];
+		noise.passes[j] = median_of_known(passes, n, NULL);
+		add_differences(&noise, series, n, j);
+	}
+	for (size_t i = 0; i < n; i++)
+		series[i]->multiple = multiple_of(series[i], &noise);
+	for (size_t row = 0; row <= set->n_stressors; row++)
+		add_differences(&noise, series, n, row);
+	free(passes);
+	*out = noise;
+}
+
+void compare_noise_release(struct compare_noise *noise)
+{
+	mem_free(noise->apart, noise->n, noise->passes);
+	*noise = (struct compare_noise){ 0 };
+}
+
+/* Variance of a session in a row by what neighbours are apart, NaN where none are, and its degrees of freedom. What this series is apart at
+ * the split is what is asked about, and does not count. */
+static double scale_of(const struct compare_series *s, const struct compare_noise *noise, size_t row, size_t split, double *df)
+{
+	const double *x = &noise->apart[row * noise->capacity], *logs = &s->logs[row * s->n];
+	double asked = fabs(logs[split] - logs[split - 1]) / s->multiple, apart;
+	size_t n = noise->n[row], below = 0, left, rank;
+
+	while (below < n && x[below] < asked)
+		below++;
+	left = n - (below < n && x[below] <= asked);
+	*df = SCALE_DF * (double)left;
+	if (!left)
+		return (double)NAN;
+	rank = (size_t)fmin(ceil(SCALE_QUANTILE * (double)(left + 1)), (double)left) - 1;
+	apart = x[rank + (left < n && below <= rank)] * s->multiple / SCALE_NORMAL;
+	return apart * apart / 2;
+}
+
+/* The noise of one session by row, for a division at the split. The variance between sessions goes with that between passes, as it does in
+ * the middle of the stressors, which counts as PASSES_DF degrees of freedom. Where no sessions say how, it is assumed. */
+static void scales_of(const struct compare_series *s, const struct compare_noise *noise, size_t split, double *variances, double *dfs)
+{
+	size_t n = noise->n_stressors;
+	double *over = mem_new(n, sizeof(*over)), common, middle, passes = median_of_known(noise->passes, n, NULL);
+
+	for (size_t row = 0; row <= n; row++)
+		variances[row] = scale_of(s, noise, row, split, &dfs[row]);
 	for (size_t j = 0; j < n; j++)
-		shrink_variance(&sides[j], common);
+		over[j] = noise->passes[j] > 0 ? variances[j] / noise->passes[j] : (double)NAN;
+	common = median_of_known(variances, n, NULL);
+	middle = median_of_known(over, n, NULL);
+	free(over);
+	for (size_t j = 0; j < n; j++) {
+		double own = noise->passes[j], df = isnan(middle) ? ASSUMED_DF : PASSES_DF;
+		double foretold = isnan(own) ? common : isnan(middle) ? ASSUMED * fmax(own, (own + passes) / 2) : middle * own;
+
+		if (isnan(foretold))
+			continue;
+		variances[j] = ((dfs[j] > 0 ? dfs[j] * variances[j] : 0) + df * foretold) / (dfs[j] + df);
+		dfs[j] += df;
+	}
 }
 
-static struct side *sides_of(const struct fingerprint_set *set, const struct fingerprint *f)
-{
-	struct side *sides = mem_new(set->n_stressors, sizeof(*sides));
-	double *logs = mem_new(f->n_passes, sizeof(*logs));
+/* ---- rows ---- */
 
-	for (size_t j = 0; j < set->n_stressors; j++)
-		sides[j] = side_of(set, f, j, logs);
-	shrink_variances(sides, set->n_stressors);
-	free(logs);
-	return sides;
+static const char *reason_of(const struct fingerprint_set *set, const struct fingerprint *f, size_t stressor)
+{
+	struct fingerprint_summary s = fingerprint_summarise(set, f, stressor);
+
+	if (s.measured)
+		return NULL;
+	return s.zero ? "recorded 0" : (f->reasons ? f->reasons[stressor] : NULL);
+}
+
+/* How far the median of k sessions may be from the truth, in standard deviations of one, at a level on one side. More than half of them are
+ * beyond a limit as often as that if each is with the probability p, which follows a beta distribution; for their mean odd sessions would
+ * matter more. */
+static double limit_of(double level, size_t k, double df)
+{
+	double a = (double)(k + 1), t = stats_t_quantile(level, a), p = (1 + t / sqrt(t * t + a)) / 2;
+
+	return stats_t_quantile(1 - p, df);
+}
+
+static double distance_from(double level, const double *x, size_t n)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < n; i++)
+		sum += isnan(x[i]) ? 0 : fabs(x[i] - level);
+	return sum;
+}
+
+/* Judges a row of the series by the division at `split` if it is the first; if it differs by this one; or if by those before, too, and they
+ * leave more. A session has this variance. */
+static void judge_row(struct compare_row *row, const struct compare_series *s, size_t index, size_t split, double variance, double df,
+		      double level, double *left)
+{
+	const double *logs = &s->logs[index * s->n];
+	size_t m, k;
+	double before = median_of_known(logs, split, &m), after = median_of_known(logs + split, s->n - split, &k);
+	double sd = sqrt(variance), apart = fabs(after - before), half, here;
+	bool first = isnan(row->noise), differs;
+
+	if (!m || !k || !(df > 0) || (!first && apart < sd * stats_normal_quantile(1 - pow(level, 2 / (double)(k + 1)))))
+		return; /* the last is most of the time so: even normal noise allows that */
+	df = 1 / (1 / df + 1 / ODD_DF);
+	half = sd * hypot(limit_of(level, m, df), limit_of(level, k, df));
+	differs = stats_round(apart) > fmax(stats_round(half), log1p(COMPARE_MATTERS));
+	here = distance_from(before, logs, split) + distance_from(after, logs + split, s->n - split);
+	if (!first && (!differs || (row->differs && here >= *left)))
+		return;
+	*left = here;
+	if (index < s->set->n_stressors) {
+		row->medians[0] = exp(before);
+		row->medians[1] = exp(after);
+	}
+	row->ratio = exp(after - before);
+	row->low = exp(after - before - half);
+	row->high = exp(after - before + half);
+	row->noise = half / limit_of(level, 1, df);
+	row->differs = differs;
+	row->since_ms = s->n > 2 ? s->sessions[split]->taken_ms : 0;
+}
+
+/* Every stressor that was tried in the first or the last session; which[]: its row of the series. */
+static void add_rows(struct compare *c, const struct compare_series *s, size_t *which)
+{
+	const double none = (double)NAN;
+	struct compare_row row = { .medians = { none, none }, .ratio = none, .low = none, .high = none, .noise = none };
+
+	c->rows[s->set->n_stressors] = row;
+	for (size_t j = 0; j < s->set->n_stressors; j++) {
+		row.stressor = s->set->stressors[j];
+		for (int i = 0; i < 2; i++) {
+			size_t session = i ? s->n - 1 : 0;
+
+			row.medians[i] = exp(s->logs[j * s->n + session]);
+			row.reasons[i] = reason_of(s->set, s->sessions[session], j);
+		}
+		if (isnan(row.medians[0]) && isnan(row.medians[1]) && !row.reasons[0] && !row.reasons[1])
+			continue; /* of another battery */
+		row.ratio = row.medians[1] / row.medians[0];
+		c->compared += isnan(row.ratio) ? 0 : 1;
+		which[c->n] = j;
+		c->rows[c->n++] = row;
+	}
+	which[c->n] = s->set->n_stressors;
+	c->rows[c->n] = c->rows[s->set->n_stressors];
+	c->rows[c->n].stressor = "all stressors";
+}
+
+/* The latest 3, 5, ... sessions against three and more before them. Where there are fewer, and of all stressors together, also the latest
+ * against those before. The divisions share the level, later ones get less; three quarters are for all stressors together. */
+void compare_sessions(const struct compare_series *s, const struct compare_noise *noise, size_t looks, struct compare *out)
+{
+	size_t rows = s->set->n_stressors + 1, *which = mem_new(rows, sizeof(*which));
+	struct compare c = { 0 };
+	double *variances = mem_new(3 * rows, sizeof(*variances)), *dfs = variances + rows, *left = dfs + rows, rest = 1;
+
+	ASSAY_BUG_IF(looks == 0 || s->n < 2);
+	c.rows = mem_new(rows, sizeof(*c.rows));
+	add_rows(&c, s, which);
+	for (size_t k = 1; k == 1 || k + SIDE_MIN <= s->n; k += 2) {
+		double share = k + 2 + SIDE_MIN > s->n ? rest : k == 1 ? FIRST_SHARE : rest / 2;
+
+		scales_of(s, noise, s->n - k, variances, dfs);
+		for (size_t i = 0; i <= c.n; i++) {
+			double level = share * COMPARE_LEVEL / (double)looks * (i < c.n ? .25 / (double)c.compared : .75);
+
+			if (i == c.n ? c.compared > 1 : !isnan(c.rows[i].ratio) && (k > 1 || s->n < 2 * SIDE_MIN))
+				judge_row(&c.rows[i], s, which[i], s->n - k, variances[which[i]], dfs[which[i]], level / 2, &left[i]);
+		}
+		rest -= share;
+	}
+	for (size_t i = 0; i <= c.n; i++) {
+		c.differing += c.rows[i].differs;
+		c.has_noise = c.has_noise || !isnan(c.rows[i].noise);
+	}
+	mem_free(variances, which);
+	*out = c;
 }
 
 static enum assay_status compare_allowed(const struct fingerprint *a, const struct fingerprint *b, struct assay_error *err)
@@ -118,270 +339,48 @@ static enum assay_status compare_allowed(const struct fingerprint *a, const stru
 	return ASSAY_OK;
 }
 
-static const char *reason_of(const struct fingerprint_set *set, const struct fingerprint *f, size_t stressor)
-{
-	struct fingerprint_summary s = fingerprint_summarise(set, f, stressor);
-
-	if (s.measured)
-		return NULL;
-	return s.zero ? "recorded 0" : (f->reasons ? f->reasons[stressor] : NULL);
-}
-
-/* Standard error of the log ratio, and its degrees of freedom by Satterthwaite: only what rests on few passes is uncertain. */
-static void row_weigh(struct compare_row *row, const struct side *a, const struct side *b)
-{
-	double variance = a->variance + b->variance + 2 * COMPARE_FLOOR * COMPARE_FLOOR;
-	double uncertain = a->own * a->own / a->df + b->own * b->own / b->df;
-
-	row->noise = sqrt(variance);
-	row->df = uncertain > 0 ? variance * variance / uncertain : DF_MAX;
-	row->df = row->df < DF_MAX ? row->df : DF_MAX;
-}
-
-static void add_row(struct compare *c, const struct fingerprint_set *set, const struct fingerprint *const f[2], size_t stressor,
-		    struct side *const sides[2])
-{
-	struct compare_row row = { .stressor = set->stressors[stressor],
-				   .ratio = (double)NAN,
-				   .low = (double)NAN,
-				   .high = (double)NAN,
-				   .noise = (double)NAN,
-				   .df = (double)NAN };
-
-	for (int i = 0; i < 2; i++) {
-		row.medians[i] = sides[i][stressor].median;
-		row.reasons[i] = reason_of(set, f[i], stressor);
-	}
-	if (isnan(row.medians[0]) && isnan(row.medians[1]) && !row.reasons[0] && !row.reasons[1])
-		return; /* of another battery */
-	if (row.medians[0] > 0 && row.medians[1] > 0) {
-		row.ratio = row.medians[1] / row.medians[0];
-		c->compared++;
-		if (c->has_noise)
-			row_weigh(&row, &sides[0][stressor], &sides[1][stressor]);
-	}
-	c->rows[c->n++] = row;
-}
-
-/* Bonferroni over stressors and looks. */
-static void judge_rows(struct compare *c, size_t looks)
-{
-	double p = 1 - COMPARE_LEVEL / (2 * (double)c->compared * (double)looks);
-
-	for (size_t i = 0; i < c->n; i++) {
-		struct compare_row *row = &c->rows[i];
-		double half;
-
-		if (isnan(row->noise))
-			continue;
-		half = stats_t_quantile(p, row->df) * row->noise;
-		row->low = row->ratio * exp(-half);
-		row->high = row->ratio * exp(half);
-		row->differs = stats_round(row->low) > 1 || stats_round(row->high) < 1;
-		c->differing += row->differs;
-	}
-}
-
 enum assay_status compare_fingerprints(const struct fingerprint_set *set, const struct fingerprint *a, const struct fingerprint *b,
-				       size_t looks, struct compare *out, struct assay_error *err)
+				       struct compare *out, struct assay_error *err)
 {
 	const struct fingerprint *const both[2] = { a, b };
-	struct compare c = { .has_noise = true };
 	enum assay_status st = compare_allowed(a, b, err);
-	struct side *sides[2];
+	struct compare_series series, *const alone[1] = { &series };
+	struct compare_noise noise;
 
-	ASSAY_BUG_IF(looks == 0);
 	*out = (struct compare){ 0 };
 	if (st)
 		return st;
-	c.rows = mem_new(set->n_stressors, sizeof(*c.rows));
-	for (int i = 0; i < 2; i++) {
-		sides[i] = sides_of(set, both[i]);
-		c.has_noise = c.has_noise && set->n_stressors && !isnan(sides[i][0].variance); /* of one, of all */
-	}
-	for (size_t j = 0; j < set->n_stressors; j++)
-		add_row(&c, set, both, j, sides);
-	judge_rows(&c, looks);
-	mem_free(sides[0], sides[1]);
-	*out = c;
+	compare_series_of(set, both, 2, &series);
+	compare_noise_of(set, alone, 1, &noise);
+	compare_sessions(&series, &noise, 1, out);
+	compare_noise_release(&noise);
+	compare_series_release(&series);
 	return ASSAY_OK;
-}
-
-void compare_release(struct compare *compare)
-{
-	free(compare->rows);
-	*compare = (struct compare){ 0 };
-}
-
-/* ---- a history ---- */
-
-#define HISTORY_SIDE  3	   /* fingerprints on either side of a change, at least: so that one odd week is none */
-#define HISTORY_FLOOR .005 /* standard deviation of the mean of many sessions that their scatter does not show */
-#define HISTORY_DF    .35  /* degrees of freedom of the median absolute difference, for each difference */
-
-/* One stressor over the fingerprints that have it. */
-struct series {
-	double *logs;	   /* [n] of the medians */
-	int64_t *taken_ms; /* [n] */
-	size_t n;
-};
-
-static struct series series_of(const struct fingerprint_set *set, const struct fingerprint *const *f, size_t n, size_t stressor)
-{
-	struct series s = { mem_new(n, sizeof(double)), mem_new(n, sizeof(int64_t)), 0 };
-
-	for (size_t i = 0; i < n; i++) {
-		double median = fingerprint_summarise(set, f[i], stressor).median;
-
-		if (!(median > 0))
-			continue;
-		s.taken_ms[s.n] = f[i]->taken_ms;
-		s.logs[s.n++] = log(median);
-	}
-	return s;
-}
-
-static void series_release(struct series *s)
-{
-	mem_free(s->logs, s->taken_ms);
-}
-
-/* The variance from session to session, by the differences of neighbours: a change is in one of them, an odd session in two. */
-static struct side series_noise(const struct series *s)
-{
-	struct side side = { .variance = (double)NAN };
-	double *apart, error;
-
-	if (s->n < COMPARE_HISTORY_MIN)
-		return side;
-	apart = mem_new(s->n - 1, sizeof(*apart));
-	for (size_t i = 0; i + 1 < s->n; i++)
-		apart[i] = fabs(s->logs[i + 1] - s->logs[i]);
-	error = stats_median(apart, s->n - 1) / (sqrt(2) * stats_normal_quantile(.75));
-	free(apart);
-	side.variance = error * error;
-	side.df = HISTORY_DF * (double)(s->n - 1);
-	return side;
-}
-
-/* out[i]: the median of the first i + 1 of x[n], or, backwards, of the last i + 1. */
-static void running_medians(const double *x, size_t n, bool backwards, double *out)
-{
-	double *sorted = mem_new(n, sizeof(*sorted));
-
-	for (size_t i = 0; i < n; i++) {
-		double next = x[backwards ? n - 1 - i : i];
-		size_t at = i;
-
-		for (; at > 0 && sorted[at - 1] > next; at--)
-			sorted[at] = sorted[at - 1];
-		sorted[at] = next;
-		out[i] = (sorted[i / 2] + sorted[(i + 1) / 2]) / 2;
-	}
-	free(sorted);
-}
-
-/* Variance of a median of n sessions. */
-static double median_variance(const struct side *side, size_t n)
-{
-	return side->variance * median_factor(n) * median_factor(n) / (double)n + HISTORY_FLOOR * HISTORY_FLOOR;
-}
-
-/* The division into before and after whose medians are farthest apart in units of their noise; Bonferroni over all of them, stressors and
- * looks. The row is changed when that is beyond chance. */
-static void row_history(struct compare_row *row, const struct series *s, const struct side *side, double tests)
-{
-	double *before = mem_new(2 * s->n, sizeof(*before)), *after = before + s->n, most = 0, noise = 0;
-	double splits = (double)(s->n + 1 - 2 * HISTORY_SIDE), t, df;
-	size_t split = 0;
-
-	running_medians(s->logs, s->n, false, before);
-	running_medians(s->logs, s->n, true, after);
-	for (size_t k = HISTORY_SIDE; k + HISTORY_SIDE <= s->n; k++) {
-		double here = sqrt(median_variance(side, k) + median_variance(side, s->n - k));
-		double apart = fabs(after[s->n - k - 1] - before[k - 1]) / here;
-
-		if (!(apart > most))
-			continue;
-		most = apart;
-		noise = here;
-		split = k;
-	}
-	/* Only what rests on this stressor's own scatter is uncertain. */
-	df = fmin(side->df * (side->variance / side->own) * (side->variance / side->own), DF_MAX);
-	t = stats_t_quantile(1 - COMPARE_LEVEL / (2 * tests * splits), df);
-	if (split && stats_round(most) > stats_round(t)) {
-		row->medians[0] = exp(before[split - 1]);
-		row->medians[1] = exp(after[s->n - split - 1]);
-		row->ratio = row->medians[1] / row->medians[0];
-		row->low = row->ratio * exp(-t * noise);
-		row->high = row->ratio * exp(t * noise);
-		row->noise = noise;
-		row->df = df;
-		row->differs = true;
-		row->since_ms = s->taken_ms[split];
-	}
-	free(before);
-}
-
-void compare_history(const struct fingerprint_set *set, const struct fingerprint *const *f, size_t n, size_t looks, struct compare *c)
-{
-	struct series *series = mem_new(set->n_stressors, sizeof(*series));
-	struct side *sides = mem_new(set->n_stressors, sizeof(*sides));
-
-	ASSAY_BUG_IF(n < COMPARE_HISTORY_MIN || looks == 0);
-	for (size_t j = 0; j < set->n_stressors; j++) {
-		series[j] = series_of(set, f, n, j);
-		sides[j] = series_noise(&series[j]);
-	}
-	shrink_variances(sides, set->n_stressors);
-	for (size_t i = 0, j = 0; i < c->n; i++) {
-		struct compare_row *row = &c->rows[i];
-
-		while (strcmp(set->stressors[j], row->stressor) != 0)
-			j++;
-		if (isnan(row->ratio) || series[j].n < COMPARE_HISTORY_MIN)
-			continue;
-		c->differing -= row->differs;
-		row_history(row, &series[j], &sides[j], (double)c->compared * (double)looks);
-		c->differing += row->differs;
-	}
-	mem_release_all(series, set->n_stressors, series_release);
-	free(sides);
 }
 
 /* ---- as a document ---- */
 
-/* Rows that differ, largest absolute log ratio first: their indices into order[differing], and their number. */
-static size_t largest_rows(const struct compare *compare, size_t *order)
+static int order_by_size(const void *a, const void *b)
 {
-	size_t n = 0;
+	double sizes[2] = { fabs(log((*(const struct compare_row *const *)a)->ratio)),
+			    fabs(log((*(const struct compare_row *const *)b)->ratio)) };
 
-	for (size_t i = 0; i < compare->n; i++) {
-		size_t k = n;
-
-		if (!compare->rows[i].differs)
-			continue;
-		while (k > 0 && fabs(log(compare->rows[order[k - 1]].ratio)) < fabs(log(compare->rows[i].ratio))) {
-			order[k] = order[k - 1];
-			k--;
-		}
-		order[k] = i;
-		n++;
-	}
-	return n;
+	return (sizes[0] < sizes[1]) - (sizes[0] > sizes[1]);
 }
 
 void compare_add_largest(const struct compare *compare, size_t rows, struct document *d)
 {
-	size_t *order = mem_new(compare->n, sizeof(size_t)), n = largest_rows(compare, order);
-	bool since = false;
+	const struct compare_row **order = mem_new(compare->n + 1, sizeof(*order));
+	size_t n = 0;
 
-	for (size_t i = 0; i < n; i++)
-		since = since || compare->rows[order[i]].since_ms;
+	for (size_t i = 0; i <= compare->n; i++) {
+		if (compare->rows[i].differs)
+			order[n++] = &compare->rows[i];
+	}
+	qsort(order, n, sizeof(*order), order_by_size);
 	doc_table(d, NULL);
 	for (size_t i = 0; i < n && i < rows; i++) {
-		const struct compare_row *row = &compare->rows[order[i]];
+		const struct compare_row *row = order[i];
 
 		doc_row(d);
 		doc_show(d, NULL, "stressor", row->stressor);
@@ -389,9 +388,9 @@ void compare_add_largest(const struct compare *compare, size_t rows, struct docu
 		doc_showf(d, NULL, "after/s", row->medians[1], "%.5g", row->medians[1]);
 		doc_showf(d, NULL, "ratio", row->ratio, "%.3f", row->ratio);
 		doc_showf(d, NULL, "interval", "", "%.3f to %.3f", row->low, row->high);
-		if (since)
-			doc_show(d, NULL, "since", row->since_ms ? TEXT_MS(row->since_ms) : NULL);
-		doc_show(d, NULL, "category", category_name(stressor_category(row->stressor)));
+		if (row->since_ms)
+			doc_show(d, NULL, "since", TEXT_MS(row->since_ms));
+		doc_show(d, NULL, "category", row < &compare->rows[compare->n] ? category_name(stressor_category(row->stressor)) : "");
 	}
 	doc_end(d);
 	if (n > rows)
@@ -399,10 +398,24 @@ void compare_add_largest(const struct compare *compare, size_t rows, struct docu
 	free(order);
 }
 
+static void set_row(const struct compare_row *row, struct document *d)
+{
+	doc_set(d, "ratio", row->ratio);
+	doc_set(d, "low", row->low);
+	doc_set(d, "high", row->high);
+	doc_set(d, "noise", row->noise);
+	doc_set_bool(d, "differs", row->differs);
+	if (row->since_ms)
+		doc_set(d, "since_ms", row->since_ms);
+	doc_end(d);
+}
+
 void compare_set_rows(const struct compare *compare, struct document *d)
 {
 	static const char *const medians[2] = { "before", "after" }, *const reasons[2] = { "before_not_measured", "after_not_measured" };
 
+	doc_object(d, "all_stressors");
+	set_row(&compare->rows[compare->n], d);
 	doc_list(d, "stressors");
 	for (size_t i = 0; i < compare->n; i++) {
 		const struct compare_row *row = &compare->rows[i];
@@ -414,14 +427,7 @@ void compare_set_rows(const struct compare *compare, struct document *d)
 			if (row->reasons[k])
 				doc_set(d, reasons[k], row->reasons[k]);
 		}
-		doc_set(d, "ratio", row->ratio);
-		doc_set(d, "low", row->low);
-		doc_set(d, "high", row->high);
-		doc_set(d, "noise", row->noise);
-		doc_set_bool(d, "differs", row->differs);
-		if (row->since_ms)
-			doc_set(d, "since_ms", row->since_ms);
-		doc_end(d);
+		set_row(row, d);
 	}
 	doc_end(d);
 }

@@ -10,8 +10,9 @@
 #include <inttypes.h>
 #include <math.h>
 
-#define LOAD_BUSY  .25 /* for each processor: something else ran in a quarter of the last minute */
-#define STEAL_BUSY 2.  /* per cent */
+#define LOAD_BUSY    .25 /* for each processor: something else ran in a quarter of the last minute */
+#define STEAL_BUSY   2.	 /* per cent */
+#define SPREADS_BUSY 3	 /* median absolute deviations: about two standard deviations */
 
 /* NaN when the text does not say. */
 static double number_of(const cJSON *object, const char *name)
@@ -19,22 +20,46 @@ static double number_of(const cJSON *object, const char *name)
 	return cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(object, name));
 }
 
-char *conditions_busy(const char *conditions)
+/* Is x[at] larger than usual for the others by `least`, and by more than they are apart? *usual: 0 where there are no others. */
+static bool is_unusual(const double *x, size_t n, size_t at, double least, double *usual)
 {
-	cJSON *object = conditions ? cJSON_Parse(conditions) : NULL;
-	double load = number_of(object, "load1"), processors = fmax(number_of(object, "cpus_online"), 1),
-	       steal = number_of(object, "steal_percent");
-	struct buf out = BUF_INIT;
+	double *others = mem_new(n, sizeof(*others)), spread = 0;
+	size_t known = 0;
 
-	if (load >= LOAD_BUSY * processors)
-		buf_format(&out, "a load of %.1f on %.0f processor%s before", load, processors, text_plural((size_t)processors));
-	if (steal >= STEAL_BUSY)
-		buf_format(&out, "%sother guests of its host took %.0f %% of the time", out.size ? ", and " : "", steal);
-	cJSON_Delete(object);
-	if (out.size)
-		return buf_take(&out);
-	buf_release(&out);
-	return NULL;
+	for (size_t i = 0; i < n; i++) {
+		if (i != at && !isnan(x[i]))
+			others[known++] = x[i];
+	}
+	*usual = known ? stats_median(others, known) : 0;
+	spread = known ? SPREADS_BUSY * stats_mad(others, known) : 0;
+	free(others);
+	return x[at] >= *usual + fmax(spread, least);
+}
+
+void conditions_busy(const char *const *conditions, size_t n, char **out)
+{
+	double *loads = mem_new(3 * n, sizeof(*loads)), *steals = loads + n, *processors = steals + n, usual;
+
+	for (size_t i = 0; i < n; i++) {
+		cJSON *object = conditions[i] ? cJSON_Parse(conditions[i]) : NULL;
+
+		loads[i] = number_of(object, "load1");
+		steals[i] = number_of(object, "steal_percent");
+		processors[i] = fmax(number_of(object, "cpus_online"), 1);
+		cJSON_Delete(object);
+	}
+	for (size_t i = 0; i < n; i++) {
+		struct buf text = BUF_INIT;
+
+		if (is_unusual(loads, n, i, LOAD_BUSY * processors[i], &usual))
+			buf_format(&text, "a load of %.1f on %.0f processor%s before%s%s", loads[i], processors[i],
+				   text_plural((size_t)processors[i]), usual > 0 ? ", usually " : "", usual > 0 ? TEXT_DOUBLE(usual) : "");
+		if (is_unusual(steals, n, i, STEAL_BUSY, &usual))
+			buf_format(&text, "%sother guests of its host took %.0f %% of the time", text.size ? ", and " : "", steals[i]);
+		out[i] = text.size ? buf_take(&text) : NULL;
+		buf_release(&text);
+	}
+	free(loads);
 }
 
 const char *conditions_shown(const char *word)

@@ -112,10 +112,10 @@ struct fingerprint_listing {
 enum assay_status fingerprint_listing_load(struct store *store, struct fingerprint_listing *out, struct assay_error *err);
 void fingerprint_listing_release(struct fingerprint_listing *listing);
 
-/* Under which conditions a fingerprint was taken stands in the store and the catalog as JSON text. What else such a text says that the
- * machine was doing: "a load of 7.9 on 2 processors before", "other guests of its host took 12 % of the time", or both; NULL when it was
- * idle, or that is not known. free() it. */
-char *conditions_busy(const char *conditions);
+/* Under which conditions a fingerprint was taken stands in the store and the catalog as JSON text. out[i]: what else a machine was doing by
+ * conditions[i], if that is more than by its others of conditions[n]: "a load of 7.9 on 2 processors before", "other guests of its host
+ * took 12 % of the time", or both; NULL: nothing, or it is not known. free() each. */
+void conditions_busy(const char *const *conditions, size_t n, char **out);
 
 /* A word of such a text for people: the kernel's "notsupported" is "not supported". */
 const char *conditions_shown(const char *word);

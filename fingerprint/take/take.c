@@ -773,7 +773,7 @@ static void complete_host(struct take_host *h)
 	if (!ask_conditions(h, &conditions))
 		return;
 	if (!host->profile) /* what an emulated one says is of the machine that emulates it */
-		h->result->busy = conditions_busy(conditions);
+		conditions_busy(&(const char *){ conditions }, 1, &h->result->busy);
 	fleet_lock(h->session);
 	st = taking_complete(&h->take->lab->store, &h->taking, conditions, &err);
 	h->result->complete = !st;

@@ -177,7 +177,9 @@ static void test_busy(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(rows); i++) {
-		char *text = conditions_busy(rows[i].conditions);
+		char *text;
+
+		conditions_busy(&rows[i].conditions, 1, &text);
 
 		if (rows[i].text)
 			assert_string_equal(text, rows[i].text);
