@@ -13,6 +13,12 @@ CREATE TABLE source (
 	UNIQUE (url, revision, user, metric_name)
 );
 
+-- Files that were imported. Results of a file without times keep those of its first import, whatever the file's own time is.
+CREATE TABLE imported_file (
+	digest TEXT PRIMARY KEY, -- of its content
+	taken_ms INTEGER NOT NULL
+) WITHOUT ROWID;
+
 -- One session of a battery on one machine, and every rate that was read in it, raw.
 CREATE TABLE fingerprint (
 	id TEXT PRIMARY KEY, -- 16 hexadecimal digits of a hash of the next five

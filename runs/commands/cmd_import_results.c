@@ -1,5 +1,6 @@
 /* assay import results */
 #include "base/command.h"
+#include "base/digest.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "fleet/lab/lab.h"
@@ -44,10 +45,19 @@ static enum assay_status import_check(void *arguments, struct assay_error *err)
 	return st ? st : name_check("an application", a->application, err);
 }
 
-/* When nothing else says so: the file was written then. */
-static enum assay_status file_time(const char *path, int64_t *ms, struct assay_error *err)
+/* When nothing else says so: a file of that content, which was imported before, or this one was written then. */
+static enum assay_status file_time(struct store *store, const char *path, const char *digest, int64_t *ms, struct assay_error *err)
 {
 	struct stat about;
+	sqlite3_stmt *stmt = NULL;
+	enum assay_status st = store_ask(store, &stmt, err, "SELECT taken_ms FROM imported_file WHERE digest = ?", "t", digest);
+
+	if (store_next(store, stmt, &st, err)) {
+		*ms = sqlite3_column_int64(stmt, 0);
+		return store_finish(stmt, st);
+	}
+	if ((st = store_finish(stmt, st)))
+		return st;
 
 	if (stat(path, &about))
 		return assay_fail_errno(err, ASSAY_E_IO, "cannot read '%s'", path);
@@ -122,17 +132,20 @@ static enum assay_status import_results_run(struct lab *lab, void *arguments, st
 				       .time_given = a->taken_ms >= 0 };
 	struct quiho_import_result result = { 0 };
 	struct foreign_result read = { .tool = FOREIGN_TOOLS };
+	struct quiho_import_options import = { .file = a->file, .rows = &read.quiho, .version = a->version };
+	char digest[DIGEST_HEX_BYTES];
 	struct buf text = BUF_INIT;
 	enum assay_status st = file_read(a->file, FOREIGN_BYTES_MAX, &text, err);
 
 	buf_add(&text, "", 0);
+	digest_sha256(text.bytes, text.size, digest);
 	if (!st && how.taken_ms < 0)
-		st = file_time(a->file, &how.taken_ms, err);
+		st = file_time(&lab->store, a->file, import.digest = digest, &how.taken_ms, err);
+	import.taken_ms = how.taken_ms;
 	if (!st)
 		st = foreign_read(text.bytes, text.size, &how, &read, err);
 	if (!st)
-		st = quiho_import(lab, &(struct quiho_import_options){ .file = a->file, .rows = &read.quiho, .version = a->version },
-				  &result, err);
+		st = quiho_import(lab, &import, &result, err);
 	if (!st)
 		st = warn_of_twins(lab, a, &read, err);
 	if (!st)
@@ -172,7 +185,8 @@ const struct command import_results_command = {
 		 "with which 'gate', 'history' and 'report' work as with their own; what a tool has averaged itself is not used. Times are "
 		 "in seconds. Labels, parameters and units that distinguish results become a part of the application's name. Runs that "
 		 "failed count as failed. A row that cannot be used is left out, and the answer says how many there are, where the first "
-		 "is, and why. Importing the same file again changes nothing; what contradicts it is refused.",
+		 "is, and why. Importing the same file again changes nothing; what contradicts it is refused. A file without times is "
+		 "known by its content.",
 	.examples = "  hyperfine -N --export-json new.json ./sort-2.1\n"
 		    "  assay import results new.json --application sort --version 2.1 --machine node1\n"
 		    "  assay import results copy.json --version $(git describe)\n"

@@ -708,6 +708,9 @@ static enum assay_status quiho_write_store(struct quiho_import *im, const struct
 		st = quiho_write_failures(im, quiho, options->version, err);
 	if (!st)
 		st = quiho_drop_unused_sources(im, err);
+	if (!st && options->digest)
+		st = store_do(im->store, err, "INSERT INTO imported_file VALUES (?, ?) ON CONFLICT DO NOTHING", "ti", options->digest,
+			      options->taken_ms);
 	for (size_t i = 0; !st && i < options->n_rules; i++)
 		st = metric_rule_put(im->store, options->rules[i].glob, options->rules[i].higher_is_better, err);
 	if (!st)

@@ -108,6 +108,8 @@ struct quiho_import_options {
 	const char *directory; /* NULL: `rows` are imported, `file` is their name in messages */
 	const char *file;
 	const struct quiho *rows;
+	const char *digest; /* of the content of `file`, by which taken_ms is found again; NULL: not kept */
+	int64_t taken_ms;
 	const char *types_file;		/* or NULL */
 	const char *version;		/* of rows without one */
 	const struct quiho_rule *rules; /* [n_rules] to keep, in this order */

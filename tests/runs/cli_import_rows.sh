@@ -235,6 +235,35 @@ printf 'application,machine,result\nx, m,1\n' >"$tmp/names.csv"
 import "$tmp/names.csv"
 refused 6 "a machine's name must not start or end with a blank: ' m'" '--machine NAME'
 
+what='files without times are known by their content'
+# known FILE NEW KNOWN: a copy of the file, later, has that many results
+known() {
+	nth=$((${nth:-0} + 1))
+	cp "$tmp/$1" "$tmp/known"
+	touch -d "2026-02-01 00:00:$nth" "$tmp/known"
+	import "$tmp/known" --machine m --version k --format json
+	expect_json .results_added "$2"
+	expect_json .results_known "$3"
+}
+printf '{"results": [{"command": "h", "times": [1, 1, 2], "exit_codes": [0, 0, 0]}, {"command": "i", "times": [1, 2], "exit_codes": [0, 1]}]}' >"$tmp/h.json"
+printf '{"context": {}, "benchmarks": [{"name": "BM_k", "real_time": 4, "time_unit": "us"}, {"name": "BM_k", "real_time": 4, "time_unit": "us"}]}' >"$tmp/k.json"
+printf '<PhoronixTestSuite><Result><Title>k</Title><Scale>s</Scale><Proportion>LIB</Proportion><Data><Entry><Identifier>p1</Identifier><RawString>7:7:8</RawString></Entry></Data></Result></PhoronixTestSuite>' >"$tmp/k.xml"
+known h.json 4 0
+known h.json 0 4
+known k.json 2 0
+known k.json 0 2
+known k.xml 3 0
+known k.xml 0 3
+run -C "$lab" runs list --format json
+holds "$tmp/out" 'the failed run of i, once' '"failed": 1,'
+printf 'application,result\nk,1.0\nk,1.1\n' >"$tmp/one.csv"
+printf 'application,result\nk,1.0\nk,1.2\n' >"$tmp/two.csv"
+known one.csv 2 0
+known two.csv 2 0
+known one.csv 0 2
+import "$tmp/one.csv" --machine m --version k --time 2026-03-01 --format json
+expect_json .results_added 2
+
 what='encodings'
 printf '\357\273\277{"results": [{"command": "bom", "times": [1], "exit_codes": [0]}]}' >"$tmp/bom.json"
 import "$tmp/bom.json" --machine m --format json
