@@ -32,4 +32,10 @@ double stretch_part(const struct fragment *f, double from_s, double to_s);
 /* Seconds that two intervals have in common. */
 double stretch_overlap(double a_from, double a_to, double b_from, double b_to);
 
+/* Stops of processes, seen from outside, that no map shows. Waits are not judged, because they last as long as what is waited for; but
+ * while a process is stopped no wait of it can end: a server that was stopped while it waited for the next request has lost that time. */
+
+/* Adds the stops that no stretch of their process covers. O(fragments log stops). */
+void stopped_find(const struct variance *v, struct stretches *all);
+
 #endif

@@ -94,4 +94,11 @@ void versus_release(struct versus *versus);
 /* Fills the document with the decision and what it rests on. */
 void versus_answer(const struct versus *versus, const struct variance *baseline, const struct variance *candidate, struct document *d);
 
+/* Which call site of one build corresponds to which of another. */
+
+/* For each site of `new` the number of that of `old`, or FRAGMENT_NO_SITE. free() it. Sites of the same module are matched by address.
+ * Modules that only one build has are paired by likeness, and their sites by the longest common subsequence of called names, in the order
+ * of addresses. O(sites of old * sites of new) at worst; modules with more than 4 million pairs are not matched. */
+uint32_t *sites_match(const struct fragments *old, const struct fragments *new);
+
 #endif

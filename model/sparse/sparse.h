@@ -74,4 +74,10 @@ double sparse_error(double cost, double prediction);
  * learned; where most is theirs, the answer is the number of columns. */
 size_t sparse_unlike(const struct sparse *model, const double *row, double elsewhere);
 
+/* Which columns never vary, or follow another one: a linear function of it in all runs. */
+
+/* Overwrites column[X->cols], whose `counted` becomes false. Each follows the first that it does. O(rows * columns), and of those that may
+ * follow each other the square. */
+void columns_of(const struct mat *X, struct sparse_column *column);
+
 #endif

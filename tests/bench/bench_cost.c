@@ -8,10 +8,9 @@
 #include "base/rng.h"
 #include "base/stats.h"
 #include "gate/decide/effect.h"
-#include "model/sparse/columns.h"
+#include "model/sparse/sparse.h"
 #include "model/sparse/excess.h"
 #include "model/sparse/lasso.h"
-#include "model/sparse/sparse.h"
 
 #include <math.h>
 #include <stdbool.h>

@@ -1,5 +1,5 @@
 /* Waiting is not judged, and that is said; where a process waited longer than usual, for a lock above all, or was stopped, is said too. */
-#include "gate/variance/stopped.h"
+#include "gate/variance/stretches.h"
 #include "tests/gate/said.h"
 #include "tests/scratch.h"
 

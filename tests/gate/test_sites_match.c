@@ -1,6 +1,6 @@
 /* Call sites of one build found again in another. */
 #include "base/mem.h"
-#include "gate/variance/sites_match.h"
+#include "gate/variance/versus.h"
 #include "tests/scratch.h"
 
 #define NEW_ONE FRAGMENT_NO_SITE
