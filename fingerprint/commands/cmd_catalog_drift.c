@@ -35,8 +35,8 @@
 enum drift_state { DRIFT_STATE_ROWS(ROWS_ENUM) };
 static ROWS_FUNCTION(drift_state_code, enum drift_state, DRIFT_STATE_ROWS, ROWS_WORD)
 
-    /* A machine's latest fingerprints of a kind against those before. The reference is the one that was accepted last, else its first. */
-    struct drift_past {
+/* A machine's latest fingerprints of a kind against those before. The reference is the one that was accepted last, else its first. */
+struct drift_past {
 	const struct machine *machine;
 	const struct machine_fingerprint *latest, *reference; /* the same when there is no other */
 	const struct machine_acceptance *acceptance;	      /* of the reference, or NULL */

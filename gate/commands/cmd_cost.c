@@ -74,9 +74,9 @@ static bool input_feature_is_size(const char *name)
 /* clang-format off */
 static ROWS_FUNCTION(source_code, enum cost_source, COST_SOURCE_ROWS, ROWS_CODE)
 static ROWS_FUNCTION(source_text, enum cost_source, COST_SOURCE_ROWS, ROWS_TEXT)
-    /* clang-format on */
+/* clang-format on */
 
-    static void cost_cheap_release(struct cost_cheap *cheap)
+static void cost_cheap_release(struct cost_cheap *cheap)
 {
 	cost_fit_release(&cheap->fit);
 	mem_free(cheap->source, cheap->early.refused, cheap->slice.refused);

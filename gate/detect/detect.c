@@ -24,10 +24,10 @@
 #define UNSURE_PART	 .5   /* of a mean duration, at most: with more, no ratio is known */
 
 enum detect_why { DETECT_SKIP_ROWS(ROWS_ENUM) };
-static ROWS_FUNCTION(skip_code, enum detect_why, DETECT_SKIP_ROWS, ROWS_CODE) static ROWS_FUNCTION(skip_text, enum detect_why,
-												   DETECT_SKIP_ROWS, ROWS_TEXT)
+static ROWS_FUNCTION(skip_code, enum detect_why, DETECT_SKIP_ROWS, ROWS_CODE)
+static ROWS_FUNCTION(skip_text, enum detect_why, DETECT_SKIP_ROWS, ROWS_TEXT)
 
-    void detected_release(struct detected *d)
+void detected_release(struct detected *d)
 {
 	for (size_t i = 0; i < d->n; i++)
 		mem_free(d->functions[i].name, d->functions[i].new_part);

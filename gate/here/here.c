@@ -401,7 +401,7 @@ struct here_effects {
 
 static ROWS_FUNCTION(here_decision_text, enum here_decision, HERE_DECISION_ROWS, ROWS_WORD)
 
-    static enum here_decision decide(double low, double high)
+static enum here_decision decide(double low, double high)
 {
 	if (isnan(low))
 		return HERE_UNKNOWN;

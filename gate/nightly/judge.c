@@ -32,9 +32,9 @@ static const enum decision rule_decisions[] = { DECISION_RULE_ROWS(RULE_DECISION
 
 static ROWS_FUNCTION(decision_rule_code, enum decision_rule, DECISION_RULE_ROWS, RULE_CODE)
 
-    /* ---- the request ---- */
+/* ---- the request ---- */
 
-    char *judge_request_text(const struct judge_request *q)
+char *judge_request_text(const struct judge_request *q)
 {
 	cJSON *root = cJSON_CreateObject();
 	char *text;

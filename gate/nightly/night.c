@@ -10,8 +10,8 @@
 
 static ROWS_FUNCTION(night_state_code, enum night_state, NIGHT_STATE_ROWS, ROWS_CODE)
 
-    /* The first 16 digits of the hash of a text. */
-    static void night_identify(const char *text, char id[DIGEST_ID_BYTES])
+/* The first 16 digits of the hash of a text. */
+static void night_identify(const char *text, char id[DIGEST_ID_BYTES])
 {
 	char hex[DIGEST_HEX_BYTES];
 

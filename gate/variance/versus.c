@@ -522,9 +522,9 @@ void versus_release(struct versus *v)
 static ROWS_FUNCTION(reason_name, enum versus_reason, VERSUS_ROWS, VERSUS_NAME)
 static ROWS_FUNCTION(decision_of, enum versus_reason, VERSUS_ROWS, VERSUS_DECISION)
 static ROWS_FUNCTION(reason_words, enum versus_reason, VERSUS_ROWS, VERSUS_TEXT)
-    /* clang-format on */
+/* clang-format on */
 
-    static const char *reason_text(const struct versus *v)
+static const char *reason_text(const struct versus *v)
 {
 	if (v->reason == VERSUS_UNTOLD && more_than(v->candidate.processor_more, VERSUS_CHANGED))
 		return "the same work took more processor time, because of the code or of the environment";

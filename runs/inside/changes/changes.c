@@ -32,11 +32,11 @@ ROWS_FUNCTION(change_kind_code, enum change_kind, CHANGE_KIND_ROWS, ROWS_CODE)
 static ROWS_FUNCTION(change_kind_heading, enum change_kind, CHANGE_KIND_ROWS, ROWS_TEXT)
 static ROWS_FUNCTION(change_reason_code, enum change_reason, CHANGE_REASON_ROWS, ROWS_CODE)
 static ROWS_FUNCTION(change_reason_text, enum change_reason, CHANGE_REASON_ROWS, ROWS_TEXT)
-    /* clang-format on */
+/* clang-format on */
 
-    /* ---- functions that the source touches ---- */
+/* ---- functions that the source touches ---- */
 
-    static const struct hunk_side *hunk_side(const struct source *source, size_t i, bool is_old)
+static const struct hunk_side *hunk_side(const struct source *source, size_t i, bool is_old)
 {
 	return is_old ? &source->hunks[i].old : &source->hunks[i].new;
 }
