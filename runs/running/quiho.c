@@ -674,9 +674,8 @@ static enum assay_status quiho_write_directions(struct quiho_import *im, bool fo
 		if (!before || strcmp(items[i - 1]->name, items[i]->name) != 0)
 			st = quiho_write_metric(im, items[i], &rules, &plans, err);
 		else if (row->direction && before->direction != row->direction)
-			st = assay_fail(err, ASSAY_E_FORMAT,
-					"%s:%zu: higher is better for '%s' in one of lines %zu and %zu, and lower in the other", im->file,
-					row->place.line, items[i]->name, before->place.line, row->place.line);
+			st = assay_fail(err, ASSAY_E_FORMAT, "%s:%zu: higher is better for '%s' in line %zu, and lower in line %zu",
+					im->file, row->place.line, items[i]->name, before->place.line, row->place.line);
 	}
 	free(items);
 	plan_metrics_release(&plans);
