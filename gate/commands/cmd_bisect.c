@@ -1,5 +1,6 @@
 /* assay bisect: which commit made an application slower? Versions between a good and a bad one, built from git and measured beside the good
  * one, as few as the noise allows. What was measured is in the store, so that the same question again goes on where it was. */
+#include "base/json.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "fleet/engine/local_command.h"
@@ -122,7 +123,8 @@ struct step {
 	size_t commit;
 	enum decision decision;
 	double ratio, low, high, level;
-	char *why; /* it could not be measured; NULL: it was */
+	char *why;    /* it could not be measured; NULL: it was */
+	char *cannot; /* decision_why(); NULL: it was not measured */
 };
 
 struct bisect {
@@ -223,6 +225,7 @@ static enum assay_status judge_plan(struct bisect *b, char *const versions[2], c
 		.application = b->application, .baseline = versions[0], .candidate = versions[1], .machines = 1, .why = (char[]){ "" }
 	};
 	struct judgement j = { .document = NULL };
+	cJSON *document = NULL, *first;
 	struct evidence evidence = { 0 };
 	struct lab lab = { .lock_fd = -1 };
 	enum assay_status st = lab_open(cli_directory(), STORE_READ, &lab, b->err);
@@ -239,6 +242,10 @@ static enum assay_status judge_plan(struct bisect *b, char *const versions[2], c
 		step->low = j.low;
 		step->high = j.high;
 		step->level = j.level;
+		st = json_parse("decision", j.document, strlen(j.document), &document, b->err);
+		first = cJSON_GetArrayItem(json_get(document, "reasons"), 0);
+		step->cannot = decision_why(j.decision, json_get_text(first, "code"), json_get_text(first, "text"));
+		cJSON_Delete(document);
 	}
 	judgement_release(&j);
 	evidence_release(&evidence);
@@ -269,7 +276,7 @@ static enum assay_status measure(struct bisect *b, size_t commit, double min_eff
 	struct spend spend = { .plan = "" };
 	enum assay_status st;
 
-	*step = (struct step){ commit, DECISION_NOTHING_MEASURED, (double)NAN, (double)NAN, (double)NAN, (double)NAN, NULL };
+	*step = (struct step){ commit, DECISION_NOTHING_MEASURED, (double)NAN, (double)NAN, (double)NAN, (double)NAN, NULL, NULL };
 	cmd_run_watch(&o);
 	st = spend_until_decided(&o, &(struct spend_asked){ .min_effect = min_effect, .budget_s = b->a->budget_s, .leave_out = true },
 				 &spend, b->err);
@@ -413,10 +420,12 @@ static void answer_found(struct bisect *b, struct document *d)
 static void answer_nothing(struct bisect *b, struct document *d)
 {
 	const struct step *s = &b->steps[0];
+	bool known = decision_exit(s->decision) == 0;
+	const char *why = s->why ? s->why : known || !s->cannot || !*s->cannot ? decision_text(s->decision) : s->cannot;
 
-	doc_answer(d, decision_tone(s->decision), "nothing to find", "%s is not slower than %s: %s%s%s", b->a->bad, b->a->good,
-		   s->why ? "" : decision_text(s->decision), s->why ? s->why : "", "");
-	doc_set(d, "outcome", "nothing_to_find");
+	doc_answer(d, decision_tone(s->decision), known ? "nothing to find" : "cannot tell", "%s%s %s slower than %s: %s",
+		   known ? "" : "whether ", b->a->bad, known ? "is not" : "is", b->a->good, why);
+	doc_set(d, "outcome", known ? "nothing_to_find" : "cannot_tell");
 	d->exit_status = s->why ? 6 : decision_exit(s->decision);
 }
 
@@ -483,7 +492,7 @@ static enum assay_status prepare(struct bisect *b)
 static void release(struct bisect *b)
 {
 	for (size_t i = 0; i < b->n_steps; i++)
-		free(b->steps[i].why);
+		mem_free(b->steps[i].why, b->steps[i].cannot);
 	mem_free(b->steps, b->commits, b->tries, b->repository, b->application, b->name, b->version);
 	bisection_release(&b->search);
 	manifest_release(&b->manifest);
@@ -533,7 +542,7 @@ const struct command bisect_command = {
 		 "goes on where it was.",
 	.examples = "  assay bisect myapp --good v1.4 --bad main\n"
 		    "  assay bisect myapp/large@main --good HEAD~64 --bad HEAD --budget 2m\n",
-	.exit_status = "0 found, or nothing to find; 4 not certain, 5 environment, 6 nothing measured; 1 failure, 2 usage.",
+	.exit_status = "0 found, or nothing to find; 4 not certain or inconclusive, 5 environment, 6 nothing measured; 1 failure, 2 usage.",
 	.words = words,
 	.options = options,
 	.flags = CLI_PROGRESS,

@@ -160,9 +160,10 @@ static enum assay_status explain_failure(struct store *store, const struct night
 static enum assay_status explain(struct store *store, const struct night_decision *decision, const cJSON *document, struct document *d,
 				 struct assay_error *err)
 {
+	char *subject = mem_format("%s@%s", decision->application, decision->candidate);
 	const struct decided decided = { .application = decision->application,
 					 .baseline = decision->baseline,
-					 .candidate = decision->candidate,
+					 .candidate = subject,
 					 .decision = decision->decision,
 					 .ratio = decision->ratio,
 					 .low = decision->low,
@@ -173,8 +174,7 @@ static enum assay_status explain(struct store *store, const struct night_decisio
 	char *text = decided_text(&decided), *next = next_of(store, decision, document), date[TEXT_DATE_BYTES];
 	enum assay_status st;
 
-	doc_answer(d, decision_tone(decision->decision), decision_text(decision->decision), "%s@%s %s", decision->application,
-		   decision->candidate, text);
+	doc_answer(d, decision_tone(decision->decision), decision_text(decision->decision), "%s", text);
 	doc_set(d, "id", decision->id);
 	doc_set(d, "decision", decision_text(decision->decision));
 	doc_set(d, "application", decision->application);
@@ -197,7 +197,7 @@ static enum assay_status explain(struct store *store, const struct night_decisio
 	if (strstr(next, "nightly pages"))
 		doc_line(d, "Its report is then pages/%s.html.", decision->id);
 	doc_set(d, "next", next);
-	mem_free(next, text);
+	mem_free(next, text, subject);
 	return st;
 }
 

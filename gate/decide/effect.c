@@ -5,6 +5,7 @@
 #include "base/stats.h"
 
 #include <math.h>
+#include <string.h>
 
 /* The shape test: see the comment above shape_p(). */
 #define NOISE_FLOOR	 .01 /* of a type's standard error, added in quadrature: what repetitions on one day do not show */
@@ -44,6 +45,18 @@ int decision_place(enum decision decision)
 					       [DECISION_INCONCLUSIVE] = 3, [DECISION_IMPROVED] = 4,	     [DECISION_PASS] = 5 };
 
 	return places[decision];
+}
+
+char *decision_why(enum decision decision, const char *code, const char *text)
+{
+	static const char *const of_interval[] = { "interval_too_wide", "around_min_effect", "too_few_types", "architectures_apart" };
+	size_t n = strcspn(text, ":(");
+
+	if (decision != DECISION_INCONCLUSIVE && decision != DECISION_ENVIRONMENT)
+		n = 0;
+	for (size_t i = 0; i < sizeof(of_interval) / sizeof(of_interval[0]); i++)
+		n = strcmp(of_interval[i], code) == 0 ? 0 : n;
+	return mem_bytes(text, n && text[n] == '(' ? n - 1 : n);
 }
 
 enum decision effect_decide(double ratio, double low, double high, double min_effect)

@@ -33,6 +33,10 @@ bool decision_is_finding(enum decision decision);
 /* Its place among several that all count: 0 is the worst. */
 int decision_place(enum decision decision);
 
+/* Why a decision is inconclusive or environment: the clause that its first reason begins with. "" of other decisions, and where the
+ * interval says it. free() it. */
+char *decision_why(enum decision decision, const char *code, const char *text);
+
 /* The decision by an interval alone, on values rounded by stats_round(): regression when low > 1 and ratio >= 1 + min_effect; improved the
  * mirror (high < 1 and ratio <= 1 / (1 + min_effect)); pass when high < 1 + min_effect; else inconclusive. NaN is inconclusive. */
 enum decision effect_decide(double ratio, double low, double high, double min_effect);

@@ -201,8 +201,6 @@ static struct rule_input times_input(const struct times *t, enum decision perfor
 #define PERMUTATIONS 9999
 #define SEED	     20171
 
-/* ---- measuring and deciding ---- */
-
 bool verdict_by_processor(const struct verdict *v)
 {
 	return rule_by_processor(v->rule);
@@ -218,6 +216,13 @@ bool verdict_always_fails(const struct verdict *v)
 	const struct run_set *a = v->baseline, *b = v->candidate;
 
 	return b->executed && b->failed == b->executed && !b->n && a->n && !pairing_terms(a, b);
+}
+
+bool verdict_fails_more(const struct verdict *v)
+{
+	const struct run_set *a = v->baseline, *b = v->candidate;
+
+	return b->failed && (!a->executed || b->failed * a->executed > a->failed * b->executed);
 }
 
 bool verdict_never_starts(const struct verdict *v)
@@ -254,12 +259,11 @@ static bool verdict_same_build(const struct verdict *v)
 	       strcmp(a->version, b->version) != 0;
 }
 
-/* A version that fails has no cost, and the runs that are left may be its easy ones: more failures than the baseline's never pass. One
- * that always fails where the other never does is worse by any measure. */
+/* A version that fails has no cost, and the runs that are left may be its easy ones: more failures than the baseline's never pass, and busy
+ * machines do not excuse them. One that always fails where the other never does is worse by any measure. */
 static enum decision verdict_decide(struct verdict *v)
 {
-	const struct run_set *a = v->baseline, *b = v->candidate;
-	bool fails_more = b->failed && (!a->executed || b->failed * a->executed > a->failed * b->executed);
+	bool fails_more = verdict_fails_more(v);
 	enum decision decision;
 
 	v->input = times_input(&v->times, v->by_interval, v->min_effect);
@@ -267,8 +271,9 @@ static enum decision verdict_decide(struct verdict *v)
 	v->rule = rule_of(&v->input);
 	decision = v->rule < RULES ? rule_decision(v->rule) : v->by_interval;
 	if (v->by_interval == DECISION_NOTHING_MEASURED && fails_more && verdict_always_fails(v) && !verdict_never_starts(v))
-		return a->failed ? DECISION_INCONCLUSIVE : DECISION_REGRESSION;
-	return decision_exit(decision) == 0 && fails_more ? DECISION_INCONCLUSIVE : decision;
+		return v->baseline->failed ? DECISION_INCONCLUSIVE : DECISION_REGRESSION;
+	fails_more = fails_more && (decision_exit(decision) == 0 || (decision == DECISION_ENVIRONMENT && v->rule != RULE_SAME_BUILD));
+	return fails_more ? DECISION_INCONCLUSIVE : decision;
 }
 
 enum decision verdict_of_cost(const struct verdict *v)
@@ -515,7 +520,7 @@ bool verdict_excuse(struct verdict *v, const char *code, char *text)
 	}
 	v->n_reasons = n;
 	v->rule = RULES;
-	v->effect.decision = DECISION_ENVIRONMENT;
+	v->effect.decision = verdict_fails_more(v) ? DECISION_INCONCLUSIVE : DECISION_ENVIRONMENT;
 	ASSAY_BUG_IF(v->n_reasons == VERDICT_REASONS_MAX);
 	memmove(v->reasons + 1, v->reasons, v->n_reasons++ * sizeof(*v->reasons));
 	v->reasons[0] = (struct verdict_reason){ code, true, text };

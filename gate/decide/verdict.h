@@ -99,6 +99,8 @@ bool verdict_by_processor(const struct verdict *verdict);
 const struct effect *verdict_effect(const struct verdict *verdict);
 /* Has the candidate no result because all of its runs failed, while the baseline has some that could be compared? */
 bool verdict_always_fails(const struct verdict *verdict);
+/* Does a larger part of the candidate's runs fail? */
+bool verdict_fails_more(const struct verdict *verdict);
 /* Is there no program of the candidate that could be executed? Then nothing of it was measured, as where a build fails. */
 bool verdict_never_starts(const struct verdict *verdict);
 /* Has each of these runs crashed, by a signal or with a status, or hung until its time limit (two at least, for twice as long as any of the

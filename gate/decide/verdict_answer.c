@@ -14,23 +14,25 @@
 /* "B costs 2.49 times as much as A (2.12 to 2.92)", by the time that decided. free() it. */
 static char *size_text(const struct verdict *v, bool decided)
 {
-	const struct run_set *a = v->baseline, *b = v->candidate;
+	const struct run_set *a = v->baseline, *b = v->candidate, *fails = verdict_always_fails(v) && !verdict_never_starts(v) ? b : a;
 	bool processor = decided && verdict_by_processor(v);
 	const struct effect *e = processor ? &v->times.of[TIME_PROCESSOR] : &v->effect;
 	int decimals = e->ratio < .5 || fabs(e->ratio - 1) < .1 ? 3 : 2;
-	char *interval, *text;
+	char *interval, *text, *why;
 
-	if (verdict_always_fails(v) && !verdict_never_starts(v))
-		return mem_format("every run of %s@%s failed (%zu of %zu); of %s@%s %zu", b->application, b->version, b->failed,
-				  b->executed, a->application, a->version, a->failed);
+	if (!e->types && fails->executed && fails->failed == fails->executed && !verdict_never_starts(v))
+		return mem_format("every run of %s@%s failed (%zu of %zu); of %s@%s %zu", fails->application, fails->version, fails->failed,
+				  fails->executed, (fails == b ? a : b)->application, (fails == b ? a : b)->version,
+				  (fails == b ? a : b)->failed);
 	if (!e->types)
 		return mem_format("%s@%s cannot be compared with %s@%s", b->application, b->version, a->application, a->version);
 	interval = isnan(e->low) ? mem_string("no interval")
 				 : mem_format("%s to %s", text_fixed(e->low, decimals).text, text_fixed(e->high, decimals).text);
-	text =
-	    mem_format("%s@%s %s %s times as much %s%s@%s (%s)", b->application, b->version, processor ? "takes" : "costs",
-		       text_fixed(e->ratio, decimals).text, processor ? "processor time as " : "as ", a->application, a->version, interval);
-	free(interval);
+	why = decision_why(decided ? v->effect.decision : DECISION_PASS, v->reasons[0].code, v->reasons[0].text);
+	text = mem_format("%s%s%s@%s %s %s times as much %s%s@%s (%s)", why, *why ? "; " : "", b->application, b->version,
+			  processor ? "takes" : "costs", text_fixed(e->ratio, decimals).text, processor ? "processor time as " : "as ",
+			  a->application, a->version, interval);
+	mem_free(interval, why);
 	return text;
 }
 
@@ -80,7 +82,6 @@ static void answer_effect(const struct verdict *v, struct document *d)
 			  text_fixed(e->high, 4).text, e->types, text_plural(e->types));
 }
 
-/* Only where there are several. */
 /* The table of times, `decided` with what each decides by itself. */
 static void answer_times(const struct times *t, bool decided, struct document *d)
 {

@@ -120,7 +120,7 @@ static bool has_other_builds(const struct run_set *set)
 static void explain_nothing(struct verdict *v)
 {
 	bool fails = v->candidate->executed && v->candidate->failed == v->candidate->executed,
-	     both = fails && v->baseline->executed && v->baseline->failed == v->baseline->executed;
+	     baseline = v->baseline->executed && v->baseline->failed == v->baseline->executed;
 	const char *restriction = "";
 
 	if (v->effect.decision != v->by_interval) {
@@ -140,14 +140,15 @@ static void explain_nothing(struct verdict *v)
 			   "no machine that ran both versions gives a ratio of them, so nothing can be compared");
 		return;
 	}
-	if (!fails && pairing_terms(v->baseline, v->candidate))
+	if (!fails && !baseline && pairing_terms(v->baseline, v->candidate))
 		restriction = " under the same manifest";
 	else if (has_other_builds(v->baseline) || has_other_builds(v->candidate))
 		restriction = " in their latest builds";
 	reason_add(v, REASON_NO_COMMON_MACHINE, "no machine ran both versions%s%s, so nothing can be compared", restriction,
-		   both	   ? ", because every run of both failed"
-		   : fails ? ", because every run of the candidate failed"
-			   : "");
+		   fails && baseline ? ", because every run of both failed"
+		   : fails	     ? ", because every run of the candidate failed"
+		   : baseline	     ? ", because every run of the baseline failed"
+				     : "");
 }
 
 /* There is one hardware type, and the noise within its machines is unknown. */
@@ -322,8 +323,10 @@ static void explain_runs(struct verdict *v)
 		if (sides[i]->failed)
 			explain_failed(v, sides[i], names[i]);
 	}
-	if (v->effect.types && v->effect.decision != (v->rule < RULES ? rule_decision(v->rule) : v->by_interval)) {
-		reason_add(v, REASON_FAILS, "the candidate fails more often than the baseline: whatever its cost, this is not a pass");
+	if (v->effect.types && v->effect.decision == DECISION_INCONCLUSIVE && verdict_fails_more(v)) {
+		reason_add(v, REASON_FAILS,
+			   "the candidate fails more often, in %zu of %zu runs against %zu of %zu: whatever its cost, this is not a pass",
+			   sides[1]->failed, sides[1]->executed, sides[0]->failed, sides[0]->executed ? sides[0]->executed : sides[0]->n);
 		reason_first(v);
 	}
 	for (int i = 0; i < 2; i++) {

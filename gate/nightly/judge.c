@@ -413,7 +413,7 @@ static enum assay_status judge_runs(struct lab *lab, const struct evidence *evid
 
 		out->by_processor = verdict_by_processor(&c.verdict);
 		out->input.verdict = c.verdict.effect.decision;
-		out->input.left_out = c.disturbed.too_many;
+		out->input.left_out = c.disturbed.too_many && !verdict_fails_more(&c.verdict);
 		out->input.crashes = verdict_crashes(&c.verdict);
 		out->input.fresh = finding && q->confirm ? FRESH_DUE : FRESH_NONE;
 		out->input.chance = q->chance;

@@ -172,12 +172,14 @@ static char *why_without_ratio(const struct decided *decided)
 	const char *fails = reason_with(decided, "candidate_always_fails"),
 		   *why = fails ? fails : json_get_text(cJSON_GetArrayItem(decided->reasons, 0), "text");
 
-	return mem_format("cannot be compared%s%s%s%s", *decided->baseline ? " with " : "", decided->baseline, *why ? ": " : "", why);
+	return mem_format("%s cannot be compared%s%s%s%s", decided->candidate, *decided->baseline ? " with " : "", decided->baseline,
+			  *why ? ": " : "", why);
 }
 
 char *decided_text(const struct decided *decided)
 {
-	char *interval, *text;
+	const cJSON *first = cJSON_GetArrayItem(decided->reasons, 0);
+	char *interval, *text, *why;
 
 	if (isnan(decided->ratio))
 		return why_without_ratio(decided);
@@ -186,9 +188,11 @@ char *decided_text(const struct decided *decided)
 	else
 		interval = mem_format("%s%sinterval %s to %s", decided->level > 0 ? effect_level(decided->level).text : "",
 				      decided->level > 0 ? " " : "", text_fixed(decided->low, 3).text, text_fixed(decided->high, 3).text);
-	text = mem_format("%s %s times as much %sas %s (%s)", decided->by_processor ? "takes" : "costs", text_fixed(decided->ratio, 3).text,
+	why = decision_why(decided->decision, json_get_text(first, "code"), json_get_text(first, "text"));
+	text = mem_format("%s%s%s %s %s times as much %sas %s (%s)", why, *why ? "; " : "", decided->candidate,
+			  decided->by_processor ? "takes" : "costs", text_fixed(decided->ratio, 3).text,
 			  decided->by_processor ? "processor time " : "", decided->baseline, interval);
-	free(interval);
+	mem_free(interval, why);
 	return text;
 }
 

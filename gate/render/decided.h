@@ -37,8 +37,8 @@ struct decisions {
 void decisions_of(const struct document *d, const char *command, struct decisions *out);
 void decisions_release(struct decisions *decisions);
 
-/* "costs 1.031 times as much as 1.0 (99.69 % interval 1.012 to 1.050)", "takes 1.031 times as much processor time as ...", or why nothing
- * can be compared; free() it. */
+/* "1.1 costs 1.031 times as much as 1.0 (99.69 % interval 1.012 to 1.050)", "1.1 takes 1.031 times as much processor time as ...", after
+ * decision_why(); or why nothing can be compared. free() it. */
 char *decided_text(const struct decided *decided);
 /* Has it a reason with this code? */
 bool decided_has(const struct decided *decided, const char *code);

@@ -35,8 +35,6 @@ static void add_command(const struct decided *d, struct buf *out)
 	buf_format(out, "::%s title=assay%%3A %s of ", level_of(d), decision_text(d->decision));
 	add_text(d->application, "%:,", out);
 	buf_text(out, "::");
-	add_text(d->candidate, "%", out);
-	buf_char(out, ' ');
 	add_text(text, "%", out);
 	add_text(reasons.bytes, "%", out);
 	buf_char(out, '\n');

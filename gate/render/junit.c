@@ -50,7 +50,7 @@ static void add_case(const struct decided *d, struct buf *out)
 		html_format(out, " message=\"%s%s: %s\"/>\n", decision_text(d->decision), lost_hosts(d) ? ", and hosts were lost" : "",
 			    text);
 	}
-	html_format(out, "      <system-out>%s: %s %s\n", decision_text(d->decision), d->candidate, text);
+	html_format(out, "      <system-out>%s: %s\n", decision_text(d->decision), text);
 	for (char *rest = reasons.bytes, *line; (line = strsep(&rest, "\n")) && *line;)
 		html_format(out, "%s\n", line);
 	buf_text(out, "</system-out>\n    </testcase>\n");

@@ -423,6 +423,9 @@ static char *headline_of(const struct verdict *v, const struct report_names *nam
 	if (verdict_always_fails(v))
 		return mem_format("Every run of " DOC_NAME "%s" DOC_END " failed, %zu of " DOC_NAME "%s" DOC_END, candidate,
 				  v->baseline->failed, baseline);
+	if (e->types && e->decision == DECISION_INCONCLUSIVE && verdict_fails_more(v))
+		return mem_format(DOC_NAME "%s" DOC_END " fails more often than " DOC_NAME "%s" DOC_END ", in %zu of %zu runs", candidate,
+				  baseline, v->candidate->failed, v->candidate->executed);
 	if (verdict_around(v))
 		return mem_format(DOC_NAME "%s" DOC_END " is slower than " DOC_NAME "%s" DOC_END ", by about %.3g\u00a0%%", candidate,
 				  baseline, 100 * v->min_effect);

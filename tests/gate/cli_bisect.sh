@@ -90,6 +90,16 @@ run -C "$lab" bisect app --good v1 --bad main~30 --format json
 expect_status 0
 expect_json .outcome nothing_to_find
 
+what='it cannot be told'
+git_in checkout -q -b unsteady v1
+sed -i 's/ + .01 \* x/ + .9 * x/' "$tmp/code/cost.sh"
+git_in commit -q -a -m unsteady
+run -C "$lab" bisect app --good v1 --bad unsteady
+expect_status 4
+expect_stdout 'cannot tell  whether unsteady is slower than v1: inconclusive'
+run -C "$lab" bisect app --good v1 --bad unsteady --format json
+expect_json .outcome cannot_tell
+
 what='behind one that does not build'
 git_in checkout -q -b side v1
 printf '#!/bin/sh\nexit 1\n' >"$tmp/code/build.sh"

@@ -35,8 +35,29 @@ grep -q 'failed, 0 of' "$tmp/page.html" || fail 'the page does not say how many 
 what='nothing is compared'
 run -C "$lab" gate broken@crashes broken@never
 expect_status 6
+expect_stdout 'every run of broken@crashes failed (3 of 3)' 'every run of both failed'
 run -C "$lab" gate broken@crashes broken@good # repaired
 expect_status 6
+expect_stdout 'nothing_measured  every run of broken@crashes failed (3 of 3); of broken@good 0' 'because every run of the baseline failed'
 run -C "$lab" compare broken@good broken@crashes # which decides nothing
 expect_status 6
+what='some runs of the candidate fail'
+{
+	echo application,version,machine,time,result,exit_status
+	for n in 0 1 2 3 4 5 6 7 8 9; do
+		echo "part,ok,m,2026-11-01T02:0$n:00Z,1.00$n,0"
+		[ $n -lt 7 ] && echo "part,fast,m,2026-11-01T03:0$n:00Z,0.80$n,0" || echo "part,fast,m,2026-11-01T03:0$n:00Z,,1"
+	done
+} >"$tmp/part.csv"
+run -C "$lab" import results "$tmp/part.csv"
+run -C "$lab" gate part@ok part@fast
+expect_status 4
+expect_stdout 'inconclusive  the candidate fails more often, in 3 of 10 runs against 0 of 10; part@fast costs 0.'
+run -C "$lab" gate part@ok part@fast --format junit
+expect_stdout 'message="inconclusive: the candidate fails more often, in 3 of 10 runs against 0 of 10; fast costs 0.' \
+	'>inconclusive: the candidate fails more often, in 3 of 10 runs against 0 of 10; fast costs 0.'
+run -C "$lab" gate part@ok part@fast --format github
+expect_stdout '::the candidate fails more often, in 3 of 10 runs against 0 of 10; fast costs 0.'
+run -C "$lab" report part@ok part@fast -o "$tmp/page.html"
+grep -q 'fails more often than' "$tmp/page.html" || fail 'the page does not say that it fails more often'
 finish

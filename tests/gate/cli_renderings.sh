@@ -248,7 +248,7 @@ assert d["candidate/mix@crash (against ok)"]["error_occurred"] is True and "real
 assert "baseline/mix@crash (against ok)" not in d and "candidate/mix@unbuilt (against ok)" in d'
 
 of_night aaaaaaaa junit
-holds "$tmp/out" 'JUnit' 'message="regression: cannot be compared with ok: candidate_always_fails of crash"' '- gone: cannot connect'
+holds "$tmp/out" 'JUnit' 'message="regression: crash cannot be compared with ok: candidate_always_fails of crash"' '- gone: cannot connect'
 reads /usr/bin/python3 -c '
 import sys, junitparser
 case, = (c for s in junitparser.JUnitXml.fromstring(sys.stdin.read()) for c in s if c.name == "same against ok")

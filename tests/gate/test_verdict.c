@@ -383,19 +383,12 @@ static void test_times(void **state)
 }
 
 /* Every other run waits for a processor, and what is left is alike: a pass that says why it is none of the interval. */
-static void test_busy_machines(void **state)
+static void run_busy(struct world *w, double cpu_share)
 {
-	const double cpu_share = .1;
-	const char *rule = NULL, *wide = NULL;
-	struct verdict v;
-	struct world w;
-
-	(void)state;
-	world_init(&w, 6);
-	run_all(&w, 6, same);
+	run_all(w, 6, same);
 	for (int side = 0; side < 2; side++) {
-		for (size_t r = 0; r < w.sides[side].n; r++) {
-			struct run *run = &w.sides[side].items[r];
+		for (size_t r = 0; r < w->sides[side].n; r++) {
+			struct run *run = &w->sides[side].items[r];
 			double waits = (r + (size_t)side) % 2 ? .2 * (1 + cos(17. * (double)r)) : 0;
 
 			run->usage.user_us = (int64_t)(run->metric * 1e6 * cpu_share * (side ? 1 + .2 * sin((double)r) : 1));
@@ -404,6 +397,40 @@ static void test_busy_machines(void **state)
 			run->metric = (double)run->usage.wall_ns / 1e9;
 		}
 	}
+}
+
+/* Failures are no doing of a busy machine: with more of them than the baseline has, it is not `environment`. */
+static void test_failures_on_busy_machines(void **state)
+{
+	(void)state;
+	for (size_t failed = 0; failed < 3; failed++) {
+		struct verdict v;
+		struct world w;
+
+		world_init(&w, 6);
+		run_busy(&w, .9);
+		w.sides[0].executed = w.sides[1].executed = 40;
+		w.sides[0].failed = 1;
+		w.sides[1].failed = failed;
+		v = decide(&w);
+		assert_int_equal(v.rule, RULE_DISTURBED);
+		assert_int_equal(v.effect.decision, failed > 1 ? DECISION_INCONCLUSIVE : DECISION_ENVIRONMENT);
+		assert_string_equal(v.reasons[0].code, failed > 1 ? "candidate_fails" : "disturbed");
+		assert_string_equal(v.reasons[failed > 1].code, "disturbed");
+		verdict_release(&v);
+		world_release(&w);
+	}
+}
+
+static void test_busy_machines(void **state)
+{
+	const char *rule = NULL, *wide = NULL;
+	struct verdict v;
+	struct world w;
+
+	(void)state;
+	world_init(&w, 6);
+	run_busy(&w, .1);
 	v = decide(&w);
 	assert_int_equal(v.by_interval, DECISION_INCONCLUSIVE);
 	assert_int_equal(v.effect.decision, DECISION_PASS);
@@ -897,6 +924,7 @@ int suite_verdict(void)
 		cmocka_unit_test(test_decisions),
 		cmocka_unit_test(test_times),
 		cmocka_unit_test(test_busy_machines),
+		cmocka_unit_test(test_failures_on_busy_machines),
 		cmocka_unit_test(test_resource_is_named),
 		cmocka_unit_test(test_left_out),
 		cmocka_unit_test(test_hardware_changed),
