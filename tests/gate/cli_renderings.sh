@@ -253,7 +253,7 @@ reads /usr/bin/python3 -c '
 import sys, junitparser
 case, = (c for s in junitparser.JUnitXml.fromstring(sys.stdin.read()) for c in s if c.name == "same against ok")
 error, = case.result
-assert isinstance(error, junitparser.Error) and error.type == "hosts_lost" and error.message.startswith("pass, and hosts were lost: costs"), error'
+assert isinstance(error, junitparser.Error) and error.type == "hosts_lost" and error.message.startswith("pass, and hosts were lost: same costs"), error'
 of_night aaaaaaaa github
 holds "$tmp/out" 'GitHub' 'crash cannot be compared with ok: candidate_always_fails of crash' '%0A- gone: cannot connect' '::warning title=assay%3A pass of mix::same'
 of_night aaaaaaaa markdown
