@@ -7,7 +7,6 @@
 #include "fingerprint/stored/fingerprint.h"
 #include "runs/running/evidence.h"
 #include "runs/running/manifest.h"
-#include "runs/running/metric_direction.h"
 #include "runs/running/run.h"
 
 #include <math.h>
@@ -593,13 +592,30 @@ static enum assay_status no_results(struct store *store, const char *application
 	return st;
 }
 
-static enum assay_status direction_of(struct store *store, const char *application, bool *higher_is_better, struct assay_error *err)
+/* Reads from the list of versions the metric's direction, and whether runs of the newest one fail more often than those of the others. */
+static enum assay_status read_listing(struct store *store, struct history *h, struct assay_error *err)
 {
-	struct metric_rules rules;
-	enum assay_status st = metric_rules_load(store, &rules, err);
+	const struct run_listing *newest = NULL;
+	int64_t failed = 0, tried = 0;
+	struct run_listing *list;
+	size_t n;
+	enum assay_status st = run_list(store, &list, &n, err);
 
-	*higher_is_better = metric_rules_higher_is_better(&rules, application);
-	metric_rules_release(&rules);
+	for (size_t i = 0; i < n; i++) {
+		const struct run_listing *item = &list[i];
+
+		if (strcmp(item->application, h->application) != 0)
+			continue;
+		h->higher_is_better |= item->higher_is_better;
+		failed += item->failed;
+		tried += item->runs + item->failed;
+		newest = !newest || item->first_ms > newest->first_ms ? item : newest;
+	}
+	h->failed = newest ? newest->failed : 0;
+	h->tried = newest ? newest->runs + newest->failed : 0;
+	if (h->failed * (tried - h->tried) > (failed - h->failed) * h->tried)
+		h->failing = mem_string(newest->version);
+	run_list_free(list, n);
 	return st;
 }
 
@@ -620,7 +636,7 @@ enum assay_status history_load(struct lab *lab, const struct evidence *evidence,
 	st = night_decisions_load(&lab->store, application, NULL, &out->decisions, err);
 	follow_decided(out, lab->config.min_effect);
 	if (!st)
-		st = direction_of(&lab->store, application, &out->higher_is_better, err);
+		st = read_listing(&lab->store, out, err);
 	if (!st)
 		st = load_results(&lab->store, &l, err);
 	if (!st)
@@ -658,7 +674,7 @@ void history_release(struct history *h)
 	mem_free_all(h->machines, h->n_machines);
 	for (size_t i = 0; i < h->n_others; i++)
 		free(h->others[i].name);
-	mem_free(h->points, h->others, h->architecture, h->application, h->told);
+	mem_free(h->points, h->others, h->architecture, h->application, h->told, h->failing);
 	night_decisions_release(&h->decisions);
 	change_points_release(&h->changes);
 	*h = (struct history){ 0 };

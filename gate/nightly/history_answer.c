@@ -5,6 +5,7 @@
 #include "gate/page/html.h"
 #include "gate/page/svg.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -406,7 +407,12 @@ static const char *outcome_of(const struct history *h, const struct modes *m, en
 	const char *app = h->application, *what = h->by == HISTORY_PROCESSOR ? " processor time" : "";
 	double least = log1p(h->min_effect), now = c->segments[c->n].median, change;
 
-	*tone = DOC_DOUBTFUL;
+	*tone = h->failing ? DOC_BAD : DOC_DOUBTFUL;
+	if (h->failing) {
+		buf_format(out, "%" PRId64 " of %" PRId64 " runs of %s@%s failed, more than of the versions before", h->failed, h->tried,
+			   app, h->failing);
+		return "fails";
+	}
 	if (h->denied) {
 		buf_format(out, "a night decided %s for %s against %s (\u00d7 %s), which the results of all nights do not show",
 			   decision_text(h->denied->decision), h->denied->candidate, h->denied->baseline,
@@ -470,6 +476,7 @@ char *history_answer(const struct history *h, struct document *d)
 	doc_answer(d, tone, word, "%s", sentence.bytes);
 	doc_set(d, "application", h->application);
 	doc_set(d, "outcome", code);
+	doc_set(d, "failed", h->failed);
 	doc_set(d, "min_effect", h->min_effect);
 	doc_set(d, "detectable", expm1(h->changes.least));
 	doc_set(d, "machines", h->n_machines);

@@ -1,4 +1,4 @@
-/* Maps of processes and time, as a picture and as text. */
+/* Maps of processes and time, as a picture and as text, and the graph of a run. */
 #ifndef GATE_VARIANCE_MAPS_H
 #define GATE_VARIANCE_MAPS_H
 
@@ -9,5 +9,11 @@
  * after the others; what is still too much is joined in the last row, or, for ranks, neighbours share rows. A row of several processes
  * shows the slowest of them. */
 void variance_maps(const struct variance *v, struct document *d);
+
+/* The graph of a run: calls and the computation between them, what repeats and what took long without repeating. */
+
+/* Programs get a row for each cluster, people one for each place with all kinds of work there. Waits for processes that were recorded
+ * themselves are for programs only. */
+void variance_graph(const struct variance *v, struct document *d);
 
 #endif

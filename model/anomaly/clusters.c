@@ -1,12 +1,267 @@
 /* Which functions share a scorer: as many clusters as find most shifts that are planted in samples of held-out runs. */
 #include "model/anomaly/detector_parts.h"
 
+#include "base/error.h"
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/stats.h"
-#include "model/anomaly/kmeans.h"
+#include "model/parallel.h"
 
+#include <float.h>
 #include <math.h>
+#include <stdbool.h>
+
+#define ITERATIONS_MAX 300
+
+/* One start. Centers lie column by column, [p x k], so that a row is compared with all of them at once. */
+struct start {
+	const struct mat *rows;
+	size_t k;
+	struct rng rng;
+	double *centers;
+	size_t *cluster;  /* [n] */
+	size_t *count;	  /* [k] */
+	double *distance; /* [n] squared, to the own center */
+	double *to;	  /* [k] squared distances of one row */
+	double within;
+	size_t iterations;
+};
+
+static void start_init(struct start *s, const struct mat *rows, size_t k, uint64_t seed)
+{
+	*s = (struct start){ .rows = rows, .k = k };
+	rng_seed(&s->rng, seed);
+	s->centers = mem_new(rows->cols * k, sizeof(double));
+	s->cluster = mem_new(rows->rows, sizeof(size_t));
+	s->count = mem_new(k, sizeof(size_t));
+	s->distance = mem_new(rows->rows, sizeof(double));
+	s->to = mem_new(k, sizeof(double));
+}
+
+static void start_release(struct start *s)
+{
+	mem_free(s->centers, s->cluster, s->count, s->distance, s->to);
+}
+
+static void start_set_center(struct start *s, size_t c, size_t row)
+{
+	for (size_t j = 0; j < s->rows->cols; j++)
+		s->centers[j * s->k + c] = mat_get(s->rows, row, j);
+}
+
+static double start_distance(const struct start *s, size_t row, size_t c)
+{
+	double sum = 0.0;
+
+	for (size_t j = 0; j < s->rows->cols; j++) {
+		double d = mat_get(s->rows, row, j) - s->centers[j * s->k + c];
+
+		sum += d * d;
+	}
+	return sum;
+}
+
+/* A row by its squared distance to the nearest center so far. All distances zero: the first row, whose cluster stays empty. */
+static size_t start_draw(struct start *s, double total)
+{
+	double at = rng_double(&s->rng) * total;
+	size_t last = 0;
+
+	for (size_t i = 0; i < s->rows->rows; i++) {
+		if (s->distance[i] <= 0.0)
+			continue;
+		last = i;
+		at -= s->distance[i];
+		if (at < 0.0)
+			break;
+	}
+	return last;
+}
+
+/* What the squared distances would be with this row as one more center, into out[n]: returns their sum. */
+static double start_distances_with(const struct start *s, size_t row, double *out)
+{
+	size_t p = s->rows->cols;
+	const double *center = s->rows->at + row * p;
+	double total = 0.0;
+
+	for (size_t i = 0; i < s->rows->rows; i++) {
+		const double *at = s->rows->at + i * p;
+		double sum = 0.0;
+
+		for (size_t j = 0; j < p && sum < s->distance[i]; j++)
+			sum += (at[j] - center[j]) * (at[j] - center[j]);
+		out[i] = sum < s->distance[i] ? sum : s->distance[i];
+		total += out[i];
+	}
+	return total;
+}
+
+/* k-means++: each next center is a row, drawn with a probability in proportion to its squared distance; the best of a few draws, as the
+ * authors suggest. */
+static void start_seed(struct start *s)
+{
+	size_t n = s->rows->rows, tries = 2 + (size_t)log((double)s->k), row = (size_t)rng_below(&s->rng, n);
+	double *with = mem_new(n, sizeof(*with)), total;
+
+	for (size_t i = 0; i < n; i++)
+		s->distance[i] = DBL_MAX;
+	start_set_center(s, 0, row);
+	total = start_distances_with(s, row, with);
+	memcpy(s->distance, with, n * sizeof(*with));
+	for (size_t c = 1; c < s->k; c++) {
+		double least = DBL_MAX;
+
+		for (size_t t = 0; t < tries; t++) {
+			size_t drawn = start_draw(s, total);
+			double then = start_distances_with(s, drawn, with);
+
+			if (then < least) {
+				least = then;
+				row = drawn;
+			}
+		}
+		start_set_center(s, c, row);
+		total = start_distances_with(s, row, with);
+		memcpy(s->distance, with, n * sizeof(*with));
+	}
+	free(with);
+}
+
+/* The nearest center; of equally near ones the first. */
+static size_t start_nearest(struct start *s, size_t row)
+{
+	size_t k = s->k, best = 0;
+
+	memset(s->to, 0, k * sizeof(*s->to));
+	for (size_t j = 0; j < s->rows->cols; j++) {
+		double x = mat_get(s->rows, row, j);
+		const double *center = s->centers + j * k;
+
+		for (size_t c = 0; c < k; c++)
+			s->to[c] += (x - center[c]) * (x - center[c]);
+	}
+	for (size_t c = 1; c < k; c++)
+		if (s->to[c] < s->to[best])
+			best = c;
+	s->distance[row] = s->to[best];
+	return best;
+}
+
+/* Says whether any row changed its cluster. */
+static bool start_assign(struct start *s)
+{
+	bool changed = false;
+
+	memset(s->count, 0, s->k * sizeof(*s->count));
+	for (size_t i = 0; i < s->rows->rows; i++) {
+		size_t c = start_nearest(s, i);
+
+		changed |= c != s->cluster[i];
+		s->cluster[i] = c;
+		s->count[c]++;
+	}
+	return changed;
+}
+
+/* The row that is worst off, of those that are not alone, becomes the center of an empty cluster, which makes the sum smaller. False when
+ * none of them is off its center: then there are fewer distinct rows than clusters. */
+static bool start_refill(struct start *s, size_t empty)
+{
+	size_t far = SIZE_MAX;
+
+	for (size_t i = 0; i < s->rows->rows; i++)
+		if (s->count[s->cluster[i]] > 1 && s->distance[i] > 0.0 && (far == SIZE_MAX || s->distance[i] > s->distance[far]))
+			far = i;
+	if (far == SIZE_MAX)
+		return false;
+	s->count[s->cluster[far]]--;
+	s->count[empty]++;
+	s->cluster[far] = empty;
+	s->distance[far] = 0.0;
+	return true;
+}
+
+/* Centers become means; those of clusters that stay empty are left where they are, which is on another. */
+static void start_update(struct start *s)
+{
+	size_t k = s->k, p = s->rows->cols;
+
+	for (size_t c = 0; c < k; c++)
+		for (size_t j = 0; s->count[c] && j < p; j++)
+			s->centers[j * k + c] = 0.0;
+	for (size_t i = 0; i < s->rows->rows; i++)
+		for (size_t j = 0; j < p; j++)
+			s->centers[j * k + s->cluster[i]] += mat_get(s->rows, i, j);
+	for (size_t c = 0; c < k; c++)
+		for (size_t j = 0; s->count[c] && j < p; j++)
+			s->centers[j * k + c] /= (double)s->count[c];
+}
+
+/* From the centers that are there. */
+static void start_run(struct start *s)
+{
+	bool changed = true;
+
+	for (size_t i = 0; i < s->rows->rows; i++)
+		s->cluster[i] = s->k; /* none */
+	while (s->iterations < ITERATIONS_MAX && (changed = start_assign(s))) {
+		s->iterations++;
+		for (size_t c = 0; c < s->k; c++)
+			if (!s->count[c] && !start_refill(s, c))
+				break;
+		start_update(s);
+	}
+	if (changed)
+		start_assign(s);
+	for (size_t i = 0; i < s->rows->rows; i++)
+		s->within += start_distance(s, i, s->cluster[i]);
+}
+
+static void start_both(void *context, size_t i)
+{
+	struct start *all = context;
+
+	start_seed(&all[i]);
+	start_run(&all[i]);
+}
+
+/* Moved out of the start. */
+static struct kmeans start_result(struct start *s)
+{
+	struct kmeans result = { mat_new(s->k, s->rows->cols), s->rows->rows, s->cluster, s->within, s->iterations };
+
+	for (size_t c = 0; c < s->k; c++)
+		for (size_t j = 0; j < s->rows->cols; j++)
+			mat_set(&result.centers, c, j, s->centers[j * s->k + c]);
+	s->cluster = NULL;
+	return result;
+}
+
+void kmeans_fit(const struct mat *rows, size_t k, size_t starts, uint64_t seed, size_t threads, struct kmeans *out)
+{
+	struct start *all = mem_new(starts, sizeof(*all));
+	struct rng seeds;
+	size_t best = 0;
+
+	ASSAY_BUG_IF(k == 0 || k > rows->rows || starts == 0);
+	rng_seed(&seeds, seed);
+	for (size_t i = 0; i < starts; i++)
+		start_init(&all[i], rows, k, rng_next(&seeds));
+	parallel_for(starts, threads, start_both, all);
+	for (size_t i = 1; i < starts; i++)
+		if (all[i].within < all[best].within)
+			best = i;
+	*out = start_result(&all[best]);
+	mem_release_all(all, starts, start_release);
+}
+
+void kmeans_release(struct kmeans *kmeans)
+{
+	mat_release(&kmeans->centers);
+	free(kmeans->cluster);
+	*kmeans = (struct kmeans){ .cluster = NULL };
+}
 
 #define CANDIDATES_MAX 8
 #define SAMPLES_MAX    200 /* of a function, for k-means and for the comparison */

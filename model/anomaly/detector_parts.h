@@ -4,6 +4,8 @@
 #define MODEL_ANOMALY_DETECTOR_PARTS_H
 
 #include "model/anomaly/detector.h"
+#include "base/mat.h"
+#include <stdint.h>
 
 #define DETECTOR_ERRORS_KEPT 2000  /* of a function, for histograms */
 #define DETECTOR_FARTHEST    1e100 /* values that are further off count as this: their squares have to be numbers */
@@ -199,5 +201,21 @@ struct detector_rule {
 struct detection detection_new(const struct observations *seen); /* with room for all, zeroed */
 /* By votes, then by part, then by place. */
 void detection_columns_sort(struct detection_column *columns, size_t n);
+
+/* k-means: Lloyd's algorithm from k-means++ (Arthur and Vassilvitskii, SODA 2007; each first center the best of a few draws), best of
+ * several starts. O(starts * iterations * n * k * p). Deterministic for a seed, same bits with any number of threads. */
+
+struct kmeans {
+	struct mat centers; /* [k x p] */
+	size_t n;	    /* rows */
+	size_t *cluster;    /* [n] */
+	double within;	    /* sum of squared distances to the centers */
+	size_t iterations;
+};
+
+/* rows [n x p], finite; 1 <= k <= n. Fewer distinct rows than k: some clusters are empty, their centers are those of others.
+ * *out is overwritten; kmeans_release() it. */
+void kmeans_fit(const struct mat *rows, size_t k, size_t starts, uint64_t seed, size_t threads, struct kmeans *out);
+void kmeans_release(struct kmeans *kmeans); /* accepts zeroed */
 
 #endif

@@ -15,7 +15,7 @@
 #include "base/order.h"
 #include "base/rng.h"
 #include "base/stats.h"
-#include "model/anomaly/kmeans.h"
+#include "model/anomaly/detector_parts.h"
 #include "model/lapack.h"
 
 #include <float.h>

@@ -3,7 +3,7 @@
 #define TESTS_BENCH_MORE_SCORERS_H
 
 #include "base/mem.h"
-#include "model/anomaly/kmeans.h"
+#include "model/anomaly/detector_parts.h"
 #include "model/anomaly/scorer.h"
 #include "model/pca.h"
 #include "tests/bench/rivals.h"

@@ -194,4 +194,29 @@ printf '%s\n' 'versions: { v1: { command: [true] } }' 'inputs: { small: , large:
 run -C "$tmp/inputs.lab" run parts --quiet
 run -C "$tmp/inputs.lab" history parts
 refused 2 "'parts' has results by input, say which: parts/large, parts/small"
+
+what='a metric of which more is better'
+printf '%s\n' "metric: { pattern: 'rate ([0-9]+)', direction: higher }" 'versions: { a: { command: [echo, rate 100] }, b: { command: [echo, rate 200] } }' \
+	'repetitions: 1' >"$tmp/inputs.lab/apps/rate.yaml"
+run -C "$tmp/inputs.lab" run rate --versions a --quiet
+run -C "$tmp/inputs.lab" run rate --versions b --quiet
+run -C "$tmp/inputs.lab" history rate --by metric --format json
+expect_json '.points[1].version' b
+expect_near '.points[1].cost' .7071 .001 # of the level of both; half of the other
+
+what='the newest version fails, wholly or more often than the others'
+for failing in 5 3; do
+	awk -v failing=$failing 'BEGIN {
+		print "application,version,machine,time,exit_status,result"
+		for (v = 1; v <= 9; v++)
+			for (n = 1; n <= 5; n++)
+				printf "app%d,v%d,m,2025-01-%02dT00:00:%02dZ,%d,%s\n", failing, v, v, n, v == 9 && n <= failing, 1 + n / 1000
+	}' >"$tmp/failing.csv"
+	run -C "$tmp/inputs.lab" import results "$tmp/failing.csv"
+	run -C "$tmp/inputs.lab" history app$failing
+	expect_stdout "fails  $failing of 5 runs of app$failing@v9 failed, more than of the versions before"
+	run -C "$tmp/inputs.lab" history app$failing --format json
+	expect_json .outcome fails
+	expect_json .failed $failing
+done
 finish

@@ -1,6 +1,5 @@
 /* k-means against scikit-learn, and what any result must satisfy. */
-#include "model/anomaly/kmeans.c"   /* a start from given centers */
-#include "model/anomaly/clusters.c" /* which functions belong to a cluster */
+#include "model/anomaly/clusters.c" /* a start from given centers; which functions belong to a cluster */
 
 #include "base/mem.h"
 #include "base/rng.h"
