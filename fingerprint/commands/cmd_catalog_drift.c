@@ -147,7 +147,7 @@ static void add_series(struct drift_past *past, const struct fingerprint_set *se
 	for (const struct machine_fingerprint *f = past->reference; f <= past->latest; f++) {
 		const struct fingerprint *session = machine_comparable(f, past->latest) ? fingerprint_find(set, f->id) : NULL;
 
-		if (session && past->busy[f - first])
+		if (session && past->busy[f - first] && known > 1)
 			past->left_out++;
 		else if (session)
 			sessions[kept++] = session;

@@ -442,6 +442,7 @@ static void test_drift_busy(void **state)
 		{ { "0.1", "0.2", "0.1", "7.5" }, "a load of 7.5 on 4 processors before, usually 0.1", DRIFT_COMPARED, 3 },
 		{ { "7.1", "7.2", "7.4", "7.3" }, NULL, DRIFT_COMPARED, 4 },
 		{ { "2", "9", "4", "8" }, NULL, DRIFT_COMPARED, 4 },
+		{ { NULL, NULL, NULL, "7.5" }, "a load of 7.5", DRIFT_ALONE, 1 },
 		{ { NULL, NULL, "0.1", "7.5" }, "usually 0.1", DRIFT_BUSY, 1 },
 		{ { NULL, NULL, "7.5", "0.1" }, NULL, DRIFT_BUSY, 1 },
 	};
@@ -450,7 +451,8 @@ static void test_drift_busy(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < 2 * COUNT(rows); i++) {
-		size_t first = rows[i / 2].loads[0] ? 0 : 2;
+		size_t first = rows[i / 2].loads[0] ? 0 : rows[i / 2].loads[2] ? 2 : 3;
+		bool says = rows[i / 2].latest && (first < 3 || i % 2 == 0); /* alone, what an emulated one says tells nothing */
 		struct lab_config config = { 0 };
 		char texts[4][64] = { "" };
 		const char *busy;
@@ -472,7 +474,7 @@ static void test_drift_busy(void **state)
 		drift_of(&catalog, &m.set, &types, INT64_MAX, &drift);
 		busy = busy_at(&drift.past[0], drift.past[0].latest);
 		if (drift.past[0].state != rows[i / 2].state || drift.past[0].series.n != rows[i / 2].history ||
-		    drift.past[0].compare.differing > 0 || !busy != !rows[i / 2].latest || (busy && !strstr(busy, rows[i / 2].latest)))
+		    drift.past[0].compare.differing > 0 || !busy != !says || (busy && !strstr(busy, rows[i / 2].latest)))
 			fail_msg("row %zu: state %s, %zu in the history, %zu differ, busy: %s", i / 2,
 				 drift_state_code(drift.past[0].state), drift.past[0].series.n, drift.past[0].compare.differing,
 				 busy ? busy : "no");
