@@ -7,6 +7,7 @@
 #include "fingerprint/stored/fingerprint.h"
 #include "runs/running/evidence.h"
 #include "runs/running/manifest.h"
+#include "runs/running/metric_direction.h"
 #include "runs/running/run.h"
 
 #include <math.h>
@@ -592,30 +593,49 @@ static enum assay_status no_results(struct store *store, const char *application
 	return st;
 }
 
-/* Reads from the list of versions the metric's direction, and whether runs of the newest one fail more often than those of the others. */
-static enum assay_status read_listing(struct store *store, struct history *h, struct assay_error *err)
+/* Reads the direction of the metric: that of the latest plan, else that of the rules of imports. */
+static enum assay_status direction_of(struct store *store, const char *application, bool *higher_is_better, struct assay_error *err)
 {
-	const struct run_listing *newest = NULL;
+	struct plan_metrics plans = { NULL, 0 };
+	struct metric_rules rules = { 0 };
+	sqlite3_stmt *stmt = NULL;
+	enum assay_status st = metric_rules_load(store, &rules, err);
+
+	*higher_is_better = metric_rules_higher_is_better(&rules, application);
+	metric_rules_release(&rules);
+	if (!st)
+		st = plan_metrics_load(store, &plans, err);
+	if (!st)
+		st = store_ask(store, &stmt, err, "SELECT plan FROM execution WHERE application = ? ORDER BY taken_ms DESC LIMIT 1", "t",
+			       application);
+	if (store_next(store, stmt, &st, err) && plan_metrics_find(&plans, store_text(stmt, 0)))
+		*higher_is_better = plan_metrics_find(&plans, store_text(stmt, 0))->higher_is_better;
+	sqlite3_finalize(stmt);
+	plan_metrics_release(&plans);
+	return st;
+}
+
+/* Reads whether runs of the newest version fail more often than those of the others. */
+static enum assay_status read_failures(struct store *store, struct history *h, struct assay_error *err)
+{
 	int64_t failed = 0, tried = 0;
-	struct run_listing *list;
-	size_t n;
-	enum assay_status st = run_list(store, &list, &n, err);
+	sqlite3_stmt *stmt = NULL;
+	enum assay_status st = store_ask(
+	    store, &stmt, err,
+	    "SELECT version, sum(bad), count(*) FROM (SELECT version, taken_ms, 0 AS bad FROM run WHERE application = ?1 AND ordinal = 0 "
+	    "UNION ALL SELECT version, taken_ms, 1 FROM failed_run WHERE application = ?1 AND NOT probed) GROUP BY version ORDER BY "
+	    "min(taken_ms)",
+	    "t", h->application);
 
-	for (size_t i = 0; i < n; i++) {
-		const struct run_listing *item = &list[i];
-
-		if (strcmp(item->application, h->application) != 0)
-			continue;
-		h->higher_is_better |= item->higher_is_better;
-		failed += item->failed;
-		tried += item->runs + item->failed;
-		newest = !newest || item->first_ms > newest->first_ms ? item : newest;
+	while (store_next(store, stmt, &st, err)) {
+		failed += h->failed;
+		tried += h->tried;
+		h->failed = sqlite3_column_int64(stmt, 1);
+		h->tried = sqlite3_column_int64(stmt, 2);
+		free(h->failing);
+		h->failing = h->failed * tried > failed * h->tried ? mem_string(store_text(stmt, 0)) : NULL;
 	}
-	h->failed = newest ? newest->failed : 0;
-	h->tried = newest ? newest->runs + newest->failed : 0;
-	if (h->failed * (tried - h->tried) > (failed - h->failed) * h->tried)
-		h->failing = mem_string(newest->version);
-	run_list_free(list, n);
+	sqlite3_finalize(stmt);
 	return st;
 }
 
@@ -636,7 +656,9 @@ enum assay_status history_load(struct lab *lab, const struct evidence *evidence,
 	st = night_decisions_load(&lab->store, application, NULL, &out->decisions, err);
 	follow_decided(out, lab->config.min_effect);
 	if (!st)
-		st = read_listing(&lab->store, out, err);
+		st = direction_of(&lab->store, application, &out->higher_is_better, err);
+	if (!st)
+		st = read_failures(&lab->store, out, err);
 	if (!st)
 		st = load_results(&lab->store, &l, err);
 	if (!st)
