@@ -7,7 +7,6 @@
 #include "fingerprint/stored/fingerprint.h"
 #include "runs/running/evidence.h"
 #include "runs/running/manifest.h"
-#include "runs/running/metric_direction.h"
 #include "runs/running/run.h"
 
 #include <math.h>
@@ -593,33 +592,14 @@ static enum assay_status no_results(struct store *store, const char *application
 	return st;
 }
 
-/* Reads the direction of the metric: that of the latest plan, else that of the rules of imports. */
-static enum assay_status direction_of(struct store *store, const char *application, bool *higher_is_better, struct assay_error *err)
-{
-	struct plan_metrics plans = { NULL, 0 };
-	struct metric_rules rules = { 0 };
-	sqlite3_stmt *stmt = NULL;
-	enum assay_status st = metric_rules_load(store, &rules, err);
-
-	*higher_is_better = metric_rules_higher_is_better(&rules, application);
-	metric_rules_release(&rules);
-	if (!st)
-		st = plan_metrics_load(store, &plans, err);
-	if (!st)
-		st = store_ask(store, &stmt, err, "SELECT plan FROM execution WHERE application = ? ORDER BY taken_ms DESC LIMIT 1", "t",
-			       application);
-	if (store_next(store, stmt, &st, err) && plan_metrics_find(&plans, store_text(stmt, 0)))
-		*higher_is_better = plan_metrics_find(&plans, store_text(stmt, 0))->higher_is_better;
-	sqlite3_finalize(stmt);
-	plan_metrics_release(&plans);
-	return st;
-}
-
-/* Reads whether runs of the newest version fail more often than those of the others. */
-static enum assay_status read_failures(struct store *store, struct history *h, struct assay_error *err)
+/* Reads whether runs of the newest version fail more often than those of the others, and the direction of the metric, as the gate does of
+ * the newest version with results. */
+static enum assay_status read_versions(struct store *store, struct history *h, struct assay_error *err)
 {
 	int64_t failed = 0, tried = 0;
+	struct run_set set = { 0 };
 	sqlite3_stmt *stmt = NULL;
+	char good[RUN_NAME_BYTES_MAX + 1] = "";
 	enum assay_status st = store_ask(
 	    store, &stmt, err,
 	    "SELECT version, sum(bad), count(*) FROM (SELECT version, taken_ms, 0 AS bad FROM run WHERE application = ?1 AND ordinal = 0 "
@@ -634,8 +614,13 @@ static enum assay_status read_failures(struct store *store, struct history *h, s
 		h->tried = sqlite3_column_int64(stmt, 2);
 		free(h->failing);
 		h->failing = h->failed * tried > failed * h->tried ? mem_string(store_text(stmt, 0)) : NULL;
+		if (h->failed < h->tried)
+			snprintf(good, sizeof(good), "%s", store_text(stmt, 0));
 	}
 	sqlite3_finalize(stmt);
+	st = st ? st : run_load(store, h->application, good, &set, err);
+	h->higher_is_better = set.higher_is_better;
+	run_set_release(&set);
 	return st;
 }
 
@@ -656,9 +641,7 @@ enum assay_status history_load(struct lab *lab, const struct evidence *evidence,
 	st = night_decisions_load(&lab->store, application, NULL, &out->decisions, err);
 	follow_decided(out, lab->config.min_effect);
 	if (!st)
-		st = direction_of(&lab->store, application, &out->higher_is_better, err);
-	if (!st)
-		st = read_failures(&lab->store, out, err);
+		st = read_versions(&lab->store, out, err);
 	if (!st)
 		st = load_results(&lab->store, &l, err);
 	if (!st)
