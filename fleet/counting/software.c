@@ -7,7 +7,6 @@
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -22,7 +21,7 @@ static int open_event(size_t row, pid_t process, bool with_kernel)
 {
 	struct perf_event_attr event = { .type = PERF_TYPE_SOFTWARE, .size = sizeof(event), .config = software_events[row].config };
 
-	event.disabled = event.inherit = 1;
+	event.disabled = event.inherit = event.enable_on_exec = 1; /* all start at one moment, with the program itself */
 	event.exclude_kernel = event.exclude_hv = !with_kernel;
 	return (int)syscall(SYS_perf_event_open, &event, process, -1, -1, PERF_FLAG_FD_CLOEXEC);
 }
@@ -84,7 +83,7 @@ static bool software_start(const int *handles, size_t n, pid_t process, char *wh
 	for (n_counters = 0; n_counters < n; n_counters++) {
 		int fd = open_event((size_t)handles[n_counters], process, kernel_too);
 
-		if (fd < 0 || ioctl(fd, PERF_EVENT_IOC_ENABLE, 0)) {
+		if (fd < 0) {
 			snprintf(why, COUNTING_REASON_BYTES, "cannot count %s: %s", software_events[handles[n_counters]].name,
 				 strerror(errno));
 			return false;

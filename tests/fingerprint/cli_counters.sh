@@ -8,8 +8,8 @@ command -v stress-ng >/dev/null || skip 'there is no stress-ng'
 export XDG_CACHE_HOME="$tmp/cache"
 faults=perf::PAGE-FAULTS,perf::MINOR-FAULTS,perf::MAJOR-FAULTS
 
-# Each stressor of run N was counted once, and its page faults are about those of both kinds. The kernel counts the three apart, and starts and
-# stops one after the other: 74 faults were seen with 79 minor.
+# Each stressor of run N was counted once, and its page faults are at least those of both kinds (one that is tried again is one more fault,
+# but neither minor nor major until it is done). The kernel counts the three apart: 1166 faults were seen with 1167 minor.
 sums_are_right() {
 	cases=$((cases + 1))
 	cell=0
@@ -18,7 +18,7 @@ sums_are_right() {
 		minor=$(json ".counters.runs[$1].cells[$cell].counts.perf::MINOR-FAULTS")
 		major=$(json ".counters.runs[$1].cells[$cell].counts.perf::MAJOR-FAULTS")
 		both=$((minor + major))
-		[ "$all" -gt 0 ] && [ $((2 * all)) -ge "$both" ] || fail "$stressor: $all page faults, $minor minor, $major major"
+		[ "$all" -gt 0 ] && [ "$all" -ge $((both - both / 100 - 2)) ] || fail "$stressor: $all page faults, $minor minor, $major major"
 		cell=$((cell + 1))
 	done
 	[ "$cell" -eq "$2" ] || fail "$2 stressors expected, not $cell"
