@@ -1,6 +1,5 @@
 /* assay bisect: which commit made an application slower? Versions between a good and a bad one, built from git and measured beside the good
  * one, as few as the noise allows. What was measured is in the store, so that the same question again goes on where it was. */
-#include "base/json.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "fleet/engine/local_command.h"
@@ -124,7 +123,7 @@ struct step {
 	enum decision decision;
 	double ratio, low, high, level;
 	char *why;    /* it could not be measured; NULL: it was */
-	char *cannot; /* decision_why(); NULL: it was not measured */
+	char *cannot; /* judgement.why; NULL: it was not measured */
 };
 
 struct bisect {
@@ -225,7 +224,6 @@ static enum assay_status judge_plan(struct bisect *b, char *const versions[2], c
 		.application = b->application, .baseline = versions[0], .candidate = versions[1], .machines = 1, .why = (char[]){ "" }
 	};
 	struct judgement j = { .document = NULL };
-	cJSON *document = NULL, *first;
 	struct evidence evidence = { 0 };
 	struct lab lab = { .lock_fd = -1 };
 	enum assay_status st = lab_open(cli_directory(), STORE_READ, &lab, b->err);
@@ -242,10 +240,8 @@ static enum assay_status judge_plan(struct bisect *b, char *const versions[2], c
 		step->low = j.low;
 		step->high = j.high;
 		step->level = j.level;
-		st = json_parse("decision", j.document, strlen(j.document), &document, b->err);
-		first = cJSON_GetArrayItem(json_get(document, "reasons"), 0);
-		step->cannot = decision_why(j.decision, json_get_text(first, "code"), json_get_text(first, "text"));
-		cJSON_Delete(document);
+		step->cannot = j.why;
+		j.why = NULL;
 	}
 	judgement_release(&j);
 	evidence_release(&evidence);

@@ -432,6 +432,8 @@ static enum assay_status judge_runs(struct lab *lab, const struct evidence *evid
 			st = judge_fresh(lab, evidence, q, architecture, verdict_by_processor(&c.verdict), out, &sides, err);
 		out->rule = decision_rule_of(&out->input);
 		out->decision = out->rule < DECISION_RULES ? rule_decisions[out->rule] : out->input.verdict;
+		out->why = out->rule < DECISION_RULES ? decision_why(out->decision, decision_rule_code(out->rule), rule_texts[out->rule])
+						      : decision_why(out->decision, c.verdict.reasons[0].code, c.verdict.reasons[0].text);
 		answer_head(q, out, &all);
 		doc_set(&all, "p", out->p);
 		doc_set(&all, "machines", c.verdict.pairing.used);
@@ -476,6 +478,6 @@ enum assay_status judge(struct lab *lab, const struct evidence *evidence, const 
 
 void judgement_release(struct judgement *j)
 {
-	mem_free(j->machine, j->fresh_why, j->document);
+	mem_free(j->machine, j->fresh_why, j->why, j->document);
 	*j = (struct judgement){ .rule = DECISION_RULES };
 }

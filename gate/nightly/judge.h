@@ -108,6 +108,7 @@ struct judgement {
 	double p;			/* two-sided, of the finding, with what looks have spent; NaN: there is no interval */
 	char *machine;			/* without which the finding would not stand; NULL: none */
 	char *fresh_why;		/* what others took from fresh runs; NULL: they do not explain it */
+	char *why;			/* decision_why(); NULL: there are no runs */
 	char *document;			/* JSON text */
 };
 
