@@ -52,7 +52,7 @@ struct history {
 	struct history_change *told;  /* [n_told]: these; then those on one machine, and within one version, where the merged costs stay */
 	size_t n_told;
 	struct night_decisions decisions;
-	char *failing;	       /* the newest version, if its runs fail more often than those of the others; NULL: they do not */
+	char *failing;	       /* the newest version, if its runs fail more often than those of the versions before; NULL: they do not */
 	int64_t failed, tried; /* runs of the newest version */
 	const struct night_decision *denied; /* one of a change that the costs of its versions do not show; NULL: none */
 };

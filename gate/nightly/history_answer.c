@@ -407,12 +407,7 @@ static const char *outcome_of(const struct history *h, const struct modes *m, en
 	const char *app = h->application, *what = h->by == HISTORY_PROCESSOR ? " processor time" : "";
 	double least = log1p(h->min_effect), now = c->segments[c->n].median, change;
 
-	*tone = h->failing ? DOC_BAD : DOC_DOUBTFUL;
-	if (h->failing) {
-		buf_format(out, "%" PRId64 " of %" PRId64 " runs of %s@%s failed, more than of the versions before", h->failed, h->tried,
-			   app, h->failing);
-		return "fails";
-	}
+	*tone = DOC_DOUBTFUL;
 	if (h->denied) {
 		buf_format(out, "a night decided %s for %s against %s (\u00d7 %s), which the results of all nights do not show",
 			   decision_text(h->denied->decision), h->denied->candidate, h->denied->baseline,
@@ -469,8 +464,16 @@ char *history_answer(const struct history *h, struct document *d)
 	struct buf sentence = BUF_INIT;
 	enum doc_tone tone;
 	const char *word = outcome_of(h, &modes, &tone, &sentence);
-	char *code = mem_string(word);
+	char *code;
 
+	if (h->failing && (h->failed == h->tried || tone == DOC_GOOD)) { /* a good cost must not hide it */
+		tone = DOC_BAD;
+		word = "fails";
+		buf_clear(&sentence);
+		buf_format(&sentence, "%" PRId64 " of %" PRId64 " runs of %s@%s failed, more than of the versions before", h->failed,
+			   h->tried, h->application, h->failing);
+	}
+	code = mem_string(word);
 	for (char *c = code; *c; c++)
 		*c = *c == ' ' ? '_' : *c;
 	doc_answer(d, tone, word, "%s", sentence.bytes);

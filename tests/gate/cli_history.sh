@@ -219,4 +219,14 @@ for failing in 5 3; do
 	expect_json .outcome fails
 	expect_json .failed $failing
 done
+awk 'BEGIN {
+	print "application,version,machine,time,exit_status,result"
+	for (v = 1; v <= 12; v++)
+		for (n = 1; n <= 5; n++)
+			printf "slower,v%d,m,2025-01-%02dT00:00:%02dZ,%d,%s\n", v, v, n, v == 12 && n == 1, (v > 6 ? 2 : 1) + n / 1000
+}' >"$tmp/failing.csv"
+run -C "$tmp/inputs.lab" import results "$tmp/failing.csv"
+run -C "$tmp/inputs.lab" history slower --format json
+expect_json .outcome changed # one run that failed does not hide that
+expect_json .failed 1
 finish
