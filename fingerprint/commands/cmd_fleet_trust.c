@@ -162,8 +162,8 @@ static enum assay_status trust_key(struct buf *text, const char *own, const stru
 	case KNOWN_HOSTS_CHANGED:
 		if (!replace) {
 			say(out, TRUST_REFUSED, "", file, at,
-			    " has another key of this host: find out why it has changed (installed "
-			    "anew? another machine?), then --replace");
+			    " has another key of this host: find out why, then --replace (--reinstalled if its system was installed "
+			    "again)");
 			break;
 		}
 		out->action = TRUST_REPLACED;

@@ -569,8 +569,8 @@ static bool refuse_host(struct link *link, enum known_hosts_answer answer, const
 		break;
 	case KNOWN_HOSTS_CHANGED:
 		link_fail(link, FLEET_HOSTKEY,
-			  "its key %s is not that of %s:%zu: find out why (installed anew? another machine?), then '%s'", key->shown, file,
-			  line, trust.bytes);
+			  "its key %s is not that of %s:%zu: find out why, then '%s' (--reinstalled if its system was installed again)",
+			  key->shown, file, line, trust.bytes);
 		break;
 	case KNOWN_HOSTS_REVOKED:
 		link_fail(link, FLEET_HOSTKEY, "its key %s is revoked (%s:%zu): the host needs a new one", key->shown, file, line);
