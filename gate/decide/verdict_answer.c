@@ -14,7 +14,7 @@
 /* "B costs 2.49 times as much as A (2.12 to 2.92)", by the time that decided. free() it. */
 static char *size_text(const struct verdict *v, bool decided)
 {
-	const struct run_set *a = v->baseline, *b = v->candidate, *fails = verdict_always_fails(v) && !verdict_never_starts(v) ? b : a;
+	const struct run_set *a = v->baseline, *b = v->candidate, *fails = verdict_always_fails(v) ? b : a, *other = fails == b ? a : b;
 	bool processor = decided && verdict_by_processor(v);
 	const struct effect *e = processor ? &v->times.of[TIME_PROCESSOR] : &v->effect;
 	int decimals = e->ratio < .5 || fabs(e->ratio - 1) < .1 ? 3 : 2;
@@ -22,8 +22,7 @@ static char *size_text(const struct verdict *v, bool decided)
 
 	if (!e->types && fails->executed && fails->failed == fails->executed && !verdict_never_starts(v))
 		return mem_format("every run of %s@%s failed (%zu of %zu); of %s@%s %zu", fails->application, fails->version, fails->failed,
-				  fails->executed, (fails == b ? a : b)->application, (fails == b ? a : b)->version,
-				  (fails == b ? a : b)->failed);
+				  fails->executed, other->application, other->version, other->failed);
 	if (!e->types)
 		return mem_format("%s@%s cannot be compared with %s@%s", b->application, b->version, a->application, a->version);
 	interval = isnan(e->low) ? mem_string("no interval")
