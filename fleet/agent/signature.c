@@ -28,6 +28,18 @@ static int64_t account_get(const struct helper_result *result, const struct acco
 	return value;
 }
 
+size_t signature_accounts(void)
+{
+	return ROWS;
+}
+
+int64_t signature_account(const struct helper_result *result, size_t i, const char **name, const char **text)
+{
+	*name = rows[i].name;
+	*text = rows[i].text;
+	return account_get(result, &rows[i]);
+}
+
 void signature_release(struct signature *signature)
 {
 	free(signature->samples);

@@ -23,6 +23,10 @@ char *signature_text(const struct helper_answer *answer);
 /* The same from text; "" is a signature in which nothing is known. *out is overwritten; signature_release() it. ASSAY_E_FORMAT. */
 enum assay_status signature_parse(const char *text, struct signature *out, struct assay_error *err);
 
+/* Account `i` of signature_accounts(): its value (-1: not known), its name, and text for people ("": it is none for them). */
+size_t signature_accounts(void);
+int64_t signature_account(const struct helper_result *result, size_t i, const char **name, const char **text);
+
 /* All accounts of one run as members of an object, null where the host did not say. */
 void signature_set(struct document *d, const char *key, const struct helper_result *result);
 /* Medians over n runs, likewise (without a key only for people), and lines for people. */

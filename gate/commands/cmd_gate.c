@@ -5,13 +5,13 @@
 #include "fleet/lab/lab.h"
 #include "gate/commands/gate_commands.h"
 #include "gate/commands/cmd_evidence.h"
+#include "gate/comparison/measured.h"
 #include "gate/cost/cost_gate.h"
 #include "gate/decide/contributions.h"
 #include "gate/decide/verdict.h"
 #include "gate/detect/likeness.h"
 #include "gate/nightly/calibration.h"
 #include "gate/nightly/spend.h"
-#include "gate/profile/stored.h"
 #include "gate/published/walk.h"
 #include "gate/variance/weigh.h"
 #include "fleet/commands/cmd_fleet.h"
@@ -34,22 +34,22 @@ struct arguments {
 };
 
 /* Where the time of both went, for programs that draw flame graphs. */
-static enum assay_status gate_stacks(struct lab *lab, const struct run_set sides[2], const char *path, struct assay_error *err)
+static enum assay_status gate_stacks(struct lab *lab, const struct verdict *v, const char *path, struct assay_error *err)
 {
-	struct stored_time *stored[2] = { NULL, NULL };
+	struct measured measured;
 	struct buf text = BUF_INIT;
-	enum assay_status st = ASSAY_OK;
+	enum assay_status st =
+	    measured_load(&lab->store, &v->pairing, (const struct run_set *const[]){ v->baseline, v->candidate }, &measured, err);
 
-	for (int i = 0; !st && i < 2; i++)
-		st = stored_time_load(&lab->store, &sides[i], &stored[i], err);
-	if (!st && !folded_difference(sides, stored, &text))
+	if (!st && !measured.machines)
 		st = assay_fail(err, ASSAY_E_NODATA,
-				"--stacks: there are no runs of either version whose time is known (imported results have none)");
-	if (!st)
+				"--stacks: no machine has runs of both versions whose time is known (imported results have none)");
+	if (!st) {
+		measured_folded(&measured, v->candidate->application, &text);
 		st = file_replace(path, text.bytes, text.size, 0644, err);
+	}
+	measured_release(&measured);
 	buf_release(&text);
-	stored_time_free(stored[0]);
-	stored_time_free(stored[1]);
 	return st;
 }
 
@@ -89,7 +89,7 @@ static enum assay_status gate_by_ratio(struct lab *lab, const struct cmd_evidenc
 	free(quote);
 	variance_weighed_release(&weighed);
 	if (a->stacks)
-		st = gate_stacks(lab, v.own ? v.own : e->runs, a->stacks, err);
+		st = gate_stacks(lab, &v, a->stacks, err);
 	verdict_release(&v);
 	return st;
 }
@@ -101,6 +101,7 @@ static enum assay_status gate_by_walk(struct lab *lab, const struct cmd_evidence
 	struct walk walk = { 0 };
 	enum assay_status st = ASSAY_OK;
 
+	(void)lab;
 	for (int i = 0; !st && i < 2; i++)
 		st = walk_profile_of(&e->evidence, &e->runs[i], &profiles[i], err);
 	if (!st) {
@@ -111,8 +112,6 @@ static enum assay_status gate_by_walk(struct lab *lab, const struct cmd_evidence
 	walk_release(&walk);
 	walk_profile_release(&profiles[0]);
 	walk_profile_release(&profiles[1]);
-	if (!st && a->stacks)
-		st = gate_stacks(lab, e->runs, a->stacks, err);
 	return st;
 }
 
@@ -270,8 +269,9 @@ static enum assay_status gate_check(void *arguments, struct assay_error *err)
 	if (a->method == METHOD_COST && (a->all || a->stacks))
 		return assay_fail(err, ASSAY_E_USAGE,
 				  "--method cost has neither --all nor --stacks: it lists all machines, and compares no stacks");
-	if (a->method == METHOD_PUBLISHED && (a->min_effect > 0 || a->all))
-		return assay_fail(err, ASSAY_E_USAGE, "--method walk has neither --min-effect nor --all: it does not look at ratios");
+	if (a->method == METHOD_PUBLISHED && (a->min_effect > 0 || a->all || a->stacks))
+		return assay_fail(err, ASSAY_E_USAGE,
+				  "--method walk has neither --min-effect, --all nor --stacks: it does not look at ratios");
 	if (a->method != METHOD_PUBLISHED && a->epsilon >= 0)
 		return assay_fail(err, ASSAY_E_USAGE, "--epsilon belongs to --method walk");
 	return ASSAY_OK;

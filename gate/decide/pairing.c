@@ -437,9 +437,9 @@ static enum pairing_turns turns_of(const struct pairing_input *in, const struct 
 /* One machine under one type that both versions have. */
 static void pair_type(struct pairing_input *in, const struct stretch *baseline, const struct stretch *candidate, const char *type)
 {
-	struct pairing_machine m = { .machine = baseline->runs[0].machine,
-				     .reason = PAIRING_USED,
-				     .turns = turns_of(in, baseline, candidate) };
+	struct pairing_machine m = {
+		.machine = baseline->runs[0].machine, .reason = PAIRING_USED, .turns = turns_of(in, baseline, candidate), .plan = in->plan
+	};
 	bool positive = true;
 	size_t sessions;
 
@@ -643,6 +643,17 @@ void pairing_of(const struct evidence *evidence, const struct lab_config *config
 		mem_free(in.values[side], in.repetitions[side]);
 	order_release(&in.series);
 	*out = pairing;
+}
+
+const struct pairing_machine *pairing_of_run(const struct pairing *p, const struct run *run)
+{
+	for (size_t i = 0; i < p->n; i++) {
+		const struct pairing_machine *m = &p->machines[i];
+
+		if (m->reason == PAIRING_USED && strcmp(m->machine, run->machine) == 0 && (!m->plan || strcmp(m->plan, run->plan) == 0))
+			return m;
+	}
+	return NULL;
 }
 
 struct effect pairing_effect(const struct pairing *pairing, const struct effect_asked *asked)

@@ -52,6 +52,7 @@ struct pairing_machine {
 	size_t baseline_runs, candidate_runs; /* repetitions that were compared */
 	enum pairing_turns turns;
 	const struct fingerprint *fingerprint; /* under which it was measured; NULL when there is none */
+	const char *plan;		       /* whose runs alone were compared; NULL: all. Borrowed from the runs */
 };
 
 struct pairing {
@@ -77,6 +78,9 @@ enum pairing_reason pairing_terms(const struct run_set *baseline, const struct r
 void pairing_of(const struct evidence *evidence, const struct lab_config *config, const struct run_set *baseline,
 		const struct run_set *candidate, struct pairing *out);
 void pairing_release(struct pairing *pairing);
+
+/* The machine that was compared and of whose compared runs this is one; NULL: of none. */
+const struct pairing_machine *pairing_of_run(const struct pairing *pairing, const struct run *run);
 
 /* What its machines say together. */
 struct effect pairing_effect(const struct pairing *pairing, const struct effect_asked *asked);

@@ -11,8 +11,7 @@
 #include "fleet/agent/helper_client.h"
 #include "fleet/agent/signature.h"
 #include "fleet/engine/local_command.h"
-#include "gate/profile/levels.h"
-#include "gate/profile/parts.h"
+#include "gate/comparison/measured.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -35,9 +34,6 @@
 #define INPUT_BYTES_MAX (1u << 30) /* in memory */
 #define PIECE_BYTES	(1u << 20)
 #define SHOWN_MS	1000
-#define SHOWN_MIN	.005 /* of the longer time: smaller parts are for programs only */
-#define TOLD_MIN	.1   /* of the difference, or of the time: larger parts may stand in the sentence */
-#define TOLD_MAX	2
 #define ALIKE		.03 /* as --min-effect is by default */
 #define COMPUTES_MIN	.1
 #define RANKED_MIN	6 /* pairs: of fewer, all of one sign are no 95 % */
@@ -51,6 +47,7 @@ struct here {
 	struct level_run runs[RUNS_MAX];
 	struct helper_result results[RUNS_MAX];
 	struct parts_run met[RUNS_MAX];
+	char *samples[RUNS_MAX]; /* NULL: none */
 	size_t n;
 	struct sampled sampled;
 	/* When all are done: */
@@ -93,6 +90,8 @@ static void here_free(struct here *here)
 	if (!here)
 		return;
 	parts_release(&here->parts);
+	for (size_t r = 0; r < here->n; r++)
+		free(here->samples[r]);
 	mem_free(here->command, here);
 }
 
@@ -222,6 +221,7 @@ static enum assay_status here_take(struct here *here, const struct local_said *s
 	if (st)
 		return st;
 	here->results[here->n] = said->result;
+	here->samples[here->n] = said->samples ? mem_string(said->samples) : NULL;
 	here->runs[here->n] =
 	    level_run_of("here", &said->result, (double)(sampled->processes - processes), (double)(sampled->threads - threads));
 	here->met[here->n++] = (struct parts_run){ sampled->user - user, sampled->kernel - kernel };
@@ -273,11 +273,10 @@ static void here_end(struct here *here)
 /* Runs commands[n] in turn, each time in an order that is drawn, as often as the budget allows, each at least once and at most RUNS_MAX
  * times, under the lock of the host. ASSAY_E_NODATA if a command fails. */
 static enum assay_status here_measure_with(const char *input, struct here *const *commands, size_t n, const struct here_how *how,
-					   struct assay_error *err)
+					   struct code *code, struct assay_error *err)
 {
 	double began_s = progress_now(), now_s = began_s;
 	struct progress shown = progress_begin(stderr, began_s);
-	struct code *code = code_new();
 	enum assay_status st = ASSAY_OK;
 	struct rng rng;
 	size_t turn = 0;
@@ -299,18 +298,18 @@ static enum assay_status here_measure_with(const char *input, struct here *const
 	progress_end(&shown);
 	for (size_t i = 0; !st && i < n; i++)
 		here_end(commands[i]);
-	code_free(code);
 	return st;
 }
 
 /* Measures commands[n]; each run reads all of our standard input. */
-static enum assay_status here_measure(struct here *const *commands, size_t n, const struct here_how *how, struct assay_error *err)
+static enum assay_status here_measure(struct here *const *commands, size_t n, const struct here_how *how, struct code *code,
+				      struct assay_error *err)
 {
 	struct here_input input;
 	enum assay_status st = here_input_take(how->progress, &input, err);
 
 	if (!st)
-		st = here_measure_with(input.path, commands, n, how, err);
+		st = here_measure_with(input.path, commands, n, how, code, err);
 	here_input_release(&input);
 	return st;
 }
@@ -368,10 +367,12 @@ static void here_answer(const struct here *here, const struct here_how *how, str
 enum assay_status here_profile(const char *const *words, size_t n, const struct here_how *how, struct document *d, struct assay_error *err)
 {
 	struct here *here = here_new(words, n);
-	enum assay_status st = here_measure(&here, 1, how, err);
+	struct code *code = code_new();
+	enum assay_status st = here_measure(&here, 1, how, code, err);
 
 	if (!st)
 		here_answer(here, how, d);
+	code_free(code);
 	here_free(here);
 	return st;
 }
@@ -447,7 +448,7 @@ static double time_of(const struct level_run *run, int time)
 	return time == WALL ? run->wall : time == OWN ? run->wall - run->delay : run->user + run->sys;
 }
 
-static struct here_effect effect_of(const struct level_run *a, const struct level_run *b, size_t n, int time)
+static struct here_effect here_effect_of(const struct level_run *a, const struct level_run *b, size_t n, int time)
 {
 	struct here_effect effect = { (double)NAN, (double)NAN, (double)NAN, HERE_UNKNOWN };
 	double *logs = mem_new(n, sizeof(*logs));
@@ -485,9 +486,9 @@ static double share_of(const struct level_run *a, const struct level_run *b, siz
  * any distribution, in which neighbours may resemble each other; of fewer than six pairs Student's. */
 static void here_effects_of(const struct level_run *a, const struct level_run *b, size_t n, struct here_effects *out)
 {
-	struct here_effect own = effect_of(a, b, n, OWN);
+	struct here_effect own = here_effect_of(a, b, n, OWN);
 
-	*out = (struct here_effects){ .wall = effect_of(a, b, n, WALL), .processor = effect_of(a, b, n, PROCESSOR) };
+	*out = (struct here_effects){ .wall = here_effect_of(a, b, n, WALL), .processor = here_effect_of(a, b, n, PROCESSOR) };
 	out->computes = share_of(a, b, n) >= COMPUTES_MIN;
 	out->withheld = (out->wall.decision == HERE_MORE || out->wall.decision == HERE_LESS) && own.decision != out->wall.decision &&
 			out->processor.decision != out->wall.decision;
@@ -548,182 +549,22 @@ static char *here_effects_text(const struct here_effects *e, size_t runs, const 
 
 enum { A, B, SIDES };
 
-/* The interval of a difference, 90 %: NaN where there is none. */
-struct change {
-	const struct part *part;  /* that of A, or of B where A has none */
-	const struct part *other; /* that of B where it has another name, else NULL */
-	double of[SIDES], difference, low, high;
-	bool trusted;
-};
-
-struct changes {
-	struct change *items; /* [n], level by level, the largest first; free() them */
-	size_t n;
-};
-
-/* Mean over runs of the time that shares divide, and how far that may be off (90 %). */
-static double base_of(const struct here *here, double *reach)
+static enum assay_status measured_here(struct here *const sides[SIDES], struct code *code, struct measured *out, struct assay_error *err)
 {
-	double values[RUNS_MAX], sum = 0;
+	struct measured_side of[SIDES];
+	enum assay_status st;
 
-	for (size_t i = 0; i < here->n; i++) {
-		const struct level_run *run = &here->runs[i];
-
-		values[i] = fmax(run->wall - run->delay, run->user + run->sys);
-		sum += values[i];
-	}
-	*reach =
-	    here->n > 1 ? stats_t_quantile(.95, (double)(here->n - 1)) * stats_sd(values, here->n) / sqrt((double)here->n) : (double)NAN;
-	return sum / (double)here->n;
-}
-
-static const char *program_of(const struct here *here)
-{
-	const char *slash = strrchr(here->words[0], '/');
-
-	return slash ? slash + 1 : here->words[0];
-}
-
-/* Are these files of either side the same one, or the program that it is? */
-static bool is_same_file(struct here *const sides[SIDES], const char *a, const char *b)
-{
-	return strcmp(a, b) == 0 || (strcmp(a, program_of(sides[A])) == 0 && strcmp(b, program_of(sides[B])) == 0);
-}
-
-/* Of the names of categories the same. */
-static bool is_same_name(struct here *const sides[SIDES], const char *a, const char *b)
-{
-	size_t own = strlen(SAMPLED_OWN);
-
-	if (strncmp(a, SAMPLED_OWN, own) == 0 && strncmp(b, SAMPLED_OWN, own) == 0)
-		return is_same_file(sides, a + own, b + own);
-	return strcmp(a, b) == 0;
-}
-
-/* a is of the first side, b of the second. */
-static bool is_same(struct here *const sides[SIDES], const struct part *a, const struct part *b)
-{
-	if (a->depth != b->depth || a->of != b->of)
-		return false;
-	if (a->depth == PART_FUNCTION)
-		return is_same_file(sides, a->file, b->file) && is_same_name(sides, a->category, b->category) &&
-		       strcmp(a->name, b->name) == 0;
-	return is_same_name(sides, a->name, b->name);
-}
-
-/* The part of the other side that is the same as this one of `side`; NULL: none. */
-static const struct part *part_like(struct here *const sides[SIDES], int side, const struct part *part)
-{
-	const struct parts *others = &sides[side == A ? B : A]->parts;
-
-	for (size_t i = 0; i < others->n; i++) {
-		const struct part *other = &others->items[i];
-
-		if (is_same(sides, side == A ? part : other, side == A ? other : part))
-			return other;
-	}
-	return NULL;
-}
-
-/* Errors of both sides are independent: of a product and of a difference their squares add up. */
-static void change_add(struct changes *c, struct here *const sides[SIDES], const struct part *const parts[SIDES])
-{
-	struct change change = { .part = parts[A] ? parts[A] : parts[B], .trusted = true };
-	bool renamed = parts[A] && parts[B] && strcmp(parts[A]->name, parts[B]->name) != 0;
-	double less = 0, more = 0;
-
-	change.other = renamed ? parts[B] : NULL;
 	for (int side = 0; side < SIDES; side++) {
-		const struct part *part = parts[side];
-		double reach, base = base_of(sides[side], &reach), below, above;
+		const struct here *here = sides[side];
 
-		if (!part)
-			continue;
-		change.of[side] = part->share * base;
-		change.trusted &= part->trusted;
-		below = pow((part->share - part->low) * base, 2) + pow(part->share * reach, 2);
-		above = pow((part->high - part->share) * base, 2) + pow(part->share * reach, 2);
-		less += side == B ? below : above;
-		more += side == B ? above : below;
+		of[side] = (struct measured_side){ here->words[0], mem_new(here->n, sizeof(*of->runs)), here->n, &here->parts };
+		for (size_t r = 0; r < here->n; r++)
+			of[side].runs[r] =
+			    (struct measured_run){ "here", 0, (int64_t)r, here->runs[r], here->samples[r], &here->results[r] };
 	}
-	change.difference = change.of[B] - change.of[A];
-	change.low = change.difference - sqrt(less);
-	change.high = change.difference + sqrt(more);
-	c->items[c->n++] = change;
-}
-
-static int compare_changes(const void *a, const void *b)
-{
-	const struct change *x = a, *y = b;
-
-	if (x->part->depth != y->part->depth)
-		return x->part->depth < y->part->depth ? -1 : 1;
-	if (fabs(x->difference) < fabs(y->difference) || fabs(x->difference) > fabs(y->difference))
-		return fabs(x->difference) > fabs(y->difference) ? -1 : 1;
-	return strcmp(x->part->name, y->part->name);
-}
-
-/* The program that a command is, is the same one to both, whatever its file's name: its own code, and functions in it by their names. */
-static void changes_of(struct here *const sides[SIDES], struct changes *out)
-{
-	*out = (struct changes){ .items = mem_new(sides[A]->parts.n + sides[B]->parts.n, sizeof(*out->items)) };
-	for (size_t i = 0; i < sides[A]->parts.n; i++) {
-		const struct part *part = &sides[A]->parts.items[i], *const both[] = { part, part_like(sides, A, part) };
-
-		change_add(out, sides, both);
-	}
-	for (size_t i = 0; i < sides[B]->parts.n; i++) {
-		const struct part *part = &sides[B]->parts.items[i], *const both[] = { NULL, part };
-
-		if (!part_like(sides, B, part))
-			change_add(out, sides, both);
-	}
-	order_sort(out->items, out->n, compare_changes);
-}
-
-/* ---- in a sentence ---- */
-
-/* A part that is not divided further, and that certainly differs. */
-static bool is_certain(const struct change *change)
-{
-	return (change->part->depth == PART_CATEGORY || change->part->of == LEVEL_WAITING) && (change->low > 0 || change->high < 0);
-}
-
-static void change_text(const struct change *change, size_t told, struct buf *text)
-{
-	buf_format(text, "%s%s %s s", told ? ", " : ": ",
-		   change->part->depth == PART_TIME ? level_text(change->part->of) : change->part->name,
-		   text_signed(change->difference, 3).text);
-}
-
-/* ": string functions +0.123 s, waiting -0.010 s": what is certain, and large beside the difference of their times, or, `instead`, beside
- * the time itself, where both more and less of something is; else "". free() it. */
-static char *changes_text(const struct changes *c, double difference)
-{
-	struct buf text = BUF_INIT;
-	size_t told = 0;
-
-	for (size_t i = 0; i < c->n && told < TOLD_MAX; i++)
-		if (is_certain(&c->items[i]) && fabs(c->items[i].difference) > TOLD_MIN * fabs(difference))
-			change_text(&c->items[i], told++, &text);
-	return buf_take(&text);
-}
-
-static char *changes_instead_text(const struct changes *c, double time)
-{
-	const struct change *largest[2] = { NULL, NULL }; /* less, more */
-	struct buf text = BUF_INIT;
-
-	for (size_t i = 0; i < c->n; i++) {
-		const struct change *change = &c->items[i], **place = &largest[change->difference > 0];
-
-		if (is_certain(change) && fabs(change->difference) > TOLD_MIN * time &&
-		    (!*place || fabs(change->difference) > fabs((*place)->difference)))
-			*place = change;
-	}
-	for (size_t i = 0; i < 2 && largest[0] && largest[1]; i++)
-		change_text(largest[i], i, &text);
-	return buf_take(&text);
+	st = measured_of(of, 1, code, out, err);
+	mem_free(of[A].runs, of[B].runs);
+	return st;
 }
 
 /* "B": commands may begin alike. */
@@ -733,15 +574,20 @@ static const char *label(int side)
 }
 
 /* What differs; free() it. */
-static char *causes_text(struct here *const sides[SIDES], const struct here_effects *e, const struct changes *c)
+static char *causes_text(struct here *const sides[SIDES], const struct here_effects *e, const struct measured *measured)
 {
 	enum here_decision wall = e->wall.decision, processor = e->processor.decision;
+	double whole = fmax(sides[A]->wall_s, sides[B]->wall_s);
+	char *text, *causes;
 
 	if (wall == HERE_MORE || wall == HERE_LESS)
-		return changes_text(c, sides[B]->wall_s - sides[A]->wall_s);
-	if (e->computes && (processor == HERE_MORE || processor == HERE_LESS))
-		return changes_text(c, sides[B]->cpu_s - sides[A]->cpu_s);
-	return changes_instead_text(c, fmax(sides[A]->wall_s, sides[B]->wall_s));
+		whole = sides[B]->wall_s - sides[A]->wall_s;
+	else if (e->computes && (processor == HERE_MORE || processor == HERE_LESS))
+		whole = sides[B]->cpu_s - sides[A]->cpu_s;
+	text = measured_text(measured, whole);
+	causes = *text ? mem_format(": %s", text) : mem_string("");
+	free(text);
+	return causes;
 }
 
 static void effect_members(const char *key, const struct here_effect *e, struct document *d)
@@ -772,53 +618,12 @@ static void sides_answer(struct here *const sides[SIDES], struct document *d)
 	}
 }
 
-static void change_answer(const struct change *change, double longest, struct document *d)
-{
-	const struct part *part = change->part;
-	char *name = mem_format("%*s%s%s%s", 2 * (int)part->depth, "", part->depth == PART_TIME ? level_text(part->of) : part->name,
-				change->other ? ", " : "", change->other ? change->other->name + strlen(SAMPLED_OWN) : "");
-
-	doc_row(d);
-	if (fmax(change->of[A], change->of[B]) < SHOWN_MIN * longest || part->depth == PART_FUNCTION)
-		doc_hide(d);
-	part_names(part, d);
-	doc_show(d, NULL, "where the time goes", name);
-	doc_showf(d, "a", "A", change->of[A], "%.4f s", change->of[A]);
-	doc_showf(d, "b", "B", change->of[B], "%.4f s", change->of[B]);
-	doc_showf(d, "difference", "difference", change->difference, "%s s", text_signed(change->difference, 4).text);
-	doc_set(d, "low", change->low);
-	doc_set(d, "high", change->high);
-	doc_showf(d, NULL, "90 % interval", change->low, "%s to %s s", text_signed(change->low, 4).text, text_signed(change->high, 4).text);
-	doc_set(d, "how", "measured");
-	doc_set(d, "verdict", change->trusted ? "trusted" : "indicative");
-	free(name);
-}
-
-static void functions_answer(const struct changes *c, double longest, struct document *d)
-{
-	size_t shown = 0;
-
-	for (size_t i = 0; i < c->n && shown < 5; i++) {
-		const struct change *change = &c->items[i];
-
-		if (change->part->depth != PART_FUNCTION || !(change->low > 0 || change->high < 0) ||
-		    fabs(change->difference) < SHOWN_MIN * longest)
-			continue;
-		doc_line(d, "%s%s (%s): %s s", shown++ ? "" : "\nFunctions that differ most:\n", change->part->name, change->part->file,
-			 text_signed(change->difference, 4).text);
-	}
-}
-
-static void compare_answer(struct here *const sides[SIDES], const struct here_how *how, const struct here_effects *e, struct document *d)
+static void compare_answer(struct here *const sides[SIDES], const struct here_how *how, const struct here_effects *e,
+			   const struct measured *measured, struct document *d)
 {
 	const struct here_effect *processor = &e->processor;
-	double longest = fmax(sides[A]->wall_s, sides[B]->wall_s);
-	struct changes changes;
-	char *sentence, *causes;
+	char *causes = causes_text(sides, e, measured), *sentence = here_effects_text(e, sides[A]->n, causes);
 
-	changes_of(sides, &changes);
-	causes = causes_text(sides, e, &changes);
-	sentence = here_effects_text(e, sides[A]->n, causes);
 	doc_answer(d, e->wall.decision == HERE_MORE ? DOC_BAD : e->wall.decision == HERE_LESS ? DOC_GOOD : DOC_PLAIN, "", "%s", sentence);
 	doc_set(d, "sentence", sentence);
 	sides_answer(sides, d);
@@ -827,18 +632,13 @@ static void compare_answer(struct here *const sides[SIDES], const struct here_ho
 	if (!isnan(processor->low))
 		doc_line(d, "Processor time: %s times that of A (95 %% interval %s to %s)", text_fixed(processor->ratio, 3).text,
 			 text_fixed(processor->low, 3).text, text_fixed(processor->high, 3).text);
-	doc_line(d, "\nSeconds a run");
-	doc_table(d, "levels");
-	for (size_t i = 0; i < changes.n; i++)
-		change_answer(&changes.items[i], longest, d);
-	doc_end(d);
-	functions_answer(&changes, longest, d);
+	measured_answer(measured, "measured", (const char *const[]){ "A", "B" }, d);
 	here_say_single(sides[sides[A]->wall_s > sides[B]->wall_s ? A : B], how, d);
 	doc_object(d, "trust");
 	for (int side = 0; side < SIDES; side++)
 		parts_trust(&sides[side]->parts, side == A ? "a" : "b", d);
 	doc_end(d);
-	mem_free(sentence, causes, changes.items);
+	mem_free(sentence, causes);
 }
 
 static void explain_division(enum assay_status st, struct assay_error *err)
@@ -851,8 +651,10 @@ static void explain_division(enum assay_status st, struct assay_error *err)
 
 enum assay_status here_compare(const char *const *words, size_t n, const struct here_how *how, struct document *d, struct assay_error *err)
 {
+	struct measured measured = { .sampled = NULL };
 	struct here_effects effects;
 	struct here *sides[SIDES];
+	struct code *code;
 	enum assay_status st;
 	size_t middle = 0;
 
@@ -862,13 +664,18 @@ enum assay_status here_compare(const char *const *words, size_t n, const struct 
 		return assay_fail(err, ASSAY_E_USAGE, "two commands are expected: --here -- A [ARG...] -- B [ARG...]");
 	sides[A] = here_new(words, middle);
 	sides[B] = here_new(words + middle + 1, n - middle - 1);
-	st = here_measure(sides, SIDES, how, err);
+	code = code_new();
+	st = here_measure(sides, SIDES, how, code, err);
+	if (!st)
+		st = measured_here(sides, code, &measured, err);
 	if (!st) {
 		here_effects_of(sides[A]->runs, sides[B]->runs, sides[A]->n, &effects);
-		compare_answer(sides, how, &effects, d);
+		compare_answer(sides, how, &effects, &measured, d);
 	} else if (st == ASSAY_E_NODATA && text_among(words + middle + 1, n - middle - 1, "--")) {
 		explain_division(st, err);
 	}
+	measured_release(&measured);
+	code_free(code);
 	here_free(sides[A]);
 	here_free(sides[B]);
 	return st;

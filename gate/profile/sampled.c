@@ -63,21 +63,6 @@ static const char *base_name(const char *path)
 	return slash && slash[1] && strcmp(path, "//anon") != 0 ? slash + 1 : path;
 }
 
-/* The class of user code; of a file that no row knows, its own name. */
-static void class_of_code(enum code_class class, const char *path, const char *program, char *out, size_t size)
-{
-	const char *name = base_name(path);
-
-	if (class != CODE_NONE || strcmp(path, "?") == 0)
-		snprintf(out, size, "%s", class != CODE_NONE ? code_class_text(class) : "other code");
-	else
-		snprintf(out, size, "%s%s",
-			 strcmp(name, base_name(program)) == 0 ? SAMPLED_OWN
-			 : strstr(name, ".so")		       ? "library "
-							       : "",
-			 TEXT_SHOWN(name));
-}
-
 /* ---- counting ---- */
 
 /* Its index. */
@@ -135,6 +120,27 @@ struct lines {
 	size_t programs[SAMPLED_PROGRAMS], n_programs; /* their numbers in sampled->programs */
 	uint64_t transfers, of_files, of_ends;	       /* met in reads and writes: before it was known of what; files; pipes and sockets */
 };
+
+static bool is_program(const struct lines *l, const char *path)
+{
+	return strcmp(base_name(path), base_name(l->program)) == 0;
+}
+
+static const char *file_name(const struct lines *l, const char *path)
+{
+	return l->sampled->own && is_program(l, path) ? l->sampled->own : base_name(path);
+}
+
+/* The class of user code; of a file that no row knows, its own name. */
+static void class_of_code(const struct lines *l, enum code_class class, const char *path, char *out, size_t size)
+{
+	const char *name = file_name(l, path);
+
+	if (class != CODE_NONE || strcmp(path, "?") == 0)
+		snprintf(out, size, "%s", class != CODE_NONE ? code_class_text(class) : "other code");
+	else
+		snprintf(out, size, "%s%s", is_program(l, path) ? SAMPLED_OWN : strstr(name, ".so") ? "library " : "", TEXT_SHOWN(name));
+}
 
 /* ---- when ---- */
 
@@ -236,7 +242,7 @@ static void lines_flush(struct lines *l)
 	char class[SAMPLED_NAME_BYTES];
 
 	if (l->left > 0) {
-		class_of_code(code_class_of_file(base_name(l->path)), l->path, l->program, class, sizeof(class));
+		class_of_code(l, code_class_of_file(base_name(l->path)), l->path, class, sizeof(class));
 		class_add(l->sampled, class, false, l->left);
 		l->sampled->unnamed += l->code ? l->left : 0;
 	}
@@ -259,8 +265,8 @@ static void met_add(struct lines *l, const struct code_place *place, uint64_t co
 	char class[SAMPLED_NAME_BYTES];
 
 	l->left -= count;
-	class_of_code(place->class, l->path, l->program, class, sizeof(class));
-	if (!function_add(l->sampled, place, TEXT_SHOWN(base_name(l->path)), class_add(l->sampled, class, false, count), count) ||
+	class_of_code(l, place->class, l->path, class, sizeof(class));
+	if (!function_add(l->sampled, place, TEXT_SHOWN(file_name(l, l->path)), class_add(l->sampled, class, false, count), count) ||
 	    !*place->name)
 		l->sampled->unnamed += count;
 	l->sampled->nameless += place->nameless ? count : 0;
@@ -358,7 +364,7 @@ static enum assay_status line_add(struct lines *l, const char *where, const char
 		l->path = name;
 		l->left = (uint64_t)count;
 		l->inode = 0;
-		class_of_code(code_class_of_file(base_name(name)), name, l->program, class, sizeof(class));
+		class_of_code(l, code_class_of_file(base_name(name)), name, class, sizeof(class));
 		l->sliced = l->lasted_ns > 0 ? sliced_of(s, class, false) : NULL;
 	} else if (strcmp(where, "kernel") == 0 && strcmp(name, "not_allowed") == 0) {
 		s->kernel_hidden = true;

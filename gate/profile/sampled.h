@@ -44,6 +44,7 @@ struct sampled_program {
 
 /* Zeroed is empty. */
 struct sampled {
+	const char *own; /* what the program is called; NULL: as its file. Borrowed until the last sampled_add() */
 	struct sampled_class classes[SAMPLED_CLASSES_MAX]; /* [n] */
 	size_t n;
 	struct sampled_function functions[SAMPLED_FUNCTIONS_MAX]; /* [n_functions] */

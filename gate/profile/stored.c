@@ -1,12 +1,10 @@
 #include "gate/profile/stored.h"
 
 #include "base/mem.h"
-#include "base/order.h"
 #include "base/stats.h"
 #include "base/text.h"
 #include "runs/running/execution.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,11 +52,7 @@ struct stored_tally {
 	uint64_t of[SAMPLED_CLASSES_MAX], in[SAMPLED_FUNCTIONS_MAX], user, kernel;
 };
 
-/* Runs with samples stand first. */
 struct stored_runs {
-	struct level_run *items;
-	struct parts_run *met; /* [sampled_runs] */
-	size_t n;
 	struct stored_tally *tallies; /* [n_tallies], of machines with samples */
 	size_t n_tallies, tallies_capacity;
 	char *refusal; /* why one has none */
@@ -80,42 +74,38 @@ static void stored_count(const struct sampled *sampled, const char *machine, str
 		tally->in[i] = sampled->functions[i].count;
 }
 
-static void stored_put_run(struct stored_time *stored, struct stored_runs *runs, struct level_run run, struct parts_run met)
-{
-	if (met.user + met.kernel > 0) {
-		runs->items[runs->n++] = runs->items[stored->sampled_runs];
-		runs->items[stored->sampled_runs] = run;
-		runs->met[stored->sampled_runs++] = met;
-		stored_count(&stored->sampled, run.machine, runs);
-	} else {
-		runs->items[runs->n++] = run;
-	}
-}
-
 /* Of an execution that was stored without a signature only its times are known. */
-static enum assay_status stored_add(struct stored_time *stored, const struct execution_row *row, const char *program,
+static enum assay_status stored_add(struct stored_time *stored, const struct execution_row *row, const struct run *run,
 				    struct stored_runs *runs, struct assay_error *err)
 {
 	struct sampled *sampled = &stored->sampled;
 	uint64_t user = sampled->user, kernel = sampled->kernel, processes = sampled->processes, threads = sampled->threads;
-	struct signature signature;
-	enum assay_status st = signature_parse(row->signature, &signature, err);
+	struct stored_run *to = &stored->runs[stored->n];
+	struct signature *signature = &to->signature;
+	enum assay_status st = signature_parse(row->signature, signature, err);
 
 	/* How long a phase takes differs between machines. */
-	sampled->slices_over = runs->n_tallies > 0 && strcmp(runs->tallies[0].machine, row->machine) != 0;
-	if (!st && signature.samples && is_alike(sampled, signature.samples))
-		st = sampled_add(sampled, signature.samples, program, NULL, err);
-	else if (!st && signature.samples && !runs->refusal)
-		runs->refusal = mem_string(signature.samples);
+	sampled->slices_over = runs->n_tallies > 0 && strcmp(runs->tallies[0].machine, run->machine) != 0;
+	if (!st && signature->samples && is_alike(sampled, signature->samples)) {
+		st = sampled_add(sampled, signature->samples, stored->program, NULL, err);
+	} else if (!st && signature->samples) {
+		runs->refusal = runs->refusal ? runs->refusal : mem_string(signature->samples);
+		free(signature->samples);
+		signature->samples = NULL;
+	}
 	processes = sampled->processes - processes;
-	signature.of.wall_ns = row->wall_ns;
-	signature.of.user_us = row->user_us;
-	signature.of.sys_us = row->sys_us;
-	stored_put_run(stored, runs,
-		       level_run_of(row->machine, &signature.of, fmax(processes ? (double)processes : (double)signature.of.processes, 1),
-				    (double)(sampled->threads - threads)),
-		       (struct parts_run){ sampled->user - user, sampled->kernel - kernel });
-	signature_release(&signature);
+	signature->of.wall_ns = row->wall_ns;
+	signature->of.user_us = row->user_us;
+	signature->of.sys_us = row->sys_us;
+	to->run = run;
+	to->time = level_run_of(run->machine, &signature->of, fmax(processes ? (double)processes : (double)signature->of.processes, 1),
+				(double)(sampled->threads - threads));
+	to->met = (struct parts_run){ sampled->user - user, sampled->kernel - kernel };
+	if (to->met.user + to->met.kernel > 0) {
+		stored->sampled_runs++;
+		stored_count(sampled, run->machine, runs);
+	}
+	stored->n++;
 	return st;
 }
 
@@ -173,40 +163,55 @@ static void stored_widen(struct stored_time *stored, const struct stored_runs *r
 	}
 }
 
-/* Once all runs are known. */
-static void stored_end(struct stored_time *stored, struct stored_runs *runs)
+/* Once all runs are known: those with samples are divided by them. */
+static void stored_end(struct stored_time *stored, const struct stored_runs *runs)
 {
+	struct level_run *times = mem_new(stored->n, sizeof(*times));
+	struct parts_run *met = mem_new(stored->n, sizeof(*met));
+	size_t sampled = 0, rest = stored->sampled_runs;
 	double cpu_s = 0;
 
-	for (size_t i = 0; i < stored->sampled_runs; i++)
-		cpu_s += runs->items[i].user + runs->items[i].sys;
-	parts_divide(&stored->sampled, runs->met, runs->items, stored->sampled_runs);
-	levels_of(runs->items, runs->n, &stored->levels);
+	for (size_t i = 0; i < stored->n; i++) {
+		struct stored_run *run = &stored->runs[i];
+		bool any = run->met.user + run->met.kernel > 0;
+
+		met[sampled] = any ? run->met : met[sampled];
+		cpu_s += any ? run->time.user + run->time.sys : 0;
+		times[any ? sampled++ : rest++] = run->time;
+	}
+	parts_divide(&stored->sampled, met, times, stored->sampled_runs);
+	levels_of(times, stored->n, &stored->levels);
 	parts_of(&stored->levels, &stored->sampled, cpu_s, &stored->parts);
 	stored_widen(stored, runs);
+	for (size_t i = stored->n; i-- > 0;) {
+		struct stored_run *run = &stored->runs[i];
+
+		run->time = times[run->met.user + run->met.kernel > 0 ? --sampled : --rest];
+	}
+	mem_free(times, met);
 }
 
 enum assay_status stored_time_load(struct store *store, const struct run_set *runs, struct stored_time **out, struct assay_error *err)
 {
-	struct stored_runs of = { .items = mem_new(runs->n + 1, sizeof(*of.items)), .met = mem_new(runs->n, sizeof(*of.met)) };
 	struct stored_time *stored = mem_new(1, sizeof(*stored));
+	struct stored_runs of = { .tallies = NULL };
 	struct execution_rows rows;
-	char *program = NULL;
 	enum assay_status st = execution_results(store, runs->application, runs->version, &rows, err);
 
+	stored->runs = mem_new(runs->n, sizeof(*stored->runs));
 	if (!st)
-		st = stored_program(store, runs, &program, err);
+		st = stored_program(store, runs, &stored->program, err);
 	for (size_t i = 0; !st && i < runs->n; i++) {
 		const struct execution_row *row = execution_of_run(&rows, &runs->items[i]);
 
 		if (row && row->wall_ns >= 0 && row->user_us >= 0 && row->sys_us >= 0)
-			st = stored_add(stored, row, program, &of, err);
+			st = stored_add(stored, row, &runs->items[i], &of, err);
 	}
 	if (!st && of.refusal && stored->sampled_runs == 0)
-		st = sampled_add(&stored->sampled, of.refusal, program, NULL, err);
+		st = sampled_add(&stored->sampled, of.refusal, stored->program, NULL, err);
 	if (!st)
 		stored_end(stored, &of);
-	mem_free(of.refusal, of.met, of.tallies, of.items, program);
+	mem_free(of.refusal, of.tallies);
 	execution_rows_release(&rows);
 	if (st) {
 		stored_time_free(stored);
@@ -220,128 +225,8 @@ void stored_time_free(struct stored_time *stored)
 {
 	if (!stored)
 		return;
+	for (size_t i = 0; i < stored->n; i++)
+		signature_release(&stored->runs[i].signature);
 	parts_release(&stored->parts);
-	free(stored);
-}
-
-/* ---- as folded stacks ---- */
-
-/* The mean time of a run, in microseconds, of which levels are parts; 0: not known. */
-static double time_us(const struct run_set *runs, const struct levels *levels)
-{
-	double sum = 0;
-	size_t n = 0;
-
-	for (size_t i = 0; i < runs->n; i++) {
-		const struct metric_usage *u = &runs->items[i].usage;
-
-		if (u->wall_ns <= 0)
-			continue;
-		sum += fmax((double)u->wall_ns / 1e3, (double)u->user_us + (double)u->sys_us);
-		n++;
-	}
-	return n && levels->runs ? sum / (double)n * (1 - fmin(fmax(levels->delay, 0), 1)) : 0;
-}
-
-struct line {
-	enum level of;
-	const char *name;     /* borrowed; NULL: what of the level is in no part */
-	const char *function; /* likewise, of the part */
-	double us[2];
-};
-
-struct lines {
-	struct line *items;
-	size_t n, capacity;
-};
-
-/* None before any. */
-static int compare_names(const char *a, const char *b)
-{
-	return a && b ? strcmp(a, b) : (a != NULL) - (b != NULL);
-}
-
-static int compare_lines(const void *a, const void *b)
-{
-	const struct line *x = a, *y = b;
-	int order = x->of != y->of ? (x->of > y->of) - (x->of < y->of) : compare_names(x->name, y->name);
-
-	return order ? order : compare_names(x->function, y->function);
-}
-
-static double *time_of(struct lines *lines, int side, enum level of, const char *name, const char *function)
-{
-	struct line wanted = { .of = of, .name = name, .function = function };
-
-	for (size_t i = 0; i < lines->n; i++) {
-		if (compare_lines(&lines->items[i], &wanted) == 0)
-			return &lines->items[i].us[side];
-	}
-	lines->items = mem_grow(lines->items, lines->n, &lines->capacity, sizeof(*lines->items));
-	lines->items[lines->n] = wanted;
-	return &lines->items[lines->n++].us[side];
-}
-
-/* Each part without those below it. */
-static void add_side(const struct stored_time *stored, double us, int side, struct lines *lines)
-{
-	for (size_t i = 0; i < stored->parts.n; i++) {
-		const struct part *part = &stored->parts.items[i];
-		double of_part = us * part->share;
-
-		switch (part->depth) {
-		case PART_TIME:
-			*time_of(lines, side, part->of, NULL, NULL) += of_part;
-			break;
-		case PART_CATEGORY:
-			*time_of(lines, side, part->of, part->name, NULL) += of_part;
-			*time_of(lines, side, part->of, NULL, NULL) -= of_part;
-			break;
-		default:
-			*time_of(lines, side, part->of, part->category, part->name) += of_part;
-			*time_of(lines, side, part->of, part->category, NULL) -= of_part;
-		}
-	}
-}
-
-/* ';' divides frames, and the numbers stand behind the last blank. */
-static void add_frame(const char *text, struct buf *out)
-{
-	for (size_t control; *text; text += control ? control : 1) {
-		control = text_control(text);
-		buf_char(out, control || *text == ';' ? '_' : *text);
-	}
-}
-
-size_t folded_difference(const struct run_set runs[2], struct stored_time *const stored[2], struct buf *out)
-{
-	struct lines lines = { .n = 0 };
-	size_t written = 0;
-
-	for (int side = 0; side < 2; side++) {
-		double us = time_us(&runs[side], &stored[side]->levels);
-
-		if (us > 0)
-			add_side(stored[side], us, side, &lines);
-	}
-	order_sort(lines.items, lines.n, compare_lines);
-	for (size_t i = 0; i < lines.n; i++) {
-		const struct line *line = &lines.items[i];
-		int64_t us[2] = { llround(fmax(line->us[0], 0)), llround(fmax(line->us[1], 0)) };
-
-		if (!us[0] && !us[1])
-			continue;
-		add_frame(runs[1].application, out);
-		buf_format(out, ";%s", level_text(line->of));
-		for (int k = 0; k < 2; k++) {
-			const char *frame = k ? line->function : line->name;
-
-			buf_text(out, frame ? ";" : "");
-			add_frame(frame ? frame : "", out);
-		}
-		buf_format(out, " %" PRId64 " %" PRId64 "\n", us[0], us[1]);
-		written++;
-	}
-	free(lines.items);
-	return written;
+	mem_free(stored->runs, stored->program, stored);
 }

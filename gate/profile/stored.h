@@ -3,26 +3,29 @@
 #ifndef GATE_PROFILE_STORED_H
 #define GATE_PROFILE_STORED_H
 
-#include "base/buf.h"
+#include "fleet/agent/signature.h"
 #include "gate/profile/parts.h"
 #include "runs/running/run.h"
 
+struct stored_run {
+	const struct run *run; /* borrowed */
+	struct level_run time;
+	struct parts_run met;	    /* of its samples */
+	struct signature signature; /* without samples where they cannot be added to the others' */
+};
+
 struct stored_time {
-	struct levels levels;	/* 0 runs: there are none that were measured here */
+	char *program;		 /* the first word of the command; "": not known */
+	struct stored_run *runs; /* [n], by machine, then repetition, of those that were measured here */
+	size_t n;
+	struct levels levels;	/* 0 runs: there are none */
 	struct sampled sampled; /* of those that have samples, on all machines; why there are none where no run has any */
 	struct parts parts;	/* of both */
 	size_t sampled_runs;
 };
 
-/* Of the runs that count as results of the version; stored_time_free() it. NULL on failure. */
+/* Of the runs that count as results of the version, which must outlive it; stored_time_free() it. NULL on failure. */
 enum assay_status stored_time_load(struct store *store, const struct run_set *runs, struct stored_time **out, struct assay_error *err);
 void stored_time_free(struct stored_time *stored); /* accepts NULL */
-
-/* Where the time of two versions went, as folded stacks with two columns: a line a part, "APPLICATION;LEVEL;PART;FUNCTION BASELINE
- * CANDIDATE", microseconds a run; of the application's own files by function. Programs that draw flame graphs read it as a difference.
- *
- * The two sides' runs and what stored_time_load() says of them. Appends; returns how many lines there are: none where neither has runs
- * whose time is known. */
-size_t folded_difference(const struct run_set runs[2], struct stored_time *const stored[2], struct buf *out);
 
 #endif

@@ -11,9 +11,9 @@ expect_json_parses
 expect_json .a.command 'sleep 0.05'
 expect_json .b.command 'sleep 0.1'
 expect_json .a.runs "$(json .b.runs)"
-expect_json '.levels[0].how' measured
+expect_json '.measured.parts[0].level' time
 cases=$((cases + 1))
-case "$(json .wall.ratio) $(json '.levels[0].difference')" in *[!-+.e0-9\ ]* | ' '*) fail "no numbers: $(cat "$tmp/out")" ;; esac
+case "$(json .wall.ratio) $(json '.measured.parts[0].difference')" in *[!-+.e0-9\ ]* | ' '*) fail "no numbers: $(cat "$tmp/out")" ;; esac
 cases=$((cases + 1))
 case $(json .sentence) in 'B is slower: it takes '* | 'B is faster: it takes '* | 'B is not seen '*) ;; *) fail "the sentence is: $(json .sentence)" ;; esac
 

@@ -124,69 +124,10 @@ static void what_others_withheld(void **state)
 	assert_says(&e, ": x", "B is faster: it takes 0.60 times as long", "in turn): x");
 }
 
-/* ---- what the difference is made of ---- */
-
-static struct part computing_a = { PART_CATEGORY, LEVEL_COMPUTE, "own code of kA", NULL, NULL, false, .69, .66, .72, true },
-		   computing_b = { PART_CATEGORY, LEVEL_COMPUTE, "own code of kB", NULL, NULL, false, .36, .33, .39, true },
-		   reading_a = { PART_CATEGORY, LEVEL_KERNEL, "file data", NULL, NULL, false, .29, .26, .32, true },
-		   reading_b = { PART_CATEGORY, LEVEL_KERNEL, "file data", NULL, NULL, false, .61, .58, .64, true },
-		   function_a = { PART_FUNCTION, LEVEL_COMPUTE, "work", "kA", "own code of kA", false, .69, .66, .72, true },
-		   function_b = { PART_FUNCTION, LEVEL_COMPUTE, "work", "kB", "own code of kB", false, .36, .33, .39, true };
-
-static struct here *side_of(const char *const *words, struct part *const parts[3])
-{
-	struct here *here = here_new(words, 1);
-
-	here->n = RUNS;
-	for (size_t i = 0; i < RUNS; i++)
-		here->runs[i] = run_of(.33, .33, 0);
-	here->wall_s = here->cpu_s = .33;
-	here->parts.items = mem_new(3, sizeof(struct part));
-	here->parts.n = 3;
-	for (size_t i = 0; i < 3; i++)
-		here->parts.items[i] = *parts[i];
-	return here;
-}
-
-/* The same program under two names, which does less of one and more of another thing. */
-static void other_work(void **state)
-{
-	static const char *const words[2][1] = { { "./kA" }, { "/opt/kB" } };
-	struct here *sides[SIDES] = { side_of(words[0], (struct part *const[]){ &computing_a, &reading_a, &function_a }),
-				      side_of(words[1], (struct part *const[]){ &computing_b, &reading_b, &function_b }) };
-	struct changes changes;
-	struct here_effects e;
-	char *text;
-
-	(void)state;
-	changes_of(sides, &changes);
-	assert_int_equal(changes.n, 3);
-	assert_string_equal(changes.items[0].part->name, "own code of kA");
-	assert_string_equal(changes.items[0].other->name, "own code of kB");
-	assert_true(fabs(changes.items[0].difference + .1089) < 1e-9 && fabs(changes.items[1].difference - .1056) < 1e-9);
-	assert_true(!changes.items[1].other && changes.items[2].part->depth == PART_FUNCTION && !changes.items[2].other);
-	text = changes_instead_text(&changes, .33);
-	assert_string_equal(text, ": own code of kA -0.109 s, file data +0.106 s");
-	here_effects_of(sides[0]->runs, sides[1]->runs, RUNS, &e);
-	assert_says(&e, text, "B is not seen to differ from A in time, but in its work: own code of kA -0.109 s, file data +0.106 s; ",
-		    "it takes 1.000 times as long");
-	free(text);
-	text = changes_instead_text(&changes, 3.3); /* too little of it */
-	assert_string_equal(text, "");
-	free(text);
-	text = changes_text(&changes, .1);
-	assert_string_equal(text, ": own code of kA -0.109 s, file data +0.106 s");
-	free(text);
-	free(changes.items);
-	here_free(sides[0]);
-	here_free(sides[1]);
-}
-
 int suite_here_compare(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(the_same_twice), cmocka_unit_test(few_runs),
-					    cmocka_unit_test(processor_time_leads), cmocka_unit_test(what_others_withheld),
-					    cmocka_unit_test(other_work) };
+					    cmocka_unit_test(processor_time_leads), cmocka_unit_test(what_others_withheld) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

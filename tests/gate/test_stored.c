@@ -221,51 +221,6 @@ static void test_functions(void **state)
 	stored_leave(&s);
 }
 
-/* What a version was sampled in; run_set_release(), stored_time_free(). */
-static void folded_side(const char *samples, int64_t user_us, struct run_set *runs, struct stored_time **time)
-{
-	char *signature = mem_format("{\"run_delay_ns\":0,\"crowded_ns\":0,\"processes\":1,\"samples\":\"%s\"}", samples);
-	struct assay_error err;
-	struct stored s;
-
-	stored_enter(&s);
-	stored_put(&s, "m1", 1, user_us, signature);
-	check(run_load(&s.lab.store, "app", "a", runs, &err), &err);
-	check(stored_time_load(&s.lab.store, runs, time, &err), &err);
-	stored_leave(&s);
-	assert_int_equal(nftw("lab", scratch_remove, 16, FTW_DEPTH | FTW_PHYS), 0);
-	free(signature);
-}
-
-/* Parts of levels, functions of parts, each line without those below it; a part of one side alone is nothing of the other. */
-static void test_folded(void **state)
-{
-	struct stored_time *time[2] = { NULL, NULL };
-	struct buf text = BUF_INIT;
-	struct run_set runs[2];
-
-	(void)state;
-	folded_side("1000000 period ns\\n1 processes -\\n400 user /d/run\\n250 line w.c:7:3 work\\n50 line w.c:8:3 work\\n"
-		    "60 line w.c:20:18 a;b(int, char)\\n100 user /lib/libx.so.1\\n100 kernel read\\n",
-		    500000, &runs[0], &time[0]);
-	folded_side("1000000 period ns\\n1 processes -\\n500 user /d/run\\n480 line w.c:7:3 work\\n20 line w.c:30:28 new\\n"
-		    "100 user /lib/libx.so.1\\n100 kernel read\\n",
-		    600000, &runs[1], &time[1]);
-	assert_int_equal(folded_difference(runs, time, &text), 7);
-	assert_string_equal(text.bytes, "app;computing;library libx.so.1 100000 100000\n"
-					"app;computing;own code of run 40000 0\n"
-					"app;computing;own code of run;a_b(int, char) 60000 0\n"
-					"app;computing;own code of run;new 0 20000\n"
-					"app;computing;own code of run;work 300000 480000\n"
-					"app;in the kernel;file data 100000 100000\n"
-					"app;waiting 400000 300000\n");
-	buf_release(&text);
-	for (int side = 0; side < 2; side++) {
-		run_set_release(&runs[side]);
-		stored_time_free(time[side]);
-	}
-}
-
 /* What the application and the stressors are made of, by samples where there are enough, else by accounts and by the table. */
 static void test_views(void **state)
 {
@@ -310,8 +265,8 @@ static void test_views(void **state)
 
 int suite_stored(void)
 {
-	const struct CMUnitTest tests[] = { SCRATCH_TEST(test_accounts),  SCRATCH_TEST(test_samples), SCRATCH_TEST(test_machines_differ),
-					    SCRATCH_TEST(test_functions), SCRATCH_TEST(test_folded),  SCRATCH_TEST(test_views) };
+	const struct CMUnitTest tests[] = { SCRATCH_TEST(test_accounts), SCRATCH_TEST(test_samples), SCRATCH_TEST(test_machines_differ),
+					    SCRATCH_TEST(test_functions), SCRATCH_TEST(test_views) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,720 @@
+#include "gate/comparison/measured.h"
+
+#include "base/buf.h"
+#include "base/mem.h"
+#include "base/order.h"
+#include "base/stats.h"
+#include "base/text.h"
+#include "fleet/agent/signature.h"
+#include "gate/profile/stored.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#define LEVEL	  .95
+#define SHOWN_MIN .005 /* of the longer time: smaller parts are for programs only */
+#define TOLD_MIN  .1   /* of the difference, or of the time: larger parts may stand in the sentence */
+#define TOLD_MAX  2    /* levels, classes of one, functions of one */
+
+enum { A, B, SIDES };
+
+/* ---- how often each run was met where ---- */
+
+/* Columns: classes, then functions, of the samples of both versions. */
+#define COLUMNS (SAMPLED_CLASSES_MAX + SAMPLED_FUNCTIONS_MAX)
+
+struct tally {
+	double user, kernel; /* samples of the run; both 0: it has none */
+	double met[COLUMNS]; /* of these */
+};
+
+static void met_in(const struct sampled *s, double *met)
+{
+	for (size_t i = 0; i < s->n; i++)
+		met[i] = (double)s->classes[i].count;
+	for (size_t i = 0; i < s->n_functions; i++)
+		met[SAMPLED_CLASSES_MAX + i] = (double)s->functions[i].count;
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* The program of both versions has one name, also if their files have two; free() it. NULL: they have the same. */
+static char *own_name(const struct measured_side sides[2])
+{
+	const char *a = base_name(sides[A].program), *b = base_name(sides[B].program);
+
+	return *a && *b && strcmp(a, b) != 0 ? mem_format("%s, %s", a, b) : NULL;
+}
+
+static enum assay_status tallies_of(const struct measured_side sides[2], struct code *code, struct sampled *all, struct tally *tallies,
+				    struct assay_error *err)
+{
+	double *before = mem_new(COLUMNS, sizeof(*before));
+	enum assay_status st = ASSAY_OK;
+	struct tally *tally = tallies;
+
+	for (int side = 0; side < SIDES; side++) {
+		for (size_t i = 0; !st && i < sides[side].n; i++, tally++) {
+			uint64_t user = all->user, kernel = all->kernel;
+
+			if (!sides[side].runs[i].samples)
+				continue;
+			met_in(all, before);
+			st = sampled_add(all, sides[side].runs[i].samples, sides[side].program, code, err);
+			met_in(all, tally->met);
+			for (size_t k = 0; k < COLUMNS; k++)
+				tally->met[k] -= before[k];
+			tally->user = (double)all->user - (double)user;
+			tally->kernel = (double)all->kernel - (double)kernel;
+		}
+	}
+	free(before);
+	return st;
+}
+
+/* ---- one quantity of all runs ---- */
+
+/* Of each run; NaN: not known. With samples: in which share of them, to see how far chance may be off. */
+struct quantity {
+	const struct measured_side *sides;
+	size_t n_types, compared; /* how many others are looked at with it, and itself */
+	double *values[2];	  /* [sides[].n] */
+	double *met[2], *of[2];	  /* likewise: samples in the part, and in all, of a run; not looked at where of[] is 0 */
+};
+
+struct outcome {
+	double of[2], difference, low, high;
+	bool certain;
+	size_t machines;
+};
+
+/* Of a machine: the difference, and its variance with degrees of freedom; variance NaN: it is not known. */
+struct local {
+	size_t type;
+	double of[2], variance, df;
+};
+
+static size_t machine_end(const struct measured_side *side, size_t at)
+{
+	size_t end = at;
+
+	while (end < side->n && strcmp(side->runs[end].machine, side->runs[at].machine) == 0)
+		end++;
+	return end;
+}
+
+/* The values that are known of runs from `at` to `end`; returns how many. */
+static size_t known_of(const struct quantity *q, int side, size_t at, size_t end, double *out)
+{
+	size_t n = 0;
+
+	for (size_t i = at; i < end; i++) {
+		if (!isnan(q->values[side][i]))
+			out[n++] = q->values[side][i];
+	}
+	return n;
+}
+
+/* What chance in taking samples adds to the variance of the mean. */
+static double chance_of(const struct quantity *q, int side, size_t at, size_t end)
+{
+	double met = 0, of = 0, time = 0, n = 0, part;
+
+	for (size_t i = at; i < end; i++) {
+		if (isnan(q->values[side][i]) || !(q->of[side][i] > 0))
+			continue;
+		met += q->met[side][i];
+		of += q->of[side][i];
+		time += q->sides[side].runs[i].time.user + q->sides[side].runs[i].time.sys;
+		n++;
+	}
+	part = (fmax(met, 0) + 1) / (of + 2);
+	return n > 0 ? time / n * time / n * part * (1 - part) / of : 0;
+}
+
+/* Do both have the same repetitions there, and all values? */
+static bool are_pairs(const struct quantity *q, const size_t at[2], const size_t end[2])
+{
+	if (end[A] - at[A] != end[B] - at[B])
+		return false;
+	for (size_t i = 0; i < end[A] - at[A]; i++) {
+		if (q->sides[A].runs[at[A] + i].repetition != q->sides[B].runs[at[B] + i].repetition || isnan(q->values[A][at[A] + i]) ||
+		    isnan(q->values[B][at[B] + i]))
+			return false;
+	}
+	return true;
+}
+
+static bool local_of(const struct quantity *q, const size_t at[2], const size_t end[2], struct local *out)
+{
+	double *x[2], chance = 0, own[2];
+	size_t n[2];
+
+	*out = (struct local){ .type = q->sides[A].runs[at[A]].type, .variance = (double)NAN };
+	for (int side = 0; side < SIDES; side++) {
+		x[side] = mem_new(end[side] - at[side], sizeof(double));
+		n[side] = known_of(q, side, at[side], end[side], x[side]);
+		out->of[side] = n[side] ? stats_mean(x[side], n[side]) : 0;
+		own[side] = n[side] ? pow(stats_sd(x[side], n[side]), 2) / (double)n[side] : 0;
+		chance += chance_of(q, side, at[side], end[side]);
+	}
+	if (n[A] > 1 && n[B] > 1) {
+		out->variance = own[A] + own[B];
+		out->df = out->variance > 0
+			      ? pow(out->variance, 2) / (pow(own[A], 2) / (double)(n[A] - 1) + pow(own[B], 2) / (double)(n[B] - 1))
+			      : (double)(n[A] + n[B] - 2);
+		if (are_pairs(q, at, end)) {
+			for (size_t i = 0; i < n[A]; i++)
+				x[A][i] -= x[B][i];
+			out->variance = pow(stats_sd(x[A], n[A]), 2) / (double)n[A];
+			out->df = (double)(n[A] - 1);
+		}
+		out->variance = fmax(out->variance, chance);
+	}
+	mem_free(x[A], x[B]);
+	return n[A] && n[B];
+}
+
+/* locals[q->sides[A].n]; returns how many machines both have. */
+static size_t locals_of(const struct quantity *q, struct local *locals)
+{
+	const struct measured_side *a = &q->sides[A], *b = &q->sides[B];
+	size_t at[2] = { 0, 0 }, n = 0;
+
+	while (at[A] < a->n && at[B] < b->n) {
+		int order = strcmp(a->runs[at[A]].machine, b->runs[at[B]].machine);
+		size_t end[2] = { machine_end(a, at[A]), machine_end(b, at[B]) };
+
+		n += order == 0 && local_of(q, at, end, &locals[n]);
+		at[A] = order <= 0 ? end[A] : at[A];
+		at[B] = order >= 0 ? end[B] : at[B];
+	}
+	return n;
+}
+
+/* From machines to a standard error of the mean over types, with its degrees of freedom. */
+static double error_of(const struct local *locals, size_t n, const double *machines, size_t n_types, double *df)
+{
+	double *of_type = mem_new(n_types, sizeof(*of_type)), variance = 0, uncertain = 0;
+	size_t types = 0;
+	bool known = true;
+
+	for (size_t t = 0; t < n_types; t++)
+		types += machines[t] > 0;
+	for (size_t i = 0; i < n; i++) {
+		double weight = 1 / ((double)types * machines[locals[i].type]), own = weight * weight * locals[i].variance;
+
+		known = known && !isnan(own);
+		variance += own;
+		uncertain += own > 0 ? own * own / locals[i].df : 0;
+		of_type[locals[i].type] += (locals[i].of[B] - locals[i].of[A]) / machines[locals[i].type];
+	}
+	*df = uncertain > 0 ? variance * variance / uncertain : 1;
+	if (!known) {
+		size_t k = 0;
+
+		for (size_t t = 0; t < n_types; t++)
+			if (machines[t] > 0)
+				of_type[k++] = of_type[t];
+		*df = (double)types - 1;
+		variance = types > 1 ? pow(stats_sd(of_type, types), 2) / (double)types : (double)NAN;
+	}
+	free(of_type);
+	return sqrt(variance);
+}
+
+static struct outcome outcome_of(const struct quantity *q)
+{
+	struct local *locals = mem_new(q->sides[A].n, sizeof(*locals));
+	double *machines = mem_new(q->n_types, sizeof(*machines)), error, df, types = 0, half, wide;
+	struct outcome out = { .machines = locals_of(q, locals) };
+
+	for (size_t i = 0; i < out.machines; i++)
+		types += machines[locals[i].type]++ == 0;
+	for (size_t i = 0; i < out.machines; i++)
+		for (int side = 0; side < SIDES; side++)
+			out.of[side] += locals[i].of[side] / (types * machines[locals[i].type]);
+	out.difference = out.of[B] - out.of[A];
+	out.low = out.high = (double)NAN;
+	if (out.machines) {
+		error = error_of(locals, out.machines, machines, q->n_types, &df);
+		half = isnan(error) ? error : error * stats_t_quantile((1 + LEVEL) / 2, df);
+		wide = isnan(error) ? error : error * stats_t_quantile(1 - (1 - LEVEL) / 2 / (double)q->compared, df);
+		out.low = out.difference - half;
+		out.high = out.difference + half;
+		out.certain = stats_round(fabs(out.difference)) > stats_round(wide); /* not where it is NaN */
+	}
+	mem_free(locals, machines);
+	return out;
+}
+
+/* ---- parts ---- */
+
+struct making {
+	const struct measured_side *sides;
+	size_t n_types;
+	const struct sampled *all;
+	const struct tally *tallies[2]; /* [sides[].n] */
+	struct quantity q;
+	struct measured *out;
+};
+
+static double level_seconds(const struct level_run *run, enum level level)
+{
+	double cpu = run->user + run->sys;
+
+	return level == LEVEL_COMPUTE ? run->user : level == LEVEL_KERNEL ? run->sys : fmax(run->wall - run->delay - cpu, 0);
+}
+
+/* How much of the processor's time the samples of a side stand for. */
+static double covered_of(const struct parts *parts)
+{
+	double cpu = parts->levels->of[LEVEL_COMPUTE].share + (parts->sampled->kernel_hidden ? 0 : parts->levels->of[LEVEL_KERNEL].share);
+
+	return cpu > 0 ? fmax(1 - parts->left / cpu, 0) : 1;
+}
+
+/* Fills the quantity: of a level, or with column < COLUMNS of what was met there, on one level. */
+static void quantity_fill(struct making *m, enum level of, size_t column)
+{
+	for (int side = 0; side < SIDES; side++) {
+		double covered = covered_of(m->sides[side].parts);
+
+		for (size_t i = 0; i < m->sides[side].n; i++) {
+			const struct level_run *run = &m->sides[side].runs[i].time;
+			const struct tally *tally = &m->tallies[side][i];
+			double seconds = level_seconds(run, of), in_level = of == LEVEL_KERNEL ? tally->kernel : tally->user,
+			       sampled = tally->user + tally->kernel;
+
+			if (column < COLUMNS)
+				seconds = !(sampled > 0) ? (double)NAN
+					  : in_level > 0 ? covered * seconds * tally->met[column] / in_level
+							 : 0;
+			m->q.values[side][i] = seconds;
+			m->q.met[side][i] = column < COLUMNS ? tally->met[column] : in_level;
+			m->q.of[side][i] = of == LEVEL_WAITING ? 0 : sampled;
+		}
+	}
+}
+
+/* The part of this name as a side's profile has it: does it trust it? What it has not is as good as its level. */
+static bool is_trusted(const struct measured_side *side, const struct measured_part *part)
+{
+	for (size_t i = 0; i < side->parts->n; i++) {
+		const struct part *other = &side->parts->items[i];
+
+		if (other->depth == part->depth && other->of == part->of && strcmp(other->name, part->name) == 0)
+			return other->trusted;
+	}
+	return part->depth == PART_TIME || level_trusted(side->parts->levels, part->of);
+}
+
+static void part_add(struct making *m, struct measured_part part, size_t column, size_t compared)
+{
+	struct outcome o;
+
+	m->q.compared = compared;
+	quantity_fill(m, part.of, column);
+	o = outcome_of(&m->q);
+	if (!o.machines || !(part.depth == PART_TIME || o.of[A] > 0 || o.of[B] > 0))
+		return;
+	m->out->machines = part.depth == PART_TIME ? o.machines : m->out->machines;
+	part.seconds[A] = o.of[A];
+	part.seconds[B] = o.of[B];
+	part.difference = o.difference;
+	part.low = o.low;
+	part.high = o.high;
+	part.certain = o.certain;
+	part.trusted = is_trusted(&m->sides[A], &part) && is_trusted(&m->sides[B], &part);
+	m->out->parts[m->out->n++] = part;
+}
+
+static int compare_parts(const void *a, const void *b)
+{
+	const struct measured_part *x = a, *y = b;
+	double more = stats_round(fabs(x->difference)), less = stats_round(fabs(y->difference));
+
+	if (more > less || more < less)
+		return more > less ? -1 : 1;
+	return strcmp(x->name, y->name);
+}
+
+static bool is_child(const struct measured_part *part, const struct measured_part *above)
+{
+	if (part->depth == PART_TIME || !above)
+		return part->depth == PART_TIME && !above;
+	return part->depth == above->depth + 1 && part->of == above->of &&
+	       (above->depth == PART_TIME || strcmp(part->category, above->name) == 0);
+}
+
+/* Appends the parts below one (NULL: the levels), each with those below it. */
+static void tree_add(const struct measured_part *parts, size_t n, const struct measured_part *above, struct measured *out)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (!is_child(&parts[i], above))
+			continue;
+		out->parts[out->n++] = parts[i];
+		tree_add(parts, n, &parts[i], out);
+	}
+}
+
+/* From a list to a tree, the largest difference first. */
+static void tree_of(struct measured *out)
+{
+	struct measured_part *list = out->parts;
+	size_t n = out->n;
+
+	order_sort(list, n, compare_parts);
+	out->parts = mem_new(n, sizeof(*out->parts));
+	out->n = 0;
+	tree_add(list, n, NULL, out);
+	free(list);
+}
+
+static void parts_fill(struct making *m)
+{
+	const struct sampled *s = m->all;
+	bool hidden = s->kernel_hidden;
+
+	m->out->parts = mem_new(LEVELS + s->n + s->n_functions, sizeof(*m->out->parts));
+	for (int level = 0; level < LEVELS; level++) {
+		part_add(m, (struct measured_part){ .depth = PART_TIME, .of = (enum level)level, .name = level_code((enum level)level) },
+			 COLUMNS, LEVELS);
+	}
+	for (size_t i = 0; i < s->n; i++) {
+		if (!s->classes[i].kernel || !hidden)
+			part_add(m,
+				 (struct measured_part){ .depth = PART_CATEGORY,
+							 .of = s->classes[i].kernel ? LEVEL_KERNEL : LEVEL_COMPUTE,
+							 .name = s->classes[i].name },
+				 i, s->n);
+	}
+	for (size_t i = 0; i < s->n_functions; i++) {
+		const struct sampled_function *f = &s->functions[i];
+
+		if (*f->name)
+			part_add(m,
+				 (struct measured_part){ .depth = PART_FUNCTION,
+							 .of = LEVEL_COMPUTE,
+							 .name = f->name,
+							 .file = f->file,
+							 .category = s->classes[f->class].name,
+							 .by_callers = f->by_callers },
+				 SAMPLED_CLASSES_MAX + i, s->n_functions);
+	}
+	tree_of(m->out);
+}
+
+/* ---- counts ---- */
+
+static void counts_fill(struct making *m)
+{
+	struct helper_result none;
+	const char *name, *text;
+	int64_t value;
+
+	memset(&none, 0xff, sizeof(none)); /* every number is -1 */
+	m->out->counts = mem_new(signature_accounts(), sizeof(*m->out->counts));
+	m->q.compared = signature_accounts();
+	for (size_t account = 0; account < signature_accounts(); account++) {
+		struct outcome o;
+
+		(void)signature_account(&none, account, &name, &text);
+		for (int side = 0; side < SIDES; side++) {
+			for (size_t i = 0; i < m->sides[side].n; i++) {
+				const struct helper_result *counts = m->sides[side].runs[i].counts;
+
+				value = signature_account(counts ? counts : &none, account, &name, &text);
+				m->q.values[side][i] = value >= 0 ? (double)value : (double)NAN;
+				m->q.of[side][i] = 0;
+			}
+		}
+		o = outcome_of(&m->q);
+		if (*text && o.machines)
+			m->out->counts[m->out->n_counts++] =
+			    (struct measured_count){ name, text, { o.of[A], o.of[B] }, o.difference, o.low, o.high, o.certain };
+	}
+}
+
+/* ---- all ---- */
+
+static void seconds_fill(const struct measured_side sides[2], struct measured *out)
+{
+	for (int side = 0; side < SIDES; side++)
+		out->runs[side] = sides[side].n;
+	for (size_t i = 0; i < out->n; i++)
+		for (int side = 0; out->parts[i].depth == PART_TIME && side < SIDES; side++)
+			out->seconds[side] += out->parts[i].seconds[side];
+}
+
+enum assay_status measured_of(const struct measured_side sides[2], size_t n_types, struct code *code, struct measured *out,
+			      struct assay_error *err)
+{
+	struct tally *tallies = mem_new(sides[A].n + sides[B].n, sizeof(*tallies));
+	char *own = own_name(sides);
+	struct making m = { .sides = sides, .n_types = n_types, .tallies = { tallies, tallies + sides[A].n }, .out = out };
+	enum assay_status st;
+
+	*out = (struct measured){ .sampled = mem_new(1, sizeof(*out->sampled)) };
+	out->sampled->own = own;
+	st = tallies_of(sides, code, out->sampled, tallies, err);
+	out->sampled->own = NULL;
+	m.all = out->sampled;
+	m.q = (struct quantity){ .sides = sides, .n_types = n_types };
+	for (int side = 0; side < SIDES; side++) {
+		m.q.values[side] = mem_new(sides[side].n, sizeof(double));
+		m.q.met[side] = mem_new(sides[side].n, sizeof(double));
+		m.q.of[side] = mem_new(sides[side].n, sizeof(double));
+	}
+	if (!st) {
+		parts_fill(&m);
+		counts_fill(&m);
+		seconds_fill(sides, out);
+	}
+	for (int side = 0; side < SIDES; side++)
+		mem_free(m.q.values[side], m.q.met[side], m.q.of[side]);
+	mem_free(tallies, own);
+	if (st)
+		measured_release(out);
+	return st;
+}
+
+/* Of what a version's runs have said, those that were compared. */
+static void side_of(const struct stored_time *time, const struct pairing *pairing, struct measured_side *out)
+{
+	*out = (struct measured_side){ .program = time->program, .runs = mem_new(time->n, sizeof(*out->runs)), .parts = &time->parts };
+	for (size_t i = 0; i < time->n; i++) {
+		const struct stored_run *run = &time->runs[i];
+		const struct pairing_machine *m = pairing_of_run(pairing, run->run);
+
+		if (m)
+			out->runs[out->n++] =
+			    (struct measured_run){ m->machine,	      m->type, run->run->repetition, run->time, run->signature.samples,
+						   &run->signature.of };
+	}
+}
+
+enum assay_status measured_load(struct store *store, const struct pairing *pairing, const struct run_set *const runs[2],
+				struct measured *out, struct assay_error *err)
+{
+	struct stored_time *times[2] = { NULL, NULL };
+	struct measured_side sides[2] = { { NULL } };
+	enum assay_status st = ASSAY_OK;
+
+	*out = (struct measured){ .sampled = NULL };
+	for (int side = 0; !st && side < SIDES; side++) {
+		st = stored_time_load(store, runs[side], &times[side], err);
+		if (!st)
+			side_of(times[side], pairing, &sides[side]);
+	}
+	if (!st)
+		st = measured_of(sides, pairing->n_types, NULL, out, err);
+	for (int side = 0; side < SIDES; side++) {
+		free(sides[side].runs);
+		stored_time_free(times[side]);
+	}
+	return st;
+}
+
+void measured_release(struct measured *measured)
+{
+	mem_free(measured->sampled, measured->parts, measured->counts);
+	*measured = (struct measured){ .sampled = NULL };
+}
+
+/* ---- in a sentence ---- */
+
+/* "+0.19", with two digits that count. */
+static struct text_number seconds_text(double seconds)
+{
+	double digits = seconds > 0 || seconds < 0 ? 1 - floor(log10(fabs(seconds))) : 1;
+
+	return text_signed(seconds, (int)fmin(fmax(digits, 1), 6));
+}
+
+/* Is it told where `whole` seconds are explained? */
+static bool is_told(const struct measured_part *part, enum part_level depth, double whole)
+{
+	return part->depth == depth && part->certain && fabs(part->difference) > TOLD_MIN * fabs(whole);
+}
+
+static bool is_below(const struct measured_part *part, const struct measured_part *above)
+{
+	return is_child(part, above) && (part->difference > 0) == (above->difference > 0);
+}
+
+/* " (memcpy, sort_lines)": the functions of a class that changed as it did. */
+static void functions_text(const struct measured *m, const struct measured_part *class, double whole, struct buf *out)
+{
+	size_t told = 0;
+
+	for (size_t i = 0; i < m->n && told < TOLD_MAX; i++) {
+		const struct measured_part *part = &m->parts[i];
+
+		if (is_told(part, PART_FUNCTION, whole) && is_below(part, class))
+			buf_format(out, "%s%s", told++ ? ", " : " (", part->name);
+	}
+	buf_text(out, told ? ")" : "");
+}
+
+static void class_text(const struct measured *m, const struct measured_part *class, double whole, const char *before, struct buf *out)
+{
+	buf_format(out, "%s%s s %s", before, seconds_text(class->difference).text, class->name);
+	functions_text(m, class, whole, out);
+}
+
+static void level_text_of(const struct measured *m, const struct measured_part *level, double whole, size_t told, struct buf *out)
+{
+	size_t classes = 0;
+
+	buf_format(out, "%s%s s %s", told ? ", " : "", seconds_text(level->difference).text, level_text(level->of));
+	for (size_t i = 0; i < m->n && classes < TOLD_MAX; i++) {
+		if (is_told(&m->parts[i], PART_CATEGORY, whole) && is_below(&m->parts[i], level))
+			class_text(m, &m->parts[i], whole, classes++ ? " and " : ", of which ", out);
+	}
+}
+
+/* A class stands for itself where its level is not known to differ as it does: more of one thing, less of another. */
+static bool is_alone(const struct measured *m, const struct measured_part *class, double whole)
+{
+	for (size_t i = 0; i < m->n; i++) {
+		if (is_told(&m->parts[i], PART_TIME, whole) && is_below(class, &m->parts[i]))
+			return false;
+	}
+	return true;
+}
+
+char *measured_text(const struct measured *m, double whole)
+{
+	struct buf text = BUF_INIT;
+	size_t told = 0;
+
+	for (size_t i = 0; i < m->n; i++) {
+		if (is_told(&m->parts[i], PART_TIME, whole))
+			level_text_of(m, &m->parts[i], whole, told++, &text);
+	}
+	for (size_t i = 0, alone = 0; i < m->n && alone < TOLD_MAX; i++) {
+		if (is_told(&m->parts[i], PART_CATEGORY, whole) && is_alone(m, &m->parts[i], whole)) {
+			class_text(m, &m->parts[i], whole, told++ ? ", " : "", &text);
+			alone++;
+		}
+	}
+	return buf_take(&text);
+}
+
+/* ---- as an answer ---- */
+
+static void part_row(const struct measured_part *part, double longest, const char *const names[2], struct document *d)
+{
+	const struct part named = { .depth = part->depth,
+				    .of = part->of,
+				    .name = part->name,
+				    .file = part->file,
+				    .category = part->category,
+				    .by_callers = part->by_callers };
+	char *name = mem_format("%*s%s", 2 * (int)part->depth, "", part->depth == PART_TIME ? level_text(part->of) : part->name);
+
+	doc_row(d);
+	if ((part->depth == PART_FUNCTION && !part->certain) || fmax(part->seconds[A], part->seconds[B]) < SHOWN_MIN * longest)
+		doc_hide(d);
+	part_names(&named, d);
+	doc_show(d, NULL, "where the time goes", name);
+	doc_showf(d, "baseline", names[A], part->seconds[A], "%.4f s", part->seconds[A]);
+	doc_showf(d, "candidate", names[B], part->seconds[B], "%.4f s", part->seconds[B]);
+	doc_showf(d, "difference", "difference", part->difference, "%s s", text_signed(part->difference, 4).text);
+	doc_set(d, "low", part->low);
+	doc_set(d, "high", part->high);
+	if (isnan(part->low))
+		doc_show(d, NULL, "95 % interval", "not known");
+	else
+		doc_showf(d, NULL, "95 % interval", part->low, "%s to %s s%s", text_signed(part->low, 4).text,
+			  text_signed(part->high, 4).text, part->certain ? "" : " (noise)");
+	doc_set_bool(d, "certain", part->certain);
+	doc_set(d, "verdict", part->trusted ? "trusted" : "indicative");
+	free(name);
+}
+
+static void counts_answer(const struct measured *m, const char *const names[2], struct document *d)
+{
+	doc_table(d, "counts");
+	for (size_t i = 0; i < m->n_counts; i++) {
+		const struct measured_count *c = &m->counts[i];
+
+		doc_row(d);
+		if (!c->certain)
+			doc_hide(d);
+		doc_set(d, "name", c->name);
+		doc_show(d, NULL, "a run, counted by the kernel", c->text);
+		doc_showf(d, "baseline", names[A], c->of[A], "%.0f", c->of[A]);
+		doc_showf(d, "candidate", names[B], c->of[B], "%.0f", c->of[B]);
+		doc_showf(d, "difference", "difference", c->difference, "%+.0f", c->difference);
+		doc_set(d, "low", c->low);
+		doc_set(d, "high", c->high);
+		doc_set_bool(d, "certain", c->certain);
+	}
+	doc_end(d);
+}
+
+void measured_answer(const struct measured *m, const char *key, const char *const names[2], struct document *d)
+{
+	double longest = fmax(m->seconds[A], m->seconds[B]);
+
+	doc_object(d, key);
+	doc_set(d, "machines", m->machines);
+	doc_set(d, "runs_baseline", m->runs[A]);
+	doc_set(d, "runs_candidate", m->runs[B]);
+	doc_line(d, "\nSeconds a run");
+	doc_table(d, "parts");
+	for (size_t i = 0; i < m->n; i++)
+		part_row(&m->parts[i], longest, names, d);
+	doc_end(d);
+	counts_answer(m, names, d);
+	doc_end(d);
+}
+
+/* ---- as folded stacks ---- */
+
+/* ';' divides frames, and the numbers stand behind the last blank. */
+static void frame_add(const char *text, struct buf *out)
+{
+	for (size_t control; *text; text += control ? control : 1) {
+		control = text_control(text);
+		buf_char(out, control || *text == ';' ? '_' : *text);
+	}
+}
+
+/* Of a part without those below it. */
+static double alone_us(const struct measured *m, const struct measured_part *part, int side)
+{
+	double seconds = part->seconds[side];
+
+	for (size_t i = 0; i < m->n; i++) {
+		if (is_child(&m->parts[i], part))
+			seconds -= m->parts[i].seconds[side];
+	}
+	return fmax(seconds * 1e6, 0);
+}
+
+void measured_folded(const struct measured *m, const char *application, struct buf *out)
+{
+	for (size_t i = 0; i < m->n; i++) {
+		const struct measured_part *part = &m->parts[i];
+		int64_t us[2] = { llround(alone_us(m, part, A)), llround(alone_us(m, part, B)) };
+
+		if (!us[A] && !us[B])
+			continue;
+		frame_add(application, out);
+		buf_format(out, ";%s", level_text(part->of));
+		for (int depth = PART_CATEGORY; depth <= (int)part->depth; depth++) {
+			buf_char(out, ';');
+			frame_add(depth == (int)part->depth ? part->name : part->category, out);
+		}
+		buf_format(out, " %" PRId64 " %" PRId64 "\n", us[A], us[B]);
+	}
+}
