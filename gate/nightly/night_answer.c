@@ -14,7 +14,12 @@
 #define FAILURE_STATUS(constant, word, status) status,
 
 ROWS_FUNCTION(night_failure_word, enum night_failure, NIGHT_FAILURE_ROWS, FAILURE_WORD)
-ROWS_FUNCTION(night_state_text, enum night_state, NIGHT_STATE_ROWS, ROWS_TEXT)
+static ROWS_FUNCTION(state_text, enum night_state, NIGHT_STATE_ROWS, ROWS_TEXT)
+
+const char *night_state_text(const struct night_comparison *c)
+{
+	return (c->state == NIGHT_UNREACHED || c->state == NIGHT_CUT_OFF) && *c->detail ? c->detail : state_text(c->state);
+}
 
 static const struct night_decision *decision_of(const struct night_decisions *all, const struct night_comparison *c)
 {
@@ -160,7 +165,7 @@ static void add_rest(const struct night_answered *all, size_t n, struct document
 		doc_show(d, "application", "application", c->application);
 		doc_show(d, "candidate", "candidate", c->candidate);
 		doc_show(d, "baseline", "baseline", c->baseline);
-		doc_show(d, "state", "state", night_state_text(c->state));
+		doc_show(d, "state", "state", night_state_text(c));
 	}
 	doc_end(d);
 }

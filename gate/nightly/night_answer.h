@@ -15,7 +15,7 @@
 
 enum night_failure { NIGHT_FAILURE_ROWS(ROWS_ENUM) NIGHT_FAILURES };
 const char *night_failure_word(enum night_failure failure);
-const char *night_state_text(enum night_state state);
+const char *night_state_text(const struct night_comparison *comparison); /* how far it is, or why it was not reached */
 
 /* The worst of what is in `fail_on` (bits of enum night_failure). Comparisons that were not reached count as nothing measured. */
 int night_exit(const struct night_comparisons *comparisons, const struct night_decisions *decisions, unsigned fail_on);

@@ -538,7 +538,7 @@ static void decision_show(const struct night_answered *a, struct buf *out)
 		[DECISION_INCONCLUSIVE] = "?",	  [DECISION_ENVIRONMENT] = "\u2248", [DECISION_NOTHING_MEASURED] = "\u2205"
 	};
 	enum decision decision = a->decision ? a->decision->decision : DECISION_NOTHING_MEASURED;
-	const char *word = a->decision ? decision_text(decision) : night_state_text(a->comparison->state);
+	const char *word = a->decision ? decision_text(decision) : night_state_text(a->comparison);
 
 	buf_format(out, "\1word d-%s\2%s ", decision_text(decision), signs[decision]);
 	for (; *word; word++)

@@ -205,7 +205,7 @@ static enum assay_status nightly_measure(struct nightly *n, struct night_compari
 	free(again);
 	memcpy(c->plan, spend.plan, sizeof(c->plan));
 	c->seconds = spending.before_s + spend.seconds;
-	c->cut = limited && !spend.decided;
+	c->cut = limited && !spend.decided && (spend.budget || *n->options->cancelled);
 	if (spend.lost)
 		set_detail(c, spend.lost);
 	if (st && is_its_own(st)) {
@@ -290,6 +290,7 @@ static void night_end(struct nightly *n)
 	night_comparisons_release(&n->comparisons);
 	night_release(&n->night);
 	suite_release(&n->suite);
+	free(n->refused);
 }
 
 static enum assay_status night_work(struct nightly *n, struct assay_error *err)
@@ -498,10 +499,15 @@ static void deadline_set(struct nightly *n)
 	alarm(left_ms > 1000 ? (unsigned)(left_ms / 1000) : 1);
 }
 
-/* Reports whether its deadline has come, or it was cancelled. */
+static bool is_late(const struct nightly *n)
+{
+	return n->night.deadline_ms && clock_real_ms() >= n->night.deadline_ms;
+}
+
+/* Reports whether its deadline has come, or it was cancelled, or nothing may be measured. */
 static bool is_over(const struct nightly *n)
 {
-	return *n->options->cancelled || (n->night.deadline_ms && clock_real_ms() >= n->night.deadline_ms);
+	return *n->options->cancelled || n->refused || is_late(n);
 }
 
 /* ---- beginning ---- */
@@ -600,8 +606,23 @@ static enum assay_status keep_quota(struct nightly *n, struct lab *lab, struct a
 	return st;
 }
 
+/* Finds the night without an end, and what it compares. suite_now: NULL where the present one cannot be read; else a night that has begun
+ * nothing is given up, too: another takes the present versions. */
+static enum assay_status find_unfinished(struct nightly *n, struct lab *lab, const char *suite_now, struct assay_error *err)
+{
+	enum assay_status st = night_unfinished(&lab->store, &n->night, err);
+	bool begun = false;
+
+	if (!st)
+		st = night_comparisons_load(&lab->store, n->night.id, &n->comparisons, err);
+	for (size_t i = 0; i < n->comparisons.n; i++)
+		begun = begun || n->comparisons.items[i].state != NIGHT_WAITING;
+	n->given_up = !st && suite_now && (n->options->anew || !begun);
+	return st;
+}
+
 /* A night keeps its suite as it was when it began. suite_now: NULL where the present one cannot be read. */
-static enum assay_status go_on(struct nightly *n, struct lab *lab, const char *suite_now, struct assay_error *err)
+static enum assay_status go_on(struct nightly *n, const char *suite_now, struct assay_error *err)
 {
 	bool chosen = n->options->exclude || n->options->only.n || n->options->budget_s > 0;
 	char *text = mem_format("going on with the night of %s%s%s", TEXT_MS(n->night.started_ms),
@@ -610,7 +631,6 @@ static enum assay_status go_on(struct nightly *n, struct lab *lab, const char *s
 				    ? ""
 				    : ": suite.yaml was changed since, and this night keeps the one with which it began ('assay nightly "
 				      "--anew' gives it up, with what it has, and begins another)");
-	enum assay_status st;
 
 	if (!n->given_up) {
 		n->options->note(text);
@@ -618,8 +638,7 @@ static enum assay_status go_on(struct nightly *n, struct lab *lab, const char *s
 	}
 	free(text);
 	suite_release(&n->suite);
-	st = suite_parse(SUITE_FILE, n->night.suite, strlen(n->night.suite), &n->suite, err);
-	return st ? st : night_comparisons_load(&lab->store, n->night.id, &n->comparisons, err);
+	return suite_parse(SUITE_FILE, n->night.suite, strlen(n->night.suite), &n->suite, err);
 }
 
 /* One whose deadline has passed in the meantime, or that is given up, is brought to its end before another begins. */
@@ -633,29 +652,26 @@ static enum assay_status night_begin_or_go_on(struct nightly *n, struct assay_er
 
 	n->notes = cJSON_CreateArray();
 	if (!st) {
-		struct assay_error none;
-
-		st = night_unfinished(&lab.store, &n->night, &none);
-		n->given_up = !st && n->options->anew && !unread;
+		st = find_unfinished(n, &lab, unread ? NULL : text, err);
 		if (!st && !(unread && n->options->anew)) {
 			if (unread)
 				nightly_note(n, "suite_unread", "the next night cannot begin: %s", why.text);
-			st = go_on(n, &lab, unread ? NULL : text, err);
+			st = go_on(n, unread ? NULL : text, err);
+			again = !st && (n->given_up || is_late(n));
 		} else if (unread && (!st || st == ASSAY_E_NOTFOUND)) {
 			*err = why;
 			st = why.status;
 		} else if (st == ASSAY_E_NOTFOUND) {
 			st = begin(n, &lab, text, err);
 			text = NULL;
-		} else {
-			*err = none;
 		}
-		if (!st)
-			st = keep_quota(n, &lab, err);
+		if (!st && !again && keep_quota(n, &lab, err)) {
+			n->refused = mem_format("nothing is measured: %s", err->text);
+			nightly_note(n, "quota", "%s", n->refused);
+		}
 	}
 	lab_close(&lab);
 	free(text);
-	again = !st && (n->given_up || (n->night.deadline_ms && clock_real_ms() >= n->night.deadline_ms));
 	if (again) {
 		st = nightly_conclude(n, err);
 		night_end(n);
@@ -679,11 +695,11 @@ static enum assay_status night_plan(const struct nightly_options *options, struc
 	st = read_suite(out, &text, err);
 	if (!st)
 		st = nightly_open(out, &lab, err);
-	if (!st && !night_unfinished(&lab.store, &out->night, &none) && !options->anew &&
-	    !(out->night.deadline_ms && clock_real_ms() >= out->night.deadline_ms)) {
-		st = go_on(out, &lab, text, err);
+	if (!st && !find_unfinished(out, &lab, text, &none) && !out->given_up && !is_late(out)) {
+		st = go_on(out, text, err);
 	} else if (!st) {
 		night_release(&out->night);
+		night_comparisons_release(&out->comparisons);
 		st = begin(out, &lab, text, err);
 		text = NULL;
 	}
@@ -718,7 +734,7 @@ static void look_ahead(struct dry *dry, struct night_comparison *c, struct ahead
 	struct assay_error err;
 
 	if (!is_left(c))
-		a->detail = mem_string(night_state_text(c->state));
+		a->detail = mem_string(night_state_text(c));
 	else if (!*c->baseline || *c->detail || nightly_estimate(&dry->night, c, &a->first, &a->hosts, &err))
 		a->detail = mem_format("would not be measured: %s", !*c->baseline || *c->detail ? c->detail : err.text);
 	if (a->detail)

@@ -27,14 +27,15 @@ struct nightly {
 	struct night_comparisons comparisons;
 	cJSON *notes;  /* list of {code, text} */
 	bool given_up; /* it is concluded with what it has */
+	char *refused; /* why it measures nothing; NULL: it may measure */
 };
 void nightly_note(struct nightly *n, const char *code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
 /* A line of .assay/night.log: control characters are blanks. */
 void nightly_log(const struct nightly *n, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* Goes on with a night that was interrupted, or begins one; to its end, or until it is cancelled. id: of the night. ASSAY_E_BUSY when
- * another one goes on. */
+/* Goes on with a night that was interrupted while it measured, or begins one; to its end, or until it is cancelled. One for which the store
+ * is too large ends at once. id: of the night. ASSAY_E_BUSY when another one goes on. */
 enum assay_status nightly_run(const struct nightly_options *options, char id[DIGEST_ID_BYTES], struct assay_error *err);
 
 /* Fills *d with what nightly_run() would compare, and how long the first look at each would take. Nothing is run or written. */

@@ -117,7 +117,7 @@ enum assay_status nightly_judge(struct nightly *n, struct night_comparison *c, s
 		st = quote(n, c, &lab, &q, err);
 	if (!st)
 		st = judge(&lab, &evidence, &q, &j, err);
-	if (!st && *q.plan && j.decision == DECISION_NOTHING_MEASURED && *n->options->cancelled == SIGALRM) {
+	if (!st && (*q.plan || c->cut) && j.decision == DECISION_NOTHING_MEASURED && *n->options->cancelled == SIGALRM) {
 		judgement_release(&j); /* what it has is the deadline's doing */
 		*q.plan = '\0';
 		q.why = cut_off;
@@ -293,10 +293,10 @@ static enum assay_status conclude_findings(struct nightly *n, struct lab *lab, s
 	return st;
 }
 
-/* Nothing of it has been run that could be decided about. */
+/* Nothing of it has been run that could be decided about, and something might have been. */
 static bool is_unreached(const struct night_comparison *c)
 {
-	return c->state == NIGHT_WAITING || (c->state == NIGHT_MEASURING && !*c->plan);
+	return c->state == NIGHT_WAITING ? *c->baseline && !*c->detail : c->state == NIGHT_MEASURING && !*c->plan;
 }
 
 /* Says what the deadline left undone, before the comparisons that it cut off are decided. */
@@ -308,7 +308,7 @@ static void note_deadline(struct nightly *n)
 	for (size_t i = 0; i < n->comparisons.n; i++) {
 		const struct night_comparison *c = &n->comparisons.items[i];
 
-		unreached += c->cut || c->state == NIGHT_WAITING || c->state == NIGHT_MEASURING;
+		unreached += c->cut || is_unreached(c) || c->state == NIGHT_MEASURING;
 		unconfirmed += c->state == NIGHT_CONFIRMING && n->suite.confirm && !*c->fresh_plan;
 	}
 	if (!n->night.deadline_ms || !(unreached || unconfirmed))
@@ -319,27 +319,34 @@ static void note_deadline(struct nightly *n)
 		     n->comparisons.n, unreached == 1 ? "was" : "were", fresh);
 }
 
-/* What was begun is decided with what it has; the rest was not reached. */
+/* What was begun is decided with what it has, and so is what could not be measured at any time; the rest was not reached. */
 static enum assay_status conclude_rest(struct nightly *n, struct assay_error *err)
 {
+	static const char given_up[] = "this night was given up: it is decided with what it has";
+	const char *why = n->given_up ? given_up : n->refused; /* NULL: the deadline */
 	enum assay_status st = ASSAY_OK;
 
 	if (n->given_up)
-		nightly_note(n, "given_up", "this night was given up: it is decided with what it has");
-	else
+		nightly_note(n, "given_up", given_up);
+	else if (!why)
 		note_deadline(n);
 	for (size_t i = 0; !st && i < n->comparisons.n; i++) {
 		struct night_comparison *c = &n->comparisons.items[i];
 
 		if (is_unreached(c)) {
 			struct lab lab = { .lock_fd = -1 };
+			bool waiting = c->state == NIGHT_WAITING;
 
-			c->state = c->state == NIGHT_WAITING ? NIGHT_UNREACHED : NIGHT_CUT_OFF;
+			c->state = waiting ? NIGHT_UNREACHED : NIGHT_CUT_OFF;
+			if (why) {
+				free(c->detail);
+				c->detail = mem_format("%s%s", waiting ? "" : "begun, and cut off: ", why);
+			}
 			st = nightly_open(n, &lab, err);
 			if (!st)
 				st = night_update(&lab.store, &n->night, c, err);
 			lab_close(&lab);
-		} else if (c->state == NIGHT_MEASURING) {
+		} else if (c->state == NIGHT_WAITING || c->state == NIGHT_MEASURING) {
 			st = nightly_judge(n, c, err);
 		}
 	}

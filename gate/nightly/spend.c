@@ -127,7 +127,7 @@ static enum assay_status look_and_grow(struct spending *s, struct launch *launch
 		st = plan_grow(&launch->lab.store, launch->plan.id, next, looks_level(s->out->looks, false), err);
 	else if (!st && !s->out->decided)
 		st = look(s, launch, true, err);
-	s->out->budget = !s->out->decided && s->out->looks < LOOKS_MAX;
+	s->out->budget = !s->out->decided && s->out->looks < LOOKS_MAX && s->out->outcome != LAUNCH_ALL_FAILED;
 	return st;
 }
 

@@ -104,13 +104,43 @@ expect_status 0
 run -C "$lab" nightly show --format markdown
 expect_status 3
 
-what='a version that cannot be built'
+what='a night for which the store is too large ends at once'
+commit 100.09
+cp "$lab/lab.yaml" "$tmp/lab.yaml"
+echo 'quota_gib: 0.001' >>"$lab/lab.yaml"
+head -c 2000000 /dev/zero >"$lab/.assay/padding"
+run -C "$lab" nightly --format json
+expect_status 6
+expect_json .decisions 0 .undecided 2 .notes[0].code quota
+case $(json .finished_ms) in null) fail 'it has no end' ;; esac
+case $(json .undecided[1].state) in 'nothing is measured: the store of '*'quota_gib'*) ;; *) fail 'its comparisons say another reason' ;; esac
+refused=$(json .night)
+cp "$tmp/lab.yaml" "$lab/lab.yaml"
+rm "$lab/.assay/padding"
+
+what='and the next one takes the present commit, as after one that was killed before it began to measure'
+commit 100.1
+for began in ended waiting; do
+	[ $began = ended ] || sqlite3 "$lab/.assay/runs.db" "UPDATE night SET finished_ms = NULL, exit_status = NULL WHERE id = '$refused';
+		UPDATE night_comparison SET state = 'waiting', detail = '' WHERE night = '$refused'"
+	run -C "$lab" nightly --dry-run --format json
+	expect_json .night null .comparisons[0].candidate "main-$commit"
+	run -C "$lab" nightly --applications app --format json
+	expect_json .decisions[0].candidate "main-$commit"
+	cases=$((cases + 1))
+	[ "$(sqlite3 "$lab/.assay/runs.db" 'SELECT count(*) FROM night WHERE finished_ms IS NULL')" = 0 ] || fail 'a night has no end'
+done
+run -C "$lab" nightly show "$refused" --format json
+expect_json .notes[0].code given_up .undecided[0].state 'this night was given up: it is decided with what it has'
+
+what='a version that cannot be built, and a deadline that is far'
+printf '%s\n' 'comparisons: [{ application: app, against: [accepted, release], budget: 8h }]' 'fingerprints: { battery: none }' 'deadline: 4h' >"$lab/suite.yaml"
 : >"$tmp/repository/cost.sh"
 git -C "$tmp/repository" commit -qam broken
 run -C "$lab" nightly --format json
 expect_status 6
 expect_json .decisions[0].decision nothing_measured
-expect_json .decisions[0].reasons[0].code not_run
+expect_json .decisions[0].reasons[0].code not_run .notes 0
 expect_stdout 'its build'
 log=$(json .decisions[0].reasons[0].text | sed "s/.*see '\\(.*\\)'.*/\\1/")
 [ -s "$log" ] || fail "there is no log '$log'"

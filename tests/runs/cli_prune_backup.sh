@@ -107,7 +107,8 @@ refused 2 'quota_gib in lab.yaml is 0.002'
 what='and a night, which measures nothing then'
 printf '%s\n' 'comparisons: [{ application: wordy, candidates: b, against: a, budget: 1s }]' 'fingerprints: { battery: none }' 'confirm: { fresh_runs: no }' >"$lab/suite.yaml"
 run -C "$lab" nightly --quiet
-refused 2 'quota_gib in lab.yaml is 0.002'
+expect_status 6
+expect_stdout 'nothing is measured' 'quota_gib in lab.yaml is 0.002'
 cases=$((cases + 1))
 [ "$(sqlite3 "$lab/.assay/runs.db" "SELECT count(*) FROM execution WHERE application = 'wordy'")" = 3 ] || fail 'it has measured'
 
