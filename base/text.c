@@ -473,23 +473,6 @@ void text_put(const char *text, FILE *to)
 	}
 }
 
-const char *text_shown(const char *text, char *out)
-{
-	size_t n = strnlen(text, TEXT_SHOWN_BYTES), used = n, shown = 0;
-
-	if (n == TEXT_SHOWN_BYTES) {
-		used = TEXT_SHOWN_BYTES - sizeof("...");
-		while (used && ((unsigned char)text[used] & 0xc0) == 0x80)
-			used--; /* do not cut inside a character */
-	}
-	for (size_t i = 0, control; i < used; i += control ? control : 1) {
-		control = text_control(text + i);
-		out[shown++] = control ? '?' : text[i];
-	}
-	snprintf(out + shown, TEXT_SHOWN_BYTES - shown, "%s", used < n ? "..." : "");
-	return out;
-}
-
 static bool is_inside_character(char c)
 {
 	return ((unsigned char)c & 0xc0) == 0x80;
@@ -517,12 +500,28 @@ void text_fit(char *out, size_t size, const char *fmt, va_list args)
 	va_end(again);
 }
 
-const char *text_path_end(const char *path, size_t n)
+void text_fit_format(char *out, size_t size, const char *fmt, ...)
 {
-	size_t length = strlen(path);
-	const char *end = length > n ? path + length - n : path, *slash = end > path ? strchr(end, '/') : NULL;
+	va_list args;
 
-	return slash && slash[1] ? slash + 1 : end;
+	va_start(args, fmt);
+	text_fit(out, size, fmt, args);
+	va_end(args);
+}
+
+const char *text_shown(const char *text, char *out)
+{
+	size_t shown = 0;
+
+	text_fit_format(out, TEXT_SHOWN_BYTES, "%s", text);
+	for (const char *at = out; *at; shown++) {
+		size_t control = text_control(at);
+
+		out[shown] = control ? '?' : *at;
+		at += control ? control : 1;
+	}
+	out[shown] = '\0';
+	return out;
 }
 
 void text_add_shell_word(struct buf *out, const char *word)

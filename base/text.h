@@ -81,13 +81,14 @@ size_t text_control(const char *text);
 /* Outside text, whose control characters become '?'. */
 void text_put(const char *text, FILE *to);
 
-/* Outside text for a message: on one line (control characters become '?'), cut with "..." when long. `out` needs TEXT_SHOWN_BYTES. */
+/* Outside text for a message: on one line (control characters become '?'), without its middle when long. `out` needs TEXT_SHOWN_BYTES. */
 #define TEXT_SHOWN_BYTES 80
 const char *text_shown(const char *text, char *out);
 
 /* As vsnprintf(). Of a text that is longer the middle goes, with " ... " in its place: messages end with their remedy. size: at least 16.
  */
 void text_fit(char *out, size_t size, const char *fmt, va_list args) __attribute__((format(printf, 3, 0)));
+void text_fit_format(char *out, size_t size, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
 /* These with room that is there until the block ends. */
 #define TEXT_DOUBLE(value) text_from_double(value, (char[TEXT_DOUBLE_BYTES]){ 0 })
@@ -100,8 +101,5 @@ void text_add_shell_word(struct buf *out, const char *word);
 char *text_shell_line(const char *const *words); /* all of them, NULL after the last one, as one line; free() it */
 /* The same as a command of this program in a sentence: 'assay WORDS'; between other marks where a word needs those for itself. */
 char *text_command(const char *const *words);
-
-/* The end of a path that may be too long for a message: at most n bytes, from the beginning of a name where one begins there. */
-const char *text_path_end(const char *path, size_t n);
 
 #endif

@@ -71,11 +71,10 @@ static enum assay_status shrink(struct lab *lab, struct pruned *out, struct assa
 
 enum assay_status prune_before(struct lab *lab, int64_t before_ms, bool dry_run, struct pruned *out, struct assay_error *err)
 {
-	enum assay_status st = ASSAY_OK;
+	enum assay_status st;
 
 	*out = (struct pruned){ .before_ms = before_ms };
-	if (!dry_run)
-		st = sample_keep_prune(lab, before_ms, &out->samples, err); /* which makes room for the rest */
+	st = sample_keep_prune(lab, before_ms, dry_run, &out->samples, err); /* which makes room for the rest */
 	if (!st)
 		st = prune_outputs(&lab->store, before_ms, dry_run, out, err);
 	return st || dry_run ? st : shrink(lab, out, err);

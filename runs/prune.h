@@ -13,7 +13,7 @@ struct pruned {
 	int64_t before_ms; /* of what was measured before */
 };
 
-/* dry_run: only counts what programs printed. *out is overwritten. */
+/* dry_run: only counts. *out is overwritten. */
 enum assay_status prune_before(struct lab *lab, int64_t before_ms, bool dry_run, struct pruned *out, struct assay_error *err);
 
 struct store_space {
@@ -24,7 +24,7 @@ struct store_space {
 enum assay_status prune_space(const struct lab *lab, struct store_space *out, struct assay_error *err);
 
 /* The oldest first, until the store, without what is unused inside, is within its quota; nothing of the last day. *space: afterwards.
- * ASSAY_E_LIMIT: that is not enough. dry_run: only counts what programs printed, as if sample files stayed. */
+ * ASSAY_E_LIMIT: that is not enough. dry_run: only counts, and goes on as if sample files had no size, for theirs is not compressed. */
 enum assay_status prune_to_quota(struct lab *lab, bool dry_run, struct pruned *out, struct store_space *space, struct assay_error *err);
 
 #endif

@@ -14,8 +14,6 @@
 
 #include <stdbool.h>
 
-#define FILE_SHOWN_BYTES 80
-
 /* ---- the laboratory's own file of host keys ---- */
 
 enum trust_action { TRUST_RECORDED, TRUST_REPLACED, TRUST_KNOWN, TRUST_REFUSED };
@@ -23,7 +21,7 @@ enum trust_action { TRUST_RECORDED, TRUST_REPLACED, TRUST_KNOWN, TRUST_REFUSED }
 /* What is to be done with the key that a host has shown. */
 struct trust_step {
 	enum trust_action action;
-	char message[ASSAY_ERROR_BYTES]; /* one line; "" when there is nothing to say */
+	char *message; /* one line; "" when there is nothing to say; free() it */
 };
 
 /* The parts of a line as known_hosts_line() makes it. False when it is none. free(*host), hostkey_release(key). */
@@ -130,8 +128,8 @@ static void add_line(struct buf *text, const char *line)
 static void say(struct trust_step *step, enum trust_action action, const char *before, const char *file, size_t line, const char *after)
 {
 	step->action = action;
-	snprintf(step->message, sizeof(step->message), "%s%s:%zu%s", before, text_path_end(file ? file : "known_hosts", FILE_SHOWN_BYTES),
-		 line, after);
+	free(step->message);
+	step->message = mem_format("%s%s:%zu%s", before, file ? file : "known_hosts", line, after);
 }
 
 /* Changes `text`, the contents of the laboratory's own file (`own` is its path), so that the host is known by the key of `line`.
@@ -147,7 +145,7 @@ static enum assay_status trust_key(struct buf *text, const char *own, const stru
 	size_t at = 0;
 	int port;
 
-	*out = (struct trust_step){ .action = TRUST_RECORDED };
+	out->action = TRUST_RECORDED;
 	if (!trust_parse(line, &host, &port, &key)) {
 		st = assay_fail(err, ASSAY_E_FORMAT, "the host has shown a key that cannot be read");
 		goto out;
@@ -323,7 +321,8 @@ static enum assay_status trust(struct trusting *t, const struct host *const *hos
 					    .jump = jump,
 					    .line = lines[i],
 					    .local = hosts[i]->local || hosts[i]->launcher.n,
-					    .trouble = mem_string(results[i].message) });
+					    .trouble = mem_string(results[i].message),
+					    .step = { .message = mem_string("") } });
 		fleet_result_release(&results[i]);
 	}
 	if (!st)
@@ -464,7 +463,7 @@ static enum assay_status fleet_trust_run(struct lab *lab, void *input, struct do
 		add_answers(t.answers, t.n, reach.own, d);
 	for (size_t i = 0; i < t.n; i++) {
 		hostkey_release(&t.answers[i].key);
-		mem_free(t.answers[i].name, t.answers[i].line, t.answers[i].trouble, t.answers[i].evidence);
+		mem_free(t.answers[i].name, t.answers[i].line, t.answers[i].trouble, t.answers[i].evidence, t.answers[i].step.message);
 	}
 	catalog_release(&t.catalog);
 	mem_free(t.answers, hosts);

@@ -227,7 +227,7 @@ void measure_request_lock(struct helper_request *request)
 
 #define NOISE_BYTES_MAX	  65536
 #define MAGIC_CRLF	  "\0assay helper 1\r" /* HELPER_MAGIC where each LF became CR LF */
-#define REFUSAL_BYTES_MAX 1000
+#define REFUSAL_BYTES_MAX 8192
 #define FILES_MAX	  HELPER_TEXTS_MAX
 #define EXCERPT_BYTES	  100
 #define MIXED		  "something else there writes to standard output, too"

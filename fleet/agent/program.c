@@ -64,7 +64,7 @@ char *program_reason(const struct program *program, const char *architecture)
 					  "build it with that",
 					  program->name, architecture);
 	}
-	return mem_format("hosts of the architecture '%.40s' are not supported, only x86_64 and aarch64", architecture);
+	return mem_format("hosts of the architecture '%s' are not supported, only x86_64 and aarch64", architecture);
 }
 
 /* SHA-256, 64 hexadecimal digits. */

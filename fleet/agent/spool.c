@@ -161,15 +161,16 @@ enum assay_status spool_text(const struct spool *spool, size_t limit, char **out
 	return st;
 }
 
-void spool_first_line(const struct spool *spool, char *line, size_t n)
+char *spool_first_line(const struct spool *spool)
 {
+	char line[ASSAY_ERROR_BYTES];
 	struct assay_error err;
 	size_t got;
 
-	if (spool_read(spool, 0, line, n - 1, &got, &err))
+	if (spool_read(spool, 0, line, sizeof(line) - 1, &got, &err))
 		got = 0;
 	line[got] = '\0';
-	line[strcspn(line, "\n")] = '\0';
+	return mem_bytes(line, strcspn(line, "\n"));
 }
 
 void spool_last_lines(const struct spool *spool, struct buf *out)

@@ -25,8 +25,8 @@ enum assay_status spool_add(struct spool *spool, const char *bytes, size_t n, st
 enum assay_status spool_read(const struct spool *spool, uint64_t offset, char *bytes, size_t n, size_t *got, struct assay_error *err);
 /* All of it as one text, when it has at most `limit` bytes (ASSAY_E_LIMIT otherwise). free() it. */
 enum assay_status spool_text(const struct spool *spool, size_t limit, char **out, size_t *n, struct assay_error *err);
-/* What was said first: up to the end of the line, or n - 1 bytes of it; "" when there is nothing. */
-void spool_first_line(const struct spool *spool, char *line, size_t n);
+/* The first line, as far as a message has room for it; "" when there is nothing. free() it. */
+char *spool_first_line(const struct spool *spool);
 /* Adds the last lines, up to 160 bytes, as one line with " / " between them. Adds nothing if nothing was written. */
 void spool_last_lines(const struct spool *spool, struct buf *out);
 void spool_release(struct spool *spool); /* accepts zeroed with fd 0 only after spool_init */

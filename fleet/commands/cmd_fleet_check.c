@@ -61,13 +61,10 @@ struct check {
 static void __attribute__((format(printf, 5, 6)))
 add(struct checkup *checkup, size_t host, bool remark, const char *code, const char *fmt, ...)
 {
-	char text[512];
-	va_list args;
+	char *text;
 
-	va_start(args, fmt);
-	vsnprintf(text, sizeof(text), fmt, args);
-	va_end(args);
-	mem_append(checkup->problems, checkup->n, &checkup->capacity, (struct checkup_problem){ host, remark, code, mem_string(text) });
+	mem_formatted(text, fmt);
+	mem_append(checkup->problems, checkup->n, &checkup->capacity, (struct checkup_problem){ host, remark, code, text });
 }
 
 static bool answered(const struct checkup_host *h)
@@ -97,7 +94,7 @@ static void find_unfit_state(struct checkup *out, size_t i, const struct checkup
 	const struct facts *f = &h->facts;
 
 	if (f->governor && strcmp(f->governor, "performance") != 0)
-		add(out, i, false, "governor", "the governor of its processors is '%.40s': 'cpupower frequency-set -g performance' as root",
+		add(out, i, false, "governor", "the governor of its processors is '%s': 'cpupower frequency-set -g performance' as root",
 		    f->governor);
 	if (fabs(h->clock_offset_ms) > CLOCK_MS_MAX + h->round_trip_ms / 2)
 		add(out, i, false, "clock", "its clock is %.1f s %s: let NTP set it", fabs(h->clock_offset_ms) / 1000,
@@ -120,8 +117,7 @@ static void find_remarks(struct checkup *out, size_t i, const struct facts *f)
 		    fmin(f->memory_limit_bytes, f->memory_bytes) / GIB, fmin(f->cpus_limit, f->cpus_online), f->memory_bytes / GIB,
 		    f->cpus_online);
 	if (f->virtual_machine && strcmp(f->virtual_machine, "none") != 0)
-		add(out, i, true, "virtual_machine", "it is a virtual machine (%.40s): others may share its processors",
-		    f->virtual_machine);
+		add(out, i, true, "virtual_machine", "it is a virtual machine (%s): others may share its processors", f->virtual_machine);
 	if (forbidden)
 		add(out, i, true, "perf_event_paranoid",
 		    "no hardware counters for %s: kernel.perf_event_paranoid is %.0f, and they need at most %d ('sysctl "
@@ -185,8 +181,7 @@ static void find_clones(struct checkup *out, const struct checkup_host *hosts, s
 			continue;
 		folded = nodeset_fold(others, same);
 		add(out, i, false, "clone",
-		    "it has the machine-id of %.300s: a clone (give it an /etc/machine-id of its own), or one machine under two names",
-		    folded);
+		    "it has the machine-id of %s: a clone (give it an /etc/machine-id of its own), or one machine under two names", folded);
 		free(folded);
 	}
 	free(others);

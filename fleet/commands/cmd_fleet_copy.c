@@ -47,9 +47,9 @@ static enum assay_status check_remote(const char *path, struct assay_error *err)
 	if (!*path)
 		return assay_fail(err, ASSAY_E_USAGE, "the path on the hosts is empty");
 	if (*path == '~')
-		return assay_fail(
-		    err, ASSAY_E_USAGE,
-		    "no shell expands the '~' of '%.100s' on the hosts: a path without a / in front starts at the home directory", path);
+		return assay_fail(err, ASSAY_E_USAGE,
+				  "no shell expands the '~' of '%s' on the hosts: a path without a / in front starts at the home directory",
+				  path);
 	return ASSAY_OK;
 }
 
@@ -177,7 +177,7 @@ static void get_file(struct session *session, void *context)
 	ok = session_get(session, get->arguments->words[0], timeout_ms(get->arguments), &file);
 	get->bytes[session->index] = file.size;
 	if (ok && keep(get, session->host->name, &file, &err))
-		session_fail(session, "%.200s", err.text);
+		session_fail(session, "%s", err.text);
 	else if (!ok && session->result->outcome == FLEET_FAILED && file.size >= GET_BYTES_MAX)
 		snprintf(session->result->message, sizeof(session->result->message),
 			 "the file has more than %u MiB: such files are better copied by rsync", GET_BYTES_MAX >> 20);

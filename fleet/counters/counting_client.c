@@ -374,14 +374,16 @@ bool counting_is_missing(const struct helper_answer *answer)
 /* The request is released. NULL: it went well, or the host has ended (*going). */
 static char *ask_host(struct session *session, struct helper_request *request, const char *what, bool *going, struct helper_answer *answer)
 {
-	char said[512];
+	char *said, *text;
 
 	*going = session_run(session, request, ANSWER_MS, answer);
 	helper_request_release(request);
 	if (!*going || (!answer->refusal && answer->result.exit_status == 0))
 		return NULL;
-	spool_first_line(&answer->err, said, sizeof(said));
-	return mem_format("%s: %s", what, answer->refusal ? answer->refusal : *said ? TEXT_SHOWN(said) : "the host did not say why");
+	said = spool_first_line(&answer->err);
+	text = mem_format("%s: %s", what, answer->refusal ? answer->refusal : *said ? said : "the host did not say why");
+	free(said);
+	return text;
 }
 
 static char *ask_plan(struct session *session, const struct counting_events *events, bool *going, struct helper_answer *answer)

@@ -637,7 +637,7 @@ static void fleet_release(struct fleet *fleet)
 {
 	for (size_t i = 0; i < fleet->n_keys; i++) {
 		ssh_key_free(fleet->keys[i]->key);
-		mem_free(fleet->keys[i]->path, fleet->keys[i]);
+		mem_free(fleet->keys[i]->path, fleet->keys[i]->reason, fleet->keys[i]);
 	}
 	for (size_t i = 0; i < fleet->n_asked; i++)
 		mem_free(fleet->asked[i]->command, fleet->asked[i]->text, fleet->asked[i]->why, fleet->asked[i]);

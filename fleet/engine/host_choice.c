@@ -36,7 +36,7 @@ enum assay_status host_choice_sinfo(const char *partition, const char *login, st
 	struct jump_hop hop = { .port = 0 };
 	char port[16];
 	struct local_said said;
-	char shown[TEXT_SHOWN_BYTES];
+	char shown[LOCAL_LINE_BYTES];
 	enum assay_status st;
 
 	if (login)
@@ -134,18 +134,14 @@ static void add_aside(const char *hosts, const char *why, void *text)
 	buf_format(text, "%s%s (%s)", ((struct buf *)text)->size ? ", " : "not measured: ", hosts, why);
 }
 
-/* Ranks hosts that are set aside below 0. Adds those among selected[inventory->n] to the text. */
-static void leave_aside(const struct inventory *inventory, const bool *selected, int *rank, struct buf *text)
+void host_choice_add_aside(const struct inventory *inventory, const bool *selected, struct buf *text)
 {
 	const char **names = mem_new(inventory->n, sizeof(*names));
 	char **why = mem_new(inventory->n, sizeof(*why)); /* borrowed */
 
 	for (size_t i = 0; i < inventory->n; i++) {
-		const struct host *host = &inventory->hosts[i];
-
-		names[i] = host->name;
-		why[i] = selected[i] ? host->aside : NULL;
-		rank[i] = host->aside ? -1 : rank[i];
+		names[i] = inventory->hosts[i].name;
+		why[i] = selected[i] ? inventory->hosts[i].aside : NULL;
 	}
 	nodeset_fold_alike(names, why, inventory->n, add_aside, text);
 	mem_free(names, why);
@@ -170,7 +166,9 @@ enum assay_status host_choice_hosts(const struct inventory *inventory, const str
 	if (!st)
 		st = inventory_select(inventory, choice->hosts, choice->exclude, rank, selected, err);
 	if (!st && aside) {
-		leave_aside(inventory, selected, rank, aside);
+		host_choice_add_aside(inventory, selected, aside);
+		for (size_t i = 0; i < inventory->n; i++)
+			rank[i] = inventory->hosts[i].aside ? -1 : rank[i];
 		st = inventory_select(inventory, choice->hosts, choice->exclude, rank, selected, err);
 	}
 	for (size_t i = 0; !st && i < inventory->n; i++) {

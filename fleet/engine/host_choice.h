@@ -22,6 +22,9 @@ enum assay_status host_choice_parse(const char *text, void *to, struct assay_err
 enum assay_status host_choice_hosts(const struct inventory *inventory, const struct host_choice *choice, const struct host ***out,
 				    size_t *n, struct buf *aside, struct assay_error *err);
 
+/* Adds to the text which hosts among selected[inventory->n] are set aside, and why. */
+void host_choice_add_aside(const struct inventory *inventory, const bool *selected, struct buf *text);
+
 /* Lists the nodes of a cluster (of the partition, or all if NULL) by sinfo: run here, or by ssh on `login`. slurm_nodes_release() *out. */
 enum assay_status host_choice_sinfo(const char *partition, const char *login, struct slurm_nodes *out, struct assay_error *err);
 

@@ -94,7 +94,7 @@ struct launch_link {
 	bool on;
 	int status;	 /* of the command, as its shell has said; -1: it has not */
 	struct buf line; /* of standard error, as far as it has come */
-	char last[160];	 /* the last line of it */
+	struct buf last; /* the last line of it */
 	int parked_out, parked_err;
 	struct local_link holder; /* of an allocation */
 	char job[24], name[64];	  /* the allocation; its job's name, which no other has */
@@ -122,9 +122,9 @@ struct link {
 /* A private key, read once. */
 struct key_file {
 	char *path;
-	ssh_key key;			/* NULL: cannot be used */
-	bool absent;			/* there is no such file */
-	char reason[ASSAY_ERROR_BYTES]; /* why it cannot be used, with the remedy; never anything of its contents */
+	ssh_key key;  /* NULL: cannot be used */
+	bool absent;  /* there is no such file */
+	char *reason; /* why it cannot be used, with the remedy; never anything of its contents; NULL: it can */
 };
 
 /* What `ssh -G` has said, asked once: of what hosts share. */

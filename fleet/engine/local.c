@@ -348,7 +348,7 @@ static bool launch_begin(struct link *link, struct local_link *process, const ch
 		return false;
 	error = local_begin(process, line ? login : words);
 	free(line);
-	return !error || link_fail(link, FLEET_UNREACHABLE, "cannot start '%.100s': %s", words[0], strerror(error));
+	return !error || link_fail(link, FLEET_UNREACHABLE, "cannot start '%s': %s", words[0], strerror(error));
 }
 
 /* ---- what launchers and Slurm say ---- */
@@ -447,7 +447,7 @@ static bool launch_key_refused(struct link *link, const char *said)
 	if (!link->host->launcher.login || !strstr(said, "Host key verification failed"))
 		return false;
 	link_add_trust(link, false, &trust);
-	link_fail(link, FLEET_HOSTKEY, "the key of the login node %.80s is not known, or has changed: compare it, then '%s'",
+	link_fail(link, FLEET_HOSTKEY, "the key of the login node %s is not known, or has changed: compare it, then '%s'",
 		  link->host->launcher.login, trust.bytes);
 	buf_release(&trust);
 	return true;
@@ -581,7 +581,7 @@ static bool hold_refused(struct link *link, struct buf *err)
 		return false;
 	if (slurm_ask(link, &said) && (node_is_drained(&said) || node_is_down(&said)))
 		return node_fail(link, &said);
-	return link_fail(link, FLEET_UNREACHABLE, "Slurm gave no allocation: %.180s", last_line(err));
+	return link_fail(link, FLEET_UNREACHABLE, "Slurm gave no allocation: %s", last_line(err));
 }
 
 /* What waiting does not change. */
@@ -729,7 +729,7 @@ static bool launch_start(struct link *link, const char *text)
 	words[launcher->n + 2] = mem_format("(%s)\necho \"" LAUNCHED_ENDED "$?\" >&2", text);
 	words[launcher->n + 3] = NULL;
 	link->launch.status = -1;
-	link->launch.last[0] = '\0';
+	buf_clear(&link->launch.last);
 	buf_clear(&link->launch.line);
 	ok = launch_begin(link, &link->local, (const char *const *)words);
 	if (ok)
@@ -755,8 +755,10 @@ static void take_line(struct link *link, const char *line, size_t n, bool whole)
 	link_output(link, true, line, n + whole);
 	if (n && line[n - 1] == '\r')
 		n--;
-	if (n)
-		snprintf(launch->last, sizeof(launch->last), "%.*s", n < 150 ? (int)n : 150, line);
+	if (n) {
+		buf_clear(&launch->last);
+		buf_add(&launch->last, line, n);
+	}
 }
 
 /* Takes what a launcher writes on standard error. */
@@ -783,7 +785,7 @@ static bool launch_lost(struct link *link)
 {
 	const struct link_command *command = link->command;
 	bool began = command->answer ? command->answer->greeted : command->received > 0;
-	const char *program = link->host->launcher.words[0], *last = link->launch.last;
+	const char *program = link->host->launcher.words[0], *last = link->launch.last.size ? link->launch.last.bytes : "";
 	char how[40], *words;
 
 	if (launch_key_refused(link, last))
@@ -875,6 +877,7 @@ static void launch_close(struct link *link)
 	if (link->host->launcher.slurm)
 		slurm_close(link);
 	buf_release(&launch->line);
+	buf_release(&launch->last);
 }
 
 const struct transport launch_transport = { launch_open, launch_start,	local_write,  local_end_input, launch_read,

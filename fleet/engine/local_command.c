@@ -4,7 +4,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "fleet/agent/helper_client.h"
-#include "fleet/engine/session.h"
+#include "fleet/engine/link.h"
 
 #include <string.h>
 
@@ -126,7 +126,8 @@ static void local_show_line(const char *text, enum local_line which, char *out)
 	if (which == LOCAL_FIRST_LINE)
 		end = begin + strcspn(text + begin, "\r\n");
 	line = mem_bytes(text + begin, end - begin);
-	text_shown(line, out);
+	text_fit_format(out, LOCAL_LINE_BYTES, "%s", line);
+	link_make_printable(out);
 	free(line);
 }
 

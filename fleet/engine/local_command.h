@@ -39,8 +39,9 @@ struct local_said {
 enum assay_status local_command_run(const struct local_command *command, struct local_said *out, struct assay_error *err);
 void local_said_release(struct local_said *said); /* accepts zeroed */
 
-/* The first or last line that is not empty, of what it said on standard error, else of the rest; "" when it said nothing. `out`
- * needs TEXT_SHOWN_BYTES. */
+/* The first or last line that is not empty, of what it said on standard error, else of the rest; "" when it said nothing. Of a
+ * long one the middle goes. */
+#define LOCAL_LINE_BYTES 512 /* of `out` */
 enum local_line { LOCAL_FIRST_LINE, LOCAL_LAST_LINE };
 const char *local_said_line(const struct local_said *said, enum local_line which, char *out);
 

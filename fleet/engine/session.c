@@ -96,13 +96,11 @@ static void link_note(struct link *link, const char *text)
 
 void link_notef(struct link *link, const char *fmt, ...)
 {
-	char text[256];
-	va_list args;
+	char *text;
 
-	va_start(args, fmt);
-	vsnprintf(text, sizeof(text), fmt, args);
-	va_end(args);
+	mem_formatted(text, fmt);
 	link_note(link, text);
+	free(text);
 }
 
 void link_add_trust(const struct link *link, bool replace, struct buf *out)
@@ -178,7 +176,7 @@ void link_output(struct link *link, bool is_err, const char *bytes, size_t n)
 		link_fail(link, FLEET_FAILED, "more than %.4g MiB of %s: cut there, and the connection closed", (double)limit / 1048576,
 			  stream);
 	else if (st)
-		link_fail(link, FLEET_FAILED, "cannot keep its output: %.200s", err.text);
+		link_fail(link, FLEET_FAILED, "cannot keep its output: %s", err.text);
 	else if (command->answer && command->answer->waiting && !command->answer->begun && !command->answer->ended)
 		tell_wait(link, command);
 }

@@ -28,7 +28,6 @@ static const char offered[] = "ssh-ed25519,ecdsa-sha2-nistp256,ecdsa-sha2-nistp3
 
 #define SSH_PORT	     22
 #define NO_FILE		     "/dev/null/none"
-#define FILE_SHOWN_BYTES     60 /* of known_hosts in a message */
 #define BESIDE_MS	     30000
 #define OPEN_TRIES	     20
 #define OPEN_PAUSE_MS	     50
@@ -152,7 +151,7 @@ static bool jump_explain(struct link *link, const char *text)
 	said[n > 0 ? n : 0] = '\0';
 	if (strstr(said, "Host key verification failed")) {
 		add_refused_key(link, said, &remedy);
-		link_fail(link, outcome, "through %.60s: %s", link->ssh.jump_through, remedy.bytes);
+		link_fail(link, outcome, "through %s: %s", link->ssh.jump_through, remedy.bytes);
 		buf_release(&remedy);
 		return false;
 	}
@@ -170,8 +169,7 @@ static bool jump_explain(struct link *link, const char *text)
 		if (line != said && strstr(line, "stdio forwarding failed"))
 			line = cut_last_line(said);
 	}
-	link_fail(link, outcome, "through %.60s: %.*s%s", link->ssh.jump_through, remedy.size ? 80 : 150, *line ? line : text,
-		  remedy.size ? remedy.bytes : "");
+	link_fail(link, outcome, "through %s: %s%s", link->ssh.jump_through, *line ? line : text, remedy.size ? remedy.bytes : "");
 	buf_release(&remedy);
 	return false;
 }
@@ -257,16 +255,16 @@ bool ssh_broken(struct link *link, const char *while_what)
 	if (link->broken) /* its output was too much */
 		return false;
 	if (link->command)
-		return link_fail(link, FLEET_FAILED, "the connection was lost %s: %.120s", while_what, text);
+		return link_fail(link, FLEET_FAILED, "the connection was lost %s: %s", while_what, text);
 	if (link->ssh.jump)
 		return jump_explain(link, text);
 	if (strstr(text, "no match for method server host key"))
-		return link_fail(link, FLEET_HOSTKEY, "it has no host key of a kind that is known or can be checked: %.120s", text);
+		return link_fail(link, FLEET_HOSTKEY, "it has no host key of a kind that is known or can be checked: %s", text);
 	if (!greeted && strstr(text, "Socket error"))
 		return link_fail(link, FLEET_UNREACHABLE, "port %d has closed the connection without a word of ssh", link->ssh.port);
 	if (!greeted)
 		return link_fail(link, FLEET_UNREACHABLE, "what answers on port %d does not speak ssh", link->ssh.port);
-	return link_fail(link, FLEET_UNREACHABLE, "the connection ended %s: %.120s", while_what, text);
+	return link_fail(link, FLEET_UNREACHABLE, "the connection ended %s: %s", while_what, text);
 }
 
 /* ---- addresses ---- */
@@ -327,7 +325,7 @@ static bool lookup_wait(struct link *link, struct lookup *lookup, struct addrinf
 	case LINK_CANCELLED:
 		return link_cancelled(link);
 	case LINK_LATE:
-		return link_fail(link, FLEET_UNREACHABLE, "no address for '%.100s': no answer about this name within %.3g s", name,
+		return link_fail(link, FLEET_UNREACHABLE, "no address for '%s': no answer about this name within %.3g s", name,
 				 (double)link->fleet->options.connect_timeout_ms / 1000);
 	default:
 		break;
@@ -337,7 +335,7 @@ static bool lookup_wait(struct link *link, struct lookup *lookup, struct addrinf
 	lookup->found = NULL;
 	error = lookup->error;
 	pthread_mutex_unlock(&lookup->lock);
-	return *out || link_fail(link, FLEET_UNREACHABLE, "no address for '%.100s': %s", name, gai_strerror(error));
+	return *out || link_fail(link, FLEET_UNREACHABLE, "no address for '%s': %s", name, gai_strerror(error));
 }
 
 static bool resolve(struct link *link, struct addrinfo **out)
@@ -358,7 +356,7 @@ static bool resolve(struct link *link, struct addrinfo **out)
 		ok = lookup_wait(link, lookup, out);
 	} else {
 		lookup_leave(lookup); /* for the thread that there is not */
-		ok = link_fail(link, FLEET_UNREACHABLE, "cannot start a thread to find the address of '%.100s'", link->ssh.address);
+		ok = link_fail(link, FLEET_UNREACHABLE, "cannot start a thread to find the address of '%s'", link->ssh.address);
 	}
 	lookup_leave(lookup);
 	return ok;
@@ -561,7 +559,7 @@ static bool refuse_host(struct link *link, enum known_hosts_answer answer, const
 {
 	struct buf trust = BUF_INIT;
 
-	file = text_path_end(file ? file : "known_hosts", FILE_SHOWN_BYTES);
+	file = file ? file : "known_hosts";
 	link_add_trust(link, answer == KNOWN_HOSTS_CHANGED, &trust);
 	switch (answer) {
 	case KNOWN_HOSTS_UNKNOWN:
@@ -796,7 +794,7 @@ static bool proceed(struct link *link, int rc, bool *again, const char *denied)
 	if (ssh_is_dead(link))
 		return ssh_broken(link, "while the command was started");
 	if (rc != SSH_AGAIN)
-		return link_fail(link, FLEET_FAILED, "the host %s: %.120s", denied, ssh_get_error(link->ssh.session));
+		return link_fail(link, FLEET_FAILED, "the host %s: %s", denied, ssh_get_error(link->ssh.session));
 	*again = true;
 	return link_command_wait(link);
 }

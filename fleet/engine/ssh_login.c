@@ -13,12 +13,11 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#define KEY_BYTES_MAX	 (64u << 10)
-#define PATH_SHOWN_BYTES 80
-#define ASK_MS		 1000
-#define SIGN_MS		 5000
-#define AGENT_BYTES_MAX	 (256u << 10) /* of a message, as OpenSSH */
-#define AGENT_KEYS_MAX	 2048	      /* as OpenSSH */
+#define KEY_BYTES_MAX	(64u << 10)
+#define ASK_MS		1000
+#define SIGN_MS		5000
+#define AGENT_BYTES_MAX (256u << 10) /* of a message, as OpenSSH */
+#define AGENT_KEYS_MAX	2048	     /* as OpenSSH */
 
 #define AGENT_REQUEST_IDENTITIES 11
 #define AGENT_IDENTITIES_ANSWER	 12
@@ -35,31 +34,29 @@ static int note_passphrase(const char *prompt, char *buf, size_t len, int echo, 
 
 static void key_import(struct key_file *file, const char *text)
 {
-	const char *shown = text_path_end(file->path, PATH_SHOWN_BYTES);
 	bool asked = false;
 
 	if (ssh_pki_import_privkey_base64(text, NULL, note_passphrase, &asked, &file->key) == SSH_OK)
 		return;
 	file->key = NULL;
 	if (asked)
-		snprintf(file->reason, sizeof(file->reason), "'%s' has a passphrase: start an agent and 'ssh-add %s'", shown, shown);
+		file->reason = mem_format("'%s' has a passphrase: start an agent and 'ssh-add %s'", file->path, file->path);
 	else
-		snprintf(file->reason, sizeof(file->reason), "'%s' is not a private key that can be read", shown);
+		file->reason = mem_format("'%s' is not a private key that can be read", file->path);
 }
 
 /* As OpenSSH: a key of ours that others can read is not used. */
 static bool key_is_private(struct key_file *file)
 {
-	const char *shown = text_path_end(file->path, PATH_SHOWN_BYTES);
 	struct stat info;
 
 	if (stat(file->path, &info)) {
 		file->absent = errno == ENOENT || errno == ENOTDIR;
-		snprintf(file->reason, sizeof(file->reason), "'%s': %s", shown, strerror(errno));
+		file->reason = mem_format("'%s': %s", file->path, strerror(errno));
 		return false;
 	}
 	if (info.st_uid == geteuid() && (info.st_mode & 077)) {
-		snprintf(file->reason, sizeof(file->reason), "'%s' can be read by others: 'chmod 600 %s'", shown, shown);
+		file->reason = mem_format("'%s' can be read by others: 'chmod 600 %s'", file->path, file->path);
 		return false;
 	}
 	return true;
@@ -74,7 +71,7 @@ static struct key_file *key_read(const char *path)
 	file->path = mem_string(path);
 	if (key_is_private(file)) {
 		if (file_read(path, KEY_BYTES_MAX, &text, &err))
-			snprintf(file->reason, sizeof(file->reason), "%.200s", err.text);
+			file->reason = mem_string(err.text);
 		else
 			key_import(file, text.bytes ? text.bytes : "");
 	}

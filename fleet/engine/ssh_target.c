@@ -371,7 +371,7 @@ static char *ask_ssh(struct link *link, const char *command)
 	char *at_home = with_home(link->fleet, command);
 	struct spool out, said;
 	struct assay_error err;
-	char line[256] = "", *text = NULL;
+	char *text = NULL;
 	size_t n;
 	bool ok;
 
@@ -379,11 +379,10 @@ static char *ask_ssh(struct link *link, const char *command)
 	spool_init(&said, SETTINGS_BYTES_MAX);
 	ok = link_run_here(link, at_home, &out, &said) && !spool_text(&out, SETTINGS_BYTES_MAX, &text, &n, &err);
 	if (!ok && !link->broken) {
-		if (spool_read(&said, 0, line, sizeof(line) - 1, &n, &err))
-			n = 0;
-		line[n] = '\0';
-		line[strcspn(line, "\r\n")] = '\0';
+		char *line = spool_first_line(&said);
+
 		link_fail(link, FLEET_UNREACHABLE, "~/.ssh/config cannot be read by 'ssh -G' (package openssh-client): %s", line);
+		free(line);
 	}
 	spool_release(&out);
 	spool_release(&said);
@@ -484,7 +483,7 @@ static bool find_way(struct link *link, const char *jumps)
 		mem_free(own, *way);
 		*way = whole;
 		if (i == HOPS_MAX)
-			return link_fail(link, FLEET_UNREACHABLE, "its jump hosts lead through %.100s: more than %d, or a circle", *way,
+			return link_fail(link, FLEET_UNREACHABLE, "its jump hosts lead through %s: more than %d, or a circle", *way,
 					 HOPS_MAX);
 	}
 	return true;

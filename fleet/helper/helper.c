@@ -151,7 +151,7 @@ static int files_get(struct request *request, struct frames_out *out, int in)
 			return 1;
 	}
 	if (n < 0) {
-		request_refuse(request, "cannot read '%.300s': %s", path, strerror(errno));
+		request_refuse(request, "cannot read '%s': %s", path, strerror(errno));
 		return request_answer_refusal(request, out, in);
 	}
 	close(fd);
@@ -172,7 +172,7 @@ static bool open_beside(struct request *request)
 		return true;
 	free(request->input_path);
 	request->input_path = NULL;
-	return request_refuse(request, "cannot make a file beside '%.300s': %s", path, strerror(errno));
+	return request_refuse(request, "cannot make a file beside '%s': %s", path, strerror(errno));
 }
 
 /* In memory; where the kernel is too old for that (before 3.17), in a file without a name. */
@@ -216,7 +216,7 @@ static bool files_input(struct request *request, const char *bytes, size_t n)
 	if (request->input_fd < 0 && !(put ? open_beside(request) : open_memory(request)))
 		return false;
 	if (!write_all(request->input_fd, bytes, n))
-		return request_refuse(request, "cannot write '%.300s': %s", put ? request->paths.texts[0] : "the command's input",
+		return request_refuse(request, "cannot write '%s': %s", put ? request->paths.texts[0] : "the command's input",
 				      strerror(errno));
 	return true;
 }
@@ -229,7 +229,7 @@ static int files_put(struct request *request, struct frames_out *out, int in)
 	if (request->input_fd < 0 && !open_beside(request))
 		return request_answer_refusal(request, out, in);
 	if (fchmod(request->input_fd, (mode_t)request->mode) || fsync(request->input_fd) || rename(request->input_path, path)) {
-		request_refuse(request, "cannot write '%.300s': %s", path, strerror(errno));
+		request_refuse(request, "cannot write '%s': %s", path, strerror(errno));
 		return request_answer_refusal(request, out, in);
 	}
 	free(request->input_path);
@@ -331,7 +331,7 @@ static bool work_make(struct request *request, char path[PATH_BYTES], int *fd)
 			return true;
 		errno = EAGAIN;
 	}
-	return request_refuse(request, "cannot make a directory in '%.200s': %s", base, strerror(errno));
+	return request_refuse(request, "cannot make a directory in '%s': %s", base, strerror(errno));
 }
 
 /* Who has the connection: the next process above us that is of another session than ours, for sshd gives each command a session of its

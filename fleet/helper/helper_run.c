@@ -538,11 +538,11 @@ static void command_refuse(struct request *request, const struct command_fault *
 
 	switch (fault->stage) {
 	case STAGE_STREAMS:
-		request_refuse(request, "cannot open the command's streams%s%.200s: %s", request->input_of ? ", the input is " : "",
+		request_refuse(request, "cannot open the command's streams%s%s: %s", request->input_of ? ", the input is " : "",
 			       request->input_of ? request->input_of : "", why);
 		break;
 	case STAGE_DIRECTORY:
-		request_refuse(request, "cannot change to the directory '%.200s': %s", request->directory, why);
+		request_refuse(request, "cannot change to the directory '%s': %s", request->directory, why);
 		break;
 	case STAGE_LIMITS:
 		request_refuse(request, "cannot set the limits: %s", why);
@@ -552,7 +552,7 @@ static void command_refuse(struct request *request, const struct command_fault *
 		break;
 	case STAGE_EXEC:
 		request->refusal_code = fault->errnum == EACCES ? HELPER_CODE_PERMISSION : HELPER_CODE_EXECUTE;
-		request_refuse(request, "cannot execute '%.200s': %s", request->arguments.texts[0], why);
+		request_refuse(request, "cannot execute '%s': %s", request->arguments.texts[0], why);
 		break;
 	default:
 		request_refuse(request, "cannot start a process: %s", why);

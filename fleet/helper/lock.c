@@ -279,7 +279,7 @@ static void say_waiting(const struct lock_info *info, struct frames_out *out)
 static enum lock_got refuse_busy(struct request *request, const struct lock_info *info, const char *why)
 {
 	request->refusal_code = HELPER_CODE_BUSY;
-	request_refuse(request, "busy: %s holds the lock of this box ('%.100s')%s", *info->holder ? info->holder : "another program",
+	request_refuse(request, "busy: %s holds the lock of this box ('%s')%s", *info->holder ? info->holder : "another program",
 		       request->lock, why);
 	return LOCK_REFUSED;
 }
@@ -489,7 +489,7 @@ enum lock_got lock_take(struct request *request, int in, struct frames_out *out,
 	if (got == LOCK_HELD)
 		got = take_path(&w, request->lock, open_file, &lock->file);
 	if (got == LOCK_HELD && lock->directory < 0 && lock->file < 0) {
-		request_refuse(request, "cannot lock '%.200s': %s", request->lock, strerror(errno));
+		request_refuse(request, "cannot lock '%s': %s", request->lock, strerror(errno));
 		got = LOCK_REFUSED;
 	}
 	free(directory);

@@ -38,7 +38,7 @@ bool frames_still_there(int in);
 
 /* ---- the request ---- */
 
-#define REQUEST_REFUSAL_BYTES 1024
+#define REQUEST_REFUSAL_BYTES 8192
 
 enum request_operation { REQUEST_NONE, REQUEST_RUN, REQUEST_READ, REQUEST_PUT, REQUEST_GET, REQUEST_FACTS, REQUEST_WORK };
 

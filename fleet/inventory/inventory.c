@@ -58,7 +58,7 @@ static enum assay_status parse_word(const char *file, const struct yaml_node *no
 			return assay_fail(err, ASSAY_E_FORMAT, "%s:%zu: a control character in a word", file, node->line);
 	}
 	if (!job && misspelt(text))
-		return assay_fail(err, ASSAY_E_FORMAT, "%s:%zu: '%.80s': what is put in is " LAUNCHER_HOST ", the host's address", file,
+		return assay_fail(err, ASSAY_E_FORMAT, "%s:%zu: '%s': what is put in is " LAUNCHER_HOST ", the host's address", file,
 				  node->line, text);
 	if (!job && strstr(text, LAUNCHER_JOB))
 		return assay_fail(err, ASSAY_E_FORMAT, "%s:%zu: " LAUNCHER_JOB " is known only with 'transport: slurm'", file, node->line);

@@ -42,7 +42,6 @@ static char *versions_of(const struct run_listing *list, size_t n, const char *a
 		if (is_of(list[i].application, application) && strcmp(list[i].version, version) == 0)
 			*failed += list[i].failed;
 	}
-
 	for (size_t i = 0; i < n; i++) {
 		bool again = !is_of(list[i].application, application) || !list[i].runs;
 
@@ -115,8 +114,8 @@ static enum assay_status add_entry(const char *laboratory, const struct baseline
 	enum assay_status st = file_read(path, YAML_BYTES_MAX, &text, err);
 
 	if (st == ASSAY_E_NOTFOUND) {
-		buf_text(&text, "# Versions that were accepted as baselines; the last one of an application counts until its day is "
-				"over.\nbaselines:\n");
+		buf_text(&text, "# Versions that were accepted as baselines; the last one of an application whose day is not over "
+				"counts.\nbaselines:\n");
 		st = ASSAY_OK;
 	}
 	if (!st && text.size && text.bytes[text.size - 1] != '\n')
@@ -201,8 +200,9 @@ const struct command baseline_accept_command = {
 	.summary = "accept a version as what later ones are compared with",
 	.about = "Says that APP@VERSION, as it is, is what later versions are compared with: after a release, or when a slowdown is the "
 		 "price of something that was wanted. 'assay nightly' compares with it; every decision that does so says so. It is written "
-		 "into baselines.yaml in the laboratory, where people may edit it; the last entry of an application counts, until it "
-		 "expires: then nights say so, and take no other version in its place. APP is of all its inputs, APP/INPUT of one.",
+		 "into baselines.yaml in the laboratory, where people may edit it. The last entry of an application that has not "
+		 "expired counts. Nights name an expired one; without an entry before it, they compare nothing with 'accepted'. APP is "
+		 "of all its inputs, APP/INPUT of one.",
 	.examples = "  assay baseline accept myapp@2.0 --reason 'release 2.0'\n"
 		    "  assay baseline accept myapp@main-1a2b3c4d5e6f --reason 'checksums cost 4 %, wanted' --until 2027-01-31\n",
 	.words = accept_words,

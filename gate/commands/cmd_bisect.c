@@ -151,7 +151,7 @@ static enum assay_status git(struct bisect *b, const char *const *words, size_t 
 		.words = all, .n = n + 3, .git = true, .timeout_ms = GIT_MS, .cancelled = &cmd_run_cancelled
 	};
 	struct local_said said = { .ok = false };
-	char shown[TEXT_SHOWN_BYTES];
+	char shown[LOCAL_LINE_BYTES];
 	enum assay_status st;
 
 	for (size_t i = 0; i < n; i++)

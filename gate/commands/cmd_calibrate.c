@@ -1,5 +1,5 @@
 /* assay calibrate: measuring what decisions are worth here: one version beside itself and beside itself with planted slowdowns, as long as
- * there is time; then comparisons are made of the runs (gate/nightly/replay.h). */
+ * there is time; then comparisons are made of the runs (gate/nightly/calibration.h). */
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/mem.h"

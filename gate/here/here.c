@@ -205,7 +205,7 @@ static void here_input_release(struct here_input *input)
 
 static enum assay_status here_failed(const struct here *here, const struct local_said *said, struct assay_error *err)
 {
-	char line[TEXT_SHOWN_BYTES];
+	char line[LOCAL_LINE_BYTES];
 
 	local_said_line(said, LOCAL_LAST_LINE, line);
 	return assay_fail(err, ASSAY_E_NODATA, "'%s' failed: %s%s%s%s", here->command, said->fault, *line ? ": " : "", line,

@@ -104,12 +104,9 @@ enum assay_status night_unfinished(struct store *store, struct night *out, struc
 
 static enum assay_status night_state_of(const struct store *store, const char *code, enum night_state *out, struct assay_error *err)
 {
-	for (int i = 0; i < NIGHT_STATES; i++) {
-		if (strcmp(night_state_code((enum night_state)i), code) == 0) {
-			*out = (enum night_state)i;
+	for (*out = 0; *out < NIGHT_STATES; ++*out)
+		if (strcmp(night_state_code(*out), code) == 0)
 			return ASSAY_OK;
-		}
-	}
 	return assay_fail(err, ASSAY_E_CORRUPT, "'%s' has a comparison in no known state", store->path);
 }
 

@@ -170,27 +170,17 @@ static void add_rest(const struct night_answered *all, size_t n, struct document
 	doc_end(d);
 }
 
-/* Why, of what did not pass; what was said of hosts. */
-static void add_why(const struct night_answers *answers, struct document *d)
+/* Why, of what did not pass, or what was said of hosts. */
+static void add_why(const struct night_answers *answers, bool of_hosts, struct document *d)
 {
-	const struct night_answered *all = answers->items;
-	size_t n = answers->n;
-	const char *before = "\n";
+	for (size_t i = 0; i < answers->n; i++) {
+		const struct night_answered *a = &answers->items[i];
+		const struct night_comparison *c = a->comparison;
+		const char *failure = !of_hosts && a->failure ? a->failure : "";
 
-	for (size_t i = 0; i < n; i++) {
-		const struct night_answered *a = &all[i];
-
-		if (!a->decision || a->decision->decision == DECISION_PASS)
-			continue;
-		doc_line(d, "%s%s@%s: %s%s%s", before, a->comparison->application, a->comparison->candidate, a->why, a->failure ? "; " : "",
-			 a->failure ? a->failure : "");
-		before = "";
-	}
-	for (size_t i = 0; i < n; i++) {
-		if (!lost_hosts(all[i].comparison))
-			continue;
-		doc_line(d, "%s%s@%s: %s", before, all[i].comparison->application, all[i].comparison->candidate, all[i].comparison->detail);
-		before = "";
+		if (of_hosts ? lost_hosts(c) : a->decision && a->decision->decision != DECISION_PASS)
+			doc_line(d, "%s@%s: %s%s%s", c->application, c->candidate, of_hosts ? c->detail : a->why, *failure ? "; " : "",
+				 failure);
 	}
 }
 
@@ -307,12 +297,8 @@ enum assay_status night_answers_load(struct store *store, const struct night *ni
 	st = night_comparisons_load(store, night->id, &out->comparisons, err);
 	if (!st)
 		st = night_decisions_load(store, NULL, night->id, &out->decisions, err);
-	if (st) {
-		night_answers_release(out);
-		return st;
-	}
-	out->items = mem_new(out->comparisons.n, sizeof(*out->items));
-	out->n = out->comparisons.n;
+	out->n = st ? 0 : out->comparisons.n;
+	out->items = mem_new(out->n, sizeof(*out->items));
 	for (size_t i = 0; i < out->n; i++) {
 		struct night_answered *a = &out->items[i];
 
@@ -340,7 +326,9 @@ enum assay_status night_answer(struct store *store, const struct night *night, u
 	night_answer_head(night, &answers, d);
 	add_decisions(answers.items, answers.n, d);
 	add_rest(answers.items, answers.n, d);
-	add_why(&answers, d);
+	doc_line(d, "%s", "");
+	add_why(&answers, false, d);
+	add_why(&answers, true, d);
 	night_answer_notes(night, d);
 	d->exit_status = night_exit(&answers.comparisons, &answers.decisions, fail_on);
 	night_answers_release(&answers);

@@ -39,7 +39,6 @@
 #define DAY_MS		86400000.
 #define HOOK_MS		(60 * 1000)
 #define LOG_BYTES_MAX	(1 << 20)
-#define LINE_BYTES_MAX	4096
 
 static enum assay_status night_begin_or_go_on(struct nightly *n, struct assay_error *err);
 static enum assay_status night_work(struct nightly *n, struct assay_error *err);
@@ -112,7 +111,7 @@ static struct launch_options launch_of(const struct nightly *n, struct night_com
 	return o;
 }
 
-static enum assay_status store_state(struct nightly *n, const struct night_comparison *c, struct assay_error *err)
+enum assay_status nightly_store(const struct nightly *n, const struct night_comparison *c, struct assay_error *err)
 {
 	struct lab lab = { .lock_fd = -1 };
 	enum assay_status st = nightly_open(n, &lab, err);
@@ -151,7 +150,7 @@ struct spending_night {
 static enum assay_status store_spent(struct spending_night *s, double seconds, struct assay_error *err)
 {
 	s->c->seconds = s->before_s + seconds;
-	return store_state(s->n, s->c, err);
+	return nightly_store(s->n, s->c, err);
 }
 
 /* How long it is to its first look, on how many hosts; nothing is run. */
@@ -177,30 +176,26 @@ static enum assay_status nightly_estimate(const struct nightly *n, struct night_
  * comparison; only faults of this machine or of the store are errors. */
 static enum assay_status nightly_measure(struct nightly *n, struct night_comparison *c, struct assay_error *err)
 {
-	char *again = mem_format("%s" MANIFEST_AGAIN, c->baseline), *versions[] = { c->baseline, c->candidate, again };
-	struct launch_options o = launch_of(n, c, "measure", versions, n->suite.control ? 3 : 2);
-	struct spending_night spending = { n, c, c->seconds };
-	double budget_s = c->budget_s;
-	struct spend spend;
 	bool limited, missing = c->state == NIGHT_WAITING && *c->detail; /* there is no such baseline, as the night began */
+	struct spending_night spending = { n, c, c->seconds };
+	struct launch_options o;
+	struct spend spend;
+	char *again, *versions[] = { c->baseline, c->candidate, NULL };
+	double budget_s = c->budget_s > 0 ? fmax(c->budget_s - c->seconds, 1) : 0;
 	enum assay_status st;
 
 	c->state = NIGHT_MEASURING;
-	if (!*c->baseline || missing) {
-		free(again);
+	if (!*c->baseline || missing)
 		return ASSAY_OK;
-	}
-	if (budget_s > 0)
-		budget_s = budget_s - c->seconds > 1 ? budget_s - c->seconds : 1;
 	limited = n->night.deadline_ms && (budget_s <= 0 || left_s(n) < budget_s);
 	if (limited)
-		budget_s = left_s(n) > 1 ? left_s(n) : 1;
-	st = store_state(n, c, err);
-	if (st) {
-		free(again);
+		budget_s = fmax(left_s(n), 1);
+	st = nightly_store(n, c, err);
+	if (st)
 		return st;
-	}
 	nightly_log(n, "measuring %s %s against %s, for %.0f s at most", c->application, c->candidate, c->baseline, budget_s);
+	versions[2] = again = mem_format("%s" MANIFEST_AGAIN, c->baseline);
+	o = launch_of(n, c, "measure", versions, n->suite.control ? 3 : 2);
 	st = spend_until_decided(&o, &(struct spend_asked){ c->min_effect, budget_s, true, store_spent, &spending }, &spend, err);
 	free(again);
 	memcpy(c->plan, spend.plan, sizeof(c->plan));
@@ -281,7 +276,7 @@ static enum assay_status nightly_confirm(struct nightly *n, struct night_compari
 		set_detail(c, err->text);
 		st = ASSAY_OK;
 	}
-	return st ? st : store_state(n, c, err);
+	return st ? st : nightly_store(n, c, err);
 }
 
 static void night_end(struct nightly *n)
@@ -537,23 +532,16 @@ void nightly_note(struct nightly *n, const char *code, const char *fmt, ...)
 	free(text);
 }
 
-/* Before anything is measured: a battery that is not there is no battery that gives no fingerprint. */
-static enum assay_status check_battery(const struct suite *suite, struct assay_error *err)
-{
-	struct battery battery = { 0 };
-	enum assay_status st = ASSAY_OK;
-
-	if (strcmp(suite->battery, SUITE_BATTERY_NONE) != 0)
-		st = battery_open(suite->battery, &battery, err);
-	battery_release(&battery);
-	return st ? assay_context(err, SUITE_FILE ":%zu: 'battery'", suite->battery_line) : ASSAY_OK;
-}
-
+/* A battery that is not there is known before anything is measured: it is no battery that gives no fingerprint. */
 static enum assay_status read_suite(struct nightly *n, char **text, struct assay_error *err)
 {
+	struct battery battery = { 0 };
 	enum assay_status st = suite_read(n->options->directory, &n->suite, text, err);
 
-	return st ? st : check_battery(&n->suite, err);
+	if (!st && strcmp(n->suite.battery, SUITE_BATTERY_NONE) != 0 && battery_open(n->suite.battery, &battery, err))
+		st = assay_context(err, SUITE_FILE ":%zu: 'battery'", n->suite.battery_line);
+	battery_release(&battery);
+	return st;
 }
 
 static enum assay_status begin(struct nightly *n, struct lab *lab, char *text, struct assay_error *err)
@@ -846,15 +834,12 @@ static int log_open(const char *directory)
 
 void nightly_log(const struct nightly *n, const char *fmt, ...)
 {
-	char text[LINE_BYTES_MAX];
 	struct buf line = BUF_INIT;
 	int fd = n->options->dry_run ? -1 : log_open(n->options->directory);
-	va_list args;
+	char *said, *text;
 
-	va_start(args, fmt);
-	vsnprintf(text, sizeof(text), fmt, args);
-	va_end(args);
-	secrets_hide(text, sizeof(text));
+	mem_formatted(said, fmt);
+	text = secrets_hidden(said);
 	buf_format(&line, "%s %.8s ", TEXT_MS(clock_real_ms() / 1000 * 1000), *n->night.id ? n->night.id : "-");
 	for (const char *at = text; *at;) {
 		size_t control = text_control(at);
@@ -870,4 +855,5 @@ void nightly_log(const struct nightly *n, const char *fmt, ...)
 		close(fd);
 	}
 	buf_release(&line);
+	mem_free(said, text);
 }

@@ -43,8 +43,9 @@ enum assay_status nightly_dry(const struct nightly_options *options, struct docu
 
 /* ---- its parts, each a file ---- */
 
-/* The laboratory, for a moment, and none of its runs. lab_close() it. */
+/* The laboratory, for a moment, and none of its runs; lab_close() it. nightly_store(): night_update() in it. */
 enum assay_status nightly_open(const struct nightly *n, struct lab *lab, struct assay_error *err);
+enum assay_status nightly_store(const struct nightly *n, const struct night_comparison *c, struct assay_error *err);
 
 /* What a night says at its beginning. */
 struct nightly_frozen {

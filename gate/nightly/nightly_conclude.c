@@ -334,7 +334,6 @@ static enum assay_status conclude_rest(struct nightly *n, struct assay_error *er
 		struct night_comparison *c = &n->comparisons.items[i];
 
 		if (is_unreached(c)) {
-			struct lab lab = { .lock_fd = -1 };
 			bool waiting = c->state == NIGHT_WAITING;
 
 			c->state = waiting ? NIGHT_UNREACHED : NIGHT_CUT_OFF;
@@ -342,10 +341,7 @@ static enum assay_status conclude_rest(struct nightly *n, struct assay_error *er
 				free(c->detail);
 				c->detail = mem_format("%s%s", waiting ? "" : "begun, and cut off: ", why);
 			}
-			st = nightly_open(n, &lab, err);
-			if (!st)
-				st = night_update(&lab.store, &n->night, c, err);
-			lab_close(&lab);
+			st = nightly_store(n, c, err);
 		} else if (c->state == NIGHT_WAITING || c->state == NIGHT_MEASURING) {
 			st = nightly_judge(n, c, err);
 		}

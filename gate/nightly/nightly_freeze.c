@@ -22,6 +22,7 @@ struct freezing {
 	const struct suite *suite;
 	const struct nightly_options *options;
 	const struct suite_entry *entry;
+	bool *asked;		  /* [lab's hosts]: some entry asks for it */
 	char *chosen;		  /* the entry's hosts, by name; NULL: all */
 	char *none;		  /* why none of the entry's hosts may be measured; NULL: some may */
 	struct manifest manifest; /* of the application at hand */
@@ -415,15 +416,6 @@ static bool is_pattern(const char *name)
 	return strpbrk(name, "*?[") != NULL;
 }
 
-static bool is_compared_with(const struct suite_entry *e, const char *version)
-{
-	for (size_t i = 0; i < e->against.n; i++) {
-		if (strcmp(e->against.items[i], version) == 0)
-			return true;
-	}
-	return false;
-}
-
 /* The manifest's own versions of such names, in its order, but those that they are compared with. */
 static enum assay_status freeze_candidates(struct freezing *f, const char *pattern)
 {
@@ -433,7 +425,8 @@ static enum assay_status freeze_candidates(struct freezing *f, const char *patte
 	for (size_t i = 0; !st && i < n; i++) {
 		char *name = mem_string(f->manifest.versions[i].name);
 
-		if (!f->manifest.versions[i].stem && fnmatch(pattern, name, 0) == 0 && !is_compared_with(f->entry, name)) {
+		if (!f->manifest.versions[i].stem && fnmatch(pattern, name, 0) == 0 &&
+		    !text_among(f->entry->against.items, f->entry->against.n, name)) {
 			st = freeze_candidate(f, name);
 			fitting++;
 		}
@@ -523,7 +516,7 @@ char *nightly_ignores_baseline(const char *laboratory, const struct suite *suite
 		if (!is_entrys(suite, e, name) || (input && e->inputs.n && !text_among(e->inputs.items, e->inputs.n, input)))
 			continue;
 		last = e;
-		used = used || is_compared_with(e, SUITE_ACCEPTED);
+		used = used || text_among(e->against.items, e->against.n, SUITE_ACCEPTED);
 	}
 	if (!why && !used)
 		why = last ? mem_format(SUITE_FILE ":%zu: its 'against' does not have '" SUITE_ACCEPTED "'", last->line)
@@ -573,12 +566,17 @@ static enum assay_status set_aside(const struct freezing *f)
 {
 	struct inventory *inventory = &f->lab->config.inventory;
 	bool *kept = mem_new(inventory->n, sizeof(*kept));
+	size_t left = 0;
 	enum assay_status st = inventory_select(inventory, NULL, f->options->exclude, NULL, kept, f->err);
 
-	for (size_t i = 0; !st && i < inventory->n; i++)
+	for (size_t i = 0; !st && i < inventory->n; i++) {
+		left += kept[i];
 		if (!kept[i] && !inventory->hosts[i].aside)
 			inventory->hosts[i].aside = mem_string("excluded by -x");
+	}
 	free(kept);
+	if (!st && inventory->n && !left)
+		return assay_fail(f->err, ASSAY_E_USAGE, "-x '%s' leaves no host", f->options->exclude);
 	return st ? st : catalog_set_aside(f->lab, f->err);
 }
 
@@ -588,13 +586,18 @@ static enum assay_status choose_hosts(struct freezing *f)
 	const struct host_choice choice = { .hosts = f->entry->hosts };
 	const struct host **hosts = NULL;
 	struct buf aside = BUF_INIT;
+	struct assay_error ignored;
 	size_t n = 0;
-	enum assay_status st = host_choice_hosts(&f->lab->config.inventory, &choice, &hosts, &n, &aside, f->err);
+	const struct inventory *inventory = &f->lab->config.inventory;
+	bool *asked = mem_new(inventory->n, sizeof(*asked));
+	enum assay_status st = host_choice_hosts(inventory, &choice, &hosts, &n, &aside, f->err);
 
 	mem_free(f->chosen, f->none);
 	f->chosen = f->none = NULL;
-	if (aside.size)
-		say(&f->notes->aside, aside.bytes);
+	if (!inventory_select(inventory, f->entry->hosts, NULL, NULL, asked, &ignored))
+		for (size_t i = 0; i < inventory->n; i++)
+			f->asked[i] = f->asked[i] || asked[i];
+	free(asked);
 	if (st == ASSAY_E_USAGE && aside.size) {
 		f->none = mem_string(f->err->text);
 		st = ASSAY_OK;
@@ -628,6 +631,7 @@ enum assay_status nightly_freeze(struct lab *lab, const struct suite *suite, con
 	enum assay_status st;
 	size_t n = 0;
 
+	f.asked = mem_new(lab->config.inventory.n, sizeof(*f.asked));
 	*out = (struct night_comparisons){ NULL, 0 };
 	st = file_names(directory, ".yaml", &names, &n, err);
 	for (size_t i = 0; i < n; i++)
@@ -645,8 +649,9 @@ enum assay_status nightly_freeze(struct lab *lab, const struct suite *suite, con
 				options->only.n ? " among these applications" : "");
 	if (!st)
 		note_unused(&f);
+	host_choice_add_aside(&lab->config.inventory, f.asked, &notes->aside);
 	file_names_free(names, n);
-	mem_free(directory, f.chosen, f.why, f.none);
+	mem_free(directory, f.asked, f.chosen, f.why, f.none);
 	if (st)
 		night_comparisons_release(out);
 	return st;

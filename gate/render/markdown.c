@@ -84,9 +84,12 @@ void render_markdown(const struct document *d, const struct doc_style *style, st
 {
 	const char *before = "## assay: ";
 	struct decisions all;
+	size_t lost = 0;
 
 	(void)style;
 	decisions_of(d, cli_command_name(), &all);
+	for (size_t i = 0; i < all.n; i++)
+		lost += decided_has(&all.items[i], "hosts_lost");
 	for (size_t i = 0, n; i < all.n; i += n) {
 		enum decision decision = all.items[i].decision;
 
@@ -97,6 +100,8 @@ void render_markdown(const struct document *d, const struct doc_style *style, st
 	}
 	if (!all.n)
 		buf_text(out, "## assay: nothing was decided");
+	if (lost)
+		buf_format(out, "; hosts were lost in %zu comparison%s", lost, text_plural(lost));
 	buf_text(out, "\n\n");
 	if (all.n)
 		buf_text(out, "| decision | application | candidate | baseline | ratio of costs | interval |\n"

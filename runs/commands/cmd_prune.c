@@ -7,6 +7,7 @@
 #include "runs/prune.h"
 
 #define DAY_MS 86400000.0
+#define GIB    (1024. * 1024 * 1024)
 #define NO_AGE -1
 
 struct arguments {
@@ -14,30 +15,25 @@ struct arguments {
 	bool dry_run, samples;
 };
 
-static void add_samples(const struct sample_pruned *samples, struct document *d)
-{
-	doc_line(d, "%zu sample file%s removed, %.1f MiB when they are not compressed", samples->files, text_plural(samples->files),
-		 (double)samples->bytes / (1 << 20));
-}
-
 static enum assay_status prune_run(struct lab *lab, void *arguments, struct document *d, struct assay_error *err)
 {
 	const struct arguments *a = arguments;
 	struct pruned pruned = { .executions = 0 };
 	struct store_space space;
+	const double quota = lab->config.quota_gib * GIB;
 	enum assay_status st;
+	bool over;
 
-	if (a->samples && (a->days < 0 || a->dry_run))
-		st = assay_fail(err, ASSAY_E_USAGE, a->dry_run ? "--samples has no --dry-run" : "--samples needs --older-than DAYS");
+	if (a->samples && a->days < 0)
+		st = assay_fail(err, ASSAY_E_USAGE, "--samples needs --older-than DAYS");
 	else if (a->samples)
-		st = sample_keep_prune(lab, clock_real_ms() - (int64_t)(a->days * DAY_MS), &pruned.samples, err);
+		st = sample_keep_prune(lab, clock_real_ms() - (int64_t)(a->days * DAY_MS), a->dry_run, &pruned.samples, err);
 	else if (a->days >= 0)
 		st = prune_before(lab, clock_real_ms() - (int64_t)(a->days * DAY_MS), a->dry_run, &pruned, err);
-	else if (lab->config.quota_gib > 0)
+	else if (quota > 0)
 		st = prune_to_quota(lab, a->dry_run, &pruned, &space, err);
 	else
-		st = assay_fail(err, ASSAY_E_USAGE, "say by --older-than DAYS what may be removed%s",
-				lab->config.quota_gib > 0 ? "" : ", or give lab.yaml a quota_gib");
+		st = assay_fail(err, ASSAY_E_USAGE, "say by --older-than DAYS what may be removed, or give lab.yaml a quota_gib");
 	if (!st)
 		st = prune_space(lab, &space, err);
 	if (st)
@@ -46,14 +42,23 @@ static enum assay_status prune_run(struct lab *lab, void *arguments, struct docu
 		doc_line(d, "what %lld execution%s printed %s removed, %.1f MiB; all results stay, and decisions can be verified",
 			 (long long)pruned.executions, text_plural((size_t)pruned.executions), a->dry_run ? "would be" : "was",
 			 (double)pruned.output_bytes / (1 << 20));
-	if (!a->dry_run)
-		add_samples(&pruned.samples, d);
+	doc_line(d, "%zu sample file%s %sremoved, %.1f MiB when they are not compressed", pruned.samples.files,
+		 text_plural(pruned.samples.files), a->dry_run ? "would be " : "", (double)pruned.samples.bytes / (1 << 20));
 	if (pruned.unused_bytes)
 		doc_line(d,
 			 "runs.db keeps its size, for the disk has no room to write it anew: %.1f MiB inside are used by what comes next",
 			 (double)pruned.unused_bytes / (1 << 20));
 	doc_line(d, "the store has %.1f MiB now", (double)space.bytes / (1 << 20));
+	over = a->dry_run && a->days < 0 && (double)(space.bytes - pruned.output_bytes - pruned.samples.bytes) > quota;
+	if (over) {
+		doc_line(d,
+			 "even without that it is larger than its quota_gib in lab.yaml, %.4g: raise the quota, or remove builds "
+			 "(.assay/builds)",
+			 lab->config.quota_gib);
+		d->exit_status = assay_status_exit(ASSAY_E_LIMIT);
+	}
 	doc_set_bool(d, "dry_run", a->dry_run);
+	doc_set_bool(d, "over_quota", over);
 	doc_set(d, "executions", pruned.executions);
 	doc_set(d, "output_bytes", pruned.output_bytes);
 	doc_set(d, "sample_files", pruned.samples.files);
@@ -66,7 +71,7 @@ static enum assay_status prune_run(struct lab *lab, void *arguments, struct docu
 static const struct cli_option options[] = {
 	CLI_OPTION(REAL, "older-than", "DAYS", struct arguments, days,
 		   "By the time when it was measured (default: what lab.yaml's quota_gib asks for)", .least = 0, .most = 36500),
-	CLI_FLAG("dry-run", struct arguments, dry_run, "Only say what would be removed of what programs printed"),
+	CLI_FLAG("dry-run", struct arguments, dry_run, "Show what would be removed; nothing is"),
 	CLI_FLAG("samples", struct arguments, samples, "Remove only sample files"),
 	CLI_END,
 };

@@ -81,7 +81,7 @@ static enum assay_status artefact_build_must(struct artefact_build *b, const cha
 					     int64_t timeout_ms, const char *directory)
 {
 	struct local_said said = { .ok = false };
-	char shown[TEXT_SHOWN_BYTES];
+	char shown[LOCAL_LINE_BYTES];
 	enum assay_status st = artefact_build_run(b, words, n, timeout_ms, directory, &said);
 
 	if (!st && !said.ok) {
@@ -128,7 +128,7 @@ static char *artefact_build_answer_of(const struct local_said *said)
 static enum assay_status artefact_build_find_objects(struct artefact_build *b, struct artefact_build_repository *out)
 {
 	struct local_said said = { .ok = false };
-	char shown[TEXT_SHOWN_BYTES], *answer = NULL, *shallow;
+	char shown[LOCAL_LINE_BYTES], *answer = NULL, *shallow;
 	enum assay_status st = RUN(b, &said, "git", "-C", b->repository, "rev-parse", "--path-format=absolute", "--git-path", "objects",
 				   "--git-path", "shallow");
 
@@ -157,7 +157,7 @@ static bool artefact_build_is_commit(const char *text)
 
 static enum assay_status artefact_build_find_commit(struct artefact_build *b, struct artefact_build_repository *out)
 {
-	char *name = mem_format("%s^{commit}", b->version->reference), *found = NULL, shown[TEXT_SHOWN_BYTES];
+	char *name = mem_format("%s^{commit}", b->version->reference), *found = NULL, shown[LOCAL_LINE_BYTES];
 	struct local_said said = { .ok = false };
 	enum assay_status st = RUN(b, &said, "git", "-C", b->repository, "rev-parse", "--verify", "--quiet", "--end-of-options", name);
 

@@ -118,8 +118,8 @@ static enum assay_status execute_look(struct execute *x, bool *same, struct assa
 		if (result->outcome != FLEET_OK)
 			continue;
 		result->outcome = FLEET_FAILED;
-		snprintf(result->message, sizeof(result->message), "%s",
-			 x->hosts[i].unlike ? x->hosts[i].unlike : "nothing was run: the software is not the same on all hosts");
+		text_fit_format(result->message, sizeof(result->message), "%s",
+				x->hosts[i].unlike ? x->hosts[i].unlike : "nothing was run: the software is not the same on all hosts");
 	}
 	execute_drop_failed(x);
 	return st;

@@ -41,12 +41,11 @@ static bool host_is_well(const struct helper_answer *answer)
 /* The host ends early, with what it said why not in one line. False. */
 static bool host_complain(struct execute_host *h, const struct helper_answer *answer, const char *what)
 {
-	char said[128];
+	char *said = answer->refusal ? mem_string(answer->refusal) : spool_first_line(&answer->err);
 
-	if (answer->refusal)
-		return session_fail(h->session, "%s: %s", what, answer->refusal);
-	spool_first_line(&answer->err, said, sizeof(said));
-	return session_fail(h->session, "%s%s%s", what, *said ? ": " : "", said);
+	(void)session_fail(h->session, "%s%s%s", what, *said ? ": " : "", said);
+	free(said);
+	return false;
 }
 
 /* Releases the request. */

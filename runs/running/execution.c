@@ -387,7 +387,7 @@ enum assay_status execution_failures(struct store *store, const char *applicatio
 enum assay_status execution_first_failure(struct store *store, const char *plan, const char *application, const char *version, char **out,
 					  struct assay_error *err)
 {
-	char line[TEXT_SHOWN_BYTES];
+	char line[LOCAL_LINE_BYTES];
 	sqlite3_stmt *stmt = NULL;
 	enum assay_status st =
 	    store_ask(store, &stmt, err,

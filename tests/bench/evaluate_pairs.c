@@ -163,7 +163,7 @@ static enum assay_status pairs_parse_root(const char *name, cJSON *root, enum as
 		struct evaluate_pair *pair = &pairs.items[pairs.n];
 
 		pair->number = ++pairs.n;
-		snprintf(place, sizeof(place), "%s: pair %zu", text_path_end(name, TEXT_SHOWN_BYTES), pair->number);
+		snprintf(place, sizeof(place), "%.80s: pair %zu", name, pair->number);
 		pairs_parse_pair(&r, item, pair);
 	}
 	cJSON_Delete(root);

@@ -99,6 +99,7 @@ static void test_users(void **state)
 {
 	static char other[] = "other", locked[] = "locked", open_to_all[] = "open", nothing[] = "nothing", garbage[] = "garbage";
 	static char user[] = "user", nobody[] = "no-such-user-here";
+	static char far[302] = "", whole[340]; /* a file that is far down, and its remedy as a whole */
 	struct {
 		char *identity, *user;
 		enum fleet_outcome outcome;
@@ -109,6 +110,7 @@ static void test_users(void **state)
 		{ user, nobody, FLEET_AUTH, "none of the keys is accepted for user 'no-such-user-here'" },
 		{ locked, NULL, FLEET_AUTH, "locked' has a passphrase: start an agent and 'ssh-add" },
 		{ open_to_all, NULL, FLEET_AUTH, "can be read by others: 'chmod 600" },
+		{ far, NULL, FLEET_AUTH, whole },
 		{ nothing, NULL, FLEET_AUTH, "nothing': No such file or directory" },
 		{ garbage, NULL, FLEET_AUTH, "is not a private key that can be read" },
 		{ NULL, NULL, FLEET_AUTH, "no key for user" }, /* no default keys in this home */
@@ -122,6 +124,10 @@ static void test_users(void **state)
 	assert_int_equal(chmod("open", 0644), 0);
 	scratch_put("garbage", "-----BEGIN OPENSSH PRIVATE KEY-----\nc2VjcmV0IHdvcmRz\n-----END OPENSSH PRIVATE KEY-----\n");
 	assert_int_equal(chmod("garbage", 0600), 0);
+	for (size_t i = 0; i < 140; i++)
+		memcpy(far + 2 * i, "./", 2);
+	memcpy(far + 280, open_to_all, strlen(open_to_all) + 1);
+	snprintf(whole, sizeof(whole), "%s' can be read by others: 'chmod 600 /", far);
 	for (size_t i = 0; i < COUNT(rows); i++) {
 		struct host host = host_at(server.port);
 

@@ -190,12 +190,16 @@ static void test_of_others(void **state)
 	free(name);
 }
 
+#define FAR_50 "/a-department-with-a-long-name/and-groups-and-years"
+#define FAR    FAR_50 FAR_50 FAR_50 FAR_50 FAR_50 FAR_50
+
 static void test_refused(void **state)
 {
 	static const struct {
 		const char *where, *label, *part;
 	} rows[] = {
 		{ "/nowhere/at/all", "label", "cannot make a directory in '/nowhere/at/all': No such file or directory" },
+		{ "/nowhere" FAR, "label", "cannot make a directory in '/nowhere" FAR "': No such file or directory" },
 		{ "relative", "label", "absolute path" },
 		{ "/tmp", "../label", "a label" },
 	};

@@ -158,7 +158,8 @@ expect_status 6
 expect_stdout "exit status 2: 'cost.c:7: error: nonsense'; see '"
 
 what='a repository that is not there costs its application alone, and a manifest that cannot be read likewise'
-printf '%s\n' 'command: [/bin/true]' "versions: { main: { git: { repository: $tmp/none, reference: main } } }" >"$lab/apps/gone.yaml"
+none=$tmp/none/of-a-department-with-a-long-name/and-its-group/repositories/of-the-year-2026/and-of-others
+printf '%s\n' 'command: [/bin/true]' "versions: { main: { git: { repository: $none, reference: main } } }" >"$lab/apps/gone.yaml"
 echo 'versions: [' >"$lab/apps/torn.yaml"
 printf '%s\n' 'files: [cost.sh]' "versions: { v1: { command: ['{files}/cost.sh', '$tmp/scratch'] }, v2: { command: ['{files}/cost.sh', '$tmp/scratch'] } }" \
 	'repetitions: 2' 'warm_ups: 0' "metric: { source: regex, pattern: 'cost ([0-9.]+)' }" >"$lab/apps/whole.yaml"
@@ -170,7 +171,7 @@ expect_status 6
 expect_json .decisions 3
 for i in 0 1 2; do
 	case $(json .decisions[$i].application) in
-	gone) expect_stdout "'$tmp/none' cannot be used as git repository" ;;
+	gone) expect_stdout "'$none' cannot be used as git repository: fatal: cannot change to '$none': No such file or directory" ;;
 	torn) expect_stdout 'torn.yaml:' ;;
 	whole) expect_json .decisions[$i].decision pass ;;
 	*) fail "unexpected: $(json .decisions[$i].application)" ;;

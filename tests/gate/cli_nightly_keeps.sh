@@ -199,9 +199,11 @@ expect_json .decisions[0].application bad
 expect_json .decisions[0].hosts host2
 expect_json .decisions[1].decision nothing_measured
 expect_json .decisions[1].reasons[0].text "'host1' leaves no host; not measured: host1 (out of use until 2999-12-31: $why)"
-run -C "$lab" nightly -x host2 --dry-run
+run -C "$lab" nightly -x host2 --dry-run --format json
 expect_status 0
-expect_stdout '0 of 2 comparisons would be measured' 'host2 (excluded by -x)'
+expect_json .measured 0 .notes[0].text "not measured: host1 (out of use until 2999-12-31: $why), host2 (excluded by -x)"
+run -C "$lab" nightly -x '@all' --dry-run
+refused 2 "-x '@all' leaves no host"
 for bad in host9 '@none' 'any 1 of @all' '@all!'; do
 	run -C "$lab" nightly -x "$bad" --dry-run
 	refused 2

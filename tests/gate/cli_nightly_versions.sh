@@ -123,6 +123,8 @@ run -C "$lab" nightly --format json
 expect_status 0
 expect_json .decisions[0].baseline v1
 expect_stdout "'v2' expired on 2020-02-29, and 'v1', accepted before it, counts again" "accepted later, 'v2' expired on 2020-02-29"
+run baseline accept --help # says the same
+expect_stdout 'The last entry of an application that has not expired counts.'
 rm "$lab/baselines.yaml"
 
 what='a version that hangs costs one time limit beyond its budget, and a budget ends runs that are slow'

@@ -257,7 +257,7 @@ assert isinstance(error, junitparser.Error) and error.type == "hosts_lost" and e
 of_night aaaaaaaa github
 holds "$tmp/out" 'GitHub' 'crash cannot be compared with ok: candidate_always_fails of crash' '%0A- gone: cannot connect' '::warning title=assay%3A pass of mix::same'
 of_night aaaaaaaa markdown
-holds "$tmp/out" 'Markdown' '## assay: 3 regressions, 1 nothing_measured, 5 pass' '| - | - |' '- gone: cannot connect'
+holds "$tmp/out" 'Markdown' '## assay: 3 regressions, 1 nothing_measured, 5 pass; hosts were lost in 1 comparison' '| - | - |' '- gone: cannot connect'
 grep -q -e '- to -' "$tmp/out" && fail 'an interval of nothing'
 of_night aaaaaaaa human
 holds "$tmp/out" 'the answer' '; hosts were lost in 1 comparison; night of 2017' 'mix@same: gone: cannot connect'

@@ -101,6 +101,9 @@ repetitions: 1
 warm_ups: 0
 END
 run -C "$lab" run wordy --quiet
+run -C "$lab" prune --dry-run
+expect_status 2
+expect_stdout 'what 0 executions printed would be removed' 'even without that it is larger than its quota_gib in lab.yaml, 0.002'
 run -C "$lab" prune
 refused 2 'quota_gib in lab.yaml is 0.002'
 
@@ -122,7 +125,7 @@ age 2 c
 run -C "$lab" prune --dry-run --format json
 expect_status 0
 expect_json .executions 3
-expect_json .dry_run true
+expect_json .dry_run true .over_quota false
 run -C "$lab" prune --format json
 expect_status 0
 expect_json .executions 3

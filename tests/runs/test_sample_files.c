@@ -435,9 +435,14 @@ static void test_prune(void **state)
 	execute(&f, 0, 1, true, 100, &kept[0], 1);
 	execute(&f, 0, 2, true, 200, &kept[1], 1);
 	execute(&f, 0, 3, true, 300, &kept[2], 1);
-	execute(&f, 1, 1, true, 300, &kept[0], 1); /* the same content, needed longer */
-	check(sample_keep_prune(&f.lab, 250, &pruned, &err), &err);
-	assert_int_equal(pruned.files, 2);
+	execute(&f, 1, 1, true, 300, &kept[0], 1);   /* the same content, needed longer */
+	for (int really = 0; really < 2; really++) { /* a dry run counts the same, and removes nothing */
+		check(sample_keep_prune(&f.lab, 250, !really, &pruned, &err), &err);
+		assert_int_equal(pruned.files, 2);
+		assert_int_equal(list(&f, "app", "a", &files), 3);
+		assert_int_equal(files[0].pruned, really);
+		sample_files_free(files, 3);
+	}
 	assert_int_equal(pruned.bytes, kept[0].bytes + kept[1].bytes);
 	assert_int_equal(list(&f, "app", "a", &files), 3);
 	assert_true(files[0].pruned && files[1].pruned && !files[2].pruned);
@@ -455,7 +460,7 @@ static void test_prune(void **state)
 	check(sample_files_read(&f.lab, &files[0], &samples, &err), &err);
 	samples_release(&samples);
 	sample_files_free(files, 1);
-	check(sample_keep_prune(&f.lab, 250, &pruned, &err), &err);
+	check(sample_keep_prune(&f.lab, 250, false, &pruned, &err), &err);
 	assert_int_equal(pruned.files, 0);
 	leave(&f);
 }

@@ -157,7 +157,7 @@ static enum assay_status run_git(const char *repository, const char *const *argu
 {
 	const char *words[WORDS_MAX] = { "git", "-C", repository, "--no-pager", "-c", "core.quotePath=false", "-c", "diff.noprefix=false" };
 	struct local_command command = { .words = words, .n = 8, .git = true, .timeout_ms = GIT_MS };
-	char shown[TEXT_SHOWN_BYTES];
+	char shown[LOCAL_LINE_BYTES];
 	enum assay_status st;
 
 	for (; *arguments; arguments++) {

@@ -266,15 +266,18 @@ static enum assay_status mark_before(struct store *store, int64_t before_ms, str
 }
 
 /* Killed after the commit, it leaves files that the next session removes. */
-enum assay_status sample_keep_prune(struct lab *lab, int64_t before_ms, struct sample_pruned *out, struct assay_error *err)
+enum assay_status sample_keep_prune(struct lab *lab, int64_t before_ms, bool dry_run, struct sample_pruned *out, struct assay_error *err)
 {
 	enum assay_status st = store_begin(&lab->store, err);
 
 	*out = (struct sample_pruned){ 0, 0 };
 	if (!st)
 		st = mark_before(&lab->store, before_ms, out, err);
-	st = store_end(&lab->store, st, err);
-	return st ? st : sample_keep_sweep(lab, NULL, err);
+	if (dry_run)
+		store_rollback(&lab->store);
+	else
+		st = store_end(&lab->store, st, err);
+	return st || dry_run ? st : sample_keep_sweep(lab, NULL, err);
 }
 
 /* ---- reading ---- */

@@ -41,12 +41,13 @@ enum assay_status sample_keep_rows(struct store *store, const struct sample_keep
  * NULL): how many were removed. */
 enum assay_status sample_keep_sweep(struct lab *lab, size_t *n, struct assay_error *err);
 
-/* Marks the rows of executions before a time (milliseconds since 1970) as pruned and removes the files that no other row needs. */
+/* Marks the rows of executions before a time (milliseconds since 1970) as pruned and removes the files that no other row needs. dry_run:
+ * only counts them. */
 struct sample_pruned {
 	size_t files;
 	int64_t bytes; /* not compressed */
 };
-enum assay_status sample_keep_prune(struct lab *lab, int64_t before_ms, struct sample_pruned *out, struct assay_error *err);
+enum assay_status sample_keep_prune(struct lab *lab, int64_t before_ms, bool dry_run, struct sample_pruned *out, struct assay_error *err);
 
 /* ---- reading ---- */
 
