@@ -170,7 +170,7 @@ char *spool_first_line(const struct spool *spool)
 	if (spool_read(spool, 0, line, sizeof(line) - 1, &got, &err))
 		got = 0;
 	line[got] = '\0';
-	return mem_bytes(line, strcspn(line, "\n"));
+	return mem_bytes(line, strcspn(line, "\r\n"));
 }
 
 void spool_last_lines(const struct spool *spool, struct buf *out)
