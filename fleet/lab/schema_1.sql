@@ -137,6 +137,7 @@ CREATE TABLE run (
 	pass INTEGER, -- of that fingerprint, where the run belongs to one
 	source INTEGER REFERENCES source (id),
 	plan TEXT REFERENCES plan (id), -- null: imported
+	turns INTEGER NOT NULL DEFAULT 0, -- 0: repetition numbers tell the order; 1: the import counted them; 2: the import says that versions took turns
 	PRIMARY KEY (application, version, machine, taken_ms, repetition, ordinal)
 ) WITHOUT ROWID;
 

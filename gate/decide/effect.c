@@ -268,11 +268,10 @@ static void set_interval(struct effect *e, double mean, double error, double df,
  * and Satterthwaite. */
 static void common_interval(struct effect *e, double mean, double sd, const struct effect_common *common, const struct effect_asked *asked)
 {
-	double df = (double)e->types - 1, own = sd * sd / (common->as_one ? 1 : (double)e->types), more = common->error * common->error;
+	double df = (double)e->types - 1, own = sd * sd / (double)e->types, more = common->error * common->error;
 	double variance = own + more;
 
-	if (more > 0)
-		df = variance * variance / (own * own / df + more * more / common->df);
+	df = variance * variance / (own * own / df + more * more / common->df);
 	set_interval(e, mean, sqrt(variance), df, asked);
 	e->minimum_detectable = effect_minimum_detectable(sqrt(variance), df, asked);
 }
@@ -289,7 +288,7 @@ static void effect_interval(struct effect *e, const struct type_mean *types, con
 	mean = stats_mean(logs, e->types);
 	sd = stats_sd(logs, e->types);
 	e->ratio = exp(mean);
-	if (e->types >= EFFECT_TYPES_MIN && common && (common->as_one || common->error > 0)) {
+	if (e->types >= EFFECT_TYPES_MIN && common && common->error > 0) {
 		common_interval(e, mean, sd, common, asked);
 	} else if (e->types >= 2) {
 		set_interval(e, mean, sd / sqrt((double)e->types), (double)e->types - 1, asked);

@@ -64,7 +64,6 @@ struct effect {
 
 /* An error that all types' log ratios may have in common (pairing.h). Zeroed: none. */
 struct effect_common {
-	bool as_one;	  /* the types' errors may be one and the same: their mean is known no better than a single type */
 	double error, df; /* a further standard error of the mean, with its degrees of freedom (at least 1 unless the error is 0) */
 };
 

@@ -92,21 +92,6 @@ static double order_imbalance(const struct order_series *s)
 	return s->turns ? 0 : sum;
 }
 
-static int order_direction(const struct order_series *s)
-{
-	int64_t low[2] = { INT64_MAX, INT64_MAX }, high[2] = { INT64_MIN, INT64_MIN };
-
-	for (int side = 0; side < 2; side++) {
-		for (size_t i = 0; i < s->n[side]; i++) {
-			low[side] = s->repetition[side][i] < low[side] ? s->repetition[side][i] : low[side];
-			high[side] = s->repetition[side][i] > high[side] ? s->repetition[side][i] : high[side];
-		}
-	}
-	if (s->turns)
-		return 0;
-	return low[1] > high[0] ? 1 : low[0] > high[1] ? -1 : 0;
-}
-
 /* ---- what repetitions of one side do on all types together ---- */
 
 ORDER_BY(order_ascending, int64_t, BY_VALUE)
@@ -193,18 +178,14 @@ static struct order order_of(const struct order_list *list, size_t n_types)
 {
 	struct order o = { .series = list->n };
 	double unlike = 0, squares = 0, explained = 0, df, variance;
-	long direction = 0;
 
 	for (size_t i = 0; i < list->n; i++) {
 		double here = order_imbalance(&list->items[i]);
 
 		o.apart += here > 0;
 		unlike += here / (double)list->n;
-		direction += order_direction(&list->items[i]);
 	}
 	o.apart_mostly = 2 * o.apart > list->n;
-	if (2 * labs(direction) > (long)list->n)
-		o.direction = direction > 0 ? 1 : -1;
 	if (!o.apart_mostly)
 		return o;
 	df = order_add_side(list, n_types, 0, &squares, &explained) + order_add_side(list, n_types, 1, &squares, &explained);
@@ -247,8 +228,9 @@ struct pairing_input {
 	double *values[2];	 /* scratch, large enough for all runs of a version */
 	int64_t *repetitions[2]; /* of the values */
 	struct order_list series;
-	double squares; /* of the machine at hand: squared deviations of logs from the means of their sides, summed */
-	double unknown; /* of its sessions of unknown noise: their variance in units of that of one repetition */
+	double squares;		   /* of the machine at hand: squared deviations of logs from the means of their sides, summed */
+	double unknown;		   /* of its sessions of unknown noise: their variance in units of that of one repetition */
+	bool by_plan, by_sessions; /* of the machine at hand: how the versions took turns */
 };
 
 static size_t type_by_name(struct pairing *p, const char *name)
@@ -338,8 +320,8 @@ static bool compare_values(struct pairing_input *in, size_t n_baseline, size_t n
 	m->log_cost += in->higher_is_better ? -log(baseline) : log(baseline);
 	m->baseline_runs += n_baseline;
 	m->candidate_runs += n_candidate;
-	if (all_positive(in->values[0], n_baseline) && all_positive(in->values[1], n_candidate))
-		order_add(&in->series, m->type, m->turns == PAIRING_TURNS_TAKEN, n, (const int64_t *const *)in->repetitions,
+	if (m->turns == PAIRING_TURNS_TAKEN && all_positive(in->values[0], n_baseline) && all_positive(in->values[1], n_candidate))
+		order_add(&in->series, m->type, in->by_plan || in->by_sessions, n, (const int64_t *const *)in->repetitions,
 			  (const double *const *)in->values, in->higher_is_better);
 	/* A single repetition, or a result of 0, tells nothing about the noise. */
 	if (n_baseline > 1 && n_candidate > 1 && all_positive(in->values[0], n_baseline) && all_positive(in->values[1], n_candidate)) {
@@ -420,43 +402,192 @@ static const char *latest_common_plan(const struct stretch *baseline, const stru
 	return latest ? latest->plan : NULL;
 }
 
-/* Different applications (inputs) of one plan run one after another. */
-static enum pairing_turns turns_of(const struct pairing_input *in, const struct stretch *baseline, const struct stretch *candidate)
-{
-	bool imported = true;
+/* ---- turns ---- */
 
-	for (size_t i = 0; i < baseline->n; i++)
-		imported = imported && !*baseline->runs[i].plan;
-	for (size_t i = 0; i < candidate->n; i++)
-		imported = imported && !*candidate->runs[i].plan;
-	if (imported)
+#define TURNS_SESSIONS 5 /* of each version, at least, where the versions did not take turns */
+
+/* A result among those of both versions on one machine. */
+struct place {
+	const struct run *run;
+	int side;
+	int64_t number; /* of its repetition; 0 if that does not tell the order */
+	size_t session; /* counted from 0 */
+};
+
+ORDER_BY(compare_places, struct place, BY_UP(run->taken_ms) BY_UP(number) BY_UP(side))
+
+static void add_places(const struct pairing_input *in, const struct stretch *s, const char *type, int side, struct place *places, size_t *n)
+{
+	for (size_t i = 0; i < s->n; i++) {
+		const struct run *run = &s->runs[i];
+
+		if (counts(in, run, type))
+			places[(*n)++] = (struct place){ run, side, run->turns == RUN_TURNS_NUMBERED ? run->repetition : 0, 0 };
+	}
+}
+
+/* By how much one version was ahead of the other decides: what a steady drift adds to their difference is at most that part of the whole
+ * drift (Koksma 1942; for two samples it is the distance of Kolmogorov and Smirnov). A stretch of one version is a session. */
+static enum pairing_turns turns_by_order(struct place *p, size_t n, const size_t total[2], size_t stretches[2])
+{
+	enum { BOTH = 3 };
+	int64_t done[2] = { 0 }, alone[2] = { 0 }, all[2] = { (int64_t)total[0], (int64_t)total[1] };
+	bool unknown = false, ahead = false;
+	int before = 0;
+
+	for (size_t i = 0, end, session = 0; i < n; i = end) {
+		int64_t here[2] = { 0 };
+		int sides;
+
+		for (end = i; end < n && p[end].run->taken_ms == p[i].run->taken_ms && p[end].number == p[i].number; end++)
+			here[p[end].side]++;
+		sides = (here[0] > 0) + 2 * (here[1] > 0);
+		session += sides == BOTH || sides != before;
+		for (size_t k = i; k < end; k++)
+			p[k].session = session;
+		for (int side = 0; side < 2; side++) {
+			stretches[side] += here[side] && (sides == BOTH || sides != before);
+			alone[side] += here[side] && sides != BOTH;
+			done[side] += here[side];
+		}
+		unknown = unknown || (sides == BOTH && !p[i].number);
+		ahead = ahead || 2 * llabs(done[0] * all[1] - done[1] * all[0]) > all[0] * all[1];
+		before = sides;
+	}
+	if (unknown)
 		return PAIRING_TURNS_UNKNOWN;
-	return in->plan && in->same_application ? PAIRING_TURNS_TAKEN : PAIRING_TURNS_NOT_TAKEN;
+	return ahead && alone[0] && alone[1] ? PAIRING_TURNS_NOT_TAKEN : PAIRING_TURNS_TAKEN;
+}
+
+/* Divides the places into sessions, by plans and by pauses of `pause` and longer, and reports whether both versions have enough of them.
+ * Pauses divide sessions only where each lasts less than the shortest pause and is of several results. */
+static bool turns_by_sessions(struct place *p, size_t n, int64_t pause)
+{
+	size_t sessions[2] = { 0 };
+	bool divided = true;
+
+	for (size_t i = 0, end, session = 0; i < n; i = end, session++) {
+		size_t here[2] = { 0 };
+
+		for (end = i; end < n && (end == i || (strcmp(p[end].run->plan, p[i].run->plan) == 0 &&
+						       p[end].run->taken_ms - p[end - 1].run->taken_ms < pause));
+		     end++) {
+			p[end].session = session;
+			here[p[end].side]++;
+		}
+		for (int side = 0; side < 2; side++)
+			sessions[side] += here[side] > 0;
+		divided = divided && here[0] != 1 && here[1] != 1 && p[end - 1].run->taken_ms - p[i].run->taken_ms < pause;
+	}
+	return (divided || pause == INT64_MAX) && sessions[0] >= TURNS_SESSIONS && sessions[1] >= TURNS_SESSIONS;
+}
+
+/* The pause that is longer than the next shorter one by the largest factor: longer ones are between sessions, if there are any. */
+static int64_t turns_pause(const struct place *p, size_t n)
+{
+	int64_t *pauses = mem_new(n, sizeof(*pauses)), found = INT64_MAX;
+	double largest = 1;
+
+	for (size_t i = 1; i < n; i++) {
+		int64_t ms = p[i].run->taken_ms - p[i - 1].run->taken_ms;
+
+		pauses[i] = ms > 1 ? ms : 1;
+	}
+	qsort(pauses, n, sizeof(*pauses), order_ascending);
+	for (size_t i = 2; i < n; i++) {
+		if ((double)pauses[i] > largest * (double)pauses[i - 1]) {
+			largest = (double)pauses[i] / (double)pauses[i - 1];
+			found = pauses[i];
+		}
+	}
+	free(pauses);
+	return found;
+}
+
+/* Do both imports say that the versions took turns? A time of each whole file does not contradict that. */
+static bool turns_said(const struct place *p, size_t n)
+{
+	int64_t at[2] = { -1, -1 };
+
+	for (size_t i = 0; i < n; i++) {
+		if (p[i].run->turns != RUN_TURNS_SAID || (at[p[i].side] >= 0 && at[p[i].side] != p[i].run->taken_ms))
+			return false;
+		at[p[i].side] = p[i].run->taken_ms;
+	}
+	return true;
+}
+
+/* Whether the versions took turns, by the first of these that is known: a plan; times; repetition numbers; the word of the import. Sessions
+ * of one version count where there are enough of them: then one value of each is compared. */
+static enum pairing_turns turns_of(struct pairing_input *in, struct place *p, size_t n, const size_t total[2])
+{
+	size_t stretches[2] = { 0 };
+	enum pairing_turns turns;
+
+	in->by_plan = in->plan && in->same_application;
+	in->by_sessions = false;
+	if (in->by_plan || turns_said(p, n))
+		return PAIRING_TURNS_TAKEN;
+	turns = turns_by_order(p, n, total, stretches);
+	in->by_sessions = turns == PAIRING_TURNS_TAKEN ? 2 * stretches[0] < total[0] || 2 * stretches[1] < total[1]
+						       : turns_by_sessions(p, n, INT64_MAX) || turns_by_sessions(p, n, turns_pause(p, n));
+	return in->by_sessions ? PAIRING_TURNS_TAKEN : turns;
+}
+
+/* The median of each session of a version, as its values; returns how many there are. */
+static size_t session_values(struct pairing_input *in, const struct place *p, size_t n_places, int side)
+{
+	double *values = in->values[side];
+	size_t n = 0, here = 0;
+
+	for (size_t i = 0; i < n_places; i++) {
+		if (p[i].side != side)
+			continue;
+		if (here && p[i].session != (size_t)in->repetitions[side][n]) {
+			values[n] = stats_median(values + n, here);
+			here = 0;
+			n++;
+		}
+		in->repetitions[side][n] = (int64_t)p[i].session;
+		values[n + here++] = p[i].run->metric;
+	}
+	values[n] = stats_median(values + n, here);
+	return n + 1;
 }
 
 /* One machine under one type that both versions have. */
 static void pair_type(struct pairing_input *in, const struct stretch *baseline, const struct stretch *candidate, const char *type)
 {
-	struct pairing_machine m = {
-		.machine = baseline->runs[0].machine, .reason = PAIRING_USED, .turns = turns_of(in, baseline, candidate), .plan = in->plan
-	};
+	struct pairing_machine m = { .machine = baseline->runs[0].machine, .reason = PAIRING_USED, .plan = in->plan };
+	struct place *places = mem_new(baseline->n + candidate->n, sizeof(*places));
+	size_t sessions = 0, total[2] = { 0 }, n_places = 0;
 	bool positive = true;
-	size_t sessions;
 
+	add_places(in, baseline, type, 0, places, &n_places);
+	total[0] = n_places;
+	add_places(in, candidate, type, 1, places, &n_places);
+	total[1] = n_places - total[0];
+	order_sort(places, n_places, compare_places);
 	in->squares = in->unknown = 0;
 	m.type = type_by_name(in->pairing, type);
-	sessions = compare_sessions(in, baseline, candidate, type, &m, &positive);
-
+	m.turns = turns_of(in, places, n_places, total);
+	if (!in->by_sessions)
+		sessions = compare_sessions(in, baseline, candidate, type, &m, &positive);
 	if (sessions == 0) {
-		size_t n[2] = { select_values(in, baseline, type, NULL, 0), select_values(in, candidate, type, NULL, 1) };
+		size_t n[2];
 
+		n[0] = in->by_sessions ? session_values(in, places, n_places, 0) : select_values(in, baseline, type, NULL, 0);
+		n[1] = in->by_sessions ? session_values(in, places, n_places, 1) : select_values(in, candidate, type, NULL, 1);
 		positive = compare_values(in, n[0], n[1], &m);
+		m.baseline_runs = total[0];
+		m.candidate_runs = total[1];
 		for (size_t i = 0; i < baseline->n && !m.fingerprint; i++) {
 			if (counts(in, &baseline->runs[i], type))
 				m.fingerprint = fingerprint_find(&in->evidence->fingerprints, baseline->runs[i].fingerprint);
 		}
 		sessions = 1;
 	}
+	free(places);
 	if (!positive) {
 		leave_out(in->pairing, m.machine, PAIRING_NOT_POSITIVE);
 		return;
@@ -579,6 +710,32 @@ static bool is_spared(const struct pairing *p, const struct pairing_machine *m)
 	return types >= EFFECT_TYPES_MIN;
 }
 
+static void drop(struct pairing *p, struct pairing_machine *m, enum pairing_reason reason)
+{
+	p->untyped -= strcmp(p->types[m->type], m->machine) == 0;
+	p->used--;
+	m->reason = reason;
+	m->type = SIZE_MAX;
+	m->log_ratio = m->log_cost = (double)NAN;
+}
+
+/* Where the versions took turns on some machines, the others do not count. */
+static void leave_out_order(struct pairing *p)
+{
+	bool any[PAIRING_TURNS] = { false };
+
+	for (size_t i = 0; i < p->n; i++)
+		any[p->machines[i].turns] = any[p->machines[i].turns] || p->machines[i].reason == PAIRING_USED;
+	if (!any[PAIRING_TURNS_TAKEN])
+		p->turns = any[PAIRING_TURNS_NOT_TAKEN] ? PAIRING_TURNS_NOT_TAKEN : any[PAIRING_TURNS_UNKNOWN] ? PAIRING_TURNS_UNKNOWN : 0;
+	for (size_t i = 0; any[PAIRING_TURNS_TAKEN] && i < p->n; i++) {
+		struct pairing_machine *m = &p->machines[i];
+
+		if (m->reason == PAIRING_USED && m->turns != PAIRING_TURNS_TAKEN)
+			drop(p, m, m->turns == PAIRING_TURNS_UNKNOWN ? PAIRING_ORDER_UNKNOWN : PAIRING_ORDER_CONFOUNDED);
+	}
+}
+
 /* Who goes is told by the noise alone, which says nothing of the ratio: so the interval of those that stay holds as before. Both versions
  * must have it: what one alone has is its own doing, and may be what is looked for. */
 static void leave_out_noisy(struct pairing *p)
@@ -590,11 +747,7 @@ static void leave_out_noisy(struct pairing *p)
 
 		if (m->reason != PAIRING_USED || stats_round(M_SQRT2 * m->noise_least) <= limit || !is_spared(p, m))
 			continue;
-		p->untyped -= strcmp(p->types[m->type], m->machine) == 0;
-		p->used--;
-		m->reason = PAIRING_TOO_NOISY;
-		m->type = SIZE_MAX;
-		m->log_ratio = m->log_cost = (double)NAN;
+		drop(p, m, PAIRING_TOO_NOISY);
 	}
 }
 
@@ -612,7 +765,9 @@ void pairing_of(const struct evidence *evidence, const struct lab_config *config
 				    { mem_new(baseline->n, sizeof(int64_t)), mem_new(candidate->n, sizeof(int64_t)) },
 				    { 0 },
 				    0,
-				    0 };
+				    0,
+				    false,
+				    false };
 	const struct stretch all[LISTS] = { { baseline->items, baseline->n },
 					    { baseline->others, baseline->n_others },
 					    { candidate->items, candidate->n },
@@ -637,6 +792,7 @@ void pairing_of(const struct evidence *evidence, const struct lab_config *config
 			leave_out(&pairing, machine, why_not(here));
 	}
 	order_sort(pairing.machines, pairing.n, compare_machines);
+	leave_out_order(&pairing);
 	leave_out_noisy(&pairing);
 	pairing.order = order_of(&in.series, pairing.n_types);
 	for (int side = 0; side < 2; side++)
@@ -658,7 +814,7 @@ const struct pairing_machine *pairing_of_run(const struct pairing *p, const stru
 
 struct effect pairing_effect(const struct pairing *pairing, const struct effect_asked *asked)
 {
-	struct effect_common common = { pairing->order.direction != 0, pairing->order.error, pairing->order.df };
+	struct effect_common common = { pairing->order.error, pairing->order.df };
 	struct effect_pair *pairs = mem_new(pairing->n, sizeof(*pairs));
 	struct effect effect;
 	size_t n = 0;

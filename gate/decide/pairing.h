@@ -11,7 +11,6 @@
 struct order {
 	size_t series, apart; /* all of them, and those in which the sides' repetitions are not the same ones */
 	bool apart_mostly;    /* more than half are */
-	int direction;	      /* 1: in most series all of the candidate's come after the baseline's, -1: before; 0: neither */
 	double error, df;     /* standard error of the log ratio by what repetitions of one side do on all types together, and its degrees
 			       * of freedom; 0 when they do nothing, or it cannot be told */
 	double spread;	      /* that effect of one repetition as a standard deviation of logs; 0 as above */
@@ -29,15 +28,17 @@ struct order {
 	X(PAIRING_HARDWARE_CHANGED, "hardware_changed", "it was of another hardware type when the candidate ran")                          \
 	X(PAIRING_NOT_POSITIVE, "metric_not_positive", "the median of its results is 0: there is no ratio")                                \
 	X(PAIRING_TOO_NOISY, "too_noisy",                                                                                                  \
-	  "repetitions differ there by so many times more than on the other machines that the ratio is chance")
+	  "repetitions differ there by so many times more than on the other machines that the ratio is chance")                            \
+	X(PAIRING_ORDER_CONFOUNDED, "order_confounded", "the versions did not take turns there, as on other machines")                     \
+	X(PAIRING_ORDER_UNKNOWN, "order_unknown", "the order of the results is not known there, as it is on other machines")
 
 enum pairing_reason { PAIRING_ROWS(ROWS_ENUM) PAIRING_REASONS };
 
 const char *pairing_code(enum pairing_reason reason);
 const char *pairing_text(enum pairing_reason reason);
 
-/* Did the versions take turns on the machine, so that its own drift concerns both alike? */
-enum pairing_turns { PAIRING_TURNS_UNKNOWN, PAIRING_TURNS_TAKEN, PAIRING_TURNS_NOT_TAKEN }; /* unknown: imported results */
+/* Did the versions take turns on the machine, so that its own drift concerns both alike? Five sessions of each count as turns. */
+enum pairing_turns { PAIRING_TURNS_TAKEN, PAIRING_TURNS_NOT_TAKEN, PAIRING_TURNS_UNKNOWN, PAIRING_TURNS };
 
 /* One machine as one hardware type: a machine that changed its type over time has an entry for each. */
 struct pairing_machine {
@@ -60,10 +61,11 @@ struct pairing {
 	size_t n, capacity;
 	char **types; /* [n_types], names of the hardware types; a machine whose type is not known is a type of its own */
 	size_t n_types, types_capacity;
-	size_t used;	    /* machines with PAIRING_USED */
-	size_t untyped;	    /* of these, machines whose type is not known */
-	size_t aside[2];    /* results of baseline and candidate that do not count, since a later plan ran both in turn */
-	struct order order; /* of the repetitions that were compared */
+	size_t used;		  /* machines with PAIRING_USED */
+	size_t untyped;		  /* of these, machines whose type is not known */
+	enum pairing_turns turns; /* taken if they were on each machine with PAIRING_USED; else on none */
+	size_t aside[2];	  /* results of baseline and candidate that do not count, since a later plan ran both in turn */
+	struct order order;	  /* of the repetitions that were compared */
 };
 
 /* Whether results of the two may be compared at all: PAIRING_USED, or PAIRING_OTHER_METRIC or PAIRING_OTHER_TERMS, which then holds for

@@ -4,6 +4,7 @@
 #define GATE_DECIDE_RULES_H
 
 #include "gate/decide/effect.h"
+#include "gate/decide/pairing.h"
 
 #include <stddef.h>
 
@@ -15,6 +16,7 @@ struct rule_input {
 	unsigned own;		   /* likewise: wall-clock time less what the runs waited for a processor */
 	bool same_build;	   /* both versions are the same files, run by the same command: no function can have changed */
 	bool disturbed;		   /* the machines kept even the baseline's runs waiting, now more, now less */
+	enum pairing_turns turns;  /* of the versions */
 };
 
 /* Constant, code of its reason, decision, when it applies (sets of decisions: regression, improved, pass, unsettled, not known, and all of
@@ -23,6 +25,13 @@ struct rule_input {
 #define RULE_ROWS(X)                                                                                                                       \
 	X(RULE_SAME_BUILD, "same_build", DECISION_ENVIRONMENT, performance & (R | I) && in->same_build,                                    \
 	  "both versions are the same build, run by the same command: what moved is not the code")                                         \
+	X(RULE_ORDER_CONFOUNDED, "order_confounded", DECISION_INCONCLUSIVE, performance & ANY && in->turns == PAIRING_TURNS_NOT_TAKEN,     \
+	  "the versions did not take turns: what changed on the machines in between looks like a change of the version (measure them in " \
+	  "turns, as 'assay run APP --versions A,B' does, or each in five sessions)")                                                     \
+	X(RULE_ORDER_UNKNOWN, "order_unknown", DECISION_INCONCLUSIVE, performance & ANY && in->turns == PAIRING_TURNS_UNKNOWN,            \
+	  "it is not known whether the versions took turns: what changed on the machines in between may look like a change of the version " \
+	  "(import times of the results, or repetition numbers that both versions share, or say --interleaved; or measure each in five "  \
+	  "sessions)")                                                                                                                   \
 	X(RULE_COMPUTES_MORE, "computes_more", DECISION_REGRESSION, performance & (R | U) && processor & R,                                \
 	  "the candidate takes more processor time, and by enough to matter: that is the code")                                            \
 	X(RULE_HIDDEN, "hidden_by_busy", DECISION_REGRESSION, performance & (P | I) && processor & R && own & (R | U | NONE) && in->disturbed, \

@@ -31,8 +31,6 @@
 	X(REASON_ALWAYS_FAILS, "candidate_always_fails", false)                                                                            \
 	X(REASON_NEVER_STARTS, "candidate_never_starts", false)                                                                            \
 	X(REASON_RUNS_MISSING, "runs_missing", false)                                                                                      \
-	X(REASON_NOT_INTERLEAVED, "not_interleaved", false)                                                                                \
-	X(REASON_ORDER, "order_confounded", false)                                                                                         \
 	X(REASON_DRIFT, "repetitions_drift", false)                                                                                        \
 	X(REASON_EMULATED, VERDICT_EMULATED, false)                                                                                        \
 	X(REASON_ARCHITECTURES, "architectures_apart", true)                                                                               \
@@ -344,15 +342,7 @@ static void explain_order(struct verdict *v)
 {
 	const struct order *o = &v->pairing.order;
 
-	if (v->effect.types < EFFECT_TYPES_MIN)
-		return;
-	if (o->direction)
-		reason_add(v, REASON_ORDER,
-			   "all repetitions of the candidate come %s those of the baseline, so a change that affected all machines in "
-			   "between would look like a change of the version: the interval is as wide as for a single hardware type ('assay "
-			   "run' lets versions take turns)",
-			   o->direction > 0 ? "after" : "before");
-	if (o->error > 0)
+	if (v->effect.types >= EFFECT_TYPES_MIN && o->error > 0)
 		reason_add(v, REASON_DRIFT,
 			   "repetitions of the same version differ by about %.1f %% on all hardware types together, and the two versions "
 			   "do not have the same repetitions: the interval is wider by that",
@@ -373,20 +363,14 @@ static void explain_left_out(struct verdict *v, enum pairing_reason reason, size
 
 static void explain_machines(struct verdict *v)
 {
-	size_t count[PAIRING_REASONS] = { 0 }, apart = 0, emulated = 0, untyped = v->pairing.untyped;
+	size_t count[PAIRING_REASONS] = { 0 }, emulated = 0, untyped = v->pairing.untyped;
 
 	for (size_t i = 0; i < v->pairing.n; i++) {
 		const struct pairing_machine *m = &v->pairing.machines[i];
 
 		count[m->reason]++;
-		apart += m->reason == PAIRING_USED && m->turns == PAIRING_TURNS_NOT_TAKEN;
 		emulated += m->reason == PAIRING_USED && m->fingerprint && m->fingerprint->profile;
 	}
-	if (apart)
-		reason_add(v, REASON_NOT_INTERLEAVED,
-			   "on %zu machine%s the two did not take turns in one 'assay run': what changed there in the meantime looks like "
-			   "a change of the version",
-			   apart, text_plural(apart));
 	explain_order(v);
 	if (emulated)
 		reason_add(v, REASON_EMULATED,
@@ -425,7 +409,7 @@ static void explain_times(struct verdict *v)
 	struct text_number ratio = text_fixed(work->ratio, 3), low = text_fixed(work->low, 3), high = text_fixed(work->high, 3);
 	bool known = work->types && !isnan(work->low);
 
-	if (v->rule < RULES && known)
+	if (v->rule < RULES && v->rule > RULE_ORDER_UNKNOWN && known)
 		explain_rule(v, work);
 	else if (v->rule < RULES)
 		reason_rule(v, "%s", rule_text(v->rule));

@@ -15,6 +15,7 @@ struct arguments {
 	int from;
 	struct cli_list columns;
 	int64_t taken_ms;
+	bool interleaved;
 };
 
 static const char *const tools[] = { FOREIGN_ROWS(ROWS_CODE) "auto", NULL };
@@ -129,7 +130,8 @@ static enum assay_status import_results_run(struct lab *lab, void *arguments, st
 				       .columns = (const char *const *)a->columns.items,
 				       .n_columns = a->columns.n,
 				       .taken_ms = a->taken_ms,
-				       .time_given = a->taken_ms >= 0 };
+				       .time_given = a->taken_ms >= 0,
+				       .interleaved = a->interleaved };
 	struct quiho_import_result result = { 0 };
 	struct foreign_result read = { .tool = FOREIGN_TOOLS };
 	struct quiho_import_options import = { .file = a->file, .rows = &read.quiho, .version = a->version };
@@ -174,6 +176,9 @@ static const struct cli_option options[] = {
 	    "time", "TIME", struct arguments, taken_ms, parse_time,
 	    "When, as a date or in seconds since 1970, where the file does not say it, or not so that it is understood (default: when "
 	    "the file was written)"),
+	CLI_FLAG(
+	    "interleaved", struct arguments, interleaved,
+	    "Versions took turns when this was measured, run by run; needed where neither times nor repetition numbers of the file say so"),
 	CLI_END
 };
 

@@ -61,6 +61,7 @@ static struct foreign_row row_of(const struct reader *r, struct quiho_place plac
 				   .mark = "" };
 
 	row.to.taken_ms = r->options->taken_ms;
+	row.to.turns = r->options->interleaved ? RUN_TURNS_SAID : RUN_TURNS_NUMBERED;
 	row.to.place = place;
 	return row;
 }
@@ -170,8 +171,10 @@ static void rows_count(struct reader *r)
 		result->versions = result->versions || (of_one && !of_version);
 		ordinal = of_machine && before->to.taken_ms == row->to.taken_ms ? ordinal + 1 : 1;
 		first = of_machine ? first : i;
-		if (!row->texts.repetition)
+		if (!row->texts.repetition) {
 			row->texts.repetition = keep(r, mem_format("%zu", ordinal));
+			row->to.turns = row->to.turns == RUN_TURNS_SAID ? RUN_TURNS_SAID : RUN_TURNS_COUNTED;
+		}
 		row->alike = sorted[first]->alike || row->thing != sorted[first]->thing;
 		for (size_t k = i; row->alike && !sorted[first]->alike;)
 			sorted[--k]->alike = true; /* down to the first one */

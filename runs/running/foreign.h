@@ -31,6 +31,7 @@ struct foreign_options {
 	size_t n_columns;
 	int64_t taken_ms; /* where the file has no time */
 	bool time_given;  /* taken_ms is the user's: it also stands where the time of a row is not understood */
+	bool interleaved; /* the user says that versions took turns */
 };
 
 /* A measurement. Its texts belong to the result, or to the text that was read. */

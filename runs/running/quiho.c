@@ -368,6 +368,7 @@ struct quiho_run_writer {
 struct quiho_run_key {
 	const char *application, *version, *machine; /* borrowed */
 	int64_t taken_ms, repetition, ordinal;
+	enum run_turns turns;
 };
 
 static void quiho_run_writer_release(struct quiho_run_writer *w)
@@ -382,7 +383,7 @@ static enum assay_status quiho_run_writer_init(struct store *store, struct quiho
 	struct quiho_run_writer w = { .store = store };
 	enum assay_status st = store_prepare(store,
 					     "INSERT INTO run (application, version, machine, taken_ms, repetition, ordinal, metric, "
-					     "source) VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+					     "source, turns) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
 					     &w.insert, err);
 
 	if (!st)
@@ -415,7 +416,13 @@ static enum assay_status quiho_check_known(struct quiho_run_writer *w, const str
 				  "nothing was changed (give other data another name with --version)",
 				  key->application, TEXT_DOUBLE(metric), TEXT_DOUBLE(stored));
 	w->known++;
-	return ASSAY_OK;
+	if (key->turns != RUN_TURNS_SAID)
+		return ASSAY_OK;
+	return store_do(
+	    w->store, err,
+	    "UPDATE run SET turns = ? WHERE application = ? AND version = ? AND machine = ? AND taken_ms = ? AND repetition = ? "
+	    "AND ordinal = ?",
+	    "itttiii", (int64_t)key->turns, key->application, key->version, key->machine, key->taken_ms, key->repetition, key->ordinal);
 }
 
 static enum assay_status quiho_run_write(struct quiho_run_writer *w, const struct quiho_run_key *key, double metric, int64_t source,
@@ -424,8 +431,8 @@ static enum assay_status quiho_run_write(struct quiho_run_writer *w, const struc
 	enum assay_status st;
 	bool row;
 
-	store_bind(w->insert, "tttiiidi", key->application, key->version, key->machine, key->taken_ms, key->repetition, key->ordinal,
-		   metric, source);
+	store_bind(w->insert, "tttiiidii", key->application, key->version, key->machine, key->taken_ms, key->repetition, key->ordinal,
+		   metric, source, (int64_t)key->turns);
 	st = store_step(w->store, w->insert, &row, err);
 	if (st)
 		return st;
@@ -580,7 +587,8 @@ static enum assay_status quiho_write_items(struct quiho_import *im, struct assay
 						     .machine = row->machine,
 						     .taken_ms = row->taken_ms,
 						     .repetition = row->repetition,
-						     .ordinal = ordinal };
+						     .ordinal = ordinal,
+						     .turns = row->turns };
 
 			st = quiho_run_write(&im->runs, &key, row->value, source, err);
 		}

@@ -8,6 +8,7 @@
 #include "base/rows.h"
 #include "fingerprint/catalog/catalog.h"
 #include "fleet/lab/lab.h"
+#include "runs/running/run.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -55,6 +56,7 @@ struct quiho_row {
 	int64_t taken_ms, repetition;
 	double value;
 	enum quiho_direction direction;
+	enum run_turns turns;
 	struct quiho_place place;
 };
 

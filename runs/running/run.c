@@ -496,6 +496,7 @@ static void run_set_add_row(struct run_set *set, size_t *capacity, sqlite3_stmt 
 		snprintf(last->fingerprint, sizeof(last->fingerprint), "%s", store_text(stmt, 4));
 		snprintf(last->plan, sizeof(last->plan), "%s", store_text(stmt, 6));
 		snprintf(last->architecture, sizeof(last->architecture), "%s", store_text(stmt, 10 + RUN_WITHHELD));
+		last->turns = (enum run_turns)sqlite3_column_int(stmt, 11 + RUN_WITHHELD);
 	}
 	last->metric += store_double(stmt, 3); /* the sum for now */
 	last->recorded++;
@@ -534,7 +535,7 @@ enum assay_status run_load_plan(struct store *store, const char *application, co
 	enum assay_status st = store_ask(
 	    store, &stmt, err,
 	    "SELECT machine, repetition, taken_ms, run.metric, fingerprint, pass, plan, wall_ns, user_us, sys_us" RUN_WITHHELD_ROWS(
-		RUN_WITHHELD_COLUMN) ", architecture FROM run LEFT JOIN (SELECT * FROM execution WHERE input = " RUN_INPUT
+		RUN_WITHHELD_COLUMN) ", architecture, turns FROM run LEFT JOIN (SELECT * FROM execution WHERE input = " RUN_INPUT
 				     ") USING (plan, machine, version, repetition, application, taken_ms) WHERE application = ?1 AND "
 				     "version = ?2 AND (?3 IS NULL OR plan = ?3) ORDER BY machine, taken_ms, repetition, ordinal",
 	    "ttt", application, version, plan);

@@ -33,6 +33,13 @@ double run_withheld_excess(double share, double usual, double min_effect);
 
 #define RUN_ARCHITECTURE_BYTES 32
 
+/* What is known of the order in which versions were measured, besides times and plans; numbers of the store. */
+enum run_turns {
+	RUN_TURNS_NUMBERED, /* repetition numbers tell it */
+	RUN_TURNS_COUNTED,  /* nothing: an import counted the repetitions */
+	RUN_TURNS_SAID	    /* the import says that versions took turns */
+};
+
 /* One repetition on one machine. */
 struct run {
 	char *machine;
@@ -46,7 +53,8 @@ struct run {
 	struct metric_usage usage;		   /* of its execution; 0 or below where it is not known */
 	int64_t withheld_ns[RUN_WITHHELD];	   /* -1: not known */
 	char architecture[RUN_ARCHITECTURE_BYTES]; /* of the machine, recorded with its execution; "" when it is not known */
-	bool disturbed;				   /* by what else the machine did, and therefore among `others` */
+	enum run_turns turns;
+	bool disturbed; /* by what else the machine did, and therefore among `others` */
 };
 
 /* How often a build was run on a machine in its latest plan there, or in all that was imported, and how often without a result. */

@@ -78,7 +78,7 @@ static void test_take(void **state)
 	"INSERT INTO fingerprint (id, machine, battery, battery_hash, stress_ng, taken_ms, architecture, origin) VALUES ('" id             \
 	"', '" machine "', 'b', 'h', '1', 5, 'x', 'measured');"                                                                            \
 	"INSERT INTO rate VALUES ('" id "', 1, 'cpu', 0, 10, 20);"
-#define RUN(machine, at) "INSERT INTO run VALUES ('app', '1', '" machine "', " at ", 1, 0, 3.5, NULL, NULL, NULL, NULL);"
+#define RUN(machine, at) "INSERT INTO run VALUES ('app', '1', '" machine "', " at ", 1, 0, 3.5, NULL, NULL, NULL, NULL, 0);"
 
 static void execute(struct lab *lab, const char *sql)
 {

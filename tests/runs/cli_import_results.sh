@@ -37,10 +37,22 @@ one['exit_codes'] = [0] * 9 + [1, None, 2]
 said['results'].append(dict(one, command='other'))
 json.dump(said, open(sys.argv[1] + '/failed.json', 'w'))
 P
+touch -d 2026-01-02 "$tmp/a.json"
+touch -d 2026-01-03 "$tmp/b.json"
 for n in 1 2 3; do
 	import "$tmp/a.json" --application made --version a --machine "node$n"
 	import "$tmp/b.json" --application made --version b --machine "node$n"
 	expect_stdout '12 results of made@b, read from hyperfine: 12 new, 0 known before.'
+done
+run -C "$lab" gate made@a made@b --format json
+expect_status 4
+expect_json '.reasons[0].code' order_confounded
+# Unless they took turns, which only the user knows: known results learn it.
+for version in a b; do
+	for n in 1 2 3; do
+		import "$tmp/$version.json" --application made --version $version --machine "node$n" --interleaved
+		expect_stdout '0 new, 12 known before.'
+	done
 done
 run -C "$lab" gate made@a made@b --format json
 expect_status 3

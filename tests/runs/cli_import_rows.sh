@@ -311,7 +311,7 @@ metric() {
 	version=$1 direction=$2
 	shift 2
 	{ echo application,version,machine,direction,result && printf "dd,$version,c1,$direction,%s\n" "$@"; } >"$tmp/metric.csv"
-	import "$tmp/metric.csv"
+	import "$tmp/metric.csv" --interleaved
 }
 metric a higher 100 101 102 100 101
 metric b higher 80 81 82 80 81

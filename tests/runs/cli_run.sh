@@ -124,7 +124,7 @@ run -C "$lab" run tiny --inputs yy --versions a --repetitions 1
 expect_stdout 'runs show tiny/yy@a'
 run -C "$lab" gate tiny/x@a tiny/yy@a --format json
 expect_json .machines[0].interleaved false
-expect_stdout not_interleaved
+expect_stdout order_confounded
 
 what='higher is better'
 sed 's/^metric: .*/metric: { source: regex, pattern: "cost ([0-9]+)", direction: higher }/' "$lab/apps/tiny.yaml" >"$lab/apps/rate.yaml"
