@@ -11,15 +11,15 @@
  *	static const struct cli_option words[] = {
  *		CLI_WORD("A", struct arguments, selectors[0]), CLI_WORD("B", struct arguments, selectors[1]), CLI_END
  *	};
- *	const struct command compare_command = {
- *		.name = "compare",
- *		.summary = "compare the resource use of two versions",
+ *	const struct command report_command = {
+ *		.name = "report",
+ *		.summary = "write a page about two versions",
  *		.about = "...",
- *		.examples = "  assay compare ...\n",
+ *		.examples = "  assay report ...\n",
  *		.words = words,
  *		.options = options,
  *		.defaults = &defaults,
- *		CLI_RUN(struct arguments, CLI_LAB_READ, compare_run),
+ *		CLI_RUN(struct arguments, CLI_LAB_READ, report_run),
  *	}; */
 #ifndef BASE_COMMAND_H
 #define BASE_COMMAND_H
@@ -121,7 +121,7 @@ typedef enum assay_status command_run(struct lab *lab, void *arguments, struct d
 
 struct command {
 	const char *name;	 /* "catalog list"; of a heading in the list of commands, the heading */
-	const char *summary;	 /* one line in the list of commands: what it does, as a verb: "compare the resource use of two versions" */
+	const char *summary;	 /* one line in the list of commands: what it does, as a verb: "write a page about two versions" */
 	const char *about;	 /* one paragraph, or several with an empty line between them; lines are broken where they are shown */
 	const char *more;	 /* shown as it is after the options: tables of names and the like; or NULL */
 	const char *examples;	 /* lines, each with two blanks in front, shown as they are */

@@ -55,8 +55,6 @@ quiho_gates() {
 		'hpccg comd' 'miniamr lulesh' 'fio/read-fiofile-4k-seq fio/read-fiofile-128k-seq' 'hpccg hpccg' 'stream/add-1 hpccg' 'hpccg nothing'; do
 		# shellcheck disable=SC2086
 		ask quiho gate $pair
-		# shellcheck disable=SC2086
-		ask quiho compare $pair
 	done
 	for pair in 'mysqlslap/innodb_load mysqlslap/memory_load' 'stream/add-1 stream/add-2' 'miniamr lulesh'; do
 		# shellcheck disable=SC2086
@@ -65,7 +63,7 @@ quiho_gates() {
 		ask quiho gate $pair --min-effect 0.3 --all
 	done
 	ask quiho gate stream/add-1 stream/add-2 --method walk --epsilon 40
-	ask quiho compare mysqlslap/innodb_load mysqlslap/memory_load --machines --top 3
+	ask quiho gate mysqlslap/innodb_load mysqlslap/memory_load --all --top 3
 }
 
 quiho_pages() {
@@ -146,8 +144,6 @@ lab_decisions() {
 		'fails/x@a fails/yy@b' 'sqlite sqlite' 'probed@a probed@b'; do
 		# shellcheck disable=SC2086
 		ask lab gate $pair
-		# shellcheck disable=SC2086
-		ask lab compare $pair
 		# shellcheck disable=SC2086
 		ask_page lab report $pair
 	done

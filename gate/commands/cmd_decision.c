@@ -129,7 +129,7 @@ static void explain_reasons(const cJSON *document, struct document *d)
 
 static void explain_calibration(const cJSON *document, struct document *d)
 {
-	const cJSON *calibration = json_get(document, "calibration");
+	const cJSON *calibration = json_get(json_get(document, "runs"), "calibration");
 	char *quote = calibration ? cJSON_PrintUnformatted(calibration) : NULL;
 
 	if (quote)
@@ -303,6 +303,34 @@ static bool records_gone(const cJSON *kept, const cJSON *now, struct document *d
 	return true;
 }
 
+/* Samples may be removed or added after a decision, which never rests on them. */
+static void drop_functions(cJSON *document)
+{
+	cJSON *runs = json_get(document, "runs");
+
+	cJSON_DeleteItemFromObject(runs, "functions");
+	cJSON_DeleteItemFromObject(runs, "signatures");
+	cJSON_DeleteItemFromObject(runs, "absent");
+}
+
+static void tell_difference(const char *path, int64_t rules, struct document *d)
+{
+	bool other = rules != JUDGE_RULES;
+
+	doc_set(d, "verdict", other ? "other_rules" : "differs");
+	if (other) {
+		doc_answer(d, DOC_DOUBTFUL, "other rules",
+			   "made by rules %lld; the rules of this assay (%d) say something else of the same results: first at '%s'",
+			   (long long)rules, JUDGE_RULES, path);
+		doc_line(d, "The assay that made it verifies it; 'assay explain' shows all that was kept of it.");
+	} else {
+		doc_answer(d, DOC_BAD, "differs", "what follows from the raw results is not what was kept: first at '%s'", path);
+		doc_line(d, "Results that were changed, or hardware types that lab.yaml has otherwise by now, are reasons.");
+	}
+	doc_set(d, "first_difference", path);
+	d->exit_status = other ? 4 : 1;
+}
+
 static enum assay_status compare_documents(const char *kept, const char *now, int64_t rules, struct document *d, struct assay_error *err)
 {
 	struct buf path = BUF_INIT;
@@ -311,22 +339,16 @@ static enum assay_status compare_documents(const char *kept, const char *now, in
 
 	if (!st)
 		st = json_parse("decision", now, strlen(now), &b, err);
-	if (!st && !records_gone(a, b, d) && first_difference(a, b, &path)) {
-		bool other = rules != JUDGE_RULES;
-
-		doc_set(d, "verdict", other ? "other_rules" : "differs");
-		if (other) {
-			doc_answer(d, DOC_DOUBTFUL, "other rules",
-				   "made by rules %lld; the rules of this assay (%d) say something else of the same results: first at '%s'",
-				   (long long)rules, JUDGE_RULES, path.bytes ? path.bytes : "");
-			doc_line(d, "The assay that made it verifies it; 'assay explain' shows all that was kept of it.");
+	drop_functions(a);
+	drop_functions(b);
+	if (!st && !records_gone(a, b, d)) {
+		if (first_difference(a, b, &path)) {
+			tell_difference(path.bytes ? path.bytes : "", rules, d);
 		} else {
-			doc_answer(d, DOC_BAD, "differs", "what follows from the raw results is not what was kept: first at '%s'",
-				   path.bytes ? path.bytes : "");
-			doc_line(d, "Results that were changed, or hardware types that lab.yaml has otherwise by now, are reasons.");
+			doc_set(d, "verdict", "same");
+			doc_answer(d, DOC_GOOD, "same",
+				   "it follows from the raw results; samples of its functions were removed or added since");
 		}
-		doc_set(d, "first_difference", path.bytes);
-		d->exit_status = other ? 4 : 1;
 	}
 	cJSON_Delete(a);
 	cJSON_Delete(b);

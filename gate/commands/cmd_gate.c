@@ -5,15 +5,11 @@
 #include "fleet/lab/lab.h"
 #include "gate/commands/gate_commands.h"
 #include "gate/commands/cmd_evidence.h"
+#include "gate/comparison/comparison.h"
 #include "gate/comparison/measured.h"
 #include "gate/cost/cost_gate.h"
-#include "gate/decide/contributions.h"
-#include "gate/decide/verdict.h"
-#include "gate/detect/likeness.h"
-#include "gate/nightly/calibration.h"
 #include "gate/nightly/spend.h"
 #include "gate/published/walk.h"
-#include "gate/variance/weigh.h"
 #include "fleet/commands/cmd_fleet.h"
 #include "runs/commands/cmd_run.h"
 
@@ -26,6 +22,7 @@ struct arguments {
 	double min_effect; /* 0: not given */
 	double epsilon;	   /* below 0: not given */
 	double budget_s;   /* 0: no limit */
+	int64_t top;	   /* groups; 0: not given */
 	int method, of;
 	const char *counts;
 	bool all, run;
@@ -56,41 +53,21 @@ static enum assay_status gate_stacks(struct lab *lab, const struct verdict *v, c
 static enum assay_status gate_by_ratio(struct lab *lab, const struct cmd_evidence *e, const struct arguments *a, struct document *d,
 				       struct assay_error *err)
 {
-	double min_effect = a->min_effect > 0 ? a->min_effect : lab->config.min_effect;
-	struct contributions contributions = { 0 };
-	char *quote = NULL;
-	struct function_evidence functions = { 0 };
-	struct likeness likeness = { 0 };
-	struct variance_weighed weighed;
-	struct verdict v;
-	enum assay_status st = verdict_of(&e->evidence, &lab->config, &e->runs[0], &e->runs[1], min_effect, &v, err);
+	const struct comparison_asked asked = { .evidence = &e->evidence,
+						.baseline = &e->runs[0],
+						.candidate = &e->runs[1],
+						.min_effect = a->min_effect > 0 ? a->min_effect : lab->config.min_effect,
+						.last = COMPARISON_ALL };
+	struct comparison c;
+	enum assay_status st = comparison_of(lab, &asked, &c, err);
 
-	if (st)
-		return st;
-	st = calibration_quote_now(lab, &v, &quote, err);
-	if (st) {
-		verdict_release(&v);
-		return st;
+	if (!st) {
+		comparison_answer(&c, a->all, a->top ? (size_t)a->top : CONTRIBUTIONS_SHOWN, d);
+		d->exit_status = decision_exit(c.verdict.effect.decision);
 	}
-	variance_weigh(lab, &v, &weighed);
-	contributions_of(&e->evidence, &v, 0, &contributions);
-	function_evidence_of(lab, v.baseline, v.candidate, false, &functions);
-	likeness_of(lab, &e->evidence, &v, &contributions, &functions, &likeness);
-	verdict_answer(&v, true, a->all, d);
-	calibration_answer(quote, d);
-	contributions_answer(&contributions, CONTRIBUTIONS_SHOWN, d);
-	function_evidence_add(&functions, verdict_of_cost(&v), d);
-	likeness_add(&likeness, d);
-	variance_weighed_answer(&weighed, d);
-	d->exit_status = decision_exit(v.effect.decision);
-	likeness_release(&likeness);
-	function_evidence_release(&functions);
-	contributions_release(&contributions);
-	free(quote);
-	variance_weighed_release(&weighed);
-	if (a->stacks)
-		st = gate_stacks(lab, &v, a->stacks, err);
-	verdict_release(&v);
+	if (!st && a->stacks)
+		st = gate_stacks(lab, &c.verdict, a->stacks, err);
+	comparison_release(&c);
 	return st;
 }
 
@@ -266,12 +243,12 @@ static enum assay_status gate_check(void *arguments, struct assay_error *err)
 		return assay_fail(err, ASSAY_E_USAGE, "--run looks at ratios: it has no other --method");
 	if (a->method != METHOD_COST && (a->counts || a->of))
 		return assay_fail(err, ASSAY_E_USAGE, "--counts and --of belong to --method cost");
-	if (a->method == METHOD_COST && (a->all || a->stacks))
+	if (a->method == METHOD_COST && (a->all || a->top || a->stacks))
 		return assay_fail(err, ASSAY_E_USAGE,
-				  "--method cost has neither --all nor --stacks: it lists all machines, and compares no stacks");
-	if (a->method == METHOD_PUBLISHED && (a->min_effect > 0 || a->all || a->stacks))
+				  "--method cost has no --all, --top or --stacks: it lists all machines, and compares no groups or stacks");
+	if (a->method == METHOD_PUBLISHED && (a->min_effect > 0 || a->all || a->top || a->stacks))
 		return assay_fail(err, ASSAY_E_USAGE,
-				  "--method walk has neither --min-effect, --all nor --stacks: it does not look at ratios");
+				  "--method walk has no --min-effect, --all, --top or --stacks: it does not look at ratios");
 	if (a->method != METHOD_PUBLISHED && a->epsilon >= 0)
 		return assay_fail(err, ASSAY_E_USAGE, "--epsilon belongs to --method walk");
 	return ASSAY_OK;
@@ -296,6 +273,7 @@ static const struct cli_option options[] = {
 	CLI_OPTION(TEXT, "stacks", "FILE", struct arguments, stacks,
 		   "Write to FILE where the time of both went, as folded stacks with two columns, for flame graphs", .required = false),
 	CLI_FLAG("all", struct arguments, all, "List all machines, and those that were left out"),
+	CMD_TOP(struct arguments, top, "List the N groups of stressors that changed most (default: 5)"),
 	CLI_CHOICE("method", methods, struct arguments, method, "The method: ratio (the default), walk or cost"),
 	CLI_CHOICE("of", costs, struct arguments, of, "With --method cost: cpu, processor time (the default), wall, or metric"),
 	CLI_TEXT("counts", "VERSION", struct arguments, counts, "With --method cost: the version whose runs have counted the features"),

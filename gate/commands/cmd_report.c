@@ -1,9 +1,8 @@
 /* assay report */
-#include "base/mem.h"
 #include "fleet/lab/lab.h"
 #include "gate/commands/gate_commands.h"
 #include "gate/commands/cmd_evidence.h"
-#include "gate/nightly/calibration.h"
+#include "gate/comparison/comparison.h"
 #include "gate/report/report_file.h"
 
 enum { MODEL_TIME, MODEL_PAPER };
@@ -14,40 +13,48 @@ struct arguments {
 	int model;
 };
 
+/* Adds all members of the comparison, for programs; users read them on the page. */
+static void report_add_members(const struct comparison *c, struct document *d)
+{
+	struct document all;
+	cJSON *root, *member;
+
+	document_init(&all);
+	comparison_answer(c, true, 0, &all);
+	root = document_cjson(&all);
+	while ((member = cJSON_DetachItemFromArray(root, 0)))
+		doc_set_json(d, member->string, member);
+	cJSON_Delete(root);
+	document_release(&all);
+}
+
 static enum assay_status report_run(struct lab *lab, void *arguments, struct document *d, struct assay_error *err)
 {
 	const struct arguments *a = arguments;
-	double min_effect = a->min_effect > 0 ? a->min_effect : lab->config.min_effect;
-	struct verdict verdict = { 0 };
-	struct variance_weighed weighed = { .explains = false };
-	char *quote = NULL, *line = NULL;
+	struct comparison c = { .last = COMPARISON_VERDICT };
 	struct cmd_evidence e;
 	enum assay_status st = cmd_evidence_load(lab, a->selectors, 2, false, &e, err);
 
 	if (!st)
-		st = verdict_of(&e.evidence, &lab->config, &e.runs[0], &e.runs[1], min_effect, &verdict, err);
+		st = comparison_of(lab,
+				   &(struct comparison_asked){ .evidence = &e.evidence,
+							       .baseline = &e.runs[0],
+							       .candidate = &e.runs[1],
+							       .min_effect = a->min_effect > 0 ? a->min_effect : lab->config.min_effect,
+							       .last = COMPARISON_ALL },
+				   &c, err);
 	if (!st)
-		st = calibration_quote_now(lab, &verdict, &quote, err);
+		st = report_file(lab, &e.evidence, &(struct report_file){ .comparison = &c, .published = a->model == MODEL_PAPER }, a->path,
+				 NULL, err);
 	if (!st) {
-		line = calibration_line(quote);
-		variance_weigh(lab, &verdict, &weighed);
-		st = report_file(
-		    lab, &e.evidence,
-		    &(struct report_file){ .verdict = &verdict, .weighed = &weighed, .published = a->model == MODEL_PAPER, .note = line },
-		    a->path, NULL, err);
-	}
-	if (!st) {
-		enum decision decision = verdict.effect.decision;
+		enum decision decision = c.verdict.effect.decision;
 
-		doc_set(d, "decision", decision_text(decision));
-		doc_set(d, "file", a->path);
 		doc_answer(d, decision_tone(decision), decision_text(decision), "%s@%s -> %s@%s: the page is %s", e.runs[0].application,
 			   e.runs[0].version, e.runs[1].application, e.runs[1].version, a->path);
-		calibration_answer(quote, d);
+		doc_set(d, "file", a->path);
+		report_add_members(&c, d);
 	}
-	mem_free(quote, line);
-	variance_weighed_release(&weighed);
-	verdict_release(&verdict);
+	comparison_release(&c);
 	cmd_evidence_release(&e);
 	return st;
 }

@@ -124,7 +124,7 @@ size_t verdict_alike(const struct verdict *verdict);
 bool verdict_follows(const struct verdict *verdict, size_t resource);
 const char *verdict_no_correlation(const struct verdict *verdict);
 
-/* The verdict as an answer: all of it, or without the decision and what belongs to one. Undecided it lists the machines only on request. */
-void verdict_answer(const struct verdict *verdict, bool decided, bool all_machines, struct document *d);
+/* Adds the verdict. Users see all machines or, where they are many, those with the largest and the smallest ratios. */
+void verdict_answer(const struct verdict *verdict, bool all_machines, struct document *d);
 
 #endif

@@ -12,11 +12,11 @@
 /* ---- the first line ---- */
 
 /* "B costs 2.49 times as much as A (2.12 to 2.92)", by the time that decided. free() it. */
-static char *size_text(const struct verdict *v, bool decided)
+static char *size_text(const struct verdict *v)
 {
 	const struct run_set *a = v->baseline, *b = v->candidate, *fails = verdict_always_fails(v) ? b : a, *other = fails == b ? a : b;
-	bool processor = decided && verdict_by_processor(v);
-	const struct effect *e = processor ? &v->times.of[TIME_PROCESSOR] : &v->effect;
+	bool processor = verdict_by_processor(v);
+	const struct effect *e = verdict_effect(v);
 	int decimals = e->ratio < .5 || fabs(e->ratio - 1) < .1 ? 3 : 2;
 	char *interval, *text, *why;
 
@@ -27,7 +27,7 @@ static char *size_text(const struct verdict *v, bool decided)
 		return mem_format("%s@%s cannot be compared with %s@%s", b->application, b->version, a->application, a->version);
 	interval = isnan(e->low) ? mem_string("no interval")
 				 : mem_format("%s to %s", text_fixed(e->low, decimals).text, text_fixed(e->high, decimals).text);
-	why = decision_why(decided ? v->effect.decision : DECISION_PASS, v->reasons[0].code, v->reasons[0].text);
+	why = decision_why(v->effect.decision, v->reasons[0].code, v->reasons[0].text);
 	text = mem_format("%s%s%s@%s %s %s times as much %s%s@%s (%s)", why, *why ? "; " : "", b->application, b->version,
 			  processor ? "takes" : "costs", text_fixed(e->ratio, decimals).text, processor ? "processor time as " : "as ",
 			  a->application, a->version, interval);
@@ -37,22 +37,17 @@ static char *size_text(const struct verdict *v, bool decided)
 
 /* ---- reasons, sides, effect ---- */
 
-/* All of them, or those that are not of a decision. */
-static void answer_reasons(const struct verdict *v, bool decided, struct document *d)
+static void answer_decision(const struct verdict *v, struct document *d)
 {
+	doc_set(d, "decision", decision_text(v->effect.decision));
 	doc_list(d, "reasons");
-	for (size_t i = 0; i < v->n_reasons; i++) {
-		if (decided || !v->reasons[i].of_decision)
-			doc_reason(d, v->reasons[i].code, v->reasons[i].text);
-	}
+	for (size_t i = 0; i < v->n_reasons; i++)
+		doc_reason(d, v->reasons[i].code, v->reasons[i].text);
 	doc_end(d);
-}
-
-static void answer_sides(const struct verdict *v, struct document *d)
-{
 	pairing_answer_side("baseline", v->baseline, d);
 	pairing_answer_side("candidate", v->candidate, d);
 	doc_set_bool(d, "higher_is_better", v->baseline->higher_is_better);
+	doc_set(d, "min_effect", v->min_effect);
 }
 
 static void answer_effect(const struct verdict *v, struct document *d)
@@ -81,8 +76,8 @@ static void answer_effect(const struct verdict *v, struct document *d)
 			  text_fixed(e->high, 4).text, e->types, text_plural(e->types));
 }
 
-/* The table of times, `decided` with what each decides by itself. */
-static void answer_times(const struct times *t, bool decided, struct document *d)
+/* The table of times, with what each decides by itself. */
+static void answer_times(const struct times *t, struct document *d)
 {
 	static const char *const codes[] = { TIME_ROWS(ROWS_CODE) }, *const texts[] = { TIME_ROWS(ROWS_TEXT) };
 	bool any = false;
@@ -105,8 +100,7 @@ static void answer_times(const struct times *t, bool decided, struct document *d
 		doc_set(d, "high", e->high);
 		doc_set(d, "level", e->level);
 		doc_showf(d, NULL, "interval", e->low, "%s", effect_span(e->low, e->high, e->level, 4).text);
-		if (decided)
-			doc_show(d, "decision", "by itself", decision_text(e->decision));
+		doc_show(d, "decision", "by itself", decision_text(e->decision));
 	}
 	doc_end(d);
 }
@@ -211,13 +205,12 @@ static void answer_machine(const struct pairing *p, const struct pairing_machine
 	doc_set(d, "candidate_runs", m->candidate_runs);
 }
 
-static void answer_machines(const struct verdict *v, bool listed, bool all, struct document *d)
+static void answer_machines(const struct verdict *v, bool all, struct document *d)
 {
 	const struct pairing *p = &v->pairing;
-	bool *shown = shown_machines(p, all), some = !all && p->used > MACHINES_SHOWN;
+	bool *shown = shown_machines(p, all), some = !all && p->used > MACHINES_SHOWN, listed = all ? p->n : p->used;
 	size_t left_out = p->n - p->used;
 
-	listed = listed && (all ? p->n : p->used);
 	if (listed)
 		doc_line(d, "%s", "");
 	doc_table(d, "machines");
@@ -355,14 +348,6 @@ static void answer_resources(const struct verdict *v, struct document *d)
 
 /* ---- all ---- */
 
-static void answer_decision(const struct verdict *v, struct document *d)
-{
-	doc_set(d, "decision", decision_text(v->effect.decision));
-	answer_reasons(v, true, d);
-	answer_sides(v, d);
-	doc_set(d, "min_effect", v->min_effect);
-}
-
 static void answer_detectable(const struct verdict *v, struct document *d)
 {
 	double effect = verdict_effect(v)->minimum_detectable;
@@ -374,29 +359,22 @@ static void answer_detectable(const struct verdict *v, struct document *d)
 			  text_fixed(100 * effect, effect < 1 ? 1 : 0).text, 100 * v->min_effect);
 }
 
-void verdict_answer(const struct verdict *v, bool decided, bool all_machines, struct document *d)
+void verdict_answer(const struct verdict *v, bool all_machines, struct document *d)
 {
 	enum decision decision = v->effect.decision;
-	char *size = size_text(v, decided);
+	char *size = size_text(v);
 
-	doc_answer(d, decided ? decision_tone(decision) : DOC_PLAIN, decided ? decision_text(decision) : "", "%s", size);
+	doc_answer(d, decision_tone(decision), decision_text(decision), "%s", size);
 	free(size);
-	if (decided) {
-		answer_decision(v, d);
-	} else {
-		answer_sides(v, d);
-		answer_reasons(v, false, d);
-	}
+	answer_decision(v, d);
 	answer_effect(v, d);
-	if (decided)
-		answer_architectures(v, d);
-	if (decided)
-		answer_detectable(v, d);
+	answer_architectures(v, d);
+	answer_detectable(v, d);
 	if (v->effect.types)
 		doc_show(d, NULL, "metric", v->baseline->higher_is_better ? "higher is better" : "lower is better");
-	answer_times(&v->times, decided, d);
+	answer_times(&v->times, d);
 	answer_conditions(&v->times, d);
 	answer_cause(v, d);
-	answer_machines(v, decided || all_machines, all_machines, d);
+	answer_machines(v, all_machines, d);
 	answer_resources(v, d);
 }

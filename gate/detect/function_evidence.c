@@ -87,7 +87,7 @@ static const char *choose_type(const struct stored_samples sides[2], size_t *typ
 	return best;
 }
 
-static enum assay_status function_evidence_look(struct lab *lab, const struct run_set *const sets[2], const char *type, bool with_places,
+static enum assay_status function_evidence_look(struct lab *lab, const struct run_set *const sets[2], const char *type,
 						struct function_evidence *e, struct assay_error *err)
 {
 	struct detect_options options = { .detector = detector_defaults, .observe = observe_defaults };
@@ -99,7 +99,7 @@ static enum assay_status function_evidence_look(struct lab *lab, const struct ru
 		char *selector = mem_format("%s@%s", sets[i]->application, sets[i]->version);
 
 		st = side_of_store(lab, selector, build_of(sets[i]), type, &e->sides[i], err);
-		if (!st && i == 1 && with_places)
+		if (!st && i == 1)
 			places_of_version(lab->directory, selector, &e->places);
 		free(selector);
 	}
@@ -128,8 +128,7 @@ static char *all_others(const struct run_set *const sets[2], const struct stored
 	return buf_take(&text);
 }
 
-void function_evidence_of(struct lab *lab, const struct run_set *baseline, const struct run_set *candidate, bool with_places,
-			  struct function_evidence *out)
+void function_evidence_of(struct lab *lab, const struct run_set *baseline, const struct run_set *candidate, struct function_evidence *out)
 {
 	const struct run_set *const sets[2] = { baseline, candidate };
 	struct stored_samples stored[2];
@@ -141,7 +140,7 @@ void function_evidence_of(struct lab *lab, const struct run_set *baseline, const
 	if (stored[0].n && stored[1].n) {
 		const char *type = choose_type(stored, &out->types);
 
-		if (function_evidence_look(lab, sets, type, with_places, out, &err))
+		if (function_evidence_look(lab, sets, type, out, &err))
 			out->missing = mem_string(err.text);
 		else
 			out->there = true;

@@ -18,10 +18,9 @@ struct function_evidence {
 	struct detected detected;
 };
 
-/* Judges the two versions' stored samples. with_places: looks for the candidate's build, for files and lines of functions. *out is
+/* Judges the two versions' stored samples; files and lines of functions are known where the candidate's build is still there. *out is
  * overwritten and must not be moved; function_evidence_release() it. Never fails: what goes wrong is `missing`. Cost: that of detect(). */
-void function_evidence_of(struct lab *lab, const struct run_set *baseline, const struct run_set *candidate, bool with_places,
-			  struct function_evidence *out);
+void function_evidence_of(struct lab *lab, const struct run_set *baseline, const struct run_set *candidate, struct function_evidence *out);
 void function_evidence_release(struct function_evidence *evidence); /* accepts zeroed */
 
 /* Does the decision say that performance moved, and do functions say why? */

@@ -661,7 +661,9 @@ enum assay_status here_compare(const char *const *words, size_t n, const struct 
 	while (middle < n && strcmp(words[middle], "--") != 0)
 		middle++;
 	if (middle == 0 || middle + 1 >= n)
-		return assay_fail(err, ASSAY_E_USAGE, "two commands are expected: --here -- A [ARG...] -- B [ARG...]");
+		return assay_fail(
+		    err, ASSAY_E_USAGE,
+		    "two commands are expected: -- A [ARG...] -- B [ARG...]; versions of a laboratory are compared by 'assay gate'");
 	sides[A] = here_new(words, middle);
 	sides[B] = here_new(words + middle + 1, n - middle - 1);
 	code = code_new();

@@ -24,8 +24,8 @@ enum assay_status here_compare(const char *const *words, size_t n, const struct 
 enum assay_status here_budget(const char *text, void *to, struct assay_error *err);
 #define HERE_BUDGET_S 20
 #define HERE_BUDGET(arguments, member)                                                                                                     \
-	CLI_PARSED("budget", "TIME", arguments, member, here_budget, "With --here: measure for so long: 90, 90s or 2m (default: 20s)")
+	CLI_PARSED("budget", "TIME", arguments, member, here_budget, "On this machine: measure for so long: 90, 90s or 2m (default: 20s)")
 #define HERE_ANY_STATUS(arguments, member)                                                                                                 \
-	CLI_FLAG("ignore-failure", arguments, member, "With --here: measure a command that ends with another status than 0, too")
+	CLI_FLAG("ignore-failure", arguments, member, "On this machine: measure a command that ends with another status than 0, too")
 
 #endif

@@ -339,10 +339,11 @@ static cJSON *quoted(const char *quote)
 	struct assay_error ignored;
 	cJSON *root = NULL;
 
-	return *quote && !json_parse("calibration", quote, strlen(quote), &root, &ignored) ? root : NULL;
+	return quote && *quote && !json_parse("calibration", quote, strlen(quote), &root, &ignored) ? root : NULL;
 }
 
-char *calibration_line(const char *quote)
+/* Returns the quote as a line for users; free() it. NULL: there is none. */
+static char *calibration_line(const char *quote)
 {
 	cJSON *root = quoted(quote);
 	const char *of = cJSON_GetStringValue(json_get(root, "of")), *stale = cJSON_GetStringValue(json_get(root, "stale"));

@@ -86,9 +86,7 @@ char *calibration_quote(const struct calibration *calibration, const char *appli
 struct lab;
 struct verdict;
 enum assay_status calibration_quote_now(const struct lab *lab, const struct verdict *verdict, char **out, struct assay_error *err);
-/* That text as a line for people; free() it. NULL: there is none. */
-char *calibration_line(const char *quote);
-/* As a member `calibration`, and that line. */
+/* Adds that text (NULL or "": nothing) as a member `calibration`, and a line for users. */
 void calibration_answer(const char *quote, struct document *d);
 
 #endif

@@ -5,8 +5,6 @@
 #include "base/mem.h"
 #include "base/stats.h"
 #include "base/text.h"
-#include "gate/decide/verdict.h"
-#include "gate/nightly/calibration.h"
 #include "gate/nightly/disturbed.h"
 
 #include <inttypes.h>
@@ -118,38 +116,38 @@ void judge_request_release(struct judge_request *q)
 
 /* ---- two versions of one plan ---- */
 
-bool judge_weigh(struct lab *lab, struct judge_compared *c)
-{
-	return decision_is_finding(c->verdict.effect.decision) && variance_weigh(lab, &c->verdict, &c->weighed);
-}
-
 void judge_compared_release(struct judge_compared *c)
 {
-	variance_weighed_release(&c->weighed);
-	verdict_release(&c->verdict);
+	comparison_release(&c->comparison);
 	disturbed_release(&c->disturbed);
 	run_set_release(&c->sides[0]);
 	run_set_release(&c->sides[1]);
 }
 
-enum assay_status judge_compare(struct lab *lab, const struct evidence *evidence, const struct judge_request *q, const char *plan,
-				const char *const versions[2], const char *architecture, struct judge_compared *out,
-				struct assay_error *err)
+enum assay_status judge_compare(struct lab *lab, const struct evidence *evidence, const struct judge_asked *asked,
+				struct judge_compared *out, struct assay_error *err)
 {
+	const struct judge_request *q = asked->request;
+	const char *versions[] = { q->baseline, asked->candidate ? asked->candidate : q->candidate };
 	enum assay_status st = ASSAY_OK;
 
 	*out = (struct judge_compared){ .sides = { { 0 } } };
 	for (int i = 0; !st && i < 2; i++)
-		st = run_load_plan(&lab->store, q->application, versions[i], plan, &out->sides[i], err);
-	for (int i = 0; !st && architecture && i < 2; i++)
-		evidence_keep(evidence, architecture, &out->sides[i]);
-	if (!st)
-		disturbed_take(out->sides, q->min_effect, &out->disturbed);
-	if (!st)
-		st = verdict_of(evidence, &lab->config, &out->sides[0], &out->sides[1], q->min_effect, &out->verdict, err);
-	if (!st && q->min_gain > 0)
-		verdict_gain(&out->verdict, q->min_gain);
-	return st;
+		st = run_load_plan(&lab->store, q->application, versions[i], asked->plan, &out->sides[i], err);
+	for (int i = 0; !st && asked->architecture && i < 2; i++)
+		evidence_keep(evidence, asked->architecture, &out->sides[i]);
+	if (st)
+		return st;
+	disturbed_take(out->sides, q->min_effect, &out->disturbed);
+	return comparison_of(lab,
+			     &(struct comparison_asked){ .evidence = evidence,
+							 .baseline = &out->sides[0],
+							 .candidate = &out->sides[1],
+							 .min_effect = q->min_effect,
+							 .min_gain = q->min_gain,
+							 .last = asked->last,
+							 .calibration = q->calibration },
+			     &out->comparison, err);
 }
 
 /* ---- how sure ---- */
@@ -223,7 +221,7 @@ bool judge_seen_again(const struct verdict *v, enum decision finding, bool proce
 
 static void answer_side_effect(const char *key, const struct judge_compared *c, bool processor, const char *word, struct document *d)
 {
-	const struct verdict *v = &c->verdict;
+	const struct verdict *v = &c->comparison.verdict;
 	const struct effect *e = effect_behind(v, processor);
 
 	doc_object(d, key);
@@ -233,7 +231,7 @@ static void answer_side_effect(const char *key, const struct judge_compared *c, 
 	doc_set(d, "level", e->level);
 	doc_set(d, "machines", v->pairing.used);
 	doc_set(d, "outcome", word);
-	variance_weighed_answer(&c->weighed, d);
+	variance_weighed_answer(&c->comparison.weighed, d);
 	doc_end(d);
 }
 
@@ -243,12 +241,12 @@ static enum assay_status judge_control(struct lab *lab, const struct evidence *e
 				       struct assay_error *err)
 {
 	char *again = mem_format("%s" MANIFEST_AGAIN, q->baseline);
+	const struct judge_asked asked = { q, plan, again, architecture, COMPARISON_VERDICT };
 	struct judge_compared control;
-	enum assay_status st =
-	    judge_compare(lab, evidence, q, plan, (const char *const[]){ q->baseline, again }, architecture, &control, err);
+	enum assay_status st = judge_compare(lab, evidence, &asked, &control, err);
 
 	if (!st) {
-		const struct verdict *v = &control.verdict;
+		const struct verdict *v = &control.comparison.verdict;
 		enum decision by_time = processor ? v->times.of[TIME_PROCESSOR].decision : v->by_interval;
 		bool moved = by_time == out->input.verdict;
 
@@ -266,16 +264,18 @@ static enum assay_status judge_fresh(struct lab *lab, const struct evidence *evi
 				     struct assay_error *err)
 {
 	static const char *const fresh_words[] = { [FRESH_SEEN] = "seen", [FRESH_NOT_SEEN] = "not_seen", [FRESH_DISTURBED] = "disturbed" };
+	const struct judge_asked asked = { q, q->fresh_plan, NULL, architecture, COMPARISON_VARIANCE };
 	struct judge_compared fresh;
-	enum assay_status st =
-	    judge_compare(lab, evidence, q, q->fresh_plan, (const char *const[]){ q->baseline, q->candidate }, architecture, &fresh, err);
+	enum assay_status st = judge_compare(lab, evidence, &asked, &fresh, err);
 
 	if (!st) {
-		if (judge_weigh(lab, &fresh)) {
+		const struct verdict *v = &fresh.comparison.verdict;
+
+		if (fresh.comparison.excused) {
 			out->input.fresh = FRESH_DISTURBED;
-			out->fresh_why = mem_string(fresh.verdict.reasons[0].text);
+			out->fresh_why = mem_string(v->reasons[0].text);
 		} else {
-			bool seen = judge_seen_again(&fresh.verdict, out->input.verdict, processor, (size_t)q->machines);
+			bool seen = judge_seen_again(v, out->input.verdict, processor, (size_t)q->machines);
 
 			out->input.fresh = seen ? FRESH_SEEN : FRESH_NOT_SEEN;
 		}
@@ -396,25 +396,38 @@ static void judge_nothing(const struct judge_request *q, struct judgement *out)
 	document_release(&d);
 }
 
+/* The document of the runs that count, with all members that `assay gate` has for them. */
+static cJSON *runs_json(const struct comparison *c)
+{
+	struct document d;
+	cJSON *json;
+
+	document_init(&d);
+	comparison_answer(c, true, 0, &d);
+	json = document_cjson(&d);
+	document_release(&d);
+	return json;
+}
+
 static enum assay_status judge_runs(struct lab *lab, const struct evidence *evidence, const struct judge_request *q, struct judgement *out,
 				    struct assay_error *err)
 {
+	const struct judge_asked asked = { q, q->plan, NULL, NULL, COMPARISON_ALL };
 	struct document all, sides;
 	struct judge_compared c;
-	enum assay_status st = judge_compare(lab, evidence, q, q->plan, (const char *const[]){ q->baseline, q->candidate }, NULL, &c, err);
+	enum assay_status st = judge_compare(lab, evidence, &asked, &c, err);
 
 	document_init(&all);
 	document_init(&sides);
 	if (!st) {
-		bool finding = !judge_weigh(lab, &c) && decision_is_finding(c.verdict.effect.decision);
-		const struct effect *e = verdict_effect(&c.verdict);
-		const char *architecture = c.verdict.architecture;
-		struct document verdict;
+		const struct verdict *v = &c.comparison.verdict;
+		bool finding = decision_is_finding(v->effect.decision);
+		const struct effect *e = verdict_effect(v);
 
-		out->by_processor = verdict_by_processor(&c.verdict);
-		out->input.verdict = c.verdict.effect.decision;
-		out->input.left_out = c.disturbed.too_many && !verdict_fails_more(&c.verdict);
-		out->input.crashes = verdict_crashes(&c.verdict);
+		out->by_processor = verdict_by_processor(v);
+		out->input.verdict = v->effect.decision;
+		out->input.left_out = c.disturbed.too_many && !verdict_fails_more(v);
+		out->input.crashes = verdict_crashes(v);
 		out->input.fresh = finding && q->confirm ? FRESH_DUE : FRESH_NONE;
 		out->input.chance = q->chance;
 		out->input.alike = q->alike;
@@ -422,32 +435,27 @@ static enum assay_status judge_runs(struct lab *lab, const struct evidence *evid
 		out->low = e->low;
 		out->high = e->high;
 		out->level = isnan(e->low) ? (double)NAN : e->level;
-		out->p = p_of(&c.verdict);
-		if (finding && machine_behind(&c.verdict))
-			out->machine = mem_string(machine_behind(&c.verdict));
+		out->p = p_of(v);
+		out->calibration = mem_string(c.comparison.calibration);
+		if (finding && machine_behind(v))
+			out->machine = mem_string(machine_behind(v));
 		if (finding && q->control)
-			st = judge_control(lab, evidence, q, q->plan, architecture, verdict_by_processor(&c.verdict), "along", out, &sides,
-					   err);
+			st = judge_control(lab, evidence, q, q->plan, v->architecture, out->by_processor, "along", out, &sides, err);
 		if (!st && finding && *q->fresh_plan)
-			st = judge_fresh(lab, evidence, q, architecture, verdict_by_processor(&c.verdict), out, &sides, err);
+			st = judge_fresh(lab, evidence, q, v->architecture, out->by_processor, out, &sides, err);
 		out->rule = decision_rule_of(&out->input);
 		out->decision = out->rule < DECISION_RULES ? rule_decisions[out->rule] : out->input.verdict;
 		out->why = out->rule < DECISION_RULES ? decision_why(out->decision, decision_rule_code(out->rule), rule_texts[out->rule])
-						      : decision_why(out->decision, c.verdict.reasons[0].code, c.verdict.reasons[0].text);
+						      : decision_why(out->decision, v->reasons[0].code, v->reasons[0].text);
 		answer_head(q, out, &all);
 		doc_set(&all, "p", out->p);
-		doc_set(&all, "machines", c.verdict.pairing.used);
-		answer_reasons(q, out, &c.verdict, &all);
-		calibration_answer(q->calibration ? q->calibration : "", &all);
+		doc_set(&all, "machines", v->pairing.used);
+		answer_reasons(q, out, v, &all);
 		answer_disturbed(&c.disturbed, &all);
 		if (!st)
 			st = answer_repeated(lab, q->plan, &all, err);
 		doc_set_json(&all, "confirmed", document_cjson(&sides));
-		document_init(&verdict);
-		verdict_answer(&c.verdict, true, true, &verdict);
-		variance_weighed_answer(&c.weighed, &verdict);
-		doc_set_json(&all, "runs", document_cjson(&verdict));
-		document_release(&verdict);
+		doc_set_json(&all, "runs", runs_json(&c.comparison));
 		out->document = document_text(&all);
 	}
 	document_release(&all);
@@ -478,6 +486,6 @@ enum assay_status judge(struct lab *lab, const struct evidence *evidence, const 
 
 void judgement_release(struct judgement *j)
 {
-	mem_free(j->machine, j->fresh_why, j->why, j->document);
+	mem_free(j->machine, j->fresh_why, j->why, j->calibration, j->document);
 	*j = (struct judgement){ .rule = DECISION_RULES };
 }

@@ -5,11 +5,9 @@
 
 #include "fleet/lab/lab.h"
 #include "base/rows.h"
-#include "gate/decide/effect.h"
-#include "gate/decide/verdict.h"
+#include "gate/comparison/comparison.h"
 #include "gate/nightly/disturbed.h"
 #include "gate/nightly/night.h"
-#include "gate/variance/weigh.h"
 #include "runs/running/evidence.h"
 
 /* Goes up with every change by which the same results may be decided otherwise, or told in other words, in base, runs or gate, so that a
@@ -28,7 +26,7 @@ struct judge_request {
 	int64_t machines;		  /* on so many of which it must be seen, or on all */
 	bool chance, alike;		  /* what the other comparisons of the night say (struct decision_input) */
 	char *why;			  /* "", or why there is nothing to look at */
-	char *calibration;		  /* what it quotes (gate/nightly/calibration.h); "": nothing. NULL is "" */
+	char *calibration;		  /* the text that it quotes (gate/nightly/calibration.h); "": none; NULL: that of now */
 	char *accepted; /* of a baseline that people accepted, when and why (baselines_text()); "": it is none. NULL is "" */
 };
 /* JSON; free() it. And back; *out is overwritten, judge_request_release() it. Errors begin with "decision". */
@@ -36,20 +34,24 @@ char *judge_request_text(const struct judge_request *request);
 enum assay_status judge_request_parse(const char *text, struct judge_request *out, struct assay_error *err);
 void judge_request_release(struct judge_request *request); /* accepts zeroed */
 
-/* The results of two versions from one plan, without those of disturbed runs, and what they say alone. */
+/* The results of two versions from one plan, without those of disturbed runs, compared. */
 struct judge_compared {
 	struct run_set sides[2];
 	struct disturbed disturbed;
-	struct verdict verdict;
-	struct variance_weighed weighed; /* once judge_weigh() has been asked: of a finding */
+	struct comparison comparison;
 };
 
-/* Baseline and candidate, on machines of one architecture (NULL: of all). judge_compared_release() *out, whatever is returned. */
-enum assay_status judge_compare(struct lab *lab, const struct evidence *evidence, const struct judge_request *q, const char *plan,
-				const char *const versions[2], const char *architecture, struct judge_compared *out,
-				struct assay_error *err);
-/* Looks at the records of these runs, where they are a finding: true, what others took explains it, and it has become `environment`. */
-bool judge_weigh(struct lab *lab, struct judge_compared *compared);
+struct judge_asked {
+	const struct judge_request *request;
+	const char *plan;
+	const char *candidate;	   /* NULL: the request's */
+	const char *architecture;  /* only machines of it; NULL: of all */
+	enum comparison_part last; /* the parts after it are not computed */
+};
+
+/* Compares the request's baseline with a candidate. judge_compared_release() *out, whatever is returned. */
+enum assay_status judge_compare(struct lab *lab, const struct evidence *evidence, const struct judge_asked *asked,
+				struct judge_compared *out, struct assay_error *err);
 void judge_compared_release(struct judge_compared *compared); /* accepts zeroed */
 
 /* ---- the rules of a night ---- */
@@ -109,6 +111,7 @@ struct judgement {
 	char *machine;			/* without which the finding would not stand; NULL: none */
 	char *fresh_why;		/* what others took from fresh runs; NULL: they do not explain it */
 	char *why;			/* decision_why(); NULL: there are no runs */
+	char *calibration;		/* the text that was quoted; NULL: there are no runs */
 	char *document;			/* JSON text */
 };
 

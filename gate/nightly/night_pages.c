@@ -359,11 +359,9 @@ static enum assay_status report_write(struct pages *p, size_t i, const struct ju
 	enum assay_status st;
 
 	links_of(p, i, &links);
-	st = report_file(
-	    p->lab, &p->evidence,
-	    &(struct report_file){
-		.verdict = &compared->verdict, .weighed = &compared->weighed, .above = links.links, .note = note, .unsynced = true },
-	    path, &p->found[i], p->err);
+	st = report_file(p->lab, &p->evidence,
+			 &(struct report_file){ .comparison = &compared->comparison, .above = links.links, .note = note, .unsynced = true },
+			 path, &p->found[i], p->err);
 	p->reports[i] = !st;
 	p->written += !st;
 	links_release(&links);
@@ -411,14 +409,14 @@ static enum assay_status report_one(struct pages *p, size_t i)
 	if (!st && !*request.plan)
 		st = report_nothing(p, i);
 	else if (!st)
-		st = judge_compare(p->lab, &p->evidence, &request, request.plan,
-				   (const char *const[]){ request.baseline, request.candidate }, NULL, &compared, p->err);
+		st = judge_compare(p->lab, &p->evidence,
+				   &(struct judge_asked){ .request = &request, .plan = request.plan, .last = COMPARISON_ALL }, &compared,
+				   p->err);
 	if (!st && *request.plan) {
-		enum decision alone;
+		struct effect *e = &compared.comparison.verdict.effect;
+		enum decision alone = e->decision;
 
-		judge_weigh(p->lab, &compared);
-		alone = compared.verdict.effect.decision;
-		compared.verdict.effect.decision = a->decision->decision;
+		e->decision = a->decision->decision;
 		st = report_write(p, i, &compared, alone);
 	}
 	judge_compared_release(&compared);

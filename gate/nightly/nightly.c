@@ -218,8 +218,11 @@ static enum assay_status nightly_measure(struct nightly *n, struct night_compari
 static enum assay_status confirm_with(struct nightly *n, const struct night_comparison *c, int64_t *repetitions, char **hosts,
 				      struct assay_error *err)
 {
-	const struct judge_request q = { .application = c->application, .min_effect = c->min_effect };
+	const struct judge_request q = {
+		.application = c->application, .baseline = c->baseline, .candidate = c->candidate, .min_effect = c->min_effect
+	};
 	struct judge_compared found = { .sides = { { 0 } } };
+	const struct verdict *v;
 	struct evidence evidence = { 0 };
 	struct lab lab = { .lock_fd = -1 };
 	struct buf text = BUF_INIT;
@@ -235,9 +238,10 @@ static enum assay_status confirm_with(struct nightly *n, const struct night_comp
 	if (!st)
 		st = evidence_load(&lab, &evidence, err);
 	if (!st)
-		st = judge_compare(&lab, &evidence, &q, c->plan, (const char *const[]){ c->baseline, c->candidate }, NULL, &found, err);
-	for (size_t i = 0; !st && found.verdict.architecture && i < found.verdict.baseline->n_on; i++)
-		buf_format(&text, "%s%s", i ? "," : "", found.verdict.baseline->on[i].machine);
+		st = judge_compare(&lab, &evidence, &(struct judge_asked){ .request = &q, .plan = c->plan }, &found, err);
+	v = &found.comparison.verdict;
+	for (size_t i = 0; !st && v->architecture && i < v->baseline->n_on; i++)
+		buf_format(&text, "%s%s", i ? "," : "", v->baseline->on[i].machine);
 	*hosts = text.size ? buf_take(&text) : NULL;
 	judge_compared_release(&found);
 	evidence_release(&evidence);

@@ -5,7 +5,6 @@
 #include "base/order.h"
 #include "base/stats.h"
 #include "gate/nightly/baselines.h"
-#include "gate/nightly/calibration.h"
 #include "gate/nightly/judge.h"
 #include "gate/nightly/night_answer.h"
 #include "gate/nightly/nightly.h"
@@ -18,24 +17,6 @@
 #define ALIKE_SHARE	  .75 /* of all comparisons with an interval that lean one way for the night to suspect itself */
 
 /* ---- one comparison ---- */
-
-/* Borrows from the comparison all but what quote_calibration() adds. */
-static struct judge_request request_of(const struct nightly *n, const struct night_comparison *c)
-{
-	struct judge_request q = { .application = c->application,
-				   .baseline = c->baseline,
-				   .candidate = c->candidate,
-				   .min_effect = c->min_effect,
-				   .min_gain = c->min_gain,
-				   .confirm = n->suite.confirm,
-				   .machines = n->suite.machines,
-				   .control = n->suite.control,
-				   .why = c->detail };
-
-	memcpy(q.plan, c->plan, sizeof(q.plan));
-	memcpy(q.fresh_plan, c->fresh_plan, sizeof(q.fresh_plan));
-	return q;
-}
 
 /* Of an accepted baseline when and why; what cannot be read any more is no reason to lose the decision. */
 static char *quote_accepted(const struct nightly *n, const struct night_comparison *c)
@@ -54,44 +35,35 @@ static char *quote_accepted(const struct nightly *n, const struct night_comparis
 	return text;
 }
 
-/* What the decision quotes, by what is known when it is made; the request owns it. */
-static enum assay_status quote(const struct nightly *n, const struct night_comparison *c, struct lab *lab, struct judge_request *q,
-			       struct assay_error *err)
+/* Borrows from the comparison all but `accepted`, which the caller frees. */
+static struct judge_request request_of(const struct nightly *n, const struct night_comparison *c)
 {
-	struct calibration calibration;
-	char **machines = NULL;
-	sqlite3_stmt *stmt = NULL;
-	size_t known = 0;
-	enum assay_status st = calibration_read(lab->directory, &calibration, err);
+	struct judge_request q = { .application = c->application,
+				   .baseline = c->baseline,
+				   .candidate = c->candidate,
+				   .min_effect = c->min_effect,
+				   .min_gain = c->min_gain,
+				   .confirm = n->suite.confirm,
+				   .machines = n->suite.machines,
+				   .control = n->suite.control,
+				   .accepted = quote_accepted(n, c),
+				   .why = c->detail };
 
-	if (!st)
-		st = store_ask(&lab->store, &stmt, err, "SELECT DISTINCT machine FROM execution WHERE plan = ? ORDER BY machine", "t",
-			       q->plan);
-	while (store_next(&lab->store, stmt, &st, err)) {
-		machines = mem_resize(machines, known + 1, sizeof(*machines));
-		machines[known++] = mem_string(store_text(stmt, 0));
-	}
-	sqlite3_finalize(stmt);
-	free(q->accepted);
-	q->accepted = quote_accepted(n, c);
-	free(q->calibration);
-	q->calibration =
-	    calibration_quote(&calibration, q->application, machines, known, clock_real_ms(), lab->config.fingerprint_max_age_days);
-	mem_free_all(machines, known);
-	calibration_release(&calibration);
-	return st;
+	memcpy(q.plan, c->plan, sizeof(q.plan));
+	memcpy(q.fresh_plan, c->fresh_plan, sizeof(q.fresh_plan));
+	return q;
 }
 
 static enum assay_status keep(struct nightly *n, struct lab *lab, struct night_comparison *c, const struct judge_request *q,
 			      const struct judgement *j, struct assay_error *err)
 {
-	struct night_decision d = { .decision = j->decision,
-				    .ratio = j->ratio,
-				    .low = j->low,
-				    .high = j->high,
-				    .request = judge_request_text(q),
-				    .document = j->document };
-	enum assay_status st = night_decide(&lab->store, &n->night, c, &d, err);
+	struct judge_request kept = *q;
+	struct night_decision d = { .decision = j->decision, .ratio = j->ratio, .low = j->low, .high = j->high, .document = j->document };
+	enum assay_status st;
+
+	kept.calibration = j->calibration;
+	d.request = judge_request_text(&kept);
+	st = night_decide(&lab->store, &n->night, c, &d, err);
 
 	if (!st)
 		nightly_log(n, "decided %s %s: %s (%s)", c->application, c->candidate, decision_text(d.decision), d.id);
@@ -114,8 +86,6 @@ enum assay_status nightly_judge(struct nightly *n, struct night_comparison *c, s
 	if (!st && *c->plan)
 		st = evidence_load(&lab, &evidence, err);
 	if (!st)
-		st = quote(n, c, &lab, &q, err);
-	if (!st)
 		st = judge(&lab, &evidence, &q, &j, err);
 	if (!st && (*q.plan || c->cut) && j.decision == DECISION_NOTHING_MEASURED && *n->options->cancelled == SIGALRM) {
 		judgement_release(&j); /* what it has is the deadline's doing */
@@ -130,7 +100,7 @@ enum assay_status nightly_judge(struct nightly *n, struct night_comparison *c, s
 	} else if (!st) {
 		st = keep(n, &lab, c, &q, &j, err);
 	}
-	mem_free(q.calibration, q.accepted);
+	free(q.accepted);
 	judgement_release(&j);
 	evidence_release(&evidence);
 	lab_close(&lab);
@@ -275,9 +245,7 @@ static enum assay_status conclude_findings(struct nightly *n, struct lab *lab, s
 		if (c->state != NIGHT_CONFIRMING || count == n->comparisons.n)
 			continue;
 		f[count] = (struct finding){ .comparison = c, .request = request_of(n, c) };
-		st = quote(n, c, lab, &f[count].request, err);
-		if (!st)
-			st = judge(lab, &evidence, &f[count].request, &f[count].judgement, err);
+		st = judge(lab, &evidence, &f[count].request, &f[count].judgement, err);
 		f[count].p = f[count].judgement.p;
 		f[count].ratio = f[count].judgement.ratio;
 		count++;
@@ -285,7 +253,7 @@ static enum assay_status conclude_findings(struct nightly *n, struct lab *lab, s
 	if (!st)
 		st = decide_findings(n, lab, &evidence, f, count, err);
 	for (size_t i = 0; i < count; i++) {
-		mem_free(f[i].request.calibration, f[i].request.accepted);
+		free(f[i].request.accepted);
 		judgement_release(&f[i].judgement);
 	}
 	evidence_release(&evidence);

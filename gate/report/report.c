@@ -8,6 +8,7 @@
 #include "base/stats.h"
 #include "base/text.h"
 #include "fingerprint/stored/fingerprint.h"
+#include "gate/nightly/calibration.h"
 #include "gate/page/document_html.h"
 #include "gate/page/html.h"
 #include "gate/page/svg.h"
@@ -345,7 +346,7 @@ ORDER_POINTERS_BY(compare_machines, struct fingerprint, BY_TEXT(machine) BY_UP(t
 /* The latest fingerprint that belongs to a run of this machine; NULL when none does. */
 static const struct fingerprint *of_runs(const struct report *report, const char *machine)
 {
-	const struct run_set *sets[] = { report->verdict->baseline, report->verdict->candidate };
+	const struct run_set *sets[] = { report->comparison->verdict.baseline, report->comparison->verdict.candidate };
 	const struct fingerprint *latest = NULL;
 
 	for (int i = 0; i < 2; i++) {
@@ -373,7 +374,7 @@ static bool is_used(const struct verdict *verdict, const struct fingerprint *f)
 
 static struct page_machines machines_of(const struct report *report)
 {
-	const struct pairing *p = &report->verdict->pairing;
+	const struct pairing *p = &report->comparison->verdict.pairing;
 	struct page_machines out = { mem_new(p->n, sizeof(*out.fingerprints)), mem_new(p->n, sizeof(bool)), 0 };
 
 	for (size_t i = 0; i < p->n; i++) {
@@ -389,7 +390,7 @@ static struct page_machines machines_of(const struct report *report)
 	}
 	qsort(out.fingerprints, out.n, sizeof(*out.fingerprints), compare_machines);
 	for (size_t i = 0; i < out.n; i++)
-		out.used[i] = is_used(report->verdict, out.fingerprints[i]);
+		out.used[i] = is_used(&report->comparison->verdict, out.fingerprints[i]);
 	return out;
 }
 
@@ -668,7 +669,7 @@ static void omit_stressors(const struct heatmap *map, const struct fingerprint_s
 
 static void add_left_out(const struct report *report, const struct heatmap *map, struct document *d)
 {
-	const struct pairing *p = &report->verdict->pairing;
+	const struct pairing *p = &report->comparison->verdict.pairing;
 	struct omissions own = { 0 };
 
 	for (int reason = PAIRING_USED + 1; reason < PAIRING_REASONS; reason++) {
@@ -742,7 +743,8 @@ static void add_method(const struct verdict *v, struct document *d)
 
 static void report_fill(const struct report *report, const struct report_names *names, struct document *d)
 {
-	const struct verdict *v = report->verdict;
+	const struct comparison *c = report->comparison;
+	const struct verdict *v = &c->verdict;
 	struct page_machines machines = machines_of(report);
 	struct heatmap map;
 
@@ -750,10 +752,10 @@ static void report_fill(const struct report *report, const struct report_names *
 	add_decision(v, names, d);
 	if (report->note)
 		doc_line(d, "%s", report->note);
-	report_change(d, v, report->contributions, names);
-	if (report->weighed)
-		variance_weighed_answer(report->weighed, d);
-	report_functions(d, report->functions, report->likeness, verdict_of_cost(v));
+	calibration_answer(c->calibration, d);
+	report_change(d, c, names);
+	variance_weighed_answer(&c->weighed, d);
+	report_functions(d, c);
 	report_profiles(d, report->profiles, names);
 	report_heatmap(d, &map, &report->evidence->fingerprints, &machines);
 	page_conditions(d, report->evidence, &machines);
@@ -765,8 +767,8 @@ static void report_fill(const struct report *report, const struct report_names *
 
 void report_page(const struct report *report, struct buf *out)
 {
-	const char *decision = decision_text(report->verdict->effect.decision);
-	struct report_names names = names_of(report->verdict->baseline, report->verdict->candidate);
+	const char *decision = decision_text(report->comparison->verdict.effect.decision);
+	struct report_names names = names_of(report->comparison->verdict.baseline, report->comparison->verdict.candidate);
 	char *title = mem_format("%s: %s against %s", decision, names.sentence, names.of[0]), *class = mem_format("d-%s", decision);
 	struct html_page page = { .title = title,
 				  .class = class,

@@ -3,12 +3,9 @@
 #define GATE_REPORT_REPORT_H
 
 #include "base/buf.h"
-#include "gate/decide/contributions.h"
-#include "gate/decide/verdict.h"
-#include "gate/detect/likeness.h"
+#include "gate/comparison/comparison.h"
 #include "gate/page/document_html.h"
 #include "gate/page/page_parts.h"
-#include "gate/variance/weigh.h"
 #include "runs/running/evidence.h"
 
 #define REPORT_FUNCTIONS   3		  /* of those that changed, shown in full */
@@ -18,15 +15,11 @@
 struct report {
 	const struct evidence *evidence;
 	const struct lab_config *config;
-	const struct verdict *verdict;		   /* with both run sets */
-	const struct variance_weighed *weighed;	   /* NULL: the page does not mention it */
-	const struct contributions *contributions; /* NULL: the page does not mention them */
-	const struct function_evidence *functions; /* NULL: the same */
-	const struct likeness *likeness;	   /* NULL: the same */
-	const struct page_profile *profiles;	   /* [2], of the baseline, of the candidate */
-	const struct html_link *above;		   /* as in html_page */
-	const char *note;			   /* below the decision, or NULL */
-	const struct omissions *omissions;	   /* what is left out besides what the report finds itself; shown after that */
+	const struct comparison *comparison;
+	const struct page_profile *profiles; /* [2], of the baseline, of the candidate */
+	const struct html_link *above;	     /* as in html_page */
+	const char *note;		     /* below the decision, or NULL */
+	const struct omissions *omissions;   /* what is left out besides what the report finds itself; shown after that */
 };
 
 /* Appends the page. The same data give the same bytes: no time is in it but those of the data. */

@@ -317,12 +317,13 @@ static void time_kind(enum cause_word word, struct document *d)
 	free(text);
 }
 
-void report_change(struct document *d, const struct verdict *v, const struct contributions *contributions, const struct report_names *names)
+void report_change(struct document *d, const struct comparison *comparison, const struct report_names *names)
 {
+	const struct verdict *v = &comparison->verdict;
+
 	add_ratios(v, d);
 	add_resources(v, names, d);
-	if (contributions)
-		contributions_answer(contributions, GROUPS_SHOWN, d);
-	if (contributions && v->effect.types)
+	contributions_answer(&comparison->contributions, GROUPS_SHOWN, d);
+	if (v->effect.types)
 		time_kind(v->cause.word, d);
 }

@@ -89,31 +89,22 @@ void report_found_release(struct report_found *found)
 enum assay_status report_file(struct lab *lab, const struct evidence *evidence, const struct report_file *file, const char *path,
 			      struct report_found *found, struct assay_error *err)
 {
-	const struct run_set *const sides[] = { file->verdict->baseline, file->verdict->candidate };
+	const struct verdict *v = &file->comparison->verdict;
+	const struct run_set *const sides[] = { v->baseline, v->candidate };
 	struct omissions omissions = { 0 };
-	struct contributions contributions = { 0 };
-	struct function_evidence functions;
-	struct likeness likeness;
 	struct page_profile profiles[2];
 	struct buf page = BUF_INIT;
 	struct report report = { .evidence = evidence,
 				 .config = &lab->config,
-				 .verdict = file->verdict,
-				 .weighed = file->weighed,
+				 .comparison = file->comparison,
 				 .omissions = &omissions,
-				 .contributions = &contributions,
-				 .functions = &functions,
-				 .likeness = &likeness,
 				 .profiles = profiles,
 				 .above = file->above,
 				 .note = file->note };
 	enum assay_status st = ASSAY_OK;
 
-	contributions_of(evidence, file->verdict, 0, &contributions);
-	function_evidence_of(lab, sides[0], sides[1], true, &functions);
 	if (found)
-		found_of(&functions, found);
-	likeness_of(lab, evidence, file->verdict, &contributions, &functions, &likeness);
+		found_of(&file->comparison->functions, found);
 	for (int i = 0; i < 2; i++) {
 		if (file->published)
 			paper_bars_of(evidence, sides[i], &profiles[i], &omissions);
@@ -124,7 +115,7 @@ enum assay_status report_file(struct lab *lab, const struct evidence *evidence, 
 		omit_results(sides[i], false, "of another build than that of its latest runs", &omissions);
 		omit_results(sides[i], true, "disturbed by what else the machine did", &omissions);
 	}
-	omit_samples(&functions, &omissions);
+	omit_samples(&file->comparison->functions, &omissions);
 	for (int i = 0; !st && i < 2; i++)
 		st = omit_failures(&lab->store, sides[i], &omissions, err);
 	if (!st) {
@@ -133,9 +124,6 @@ enum assay_status report_file(struct lab *lab, const struct evidence *evidence, 
 	}
 	for (int i = 0; i < 2; i++)
 		page_profile_release(&profiles[i]);
-	likeness_release(&likeness);
-	function_evidence_release(&functions);
-	contributions_release(&contributions);
 	omissions_release(&omissions);
 	buf_release(&page);
 	return st;

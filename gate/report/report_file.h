@@ -1,22 +1,19 @@
-/* The report about two versions as a file: what it shows besides the verdict is computed here. */
+/* The report about two versions as a file: what it shows besides the comparison is computed here. */
 #ifndef GATE_REPORT_REPORT_FILE_H
 #define GATE_REPORT_REPORT_FILE_H
 
 #include "fleet/lab/lab.h"
-#include "gate/decide/verdict.h"
 #include "gate/page/document_html.h"
 #include "gate/report/report.h"
-#include "gate/variance/weigh.h"
 #include "runs/running/evidence.h"
 
 /* All borrowed. */
 struct report_file {
-	const struct verdict *verdict;
-	const struct variance_weighed *weighed; /* or NULL */
-	bool published;				/* profiles by the published method */
-	const struct html_link *above;		/* pages that lead here, the last with NULL; or NULL */
-	const char *note;			/* below the decision; or NULL */
-	bool unsynced;				/* of many: the caller syncs all at the end */
+	const struct comparison *comparison;
+	bool published;		       /* profiles by the published method */
+	const struct html_link *above; /* pages that lead here, the last with NULL; or NULL */
+	const char *note;	       /* below the decision; or NULL */
+	bool unsynced;		       /* of many: the caller syncs all at the end */
 };
 
 /* What pages that lead to the report say of it. */

@@ -257,11 +257,8 @@ static void add_functions(const struct function_evidence *e, enum decision decis
 		doc_styled(d, "muted", "And %zu more: 'assay detect' lists them.", anomalous - REPORT_FUNCTIONS);
 }
 
-void report_functions(struct document *d, const struct function_evidence *functions, const struct likeness *likeness,
-		      enum decision decision)
+void report_functions(struct document *d, const struct comparison *comparison)
 {
-	if (functions)
-		add_functions(functions, decision, d);
-	if (likeness)
-		likeness_add(likeness, d);
+	add_functions(&comparison->functions, verdict_of_cost(&comparison->verdict), d);
+	likeness_add(&comparison->likeness, d);
 }

@@ -17,11 +17,9 @@ struct report_names {
 int report_decimals(double ratio);
 struct text_number report_number(double ratio, int decimals);
 
-/* In the order of the page. What is NULL is not mentioned. */
-void report_change(struct document *d, const struct verdict *verdict, const struct contributions *contributions,
-		   const struct report_names *names);
-void report_functions(struct document *d, const struct function_evidence *functions, const struct likeness *likeness,
-		      enum decision decision);
+/* In the order of the page. */
+void report_change(struct document *d, const struct comparison *comparison, const struct report_names *names);
+void report_functions(struct document *d, const struct comparison *comparison);
 void report_profiles(struct document *d, const struct page_profile profiles[2], const struct report_names *names);
 
 #endif

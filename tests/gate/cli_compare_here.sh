@@ -5,7 +5,7 @@ mkdir "$tmp/here"
 cd "$tmp/here" || exit 1
 
 what='two commands that wait'
-run compare --here --budget 2 --format json -- sleep 0.05 -- sleep 0.1
+run compare --budget 2 --format json -- sleep 0.05 -- sleep 0.1
 expect_status 0
 expect_json_parses
 expect_json .a.command 'sleep 0.05'
@@ -51,16 +51,16 @@ cases=$((cases + 1))
 ! grep -q several "$tmp/err" || fail 'a hint that does not apply'
 
 what='wrong usage'
-run compare --here -- true
+run compare -- true
 refused 2 'two commands'
 run compare --here -- true --
 refused 2 'two commands'
 run compare --here -- -- true
 refused 2 'two commands'
-run compare a@1
-refused 2 'missing argument' '--here'
-run compare a@1 b@1 c@1
-refused 2 "'c@1'" '--here'
+run compare
+refused 2 'missing argument' '-- A'
+run compare a@1 b@1
+refused 2 'two commands' "'assay gate'"
 
 what='nothing stays'
 cases=$((cases + 1))

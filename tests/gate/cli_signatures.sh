@@ -183,4 +183,70 @@ grep -q 'id="signatures"' "$tmp/page.html" && [ "$(grep -c 'data-matches="true"'
 cp "$tmp/page.html" "$tmp/out"
 expect_stdout 'touches</bdi> <span class="of-type">looks like the group</span>' 'compared at most 0.05.</p>'
 
+# ---- every command computes the same comparison ----
+
+what='a night over the same builds, recorded and calibrated'
+sed 's/^warm_ups: 0/&\nvariance: yes/' "$lab/apps/p.yaml" >"$lab/apps/q.yaml"
+run -C "$lab" run q -w emu01 --probe
+expect_status 0
+cat >"$lab/calibration.json" <<'END'
+{"applications": [{"application": "q", "version": "a", "plan": "0", "taken_ms": 1, "repetitions": 4, "min_effect": 0.03, "waited": null, "machines": ["emu01"],
+"identical": {"pairs": 40, "resampled": 30, "pass": 38, "improved": 0, "regression": 1, "inconclusive": 1, "environment": 0, "seen_again": 0, "improved_again": 0,
+"repetitions": 4}, "planted": []}]}
+END
+cat >"$lab/suite.yaml" <<'END'
+comparisons: [{ application: q, candidates: [b], against: [a] }]
+fingerprints: { battery: none }
+confirm: { fresh_runs: no }
+repeat: no
+END
+run -C "$lab" nightly --format json
+expect_status 3
+id=$(json '.decisions[0].id')
+what='gate, report, night and explain have the same members with the same values'
+run -C "$lab" gate q@a q@b --format json
+cp "$tmp/out" "$tmp/gate.json"
+run -C "$lab" report q@a q@b -o "$tmp/page.html" --format json
+cp "$tmp/out" "$tmp/report.json"
+run -C "$lab" explain "$id" --format json
+cp "$tmp/out" "$tmp/explain.json"
+sqlite3 "$lab/.assay/runs.db" 'SELECT document FROM decision' >"$tmp/kept.json" || fail 'no decision is kept'
+cases=$((cases + 1))
+/usr/bin/python3 - "$tmp" >"$tmp/differ" 2>&1 <<'END' || fail "they differ: $(cat "$tmp/differ")"
+import json, sys
+
+def load(name):
+    with open(f'{sys.argv[1]}/{name}.json') as file:
+        return json.load(file)
+
+def paths(value, path=''):
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    yield path, type(value).__name__ if items else value
+    for key, item in items:
+        yield from paths(item, f'{path}.{key}')
+
+gate, report, kept, explain = map(load, ('gate', 'report', 'kept', 'explain'))
+del report['file']
+assert gate['absent'] == [], gate['absent']  # every part is there: none is the same because it is nothing
+assert gate['signatures']['group'] and gate['contributions']['leading'] and gate['functions']['functions'] and gate['variance']['sides'][0]['runs']
+expected = dict(paths(gate))
+for name, other in ('report', report), ('kept', kept['runs']), ('explain', explain['evidence']['runs']):
+    found = dict(paths(other))
+    differ = [path for path in expected.keys() | found.keys() if path not in expected or path not in found or expected[path] != found[path]]
+    assert not differ, f'{name}: {sorted(differ)[:8]}'
+    assert list(gate) == list(other), f'{name}: the order of members'
+assert (kept['decision'], kept['ratio'], kept['low'], kept['high']) == (gate['decision'], *(gate['effect'][k] for k in ('ratio', 'low', 'high')))
+assert explain['calibration'] == gate['calibration']
+print(len(expected), 'members')
+END
+what='verify, before and after there are more samples'
+run -C "$lab" verify "$id"
+expect_status 0
+expect_stdout 'byte by byte'
+run -C "$lab" run q -w emu01 --probe
+expect_status 0
+run -C "$lab" verify "$id"
+expect_status 0
+expect_stdout 'samples of its functions were removed or added since'
+
 finish

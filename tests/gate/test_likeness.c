@@ -290,7 +290,7 @@ static void test_match(void **state)
 	assert_null(strstr(text.bytes, "cosine"));
 	buf_clear(&text);
 	document_init(&d);
-	report_functions(&d, NULL, &l, DECISION_REGRESSION);
+	report_functions(&d, &(struct comparison){ .likeness = l });
 	html_page(&page, &d, &text);
 	document_release(&d);
 	assert_non_null(strstr(text.bytes, "<tr role=\"row\" data-matches=\"true\">"));

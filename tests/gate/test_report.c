@@ -17,7 +17,7 @@ struct world {
 	struct run_set sides[2];
 	struct page_profile profiles[2];
 	struct omissions omissions;
-	struct verdict verdict;
+	struct comparison comparison;
 	struct report report;
 };
 
@@ -108,10 +108,13 @@ static char *page_of(struct world *w)
 	struct buf out = BUF_INIT;
 	struct assay_error err;
 
-	assert_int_equal(verdict_of(&w->evidence, &w->config, &w->sides[0], &w->sides[1], .03, &w->verdict, &err), ASSAY_OK);
-	w->report = (struct report){
-		.evidence = &w->evidence, .config = &w->config, .verdict = &w->verdict, .omissions = &w->omissions, .profiles = w->profiles
-	};
+	assert_int_equal(verdict_of(&w->evidence, &w->config, &w->sides[0], &w->sides[1], .03, &w->comparison.verdict, &err), ASSAY_OK);
+	contributions_of(&w->evidence, &w->comparison.verdict, 1, &w->comparison.contributions);
+	w->report = (struct report){ .evidence = &w->evidence,
+				     .config = &w->config,
+				     .comparison = &w->comparison,
+				     .omissions = &w->omissions,
+				     .profiles = w->profiles };
 	for (int i = 0; i < 2; i++)
 		paper_bars_of(&w->evidence, &w->sides[i], &w->profiles[i], &w->omissions);
 	report_page(&w->report, &out);
@@ -123,16 +126,15 @@ static void world_release(struct world *w)
 	for (int i = 0; i < 2; i++)
 		page_profile_release(&w->profiles[i]);
 	omissions_release(&w->omissions);
-	verdict_release(&w->verdict);
+	comparison_release(&w->comparison);
 	evidence_release(&w->evidence);
 	lab_config_release(&w->config);
 	run_set_release(&w->sides[0]);
 	run_set_release(&w->sides[1]);
 }
 
-static const char *const sections[] = {
-	"decision", "ratios", "moves", "profiles", "fingerprints", "conditions", "left-out", "method", NULL
-};
+static const char *const sections[] = { "decision",	"ratios",     "moves",	  "time",   "profiles",
+					"fingerprints", "conditions", "left-out", "method", NULL };
 
 /* ---- cases ---- */
 

@@ -57,7 +57,7 @@ for version in "$a" "$b" "$half" "$formula"; do
 		run -C "$lab" $words "$app@$version"
 		pasted
 	done
-	for words in gate compare detect; do
+	for words in gate detect; do
 		what="$words with $version"
 		# shellcheck disable=SC2086
 		run -C "$lab" $words "$app@$a" "$app@$version"

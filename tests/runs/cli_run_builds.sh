@@ -64,8 +64,6 @@ expect_json .machines[1].reason other_build
 expect_json .machines[3].reason other_build
 run -C "$lab" gate app@main app@branch --all
 expect_stdout '3 machines left out: the latest build of a version has no result there'
-run -C "$lab" compare app@main app@branch --format json
-expect_json .machines[2].reason other_build
 run -C "$lab" report app@main app@branch -o "$tmp/page.html"
 expect_status 0
 cases=$((cases + 1))

@@ -1,0 +1,118 @@
+#include "gate/comparison/comparison.h"
+
+#include "base/mem.h"
+#include "gate/nightly/calibration.h"
+
+/* ---- the stages: each fills its part, and says why it is not there ---- */
+
+static struct comparison_absent stage_variance(struct lab *lab, struct comparison *c)
+{
+	const struct weighed_side *sides = c->weighed.sides;
+
+	c->excused = variance_weigh(lab, &c->verdict, &c->weighed);
+	if (sides[0].runs || sides[1].runs || sides[0].unseen || sides[1].unseen)
+		return (struct comparison_absent){ NULL, NULL };
+	return (struct comparison_absent){ "not_recorded", "the calls of these runs were not recorded" };
+}
+
+static enum assay_status stage_calibration(struct lab *lab, const char *quote, struct comparison *c, struct assay_error *err)
+{
+	enum assay_status st = ASSAY_OK;
+
+	if (quote)
+		c->calibration = mem_string(quote);
+	else
+		st = calibration_quote_now(lab, &c->verdict, &c->calibration, err);
+	if (!st && !*c->calibration)
+		c->absent[COMPARISON_CALIBRATION] = (struct comparison_absent){ "not_calibrated", "'assay calibrate' was not run" };
+	return st;
+}
+
+static struct comparison_absent stage_contributions(const struct evidence *evidence, struct comparison *c)
+{
+	contributions_of(evidence, &c->verdict, 0, &c->contributions);
+	return (struct comparison_absent){ c->contributions.missing ? "not_inferred" : NULL, c->contributions.missing };
+}
+
+static struct comparison_absent stage_functions(struct lab *lab, struct comparison *c)
+{
+	function_evidence_of(lab, c->verdict.baseline, c->verdict.candidate, &c->functions);
+	if (c->functions.missing)
+		return (struct comparison_absent){ "not_judged", c->functions.missing };
+	if (!c->functions.there)
+		return (struct comparison_absent){ "no_samples", "functions of these versions were not measured" };
+	return (struct comparison_absent){ NULL, NULL };
+}
+
+static struct comparison_absent stage_signatures(struct lab *lab, const struct evidence *evidence, struct comparison *c)
+{
+	likeness_of(lab, evidence, &c->verdict, &c->contributions, &c->functions, &c->likeness);
+	if (c->likeness.missing)
+		return (struct comparison_absent){ "not_compared", c->likeness.missing };
+	if (!c->likeness.n)
+		return (struct comparison_absent){ "no_functions", "there are no functions that explain the change" };
+	return (struct comparison_absent){ NULL, NULL };
+}
+
+enum assay_status comparison_of(struct lab *lab, const struct comparison_asked *asked, struct comparison *out, struct assay_error *err)
+{
+	enum assay_status st;
+
+	*out = (struct comparison){ .last = asked->last };
+	st = verdict_of(asked->evidence, &lab->config, asked->baseline, asked->candidate, asked->min_effect, &out->verdict, err);
+	if (!st && asked->min_gain > 0)
+		verdict_gain(&out->verdict, asked->min_gain);
+	if (!st && asked->last >= COMPARISON_VARIANCE)
+		out->absent[COMPARISON_VARIANCE] = stage_variance(lab, out);
+	if (!st && asked->last >= COMPARISON_CALIBRATION)
+		st = stage_calibration(lab, asked->calibration, out, err);
+	if (!st && asked->last >= COMPARISON_CONTRIBUTIONS)
+		out->absent[COMPARISON_CONTRIBUTIONS] = stage_contributions(asked->evidence, out);
+	if (!st && asked->last >= COMPARISON_FUNCTIONS)
+		out->absent[COMPARISON_FUNCTIONS] = stage_functions(lab, out);
+	if (!st && asked->last >= COMPARISON_SIGNATURES)
+		out->absent[COMPARISON_SIGNATURES] = stage_signatures(lab, asked->evidence, out);
+	return st;
+}
+
+void comparison_release(struct comparison *c)
+{
+	likeness_release(&c->likeness);
+	function_evidence_release(&c->functions);
+	contributions_release(&c->contributions);
+	free(c->calibration);
+	variance_weighed_release(&c->weighed);
+	verdict_release(&c->verdict);
+	*c = (struct comparison){ .last = COMPARISON_VERDICT };
+}
+
+/* ---- the answer ---- */
+
+static void answer_absent(const struct comparison *c, struct document *d)
+{
+	static const char *const codes[] = { COMPARISON_ROWS(ROWS_WORD) };
+
+	doc_table(d, "absent");
+	doc_hide(d);
+	for (int part = 0; part < COMPARISON_PARTS; part++) {
+		if (!c->absent[part].code)
+			continue;
+		doc_row(d);
+		doc_set(d, "part", codes[part]);
+		doc_set(d, "code", c->absent[part].code);
+		doc_set(d, "text", c->absent[part].text);
+	}
+	doc_end(d);
+}
+
+void comparison_answer(const struct comparison *c, bool all_machines, size_t groups, struct document *d)
+{
+	ASSAY_BUG_IF(c->last != COMPARISON_ALL);
+	verdict_answer(&c->verdict, all_machines, d);
+	calibration_answer(c->calibration, d);
+	contributions_answer(&c->contributions, groups, d);
+	function_evidence_add(&c->functions, verdict_of_cost(&c->verdict), d);
+	likeness_add(&c->likeness, d);
+	variance_weighed_answer(&c->weighed, d);
+	answer_absent(c, d);
+}

@@ -1,0 +1,62 @@
+/* The comparison of two versions: how much slower, whether the machines were the cause, which resource, which function. It is computed here
+ * for every command that tells of two versions, so that the same results give the same numbers everywhere; they only render it. */
+#ifndef GATE_COMPARISON_COMPARISON_H
+#define GATE_COMPARISON_COMPARISON_H
+
+#include "base/rows.h"
+#include "fleet/lab/lab.h"
+#include "gate/decide/contributions.h"
+#include "gate/decide/verdict.h"
+#include "gate/detect/function_evidence.h"
+#include "gate/detect/likeness.h"
+#include "gate/variance/weigh.h"
+#include "runs/running/evidence.h"
+
+/* The parts, in the order in which they are computed: each may use those before it. Constant, code. */
+#define COMPARISON_ROWS(X)                                                                                                                 \
+	X(COMPARISON_VERDICT, "verdict")	     /* effect, conditions, decision */                                                    \
+	X(COMPARISON_VARIANCE, "variance")	     /* what recorded calls say of the environment; may change the decision */             \
+	X(COMPARISON_CALIBRATION, "calibration")     /* what such decisions are worth */                                                   \
+	X(COMPARISON_CONTRIBUTIONS, "contributions") /* resources, inferred from fingerprints */                                           \
+	X(COMPARISON_FUNCTIONS, "functions")	     /* changed functions, by their samples */                                             \
+	X(COMPARISON_SIGNATURES, "signatures")	     /* which resource these functions look like */
+
+enum comparison_part { COMPARISON_ROWS(ROWS_ENUM) COMPARISON_PARTS };
+#define COMPARISON_ALL (COMPARISON_PARTS - 1)
+
+struct comparison_asked {
+	const struct evidence *evidence;
+	const struct run_set *baseline, *candidate;
+	double min_effect, min_gain; /* min_gain 0: the same */
+	enum comparison_part last;   /* the parts after it are not computed */
+	const char *calibration;     /* the text to quote (calibration_quote()); NULL: that of the laboratory now */
+};
+
+/* Why a part is not there: a code, and a clause for users; code NULL: it is there. Borrowed from the part. */
+struct comparison_absent {
+	const char *code, *text;
+};
+
+/* Filled by comparison_of() alone. Parts that were not computed are zero. */
+struct comparison {
+	enum comparison_part last;
+	struct verdict verdict;
+	struct variance_weighed weighed;
+	bool excused; /* recorded calls have withdrawn a finding */
+	char *calibration;
+	struct contributions contributions;
+	struct function_evidence functions;
+	struct likeness likeness;
+	struct comparison_absent absent[COMPARISON_PARTS]; /* COMPARISON_VERDICT is always there: it has a decision for what is missing */
+};
+
+/* What is asked must outlive *out, which is overwritten and must not be moved; comparison_release() it, whatever is returned. Cost: that of
+ * its parts; contributions and functions take longest. */
+enum assay_status comparison_of(struct lab *lab, const struct comparison_asked *asked, struct comparison *out, struct assay_error *err);
+void comparison_release(struct comparison *comparison); /* accepts zeroed */
+
+/* Adds all parts of a whole comparison (COMPARISON_ALL), and the list `absent`. Users see `groups` of the contributions, and all machines
+ * or the outermost; programs see all. */
+void comparison_answer(const struct comparison *comparison, bool all_machines, size_t groups, struct document *d);
+
+#endif
