@@ -64,7 +64,7 @@ static const char *const html_scan_attributes[] = { "lang",	   "charset",
 						    "cy",	   "r",
 						    "rx",	   "dx",
 						    "dy",	   "data-says",
-						    NULL };
+						    "data-change", NULL };
 
 static inline size_t html_scan_word(const char *at)
 {
