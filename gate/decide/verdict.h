@@ -106,8 +106,6 @@ bool verdict_never_starts(const struct verdict *verdict);
 /* Has each of these runs crashed, by a signal or with a status, or hung until its time limit (two at least, for twice as long as any of the
  * baseline), while none of the baseline failed? */
 bool verdict_crashes(const struct verdict *verdict);
-/* Inconclusive by the interval, which shows a slowdown but not on which side of the smallest one that matters it lies. */
-bool verdict_around(const struct verdict *verdict);
 /* What was decided about cost: nothing was measured where the candidate always fails. */
 enum decision verdict_of_cost(const struct verdict *verdict);
 
@@ -126,5 +124,9 @@ const char *verdict_no_correlation(const struct verdict *verdict);
 
 /* Adds the verdict. Users see all machines or, where they are many, those with the largest and the smallest ratios. */
 void verdict_answer(const struct verdict *verdict, bool all_machines, struct document *d);
+/* Pieces of it, for pages: the first line; the kind of change; the correlated stressors. */
+void verdict_answer_first(const struct verdict *verdict, struct document *d);
+void verdict_answer_cause(const struct verdict *verdict, struct document *d);
+void verdict_answer_resources(const struct verdict *verdict, struct document *d);
 
 #endif

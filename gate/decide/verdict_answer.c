@@ -2,37 +2,42 @@
 #include "base/mem.h"
 #include "base/order.h"
 #include "base/text.h"
+#include "fingerprint/battery/stressor.h"
 #include "gate/decide/verdict.h"
+#include "gate/page/svg.h"
 
 #include <math.h>
 
 #define RESOURCES_SHOWN 6
 #define MACHINES_SHOWN	8 /* even */
+#define SIDE		DOC_NAME "%s@%s" DOC_END
 
 /* ---- the first line ---- */
 
-/* "B costs 2.49 times as much as A (2.12 to 2.92)", by the time that decided. free() it. */
-static char *size_text(const struct verdict *v)
+/* "B costs 2.49 times as much as A (2.12 to 2.92)", by the time that decided. */
+void verdict_answer_first(const struct verdict *v, struct document *d)
 {
 	const struct run_set *a = v->baseline, *b = v->candidate, *fails = verdict_always_fails(v) ? b : a, *other = fails == b ? a : b;
+	enum decision decision = v->effect.decision;
 	bool processor = verdict_by_processor(v);
 	const struct effect *e = verdict_effect(v);
 	int decimals = e->ratio < .5 || fabs(e->ratio - 1) < .1 ? 3 : 2;
 	char *interval, *text, *why;
 
-	if (!e->types && fails->executed && fails->failed == fails->executed && !verdict_never_starts(v))
-		return mem_format("every run of %s@%s failed (%zu of %zu); of %s@%s %zu", fails->application, fails->version, fails->failed,
-				  fails->executed, other->application, other->version, other->failed);
-	if (!e->types)
-		return mem_format("%s@%s cannot be compared with %s@%s", b->application, b->version, a->application, a->version);
 	interval = isnan(e->low) ? mem_string("no interval")
 				 : mem_format("%s to %s", text_fixed(e->low, decimals).text, text_fixed(e->high, decimals).text);
-	why = decision_why(v->effect.decision, v->reasons[0].code, v->reasons[0].text);
-	text = mem_format("%s%s%s@%s %s %s times as much %s%s@%s (%s)", why, *why ? "; " : "", b->application, b->version,
-			  processor ? "takes" : "costs", text_fixed(e->ratio, decimals).text, processor ? "processor time as " : "as ",
-			  a->application, a->version, interval);
-	mem_free(interval, why);
-	return text;
+	why = decision_why(decision, v->reasons[0].code, v->reasons[0].text);
+	if (!e->types && fails->executed && fails->failed == fails->executed && !verdict_never_starts(v))
+		text = mem_format("every run of " SIDE " failed (%zu of %zu); of " SIDE " %zu", fails->application, fails->version,
+				  fails->failed, fails->executed, other->application, other->version, other->failed);
+	else if (!e->types)
+		text = mem_format(SIDE " cannot be compared with " SIDE, b->application, b->version, a->application, a->version);
+	else
+		text = mem_format("%s%s" SIDE " %s %s times as much %s" SIDE " (%s)", why, *why ? "; " : "", b->application, b->version,
+				  processor ? "takes" : "costs", text_fixed(e->ratio, decimals).text,
+				  processor ? "processor time as " : "as ", a->application, a->version, interval);
+	doc_answer(d, decision_tone(decision), decision_text(decision), "%s", text);
+	mem_free(interval, why, text);
 }
 
 /* ---- reasons, sides, effect ---- */
@@ -267,7 +272,7 @@ static char *explained_text(const struct verdict *v)
 	return buf_take(&text);
 }
 
-static void answer_cause(const struct verdict *v, struct document *d)
+void verdict_answer_cause(const struct verdict *v, struct document *d)
 {
 	const struct cause *c = &v->cause;
 	const char *word = cause_text(c->word), *sentence = cause_sentence(c->word), *sign = c->p < 1e-9 ? "<" : "=";
@@ -298,9 +303,17 @@ static void answer_cause(const struct verdict *v, struct document *d)
 static void answer_resource(const struct verdict *v, size_t i, struct document *d)
 {
 	const struct cause_resource *r = &v->resources[i];
+	const char *category = category_name(stressor_category(v->features[r->feature]));
+	double end = 50 + 50 * fmax(fmin(r->correlation, 1), -1);
+	struct buf svg = BUF_INIT;
 
 	doc_show(d, "stressor", "stressor", v->features[r->feature]);
 	doc_showf(d, "correlation", "correlation", r->correlation, "%+.3f", r->correlation);
+	svg_open(20, &svg);
+	svg_bar("bar", category, fmin(end, 50), fmax(end, 50), 4, 12, &svg);
+	svg_middle(&svg);
+	svg_close(&svg);
+	doc_picture(d, "chart", &svg, NULL);
 	doc_set(d, "low", r->low);
 	doc_set(d, "high", r->high);
 	doc_showf(d, NULL, "95 % interval", r->low, "%+.2f to %+.2f", r->low, r->high);
@@ -324,15 +337,20 @@ static void answer_resources_notes(const struct verdict *v, struct document *d)
 		doc_line(d, "%zu of %zu cannot be told apart from the first.", alike - 1, v->n_features - 1);
 }
 
-static void answer_resources(const struct verdict *v, struct document *d)
+void verdict_answer_resources(const struct verdict *v, struct document *d)
 {
 	bool any = v->n_features && v->effect.types >= 2, listed = any && v->resource_types >= 3;
+	char *heading = mem_format("Correlated stressors, over %zu hardware types", v->resource_types);
 
 	if (listed)
-		doc_heading(d, "Correlated stressors, over %zu hardware types", v->resource_types);
+		doc_section(
+		    d, "moves", "Correlated stressors", heading,
+		    "Where the ratio differs from machine to machine, it may follow how fast the machines are at something. That is a "
+		    "candidate for the cause.");
 	else if (any)
 		doc_line(d, "\nNo correlated stressors can be named: over two hardware types every stressor correlates with the change.");
 	doc_table(d, "resources");
+	doc_style(d, "moves parts scroll");
 	if (!listed)
 		doc_hide(d);
 	for (size_t i = 0; i < v->n_features; i++) {
@@ -344,6 +362,7 @@ static void answer_resources(const struct verdict *v, struct document *d)
 	doc_end(d);
 	if (listed)
 		answer_resources_notes(v, d);
+	free(heading);
 }
 
 /* ---- all ---- */
@@ -361,11 +380,7 @@ static void answer_detectable(const struct verdict *v, struct document *d)
 
 void verdict_answer(const struct verdict *v, bool all_machines, struct document *d)
 {
-	enum decision decision = v->effect.decision;
-	char *size = size_text(v);
-
-	doc_answer(d, decision_tone(decision), decision_text(decision), "%s", size);
-	free(size);
+	verdict_answer_first(v, d);
 	answer_decision(v, d);
 	answer_effect(v, d);
 	answer_architectures(v, d);
@@ -374,7 +389,7 @@ void verdict_answer(const struct verdict *v, bool all_machines, struct document 
 		doc_show(d, NULL, "metric", v->baseline->higher_is_better ? "higher is better" : "lower is better");
 	answer_times(&v->times, d);
 	answer_conditions(&v->times, d);
-	answer_cause(v, d);
+	verdict_answer_cause(v, d);
 	answer_machines(v, all_machines, d);
-	answer_resources(v, d);
+	verdict_answer_resources(v, d);
 }

@@ -163,7 +163,8 @@ static void explain_no_interval(struct verdict *v)
 			   "machines, or three on one, or machines of another type");
 }
 
-bool verdict_around(const struct verdict *v)
+/* Reports whether a slowdown is certain, but not whether it is smaller than the smallest one that matters. */
+static bool verdict_around(const struct verdict *v)
 {
 	return v->by_interval == DECISION_INCONCLUSIVE && stats_round(v->effect.low) > 1;
 }

@@ -307,16 +307,12 @@ static struct report_names names_of(const struct run_set *baseline, const struct
 		else
 			names.of[i] = mem_format("%s@%s", sets[i]->application, sets[i]->version);
 	}
-	if (same_application && !same_version)
-		names.sentence = mem_format("%s %s", candidate->application, candidate->version);
-	else
-		names.sentence = mem_string(names.of[1]);
 	return names;
 }
 
 static void names_release(struct report_names *names)
 {
-	mem_free(names->of[0], names->of[1], names->sentence);
+	mem_free(names->of[0], names->of[1]);
 }
 
 int report_decimals(double ratio)
@@ -398,81 +394,6 @@ static void machines_release(struct page_machines *machines)
 {
 	mem_free(machines->fingerprints, machines->used);
 	*machines = (struct page_machines){ 0 };
-}
-
-/* ---- the answer ---- */
-
-static char *headline_change(const struct verdict *v)
-{
-	double ratio = verdict_effect(v)->ratio;
-	const char *verb = verdict_by_processor(v) ? "takes" : "costs", *of = verdict_by_processor(v) ? " processor time" : "";
-
-	if (ratio >= 2)
-		return mem_format("%s %.3g times as much%s as", verb, ratio, of);
-	if (ratio >= 1)
-		return mem_format("%s %.1f\u00a0%% more%s than", verb, 100 * (ratio - 1), of);
-	return mem_format("%s %.1f\u00a0%% less%s than", verb, 100 * (1 - ratio), of);
-}
-
-/* One sentence, with marks. free() it. */
-static char *headline_of(const struct verdict *v, const struct report_names *names)
-{
-	const struct effect *e = &v->effect;
-	const char *baseline = names->of[0], *candidate = names->sentence;
-	char *change, *out;
-
-	if (verdict_always_fails(v))
-		return mem_format("Every run of " DOC_NAME "%s" DOC_END " failed, %zu of " DOC_NAME "%s" DOC_END, candidate,
-				  v->baseline->failed, baseline);
-	if (e->types && e->decision == DECISION_INCONCLUSIVE && verdict_fails_more(v))
-		return mem_format(DOC_NAME "%s" DOC_END " fails more often than " DOC_NAME "%s" DOC_END ", in %zu of %zu runs", candidate,
-				  baseline, v->candidate->failed, v->candidate->executed);
-	if (verdict_around(v))
-		return mem_format(DOC_NAME "%s" DOC_END " is slower than " DOC_NAME "%s" DOC_END ", by about %.3g\u00a0%%", candidate,
-				  baseline, 100 * v->min_effect);
-	switch (e->decision) {
-	case DECISION_REGRESSION:
-	case DECISION_IMPROVED:
-		change = headline_change(v);
-		out = mem_format(DOC_NAME "%s" DOC_END " %s " DOC_NAME "%s" DOC_END, candidate, change, baseline);
-		free(change);
-		return out;
-	case DECISION_PASS:
-		return mem_format(DOC_NAME "%s" DOC_END " is not slower than " DOC_NAME "%s" DOC_END " by %.3g\u00a0%% or more", candidate,
-				  baseline, 100 * v->min_effect);
-	case DECISION_NOTHING_MEASURED:
-		return mem_format("Nothing was measured that compares " DOC_NAME "%s" DOC_END " with " DOC_NAME "%s" DOC_END, candidate,
-				  baseline);
-	default:
-		return mem_format(isnan(e->low) ? "Too little was measured to compare " DOC_NAME "%s" DOC_END " with " DOC_NAME "%s" DOC_END
-						: "It cannot be told yet whether " DOC_NAME "%s" DOC_END " is slower than " DOC_NAME
-						  "%s" DOC_END,
-				  candidate, baseline);
-	}
-}
-
-static void add_answer(const struct verdict *v, const struct report_names *names, struct document *d)
-{
-	static const struct {
-		const char *word;
-		enum doc_tone tone;
-	} looks[] = {
-		[DECISION_PASS] = { "Pass", DOC_GOOD },
-		[DECISION_IMPROVED] = { "Improved", DOC_GOOD },
-		[DECISION_REGRESSION] = { "Regression", DOC_BAD },
-		[DECISION_INCONCLUSIVE] = { "Inconclusive", DOC_DOUBTFUL },
-		[DECISION_ENVIRONMENT] = { "Environment", DOC_DOUBTFUL },
-		[DECISION_NOTHING_MEASURED] = { "Nothing measured", DOC_PLAIN },
-	};
-	enum decision decision = v->effect.decision;
-	char *headline = headline_of(v, names);
-
-	doc_answer(d, looks[decision].tone, looks[decision].word, "%s", headline);
-	doc_style(d, "%s", decision_text(decision));
-	doc_styled(d, "subject", DOC_NAME "%s@%s" DOC_END " \u2192 " DOC_NAME "%s@%s" DOC_END DOC_ASIDE " \u00b7 %s is better" DOC_END,
-		   v->baseline->application, v->baseline->version, v->candidate->application, v->candidate->version,
-		   v->baseline->higher_is_better ? "higher" : "lower");
-	free(headline);
 }
 
 /* ---- the interval ---- */
@@ -625,9 +546,11 @@ static void add_days(const struct verdict *v, struct document *d)
 		doc_styled(d, "muted dates", "Measured from %.10s to %.10s (UTC)", from, to);
 }
 
-static void add_decision(const struct verdict *v, const struct report_names *names, struct document *d)
+static void add_decision(const struct verdict *v, struct document *d)
 {
-	add_answer(v, names, d);
+	verdict_answer_first(v, d);
+	doc_style(d, "%s", decision_text(v->effect.decision));
+	doc_styled(d, "subject", "%s is better", v->baseline->higher_is_better ? "higher" : "lower");
 	if (v->effect.types) {
 		add_interval(v, d);
 		add_ratio(v, d);
@@ -749,11 +672,11 @@ static void report_fill(const struct report *report, const struct report_names *
 	struct heatmap map;
 
 	heatmap_of(&report->evidence->fingerprints, machines.fingerprints, machines.n, &map);
-	add_decision(v, names, d);
+	add_decision(v, d);
 	if (report->note)
 		doc_line(d, "%s", report->note);
 	calibration_answer(c->calibration, d);
-	report_change(d, c, names);
+	report_change(d, c);
 	variance_weighed_answer(&c->weighed, d);
 	report_functions(d, c);
 	report_profiles(d, report->profiles, names);
@@ -769,7 +692,9 @@ void report_page(const struct report *report, struct buf *out)
 {
 	const char *decision = decision_text(report->comparison->verdict.effect.decision);
 	struct report_names names = names_of(report->comparison->verdict.baseline, report->comparison->verdict.candidate);
-	char *title = mem_format("%s: %s against %s", decision, names.sentence, names.of[0]), *class = mem_format("d-%s", decision);
+	const char *application = report->comparison->verdict.candidate->application;
+	char *title = mem_format("%s: %s, %s against %s", decision, application, names.of[1], names.of[0]);
+	char *class = mem_format("d-%s", decision);
 	struct html_page page = { .title = title,
 				  .class = class,
 				  .kind = "report",

@@ -9,9 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-#define RESOURCES_SHOWN 8  /* the rest is folded */
-#define NAMED_MAX	5  /* in the sentence */
-#define GROUPS_SHOWN	10 /* of where the time went */
+#define GROUPS_SHOWN 10 /* of where the time went */
 
 /* ---- the ratio on each machine, by hardware type: types count once each ---- */
 
@@ -198,132 +196,13 @@ static void add_ratios(const struct verdict *v, struct document *d)
 	free(rows);
 }
 
-/* ---- the stressors that the change follows over the hardware types ---- */
-
-/* "rmap, msync and 3 more": those beyond chance with this sign; returns how many. */
-static size_t resource_names(const struct verdict *v, bool positive, struct buf *names)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < v->n_features; i++) {
-		const struct cause_resource *r = &v->resources[i];
-
-		if (!verdict_follows(v, i) || (r->correlation > 0) != positive)
-			continue;
-		if (n < NAMED_MAX)
-			buf_format(names, "%s%s", n ? ", " : "", v->features[r->feature]);
-		n++;
-	}
-	if (n > NAMED_MAX)
-		buf_format(names, " and %zu more", n - NAMED_MAX);
-	return n;
-}
-
-static size_t resource_finding(const struct verdict *v, const struct report_names *names, bool positive, struct document *d)
-{
-	struct buf list = BUF_INIT;
-	size_t n = resource_names(v, positive, &list);
-
-	if (n) {
-		doc_line(d,
-			 DOC_NAME "%s" DOC_END " does relatively worse on machines that are " DOC_STRONG "%s" DOC_END " at " DOC_STRONG
-				  "%s" DOC_END ".",
-			 names->sentence, positive ? "fast" : "slow", list.bytes);
-		doc_style(d, "finding");
-	}
-	buf_release(&list);
-	return n;
-}
-
-static void resource_row(const struct verdict *v, const struct cause_resource *r, struct document *d)
-{
-	enum category category = stressor_category(v->features[r->feature]);
-	double end = 50 + 50 * fmax(fmin(r->correlation, 1), -1);
-	struct buf svg = BUF_INIT;
-
-	doc_row(d);
-	doc_showf(d, NULL, "Stressor", "", "%s", v->features[r->feature]);
-	page_category(d, category);
-	doc_showf(d, NULL, "Correlation", r->correlation, isnan(r->low) ? "%s" : "%s " DOC_ASIDE "(%s to %s)" DOC_END,
-		  page_signed(r->correlation, 2).text, page_signed(r->low, 2).text, page_signed(r->high, 2).text);
-	svg_open(20, &svg);
-	svg_bar("bar", category_name(category), fmin(end, 50), fmax(end, 50), 4, 12, &svg);
-	svg_middle(&svg);
-	svg_close(&svg);
-	doc_picture(d, "Chart", &svg, NULL);
-	doc_showf(d, NULL, "p", r->p, "%.4f", r->p);
-}
-
-static void resource_table(const struct verdict *v, size_t from, size_t to, struct document *d)
-{
-	doc_table(d, NULL);
-	doc_style(d, "sortable moves scroll");
-	for (size_t i = from; i < to; i++)
-		resource_row(v, &v->resources[i], d);
-	doc_end(d);
-}
-
-static void resource_tables(const struct verdict *v, struct document *d)
-{
-	size_t shown = v->n_features < RESOURCES_SHOWN ? v->n_features : RESOURCES_SHOWN;
-
-	resource_table(v, 0, shown, d);
-	if (v->n_features > shown) {
-		doc_fold(d, "%zu more", v->n_features - shown);
-		resource_table(v, shown, v->n_features, d);
-		doc_end(d);
-	}
-	doc_line(
-	    d,
-	    "Correlation of the log ratio with the log rate over %zu hardware types; p by permutation, corrected for having looked at %zu "
-	    "stressors; in brackets 95\u00a0%% intervals. %zu of the others cannot be told apart from the first.",
-	    v->resource_types, v->n_features, verdict_alike(v) - 1);
-	doc_style(d, "muted");
-}
-
-static void add_resources(const struct verdict *v, const struct report_names *names, struct document *d)
-{
-	doc_section(
-	    d, "moves", "Correlated stressors", "Correlated stressors",
-	    "Where the ratio differs from machine to machine, it may follow how fast the machines are at something. That something is a "
-	    "candidate for the cause.");
-	if (v->effect.types < 3) {
-		doc_styled(d, "empty",
-			   "This needs at least three hardware types that ran both versions: over two, every stressor correlates with the "
-			   "change.");
-	} else if (!v->n_features) {
-		doc_styled(d, "empty",
-			   "No fingerprint belongs to these results, so there is nothing to compare the ratio with. " DOC_CODE
-			   "assay fingerprint run" DOC_END " takes fingerprints; later results will have one.");
-	} else {
-		if (resource_finding(v, names, false, d) + resource_finding(v, names, true, d) == 0)
-			doc_styled(d, "finding", "%s%s.", verdict_no_correlation(v),
-				   v->resource_types < 4 ? "; with fewer than four hardware types none could be" : "");
-		resource_tables(v, d);
-	}
-}
-
-/* ---- where the time went ---- */
-
-/* The word as programs read it, "other_resource", has blanks for people. */
-static void time_kind(enum cause_word word, struct document *d)
-{
-	char *text = mem_string(cause_text(word));
-
-	for (char *c = text; *c; c++)
-		*c = *c == '_' ? ' ' : *c;
-	doc_styled(d, "finding", "Kind of change: " DOC_STRONG "%s" DOC_END ": %s.", text, cause_sentence(word));
-	doc_data(d, "change", "%s", cause_text(word));
-	free(text);
-}
-
-void report_change(struct document *d, const struct comparison *comparison, const struct report_names *names)
+void report_change(struct document *d, const struct comparison *comparison)
 {
 	const struct verdict *v = &comparison->verdict;
 
 	add_ratios(v, d);
-	add_resources(v, names, d);
+	verdict_answer_resources(v, d);
 	contributions_answer(&comparison->contributions, GROUPS_SHOWN, d);
 	if (v->effect.types)
-		time_kind(v->cause.word, d);
+		verdict_answer_cause(v, d);
 }

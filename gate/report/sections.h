@@ -6,10 +6,9 @@
 #include "gate/report/report.h"
 
 /* What the two versions are called where it must be short: versions of one application by their version, two applications of one
- * version by their name, else both. In a sentence a version alone ("1.1 costs 3 % more") needs the application before it. */
+ * version by their name, else both. */
 struct report_names {
 	char *of[2];
-	char *sentence; /* the candidate, for the beginning of a sentence that ends with of[0] */
 };
 
 /* Decimals for a ratio and those near it, so that at least three digits are significant; and a ratio with so many (as a power of ten where
@@ -18,7 +17,7 @@ int report_decimals(double ratio);
 struct text_number report_number(double ratio, int decimals);
 
 /* In the order of the page. */
-void report_change(struct document *d, const struct comparison *comparison, const struct report_names *names);
+void report_change(struct document *d, const struct comparison *comparison);
 void report_functions(struct document *d, const struct comparison *comparison);
 void report_profiles(struct document *d, const struct page_profile profiles[2], const struct report_names *names);
 

@@ -65,7 +65,7 @@ what='clicks'
 cp "$ASSAY_SOURCE/tests/gate/night_click.html" "$tmp/click.html"
 browse "$tmp/click.html" >"$tmp/dom" 2>/dev/null
 sed -n '/<pre id="facts">/,/<\/pre>/p' "$tmp/dom" | sed 's/<[^>]*>//g' >"$tmp/facts"
-holds "$tmp/facts" 'what was seen' 'first index.html' 'rows 2' 'regression' 'machines host1,host2,host3' 'wide true' 'heading words v2 costs' \
+holds "$tmp/facts" 'what was seen' 'first index.html' 'rows 2' 'regression' 'machines host1,host2,host3' 'wide true' 'heading words@v2 costs' \
 	'section #functions' 'source true' 'back night-' 'history history-' 'end reached'
 cases=$((cases + 1))
 [ "$(grep -Ec '^(function|straight) (parse|count)_words$' "$tmp/facts")" = 2 ] || fail "$(cat "$tmp/facts")"

@@ -157,7 +157,7 @@ while read -r link; do
 done <"$tmp/links"
 [ "$(wc -l <"$tmp/links")" = 6 ] || fail "$(wc -l <"$tmp/links") links"
 page=$tmp/pages/$decision.html
-says "href=\"./night-$night.html\"" 'Regression' 'Decided in the night, against the previous version.'
+says "href=\"./night-$night.html\"" 'regression' 'Decided in the night, against the previous version.'
 cp -r "$tmp/pages" "$tmp/again"
 run -C "$lab" nightly pages "$night" -o "$tmp/again"
 expect_status 0

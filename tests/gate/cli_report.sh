@@ -41,8 +41,8 @@ expect_stdout 'Example:' 'assay report myapp@1.0 myapp@1.1 -o report.html'
 
 report regression "$lab" app/slow@1.0 app/slow@1.1
 expect_stdout 'regression  app/slow@1.0 -> app/slow@1.1'
-says 'data-decision="regression"' 'node01' "default-src 'none'" 'data-code="slower"' 'data-trust="' 'data-change="' '>Where the time went<' \
-	'(unexplained)' 'cannot be told'
+says 'data-decision="regression"' 'node01' "default-src 'none'" 'data-code="slower"' 'data-trust="' '>Where the time went<' \
+	'(unexplained)' 'kind of change' 'Correlated stressors'
 what='report --model'
 run -C "$lab" report app/slow@1.0 app/slow@1.1 -o "$tmp/paper.html" --model paper
 expect_status 0
@@ -67,12 +67,12 @@ mkdir "$tmp/once"
 awk -F, 'NR == 1 || $7 == 1' "$tmp/one/results.csv" >"$tmp/once/results.csv"
 lab_of once
 report once "$tmp/once.lab" app/slow@1.0 app/slow@1.1
-says 'data-decision="inconclusive"' 'Too little was measured'
+says 'data-decision="inconclusive"' 'no interval'
 mkdir "$tmp/bare"
 grep -v stressng "$tmp/many/results.csv" >"$tmp/bare/results.csv"
 lab_of bare
 report bare "$tmp/bare.lab" app/slow@1.0 app/slow@1.1
-says 'data-decision="regression"' 'No fingerprint belongs to these results'
+says 'data-decision="regression"' 'None of these results belongs to a fingerprint'
 mkdir "$tmp/apart"
 awk -F, 'NR == 1 || $5 == "stressng" || ($6 <= "node04") == ($10 == "1.0")' "$tmp/many/results.csv" >"$tmp/apart/results.csv"
 lab_of apart

@@ -23,7 +23,7 @@ expect_layout
 at_most screen-light decision-bottom 800 # in one screen
 at_most phone-light interval-bottom 620
 for frame in phone-light screen-dark no-script; do
-	expect_fact $frame badge Regression
+	expect_fact $frame badge regression
 	expect_fact $frame machines 8
 	expect_fact $frame cells 96
 	expect_fact $frame bars 4
@@ -63,8 +63,8 @@ mkdir "$tmp/apart"
 awk -F, 'NR == 1 || $5 == "stressng" || ($6 <= "node04") == ($10 == "1.0")' "$tmp/plain/results.csv" >"$tmp/apart/results.csv"
 report apart app/slow@1.0 app/slow@1.1
 look apart
-expect_layout
-expect_fact phone-light badge 'Nothing measured'
+expect_layout decision,ratios,time,profiles,fingerprints,conditions,left-out,method
+expect_fact phone-light badge nothing_measured
 expect_fact phone-light machines 0
 
 finish

@@ -64,7 +64,7 @@ static const char *const html_scan_attributes[] = { "lang",	   "charset",
 						    "cy",	   "r",
 						    "rx",	   "dx",
 						    "dy",	   "data-says",
-						    "data-change", NULL };
+						    NULL };
 
 static inline size_t html_scan_word(const char *at)
 {
