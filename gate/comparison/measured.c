@@ -634,7 +634,7 @@ static void part_row(const struct measured_part *part, double longest, const cha
 		doc_show(d, NULL, "95 % interval", "not known");
 	else
 		doc_showf(d, NULL, "95 % interval", part->low, "%s to %s s%s", text_signed(part->low, 4).text,
-			  text_signed(part->high, 4).text, part->certain ? "" : " (noise)");
+			  text_signed(part->high, 4).text, part->certain ? "" : " (may be chance)");
 	doc_set_bool(d, "certain", part->certain);
 	doc_set(d, "verdict", part->trusted ? "trusted" : "indicative");
 	free(name);

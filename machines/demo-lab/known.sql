@@ -1,27 +1,24 @@
--- What 'assay profile' says of a program, beside what the program says of itself (tests/apps/composed.c). Reads answer.json and truth.csv.
-CREATE TABLE truth (process, part, wall REAL, cpu REAL, user, system, delay REAL, calls REAL, mapping REAL, n, back);
-.import --csv truth.csv truth
+-- What 'assay gate' says two versions differ in, beside what the program says of itself (tests/apps/composed.c). Reads answer.json, truth-*.csv.
+CREATE TABLE old (process, part, wall REAL, cpu REAL, user, system, delay REAL, calls REAL, mapping REAL, n, back);
+CREATE TABLE new (process, part, wall REAL, cpu REAL, user, system, delay REAL, calls REAL, mapping REAL, n, back);
+.import --csv truth-old.csv old
+.import --csv truth-new.csv new
 CREATE TABLE said AS SELECT CAST(readfile('answer.json') AS TEXT) AS text;
-CREATE TABLE stands (stressor, part);
-INSERT INTO stands VALUES ('cpu', 'arithmetic'), ('branch', 'arithmetic'), ('str', 'strings'), ('qsort', 'sorting'), ('seek', 'file-data'),
-	('zero', 'file-data'), ('mmap', 'mapping'), ('brk', 'mapping'), ('malloc', 'mapping'), ('utime', 'file-metadata'),
-	('rename', 'file-metadata'), ('fault', 'faults');
 -- Of each part and run: all of its time, and what of that is not in calls of the kernel. Each run counts the same, and so does each host.
-CREATE VIEW spent AS SELECT process, part, cpu, max(wall - cpu - delay, 0) AS waiting, CASE
+CREATE VIEW truth AS SELECT 1 AS sign, * FROM new UNION ALL SELECT -1, * FROM old;
+CREATE VIEW spent AS SELECT sign, process, part, cpu, max(wall - cpu - delay, 0) AS waiting, CASE
 	WHEN part IN ('arithmetic', 'strings', 'sorting') THEN cpu
 	WHEN calls > 0 THEN min(cpu, max(wall - calls - mapping, 0) * cpu / max(cpu + delay, 1e-9)) ELSE cpu / 2 END AS computing FROM truth;
-CREATE VIEW run AS SELECT sum(computing) AS compute, sum(cpu - computing) AS kernel, sum(waiting) AS waiting, sum(cpu + waiting) AS whole
-	FROM spent GROUP BY process;
-CREATE VIEW known AS SELECT part, avg(share) AS share FROM
-	(SELECT part, cpu / sum(cpu) OVER (PARTITION BY process) AS share FROM truth) GROUP BY part UNION ALL
-	SELECT 'compute', avg(compute / whole) FROM run UNION ALL SELECT 'kernel', avg(kernel / whole) FROM run UNION ALL
-	SELECT 'waiting', avg(waiting / whole) FROM run;
-CREATE VIEW answer AS SELECT value ->> 'name' AS name, value ->> 'how' AS how, value ->> 'verdict' AS trust, value ->> 'share' AS share,
-	value ->> 'low' AS low, value ->> 'high' AS high, (SELECT share FROM known WHERE part = value ->> 'name') AS truth, 0 AS place
-	FROM said, json_each(said.text, '$.levels') WHERE value ->> 'level' = 'time' AND value ->> 'how' = 'measured' UNION ALL
-	SELECT value ->> 'name', 'inferred', said.text ->> '$.trust.verdict', value ->> 'share', value ->> 'share_low', value ->> 'share_high',
-	(SELECT coalesce(sum(share), 0) FROM known WHERE part IN (SELECT part FROM stands WHERE stressor IN
-	(SELECT member.value FROM json_each(one.value, '$.members') AS member))), 1 FROM said, json_each(said.text, '$.groups') AS one;
-SELECT name AS 'spent on', printf('%.0f %%', 100 * share) AS answer, printf('%.0f to %.0f %%', 100 * low, 100 * high) AS '90 % interval',
-	printf('%.0f %%', 100 * truth) AS truth, how || ', ' || trust AS how FROM answer WHERE share >= .03 OR truth >= .03
-	ORDER BY place, truth DESC, share DESC;
+CREATE VIEW runs AS SELECT sign, count(DISTINCT process) AS n FROM truth GROUP BY sign;
+CREATE VIEW known AS SELECT 'compute' AS name, sum(sign * computing / n) AS s FROM spent JOIN runs USING (sign) UNION ALL
+	SELECT 'kernel', sum(sign * (cpu - computing) / n) FROM spent JOIN runs USING (sign) UNION ALL
+	SELECT 'waiting', sum(sign * waiting / n) FROM spent JOIN runs USING (sign) UNION ALL
+	SELECT replace(part, '-', ' '), sum(sign * (cpu - computing) / n) FROM spent JOIN runs USING (sign)
+	WHERE part IN ('file-data', 'file-metadata') GROUP BY part;
+CREATE VIEW answer AS SELECT key AS place, value ->> 'level' = 'time' AS whole, value ->> 'name' AS name, value ->> 'difference' AS s,
+	value ->> 'low' AS low, value ->> 'high' AS high, value ->> 'certain' AS certain FROM said, json_each(said.text, '$.measured.parts')
+	WHERE value ->> 'level' <> 'function';
+SELECT printf('%s%s', iif(whole, '', '  '), CASE name WHEN 'compute' THEN 'computing' WHEN 'kernel' THEN 'in the kernel' ELSE name END)
+	AS 'spent on', coalesce(printf('%+.3f s', known.s), '') AS truth, printf('%+.3f s', answer.s) AS answer,
+	printf('%+.3f to %+.3f s', low, high) AS '95 % interval', iif(certain, '', 'may be chance') AS ''
+	FROM answer LEFT JOIN known USING (name) WHERE whole OR certain OR known.s IS NOT NULL ORDER BY place;
