@@ -170,6 +170,7 @@ static enum assay_status explain(struct store *store, const struct night_decisio
 					 .high = decision->high,
 					 .level = json_get_number(document, "level"),
 					 .by_processor = strcmp(json_get_text(document, "time"), "processor") == 0,
+					 .cause = json_get_text(json_get(document, "runs"), "cause"),
 					 .reasons = json_get(document, "reasons") };
 	char *text = decided_text(&decided), *next = next_of(store, decision, document), date[TEXT_DATE_BYTES];
 	enum assay_status st;

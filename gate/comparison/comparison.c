@@ -15,6 +15,22 @@ static struct comparison_absent stage_variance(struct lab *lab, struct compariso
 	return (struct comparison_absent){ "not_recorded", "the calls of these runs were not recorded" };
 }
 
+static enum assay_status stage_measured(struct lab *lab, struct comparison *c, struct assay_error *err)
+{
+	const struct verdict *v = &c->verdict;
+	enum assay_status st =
+	    measured_load(&lab->store, &v->pairing, (const struct run_set *const[]){ v->baseline, v->candidate }, &c->measured, err);
+
+	if (!st && !c->measured.machines)
+		c->absent[COMPARISON_MEASURED] =
+		    (struct comparison_absent){ "no_times", "no machine has runs of both versions whose time was measured" };
+	if (!st && decision_is_finding(v->effect.decision))
+		c->cause = measured_text(&c->measured, c->measured.seconds[1] - c->measured.seconds[0]);
+	else
+		c->cause = mem_string("");
+	return st;
+}
+
 static enum assay_status stage_calibration(struct lab *lab, const char *quote, struct comparison *c, struct assay_error *err)
 {
 	enum assay_status st = ASSAY_OK;
@@ -64,6 +80,8 @@ enum assay_status comparison_of(struct lab *lab, const struct comparison_asked *
 		verdict_gain(&out->verdict, asked->min_gain);
 	if (!st && asked->last >= COMPARISON_VARIANCE)
 		out->absent[COMPARISON_VARIANCE] = stage_variance(lab, out);
+	if (!st && asked->last >= COMPARISON_MEASURED)
+		st = stage_measured(lab, out, err);
 	if (!st && asked->last >= COMPARISON_CALIBRATION)
 		st = stage_calibration(lab, asked->calibration, out, err);
 	if (!st && asked->last >= COMPARISON_CONTRIBUTIONS)
@@ -80,7 +98,8 @@ void comparison_release(struct comparison *c)
 	likeness_release(&c->likeness);
 	function_evidence_release(&c->functions);
 	contributions_release(&c->contributions);
-	free(c->calibration);
+	mem_free(c->calibration, c->cause);
+	measured_release(&c->measured);
 	variance_weighed_release(&c->weighed);
 	verdict_release(&c->verdict);
 	*c = (struct comparison){ .last = COMPARISON_VERDICT };
@@ -108,7 +127,9 @@ static void answer_absent(const struct comparison *c, struct document *d)
 void comparison_answer(const struct comparison *c, bool all_machines, size_t groups, struct document *d)
 {
 	ASSAY_BUG_IF(c->last != COMPARISON_ALL);
-	verdict_answer(&c->verdict, all_machines, d);
+	verdict_answer(&c->verdict, c->cause, d);
+	measured_answer(&c->measured, "measured", (const char *const[]){ "baseline", "candidate" }, d);
+	verdict_answer_details(&c->verdict, all_machines, d);
 	calibration_answer(c->calibration, d);
 	contributions_answer(&c->contributions, groups, d);
 	function_evidence_add(&c->functions, verdict_of_cost(&c->verdict), d);

@@ -5,6 +5,7 @@
 
 #include "base/rows.h"
 #include "fleet/lab/lab.h"
+#include "gate/comparison/measured.h"
 #include "gate/decide/contributions.h"
 #include "gate/decide/verdict.h"
 #include "gate/detect/function_evidence.h"
@@ -16,6 +17,7 @@
 #define COMPARISON_ROWS(X)                                                                                                                 \
 	X(COMPARISON_VERDICT, "verdict")	     /* effect, conditions, decision */                                                    \
 	X(COMPARISON_VARIANCE, "variance")	     /* what recorded calls say of the environment; may change the decision */             \
+	X(COMPARISON_MEASURED, "measured")	     /* resources and functions, as the runs themselves show them */                       \
 	X(COMPARISON_CALIBRATION, "calibration")     /* what such decisions are worth */                                                   \
 	X(COMPARISON_CONTRIBUTIONS, "contributions") /* resources, inferred from fingerprints */                                           \
 	X(COMPARISON_FUNCTIONS, "functions")	     /* changed functions, by their samples */                                             \
@@ -43,6 +45,8 @@ struct comparison {
 	struct verdict verdict;
 	struct variance_weighed weighed;
 	bool excused; /* recorded calls have withdrawn a finding */
+	struct measured measured;
+	char *cause; /* what a finding's difference is made of: "+0.19 s in the kernel, ..."; "": not known */
 	char *calibration;
 	struct contributions contributions;
 	struct function_evidence functions;

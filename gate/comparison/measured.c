@@ -6,6 +6,7 @@
 #include "base/stats.h"
 #include "base/text.h"
 #include "fleet/agent/signature.h"
+#include "gate/page/svg.h"
 #include "gate/profile/stored.h"
 
 #include <inttypes.h>
@@ -610,6 +611,20 @@ char *measured_text(const struct measured *m, double whole)
 
 /* ---- as an answer ---- */
 
+/* From the old time to the new one, on an axis from 0 to the longest of both. */
+static void part_chart(const struct measured_part *part, double longest, struct document *d)
+{
+	double from = 100 * fmax(fmin(part->seconds[A], part->seconds[B]), 0) / longest,
+	       to = 100 * fmax(part->seconds[A], part->seconds[B]) / longest;
+	struct buf svg = BUF_INIT;
+
+	svg_open(20, &svg);
+	svg_bar("was", NULL, 0, from, 4, 12, &svg);
+	svg_bar(part->difference > 0 ? "more" : "less", NULL, from, to, 4, 12, &svg);
+	svg_close(&svg);
+	doc_picture(d, "chart", &svg, NULL);
+}
+
 static void part_row(const struct measured_part *part, double longest, const char *const names[2], struct document *d)
 {
 	const struct part named = { .depth = part->depth,
@@ -621,6 +636,7 @@ static void part_row(const struct measured_part *part, double longest, const cha
 	char *name = mem_format("%*s%s", 2 * (int)part->depth, "", part->depth == PART_TIME ? level_text(part->of) : part->name);
 
 	doc_row(d);
+	doc_style(d, "in%d", (int)part->depth);
 	if ((part->depth == PART_FUNCTION && !part->certain) || fmax(part->seconds[A], part->seconds[B]) < SHOWN_MIN * longest)
 		doc_hide(d);
 	part_names(&named, d);
@@ -628,13 +644,16 @@ static void part_row(const struct measured_part *part, double longest, const cha
 	doc_showf(d, "baseline", names[A], part->seconds[A], "%.4f s", part->seconds[A]);
 	doc_showf(d, "candidate", names[B], part->seconds[B], "%.4f s", part->seconds[B]);
 	doc_showf(d, "difference", "difference", part->difference, "%s s", text_signed(part->difference, 4).text);
+	part_chart(part, longest, d);
 	doc_set(d, "low", part->low);
 	doc_set(d, "high", part->high);
 	if (isnan(part->low))
 		doc_show(d, NULL, "95 % interval", "not known");
 	else
-		doc_showf(d, NULL, "95 % interval", part->low, "%s to %s s%s", text_signed(part->low, 4).text,
-			  text_signed(part->high, 4).text, part->certain ? "" : " (may be chance)");
+		doc_showf(d, NULL, "95 % interval", part->low, "%s to %s s", text_signed(part->low, 4).text,
+			  text_signed(part->high, 4).text);
+	doc_style(d, "num range");
+	doc_show(d, NULL, "", part->certain ? "" : "chance?");
 	doc_set_bool(d, "certain", part->certain);
 	doc_set(d, "verdict", part->trusted ? "trusted" : "indicative");
 	free(name);
@@ -642,7 +661,14 @@ static void part_row(const struct measured_part *part, double longest, const cha
 
 static void counts_answer(const struct measured *m, const char *const names[2], struct document *d)
 {
+	bool any = false;
+
+	for (size_t i = 0; i < m->n_counts; i++)
+		any |= m->counts[i].certain;
+	if (any)
+		doc_subheading(d, "Counted by the kernel, a run");
 	doc_table(d, "counts");
+	doc_style(d, "scroll");
 	for (size_t i = 0; i < m->n_counts; i++) {
 		const struct measured_count *c = &m->counts[i];
 
@@ -650,7 +676,7 @@ static void counts_answer(const struct measured *m, const char *const names[2], 
 		if (!c->certain)
 			doc_hide(d);
 		doc_set(d, "name", c->name);
-		doc_show(d, NULL, "a run, counted by the kernel", c->text);
+		doc_show(d, NULL, "what differs", c->text);
 		doc_showf(d, "baseline", names[A], c->of[A], "%.0f", c->of[A]);
 		doc_showf(d, "candidate", names[B], c->of[B], "%.0f", c->of[B]);
 		doc_showf(d, "difference", "difference", c->difference, "%+.0f", c->difference);
@@ -665,14 +691,25 @@ void measured_answer(const struct measured *m, const char *key, const char *cons
 {
 	double longest = fmax(m->seconds[A], m->seconds[B]);
 
+	if (m->machines)
+		doc_section(d, "measured", "Measured", "What the difference is made of",
+			    "Seconds a run, measured in the runs themselves: by the kernel's accounts and samples of the processor's time. "
+			    "Each machine "
+			    "is compared with itself, and each hardware type counts once.");
 	doc_object(d, key);
+	if (!m->machines)
+		doc_hide(d);
 	doc_set(d, "machines", m->machines);
 	doc_set(d, "runs_baseline", m->runs[A]);
 	doc_set(d, "runs_candidate", m->runs[B]);
-	doc_line(d, "\nSeconds a run");
 	doc_table(d, "parts");
-	for (size_t i = 0; i < m->n; i++)
-		part_row(&m->parts[i], longest, names, d);
+	doc_style(d, "moves parts scroll");
+	for (size_t i = 0; i < m->n; i++) {
+		const struct measured_part *part = &m->parts[i];
+
+		if (part->depth < PART_FUNCTION || part->certain || fmax(part->seconds[A], part->seconds[B]) >= SHOWN_MIN * longest)
+			part_row(part, longest, names, d);
+	}
 	doc_end(d);
 	counts_answer(m, names, d);
 	doc_end(d);

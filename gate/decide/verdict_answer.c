@@ -14,8 +14,8 @@
 
 /* ---- the first line ---- */
 
-/* "B costs 2.49 times as much as A (2.12 to 2.92)", by the time that decided. */
-void verdict_answer_first(const struct verdict *v, struct document *d)
+/* "B costs 2.49 times as much as A (2.12 to 2.92): CAUSE", by the time that decided. */
+void verdict_answer_first(const struct verdict *v, const char *cause, struct document *d)
 {
 	const struct run_set *a = v->baseline, *b = v->candidate, *fails = verdict_always_fails(v) ? b : a, *other = fails == b ? a : b;
 	enum decision decision = v->effect.decision;
@@ -33,9 +33,10 @@ void verdict_answer_first(const struct verdict *v, struct document *d)
 	else if (!e->types)
 		text = mem_format(SIDE " cannot be compared with " SIDE, b->application, b->version, a->application, a->version);
 	else
-		text = mem_format("%s%s" SIDE " %s %s times as much %s" SIDE " (%s)", why, *why ? "; " : "", b->application, b->version,
-				  processor ? "takes" : "costs", text_fixed(e->ratio, decimals).text,
-				  processor ? "processor time as " : "as ", a->application, a->version, interval);
+		text =
+		    mem_format("%s%s" SIDE " %s %s times as much %s" SIDE " (%s)%s%s", why, *why ? "; " : "", b->application, b->version,
+			       processor ? "takes" : "costs", text_fixed(e->ratio, decimals).text, processor ? "processor time as " : "as ",
+			       a->application, a->version, interval, *cause ? ": " : "", cause);
 	doc_answer(d, decision_tone(decision), decision_text(decision), "%s", text);
 	mem_free(interval, why, text);
 }
@@ -378,10 +379,23 @@ static void answer_detectable(const struct verdict *v, struct document *d)
 			  text_fixed(100 * effect, effect < 1 ? 1 : 0).text, 100 * v->min_effect);
 }
 
-void verdict_answer(const struct verdict *v, bool all_machines, struct document *d)
+void verdict_answer(const struct verdict *v, const char *cause, struct document *d)
 {
-	verdict_answer_first(v, d);
+	const struct effect *e = verdict_effect(v);
+
+	verdict_answer_first(v, cause, d);
 	answer_decision(v, d);
+	doc_set(d, "time", verdict_by_processor(v) ? "processor" : "metric");
+	doc_set(d, "ratio", e->types ? e->ratio : (double)NAN);
+	doc_set(d, "low", e->low);
+	doc_set(d, "high", e->high);
+	doc_set(d, "level", isnan(e->low) ? (double)NAN : e->level);
+	doc_set_empty(d, "cause", cause);
+}
+
+void verdict_answer_details(const struct verdict *v, bool all_machines, struct document *d)
+{
+	doc_section(d, "evidence", "Evidence", "What the decision rests on", NULL);
 	answer_effect(v, d);
 	answer_architectures(v, d);
 	answer_detectable(v, d);

@@ -23,7 +23,6 @@ static const char *side_of(const cJSON *row, const char *key, struct decided *to
 
 static bool decided_of(const cJSON *row, struct decided *to)
 {
-	const cJSON *effect = json_get(row, "effect"), *numbers = cJSON_IsObject(effect) ? effect : row;
 	const char *word = json_get_text(row, "decision");
 	int decision = 0;
 
@@ -32,11 +31,12 @@ static bool decided_of(const cJSON *row, struct decided *to)
 	*to = (struct decided){ .application = json_get_text(row, "application"), .decision = (enum decision)decision };
 	to->baseline = side_of(row, "baseline", to);
 	to->candidate = side_of(row, "candidate", to);
-	to->ratio = json_get_number(numbers, "ratio");
-	to->low = json_get_number(numbers, "low");
-	to->high = json_get_number(numbers, "high");
-	to->level = json_get_number(numbers, "level");
+	to->ratio = json_get_number(row, "ratio");
+	to->low = json_get_number(row, "low");
+	to->high = json_get_number(row, "high");
+	to->level = json_get_number(row, "level");
 	to->by_processor = strcmp(json_get_text(row, "time"), "processor") == 0;
+	to->cause = json_get_text(row, "cause");
 	to->reasons = json_get(row, "reasons");
 	to->against = json_get_text(row, "against");
 	return decision < DECISIONS;
@@ -189,9 +189,10 @@ char *decided_text(const struct decided *decided)
 		interval = mem_format("%s%sinterval %s to %s", decided->level > 0 ? effect_level(decided->level).text : "",
 				      decided->level > 0 ? " " : "", text_fixed(decided->low, 3).text, text_fixed(decided->high, 3).text);
 	why = decision_why(decided->decision, json_get_text(first, "code"), json_get_text(first, "text"));
-	text = mem_format("%s%s%s %s %s times as much %sas %s (%s)", why, *why ? "; " : "", decided->candidate,
+	text = mem_format("%s%s%s %s %s times as much %sas %s (%s)%s%s", why, *why ? "; " : "", decided->candidate,
 			  decided->by_processor ? "takes" : "costs", text_fixed(decided->ratio, 3).text,
-			  decided->by_processor ? "processor time " : "", decided->baseline, interval);
+			  decided->by_processor ? "processor time " : "", decided->baseline, interval, *decided->cause ? ": " : "",
+			  decided->cause);
 	mem_free(interval, why);
 	return text;
 }

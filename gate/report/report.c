@@ -546,11 +546,13 @@ static void add_days(const struct verdict *v, struct document *d)
 		doc_styled(d, "muted dates", "Measured from %.10s to %.10s (UTC)", from, to);
 }
 
-static void add_decision(const struct verdict *v, struct document *d)
+static void add_decision(const struct verdict *v, const char *cause, struct document *d)
 {
-	verdict_answer_first(v, d);
+	verdict_answer_first(v, "", d);
 	doc_style(d, "%s", decision_text(v->effect.decision));
 	doc_styled(d, "subject", "%s is better", v->baseline->higher_is_better ? "higher" : "lower");
+	if (*cause)
+		doc_styled(d, "finding", "%s", cause);
 	if (v->effect.types) {
 		add_interval(v, d);
 		add_ratio(v, d);
@@ -672,10 +674,11 @@ static void report_fill(const struct report *report, const struct report_names *
 	struct heatmap map;
 
 	heatmap_of(&report->evidence->fingerprints, machines.fingerprints, machines.n, &map);
-	add_decision(v, d);
+	add_decision(v, c->cause, d);
 	if (report->note)
 		doc_line(d, "%s", report->note);
 	calibration_answer(c->calibration, d);
+	measured_answer(&c->measured, NULL, (const char *const[]){ names->of[0], names->of[1] }, d);
 	report_change(d, c);
 	variance_weighed_answer(&c->weighed, d);
 	report_functions(d, c);

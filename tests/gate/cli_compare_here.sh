@@ -21,7 +21,7 @@ what='the same command twice, for people'
 run compare --here --budget 1 -- sh -c ': "$1"' sh -x -- sh -c ': "$1"' sh -x
 expect_status 0
 cases=$((cases + 1))
-grep -q '^Seconds a run$' "$tmp/out" || fail 'no table'
+grep -q '^What the difference is made of$' "$tmp/out" || fail 'no table'
 
 what='both read all of standard input'
 seq 1000 | "$ASSAY" compare --here --budget 0.5 -- sh -c '[ "$(wc -l)" = 1000 ]' -- awk 'END { exit NR != 1000 }' >"$tmp/out" 2>"$tmp/err"
