@@ -23,6 +23,7 @@ static const char *side_of(const cJSON *row, const char *key, struct decided *to
 
 static bool decided_of(const cJSON *row, struct decided *to)
 {
+	const cJSON *numbers = json_get(row, "ratio") ? row : json_get(row, "effect"); /* by cost there is but one effect */
 	const char *word = json_get_text(row, "decision");
 	int decision = 0;
 
@@ -31,10 +32,10 @@ static bool decided_of(const cJSON *row, struct decided *to)
 	*to = (struct decided){ .application = json_get_text(row, "application"), .decision = (enum decision)decision };
 	to->baseline = side_of(row, "baseline", to);
 	to->candidate = side_of(row, "candidate", to);
-	to->ratio = json_get_number(row, "ratio");
-	to->low = json_get_number(row, "low");
-	to->high = json_get_number(row, "high");
-	to->level = json_get_number(row, "level");
+	to->ratio = json_get_number(numbers, "ratio");
+	to->low = json_get_number(numbers, "low");
+	to->high = json_get_number(numbers, "high");
+	to->level = json_get_number(numbers, "level");
 	to->by_processor = strcmp(json_get_text(row, "time"), "processor") == 0;
 	to->cause = json_get_text(row, "cause");
 	to->reasons = json_get(row, "reasons");

@@ -23,7 +23,7 @@ run -C "$tmp/lab" gate app/slow@1.0 app/slow@1.1 --format json
 expect_status 3
 expect_json_parses
 expect_json .decision regression
-expect_json '.absent[2].part' functions '.absent[2].code' no_samples
+expect_json '.absent[1].part' measured '.absent[1].code' no_times '.absent[3].part' functions '.absent[3].code' no_samples
 for key in baseline.version effect.ratio change.kind change.p change.uniform_part change.low change.high change.stressor change.as_well change.alike \
 	'resources[0].low' 'resources[0].high' 'resources[0].alike' 'machines[0].ratio' contributions.total contributions.total_low \
 	contributions.missing 'contributions.groups[0].name' 'contributions.groups[0].members' 'contributions.groups[0].before' \
