@@ -408,8 +408,7 @@ static void merge(struct history *h)
 
 /* ---- decisions of nights ---- */
 
-/* Reports whether a decision is on processor time. */
-static bool is_on_processor(const struct night_decision *decision, double *min_effect)
+bool history_on_processor(const struct night_decision *decision, double *min_effect)
 {
 	struct assay_error ignored;
 	cJSON *document = NULL;
@@ -422,22 +421,6 @@ static bool is_on_processor(const struct night_decision *decision, double *min_e
 	return processor;
 }
 
-/* Takes the time and the threshold that are not given from the last comparison that a measurement decided, else from the laboratory. */
-static void follow_decided(struct history *h, double min_effect)
-{
-	bool processor = false;
-	size_t k = 0;
-
-	while (k < h->decisions.n && isnan(h->decisions.items[k].ratio))
-		k++;
-	if (k < h->decisions.n)
-		processor = is_on_processor(&h->decisions.items[k], &min_effect);
-	if (h->by == HISTORY_DECIDED)
-		h->by = processor ? HISTORY_PROCESSOR : HISTORY_METRIC;
-	if (!(h->min_effect > 0))
-		h->min_effect = min_effect;
-}
-
 /* Reports whether a later decision is on the same versions. */
 static bool is_outdated(const struct history *h, const struct night_decision *decision)
 {
@@ -445,6 +428,30 @@ static bool is_outdated(const struct history *h, const struct night_decision *de
 		if (strcmp(d->candidate, decision->candidate) == 0 && strcmp(d->baseline, decision->baseline) == 0)
 			return true;
 	return false;
+}
+
+bool history_is_found(const struct history *h, const struct night_decision *decision)
+{
+	return decision_is_finding(decision->decision) && !isnan(decision->ratio) && !is_outdated(h, decision);
+}
+
+/* Takes the time that is not given from the last finding that holds, so that no comparison which decides nothing changes it, else from the
+ * last comparison that a measurement decided, as the threshold is in any case; without one from the laboratory. */
+static void follow_decided(struct history *h, double min_effect)
+{
+	const struct night_decision *last = NULL, *found = NULL;
+	double ignored;
+
+	for (size_t k = h->decisions.n; k-- > 0;) {
+		last = isnan(h->decisions.items[k].ratio) ? last : &h->decisions.items[k];
+		found = history_is_found(h, &h->decisions.items[k]) ? &h->decisions.items[k] : found;
+	}
+	if (h->by == HISTORY_DECIDED)
+		h->by = last && history_on_processor(found ? found : last, &ignored) ? HISTORY_PROCESSOR : HISTORY_METRIC;
+	if (last)
+		(void)history_on_processor(last, &min_effect);
+	if (!(h->min_effect > 0))
+		h->min_effect = min_effect;
 }
 
 /* A later night's decision takes the place of an earlier one's, and of one night the worst counts. */
@@ -480,9 +487,8 @@ static size_t denied_at(const struct history *h, const struct night_decision *de
 	size_t baseline = point_of_version(h, decision->baseline), candidate = point_of_version(h, decision->candidate);
 	double change, least;
 
-	if ((decision->decision != DECISION_REGRESSION && decision->decision != DECISION_IMPROVED) || is_outdated(h, decision) ||
-	    isnan(decision->ratio) || candidate >= h->n || baseline >= candidate ||
-	    is_on_processor(decision, &least) != (h->by == HISTORY_PROCESSOR))
+	if (!history_is_found(h, decision) || candidate >= h->n || baseline >= candidate ||
+	    history_on_processor(decision, &least) != (h->by == HISTORY_PROCESSOR))
 		return h->n;
 	change = h->changes.segments[history_segment(h, candidate)].median - h->changes.segments[history_segment(h, baseline)].median;
 	return change / log(decision->ratio) >= .5 ? h->n : candidate;

@@ -33,7 +33,7 @@ struct history_architecture {
 };
 
 /* By what it is judged: the metric, of runs the median; or their processor time, the mean, which a busy machine hardly moves. */
-enum history_by { HISTORY_METRIC, HISTORY_PROCESSOR, HISTORY_DECIDED /* by what decided its last comparison */ };
+enum history_by { HISTORY_METRIC, HISTORY_PROCESSOR, HISTORY_DECIDED /* by what decided its last finding */ };
 
 struct history {
 	char *application;
@@ -64,6 +64,11 @@ struct history {
 enum assay_status history_load(struct lab *lab, const struct evidence *evidence, const char *application, const char *architecture,
 			       enum history_by by, double min_effect, struct history *out, struct assay_error *err);
 void history_release(struct history *history); /* accepts zeroed */
+
+/* Reports whether a decision is on processor time; *min_effect: its threshold. */
+bool history_on_processor(const struct night_decision *decision, double *min_effect);
+/* Reports whether it is a finding that no later decision on the same versions has replaced. */
+bool history_is_found(const struct history *history, const struct night_decision *decision);
 
 /* Returns the segment of changes that a point is in. */
 size_t history_segment(const struct history *history, size_t point);

@@ -398,6 +398,45 @@ static void answer_by(const struct history *h, struct document *d)
 		doc_line(d, "%zu other point%s no processor time that is known.", h->without, h->without == 1 ? " has" : "s have");
 }
 
+/* By what the history is not judged, if that is by what a finding was decided, which the history need not show; else NULL. */
+static const char *found_by(const struct history *h, const struct night_decision *decision)
+{
+	double ignored;
+	bool processor = history_on_processor(decision, &ignored);
+
+	if (!history_is_found(h, decision) || processor == (h->by == HISTORY_PROCESSOR))
+		return NULL;
+	return processor ? "processor" : "metric";
+}
+
+static void answer_elsewhere(const struct history *h, struct document *d)
+{
+	doc_table(d, "elsewhere");
+	doc_hide(d);
+	for (size_t k = 0; k < h->decisions.n; k++) {
+		const struct night_decision *decision = &h->decisions.items[k];
+
+		if (!found_by(h, decision))
+			continue;
+		doc_row(d);
+		doc_set(d, "id", decision->id);
+		doc_set(d, "decision", decision_text(decision->decision));
+		doc_set(d, "candidate", decision->candidate);
+		doc_set(d, "baseline", decision->baseline);
+		doc_set(d, "ratio", decision->ratio);
+	}
+	doc_end(d);
+	for (size_t k = 0; k < h->decisions.n; k++) {
+		const struct night_decision *decision = &h->decisions.items[k];
+		const char *by = found_by(h, decision);
+
+		if (by)
+			doc_line(d, "A night decided %s for %s against %s (\u00d7 %s) by another time: '--by %s' judges that.",
+				 decision_text(decision->decision), decision->candidate, decision->baseline,
+				 text_fixed(decision->ratio, 3).text, by);
+	}
+}
+
 /* ---- the outcome ---- */
 
 /* Adds the answer's sentence, and returns its word. */
@@ -485,6 +524,7 @@ char *history_answer(const struct history *h, struct document *d)
 	doc_set(d, "machines", h->n_machines);
 	answer_architectures(h, d);
 	answer_by(h, d);
+	answer_elsewhere(h, d);
 	if (h->n)
 		answer_picture(h, d);
 	answer_changes(h, d);

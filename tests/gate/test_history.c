@@ -254,6 +254,40 @@ static void test_decided(void **state)
 	lab_close(&lab);
 }
 
+/* What it is judged by is that of the last finding, whatever comparisons that decide nothing say later; one by the other time is told. */
+static void test_time_of_findings(void **state)
+{
+	static const double slower[9] = { 1, 1, 1, 1, 1, 1, 1, 1.2, 1.2 };
+	struct lab lab = scratch_lab("lab");
+	struct document d;
+	struct history h;
+	cJSON *json;
+	char *text;
+
+	(void)state;
+	put_plans(&lab);
+	put_nights(&lab, slower);
+	put_decision(&lab, 1, "v08", "regression", 1.2);
+	put_decision(&lab, 2, "v09", "environment", 1.4);
+	put(&lab.store, "UPDATE decision SET document = '{\"time\": \"processor\", \"min_effect\": 0.05}' WHERE id = 'd2'");
+	h = load(&lab, "sort", HISTORY_DECIDED);
+	assert_true(h.by == HISTORY_METRIC);
+	history_release(&h);
+	put_decision(&lab, 3, "v07", "improved", .8);
+	put(&lab.store, "UPDATE decision SET document = '{\"time\": \"processor\", \"min_effect\": 0.05}' WHERE id = 'd3'");
+	h = load(&lab, "sort", HISTORY_METRIC);
+	document_init(&d);
+	text = history_answer(&h, &d);
+	json = document_cjson(&d);
+	assert_string_equal(json_get_text(cJSON_GetArrayItem(json_get(json, "elsewhere"), 0), "candidate"), "v07");
+	assert_int_equal(cJSON_GetArraySize(json_get(json, "elsewhere")), 1);
+	cJSON_Delete(json);
+	document_release(&d);
+	free(text);
+	history_release(&h);
+	lab_close(&lab);
+}
+
 /* What was decided is a change that was taken back in the next version, however little the results show. */
 static void test_decided_and_fixed(void **state)
 {
@@ -334,9 +368,11 @@ static void test_aside(void **state)
 
 int suite_history(void)
 {
-	const struct CMUnitTest tests[] = { SCRATCH_TEST(test_points),	   SCRATCH_TEST(test_merged),  SCRATCH_TEST(test_by_processor),
-					    SCRATCH_TEST(test_by_version), SCRATCH_TEST(test_decided), SCRATCH_TEST(test_decided_and_fixed),
-					    SCRATCH_TEST(test_threshold),  SCRATCH_TEST(test_aside) };
+	const struct CMUnitTest tests[] = {
+		SCRATCH_TEST(test_points),	     SCRATCH_TEST(test_merged),	   SCRATCH_TEST(test_by_processor),
+		SCRATCH_TEST(test_by_version),	     SCRATCH_TEST(test_decided),   SCRATCH_TEST(test_decided_and_fixed),
+		SCRATCH_TEST(test_time_of_findings), SCRATCH_TEST(test_threshold), SCRATCH_TEST(test_aside)
+	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
