@@ -551,7 +551,7 @@ static void add_decision(const struct verdict *v, const char *cause, struct docu
 	verdict_answer_first(v, "", d);
 	doc_style(d, "%s", decision_text(v->effect.decision));
 	doc_styled(d, "subject", "%s is better", v->baseline->higher_is_better ? "higher" : "lower");
-	if (*cause)
+	if (cause && *cause)
 		doc_styled(d, "finding", "%s", cause);
 	if (v->effect.types) {
 		add_interval(v, d);

@@ -48,10 +48,9 @@ for version in steep far; do
 	both 0 profile "app/x@$version" --model paper
 	both 0 catalog suggest "app/x@$version"
 	both 0 predict "app/x@$version" --machine node03
-	both 0 compare "app/x@$version" "app/x@$version"
 done
 both 4 gate app/x@steep app/x@far
-both 0 compare app/x@far app/x@steep
+both 4 gate app/x@far app/x@steep
 both 0 explore -o "$tmp/catalog.html"
 finite "$tmp/catalog.html"
 both 0 report app/x@steep app/x@far -o "$tmp/report.html"
