@@ -260,8 +260,9 @@ static void set_interval(struct effect *e, double mean, double error, double df,
 {
 	double half = stats_t_quantile((1 + asked->level) / 2, df) * error;
 
-	e->low = exp(mean - half);
-	e->high = exp(mean + half);
+	e->low = exp(fmin(mean, fmax(mean - half, -log(EFFECT_RATIO_MAX))));
+	e->high = exp(fmax(mean, fmin(mean + half, log(EFFECT_RATIO_MAX))));
+	e->minimum_detectable = fmin(effect_minimum_detectable(error, df, asked), EFFECT_RATIO_MAX);
 }
 
 /* The interval when the types may have an error in common, which does not average out: its variance is added; degrees of freedom by Welch
@@ -273,7 +274,6 @@ static void common_interval(struct effect *e, double mean, double sd, const stru
 
 	df = variance * variance / (own * own / df + more * more / common->df);
 	set_interval(e, mean, sqrt(variance), df, asked);
-	e->minimum_detectable = effect_minimum_detectable(sqrt(variance), df, asked);
 }
 
 /* Mean and interval of Student's t over the types' log ratios. */
@@ -288,13 +288,33 @@ static void effect_interval(struct effect *e, const struct type_mean *types, con
 	mean = stats_mean(logs, e->types);
 	sd = stats_sd(logs, e->types);
 	e->ratio = exp(mean);
-	if (e->types >= EFFECT_TYPES_MIN && common && common->error > 0) {
+	if (e->types >= EFFECT_TYPES_MIN && common && common->error > 0)
 		common_interval(e, mean, sd, common, asked);
-	} else if (e->types >= 2) {
+	else if (e->types >= EFFECT_TYPES_MIN)
 		set_interval(e, mean, sd / sqrt((double)e->types), (double)e->types - 1, asked);
-		e->minimum_detectable = effect_minimum_detectable(sd / sqrt((double)e->types), (double)e->types - 1, asked);
-	}
 	free(logs);
+}
+
+/* The interval over types is never narrower than the noise within machines allows: types that agree better than that do so by chance (Knapp
+ * and Hartung, Statistics in Medicine 22, 2003). The median of the types' variances is taken: one unsteady type shows in how types differ.
+ */
+static void keep_noise(struct effect *e, const struct type_mean *types, const struct effect_pair *pairs, size_t n,
+		       const struct effect_asked *asked)
+{
+	double *variances = mem_new(e->types, sizeof(*variances)), df = 0, variance;
+	struct effect within = *e;
+
+	for (size_t t = 0; t < e->types; t++)
+		variances[t] = types[t].variance;
+	for (size_t i = 0; i < n; i++)
+		df += pairs[i].noise_df;
+	variance = stats_median(variances, e->types);
+	if (variance > 0 && df >= 1) {
+		set_interval(&within, log(e->ratio), sqrt(variance / (double)e->types), df, asked);
+		if (stats_round(within.high) > stats_round(e->high))
+			*e = within;
+	}
+	free(variances);
 }
 
 /* One or two types tell next to nothing about others (t at one degree of freedom is 12.7), but repetitions on these machines tell something
@@ -320,7 +340,6 @@ static void within_interval(struct effect *e, const struct effect_pair *pairs, s
 		df = fmin(variance * variance / uncertain, 1e6);
 		e->within = true;
 		set_interval(e, log(e->ratio), sqrt(variance), df, asked);
-		e->minimum_detectable = effect_minimum_detectable(sqrt(variance), df, asked);
 	}
 	free(machines);
 }
@@ -341,6 +360,8 @@ struct effect effect_of(const struct effect_pair *pairs, size_t n, size_t n_type
 	effect_interval(&e, types, asked, common);
 	if (e.types < EFFECT_TYPES_MIN)
 		within_interval(&e, pairs, n, n_types, asked);
+	else
+		keep_noise(&e, types, pairs, n, asked);
 	if (e.types >= 2)
 		e.shape_p = shape_p(types, e.types);
 	e.decision = effect_decide(e.ratio, e.low, e.high, asked->min_effect);

@@ -12,6 +12,7 @@
 
 #define EFFECT_LEVEL	 .95 /* of the two-sided interval */
 #define EFFECT_POWER	 .80 /* at which the minimum detectable effect is stated */
+#define EFFECT_RATIO_MAX 1e6 /* two results that differ by more are not costs of the same work */
 #define EFFECT_TYPES_MIN 3   /* with fewer hardware types the repetitions within machines are tested instead */
 
 /* The decisions, in the order of the documentation: constant, word in answers, exit status. */
@@ -52,7 +53,7 @@ struct effect_pair {
 
 struct effect {
 	size_t types;		   /* hardware types with at least one pair */
-	double ratio, low, high;   /* of costs; low and high NaN with one type and unknown noise */
+	double ratio, low, high;   /* of costs; low and high NaN with one or two types and unknown noise */
 	double level;		   /* of the interval, as it was asked for */
 	double minimum_detectable; /* relative slowdown, .05 = 5 %; NaN as low and high */
 	bool within;		   /* the interval is of the repetitions within machines, since there are fewer than EFFECT_TYPES_MIN types:

@@ -555,6 +555,25 @@ static size_t session_values(struct pairing_input *in, const struct place *p, si
 	return n + 1;
 }
 
+/* The tick of the metric on a machine, where equal results show that there is one: the smallest difference of others; else 0. */
+static double tick_of(const struct place *p, size_t n)
+{
+	double *sorted = mem_new(n, sizeof(*sorted)), tick = (double)INFINITY;
+	bool equal = false;
+
+	for (size_t i = 0; i < n; i++)
+		sorted[i] = p[i].run->metric;
+	qsort(sorted, n, sizeof(*sorted), stats_order);
+	for (size_t i = 1; i < n; i++) {
+		bool same = !(sorted[i] - sorted[i - 1] > 1e-9 * sorted[i]);
+
+		equal = equal || same;
+		tick = same ? tick : fmin(tick, sorted[i] - sorted[i - 1]);
+	}
+	free(sorted);
+	return equal && isfinite(tick) ? tick : 0;
+}
+
 /* One machine under one type that both versions have. */
 static void pair_type(struct pairing_input *in, const struct stretch *baseline, const struct stretch *candidate, const char *type)
 {
@@ -562,6 +581,7 @@ static void pair_type(struct pairing_input *in, const struct stretch *baseline, 
 	struct place *places = mem_new(baseline->n + candidate->n, sizeof(*places));
 	size_t sessions = 0, total[2] = { 0 }, n_places = 0;
 	bool positive = true;
+	double tick;
 
 	add_places(in, baseline, type, 0, places, &n_places);
 	total[0] = n_places;
@@ -587,9 +607,10 @@ static void pair_type(struct pairing_input *in, const struct stretch *baseline, 
 		}
 		sessions = 1;
 	}
+	tick = tick_of(places, n_places);
 	free(places);
-	if (!positive) {
-		leave_out(in->pairing, m.machine, PAIRING_NOT_POSITIVE);
+	if (!positive || fabs(m.log_ratio) > (double)sessions * log(EFFECT_RATIO_MAX)) {
+		leave_out(in->pairing, m.machine, positive ? PAIRING_RATIO : PAIRING_NOT_POSITIVE);
 		return;
 	}
 	m.log_ratio /= (double)sessions;
@@ -597,6 +618,10 @@ static void pair_type(struct pairing_input *in, const struct stretch *baseline, 
 	if (m.noise_df > 0) /* sessions of unknown noise are taken to be as noisy as the others */
 		m.noise += in->squares / m.noise_df * in->unknown;
 	m.noise = sqrt(m.noise) / (double)sessions;
+	/* A median falls on one of two neighbouring ticks: its variance is at most tick^2 / 4 (Popoviciu 1935). */
+	tick *=
+	    .5 * exp(in->higher_is_better ? m.log_cost : -m.log_cost) * hypot(1, exp(in->higher_is_better ? m.log_ratio : -m.log_ratio));
+	m.noise = m.noise_df > 0 ? fmax(m.noise, tick) : m.noise;
 	m.noise_least = sqrt(m.noise_least) / (double)sessions;
 	in->pairing->untyped += strcmp(type, m.machine) == 0;
 	add_machine(in->pairing, &m);

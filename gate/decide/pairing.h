@@ -27,6 +27,8 @@ struct order {
 	  "the command, the environment, the input or the directory that all versions share changed between the runs of the two")          \
 	X(PAIRING_HARDWARE_CHANGED, "hardware_changed", "it was of another hardware type when the candidate ran")                          \
 	X(PAIRING_NOT_POSITIVE, "metric_not_positive", "the median of its results is 0: there is no ratio")                                \
+	X(PAIRING_RATIO, "ratio_beyond_limit",                                                                                             \
+	  "the medians of its results differ by a factor of more than a million: they are not costs of the same work")                     \
 	X(PAIRING_TOO_NOISY, "too_noisy",                                                                                                  \
 	  "repetitions differ there by so many times more than on the other machines that the ratio is chance")                            \
 	X(PAIRING_ORDER_CONFOUNDED, "order_confounded", "the versions did not take turns there, as on other machines")                     \
@@ -47,7 +49,8 @@ struct pairing_machine {
 	enum pairing_reason reason;
 	double log_ratio;   /* of medians of repetitions, above 0 is worse; NaN when not used */
 	double log_cost;    /* of the baseline: the log of its median; NaN when not used */
-	double noise;	    /* standard error of log_ratio by the repetitions; 0 when there are too few of them, or all exactly alike */
+	double noise;	    /* standard error of log_ratio by the repetitions, at least that of the metric's ticks; 0 when there are too few
+			     * of them, or all exactly alike */
 	double noise_least; /* of noise, what the version explains whose repetitions differ less there */
 	double noise_df;    /* degrees of freedom of noise: repetitions but one of each version and session */
 	size_t baseline_runs, candidate_runs; /* repetitions that were compared */

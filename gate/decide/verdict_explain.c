@@ -101,7 +101,9 @@ static void reason_left_out(struct verdict *v, enum pairing_reason reason, const
 static bool explain_any_ran_both(const struct pairing *pairing)
 {
 	for (size_t i = 0; i < pairing->n; i++) {
-		if (pairing->machines[i].reason == PAIRING_HARDWARE_CHANGED || pairing->machines[i].reason == PAIRING_NOT_POSITIVE)
+		enum pairing_reason reason = pairing->machines[i].reason;
+
+		if (reason == PAIRING_HARDWARE_CHANGED || reason == PAIRING_NOT_POSITIVE || reason == PAIRING_RATIO)
 			return true;
 	}
 	return false;
@@ -149,18 +151,18 @@ static void explain_nothing(struct verdict *v)
 				     : "");
 }
 
-/* There is one hardware type, and the noise within its machines is unknown. */
+/* There are one or two hardware types, and the noise within its machines is unknown. */
 static void explain_no_interval(struct verdict *v)
 {
 	bool alike = false;
 
 	for (size_t i = 0; i < v->pairing.n; i++)
 		alike = alike || (v->pairing.machines[i].noise_df > 0 && stats_round(v->pairing.machines[i].noise) <= 0);
-	reason_add(v, REASON_TOO_FEW_TYPES, "only one hardware type ran both versions, and %s",
-		   alike ? "repetitions on it are exactly alike, which tells nothing about the noise: an interval needs a metric with "
-			   "finer steps, or machines of another type"
-			 : "too few times to know the noise within its machines: an interval needs two repetitions of each version on two "
-			   "machines, or three on one, or machines of another type");
+	reason_add(v, REASON_TOO_FEW_TYPES, "fewer than %d hardware types ran both versions, and %s", EFFECT_TYPES_MIN,
+		   alike ? "repetitions on them are exactly alike, which tells nothing about the noise: an interval needs a metric with "
+			   "finer steps, or machines of other types"
+			 : "too few times to know the noise within their machines: an interval needs two repetitions of each version on "
+			   "two machines, or three on one, or machines of other types");
 }
 
 /* Reports whether a slowdown is certain, but not whether it is smaller than the smallest one that matters. */

@@ -49,8 +49,8 @@ for version in steep far; do
 	both 0 catalog suggest "app/x@$version"
 	both 0 predict "app/x@$version" --machine node03
 done
-both 4 gate app/x@steep app/x@far
-both 4 gate app/x@far app/x@steep
+both 6 gate app/x@steep app/x@far
+both 6 gate app/x@far app/x@steep
 both 0 explore -o "$tmp/catalog.html"
 finite "$tmp/catalog.html"
 both 0 report app/x@steep app/x@far -o "$tmp/report.html"

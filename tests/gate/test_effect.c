@@ -235,7 +235,8 @@ static struct rates rates_of(const struct world *w, size_t runs, uint64_t seed)
 	return r;
 }
 
-/* The truth is inside the interval in 95 % of the cases, within four standard errors of the simulation. */
+/* The truth is inside the interval in 95 % of the cases, within four standard errors of the simulation; in more where types differ by
+ * little more than their noise, for the interval is never narrower than that. */
 static void test_coverage(void **state)
 {
 	static const struct world rows[] = {
@@ -245,8 +246,11 @@ static void test_coverage(void **state)
 	enum { RUNS = 4000 };
 
 	(void)state;
-	for (size_t i = 0; i < COUNT(rows); i++)
-		assert_near("coverage", rates_of(&rows[i], RUNS, 100 + i).covered, .95, 4 * sqrt(.95 * .05 / RUNS));
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		double covered = rates_of(&rows[i], RUNS, 100 + i).covered;
+
+		assert_true(covered > .95 - 4 * sqrt(.95 * .05 / RUNS) && covered < .975);
+	}
 }
 
 /* With one or two types the truth of these very machines is inside in at least 95 %, and false alarms are within their 2.5 %. */

@@ -326,7 +326,7 @@ static void test_exactly_alike(void **state)
 	enter(&w, "app", "app");
 	for (int64_t r = 1; r <= 3; r++) {
 		add_one(&w, 0, "m", "", r, 10);
-		add_one(&w, 1, "m", "", r, 12);
+		add_one(&w, 1, "m", "", r, 10);
 	}
 	assert_int_equal(verdict_of(&w.evidence, &w.config, &w.sides[0], &w.sides[1], .03, &verdict, &err), ASSAY_OK);
 	assert_int_equal(verdict.effect.decision, DECISION_INCONCLUSIVE);
@@ -334,6 +334,105 @@ static void test_exactly_alike(void **state)
 	assert_non_null(strstr(verdict.reasons[0].text, "exactly alike"));
 	verdict_release(&verdict);
 	leave(&w);
+}
+
+/* Ticks of the metric are noise: all repetitions of a version may be on one of two neighbours. */
+static void test_ticks(void **state)
+{
+	static const struct {
+		int machines;
+		double old, new;
+		enum decision decision;
+		bool interval;
+	} rows[] = {
+		{ 1, 10, 11, DECISION_INCONCLUSIVE, true }, { 2, 10, 11, DECISION_INCONCLUSIVE, true },
+		{ 3, 10, 11, DECISION_REGRESSION, true },   { 3, 10, 9, DECISION_IMPROVED, true },
+		{ 3, 10, 10, DECISION_PASS, true },	    { 2, 10, 10, DECISION_INCONCLUSIVE, false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct verdict v;
+		struct assay_error err;
+		struct world w;
+
+		enter(&w, "app", "app");
+		for (int m = 0; m < rows[i].machines; m++) {
+			for (int64_t r = 1; r <= 3; r++) {
+				const char *name = (const char *[]){ "m0", "m1", "m2" }[m];
+
+				add_one(&w, 0, name, "", r, rows[i].old);
+				add_one(&w, 1, name, "", r, rows[i].new);
+			}
+		}
+		assert_int_equal(verdict_of(&w.evidence, &w.config, &w.sides[0], &w.sides[1], .03, &v, &err), ASSAY_OK);
+		if (v.effect.decision != rows[i].decision || isnan(v.effect.low) == rows[i].interval)
+			fail_msg("%d machines, %g to %g: %s (%g to %g)", rows[i].machines, rows[i].old, rows[i].new,
+				 decision_text(v.effect.decision), v.effect.low, v.effect.high);
+		if (rows[i].new != rows[i].old) /* 1 / 2 of a tick on both sides */
+			assert_true(fabs(v.pairing.machines[0].noise - hypot(.5 / rows[i].old, .5 / rows[i].new)) < 1e-9);
+		verdict_release(&v);
+		leave(&w);
+	}
+}
+
+/* Machines with a run each are no repetitions; one with six pairs is enough. */
+static void test_few_machines(void **state)
+{
+	static const struct {
+		int machines;
+		int64_t runs;
+		enum decision decision;
+	} rows[] = { { 1, 1, DECISION_INCONCLUSIVE },
+		     { 2, 1, DECISION_INCONCLUSIVE },
+		     { 3, 1, DECISION_REGRESSION },
+		     { 1, 2, DECISION_INCONCLUSIVE },
+		     { 1, 6, DECISION_REGRESSION } };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct verdict v;
+		struct assay_error err;
+		struct world w;
+
+		enter(&w, "app", "app");
+		for (int m = 0; m < rows[i].machines; m++) {
+			for (int64_t r = 1; r <= rows[i].runs; r++) {
+				const char *name = (const char *[]){ "m0", "m1", "m2" }[m];
+
+				add_one(&w, 0, name, "", r, 1 + .001 * (double)(r + m));
+				add_one(&w, 1, name, "", r, 1.1 + .0013 * (double)(r + m));
+			}
+		}
+		assert_int_equal(verdict_of(&w.evidence, &w.config, &w.sides[0], &w.sides[1], .03, &v, &err), ASSAY_OK);
+		if (v.effect.decision != rows[i].decision)
+			fail_msg("%d machines, %d runs: %s", rows[i].machines, (int)rows[i].runs, decision_text(v.effect.decision));
+		verdict_release(&v);
+		leave(&w);
+	}
+}
+
+/* A ratio of more than a million is no ratio, in no rendering. */
+static void test_ratio_limit(void **state)
+{
+	(void)state;
+	for (int down = 0; down < 2; down++) {
+		struct verdict v;
+		struct assay_error err;
+		struct world w;
+
+		enter(&w, "app", "app");
+		for (int64_t r = 1; r <= 3; r++) {
+			add_one(&w, down, "m", "", r, 5e-324);
+			add_one(&w, !down, "m", "", r, 1e100);
+		}
+		assert_int_equal(verdict_of(&w.evidence, &w.config, &w.sides[0], &w.sides[1], .03, &v, &err), ASSAY_OK);
+		assert_int_equal(v.effect.decision, DECISION_NOTHING_MEASURED);
+		assert_int_equal(v.pairing.machines[0].reason, PAIRING_RATIO);
+		assert_true(isnan(v.effect.ratio));
+		verdict_release(&v);
+		leave(&w);
+	}
 }
 
 /* A machine that only one of them has is left out, with or without plans. */
@@ -549,6 +648,9 @@ int suite_pairing(void)
 		cmocka_unit_test(test_latest_common_plan),
 		cmocka_unit_test(test_no_common_plan),
 		cmocka_unit_test(test_imported),
+		cmocka_unit_test(test_ticks),
+		cmocka_unit_test(test_few_machines),
+		cmocka_unit_test(test_ratio_limit),
 		cmocka_unit_test(test_turns),
 		cmocka_unit_test(test_sessions),
 		cmocka_unit_test(test_two_inputs),

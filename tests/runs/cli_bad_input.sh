@@ -300,7 +300,7 @@ expect_stdout 'of 1 machine;' '1 file written'
 run -C "$tmp/lab1" gate app/slow@1.0 app/slow@1.1
 expect_status 4
 expect_no_stderr
-expect_stdout inconclusive 'only one hardware type' 'from 1 hardware type'
+expect_stdout inconclusive 'fewer than 3 hardware types' 'from 1 hardware type'
 run -C "$tmp/lab1" gate app/slow@1.0 app/slow@1.1 --format json
 expect_status 4
 expect_json .decision inconclusive
