@@ -194,14 +194,13 @@ static bool goes_back_and_forth(const struct finder *f, size_t begin, size_t end
 	       (double)switches >= MODES_MIXED * 2.0 * k * ((double)n - k) / (double)n;
 }
 
-/* Finds two heaps, divided by the widest gap in the middle, between which the points of [begin, end) go back and forth. */
-static bool find_modes(const struct finder *f, size_t begin, size_t end, double modes[2])
+bool change_points_heaps(const double *x, size_t n, double heaps[2], double *between)
 {
-	size_t n = end - begin, least = (size_t)ceil(MODES_PART * (double)n), gap = 0;
+	size_t least = (size_t)ceil(MODES_PART * (double)n), gap = 0;
 	double *sorted = mem_new(n + 1, sizeof(*sorted)), widest = -1;
+	bool found = false;
 
-	modes[0] = modes[1] = (double)NAN;
-	memcpy(sorted, f->x + begin, n * sizeof(*sorted));
+	memcpy(sorted, x, n * sizeof(*sorted));
 	qsort(sorted, n, sizeof(*sorted), stats_order);
 	for (size_t i = least; n >= MODES_POINTS && i + least <= n; i++) {
 		if (sorted[i] - sorted[i - 1] > widest) {
@@ -210,17 +209,26 @@ static bool find_modes(const struct finder *f, size_t begin, size_t end, double 
 		}
 	}
 	if (gap > 0) {
-		double low = stats_median(sorted, gap), high = stats_median(sorted + gap, n - gap),
-		       within = fmax(stats_sd(sorted, gap), stats_sd(sorted + gap, n - gap));
+		double within = fmax(stats_sd(sorted, gap), stats_sd(sorted + gap, n - gap));
 
-		if (high - low > MODES_APART * within && widest > within &&
-		    goes_back_and_forth(f, begin, end, sorted[gap - 1] + widest / 2.0, true)) {
-			modes[0] = low;
-			modes[1] = high;
-		}
+		heaps[0] = stats_median(sorted, gap);
+		heaps[1] = stats_median(sorted + gap, n - gap);
+		*between = sorted[gap - 1] + widest / 2.0;
+		found = heaps[1] - heaps[0] > MODES_APART * within && widest > within;
 	}
 	free(sorted);
-	return !isnan(modes[0]);
+	return found;
+}
+
+/* Finds two heaps between which the points of [begin, end) go back and forth. */
+static bool find_modes(const struct finder *f, size_t begin, size_t end, double modes[2])
+{
+	double between;
+
+	if (change_points_heaps(f->x + begin, end - begin, modes, &between) && goes_back_and_forth(f, begin, end, between, true))
+		return true;
+	modes[0] = modes[1] = (double)NAN;
+	return false;
 }
 
 static void drop_changes(struct finder *f, size_t first, size_t n)

@@ -51,4 +51,9 @@ struct change_points {
 void change_points_find(const double *x, size_t n, const struct change_points_options *options, struct change_points *out);
 void change_points_release(struct change_points *changes); /* accepts zeroed */
 
+/* Reports whether x[n], 8 or more, is in two heaps, divided by the widest gap in the middle: their medians, and the middle of the gap. A
+ * fifth of the points at least is in each; their distance is five standard deviations of either at least. Whatever the order of the points.
+ */
+bool change_points_heaps(const double *x, size_t n, double heaps[2], double *between);
+
 #endif

@@ -3,10 +3,12 @@
 #include "base/mem.h"
 #include "base/order.h"
 #include "base/stats.h"
+#include "model/change_points.h"
 
 #include <math.h>
 
 #define ORDER_TYPES_MIN 3   /* for a standard error over types that means something */
+#define GROUPS_RUNS_MIN 16  /* of a version in two groups: at least four in each, for two or three are often the tail of the noise */
 #define NOISY_TIMES	5   /* the usual noise: of machines that are alike, with two runs of each version, no one in ten million has it */
 #define NOISY_MIN	.02 /* less never hides an effect that matters */
 
@@ -555,6 +557,59 @@ static size_t session_values(struct pairing_input *in, const struct place *p, si
 	return n + 1;
 }
 
+/* Moves the results of a version that are above `between`, or the others, to the front; returns how many they are. */
+static size_t keep_group(struct pairing_input *in, int side, size_t n, double between, bool above)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		if ((in->values[side][i] > between) == above) {
+			in->values[side][kept] = in->values[side][i];
+			in->repetitions[side][kept++] = in->repetitions[side][i];
+		}
+	}
+	return kept;
+}
+
+/* If the results of a version are in two groups, compares each with that of the other version. Returns the number of groups that both
+ * have. */
+static size_t compare_groups(struct pairing_input *in, const struct stretch *const sides[2], const char *type, struct pairing_machine *m,
+			     bool *positive)
+{
+	struct pairing_groups *g = &in->pairing->groups;
+	double heaps[2], between;
+	size_t groups = 0, n[2];
+
+	for (int side = 0; side < 2; side++)
+		n[side] = select_values(in, sides[side], type, NULL, side);
+	if ((n[1] < GROUPS_RUNS_MIN || !change_points_heaps(in->values[1], n[1], heaps, &between)) &&
+	    (n[0] < GROUPS_RUNS_MIN || !change_points_heaps(in->values[0], n[0], heaps, &between)))
+		return 0;
+	memcpy(g->metric, g->machine ? g->metric : heaps, sizeof(heaps));
+	g->machine = g->machine ? g->machine : m->machine;
+	for (int group = 0; group < 2; group++) {
+		for (int side = 0; side < 2; side++) {
+			n[side] = keep_group(in, side, select_values(in, sides[side], type, NULL, side), between, group);
+			g->low[side] += group ? 0 : n[side];
+			g->total[side] += n[side];
+		}
+		if (n[0] && n[1]) {
+			*positive = compare_values(in, n[0], n[1], m) && *positive;
+			groups++;
+		}
+	}
+	return groups;
+}
+
+/* Two proportions by the normal approximation with a common variance. */
+static bool groups_differ(const struct pairing_groups *g)
+{
+	double n[2] = { (double)g->total[0], (double)g->total[1] }, all = (double)(g->low[0] + g->low[1]) / (n[0] + n[1]);
+	double error = sqrt(all * (1 - all) * (1 / n[0] + 1 / n[1]));
+
+	return g->machine && fabs((double)g->low[0] / n[0] - (double)g->low[1] / n[1]) > stats_t_quantile(.975, 1e6) * error;
+}
+
 /* The tick of the metric on a machine, where equal results show that there is one: the smallest difference of others; else 0. */
 static double tick_of(const struct place *p, size_t n)
 {
@@ -592,6 +647,8 @@ static void pair_type(struct pairing_input *in, const struct stretch *baseline, 
 	m.type = type_by_name(in->pairing, type);
 	m.turns = turns_of(in, places, n_places, total);
 	if (!in->by_sessions)
+		sessions = compare_groups(in, (const struct stretch *const[]){ baseline, candidate }, type, &m, &positive);
+	if (!in->by_sessions && sessions == 0)
 		sessions = compare_sessions(in, baseline, candidate, type, &m, &positive);
 	if (sessions == 0) {
 		size_t n[2];
@@ -817,6 +874,7 @@ void pairing_of(const struct evidence *evidence, const struct lab_config *config
 			leave_out(&pairing, machine, why_not(here));
 	}
 	order_sort(pairing.machines, pairing.n, compare_machines);
+	pairing.groups.differ = groups_differ(&pairing.groups);
 	leave_out_order(&pairing);
 	leave_out_noisy(&pairing);
 	pairing.order = order_of(&in.series, pairing.n_types);

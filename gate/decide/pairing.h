@@ -59,6 +59,14 @@ struct pairing_machine {
 	const char *plan;		       /* whose runs alone were compared; NULL: all. Borrowed from the runs */
 };
 
+/* Machines on which the results of a version are in two groups, far apart, such as runs that did nothing and the others. */
+struct pairing_groups {
+	const char *machine;	 /* the first of them; NULL: there is none */
+	double metric[2];	 /* median of the lower and the higher group there */
+	size_t low[2], total[2]; /* of the baseline and the candidate on all of them: results in the lower group, and all */
+	bool differ;		 /* a larger part of one version is in it, by more than chance (5 %) */
+};
+
 struct pairing {
 	struct pairing_machine *machines; /* [n], by name, then type */
 	size_t n, capacity;
@@ -68,7 +76,8 @@ struct pairing {
 	size_t untyped;		  /* of these, machines whose type is not known */
 	enum pairing_turns turns; /* taken if they were on each machine with PAIRING_USED; else on none */
 	size_t aside[2];	  /* results of baseline and candidate that do not count, since a later plan ran both in turn */
-	struct order order;	  /* of the repetitions that were compared */
+	struct pairing_groups groups;
+	struct order order; /* of the repetitions that were compared */
 };
 
 /* Whether results of the two may be compared at all: PAIRING_USED, or PAIRING_OTHER_METRIC or PAIRING_OTHER_TERMS, which then holds for

@@ -17,6 +17,7 @@ struct rule_input {
 	bool same_build;	   /* both versions are the same files, run by the same command: no function can have changed */
 	bool disturbed;		   /* the machines kept even the baseline's runs waiting, now more, now less */
 	enum pairing_turns turns;  /* of the versions */
+	bool two_groups;	   /* results are in two groups, and not in the same parts for both versions */
 };
 
 /* Constant, code of its reason, decision, when it applies (sets of decisions: regression, improved, pass, unsettled, not known, and all of
@@ -25,6 +26,8 @@ struct rule_input {
 #define RULE_ROWS(X)                                                                                                                       \
 	X(RULE_SAME_BUILD, "same_build", DECISION_ENVIRONMENT, performance & (R | I) && in->same_build,                                    \
 	  "both versions are the same build, run by the same command: what moved is not the code")                                         \
+	X(RULE_TWO_GROUPS, "two_groups", DECISION_INCONCLUSIVE, performance & ANY && in->two_groups,                                      \
+	  "results are in two groups of other sizes for each version: a ratio would compare one group with the other")                    \
 	X(RULE_ORDER_CONFOUNDED, "order_confounded", DECISION_INCONCLUSIVE, performance & ANY && in->turns == PAIRING_TURNS_NOT_TAKEN,     \
 	  "the versions did not take turns: what changed on the machines in between looks like a change of the version (measure them in " \
 	  "turns, as 'assay run APP --versions A,B' does, or each in five sessions)")                                                     \

@@ -269,6 +269,7 @@ static enum decision verdict_decide(struct verdict *v)
 	v->input = times_input(&v->times, v->by_interval, v->min_effect);
 	v->input.same_build = verdict_same_build(v);
 	v->input.turns = v->pairing.turns;
+	v->input.two_groups = v->pairing.groups.differ;
 	v->rule = rule_of(&v->input);
 	decision = v->rule < RULES ? rule_decision(v->rule) : v->by_interval;
 	if (v->by_interval == DECISION_NOTHING_MEASURED && fails_more && verdict_always_fails(v) && !verdict_never_starts(v))

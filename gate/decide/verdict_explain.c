@@ -412,7 +412,13 @@ static void explain_times(struct verdict *v)
 	struct text_number ratio = text_fixed(work->ratio, 3), low = text_fixed(work->low, 3), high = text_fixed(work->high, 3);
 	bool known = work->types && !isnan(work->low);
 
-	if (v->rule < RULES && v->rule > RULE_ORDER_UNKNOWN && known)
+	if (v->rule == RULE_TWO_GROUPS) {
+		const struct pairing_groups *g = &v->pairing.groups;
+
+		reason_rule(v, "%s (%zu of %zu of the baseline and %zu of %zu of the candidate in the lower one; on '%s' about %s and %s)",
+			    rule_text(v->rule), g->low[0], g->total[0], g->low[1], g->total[1], g->machine, TEXT_DOUBLE(g->metric[0]),
+			    TEXT_DOUBLE(g->metric[1]));
+	} else if (v->rule < RULES && v->rule > RULE_ORDER_UNKNOWN && known)
 		explain_rule(v, work);
 	else if (v->rule < RULES)
 		reason_rule(v, "%s", rule_text(v->rule));

@@ -412,6 +412,47 @@ static void test_few_machines(void **state)
 	}
 }
 
+/* Runs that did nothing are compared with such runs; where a version has more of them, nothing is decided. */
+static void test_groups(void **state)
+{
+	static const struct {
+		int nothing[2]; /* of 20 */
+		double slower;
+		const char *reason;
+		enum decision decision;
+	} rows[] = {
+		{ { 0, 0 }, 1.08, "slower", DECISION_REGRESSION },	  { { 0, 9 }, 1, "two_groups", DECISION_INCONCLUSIVE },
+		{ { 0, 11 }, 1.08, "two_groups", DECISION_INCONCLUSIVE }, { { 11, 0 }, 1, "two_groups", DECISION_INCONCLUSIVE },
+		{ { 9, 11 }, 1, "below_min_effect", DECISION_PASS },	  { { 9, 11 }, 1.2, "slower", DECISION_REGRESSION },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct verdict v;
+		struct assay_error err;
+		struct world w;
+
+		enter(&w, "app", "app");
+		for (int m = 0; m < 3; m++) {
+			for (int side = 0; side < 2; side++) {
+				for (int64_t r = 1; r <= 20; r++) {
+					bool nothing = r <= rows[i].nothing[side];
+					double noise = 1 + .002 * sin((double)(r * 7 + m * 3 + side));
+
+					add_one(&w, side, (const char *[]){ "m0", "m1", "m2" }[m], "", r,
+						noise * (nothing ? .011 : .745 * (side ? rows[i].slower : 1)));
+				}
+			}
+		}
+		assert_int_equal(verdict_of(&w.evidence, &w.config, &w.sides[0], &w.sides[1], .03, &v, &err), ASSAY_OK);
+		if (v.effect.decision != rows[i].decision || strcmp(v.reasons[0].code, rows[i].reason) != 0)
+			fail_msg("%d to %d, %g: %s, %s (%g to %g)", rows[i].nothing[0], rows[i].nothing[1], rows[i].slower,
+				 decision_text(v.effect.decision), v.reasons[0].text, v.effect.low, v.effect.high);
+		verdict_release(&v);
+		leave(&w);
+	}
+}
+
 /* A ratio of more than a million is no ratio, in no rendering. */
 static void test_ratio_limit(void **state)
 {
@@ -648,6 +689,7 @@ int suite_pairing(void)
 		cmocka_unit_test(test_latest_common_plan),
 		cmocka_unit_test(test_no_common_plan),
 		cmocka_unit_test(test_imported),
+		cmocka_unit_test(test_groups),
 		cmocka_unit_test(test_ticks),
 		cmocka_unit_test(test_few_machines),
 		cmocka_unit_test(test_ratio_limit),

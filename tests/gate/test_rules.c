@@ -26,54 +26,59 @@
 
 static const struct row {
 	const char *what;
-	struct rule_input in; /* performance, processor, own, same build, disturbed, turns */
+	struct rule_input in; /* performance, processor, own, same build, disturbed, turns, two groups */
 	enum rule rule;
 	enum decision decision;
 } rows[] = {
-	{ "the code computes more", { R, R, R, false, false, T }, RULE_COMPUTES_MORE, R },
-	{ "the same among others that do", { R, R, U, false, true, T }, RULE_COMPUTES_MORE, R },
-	{ "the wall is too noisy to tell, processor time is not", { U, R, U, false, true, T }, RULE_COMPUTES_MORE, R },
-	{ "on quiet machines likewise", { U, R, U, false, false, T }, RULE_COMPUTES_MORE, R },
-	{ "hogs take so long that more work is a small part", { P, R, U, false, true, T }, RULE_HIDDEN, R },
-	{ "the same, and the hogs were at the baseline", { I, R, R, false, true, T }, RULE_HIDDEN, R },
-	{ "locks, input and output", { R, P, R, false, false, T }, RULE_WAITS_MORE, R },
-	{ "the same among others", { R, P, R, false, true, T }, RULE_WAITS_MORE, R },
-	{ "where processor time cannot tell", { R, U, R, false, true, T }, RULE_WAITS_MORE, R },
-	{ "its own threads wait for each other", { R, P, P, false, false, T }, RULE_WAITS_FOR_ITSELF, R },
-	{ "hogs", { R, P, P, false, true, T }, RULE_MACHINES_BUSY, E },
-	{ "hogs, and a wide interval", { R, P, U, false, true, T }, RULE_MACHINES_BUSY, E },
-	{ "hogs, and nothing is known well", { R, U, U, false, true, T }, RULE_MACHINES_BUSY, E },
-	{ "hogs during the baseline, and own time is not known well", { I, P, U, false, true, T }, RULE_MACHINES_BUSY, E },
-	{ "hogs during the baseline, and nothing is known well", { I, U, U, false, true, T }, RULE_MACHINES_BUSY, E },
-	{ "hogs during the baseline, and more is waited for something else", { I, P, R, false, true, T }, RULE_MACHINES_BUSY, E },
-	{ "faster in itself among hogs", { I, I, U, false, true, T }, ALONE, I },
-	{ "waits less for itself among hogs", { I, P, I, false, true, T }, ALONE, I },
-	{ "a metric of its own that is better among hogs", { I, N, N, false, true, T }, ALONE, I },
-	{ "hogs hide that nothing changed", { U, P, P, false, true, T }, RULE_ALIKE_BUT_BUSY, P },
-	{ "hogs during the baseline", { I, P, P, false, true, T }, RULE_ALIKE_BUT_BUSY, P },
-	{ "hogs hide that it is better", { U, I, I, false, true, T }, RULE_BETTER_BUT_BUSY, I },
-	{ "hogs, and waiting of its own is not settled", { U, P, U, false, true, T }, RULE_DISTURBED, E },
-	{ "hogs, and nothing is known of the times", { U, N, N, false, true, T }, RULE_DISTURBED, E },
-	{ "one build is slower than itself", { R, R, R, true, false, T }, RULE_SAME_BUILD, E },
-	{ "one build is faster than itself", { I, P, P, true, true, T }, RULE_SAME_BUILD, E },
-	{ "one build passes", { P, P, P, true, false, T }, ALONE, P },
-	{ "one after the other, slower", { R, R, R, false, false, PAIRING_TURNS_NOT_TAKEN }, RULE_ORDER_CONFOUNDED, U },
-	{ "one after the other, faster", { I, N, N, false, true, PAIRING_TURNS_NOT_TAKEN }, RULE_ORDER_CONFOUNDED, U },
-	{ "one after the other, and alike", { P, P, P, false, false, PAIRING_TURNS_NOT_TAKEN }, RULE_ORDER_CONFOUNDED, U },
-	{ "one after the other among hogs, not settled", { U, R, R, false, true, PAIRING_TURNS_NOT_TAKEN }, RULE_ORDER_CONFOUNDED, U },
-	{ "one build, one after the other", { R, R, R, true, false, PAIRING_TURNS_NOT_TAKEN }, RULE_SAME_BUILD, E },
-	{ "in no known order, slower", { R, N, N, false, false, PAIRING_TURNS_UNKNOWN }, RULE_ORDER_UNKNOWN, U },
-	{ "in no known order, and alike", { P, N, N, false, false, PAIRING_TURNS_UNKNOWN }, RULE_ORDER_UNKNOWN, U },
+	{ "the code computes more", { R, R, R, false, false, T, false }, RULE_COMPUTES_MORE, R },
+	{ "the same among others that do", { R, R, U, false, true, T, false }, RULE_COMPUTES_MORE, R },
+	{ "the wall is too noisy to tell, processor time is not", { U, R, U, false, true, T, false }, RULE_COMPUTES_MORE, R },
+	{ "on quiet machines likewise", { U, R, U, false, false, T, false }, RULE_COMPUTES_MORE, R },
+	{ "hogs take so long that more work is a small part", { P, R, U, false, true, T, false }, RULE_HIDDEN, R },
+	{ "the same, and the hogs were at the baseline", { I, R, R, false, true, T, false }, RULE_HIDDEN, R },
+	{ "locks, input and output", { R, P, R, false, false, T, false }, RULE_WAITS_MORE, R },
+	{ "the same among others", { R, P, R, false, true, T, false }, RULE_WAITS_MORE, R },
+	{ "where processor time cannot tell", { R, U, R, false, true, T, false }, RULE_WAITS_MORE, R },
+	{ "its own threads wait for each other", { R, P, P, false, false, T, false }, RULE_WAITS_FOR_ITSELF, R },
+	{ "hogs", { R, P, P, false, true, T, false }, RULE_MACHINES_BUSY, E },
+	{ "hogs, and a wide interval", { R, P, U, false, true, T, false }, RULE_MACHINES_BUSY, E },
+	{ "hogs, and nothing is known well", { R, U, U, false, true, T, false }, RULE_MACHINES_BUSY, E },
+	{ "hogs during the baseline, and own time is not known well", { I, P, U, false, true, T, false }, RULE_MACHINES_BUSY, E },
+	{ "hogs during the baseline, and nothing is known well", { I, U, U, false, true, T, false }, RULE_MACHINES_BUSY, E },
+	{ "hogs during the baseline, and more is waited for something else", { I, P, R, false, true, T, false }, RULE_MACHINES_BUSY, E },
+	{ "faster in itself among hogs", { I, I, U, false, true, T, false }, ALONE, I },
+	{ "waits less for itself among hogs", { I, P, I, false, true, T, false }, ALONE, I },
+	{ "a metric of its own that is better among hogs", { I, N, N, false, true, T, false }, ALONE, I },
+	{ "hogs hide that nothing changed", { U, P, P, false, true, T, false }, RULE_ALIKE_BUT_BUSY, P },
+	{ "hogs during the baseline", { I, P, P, false, true, T, false }, RULE_ALIKE_BUT_BUSY, P },
+	{ "hogs hide that it is better", { U, I, I, false, true, T, false }, RULE_BETTER_BUT_BUSY, I },
+	{ "hogs, and waiting of its own is not settled", { U, P, U, false, true, T, false }, RULE_DISTURBED, E },
+	{ "hogs, and nothing is known of the times", { U, N, N, false, true, T, false }, RULE_DISTURBED, E },
+	{ "one build is slower than itself", { R, R, R, true, false, T, false }, RULE_SAME_BUILD, E },
+	{ "one build is faster than itself", { I, P, P, true, true, T, false }, RULE_SAME_BUILD, E },
+	{ "one build passes", { P, P, P, true, false, T, false }, ALONE, P },
+	{ "one after the other, slower", { R, R, R, false, false, PAIRING_TURNS_NOT_TAKEN, false }, RULE_ORDER_CONFOUNDED, U },
+	{ "one after the other, faster", { I, N, N, false, true, PAIRING_TURNS_NOT_TAKEN, false }, RULE_ORDER_CONFOUNDED, U },
+	{ "one after the other, and alike", { P, P, P, false, false, PAIRING_TURNS_NOT_TAKEN, false }, RULE_ORDER_CONFOUNDED, U },
+	{ "one after the other among hogs, not settled",
+	  { U, R, R, false, true, PAIRING_TURNS_NOT_TAKEN, false },
+	  RULE_ORDER_CONFOUNDED,
+	  U },
+	{ "one build, one after the other", { R, R, R, true, false, PAIRING_TURNS_NOT_TAKEN, false }, RULE_SAME_BUILD, E },
+	{ "two groups, slower", { R, R, R, false, false, T, true }, RULE_TWO_GROUPS, U },
+	{ "two groups, and alike, in no known order", { P, N, N, false, false, PAIRING_TURNS_UNKNOWN, true }, RULE_TWO_GROUPS, U },
+	{ "in no known order, slower", { R, N, N, false, false, PAIRING_TURNS_UNKNOWN, false }, RULE_ORDER_UNKNOWN, U },
+	{ "in no known order, and alike", { P, N, N, false, false, PAIRING_TURNS_UNKNOWN, false }, RULE_ORDER_UNKNOWN, U },
 	{ "nothing measured, one after the other",
-	  { DECISION_NOTHING_MEASURED, N, N, false, false, PAIRING_TURNS_NOT_TAKEN },
+	  { DECISION_NOTHING_MEASURED, N, N, false, false, PAIRING_TURNS_NOT_TAKEN, false },
 	  ALONE,
 	  DECISION_NOTHING_MEASURED },
-	{ "more processor time in parallel, and faster", { I, R, I, false, false, T }, ALONE, I },
-	{ "more processor time in parallel", { P, R, P, false, false, T }, ALONE, P },
-	{ "quiet, and not settled", { U, P, U, false, false, T }, ALONE, U },
-	{ "a metric of its own that is worse", { R, N, N, false, false, T }, ALONE, R },
-	{ "the same among hogs", { R, N, N, false, true, T }, ALONE, R },
-	{ "nothing measured", { DECISION_NOTHING_MEASURED, N, N, false, true, T }, ALONE, DECISION_NOTHING_MEASURED },
+	{ "more processor time in parallel, and faster", { I, R, I, false, false, T, false }, ALONE, I },
+	{ "more processor time in parallel", { P, R, P, false, false, T, false }, ALONE, P },
+	{ "quiet, and not settled", { U, P, U, false, false, T, false }, ALONE, U },
+	{ "a metric of its own that is worse", { R, N, N, false, false, T, false }, ALONE, R },
+	{ "the same among hogs", { R, N, N, false, true, T, false }, ALONE, R },
+	{ "nothing measured", { DECISION_NOTHING_MEASURED, N, N, false, true, T, false }, ALONE, DECISION_NOTHING_MEASURED },
 };
 #define ROWS (sizeof(rows) / sizeof(rows[0]))
 
@@ -98,19 +103,21 @@ static void test_rows(void **state)
 static void test_whole(void **state)
 {
 	(void)state;
-	for (unsigned code = 0; code < DECISIONS * (DECISIONS + 1) * (DECISIONS + 1) * 4 * PAIRING_TURNS; code++) {
+	for (unsigned code = 0; code < DECISIONS * (DECISIONS + 1) * (DECISIONS + 1) * 4 * PAIRING_TURNS * 2; code++) {
 		const struct rule_input in = { code / 4 % DECISIONS,
 					       code / 4 / DECISIONS % (DECISIONS + 1),
 					       code / 4 / DECISIONS / (DECISIONS + 1) % (DECISIONS + 1),
 					       code & 1,
 					       code & 2,
-					       (enum pairing_turns)(code / 4 / DECISIONS / (DECISIONS + 1) / (DECISIONS + 1)) };
+					       (enum pairing_turns)(code / 4 / DECISIONS / (DECISIONS + 1) / (DECISIONS + 1) %
+								    PAIRING_TURNS),
+					       code / 4 / DECISIONS / (DECISIONS + 1) / (DECISIONS + 1) >= PAIRING_TURNS };
 		enum rule rule = rule_of(&in);
 		enum decision d = rule == RULES ? in.performance : rule_decision(rule);
 
-		if (in.turns != PAIRING_TURNS_TAKEN) /* whatever the intervals are */
+		if (in.turns != PAIRING_TURNS_TAKEN || in.two_groups) /* whatever the intervals are */
 			assert_true(d == U || d == in.performance || (d == E && in.same_build));
-		if (in.turns != PAIRING_TURNS_TAKEN)
+		if (in.turns != PAIRING_TURNS_TAKEN || in.two_groups)
 			assert_true(d != R && d != I && d != P);
 		if (d == R) { /* something is slower, and it is not one build; on busy machines something beside the wall says so */
 			assert_false(in.same_build && in.performance == R);
@@ -120,7 +127,8 @@ static void test_whole(void **state)
 		}
 		if (d == E && in.performance != E)
 			assert_true(in.disturbed || in.same_build);
-		if (in.performance == P && in.turns == PAIRING_TURNS_TAKEN) /* a pass stays, unless machines hide that more is computed */
+		if (in.performance == P && in.turns == PAIRING_TURNS_TAKEN &&
+		    !in.two_groups) /* a pass stays, unless machines hide that more is computed */
 			assert_true(d == P || (d == R && in.processor == R && in.disturbed));
 	}
 }
