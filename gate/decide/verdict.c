@@ -525,7 +525,7 @@ bool verdict_excuse(struct verdict *v, const char *code, char *text)
 	v->effect.decision = verdict_fails_more(v) ? DECISION_INCONCLUSIVE : DECISION_ENVIRONMENT;
 	ASSAY_BUG_IF(v->n_reasons == VERDICT_REASONS_MAX);
 	memmove(v->reasons + 1, v->reasons, v->n_reasons++ * sizeof(*v->reasons));
-	v->reasons[0] = (struct verdict_reason){ code, true, text };
+	v->reasons[0] = (struct verdict_reason){ code, text };
 	return true;
 }
 

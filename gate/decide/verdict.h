@@ -41,7 +41,6 @@ struct times {
 
 struct verdict_reason {
 	const char *code; /* stable, for programs (docs/formats.md) */
-	bool of_decision; /* false: it says what the numbers rest on */
 	char *text;	  /* a sentence, for people, without its full stop */
 };
 

@@ -8,62 +8,56 @@
 #include <math.h>
 #include <stdarg.h>
 
-/* Codes of reasons, except those for machines that are left out (PAIRING_ROWS), and whether they belong to the decision. */
+/* Codes of reasons, except those for machines that are left out (PAIRING_ROWS). */
 #define VERDICT_REASON_ROWS(X)                                                                                                             \
-	X(REASON_NO_COMMON_MACHINE, "no_common_machine", false)                                                                            \
-	X(REASON_TOO_FEW_TYPES, "too_few_types", false)                                                                                    \
-	X(REASON_SLOWER, "slower", true)                                                                                                   \
-	X(REASON_FASTER, "faster", true)                                                                                                   \
-	X(REASON_BELOW_MIN_EFFECT, "below_min_effect", true)                                                                               \
-	X(REASON_MIN_GAIN, "min_gain", true)                                                                                               \
-	X(REASON_SMALL, "detected_but_small", true)                                                                                        \
-	X(REASON_AROUND, "around_min_effect", true)                                                                                        \
-	X(REASON_WIDE, "interval_too_wide", true)                                                                                          \
-	X(REASON_THESE_MACHINES, "these_machines_only", false)                                                                             \
-	X(REASON_SHAPE_CHANGED, "shape_changed", false)                                                                                    \
-	X(REASON_SHAPE_NOT_TESTED, "shape_not_tested", false)                                                                              \
-	X(REASON_UNIFORM_CHANGE, "uniform_change", false)                                                                                  \
-	X(REASON_UNIFORM_PART, "uniform_part", false)                                                                                      \
-	X(REASON_WHAT_IT_TAKES, "what_it_takes", true)                                                                                     \
-	X(REASON_LOOKED_AT, "looked_at", false)                                                                                            \
-	X(REASON_RUNS_FAILED, "runs_failed", false)                                                                                        \
-	X(REASON_FAILS, "candidate_fails", true)                                                                                           \
-	X(REASON_ALWAYS_FAILS, "candidate_always_fails", false)                                                                            \
-	X(REASON_NEVER_STARTS, "candidate_never_starts", false)                                                                            \
-	X(REASON_RUNS_MISSING, "runs_missing", false)                                                                                      \
-	X(REASON_DRIFT, "repetitions_drift", false)                                                                                        \
-	X(REASON_EMULATED, VERDICT_EMULATED, false)                                                                                        \
-	X(REASON_ARCHITECTURES, "architectures_apart", true)                                                                               \
-	X(REASON_UNTYPED, "hardware_type_unknown", false)                                                                                  \
-	X(REASON_COMPUTES_MORE, "computes_more", false)                                                                                    \
-	X(REASON_WAITS_MORE, "waits_more", false)                                                                                          \
-	X(REASON_COMPUTES_ALIKE, "computes_alike", true)
+	X(REASON_NO_COMMON_MACHINE, "no_common_machine")                                                                                   \
+	X(REASON_TOO_FEW_TYPES, "too_few_types")                                                                                           \
+	X(REASON_SLOWER, "slower")                                                                                                         \
+	X(REASON_FASTER, "faster")                                                                                                         \
+	X(REASON_BELOW_MIN_EFFECT, "below_min_effect")                                                                                     \
+	X(REASON_MIN_GAIN, "min_gain")                                                                                                     \
+	X(REASON_SMALL, "detected_but_small")                                                                                              \
+	X(REASON_AROUND, "around_min_effect")                                                                                              \
+	X(REASON_WIDE, "interval_too_wide")                                                                                                \
+	X(REASON_THESE_MACHINES, "these_machines_only")                                                                                    \
+	X(REASON_SHAPE_CHANGED, "shape_changed")                                                                                           \
+	X(REASON_SHAPE_NOT_TESTED, "shape_not_tested")                                                                                     \
+	X(REASON_UNIFORM_CHANGE, "uniform_change")                                                                                         \
+	X(REASON_UNIFORM_PART, "uniform_part")                                                                                             \
+	X(REASON_WHAT_IT_TAKES, "what_it_takes")                                                                                           \
+	X(REASON_LOOKED_AT, "looked_at")                                                                                                   \
+	X(REASON_RUNS_FAILED, "runs_failed")                                                                                               \
+	X(REASON_FAILS, "candidate_fails")                                                                                                 \
+	X(REASON_ALWAYS_FAILS, "candidate_always_fails")                                                                                   \
+	X(REASON_NEVER_STARTS, "candidate_never_starts")                                                                                   \
+	X(REASON_RUNS_MISSING, "runs_missing")                                                                                             \
+	X(REASON_DRIFT, "repetitions_drift")                                                                                               \
+	X(REASON_EMULATED, VERDICT_EMULATED)                                                                                               \
+	X(REASON_ARCHITECTURES, "architectures_apart")                                                                                     \
+	X(REASON_UNTYPED, "hardware_type_unknown")                                                                                         \
+	X(REASON_COMPUTES_MORE, "computes_more")                                                                                           \
+	X(REASON_WAITS_MORE, "waits_more")                                                                                                 \
+	X(REASON_COMPUTES_ALIKE, "computes_alike")
 
 enum reason { VERDICT_REASON_ROWS(ROWS_ENUM) };
 
-static void reason_put(struct verdict *v, const char *code, bool of_decision, const char *fmt, va_list args)
-    __attribute__((format(printf, 4, 0)));
-static void reason_put(struct verdict *v, const char *code, bool of_decision, const char *fmt, va_list args)
+static void reason_put(struct verdict *v, const char *code, const char *fmt, va_list args) __attribute__((format(printf, 3, 0)));
+static void reason_put(struct verdict *v, const char *code, const char *fmt, va_list args)
 {
 	char *text = NULL;
 
 	ASSAY_BUG_IF(v->n_reasons == VERDICT_REASONS_MAX || vasprintf(&text, fmt, args) < 0);
-	v->reasons[v->n_reasons++] = (struct verdict_reason){ code, of_decision, text };
+	v->reasons[v->n_reasons++] = (struct verdict_reason){ code, text };
 }
 
 static void reason_add(struct verdict *v, enum reason reason, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 static void reason_add(struct verdict *v, enum reason reason, const char *fmt, ...)
 {
-#define ROW(constant, code, of_decision) { code, of_decision },
-	static const struct {
-		const char *code;
-		bool of_decision;
-	} rows[] = { VERDICT_REASON_ROWS(ROW) };
-#undef ROW
+	static const char *const codes[] = { VERDICT_REASON_ROWS(ROWS_WORD) };
 	va_list args;
 
 	va_start(args, fmt);
-	reason_put(v, rows[reason].code, rows[reason].of_decision, fmt, args);
+	reason_put(v, codes[reason], fmt, args);
 	va_end(args);
 }
 
@@ -82,7 +76,7 @@ static void reason_rule(struct verdict *v, const char *fmt, ...)
 	va_list args;
 
 	va_start(args, fmt);
-	reason_put(v, rule_code(v->rule), true, fmt, args);
+	reason_put(v, rule_code(v->rule), fmt, args);
 	va_end(args);
 	reason_first(v);
 }
@@ -93,7 +87,7 @@ static void reason_left_out(struct verdict *v, enum pairing_reason reason, const
 	va_list args;
 
 	va_start(args, fmt);
-	reason_put(v, pairing_code(reason), false, fmt, args);
+	reason_put(v, pairing_code(reason), fmt, args);
 	va_end(args);
 }
 
