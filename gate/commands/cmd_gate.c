@@ -62,7 +62,7 @@ static enum assay_status gate_by_ratio(struct lab *lab, const struct cmd_evidenc
 	enum assay_status st = comparison_of(lab, &asked, &c, err);
 
 	if (!st) {
-		comparison_answer(&c, a->all, a->top ? (size_t)a->top : CONTRIBUTIONS_SHOWN, d);
+		comparison_answer(&c, a->all, (size_t)a->top, d);
 		d->exit_status = decision_exit(c.verdict.effect.decision);
 	}
 	if (!st && a->stacks)

@@ -126,12 +126,14 @@ static void answer_absent(const struct comparison *c, struct document *d)
 
 void comparison_answer(const struct comparison *c, bool all_machines, size_t groups, struct document *d)
 {
+	bool guesses = all_machines || !c->measured.machines; /* where something was measured, users see what is certain besides */
+
 	ASSAY_BUG_IF(c->last != COMPARISON_ALL);
 	verdict_answer(&c->verdict, c->cause, d);
 	measured_answer(&c->measured, "measured", (const char *const[]){ "baseline", "candidate" }, d);
-	verdict_answer_details(&c->verdict, all_machines, d);
+	verdict_answer_details(&c->verdict, all_machines, guesses, d);
 	calibration_answer(c->calibration, d);
-	contributions_answer(&c->contributions, groups, d);
+	contributions_answer(&c->contributions, groups ? groups : guesses || c->contributions.n_leading ? CONTRIBUTIONS_SHOWN : 0, d);
 	function_evidence_add(&c->functions, verdict_of_cost(&c->verdict), d);
 	likeness_add(&c->likeness, d);
 	variance_weighed_answer(&c->weighed, d);

@@ -59,8 +59,8 @@ struct comparison {
 enum assay_status comparison_of(struct lab *lab, const struct comparison_asked *asked, struct comparison *out, struct assay_error *err);
 void comparison_release(struct comparison *comparison); /* accepts zeroed */
 
-/* Adds all parts of a whole comparison (COMPARISON_ALL), and the list `absent`. Users see `groups` of the contributions, and all machines
- * or the outermost; programs see all. */
+/* Adds all parts of a whole comparison (COMPARISON_ALL), and the list `absent`. Users see all machines or the outermost, and `groups` of
+ * the contributions (0: those that lead, if any is certain or nothing was measured); programs see all. */
 void comparison_answer(const struct comparison *comparison, bool all_machines, size_t groups, struct document *d);
 
 #endif

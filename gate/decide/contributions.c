@@ -335,14 +335,15 @@ static void groups_answer(const struct contributions *c, size_t shown, struct do
 			doc_hide(d);
 		group_answer(&c->groups[i], scale, d);
 	}
-	if (!c->missing) {
+	if (!c->missing && shown) {
 		doc_row(d);
 		doc_aside(d);
 		doc_show(d, NULL, "group", "(unexplained)");
 		contribution_answer(&c->unexplained, scale, d);
 	}
 	doc_end(d);
-	rest_answer(c, rows, d);
+	if (shown)
+		rest_answer(c, rows, d);
 	doc_list(d, "leading");
 	for (size_t i = 0; i < c->n_leading; i++)
 		doc_set(d, NULL, c->leading[i]->name);
@@ -362,7 +363,7 @@ void contributions_answer(const struct contributions *c, size_t shown, struct do
 {
 	double none = (double)NAN;
 
-	doc_section(d, "time", "Time", "Where the time went",
+	doc_section(d, "time", "Inferred", "Inferred from how the machines differ",
 		    "The time that each group of stressors explains, in parts of the baseline's, on the machines that ran both versions. "
 		    "What both have in common cancels out: the candidate is modelled as the baseline times a factor, and up to two "
 		    "resources that it uses more or less.");

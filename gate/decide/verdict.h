@@ -123,11 +123,12 @@ const char *verdict_no_correlation(const struct verdict *verdict);
 
 /* Adds the decision; `cause`: what the difference is made of, "" where that is not known. */
 void verdict_answer(const struct verdict *verdict, const char *cause, struct document *d);
-/* Adds what it rests on. Users see all machines or, where they are many, those with the largest and the smallest ratios. */
-void verdict_answer_details(const struct verdict *verdict, bool all_machines, struct document *d);
+/* Adds what it rests on. Users see all machines or, where they are many, those with the largest and the smallest ratios; stressors that the
+ * change is correlated with where that is no chance, or guesses are asked for. */
+void verdict_answer_details(const struct verdict *verdict, bool all_machines, bool guesses, struct document *d);
 /* Pieces of both, for pages: the first line; the kind of change; the correlated stressors. */
 void verdict_answer_first(const struct verdict *verdict, const char *cause, struct document *d);
 void verdict_answer_cause(const struct verdict *verdict, struct document *d);
-void verdict_answer_resources(const struct verdict *verdict, struct document *d);
+void verdict_answer_resources(const struct verdict *verdict, bool guesses, struct document *d);
 
 #endif

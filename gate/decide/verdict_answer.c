@@ -338,21 +338,22 @@ static void answer_resources_notes(const struct verdict *v, struct document *d)
 		doc_line(d, "%zu of %zu cannot be told apart from the first.", alike - 1, v->n_features - 1);
 }
 
-void verdict_answer_resources(const struct verdict *v, struct document *d)
+void verdict_answer_resources(const struct verdict *v, bool guesses, struct document *d)
 {
-	bool any = v->n_features && v->effect.types >= 2, listed = any && v->resource_types >= 3;
+	bool any = v->n_features && v->effect.types >= 2, listed = any && v->resource_types >= 3,
+	     shown = listed && (guesses || verdict_follows(v, 0));
 	char *heading = mem_format("Correlated stressors, over %zu hardware types", v->resource_types);
 
-	if (listed)
+	if (shown)
 		doc_section(
 		    d, "moves", "Correlated stressors", heading,
 		    "Where the ratio differs from machine to machine, it may follow how fast the machines are at something. That is a "
 		    "candidate for the cause.");
-	else if (any)
+	else if (any && !listed)
 		doc_line(d, "\nNo correlated stressors can be named: over two hardware types every stressor correlates with the change.");
 	doc_table(d, "resources");
 	doc_style(d, "moves parts scroll");
-	if (!listed)
+	if (!shown)
 		doc_hide(d);
 	for (size_t i = 0; i < v->n_features; i++) {
 		doc_row(d);
@@ -361,8 +362,10 @@ void verdict_answer_resources(const struct verdict *v, struct document *d)
 		answer_resource(v, i, d);
 	}
 	doc_end(d);
-	if (listed)
+	if (shown)
 		answer_resources_notes(v, d);
+	else if (listed)
+		doc_line(d, "\n%s.", verdict_no_correlation(v));
 	free(heading);
 }
 
@@ -393,7 +396,7 @@ void verdict_answer(const struct verdict *v, const char *cause, struct document 
 	doc_set_empty(d, "cause", cause);
 }
 
-void verdict_answer_details(const struct verdict *v, bool all_machines, struct document *d)
+void verdict_answer_details(const struct verdict *v, bool all_machines, bool guesses, struct document *d)
 {
 	doc_section(d, "evidence", "Evidence", "What the decision rests on", NULL);
 	answer_effect(v, d);
@@ -405,5 +408,5 @@ void verdict_answer_details(const struct verdict *v, bool all_machines, struct d
 	answer_conditions(&v->times, d);
 	verdict_answer_cause(v, d);
 	answer_machines(v, all_machines, d);
-	verdict_answer_resources(v, d);
+	verdict_answer_resources(v, guesses, d);
 }

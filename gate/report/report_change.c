@@ -199,10 +199,11 @@ static void add_ratios(const struct verdict *v, struct document *d)
 void report_change(struct document *d, const struct comparison *comparison)
 {
 	const struct verdict *v = &comparison->verdict;
+	bool guesses = !comparison->measured.machines;
 
 	add_ratios(v, d);
-	verdict_answer_resources(v, d);
-	contributions_answer(&comparison->contributions, GROUPS_SHOWN, d);
+	verdict_answer_resources(v, guesses, d);
+	contributions_answer(&comparison->contributions, guesses || comparison->contributions.n_leading ? GROUPS_SHOWN : 0, d);
 	if (v->effect.types)
 		verdict_answer_cause(v, d);
 }

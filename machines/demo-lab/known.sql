@@ -19,6 +19,6 @@ CREATE VIEW answer AS SELECT key AS place, value ->> 'level' = 'time' AS whole, 
 	value ->> 'low' AS low, value ->> 'high' AS high, value ->> 'certain' AS certain FROM said, json_each(said.text, '$.measured.parts')
 	WHERE value ->> 'level' <> 'function';
 SELECT printf('%s%s', iif(whole, '', '  '), CASE name WHEN 'compute' THEN 'computing' WHEN 'kernel' THEN 'in the kernel' ELSE name END)
-	AS 'spent on', coalesce(printf('%+.3f s', known.s), '') AS truth, printf('%+.3f s', answer.s) AS answer,
+	AS 'spent on', iif(known.s IS NULL, '', printf('%+.3f s', known.s)) AS truth, printf('%+.3f s', answer.s) AS answer,
 	printf('%+.3f to %+.3f s', low, high) AS '95 % interval', iif(certain, '', 'may be chance') AS ''
 	FROM answer LEFT JOIN known USING (name) WHERE whole OR certain OR known.s IS NOT NULL ORDER BY place;

@@ -16,7 +16,7 @@ what='the change, beside the decision'
 run -C "$tmp/lab" gate app/slow@1.0 app/slow@1.1
 expect_status 3
 expect_no_stderr
-expect_stdout 'app/slow@1.1 costs 1.49 times as much as app/slow@1.0 (1.49 to 1.50)' 'kind of change  ' 'Where the time went' '(unexplained)'
+expect_stdout 'app/slow@1.1 costs 1.49 times as much as app/slow@1.0 (1.49 to 1.50)' 'kind of change  ' 'Inferred from how the machines differ' '(unexplained)'
 cases=$((cases + 1))
 [ "$(wc -l <"$tmp/out")" -le 48 ] || fail "more than a screen: $(wc -l <"$tmp/out") lines"
 run -C "$tmp/lab" gate app/slow@1.0 app/slow@1.1 --format json
@@ -34,7 +34,7 @@ done
 what='so many groups'
 run -C "$tmp/lab" gate app/slow@1.0 app/slow@1.1 --top 1
 cases=$((cases + 1))
-[ "$(sed -n '/^Where the time went/,/(unexplained)/p' "$tmp/out" | grep -c ' %')" -le 4 ] || fail "more than one group: $(cat "$tmp/out")"
+[ "$(sed -n '/^Inferred from how/,/(unexplained)/p' "$tmp/out" | grep -c ' %')" -le 4 ] || fail "more than one group: $(cat "$tmp/out")"
 run -C "$tmp/lab" gate app/slow@1.0 app/slow@1.1 --method walk --top 1
 refused 2 '--top'
 what='one machine'

@@ -41,7 +41,7 @@ expect_stdout 'Example:' 'assay report myapp@1.0 myapp@1.1 -o report.html'
 
 report regression "$lab" app/slow@1.0 app/slow@1.1
 expect_stdout 'regression  app/slow@1.0 -> app/slow@1.1'
-says 'data-decision="regression"' 'node01' "default-src 'none'" 'data-code="slower"' 'data-trust="' '>Where the time went<' \
+says 'data-decision="regression"' 'node01' "default-src 'none'" 'data-code="slower"' 'data-trust="' '>Inferred from how the machines differ<' \
 	'(unexplained)' 'kind of change' 'Correlated stressors'
 what='report --model'
 run -C "$lab" report app/slow@1.0 app/slow@1.1 -o "$tmp/paper.html" --model paper

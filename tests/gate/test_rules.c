@@ -313,7 +313,7 @@ static void test_detectable(void **state)
 		assert_int_equal(verdict_by_processor(&v), busy);
 		assert_int_equal(v.cause.word, busy ? CAUSE_PROCESSOR : CAUSE_NEITHER); /* of the metric none is visible */
 		verdict_answer(&v, "", &d);
-		verdict_answer_details(&v, true, &d);
+		verdict_answer_details(&v, true, true, &d);
 		json = document_cjson(&d);
 		said = json_get_number(json, "minimum_detectable_effect");
 		of[0] = v.effect.minimum_detectable;

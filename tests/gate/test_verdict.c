@@ -610,7 +610,7 @@ static void test_one_statement(void **state)
 			assert_true(!verdict_follows(&v, j) || other);
 		document_init(&d);
 		verdict_answer(&v, "", &d);
-		verdict_answer_details(&v, false, &d);
+		verdict_answer_details(&v, false, true, &d);
 		json = document_cjson(&d);
 		uniform = cJSON_GetObjectItem(cJSON_GetObjectItem(json, "effect"), "uniform");
 		assert_true(other ? cJSON_IsFalse(uniform) : cJSON_IsTrue(uniform));
