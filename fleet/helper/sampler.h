@@ -31,16 +31,16 @@ void sampler_drain(struct sampler *sampler, pid_t command);
 /* HELPER_FILE with that name: lines "COUNT WHERE NAME", WHERE among `user` (NAME: the file's path, "[vdso]", "//anon"; after that of a
  * file, `inode` (COUNT is its number, NAME "-") and, as many as there is room for, `at` (NAME: where in the file, hexadecimal)), `kernel`
  * (NAME: the system call, "pipe" or "socket" where one is read or written, "transfer" where it is not known yet what is, "page_fault",
- * "interrupt", "schedule" (to another process), "boundary" (into a system call and out of it), "other"; or "not_allowed", or "not_named":
- * the kernel hides the addresses of its functions), `lost` (NAME "-": there was no room), `maps_lost` (NAME "-": so many times a process
- * had mapped too many files), `processes` (COUNT were seen, NAME "-", or "whole" where the clock is that of each processor),
- * `threads` (COUNT were seen, of all processes, NAME "-") and `period` (COUNT is in nanoseconds, NAME "ns"), or one line "0 refused REASON"
- * or, where rights are missing, "0 forbidden REASON". `slice` (COUNT is in nanoseconds, NAME how many there are from the first sample to
- * the last) and, behind a place that was met often, `slices` (COUNT 0; NAME: how often in each slice, one after the other, such as "12,,3")
- * say when. `program` (COUNT samples, NAME as the kernel calls it, 15 bytes at most, or "rank 3" of what a launcher of parallel programs
- * has started; the first, "?", is what was no program yet, and what had no room) and, behind such a place, `programs` (COUNT 0; NAME: how
- * often in each, in their order) say in which program. Without all places at most SAMPLER_BRIEF_BYTES and SAMPLER_SPOTS_BYTES: what was met
- * least is in "?" and "other" then. */
+ * "interrupt", "schedule" (to another process), "boundary" (into a system call and out of it), "filter" (of
+ * system calls), "other"; or "not_allowed", or "not_named": the kernel hides the addresses of its functions), `lost` (NAME "-": there was
+ * no room), `maps_lost` (NAME "-": so many times a process had mapped too many files), `processes` (COUNT were seen, NAME "-", or "whole"
+ * where the clock is that of each processor), `threads` (COUNT were seen, of all processes, NAME "-") and `period` (COUNT is in
+ * nanoseconds, NAME "ns"), or one line "0 refused REASON" or, where rights are missing, "0 forbidden REASON". `slice` (COUNT is in
+ * nanoseconds, NAME how many there are from the first sample to the last) and, behind a place that was met often, `slices` (COUNT 0; NAME:
+ * how often in each slice, one after the other, such as "12,,3") say when. `program` (COUNT samples, NAME as the kernel calls it, 15 bytes
+ * at most, or "rank 3" of what a launcher of parallel programs has started; the first, "?", is what was no program yet, and what had no
+ * room) and, behind such a place, `programs` (COUNT 0; NAME: how often in each, in their order) say in which program. Without all places at
+ * most SAMPLER_BRIEF_BYTES and SAMPLER_SPOTS_BYTES: what was met least is in "?" and "other" then. */
 void sampler_say(struct sampler *sampler, struct frames_out *out);
 
 void sampler_close(struct sampler *sampler); /* accepts NULL */

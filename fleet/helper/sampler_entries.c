@@ -81,6 +81,16 @@ static const struct {
 	{ "security_file_permission", "permission" },
 	{ "__schedule", "schedule" },
 	{ "schedule_tail", "schedule" },
+	{ "____fput", "close" }, /* on the way out of the kernel */
+	{ "__seccomp_filter", "filter" },
+	{ "seccomp_run_filters", "filter" },
+	{ "__secure_computing", "filter" },
+	{ "populate_seccomp_data", "filter" },
+	{ "syscall_trace_enter", "crossing" }, /* what the boundary calls beside the system call: tracing, auditing, signals */
+	{ "syscall_exit_work", "crossing" },
+	{ "syscall_slow_exit_work", "crossing" },
+	{ "exit_to_user_mode_loop", "crossing" },
+	{ "exit_to_user_mode_prepare", "crossing" },
 	{ "do_syscall_64", "boundary" },
 	{ "x64_sys_call", "boundary" },
 	{ "entry_SYSCALL_64", "boundary" },
@@ -283,8 +293,12 @@ const char *sampler_entries_of(const struct sampler_entries *e, const uint64_t *
 		if (is_one_of(entry->name, "transfer", "permission", "", "") ||
 		    (i > 1 && strcmp(entry->name, "boundary") == 0)) /* [0]: PERF_CONTEXT_KERNEL */
 			continue;
+		if (strcmp(entry->name, "crossing") == 0) {
+			place = strcmp(place, "other") == 0 ? "boundary" : place;
+			continue;
+		}
 		place = entry->name;
-		if (is_one_of(place, "page_fault", "interrupt", "pipe", "socket"))
+		if (is_one_of(place, "page_fault", "interrupt", "pipe", "socket") || strcmp(place, "filter") == 0)
 			return place;
 	}
 	return first && is_before_transfer(first, at, place) ? "transfer" : place;

@@ -37,6 +37,7 @@ static const struct class_row kernel_classes[] = {
 	{ "time", "nanosleep clock_* gettimeofday settimeofday time times timer_* getitimer setitimer alarm" },
 	{ "interrupts", "interrupt" },
 	{ "entering and leaving the kernel", "boundary" },
+	{ "system call filters", "filter" },
 	{ "switching between processes", "schedule" },
 };
 

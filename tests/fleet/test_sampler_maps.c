@@ -170,11 +170,51 @@ static void test_kept_pipe(void **state)
 	free(e);
 }
 
+/* Innermost first, as /proc/kallsyms has them, separated by blanks: what the kernel was entered by. */
+static void assert_entered(const char *callers, const char *by)
+{
+	struct sampler_entries *e = calloc(1, sizeof(*e));
+	char *copy = strdup(callers), *rest = copy, *symbol;
+	uint64_t chain[16] = { (uint64_t)PERF_CONTEXT_KERNEL }, n = 1;
+
+	assert_true(e && copy);
+	for (; (symbol = strsep(&rest, " ")) && n < 16; n++) {
+		const char *name = entry_name(symbol);
+
+		chain[n] = 16 * n + 1;
+		if (!name)
+			continue;
+		e->items[e->n] = (struct entry){ .begin = 16 * n, .end = 16 * n + 16 };
+		snprintf(e->items[e->n++].name, NAME_BYTES, "%s", name);
+	}
+	assert_string_equal(sampler_entries_of(e, chain, n), by);
+	free(copy);
+	free(e);
+}
+
+/* Callers as they were sampled on Linux 6.18: programs with filters (whose code has no name), traced ones, and plain ones. */
+static void test_entered(void **state)
+{
+	(void)state;
+	assert_entered("_einittext __seccomp_filter syscall_trace_enter do_syscall_64 entry_SYSCALL_64_after_hwframe", "filter");
+	assert_entered("populate_seccomp_data __seccomp_filter syscall_trace_enter do_syscall_64", "filter");
+	assert_entered("sysvec_apic_timer_interrupt _einittext __seccomp_filter syscall_trace_enter do_syscall_64", "interrupt");
+	assert_entered("trace_event_raw_event_sys_enter syscall_trace_enter do_syscall_64", "boundary");
+	assert_entered("trace_event_raw_event_sys_exit syscall_exit_work do_syscall_64", "boundary");
+	assert_entered("__get_user_8 __rseq_handle_notify_resume exit_to_user_mode_loop do_syscall_64", "boundary");
+	assert_entered("finish_task_switch.isra.0 __schedule schedule exit_to_user_mode_loop do_syscall_64", "schedule");
+	assert_entered("__fput ____fput task_work_run exit_to_user_mode_loop do_syscall_64", "close");
+	assert_entered("read_zero vfs_read ksys_read do_syscall_64", "read");
+	assert_entered("do_syscall_64 entry_SYSCALL_64_after_hwframe", "boundary");
+	assert_entered("_einittext do_syscall_64", "other");
+}
+
 int suite_sampler_maps(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_kept_pipe), cmocka_unit_test(test_overlapping), cmocka_unit_test(test_history),
-		cmocka_unit_test(test_ended),	  cmocka_unit_test(test_many),	      cmocka_unit_test(test_programs),
+		cmocka_unit_test(test_entered),	 cmocka_unit_test(test_kept_pipe), cmocka_unit_test(test_overlapping),
+		cmocka_unit_test(test_history),	 cmocka_unit_test(test_ended),	   cmocka_unit_test(test_many),
+		cmocka_unit_test(test_programs),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -34,7 +34,7 @@ static void test_classes(void **state)
 	    "2 user /lib64/ld-linux-x86-64.so.2\n1 user [vdso]\n4 user //anon\n5 user /opt/libfancy.so.3\n6 user /usr/bin/ls\n"
 	    "1 user /opt/libc.so.old/tool\n7 user ?\n11 kernel read\n12 kernel pread64\n13 kernel newfstatat\n14 kernel page_fault\n"
 	    "15 kernel futex_wait\n16 kernel reader\n17 kernel other\n18 kernel clone3\n2 lost -\n"
-	    "19 kernel boundary\n20 kernel schedule\n3 processes -\n5 threads -\n";
+	    "19 kernel boundary\n20 kernel schedule\n6 kernel filter\n3 processes -\n5 threads -\n";
 	struct sampled s = { .n = 0 };
 	struct assay_error err;
 
@@ -57,7 +57,8 @@ static void test_classes(void **state)
 	assert_class(&s, "processes and signals", true, 18);
 	assert_class(&s, "entering and leaving the kernel", true, 19);
 	assert_class(&s, "switching between processes", true, 20);
-	assert_true(s.lost == 2 && s.processes == 3 && s.threads == 5 && s.user == 39 && s.kernel == 155 && !s.kernel_hidden &&
+	assert_class(&s, "system call filters", true, 6);
+	assert_true(s.lost == 2 && s.processes == 3 && s.threads == 5 && s.user == 39 && s.kernel == 161 && !s.kernel_hidden &&
 		    !s.kernel_unnamed);
 	check(sampled_add(&s, "1 user /usr/bin/my program\n0 kernel not_allowed\n", "./my program", NULL, &err), &err);
 	assert_class(&s, "own code of my program", false, 11);
