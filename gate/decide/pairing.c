@@ -610,23 +610,30 @@ static bool groups_differ(const struct pairing_groups *g)
 	return g->machine && fabs((double)g->low[0] / n[0] - (double)g->low[1] / n[1]) > stats_t_quantile(.975, 1e6) * error;
 }
 
-/* The tick of the metric on a machine, where equal results show that there is one: the smallest difference of others; else 0. */
+/* The tick of the metric on a machine, where equal results beside others show that there is one: the largest of which all results are
+ * multiples (Euclid; none that is below 1e-9 of them); else 0. */
 static double tick_of(const struct place *p, size_t n)
 {
-	double *sorted = mem_new(n, sizeof(*sorted)), tick = (double)INFINITY;
+	double *sorted = mem_new(n, sizeof(*sorted)), tick = 0;
 	bool equal = false;
 
 	for (size_t i = 0; i < n; i++)
 		sorted[i] = p[i].run->metric;
 	qsort(sorted, n, sizeof(*sorted), stats_order);
-	for (size_t i = 1; i < n; i++) {
-		bool same = !(sorted[i] - sorted[i - 1] > 1e-9 * sorted[i]);
+	for (size_t i = 0; i < n; i++) {
+		double value = sorted[i], least = 1e-9 * sorted[n - 1];
 
-		equal = equal || same;
-		tick = same ? tick : fmin(tick, sorted[i] - sorted[i - 1]);
+		equal = equal || (i > 0 && !(sorted[i] - sorted[i - 1] > least));
+		while (value > least) {
+			double rest = fmod(tick, value);
+
+			tick = value;
+			value = tick - rest > least ? rest : 0;
+		}
 	}
+	equal = equal && tick < sorted[n - 1];
 	free(sorted);
-	return equal && isfinite(tick) ? tick : 0;
+	return equal ? tick : 0;
 }
 
 /* One machine under one type that both versions have. */

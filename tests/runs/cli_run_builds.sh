@@ -22,7 +22,7 @@ command: ['{build}/app']
 versions: { main: { directory: main }, branch: { directory: branch } }
 repetitions: 2
 warm_ups: 0
-metric: { source: regex, pattern: 'cost ([0-9]+)' }
+metric: { source: regex, pattern: 'cost ([0-9.]+)' }
 END_APP
 
 # Judges the pairs of pairs.json by tests/bench/evaluate.
@@ -42,8 +42,8 @@ gate() {
 }
 
 what='the first night: slow, on all hosts'
-cost main 100
-cost branch 400
+cost main 100.3
+cost branch 400.7
 run -C "$lab" run app
 expect_status 0
 gate 3 slower
@@ -54,7 +54,7 @@ cases=$((cases + 1))
 ! grep -q 'build\|count' "$tmp/out" || fail 'nothing is to be said of builds'
 
 what='the second night: mended, and one host was reached'
-cost branch 100
+cost branch 100.3
 run -C "$lab" run app -w host1
 expect_status 0
 gate 4 other_build too_few_types
@@ -84,7 +84,7 @@ cases=$((cases + 1))
 [ "$(json .results[0].build)" != "$(json .results[1].build)" ] || fail 'builds have names of their own'
 
 what='a night in which the baseline changed, too: no machine has both as they are now'
-cost main 101
+cost main 101.1
 run -C "$lab" run app -w host2 --versions main
 expect_status 0
 gate 6 no_common_machine other_build
@@ -96,7 +96,7 @@ expect_status 1
 run -C "$lab" report app@main app@branch -o "$tmp/page.html"
 cases=$((cases + 1))
 grep -q '2 runs of app@main' "$tmp/page.html" || fail 'the page should name the runs that failed'
-cost main 101
+cost main 101.1
 run -C "$lab" run app -w host4 --versions main
 expect_status 0
 run -C "$lab" report app@main app@branch -o "$tmp/page.html"
@@ -104,11 +104,11 @@ cases=$((cases + 1))
 ! grep -q '[0-9] runs* of app@main' "$tmp/page.html" || fail 'the page names failures of an older build'
 
 what='the reverse: good everywhere, then slow on one host'
-cost main 100
-cost branch 100
+cost main 100.3
+cost branch 100.3
 run -C "$lab" run app
 gate 0 below_min_effect
-cost branch 200
+cost branch 200.9
 run -C "$lab" run app -w host3
 gate 4 other_build
 expect_json .machines[0].reason other_build
@@ -116,7 +116,7 @@ expect_json .machines[2].used true
 
 what='a new build that no host has run'
 cp "$lab/lab.yaml" "$tmp/lab.yaml"
-cost branch 300
+cost branch 300.1
 sed 's/transport: local, \(.*\), env.*/address: 127.0.0.1, port: 1, \1 }/' "$tmp/lab.yaml" >"$lab/lab.yaml"
 run -C "$lab" run app
 expect_status 1
