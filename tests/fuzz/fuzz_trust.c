@@ -54,7 +54,7 @@ static void check_trust(const char *bytes, size_t size, bool replace)
 {
 	struct buf text = BUF_INIT;
 	struct known_hosts *before, *after = NULL;
-	struct trust_step step;
+	struct trust_step step = { .message = NULL };
 	struct assay_error err;
 
 	buf_text(&text, OTHER "\n");
@@ -67,6 +67,7 @@ static void check_trust(const char *bytes, size_t size, bool replace)
 		ASSAY_BUG_IF(!strstr(text.bytes, OTHER));
 		ASSAY_BUG_IF(replace && step.action == TRUST_REFUSED && ask(before) != KNOWN_HOSTS_REVOKED);
 	}
+	free(step.message);
 	known_hosts_free(before);
 	known_hosts_free(after);
 	buf_release(&text);
