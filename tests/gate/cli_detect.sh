@@ -252,7 +252,7 @@ expect_json .functions.explains false
 expect_json .functions.missing null
 run -C lab gate p/x@a p/x@b
 expect_status 4
-expect_stdout 'anomalous, which does not change the decision' 'sum_part: false sharing' '4 and 4 runs with emulated counters (too few to be sure)'
+expect_stdout 'anomalous, which does not change the decision' 'sum_part (' ': false sharing: threads write different words' '4 and 4 runs with emulated counters (too few to be sure)'
 run -C lab report p/x@a p/x@b -o lab/page.html
 expect_status 0
 cp lab/page.html out

@@ -121,7 +121,7 @@ expect_json .functions.functions[0].further_kinds[0] cache_capacity
 expect_json .functions.functions[1].name look
 expect_json .functions.functions[1].side_effect_of walk
 run -C lab gate p@a p@b
-expect_stdout '  walk: TLB: it touches more pages than the processor remembers; also cache capacity: ' '  side effects: look of walk'
+expect_stdout '  walk (' ': TLB: it touches more pages than the processor remembers; also cache capacity: ' '  side effects: look of walk'
 run -C lab report p@a p@b -o lab/page.html
 expect_status 0
 cp lab/page.html out

@@ -27,14 +27,12 @@ what='another metric, in the other direction'
 manifest "metric: { pattern: 't: ([0-9]+)', direction: higher }"
 run -C "$lab" run m --versions b
 expect_status 0
-for command in gate compare; do
-	run -C "$lab" "$command" m@a m@b --format json
-	expect_status 6
-	expect_json .reasons[0].code no_common_machine
-	expect_json .reasons[1].code other_metric
-	expect_json .machines[0].reason other_metric
-	expect_stdout "'assay run m --versions a,b' makes results that can be compared"
-done
+run -C "$lab" gate m@a m@b --format json
+expect_status 6
+expect_json .reasons[0].code no_common_machine
+expect_json .reasons[1].code other_metric
+expect_json .machines[0].reason other_metric
+expect_stdout "'assay run m --versions a,b' makes results that can be compared"
 run -C "$lab" report m@a m@b -o "$tmp/page.html"
 cases=$((cases + 1))
 grep -q 'the manifest had another metric' "$tmp/page.html" || fail 'the page should say why nothing is compared'
