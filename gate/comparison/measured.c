@@ -627,19 +627,18 @@ static void part_chart(const struct measured_part *part, double longest, struct 
 
 static void part_row(const struct measured_part *part, double longest, const char *const names[2], struct document *d)
 {
-	const struct part named = { .depth = part->depth,
-				    .of = part->of,
-				    .name = part->name,
-				    .file = part->file,
-				    .category = part->category,
-				    .by_callers = part->by_callers };
 	char *name = mem_format("%*s%s", 2 * (int)part->depth, "", part->depth == PART_TIME ? level_text(part->of) : part->name);
 
 	doc_row(d);
 	doc_style(d, "in%d", (int)part->depth);
 	if ((part->depth == PART_FUNCTION && !part->certain) || fmax(part->seconds[A], part->seconds[B]) < SHOWN_MIN * longest)
 		doc_hide(d);
-	part_names(&named, d);
+	doc_set(d, "level", part_depth_code(part->depth));
+	doc_set(d, "name", part->name);
+	doc_set(d, "of", part->depth > PART_TIME ? level_code(part->of) : NULL);
+	doc_set(d, "file", part->file);
+	doc_set(d, "category", part->category);
+	doc_set(d, "named_by", part->depth < PART_FUNCTION ? NULL : part->by_callers ? "callers" : "symbol");
 	doc_show(d, NULL, "where the time goes", name);
 	doc_showf(d, "baseline", names[A], part->seconds[A], "%.4f s", part->seconds[A]);
 	doc_showf(d, "candidate", names[B], part->seconds[B], "%.4f s", part->seconds[B]);

@@ -24,7 +24,7 @@
 #define SAMPLES_MIN   100		 /* of all */
 #define BORDER_MAX    3 /* slices in which one phase may turn into another: runs differ in length, and a slice may hold the end of both */
 
-static const char *const depths[] = { PART_ROWS(ROWS_WORD) };
+ROWS_FUNCTION(part_depth_code, enum part_level, PART_ROWS, ROWS_WORD)
 
 /* ---- shares ---- */
 
@@ -344,9 +344,10 @@ char *parts_text(const struct parts *p)
 
 /* ---- as an answer ---- */
 
-void part_names(const struct part *part, struct document *d)
+/* Members of an open row that say which part it is. */
+static void part_names(const struct part *part, struct document *d)
 {
-	doc_set(d, "level", depths[part->depth]);
+	doc_set(d, "level", part_depth_code(part->depth));
 	doc_set(d, "name", part->name);
 	if (part->depth > PART_TIME)
 		doc_set(d, "of", level_code(part->of));
@@ -442,7 +443,7 @@ void parts_trust(const struct parts *p, const char *key, struct document *d)
 	doc_list(d, "reasons");
 	for (size_t i = 0; i < p->n_reasons; i++) {
 		doc_object(d, NULL);
-		doc_set(d, "level", depths[p->reasons[i].depth]);
+		doc_set(d, "level", part_depth_code(p->reasons[i].depth));
 		doc_set(d, "code", p->reasons[i].code);
 		doc_set(d, "text", p->reasons[i].text);
 		doc_end(d);

@@ -59,8 +59,7 @@ void parts_divide(const struct sampled *sampled, const struct parts_run *met, st
 /* "82 % of its time computing (string functions 40 %) and ...; trusted"; free() it. */
 char *parts_text(const struct parts *parts);
 
-/* Members of an open row that say which part it is. */
-void part_names(const struct part *part, struct document *d);
+const char *part_depth_code(enum part_level depth);
 /* An object: how far the shares can be trusted, and why not; for programs. */
 void parts_trust(const struct parts *parts, const char *key, struct document *d);
 
