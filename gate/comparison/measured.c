@@ -505,7 +505,7 @@ enum assay_status measured_load(struct store *store, const struct pairing *pairi
 				struct measured *out, struct assay_error *err)
 {
 	struct stored_time *times[2] = { NULL, NULL };
-	struct measured_side sides[2] = { { NULL } };
+	struct measured_side sides[2] = { { .program = NULL } };
 	enum assay_status st = ASSAY_OK;
 
 	*out = (struct measured){ .sampled = NULL };
