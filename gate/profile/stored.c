@@ -191,12 +191,21 @@ static void stored_end(struct stored_time *stored, const struct stored_runs *run
 	mem_free(times, met);
 }
 
+/* The plan of which all runs are; NULL: there is none. Other plans of a version may be many, and each run has a signature. */
+static const char *common_plan(const struct run_set *runs)
+{
+	for (size_t i = 1; i < runs->n; i++)
+		if (strcmp(runs->items[i].plan, runs->items[0].plan) != 0)
+			return NULL;
+	return runs->n && *runs->items[0].plan ? runs->items[0].plan : NULL;
+}
+
 enum assay_status stored_time_load(struct store *store, const struct run_set *runs, struct stored_time **out, struct assay_error *err)
 {
 	struct stored_time *stored = mem_new(1, sizeof(*stored));
 	struct stored_runs of = { .tallies = NULL };
 	struct execution_rows rows;
-	enum assay_status st = execution_results(store, runs->application, runs->version, &rows, err);
+	enum assay_status st = execution_results(store, runs->application, runs->version, common_plan(runs), &rows, err);
 
 	stored->runs = mem_new(runs->n, sizeof(*stored->runs));
 	if (!st)

@@ -49,7 +49,7 @@ static enum assay_status load_accounts(struct store *store, struct shown *shown,
 {
 	const struct run_set *runs = shown->runs;
 	struct execution_rows rows;
-	enum assay_status st = execution_results(store, runs->application, runs->version, &rows, err);
+	enum assay_status st = execution_results(store, runs->application, runs->version, NULL, &rows, err);
 
 	shown->accounts = mem_new(runs->n, sizeof(*shown->accounts));
 	shown->accounted = mem_new(runs->n, sizeof(*shown->accounted));

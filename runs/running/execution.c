@@ -348,14 +348,14 @@ static void execution_read_row(sqlite3_stmt *stmt, struct execution_row *out)
 		out->signature = mem_string(store_text(stmt, SIGNATURE));
 }
 
-/* The statement's question marks are a and b. */
-static enum assay_status execution_load_rows(struct store *store, const char *sql, const char *a, const char *b, struct execution_rows *out,
-					     struct assay_error *err)
+/* The statement's question marks are a, b and c; of what is NULL there is none. */
+static enum assay_status execution_load_rows(struct store *store, const char *sql, const char *a, const char *b, const char *c,
+					     struct execution_rows *out, struct assay_error *err)
 {
 	struct execution_rows rows = { NULL, 0 };
 	sqlite3_stmt *stmt = NULL;
 	size_t capacity = 0;
-	enum assay_status st = store_ask(store, &stmt, err, sql, b ? "tt" : "t", a, b);
+	enum assay_status st = store_ask(store, &stmt, err, sql, c ? "ttt" : b ? "tt" : "t", a, b, c);
 
 	while (store_next(store, stmt, &st, err))
 		execution_read_row(stmt, mem_next(rows.items, rows.n, &capacity));
@@ -369,7 +369,7 @@ static enum assay_status execution_load_rows(struct store *store, const char *sq
 enum assay_status execution_of_plan(struct store *store, const struct plan *plan, struct execution_rows *out, struct assay_error *err)
 {
 	return execution_load_rows(store, "SELECT " COLUMNS " FROM execution WHERE plan = ? ORDER BY machine, input, version, repetition",
-				   plan->id, NULL, out, err);
+				   plan->id, NULL, NULL, out, err);
 }
 
 enum assay_status execution_failures(struct store *store, const char *application, const char *version, bool instrumented_too,
@@ -378,7 +378,7 @@ enum assay_status execution_failures(struct store *store, const char *applicatio
 	char *sql = mem_format("SELECT " COLUMNS ", out, err FROM failed_run WHERE application = ? %s %s "
 			       "ORDER BY machine, taken_ms, version, repetition",
 			       version ? "AND version = ?" : "", instrumented_too ? "" : "AND NOT probed");
-	enum assay_status st = execution_load_rows(store, sql, application, version, out, err);
+	enum assay_status st = execution_load_rows(store, sql, application, version, NULL, out, err);
 
 	free(sql);
 	return st;
@@ -410,13 +410,16 @@ enum assay_status execution_first_failure(struct store *store, const char *plan,
 	return store_finish(stmt, st);
 }
 
-enum assay_status execution_results(struct store *store, const char *application, const char *version, struct execution_rows *out,
-				    struct assay_error *err)
+enum assay_status execution_results(struct store *store, const char *application, const char *version, const char *plan,
+				    struct execution_rows *out, struct assay_error *err)
 {
-	return execution_load_rows(store,
-				   "SELECT " COLUMNS ", NULL, NULL, signature FROM execution WHERE outcome = 'ok' AND application = ? AND "
-				   "version = ? AND plan IN (SELECT id FROM plan WHERE probe IS NULL) ORDER BY machine, taken_ms",
-				   application, version, out, err);
+	char *sql = mem_format("SELECT " COLUMNS ", NULL, NULL, signature FROM execution WHERE outcome = 'ok' AND application = ? AND "
+			       "version = ? AND plan %s ORDER BY machine, taken_ms",
+			       plan ? "= ?" : "IN (SELECT id FROM plan WHERE probe IS NULL)");
+	enum assay_status st = execution_load_rows(store, sql, application, version, plan, out, err);
+
+	free(sql);
+	return st;
 }
 
 static int execution_compare_time(const void *key, const void *item)

@@ -115,9 +115,9 @@ enum assay_status execution_first_failure(struct store *store, const char *plan,
 enum assay_status execution_of_plan(struct store *store, const struct plan *plan, struct execution_rows *out, struct assay_error *err);
 enum assay_status execution_failures(struct store *store, const char *application, const char *version, bool instrumented_too,
 				     struct execution_rows *out, struct assay_error *err);
-/* Those that gave results, of all plans that ran this version, by machine and time, with their signatures. */
-enum assay_status execution_results(struct store *store, const char *application, const char *version, struct execution_rows *out,
-				    struct assay_error *err);
+/* Those that gave results, of this plan (NULL: of all) that ran this version, by machine and time, with their signatures. */
+enum assay_status execution_results(struct store *store, const char *application, const char *version, const char *plan,
+				    struct execution_rows *out, struct assay_error *err);
 /* The execution that gave a result; NULL for one that was imported. `rows`: of execution_results(). */
 const struct execution_row *execution_of_run(const struct execution_rows *rows, const struct run *run);
 void execution_rows_release(struct execution_rows *rows); /* accepts zeroed */

@@ -136,7 +136,7 @@ static void test_signature(void **state)
 	put(&f, 0, 2, EXECUTION_OK, 1500);
 	put(&f, 1, 1, EXECUTION_OK, 1000);
 	check(run_load(&f.lab.store, "app", "a", &runs, &err), &err);
-	check(execution_results(&f.lab.store, "app", "a", &rows, &err), &err);
+	check(execution_results(&f.lab.store, "app", "a", NULL, &rows, &err), &err);
 	assert_int_equal(runs.n, 3);
 	for (size_t i = 0; i < runs.n; i++) {
 		const struct execution_row *row = execution_of_run(&rows, &runs.items[i]);
@@ -147,6 +147,12 @@ static void test_signature(void **state)
 	}
 	*runs.items[0].plan = 'x';
 	assert_null(execution_of_run(&rows, &runs.items[0]));
+	execution_rows_release(&rows);
+	check(execution_results(&f.lab.store, "app", "a", runs.items[1].plan, &rows, &err), &err);
+	assert_int_equal(rows.n, 3);
+	execution_rows_release(&rows);
+	check(execution_results(&f.lab.store, "app", "a", "another", &rows, &err), &err);
+	assert_int_equal(rows.n, 0);
 	execution_rows_release(&rows);
 	run_set_release(&runs);
 	leave(&f);
