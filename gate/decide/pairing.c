@@ -7,19 +7,19 @@
 
 #include <math.h>
 
-#define ORDER_TYPES_MIN 3   /* for a standard error over types that means something */
-#define GROUPS_RUNS_MIN 16  /* of a version in two groups: at least four in each, for two or three are often the tail of the noise */
-#define NOISY_TIMES	5   /* the usual noise: of machines that are alike, with two runs of each version, no one in ten million has it */
-#define NOISY_MIN	.02 /* less never hides an effect that matters */
+#define ORDER_TYPES_MIN	 3   /* for a standard error over types that means something */
+#define GROUPS_RUNS_MIN	 16  /* of a version in two groups: at least four in each, for two or three are often the tail of the noise */
+#define GROUPS_TICKS_MIN 2.5 /* distance of two groups: five standard deviations, each at least half a tick */
+#define NOISY_TIMES	 5   /* the usual noise: of machines that are alike, with two runs of each version, no one in ten million has it */
+#define NOISY_MIN	 .02 /* less never hides an effect that matters */
 
 ROWS_FUNCTION(pairing_code, enum pairing_reason, PAIRING_ROWS, ROWS_CODE)
 ROWS_FUNCTION(pairing_text, enum pairing_reason, PAIRING_ROWS, ROWS_TEXT)
 
 /* ---- the order of repetitions ---- */
 
-/* Do the repetitions of the two versions take the same places in their order? If not, what changes from one repetition to the next on many
- * machines at once (caches that are still cold, a disk that fills up) looks like a change of the version. docs/evidence/statistics.md:
- * "Repetitions that did not take turns". */
+/* Where the two versions do not have the same repetitions, what changes from one to the next on many machines at once looks like a change
+ * of the version. docs/evidence/statistics.md: "Repetitions that did not take turns". */
 
 /* Results of both versions that were compared with each other: on one machine, in one session. */
 struct order_series {
@@ -178,7 +178,7 @@ static double order_add_side(const struct order_list *list, size_t n_types, int 
 /* Fewer than three types tell nothing about what they have in common: then error and spread are 0. */
 static struct order order_of(const struct order_list *list, size_t n_types)
 {
-	struct order o = { .series = list->n };
+	struct order o = { 0 };
 	double unlike = 0, squares = 0, explained = 0, df, variance;
 
 	for (size_t i = 0; i < list->n; i++) {
@@ -187,8 +187,7 @@ static struct order order_of(const struct order_list *list, size_t n_types)
 		o.apart += here > 0;
 		unlike += here / (double)list->n;
 	}
-	o.apart_mostly = 2 * o.apart > list->n;
-	if (!o.apart_mostly)
+	if (2 * o.apart <= list->n)
 		return o;
 	df = order_add_side(list, n_types, 0, &squares, &explained) + order_add_side(list, n_types, 1, &squares, &explained);
 	variance = df > 0 ? stats_round((squares - explained) / df) : 0;
@@ -557,59 +556,6 @@ static size_t session_values(struct pairing_input *in, const struct place *p, si
 	return n + 1;
 }
 
-/* Moves the results of a version that are above `between`, or the others, to the front; returns how many they are. */
-static size_t keep_group(struct pairing_input *in, int side, size_t n, double between, bool above)
-{
-	size_t kept = 0;
-
-	for (size_t i = 0; i < n; i++) {
-		if ((in->values[side][i] > between) == above) {
-			in->values[side][kept] = in->values[side][i];
-			in->repetitions[side][kept++] = in->repetitions[side][i];
-		}
-	}
-	return kept;
-}
-
-/* If the results of a version are in two groups, compares each with that of the other version. Returns the number of groups that both
- * have. */
-static size_t compare_groups(struct pairing_input *in, const struct stretch *const sides[2], const char *type, struct pairing_machine *m,
-			     bool *positive)
-{
-	struct pairing_groups *g = &in->pairing->groups;
-	double heaps[2], between;
-	size_t groups = 0, n[2];
-
-	for (int side = 0; side < 2; side++)
-		n[side] = select_values(in, sides[side], type, NULL, side);
-	if ((n[1] < GROUPS_RUNS_MIN || !change_points_heaps(in->values[1], n[1], heaps, &between)) &&
-	    (n[0] < GROUPS_RUNS_MIN || !change_points_heaps(in->values[0], n[0], heaps, &between)))
-		return 0;
-	memcpy(g->metric, g->machine ? g->metric : heaps, sizeof(heaps));
-	g->machine = g->machine ? g->machine : m->machine;
-	for (int group = 0; group < 2; group++) {
-		for (int side = 0; side < 2; side++) {
-			n[side] = keep_group(in, side, select_values(in, sides[side], type, NULL, side), between, group);
-			g->low[side] += group ? 0 : n[side];
-			g->total[side] += n[side];
-		}
-		if (n[0] && n[1]) {
-			*positive = compare_values(in, n[0], n[1], m) && *positive;
-			groups++;
-		}
-	}
-	return groups;
-}
-
-/* Two proportions by the normal approximation with a common variance. */
-static bool groups_differ(const struct pairing_groups *g)
-{
-	double n[2] = { (double)g->total[0], (double)g->total[1] }, all = (double)(g->low[0] + g->low[1]) / (n[0] + n[1]);
-	double error = sqrt(all * (1 - all) * (1 / n[0] + 1 / n[1]));
-
-	return g->machine && fabs((double)g->low[0] / n[0] - (double)g->low[1] / n[1]) > stats_t_quantile(.975, 1e6) * error;
-}
-
 /* The tick of the metric on a machine, where equal results beside others show that there is one: the largest of which all results are
  * multiples (Euclid; none that is below 1e-9 of them); else 0. */
 static double tick_of(const struct place *p, size_t n)
@@ -636,6 +582,61 @@ static double tick_of(const struct place *p, size_t n)
 	return equal ? tick : 0;
 }
 
+/* Moves the results of a version that are above `between`, or the others, to the front; returns how many they are. */
+static size_t keep_group(struct pairing_input *in, int side, size_t n, double between, bool above)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		if ((in->values[side][i] > between) == above) {
+			in->values[side][kept] = in->values[side][i];
+			in->repetitions[side][kept++] = in->repetitions[side][i];
+		}
+	}
+	return kept;
+}
+
+/* If the results of a version are in two groups, compares each with that of the other version. Returns the number of groups that both
+ * have. */
+static size_t compare_groups(struct pairing_input *in, const struct stretch *const sides[2], const char *type, double tick,
+			     struct pairing_machine *m, bool *positive)
+{
+	struct pairing_groups *g = &in->pairing->groups;
+	double heaps[2], between;
+	size_t groups = 0, n[2];
+
+	for (int side = 0; side < 2; side++)
+		n[side] = select_values(in, sides[side], type, NULL, side);
+	if (((n[1] < GROUPS_RUNS_MIN || !change_points_heaps(in->values[1], n[1], heaps, &between)) &&
+	     (n[0] < GROUPS_RUNS_MIN || !change_points_heaps(in->values[0], n[0], heaps, &between))) ||
+	    heaps[1] - heaps[0] < GROUPS_TICKS_MIN * tick)
+		return 0;
+	memcpy(g->metric, g->machine ? g->metric : heaps, sizeof(heaps));
+	g->machine = g->machine ? g->machine : m->machine;
+	g->machines++;
+	for (int group = 0; group < 2; group++) {
+		for (int side = 0; side < 2; side++) {
+			n[side] = keep_group(in, side, select_values(in, sides[side], type, NULL, side), between, group);
+			g->low[side] += group ? 0 : n[side];
+			g->total[side] += n[side];
+		}
+		if (n[0] && n[1]) {
+			*positive = compare_values(in, n[0], n[1], m) && *positive;
+			groups++;
+		}
+	}
+	return groups;
+}
+
+/* Two proportions by the normal approximation with a common variance. */
+static bool groups_differ(const struct pairing_groups *g)
+{
+	double n[2] = { (double)g->total[0], (double)g->total[1] }, all = (double)(g->low[0] + g->low[1]) / (n[0] + n[1]);
+	double error = sqrt(all * (1 - all) * (1 / n[0] + 1 / n[1]));
+
+	return g->machine && fabs((double)g->low[0] / n[0] - (double)g->low[1] / n[1]) > stats_t_quantile(.975, 1e6) * error;
+}
+
 /* One machine under one type that both versions have. */
 static void pair_type(struct pairing_input *in, const struct stretch *baseline, const struct stretch *candidate, const char *type)
 {
@@ -650,11 +651,12 @@ static void pair_type(struct pairing_input *in, const struct stretch *baseline, 
 	add_places(in, candidate, type, 1, places, &n_places);
 	total[1] = n_places - total[0];
 	order_sort(places, n_places, compare_places);
+	tick = tick_of(places, n_places);
 	in->squares = in->unknown = 0;
 	m.type = type_by_name(in->pairing, type);
 	m.turns = turns_of(in, places, n_places, total);
 	if (!in->by_sessions)
-		sessions = compare_groups(in, (const struct stretch *const[]){ baseline, candidate }, type, &m, &positive);
+		sessions = compare_groups(in, (const struct stretch *const[]){ baseline, candidate }, type, tick, &m, &positive);
 	if (!in->by_sessions && sessions == 0)
 		sessions = compare_sessions(in, baseline, candidate, type, &m, &positive);
 	if (sessions == 0) {
@@ -671,7 +673,6 @@ static void pair_type(struct pairing_input *in, const struct stretch *baseline, 
 		}
 		sessions = 1;
 	}
-	tick = tick_of(places, n_places);
 	free(places);
 	if (!positive || fabs(m.log_ratio) > (double)sessions * log(EFFECT_RATIO_MAX)) {
 		leave_out(in->pairing, m.machine, positive ? PAIRING_RATIO : PAIRING_NOT_POSITIVE);
@@ -881,7 +882,7 @@ void pairing_of(const struct evidence *evidence, const struct lab_config *config
 			leave_out(&pairing, machine, why_not(here));
 	}
 	order_sort(pairing.machines, pairing.n, compare_machines);
-	pairing.groups.differ = groups_differ(&pairing.groups);
+	pairing.groups.differ = 2 * pairing.groups.machines > pairing.used && groups_differ(&pairing.groups);
 	leave_out_order(&pairing);
 	leave_out_noisy(&pairing);
 	pairing.order = order_of(&in.series, pairing.n_types);

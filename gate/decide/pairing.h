@@ -6,14 +6,12 @@
 #include "gate/decide/effect.h"
 #include "runs/running/evidence.h"
 
-/* Do the repetitions of the two versions take the same places in their order? If not, what changes from one repetition to the next on many
- * machines at once looks like a change of the version. */
+/* How much wider the interval is since the versions do not have the same repetitions. */
 struct order {
-	size_t series, apart; /* all of them, and those in which the sides' repetitions are not the same ones */
-	bool apart_mostly;    /* more than half are */
-	double error, df;     /* standard error of the log ratio by what repetitions of one side do on all types together, and its degrees
-			       * of freedom; 0 when they do nothing, or it cannot be told */
-	double spread;	      /* that effect of one repetition as a standard deviation of logs; 0 as above */
+	size_t apart;	  /* comparisons in which the sides' repetitions are not the same ones */
+	double error, df; /* standard error of the log ratio by what repetitions of one side do on all types together, and its degrees
+			   * of freedom; 0 when they do nothing, or it cannot be told */
+	double spread;	  /* that effect of one repetition as a standard deviation of logs; 0 as above */
 };
 
 /* Why a machine is left out. */
@@ -64,7 +62,8 @@ struct pairing_groups {
 	const char *machine;	 /* the first of them; NULL: there is none */
 	double metric[2];	 /* median of the lower and the higher group there */
 	size_t low[2], total[2]; /* of the baseline and the candidate on all of them: results in the lower group, and all */
-	bool differ;		 /* a larger part of one version is in it, by more than chance (5 %) */
+	size_t machines;	 /* how many these are */
+	bool differ;		 /* they are most machines, and a larger part of one version is in it, by more than chance (5 %) */
 };
 
 struct pairing {

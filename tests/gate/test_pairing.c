@@ -453,6 +453,32 @@ static void test_groups(void **state)
 	}
 }
 
+/* Neighbouring ticks are no groups; and groups on one machine of three decide nothing. */
+static void test_no_groups(void **state)
+{
+	(void)state;
+	for (int ticks = 0; ticks < 2; ticks++) {
+		struct pairing pairing;
+		struct world w;
+
+		enter(&w, "app", "app");
+		for (int m = 0; m < 3; m++) {
+			for (int64_t r = 1; r <= 20; r++) {
+				bool other = r > 10 && (ticks || m == 0);
+
+				add_one(&w, 0, (const char *[]){ "m0", "m1", "m2" }[m], "", r, ticks ? 10 : 10 + .01 * (double)(r % 4));
+				add_one(&w, 1, (const char *[]){ "m0", "m1", "m2" }[m], "", r,
+					ticks ? 10 + other : (10 + .01 * (double)(r % 4)) * (other ? 5 : 1));
+			}
+		}
+		pairing_of(&w.evidence, &w.config, &w.sides[0], &w.sides[1], &pairing);
+		assert_int_equal(pairing.groups.machines, !ticks);
+		assert_false(pairing.groups.differ);
+		pairing_release(&pairing);
+		leave(&w);
+	}
+}
+
 /* A ratio of more than a million is no ratio, in no rendering. */
 static void test_ratio_limit(void **state)
 {
@@ -690,6 +716,7 @@ int suite_pairing(void)
 		cmocka_unit_test(test_no_common_plan),
 		cmocka_unit_test(test_imported),
 		cmocka_unit_test(test_groups),
+		cmocka_unit_test(test_no_groups),
 		cmocka_unit_test(test_ticks),
 		cmocka_unit_test(test_few_machines),
 		cmocka_unit_test(test_ratio_limit),
