@@ -65,11 +65,11 @@ bool text_time_ms(const char *text, int64_t *ms);
 /* The start of a day such as "2026-11-23", UTC, in ms since 1970. *ms stays after ASSAY_E_USAGE. */
 enum assay_status text_day(const char *text, int64_t *ms, struct assay_error *err);
 
-/* "" for one, else "s". */
-const char *text_plural(size_t n);
+const char *text_plural(size_t n); /* "" for one, else "s" */
 
 /* For qsort() and bsearch(): items that are texts (char *), as strcmp() has them. */
 int text_order(const void *a, const void *b);
+const char *text_file_name(const char *path); /* after its last slash, unless nothing is there */
 
 bool text_is_utf8(const char *bytes, size_t n);
 

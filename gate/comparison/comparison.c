@@ -3,6 +3,8 @@
 #include "base/mem.h"
 #include "gate/nightly/calibration.h"
 
+#include <math.h>
+
 /* ---- the stages: each fills its part, and says why it is not there ---- */
 
 static struct comparison_absent stage_variance(struct lab *lab, struct comparison *c)
@@ -25,7 +27,7 @@ static enum assay_status stage_measured(struct lab *lab, struct comparison *c, s
 		c->absent[COMPARISON_MEASURED] =
 		    (struct comparison_absent){ "no_times", "no machine has runs of both versions whose time was measured" };
 	if (!st && decision_is_finding(v->effect.decision))
-		c->cause = measured_text(&c->measured, c->measured.seconds[1] - c->measured.seconds[0]);
+		c->cause = measured_text(&c->measured, MEASURED_TOLD * fabs(c->measured.seconds[1] - c->measured.seconds[0]));
 	else
 		c->cause = mem_string("");
 	return st;

@@ -15,7 +15,6 @@
 
 #define LEVEL	  .95
 #define SHOWN_MIN .005 /* of the longer time: smaller parts are for programs only */
-#define TOLD_MIN  .1   /* of the difference, or of the time: larger parts may stand in the sentence */
 #define TOLD_MAX  2    /* levels, classes of one, functions of one */
 
 enum { A, B, SIDES };
@@ -38,17 +37,10 @@ static void met_in(const struct sampled *s, double *met)
 		met[SAMPLED_CLASSES_MAX + i] = (double)s->functions[i].count;
 }
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 /* The program of both versions has one name, also if their files have two; free() it. NULL: they have the same. */
 static char *own_name(const struct measured_side sides[2])
 {
-	const char *a = base_name(sides[A].program), *b = base_name(sides[B].program);
+	const char *a = text_file_name(sides[A].program), *b = text_file_name(sides[B].program);
 
 	return *a && *b && strcmp(a, b) != 0 ? mem_format("%s, %s", a, b) : NULL;
 }
@@ -316,7 +308,36 @@ static bool is_trusted(const struct measured_side *side, const struct measured_p
 	return part->depth == PART_TIME || level_trusted(side->parts->levels, part->of);
 }
 
-static void part_add(struct making *m, struct measured_part part, size_t column, size_t compared)
+/* Returns the samples of class or function i in both versions. */
+static uint64_t samples_of(const struct sampled *s, enum part_level depth, size_t i)
+{
+	if (depth == PART_FUNCTION)
+		return *s->functions[i].name ? s->functions[i].count : 0;
+	return s->classes[i].kernel && s->kernel_hidden ? 0 : s->classes[i].count;
+}
+
+/* Reports whether a part with so many samples could differ for certain, as one of `compared`. The smallest p of a sign test is that of all
+ * samples in one version. */
+static bool is_testable(uint64_t samples, size_t compared)
+{
+	return pow(2, 1 - (double)samples) <= (1 - LEVEL) / (double)compared;
+}
+
+/* Returns the number of parts that are compared at once: the least of which no more than itself are testable. Parts of few samples cost the
+ * others nothing (Tarone, Biometrics 46(2), 1990). */
+static size_t testable_of(const struct sampled *s, enum part_level depth, size_t n)
+{
+	for (size_t compared = 1;; compared++) {
+		size_t testable = 0;
+
+		for (size_t i = 0; i < n; i++)
+			testable += is_testable(samples_of(s, depth, i), compared);
+		if (testable <= compared)
+			return compared;
+	}
+}
+
+static void part_add(struct making *m, struct measured_part part, size_t column, uint64_t samples, size_t compared)
 {
 	struct outcome o;
 
@@ -326,12 +347,14 @@ static void part_add(struct making *m, struct measured_part part, size_t column,
 	if (!o.machines || !(part.depth == PART_TIME || o.of[A] > 0 || o.of[B] > 0))
 		return;
 	m->out->machines = part.depth == PART_TIME ? o.machines : m->out->machines;
-	part.seconds[A] = o.of[A];
-	part.seconds[B] = o.of[B];
+	for (int side = 0; side < SIDES; side++) {
+		part.seconds[side] = o.of[side];
+		m->out->seconds[side] += part.depth == PART_TIME ? o.of[side] : 0;
+	}
 	part.difference = o.difference;
 	part.low = o.low;
 	part.high = o.high;
-	part.certain = o.certain;
+	part.certain = o.certain && is_testable(samples, compared);
 	part.trusted = is_trusted(&m->sides[A], &part) && is_trusted(&m->sides[B], &part);
 	m->out->parts[m->out->n++] = part;
 }
@@ -381,25 +404,25 @@ static void tree_of(struct measured *out)
 static void parts_fill(struct making *m)
 {
 	const struct sampled *s = m->all;
-	bool hidden = s->kernel_hidden;
+	size_t classes = testable_of(s, PART_CATEGORY, s->n), functions = testable_of(s, PART_FUNCTION, s->n_functions);
+	uint64_t samples;
 
 	m->out->parts = mem_new(LEVELS + s->n + s->n_functions, sizeof(*m->out->parts));
 	for (int level = 0; level < LEVELS; level++) {
 		part_add(m, (struct measured_part){ .depth = PART_TIME, .of = (enum level)level, .name = level_code((enum level)level) },
-			 COLUMNS, LEVELS);
+			 COLUMNS, UINT64_MAX, LEVELS);
 	}
 	for (size_t i = 0; i < s->n; i++) {
-		if (!s->classes[i].kernel || !hidden)
-			part_add(m,
-				 (struct measured_part){ .depth = PART_CATEGORY,
-							 .of = s->classes[i].kernel ? LEVEL_KERNEL : LEVEL_COMPUTE,
-							 .name = s->classes[i].name },
-				 i, s->n);
+		enum level of = s->classes[i].kernel ? LEVEL_KERNEL : LEVEL_COMPUTE;
+
+		if ((samples = samples_of(s, PART_CATEGORY, i)) > 0)
+			part_add(m, (struct measured_part){ .depth = PART_CATEGORY, .of = of, .name = s->classes[i].name }, i, samples,
+				 classes);
 	}
 	for (size_t i = 0; i < s->n_functions; i++) {
 		const struct sampled_function *f = &s->functions[i];
 
-		if (*f->name)
+		if ((samples = samples_of(s, PART_FUNCTION, i)) > 0)
 			part_add(m,
 				 (struct measured_part){ .depth = PART_FUNCTION,
 							 .of = LEVEL_COMPUTE,
@@ -407,7 +430,7 @@ static void parts_fill(struct making *m)
 							 .file = f->file,
 							 .category = s->classes[f->class].name,
 							 .by_callers = f->by_callers },
-				 SAMPLED_CLASSES_MAX + i, s->n_functions);
+				 SAMPLED_CLASSES_MAX + i, samples, functions);
 	}
 	tree_of(m->out);
 }
@@ -445,15 +468,6 @@ static void counts_fill(struct making *m)
 
 /* ---- all ---- */
 
-static void seconds_fill(const struct measured_side sides[2], struct measured *out)
-{
-	for (int side = 0; side < SIDES; side++)
-		out->runs[side] = sides[side].n;
-	for (size_t i = 0; i < out->n; i++)
-		for (int side = 0; out->parts[i].depth == PART_TIME && side < SIDES; side++)
-			out->seconds[side] += out->parts[i].seconds[side];
-}
-
 enum assay_status measured_of(const struct measured_side sides[2], size_t n_types, struct code *code, struct measured *out,
 			      struct assay_error *err)
 {
@@ -469,6 +483,7 @@ enum assay_status measured_of(const struct measured_side sides[2], size_t n_type
 	m.all = out->sampled;
 	m.q = (struct quantity){ .sides = sides, .n_types = n_types };
 	for (int side = 0; side < SIDES; side++) {
+		out->runs[side] = sides[side].n;
 		m.q.values[side] = mem_new(sides[side].n, sizeof(double));
 		m.q.met[side] = mem_new(sides[side].n, sizeof(double));
 		m.q.of[side] = mem_new(sides[side].n, sizeof(double));
@@ -476,7 +491,6 @@ enum assay_status measured_of(const struct measured_side sides[2], size_t n_type
 	if (!st) {
 		parts_fill(&m);
 		counts_fill(&m);
-		seconds_fill(sides, out);
 	}
 	for (int side = 0; side < SIDES; side++)
 		mem_free(m.q.values[side], m.q.met[side], m.q.of[side]);
@@ -539,10 +553,9 @@ static struct text_number seconds_text(double seconds)
 	return text_signed(seconds, (int)fmin(fmax(digits, 1), 6));
 }
 
-/* Is it told where `whole` seconds are explained? */
-static bool is_told(const struct measured_part *part, enum part_level depth, double whole)
+static bool is_told(const struct measured_part *part, enum part_level depth, double least)
 {
-	return part->depth == depth && part->certain && fabs(part->difference) > TOLD_MIN * fabs(whole);
+	return part->depth == depth && part->certain && fabs(part->difference) > least;
 }
 
 static bool is_below(const struct measured_part *part, const struct measured_part *above)
@@ -551,60 +564,52 @@ static bool is_below(const struct measured_part *part, const struct measured_par
 }
 
 /* " (memcpy, sort_lines)": the functions of a class that changed as it did. */
-static void functions_text(const struct measured *m, const struct measured_part *class, double whole, struct buf *out)
+static void functions_text(const struct measured *m, const struct measured_part *class, double least, struct buf *out)
 {
 	size_t told = 0;
 
 	for (size_t i = 0; i < m->n && told < TOLD_MAX; i++) {
 		const struct measured_part *part = &m->parts[i];
 
-		if (is_told(part, PART_FUNCTION, whole) && is_below(part, class))
+		if (is_told(part, PART_FUNCTION, least) && is_below(part, class))
 			buf_format(out, "%s%s", told++ ? ", " : " (", part->name);
 	}
 	buf_text(out, told ? ")" : "");
 }
 
-static void class_text(const struct measured *m, const struct measured_part *class, double whole, const char *before, struct buf *out)
+static void class_text(const struct measured *m, const struct measured_part *class, double least, const char *before, struct buf *out)
 {
 	buf_format(out, "%s%s s %s", before, seconds_text(class->difference).text, class->name);
-	functions_text(m, class, whole, out);
+	functions_text(m, class, least, out);
 }
 
-static void level_text_of(const struct measured *m, const struct measured_part *level, double whole, size_t told, struct buf *out)
+static void level_text_of(const struct measured *m, const struct measured_part *level, double least, size_t told, struct buf *out)
 {
 	size_t classes = 0;
 
 	buf_format(out, "%s%s s %s", told ? ", " : "", seconds_text(level->difference).text, level_text(level->of));
 	for (size_t i = 0; i < m->n && classes < TOLD_MAX; i++) {
-		if (is_told(&m->parts[i], PART_CATEGORY, whole) && is_below(&m->parts[i], level))
-			class_text(m, &m->parts[i], whole, classes++ ? " and " : ", of which ", out);
+		if (is_told(&m->parts[i], PART_CATEGORY, least) && is_below(&m->parts[i], level))
+			class_text(m, &m->parts[i], least, classes++ ? " and " : ", of which ", out);
 	}
 }
 
 /* A class stands for itself where its level is not known to differ as it does: more of one thing, less of another. */
-static bool is_alone(const struct measured *m, const struct measured_part *class, double whole)
+char *measured_text(const struct measured *m, double least)
 {
-	for (size_t i = 0; i < m->n; i++) {
-		if (is_told(&m->parts[i], PART_TIME, whole) && is_below(class, &m->parts[i]))
-			return false;
-	}
-	return true;
-}
-
-char *measured_text(const struct measured *m, double whole)
-{
+	const struct measured_part *level = NULL;
 	struct buf text = BUF_INIT;
 	size_t told = 0;
 
-	for (size_t i = 0; i < m->n; i++) {
-		if (is_told(&m->parts[i], PART_TIME, whole))
-			level_text_of(m, &m->parts[i], whole, told++, &text);
-	}
-	for (size_t i = 0, alone = 0; i < m->n && alone < TOLD_MAX; i++) {
-		if (is_told(&m->parts[i], PART_CATEGORY, whole) && is_alone(m, &m->parts[i], whole)) {
-			class_text(m, &m->parts[i], whole, told++ ? ", " : "", &text);
-			alone++;
-		}
+	for (size_t i = 0, alone = 0; i < m->n; i++) {
+		const struct measured_part *part = &m->parts[i];
+
+		level = part->depth == PART_TIME ? part : level;
+		if (is_told(part, PART_TIME, least))
+			level_text_of(m, part, least, told++, &text);
+		else if (is_told(part, PART_CATEGORY, least) && !(is_told(level, PART_TIME, least) && is_below(part, level)) &&
+			 alone++ < TOLD_MAX)
+			class_text(m, part, least, told++ ? ", " : "", &text);
 	}
 	return buf_take(&text);
 }

@@ -35,7 +35,7 @@ struct measured_part {
 	bool by_callers;
 	double seconds[2]; /* a run of the baseline, and of the candidate */
 	double difference, low, high;
-	bool certain; /* it differs, also if all parts of this depth are looked at */
+	bool certain; /* it differs, even if all parts of this depth are looked at whose samples suffice to say so */
 	bool trusted; /* both sides' shares are */
 };
 
@@ -65,9 +65,10 @@ enum assay_status measured_load(struct store *store, const struct pairing *pairi
 				struct measured *out, struct assay_error *err);
 void measured_release(struct measured *measured); /* accepts zeroed */
 
-/* "+0.19 s in the kernel, of which +0.12 s file metadata, +0.02 s computing": what certainly differs, the largest first; "" where nothing
- * does, or too little of `whole` seconds to be told. free() it. */
-char *measured_text(const struct measured *measured, double whole);
+#define MEASURED_TOLD .1 /* of a difference: smaller parts of it are not told */
+/* "+0.19 s in the kernel, of which +0.12 s file metadata, +0.02 s computing": what certainly differs by more than `least` seconds, the
+ * largest first; "": nothing does. free() it. */
+char *measured_text(const struct measured *measured, double least);
 
 /* An object `key`, and for people tables with both sides under these names. */
 void measured_answer(const struct measured *measured, const char *key, const char *const names[2], struct document *d);

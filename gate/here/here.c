@@ -567,24 +567,18 @@ static enum assay_status measured_here(struct here *const sides[SIDES], struct c
 	return st;
 }
 
-/* "B": commands may begin alike. */
-static const char *label(int side)
-{
-	return side == A ? "A" : "B";
-}
-
-/* What differs; free() it. */
+/* Says what differs: of a difference that was seen, the parts that explain it; else what differs by as much as matters. free() it. */
 static char *causes_text(struct here *const sides[SIDES], const struct here_effects *e, const struct measured *measured)
 {
 	enum here_decision wall = e->wall.decision, processor = e->processor.decision;
-	double whole = fmax(sides[A]->wall_s, sides[B]->wall_s);
+	double least = ALIKE * fmax(measured->seconds[A], measured->seconds[B]);
 	char *text, *causes;
 
 	if (wall == HERE_MORE || wall == HERE_LESS)
-		whole = sides[B]->wall_s - sides[A]->wall_s;
+		least = MEASURED_TOLD * fabs(measured->seconds[B] - measured->seconds[A]);
 	else if (e->computes && (processor == HERE_MORE || processor == HERE_LESS))
-		whole = sides[B]->cpu_s - sides[A]->cpu_s;
-	text = measured_text(measured, whole);
+		least = MEASURED_TOLD * fabs(sides[B]->cpu_s - sides[A]->cpu_s);
+	text = measured_text(measured, least);
 	causes = *text ? mem_format(": %s", text) : mem_string("");
 	free(text);
 	return causes;
@@ -613,7 +607,7 @@ static void sides_answer(struct here *const sides[SIDES], struct document *d)
 		doc_set(d, "wall_s", sides[side]->wall_s);
 		doc_set(d, "cpu_s", sides[side]->cpu_s);
 		doc_end(d);
-		doc_line(d, "%s: '%s' spends %s", label(side), sides[side]->command, text);
+		doc_line(d, "%s: '%s' spends %s", side == A ? "A" : "B", sides[side]->command, text);
 		free(text);
 	}
 }

@@ -262,13 +262,6 @@ static struct file *file_of(struct code *code, const char *path, uint64_t inode)
 	return code->files[code->n++];
 }
 
-static const char *file_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash && slash[1] ? slash + 1 : path;
-}
-
 /* ---- pieces ---- */
 
 /* A piece may have several names: the first that has a class, else the last, which is the one that other files see. */
@@ -282,11 +275,11 @@ static const char *piece_name(const struct file *file, const struct piece *piece
 
 		if (symbol->kind != IMAGE_CODE || (symbol->chooses && piece->n_symbols > 1))
 			continue;
-		*class = code_class_of_symbol(file_name(file->path), symbol->name);
+		*class = code_class_of_symbol(text_file_name(file->path), symbol->name);
 		name = *class != CODE_NONE || !name ? symbol->name : name;
 	}
 	if (piece->n_symbols == 0 && name)
-		*class = code_class_of_symbol(file_name(file->path), name);
+		*class = code_class_of_symbol(text_file_name(file->path), name);
 	return name;
 }
 
@@ -401,7 +394,7 @@ void code_at(struct code *code, const char *path, uint64_t inode, uint64_t offse
 	uint64_t address;
 	size_t at;
 
-	*out = (struct code_place){ .class = code_class_of_file(file_name(path)) };
+	*out = (struct code_place){ .class = code_class_of_file(text_file_name(path)) };
 	if (!file || !file->known || !image_address_of(&file->image, offset, &address))
 		return;
 	out->behind_call = is_behind_call(&file->image, address);
@@ -417,9 +410,9 @@ void code_at(struct code *code, const char *path, uint64_t inode, uint64_t offse
 		out->class = file->classes[at] == UNKNOWN ? CODE_NONE : (enum code_class)file->classes[at];
 		out->nameless = true;
 		out->by_callers = out->class != CODE_NONE;
-		snprintf(out->name, sizeof(out->name), "%s+0x%llx", TEXT_SHOWN(file_name(path)),
+		snprintf(out->name, sizeof(out->name), "%s+0x%llx", TEXT_SHOWN(text_file_name(path)),
 			 (unsigned long long)file->pieces.items[at].begin);
 	}
 	if (out->class == CODE_NONE)
-		out->class = code_class_of_file(file_name(path));
+		out->class = code_class_of_file(text_file_name(path));
 }

@@ -1,18 +1,12 @@
 #include "gate/variance/site_places.h"
 
 #include "base/mem.h"
+#include "base/text.h"
 #include "runs/inside/changes/demangle.h"
 #include "runs/inside/changes/image.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-static const char *file_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
 
 /* Parameters in C++ can be longer than the rest of the line. */
 static void parameters_cut(char *function)
@@ -53,9 +47,9 @@ static char *place_of(const struct image *image, const char *path, uint64_t behi
 	parameters_cut(function);
 	line = image->dwarf && dwarf_addrdie(image->dwarf, address, &unit) ? dwarf_getsrc_die(&unit, address) : NULL;
 	if (line && !dwarf_lineno(line, &number) && number > 0 && dwarf_linesrc(line, NULL, NULL))
-		place = mem_format("%s, %s:%d", function, file_name(dwarf_linesrc(line, NULL, NULL)), number);
+		place = mem_format("%s, %s:%d", function, text_file_name(dwarf_linesrc(line, NULL, NULL)), number);
 	else
-		place = mem_format("%s+%llx of %s", function, (unsigned long long)(behind_call - symbol->address), file_name(path));
+		place = mem_format("%s+%llx of %s", function, (unsigned long long)(behind_call - symbol->address), text_file_name(path));
 	free(function);
 	return place;
 }

@@ -487,6 +487,15 @@ static void test_shown(void **state)
 	assert_string_equal(text_shown(text, out), text);
 }
 
+static void test_file_name(void **state)
+{
+	(void)state;
+	assert_string_equal(text_file_name("/usr/lib/libz.so"), "libz.so");
+	assert_string_equal(text_file_name("run"), "run");
+	assert_string_equal(text_file_name("/usr/"), "/usr/");
+	assert_string_equal(text_file_name(""), "");
+}
+
 int suite_text(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -494,7 +503,7 @@ int suite_text(void)
 		cmocka_unit_test(test_nearest), cmocka_unit_test(test_from_double),  cmocka_unit_test(test_measured),
 		cmocka_unit_test(test_bounded), cmocka_unit_test(test_dates),	     cmocka_unit_test(test_timestamps),
 		cmocka_unit_test(test_utf8),	cmocka_unit_test(test_messages_fit), cmocka_unit_test(test_shown),
-		cmocka_unit_test(test_times),
+		cmocka_unit_test(test_times),	cmocka_unit_test(test_file_name),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

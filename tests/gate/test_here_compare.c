@@ -124,10 +124,32 @@ static void what_others_withheld(void **state)
 	assert_says(&e, ": x", "B is faster: it takes 0.60 times as long", "in turn): x");
 }
 
+/* Where neither time is decided, what certainly differs is told from 3 % of the time on: others keep the runs from deciding. */
+static void work_where_time_is_open(void **state)
+{
+	struct measured_part part = { .depth = PART_TIME, .of = LEVEL_COMPUTE, .name = "compute", .difference = .05, .certain = true };
+	const struct measured measured = { .parts = &part, .n = 1, .seconds = { 1, 1.05 } };
+	const struct here_effects open = { .computes = true };
+	struct here *sides[SIDES] = { mem_new(1, sizeof(**sides)), mem_new(1, sizeof(**sides)) };
+	char *text;
+
+	(void)state;
+	sides[A]->wall_s = 2; /* half of it without a processor */
+	sides[B]->wall_s = 2.1;
+	text = causes_text(sides, &open, &measured);
+	assert_string_equal(text, ": +0.050 s computing");
+	free(text);
+	part.difference = .03;
+	text = causes_text(sides, &open, &measured);
+	assert_string_equal(text, "");
+	mem_free(text, sides[A], sides[B]);
+}
+
 int suite_here_compare(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(the_same_twice), cmocka_unit_test(few_runs),
-					    cmocka_unit_test(processor_time_leads), cmocka_unit_test(what_others_withheld) };
+					    cmocka_unit_test(processor_time_leads), cmocka_unit_test(what_others_withheld),
+					    cmocka_unit_test(work_where_time_is_open) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

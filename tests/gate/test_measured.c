@@ -16,7 +16,7 @@
 #define MACHINES   12
 #define RUNS	   10
 #define PERIOD_NS  1000000
-#define TEXT_BYTES 400
+#define TEXT_BYTES 2000
 
 /* Seconds of a run; the first two are in user space. */
 static const char *const classes[CLASSES] = { "user /d/run", "user /lib/libz.so.1", "kernel read", "kernel openat", "kernel futex" };
@@ -29,6 +29,7 @@ struct made {
 	double of[2][CLASSES]; /* seconds */
 	double waiting[2];
 	const char *programs[2];
+	size_t libraries; /* of one sample each, divided among the runs */
 };
 
 struct made_side {
@@ -76,6 +77,8 @@ static void side_make(struct made *made, int side, struct made_side *out)
 				at += (size_t)snprintf(out->texts[n] + at, TEXT_BYTES - at, "%llu %s\n",
 						       (unsigned long long)samples_of(&made->rng, seconds), classes[c]);
 			}
+			for (size_t l = n % RUNS; l < made->libraries; l += RUNS)
+				at += (size_t)snprintf(out->texts[n] + at, TEXT_BYTES - at, "1 user /lib/lib%zu.so\n", l);
 			*time = (struct level_run){ .machine = machines[m], .user = of[0], .sys = of[1] };
 			time->wall = of[0] + of[1] + factor * made->waiting[side];
 			cpu_s += of[0] + of[1];
@@ -191,7 +194,7 @@ static void test_named(void **state)
 	assert_string_equal(m.parts[0].name, "kernel");
 	assert_string_equal(m.parts[1].name, "file metadata");
 	assert_true(m.parts[0].certain && m.parts[1].certain && fabs(m.parts[1].difference - .125) < .02);
-	text = measured_text(&m, m.seconds[1] - m.seconds[0]);
+	text = measured_text(&m, MEASURED_TOLD * (m.seconds[1] - m.seconds[0]));
 	assert_true(strncmp(text, "+0.1", 4) == 0 && strstr(text, " s in the kernel, of which +0.1") && strstr(text, " s file metadata"));
 	free(text);
 	assert_non_null(part_named(&m, "own code of run, walk")); /* one program with two names */
@@ -214,10 +217,33 @@ static void test_exchanged(void **state)
 	made.of[1][0] = .1;
 	made.of[1][1] = .15;
 	measure(&made, &m);
-	text = measured_text(&m, m.seconds[1]);
+	text = measured_text(&m, MEASURED_TOLD * m.seconds[1]);
 	assert_true(strstr(text, " s own code of run") && strstr(text, " s compression") && !strstr(text, "computing"));
 	free(text);
 	measured_release(&m);
+}
+
+/* Parts of a few samples, of which there are many, are no reason to doubt one of many samples, and are never certain themselves. */
+static void test_few_samples(void **state)
+{
+	size_t certain[2] = { 0, 0 }, rounds = 100;
+
+	(void)state;
+	for (size_t k = 0; k < 2 * rounds; k++) {
+		struct made made = made_of(1, 1, 10, .01, k / 2 + 1);
+		struct measured m;
+
+		made.libraries = k % 2 ? 4 * RUNS : 0;
+		made.of[1][3] = .03;
+		measure(&made, &m);
+		for (size_t i = 0; i < m.n; i++) {
+			assert_true(!m.parts[i].certain || strncmp(m.parts[i].name, "library", 7) != 0);
+			certain[k % 2] += m.parts[i].certain && strcmp(m.parts[i].name, "file metadata") == 0;
+		}
+		measured_release(&m);
+	}
+	if (certain[0] < rounds / 2 || certain[1] + rounds / 20 < certain[0])
+		fail_msg("certain in %zu of %zu, beside many of few samples in %zu", certain[0], rounds, certain[1]);
 }
 
 /* A single run on a single machine has no interval, and nothing is certain. */
@@ -233,7 +259,7 @@ static void test_single(void **state)
 	assert_true(m.n > 3 && m.machines == 1);
 	for (size_t i = 0; i < m.n; i++)
 		assert_true(isnan(m.parts[i].low) && !m.parts[i].certain);
-	text = measured_text(&m, .4);
+	text = measured_text(&m, 0);
 	assert_string_equal(text, "");
 	free(text);
 	measured_release(&m);
@@ -274,8 +300,8 @@ static void test_folded(void **state)
 int suite_measured(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(test_intervals), cmocka_unit_test(test_named),
-					    cmocka_unit_test(test_exchanged), cmocka_unit_test(test_single),
-					    cmocka_unit_test(test_folded) };
+					    cmocka_unit_test(test_exchanged), cmocka_unit_test(test_few_samples),
+					    cmocka_unit_test(test_single),    cmocka_unit_test(test_folded) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
