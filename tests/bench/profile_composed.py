@@ -149,8 +149,8 @@ def answers(work):
 
 # ---- the truth ----
 
-def run_truth(rows, idle=None):
-    """Of one run: shares of its time by level and by part; rows: part -> seconds of each kind. `small`: of what is before and beside
+def run_seconds(rows, idle=None):
+    """Returns the seconds of one run by level and by part; rows: part -> seconds of each kind. `small`: of what is before and beside
     the turns it is not known whether it was the kernel's. `idle`: seconds for which, by the kernel's trace, none of its threads and
     processes was charged for a processor, less those for which one was ready and others had all of them. Without, waiting is what is left of each turn's
     time; of several at work that would be too little, for what two of them compute at once is counted twice, and hides as much of the waiting."""
@@ -180,6 +180,12 @@ def run_truth(rows, idle=None):
     if idle is not None:
         levels["waiting"] = idle
     levels["waiting"] = max(levels["waiting"], 0)
+    return levels, parts
+
+
+def run_truth(rows, idle=None):
+    """Returns the shares of the time of one run by level and by part."""
+    levels, parts = run_seconds(rows, idle)
     whole = levels["compute"] + levels["kernel"] + levels["waiting"]
     return {k: v / whole for k, v in levels.items()}, {k: v / whole for k, v in parts.items()}
 
