@@ -37,14 +37,6 @@ static void met_in(const struct sampled *s, double *met)
 		met[SAMPLED_CLASSES_MAX + i] = (double)s->functions[i].count;
 }
 
-/* The program of both versions has one name, also if their files have two; free() it. NULL: they have the same. */
-static char *own_name(const struct measured_side sides[2])
-{
-	const char *a = text_file_name(sides[A].program), *b = text_file_name(sides[B].program);
-
-	return *a && *b && strcmp(a, b) != 0 ? mem_format("%s, %s", a, b) : NULL;
-}
-
 static enum assay_status tallies_of(const struct measured_side sides[2], struct code *code, struct sampled *all, struct tally *tallies,
 				    struct assay_error *err)
 {
@@ -102,18 +94,6 @@ static size_t machine_end(const struct measured_side *side, size_t at)
 	return end;
 }
 
-/* The values that are known of runs from `at` to `end`; returns how many. */
-static size_t known_of(const struct quantity *q, int side, size_t at, size_t end, double *out)
-{
-	size_t n = 0;
-
-	for (size_t i = at; i < end; i++) {
-		if (!isnan(q->values[side][i]))
-			out[n++] = q->values[side][i];
-	}
-	return n;
-}
-
 /* What chance in taking samples adds to the variance of the mean. */
 static double chance_of(const struct quantity *q, int side, size_t at, size_t end)
 {
@@ -147,12 +127,15 @@ static bool are_pairs(const struct quantity *q, const size_t at[2], const size_t
 static bool local_of(const struct quantity *q, const size_t at[2], const size_t end[2], struct local *out)
 {
 	double *x[2], chance = 0, own[2];
-	size_t n[2];
+	size_t n[2] = { 0, 0 };
 
 	*out = (struct local){ .type = q->sides[A].runs[at[A]].type, .variance = (double)NAN };
 	for (int side = 0; side < SIDES; side++) {
 		x[side] = mem_new(end[side] - at[side], sizeof(double));
-		n[side] = known_of(q, side, at[side], end[side], x[side]);
+		for (size_t i = at[side]; i < end[side]; i++) {
+			if (!isnan(q->values[side][i]))
+				x[side][n[side]++] = q->values[side][i];
+		}
 		out->of[side] = n[side] ? stats_mean(x[side], n[side]) : 0;
 		own[side] = n[side] ? pow(stats_sd(x[side], n[side]), 2) / (double)n[side] : 0;
 		chance += chance_of(q, side, at[side], end[side]);
@@ -254,40 +237,50 @@ struct making {
 	size_t n_types;
 	const struct sampled *all;
 	const struct tally *tallies[2]; /* [sides[].n] */
+	double covered;			/* how much of the CPU time the samples represent */
+	bool divides;			/* they also tell user time from system time */
 	struct quantity q;
 	struct measured *out;
 };
 
-static double level_seconds(const struct level_run *run, enum level level)
+static double level_seconds(const struct making *m, const struct level_run *run, const struct tally *tally, enum level level)
 {
-	double cpu = run->user + run->sys;
+	double cpu = run->user + run->sys, sampled = tally->user + tally->kernel,
+	       user = m->divides && sampled > 0 ? cpu * tally->user / sampled : run->user;
 
-	return level == LEVEL_COMPUTE ? run->user : level == LEVEL_KERNEL ? run->sys : fmax(run->wall - run->delay - cpu, 0);
+	return level == LEVEL_COMPUTE ? user : level == LEVEL_KERNEL ? cpu - user : fmax(run->wall - run->delay - cpu, 0);
 }
 
-/* How much of the processor's time the samples of a side stand for. */
-static double covered_of(const struct parts *parts)
+/* Decides for both versions alike how much of the CPU time their samples represent, and whether they divide it: two versions on either side
+ * of a limit would seem to differ in everything. */
+static void coverage_fill(struct making *m)
 {
-	double cpu = parts->levels->of[LEVEL_COMPUTE].share + (parts->sampled->kernel_hidden ? 0 : parts->levels->of[LEVEL_KERNEL].share);
+	const struct sampled *s = m->all;
+	double cpu_s = 0;
 
-	return cpu > 0 ? fmax(1 - parts->left / cpu, 0) : 1;
+	for (int side = 0; side < SIDES; side++) {
+		for (size_t i = 0; i < m->sides[side].n; i++) {
+			const struct measured_run *run = &m->sides[side].runs[i];
+
+			cpu_s += run->samples ? run->time.user + (s->kernel_hidden ? 0 : run->time.sys) : 0;
+		}
+	}
+	m->covered = parts_covered(s, s->user + (s->kernel_hidden ? 0 : s->kernel), cpu_s);
+	m->divides = parts_divides(s, cpu_s, 0);
 }
 
 /* Fills the quantity: of a level, or with column < COLUMNS of what was met there, on one level. */
 static void quantity_fill(struct making *m, enum level of, size_t column)
 {
 	for (int side = 0; side < SIDES; side++) {
-		double covered = covered_of(m->sides[side].parts);
-
 		for (size_t i = 0; i < m->sides[side].n; i++) {
-			const struct level_run *run = &m->sides[side].runs[i].time;
 			const struct tally *tally = &m->tallies[side][i];
-			double seconds = level_seconds(run, of), in_level = of == LEVEL_KERNEL ? tally->kernel : tally->user,
-			       sampled = tally->user + tally->kernel;
+			double seconds = level_seconds(m, &m->sides[side].runs[i].time, tally, of),
+			       in_level = of == LEVEL_KERNEL ? tally->kernel : tally->user, sampled = tally->user + tally->kernel;
 
 			if (column < COLUMNS)
 				seconds = !(sampled > 0) ? (double)NAN
-					  : in_level > 0 ? covered * seconds * tally->met[column] / in_level
+					  : in_level > 0 ? m->covered * seconds * tally->met[column] / in_level
 							 : 0;
 			m->q.values[side][i] = seconds;
 			m->q.met[side][i] = column < COLUMNS ? tally->met[column] : in_level;
@@ -472,7 +465,9 @@ enum assay_status measured_of(const struct measured_side sides[2], size_t n_type
 			      struct assay_error *err)
 {
 	struct tally *tallies = mem_new(sides[A].n + sides[B].n, sizeof(*tallies));
-	char *own = own_name(sides);
+	const char *a = text_file_name(sides[A].program), *b = text_file_name(sides[B].program);
+	char *own =
+	    *a && *b && strcmp(a, b) != 0 ? mem_format("%s, %s", a, b) : NULL; /* the program of both, if its files have two names */
 	struct making m = { .sides = sides, .n_types = n_types, .tallies = { tallies, tallies + sides[A].n }, .out = out };
 	enum assay_status st;
 
@@ -489,6 +484,7 @@ enum assay_status measured_of(const struct measured_side sides[2], size_t n_type
 		m.q.of[side] = mem_new(sides[side].n, sizeof(double));
 	}
 	if (!st) {
+		coverage_fill(&m);
 		parts_fill(&m);
 		counts_fill(&m);
 	}

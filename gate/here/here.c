@@ -635,14 +635,6 @@ static void compare_answer(struct here *const sides[SIDES], const struct here_ho
 	mem_free(sentence, causes);
 }
 
-static void explain_division(enum assay_status st, struct assay_error *err)
-{
-	char *text = mem_string(err->text);
-
-	assay_fail(err, st, "%s; the first of several '--' divides the two commands: one that has its own goes into sh -c '...'", text);
-	free(text);
-}
-
 enum assay_status here_compare(const char *const *words, size_t n, const struct here_how *how, struct document *d, struct assay_error *err)
 {
 	struct measured measured = { .sampled = NULL };
@@ -651,6 +643,7 @@ enum assay_status here_compare(const char *const *words, size_t n, const struct 
 	struct code *code;
 	enum assay_status st;
 	size_t middle = 0;
+	char *text;
 
 	while (middle < n && strcmp(words[middle], "--") != 0)
 		middle++;
@@ -668,7 +661,10 @@ enum assay_status here_compare(const char *const *words, size_t n, const struct 
 		here_effects_of(sides[A]->runs, sides[B]->runs, sides[A]->n, &effects);
 		compare_answer(sides, how, &effects, &measured, d);
 	} else if (st == ASSAY_E_NODATA && text_among(words + middle + 1, n - middle - 1, "--")) {
-		explain_division(st, err);
+		text = mem_string(err->text);
+		assay_fail(err, st, "%s; the first of several '--' divides the two commands: one that has its own goes into sh -c '...'",
+			   text);
+		free(text);
 	}
 	measured_release(&measured);
 	code_free(code);

@@ -28,9 +28,7 @@ ROWS_FUNCTION(part_depth_code, enum part_level, PART_ROWS, ROWS_WORD)
 
 /* ---- shares ---- */
 
-/* How much of cpu_s the samples stand for: [0, 1]; 1 when that is nearly all. How many hit one of several that share a processor is chance.
- */
-static double covered_of(const struct sampled *s, uint64_t samples, double cpu_s)
+double parts_covered(const struct sampled *s, uint64_t samples, double cpu_s)
 {
 	double expected = s->period_ns > 0 ? cpu_s * 1e9 / (double)s->period_ns : 0;
 
@@ -39,12 +37,10 @@ static double covered_of(const struct sampled *s, uint64_t samples, double cpu_s
 	return (double)samples >= COVERED * expected - 2.0 * sqrt(expected) ? 1.0 : (double)samples / expected;
 }
 
-/* Reports whether the samples can divide the CPU time: there are enough, and they met nearly all of it, or miss less than ticks cannot
- * divide. */
-static bool divides(const struct sampled *s, double cpu_s, double blurred_s)
+bool parts_divides(const struct sampled *s, double cpu_s, double blurred_s)
 {
 	uint64_t samples = s->user + s->kernel;
-	double missed = 1.0 - covered_of(s, samples, cpu_s);
+	double missed = 1.0 - parts_covered(s, samples, cpu_s);
 
 	return !s->kernel_hidden && samples >= FEW && (missed <= 0.0 || missed * cpu_s < blurred_s);
 }
@@ -66,11 +62,11 @@ void parts_divide(const struct sampled *s, const struct parts_run *met, struct l
 		cpu_s += runs[i].user + runs[i].sys;
 		blurred_s += runs[i].blurred;
 	}
-	if (!divides(s, cpu_s, blurred_s)) {
+	if (!parts_divides(s, cpu_s, blurred_s)) {
 		ticks_blur(runs, n, cpu_s);
 		return;
 	}
-	missed = 1.0 - covered_of(s, s->user + s->kernel, cpu_s);
+	missed = 1.0 - parts_covered(s, s->user + s->kernel, cpu_s);
 	for (size_t i = 0; i < n; i++) {
 		bool any = met[i].user + met[i].kernel > 0; /* else as in the other runs */
 		double all = (double)(any ? met[i].user + met[i].kernel : s->user + s->kernel), cpu = runs[i].user + runs[i].sys;
@@ -271,10 +267,10 @@ void parts_of(const struct levels *levels, const struct sampled *sampled, double
 	compute = levels->of[LEVEL_COMPUTE].share;
 	cpu = compute + levels->of[LEVEL_KERNEL].share;
 	if (sampled->kernel_hidden) {
-		covered = covered_of(sampled, sampled->user, cpu > 0 ? cpu_s * compute / cpu : 0);
+		covered = parts_covered(sampled, sampled->user, cpu > 0 ? cpu_s * compute / cpu : 0);
 		cpu = compute;
 	} else {
-		covered = covered_of(sampled, sampled->user + sampled->kernel, cpu_s);
+		covered = parts_covered(sampled, sampled->user + sampled->kernel, cpu_s);
 	}
 	out->left = sampled->period_ns > 0 ? cpu * (1.0 - covered) : 0.0;
 	reasons_of_time(out);
