@@ -1,6 +1,6 @@
 #!/bin/sh
 # What a difference is made of, of pairs of programs that differ by a known part (tests/apps/composed.c): on this machine, some 22 minutes, and
-# on six emulated hosts, about an hour (COMPARISON_HOSTS=no: not there). COMPARISON_WORK keeps what was measured: a second call goes on where
+# on six emulated hosts, about half an hour (COMPARISON_HOSTS=no: not there). COMPARISON_WORK keeps what was measured: a second call goes on where
 # the first one ended. COMPARISON_SLICE, seconds: each call ends by itself after about so long (status 75) until all is measured.
 # COMPARISON_SEED (17) draws other pairs.
 . tests/lib_evidence.sh
