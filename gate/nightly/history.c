@@ -421,29 +421,35 @@ bool history_on_processor(const struct night_decision *decision, double *min_eff
 	return processor;
 }
 
-/* Reports whether a later decision is on the same versions. */
+/* Reports whether a measurement decided it. */
+static bool is_decided(const struct night_decision *decision)
+{
+	return (decision->decision == DECISION_PASS || decision_is_finding(decision->decision)) && !isnan(decision->ratio);
+}
+
+/* Reports whether a later comparison decided the same versions; one that decided nothing takes nothing back. */
 static bool is_outdated(const struct history *h, const struct night_decision *decision)
 {
 	for (const struct night_decision *d = h->decisions.items; d < decision; d++)
-		if (strcmp(d->candidate, decision->candidate) == 0 && strcmp(d->baseline, decision->baseline) == 0)
+		if (is_decided(d) && strcmp(d->candidate, decision->candidate) == 0 && strcmp(d->baseline, decision->baseline) == 0)
 			return true;
 	return false;
 }
 
 bool history_is_found(const struct history *h, const struct night_decision *decision)
 {
-	return decision_is_finding(decision->decision) && !isnan(decision->ratio) && !is_outdated(h, decision);
+	return decision_is_finding(decision->decision) && is_decided(decision) && !is_outdated(h, decision);
 }
 
-/* Takes the time that is not given from the last finding that holds, so that no comparison which decides nothing changes it, else from the
- * last comparison that a measurement decided, as the threshold is in any case; without one from the laboratory. */
+/* Takes the time that is not given from the last finding that holds, else from the last comparison that decided, as the threshold is in any
+ * case; without one it is the metric and the laboratory's. Comparisons that decided nothing change neither. */
 static void follow_decided(struct history *h, double min_effect)
 {
 	const struct night_decision *last = NULL, *found = NULL;
 	double ignored;
 
 	for (size_t k = h->decisions.n; k-- > 0;) {
-		last = isnan(h->decisions.items[k].ratio) ? last : &h->decisions.items[k];
+		last = is_decided(&h->decisions.items[k]) ? &h->decisions.items[k] : last;
 		found = history_is_found(h, &h->decisions.items[k]) ? &h->decisions.items[k] : found;
 	}
 	if (h->by == HISTORY_DECIDED)
@@ -454,7 +460,7 @@ static void follow_decided(struct history *h, double min_effect)
 		h->min_effect = min_effect;
 }
 
-/* A later night's decision takes the place of an earlier one's, and of one night the worst counts. */
+/* A later night's decision takes the place of an earlier one's, of a finding only if it decided; of one night the worst counts. */
 static void place_decisions(struct history *h)
 {
 	for (size_t k = h->decisions.n; k-- > 0;) {
@@ -462,8 +468,9 @@ static void place_decisions(struct history *h)
 
 		for (size_t i = point_of_version(h, d->candidate); i < h->n && strcmp(h->points[i].version, d->candidate) == 0; i++) {
 			before = h->points[i].decision;
-			if (!before || strcmp(before->night, d->night) != 0 ||
-			    decision_place(d->decision) < decision_place(before->decision))
+			if (!before || (strcmp(before->night, d->night) == 0
+						? decision_place(d->decision) < decision_place(before->decision)
+						: is_decided(d) || !decision_is_finding(before->decision)))
 				h->points[i].decision = d;
 		}
 	}

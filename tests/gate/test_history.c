@@ -16,16 +16,21 @@ static void put(struct store *store, const char *sql)
 	check(store_do(store, &err, sql, ""), &err);
 }
 
-static struct history load(struct lab *lab, const char *application, enum history_by by)
+static struct history load_with(struct lab *lab, const char *application, enum history_by by, double min_effect)
 {
 	struct evidence evidence;
 	struct history history;
 	struct assay_error err;
 
 	check(evidence_load(lab, &evidence, &err), &err);
-	check(history_load(lab, &evidence, application, NULL, by, .03, &history, &err), &err);
+	check(history_load(lab, &evidence, application, NULL, by, min_effect, &history, &err), &err);
 	evidence_release(&evidence);
 	return history;
+}
+
+static struct history load(struct lab *lab, const char *application, enum history_by by)
+{
+	return load_with(lab, application, by, .03);
 }
 
 static char *words_of(const struct history *h)
@@ -288,6 +293,38 @@ static void test_time_of_findings(void **state)
 	lab_close(&lab);
 }
 
+/* Comparisons of the same versions that decide nothing, by the other time and with another threshold, take no finding back; pass does. */
+static void test_undecided(void **state)
+{
+	static const char *const later[] = { "environment", "nothing_measured", "inconclusive" };
+	static const double slower[9] = { 1, 1, 1, 1, 1, 1, 1, 1, 1.2 };
+	struct lab lab = scratch_lab("lab");
+	struct history h;
+
+	(void)state;
+	put_plans(&lab);
+	put_nights(&lab, slower);
+	put_decision(&lab, 1, "v09", "regression", 1.2);
+	for (int i = 0; i < 3; i++) {
+		put_decision(&lab, 2 + i, "v09", later[i], 1.4);
+		put(&lab.store, "UPDATE decision SET night = 'n' || id, document = '{\"time\": \"processor\", \"min_effect\": 0.5}' "
+				"WHERE made_ms > 1");
+		h = load_with(&lab, "sort", HISTORY_DECIDED, 0);
+		assert_true(h.by == HISTORY_METRIC && fabs(h.min_effect - .05) < 1e-12);
+		assert_int_equal(h.changes.n, 1);
+		assert_string_equal(h.points[h.changes.items[0].at].version, "v09");
+		assert_int_equal(h.points[h.n - 1].decision->decision, DECISION_REGRESSION);
+		history_release(&h);
+	}
+	put_decision(&lab, 5, "v09", "pass", 1.001);
+	put(&lab.store, "UPDATE decision SET night = 'n' || id");
+	h = load(&lab, "sort", HISTORY_DECIDED);
+	assert_int_equal(h.changes.n, 0);
+	assert_int_equal(h.points[h.n - 1].decision->decision, DECISION_PASS);
+	history_release(&h);
+	lab_close(&lab);
+}
+
 /* What was decided is a change that was taken back in the next version, however little the results show. */
 static void test_decided_and_fixed(void **state)
 {
@@ -371,7 +408,8 @@ int suite_history(void)
 	const struct CMUnitTest tests[] = {
 		SCRATCH_TEST(test_points),	     SCRATCH_TEST(test_merged),	   SCRATCH_TEST(test_by_processor),
 		SCRATCH_TEST(test_by_version),	     SCRATCH_TEST(test_decided),   SCRATCH_TEST(test_decided_and_fixed),
-		SCRATCH_TEST(test_time_of_findings), SCRATCH_TEST(test_threshold), SCRATCH_TEST(test_aside)
+		SCRATCH_TEST(test_time_of_findings), SCRATCH_TEST(test_undecided), SCRATCH_TEST(test_threshold),
+		SCRATCH_TEST(test_aside)
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
