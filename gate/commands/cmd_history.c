@@ -10,7 +10,7 @@
 
 struct arguments {
 	const char *application, *architecture, *by;
-	double min_effect; /* 0: that of the last comparison, else the laboratory's */
+	double min_effect; /* 0: that of the last comparison that decided, else the laboratory's */
 };
 
 static enum history_by by_of(const struct arguments *a)
@@ -35,7 +35,7 @@ static enum assay_status history_run(struct lab *lab, void *arguments, struct do
 	enum assay_status st = evidence_load(lab, &evidence, err);
 
 	if (!st)
-		st = history_load(lab, &evidence, a->application, a->architecture, by_of(a), a->min_effect, &history, err);
+		st = history_load(lab, &evidence, a->application, a->architecture, by_of(a), a->min_effect, INT64_MAX, &history, err);
 	if (!st)
 		free(history_answer(&history, d));
 	history_release(&history);
@@ -44,17 +44,19 @@ static enum assay_status history_run(struct lab *lab, void *arguments, struct do
 }
 
 static const struct cli_option words[] = { CLI_WORD("APP", struct arguments, application), CLI_END };
-static const struct cli_option options[] = { CLI_TEXT("architecture", "NAME", struct arguments, architecture,
-						      "Of machines of this architecture, where there are several (default: that of "
-						      "most results)"),
-					     CLI_TEXT(
-						 "by", "TIME", struct arguments, by,
-						 "What is judged: metric (mostly the wall-clock time) or processor, the processor time "
-						 "(default: what decided the last comparison of a night, else metric)"),
-					     CLI_REAL("min-effect", "FRACTION", struct arguments, min_effect, 1e-6, 1,
-						      "The smallest change that matters to you, 0.05 is 5 % (default: that of the last "
-						      "comparison of a night, else that of lab.yaml, else 0.03)"),
-					     CLI_END };
+static const struct cli_option options[] = {
+	CLI_TEXT("architecture", "NAME", struct arguments, architecture,
+		 "Of machines of this architecture, where there are several (default: that of "
+		 "most results)"),
+	CLI_TEXT("by", "TIME", struct arguments, by,
+		 "What is judged: metric (mostly the wall-clock time) or processor, the processor time "
+		 "(default: what the last finding of a night is about, else the last comparison that decided, else "
+		 "metric)"),
+	CLI_REAL("min-effect", "FRACTION", struct arguments, min_effect, 1e-6, 1,
+		 "The smallest change that matters to you, 0.05 is 5 % (default: that of the last "
+		 "comparison of a night that decided, else that of lab.yaml, else 0.03)"),
+	CLI_END
+};
 
 const struct command history_command = {
 	.name = "history",

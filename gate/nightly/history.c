@@ -39,6 +39,7 @@ struct machine_seen {
 struct loading {
 	struct history *history;
 	const struct evidence *evidence;
+	int64_t until_ms;
 	struct machine_seen *machines; /* [n_machines], in the order in which they come */
 	size_t n_machines, machines_capacity;
 	struct result *results; /* [n] */
@@ -125,8 +126,8 @@ static enum assay_status load_results(struct store *store, struct loading *l, st
 		      "SELECT version, ifnull(plan, ''), taken_ms, repetition, machine, run.metric, ifnull(fingerprint, ''), "
 		      "ifnull(architecture, ''), CASE WHEN wall_ns > 0 AND user_us >= 0 AND sys_us >= 0 THEN user_us + sys_us ELSE 0 END "
 		      "FROM run LEFT JOIN execution USING (plan, machine, version, repetition, application, taken_ms) WHERE application = "
-		      "? AND run.metric > 0 ORDER BY version, machine, taken_ms, repetition, ordinal",
-		      "t", l->history->application);
+		      "? AND run.metric > 0 AND taken_ms <= ? ORDER BY version, machine, taken_ms, repetition, ordinal",
+		      "ti", l->history->application, l->until_ms);
 
 	while (store_next(store, stmt, &st, err))
 		add_row(l, stmt);
@@ -468,9 +469,9 @@ static void place_decisions(struct history *h)
 
 		for (size_t i = point_of_version(h, d->candidate); i < h->n && strcmp(h->points[i].version, d->candidate) == 0; i++) {
 			before = h->points[i].decision;
-			if (!before || (strcmp(before->night, d->night) == 0
-						? decision_place(d->decision) < decision_place(before->decision)
-						: is_decided(d) || !decision_is_finding(before->decision)))
+			if (!before ||
+			    (strcmp(before->night, d->night) == 0 ? decision_place(d->decision) < decision_place(before->decision)
+								  : is_decided(d) || !decision_is_finding(before->decision)))
 				h->points[i].decision = d;
 		}
 	}
@@ -607,7 +608,7 @@ static enum assay_status no_results(struct store *store, const char *application
 
 /* Reads whether runs of the newest version fail more often than those of the versions before, and the direction of the metric, as the gate
  * does of the newest version with results. */
-static enum assay_status read_versions(struct store *store, struct history *h, struct assay_error *err)
+static enum assay_status read_versions(struct store *store, struct history *h, int64_t until_ms, struct assay_error *err)
 {
 	int64_t failed = 0, tried = 0;
 	struct run_set set = { 0 };
@@ -616,9 +617,9 @@ static enum assay_status read_versions(struct store *store, struct history *h, s
 	enum assay_status st = store_ask(
 	    store, &stmt, err,
 	    "SELECT version, sum(bad), count(*) FROM (SELECT version, taken_ms, 0 AS bad FROM run WHERE application = ?1 AND ordinal = 0 "
-	    "UNION ALL SELECT version, taken_ms, 1 FROM failed_run WHERE application = ?1 AND NOT probed) GROUP BY version ORDER BY "
-	    "min(taken_ms)",
-	    "t", h->application);
+	    "UNION ALL SELECT version, taken_ms, 1 FROM failed_run WHERE application = ?1 AND NOT probed) WHERE taken_ms <= ?2 GROUP BY "
+	    "version ORDER BY min(taken_ms)",
+	    "ti", h->application, until_ms);
 
 	while (store_next(store, stmt, &st, err)) {
 		failed += h->failed;
@@ -645,16 +646,16 @@ static void loading_release(struct loading *l)
 }
 
 enum assay_status history_load(struct lab *lab, const struct evidence *evidence, const char *application, const char *architecture,
-			       enum history_by by, double min_effect, struct history *out, struct assay_error *err)
+			       enum history_by by, double min_effect, int64_t until_ms, struct history *out, struct assay_error *err)
 {
-	struct loading l = { .history = out, .evidence = evidence };
+	struct loading l = { .history = out, .evidence = evidence, .until_ms = until_ms };
 	enum assay_status st;
 
 	*out = (struct history){ .application = mem_string(application), .by = by, .min_effect = min_effect };
-	st = night_decisions_load(&lab->store, application, NULL, &out->decisions, err);
+	st = night_decisions_load(&lab->store, application, NULL, until_ms, &out->decisions, err);
 	follow_decided(out, lab->config.min_effect);
 	if (!st)
-		st = read_versions(&lab->store, out, err);
+		st = read_versions(&lab->store, out, until_ms, err);
 	if (!st)
 		st = load_results(&lab->store, &l, err);
 	if (!st)

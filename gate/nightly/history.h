@@ -17,7 +17,8 @@ struct history_point {
 	double cost;  /* merged over machines, without what each of them costs more than others: log, of the metric or of its reciprocal */
 	double *on;   /* [n_machines], the same on each, the median; NaN: it did not run there */
 	double *rate; /* [n_machines], of their fingerprints: mean log rate; NaN: none belongs to it */
-	const struct night_decision *decision; /* the worst of the last night that has one on its version; NULL: none */
+	const struct night_decision
+	    *decision; /* the worst of the last night that has one on its version, a finding until a later one decides; NULL: none */
 };
 
 /* A change, with the points [begin, end) around it that have no other one. */
@@ -33,7 +34,11 @@ struct history_architecture {
 };
 
 /* By what it is judged: the metric, of runs the median; or their processor time, the mean, which a busy machine hardly moves. */
-enum history_by { HISTORY_METRIC, HISTORY_PROCESSOR, HISTORY_DECIDED /* by what decided its last finding */ };
+enum history_by {
+	HISTORY_METRIC,
+	HISTORY_PROCESSOR,
+	HISTORY_DECIDED /* by what its last finding, else its last decided comparison is about */
+};
 
 struct history {
 	char *application;
@@ -58,11 +63,11 @@ struct history {
 };
 
 /* application as in results, NAME or NAME/INPUT. by: HISTORY_DECIDED is the metric where nothing was decided. architecture: NULL is that of
- * most results; those of which it is not known count with any. min_effect: 0 is that of the last comparison, else the laboratory's.
- * Versions that nights decided to be slower or faster begin a level of their own. *out is overwritten; history_release() it.
- * ASSAY_E_NOTFOUND where there are no results. */
+ * most results; those of which it is not known count with any. min_effect: 0 is that of the last comparison that decided, else the
+ * laboratory's. until_ms: what was measured or decided later is left out; INT64_MAX: nothing is. Versions that nights decided to be slower
+ * or faster begin a level of their own. *out is overwritten; history_release() it. ASSAY_E_NOTFOUND where there are no results. */
 enum assay_status history_load(struct lab *lab, const struct evidence *evidence, const char *application, const char *architecture,
-			       enum history_by by, double min_effect, struct history *out, struct assay_error *err);
+			       enum history_by by, double min_effect, int64_t until_ms, struct history *out, struct assay_error *err);
 void history_release(struct history *history); /* accepts zeroed */
 
 /* Reports whether a decision is on processor time; *min_effect: its threshold. */

@@ -210,14 +210,15 @@ static enum assay_status night_read_decisions(struct store *store, sqlite3_stmt 
 	"SELECT id, night, number, made_ms, application, baseline, candidate, decision, ratio, low, high, request, document FROM "         \
 	"decision "
 
-enum assay_status night_decisions_load(struct store *store, const char *application, const char *night, struct night_decisions *out,
-				       struct assay_error *err)
+enum assay_status night_decisions_load(struct store *store, const char *application, const char *night, int64_t until_ms,
+				       struct night_decisions *out, struct assay_error *err)
 {
 	sqlite3_stmt *stmt = NULL;
 	enum assay_status st = store_ask(
 	    store, &stmt, err,
-	    DECISION_COLUMNS "WHERE (?1 IS NULL OR application = ?1) AND (?2 IS NULL OR night = ?2) ORDER BY made_ms DESC, number", "tt",
-	    application, night);
+	    DECISION_COLUMNS "WHERE (?1 IS NULL OR application = ?1) AND (?2 IS NULL OR night = ?2) AND made_ms <= ?3 ORDER BY made_ms "
+			     "DESC, number",
+	    "tti", application, night, until_ms);
 
 	return night_read_decisions(store, stmt, st, out, err);
 }

@@ -89,9 +89,9 @@ struct night_decisions {
 	size_t n;
 };
 
-/* Of an application, or of a night; NULL: of any. */
-enum assay_status night_decisions_load(struct store *store, const char *application, const char *night, struct night_decisions *out,
-				       struct assay_error *err);
+/* Of an application, or of a night; NULL: of any. until_ms: not those that were made later. */
+enum assay_status night_decisions_load(struct store *store, const char *application, const char *night, int64_t until_ms,
+				       struct night_decisions *out, struct assay_error *err);
 void night_decisions_release(struct night_decisions *decisions); /* accepts zeroed */
 
 /* The id that follows from its night, number, request and document. */

@@ -296,7 +296,7 @@ enum assay_status night_answers_load(struct store *store, const struct night *ni
 	*out = (struct night_answers){ .n = 0 };
 	st = night_comparisons_load(store, night->id, &out->comparisons, err);
 	if (!st)
-		st = night_decisions_load(store, NULL, night->id, &out->decisions, err);
+		st = night_decisions_load(store, NULL, night->id, INT64_MAX, &out->decisions, err);
 	out->n = st ? 0 : out->comparisons.n;
 	out->items = mem_new(out->n, sizeof(*out->items));
 	for (size_t i = 0; i < out->n; i++) {

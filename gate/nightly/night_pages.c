@@ -115,9 +115,15 @@ ORDER_BY(compare_names, struct night_machine, BY_TEXT(name))
 
 /* ---- whether they were as usual ---- */
 
+/* What its pages know, whenever they are written. */
+static int64_t known_until(const struct night *night)
+{
+	return night->finished_ms ? night->finished_ms : INT64_MAX;
+}
+
 static void find_latest_fingerprint(struct night_machine *m, const struct night *night, const struct fingerprint_set *set)
 {
-	int64_t until_ms = night->finished_ms ? night->finished_ms : INT64_MAX;
+	int64_t until_ms = known_until(night);
 
 	for (size_t k = 0; k < set->n; k++)
 		if (strcmp(set->items[k].machine, m->name) == 0 && set->items[k].taken_ms <= until_ms &&
@@ -473,8 +479,8 @@ static enum assay_status history_one(struct pages *p, size_t i)
 	struct history history;
 	enum assay_status st = ASSAY_OK;
 
-	if (!history_load(p->lab, &p->evidence, c->application, NULL, p->answers.items[i].by_processor ? HISTORY_PROCESSOR : HISTORY_METRIC,
-			  c->min_effect, &history, &ignored)) { /* without results there is none */
+	if (!history_load(p->lab, &p->evidence, c->application, NULL, HISTORY_DECIDED, c->min_effect, known_until(p->night), &history,
+			  &ignored)) { /* without results there is none */
 		char *name = history_file(p, i);
 		struct page_links links;
 		struct document d;

@@ -183,7 +183,7 @@ static void read_decided(const struct night_decision *d, struct finding *f)
 static enum assay_status load_decided(struct nightly *n, struct lab *lab, struct finding *f, size_t *count, struct assay_error *err)
 {
 	struct night_decisions decided;
-	enum assay_status st = night_decisions_load(&lab->store, NULL, n->night.id, &decided, err);
+	enum assay_status st = night_decisions_load(&lab->store, NULL, n->night.id, INT64_MAX, &decided, err);
 
 	for (size_t i = 0; !st && i < decided.n && *count < n->comparisons.n; i++)
 		read_decided(&decided.items[i], &f[(*count)++]);
@@ -329,7 +329,7 @@ enum assay_status nightly_conclude(struct nightly *n, struct assay_error *err)
 	if (!st) {
 		struct night_decisions decisions = { NULL, 0 };
 
-		st = night_decisions_load(&lab.store, NULL, n->night.id, &decisions, err);
+		st = night_decisions_load(&lab.store, NULL, n->night.id, INT64_MAX, &decisions, err);
 		n->night.exit_status = night_exit(&n->comparisons, &decisions, ~0u);
 		night_decisions_release(&decisions);
 	}

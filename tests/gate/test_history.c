@@ -23,7 +23,7 @@ static struct history load_with(struct lab *lab, const char *application, enum h
 	struct assay_error err;
 
 	check(evidence_load(lab, &evidence, &err), &err);
-	check(history_load(lab, &evidence, application, NULL, by, min_effect, &history, &err), &err);
+	check(history_load(lab, &evidence, application, NULL, by, min_effect, INT64_MAX, &history, &err), &err);
 	evidence_release(&evidence);
 	return history;
 }
@@ -325,6 +325,39 @@ static void test_undecided(void **state)
 	lab_close(&lab);
 }
 
+/* Of an old night: neither results nor decisions nor failures that came later. */
+static void test_until(void **state)
+{
+	static const double slower[9] = { 1, 1, 1, 1, 1, 1, 1, 1, 1.2 };
+	struct lab lab = scratch_lab("lab");
+	struct evidence evidence;
+	struct history h;
+	struct assay_error err;
+
+	(void)state;
+	put_plans(&lab);
+	put_nights(&lab, slower);
+	put_decision(&lab, 8500000, "v08", "pass", 1);
+	put_decision(&lab, 8500001, "v08", "regression", 1.2);
+	put(&lab.store, "INSERT INTO failure (application, version, machine, taken_ms, repetition, outcome, detail) VALUES ('sort', 'v10', "
+			"'m0', 9500000, 1, 'crashed', '')");
+	put(&lab.store, "UPDATE run SET ordinal = 0"); /* as results of versions are counted */
+	check(evidence_load(&lab, &evidence, &err), &err);
+	check(history_load(&lab, &evidence, "sort", NULL, HISTORY_DECIDED, .03, 8500000, &h, &err), &err);
+	assert_string_equal(h.points[h.n - 1].version, "v08");
+	assert_int_equal(h.points[h.n - 1].decision->decision, DECISION_PASS);
+	assert_int_equal(h.decisions.n, 1);
+	assert_true(h.changes.n == 0 && !h.changes.open && !h.failing);
+	history_release(&h);
+	evidence_release(&evidence);
+	h = load(&lab, "sort", HISTORY_DECIDED);
+	assert_string_equal(h.points[h.n - 1].version, "v09");
+	assert_int_equal(h.decisions.n, 2);
+	assert_string_equal(h.failing, "v10");
+	history_release(&h);
+	lab_close(&lab);
+}
+
 /* What was decided is a change that was taken back in the next version, however little the results show. */
 static void test_decided_and_fixed(void **state)
 {
@@ -361,7 +394,7 @@ static void test_threshold(void **state)
 	for (int i = 0; i < 3; i++) {
 		if (i == 1)
 			put_decision(&lab, 1, "1", "pass", 1);
-		check(history_load(&lab, &evidence, "sort", NULL, HISTORY_METRIC, i == 2 ? .2 : 0, &h, &err), &err);
+		check(history_load(&lab, &evidence, "sort", NULL, HISTORY_METRIC, i == 2 ? .2 : 0, INT64_MAX, &h, &err), &err);
 		assert_true(fabs(h.min_effect - (i == 0 ? lab.config.min_effect : i == 1 ? .05 : .2)) < 1e-12);
 		history_release(&h);
 	}
@@ -405,12 +438,17 @@ static void test_aside(void **state)
 
 int suite_history(void)
 {
-	const struct CMUnitTest tests[] = {
-		SCRATCH_TEST(test_points),	     SCRATCH_TEST(test_merged),	   SCRATCH_TEST(test_by_processor),
-		SCRATCH_TEST(test_by_version),	     SCRATCH_TEST(test_decided),   SCRATCH_TEST(test_decided_and_fixed),
-		SCRATCH_TEST(test_time_of_findings), SCRATCH_TEST(test_undecided), SCRATCH_TEST(test_threshold),
-		SCRATCH_TEST(test_aside)
-	};
+	const struct CMUnitTest tests[] = { SCRATCH_TEST(test_points),
+					    SCRATCH_TEST(test_merged),
+					    SCRATCH_TEST(test_by_processor),
+					    SCRATCH_TEST(test_by_version),
+					    SCRATCH_TEST(test_decided),
+					    SCRATCH_TEST(test_decided_and_fixed),
+					    SCRATCH_TEST(test_time_of_findings),
+					    SCRATCH_TEST(test_undecided),
+					    SCRATCH_TEST(test_threshold),
+					    SCRATCH_TEST(test_until),
+					    SCRATCH_TEST(test_aside) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
