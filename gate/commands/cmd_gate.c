@@ -6,7 +6,6 @@
 #include "gate/commands/gate_commands.h"
 #include "gate/commands/cmd_evidence.h"
 #include "gate/comparison/comparison.h"
-#include "gate/comparison/measured.h"
 #include "gate/cost/cost_gate.h"
 #include "gate/nightly/spend.h"
 #include "gate/published/walk.h"
@@ -31,21 +30,16 @@ struct arguments {
 };
 
 /* Where the time of both went, for programs that draw flame graphs. */
-static enum assay_status gate_stacks(struct lab *lab, const struct verdict *v, const char *path, struct assay_error *err)
+static enum assay_status gate_stacks(const struct comparison *c, const char *path, struct assay_error *err)
 {
-	struct measured measured;
 	struct buf text = BUF_INIT;
-	enum assay_status st =
-	    measured_load(&lab->store, &v->pairing, (const struct run_set *const[]){ v->baseline, v->candidate }, &measured, err);
+	enum assay_status st;
 
-	if (!st && !measured.machines)
-		st = assay_fail(err, ASSAY_E_NODATA,
-				"--stacks: no machine has runs of both versions whose time is known (imported results have none)");
-	if (!st) {
-		measured_folded(&measured, v->candidate->application, &text);
-		st = file_replace(path, text.bytes, text.size, 0644, err);
-	}
-	measured_release(&measured);
+	if (!c->measured.machines)
+		return assay_fail(err, ASSAY_E_NODATA,
+				  "--stacks: no machine has runs of both versions whose time is known (imported results have none)");
+	measured_folded(&c->measured, c->verdict.candidate->application, &text);
+	st = file_replace(path, text.bytes, text.size, 0644, err);
 	buf_release(&text);
 	return st;
 }
@@ -66,7 +60,7 @@ static enum assay_status gate_by_ratio(struct lab *lab, const struct cmd_evidenc
 		d->exit_status = decision_exit(c.verdict.effect.decision);
 	}
 	if (!st && a->stacks)
-		st = gate_stacks(lab, &c.verdict, a->stacks, err);
+		st = gate_stacks(&c, a->stacks, err);
 	comparison_release(&c);
 	return st;
 }

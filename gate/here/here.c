@@ -2,7 +2,6 @@
 
 #include "base/cancel.h"
 #include "base/mem.h"
-#include "base/order.h"
 #include "base/progress.h"
 #include "base/rng.h"
 #include "base/rows.h"
