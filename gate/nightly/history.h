@@ -34,11 +34,7 @@ struct history_architecture {
 };
 
 /* By what it is judged: the metric, of runs the median; or their processor time, the mean, which a busy machine hardly moves. */
-enum history_by {
-	HISTORY_METRIC,
-	HISTORY_PROCESSOR,
-	HISTORY_DECIDED /* by what its last finding, else its last decided comparison is about */
-};
+enum history_by { HISTORY_METRIC, HISTORY_PROCESSOR, HISTORY_DECIDED /* as its last finding, else its last decision */ };
 
 struct history {
 	char *application;

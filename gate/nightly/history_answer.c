@@ -398,43 +398,30 @@ static void answer_by(const struct history *h, struct document *d)
 		doc_line(d, "%zu other point%s no processor time that is known.", h->without, h->without == 1 ? " has" : "s have");
 }
 
-/* By what the history is not judged, if that is by what a finding was decided, which the history need not show; else NULL. */
-static const char *found_by(const struct history *h, const struct night_decision *decision)
-{
-	double ignored;
-	bool processor = history_on_processor(decision, &ignored);
-
-	if (!history_is_found(h, decision) || processor == (h->by == HISTORY_PROCESSOR))
-		return NULL;
-	return processor ? "processor" : "metric";
-}
-
+/* Findings by the other time, which this history need not show. */
 static void answer_elsewhere(const struct history *h, struct document *d)
 {
+	bool any = false;
+	double ignored;
+
 	doc_table(d, "elsewhere");
-	doc_hide(d);
 	for (size_t k = 0; k < h->decisions.n; k++) {
 		const struct night_decision *decision = &h->decisions.items[k];
+		bool processor = history_on_processor(decision, &ignored);
 
-		if (!found_by(h, decision))
+		if (!history_is_found(h, decision) || processor == (h->by == HISTORY_PROCESSOR))
 			continue;
+		any = true;
 		doc_row(d);
-		doc_set(d, "id", decision->id);
-		doc_set(d, "decision", decision_text(decision->decision));
-		doc_set(d, "candidate", decision->candidate);
-		doc_set(d, "baseline", decision->baseline);
-		doc_set(d, "ratio", decision->ratio);
+		doc_show(d, "id", "found by the other time", decision->id);
+		doc_show(d, "decision", "decision", decision_text(decision->decision));
+		doc_show(d, "candidate", "candidate", decision->candidate);
+		doc_show(d, "baseline", "baseline", decision->baseline);
+		doc_showf(d, "ratio", "ratio", decision->ratio, "%s", text_fixed(decision->ratio, 3).text);
 	}
 	doc_end(d);
-	for (size_t k = 0; k < h->decisions.n; k++) {
-		const struct night_decision *decision = &h->decisions.items[k];
-		const char *by = found_by(h, decision);
-
-		if (by)
-			doc_line(d, "A night decided %s for %s against %s (\u00d7 %s) by another time: '--by %s' judges that.",
-				 decision_text(decision->decision), decision->candidate, decision->baseline,
-				 text_fixed(decision->ratio, 3).text, by);
-	}
+	if (any)
+		doc_line(d, "'--by %s' judges these.", h->by == HISTORY_PROCESSOR ? "metric" : "processor");
 }
 
 /* ---- the outcome ---- */
