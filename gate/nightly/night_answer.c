@@ -133,6 +133,7 @@ static void add_decision(const struct night_answered *a, struct document *d)
 	doc_set_empty(d, "plan", c->plan);
 	doc_set_empty(d, "detail", c->detail);
 	doc_show(d, "id", "id", decision->id);
+	doc_set_empty(d, "cause", json_get_text(json_get(a->document, "runs"), "cause"));
 	add_reasons(a, d);
 }
 

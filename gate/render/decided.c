@@ -180,6 +180,7 @@ static char *why_without_ratio(const struct decided *decided)
 char *decided_text(const struct decided *decided)
 {
 	const cJSON *first = cJSON_GetArrayItem(decided->reasons, 0);
+	const char *cause = decision_is_finding(decided->decision) ? decided->cause : ""; /* a night may have withdrawn the finding */
 	char *interval, *text, *why;
 
 	if (isnan(decided->ratio))
@@ -192,8 +193,7 @@ char *decided_text(const struct decided *decided)
 	why = decision_why(decided->decision, json_get_text(first, "code"), json_get_text(first, "text"));
 	text = mem_format("%s%s%s %s %s times as much %sas %s (%s)%s%s", why, *why ? "; " : "", decided->candidate,
 			  decided->by_processor ? "takes" : "costs", text_fixed(decided->ratio, 3).text,
-			  decided->by_processor ? "processor time " : "", decided->baseline, interval, *decided->cause ? ": " : "",
-			  decided->cause);
+			  decided->by_processor ? "processor time " : "", decided->baseline, interval, *cause ? ": " : "", cause);
 	mem_free(interval, why);
 	return text;
 }

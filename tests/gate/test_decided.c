@@ -1,0 +1,42 @@
+/* A decision in one line, as it is told to other programs. */
+#include "gate/render/decided.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+/* What a difference is made of is told of a finding, not of one that a night has withdrawn. */
+static void test_cause(void **state)
+{
+	static const struct {
+		enum decision decision;
+		const char *text;
+	} rows[] = { { DECISION_REGRESSION,
+		       "new takes 1.200 times as much processor time as old (interval 1.100 to 1.300): +0.2 s computing" },
+		     { DECISION_INCONCLUSIVE, "new takes 1.200 times as much processor time as old (interval 1.100 to 1.300)" } };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		char *text = decided_text(&(struct decided){ .application = "app",
+							     .baseline = "old",
+							     .candidate = "new",
+							     .decision = rows[i].decision,
+							     .ratio = 1.2,
+							     .low = 1.1,
+							     .high = 1.3,
+							     .by_processor = true,
+							     .cause = "+0.2 s computing" });
+
+		assert_string_equal(text, rows[i].text);
+		free(text);
+	}
+}
+
+int suite_decided(void)
+{
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_cause) };
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
