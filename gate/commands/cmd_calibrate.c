@@ -1,5 +1,5 @@
 /* assay calibrate: measuring what decisions are worth here: one version beside itself and beside itself with planted slowdowns, as long as
- * there is time; then comparisons are made of the runs (gate/nightly/calibration.h). */
+ * there is time; then comparisons are made of the runs (gate/nightly/replay.h). */
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/mem.h"
@@ -9,7 +9,7 @@
 #include "gate/commands/gate_commands.h"
 #include "gate/commands/cmd_evidence.h"
 #include "gate/decide/effect.h"
-#include "gate/nightly/calibration.h"
+#include "gate/nightly/replay.h"
 #include "fleet/commands/cmd_fleet.h"
 #include "runs/commands/cmd_run.h"
 

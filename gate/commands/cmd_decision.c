@@ -4,7 +4,7 @@
 #include "base/text.h"
 #include "fleet/lab/lab.h"
 #include "gate/commands/gate_commands.h"
-#include "gate/nightly/calibration.h"
+#include "gate/comparison/calibration.h"
 #include "gate/nightly/judge.h"
 #include "gate/nightly/night_answer.h"
 #include "gate/render/decided.h"

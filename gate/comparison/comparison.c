@@ -1,7 +1,7 @@
 #include "gate/comparison/comparison.h"
 
 #include "base/mem.h"
-#include "gate/nightly/calibration.h"
+#include "gate/comparison/calibration.h"
 
 #include <math.h>
 

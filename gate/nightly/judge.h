@@ -26,7 +26,7 @@ struct judge_request {
 	int64_t machines;		  /* on so many of which it must be seen, or on all */
 	bool chance, alike;		  /* what the other comparisons of the night say (struct decision_input) */
 	char *why;			  /* "", or why there is nothing to look at */
-	char *calibration;		  /* the text that it quotes (gate/nightly/calibration.h); "": none; NULL: that of now */
+	char *calibration;		  /* the text that it quotes (gate/comparison/calibration.h); "": none; NULL: that of now */
 	char *accepted; /* of a baseline that people accepted, when and why (baselines_text()); "": it is none. NULL is "" */
 };
 /* JSON; free() it. And back; *out is overwritten, judge_request_release() it. Errors begin with "decision". */

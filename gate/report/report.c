@@ -8,7 +8,7 @@
 #include "base/stats.h"
 #include "base/text.h"
 #include "fingerprint/stored/fingerprint.h"
-#include "gate/nightly/calibration.h"
+#include "gate/comparison/calibration.h"
 #include "gate/page/document_html.h"
 #include "gate/page/html.h"
 #include "gate/page/svg.h"

@@ -1,5 +1,5 @@
 /* Nights replayed from recorded noise: pairs of versions that are one and the same, or of which one computes more, decided and confirmed as
- * a night does (gate/nightly/calibration.h). Usage: bench_nightly RECORD.csv PAIRS EFFECT...; a line of the record starts with
+ * a night does (gate/comparison/calibration.h). Usage: bench_nightly RECORD.csv PAIRS EFFECT...; a line of the record starts with
  * "wall_ns,user_us,sys_us,run_delay_ns"; lines are in the order of time. Each host has all of it, from another place on; a pair has a
  * stretch of each; versions take turns as in a plan (A B B A). bench_nightly --designs RECORD.csv PAIRS EFFECT...: beside designs that are
  * fixed; bench_nightly --detectable RECORD.csv PAIRS: is what could have been found what is found? bench_nightly --improved RECORD.csv
@@ -11,7 +11,7 @@
 #include "base/stats.h"
 #include "base/text.h"
 #include "gate/decide/effect.h"
-#include "gate/nightly/calibration.h"
+#include "gate/nightly/replay.h"
 
 #include <inttypes.h>
 #include <math.h>

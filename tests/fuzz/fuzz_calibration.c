@@ -1,6 +1,6 @@
 /* calibration.json, which comes from git: what is read is written again as it was, and can be quoted. */
 #include "base/mem.h"
-#include "gate/nightly/calibration.h"
+#include "gate/comparison/calibration.h"
 
 #include <string.h>
 

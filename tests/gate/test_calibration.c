@@ -1,5 +1,5 @@
 /* What decisions are worth: replayed pairs with noise that is drawn, what is kept, and what is quoted. */
-#include "gate/nightly/calibration.h"
+#include "gate/nightly/replay.h"
 
 #include "base/mem.h"
 #include "base/rng.h"
