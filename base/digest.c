@@ -3,25 +3,41 @@
 #include "base/error.h"
 
 #include <openssl/evp.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define RAW_BYTES 32
 
-static void digest(const char *bytes, size_t n, unsigned char raw[EVP_MAX_MD_SIZE])
+void digest_grow(struct digest_growing *growing, const char *bytes, size_t n, char hex[DIGEST_HEX_BYTES])
 {
-	unsigned size = 0;
+	EVP_MD_CTX *start = EVP_MD_CTX_new();
+	unsigned char raw[EVP_MAX_MD_SIZE];
+	bool ok = start && n >= growing->n;
 
-	ASSAY_BUG_IF(EVP_Digest(bytes, n, raw, &size, EVP_sha256(), NULL) != 1 || size != RAW_BYTES);
+	if (!growing->context)
+		ok = ok && (growing->context = EVP_MD_CTX_new()) && EVP_DigestInit_ex(growing->context, EVP_sha256(), NULL) == 1;
+	ok = ok && EVP_DigestUpdate(growing->context, bytes + growing->n, n - growing->n) == 1 &&
+	     EVP_MD_CTX_copy_ex(start, growing->context) == 1 && EVP_DigestFinal_ex(start, raw, NULL) == 1;
+	ASSAY_BUG_IF(!ok);
+	growing->n = n;
+	EVP_MD_CTX_free(start);
+	for (size_t i = 0; i < RAW_BYTES; i++)
+		snprintf(hex + 2 * i, 3, "%02x", raw[i]);
+}
+
+void digest_growing_release(struct digest_growing *growing)
+{
+	EVP_MD_CTX_free(growing->context);
+	*growing = (struct digest_growing){ 0 };
 }
 
 void digest_sha256(const char *bytes, size_t n, char hex[DIGEST_HEX_BYTES])
 {
-	unsigned char raw[EVP_MAX_MD_SIZE];
+	struct digest_growing whole = { 0 };
 
-	digest(bytes, n, raw);
-	for (size_t i = 0; i < RAW_BYTES; i++)
-		snprintf(hex + 2 * i, 3, "%02x", raw[i]);
+	digest_grow(&whole, bytes, n, hex);
+	digest_growing_release(&whole);
 }
 
 uint64_t digest_seed(const char *text)
@@ -37,6 +53,6 @@ void digest_sha256_base64(const char *bytes, size_t n, char base64[DIGEST_BASE64
 {
 	unsigned char raw[EVP_MAX_MD_SIZE];
 
-	digest(bytes, n, raw);
+	ASSAY_BUG_IF(EVP_Digest(bytes, n, raw, NULL, EVP_sha256(), NULL) != 1);
 	ASSAY_BUG_IF(EVP_EncodeBlock((unsigned char *)base64, raw, RAW_BYTES) != DIGEST_BASE64_BYTES - 1);
 }

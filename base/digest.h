@@ -11,6 +11,16 @@
 /* 64 lower-case hexadecimal digits and a NUL into hex. */
 void digest_sha256(const char *bytes, size_t n, char hex[DIGEST_HEX_BYTES]);
 
+/* Digests longer and longer starts of the same bytes in one pass: zeroed at first, digest_growing_release() it. */
+struct digest_growing {
+	void *context;
+	size_t n; /* bytes that were digested */
+};
+
+/* The same of bytes[0..n), of which bytes[0..growing->n) were digested before. */
+void digest_grow(struct digest_growing *growing, const char *bytes, size_t n, char hex[DIGEST_HEX_BYTES]);
+void digest_growing_release(struct digest_growing *growing);
+
 /* A number of 60 bits that a text always gives: a seed by which something is found again. */
 uint64_t digest_seed(const char *text);
 

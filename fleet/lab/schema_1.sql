@@ -13,10 +13,12 @@ CREATE TABLE source (
 	UNIQUE (url, revision, user, metric_name)
 );
 
--- Files that were imported. Results of a file without times keep those of its first import, whatever the file's own time is.
+-- Files without times that were imported. A later CSV file that starts with all of one has its results, with their time and version.
 CREATE TABLE imported_file (
 	digest TEXT PRIMARY KEY, -- of its content
-	taken_ms INTEGER NOT NULL
+	bytes INTEGER NOT NULL, -- of its content
+	taken_ms INTEGER NOT NULL, -- of its results, but for those that an earlier file had
+	version TEXT NOT NULL -- of those of them without one
 ) WITHOUT ROWID;
 
 -- One session of a battery on one machine, and every rate that was read in it, raw.

@@ -2,6 +2,7 @@
 #include "base/command.h"
 #include "base/digest.h"
 #include "base/file.h"
+#include "base/mem.h"
 #include "base/text.h"
 #include "fleet/lab/lab.h"
 #include "runs/commands/runs_commands.h"
@@ -46,24 +47,38 @@ static enum assay_status import_check(void *arguments, struct assay_error *err)
 	return st ? st : name_check("an application", a->application, err);
 }
 
-/* When nothing else says so: a file of that content, which was imported before, or this one was written then. */
-static enum assay_status file_time(struct store *store, const char *path, const char *digest, int64_t *ms, struct assay_error *err)
+/* Finds the times of a file that has none: rows that an earlier file had keep theirs; the others were measured when it was written. */
+static enum assay_status file_times(struct store *store, const char *path, const struct buf *text, struct foreign_options *how,
+				    char digest[DIGEST_HEX_BYTES], struct assay_error *err)
 {
+	struct digest_growing growing = { NULL, 0 };
 	struct stat about;
 	sqlite3_stmt *stmt = NULL;
-	enum assay_status st = store_ask(store, &stmt, err, "SELECT taken_ms FROM imported_file WHERE digest = ?", "t", digest);
+	size_t capacity = 0;
+	enum assay_status st = store_ask(
+	    store, &stmt, err, "SELECT digest, bytes, taken_ms, version FROM imported_file WHERE bytes BETWEEN 0 AND ? ORDER BY bytes", "i",
+	    (int64_t)text->size);
 
-	if (store_next(store, stmt, &st, err)) {
-		*ms = sqlite3_column_int64(stmt, 0);
-		return store_finish(stmt, st);
+	while (store_next(store, stmt, &st, err)) {
+		struct foreign_start start = { (size_t)sqlite3_column_int64(stmt, 1), sqlite3_column_int64(stmt, 2), "" };
+
+		digest_grow(&growing, text->bytes, start.bytes, digest);
+		if (strcmp(digest, store_text(stmt, 0)) != 0)
+			continue;
+		if (start.bytes < text->size)
+			snprintf(start.version, sizeof(start.version), "%s", store_text(stmt, 3));
+		/* A last row that was not written to its end then is another one now. */
+		while (start.bytes && !strchr("\r\n", text->bytes[start.bytes]) && text->bytes[start.bytes - 1] != '\n')
+			start.bytes--;
+		mem_append(how->starts, how->n_starts, &capacity, start);
 	}
-	if ((st = store_finish(stmt, st)))
-		return st;
-
-	if (stat(path, &about))
-		return assay_fail_errno(err, ASSAY_E_IO, "cannot read '%s'", path);
-	*ms = (int64_t)about.st_mtim.tv_sec * 1000 + about.st_mtim.tv_nsec / 1000000;
-	return ASSAY_OK;
+	digest_grow(&growing, text->bytes, text->size, digest);
+	digest_growing_release(&growing);
+	if (!(st = store_finish(stmt, st)) && stat(path, &about))
+		st = assay_fail_errno(err, ASSAY_E_IO, "cannot read '%s'", path);
+	if (!st)
+		how->taken_ms = (int64_t)about.st_mtim.tv_sec * 1000 + about.st_mtim.tv_nsec / 1000000;
+	return st;
 }
 
 /* A file without versions, imported under one name and then under another, says of both that they are alike. */
@@ -140,9 +155,10 @@ static enum assay_status import_results_run(struct lab *lab, void *arguments, st
 	enum assay_status st = file_read(a->file, FOREIGN_BYTES_MAX, &text, err);
 
 	buf_add(&text, "", 0);
-	digest_sha256(text.bytes, text.size, digest);
-	if (!st && how.taken_ms < 0)
-		st = file_time(&lab->store, a->file, import.digest = digest, &how.taken_ms, err);
+	if (!st && !how.time_given)
+		st = file_times(&lab->store, a->file, &text, &how, digest, err);
+	import.digest = how.time_given ? NULL : digest;
+	import.bytes = text.size;
 	import.taken_ms = how.taken_ms;
 	if (!st)
 		st = foreign_read(text.bytes, text.size, &how, &read, err);
@@ -153,6 +169,7 @@ static enum assay_status import_results_run(struct lab *lab, void *arguments, st
 	if (!st)
 		show(a, &read, &result, d);
 	foreign_release(&read);
+	free(how.starts);
 	buf_release(&text);
 	return st;
 }
@@ -191,7 +208,7 @@ const struct command import_results_command = {
 		 "in seconds. Labels, parameters and units that distinguish results become a part of the application's name. Runs that "
 		 "failed count as failed. A row that cannot be used is left out, and the answer says how many there are, where the first "
 		 "is, and why. Importing the same file again changes nothing; what contradicts it is refused. A file without times is "
-		 "known by its content.",
+		 "known by its content, and of a CSV file that has grown only the new rows count.",
 	.examples = "  hyperfine -N --export-json new.json ./sort-2.1\n"
 		    "  assay import results new.json --application sort --version 2.1 --machine node1\n"
 		    "  assay import results copy.json --version $(git describe)\n"

@@ -22,6 +22,8 @@ ROWS_FUNCTION(foreign_text, enum foreign_tool, FOREIGN_ROWS, ROWS_TEXT)
 struct reader {
 	const struct foreign_options *options;
 	struct foreign_result *result;
+	const char *text; /* all of the file */
+	size_t at, start; /* where the row of CSV begins, else 0; the shortest of options->starts with all of that row */
 	bool over;	  /* there are more than RESULTS_MAX */
 	bool metric_seen; /* a benchmark has options->metric */
 	struct assay_error *err;
@@ -43,7 +45,7 @@ static const char *keep(struct reader *r, char *text)
 	return text;
 }
 
-static struct foreign_row row_of(const struct reader *r, struct quiho_place place, const char *machine)
+static struct foreign_row row_of(struct reader *r, struct quiho_place place, const char *machine)
 {
 	struct foreign_row row = { .to = { .url = foreign_code(r->result->tool),
 					   .revision = "",
@@ -60,7 +62,9 @@ static struct foreign_row row_of(const struct reader *r, struct quiho_place plac
 				   .texts = { "", NULL, NULL, "lower" },
 				   .mark = "" };
 
-	row.to.taken_ms = r->options->taken_ms;
+	while (r->start < r->options->n_starts && r->at >= r->options->starts[r->start].bytes)
+		r->start++;
+	row.to.taken_ms = r->start < r->options->n_starts ? r->options->starts[r->start].taken_ms : r->options->taken_ms;
 	row.to.turns = r->options->interleaved ? RUN_TURNS_SAID : RUN_TURNS_NUMBERED;
 	row.to.place = place;
 	return row;
@@ -524,16 +528,21 @@ static const char *csv_mark(struct reader *r, const struct columns *c, const str
 
 static enum assay_status csv_add_row(struct reader *r, const struct csv *csv, const struct columns *c)
 {
-	struct foreign_row row = row_of(r, (struct quiho_place){ .line = csv->line }, NULL);
+	struct foreign_row row;
 	const char *said[MEANINGS];
 	bool ended;
 
+	r->at = (size_t)(csv->fields[0] - r->text);
+	row = row_of(r, (struct quiho_place){ .line = csv->line }, NULL);
 	for (size_t m = 0; m < MEANINGS; m++)
 		said[m] = c->index[m] == SIZE_MAX ? NULL : csv->fields[c->index[m]];
 	row.name = said[APPLICATION] ? said[APPLICATION] : r->options->application;
 	row.mark = csv_mark(r, c, csv);
 	row.to.machine = machine_of(r, said[MACHINE]);
-	row.to.version = said[VERSION] ? said[VERSION] : "";
+	if (said[VERSION] && *said[VERSION])
+		row.to.version = said[VERSION];
+	else if (r->start < r->options->n_starts)
+		row.to.version = r->options->starts[r->start].version;
 	row.to.metric = c->names[RESULT];
 	ended = said[EXIT_STATUS] && !is_missing(said[EXIT_STATUS]);
 	row.texts = (struct quiho_texts){ said[RESULT], NULL, said[REPETITION], said[DIRECTION] ? said[DIRECTION] : "" };
@@ -579,20 +588,31 @@ static enum assay_status csv_read(struct reader *r, char *text, size_t n)
 
 /* ---- Phoronix Test Suite ---- */
 
-/* What stands in the elements that are open, and were closed in the result that is. */
+enum { ENTRY, VALUE, RAW, TEST, TITLE, DESCRIPTION, SCALE, PROPORTION, MEASURED, WHEN, LEAVES };
+
+#define RESULT_PATH "PhoronixTestSuite/Result/"
+#define ENTRY_PATH  RESULT_PATH "Data/Entry/"
+#define SYSTEM_PATH "PhoronixTestSuite/System/"
+
+static const char *const leaves[LEAVES] = { ENTRY_PATH "Identifier",  ENTRY_PATH "Value",	ENTRY_PATH "RawString",
+					    RESULT_PATH "Identifier", RESULT_PATH "Title",	RESULT_PATH "Description",
+					    RESULT_PATH "Scale",      RESULT_PATH "Proportion", SYSTEM_PATH "Identifier",
+					    SYSTEM_PATH "TimeStamp" };
+
+/* What stands in the elements that are open, and were closed in the result or system that is. */
 struct phoronix {
 	struct reader *r;
 	XML_Parser parser;
 	char *path[DEPTH_MAX];
 	size_t depth;
 	struct buf text;
-	struct buf identifier, title, description, scale, proportion, entry, value, raw; /* of a result */
-	struct buf measured, when;							 /* of a system */
+	char *said[LEAVES];	 /* NULL: nothing */
 	size_t results, entries; /* before the one that is open; entries of its result */
 	char **systems, **times; /* [n_systems] */
 	size_t n_systems;
 };
 
+/* Reports whether the innermost open element has that path; a "/" may stand after it. */
 static bool stands_at(const struct phoronix *p, const char *path)
 {
 	size_t i = 0;
@@ -607,9 +627,19 @@ static bool stands_at(const struct phoronix *p, const char *path)
 	return i == p->depth;
 }
 
-static const char *said(const struct buf *b)
+static const char *said(const struct phoronix *p, int leaf)
 {
-	return b->size > 0 ? b->bytes : "";
+	return p->said[leaf] ? p->said[leaf] : "";
+}
+
+/* Forgets what stood below an element that is closed. */
+static void phoronix_forget(struct phoronix *p, const char *path)
+{
+	for (size_t i = 0; i < LEAVES; i++)
+		if (strncmp(leaves[i], path, strlen(path)) == 0) {
+			free(p->said[i]);
+			p->said[i] = NULL;
+		}
 }
 
 static void phoronix_open(void *of, const XML_Char *name, const XML_Char **attributes)
@@ -643,15 +673,15 @@ static const char *phoronix_time(const struct phoronix *p, const char *measured)
 /* A test may measure several things under one description, as LevelDB's do operations and bytes a second: their unit distinguishes them. */
 static void phoronix_add(struct phoronix *p, struct quiho_place place, const char *value)
 {
-	const char *test = *said(&p->identifier) ? said(&p->identifier) : said(&p->title), *description = said(&p->description);
-	const char *measured = keep(p->r, mem_string(said(&p->entry)));
+	const char *test = said(p, *said(p, TEST) ? TEST : TITLE), *description = said(p, DESCRIPTION);
+	const char *measured = keep(p->r, mem_string(said(p, ENTRY)));
 	struct foreign_row row = row_of(p->r, place, machine_of(p->r, measured));
-	char *scale = *said(&p->scale) ? mem_string(said(&p->scale)) : NULL;
+	char *scale = *said(p, SCALE) ? mem_string(said(p, SCALE)) : NULL;
 
 	row.name = keep(p->r, mem_format("%s%s%s", test, *description ? "/" : "", description));
 	row.mark = mark_of(p->r, &scale, scale != NULL);
 	row.thing = (double)place.line * INSTANCES_MAX + (double)place.at;
-	row.texts.direction = strcmp(said(&p->proportion), "HIB") == 0 ? "higher" : "lower";
+	row.texts.direction = strcmp(said(p, PROPORTION), "HIB") == 0 ? "higher" : "lower";
 	row.texts.result = keep(p->r, mem_string(value));
 	/* Where several systems are said to be one machine, they are what was compared on it: its kernels, compilers, settings. */
 	row.to.version = p->r->options->machine && p->n_systems > 1 ? measured : "";
@@ -670,14 +700,12 @@ static void phoronix_add(struct phoronix *p, struct quiho_place place, const cha
 static void phoronix_entry(struct phoronix *p)
 {
 	struct quiho_place place = { "Result", "Entry", p->results, p->entries };
-	char *values = mem_string(*said(&p->raw) ? said(&p->raw) : said(&p->value)), *rest = values, *value;
+	char *values = mem_string(said(p, *said(p, RAW) ? RAW : VALUE)), *rest = values, *value;
 
 	while ((value = strsep(&rest, ":")))
 		phoronix_add(p, place, value);
 	free(values);
-	buf_clear(&p->entry);
-	buf_clear(&p->value);
-	buf_clear(&p->raw);
+	phoronix_forget(p, ENTRY_PATH);
 	p->entries++;
 }
 
@@ -685,19 +713,14 @@ static void phoronix_system(struct phoronix *p)
 {
 	p->systems = mem_resize(p->systems, p->n_systems + 1, sizeof(char *));
 	p->times = mem_resize(p->times, p->n_systems + 1, sizeof(char *));
-	p->systems[p->n_systems] = mem_string(said(&p->measured));
-	p->times[p->n_systems++] = mem_string(said(&p->when));
-	buf_clear(&p->measured);
-	buf_clear(&p->when);
+	p->systems[p->n_systems] = mem_string(said(p, MEASURED));
+	p->times[p->n_systems++] = mem_string(said(p, WHEN));
+	phoronix_forget(p, SYSTEM_PATH);
 }
 
 static void phoronix_result(struct phoronix *p)
 {
-	buf_clear(&p->identifier);
-	buf_clear(&p->title);
-	buf_clear(&p->description);
-	buf_clear(&p->scale);
-	buf_clear(&p->proportion);
+	phoronix_forget(p, RESULT_PATH);
 	p->results++;
 	p->entries = 0;
 }
@@ -705,32 +728,19 @@ static void phoronix_result(struct phoronix *p)
 static void phoronix_close(void *of, const XML_Char *name)
 {
 	struct phoronix *p = of;
-	const struct {
-		const char *path;
-		struct buf *to;
-	} leaves[] = { { "PhoronixTestSuite/System/Identifier", &p->measured },
-		       { "PhoronixTestSuite/System/TimeStamp", &p->when },
-		       { "PhoronixTestSuite/Result/Identifier", &p->identifier },
-		       { "PhoronixTestSuite/Result/Title", &p->title },
-		       { "PhoronixTestSuite/Result/Description", &p->description },
-		       { "PhoronixTestSuite/Result/Scale", &p->scale },
-		       { "PhoronixTestSuite/Result/Proportion", &p->proportion },
-		       { "PhoronixTestSuite/Result/Data/Entry/Identifier", &p->entry },
-		       { "PhoronixTestSuite/Result/Data/Entry/Value", &p->value },
-		       { "PhoronixTestSuite/Result/Data/Entry/RawString", &p->raw } };
 
 	(void)name;
-	for (size_t i = 0; i < sizeof(leaves) / sizeof(leaves[0]); i++) {
-		if (!stands_at(p, leaves[i].path))
-			continue;
-		buf_clear(leaves[i].to);
-		buf_text(leaves[i].to, said(&p->text));
+	for (size_t i = 0; i < LEAVES; i++) {
+		if (stands_at(p, leaves[i])) {
+			free(p->said[i]);
+			p->said[i] = buf_take(&p->text);
+		}
 	}
-	if (stands_at(p, "PhoronixTestSuite/Result/Data/Entry"))
+	if (stands_at(p, ENTRY_PATH))
 		phoronix_entry(p);
-	else if (stands_at(p, "PhoronixTestSuite/System"))
+	else if (stands_at(p, SYSTEM_PATH))
 		phoronix_system(p);
-	else if (stands_at(p, "PhoronixTestSuite/Result"))
+	else if (stands_at(p, RESULT_PATH))
 		phoronix_result(p);
 	p->depth--;
 	if (p->depth < DEPTH_MAX)
@@ -740,11 +750,8 @@ static void phoronix_close(void *of, const XML_Char *name)
 
 static void phoronix_release(struct phoronix *p)
 {
-	struct buf *texts[] = { &p->text,  &p->identifier, &p->title, &p->description, &p->scale, &p->proportion,
-				&p->entry, &p->value,	   &p->raw,   &p->measured,    &p->when };
-
-	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
-		buf_release(texts[i]);
+	buf_release(&p->text);
+	phoronix_forget(p, "");
 	for (size_t i = 0; i < p->depth && i < DEPTH_MAX; i++)
 		free(p->path[i]);
 	for (size_t i = 0; i < p->n_systems; i++)
@@ -812,7 +819,7 @@ static enum assay_status check_encoding(const struct reader *r, const char *text
 enum assay_status foreign_read(char *text, size_t n, const struct foreign_options *options, struct foreign_result *result,
 			       struct assay_error *err)
 {
-	struct reader r = { .options = options, .result = result, .err = err };
+	struct reader r = { .options = options, .result = result, .text = text, .err = err };
 	size_t mark = n >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0; /* a byte order mark */
 	enum assay_status st;
 	bool found = false;

@@ -21,6 +21,13 @@ enum foreign_tool { FOREIGN_ROWS(ROWS_ENUM) FOREIGN_TOOLS };
 const char *foreign_code(enum foreign_tool tool);
 const char *foreign_text(enum foreign_tool tool);
 
+/* The start of a file that was imported before, as a whole file. */
+struct foreign_start {
+	size_t bytes;			      /* of its whole rows */
+	int64_t taken_ms;		      /* of its results, but for those of shorter starts */
+	char version[RUN_NAME_BYTES_MAX + 1]; /* of those of them without one, if the file has grown; else "" */
+};
+
 /* What a file does not say; NULL where it shall say it. */
 struct foreign_options {
 	const char *name;	 /* of the file, for messages */
@@ -29,7 +36,9 @@ struct foreign_options {
 	const char *machine, *metric;
 	const char *const *columns; /* [n_columns] "MEANING=COLUMN" of CSV; what is not named has its own name */
 	size_t n_columns;
-	int64_t taken_ms; /* where the file has no time */
+	int64_t taken_ms;	      /* where the file has no time */
+	struct foreign_start *starts; /* [n_starts], by bytes: those results of a file without times are as old as their start */
+	size_t n_starts;
 	bool time_given;  /* taken_ms is the user's: it also stands where the time of a row is not understood */
 	bool interleaved; /* the user says that versions took turns */
 };

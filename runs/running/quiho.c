@@ -365,10 +365,13 @@ struct quiho_run_writer {
 	sqlite3_stmt *insert, *select;
 	size_t added, known;
 };
-struct quiho_run_key {
-	const char *application, *version, *machine; /* borrowed */
-	int64_t taken_ms, repetition, ordinal;
-	enum run_turns turns;
+
+/* A row with the name of what it measures, in the order in which it is stored. */
+struct quiho_item {
+	const struct quiho_row *row;
+	char *name;	     /* of the stressor or the application */
+	const char *version; /* of the application */
+	bool fingerprint;
 };
 
 static void quiho_run_writer_release(struct quiho_run_writer *w)
@@ -397,47 +400,49 @@ static enum assay_status quiho_run_writer_init(struct store *store, struct quiho
 	return st;
 }
 
-static enum assay_status quiho_check_known(struct quiho_run_writer *w, const struct quiho_run_key *key, double metric,
+static enum assay_status quiho_check_known(struct quiho_run_writer *w, const struct quiho_item *item, int64_t ordinal,
 					   struct assay_error *err)
 {
-	bool row;
+	const struct quiho_row *row = item->row;
+	bool found;
 	double stored;
 	enum assay_status st;
 
-	store_bind(w->select, "tttiii", key->application, key->version, key->machine, key->taken_ms, key->repetition, key->ordinal);
-	st = store_step(w->store, w->select, &row, err);
+	store_bind(w->select, "tttiii", item->name, item->version, row->machine, row->taken_ms, row->repetition, ordinal);
+	st = store_step(w->store, w->select, &found, err);
 	if (st)
 		return st;
-	stored = row ? store_double(w->select, 0) : (double)NAN;
+	stored = found ? store_double(w->select, 0) : (double)NAN;
 	sqlite3_reset(w->select);
-	if (stored != metric)
+	if (stored != row->value)
 		return assay_fail(err, ASSAY_E_CONFLICT,
 				  "the result of '%s' is %s here, but %s is stored for the same version, machine, time and repetition: "
 				  "nothing was changed (give other data another name with --version)",
-				  key->application, TEXT_DOUBLE(metric), TEXT_DOUBLE(stored));
+				  item->name, TEXT_DOUBLE(row->value), TEXT_DOUBLE(stored));
 	w->known++;
-	if (key->turns != RUN_TURNS_SAID)
+	if (row->turns != RUN_TURNS_SAID)
 		return ASSAY_OK;
 	return store_do(
 	    w->store, err,
 	    "UPDATE run SET turns = ? WHERE application = ? AND version = ? AND machine = ? AND taken_ms = ? AND repetition = ? "
 	    "AND ordinal = ?",
-	    "itttiii", (int64_t)key->turns, key->application, key->version, key->machine, key->taken_ms, key->repetition, key->ordinal);
+	    "itttiii", (int64_t)row->turns, item->name, item->version, row->machine, row->taken_ms, row->repetition, ordinal);
 }
 
-static enum assay_status quiho_run_write(struct quiho_run_writer *w, const struct quiho_run_key *key, double metric, int64_t source,
+static enum assay_status quiho_run_write(struct quiho_run_writer *w, const struct quiho_item *item, int64_t ordinal, int64_t source,
 					 struct assay_error *err)
 {
+	const struct quiho_row *row = item->row;
 	enum assay_status st;
-	bool row;
+	bool found;
 
-	store_bind(w->insert, "tttiiidii", key->application, key->version, key->machine, key->taken_ms, key->repetition, key->ordinal,
-		   metric, source, (int64_t)key->turns);
-	st = store_step(w->store, w->insert, &row, err);
+	store_bind(w->insert, "tttiiidii", item->name, item->version, row->machine, row->taken_ms, row->repetition, ordinal, row->value,
+		   source, (int64_t)row->turns);
+	st = store_step(w->store, w->insert, &found, err);
 	if (st)
 		return st;
 	if (!sqlite3_changes(w->store->db))
-		return quiho_check_known(w, key, metric, err);
+		return quiho_check_known(w, item, ordinal, err);
 	w->added++;
 	return ASSAY_OK;
 }
@@ -456,14 +461,6 @@ static enum assay_status quiho_join_runs(struct store *store, struct assay_error
 }
 
 /* ---- import ---- */
-
-/* A row with the name of what it measures, in the order in which it is stored. */
-struct quiho_item {
-	const struct quiho_row *row;
-	char *name;	     /* of the stressor or the application */
-	const char *version; /* of the application */
-	bool fingerprint;
-};
 
 static struct quiho_item quiho_item_of(const struct quiho_row *row, const char *version)
 {
@@ -582,15 +579,7 @@ static enum assay_status quiho_write_items(struct quiho_import *im, struct assay
 			    im, item, new_machine || before->row->taken_ms != row->taken_ms || quiho_compare_battery(before->row, row),
 			    ordinal, source, err);
 		} else if (!st) {
-			struct quiho_run_key key = { .application = item->name,
-						     .version = item->version,
-						     .machine = row->machine,
-						     .taken_ms = row->taken_ms,
-						     .repetition = row->repetition,
-						     .ordinal = ordinal,
-						     .turns = row->turns };
-
-			st = quiho_run_write(&im->runs, &key, row->value, source, err);
+			st = quiho_run_write(&im->runs, item, ordinal, source, err);
 		}
 		if (st) {
 			char *place = row->place.list ? quiho_place_text(&row->place) : mem_format("%zu", row->place.line);
@@ -716,8 +705,8 @@ static enum assay_status quiho_write_store(struct quiho_import *im, const struct
 	if (!st)
 		st = quiho_drop_unused_sources(im, err);
 	if (!st && options->digest)
-		st = store_do(im->store, err, "INSERT INTO imported_file VALUES (?, ?) ON CONFLICT DO NOTHING", "ti", options->digest,
-			      options->taken_ms);
+		st = store_do(im->store, err, "INSERT INTO imported_file VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING", "tiit",
+			      options->digest, (int64_t)options->bytes, options->taken_ms, options->version);
 	for (size_t i = 0; !st && i < options->n_rules; i++)
 		st = metric_rule_put(im->store, options->rules[i].glob, options->rules[i].higher_is_better, err);
 	if (!st)

@@ -111,6 +111,7 @@ struct quiho_import_options {
 	const char *file;
 	const struct quiho *rows;
 	const char *digest; /* of the content of `file`, by which taken_ms is found again; NULL: not kept */
+	size_t bytes;	    /* of that */
 	int64_t taken_ms;
 	const char *types_file;		/* or NULL */
 	const char *version;		/* of rows without one */

@@ -256,6 +256,60 @@ known k.xml 3 0
 known k.xml 0 3
 run -C "$lab" runs list --format json
 holds "$tmp/out" 'the failed run of i, once' '"failed": 1,'
+printf 'application,version,result\n' >"$tmp/k.csv"
+old=0
+for night in 1 2 3; do
+	printf "g,v$night,%s\n" 1.0 1.1 1.0 nan >>"$tmp/k.csv"
+	known k.csv 3 $old
+	old=$((old + 3))
+	known k.csv 0 $old
+done
+run -C "$lab" runs list --format json
+holds "$tmp/out" 'a failed run of each night, once' '"failed": 1,'
+run -C "$lab" runs show g@v2 --format json
+expect_json .results 3
+expect_json '.results[2].repetition' 3
+tail=$(tail -n 4 "$tmp/k.csv") # the same values again, measured anew
+printf '%s\n' "$tail" >>"$tmp/k.csv"
+known k.csv 3 9
+printf 'g,v3,1.2' >>"$tmp/k.csv" # as it is while rows are written
+known k.csv 1 12
+printf '5\ng,v' >>"$tmp/k.csv"
+known k.csv 1 12
+printf '3,"1.4"' >>"$tmp/k.csv"
+known k.csv 1 13
+printf '\r\n\ng,v3,1.5\r\n' >>"$tmp/k.csv"
+known k.csv 1 14
+known k.csv 0 15
+import "$tmp/k.csv" --machine other --version k --format json
+expect_json .results_added 15
+import "$tmp/k.csv" --machine m --version k --time 2026-03-01 --format json
+expect_json .results_added 15
+sed 's/,1\.1$/,1.7/' "$tmp/k.csv" >"$tmp/changed.csv" # no start of it was imported
+known changed.csv 15 0
+# grown VERSION NEW KNOWN: the file of rows without versions, which is imported at each version
+grown() {
+	nth=$((nth + 1))
+	touch -d "2026-02-01 00:00:$nth" "$tmp/grown.csv"
+	import "$tmp/grown.csv" --machine m --version "$1" --format json
+	expect_json .results_added "$2"
+	expect_json .results_known "$3"
+}
+printf 'application,result\nw,1.0\nw,1.1\n' >"$tmp/grown.csv"
+grown w1 2 0
+printf 'w,1.0\nw,1.1\nw,nan\n' >>"$tmp/grown.csv"
+grown w2 2 2
+printf 'w,1.0\n' >>"$tmp/grown.csv"
+grown w3 1 4
+for version in 'w1 2' 'w2 2' 'w3 1'; do
+	run -C "$lab" runs show "w@${version% *}" --format json
+	expect_json .results "${version#* }"
+done
+run -C "$lab" runs show w@w2 --failed --format json
+expect_json .failed 1
+run -C "$lab" runs show w@w3 --failed --format json
+expect_json .failed 0
+grown w4 1 4 # the rows that only the whole file has, under another version
 printf 'application,result\nk,1.0\nk,1.1\n' >"$tmp/one.csv"
 printf 'application,result\nk,1.0\nk,1.2\n' >"$tmp/two.csv"
 known one.csv 2 0
