@@ -4,9 +4,6 @@
 
 #include "base/mem.h"
 
-#if defined(__x86_64__)
-#include <emmintrin.h> /* SSE2, which every x86-64 has */
-#endif
 #include <float.h>
 #include <math.h>
 #include <stdint.h>
@@ -19,7 +16,6 @@ const struct gbt_options gbt_paper = { .trees = 1000, .max_depth = 4, .min_sampl
 #define NEAR	    1e-7f	      /* feature values that are no further apart are one: scikit-learn's FEATURE_THRESHOLD */
 #define BUCKETS	    4096
 #define NOWHERE	    UINT16_MAX /* no row's index: GBT_ROWS_MAX rows end below it */
-#define GBT_LANES   4	       /* features whose sums run side by side, to hide the latency of the additions */
 
 /* ---- columns to zero mean and unit variance ---- */
 
@@ -86,32 +82,19 @@ struct gbt_node {
 	uint64_t hash;
 };
 
-/* The order of a node's rows along each feature that varies in it. Features come in blocks of GBT_LANES, see gbt_lane(); what comes
- * after the last feature has no weight. */
+/* The order of a node's rows along each feature that varies in it. */
 struct gbt_order {
 	size_t features;
 	uint32_t *feature; /* [features] */
-	uint16_t *row;	   /* index into node->rows, sorted by the feature */
-	double *weight;	   /* n / (n_left * n_right) of a cut after this row; 0 where the next value is the same */
+	uint16_t *row;	   /* [features x n] index into node->rows, sorted by the feature */
+	double *weight;	   /* [features x n] n / (n_left * n_right) of a cut after this row; 0 where the next value is the same */
 
-	/* Left by the last full search: the two largest gains along each feature, the split, what is asked whether the split
-	 * still stands. */
+	/* Left by the last search: the two largest gains along each feature, and the split. */
 	double *best, *second; /* [features] */
 	uint32_t *tied;	       /* [features] */
 	bool *mark;	       /* [n] the left side */
-	uint16_t *left;	       /* [n_left] the same as a list */
 	size_t n_left;
-	double left_weight;
-	double *c;	/* [n] the residuals */
-	double squares; /* sum of their squares */
-	double rival;	/* square root of the largest gain of another partition */
 };
-
-/* Where feature f of n rows starts in `row` and `weight`; its next element is GBT_LANES further. */
-static inline size_t gbt_lane(size_t n, size_t f)
-{
-	return f / GBT_LANES * GBT_LANES * n + f % GBT_LANES;
-}
 
 struct gbt_nodes {
 	size_t n, p;
@@ -177,8 +160,7 @@ static void gbt_order_free(struct gbt_order *order)
 {
 	if (!order)
 		return;
-	mem_free(order->feature, order->row, order->weight, order->best, order->second, order->tied, order->mark, order->left, order->c,
-		 order);
+	mem_free(order->feature, order->row, order->weight, order->best, order->second, order->tied, order->mark, order);
 }
 
 static void gbt_nodes_forget(struct gbt_nodes *nodes, const struct gbt_node *kept)
@@ -215,18 +197,15 @@ static void gbt_nodes_trim(struct gbt_nodes *nodes, size_t bytes)
 static struct gbt_order *gbt_order_new(struct gbt_nodes *nodes, size_t n, size_t features)
 {
 	struct gbt_order *order = mem_new(1, sizeof(*order));
-	size_t lanes = (features + GBT_LANES - 1) / GBT_LANES * GBT_LANES;
 
-	order->feature = mem_new(lanes, sizeof(*order->feature));
-	order->row = mem_new(lanes * n, sizeof(*order->row));
-	order->weight = mem_new(lanes * n, sizeof(*order->weight));
-	order->best = mem_new(lanes, sizeof(*order->best));
-	order->second = mem_new(lanes, sizeof(*order->second));
-	order->tied = mem_new(lanes, sizeof(*order->tied));
+	order->feature = mem_new(features, sizeof(*order->feature));
+	order->row = mem_new(features * n, sizeof(*order->row));
+	order->weight = mem_new(features * n, sizeof(*order->weight));
+	order->best = mem_new(features, sizeof(*order->best));
+	order->second = mem_new(features, sizeof(*order->second));
+	order->tied = mem_new(features, sizeof(*order->tied));
 	order->mark = mem_new(n, sizeof(*order->mark));
-	order->left = mem_new(n, sizeof(*order->left));
-	order->c = mem_new(n, sizeof(*order->c));
-	nodes->bytes += (lanes + 1) * (n + 2) * (sizeof(*order->row) + sizeof(*order->weight));
+	nodes->bytes += features * (n + 2) * (sizeof(*order->row) + sizeof(*order->weight));
 	return order;
 }
 
@@ -235,10 +214,10 @@ static void gbt_order_add(struct gbt_nodes *nodes, const struct gbt_node *node, 
 {
 	struct gbt_order *order = node->order;
 	const float *x = nodes->x + feature * nodes->n;
-	size_t n = node->n, at = gbt_lane(n, order->features);
+	size_t n = node->n, at = order->features * n;
 	bool varies = false;
 
-	for (size_t i = 0; i < n; i++, at += GBT_LANES) {
+	for (size_t i = 0; i < n; i++, at++) {
 		bool cut = i + 1 < n && x[node->rows[nodes->sorted[i + 1]]] > x[node->rows[nodes->sorted[i]]] + NEAR;
 
 		order->row[at] = nodes->sorted[i];
@@ -246,7 +225,7 @@ static void gbt_order_add(struct gbt_nodes *nodes, const struct gbt_node *node, 
 		varies |= cut;
 	}
 	order->feature[order->features] = feature;
-	order->features += varies; /* else the next one overwrites it, or it stays after the last without weight */
+	order->features += varies; /* else the next one overwrites it */
 }
 
 /* What does not vary in the parent does not vary here; what is sorted there is sorted here. */
@@ -259,10 +238,10 @@ static void gbt_order_of_child(struct gbt_nodes *nodes, struct gbt_node *node)
 		nodes->index[i] = k < node->n && parent->rows[i] == node->rows[k] ? (uint16_t)k++ : NOWHERE;
 	node->order = gbt_order_new(nodes, node->n, from->features);
 	for (size_t f = 0; f < from->features; f++) {
-		const uint16_t *row = from->row + gbt_lane(parent->n, f);
+		const uint16_t *row = from->row + f * parent->n;
 
 		for (size_t i = 0, k = 0; k < node->n; i++) {
-			nodes->sorted[k] = nodes->index[row[i * GBT_LANES]];
+			nodes->sorted[k] = nodes->index[row[i]];
 			k += nodes->sorted[k] != NOWHERE;
 		}
 		gbt_order_add(nodes, node, from->feature[f]);
@@ -336,77 +315,39 @@ static void gbt_nodes_free(struct gbt_nodes *nodes)
 	mem_free(nodes->x, nodes->sorted, nodes->index, nodes);
 }
 
-/* ---- the full search ---- */
+/* ---- the search ---- */
 
-/* Along two features at once: the sum of the residuals so far, and the two largest gains. c is centred, so the gain of a cut is
- * sum^2 n / (n_left n_right); the cuts of `weight` 0 are none. */
-typedef double gbt_pair __attribute__((vector_size(16)));
-typedef double gbt_stored __attribute__((vector_size(16), aligned(8), may_alias));
-
-struct gbt_run {
-	gbt_pair sum, best, second;
-};
-
-/* a > b ? a : b of each of the two, and a < b ? a : b: one instruction where the compiler does not find it by itself. */
-#if defined(__x86_64__)
-#define gbt_larger(a, b)  ((gbt_pair)_mm_max_pd(a, b))
-#define gbt_smaller(a, b) ((gbt_pair)_mm_min_pd(a, b))
-#else
-typedef int64_t gbt_bits __attribute__((vector_size(16)));
-
-static inline gbt_pair gbt_larger(gbt_pair a, gbt_pair b)
-{
-	gbt_bits first = a > b;
-
-	return (gbt_pair)(((gbt_bits)a & first) | ((gbt_bits)b & ~first));
-}
-
-static inline gbt_pair gbt_smaller(gbt_pair a, gbt_pair b)
-{
-	gbt_bits first = a < b;
-
-	return (gbt_pair)(((gbt_bits)a & first) | ((gbt_bits)b & ~first));
-}
-#endif
-
-static inline void gbt_run_step(struct gbt_run *run, const uint16_t *row, const double *weight, const double *c)
-{
-	gbt_pair gain;
-
-	run->sum += (gbt_pair){ c[row[0]], c[row[1]] };
-	gain = run->sum * run->sum * *(const gbt_stored *)weight;
-	run->second = gbt_larger(run->second, gbt_smaller(gain, run->best));
-	run->best = gbt_larger(run->best, gain);
-}
-
-/* The GBT_LANES features from f on. */
+/* Finds the two largest gains along feature f. c is centred, so the gain of a cut is sum^2 n / (n_left n_right); the cuts of `weight` 0
+ * are none. */
 static void gbt_scan(struct gbt_order *order, size_t n, size_t f, const double *c)
 {
-	const uint16_t *row = order->row + gbt_lane(n, f);
-	const double *weight = order->weight + gbt_lane(n, f);
-	struct gbt_run a = { 0 }, b = { 0 };
+	const uint16_t *row = order->row + f * n;
+	const double *weight = order->weight + f * n;
+	double sum = 0.0, best = 0.0, second = 0.0;
 
-	for (size_t i = 0; i < n; i++, row += GBT_LANES, weight += GBT_LANES) {
-		gbt_run_step(&a, row, weight, c);
-		gbt_run_step(&b, row + 2, weight + 2, c);
+	for (size_t i = 0; i < n; i++) {
+		double gain;
+
+		sum += c[row[i]];
+		gain = sum * sum * weight[i];
+		second = gain > best ? best : gain > second ? gain : second;
+		best = gain > best ? gain : best;
 	}
-	*(gbt_stored *)(order->best + f) = a.best;
-	*(gbt_stored *)(order->best + f + 2) = b.best;
-	*(gbt_stored *)(order->second + f) = a.second;
-	*(gbt_stored *)(order->second + f + 2) = b.second;
+	order->best[f] = best;
+	order->second[f] = second;
 }
 
 /* Rows before the first cut along the feature that is as good as its best one. */
 static size_t gbt_find_cut(const struct gbt_order *order, size_t n, size_t f, const double *c)
 {
-	const uint16_t *row = order->row + gbt_lane(n, f);
-	const double *weight = order->weight + gbt_lane(n, f);
+	const uint16_t *row = order->row + f * n;
+	const double *weight = order->weight + f * n;
 	double enough = order->best[f] * (1.0 - GBT_TIE), sum = 0.0, gain;
 	size_t rows = 0;
 
 	do {
-		sum += c[row[rows * GBT_LANES]];
-		gain = sum * sum * weight[rows * GBT_LANES];
+		sum += c[row[rows]];
+		gain = sum * sum * weight[rows];
 		rows++;
 	} while (gain < enough);
 	return rows;
@@ -415,18 +356,15 @@ static size_t gbt_find_cut(const struct gbt_order *order, size_t n, size_t f, co
 static void gbt_partition(struct gbt_nodes *nodes, struct gbt_node *node, size_t f, size_t n_left)
 {
 	struct gbt_order *order = node->order;
-	const uint16_t *row = order->row + gbt_lane(node->n, f);
+	const uint16_t *row = order->row + f * node->n;
 	const float *x = nodes->x + order->feature[f] * nodes->n;
-	float low = x[node->rows[row[(n_left - 1) * GBT_LANES]]];
-	float high = x[node->rows[row[n_left * GBT_LANES]]];
+	float low = x[node->rows[row[n_left - 1]]];
+	float high = x[node->rows[row[n_left]]];
 
 	memset(order->mark, 0, node->n * sizeof(*order->mark));
-	for (size_t i = 0; i < n_left; i++) {
-		order->left[i] = row[i * GBT_LANES];
-		order->mark[order->left[i]] = true;
-	}
+	for (size_t i = 0; i < n_left; i++)
+		order->mark[row[i]] = true;
 	order->n_left = n_left;
-	order->left_weight = order->weight[gbt_lane(node->n, f) + (n_left - 1) * GBT_LANES];
 	/* Between two floats a double lies exactly, so that scikit-learn's care for a threshold equal to `high` is not needed. */
 	node->split.threshold = (double)low / 2.0 + (double)high / 2.0;
 	node->left = gbt_nodes_side(nodes, node, true, n_left);
@@ -436,13 +374,13 @@ static void gbt_partition(struct gbt_nodes *nodes, struct gbt_node *node, size_t
 /* Whether the first `rows` rows along the feature are one side of the partition, be it the left or the right one. */
 static bool gbt_same_partition(const struct gbt_order *order, size_t n, size_t f, size_t rows)
 {
-	const uint16_t *row = order->row + gbt_lane(n, f);
+	const uint16_t *row = order->row + f * n;
 	bool mark = order->mark[row[0]];
 
 	if (rows != (mark ? order->n_left : n - order->n_left))
 		return false;
 	for (size_t i = 1; i < rows; i++) {
-		if (order->mark[row[i * GBT_LANES]] != mark)
+		if (order->mark[row[i]] != mark)
 			return false;
 	}
 	return true;
@@ -467,10 +405,10 @@ static bool gbt_search(struct gbt_nodes *nodes, struct gbt_node *node, const dou
 	struct gbt_order *order = node->order;
 	double top = 0.0, rival = 0.0, enough;
 
-	for (size_t f = 0; f < order->features; f += GBT_LANES)
+	for (size_t f = 0; f < order->features; f++) {
 		gbt_scan(order, node->n, f, c);
-	for (size_t f = 0; f < order->features; f++)
-		top = fmax(top, order->best[f]);
+		top = order->best[f] > top ? order->best[f] : top;
+	}
 	if (top <= 0.0)
 		return false;
 	node->split = (struct gbt_split){ .gain = top, .tied = order->tied };
@@ -481,44 +419,6 @@ static bool gbt_search(struct gbt_nodes *nodes, struct gbt_node *node, const dou
 		rival = fmax(rival, order->best[f] >= enough ? order->second[f] : order->best[f]);
 	}
 	node->split.ambiguous |= rival >= enough; /* two cuts along one feature tie */
-	order->rival = sqrt(rival);
-	return true;
-}
-
-static void gbt_remember(const struct gbt_node *node, const double *c)
-{
-	struct gbt_order *order = node->order;
-
-	memcpy(order->c, c, node->n * sizeof(*c));
-	order->squares = 0.0;
-	for (size_t i = 0; i < node->n; i++)
-		order->squares += c[i] * c[i];
-}
-
-/* ---- the search that can be left out ---- */
-
-/* The square root of a partition's gain is |u.c|, u a unit vector that depends on the partition alone. With c = a*old + e it is
- * at most |a| |u.old| + |e|: where the last split beats this bound of its best rival, nothing else can win or tie. From tree to
- * tree residuals shrink much more than they turn, so that this holds for half of all searches (1.7 times faster at n = 60). */
-static bool gbt_last_split_stands(struct gbt_node *node, const double *c)
-{
-	const struct gbt_order *order = node->order;
-	double dot = 0.0, squares = 0.0, sum = 0.0, a, turned, gain;
-
-	if (!node->left || node->split.ambiguous)
-		return false;
-	for (size_t i = 0; i < node->n; i++) {
-		dot += c[i] * order->c[i];
-		squares += c[i] * c[i];
-	}
-	for (size_t i = 0; i < order->n_left; i++)
-		sum += c[order->left[i]];
-	gain = sum * sum * order->left_weight;
-	a = dot / order->squares;
-	turned = fmax(squares - a * dot, 0.0) + 4.0 * (double)node->n * DBL_EPSILON * squares; /* rounding included */
-	if (fabs(a) * order->rival + sqrt(turned) >= sqrt(gain))
-		return false;
-	node->split.gain = gain;
 	return true;
 }
 
@@ -527,13 +427,8 @@ static bool gbt_last_split_stands(struct gbt_node *node, const double *c)
 static bool gbt_split_find(struct gbt_nodes *nodes, struct gbt_node *node, const double *c)
 {
 	gbt_nodes_order(nodes, node);
-	if (gbt_last_split_stands(node, c))
-		return true;
 	node->left = node->right = NULL;
-	if (!gbt_search(nodes, node, c))
-		return false;
-	gbt_remember(node, c);
-	return true;
+	return gbt_search(nodes, node, c);
 }
 
 /* ---- trees ---- */
