@@ -2,6 +2,7 @@
 #include "model/anomaly/detector_parts.h"
 
 #include "base/mem.h"
+#include "base/stats.h"
 #include "model/parallel.h"
 
 #include <math.h>
@@ -255,88 +256,28 @@ static void scale_release(struct scale *s)
 	mem_free(s->known, s->center, s->unit, s->low, s->high);
 }
 
-static void doubles_swap(double *a, double *b)
-{
-	double t = *a;
-
-	*a = *b;
-	*b = t;
-}
-
-/* x[k] becomes what it would be if x were sorted, smaller ones before it, larger ones after it (Hoare, "Algorithm 65: find", Communications
- * of the ACM 4(7), 1961), with the middle of three as the pivot. */
-static void select_rank(double *x, size_t n, size_t k)
-{
-	size_t low = 0, high = n - 1;
-
-	while (low < high) {
-		size_t i = low, j = high, middle = low + (high - low) / 2;
-		double pivot;
-
-		if (x[middle] < x[low])
-			doubles_swap(&x[middle], &x[low]);
-		if (x[high] < x[middle])
-			doubles_swap(&x[high], &x[middle]);
-		if (x[middle] < x[low])
-			doubles_swap(&x[middle], &x[low]);
-		pivot = x[middle];
-		while (i <= j) {
-			while (x[i] < pivot)
-				i++;
-			while (x[j] > pivot)
-				j--;
-			if (i > j)
-				break;
-			doubles_swap(&x[i++], &x[j]);
-			if (j-- == 0)
-				break;
-		}
-		if (k <= j && j < high)
-			high = j;
-		else if (k >= i)
-			low = i;
-		else
-			return;
-	}
-}
-
-/* Type 7 of Hyndman and Fan, as stats_quantile, in O(n); n > 0. The order of x changes. */
-static double quantile_of(double *x, size_t n, double p)
-{
-	double at = p * (double)(n - 1), next;
-	size_t k = (size_t)at;
-
-	select_rank(x, n, k);
-	if (k + 1 >= n)
-		return x[k];
-	next = x[k + 1];
-	for (size_t i = k + 2; i < n; i++)
-		next = fmin(next, x[i]);
-	return x[k] + (at - (double)k) * (next - x[k]);
-}
-
-/* The order of x changes, and its values. */
+/* The values of x change. */
 static double spread_of(double *x, size_t n)
 {
 	double width, middle;
 
 	if (n < 2)
 		return 0.0;
-	middle = quantile_of(x, n, .5);
-	width = quantile_of(x, n, .95) - quantile_of(x, n, .05);
+	middle = stats_quantile(x, n, .5);
+	width = stats_quantile(x, n, .95) - stats_quantile(x, n, .05);
 	for (size_t i = 0; i < n; i++)
 		x[i] = fabs(x[i] - middle);
-	return fmax(NORMAL_MAD * quantile_of(x, n, .5), width / NORMAL_WIDTH);
+	return fmax(NORMAL_MAD * stats_quantile(x, n, .5), width / NORMAL_WIDTH);
 }
 
-/* Appends the distances of x[n] to their median, as wide as those of many would be. The order of x changes. */
-static size_t add_distances(double *x, size_t n, double *out, size_t used)
+/* Appends the distances of x[n] to their median, as wide as those of many would be. */
+static size_t add_distances(const double *x, size_t n, double *out, size_t used)
 {
 	double middle, wider;
 
 	if (n < 2)
 		return used;
-	middle = quantile_of(x, n, .5);
+	middle = stats_quantile(x, n, .5);
 	wider = sqrt((double)n / (double)(n - 1));
 	for (size_t i = 0; i < n; i++)
 		out[used++] = wider * (x[i] - middle);
@@ -344,7 +285,7 @@ static size_t add_distances(double *x, size_t n, double *out, size_t used)
 }
 
 struct scale_work {
-	double *all, *part, *within; /* [samples of the function] */
+	double *all, *within; /* [samples of the function] */
 };
 
 /* One function's column; groups[n] are its own. The unit is the spread within runs of the function's samples, robust (the larger of 1.4826
@@ -359,9 +300,9 @@ static void scale_learn_column(const struct mat *z, const struct row_group *grou
 		if (!use[groups[g].run])
 			continue;
 		for (size_t i = 0; i < groups[g].n; i++)
-			work->part[i] = work->all[samples + i] = mat_get(z, groups[g].first + i, j);
+			work->all[samples + i] = mat_get(z, groups[g].first + i, j);
+		within = add_distances(work->all + samples, groups[g].n, work->within, within);
 		samples += groups[g].n;
-		within = add_distances(work->part, groups[g].n, work->within, within);
 	}
 	if (!samples)
 		return;
@@ -371,7 +312,7 @@ static void scale_learn_column(const struct mat *z, const struct row_group *grou
 		out->low[at] = fmin(out->low[at], work->all[i]);
 		out->high[at] = fmax(out->high[at], work->all[i]);
 	}
-	out->center[at] = quantile_of(work->all, samples, .5);
+	out->center[at] = stats_quantile(work->all, samples, .5);
 	spread = within >= WITHIN_LEAST ? spread_of(work->within, within) : spread_of(work->all, samples);
 	out->unit[at] = fmax(spread, tolerance);
 	out->low[at] = (out->low[at] - out->center[at]) / out->unit[at];
@@ -381,10 +322,9 @@ static void scale_learn_column(const struct mat *z, const struct row_group *grou
 /* O(n log n) a column. */
 static void scale_learn(const struct rows *rows, const bool *use, double tolerance, struct scale *scale)
 {
-	struct scale_work work = { .all = mem_new(3 * rows->z.rows, sizeof(double)) };
+	struct scale_work work = { .all = mem_new(2 * rows->z.rows, sizeof(double)) };
 
-	work.part = work.all + rows->z.rows;
-	work.within = work.part + rows->z.rows;
+	work.within = work.all + rows->z.rows;
 	for (size_t g = 0, n; g < rows->n_groups; g += n) {
 		n = rows_groups(rows, g);
 		for (size_t j = 0; j < rows->z.cols; j++)
