@@ -32,8 +32,6 @@ struct active_problem {
 	double enough;	     /* a pull that exceeds lambda by no more does not enter */
 };
 
-typedef double pair __attribute__((vector_size(16), aligned(8), may_alias));
-
 struct active_set {
 	struct active_problem of;
 	double lambda;
@@ -74,37 +72,6 @@ static double active_set_dot(const double *x, const double *y, size_t n)
 	return (a + b) + (c + d);
 }
 
-/* Of x with four columns, one behind the other, each as above: eight sums at a time. */
-static void four_dots(const double *z, const double *x, size_t n, double *out)
-{
-	const double *z1 = z + n, *z2 = z1 + n, *z3 = z2 + n;
-	pair a0 = { 0.0 }, a1 = a0, a2 = a0, a3 = a0, b0 = a0, b1 = a0, b2 = a0, b3 = a0;
-	size_t i = 0;
-
-	for (; i + 4 <= n; i += 4) {
-		pair left = *(const pair *)(x + i), right = *(const pair *)(x + i + 2);
-
-		a0 += *(const pair *)(z + i) * left;
-		b0 += *(const pair *)(z + i + 2) * right;
-		a1 += *(const pair *)(z1 + i) * left;
-		b1 += *(const pair *)(z1 + i + 2) * right;
-		a2 += *(const pair *)(z2 + i) * left;
-		b2 += *(const pair *)(z2 + i + 2) * right;
-		a3 += *(const pair *)(z3 + i) * left;
-		b3 += *(const pair *)(z3 + i + 2) * right;
-	}
-	for (; i < n; i++) {
-		a0[0] += z[i] * x[i];
-		a1[0] += z1[i] * x[i];
-		a2[0] += z2[i] * x[i];
-		a3[0] += z3[i] * x[i];
-	}
-	out[0] = (a0[0] + a0[1]) + (b0[0] + b0[1]);
-	out[1] = (a1[0] + a1[1]) + (b1[0] + b1[1]);
-	out[2] = (a2[0] + a2[1]) + (b2[0] + b2[1]);
-	out[3] = (a3[0] + a3[1]) + (b3[0] + b3[1]);
-}
-
 /* Those with columns that have theirs are known. */
 static const double *products(const struct active_set *a, size_t j)
 {
@@ -114,16 +81,8 @@ static const double *products(const struct active_set *a, size_t j)
 	if (all[j])
 		return all[j];
 	new = mem_new(p, sizeof(*new));
-	for (size_t i = 0; i < p; i++) {
-		if (all[i]) {
-			new[i] = all[i][j];
-		} else if (i + 4 <= p && !all[i + 1] && !all[i + 2] && !all[i + 3]) {
-			four_dots(column(a, i), column(a, j), n, new + i);
-			i += 3;
-		} else {
-			new[i] = active_set_dot(column(a, i), column(a, j), n);
-		}
-	}
+	for (size_t i = 0; i < p; i++)
+		new[i] = all[i] ? all[i][j] : active_set_dot(column(a, i), column(a, j), n);
 	return all[j] = new;
 }
 
@@ -272,11 +231,8 @@ static const double *measure_near(struct active_set *a)
 	memcpy(a->near, a->of.pull, p * sizeof(*a->near));
 	for (size_t i = 0; i < a->k; i++) {
 		const double *with = products(a, a->set[i]), b = a->b[a->set[i]];
-		size_t j = 0;
 
-		for (; j + 2 <= p; j += 2)
-			*(pair *)(a->near + j) -= b * *(const pair *)(with + j);
-		for (; j < p; j++)
+		for (size_t j = 0; j < p; j++)
 			a->near[j] -= b * with[j];
 	}
 	a->fresh = true;
@@ -470,19 +426,14 @@ static struct active_set *set_of(const struct scaled *d, const bool *allowed, do
 			      b);
 }
 
-/* The columns one after the other: of some at a time, as rows lie in lines of memory. */
+/* The columns one after the other. */
 static double *columns_of(const struct mat *X)
 {
-	const size_t together = 8;
 	double *z = mem_new(X->rows * X->cols, sizeof(*z));
 
-	for (size_t first = 0; first < X->cols; first += together) {
-		size_t end = first + together < X->cols ? first + together : X->cols;
-
-		for (size_t i = 0; i < X->rows; i++) {
-			for (size_t j = first; j < end; j++)
-				z[j * X->rows + i] = mat_get(X, i, j);
-		}
+	for (size_t j = 0; j < X->cols; j++) {
+		for (size_t i = 0; i < X->rows; i++)
+			z[j * X->rows + i] = mat_get(X, i, j);
 	}
 	return z;
 }
@@ -641,27 +592,14 @@ void lasso_path_of(const struct mat *X, const double *y, const double *weight, c
 
 void lasso_values(const struct mat *beta, const double *intercept, size_t k, const struct mat *X, double *value)
 {
-	size_t *has = mem_new(X->cols, sizeof(*has)), n = 0, i = 0;
+	size_t *has = mem_new(X->cols, sizeof(*has)), n = 0;
 	const double *b = beta->at + k * beta->cols, *x = X->at;
 
 	for (size_t j = 0; j < X->cols; j++) {
 		if (b[j] != 0.0)
 			has[n++] = j;
 	}
-	for (; i + 4 <= X->rows; i += 4, x += 4 * X->cols) { /* sums that do not wait for each other */
-		double sum[4] = { intercept[k], intercept[k], intercept[k], intercept[k] };
-
-		for (size_t at = 0; at < n; at++) {
-			size_t j = has[at];
-
-			sum[0] += b[j] * x[j];
-			sum[1] += b[j] * x[j + X->cols];
-			sum[2] += b[j] * x[j + 2 * X->cols];
-			sum[3] += b[j] * x[j + 3 * X->cols];
-		}
-		memcpy(value + i, sum, sizeof(sum));
-	}
-	for (; i < X->rows; i++, x += X->cols) {
+	for (size_t i = 0; i < X->rows; i++, x += X->cols) {
 		value[i] = intercept[k];
 		for (size_t at = 0; at < n; at++)
 			value[i] += b[has[at]] * x[has[at]];
