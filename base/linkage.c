@@ -10,12 +10,10 @@
 
 /* A cluster is known by its lowest item. Distances between clusters overwrite those of their lowest items. */
 struct clusters {
-	struct mat distance; /* our copy */
-	size_t *size;	     /* items in it; 0 when it became part of another */
-	double *height;	     /* of the last merge within it */
-	size_t *root;	     /* of each item in what lies below the cut: itself, or an item that is nearer to the root */
-	size_t *chain;	     /* each one's nearest neighbour is the next; distances fall along it */
-	size_t depth;
+	struct mat distance;  /* our copy */
+	size_t *size;	      /* items in it; 0 when it became part of another */
+	double *height;	      /* of the last merge within it */
+	size_t *root;	      /* of each item in what lies below the cut: itself, or an item that is nearer to the root */
 	struct ends *ends;    /* of the row of leaves of each cluster */
 	struct sides *beside; /* of each item, its neighbours in that row */
 };
@@ -36,8 +34,6 @@ static struct clusters clusters_new(const struct mat *distance)
 			      mem_new(n, sizeof(size_t)),
 			      mem_new(n, sizeof(double)),
 			      mem_new(n, sizeof(size_t)),
-			      mem_new(n, sizeof(size_t)),
-			      0,
 			      mem_new(n, sizeof(struct ends)),
 			      mem_new(n, sizeof(struct sides)) };
 
@@ -54,27 +50,7 @@ static struct clusters clusters_new(const struct mat *distance)
 static void clusters_release(struct clusters *c)
 {
 	mat_release(&c->distance);
-	mem_free(c->size, c->height, c->root, c->chain, c->ends, c->beside);
-}
-
-/* The nearest other cluster of `of`; among equals the one before it in the chain, so that the chain ends, then the lowest. */
-static size_t nearest(const struct clusters *c, size_t of)
-{
-	size_t n = c->distance.rows;
-	size_t best = c->depth > 1 ? c->chain[c->depth - 2] : n;
-
-	for (size_t k = 0; k < n; k++)
-		if (k != of && c->size[k] && (best == n || mat_get(&c->distance, of, k) < mat_get(&c->distance, of, best)))
-			best = k;
-	return best;
-}
-
-static bool in_chain(const struct clusters *c, size_t item)
-{
-	for (size_t i = 0; i < c->depth; i++)
-		if (c->chain[i] == item)
-			return true;
-	return false;
+	mem_free(c->size, c->height, c->root, c->ends, c->beside);
 }
 
 static void put_beside(struct sides *sides, size_t item)
@@ -100,11 +76,10 @@ static void join_rows(struct clusters *c, const struct mat *distance, size_t kep
 }
 
 /* Average linkage in the update of Lance and Williams, The Computer Journal 9(4), 1967. */
-static void merge(struct clusters *c, const struct mat *distance, size_t a, size_t b, double cut)
+static void merge(struct clusters *c, const struct mat *distance, size_t kept, size_t gone, double cut)
 {
-	size_t kept = a < b ? a : b, gone = a < b ? b : a;
 	double wk = (double)c->size[kept], wg = (double)c->size[gone];
-	double height = fmax(mat_get(&c->distance, a, b), fmax(c->height[a], c->height[b])); /* rounding may not invert them */
+	double height = fmax(mat_get(&c->distance, kept, gone), fmax(c->height[kept], c->height[gone])); /* rounding may not invert them */
 
 	for (size_t k = 0; k < c->distance.rows; k++) {
 		double mean;
@@ -123,31 +98,18 @@ static void merge(struct clusters *c, const struct mat *distance, size_t a, size
 		c->root[gone] = kept;
 }
 
-static void chain_step(struct clusters *c, const struct mat *distance, double cut)
+/* Joins the nearest two; of equals, those of the lowest items. */
+static void merge_nearest(struct clusters *c, const struct mat *distance, double cut)
 {
-	size_t top = c->chain[c->depth - 1], next = nearest(c, top);
+	size_t n = c->distance.rows, a = NONE, b = NONE;
 
-	if (c->depth > 1 && next == c->chain[c->depth - 2]) {
-		c->depth -= 2;
-		merge(c, distance, top, next, cut);
-		return;
-	}
-	/* Only rounding can lead back into the chain. A chain begun anew cannot, since distances fall strictly along it. */
-	if (in_chain(c, next)) {
-		c->chain[0] = next;
-		c->depth = 1;
-		return;
-	}
-	c->chain[c->depth++] = next;
-}
-
-static size_t first_alive(const struct clusters *c)
-{
-	size_t i = 0;
-
-	while (!c->size[i])
-		i++;
-	return i;
+	for (size_t i = 0; i < n; i++)
+		for (size_t k = i + 1; c->size[i] && k < n; k++)
+			if (c->size[k] && (a == NONE || mat_get(&c->distance, i, k) < mat_get(&c->distance, a, b))) {
+				a = i;
+				b = k;
+			}
+	merge(c, distance, a, b, cut);
 }
 
 /* Roots are lower than what hangs below them, so each item finds its root's number given. */
@@ -168,16 +130,8 @@ static struct clusters build(const struct mat *distance, double cut)
 
 	ASSAY_BUG_IF(distance->cols != n);
 	c = clusters_new(distance);
-	for (size_t alive = n; alive > 1;) {
-		size_t before;
-
-		if (c.depth == 0)
-			c.chain[c.depth++] = first_alive(&c);
-		before = c.depth;
-		chain_step(&c, distance, cut);
-		if (c.depth + 2 == before)
-			alive--;
-	}
+	for (size_t alive = n; alive > 1; alive--)
+		merge_nearest(&c, distance, cut);
 	return c;
 }
 
@@ -196,7 +150,7 @@ void linkage_order(const struct mat *distance, size_t *order)
 	size_t n = distance->rows, before = NONE, at;
 
 	if (n) {
-		struct ends row = c.ends[first_alive(&c)];
+		struct ends row = c.ends[0]; /* of the cluster of all items */
 
 		at = row.at[0] < row.at[1] ? row.at[0] : row.at[1]; /* of the two directions the one that begins with the lower item */
 		for (size_t i = 0; i < n; i++) {

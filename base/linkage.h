@@ -1,5 +1,5 @@
-/* Agglomerative clustering, average linkage (UPGMA; Sokal and Michener 1958), by the nearest-neighbour chain (Murtagh 1983).
- * O(n^2) time and memory. Deterministic: ties are decided by the lowest index. */
+/* Agglomerative clustering, average linkage (UPGMA; Sokal and Michener 1958).
+ * O(n^3) time, O(n^2) memory. Deterministic: ties are decided by the lowest index. */
 #ifndef BASE_LINKAGE_H
 #define BASE_LINKAGE_H
 
