@@ -1,18 +1,9 @@
-/* assay catalog drift
- *
- * Which machines are not what they were, or not what others of their hardware type are? A machine's latest fingerprints are compared with
- * those before, from its reference on. The noise between sessions is that of the machines of its type, or, where these have too few, of
- * all. Fingerprints are compared only with those of the same battery, stress-ng and architecture: a machine with several batteries is
- * looked at once for each. Left out are retired machines; fingerprints that were taken while the machine was busier than it usually is; and
- * those with a time that is still to come: a clock was wrong, and they would be the latest for good. */
+/* assay catalog drift */
 #include "base/clock.h"
 #include "base/mem.h"
-#include "base/rows.h"
-#include "base/stats.h"
 #include "base/text.h"
-#include "fingerprint/catalog/types.h"
 #include "fingerprint/commands/fingerprint_commands.h"
-#include "fingerprint/compare/compare.h"
+#include "fingerprint/compare/drift.h"
 #include "fingerprint/stored/fingerprint.h"
 #include "fleet/inventory/nodeset.h"
 
@@ -21,64 +12,6 @@
 
 #define ROWS_SHOWN     8  /* of one machine */
 #define CONDITIONS_MAX 64 /* of one machine */
-#define PEER_SESSIONS  3  /* of each, where two machines are compared */
-#define TYPE_SESSIONS  24 /* from so many the noise is that of the machines of one type alone */
-
-/* Constant, code in JSON. */
-#define DRIFT_STATE_ROWS(X)                                                                                                                \
-	X(DRIFT_COMPARED, "compared")                                                                                                      \
-	X(DRIFT_ALONE, "nothing_to_compare_with") /* no second fingerprint, or member */                                                   \
-	X(DRIFT_REFERENCE, "is_the_reference")	  /* accepted, and nothing newer */                                                        \
-	X(DRIFT_BUSY, "busy")			  /* too few are left without those that were taken while the machine was busy */          \
-	X(DRIFT_NO_RAW, "raw_record_missing")	  /* in the catalog, not in the store */
-
-enum drift_state { DRIFT_STATE_ROWS(ROWS_ENUM) };
-static ROWS_FUNCTION(drift_state_code, enum drift_state, DRIFT_STATE_ROWS, ROWS_WORD)
-
-/* A machine's latest fingerprints of a kind against those before. The reference is the one that was accepted last, else its first. */
-struct drift_past {
-	const struct machine *machine;
-	const struct machine_fingerprint *latest, *reference; /* the same when there is no other */
-	const struct machine_acceptance *acceptance;	      /* of the reference, or NULL */
-	enum drift_state state;
-	struct compare compare;	      /* reference first; empty unless DRIFT_COMPARED */
-	struct compare_series series; /* from the reference to the latest, with both, without those of a busy machine */
-	size_t left_out;	      /* of these, for that */
-	char **busy;		      /* [of the machine]: what else it did at each of its fingerprints, or NULL */
-	struct compare_noise noise;
-};
-
-/* A stressor by which a machine differs from more than half of the others of its type. */
-struct drift_stressor {
-	const char *name;
-	double ratio;	       /* to the median of the others */
-	size_t differ, others; /* from how many it differs, of how many that have the stressor */
-};
-
-/* A machine's latest fingerprint of a kind against those of the others of its type. */
-struct drift_peer {
-	const struct machine *machine;
-	const struct machine_fingerprint *latest;
-	size_t type;   /* index of types->types */
-	size_t others; /* machines that it was compared with */
-	enum drift_state state;
-	struct drift_stressor *stressors; /* [n], in name order */
-	size_t n;
-};
-
-/* A fingerprint that was left out for its time. */
-struct drift_ahead {
-	const struct machine *machine;
-	const struct machine_fingerprint *fingerprint;
-};
-
-struct drift {
-	struct drift_past *past;  /* [n], by machine, then time of the latest */
-	struct drift_peer *peers; /* [n], in the same order */
-	size_t n, retired;
-	struct drift_ahead *ahead; /* [n_ahead], by machine, then time */
-	size_t n_ahead;
-};
 
 static void add_change(cJSON *list, const char *name, const char *before, const char *after)
 {
@@ -114,219 +47,6 @@ static cJSON *conditions_changes(const char *before, const char *after)
 	cJSON_Delete(a);
 	cJSON_Delete(b);
 	return list;
-}
-
-/* Was stress-ng replaced since then? What the machine was under an older version it is not any more. */
-static bool drift_superseded(const struct machine *machine, const struct machine_fingerprint *f, int64_t now_ms)
-{
-	for (const struct machine_fingerprint *e = f + 1; e < machine->fingerprints + machine->n_fingerprints; e++) {
-		if (e->taken_ms <= now_ms && strcmp(e->battery_hash, f->battery_hash) == 0 && strcmp(e->architecture, f->architecture) == 0)
-			return true;
-	}
-	return false;
-}
-
-/* ---- against its own past ---- */
-
-/* All from the reference to the latest, but for those of a busy machine. What an emulated one says is of the machine that emulates it, and
- * tells something only beside others. */
-static void add_series(struct drift_past *past, const struct fingerprint_set *set)
-{
-	size_t n = past->machine->n_fingerprints, known = 0, kept = 0;
-	const struct machine_fingerprint *first = past->machine->fingerprints;
-	const struct fingerprint **sessions = mem_new(n, sizeof(*sessions));
-	const char **conditions = mem_new(n, sizeof(*conditions));
-
-	past->busy = mem_new(n, sizeof(*past->busy));
-	for (size_t i = 0; i < n; i++) {
-		conditions[i] = machine_comparable(&first[i], past->latest) ? first[i].conditions : NULL;
-		known += conditions[i] != NULL;
-	}
-	if (known > 1 || strcmp(past->latest->origin, "emulated") != 0)
-		conditions_busy(conditions, n, past->busy);
-	for (const struct machine_fingerprint *f = past->reference; f <= past->latest; f++) {
-		const struct fingerprint *session = machine_comparable(f, past->latest) ? fingerprint_find(set, f->id) : NULL;
-
-		if (session && past->busy[f - first] && known > 1)
-			past->left_out++;
-		else if (session)
-			sessions[kept++] = session;
-	}
-	compare_series_of(set, sessions, kept, &past->series);
-	past->state = kept > 1 ? DRIFT_COMPARED : DRIFT_BUSY;
-	if (past->latest <= past->reference)
-		past->state = past->acceptance ? DRIFT_REFERENCE : DRIFT_ALONE;
-	else if (!fingerprint_find(set, past->latest->id) || !fingerprint_find(set, past->reference->id))
-		past->state = DRIFT_NO_RAW;
-	mem_free(sessions, conditions);
-}
-
-static bool is_alike(const struct drift *drift, size_t a, size_t b)
-{
-	return machine_comparable(drift->past[a].latest, drift->past[b].latest) && drift->peers[a].type == drift->peers[b].type;
-}
-
-/* That of the machines of its type, and of all machines where these have too few sessions. */
-static void add_noise(struct drift *drift, const struct fingerprint_set *set, size_t index)
-{
-	struct compare_series **series = mem_new(drift->n, sizeof(*series));
-	struct drift_past *past = &drift->past[index];
-
-	for (int of_type = 1; of_type >= 0 && past->noise.sessions < TYPE_SESSIONS; of_type--) {
-		size_t n = 0;
-
-		for (size_t i = 0; i < drift->n; i++) {
-			if (of_type ? is_alike(drift, index, i) : machine_comparable(past->latest, drift->past[i].latest))
-				series[n++] = &drift->past[i].series;
-		}
-		compare_noise_release(&past->noise);
-		compare_noise_of(set, series, n, &past->noise);
-	}
-	free(series);
-}
-
-static void compare_past(struct drift *drift, const struct fingerprint_set *set)
-{
-	size_t looks = 0;
-
-	for (size_t i = 0; i < drift->n; i++) {
-		add_series(&drift->past[i], set);
-		looks += drift->past[i].state == DRIFT_COMPARED;
-	}
-	for (size_t i = 0; i < drift->n; i++) {
-		struct drift_past *past = &drift->past[i];
-
-		add_noise(drift, set, i);
-		if (past->state == DRIFT_COMPARED)
-			compare_sessions(&past->series, &past->noise, looks, &past->compare);
-	}
-}
-
-/* ---- against its type ---- */
-
-static bool are_peers(const struct drift *drift, size_t a, size_t b)
-{
-	return drift->past[a].machine != drift->past[b].machine && is_alike(drift, a, b) && drift->past[a].series.n &&
-	       drift->past[b].series.n;
-}
-
-/* The latest fingerprints of both, as if one machine had changed into the other: three where both have as many, so that one odd one does
- * not matter; else one. */
-static void compare_two(const struct drift_past *before, const struct drift_past *after, const struct fingerprint_set *set, size_t looks,
-			struct compare *compare)
-{
-	const struct fingerprint *sessions[2 * PEER_SESSIONS];
-	const struct compare_series *a = &before->series, *b = &after->series;
-	size_t n = a->n < PEER_SESSIONS || b->n < PEER_SESSIONS ? 1 : PEER_SESSIONS;
-	struct compare_series series;
-
-	for (size_t i = 0; i < n; i++) {
-		sessions[i] = a->sessions[a->n - n + i];
-		sessions[n + i] = b->sessions[b->n - n + i];
-	}
-	compare_series_of(set, sessions, 2 * n, &series);
-	series.multiple = fmax(a->multiple, b->multiple);
-	compare_sessions(&series, &after->noise, looks, compare);
-	compare_series_release(&series);
-}
-
-/* logs: of the ratios to the others, [stressors x peers]. */
-static void count_differences(struct drift_stressor *stressors, double *logs, size_t peers, const struct compare *compare)
-{
-	for (size_t i = 0, j = 0; i < compare->n; i++) {
-		const struct compare_row *row = &compare->rows[i];
-
-		while (strcmp(stressors[j].name, row->stressor) != 0)
-			j++;
-		if (isnan(row->ratio))
-			continue;
-		logs[j * peers + stressors[j].others++] = log(row->ratio);
-		stressors[j].differ += row->differs;
-	}
-}
-
-static void compare_peer(struct drift *drift, size_t index, const struct fingerprint_set *set)
-{
-	struct drift_stressor *stressors = mem_new(set->n_stressors, sizeof(*stressors));
-	double *logs = mem_new(set->n_stressors * drift->n, sizeof(*logs));
-	struct drift_peer *peer = &drift->peers[index];
-	const struct drift_past *past = &drift->past[index];
-
-	for (size_t j = 0; j < set->n_stressors; j++)
-		stressors[j].name = set->stressors[j];
-	for (size_t i = 0; i < drift->n; i++) {
-		struct compare compare;
-
-		if (!are_peers(drift, index, i))
-			continue;
-		compare_two(&drift->past[i], past, set, drift->n, &compare);
-		count_differences(stressors, logs, drift->n, &compare);
-		free(compare.rows);
-		peer->others++;
-	}
-	peer->state = peer->others ? DRIFT_COMPARED : past->series.n ? DRIFT_ALONE : past->left_out ? DRIFT_BUSY : DRIFT_NO_RAW;
-	peer->stressors = stressors;
-	for (size_t j = 0; j < set->n_stressors; j++) {
-		if (2 * stressors[j].differ <= stressors[j].others)
-			continue;
-		stressors[j].ratio = exp(stats_median(&logs[j * drift->n], stressors[j].others));
-		stressors[peer->n++] = stressors[j];
-	}
-	free(logs);
-}
-
-/* ---- together ---- */
-
-static void add_machine(struct drift *drift, const struct machine *machine, const struct types *types, int64_t now_ms)
-{
-	for (size_t k = 0; k < machine->n_fingerprints; k++) {
-		const struct machine_fingerprint *f = &machine->fingerprints[k];
-		struct drift_past *past = &drift->past[drift->n];
-
-		if (f->taken_ms > now_ms)
-			drift->ahead[drift->n_ahead++] = (struct drift_ahead){ machine, f };
-		if (f->taken_ms > now_ms || drift_superseded(machine, f, now_ms))
-			continue;
-		*past = (struct drift_past){ .machine = machine, .latest = f };
-		past->reference = drift_reference(machine, f, &past->acceptance);
-		drift->peers[drift->n++] = (struct drift_peer){ .machine = machine, .latest = f, .type = types_find(types, f->id) };
-	}
-}
-
-/* All arguments must outlive *out. O(machines of a type ^ 2 * stressors). *out is overwritten; drift_release() it. */
-static void drift_of(const struct catalog *catalog, const struct fingerprint_set *set, const struct types *types, int64_t now_ms,
-		     struct drift *out)
-{
-	struct drift drift = { 0 };
-	size_t n = 0;
-
-	for (size_t i = 0; i < catalog->n; i++)
-		n += catalog->machines[i].n_fingerprints;
-	drift.past = mem_new(n, sizeof(*drift.past));
-	drift.peers = mem_new(n, sizeof(*drift.peers));
-	drift.ahead = mem_new(n, sizeof(*drift.ahead));
-	for (size_t i = 0; i < catalog->n; i++) {
-		drift.retired += catalog->machines[i].retired;
-		if (!catalog->machines[i].retired)
-			add_machine(&drift, &catalog->machines[i], types, now_ms);
-	}
-	compare_past(&drift, set);
-	for (size_t i = 0; i < drift.n; i++)
-		compare_peer(&drift, i, set);
-	*out = drift;
-}
-
-static void drift_release(struct drift *drift)
-{
-	for (size_t i = 0; i < drift->n; i++) {
-		free(drift->past[i].compare.rows);
-		compare_series_release(&drift->past[i].series);
-		compare_noise_release(&drift->past[i].noise);
-		mem_free_all(drift->past[i].busy, drift->past[i].machine->n_fingerprints);
-		free(drift->peers[i].stressors);
-	}
-	mem_free(drift->past, drift->peers, drift->ahead);
-	*drift = (struct drift){ 0 };
 }
 
 /* ---- for people ---- */
@@ -428,11 +148,6 @@ static void add_states(const struct drift *drift, enum drift_state state, bool p
 	mem_free(batteries, names);
 }
 
-static const char *busy_at(const struct drift_past *past, const struct machine_fingerprint *f)
-{
-	return past->busy[f - past->machine->fingerprints];
-}
-
 static void add_all_past(const struct drift *drift, struct document *d)
 {
 	const struct compare *any = NULL;
@@ -453,9 +168,9 @@ static void add_all_past(const struct drift *drift, struct document *d)
 	for (size_t i = 0; i < drift->n; i++) {
 		const struct drift_past *past = &drift->past[i];
 
-		if (busy_at(past, past->latest))
+		if (drift_busy_at(past, past->latest))
 			doc_line(d, "  busy: %s (%s): its latest fingerprint does not count, it was taken with %s", past->machine->id,
-				 past->latest->battery, busy_at(past, past->latest));
+				 past->latest->battery, drift_busy_at(past, past->latest));
 	}
 	if (any && isfinite(any->rows[any->n].high))
 		doc_line(d, "  a machine that changes by about %.0f %% would show",
@@ -468,9 +183,9 @@ static void add_all_past(const struct drift *drift, struct document *d)
 	add_states(drift, DRIFT_NO_RAW, false, "  raw record missing ('assay catalog check' says more): ", d);
 }
 
-static void add_peer(const struct drift_peer *peer, const struct types *types, struct document *d)
+static void add_peer(const struct drift_past *past, const struct drift_peer *peer, const struct types *types, struct document *d)
 {
-	doc_line(d, "%s (%s), of type %s", peer->machine->id, peer->latest->battery, types->types[peer->type].name);
+	doc_line(d, "%s (%s), of type %s", past->machine->id, past->latest->battery, types->types[peer->type].name);
 	doc_table(d, NULL);
 	for (size_t i = 0; i < peer->n && i < ROWS_SHOWN; i++) {
 		const struct drift_stressor *stressor = &peer->stressors[i];
@@ -497,7 +212,7 @@ static void add_all_peers(const struct drift *drift, const struct types *types, 
 		    differ == 1 ? "s" : "");
 	for (size_t i = 0; i < drift->n; i++) {
 		if (drift->peers[i].n)
-			add_peer(&drift->peers[i], types, d);
+			add_peer(&drift->past[i], &drift->peers[i], types, d);
 	}
 	add_states(drift, DRIFT_ALONE, true, "  no second machine of their type: ", d);
 	add_states(drift, DRIFT_BUSY, true, "  busy: ", d);
@@ -543,7 +258,7 @@ static void set_past(const struct drift_past *past, struct document *d)
 	doc_set(d, "state", drift_state_code(past->state));
 	doc_set(d, "reference", past->reference->id);
 	doc_set(d, "reference_taken_ms", past->reference->taken_ms);
-	doc_set(d, "reference_busy", busy_at(past, past->reference));
+	doc_set(d, "reference_busy", drift_busy_at(past, past->reference));
 	doc_set_bool(d, "accepted", past->acceptance != NULL);
 	if (past->state == DRIFT_COMPARED) {
 		doc_set(d, "history", past->series.n);
@@ -589,7 +304,7 @@ static void set_machine(const struct drift_past *past, const struct drift_peer *
 	doc_set(d, "stress_ng_before", drift_version_before(past->machine, f));
 	doc_set(d, "architecture", f->architecture);
 	doc_set(d, "origin", f->origin);
-	doc_set(d, "busy", busy_at(past, f));
+	doc_set(d, "busy", drift_busy_at(past, f));
 	set_past(past, d);
 	set_peer(peer, types, d);
 	doc_end(d);

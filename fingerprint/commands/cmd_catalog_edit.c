@@ -3,7 +3,7 @@
 #include "base/text.h"
 #include "fingerprint/catalog/identity.h"
 #include "fingerprint/commands/fingerprint_commands.h"
-#include "fingerprint/compare/compare.h"
+#include "fingerprint/compare/drift.h"
 #include "fleet/lab/lab.h"
 
 #include <inttypes.h>
@@ -167,7 +167,7 @@ const struct command catalog_accept_drift_command = {
 	.name = "catalog accept-drift",
 	.summary = "accept the current state of a machine as the baseline",
 	.about = "Accepts the current state of a machine as its baseline: 'assay catalog drift' compares with its latest fingerprint from "
-		 "now on (of each battery, version of stress-ng and architecture). The reason is kept, with the date, in the machine's "
+		 "now on (of each battery and architecture). The reason is kept, with the date, in the machine's "
 		 "file; nothing is deleted.",
 	.examples = "  assay catalog accept-drift node07 --reason 'memory replaced, ticket 4711'\n",
 	.words = accept_words,

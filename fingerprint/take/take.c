@@ -53,21 +53,16 @@ static enum assay_status find_latest(struct store *store, const struct fingerpri
 				     struct taking *taking, struct assay_error *err)
 {
 	sqlite3_stmt *stmt = NULL;
-	bool row = false;
-	enum assay_status st = store_prepare(
-	    store,
+	enum assay_status st = store_ask(
+	    store, &stmt, err,
 	    "SELECT id, complete, complete OR EXISTS (SELECT 1 FROM rate WHERE fingerprint = f.id) OR NOT EXISTS (SELECT 1 FROM missing "
 	    "WHERE fingerprint = f.id) FROM fingerprint AS f WHERE machine = ? AND battery_hash = ? AND stress_ng = ? AND architecture = ? "
 	    "AND origin <> 'imported' AND profile IS ? AND taken_ms > ? AND taken_ms <= ? AND (NOT complete OR NOT ? OR EXISTS (SELECT 1 "
 	    "FROM counter_event WHERE fingerprint = f.id)) ORDER BY taken_ms DESC, id LIMIT 1",
-	    &stmt, err);
+	    "tttttiii", key->machine, key->battery_hash, key->stress_ng, key->architecture, profile, key->taken_ms - TAKING_RESUME_MS,
+	    key->taken_ms, (int64_t)counters);
 
-	if (!st) {
-		store_bind(stmt, "tttttiii", key->machine, key->battery_hash, key->stress_ng, key->architecture, profile,
-			   key->taken_ms - TAKING_RESUME_MS, key->taken_ms, (int64_t)counters);
-		st = store_step(store, stmt, &row, err);
-	}
-	if (!st && row && sqlite3_column_int(stmt, 2)) {
+	if (store_next(store, stmt, &st, err) && sqlite3_column_int(stmt, 2)) {
 		snprintf(taking->id, sizeof(taking->id), "%s", store_text(stmt, 0));
 		taking->complete = sqlite3_column_int(stmt, 1) != 0;
 	}
@@ -88,17 +83,14 @@ static enum assay_status insert_fingerprint(struct store *store, const struct fi
 static enum assay_status load_done(struct store *store, const struct battery *battery, struct taking *taking, struct assay_error *err)
 {
 	sqlite3_stmt *stmt = NULL;
-	enum assay_status st = store_prepare(
-	    store,
+	enum assay_status st = store_ask(
+	    store, &stmt, err,
 	    "SELECT pass, stressor FROM rate WHERE fingerprint = ?1 UNION ALL SELECT pass, stressor FROM missing WHERE fingerprint = ?1",
-	    &stmt, err);
+	    "t", taking->id);
 
-	if (!st)
-		store_bind(stmt, "t", taking->id);
 	while (store_next(store, stmt, &st, err)) {
-		int64_t pass;
+		int64_t pass = sqlite3_column_int64(stmt, 0);
 
-		pass = sqlite3_column_int64(stmt, 0);
 		for (size_t i = 0; i < battery->n && pass >= 1 && pass <= taking->passes; i++) {
 			if (strcmp(battery->entries[i].name, store_text(stmt, 1)) == 0)
 				taking->done[(size_t)(pass - 1) * taking->n + i] = true;
@@ -187,13 +179,11 @@ static enum assay_status taking_keep(struct store *store, struct taking *taking,
 static enum assay_status nothing_measured(struct store *store, const struct taking *taking, struct assay_error *err)
 {
 	sqlite3_stmt *stmt = NULL;
-	enum assay_status st = store_prepare(store,
-					     "SELECT reason, count(*), (SELECT count(*) FROM missing WHERE fingerprint = ?1) FROM missing "
-					     "WHERE fingerprint = ?1 GROUP BY reason ORDER BY count(*) DESC, reason LIMIT 1",
-					     &stmt, err);
+	enum assay_status st = store_ask(store, &stmt, err,
+					 "SELECT reason, count(*), (SELECT count(*) FROM missing WHERE fingerprint = ?1) FROM missing "
+					 "WHERE fingerprint = ?1 GROUP BY reason ORDER BY count(*) DESC, reason LIMIT 1",
+					 "t", taking->id);
 
-	if (!st)
-		store_bind(stmt, "t", taking->id);
 	if (store_next(store, stmt, &st, err))
 		st = assay_fail(err, ASSAY_E_NODATA, "not one stressor of the battery could be measured; %d of %d times: %s",
 				sqlite3_column_int(stmt, 1), sqlite3_column_int(stmt, 2), store_text(stmt, 0));

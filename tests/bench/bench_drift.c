@@ -4,7 +4,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/stats.h"
-#include "fingerprint/commands/cmd_catalog_drift.c" /* what stands in its answer */
+#include "fingerprint/compare/drift.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "fingerprint/compare/compare.c"
-#include "fingerprint/commands/cmd_catalog_drift.c" /* what stands in its answer */
+#include "fingerprint/compare/drift.h"
 #include "tests/scratch.h"
 
 #include <math.h>
@@ -351,6 +351,7 @@ static void test_drift_future(void **state)
 	struct catalog catalog;
 	struct machine *machine;
 	struct types types;
+	const struct machine_acceptance *acceptance;
 	struct drift drift;
 	struct rng rng;
 
@@ -373,7 +374,7 @@ static void test_drift_future(void **state)
 	assert_false(drift_is_latest(machine, &machine->fingerprints[2], 999));
 	machine_accept(machine, m.items[1].id, 2000, "under the wrong clock");
 	machine_accept(machine, m.items[2].id, 500, "after it");
-	assert_string_equal(drift_reference(machine, &machine->fingerprints[1], NULL)->id, m.items[2].id);
+	assert_string_equal(drift_reference(machine, &machine->fingerprints[1], &acceptance)->id, m.items[2].id);
 	drift_of(&catalog, &m.set, &types, 1000, &drift);
 	assert_int_equal(drift.n_ahead, 0);
 	assert_string_equal(drift.past[0].latest->id, m.items[1].id);
@@ -472,7 +473,7 @@ static void test_drift_busy(void **state)
 		catalog = catalog_of(&m, machine_of);
 		types_of(&catalog, &config, &types);
 		drift_of(&catalog, &m.set, &types, INT64_MAX, &drift);
-		busy = busy_at(&drift.past[0], drift.past[0].latest);
+		busy = drift_busy_at(&drift.past[0], drift.past[0].latest);
 		if (drift.past[0].state != rows[i / 2].state || drift.past[0].series.n != rows[i / 2].history ||
 		    drift.past[0].compare.differing > 0 || !busy != !says || (busy && !strstr(busy, rows[i / 2].latest)))
 			fail_msg("row %zu: state %s, %zu in the history, %zu differ, busy: %s", i / 2,
