@@ -182,21 +182,20 @@ static double scale_of(const struct compare_series *s, const struct compare_nois
 static void scales_of(const struct compare_series *s, const struct compare_noise *noise, size_t split, double *variances, double *dfs)
 {
 	size_t n = noise->n_stressors;
-	double *over = mem_new(n, sizeof(*over)), common, middle, passes = median_of_known(noise->passes, n, NULL);
+	double *over = mem_new(n, sizeof(*over)), middle, passes = median_of_known(noise->passes, n, NULL);
 
 	for (size_t row = 0; row <= n; row++)
 		variances[row] = scale_of(s, noise, row, split, &dfs[row]);
 	for (size_t j = 0; j < n; j++)
 		over[j] = noise->passes[j] > 0 ? variances[j] / noise->passes[j] : (double)NAN;
-	common = median_of_known(variances, n, NULL);
 	middle = median_of_known(over, n, NULL);
 	free(over);
 	for (size_t j = 0; j < n; j++) {
 		double own = noise->passes[j], df = isnan(middle) ? ASSUMED_DF : PASSES_DF;
-		double foretold = isnan(own) ? common : isnan(middle) ? ASSUMED * fmax(own, (own + passes) / 2) : middle * own;
+		double foretold = isnan(middle) ? ASSUMED * fmax(own, (own + passes) / 2) : middle * own;
 
-		if (isnan(foretold))
-			continue;
+		if (isnan(own))
+			continue; /* what other stressors have says nothing of its own */
 		variances[j] = ((dfs[j] > 0 ? dfs[j] * variances[j] : 0) + df * foretold) / (dfs[j] + df);
 		dfs[j] += df;
 	}

@@ -132,6 +132,7 @@ static const struct scenario {
 	double memory;			     /* correlation of a host's common noise from week to week */
 	double noisy;			     /* the first host's noise, over that of the others; 0: 1 */
 	double busy;			     /* part of the weeks in which the second host is busy and 20 % slower, and says so */
+	size_t passes;			     /* of a session; 0: as recorded */
 } scenarios[] = {
 	{ .name = "recorded, a round for all hosts", .how = TOGETHER },
 	{ .name = "recorded, each host drawn", .how = APART },
@@ -143,6 +144,8 @@ static const struct scenario {
 	{ .name = "normal, one host three times as noisy", .how = DRAWN, .noisy = 3 },
 	{ .name = "normal, one host busy in 0.3 of the weeks", .how = DRAWN, .busy = .3 },
 	{ .name = "recorded, one host busy in 0.3 of the weeks", .how = APART, .busy = .3 },
+	{ .name = "recorded, each host drawn, 2 passes", .how = APART, .passes = 2 },
+	{ .name = "recorded, each host drawn, 1 pass", .how = APART, .passes = 1 },
 };
 
 static double noise(struct rng *rng, bool heavy)
@@ -197,7 +200,7 @@ static void draw_weeks(struct rng *rng, const struct scenario *s, size_t slow)
 							  .origin = origin,
 							  .taken_ms = (int64_t)week + 1,
 							  .passes = passes,
-							  .n_passes = PASSES,
+							  .n_passes = s->passes ? s->passes : PASSES,
 							  .rates = rates[at],
 							  .conditions = is_busy ? busy : idle };
 			snprintf(items[at].id, sizeof(items[at].id), "%016zx", at);

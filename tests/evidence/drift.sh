@@ -24,7 +24,7 @@ between sessions goes with how much it varies between passes. Between consecutiv
 
 ## Weeks
 
-Drawn laboratories of six machines of one type, through the code of `catalog drift`, which is asked every week from the second on: 200 laboratories a row. In each the third machine is
+Drawn laboratories of six machines of one type, through the code of `catalog drift`, which is asked every week from the second on: 200 laboratories per row. In each the third machine is
 10 % slower in everything from a drawn week on, the fifth to the 24th. *Unchanged hosts*: share of the weeks of the unchanged hosts in which one is said to differ, from its past or from its type.
 *Weeks with one*: share of the weeks in which that is said of any. *Found*: the slower one is, in the week of the change or one of the next two.
 
@@ -32,7 +32,7 @@ END
 	sed '1,/^$/d' "$work/tables"
 	cat <<'END'
 
-*Recorded* are whole recorded sessions: for a week either a round is drawn, and a session of it for each host, or any session for each host. *Normal* noise has the deviations of the first table;
+*Recorded* are whole recorded sessions, or the first passes of them: for a week either a round is drawn, and a session of it for each host, or any session for each host. *Normal* noise has the deviations of the first table;
 *heavy tails* are t with 3 degrees of freedom, of stressors, passes, and of what is in common. The busy host is 20 % slower in 0.3 of its weeks, and its conditions say a load of 3.9 on 4 processors instead of 0.05.
 
 The method before (revision 3f4d306e: the first and the latest fingerprint with a constant of .025 for the noise between sessions, and from six fingerprints on the best division of each stressor's history), in the same laboratories:

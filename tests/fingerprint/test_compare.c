@@ -241,6 +241,31 @@ static void test_own_noise(void **state)
 	}
 }
 
+/* One pass a session: what a stressor varies by is known from sessions only, and other stressors say nothing of it. A noisy one among quiet
+ * ones does not differ, however few the sessions are; what changed is found. */
+static void test_one_pass(void **state)
+{
+	static struct made m;
+
+	(void)state;
+	for (size_t n = 2; n <= 12; n++) {
+		for (int slow = 0; slow < 2; slow++) {
+			struct compare c;
+
+			weave(&m, n, 8, 1, .005);
+			for (size_t i = 0; i < 3 * n; i++)
+				scale(&m, i, 2, pow(m.rates[i][2] / 1000, 60));
+			for (size_t t = n - n / 3; slow && t < n; t++)
+				scale(&m, t, 5, .5);
+			look_at(&m, n, 1, &c);
+			if (c.rows[2].differs || (n >= 9 && c.rows[5].differs != (slow > 0)) || (!slow && c.differing))
+				fail_msg("%zu sessions, slow %d: noisy %g +- %g, slow %g +- %g, %zu differ", n, slow, c.rows[2].ratio,
+					 c.rows[2].noise, c.rows[5].ratio, c.rows[5].noise, c.differing);
+			free(c.rows);
+		}
+	}
+}
+
 /* Two fingerprints and nothing else: the passes say how large a change of a stressor must be, nothing says it of all together. One pass and
  * no history: ratios, but no word on what differs. */
 static void test_two(void **state)
@@ -543,7 +568,7 @@ int suite_compare(void)
 		cmocka_unit_test(test_refused),	     cmocka_unit_test(test_sessions),	   cmocka_unit_test(test_long_ago),
 		cmocka_unit_test(test_own_noise),    cmocka_unit_test(test_two),	   cmocka_unit_test(test_drift),
 		cmocka_unit_test(test_drift_future), cmocka_unit_test(test_drift_history), cmocka_unit_test(test_drift_busy),
-		cmocka_unit_test(test_marks),
+		cmocka_unit_test(test_marks),	     cmocka_unit_test(test_one_pass),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
