@@ -7,7 +7,9 @@
 #include "gate/commands/gate_commands.h"
 #include "gate/page/document_html.h"
 #include "gate/render/render.h"
+#include "runs/commands/cmd_build.h"
 #include "runs/commands/runs_commands.h"
+#include "runs/inside/variants/compiler_wrapper.h"
 
 /* clang-format off */
 #define HEADING(text) &(const struct command){ .name = text }
@@ -71,6 +73,7 @@ static const struct command *const commands[] = {
 	&changes_command,
 	&doctor_command,
 	&counters_command,
+	&build_command,
 	&probe_command,
 	&emulate_build_command,
 	&emulate_run_command,
@@ -127,5 +130,7 @@ int main(int argc, char **argv)
 		.lab_close = close_lab,
 	};
 
+	if (compiler_wrapper_is_called(argv[0]))
+		return build_as_compiler(argc, argv);
 	return dispatch_main(&program, argc, argv);
 }

@@ -62,7 +62,7 @@ static char *log_in(const cJSON *document)
 
 	cJSON_ArrayForEach(reason, json_get(document, "reasons"))
 	{
-		const char *at = strstr(json_get_text(reason, "text"), ARTEFACT_LOG), *path = at ? at + strlen(ARTEFACT_LOG) : NULL;
+		const char *at = strstr(json_get_text(reason, "text"), VARIANT_LOG), *path = at ? at + strlen(VARIANT_LOG) : NULL;
 
 		if (path && strchr(path, '\''))
 			return mem_bytes(path, (size_t)(strchr(path, '\'') - path));

@@ -107,7 +107,7 @@ static enum assay_status fail_no_such(struct freezing *f, bool input, const char
 /* The version's name for this night: what may move is named by where it is now. free() *out. */
 static enum assay_status freeze_version(struct freezing *f, const char *name, char **out)
 {
-	char commit[ARTEFACT_COMMIT_BYTES] = "";
+	char commit[VARIANT_COMMIT_BYTES] = "";
 	const struct manifest_version *version;
 	enum assay_status st = ASSAY_OK;
 	size_t i;
@@ -164,7 +164,7 @@ static void say(struct buf *note, const char *text)
 /* What a branch was may have been taken out of its repository since. */
 static bool is_there_still(struct freezing *f, const char *name)
 {
-	char commit[ARTEFACT_COMMIT_BYTES] = "";
+	char commit[VARIANT_COMMIT_BYTES] = "";
 	size_t i = manifest_find_version(&f->manifest, name);
 	struct assay_error why;
 	char *text;

@@ -3,7 +3,7 @@
 #define RUNS_COMMANDS_H
 
 struct command;
-extern const struct command changes_command;
+extern const struct command changes_command, build_command;
 extern const struct command doctor_command, counters_command, probe_command, emulate_build_command, emulate_run_command;
 extern const struct command features_build_command, features_run_command, features_show_command, features_slice_command;
 extern const struct command variance_build_command, variance_record_command;

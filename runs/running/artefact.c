@@ -371,3 +371,48 @@ enum assay_status artefact_add_copy(struct artefact *artefact, const char *path,
 	buf_release(&bytes);
 	return ASSAY_OK;
 }
+
+/* ---- from git ---- */
+
+enum assay_status artefact_check(const struct manifest *manifest, size_t version, const volatile sig_atomic_t *cancelled,
+				 char commit[VARIANT_COMMIT_BYTES], struct assay_error *err)
+{
+	const struct manifest_version *v = &manifest->versions[version];
+	char *repository = manifest_repository(manifest, v);
+	enum assay_status st;
+
+	ASSAY_BUG_IF(v->kind != MANIFEST_GIT);
+	st = variant_commit(repository, v->reference, cancelled, commit, err);
+	free(repository);
+	return st ? assay_context(err, "%s:%zu", manifest->file, v->line) : ASSAY_OK;
+}
+
+enum assay_status artefact_build(const char *laboratory, const struct manifest *manifest, size_t version, const struct manifest_own *own,
+				 const volatile sig_atomic_t *cancelled, char **directory, char commit[VARIANT_COMMIT_BYTES],
+				 struct assay_error *err)
+{
+	const struct manifest_version *v = &manifest->versions[version];
+	char *repository = manifest_repository(manifest, v), *private = mem_format("%s/.assay", laboratory);
+	char *builds = mem_format("%s/builds", private);
+	const struct variant_request request = { .repository = repository,
+						 .reference = v->reference,
+						 .build = (const char *const *)own->build.items,
+						 .n_build = own->build.n,
+						 .path = own->directory,
+						 .cache = builds,
+						 .cancelled = cancelled };
+	struct variant built = { .path = NULL };
+	enum assay_status st = file_make_directory(private, 0700, err);
+
+	ASSAY_BUG_IF(v->kind != MANIFEST_GIT);
+	if (!st)
+		st = variant_build(&request, &built, err);
+	if (!st && built.reason)
+		st = assay_fail(err, ASSAY_E_IO, "%s", built.text);
+	memcpy(commit, built.commit, sizeof(built.commit));
+	*directory = built.path;
+	built.path = NULL;
+	variant_release(&built);
+	mem_free(repository, private, builds);
+	return st ? assay_context(err, "%s:%zu", manifest->file, v->line) : ASSAY_OK;
+}

@@ -4,16 +4,15 @@
 
 #include "base/digest.h"
 #include "base/error.h"
+#include "runs/inside/variants/variant.h"
 #include "runs/running/manifest.h"
 
 #include <signal.h>
 #include <stddef.h>
 #include <sys/types.h>
 
-#define ARTEFACT_FILES_MAX    4096
-#define ARTEFACT_BYTES_MAX    (512u << 20) /* of all files; a single one at most HELPER_INPUT_BYTES_MAX */
-#define ARTEFACT_LOG	      "; see '"	   /* before the path of its log, and a quote, where a build fails */
-#define ARTEFACT_COMMIT_BYTES 41	   /* 40 digits and a NUL */
+#define ARTEFACT_FILES_MAX 4096
+#define ARTEFACT_BYTES_MAX (512u << 20) /* of all files; a single one at most HELPER_INPUT_BYTES_MAX */
 
 struct artefact_file {
 	char *path;    /* relative, with '/', no "." and ".." */
@@ -50,15 +49,14 @@ enum assay_status artefact_add_inputs(const struct manifest *manifest, char *con
 enum assay_status artefact_add_copy(struct artefact *artefact, const char *path, const char *source, struct assay_error *err);
 void artefact_release(struct artefact *artefact); /* accepts zeroed */
 
-/* The files of a version with a git reference, `own` of its:  LABORATORY/.assay/builds/HASH, HASH of commit, build command and directory.
- * Built once: a build that is complete is used again. git and the build run without a shell, their output goes to LOG beside it, which the
- * error names (with its last line) when they fail. `cancelled`: ends them. *directory (free() it) is what to deploy; *commit 40 digits.
- * Leftovers of killed builds are removed first. */
+/* The files of a version with a git reference, `own` of its: its plain variant, in LABORATORY/.assay/builds
+ * (runs/inside/variants/variant.h), built once. The error names the manifest's line, and the log of a build that fails. `cancelled`: ends
+ * it. *directory (free() it) is what to deploy; *commit 40 digits. */
 enum assay_status artefact_build(const char *laboratory, const struct manifest *manifest, size_t version, const struct manifest_own *own,
-				 const volatile sig_atomic_t *cancelled, char **directory, char commit[ARTEFACT_COMMIT_BYTES],
+				 const volatile sig_atomic_t *cancelled, char **directory, char commit[VARIANT_COMMIT_BYTES],
 				 struct assay_error *err);
 /* Whether the version's git repository has its reference, and which commit that is; nothing is built or written. The same errors. */
 enum assay_status artefact_check(const struct manifest *manifest, size_t version, const volatile sig_atomic_t *cancelled,
-				 char commit[ARTEFACT_COMMIT_BYTES], struct assay_error *err);
+				 char commit[VARIANT_COMMIT_BYTES], struct assay_error *err);
 
 #endif

@@ -50,9 +50,9 @@ struct launch {
 	struct plan plan;
 	const struct host **hosts; /* [n], of the plan's machines */
 	size_t n;
-	struct artefact files, **versions;	/* what is deployed: common, and of [plan.n_versions] as execute_options has it */
-	struct execution_features *inputs;	/* [plan.n_inputs], what is known of them for nothing */
-	char (*commits)[ARTEFACT_COMMIT_BYTES]; /* [plan.n_versions], "" unless git built it */
+	struct artefact files, **versions;     /* what is deployed: common, and of [plan.n_versions] as execute_options has it */
+	struct execution_features *inputs;     /* [plan.n_inputs], what is known of them for nothing */
+	char (*commits)[VARIANT_COMMIT_BYTES]; /* [plan.n_versions], "" unless git built it */
 	struct instrument instrument;	/* of a plan with a probe; instrument.n == 0 where it is not known (a dry run builds nothing) */
 	struct execute_result *results; /* [n]; NULL after a dry run */
 	struct execution_rows rows;	/* all that the store has of the plan */

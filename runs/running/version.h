@@ -10,7 +10,7 @@
 struct version_object {
 	char *path;	  /* of the program or library, on this machine */
 	char *repository; /* that it was built from; NULL: not by git */
-	char commit[ARTEFACT_COMMIT_BYTES];
+	char commit[VARIANT_COMMIT_BYTES];
 };
 
 /* Has it an '@', and is it not a file? */

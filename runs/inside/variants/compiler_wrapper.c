@@ -1,0 +1,414 @@
+#include "runs/inside/variants/compiler_wrapper.h"
+
+#include "base/embed.h"
+#include "base/file.h"
+#include "base/mem.h"
+#include "base/order.h"
+#include "base/text.h"
+#include "runs/inside/instrument/compiler_command.h"
+#include "runs/inside/instrument/foreground.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <libiberty/libiberty.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Variables of the build's environment. */
+#define KIND   "ASSAY_VARIANT"
+#define LINKS  "ASSAY_VARIANT_LINKS"
+#define RECORD "ASSAY_VARIANT_RECORD"
+#define TREE   "ASSAY_VARIANT_TREE"
+
+#define LINKER_SCRIPT "assay-probe.ld" /* among the links */
+#define COUNT(rows)   (sizeof(rows) / sizeof((rows)[0]))
+
+EMBED_FILE(linker_script_bytes, ASSAY_SOURCE_DIRECTORY "/runs/inside/probe/assay-probe.ld");
+
+const char *const variant_kind_names[] = { "plain", "functions", NULL };
+
+/* ---- names ---- */
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* "x86_64-linux-gnu-gcc-12.2" is: what is after the last '-' before the version. */
+static bool is_compiler(const char *name)
+{
+	static const char *const names[] = { "cc", "c++", "gcc", "g++", "clang", "clang++", "c89", "c99" };
+	size_t end = strlen(name), begin;
+
+	while (end && strchr("0123456789.", name[end - 1]))
+		end--;
+	end = end && name[end] && name[end - 1] == '-' ? end - 1 : strlen(name);
+	for (begin = end; begin && name[begin - 1] != '-';)
+		begin--;
+	for (size_t i = 0; i < COUNT(names); i++)
+		if (strlen(names[i]) == end - begin && strncmp(name + begin, names[i], end - begin) == 0)
+			return true;
+	return false;
+}
+
+static bool is_wrapped(const char *name)
+{
+	return is_compiler(name) || compiler_command_launches(name);
+}
+
+bool compiler_wrapper_is_called(const char *argv0)
+{
+	return is_wrapped(base_name(argv0));
+}
+
+/* ---- links ---- */
+
+/* Whether a file is this program. */
+static bool is_self(const char *path)
+{
+	struct stat self, other;
+
+	return !stat("/proc/self/exe", &self) && !stat(path, &other) && self.st_dev == other.st_dev && self.st_ino == other.st_ino;
+}
+
+/* The file, and how it is told from another one that takes its place. */
+static void add_identity(const char *path, struct buf *out)
+{
+	char *real = realpath(path, NULL);
+	struct stat info = { 0 };
+
+	if (real)
+		stat(real, &info);
+	buf_format(out, "%s %lld %lld", real ? real : path, (long long)info.st_size, (long long)info.st_mtime);
+	free(real);
+}
+
+static enum assay_status link_one(const char *self, const char *links, const char *name, struct buf *compilers, struct assay_error *err)
+{
+	char *link = links ? mem_format("%s/%s", links, name) : NULL, *path = NULL;
+	enum assay_status st = ASSAY_OK;
+
+	if (!foreground_find_program(name, &path, err)) {
+		buf_format(compilers, "%s ", name);
+		add_identity(path, compilers);
+		buf_char(compilers, '\n');
+	}
+	if (link && !is_self(link)) { /* else others may be using it */
+		unlink(link);
+		if (symlink(self, link))
+			st = assay_fail_errno(err, errno, "cannot make the link '%s'", link);
+	}
+	mem_free(link, path);
+	return st;
+}
+
+enum assay_status compiler_wrapper_link(const char *links, struct buf *compilers, size_t *n, struct assay_error *err)
+{
+	char *self = realpath("/proc/self/exe", NULL), *path = mem_string(getenv("PATH") ? getenv("PATH") : ""), *rest = path, *directory;
+	const char **all = NULL;
+	size_t n_all = 0, capacity = 0;
+	enum assay_status st = links ? file_make_directory(links, 0700, err) : ASSAY_OK;
+
+	*n = 0;
+	if (links && !st) {
+		char *file = mem_format("%s/" LINKER_SCRIPT, links);
+
+		st = file_replace_unsynced(file, linker_script_bytes, (size_t)(linker_script_bytes_end - linker_script_bytes), 0600, err);
+		free(file);
+	}
+	for (size_t i = 0; links && !st && variant_kind_names[i]; i++) { /* what ccache hashes */
+		char *file = mem_format("%s/%s", links, variant_kind_names[i]);
+		struct buf text = BUF_INIT;
+
+		buf_format(&text, "%s ", variant_kind_names[i]);
+		add_identity(self, &text);
+		st = file_replace_unsynced(file, text.bytes, text.size, 0600, err);
+		buf_release(&text);
+		free(file);
+	}
+	while (!st && (directory = strsep(&rest, ":"))) {
+		struct assay_error ignored;
+		char **names;
+		size_t n_names;
+
+		if (file_names(*directory ? directory : ".", "", &names, &n_names, &ignored))
+			continue;
+		for (size_t i = 0; i < n_names; i++) {
+			char *file = mem_format("%s/%s", *directory ? directory : ".", names[i]);
+
+			if (is_wrapped(names[i]) && !is_self(file)) {
+				mem_append(all, n_all, &capacity, names[i]);
+				names[i] = NULL;
+			}
+			free(file);
+			free(names[i]);
+		}
+		free(names);
+	}
+	order_sort(all, n_all, text_order);
+	for (size_t i = 0; !st && i < n_all; i++) {
+		if (i && strcmp(all[i - 1], all[i]) == 0)
+			continue;
+		st = link_one(self, links, all[i], compilers, err);
+		*n += is_compiler(all[i]);
+	}
+	for (size_t i = 0; i < n_all; i++)
+		free((char *)(uintptr_t)all[i]);
+	free(all);
+	mem_free(self, path);
+	return st;
+}
+
+/* ---- the build command ---- */
+
+/* Whether an absolute path is the compiler that the link of its name leads to. */
+static bool is_linked(const char *path)
+{
+	struct assay_error ignored;
+	char *found = NULL, *real = is_wrapped(base_name(path)) ? realpath(path, NULL) : NULL, *other = NULL;
+	bool is = real && !foreground_find_program(base_name(path), &found, &ignored) && (other = realpath(found, NULL)) &&
+		  strcmp(real, other) == 0;
+
+	mem_free(found, real, other);
+	return is;
+}
+
+/* The text with links instead of the absolute paths of compilers: CC=/usr/bin/gcc. free() it. */
+static char *with_links(const char *links, const char *text)
+{
+	static const char marks[] = " \t\n=;:&|()'\"";
+	struct buf out = BUF_INIT;
+
+	while (*text) {
+		size_t n = strcspn(text, marks);
+		char *word = mem_bytes(text, n);
+
+		if (*word == '/' && is_linked(word))
+			buf_format(&out, "%s/%s", links, base_name(word));
+		else
+			buf_text(&out, word);
+		free(word);
+		text += n;
+		if (*text)
+			buf_char(&out, *text++);
+	}
+	return buf_take(&out);
+}
+
+char **compiler_wrapper_words(const struct compiler_wrapper *w, const char *const *words, size_t n, size_t *n_out, size_t *n_variables)
+{
+	static const char *const compilers[] = { "CC", "CXX" };
+	const char *path = getenv("PATH"), *hashed = getenv("CCACHE_EXTRAFILES");
+	char **all = mem_new(n + 9, sizeof(*all));
+	size_t used = 0;
+
+	all[used++] = mem_format("PATH=%s%s%s", w->links, path ? ":" : "", path ? path : "");
+	all[used++] = mem_format(KIND "=%s", variant_kind_names[w->kind]);
+	all[used++] = mem_format(LINKS "=%s", w->links);
+	all[used++] = mem_format(RECORD "=%s", w->record);
+	all[used++] = mem_format(TREE "=%s", w->tree);
+	for (size_t i = 0; i < COUNT(compilers); i++) {
+		char *value = getenv(compilers[i]) ? with_links(w->links, getenv(compilers[i])) : NULL;
+
+		/* Unset it stays unset: with a value, a Makefile's `CC ?= clang` would be another compiler. */
+		if (value)
+			all[used++] = mem_format("%s=%s", compilers[i], value);
+		free(value);
+	}
+	/* A ccache that is not called by its link sees this program as the compiler, whatever it adds. */
+	all[used++] =
+	    mem_format("CCACHE_EXTRAFILES=%s%s%s/%s", hashed ? hashed : "", hashed ? ":" : "", w->links, variant_kind_names[w->kind]);
+	*n_variables = used;
+	for (size_t i = 0; i < n; i++)
+		all[used++] = with_links(w->links, words[i]);
+	*n_out = used;
+	return all;
+}
+
+/* ---- the record ---- */
+
+/* In one piece: several compilers write at once. */
+static enum assay_status append(const char *path, const struct buf *line, struct assay_error *err)
+{
+	int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
+	bool ok = fd >= 0 && write(fd, line->bytes, line->size) == (ssize_t)line->size;
+	enum assay_status st = ok ? ASSAY_OK : assay_fail_errno(err, errno, "cannot write '%s'", path);
+
+	if (fd >= 0)
+		close(fd);
+	return st;
+}
+
+/* With "{tree}" for the tree's path, and without ends of lines. */
+static void add_word(const char *word, const char *tree, struct buf *out)
+{
+	size_t n = strlen(tree);
+
+	while (*word) {
+		bool is_tree = n && strncmp(word, tree, n) == 0;
+
+		buf_text(out, is_tree ? "{tree}" : "");
+		if (!is_tree)
+			buf_char(out, strchr("\t\n", *word) ? ' ' : *word);
+		word += is_tree ? n : 1;
+	}
+}
+
+static enum assay_status record(const char *compiler, const char *directory, const char *const *words, size_t n, struct assay_error *err)
+{
+	const char *path = getenv(RECORD), *tree = getenv(TREE);
+	struct buf line = BUF_INIT;
+	char *found = NULL;
+	enum assay_status st = foreground_find_program(compiler, &found, err);
+
+	if (!st) {
+		add_identity(found, &line);
+		buf_char(&line, '\t');
+		add_word(directory, tree, &line);
+		for (size_t i = 0; i < n; i++) {
+			buf_char(&line, '\t');
+			add_word(i ? words[i] : base_name(words[i]), tree, &line);
+		}
+		buf_char(&line, '\n');
+		st = append(path, &line, err);
+	}
+	buf_release(&line);
+	free(found);
+	return st;
+}
+
+static void record_refusal(const struct assay_error *why)
+{
+	struct buf line = BUF_INIT;
+	struct assay_error ignored;
+
+	buf_format(&line, "%c%s\n", COMPILER_WRAPPER_REFUSED, why->text);
+	append(getenv(RECORD), &line, &ignored);
+	buf_release(&line);
+}
+
+/* ---- one command ---- */
+
+/* Whether a name is of a file that configure, CMake or Meson makes to look at the compiler. */
+static bool is_of_check(const char *name)
+{
+	return strncmp(base_name(name), "conftest", 8) == 0 || strstr(name, "CMakeFiles/CMakeScratch/") ||
+	       strstr(name, "CMakeFiles/CMakeTmp") || strstr(name, "/CompilerIdC") || strstr(name, "meson-private/") ||
+	       strcmp(name, "/dev/null") == 0;
+}
+
+static bool is_check(const struct compiler_command *c, const char *directory)
+{
+	bool is = c->sources + c->objects == 0 || is_of_check(directory);
+
+	for (size_t i = 0; i < c->n && !is; i++) {
+		const struct compiler_word *word = &c->words[i];
+		bool is_file =
+		    word->kind == COMPILER_WORD_SOURCE || word->kind == COMPILER_WORD_OBJECT || word->kind == COMPILER_WORD_OUTPUT;
+
+		is = is_file && is_of_check(word->words[word->n - 1]);
+	}
+	return is;
+}
+
+/* Only the directories of PATH where the name is not this program. */
+static void leave_path(const char *name)
+{
+	char *path = mem_string(getenv("PATH") ? getenv("PATH") : ""), *rest = path, *directory;
+	struct buf kept = BUF_INIT;
+
+	while ((directory = strsep(&rest, ":"))) {
+		char *file = mem_format("%s/%s", directory, name);
+
+		if (!is_self(file))
+			buf_format(&kept, "%s%s", kept.size ? ":" : "", directory);
+		free(file);
+	}
+	foreground_set_variable("PATH", kept.bytes ? kept.bytes : "");
+	free(path);
+	buf_release(&kept);
+}
+
+/* The options come first: the command may say otherwise. */
+static char **words_for_functions(const struct compiler_command *c, const char *const *words, size_t n)
+{
+	static const char *const first[] = { "-g", "-fpatchable-function-entry=5" };
+	char **all = mem_new(n + COUNT(first) + 2, sizeof(*all));
+	bool cxx = strstr(base_name(c->compiler[c->n_compiler - 1]), "++"), linker = false;
+	size_t used = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		for (size_t k = 0; i == c->n_compiler && k < COUNT(first); k++)
+			all[used++] = mem_string(first[k]);
+		if (strcmp(words[i], "-s") != 0) /* what is measured has symbols */
+			all[used++] = mem_string(words[i]);
+		linker |= strncmp(words[i], "-fuse-ld=", 9) == 0;
+	}
+	if (cxx && c->kind == COMPILER_GCC && !c->compiles_only && !c->is_relocatable && !linker)
+		all[used++] = mem_format("-Wl,-T,%s/" LINKER_SCRIPT, getenv(LINKS));
+	return all;
+}
+
+static enum assay_status execute(char *const *words, struct assay_error *err)
+{
+	execvp(words[0], words);
+	return assay_fail_errno(err, errno, "cannot run '%s'", words[0]);
+}
+
+/* words[n]: found in what PATH is now; `kind` as it is in the environment. */
+static enum assay_status execute_kind(enum variant_kind kind, const char *const *words, size_t n, struct assay_error *err)
+{
+	char **all = compiler_command_expanded(words, &n), **with, *directory = getcwd(NULL, 0);
+	const char *const *expanded = (const char *const *)all;
+	struct compiler_command c;
+	enum assay_status st = ASSAY_OK;
+
+	compiler_command_parse(expanded, n, &c);
+	if (!is_check(&c, directory ? directory : "")) {
+		st = compiler_command_check(&c, err);
+		if (st && kind == VARIANT_PLAIN)
+			st = ASSAY_OK;
+		if (st)
+			record_refusal(err);
+		if (!st)
+			st = record(c.compiler[c.n_compiler - 1], directory ? directory : "", expanded, n, err);
+		if (!st && kind != VARIANT_PLAIN) {
+			with = words_for_functions(&c, expanded, n);
+			st = execute(with, err);
+			mem_free_all(with, n);
+		}
+	}
+	if (!st)
+		st = execute((char *const *)(uintptr_t)words, err);
+	compiler_command_release(&c);
+	freeargv(all);
+	free(directory);
+	return st;
+}
+
+enum assay_status compiler_wrapper_execute(int argc, char **argv, struct assay_error *err)
+{
+	const char **words = mem_new((size_t)argc + 1, sizeof(*words)), *name = getenv(KIND);
+	size_t n = (size_t)argc, kind = 0;
+	enum assay_status st;
+
+	for (size_t i = 0; i < n; i++) /* a compiler is in the place of another one in PATH, and behind ccache, too */
+		words[i] =
+		    i == 0 || (i == 1 && compiler_command_launches(base_name(argv[0])) && is_self(argv[1])) ? base_name(argv[i]) : argv[i];
+	leave_path(words[0]);
+	while (name && variant_kind_names[kind] && strcmp(variant_kind_names[kind], name) != 0)
+		kind++;
+	if (!name || !variant_kind_names[kind] || !getenv(LINKS) || !getenv(RECORD) || !getenv(TREE))
+		st = assay_fail(err, ASSAY_E_USAGE,
+				"'%s' is assay in place of a compiler: build this by 'assay build' again, or configure it anew", argv[0]);
+	else if (compiler_command_launches(words[0]) && (n < 2 || !is_compiler(base_name(words[1]))))
+		st = execute((char *const *)(uintptr_t)words, err);
+	else
+		st = execute_kind((enum variant_kind)kind, words, n, err);
+	free(words);
+	return st;
+}

@@ -1,0 +1,742 @@
+/* From a reference of a git repository, or a directory, to what a build command makes of it.
+ *
+ * Sources are laid out and built in CACHE/HASH, where they stay; CACHE/HASH.partial is there until all is well. One build at a time, by a
+ * lock that dies with its holder; a second lock is held by the helper until the last process of a build has gone, so that nothing is
+ * removed that is still being written. */
+#include "runs/inside/variants/variant.h"
+
+#include "base/buf.h"
+#include "base/file.h"
+#include "base/mem.h"
+#include "base/order.h"
+#include "base/text.h"
+#include "fleet/engine/local_command.h"
+#include "runs/inside/instrument/site.h"
+#include "runs/inside/variants/compiler_wrapper.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define GIT_MS		  (10 * 60 * 1000)
+#define REMOVE_MS	  (10 * 60 * 1000)
+#define BUILD_MS	  (2 * 60 * 60 * 1000)
+#define LOCK_LOOK_US	  100000
+#define HASH_DIGITS	  32
+#define RECORD_BYTES_MAX  (256u << 20)
+#define PROGRAM_BYTES_MAX (1u << 30)
+#define SHOWN_BYTES	  300 /* of a compiler's command */
+
+const char *const variant_reason_codes[] = { "built", "no_compiler", "build_failed", "build_differs", "not_probed" };
+
+struct building {
+	const struct variant_request *request;
+	const volatile sig_atomic_t *cancelled;
+	const char *repository, *reference; /* of sources from git */
+	char *folder;			    /* the cache, absolute */
+	char *running;			    /* locked while anything of the build is alive; NULL before it begins */
+	char *git_directory;		    /* "--git-dir=..." of ours with the files of a directory; NULL: sources from git */
+	char *links;			    /* named as compilers are */
+	char *compilers;		    /* their files, a line for each */
+	size_t n_compilers;
+	char *whole, *partial, *log, *record;
+	struct buf said; /* for the log */
+	struct variant *out;
+	struct assay_error *err;
+};
+
+static bool is_cancelled(const struct building *b)
+{
+	return b->cancelled && *b->cancelled;
+}
+
+/* ---- commands ---- */
+
+static enum assay_status run(struct building *b, const char *const *words, size_t n, int64_t timeout_ms, const char *directory,
+			     struct local_said *out)
+{
+	const struct local_command command = { .words = words,
+					       .n = n,
+					       .git = true,
+					       .directory = directory,
+					       .lock = b->running,
+					       .timeout_ms = timeout_ms,
+					       .cancelled = b->cancelled };
+	enum assay_status st;
+
+	buf_char(&b->said, '$');
+	for (size_t i = 0; i < n; i++)
+		buf_format(&b->said, " %s", words[i]);
+	st = local_command_run(&command, out, b->err);
+	buf_char(&b->said, '\n');
+	if (st)
+		return st;
+	buf_add(&b->said, out->out ? out->out : "", out->out_bytes);
+	buf_add(&b->said, out->err ? out->err : "", out->err_bytes);
+	if (!out->ok)
+		buf_format(&b->said, "assay: %s\n", out->fault);
+	if (is_cancelled(b)) {
+		local_said_release(out);
+		return assay_fail(b->err, ASSAY_E_IO, "cancelled");
+	}
+	return ASSAY_OK;
+}
+
+/* "WHAT failed: ...", with the line that says why. free() it. */
+static char *failure(const struct building *b, const char *what, const struct local_said *said)
+{
+	char shown[LOCAL_LINE_BYTES];
+
+	local_error_line(said->err, said->out, shown);
+	return mem_format("%s failed: %s%s%s%s%s%s%s", what, said->fault, *shown ? ": '" : "", shown, *shown ? "'" : "",
+			  b->log ? VARIANT_LOG : "", b->log ? b->log : "", b->log ? "'" : "");
+}
+
+static enum assay_status must(struct building *b, const char *what, const char *const *words, size_t n, int64_t timeout_ms)
+{
+	struct local_said said = { .ok = false };
+	enum assay_status st = run(b, words, n, timeout_ms, NULL, &said);
+
+	if (!st && !said.ok) {
+		char *text = failure(b, what, &said);
+
+		st = assay_fail(b->err, ASSAY_E_IO, "%s", text);
+		free(text);
+	}
+	local_said_release(&said);
+	return st;
+}
+
+/* ---- git ---- */
+
+/* What git knows of a version's reference. */
+struct repository {
+	char *objects, *shallow; /* absolute paths; the second need not exist */
+	char commit[VARIANT_COMMIT_BYTES];
+};
+
+/* What git is asked, and how it lays out a commit.
+ *
+ * The work tree gets a repository of its own that borrows the objects of the other one: nothing is written into that, its work
+ * tree, index, hooks and configuration do not matter, and commits that no branch holds are there too. It is not cloned, because
+ * git 2.39.4 and later want a permission of its own (safe.directory) for cloning a repository of another user, although it may be
+ * read. */
+
+#define WORDS(...)	       (const char *const[]){ __VA_ARGS__ }, sizeof((const char *const[]){ __VA_ARGS__ }) / sizeof(char *)
+#define RUN(b, said, ...)      run(b, WORDS(__VA_ARGS__), GIT_MS, NULL, said)
+#define MUST(b, what, ms, ...) must(b, what, WORDS(__VA_ARGS__), ms)
+
+/* What git says without its last line end; NULL when it failed. free() it. */
+static char *answer_of(const struct local_said *said)
+{
+	size_t end = said->out_bytes;
+
+	if (!said->ok)
+		return NULL;
+	if (end && said->out[end - 1] == '\n')
+		end--;
+	return mem_bytes(said->out, end);
+}
+
+/* Where the objects are, and the list of commits whose parents are missing: of a linked work tree, those of the main one. */
+static enum assay_status find_objects(struct building *b, struct repository *out)
+{
+	struct local_said said = { .ok = false };
+	char shown[LOCAL_LINE_BYTES], *answer = NULL, *shallow;
+	enum assay_status st = RUN(b, &said, "git", "-C", b->repository, "rev-parse", "--path-format=absolute", "--git-path", "objects",
+				   "--git-path", "shallow");
+
+	if (!st)
+		answer = answer_of(&said);
+	shallow = answer ? strchr(answer, '\n') : NULL;
+	if (!st && !answer) {
+		local_said_line(&said, LOCAL_FIRST_LINE, shown);
+		st = assay_fail(b->err, ASSAY_E_NOTFOUND, "'%s' cannot be used as git repository: %s", b->repository,
+				*shown ? shown : said.fault);
+	} else if (!st && (!shallow || strchr(shallow + 1, '\n') || *answer != '/' || shallow[1] != '/')) {
+		st = assay_fail(b->err, ASSAY_E_FORMAT, "the repository '%s' has a line break in its path", b->repository);
+	} else if (!st) {
+		out->objects = mem_bytes(answer, (size_t)(shallow - answer));
+		out->shallow = mem_string(shallow + 1);
+	}
+	free(answer);
+	local_said_release(&said);
+	return st;
+}
+
+static bool is_commit(const char *text)
+{
+	return strlen(text) == VARIANT_COMMIT_BYTES - 1 && strspn(text, "0123456789abcdef") == VARIANT_COMMIT_BYTES - 1;
+}
+
+static enum assay_status find_commit(struct building *b, struct repository *out)
+{
+	char *name = mem_format("%s^{commit}", b->reference), *found = NULL, shown[LOCAL_LINE_BYTES];
+	struct local_said said = { .ok = false };
+	enum assay_status st = RUN(b, &said, "git", "-C", b->repository, "rev-parse", "--verify", "--quiet", "--end-of-options", name);
+
+	if (!st)
+		found = answer_of(&said);
+	if (!st && !found) {
+		local_said_line(&said, LOCAL_FIRST_LINE, shown);
+		st = assay_fail(b->err, ASSAY_E_NOTFOUND, "the repository '%s' has no commit '%s'%s%s", b->repository, b->reference,
+				*shown ? ": " : "", shown);
+	} else if (!st && !is_commit(found)) {
+		st = assay_fail(b->err, ASSAY_E_FORMAT, "the repository '%s' does not name its commits by SHA-1, which alone is supported",
+				b->repository);
+	} else if (!st) {
+		memcpy(out->commit, found, VARIANT_COMMIT_BYTES);
+	}
+	local_said_release(&said);
+	mem_free(found, name);
+	return st;
+}
+
+static enum assay_status find_commit_of(struct building *b, struct repository *out)
+{
+	enum assay_status st = find_objects(b, out);
+
+	return st ? st : find_commit(b, out);
+}
+
+static void repository_release(struct repository *repository)
+{
+	mem_free(repository->objects, repository->shallow);
+	*repository = (struct repository){ .objects = NULL };
+}
+
+/* ---- sources ---- */
+
+static enum assay_status put_git_file(struct building *b, const char *name, const char *bytes, size_t n)
+{
+	char *path = mem_format("%s/.git/%s", b->whole, name);
+	enum assay_status st = file_replace(path, bytes, n, 0600, b->err);
+
+	free(path);
+	return st;
+}
+
+static enum assay_status borrow_objects(struct building *b, const struct repository *repository)
+{
+	char *line = mem_format("%s\n", repository->objects);
+	struct buf commits = BUF_INIT;
+	struct assay_error missing;
+	enum assay_status st = put_git_file(b, "objects/info/alternates", line, strlen(line));
+
+	if (!st && !file_read(repository->shallow, LOCAL_OUTPUT_BYTES_MAX, &commits, &missing))
+		st = put_git_file(b, "shallow", commits.bytes, commits.size);
+	buf_release(&commits);
+	free(line);
+	return st;
+}
+
+/* For builds that ask `git describe`. */
+static enum assay_status copy_tags(struct building *b)
+{
+	struct local_said said = { .ok = false };
+	enum assay_status st = RUN(b, &said, "git", "-C", b->repository, "for-each-ref", "--format=%(objectname) %(refname)", "refs/tags");
+
+	if (!st && said.ok && said.out_bytes)
+		st = put_git_file(b, "packed-refs", said.out, said.out_bytes);
+	local_said_release(&said);
+	return st;
+}
+
+static enum assay_status git_init(struct building *b, const char *directory)
+{
+	return MUST(b, "git init", GIT_MS, "git", "init", "--quiet", "--template=", "--object-format=sha1", "--initial-branch=none", "--",
+		    directory);
+}
+
+static enum assay_status remove_tree(struct building *b, const char *path)
+{
+	return MUST(b, "removing an earlier build", REMOVE_MS, "rm", "-rf", "--", path);
+}
+
+/* The hash of the directory's files, without those that .gitignore excludes: objects of another build would be taken for this one's. They
+ * are put into a repository of ours, as git would: `git_directory`. */
+static enum assay_status import_directory(struct building *b)
+{
+	char *sources = mem_format("%s/sources", b->folder), *real = realpath(b->request->directory, NULL), *tree = NULL;
+	struct local_said said = { .ok = false };
+	enum assay_status st =
+	    real ? remove_tree(b, sources) : assay_fail_errno(b->err, errno, "cannot read the directory '%s'", b->request->directory);
+
+	b->git_directory = mem_format("--git-dir=%s/.git", sources);
+	if (!st)
+		st = git_init(b, sources);
+	if (!st) {
+		char *work = mem_format("--work-tree=%s", real);
+
+		st = MUST(b, "git add", GIT_MS, "git", "-C", real, b->git_directory, work, "-c", "core.looseCompression=0", "-c",
+			  "core.autocrlf=false", "add", "--all", "--", ".", ":(exclude,top).assay");
+		free(work);
+	}
+	if (!st)
+		st = RUN(b, &said, "git", b->git_directory, "write-tree");
+	if (!st && !(tree = answer_of(&said)))
+		st = assay_fail(b->err, ASSAY_E_IO, "git write-tree failed: %s", said.fault);
+	else if (!st)
+		snprintf(b->out->commit, sizeof(b->out->commit), "%s", tree);
+	local_said_release(&said);
+	mem_free(sources, real, tree);
+	return st;
+}
+
+/* Into `whole`, which is made. */
+static enum assay_status lay_out(struct building *b, const struct repository *repository)
+{
+	char *work = mem_format("--work-tree=%s", b->whole);
+	enum assay_status st;
+
+	if (b->git_directory) {
+		st = file_make_directory(b->whole, 0755, b->err);
+		if (!st)
+			st = MUST(b, "git checkout-index", GIT_MS, "git", "-C", b->whole, b->git_directory, work, "checkout-index", "--all",
+				  "--force", "--quiet");
+	} else {
+		st = git_init(b, b->whole);
+		if (!st)
+			st = borrow_objects(b, repository);
+		if (!st)
+			st = copy_tags(b);
+		if (!st)
+			st = MUST(b, "git checkout", GIT_MS, "git", "-C", b->whole, "-c", "core.hooksPath=/dev/null", "-c",
+				  "advice.detachedHead=false", "checkout", "--quiet", "--detach", repository->commit);
+	}
+	free(work);
+	return st;
+}
+
+/* ---- places ---- */
+
+static void leave_places(struct building *b)
+{
+	mem_free(b->whole, b->partial, b->log, b->record);
+	b->whole = b->partial = b->log = b->record = NULL;
+}
+
+/* Length before text: no two builds give the same bytes. */
+static void name_places(struct building *b, enum variant_kind kind)
+{
+	const struct variant_request *r = b->request;
+	struct buf text = BUF_INIT;
+	char hex[DIGEST_HEX_BYTES];
+
+	leave_places(b);
+	buf_format(&text, "build 1\n%s\n%s\n%s\n", b->out->commit, variant_kind_names[kind], b->compilers);
+	for (size_t i = 0; i < r->n_build; i++)
+		buf_format(&text, "%zu:%s\n", strlen(r->build[i]), r->build[i]);
+	digest_sha256(text.bytes, text.size, hex);
+	buf_release(&text);
+	b->whole = mem_format("%s/%.*s", b->folder, HASH_DIGITS, hex);
+	b->partial = mem_format("%s.partial", b->whole);
+	b->log = mem_format("%s.log", b->whole);
+	b->record = mem_format("%s.commands", b->whole);
+}
+
+static enum assay_status wait_for_lock(struct building *b, int *fd)
+{
+	char *path = mem_format("%s/lock", b->folder);
+	enum assay_status st = ASSAY_OK;
+
+	*fd = file_open_own(path, O_RDWR | O_CREAT, 0644);
+	if (*fd < 0)
+		st = assay_fail_errno(b->err, errno, "cannot write '%s'", path);
+	while (!st && flock(*fd, LOCK_EX | LOCK_NB)) {
+		if (is_cancelled(b))
+			st = assay_fail(b->err, ASSAY_E_IO, "cancelled while another assay builds");
+		else if (errno != EWOULDBLOCK && errno != EINTR)
+			st = assay_fail_errno(b->err, errno, "cannot lock '%s'", path);
+		else
+			usleep(LOCK_LOOK_US);
+	}
+	if (!st)
+		b->running = mem_format("%s/running", b->folder);
+	free(path);
+	return st;
+}
+
+static bool is_whole(const struct building *b)
+{
+	struct stat info;
+
+	return lstat(b->whole, &info) == 0 && S_ISDIR(info.st_mode) && access(b->partial, F_OK) != 0;
+}
+
+/* Leftovers of builds that failed or were killed: while we hold the lock, no one else builds. */
+static enum assay_status remove_leftovers(struct building *b)
+{
+	char **names;
+	size_t n;
+	enum assay_status st = file_names(b->folder, ".partial", &names, &n, b->err);
+
+	for (size_t i = 0; i < n && !st; i++) {
+		char *path = mem_format("%s/%.*s", b->folder, (int)(strlen(names[i]) - strlen(".partial")), names[i]);
+		char *partial = mem_format("%s/%s", b->folder, names[i]);
+
+		st = remove_tree(b, path);
+		if (!st)
+			st = remove_tree(b, partial);
+		mem_free(path, partial);
+	}
+	file_names_free(names, n);
+	return st;
+}
+
+/* ---- the build ---- */
+
+/* After a power failure, too, what has no file beside it is whole. */
+static enum assay_status make_whole(struct building *b)
+{
+	int folder = open(b->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	enum assay_status st = ASSAY_OK;
+
+	if (folder < 0 || syncfs(folder) || unlink(b->partial) || (fsync(folder) && errno != EINVAL))
+		st = assay_fail_errno(b->err, errno, "cannot keep the build '%s'", b->whole);
+	if (folder >= 0)
+		close(folder);
+	return st;
+}
+
+/* Also for a build that exists already. A link that leads elsewhere is refused. */
+static enum assay_status find_path(struct building *b, char **out)
+{
+	const char *name = b->request->path;
+	char *path = name ? mem_format("%s/%s", b->whole, name) : mem_string(b->whole), *real = realpath(path, NULL);
+	size_t n = strlen(b->whole);
+	enum assay_status st = ASSAY_OK;
+
+	if (!real)
+		st = assay_fail(b->err, ASSAY_E_NOTFOUND, "the build has no '%s'" VARIANT_LOG "%s'", name, b->log);
+	else if (strncmp(real, b->whole, n) != 0 || (real[n] && real[n] != '/'))
+		st = assay_fail(b->err, ASSAY_E_FORMAT, "'%s' leads out of the build", name);
+	if (st)
+		free(real);
+	else
+		*out = real;
+	free(path);
+	return st;
+}
+
+static enum assay_status refuse(struct building *b, enum variant_reason reason, char *text)
+{
+	free(b->out->text);
+	b->out->reason = reason;
+	b->out->text = text;
+	return ASSAY_OK;
+}
+
+static enum assay_status run_command(struct building *b, enum variant_kind kind)
+{
+	const struct variant_request *r = b->request;
+	const struct compiler_wrapper wrapper = { .kind = kind, .links = b->links, .record = b->record, .tree = b->whole };
+	struct local_said said = { .ok = false };
+	struct buf what = BUF_INIT;
+	size_t n, n_variables;
+	char **words = compiler_wrapper_words(&wrapper, r->build, r->n_build, &n, &n_variables);
+	const char **all = mem_new(n + 1, sizeof(*all));
+	enum assay_status st;
+
+	for (size_t i = 0; i < r->n_build; i++)
+		buf_format(&what, "%s%s", i ? " " : "", r->build[i]);
+	all[0] = "env";
+	memcpy(all + 1, words, n * sizeof(*words));
+	st = run(b, all, n + 1, r->timeout_ms ? r->timeout_ms : BUILD_MS, b->whole, &said);
+	if (!st && !said.ok) {
+		char *name = mem_format("its build '%s'", TEXT_SHOWN(what.bytes)), *text = failure(b, name, &said);
+
+		if (!b->n_compilers) {
+			char *longer = mem_format("there is no C or C++ compiler in PATH; %s", text);
+
+			free(text);
+			text = longer;
+		}
+		st = refuse(b, b->n_compilers ? VARIANT_BUILD_FAILED : VARIANT_NO_COMPILER, text);
+		free(name);
+	}
+	local_said_release(&said);
+	buf_release(&what);
+	free(all);
+	mem_free_all(words, n);
+	return st;
+}
+
+static enum assay_status make(struct building *b, enum variant_kind kind, const struct repository *repository)
+{
+	struct buf ignored = BUF_INIT;
+	size_t n;
+	char *path = NULL;
+	enum assay_status st = remove_leftovers(b);
+
+	if (!st)
+		st = file_replace(b->partial, "", 0, 0600, b->err);
+	if (!st)
+		st = lay_out(b, repository);
+	if (!st)
+		st = compiler_wrapper_link(b->links, &ignored, &n, b->err);
+	if (!st)
+		st = file_replace(b->record, "", 0, 0600, b->err);
+	if (!st && b->request->n_build)
+		st = run_command(b, kind);
+	if (!st && !b->out->reason)
+		st = find_path(b, &path);
+	if (!st && !b->out->reason)
+		st = make_whole(b);
+	buf_release(&ignored);
+	free(path);
+	return st;
+}
+
+/* The log is for people who look for a reason: it replaces the reason of nothing. */
+static void keep_log(struct building *b)
+{
+	struct assay_error ignored;
+
+	if (b->log)
+		file_replace(b->log, b->said.bytes ? b->said.bytes : "", b->said.size, 0600, &ignored);
+	buf_clear(&b->said);
+}
+
+/* *lock: -1, or held. */
+static enum assay_status find_or_make(struct building *b, enum variant_kind kind, const struct repository *repository, int *lock)
+{
+	enum assay_status st = ASSAY_OK;
+
+	name_places(b, kind);
+	if (!is_whole(b) && *lock < 0)
+		st = wait_for_lock(b, lock);
+	if (!st && !is_whole(b)) { /* another assay may just have built it */
+		st = make(b, kind, repository);
+		keep_log(b);
+	}
+	return st;
+}
+
+/* ---- is it the same build? ---- */
+
+struct commands {
+	char *text, **lines; /* [n], in order, each once */
+	size_t n;
+	const char *refused; /* the first reason; NULL */
+};
+
+static enum assay_status commands_read(const char *path, struct commands *out, struct assay_error *err)
+{
+	struct buf text = BUF_INIT;
+	enum assay_status st = file_read(path, RECORD_BYTES_MAX, &text, err);
+	char *rest, *line;
+	size_t n = 0, capacity = 0;
+
+	*out = (struct commands){ .text = buf_take(&text) };
+	for (rest = out->text; (line = strsep(&rest, "\n"));) {
+		if (*line == COMPILER_WRAPPER_REFUSED)
+			out->refused = out->refused ? out->refused : line + 1;
+		else if (*line)
+			mem_append(out->lines, n, &capacity, line);
+	}
+	order_sort(out->lines, n, text_order);
+	for (size_t i = 0; i < n; i++)
+		if (!i || strcmp(out->lines[out->n - 1], out->lines[i]) != 0)
+			out->lines[out->n++] = out->lines[i];
+	return st;
+}
+
+static void commands_release(struct commands *commands)
+{
+	mem_free(commands->text, commands->lines);
+}
+
+/* The first one that the other build does not have; NULL. */
+static const char *only_in(const struct commands *a, const struct commands *b)
+{
+	for (size_t i = 0; i < a->n; i++)
+		if (!b->n || !bsearch(&a->lines[i], b->lines, b->n, sizeof(*b->lines), text_order))
+			return a->lines[i];
+	return NULL;
+}
+
+/* Without the compiler's file, which is shown if it is what differs. */
+static char *shown_command(const char *line, const char *other)
+{
+	size_t n = line ? strcspn(line, "\t") : 0;
+	bool same_file = other && strncmp(line ? line : "", other, n + 1) == 0;
+	char *text = mem_format("%.*s", SHOWN_BYTES, !line ? "nothing" : same_file ? line + n + 1 : line);
+
+	for (char *at = text; *at; at++)
+		if (*at == '\t')
+			*at = ' ';
+	return text;
+}
+
+static enum assay_status compare(struct building *b, const struct commands *plain, const struct commands *now)
+{
+	const char *before = only_in(plain, now), *after = only_in(now, plain);
+	char *texts[] = { shown_command(before, after), shown_command(after, before) };
+
+	if (before || after)
+		refuse(b, VARIANT_BUILD_DIFFERS,
+		       mem_format("the plain build and this one are not the same: the plain one executes '%s', this one '%s'", texts[0],
+				  texts[1]));
+	mem_free(texts[0], texts[1]);
+	return ASSAY_OK;
+}
+
+/* A directory, or a script that libtool has made, says nothing. */
+static enum assay_status check_program(struct building *b, const char *path)
+{
+	struct site_module module = { .n = 0 };
+	struct assay_error why;
+	enum assay_status st = ASSAY_OK;
+
+	if (b->request->kind == VARIANT_FUNCTIONS && *b->out->digest && !b->out->reason &&
+	    (site_module_open(path, &module, &why) || site_module_check(&module, &why)))
+		st = refuse(b, VARIANT_NOT_PROBED, mem_string(why.text));
+	site_module_release(&module);
+	return st;
+}
+
+static enum assay_status check(struct building *b, const char *plain_record)
+{
+	struct commands plain = { .n = 0 }, now = { .n = 0 };
+	enum assay_status st = commands_read(plain_record, &plain, b->err);
+
+	if (!st)
+		st = commands_read(b->record, &now, b->err);
+	if (!st && now.refused)
+		st = refuse(b, VARIANT_NOT_PROBED, mem_string(now.refused));
+	else if (!st && !b->out->reason && !now.n)
+		st =
+		    refuse(b, VARIANT_NOT_PROBED,
+			   mem_string("its build called no compiler of PATH: it names one by its path, or what it makes was there before"));
+	else if (!st && !b->out->reason)
+		st = compare(b, &plain, &now);
+	commands_release(&plain);
+	commands_release(&now);
+	return st;
+}
+
+/* ---- all of it ---- */
+
+static enum assay_status make_folder(struct building *b)
+{
+	struct buf compilers = BUF_INIT;
+	enum assay_status st = file_make_directory(b->request->cache, 0700, b->err);
+
+	if (!st && !(b->folder = realpath(b->request->cache, NULL)))
+		st = assay_fail_errno(b->err, errno, "cannot use '%s'", b->request->cache);
+	if (!st)
+		st = compiler_wrapper_link(NULL, &compilers, &b->n_compilers, b->err);
+	b->compilers = buf_take(&compilers);
+	b->links = mem_format("%s/compilers", b->folder ? b->folder : "");
+	return st;
+}
+
+/* The plain build, and the variant. */
+static enum assay_status build_both(struct building *b, const struct repository *repository, int *lock)
+{
+	enum variant_kind kind = b->request->kind;
+	char *plain = NULL;
+	enum assay_status st = find_or_make(b, VARIANT_PLAIN, repository, lock);
+
+	if (st || kind == VARIANT_PLAIN || b->out->reason)
+		return st;
+	if (!b->n_compilers)
+		return refuse(b, VARIANT_NO_COMPILER, mem_string("there is no C or C++ compiler in PATH: install gcc or clang"));
+	plain = mem_string(b->record);
+	st = find_or_make(b, kind, repository, lock);
+	if (!st)
+		st = check(b, plain);
+	free(plain);
+	return st;
+}
+
+static enum assay_status find_result(struct building *b)
+{
+	struct variant *out = b->out;
+	struct buf program = BUF_INIT;
+	struct stat info;
+	char *path = NULL;
+	enum assay_status st = find_path(b, &path);
+
+	if (!st && !stat(path, &info) && S_ISREG(info.st_mode)) {
+		st = file_read(path, PROGRAM_BYTES_MAX, &program, b->err);
+		digest_sha256(program.bytes ? program.bytes : "", program.size, out->digest);
+	}
+	if (!st)
+		st = check_program(b, path);
+	if (!st && !out->reason) {
+		out->path = path;
+		out->tree = mem_string(b->whole);
+		path = NULL;
+	}
+	buf_release(&program);
+	free(path);
+	return st;
+}
+
+enum assay_status variant_build(const struct variant_request *request, struct variant *out, struct assay_error *err)
+{
+	struct building b = { .request = request,
+			      .cancelled = request->cancelled,
+			      .repository = request->repository,
+			      .reference = request->reference,
+			      .out = out,
+			      .err = err };
+	struct repository repository = { .objects = NULL };
+	enum assay_status st;
+	int lock = -1;
+
+	*out = (struct variant){ .reason = VARIANT_BUILT };
+	st = make_folder(&b);
+	if (!st && request->directory)
+		st = wait_for_lock(&b, &lock);
+	if (!st)
+		st = request->directory ? import_directory(&b) : find_commit_of(&b, &repository);
+	if (!st && !request->directory)
+		memcpy(out->commit, repository.commit, sizeof(out->commit));
+	if (!st)
+		st = build_both(&b, &repository, &lock);
+	if (!st && !out->reason)
+		st = find_result(&b);
+	if (b.log)
+		out->log = mem_string(b.log);
+	if (b.git_directory) {
+		char *sources = mem_format("%s/sources", b.folder);
+		struct assay_error ignored;
+
+		b.err = &ignored;
+		remove_tree(&b, sources);
+		free(sources);
+	}
+	if (lock >= 0)
+		close(lock);
+	repository_release(&repository);
+	leave_places(&b);
+	mem_free(b.folder, b.running, b.links, b.compilers, b.git_directory);
+	buf_release(&b.said);
+	return st;
+}
+
+void variant_release(struct variant *variant)
+{
+	mem_free(variant->text, variant->tree, variant->path, variant->log);
+	*variant = (struct variant){ .reason = VARIANT_BUILT };
+}
+
+enum assay_status variant_commit(const char *repository, const char *reference, const volatile sig_atomic_t *cancelled,
+				 char commit[VARIANT_COMMIT_BYTES], struct assay_error *err)
+{
+	struct building b = { .cancelled = cancelled, .repository = repository, .reference = reference, .err = err };
+	struct repository found = { .objects = NULL };
+	enum assay_status st = find_commit_of(&b, &found);
+
+	memcpy(commit, found.commit, sizeof(found.commit));
+	repository_release(&found);
+	buf_release(&b.said);
+	return st;
+}
