@@ -14,7 +14,7 @@
  * does both. It also notes on which line each key stands, in the order of the text. */
 struct scan {
 	const char *name, *at, *end;
-	char *loose; /* the same text, where numbers that JSON does not have are made ""; else NULL */
+	char *loose; /* the same text, where what JSON does not have is replaced; else NULL */
 	size_t line;
 	size_t depth;
 	size_t *key_lines, n_keys, capacity;
@@ -98,24 +98,37 @@ static enum assay_status scan_escape(struct scan *s)
 	return ASSAY_OK;
 }
 
+/* A character of a string, which may be an escape. */
+static enum assay_status scan_character(struct scan *s)
+{
+	if ((unsigned char)*s->at < 0x20)
+		return fail(s, *s->at == '\n' ? "a string does not end on its line" : "control character in a string");
+	return *s->at++ == '\\' ? scan_escape(s) : ASSAY_OK;
+}
+
 static enum assay_status scan_string(struct scan *s)
 {
 	const char *start = ++s->at;
-	enum assay_status st;
 
 	while (s->at < s->end && *s->at != '"') {
-		if ((unsigned char)*s->at < 0x20)
-			return fail(s, *s->at == '\n' ? "a string does not end on its line" : "control character in a string");
-		if (*s->at++ == '\\') {
-			st = scan_escape(s);
-			if (st)
-				return st;
-		}
+		const char *from = s->at;
+		enum assay_status st = scan_character(s);
+
+		if (st && (!s->loose || *from == '\n' || !*from))
+			return st;
+		if (st)
+			s->at = from + 1;
+		if (st)
+			s->loose[from - s->loose] = JSON_UNREADABLE;
 	}
 	if (s->at == s->end)
 		return expected(s, "the end of a string");
-	if (!text_is_utf8(start, (size_t)(s->at - start)))
-		return fail(s, "a string is not UTF-8");
+	if (!text_is_utf8(start, (size_t)(s->at - start))) {
+		if (!s->loose)
+			return fail(s, "a string is not UTF-8");
+		for (const char *c = start; c < s->at; c++)
+			s->loose[c - s->loose] = (unsigned char)*c < 0x80 ? *c : JSON_UNREADABLE;
+	}
 	s->at++;
 	return ASSAY_OK;
 }

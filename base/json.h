@@ -15,7 +15,10 @@
  * with "name:line: ". cJSON_Delete() the result. */
 enum assay_status json_parse(const char *name, const char *text, size_t n, cJSON **out, struct assay_error *err);
 
+#define JSON_UNREADABLE 0x7f /* in no name: the control character DEL */
+
 /* The same of programs that do not keep to RFC 8259: numbers that are not finite or too long ("NaN", "-Infinity", "1e999") become "", and
+ * in strings each byte that is not ASCII where they are not UTF-8, control characters and backslashes of unknown escapes JSON_UNREADABLE;
  * below the outermost object a key may stand twice, of which json_get() has the first. text[n] is NUL; text is changed. */
 enum assay_status json_parse_loosely(const char *name, char *text, size_t n, cJSON **out, struct assay_error *err);
 

@@ -32,19 +32,12 @@ static enum assay_status parse_time(const char *text, void *to, struct assay_err
 	return ASSAY_OK;
 }
 
-static enum assay_status name_check(const char *what, const char *name, struct assay_error *err)
-{
-	if (name && !run_name_ok(name))
-		return assay_fail(err, ASSAY_E_USAGE, "'%s' cannot be the name of %s: it %s", TEXT_SHOWN(name), what, run_name_fault(name));
-	return ASSAY_OK;
-}
-
 static enum assay_status import_check(void *arguments, struct assay_error *err)
 {
 	const struct arguments *a = arguments;
-	enum assay_status st = name_check("a version", a->version, err);
+	enum assay_status st = run_name_check("a version", a->version, err);
 
-	return st ? st : name_check("an application", a->application, err);
+	return st || !a->application ? st : run_name_check("an application", a->application, err);
 }
 
 /* Finds the times of a file that has none: rows that an earlier file had keep theirs; the others were measured when it was written. */
@@ -154,7 +147,6 @@ static enum assay_status import_results_run(struct lab *lab, void *arguments, st
 	struct buf text = BUF_INIT;
 	enum assay_status st = file_read(a->file, FOREIGN_BYTES_MAX, &text, err);
 
-	buf_add(&text, "", 0);
 	if (!st && !how.time_given)
 		st = file_times(&lab->store, a->file, &text, &how, digest, err);
 	import.digest = how.time_given ? NULL : digest;

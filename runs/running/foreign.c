@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "runs/running/execution.h"
 
+#include <ctype.h>
 #include <expat.h>
 #include <math.h>
 
@@ -234,21 +235,29 @@ static const char *benchmark_name(const cJSON *item)
 	return name;
 }
 
+/* Returns a value of any type on one line; free() it. */
+static char *value_text(const cJSON *value)
+{
+	char *text = cJSON_IsString(value) ? mem_string(value->valuestring) : json_line(value);
+
+	text[strcspn(text, "\n")] = '\0';
+	return text;
+}
+
 /* The label or the parameters of a benchmark distinguish it. */
 static const char *benchmark_mark(struct reader *r, const cJSON *item)
 {
-	const char *label = json_get_text(item, "label"), *mark;
-	const cJSON *parameters = json_get(item, "parameters"), *one;
+	const char *mark;
+	const cJSON *label = json_get(item, "label"), *parameters = json_get(item, "parameters"), *one;
 	char **parts = mem_new((size_t)cJSON_GetArraySize(parameters) + 1, sizeof(char *));
 	size_t n = 0;
 
-	if (*label)
-		parts[n++] = mem_string(label);
+	if (label && !cJSON_IsNull(label) && !(cJSON_IsString(label) && !*label->valuestring))
+		parts[n++] = value_text(label);
 	cJSON_ArrayForEach(one, parameters)
 	{
-		char *value = cJSON_IsString(one) ? mem_string(one->valuestring) : json_line(one);
+		char *value = value_text(one);
 
-		value[strcspn(value, "\n")] = '\0';
 		parts[n++] = mem_format("%s=%s", one->string ? one->string : "", value);
 		free(value);
 	}
@@ -511,6 +520,19 @@ static bool is_success(const char *text)
 	return text_double(text, &number) ? number == 0 : is_word(text, words);
 }
 
+/* Adds a row whose result is a text. A word for a failure is one; a word for success measures nothing and is left out. */
+static void row_add_text(struct reader *r, struct foreign_row row, const char *text)
+{
+	double number;
+
+	if (!row.to.failure && is_no_result(text))
+		row_fail(r, &row, EXECUTION_NO_METRIC, "its result is '%s'", text);
+	if (!row.to.failure && !text_double(text, &number) && is_success(text))
+		quiho_leave_out(&r->result->quiho, QUIHO_PASSED, &row.to.place, "%s: '%s'", TEXT_SHOWN(row.name), text);
+	else
+		row_add(r, row);
+}
+
 static const char *csv_mark(struct reader *r, const struct columns *c, const struct csv *csv)
 {
 	char **parts = mem_new(c->n, sizeof(char *));
@@ -561,9 +583,7 @@ static enum assay_status csv_add_row(struct reader *r, const struct csv *csv, co
 	else if (row_time(r, &row, said[TIME])) {
 		if (ended && !is_success(said[EXIT_STATUS]))
 			row_fail(r, &row, EXECUTION_FAILED, "exit status %s", said[EXIT_STATUS]);
-		else if (is_no_result(said[RESULT]))
-			row_fail(r, &row, EXECUTION_NO_METRIC, "its result is '%s'", said[RESULT]);
-		row_add(r, row);
+		row_add_text(r, row, said[RESULT]);
 	}
 	return ASSAY_OK;
 }
@@ -690,19 +710,18 @@ static void phoronix_add(struct phoronix *p, struct quiho_place place, const cha
 	} else if (strchr(value, ',')) { /* of a monitor */
 		quiho_leave_out(&p->r->result->quiho, QUIHO_BAD_ROW, &place, "%s: a series of values", TEXT_SHOWN(row.name));
 	} else if (row_time(p->r, &row, phoronix_time(p, measured))) {
-		if (is_no_result(value))
-			row_fail(p->r, &row, EXECUTION_NO_METRIC, "its value is '%s'", value);
-		row_add(p->r, row);
+		row_add_text(p->r, row, value);
 	}
 }
 
-/* "12.5:12.6:12.4" are a result's repetitions; without them it has one. */
+/* "12.5:12.6:12.4" are a result's repetitions, and so are "PASS,FAIL"; without them it has one. */
 static void phoronix_entry(struct phoronix *p)
 {
 	struct quiho_place place = { "Result", "Entry", p->results, p->entries };
 	char *values = mem_string(said(p, *said(p, RAW) ? RAW : VALUE)), *rest = values, *value;
+	const char *between = isalpha((unsigned char)*values) ? ":," : ":";
 
-	while ((value = strsep(&rest, ":")))
+	while ((value = strsep(&rest, between)))
 		phoronix_add(p, place, value);
 	free(values);
 	phoronix_forget(p, ENTRY_PATH);

@@ -31,6 +31,7 @@
 	X(QUIHO_BAD_DIRECTION, "bad_direction", "the direction is neither lower nor higher")                                               \
 	X(QUIHO_BAD_ROW, "bad_row", "the row cannot be read")                                                                              \
 	X(QUIHO_UNKNOWN_END, "unknown_end", "the file does not say how the run ended")                                                     \
+	X(QUIHO_PASSED, "passed", "it says only that it passed, and nothing was measured")                                                 \
 	X(QUIHO_ALIKE, "alike", "nothing distinguishes it from another result of the file")
 
 enum quiho_skip { QUIHO_SKIP_ROWS(ROWS_ENUM) QUIHO_SKIPS };

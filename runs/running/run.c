@@ -2,6 +2,7 @@
 
 #include "base/buf.h"
 #include "base/digest.h"
+#include "base/json.h"
 #include "base/mem.h"
 #include "base/order.h"
 #include "base/stats.h"
@@ -25,6 +26,8 @@ const char *run_name_fault(const char *name)
 		return "has an '@', which stands before versions";
 	if (!text_is_utf8(name, n))
 		return "is not UTF-8";
+	if (strchr(name, JSON_UNREADABLE))
+		return "has characters that cannot be read (is the file UTF-8?)";
 	for (const char *c = name; *c; c++) {
 		if (text_control(c))
 			return "has a line break or another control character";
@@ -35,6 +38,13 @@ const char *run_name_fault(const char *name)
 bool run_name_ok(const char *name)
 {
 	return !run_name_fault(name);
+}
+
+enum assay_status run_name_check(const char *what, const char *name, struct assay_error *err)
+{
+	if (!run_name_ok(name))
+		return assay_fail(err, ASSAY_E_USAGE, "'%s' cannot be the name of %s: it %s", TEXT_SHOWN(name), what, run_name_fault(name));
+	return ASSAY_OK;
 }
 
 /* ---- builds ---- */

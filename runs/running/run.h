@@ -126,6 +126,8 @@ void run_list_free(struct run_listing *list, size_t n);
 bool run_name_ok(const char *name);
 /* Why it cannot be a name, as "is empty"; NULL: it can. */
 const char *run_name_fault(const char *name);
+/* Refuses what cannot be the name of `what` ("a version"). */
+enum assay_status run_name_check(const char *what, const char *name, struct assay_error *err);
 
 /* Of the results that do not count because they are of another build: a sentence with how many there are, on which machines, and
  * what to do where there is nothing else; NULL when there are none. free() it. */

@@ -334,11 +334,46 @@ for name in bom.json bom.csv p.xml; do
 		refused 2 'wide is not UTF-8 but UTF-16' 'iconv'
 	done
 done
+what='a string that is not UTF-8 costs its rows'
+printf '{"context": {"executable": "C:\\x\\caf\351"}, "results": [{"command": "caf\351", "times": [1], "exit_codes": [0]}, {"command": "tea", "times": [1, 2], "exit_codes": [0, 0]}]}' >"$tmp/latin1.json"
+import "$tmp/latin1.json" --machine m --version latin1
+expect_stdout '2 results of tea@latin1' "1: a name cannot be used (first in results[0].times[0]: the name 'caf?' has characters that cannot be read (is the file UTF-8?)"
+printf '{"benchmarks": [{"name": "A", "label": "\377", "real_time": 1, "time_unit": "s"}, {"name": "\\ud800", "real_time": 1, "time_unit": "s"}, {"name": "B", "real_time": 1, "time_unit": "s"}]}' >"$tmp/latin1.json"
+import "$tmp/latin1.json" --machine m --version latin1 --format json
+expect_json .results_added 1
+expect_json .not_used.bad_name 2
 printf '[{"command": "x"}]' >"$tmp/list.json"
 import "$tmp/list.json" --machine m
 refused 2 "neither 'benchmarks' (Google Benchmark) nor 'results' (hyperfine)"
 
 # ---- what distinguishes results ----
+
+what='labels that are no texts'
+printf '{"benchmarks": [{"name": "L", "label": 4, "real_time": 1, "time_unit": "s"}, {"name": "L", "label": 8.5, "real_time": 2, "time_unit": "s"}, {"name": "L", "label": true, "real_time": 3, "time_unit": "s"}, {"name": "L", "label": null, "real_time": 4, "time_unit": "s"}, {"name": "L", "label": {"a": 1}, "real_time": 5, "time_unit": "s"}]}' >"$tmp/labels.json"
+import "$tmp/labels.json" --machine m --version labels
+for name in 'L (4)' 'L (8.5)' 'L (true)' L 'L ({"a":1})'; do
+	run -C "$lab" runs show "$name@labels" --format json
+	expect_json '.results' 1
+done
+
+what='words for success measure nothing, and are no failures'
+cat >"$tmp/pass.xml" <<'E2'
+<PhoronixTestSuite><Result><Title>One</Title><DisplayFormat>PASS_FAIL</DisplayFormat><Data><Entry><Identifier>m</Identifier><Value>PASS</Value></Entry></Data></Result>
+<Result><Title>Many</Title><DisplayFormat>MULTI_PASS_FAIL</DisplayFormat><Data><Entry><Identifier>m</Identifier><Value>PASS,FAIL,PASS</Value></Entry></Data></Result>
+<Result><Title>Monitor</Title><DisplayFormat>LINE_GRAPH</DisplayFormat><Data><Entry><Identifier>m</Identifier><Value>1,2,3</Value></Entry></Data></Result>
+<Result><Title>Time</Title><Data><Entry><Identifier>m</Identifier><Value>3</Value></Entry></Data></Result></PhoronixTestSuite>
+E2
+import "$tmp/pass.xml" --version pass --format json
+expect_json .results_added 1
+expect_json .failed 1
+expect_json .not_used.passed 3
+expect_json .not_used.not_a_number 0
+expect_json .not_used.bad_row 1
+printf 'application,exit_status,result\nw,0,ok\nw,1,passed\nw,0,2\nw,0,error\n' >"$tmp/pass.csv"
+import "$tmp/pass.csv" --machine m --version pass --format json
+expect_json .results_added 1
+expect_json .failed 2
+expect_json .not_used.passed 1
 
 what='hyperfine: parameters, and one name twice'
 cat >"$tmp/p.json" <<'E2'
