@@ -9,6 +9,7 @@
 #ifndef FINGERPRINT_CATALOG_TYPES_H
 #define FINGERPRINT_CATALOG_TYPES_H
 
+#include "base/csv.h"
 #include "base/error.h"
 #include "fingerprint/catalog/catalog.h"
 #include "fleet/agent/facts.h"
@@ -46,9 +47,9 @@ char *types_of_host(const struct host *host, const struct facts *facts);
 /* The type of a fingerprint; SIZE_MAX when the catalog does not have it. */
 size_t types_find(const struct types *types, const char *fingerprint_id);
 
-/* A types file (columns machine, timestamp, type) for the fingerprints of the catalog: sets their given type. *used counts the
- * rows that met a fingerprint, *unknown those that did not. `text` is changed (see csv.h). */
-enum assay_status types_read_file(const char *name, char *text, size_t n, struct catalog *catalog, size_t *used, size_t *unknown,
+/* A types file (columns machine, timestamp, type) for the fingerprints of the catalog: sets their given type. Unknown are rows that met no
+ * fingerprint. `text` is changed (see csv.h). */
+enum assay_status types_read_file(const char *name, char *text, size_t n, struct catalog *catalog, struct csv_use *use,
 				  struct assay_error *err);
 
 #endif

@@ -43,10 +43,7 @@ static enum assay_status import_check(void *arguments, struct assay_error *err)
 {
 	const struct arguments *a = arguments;
 
-	if (!run_name_ok(a->version))
-		return assay_fail(err, ASSAY_E_USAGE, "'%s' cannot be the name of a version: it %s", TEXT_SHOWN(a->version),
-				  run_name_fault(a->version));
-	return ASSAY_OK;
+	return run_name_check("a version", a->version, err);
 }
 
 /* ---- the answer ---- */
@@ -71,6 +68,15 @@ static void show_lacking(const struct quiho_import_result *r, struct document *d
 			 r->runs_without_fingerprint, r->runs_without_fingerprint == 1 ? " has" : "s have");
 }
 
+static void show_table(const char *name, const char *file, const char *what, const struct csv_use *use, struct document *d)
+{
+	if (use->used || use->unknown || use->left_out)
+		doc_line(d, "  %-13s %zu row%s of %s used, %zu for no %s of the catalog", name, use->used, text_plural(use->used), file,
+			 use->unknown, what);
+	if (use->left_out)
+		doc_line(d, "  not used      %zu row%s of %s (first %s)", use->left_out, text_plural(use->left_out), file, use->first.text);
+}
+
 static void show_people(const struct arguments *a, const struct quiho_import_result *r, struct document *d)
 {
 	doc_line(d, "Read %s/results.csv: %zu row%s.", a->directory, r->rows, text_plural(r->rows));
@@ -79,12 +85,8 @@ static void show_people(const struct arguments *a, const struct quiho_import_res
 	doc_line(d, "  results       %zu new, %zu known before; the laboratory has %zu application%s", r->runs_added, r->runs_known,
 		 r->applications, text_plural(r->applications));
 	show_lacking(r, d);
-	if (a->types_file)
-		doc_line(d, "  types         %zu row%s of %s used, %zu for no fingerprint of the catalog", r->types_given,
-			 text_plural(r->types_given), a->types_file, r->types_unknown);
-	if (r->hardware_known || r->hardware_unknown)
-		doc_line(d, "  hardware      %zu row%s of machines.csv used, %zu for no machine of the catalog", r->hardware_known,
-			 text_plural(r->hardware_known), r->hardware_unknown);
+	show_table("types", a->types_file, "fingerprint", &r->types, d);
+	show_table("hardware", "machines.csv", "machine", &r->hardware, d);
 	doc_line(d, "  catalog       %zu file%s written", r->catalog_written, text_plural(r->catalog_written));
 }
 
@@ -103,10 +105,12 @@ static void show_programs(const struct arguments *a, const struct quiho_import_r
 	doc_set(d, "results_known", r->runs_known);
 	doc_set(d, "results_without_fingerprint", r->runs_without_fingerprint);
 	doc_set(d, "applications", r->applications);
-	doc_set(d, "types_used", r->types_given);
-	doc_set(d, "types_unknown", r->types_unknown);
-	doc_set(d, "hardware_used", r->hardware_known);
-	doc_set(d, "hardware_unknown", r->hardware_unknown);
+	doc_set(d, "types_used", r->types.used);
+	doc_set(d, "types_unknown", r->types.unknown);
+	doc_set(d, "types_left_out", r->types.left_out);
+	doc_set(d, "hardware_used", r->hardware.used);
+	doc_set(d, "hardware_unknown", r->hardware.unknown);
+	doc_set(d, "hardware_left_out", r->hardware.left_out);
 	doc_set(d, "catalog_files_written", r->catalog_written);
 	doc_object(d, "not_used");
 	for (int i = 0; i < QUIHO_SKIPS; i++)

@@ -234,11 +234,8 @@ void quiho_release(struct quiho *quiho)
 /* Keeps a rule after all others (a rule with the same glob moves there); inside the caller's transaction. */
 static enum assay_status metric_rule_put(struct store *store, const char *glob, bool higher_is_better, struct assay_error *err)
 {
-	enum assay_status st = store_do(store, err, "DELETE FROM metric_rule WHERE glob = ?", "t", glob);
-
-	return st ? st
-		  : store_do(store, err, "INSERT INTO metric_rule (glob, higher_is_better) VALUES (?, ?)", "ti", glob,
-			     (int64_t)higher_is_better);
+	return store_do(store, err, "INSERT OR REPLACE INTO metric_rule (glob, higher_is_better) VALUES (?, ?)", "ti", glob,
+			(int64_t)higher_is_better);
 }
 
 /* A name as a pattern that only it matches. */
@@ -268,183 +265,128 @@ enum {
 	HARDWARE_COLUMNS
 };
 
+static const char *const hardware_columns[HARDWARE_COLUMNS] = { "machine",	    "cpu",	  "cores",	  "num_cpus",
+								"threads_per_core", "board_name", "board_serial", "board_uuid" };
+
 #define COUNT_MAX 65536
 
 /* R's NA and Python's None stand for what was not known. */
+static bool quiho_is_known(const char *text)
+{
+	return *text && strcmp(text, "NA") != 0 && strcmp(text, "None") != 0;
+}
+
 static void quiho_set_known(char **out, const char *text)
 {
-	if (!*text || strcmp(text, "NA") == 0 || strcmp(text, "None") == 0)
+	if (!quiho_is_known(text))
 		return;
 	free(*out);
 	*out = mem_string(text);
 }
 
-static enum assay_status quiho_read_count(const struct csv *csv, const char *what, const char *text, int64_t *out, struct assay_error *err)
+/* Puts the evidence of a row into the machine of the catalog that has exactly its name: other names are other machines, even of the same
+ * model. */
+static enum assay_status quiho_use_machine(void *context, const char *const *cells, struct assay_error *err)
 {
-	int64_t value;
+	const char *machine = cells[HARDWARE_MACHINE];
+	struct machine_identity *identity = catalog_find(context, machine) ? &catalog_machine(context, machine)->identity : NULL;
+	int64_t counts[HARDWARE_THREADS + 1];
 
-	if (!*text || strcmp(text, "NA") == 0)
-		return ASSAY_OK;
-	if (!text_int64(text, &value) || value < 0 || value > COUNT_MAX)
-		return assay_fail(err, ASSAY_E_FORMAT, "%s:%zu: %s is '%s', not a number from 0 to %d", csv->name, csv->line, what,
-				  TEXT_SHOWN(text), COUNT_MAX);
-	*out = value;
+	for (int i = HARDWARE_CORES; identity && i <= HARDWARE_THREADS; i++) {
+		if (quiho_is_known(cells[i]) && (!text_int64(cells[i], &counts[i]) || counts[i] < 0 || counts[i] > COUNT_MAX))
+			return assay_fail(err, ASSAY_E_FORMAT, "%s is '%s', not a number from 0 to %d", hardware_columns[i],
+					  TEXT_SHOWN(cells[i]), COUNT_MAX);
+	}
+	if (!identity)
+		return ASSAY_E_NOTFOUND;
+	identity->cores_per_socket = quiho_is_known(cells[HARDWARE_CORES]) ? counts[HARDWARE_CORES] : identity->cores_per_socket;
+	identity->sockets = quiho_is_known(cells[HARDWARE_SOCKETS]) ? counts[HARDWARE_SOCKETS] : identity->sockets;
+	identity->threads_per_core = quiho_is_known(cells[HARDWARE_THREADS]) ? counts[HARDWARE_THREADS] : identity->threads_per_core;
+	quiho_set_known(&identity->cpu_vendor, cells[HARDWARE_VENDOR]);
+	quiho_set_known(&identity->board_name, cells[HARDWARE_BOARD_NAME]);
+	quiho_set_known(&identity->board_serial, cells[HARDWARE_BOARD_SERIAL]);
+	quiho_set_known(&identity->board_uuid, cells[HARDWARE_BOARD_UUID]);
 	return ASSAY_OK;
 }
 
-static enum assay_status quiho_read_machine(const struct csv *csv, const size_t *index, struct machine_identity *identity,
-					    struct assay_error *err)
+/* machines.csv, from text (see csv.h); `name` is for messages. */
+static enum assay_status quiho_machines_parse(const char *name, char *text, size_t n, struct catalog *catalog, struct csv_use *use,
+					      struct assay_error *err)
 {
-	char *const *fields = csv->fields;
-	enum assay_status st = quiho_read_count(csv, "cores", fields[index[HARDWARE_CORES]], &identity->cores_per_socket, err);
-
-	if (!st)
-		st = quiho_read_count(csv, "num_cpus", fields[index[HARDWARE_SOCKETS]], &identity->sockets, err);
-	if (!st)
-		st = quiho_read_count(csv, "threads_per_core", fields[index[HARDWARE_THREADS]], &identity->threads_per_core, err);
-	quiho_set_known(&identity->cpu_vendor, fields[index[HARDWARE_VENDOR]]);
-	quiho_set_known(&identity->board_name, fields[index[HARDWARE_BOARD_NAME]]);
-	quiho_set_known(&identity->board_serial, fields[index[HARDWARE_BOARD_SERIAL]]);
-	quiho_set_known(&identity->board_uuid, fields[index[HARDWARE_BOARD_UUID]]);
-	return st;
-}
-
-/* machines.csv, from text (see csv.h); `name` is for messages: puts the evidence of a row into the machine of the catalog that
- * has exactly its name: other names are other machines, even of the same model. */
-static enum assay_status quiho_machines_parse(const char *name, char *text, size_t n, struct catalog *catalog, size_t *known,
-					      size_t *unknown, struct assay_error *err)
-{
-	static const char *const columns[HARDWARE_COLUMNS] = { "machine",	   "cpu",	 "cores",	 "num_cpus",
-							       "threads_per_core", "board_name", "board_serial", "board_uuid" };
-	size_t index[HARDWARE_COLUMNS];
-	struct csv csv;
-	bool more = true;
-	enum assay_status st;
-
-	csv_init(&csv, name, text, n);
-	st = csv_header(&csv, columns, HARDWARE_COLUMNS, index, err);
-	while (!st && !(st = csv_next(&csv, &more, err)) && more) {
-		const char *machine = csv.fields[index[HARDWARE_MACHINE]];
-
-		if (catalog_find(catalog, machine)) {
-			st = quiho_read_machine(&csv, index, &catalog_machine(catalog, machine)->identity, err);
-			(*known)++;
-		} else {
-			(*unknown)++;
-		}
-	}
-	csv_release(&csv);
-	return st;
-}
-
-/* The same of DIRECTORY/machines.csv, where it is. */
-static enum assay_status quiho_machines_read(const char *directory, struct catalog *catalog, size_t *known, size_t *unknown,
-					     struct assay_error *err)
-{
-	char *path = mem_format("%s/machines.csv", directory);
-	struct buf text = BUF_INIT;
-	enum assay_status st = file_read(path, QUIHO_FILE_BYTES_MAX, &text, err);
-
-	*known = *unknown = 0;
-	if (!st) {
-		buf_add(&text, "", 0);
-		st = quiho_machines_parse(path, text.bytes, text.size, catalog, known, unknown, err);
-	} else if (st == ASSAY_E_NOTFOUND) {
-		st = ASSAY_OK;
-	}
-	buf_release(&text);
-	free(path);
-	return st;
+	return csv_use_rows(name, text, n, hardware_columns, HARDWARE_COLUMNS, quiho_use_machine, catalog, use, err);
 }
 
 /* ---- results in the store ---- */
-
-/* Results into the store, inside the caller's transaction; as fingerprint_writer. */
-struct quiho_run_writer {
-	struct store *store;
-	sqlite3_stmt *insert, *select;
-	size_t added, known;
-};
 
 /* A row with the name of what it measures, in the order in which it is stored. */
 struct quiho_item {
 	const struct quiho_row *row;
 	char *name;	     /* of the stressor or the application */
-	const char *version; /* of the application */
+	const char *version; /* of the application; "" of a stressor */
 	bool fingerprint;
+};
+
+/* Results into the store, inside the caller's transaction; as fingerprint_writer. */
+enum { NEW_RESULT, KNOWN_RESULT, RESULT_KINDS };
+struct quiho_run_writer {
+	struct store *store;
+	sqlite3_stmt *write[RESULT_KINDS]; /* each changes a row if the result is of that kind */
+	size_t written[RESULT_KINDS];
 };
 
 static void quiho_run_writer_release(struct quiho_run_writer *w)
 {
-	sqlite3_finalize(w->insert);
-	sqlite3_finalize(w->select);
+	sqlite3_finalize(w->write[NEW_RESULT]);
+	sqlite3_finalize(w->write[KNOWN_RESULT]);
 	*w = (struct quiho_run_writer){ 0 };
 }
 
+#define RUN_KEY "application = ?1 AND version = ?2 AND machine = ?3 AND taken_ms = ?4 AND repetition = ?5 AND ordinal = ?6"
+
 static enum assay_status quiho_run_writer_init(struct store *store, struct quiho_run_writer *out, struct assay_error *err)
 {
-	struct quiho_run_writer w = { .store = store };
-	enum assay_status st = store_prepare(store,
-					     "INSERT INTO run (application, version, machine, taken_ms, repetition, ordinal, metric, "
-					     "source, turns) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
-					     &w.insert, err);
+	static const char *const sql[RESULT_KINDS] = {
+		"INSERT INTO run (application, version, machine, taken_ms, repetition, ordinal, metric, source, turns) "
+		"VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) ON CONFLICT DO NOTHING",
+		"UPDATE run SET turns = iif(?9 = 2, 2, turns) WHERE " RUN_KEY " AND metric = ?7"
+	};
+	enum assay_status st = ASSAY_OK;
 
-	if (!st)
-		st = store_prepare(store,
-				   "SELECT metric FROM run WHERE application = ? AND version = ? AND machine = ? AND taken_ms = ? AND "
-				   "repetition = ? AND ordinal = ?",
-				   &w.select, err);
-	*out = w;
-	if (st)
-		quiho_run_writer_release(out);
+	*out = (struct quiho_run_writer){ .store = store };
+	for (int kind = 0; !st && kind < RESULT_KINDS; kind++)
+		st = store_prepare(store, sql[kind], &out->write[kind], err);
 	return st;
-}
-
-static enum assay_status quiho_check_known(struct quiho_run_writer *w, const struct quiho_item *item, int64_t ordinal,
-					   struct assay_error *err)
-{
-	const struct quiho_row *row = item->row;
-	bool found;
-	double stored;
-	enum assay_status st;
-
-	store_bind(w->select, "tttiii", item->name, item->version, row->machine, row->taken_ms, row->repetition, ordinal);
-	st = store_step(w->store, w->select, &found, err);
-	if (st)
-		return st;
-	stored = found ? store_double(w->select, 0) : (double)NAN;
-	sqlite3_reset(w->select);
-	if (stored != row->value)
-		return assay_fail(err, ASSAY_E_CONFLICT,
-				  "the result of '%s' is %s here, but %s is stored for the same version, machine, time and repetition: "
-				  "nothing was changed (give other data another name with --version)",
-				  item->name, TEXT_DOUBLE(row->value), TEXT_DOUBLE(stored));
-	w->known++;
-	if (row->turns != RUN_TURNS_SAID)
-		return ASSAY_OK;
-	return store_do(
-	    w->store, err,
-	    "UPDATE run SET turns = ? WHERE application = ? AND version = ? AND machine = ? AND taken_ms = ? AND repetition = ? "
-	    "AND ordinal = ?",
-	    "itttiii", (int64_t)row->turns, item->name, item->version, row->machine, row->taken_ms, row->repetition, ordinal);
 }
 
 static enum assay_status quiho_run_write(struct quiho_run_writer *w, const struct quiho_item *item, int64_t ordinal, int64_t source,
 					 struct assay_error *err)
 {
 	const struct quiho_row *row = item->row;
-	enum assay_status st;
+	enum assay_status st = ASSAY_OK;
+	sqlite3_stmt *stmt = NULL;
+	double stored = (double)NAN;
 	bool found;
 
-	store_bind(w->insert, "tttiiidii", item->name, item->version, row->machine, row->taken_ms, row->repetition, ordinal, row->value,
-		   source, (int64_t)row->turns);
-	st = store_step(w->store, w->insert, &found, err);
-	if (st)
+	for (int kind = 0; !st && kind < RESULT_KINDS; kind++) {
+		store_bind(w->write[kind], "tttiiidii", item->name, item->version, row->machine, row->taken_ms, row->repetition, ordinal,
+			   row->value, source, (int64_t)row->turns);
+		st = store_step(w->store, w->write[kind], &found, err);
+		if (!st && sqlite3_changes(w->store->db)) {
+			w->written[kind]++;
+			return ASSAY_OK;
+		}
+	}
+	if (!st)
+		st = store_ask(w->store, &stmt, err, "SELECT metric FROM run WHERE " RUN_KEY, "tttiii", item->name, item->version,
+			       row->machine, row->taken_ms, row->repetition, ordinal);
+	if (store_next(w->store, stmt, &st, err))
+		stored = store_double(stmt, 0);
+	if ((st = store_finish(stmt, st)))
 		return st;
-	if (!sqlite3_changes(w->store->db))
-		return quiho_check_known(w, item, ordinal, err);
-	w->added++;
-	return ASSAY_OK;
+	return assay_fail(err, ASSAY_E_CONFLICT,
+			  "the result of '%s' is %s here, but %s is stored for the same version, machine, time and repetition: "
+			  "nothing was changed (give other data another name with --version)",
+			  item->name, TEXT_DOUBLE(row->value), TEXT_DOUBLE(stored));
 }
 
 /* Joins imported runs that have no fingerprint yet to the imported fingerprint of the same machine, time and repetition.
@@ -462,36 +404,18 @@ static enum assay_status quiho_join_runs(struct store *store, struct assay_error
 
 /* ---- import ---- */
 
-static struct quiho_item quiho_item_of(const struct quiho_row *row, const char *version)
-{
-	struct quiho_item item = { row, NULL, *row->version ? row->version : version, strcmp(row->benchmark, QUIHO_STRESSNG) == 0 };
-
-	if (item.fingerprint)
-		item.name = mem_string(*row->test ? row->test : "null");
-	else
-		item.name = quiho_application(row->benchmark, row->test);
-	return item;
-}
-
 ORDER_BY(quiho_compare_battery, struct quiho_row, BY_TEXT(battery_hash) BY_TEXT(stress_ng) BY_TEXT(architecture))
+
+ORDER_BY(quiho_compare_session, struct quiho_item, BY_DOWN(fingerprint) BY_TEXT(row->machine) BY_UP(row->taken_ms))
+ORDER_BY(quiho_compare_repetition, struct quiho_item, BY_UP(row->repetition) BY_TEXT(name) BY_TEXT(version))
 
 static int quiho_compare_keys(const struct quiho_item *a, const struct quiho_item *b)
 {
-	int order;
+	int order = quiho_compare_session(a, b);
 
-	if (a->fingerprint != b->fingerprint)
-		return a->fingerprint ? -1 : 1;
-	if ((order = strcmp(a->row->machine, b->row->machine)))
-		return order;
-	if (a->row->taken_ms != b->row->taken_ms)
-		return a->row->taken_ms < b->row->taken_ms ? -1 : 1;
-	if (a->fingerprint && (order = quiho_compare_battery(a->row, b->row)))
-		return order;
-	if (a->row->repetition != b->row->repetition)
-		return a->row->repetition < b->row->repetition ? -1 : 1;
-	if ((order = strcmp(a->name, b->name)))
-		return order;
-	return a->fingerprint ? 0 : strcmp(a->version, b->version);
+	if (!order && a->fingerprint)
+		order = quiho_compare_battery(a->row, b->row);
+	return order ? order : quiho_compare_repetition(a, b);
 }
 
 ORDER_BY(quiho_compare_source, struct quiho_row, BY_TEXT(url) BY_TEXT(revision) BY_TEXT(user) BY_TEXT(metric))
@@ -527,12 +451,10 @@ static enum assay_status quiho_source_id(struct quiho_import *im, const struct q
 
 	if (*last && quiho_compare_source(*last, row) == 0)
 		return ASSAY_OK;
-	st = store_do(im->store, err, "INSERT INTO source (url, revision, user, metric_name) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
-		      "tttt", row->url, row->revision, row->user, row->metric);
-	if (!st)
-		st = store_ask(im->store, &stmt, err,
-			       "SELECT id FROM source WHERE url = ? AND revision = ? AND user = ? AND metric_name = ?", "tttt", row->url,
-			       row->revision, row->user, row->metric);
+	st = store_ask(im->store, &stmt, err,
+		       "INSERT INTO source (url, revision, user, metric_name) VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET url = url "
+		       "RETURNING id",
+		       "tttt", row->url, row->revision, row->user, row->metric);
 	if (store_next(im->store, stmt, &st, err))
 		*id = sqlite3_column_int64(stmt, 0);
 	sqlite3_finalize(stmt);
@@ -680,15 +602,6 @@ static enum assay_status quiho_write_directions(struct quiho_import *im, bool fo
 	return st;
 }
 
-/* A fingerprint keeps the source of its first row, and what was known before keeps its own: the others are not of use. */
-static enum assay_status quiho_drop_unused_sources(struct quiho_import *im, struct assay_error *err)
-{
-	return store_do(im->store, err,
-			"DELETE FROM source WHERE id NOT IN (SELECT source FROM fingerprint WHERE source IS NOT NULL UNION SELECT source "
-			"FROM run WHERE source IS NOT NULL)",
-			"");
-}
-
 static enum assay_status quiho_write_store(struct quiho_import *im, const struct quiho *quiho, const struct quiho_import_options *options,
 					   struct assay_error *err)
 {
@@ -702,8 +615,11 @@ static enum assay_status quiho_write_store(struct quiho_import *im, const struct
 		st = quiho_write_items(im, err);
 	if (!st)
 		st = quiho_write_failures(im, quiho, options->version, err);
-	if (!st)
-		st = quiho_drop_unused_sources(im, err);
+	if (!st) /* A fingerprint keeps the source of its first row, and what was known before keeps its own. */
+		st = store_do(im->store, err,
+			      "DELETE FROM source WHERE id NOT IN (SELECT source FROM fingerprint WHERE source IS NOT NULL UNION SELECT "
+			      "source FROM run WHERE source IS NOT NULL)",
+			      "");
 	if (!st && options->digest)
 		st = store_do(im->store, err, "INSERT INTO imported_file VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING", "tiit",
 			      options->digest, (int64_t)options->bytes, options->taken_ms, options->version);
@@ -715,8 +631,8 @@ static enum assay_status quiho_write_store(struct quiho_import *im, const struct
 	im->result.fingerprints_known = im->fingerprints.known;
 	im->result.rates_added = im->fingerprints.rates_added;
 	im->result.rates_known = im->fingerprints.rates_known;
-	im->result.runs_added = im->runs.added;
-	im->result.runs_known = im->runs.known;
+	im->result.runs_added = im->runs.written[NEW_RESULT];
+	im->result.runs_known = im->runs.written[KNOWN_RESULT];
 	fingerprint_writer_release(&im->fingerprints);
 	quiho_run_writer_release(&im->runs);
 	return st;
@@ -762,16 +678,19 @@ static size_t quiho_count_incomplete(const struct fingerprint_set *set)
 	return incomplete;
 }
 
-static enum assay_status quiho_read_types(const char *path, struct catalog *catalog, struct quiho_import_result *result,
+/* Reads a table about machines of the catalog, which must be there if it is `needed`. */
+static enum assay_status quiho_read_table(const char *path, bool needed, struct catalog *catalog, struct csv_use *use,
+					  enum assay_status (*parse)(const char *, char *, size_t, struct catalog *, struct csv_use *,
+								     struct assay_error *),
 					  struct assay_error *err)
 {
 	struct buf text = BUF_INIT;
 	enum assay_status st = file_read(path, QUIHO_FILE_BYTES_MAX, &text, err);
 
-	if (!st) {
-		buf_add(&text, "", 0);
-		st = types_read_file(path, text.bytes, text.size, catalog, &result->types_given, &result->types_unknown, err);
-	}
+	if (!st)
+		st = parse(path, text.bytes, text.size, catalog, use, err);
+	else if (st == ASSAY_E_NOTFOUND && !needed)
+		st = ASSAY_OK;
 	buf_release(&text);
 	return st;
 }
@@ -781,6 +700,7 @@ static enum assay_status quiho_update_catalog(struct quiho_import *im, const str
 					      struct assay_error *err)
 {
 	struct fingerprint_set set = { 0 };
+	char *machines = mem_format("%s/machines.csv", options->directory ? options->directory : "");
 	enum assay_status st = fingerprint_load(im->store, &set, err);
 
 	if (!st) {
@@ -788,9 +708,10 @@ static enum assay_status quiho_update_catalog(struct quiho_import *im, const str
 		catalog_put(catalog, &set);
 	}
 	if (!st && options->directory)
-		st = quiho_machines_read(options->directory, catalog, &im->result.hardware_known, &im->result.hardware_unknown, err);
+		st = quiho_read_table(machines, false, catalog, &im->result.hardware, quiho_machines_parse, err);
 	if (!st && options->types_file)
-		st = quiho_read_types(options->types_file, catalog, &im->result, err);
+		st = quiho_read_table(options->types_file, true, catalog, &im->result.types, types_read_file, err);
+	free(machines);
 	fingerprint_set_release(&set);
 	return st;
 }
@@ -808,10 +729,8 @@ static enum assay_status quiho_fail_nothing_usable(const char *file, const struc
 			buf_format(&why, "; %zu: %s (first in %s)", quiho->skipped[i].count, quiho_skip_text((enum quiho_skip)i),
 				   quiho->skipped[i].first);
 	}
-	if (rows == 0)
-		st = assay_fail(err, ASSAY_E_NODATA, "%s: there are no rows after the header", file);
-	else
-		st = assay_fail(err, ASSAY_E_NODATA, "%s: none of its %zu rows can be used%s", file, rows, why.bytes);
+	st = rows ? assay_fail(err, ASSAY_E_NODATA, "%s: none of its %zu rows can be used%s", file, rows, why.bytes)
+		  : assay_fail(err, ASSAY_E_NODATA, "%s: there are no rows after the header", file);
 	buf_release(&why);
 	return st;
 }
@@ -820,8 +739,15 @@ static void quiho_fill_items(struct quiho_import *im, const struct quiho *quiho,
 {
 	im->items = mem_new(quiho->n, sizeof(*im->items));
 	im->n = quiho->n;
-	for (size_t i = 0; i < quiho->n; i++)
-		im->items[i] = quiho_item_of(&quiho->rows[i], version);
+	for (size_t i = 0; i < quiho->n; i++) {
+		const struct quiho_row *row = &quiho->rows[i];
+
+		if (strcmp(row->benchmark, QUIHO_STRESSNG) == 0)
+			im->items[i] = (struct quiho_item){ row, mem_string(*row->test ? row->test : "null"), "", true };
+		else
+			im->items[i] = (struct quiho_item){ row, quiho_application(row->benchmark, row->test),
+							    *row->version ? row->version : version, false };
+	}
 	qsort(im->items, im->n, sizeof(*im->items), quiho_compare_item);
 	im->result.rows = quiho->n;
 	for (int i = 0; i < QUIHO_SKIPS; i++) {
@@ -845,10 +771,8 @@ enum assay_status quiho_import(struct lab *lab, const struct quiho_import_option
 	/* What was run in 2017, with which arguments, is known by name only. */
 	digest_sha256(QUIHO_BATTERY, strlen(QUIHO_BATTERY), im.battery_hash);
 	im.battery_hash[FINGERPRINT_ID_BYTES - 1] = '\0';
-	if (!st && options->directory) {
-		buf_add(&text, "", 0);
+	if (!st && options->directory)
 		st = quiho_parse(path, text.bytes, text.size, &own, err);
-	}
 	if (!st && quiho->n == 0 && quiho->said == 0)
 		st = quiho_fail_nothing_usable(path, quiho, err);
 	if (!st)

@@ -128,8 +128,7 @@ struct quiho_import_result {
 	size_t incomplete_passes; /* of the laboratory's fingerprints of this battery, that lack a stressor which others have */
 	size_t runs_added, runs_known, applications;
 	size_t runs_without_fingerprint; /* rows of this package's applications in the laboratory that joined none */
-	size_t types_given, types_unknown;
-	size_t hardware_known, hardware_unknown; /* rows of machines.csv that met a machine of the catalog, and that did not */
+	struct csv_use types, hardware;	 /* rows of the types file and of machines.csv, about fingerprints and machines of the catalog */
 	size_t catalog_written;
 };
 

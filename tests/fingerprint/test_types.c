@@ -298,7 +298,7 @@ static void test_file(void **state)
 		const char *what, *text;
 		enum assay_status status;
 		size_t used, unknown;
-		const char *part; /* of the error */
+		const char *part; /* of the error, or of what is wrong with the row that is left out */
 	} rows[] = {
 		{ "nothing but names", "machine,timestamp,type\n", ASSAY_OK, 0, 0, "" },
 		{ "seconds", "machine,timestamp,type\nm1,1500000000,t1\n", ASSAY_OK, 1, 0, "" },
@@ -307,14 +307,13 @@ static void test_file(void **state)
 		{ "the last one counts", "machine,timestamp,type\nm1,1500000000,t0\nm1,1500000000,t1\n", ASSAY_OK, 2, 0, "" },
 		{ "empty", "", ASSAY_E_FORMAT, 0, 0, "d/t.csv" },
 		{ "a column is missing", "machine,type\nm1,t\n", ASSAY_E_FORMAT, 0, 0, "timestamp" },
-		{ "a field is missing", "machine,timestamp,type\nm1,1500000000\n", ASSAY_E_FORMAT, 0, 0, "d/t.csv:2: " },
-		{ "open quote", "machine,timestamp,type\n\"m1,1500000000,t\n", ASSAY_E_FORMAT, 0, 0, "d/t.csv:2: " },
-		{ "no time", "machine,timestamp,type\nm1,yesterday,t\n", ASSAY_E_FORMAT, 0, 0, "d/t.csv:2: timestamp 'yesterday' is not" },
-		{ "negative time", "machine,timestamp,type\nm1,-1,t\n", ASSAY_E_FORMAT, 0, 0, "d/t.csv:2: timestamp" },
-		{ "huge time", "machine,timestamp,type\nm1,99999999999999999999,t\n", ASSAY_E_FORMAT, 0, 0, "d/t.csv:2: timestamp" },
-		{ "no type", "machine,timestamp,type\nm1,1500000000,\n", ASSAY_E_FORMAT, 0, 0,
-		  "d/t.csv:2: a type must have 1 to 200 bytes" },
-		{ "no machine", "machine,timestamp,type\n,1500000000,t\n", ASSAY_E_FORMAT, 0, 0, "d/t.csv:2: a machine's name" },
+		{ "a field is missing", "machine,timestamp,type\nm1,1500000000\n", ASSAY_OK, 0, 0, "d/t.csv:2: " },
+		{ "open quote", "machine,timestamp,type\n\"m1,1500000000,t\n", ASSAY_OK, 0, 0, "d/t.csv:2: " },
+		{ "no time", "machine,timestamp,type\nm1,yesterday,t\n", ASSAY_OK, 0, 0, "d/t.csv:2: timestamp 'yesterday' is not" },
+		{ "negative time", "machine,timestamp,type\nm1,-1,t\n", ASSAY_OK, 0, 0, "d/t.csv:2: timestamp" },
+		{ "huge time", "machine,timestamp,type\nm1,99999999999999999999,t\n", ASSAY_OK, 0, 0, "d/t.csv:2: timestamp" },
+		{ "no type", "machine,timestamp,type\nm1,1500000000,\n", ASSAY_OK, 0, 0, "d/t.csv:2: a type must have 1 to 200 bytes" },
+		{ "no machine", "machine,timestamp,type\n,1500000000,t\n", ASSAY_OK, 0, 0, "d/t.csv:2: a machine's name" },
 	};
 
 	(void)state;
@@ -323,14 +322,16 @@ static void test_file(void **state)
 		struct catalog catalog = { 0 };
 		struct machine_fingerprint *f;
 		char *text = mem_string(rows[i].text);
-		size_t used, unknown;
+		struct csv_use use;
 
 		f = add(&catalog, "m1", INT64_C(1500000000000), "h", 1);
 		give(f, "old", "old.csv");
-		check_fails(rows[i].what, types_read_file("d/t.csv", text, strlen(text), &catalog, &used, &unknown, &err), rows[i].status,
-			    &err, rows[i].part);
-		if (!rows[i].status && (used != rows[i].used || unknown != rows[i].unknown))
-			fail_msg("%s: %zu used, %zu unknown", rows[i].what, used, unknown);
+		check_fails(rows[i].what, types_read_file("d/t.csv", text, strlen(text), &catalog, &use, &err), rows[i].status, &err,
+			    rows[i].part);
+		if (!rows[i].status && (use.used != rows[i].used || use.unknown != rows[i].unknown || use.left_out != !!*rows[i].part))
+			fail_msg("%s: %zu used, %zu unknown, %zu left out", rows[i].what, use.used, use.unknown, use.left_out);
+		if (use.left_out && !strstr(use.first.text, rows[i].part))
+			fail_msg("%s: '%s' is not in '%s'", rows[i].what, rows[i].part, use.first.text);
 		f = &catalog.machines[0].fingerprints[0];
 		assert_string_equal(f->type, !rows[i].status && rows[i].used ? "t1" : "old");
 		assert_string_equal(f->type_given_by, !rows[i].status && rows[i].used ? "t.csv" : "old.csv");
@@ -345,13 +346,13 @@ static void test_file_name(void **state)
 	struct catalog catalog = { 0 };
 	struct machine machine;
 	struct assay_error err;
-	size_t used, unknown;
+	struct csv_use use;
 	char text[] = "machine,timestamp,type\nm1,1500000000,t\n", *json;
 
 	(void)state;
 	add(&catalog, "m1", INT64_C(1500000000000), "h", 1);
-	check(types_read_file("d/\xff.csv", text, sizeof(text) - 1, &catalog, &used, &unknown, &err), &err);
-	assert_int_equal(used, 1);
+	check(types_read_file("d/\xff.csv", text, sizeof(text) - 1, &catalog, &use, &err), &err);
+	assert_int_equal(use.used, 1);
 	json = machine_text(&catalog.machines[0]);
 	check(machine_parse("m1.json", json, strlen(json), &machine, &err), &err);
 	assert_string_equal(machine.fingerprints[0].type_given_by, "a file of types");

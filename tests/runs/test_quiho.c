@@ -601,11 +601,8 @@ static void test_refused(void **state)
 
 	types.types_file = "types.csv";
 	refuse(&lab, "no types", HEAD NEW_MACHINE, types, ASSAY_E_NOTFOUND, "types.csv");
-	scratch_put("types.csv", "machine,timestamp,type\nm1,1500000000,t\nm0,x,t\n");
-	refuse(&lab, "broken types", HEAD NEW_MACHINE, types, ASSAY_E_FORMAT, "types.csv:3: timestamp 'x'");
-	scratch_put("package/machines.csv",
-		    "machine,cpu,cores,num_cpus,threads_per_core,board_name,board_serial,board_uuid\nm1,X,many,1,1,,,\n");
-	refuse(&lab, "broken hardware", HEAD NEW_MACHINE, plain, ASSAY_E_FORMAT, "package/machines.csv:2: cores is 'many'");
+	scratch_put("types.csv", "machine,timestamp\nm1,1500000000\n");
+	refuse(&lab, "columns of types", HEAD NEW_MACHINE, types, ASSAY_E_FORMAT, "types.csv:1: no column 'type'");
 	scratch_put("package/machines.csv", "machine\n");
 	refuse(&lab, "columns of hardware", HEAD NEW_MACHINE, plain, ASSAY_E_FORMAT, "package/machines.csv");
 	scratch_put("lab/machines/bad.json", "{");
@@ -630,6 +627,41 @@ static void test_version_option(void **state)
 	lab_close(&lab);
 }
 
+/* One row of types or of hardware that cannot be read costs only itself, as a whole. */
+static void test_bad_types_and_hardware(void **state)
+{
+	struct lab lab = scratch_lab("lab");
+	struct quiho_import_result result;
+	struct catalog catalog;
+	struct assay_error err;
+
+	(void)state;
+	assert_int_equal(mkdir("package", 0755), 0);
+	scratch_put("types.csv", "machine,timestamp,type\nm1,x,t\nm1,1500000000\n,1500000000,t\nm1,1500000000,\nm1,1500000000,\"a\"b\n"
+				 "m1,1500000000,caf\xe9\nm1,1500000000,t\nm2,1500000000,t\nm1,-1,u\n");
+	scratch_put("package/machines.csv",
+		    "machine,cpu,cores,num_cpus,threads_per_core,board_name,board_serial,board_uuid\n"
+		    "m1,Other,8,many,1,,,\nm1,Other,8\nm1,Intel,8,None,NA,B,,\nm1,Other,4,-1,,,,\nm1,\"Other,4,1,1,,,\n");
+	check(try_import(&lab, HEAD "u,c,me,1500000000,stressng,m1,1,cpu,100\nu,c,me,1500000000,a,m1,1,t,1\n",
+			 (struct quiho_import_options){ .types_file = "types.csv" }, &result, &err),
+	      &err);
+	assert_int_equal(result.runs_added, 1);
+	assert_int_equal(result.types.used, 1);
+	assert_int_equal(result.types.unknown, 1);
+	assert_int_equal(result.types.left_out, 7);
+	assert_string_equal(result.types.first.text, "types.csv:2: timestamp 'x' is not seconds or milliseconds since 1970");
+	assert_int_equal(result.hardware.used, 1);
+	assert_int_equal(result.hardware.left_out, 4);
+	assert_string_equal(result.hardware.first.text, "package/machines.csv:2: num_cpus is 'many', not a number from 0 to 65536");
+	check(catalog_load(lab.machines, NULL, &catalog, &err), &err);
+	assert_string_equal(catalog.machines[0].fingerprints[0].type, "t");
+	assert_string_equal(catalog.machines[0].identity.cpu_vendor, "Intel");
+	assert_int_equal(catalog.machines[0].identity.cores_per_socket, 8);
+	assert_int_equal(catalog.machines[0].identity.sockets, 0);
+	catalog_release(&catalog);
+	lab_close(&lab);
+}
+
 static void test_types_and_hardware(void **state)
 {
 	struct lab lab = scratch_lab("lab");
@@ -645,10 +677,10 @@ static void test_types_and_hardware(void **state)
 	check(try_import(&lab, HEAD "u,c,me,1500000000,stressng,m1,1,cpu,100\n", (struct quiho_import_options){ .types_file = "types.csv" },
 			 &result, &err),
 	      &err);
-	assert_int_equal(result.types_given, 1);
-	assert_int_equal(result.types_unknown, 1);
-	assert_int_equal(result.hardware_known, 1);
-	assert_int_equal(result.hardware_unknown, 1);
+	assert_int_equal(result.types.used, 1);
+	assert_int_equal(result.types.unknown, 1);
+	assert_int_equal(result.hardware.used, 1);
+	assert_int_equal(result.hardware.unknown, 1);
 	check(catalog_load(lab.machines, NULL, &catalog, &err), &err);
 	assert_int_equal(catalog.n, 1);
 	assert_string_equal(catalog.machines[0].fingerprints[0].type, "t");
@@ -752,6 +784,7 @@ int suite_quiho(void)
 		SCRATCH_TEST(test_refused),
 		SCRATCH_TEST(test_version_option),
 		SCRATCH_TEST(test_types_and_hardware),
+		SCRATCH_TEST(test_bad_types_and_hardware),
 		SCRATCH_TEST(test_rules),
 		SCRATCH_TEST(test_nothing_usable),
 	};
