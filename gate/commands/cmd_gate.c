@@ -8,6 +8,7 @@
 #include "gate/comparison/comparison.h"
 #include "gate/cost/cost_gate.h"
 #include "gate/nightly/spend.h"
+#include "gate/nightly/why.h"
 #include "gate/published/walk.h"
 #include "fleet/commands/cmd_fleet.h"
 #include "runs/commands/cmd_run.h"
@@ -21,6 +22,7 @@ struct arguments {
 	double min_effect; /* 0: not given */
 	double epsilon;	   /* below 0: not given */
 	double budget_s;   /* 0: no limit */
+	double why_s;	   /* 0: functions are not measured */
 	int64_t top;	   /* groups; 0: not given */
 	int method, of;
 	const char *counts;
@@ -157,8 +159,46 @@ static void gate_tell_spent(const struct spend *spent, struct document *d)
 				   : "; no more looks are made");
 }
 
-/* Measures until there is a decision. Where one of several inputs is named, only that one. */
-static enum assay_status gate_measure(const struct arguments *a, struct document *d, struct assay_error *err)
+/* Loads what was measured, and asks which functions explain it, where the comparison wants to know. */
+static enum assay_status gate_ask_why(const struct arguments *a, struct launch_options *o, const struct spend *spent, struct why *why,
+				      struct assay_error *err)
+{
+	struct lab lab = { .lock_fd = -1 };
+	struct cmd_evidence e = { 0 };
+	struct comparison c = { .last = COMPARISON_VERDICT };
+	struct comparison_asked asked = {
+		.evidence = &e.evidence, .baseline = &e.runs[0], .candidate = &e.runs[1], .last = COMPARISON_FUNCTIONS
+	};
+	char *hosts = NULL;
+	bool wanted = false;
+	size_t n = 0;
+	struct assay_error told_later; /* whoever answers meets the same fault */
+	enum assay_status st = lab_open(cli_directory(), STORE_READ, &lab, &told_later);
+
+	if (!st)
+		st = cmd_evidence_load(&lab, a->selectors, 2, false, &e, &told_later);
+	asked.min_effect = a->min_effect > 0 ? a->min_effect : lab.config.min_effect;
+	if (!st)
+		st = comparison_of(&lab, &asked, &c, &told_later);
+	if (!st && why_wanted(&c, !spent->budget)) {
+		wanted = true;
+		hosts = why_hosts(&lab.config.inventory, &c.verdict.pairing, &n);
+	}
+	comparison_release(&c);
+	cmd_evidence_release(&e);
+	lab_close(&lab);
+	st = ASSAY_OK;
+	if (wanted) {
+		cli_remark("measuring functions on %zu host%s, %.0f s at most (--why)", n, text_plural(n), a->why_s);
+		o->resume = false;
+		st = why_measure(o, hosts, n, a->why_s, why, err);
+	}
+	free(hosts);
+	return st;
+}
+
+/* Measures until there is a decision, and then which functions explain it. Where one of several inputs is named, only that one. */
+static enum assay_status gate_measure(const struct arguments *a, struct why *why, struct document *d, struct assay_error *err)
 {
 	struct launch_options o = { .directory = cli_directory(), .command = cli_command_name(), .hosts = a->hosts, .resume = true };
 	char *applications[2] = { NULL, NULL }, *versions[2] = { NULL, NULL }, *input;
@@ -178,9 +218,11 @@ static enum assay_status gate_measure(const struct arguments *a, struct document
 		o.choice = (struct plan_choice){ .versions = { versions, 2 }, .inputs = { &input, input ? 1 : 0 } };
 		cmd_run_watch(&o);
 		st = spend_until_decided(&o, &(struct spend_asked){ .min_effect = a->min_effect, .budget_s = a->budget_s }, &spent, err);
+		if (!st)
+			gate_tell_spent(&spent, d);
+		if (!st && a->why_s > 0 && spent.runs)
+			st = gate_ask_why(a, &o, &spent, why, err);
 	}
-	if (!st)
-		gate_tell_spent(&spent, d);
 	spend_release(&spent);
 	for (int i = 0; i < 2; i++)
 		mem_free(applications[i], versions[i]);
@@ -215,13 +257,17 @@ static enum assay_status gate_run(struct lab *none, void *arguments, struct docu
 {
 	const struct arguments *a = arguments;
 	struct lab lab = { .lock_fd = -1 };
-	enum assay_status st = a->run ? gate_measure(a, d, err) : ASSAY_OK;
+	struct why why = { .asked = false };
+	enum assay_status st = a->run ? gate_measure(a, &why, d, err) : ASSAY_OK;
 
 	(void)none;
 	if (!st)
 		st = lab_open(cli_directory(), STORE_READ, &lab, err);
 	if (!st)
 		st = a->method == METHOD_COST ? gate_by_cost(&lab, a, d, err) : gate_stored(&lab, a, d, err);
+	if (!st && why.asked)
+		why_answer(&why, d);
+	why_release(&why);
 	lab_close(&lab);
 	return st;
 }
@@ -233,6 +279,8 @@ static enum assay_status gate_check(void *arguments, struct assay_error *err)
 
 	if (!a->run && (a->budget_s > 0 || a->hosts.hosts || a->hosts.exclude))
 		return assay_fail(err, ASSAY_E_USAGE, "--budget, --hosts and --exclude belong to --run");
+	if (!a->run && a->why_s != WHY_BUDGET_S)
+		return assay_fail(err, ASSAY_E_USAGE, "--why belongs to --run");
 	if (a->run && a->method != METHOD_RATIO)
 		return assay_fail(err, ASSAY_E_USAGE, "--run looks at ratios: it has no other --method");
 	if (a->method != METHOD_COST && (a->counts || a->of))
@@ -246,6 +294,12 @@ static enum assay_status gate_check(void *arguments, struct assay_error *err)
 	if (a->method != METHOD_PUBLISHED && a->epsilon >= 0)
 		return assay_fail(err, ASSAY_E_USAGE, "--epsilon belongs to --method walk");
 	return ASSAY_OK;
+}
+
+static enum assay_status gate_parse_why(const char *text, void *to, struct assay_error *err)
+{
+	*(double *)to = 0;
+	return strcmp(text, "off") == 0 ? ASSAY_OK : cli_span(text, to, err);
 }
 
 static const char *const methods[] = { [METHOD_RATIO] = "ratio", [METHOD_PUBLISHED] = "walk", [METHOD_COST] = "cost", NULL };
@@ -263,6 +317,8 @@ static const struct cli_option options[] = {
 	CLI_FLAG("run", struct arguments, run,
 		 "First run both versions in turn, until there is a decision: repetitions are doubled at most four times"),
 	CLI_SPAN("budget", struct arguments, budget_s, "With --run: measure for so long at most: 90s, 20m or 2h"),
+	CLI_PARSED("why", "TIME", struct arguments, why_s, gate_parse_why,
+		   "With --run: then measure functions, to explain a regression, for so long at most (default: 5m), or off"),
 	CMD_FLEET_HOSTS(struct arguments, hosts),
 	CLI_OPTION(TEXT, "stacks", "FILE", struct arguments, stacks,
 		   "Write to FILE where the time of both went, as folded stacks with two columns, for flame graphs", .required = false),
@@ -274,7 +330,7 @@ static const struct cli_option options[] = {
 	CMD_EPSILON(struct arguments, epsilon),
 	CLI_END,
 };
-static const struct arguments defaults = { .epsilon = -1 };
+static const struct arguments defaults = { .epsilon = -1, .why_s = WHY_BUDGET_S };
 
 const struct command gate_command = {
 	.name = "gate",

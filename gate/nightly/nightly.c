@@ -17,6 +17,7 @@
 #include "gate/nightly/judge.h"
 #include "gate/nightly/night_answer.h"
 #include "gate/nightly/spend.h"
+#include "gate/nightly/why.h"
 #include "gate/nightly/suite.h"
 #include "runs/prune.h"
 
@@ -283,6 +284,43 @@ static enum assay_status nightly_confirm(struct nightly *n, struct night_compari
 	return st ? st : nightly_store(n, c, err);
 }
 
+/* Measures the functions of what is slower, which the decision then names. What cannot be measured is noted, and the decision stands. */
+static enum assay_status nightly_explain(struct nightly *n, struct night_comparison *c, struct assay_error *err)
+{
+	const struct judge_request q = {
+		.application = c->application, .baseline = c->baseline, .candidate = c->candidate, .min_effect = c->min_effect
+	};
+	char *versions[] = { c->baseline, c->candidate }, *hosts = NULL;
+	struct launch_options o = launch_of(n, c, "explain", versions, 2);
+	struct judge_compared found = { .sides = { { 0 } } };
+	double budget_s = n->night.deadline_ms ? fmin(n->suite.why_s, left_s(n)) : n->suite.why_s;
+	struct evidence evidence = { 0 };
+	struct lab lab = { .lock_fd = -1 };
+	struct why why = { .asked = false };
+	size_t n_hosts = 0;
+	enum assay_status st = nightly_open(n, &lab, err);
+
+	if (!st)
+		st = evidence_load(&lab, &evidence, err);
+	if (!st)
+		st = judge_compare(&lab, &evidence, &(struct judge_asked){ .request = &q, .plan = c->plan, .last = COMPARISON_FUNCTIONS },
+				   &found, err);
+	if (!st && why_wanted(&found.comparison, true))
+		hosts = why_hosts(&lab.config.inventory, &found.comparison.verdict.pairing, &n_hosts);
+	judge_compared_release(&found);
+	evidence_release(&evidence);
+	lab_close(&lab);
+	if (!st && hosts && budget_s > 0) {
+		nightly_log(n, "measuring functions of %s %s", c->application, c->candidate);
+		st = why_measure(&o, hosts, n_hosts, budget_s, &why, err);
+	}
+	if (!st && why.text)
+		nightly_note(n, "functions_not_measured", "%s %s: functions were not measured: %s", c->application, c->candidate, why.text);
+	free(hosts);
+	why_release(&why);
+	return st && is_its_own(st) ? ASSAY_OK : st;
+}
+
 static void night_end(struct nightly *n)
 {
 	cJSON_Delete(n->notes);
@@ -310,6 +348,12 @@ static enum assay_status night_work(struct nightly *n, struct assay_error *err)
 
 		if (c->state == NIGHT_CONFIRMING && c->improved == (i >= n->comparisons.n))
 			st = nightly_confirm(n, c, err);
+	}
+	for (size_t i = 0; !st && n->suite.why_s > 0 && i < n->comparisons.n && !is_over(n); i++) {
+		struct night_comparison *c = &n->comparisons.items[i];
+
+		if (c->state == NIGHT_CONFIRMING && !c->improved)
+			st = nightly_explain(n, c, err);
 	}
 	if (!st && (!*n->options->cancelled || *n->options->cancelled == SIGALRM)) { /* else it goes on next time */
 		st = nightly_conclude(n, err);

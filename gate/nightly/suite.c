@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "base/yaml.h"
+#include "gate/nightly/why.h"
 
 #include <time.h>
 
@@ -215,10 +216,22 @@ static enum assay_status read_confirm(const struct suite_reader *r, const struct
 	return st;
 }
 
+/* How long functions are measured, or "off". */
+static enum assay_status read_why(const struct suite_reader *r, const struct yaml_node *node, double *seconds)
+{
+	const char *text = NULL;
+	enum assay_status st = yaml_string(r->name, node, &text, r->err);
+
+	if (!st && strcmp(text, "off") != 0)
+		return read_span(r, node, seconds);
+	*seconds = 0;
+	return st;
+}
+
 static enum assay_status read_suite(const struct suite_reader *r, const struct yaml_node *root, struct suite *out)
 {
-	static const char *const keys[] = { "comparisons", "releases", "budget", "deadline", "fingerprints",
-					    "wait",	   "confirm",  "repeat", "hook",     "pages" };
+	static const char *const keys[] = { "comparisons", "releases", "budget", "deadline", "fingerprints", "wait",
+					    "confirm",	   "repeat",   "hook",	 "pages",    "why" };
 	const struct yaml_node *node;
 	double budget_s = BUDGET_S;
 	enum assay_status st = yaml_keys(r->name, root, "a suite", keys, sizeof(keys) / sizeof(keys[0]), r->err);
@@ -233,6 +246,8 @@ static enum assay_status read_suite(const struct suite_reader *r, const struct y
 		st = read_fingerprints(r, node, out);
 	if (!st && (node = yaml_get(root, "wait")))
 		st = read_span(r, node, &out->wait_s);
+	if (!st && (node = yaml_get(root, "why")))
+		st = read_why(r, node, &out->why_s);
 	if (!st && (node = yaml_get(root, "confirm")))
 		st = read_confirm(r, node, out);
 	if (!st && (node = yaml_get(root, "repeat")))
@@ -251,6 +266,7 @@ enum assay_status suite_parse(const char *name, const char *text, size_t n, stru
 			       .battery = mem_string("quick"),
 			       .deadline_minute = -1,
 			       .wait_s = WAIT_S,
+			       .why_s = WHY_BUDGET_S,
 			       .confirm = true,
 			       .repeat = true,
 			       .machines = 1 };

@@ -189,7 +189,6 @@ enum assay_status instrument_make(const struct manifest *manifest, const struct 
 	};
 	enum assay_status st = ASSAY_OK;
 
-	ASSAY_BUG_IF(!manifest->probe.given);
 	if (manifest->probe.back_end == MANIFEST_PROBED)
 		st = add_library(&made, err);
 	if (!st)

@@ -24,7 +24,7 @@ struct instrument_version {
 };
 
 struct instrument {
-	const struct manifest *manifest; /* borrowed; its `probe` is given */
+	const struct manifest *manifest; /* borrowed */
 	struct artefact files;		 /* the list of each version and, with the probe, its library */
 	char **lists;			 /* [n] names of lists in files, by version */
 	size_t *listed;			 /* [n] entry points in them */

@@ -306,23 +306,8 @@ static enum assay_status plan_choose_names(const struct manifest *manifest, cons
 	return st;
 }
 
-/* What the emulation counts does not depend on what ran before. */
-static enum assay_status plan_choose_probe(const struct manifest *manifest, struct plan *plan, struct assay_error *err)
-{
-	if (!manifest->probe.given)
-		return assay_fail(err, ASSAY_E_USAGE,
-				  "'%s' does not say how functions are measured: add 'probe: {functions: changed}' for programs built with "
-				  "-fpatchable-function-entry=5, or 'probe: {back_end: emulated}' for those of 'assay emulate build'",
-				  manifest->file);
-	plan->probe = manifest_probe_text(&manifest->probe);
-	if (manifest->probe.back_end == MANIFEST_EMULATED)
-		plan->warm_ups = 0;
-	return ASSAY_OK;
-}
-
 /* Makes a plan that is not in the store yet: all but id, time and the artefacts' hashes, which are "". ASSAY_E_USAGE for names that the
- * manifest does not have (with the nearest) and names that come twice, and for a probe of which the manifest says nothing. *out
- * is overwritten; plan_release() it. */
+ * manifest does not have (with the nearest) and names that come twice. *out is overwritten; plan_release() it. */
 static enum assay_status plan_choose(const struct manifest *manifest, const struct plan_choice *choice, const struct host *const *hosts,
 				     size_t n, struct plan *out, struct assay_error *err)
 {
@@ -339,8 +324,10 @@ static enum assay_status plan_choose(const struct manifest *manifest, const stru
 	plan.machines = mem_new(n, sizeof(char *));
 	for (size_t i = 0; i < n; i++)
 		plan.machines[plan.n_machines++] = mem_string(hosts[i]->id);
-	if (!st && choice->probe)
-		st = plan_choose_probe(manifest, &plan, err);
+	if (choice->probe)
+		plan.probe = manifest_probe_text(&manifest->probe);
+	if (choice->probe && manifest->probe.back_end == MANIFEST_EMULATED)
+		plan.warm_ups = 0; /* what the emulation counts does not depend on what ran before */
 	if (!st && plan.n_versions * plan.n_inputs > PLAN_CELLS_MAX / (size_t)(plan.repetitions + plan.warm_ups))
 		st = assay_fail(err, ASSAY_E_USAGE,
 				"more than %d runs on each machine: name fewer versions or inputs, or repeat them less often",
@@ -469,7 +456,7 @@ static void plan_add_difference(struct buf *list, bool same, const char *what, c
 /* For results the probe does not matter. */
 static bool plan_same_probe(const struct plan *plan, const struct manifest *now)
 {
-	char *text = plan->probe && now->probe.given ? manifest_probe_text(&now->probe) : NULL;
+	char *text = plan->probe ? manifest_probe_text(&now->probe) : NULL;
 	bool same = !plan->probe || plan_same_text(plan->probe, text);
 
 	free(text);

@@ -35,7 +35,6 @@ enum manifest_back_end {
 };
 
 struct manifest_probe {
-	bool given; /* the manifest has `probe` */
 	enum manifest_back_end back_end;
 	bool changed;			 /* functions: those that differ between the first two versions of a plan; default */
 	struct manifest_words functions; /* else these */
@@ -46,7 +45,7 @@ struct manifest_probe {
 	bool full;			 /* the emulation simulates all windows */
 };
 
-/* All that it says (it must be given), as JSON: the same text for the same meaning. free() it. */
+/* All that it says, as JSON: the same text for the same meaning. free() it. */
 char *manifest_probe_text(const struct manifest_probe *probe);
 
 /* How a version comes to be. */

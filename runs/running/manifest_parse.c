@@ -460,14 +460,13 @@ static enum assay_status manifest_probe_check(const struct manifest_reader *r, c
 	return ASSAY_OK;
 }
 
-/* *out is overwritten; manifest_probe_release() it, on failure too. */
+/* *out has the defaults. */
 static enum assay_status manifest_probe_parse(const struct manifest_reader *r, const struct yaml_node *node, struct manifest_probe *out)
 {
 	static const char *const keys[] = { "back_end", "functions", "counters", "budget", "module", "full" };
 	enum assay_status st = yaml_keys(r->file, node, "probe", keys, sizeof(keys) / sizeof(keys[0]), r->err);
 	const struct yaml_node *value;
 
-	*out = (struct manifest_probe){ .given = true, .changed = true, .default_counters = true, .budget = BUDGET };
 	if (!st && (value = yaml_get(node, "back_end")))
 		st = manifest_probe_parse_back_end(r, value, &out->back_end);
 	if (!st && (value = yaml_get(node, "functions")))
@@ -498,7 +497,6 @@ char *manifest_probe_text(const struct manifest_probe *probe)
 	cJSON *object = cJSON_CreateObject();
 	char *text;
 
-	ASSAY_BUG_IF(!probe->given);
 	cJSON_AddStringToObject(object, "back_end", back_ends[probe->back_end]);
 	manifest_probe_add_names(object, "functions", "changed", probe->changed, &probe->functions);
 	if (probe->module)
@@ -791,6 +789,7 @@ static enum assay_status manifest_parse_numbers(const struct manifest_reader *r,
 
 	m->repetitions = 5;
 	m->warm_ups = 1;
+	m->probe = (struct manifest_probe){ .changed = true, .default_counters = true, .budget = BUDGET };
 	if ((node = yaml_get(root, "time_limit")))
 		st = yaml_double(r->file, node, SECONDS_MIN, SECONDS_MAX, &seconds, r->err);
 	m->time_limit_ms = (int64_t)(seconds * 1000 + .5);

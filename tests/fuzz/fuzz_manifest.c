@@ -243,8 +243,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	check_commands(&m);
 	check_metric(&m, (const char *)data, size);
 	check_again(&m);
-	if (m.probe.given)
-		check_probe(&m);
+	check_probe(&m);
 	manifest_release(&m);
 	return 0;
 }

@@ -287,7 +287,7 @@ nothing_left_of "$(plan_id)"
 what='what cannot be measured is said before anything runs'
 printf 'command: ["{build}/p", "1"]\nversions: { a: { directory: %s/built/p-a } }\n' "$tmp" >"$lab/apps/without.yaml"
 run -C "$lab" run without --probe
-refused 2 without.yaml 'probe: {functions: changed}'
+refused 2 'two versions' '--versions BASELINE,CANDIDATE' without.yaml
 run -C "$lab" run e --probe --versions a
 refused 2 'two versions' '--versions BASELINE,CANDIDATE'
 manifest wrong plain '{ functions: [changed] }'

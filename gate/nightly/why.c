@@ -1,0 +1,135 @@
+#include "gate/nightly/why.h"
+
+#include "base/clock.h"
+#include "base/mem.h"
+
+#include <math.h>
+
+bool why_wanted(const struct comparison *c, bool left)
+{
+	enum decision decision = c->verdict.effect.decision;
+	const struct detected *seen = &c->functions.detected;
+	bool judged = c->functions.there && seen->rate_used <= seen->rate_asked;
+
+	ASSAY_BUG_IF(c->last < COMPARISON_FUNCTIONS);
+	return !judged && (decision == DECISION_REGRESSION || (decision == DECISION_INCONCLUSIVE && left));
+}
+
+/* ---- where ---- */
+
+static size_t used_of_type(const struct pairing *pairing, size_t type)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < pairing->n; i++)
+		n += pairing->machines[i].reason == PAIRING_USED && pairing->machines[i].type == type;
+	return n;
+}
+
+char *why_hosts(const struct inventory *inventory, const struct pairing *pairing, size_t *n)
+{
+	struct buf names = BUF_INIT;
+	size_t best = 0;
+
+	for (size_t type = 1; type < pairing->n_types; type++) {
+		size_t more = used_of_type(pairing, type), most = used_of_type(pairing, best);
+
+		if (more > most || (more == most && strcmp(pairing->types[type], pairing->types[best]) < 0))
+			best = type;
+	}
+	*n = 0;
+	for (size_t i = 0; i < pairing->n; i++) {
+		const struct pairing_machine *m = &pairing->machines[i];
+		const struct host *host = m->reason == PAIRING_USED && m->type == best ? inventory_find(inventory, m->machine) : NULL;
+
+		if (host && !host->aside)
+			buf_format(&names, "%s%s", (*n)++ ? "," : "", host->name);
+	}
+	return *n ? buf_take(&names) : NULL;
+}
+
+/* ---- the runs ---- */
+
+static void why_not(struct why *why, const char *code, const char *text)
+{
+	why->code = code;
+	why->text = mem_string(text);
+}
+
+/* What the versions are is no failure of the machine or the user: the decision stands without functions. */
+static enum assay_status why_refused(struct why *why, enum assay_status st, const struct assay_error *err)
+{
+	if (st != ASSAY_E_NODATA && st != ASSAY_E_USAGE && st != ASSAY_E_FORMAT && st != ASSAY_E_LIMIT && st != ASSAY_E_NOTFOUND)
+		return st;
+	why_not(why, st == ASSAY_E_NODATA ? "nothing_changed" : "not_probed", err->text);
+	return ASSAY_OK;
+}
+
+static const char *why_first_fault(const struct launch *launch)
+{
+	for (size_t i = 0; i < launch->n; i++)
+		if (launch->results[i].fleet.outcome != FLEET_OK)
+			return launch->results[i].fleet.message;
+	return "all runs with measured functions failed";
+}
+
+enum assay_status why_measure(const struct launch_options *launch, char *hosts, size_t n, double budget_s, struct why *out,
+			      struct assay_error *err)
+{
+	struct launch_options o = *launch;
+	size_t needed = (size_t)ceil(1 / detector_defaults.rate - 1);
+	int64_t began_ns = clock_monotonic_ns();
+	struct launch run;
+	enum assay_status st;
+
+	*out = (struct why){ .asked = true, .hosts = n };
+	if (!n) {
+		why_not(out, "no_hosts", "no machine that was compared is a host of the laboratory now");
+		return ASSAY_OK;
+	}
+	o.hosts = (struct host_choice){ .hosts = hosts };
+	o.choice.probe = true;
+	o.choice.repetitions = (int64_t)((needed + n - 1) / n);
+	o.hang_once = true;
+	o.until_ns = began_ns + (int64_t)(budget_s * 1e9);
+	st = launch_run(&o, &run, err);
+	if (run.nothing) {
+		launch_release(&run);
+		o.resume = false;
+		st = launch_run(&o, &run, err);
+	}
+	if (st) {
+		st = why_refused(out, st, err);
+	} else {
+		out->runs = launch_count(&run, NULL, NULL, NULL).ok;
+		snprintf(out->plan, sizeof(out->plan), "%s", run.plan.id);
+		if (!out->runs)
+			why_not(out, "failed", why_first_fault(&run));
+	}
+	out->seconds = (double)(clock_monotonic_ns() - began_ns) / 1e9;
+	launch_release(&run);
+	return st;
+}
+
+void why_release(struct why *why)
+{
+	free(why->text);
+	*why = (struct why){ .asked = false };
+}
+
+/* ---- the answer ---- */
+
+void why_answer(const struct why *why, struct document *d)
+{
+	doc_object(d, "why");
+	doc_hide(d);
+	doc_set_empty(d, "plan", *why->plan ? why->plan : NULL);
+	doc_set(d, "hosts", why->hosts);
+	doc_set(d, "runs", why->runs);
+	doc_set(d, "seconds", why->seconds);
+	doc_set_empty(d, "code", why->code);
+	doc_set_empty(d, "text", why->text);
+	doc_end(d);
+	if (why->text)
+		doc_line(d, "functions were not measured: %s", why->text);
+}

@@ -1,0 +1,115 @@
+#!/bin/sh
+# From a regression to the function, without being asked: `assay gate --run` and nights measure functions of versions that are slower, and say
+# why not where they cannot. The manifest has no key `probe`.
+. "${ASSAY_SOURCE:?}/tests/lib_cli.sh"
+. "${ASSAY_SOURCE:?}/tests/lib_run.sh"
+. "${ASSAY_SOURCE:?}/tests/lib_sshd.sh"
+command -v gcc >/dev/null || skip 'there is no gcc'
+
+tidy() {
+	kill_marked
+}
+
+cat >"$tmp/p.c" <<'END'
+#include <stdio.h>
+#include <unistd.h>
+static volatile long sink;
+__attribute__((noinline)) void changed(long n) { for (long i = 0; i < n * TIMES; i++) sink += i; }
+__attribute__((noinline)) void same(long n) { for (long i = 0; i < n; i++) sink ^= i; }
+int main(void)
+{
+	for (long i = 0; i < 50; i++) {
+		changed(20000);
+		same(20000);
+	}
+	printf("cost %d\n", 10000 * TIMES + getpid() % 7);
+	return 0;
+}
+END
+run_lab one "$(hosts_here 2)"
+
+# application NAME OPTIONS: versions `old`, `same`, `slow` and `worse`, built with these options.
+application() {
+	mkdir -p "$tmp/built/$1"
+	for version in old:1 same:1 slow:8 worse:9; do
+		mkdir "$tmp/built/$1/${version%:*}"
+		gcc -O2 -g $2 "-DTIMES=${version#*:}" -o "$tmp/built/$1/${version%:*}/p" "$tmp/p.c" || exit 1
+	done
+	cat >"$lab/apps/$1.yaml" <<END
+command: ['{build}/p']
+versions:
+  old: { directory: $tmp/built/$1/old }
+  same: { directory: $tmp/built/$1/same }
+  slow: { directory: $tmp/built/$1/slow }
+  worse: { directory: $tmp/built/$1/worse }
+repetitions: 4
+warm_ups: 0
+metric: { source: regex, pattern: 'cost ([0-9]+)' }
+END
+}
+application entries -fpatchable-function-entry=5
+application plain ''
+
+what='a regression leads to the function'
+run -C "$lab" gate entries@old entries@slow --run --format json
+expect_status 3
+expect_stderr 'measuring functions on 1 host'
+expect_json .decision regression
+expect_json .why.hosts 1
+expect_json .why.runs 38
+expect_json .why.code null
+expect_json .functions.functions[0].name changed
+expect_json .functions.explains true
+run -C "$lab" gate entries@old entries@slow
+expect_stdout 'the change is explained by' ' changed (' 'p.c:4)'
+
+what='what is known is not measured again'
+run -C "$lab" gate entries@old entries@slow --run --format json
+expect_json .why '(nothing)'
+
+what='what is not slower asks nothing'
+run -C "$lab" gate entries@old entries@same --run --budget 1s --format json
+expect_json .why '(nothing)'
+
+what='what cannot be measured is said, and the decision stands'
+run -C "$lab" gate plain@old plain@slow --run --format json
+expect_status 3
+expect_json .decision regression
+expect_json .why.code not_probed
+expect_json .why.runs 0
+run -C "$lab" gate plain@old plain@slow --run
+expect_status 3
+expect_stdout 'functions were not measured' '-fpatchable-function-entry=5'
+
+what='nobody who says off is kept waiting'
+run -C "$lab" gate plain@old plain@slow --run --why off --format json
+expect_status 3
+expect_json .why '(nothing)'
+run -C "$lab" gate plain@old plain@slow --why 1m
+refused 2 '--why belongs to --run'
+run -C "$lab" gate plain@old plain@slow --run --why soon
+refused 2 'a time such as 90s, 20m or 2h'
+
+what='a night names the function as well, and notes what it could not measure'
+cat >"$lab/suite.yaml" <<'END'
+comparisons:
+  - { application: entries, candidates: worse, against: [old] }
+  - { application: plain, candidates: slow, against: [old] }
+fingerprints: { battery: none }
+confirm: { fresh_runs: no }
+repeat: no
+END
+run -C "$lab" nightly --format json
+expect_status 3
+expect_json .notes[0].code functions_not_measured
+expect_json .decisions[0].application entries .decisions[0].decision regression
+run -C "$lab" gate entries@old entries@worse --format json
+expect_json .functions.functions[0].name changed
+sed -i 's/^repeat: no/why: off/' "$lab/suite.yaml"
+run -C "$lab" nightly --format json
+expect_status 3
+expect_json .notes[0] '(nothing)'
+sed -i 's/^why: off/why: soon/' "$lab/suite.yaml"
+run -C "$lab" nightly
+refused 2 suite.yaml:6: "'why'" soon
+finish
