@@ -4,49 +4,42 @@
 #include "fingerprint/catalog/types.h"
 #include "fingerprint/commands/fingerprint_commands.h"
 
-static int compare_member(const void *a, const void *b)
-{
-	const struct types_member *x = *(const struct types_member *const *)a, *y = *(const struct types_member *const *)b;
-	int order = strcmp(x->machine->id, y->machine->id);
-
-	if (order || x->fingerprint->taken_ms == y->fingerprint->taken_ms)
-		return order;
-	return x->fingerprint->taken_ms < y->fingerprint->taken_ms ? -1 : 1;
-}
-
 /* The members of a type by machine and time into list, without retired machines; returns their number. */
-static size_t members_of(const struct types *types, size_t type, const struct types_member **list)
+static size_t members_of(const struct catalog *catalog, const struct types *types, size_t type, struct types_member *list)
 {
 	size_t n = 0;
 
-	for (size_t i = 0; i < types->n_members; i++) {
-		if (types->members[i].type == type && !types->members[i].machine->retired)
-			list[n++] = &types->members[i];
+	for (size_t i = 0; i < catalog->n; i++) {
+		const struct machine *m = &catalog->machines[i];
+
+		for (size_t k = 0; !m->retired && k < m->n_fingerprints; k++) {
+			if (types_find(types, m->fingerprints[k].id) == type)
+				list[n++] = (struct types_member){ m, &m->fingerprints[k], type };
+		}
 	}
-	qsort(list, n, sizeof(struct types_member *), compare_member);
 	return n;
 }
 
 /* The machine that list[0..n) begins with, on one line; returns the number of its fingerprints. */
-static size_t add_machine(const struct types_member **list, size_t n, struct document *d)
+static size_t add_machine(const struct types_member *list, size_t n, struct document *d)
 {
 	char first[TEXT_DATE_BYTES], last[TEXT_DATE_BYTES];
 	size_t same = 1;
 
-	while (same < n && list[same]->machine == list[0]->machine)
+	while (same < n && list[same].machine == list[0].machine)
 		same++;
-	text_from_ms(list[0]->fingerprint->taken_ms, first);
-	text_from_ms(list[same - 1]->fingerprint->taken_ms, last);
+	text_from_ms(list[0].fingerprint->taken_ms, first);
+	text_from_ms(list[same - 1].fingerprint->taken_ms, last);
 	if (same == 1)
-		doc_line(d, "  %s (%.10s)", list[0]->machine->id, first);
+		doc_line(d, "  %s (%.10s)", list[0].machine->id, first);
 	else if (strncmp(first, last, 10) == 0)
-		doc_line(d, "  %s (%zu fingerprints, %.10s)", list[0]->machine->id, same, first);
+		doc_line(d, "  %s (%zu fingerprints, %.10s)", list[0].machine->id, same, first);
 	else
-		doc_line(d, "  %s (%zu fingerprints, %.10s to %.10s)", list[0]->machine->id, same, first, last);
+		doc_line(d, "  %s (%zu fingerprints, %.10s to %.10s)", list[0].machine->id, same, first, last);
 	return same;
 }
 
-static void add_type(const struct types_type *type, const struct types_member **list, size_t n, struct document *d)
+static void add_type(const struct types_type *type, const struct types_member *list, size_t n, struct document *d)
 {
 	size_t of_machine;
 
@@ -59,22 +52,22 @@ static void add_type(const struct types_type *type, const struct types_member **
 	doc_list(d, "members");
 	for (size_t i = 0; i < n; i++) {
 		doc_object(d, NULL);
-		doc_set(d, "machine", list[i]->machine->id);
-		doc_set(d, "fingerprint", list[i]->fingerprint->id);
-		doc_set(d, "taken_ms", list[i]->fingerprint->taken_ms);
+		doc_set(d, "machine", list[i].machine->id);
+		doc_set(d, "fingerprint", list[i].fingerprint->id);
+		doc_set(d, "taken_ms", list[i].fingerprint->taken_ms);
 		doc_end(d);
 	}
 	doc_end(d);
 	doc_end(d);
 }
 
-static void add_types(const struct types *types, struct document *d)
+static void add_types(const struct catalog *catalog, const struct types *types, struct document *d)
 {
-	const struct types_member **list = mem_new(types->n_members, sizeof(struct types_member *));
+	struct types_member *list = mem_new(types->n_members, sizeof(*list));
 	size_t shown = 0, members = 0;
 
 	for (size_t t = 0; t < types->n; t++) {
-		size_t n = members_of(types, t, list);
+		size_t n = members_of(catalog, types, t, list);
 
 		shown += n > 0;
 		members += n;
@@ -90,7 +83,7 @@ static void add_types(const struct types *types, struct document *d)
 		doc_line(d, "%s", "");
 	doc_list(d, "types");
 	for (size_t t = 0; t < types->n; t++) {
-		size_t n = members_of(types, t, list);
+		size_t n = members_of(catalog, types, t, list);
 
 		if (n)
 			add_type(&types->types[t], list, n, d);
@@ -108,7 +101,7 @@ static enum assay_status catalog_types_run(struct lab *lab, void *arguments, str
 	(void)arguments;
 	if (!st) {
 		types_of(&catalog, &lab->config, &types);
-		add_types(&types, d);
+		add_types(&catalog, &types, d);
 	}
 	types_release(&types);
 	catalog_release(&catalog);

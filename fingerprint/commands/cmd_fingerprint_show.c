@@ -19,58 +19,6 @@ struct arguments {
 	const char *which;
 };
 
-/* ---- the cells of one ---- */
-
-struct fingerprint_cell {
-	char *stressor;
-	int64_t pass;
-	double per_s, real_per_s; /* NaN: not measured, not known */
-	char *reason;		  /* why not, else NULL */
-	char *signature;	  /* "" when there is none */
-};
-
-static void fingerprint_cells_free(struct fingerprint_cell *cells, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		mem_free(cells[i].stressor, cells[i].reason, cells[i].signature);
-	free(cells);
-}
-
-/* By stressor, then pass: the cells of one fingerprint. *out[*n]; fingerprint_cells_free() them. */
-static enum assay_status fingerprint_cells(struct store *store, const char *id, struct fingerprint_cell **out, size_t *n,
-					   struct assay_error *err)
-{
-	struct fingerprint_cell *cells = NULL;
-	sqlite3_stmt *stmt = NULL;
-	size_t capacity = 0, count = 0;
-	enum assay_status st = store_ask(store, &stmt, err,
-					 "SELECT stressor, pass, per_s, real_per_s, NULL AS reason, ordinal, signature FROM rate LEFT JOIN "
-					 "raw USING (fingerprint, pass, stressor) WHERE fingerprint = ?1 UNION ALL SELECT stressor, pass, "
-					 "NULL, NULL, reason, 0, NULL FROM missing WHERE fingerprint = ?1 ORDER BY 1, 2, 6",
-					 "t", id);
-
-	while (store_next(store, stmt, &st, err)) {
-		mem_append(cells, count, &capacity,
-			   (struct fingerprint_cell){ mem_string(store_text(stmt, 0)), sqlite3_column_int64(stmt, 1), store_double(stmt, 2),
-						      store_double(stmt, 3),
-						      sqlite3_column_type(stmt, 4) == SQLITE_NULL ? NULL : mem_string(store_text(stmt, 4)),
-						      mem_string(store_text(stmt, 6)) });
-		if (cells[count - 1].per_s == 0) {
-			cells[count - 1].per_s = cells[count - 1].real_per_s = (double)NAN;
-			cells[count - 1].reason = mem_string("recorded 0");
-		}
-	}
-	sqlite3_finalize(stmt);
-	*out = cells;
-	*n = count;
-	if (st) {
-		fingerprint_cells_free(cells, count);
-		*out = NULL;
-		*n = 0;
-	}
-	return st;
-}
-
 /* ---- fingerprints ---- */
 
 static const char *how_to_resume(const struct fingerprint_item *item)
@@ -215,51 +163,77 @@ static void add_time(const struct signature *signature, struct document *d, stru
 	doc_end(d);
 }
 
-/* People get a line for each stressor, with its passes and where its time went. */
-static enum assay_status add_cells(const struct fingerprint_cell *cells, size_t n, struct document *d, struct assay_error *err)
+/* A line for users: a stressor with its passes and where its time went. */
+static void add_line(struct buf *line, struct buf *time, struct document *d)
 {
-	struct buf line = BUF_INIT, time = BUF_INIT;
-	enum assay_status st = ASSAY_OK;
+	if (line->size)
+		doc_line(d, "%s%s", line->bytes, time->size ? time->bytes : "");
+	buf_clear(line);
+	buf_clear(time);
+}
 
-	doc_list(d, "cells");
-	for (size_t i = 0; !st && i < n; i++) {
-		const struct fingerprint_cell *cell = &cells[i];
-		struct signature signature;
+/* The cell of a row: stressor, pass, rate, rate by real time, reason (NULL: it was measured), ordinal, signature ("": none). */
+static enum assay_status add_cell(sqlite3_stmt *stmt, struct buf *line, struct buf *time, struct document *d, struct assay_error *err)
+{
+	const char *stressor = store_text(stmt, 0), *accounts = store_text(stmt, 6);
+	double per_s = store_double(stmt, 2), real_per_s = per_s == 0 ? (double)NAN : store_double(stmt, 3);
+	const char *reason = per_s == 0 ? "recorded 0" : sqlite3_column_type(stmt, 4) == SQLITE_NULL ? NULL : store_text(stmt, 4);
+	int64_t pass = sqlite3_column_int64(stmt, 1);
+	struct signature signature;
+	enum assay_status st;
 
-		if (!line.size)
-			buf_format(&line, "  %-16s", cell->stressor);
-		if (cell->reason)
-			buf_format(&line, "  %" PRId64 ": not measured (%s)", cell->pass, cell->reason);
-		else
-			buf_format(&line, "  %" PRId64 ": %s", cell->pass, TEXT_DOUBLE(cell->per_s));
-		doc_object(d, NULL);
-		doc_set(d, "stressor", cell->stressor);
-		doc_set(d, "pass", cell->pass);
-		doc_set(d, "per_s", cell->per_s);
-		doc_set(d, "real_per_s", cell->real_per_s);
-		if (cell->reason)
-			doc_set(d, "not_measured", cell->reason);
-		st = signature_parse(cell->signature, &signature, err);
-		if (*cell->signature)
-			signature_set(d, "accounts", &signature.of);
-		if (!st)
-			add_time(&signature, d, &time);
-		signature_release(&signature);
-		doc_end(d);
-		if (i + 1 == n || strcmp(cell->stressor, cells[i + 1].stressor) != 0) {
-			doc_line(d, "%s%s", line.bytes, time.size ? time.bytes : "");
-			buf_clear(&line);
-			buf_clear(&time);
-		}
-	}
+	if (!line->size)
+		buf_format(line, "  %-16s", stressor);
+	if (reason)
+		buf_format(line, "  %" PRId64 ": not measured (%s)", pass, reason);
+	else
+		buf_format(line, "  %" PRId64 ": %s", pass, TEXT_DOUBLE(per_s));
+	doc_object(d, NULL);
+	doc_set(d, "stressor", stressor);
+	doc_set(d, "pass", pass);
+	doc_set(d, "per_s", reason ? (double)NAN : per_s);
+	doc_set(d, "real_per_s", real_per_s);
+	if (reason)
+		doc_set(d, "not_measured", reason);
+	st = signature_parse(accounts, &signature, err);
+	if (*accounts)
+		signature_set(d, "accounts", &signature.of);
+	if (!st)
+		add_time(&signature, d, time);
+	signature_release(&signature);
 	doc_end(d);
-	buf_release(&line);
-	buf_release(&time);
 	return st;
 }
 
-static enum assay_status add_one(const struct fingerprint_item *item, const struct fingerprint_cell *cells, size_t n, struct document *d,
-				 struct assay_error *err)
+/* By stressor, then pass. */
+static enum assay_status add_cells(struct store *store, const char *id, struct document *d, struct assay_error *err)
+{
+	struct buf line = BUF_INIT, time = BUF_INIT;
+	char *last = mem_string("");
+	sqlite3_stmt *stmt = NULL;
+	enum assay_status st = store_ask(store, &stmt, err,
+					 "SELECT stressor, pass, per_s, real_per_s, NULL AS reason, ordinal, signature FROM rate LEFT JOIN "
+					 "raw USING (fingerprint, pass, stressor) WHERE fingerprint = ?1 UNION ALL SELECT stressor, pass, "
+					 "NULL, NULL, reason, 0, NULL FROM missing WHERE fingerprint = ?1 ORDER BY 1, 2, 6",
+					 "t", id);
+
+	doc_list(d, "cells");
+	while (store_next(store, stmt, &st, err)) {
+		if (strcmp(last, store_text(stmt, 0)) != 0)
+			add_line(&line, &time, d);
+		free(last);
+		last = mem_string(store_text(stmt, 0));
+		st = add_cell(stmt, &line, &time, d, err);
+	}
+	add_line(&line, &time, d);
+	doc_end(d);
+	buf_release(&line);
+	buf_release(&time);
+	free(last);
+	return store_finish(stmt, st);
+}
+
+static enum assay_status add_one(struct store *store, const struct fingerprint_item *item, struct document *d, struct assay_error *err)
 {
 	doc_line(d, "fingerprint %s of %s, %s, %s", item->head.id, item->head.machine, TEXT_MS(item->head.taken_ms), item->head.origin);
 	if (item->head.profile)
@@ -273,7 +247,7 @@ static enum assay_status add_one(const struct fingerprint_item *item, const stru
 		add_conditions(item->head.conditions, d);
 	doc_heading(d, "bogo-operations per second of user and system time, by pass (%" PRId64 " measured, %" PRId64 " not)",
 		    item->measured, item->missing);
-	return add_cells(cells, n, d, err);
+	return add_cells(store, item->head.id, d, err);
 }
 
 /* ---- counters ---- */
@@ -418,18 +392,11 @@ static enum assay_status show_one(struct store *store, const struct fingerprint_
 				  struct assay_error *err)
 {
 	const struct fingerprint_item *item = NULL;
-	struct fingerprint_cell *cells = NULL;
-	size_t n = 0;
 	enum assay_status st = choose_item(store, list, word, &item, err);
 
 	if (!st)
-		st = fingerprint_cells(store, item->head.id, &cells, &n, err);
-	if (!st)
-		st = add_one(item, cells, n, d, err);
-	if (!st)
-		st = counters_add(store, item->head.id, d, err);
-	fingerprint_cells_free(cells, n);
-	return st;
+		st = add_one(store, item, d, err);
+	return st ? st : counters_add(store, item->head.id, d, err);
 }
 
 static enum assay_status fingerprint_show_run(struct lab *lab, void *input, struct document *d, struct assay_error *err)
