@@ -57,8 +57,7 @@ const char *drift_version_before(const struct machine *machine, const struct mac
 
 /* ---- against its own past ---- */
 
-/* All from the reference to the latest, but for those of a busy machine. What an emulated one says is of the machine that emulates it, and
- * tells something only beside others. */
+/* All from the reference to the latest, but for those of a busy machine. */
 static void add_series(struct drift_past *past, const struct fingerprint_set *set)
 {
 	size_t n = past->machine->n_fingerprints, known = 0, kept = 0;
@@ -71,8 +70,7 @@ static void add_series(struct drift_past *past, const struct fingerprint_set *se
 		conditions[i] = machine_comparable(&first[i], past->latest) ? first[i].conditions : NULL;
 		known += conditions[i] != NULL;
 	}
-	if (known > 1 || strcmp(past->latest->origin, "emulated") != 0)
-		conditions_busy(conditions, n, past->busy);
+	conditions_busy(conditions, n, strcmp(past->latest->origin, "emulated") == 0, past->busy);
 	for (const struct machine_fingerprint *f = past->reference; f <= past->latest; f++) {
 		const struct fingerprint *session = machine_comparable(f, past->latest) ? fingerprint_find(set, f->id) : NULL;
 

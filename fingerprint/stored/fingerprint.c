@@ -11,6 +11,7 @@
 #include <math.h>
 
 #define LOAD_BUSY    .25 /* for each processor: something else ran in a quarter of the last minute */
+#define CROWDED_BUSY 25. /* per cent: something waited for a processor in a quarter of the time */
 #define STEAL_BUSY   2.	 /* per cent */
 #define SPREADS_BUSY 3	 /* median absolute deviations: about two standard deviations */
 
@@ -36,9 +37,10 @@ static bool is_unusual(const double *x, size_t n, size_t at, double least, doubl
 	return x[at] >= *usual + fmax(spread, least);
 }
 
-void conditions_busy(const char *const *conditions, size_t n, char **out)
+void conditions_busy(const char *const *conditions, size_t n, bool emulated, char **out)
 {
-	double *loads = mem_new(3 * n, sizeof(*loads)), *steals = loads + n, *processors = steals + n, usual;
+	double *loads = mem_new(4 * n, sizeof(*loads)), *steals = loads + n, *processors = steals + n, *crowded = processors + n, usual;
+	size_t known = 0;
 
 	for (size_t i = 0; i < n; i++) {
 		cJSON *object = conditions[i] ? cJSON_Parse(conditions[i]) : NULL;
@@ -46,14 +48,19 @@ void conditions_busy(const char *const *conditions, size_t n, char **out)
 		loads[i] = number_of(object, "load1");
 		steals[i] = number_of(object, "steal_percent");
 		processors[i] = fmax(number_of(object, "cpus_online"), 1);
+		crowded[i] = number_of(object, "crowded_percent");
+		known += isnan(loads[i]) ? 0 : 1;
 		cJSON_Delete(object);
 	}
 	for (size_t i = 0; i < n; i++) {
 		struct buf text = BUF_INIT;
 
-		if (is_unusual(loads, n, i, LOAD_BUSY * processors[i], &usual))
+		if ((!emulated || (known > 1 && isnan(crowded[i]))) && is_unusual(loads, n, i, LOAD_BUSY * processors[i], &usual))
 			buf_format(&text, "a load of %.1f on %.0f processor%s before%s%s", loads[i], processors[i],
 				   text_plural((size_t)processors[i]), usual > 0 ? ", usually " : "", usual > 0 ? TEXT_DOUBLE(usual) : "");
+		if (is_unusual(crowded, n, i, CROWDED_BUSY, &usual))
+			buf_format(&text, "something on its machine that waited for a processor in %.0f %% of the time%s%s", crowded[i],
+				   usual > 0 ? ", usually " : "", usual > 0 ? TEXT_DOUBLE(usual) : "");
 		if (is_unusual(steals, n, i, STEAL_BUSY, &usual))
 			buf_format(&text, "%sother guests of its host took %.0f %% of the time", text.size ? ", and " : "", steals[i]);
 		out[i] = text.size ? buf_take(&text) : NULL;

@@ -114,8 +114,10 @@ void fingerprint_listing_release(struct fingerprint_listing *listing);
 
 /* Under which conditions a fingerprint was taken stands in the store and the catalog as JSON text. out[i]: what else a machine was doing by
  * conditions[i], if that is more than by its others of conditions[n]: "a load of 7.9 on 2 processors before", "other guests of its host
- * took 12 % of the time", or both; NULL: nothing, or it is not known. free() each. */
-void conditions_busy(const char *const *conditions, size_t n, char **out);
+ * took 12 % of the time", or both; NULL: nothing, or it is not known. Emulated hosts share a machine, whose load is of other ones, too:
+ * there counts what waited for a processor while stressors ran, or, unless it is alone, a load that others of conditions[n] do not have.
+ * free() each. */
+void conditions_busy(const char *const *conditions, size_t n, bool emulated, char **out);
 
 /* A word of such a text for people: the kernel's "notsupported" is "not supported". */
 const char *conditions_shown(const char *word);

@@ -303,9 +303,9 @@ static double steal_percent(const struct facts *before, const struct facts *afte
 }
 
 /* What the facts say before the first stressor, and, with `after`, what changed until the last one: load and steal (per cent of all
- * processor time in between). Identity is left out. cgroup: the version of the control groups that all stressors were measured in, 0 for
- * none, -1 when that is not known. free() it. */
-static char *conditions_text(const struct facts *before, const struct facts *after, int64_t cgroup)
+ * processor time in between), and crowded_percent, NaN where it is not known. Identity is left out. cgroup: the version of the control
+ * groups that all stressors were measured in, 0 for none, -1 when that is not known. free() it. */
+static char *conditions_text(const struct facts *before, const struct facts *after, int64_t cgroup, double crowded_percent)
 {
 	static const char *const cgroups[] = { "none", "v1", "v2" };
 	cJSON *object = cJSON_CreateObject();
@@ -327,6 +327,7 @@ static char *conditions_text(const struct facts *before, const struct facts *aft
 		add_number(object, "load1_after", after->load1);
 		add_number(object, "temperature_c_after", after->temperature_c);
 		add_number(object, "steal_percent", steal_percent(before, after));
+		add_number(object, "crowded_percent", crowded_percent);
 	}
 	text = json_text(object);
 	cJSON_Delete(object);
@@ -397,7 +398,7 @@ static bool begin_taking(struct take_host *h)
 					     h->before.architecture ? h->before.architecture : FINGERPRINT_UNKNOWN,
 					     clock_real_ms() };
 	enum taking_mode mode = !h->take->options->resume ? TAKING_NEW : h->take->options->events ? TAKING_RESUME_COUNTED : TAKING_RESUME;
-	char *conditions = conditions_text(&h->before, NULL, -1);
+	char *conditions = conditions_text(&h->before, NULL, -1, (double)NAN);
 	struct assay_error err;
 	enum assay_status st;
 
@@ -734,6 +735,29 @@ static enum assay_status bring_in(struct take *take, bool last, struct assay_err
 	return st;
 }
 
+/* Returns for how much of the time of the stressors of an emulated host anything on its machine waited for a processor, per cent. NaN: not
+ * known, or not emulated: what runs for other hosts of the machine, or did a minute ago, is in its load, but not while stressors run. */
+static double crowded_percent(struct take_host *h)
+{
+	double percent = (double)NAN;
+	sqlite3_stmt *stmt = NULL;
+	struct assay_error err;
+	enum assay_status st;
+
+	if (!h->session->host->profile)
+		return percent;
+	fleet_lock(h->session);
+	st = store_ask(&h->take->lab->store, &stmt, &err,
+		       "SELECT 100.0 * sum(json_extract(signature, '$.crowded_ns')) / sum(json_extract(signature, '$.wall_ns')) FROM raw "
+		       "WHERE fingerprint = ? AND json_extract(signature, '$.crowded_ns') IS NOT NULL",
+		       "t", h->taking.id);
+	if (store_next(&h->take->lab->store, stmt, &st, &err))
+		percent = store_double(stmt, 0);
+	sqlite3_finalize(stmt);
+	unlock_kept(h, st, &err);
+	return percent;
+}
+
 /* Conditions with what has changed since the beginning; NULL where the host does not say. False when it has ended. */
 static bool ask_conditions(struct take_host *h, char **conditions)
 {
@@ -746,7 +770,7 @@ static bool ask_conditions(struct take_host *h, char **conditions)
 	helper_request_init(&request, "facts");
 	going = session_run(h->session, &request, ANSWER_MS, &answer);
 	if (going && answer.result_text && facts_parse(answer.result_text, strlen(answer.result_text), &after, NULL) == ASSAY_OK)
-		*conditions = conditions_text(&h->before, &after, h->cgroup);
+		*conditions = conditions_text(&h->before, &after, h->cgroup, crowded_percent(h));
 	facts_release(&after);
 	helper_request_release(&request);
 	helper_answer_release(&answer);
@@ -762,8 +786,7 @@ static void complete_host(struct take_host *h)
 
 	if (!ask_conditions(h, &conditions))
 		return;
-	if (!host->profile) /* what an emulated one says is of the machine that emulates it */
-		conditions_busy(&(const char *){ conditions }, 1, &h->result->busy);
+	conditions_busy(&(const char *){ conditions }, 1, host->profile, &h->result->busy);
 	fleet_lock(h->session);
 	st = taking_complete(&h->take->lab->store, &h->taking, conditions, &err);
 	h->result->complete = !st;

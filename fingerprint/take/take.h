@@ -29,7 +29,7 @@ struct take_result {
 	char fingerprint[FINGERPRINT_ID_BYTES]; /* "" when none was begun */
 	bool complete;
 	bool was_complete;	  /* before: nothing was done */
-	char *busy;		  /* what else the machine did (conditions_busy()); NULL: nothing, or emulated */
+	char *busy;		  /* what else the machine did (conditions_busy()); NULL: nothing that is known */
 	size_t measured, missing; /* cells of this run */
 	double seconds;
 	size_t counted, not_counted; /* runs under counters */

@@ -275,6 +275,7 @@ static const struct {
 	{ "load1", "Load before", 0, "" },
 	{ "load1_after", "Load after", 0, "" },
 	{ "steal_percent", "Stolen by the hypervisor", 0, " %" },
+	{ "crowded_percent", "Time in which anything waited for a CPU", 0, " %" },
 	{ "temperature_c", "Temperature before", 0, " \u00b0C" },
 	{ "temperature_c_after", "Temperature after", 0, " \u00b0C" },
 	{ "memory_available_bytes", "Memory available", 1 << 30, " GiB" },
