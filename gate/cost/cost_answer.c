@@ -30,7 +30,7 @@ static enum assay_status add_machine(struct lab *lab, const struct cost_model *m
 	if (strcmp(machine, model->costs.machine) != 0) {
 		st = cost_side_of(&lab->store, model, &there, &side, err);
 		costs = &side.costs;
-		run.metric = exp(side.log_ratio);
+		run.metric = exp(side.effect.log_ratio);
 	}
 	if (!st && (!side.model || side.n >= COST_SIDE_INPUTS_MIN)) {
 		snprintf(run.fingerprint, sizeof(run.fingerprint), "%s", costs->fingerprint);

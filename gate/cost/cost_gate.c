@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "gate/cost/cost_side.h"
 #include "gate/cost/cost_where.h"
-#include "gate/decide/rules.h"
+#include "gate/decide/verdict.h"
 #include "model/sparse/excess.h"
 #include "runs/running/evidence.h"
 #include "runs/running/run.h"
@@ -192,18 +192,12 @@ static enum assay_status side_of(struct lab *lab, const struct cost_asked *asked
 
 /* ---- all machines ---- */
 
-/* What is decided on the machines of one architecture, and on those of which none is known. */
-struct within {
-	const char *architecture;
-	struct effect effect; /* with the decision */
-	size_t machines;
-};
-
 struct sides {
 	struct side *items; /* [n], the machine with most of the baseline's inputs first */
 	size_t n;
-	bool same_build;       /* as rules.h has it, by an input that both ran */
-	struct within *within; /* [n_within], one, or one for each architecture; the first is the one that decides */
+	bool same_build;	       /* as rules.h has it, by an input that both ran */
+	struct verdict_within *within; /* [n_within], one, or one for each architecture and the machines of which none is known; the
+					* first is the one that decides */
 	size_t n_within;
 };
 
@@ -324,12 +318,12 @@ static void widen_by_drift(const struct effect_pair *pairs, const struct drift *
 	e->decision = effect_decide(e->ratio, e->low, e->high, min_effect);
 }
 
-static struct within decide_within(const struct lab *lab, const struct sides *sides, const char *architecture, double min_effect)
+static struct verdict_within decide_within(const struct lab *lab, const struct sides *sides, const char *architecture, double min_effect)
 {
 	struct effect_pair *pairs = mem_new(sides->n, sizeof(*pairs));
 	const struct drift **drift = mem_new(sides->n, sizeof(*drift));
 	const char **types = mem_new(sides->n, sizeof(*types));
-	struct within out = { .architecture = architecture };
+	struct verdict_within out = { .architecture = architecture };
 	size_t n_types = 0;
 	bool unknown = false;
 
@@ -346,7 +340,8 @@ static struct within decide_within(const struct lab *lab, const struct sides *si
 		if (t == n_types)
 			types[n_types++] = type;
 		drift[out.machines] = &s->drift;
-		pairs[out.machines++] = (struct effect_pair){ t, s->of.log_ratio, s->of.noise, s->of.df };
+		pairs[out.machines] = s->of.effect;
+		pairs[out.machines++].type = t;
 		unknown = unknown || may_be_drift(s);
 	}
 	out.effect = effect_of(pairs, out.machines, n_types, &(struct effect_asked){ min_effect, EFFECT_LEVEL }, NULL);
@@ -364,7 +359,7 @@ static struct within decide_within(const struct lab *lab, const struct sides *si
 /* The worst decision first, as in verdict.h; at equal ones, that of more machines. */
 static int by_decision(const void *a, const void *b)
 {
-	const struct within *x = a, *y = b;
+	const struct verdict_within *x = a, *y = b;
 	int order = decision_place(x->effect.decision) - decision_place(y->effect.decision);
 
 	if (!order && x->machines != y->machines)
@@ -428,11 +423,11 @@ static void add_suspect(const struct side *s, const struct sparse_suspect *one, 
 /* Certainly; else what explains it best explains chance. */
 static bool is_slower(const struct side *s, bool within)
 {
-	double half = stats_t_quantile(.975, s->of.df) * s->of.noise;
+	double half = stats_t_quantile(.975, s->of.effect.noise_df) * s->of.effect.noise;
 
 	if (within && s->drift.df > 0.0)
 		half = fmax(half, stats_t_quantile(.975, s->drift.df) * s->drift.error);
-	return !(within && may_be_drift(s)) && s->of.log_ratio > half;
+	return !(within && may_be_drift(s)) && s->of.effect.log_ratio > half;
 }
 
 static void add_where(const struct side *s, bool slower, const struct mat *X, struct document *d)
@@ -525,38 +520,6 @@ static void add_work(const struct side *s, struct document *d)
 
 /* ---- the answer ---- */
 
-static void add_apart(const struct sides *sides, struct document *d)
-{
-	struct buf text = BUF_INIT;
-
-	buf_text(&text, "machines of different architectures are decided apart, and the worst decides: ");
-	for (size_t i = 0; i < sides->n_within; i++) {
-		const struct within *w = &sides->within[i];
-
-		buf_format(&text, "%s%s %s (ratio %.3f on %zu machine%s)", i ? ", " : "", w->architecture,
-			   decision_text(w->effect.decision), w->effect.ratio, w->machines, text_plural(w->machines));
-	}
-	doc_reason(d, "architectures_apart", text.bytes);
-	buf_release(&text);
-}
-
-static void add_architectures(const struct sides *sides, struct document *d)
-{
-	doc_table(d, "architectures");
-	for (size_t i = 0; i < sides->n_within; i++) {
-		const struct within *w = &sides->within[i];
-
-		doc_row(d);
-		doc_show(d, "architecture", "architecture", w->architecture);
-		doc_show(d, "decision", "decision", decision_text(w->effect.decision));
-		doc_showf(d, "ratio", "same work", w->effect.ratio, "%.4f", w->effect.ratio);
-		doc_showf(d, "low", "from", w->effect.low, "%.4f", w->effect.low);
-		doc_showf(d, "high", "to", w->effect.high, "%.4f", w->effect.high);
-		doc_show(d, "machines", "machines", w->machines);
-	}
-	doc_end(d);
-}
-
 /* The machine that is told of: one whose drift is not known before others. */
 static const struct side *without_turns(const struct sides *sides)
 {
@@ -604,8 +567,11 @@ static void add_reasons(const struct sides *sides, double min_effect, struct doc
 	char *text;
 
 	doc_list(d, "reasons");
-	if (sides->n_within > 1)
-		add_apart(sides, d);
+	if (sides->n_within > 1) {
+		text = verdict_within_text(sides->within, sides->n_within);
+		doc_reason(d, VERDICT_ARCHITECTURES, text);
+		free(text);
+	}
 	if (s->of.unlike) {
 		bool too_many = e->decision == DECISION_INCONCLUSIVE && !speaks_for_all(s, DECISION_INCONCLUSIVE);
 
@@ -654,8 +620,8 @@ static void add_machines(const struct sides *sides, struct document *d)
 			continue;
 		doc_row(d);
 		doc_show(d, "machine", "machine", s->model.costs.machine);
-		doc_showf(d, "ratio", "same work", used ? exp(s->of.log_ratio) : (double)NAN, "%.4f", exp(s->of.log_ratio));
-		doc_set(d, "noise", used ? s->of.noise : (double)NAN);
+		doc_showf(d, "ratio", "same work", used ? exp(s->of.effect.log_ratio) : (double)NAN, "%.4f", exp(s->of.effect.log_ratio));
+		doc_set(d, "noise", used ? s->of.effect.noise : (double)NAN);
 		doc_set(d, "sessions", s->drift.sessions);
 		doc_set(d, "drift", s->drift.spread);
 		doc_show(d, "baseline_inputs", "learned", s->model.costs.n);
@@ -734,7 +700,7 @@ static void answer(const struct sides *sides, double min_effect, struct document
 	}
 	add_machines(sides, d);
 	if (sides->n_within > 1)
-		add_architectures(sides, d);
+		verdict_answer_within(sides->within, sides->n_within, d);
 	d->exit_status = decision_exit(decision);
 	buf_release(&sentence);
 }

@@ -140,9 +140,8 @@ static void compare_paired(struct cost_side *s)
 		s->ratio[n++] = log(new->median / olds->inputs[old].median);
 	}
 	s->n = n;
-	s->log_ratio = stats_mean(s->ratio, n);
-	s->noise = stats_sd(s->ratio, n) / sqrt((double)n);
-	s->df = (double)n - 1.0;
+	effect_of_pairs(s->ratio, n, &s->effect);
+	s->effect.in_turns = s->turns.n > 0;
 }
 
 struct mat cost_side_rows(const struct cost_side *s)
@@ -170,9 +169,7 @@ static void compare_apart(struct cost_side *s)
 		y[i] = s->costs.inputs[s->input[i]].median;
 	excess = sparse_excess_of(&s->model->all.model, &X, y, s->ratio);
 	s->usual = excess.usual;
-	s->log_ratio = excess.log_ratio;
-	s->noise = excess.noise;
-	s->df = excess.df;
+	s->effect = (struct effect_pair){ .log_ratio = excess.log_ratio, .noise = excess.noise, .noise_df = excess.df };
 	mat_release(&X);
 	free(y);
 }

@@ -4,6 +4,7 @@
 #define GATE_COST_COST_SIDE_H
 
 #include "gate/cost/cost_model.h"
+#include "gate/decide/effect.h"
 
 #define COST_SIDE_INPUTS_MIN 5 /* that must count */
 
@@ -14,9 +15,9 @@ struct cost_side {
 	double *expected, *ratio; /* [n] of the inputs that count: by the model, and the log of what they cost over what they should */
 	size_t *input;		  /* [n] of costs.inputs */
 	size_t n, unlike, unlike_column;
-	bool paired;		     /* ratio is over what the same inputs cost in the model's runs: most were run there */
-	double usual;		     /* mean of ratio where nothing has changed */
-	double log_ratio, noise, df; /* only with COST_SIDE_INPUTS_MIN */
+	bool paired;		   /* ratio is over what the same inputs cost in the model's runs: most were run there */
+	double usual;		   /* mean of ratio where nothing has changed */
+	struct effect_pair effect; /* only with COST_SIDE_INPUTS_MIN; its type is not set */
 };
 
 /* Where one `assay run` made runs of both versions, of at least COST_SIDE_INPUTS_MIN inputs and half of those that it ran with the other,

@@ -181,6 +181,32 @@ static double effect_minimum_detectable(double error, double df, const struct ef
 	return expm1(effect_with_power(&design, EFFECT_POWER) * error);
 }
 
+/* ---- pairs ---- */
+
+#define PAIRS_RANKED_MAX 1000 /* of more the mean is as good; there are n^2 / 2 means of two */
+
+void effect_of_pairs(const double *logs, size_t n, struct effect_pair *out)
+{
+	size_t all = n * (n + 1) / 2, k = 0, cut;
+	double *means, middle = (double)all / 2, sd = sqrt((double)all * (2.0 * (double)n + 1) / 12);
+
+	out->noise_df = (double)n - 1;
+	out->log_ratio = stats_mean(logs, n);
+	out->noise = stats_sd(logs, n) / sqrt((double)n);
+	if (n < EFFECT_PAIRS_MIN || n > PAIRS_RANKED_MAX)
+		return;
+	means = mem_new(all, sizeof(*means));
+	for (size_t i = 0; i < n; i++)
+		for (size_t j = i; j < n; j++)
+			means[k++] = (logs[i] + logs[j]) / 2;
+	qsort(means, all, sizeof(*means), stats_order);
+	cut = (size_t)fmax(floor(middle - stats_normal_quantile((1 + EFFECT_LEVEL) / 2) * sd) - 1, 0);
+	out->log_ratio = stats_median(means, all);
+	out->noise = fmax(means[all - 1 - cut] - out->log_ratio, out->log_ratio - means[cut]) /
+		     stats_t_quantile((1 + EFFECT_LEVEL) / 2, out->noise_df);
+	free(means);
+}
+
 /* ---- types ---- */
 
 /* One hardware type: its machines averaged. */
@@ -318,8 +344,8 @@ static void keep_noise(struct effect *e, const struct type_mean *types, const st
 }
 
 /* One or two types tell next to nothing about others (t at one degree of freedom is 12.7), but repetitions on these machines tell something
- * about these machines: the mean keeps its weights, its error comes from the noise within machines and the floor, its degrees of freedom
- * from Welch and Satterthwaite (Biometrika 34, 1947). Does nothing where a machine's noise is unknown. */
+ * about these machines: the mean keeps its weights, its error comes from the noise within machines and, unless versions took turns there,
+ * the floor, its degrees of freedom from Welch and Satterthwaite (Biometrika 34, 1947). Does nothing where a machine's noise is unknown. */
 static void within_interval(struct effect *e, const struct effect_pair *pairs, size_t n, size_t n_types, const struct effect_asked *asked)
 {
 	double *machines = mem_new(n_types, sizeof(*machines));
@@ -332,7 +358,7 @@ static void within_interval(struct effect *e, const struct effect_pair *pairs, s
 		double weight = 1 / ((double)e->types * machines[pairs[i].type]), own = weight * weight * pairs[i].noise * pairs[i].noise;
 
 		known = known && pairs[i].noise > 0 && pairs[i].noise_df >= 1;
-		variance += own + weight * weight * NOISE_FLOOR * NOISE_FLOOR;
+		variance += own + (pairs[i].in_turns ? 0 : weight * weight * NOISE_FLOOR * NOISE_FLOOR);
 		uncertain += known ? own * own / pairs[i].noise_df : 0;
 		df += pairs[i].noise_df;
 	}

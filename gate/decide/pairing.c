@@ -230,6 +230,7 @@ struct pairing_input {
 	int64_t *repetitions[2]; /* of the values */
 	struct order_list series;
 	double squares;		   /* of the machine at hand: squared deviations of logs from the means of their sides, summed */
+	double squares_df;	   /* their degrees of freedom */
 	double unknown;		   /* of its sessions of unknown noise: their variance in units of that of one repetition */
 	bool by_plan, by_sessions; /* of the machine at hand: how the versions took turns */
 };
@@ -307,30 +308,59 @@ static bool all_positive(const double *values, size_t n)
 	return true;
 }
 
+/* The log ratios of repetitions that one plan made of both versions, one after the other: logs[n], free() it. Returns 0 where they are few,
+ * or less than half of a version's. */
+static size_t pair_logs(const struct pairing_input *in, const size_t n[2], double **logs)
+{
+	size_t pairs = 0;
+
+	*logs = mem_new(n[0], sizeof(**logs));
+	for (size_t i = 0, k = 0; in->by_plan && i < n[0] && k < n[1];) {
+		int64_t ahead = in->repetitions[0][i] - in->repetitions[1][k];
+
+		if (ahead == 0)
+			(*logs)[pairs++] = log(in->values[1][k] / in->values[0][i]);
+		i += ahead <= 0;
+		k += ahead >= 0;
+	}
+	return pairs >= EFFECT_PAIRS_MIN && 2 * pairs > n[0] && 2 * pairs > n[1] ? pairs : 0;
+}
+
 /* Adds one comparison of repetitions to a machine: the sum of log ratios and of variances for now. False when a median is 0. */
 static bool compare_values(struct pairing_input *in, size_t n_baseline, size_t n_candidate, struct pairing_machine *m)
 {
 	const size_t n[2] = { n_baseline, n_candidate };
 	double baseline = stats_median(in->values[0], n_baseline), candidate = stats_median(in->values[1], n_candidate);
-	double log_ratio, variance[2];
+	bool known = all_positive(in->values[0], n_baseline) && all_positive(in->values[1], n_candidate);
+	double log_ratio, variance[2], *logs = NULL;
+	struct effect_pair of_pairs = { 0 };
+	size_t pairs;
 
 	if (!(baseline > 0) || !(candidate > 0))
 		return false;
 	log_ratio = log(candidate) - log(baseline);
+	pairs = known ? pair_logs(in, n, &logs) : 0;
+	if (pairs) {
+		effect_of_pairs(logs, pairs, &of_pairs);
+		log_ratio = of_pairs.log_ratio;
+	}
+	free(logs);
 	m->log_ratio += in->higher_is_better ? -log_ratio : log_ratio;
 	m->log_cost += in->higher_is_better ? -log(baseline) : log(baseline);
 	m->baseline_runs += n_baseline;
 	m->candidate_runs += n_candidate;
-	if (m->turns == PAIRING_TURNS_TAKEN && all_positive(in->values[0], n_baseline) && all_positive(in->values[1], n_candidate))
+	if (m->turns == PAIRING_TURNS_TAKEN && known)
 		order_add(&in->series, m->type, in->by_plan || in->by_sessions, n, (const int64_t *const *)in->repetitions,
 			  (const double *const *)in->values, in->higher_is_better);
 	/* A single repetition, or a result of 0, tells nothing about the noise. */
-	if (n_baseline > 1 && n_candidate > 1 && all_positive(in->values[0], n_baseline) && all_positive(in->values[1], n_candidate)) {
+	if (n_baseline > 1 && n_candidate > 1 && known) {
 		variance[0] = median_variance(in, in->values[0], n_baseline);
 		variance[1] = median_variance(in, in->values[1], n_candidate);
-		m->noise += variance[0] + variance[1];
+		m->noise += pairs ? of_pairs.noise * of_pairs.noise : variance[0] + variance[1];
 		m->noise_least += fmin(variance[0], variance[1]);
-		m->noise_df += (double)(n_baseline + n_candidate - 2);
+		m->noise_df += pairs ? of_pairs.noise_df : (double)(n_baseline + n_candidate - 2);
+		in->squares_df += (double)(n_baseline + n_candidate - 2);
+		m->in_pairs = m->in_pairs && pairs;
 	} else {
 		in->unknown += median_part(n_baseline) + median_part(n_candidate);
 	}
@@ -640,7 +670,7 @@ static bool groups_differ(const struct pairing_groups *g)
 /* One machine under one type that both versions have. */
 static void pair_type(struct pairing_input *in, const struct stretch *baseline, const struct stretch *candidate, const char *type)
 {
-	struct pairing_machine m = { .machine = baseline->runs[0].machine, .reason = PAIRING_USED, .plan = in->plan };
+	struct pairing_machine m = { .machine = baseline->runs[0].machine, .reason = PAIRING_USED, .plan = in->plan, .in_pairs = true };
 	struct place *places = mem_new(baseline->n + candidate->n, sizeof(*places));
 	size_t sessions = 0, total[2] = { 0 }, n_places = 0;
 	bool positive = true;
@@ -652,7 +682,7 @@ static void pair_type(struct pairing_input *in, const struct stretch *baseline, 
 	total[1] = n_places - total[0];
 	order_sort(places, n_places, compare_places);
 	tick = tick_of(places, n_places);
-	in->squares = in->unknown = 0;
+	in->squares = in->squares_df = in->unknown = 0;
 	m.type = type_by_name(in->pairing, type);
 	m.turns = turns_of(in, places, n_places, total);
 	if (!in->by_sessions)
@@ -681,7 +711,8 @@ static void pair_type(struct pairing_input *in, const struct stretch *baseline, 
 	m.log_ratio /= (double)sessions;
 	m.log_cost /= (double)sessions;
 	if (m.noise_df > 0) /* sessions of unknown noise are taken to be as noisy as the others */
-		m.noise += in->squares / m.noise_df * in->unknown;
+		m.noise += in->squares / in->squares_df * in->unknown;
+	m.in_pairs = m.in_pairs && sessions == 1 && m.noise_df > 0;
 	m.noise = sqrt(m.noise) / (double)sessions;
 	/* A median falls on one of two neighbouring ticks: its variance is at most tick^2 / 4 (Popoviciu 1935). */
 	tick *=
@@ -856,6 +887,7 @@ void pairing_of(const struct evidence *evidence, const struct lab_config *config
 				    { 0 },
 				    0,
 				    0,
+				    0,
 				    false,
 				    false };
 	const struct stretch all[LISTS] = { { baseline->items, baseline->n },
@@ -914,7 +946,7 @@ struct effect pairing_effect(const struct pairing *pairing, const struct effect_
 		const struct pairing_machine *m = &pairing->machines[i];
 
 		if (m->reason == PAIRING_USED)
-			pairs[n++] = (struct effect_pair){ m->type, m->log_ratio, m->noise, m->noise_df };
+			pairs[n++] = (struct effect_pair){ m->type, m->log_ratio, m->noise, m->noise_df, m->in_pairs };
 	}
 	effect = effect_of(pairs, n, pairing->n_types, asked, &common);
 	free(pairs);

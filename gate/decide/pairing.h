@@ -50,7 +50,8 @@ struct pairing_machine {
 	double noise;	    /* standard error of log_ratio by the repetitions, at least that of the metric's ticks; 0 when there are too few
 			     * of them, or all exactly alike */
 	double noise_least; /* of noise, what the version explains whose repetitions differ less there */
-	double noise_df;    /* degrees of freedom of noise: repetitions but one of each version and session */
+	double noise_df;    /* degrees of freedom of noise: repetitions but one of each version and session; pairs but one */
+	bool in_pairs;	    /* log_ratio and noise are of pairs of runs of one session, which followed one another */
 	size_t baseline_runs, candidate_runs; /* repetitions that were compared */
 	enum pairing_turns turns;
 	const struct fingerprint *fingerprint; /* under which it was measured; NULL when there is none */

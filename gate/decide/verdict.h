@@ -36,8 +36,9 @@ struct times {
 			      * time it takes to matter, which the minimum detectable effect in `of` knows */
 };
 
-#define VERDICT_REASONS_MAX 24
-#define VERDICT_EMULATED    "emulated_hosts" /* code of the reason that the page shows apart */
+#define VERDICT_REASONS_MAX   24
+#define VERDICT_EMULATED      "emulated_hosts" /* code of the reason that the page shows apart */
+#define VERDICT_ARCHITECTURES "architectures_apart"
 
 struct verdict_reason {
 	const char *code; /* stable, for programs (docs/formats.md) */
@@ -121,6 +122,9 @@ size_t verdict_alike(const struct verdict *verdict);
 bool verdict_follows(const struct verdict *verdict, size_t resource);
 const char *verdict_no_correlation(const struct verdict *verdict);
 
+/* The reason VERDICT_ARCHITECTURES, free() it; the table `architectures`. */
+char *verdict_within_text(const struct verdict_within *within, size_t n);
+void verdict_answer_within(const struct verdict_within *within, size_t n, struct document *d);
 /* Adds the decision; `cause`: what the difference is made of, "" where that is not known. */
 void verdict_answer(const struct verdict *verdict, const char *cause, struct document *d);
 /* Adds what it rests on. Users see all machines or, where they are many, those with the largest and the smallest ratios; stressors that the

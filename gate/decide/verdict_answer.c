@@ -10,9 +10,15 @@
 
 #define RESOURCES_SHOWN 6
 #define MACHINES_SHOWN	8 /* even */
-#define SIDE		DOC_NAME "%s@%s" DOC_END
 
 /* ---- the first line ---- */
+
+/* A command has no application; free() it. */
+static char *side_name(const struct run_set *side)
+{
+	return *side->application ? mem_format(DOC_NAME "%s@%s" DOC_END, side->application, side->version)
+				  : mem_format("'" DOC_NAME "%s" DOC_END "'", side->version);
+}
 
 /* "B costs 2.49 times as much as A (2.12 to 2.92): CAUSE", by the time that decided. */
 void verdict_answer_first(const struct verdict *v, const char *cause, struct document *d)
@@ -22,23 +28,22 @@ void verdict_answer_first(const struct verdict *v, const char *cause, struct doc
 	bool processor = verdict_by_processor(v);
 	const struct effect *e = verdict_effect(v);
 	int decimals = e->ratio < .5 || fabs(e->ratio - 1) < .1 ? 3 : 2;
-	char *interval, *text, *why;
+	char *interval, *text, *why, *names[] = { side_name(a), side_name(b) };
 
 	interval = isnan(e->low) ? mem_string("no interval")
 				 : mem_format("%s to %s", text_fixed(e->low, decimals).text, text_fixed(e->high, decimals).text);
 	why = decision_why(decision, v->reasons[0].code, v->reasons[0].text);
 	if (!e->types && fails->executed && fails->failed == fails->executed && !verdict_never_starts(v))
-		text = mem_format("every run of " SIDE " failed (%zu of %zu); of " SIDE " %zu", fails->application, fails->version,
-				  fails->failed, fails->executed, other->application, other->version, other->failed);
+		text = mem_format("every run of %s failed (%zu of %zu); of %s %zu", names[fails == b], fails->failed, fails->executed,
+				  names[fails == a], other->failed);
 	else if (!e->types)
-		text = mem_format(SIDE " cannot be compared with " SIDE, b->application, b->version, a->application, a->version);
+		text = mem_format("%s cannot be compared with %s", names[1], names[0]);
 	else
-		text =
-		    mem_format("%s%s" SIDE " %s %s times as much %s" SIDE " (%s)%s%s", why, *why ? "; " : "", b->application, b->version,
-			       processor ? "takes" : "costs", text_fixed(e->ratio, decimals).text, processor ? "processor time as " : "as ",
-			       a->application, a->version, interval, *cause ? ": " : "", cause);
+		text = mem_format("%s%s%s %s %s times as much %s%s (%s)%s%s", why, *why ? "; " : "", names[1],
+				  processor ? "takes" : "costs", text_fixed(e->ratio, decimals).text,
+				  processor ? "processor time as " : "as ", names[0], interval, *cause ? ": " : "", cause);
 	doc_answer(d, decision_tone(decision), decision_text(decision), "%s", text);
-	mem_free(interval, why, text);
+	mem_free(interval, why, text, names[0], names[1]);
 }
 
 /* ---- reasons, sides, effect ---- */
@@ -137,14 +142,12 @@ static void answer_conditions(const struct times *t, struct document *d)
 		doc_line(d, "waited: for a processor that something else had, in parts of the wall-clock time");
 }
 
-static void answer_architectures(const struct verdict *v, struct document *d)
+void verdict_answer_within(const struct verdict_within *within, size_t n, struct document *d)
 {
-	if (!v->n_within)
-		return;
 	doc_line(d, "%s", "");
 	doc_table(d, "architectures");
-	for (size_t i = 0; i < v->n_within; i++) {
-		const struct verdict_within *w = &v->within[i];
+	for (size_t i = 0; i < n; i++) {
+		const struct verdict_within *w = &within[i];
 		const struct effect *e = &w->effect;
 
 		doc_row(d);
@@ -400,7 +403,8 @@ void verdict_answer_details(const struct verdict *v, bool all_machines, bool gue
 {
 	doc_section(d, "evidence", "Evidence", "What the decision rests on", NULL);
 	answer_effect(v, d);
-	answer_architectures(v, d);
+	if (v->n_within)
+		verdict_answer_within(v->within, v->n_within, d);
 	answer_detectable(v, d);
 	if (v->effect.types)
 		doc_show(d, NULL, "metric", v->baseline->higher_is_better ? "higher is better" : "lower is better");

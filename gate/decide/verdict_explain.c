@@ -33,7 +33,6 @@
 	X(REASON_RUNS_MISSING, "runs_missing")                                                                                             \
 	X(REASON_DRIFT, "repetitions_drift")                                                                                               \
 	X(REASON_EMULATED, VERDICT_EMULATED)                                                                                               \
-	X(REASON_ARCHITECTURES, "architectures_apart")                                                                                     \
 	X(REASON_UNTYPED, "hardware_type_unknown")                                                                                         \
 	X(REASON_COMPUTES_MORE, "computes_more")                                                                                           \
 	X(REASON_WAITS_MORE, "waits_more")                                                                                                 \
@@ -220,7 +219,9 @@ static void explain_what_it_takes(struct verdict *v)
 	if (left > .1 * noise)
 		reason_add(v, REASON_WHAT_IT_TAKES, "to settle it takes about %s times as many repetitions%s",
 			   text_fixed(fmax(noise / left, 1.1), noise / left < 3 ? 1 : 0).text,
-			   *v->baseline->plan && *v->candidate->plan ? " ('assay gate --run' makes them)" : "");
+			   !*v->baseline->application		       ? " (a longer --budget makes them)"
+			   : *v->baseline->plan && *v->candidate->plan ? " ('assay gate --run' makes them)"
+								       : "");
 	else
 		reason_add(v, REASON_WHAT_IT_TAKES,
 			   "more repetitions will hardly settle it, for hardware types differ by more than their noise: about %s types "
@@ -378,7 +379,7 @@ static void explain_machines(struct verdict *v)
 		if (count[i])
 			explain_left_out(v, (enum pairing_reason)i, count[i]);
 	}
-	if (untyped)
+	if (untyped && v->pairing.used > 1)
 		reason_add(v, REASON_UNTYPED,
 			   "%zu machine%s no known hardware type and count%s as one%s: without fingerprints, machines that are alike may "
 			   "be counted several times",
@@ -444,27 +445,26 @@ static void explain_looks(struct verdict *v)
 			   effect_level(level).text);
 }
 
-static void explain_architectures(struct verdict *v)
+char *verdict_within_text(const struct verdict_within *within, size_t n)
 {
 	struct buf text = BUF_INIT;
 
-	for (size_t i = 0; i < v->n_within; i++) {
-		const struct verdict_within *w = &v->within[i];
+	buf_text(&text, "machines of different architectures are decided apart, and the worst decides:");
+	for (size_t i = 0; i < n; i++) {
+		const struct effect *e = &within[i].effect;
 
-		buf_format(&text, "%s%s %s", i ? ", " : "", w->architecture, decision_text(w->effect.decision));
-		if (w->effect.types)
-			buf_format(&text, " (ratio %s on %zu machine%s)", text_fixed(w->effect.ratio, 3).text, w->machines,
-				   text_plural(w->machines));
+		buf_format(&text, "%s %s %s", i ? "," : "", within[i].architecture, decision_text(e->decision));
+		if (e->types)
+			buf_format(&text, " (ratio %s on %zu machine%s)", text_fixed(e->ratio, 3).text, within[i].machines,
+				   text_plural(within[i].machines));
 	}
-	if (v->n_within)
-		reason_add(v, REASON_ARCHITECTURES, "machines of different architectures are decided apart, and the worst decides: %s",
-			   text.bytes);
-	buf_release(&text);
+	return buf_take(&text);
 }
 
 void verdict_explain(struct verdict *v)
 {
-	explain_architectures(v);
+	if (v->n_within)
+		v->reasons[v->n_reasons++] = (struct verdict_reason){ VERDICT_ARCHITECTURES, verdict_within_text(v->within, v->n_within) };
 	if (v->by_interval == DECISION_NOTHING_MEASURED)
 		explain_nothing(v);
 	else if (isnan(v->effect.low))

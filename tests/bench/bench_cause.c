@@ -142,7 +142,7 @@ static void one(const char *name, const struct ground *g, int kind, double size,
 		double variance = 0, baseline = median_of(rng, noise, repetitions, &variance);
 
 		log_ratio[t] = log(ratio[t]) + median_of(rng, noise, repetitions, &variance) - baseline;
-		pairs[t] = (struct effect_pair){ t, log_ratio[t], sqrt(variance), (double)(2 * (repetitions - 1)) };
+		pairs[t] = (struct effect_pair){ t, log_ratio[t], sqrt(variance), (double)(2 * (repetitions - 1)), false };
 	}
 	e = effect_of(pairs, n, n, &asked, NULL);
 	cause_resources(log_ratio, &g->log_rate, PERMUTATIONS, rng_next(rng), resources);
@@ -337,7 +337,7 @@ static enum cause_word word_of(const struct ground *g, const double *ratio, cons
 	for (size_t t = 0; t < n; t++) {
 		log_ratio[t] = log(ratio[t]);
 		log_cost[t] = log(cost[t]);
-		pairs[t] = (struct effect_pair){ t, log_ratio[t], sqrt(variance / (double)n), 4 };
+		pairs[t] = (struct effect_pair){ t, log_ratio[t], sqrt(variance / (double)n), 4, false };
 	}
 	e = effect_of(pairs, n, n, &asked, NULL);
 	cause_resources(log_ratio, &g->log_rate, PERMUTATIONS, rng_next(rng), resources);

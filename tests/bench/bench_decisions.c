@@ -1,5 +1,6 @@
 /* False alarms and power of the gate's decision, simulated: versions that take turns, unchanged and 10 % slower, over kinds of noise,
- * numbers of machines and of repetitions. Times are those of a data set: repetition numbers are shared. */
+ * numbers of machines and of repetitions. Runs are those of a data set, in which repetition numbers are shared, or of one plan, whose
+ * repetitions are pairs; in a plan the results may be looked at while they grow, until there is a decision. */
 #include "base/mem.h"
 #include "base/rng.h"
 #include "gate/decide/verdict.h"
@@ -8,7 +9,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define MACHINES_MAX 10
+#define MACHINES_MAX	10
+#define REPETITIONS_MAX 60
+#define LOOK_FIRST	3 /* repetitions */
 
 /* The cost of a run without a change: 1 on average, at place 0 to 1 of the session. */
 static double noise_normal(struct rng *rng, double place)
@@ -42,12 +45,21 @@ static double noise_drift(struct rng *rng, double place)
 	return (1.2 - .2 * exp(-3 * place)) * exp(.005 * rng_normal(rng));
 }
 
+/* A machine that others use now and then, for some runs in a row: then many runs take several times as long. */
+static double noise_busy(struct rng *rng, double place)
+{
+	static bool busy;
+
+	busy = place > 0 && (rng_double(rng) < .1 ? !busy : busy);
+	return rng_double(rng) < (busy ? .7 : .3) ? 4 : 1 + .1 * rng_double(rng);
+}
+
 static const struct kind {
 	const char *name;
 	double (*noise)(struct rng *rng, double place);
 } kinds[] = {
 	{ "normal", noise_normal },	{ "ticks", noise_ticks }, { "heavy tails", noise_tails },
-	{ "two groups", noise_groups }, { "drift", noise_drift },
+	{ "two groups", noise_groups }, { "drift", noise_drift }, { "busy", noise_busy },
 };
 
 /* The metric as it is recorded: of the second kind in ticks of .1. */
@@ -56,32 +68,34 @@ static double on_tick(const struct kind *kind, double cost)
 	return kind == &kinds[1] ? .1 * round(10 * cost) : cost;
 }
 
-static enum decision decide(const struct kind *kind, int machines, int repetitions, double slower, struct rng *rng)
+static struct run_set set_of(double cost[MACHINES_MAX][REPETITIONS_MAX], int machines, int repetitions, bool plan, double level)
+{
+	struct run_set set = { .application = mem_string("app"), .version = mem_string("version"), .level = level };
+
+	set.items = mem_new((size_t)(machines * repetitions), sizeof(struct run));
+	for (int m = 0; m < machines; m++) {
+		for (int r = 0; r < repetitions; r++) {
+			struct run *run = &set.items[set.n++];
+
+			*run = (struct run){
+				.machine = mem_format("m%d", m), .taken_ms = 1000, .repetition = r + 1, .metric = cost[m][r], .recorded = 1
+			};
+			snprintf(run->plan, sizeof(run->plan), "%s", plan ? "plan" : "");
+		}
+	}
+	return set;
+}
+
+static enum decision decide(double cost[2][MACHINES_MAX][REPETITIONS_MAX], int machines, int repetitions, bool plan, double level)
 {
 	const struct evidence evidence = { 0 };
 	const struct lab_config config = { .min_effect = .03 };
-	struct run_set sides[2];
+	struct run_set sides[2] = { set_of(cost[0], machines, repetitions, plan, level),
+				    set_of(cost[1], machines, repetitions, plan, level) };
 	struct assay_error err;
 	enum decision decision;
 	struct verdict v;
 
-	for (int side = 0; side < 2; side++) {
-		sides[side] = (struct run_set){ .application = mem_string("app"), .version = mem_string(side ? "new" : "old") };
-		sides[side].items = mem_new((size_t)(machines * repetitions), sizeof(struct run));
-		for (int m = 0; m < machines; m++) {
-			for (int r = 0; r < repetitions; r++) {
-				double place = (2 * r + (side ^ (r & 1))) / (2.0 * repetitions); /* ABBA */
-
-				sides[side].items[sides[side].n++] = (struct run){
-					.machine = mem_format("m%d", m),
-					.taken_ms = 1000,
-					.repetition = r + 1,
-					.metric = on_tick(kind, kind->noise(rng, place) * (side ? slower : 1)),
-					.recorded = 1,
-				};
-			}
-		}
-	}
 	if (verdict_of(&evidence, &config, &sides[0], &sides[1], .03, &v, &err))
 		abort();
 	decision = v.effect.decision;
@@ -91,30 +105,63 @@ static enum decision decide(const struct kind *kind, int machines, int repetitio
 	return decision;
 }
 
+/* repetitions 0: looks, each with twice as many, until there is a decision. */
+static enum decision draw(const struct kind *kind, int machines, int repetitions, bool plan, double slower, struct rng *rng)
+{
+	static double cost[2][MACHINES_MAX][REPETITIONS_MAX];
+	int all = repetitions ? repetitions : (int)looks_repetitions(LOOK_FIRST, LOOKS_MAX);
+	enum decision decision = DECISION_INCONCLUSIVE;
+
+	for (int m = 0; m < machines; m++) {
+		for (int r = 0; r < all; r++) {
+			for (int turn = 0; turn < 2; turn++) { /* ABBA */
+				int side = turn ^ (r & 1);
+				double place = (2 * r + turn) / (2.0 * all);
+
+				cost[side][m][r] = on_tick(kind, kind->noise(rng, place) * (side ? slower : 1));
+			}
+		}
+	}
+	if (repetitions)
+		return decide(cost, machines, repetitions, plan, 0);
+	for (int look = 1; look <= LOOKS_MAX && decision == DECISION_INCONCLUSIVE; look++)
+		decision = decide(cost, machines, (int)looks_repetitions(LOOK_FIRST, look), plan, looks_level(look, false));
+	return decision;
+}
+
+static void row(const struct kind *kind, int machines, int repetitions, bool plan, int draws)
+{
+	int worse = 0, better = 0, found = 0;
+	struct rng rng;
+
+	rng_seed(&rng, 47 + (uint64_t)(machines * 100 + repetitions));
+	for (int i = 0; i < draws; i++) {
+		enum decision d = draw(kind, machines, repetitions, plan, 1, &rng);
+
+		worse += d == DECISION_REGRESSION;
+		better += d == DECISION_IMPROVED;
+		found += draw(kind, machines, repetitions, plan, 1.1, &rng) == DECISION_REGRESSION;
+	}
+	printf("| %s | %s | %d | ", kind->name, plan ? "one plan" : "data set", machines);
+	printf(repetitions ? "%d" : "looks", repetitions);
+	printf(" | %.4f | %.4f | %.3f |\n", worse / (double)draws, better / (double)draws, found / (double)draws);
+	fflush(stdout);
+}
+
 int main(int argc, char **argv)
 {
-	static const int machines[] = { 1, 2, 3, 10 }, repetitions[] = { 1, 3, 20 };
+	static const int machines[] = { 1, 2, 3, 10 }, repetitions[] = { 1, 3, 20 }, planned[] = { 3, 6, 20, 60, 0 };
 	int draws = argc > 1 ? (int)strtol(argv[1], NULL, 10) : 2000;
 
-	printf("| noise | machines | repetitions | unchanged: regression | unchanged: improved | 10 %% slower: regression |\n"
-	       "| --- | ---: | ---: | ---: | ---: | ---: |\n");
+	printf("| noise | runs of | machines | repetitions | unchanged: regression | unchanged: improved | 10 %% slower: regression |\n"
+	       "| --- | --- | ---: | ---: | ---: | ---: | ---: |\n");
 	for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++) {
-		for (int cell = 0; cell < 12; cell++) {
-			int worse = 0, better = 0, found = 0;
-			struct rng rng;
-
-			rng_seed(&rng, 47 + (uint64_t)cell);
-			for (int i = 0; i < draws; i++) {
-				enum decision d = decide(&kinds[k], machines[cell / 3], repetitions[cell % 3], 1, &rng);
-
-				worse += d == DECISION_REGRESSION;
-				better += d == DECISION_IMPROVED;
-				found += decide(&kinds[k], machines[cell / 3], repetitions[cell % 3], 1.1, &rng) == DECISION_REGRESSION;
-			}
-			printf("| %s | %d | %d | %.4f | %.4f | %.3f |\n", kinds[k].name, machines[cell / 3], repetitions[cell % 3],
-			       worse / (double)draws, better / (double)draws, found / (double)draws);
-			fflush(stdout);
-		}
+		for (size_t m = 0; m < sizeof(machines) / sizeof(machines[0]); m++)
+			for (size_t r = 0; r < sizeof(repetitions) / sizeof(repetitions[0]); r++)
+				row(&kinds[k], machines[m], repetitions[r], false, draws);
+		for (int m = 1; m <= 3; m++)
+			for (size_t r = 0; r < sizeof(planned) / sizeof(planned[0]); r++)
+				row(&kinds[k], m, planned[r], true, draws);
 	}
 	return 0;
 }

@@ -44,7 +44,7 @@ static struct cause say(struct rng *rng, double all, double extra, double noise,
 	log_rate.rows = types;
 	for (size_t t = 0; t < types; t++) {
 		log_ratio[t] = log(1 + all + extra * exp(-log_cost[t] - mat_get(&log_rate, t, 2))) + noise * rng_normal(rng);
-		pairs[t] = (struct effect_pair){ t, log_ratio[t], fmax(noise, 1e-3), 4 };
+		pairs[t] = (struct effect_pair){ t, log_ratio[t], fmax(noise, 1e-3), 4, false };
 	}
 	effect = effect_of(pairs, types, types, &asked, NULL);
 	cause_resources(log_ratio, &log_rate, 999, 7, resources);
@@ -100,7 +100,7 @@ static void test_turned_round(void **state)
 	log_rate = machines(&rng, log_cost);
 	for (size_t t = 0; t < TYPES; t++) {
 		log_ratio[t] = log(1.2 + exp(-log_cost[t] - mat_get(&log_rate, t, 2))) + .01 * rng_normal(&rng);
-		pairs[t] = (struct effect_pair){ t, log_ratio[t], .01, 4 };
+		pairs[t] = (struct effect_pair){ t, log_ratio[t], .01, 4, false };
 	}
 	effect = effect_of(pairs, TYPES, TYPES, &asked, NULL);
 	cause_resources(log_ratio, &log_rate, 999, 7, resources);
@@ -108,7 +108,7 @@ static void test_turned_round(void **state)
 	for (size_t t = 0; t < TYPES; t++) {
 		back_cost[t] = log_cost[t] + log_ratio[t];
 		log_ratio[t] = -log_ratio[t];
-		back_pairs[t] = (struct effect_pair){ t, log_ratio[t], .01, 4 };
+		back_pairs[t] = (struct effect_pair){ t, log_ratio[t], .01, 4, false };
 	}
 	back_effect = effect_of(back_pairs, TYPES, TYPES, &asked, NULL);
 	back = cause_of(&back_effect, log_ratio, back_cost, &log_rate, resources);
@@ -134,7 +134,7 @@ static void test_not_tested(void **state)
 	rng_seed(&rng, 13);
 	log_rate = machines(&rng, log_cost);
 	for (size_t t = 0; t < TYPES; t++)
-		pairs[t] = (struct effect_pair){ t, log_ratio[t], 0, 0 };
+		pairs[t] = (struct effect_pair){ t, log_ratio[t], 0, 0, false };
 	effect = effect_of(pairs, TYPES, TYPES, &asked, NULL);
 	cause_resources(log_ratio, &log_rate, 999, 7, resources);
 	assert_int_equal(cause_of(&effect, log_ratio, log_cost, &log_rate, resources).word, CAUSE_NOT_TESTED);
@@ -148,7 +148,7 @@ static void test_not_tested(void **state)
 	/* Differences that are far below what repetitions on one day do not show follow nothing, however exactly they do so. */
 	for (size_t t = 0; t < TYPES; t++) {
 		log_ratio[t] = .2 + 1e-4 * mat_get(&log_rate, t, 2);
-		pairs[t] = (struct effect_pair){ t, log_ratio[t], .01, 4 };
+		pairs[t] = (struct effect_pair){ t, log_ratio[t], .01, 4, false };
 	}
 	effect = effect_of(pairs, TYPES, TYPES, &asked, NULL);
 	cause_resources(log_ratio, &log_rate, 999, 7, resources);

@@ -103,7 +103,8 @@ static void test_changes(void **state)
 		for (size_t i = 0; i < machines; i++) {
 			size_t t = i < types ? i : rng_below(&rng, types);
 
-			pairs[i] = (struct effect_pair){ t, log_ratio[t], known ? .01 : .01 * (double)rng_below(&rng, 2), known ? 4 : 0 };
+			pairs[i] =
+			    (struct effect_pair){ t, log_ratio[t], known ? .01 : .01 * (double)rng_below(&rng, 2), known ? 4 : 0, false };
 		}
 		e = effect_of(pairs, machines, types, &asked, NULL);
 		assert_true(!isnan(e.ratio) && (isnan(e.low) ? isnan(e.high) : within(e.low, e.ratio, e.high)));
@@ -133,7 +134,7 @@ static void test_far_apart(void **state)
 		mat_set(&log_rate, t, 0, t % 2 ? 1 : 0);
 		mat_set(&log_rate, t, 1, -(double)t * log(1e60));
 		log_ratio[t] = log(3 + .5 * exp(-mat_get(&log_rate, t, 1)));
-		pairs[t] = (struct effect_pair){ t, log_ratio[t], .01, 4 };
+		pairs[t] = (struct effect_pair){ t, log_ratio[t], .01, 4, false };
 	}
 	e = effect_of(pairs, 4, 4, &asked, NULL);
 	cause_resources(log_ratio, &log_rate, 99, 1, resources);

@@ -84,7 +84,9 @@ static void test_decision_words(void **state)
 /* scipy.stats.t.interval of the logs .02 .05 .04 .09; type 2 is in the inventory but did not run. */
 static void test_interval(void **state)
 {
-	static const struct effect_pair pairs[] = { { 0, .02, 0, 0 }, { 1, .05, 0, 0 }, { 3, .04, 0, 0 }, { 4, .09, 0, 0 } };
+	static const struct effect_pair pairs[] = {
+		{ 0, .02, 0, 0, false }, { 1, .05, 0, 0, false }, { 3, .04, 0, 0, false }, { 4, .09, 0, 0, false }
+	};
 	struct effect e = effect_of(pairs, 4, 5, &asked, NULL);
 
 	(void)state;
@@ -101,7 +103,8 @@ static void test_interval(void **state)
 static void test_machines_within_types(void **state)
 {
 	static const struct effect_pair pairs[] = {
-		{ 0, .02, .01, 4 }, { 0, .04, .02, 4 }, { 1, .10, .015, 4 }, { 2, .01, .03, 4 }, { 2, .03, 0, 0 }, { 2, .05, .02, 4 },
+		{ 0, .02, .01, 4, false }, { 0, .04, .02, 4, false }, { 1, .10, .015, 4, false },
+		{ 2, .01, .03, 4, false }, { 2, .03, 0, 0, false },   { 2, .05, .02, 4, false },
 	};
 	struct effect e = effect_of(pairs, 6, 3, &asked, NULL);
 
@@ -119,7 +122,8 @@ static void test_machines_within_types(void **state)
 
 static void test_too_little(void **state)
 {
-	static const struct effect_pair pairs[] = { { 1, .02, .01, 4 }, { 1, .06, 0, 0 } }, few[] = { { 0, .08, .01, 3 } };
+	static const struct effect_pair pairs[] = { { 1, .02, .01, 4, false }, { 1, .06, 0, 0, false } },
+					few[] = { { 0, .08, .01, 3, false } };
 	struct effect none = effect_of(NULL, 0, 3, &asked, NULL), one = effect_of(pairs, 2, 3, &asked, NULL);
 
 	(void)state;
@@ -135,9 +139,9 @@ static void test_too_little(void **state)
 /* numpy and scipy from the formulas in docs/evidence/statistics.md. */
 static void test_within_machines(void **state)
 {
-	static const struct effect_pair pairs[] = { { 0, .02, .01, 4 }, { 0, .04, .02, 4 }, { 1, .10, .015, 6 } },
-					three[] = { { 0, .02, .01, 4 }, { 1, .04, .02, 4 }, { 2, .10, .015, 6 } },
-					one[] = { { 0, .08, .01, 4 } };
+	static const struct effect_pair pairs[] = { { 0, .02, .01, 4, false }, { 0, .04, .02, 4, false }, { 1, .10, .015, 6, false } },
+					three[] = { { 0, .02, .01, 4, false }, { 1, .04, .02, 4, false }, { 2, .10, .015, 6, false } },
+					one[] = { { 0, .08, .01, 4, false } };
 	struct effect e = effect_of(pairs, 3, 2, &asked, NULL), single = effect_of(one, 1, 1, &asked, NULL);
 
 	(void)state;
@@ -157,7 +161,9 @@ static void test_within_machines(void **state)
 /* Exchanging the versions inverts the ratio and its interval, and leaves the shape test alone. */
 static void test_mirror(void **state)
 {
-	struct effect_pair pairs[] = { { 0, .21, .01, 4 }, { 1, .25, .01, 4 }, { 2, .2, .01, 4 }, { 3, .23, .01, 4 } };
+	struct effect_pair pairs[] = {
+		{ 0, .21, .01, 4, false }, { 1, .25, .01, 4, false }, { 2, .2, .01, 4, false }, { 3, .23, .01, 4, false }
+	};
 	struct effect e = effect_of(pairs, 4, 4, &asked, NULL), back;
 
 	(void)state;
@@ -212,7 +218,7 @@ static struct effect simulate(struct rng *rng, const struct world *w)
 			double noise = w->noise_low * exp(rng_double(rng) * log(w->noise_high / w->noise_low)), variance = 0;
 			double candidate = measure(rng, noise, &variance), baseline = measure(rng, noise, &variance);
 
-			pairs[n++] = (struct effect_pair){ t, truth + candidate - baseline, sqrt(variance), 4 };
+			pairs[n++] = (struct effect_pair){ t, truth + candidate - baseline, sqrt(variance), 4, false };
 		}
 	}
 	return effect_of(pairs, n, w->types, &asked, NULL);

@@ -58,7 +58,7 @@ static struct rates simulate(double effect, int looks, bool corrected, uint64_t 
 				for (int t = 0; t < TYPES; t++)
 					sum[t] += NOISE * (rng_normal(&rng) - rng_normal(&rng));
 			for (int t = 0; t < TYPES; t++)
-				pairs[t] = (struct effect_pair){ (size_t)t, type[t] + sum[t] / (double)n, 0, 0 };
+				pairs[t] = (struct effect_pair){ (size_t)t, type[t] + sum[t] / (double)n, 0, 0, false };
 			e = effect_of(pairs, TYPES, TYPES, &asked, NULL);
 		}
 		r.regression += e.decision == DECISION_REGRESSION;
