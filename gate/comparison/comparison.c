@@ -17,6 +17,12 @@ static struct comparison_absent stage_variance(struct lab *lab, struct compariso
 	return (struct comparison_absent){ "not_recorded", "the calls of these runs were not recorded" };
 }
 
+/* Of a finding the parts that explain it; else what certainly differs by more than `open` seconds. */
+static char *cause_of_difference(const struct verdict *v, const struct measured *m, double open)
+{
+	return measured_text(m, decision_is_finding(v->effect.decision) ? MEASURED_TOLD * fabs(m->seconds[1] - m->seconds[0]) : open);
+}
+
 static enum assay_status stage_measured(struct lab *lab, struct comparison *c, struct assay_error *err)
 {
 	const struct verdict *v = &c->verdict;
@@ -26,10 +32,7 @@ static enum assay_status stage_measured(struct lab *lab, struct comparison *c, s
 	if (!st && !c->measured.machines)
 		c->absent[COMPARISON_MEASURED] =
 		    (struct comparison_absent){ "no_times", "no machine has runs of both versions whose time was measured" };
-	if (!st && decision_is_finding(v->effect.decision))
-		c->cause = measured_text(&c->measured, MEASURED_TOLD * fabs(c->measured.seconds[1] - c->measured.seconds[0]));
-	else
-		c->cause = mem_string("");
+	c->cause = st ? mem_string("") : cause_of_difference(v, &c->measured, (double)INFINITY);
 	return st;
 }
 
@@ -93,6 +96,27 @@ enum assay_status comparison_of(struct lab *lab, const struct comparison_asked *
 	if (!st && asked->last >= COMPARISON_SIGNATURES)
 		out->absent[COMPARISON_SIGNATURES] = stage_signatures(lab, asked->evidence, out);
 	return st;
+}
+
+enum assay_status comparison_here(const struct comparison_asked *asked, const struct measured_side sides[2], struct code *code,
+				  struct comparison *out, struct assay_error *err)
+{
+	static const enum comparison_part stored[] = { COMPARISON_VARIANCE, COMPARISON_CALIBRATION, COMPARISON_FUNCTIONS,
+						       COMPARISON_SIGNATURES };
+	static const struct lab_config none = { .min_effect = LAB_MIN_EFFECT };
+	enum assay_status st;
+
+	*out = (struct comparison){ .last = COMPARISON_ALL };
+	st = verdict_of(asked->evidence, &none, asked->baseline, asked->candidate, asked->min_effect, &out->verdict, err);
+	st = st ? st : measured_of(sides, 1, code, &out->measured, err);
+	if (st)
+		return st;
+	out->cause = cause_of_difference(&out->verdict, &out->measured,
+					 asked->min_effect * fmax(out->measured.seconds[0], out->measured.seconds[1]));
+	out->absent[COMPARISON_CONTRIBUTIONS] = stage_contributions(asked->evidence, out);
+	for (size_t i = 0; i < sizeof(stored) / sizeof(stored[0]); i++)
+		out->absent[stored[i]] = (struct comparison_absent){ "no_laboratory", "it takes a laboratory ('assay init')" };
+	return ASSAY_OK;
 }
 
 void comparison_release(struct comparison *c)

@@ -57,6 +57,9 @@ struct comparison {
 /* What is asked must outlive *out, which is overwritten and must not be moved; comparison_release() it, whatever is returned. Cost: that of
  * its parts; contributions and functions take longest. */
 enum assay_status comparison_of(struct lab *lab, const struct comparison_asked *asked, struct comparison *out, struct assay_error *err);
+/* The same of runs that were made on this machine without a laboratory, whose sides are measured_of()'s. Parts that take one are absent. */
+enum assay_status comparison_here(const struct comparison_asked *asked, const struct measured_side sides[2], struct code *code,
+				  struct comparison *out, struct assay_error *err);
 void comparison_release(struct comparison *comparison); /* accepts zeroed */
 
 /* Adds all parts of a whole comparison (COMPARISON_ALL), and the list `absent`. Users see all machines or the outermost, and `groups` of

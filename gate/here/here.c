@@ -10,7 +10,7 @@
 #include "fleet/agent/helper_client.h"
 #include "fleet/agent/signature.h"
 #include "fleet/engine/local_command.h"
-#include "gate/comparison/measured.h"
+#include "gate/comparison/comparison.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -24,7 +24,6 @@
 #define TIMEOUT_MS	(24 * 3600 * 1000)
 #define KEPT_BYTES	(1 << 20) /* of what it prints, to say why it failed */
 #define COMPUTES_SAID	.2	  /* of the time */
-#define SINGLE_RUNS	5	  /* to have an interval */
 #define SHOWN_WORDS	4	  /* of the command, in the first line */
 #define SEED		20186	  /* of the order in which they take turns */
 #define BUDGET_LEAST	.1
@@ -33,10 +32,7 @@
 #define INPUT_BYTES_MAX (1u << 30) /* in memory */
 #define PIECE_BYTES	(1u << 20)
 #define SHOWN_MS	1000
-#define ALIKE		.03 /* as --min-effect is by default */
-#define COMPUTES_MIN	.1
-#define RANKED_MIN	6 /* pairs: of fewer, all of one sign are no 95 % */
-#define NORMAL_975	1.959963984540054
+#define MACHINE		"local"
 
 /* A command and its runs. */
 struct here {
@@ -222,7 +218,7 @@ static enum assay_status here_take(struct here *here, const struct local_said *s
 	here->results[here->n] = said->result;
 	here->samples[here->n] = said->samples ? mem_string(said->samples) : NULL;
 	here->runs[here->n] =
-	    level_run_of("here", &said->result, (double)(sampled->processes - processes), (double)(sampled->threads - threads));
+	    level_run_of(MACHINE, &said->result, (double)(sampled->processes - processes), (double)(sampled->threads - threads));
 	here->met[here->n++] = (struct parts_run){ sampled->user - user, sampled->kernel - kernel };
 	return ASSAY_OK;
 }
@@ -315,12 +311,11 @@ static enum assay_status here_measure(struct here *const *commands, size_t n, co
 
 /* ---- one command ---- */
 
-/* Says that a single run has no interval, and the budget that would give one. */
-static void here_say_single(const struct here *here, const struct here_how *how, struct document *d)
+/* Says that the runs are too few for an interval, and the budget that would give one. */
+static void here_say_short(const struct here *here, const struct here_how *how, struct document *d)
 {
-	if (here->n == 1)
-		doc_line(d, "\nOne run took %.1f s of a budget of %g s, and has no interval: more time gives one, such as --budget %.0f",
-			 here->wall_s, how->budget_s, ceil(fmax(SINGLE_RUNS * here->wall_s, 2 * how->budget_s)));
+	doc_line(d, "\nA run takes %.1f s of a budget of %g s, and so few have no interval: more time gives one, such as --budget %.0f",
+		 here->wall_s, how->budget_s, ceil(fmax(2 * EFFECT_PAIRS_MIN * here->wall_s, 2 * how->budget_s)));
 }
 
 static void here_answer(const struct here *here, const struct here_how *how, struct document *d)
@@ -359,7 +354,8 @@ static void here_answer(const struct here *here, const struct here_how *how, str
 		doc_line(d, "What the command had started was still running when it ended, and was ended then: %lld process%s",
 			 (long long)left, left == 1 ? "" : "es");
 	signature_medians(d, "counts", results, here->n);
-	here_say_single(here, how, d);
+	if (here->n == 1)
+		here_say_short(here, how, d);
 	mem_free(sentence, text);
 }
 
@@ -376,227 +372,46 @@ enum assay_status here_profile(const char *const *words, size_t n, const struct 
 	return st;
 }
 
-/* ---- two commands: how much longer one takes than the other, by runs in turn, and how much more processor time ---- */
-
-/* By an interval alone. Constant, word for programs. */
-#define HERE_DECISION_ROWS(X)                                                                                                              \
-	X(HERE_UNKNOWN, "unknown")                                                                                                         \
-	X(HERE_MORE, "more")                                                                                                               \
-	X(HERE_LESS, "less")                                                                                                               \
-	X(HERE_ALIKE, "alike") /* within 3 % */
-
-enum here_decision { HERE_DECISION_ROWS(ROWS_ENUM) };
-
-struct here_effect {
-	double ratio, low, high; /* of B to A; 95 % interval: NaN for a single run; all NaN where it is not known */
-	enum here_decision decision;
-};
-
-struct here_effects {
-	struct here_effect wall, processor;
-	bool withheld; /* B takes longer, or less long, by the clock, but neither without what others kept it waiting for nor by processor
-			* time: that is no decision, and wall's is unknown */
-	bool computes; /* a tenth of the time or more: else processor time hardly matters */
-};
-
-static ROWS_FUNCTION(here_decision_text, enum here_decision, HERE_DECISION_ROWS, ROWS_WORD)
-
-static enum here_decision decide(double low, double high)
-{
-	if (isnan(low))
-		return HERE_UNKNOWN;
-	if (stats_round(low) > 1)
-		return HERE_MORE;
-	if (stats_round(high) < 1)
-		return HERE_LESS;
-	return stats_round(low) >= 1 / (1 + ALIKE) && stats_round(high) <= 1 + ALIKE ? HERE_ALIKE : HERE_UNKNOWN;
-}
-
-/* Of logs[n]: the median of all means of two, and as many of these from either end as ranks allow. */
-static void ranked(const double *logs, size_t n, struct here_effect *out)
-{
-	size_t all = n * (n + 1) / 2, k = 0, cut;
-	double *means = mem_new(all, sizeof(*means)), middle = (double)all / 2, sd = sqrt((double)all * (2.0 * (double)n + 1) / 12);
-
-	for (size_t i = 0; i < n; i++)
-		for (size_t j = i; j < n; j++)
-			means[k++] = (logs[i] + logs[j]) / 2;
-	qsort(means, all, sizeof(*means), stats_order);
-	cut = (size_t)fmax(floor(middle - NORMAL_975 * sd) - 1, 0);
-	out->ratio = exp(stats_median(means, all));
-	out->low = exp(means[cut]);
-	out->high = exp(means[all - 1 - cut]);
-	free(means);
-}
-
-static void by_t(const double *logs, size_t n, struct here_effect *out)
-{
-	double mean = stats_mean(logs, n),
-	       reach = n > 1 ? stats_t_quantile(.975, (double)n - 1) * stats_sd(logs, n) / sqrt((double)n) : (double)NAN;
-
-	out->ratio = exp(mean);
-	out->low = exp(mean - reach);
-	out->high = exp(mean + reach);
-}
-
-enum { WALL, OWN, PROCESSOR };
-
-/* Of what the machine's clocks count in such a run. */
-static double time_of(const struct level_run *run, int time)
-{
-	return time == WALL ? run->wall : time == OWN ? run->wall - run->delay : run->user + run->sys;
-}
-
-static struct here_effect here_effect_of(const struct level_run *a, const struct level_run *b, size_t n, int time)
-{
-	struct here_effect effect = { (double)NAN, (double)NAN, (double)NAN, HERE_UNKNOWN };
-	double *logs = mem_new(n, sizeof(*logs));
-	size_t known = 0;
-
-	for (size_t i = 0; i < n; i++) {
-		double x = time_of(&a[i], time), y = time_of(&b[i], time);
-
-		if (x > 0 && y > 0)
-			logs[known++] = log(y) - log(x);
-	}
-	if (known >= RANKED_MIN)
-		ranked(logs, known, &effect);
-	else if (known > 0)
-		by_t(logs, known, &effect);
-	effect.decision = decide(effect.low, effect.high);
-	free(logs);
-	return effect;
-}
-
-/* Of all runs, how much of their time they had a processor. */
-static double share_of(const struct level_run *a, const struct level_run *b, size_t n)
-{
-	double processor = 0, own = 0;
-
-	for (size_t i = 0; i < n; i++) {
-		processor += time_of(&a[i], PROCESSOR) + time_of(&b[i], PROCESSOR);
-		own += time_of(&a[i], OWN) + time_of(&b[i], OWN);
-	}
-	return processor / own;
-}
-
-/* Runs a[n] and b[n], of which the i-th are a pair: they followed one another, in an order that was drawn. Hodges, Lehmann, Annals of
- * Mathematical Statistics 34(2), 1963, on the logs of their ratios, with the interval of Wilcoxon's signed ranks, which holds for runs of
- * any distribution, in which neighbours may resemble each other; of fewer than six pairs Student's. */
-static void here_effects_of(const struct level_run *a, const struct level_run *b, size_t n, struct here_effects *out)
-{
-	struct here_effect own = here_effect_of(a, b, n, OWN);
-
-	*out = (struct here_effects){ .wall = here_effect_of(a, b, n, WALL), .processor = here_effect_of(a, b, n, PROCESSOR) };
-	out->computes = share_of(a, b, n) >= COMPUTES_MIN;
-	out->withheld = (out->wall.decision == HERE_MORE || out->wall.decision == HERE_LESS) && own.decision != out->wall.decision &&
-			out->processor.decision != out->wall.decision;
-	if (out->withheld)
-		out->wall.decision = HERE_UNKNOWN;
-}
-
-/* ---- in a sentence ---- */
-
-static int decimals_of(const struct here_effect *e)
-{
-	return e->ratio < .5 || fabs(e->ratio - 1) < .1 ? 3 : 2;
-}
-
-/* "0.97 to 1.12"; free() it. */
-static char *interval_text(const struct here_effect *e)
-{
-	int decimals = decimals_of(e);
-
-	return isnan(e->low) ? mem_string("too few runs for an interval")
-			     : mem_format("%s to %s", text_fixed(e->low, decimals).text, text_fixed(e->high, decimals).text);
-}
-
-/* "1.04 times as long as A (0.97 to 1.12; 20 runs each, in turn)"; free() it. */
-static char *wall_text(const struct here_effects *e, size_t runs)
-{
-	char *interval = interval_text(&e->wall), *text;
-
-	text = mem_format("%s times as long as A (%s; %zu run%s each, in turn)", text_fixed(e->wall.ratio, decimals_of(&e->wall)).text,
-			  interval, runs, text_plural(runs));
-	free(interval);
-	return text;
-}
-
-/* The sentence. causes: what the difference is made of, or, where none is seen in time, what is done more and less instead; ": ..." or "".
- * free() it. */
-static char *here_effects_text(const struct here_effects *e, size_t runs, const char *causes)
-{
-	enum here_decision wall = e->wall.decision, processor = e->processor.decision;
-	char *takes = wall_text(e, runs), *interval = interval_text(&e->processor), *text;
-
-	if (wall == HERE_MORE || wall == HERE_LESS)
-		text = mem_format("B is %s: it takes %s%s", wall == HERE_MORE ? "slower" : "faster", takes, causes);
-	else if (e->computes && (processor == HERE_MORE || processor == HERE_LESS))
-		text = mem_format("B takes %s times as much processor time as A (%s)%s; %s %s",
-				  text_fixed(e->processor.ratio, decimals_of(&e->processor)).text, interval, causes,
-				  wall == HERE_ALIKE ? "it takes about as long:" : "how long it takes is not known well enough:", takes);
-	else if (*causes)
-		text = mem_format("B is not seen to differ from A in time, but in its work%s; it takes %s", causes, takes);
-	else
-		text = mem_format("B is not seen to differ from A: it takes %s%s", takes,
-				  e->withheld ? ", but not without what others kept it waiting for" : "");
-	mem_free(interval, takes);
-	return text;
-}
-
-/* ---- what the difference is made of, in seconds a run ---- */
+/* ---- two commands, which are compared as two versions in a laboratory of one host, and of one plan ---- */
 
 enum { A, B, SIDES };
 
-static enum assay_status measured_here(struct here *const sides[SIDES], struct code *code, struct measured *out, struct assay_error *err)
+/* The store's view of the runs. */
+static struct run_set set_of(const struct here *here)
 {
-	struct measured_side of[SIDES];
-	enum assay_status st;
+	struct run_set set = { .application = mem_string(""), .version = mem_string(here->command) };
 
-	for (int side = 0; side < SIDES; side++) {
-		const struct here *here = sides[side];
+	set.items = mem_new(here->n, sizeof(*set.items));
+	for (; set.n < here->n; set.n++) {
+		const struct helper_result *r = &here->results[set.n];
 
-		of[side] = (struct measured_side){ here->words[0], mem_new(here->n, sizeof(*of->runs)), here->n, &here->parts };
-		for (size_t r = 0; r < here->n; r++)
-			of[side].runs[r] =
-			    (struct measured_run){ "here", 0, (int64_t)r, here->runs[r], here->samples[r], &here->results[r] };
+		set.items[set.n] = (struct run){ .machine = mem_string(MACHINE),
+						 .repetition = (int64_t)set.n + 1,
+						 .metric = here->runs[set.n].wall,
+						 .recorded = 1,
+						 .plan = "here",
+						 .usage = { r->wall_ns, r->user_us, r->sys_us },
+						 .withheld_ns = { r->run_delay_ns, r->throttled_ns, r->io_stalled_ns, r->memory_stalled_ns,
+								  r->steal_ns } };
 	}
-	st = measured_of(of, 1, code, out, err);
-	mem_free(of[A].runs, of[B].runs);
-	return st;
+	return set;
 }
 
-/* Says what differs: of a difference that was seen, the parts that explain it; else what differs by as much as matters. free() it. */
-static char *causes_text(struct here *const sides[SIDES], const struct here_effects *e, const struct measured *measured)
+static struct measured_side side_of(const struct here *here)
 {
-	enum here_decision wall = e->wall.decision, processor = e->processor.decision;
-	double least = ALIKE * fmax(measured->seconds[A], measured->seconds[B]);
-	char *text, *causes;
+	struct measured_side side = { here->words[0], mem_new(here->n, sizeof(*side.runs)), here->n, &here->parts };
 
-	if (wall == HERE_MORE || wall == HERE_LESS)
-		least = MEASURED_TOLD * fabs(measured->seconds[B] - measured->seconds[A]);
-	else if (e->computes && (processor == HERE_MORE || processor == HERE_LESS))
-		least = MEASURED_TOLD * fabs(sides[B]->cpu_s - sides[A]->cpu_s);
-	text = measured_text(measured, least);
-	causes = *text ? mem_format(": %s", text) : mem_string("");
-	free(text);
-	return causes;
+	for (size_t r = 0; r < here->n; r++)
+		side.runs[r] = (struct measured_run){ MACHINE, 0, (int64_t)r, here->runs[r], here->samples[r], &here->results[r] };
+	return side;
 }
 
-static void effect_members(const char *key, const struct here_effect *e, struct document *d)
-{
-	doc_object(d, key);
-	doc_set(d, "ratio", e->ratio);
-	doc_set(d, "low", e->low);
-	doc_set(d, "high", e->high);
-	doc_set(d, "decision", here_decision_text(e->decision));
-	doc_end(d);
-}
-
-static void sides_answer(struct here *const sides[SIDES], struct document *d)
+static void compare_answer(struct here *const sides[SIDES], const struct here_how *how, const struct comparison *c, struct document *d)
 {
 	static const char *const keys[] = { "a", "b" };
 
+	comparison_answer(c, false, 0, d);
+	d->exit_status = decision_exit(c->verdict.effect.decision);
 	for (int side = 0; side < SIDES; side++) {
 		char *text = parts_text(&sides[side]->parts);
 
@@ -606,38 +421,41 @@ static void sides_answer(struct here *const sides[SIDES], struct document *d)
 		doc_set(d, "wall_s", sides[side]->wall_s);
 		doc_set(d, "cpu_s", sides[side]->cpu_s);
 		doc_end(d);
-		doc_line(d, "%s: '%s' spends %s", side == A ? "A" : "B", sides[side]->command, text);
+		doc_line(d, "'%s' spends %s", sides[side]->command, text);
 		free(text);
 	}
-}
-
-static void compare_answer(struct here *const sides[SIDES], const struct here_how *how, const struct here_effects *e,
-			   const struct measured *measured, struct document *d)
-{
-	const struct here_effect *processor = &e->processor;
-	char *causes = causes_text(sides, e, measured), *sentence = here_effects_text(e, sides[A]->n, causes);
-
-	doc_answer(d, e->wall.decision == HERE_MORE ? DOC_BAD : e->wall.decision == HERE_LESS ? DOC_GOOD : DOC_PLAIN, "", "%s", sentence);
-	doc_set(d, "sentence", sentence);
-	sides_answer(sides, d);
-	effect_members("wall", &e->wall, d);
-	effect_members("processor", processor, d);
-	if (!isnan(processor->low))
-		doc_line(d, "Processor time: %s times that of A (95 %% interval %s to %s)", text_fixed(processor->ratio, 3).text,
-			 text_fixed(processor->low, 3).text, text_fixed(processor->high, 3).text);
-	measured_answer(measured, "measured", (const char *const[]){ "A", "B" }, d);
-	here_say_single(sides[sides[A]->wall_s > sides[B]->wall_s ? A : B], how, d);
+	if (isnan(c->verdict.effect.low))
+		here_say_short(sides[sides[A]->wall_s > sides[B]->wall_s ? A : B], how, d);
 	doc_object(d, "trust");
 	for (int side = 0; side < SIDES; side++)
-		parts_trust(&sides[side]->parts, side == A ? "a" : "b", d);
+		parts_trust(&sides[side]->parts, keys[side], d);
 	doc_end(d);
-	mem_free(sentence, causes);
+}
+
+static enum assay_status here_decide(struct here *const sides[SIDES], const struct here_how *how, struct code *code, struct document *d,
+				     struct assay_error *err)
+{
+	static const struct evidence none;
+	struct measured_side measured[] = { side_of(sides[A]), side_of(sides[B]) };
+	struct run_set sets[] = { set_of(sides[A]), set_of(sides[B]) };
+	const struct comparison_asked asked = {
+		.evidence = &none, .baseline = &sets[A], .candidate = &sets[B], .min_effect = how->min_effect
+	};
+	struct comparison c;
+	enum assay_status st = comparison_here(&asked, measured, code, &c, err);
+
+	if (!st)
+		compare_answer(sides, how, &c, d);
+	comparison_release(&c);
+	for (int side = 0; side < SIDES; side++) {
+		run_set_release(&sets[side]);
+		free(measured[side].runs);
+	}
+	return st;
 }
 
 enum assay_status here_compare(const char *const *words, size_t n, const struct here_how *how, struct document *d, struct assay_error *err)
 {
-	struct measured measured = { .sampled = NULL };
-	struct here_effects effects;
 	struct here *sides[SIDES];
 	struct code *code;
 	enum assay_status st;
@@ -655,17 +473,13 @@ enum assay_status here_compare(const char *const *words, size_t n, const struct 
 	code = code_new();
 	st = here_measure(sides, SIDES, how, code, err);
 	if (!st)
-		st = measured_here(sides, code, &measured, err);
-	if (!st) {
-		here_effects_of(sides[A]->runs, sides[B]->runs, sides[A]->n, &effects);
-		compare_answer(sides, how, &effects, &measured, d);
-	} else if (st == ASSAY_E_NODATA && text_among(words + middle + 1, n - middle - 1, "--")) {
+		st = here_decide(sides, how, code, d, err);
+	else if (st == ASSAY_E_NODATA && text_among(words + middle + 1, n - middle - 1, "--")) {
 		text = mem_string(err->text);
 		assay_fail(err, st, "%s; the first of several '--' divides the two commands: one that has its own goes into sh -c '...'",
 			   text);
 		free(text);
 	}
-	measured_release(&measured);
 	code_free(code);
 	here_free(sides[A]);
 	here_free(sides[B]);

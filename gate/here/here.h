@@ -9,6 +9,7 @@
 
 struct here_how {
 	double budget_s;
+	double min_effect; /* of a comparison */
 	bool progress;
 	bool any_status; /* other than 0 is no failure; to be ended by a signal is */
 };
@@ -16,8 +17,8 @@ struct here_how {
 /* Measures where the time of the command words[n] goes. Each run reads our standard input. Adds the answer to *d. */
 enum assay_status here_profile(const char *const *words, size_t n, const struct here_how *how, struct document *d, struct assay_error *err);
 
-/* Which of two commands is slower on this machine, by how much, and what the difference is made of. words[n]: A, "--", B; they run in turn.
- * ASSAY_E_USAGE: they are not two; ASSAY_E_NODATA: one fails. */
+/* Decides as the gate whether the second of two commands is slower on this machine than the first. words[n]: A, "--", B; they run in turn.
+ * Sets the document's exit status. ASSAY_E_USAGE: they are not two; ASSAY_E_NODATA: one fails. */
 enum assay_status here_compare(const char *const *words, size_t n, const struct here_how *how, struct document *d, struct assay_error *err);
 
 /* An option of seconds: "20", "90s", "5m". */
