@@ -206,7 +206,7 @@ static enum assay_status refuse_twice(const struct csv *csv, struct assay_error 
 		sorted[i] = csv->fields[i];
 	qsort(sorted, csv->n_fields, sizeof(*sorted), text_order);
 	for (size_t i = 1; i < csv->n_fields && !st; i++)
-		if (!strcmp(sorted[i - 1], sorted[i]))
+		if (*sorted[i] && !strcmp(sorted[i - 1], sorted[i]))
 			st = assay_fail(err, ASSAY_E_FORMAT, "%s:%zu: two columns are named '%s'", csv->name, csv->line,
 					TEXT_SHOWN(sorted[i]));
 	free(sorted);

@@ -33,7 +33,7 @@ void csv_init(struct csv *csv, const char *name, char *bytes, size_t n);
 enum assay_status csv_next(struct csv *csv, bool *more, struct assay_error *err);
 
 /* Reads the first row as header and finds the columns: index[i] of columns[i]. A column that is missing is an error that names
- * the columns which are there; unless optional (name starts with '?'), then SIZE_MAX. A name that stands twice is an error. */
+ * the columns which are there; unless optional (name starts with '?'), then SIZE_MAX. Equal names that are not empty are an error. */
 enum assay_status csv_header(struct csv *csv, const char *const *columns, size_t n, size_t *index, struct assay_error *err);
 
 void csv_release(struct csv *csv);

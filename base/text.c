@@ -343,7 +343,7 @@ static bool read_date(const char *text, int64_t *ms)
 		if (rest && *rest == ':')
 			rest = strptime(rest + 1, "%S", &tm);
 		if (rest && *rest == '.') {
-			part = strtod(rest, NULL);
+			part = fmin(strtod(rest, NULL), 1); /* ".5e99" is no date, but it is no number of milliseconds either */
 			rest = skip_digits(rest + 1);
 		}
 		if (rest && *rest)

@@ -9,6 +9,7 @@
 #include "runs/running/foreign.h"
 #include "runs/running/run.h"
 
+#include <errno.h>
 #include <sys/stat.h>
 
 struct arguments {
@@ -41,8 +42,8 @@ static enum assay_status import_check(void *arguments, struct assay_error *err)
 }
 
 /* Finds the times of a file that has none: rows that an earlier file had keep theirs; the others were measured when it was written. */
-static enum assay_status file_times(struct store *store, const char *path, const struct buf *text, struct foreign_options *how,
-				    char digest[DIGEST_HEX_BYTES], struct assay_error *err)
+static enum assay_status file_times(struct store *store, const char *path, const char *version, const struct buf *text,
+				    struct foreign_options *how, char digest[DIGEST_HEX_BYTES], struct assay_error *err)
 {
 	struct digest_growing growing = { NULL, 0 };
 	struct stat about;
@@ -58,7 +59,7 @@ static enum assay_status file_times(struct store *store, const char *path, const
 		digest_grow(&growing, text->bytes, start.bytes, digest);
 		if (strcmp(digest, store_text(stmt, 0)) != 0)
 			continue;
-		if (start.bytes < text->size)
+		if (start.bytes < text->size && strcmp(store_text(stmt, 3), version) != 0)
 			snprintf(start.version, sizeof(start.version), "%s", store_text(stmt, 3));
 		/* A last row that was not written to its end then is another one now. */
 		while (start.bytes && !strchr("\r\n", text->bytes[start.bytes]) && text->bytes[start.bytes - 1] != '\n')
@@ -67,8 +68,8 @@ static enum assay_status file_times(struct store *store, const char *path, const
 	}
 	digest_grow(&growing, text->bytes, text->size, digest);
 	digest_growing_release(&growing);
-	if (!(st = store_finish(stmt, st)) && stat(path, &about))
-		st = assay_fail_errno(err, ASSAY_E_IO, "cannot read '%s'", path);
+	if (!(st = store_finish(stmt, st)) && stat(strcmp(path, "-") == 0 ? "/dev/stdin" : path, &about))
+		st = assay_fail_errno(err, errno, "cannot read '%s'", path);
 	if (!st)
 		how->taken_ms = (int64_t)about.st_mtim.tv_sec * 1000 + about.st_mtim.tv_nsec / 1000000;
 	return st;
@@ -148,7 +149,7 @@ static enum assay_status import_results_run(struct lab *lab, void *arguments, st
 	enum assay_status st = file_read(a->file, FOREIGN_BYTES_MAX, &text, err);
 
 	if (!st && !how.time_given)
-		st = file_times(&lab->store, a->file, &text, &how, digest, err);
+		st = file_times(&lab->store, a->file, a->version, &text, &how, digest, err);
 	import.digest = how.time_given ? NULL : digest;
 	import.bytes = text.size;
 	import.taken_ms = how.taken_ms;

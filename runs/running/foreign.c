@@ -453,7 +453,7 @@ static enum assay_status columns_choose(const struct reader *r, struct columns *
 				break;
 			m++;
 		}
-		if (!equals || m == ALL_MEANINGS || !equals[1] || equals[1] == '?')
+		if (!equals || m == ALL_MEANINGS || equals[1] == '?')
 			return assay_fail(r->err, ASSAY_E_USAGE,
 					  "'%s' names no column: MEANING=COLUMN, where MEANING is application, version, machine, time, "
 					  "repetition, exit_status, result, direction, name or ignore",
@@ -597,6 +597,13 @@ static enum assay_status csv_read(struct reader *r, char *text, size_t n)
 	csv_init(&csv, r->options->name, text, n);
 	if (!st)
 		st = csv_header(&csv, (const char *const *)columns.names, columns.n, columns.index, r->err);
+	if (st && columns.index[RESULT] == SIZE_MAX) {
+		struct assay_error said = *r->err;
+
+		assay_fail(r->err, st, "%s: %s", said.text,
+			   csv.n_fields == 1 && strpbrk(csv.fields[0], ";\t") ? "commas divide columns, and numbers have a decimal point"
+									      : "--columns result=COLUMN says in which one it stands");
+	}
 	if (!st)
 		st = columns_check(r, &columns, &csv);
 	while (!st && quiho_next(&r->result->quiho, &csv))
@@ -804,13 +811,14 @@ static enum assay_status tool_of(struct reader *r, const char *text)
 	r->result->tool = r->options->tool;
 	if (r->result->tool != FOREIGN_TOOLS)
 		return ASSAY_OK;
-	if (cJSON_HasObjectItem(root, "benchmarks"))
+	if (cJSON_HasObjectItem(root, "benchmarks") && !cJSON_HasObjectItem(root, "machine_info"))
 		r->result->tool = FOREIGN_GBENCH;
 	else if (cJSON_HasObjectItem(root, "results"))
 		r->result->tool = FOREIGN_HYPERFINE;
 	else if (root)
 		return assay_fail(r->err, ASSAY_E_FORMAT,
-				  "%s has neither 'benchmarks' (Google Benchmark) nor 'results' (hyperfine); --from says what it is",
+				  "%s is JSON, but of neither Google Benchmark nor hyperfine: write its results as CSV, with the columns "
+				  "application, version, machine, time and result",
 				  r->options->name);
 	else
 		r->result->tool = text[strspn(text, " \t\r\n")] == '<' ? FOREIGN_PHORONIX : FOREIGN_CSV;
@@ -866,7 +874,8 @@ enum assay_status foreign_read(char *text, size_t n, const struct foreign_option
 	for (int i = 0; i < QUIHO_SKIPS; i++)
 		found = found || result->quiho.skipped[i].count;
 	if (!st && !found)
-		st = assay_fail(err, ASSAY_E_NODATA, "%s has no measurement%s", options->name,
-				result->aggregates ? " but aggregates: leave out --benchmark_report_aggregates_only" : "");
+		st = assay_fail(err, ASSAY_E_NODATA, "%s has no measurement%s (it was read as %s)", options->name,
+				result->aggregates ? " but aggregates: leave out --benchmark_report_aggregates_only" : "",
+				foreign_text(result->tool));
 	return st;
 }

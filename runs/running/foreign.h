@@ -25,7 +25,7 @@ const char *foreign_text(enum foreign_tool tool);
 struct foreign_start {
 	size_t bytes;			      /* of its whole rows */
 	int64_t taken_ms;		      /* of its results, but for those of shorter starts */
-	char version[RUN_NAME_BYTES_MAX + 1]; /* of those of them without one, if the file has grown; else "" */
+	char version[RUN_NAME_BYTES_MAX + 1]; /* of those of them without one, if the file has grown and others have another; else "" */
 };
 
 /* What a file does not say; NULL where it shall say it. */

@@ -108,20 +108,9 @@ static bool pattern_is_large(const char *pattern)
 	return false;
 }
 
-/* Back-references take exponential time and are not part of POSIX's extended expressions. */
-static bool pattern_refers_back(const char *pattern)
-{
-	for (const char *c = pattern; *c; c++) {
-		if (*c == '\\' && *++c >= '1' && *c <= '9')
-			return true;
-		if (!*c)
-			return false;
-	}
-	return false;
-}
-
-/* Classes of other languages. The C library takes \d for the letter d; \s and \w it knows, but not between brackets. */
-static const char *pattern_foreign_class(const char *pattern)
+/* Returns why an escape of other languages cannot be used, or NULL. The C library takes \d for the letter d; \s and \w it knows, but not
+ * between brackets. Back-references take exponential time and are not part of POSIX's extended expressions. */
+static const char *pattern_foreign_escape(const char *pattern)
 {
 	const char *bracket = NULL; /* the end of the one that we are in */
 
@@ -132,6 +121,8 @@ static const char *pattern_foreign_class(const char *pattern)
 			bracket = pattern_bracket_end(c);
 		if (*c != '\\' || !c[1])
 			continue;
+		if (!bracket && c[1] >= '1' && c[1] <= '9')
+			return "back-references are not supported";
 		if (c[1] == 'd')
 			return "\\d does not mean a digit here: write [0-9], in brackets 0-9";
 		if (c[1] == 'D')
@@ -147,10 +138,8 @@ static const char *pattern_fault(const char *pattern)
 {
 	if (strlen(pattern) > PATTERN_BYTES_MAX)
 		return "it is too long";
-	if (pattern_refers_back(pattern))
-		return "back-references are not supported";
-	if (pattern_foreign_class(pattern))
-		return pattern_foreign_class(pattern);
+	if (pattern_foreign_escape(pattern))
+		return pattern_foreign_escape(pattern);
 	return pattern_is_large(pattern) ? "it is too large when its repetitions are written out" : NULL;
 }
 
@@ -332,23 +321,6 @@ static enum assay_status metric_parse_source(const struct manifest_reader *r, co
 			     nearest ? " (did you mean " : "", nearest ? nearest : "", nearest ? "?)" : "");
 }
 
-static enum assay_status metric_parse_pattern(const struct manifest_reader *r, const struct yaml_node *node, struct metric *out)
-{
-	const char *text = NULL;
-	enum assay_status st = yaml_string(r->file, node, &text, r->err);
-	char *fault;
-
-	if (st)
-		return st;
-	fault = metric_pattern_fault(text);
-	if (fault)
-		st = manifest_fail(r, ASSAY_E_FORMAT, node->line, "%s", fault);
-	else
-		out->pattern = mem_string(text);
-	free(fault);
-	return st;
-}
-
 /* One of two words. */
 static enum assay_status metric_parse_choice(const struct manifest_reader *r, const struct yaml_node *node, const char *no, const char *yes,
 					     bool *out)
@@ -372,6 +344,17 @@ static enum assay_status metric_parse_text(const struct manifest_reader *r, cons
 		st = manifest_fail(r, ASSAY_E_FORMAT, node->line, "'%s' is empty", node->key);
 	if (!st)
 		*out = mem_string(text);
+	return st;
+}
+
+static enum assay_status metric_parse_pattern(const struct manifest_reader *r, const struct yaml_node *node, struct metric *out)
+{
+	enum assay_status st = metric_parse_text(r, node, &out->pattern);
+	char *fault = st ? NULL : metric_pattern_fault(out->pattern);
+
+	if (fault)
+		st = manifest_fail(r, ASSAY_E_FORMAT, node->line, "%s", fault);
+	free(fault);
 	return st;
 }
 

@@ -14,6 +14,7 @@
 #include "runs/running/metric_direction.h"
 #include "runs/running/run.h"
 
+#include <ctype.h>
 #include <math.h>
 
 enum {
@@ -78,16 +79,16 @@ bool quiho_in_future(int64_t ms)
 	return ms > clock_real_ms() + INT64_C(86400000);
 }
 
-static bool quiho_read_direction(const char *word, enum quiho_direction *out)
+/* Reports whether a text is a number, but not a decimal one that is finite: "1,5", "12 ms", "0x1p3", " 7", "<1". */
+static bool quiho_is_odd_number(const char *text)
 {
-	*out = !*word ? QUIHO_NO_DIRECTION : strcmp(word, "higher") == 0 ? QUIHO_HIGHER : QUIHO_LOWER;
-	return *out != QUIHO_LOWER || strcmp(word, "lower") == 0;
-}
+	char *end;
 
-/* Of an optional column; "" without it. */
-static const char *quiho_field(const struct csv *csv, size_t index)
-{
-	return index == SIZE_MAX ? "" : csv->fields[index];
+	if (isinf(strtod(text, &end)))
+		return false;
+	while (*text && !isalnum((unsigned char)*text))
+		text++;
+	return isdigit((unsigned char)*text);
 }
 
 /* Reads the result of a row that has one; returns why it cannot be used, or QUIHO_SKIPS. */
@@ -96,7 +97,7 @@ static enum quiho_skip quiho_read_result(const struct quiho *quiho, const char *
 	if (row->outcome)
 		return QUIHO_SKIPS;
 	if (!text_double(text, &row->value))
-		return QUIHO_NOT_A_NUMBER;
+		return quiho_is_odd_number(text) ? QUIHO_BAD_NUMBER : QUIHO_NOT_A_NUMBER;
 	if (row->value < 0)
 		return QUIHO_NEGATIVE;
 	if (row->value > RUN_METRIC_MAX)
@@ -117,7 +118,8 @@ static enum quiho_skip quiho_read_run(const struct quiho_texts *texts, struct qu
 		return QUIHO_BAD_REPETITION;
 	if (quiho_in_future(row->taken_ms))
 		return QUIHO_BAD_TIME;
-	return quiho_read_direction(texts->direction, &row->direction) ? QUIHO_SKIPS : QUIHO_BAD_DIRECTION;
+	row->direction = !*texts->direction ? QUIHO_NO_DIRECTION : strcmp(texts->direction, "higher") == 0 ? QUIHO_HIGHER : QUIHO_LOWER;
+	return row->direction == QUIHO_LOWER && strcmp(texts->direction, "lower") != 0 ? QUIHO_BAD_DIRECTION : QUIHO_SKIPS;
 }
 
 char *quiho_place_text(const struct quiho_place *place)
@@ -147,6 +149,8 @@ void quiho_add(struct quiho *quiho, struct quiho_row row, const struct quiho_tex
 
 	if (fault)
 		quiho_leave_out(quiho, run = QUIHO_BAD_NAME, &row.place, "%s", fault);
+	else if (result == QUIHO_BAD_NUMBER)
+		quiho_leave_out(quiho, run = result, &row.place, "'%s'", TEXT_SHOWN(texts->result));
 	else if (result != QUIHO_SKIPS || run != QUIHO_SKIPS)
 		quiho_leave_out(quiho, result != QUIHO_SKIPS ? result : run, &row.place, "%s",
 				row.place.list ? TEXT_SHOWN(row.benchmark) : "");
@@ -180,24 +184,25 @@ bool quiho_next(struct quiho *quiho, struct csv *csv)
 
 static void quiho_add_row(struct quiho *quiho, const struct csv *csv, const size_t *index)
 {
-	char *const *fields = csv->fields;
-	struct quiho_row row = { .url = fields[index[URL]],
-				 .revision = fields[index[REVISION]],
-				 .user = fields[index[USER]],
-				 .machine = fields[index[MACHINE]],
-				 .benchmark = fields[index[BENCHMARK]],
-				 .test = fields[index[TEST]],
-				 .version = quiho_field(csv, index[VERSION]),
-				 .battery = quiho_field(csv, index[BATTERY]),
-				 .battery_hash = quiho_field(csv, index[BATTERY_HASH]),
-				 .stress_ng = quiho_field(csv, index[STRESS_NG]),
-				 .architecture = quiho_field(csv, index[ARCHITECTURE]),
-				 .metric = "",
-				 .place = { .line = csv->line } };
+	const char *cells[COLUMNS]; /* "" of an optional column that is not there */
+	struct quiho_row row;
 
-	quiho_add(quiho, row,
-		  &(struct quiho_texts){ fields[index[RESULT]], fields[index[TIMESTAMP]], fields[index[REPETITION]],
-					 quiho_field(csv, index[DIRECTION]) });
+	for (size_t i = 0; i < COLUMNS; i++)
+		cells[i] = index[i] == SIZE_MAX ? "" : csv->fields[index[i]];
+	row = (struct quiho_row){ .url = cells[URL],
+				  .revision = cells[REVISION],
+				  .user = cells[USER],
+				  .machine = cells[MACHINE],
+				  .benchmark = cells[BENCHMARK],
+				  .test = cells[TEST],
+				  .version = cells[VERSION],
+				  .battery = cells[BATTERY],
+				  .battery_hash = cells[BATTERY_HASH],
+				  .stress_ng = cells[STRESS_NG],
+				  .architecture = cells[ARCHITECTURE],
+				  .metric = "",
+				  .place = { .line = csv->line } };
+	quiho_add(quiho, row, &(struct quiho_texts){ cells[RESULT], cells[TIMESTAMP], cells[REPETITION], cells[DIRECTION] });
 }
 
 enum assay_status quiho_parse(const char *name, char *text, size_t n, struct quiho *out, struct assay_error *err)

@@ -6,7 +6,6 @@
 #include "base/csv.h"
 #include "base/error.h"
 #include "base/rows.h"
-#include "fingerprint/catalog/catalog.h"
 #include "fleet/lab/lab.h"
 #include "runs/running/run.h"
 
@@ -25,6 +24,7 @@
 	X(QUIHO_NEGATIVE, "negative", "the result is negative")                                                                            \
 	X(QUIHO_TOO_LARGE, "too_large", "the result is above 1e100")                                                                       \
 	X(QUIHO_ZERO, "zero", "the result is 0")                                                                                           \
+	X(QUIHO_BAD_NUMBER, "bad_number", "the result is no decimal number such as 1.5, without blanks and units")                         \
 	X(QUIHO_BAD_TIME, "bad_timestamp", "the time is not understood, or in the future")                                                 \
 	X(QUIHO_BAD_REPETITION, "bad_repetition", "the repetition is not a whole number above 0")                                          \
 	X(QUIHO_BAD_NAME, "bad_name", "a name cannot be used")                                                                             \

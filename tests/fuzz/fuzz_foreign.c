@@ -38,6 +38,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	static const char *const columns[] = { "result=value", "name=threads", "ignore=*" };
 	struct assay_error err = { .text = "" };
 	struct foreign_options options = { .name = "fuzz", .tool = FOREIGN_TOOLS, .taken_ms = INT64_C(1700000000000) };
+	struct foreign_start start = { size / 2, INT64_C(1600000000000), "old" };
 	struct foreign_result result;
 	char *text;
 
@@ -50,6 +51,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	options.columns = columns;
 	options.n_columns = data[0] & 128 ? 3 : 0;
 	options.time_given = data[0] & 32;
+	options.starts = &start;
+	options.n_starts = data[0] & 8 ? 1 : 0;
 	text = mem_bytes((const char *)data + 1, size - 1);
 	if (foreign_read(text, size - 1, &options, &result, &err))
 		ASSAY_BUG_IF(!strstr(err.text, "fuzz") || strchr(err.text, '\n'));

@@ -243,7 +243,8 @@ u,c,m,1500000000,app,,4,slow,1,1.0
 END
 run -C "$lab" import quiho "$tmp/bad" --format json
 expect_status 0
-expect_json .not_used.not_a_number 5
+expect_json .not_used.not_a_number 4
+expect_json .not_used.bad_number 1
 expect_json .not_used.negative 1
 expect_json .not_used.bad_timestamp 2
 expect_json .not_used.bad_repetition 2
@@ -251,12 +252,12 @@ expect_json .not_used.bad_name 3
 expect_json .results_added 0
 run -C "$lab" import quiho "$tmp/bad"
 expect_status 0
-expect_stdout '5 rows: the result is not a finite number (first in line 218)' '1 row: the result is negative (first in line 223)'
+expect_stdout '4 rows: the result is not a finite number (first in line 218)' '1 row: the result is negative (first in line 223)'
 still_there
 what='package: no row that can be used'
 sed -n '1p;218,223p' "$tmp/bad/results.csv" >"$tmp/bad/only"
 mv "$tmp/bad/only" "$tmp/bad/results.csv"
-refused_package 6 results.csv 'none of its 6 rows' '5: the result is not a finite number (first in line 2)'
+refused_package 6 results.csv 'none of its 6 rows' '4: the result is not a finite number (first in line 2)'
 
 cp "$tmp/package/results.csv" "$tmp/bad/results.csv"
 what='machines.csv: a missing column'
@@ -264,7 +265,10 @@ echo 'machine,cores' >"$tmp/bad/machines.csv"
 refused_package 2 machines.csv:1 cpu
 what='machines.csv: a word for a number'
 printf 'machine,cpu,cores,num_cpus,threads_per_core,board_name,board_serial,board_uuid\nnode01,x,many,1,1,a,b,c\n' >"$tmp/bad/machines.csv"
-refused_package 2 machines.csv:2 cores many
+run -C "$lab" import quiho "$tmp/bad"
+expect_status 0
+expect_stdout '1 row of machines.csv (first ' "machines.csv:2: cores is 'many', not a number from 0 to 65536"
+still_there
 rm "$tmp/bad/machines.csv"
 
 while IFS='|' read -r title text status_wanted wanted; do
@@ -277,11 +281,21 @@ while IFS='|' read -r title text status_wanted wanted; do
 done <<'END'
 empty||2|types.csv:1
 a missing column|machine,timestamp\nnode01,1500000000\n|2|types.csv:1
-a bad time|machine,timestamp,type\nnode01,1500000000,a\nnode01,yesterday,b\n|2|types.csv:3
-no type|machine,timestamp,type\nnode01,1500000000,\n|2|types.csv:2
-too few fields|machine,timestamp,type\nnode01\n|2|types.csv:2
-a bad machine|machine,timestamp,type\n x,1500000000,a\n|2|types.csv:2
-a quote that is not closed|machine,timestamp,type\n"node01,1500000000,a\n|2|types.csv:2
+END
+while IFS='|' read -r title text wanted; do
+	what="types file: $title"
+	# shellcheck disable=SC2059
+	printf "machine,timestamp,type\n$text" >"$tmp/types.csv"
+	run -C "$lab" import quiho "$tmp/package" --types "$tmp/types.csv"
+	expect_status 0
+	expect_stdout "1 row of $tmp/types.csv (first $tmp/types.csv:$wanted: "
+	still_there
+done <<'END'
+a bad time|node01,1400000000,a\nnode01,yesterday,b\n|3
+no type|node01,1500000000,\n|2
+too few fields|node01\n|2
+a bad machine| x,1500000000,a\n|2
+a quote that is not closed|"node01,1500000000,a\n|2
 END
 what='types file: not there'
 run -C "$lab" import quiho "$tmp/package" --types "$tmp/nowhere.csv"

@@ -344,7 +344,52 @@ expect_json .results_added 1
 expect_json .not_used.bad_name 2
 printf '[{"command": "x"}]' >"$tmp/list.json"
 import "$tmp/list.json" --machine m
-refused 2 "neither 'benchmarks' (Google Benchmark) nor 'results' (hyperfine)"
+refused 2 'list.json is JSON, but of neither Google Benchmark nor hyperfine' 'CSV, with the columns application'
+printf '{"machine_info": {}, "benchmarks": [{"name": "test_x", "stats": {"data": [1]}}]}' >"$tmp/pytest.json"
+import "$tmp/pytest.json"
+refused 2 'pytest.json is JSON, but of neither Google Benchmark nor hyperfine'
+printf '<testsuite/>' >"$tmp/junit.xml"
+import "$tmp/junit.xml" --machine m
+refused 6 'junit.xml has no measurement (it was read as the Phoronix Test Suite)'
+
+what='CSV as spreadsheets and people write it'
+printf 'application,result\nodd,"1,5"\nodd,1.5 s\nodd, 1.5\nodd,0x1p3\nodd,<3\nodd,2\nodd,1e999\nodd,SIGSEGV 11\n' >"$tmp/odd.csv"
+import "$tmp/odd.csv" --machine m --version odd --format json
+expect_json .results_added 1
+expect_json .not_used.bad_number 5
+expect_json .not_used.not_a_number 2
+import "$tmp/odd.csv" --machine m --version odd
+expect_stdout "5: the result is no decimal number such as 1.5, without blanks and units (first in line 2: '1,5')"
+run -C "$lab" runs show odd@odd --failed --format json
+expect_json .failed 2
+for between in ';' '	'; do
+	printf "application%sresult\nodd%s1,5\n" "$between" "$between" >"$tmp/semicolons.csv"
+	import "$tmp/semicolons.csv" --machine m
+	refused 2 "semicolons.csv:1: no column 'result'" 'commas divide columns, and numbers have a decimal point'
+done
+printf 'sep=;\napplication;result\nodd;1,5\n' >"$tmp/semicolons.csv"
+import "$tmp/semicolons.csv" --machine m
+refused 2 'commas divide columns'
+printf 'App,Seconds\nodd,1\n' >"$tmp/names.csv"
+import "$tmp/names.csv" --machine m
+refused 2 "names.csv:1: no column 'result' (there are: App, Seconds): --columns result=COLUMN says in which one it stands"
+printf 'application,result,,\nodd,1,,\n' >"$tmp/empty.csv"
+import "$tmp/empty.csv" --machine m
+refused 2 "the column '' has no meaning" "'ignore=*' all such columns"
+import "$tmp/empty.csv" --machine m --version empty --columns 'ignore=*' --format json
+expect_json .results_added 1
+printf 'application,result,\nodd,1,x\n' >"$tmp/empty.csv"
+import "$tmp/empty.csv" --machine m --version empty --columns name= --format json
+expect_json .results_added 1
+
+what='standard input'
+printf 'application,result\nin,1\n' >"$tmp/in.csv"
+"$ASSAY" -C "$lab" import results - --machine m --format json <"$tmp/in.csv" >"$tmp/out" 2>"$tmp/err"
+status=$?
+expect_json .results_added 1
+printf 'application,result\nin,1\n' | "$ASSAY" -C "$lab" import results - --machine m --format json >"$tmp/out" 2>"$tmp/err"
+status=$?
+expect_json .results_known 1
 
 # ---- what distinguishes results ----
 
