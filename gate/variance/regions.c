@@ -419,54 +419,6 @@ static void stretches_follow(const struct variance *v, struct stretches *all, st
 	}
 }
 
-/* Instead of those of the same process and activity that lie within it. */
-static void stretch_replace(struct stretches *all, const struct stretch *s)
-{
-	size_t kept = 0;
-
-	for (size_t i = 0; i < all->n; i++) {
-		const struct stretch *o = &all->items[i];
-
-		if (o->activity != s->activity || o->member.process != s->member.process ||
-		    stretch_overlap(o->member.from_s, o->member.to_s, s->member.from_s, s->member.to_s) <=
-			TOGETHER * (o->member.to_s - o->member.from_s))
-			all->items[kept++] = *o;
-	}
-	all->n = kept;
-	stretch_add(all, s);
-}
-
-/* What another process waited for is slow though its own rows may vary too much to show it: its computation, input and output in that time,
- * if they explain it. */
-static bool waited_add(const struct variance *v, struct stretches *all)
-{
-	struct stretches found = { .n = 0 };
-	bool any;
-
-	for (size_t i = 0; i < all->n; i++) {
-		const struct stretch s = all->items[i];
-		struct stretch own[2];
-		double lost = 0;
-
-		if (!s.waits || s.waited_for == VARIANCE_NONE || slow_then(all, s.waited_for, &s))
-			continue;
-		for (size_t k = 0; k < 2; k++) {
-			own[k] = (struct stretch){ .activity = k ? ACTIVITY_IO : ACTIVITY_COMPUTATION, .member = s.member };
-			own[k].member.process = s.waited_for;
-			stretch_measure(v, own[k].activity, &own[k].member);
-			lost += fmax(own[k].member.loss_s, 0);
-		}
-		for (size_t k = 0; k < 2; k++)
-			if (lost >= EXPLAINED * s.member.loss_s && stretch_matters(v, &own[k].member))
-				stretch_add(&found, &own[k]);
-	}
-	for (size_t i = 0; i < found.n; i++)
-		stretch_replace(all, &found.items[i]);
-	any = found.n > 0;
-	free(found.items);
-	return any;
-}
-
 /* Waiting for a processor, throttled: whatever it does is slow. */
 static bool takes_all(enum loss_cause cause)
 {
@@ -721,10 +673,6 @@ enum assay_status regions_find(struct variance *v, const struct variance_options
 	stopped_find(v, &all);
 	stretches_explain(v, &all, &known);
 	stretches_follow(v, &all, &known);
-	if (waited_add(v, &all)) {
-		stretches_explain(v, &all, &known);
-		stretches_follow(v, &all, &known);
-	}
 	stretches_own(&all);
 	stretches_unite(v, &all);
 	stretches_widen(v, &all);
