@@ -5,6 +5,7 @@
 #include "base/order.h"
 #include "model/variance/fixed_workload.h"
 #include "model/variance/usual.h"
+#include "runs/inside/changes/map.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -14,18 +15,18 @@
 /* What must be equal for work to be comparable at all. */
 ORDER_BY(same_kind, struct fragment, BY_UP(to) BY_UP(from) BY_UP(activity) BY_UP(basis) BY_UP(arguments))
 
-/* A table of kinds, which are few, by what must be equal: sorting a million fragments by it took longer than all the rest. */
+/* Kinds, which are few, by what must be equal: sorting a million fragments by it took longer than all the rest. */
 struct kind {
 	const struct fragment *first;
 	size_t n, from; /* how many there are; where their places begin */
-	uint32_t number;
+	size_t number;
+	size_t before; /* number of the one before it with the same hash; SIZE_MAX: none */
 };
 
 struct kinds {
 	struct kind *items; /* [n] */
 	size_t n, capacity;
-	uint32_t *slots; /* [size] number of a kind, and 1; 0: free */
-	size_t size;	 /* a power of two */
+	struct map by_hash; /* number of the last one with a hash */
 };
 
 ORDER_BY(kinds_order, struct kind, BY_UP(first->to) BY_UP(first->from) BY_UP(first->activity) BY_UP(first->basis) BY_UP(first->arguments))
@@ -37,40 +38,21 @@ static uint64_t kind_hash(const struct fragment *f)
 	return fragment_hash(hash, (uint64_t)f->activity << 16 | f->basis);
 }
 
-/* Its slot, or the one that is free for it. */
-static uint32_t *kind_slot(const struct kinds *k, const struct fragment *f)
+static size_t kind_of(struct kinds *k, const struct fragment *f)
 {
-	size_t at = kind_hash(f) & (k->size - 1);
+	uint64_t hash = kind_hash(f);
+	size_t last = SIZE_MAX, i;
 
-	while (k->slots[at] && same_kind(k->items[k->slots[at] - 1].first, f) != 0)
-		at = (at + 1) & (k->size - 1);
-	return &k->slots[at];
-}
-
-static void kinds_grow(struct kinds *k)
-{
-	free(k->slots);
-	k->size = k->size ? 2 * k->size : 1024;
-	k->slots = mem_new(k->size, sizeof(*k->slots));
-	for (size_t i = 0; i < k->n; i++)
-		*kind_slot(k, k->items[i].first) = (uint32_t)i + 1;
-}
-
-static uint32_t kind_of(struct kinds *k, const struct fragment *f)
-{
-	uint32_t *slot;
-
-	if (2 * k->n >= k->size)
-		kinds_grow(k);
-	slot = kind_slot(k, f);
-	if (!*slot) {
-		const struct kind kind = { .first = f, .number = (uint32_t)k->n };
-
-		mem_append(k->items, k->n, &k->capacity, kind);
-		*slot = (uint32_t)k->n;
+	map_get(&k->by_hash, hash, &last);
+	for (i = last; i != SIZE_MAX && same_kind(k->items[i].first, f) != 0;)
+		i = k->items[i].before;
+	if (i == SIZE_MAX) {
+		i = k->n;
+		mem_append(k->items, k->n, &k->capacity, (struct kind){ .first = f, .number = i, .before = last });
+		map_set(&k->by_hash, hash, i);
 	}
-	k->items[*slot - 1].n++;
-	return *slot - 1;
+	k->items[i].n++;
+	return i;
 }
 
 /* Blocks of neighbours in one process: those of one column of the map, or, where these are few, fewer fragments than that. */
@@ -180,8 +162,7 @@ static void kind_divide(struct variance *v, struct fragment *const *places, size
 static struct fragment **places_find(const struct fragments *f, struct kinds *kinds)
 {
 	struct fragment **places = mem_new(f->n, sizeof(struct fragment *));
-	uint32_t *kind = mem_new(f->n, sizeof(*kind));
-	size_t *next, from = 0;
+	size_t *kind = mem_new(f->n, sizeof(*kind)), *next, from = 0;
 
 	for (size_t i = 0; i < f->n; i++)
 		kind[i] = kind_of(kinds, &f->items[i]);
@@ -193,7 +174,8 @@ static struct fragment **places_find(const struct fragments *f, struct kinds *ki
 	}
 	for (size_t i = 0; i < f->n; i++)
 		places[next[kind[i]]++] = &f->items[i];
-	mem_free(next, kind, kinds->slots);
+	map_release(&kinds->by_hash);
+	mem_free(next, kind);
 	return places;
 }
 

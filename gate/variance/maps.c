@@ -325,7 +325,7 @@ static void rows_release(struct rows *rows)
 /* ---- cells ---- */
 
 /* Times as long as usual in the slowest of a row's processes, over some columns; NaN: none did such work there. */
-static double slowest(const struct map *map, const struct rows *rows, size_t row, size_t column, size_t columns)
+static double slowest(const struct heat_map *map, const struct rows *rows, size_t row, size_t column, size_t columns)
 {
 	const struct row *r = &rows->items[row];
 	double most = (double)NAN;
@@ -353,7 +353,7 @@ static size_t class_of(double times)
 }
 
 /* All cells of one class, as the data of a path. */
-static void class_path(const struct map *map, const struct rows *rows, size_t class, struct buf *path)
+static void class_path(const struct heat_map *map, const struct rows *rows, size_t class, struct buf *path)
 {
 	for (size_t row = 0; row < rows->n; row++)
 		for (size_t c = 0, n; c < map->time.cols; c += n ? n : 1) {
@@ -368,7 +368,7 @@ static void class_path(const struct map *map, const struct rows *rows, size_t cl
 		}
 }
 
-static void map_svg(const struct variance *v, const struct map *map, const struct rows *rows, struct buf *svg)
+static void map_svg(const struct variance *v, const struct heat_map *map, const struct rows *rows, struct buf *svg)
 {
 	unsigned height = (unsigned)fmin(fmax(24.0 * (double)rows->n, 48), 480);
 
@@ -412,7 +412,7 @@ static void legend_add(const struct variance *v, struct buf *text)
 }
 
 /* A line for each row; free() it. */
-static char *map_text(const struct variance *v, const struct map *map, const struct rows *rows, bool legend)
+static char *map_text(const struct variance *v, const struct heat_map *map, const struct rows *rows, bool legend)
 {
 	size_t columns = text_columns(v);
 	struct buf text = BUF_INIT;

@@ -96,7 +96,7 @@ struct row {
 static void row_fill(const struct variance *v, struct row *row)
 {
 	const struct fragment_process *p = &v->fragments.processes[row->process];
-	const struct map *map = &v->maps[row->map];
+	const struct heat_map *map = &v->maps[row->map];
 
 	for (size_t c = 0; c < v->columns; c++) {
 		double time = mat_get(&map->time, row->process, c), expected = mat_get(&map->expected, row->process, c);
@@ -126,7 +126,7 @@ static void row_fill(const struct variance *v, struct row *row)
 /* What is left of a row: how many times as long as usual it took; NaN: nothing. */
 static double row_times(const struct variance *v, const struct row *row, size_t without_from, size_t without_to)
 {
-	const struct map *map = &v->maps[row->map];
+	const struct heat_map *map = &v->maps[row->map];
 	double time = 0, expected = 0;
 
 	for (size_t c = 0; c < v->columns; c++)

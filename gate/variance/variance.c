@@ -103,7 +103,7 @@ static void columns_choose(struct variance *v)
 }
 
 /* Puts a fragment on the columns in which it happened. */
-static void map_add(struct variance *v, struct map *map, const struct fragment *f)
+static void map_add(struct variance *v, struct heat_map *map, const struct fragment *f)
 {
 	const struct cluster *c = &v->clusters[f->cluster];
 	size_t from = variance_column(v, f->start_s), to = variance_column(v, f->start_s + f->time_s);

@@ -43,7 +43,7 @@ struct cluster {
 	bool repeated;
 };
 
-struct map {
+struct heat_map {
 	struct mat time;     /* [processes x columns] seconds of repeated work there */
 	struct mat expected; /* what it usually takes */
 	double time_s;	     /* of all fragments, repeated or not */
@@ -101,7 +101,7 @@ struct variance {
 	size_t n_clusters;
 	double column_s;
 	size_t columns;
-	struct map maps[ACTIVITY_MAPS];
+	struct heat_map maps[ACTIVITY_MAPS];
 	double activity_s[ACTIVITIES]; /* of all threads, by what fragments stand for */
 	double total_s;		       /* of all threads, from first to last fragment */
 	double covered_s;	       /* in repeated clusters, of the activities that have maps */
