@@ -9,17 +9,17 @@
 #include "gate/nightly/spend.h"
 #include "fleet/commands/cmd_fleet.h"
 #include "runs/commands/cmd_run.h"
+#include "runs/inside/variants/variant.h"
 
 #include <math.h>
 
-#define GIT_MS	     (10 * 60 * 1000)
-#define COMMITS_MAX  100000
-#define COMMIT_BYTES 65
-#define WRONG	     .05 /* an interval decides so often for the wrong side at most */
-#define CERTAIN	     .95
-#define TRIES	     2 /* that a commit stays open before it is left out */
-#define STEPS_MAX    200
-#define AS_WELL	     .2 /* of the posterior: what divides it worse by no more than that is as good when it is known already */
+#define GIT_MS	    (10 * 60 * 1000)
+#define COMMITS_MAX 100000
+#define WRONG	    .05 /* an interval decides so often for the wrong side at most */
+#define CERTAIN	    .95
+#define TRIES	    2 /* that a commit stays open before it is left out */
+#define STEPS_MAX   200
+#define AS_WELL	    .2 /* of the posterior: what divides it worse by no more than that is as good when it is known already */
 
 /* ---- bisection ---- */
 
@@ -132,8 +132,8 @@ struct bisect {
 	struct manifest manifest;
 	const char *stem; /* of the version */
 	char *repository, *application;
-	char good[COMMIT_BYTES];
-	char (*commits)[COMMIT_BYTES]; /* [n], the first behind the good one first; the last is the bad one */
+	char good[VARIANT_COMMIT_BYTES];
+	char (*commits)[VARIANT_COMMIT_BYTES]; /* [n], the first behind the good one first; the last is the bad one */
 	size_t n;
 	size_t *tries; /* [n] */
 	struct step *steps;
@@ -166,19 +166,6 @@ static enum assay_status git(struct bisect *b, const char *const *words, size_t 
 }
 #define GIT(b, out, ...) git(b, (const char *const[]){ __VA_ARGS__ }, sizeof((const char *const[]){ __VA_ARGS__ }) / sizeof(char *), out)
 
-static enum assay_status commit_of(struct bisect *b, const char *revision, char commit[COMMIT_BYTES])
-{
-	char *asked = mem_format("%s^{commit}", revision), *line = NULL, shown[TEXT_SHOWN_BYTES];
-	enum assay_status st = GIT(b, &line, "rev-parse", "--verify", "--quiet", "--end-of-options", asked);
-
-	if (st)
-		st = assay_fail(b->err, ASSAY_E_USAGE, "'%s' has no commit '%s'", b->repository, text_shown(revision, shown));
-	else
-		snprintf(commit, COMMIT_BYTES, "%.*s", (int)strcspn(line, "\n"), line);
-	mem_free(line, asked);
-	return st;
-}
-
 /* From behind the good one to the bad one, by first parents: a branch that was merged counts as one step. */
 static enum assay_status commits_between(struct bisect *b, const char *bad)
 {
@@ -192,7 +179,7 @@ static enum assay_status commits_between(struct bisect *b, const char *bad)
 	for (char *rest = text, *line; !st && (line = strsep(&rest, "\n")) && *line && b->n < COMMITS_MAX;) {
 		if ((b->n & (b->n - 1)) == 0)
 			b->commits = mem_resize(b->commits, b->n ? 2 * b->n : 1, sizeof(*b->commits));
-		snprintf(b->commits[b->n++], COMMIT_BYTES, "%s", line);
+		snprintf(b->commits[b->n++], VARIANT_COMMIT_BYTES, "%s", line);
 	}
 	if (!st && !b->n)
 		st = assay_fail(b->err, ASSAY_E_USAGE, "'%s' and '%s' are the same commit", b->a->good, b->a->bad);
@@ -464,7 +451,7 @@ static enum assay_status choose_version(struct bisect *b)
 
 static enum assay_status prepare(struct bisect *b)
 {
-	char bad[COMMIT_BYTES];
+	char bad[VARIANT_COMMIT_BYTES];
 	size_t input = b->input ? manifest_find_input(&b->manifest, b->input) : 0;
 	enum assay_status st = choose_version(b);
 
@@ -473,9 +460,9 @@ static enum assay_status prepare(struct bisect *b)
 	if (!st)
 		b->application = manifest_stored_name(&b->manifest, input);
 	if (!st)
-		st = commit_of(b, b->a->good, b->good);
+		st = variant_commit(b->repository, b->a->good, &cmd_run_cancelled, b->good, b->err);
 	if (!st)
-		st = commit_of(b, b->a->bad, bad);
+		st = variant_commit(b->repository, b->a->bad, &cmd_run_cancelled, bad, b->err);
 	if (!st)
 		st = commits_between(b, bad);
 	if (!st) {

@@ -1,48 +1,185 @@
 /* assay compare */
+#include "base/mem.h"
+#include "base/text.h"
 #include "gate/commands/cmd_evidence.h"
 #include "gate/commands/gate_commands.h"
+#include "gate/here/changed.h"
 #include "gate/here/here.h"
+#include "gate/here/trees.h"
+
+#define SAID_LINES     10 /* of a build that failed */
+#define TREES_BUDGET_S 120
+
+enum { OLD, NEW, SIDES };
 
 struct arguments {
-	struct cli_list words; /* two commands with "--" in between */
-	double budget_s, min_effect;
-	bool here, any_status;
+	struct cli_list words; /* two commands with "--" in between; or OLD, NEW and a command */
+	double budget_s;       /* 0: not given */
+	double min_effect;
+	bool here, any_status, trees, in_tree;
+	const char *repository, *build;
 };
+
+/* ---- two commands ---- */
+
+static enum assay_status compare_commands(const struct arguments *a, const struct here_how *how, struct document *d,
+					  struct assay_error *err)
+{
+	const char *const *words = (const char *const *)a->words.items;
+	size_t n = a->words.n, middle = text_index(words, n, "--");
+	enum assay_status st;
+	char *text;
+
+	if (middle == 0 || middle == SIZE_MAX || middle + 1 >= n)
+		return assay_fail(
+		    err, ASSAY_E_USAGE,
+		    "two commands are expected: -- A [ARG...] -- B [ARG...]; source trees are compared with --git or --trees, "
+		    "versions of a laboratory by 'assay gate'");
+	st = here_compare(
+	    (const struct here_side[]){ { .words = words, .n = middle }, { .words = words + middle + 1, .n = n - middle - 1 } }, how, NULL,
+	    d, err);
+	if (st == ASSAY_E_NODATA && text_among(words + middle + 1, n - middle - 1, "--")) {
+		text = mem_string(err->text);
+		assay_fail(err, st, "%s; the first of several '--' divides the two commands: one that has its own goes into sh -c '...'",
+			   text);
+		free(text);
+	}
+	return st;
+}
+
+/* ---- two source trees ---- */
+
+/* The last lines of a build's output, on standard error. */
+static void say_last(struct buf *said)
+{
+	char *at = said->bytes + said->size, *line;
+
+	for (size_t lines = 0; at > said->bytes && (at[-1] != '\n' || lines++ < SAID_LINES); at--)
+		;
+	while ((line = strsep(&at, "\n")))
+		if (*line)
+			cli_remark("%s", line);
+}
+
+static enum assay_status compare_built(const struct arguments *a, const struct trees *trees, const struct here_how *how, struct document *d,
+				       struct assay_error *err)
+{
+	const char *const *words = (const char *const *)a->words.items;
+	const struct changed_asked changed = { .directories = { trees->directories[OLD], trees->directories[NEW] },
+					       .repository = a->repository,
+					       .commits = { trees->commits[OLD], trees->commits[NEW] } };
+	struct here_side sides[SIDES];
+
+	doc_table(d, "trees");
+	for (int side = 0; side < SIDES; side++) {
+		sides[side] = (struct here_side){ .name = words[side],
+						  .words = words + SIDES,
+						  .n = a->words.n - SIDES,
+						  .program = trees->programs[side],
+						  .directory = a->in_tree ? trees->directories[side] : NULL };
+		doc_row(d);
+		doc_hide(d);
+		doc_set(d, "name", words[side]);
+		doc_set_empty(d, "commit", a->repository ? trees->commits[side] : NULL);
+		doc_set(d, "directory", trees->directories[side]);
+	}
+	doc_end(d);
+	return here_compare(sides, how, &changed, d, err);
+}
+
+static enum assay_status compare_trees(const struct arguments *a, const struct here_how *how, struct document *d, struct assay_error *err)
+{
+	const char *const *words = (const char *const *)a->words.items;
+	struct trees_asked asked = { .repository = a->repository,
+				     .names = { words[OLD], words[NEW] },
+				     .program = a->in_tree ? NULL : words[SIDES],
+				     .progress = how->progress };
+	struct trees trees;
+	enum assay_status st = a->build ? trees_split(a->build, &asked.build, err) : ASSAY_OK;
+
+	if (st)
+		return assay_context(err, "--build");
+	st = trees_build(&asked, &trees, err);
+	if (!st)
+		st = compare_built(a, &trees, how, d, err);
+	else if (trees.said.size)
+		say_last(&trees.said);
+	trees_release(&trees);
+	manifest_words_release(&asked.build);
+	return st;
+}
+
+/* ---- the command ---- */
 
 static enum assay_status compare_run(struct lab *none, void *arguments, struct document *d, struct assay_error *err)
 {
 	const struct arguments *a = arguments;
-	const struct here_how how = {
-		.budget_s = a->budget_s, .min_effect = a->min_effect, .progress = !cli_quiet(), .any_status = a->any_status
-	};
+	bool trees = a->repository || a->trees;
+	const struct here_how how = { .budget_s = a->budget_s > 0 ? a->budget_s
+						  : trees	  ? TREES_BUDGET_S
+								  : HERE_BUDGET_S,
+				      .min_effect = a->min_effect,
+				      .until_decided = trees,
+				      .progress = !cli_quiet(),
+				      .any_status = a->any_status };
 
 	(void)none;
-	return here_compare((const char *const *)a->words.items, a->words.n, &how, d, err);
+	return (trees ? compare_trees : compare_commands)(a, &how, d, err);
+}
+
+static enum assay_status compare_check(void *arguments, struct assay_error *err)
+{
+	const struct arguments *a = arguments;
+
+	if (a->repository && a->trees)
+		return assay_fail(err, ASSAY_E_USAGE, "--git and --trees exclude each other");
+	if (!a->repository && !a->trees && (a->build || a->in_tree))
+		return assay_fail(err, ASSAY_E_USAGE, "--build and --in-tree belong to --git or --trees");
+	if ((a->repository || a->trees) && a->words.n <= SIDES)
+		return assay_fail(err, ASSAY_E_USAGE, "expected OLD NEW [options] -- PROGRAM [ARG...]");
+	return ASSAY_OK;
 }
 
 static const struct cli_option words[] = { CLI_WORDS("-- A [ARG] -- B [ARG]", struct arguments, words, 1), CLI_END };
 static const struct cli_option options[] = {
+	CLI_TEXT("git", "REPOSITORY", struct arguments, repository,
+		 "Compare the commits OLD and NEW of a git repository, which is only read"),
+	CLI_FLAG("trees", struct arguments, trees, "Compare the source directories OLD and NEW, which are only read"),
+	CLI_TEXT("build", "COMMAND", struct arguments, build,
+		 "Of --git and --trees: the command that builds a tree, run inside it; split into arguments, without a shell"),
+	CLI_FLAG("in-tree", struct arguments, in_tree,
+		 "Of --git and --trees: run the command inside each tree, not in the current directory"),
 	CLI_FLAG("here", struct arguments, here, "On this machine, which is the default"),
 	CMD_MIN_EFFECT(struct arguments, min_effect),
 	HERE_BUDGET(struct arguments, budget_s),
 	HERE_ANY_STATUS(struct arguments, any_status),
 	CLI_END,
 };
-static const struct arguments defaults = { .budget_s = HERE_BUDGET_S, .min_effect = LAB_MIN_EFFECT };
+static const struct arguments defaults = { .min_effect = LAB_MIN_EFFECT };
 
 const struct command compare_command = {
 	.name = "compare",
-	.summary = "compare two commands on this machine",
+	.summary = "compare two commands, commits or source trees on this machine",
 	.about =
 	    "Runs two commands in turn on this machine, without a laboratory, and decides as 'assay gate' does whether B is slower than "
 	    "A: by how much, and where the time of the difference goes. Each run reads all of standard input. 'assay gate' compares "
-	    "versions that a laboratory has measured.",
+	    "versions that a laboratory has measured.\n\n"
+	    "With --git or --trees it builds two source trees, runs the program of each until there is a decision or the budget "
+	    "(default: 2m) ends, and names the functions that take more time, what was changed in them, and their files and lines. "
+	    "The program is given by its path in the trees (./lz4, build/x); it runs in the current directory, where its other "
+	    "arguments are looked for, or with --in-tree inside its tree. Trees are built in ~/.cache/assay, once for each commit, "
+	    "build command and compiler. Build with -g for files and lines.",
 	.examples = "  assay compare -- gzip -1 -k -c words -- zstd -1 -c words\n"
-		    "  assay compare --budget 2m --format json -- ./old input -- ./new input | jq .decision\n",
-	.exit_status = "0 pass or improved, 3 regression, 4 inconclusive, 5 environment, 6 a command failed; 1 failure, 2 usage.",
+		    "  assay compare --budget 2m --format json -- ./old input -- ./new input | jq .decision\n"
+		    "  assay compare --git ~/lz4 v1.9.4 v1.10.0 --build 'make -j2 CFLAGS=\"-O3 -g\"' -- ./lz4 -2 -c words\n"
+		    "  assay compare --git . HEAD~1 HEAD --build \"sh -c './configure && make'\" -- src/tool input\n"
+		    "  assay compare --trees ~/old ~/new --build make --in-tree -- sh tests/bench.sh\n",
+	.exit_status =
+	    "0 pass or improved, 3 regression, 4 inconclusive, 5 environment, 6 a command failed; 1 failure (of a build, too), 2 usage.",
 	.words = words,
 	.options = options,
 	.defaults = &defaults,
 	.flags = CLI_PROGRESS,
+	.check = compare_check,
 	CLI_RUN(struct arguments, CLI_LAB_NONE, compare_run),
 };

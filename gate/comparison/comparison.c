@@ -17,10 +17,14 @@ static struct comparison_absent stage_variance(struct lab *lab, struct compariso
 	return (struct comparison_absent){ "not_recorded", "the calls of these runs were not recorded" };
 }
 
-/* Of a finding the parts that explain it; else what certainly differs by more than `open` seconds. */
-static char *cause_of_difference(const struct verdict *v, const struct measured *m, double open)
+double comparison_told(const struct verdict *v, const struct measured *m, double open)
 {
-	return measured_text(m, decision_is_finding(v->effect.decision) ? MEASURED_TOLD * fabs(m->seconds[1] - m->seconds[0]) : open);
+	double difference = 0;
+
+	for (size_t i = 0; i < m->n; i++)
+		if (m->parts[i].depth == PART_TIME && !(verdict_by_processor(v) && m->parts[i].of == LEVEL_WAITING))
+			difference += m->parts[i].difference;
+	return decision_is_finding(v->effect.decision) ? MEASURED_TOLD * fabs(difference) : open;
 }
 
 static enum assay_status stage_measured(struct lab *lab, struct comparison *c, struct assay_error *err)
@@ -32,7 +36,7 @@ static enum assay_status stage_measured(struct lab *lab, struct comparison *c, s
 	if (!st && !c->measured.machines)
 		c->absent[COMPARISON_MEASURED] =
 		    (struct comparison_absent){ "no_times", "no machine has runs of both versions whose time was measured" };
-	c->cause = st ? mem_string("") : cause_of_difference(v, &c->measured, (double)INFINITY);
+	c->cause = st ? mem_string("") : measured_text(&c->measured, comparison_told(v, &c->measured, (double)INFINITY));
 	return st;
 }
 
@@ -104,6 +108,7 @@ enum assay_status comparison_here(const struct comparison_asked *asked, const st
 	static const enum comparison_part stored[] = { COMPARISON_VARIANCE, COMPARISON_CALIBRATION, COMPARISON_FUNCTIONS,
 						       COMPARISON_SIGNATURES };
 	static const struct lab_config none = { .min_effect = LAB_MIN_EFFECT };
+	double open;
 	enum assay_status st;
 
 	*out = (struct comparison){ .last = COMPARISON_ALL };
@@ -111,8 +116,8 @@ enum assay_status comparison_here(const struct comparison_asked *asked, const st
 	st = st ? st : measured_of(sides, 1, code, &out->measured, err);
 	if (st)
 		return st;
-	out->cause = cause_of_difference(&out->verdict, &out->measured,
-					 asked->min_effect * fmax(out->measured.seconds[0], out->measured.seconds[1]));
+	open = asked->min_effect * fmax(out->measured.seconds[0], out->measured.seconds[1]);
+	out->cause = measured_text(&out->measured, comparison_told(&out->verdict, &out->measured, open));
 	out->absent[COMPARISON_CONTRIBUTIONS] = stage_contributions(asked->evidence, out);
 	for (size_t i = 0; i < sizeof(stored) / sizeof(stored[0]); i++)
 		out->absent[stored[i]] = (struct comparison_absent){ "no_laboratory", "it takes a laboratory ('assay init')" };

@@ -62,6 +62,10 @@ enum assay_status comparison_here(const struct comparison_asked *asked, const st
 				  struct comparison *out, struct assay_error *err);
 void comparison_release(struct comparison *comparison); /* accepts zeroed */
 
+/* Returns the seconds below which a part of what was measured is not told: of a finding, those that do not explain the time that decided;
+ * else `open`. */
+double comparison_told(const struct verdict *verdict, const struct measured *measured, double open);
+
 /* Adds all parts of a whole comparison (COMPARISON_ALL), and the list `absent`. Users see all machines or the outermost, and `groups` of
  * the contributions (0: those that lead, if any is certain or nothing was measured); programs see all. */
 void comparison_answer(const struct comparison *comparison, bool all_machines, size_t groups, struct document *d);

@@ -535,6 +535,8 @@ enum assay_status measured_load(struct store *store, const struct pairing *pairi
 
 void measured_release(struct measured *measured)
 {
+	for (size_t i = 0; i < measured->n; i++)
+		free(measured->parts[i].source);
 	mem_free(measured->sampled, measured->parts, measured->counts);
 	*measured = (struct measured){ .sampled = NULL };
 }
@@ -626,6 +628,19 @@ static void part_chart(const struct measured_part *part, double longest, struct 
 	doc_picture(d, "chart", &svg, NULL);
 }
 
+/* "added, lib/lz4hc.c:522". */
+static void place_answer(const struct measured_part *part, struct document *d)
+{
+	char *place =
+	    part->source ? mem_format("%s, %s:%u", part->change, part->source, part->line) : mem_string(part->change ? part->change : "");
+
+	doc_show(d, NULL, "change", place);
+	doc_set(d, "change", part->change);
+	doc_set(d, "source", part->source);
+	doc_set(d, "line", part->source ? doc_value_of(part->line) : DOC_NOTHING);
+	free(place);
+}
+
 static void part_row(const struct measured_part *part, double longest, const char *const names[2], struct document *d)
 {
 	char *name = mem_format("%*s%s", 2 * (int)part->depth, "", part->depth == PART_TIME ? level_text(part->of) : part->name);
@@ -654,6 +669,7 @@ static void part_row(const struct measured_part *part, double longest, const cha
 			  text_signed(part->high, 4).text);
 	doc_style(d, "num range");
 	doc_show(d, NULL, "", part->certain ? "" : "chance?");
+	place_answer(part, d);
 	doc_set_bool(d, "certain", part->certain);
 	doc_set(d, "verdict", part->trusted ? "trusted" : "indicative");
 	free(name);

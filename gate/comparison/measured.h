@@ -37,6 +37,10 @@ struct measured_part {
 	double difference, low, high;
 	bool certain; /* it differs, even if all parts of this depth are looked at whose samples suffice to say so */
 	bool trusted; /* both sides' shares are */
+	/* Of a function that was looked up in both builds (gate/here/changed.h): */
+	const char *change; /* a code of runs/inside/changes/changes.h; NULL: not known, as of all that follows */
+	char *source;	    /* where it is defined; owned */
+	unsigned line;
 };
 
 /* What the kernel has counted, a run. */

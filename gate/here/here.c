@@ -1,6 +1,7 @@
 #include "gate/here/here.h"
 
 #include "base/cancel.h"
+#include "base/file.h"
 #include "base/mem.h"
 #include "base/progress.h"
 #include "base/rng.h"
@@ -11,6 +12,8 @@
 #include "fleet/agent/signature.h"
 #include "fleet/engine/local_command.h"
 #include "gate/comparison/comparison.h"
+#include "gate/here/changed.h"
+#include "gate/nightly/judge.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -30,15 +33,17 @@
 #define BUDGET_MOST	86400.0
 #define RUNS_MAX	200
 #define INPUT_BYTES_MAX (1u << 30) /* in memory */
-#define PIECE_BYTES	(1u << 20)
 #define SHOWN_MS	1000
 #define MACHINE		"local"
 
+enum { A, B, SIDES };
+
 /* A command and its runs. */
 struct here {
-	const char *const *words; /* [n_words] */
-	size_t n_words;
-	char *command; /* its first words, for people */
+	struct here_side of;
+	const char **words; /* [of.n], as it is executed */
+	double level;	    /* of the interval of its comparison; 0: EFFECT_LEVEL */
+	char *command;	    /* its first words, for people */
 	struct level_run runs[RUNS_MAX];
 	struct helper_result results[RUNS_MAX];
 	struct parts_run met[RUNS_MAX];
@@ -64,18 +69,20 @@ enum assay_status here_budget(const char *text, void *to, struct assay_error *er
 	return ASSAY_OK;
 }
 
-/* words[n]: the command, borrowed. */
-static struct here *here_new(const char *const *words, size_t n)
+/* side: borrowed, all of it. */
+static struct here *here_new(const struct here_side *side)
 {
 	struct here *here = mem_new(1, sizeof(*here));
 	struct buf command = BUF_INIT;
 
-	for (size_t i = 0; i < n && i < SHOWN_WORDS; i++)
-		buf_format(&command, "%s%s", i ? " " : "", TEXT_SHOWN(words[i]));
-	if (n > SHOWN_WORDS)
+	for (size_t i = 0; i < side->n && i < SHOWN_WORDS; i++)
+		buf_format(&command, "%s%s", i ? " " : "", TEXT_SHOWN(side->words[i]));
+	if (side->n > SHOWN_WORDS)
 		buf_text(&command, " ...");
-	here->words = words;
-	here->n_words = n;
+	here->of = *side;
+	here->words = mem_new(side->n, sizeof(*here->words));
+	memcpy(here->words, side->words, side->n * sizeof(*here->words));
+	here->words[0] = side->program ? side->program : side->words[0];
 	here->command = buf_take(&command);
 	return here;
 }
@@ -87,7 +94,7 @@ static void here_free(struct here *here)
 	parts_release(&here->parts);
 	for (size_t r = 0; r < here->n; r++)
 		free(here->samples[r]);
-	mem_free(here->command, here);
+	mem_free(here->words, here->command, here);
 }
 
 /* ---- standard input, of which each run reads all ---- */
@@ -116,49 +123,28 @@ static bool is_whole_file(const struct here_input *input)
 	return fd >= 0;
 }
 
-static bool write_whole(int fd, const char *bytes, size_t n)
-{
-	while (n > 0) {
-		ssize_t more = write(fd, bytes, n);
-
-		if (more < 0 && errno != EINTR)
-			return false;
-		bytes += more > 0 ? more : 0;
-		n -= more > 0 ? (size_t)more : 0;
-	}
-	return true;
-}
-
-/* *all: so many bytes were written to fd. */
-static enum assay_status keep(int fd, bool progress, uint64_t *all, struct assay_error *err)
+/* Reads all of a pipe, and writes it to fd. *all: so many bytes. */
+static enum assay_status keep(int fd, bool progress, size_t *all, struct assay_error *err)
 {
 	struct progress shown = progress_begin(stderr, progress_now());
 	struct pollfd ready = { .fd = STDIN_FILENO, .events = POLLIN };
-	char *piece = mem_new(PIECE_BYTES, 1);
-	enum assay_status st = ASSAY_OK;
-	ssize_t n = 1;
+	struct buf bytes = BUF_INIT;
+	enum assay_status st;
 
-	for (*all = 0; !st && n != 0;) {
-		if (poll(&ready, 1, SHOWN_MS) == 0) {
-			if (progress)
-				progress_show(&shown, progress_now(), false,
-					      "waiting for the end of standard input (</dev/null: there is none)");
-			continue;
-		}
-		n = read(STDIN_FILENO, piece, PIECE_BYTES);
-		if (n < 0 && errno != EINTR && errno != EAGAIN)
-			st = assay_fail(err, ASSAY_E_IO, "cannot read standard input: %s", strerror(errno));
-		*all += n > 0 ? (uint64_t)n : 0;
-		if (*all > INPUT_BYTES_MAX)
-			st = assay_fail(
-			    err, ASSAY_E_LIMIT,
-			    "standard input has more than %u MiB, which are kept for all runs: put it into a file, and give that with '<'",
-			    INPUT_BYTES_MAX >> 20);
-		if (!st && n > 0 && !write_whole(fd, piece, (size_t)n))
+	if (poll(&ready, 1, SHOWN_MS) == 0 && progress)
+		progress_show(&shown, progress_now(), false, "waiting for the end of standard input (</dev/null: there is none)");
+	st = file_read("-", INPUT_BYTES_MAX, &bytes, err);
+	if (st == ASSAY_E_LIMIT)
+		assay_context(err, "for all runs it is kept in memory: put it into a file, and give that with '<'");
+	for (*all = 0; !st && *all < bytes.size;) {
+		ssize_t more = write(fd, bytes.bytes + *all, bytes.size - *all);
+
+		if (more < 0 && errno != EINTR)
 			st = assay_fail(err, ASSAY_E_IO, "cannot keep standard input in memory: %s", strerror(errno));
+		*all += more > 0 ? (size_t)more : 0;
 	}
 	progress_end(&shown);
-	free(piece);
+	buf_release(&bytes);
 	return st;
 }
 
@@ -167,7 +153,7 @@ static enum assay_status here_input_take(bool progress, struct here_input *out, 
 {
 	struct here_input input = { .fd = -1 };
 	enum assay_status st = ASSAY_OK;
-	uint64_t all = 0;
+	size_t all = 0;
 
 	*out = input;
 	if ((fcntl(STDIN_FILENO, F_GETFL) & O_ACCMODE) == O_WRONLY || isatty(STDIN_FILENO)) /* it was closed (base/dispatch.c) */
@@ -227,7 +213,8 @@ static enum assay_status here_run(struct here *here, const struct here_how *how,
 				  struct assay_error *err)
 {
 	const struct local_command command = { .words = here->words,
-					       .n = here->n_words,
+					       .n = here->of.n,
+					       .directory = here->of.directory,
 					       .input = *input ? input : NULL,
 					       .lock = MEASURE_LOCK,
 					       .sample = true,
@@ -265,14 +252,37 @@ static void here_end(struct here *here)
 	parts_of(&here->levels, &here->sampled, cpu_s, &here->parts);
 }
 
-/* Runs commands[n] in turn, each time in an order that is drawn, as often as the budget allows, each at least once and at most RUNS_MAX
- * times, under the lock of the host. ASSAY_E_NODATA if a command fails. */
+static bool is_settled(struct here *const sides[2], double min_effect);
+
+/* When a comparison is looked at: LOOKS_MAX times at most, with twice as many runs each time, the last time with all that its budget or
+ * RUNS_MAX allows. */
+struct looking {
+	size_t next; /* runs of each at the next look; 0: not known yet */
+	int looks;
+};
+
+/* Reports whether the runs decide. turn_s: how long one of each takes; `last`: there will be no others. */
+static bool look(struct looking *l, struct here *const sides[2], const struct here_how *how, double turn_s, bool last)
+{
+	if (!l->next && sides[0]->n >= EFFECT_PAIRS_MIN)
+		l->next = (size_t)fmax(EFFECT_PAIRS_MIN, fmin(how->budget_s / turn_s, RUNS_MAX) / (double)looks_repetitions(1, LOOKS_MAX));
+	if (!last && (!l->next || sides[0]->n < l->next || l->looks == LOOKS_MAX - 1))
+		return false;
+	l->next *= 2;
+	sides[0]->level = sides[1]->level = looks_level(++l->looks, last);
+	return is_settled(sides, how->min_effect);
+}
+
+/* Runs commands[n] in turn, each time in an order that is drawn, as often as the budget allows or until they decide, each at least once and
+ * at most RUNS_MAX times, under the lock of the host. ASSAY_E_NODATA if a command fails. */
 static enum assay_status here_measure_with(const char *input, struct here *const *commands, size_t n, const struct here_how *how,
 					   struct code *code, struct assay_error *err)
 {
-	double began_s = progress_now(), now_s = began_s;
+	double began_s = progress_now(), spent_s = 0, turn_s = INFINITY;
 	struct progress shown = progress_begin(stderr, began_s);
+	struct looking looking = { .looks = 0 };
 	enum assay_status st = ASSAY_OK;
+	bool last, decided = false;
 	struct rng rng;
 	size_t turn = 0;
 
@@ -288,8 +298,12 @@ static enum assay_status here_measure_with(const char *input, struct here *const
 			st = here_run(commands[(first + i) % n], how, input, code, err);
 		}
 		turn++;
-		now_s = progress_now();
-	} while (!st && turn < RUNS_MAX && (now_s - began_s) * (1.0 + 1.0 / (double)turn) < how->budget_s);
+		turn_s = fmin(turn_s, progress_now() - began_s - spent_s); /* without waiting for the lock */
+		spent_s = progress_now() - began_s;
+		last = turn == RUNS_MAX || spent_s * (1.0 + 1.0 / (double)turn) >= how->budget_s;
+		if (!st && how->until_decided)
+			decided = look(&looking, commands, how, turn_s, last);
+	} while (!st && !decided && !last);
 	progress_end(&shown);
 	for (size_t i = 0; !st && i < n; i++)
 		here_end(commands[i]);
@@ -361,7 +375,7 @@ static void here_answer(const struct here *here, const struct here_how *how, str
 
 enum assay_status here_profile(const char *const *words, size_t n, const struct here_how *how, struct document *d, struct assay_error *err)
 {
-	struct here *here = here_new(words, n);
+	struct here *here = here_new(&(struct here_side){ .words = words, .n = n });
 	struct code *code = code_new();
 	enum assay_status st = here_measure(&here, 1, how, code, err);
 
@@ -374,12 +388,12 @@ enum assay_status here_profile(const char *const *words, size_t n, const struct 
 
 /* ---- two commands, which are compared as two versions in a laboratory of one host, and of one plan ---- */
 
-enum { A, B, SIDES };
-
 /* The store's view of the runs. */
 static struct run_set set_of(const struct here *here)
 {
-	struct run_set set = { .application = mem_string(""), .version = mem_string(here->command) };
+	struct run_set set = { .application = mem_string(""),
+			       .version = mem_string(here->of.name ? here->of.name : here->command),
+			       .level = here->level };
 
 	set.items = mem_new(here->n, sizeof(*set.items));
 	for (; set.n < here->n; set.n++) {
@@ -397,6 +411,21 @@ static struct run_set set_of(const struct here *here)
 	return set;
 }
 
+static bool is_settled(struct here *const sides[SIDES], double min_effect)
+{
+	static const struct evidence none;
+	static const struct lab_config config = { .min_effect = LAB_MIN_EFFECT };
+	struct run_set sets[] = { set_of(sides[A]), set_of(sides[B]) };
+	struct verdict verdict = { .n_features = 0 };
+	struct assay_error ignored;
+	bool settled = !verdict_of(&none, &config, &sets[A], &sets[B], min_effect, &verdict, &ignored) && judge_settled(&verdict);
+
+	verdict_release(&verdict);
+	run_set_release(&sets[A]);
+	run_set_release(&sets[B]);
+	return settled;
+}
+
 static struct measured_side side_of(const struct here *here)
 {
 	struct measured_side side = { here->words[0], mem_new(here->n, sizeof(*side.runs)), here->n, &here->parts };
@@ -404,6 +433,20 @@ static struct measured_side side_of(const struct here *here)
 	for (size_t r = 0; r < here->n; r++)
 		side.runs[r] = (struct measured_run){ MACHINE, 0, (int64_t)r, here->runs[r], here->samples[r], &here->results[r] };
 	return side;
+}
+
+/* Looks up the functions that explain a finding, else those whose time differs by as much as matters, and adds the first of them to the
+ * cause. Returns false if debug information is missing. */
+static bool changed_find(const struct changed_asked *asked, double min_effect, const struct code *code, struct comparison *c)
+{
+	struct measured *m = &c->measured;
+	double least = comparison_told(&c->verdict, m, min_effect * fmax(m->seconds[A], m->seconds[B]));
+	bool described = changed_fill(m, code, asked, least);
+	char *first = changed_text(m, least, verdict_effect(&c->verdict)->ratio > 1), *cause = c->cause;
+
+	c->cause = mem_format("%s%s", cause, *cause ? first : "");
+	mem_free(cause, first);
+	return described;
 }
 
 static void compare_answer(struct here *const sides[SIDES], const struct here_how *how, const struct comparison *c, struct document *d)
@@ -421,7 +464,7 @@ static void compare_answer(struct here *const sides[SIDES], const struct here_ho
 		doc_set(d, "wall_s", sides[side]->wall_s);
 		doc_set(d, "cpu_s", sides[side]->cpu_s);
 		doc_end(d);
-		doc_line(d, "'%s' spends %s", sides[side]->command, text);
+		doc_line(d, "'%s' spends %s", sides[side]->of.name ? sides[side]->of.name : sides[side]->command, text);
 		free(text);
 	}
 	if (isnan(c->verdict.effect.low))
@@ -432,8 +475,8 @@ static void compare_answer(struct here *const sides[SIDES], const struct here_ho
 	doc_end(d);
 }
 
-static enum assay_status here_decide(struct here *const sides[SIDES], const struct here_how *how, struct code *code, struct document *d,
-				     struct assay_error *err)
+static enum assay_status here_decide(struct here *const sides[SIDES], const struct here_how *how, const struct changed_asked *changed,
+				     struct code *code, struct document *d, struct assay_error *err)
 {
 	static const struct evidence none;
 	struct measured_side measured[] = { side_of(sides[A]), side_of(sides[B]) };
@@ -442,10 +485,15 @@ static enum assay_status here_decide(struct here *const sides[SIDES], const stru
 		.evidence = &none, .baseline = &sets[A], .candidate = &sets[B], .min_effect = how->min_effect
 	};
 	struct comparison c;
+	bool described = true;
 	enum assay_status st = comparison_here(&asked, measured, code, &c, err);
 
+	if (!st && changed)
+		described = changed_find(changed, how->min_effect, code, &c);
 	if (!st)
 		compare_answer(sides, how, &c, d);
+	if (!st && !described)
+		doc_line(d, "Without debug information there are no files and lines of functions: build with -g");
 	comparison_release(&c);
 	for (int side = 0; side < SIDES; side++) {
 		run_set_release(&sets[side]);
@@ -454,32 +502,15 @@ static enum assay_status here_decide(struct here *const sides[SIDES], const stru
 	return st;
 }
 
-enum assay_status here_compare(const char *const *words, size_t n, const struct here_how *how, struct document *d, struct assay_error *err)
+enum assay_status here_compare(const struct here_side commands[SIDES], const struct here_how *how, const struct changed_asked *changed,
+			       struct document *d, struct assay_error *err)
 {
-	struct here *sides[SIDES];
-	struct code *code;
-	enum assay_status st;
-	size_t middle = 0;
-	char *text;
+	struct here *sides[SIDES] = { here_new(&commands[A]), here_new(&commands[B]) };
+	struct code *code = code_new();
+	enum assay_status st = here_measure(sides, SIDES, how, code, err);
 
-	while (middle < n && strcmp(words[middle], "--") != 0)
-		middle++;
-	if (middle == 0 || middle + 1 >= n)
-		return assay_fail(
-		    err, ASSAY_E_USAGE,
-		    "two commands are expected: -- A [ARG...] -- B [ARG...]; versions of a laboratory are compared by 'assay gate'");
-	sides[A] = here_new(words, middle);
-	sides[B] = here_new(words + middle + 1, n - middle - 1);
-	code = code_new();
-	st = here_measure(sides, SIDES, how, code, err);
 	if (!st)
-		st = here_decide(sides, how, code, d, err);
-	else if (st == ASSAY_E_NODATA && text_among(words + middle + 1, n - middle - 1, "--")) {
-		text = mem_string(err->text);
-		assay_fail(err, st, "%s; the first of several '--' divides the two commands: one that has its own goes into sh -c '...'",
-			   text);
-		free(text);
-	}
+		st = here_decide(sides, how, changed, code, d, err);
 	code_free(code);
 	here_free(sides[A]);
 	here_free(sides[B]);

@@ -7,19 +7,32 @@
 
 #include <stdbool.h>
 
+struct changed_asked; /* gate/here/changed.h */
+
 struct here_how {
 	double budget_s;
-	double min_effect; /* of a comparison */
+	double min_effect;  /* of a comparison */
+	bool until_decided; /* a comparison ends when it has decided */
 	bool progress;
 	bool any_status; /* other than 0 is no failure; to be ended by a signal is */
+};
+
+/* A command. */
+struct here_side {
+	const char *name;	  /* in answers; NULL: its first words */
+	const char *const *words; /* [n] */
+	size_t n;
+	const char *program;   /* what is executed; NULL: the first word */
+	const char *directory; /* in which it runs; NULL: ours */
 };
 
 /* Measures where the time of the command words[n] goes. Each run reads our standard input. Adds the answer to *d. */
 enum assay_status here_profile(const char *const *words, size_t n, const struct here_how *how, struct document *d, struct assay_error *err);
 
-/* Decides as the gate whether the second of two commands is slower on this machine than the first. words[n]: A, "--", B; they run in turn.
- * Sets the document's exit status. ASSAY_E_USAGE: they are not two; ASSAY_E_NODATA: one fails. */
-enum assay_status here_compare(const char *const *words, size_t n, const struct here_how *how, struct document *d, struct assay_error *err);
+/* Decides as the gate whether the second of two commands is slower on this machine than the first; they run in turn. `changed`: of which
+ * trees they are the programs; NULL: that is not known. Sets the document's exit status. ASSAY_E_NODATA: one fails. */
+enum assay_status here_compare(const struct here_side sides[2], const struct here_how *how, const struct changed_asked *changed,
+			       struct document *d, struct assay_error *err);
 
 /* An option of seconds: "20", "90s", "5m". */
 enum assay_status here_budget(const char *text, void *to, struct assay_error *err);

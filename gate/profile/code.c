@@ -262,6 +262,19 @@ static struct file *file_of(struct code *code, const char *path, uint64_t inode)
 	return code->files[code->n++];
 }
 
+const char *code_path(const struct code *code, const char *file, const char *directory)
+{
+	size_t n = strlen(directory);
+
+	for (size_t i = 0; i < code->n; i++) {
+		const char *path = code->files[i]->path;
+
+		if (strncmp(path, directory, n) == 0 && path[n] == '/' && strcmp(text_file_name(path), file) == 0)
+			return path;
+	}
+	return NULL;
+}
+
 /* ---- pieces ---- */
 
 /* A piece may have several names: the first that has a class, else the last, which is the one that other files see. */
@@ -332,7 +345,7 @@ static void file_classify(struct file *file)
 	free(uses);
 }
 
-static void name_show(const char *symbol, char out[CODE_NAME_BYTES])
+void code_function_name(const char *symbol, char out[CODE_NAME_BYTES])
 {
 	char *stem = mem_bytes(symbol, strcspn(symbol, ".@")), *name = demangle(stem), shown[TEXT_SHOWN_BYTES];
 
@@ -403,7 +416,7 @@ void code_at(struct code *code, const char *path, uint64_t inode, uint64_t offse
 		return;
 	name = piece_name(file, &file->pieces.items[at], &out->class);
 	if (name) {
-		name_show(name, out->name);
+		code_function_name(name, out->name);
 	} else {
 		if (!file->classes)
 			file_classify(file);

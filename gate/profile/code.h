@@ -60,6 +60,13 @@ struct code_place {
 struct code *code_new(void);
 void code_free(struct code *code); /* accepts NULL */
 
+/* The path of a file that was looked into, by its name without directory, below `directory`; NULL: none was. It lasts as long as the code.
+ */
+const char *code_path(const struct code *code, const char *file, const char *directory);
+
+/* The name of a function by its symbol, as code_place has it. */
+void code_function_name(const char *symbol, char out[CODE_NAME_BYTES]);
+
 /* path: as it was mapped, `inode` then; where another file has that name now, nothing is known but the path. `offset`: in the file. The
  * first question about a file reads it. */
 void code_at(struct code *code, const char *path, uint64_t inode, uint64_t offset, struct code_place *out);

@@ -17,7 +17,7 @@ struct made {
 
 static struct here *here_made(const char *const *word, const struct made *made, size_t n)
 {
-	struct here *here = here_new(word, 1);
+	struct here *here = here_new(&(struct here_side){ .words = word, .n = 1 });
 
 	for (; here->n < n; here->n++) {
 		struct helper_result *r = &here->results[here->n];
@@ -48,7 +48,7 @@ static cJSON *answer(const struct made *a, const struct made *b, size_t n)
 	cJSON *json;
 
 	document_init(&d);
-	assert_int_equal(here_decide(sides, &how, code, &d, &err), ASSAY_OK);
+	assert_int_equal(here_decide(sides, &how, NULL, code, &d, &err), ASSAY_OK);
 	json = document_cjson(&d);
 	cJSON_AddNumberToObject(json, "status", d.exit_status);
 	document_release(&d);
@@ -200,11 +200,55 @@ static void work_where_time_is_open(void **state)
 	assert_decides(a, b, "environment", "disturbed", "");
 }
 
+/* Results are looked at after a sixteenth of what the budget allows, and then after twice as many runs each time; never before six pairs,
+ * and at whatever there is when the budget ends. */
+static void when_it_looks(void **state)
+{
+	static const char *const words[] = { "old", "new" };
+	static const struct here_how how = { .budget_s = 160, .min_effect = LAB_MIN_EFFECT };
+	static const size_t expected[] = { 10, 20, 40, 80 };
+	struct made made[SIDES][160];
+	struct here *sides[SIDES];
+	struct looking l = { .looks = 0 };
+	size_t looks = 0;
+
+	(void)state;
+	for (size_t i = 0; i < 160; i++) { /* decides nothing */
+		made[A][i] = (struct made){ 1.87, 1.87, 0, 0 };
+		made[B][i] = (struct made){ 1 + (double)(i * 37 % 97) / 48, 1 + (double)(i * 37 % 97) / 48, 0, 0 };
+	}
+	for (int side = 0; side < SIDES; side++)
+		sides[side] = here_made(&words[side], made[side], 160);
+	for (size_t n = 1; n <= 160; n++) {
+		int before = l.looks;
+
+		sides[A]->n = sides[B]->n = n;
+		assert_false(look(&l, sides, &how, 1, n == 160));
+		if (l.looks == before)
+			continue;
+		assert_int_equal(n, looks < LOOKS_MAX - 1 ? expected[looks] : 160);
+		assert_true(sides[B]->level == looks_level((int)++looks, n == 160));
+	}
+	assert_int_equal(looks, LOOKS_MAX);
+	l = (struct looking){ .looks = 0 };
+	for (size_t n = 1; n < EFFECT_PAIRS_MIN; n++) {
+		sides[A]->n = sides[B]->n = n;
+		assert_false(look(&l, sides, &how, 100, false));
+	}
+	assert_int_equal(l.looks, 0);
+	(void)look(&l, sides, &how, 100, true);
+	assert_int_equal(l.looks, 1);
+	assert_true(sides[A]->level == EFFECT_LEVEL);
+	here_free(sides[A]);
+	here_free(sides[B]);
+}
+
 int suite_here_compare(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_same_twice), cmocka_unit_test(pairs_that_drift),	  cmocka_unit_test(few_runs),
-		cmocka_unit_test(processor_time), cmocka_unit_test(what_others_withheld), cmocka_unit_test(work_where_time_is_open)
+		cmocka_unit_test(processor_time), cmocka_unit_test(what_others_withheld), cmocka_unit_test(work_where_time_is_open),
+		cmocka_unit_test(when_it_looks)
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

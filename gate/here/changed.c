@@ -1,0 +1,159 @@
+#include "gate/here/changed.h"
+
+#include "base/mem.h"
+#include "base/order.h"
+#include "base/text.h"
+#include "runs/inside/changes/changes.h"
+
+#include <math.h>
+#include <string.h>
+
+#define OBJECTS_MAX 8 /* files of a program, into which functions are looked up */
+
+enum { A, B, SIDES };
+
+/* A program or library of both trees. */
+struct object {
+	const char *file; /* its name without directory; borrowed */
+	bool known;	  /* both builds of it were compared */
+	struct changes changes;
+};
+
+/* ---- objects ---- */
+
+/* Its path inside the trees: that of one of its files that was met. NULL: none was. */
+static const char *path_inside(const struct code *code, const struct changed_asked *asked, const char *file)
+{
+	for (int side = 0; side < SIDES; side++) {
+		const char *path = code_path(code, file, asked->directories[side]);
+
+		if (path)
+			return path + strlen(asked->directories[side]) + 1;
+	}
+	return NULL;
+}
+
+static void object_open(const struct code *code, const struct changed_asked *asked, struct object *object)
+{
+	const struct changes_options options = { asked->repository, asked->commits[A], asked->commits[B], CHANGES_WRAPPER };
+	struct build builds[SIDES] = { { .referred = NULL }, { .referred = NULL } };
+	const char *inside = path_inside(code, asked, object->file);
+	struct assay_error ignored;
+	bool known = inside;
+
+	for (int side = 0; known && side < SIDES; side++) {
+		char *path = mem_format("%s/%s", asked->directories[side], inside);
+
+		known = !build_open(path, IMAGE_EXPORTED, &builds[side], &ignored);
+		free(path);
+	}
+	if (known && builds[A].image.detail == builds[B].image.detail)
+		object->known = !changes_find(&builds[A], &builds[B], &options, &object->changes, &ignored);
+	for (int side = 0; side < SIDES; side++)
+		build_release(&builds[side]);
+}
+
+/* NULL: there are too many of them. */
+static const struct object *object_of(const struct code *code, const struct changed_asked *asked, const char *file, struct object *objects,
+				      size_t *n)
+{
+	for (size_t i = 0; i < *n; i++)
+		if (strcmp(objects[i].file, file) == 0)
+			return &objects[i];
+	if (*n == OBJECTS_MAX)
+		return NULL;
+	objects[*n] = (struct object){ .file = file };
+	object_open(code, asked, &objects[*n]);
+	return &objects[(*n)++];
+}
+
+/* ---- functions ---- */
+
+static const struct function *function_named(const struct functions *functions, const char *name)
+{
+	char shown[CODE_NAME_BYTES];
+
+	for (size_t i = 0; i < functions->n; i++) {
+		if (!functions->items[i].present)
+			continue;
+		code_function_name(functions->items[i].symbol, shown);
+		if (strcmp(shown, name) == 0)
+			return &functions->items[i];
+	}
+	return NULL;
+}
+
+/* What was changed in a function of both builds, or of one; NULL: nothing. */
+static const struct change *change_of(const struct changes *c, size_t old, size_t new)
+{
+	for (size_t i = 0; i < c->n; i++)
+		if (new != FUNCTIONS_NONE ? c->items[i].new == new : c->items[i].old == old)
+			return &c->items[i];
+	return NULL;
+}
+
+/* The name of a file of the tree `directory`, as it was committed, else inside the tree, else as the compiler was told; free() it. */
+static char *source_of(const struct source_tree *committed, const char *directory, const char *file)
+{
+	const char *name = source_file(committed, file);
+	size_t n = strlen(directory);
+
+	if (!name)
+		name = strncmp(file, directory, n) == 0 && file[n] == '/' ? file + n + 1 : file;
+	return mem_string(name);
+}
+
+static void part_fill(const struct changed_asked *asked, const struct changes *c, struct measured_part *part)
+{
+	const struct function *new = function_named(&c->new.functions, part->name),
+			      *function = new ? new : function_named(&c->old.functions, part->name);
+	const struct change *change;
+
+	if (!function)
+		return;
+	change = new ? change_of(c, FUNCTIONS_NONE, (size_t)(new - c->new.functions.items))
+		     : change_of(c, (size_t)(function - c->old.functions.items), FUNCTIONS_NONE);
+	part->change = change_kind_code(change ? change->kind : CHANGE_NONE);
+	part->line = function->line;
+	if (function->file)
+		part->source = source_of(new ? &c->source.new : &c->source.old, asked->directories[new ? B : A], function->file);
+}
+
+bool changed_fill(struct measured *measured, const struct code *code, const struct changed_asked *asked, double least)
+{
+	struct object objects[OBJECTS_MAX];
+	bool described = true;
+	size_t n = 0;
+
+	for (size_t i = 0; i < measured->n; i++) {
+		struct measured_part *part = &measured->parts[i];
+		const struct object *object = NULL;
+
+		if (part->depth == PART_FUNCTION && part->certain && fabs(part->difference) > least)
+			object = object_of(code, asked, part->file, objects, &n);
+		if (!object || !object->known)
+			continue;
+		part_fill(asked, &object->changes, part);
+		described = described && object->changes.new.image.detail == IMAGE_DESCRIBED;
+	}
+	for (size_t i = 0; i < n; i++)
+		changes_release(&objects[i].changes);
+	return described;
+}
+
+char *changed_text(const struct measured *measured, double least, bool slower)
+{
+	const struct measured_part *first = NULL;
+
+	for (size_t i = 0; i < measured->n; i++) {
+		const struct measured_part *part = &measured->parts[i];
+		double more = slower ? part->difference : -part->difference;
+
+		if (part->change && more > least && (!first || more > fabs(first->difference)))
+			first = part;
+	}
+	if (!first)
+		return mem_string("");
+	return first->source ? mem_format("; look at %s (%s:%u, %s) first", first->name, first->source, first->line, first->change)
+			     : mem_format("; look at %s (%s) first", first->name, first->change);
+}

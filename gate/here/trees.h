@@ -1,0 +1,35 @@
+/* Two source trees on this machine, each with its build: two commits of a git repository, or two directories. */
+#ifndef GATE_HERE_TREES_H
+#define GATE_HERE_TREES_H
+
+#include "base/buf.h"
+#include "runs/inside/variants/variant.h"
+#include "runs/running/manifest.h"
+
+struct trees_asked {
+	const char *repository;	     /* NULL: directories are compared */
+	const char *names[2];	     /* references of the repository; or the directories */
+	struct manifest_words build; /* the command that builds them; without words: nothing is built */
+	const char *program;	     /* its path in both trees: "./lz4", "bin/x"; NULL: none is wanted */
+	bool progress;
+};
+
+struct trees {
+	char *directories[2], *programs[2];    /* absolute; programs NULL: none was wanted */
+	char commits[2][VARIANT_COMMIT_BYTES]; /* of a directory: the hash of its files */
+	struct buf said;		       /* the output of a build that failed */
+};
+
+/* Splits a command into arguments at spaces and tabs. Text in '...' stands for itself, in "..." all but \" and \\ does; elsewhere \ takes
+ * the next character as it is. No variable, pattern or operator of a shell is known. manifest_words_release(*out). ASSAY_E_USAGE: it is
+ * empty, or a quote is not closed. */
+enum assay_status trees_split(const char *text, struct manifest_words *out, struct assay_error *err);
+
+/* Trees are laid out and built below $XDG_CACHE_HOME/assay/trees, else ~/.cache/assay/trees, once for the same files, command and
+ * compilers: nothing is written where the sources come from. Directories without a build command are taken as they are. ASSAY_E_USAGE: the
+ * program has no slash, or begins with one; ASSAY_E_NOTFOUND: there is no such repository, reference, directory or program; ASSAY_E_IO: a
+ * build fails, of which out->said has the output. *out is overwritten; trees_release() it, also after an error. */
+enum assay_status trees_build(const struct trees_asked *asked, struct trees *out, struct assay_error *err);
+void trees_release(struct trees *trees);
+
+#endif

@@ -1,0 +1,183 @@
+# Two source trees on this machine, of a git repository or of directories: what is built, from what, what is answered, and that nothing is written
+# where the sources come from.
+. "${ASSAY_SOURCE:?}/tests/lib_cli.sh"
+cd "$tmp" || exit 1
+export XDG_CACHE_HOME="$tmp/cache" GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_SYSTEM=/dev/null
+export GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@example.org GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@example.org
+unset CC CFLAGS
+mkdir -p cache repo/src
+
+# A program whose function `walk` makes ten times as many steps in the second commit; `idle` changes, too, and costs nothing.
+source_of() {
+	cat >repo/src/work.c <<END
+#include <stdio.h>
+__attribute__((noinline)) static unsigned idle(unsigned x) { return x + $2; }
+
+__attribute__((noinline)) static unsigned walk(unsigned x)
+{
+	for (volatile int i = 0; i < $1; i++)
+		x = x * 1664525u + 1013904223u;
+	return x;
+}
+
+int main(int argc, char **argv)
+{
+	FILE *file = fopen(argv[1], "r");
+	unsigned x = idle((unsigned)argc);
+
+	if (!file)
+		return 3;
+	for (int i = 0; i < 100; i++)
+		x = walk(x);
+	printf("%u\n", x);
+	return 0;
+}
+END
+}
+git -C repo init --quiet --initial-branch=main
+printf 'all:\n\t@echo made >>made\n\t$(CC) -O1 -g -o src/work src/work.c\n' >repo/Makefile
+source_of 30000 1
+git -C repo add .
+git -C repo commit --quiet -m one
+git -C repo tag v1
+source_of 300000 2
+git -C repo commit --quiet -a -m two
+git -C repo tag v2
+source_of 300000 2
+sed -i 's/^int main/this is no C/' repo/src/work.c
+git -C repo commit --quiet -a -m broken
+git -C repo tag broken
+echo 'not committed' >>repo/src/work.c # a work tree that is dirty, and an index that is
+echo x >repo/staged
+git -C repo add staged
+echo x >repo/untracked
+echo words >input
+
+# It was measured; how that is decided on a busy machine is no matter of this test (test_here_compare.c), and what is named is only where it is
+# slower. The function is ten times as slow, and takes nearly all of the time.
+measured() {
+	cases=$((cases + 1))
+	case $status in 3 | 4 | 5) ;; *) fail 'it was not measured' ;; esac
+	[ "$status" = 3 ] && grep -q '"function"' "$tmp/out"
+}
+
+# The repository, with its index and times.
+state_of() {
+	find repo -printf '%p %s %T@ %i\n' | LC_ALL=C sort
+	git -C repo for-each-ref
+}
+state_of >before
+
+unchanged() {
+	cases=$((cases + 1))
+	state_of | cmp -s - before || fail "the repository was changed: $(state_of | diff before - | head -n 5)"
+}
+
+for tag in v1 v2; do
+	mkdir "$tag"
+	git -C repo archive "$tag" | tar -x -C "$tag"
+done
+
+what='two commits'
+run compare --git repo v1 v2 --build make --budget 8 --format json -- ./src/work input
+expect_json_parses
+expect_json .baseline.version v1
+expect_json .candidate.version v2
+expect_json .a.command './src/work input'
+expect_json '.trees[1].commit' "$(git -C repo rev-parse v2)"
+if measured; then
+	expect_json .decision regression
+	expect_stdout '"name": "walk"' '"source": "src/work.c"' '"line": 4' '"change": "modified"'
+	cases=$((cases + 1))
+	case $(json .cause) in *'look at walk (src/work.c:4, modified) first'*) ;; *) fail "the cause is: $(json .cause)" ;; esac
+fi
+unchanged
+
+what='for people, from what was built before'
+first=$(json '.trees[0].directory')
+run compare --git repo v1 v2 --build make --budget 2 -- ./src/work input
+measured
+expect_stdout "'v2' "
+cases=$((cases + 1))
+[ "$(cat "$first/made")" = made ] || fail 'it was built again'
+
+what='another compiler is another build'
+CFLAGS=-O2 "$ASSAY" compare --git repo v1 v1 --build make --budget 0.2 --format json -- ./src/work input >"$tmp/out" 2>"$tmp/err"
+status=$?
+cases=$((cases + 1))
+[ "$(json '.trees[0].directory')" != "$first" ] || fail 'the same directory'
+expect_json '.trees[0].directory' "$(json '.trees[1].directory')"
+
+what='where it runs'
+run compare --git repo v1 v2 --build make --budget 0.2 --in-tree --format json -- sh -c 'test -f src/work.c && exec src/work Makefile'
+measured
+run compare --git repo v1 v2 --build make --budget 0.2 -- ./src/work "$tmp/nonesuch"
+refused 6 'exit status 3'
+run compare --git repo v1 v2 --build make -- sh -c true
+refused 2 "'sh' is not in the trees" --in-tree
+run compare --git repo v1 v2 --build make -- ./bin/work
+refused 2 "has no './bin/work'"
+
+what='a build that fails'
+run compare --git repo v1 broken --build "make --no-print-directory" -- ./src/work input
+expect_status 1
+expect_no_stdout
+expect_stderr 'failed: exit status 2' 'no C' '.log'
+kept=$(sed -n "s/.*; see '\([^']*\).log'.*/\1/p" "$tmp/err")
+cases=$((cases + 1))
+[ -f "$kept/src/work.c" ] || fail "the tree of the failed build is gone: $kept"
+run compare --git repo v1 v2 --build 'sh -c "exit 5"' -- ./src/work input
+expect_status 1
+expect_stderr 'exit status 5'
+run compare --git repo v1 v2 --build "make 'x" -- ./src/work input
+refused 2 --build 'not closed'
+run compare --git repo v1 v2 --build ' ' -- ./src/work input
+refused 2 --build
+unchanged
+
+what='what is not there'
+run compare --git repo v1 nonesuch --build make -- ./src/work input
+refused 2 'nonesuch'
+run compare --git "$tmp/nowhere" v1 v2 --build make -- ./src/work input
+refused 2 'nowhere'
+run compare --git cache v1 v2 --build make -- ./src/work input
+refused 2 'cache'
+run compare --trees v1 nowhere --build make -- ./src/work input
+refused 1 'nowhere'
+
+what='wrong usage'
+run compare --git repo v1 --build make
+refused 2 'OLD NEW'
+run compare --git repo --trees v1 v2 -- ./x
+refused 2 'exclude'
+run compare --build make -- true -- true
+refused 2 '--git or --trees'
+
+what='killed while it builds'
+cat >slow.sh <<END
+touch "$tmp/builds"
+sleep 60
+END
+"$ASSAY" compare --git repo v1 v2 --build "sh $tmp/slow.sh" -- ./src/work input >"$tmp/out" 2>"$tmp/err" &
+compared=$!
+until [ -f "$tmp/builds" ]; do sleep .05; done
+kill -9 "$compared"
+wait "$compared" 2>/dev/null
+unchanged
+run compare --git repo v1 v2 --build make --budget 0.2 --format json -- ./src/work input
+expect_json '.trees[0].directory' "$first"
+unchanged
+
+what='two directories'
+run compare --trees v1 v2 --build make --budget 8 --format json -- ./src/work input
+expect_json .candidate.version v2
+expect_json '.trees[0].commit' null
+cases=$((cases + 1))
+[ ! -e v1/made ] || fail 'it was built in the directory itself'
+if measured; then
+	expect_stdout '"source": "src/work.c"' '"line": 4'
+fi
+run compare --trees v1 v1 --build make --budget 0.2 -- ./src/work input
+cases=$((cases + 1))
+[ "$status" -eq 0 ] || [ "$status" -eq 4 ] || [ "$status" -eq 5 ] || fail 'a tree differs from itself'
+finish
