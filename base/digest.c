@@ -40,6 +40,15 @@ void digest_sha256(const char *bytes, size_t n, char hex[DIGEST_HEX_BYTES])
 	digest_growing_release(&whole);
 }
 
+void digest_id(const char *bytes, size_t n, char id[DIGEST_ID_BYTES])
+{
+	char hex[DIGEST_HEX_BYTES];
+
+	digest_sha256(bytes, n, hex);
+	memcpy(id, hex, DIGEST_ID_BYTES - 1);
+	id[DIGEST_ID_BYTES - 1] = '\0';
+}
+
 uint64_t digest_seed(const char *text)
 {
 	char hex[DIGEST_HEX_BYTES];

@@ -11,6 +11,9 @@
 /* 64 lower-case hexadecimal digits and a NUL into hex. */
 void digest_sha256(const char *bytes, size_t n, char hex[DIGEST_HEX_BYTES]);
 
+/* The first of these digits as an id. */
+void digest_id(const char *bytes, size_t n, char id[DIGEST_ID_BYTES]);
+
 /* Digests longer and longer starts of the same bytes in one pass: zeroed at first, digest_growing_release() it. */
 struct digest_growing {
 	void *context;

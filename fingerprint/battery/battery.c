@@ -42,7 +42,6 @@ static void add_word(struct buf *text, const char *word)
 static void battery_update_hash(struct battery *battery, bool with_dangerous)
 {
 	struct buf text = BUF_INIT;
-	char hex[DIGEST_HEX_BYTES];
 
 	buf_format(&text, "battery 1\npasses %" PRId64 "\n", battery->passes);
 	for (size_t i = 0; i < battery->n; i++) {
@@ -56,9 +55,7 @@ static void battery_update_hash(struct battery *battery, bool with_dangerous)
 		for (size_t k = 0; k < entry->n_arguments; k++)
 			add_word(&text, entry->arguments[k]);
 	}
-	digest_sha256(text.bytes, text.size, hex);
-	memcpy(battery->hash, hex, FINGERPRINT_ID_BYTES - 1);
-	battery->hash[FINGERPRINT_ID_BYTES - 1] = '\0';
+	digest_id(text.bytes, text.size, battery->hash);
 	buf_release(&text);
 }
 

@@ -319,11 +319,8 @@ void fingerprint_id(const struct fingerprint_key *key, char id[FINGERPRINT_ID_BY
 	/* A newline cannot stand in any of the texts: names with control characters are refused when they are read. */
 	char *text =
 	    mem_format("%s\n%s\n%s\n%s\n%" PRId64 "\n", key->machine, key->battery_hash, key->stress_ng, key->architecture, key->taken_ms);
-	char hex[DIGEST_HEX_BYTES];
 
-	digest_sha256(text, strlen(text), hex);
-	memcpy(id, hex, FINGERPRINT_ID_BYTES - 1);
-	id[FINGERPRINT_ID_BYTES - 1] = '\0';
+	digest_id(text, strlen(text), id);
 	free(text);
 }
 

@@ -69,16 +69,6 @@ static enum assay_status find_latest(struct store *store, const struct fingerpri
 	return store_finish(stmt, st);
 }
 
-static enum assay_status insert_fingerprint(struct store *store, const struct fingerprint_key *key, const char *id, const char *origin,
-					    const char *profile, const char *conditions, struct assay_error *err)
-{
-	return store_do(store, err,
-			"INSERT INTO fingerprint (id, machine, battery, battery_hash, stress_ng, taken_ms, architecture, origin, profile, "
-			"conditions, complete) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0)",
-			"tttttitttt", id, key->machine, key->battery, key->battery_hash, key->stress_ng, key->taken_ms, key->architecture,
-			origin, profile, conditions);
-}
-
 /* Marks the cells that an earlier part of the session has tried. */
 static enum assay_status load_done(struct store *store, const struct battery *battery, struct taking *taking, struct assay_error *err)
 {
@@ -121,7 +111,11 @@ static enum assay_status taking_open(struct store *store, const struct fingerpri
 		st = load_done(store, battery, &taking, err);
 	} else if (!st) {
 		fingerprint_id(key, taking.id);
-		st = insert_fingerprint(store, key, taking.id, origin, profile, conditions, err);
+		st = store_do(store, err,
+			      "INSERT INTO fingerprint (id, machine, battery, battery_hash, stress_ng, taken_ms, architecture, origin, "
+			      "profile, conditions, complete) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0)",
+			      "tttttitttt", taking.id, key->machine, key->battery, key->battery_hash, key->stress_ng, key->taken_ms,
+			      key->architecture, origin, profile, conditions);
 	}
 	*out = taking;
 	if (st)

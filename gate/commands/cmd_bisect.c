@@ -195,12 +195,9 @@ static enum assay_status commits_between(struct bisect *b, const char *bad)
 /* The same question has the same seed, by which what was measured is found again. */
 static uint64_t seed_of(const struct bisect *b, size_t commit, size_t round)
 {
-	char *text = mem_format("bisect\n%s\n%s\n%s\n%zu", b->application, b->good, b->commits[commit], round), hex[DIGEST_HEX_BYTES];
-	uint64_t seed;
+	char *text = mem_format("bisect\n%s\n%s\n%s\n%zu", b->application, b->good, b->commits[commit], round);
+	uint64_t seed = digest_seed(text);
 
-	digest_sha256(text, strlen(text), hex);
-	hex[15] = '\0';
-	seed = strtoull(hex, NULL, 16);
 	free(text);
 	return seed;
 }

@@ -10,15 +10,6 @@
 
 static ROWS_FUNCTION(night_state_code, enum night_state, NIGHT_STATE_ROWS, ROWS_CODE)
 
-/* The first 16 digits of the hash of a text. */
-static void night_identify(const char *text, char id[DIGEST_ID_BYTES])
-{
-	char hex[DIGEST_HEX_BYTES];
-
-	digest_sha256(text, strlen(text), hex);
-	snprintf(id, DIGEST_ID_BYTES, "%.*s", DIGEST_ID_BYTES - 1, hex);
-}
-
 /* ---- nights ---- */
 
 #define NIGHT_COLUMNS "SELECT id, started_ms, deadline_ms, ifnull(finished_ms, 0), ifnull(exit_status, 0), suite, notes FROM night "
@@ -156,10 +147,7 @@ void night_comparisons_release(struct night_comparisons *comparisons)
 {
 	for (size_t i = 0; i < comparisons->n; i++) {
 		struct night_comparison *c = &comparisons->items[i];
-		char *texts[] = { c->manifest, c->application, c->input, c->candidate, c->baseline, c->against, c->hosts, c->detail };
-
-		for (size_t k = 0; k < sizeof(texts) / sizeof(texts[0]); k++)
-			free(texts[k]);
+		mem_free(c->manifest, c->application, c->input, c->candidate, c->baseline, c->against, c->hosts, c->detail);
 	}
 	free(comparisons->items);
 	*comparisons = (struct night_comparisons){ NULL, 0 };
@@ -183,9 +171,7 @@ static enum assay_status night_read_decisions(struct store *store, sqlite3_stmt 
 
 	*out = (struct night_decisions){ NULL, 0 };
 	while (store_next(store, stmt, &st, err)) {
-		struct night_decision *d;
-
-		d = mem_next(out->items, out->n, &capacity);
+		struct night_decision *d = mem_next(out->items, out->n, &capacity);
 		*d = (struct night_decision){ .number = sqlite3_column_int64(stmt, 2),
 					      .made_ms = sqlite3_column_int64(stmt, 3),
 					      .application = mem_string(store_text(stmt, 4)),
@@ -271,7 +257,7 @@ enum assay_status night_begin(struct store *store, struct night *night, struct n
 
 	clock_gettime(CLOCK_REALTIME, &now);
 	text = mem_format("%" PRId64 ".%09ld\n%s", (int64_t)now.tv_sec, now.tv_nsec, night->suite);
-	night_identify(text, night->id);
+	digest_id(text, strlen(text), night->id);
 	free(text);
 	st = store_begin(store, err);
 	if (!st)
@@ -297,7 +283,7 @@ void night_decision_identify(const struct night_decision *d, char id[DIGEST_ID_B
 {
 	char *text = mem_format("%s\n%" PRId64 "\n%s\n%s", d->night, d->number, d->request, d->document);
 
-	night_identify(text, id);
+	digest_id(text, strlen(text), id);
 	free(text);
 }
 

@@ -14,12 +14,11 @@
 static struct rng plan_rng_of(const struct plan *plan, size_t machine)
 {
 	char *text = mem_format("%" PRIu64 "\n%s", plan->seed, plan->machines[machine]);
-	char hex[DIGEST_HEX_BYTES];
+	char id[DIGEST_ID_BYTES];
 	struct rng rng;
 
-	digest_sha256(text, strlen(text), hex);
-	hex[16] = '\0';
-	rng_seed(&rng, strtoull(hex, NULL, 16));
+	digest_id(text, strlen(text), id);
+	rng_seed(&rng, strtoull(id, NULL, 16));
 	free(text);
 	return rng;
 }
@@ -105,7 +104,6 @@ static void plan_identify(struct plan *plan)
 {
 	struct buf text = BUF_INIT;
 	struct plan_list lists[LISTS];
-	char hex[DIGEST_HEX_BYTES];
 	struct timespec now;
 
 	clock_gettime(CLOCK_REALTIME, &now);
@@ -119,9 +117,7 @@ static void plan_identify(struct plan *plan)
 	}
 	if (plan->probe)
 		buf_text(&text, plan->probe);
-	digest_sha256(text.bytes, text.size, hex);
-	memcpy(plan->id, hex, DIGEST_ID_BYTES - 1);
-	plan->id[DIGEST_ID_BYTES - 1] = '\0';
+	digest_id(text.bytes, text.size, plan->id);
 	buf_release(&text);
 }
 

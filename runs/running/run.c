@@ -82,10 +82,8 @@ static void run_hash_manifest(const char *text, const char *version, const char 
 static void run_identify(sqlite3_stmt *stmt, const char *run_hash, struct run_build *out)
 {
 	char *all = mem_format("%s\n%s\n", store_text(stmt, ARTEFACT), run_hash);
-	char hex[DIGEST_HEX_BYTES];
 
-	digest_sha256(all, strlen(all), hex);
-	snprintf(out->id, sizeof(out->id), "%.*s", DIGEST_ID_BYTES - 1, hex);
+	digest_id(all, strlen(all), out->id);
 	free(all);
 }
 
