@@ -67,7 +67,7 @@ static void add_series(struct drift_past *past, const struct fingerprint_set *se
 
 	past->busy = mem_new(n, sizeof(*past->busy));
 	for (size_t i = 0; i < n; i++) {
-		conditions[i] = machine_comparable(&first[i], past->latest) ? first[i].conditions : NULL;
+		conditions[i] = &first[i] <= past->latest && machine_comparable(&first[i], past->latest) ? first[i].conditions : NULL;
 		known += conditions[i] != NULL;
 	}
 	conditions_busy(conditions, n, strcmp(past->latest->origin, "emulated") == 0, past->busy);

@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/order.h"
 #include "base/text.h"
+#include "fingerprint/compare/drift.h"
 #include "gate/nightly/disturbed.h"
 #include "gate/nightly/history.h"
 #include "gate/nightly/judge.h"
@@ -28,19 +29,21 @@
 
 /* ---- machines ---- */
 
-/* The machines of a night, and whether they were as usual: by their runs' accounts, and by the age of their latest fingerprints. */
+/* The machines of a night, and whether they were as usual: by their runs' accounts, and by their fingerprints. */
 
 /* All that hold are shown: none hides another. */
-enum machine_state { MACHINE_LOST, MACHINE_DISTURBED, MACHINE_SLOWER, MACHINE_OLD, MACHINE_UNKNOWN, MACHINE_STATES };
+enum machine_state { MACHINE_LOST, MACHINE_DISTURBED, MACHINE_SLOWER, MACHINE_DRIFTED, MACHINE_OLD, MACHINE_UNKNOWN, MACHINE_STATES };
 
 struct night_machine {
 	char *name;
-	size_t planned, comparisons, runs, disturbed, left_out; /* planned: comparisons; comparisons: those that ran there */
+	size_t planned, comparisons;	  /* planned there; that ran there */
+	size_t runs, disturbed, left_out; /* with a result; of these */
 	size_t causes[DISTURBED_CAUSES];
 	int64_t taken_ms; /* of its latest fingerprint; 0: none */
 	bool is[MACHINE_STATES];
 	struct buf applications, lost; /* names: all that were planned there; those that did not reach it */
 	struct buf changed;	       /* "slower by 20.0 % in APPLICATION, ...": changes of this machine alone, by their histories */
+	struct buf drift;	       /* what 'catalog drift' says of it */
 };
 
 struct night_machines {
@@ -73,30 +76,19 @@ static void count_disturbed(struct night_machines *m, const cJSON *run)
 		machine->causes[cause]++;
 }
 
-static void count_decision(struct night_machines *m, const cJSON *document)
-{
-	const cJSON *item;
-
-	cJSON_ArrayForEach(item, json_get(json_get(document, "runs"), "machines"))
-	{
-		struct night_machine *machine = machine_of(m, json_get_text(item, "machine"));
-
-		machine->runs += json_get_count(item, "baseline_runs") + json_get_count(item, "candidate_runs");
-	}
-	cJSON_ArrayForEach(item, json_get(document, "disturbed")) count_disturbed(m, item);
-}
-
-/* Counts where it was to run, whether or not it was reached. */
+/* Counts where it was to run, whether or not it was reached, and its results there, whether or not they count. */
 static enum assay_status count_planned(struct night_machines *m, struct store *store, const struct night_answered *a,
 				       struct assay_error *err)
 {
-	const char *application = a->comparison->application;
+	const struct night_comparison *c = a->comparison;
+	const char *application = c->application;
 	sqlite3_stmt *stmt = NULL;
-	enum assay_status st = store_ask(
-	    store, &stmt, err,
-	    "SELECT name, EXISTS (SELECT 1 FROM execution WHERE plan = plan_item.plan AND machine = plan_item.name) FROM plan_item "
-	    "WHERE plan = ? AND kind = 'machine'",
-	    "t", a->comparison->plan);
+	enum assay_status st =
+	    store_ask(store, &stmt, err,
+		      "SELECT name, EXISTS (SELECT 1 FROM execution WHERE plan = plan_item.plan AND machine = plan_item.name), (SELECT "
+		      "count(metric) FROM execution WHERE plan = plan_item.plan AND machine = plan_item.name AND version IN (?2, ?3) AND "
+		      "application = ?4) FROM plan_item WHERE plan = ?1 AND kind = 'machine'",
+		      "tttt", c->plan, c->baseline, c->candidate, application);
 
 	while (store_next(store, stmt, &st, err)) {
 		struct night_machine *machine = machine_of(m, store_text(stmt, 0));
@@ -104,6 +96,7 @@ static enum assay_status count_planned(struct night_machines *m, struct store *s
 
 		machine->planned++;
 		machine->comparisons += sqlite3_column_int(stmt, 1) > 0;
+		machine->runs += (size_t)sqlite3_column_int64(stmt, 2);
 		for (int i = 0; i < (a->decision && !sqlite3_column_int(stmt, 1) ? 2 : 1); i++)
 			if (!lists[i]->size || !strstr(lists[i]->bytes, application))
 				buf_format(lists[i], "%s%s", lists[i]->size ? ", " : "", application);
@@ -121,17 +114,36 @@ static int64_t known_until(const struct night *night)
 	return night->finished_ms ? night->finished_ms : INT64_MAX;
 }
 
-static void find_latest_fingerprint(struct night_machine *m, const struct night *night, const struct fingerprint_set *set)
+/* Says of each machine what drift it had when the night ended. */
+static void note_drift(struct night_machines *machines, const struct night *night, const struct evidence *e)
 {
-	int64_t until_ms = known_until(night);
+	struct drift drift;
 
-	for (size_t k = 0; k < set->n; k++)
-		if (strcmp(set->items[k].machine, m->name) == 0 && set->items[k].taken_ms <= until_ms &&
-		    set->items[k].taken_ms > m->taken_ms)
-			m->taken_ms = set->items[k].taken_ms;
+	drift_of(&e->catalog, &e->fingerprints, &e->types, known_until(night), &drift);
+	for (size_t i = 0; i < machines->n * drift.n; i++) {
+		struct night_machine *m = &machines->items[i / drift.n];
+		const struct drift_past *past = &drift.past[i % drift.n];
+		const struct compare_row *all = past->compare.rows ? &past->compare.rows[past->compare.n] : NULL;
+		size_t peers = drift.peers[i % drift.n].n;
+		bool busy = drift_busy_at(past, past->latest);
+
+		if (strcmp(past->machine->id, m->name) != 0)
+			continue;
+		m->is[MACHINE_DRIFTED] = m->is[MACHINE_DRIFTED] || past->compare.differing || peers;
+		buf_format(&m->drift, "%s%s: ", m->drift.size ? "; " : "", past->latest->battery);
+		if (all && all->differs)
+			buf_format(&m->drift, "all stressors \u00d7 %s", text_fixed(all->ratio, 3).text);
+		else if (past->compare.differing)
+			buf_format(&m->drift, "%zu of %zu stressors changed", past->compare.differing, past->compare.compared);
+		else
+			buf_text(&m->drift, busy ? "busy" : past->state == DRIFT_COMPARED ? "none" : "cannot tell");
+		if (peers)
+			buf_format(&m->drift, ", %zu differ from others of its type", peers);
+	}
+	drift_release(&drift);
 }
 
-/* *out is overwritten; night_machines_release() it. O(runs + fingerprints). */
+/* *out is overwritten; night_machines_release() it. O(runs + fingerprints), and as long as 'catalog drift' takes. */
 static enum assay_status night_machines_of(struct lab *lab, const struct night *night, const struct night_answers *answers,
 					   const struct evidence *evidence, struct night_machines *out, struct assay_error *err)
 {
@@ -140,19 +152,24 @@ static enum assay_status night_machines_of(struct lab *lab, const struct night *
 
 	*out = (struct night_machines){ .n = 0 };
 	for (size_t i = 0; !st && i < answers->n; i++) {
-		count_decision(out, answers->items[i].document);
+		const cJSON *run;
+
+		cJSON_ArrayForEach(run, json_get(answers->items[i].document, "disturbed")) count_disturbed(out, run);
 		st = count_planned(out, &lab->store, &answers->items[i], err);
 	}
 	order_sort(out->items, out->n, compare_names);
 	for (size_t i = 0; i < out->n; i++) {
 		struct night_machine *m = &out->items[i];
+		const struct machine *known = catalog_find(&evidence->catalog, m->name);
 
-		find_latest_fingerprint(m, night, &evidence->fingerprints);
+		for (size_t k = 0; known && k < known->n_fingerprints && known->fingerprints[k].taken_ms <= known_until(night); k++)
+			m->taken_ms = known->fingerprints[k].taken_ms;
 		m->is[MACHINE_LOST] = m->lost.size > 0;
-		m->is[MACHINE_DISTURBED] = m->disturbed && (double)m->disturbed >= DISTURBED_SHARE * (double)(m->runs + m->left_out);
+		m->is[MACHINE_DISTURBED] = m->disturbed && (double)m->disturbed >= DISTURBED_SHARE * (double)m->runs;
 		m->is[MACHINE_OLD] = m->taken_ms && (double)(night->started_ms - m->taken_ms) > max_age_days * (double)DAY_MS;
 		m->is[MACHINE_UNKNOWN] = !m->taken_ms;
 	}
+	note_drift(out, night, evidence);
 	return st;
 }
 
@@ -165,6 +182,7 @@ static void night_machines_release(struct night_machines *machines)
 		buf_release(&m->applications);
 		buf_release(&m->lost);
 		buf_release(&m->changed);
+		buf_release(&m->drift);
 		free(m->name);
 	}
 	free(machines->items);
@@ -194,6 +212,7 @@ static const struct {
 } machine_states[MACHINE_STATES] = { { "lost", "\1word d-nothing_measured\2\u2205 not reached\3 " },
 				     { "disturbed", "\1word d-environment\2\u2248 disturbed\3 " },
 				     { "slower", "\1word d-regression\2\u25b2\3 " },
+				     { "drift", "\1word d-regression\2\u2260\3 " },
 				     { "old", "\1word d-inconclusive\2\u25f7 old\3 " },
 				     { "unknown", "\1word d-inconclusive\2? none\3 " } };
 
@@ -217,10 +236,11 @@ static void show_machine(const struct night_machine *m, struct document *d)
 	doc_show(d, NULL, "machine", m->name);
 	doc_showf(d, NULL, "reached", "", "%s" DOC_NAME "%s" DOC_END "%s%zu of %zu comparisons", word_of(m, MACHINE_LOST),
 		  lost ? m->lost.bytes : "", lost ? ": " : "", m->comparisons, m->planned);
-	doc_showf(d, NULL, "disturbed", "", "%s%zu of %zu runs%s%s%s; %zu excluded", word_of(m, MACHINE_DISTURBED), m->disturbed,
-		  m->runs + m->left_out, *causes ? " (" : "", causes, *causes ? ")" : "", m->left_out);
+	doc_showf(d, NULL, "disturbed", "", "%s%zu of %zu runs%s%s%s; %zu excluded", word_of(m, MACHINE_DISTURBED), m->disturbed, m->runs,
+		  *causes ? " (" : "", causes, *causes ? ")" : "", m->left_out);
 	doc_showf(d, NULL, "fingerprint", "", "%s%.10s", word_of(m, m->is[MACHINE_OLD] ? MACHINE_OLD : MACHINE_UNKNOWN),
 		  m->taken_ms ? text_from_ms(m->taken_ms, date) : "");
+	doc_showf(d, NULL, "drift", "", "%s%s", word_of(m, MACHINE_DRIFTED), m->drift.size ? m->drift.bytes : "");
 	doc_showf(d, NULL, "changed", "", "%s%s", word_of(m, MACHINE_SLOWER), m->changed.size ? m->changed.bytes : "no");
 	doc_showf(d, NULL, "applications", "", DOC_NAME "%s" DOC_END, m->applications.size ? m->applications.bytes : "");
 	buf_release(&codes);
@@ -230,9 +250,9 @@ static void show_machine(const struct night_machine *m, struct document *d)
 /* A section of a page. */
 static void night_machines_show(const struct night_machines *machines, struct document *d)
 {
-	doc_section(
-	    d, "machines", "Machines", "The machines, and whether they were as usual",
-	    "Every machine that was to measure. Changed: what applications cost on this machine alone, as their histories have it.");
+	doc_section(d, "machines", "Machines", "The machines, and whether they were as usual",
+		    "Every machine that was to measure. Drift: what its fingerprints say of it, as 'assay catalog drift' does. Changed: "
+		    "what applications cost on this machine alone, as their histories have it.");
 	doc_table(d, NULL);
 	doc_style(d, "health sortable");
 	doc_caption(d, "The machines of this night");
@@ -575,7 +595,8 @@ static void matrix_machines(const struct pages *p, const struct night_answered *
 		double change = log_ratio_on(a, p->machines.items[k].name);
 		char *column = column_of(&p->machines.items[k]);
 
-		doc_showf(d, NULL, column, change, "%s", change_text(isnan(change) ? 0 : change).text);
+		doc_showf(d, NULL, column, change, "%s%s", change_text(isnan(change) ? 0 : change).text,
+			  a->by_processor ? " wall-clock time" : "");
 		free(column);
 		if (isnan(change))
 			doc_style(d, "hx");
@@ -603,7 +624,7 @@ static void matrix_row(const struct pages *p, size_t i, double most, struct docu
 	decision_show(a, &word);
 	doc_showf(d, NULL, "decision", "", "%s", word.bytes);
 	doc_showf(d, NULL, "change", decision ? decision->ratio : (double)NAN, "%s%s",
-		  change_text(decision ? log(decision->ratio) : 0).text, a->by_processor ? " processor time" : "");
+		  change_text(decision ? log(decision->ratio) : 0).text, a->by_processor ? " CPU time" : "");
 	functions_show(p, i, &functions);
 	if (p->any_functions)
 		doc_showf(d, NULL, "changed functions", "", "%s", functions.bytes);
@@ -721,14 +742,14 @@ static void facts_show(const struct pages *p, struct document *d)
 		runs += m->runs;
 		disturbed += m->disturbed;
 		left_out += m->left_out;
-		unusual += m->is[MACHINE_LOST] || m->is[MACHINE_DISTURBED] || m->is[MACHINE_SLOWER];
+		unusual += m->is[MACHINE_LOST] || m->is[MACHINE_DISTURBED] || m->is[MACHINE_SLOWER] || m->is[MACHINE_DRIFTED];
 	}
 	fact(d, "Decided", decided, "of %zu comparisons", p->answers.n);
 	if (unusual)
 		fact(d, "Machines", p->machines.n, "%zu not as usual", unusual);
 	else
 		fact(d, "Machines", p->machines.n, "all as usual");
-	fact(d, "Results", runs, "that count");
+	fact(d, "Results", runs, "of both versions");
 	fact(d, "Disturbed runs", disturbed, "%zu excluded", left_out);
 }
 
