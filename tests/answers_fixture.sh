@@ -38,7 +38,7 @@ END
 fixture_emulated() {
 	program=$1 file=$2
 	shift 2
-	"$ASSAY" emulate build -- gcc -O2 -g -w -std=c11 -D_GNU_SOURCE "$@" "$file" -pthread -o "$program"
+	"$ASSAY" build --for counters -- gcc -O2 -g -w -std=c11 -D_GNU_SOURCE "$@" "$file" -pthread -o "$program"
 }
 
 # fixture_plain PROGRAM SOURCE [FLAG...]: for the probe.

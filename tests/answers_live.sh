@@ -125,8 +125,7 @@ live_programs() {
 	ask_kind status none probe --functions fib -o samples -- "$builds/not-for-the-probe" 30
 	ask_kind status none probe --functions fib --counters perf::PAGE-FAULTS --budget 0 --input in -o counted -- "$builds/calls" 30
 	shape none samples counted
-	ask_kind status none emulate build -- gcc -O2 -g -w -D_GNU_SOURCE seven.c -pthread -o seven
-	ask_kind status none emulate build --archive=archive.a
+	ask_kind status none build --for counters -- gcc -O2 -g -w -D_GNU_SOURCE seven.c -pthread -o seven
 	ask_kind status none emulate run -o emulated -- ./seven 4 12
 	ask_kind status none emulate run -o full --full --nodes 4 --functions parse,draw -- ./seven 2 12
 	ask_kind status none emulate run -o not -- "$builds/calls" 30

@@ -264,7 +264,7 @@ changes:A B
 doctor:FILE
 counters:EVENTS
 probe:...
-emulate build:...
+build --for counters:...
 emulate run:...
 samples:...
 detect:A B'
@@ -346,8 +346,8 @@ probe --functions a -- /nowhere/at/all
 probe --functions a --budget -1 -- true
 emulate run -- /nowhere/at/all
 emulate run --nodes 0 -- true
-emulate build -- gcc -c /nowhere/at/all.c
-emulate build -- /nowhere/at/all
+build --for counters -- gcc -c /nowhere/at/all.c
+build --for counters -- /nowhere/at/all
 fleet up DIR --hosts 0
 fleet up DIR --profiles nothing
 doctor -C here FILE

@@ -18,6 +18,7 @@ unset NO_COLOR COLUMNS
 umask 022 # other users are to read some of what scripts make
 
 tmp=$(mktemp -d) || exit 1
+export XDG_CACHE_HOME="$tmp/.cache"
 what=start
 status=0
 failures=0

@@ -7,7 +7,7 @@ fold=$ASSAY_SOURCE/tests/apps/special/fold.c
 build() {
 	source=$1 program=$2
 	shift 2
-	"$ASSAY" emulate build -- gcc -O1 -g -std=c11 -D_GNU_SOURCE "$@" "$source" -pthread -o "$program" || exit 1
+	"$ASSAY" build --for counters -- gcc -O1 -g -std=c11 -D_GNU_SOURCE "$@" "$source" -pthread -o "$program" || exit 1
 }
 
 # sample PROGRAM RUNS [ARGUMENT...]: into the directory PROGRAM.runs

@@ -22,11 +22,11 @@
 
 /* What a cost can be predicted from for little: each feature has a price, which is what must be spent to know it before the run, as a part
  * of the run's cost. Free: what is known of the input. The command `features` of the manifest: its time, once for all that it prints. By
- * early exit: a counting build that ends where a function is entered (`assay features build --until`) has run the inputs, and what it has
- * counted by then is what was counted in whole runs, of every input; its time, once. By a slice: a build without most of the program
- * (`assay features build --without`), the same way. All else is known after the run alone: its price is the run. The most expensive source
- * is rejected and the model fitted again, until the predictor costs no more than is allowed. After Chun et al., "Mantis" (USENIX ATC 2013),
- * section 4. */
+ * early exit: a counting build that ends where a function is entered (`assay build --for features --until`) has run the inputs, and what it
+ * has counted by then is what was counted in whole runs, of every input; its time, once. By a slice: a build without most of the program
+ * (`assay build --for features --without`), the same way. All else is known after the run alone: its price is the run. The most expensive
+ * source is rejected and the model fitted again, until the predictor costs no more than is allowed. After Chun et al., "Mantis" (USENIX ATC
+ * 2013), section 4. */
 
 /* Constant, code, words. */
 #define COST_SOURCE_ROWS(X)                                                                                                                \
@@ -765,13 +765,13 @@ static const struct cli_option train_options[] = {
 	MODEL_OPTIONS("The machine that the model is of"),
 	CLI_FLAG("paper", struct arguments, paper, "Show the published procedure beside it: coefficients of any sign, absolute errors"),
 	CLI_TEXT("selected", "FILE", struct arguments, selected,
-		 "Write the counted features that the model needs to FILE, for 'assay features build --only'"),
+		 "Write the counted features that the model needs to FILE, for 'assay build --for features --only'"),
 	CLI_REAL("predictor-cost", "PART", struct arguments, predictor_cost, 0.0, 1.0,
 		 "Also learn from what is known before a run for at most this part of its cost, such as .05"),
 	CLI_TEXT("early", "VERSION", struct arguments, early,
-		 "With it: a counting build whose runs end early ('assay features build --until')"),
+		 "With it: a counting build whose runs end early ('assay build --for features --until')"),
 	CLI_TEXT("slice", "VERSION", struct arguments, slice,
-		 "With it: a counting build without most of the program ('assay features build --without')"),
+		 "With it: a counting build without most of the program ('assay build --for features --without')"),
 	CLI_END,
 };
 static const struct cli_option question_words[] = {
@@ -799,7 +799,7 @@ const struct command cost_train_command = {
 		    "  assay cost train sorter@1.0 --counts counted --paper\n"
 		    "  assay cost train sorter@1.0 --format json | jq .terms\n"
 		    "  assay cost train sorter@1.0 --counts counted --predictor-cost .05 --early read\n"
-		    "  assay cost train sorter@1.0 --counts counted --selected names && assay features build --only "
+		    "  assay cost train sorter@1.0 --counts counted --selected names && assay build --for features --only "
 		    "names -- make\n",
 	.exit_status = "0, or 4 when the error is above --max-error; 1 failure, 2 usage, 6 too few inputs for a model.",
 	.words = train_words,

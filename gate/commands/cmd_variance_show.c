@@ -348,7 +348,7 @@ const struct command variance_show_command = {
 	    "usual: in which processes, from when to when, how many seconds that cost, and what took the time: waiting for a processor, "
 	    "being stopped or throttled, page faults, other processes that were slow themselves, and so on.\n\n"
 	    "Each call, and the computation between two calls, is compared with others that did the same work. The work of computation is "
-	    "known if instructions or statements were counted ('assay variance build'); if not, more work cannot be told from slow work, "
+	    "known if instructions or statements were counted ('assay build --for work'); if not, more work cannot be told from slow work, "
 	    "and the answer says so. Coverage is the share of the time in work that repeats and can be judged.\n\n"
 	    "Several directories are several runs of the same task: work is compared across all of them, and the answer names the runs "
 	    "that were slow.\n\n"

@@ -244,7 +244,7 @@ static char *comparable_counting(const struct side *old, const struct side *new)
 	if (then == now)
 		return NULL;
 	return mem_format(
-	    "%s was built by an earlier assay, which counted the same work otherwise: build it anew with 'assay emulate build'",
+	    "%s was built by an earlier assay, which counted the same work otherwise: build it anew with 'assay build --for counters'",
 	    then < now ? old->what : new->what);
 }
 

@@ -22,7 +22,7 @@
 #define BESIDE	      1.25 /* threads at once, from which the run lost less time than their sum */
 #define CHANGED	      .05  /* of work, from which it is more; of a loss, from which work may explain it */
 #define SMALLEST      .005 /* of a loss, below which people are not shown a part */
-#define BUILD_TO_KNOW "to find out, build the program with 'assay variance build' and record it again"
+#define BUILD_TO_KNOW "to find out, build the program with 'assay build --for work' and record it again"
 #define NAMES_TOLD    3
 #define LOST_MATTER   .05 /* part of all records, as large as a change between two runs */
 

@@ -605,7 +605,7 @@ static void remedies(const struct versus *v, struct document *d)
 		doc_line(
 		    d,
 		    "the work of the computation was not counted, so this may be more work or slower work: build both versions with 'assay "
-		    "variance build' to tell");
+		    "build --for work' to tell");
 }
 
 static void slow_places(const char *who, const struct variance *run, struct document *d)

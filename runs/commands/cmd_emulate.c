@@ -1,65 +1,11 @@
-/* assay emulate build, assay emulate run */
+/* assay emulate run */
 #include "base/command.h"
 #include "base/mem.h"
 #include "runs/commands/runs_commands.h"
 #include "runs/commands/cmd_made.h"
-#include "runs/inside/instrument/emulate_build.h"
 #include "runs/inside/instrument/foreground.h"
 
 #include <stdlib.h>
-
-/* ---- build ---- */
-
-struct build_arguments {
-	struct cli_list words;
-	const char *archive;
-};
-
-static enum assay_status build_check(void *arguments, struct assay_error *err)
-{
-	const struct build_arguments *a = arguments;
-
-	if (a->words.n == 0 && !a->archive)
-		return assay_fail(err, ASSAY_E_USAGE, "missing argument: -- COMPILER [ARG]");
-	if (a->words.n > 0 && a->archive)
-		return assay_fail(err, ASSAY_E_USAGE, "--archive only writes the library: it takes no compiler");
-	return ASSAY_OK;
-}
-
-static enum assay_status emulate_build_run(struct lab *lab, void *arguments, struct document *d, struct assay_error *err)
-{
-	const struct build_arguments *a = arguments;
-
-	(void)lab;
-	(void)d;
-	return emulate_build(a->archive, (const char *const *)a->words.items, a->words.n, err);
-}
-
-static const struct cli_option build_options[] = { CLI_TEXT("archive", "FILE", struct build_arguments, archive,
-							    "Only write the library to FILE, for build systems of your own"),
-						   CLI_END };
-
-static const struct cli_option build_words[] = { CLI_WORDS("-- COMPILER [ARG]", struct build_arguments, words, 0), CLI_END };
-
-const struct command emulate_build_command = {
-	.name = "emulate build",
-	.summary = "compile a program so that it counts in an emulation",
-	.about =
-	    "Compiles or links with the command that follows --, so that the program counts in an emulation what processors count "
-	    "elsewhere: caches, sharing between threads, branches, allocations and more. The command is gcc or clang, for C or C++.\n\n"
-	    "Without 'assay emulate run' such a program runs as any other, only slower.",
-	.examples = "  assay emulate build -- gcc -O2 -g main.c -o main\n"
-		    "  make CC='assay emulate build -- gcc'\n"
-		    "  assay emulate run -o samples -- ./main\n",
-	.words = build_words,
-	.options = build_options,
-	.flags = CLI_NO_FORMAT,
-	.only_x86_64 = "what is linked into programs for the emulation is written for x86-64",
-	.check = build_check,
-	CLI_RUN(struct build_arguments, CLI_LAB_NONE, emulate_build_run),
-};
-
-/* ---- run ---- */
 
 struct run_arguments {
 	struct cli_list words;
@@ -85,7 +31,7 @@ static enum assay_status emulate_run_run(struct lab *lab, void *arguments, struc
 		st = foreground_run_checked(a->words.items, err);
 	}
 	if (!st)
-		st = cmd_made(a->samples, "the program wrote no samples: was it built by 'assay emulate build'?",
+		st = cmd_made(a->samples, "the program wrote no samples: was it built by 'assay build --for counters'?",
 			      a->functions ? "none of the functions that --functions names was called" : "no function was called", err);
 	free(nodes);
 	return st;
@@ -108,8 +54,9 @@ static const struct cli_option run_words[] = { CLI_WORDS("-- PROGRAM [ARG]", str
 const struct command emulate_run_command = {
 	.name = "emulate run",
 	.summary = "run a program built for the emulation and keep what it counted",
-	.about = "Runs a program that 'assay emulate build' has built, and keeps what it counted: a sample file for each process, in a "
-		 "directory. Long runs are simulated in one window of time in sixteen, the same ones in all threads.",
+	.about =
+	    "Runs a program that 'assay build --for counters' has built, and keeps what it counted: a sample file for each process, in a "
+	    "directory. Long runs are simulated in one window of time in sixteen, the same ones in all threads.",
 	.examples = "  assay emulate run -o samples -- ./main 4 1000\n"
 		    "  assay emulate run -o samples --full --functions work,merge -- ./main 4 1000\n",
 	.words = run_words,

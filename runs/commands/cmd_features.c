@@ -1,11 +1,10 @@
-/* assay features build, assay features run, assay features show */
+/* assay features run, assay features show */
 #include "base/command.h"
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/order.h"
 #include "base/text.h"
 #include "runs/commands/runs_commands.h"
-#include "runs/inside/features/features_build.h"
 #include "runs/inside/features/run_features.h"
 #include "runs/inside/instrument/foreground.h"
 
@@ -15,97 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-/* ---- assay features build ---- */
-
-struct build_arguments {
-	struct cli_list words;
-	const char *only, *until, *without;
-	bool pieces, values;
-};
-
-#define ONLY_BYTES_MAX ((size_t)64 << 20)
-
-/* The compiler would take any line for a name that this file of the program does not have. */
-static enum assay_status only_check(const char *path, struct assay_error *err)
-{
-	struct buf text = BUF_INIT;
-	enum assay_status st = file_read(path, ONLY_BYTES_MAX, &text, err);
-	const char *begin = text.bytes ? text.bytes : "", *end = begin + text.size;
-	size_t line = 0;
-
-	for (const char *at = begin; !st && at < end; line++) {
-		const char *stop = memchr(at, '\n', (size_t)(end - at));
-		char *whole = mem_bytes(at, (size_t)((stop ? stop : end) - at)), *name = whole + strspn(whole, "0123456789.+-e");
-
-		name = *name == ' ' ? name + 1 : whole;
-		if (*whole && feature_kind_of(name) != FEATURE_COUNT && strncmp(name, "value ", strlen("value ")) != 0)
-			st = assay_fail(
-			    err, ASSAY_E_FORMAT,
-			    "%s:%zu: '%s' is not a feature, such as 'loop sort.c:88 sort_range' ('assay features show --text' prints them)",
-			    path, line + 1, TEXT_SHOWN(whole));
-		free(whole);
-		at = stop ? stop + 1 : end;
-	}
-	if (!st && !line)
-		st = assay_fail(err, ASSAY_E_FORMAT, "%s: no feature is in it ('assay features show --text' prints them)", path);
-	buf_release(&text);
-	return st;
-}
-
-static enum assay_status build_run(struct lab *lab, void *arguments, struct document *d, struct assay_error *err)
-{
-	const struct build_arguments *a = arguments;
-	char *only = a->only ? realpath(a->only, NULL) : NULL, *without = a->without ? realpath(a->without, NULL) : NULL;
-	struct features_build how = { .only = only, .until = a->until, .without = without, .pieces = a->pieces, .values = a->values };
-	enum assay_status st = ASSAY_OK;
-
-	(void)lab;
-	(void)d;
-	if ((a->only && !only) || (a->without && !without))
-		st = assay_fail_errno(err, errno, "cannot read '%s'", a->only && !only ? a->only : a->without);
-	if (!st && only)
-		st = only_check(a->only, err);
-	if (!st)
-		st = features_build((const char *const *)a->words.items, a->words.n, &how, err);
-	mem_free(only, without);
-	return st;
-}
-
-static const struct cli_option build_options[] = {
-	CLI_TEXT("only", "FILE", struct build_arguments, only,
-		 "Count only the features that FILE names, one a line, as 'features show --text' prints them: what a model needs"),
-	CLI_FLAG("values", struct build_arguments, values, "Keep the first five values of variables, too: slower"),
-	CLI_TEXT("until", "FUNCTION", struct build_arguments, until,
-		 "Let runs end where FUNCTION is entered, if ASSAY_FEATURES_UNTIL is set: for features that are known by then"),
-	CLI_FLAG("pieces", struct build_arguments, pieces, "Let 'features slice' leave out pieces of the program: slower"),
-	CLI_TEXT("without", "FILE", struct build_arguments, without,
-		 "Leave out the pieces that FILE names, one a line, as 'features slice' prints them: the counts that remain cost less"),
-	CLI_END
-};
-
-static const struct cli_option build_words[] = { CLI_WORDS("-- COMMAND [ARG]", struct build_arguments, words, 1), CLI_END };
-
-const struct command features_build_command = {
-	.name = "features build",
-	.summary = "compile a program so that its runs are counted",
-	.about =
-	    "Compiles or links with the command that follows --, so that a run of the program counts how often its loops go round, its "
-	    "branches are taken, its functions are called and its exceptions thrown. The command is gcc or g++, or what "
-	    "calls them: make gets this as its CC and CXX, cmake as its launchers, any other program as CC and CXX in its environment. "
-	    "Functions of system libraries are not counted.\n\n"
-	    "Without 'assay features run' such a program runs as any other, a little slower.",
-	.examples = "  assay features build -- gcc -O2 sort.c -o sort\n"
-		    "  assay features build -- make -j4\n"
-		    "  assay features build -- cmake -B build && cmake --build build\n"
-		    "  assay features run -o features -- ./sort input\n"
-		    "  assay features show features\n",
-	.words = build_words,
-	.options = build_options,
-	.flags = CLI_NO_FORMAT,
-	.only_x86_64 = "what is added to programs that count is written for x86-64",
-	CLI_RUN(struct build_arguments, CLI_LAB_NONE, build_run),
-};
 
 /* ---- assay features run ---- */
 
@@ -141,8 +49,8 @@ static enum assay_status features_run_run(struct lab *lab, void *arguments, stru
 	if (!st) {
 		st = foreground_run_checked(a->words.items, err);
 		if (!st && !files_in(a->directory))
-			st = foreground_left_nothing(a->directory, "the program counted nothing: was it built by 'assay features build'?",
-						     err);
+			st = foreground_left_nothing(a->directory,
+						     "the program counted nothing: was it built by 'assay build --for features'?", err);
 	}
 	if (!st) {
 		char *command = text_command((const char *const[]){ "features", "show", a->directory, NULL });
@@ -166,9 +74,9 @@ static const struct cli_option run_words[] = { CLI_WORDS("-- PROGRAM [ARG]", str
 const struct command features_run_command = {
 	.name = "features run",
 	.summary = "run a program that was built to be counted",
-	.about =
-	    "Runs a program that 'assay features build' has built, and keeps what it counts in a directory: a file for each process, and "
-	    "for each library that was built so. What was counted is there however the program ends, if it is killed, too.",
+	.about = "Runs a program that 'assay build --for features' has built, and keeps what it counts in a directory: a file for each "
+		 "process, and "
+		 "for each library that was built so. What was counted is there however the program ends, if it is killed, too.",
 	.examples = "  assay features run -o features -- ./sort input\n"
 		    "  assay features run -o again -- ./sort input\n"
 		    "  assay features show --same-input features again\n",

@@ -4,9 +4,9 @@
 
 struct command;
 extern const struct command changes_command, build_command;
-extern const struct command doctor_command, counters_command, probe_command, emulate_build_command, emulate_run_command;
-extern const struct command features_build_command, features_run_command, features_show_command, features_slice_command;
-extern const struct command variance_build_command, variance_record_command;
+extern const struct command doctor_command, counters_command, probe_command, emulate_run_command;
+extern const struct command features_run_command, features_show_command;
+extern const struct command variance_record_command;
 extern const struct command samples_command, prune_command;
 extern const struct command import_quiho_command, import_results_command;
 extern const struct command run_command, runs_list_command, runs_show_command, runs_export_command;

@@ -13,8 +13,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define EMULATION_ENTRY	   "__tsan_func_entry" /* a program with the emulation in it defines it */
-#define EMULATION_LIST_MAX (1u << 20)	       /* bytes: runs/inside/emulate/emulate_functions.c */
+#define EMULATION_LIST_MAX (1u << 20) /* bytes: runs/inside/emulate/emulate_functions.c */
 
 struct maker {
 	const struct manifest *manifest;
@@ -119,25 +118,12 @@ static enum assay_status select_functions(const struct maker *m, size_t i, struc
 	return st;
 }
 
-static bool is_emulated(const struct site_module *module)
-{
-	for (size_t i = 0; i < module->n; i++)
-		if (strcmp(module->items[i].name, EMULATION_ENTRY) == 0)
-			return true;
-	return false;
-}
-
 /* A library of the version has the emulation in the program that loads it. */
 static enum assay_status check_module(const struct maker *m, const struct site_module *module)
 {
 	if (probe_of(m)->back_end == MANIFEST_PROBED)
 		return site_module_check(module, m->err);
-	if (!probe_of(m)->module && !is_emulated(module))
-		return assay_fail(
-		    m->err, ASSAY_E_USAGE,
-		    "'%s' was not built with the emulation: build it with 'assay emulate build -- CC ...', or say 'back_end: probe'",
-		    module->image.path);
-	return ASSAY_OK;
+	return probe_of(m)->module ? ASSAY_OK : site_module_check_emulated(module, m->err);
 }
 
 /* An entry point a line, for the library. Addresses are those of this version's own file. */

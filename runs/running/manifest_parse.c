@@ -371,7 +371,7 @@ static enum assay_status manifest_probe_parse_back_end(const struct manifest_rea
 	return st ? st
 		  : manifest_fail(r, ASSAY_E_FORMAT, node->line,
 				  "no back end '%s': there are probe (counters of the processor, next to no overhead) and emulated (built "
-				  "by 'assay emulate build')",
+				  "by 'assay build --for counters')",
 				  TEXT_SHOWN(text));
 }
 

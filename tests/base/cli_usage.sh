@@ -41,12 +41,12 @@ listed=$(grep -c '^  [a-z][a-z -]*  ' "$tmp/out")
 # What works on no laboratory, and what has one format only.
 without_directory() {
 	case $1 in
-	compare | build | probe | 'emulate build' | 'emulate run' | 'features build' | 'features run' | 'features show' | 'features slice' | 'variance build' | 'variance record' | 'variance show' | 'variance compare' | doctor | counters | completion | manual) echo yes ;;
+	compare | build | probe | 'emulate run' | 'features run' | 'features show' | 'variance record' | 'variance show' | 'variance compare' | doctor | counters | completion | manual) echo yes ;;
 	esac
 }
 without_format() {
 	case $1 in
-	probe | 'emulate build' | 'emulate run' | 'features build' | 'features run' | 'variance build' | 'variance record' | 'runs export' | completion | manual) echo yes ;;
+	probe | 'emulate run' | 'features run' | 'variance record' | 'runs export' | completion | manual) echo yes ;;
 	esac
 }
 without_progress() {

@@ -169,7 +169,7 @@ def laboratory_of(program, name, assay, sources, work, path, loops):
     versions = ["counts", "old", "same"] + [f"new{k}-{100 * more:.0f}" for k in range(loops) for more in MORE]
     laboratory(assay, lab, name, versions, [[word.replace("{", "{{").replace(data, "{files}/data") for word in drawn] for drawn in words])
     shutil.copytree(data, os.path.join(lab, "apps", "data"))
-    counting = built(program, sources, os.path.join(work, name + ".counting"), f"{assay} features build --")
+    counting = built(program, sources, os.path.join(work, name + ".counting"), f"{assay} build --for features --")
     old = build(program, os.path.join(sources, program.package), os.path.join(work, "old"), path)
     shutil.copy(old, os.path.join(work, name + ".old"))
     for version in versions:

@@ -216,7 +216,7 @@ def main():
     what, name, assay, sources, work, samples, inputs = *sys.argv[1:7], int(sys.argv[7])
     program, directory = PROGRAMS[name], os.path.join(work, name + ".inputs")
     plain = built(program, sources, os.path.join(work, name + ".plain"), "")
-    counting = built(program, sources, os.path.join(work, name + ".counting"), f"{assay} features build --")
+    counting = built(program, sources, os.path.join(work, name + ".counting"), f"{assay} build --for features --")
     os.makedirs(directory, exist_ok=True)
     drawings = [drawn(program, name, directory, i) for i in range(inputs)]
     if what == "time":

@@ -1,6 +1,6 @@
 """cost_slices.py PROGRAM ASSAY BENCH SOURCES WORK ROWS: a Markdown row a price on what slices of PROGRAM count, and for how little.
 
-PROGRAM is built with pieces that can be left out. `assay features slice` looks for what two drawn inputs can do without where those counts
+PROGRAM is built with pieces that can be left out. `assay build --for features --slice` looks for what two drawn inputs can do without where those counts
 are wanted that the model of all inputs has terms of, as BENCH (bench_cost) says; what is left is built and runs the first COMPARED inputs of
 ROWS (cost_programs.py): its counts are compared with those of whole runs, its processor time with that of the program as it is, which runs
 before and after it. BENCH says how far models err with what is known before a run, without the slice's counts and with those that were right
@@ -98,7 +98,7 @@ def main():
     os.makedirs(drawings, exist_ok=True)
     inputs = [drawn(program, name, drawings, i)[0] for i in range(COMPARED)]
     plain = built(program, sources, os.path.join(work, name + ".plain"), "")
-    pieces = build(program, name, sources, work, directory + "/pieces", f"{assay} features build --pieces --")
+    pieces = build(program, name, sources, work, directory + "/pieces", f"{assay} build --for features --pieces --")
     cheap = sorted(range(COMPARED), key=lambda i: rows[i][0])[:COMPARED // 4]
     examples = [inputs[i] for i in sorted(cheap)[:EXAMPLES]]  # runs of the cheaper quarter, drawn
     wanted = set(subprocess.run([bench, table, "selected"], capture_output=True, text=True, check=True).stdout.splitlines())
@@ -112,7 +112,7 @@ def main():
             least = min(one["alone"] for one in said["features"])
             print(f"{head} - | - | {100 * least:.0f} % at least | - | {known} | - | {all_of_them} |", flush=True)
             continue
-        sliced = build(program, name, sources, work, f"{directory}/{price}", f"{assay} features build --without {without} --")
+        sliced = build(program, name, sources, work, f"{directory}/{price}", f"{assay} build --for features --without {without} --")
         wrong, parts = compare(assay, plain, sliced, inputs, names, rows[:COMPARED], directory, price)
         right = found - wrong
         cheaply = error(bench, names, rows, set(free) | right, f"{directory}/rows")[1] if right else known

@@ -22,7 +22,7 @@ import tempfile
 
 import cost_programs
 
-BUILDS = {"plain": "", "counting": "features build --", "values": "features build --values --"}
+BUILDS = {"plain": "", "counting": "build --for features --", "values": "build --for features --values --"}
 LIMITS = {"counting": 1.15, "values": 2.0}
 FEW = ("bzip2", "lz4", "sqlite3")
 INPUTS, LEARNED = 360, 60
@@ -191,7 +191,7 @@ def few(name, assay, sources, work, rounds):
             out.write(text)
     with open(kept, encoding="utf-8") as text:
         said = json.load(text)
-    versions["few"] = built(name, "few", assay, sources, work, f"features build --only {names} --")
+    versions["few"] = built(name, "few", assay, sources, work, f"build --for features --only {names} --")
     if not rounds:
         return ""
     times = {how: [0.0] * rounds for how in versions}

@@ -55,7 +55,7 @@ int main(void)
 END_C
 mkdir "$work/x86_64" "$work/emulated" "$work/aarch64" "$work/programs"
 gcc -O2 -g -fpatchable-function-entry=5 -DTURNS=600000000 -o "$work/x86_64/work" "$work/work.c"
-"$assay" emulate build -- gcc -O2 -g -DTURNS=600000 -o "$work/emulated/work" "$work/work.c"
+"$assay" build --for counters -- gcc -O2 -g -DTURNS=600000 -o "$work/emulated/work" "$work/work.c"
 aarch64-linux-gnu-gcc -O2 -g -static -DTURNS=3000000 -o "$work/aarch64/work" "$work/work.c"
 for version in one same slow; do
 	for architecture in x86_64 aarch64; do cp "$work/$architecture/work" "$work/programs/$version-$architecture"; done

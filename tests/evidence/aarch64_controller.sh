@@ -123,8 +123,8 @@ step '0 6' 'profile work@one' assay -C /lab profile work@one
 step 0 'probe --functions work' assay probe --functions work -o /tmp/probed -- /opt/work 20000
 step 0 'samples' assay samples /tmp/probed
 step 0 'variance record' assay variance record -o /tmp/recorded -- /opt/work 20000
-step 2 'emulate build' assay emulate build -- gcc -o x x.c
-step 2 'features build' assay features build -- gcc -o x x.c
+step 2 'build --for counters' assay build --for counters -- gcc -o x x.c
+step 2 'build --for features' assay build --for features -- gcc -o x x.c
 mkdir /tests && cd /tests
 while read -r name words; do
 	rm -rf /tests/*

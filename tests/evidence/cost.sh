@@ -27,7 +27,7 @@ done
 {
 	evidence_head "What an input should cost"
 	cat <<'END_TEXT'
-Each program was built twice from Debian's sources, as it is and by `assay features build`. The first ran each drawn input three times, from memory, all inputs before any a second time, while hardly anything else ran; the least of its
+Each program was built twice from Debian's sources, as it is and by `assay build --for features`. The first ran each drawn input three times, from memory, all inputs before any a second time, while hardly anything else ran; the least of its
 processor times counts (cost_PROGRAM.csv has all); the second counted in each once. Of each number of inputs learned, models of drawn inputs, five draws; the error is the mean of |prediction / cost - 1| over all that were not drawn, everywhere on this page and in `assay`. *Known before*: size and what the input was drawn by, which is what arguments and a command `features` of a manifest say, for nothing: products of up to three of them (of counts: two).
 *Unlike*: inputs that are said to be unlike all that were learned instead of being predicted; the errors have them, but for *default of the others*, which alone are predicted; intervals should have .9 of these. Pairs of versions, 100: the baseline's model is learned from 140 drawn inputs (of fewer than 180: 100), the candidate ran all others, or the
 smaller or larger half of them, as dear as they were, or all multiplied; what matters is 3 %. *Unlike* inputs do not count; *interval holds*: that of the same work's ratio, of 95 %.

@@ -11,7 +11,7 @@ done
 {
 	evidence_head 'Slices: what can be counted before a run, and for how little'
 	cat <<'END_TEXT'
-Programs of [what an input should cost](cost.md), built by `assay features build --pieces`. `assay features slice` tried what two of the cheaper drawn inputs can do without, for 5 and 25 % of what a whole run counts; what is left was built
+Programs of [what an input should cost](cost.md), built by `assay build --for features --pieces`. `assay build --for features --slice` tried what two of the cheaper drawn inputs can do without, for 5 and 25 % of what a whole run counts; what is left was built
 (`--without`), and ran 60 drawn inputs, once to count and once as it is, between two runs of the program without any counting.
 
 *Pieces*: functions that were called, calls of libraries, branches and loops' ends in them, that may be left out; *runs*: that it took to find out which. *Wanted*: counts that the model of all inputs has terms of; *sliced*: those that the slice has right in the two inputs; *exact*: in all 60; *refused*: not in all.

@@ -27,7 +27,7 @@ keep() {
 build() {
 	echo "evidence: building $1" >&2
 	(cd "$work/$1" && gcc -O1 -g -w -fPIC -shared -o "$builds/$1.so" sqlite3.c -lm &&
-		"$assay" emulate build -- gcc -O1 -g -w -I. -o "$builds/detect_sqlite.$1" sqlite3.c "$source/tests/bench/detect_sqlite.c" -pthread -lm)
+		"$assay" build --for counters -- gcc -O1 -g -w -I. -o "$builds/detect_sqlite.$1" sqlite3.c "$source/tests/bench/detect_sqlite.c" -pthread -lm)
 }
 source=$PWD
 if [ ! -f "$builds/versions" ]; then

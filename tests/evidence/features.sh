@@ -32,7 +32,7 @@ table time "${ROUNDS:-10}" >"$work/times"
 	printf '\n## What the model needs%\n\n'
 	cat <<'END_TEXT'
 60 drawn inputs of [what an input should cost](cost.md) were run by the plain and the counting build, once each, in a laboratory; only their sizes were known before a run. `assay cost train --selected` wrote the names of the counts
-that the model needs (*counts*), and `assay features build --only` built a program that counts these. *Error*: of the model, on inputs left out. *All*, *these*: processor time of all 60 inputs by the build that counts everything and by that one, beside the plain
+that the model needs (*counts*), and `assay build --for features --only` built a program that counts these. *Error*: of the model, on inputs left out. *All*, *these*: processor time of all 60 inputs by the build that counts everything and by that one, beside the plain
 build, in turns, from memory, median of the rounds.
 
 | program | counts | error | all | these (at most 5 %) |

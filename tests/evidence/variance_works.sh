@@ -32,7 +32,7 @@ row() {
 	echo "| $name | $what $found" >>"$work/rows"
 }
 for name in own bzip2 lz4 sqlite3; do
-	"$assay" variance build -- gcc -O2 -w -o "$work/$name.counting" tests/bench/variance_works.c $(works_of $name)
+	"$assay" build --for work -- gcc -O2 -w -o "$work/$name.counting" tests/bench/variance_works.c $(works_of $name)
 	gcc -O2 -w -o "$work/$name.plain" tests/bench/variance_works.c $(works_of $name)
 	row $name "$work/$name.counting" write 'statements are counted'
 	row $name "$work/$name.plain" write 'nothing but calls'

@@ -3,7 +3,7 @@
 # loop that became slower where inputs are other ones.
 . "${ASSAY_SOURCE:?}/tests/lib_cli.sh"
 . "${ASSAY_SOURCE:?}/tests/lib_run.sh"
-"$ASSAY" features build -- gcc -c -x c /dev/null -o "$tmp/none.o" 2>"$tmp/err" || { grep -q 'without the plugin' "$tmp/err" && skip "$(cat "$tmp/err")"; }
+"$ASSAY" build --for features -- gcc -c -x c /dev/null -o "$tmp/none.o" 2>"$tmp/err" || { grep -q 'without the plugin' "$tmp/err" && skip "$(cat "$tmp/err")"; }
 
 tidy() {
 	kill_marked
@@ -37,7 +37,7 @@ END
 mkdir "$lab/apps/old" "$lab/apps/changed" "$lab/apps/counts"
 cd "$tmp" || exit 1
 gcc -O1 -g -DEACH=10 work.c -o "$lab/apps/old/work" && gcc -O1 -g -DEACH=12 work.c -o "$lab/apps/changed/work" &&
-	"$ASSAY" features build -- gcc -O1 -g -DEACH=0 work.c -o "$lab/apps/counts/work" || exit 1
+	"$ASSAY" build --for features -- gcc -O1 -g -DEACH=0 work.c -o "$lab/apps/counts/work" || exit 1
 awk -v to="$lab/apps/data/" 'BEGIN {
 	srand(5)
 	for (i = 1; i <= 60; i++)

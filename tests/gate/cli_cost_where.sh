@@ -2,7 +2,7 @@
 # Where a version became slower on inputs that the other has not run: the function and the loop, by samples of where the time went.
 . "${ASSAY_SOURCE:?}/tests/lib_cli.sh"
 . "${ASSAY_SOURCE:?}/tests/lib_run.sh"
-"$ASSAY" features build -- gcc -c -x c /dev/null -o "$tmp/none.o" 2>"$tmp/err" || { grep -q 'without the plugin' "$tmp/err" && skip "$(cat "$tmp/err")"; }
+"$ASSAY" build --for features -- gcc -c -x c /dev/null -o "$tmp/none.o" 2>"$tmp/err" || { grep -q 'without the plugin' "$tmp/err" && skip "$(cat "$tmp/err")"; }
 
 tidy() {
 	kill_marked
@@ -44,11 +44,11 @@ for version in old new same counts early slice wrong; do
 	mkdir "$lab/apps/$version" "$tmp/$version"
 	if [ $version = new ]; then sed 's/^NEW//' "$tmp/template"; else grep -v ^NEW "$tmp/template"; fi >"$tmp/$version/work.c"
 	case $version in
-	counts) builder="$ASSAY features build --" ;;
-	early) builder="$ASSAY features build --until second --" ;;
+	counts) builder="$ASSAY build --for features --" ;;
+	early) builder="$ASSAY build --for features --until second --" ;;
 	slice | wrong)
 		echo "skip second work.c:$(grep -n 'void second' "$tmp/$version/work.c" | cut -d : -f 1)" >"$tmp/without"
-		builder="$ASSAY features build --without $tmp/without --"
+		builder="$ASSAY build --for features --without $tmp/without --"
 		[ $version = slice ] || sed -i 's/first(n \* 100000)/first(n * 100000 + (argc > 1 \&\& n > 200))/' "$tmp/wrong/work.c"
 		;;
 	*) builder= ;;

@@ -6,7 +6,7 @@ apps=$ASSAY_SOURCE/tests/apps
 
 # build SOURCE FLAG PROGRAM
 build() {
-	"$ASSAY" emulate build -- gcc -O2 -g -D_GNU_SOURCE -w "$apps/$1.c" ${2:+"$2"} -pthread -o "$3" || exit 1
+	"$ASSAY" build --for counters -- gcc -O2 -g -D_GNU_SOURCE -w "$apps/$1.c" ${2:+"$2"} -pthread -o "$3" || exit 1
 }
 
 # sample PROGRAM DIRECTORY RUNS SIZE
@@ -112,7 +112,7 @@ __attribute__((noinline)) void rarely(void) { for (int i = 0; i < 300 * MORE; i+
 int main(void) { often(); rarely(); return 0; }
 END
 for more in 1 50; do
-	"$ASSAY" emulate build -- gcc -O2 -g -w -DMORE=$more rarely.c -o rarely.$more || exit 1
+	"$ASSAY" build --for counters -- gcc -O2 -g -w -DMORE=$more rarely.c -o rarely.$more || exit 1
 done
 for i in $(seq 19); do # one thousandth of the work
 	mkdir -p little/$i much/$i
@@ -278,8 +278,8 @@ words="-O2 -g -D_GNU_SOURCE -w scalar_sum.c -pthread -o p"
 cat >lab/apps/g.yaml <<END
 command: ['{build}/p', '4', '30000']
 versions:
-  a: { git: { repository: ../repository, reference: HEAD, build: [sh, -c, '"$ASSAY" emulate build -- gcc $words'], directory: p } }
-  b: { git: { repository: ../repository, reference: HEAD, build: [sh, -c, '"$ASSAY" emulate build -- gcc -DBAD $words'], directory: p } }
+  a: { git: { repository: ../repository, reference: HEAD, build: [sh, -c, '"$ASSAY" build --for counters -- gcc $words'], directory: p } }
+  b: { git: { repository: ../repository, reference: HEAD, build: [sh, -c, '"$ASSAY" build --for counters -- gcc -DBAD $words'], directory: p } }
 repetitions: 4
 warm_ups: 0
 metric: { source: regex, pattern: '([0-9]+)' }

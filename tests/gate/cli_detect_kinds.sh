@@ -6,7 +6,7 @@ cd "$tmp" || exit 1
 
 # build SOURCE FLAG PROGRAM
 build() {
-	"$ASSAY" emulate build -- gcc -O2 -g -std=c11 -D_GNU_SOURCE "$2" "$1" -pthread -o "$3" || exit 1
+	"$ASSAY" build --for counters -- gcc -O2 -g -std=c11 -D_GNU_SOURCE "$2" "$1" -pthread -o "$3" || exit 1
 }
 
 # sample PROGRAM DIRECTORY RUNS [ARGUMENT...]

@@ -9,7 +9,7 @@ whole=$ASSAY_SOURCE/tests/apps/whole
 build() {
 	output=$1
 	shift
-	"$ASSAY" emulate build -- gcc -O2 -g -std=c11 -D_GNU_SOURCE -w "$@" -pthread -o "$output" || exit 1
+	"$ASSAY" build --for counters -- gcc -O2 -g -std=c11 -D_GNU_SOURCE -w "$@" -pthread -o "$output" || exit 1
 }
 
 # sample PROGRAM DIRECTORY RUNS SIZE: the same inputs for each program
@@ -47,8 +47,8 @@ expect_status 0
 expect_json .decision improved
 
 what='a copy in functions that only the new version has: it is the callers that do more'
-"$ASSAY" emulate build -- g++ -O0 -g -w "$whole/filters.cc" -pthread -o filters.good || exit 1
-"$ASSAY" emulate build -- g++ -O0 -g -w -DBAD "$whole/filters.cc" -pthread -o filters.bad || exit 1
+"$ASSAY" build --for counters -- g++ -O0 -g -w "$whole/filters.cc" -pthread -o filters.good || exit 1
+"$ASSAY" build --for counters -- g++ -O0 -g -w -DBAD "$whole/filters.cc" -pthread -o filters.bad || exit 1
 sample filters.good filters/good 9 150
 sample filters.bad filters/bad 9 150
 run detect filters/good filters/bad --rate .1 --format json
@@ -81,7 +81,7 @@ expect_json .functions[0].name serve
 # At -O0 what is inlined has as many blocks and accesses in its caller as it had before, and a call and its return are no event of any counter; natively
 # this version takes .95 to .97 of the time.
 for version in good joined; do
-	"$ASSAY" emulate build -- gcc -O0 -g -std=c11 -D_GNU_SOURCE -w $([ $version = good ] || echo -DBAD) "$whole/refactored.c" -pthread -o split0.$version || exit 1
+	"$ASSAY" build --for counters -- gcc -O0 -g -std=c11 -D_GNU_SOURCE -w $([ $version = good ] || echo -DBAD) "$whole/refactored.c" -pthread -o split0.$version || exit 1
 	sample split0.$version split0/$version 9 1500
 done
 what="calls that are saved outweigh further branches at -O0, too"
@@ -130,7 +130,7 @@ for compiler in 'g++ -O0' 'g++ -O2' 'g++ -O2 -flto' 'clang++ -O0' 'clang++ -O2';
 	rm -rf starts
 	mkdir starts
 	# shellcheck disable=SC2086
-	"$ASSAY" emulate build -- $compiler -g -w smooth.cc table.cc -pthread -o starts.program || exit 1
+	"$ASSAY" build --for counters -- $compiler -g -w smooth.cc table.cc -pthread -o starts.program || exit 1
 	ASSAY_EMULATE_DIRECTORY=starts ./starts.program || exit 1
 	cases=$((cases + 1))
 	grep -a -q 'Smooth' starts/*.samples || fail "$compiler: no names"

@@ -32,7 +32,7 @@ END
 for version in old new; do
 	[ $version = old ] && factor=1 || factor=2
 	mkdir "$tmp/$version"
-	"$ASSAY" emulate build -- gcc -O2 -g "-DFACTOR=$factor" -o "$tmp/$version/p" "$tmp/p.c" || exit 1
+	"$ASSAY" build --for counters -- gcc -O2 -g "-DFACTOR=$factor" -o "$tmp/$version/p" "$tmp/p.c" || exit 1
 done
 # What functions do is counted: whether a clock shows it hangs on how busy the machine is.
 # application NAME COST: is slower than before by what its cost is above 100.

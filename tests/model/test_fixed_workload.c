@@ -82,7 +82,7 @@ static void rule(void **state)
 	}
 }
 
-/* ---- a program that counts its own statements, as `assay variance build` has it: each block adds what is in it ---- */
+/* ---- a program that counts its own statements, as `assay build --for work` has it: each block adds what is in it ---- */
 
 static uint64_t statements;
 

@@ -4,21 +4,21 @@ cd "$tmp" || exit 1
 apps=$ASSAY_SOURCE/tests/apps
 
 what='a program in one step'
-run emulate build -- gcc -O2 -D_GNU_SOURCE "$apps/branch.c" -o one
+run build --for counters -- gcc -O2 -D_GNU_SOURCE "$apps/branch.c" -o one
 expect_status 0
 expect_no_stdout
 expect_no_stderr
 
 what='and in two'
-run emulate build -- gcc -O2 -D_GNU_SOURCE -c "$apps/branch.c" -o two.o
+run build --for counters -- gcc -O2 -D_GNU_SOURCE -c "$apps/branch.c" -o two.o
 expect_status 0
-run emulate build -- gcc two.o -o two
+run build --for counters -- gcc two.o -o two
 expect_status 0
 cmp -s one two || { echo 'note: the two differ'; }
 
 what='sources and options in a file'
 echo "-O2 -D_GNU_SOURCE '$apps/branch.c'" >response
-run emulate build -- gcc @response -o three
+run build --for counters -- gcc @response -o three
 expect_status 0
 run emulate run -o of-three -- ./three 1 1000
 expect_status 0
@@ -30,8 +30,8 @@ if command -v cmake >/dev/null; then
 	printf '#!/bin/sh\nexec "$@"\n' >launcher/ccache
 	chmod 755 launcher/ccache
 	printf 'cmake_minimum_required(VERSION 3.21)\nproject(p C)\nadd_executable(made %s)\nset(CMAKE_C_FLAGS -D_GNU_SOURCE)\n' "$apps/branch.c" >by-cmake/CMakeLists.txt
-	CC="$ASSAY emulate build -- gcc" cmake -S by-cmake -B built "-DCMAKE_C_COMPILER_LAUNCHER=$PWD/launcher/ccache" >out.log 2>&1
-	cmake --build built >>out.log 2>&1
+	CC=gcc "$ASSAY" build --for counters -- cmake -S by-cmake -B built "-DCMAKE_C_COMPILER_LAUNCHER=$PWD/launcher/ccache" >out.log 2>&1
+	"$ASSAY" build --for counters -- cmake --build built >>out.log 2>&1
 	run emulate run -o of-made -- built/made 1 1000
 	expect_status 0
 	expect_error "samples in 1 file of 'of-made'"
@@ -69,7 +69,7 @@ what='what was not built for it writes nothing, and that is said'
 printf 'int main(void) { return 0; }\n' >plain.c
 gcc plain.c -o plain
 run emulate run -o nothing -- ./plain
-refused 6 "the program wrote no samples: was it built by 'assay emulate build'"
+refused 6 "the program wrote no samples: was it built by 'assay build --for counters'"
 
 what='what was built for it and wrote nothing all the same: why'
 cat >ways.c <<'EOF'
@@ -94,7 +94,7 @@ int main(int argc, char **argv)
 	return 0;
 }
 EOF
-run emulate build -- gcc -O2 ways.c -o ways
+run build --for counters -- gcc -O2 ways.c -o ways
 run emulate run -o ways-exec -- ./ways exec
 refused 6 "the program's samples are lost or still to come"
 run emulate run -o ways-daemon -- ./ways daemon
@@ -128,7 +128,7 @@ int main(void)
 	return 0;
 }
 EOF
-run emulate build -- gcc -O2 -pthread crowd.c -o crowd
+run build --for counters -- gcc -O2 -pthread crowd.c -o crowd
 run emulate run -o crowd-samples -- ./crowd
 expect_status 0
 cases=$((cases + 2))
@@ -141,7 +141,7 @@ printf '#include <stdio.h>\n#include <stdlib.h>\nint main(void) { printf("%%zx\\
 gcc heap.c -o heap
 ./heap >expected-heap
 for name in h hhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhh; do
-	run emulate build -- gcc heap.c -o "$name"
+	run build --for counters -- gcc heap.c -o "$name"
 	expect_status 0
 	run emulate run -o "heap-samples.${#name}" -- ./"$name"
 	expect_status 0
@@ -150,7 +150,7 @@ done
 
 what='time in a library that does not count is said'
 gcc -O2 -fPIC -shared "$apps/special/elsewhere.c" -o libelsewhere.so
-run emulate build -- gcc -O2 -w "$apps/special/uses_elsewhere.c" "$PWD/libelsewhere.so" -Wl,-rpath,"$PWD" -pthread -o elsewhere
+run build --for counters -- gcc -O2 -w "$apps/special/uses_elsewhere.c" "$PWD/libelsewhere.so" -Wl,-rpath,"$PWD" -pthread -o elsewhere
 expect_status 0
 run emulate run -o elsewhere-samples -- ./elsewhere 60000000 3000
 expect_status 0
@@ -166,25 +166,23 @@ else
 	echo 'not tested: the kernel does not allow its clock here'
 fi
 
-what='in an own build system'
-run emulate build --archive libassay-emulate.a
-expect_status 0
-cases=$((cases + 1))
-ar t libassay-emulate.a >/dev/null || fail 'not an archive'
-
 what='make, with the compiler as a variable'
 printf 'all: a.o b.o\n\t$(CC) a.o b.o -o made\n' >Makefile
 printf 'int f(void);\nint main(void) { return f(); }\n' >a.c
 printf 'static volatile int x;\nint f(void) { return x++; }\n' >b.c
-make -s CC="$ASSAY emulate build -- gcc" >out 2>err
+make -s CC="$ASSAY build --for counters -- gcc" >out 2>err
 status=$?
 expect_status 0
+touch a.c b.c
+run build --for counters -- make -s
+expect_status 0
+expect_no_stderr
 run emulate run -o made-samples -- ./made
 expect_status 0
 
 what='a program that reads the exact counters through PAPI'
 if echo '#include <papi.h>' | gcc -fsyntax-only -x c - 2>/dev/null; then
-	run emulate build -- gcc -O2 -pthread "$apps/special/events.c" -o events -lpapi
+	run build --for counters -- gcc -O2 -pthread "$apps/special/events.c" -o events -lpapi
 	expect_status 0
 	run emulate run -o events-samples -- ./events
 	if [ $status = 1 ] && grep -q 'status 77' "$tmp/err"; then
@@ -214,31 +212,31 @@ grep -q 'no samples are taken: cannot read the list of functions @none.list: No 
 
 what='a program that does not compile'
 printf 'int main(void) { return y; }\n' >wrong.c
-run emulate build -- gcc wrong.c -o wrong
+run build --for counters -- gcc wrong.c -o wrong
 expect_status 1
 expect_no_stdout
 cases=$((cases + 1))
-grep -q "^assay emulate build: 'gcc' ended with status 1" err || fail 'the last line should say who failed'
+grep -q "^assay build: 'gcc' ended with status 1" err || fail 'the last line should say who failed'
 cases=$((cases + 1))
 [ -z "$(ls -d "${TMPDIR:-/tmp}"/assay-emulate-* 2>/dev/null | xargs -r -n 1 find 2>/dev/null | grep wrong)" ] || fail 'something was left behind'
 
 what='a program that fails'
 printf 'int main(void) { return 3; }\n' >three.c
-run emulate build -- gcc three.c -o three
+run build --for counters -- gcc three.c -o three
 run emulate run -o three-samples -- ./three
 refused 1 "'./three' ended with status 3"
 
 what='a program that is killed keeps what it has'
 printf '#include <signal.h>\nstatic volatile int x; static __attribute__((noinline)) void f(void) { for (int i = 0; i < 200000; i++) x++; }\n' >killed.c
 printf 'int main(void) { for (int i = 0; i < 40; i++) f(); raise(SIGKILL); }\n' >>killed.c
-run emulate build -- gcc -O2 killed.c -o killed
+run build --for counters -- gcc -O2 killed.c -o killed
 run emulate run -o kept -- ./killed
 refused 1 'was killed by signal 9'
 cases=$((cases + 1))
 [ "$(ls kept | wc -l)" -eq 1 ] || fail 'its samples should be there'
 
 what='handlers that jump out of what they interrupt, locks too'
-run emulate build -- gcc -g -O2 "$ASSAY_SOURCE/tests/probed/jumps.c" -o jumps
+run build --for counters -- gcc -g -O2 "$ASSAY_SOURCE/tests/probed/jumps.c" -o jumps
 timeout 600 "$ASSAY" emulate run -o jumps-samples -- ./jumps 3000 >out 2>err
 status=$?
 expect_status 0
@@ -247,7 +245,7 @@ cases=$((cases + 1))
 ! grep -q 'not built' err || fail "what the emulation does there is no time of the program's: $(cat err)"
 
 what='signals at random moments, and coroutines that handlers switch to'
-run emulate build -- gcc -g -O1 "$ASSAY_SOURCE/tests/probed/hostile.c" -o hostile -pthread
+run build --for counters -- gcc -g -O1 "$ASSAY_SOURCE/tests/probed/hostile.c" -o hostile -pthread
 for _ in 1 2 3; do
 	rm -rf hostile-samples
 	timeout 600 "$ASSAY" emulate run -o hostile-samples -- ./hostile 100 >out 2>err
@@ -258,7 +256,7 @@ for _ in 1 2 3; do
 done
 
 what='storms of signals for threads that wait for each other in loops around sched_yield()'
-run emulate build -- gcc -g -O2 "$apps/special/storms.c" -o storms -pthread
+run build --for counters -- gcc -g -O2 "$apps/special/storms.c" -o storms -pthread
 for i in 1 2; do
 	timeout 600 "$ASSAY" emulate run -o storms-$i -- ./storms >out 2>err
 	status=$?
@@ -279,7 +277,7 @@ done
 
 what='names of C++ as people write them, and the symbol'
 printf 'struct pile { __attribute__((noinline)) int add(int x) { return y += x; } int y = 0; };\nint main() { pile p; return p.add(0); }\n' >names.cc
-run emulate build -- g++ names.cc -o names
+run build --for counters -- g++ names.cc -o names
 run emulate run -o names-samples -- ./names
 run samples names-samples
 expect_stdout 'pile::add(int) '
@@ -288,7 +286,7 @@ expect_stdout '"name": "pile::add(int)",'
 expect_stdout '"symbol": "_ZN4pile3addEi",'
 
 what='many short calls in one thread: there is no other to wait for'
-run emulate build -- gcc -g -O1 "$ASSAY_SOURCE/tests/probed/calls.c" -o calls
+run build --for counters -- gcc -g -O1 "$ASSAY_SOURCE/tests/probed/calls.c" -o calls
 timeout 600 "$ASSAY" emulate run --functions fib,work -o calls-samples -- ./calls 10 >out 2>err
 status=$?
 expect_status 0
@@ -296,7 +294,7 @@ run samples calls-samples
 expect_stdout 'fib             1  21891'
 
 what='many short calls in several threads: more than a thread keeps in one window of time'
-run emulate build -- gcc -g -O2 "$ASSAY_SOURCE/tests/probed/short.c" -o short -pthread
+run build --for counters -- gcc -g -O2 "$ASSAY_SOURCE/tests/probed/short.c" -o short -pthread
 timeout 600 "$ASSAY" emulate run -o short-samples -- ./short >out 2>err
 status=$?
 expect_status 0
@@ -317,14 +315,12 @@ expect_error 'no samples are taken: cannot write to '"$tmp/none"
 what='the directory of a directory or a file is not made, and it is said which one is missing'
 run emulate run -o none/samples -- ./one 1 1000
 refused 1 "cannot make the directory 'none/samples': there is no directory 'none' (mkdir -p makes it)"
-run emulate build --archive none/lib.a
-refused 1 "cannot write 'none/lib.a': there is no directory 'none' (mkdir -p makes it)"
 
 what='what restricts its system calls, in the program or in a library, and what locks its memory'
 gcc -shared -fPIC -O1 "$ASSAY_SOURCE/tests/emulated/seal.c" -DLIBRARY -o libseal.so
-run emulate build -- gcc -O1 -D_GNU_SOURCE "$ASSAY_SOURCE/tests/emulated/seal.c" -o sealed
+run build --for counters -- gcc -O1 -D_GNU_SOURCE "$ASSAY_SOURCE/tests/emulated/seal.c" -o sealed
 expect_status 0
-run emulate build -- gcc -O1 -D_GNU_SOURCE -DCALLER "$ASSAY_SOURCE/tests/emulated/seal.c" -L. -lseal "-Wl,-rpath,$PWD" -o sealed-by-library
+run build --for counters -- gcc -O1 -D_GNU_SOURCE -DCALLER "$ASSAY_SOURCE/tests/emulated/seal.c" -L. -lseal "-Wl,-rpath,$PWD" -o sealed-by-library
 expect_status 0
 for row in 'sealed prctl' 'sealed strict' 'sealed syscall' 'sealed locked' 'sealed-by-library syscall'; do
 	rm -rf of-sealed
@@ -335,21 +331,11 @@ for row in 'sealed prctl' 'sealed strict' 'sealed syscall' 'sealed locked' 'seal
 done
 
 what='usage'
-run emulate build -- make CC=gcc
-refused 2 "'make' is not a compiler" "make CC='assay emulate build -- gcc'"
-run emulate build -- cmake -B built
-refused 2 "'cmake' is not a compiler" "or CC='assay emulate build -- gcc' cmake"
-run emulate build
-refused 2 'missing argument: -- COMPILER'
-run emulate build --archive x -- gcc
-refused 2 '--archive'
-run emulate build -- rustc a.rs
-refused 2 "'rustc' is neither gcc nor clang"
-run emulate build -- nonesuch-cc -c a.c
+run build --for counters -- nonesuch-cc -c a.c
 refused 1 "cannot run 'nonesuch-cc'"
-run emulate build -- gcc -static a.o -o a
+run build --for counters -- gcc -static a.o -o a
 refused 2 'linked dynamically'
-run emulate build -- gcc -fsanitize=address -c a.c
+run build --for counters -- gcc -fsanitize=address -c a.c
 refused 2 'takes the place of such a sanitizer'
 run emulate run
 refused 2 'missing argument: -- PROGRAM'

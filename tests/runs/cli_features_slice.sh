@@ -3,7 +3,7 @@
 # were not looked at, and that such a program can do no harm.
 . "${ASSAY_SOURCE:?}/tests/lib_cli.sh"
 cd "$tmp" || exit 1
-"$ASSAY" features build -- gcc -c -x c /dev/null -o none.o 2>err || { grep -q 'without the plugin' err && skip "$(cat err)"; }
+"$ASSAY" build --for features -- gcc -c -x c /dev/null -o none.o 2>err || { grep -q 'without the plugin' err && skip "$(cat err)"; }
 
 # Reads words, works long on each, and keeps what it found in a file, if it is told to.
 cat >work.c <<'END'
@@ -56,11 +56,11 @@ for i in 1 2 3; do
 	awk -v i="$i" 'BEGIN { srand(i); for (k = 0; k < 100 * i; k++) printf "%s ", substr("abcdefghij", 1, 1 + int(rand() * 10)) }' >"in$i"
 done
 printf './pieces in1\n./pieces in2 >/dev/null\n\n' >commands
-run features build --pieces -- gcc -O2 work.c -o pieces -lm
+run build --for features --pieces -- gcc -O2 work.c -o pieces -lm
 expect_status 0
 
 what='pieces that can be left out'
-run features slice commands -o without --format json
+run build --for features --slice commands -o without --format json
 expect_status 0
 expect_json_parses
 cases=$((cases + 5))
@@ -69,15 +69,15 @@ cases=$((cases + 5))
 awk -v price="$(json .price)" 'BEGIN { exit !(price > 0 && price < .05) }' || fail "a price of $(json .price)"
 grep -q 'loop work.c:11 words' "$tmp/out" || fail 'the words are counted'
 [ -s without ] || fail 'nothing is left out'
-run features slice commands
+run build --for features --slice commands
 expect_stdout ' features can be counted for at most 5 % of what the run counts' 'refused: too dear  loop work.c:17 work'
 echo 'loop work.c:17 work' >dear
-run features slice commands --only dear --format json
+run build --for features --slice commands --only dear --format json
 expect_json .wanted 1 .sliced 0 .price null
 
 what='what is left counts the same of an input that was not looked at, for less'
-run features build -- gcc -O2 work.c -o counting -lm
-run features build --without without -- gcc -O2 work.c -o slice -lm
+run build --for features -- gcc -O2 work.c -o counting -lm
+run build --for features --without without -- gcc -O2 work.c -o slice -lm
 expect_status 0
 run features run -o whole -- ./counting in3
 run features run -o cut -- ./slice in3
@@ -91,7 +91,7 @@ awk 'FNR == NR { whole += $1; next } { cut += $1 } END { exit !(cut < .05 * whol
 
 what='a program without pieces writes, makes and removes no file, though it is told that it does, and starts nothing'
 echo precious >precious
-run features build --without without -- gcc -O2 work.c -o slice -lm
+run build --for features --without without -- gcc -O2 work.c -o slice -lm
 ./slice in3 precious >/dev/null 2>&1
 ./pieces in3 precious >/dev/null 2>&1
 ./pieces in3 made >/dev/null 2>&1
@@ -99,26 +99,26 @@ cases=$((cases + 4))
 [ "$(cat precious)" = precious ] || fail 'the file was changed'
 [ ! -e made ] || fail 'a file was made'
 printf '#include <stdlib.h>\nint main(void) { return system("touch made") != 0; }\n' >starts.c
-"$ASSAY" features build --pieces -- gcc starts.c -o starts
+"$ASSAY" build --for features --pieces -- gcc starts.c -o starts
 ./starts
 [ ! -e made ] || fail 'a program was started'
 printf './pieces in1 precious\n./pieces in2 precious\n' >harmful
-run features slice harmful
+run build --for features --slice harmful
 expect_status 0
 expect_stdout 'call keep work.c:21'
 [ "$(cat precious)" = precious ] || fail 'the file was changed'
 echo ./starts >harmful
-run features slice harmful
+run build --for features --slice harmful
 expect_status 1
 expect_error "'./starts' fails; a program of which pieces are left out may read, print and seem to write, and nothing else"
 
 what='it is interrupted'
 printf '#include <time.h>\nint main(int c, char **v) { struct timespec t = { 5, 0 }; for (int i = 0; i < c; i++) nanosleep(&t, 0); return c > 9; (void)v; }\n' >slow.c
-"$ASSAY" features build --pieces -- gcc slow.c -o slow
+"$ASSAY" build --for features --pieces -- gcc slow.c -o slow
 echo ./slow >commands-slow
 mkdir temporary
 # timeout tells its group, too, which is a second signal, and that ends a command at once: of the child alone it is one.
-TMPDIR=$tmp/temporary timeout --foreground -s TERM 3 "$ASSAY" features slice commands-slow >"$tmp/out" 2>"$tmp/err"
+TMPDIR=$tmp/temporary timeout --foreground -s TERM 3 "$ASSAY" build --for features --slice commands-slow >"$tmp/out" 2>"$tmp/err"
 cases=$((cases + 2))
 [ -z "$(ls temporary)" ] || fail "left: $(ls temporary)"
 grep -q interrupted "$tmp/err" || fail "$(cat "$tmp/err")"
@@ -160,15 +160,15 @@ int main(int, char **argv)
 	std::cout << sum << ' ' << bad << '\n';
 }
 END
-run features build --pieces -- g++ -O2 maps.cc -o maps
+run build --for features --pieces -- g++ -O2 maps.cc -o maps
 expect_status 0
 printf './maps in1\n./maps in2\n' >commands
-run features slice commands -o without-maps --format json
+run build --for features --slice commands -o without-maps --format json
 expect_status 0
 cases=$((cases + 1))
 [ "$(json .sliced)" -ge 2 ] || fail "sliced: $(cat "$tmp/out")"
-run features build -- g++ -O2 maps.cc -o maps-counting
-run features build --without without-maps -- g++ -O2 maps.cc -o maps-slice
+run build --for features -- g++ -O2 maps.cc -o maps-counting
+run build --for features --without without-maps -- g++ -O2 maps.cc -o maps-slice
 expect_status 0
 run features run -o maps-whole -- ./maps-counting in2
 run features run -o maps-cut -- ./maps-slice in2
@@ -179,18 +179,18 @@ cases=$((cases + 1))
 cmp -s whole.txt cut.txt || fail "$(cat whole.txt cut.txt)"
 
 what='what is none'
-run features slice commands --only nowhere
+run build --for features --slice commands --only nowhere
 refused 2 "nowhere"
 echo './counting in1' >commands
-run features slice commands
-refused 6 "build it by 'assay features build --pieces'"
+run build --for features --slice commands
+refused 6 "build it by 'assay build --for features --pieces'"
 echo /bin/true >commands
-run features slice commands
+run build --for features --slice commands
 refused 6 "'/bin/true' counted nothing"
 : >commands
-run features slice commands
+run build --for features --slice commands
 refused 2 'no command is in it'
-run features build --without nowhere -- gcc -O2 work.c -o slice -lm
+run build --for features --without nowhere -- gcc -O2 work.c -o slice -lm
 refused 1 "cannot read 'nowhere'"
 
 finish

@@ -62,7 +62,7 @@ expect_member calls thread 4
 what='a program that runs with the rights of another user does not obey the environment of who starts it'
 gcc $flags "$source/calls.c" -o plain_calls -Wl,--no-as-needed "$library" -Wl,-rpath,"$(dirname "$library")" || exit 1
 run probe --functions work --list linked.list -- ./plain_calls 3
-run emulate build -- gcc -g -O1 "$source/stack_in_stack.c" -o plain_emulated
+run build --for counters -- gcc -g -O1 "$source/stack_in_stack.c" -o plain_emulated
 expect_status 0
 nobody='setpriv --reuid 65534 --regid 65534 --clear-groups'
 if [ "$(id -u)" = 0 ] && chmod 755 "$tmp" && $nobody test -r "$library" -a -x ./plain_calls; then

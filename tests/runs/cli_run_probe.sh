@@ -47,7 +47,7 @@ for version in a b; do
 	[ $version = a ] && factor=1 || factor='(i % 7 + 1)'
 	gcc -O2 -g -fpatchable-function-entry=5 "-DFACTOR=$factor" -o "$tmp/built/p-$version/p" "$tmp/p.c" || exit 1
 	gcc -O2 -g "-DFACTOR=$factor" -o "$tmp/built/plain-$version/p" "$tmp/p.c" || exit 1
-	"$ASSAY" emulate build -- gcc -O2 -g "-DFACTOR=$factor" -o "$tmp/built/e-$version/p" "$tmp/p.c" || exit 1
+	"$ASSAY" build --for counters -- gcc -O2 -g "-DFACTOR=$factor" -o "$tmp/built/e-$version/p" "$tmp/p.c" || exit 1
 done
 
 # manifest NAME KIND PROBE: apps/NAME.yaml of versions of that kind.
@@ -295,7 +295,7 @@ run -C "$lab" run wrong --probe
 refused 2 "version 'a'" 'can be probed' -fpatchable-function-entry=5
 manifest wrong p '{ back_end: emulated, functions: [changed] }'
 run -C "$lab" run wrong --probe
-refused 2 "version 'a'" 'not built with the emulation' 'assay emulate build'
+refused 2 "version 'a'" 'not built with the emulation' 'assay build --for counters'
 manifest wrong p '{ functions: [chnaged] }'
 run -C "$lab" run wrong --probe
 refused 2 "did you mean 'changed'"

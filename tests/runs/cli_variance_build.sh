@@ -1,8 +1,8 @@
-# assay variance build: whether the statements that a program counts tell its work, in threads, children and libraries.
+# assay build --for work: whether the statements that a program counts tell its work, in threads, children and libraries.
 . "${ASSAY_SOURCE:?}/tests/lib_cli.sh"
 cd "$tmp" || exit 1
 program=$ASSAY_SOURCE/tests/interposed/counted.c
-"$ASSAY" variance build -- gcc -c -x c /dev/null -o none.o 2>err || { grep -q 'without the plugin' err && skip "$(cat err)"; }
+"$ASSAY" build --for work -- gcc -c -x c /dev/null -o none.o 2>err || { grep -q 'without the plugin' err && skip "$(cat err)"; }
 
 # With counters of the processor that are played (probed/perf_event.c), lest those of this machine be used. By default there are none.
 # recorded COMMAND...
@@ -31,7 +31,7 @@ divided() {
 
 for level in -O0 -Og -O1 -Os -O2 -O3; do
 	what="built with $level"
-	run variance build -- gcc "$level" "$program" -o counted -pthread
+	run build --for work -- gcc "$level" "$program" -o counted -pthread
 	expect_status 0
 	expect_no_stdout
 	expect_no_stderr
@@ -92,34 +92,34 @@ unsigned work(unsigned rounds)
 }
 END
 what='a library counts, and the program does not'
-"$ASSAY" variance build -- gcc -O2 -DIN_LIBRARY -fPIC -shared "$program" -o libwork.so
+"$ASSAY" build --for work -- gcc -O2 -DIN_LIBRARY -fPIC -shared "$program" -o libwork.so
 gcc -O2 -DIN_PROGRAM "$program" -o outside -L. -lwork -Wl,-rpath,"$tmp" -pthread
 divided ./outside
 what='a library that counts is loaded later, and the program does not count'
 gcc -O2 -DIN_PROGRAM "$program" opens.c -o opens -pthread
 divided ./opens
 what='the program counts, too'
-"$ASSAY" variance build -- gcc -O2 -DIN_PROGRAM "$program" opens.c -o opens -pthread
+"$ASSAY" build --for work -- gcc -O2 -DIN_PROGRAM "$program" opens.c -o opens -pthread
 divided ./opens
 what='a library that is not built by -fPIC'
-"$ASSAY" variance build -- gcc -O2 -DIN_LIBRARY -shared "$program" -o libwork.so
+"$ASSAY" build --for work -- gcc -O2 -DIN_LIBRARY -shared "$program" -o libwork.so
 divided ./outside
 what='both count'
-"$ASSAY" variance build -- gcc -O2 -DIN_PROGRAM "$program" -o outside -L. -lwork -Wl,-rpath,"$tmp" -pthread
+"$ASSAY" build --for work -- gcc -O2 -DIN_PROGRAM "$program" -o outside -L. -lwork -Wl,-rpath,"$tmp" -pthread
 divided ./outside
 what='both count, and the library comes first'
-"$ASSAY" variance build -- gcc -O2 -DIN_PROGRAM -c "$program" -o program.o
-"$ASSAY" variance build -- gcc -Wl,--no-as-needed ./libwork.so program.o -o outside -Wl,-rpath,"$tmp" -pthread
+"$ASSAY" build --for work -- gcc -O2 -DIN_PROGRAM -c "$program" -o program.o
+"$ASSAY" build --for work -- gcc -Wl,--no-as-needed ./libwork.so program.o -o outside -Wl,-rpath,"$tmp" -pthread
 divided ./outside
 what='an archive counts, and the program does not but is linked so'
-"$ASSAY" variance build -- gcc -O2 -DIN_LIBRARY -c "$program" -o work.o
+"$ASSAY" build --for work -- gcc -O2 -DIN_LIBRARY -c "$program" -o work.o
 ar rcs libparts.a work.o
 gcc -O2 -DIN_PROGRAM -c "$program" -o program.o
-"$ASSAY" variance build -- gcc program.o -o outside -L. -lparts -pthread
+"$ASSAY" build --for work -- gcc program.o -o outside -L. -lparts -pthread
 divided ./outside
 what='both count, an archive and a library that comes first'
-"$ASSAY" variance build -- gcc -O2 -DIN_PROGRAM -c "$program" -o program.o
-"$ASSAY" variance build -- gcc -Wl,--no-as-needed ./libwork.so program.o -o outside -L. -lparts -Wl,-rpath,"$tmp" -pthread
+"$ASSAY" build --for work -- gcc -O2 -DIN_PROGRAM -c "$program" -o program.o
+"$ASSAY" build --for work -- gcc -Wl,--no-as-needed ./libwork.so program.o -o outside -L. -lparts -Wl,-rpath,"$tmp" -pthread
 divided ./outside
 
 what='a function that is entered twice, exceptions, and as jumps to computed places'
@@ -151,7 +151,7 @@ int main()
 END
 for level in -O0 -O2 -O3; do
 	g++ "$level" jumps.cc -o plain
-	"$ASSAY" variance build -- g++ "$level" jumps.cc -o counted
+	"$ASSAY" build --for work -- g++ "$level" jumps.cc -o counted
 	cases=$((cases + 1))
 	[ "$(./counted)" = "$(./plain)" ] || fail "$level: $(./counted) instead of $(./plain)"
 done
@@ -160,7 +160,7 @@ what='make calls it as its compiler'
 printf 'counted: counted.c\n\t$(CC) -O2 -pthread $^ -o $@\n' >Makefile
 cp "$program" counted.c
 rm counted
-run variance build -- make
+run build --for work -- make
 expect_status 0
 divided ./counted
 

@@ -1,12 +1,12 @@
-# assay variance build: statements are added where that is seldom; at each call into the outside a thread has counted as many as if each
+# assay build --for work: statements are added where that is seldom; at each call into the outside a thread has counted as many as if each
 # block had added its own. Of functions that chance makes, and of programs that leave functions otherwise than by returning.
 . "${ASSAY_SOURCE:?}/tests/lib_cli.sh"
 cd "$tmp" || exit 1
 interposed=$ASSAY_SOURCE/tests/interposed
-"$ASSAY" variance build -- gcc -c -x c /dev/null -o none.o 2>err || { grep -q 'without the plugin' err && skip "$(cat err)"; }
+"$ASSAY" build --for work -- gcc -c -x c /dev/null -o none.o 2>err || { grep -q 'without the plugin' err && skip "$(cat err)"; }
 gcc -O2 -Wall -Werror -fPIC -shared "$interposed/counts.c" -o libcounts.so
 
-# plainly COMPILER WORD...: as `assay variance build` does it, but each block adds its own.
+# plainly COMPILER WORD...: as `assay build --for work` does it, but each block adds its own.
 plainly() {
 	"$@" "-fplugin=${ASSAY_FEATURES_PARTS:?}/assay_features_gcc.so" -fplugin-arg-assay_features_gcc-statements=plainly \
 		-xnone "$ASSAY_FEATURES_PARTS/assay_statements.o" -Wl,--export-dynamic-symbol=assay_statements
@@ -19,7 +19,7 @@ counted() {
 # alike WORD...: built both ways by g++.
 alike() {
 	cases=$((cases + 1))
-	"$ASSAY" variance build -- g++ -w "$@" -o seldom -L. -lcounts || fail 'not built'
+	"$ASSAY" build --for work -- g++ -w "$@" -o seldom -L. -lcounts || fail 'not built'
 	plainly g++ -w "$@" -o plainly -L. -lcounts || fail 'not built plainly'
 	counted seldom
 	counted plainly

@@ -85,17 +85,17 @@ try() {
 	changes*) run changes "$program" "$program" ;;
 	doctor) run doctor "$program" ;;
 	probe) run probe --functions main -o "$tmp/probed" -- "$program" ;;
-	'emulate build') run emulate build -- "$(compiler "$2")" -O1 -g -o "$tmp/p-emulated" "$tmp/p.c" ;;
+	'build --for counters') run build --for counters -- "$(compiler "$2")" -O1 -g -o "$tmp/p-emulated" "$tmp/p.c" ;;
 	'emulate run')
 		[ "$2" = aarch64 ] || program=$tmp/p-emulated
 		run emulate run -o "$tmp/emulated-$2" -- "$program"
 		;;
-	'features build'*) run features build -- "$(compiler "$2")" -O1 -g -o "$tmp/p-features" "$tmp/p.c" ;;
+	'build --for features'*) run build --for features -- "$(compiler "$2")" -O1 -g -o "$tmp/p-features" "$tmp/p.c" ;;
 	'features run')
 		[ "$2" = aarch64 ] || program=$tmp/p-features
 		run features run -o "$tmp/features-$2" -- "$program"
 		;;
-	'variance build'*) run variance build -- "$(compiler "$2")" -O1 -g -o "$tmp/p-variance" "$tmp/p.c" ;;
+	'build --for work'*) run build --for work -- "$(compiler "$2")" -O1 -g -o "$tmp/p-variance" "$tmp/p.c" ;;
 	'variance record') run variance record -o "$tmp/records-$2" -- "$program" ;;
 	*) return 1 ;;
 	esac
@@ -135,9 +135,11 @@ try_itself() {
 		on run "$lab/app.yaml" --probe
 		;;
 	'variance record') run variance record -o "$tmp/own-records-$2" -- "$program" ;;
-	'variance build' | 'emulate build' | 'features build') run ${1% *} build -- gcc -O1 -g -o "$tmp/own-built" "$tmp/p.c" ;;
+	'build --for work' | 'build --for counters' | 'build --for features') run $1 -- gcc -O1 -g -o "$tmp/own-built" "$tmp/p.c" ;;
 	'emulate run' | 'features run')
-		run ${1% *} build -- gcc -O1 -g -o "$tmp/own-built" "$tmp/p.c"
+		kind=features
+		[ "$1" = 'features run' ] || kind=counters
+		run build --for $kind -- gcc -O1 -g -o "$tmp/own-built" "$tmp/p.c"
 		run ${1% *} run -o "$tmp/own-samples-$2" -- "$tmp/own-built"
 		;;
 	*) false ;;
@@ -181,7 +183,7 @@ if [ -x "$itself" ] && [ -e "$tmp/other/aarch64" ] && command -v aarch64-linux-g
 	chmod +x "$tmp/assay-aarch64"
 fi
 
-run emulate build -- gcc -O1 -g -o "$tmp/p-emulated" "$tmp/p.c"
+run build --for counters -- gcc -O1 -g -o "$tmp/p-emulated" "$tmp/p.c"
 rows=0
 table=
 while IFS='|' read -r start name here there end; do

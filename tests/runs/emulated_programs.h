@@ -1,4 +1,4 @@
-/* Programs of tests/apps, built by `assay emulate build` and run; what they counted, as runs/inside/samples/samples.h reads it. */
+/* Programs of tests/apps, built by `assay build --for counters` and run; what they counted, as runs/inside/samples/samples.h reads it. */
 #ifndef TESTS_EMULATED_PROGRAMS_H
 #define TESTS_EMULATED_PROGRAMS_H
 
@@ -48,7 +48,7 @@ __attribute__((format(printf, 1, 2))) static inline void must(const char *fmt, .
 /* ./PROGRAM of a file in tests/apps. */
 static inline void build(const char *compiler, const char *flags, const char *source, const char *program)
 {
-	must("'%s' emulate build -- %s -O2 -D_GNU_SOURCE -w '%s/tests/apps/%s' %s -pthread -o %s", environment("ASSAY"), compiler,
+	must("'%s' build --for counters -- %s -O2 -D_GNU_SOURCE -w '%s/tests/apps/%s' %s -pthread -o %s", environment("ASSAY"), compiler,
 	     environment("ASSAY_SOURCE"), source, flags, program);
 }
 

@@ -1,5 +1,5 @@
-/* Programs of tests/apps, built by `assay emulate build` and run: what they counted, as runs/inside/samples/samples.h reads it. Whose it
- * is: test_emulation_calls.c. All programs, larger and with their costs: tests/evidence/emulation.sh. */
+/* Programs of tests/apps, built by `assay build --for counters` and run: what they counted, as runs/inside/samples/samples.h reads it.
+ * Whose it is: test_emulation_calls.c. All programs, larger and with their costs: tests/evidence/emulation.sh. */
 #include "tests/runs/emulated_programs.h"
 
 /* Numbers that follow from the source: see docs/emulation.md for the formula. */
@@ -209,15 +209,16 @@ static void test_places(void **state)
 	double first[COUNT(functions)][COUNT(counters)] = { { 0 } };
 
 	(void)state;
-	must("for i in 0 1 2 3; do '%s' emulate build -- gcc -O2 -w -DPART=$i -c '%s/tests/apps/special/places.c' -o $i.o || exit 1; done",
+	must("for i in 0 1 2 3; do '%s' build --for counters -- gcc -O2 -w -DPART=$i -c '%s/tests/apps/special/places.c' -o $i.o || exit "
+	     "1; done",
 	     environment("ASSAY"), environment("ASSAY_SOURCE"));
-	must("i=4; for skip in 3 64 1000; do for part in 1 2; do '%s' emulate build -- gcc -O2 -w -DPART=$part -DSKIP=$skip -c "
+	must("i=4; for skip in 3 64 1000; do for part in 1 2; do '%s' build --for counters -- gcc -O2 -w -DPART=$part -DSKIP=$skip -c "
 	     "'%s/tests/apps/special/places.c' -o $i.o || exit 1; i=$((i + 1)); done; done",
 	     environment("ASSAY"), environment("ASSAY_SOURCE"));
 	for (size_t i = 0; i < COUNT(orders); i++) {
 		struct samples s;
 
-		must("'%s' emulate build -- gcc %s -o program", environment("ASSAY"), orders[i]);
+		must("'%s' build --for counters -- gcc %s -o program", environment("ASSAY"), orders[i]);
 		run("--full", "./program", &s, 1);
 		for (size_t f = 0; f < COUNT(functions); f++) {
 			for (size_t c = 0; c < COUNT(counters); c++) {

@@ -1,4 +1,4 @@
-/* Programs of tests/apps, built by `assay emulate build` and run: to which calls of which functions what they counted belongs. */
+/* Programs of tests/apps, built by `assay build --for counters` and run: to which calls of which functions what they counted belongs. */
 #include "tests/runs/emulated_programs.h"
 
 #include "runs/inside/samples/samples_clock.h"
@@ -59,7 +59,7 @@ static void test_elsewhere(void **state)
 	} rows[] = {
 		{ "gcc -O2 -fPIC -shared", "libelsewhere.so" },
 		{ "gcc -O2 -c", SAMPLES_CLOCK_PROGRAM },
-		{ "\"$ASSAY\" emulate build -- gcc -O2 -fPIC -shared", NULL },
+		{ "\"$ASSAY\" build --for counters -- gcc -O2 -fPIC -shared", NULL },
 	};
 	struct samples s[2];
 

@@ -1,4 +1,4 @@
-/* Totals of all calls of a function, and what samples say of them, in programs that `assay emulate build` has built. */
+/* Totals of all calls of a function, and what samples say of them, in programs that `assay build --for counters` has built. */
 #include "tests/runs/emulated_programs.h"
 
 #include "base/rng.h"

@@ -1,4 +1,4 @@
-/* The emulated back end: what lives inside a program that was built by `assay emulate build`. The compiler calls it at every
+/* The emulated back end: what lives inside a program that was built by `assay build --for counters`. The compiler calls it at every
  * access to memory, every basic block, every entry and exit of a function; it simulates caches, a coherence directory and more
  * (docs/emulation.md) and writes samples (runs/inside/record/record.h). Nothing here allocates from the program's heap, prints
  * after the start, or includes another header of this project than those of runs/inside/record.

@@ -251,7 +251,8 @@ enum assay_status run_features_read(const char *directory, struct run_features *
 	enum assay_status st = file_names(directory, FEATURES_SUFFIX, &names, &n, err);
 
 	if (!st && !n)
-		st = assay_fail(err, ASSAY_E_NODATA, "'%s' has no features: was the program built by 'assay features build'?", directory);
+		st = assay_fail(err, ASSAY_E_NODATA, "'%s' has no features: was the program built by 'assay build --for features'?",
+				directory);
 	for (size_t i = 0; i < n && !st; i++) {
 		char *path = mem_format("%s/%s", directory, names[i]);
 		struct buf bytes = BUF_INIT;

@@ -109,16 +109,6 @@ static size_t launcher_words(const char *const *words, size_t n)
 	return n > 1 && compiler_command_launches(words[0]) ? 1 : 0;
 }
 
-bool compiler_command_builds(const char *const *words, size_t n)
-{
-	return is_one_of(base_name(words[launcher_words(words, n)]), "make gmake cmake ninja meson sh bash");
-}
-
-bool compiler_command_is_foreign(const char *const *words, size_t n)
-{
-	return is_one_of(base_name(words[launcher_words(words, n)]), "rustc cargo go ghc javac ocamlopt tcc");
-}
-
 char **compiler_command_expanded(const char *const *words, size_t *n)
 {
 	char **given = mem_new(*n + 1, sizeof(*given)), **all = given;

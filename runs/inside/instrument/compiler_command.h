@@ -47,9 +47,7 @@ char **compiler_command_expanded(const char *const *words, size_t *n);
 /* ASSAY_E_USAGE for one that compiles for another architecture than what we add to programs is of. */
 enum assay_status compiler_command_check(const struct compiler_command *command, struct assay_error *err);
 
-/* The command is a known program that calls compilers: make, cmake... */
-bool compiler_command_builds(const char *const *words, size_t n);
-bool compiler_command_is_foreign(const char *const *words, size_t n); /* it compiles another language than C and C++, or by itself */
-bool compiler_command_launches(const char *word);		      /* a compiler, as ccache does */
+/* Whether a word is a program that launches a compiler, as ccache does. */
+bool compiler_command_launches(const char *word);
 
 #endif

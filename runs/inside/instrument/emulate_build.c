@@ -8,9 +8,9 @@
 #include "runs/inside/instrument/foreground.h"
 
 #include <errno.h>
-#include <ftw.h>
-#include <libiberty/libiberty.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 EMBED_FILE(emulate_archive_bytes, ASSAY_EMULATE_ARCHIVE);
 
@@ -45,22 +45,6 @@ static enum assay_status check_word(const char *word, struct assay_error *err)
 	    (strstr(word, "address") || strstr(word, "thread") || strstr(word, "memory") || strstr(word, "leak")))
 		return assay_fail(err, ASSAY_E_USAGE, "%s: the emulation takes the place of such a sanitizer; remove the option", word);
 	return ASSAY_OK;
-}
-
-static enum assay_status check_words(const char *const *words, size_t n, struct assay_error *err)
-{
-	enum assay_status st = ASSAY_OK;
-
-	if (compiler_command_builds(words, n))
-		return assay_fail(err, ASSAY_E_USAGE,
-				  "'%s' is not a compiler: let it call this as its compiler, make CC='assay emulate build -- gcc', "
-				  "or CC='assay emulate build -- gcc' cmake",
-				  words[0]);
-	if (compiler_command_is_foreign(words, n))
-		return assay_fail(err, ASSAY_E_USAGE, "'%s' is neither gcc nor clang: what it compiles cannot be counted", words[0]);
-	for (size_t i = 0; i < n && !st; i++)
-		st = check_word(words[i], err);
-	return st;
 }
 
 /* ---- steps ---- */
@@ -130,10 +114,10 @@ static void compile_steps(const struct compiler_command *c, const char *director
 }
 
 /* A shared library does not get the archive: it finds that of the program. */
-static void link_step(const struct compiler_command *c, const char *directory, struct emulate_plan *plan)
+static void link_step(const struct compiler_command *c, const char *directory, const char *parts, struct emulate_plan *plan)
 {
 	struct emulate_step *step = step_new(plan);
-	char *archive = mem_format("%s/%s", directory, EMULATE_ARCHIVE);
+	char *archive = mem_format("%s/%s", parts, EMULATE_ARCHIVE);
 
 	step_add_all(step, c->compiler, c->n_compiler);
 	for (size_t w = 0, source = 0; w < c->n; w++) {
@@ -147,21 +131,21 @@ static void link_step(const struct compiler_command *c, const char *directory, s
 	if (!c->is_relocatable && !c->is_library) {
 		step_add(step, archive);
 		step_add_all(step, program_flags, COUNT(program_flags));
-		plan->links = true;
 	}
 	free(archive);
 }
 
-enum assay_status emulate_plan_make(const char *const *words, size_t n, const char *directory, struct emulate_plan *out,
+enum assay_status emulate_plan_make(const char *const *words, size_t n, const char *directory, const char *parts, struct emulate_plan *out,
 				    struct assay_error *err)
 {
 	struct emulate_plan plan = { 0 };
 	struct compiler_command c;
-	enum assay_status st;
+	enum assay_status st = ASSAY_OK;
 
 	ASSAY_BUG_IF(n == 0);
 	compiler_command_parse(words, n, &c);
-	st = check_words(words, n, err);
+	for (size_t i = 0; i < n && !st; i++)
+		st = check_word(words[i], err);
 	if (!st)
 		st = compiler_command_check(&c, err);
 	if (!st && (c.compiles_only || c.sources + c.objects == 0)) {
@@ -174,7 +158,7 @@ enum assay_status emulate_plan_make(const char *const *words, size_t n, const ch
 			add_compile_flags(&c, step);
 	} else if (!st) {
 		compile_steps(&c, directory, &plan);
-		link_step(&c, directory, &plan);
+		link_step(&c, directory, parts, &plan);
 	}
 	compiler_command_release(&c);
 	*out = plan;
@@ -191,53 +175,36 @@ void emulate_plan_release(struct emulate_plan *plan)
 
 /* ---- building ---- */
 
-static enum assay_status archive_write(const char *path, struct assay_error *err)
+enum assay_status emulate_write_parts(const char *directory, struct assay_error *err)
 {
-	return file_replace(path, emulate_archive_bytes, (size_t)(emulate_archive_bytes_end - emulate_archive_bytes), 0644, err);
-}
+	char *path = mem_format("%s/" EMULATE_ARCHIVE, directory);
+	enum assay_status st =
+	    file_replace_unsynced(path, emulate_archive_bytes, (size_t)(emulate_archive_bytes_end - emulate_archive_bytes), 0644, err);
 
-static int remove_one(const char *path, const struct stat *info, int kind, struct FTW *walk)
-{
-	(void)info;
-	(void)kind;
-	(void)walk;
-	return remove(path);
-}
-
-static enum assay_status execute_plan(const struct emulate_plan *plan, const char *directory, struct assay_error *err)
-{
-	char *archive = mem_format("%s/%s", directory, EMULATE_ARCHIVE);
-	enum assay_status st = plan->links ? archive_write(archive, err) : ASSAY_OK;
-
-	for (size_t i = 0; i < plan->n && !st; i++)
-		st = foreground_run_checked(plan->steps[i].words, err);
-	free(archive);
+	free(path);
 	return st;
 }
 
-static enum assay_status build(const char *const *given, size_t n, struct assay_error *err)
+enum assay_status emulate_compile(const char *const *words, size_t n, const char *parts, int *status, struct assay_error *err)
 {
-	char **words = compiler_command_expanded(given, &n);
 	const char *parent = getenv("TMPDIR");
 	char *directory = mem_format("%s/assay-emulate-XXXXXX", parent && *parent ? parent : "/tmp");
 	struct emulate_plan plan = { 0 };
-	enum assay_status st;
+	enum assay_status st = mkdtemp(directory) ? ASSAY_OK : assay_fail_errno(err, errno, "cannot make a directory '%s'", directory);
 
-	if (mkdtemp(directory)) {
-		st = emulate_plan_make((const char *const *)words, n, directory, &plan, err);
-		if (!st)
-			st = execute_plan(&plan, directory, err);
-		nftw(directory, remove_one, 16, FTW_DEPTH | FTW_PHYS);
-	} else {
-		st = assay_fail_errno(err, errno, "cannot make a directory '%s'", directory);
+	if (!st) {
+		st = emulate_plan_make(words, n, directory, parts, &plan, err);
+		for (size_t i = 0; i < plan.n && !st && !*status; i++)
+			st = foreground_run(plan.steps[i].words, -1, status, err);
+		for (size_t i = 0; i < plan.n; i++) { /* an object of each source */
+			char *object = mem_format("%s/%zu.o", directory, i);
+
+			unlink(object);
+			free(object);
+		}
+		rmdir(directory);
 	}
 	emulate_plan_release(&plan);
-	freeargv(words);
 	free(directory);
 	return st;
-}
-
-enum assay_status emulate_build(const char *archive, const char *const *words, size_t n, struct assay_error *err)
-{
-	return archive ? archive_write(archive, err) : build(words, n, err);
 }

@@ -1,11 +1,10 @@
-/* Turns a compiler's command line into one that brings the emulation in, for `assay emulate build -- cc ...`. A command that compiles and
+/* Turns a compiler's command line into one that brings the emulation in, for `assay build --for counters`. A command that compiles and
  * links becomes several steps, because with the flags for compiling, linking would bring in the compiler's own library. */
 #ifndef RUNS_INSTRUMENT_EMULATE_BUILD_H
 #define RUNS_INSTRUMENT_EMULATE_BUILD_H
 
 #include "base/error.h"
 
-#include <stdbool.h>
 #include <stddef.h>
 
 #define EMULATE_ARCHIVE "libassay-emulate.a"
@@ -18,17 +17,17 @@ struct emulate_step {
 struct emulate_plan {
 	struct emulate_step *steps; /* [n], in this order */
 	size_t n, capacity;
-	bool links; /* the archive must be there */
 };
 
-/* words[n]: the compiler and its arguments. `directory`: of EMULATE_ARCHIVE, and for the objects between the steps. *out is overwritten;
- * emulate_plan_release() it. ASSAY_E_USAGE if the command does not work with the emulation. */
-enum assay_status emulate_plan_make(const char *const *words, size_t n, const char *directory, struct emulate_plan *out,
+/* words[n]: the compiler and its arguments. `directory`: for the objects between the steps; `parts`: of EMULATE_ARCHIVE. *out is
+ * overwritten; emulate_plan_release() it. ASSAY_E_USAGE if the command does not work with the emulation. */
+enum assay_status emulate_plan_make(const char *const *words, size_t n, const char *directory, const char *parts, struct emulate_plan *out,
 				    struct assay_error *err);
 void emulate_plan_release(struct emulate_plan *plan);
 
-/* Executes a compiler's command so that the emulation is in what it makes; or (archive is not NULL) only writes the library, which is a
- * part of this program, to that path. ASSAY_E_IO if the compiler fails; else as emulate_plan_make(). */
-enum assay_status emulate_build(const char *archive, const char *const *words, size_t n, struct assay_error *err);
+/* Writes EMULATE_ARCHIVE, which is a part of this program. */
+enum assay_status emulate_write_parts(const char *directory, struct assay_error *err);
+/* Executes the plan of a command. *status: as of waitpid(), 0 before, of the first step that failed. Errors as emulate_plan_make(). */
+enum assay_status emulate_compile(const char *const *words, size_t n, const char *parts, int *status, struct assay_error *err);
 
 #endif

@@ -12,10 +12,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SITE_BYTES 5u
-#define LIBRARY	   "libassay-probe.so"
-#define BUILD_ID   "# build-id "
-#define SHOWN_MAX  4 /* places named when several functions have one name */
+#define SITE_BYTES	5u
+#define LIBRARY		"libassay-probe.so"
+#define EMULATION_ENTRY "__tsan_func_entry" /* a program with the emulation in it defines it */
+#define BUILD_ID	"# build-id "
+#define SHOWN_MAX	4 /* places named when several functions have one name */
 
 /* ---- functions ---- */
 
@@ -144,6 +145,15 @@ enum assay_status site_module_check(const struct site_module *module, struct ass
 		return assay_fail(err, ASSAY_E_USAGE, "'%s' is a static program, which LD_PRELOAD cannot reach: link it dynamically",
 				  module->image.path);
 	return ASSAY_OK;
+}
+
+enum assay_status site_module_check_emulated(const struct site_module *module, struct assay_error *err)
+{
+	for (size_t i = 0; i < module->n; i++)
+		if (strcmp(module->items[i].name, EMULATION_ENTRY) == 0)
+			return ASSAY_OK;
+	return assay_fail(err, ASSAY_E_USAGE, "'%s' was not built with the emulation: build it with 'assay build --for counters'",
+			  module->image.path);
 }
 
 void site_module_release(struct site_module *module)

@@ -37,6 +37,8 @@ struct site_module {
 enum assay_status site_module_open(const char *path, struct site_module *out, struct assay_error *err);
 /* Why it cannot be probed at all: ASSAY_E_USAGE with the remedy; ASSAY_OK when it can. */
 enum assay_status site_module_check(const struct site_module *module, struct assay_error *err);
+/* ASSAY_E_USAGE if it is a program that was not built with the emulation. */
+enum assay_status site_module_check_emulated(const struct site_module *module, struct assay_error *err);
 void site_module_release(struct site_module *module); /* accepts zeroed */
 
 /* Selected functions: symbols, or C++ names as people write them, each with an optional "@0xADDRESS". */

@@ -12,7 +12,7 @@
  *   since        ticks from the end of that call to the start of this one, which the edge took; with looking at the
  *                kernel's accounts where that took so long that the thread cannot have been running
  *   work         instructions in between, outside of the kernel, if the processor counts them for us: then "i work instructions" is
- *                there; else statements, if these are counted (assay variance build): "i work statements"
+ *                there; else statements, if these are counted (assay build --for work): "i work statements"
  *   cpu_ns, run_delay_ns, minor_faults, major_faults, voluntary, involuntary
  *                of the thread since it began, when the call began; at most once in PERIOD_TICKS
  *   throttled_ns, steal_ns, busy_ns

@@ -106,9 +106,10 @@ char *samples_time_text(const struct samples_time *time)
 	if (!most || time->ticks < SAMPLES_TICKS_MIN || time->unseen < SAMPLES_TIME_SAID * time->ticks)
 		return NULL;
 	if (strcmp(most->name, SAMPLES_CLOCK_PROGRAM) == 0)
-		return mem_format("%.0f %% of the program's time is in parts of it that were not built by 'assay emulate build', and are "
-				  "not counted: build them so, too, or judge by time",
-				  100 * time->unseen / time->ticks);
+		return mem_format(
+		    "%.0f %% of the program's time is in parts of it that were not built by 'assay build --for counters', and are "
+		    "not counted: build them so, too, or judge by time",
+		    100 * time->unseen / time->ticks);
 	return mem_format("%.0f %% of the program's time is in %s%s, which the emulation does not count: build that with 'assay emulate "
 			  "build', or judge by time",
 			  100 * time->unseen / time->ticks, most->name, most->ticks < MOST * time->unseen ? " and other libraries" : "");

@@ -5,7 +5,9 @@
 #include "base/mem.h"
 #include "base/order.h"
 #include "base/text.h"
+#include "runs/inside/features/features_build.h"
 #include "runs/inside/instrument/compiler_command.h"
+#include "runs/inside/instrument/emulate_build.h"
 #include "runs/inside/instrument/foreground.h"
 
 #include <errno.h>
@@ -17,17 +19,19 @@
 #include <unistd.h>
 
 /* Variables of the build's environment. */
-#define KIND   "ASSAY_VARIANT"
-#define LINKS  "ASSAY_VARIANT_LINKS"
-#define RECORD "ASSAY_VARIANT_RECORD"
-#define TREE   "ASSAY_VARIANT_TREE"
+#define KIND	"ASSAY_VARIANT"
+#define LINKS	"ASSAY_VARIANT_LINKS"
+#define OPTIONS "ASSAY_VARIANT_OPTIONS"
+#define RECORD	"ASSAY_VARIANT_RECORD"
+#define TREE	"ASSAY_VARIANT_TREE"
 
-#define LINKER_SCRIPT "assay-probe.ld" /* among the links */
-#define COUNT(rows)   (sizeof(rows) / sizeof((rows)[0]))
+#define LINKER_SCRIPT	"assay-probe.ld" /* among the links */
+#define FUNCTIONS_WORDS 3		 /* added to a command, at most */
+#define COUNT(rows)	(sizeof(rows) / sizeof((rows)[0]))
 
 EMBED_FILE(linker_script_bytes, ASSAY_SOURCE_DIRECTORY "/runs/inside/probe/assay-probe.ld");
 
-const char *const variant_kind_names[] = { "plain", "functions", NULL };
+const char *const variant_kind_names[] = { "plain", "functions", "counters", "features", "work", NULL };
 
 /* ---- names ---- */
 
@@ -106,7 +110,36 @@ static enum assay_status link_one(const char *self, const char *links, const cha
 	return st;
 }
 
-enum assay_status compiler_wrapper_link(const char *links, struct buf *compilers, size_t *n, struct assay_error *err)
+static enum assay_status write_file(const char *links, const char *name, const char *bytes, size_t n, struct assay_error *err)
+{
+	char *path = mem_format("%s/%s", links, name);
+	enum assay_status st = file_replace_unsynced(path, bytes, n, 0600, err);
+
+	free(path);
+	return st;
+}
+
+enum assay_status compiler_wrapper_write_parts(const char *links, enum variant_kind kind, struct assay_error *err)
+{
+	const char *name = variant_kind_names[kind];
+	struct buf text = BUF_INIT;
+	enum assay_status st;
+
+	buf_format(&text, "%s ", name);
+	add_identity("/proc/self/exe", &text);
+	st = write_file(links, name, text.bytes, text.size, err);
+	if (!st && kind == VARIANT_FUNCTIONS)
+		st = write_file(links, LINKER_SCRIPT, linker_script_bytes, (size_t)(linker_script_bytes_end - linker_script_bytes), err);
+	else if (!st && kind == VARIANT_COUNTERS)
+		st = emulate_write_parts(links, err);
+	else if (!st && kind != VARIANT_PLAIN)
+		st = features_write_parts(links, err);
+	buf_release(&text);
+	return st;
+}
+
+enum assay_status compiler_wrapper_link(const char *links, enum variant_kind kind, struct buf *compilers, size_t *n,
+					struct assay_error *err)
 {
 	char *self = realpath("/proc/self/exe", NULL), *path = mem_string(getenv("PATH") ? getenv("PATH") : ""), *rest = path, *directory;
 	const char **all = NULL;
@@ -114,22 +147,8 @@ enum assay_status compiler_wrapper_link(const char *links, struct buf *compilers
 	enum assay_status st = links ? file_make_directory(links, 0700, err) : ASSAY_OK;
 
 	*n = 0;
-	if (links && !st) {
-		char *file = mem_format("%s/" LINKER_SCRIPT, links);
-
-		st = file_replace_unsynced(file, linker_script_bytes, (size_t)(linker_script_bytes_end - linker_script_bytes), 0600, err);
-		free(file);
-	}
-	for (size_t i = 0; links && !st && variant_kind_names[i]; i++) { /* what ccache hashes */
-		char *file = mem_format("%s/%s", links, variant_kind_names[i]);
-		struct buf text = BUF_INIT;
-
-		buf_format(&text, "%s ", variant_kind_names[i]);
-		add_identity(self, &text);
-		st = file_replace_unsynced(file, text.bytes, text.size, 0600, err);
-		buf_release(&text);
-		free(file);
-	}
+	if (!st && links)
+		st = compiler_wrapper_write_parts(links, kind, err);
 	while (!st && (directory = strsep(&rest, ":"))) {
 		struct assay_error ignored;
 		char **names;
@@ -203,12 +222,13 @@ char **compiler_wrapper_words(const struct compiler_wrapper *w, const char *cons
 {
 	static const char *const compilers[] = { "CC", "CXX" };
 	const char *path = getenv("PATH"), *hashed = getenv("CCACHE_EXTRAFILES");
-	char **all = mem_new(n + 9, sizeof(*all));
+	char **all = mem_new(n + 11, sizeof(*all));
 	size_t used = 0;
 
 	all[used++] = mem_format("PATH=%s%s%s", w->links, path ? ":" : "", path ? path : "");
 	all[used++] = mem_format(KIND "=%s", variant_kind_names[w->kind]);
 	all[used++] = mem_format(LINKS "=%s", w->links);
+	all[used++] = mem_format(OPTIONS "=%s", w->options ? w->options : "");
 	all[used++] = mem_format(RECORD "=%s", w->record);
 	all[used++] = mem_format(TREE "=%s", w->tree);
 	for (size_t i = 0; i < COUNT(compilers); i++) {
@@ -260,22 +280,22 @@ static void add_word(const char *word, const char *tree, struct buf *out)
 
 static enum assay_status record(const char *compiler, const char *directory, const char *const *words, size_t n, struct assay_error *err)
 {
-	const char *path = getenv(RECORD), *tree = getenv(TREE);
+	const char *tree = getenv(TREE);
 	struct buf line = BUF_INIT;
+	struct assay_error ignored;
 	char *found = NULL;
-	enum assay_status st = foreground_find_program(compiler, &found, err);
+	enum assay_status st;
 
-	if (!st) {
-		add_identity(found, &line);
+	foreground_find_program(compiler, &found, &ignored);
+	add_identity(found ? found : compiler, &line);
+	buf_char(&line, '\t');
+	add_word(directory, tree, &line);
+	for (size_t i = 0; i < n; i++) {
 		buf_char(&line, '\t');
-		add_word(directory, tree, &line);
-		for (size_t i = 0; i < n; i++) {
-			buf_char(&line, '\t');
-			add_word(i ? words[i] : base_name(words[i]), tree, &line);
-		}
-		buf_char(&line, '\n');
-		st = append(path, &line, err);
+		add_word(i ? words[i] : base_name(words[i]), tree, &line);
 	}
+	buf_char(&line, '\n');
+	st = append(getenv(RECORD), &line, err);
 	buf_release(&line);
 	free(found);
 	return st;
@@ -297,8 +317,7 @@ static void record_refusal(const struct assay_error *why)
 static bool is_of_check(const char *name)
 {
 	return strncmp(base_name(name), "conftest", 8) == 0 || strstr(name, "CMakeFiles/CMakeScratch/") ||
-	       strstr(name, "CMakeFiles/CMakeTmp") || strstr(name, "/CompilerIdC") || strstr(name, "meson-private/") ||
-	       strcmp(name, "/dev/null") == 0;
+	       strstr(name, "CMakeFiles/CMakeTmp") || strstr(name, "/CompilerIdC") || strstr(name, "meson-private/");
 }
 
 static bool is_check(const struct compiler_command *c, const char *directory)
@@ -311,6 +330,7 @@ static bool is_check(const struct compiler_command *c, const char *directory)
 		    word->kind == COMPILER_WORD_SOURCE || word->kind == COMPILER_WORD_OBJECT || word->kind == COMPILER_WORD_OUTPUT;
 
 		is = is_file && is_of_check(word->words[word->n - 1]);
+		is |= word->kind == COMPILER_WORD_OUTPUT && strcmp(word->words[word->n - 1], "/dev/null") == 0;
 	}
 	return is;
 }
@@ -337,7 +357,7 @@ static void leave_path(const char *name)
 static char **words_for_functions(const struct compiler_command *c, const char *const *words, size_t n)
 {
 	static const char *const first[] = { "-g", "-fpatchable-function-entry=5" };
-	char **all = mem_new(n + COUNT(first) + 2, sizeof(*all));
+	char **all = mem_new(n + FUNCTIONS_WORDS + 1, sizeof(*all));
 	bool cxx = strstr(base_name(c->compiler[c->n_compiler - 1]), "++"), linker = false;
 	size_t used = 0;
 
@@ -353,62 +373,77 @@ static char **words_for_functions(const struct compiler_command *c, const char *
 	return all;
 }
 
-static enum assay_status execute(char *const *words, struct assay_error *err)
+/* words[n]: in what PATH is now. */
+static enum assay_status compile(enum variant_kind kind, const char *const *words, size_t n, const struct compiler_command *c, int *status,
+				 struct assay_error *err)
 {
-	execvp(words[0], words);
-	return assay_fail_errno(err, errno, "cannot run '%s'", words[0]);
+	const char *links = getenv(LINKS), *options = getenv(OPTIONS);
+	char **with;
+	enum assay_status st;
+
+	switch (kind) {
+	case VARIANT_FUNCTIONS:
+		with = words_for_functions(c, words, n);
+		st = compiler_command_check(c, err);
+		if (!st)
+			st = foreground_run(with, -1, status, err);
+		mem_free_all(with, n + FUNCTIONS_WORDS);
+		return st;
+	case VARIANT_COUNTERS:
+		return emulate_compile(words, n, links, status, err);
+	case VARIANT_FEATURES:
+		return features_compile(words, n, FEATURES_COUNTS, options, links, status, err);
+	case VARIANT_WORK:
+		return features_compile(words, n, FEATURES_STATEMENTS, "", links, status, err);
+	default:
+		return foreground_run((char *const *)(uintptr_t)words, -1, status, err);
+	}
 }
 
-/* words[n]: found in what PATH is now; `kind` as it is in the environment. */
-static enum assay_status execute_kind(enum variant_kind kind, const char *const *words, size_t n, struct assay_error *err)
+static enum assay_status record_and_compile(enum variant_kind kind, const char *const *words, size_t n, int *status,
+					    struct assay_error *err)
 {
-	char **all = compiler_command_expanded(words, &n), **with, *directory = getcwd(NULL, 0);
+	char **all = compiler_command_expanded(words, &n), *directory = getcwd(NULL, 0);
 	const char *const *expanded = (const char *const *)all;
 	struct compiler_command c;
 	enum assay_status st = ASSAY_OK;
 
 	compiler_command_parse(expanded, n, &c);
-	if (!is_check(&c, directory ? directory : "")) {
-		st = compiler_command_check(&c, err);
-		if (st && kind == VARIANT_PLAIN)
-			st = ASSAY_OK;
-		if (st)
-			record_refusal(err);
-		if (!st)
-			st = record(c.compiler[c.n_compiler - 1], directory ? directory : "", expanded, n, err);
-		if (!st && kind != VARIANT_PLAIN) {
-			with = words_for_functions(&c, expanded, n);
-			st = execute(with, err);
-			mem_free_all(with, n);
-		}
+	if (is_check(&c, directory ? directory : "")) {
+		kind = VARIANT_PLAIN;
+		st = append(getenv(RECORD), &(const struct buf)BUF_INIT, err); /* a compiler was called, at least */
+	} else {
+		st = record(c.compiler[c.n_compiler - 1], directory ? directory : "", expanded, n, err);
 	}
 	if (!st)
-		st = execute((char *const *)(uintptr_t)words, err);
+		st = compile(kind, kind ? expanded : words, n, &c, status, err);
+	if (st == ASSAY_E_USAGE || st == ASSAY_E_VERSION)
+		record_refusal(err);
 	compiler_command_release(&c);
 	freeargv(all);
 	free(directory);
 	return st;
 }
 
-enum assay_status compiler_wrapper_execute(int argc, char **argv, struct assay_error *err)
+enum assay_status compiler_wrapper_run(int argc, char **argv, int *status, struct assay_error *err)
 {
 	const char **words = mem_new((size_t)argc + 1, sizeof(*words)), *name = getenv(KIND);
 	size_t n = (size_t)argc, kind = 0;
 	enum assay_status st;
 
-	for (size_t i = 0; i < n; i++) /* a compiler is in the place of another one in PATH, and behind ccache, too */
-		words[i] =
-		    i == 0 || (i == 1 && compiler_command_launches(base_name(argv[0])) && is_self(argv[1])) ? base_name(argv[i]) : argv[i];
-	leave_path(words[0]);
+	*status = 0;
+	for (size_t i = 0; i < n; i++) /* a compiler is in the place of another one in PATH, and after ccache, too */
+		words[i] = i <= 1 && is_wrapped(base_name(argv[i])) && is_self(argv[i]) ? base_name(argv[i]) : argv[i];
+	leave_path(base_name(words[0]));
 	while (name && variant_kind_names[kind] && strcmp(variant_kind_names[kind], name) != 0)
 		kind++;
-	if (!name || !variant_kind_names[kind] || !getenv(LINKS) || !getenv(RECORD) || !getenv(TREE))
+	if (!name || !variant_kind_names[kind] || !getenv(LINKS) || !getenv(OPTIONS) || !getenv(RECORD) || !getenv(TREE))
 		st = assay_fail(err, ASSAY_E_USAGE,
 				"'%s' is assay in place of a compiler: build this by 'assay build' again, or configure it anew", argv[0]);
 	else if (compiler_command_launches(words[0]) && (n < 2 || !is_compiler(base_name(words[1]))))
-		st = execute((char *const *)(uintptr_t)words, err);
+		st = foreground_run((char *const *)(uintptr_t)words, -1, status, err);
 	else
-		st = execute_kind((enum variant_kind)kind, words, n, err);
+		st = record_and_compile((enum variant_kind)kind, words, n, status, err);
 	free(words);
 	return st;
 }

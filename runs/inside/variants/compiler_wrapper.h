@@ -12,14 +12,19 @@
 
 struct compiler_wrapper {
 	enum variant_kind kind;
-	const char *links;  /* the directory of links; absolute */
-	const char *record; /* a file, to which a line is appended for each command; absolute */
-	const char *tree;   /* of the build: its path is "{tree}" in the record; absolute */
+	const char *options; /* variant_request's */
+	const char *links;   /* the directory of links; absolute */
+	const char *record;  /* a file, to which a line is appended for each command; absolute */
+	const char *tree;    /* of the build: its path is "{tree}" in the record; absolute */
 };
 
 /* Links the compilers that PATH has now. Appends to *compilers a line for each, with its file, size and time; *n: compilers. The directory
- * is made if need be; NULL: nothing is linked. */
-enum assay_status compiler_wrapper_link(const char *links, struct buf *compilers, size_t *n, struct assay_error *err);
+ * is made if need be, and has what the kind adds to programs; NULL: nothing is linked. */
+enum assay_status compiler_wrapper_link(const char *links, enum variant_kind kind, struct buf *compilers, size_t *n,
+					struct assay_error *err);
+
+/* Writes what the kind adds to programs, and a text for ccache to hash. */
+enum assay_status compiler_wrapper_write_parts(const char *links, enum variant_kind kind, struct assay_error *err);
 
 /* What env(1) is to execute, so that a build command calls the links: *n words, of which the first *n_variables are "NAME=value", then
  * NULL. mem_free_all() it. */
@@ -30,9 +35,10 @@ char **compiler_wrapper_words(const struct compiler_wrapper *wrapper, const char
  * directory in the tree, and its words, tabs between them. */
 #define COMPILER_WRAPPER_REFUSED '!'
 
-/* Whether the program was called in place of a compiler. */
+/* Whether a name is that of a compiler, and so the program was called in place of one. */
 bool compiler_wrapper_is_called(const char *argv0);
-/* Executes the compiler: returns only if that failed, or if the command was refused. Only for main(). */
-enum assay_status compiler_wrapper_execute(int argc, char **argv, struct assay_error *err);
+/* Runs the compiler, in an environment of compiler_wrapper_words(). *status: as of waitpid(). ASSAY_E_USAGE or ASSAY_E_VERSION if the
+ * command was refused. Removes the links from PATH. */
+enum assay_status compiler_wrapper_run(int argc, char **argv, int *status, struct assay_error *err);
 
 #endif

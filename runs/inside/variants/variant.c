@@ -320,6 +320,27 @@ static void leave_places(struct building *b)
 	b->whole = b->partial = b->log = b->record = NULL;
 }
 
+/* What is added: by this program, with these options, and by what is in files that they name. */
+static void add_additions(const struct variant_request *r, struct buf *text)
+{
+	char *lines = mem_string(r->options ? r->options : ""), *rest = lines, *line;
+	struct stat self = { 0 };
+
+	stat("/proc/self/exe", &self);
+	buf_format(text, "%lld %lld\n", (long long)self.st_size, (long long)self.st_mtime);
+	while ((line = strsep(&rest, "\n"))) {
+		const char *file = strstr(line, "=/");
+		struct buf bytes = BUF_INIT;
+		struct assay_error ignored;
+
+		buf_format(text, "%s\n", line);
+		if (file && !file_read(file + 1, RECORD_BYTES_MAX, &bytes, &ignored))
+			buf_add(text, bytes.bytes ? bytes.bytes : "", bytes.size);
+		buf_release(&bytes);
+	}
+	free(lines);
+}
+
 /* Length before text: no two builds give the same bytes. */
 static void name_places(struct building *b, enum variant_kind kind)
 {
@@ -331,6 +352,8 @@ static void name_places(struct building *b, enum variant_kind kind)
 	buf_format(&text, "build 1\n%s\n%s\n%s\n", b->out->commit, variant_kind_names[kind], b->compilers);
 	for (size_t i = 0; i < r->n_build; i++)
 		buf_format(&text, "%zu:%s\n", strlen(r->build[i]), r->build[i]);
+	if (kind != VARIANT_PLAIN)
+		add_additions(r, &text);
 	digest_sha256(text.bytes, text.size, hex);
 	buf_release(&text);
 	b->whole = mem_format("%s/%.*s", b->folder, HASH_DIGITS, hex);
@@ -434,7 +457,9 @@ static enum assay_status refuse(struct building *b, enum variant_reason reason, 
 static enum assay_status run_command(struct building *b, enum variant_kind kind)
 {
 	const struct variant_request *r = b->request;
-	const struct compiler_wrapper wrapper = { .kind = kind, .links = b->links, .record = b->record, .tree = b->whole };
+	const struct compiler_wrapper wrapper = {
+		.kind = kind, .options = r->options, .links = b->links, .record = b->record, .tree = b->whole
+	};
 	struct local_said said = { .ok = false };
 	struct buf what = BUF_INIT;
 	size_t n, n_variables;
@@ -478,7 +503,7 @@ static enum assay_status make(struct building *b, enum variant_kind kind, const 
 	if (!st)
 		st = lay_out(b, repository);
 	if (!st)
-		st = compiler_wrapper_link(b->links, &ignored, &n, b->err);
+		st = compiler_wrapper_link(b->links, kind, &ignored, &n, b->err);
 	if (!st)
 		st = file_replace(b->record, "", 0, 0600, b->err);
 	if (!st && b->request->n_build)
@@ -589,15 +614,18 @@ static enum assay_status compare(struct building *b, const struct commands *plai
 /* A directory, or a script that libtool has made, says nothing. */
 static enum assay_status check_program(struct building *b, const char *path)
 {
+	enum variant_kind kind = b->request->kind;
 	struct site_module module = { .n = 0 };
 	struct assay_error why;
-	enum assay_status st = ASSAY_OK;
+	enum assay_status st;
 
-	if (b->request->kind == VARIANT_FUNCTIONS && *b->out->digest && !b->out->reason &&
-	    (site_module_open(path, &module, &why) || site_module_check(&module, &why)))
-		st = refuse(b, VARIANT_NOT_PROBED, mem_string(why.text));
+	if (b->out->reason || !*b->out->digest || (kind != VARIANT_FUNCTIONS && kind != VARIANT_COUNTERS))
+		return ASSAY_OK;
+	st = site_module_open(path, &module, &why);
+	if (!st)
+		st = (kind == VARIANT_FUNCTIONS ? site_module_check : site_module_check_emulated)(&module, &why);
 	site_module_release(&module);
-	return st;
+	return st ? refuse(b, VARIANT_NOT_PROBED, mem_string(why.text)) : ASSAY_OK;
 }
 
 static enum assay_status check(struct building *b, const char *plain_record)
@@ -630,7 +658,7 @@ static enum assay_status make_folder(struct building *b)
 	if (!st && !(b->folder = realpath(b->request->cache, NULL)))
 		st = assay_fail_errno(b->err, errno, "cannot use '%s'", b->request->cache);
 	if (!st)
-		st = compiler_wrapper_link(NULL, &compilers, &b->n_compilers, b->err);
+		st = compiler_wrapper_link(NULL, VARIANT_PLAIN, &compilers, &b->n_compilers, b->err);
 	b->compilers = buf_take(&compilers);
 	b->links = mem_format("%s/compilers", b->folder ? b->folder : "");
 	return st;

@@ -16,6 +16,9 @@
 enum variant_kind {
 	VARIANT_PLAIN,	   /* nothing is added */
 	VARIANT_FUNCTIONS, /* functions have room for the probe at their start (runs/inside/probe/), and debug information */
+	VARIANT_COUNTERS,  /* linked with the emulation, which counts (runs/inside/emulate/) */
+	VARIANT_FEATURES,  /* loops, branches, calls and exceptions are counted, for cost models (runs/inside/features/) */
+	VARIANT_WORK,	   /* threads count the statements that they execute, for recorded calls (runs/inside/interpose/) */
 	VARIANT_KINDS
 };
 extern const char *const variant_kind_names[]; /* [VARIANT_KINDS], then NULL */
@@ -27,9 +30,10 @@ struct variant_request {
 	const char *reference;
 	const char *const *build; /* [n_build]: a command, run in a copy of the sources, without a shell; n_build may be 0 */
 	size_t n_build;
-	const char *path;   /* of the program, or of a directory, in the sources' tree once it is built; NULL: the tree */
-	const char *cache;  /* directory of all builds; made if it is not there, its parent is not */
-	int64_t timeout_ms; /* of the build; 0: two hours */
+	const char *options; /* of VARIANT_FEATURES, a line for each: features_compile(); NULL: none */
+	const char *path;    /* of the program, or of a directory, in the sources' tree once it is built; NULL: the tree */
+	const char *cache;   /* directory of all builds; made if it is not there, its parent is not */
+	int64_t timeout_ms;  /* of the build; 0: two hours */
 	const volatile sig_atomic_t *cancelled; /* ends the build; may be NULL */
 };
 

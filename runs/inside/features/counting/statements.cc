@@ -1,5 +1,5 @@
 /* The plugin's other way to count (argument `statements`): how many statements a thread has executed, in one variable of the thread
- * (statements.c), for `assay variance build`. It works on functions as they are after inlining and before loops are optimised, so that what
+ * (statements.c), for `assay build --for work`. It works on functions as they are after inlining and before loops are optimised, so that what
  * a loop adds is one sum where its length is known.
  *
  * At each place of a function it is known how much the thread's variable lacks there, and the ways of a function that are gone often

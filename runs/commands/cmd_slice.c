@@ -1,14 +1,14 @@
-/* assay features slice: which pieces of a program a run can do without, so that some of its counts stay what they are and cost less. Found
- * by leaving pieces out and looking, as in Binkley and others, "ORBS: language-independent program slicing" (FSE 2014): whatever language
- * it is written in, and whatever it does with memory. What a slice counts is so right in the runs that were looked at, and must be compared
- * in all others (gate/commands/cmd_cost.c). Commands may only read, print and seem to write (counting/slices.c); it runs for some hundred
- * times as long as they do. */
+/* assay build --for features --slice: which pieces of a program a run can do without, so that some of its counts stay what they are and
+ * cost less. Found by leaving pieces out and looking, as in Binkley and others, "ORBS: language-independent program slicing" (FSE 2014):
+ * whatever language it is written in, and whatever it does with memory. What a slice counts is so right in the runs that were looked at,
+ * and must be compared in all others (gate/commands/cmd_cost.c). Commands may only read, print and seem to write (counting/slices.c); it
+ * runs for some hundred times as long as they do. */
 #include "base/cancel.h"
 #include "base/command.h"
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/order.h"
-#include "runs/commands/runs_commands.h"
+#include "runs/commands/cmd_slice.h"
 #include "runs/inside/features/counting/slices.h"
 #include "runs/inside/features/run_features.h"
 
@@ -26,12 +26,6 @@
 #include <unistd.h>
 
 static volatile sig_atomic_t cancelled;
-
-struct arguments {
-	const char *commands, *only, *output;
-	double allowed;
-	int64_t top;
-};
 
 #define LONGEST		   5.0 /* times what the whole run took, and */
 #define LONGEST_MORE	   .2  /* seconds */
@@ -62,8 +56,8 @@ struct slice_feature {
 };
 
 struct search {
-	const struct arguments *asked;
-	char **commands; /* [commands_n]: runs of a program that `assay features build --pieces` has built, as the shell takes them */
+	const struct slice_request *asked;
+	char **commands; /* [commands_n]: runs of a program that `assay build --for features --pieces` has built, as the shell takes them */
 	size_t commands_n;
 	struct run_features only;  /* what is wanted, where the command line names it */
 	char *directory, *without; /* where a run's counts go, and what it leaves out */
@@ -295,12 +289,13 @@ static enum assay_status run_whole(struct search *s, struct assay_error *err)
 			    s->commands[i]);
 		else if (!st && !(run->sum > 0))
 			st = assay_fail(err, ASSAY_E_NODATA,
-					"'%s' counted nothing: was its program built by 'assay features build --pieces'?", s->commands[i]);
+					"'%s' counted nothing: was its program built by 'assay build --for features --pieces'?",
+					s->commands[i]);
 	}
 	for (size_t i = 0; i < s->commands_n && !st; i++)
 		add_pieces(s, &s->whole[i].counts);
 	if (!st && !s->pieces_n)
-		st = assay_fail(err, ASSAY_E_NODATA, "the program has no pieces: build it by 'assay features build --pieces'");
+		st = assay_fail(err, ASSAY_E_NODATA, "the program has no pieces: build it by 'assay build --for features --pieces'");
 	s->features = mem_new(s->whole[0].counts.n, sizeof(*s->features));
 	for (size_t k = 0; !st && k < s->whole[0].counts.n; k++) {
 		const char *name = s->whole[0].counts.items[k].name;
@@ -558,7 +553,7 @@ static enum assay_status write_pieces(const char *path, const struct choice *sli
 
 static void show(const struct search *s, const struct choice *slice, struct document *d)
 {
-	const struct arguments *a = s->asked;
+	const struct slice_request *a = s->asked;
 	size_t kept = 0, shown = 0, reached = 0;
 
 	for (size_t f = 0; f < s->n; f++)
@@ -611,25 +606,23 @@ static enum assay_status find(struct search *s, struct choice *choice, struct as
 	return st;
 }
 
-static enum assay_status slice_run(struct lab *lab, void *arguments, struct document *d, struct assay_error *err)
+enum assay_status slice_answer(const struct slice_request *request, struct document *d, struct assay_error *err)
 {
-	const struct arguments *a = arguments;
-	struct search s = { .asked = a };
+	struct search s = { .asked = request };
 	struct choice slice = { .n = 0 };
 	struct buf text = BUF_INIT;
-	enum assay_status st = file_read(a->commands, COMMANDS_BYTES_MAX, &text, err);
+	enum assay_status st = file_read(request->commands, COMMANDS_BYTES_MAX, &text, err);
 
-	(void)lab;
 	cancel_on_signals(&cancelled);
 	s.commands = lines_of(&text, &s.commands_n);
 	if (!st && !s.commands_n)
-		st = assay_fail(err, ASSAY_E_FORMAT, "%s: no command is in it", a->commands);
-	if (!st && a->only)
-		st = read_only(a->only, &s.only, err);
+		st = assay_fail(err, ASSAY_E_FORMAT, "%s: no command is in it", request->commands);
+	if (!st && request->only)
+		st = read_only(request->only, &s.only, err);
 	if (!st)
 		st = find(&s, &slice, err);
-	if (!st && a->output)
-		st = write_pieces(a->output, &slice, err);
+	if (!st && request->output)
+		st = write_pieces(request->output, &slice, err);
 	if (!st)
 		show(&s, &slice, d);
 	free(slice.pieces);
@@ -637,38 +630,3 @@ static enum assay_status slice_run(struct lab *lab, void *arguments, struct docu
 	buf_release(&text);
 	return st;
 }
-
-static const struct arguments slice_defaults = { .allowed = .05, .top = 40 };
-
-static const struct cli_option slice_options[] = {
-	CLI_REAL("price", "PART", struct arguments, allowed, 0.0, 1.0,
-		 "What a slice may count, as a part of what the whole run counts (default: 0.05)"),
-	CLI_TEXT("only", "FILE", struct arguments, only,
-		 "Want only the features that FILE names, one a line (default: all that are counted)"),
-	CLI_OPTION(TEXT, "output", "FILE", struct arguments, output, "Write what is left out, for 'features build --without FILE'",
-		   .letter = 'o'),
-	CLI_INTEGER("top", "N", struct arguments, top, 1, 1000000, "Show the N cheapest features (default: 40)"), CLI_END
-};
-
-static const struct cli_option slice_words[] = { CLI_WORD("COMMANDS", struct arguments, commands), CLI_END };
-
-const struct command features_slice_command = {
-	.name = "features slice",
-	.summary = "find what a program can do without and still count right",
-	.about =
-	    "Looks for pieces of a program, which 'features build --pieces' has built, that a run can do without: functions that return at "
-	    "once, calls of libraries that are not made, branches that are always or never taken, loops that end. Each is left out of the "
-	    "runs that COMMANDS has, a line each as the shell takes it, which should be short and unlike each other; what is counted right "
-	    "without most of the work is for 'features build --without', and says before a run what it will cost.\n\n"
-	    "While pieces are left out, what the program prints and writes goes nowhere, and the kernel lets it start and remove nothing; "
-	    "what takes five times as long as the whole run is ended.",
-	.examples = "  assay features build --pieces -- make\n"
-		    "  printf './sort data/%s\\n' a b c >commands\n"
-		    "  assay features slice commands -o without\n"
-		    "  make clean && assay features build --without without -- make\n",
-	.words = slice_words,
-	.options = slice_options,
-	.defaults = &slice_defaults,
-	.only_x86_64 = "what is added to programs that count is written for x86-64",
-	CLI_RUN(struct arguments, CLI_LAB_NONE, slice_run),
-};
