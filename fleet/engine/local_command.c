@@ -8,8 +8,10 @@
 
 #include <string.h>
 
-#define LOCK_WAIT_MS (2 * 60 * 1000) /* for the end of what another program has started */
-#define END_MS	     (30 * 1000)     /* for the end of a command whose time is over */
+#define LOCK_WAIT_MS  (2 * 60 * 1000) /* for the end of what another program has started */
+#define GIT_MS	      (10 * 60 * 1000)
+#define GIT_WORDS_MAX 24
+#define END_MS	      (30 * 1000) /* for the end of a command whose time is over */
 
 /* Variables by which git finds another repository than the one that it is told. */
 static const char *const git_variables[] = {
@@ -162,6 +164,31 @@ const char *local_error_line(const char *standard_error, const char *standard_ou
 		if (texts[i])
 			local_show_line(texts[i], LOCAL_LAST_LINE, out);
 	return out;
+}
+
+enum assay_status local_git(const char *repository, const char *const *words, const volatile sig_atomic_t *cancelled, struct buf *out,
+			    struct assay_error *err)
+{
+	const char *all[GIT_WORDS_MAX] = {
+		"git", "-C", repository, "--no-pager", "-c", "core.quotePath=false", "-c", "diff.noprefix=false"
+	};
+	struct local_command command = { .words = all, .n = 8, .git = true, .timeout_ms = GIT_MS, .cancelled = cancelled };
+	char shown[LOCAL_LINE_BYTES];
+	struct local_said said;
+	enum assay_status st;
+
+	for (; *words; words++) {
+		ASSAY_BUG_IF(command.n == GIT_WORDS_MAX);
+		all[command.n++] = *words;
+	}
+	st = local_command_run(&command, &said, err);
+	if (!st && !said.ok)
+		st = assay_fail(err, ASSAY_E_NOTFOUND, "git in '%s': %s", repository,
+				*local_said_line(&said, LOCAL_FIRST_LINE, shown) ? shown : said.fault);
+	if (!st)
+		buf_add(out, said.out ? said.out : "", said.out_bytes);
+	local_said_release(&said);
+	return st;
 }
 
 const char *local_said_line(const struct local_said *said, enum local_line which, char *out)

@@ -3,6 +3,7 @@
 #ifndef FLEET_LOCAL_COMMAND_H
 #define FLEET_LOCAL_COMMAND_H
 
+#include "base/buf.h"
 #include "fleet/agent/helper_client.h"
 
 #include <signal.h>
@@ -38,6 +39,12 @@ struct local_said {
 /* *out is overwritten; local_said_release() it. A status other than ASSAY_OK is a fault of this machine, not of the command. */
 enum assay_status local_command_run(const struct local_command *command, struct local_said *out, struct assay_error *err);
 void local_said_release(struct local_said *said); /* accepts zeroed */
+
+/* Appends to *out what git prints in a repository. words end with NULL. ASSAY_E_NOTFOUND, with git's own words, if it fails. */
+enum assay_status local_git(const char *repository, const char *const *words, const volatile sig_atomic_t *cancelled, struct buf *out,
+			    struct assay_error *err);
+#define LOCAL_GIT(repository, cancelled, out, err, ...)                                                                                    \
+	local_git(repository, (const char *const[]){ __VA_ARGS__, NULL }, cancelled, out, err)
 
 /* The first or last line that is not empty, of what it said on standard error, else of the rest; "" when it said nothing. Of a
  * long one the middle goes. */

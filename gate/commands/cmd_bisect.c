@@ -13,7 +13,6 @@
 
 #include <math.h>
 
-#define GIT_MS	    (10 * 60 * 1000)
 #define COMMITS_MAX 100000
 #define WRONG	    .05 /* an interval decides so often for the wrong side at most */
 #define CERTAIN	    .95
@@ -144,39 +143,18 @@ struct bisect {
 
 /* ---- git ---- */
 
-static enum assay_status git(struct bisect *b, const char *const *words, size_t n, char **out)
-{
-	const char *all[12] = { "git", "-C", b->repository };
-	const struct local_command command = {
-		.words = all, .n = n + 3, .git = true, .timeout_ms = GIT_MS, .cancelled = &cmd_run_cancelled
-	};
-	struct local_said said = { .ok = false };
-	char shown[LOCAL_LINE_BYTES];
-	enum assay_status st;
-
-	for (size_t i = 0; i < n; i++)
-		all[3 + i] = words[i];
-	st = local_command_run(&command, &said, b->err);
-	if (!st && !said.ok)
-		st = assay_fail(b->err, ASSAY_E_USAGE, "git %s in '%s': %s", words[0], b->repository,
-				local_said_line(&said, LOCAL_FIRST_LINE, shown));
-	*out = st ? NULL : mem_string(said.out);
-	local_said_release(&said);
-	return st;
-}
-#define GIT(b, out, ...) git(b, (const char *const[]){ __VA_ARGS__ }, sizeof((const char *const[]){ __VA_ARGS__ }) / sizeof(char *), out)
-
 /* From behind the good one to the bad one, by first parents: a branch that was merged counts as one step. */
 static enum assay_status commits_between(struct bisect *b, const char *bad)
 {
-	char *range = mem_format("%s..%s", b->good, bad), *text = NULL, *ignored = NULL;
-	enum assay_status st = GIT(b, &ignored, "merge-base", "--is-ancestor", b->good, bad);
+	char *range = mem_format("%s..%s", b->good, bad);
+	struct buf text = BUF_INIT;
+	enum assay_status st = LOCAL_GIT(b->repository, &cmd_run_cancelled, &text, b->err, "merge-base", "--is-ancestor", b->good, bad);
 
 	if (st)
 		st = assay_fail(b->err, ASSAY_E_USAGE, "'%s' is no ancestor of '%s'", b->a->good, b->a->bad);
 	if (!st)
-		st = GIT(b, &text, "rev-list", "--reverse", "--first-parent", range, "--");
-	for (char *rest = text, *line; !st && (line = strsep(&rest, "\n")) && *line && b->n < COMMITS_MAX;) {
+		st = LOCAL_GIT(b->repository, &cmd_run_cancelled, &text, b->err, "rev-list", "--reverse", "--first-parent", range, "--");
+	for (char *rest = text.bytes, *line; !st && (line = strsep(&rest, "\n")) && *line && b->n < COMMITS_MAX;) {
 		if ((b->n & (b->n - 1)) == 0)
 			b->commits = mem_resize(b->commits, b->n ? 2 * b->n : 1, sizeof(*b->commits));
 		snprintf(b->commits[b->n++], VARIANT_COMMIT_BYTES, "%s", line);
@@ -186,7 +164,8 @@ static enum assay_status commits_between(struct bisect *b, const char *bad)
 	else if (!st && strcmp(b->commits[b->n - 1], bad) != 0)
 		st =
 		    assay_fail(b->err, ASSAY_E_LIMIT, "more than %d commits lie between '%s' and '%s'", COMMITS_MAX, b->a->good, b->a->bad);
-	mem_free(ignored, range, text);
+	buf_release(&text);
+	free(range);
 	return st;
 }
 
@@ -334,15 +313,14 @@ static size_t builds(const struct bisect *b)
 	return n;
 }
 
-static void answer_commit(struct bisect *b, const char *key, size_t commit, struct document *d)
+static void answer_commit(const struct bisect *b, const char *key, size_t commit, struct document *d)
 {
-	char *subject = NULL;
-	struct assay_error *err = b->err, ignored;
+	struct assay_error ignored;
+	struct buf text = BUF_INIT;
+	char *subject;
 
-	b->err = &ignored;
-	if (GIT(b, &subject, "log", "-1", "--format=%s", b->commits[commit], "--"))
-		subject = mem_string("");
-	b->err = err;
+	(void)LOCAL_GIT(b->repository, &cmd_run_cancelled, &text, &ignored, "log", "-1", "--format=%s", b->commits[commit], "--");
+	subject = buf_take(&text);
 	subject[strcspn(subject, "\n")] = '\0';
 	doc_object(d, key);
 	doc_set(d, "commit", b->commits[commit]);

@@ -13,7 +13,6 @@
 
 #include <fnmatch.h>
 
-#define GIT_MS	     (10 * 60 * 1000)
 #define COMPARED_MAX 100000
 #define WHOLE	     SIZE_MAX /* of an application, and none of its inputs */
 
@@ -38,29 +37,22 @@ struct freezing {
 
 /* ---- git ---- */
 
-/* The first line that git says in the repository of a version; NULL when it fails. free() it. */
-static char *git_line(const struct freezing *f, const struct manifest_version *version, const char *const *words, size_t n)
+/* The first line that git says in the repository of a version; NULL when it fails. words end with NULL. free() it. */
+static char *git_line(const struct freezing *f, const struct manifest_version *version, const char *const *words)
 {
-	const char *all[16] = { "git", "-C" };
-	const struct local_command command = {
-		.words = all, .n = n + 3, .git = true, .timeout_ms = GIT_MS, .cancelled = f->options->cancelled
-	};
 	char *repository = manifest_repository(&f->manifest, version), *line = NULL;
-	struct local_said said = { .ok = false };
 	struct assay_error ignored;
+	struct buf said = BUF_INIT;
 
-	ASSAY_BUG_IF(n + 3 > sizeof(all) / sizeof(all[0]));
-	all[2] = repository;
-	for (size_t i = 0; i < n; i++)
-		all[3 + i] = words[i];
-	if (!local_command_run(&command, &said, &ignored) && said.ok)
-		line = mem_bytes(said.out, strcspn(said.out, "\n"));
-	local_said_release(&said);
+	if (!local_git(repository, words, f->options->cancelled, &said, &ignored)) {
+		line = buf_take(&said);
+		line[strcspn(line, "\n")] = '\0';
+	}
+	buf_release(&said);
 	free(repository);
 	return line;
 }
-#define GIT(f, version, ...)                                                                                                               \
-	git_line(f, version, (const char *const[]){ __VA_ARGS__ }, sizeof((const char *const[]){ __VA_ARGS__ }) / sizeof(char *))
+#define GIT(f, version, ...) git_line(f, version, (const char *const[]){ __VA_ARGS__, NULL })
 
 /* A version at a revision of its repository, NAME-COMMIT; NULL where there is no such revision. free() it. */
 static char *version_at(const struct freezing *f, const struct manifest_version *version, const char *revision)

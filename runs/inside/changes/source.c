@@ -4,9 +4,6 @@
 #include "base/text.h"
 #include "fleet/engine/local_command.h"
 
-#define WORDS_MAX 24
-#define GIT_MS	  (10 * 60 * 1000)
-
 /* ---- what git diff prints ---- */
 
 struct lines {
@@ -152,73 +149,45 @@ enum assay_status source_parse(const char *text, size_t n, struct source *source
 
 /* ---- what git says ---- */
 
-/* Git in the repository; local_said_release() *said. */
-static enum assay_status run_git(const char *repository, const char *const *arguments, struct local_said *said, struct assay_error *err)
-{
-	const char *words[WORDS_MAX] = { "git", "-C", repository, "--no-pager", "-c", "core.quotePath=false", "-c", "diff.noprefix=false" };
-	struct local_command command = { .words = words, .n = 8, .git = true, .timeout_ms = GIT_MS };
-	char shown[LOCAL_LINE_BYTES];
-	enum assay_status st;
-
-	for (; *arguments; arguments++) {
-		ASSAY_BUG_IF(command.n == WORDS_MAX);
-		words[command.n++] = *arguments;
-	}
-	st = local_command_run(&command, said, err);
-	if (st || said->ok)
-		return st;
-	local_said_line(said, LOCAL_FIRST_LINE, shown);
-	return assay_fail(err, ASSAY_E_NOTFOUND, "git in '%s': %s", repository, *shown ? shown : said->fault);
-}
-
 static enum assay_status find_commit(const char *repository, const char *reference, struct source_tree *tree, struct assay_error *err)
 {
 	char *commit = mem_format("%s^{commit}", reference);
-	const char *const words[] = { "rev-parse", "--verify", "--end-of-options", commit, NULL };
-	struct local_said said = { .ok = false };
-	enum assay_status st = run_git(repository, words, &said, err);
+	struct buf said = BUF_INIT;
+	enum assay_status st = LOCAL_GIT(repository, NULL, &said, err, "rev-parse", "--verify", "--end-of-options", commit);
+	size_t n = st ? 0 : strspn(said.bytes, "0123456789abcdef");
 
 	if (st == ASSAY_E_NOTFOUND)
 		assay_context(err, "reference '%s'", reference);
-	if (!st) {
-		size_t n = strspn(said.out, "0123456789abcdef");
-
-		if (n < 40 || n >= sizeof(tree->commit))
-			st = assay_fail(err, ASSAY_E_FORMAT, "git in '%s' does not say which commit '%s' is", repository, reference);
-		else
-			memcpy(tree->commit, said.out, n);
-	}
-	local_said_release(&said);
+	else if (!st && (n < 40 || n >= sizeof(tree->commit)))
+		st = assay_fail(err, ASSAY_E_FORMAT, "git in '%s' does not say which commit '%s' is", repository, reference);
+	else if (!st)
+		memcpy(tree->commit, said.bytes, n);
+	buf_release(&said);
 	free(commit);
 	return st;
 }
 
 static enum assay_status list_files(const char *repository, struct source_tree *tree, struct assay_error *err)
 {
-	const char *const words[] = { "ls-tree", "-r", "-z", "--full-tree", "--name-only", tree->commit, NULL };
-	struct local_said said = { .ok = false };
-	enum assay_status st = run_git(repository, words, &said, err);
+	struct buf said = BUF_INIT;
+	enum assay_status st = LOCAL_GIT(repository, NULL, &said, err, "ls-tree", "-r", "-z", "--full-tree", "--name-only", tree->commit);
 
-	if (!st)
-		for (size_t at = 0; at < said.out_bytes; at += strlen(said.out + at) + 1)
-			intern_text(&tree->files, said.out + at);
-	local_said_release(&said);
+	for (size_t at = 0; at < said.size; at += strlen(said.bytes + at) + 1)
+		intern_text(&tree->files, said.bytes + at);
+	buf_release(&said);
 	return st;
 }
 
 static enum assay_status read_diff(const char *repository, struct source *source, struct assay_error *err)
 {
-	const char *const words[] = {
-		"diff",	       "--no-color",	  "--no-ext-diff",   "--no-textconv",	 "--no-relative",    "--find-renames",
-		"--unified=0", "--src-prefix=a/", "--dst-prefix=b/", source->old.commit, source->new.commit, "--",
-		NULL
-	};
-	struct local_said said = { .ok = false };
-	enum assay_status st = run_git(repository, words, &said, err);
+	struct buf said = BUF_INIT;
+	enum assay_status st =
+	    LOCAL_GIT(repository, NULL, &said, err, "diff", "--no-color", "--no-ext-diff", "--no-textconv", "--no-relative",
+		      "--find-renames", "--unified=0", "--src-prefix=a/", "--dst-prefix=b/", source->old.commit, source->new.commit, "--");
 
 	if (!st)
-		st = source_parse(said.out, said.out_bytes, source, err);
-	local_said_release(&said);
+		st = source_parse(said.bytes, said.size, source, err);
+	buf_release(&said);
 	return st;
 }
 
@@ -258,13 +227,8 @@ enum assay_status source_read_tree(const char *repository, const char *commit, s
 enum assay_status source_content(const char *repository, const char *commit, const char *file, struct buf *text, struct assay_error *err)
 {
 	char *object = mem_format("%s:%s", commit, file);
-	const char *const words[] = { "cat-file", "blob", object, NULL };
-	struct local_said said = { .ok = false };
-	enum assay_status st = run_git(repository, words, &said, err);
+	enum assay_status st = LOCAL_GIT(repository, NULL, text, err, "cat-file", "blob", object);
 
-	if (!st)
-		buf_add(text, said.out, said.out_bytes);
-	local_said_release(&said);
 	free(object);
 	return st;
 }
