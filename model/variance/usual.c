@@ -11,15 +11,6 @@
  * 2.698 sigma above that. */
 #define FENCE ((.67449 + 2.69796) / .47586)
 
-/* Type 7 of Hyndman and Fan, of numbers in order. */
-static double quantile_of(const double *sorted, size_t n, double p)
-{
-	double at = p * (double)(n - 1), below = floor(at);
-	size_t i = (size_t)below;
-
-	return i + 1 < n ? sorted[i] + (at - below) * (sorted[i + 1] - sorted[i]) : sorted[n - 1];
-}
-
 /* Of the blocks up to `slow`, by what they stand for. */
 static double mean_of(const double *mean, const double *weight, size_t n, double slow)
 {
@@ -42,15 +33,15 @@ struct usual usual_of(const double *mean, const double *weight, size_t n, double
 
 	memcpy(sorted, mean, n * sizeof(*sorted));
 	qsort(sorted, n, sizeof(*sorted), stats_order);
-	octile = quantile_of(sorted, n, .125);
-	quartile = quantile_of(sorted, n, .25);
-	upper = quantile_of(sorted, n, .75);
+	octile = stats_quantile(sorted, n, .125);
+	quartile = stats_quantile(sorted, n, .25);
+	upper = stats_quantile(sorted, n, .75);
 	out = (struct usual){ .slow = fmax(quartile / threshold, quartile + FENCE * (quartile - octile)) };
 	if (naturally)
 		out.slow = fmax(out.slow, upper + 1.5 * (upper - quartile));
 	while (usual < n && sorted[usual] <= out.slow)
 		usual++;
-	out.usual = naturally ? mean_of(mean, weight, n, out.slow) : quantile_of(sorted, usual ? usual : 1, .5);
+	out.usual = naturally ? mean_of(mean, weight, n, out.slow) : stats_median(sorted, usual ? usual : 1);
 	free(sorted);
 	return out;
 }
