@@ -109,7 +109,7 @@ static const struct cli_option options[] = {
 		 "held-out (default), deviation (mean + t sd of errors), or a number: of the range, as published .1, .2, .4"),
 	CLI_REAL("t", "NUMBER", struct arguments, t, 0, 3, "The t of --threshold deviation, 0 to 3 (default: 2)"),
 	CLI_TEXT("clusters", "N", struct arguments, clusters,
-		 "Clusters of functions, a model for each: a number, or 'each' (one a function); default: chosen"),
+		 "Clusters of functions, a model for each: a number, or 'each' (one a function); default: 1"),
 	CLI_FLAG("single-sample", struct arguments, single_sample, "Call a run anomalous for one anomalous sample"),
 	CLI_NAMES("functions", "NAME,...", struct arguments, functions, "Only these functions"),
 	CLI_REAL("least", "FRACTION", struct arguments, least, 0, 1, "Leave out functions with less of all the work (default: 0.005)"),

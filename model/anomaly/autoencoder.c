@@ -1,5 +1,12 @@
-#include "model/anomaly/autoencoder.h"
+/* The scorers around autoencoders: the default, and AutoPerf's as published. Autoencoders are symmetric, fully connected networks that are
+ * trained to give back what they are given, through fewer numbers. Training is mini-batch gradient descent on the mean over rows and
+ * columns of the squared difference (Rumelhart, Hinton and Williams, Nature 323, 1986), plain or by Adam (Kingma and Ba, ICLR 2015), from
+ * weights as Glorot and Bengio (AISTATS 2010) draw them. Same shape, data and seed: same bits on every machine, with any number of threads;
+ * a row's outcome depends on that row alone. A row costs 3 multiplications and additions per weight in training, 1 in judging. */
+#include "model/anomaly/lanes.h"
+#include "model/anomaly/scorer.h"
 
+#include "base/buf.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/rng.h"
@@ -7,6 +14,33 @@
 #include <float.h>
 #include <math.h>
 #include <string.h>
+
+#define ROWS_MAX	      4096  /* that are learned from, so that a fit takes a fifth of a second however many there are */
+#define LARGEST		      1e150 /* of a value; beyond that its square would not be finite */
+#define MARGIN		      .1 /* by which a column may leave the range of what was learned, in parts of it, before the network is told */
+#define STEPS		      4000 /* of training, not epochs: few rows need as many steps, not as many passes */
+#define AUTOENCODER_DEPTH_MAX 5	   /* layers each way */
+#define AUTOENCODER_WIDTH_MAX 1024 /* neurons in a layer of those that are tried */
+
+struct autoencoder_shape {
+	size_t columns;			     /* of the rows, >= 1 */
+	size_t depth;			     /* layers each way, 1 to AUTOENCODER_DEPTH_MAX */
+	size_t width[AUTOENCODER_DEPTH_MAX]; /* [depth] neurons up to the middle, >= 1; the way back is the mirror */
+	enum lanes_curve hidden, output;     /* what neurons do with their sum */
+	bool tied;			     /* layers of the way back have their mirrors' weights, transposed, and biases of their own */
+};
+
+/* How it is trained. */
+struct autoencoder_training {
+	enum autoencoder_rule { AUTOENCODER_DESCENT, AUTOENCODER_ADAM } rule;
+	double rate;	/* learning rate */
+	bool cooling;	/* the rate falls to 0 over the epochs, in a straight line; else it is constant */
+	double swapped; /* share of the rows in which one column gets the value of another row, while the right one is still asked
+			   for: a denoising autoencoder (Vincent and others, ICML 2008), which has to use what the other columns
+			   say */
+	size_t batch;	/* rows, at most; batches of one epoch differ by one row at most */
+	size_t epochs;
+};
 
 #define LINE_BYTES     64
 #define LAYERS_MAX     ((size_t)2 * AUTOENCODER_DEPTH_MAX)
@@ -94,18 +128,6 @@ static void autoencoder_lay_out(struct autoencoder *ae)
 	ae->n = at;
 }
 
-static struct autoencoder *autoencoder_zeroed(const struct autoencoder_shape *shape)
-{
-	struct autoencoder *ae = mem_new(1, sizeof(*ae));
-
-	autoencoder_check(shape);
-	ae->shape = *shape;
-	ae->lanes = lanes_here();
-	autoencoder_lay_out(ae);
-	ae->values = autoencoder_block_new(ae->n);
-	return ae;
-}
-
 /* Glorot and Bengio (2010), equation 16: uniform, of variance 2 / (in + out). */
 static void autoencoder_draw(struct autoencoder *ae, size_t layer, struct rng *rng)
 {
@@ -133,11 +155,17 @@ static void autoencoder_tie(struct autoencoder *ae)
 	}
 }
 
-struct autoencoder *autoencoder_new(const struct autoencoder_shape *shape, uint64_t seed)
+/* With its weights drawn. autoencoder_free() it. */
+static struct autoencoder *autoencoder_new(const struct autoencoder_shape *shape, uint64_t seed)
 {
-	struct autoencoder *ae = autoencoder_zeroed(shape);
+	struct autoencoder *ae = mem_new(1, sizeof(*ae));
 	struct rng rng;
 
+	autoencoder_check(shape);
+	ae->shape = *shape;
+	ae->lanes = lanes_here();
+	autoencoder_lay_out(ae);
+	ae->values = autoencoder_block_new(ae->n);
 	rng_seed(&rng, seed);
 	for (size_t l = 0; l < (shape->tied ? shape->depth : ae->layers); l++)
 		autoencoder_draw(ae, l, &rng);
@@ -145,17 +173,13 @@ struct autoencoder *autoencoder_new(const struct autoencoder_shape *shape, uint6
 	return ae;
 }
 
-void autoencoder_free(struct autoencoder *ae)
+/* Accepts NULL. */
+static void autoencoder_free(struct autoencoder *ae)
 {
 	if (!ae)
 		return;
 	autoencoder_block_release(&ae->values);
 	free(ae);
-}
-
-const struct autoencoder_shape *autoencoder_shape(const struct autoencoder *ae)
-{
-	return &ae->shape;
 }
 
 static void autoencoder_batch_init(const struct autoencoder *ae, size_t rows, struct autoencoder_batch *batch)
@@ -214,13 +238,15 @@ static double autoencoder_pass(const struct autoencoder *ae, const struct mat *r
 	return squares;
 }
 
-void autoencoder_expect(const struct autoencoder *ae, const struct mat *rows, struct mat *out)
+/* What it makes of each row: out [n x columns], allocated by the caller, overwritten. Safe from several threads. */
+static void autoencoder_expect(const struct autoencoder *ae, const struct mat *rows, struct mat *out)
 {
 	ASSAY_BUG_IF(out->rows != rows->rows || out->cols != rows->cols);
 	autoencoder_pass(ae, rows, out);
 }
 
-double autoencoder_error(const struct autoencoder *ae, const struct mat *rows)
+/* Mean over rows and columns of the squared difference. */
+static double autoencoder_error(const struct autoencoder *ae, const struct mat *rows)
 {
 	ASSAY_BUG_IF(!rows->rows);
 	return autoencoder_pass(ae, rows, NULL) / (double)(rows->rows * rows->cols);
@@ -406,49 +432,286 @@ static void autoencoder_epoch(struct autoencoder_run *t, size_t number, struct r
 	}
 }
 
-/* The best state so far, by the error on held-out rows. */
-struct autoencoder_best {
-	double *values;
-	size_t misses, patience;
-	struct autoencoder_trained at;
-};
-
-static bool autoencoder_is_over(struct autoencoder_best *best, const struct autoencoder *ae, const struct mat *held, size_t epochs)
+/* rows [n x columns], n >= 1, finite. `seed` shuffles them. */
+static void autoencoder_train(struct autoencoder *ae, const struct mat *rows, const struct autoencoder_training *how, uint64_t seed)
 {
-	double error = autoencoder_error(ae, held);
-
-	if (error < best->at.error) {
-		best->at = (struct autoencoder_trained){ epochs, error };
-		best->misses = 0;
-		memcpy(best->values, ae->values.at, ae->n * sizeof(double));
-	} else {
-		best->misses++;
-	}
-	return best->misses > best->patience;
-}
-
-void autoencoder_train(struct autoencoder *ae, const struct mat *rows, const struct mat *held, const struct autoencoder_training *how,
-		       uint64_t seed, struct autoencoder_trained *trained)
-{
-	size_t epochs = how->stop && how->stop < how->epochs ? how->stop : how->epochs;
-	size_t every = how->checks && how->epochs > how->checks ? how->epochs / how->checks : 1;
-	struct autoencoder_best best = { .patience = how->checks / 4, .at = { 0, DBL_MAX } };
 	struct autoencoder_run t;
 	struct rng rng;
 
 	ASSAY_BUG_IF(rows->cols != ae->shape.columns || !rows->rows || !how->batch);
 	rng_seed(&rng, seed);
 	autoencoder_run_init(&t, ae, rows, how);
-	best.values = mem_new(held ? ae->n : 0, sizeof(double));
-	for (size_t i = 0; i < epochs; i++) {
+	for (size_t i = 0; i < how->epochs; i++)
 		autoencoder_epoch(&t, i, &rng);
-		if (held && ((i + 1) % every == 0 || i + 1 == epochs) && autoencoder_is_over(&best, ae, held, i + 1))
-			break;
-	}
-	if (held && best.at.epochs)
-		memcpy(ae->values.at, best.values, ae->n * sizeof(double));
-	if (trained)
-		*trained = held ? best.at : (struct autoencoder_trained){ epochs, (double)NAN };
-	free(best.values);
 	autoencoder_run_release(&t);
 }
+
+/* ---- shape and training of the default ---- */
+
+static const struct autoencoder_training defaults = {
+	.rule = AUTOENCODER_ADAM,
+	.rate = .02,
+	.cooling = true,
+	.swapped = .2,
+	.batch = 32,
+};
+
+/* A wide layer before a narrow one learns what a narrow one alone cannot, and finds smaller faults (docs/evidence/autoencoder.md). The
+ * middle has half as many neurons as there are columns: a wider one passes everything on, also what is not normal. */
+static struct autoencoder_shape shape_of(size_t columns)
+{
+	const size_t most = AUTOENCODER_WIDTH_MAX, wide = 2 * columns, middle = (columns + 1) / 2;
+
+	return (struct autoencoder_shape){ .columns = columns,
+					   .depth = 2,
+					   .width = { wide < most ? wide : most, middle < most ? middle : most },
+					   .hidden = LANES_TANH,
+					   .output = LANES_LINEAR };
+}
+
+/* ---- a scorer around a network, however that was trained ---- */
+
+/* The network gets (value - center) / scale, kept within low and high. */
+struct autoencoder_scorer {
+	struct scorer scorer;
+	struct autoencoder *network;
+	size_t columns;
+	double scale;	    /* one for all columns, which the caller has scaled alike */
+	double *center;	    /* [columns] */
+	double *low, *high; /* [columns] */
+};
+
+/* Returns one without a network; the scale is 1, all else 0. */
+static struct autoencoder_scorer *autoencoder_scorer_new(const struct scorer_kind *kind, size_t columns)
+{
+	struct autoencoder_scorer *f = mem_new(1, sizeof(*f));
+
+	f->scorer.kind = kind;
+	f->columns = columns;
+	f->scale = 1.0;
+	f->center = mem_new(3 * columns, sizeof(*f->center));
+	f->low = f->center + columns;
+	f->high = f->low + columns;
+	return f;
+}
+
+static void autoencoder_scorer_free(struct scorer *scorer)
+{
+	struct autoencoder_scorer *f = (struct autoencoder_scorer *)scorer;
+
+	if (!f)
+		return;
+	autoencoder_free(f->network);
+	mem_free(f->center, f);
+}
+
+static double within(double x, double low, double high)
+{
+	return x < low ? low : x > high ? high : x;
+}
+
+/* Returns the input of the network for these rows. */
+static struct mat autoencoder_scorer_input(const struct autoencoder_scorer *f, const struct mat *rows)
+{
+	struct mat out = mat_new(rows->rows, rows->cols);
+
+	for (size_t i = 0; i < rows->rows * rows->cols; i++) {
+		size_t j = i % rows->cols;
+
+		out.at[i] = within((rows->at[i] - f->center[j]) / f->scale, f->low[j], f->high[j]);
+	}
+	return out;
+}
+
+static void autoencoder_scorer_parts(const struct scorer *scorer, const struct mat *rows, struct mat *parts, struct mat *expected)
+{
+	const struct autoencoder_scorer *f = (const struct autoencoder_scorer *)scorer;
+	struct mat made = autoencoder_scorer_input(f, rows);
+
+	ASSAY_BUG_IF(rows->cols != f->columns);
+	autoencoder_expect(f->network, &made, &made);
+	for (size_t i = 0; i < rows->rows * rows->cols; i++) {
+		double normal = within(f->center[i % rows->cols] + f->scale * made.at[i], -LARGEST, LARGEST);
+		double miss = within(rows->at[i], -LARGEST, LARGEST) - normal;
+
+		parts->at[i] = miss * miss;
+		if (expected)
+			expected->at[i] = normal;
+	}
+	mat_release(&made);
+}
+
+/* ---- training ---- */
+
+static void scorer_set_center(struct autoencoder_scorer *f, const struct mat *rows)
+{
+	for (size_t i = 0; i < rows->rows * rows->cols; i++)
+		f->center[i % rows->cols] += within(rows->at[i], -LARGEST, LARGEST) / (double)rows->rows;
+}
+
+/* Root mean square distance from the center. */
+static void scorer_set_scale(struct autoencoder_scorer *f, const struct mat *rows)
+{
+	double largest = 0.0, sum = 0.0;
+
+	for (size_t i = 0; i < rows->rows * rows->cols; i++)
+		largest = fmax(largest, fabs(within(rows->at[i], -LARGEST, LARGEST) - f->center[i % rows->cols]));
+	if (largest < 1 / LARGEST)
+		return; /* identical rows */
+	for (size_t i = 0; i < rows->rows * rows->cols; i++) {
+		double part = (within(rows->at[i], -LARGEST, LARGEST) - f->center[i % rows->cols]) / largest;
+
+		sum += part * part;
+	}
+	f->scale = largest * sqrt(sum / (double)(rows->rows * rows->cols));
+}
+
+/* How far each column goes in what is learned, and a margin. A value far beyond would drive the network to where it was never
+ * trained, and the other columns would be blamed for it. */
+static void scorer_set_range(struct autoencoder_scorer *f, const struct mat *rows)
+{
+	for (size_t j = 0; j < rows->cols; j++) {
+		double low = LARGEST, high = -LARGEST, margin;
+
+		for (size_t i = 0; i < rows->rows; i++) {
+			double x = (within(mat_get(rows, i, j), -LARGEST, LARGEST) - f->center[j]) / f->scale;
+
+			low = fmin(low, x);
+			high = fmax(high, x);
+		}
+		margin = MARGIN * (high - low);
+		f->low[j] = low - margin;
+		f->high[j] = high + margin;
+	}
+}
+
+static struct autoencoder_training training_of(size_t rows)
+{
+	struct autoencoder_training how = defaults;
+	size_t batches = (rows + how.batch - 1) / how.batch;
+
+	how.epochs = (STEPS + batches - 1) / batches;
+	return how;
+}
+
+static struct scorer *autoencoder_scorer_fit(const struct mat *rows, const size_t *run, uint64_t seed)
+{
+	struct autoencoder_scorer *f = autoencoder_scorer_new(&scorer_autoencoder, rows->cols);
+	const struct autoencoder_shape shape = shape_of(rows->cols);
+	size_t n = rows->rows < ROWS_MAX ? rows->rows : ROWS_MAX;
+	const struct autoencoder_training how = training_of(n);
+	struct mat some = mat_new(n, rows->cols), given;
+	struct rng rng;
+
+	(void)run;
+	ASSAY_BUG_IF(rows->rows < 2 || !rows->cols);
+	rng_seed(&rng, seed);
+	for (size_t i = 0; i < n; i++) /* evenly from all, which are in order */
+		memcpy(some.at + i * rows->cols, rows->at + i * rows->rows / n * rows->cols, rows->cols * sizeof(double));
+	scorer_set_center(f, &some);
+	scorer_set_scale(f, &some);
+	scorer_set_range(f, &some);
+	given = autoencoder_scorer_input(f, &some);
+	f->network = autoencoder_new(&shape, rng_next(&rng));
+	autoencoder_train(f->network, &given, &how, rng_next(&rng));
+	mat_release(&some);
+	mat_release(&given);
+	return &f->scorer;
+}
+
+/* "20-10-5-10-20" */
+static void autoencoder_scorer_describe(const struct scorer *scorer, char *text, size_t size)
+{
+	const struct autoencoder_shape *shape = &((const struct autoencoder_scorer *)scorer)->network->shape;
+	struct buf words = BUF_INIT;
+
+	buf_format(&words, "%zu", shape->columns);
+	for (size_t i = 0; i < shape->depth; i++)
+		buf_format(&words, "-%zu", shape->width[i]);
+	for (size_t i = shape->depth - 1; i > 0; i--)
+		buf_format(&words, "-%zu", shape->width[i - 1]);
+	buf_format(&words, "-%zu", shape->columns);
+	snprintf(text, size, "%s", words.bytes);
+	buf_release(&words);
+}
+
+const struct scorer_kind scorer_autoencoder = {
+	.name = "autoencoder",
+	.fit = autoencoder_scorer_fit,
+	.parts = autoencoder_scorer_parts,
+	.free = autoencoder_scorer_free,
+	.describe = autoencoder_scorer_describe,
+};
+
+/* ---- as published with AutoPerf (Alam and others, NeurIPS 2019) ---- */
+
+static const struct autoencoder_training autoperf_training = { .rule = AUTOENCODER_DESCENT, .rate = .01, .batch = 100, .epochs = 100 };
+
+/* Sigmoids everywhere, tied weights, one to five layers each way, each of them half as wide as the one before. Returns how many. */
+static size_t autoperf_shapes(size_t columns, struct autoencoder_shape out[AUTOENCODER_DEPTH_MAX])
+{
+	struct autoencoder_shape shape = { .columns = columns, .hidden = LANES_SIGMOID, .output = LANES_SIGMOID, .tied = true };
+	size_t n = 0, width = columns;
+
+	while (n < AUTOENCODER_DEPTH_MAX) {
+		width = (width + 1) / 2;
+		shape.width[shape.depth++] = width < AUTOENCODER_WIDTH_MAX ? width : AUTOENCODER_WIDTH_MAX;
+		out[n++] = shape;
+		if (width == 1)
+			break;
+	}
+	return n;
+}
+
+/* Trains every shape on all rows and keeps the one with the smallest error on them. */
+static struct autoencoder *autoperf_least_error(const struct mat *rows, const struct autoencoder_shape *shapes, size_t n_shapes,
+						const struct autoencoder_training *how, uint64_t seed)
+{
+	struct autoencoder *best = NULL;
+	double least = DBL_MAX;
+
+	for (size_t s = 0; s < n_shapes; s++) {
+		struct autoencoder *ae = autoencoder_new(&shapes[s], seed);
+		double error;
+
+		autoencoder_train(ae, rows, how, seed);
+		error = autoencoder_error(ae, rows);
+		if (best && error >= least) {
+			autoencoder_free(ae);
+			continue;
+		}
+		autoencoder_free(best);
+		best = ae;
+		least = error;
+	}
+	return best;
+}
+
+static struct scorer *autoperf_fit(const struct mat *rows, const size_t *run, uint64_t seed)
+{
+	struct autoencoder_scorer *f = autoencoder_scorer_new(&scorer_paper, rows->cols);
+	struct autoencoder_shape shapes[AUTOENCODER_DEPTH_MAX];
+	size_t n_shapes = autoperf_shapes(rows->cols, shapes);
+	struct mat given;
+
+	(void)run;
+	ASSAY_BUG_IF(rows->rows < 2 || !rows->cols);
+	for (size_t j = 0; j < f->columns; j++)
+		f->high[j] = 1.0;
+	given = autoencoder_scorer_input(f, rows); /* from 0 to 1, where they are if the caller scaled them so */
+	f->network = autoperf_least_error(&given, shapes, n_shapes, &autoperf_training, seed);
+	for (size_t j = 0; j < f->columns; j++) {
+		f->low[j] = -LARGEST;
+		f->high[j] = LARGEST;
+	}
+	mat_release(&given);
+	return &f->scorer;
+}
+
+const struct scorer_kind scorer_paper = {
+	.name = "paper",
+	.fit = autoperf_fit,
+	.parts = autoencoder_scorer_parts,
+	.free = autoencoder_scorer_free,
+	.describe = autoencoder_scorer_describe,
+};

@@ -1,4 +1,4 @@
-/* Which functions share a scorer: as many clusters as find most shifts that are planted in samples of held-out runs. */
+/* Which functions share a scorer: all, or those that k-means over their samples puts together. */
 #include "model/anomaly/detector_parts.h"
 
 #include "base/error.h"
@@ -263,11 +263,8 @@ void kmeans_release(struct kmeans *kmeans)
 	*kmeans = (struct kmeans){ .cluster = NULL };
 }
 
-#define CANDIDATES_MAX 8
-#define SAMPLES_MAX    200 /* of a function, for k-means and for the comparison */
-#define ONE_EACH_MAX   16  /* functions for which a scorer each is tried */
-#define STARTS	       8
-#define HELD_OUT       4 /* every so many-th run tells whether shifts are found */
+#define SAMPLES_MAX 200 /* of a function, for k-means */
+#define STARTS	    8
 
 /* ---- a part of the rows ---- */
 
@@ -384,122 +381,16 @@ size_t clusters_by_kmeans(const struct clustering *c, size_t k, size_t *of)
 	return n;
 }
 
-/* ---- what they are worth ---- */
-
-struct trial {
-	const struct clustering *c;
-	const bool *train;    /* [runs] */
-	struct models models; /* one, of the runs to train with */
-	double *errors;	      /* [rows] */
-	double found, planted;
-};
-
-/* The error of row i of the function with the column moved by so many units. */
-static double trial_shifted_error(const struct trial *t, size_t function, size_t row, size_t column, double by)
-{
-	size_t p = t->c->rows.z.cols;
-	struct mat units = mat_new(1, p), parts = mat_new(1, p), toward = mat_new(1, p);
-	double sum = 0.0;
-
-	scale_row(&t->models.items[0].scale, function, &t->c->rows.z.at[row * p], units.at);
-	units.at[column] += by;
-	models_parts(&t->models, 0, function, &units, &parts, &toward);
-	for (size_t j = 0; j < p; j++)
-		sum += parts.at[j];
-	mat_release(&units);
-	mat_release(&parts);
-	mat_release(&toward);
-	return sum;
-}
-
-/* Held-out samples of a function: a shift of 2, 3, 4 or 6 units, up or down, in a column by chance, in each of them. It is found above the
- * 95 % quantile of the function's held-out errors. */
-static void trial_function(struct trial *t, const struct row_group *groups, size_t n)
-{
-	static const double shifts[] = { 2, -3, 4, -6, -2, 3, -4, 6 };
-	double *held = mem_new(SAMPLES_MAX, sizeof(*held)), limit;
-	size_t function = groups[0].function, used = 0;
-	struct rng rng;
-
-	rng_seed(&rng, t->c->options->seed + function);
-	for (size_t g = 0; g < n; g++) {
-		for (size_t i = 0; !t->train[groups[g].run] && i < groups[g].n; i++)
-			held[used++] = t->errors[groups[g].first + i];
-	}
-	if (!used || !t->models.items[0].scale.known[function])
-		goto out;
-	limit = fmax(stats_quantile(held, used, .95), detector_negligible(t->c->options));
-	for (size_t g = 0; g < n; g++) {
-		for (size_t i = 0; !t->train[groups[g].run] && i < groups[g].n; i++) {
-			size_t column = (size_t)rng_below(&rng, t->c->rows.z.cols);
-			double by = shifts[rng_below(&rng, 8)];
-
-			t->found += trial_shifted_error(t, function, groups[g].first + i, column, by) > limit;
-			t->planted += 1.0;
-		}
-	}
-out:
-	free(held);
-}
-
-/* Returns which part of the shifts is found with clusters of [functions] < n; *planted: how many there are. */
-static double trial_of(const struct clustering *c, size_t *of, size_t n, const bool *train, double *planted)
-{
-	struct trial t = { .c = c, .train = train };
-
-	t.models = (struct models){ .n = 1, .clusters = n, .cluster = of, .functions = c->functions, .options = c->options };
-	t.errors = mem_new(c->rows.z.rows + 1, sizeof(*t.errors));
-	models_fit(&c->rows, &train, &t.models);
-	models_errors(&t.models, &c->rows, NULL, t.errors);
-	for (size_t g = 0, groups; g < c->rows.n_groups; g += groups) {
-		groups = rows_groups(&c->rows, g);
-		trial_function(&t, &c->rows.groups[g], groups);
-	}
-	models_release(&t.models);
-	free(t.errors);
-	*planted = fmax(t.planted, 1.0);
-	return t.found / *planted;
-}
-
-/* The fewest clusters that find as many shifts as the best, less one standard error (as Breiman and others, Classification and Regression
- * Trees, 1984, choose a tree). Runs 0, 4, 8, ... of a seeded order are held out. */
-static size_t clusters_by_shifts(const struct clustering *c, size_t *of)
-{
-	size_t *part = mem_new(c->runs, sizeof(*part)), last = c->functions <= ONE_EACH_MAX ? c->functions : ONE_EACH_MAX;
-	size_t clusters[CANDIDATES_MAX], n = 0;
-	double found[CANDIDATES_MAX], best = 0.0, planted = 1.0;
-	bool *train = mem_new(c->runs, sizeof(*train));
-	struct rng rng;
-
-	rng_seed(&rng, c->options->seed);
-	rng_deal(&rng, c->runs, HELD_OUT, part);
-	for (size_t r = 0; r < c->runs; r++)
-		train[r] = part[r] != 0;
-	for (size_t k = 1; n < CANDIDATES_MAX; k = 2 * k < last ? 2 * k : last) {
-		clusters[n] = k;
-		found[n] = trial_of(c, of, clusters_by_kmeans(c, k, of), train, &planted);
-		best = fmax(best, found[n++]);
-		if (k >= last)
-			break;
-	}
-	mem_free(part, train);
-	for (size_t i = 0; i < n; i++) {
-		if (stats_round(found[i]) >= stats_round(best - sqrt(best * (1.0 - best) / planted)))
-			return clusters_by_kmeans(c, clusters[i], of);
-	}
-	return clusters_by_kmeans(c, 1, of); /* not reached: the best is among them */
-}
-
 size_t clusters_choose(const struct rows *rows, size_t functions, size_t runs, const struct detector_options *options, size_t *of)
 {
 	struct clustering c = { .functions = functions, .runs = runs, .options = options };
 	size_t n;
 
 	clustering_thin(rows, &c.rows);
-	if (options->clusters != 0 || functions <= 1)
-		n = clusters_by_kmeans(&c, functions <= 1 ? 1 : options->clusters, of);
+	if (options->clusters == 0 && options->choose_clusters && functions > 1)
+		n = options->choose_clusters(&c, of);
 	else
-		n = options->choose_clusters ? options->choose_clusters(&c, of) : clusters_by_shifts(&c, of);
+		n = clusters_by_kmeans(&c, options->clusters, of);
 	rows_release(&c.rows);
 	return n;
 }

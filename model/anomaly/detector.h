@@ -51,8 +51,8 @@ struct detector_options {
 	bool single_sample;  /* one anomalous sample makes a run anomalous; else all of its samples together */
 	bool watch_constant; /* columns, also constant ones that scorers do not get, are anomalous outside the range of the function's
 				normal samples */
-	size_t clusters;     /* of functions; 0: chosen; DETECTOR_ONE_EACH */
-	size_t (*choose_clusters)(const struct clustering *clustering, size_t *of); /* how; NULL: by the planted shifts that are found */
+	size_t clusters;     /* of functions, at most; DETECTOR_ONE_EACH; 0: as choose_clusters says */
+	size_t (*choose_clusters)(const struct clustering *clustering, size_t *of); /* NULL: one for all functions */
 	size_t folds; /* of runs, >= 2: so many models are fitted, each without one of them */
 	uint64_t seed;
 	size_t threads;

@@ -72,9 +72,6 @@ struct detector_scaling {
 	void (*learn)(const struct rows *rows, const bool *use, double tolerance, struct scale *scale);
 };
 
-/* row [columns] of z to units[columns]. */
-void scale_row(const struct scale *scale, size_t function, const double *row, double *units);
-
 /* ---- models: a scale for each function, a scorer for each cluster of them ---- */
 
 /* The scorer of a cluster of functions. */
@@ -101,12 +98,9 @@ struct models {
 void models_fit(const struct rows *rows, const bool *const *use, struct models *models);
 void models_release(struct models *models); /* accepts zeroed; not the clusters */
 
-/* Rows of one function, units [n x columns] from scale_row: parts [n x columns] of their errors (what the scorer says, or how far outside
- * the normal range where that is more), toward [n x columns] the signed roots: above what was expected or below. */
-void models_parts(const struct models *models, size_t model, size_t function, const struct mat *units, struct mat *parts,
-		  struct mat *toward);
-
-/* The same for rows first to first + parts->rows of rows->z, and error [n], their sums. */
+/* Rows first to first + parts->rows of one function: parts [n x columns] of their errors (what the scorer says, or how far outside the
+ * normal range where that is more), toward [n x columns] the signed roots: above what was expected or below; error [n] the sums of the
+ * parts. */
 void models_judge(const struct models *models, size_t model, size_t function, const struct rows *rows, size_t first, struct mat *parts,
 		  struct mat *toward, double *error);
 

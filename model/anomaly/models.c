@@ -343,7 +343,8 @@ static bool scale_is_constant(const struct scale *s, size_t function, size_t j)
 	return s->high[at] - s->low[at] <= ROUNDING;
 }
 
-void scale_row(const struct scale *s, size_t function, const double *row, double *units)
+/* row [columns] of z to units[columns]. */
+static void scale_row(const struct scale *s, size_t function, const double *row, double *units)
 {
 	size_t at = function * s->columns;
 
@@ -486,8 +487,9 @@ static void expert_parts(const struct expert *expert, const struct mat *units, s
 	mat_release(&expected);
 }
 
-void models_parts(const struct models *models, size_t model, size_t function, const struct mat *units, struct mat *parts,
-		  struct mat *toward)
+/* Of units [n x columns] from scale_row. */
+static void models_parts(const struct models *models, size_t model, size_t function, const struct mat *units, struct mat *parts,
+			 struct mat *toward)
 {
 	const struct scale *scale = &models->items[model].scale;
 	const struct expert *expert = &models->items[model].experts[models->cluster[function]];

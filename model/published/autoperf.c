@@ -1,6 +1,6 @@
 /* AutoPerf as published (Alam and others, NeurIPS 2019): scaling to [0, 1] over the normal samples, clusters until the false positive rate
  * on training data stops falling, and thresholds from the errors of training samples. Its autoencoder is in
- * model/anomaly/autoencoder_scorer.c.
+ * model/anomaly/autoencoder.c.
  */
 #include "model/published/published.h"
 

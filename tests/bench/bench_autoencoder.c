@@ -112,7 +112,7 @@ static void fit_one(void *context, size_t i)
 	struct fits *fits = context;
 	struct autoencoder *ae = autoencoder_new(&shape, fits->seed);
 
-	autoencoder_train(ae, &fits->rows, NULL, &how, fits->seed + 1000 * i, NULL);
+	autoencoder_train(ae, &fits->rows, &how, fits->seed + 1000 * i);
 	fits->loss[i] = autoencoder_error(ae, &fits->held);
 	autoencoder_free(ae);
 }

@@ -1,6 +1,5 @@
-/* How long a whole detection takes: 50 functions with 2,000 samples of 16 counters each on either side, topology, clusters, thresholds and
- * judging; a fault is planted in one function, and the benchmark fails when it is not found there, or the topology or the clusters were not
- * chosen. Prints each time. */
+/* How long a whole detection takes: 50 functions with 2,000 samples of 16 counters each on either side, clusters, thresholds and judging; a
+ * fault is planted in one function, and the benchmark fails when it is not found there. Prints each time. */
 #include "base/mem.h"
 #include "base/rng.h"
 #include "model/anomaly/detector.h"

@@ -101,7 +101,7 @@ EOF
 	echo
 	echo "## A whole detection"
 	echo
-	if [ -x build/release/tests/bench_detect_speed ]; then # 50 functions x 2,000 samples, topology and number of clusters chosen
+	if [ -x build/release/tests/bench_detect_speed ]; then # 50 functions x 2,000 samples
 		build/release/tests/bench_detect_speed
 	else
 		echo "Not measured: there is no tests/bench/bench_detect_speed.c yet."

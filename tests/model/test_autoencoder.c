@@ -7,6 +7,7 @@
 #include "model/pca.h"
 #include "model/published/published.h"
 
+#include <float.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -191,7 +192,7 @@ static void test_first_step(void **state)
 		struct autoencoder *before = autoencoder_new(&shape, 3), *after = autoencoder_new(&shape, 3);
 		struct mat rows = noise(20, 5, 4);
 
-		autoencoder_train(after, &rows, NULL, &how, 1, NULL);
+		autoencoder_train(after, &rows, &how, 1);
 		for (size_t i = 0; i < before->trained; i++) {
 			double x = before->values.at[i], moved = after->values.at[i] - x, h = 1e-5, slope;
 
@@ -229,7 +230,7 @@ static void test_linear_is_pca(void **state)
 		struct autoencoder *ae = autoencoder_new(&shape, 5);
 		double error;
 
-		autoencoder_train(ae, &rows, NULL, &how, 6, NULL);
+		autoencoder_train(ae, &rows, &how, 6);
 		error = autoencoder_error(ae, &rows);
 		if (fabs(error / left - 1.0) > 1e-4)
 			fail_msg("error %.9g, components leave %.9g", error, left);
@@ -248,7 +249,7 @@ static struct autoencoder *trained(const struct mat *rows, uint64_t drawn, uint6
 {
 	struct autoencoder *ae = autoencoder_new(&middle, drawn);
 
-	autoencoder_train(ae, rows, NULL, &quick, shuffled, NULL);
+	autoencoder_train(ae, rows, &quick, shuffled);
 	return ae;
 }
 
@@ -312,52 +313,329 @@ static void test_row_alone(void **state)
 	mat_release(&out);
 }
 
-/* ---- held-out rows ---- */
-
-static void test_held_out(void **state)
-{
-	struct mat rows = curved(40, 7, 41), held = curved(200, 7, 42);
-	struct autoencoder_training how = quick;
-	struct autoencoder *ae = autoencoder_new(&middle, 1), *to_the_end = autoencoder_new(&middle, 1);
-	struct autoencoder_trained got;
-	double before = autoencoder_error(ae, &held);
-
-	(void)state;
-	how.rate = .05;
-	how.epochs = 3000;
-	how.checks = 100;
-	autoencoder_train(ae, &rows, &held, &how, 2, &got);
-	assert_true(got.error < .5 * before);
-	assert_true(got.error == autoencoder_error(ae, &held));
-	assert_true(got.epochs >= 30 && got.epochs < 3000 && got.epochs % 30 == 0);
-	/* the same way without looking at them ends worse, and stopping there ends in the same state */
-	autoencoder_train(to_the_end, &rows, NULL, &how, 2, NULL);
-	assert_true(autoencoder_error(to_the_end, &held) > got.error);
-	autoencoder_free(to_the_end);
-	to_the_end = autoencoder_new(&middle, 1);
-	how.stop = got.epochs;
-	autoencoder_train(to_the_end, &rows, NULL, &how, 2, &got);
-	assert_true(same(to_the_end, ae) && isnan(got.error) && got.epochs == how.stop);
-	autoencoder_free(ae);
-	autoencoder_free(to_the_end);
-	mat_release(&rows);
-	mat_release(&held);
-}
-
 static void test_published(void **state)
 {
 	(void)state;
 	assert_int_equal(autoperf_training.rule, AUTOENCODER_DESCENT);
-	assert_true(autoperf_training.rate == .01 && !autoperf_training.cooling && !autoperf_training.stop);
+	assert_true(autoperf_training.rate == .01 && !autoperf_training.cooling);
 	assert_true(autoperf_training.batch == 100 && autoperf_training.epochs == 100);
+}
+
+/* ---- scorers ---- */
+
+static const struct scorer_kind *const kinds[] = { &scorer_autoencoder, &scorer_paper };
+
+/* ---- shapes ---- */
+
+static void test_shape(void **state)
+{
+	static const size_t rows[][3] = { { 1, 2, 1 }, { 2, 4, 1 }, { 3, 6, 2 }, { 20, 40, 10 }, { 33, 66, 17 }, { 5000, 1024, 1024 } };
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(rows); i++) { /* columns, widths */
+		struct autoencoder_shape shape = shape_of(rows[i][0]);
+
+		assert_int_equal(shape.columns, rows[i][0]);
+		assert_int_equal(shape.depth, 2);
+		assert_true(shape.width[0] == rows[i][1] && shape.width[1] == rows[i][2]);
+		assert_true(shape.hidden == LANES_TANH && shape.output == LANES_LINEAR && !shape.tied);
+	}
+}
+
+static void test_shapes_published(void **state)
+{
+	static const size_t halves[] = { 10, 5, 3, 2, 1 };
+	struct autoencoder_shape shapes[8];
+
+	(void)state;
+	assert_int_equal(autoperf_shapes(20, shapes), 5);
+	for (size_t s = 0; s < 5; s++) {
+		assert_true(shapes[s].tied && shapes[s].hidden == LANES_SIGMOID && shapes[s].output == LANES_SIGMOID);
+		assert_int_equal(shapes[s].depth, s + 1);
+		assert_memory_equal(shapes[s].width, halves, (s + 1) * sizeof(size_t));
+	}
+	assert_int_equal(autoperf_shapes(4, shapes), 2);
+	assert_int_equal(autoperf_shapes(1, shapes), 1);
+}
+
+/* ---- the choice of the published one ---- */
+
+static const struct autoencoder_training quick_scorer = {
+	.rule = AUTOENCODER_ADAM, .rate = .02, .cooling = true, .batch = 32, .epochs = 60
+};
+
+/* Two thirds of the columns follow from the first third, some of them in a curve. */
+static struct mat follows(size_t n, size_t p, uint64_t seed)
+{
+	struct mat m = mat_new(n, p);
+	struct rng rng;
+
+	rng_seed(&rng, seed);
+	for (size_t i = 0; i < n; i++)
+		for (size_t j = 0; j < p; j++) {
+			double z = j < p / 3 ? rng_normal(&rng) : mat_get(&m, i, j % (p / 3));
+
+			mat_set(&m, i, j, j < p / 3 ? z : (j < 2 * (p / 3) ? sin(z) : .7 * z) + .02 * rng_normal(&rng));
+		}
+	return m;
+}
+
+static size_t *runs_of(size_t n, size_t each)
+{
+	size_t *run = mem_new(n, sizeof(*run));
+
+	for (size_t i = 0; i < n; i++)
+		run[i] = i / each;
+	return run;
+}
+
+static void test_least_error(void **state)
+{
+	struct autoencoder_shape shapes[8];
+	size_t n_shapes = autoperf_shapes(6, shapes);
+	struct mat rows = follows(100, 6, 3);
+	struct autoencoder_training how = quick_scorer;
+	struct autoencoder *best;
+	double least;
+
+	(void)state;
+	best = autoperf_least_error(&rows, shapes, n_shapes, &how, 4);
+	least = autoencoder_error(best, &rows);
+	for (size_t s = 0; s < n_shapes; s++) {
+		struct autoencoder *ae = autoencoder_new(&shapes[s], 4);
+
+		autoencoder_train(ae, &rows, &how, 4);
+		assert_true(autoencoder_error(ae, &rows) >= least);
+		autoencoder_free(ae);
+	}
+	autoencoder_free(best);
+	mat_release(&rows);
+}
+
+/* ---- scorers ---- */
+
+/* To [0, 1], which the published one wants. */
+static void to_unit(struct mat *rows)
+{
+	for (size_t i = 0; i < rows->rows * rows->cols; i++)
+		rows->at[i] = .5 + rows->at[i] / 8.0;
+}
+
+static void test_right_column(void **state)
+{
+	static const double moves[] = { 1.5, 40.0 }; /* of rows whose columns vary by 1 and agree to .02; the published one: of [0, 1] */
+	struct mat rows = follows(600, 9, 5), parts = mat_new(600, 9), seen = follows(600, 9, 6);
+	size_t *run = runs_of(600, 50);
+
+	(void)state;
+	to_unit(&rows);
+	to_unit(&seen);
+	for (size_t k = 0; k < COUNT(kinds); k++)
+		for (size_t m = k; m < COUNT(moves); m++) { /* the published one sees large ones only */
+			struct scorer *scorer = kinds[k]->fit(&rows, run, 1);
+			size_t right = 0;
+
+			for (size_t i = 0; i < 600; i++)
+				mat_set(&seen, i, i % 9, mat_get(&seen, i, i % 9) + moves[m] / 8.0);
+			kinds[k]->parts(scorer, &seen, &parts, NULL);
+			for (size_t i = 0; i < 600; i++) {
+				size_t most = 0;
+
+				for (size_t j = 1; j < 9; j++)
+					most = mat_get(&parts, i, j) > mat_get(&parts, i, most) ? j : most;
+				right += most == i % 9;
+				mat_set(&seen, i, i % 9, mat_get(&seen, i, i % 9) - moves[m] / 8.0);
+			}
+			if (right < (m ? 600 : 510))
+				fail_msg("%s: the right column leads in %zu of 600 rows moved by %g", kinds[k]->name, right, moves[m]);
+			kinds[k]->free(scorer);
+		}
+	mat_release(&rows);
+	mat_release(&parts);
+	mat_release(&seen);
+	free(run);
+}
+
+/* parts is the square of what is not as expected, and less on normal rows than on others. */
+static void test_parts(void **state)
+{
+	struct mat rows = follows(300, 6, 7), parts = mat_new(300, 6), expected = mat_new(300, 6), seen = follows(300, 6, 8);
+	size_t *run = runs_of(300, 50);
+
+	(void)state;
+	for (size_t k = 0; k < COUNT(kinds); k++) {
+		struct scorer *scorer = kinds[k]->fit(&rows, run, 1);
+		double normal = 0.0, strange = 0.0;
+
+		kinds[k]->parts(scorer, &seen, &parts, &expected);
+		for (size_t i = 0; i < 300 * 6; i++) {
+			double miss = seen.at[i] - expected.at[i];
+
+			assert_true(parts.at[i] == miss * miss);
+			normal += parts.at[i];
+		}
+		for (size_t i = 0; i < 300 * 6; i++)
+			expected.at[i] = -seen.at[i] + (i % 6 == 3 ? 4.0 : 0.0);
+		kinds[k]->parts(scorer, &expected, &parts, NULL);
+		for (size_t i = 0; i < 300 * 6; i++)
+			strange += parts.at[i];
+		assert_true(strange > normal);
+		kinds[k]->free(scorer);
+	}
+	mat_release(&rows);
+	mat_release(&parts);
+	mat_release(&expected);
+	mat_release(&seen);
+	free(run);
+}
+
+/* Ours takes a value beyond what it has learned for the last that it knows, so that no other column is blamed; the published one
+ * does not. */
+static void test_far_away(void **state)
+{
+	struct mat rows = follows(300, 6, 12), far = follows(1, 6, 13), expected[3];
+	size_t *run = runs_of(300, 50);
+
+	(void)state;
+	to_unit(&rows);
+	to_unit(&far);
+	for (size_t k = 0; k < COUNT(kinds); k++) {
+		struct scorer *scorer = kinds[k]->fit(&rows, run, 1);
+		struct mat parts = mat_new(1, 6);
+
+		for (size_t i = 0; i < 3; i++) {
+			mat_set(&far, 0, 2, i == 2 ? -9.0 : i ? 900.0 : 9.0);
+			expected[i] = mat_new(1, 6);
+			kinds[k]->parts(scorer, &far, &parts, &expected[i]);
+		}
+		for (size_t i = 1; i < 3; i++)
+			assert_int_equal(!memcmp(expected[0].at, expected[i].at, 6 * sizeof(double)), k == 0 && i == 1);
+		mat_set(&far, 0, 2, -99.0);
+		kinds[k]->parts(scorer, &far, &parts, &expected[0]);
+		assert_int_equal(!memcmp(expected[0].at, expected[2].at, 6 * sizeof(double)), k == 0);
+		for (size_t i = 0; i < 3; i++)
+			mat_release(&expected[i]);
+		mat_release(&parts);
+		kinds[k]->free(scorer);
+	}
+	mat_release(&rows);
+	mat_release(&far);
+	free(run);
+}
+
+struct scorer_fits {
+	const struct mat *rows;
+	const size_t *run;
+	struct mat parts[6]; /* two of each kind, then with another seed */
+};
+
+static void fit_scorer(void *context, size_t i)
+{
+	struct scorer_fits *fits = context;
+	struct scorer *scorer = kinds[i % 2]->fit(fits->rows, fits->run, i / 4);
+
+	fits->parts[i] = mat_new(fits->rows->rows, fits->rows->cols);
+	kinds[i % 2]->parts(scorer, fits->rows, &fits->parts[i], NULL);
+	kinds[i % 2]->free(scorer);
+}
+
+static void test_scorer_same_bits(void **state)
+{
+	struct mat rows = follows(200, 5, 9);
+	size_t *run = runs_of(200, 20), bytes = 200 * 5 * sizeof(double);
+	struct scorer_fits fits = { .rows = &rows, .run = run };
+
+	(void)state;
+	parallel_for(6, 3, fit_scorer, &fits);
+	for (size_t k = 0; k < 2; k++) {
+		assert_memory_equal(fits.parts[k].at, fits.parts[k + 2].at, bytes);
+		assert_true(memcmp(fits.parts[k].at, fits.parts[k + 4].at, bytes) != 0);
+	}
+	for (size_t i = 0; i < 6; i++)
+		mat_release(&fits.parts[i]);
+	mat_release(&rows);
+	free(run);
+}
+
+static const struct {
+	const char *what;
+	size_t rows, columns, run_rows; /* rows of a run */
+	double value[4];		/* in turn */
+} strange[] = {
+	{ "two rows, one column", 2, 1, 1, { 0, 1, 2, 3 } },
+	{ "two rows of one run", 2, 3, 2, { 0, 1, 2, 3 } },
+	{ "identical rows", 50, 4, 10, { 1, 2, 3, 4 } },
+	{ "nothing but zeros", 20, 3, 5, { 0, 0, 0, 0 } },
+	{ "one row differs", 33, 1, 1, { 1, 1, 1, 1.0000001 } },
+	{ "huge", 40, 3, 10, { 1e300, -1e300, DBL_MAX, -DBL_MAX } },
+	{ "huge and small", 40, 3, 10, { 1e300, 1e-300, 1, 0 } },
+	{ "tiny", 40, 3, 10, { 1e-300, 5e-324, -1e-310, 0 } },
+	{ "large and nearly the same", 40, 3, 10, { 1e12, 1e12 + 1, 1e12 - 1, 1e12 } },
+	{ "three rows, many columns", 3, 60, 1, { 1, 2, 4, 9 } },
+	{ "one run", 64, 2, 64, { 1, 2, 4, 9 } },
+	{ "a run each", 64, 2, 1, { 1, 2, 4, 9 } },
+};
+
+static const double seen_values[] = { 0, 1, -1, 1e6, -1e6, 1e300, -DBL_MAX, DBL_MAX, 5e-324 };
+
+static void assert_finite(const char *kind, const char *what, const struct mat *parts, bool positive)
+{
+	for (size_t i = 0; i < parts->rows * parts->cols; i++)
+		if (!isfinite(parts->at[i]) || (positive && parts->at[i] < 0.0))
+			fail_msg("%s, %s: number %zu is %g", kind, what, i, parts->at[i]);
+}
+
+static void test_never_fails(void **state)
+{
+	(void)state;
+	for (size_t c = 0; c < COUNT(strange); c++)
+		for (size_t k = 0; k < COUNT(kinds); k++) {
+			size_t n = strange[c].rows, p = strange[c].columns, *run = runs_of(n, strange[c].run_rows);
+			struct mat rows = mat_new(n, p), parts = mat_new(n, p), seen = mat_new(COUNT(seen_values), p);
+			struct mat seen_parts = mat_new(COUNT(seen_values), p), expected = mat_new(COUNT(seen_values), p);
+			struct scorer *scorer;
+
+			for (size_t i = 0; i < n * p; i++)
+				rows.at[i] = strange[c].value[c == 2 ? i % p : i % 4];
+			for (size_t i = 0; i < COUNT(seen_values) * p; i++)
+				seen.at[i] = seen_values[i % COUNT(seen_values)];
+			scorer = kinds[k]->fit(&rows, run, c);
+			kinds[k]->parts(scorer, &rows, &parts, NULL);
+			assert_finite(kinds[k]->name, strange[c].what, &parts, true);
+			kinds[k]->parts(scorer, &seen, &seen_parts, &expected);
+			assert_finite(kinds[k]->name, strange[c].what, &seen_parts, true);
+			assert_finite(kinds[k]->name, strange[c].what, &expected, false);
+			if (c == 2 && k == 0) /* what never varies is known exactly */
+				for (size_t i = 0; i < n * p; i++)
+					assert_true(parts.at[i] < 1e-20);
+			kinds[k]->free(scorer);
+			mat_release(&rows);
+			mat_release(&parts);
+			mat_release(&seen);
+			mat_release(&seen_parts);
+			mat_release(&expected);
+			free(run);
+		}
 }
 
 int suite_autoencoder(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_drawn),	      cmocka_unit_test(test_slopes),	cmocka_unit_test(test_first_step),
-		cmocka_unit_test(test_linear_is_pca), cmocka_unit_test(test_same_bits), cmocka_unit_test(test_row_alone),
-		cmocka_unit_test(test_held_out),      cmocka_unit_test(test_published),
+		cmocka_unit_test(test_drawn),
+		cmocka_unit_test(test_slopes),
+		cmocka_unit_test(test_first_step),
+		cmocka_unit_test(test_linear_is_pca),
+		cmocka_unit_test(test_same_bits),
+		cmocka_unit_test(test_row_alone),
+		cmocka_unit_test(test_published),
+		cmocka_unit_test(test_shape),
+		cmocka_unit_test(test_shapes_published),
+		cmocka_unit_test(test_least_error),
+		cmocka_unit_test(test_right_column),
+		cmocka_unit_test(test_parts),
+		cmocka_unit_test(test_far_away),
+		cmocka_unit_test(test_scorer_same_bits),
+		cmocka_unit_test(test_never_fails),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
