@@ -193,7 +193,7 @@ void effect_of_pairs(const double *logs, size_t n, struct effect_pair *out)
 	out->noise_df = (double)n - 1;
 	out->log_ratio = stats_mean(logs, n);
 	out->noise = stats_sd(logs, n) / sqrt((double)n);
-	if (n < EFFECT_PAIRS_MIN || n > PAIRS_RANKED_MAX)
+	if (n <= EFFECT_PAIRS_MIN || n > PAIRS_RANKED_MAX)
 		return;
 	means = mem_new(all, sizeof(*means));
 	for (size_t i = 0; i < n; i++)

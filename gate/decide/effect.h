@@ -52,10 +52,10 @@ struct effect_pair {
 	bool in_turns;	 /* of pairs whose runs followed one another: both versions had whatever a day does to the machine */
 };
 
-#define EFFECT_PAIRS_MIN 6 /* whose ranks tell an interval: fewer are all of one sign in more than 5 % */
+#define EFFECT_PAIRS_MIN 6 /* fewer are all of one sign in more than 5 % */
 /* Sets log_ratio, noise and noise_df from the log ratios of n > 1 pairs: the median of all means of two (Hodges and Lehmann, Annals of
- * Mathematical Statistics 34(2), 1963), with a noise such that Student's interval of EFFECT_LEVEL contains that of Wilcoxon's signed ranks.
- * It holds for any noise, also if neighbours have it in common. Of few, or thousands, the mean and its error. O(n^2 log n). */
+ * Mathematical Statistics 34(2), 1963), with a noise such that Student's interval of EFFECT_LEVEL contains that of Wilcoxon's signed ranks;
+ * of EFFECT_PAIRS_MIN and fewer, and of thousands, the mean and its error. The pairs may have noise in common. O(n^2 log n). */
 void effect_of_pairs(const double *logs, size_t n, struct effect_pair *out);
 
 struct effect {
