@@ -154,6 +154,6 @@ char *changed_text(const struct measured *measured, double least, bool slower)
 	}
 	if (!first)
 		return mem_string("");
-	return first->source ? mem_format("; look at %s (%s:%u, %s) first", first->name, first->source, first->line, first->change)
-			     : mem_format("; look at %s (%s) first", first->name, first->change);
+	return first->source ? mem_format("; most in %s (%s:%u, %s)", first->name, first->source, first->line, first->change)
+			     : mem_format("; most in %s (%s)", first->name, first->change);
 }

@@ -15,7 +15,7 @@ struct changed_asked {
  */
 bool changed_fill(struct measured *measured, const struct code *code, const struct changed_asked *asked, double least);
 
-/* "; look at walk (src/work.c:4, modified) first": the function whose time has grown most, or, not `slower`, has shrunk most, by more than
+/* "; most in walk (src/work.c:4, modified)": the function whose time has grown most, or, not `slower`, has shrunk most, by more than
  * `least` seconds; "": nothing is known about it. free() it. */
 char *changed_text(const struct measured *measured, double least, bool slower);
 
