@@ -353,6 +353,26 @@ void code_function_name(const char *symbol, char out[CODE_NAME_BYTES])
 	mem_free(name, stem);
 }
 
+#define STUB_BYTES 16 /* of an entry of a procedure linkage table, at most */
+
+/* Appends "@plt" to the function that an entry of a procedure linkage table calls; the table's name where that is not known. Returns false
+ * if the address is in no such table. */
+static bool name_stub(const struct image *image, uint64_t address, char out[CODE_NAME_BYTES])
+{
+	const struct image_section *section = image_section_at(image, address);
+	const char *function = NULL;
+	size_t n;
+
+	if (!section || strncmp(section->name, ".plt", 4) != 0)
+		return false;
+	for (uint64_t back = 0; !function && back < STUB_BYTES && back <= address - section->address; back++)
+		function = image_import_at(image, address - back);
+	code_function_name(function ? function : "", out);
+	n = strlen(out);
+	snprintf(out + n, CODE_NAME_BYTES - n, "%s", function ? "@plt" : section->name);
+	return true;
+}
+
 /* "syscall", or the older "int 0x80"; "svc". */
 static bool is_call_before(const struct image *image, uint64_t address)
 {
@@ -411,7 +431,7 @@ void code_at(struct code *code, const char *path, uint64_t inode, uint64_t offse
 	if (!file || !file->known || !image_address_of(&file->image, offset, &address))
 		return;
 	out->behind_call = is_behind_call(&file->image, address);
-	at = pieces_at(&file->pieces, address);
+	at = name_stub(&file->image, address, out->name) ? SIZE_MAX : pieces_at(&file->pieces, address);
 	if (at == SIZE_MAX)
 		return;
 	name = piece_name(file, &file->pieces.items[at], &out->class);

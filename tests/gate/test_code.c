@@ -172,6 +172,40 @@ static void test_other_functions(void **state)
 	code_free(code);
 }
 
+/* Every place in the tables through which this program calls its libraries has the name of a function there, or of the table. */
+static void test_stubs(void **state)
+{
+	static const char path[] = "/proc/self/exe";
+	struct code *code = code_new();
+	struct assay_error err;
+	struct image image;
+	struct stat info;
+	size_t named = 0;
+
+	(void)state;
+	assert_int_equal(image_open(path, IMAGE_NAMELESS, &image, &err), ASSAY_OK);
+	assert_int_equal(stat(path, &info), 0);
+	for (size_t i = 0; i < image.n_sections; i++) {
+		const struct image_section *section = &image.sections[i];
+
+		for (uint64_t at = 0; strncmp(section->name, ".plt", 4) == 0 && at < section->size; at++) {
+			struct code_place place;
+			const char *end;
+
+			code_at(code, path, info.st_ino, section->offset + at, &place);
+			end = strrchr(place.name, '@');
+			if (place.nameless || (strcmp(place.name, section->name) != 0 && (!end || strcmp(end, "@plt") != 0)))
+				fail_msg("%s+%llu is '%s'", section->name, (unsigned long long)at, place.name);
+			named += strcmp(place.name, "dlsym@plt") == 0;
+		}
+	}
+#ifdef __x86_64__
+	assert_true(named >= 6); /* the bytes of "jmp *slot" */
+#endif
+	image_release(&image);
+	code_free(code);
+}
+
 /* Another file under the name, none, or one that is no program: nothing but what its name says. */
 static void test_not_known(void **state)
 {
@@ -197,6 +231,7 @@ int suite_code(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_classes),		cmocka_unit_test(test_chosen_functions),
 		cmocka_unit_test(test_other_functions), cmocka_unit_test(test_behind_call),
+		cmocka_unit_test(test_stubs),
 		SCRATCH_TEST(test_not_known),
 	};
 
