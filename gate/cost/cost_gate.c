@@ -16,8 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SUSPECTS_MAX 12 /* that are listed */
-#define INPUTS_MAX   12
+#define INPUTS_MAX 12
 
 /* ---- sessions ---- */
 
@@ -389,38 +388,45 @@ static void decide(const struct lab *lab, struct sides *sides, double min_effect
 
 /* ---- which term ---- */
 
-static void suspect_words(const struct side *s, const struct sparse_suspect *one, struct buf *out)
-{
-	if (!one->term.degree)
-		buf_text(out, "all of the work alike");
-	else
-		cost_term_words(&s->model, &s->model.all, &one->term, out);
-}
+struct slower_term {
+	const struct sparse_term *term;
+	struct sparse_part of;
+};
 
-static void add_suspect(const struct side *s, const struct sparse_suspect *one, struct document *d)
-{
-	double t = stats_t_quantile(.975, (double)s->of.n - 1.0) * one->error;
-	struct buf words = BUF_INIT;
+ORDER_BY(by_adds, struct slower_term, BY_DOWN(of.adds) BY_UP(term))
 
-	suspect_words(s, one, &words);
-	doc_row(d);
-	doc_show(d, "term", "term", words.bytes);
-	doc_showf(d, "adds", "adds", one->adds, "%.1f %%", 100 * one->adds);
-	if (one->of_model) {
-		doc_showf(d, "slower", "slower by", one->slower, "%.1f %%", 100 * one->slower);
-		doc_showf(d, "low", "from", one->slower - t, "%.1f %%", 100 * (one->slower - t));
-		doc_showf(d, "high", "to", one->slower + t, "%.1f %%", 100 * (one->slower + t));
-		doc_set(d, "each", DOC_NOTHING);
-	} else {
-		doc_set(d, "slower", DOC_NOTHING);
-		doc_set(d, "low", DOC_NOTHING);
-		doc_set(d, "high", DOC_NOTHING);
-		doc_showf(d, "each", "each", one->slower, "%s", cost_quantity(s->model.costs.of, one->slower).text);
+/* Those that add most, up to `more`, by which the runs cost more. */
+static void add_terms(const struct side *s, const struct mat *X, const double *excess, double more, struct document *d)
+{
+	const struct sparse *model = &s->model.all.model;
+	struct sparse_part *parts = mem_new(model->terms + 1, sizeof(*parts));
+	struct slower_term *terms = mem_new(model->terms, sizeof(*terms));
+	double t = stats_t_quantile(1.0 - .025 / fmax(1.0, (double)model->terms), (double)s->of.n - 1.0), sum = 0.0;
+
+	sparse_terms_of(model, X, excess, cost_where_noise(&s->model), parts);
+	for (size_t k = 0; k < model->terms; k++)
+		terms[k] = (struct slower_term){ &model->term[k], parts[k + 1] };
+	order_sort(terms, model->terms, by_adds);
+	for (size_t k = 0; k < model->terms && sum < more && terms[k].of.adds > 0.0; k++) {
+		const struct sparse_part *of = &terms[k].of;
+		double slower = of->adds / of->was, low = fmax(0.0, slower - t * of->error / of->was),
+		       high = slower + t * of->error / of->was;
+		struct buf words = BUF_INIT;
+
+		sum += of->adds;
+		cost_term_words(&s->model, &s->model.all, terms[k].term, &words);
+		doc_row(d);
+		doc_show(d, "term", "term", words.bytes);
+		doc_showf(d, "adds", "adds", of->adds, "%.1f %%", 100 * of->adds);
+		doc_showf(d, "slower", "slower by", slower, "%.1f %%", 100 * slower);
+		doc_showf(d, "low", "from", low, "%.1f %%", 100 * low);
+		doc_showf(d, "high", "to", high, "%.1f %%", 100 * high);
+		buf_release(&words);
 	}
-	buf_release(&words);
+	mem_free(parts, terms);
 }
 
-/* Certainly; else what explains it best explains chance. */
+/* Certainly; else what explains it is chance. */
 static bool is_slower(const struct side *s, bool within)
 {
 	double half = stats_t_quantile(.975, s->of.effect.noise_df) * s->of.effect.noise;
@@ -430,40 +436,26 @@ static bool is_slower(const struct side *s, bool within)
 	return !(within && may_be_drift(s)) && s->of.effect.log_ratio > half;
 }
 
-static void add_where(const struct side *s, bool slower, const struct mat *X, struct document *d)
-{
-	const struct cost_where_asked asked = { .model = &s->model,
-						.candidate = &s->of.costs,
-						.input = s->of.input,
-						.X = X,
-						.ratio = s->of.ratio,
-						.usual = s->of.usual,
-						.slower = slower };
-	struct cost_where where;
-
-	cost_where_of(&asked, &where);
-	cost_where_answer(&where, d);
-	free(where.items);
-}
-
-static void add_suspects(const struct side *s, bool within, struct document *d)
+static void add_slower(const struct side *s, bool within, struct document *d)
 {
 	bool slower = is_slower(s, within);
 	struct mat X = cost_side_rows(&s->of);
-	size_t n = 0;
-	struct sparse_suspect *all = slower ? sparse_suspects(&s->model.all.model, &X, s->of.ratio, s->of.usual, &n) : NULL;
+	double *excess = mem_new(s->of.n, sizeof(*excess)), more = exp(s->of.effect.log_ratio) - 1.0;
+	struct cost_where where = { .n = 0 };
 
-	add_where(s, slower, &X, d);
-	if (n)
-		doc_heading(d, "What became slower, if it is one thing");
+	for (size_t i = 0; i < s->of.n; i++)
+		excess[i] = exp(s->of.ratio[i] - s->of.usual) - 1.0;
+	if (slower)
+		cost_where_of(&(struct cost_where_asked){ &s->model, &s->of.costs, s->of.input, &X, excess, more }, &where);
+	cost_where_answer(&where, d);
+	if (slower)
+		doc_heading(d, "Which terms became slower, by which inputs cost more");
 	doc_table(d, "slower");
-	for (size_t i = 0; i < n && i < SUSPECTS_MAX; i++)
-		add_suspect(s, &all[i], d);
+	if (slower)
+		add_terms(s, &X, excess, more, d);
 	doc_end(d);
-	if (n > SUSPECTS_MAX)
-		doc_line(d, "and %zu more that explain it nearly as well", n - SUSPECTS_MAX);
 	mat_release(&X);
-	free(all);
+	mem_free(excess, where.items);
 }
 
 /* ---- more work ---- */
@@ -695,7 +687,7 @@ static void answer(const struct sides *sides, double min_effect, struct document
 	doc_line(d, "the baseline's model: %s", sentence.bytes);
 	if (s->of.n >= COST_SIDE_INPUTS_MIN) {
 		add_work(s, d);
-		add_suspects(s, e->within, d);
+		add_slower(s, e->within, d);
 		add_inputs(s, d);
 	}
 	add_machines(sides, d);

@@ -10,35 +10,38 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define INPUTS_MIN 5
-#define LISTED_MAX 8
-#define CERTAIN	   .95 /* that it is one of those listed, where it is one */
+#define INPUTS_MIN  5
+#define LISTED_MAX  8
+#define NORMAL_MEAN 1.2533 /* standard deviations in the mean of a normal error's amount: sqrt(pi / 2) */
+#define LEAST_NOISE 1e-3   /* no clock is better */
 
 /* Inputs of one version that have samples. */
 struct sampled {
 	const struct cost_places **places; /* [X.rows] */
 	struct mat X;
-	double *ratio; /* [X.rows] of the candidate */
+	double *excess; /* [X.rows] of the candidate */
 };
 
 static void sampled_release(struct sampled *s)
 {
-	mem_free(s->places, s->ratio);
+	mem_free(s->places, s->excess);
 	mat_release(&s->X);
 }
 
-static void sampled_add(struct sampled *s, const struct cost_places *places, const double *row, double ratio)
+static void sampled_add(struct sampled *s, const struct cost_places *places, const double *row, double excess)
 {
 	if (!places->runs)
 		return;
 	memcpy(s->X.at + s->X.rows * s->X.cols, row, s->X.cols * sizeof(*row));
-	s->ratio[s->X.rows] = ratio;
+	s->excess[s->X.rows] = excess;
 	s->places[s->X.rows++] = places;
 }
 
 static struct sampled sampled_new(size_t rows, size_t cols)
 {
-	struct sampled s = { .places = mem_new(rows, sizeof(*s.places)), .X = mat_new(rows, cols), .ratio = mem_new(rows, sizeof(double)) };
+	struct sampled s = { .places = mem_new(rows, sizeof(*s.places)),
+			     .X = mat_new(rows, cols),
+			     .excess = mem_new(rows, sizeof(double)) };
 
 	s.X.rows = 0;
 	return s;
@@ -57,17 +60,13 @@ static double sample_of(const struct sampled *s)
 struct both {
 	struct sampled old, new;
 	const struct cost_model *model;
-	double usual;
 };
 
 static struct both both_of(const struct cost_where_asked *asked)
 {
 	const struct costs *costs = &asked->model->costs;
 	const struct cost_fit *fit = &asked->model->all;
-	struct both both = { .old = sampled_new(costs->n, fit->n),
-			     .new = sampled_new(asked->X->rows, fit->n),
-			     .model = asked->model,
-			     .usual = asked->usual };
+	struct both both = { .old = sampled_new(costs->n, fit->n), .new = sampled_new(asked->X->rows, fit->n), .model = asked->model };
 	double *row = mem_new(fit->n, sizeof(*row));
 
 	for (size_t i = 0; i < costs->n; i++) {
@@ -76,7 +75,7 @@ static struct both both_of(const struct cost_where_asked *asked)
 	}
 	for (size_t i = 0; i < asked->X->rows; i++)
 		sampled_add(&both.new, &asked->candidate->inputs[asked->input[i]].places, asked->X->at + i * asked->X->cols,
-			    asked->ratio[i]);
+			    asked->excess[i]);
 	free(row);
 	return both;
 }
@@ -206,16 +205,14 @@ static size_t segment_of(const struct division *d, const struct cost_place *plac
 	return k;
 }
 
-/* What of each run's samples is in each segment, [rows x d->n], or in each function, [rows x d->n_names]. */
-static struct mat divide(const struct division *d, bool functions, const struct sampled *s, bool new)
+/* What of each run's samples is in each segment, [rows x d->n]. */
+static struct mat divide(const struct division *d, const struct sampled *s, bool new)
 {
-	struct mat part = mat_new(s->X.rows, functions ? d->n_names : d->n);
+	struct mat part = mat_new(s->X.rows, d->n);
 
 	for (size_t i = 0; i < s->X.rows; i++) {
 		for (size_t k = 0; k < s->places[i]->n; k++) {
-			size_t j = segment_of(d, &s->places[i]->items[k], new);
-
-			part.at[i * part.cols + (functions ? d->items[j].function : j)] += s->places[i]->items[k].seconds;
+			part.at[i * part.cols + segment_of(d, &s->places[i]->items[k], new)] += s->places[i]->items[k].seconds;
 		}
 	}
 	return part;
@@ -223,40 +220,24 @@ static struct mat divide(const struct division *d, bool functions, const struct 
 
 /* ---- in which of them ---- */
 
-/* [d->n + 1], the last: all alike. free() it. */
-static double *likely_of(const struct both *both, const struct division *d)
+/* [d->n], free() it. */
+static struct sparse_part *parts_of(const struct both *both, const struct division *d, double noise)
 {
-	struct mat was = divide(d, false, &both->old, false), is = divide(d, false, &both->new, true);
-	size_t *column = mem_new(d->n, sizeof(*column));
-	double *likely = mem_new(d->n + 1, sizeof(*likely));
+	const struct sparse *model = &both->model->all.model;
+	struct mat was = divide(d, &both->old, false), is = divide(d, &both->new, true);
+	size_t *column = mem_new(d->n, sizeof(*column)), n = both->new.X.rows;
+	double all = 0.0;
+	struct sparse_part *out = mem_new(d->n, sizeof(*out));
 
 	for (size_t k = 0; k < d->n; k++)
 		column[k] = d->items[k].column;
-	sparse_parts_likely(&both->model->all.model,
-			    &(struct sparse_likely_asked){ .old = &(struct sparse_parts){ &both->old.X, &was },
-							   .new = &(struct sparse_parts){ &both->new.X, &is },
-							   .old_one = sample_of(&both->old),
-							   .new_one = sample_of(&both->new),
-							   .column = column,
-							   .ratio = both->new.ratio,
-							   .usual = both->usual },
-			    likely);
+	for (size_t i = 0; i < n; i++)
+		all += sparse_predict(model, both->new.X.at + i * both->new.X.cols);
+	sparse_parts_of(model, &(struct sparse_parts){ &both->old.X, &was }, &(struct sparse_parts){ &both->new.X, &is },
+			&(struct sparse_costs){ column, both->new.excess, noise, sample_of(&both->new) / all }, out);
 	mat_release(&was);
 	mat_release(&is);
 	free(column);
-	return likely;
-}
-
-/* [d->n_names], free() it. */
-static struct sparse_part *parts_of(const struct both *both, const struct division *d)
-{
-	struct mat was = divide(d, true, &both->old, false), is = divide(d, true, &both->new, true);
-	struct sparse_part *out = mem_new(d->n_names, sizeof(*out));
-
-	sparse_parts_of(&both->model->all.model, &(struct sparse_parts){ &both->old.X, &was }, &(struct sparse_parts){ &both->new.X, &is },
-			out);
-	mat_release(&was);
-	mat_release(&is);
 	return out;
 }
 
@@ -302,50 +283,31 @@ static void find_line(const struct both *both, const struct division *d, size_t 
 	}
 }
 
-ORDER_BY(by_likely, struct cost_where_place, BY_DOWN(likely) BY_TEXT(function))
+ORDER_BY(by_adds, struct cost_where_place, BY_DOWN(of.adds) BY_TEXT(function) BY_UP(segment))
 
-/* Of each function how likely it is, and its likeliest segment[n_names]. */
-static void add_up(const struct both *both, const struct division *d, const double *likely, size_t *segment, struct cost_where *out)
+/* Lists the places of which each adds most, until all that the runs cost more is explained. */
+static void find(const struct both *both, const struct cost_where_asked *asked, struct cost_where *out)
 {
-	struct sparse_part *parts = parts_of(both, d);
-
-	out->items = mem_new(d->n_names, sizeof(*out->items));
-	for (size_t f = 0; f < d->n_names; f++) {
-		out->items[f] = (struct cost_where_place){ .function = d->names[f], .of = parts[f] };
-		segment[f] = SIZE_MAX;
-	}
-	for (size_t k = 0; k < d->n; k++) {
-		size_t f = d->items[k].function;
-
-		out->items[f].likely += likely[k];
-		if (segment[f] == SIZE_MAX || likely[k] > likely[segment[f]])
-			segment[f] = k;
-	}
-	out->n = d->n_names;
-	out->alike = likely[d->n];
-	free(parts);
-}
-
-static void find(const struct both *both, struct cost_where *out)
-{
+	const struct cost_model *model = both->model;
 	struct division d = division_of(both);
-	double *likely = likely_of(both, &d), sum = 0.0;
-	size_t *segment = mem_new(d.n_names, sizeof(*segment)), n = 0;
+	struct sparse_part *parts = parts_of(both, &d, cost_where_noise(model));
+	double sum = 0.0;
 
-	add_up(both, &d, likely, segment, out);
-	qsort(out->items, out->n, sizeof(*out->items), by_likely);
-	while (n < out->n && n < LISTED_MAX && sum < CERTAIN * (1.0 - out->alike))
-		sum += out->items[n++].likely;
-	out->n = n;
-	for (size_t i = 0; i < n; i++) {
-		struct cost_where_place *place = &out->items[i];
-		size_t k = segment[(const char **)bsearch(&place->function, d.names, d.n_names, sizeof(*d.names), text_order) - d.names];
+	out->items = mem_new(d.n, sizeof(*out->items));
+	for (size_t k = 0; k < d.n; k++)
+		out->items[k] = (struct cost_where_place){ .function = d.names[d.items[k].function], .of = parts[k], .segment = k };
+	qsort(out->items, d.n, sizeof(*out->items), by_adds);
+	out->t = stats_t_quantile(1.0 - .025 / fmax(1.0, (double)d.n), (double)(both->new.X.rows - 1)); /* of any of them */
+	while (out->n < d.n && out->n < LISTED_MAX && sum < asked->more && out->items[out->n].of.adds > 0.0) {
+		struct cost_where_place *place = &out->items[out->n++];
 
-		if (d.items[k].column != SIZE_MAX)
-			place->loop = cost_fit_column(both->model, &both->model->all, d.items[k].column);
-		find_line(both, &d, k, place);
+		sum += place->of.adds;
+		if (d.items[place->segment].column != SIZE_MAX)
+			place->loop = cost_fit_column(model, &model->all, d.items[place->segment].column);
+		find_line(both, &d, place->segment, place);
 	}
-	mem_free(segment, likely);
+	out->all = fmax(sum, asked->more);
+	free(parts);
 	division_release(&d);
 }
 
@@ -353,57 +315,72 @@ void cost_where_of(const struct cost_where_asked *asked, struct cost_where *out)
 {
 	struct both both = both_of(asked);
 
-	*out = (struct cost_where){ .old_inputs = both.old.X.rows, .new_inputs = both.new.X.rows, .slower = asked->slower };
-	if (asked->slower && out->old_inputs >= INPUTS_MIN && out->new_inputs >= INPUTS_MIN)
-		find(&both, out);
+	*out = (struct cost_where){ .n = 0 };
+	if (both.old.X.rows >= INPUTS_MIN && both.new.X.rows >= INPUTS_MIN)
+		find(&both, asked, out);
 	sampled_release(&both.old);
 	sampled_release(&both.new);
 }
 
+double cost_where_noise(const struct cost_model *model)
+{
+	return NORMAL_MEAN * fmax(model->all.model.error_mean, LEAST_NOISE);
+}
+
 /* ---- the answer ---- */
 
-static void say_first(const struct cost_where_place *first, struct document *d)
+/* Is more than nothing added there, whichever of all places it is? */
+static bool is_certain(const struct cost_where *where, const struct cost_where_place *place)
 {
-	struct buf words = BUF_INIT;
+	return place->of.adds > where->t * place->of.error;
+}
 
-	if (first->of.adds > 0.0)
-		buf_format(&words, ": %.1f %% of the cost that is expected were added there", 100 * first->of.adds);
-	if (first->loop) {
-		buf_text(&words, ", most of it in ");
-		cost_feature_words(first->loop, &words);
+static void say_place(const struct cost_where_place *place, struct buf *out)
+{
+	buf_format(out, "%s, which adds %.1f %% to the cost that is expected", place->function, 100 * place->of.adds);
+	if (place->loop) {
+		buf_text(out, ", in ");
+		cost_feature_words(place->loop, out);
 	}
-	if (first->line)
-		buf_format(&words, "; the line is %s:%u", first->file, first->line);
-	doc_line(d, "slower in %s, if it is one function, with a probability of %.2f%s", first->function, first->likely,
-		 words.bytes ? words.bytes : "");
-	buf_release(&words);
+	if (place->line)
+		buf_format(out, " (the line is %s:%u)", place->file, place->line);
+}
+
+static void say_places(const struct cost_where *where, struct document *d)
+{
+	size_t said = 0;
+
+	for (size_t i = 0; i < where->n; i++) {
+		struct buf words = BUF_INIT;
+
+		if (!is_certain(where, &where->items[i]))
+			continue;
+		say_place(&where->items[i], &words);
+		doc_line(d, "%s %s", said++ ? "and in" : "slower in", words.bytes);
+		buf_release(&words);
+	}
+	if (where->n && !said)
+		doc_line(d, "it is not certain where: more runs, or longer ones, have more samples of where the time went");
 }
 
 void cost_where_answer(const struct cost_where *where, struct document *d)
 {
-	size_t n = where->old_inputs < where->new_inputs ? where->old_inputs : where->new_inputs;
-	double t = n > 1 ? stats_t_quantile(.975, (double)n - 1.0) : 0.0;
-
-	if (where->old_inputs < INPUTS_MIN || where->new_inputs < INPUTS_MIN)
-		return;
-	if (where->n && where->items->likely >= where->alike)
-		say_first(where->items, d);
-	else if (where->n)
-		doc_line(d, "all of it became slower alike, with a probability of %.2f, by samples of where the time went", where->alike);
-	doc_set(d, "slower_alike", where->slower ? where->alike : (double)NAN);
+	say_places(where, d);
 	if (where->n)
 		doc_heading(d, "Where it became slower, by samples of where the time went and by which inputs cost more");
 	doc_table(d, "slower_at");
 	for (size_t i = 0; i < where->n; i++) {
 		const struct cost_where_place *place = &where->items[i];
 		char *line = place->line ? mem_format("%s:%u", place->file, place->line) : NULL;
+		double low = fmax(place->of.adds - where->t * place->of.error, 0.0),
+		       high = fmax(fmin(place->of.adds + where->t * place->of.error, where->all), place->of.adds);
 
 		doc_row(d);
 		doc_show(d, "function", "function", place->function);
-		doc_showf(d, "likely", "likely", place->likely, "%.2f", place->likely);
 		doc_showf(d, "adds", "adds", place->of.adds, "%.1f %%", 100 * place->of.adds);
-		doc_showf(d, "low", "from", place->of.adds - t * place->of.error, "%.1f %%", 100 * (place->of.adds - t * place->of.error));
-		doc_showf(d, "high", "to", place->of.adds + t * place->of.error, "%.1f %%", 100 * (place->of.adds + t * place->of.error));
+		doc_showf(d, "low", "from", low, "%.1f %%", 100 * low);
+		doc_showf(d, "high", "to", high, "%.1f %%", 100 * high);
+		doc_set_bool(d, "certain", is_certain(where, place));
 		doc_show(d, "line", "line", line ? line : "");
 		doc_show(d, "loop", "loop", place->loop ? place->loop : "");
 		free(line);

@@ -17,17 +17,4 @@ struct sparse_excess {
 /* X [n x columns], y [n], above 0, n > 1: runs of which the model knows all that its terms need. ratio[n] becomes log(y / prediction). */
 struct sparse_excess sparse_excess_of(const struct sparse *model, const struct mat *X, const double *y, double *ratio);
 
-/* One thing that may have become dearer: a term of the model, one column that counts and is no term by itself, or all alike (degree 0). */
-struct sparse_suspect {
-	struct sparse_term term; /* with the model's coefficient; of a column alone 1 */
-	bool of_model;
-	double slower, error; /* so many times sparse_term_cost(term) is added (degree 0: the prediction), with its standard error */
-	double adds;	      /* the part of the prediction that this is, on average over the runs */
-	double left;	      /* sum of squares that it does not explain */
-};
-
-/* Which of them explain best by how much these runs cost more: those that cannot be told from the best at .95, by their likelihood, the
- * best first. X as above, n > 1; ratio and usual by sparse_excess_of(). *n of them; free() it. */
-struct sparse_suspect *sparse_suspects(const struct sparse *model, const struct mat *X, const double *ratio, double usual, size_t *n);
-
 #endif

@@ -17,8 +17,7 @@ void leverage_shares(const struct sparse *model, const double *row, double *z)
 		z[t + 1] = sparse_term_cost(&model->term[t], row) / expected;
 }
 
-/* In place, by rows. */
-static void decompose(struct mat *L)
+void leverage_decompose(struct mat *L)
 {
 	for (size_t a = 0; a < L->rows; a++) {
 		double whole = mat_get(L, a, a);
@@ -50,7 +49,7 @@ struct mat leverage_factor(const struct sparse *model, const struct mat *X)
 				L.at[a * n + b] += z[a] * z[b];
 		}
 	}
-	decompose(&L);
+	leverage_decompose(&L);
 	free(z);
 	return L;
 }

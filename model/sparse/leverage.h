@@ -10,6 +10,7 @@
 void leverage_shares(const struct sparse *model, const double *row, double *z);
 /* The lower Cholesky factor of Z' Z; rows of columns that are sums of those before them are 0. X: the runs learned. mat_release() it. */
 struct mat leverage_factor(const struct sparse *model, const struct mat *X);
+void leverage_decompose(struct mat *symmetric); /* the same of a matrix of which the lower triangle is read, in place */
 /* Z' y [rows] becomes the coefficients of y's least-squares fit; those of columns that are sums are 0. */
 void leverage_solve(const struct mat *factor, double *x);
 double leverage_of(const struct mat *factor, const double *z);

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* What each term takes of the prediction: [rows x terms + 1]. */
 static struct mat shares_of(const struct sparse *model, const struct mat *X)
@@ -58,10 +59,78 @@ static double left(const struct sparse *model, const struct sparse_parts *runs, 
 	return sum;
 }
 
-void sparse_parts_of(const struct sparse *model, const struct sparse_parts *old, const struct sparse_parts *new, struct sparse_part *out)
+/* How much of part j each of the new runs has, where the mean is 1: x [rows]. */
+static void shape_of(const struct sparse *model, const struct sparse_parts *new, const struct mat *is, const double *beta, size_t column,
+		     double *x)
+{
+	double mean = 0.0;
+
+	for (size_t i = 0; i < is->rows; i++) {
+		const double *row = new->X->at + i *new->X->cols;
+
+		x[i] = column == SIZE_MAX ? fmax(0.0, expected(is->at + i * is->cols, beta, is->cols))
+					  : row[column] / sparse_predict(model, row);
+		mean += x[i] / (double)is->rows;
+	}
+	for (size_t i = 0; i < is->rows; i++)
+		x[i] = mean > 0.0 ? x[i] / mean : 1.0;
+}
+
+/* Least squares, with what the samples say of each part as one more equation. noise: of the excess. Returns what is left of that. */
+static double by_costs(const struct sparse_costs *costs, const struct mat *x, double noise, const struct sparse_part *samples,
+		       struct sparse_part *out)
+{
+	size_t parts = x->rows, runs = x->cols;
+	struct mat A = mat_new(parts, parts);
+	double *more = mem_new(parts, sizeof(*more)), *one = mem_new(parts, sizeof(*one)), left = 0.0;
+
+	for (size_t j = 0; j < parts; j++) {
+		double error = fmax(samples[j].error, costs->sample);
+
+		for (size_t k = 0; k <= j; k++)
+			for (size_t i = 0; i < runs; i++)
+				A.at[j * parts + k] += mat_get(x, j, i) * mat_get(x, k, i) / (noise * noise);
+		A.at[j * parts + j] += 1.0 / (error * error);
+		more[j] = samples[j].adds / (error * error);
+		for (size_t i = 0; i < runs; i++)
+			more[j] += mat_get(x, j, i) * costs->excess[i] / (noise * noise);
+	}
+	leverage_decompose(&A);
+	leverage_solve(&A, more);
+	for (size_t j = 0; j < parts; j++) {
+		one[j] = 1.0;
+		out[j].adds = more[j];
+		out[j].error = sqrt(leverage_of(&A, one));
+		one[j] = 0.0;
+	}
+	for (size_t i = 0; i < runs; i++) {
+		double off = costs->excess[i];
+
+		for (size_t j = 0; j < parts; j++)
+			off -= mat_get(x, j, i) * more[j];
+		left += off * off / (double)runs;
+	}
+	mat_release(&A);
+	mem_free(more, one);
+	return sqrt(left);
+}
+
+/* The model is as well known as its runs let it be, and the new ones may differ by more than its error. */
+static void by_both(const struct sparse_costs *costs, const struct mat *x, size_t runs, const struct sparse_part *samples,
+		    struct sparse_part *out)
+{
+	double of_both = sqrt(1.0 + (double)x->cols / (double)runs), noise = by_costs(costs, x, of_both * costs->noise, samples, out);
+
+	if (noise > costs->noise)
+		(void)by_costs(costs, x, of_both * noise, samples, out);
+}
+
+void sparse_parts_of(const struct sparse *model, const struct sparse_parts *old, const struct sparse_parts *new,
+		     const struct sparse_costs *costs, struct sparse_part *out)
 {
 	struct mat was = shares_of(model, old->X), is = shares_of(model, new->X), factor = leverage_factor(model, old->X);
-	size_t n = was.cols;
+	size_t n = was.cols, parts = old->part->cols;
+	struct mat x = mat_new(parts, is.rows);
 	double *mean = mem_new(n, sizeof(*mean)), *beta = mem_new(n, sizeof(*beta)), known, rows = (double)is.rows;
 	double free_rows = fmax(1.0, (double)was.rows - (double)n);
 
@@ -70,7 +139,7 @@ void sparse_parts_of(const struct sparse *model, const struct sparse_parts *old,
 			mean[t] += mat_get(&is, i, t) / rows;
 	}
 	known = leverage_of(&factor, mean);
-	for (size_t j = 0; j < old->part->cols; j++) {
+	for (size_t j = 0; j < parts; j++) {
 		double of_new, of_old;
 
 		fit(model, old, &was, &factor, j, beta);
@@ -81,140 +150,41 @@ void sparse_parts_of(const struct sparse *model, const struct sparse_parts *old,
 		of_new = left(model, new, &is, beta, j, out[j].adds) / fmax(1.0, rows - 1.0) / rows;
 		of_old = left(model, old, &was, beta, j, 0.0) / free_rows * known;
 		out[j].error = sqrt(of_new + of_old);
+		if (costs)
+			shape_of(model, new, &is, beta, costs->column[j], x.at + j * x.cols);
+	}
+	if (costs) {
+		struct sparse_part *samples = mem_new(parts, sizeof(*samples));
+
+		memcpy(samples, out, parts * sizeof(*samples));
+		by_both(costs, &x, was.rows, samples, out);
+		free(samples);
 	}
 	mat_release(&was);
 	mat_release(&is);
 	mat_release(&factor);
+	mat_release(&x);
 	mem_free(mean, beta);
 }
 
-/* ---- which part ---- */
-
-#define HALF 0.5 /* samples that every part is given, so that none is impossible */
-
-struct likely {
-	const struct sparse *model;
-	const struct sparse_likely_asked *asked;
-	struct mat was, is, factor;
-	double *excess;		   /* [new runs] of what is expected of each, as a part of it */
-	double *predicted;	   /* [new runs] */
-	double *x;		   /* [new runs] */
-	double excess_mean, added; /* its mean, at least 0; samples, if all of it is in one part */
-};
-
-/* Of a number that is drawn with this mean, and with variance mean + mean^2 / shape. */
-static double log_negative_binomial(double n, double mean, double shape)
+void sparse_terms_of(const struct sparse *model, const struct mat *X, const double *excess, double noise, struct sparse_part *out)
 {
-	return lgamma(n + shape) - lgamma(shape) - lgamma(n + 1.0) + shape * log(shape / (shape + mean)) + n * log(mean / (shape + mean));
-}
+	size_t n = model->terms + 1;
+	struct mat z = shares_of(model, X), x = mat_new(n, X->rows);
+	struct sparse_part *samples = mem_new(n, sizeof(*samples));
 
-/* By how much likelier it is that so many samples are of a part to which `added` were added. */
-static double by_samples(double n, double mean, double shape, double added)
-{
-	double more = mean + added, spread = mean * mean / shape;
+	for (size_t t = 0; t < n; t++) {
+		double was = 0.0;
 
-	return log_negative_binomial(n, more, more * more / spread) - log_negative_binomial(n, mean, shape);
-}
-
-/* How well the excess of the runs follows x, against not at all. */
-static double by_costs(const struct likely *l)
-{
-	double xx = 0.0, xy = 0.0, yy = 0.0, n = (double)l->is.rows, left;
-
-	for (size_t i = 0; i < l->is.rows; i++) {
-		xx += l->x[i] * l->x[i];
-		xy += l->x[i] * l->excess[i];
-		yy += l->excess[i] * l->excess[i];
+		for (size_t i = 0; i < X->rows; i++)
+			was += mat_get(&z, i, t) / (double)X->rows;
+		for (size_t i = 0; i < X->rows; i++)
+			mat_set(&x, t, i, was > 0.0 ? mat_get(&z, i, t) / was : 0.0);
+		out[t] = (struct sparse_part){ .was = was };
+		samples[t].error = (double)INFINITY; /* there are none */
 	}
-	left = xx > 0.0 && xy > 0.0 ? yy - xy * xy / xx : yy;
-	return yy > 0.0 ? -.5 * n * log(fmax(left / yy, 1e-6)) : 0.0;
-}
-
-/* samples: of the part in the new runs; mean: how many are expected; shape: how well that is known. */
-static void count_samples(const struct likely *l, const double *beta, size_t j, double *samples, double *mean, double *shape)
-{
-	const struct sparse_likely_asked *a = l->asked;
-	double old = HALF, of_old = 0.0;
-
-	*samples = *mean = 0.0;
-	for (size_t i = 0; i < a->old->part->rows; i++)
-		old += mat_get(a->old->part, i, j) / a->old_one;
-	for (size_t i = 0; i < l->was.rows; i++)
-		of_old += sparse_predict(l->model, a->old->X->at + i * a->old->X->cols);
-	for (size_t i = 0; i < l->is.rows; i++) {
-		double share = expected(l->is.at + i * l->is.cols, beta, l->is.cols);
-
-		*samples += mat_get(a->new->part, i, j) / a->new_one;
-		*mean += l->predicted[i] / a->new_one * fmax(share, HALF * a->old_one / of_old);
-		if (a->column[j] == SIZE_MAX)
-			l->x[i] = fmax(0.0, share);
-		else
-			l->x[i] = mat_get(a->new->X, i, a->column[j]) / l->predicted[i];
-	}
-	*shape = old;
-}
-
-static void score_parts(struct likely *l, double *score)
-{
-	size_t parts = l->asked->old->part->cols;
-	double *beta = mem_new(l->was.cols, sizeof(*beta));
-
-	for (size_t j = 0; j < parts; j++) {
-		double samples, mean, shape;
-
-		fit(l->model, l->asked->old, &l->was, &l->factor, j, beta);
-		count_samples(l, beta, j, &samples, &mean, &shape);
-		score[j] = by_samples(samples, mean, shape, l->added) + by_costs(l);
-		score[parts] += by_samples(samples, mean, shape, l->excess_mean * mean);
-	}
-	for (size_t i = 0; i < l->is.rows; i++)
-		l->x[i] = 1.0;
-	score[parts] += by_costs(l);
-	free(beta);
-}
-
-static struct likely likely_of(const struct sparse *model, const struct sparse_likely_asked *a)
-{
-	size_t rows = a->new->X->rows;
-	struct likely l = { .model = model,
-			    .asked = a,
-			    .was = shares_of(model, a->old->X),
-			    .is = shares_of(model, a->new->X),
-			    .factor = leverage_factor(model, a->old->X),
-			    .excess = mem_new(rows, sizeof(double)),
-			    .predicted = mem_new(rows, sizeof(double)),
-			    .x = mem_new(rows, sizeof(double)) };
-
-	for (size_t i = 0; i < rows; i++) {
-		l.predicted[i] = sparse_predict(model, a->new->X->at + i * a->new->X->cols);
-		l.excess[i] = exp(a->ratio[i] - a->usual) - 1.0;
-		l.excess_mean += l.excess[i] / (double)rows;
-	}
-	l.excess_mean = fmax(l.excess_mean, 0.0);
-	for (size_t i = 0; i < rows; i++)
-		l.added += l.excess_mean * l.predicted[i] / a->new_one;
-	return l;
-}
-
-void sparse_parts_likely(const struct sparse *model, const struct sparse_likely_asked *asked, double *likely)
-{
-	size_t n = asked->old->part->cols + 1;
-	struct likely l = likely_of(model, asked);
-	double most = -HUGE_VAL, sum = 0.0;
-
-	for (size_t j = 0; j < n; j++)
-		likely[j] = 0.0;
-	score_parts(&l, likely);
-	for (size_t j = 0; j < n; j++)
-		most = fmax(most, likely[j]);
-	for (size_t j = 0; j < n; j++) {
-		likely[j] = exp(likely[j] - most);
-		sum += likely[j];
-	}
-	for (size_t j = 0; j < n; j++)
-		likely[j] /= sum;
-	mat_release(&l.was);
-	mat_release(&l.is);
-	mat_release(&l.factor);
-	mem_free(l.excess, l.predicted, l.x);
+	by_both(&(struct sparse_costs){ .excess = excess, .noise = noise }, &x, model->runs, samples, out);
+	mat_release(&z);
+	mat_release(&x);
+	free(samples);
 }

@@ -16,20 +16,22 @@ struct sparse_parts {
 	const struct mat *X, *part;
 };
 
-/* out [parts]. Both have more than one run, and the same parts. O(runs * parts * terms). */
-void sparse_parts_of(const struct sparse *model, const struct sparse_parts *old, const struct sparse_parts *new, struct sparse_part *out);
-
-/* In which part the new runs became dearer, if it is one of them. A part in which that is has more samples than is expected of it, and each
- * run costs more by as much as it does of it: both likelihoods together, of the excess that was measured. Samples are few: their number is
- * taken as negative binomial, around what the old ones let expect, whose number counts as well. */
-struct sparse_likely_asked {
-	const struct sparse_parts *old, *new;
-	double old_one, new_one; /* what one sample is worth, in the unit of the parts */
-	const size_t *column;	 /* [parts] of X, which counts how often a run does what the part is; SIZE_MAX: nothing does */
-	const double *ratio;	 /* [new->X->rows] as of sparse_excess_of(), with its usual */
-	double usual;
+/* By how much the new runs cost more. */
+struct sparse_costs {
+	const size_t *column; /* [parts] of X, which counts how often a run does what the part is; SIZE_MAX: nothing does */
+	const double *excess; /* [new runs], as a part of the prediction */
+	double noise;	      /* standard deviation of a run's, above 0 */
+	double sample;	      /* the least error of a part: what one sample is of all of the new runs, above 0 */
 };
-/* likely [parts + 1]: probabilities, the last that all became dearer alike; their sum is 1. */
-void sparse_parts_likely(const struct sparse *model, const struct sparse_likely_asked *asked, double *likely);
+
+/* out [parts]: by the samples, and with costs by these, too: each run costs more by as much as it does of the parts that became slower, of
+ * which there may be several (least squares, in which what samples say of a part is one equation; `is` stays as it was sampled). Both have
+ * more than one run, and the same parts. O(runs * parts * (terms + parts) + parts^3). */
+void sparse_parts_of(const struct sparse *model, const struct sparse_parts *old, const struct sparse_parts *new,
+		     const struct sparse_costs *costs, struct sparse_part *out);
+
+/* out [model->terms + 1]: the same for the terms of a model, the first for what runs cost without them, by the costs of runs with X alone.
+ * excess and noise as above. */
+void sparse_terms_of(const struct sparse *model, const struct mat *X, const double *excess, double noise, struct sparse_part *out);
 
 #endif
