@@ -37,7 +37,8 @@ struct passing {
 	size_t n, capacity;
 	double *costs; /* [n_counters] */
 	size_t work[SAMPLES_WORK_MAX], n_work;
-	struct callers *out; /* takes parts; NULL: of the old version */
+	struct callers *out; /* takes parts */
+	double scale;	     /* of their costs */
 };
 
 static bool is_alone(const struct passing *p, size_t function)
@@ -171,10 +172,10 @@ static void part_add(struct passing *p, const struct edge *edge, double cost)
 	const char *function = p->s->functions[p->s->calls[edge->to].function].name,
 		   *part = p->s->functions[p->s->calls[edge->from].function].name;
 
-	if (!out || p->moves[p->s->calls[edge->to].function] || !is_alone(p, p->s->calls[edge->from].function))
+	if (p->moves[p->s->calls[edge->to].function] || !is_alone(p, p->s->calls[edge->from].function))
 		return;
 	mem_append(out->parts, out->n_parts, &out->parts_capacity,
-		   (struct callers_part){ mem_bytes(function, functions_stem(function)), mem_string(part), cost });
+		   (struct callers_part){ mem_bytes(function, functions_stem(function)), mem_string(part), p->scale * cost });
 }
 
 /* costs[n] of edges: what each has passed on. Returns what is left. */
@@ -239,9 +240,9 @@ static void passing_take_away(struct passing *p, struct stems *moved)
 }
 
 /* False: it is not known who called. */
-static bool file_pass(struct samples *s, const struct stems names[2], struct stems *moved, struct callers *out)
+static bool file_pass(struct samples *s, const struct stems names[2], double scale, struct stems *moved, struct callers *out)
 {
-	struct passing p = { .s = s, .names = { &names[0], &names[1] }, .out = out };
+	struct passing p = { .s = s, .names = { &names[0], &names[1] }, .out = out, .scale = scale };
 	bool known = true;
 
 	p.moves = mem_new(s->n_functions + 1, sizeof(p.moves[0]));
@@ -292,8 +293,9 @@ static struct samples samples_view(const struct samples *from)
 	return s;
 }
 
-static bool side_pass(const struct side *side, const struct stems names[2], struct side *out, struct stems *moved, struct callers *parts)
+static bool side_pass(const struct side *side, const struct stems names[2], double scale, struct callers *callers, int at)
 {
+	struct side *out = &callers->sides[at];
 	bool known = true;
 
 	*out = *side;
@@ -303,7 +305,7 @@ static bool side_pass(const struct side *side, const struct stems names[2], stru
 		out->runs[r].files = mem_new(side->runs[r].n_files + 1, sizeof(out->runs[r].files[0]));
 		for (size_t f = 0; f < side->runs[r].n_files; f++) {
 			out->runs[r].files[f] = samples_view(&side->runs[r].files[f]);
-			known = known && file_pass(&out->runs[r].files[f], names, moved, parts);
+			known = known && file_pass(&out->runs[r].files[f], names, scale, &callers->moved[at], callers);
 		}
 	}
 	return known;
@@ -418,7 +420,7 @@ void callers_find(const struct side *old, const struct side *new, struct callers
 	for (int s = 0; s < 2; s++)
 		stems_of(sides[s], &names[s]);
 	for (int s = 0; s < 2 && known; s++)
-		known = side_pass(sides[s], names, &out->sides[s], &out->moved[s], s ? out : NULL);
+		known = side_pass(sides[s], names, s ? 1 : -(double)new->n / (double)old->n, out, s);
 	out->names = names[0];
 	out->calling_ns = mem_new(out->names.n + 1, sizeof(out->calling_ns[0]));
 	if (known)
@@ -452,12 +454,20 @@ void callers_release(struct callers *callers)
 	*callers = (struct callers){ .there = false };
 }
 
-const struct callers_part *callers_part_of(const struct callers *callers, const char *function)
+const struct callers_part *callers_part_of(const struct callers *callers, const char *function, double *gained)
 {
-	for (size_t i = 0; i < callers->n_parts; i++)
-		if (strcmp(callers->parts[i].function, function) == 0)
-			return &callers->parts[i];
-	return NULL;
+	const struct callers_part *most = NULL;
+
+	*gained = 0;
+	for (size_t i = 0; i < callers->n_parts; i++) {
+		const struct callers_part *part = &callers->parts[i];
+
+		if (strcmp(part->function, function) != 0)
+			continue;
+		most = most ? most : part;
+		*gained += part == most || part->cost_ns < 0 ? part->cost_ns : 0;
+	}
+	return most && most->cost_ns > 0 ? most : NULL;
 }
 
 double callers_calling_ns(const struct callers *callers, const char *function)

@@ -11,17 +11,17 @@
 
 #include "gate/detect/side.h"
 
-/* Of a function that both versions have: what one that only the new version has did for it. */
+/* Of a function that both versions have: what one that only one version has did for it. */
 struct callers_part {
 	char *function, *part; /* symbols */
-	double cost_ns;	       /* in all runs, about (counters.h) */
+	double cost_ns;	       /* in all runs of the new version, about (counters.h); below 0: the old version has it, in as many runs */
 };
 
 struct callers {
 	bool there; /* false: callers or totals are not known, or both versions have the same functions: nothing is counted otherwise */
 	struct side sides[2];	    /* old, new: as they were, but for functions and totals; they borrow the rest */
 	struct stems moved[2];	    /* that count as their callers' */
-	struct callers_part *parts; /* [n_parts] by function, then cost, largest first; of the new version */
+	struct callers_part *parts; /* [n_parts] by function, then cost, largest first */
 	size_t n_parts, parts_capacity;
 	struct stems names; /* of the old version's functions */
 	double *calling_ns; /* [names.n] what calling takes more a call than it did, about, and is not counted; below 0: less */
@@ -31,8 +31,8 @@ struct callers {
 void callers_find(const struct side *old, const struct side *new, struct callers *out);
 void callers_release(struct callers *callers); /* accepts zeroed */
 
-/* The part of a function that costs most; NULL: there is none. */
-const struct callers_part *callers_part_of(const struct callers *callers, const char *function);
+/* The part of the new version that costs most in a function; NULL: there is none. *gained: less what parts of the old version cost. */
+const struct callers_part *callers_part_of(const struct callers *callers, const char *function, double *gained);
 
 /* What calls of others that only one version has take more in each call of the function, about; 0 where nothing is known of that. */
 double callers_calling_ns(const struct callers *callers, const char *function);

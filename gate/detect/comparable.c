@@ -199,6 +199,15 @@ static char *left_out_empty(const struct side *side)
 			   : NULL;
 }
 
+static char *interrupted(const struct side *side)
+{
+	return side->interrupted
+		   ? mem_format("%s: in %zu run%s one measured call took longer than all others together: it was interrupted, and "
+				"counts as these do",
+				side->what, side->interrupted, side->interrupted == 1 ? "" : "s")
+		   : NULL;
+}
+
 /* In more than half of the runs; 0: there is no such number. */
 static size_t files_of(const struct side *side)
 {
@@ -263,6 +272,7 @@ size_t comparable_remarks(const struct side *old, const struct side *new, struct
 		add(out, &n, "cut_off", left_out_cut(sides[s]), false);
 		add(out, &n, "killed", left_out_killed(sides[s]), false);
 		add(out, &n, "empty", left_out_empty(sides[s]), false);
+		add(out, &n, "interrupted", interrupted(sides[s]), false);
 	}
 	return n;
 }

@@ -4,7 +4,7 @@
 
 #include "gate/detect/side.h"
 
-#define COMPARABLE_REMARKS 12
+#define COMPARABLE_REMARKS 14
 
 struct comparable_remark {
 	const char *code;

@@ -23,6 +23,7 @@
 	X(TROUBLE_ALLOCATION, "allocation", "allocation of memory")                                                                        \
 	X(TROUBLE_COPYING, "copying", "copying of memory")                                                                                 \
 	X(TROUBLE_PAGE_FAULTS, "page_faults", "page faults")                                                                               \
+	X(TROUBLE_CALLS, "calls", "more calls")                                                                                            \
 	X(TROUBLE_MORE_WORK, "more_work", "more work at each call")                                                                        \
 	X(TROUBLE_SLOWER, "slower", "takes longer; the counters that there are here cannot say why")
 

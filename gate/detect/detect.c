@@ -15,13 +15,11 @@
 #include <stdarg.h>
 #include <string.h>
 
-#define NEW_PART_LEAST	 .1 /* of what came on top, at least, is done by a function that is named for it */
-#define MOST_NESTED	 .5 /* of what came on top in a function and what it calls, at most, is its own where they are the cause */
-#define LEAST_OUTWEIGHED .5 /* of what is saved, at most, is what became worse where the version as a whole did not */
-#define DIVIDED_SAID	 3  /* functions that are named where single calls differ alone; more are counted */
-#define DIVIDED_BYTES	 100
-#define CALLS_SAID	 .005 /* below that the number of calls is as it was, in three digits */
-#define UNSURE_PART	 .5   /* of a mean duration, at most: with more, no ratio is known */
+#define NEW_PART_LEAST	 .5  /* of what came on top is done by a new function that is named for it; and this part of that, at most */
+#define LEAST_OUTWEIGHED .5  /* of what is saved, at most, is what became worse where the version as a whole did not */
+#define CALLS_CHANGED	 .05 /* relative difference of calls in a run from which a function is judged that is as it was */
+#define MOVED_EQUAL	 .05 /* of what moved, at most: all functions together have as much */
+#define UNSURE_PART	 .5  /* of a mean duration, at most: with more, no ratio is known */
 
 enum detect_why { DETECT_SKIP_ROWS(ROWS_ENUM) };
 static ROWS_FUNCTION(skip_code, enum detect_why, DETECT_SKIP_ROWS, ROWS_CODE)
@@ -30,7 +28,7 @@ static ROWS_FUNCTION(skip_text, enum detect_why, DETECT_SKIP_ROWS, ROWS_TEXT)
 void detected_release(struct detected *d)
 {
 	for (size_t i = 0; i < d->n; i++)
-		mem_free(d->functions[i].name, d->functions[i].new_part);
+		mem_free(d->functions[i].name, d->functions[i].caller);
 	for (size_t i = 0; i < d->n_skipped; i++)
 		free(d->skipped[i].name);
 	for (size_t i = 0; i < d->n_reasons; i++)
@@ -127,14 +125,9 @@ static enum assay_status detected_observe(const struct detect_options *options, 
 	const struct detect_input *in = d->input;
 	const struct side *old = in->old, *new = in->new;
 	struct observe_options o = options->observe;
-	const char **changed = NULL;
 	enum assay_status st;
 
 	o.least_share = fmin(o.least_share, observe_defaults.least_share); /* what does more is put aside when it has been judged */
-	if (in->places && in->places->know_change && !o.only && !d->all_functions) {
-		o.n_only = places_changed(in->places, &changed);
-		o.only = changed;
-	}
 	callers_find(in->old, in->new, &d->callers);
 	if (d->callers.there) {
 		old = &d->callers.sides[0];
@@ -145,7 +138,6 @@ static enum assay_status detected_observe(const struct detect_options *options, 
 	o.other = new;
 	if (!st)
 		st = observe(old, &o, &d->normal, err);
-	free(changed);
 	return st;
 }
 
@@ -223,12 +215,6 @@ static enum assay_status detected_learn_and_judge(const struct detect_options *o
 
 /* ---- functions, in order of what they cost ---- */
 
-/* Where that is not known, by how far off it is. */
-static double function_cost(const struct detected_function *f)
-{
-	return fabs(f->more_ns) + 1e-9 * f->found->excess * f->share;
-}
-
 static int function_rank(const struct detected_function *f)
 {
 	return f->side_effect_of ? 2 : !f->anomalous ? 3 : f->kind.improved ? 1 : 0;
@@ -237,60 +223,39 @@ static int function_rank(const struct detected_function *f)
 static int compare_functions(const void *a, const void *b)
 {
 	const struct detected_function *x = a, *y = b;
-	double more = function_cost(y) - function_cost(x), score = y->found->score - x->found->score;
+	double more = fabs(y->more_ns) - fabs(x->more_ns);
 
 	if (function_rank(x) != function_rank(y))
 		return function_rank(x) - function_rank(y);
-	if (!x->because_of != !y->because_of)
-		return x->because_of ? 1 : -1;
 	if (function_rank(x) < 3 && more != 0)
 		return more > 0 ? 1 : -1;
-	if (function_rank(x) < 3 && score != 0)
-		return score > 0 ? 1 : -1;
 	return strcmp(x->name, y->name);
 }
 
-/* The worst function with the same trouble that is known without what it calls, for one that is not, and that has most of what came on top
- * from what it calls, as far as that is known. */
-static const char *detected_cause(const struct detected *d, const struct detected_function *f)
+/* Where most of what came on top, and not far more, is done by a function that only the new version has, it is named, and the judged one as
+ * its caller. What does far more has taken over work that was done before. */
+static void detected_name_new(const struct detected *d, struct detected_function *f)
 {
-	bool itself = f->more_ns > MOST_NESTED * f->kind.more_ns * f->calls;
+	double gained;
+	const struct callers_part *part = callers_part_of(&d->callers, f->symbol, &gained);
+	char *stem;
 
-	for (size_t i = 0; i < d->n && f->with_nested && !itself; i++) {
-		const struct detected_function *callee = &d->functions[i];
-
-		if (callee->anomalous && !callee->kind.improved && !callee->with_nested && kind_has(&callee->kind, f->kind.trouble))
-			return callee->name;
-	}
-	return NULL;
-}
-
-/* The function that only the new version has, where it does a good part of what came on top. */
-static char *detected_new_part(const struct detected *d, const struct detected_function *f)
-{
-	const struct callers_part *part = callers_part_of(&d->callers, f->symbol);
-	char *stem, *name;
-
-	if (!part || !f->found->anomalous || f->kind.improved || part->cost_ns < NEW_PART_LEAST * f->kind.more_ns * f->calls)
-		return NULL;
+	if (!part || !f->found->anomalous || f->kind.improved || f->kind.trouble == TROUBLE_CALLS || gained < NEW_PART_LEAST * f->more_ns ||
+	    NEW_PART_LEAST * gained > f->more_ns)
+		return;
 	stem = mem_bytes(part->part, functions_stem(part->part));
-	name = demangle(stem);
+	f->caller = f->name;
+	f->name = demangle(stem);
+	f->place = d->input->places ? places_find(d->input->places, stem) : NULL;
 	free(stem);
-	return name;
 }
 
-static void detected_find_causes(struct detected *d)
-{
-	for (size_t i = 0; i < d->n; i++)
-		if (d->functions[i].anomalous && !d->functions[i].kind.improved)
-			d->functions[i].because_of = detected_cause(d, &d->functions[i]);
-}
-
-static struct kind detected_kind(const struct detected *d, const struct detection_function *found)
+/* without: a bit for each kind of trouble that is not looked at. */
+static struct kind detected_kind(const struct detected *d, const struct detection_function *found, uint32_t without)
 {
 	double now = d->seen.facts[found->function].unsure_ns, then = d->normal.facts[found->function].unsure_ns;
 
-	return kind_of(d->back_end, &d->seen.observations, found, (const double[]){ then, now });
+	return kind_of(d->back_end, &d->seen.observations, found, (const double[]){ then, now }, without);
 }
 
 /* Of the functions that became worse, by what all do. */
@@ -302,9 +267,7 @@ static void detected_find_side_effects(struct detected *d)
 	for (size_t i = 0; i < d->n; i++) {
 		const struct detected_function *f = &d->functions[i];
 
-		rows[i] = (struct side_effect_row){ f->symbol, f->found->anomalous ? f->kind : detected_kind(d, f->found),
-						    f->anomalous && !f->kind.improved, f->calls };
-		rows[i].calls /= !f->found->anomalous && rows[i].kind.calls > 0 ? rows[i].kind.calls : 1;
+		rows[i] = (struct side_effect_row){ f->symbol, f->kind, f->anomalous && !f->kind.improved, f->calls };
 	}
 	side_effects_find(d->input->new, rows, d->n, cause);
 	for (size_t i = 0; i < d->n; i++)
@@ -333,12 +296,6 @@ static void detected_count(struct detected *d)
 					  (d->functions[i].found->in_run[r] || d->functions[i].found->in_total));
 		d->runs_found += found;
 	}
-}
-
-/* Is what a function has more, or less, nothing beside all that the version does? */
-static bool detected_is_little(const struct detected *d, const struct detected_function *f)
-{
-	return fabs(f->kind.more_ns) > 0 && fabs(f->kind.more_ns) * f->calls < DETECT_LEAST_OF_ALL * d->seen.done_ns;
 }
 
 /* Less of what both did than --least, which asks for more than what is looked at in any case: what is found in such a function is put
@@ -376,31 +333,120 @@ static const struct detection_mean *detected_duration(const struct detected *d, 
 	return NULL;
 }
 
-/* A few runs make its mean duration, such as one in which a call was interrupted that stands for many. */
-static bool detected_spread(const struct detected *d, const struct detected_function *f)
+/* Sets `small` of its kind, also where that is nothing beside all that the version does. */
+static bool detected_is_finding(const struct detected *d, struct detected_function *f)
 {
-	const struct detection_mean *mean = detected_duration(d, f);
+	double more = fabs(f->kind.more_ns);
 
-	return mean && mean->unsure >= UNSURE_PART;
-}
-
-/* Less time, and nothing else, of which a few runs make the mean. */
-static bool detected_by_chance(const struct detected *d, const struct detected_function *f)
-{
-	return f->kind.improved && f->kind.column == SIZE_MAX && detected_spread(d, f);
+	f->kind.small = f->kind.small || (more > 0 && more * f->calls < DETECT_LEAST_OF_ALL * d->seen.done_ns);
+	return f->found->anomalous && !f->kind.small;
 }
 
 /* Of a function that is judged with what it calls all of that came on top, too, and any caller would stand before the function that has the
  * fault. That it is an estimate is no reason to rank by something else. */
 static double detected_more_ns(const struct detected *d, const struct detected_function *f)
 {
-	double more = f->kind.more_ns * f->calls, own;
+	double more = f->kind.run_ns * f->calls, own;
 	size_t function = f->found->function;
 
 	if (!f->with_nested)
 		return more;
 	own = (d->seen.facts[function].own_ns - d->normal.facts[function].own_ns) * (double)d->seen.observations.runs;
 	return more > 0 ? fmax(0, fmin(own, more)) : fmin(0, fmax(own, more));
+}
+
+/* Did the function stay as it was, in the sources, in its share, which is not large, and in how often it is called? */
+static bool detected_stayed(const struct detected *d, const struct detected_function *f)
+{
+	double share = fmax(f->share, d->normal.facts[f->found->function].share);
+	const struct place *place = d->input->places ? places_find(d->input->places, f->symbol) : NULL;
+
+	return !(place && place->changed) && share < DETECT_SHARE_SAID && fabs(f->kind.calls - 1) < CALLS_CHANGED;
+}
+
+/* Sets aside the functions that stayed as they were, unless nothing is worse in the others: data that one function lays out in another way
+ * trouble others. */
+static void detected_keep_changed(struct detected *d)
+{
+	size_t worse = 0, kept = 0, n = d->n;
+
+	for (size_t i = 0; i < n; i++)
+		worse += d->functions[i].anomalous && !d->functions[i].kind.improved && !detected_stayed(d, &d->functions[i]);
+	if (!worse)
+		detected_add_reason(d, "unchanged_judged", "nothing is worse in the functions that changed: all were judged");
+	for (size_t i = 0; i < n && worse; i++) {
+		struct detected_function *f = &d->functions[i];
+
+		if (!detected_stayed(d, f)) {
+			d->functions[kept++] = *f;
+			continue;
+		}
+		detected_skip(d, f->symbol, observe_remark_code(OBSERVE_UNASKED), observe_remark_text(OBSERVE_UNASKED), f->share);
+		mem_free(f->name, f->caller);
+	}
+	d->n = worse ? kept : n;
+}
+
+/* Calls are work. */
+static enum trouble trouble_counted(enum trouble trouble)
+{
+	return trouble == TROUBLE_CALLS ? TROUBLE_MORE_WORK : trouble;
+}
+
+/* Is what the function has more of one kind less in others, or the reverse, so that all together have as much? */
+static bool detected_is_moved(const struct detected *d, size_t function, enum trouble trouble)
+{
+	const struct detected_function *f = &d->functions[function];
+	double mine = f->kind.run_events[trouble_counted(trouble)] * f->calls, all = 0;
+
+	for (size_t i = 0; i < d->n; i++)
+		all += d->functions[i].kind.run_events[trouble_counted(trouble)] * d->functions[i].calls;
+	return kind_has(&f->kind, trouble) && fabs(mine) > 0 && (all - mine) * mine < 0 &&
+	       fabs(all) <= fmax(MOVED_EQUAL * fabs(mine), DETECT_LEAST_OF_ALL * d->seen.done_ns);
+}
+
+/* What has only moved between functions is no finding: they are judged by what else they have. */
+static void detected_find_moved(struct detected *d)
+{
+	uint32_t *moved = mem_new(d->n + 1, sizeof(moved[0])), any = 0;
+
+	for (size_t i = 0; i < d->n; i++) {
+		for (int t = 0; t < TROUBLES && d->functions[i].anomalous; t++)
+			moved[i] |= (uint32_t)detected_is_moved(d, i, (enum trouble)t) << t;
+		any |= moved[i];
+	}
+	any |= any >> TROUBLE_CALLS & 1 ? 1u << TROUBLE_MORE_WORK : 0;
+	for (int t = 0; t < TROUBLES; t++)
+		if (any >> t & 1 && t != TROUBLE_CALLS)
+			detected_add_reason(d, "moved", "%s moved between functions: all together have as much as before",
+					    t == TROUBLE_MORE_WORK ? "work" : trouble_text((enum trouble)t));
+	for (size_t i = 0; i < d->n; i++) {
+		struct detected_function *f = &d->functions[i];
+
+		if (!moved[i])
+			continue;
+		f->kind = detected_kind(d, f->found, moved[i]);
+		f->anomalous = detected_is_finding(d, f);
+		f->more_ns = detected_more_ns(d, f);
+	}
+	free(moved);
+}
+
+/* Each function's part of what all have more, or less. */
+static void detected_divide(struct detected *d)
+{
+	double more[2] = { 0, 0 };
+
+	for (size_t i = 0; i < d->n; i++)
+		more[d->functions[i].more_ns > 0] += d->functions[i].more_ns;
+	for (size_t i = 0; i < d->n; i++) {
+		struct detected_function *f = &d->functions[i];
+		double all = more[f->more_ns > 0];
+
+		f->part = fabs(all) > 0 && (f->more_ns < 0) == f->kind.improved ? f->more_ns / all : 0;
+		f->latent = f->anomalous && !f->kind.improved && f->part < DETECT_PART_SAID && f->kind.trouble >= TROUBLE_FALSE_SHARING &&
+			    f->kind.trouble <= TROUBLE_REMOTE;
+	}
 }
 
 /* Fills in `functions` and their numbers from what was observed and found. */
@@ -429,26 +475,26 @@ static void detected_functions(const struct detect_options *options, struct dete
 			.share = d->seen.facts[found->function].share,
 			.calls = observed_calls(&d->seen, found->function),
 			.with_nested = d->seen.facts[found->function].remarks[OBSERVE_INCLUSIVE] > 0,
-			.kind = { .column = SIZE_MAX },
+			.kind = detected_kind(d, found, 0),
 		};
-		if (found->anomalous)
-			f->kind = detected_kind(d, found);
 		f->calls /= f->kind.calls > 0 ? f->kind.calls : 1; /* as the kind has it: of as many calls as normally */
-		f->kind.small = f->kind.small || (found->anomalous && detected_is_little(d, f));
-		f->anomalous = found->anomalous && !f->kind.small && !f->kind.mixed && !detected_by_chance(d, f);
+		f->anomalous = detected_is_finding(d, f);
 		f->more_ns = detected_more_ns(d, f);
-		f->new_part = detected_new_part(d, f);
 		if (!detected_put_aside(d, options, f)) {
 			d->n++;
 		} else {
-			mem_free(f->name, f->new_part);
+			free(f->name);
 		}
 	}
+	detected_find_moved(d);
+	if (places && places->know_change && !options->observe.only)
+		detected_keep_changed(d);
+	for (size_t i = 0; i < d->n; i++)
+		detected_name_new(d, &d->functions[i]);
 	detected_find_side_effects(d);
+	detected_divide(d);
 	detected_count(d);
-	detected_find_causes(d);
 	order_sort(d->functions, d->n, compare_functions);
-	detected_find_causes(d); /* of several the worst */
 }
 
 /* ---- the decision and its reasons ---- */
@@ -463,12 +509,12 @@ static bool detected_inexact(const struct detected *d, const struct detected_fun
 }
 
 /* A function that does much, and whose duration is not known better than by half. */
-static const struct detected_function *detected_unsure(const struct detected *d, bool spread)
+static const struct detected_function *detected_unsure(const struct detected *d)
 {
 	for (size_t i = 0; i < d->n; i++) {
 		const struct detected_function *f = &d->functions[i];
 
-		if (f->share >= DETECT_SHARE_SAID && (spread ? detected_spread(d, f) : detected_inexact(d, f)))
+		if (f->share >= DETECT_SHARE_SAID && detected_inexact(d, f))
 			return f;
 	}
 	return NULL;
@@ -491,7 +537,7 @@ static bool detected_outweighed(const struct detected *d)
 			continue;
 		}
 		called_less -= calling;
-		if (f->anomalous || (f->found->anomalous && f->kind.mixed && !f->kind.small))
+		if (f->anomalous)
 			saved += fmax(0, -f->kind.own_ns) * f->calls;
 	}
 	saved += fmax(0, called_less);
@@ -512,18 +558,6 @@ static bool detected_saves_nothing(const struct detected *d)
 	return calling > 0 && saved <= calling;
 }
 
-/* It ends well in all runs of the old version, and not in all of the new one: what it did there until then nobody knows. */
-static bool detected_crashes(const struct detected *d)
-{
-	return d->input->new->killed && !d->input->old->killed;
-}
-
-/* In another number of calls, as it is said. */
-static bool called_otherwise(const struct detected_function *f)
-{
-	return f->found->anomalous && f->kind.spread && fabs(f->kind.calls - 1) >= CALLS_SAID;
-}
-
 static enum decision decision_of(const struct detected *d)
 {
 	if (!d->n)
@@ -532,59 +566,36 @@ static enum decision decision_of(const struct detected *d)
 		return DECISION_INCONCLUSIVE;
 	if (d->n_worse && !detected_outweighed(d))
 		return DECISION_REGRESSION;
-	if (detected_crashes(d))
+	if (d->input->new->killed && !d->input->old->killed) /* what it did until then nobody knows */
 		return DECISION_INCONCLUSIVE;
-	if (d->few_measured || detected_unsure(d, true))
+	if (d->few_measured)
 		return DECISION_INCONCLUSIVE;
 	if (d->n_improved && !detected_saves_nothing(d))
 		return DECISION_IMPROVED;
-	return detected_unsure(d, false) ? DECISION_INCONCLUSIVE : DECISION_PASS;
-}
-
-/* Says what has changed in a function that is neither worse nor improved. */
-static void detected_explain_aside(struct detected *d, const struct detected_function *f, bool *mixed)
-{
-	struct buf text = BUF_INIT;
-
-	if (called_otherwise(f))
-		detected_add_reason(
-		    d, "called_otherwise",
-		    "%s: called %.3g times as often in a run; what single calls do has changed with that, and not for the worse", f->name,
-		    f->kind.calls);
-	if (f->found->anomalous && f->kind.mixed && !f->kind.small) {
-		*mixed = true;
-		kind_text(&f->kind, "; also ", &text);
-		detected_add_reason(d, "mixed", "%s: %s", f->name, text.bytes);
-	}
-	buf_release(&text);
+	return detected_unsure(d) ? DECISION_INCONCLUSIVE : DECISION_PASS;
 }
 
 /* In one line: they decide nothing. */
 static void detected_explain_divided(struct detected *d)
 {
-	struct buf names = BUF_INIT;
+	const struct detected_function *first = NULL;
 	size_t n = 0;
 
-	for (size_t i = 0; i < d->n; i++) {
-		const struct detected_function *f = &d->functions[i];
-
-		if (f->found->anomalous && f->kind.spread && !called_otherwise(f) && ++n <= DIVIDED_SAID)
-			buf_format(&names, "%s%s", n > 1 ? ", " : "", f->name);
-	}
-	if (n > DIVIDED_SAID || names.size > DIVIDED_BYTES) {
-		names.size = 0;
-		buf_format(&names, "%zu functions", n);
-	}
+	for (size_t i = d->n; i-- > 0;)
+		if (d->functions[i].found->anomalous && d->functions[i].kind.spread) {
+			first = &d->functions[i];
+			n++;
+		}
 	if (n)
-		detected_add_reason(d, "divided_otherwise",
-				    "%s: single calls differ from normal ones, but all calls together do what they did", names.bytes);
-	buf_release(&names);
+		detected_add_reason(
+		    d, "divided_otherwise",
+		    "%s%s: single calls differ from normal ones, but all calls together do what they did (called %.3g times "
+		    "as often)",
+		    first->name, n > 1 ? " and others" : "", first->kind.calls);
 }
 
 static void detected_explain_functions(struct detected *d)
 {
-	bool mixed = false;
-
 	for (size_t i = 0; i < d->n_worse + d->n_improved; i++) {
 		const struct detected_function *f = &d->functions[i];
 
@@ -606,26 +617,18 @@ static void detected_explain_functions(struct detected *d)
 		detected_add_reason(d, "outweighed", "what is saved is not more than what calls take that only the new version makes");
 	if (!d->n)
 		detected_add_reason(d, "nothing_to_judge", "none of the functions could be judged");
-	for (size_t i = 0; i < d->n; i++)
-		detected_explain_aside(d, &d->functions[i], &mixed);
 	detected_explain_divided(d);
-	if (!d->n_worse && detected_unsure(d, false))
+	if (!d->n_worse && detected_unsure(d))
 		detected_add_reason(d, "unsure",
 				    "%s takes so little time that what measuring takes is not known exactly enough to compare it",
-				    detected_unsure(d, false)->name);
-	if (!d->n_worse && detected_unsure(d, true))
-		detected_add_reason(
-		    d, "unsure",
-		    "how long %s takes is not known: few runs are far from the others and make the mean; on a machine that does "
-		    "nothing else they are fewer",
-		    detected_unsure(d, true)->name);
+				    detected_unsure(d)->name);
 	if (d->few_measured && !d->n_worse)
 		detected_add_reason(d, "unsure",
 				    "too few calls were measured of functions that do much: more runs, or a higher --budget, help");
 	if (d->n_small > d->n_spread)
 		detected_add_reason(d, "detected_but_small", "%zu function%s changed by less than the minimum effect",
 				    d->n_small - d->n_spread, text_plural(d->n_small - d->n_spread));
-	if (d->n && !d->n_worse && !d->n_improved && !d->n_small && !mixed)
+	if (d->n && !d->n_worse && !d->n_improved && !d->n_small)
 		detected_add_reason(d, "nothing_anomalous", "%zu function%s behave%s as before in %zu run%s", d->n, text_plural(d->n),
 				    d->n == 1 ? "s" : "", d->detection.runs, text_plural(d->detection.runs));
 }
@@ -688,11 +691,11 @@ static void detected_find_apart(struct detected *d)
 	}
 }
 
-/* all: also functions that did not change. */
-static enum assay_status detect_in(const struct detect_input *input, const struct detect_options *options, bool all, struct detected *out,
-				   struct assay_error *err)
+enum assay_status detect(const struct detect_input *input, const struct detect_options *options, struct detected *out,
+			 struct assay_error *err)
 {
-	struct detected d = { .input = input, .back_end = input->new->back_end, .decision = DECISION_INCONCLUSIVE, .all_functions = all };
+	char *renamed = renamed_match(input->old, input->new);
+	struct detected d = { .input = input, .back_end = input->new->back_end, .decision = DECISION_INCONCLUSIVE };
 	enum assay_status st = side_compare(input->old, input->new, err);
 	size_t runs = 0;
 
@@ -717,34 +720,12 @@ static enum assay_status detect_in(const struct detect_input *input, const struc
 	order_sort(d.skipped, d.n_skipped, compare_skipped);
 	if (runs >= DETECT_RUNS_MIN || !d.seen.observations.values.rows)
 		detected_decide(&d);
+	if (renamed)
+		detected_add_reason(&d, "renamed", "%s", renamed);
 	*out = d;
 	d = (struct detected){ .input = NULL };
 out:
 	detected_release(&d);
-	return st;
-}
-
-/* What changed data do elsewhere shows in functions that did not change: they are judged where nothing is worse in those that did. */
-enum assay_status detect(const struct detect_input *input, const struct detect_options *options, struct detected *out,
-			 struct assay_error *err)
-{
-	bool changed = input->places && input->places->know_change && !options->observe.only;
-	char *renamed = renamed_match(input->old, input->new);
-	struct assay_error of_changed;
-	enum assay_status st = detect_in(input, options, false, out, changed ? &of_changed : err);
-	struct detected all;
-
-	if (changed && (st ? st == ASSAY_E_NODATA : !out->n_worse) && !detect_in(input, options, true, &all, err)) {
-		if (!st)
-			detected_release(out);
-		*out = all;
-		st = ASSAY_OK;
-		detected_add_reason(out, "unchanged_judged", "nothing is worse in the functions that changed: all were judged");
-	} else if (st && changed) {
-		*err = of_changed;
-	}
-	if (!st && renamed)
-		detected_add_reason(out, "renamed", "%s", renamed);
 	free(renamed);
 	return st;
 }

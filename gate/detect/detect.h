@@ -13,7 +13,8 @@
 #include "model/anomaly/detector.h"
 
 #define DETECT_LEAST_OF_ALL .001 /* of what a version does in all: a change that comes to less does not matter */
-#define DETECT_SHARE_SAID   .1	 /* of what a version does: too few measured calls of a function with as much leave it open */
+#define DETECT_SHARE_SAID   .1	 /* of what a version does: a function with as much is judged; too few measured calls leave it open */
+#define DETECT_PART_SAID    .01	 /* of what all take more: what costs less is not on the first screen */
 #define DETECT_MEASURED_MIN 30	 /* calls of a function in all runs, where not all are measured: of fewer a mean is anything */
 #define DETECT_RUNS_MIN	    3	 /* normal runs: with fewer nothing can be held out from two others */
 
@@ -25,7 +26,8 @@ struct detect_options {
 struct detect_input {
 	struct side *old; /* functions of C++ whose parameters have changed take their new names (renamed_match()) */
 	const struct side *new;
-	const struct places *places; /* or NULL; where it knows the change, only changed functions are judged */
+	const struct places
+	    *places; /* or NULL; where it knows the change, other functions count if they do much, or are called more or less */
 };
 
 /* Constant, code, for people: why a function was not judged. Beside these the reasons of gate/detect/observe.h. */
@@ -50,15 +52,15 @@ struct detected_function {
 	const char *symbol;
 	const struct place *place;  /* NULL: not known */
 	bool anomalous;		    /* as found, not negligible, not mixed, not a side effect */
-	struct kind kind;	    /* of those that were found anomalous */
+	struct kind kind;	    /* of those that were not found anomalous, what is chance */
 	const char *side_effect_of; /* name of another function in this list, which is the cause; NULL */
-	const char *because_of;	    /* with_nested: another function in this list, with the same trouble, that it probably calls; NULL */
 	double share;		    /* of what the new version did itself: work, or time */
 	double calls;		    /* in all runs of the new version, as many a run as normally */
 	bool with_nested;
-	double
-	    more_ns; /* what came on top in all runs, about: with_nested, of itself alone as far as that can be estimated; below 0: less */
-	char *new_part; /* a function that only the new version has, and that does a good part of what came on top; NULL */
+	double more_ns; /* what it takes more in all runs, about; of itself alone as far as that can be estimated; below 0: less */
+	double part;	/* of what all functions take more, or less if it is improved; 0: nothing of it */
+	bool latent;	/* worse, and it hardly costs anything here: threads are in each other's way, which more processors make worse */
+	char *caller;	/* of a function that only the new version has: the judged one, which calls it, by its name; NULL */
 };
 
 struct detect_reason {
@@ -76,7 +78,6 @@ struct detected {
 	struct observed normal, seen; /* values at the typical input where that is known (like_inputs.h) */
 	struct callers callers;
 	struct like_inputs like;
-	bool all_functions;		    /* nothing was worse in those that changed: what did not change was judged as well */
 	bool apart;			    /* nothing can be concluded from what functions do (comparable.h) */
 	bool few_measured;		    /* of a function with DETECT_SHARE_SAID */
 	struct detector *detector;	    /* NULL when nothing could be fitted */

@@ -86,46 +86,44 @@ static void add_change(double normal, double now, struct document *out)
 		doc_showf(out, NULL, "change", ratio, "%+.0f %%", 100 * (ratio - 1));
 }
 
-static void add_counter(const struct detected *d, const struct detection_column *c, bool for_people, struct document *out)
+static void add_counter(const char *name, const struct counter_about *about, const struct detection_column *c, bool for_people,
+			struct document *out)
 {
-	const char *name = d->seen.columns[c->column];
-	struct counter_about about = counter_about(d->back_end, name);
-
 	doc_row(out);
 	if (!for_people)
 		doc_hide(out);
-	doc_showf(out, NULL, "  counter", about.text, "  %s", about.text);
+	doc_showf(out, NULL, "  counter", about->text, "  %s", about->text);
 	doc_set(out, "name", name);
 	doc_set(out, "votes", c->votes);
 	doc_set(out, "direction", c->direction < 0 ? "less" : "more");
 	doc_set(out, "part", c->part);
-	doc_showf(out, "normal", "normal", c->normal * about.scale, "%.4g", c->normal * about.scale);
-	doc_showf(out, "now", "now", c->now * about.scale, "%.4g", c->now * about.scale);
+	doc_showf(out, "normal", "normal", c->normal * about->scale, "%.4g", c->normal * about->scale);
+	doc_showf(out, "now", "now", c->now * about->scale, "%.4g", c->now * about->scale);
 	add_change(c->normal, c->now, out);
-	doc_show(out, "unit", "unit", about.unit);
-	doc_showf(out, NULL, "part of it", c->part, "%.0f %%", 100 * c->part);
+	doc_show(out, "unit", "unit", about->unit);
+	doc_showf(out, NULL, "part of it", c->part, "%.0f %%", isnan(c->part) ? 0 : 100 * c->part);
+}
+
+static void add_column(const struct detected *d, const struct detection_column *c, bool for_people, struct document *out)
+{
+	struct counter_about about = counter_about(d->back_end, d->seen.columns[c->column]);
+
+	add_counter(d->seen.columns[c->column], &about, c, for_people, out);
 }
 
 /* How often it is called in a run, where that is what its kind says. */
 static void add_calls(const struct detected *d, const struct detected_function *f, bool for_people, struct document *out)
 {
+	static const struct counter_about about = { .text = "calls", .unit = "in a run", .scale = 1 };
 	const struct detection_mean *calls = f->found->means ? &f->found->means[d->seen.observations.values.cols] : NULL;
 
-	if (!calls || !(f->kind.calls < 1 || f->kind.calls > 1) || f->kind.trouble != TROUBLE_MORE_WORK)
-		return;
-	doc_row(out);
-	if (!for_people)
-		doc_hide(out);
-	doc_show(out, NULL, "  counter", "  calls");
-	doc_set(out, "name", "calls");
-	doc_set(out, "votes", 0);
-	doc_set(out, "direction", calls->now < calls->normal ? "less" : "more");
-	doc_set(out, "part", (double)NAN);
-	doc_showf(out, "normal", "normal", calls->normal, "%.4g", calls->normal);
-	doc_showf(out, "now", "now", calls->now, "%.4g", calls->now);
-	add_change(calls->normal, calls->now, out);
-	doc_show(out, "unit", "unit", "in a run");
-	doc_show(out, NULL, "part of it", "");
+	if (calls && f->found->anomalous && (f->kind.calls < 1 || f->kind.calls > 1) &&
+	    (kind_has(&f->kind, TROUBLE_CALLS) || kind_has(&f->kind, TROUBLE_MORE_WORK)))
+		add_counter(
+		    "calls", &about,
+		    &(struct detection_column){
+			.direction = calls->now < calls->normal ? -1 : 1, .part = (double)NAN, .normal = calls->normal, .now = calls->now },
+		    for_people, out);
 }
 
 /* For people those whose mean moved; others moved in some samples only. What the kind follows from is always there: its mean may be what
@@ -133,7 +131,7 @@ static void add_calls(const struct detected *d, const struct detected_function *
 static void add_counters(const struct detected *d, const struct detected_function *f, bool for_people, struct document *out)
 {
 	const struct detection_function *found = f->found;
-	bool decides = f->kind.column != SIZE_MAX && found->means;
+	bool decides = f->kind.column != SIZE_MAX && found->anomalous && found->means;
 	size_t shown = 0;
 
 	doc_table(out, "counters");
@@ -146,19 +144,19 @@ static void add_counters(const struct detected *d, const struct detected_functio
 		const struct detection_mean *mean = &found->means[f->kind.column];
 
 		shown++;
-		add_counter(d,
-			    &(struct detection_column){ .column = f->kind.column,
-							.direction = mean->now < mean->normal ? -1 : 1,
-							.normal = mean->normal,
-							.now = mean->now },
-			    true, out);
+		add_column(d,
+			   &(struct detection_column){ .column = f->kind.column,
+						       .direction = mean->now < mean->normal ? -1 : 1,
+						       .normal = mean->normal,
+						       .now = mean->now },
+			   true, out);
 	}
 	for (size_t i = 0; i < found->n_columns; i++) {
 		const struct detection_column *c = &found->columns[i];
 		bool moved = c->normal < c->now || c->normal > c->now;
 
 		moved = moved && shown++ < COUNTERS_SHOWN;
-		add_counter(d, c, moved, out);
+		add_column(d, c, moved, out);
 	}
 	doc_end(out);
 }
@@ -171,19 +169,19 @@ static void add_name(const struct detected_function *f, struct buf *out)
 }
 
 /* For people: what changed in a function that is worse or improved. */
-static void add_finding(const struct detected_function *f, struct document *out)
+static void add_finding(const struct detected *d, const struct detected_function *f, struct document *out)
 {
 	const struct detection_function *found = f->found;
 	double times = found->error / found->error_threshold;
 	struct buf text = BUF_INIT;
 
 	add_name(f, &text);
-	doc_heading(out, "%s%s%s", text.bytes, f->because_of ? "  perhaps by calling " : "", f->because_of ? f->because_of : "");
+	doc_heading(out, "%s", text.bytes);
 	text.size = 0;
 	kind_text(&f->kind, "\n  also ", &text);
 	doc_line(out, "  %s%s", f->kind.improved ? "improved, " : "", text.bytes);
-	if (f->new_part)
-		doc_line(out, "  by calling %s, which only the new version has", f->new_part);
+	if (f->caller)
+		doc_line(out, "  only the new version has it; %s calls it", f->caller);
 	text.size = 0;
 	if (times > 1 && isfinite(times))
 		buf_format(&text,
@@ -191,6 +189,11 @@ static void add_finding(const struct detected_function *f, struct document *out)
 			   times);
 	doc_line(out, "  in %zu of %zu run%s%s; %.3g %% of what the version does%s", found->runs_anomalous, found->runs,
 		 text_plural(found->runs), text.size ? text.bytes : "", 100 * f->share, f->with_nested ? ", with what it calls" : "");
+	if (f->part >= DETECT_PART_SAID)
+		doc_line(out, "  explains %.0f %% of all that takes %s: about %.3g ms a run", 100 * f->part,
+			 f->kind.improved ? "less" : "longer", 1e-6 * fabs(f->more_ns) / (double)d->detection.runs);
+	else if (f->latent)
+		doc_line(out, "  latent: it costs hardly anything here, and more where more threads run at once");
 	buf_release(&text);
 }
 
@@ -216,11 +219,12 @@ static void add_function(const struct detected *d, const struct detected_functio
 	doc_set_empty(out, "file", f->place ? f->place->file : NULL);
 	doc_set(out, "line", f->place && f->place->line ? (double)f->place->line : (double)NAN);
 	doc_set_bool(out, "anomalous", f->anomalous);
-	doc_set_bool(out, "improved", f->kind.improved);
-	doc_set_bool(out, "small", f->kind.small);
-	doc_set_bool(out, "spread", f->kind.spread);
-	doc_set_bool(out, "mixed", f->kind.mixed);
-	doc_set_empty(out, "because_of", f->because_of);
+	doc_set_bool(out, "improved", f->found->anomalous && f->kind.improved);
+	doc_set_bool(out, "small", f->found->anomalous && f->kind.small);
+	doc_set_bool(out, "spread", f->found->anomalous && f->kind.spread);
+	doc_set_bool(out, "latent", f->latent);
+	doc_set(out, "part", f->part);
+	doc_set(out, "seconds", 1e-9 * f->more_ns / (double)d->detection.runs);
 	doc_set_empty(out, "side_effect_of", f->side_effect_of);
 	doc_set(out, "score", f->found->score);
 	doc_set(out, "threshold", f->found->threshold);
@@ -233,7 +237,7 @@ static void add_function(const struct detected *d, const struct detected_functio
 	doc_set(out, "excess", f->found->excess);
 	doc_set(out, "share", f->share);
 	doc_set_bool(out, "with_nested", f->with_nested);
-	doc_set_empty(out, "new_part", f->new_part);
+	doc_set_empty(out, "caller", f->caller);
 	doc_set(out, "kind", kind ? trouble_code(f->kind.trouble) : (const char *)NULL);
 	doc_list(out, "further_kinds");
 	for (size_t i = 0; i < f->kind.n_further && kind; i++)
@@ -244,25 +248,29 @@ static void add_function(const struct detected *d, const struct detected_functio
 
 static void add_functions(const struct detected *d, bool all, struct document *out)
 {
-	size_t changed = d->n_worse + d->n_improved, effects = changed + d->n_side_effects;
+	size_t changed = d->n_worse + d->n_improved, effects = changed + d->n_side_effects, shown = 0;
 
 	doc_list(out, "functions");
 	for (size_t i = 0; i < d->n; i++) {
 		const struct detected_function *f = &d->functions[i];
 
 		doc_object(out, NULL);
-		if (i < changed ? !all && i >= FUNCTIONS_SHOWN : i >= effects || (!all && i >= changed + SIDE_EFFECTS_SHOWN))
+		if (i < changed ? !all && (shown == FUNCTIONS_SHOWN || (i && !f->latent && f->part < DETECT_PART_SAID))
+				: i >= effects || (!all && i >= changed + SIDE_EFFECTS_SHOWN))
 			doc_hide(out);
+		else
+			shown += i < changed;
 		if (i < changed)
-			add_finding(f, out);
+			add_finding(d, f, out);
 		else if (f->side_effect_of)
 			add_side_effect(f, i == changed, out);
 		add_function(d, f, i < changed, out);
 		doc_end(out);
 	}
 	doc_end(out);
-	if (!all && changed > FUNCTIONS_SHOWN)
-		doc_line(out, "\n%zu more functions changed (--all shows them)", changed - FUNCTIONS_SHOWN);
+	if (shown < changed)
+		doc_line(out, "\n%zu more function%s changed, and cost%s less (--all shows them)", changed - shown,
+			 text_plural(changed - shown), changed - shown == 1 ? "s" : "");
 	if (!all && d->n_side_effects > SIDE_EFFECTS_SHOWN)
 		doc_line(out, "\n%zu more side effects (--all shows them)", d->n_side_effects - SIDE_EFFECTS_SHOWN);
 }

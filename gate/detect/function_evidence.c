@@ -54,14 +54,6 @@ static size_t files_of_type(const struct stored_samples *s, const char *type)
 	return n;
 }
 
-static bool type_seen(const struct stored_samples *s, size_t before)
-{
-	for (size_t i = 0; i < before; i++)
-		if (strcmp(s->files[i].hardware_type, s->files[before].hardware_type) == 0)
-			return true;
-	return false;
-}
-
 /* Samples of several hardware types are never mixed: the type of which both versions have most, of several the first by name. Sets
  * how many both have. NULL: there are none, or what counted does not depend on the machine. */
 static const char *choose_type(const struct stored_samples sides[2], size_t *types)
@@ -76,7 +68,7 @@ static const char *choose_type(const struct stored_samples sides[2], size_t *typ
 
 		if (sides[0].files[i].back_end == RECORD_EMULATED)
 			return NULL;
-		if (!least || type_seen(&sides[0], i))
+		if (!least || side_type_seen(sides[0].files, i))
 			continue;
 		++*types;
 		if (least > most || (least == most && strcmp(type, best) < 0)) {

@@ -8,6 +8,7 @@
 #define LEAST_PART    .02 /* of a function's errors: a column with less, and no votes, is not considered */
 #define LEAST_OTHER   .05 /* relative difference below which a change is negligible */
 #define MOST_REMOTE   .75 /* of further misses: pages that are dealt to nodes evenly are at most half on others */
+#define MOST_CALLS    .5  /* of the factor by which a run costs more, at least, by its logarithm: calls lead */
 #define LEAST_AGAINST .25 /* of the cost of what became less, which are orders of magnitude: what became more by less is only said */
 
 /* What brings other events with it: a line that another core has changed is a miss, too; new misses on other nodes are
@@ -46,6 +47,7 @@ struct change {
 struct work {
 	double normal, now; /* of a call; 1 where it is not counted */
 	double calls;	    /* now for each normal one, 1 where chance explains the difference */
+	bool counted;
 };
 
 /* In a run, for each of the calls that it had normally. As often per work, but more work: that is the work's. Fewer, but less work:
@@ -105,14 +107,13 @@ static struct work changes_work(const struct detection_function *f, size_t p, co
 {
 	const struct detection_mean *calls = &f->means[p];
 	struct work work = { .calls = calls->apart && calls->normal > 0 ? calls->now / calls->normal : 1 };
-	bool counted = false;
 
 	for (size_t c = 0; c < p; c++) {
-		counted = counted || changes[c].about.role == COUNTER_WORK;
+		work.counted = work.counted || changes[c].about.role == COUNTER_WORK;
 		work.normal += changes[c].about.role == COUNTER_WORK ? changes[c].normal : 0;
 		work.now += changes[c].about.role == COUNTER_WORK ? changes[c].now : 0;
 	}
-	if (!counted)
+	if (!work.counted)
 		work.normal = work.now = 1;
 	return work;
 }
@@ -132,7 +133,7 @@ static void changes_without_chance(const struct detection_function *f, size_t p,
 }
 
 static struct work changes_find(enum record_back_end back_end, const struct observations *seen, const struct detection_function *f,
-				const double unsure_ns[2], struct change *changes)
+				const double unsure_ns[2], uint32_t without, struct change *changes)
 {
 	size_t p = seen->values.cols;
 	struct work work;
@@ -153,6 +154,7 @@ static struct work changes_find(enum record_back_end back_end, const struct obse
 	work = changes_work(f, p, changes);
 	changes_without_chance(f, p, &work, changes);
 	for (size_t c = 0; c < p; c++) {
+		changes[c].there = changes[c].there && !(without >> changes[c].about.trouble & 1);
 		changes[c].raw = change_more(&changes[c], &work);
 		changes[c].more = changes[c].there ? changes[c].raw : 0;
 	}
@@ -180,7 +182,9 @@ bool kind_has(const struct kind *kind, enum trouble trouble)
 
 static bool kind_is_named(const struct kind *kind, enum trouble trouble)
 {
-	return trouble == TROUBLE_UNKNOWN || trouble == TROUBLE_SLOWER || kind_has(kind, trouble);
+	bool only_calls = trouble == TROUBLE_MORE_WORK && kind->trouble == TROUBLE_CALLS;
+
+	return trouble == TROUBLE_UNKNOWN || trouble == TROUBLE_SLOWER || only_calls || kind_has(kind, trouble);
 }
 
 /* Of all counters of the column's kind that moved as it did: accesses and blocks are the same work. */
@@ -312,19 +316,36 @@ static bool work_grew(const struct work *work, const struct change *changes, siz
 	return there && work->now * work->calls >= (1 + LEAST_OTHER) * work->normal;
 }
 
-/* What a run costs more than before, for each of the calls that it had then; below 0: less. */
-static double changes_cost_of_run(const struct change *changes, size_t p, const struct work *work)
+/* What a run costs for each of the calls that it had normally: by its time where that was counted. */
+struct cost {
+	double normal, now;
+};
+
+static struct cost cost_of_run(const struct change *changes, size_t p, const struct work *work, uint32_t without, struct kind *kind)
 {
-	double more = 0;
+	struct cost cost = { 0, 0 }, time = { (double)NAN, (double)NAN };
 
 	for (size_t c = 0; c < p; c++) {
-		bool is_work = changes[c].about.role == COUNTER_WORK;
-		double normal = changes[c].normal * (is_work ? 1 : work->normal), now = changes[c].now * (is_work ? 1 : work->now);
+		const struct change *change = &changes[c];
+		bool is_work = change->about.role == COUNTER_WORK, effect = change->about.role == COUNTER_EFFECT;
+		double each = effect ? 0 : change->about.cost_ns, normal = each * change->normal * (is_work ? 1 : work->normal),
+		       now = each * change->now * (is_work ? 1 : work->now) * work->calls;
 
-		if (changes[c].about.role != COUNTER_EFFECT)
-			more += (now * work->calls - normal) * changes[c].about.cost_ns;
+		cost.normal += without >> change->about.trouble & 1 ? 0 : normal;
+		cost.now += without >> change->about.trouble & 1 ? 0 : now;
+		kind->run_events[change->about.trouble] += now - normal;
+		if (change->is_time)
+			time = (struct cost){ change->normal, change->now * work->calls };
 	}
-	return more;
+	return isnan(time.now) ? cost : time;
+}
+
+/* Do calls make up most of the factor by which a run costs more, or less? */
+static bool calls_lead(const struct cost *cost, double calls)
+{
+	double factor = cost->normal > 0 && cost->now > 0 ? log(cost->now / cost->normal) : 0, by_calls = calls > 0 ? log(calls) : 0;
+
+	return fabs(calls - 1) > LEAST_OTHER && by_calls * factor > 0 && fabs(by_calls) >= MOST_CALLS * fabs(factor);
 }
 
 /* What a call costs more, by its time where that was counted; and whether effects such as time say that it is slower or faster. */
@@ -352,63 +373,101 @@ static void kind_add_costs(const struct change *changes, size_t p, const struct 
 	kind->own_ns = isnan(time_ns) ? kind->own_ns : time_ns;
 }
 
+/* The kind whose column decided, or more calls, or more time; and what of it is beside that. */
+static void kind_lead(const struct change *changes, size_t p, const struct cost *cost, bool slower, bool with_calls, struct kind *kind)
+{
+	bool by_calls = !kind->small && with_calls && calls_lead(cost, kind->calls) && (kind->calls < 1) == kind->improved;
+
+	if (kind->column != SIZE_MAX)
+		kind->trouble = changes[kind->column].about.trouble;
+	else if (kind->grew && !kind->small)
+		kind->trouble = TROUBLE_MORE_WORK;
+	else if (slower)
+		kind->trouble = TROUBLE_SLOWER;
+	if (by_calls) {
+		enum trouble beside = kind->trouble;
+
+		kind->trouble = TROUBLE_CALLS;
+		if (!kind_is_named(kind, beside))
+			kind->further[kind->n_further++] = beside;
+	}
+	if (kind->column != SIZE_MAX)
+		kind_add_further(changes, p, kind);
+	if (kind->column != SIZE_MAX && changes[kind->column].about.trouble == TROUBLE_MORE_WORK && by_calls)
+		kind->column = SIZE_MAX;
+}
+
 struct kind kind_of(enum record_back_end back_end, const struct observations *seen, const struct detection_function *function,
-		    const double unsure_ns[2])
+		    const double unsure_ns[2], uint32_t without)
 {
 	size_t p = seen->values.cols, most, least;
 	struct change *changes = mem_new(p, sizeof(changes[0]));
-	struct kind kind = { .trouble = TROUBLE_UNKNOWN, .column = SIZE_MAX, .small = function->small };
+	struct kind kind = { .trouble = TROUBLE_UNKNOWN, .column = SIZE_MAX, .small = function->small, .each = 1 };
 	bool slower = false, faster = false;
 	struct work work;
+	struct cost cost;
 
 	if (!function->means)
 		goto out;
-	work = changes_find(back_end, seen, function, unsure_ns, changes);
+	without |= without >> TROUBLE_CALLS & 1 ? 1u << TROUBLE_MORE_WORK : 0; /* more calls are more work */
+	work = changes_find(back_end, seen, function, unsure_ns, without, changes);
+	cost = cost_of_run(changes, p, &work, without, &kind);
 	kind_add_costs(changes, p, &work, &kind, &slower, &faster);
 	most = changes_leading(changes, p, &work, changes_most_costly(changes, p));
 	least = changes_least_costly(changes, p);
 	kind.spread = !kind.small && most == SIZE_MAX && least == SIZE_MAX && !slower && !faster;
 	kind.small = kind.small || kind.spread;
 	kind.calls = work.calls;
-	kind.grew = work_grew(&work, changes, p);
+	kind.run_ns = cost.now - cost.normal;
+	kind.grew = work_grew(&work, changes, p) && !(without >> TROUBLE_MORE_WORK & 1);
 	kind.improved = most == SIZE_MAX && !slower && (least != SIZE_MAX || faster);
-	kind.mixed = kind.improved && kind.grew;
 	kind.column = most != SIZE_MAX ? most : kind.improved ? least : SIZE_MAX;
-	if (kind.mixed && changes_cost_of_run(changes, p, &work) > 0) { /* what is saved does not make up for it */
-		kind.improved = kind.mixed = false;
+	if (kind.improved && kind.grew && kind.run_ns > 0) { /* what is saved does not make up for more work */
+		kind.improved = false;
 		kind.column = SIZE_MAX;
 	}
-	if (kind.column != SIZE_MAX) {
-		kind.trouble = changes[kind.column].about.trouble;
-		kind_add_further(changes, p, &kind);
-	} else if (kind.grew && !kind.small) {
-		kind.trouble = TROUBLE_MORE_WORK;
-	} else if (slower) {
-		kind.trouble = TROUBLE_SLOWER;
-	}
-	if (kind.trouble == TROUBLE_MORE_WORK && !kind.improved) /* with all that comes with it */
-		kind.more_ns = fmax(kind.more_ns, changes_cost_of_run(changes, p, &work));
-	for (size_t c = 0; c < p; c++)
+	kind_lead(changes, p, &cost, slower, !(without >> TROUBLE_CALLS & 1), &kind);
+	if ((kind.trouble == TROUBLE_MORE_WORK || kind.trouble == TROUBLE_CALLS) && !kind.improved) /* with all that comes with it */
+		kind.more_ns = fmax(kind.more_ns, kind.run_ns);
+	for (size_t c = 0; c < p; c++) {
 		if (strcmp(seen->columns[c], "emulated:allocated_bytes") == 0)
 			kind.fresh_bytes = fmax(0, changes[c].raw);
+		if (changes[c].is_time)
+			kind.each = changes[c].normal > 0 ? changes[c].now / changes[c].normal : 1;
+	}
+	if (work.counted && work.normal > 0)
+		kind.each = work.now / work.normal;
 	kind_add_misses(changes, p, &kind);
 out:
 	free(changes);
 	return kind;
 }
 
+/* A kind as it is said: of an improvement as less. */
+static void trouble_say(const struct kind *kind, enum trouble trouble, struct buf *out)
+{
+	bool same = fabs(kind->each - 1) <= LEAST_OTHER;
+
+	if (trouble == TROUBLE_UNKNOWN && kind->improved) {
+		buf_text(out, "takes less time");
+	} else if (trouble == TROUBLE_CALLS || (trouble == TROUBLE_MORE_WORK && same)) {
+		buf_format(out, "called %.3g times as often", kind->calls);
+		if (trouble == TROUBLE_CALLS && !same)
+			buf_format(out, ", and each call takes %.3g times as much", kind->each);
+		else if (trouble == TROUBLE_CALLS)
+			buf_text(out, kind->n_further ? ", each call with the same work" : ", each call the same");
+	} else if (trouble == TROUBLE_MORE_WORK && kind->improved) {
+		buf_text(out, "less work at each call");
+	} else {
+		buf_format(out, "%s%s", kind->improved ? "less: " : "", trouble_text(trouble));
+	}
+}
+
 void kind_text(const struct kind *kind, const char *also, struct buf *out)
 {
-	if (kind->improved && kind->column == SIZE_MAX)
-		buf_text(out, "takes less time");
-	else if (kind->trouble == TROUBLE_MORE_WORK && (kind->calls > 1 + LEAST_OTHER || kind->calls < 1 - LEAST_OTHER))
-		buf_format(out, "%s work: it is called %.3g times as often", kind->improved ? "less" : "more", kind->calls);
-	else if (kind->improved && kind->trouble == TROUBLE_MORE_WORK)
-		buf_text(out, "less work at each call");
-	else
-		buf_format(out, "%s%s", kind->improved ? "less: " : "", trouble_text(kind->trouble));
-	if (kind->mixed)
-		buf_text(out, ", but more work");
-	for (size_t i = 0; i < kind->n_further; i++)
-		buf_format(out, "%s%s", also, trouble_text(kind->further[i]));
+	trouble_say(kind, kind->trouble, out);
+	for (size_t i = 0; i < kind->n_further; i++) {
+		buf_text(out, also);
+		trouble_say(kind, kind->further[i], out);
+	}
 }

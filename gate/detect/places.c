@@ -187,18 +187,6 @@ const struct place *places_find(const struct places *places, const char *symbol)
 	return found;
 }
 
-size_t places_changed(const struct places *places, const char ***out)
-{
-	const char **symbols = mem_new(places->n, sizeof(symbols[0]));
-	size_t n = 0;
-
-	for (size_t i = 0; i < places->n; i++)
-		if (places->items[i].changed)
-			symbols[n++] = places->items[i].symbol;
-	*out = symbols;
-	return n;
-}
-
 /* ---- the text of a source that debug information names ---- */
 
 static bool is_source(const char *path)

@@ -44,7 +44,4 @@ bool place_text(const struct place *place, struct buf *text);
 /* NULL: not there. */
 const struct place *places_find(const struct places *places, const char *symbol);
 
-/* Symbols of those that changed, for observe_options: (*out)[returned], borrowed; free(*out). */
-size_t places_changed(const struct places *places, const char ***out);
-
 #endif

@@ -4,11 +4,13 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/order.h"
+#include "base/stats.h"
 #include "base/text.h"
 #include "runs/inside/changes/functions.h"
 #include "runs/inside/samples/sample_files.h"
 #include "runs/running/run.h"
 
+#include <math.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -270,6 +272,65 @@ static enum assay_status side_check_builds(const struct side *side, const struct
 	return ASSAY_OK;
 }
 
+/* A function in a run: its time, without nested calls, and the sample that has most of it. */
+struct function_time {
+	double ns, calls, top_ns;
+	struct sample *top;
+};
+
+static void times_of_run(const struct side_run *run, const struct stems *names, struct function_time *times)
+{
+	for (size_t f = 0; f < run->n_files; f++) {
+		struct samples *s = &run->files[f];
+
+		for (size_t k = 0; k < s->n_functions; k++) {
+			struct function_time *time = &times[stems_find(names, s->functions[k].name)];
+
+			for (size_t i = s->functions[k].first; i < s->functions[k].first + s->functions[k].n; i++) {
+				double ns = s->items[i].weight * s->items[i].alone_ns;
+
+				time->ns += ns;
+				time->calls += s->items[i].weight;
+				time->top = ns > time->top_ns ? &s->items[i] : time->top;
+				time->top_ns = fmax(time->top_ns, ns);
+			}
+		}
+	}
+}
+
+/* A call during which something else had the processor may stand for many: of a sample that has most of the time of its function in a run,
+ * and without which the run's mean is nearer to the median of all runs, the duration becomes the mean of the others. */
+static void side_mend_interrupted(struct side *side)
+{
+	struct stems names = { .items = NULL };
+	struct function_time *times;
+	double *means = mem_new(side->n, sizeof(means[0]));
+
+	stems_of(side, &names);
+	times = mem_new(side->n * names.n + 1, sizeof(times[0]));
+	for (size_t r = 0; r < side->n; r++)
+		times_of_run(&side->runs[r], &names, times + r * names.n);
+	for (size_t i = 0; i < side->n * names.n; i++) {
+		const struct function_time *time = &times[i];
+		double others = time->top ? time->calls - time->top->weight : 0, mean = (time->ns - time->top_ns) / others, median;
+		size_t n = 0;
+
+		if (!(others > 0) || time->top_ns <= time->ns / 2)
+			continue;
+		for (size_t k = i % names.n; k < side->n * names.n; k += names.n)
+			if (times[k].calls > 0)
+				means[n++] = times[k].ns / times[k].calls;
+		median = stats_median(means, n);
+		if (fabs(mean - median) < fabs(time->ns / time->calls - median)) {
+			time->top->ns -= time->top->alone_ns - mean;
+			time->top->alone_ns = mean;
+			side->interrupted++;
+		}
+	}
+	stems_release(&names);
+	mem_free(means, times);
+}
+
 enum assay_status side_check(struct side *side, struct assay_error *err)
 {
 	const struct side_run *first = NULL;
@@ -295,6 +356,8 @@ enum assay_status side_check(struct side *side, struct assay_error *err)
 	st = side_leave_out_cut(side, err);
 	for (size_t r = 0; r < side->n && !st; r++)
 		st = side_check_builds(side, &side->runs[r], err);
+	if (!st && side->back_end != RECORD_EMULATED) /* its durations mean nothing */
+		side_mend_interrupted(side);
 	return st ? st : side_check_counters(side, err);
 }
 
@@ -403,10 +466,10 @@ static bool of_type(const struct sample_file *file, const char *type)
 	return !type || strcmp(file->hardware_type, type) == 0;
 }
 
-static bool listing_type_seen(const struct listing *list, size_t before)
+bool side_type_seen(const struct sample_file *files, size_t before)
 {
 	for (size_t i = 0; i < before; i++)
-		if (strcmp(list->files[i].hardware_type, list->files[before].hardware_type) == 0)
+		if (strcmp(files[i].hardware_type, files[before].hardware_type) == 0)
 			return true;
 	return false;
 }
@@ -419,7 +482,7 @@ static enum assay_status listing_check_types(const struct side *side, const stru
 	size_t types = 0;
 
 	for (size_t i = 0; i < list->n && !type; i++) {
-		if (list->files[i].back_end == RECORD_EMULATED || listing_type_seen(list, i))
+		if (list->files[i].back_end == RECORD_EMULATED || side_type_seen(list->files, i))
 			continue;
 		if (types++ < TYPES_SHOWN)
 			buf_format(&names, "%s'%s'", types > 1 ? ", " : "", list->files[i].hardware_type);

@@ -5,6 +5,8 @@
 #include "fleet/lab/lab.h"
 #include "runs/inside/samples/samples.h"
 
+struct sample_file;
+
 #define SIDE_FILES_MAX 65536
 
 /* One execution of the program: a file a process, or, where counters took several executions, a group of files. */
@@ -27,6 +29,7 @@ struct side {
 	size_t cut, killed; /* executions that are left out: a file of theirs is cut off; the program was killed (sides_keep_ended()) */
 	char *cut_file;	    /* the first of those that are cut off, or its run; NULL: none is */
 	size_t empty;	    /* directories with nothing in them: what they were made for left nothing */
+	size_t interrupted; /* calls that count as the mean of the others of their run, since something else had the processor meanwhile */
 	bool stale;	    /* they are of another build than the latest runs that give results */
 };
 
@@ -41,6 +44,9 @@ void side_release(struct side *side); /* accepts zeroed */
  * builds are known; NULL: of the build that was measured last. *out is overwritten. */
 enum assay_status side_of_store(struct lab *lab, const char *selector, const char *plan, const char *hardware_type, struct side *out,
 				struct assay_error *err);
+
+/* Is a file before this one of the same hardware type? */
+bool side_type_seen(const struct sample_file *files, size_t before);
 
 /* To put a side together: adds a run, and a file to the last run (from its bytes; `name` is for messages); then side_check(), which
  * says whether they can be compared. It leaves out runs of which a file is cut off: what they did is not known. */

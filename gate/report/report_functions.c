@@ -173,9 +173,9 @@ static void add_function(const struct detected *detected, const struct detected_
 	doc_id(d, REPORT_FUNCTION_ID, i + 1);
 	doc_data(d, "function", "%s", f->name);
 	doc_data(d, "kind", "%s", trouble_code(f->kind.trouble));
-	doc_line(d, "Kind of trouble: %s%s. In %zu of %zu run%s; it does %.3g\u00a0%% of what the measured functions do%s%s.",
+	doc_line(d, "Kind of trouble: %s%s. In %zu of %zu run%s; it does %.3g\u00a0%% of what the measured functions do.",
 		 f->kind.improved ? "improved, " : "", kind.bytes, f->found->runs_anomalous, f->found->runs, text_plural(f->found->runs),
-		 100 * f->share, f->because_of ? ", and may be so because it calls " : "", f->because_of ? f->because_of : "");
+		 100 * f->share);
 	buf_release(&kind);
 	add_counters(detected, f, d);
 	add_errors(detected, f, d);

@@ -95,7 +95,6 @@ const struct detector_about *detector_about(const struct detector *detector); /*
 struct detection_mean {
 	double normal, now; /* in the column's unit; NaN: not counted */
 	bool apart;	    /* by more than chance explains in runs such as the normal ones */
-	double unsure;	    /* standard error over runs, as a part of the mean: of the one that is known less */
 };
 
 /* A column's part in what is wrong with a function. */

@@ -75,17 +75,11 @@ static bool run_means_apart(const struct run_mean *normal, const struct run_mean
 	return apart > stats_t_quantile(1.0 - chance / 2.0, normal->n - 1.0) * error;
 }
 
-static double run_mean_unsure(const struct run_mean *mean)
-{
-	return mean->n > 1.0 && mean->squares > 0.0 ? sqrt(mean->squares / (mean->n - 1.0) / mean->n) / fabs(mean->mean) : 0;
-}
-
 struct detection_mean detection_mean_of(const struct run_mean *normal, const struct run_mean *now)
 {
 	return (struct detection_mean){ .normal = normal->n > 0.0 ? normal->mean : (double)NAN,
 					.now = now->n > 0.0 ? now->mean : (double)NAN,
-					.apart = run_means_apart(normal, now, DETECTION_CHANCE),
-					.unsure = fmax(run_mean_unsure(normal), run_mean_unsure(now)) };
+					.apart = run_means_apart(normal, now, DETECTION_CHANCE) };
 }
 
 void detection_judge_totals(const struct observations *seen, const struct run_mean *normal, const struct run_mean *now,

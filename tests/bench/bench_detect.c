@@ -140,7 +140,7 @@ static void print_functions(const char *head, const struct side *side, const str
 	for (size_t i = 0; i < d->n; i++) {
 		const struct detection_function *f = &d->functions[i];
 
-		kinds[i] = kind_of(side->back_end, &seen->observations, f, (const double[]){ 0, 0 });
+		kinds[i] = kind_of(side->back_end, &seen->observations, f, (const double[]){ 0, 0 }, 0);
 		if (!f->runs_anomalous || kinds[i].small || kinds[i].improved)
 			continue;
 		at[n] = i;

@@ -62,8 +62,8 @@ class Said:
         self.rank = places[0] if places else None
         self.kinds = [self.worse[self.rank - 1]["kind"], *self.worse[self.rank - 1]["further_kinds"]] if places else []
         other = [f for f in self.worse if not is_one_of(f, right + also)]
-        self.callers = [name_of(f) for f in other if f["because_of"]]
-        self.wrong = [name_of(f) for f in other if not f["because_of"]]
+        self.callers = [name_of(f) for f in other if f["with_nested"]]
+        self.wrong = [name_of(f) for f in other if not f["with_nested"]]
         self.back = [name_of(f) for f in self.worse if not is_one_of(f, row["back"].split())]
 
 

@@ -158,11 +158,12 @@ run detect s-old s-new --rate .1 --changes changes.json --format json
 expect_status 3
 expect_json .functions[0].name store
 expect_json .functions[0].file "$apps/seven.c"
-expect_json .functions 1
+expect_json .functions 7 # each of them does more than a tenth
+expect_json .functions[1].anomalous false
 run detect s-old s-new --rate .1 --old-build seven --new-build broken --format json
 expect_status 3
 expect_json .functions[0].name store
-expect_json .functions 1
+expect_json .functions 7
 run detect s-old s-new --rate .1 --functions tally,walk
 expect_status 0
 expect_stdout 'none of 2 functions'
@@ -178,10 +179,10 @@ what='a function that only one version has'
 sample good short 9 70
 run detect short s-new --rate .1
 expect_status 3
-expect_stdout 'app_thread' '  by calling work, which only the new version has'
+expect_stdout 'work' '  only the new version has it; app_thread calls it'
 run detect s-new short --format json
 expect_status 4
-expect_stdout '"name": "app_thread"' '"new_part": null'
+expect_stdout '"name": "app_thread"' '"caller": null'
 run detect s-new short --all
 expect_stdout "only one version has it: what it does counts as its callers'"
 

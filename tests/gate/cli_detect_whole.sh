@@ -55,8 +55,8 @@ run detect filters/good filters/bad --rate .1 --format json
 expect_status 3
 expect_json .functions[0].kind allocation
 expect_json .functions[0].further_kinds[0] copying
-expect_json .functions[0].new_part '(anonymous namespace)::Block<long>::Block((anonymous namespace)::Block<long> const&)'
-grep -q '"name": *"(anonymous namespace)::Limit<long>::apply' out || fail 'the caller is not named'
+expect_json .functions[0].name '(anonymous namespace)::Block<long>::Block((anonymous namespace)::Block<long> const&)'
+grep -q '"caller": *"(anonymous namespace)::Limit<long>::apply' out || fail 'the caller is not named'
 run detect filters/bad filters/good --rate .1 --format json
 expect_status 0
 

@@ -81,7 +81,7 @@ static void test_chain(void **state)
 		{ .function = B, .caller = A + 1, .weight = 3, .values = { 10, 10, 0 } },
 		{ .function = B, .caller = G + 1, .values = { 30, 30, 4 } },
 	};
-	double a = 2 * (150 - 3), b_for_a = 30 - 3 * 3, b_for_g = 30 - 3; /* less what calling took */
+	double gained, a = 2 * (150 - 3), b_for_a = 30 - 3 * 3, b_for_g = 30 - 3; /* less what calling took */
 	struct side sides[2];
 	struct callers callers;
 
@@ -100,9 +100,9 @@ static void test_chain(void **state)
 	assert_int_equal(callers.sides[1].runs[0].files[0].functions[A].n, 0);
 	assert_int_equal(sides[1].runs[0].files[0].functions[A].n, 1); /* as it was */
 	near("as it was", sides[1].runs[0].files[0].calls[1].sums[0], 200);
-	assert_string_equal(callers_part_of(&callers, "f")->part, "a"); /* with what b did for it */
-	assert_string_equal(callers_part_of(&callers, "g")->part, "b");
-	assert_null(callers_part_of(&callers, "main"));
+	assert_string_equal(callers_part_of(&callers, "f", &gained)->part, "a"); /* with what b did for it */
+	assert_string_equal(callers_part_of(&callers, "g", &gained)->part, "b");
+	assert_null(callers_part_of(&callers, "main", &gained));
 	release(sides, &callers);
 }
 
@@ -275,7 +275,7 @@ static void test_library(void **state)
 	near("old join", sum_of(&callers, 0, "_Z4joinv", 0), 100 + 10 * 50);
 	near("join", sum_of(&callers, 1, "_Z4joinv", 0), 100 + 20 * 50); /* of calls that both make nothing is taken off */
 	near("copied in join", sum_of(&callers, 1, "_Z4joinv", 2), 20 * 80);
-	assert_null(callers_part_of(&callers, "_Z4joinv"));
+	assert_null(callers_part_of(&callers, "_Z4joinv", &(double){ 0 }));
 	release(sides, &callers);
 	assert_true(record_is_library("_ZNKSt7__cxx1112basic_stringIcE4sizeEv"));
 	assert_true(record_is_library("_ZN9__gnu_cxx13new_allocatorIcE8allocateEm"));

@@ -231,8 +231,7 @@ int suite_code(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_classes),		cmocka_unit_test(test_chosen_functions),
 		cmocka_unit_test(test_other_functions), cmocka_unit_test(test_behind_call),
-		cmocka_unit_test(test_stubs),
-		SCRATCH_TEST(test_not_known),
+		cmocka_unit_test(test_stubs),		SCRATCH_TEST(test_not_known),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -174,7 +174,7 @@ static void made_of(struct made *m, const char *const *work, const double *norma
 	*m = (struct made){ .f = { .samples = 1000, .samples_anomalous = 1000 } };
 	for (size_t c = 0; c < n; c++) {
 		m->columns[c] = work[c];
-		m->means[c] = (struct detection_mean){ normal[c], normal[c], false, 0 };
+		m->means[c] = (struct detection_mean){ normal[c], normal[c], false };
 	}
 	for (size_t i = 0; i < COLUMNS && moved[i].column; i++) {
 		size_t c = 0;
@@ -183,12 +183,12 @@ static void made_of(struct made *m, const char *const *work, const double *norma
 			c++;
 		p = c == p ? p + 1 : p;
 		m->columns[c] = moved[i].column;
-		m->means[c] = (struct detection_mean){ moved[i].normal, moved[i].now, moved[i].votes > 0 || moved[i].part >= .02, 0 };
+		m->means[c] = (struct detection_mean){ moved[i].normal, moved[i].now, moved[i].votes > 0 || moved[i].part >= .02 };
 		m->moved[m->f.n_columns++] = (struct detection_column){
 			.column = c, .votes = moved[i].votes, .part = moved[i].part, .normal = moved[i].normal, .now = moved[i].now
 		};
 	}
-	m->means[p] = (struct detection_mean){ calls[0], calls[1], calls[0] < calls[1] || calls[0] > calls[1], 0 };
+	m->means[p] = (struct detection_mean){ calls[0], calls[1], calls[0] < calls[1] || calls[0] > calls[1] };
 	m->f.columns = m->moved;
 	m->f.means = m->means;
 	m->seen = (struct observations){ .values = { 0, p, NULL }, .columns = m->columns };
@@ -207,7 +207,7 @@ static void test_rows(void **state)
 
 		made_of(&m, emulated ? work : instructions, emulated ? (const double[]){ 150, 150 } : (const double[]){ 300 },
 			emulated ? 2 : 1, rows[r].moved, often);
-		kind = kind_of(rows[r].back_end, &m.seen, &m.f, sure);
+		kind = kind_of(rows[r].back_end, &m.seen, &m.f, sure, 0);
 		if (kind.trouble != rows[r].trouble || kind.improved != rows[r].improved || kind.small != rows[r].small)
 			fail_msg("%s: %s%s%s", rows[r].what, trouble_code(kind.trouble), kind.improved ? ", improved" : "",
 				 kind.small ? ", small" : "");
@@ -290,8 +290,15 @@ static void test_all_calls(void **state)
 		    { "emulated:blocks", 150, 170, .3, .3 },
 		    { "emulated:hitm_false_milli", 300, 1, .4, .4 } },
 		  { 4, 4 },
-		  "false_sharing mixed" },
-		{ "fewer misses a call, and ten times as many calls", { { "emulated:l2_misses", .1, .05, 1, 1 } }, { 4, 40 }, "more_work" },
+		  "false_sharing improved" },
+		{ "fewer misses a call, and ten times as many calls", { { "emulated:l2_misses", .1, .05, 1, 1 } }, { 4, 40 }, "calls" },
+		{ "thirty times as many calls, each the same", { { "emulated:l2_misses", .1, .1, 0, 0 } }, { 4, 120 }, "calls" },
+		{ "thirty times as many calls, each with more misses", { { "emulated:l2_misses", .001, .05, 1, 1 } }, { 4, 120 }, "calls" },
+		{ "a few more calls, each with far more misses",
+		  { { "emulated:l2_misses", .001, .5, 1, 1 } },
+		  { 100, 110 },
+		  "cache_capacity" },
+		{ "a third of the calls", { { "emulated:l2_misses", .1, .1, 0, 0 } }, { 120, 40 }, "calls improved" },
 		{ "five times as many atomic accesses", { { "emulated:atomics", .02, .1, 1, 1 } }, { 4, 4 }, "atomics" },
 		{ "all further misses are on pages of another node",
 		  { { "emulated:remote", .0001, .0176, .9, .9 }, { "emulated:l2_misses", .0155, .0337, .1, .1 } },
@@ -306,9 +313,8 @@ static void test_all_calls(void **state)
 		struct kind kind;
 
 		made_of(&m, work, (const double[]){ 150, 150 }, 2, cases[r].moved, cases[r].calls);
-		kind = kind_of(RECORD_EMULATED, &m.seen, &m.f, sure);
-		buf_format(&got, "%s%s%s", kind.spread ? "spread" : trouble_code(kind.trouble),
-			   kind.improved && !kind.mixed ? " improved" : "", kind.mixed ? " mixed" : "");
+		kind = kind_of(RECORD_EMULATED, &m.seen, &m.f, sure, 0);
+		buf_format(&got, "%s%s", kind.spread ? "spread" : trouble_code(kind.trouble), kind.improved ? " improved" : "");
 		if (strcmp(got.bytes, cases[r].text) != 0)
 			fail_msg("%s: %s", cases[r].what, got.bytes);
 		buf_release(&got);
@@ -372,7 +378,7 @@ static void test_further(void **state)
 		struct kind kind;
 
 		made_of(&m, work, (const double[]){ 200, 0 }, 1, cases[r].moved, often);
-		kind = kind_of(RECORD_EMULATED, &m.seen, &m.f, sure);
+		kind = kind_of(RECORD_EMULATED, &m.seen, &m.f, sure, 0);
 		buf_format(&got, "%s%s", kind.improved ? "less: " : "", trouble_code(kind.trouble));
 		for (size_t i = 0; i < kind.n_further; i++)
 			buf_format(&got, " %s", trouble_code(kind.further[i]));
@@ -402,7 +408,7 @@ static void test_by_chance(void **state)
 		made_of(&m, work, (const double[]){ 150, 150 }, 2, cases[r].moved, often);
 		for (size_t c = 0; c < COLUMNS; c++)
 			m.means[c].apart = false;
-		kind = kind_of(RECORD_EMULATED, &m.seen, &m.f, sure);
+		kind = kind_of(RECORD_EMULATED, &m.seen, &m.f, sure, 0);
 		if (kind.spread != cases[r].spread)
 			fail_msg("%zu: %s%s", r, kind.improved ? "less: " : "", trouble_code(kind.trouble));
 	}
@@ -418,6 +424,12 @@ static void test_text(void **state)
 		{ { .trouble = TROUBLE_COPYING, .further = { TROUBLE_SYSTEM_CALLS, TROUBLE_PAGE_FAULTS }, .n_further = 2 },
 		  "copying of memory; also system calls; also page faults" },
 		{ { .trouble = TROUBLE_COPYING, .improved = true }, "less: copying of memory" },
+		{ { .trouble = TROUBLE_ALLOCATION, .further = { TROUBLE_MORE_WORK }, .n_further = 1, .improved = true, .each = .5 },
+		  "less: allocation of memory; also less work at each call" },
+		{ { .trouble = TROUBLE_CALLS, .calls = 34, .each = 1 }, "called 34 times as often, each call the same" },
+		{ { .trouble = TROUBLE_CALLS, .calls = 15, .each = 2 }, "called 15 times as often, and each call takes 2 times as much" },
+		{ { .trouble = TROUBLE_TLB, .further = { TROUBLE_MORE_WORK }, .n_further = 1, .calls = 1.2, .each = 1 },
+		  "TLB: it touches more pages than the processor remembers; also called 1.2 times as often" },
 		{ { .trouble = TROUBLE_UNKNOWN, .improved = true, .column = SIZE_MAX }, "takes less time" },
 		{ { .trouble = TROUBLE_UNKNOWN, .column = SIZE_MAX }, "unknown" },
 	};
@@ -442,15 +454,15 @@ static void test_cost(void **state)
 
 	(void)state;
 	made_of(&m, work, (const double[]){ 200, 100 }, 2, misses, often);
-	kind = kind_of(RECORD_EMULATED, &m.seen, &m.f, sure);
+	kind = kind_of(RECORD_EMULATED, &m.seen, &m.f, sure, 0);
 	assert_int_equal(kind.column, 2);
 	assert_true(fabs(kind.more_ns - 300 * .1 * 30) < 1e-9);
 	assert_true(fabs(kind.misses_ns - kind.more_ns) < 1e-9 && kind.only_misses);
 	made_of(&m, work, (const double[]){ 200, 100 }, 2, and_work, often);
-	kind = kind_of(RECORD_EMULATED, &m.seen, &m.f, sure);
+	kind = kind_of(RECORD_EMULATED, &m.seen, &m.f, sure, 0);
 	assert_true(kind.misses_ns > 0 && !kind.only_misses); /* its work is more as well */
 	m.f.means = NULL;
-	kind = kind_of(RECORD_EMULATED, &m.seen, &m.f, sure);
+	kind = kind_of(RECORD_EMULATED, &m.seen, &m.f, sure, 0);
 	assert_int_equal(kind.trouble, TROUBLE_UNKNOWN);
 }
 

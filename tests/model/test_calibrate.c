@@ -406,7 +406,7 @@ static void causes_are_voted_for(void **state)
 {
 	double parts_at[] = { 9, 1, 0, 8, 2, 0, 1, 5, 0, 50, 0, 0 }, toward_at[] = { -3, 1, 0, -2, 1, 0, 1, 2, 0, 7, 0, 0 };
 	double moved[] = { .5, .5, .5 };
-	const struct detection_mean means[] = { { 5, 2, true, 0 }, { 10, 10.1, false, 0 }, { 4, 4, false, 0 } };
+	const struct detection_mean means[] = { { 5, 2, true }, { 10, 10.1, false }, { 4, 4, false } };
 	const bool anomalous[] = { true, true, true, false }, none[4] = { false };
 	struct cause_samples samples = { { 4, 3, parts_at }, { 4, 3, toward_at }, means, moved, anomalous };
 	struct detection_column *columns;
