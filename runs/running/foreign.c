@@ -601,8 +601,8 @@ static enum assay_status csv_read(struct reader *r, char *text, size_t n)
 		struct assay_error said = *r->err;
 
 		assay_fail(r->err, st, "%s: %s", said.text,
-			   csv.n_fields == 1 && strpbrk(csv.fields[0], ";\t") ? "commas divide columns, and numbers have a decimal point"
-									      : "--columns result=COLUMN says in which one it stands");
+			   csv.n_fields == 1 && strpbrk(csv.fields[0], ";\t|") ? "commas divide columns, and numbers have a decimal point"
+									       : "--columns result=COLUMN says in which one it stands");
 	}
 	if (!st)
 		st = columns_check(r, &columns, &csv);

@@ -362,7 +362,7 @@ import "$tmp/odd.csv" --machine m --version odd
 expect_stdout "5: the result is no decimal number such as 1.5, without blanks and units (first in line 2: '1,5')"
 run -C "$lab" runs show odd@odd --failed --format json
 expect_json .failed 2
-for between in ';' '	'; do
+for between in ';' '	' '|'; do
 	printf "application%sresult\nodd%s1,5\n" "$between" "$between" >"$tmp/semicolons.csv"
 	import "$tmp/semicolons.csv" --machine m
 	refused 2 "semicolons.csv:1: no column 'result'" 'commas divide columns, and numbers have a decimal point'
