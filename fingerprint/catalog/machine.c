@@ -100,6 +100,15 @@ void machine_release(struct machine *machine)
 	*machine = (struct machine){ 0 };
 }
 
+void machine_forget_after(struct machine *machine, int64_t until_ms)
+{
+	while (machine->n_fingerprints && machine->fingerprints[machine->n_fingerprints - 1].taken_ms > until_ms)
+		fingerprint_release(&machine->fingerprints[--machine->n_fingerprints]);
+	for (; machine->n_accepted && machine->accepted[machine->n_accepted - 1].accepted_ms > until_ms; machine->n_accepted--)
+		mem_free(machine->accepted[machine->n_accepted - 1].fingerprint, machine->accepted[machine->n_accepted - 1].reason);
+	machine->retired = machine->retired && machine->retired_ms <= until_ms;
+}
+
 const struct machine_fingerprint *machine_find(const struct machine *machine, const char *id)
 {
 	for (size_t i = 0; machine && i < machine->n_fingerprints; i++) {

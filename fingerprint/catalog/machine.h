@@ -89,6 +89,9 @@ void machine_accept(struct machine *machine, const char *fingerprint, int64_t no
 /* No longer in use, or, with retired == false, again. `reason` may be NULL. */
 void machine_retire(struct machine *machine, bool retired, int64_t now_ms, const char *reason);
 
+/* Makes a machine what it was known as at that time: without later fingerprints and marks. */
+void machine_forget_after(struct machine *machine, int64_t until_ms);
+
 /* Moves everything that `from` has and `into` lacks; `from` is left released. Their identities must not contradict each other. */
 void machine_merge(struct machine *into, struct machine *from);
 

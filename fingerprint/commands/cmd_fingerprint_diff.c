@@ -15,11 +15,9 @@ struct arguments {
 /* For people: one line on how many differ, and on the others. */
 static void compare_add_rest(const struct compare *compare, struct document *d)
 {
-	size_t rest = compare->compared, missing = 0;
+	size_t rest = compare->compared - (compare->differing - compare->rows[compare->n].differs), missing = 0;
 	struct buf text = BUF_INIT;
 
-	for (size_t i = 0; i < compare->n; i++)
-		rest -= compare->rows[i].differs;
 	if (!compare->has_noise)
 		buf_format(&text, "Nothing can be said of %zu stressor%s: the noise of one pass is not known", rest, text_plural(rest));
 	else if (rest == 0)

@@ -76,8 +76,8 @@ static void add_command(const struct outcome *o, const struct host *const *hosts
 	mem_free(command, words, counters, folded);
 }
 
-/* The first line: how many are complete, and how to go on. Hosts are named, and those of which nothing was begun are apart: --resume would
- * leave them alone where they have a complete fingerprint of the last day. */
+/* The first line, and the exit status: how many are complete, and how to go on. Hosts are named, and those of which nothing was begun are
+ * apart: --resume would leave them alone where they have a complete fingerprint of the last day. */
 static void add_answer(const struct outcome *o, struct document *d)
 {
 	const struct host **begun = mem_new(o->n, sizeof(*begun)), **rest = mem_new(o->n, sizeof(*rest));
@@ -100,6 +100,7 @@ static void add_answer(const struct outcome *o, struct document *d)
 	if (before == o->n)
 		buf_text(&text, " already: there is nothing to resume");
 	doc_line(d, "%s", text.bytes);
+	d->exit_status = complete == o->n ? 0 : complete ? 7 : 1;
 	buf_release(&text);
 	mem_free(begun, rest);
 }
@@ -212,16 +213,6 @@ static void add_alike(const struct outcome *o, char *(*text_of)(const struct out
 	free(names);
 }
 
-/* As fleet_exit(), a host being ok when its fingerprint is complete. */
-static int take_exit(const struct take_result *results, size_t n)
-{
-	size_t complete = 0;
-
-	for (size_t i = 0; i < n; i++)
-		complete += results[i].complete;
-	return complete == n ? 0 : (complete ? 7 : 1);
-}
-
 static void add_outcome(const struct outcome *o, struct document *d)
 {
 	add_answer(o, d);
@@ -238,7 +229,6 @@ static void add_outcome(const struct outcome *o, struct document *d)
 	add_alike(o, busy_text, d);
 	add_alike(o, counters_text, d);
 	add_alike(o, counted_text, d);
-	d->exit_status = take_exit(o->results, o->n);
 }
 
 #define DEFAULT_EVENTS "default"

@@ -19,14 +19,10 @@ struct arguments {
 	const char *which;
 };
 
-/* ---- fingerprints ---- */
-
 static const char *how_to_resume(const struct fingerprint_item *item)
 {
 	return item->complete ? "" : "incomplete ('assay fingerprint run --resume' goes on within a day)";
 }
-
-/* ---- all of them ---- */
 
 static void set_item(const struct fingerprint_item *item, struct document *d)
 {

@@ -323,18 +323,17 @@ void compare_sessions(const struct compare_series *s, const struct compare_noise
 
 static enum assay_status compare_allowed(const struct fingerprint *a, const struct fingerprint *b, struct assay_error *err)
 {
-	if (strcmp(a->battery_hash, b->battery_hash) != 0)
-		return assay_fail(err, ASSAY_E_USAGE,
-				  "fingerprints of different batteries cannot be compared: %s is of '%s' (%s), %s of '%s' (%s)", a->id,
-				  a->battery, a->battery_hash, b->id, b->battery, b->battery_hash);
-	if (strcmp(a->stress_ng, b->stress_ng) != 0)
-		return assay_fail(
-		    err, ASSAY_E_USAGE,
-		    "fingerprints of different versions of stress-ng cannot be compared, its stressors change: %s is of %s, %s of %s",
-		    a->id, a->stress_ng, b->id, b->stress_ng);
-	if (strcmp(a->architecture, b->architecture) != 0)
-		return assay_fail(err, ASSAY_E_USAGE, "fingerprints of different architectures cannot be compared: %s is of %s, %s of %s",
-				  a->id, a->architecture, b->id, b->architecture);
+	const struct {
+		const char *of, *a, *b;
+	} rows[] = { { "batteries", a->battery_hash, b->battery_hash },
+		     { "versions of stress-ng", a->stress_ng, b->stress_ng },
+		     { "architectures", a->architecture, b->architecture } };
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		if (strcmp(rows[i].a, rows[i].b) != 0)
+			return assay_fail(err, ASSAY_E_USAGE,
+					  "fingerprints of different %s cannot be compared: %s (battery '%s') is of %s, %s ('%s') of %s",
+					  rows[i].of, a->id, a->battery, rows[i].a, b->id, b->battery, rows[i].b);
 	return ASSAY_OK;
 }
 

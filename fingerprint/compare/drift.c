@@ -224,10 +224,8 @@ void drift_of(const struct catalog *catalog, const struct fingerprint_set *set, 
 	      struct drift *out)
 {
 	struct drift drift = { 0 };
-	size_t n = 0;
+	size_t n = types->n_members; /* every fingerprint */
 
-	for (size_t i = 0; i < catalog->n; i++)
-		n += catalog->machines[i].n_fingerprints;
 	drift.past = mem_new(n, sizeof(*drift.past));
 	drift.peers = mem_new(n, sizeof(*drift.peers));
 	drift.ahead = mem_new(n, sizeof(*drift.ahead));

@@ -29,10 +29,8 @@ _Static_assert(FACTS_VERSION_BYTES == STRESSNG_VERSION_BYTES, "a version is a ve
 
 /* ---- a fingerprint while it is taken ---- */
 
-/* A fingerprint while it is taken: everything is committed as it arrives, so that an interruption loses nothing, and counts as a
- * fingerprint only once it is complete. */
-
-/* An interrupted fingerprint is resumed so long after its beginning, and a complete one not taken anew. */
+/* Everything is committed as it arrives, so that an interruption loses nothing, and counts only once it is complete. An interrupted
+ * fingerprint is resumed so long after its beginning, and a complete one not taken again. */
 #define TAKING_RESUME_MS (24 * 3600 * 1000)
 
 struct taking {

@@ -162,8 +162,8 @@ static enum assay_status night_machines_of(struct lab *lab, const struct night *
 		struct night_machine *m = &out->items[i];
 		const struct machine *known = catalog_find(&evidence->catalog, m->name);
 
-		for (size_t k = 0; known && k < known->n_fingerprints && known->fingerprints[k].taken_ms <= known_until(night); k++)
-			m->taken_ms = known->fingerprints[k].taken_ms;
+		if (known && known->n_fingerprints)
+			m->taken_ms = known->fingerprints[known->n_fingerprints - 1].taken_ms;
 		m->is[MACHINE_LOST] = m->lost.size > 0;
 		m->is[MACHINE_DISTURBED] = m->disturbed && (double)m->disturbed >= DISTURBED_SHARE * (double)m->runs;
 		m->is[MACHINE_OLD] = m->taken_ms && (double)(night->started_ms - m->taken_ms) > max_age_days * (double)DAY_MS;
@@ -847,7 +847,7 @@ enum assay_status night_pages(struct lab *lab, const struct night *night, const 
 	if (!st)
 		st = night_answers_load(&lab->store, night, &p.answers, err);
 	if (!st)
-		st = evidence_load(lab, &p.evidence, err);
+		st = evidence_load_until(lab, known_until(night), &p.evidence, err);
 	if (!st)
 		st = night_machines_of(lab, night, &p.answers, &p.evidence, &p.machines, err);
 	p.histories = mem_new(p.answers.n, sizeof(char *));

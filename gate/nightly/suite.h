@@ -17,7 +17,7 @@
 /* What a candidate is compared with, beside versions by their names. */
 #define SUITE_ACCEPTED "accepted" /* the version that was accepted as baseline */
 #define SUITE_RELEASE  "release"  /* the latest release before it */
-#define SUITE_PREVIOUS "previous" /* what the candidate was in the last night that measured it */
+#define SUITE_PREVIOUS "previous" /* what the candidate was in the last night that decided about it */
 
 struct suite_entry {
 	char *application;		  /* a manifest's name, or a pattern of such names with * ? [ ] */

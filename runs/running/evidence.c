@@ -6,19 +6,26 @@
 
 #include <math.h>
 
-enum assay_status evidence_load(struct lab *lab, struct evidence *out, struct assay_error *err)
+enum assay_status evidence_load_until(struct lab *lab, int64_t until_ms, struct evidence *out, struct assay_error *err)
 {
 	struct evidence evidence = { 0 };
 	enum assay_status st = fingerprint_load(&lab->store, &evidence.fingerprints, err);
 
 	if (!st)
 		st = catalog_load(lab->machines, NULL, &evidence.catalog, err);
+	for (size_t i = 0; !st && i < evidence.catalog.n; i++)
+		machine_forget_after(&evidence.catalog.machines[i], until_ms);
 	if (!st)
 		types_of(&evidence.catalog, &lab->config, &evidence.types);
 	*out = evidence;
 	if (st)
 		evidence_release(out);
 	return st;
+}
+
+enum assay_status evidence_load(struct lab *lab, struct evidence *out, struct assay_error *err)
+{
+	return evidence_load_until(lab, INT64_MAX, out, err);
 }
 
 void evidence_release(struct evidence *evidence)

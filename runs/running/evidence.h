@@ -21,6 +21,8 @@ struct evidence {
 
 /* *out is overwritten; evidence_release() it. */
 enum assay_status evidence_load(struct lab *lab, struct evidence *out, struct assay_error *err);
+/* The same, with what the catalog knew at that time. */
+enum assay_status evidence_load_until(struct lab *lab, int64_t until_ms, struct evidence *out, struct assay_error *err);
 void evidence_release(struct evidence *evidence);
 
 /* Runs of the selector APP[@VERSION]. run_set_release() them. */
