@@ -123,6 +123,7 @@ CREATE TABLE plan_item (
 	ordinal INTEGER NOT NULL,
 	name TEXT NOT NULL,
 	artefact TEXT, -- of a version: hash of what is deployed for it
+	plain TEXT, -- of a version of which a variant is deployed: hash of what would be deployed of its plain build; null: it is no variant
 	PRIMARY KEY (plan, kind, ordinal)
 ) WITHOUT ROWID;
 

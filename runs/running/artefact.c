@@ -388,13 +388,14 @@ enum assay_status artefact_check(const struct manifest *manifest, size_t version
 }
 
 enum assay_status artefact_build(const char *laboratory, const struct manifest *manifest, size_t version, const struct manifest_own *own,
-				 const volatile sig_atomic_t *cancelled, char **directory, char commit[VARIANT_COMMIT_BYTES],
-				 struct assay_error *err)
+				 enum variant_kind kind, const volatile sig_atomic_t *cancelled, char **directory,
+				 char commit[VARIANT_COMMIT_BYTES], struct assay_error *err)
 {
 	const struct manifest_version *v = &manifest->versions[version];
 	char *repository = manifest_repository(manifest, v), *private = mem_format("%s/.assay", laboratory);
 	char *builds = mem_format("%s/builds", private);
-	const struct variant_request request = { .repository = repository,
+	const struct variant_request request = { .kind = kind,
+						 .repository = repository,
 						 .reference = v->reference,
 						 .build = (const char *const *)own->build.items,
 						 .n_build = own->build.n,
@@ -407,8 +408,11 @@ enum assay_status artefact_build(const char *laboratory, const struct manifest *
 	ASSAY_BUG_IF(v->kind != MANIFEST_GIT);
 	if (!st)
 		st = variant_build(&request, &built, err);
-	if (!st && built.reason)
+	if (!st && built.reason && kind == VARIANT_PLAIN)
 		st = assay_fail(err, ASSAY_E_IO, "%s", built.text);
+	else if (!st && built.reason)
+		st = assay_fail(err, ASSAY_E_USAGE, "no build for %s (%s): %s", variant_kind_names[kind],
+				variant_reason_codes[built.reason], built.text);
 	memcpy(commit, built.commit, sizeof(built.commit));
 	*directory = built.path;
 	built.path = NULL;

@@ -216,7 +216,7 @@ void launch_release(struct launch *launch)
 	for (size_t i = 0; launch->versions && i < launch->plan.n_versions; i++) {
 		mem_release_all(launch->versions[i], launch_n_own(launch, i), artefact_release);
 	}
-	mem_free(launch->versions, launch->commits);
+	mem_free(launch->versions, launch->commits, launch->no_variants);
 	artefact_release(&launch->files);
 	for (size_t i = 0; launch->inputs && i < launch->plan.n_inputs; i++)
 		execution_features_release(&launch->inputs[i]);
@@ -620,7 +620,7 @@ static enum assay_status launch_collect_own(const struct launch_options *options
 
 	if (version->kind == MANIFEST_GIT) {
 		st = artefact_build(launch->lab.directory, manifest, (size_t)(version - manifest->versions), &version->own[k],
-				    options->cancelled, &built, launch->commits[i], err);
+				    VARIANT_PLAIN, options->cancelled, &built, launch->commits[i], err);
 		path = built;
 	}
 	if (!st)
@@ -676,6 +676,8 @@ static enum assay_status launch_make_instrument(struct launch *launch, struct as
 	}
 	if (!st)
 		st = instrument_make(manifest, versions, n, &launch->files, &launch->instrument, err);
+	if (st && launch->no_variants)
+		assay_context(err, "%s", launch->no_variants);
 	mem_free_all(repositories, n);
 	free(versions);
 	return st;
@@ -702,6 +704,40 @@ static char *launch_hash_version(const struct launch *launch, size_t i)
 	return mem_string(hex);
 }
 
+/* Takes the variant of a git version that is measured in functions in place of the plain build, where there is one. What cannot be built so
+ * may be built so already. */
+static enum assay_status launch_take_variant(const struct launch_options *options, struct launch *launch, size_t i, struct assay_error *err)
+{
+	const struct manifest *manifest = &launch->manifest;
+	const struct manifest_version *version = launch_version(launch, i);
+	enum variant_kind kind = manifest->probe.back_end == MANIFEST_PROBED ? VARIANT_FUNCTIONS : VARIANT_COUNTERS;
+	char *plain = launch_hash_version(launch, i);
+	enum assay_status st = ASSAY_OK;
+
+	for (size_t k = 0; !st && version->kind == MANIFEST_GIT && k < version->n_own; k++) {
+		struct artefact files = { .files = NULL };
+		char *built = NULL;
+
+		st = artefact_build(launch->lab.directory, manifest, (size_t)(version - manifest->versions), &version->own[k], kind,
+				    options->cancelled, &built, launch->commits[i], err);
+		if (!st)
+			st = artefact_collect(manifest->directory, (const char *const *)&built, 1, true, &files, err);
+		if (!st) {
+			artefact_release(&launch->versions[i][k]);
+			launch->versions[i][k] = files;
+			free(launch->plan.plains[i]);
+			launch->plan.plains[i] = mem_string(plain);
+		} else if (st == ASSAY_E_USAGE) {
+			free(launch->no_variants);
+			launch->no_variants = mem_string(err->text);
+			st = ASSAY_OK;
+		}
+		free(built);
+	}
+	free(plain);
+	return st;
+}
+
 /* Adds the library that records calls into the outside. */
 static enum assay_status launch_add_recorder(struct artefact *files, struct assay_error *err)
 {
@@ -725,8 +761,13 @@ static enum assay_status launch_collect(const struct launch_options *options, st
 	launch->commits = mem_new(launch->plan.n_versions, sizeof(*launch->commits));
 	for (size_t i = 0; !st && i < launch->plan.n_versions; i++)
 		st = launch_collect_version(options, launch, i, err);
-	if (!st && launch->plan.probe && launch_is_built(options, launch))
-		st = launch_make_instrument(launch, err);
+	if (launch->plan.probe && launch_is_built(options, launch)) {
+		launch->plan.plains = mem_new(launch->plan.n_versions, sizeof(char *));
+		for (size_t i = 0; !st && i < launch->plan.n_versions; i++)
+			st = launch_take_variant(options, launch, i, err);
+		if (!st)
+			st = launch_make_instrument(launch, err);
+	}
 	for (size_t i = 0; !st && i < launch->plan.n_versions; i++)
 		hashes[i] = launch_hash_version(launch, i);
 	if (!st)

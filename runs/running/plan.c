@@ -71,15 +71,16 @@ struct plan_list {
 	char ***names;
 	size_t *n;
 	char ***artefacts; /* NULL: has none */
+	char **plains;	   /* may be NULL */
 };
 
 #define LISTS 3
 
 static void plan_lists_of(struct plan *plan, struct plan_list lists[LISTS])
 {
-	lists[0] = (struct plan_list){ "version", &plan->versions, &plan->n_versions, &plan->artefacts };
-	lists[1] = (struct plan_list){ "input", &plan->inputs, &plan->n_inputs, NULL };
-	lists[2] = (struct plan_list){ "machine", &plan->machines, &plan->n_machines, NULL };
+	lists[0] = (struct plan_list){ "version", &plan->versions, &plan->n_versions, &plan->artefacts, plan->plains };
+	lists[1] = (struct plan_list){ "input", &plan->inputs, &plan->n_inputs, NULL, NULL };
+	lists[2] = (struct plan_list){ "machine", &plan->machines, &plan->n_machines, NULL, NULL };
 }
 
 /* ---- a new one ---- */
@@ -137,8 +138,9 @@ static enum assay_status plan_insert_list(struct store *store, const struct plan
 	enum assay_status st = ASSAY_OK;
 
 	for (size_t i = 0; !st && i < *list->n; i++)
-		st = store_do(store, err, "INSERT INTO plan_item (plan, kind, ordinal, name, artefact) VALUES (?, ?, ?, ?, ?)", "ttitt",
-			      plan->id, list->kind, (int64_t)i, (*list->names)[i], list->artefacts ? (*list->artefacts)[i] : NULL);
+		st = store_do(store, err, "INSERT INTO plan_item (plan, kind, ordinal, name, artefact, plain) VALUES (?, ?, ?, ?, ?, ?)",
+			      "ttittt", plan->id, list->kind, (int64_t)i, (*list->names)[i], list->artefacts ? (*list->artefacts)[i] : NULL,
+			      list->plains ? list->plains[i] : NULL);
 	return st;
 }
 
@@ -274,6 +276,7 @@ void plan_release(struct plan *plan)
 		}
 		free(*lists[k].names);
 	}
+	mem_free_all(plan->plains, plan->plains ? plan->n_versions : 0);
 	mem_free(plan->artefacts, plan->application, plan->probe);
 	*plan = (struct plan){ .application = NULL };
 }

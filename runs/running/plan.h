@@ -18,6 +18,8 @@ struct plan {
 	char manifest_hash[DIGEST_HEX_BYTES];
 	char **versions;  /* [n_versions], names, in the order given */
 	char **artefacts; /* [n_versions], hash of what is deployed for it (common files and its own) */
+	char *
+	    *plains; /* [n_versions], of those of which a variant is deployed: hash of the plain build, else NULL; NULL after plan_find() */
 	size_t n_versions;
 	char **inputs; /* [n_inputs], names */
 	size_t n_inputs;

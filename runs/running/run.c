@@ -189,6 +189,8 @@ static enum assay_status deployed_load(struct store *store, const char *plan, co
 /* What is known of a run of the version: what was deployed for it, and how it was run; "" where that is not known. */
 struct ran {
 	char *deployed;
+	char build[DIGEST_HEX_BYTES]; /* the hash of all that was, or of the plain build of a variant */
+	bool is_variant;
 	char hash[DIGEST_HEX_BYTES];
 };
 
@@ -201,6 +203,17 @@ static enum assay_status ran_load(struct store *store, const char *plan, const c
 	*out = (struct ran){ .deployed = NULL };
 	if (store_next(store, stmt, &st, err))
 		run_hash_manifest(store_text(stmt, 0), version, input, NULL, out->hash);
+	sqlite3_finalize(stmt);
+	stmt = NULL;
+	if (!st)
+		st = store_ask(
+		    store, &stmt, err,
+		    "SELECT coalesce(plain, artefact), plain IS NOT NULL FROM plan_item WHERE plan = ? AND kind = 'version' AND name = ?",
+		    "tt", plan, version);
+	if (store_next(store, stmt, &st, err)) {
+		snprintf(out->build, sizeof(out->build), "%s", store_text(stmt, 0));
+		out->is_variant = sqlite3_column_int(stmt, 1);
+	}
 	sqlite3_finalize(stmt);
 	return st ? st : deployed_load(store, plan, version, &out->deployed, err);
 }
@@ -219,7 +232,9 @@ static enum assay_status run_plans_differ(struct store *store, const char *const
 	for (int i = 0; i < 2 && !st; i++)
 		st = ran_load(store, plans[i], version, input, &ran[i], err);
 	if (!st)
-		*out = (*ran[0].deployed && *ran[1].deployed && strcmp(ran[0].deployed, ran[1].deployed) != 0) ||
+		*out = (ran[0].is_variant || ran[1].is_variant
+			    ? strcmp(ran[0].build, ran[1].build) != 0
+			    : *ran[0].deployed && *ran[1].deployed && strcmp(ran[0].deployed, ran[1].deployed) != 0) ||
 		       (*ran[0].hash && *ran[1].hash && strcmp(ran[0].hash, ran[1].hash) != 0);
 	mem_free(ran[0].deployed, ran[1].deployed);
 	return st;

@@ -379,7 +379,7 @@ static void test_same_results(void **state)
 #define PLAN                                                                                                                               \
 	"INSERT INTO plan (id, application, manifest, manifest_hash, repetitions, warm_ups, seed, started_ms, probe)"                      \
 	" VALUES ('p', 'app', '', '', 1, 0, 0, 5, 'probe');"                                                                               \
-	"INSERT INTO plan_item VALUES ('p', 'machine', 0, 'old', NULL);"                                                                   \
+	"INSERT INTO plan_item VALUES ('p', 'machine', 0, 'old', NULL, NULL);"                                                             \
 	"INSERT INTO execution (plan, machine, version, input, repetition, application, taken_ms, outcome, out, err)"                      \
 	" VALUES ('p', 'old', '1', '', 1, 'app', 5, 'failed', '', '');"                                                                    \
 	"INSERT INTO sample_file VALUES ('p', 'old', '1', '', 1, 0, 'hash', 5, 'time', '', 0);"                                            \
@@ -393,7 +393,7 @@ static void test_plans(void **state)
 	struct assay_error err;
 
 	(void)state;
-	execute(&lab, PLAN "INSERT INTO plan_item VALUES ('p', 'machine', 1, 'new', NULL);" RUN("new", "8"));
+	execute(&lab, PLAN "INSERT INTO plan_item VALUES ('p', 'machine', 1, 'new', NULL, NULL);" RUN("new", "8"));
 	check_fails("both in one plan", rename_it(&lab, "new", true, true, &result, &err), ASSAY_E_CONFLICT, &err, "two machines");
 	check(rename_it(&lab, "other", false, true, &result, &err), &err);
 	check_select(&lab.store,

@@ -63,6 +63,32 @@ expect_json .functions.explains true
 run -C "$lab" gate entries@old entries@slow
 expect_stdout 'the change is explained by' ' changed (' 'p.c:4)'
 
+what='versions from git are built for it, by their own command; what they cost is of the plain build'
+git init -q "$tmp/source"
+for times in 1 8; do
+	sed "1i #define TIMES $times" "$tmp/p.c" >"$tmp/source/p.c"
+	git -C "$tmp/source" add p.c
+	git -C "$tmp/source" -c user.name=a -c user.email=a@b commit -qm "$times times"
+done
+cat >"$lab/apps/fromgit.yaml" <<END
+command: ['{build}/p']
+versions:
+  old: { git: { repository: $tmp/source, reference: HEAD^, build: [gcc, -O2, p.c, -o, p] } }
+  slow: { git: { repository: $tmp/source, reference: HEAD, build: [gcc, -O2, p.c, -o, p] } }
+repetitions: 4
+warm_ups: 0
+metric: { source: regex, pattern: 'cost ([0-9]+)' }
+END
+run -C "$lab" gate fromgit@old fromgit@slow --run --format json
+expect_status 3
+expect_json .why.code null
+expect_json .functions.functions[0].name changed
+run -C "$lab" gate fromgit@old fromgit@slow
+expect_stdout 'the change is explained by' 'changed'
+cases=$((cases + 1))
+for build in "$lab"/.assay/builds/*/; do readelf -S "$build/p" 2>/dev/null | grep -c '\.debug_info'; done | sort | tr '\n' ' ' >"$tmp/debug"
+[ "$(cat "$tmp/debug")" = '0 0 0 1 1 ' ] || fail "two plain builds and two variants expected: $(cat "$tmp/debug")"
+
 what='what is known is not measured again'
 run -C "$lab" gate entries@old entries@slow --run --format json
 expect_json .why '(nothing)'

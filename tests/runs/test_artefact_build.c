@@ -74,7 +74,7 @@ static enum assay_status build_with(const char *git, const volatile sig_atomic_t
 				    struct assay_error *err)
 {
 	struct manifest m = manifest_with(git);
-	enum assay_status st = artefact_build("lab", &m, 0, m.versions[0].own, cancelled, directory, commit, err);
+	enum assay_status st = artefact_build("lab", &m, 0, m.versions[0].own, VARIANT_PLAIN, cancelled, directory, commit, err);
 
 	manifest_release(&m);
 	return st;
