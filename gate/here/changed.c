@@ -8,16 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-#define OBJECTS_MAX 8 /* files of a program, into which functions are looked up */
-
 enum { A, B, SIDES };
-
-/* A program or library of both trees. */
-struct object {
-	const char *file; /* its name without directory; borrowed */
-	bool known;	  /* both builds of it were compared */
-	struct changes changes;
-};
 
 /* ---- objects ---- */
 
@@ -33,11 +24,12 @@ static const char *path_inside(const struct code *code, const struct changed_ask
 	return NULL;
 }
 
-static void object_open(const struct code *code, const struct changed_asked *asked, struct object *object)
+/* Compares both builds of a file. False: they cannot be compared. changes_release(*out). */
+static bool object_open(const struct code *code, const struct changed_asked *asked, const char *file, struct changes *out)
 {
 	const struct changes_options options = { asked->repository, asked->commits[A], asked->commits[B], CHANGES_WRAPPER };
 	struct build builds[SIDES] = { { .referred = NULL }, { .referred = NULL } };
-	const char *inside = path_inside(code, asked, object->file);
+	const char *inside = path_inside(code, asked, file);
 	struct assay_error ignored;
 	bool known = inside;
 
@@ -47,24 +39,10 @@ static void object_open(const struct code *code, const struct changed_asked *ask
 		known = !build_open(path, IMAGE_EXPORTED, &builds[side], &ignored);
 		free(path);
 	}
-	if (known && builds[A].image.detail == builds[B].image.detail)
-		object->known = !changes_find(&builds[A], &builds[B], &options, &object->changes, &ignored);
+	known = known && builds[A].image.detail == builds[B].image.detail && !changes_find(&builds[A], &builds[B], &options, out, &ignored);
 	for (int side = 0; side < SIDES; side++)
 		build_release(&builds[side]);
-}
-
-/* NULL: there are too many of them. */
-static const struct object *object_of(const struct code *code, const struct changed_asked *asked, const char *file, struct object *objects,
-				      size_t *n)
-{
-	for (size_t i = 0; i < *n; i++)
-		if (strcmp(objects[i].file, file) == 0)
-			return &objects[i];
-	if (*n == OBJECTS_MAX)
-		return NULL;
-	objects[*n] = (struct object){ .file = file };
-	object_open(code, asked, &objects[*n]);
-	return &objects[(*n)++];
+	return known;
 }
 
 /* ---- functions ---- */
@@ -121,23 +99,32 @@ static void part_fill(const struct changed_asked *asked, const struct changes *c
 
 bool changed_fill(struct measured *measured, const struct code *code, const struct changed_asked *asked, double least)
 {
-	struct object objects[OBJECTS_MAX];
+	struct measured_part **wanted = mem_new(measured->n, sizeof(*wanted)); /* NULL: done */
 	bool described = true;
 	size_t n = 0;
 
 	for (size_t i = 0; i < measured->n; i++) {
 		struct measured_part *part = &measured->parts[i];
-		const struct object *object = NULL;
 
 		if (part->depth == PART_FUNCTION && part->certain && fabs(part->difference) > least)
-			object = object_of(code, asked, part->file, objects, &n);
-		if (!object || !object->known)
-			continue;
-		part_fill(asked, &object->changes, part);
-		described = described && object->changes.new.image.detail == IMAGE_DESCRIBED;
+			wanted[n++] = part;
 	}
-	for (size_t i = 0; i < n; i++)
-		changes_release(&objects[i].changes);
+	for (size_t i = 0; i < n; i++) { /* a file at a time */
+		const char *file = wanted[i] ? wanted[i]->file : NULL;
+		struct changes changes = { .items = NULL };
+		bool known = file && object_open(code, asked, file, &changes);
+
+		for (size_t k = i; file && k < n; k++) {
+			if (!wanted[k] || strcmp(wanted[k]->file, file) != 0)
+				continue;
+			if (known)
+				part_fill(asked, &changes, wanted[k]);
+			wanted[k] = NULL;
+		}
+		described = described && !(known && changes.new.image.detail != IMAGE_DESCRIBED);
+		changes_release(&changes);
+	}
+	free(wanted);
 	return described;
 }
 
