@@ -13,6 +13,7 @@
 
 #include <float.h>
 #include <math.h>
+#include <stdbool.h>
 #include <string.h>
 
 #define ROWS_MAX	      4096  /* that are learned from, so that a fit takes a fifth of a second however many there are */
@@ -56,7 +57,6 @@ struct autoencoder_block {
  * is 0 and stays 0. All are in one block: first what is trained, then the tied weights of the way back, which are copies. */
 struct autoencoder {
 	struct autoencoder_shape shape;
-	const struct lanes *lanes;
 	size_t layers;
 	size_t width[LAYERS_MAX + 1];
 	size_t weights_at[LAYERS_MAX], biases_at[LAYERS_MAX];
@@ -163,7 +163,6 @@ static struct autoencoder *autoencoder_new(const struct autoencoder_shape *shape
 
 	autoencoder_check(shape);
 	ae->shape = *shape;
-	ae->lanes = lanes_here();
 	autoencoder_lay_out(ae);
 	ae->values = autoencoder_block_new(ae->n);
 	rng_seed(&rng, seed);
@@ -204,9 +203,9 @@ static void autoencoder_forward(const struct autoencoder *ae, size_t rows, const
 	for (size_t l = 0; l < ae->layers; l++) {
 		size_t out = lanes_padded(ae->width[l + 1]);
 
-		ae->lanes->product(rows, out, ae->width[l], batch->value[l], lanes_padded(ae->width[l]), 1,
-				   ae->values.at + ae->weights_at[l], ae->values.at + ae->biases_at[l], batch->value[l + 1]);
-		ae->lanes->curve(l + 1 == ae->layers ? ae->shape.output : ae->shape.hidden, batch->value[l + 1], rows * out);
+		lanes_product(rows, out, ae->width[l], batch->value[l], lanes_padded(ae->width[l]), 1, ae->values.at + ae->weights_at[l],
+			      ae->values.at + ae->biases_at[l], batch->value[l + 1]);
+		lanes_curve(l + 1 == ae->layers ? ae->shape.output : ae->shape.hidden, batch->value[l + 1], rows * out);
 	}
 }
 
@@ -300,12 +299,28 @@ static void slopes_add_mirror(const struct autoencoder *ae, size_t layer, const 
 			slope[i * wide + j] += mirror[j * mirror_wide + i];
 }
 
+/* slope [n] by what neurons give, y [n], becomes that by their sums. */
+static void slopes_by_sums(enum lanes_curve curve, const double *y, double *slope, size_t n)
+{
+	for (size_t i = 0; i < n && curve == LANES_TANH; i++)
+		slope[i] *= 1.0 - y[i] * y[i];
+	for (size_t i = 0; i < n && curve == LANES_SIGMOID; i++)
+		slope[i] *= y[i] * (1.0 - y[i]);
+}
+
+static void slopes_of_biases(size_t rows, size_t columns, const double *above, double *slope)
+{
+	memset(slope, 0, columns * sizeof(*slope));
+	for (size_t r = 0; r < rows; r++)
+		for (size_t j = 0; j < columns; j++)
+			slope[j] += above[r * columns + j];
+}
+
 /* slopes->slope [trained] of the mean squared difference between the output and `wanted` [rows x padded columns], after
  * autoencoder_forward(). Uses up the output. */
 static void autoencoder_backward(const struct autoencoder *ae, size_t rows, const struct autoencoder_batch *batch, const double *wanted,
 				 const struct autoencoder_slopes *slopes)
 {
-	const struct lanes *lanes = ae->lanes;
 	size_t last = ae->layers, n = rows * lanes_padded(ae->shape.columns);
 	double factor = 2.0 / (double)(rows * ae->shape.columns);
 	double *above = batch->value[last]; /* slopes by the sums of the layer */
@@ -314,18 +329,19 @@ static void autoencoder_backward(const struct autoencoder *ae, size_t rows, cons
 		above = slopes->value[0];
 		memcpy(above, batch->value[last], n * sizeof(double));
 	}
-	lanes->miss(wanted, factor, above, n);
-	lanes->slope(ae->shape.output, batch->value[last], above, n);
+	for (size_t i = 0; i < n; i++)
+		above[i] = (above[i] - wanted[i]) * factor;
+	slopes_by_sums(ae->shape.output, batch->value[last], above, n);
 	for (size_t l = last; l-- > 0;) {
 		size_t in = lanes_padded(ae->width[l]), out = lanes_padded(ae->width[l + 1]);
 
-		lanes->product(ae->width[l], out, rows, batch->value[l], 1, in, above, NULL, slopes->slope + ae->weights_at[l]);
-		lanes->sum_rows(rows, out, above, slopes->slope + ae->biases_at[l]);
+		lanes_product(ae->width[l], out, rows, batch->value[l], 1, in, above, NULL, slopes->slope + ae->weights_at[l]);
+		slopes_of_biases(rows, out, above, slopes->slope + ae->biases_at[l]);
 		if (!l)
 			break;
 		weights_transpose(ae->width[l], ae->width[l + 1], ae->values.at + ae->weights_at[l], slopes->transposed);
-		lanes->product(rows, in, ae->width[l + 1], above, out, 1, slopes->transposed, NULL, slopes->value[l]);
-		lanes->slope(ae->shape.hidden, batch->value[l], slopes->value[l], rows * in);
+		lanes_product(rows, in, ae->width[l + 1], above, out, 1, slopes->transposed, NULL, slopes->value[l]);
+		slopes_by_sums(ae->shape.hidden, batch->value[l], slopes->value[l], rows * in);
 		above = slopes->value[l];
 	}
 	for (size_t l = 0; ae->shape.tied && l < ae->shape.depth; l++)
@@ -371,17 +387,24 @@ static void autoencoder_run_release(struct autoencoder_run *t)
 	free(t->order);
 }
 
-/* Adam's constants as published. */
+/* Adam (Kingma and Ba, ICLR 2015, algorithm 1), constants as published, both corrections for the start folded into two numbers. */
 static void autoencoder_adam(struct autoencoder_run *t, double rate)
 {
-	struct lanes_adam adam = { .first = .9, .second = .999, .floor = 1e-8 };
+	const double beta[2] = { .9, .999 }, floor = 1e-8;
 	size_t n = t->ae->trained;
+	double *first = t->moments.at, *second = t->moments.at + n, *x = t->ae->values.at, root;
 
-	t->power[0] *= adam.first;
-	t->power[1] *= adam.second;
-	adam.rate = rate / (1.0 - t->power[0]);
-	adam.root = 1.0 / sqrt(1.0 - t->power[1]);
-	t->ae->lanes->adam(&adam, t->slopes.slope, t->moments.at, t->moments.at + n, t->ae->values.at, n);
+	t->power[0] *= beta[0];
+	t->power[1] *= beta[1];
+	rate /= 1.0 - t->power[0];
+	root = 1.0 / sqrt(1.0 - t->power[1]);
+	for (size_t i = 0; i < n; i++) {
+		double slope = t->slopes.slope[i];
+
+		first[i] = first[i] * beta[0] + slope * (1.0 - beta[0]);
+		second[i] = second[i] * beta[1] + slope * slope * (1.0 - beta[1]);
+		x[i] -= first[i] * rate / (sqrt(second[i]) * root + floor);
+	}
 }
 
 /* Some rows of the batch get one value of another row. Returns the batch as it was, which is the target. */
@@ -415,7 +438,8 @@ static void autoencoder_step(struct autoencoder_run *t, const size_t *chosen, si
 	if (t->how->rule == AUTOENCODER_ADAM)
 		autoencoder_adam(t, rate);
 	else
-		t->ae->lanes->descend(rate, t->slopes.slope, t->ae->values.at, t->ae->trained);
+		for (size_t i = 0; i < t->ae->trained; i++)
+			t->ae->values.at[i] -= t->slopes.slope[i] * rate;
 	autoencoder_tie(t->ae);
 }
 

@@ -1,78 +1,91 @@
 #include "model/anomaly/lanes.h"
 
-#if defined(__aarch64__)
-#include <arm_neon.h>
-#else
-#include <immintrin.h>
-#endif
 #include <stdint.h>
+#include <string.h>
 
-#define JOINED(verb, suffix) verb##_##suffix
-#define JOIN(verb, suffix)   JOINED(verb, suffix)
-#define NAME(verb)	     JOIN(verb, SUFFIX)
-
-/* As many sums at a time as there are registers for them. */
-#if defined(__aarch64__)
-#define SUFFIX neon
-#define LANES  2
-#define TILE   8
-#define TARGET
-#define ROOT(x) ((VEC)vsqrtq_f64((float64x2_t)(x)))
-#include "model/anomaly/lanes_body.h"
-
-static size_t supported(const struct lanes *all[3])
-{
-	all[0] = &lanes_neon;
-	return 1;
-}
+/* Compiled for each width of registers, chosen when a program starts; sanitizers are not ready so early. */
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
+#define WIDEST __attribute__((target_clones("default", "avx2", "avx512f")))
 #else
-#define SUFFIX sse2
-#define LANES  2
-#define TILE   4
-#define TARGET
-#define ROOT(x) ((VEC)_mm_sqrt_pd((__m128d)(x)))
-#include "model/anomaly/lanes_body.h"
-
-#define SUFFIX	avx2
-#define LANES	4
-#define TILE	4
-#define TARGET	__attribute__((target("avx2")))
-#define ROOT(x) ((VEC)_mm256_sqrt_pd((__m256d)(x)))
-#include "model/anomaly/lanes_body.h"
-
-#define SUFFIX	avx512
-#define LANES	8
-#define TILE	8
-#define TARGET	__attribute__((target("avx512f")))
-#define ROOT(x) ((VEC)_mm512_sqrt_pd((__m512d)(x)))
-#include "model/anomaly/lanes_body.h"
-
-static size_t supported(const struct lanes *all[3])
-{
-	size_t n = 0;
-
-	all[n++] = &lanes_sse2;
-	if (__builtin_cpu_supports("avx2"))
-		all[n++] = &lanes_avx2;
-	if (__builtin_cpu_supports("avx512f"))
-		all[n++] = &lanes_avx512;
-	return n;
-}
+#define WIDEST
 #endif
 
-size_t lanes_all(const struct lanes **out, size_t max)
-{
-	const struct lanes *all[3];
-	size_t n = supported(all);
+#define TILE  8 /* rows of a product at a time */
+#define WIDTH 4 /* columns of each */
 
-	for (size_t i = 0; i < n && i < max; i++)
-		out[i] = all[i];
-	return n;
+typedef double lane __attribute__((vector_size(8 * WIDTH), aligned(8), may_alias));
+
+/* `rows` (at most TILE, constant where this is called) by WIDTH numbers of a product. */
+static inline __attribute__((always_inline)) void tile(size_t rows, size_t columns, size_t depth, const double *a, size_t a_row,
+						       size_t a_depth, const double *b, const double *start, double *c)
+{
+	lane sum[TILE];
+
+	for (size_t r = 0; r < rows; r++)
+		sum[r] = start ? *(const lane *)start : (lane){ 0 };
+	for (size_t k = 0; k < depth; k++)
+		for (size_t r = 0; r < rows; r++)
+			sum[r] += a[r * a_row + k * a_depth] * *(const lane *)(b + k * columns);
+	for (size_t r = 0; r < rows; r++)
+		*(lane *)(c + r * columns) = sum[r];
 }
 
-const struct lanes *lanes_here(void)
+WIDEST void lanes_product(size_t rows, size_t columns, size_t depth, const double *a, size_t a_row, size_t a_depth, const double *b,
+			  const double *start, double *c)
 {
-	const struct lanes *all[3];
+	for (size_t j = 0; j < columns; j += WIDTH) {
+		const double *from = start ? start + j : NULL;
+		size_t r = 0;
 
-	return all[lanes_all(all, 3) - 1];
+		for (; r + TILE <= rows; r += TILE)
+			tile(TILE, columns, depth, a + r * a_row, a_row, a_depth, b + j, from, c + r * columns + j);
+		for (; r < rows; r++)
+			tile(1, columns, depth, a + r * a_row, a_row, a_depth, b + j, from, c + r * columns + j);
+	}
+}
+
+/* exp(-|x| factor), not below exp(-700); off by less than 4e-16 relatively: of the exponent t = n ln 2 + r with |r| <= ln 2 / 2, 2^n is
+ * by its exponent's bits and e^r is 1 + r + r^2 q(r). q is nearly the minimax polynomial of degree 9 on that interval (Chebyshev
+ * interpolation; Muller, Elementary Functions, 3rd edition, chapter 3): in exact arithmetic e^r is off by 1.3e-17. */
+static inline double decay(double x, double factor)
+{
+	const double magic = 0x1.8p52; /* adding it rounds to an integer, which are then the lowest bits */
+	double t = -__builtin_fabs(x) * factor, shifted, n, r, q;
+	uint64_t bits, power;
+
+	t = t < -700.0 ? -700.0 : t;
+	shifted = t * 0x1.71547652b82fep+0 + magic;
+	n = shifted - magic;
+	r = (t - n * 0x1.62e42fee00000p-1) - n * 0x1.a39ef35793c76p-33; /* ln 2 in two parts, the first with room for n */
+	q = r * 0x1.af38d53857513p-26 + 0x1.2891a8c1d838dp-22;
+	q = q * r + 0x1.71de0d9c145d0p-19;
+	q = q * r + 0x1.a019b8ef67c6cp-16;
+	q = q * r + 0x1.a01a01a7c8d47p-13;
+	q = q * r + 0x1.6c16c17893833p-10;
+	q = q * r + 0x1.11111111109adp-7;
+	q = q * r + 0x1.5555555553d4fp-5;
+	q = q * r + 0x1.5555555555556p-3;
+	q = q * r + 0x1.0000000000001p-1;
+	q = q * r * r + r + 1.0;
+	memcpy(&bits, &q, sizeof(bits));
+	memcpy(&power, &shifted, sizeof(power));
+	bits += power << 52;
+	memcpy(&q, &bits, sizeof(q));
+	return q;
+}
+
+WIDEST void lanes_curve(enum lanes_curve curve, double *x, size_t n)
+{
+	if (curve == LANES_TANH)
+		for (size_t i = 0; i < n; i++) {
+			double e = decay(x[i], 2.0);
+
+			x[i] = __builtin_copysign((1.0 - e) / (1.0 + e), x[i]);
+		}
+	if (curve == LANES_SIGMOID)
+		for (size_t i = 0; i < n; i++) {
+			double e = decay(x[i], 1.0);
+
+			x[i] = (x[i] < 0.0 ? e : 1.0) / (1.0 + e);
+		}
 }

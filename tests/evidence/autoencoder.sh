@@ -63,7 +63,7 @@ print()
 print("Wanted: at least 6 times as fast as the loop over slices of a tensor, with a held-out loss at most 2 % above its:",
       "; ".join(bad) if bad else "met", end=".\n\n")
 print(f"The eleven products of one step: OpenBLAS ({products[0]['openblas']}) {middle([p['openblas_us'] for p in products]):.1f} µs,",
-      f"model/anomaly/lanes.c ({products[0]['lanes']}) {middle([p['lanes_us'] for p in products]):.1f} µs (medians of {len(products)}, each the smallest of twenty);",
+      f"model/anomaly/lanes.c {middle([p['lanes_us'] for p in products]):.1f} µs (medians of {len(products)}, each the smallest of twenty);",
       f"ratio {middle([p['openblas_us'] / p['lanes_us'] for p in products]):.1f}.\n")
 for (threads, loop), group in groups.items():
     print(f"{loop}, {threads} thread{'s' if threads > 1 else ''}, every sample, wall/CPU s of {group[0]['fits']} fit(s), held-out loss:",
