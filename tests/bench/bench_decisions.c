@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 #define MACHINES_MAX	10
-#define REPETITIONS_MAX 60
+#define REPETITIONS_MAX 96
 #define LOOK_FIRST	3 /* repetitions */
 
 /* The cost of a run without a change: 1 on average, at place 0 to 1 of the session. */
@@ -68,7 +68,12 @@ static double on_tick(const struct kind *kind, double cost)
 	return kind == &kinds[1] ? .1 * round(10 * cost) : cost;
 }
 
-static struct run_set set_of(double cost[MACHINES_MAX][REPETITIONS_MAX], int machines, int repetitions, bool plan, double level)
+/* How versions are measured: the runs of a data set; of one plan; the same with the processor time of each run, as `assay compare` has it.
+ */
+enum way { DATA_SET, PLAN, PLAN_TIMES };
+
+static struct run_set set_of(double cost[MACHINES_MAX][REPETITIONS_MAX], double cpu[MACHINES_MAX][REPETITIONS_MAX], int machines,
+			     int repetitions, enum way way, double level)
 {
 	struct run_set set = { .application = mem_string("app"), .version = mem_string("version"), .level = level };
 
@@ -80,18 +85,24 @@ static struct run_set set_of(double cost[MACHINES_MAX][REPETITIONS_MAX], int mac
 			*run = (struct run){
 				.machine = mem_format("m%d", m), .taken_ms = 1000, .repetition = r + 1, .metric = cost[m][r], .recorded = 1
 			};
-			snprintf(run->plan, sizeof(run->plan), "%s", plan ? "plan" : "");
+			snprintf(run->plan, sizeof(run->plan), "%s", way ? "plan" : "");
+			if (way == PLAN_TIMES) {
+				run->usage = (struct metric_usage){ llround(1e9 * cost[m][r]), llround(1e6 * cpu[m][r]), 0 };
+				run->metric = (double)run->usage.wall_ns / 1e9;
+				run->withheld_ns[RUN_WAITED] = 0;
+			}
 		}
 	}
 	return set;
 }
 
-static enum decision decide(double cost[2][MACHINES_MAX][REPETITIONS_MAX], int machines, int repetitions, bool plan, double level)
+static enum decision decide(double cost[2][MACHINES_MAX][REPETITIONS_MAX], double cpu[2][MACHINES_MAX][REPETITIONS_MAX], int machines,
+			    int repetitions, enum way way, double level)
 {
 	const struct evidence evidence = { 0 };
 	const struct lab_config config = { .min_effect = .03 };
-	struct run_set sides[2] = { set_of(cost[0], machines, repetitions, plan, level),
-				    set_of(cost[1], machines, repetitions, plan, level) };
+	struct run_set sides[2] = { set_of(cost[0], cpu[0], machines, repetitions, way, level),
+				    set_of(cost[1], cpu[1], machines, repetitions, way, level) };
 	struct assay_error err;
 	enum decision decision;
 	struct verdict v;
@@ -106,10 +117,11 @@ static enum decision decide(double cost[2][MACHINES_MAX][REPETITIONS_MAX], int m
 }
 
 /* repetitions 0: looks, each with twice as many, until there is a decision. */
-static enum decision draw(const struct kind *kind, int machines, int repetitions, bool plan, double slower, struct rng *rng)
+static enum decision draw(const struct kind *kind, int machines, int repetitions, enum way way, double slower, struct rng *rng)
 {
-	static double cost[2][MACHINES_MAX][REPETITIONS_MAX];
-	int all = repetitions ? repetitions : (int)looks_repetitions(LOOK_FIRST, LOOKS_MAX);
+	static double cost[2][MACHINES_MAX][REPETITIONS_MAX], cpu[2][MACHINES_MAX][REPETITIONS_MAX];
+	int first = way == PLAN_TIMES ? EFFECT_PAIRS_MIN : LOOK_FIRST;
+	int all = repetitions ? repetitions : (int)looks_repetitions(first, LOOKS_MAX);
 	enum decision decision = DECISION_INCONCLUSIVE;
 
 	for (int m = 0; m < machines; m++) {
@@ -119,30 +131,32 @@ static enum decision draw(const struct kind *kind, int machines, int repetitions
 				double place = (2 * r + turn) / (2.0 * all);
 
 				cost[side][m][r] = on_tick(kind, kind->noise(rng, place) * (side ? slower : 1));
+				cpu[side][m][r] = .9 * noise_normal(rng, place) * (side ? slower : 1);
 			}
 		}
 	}
 	if (repetitions)
-		return decide(cost, machines, repetitions, plan, 0);
+		return decide(cost, cpu, machines, repetitions, way, 0);
 	for (int look = 1; look <= LOOKS_MAX && decision == DECISION_INCONCLUSIVE; look++)
-		decision = decide(cost, machines, (int)looks_repetitions(LOOK_FIRST, look), plan, looks_level(look, false));
+		decision = decide(cost, cpu, machines, (int)looks_repetitions(first, look), way, looks_level(look, look == LOOKS_MAX));
 	return decision;
 }
 
-static void row(const struct kind *kind, int machines, int repetitions, bool plan, int draws)
+static void row(const struct kind *kind, int machines, int repetitions, enum way way, int draws)
 {
+	static const char *const ways[] = { "data set", "one plan", "one plan, with processor time" };
 	int worse = 0, better = 0, found = 0;
 	struct rng rng;
 
 	rng_seed(&rng, 47 + (uint64_t)(machines * 100 + repetitions));
 	for (int i = 0; i < draws; i++) {
-		enum decision d = draw(kind, machines, repetitions, plan, 1, &rng);
+		enum decision d = draw(kind, machines, repetitions, way, 1, &rng);
 
 		worse += d == DECISION_REGRESSION;
 		better += d == DECISION_IMPROVED;
-		found += draw(kind, machines, repetitions, plan, 1.1, &rng) == DECISION_REGRESSION;
+		found += draw(kind, machines, repetitions, way, 1.1, &rng) == DECISION_REGRESSION;
 	}
-	printf("| %s | %s | %d | ", kind->name, plan ? "one plan" : "data set", machines);
+	printf("| %s | %s | %d | ", kind->name, ways[way], machines);
 	printf(repetitions ? "%d" : "looks", repetitions);
 	printf(" | %.4f | %.4f | %.3f |\n", worse / (double)draws, better / (double)draws, found / (double)draws);
 	fflush(stdout);
@@ -158,10 +172,12 @@ int main(int argc, char **argv)
 	for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++) {
 		for (size_t m = 0; m < sizeof(machines) / sizeof(machines[0]); m++)
 			for (size_t r = 0; r < sizeof(repetitions) / sizeof(repetitions[0]); r++)
-				row(&kinds[k], machines[m], repetitions[r], false, draws);
+				row(&kinds[k], machines[m], repetitions[r], DATA_SET, draws);
 		for (int m = 1; m <= 3; m++)
 			for (size_t r = 0; r < sizeof(planned) / sizeof(planned[0]); r++)
-				row(&kinds[k], m, planned[r], true, draws);
+				row(&kinds[k], m, planned[r], PLAN, draws);
+		row(&kinds[k], 1, EFFECT_PAIRS_MIN, PLAN_TIMES, draws);
+		row(&kinds[k], 1, 0, PLAN_TIMES, draws);
 	}
 	return 0;
 }
