@@ -1,7 +1,6 @@
 #include "gate/cost/cost_side.h"
 
 #include "base/mem.h"
-#include "base/stats.h"
 #include "model/sparse/excess.h"
 #include "runs/running/input_features.h"
 

@@ -455,6 +455,7 @@ static void compare_answer(struct here *const sides[SIDES], const struct here_ho
 
 	comparison_answer(c, false, 0, d);
 	d->exit_status = decision_exit(c->verdict.effect.decision);
+	doc_heading(d, "Where the time of each goes");
 	for (int side = 0; side < SIDES; side++) {
 		char *text = parts_text(&sides[side]->parts);
 

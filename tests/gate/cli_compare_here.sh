@@ -36,6 +36,7 @@ run compare --here --budget 1 -- sh -c ': "$1"' sh -x -- sh -c ': "$1"' sh -x
 cases=$((cases + 1))
 grep -q "'sh -c : \"\$1\" sh ...' costs [0-9.]* times as much as 'sh -c" "$tmp/out" || fail 'no answer'
 grep -q '^What the difference is made of$' "$tmp/out" || fail 'no table'
+grep -q '^Where the time of each goes$' "$tmp/out" || fail 'no profiles'
 
 what='both read all of standard input'
 seq 1000 | "$ASSAY" compare --here --budget 0.5 -- sh -c '[ "$(wc -l)" = 1000 ]' -- awk 'END { exit NR != 1000 }' >"$tmp/out" 2>"$tmp/err"
