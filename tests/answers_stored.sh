@@ -201,9 +201,8 @@ detect_options() {
 		# shellcheck disable=SC2086
 		ask none detect "$samples/seven" "$samples/seven-27" $option
 	done
-	"$ASSAY" changes "$builds/seven-plain" "$builds/seven-plain-27" --format json >"$work/changes.json" || true
-	ask none detect "$samples/probed-seven" "$samples/probed-seven-27" --changes "$work/changes.json" --all
-	ask none detect "$samples/seven" "$samples/seven-27" --changes "$work/changes.json"
+	ask none detect "$samples/probed-seven" "$samples/probed-seven-27" --old-build "$builds/seven-plain" --new-build "$builds/seven-plain-27" --all
+	ask none detect "$samples/seven" "$samples/seven-27" --old-build "$builds/seven-plain" --new-build "$builds/seven-plain-27"
 }
 
 about_builds() {

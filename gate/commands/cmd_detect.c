@@ -87,7 +87,7 @@ struct arguments {
 	const char *threshold, *clusters;
 	bool paper, single_sample;
 	struct cli_list functions;
-	const char *changes, *old_build, *new_build, *type;
+	const char *old_build, *new_build, *type;
 	bool run, all;
 	struct detect_options detect; /* what these come to */
 };
@@ -113,9 +113,7 @@ static const struct cli_option options[] = {
 	CLI_FLAG("single-sample", struct arguments, single_sample, "Call a run anomalous for one anomalous sample"),
 	CLI_NAMES("functions", "NAME,...", struct arguments, functions, "Only these functions"),
 	CLI_REAL("least", "FRACTION", struct arguments, least, 0, 1, "Leave out functions with less of all the work (default: 0.005)"),
-	CLI_TEXT("changes", "FILE", struct arguments, changes,
-		 "The answer of 'assay changes --format json': only changed functions, with file and line"),
-	CLI_TEXT("old-build", "FILE", struct arguments, old_build, "With --new-build: find the changed functions"),
+	CLI_TEXT("old-build", "FILE", struct arguments, old_build, "With --new-build: judge only the functions that changed between them"),
 	CLI_TEXT("new-build", "FILE", struct arguments, new_build,
 		 "The program or library with debug information: file and line of functions"),
 	CLI_FLAG("run", struct arguments, run, "First run APP@OLD and APP@NEW on the machines, as 'assay run --probe' does"),
@@ -199,8 +197,6 @@ static enum assay_status detect_check(void *arguments, struct assay_error *err)
 		return assay_fail(err, ASSAY_E_USAGE, "--run takes APP@OLD and APP@NEW");
 	if (a->old_build && !a->new_build)
 		return assay_fail(err, ASSAY_E_USAGE, "--old-build needs --new-build");
-	if (a->old_build && a->changes)
-		return assay_fail(err, ASSAY_E_USAGE, "--changes already says what --old-build would find");
 	return choose(a, err);
 }
 
@@ -278,8 +274,6 @@ static enum assay_status places_by_builds(const struct arguments *a, struct plac
 
 static enum assay_status places_for(const struct arguments *a, const char *new, struct places *out, struct assay_error *err)
 {
-	if (a->changes)
-		return places_read(a->changes, out, err);
 	if (a->new_build)
 		return places_by_builds(a, out, err);
 	if (version_is_selector(new))

@@ -1,7 +1,6 @@
 #include "gate/detect/places.h"
 
 #include "base/file.h"
-#include "base/json_reader.h"
 #include "base/mem.h"
 #include "base/order.h"
 #include "runs/inside/changes/source.h"
@@ -114,68 +113,6 @@ void places_of_version(const char *laboratory, const char *selector, struct plac
 	build_release(&build);
 	version_object_release(&object);
 	free(shorter);
-}
-
-/* ---- from JSON ---- */
-
-static bool code_is_listed(const char *code)
-{
-	for (int kind = 0; kind < CHANGE_KINDS; kind++)
-		if (strcmp(change_kind_code((enum change_kind)kind), code) == 0)
-			return change_kind_is_listed((enum change_kind)kind);
-	return false;
-}
-
-static void places_add_json(struct json_reader *r, const cJSON *item, struct places *places)
-{
-	const char *change = json_reader_text(r, item, "change"), *symbol, *file = NULL;
-	const cJSON *new;
-	int64_t line = 0;
-
-	if (!json_reader_has(r, item, "old") || !json_reader_has(r, item, "new") || !json_reader_object(r, item, "old"))
-		return;
-	new = json_reader_object(r, item, "new");
-	symbol = json_reader_text(r, new, "symbol");
-	if (json_reader_has(r, new, "file"))
-		file = json_reader_text(r, new, "file");
-	if (json_reader_has(r, new, "line"))
-		line = json_reader_integer(r, new, "line", 0, INT32_MAX);
-	if (!r->st)
-		places_add(places, symbol, file, (unsigned)line, 0, code_is_listed(change));
-}
-
-enum assay_status places_parse(const char *name, const char *text, size_t n, struct places *out, struct assay_error *err)
-{
-	struct places places = { .know_change = true };
-	struct json_reader r = { name, err, ASSAY_OK };
-	const cJSON *list, *item;
-	cJSON *root = NULL;
-
-	r.st = json_parse(name, text, n, &root, err);
-	list = json_reader_array(&r, root, "functions", 0, SIZE_MAX);
-	for (item = list ? list->child : NULL; item && !r.st; item = item->next)
-		places_add_json(&r, item, &places);
-	if (!r.st) {
-		order_sort(places.items, places.n, by_symbol);
-		*out = places;
-		places = (struct places){ .items = NULL };
-	}
-	places_release(&places);
-	cJSON_Delete(root);
-	return r.st;
-}
-
-enum assay_status places_read(const char *path, struct places *out, struct assay_error *err)
-{
-	struct buf text = BUF_INIT;
-	enum assay_status st = file_read(path, JSON_BYTES_MAX, &text, err);
-
-	if (!st)
-		st = places_parse(path, text.bytes ? text.bytes : "", text.size, out, err);
-	if (st)
-		assay_context(err, "--changes takes what 'assay changes --format json' writes");
-	buf_release(&text);
-	return st;
 }
 
 const struct place *places_find(const struct places *places, const char *symbol)

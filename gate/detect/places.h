@@ -1,4 +1,4 @@
-/* Where functions are in the sources, and which of them changed: from `assay changes --format json`, or from builds. */
+/* Where functions are in the sources, and which of them changed, from builds. */
 #ifndef GATE_DETECT_PLACES_H
 #define GATE_DETECT_PLACES_H
 
@@ -29,9 +29,6 @@ struct places {
 /* *out is overwritten; places_release() it. */
 void places_of_changes(const struct changes *changes, struct places *out);
 void places_of_build(const struct build *build, struct places *out); /* files and lines alone */
-/* ASSAY_E_FORMAT when it is not what `assay changes --format json` writes. */
-enum assay_status places_read(const char *path, struct places *out, struct assay_error *err);
-enum assay_status places_parse(const char *name, const char *text, size_t n, struct places *out, struct assay_error *err);
 /* Finds the places in the program of APP@VERSION, or APP/INPUT@VERSION, of the laboratory's manifests; what git has to build is built again
  * if it is gone. Files and lines alone; none are found, without an error, where there is no such program or no debug information. */
 void places_of_version(const char *laboratory, const char *selector, struct places *out);

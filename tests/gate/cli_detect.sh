@@ -152,28 +152,19 @@ run detect s-old s-chase --rate .1 --functions store,parse,walk --new-build chas
 expect_stdout "walk  ($apps/seven.c:" 'misses of the second TLB'
 
 what='only changed functions'
-run changes seven broken --format json
-cp out changes.json
-run detect s-old s-new --rate .1 --changes changes.json --format json
+run detect s-old s-new --rate .1 --old-build seven --new-build broken --format json
 expect_status 3
 expect_json .functions[0].name store
 expect_json .functions[0].file "$apps/seven.c"
 expect_json .functions 7 # each of them does more than a tenth
 expect_json .functions[1].anomalous false
-run detect s-old s-new --rate .1 --old-build seven --new-build broken --format json
-expect_status 3
-expect_json .functions[0].name store
-expect_json .functions 7
 run detect s-old s-new --rate .1 --functions tally,walk
 expect_status 0
 expect_stdout 'none of 2 functions'
 run detect s-old s-new --functions nonesuch
 refused 6 'none of the functions that changed or were asked for'
-run detect s-old s-new --changes nonesuch
+run detect s-old s-new --old-build nonesuch --new-build broken
 refused 2 'nonesuch'
-echo '{"decision": "pass"}' >other
-run detect s-old s-new --changes other
-refused 2 "'assay changes --format json' writes"
 
 what='a function that only one version has'
 sample good short 9 70
