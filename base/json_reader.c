@@ -109,15 +109,6 @@ int64_t json_reader_integer(struct json_reader *r, const cJSON *object, const ch
 	return r->st ? low : (int64_t)value;
 }
 
-bool json_reader_bool(struct json_reader *r, const cJSON *object, const char *key)
-{
-	const cJSON *member = r->st ? NULL : cJSON_GetObjectItemCaseSensitive(object, key);
-
-	if (!cJSON_IsBool(member))
-		json_reader_fail(r, "'%s' must be true or false", key);
-	return cJSON_IsTrue(member);
-}
-
 const cJSON *json_reader_object(struct json_reader *r, const cJSON *object, const char *key)
 {
 	return find_typed(r, object, key, cJSON_IsObject, "an object");

@@ -21,7 +21,6 @@ bool json_reader_has(struct json_reader *r, const cJSON *object, const char *key
 const char *json_reader_text(struct json_reader *r, const cJSON *object, const char *key); /* borrowed */
 double json_reader_number(struct json_reader *r, const cJSON *object, const char *key, double low, double high);
 int64_t json_reader_integer(struct json_reader *r, const cJSON *object, const char *key, int64_t low, int64_t high);
-bool json_reader_bool(struct json_reader *r, const cJSON *object, const char *key);
 const cJSON *json_reader_object(struct json_reader *r, const cJSON *object, const char *key);
 const cJSON *json_reader_array(struct json_reader *r, const cJSON *object, const char *key, size_t low,
 			       size_t high); /* by number of elements */

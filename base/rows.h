@@ -16,6 +16,7 @@
 #include "base/error.h"
 
 #include <stddef.h>
+#include <string.h>
 
 #define ROWS_ENUM(constant, ...)	constant,
 #define ROWS_WORD(constant, word)	word, /* of rows that have nothing else */
@@ -30,6 +31,18 @@
                                                                                                                                            \
 		ASSAY_BUG_IF((size_t)of >= sizeof(entries) / sizeof(entries[0]));                                                          \
 		return entries[of];                                                                                                        \
+	}
+
+/* Defines `type name(const char *entry)`, which gives the row with this entry of one column; the last one if none has it. */
+#define ROWS_FINDER(name, type, rows, column)                                                                                              \
+	type name(const char *entry)                                                                                                       \
+	{                                                                                                                                  \
+		static const char *const entries[] = { rows(column) };                                                                     \
+		size_t i = 0;                                                                                                              \
+                                                                                                                                           \
+		while (i < sizeof(entries) / sizeof(entries[0]) - 1 && strcmp(entries[i], entry) != 0)                                     \
+			i++;                                                                                                               \
+		return (type)i;                                                                                                            \
 	}
 
 #endif

@@ -236,9 +236,17 @@ CREATE TABLE night (
 	deadline_ms INTEGER NOT NULL, -- 0: none
 	finished_ms INTEGER, -- null: it is not finished
 	exit_status INTEGER,
-	suite TEXT NOT NULL, -- the text of suite.yaml
-	notes TEXT NOT NULL -- of the night itself: a JSON list of {code, text}
+	suite TEXT NOT NULL -- the text of suite.yaml
 ) STRICT;
+
+-- What it says of itself, from its end on.
+CREATE TABLE night_note (
+	night TEXT NOT NULL REFERENCES night (id),
+	number INTEGER NOT NULL, -- from 0
+	code TEXT NOT NULL,
+	text TEXT NOT NULL,
+	PRIMARY KEY (night, number)
+) STRICT, WITHOUT ROWID;
 
 -- What it compares, resolved once at its start.
 CREATE TABLE night_comparison (
@@ -263,20 +271,88 @@ CREATE TABLE night_comparison (
 	PRIMARY KEY (night, number)
 ) STRICT, WITHOUT ROWID;
 
--- Decisions are never changed. What they rest on is in `request`: from it and the raw results `document` follows, byte by byte.
+-- Decisions are never changed, and neither are the rows of the next four tables: all of a decision is stored in one transaction. From the
+-- columns up to `accepted`, the calibration and the raw results, all others follow (gate/nightly/judge.h).
 CREATE TABLE decision (
-	id TEXT PRIMARY KEY,
+	id TEXT PRIMARY KEY, -- 16 hexadecimal digits of a hash of all else, but made_ms
 	night TEXT NOT NULL,
 	number INTEGER NOT NULL,
 	made_ms INTEGER NOT NULL,
 	application TEXT NOT NULL,
 	baseline TEXT NOT NULL,
 	candidate TEXT NOT NULL,
+	-- What it rests on.
+	rules INTEGER NOT NULL CHECK (rules >= 1), -- JUDGE_RULES of the assay that made it
+	plan TEXT NOT NULL, -- '': nothing was run, and `why` has the reason
+	fresh_plan TEXT NOT NULL, -- of the runs that confirm it; '': none
+	min_effect REAL NOT NULL CHECK (min_effect BETWEEN 1e-6 AND 1),
+	min_gain REAL NOT NULL DEFAULT 0 CHECK (min_gain BETWEEN 0 AND 1), -- 0: min_effect
+	confirm INTEGER NOT NULL DEFAULT 0, -- a finding needs fresh runs
+	control INTEGER NOT NULL DEFAULT 0, -- the baseline ran beside itself
+	on_machines INTEGER NOT NULL DEFAULT 1 CHECK (on_machines >= 1), -- on so many it must be seen, or on all
+	chance INTEGER NOT NULL DEFAULT 0, -- by the other comparisons of the night it may be chance
+	alike INTEGER NOT NULL DEFAULT 0, -- they lean the same way
+	why TEXT NOT NULL DEFAULT '',
+	accepted TEXT NOT NULL DEFAULT '', -- when and why its baseline was accepted
+	-- What was decided.
 	decision TEXT NOT NULL,
-	ratio REAL,
+	by_processor INTEGER NOT NULL DEFAULT 0, -- by CPU time instead of the metric
+	ratio REAL, -- as the next four, null: there is none
 	low REAL,
 	high REAL,
-	request TEXT NOT NULL, -- JSON: plans, threshold, level, runs that were left out (gate/nightly/judge.h)
-	document TEXT NOT NULL -- JSON: the answer
+	level REAL, -- of the interval
+	p REAL, -- two-sided
+	fresh TEXT NOT NULL DEFAULT 'none', -- none, due, seen, not_seen, disturbed
+	control_moved INTEGER NOT NULL DEFAULT 0,
+	repeated INTEGER NOT NULL DEFAULT 0, -- runs that were repeated at once
+	recorded INTEGER NOT NULL DEFAULT 0, -- runs whose recorded calls were looked at
+	cause TEXT NOT NULL DEFAULT '', -- what the difference is made of
+	document TEXT NOT NULL -- JSON: the answer, for showing
 ) STRICT;
 CREATE INDEX decision_of_application ON decision (application, made_ms);
+
+CREATE TABLE decision_reason (
+	decision TEXT NOT NULL REFERENCES decision (id) ON UPDATE CASCADE,
+	number INTEGER NOT NULL, -- from 0
+	code TEXT NOT NULL,
+	text TEXT NOT NULL,
+	PRIMARY KEY (decision, number)
+) STRICT, WITHOUT ROWID;
+
+-- Machines with runs of both versions.
+CREATE TABLE decision_machine (
+	decision TEXT NOT NULL REFERENCES decision (id) ON UPDATE CASCADE,
+	number INTEGER NOT NULL, -- from 0
+	machine TEXT NOT NULL,
+	log_ratio REAL, -- of costs, above 0 is worse; null: it does not count
+	PRIMARY KEY (decision, number)
+) STRICT, WITHOUT ROWID;
+
+-- Runs during which the machine was busy with something else.
+CREATE TABLE decision_disturbed (
+	decision TEXT NOT NULL REFERENCES decision (id) ON UPDATE CASCADE,
+	number INTEGER NOT NULL, -- from 0
+	machine TEXT NOT NULL,
+	version TEXT NOT NULL,
+	repetition INTEGER NOT NULL,
+	cause TEXT NOT NULL, -- run_delay, throttled, io_stalled, memory_stalled, steal
+	share REAL NOT NULL, -- of its wall-clock time
+	usual REAL NOT NULL, -- of the quieter runs of that version there
+	left_out INTEGER NOT NULL,
+	PRIMARY KEY (decision, number)
+) STRICT, WITHOUT ROWID;
+
+-- What it quotes of calibration.json, where there is something to quote.
+CREATE TABLE decision_calibration (
+	decision TEXT PRIMARY KEY REFERENCES decision (id) ON UPDATE CASCADE,
+	own INTEGER NOT NULL, -- of the application itself, else of all together
+	taken_ms INTEGER NOT NULL,
+	identical INTEGER NOT NULL,
+	independent INTEGER NOT NULL, -- of these, pairs that share no run with another one
+	slower INTEGER NOT NULL,
+	faster INTEGER NOT NULL,
+	percent INTEGER NOT NULL,
+	planted INTEGER NOT NULL,
+	found INTEGER NOT NULL,
+	stale TEXT NOT NULL -- why it does not hold any more; '': it does
+) STRICT, WITHOUT ROWID;

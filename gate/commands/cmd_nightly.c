@@ -26,16 +26,15 @@ static enum assay_status failures_of(const struct cli_list *words, unsigned *out
 {
 	*out = words->n ? 0 : ~0u;
 	for (size_t i = 0; i < words->n; i++) {
-		int k = 0;
+		enum night_failure failure = night_failure_of_word(words->items[i]);
+		bool none = strcmp(words->items[i], "nothing") == 0;
 
-		while (k < NIGHT_FAILURES && strcmp(night_failure_word((enum night_failure)k), words->items[i]) != 0)
-			k++;
-		if (k == NIGHT_FAILURES && strcmp(words->items[i], "nothing") != 0)
+		if (!none && strcmp(night_failure_word(failure), words->items[i]) != 0)
 			return assay_fail(
 			    err, ASSAY_E_USAGE,
 			    "--fail-on takes regression, nothing_measured, environment, inconclusive, hosts, or nothing, not '%s'",
 			    TEXT_SHOWN(words->items[i]));
-		*out |= k < NIGHT_FAILURES ? 1u << k : 0;
+		*out |= none ? 0 : 1u << failure;
 	}
 	return ASSAY_OK;
 }

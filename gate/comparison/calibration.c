@@ -10,6 +10,7 @@
 #include "fleet/lab/lab.h"
 #include "gate/decide/verdict.h"
 
+#include <inttypes.h>
 #include <math.h>
 
 #define ENTRIES_MAX  100000
@@ -235,31 +236,25 @@ enum assay_status calibration_put(const char *directory, struct calibration_entr
 
 /* ---- quoting ---- */
 
-struct totals {
-	size_t pairs, distinct, called, faster, planted, found;
-	unsigned percent;
-	int64_t taken_ms;    /* of the oldest */
-	const char *unknown; /* a machine that was not among those measured; NULL: none */
-};
-
-static void count(const struct calibration_entry *e, struct totals *t)
+static void count(const struct calibration_entry *e, struct calibration_quote *q)
 {
-	t->pairs += e->identical.pairs;
-	t->distinct += e->identical.distinct;
-	t->called += e->identical.decision[DECISION_REGRESSION];
-	t->faster += e->identical.decision[DECISION_IMPROVED];
+	q->identical += (int64_t)e->identical.pairs;
+	q->distinct += (int64_t)e->identical.distinct;
+	q->slower += (int64_t)e->identical.decision[DECISION_REGRESSION];
+	q->faster += (int64_t)e->identical.decision[DECISION_IMPROVED];
 	for (size_t i = 0; i < e->n_planted; i++) {
 		const struct calibration_planted *p = &e->planted[i];
 
-		if (t->percent && t->percent != p->plant.percent)
+		if (q->percent && q->percent != p->plant.percent)
 			continue;
-		t->percent = p->plant.percent;
-		t->planted += p->counts.pairs;
-		t->found += p->counts.decision[DECISION_REGRESSION];
+		q->percent = p->plant.percent;
+		q->planted += (int64_t)p->counts.pairs;
+		q->found += (int64_t)p->counts.decision[DECISION_REGRESSION];
 	}
-	t->taken_ms = t->taken_ms && t->taken_ms < e->taken_ms ? t->taken_ms : e->taken_ms;
+	q->taken_ms = q->taken_ms && q->taken_ms < e->taken_ms ? q->taken_ms : e->taken_ms;
 }
 
+/* Returns a machine that was not among those measured, NULL if there is none. */
 static const char *unknown_machine(const struct calibration *c, const struct calibration_entry *only, char *const *machines, size_t n)
 {
 	for (size_t k = 0; k < n; k++) {
@@ -274,99 +269,79 @@ static const char *unknown_machine(const struct calibration *c, const struct cal
 	return NULL;
 }
 
-char *calibration_quote(const struct calibration *c, const char *application, char *const *machines, size_t n, int64_t now_ms,
-			double max_age_days)
+struct calibration_quote calibration_quote_of(const struct calibration *c, const char *application, char *const *machines, size_t n,
+					      int64_t now_ms, double max_age_days)
 {
 	const struct calibration_entry *own = NULL;
-	struct totals t = { .pairs = 0 };
-	char *text;
-	cJSON *root;
+	struct calibration_quote q = { .identical = 0 };
+	const char *unknown;
 
 	for (size_t i = 0; i < c->n; i++)
 		own = strcmp(c->items[i].application, application) == 0 ? &c->items[i] : own;
 	for (size_t i = 0; i < c->n; i++) {
 		if (!own || own == &c->items[i])
-			count(&c->items[i], &t);
+			count(&c->items[i], &q);
 	}
-	if (!t.pairs)
-		return mem_string("");
-	t.unknown = unknown_machine(c, own, machines, n);
-	root = cJSON_CreateObject();
-	cJSON_AddStringToObject(root, "of", own ? "application" : "laboratory");
-	json_add_number(root, "taken_ms", (double)t.taken_ms);
-	json_add_number(root, "identical", (double)t.pairs);
-	json_add_number(root, "distinct", (double)t.distinct);
-	json_add_number(root, "called", (double)t.called);
-	json_add_number(root, "called_faster", (double)t.faster);
-	json_add_number(root, "percent", t.percent);
-	json_add_number(root, "planted", (double)t.planted);
-	json_add_number(root, "found", (double)t.found);
-	text = (double)(now_ms - t.taken_ms) > max_age_days * DAY_MS ? mem_format("it is of %.10s, which is long ago", TEXT_MS(t.taken_ms))
-	       : t.unknown					     ? mem_format("'%s' was not among the machines then", t.unknown)
-								     : mem_string("");
-	cJSON_AddStringToObject(root, "stale", text);
-	free(text);
-	text = cJSON_PrintUnformatted(root);
-	cJSON_Delete(root);
-	return text;
+	if (!q.identical)
+		return (struct calibration_quote){ .identical = 0 };
+	unknown = unknown_machine(c, own, machines, n);
+	q.own = own != NULL;
+	q.stale = (double)(now_ms - q.taken_ms) > max_age_days * DAY_MS
+		      ? mem_format("it is of %.10s, which is long ago", TEXT_MS(q.taken_ms))
+		  : unknown ? mem_format("'%s' was not among the machines then", unknown)
+			    : mem_string("");
+	return q;
 }
 
-enum assay_status calibration_quote_now(const struct lab *lab, const struct verdict *v, char **out, struct assay_error *err)
+enum assay_status calibration_quote_now(const struct lab *lab, const struct verdict *v, struct calibration_quote *out,
+					struct assay_error *err)
 {
 	char **machines = mem_new(v->pairing.n + 1, sizeof(*machines));
 	struct calibration calibration;
 	enum assay_status st = calibration_read(lab->directory, &calibration, err);
 	size_t n = 0;
 
-	*out = NULL;
+	*out = (struct calibration_quote){ .identical = 0 };
 	for (size_t i = 0; i < v->pairing.n; i++) {
 		if (v->pairing.machines[i].reason == PAIRING_USED)
 			machines[n++] = mem_string(v->pairing.machines[i].machine);
 	}
 	if (!st)
-		*out = calibration_quote(&calibration, v->baseline->application, machines, n, clock_real_ms(),
-					 lab->config.fingerprint_max_age_days);
+		*out = calibration_quote_of(&calibration, v->baseline->application, machines, n, clock_real_ms(),
+					    lab->config.fingerprint_max_age_days);
 	mem_free_all(machines, n);
 	calibration_release(&calibration);
 	return st;
 }
 
-static cJSON *quoted(const char *quote)
+struct calibration_quote calibration_quote_copy(const struct calibration_quote *quote)
 {
-	struct assay_error ignored;
-	cJSON *root = NULL;
+	struct calibration_quote q = *quote;
 
-	return quote && *quote && !json_parse("calibration", quote, strlen(quote), &root, &ignored) ? root : NULL;
+	q.stale = q.stale ? mem_string(q.stale) : NULL;
+	return q;
 }
 
-/* Returns the quote as a line for users; free() it. NULL: there is none. */
-static char *calibration_line(const char *quote)
+void calibration_answer(const struct calibration_quote *q, struct document *d)
 {
-	cJSON *root = quoted(quote);
-	const char *of = cJSON_GetStringValue(json_get(root, "of")), *stale = cJSON_GetStringValue(json_get(root, "stale"));
-	bool own = of && strcmp(of, "application") == 0, again = stale && *stale;
-	size_t n = json_get_count(root, "distinct");
-	char *line;
-
-	if (!root)
-		return NULL;
-	line = mem_format("%s, %zu of %zu identical pairs (%zu share%s no run with another one) were called slower, and %zu faster; a "
-			  "planted %zu %% was found in %zu of %zu.%s%s%s",
-			  own ? "With this application" : "On this laboratory", json_get_count(root, "called"),
-			  json_get_count(root, "identical"), n, n == 1 ? "s" : "", json_get_count(root, "called_faster"),
-			  json_get_count(root, "percent"), json_get_count(root, "found"), json_get_count(root, "planted"),
-			  again ? " Calibrate again: " : "", again ? stale : "", again ? "." : "");
-	cJSON_Delete(root);
-	return line;
-}
-
-void calibration_answer(const char *quote, struct document *d)
-{
-	char *line = calibration_line(quote);
-
-	if (!line)
+	if (!q->identical)
 		return;
-	doc_line(d, "%s", line);
-	doc_set_json(d, "calibration", quoted(quote));
-	free(line);
+	doc_line(d,
+		 "%s, %" PRId64 " of %" PRId64 " identical pairs (%" PRId64
+		 " share%s no run with another one) were called slower, and %" PRId64 " faster; a planted %" PRId64
+		 " %% was found in %" PRId64 " of %" PRId64 ".%s%s%s",
+		 q->own ? "With this application" : "On this laboratory", q->slower, q->identical, q->distinct, q->distinct == 1 ? "s" : "",
+		 q->faster, q->percent, q->found, q->planted, *q->stale ? " Calibrate again: " : "", q->stale, *q->stale ? "." : "");
+	doc_object(d, "calibration");
+	doc_set(d, "of", q->own ? "application" : "laboratory");
+	doc_set(d, "taken_ms", q->taken_ms);
+	doc_set(d, "identical", q->identical);
+	doc_set(d, "distinct", q->distinct);
+	doc_set(d, "called", q->slower);
+	doc_set(d, "called_faster", q->faster);
+	doc_set(d, "percent", q->percent);
+	doc_set(d, "planted", q->planted);
+	doc_set(d, "found", q->found);
+	doc_set(d, "stale", q->stale);
+	doc_end(d);
 }

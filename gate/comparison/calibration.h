@@ -60,16 +60,28 @@ enum assay_status calibration_read(const char *directory, struct calibration *ou
 /* Puts an entry in the place of the application's earlier one, and replaces the file. Takes the entry over, on failure too. */
 enum assay_status calibration_put(const char *directory, struct calibration_entry *entry, struct assay_error *err);
 
-/* What a decision about `application` on n machines quotes: of the application itself, else of all together. JSON text on one line; free()
- * it. "": there is none. It is stale, with its reason, when it is older than max_age_days or a machine was not among those that were
- * measured. */
-char *calibration_quote(const struct calibration *calibration, const char *application, char *const *machines, size_t n, int64_t now_ms,
-			double max_age_days);
-/* The same for a decision that is made now; free() *out. */
+/* What a decision quotes. */
+struct calibration_quote {
+	bool own;		/* of the application itself, else of all together */
+	int64_t taken_ms;	/* of the oldest */
+	int64_t identical;	/* pairs; 0: there is nothing to quote */
+	int64_t distinct;	/* of these, as in struct replay_counts */
+	int64_t slower, faster; /* identical pairs that were called so */
+	int64_t percent, planted, found;
+	char *stale; /* why it does not hold any more; "": it does. Owned; NULL where there is nothing to quote */
+};
+
+/* What a decision about `application` on n machines quotes. It is stale when it is older than max_age_days or a machine was not among those
+ * that were measured. free() the result's `stale`. */
+struct calibration_quote calibration_quote_of(const struct calibration *calibration, const char *application, char *const *machines,
+					      size_t n, int64_t now_ms, double max_age_days);
+/* The same for a decision that is made now. */
 struct lab;
 struct verdict;
-enum assay_status calibration_quote_now(const struct lab *lab, const struct verdict *verdict, char **out, struct assay_error *err);
-/* Adds that text (NULL or "": nothing) as a member `calibration`, and a line for users. */
-void calibration_answer(const char *quote, struct document *d);
+enum assay_status calibration_quote_now(const struct lab *lab, const struct verdict *verdict, struct calibration_quote *out,
+					struct assay_error *err);
+struct calibration_quote calibration_quote_copy(const struct calibration_quote *quote);
+/* Adds a quote (none: nothing) as a member `calibration`, and a line for users. */
+void calibration_answer(const struct calibration_quote *quote, struct document *d);
 
 #endif

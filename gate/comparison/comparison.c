@@ -1,7 +1,6 @@
 #include "gate/comparison/comparison.h"
 
 #include "base/mem.h"
-#include "gate/comparison/calibration.h"
 
 #include <math.h>
 
@@ -40,15 +39,16 @@ static enum assay_status stage_measured(struct lab *lab, struct comparison *c, s
 	return st;
 }
 
-static enum assay_status stage_calibration(struct lab *lab, const char *quote, struct comparison *c, struct assay_error *err)
+static enum assay_status stage_calibration(struct lab *lab, const struct calibration_quote *quote, struct comparison *c,
+					   struct assay_error *err)
 {
 	enum assay_status st = ASSAY_OK;
 
 	if (quote)
-		c->calibration = mem_string(quote);
+		c->calibration = calibration_quote_copy(quote);
 	else
 		st = calibration_quote_now(lab, &c->verdict, &c->calibration, err);
-	if (!st && !*c->calibration)
+	if (!st && !c->calibration.identical)
 		c->absent[COMPARISON_CALIBRATION] = (struct comparison_absent){ "not_calibrated", "'assay calibrate' was not run" };
 	return st;
 }
@@ -129,7 +129,7 @@ void comparison_release(struct comparison *c)
 	likeness_release(&c->likeness);
 	function_evidence_release(&c->functions);
 	contributions_release(&c->contributions);
-	mem_free(c->calibration, c->cause);
+	mem_free(c->calibration.stale, c->cause);
 	measured_release(&c->measured);
 	variance_weighed_release(&c->weighed);
 	verdict_release(&c->verdict);
@@ -163,7 +163,7 @@ void comparison_answer(const struct comparison *c, bool all_machines, size_t gro
 	verdict_answer(&c->verdict, c->cause, d);
 	measured_answer(&c->measured, "measured", (const char *const[]){ "baseline", "candidate" }, d);
 	verdict_answer_details(&c->verdict, all_machines, guesses, d);
-	calibration_answer(c->calibration, d);
+	calibration_answer(&c->calibration, d);
 	contributions_answer(&c->contributions, groups ? groups : guesses || c->contributions.n_leading ? CONTRIBUTIONS_SHOWN : 0, d);
 	function_evidence_add(&c->functions, verdict_of_cost(&c->verdict), d);
 	likeness_add(&c->likeness, d);

@@ -5,6 +5,7 @@
 
 #include "base/rows.h"
 #include "fleet/lab/lab.h"
+#include "gate/comparison/calibration.h"
 #include "gate/comparison/measured.h"
 #include "gate/decide/contributions.h"
 #include "gate/decide/verdict.h"
@@ -29,9 +30,9 @@ enum comparison_part { COMPARISON_ROWS(ROWS_ENUM) COMPARISON_PARTS };
 struct comparison_asked {
 	const struct evidence *evidence;
 	const struct run_set *baseline, *candidate;
-	double min_effect, min_gain; /* min_gain 0: the same */
-	enum comparison_part last;   /* the parts after it are not computed */
-	const char *calibration;     /* the text to quote (calibration_quote()); NULL: that of the laboratory now */
+	double min_effect, min_gain;		     /* min_gain 0: the same */
+	enum comparison_part last;		     /* the parts after it are not computed */
+	const struct calibration_quote *calibration; /* to quote; NULL: the laboratory's now */
 };
 
 /* Why a part is not there: a code, and a clause for users; code NULL: it is there. Borrowed from the part. */
@@ -47,7 +48,7 @@ struct comparison {
 	bool excused; /* recorded calls have withdrawn a finding */
 	struct measured measured;
 	char *cause; /* what a finding's difference is made of: "+0.19 s in the kernel, ..."; "": not known */
-	char *calibration;
+	struct calibration_quote calibration;
 	struct contributions contributions;
 	struct function_evidence functions;
 	struct likeness likeness;

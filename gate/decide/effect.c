@@ -18,6 +18,7 @@
 #define DECISION_TEXT(constant, text, exit_status) text,
 #define DECISION_EXIT(constant, text, exit_status) exit_status,
 ROWS_FUNCTION(decision_text, enum decision, DECISION_ROWS, DECISION_TEXT)
+ROWS_FINDER(decision_by_text, enum decision, DECISION_ROWS, DECISION_TEXT)
 
 int decision_exit(enum decision decision)
 {

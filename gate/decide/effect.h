@@ -27,6 +27,7 @@
 enum decision { DECISION_ROWS(ROWS_ENUM) DECISIONS };
 
 const char *decision_text(enum decision decision);
+enum decision decision_by_text(const char *text); /* DECISION_NOTHING_MEASURED where it is none */
 int decision_exit(enum decision decision);
 enum doc_tone decision_tone(enum decision decision);
 /* Is it a finding: regression or improved? */

@@ -1,6 +1,5 @@
 #include "gate/nightly/history.h"
 
-#include "base/json.h"
 #include "base/mem.h"
 #include "base/order.h"
 #include "base/stats.h"
@@ -13,9 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DAY_MS	     INT64_C(86400000)
-#define POLISH	     10 /* rounds */
-#define MACHINES_MAX 100000
+#define DAY_MS INT64_C(86400000)
+#define POLISH 10 /* rounds */
 
 /* ---- results, as they are ---- */
 
@@ -409,19 +407,6 @@ static void merge(struct history *h)
 
 /* ---- decisions of nights ---- */
 
-bool history_on_processor(const struct night_decision *decision, double *min_effect)
-{
-	struct assay_error ignored;
-	cJSON *document = NULL;
-	bool processor;
-
-	(void)json_parse("decision", decision->document, strlen(decision->document), &document, &ignored);
-	processor = strcmp(json_get_text(document, "time"), "processor") == 0;
-	*min_effect = json_get_number(document, "min_effect");
-	cJSON_Delete(document);
-	return processor;
-}
-
 /* Reports whether a measurement decided it. */
 static bool is_decided(const struct night_decision *decision)
 {
@@ -447,18 +432,15 @@ bool history_is_found(const struct history *h, const struct night_decision *deci
 static void follow_decided(struct history *h, double min_effect)
 {
 	const struct night_decision *last = NULL, *found = NULL;
-	double ignored;
 
 	for (size_t k = h->decisions.n; k-- > 0;) {
 		last = is_decided(&h->decisions.items[k]) ? &h->decisions.items[k] : last;
 		found = history_is_found(h, &h->decisions.items[k]) ? &h->decisions.items[k] : found;
 	}
 	if (h->by == HISTORY_DECIDED)
-		h->by = last && history_on_processor(found ? found : last, &ignored) ? HISTORY_PROCESSOR : HISTORY_METRIC;
-	if (last)
-		(void)history_on_processor(last, &min_effect);
+		h->by = last && (found ? found : last)->judged.by_processor ? HISTORY_PROCESSOR : HISTORY_METRIC;
 	if (!(h->min_effect > 0))
-		h->min_effect = min_effect;
+		h->min_effect = last ? last->request.min_effect : min_effect;
 }
 
 /* A later night's decision takes the place of an earlier one's, of a finding only if it decided; of one night the worst counts. */
@@ -493,10 +475,10 @@ size_t history_segment(const struct history *h, size_t point)
 static size_t denied_at(const struct history *h, const struct night_decision *decision)
 {
 	size_t baseline = point_of_version(h, decision->baseline), candidate = point_of_version(h, decision->candidate);
-	double change, least;
+	double change;
 
 	if (!history_is_found(h, decision) || candidate >= h->n || baseline >= candidate ||
-	    history_on_processor(decision, &least) != (h->by == HISTORY_PROCESSOR))
+	    decision->judged.by_processor != (h->by == HISTORY_PROCESSOR))
 		return h->n;
 	change = h->changes.segments[history_segment(h, candidate)].median - h->changes.segments[history_segment(h, baseline)].median;
 	return change / log(decision->ratio) >= .5 ? h->n : candidate;

@@ -66,8 +66,6 @@ enum assay_status history_load(struct lab *lab, const struct evidence *evidence,
 			       enum history_by by, double min_effect, int64_t until_ms, struct history *out, struct assay_error *err);
 void history_release(struct history *history); /* accepts zeroed */
 
-/* Reports whether a decision is on processor time; *min_effect: its threshold. */
-bool history_on_processor(const struct night_decision *decision, double *min_effect);
 /* Reports whether it is a finding that no later decision on the same versions has replaced. */
 bool history_is_found(const struct history *history, const struct night_decision *decision);
 

@@ -402,14 +402,12 @@ static void answer_by(const struct history *h, struct document *d)
 static void answer_elsewhere(const struct history *h, struct document *d)
 {
 	bool any = false;
-	double ignored;
 
 	doc_table(d, "elsewhere");
 	for (size_t k = 0; k < h->decisions.n; k++) {
 		const struct night_decision *decision = &h->decisions.items[k];
-		bool processor = history_on_processor(decision, &ignored);
 
-		if (!history_is_found(h, decision) || processor == (h->by == HISTORY_PROCESSOR))
+		if (!history_is_found(h, decision) || decision->judged.by_processor == (h->by == HISTORY_PROCESSOR))
 			continue;
 		any = true;
 		doc_row(d);

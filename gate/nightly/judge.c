@@ -1,7 +1,6 @@
 #include "gate/nightly/judge.h"
 
 #include "base/json.h"
-#include "base/json_reader.h"
 #include "base/mem.h"
 #include "base/stats.h"
 #include "base/text.h"
@@ -9,9 +8,6 @@
 
 #include <inttypes.h>
 #include <math.h>
-
-#define MACHINES_MAX	1000000
-#define JUDGE_RULES_MAX 1000000
 
 /* ---- the rules of a night ---- */
 
@@ -29,88 +25,13 @@ static const char *const rule_texts[] = { DECISION_RULE_ROWS(RULE_TEXT) };
 static const enum decision rule_decisions[] = { DECISION_RULE_ROWS(RULE_DECISION) };
 
 static ROWS_FUNCTION(decision_rule_code, enum decision_rule, DECISION_RULE_ROWS, RULE_CODE)
+ROWS_FUNCTION(decision_fresh_code, enum decision_fresh, DECISION_FRESH_ROWS, ROWS_WORD)
 
 /* ---- the request ---- */
 
-char *judge_request_text(const struct judge_request *q)
-{
-	cJSON *root = cJSON_CreateObject();
-	char *text;
-
-	json_add_number(root, "rules", JUDGE_RULES);
-	cJSON_AddStringToObject(root, "application", q->application);
-	cJSON_AddStringToObject(root, "baseline", q->baseline);
-	cJSON_AddStringToObject(root, "candidate", q->candidate);
-	cJSON_AddStringToObject(root, "plan", q->plan);
-	cJSON_AddStringToObject(root, "fresh_plan", q->fresh_plan);
-	json_add_number(root, "min_effect", q->min_effect);
-	if (q->min_gain > 0)
-		json_add_number(root, "min_gain", q->min_gain);
-	cJSON_AddBoolToObject(root, "confirm", q->confirm);
-	json_add_number(root, "machines", (double)q->machines);
-	cJSON_AddBoolToObject(root, "chance", q->chance);
-	cJSON_AddBoolToObject(root, "alike", q->alike);
-	cJSON_AddStringToObject(root, "why", q->why);
-	if (q->control)
-		cJSON_AddBoolToObject(root, "control", true);
-	if (q->calibration && *q->calibration)
-		cJSON_AddStringToObject(root, "calibration", q->calibration);
-	if (q->accepted && *q->accepted)
-		cJSON_AddStringToObject(root, "accepted", q->accepted);
-	text = json_text(root); /* cJSON itself would not keep every digit */
-	cJSON_Delete(root);
-	return text;
-}
-
-static void read_id(struct json_reader *r, const cJSON *root, const char *key, char id[DIGEST_ID_BYTES])
-{
-	const char *text = json_reader_text(r, root, key);
-
-	if (strlen(text) >= DIGEST_ID_BYTES)
-		json_reader_fail(r, "'%s' is no id", key);
-	else
-		snprintf(id, DIGEST_ID_BYTES, "%s", text);
-}
-
-enum assay_status judge_request_parse(const char *text, struct judge_request *out, struct assay_error *err)
-{
-	static const char *const keys[] = { "application", "baseline", "candidate", "plan",    "fresh_plan", "min_effect",
-					    "confirm",	   "machines", "chance",    "alike",   "why",	     "calibration",
-					    "control",	   "min_gain", "rules",	    "accepted" };
-	struct json_reader r = { .name = "decision", .err = err };
-	cJSON *root = NULL;
-
-	*out = (struct judge_request){ .plan = "" };
-	r.st = json_parse(r.name, text, strlen(text), &root, err);
-	if (!r.st) {
-		json_reader_keys(&r, root, "a request", keys, sizeof(keys) / sizeof(keys[0]));
-		out->rules = json_reader_integer(&r, root, "rules", 1, JUDGE_RULES_MAX);
-		out->application = mem_string(json_reader_text(&r, root, "application"));
-		out->baseline = mem_string(json_reader_text(&r, root, "baseline"));
-		out->candidate = mem_string(json_reader_text(&r, root, "candidate"));
-		read_id(&r, root, "plan", out->plan);
-		read_id(&r, root, "fresh_plan", out->fresh_plan);
-		out->min_effect = json_reader_number(&r, root, "min_effect", 1e-6, 1);
-		if (cJSON_HasObjectItem(root, "min_gain"))
-			out->min_gain = json_reader_number(&r, root, "min_gain", 1e-6, 1);
-		out->confirm = json_reader_bool(&r, root, "confirm");
-		out->machines = json_reader_integer(&r, root, "machines", 1, MACHINES_MAX);
-		out->chance = json_reader_bool(&r, root, "chance");
-		out->alike = json_reader_bool(&r, root, "alike");
-		out->why = mem_string(json_reader_text(&r, root, "why"));
-		out->control = json_reader_has(&r, root, "control") && json_reader_bool(&r, root, "control");
-		out->calibration = mem_string(json_reader_has(&r, root, "calibration") ? json_reader_text(&r, root, "calibration") : "");
-		out->accepted = mem_string(json_reader_has(&r, root, "accepted") ? json_reader_text(&r, root, "accepted") : "");
-	}
-	cJSON_Delete(root);
-	if (r.st)
-		judge_request_release(out);
-	return r.st;
-}
-
 void judge_request_release(struct judge_request *q)
 {
-	mem_free(q->application, q->baseline, q->candidate, q->why, q->calibration, q->accepted);
+	mem_free(q->application, q->baseline, q->candidate, q->why, q->accepted);
 	*q = (struct judge_request){ .plan = "" };
 }
 
@@ -207,7 +128,22 @@ static const char *machine_behind(const struct verdict *v)
 	return n == 1 && v->pairing.used > 1 ? machine : NULL;
 }
 
+size_t judgement_machines(const struct judgement *j)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < j->n_machines; i++)
+		n += isnan(j->machines[i].log_ratio) ? 0 : 1;
+	return n;
+}
+
 /* ---- fresh runs, and the baseline beside itself ---- */
+
+/* Returns how many runs whose calls were recorded it has looked at. */
+static int64_t recorded_in(const struct comparison *c)
+{
+	return (int64_t)(c->weighed.sides[0].runs + c->weighed.sides[1].runs);
+}
 
 bool judge_seen_again(const struct verdict *v, enum decision finding, bool processor, size_t machines)
 {
@@ -263,7 +199,6 @@ static enum assay_status judge_fresh(struct lab *lab, const struct evidence *evi
 				     const char *architecture, bool processor, struct judgement *out, struct document *d,
 				     struct assay_error *err)
 {
-	static const char *const fresh_words[] = { [FRESH_SEEN] = "seen", [FRESH_NOT_SEEN] = "not_seen", [FRESH_DISTURBED] = "disturbed" };
 	const struct judge_asked asked = { q, q->fresh_plan, NULL, architecture, COMPARISON_VARIANCE };
 	struct judge_compared fresh;
 	enum assay_status st = judge_compare(lab, evidence, &asked, &fresh, err);
@@ -279,7 +214,8 @@ static enum assay_status judge_fresh(struct lab *lab, const struct evidence *evi
 
 			out->input.fresh = seen ? FRESH_SEEN : FRESH_NOT_SEEN;
 		}
-		answer_side_effect("fresh", &fresh, processor, fresh_words[out->input.fresh], d);
+		answer_side_effect("fresh", &fresh, processor, decision_fresh_code(out->input.fresh), d);
+		out->recorded += recorded_in(&fresh.comparison);
 	}
 	judge_compared_release(&fresh);
 	return st ? st : judge_control(lab, evidence, q, q->fresh_plan, architecture, processor, "control", out, d, err);
@@ -287,31 +223,29 @@ static enum assay_status judge_fresh(struct lab *lab, const struct evidence *evi
 
 /* ---- the document ---- */
 
-/* Said last of all reasons, by every decision that used one. */
-static void answer_accepted(const struct judge_request *q, struct document *d)
+/* The last reason of every decision that used an accepted baseline. */
+static void add_accepted(const struct judge_request *q, struct reasons *out)
 {
 	char *text = q->accepted && *q->accepted ? mem_format("the baseline, %s, was %s", q->baseline, q->accepted) : NULL;
 
 	if (text)
-		doc_reason(d, "accepted_baseline", text);
+		reasons_add(out, "accepted_baseline", text);
 	free(text);
 }
 
-static void answer_reasons(const struct judge_request *q, const struct judgement *j, const struct verdict *v, struct document *d)
+static void add_reasons(const struct judge_request *q, struct judgement *j, const struct verdict *v)
 {
-	doc_list(d, "reasons");
 	if (j->rule < DECISION_RULES) {
 		const char *why = j->rule == RULE_FRESH_DISTURBED ? j->fresh_why : "", *says = rule_texts[j->rule];
 		const char *found = *says != ' ' ? "" : j->input.verdict == DECISION_IMPROVED ? "an improvement" : "a regression";
 		char *text = mem_format("%s%s%s%s", found, says, *why ? ": " : "", why);
 
-		doc_reason(d, decision_rule_code(j->rule), text);
+		reasons_add(&j->reasons, decision_rule_code(j->rule), text);
 		free(text);
 	}
 	for (size_t i = 0; i < v->n_reasons; i++)
-		doc_reason(d, v->reasons[i].code, v->reasons[i].text);
-	answer_accepted(q, d);
-	doc_end(d);
+		reasons_add(&j->reasons, v->reasons[i].code, v->reasons[i].text);
+	add_accepted(q, &j->reasons);
 }
 
 static void answer_disturbed(const struct disturbed *disturbed, struct document *d)
@@ -364,20 +298,19 @@ static char *document_text(const struct document *d)
 }
 
 /* Said where there are any. */
-static enum assay_status answer_repeated(struct lab *lab, const char *plan, struct document *d, struct assay_error *err)
+static enum assay_status answer_repeated(struct lab *lab, const char *plan, int64_t *repeated, struct document *d, struct assay_error *err)
 {
 	sqlite3_stmt *stmt = NULL;
-	int64_t repeated = 0;
 	enum assay_status st = store_ask(&lab->store, &stmt, err,
 					 "SELECT count(*) FROM execution WHERE plan = ? AND json_valid(signature) AND "
 					 "json_extract(signature, '$.repeated') IS NOT NULL",
 					 "t", plan);
 
 	if (store_next(&lab->store, stmt, &st, err))
-		repeated = sqlite3_column_int64(stmt, 0);
+		*repeated = sqlite3_column_int64(stmt, 0);
 	sqlite3_finalize(stmt);
-	if (!st && repeated)
-		doc_set(d, "repeated", repeated);
+	if (!st && *repeated)
+		doc_set(d, "repeated", *repeated);
 	return st;
 }
 
@@ -386,12 +319,12 @@ static void judge_nothing(const struct judge_request *q, struct judgement *out)
 	struct document d;
 
 	out->decision = out->input.verdict = DECISION_NOTHING_MEASURED;
+	out->cause = mem_string("");
+	reasons_add(&out->reasons, *q->baseline ? "not_run" : "no_baseline", *q->why ? q->why : "nothing was run");
+	add_accepted(q, &out->reasons);
 	document_init(&d);
 	answer_head(q, out, &d);
-	doc_list(&d, "reasons");
-	doc_reason(&d, *q->baseline ? "not_run" : "no_baseline", *q->why ? q->why : "nothing was run");
-	answer_accepted(q, &d);
-	doc_end(&d);
+	reasons_answer(&out->reasons, "reasons", &d);
 	out->document = document_text(&d);
 	document_release(&d);
 }
@@ -407,6 +340,13 @@ static cJSON *runs_json(const struct comparison *c)
 	json = document_cjson(&d);
 	document_release(&d);
 	return json;
+}
+
+static void add_machines(const struct pairing *p, struct judgement *out)
+{
+	out->machines = mem_new(p->n, sizeof(*out->machines));
+	for (size_t i = 0; i < p->n; i++)
+		out->machines[out->n_machines++] = (struct judge_machine){ mem_string(p->machines[i].machine), p->machines[i].log_ratio };
 }
 
 static enum assay_status judge_runs(struct lab *lab, const struct evidence *evidence, const struct judge_request *q, struct judgement *out,
@@ -436,7 +376,10 @@ static enum assay_status judge_runs(struct lab *lab, const struct evidence *evid
 		out->high = e->high;
 		out->level = isnan(e->low) ? (double)NAN : e->level;
 		out->p = p_of(v);
-		out->calibration = mem_string(c.comparison.calibration);
+		out->calibration = calibration_quote_copy(&c.comparison.calibration);
+		out->cause = mem_string(c.comparison.cause);
+		out->recorded = recorded_in(&c.comparison);
+		add_machines(&v->pairing, out);
 		if (finding && machine_behind(v))
 			out->machine = mem_string(machine_behind(v));
 		if (finding && q->control)
@@ -450,13 +393,16 @@ static enum assay_status judge_runs(struct lab *lab, const struct evidence *evid
 		answer_head(q, out, &all);
 		doc_set(&all, "p", out->p);
 		doc_set(&all, "machines", v->pairing.used);
-		answer_reasons(q, out, v, &all);
+		add_reasons(q, out, v);
+		reasons_answer(&out->reasons, "reasons", &all);
 		answer_disturbed(&c.disturbed, &all);
 		if (!st)
-			st = answer_repeated(lab, q->plan, &all, err);
+			st = answer_repeated(lab, q->plan, &out->repeated, &all, err);
 		doc_set_json(&all, "confirmed", document_cjson(&sides));
 		doc_set_json(&all, "runs", runs_json(&c.comparison));
 		out->document = document_text(&all);
+		out->disturbed = c.disturbed;
+		c.disturbed = (struct disturbed){ .n = 0 };
 	}
 	document_release(&all);
 	document_release(&sides);
@@ -486,6 +432,10 @@ enum assay_status judge(struct lab *lab, const struct evidence *evidence, const 
 
 void judgement_release(struct judgement *j)
 {
-	mem_free(j->machine, j->fresh_why, j->why, j->calibration, j->document);
+	for (size_t i = 0; i < j->n_machines; i++)
+		free(j->machines[i].machine);
+	reasons_release(&j->reasons);
+	disturbed_release(&j->disturbed);
+	mem_free(j->machine, j->fresh_why, j->why, j->cause, j->machines, j->calibration.stale, j->document);
 	*j = (struct judgement){ .rule = DECISION_RULES };
 }

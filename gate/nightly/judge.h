@@ -5,9 +5,10 @@
 
 #include "fleet/lab/lab.h"
 #include "base/rows.h"
+#include "base/digest.h"
 #include "gate/comparison/comparison.h"
+#include "gate/decide/reasons.h"
 #include "gate/nightly/disturbed.h"
-#include "gate/nightly/night.h"
 #include "runs/running/evidence.h"
 
 /* Goes up with every change by which the same results may be decided otherwise, or told in other words, in base, runs or gate, so that a
@@ -16,7 +17,7 @@
 
 /* Nothing of it is looked up anew when a decision is recomputed. */
 struct judge_request {
-	int64_t rules; /* JUDGE_RULES of the assay that made it; 0: it is being made, and judge_request_text() sets it */
+	int64_t rules; /* JUDGE_RULES of the assay that made it; 0: it is not stored */
 	char *application, *baseline, *candidate;
 	char plan[DIGEST_ID_BYTES];	  /* "": nothing was run, and `why` says it */
 	char fresh_plan[DIGEST_ID_BYTES]; /* of the runs that confirm a finding, with the baseline once more; "": none */
@@ -26,12 +27,9 @@ struct judge_request {
 	int64_t machines;		  /* on so many of which it must be seen, or on all */
 	bool chance, alike;		  /* what the other comparisons of the night say (struct decision_input) */
 	char *why;			  /* "", or why there is nothing to look at */
-	char *calibration;		  /* the text that it quotes (gate/comparison/calibration.h); "": none; NULL: that of now */
 	char *accepted; /* of a baseline that people accepted, when and why (baselines_text()); "": it is none. NULL is "" */
+	const struct calibration_quote *calibration; /* to quote; NULL: the laboratory's now */
 };
-/* JSON; free() it. And back; *out is overwritten, judge_request_release() it. Errors begin with "decision". */
-char *judge_request_text(const struct judge_request *request);
-enum assay_status judge_request_parse(const char *text, struct judge_request *out, struct assay_error *err);
 void judge_request_release(struct judge_request *request); /* accepts zeroed */
 
 /* The results of two versions from one plan, without those of disturbed runs, compared. */
@@ -60,8 +58,16 @@ void judge_compared_release(struct judge_compared *compared); /* accepts zeroed 
  * comparisons of the night say: a table, looked through from its top (docs/statistics.md shows it). What runs say by themselves
  * (performance, processor time, waiting, builds, failures) is the verdict's (gate/decide/rules.h). */
 
-/* None: not asked for; due: asked for, and not made; disturbed: they differ as much, by what others took from them. */
-enum decision_fresh { FRESH_NONE, FRESH_DUE, FRESH_SEEN, FRESH_NOT_SEEN, FRESH_DISTURBED };
+/* Constant, code. None: not asked for; due: asked for, and not made; disturbed: they differ as much, by what others took from them. */
+#define DECISION_FRESH_ROWS(X)                                                                                                             \
+	X(FRESH_NONE, "none")                                                                                                              \
+	X(FRESH_DUE, "due")                                                                                                                \
+	X(FRESH_SEEN, "seen")                                                                                                              \
+	X(FRESH_NOT_SEEN, "not_seen")                                                                                                      \
+	X(FRESH_DISTURBED, "disturbed")
+
+enum decision_fresh { DECISION_FRESH_ROWS(ROWS_ENUM) FRESHES };
+const char *decision_fresh_code(enum decision_fresh fresh);
 
 struct decision_input {
 	enum decision verdict;	   /* of the runs that count */
@@ -101,6 +107,13 @@ enum decision_rule { DECISION_RULE_ROWS(ROWS_ENUM) DECISION_RULES };
 
 /* ---- the decision ---- */
 
+/* A machine that ran both versions. */
+struct judge_machine {
+	char *machine;
+	double log_ratio; /* NaN: it does not count */
+};
+
+/* Nights store all of it but machine, fresh_why, why, rule, and of the input all but fresh and control_moved (gate/nightly/night.h). */
 struct judgement {
 	struct decision_input input;
 	enum decision_rule rule; /* DECISION_RULES: the verdict stands */
@@ -111,14 +124,24 @@ struct judgement {
 	char *machine;			/* without which the finding would not stand; NULL: none */
 	char *fresh_why;		/* what others took from fresh runs; NULL: they do not explain it */
 	char *why;			/* decision_why(); NULL: there are no runs */
-	char *calibration;		/* the text that was quoted; NULL: there are no runs */
-	char *document;			/* JSON text */
+	char *cause;			/* what the difference is made of; "": not known */
+	int64_t repeated;		/* runs that were repeated at once */
+	int64_t recorded;		/* runs whose recorded calls were looked at */
+	struct reasons reasons;
+	struct judge_machine *machines; /* [n_machines] */
+	size_t n_machines;
+	struct disturbed disturbed;
+	struct calibration_quote calibration; /* that was quoted */
+	char *document;			      /* JSON text, for showing */
 };
 
 /* *out is overwritten; judgement_release() it. */
 enum assay_status judge(struct lab *lab, const struct evidence *evidence, const struct judge_request *request, struct judgement *out,
 			struct assay_error *err);
 void judgement_release(struct judgement *judgement); /* accepts zeroed */
+
+/* Returns how many machines count. */
+size_t judgement_machines(const struct judgement *judgement);
 
 /* Is there nothing left to measure? A finding is settled before the last look when its interval lies beyond the smallest change that
  * matters: one of less would else be called as often as chance takes an early estimate beyond it. */

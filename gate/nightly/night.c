@@ -9,10 +9,11 @@
 #include <time.h>
 
 static ROWS_FUNCTION(night_state_code, enum night_state, NIGHT_STATE_ROWS, ROWS_CODE)
+static ROWS_FINDER(night_state_of, enum night_state, NIGHT_STATE_ROWS, ROWS_CODE)
 
 /* ---- nights ---- */
 
-#define NIGHT_COLUMNS "SELECT id, started_ms, deadline_ms, ifnull(finished_ms, 0), ifnull(exit_status, 0), suite, notes FROM night "
+#define NIGHT_COLUMNS "SELECT id, started_ms, deadline_ms, ifnull(finished_ms, 0), ifnull(exit_status, 0), suite FROM night "
 
 static void night_read(sqlite3_stmt *stmt, struct night *out)
 {
@@ -20,14 +21,14 @@ static void night_read(sqlite3_stmt *stmt, struct night *out)
 			       .deadline_ms = sqlite3_column_int64(stmt, 2),
 			       .finished_ms = sqlite3_column_int64(stmt, 3),
 			       .exit_status = sqlite3_column_int(stmt, 4),
-			       .suite = mem_string(store_text(stmt, 5)),
-			       .notes = mem_string(store_text(stmt, 6)) };
+			       .suite = mem_string(store_text(stmt, 5)) };
 	snprintf(out->id, sizeof(out->id), "%s", store_text(stmt, 0));
 }
 
 void night_release(struct night *night)
 {
-	mem_free(night->suite, night->notes);
+	free(night->suite);
+	reasons_release(&night->notes);
 	*night = (struct night){ .id = "" };
 }
 
@@ -56,6 +57,26 @@ void night_list_free(struct night *nights, size_t n)
 	mem_release_all(nights, n, night_release);
 }
 
+static enum assay_status load_reasons(struct store *store, const char *sql, const char *of, struct reasons *out, struct assay_error *err)
+{
+	sqlite3_stmt *stmt = NULL;
+	enum assay_status st = store_ask(store, &stmt, err, sql, "t", of);
+
+	while (store_next(store, stmt, &st, err))
+		reasons_add(out, store_text(stmt, 0), store_text(stmt, 1));
+	return store_finish(stmt, st);
+}
+
+static enum assay_status store_reasons(struct store *store, const char *sql, const char *of, const struct reasons *r,
+				       struct assay_error *err)
+{
+	enum assay_status st = ASSAY_OK;
+
+	for (size_t i = 0; !st && i < r->n; i++)
+		st = store_do(store, err, sql, "titt", of, (int64_t)i, r->items[i].code, r->items[i].text);
+	return st;
+}
+
 /* The first row of a question about nights. */
 static enum assay_status night_one(struct store *store, sqlite3_stmt *stmt, enum assay_status st, const char *missing, struct night *out,
 				   struct assay_error *err)
@@ -65,7 +86,9 @@ static enum assay_status night_one(struct store *store, sqlite3_stmt *stmt, enum
 		night_read(stmt, out);
 	else if (!st)
 		st = assay_fail(err, ASSAY_E_NOTFOUND, "%s", missing);
-	return store_finish(stmt, st);
+	sqlite3_finalize(stmt);
+	return st ? st
+		  : load_reasons(store, "SELECT code, text FROM night_note WHERE night = ? ORDER BY number", out->id, &out->notes, err);
 }
 
 enum assay_status night_find(struct store *store, const char *id, struct night *out, struct assay_error *err)
@@ -93,14 +116,6 @@ enum assay_status night_unfinished(struct store *store, struct night *out, struc
 
 /* ---- what a night compares ---- */
 
-static enum assay_status night_state_of(const struct store *store, const char *code, enum night_state *out, struct assay_error *err)
-{
-	for (*out = 0; *out < NIGHT_STATES; ++*out)
-		if (strcmp(night_state_code(*out), code) == 0)
-			return ASSAY_OK;
-	return assay_fail(err, ASSAY_E_CORRUPT, "'%s' has a comparison in no known state", store->path);
-}
-
 static enum assay_status night_read_comparison(const struct store *store, sqlite3_stmt *stmt, struct night_comparison *c,
 					       struct assay_error *err)
 {
@@ -120,7 +135,10 @@ static enum assay_status night_read_comparison(const struct store *store, sqlite
 	snprintf(c->plan, sizeof(c->plan), "%s", store_text(stmt, 11));
 	snprintf(c->fresh_plan, sizeof(c->fresh_plan), "%s", store_text(stmt, 12));
 	snprintf(c->decision, sizeof(c->decision), "%s", store_text(stmt, 13));
-	return night_state_of(store, store_text(stmt, 10), &c->state, err);
+	c->state = night_state_of(store_text(stmt, 10));
+	if (strcmp(night_state_code(c->state), store_text(stmt, 10)) != 0)
+		return assay_fail(err, ASSAY_E_CORRUPT, "'%s' has a comparison in no known state", store->path);
+	return ASSAY_OK;
 }
 
 enum assay_status night_comparisons_load(struct store *store, const char *night, struct night_comparisons *out, struct assay_error *err)
@@ -155,67 +173,163 @@ void night_comparisons_release(struct night_comparisons *comparisons)
 
 /* ---- decisions ---- */
 
-static enum decision night_decision_of(const char *word)
-{
-	enum decision decision = 0;
+static ROWS_FINDER(fresh_of, enum decision_fresh, DECISION_FRESH_ROWS, ROWS_WORD)
+static ROWS_FINDER(disturbed_of, enum disturbed_cause, DISTURBED_ROWS, ROWS_CODE)
 
-	while (decision < DECISIONS - 1 && strcmp(decision_text(decision), word) != 0)
-		decision++;
-	return decision;
+/* What is stored of a decision, in the order of the functions below. */
+#define DECISION_COLUMNS                                                                                                                   \
+	"id, made_ms, night, number, application, baseline, candidate, rules, plan, fresh_plan, min_effect, min_gain, confirm, control, "  \
+	"on_machines, chance, alike, why, accepted, decision, by_processor, ratio, low, high, level, p, fresh, control_moved, repeated, "  \
+	"recorded, cause, document"
+#define DECISIONS_WHERE "SELECT " DECISION_COLUMNS " FROM decision WHERE "
+#define REASONS_OF	"SELECT code, text FROM decision_reason WHERE decision = ? ORDER BY number"
+#define MACHINES_OF	"SELECT machine, log_ratio FROM decision_machine WHERE decision = ? ORDER BY number"
+#define DISTURBED_OF                                                                                                                       \
+	"SELECT machine, version, repetition, cause, share, usual, left_out FROM decision_disturbed WHERE decision = ? ORDER BY number"
+#define CALIBRATION_OF                                                                                                                     \
+	"SELECT own, taken_ms, identical, independent, slower, faster, percent, planted, found, stale FROM decision_calibration "          \
+	"WHERE decision = ?"
+
+static void read_decision(sqlite3_stmt *stmt, struct night_decision *d)
+{
+	struct judge_request *q = &d->request;
+	struct judgement *j = &d->judged;
+
+	*d = (struct night_decision){ .made_ms = sqlite3_column_int64(stmt, 1), .number = sqlite3_column_int64(stmt, 3) };
+	snprintf(d->id, sizeof(d->id), "%s", store_text(stmt, 0));
+	snprintf(d->night, sizeof(d->night), "%s", store_text(stmt, 2));
+	*q = (struct judge_request){ .application = mem_string(store_text(stmt, 4)),
+				     .baseline = mem_string(store_text(stmt, 5)),
+				     .candidate = mem_string(store_text(stmt, 6)),
+				     .rules = sqlite3_column_int64(stmt, 7),
+				     .min_effect = store_double(stmt, 10),
+				     .min_gain = store_double(stmt, 11),
+				     .confirm = sqlite3_column_int(stmt, 12),
+				     .control = sqlite3_column_int(stmt, 13),
+				     .machines = sqlite3_column_int64(stmt, 14),
+				     .chance = sqlite3_column_int(stmt, 15),
+				     .alike = sqlite3_column_int(stmt, 16),
+				     .why = mem_string(store_text(stmt, 17)),
+				     .accepted = mem_string(store_text(stmt, 18)) };
+	snprintf(q->plan, sizeof(q->plan), "%s", store_text(stmt, 8));
+	snprintf(q->fresh_plan, sizeof(q->fresh_plan), "%s", store_text(stmt, 9));
+	*j = (struct judgement){ .rule = DECISION_RULES,
+				 .decision = decision_by_text(store_text(stmt, 19)),
+				 .by_processor = sqlite3_column_int(stmt, 20),
+				 .ratio = store_double(stmt, 21),
+				 .low = store_double(stmt, 22),
+				 .high = store_double(stmt, 23),
+				 .level = store_double(stmt, 24),
+				 .p = store_double(stmt, 25),
+				 .input = { .fresh = fresh_of(store_text(stmt, 26)), .control_moved = sqlite3_column_int(stmt, 27) },
+				 .repeated = sqlite3_column_int64(stmt, 28),
+				 .recorded = sqlite3_column_int64(stmt, 29),
+				 .cause = mem_string(store_text(stmt, 30)),
+				 .document = mem_string(store_text(stmt, 31)) };
+	d->application = q->application;
+	d->baseline = q->baseline;
+	d->candidate = q->candidate;
+	d->decision = j->decision;
+	d->ratio = j->ratio;
+	d->low = j->low;
+	d->high = j->high;
 }
 
-static enum assay_status night_read_decisions(struct store *store, sqlite3_stmt *stmt, enum assay_status st, struct night_decisions *out,
-					      struct assay_error *err)
+static enum assay_status load_machines(struct store *store, const char *id, struct judgement *j, struct assay_error *err)
+{
+	sqlite3_stmt *stmt = NULL;
+	size_t capacity = 0;
+	enum assay_status st = store_ask(store, &stmt, err, MACHINES_OF, "t", id);
+
+	while (store_next(store, stmt, &st, err))
+		mem_append(j->machines, j->n_machines, &capacity,
+			   (struct judge_machine){ mem_string(store_text(stmt, 0)), store_double(stmt, 1) });
+	return store_finish(stmt, st);
+}
+
+static enum assay_status load_disturbed(struct store *store, const char *id, struct disturbed *out, struct assay_error *err)
+{
+	sqlite3_stmt *stmt = NULL;
+	size_t capacity = 0;
+	enum assay_status st = store_ask(store, &stmt, err, DISTURBED_OF, "t", id);
+
+	while (store_next(store, stmt, &st, err)) {
+		struct disturbed_run run = { mem_string(store_text(stmt, 0)), mem_string(store_text(stmt, 1)),
+					     sqlite3_column_int64(stmt, 2),   disturbed_of(store_text(stmt, 3)),
+					     store_double(stmt, 4),	      store_double(stmt, 5),
+					     sqlite3_column_int(stmt, 6) };
+
+		mem_append(out->items, out->n, &capacity, run);
+		out->left_out += run.left_out;
+	}
+	return store_finish(stmt, st);
+}
+
+static enum assay_status load_calibration(struct store *store, const char *id, struct calibration_quote *out, struct assay_error *err)
+{
+	sqlite3_stmt *stmt = NULL;
+	enum assay_status st = store_ask(store, &stmt, err, CALIBRATION_OF, "t", id);
+
+	if (store_next(store, stmt, &st, err))
+		*out = (struct calibration_quote){ .own = sqlite3_column_int(stmt, 0),
+						   .taken_ms = sqlite3_column_int64(stmt, 1),
+						   .identical = sqlite3_column_int64(stmt, 2),
+						   .distinct = sqlite3_column_int64(stmt, 3),
+						   .slower = sqlite3_column_int64(stmt, 4),
+						   .faster = sqlite3_column_int64(stmt, 5),
+						   .percent = sqlite3_column_int64(stmt, 6),
+						   .planted = sqlite3_column_int64(stmt, 7),
+						   .found = sqlite3_column_int64(stmt, 8),
+						   .stale = mem_string(store_text(stmt, 9)) };
+	return store_finish(stmt, st);
+}
+
+static enum assay_status read_decisions(struct store *store, sqlite3_stmt *stmt, enum assay_status st, struct night_decisions *out,
+					struct assay_error *err)
 {
 	size_t capacity = 0;
 
 	*out = (struct night_decisions){ NULL, 0 };
-	while (store_next(store, stmt, &st, err)) {
-		struct night_decision *d = mem_next(out->items, out->n, &capacity);
-		*d = (struct night_decision){ .number = sqlite3_column_int64(stmt, 2),
-					      .made_ms = sqlite3_column_int64(stmt, 3),
-					      .application = mem_string(store_text(stmt, 4)),
-					      .baseline = mem_string(store_text(stmt, 5)),
-					      .candidate = mem_string(store_text(stmt, 6)),
-					      .decision = night_decision_of(store_text(stmt, 7)),
-					      .ratio = store_double(stmt, 8),
-					      .low = store_double(stmt, 9),
-					      .high = store_double(stmt, 10),
-					      .request = mem_string(store_text(stmt, 11)),
-					      .document = mem_string(store_text(stmt, 12)) };
-		snprintf(d->id, sizeof(d->id), "%s", store_text(stmt, 0));
-		snprintf(d->night, sizeof(d->night), "%s", store_text(stmt, 1));
-	}
+	while (store_next(store, stmt, &st, err))
+		read_decision(stmt, mem_next(out->items, out->n, &capacity));
 	sqlite3_finalize(stmt);
+	for (size_t i = 0; !st && i < out->n; i++) {
+		struct night_decision *d = &out->items[i];
+		struct judgement *j = &d->judged;
+
+		st = load_reasons(store, REASONS_OF, d->id, &j->reasons, err);
+		if (!st)
+			st = load_machines(store, d->id, j, err);
+		if (!st)
+			st = load_disturbed(store, d->id, &j->disturbed, err);
+		if (!st)
+			st = load_calibration(store, d->id, &j->calibration, err);
+		d->request.calibration = &j->calibration;
+	}
 	if (st)
 		night_decisions_release(out);
 	return st;
 }
 
-#define DECISION_COLUMNS                                                                                                                   \
-	"SELECT id, night, number, made_ms, application, baseline, candidate, decision, ratio, low, high, request, document FROM "         \
-	"decision "
-
 enum assay_status night_decisions_load(struct store *store, const char *application, const char *night, int64_t until_ms,
 				       struct night_decisions *out, struct assay_error *err)
 {
 	sqlite3_stmt *stmt = NULL;
-	enum assay_status st = store_ask(
-	    store, &stmt, err,
-	    DECISION_COLUMNS "WHERE (?1 IS NULL OR application = ?1) AND (?2 IS NULL OR night = ?2) AND made_ms <= ?3 ORDER BY made_ms "
-			     "DESC, number",
-	    "tti", application, night, until_ms);
+	enum assay_status st = store_ask(store, &stmt, err,
+					 DECISIONS_WHERE "(?1 IS NULL OR application = ?1) AND "
+							 "(?2 IS NULL OR night = ?2) AND made_ms <= ?3 ORDER BY made_ms DESC, number",
+					 "tti", application, night, until_ms);
 
-	return night_read_decisions(store, stmt, st, out, err);
+	return read_decisions(store, stmt, st, out, err);
 }
 
 enum assay_status night_decision_find(struct store *store, const char *id, struct night_decisions *out, struct assay_error *err)
 {
 	sqlite3_stmt *stmt = NULL;
 	enum assay_status st =
-	    store_ask(store, &stmt, err, DECISION_COLUMNS "WHERE substr(id, 1, length(?1)) = ?1 ORDER BY made_ms DESC LIMIT 2", "t", id);
+	    store_ask(store, &stmt, err, DECISIONS_WHERE "substr(id, 1, length(?1)) = ?1 ORDER BY made_ms DESC LIMIT 2", "t", id);
 
-	st = night_read_decisions(store, stmt, st, out, err);
+	st = read_decisions(store, stmt, st, out, err);
 	if (!st && out->n == 0)
 		st = assay_fail(err, ASSAY_E_NOTFOUND, "no decision '%s' ('assay nightly show' lists those of a night)", TEXT_SHOWN(id));
 	else if (!st && out->n > 1)
@@ -228,11 +342,39 @@ enum assay_status night_decision_find(struct store *store, const char *id, struc
 void night_decisions_release(struct night_decisions *decisions)
 {
 	for (size_t i = 0; i < decisions->n; i++) {
-		mem_free(decisions->items[i].application, decisions->items[i].baseline, decisions->items[i].candidate,
-			 decisions->items[i].request, decisions->items[i].document);
+		judge_request_release(&decisions->items[i].request);
+		judgement_release(&decisions->items[i].judged);
 	}
 	free(decisions->items);
 	*decisions = (struct night_decisions){ NULL, 0 };
+}
+
+static enum assay_status add_rows(struct store *store, const char *sql, int first, const char *id, struct buf *text,
+				  struct assay_error *err)
+{
+	sqlite3_stmt *stmt = NULL;
+	enum assay_status st = store_ask(store, &stmt, err, sql, "t", id);
+
+	while (store_next(store, stmt, &st, err))
+		for (int i = first; i < sqlite3_column_count(stmt); i++)
+			buf_format(text, "%s\n",
+				   sqlite3_column_type(stmt, i) == SQLITE_FLOAT ? TEXT_DOUBLE(sqlite3_column_double(stmt, i))
+										: store_text(stmt, i));
+	return store_finish(stmt, st);
+}
+
+enum assay_status night_identify(struct store *store, const char *id, char out[DIGEST_ID_BYTES], struct assay_error *err)
+{
+	static const char *const of[] = { REASONS_OF, MACHINES_OF, DISTURBED_OF, CALIBRATION_OF };
+	struct buf text = BUF_INIT;
+	enum assay_status st = add_rows(store, DECISIONS_WHERE "id = ?", 2, id, &text, err);
+
+	for (size_t i = 0; !st && i < sizeof(of) / sizeof(of[0]); i++)
+		st = add_rows(store, of[i], 0, id, &text, err);
+	if (!st)
+		digest_id(text.bytes, text.size, out);
+	buf_release(&text);
+	return st;
 }
 
 /* ---- the night at work ---- */
@@ -261,8 +403,8 @@ enum assay_status night_begin(struct store *store, struct night *night, struct n
 	free(text);
 	st = store_begin(store, err);
 	if (!st)
-		st = store_do(store, err, "INSERT INTO night (id, started_ms, deadline_ms, suite, notes) VALUES (?, ?, ?, ?, ?)", "tiitt",
-			      night->id, night->started_ms, night->deadline_ms, night->suite, night->notes);
+		st = store_do(store, err, "INSERT INTO night (id, started_ms, deadline_ms, suite) VALUES (?, ?, ?, ?)", "tiit", night->id,
+			      night->started_ms, night->deadline_ms, night->suite);
 	for (size_t i = 0; !st && i < comparisons->n; i++) {
 		comparisons->items[i].number = (int64_t)i + 1;
 		st = night_insert_comparison(store, night, &comparisons->items[i], err);
@@ -279,32 +421,59 @@ enum assay_status night_update(struct store *store, const struct night *night, c
 			c->number);
 }
 
-void night_decision_identify(const struct night_decision *d, char id[DIGEST_ID_BYTES])
+/* Stores a decision whose id is "" until all is there from which it follows. */
+static enum assay_status store_decision(struct store *store, const char *night, int64_t number, const struct judge_request *q,
+					const struct judgement *j, struct assay_error *err)
 {
-	char *text = mem_format("%s\n%" PRId64 "\n%s\n%s", d->night, d->number, d->request, d->document);
+	const struct calibration_quote *k = &j->calibration;
+	enum assay_status st =
+	    store_do(store, err,
+		     "INSERT INTO decision (" DECISION_COLUMNS
+		     ") VALUES ('', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "
+		     "?, ?, ?, ?, ?, ?, ?)",
+		     "ititttittddiiiiitttidddddtiiitt", clock_real_ms(), night, number, q->application, q->baseline, q->candidate, q->rules,
+		     q->plan, q->fresh_plan, q->min_effect, q->min_gain, (int64_t)q->confirm, (int64_t)q->control, q->machines,
+		     (int64_t)q->chance, (int64_t)q->alike, q->why, q->accepted ? q->accepted : "", decision_text(j->decision),
+		     (int64_t)j->by_processor, j->ratio, j->low, j->high, j->level, j->p, decision_fresh_code(j->input.fresh),
+		     (int64_t)j->input.control_moved, j->repeated, j->recorded, j->cause, j->document);
 
-	digest_id(text, strlen(text), id);
-	free(text);
+	if (!st)
+		st = store_reasons(store, "INSERT INTO decision_reason (decision, number, code, text) VALUES (?, ?, ?, ?)", "", &j->reasons,
+				   err);
+	for (size_t i = 0; !st && i < j->n_machines; i++)
+		st = store_do(store, err, "INSERT INTO decision_machine (decision, number, machine, log_ratio) VALUES ('', ?, ?, ?)", "itd",
+			      (int64_t)i, j->machines[i].machine, j->machines[i].log_ratio);
+	for (size_t i = 0; !st && i < j->disturbed.n; i++) {
+		const struct disturbed_run *r = &j->disturbed.items[i];
+
+		st = store_do(
+		    store, err,
+		    "INSERT INTO decision_disturbed (decision, number, machine, version, repetition, cause, share, usual, left_out) "
+		    "VALUES ('', ?, ?, ?, ?, ?, ?, ?, ?)",
+		    "ittitddi", (int64_t)i, r->machine, r->version, r->repetition, disturbed_code(r->cause), r->share, r->usual,
+		    (int64_t)r->left_out);
+	}
+	if (!st && k->identical)
+		st = store_do(store, err,
+			      "INSERT INTO decision_calibration (decision, own, taken_ms, identical, independent, slower, faster, percent, "
+			      "planted, found, stale) VALUES ('', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+			      "iiiiiiiiit", (int64_t)k->own, k->taken_ms, k->identical, k->distinct, k->slower, k->faster, k->percent,
+			      k->planted, k->found, k->stale);
+	return st;
 }
 
-enum assay_status night_decide(struct store *store, const struct night *night, struct night_comparison *c, struct night_decision *d,
-			       struct assay_error *err)
+enum assay_status night_decide(struct store *store, const struct night *night, struct night_comparison *c, const struct judge_request *q,
+			       const struct judgement *j, struct assay_error *err)
 {
-	enum assay_status st;
+	enum assay_status st = store_begin(store, err);
 
-	memcpy(d->night, night->id, sizeof(d->night));
-	d->number = c->number;
-	night_decision_identify(d, d->id);
-	d->made_ms = clock_real_ms();
-	c->state = NIGHT_DECIDED;
-	memcpy(c->decision, d->id, sizeof(c->decision));
-	st = store_begin(store, err);
 	if (!st)
-		st = store_do(store, err,
-			      "INSERT OR IGNORE INTO decision (id, night, number, made_ms, application, baseline, candidate, decision, "
-			      "ratio, low, high, request, document) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-			      "ttiittttdddtt", d->id, d->night, d->number, d->made_ms, c->application, c->baseline, c->candidate,
-			      decision_text(d->decision), d->ratio, d->low, d->high, d->request, d->document);
+		st = store_decision(store, night->id, c->number, q, j, err);
+	if (!st)
+		st = night_identify(store, "", c->decision, err);
+	if (!st)
+		st = store_do(store, err, "UPDATE decision SET id = ? WHERE id = ''", "t", c->decision);
+	c->state = NIGHT_DECIDED;
 	if (!st)
 		st = night_update(store, night, c, err);
 	return store_end(store, st, err);
@@ -312,7 +481,14 @@ enum assay_status night_decide(struct store *store, const struct night *night, s
 
 enum assay_status night_finish(struct store *store, struct night *night, struct assay_error *err)
 {
+	enum assay_status st = store_begin(store, err);
+
 	night->finished_ms = clock_real_ms();
-	return store_do(store, err, "UPDATE night SET finished_ms = ?, exit_status = ?, notes = ? WHERE id = ?", "iitt", night->finished_ms,
-			(int64_t)night->exit_status, night->notes, night->id);
+	if (!st)
+		st = store_do(store, err, "UPDATE night SET finished_ms = ?, exit_status = ? WHERE id = ?", "iit", night->finished_ms,
+			      (int64_t)night->exit_status, night->id);
+	if (!st)
+		st = store_reasons(store, "INSERT INTO night_note (night, number, code, text) VALUES (?, ?, ?, ?)", night->id,
+				   &night->notes, err);
+	return store_end(store, st, err);
 }

@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "base/rows.h"
 #include "fleet/lab/store.h"
-#include "gate/decide/effect.h"
+#include "gate/nightly/judge.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -21,7 +21,7 @@ struct night {
 	int64_t finished_ms;		 /* 0: it goes on, or was interrupted */
 	int exit_status;		 /* once it has finished */
 	char *suite;			 /* the text of suite.yaml at its beginning */
-	char *notes;			 /* JSON list of {code, text} */
+	struct reasons notes;		 /* of itself; stored at its end. night_list() reads none */
 };
 
 /* All, the latest first: (*out)[*n]; night_list_free() it. */
@@ -78,10 +78,11 @@ void night_comparisons_release(struct night_comparisons *comparisons); /* accept
 struct night_decision {
 	char id[DIGEST_ID_BYTES], night[DIGEST_ID_BYTES];
 	int64_t number, made_ms;
-	char *application, *baseline, *candidate;
-	enum decision decision;
-	double ratio, low, high;  /* NaN where there is none */
-	char *request, *document; /* JSON (gate/nightly/judge.h) */
+	struct judge_request request;
+	struct judgement judged;
+	const char *application, *baseline, *candidate; /* the request's */
+	enum decision decision;				/* judged, as the next */
+	double ratio, low, high;			/* NaN where there is none */
 };
 
 struct night_decisions {
@@ -94,8 +95,8 @@ enum assay_status night_decisions_load(struct store *store, const char *applicat
 				       struct night_decisions *out, struct assay_error *err);
 void night_decisions_release(struct night_decisions *decisions); /* accepts zeroed */
 
-/* The id that follows from its night, number, request and document. */
-void night_decision_identify(const struct night_decision *decision, char id[DIGEST_ID_BYTES]);
+/* Gives the id that follows from all that is stored of a decision but its id and time. */
+enum assay_status night_identify(struct store *store, const char *id, char out[DIGEST_ID_BYTES], struct assay_error *err);
 
 /* The decision whose id begins with `id`: one item. ASSAY_E_NOTFOUND, or ASSAY_E_USAGE where several do. */
 enum assay_status night_decision_find(struct store *store, const char *id, struct night_decisions *out, struct assay_error *err);
@@ -109,9 +110,9 @@ enum assay_status night_unfinished(struct store *store, struct night *out, struc
 /* state, plans, detail and seconds are stored. */
 enum assay_status night_update(struct store *store, const struct night *night, const struct night_comparison *comparison,
 			       struct assay_error *err);
-/* Stores the decision (its id is filled in) and that the comparison has it. */
+/* Stores the decision and that the comparison has it, in one transaction. */
 enum assay_status night_decide(struct store *store, const struct night *night, struct night_comparison *comparison,
-			       struct night_decision *decision, struct assay_error *err);
+			       const struct judge_request *request, const struct judgement *judged, struct assay_error *err);
 enum assay_status night_finish(struct store *store, struct night *night, struct assay_error *err);
 
 #endif

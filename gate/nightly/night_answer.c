@@ -1,6 +1,5 @@
 #include "gate/nightly/night_answer.h"
 
-#include "base/json.h"
 #include "base/mem.h"
 #include "base/order.h"
 #include "base/text.h"
@@ -14,6 +13,7 @@
 #define FAILURE_STATUS(constant, word, status) status,
 
 ROWS_FUNCTION(night_failure_word, enum night_failure, NIGHT_FAILURE_ROWS, FAILURE_WORD)
+ROWS_FINDER(night_failure_of_word, enum night_failure, NIGHT_FAILURE_ROWS, FAILURE_WORD)
 static ROWS_FUNCTION(state_text, enum night_state, NIGHT_STATE_ROWS, ROWS_TEXT)
 
 const char *night_state_text(const struct night_comparison *c)
@@ -71,12 +71,12 @@ ORDER_BY(compare_answered, struct night_answered, BY_UP(worse) BY_UP(comparison-
 
 static void add_reasons(const struct night_answered *a, struct document *d)
 {
-	const cJSON *reason;
+	const struct reasons *reasons = &a->decision->judged.reasons;
 
 	doc_list(d, "reasons");
 	doc_hide(d);
-	cJSON_ArrayForEach(reason, json_get(a->document, "reasons"))
-	    doc_reason(d, json_get_text(reason, "code"), json_get_text(reason, "text"));
+	for (size_t i = 0; i < reasons->n; i++)
+		doc_reason(d, reasons->items[i].code, reasons->items[i].text);
 	if (a->failure)
 		doc_reason(d, "first_failure", a->failure);
 	if (lost_hosts(a->comparison))
@@ -108,7 +108,7 @@ static void add_decision(const struct night_answered *a, struct document *d)
 {
 	const struct night_comparison *c = a->comparison;
 	const struct night_decision *decision = a->decision;
-	double level = a->level;
+	const struct judgement *judged = &decision->judged;
 	bool interval = !isnan(decision->low) && !isnan(decision->high);
 
 	doc_row(d);
@@ -119,21 +119,21 @@ static void add_decision(const struct night_answered *a, struct document *d)
 	doc_show(d, "baseline", "baseline", c->baseline);
 	doc_show(d, "against", "which is", c->against);
 	doc_set(d, "hosts", c->hosts);
-	doc_show(d, "machines", "machines", json_get_number(a->document, "machines"));
-	doc_show(d, "time", "of", a->by_processor ? "processor" : "metric");
+	doc_show(d, "machines", "machines", *decision->request.plan ? (double)judgement_machines(judged) : (double)NAN);
+	doc_show(d, "time", "of", judged->by_processor ? "processor" : "metric");
 	doc_showf(d, "ratio", "ratio", decision->ratio, "%s", text_fixed(decision->ratio, 3).text);
 	doc_set(d, "low", decision->low);
 	doc_set(d, "high", decision->high);
-	doc_set(d, "level", level);
+	doc_set(d, "level", judged->level);
 	doc_showf(d, NULL, "interval", interval ? decision->low : (double)NAN, "%s",
-		  effect_span(decision->low, decision->high, level, 3).text);
+		  effect_span(decision->low, decision->high, judged->level, 3).text);
 	doc_set(d, "min_effect", c->min_effect);
 	doc_set(d, "min_gain", c->min_gain > 0 ? c->min_gain : c->min_effect);
 	doc_set(d, "seconds", c->seconds);
 	doc_set_empty(d, "plan", c->plan);
 	doc_set_empty(d, "detail", c->detail);
 	doc_show(d, "id", "id", decision->id);
-	doc_set_empty(d, "cause", json_get_text(json_get(a->document, "runs"), "cause"));
+	doc_set_empty(d, "cause", judged->cause);
 	add_reasons(a, d);
 }
 
@@ -228,55 +228,14 @@ void night_answer_head(const struct night *night, const struct night_answers *an
 	doc_line(d, "%s", "");
 }
 
-void night_answer_notes(const struct night *night, struct document *d)
-{
-	struct assay_error ignored;
-	cJSON *notes = NULL;
-	const cJSON *note;
-
-	doc_list(d, "notes");
-	if (!json_parse("notes", night->notes, strlen(night->notes), &notes, &ignored)) {
-		cJSON_ArrayForEach(note, notes) doc_reason(d, json_get_text(note, "code"), json_get_text(note, "text"));
-	}
-	doc_end(d);
-	cJSON_Delete(notes);
-}
-
 void night_answers_release(struct night_answers *answers)
 {
-	for (size_t i = 0; i < answers->n; i++) {
-		cJSON_Delete(answers->items[i].document);
+	for (size_t i = 0; i < answers->n; i++)
 		free(answers->items[i].failure);
-	}
 	free(answers->items);
 	night_decisions_release(&answers->decisions);
 	night_comparisons_release(&answers->comparisons);
 	*answers = (struct night_answers){ .n = 0 };
-}
-
-/* Did runs of it fail? Then it has a reason that counts them. */
-static bool has_failures(const cJSON *document)
-{
-	const cJSON *reason;
-
-	cJSON_ArrayForEach(reason, json_get(document, "reasons"))
-	{
-		if (strcmp(json_get_text(reason, "code"), "runs_failed") == 0)
-			return true;
-	}
-	return false;
-}
-
-/* Reads the document of its decision. */
-static void answered_read(struct night_answered *a)
-{
-	struct assay_error ignored;
-
-	if (a->decision)
-		(void)json_parse("decision", a->decision->document, strlen(a->decision->document), &a->document, &ignored);
-	a->by_processor = strcmp(json_get_text(a->document, "time"), "processor") == 0;
-	a->level = json_get_number(a->document, "level");
-	a->why = json_get_text(cJSON_GetArrayItem(json_get(a->document, "reasons"), 0), "text");
 }
 
 static enum assay_status add_failure(struct store *store, struct night_answered *a, struct assay_error *err)
@@ -306,8 +265,8 @@ enum assay_status night_answers_load(struct store *store, const struct night *ni
 		a->comparison = &out->comparisons.items[i];
 		a->decision = decision_of(&out->decisions, a->comparison);
 		a->worse = a->decision ? decision_place(a->decision->decision) : DECISIONS;
-		answered_read(a);
-		if (!st && a->decision && has_failures(a->document))
+		a->why = a->decision && a->decision->judged.reasons.n ? a->decision->judged.reasons.items[0].text : "";
+		if (!st && a->decision && reasons_find(&a->decision->judged.reasons, "runs_failed"))
 			st = add_failure(store, a, err);
 	}
 	order_sort(out->items, out->n, compare_answered);
@@ -330,7 +289,7 @@ enum assay_status night_answer(struct store *store, const struct night *night, u
 	doc_line(d, "%s", "");
 	add_why(&answers, false, d);
 	add_why(&answers, true, d);
-	night_answer_notes(night, d);
+	reasons_answer(&night->notes, "notes", d);
 	d->exit_status = night_exit(&answers.comparisons, &answers.decisions, fail_on);
 	night_answers_release(&answers);
 	return ASSAY_OK;

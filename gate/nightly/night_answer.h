@@ -15,6 +15,7 @@
 
 enum night_failure { NIGHT_FAILURE_ROWS(ROWS_ENUM) NIGHT_FAILURES };
 const char *night_failure_word(enum night_failure failure);
+enum night_failure night_failure_of_word(const char *word);		 /* the last one where it is none */
 const char *night_state_text(const struct night_comparison *comparison); /* how far it is, or why it was not reached */
 
 /* The worst of what is in `fail_on` (bits of enum night_failure). Comparisons that were not reached count as nothing measured. */
@@ -24,10 +25,7 @@ int night_exit(const struct night_comparisons *comparisons, const struct night_d
 struct night_answered {
 	const struct night_comparison *comparison;
 	const struct night_decision *decision; /* NULL: none */
-	cJSON *document;		       /* of the decision; NULL: none */
-	bool by_processor;		       /* its ratio is that of CPU time, by which a rule decided, and not that of the metric */
-	double level;			       /* of its interval; NaN: not known */
-	const char *why;		       /* the first reason, which decided; ""; borrowed from the document */
+	const char *why;		       /* the first reason, which decided; "": none */
 	int worse;			       /* place in the order, 0 is the worst */
 	char *failure;			       /* of its runs, with the command that shows more; NULL: none failed */
 };
@@ -48,9 +46,8 @@ struct night_answers {
 enum assay_status night_answers_load(struct store *store, const struct night *night, struct night_answers *out, struct assay_error *err);
 void night_answers_release(struct night_answers *answers); /* accepts zeroed */
 
-/* The first line; what was said of the night as a whole. */
+/* The first line. */
 void night_answer_head(const struct night *night, const struct night_answers *answers, struct document *d);
-void night_answer_notes(const struct night *night, struct document *d);
 
 /* Fills the document and its exit status. */
 enum assay_status night_answer(struct store *store, const struct night *night, unsigned fail_on, struct document *d,

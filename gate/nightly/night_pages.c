@@ -2,7 +2,6 @@
 
 #include "base/document.h"
 #include "base/file.h"
-#include "base/json.h"
 #include "base/mem.h"
 #include "base/order.h"
 #include "base/text.h"
@@ -63,17 +62,16 @@ static struct night_machine *machine_of(struct night_machines *m, const char *na
 	return &m->items[m->n++];
 }
 
-static void count_disturbed(struct night_machines *m, const cJSON *run)
+static void count_disturbed(struct night_machines *m, const struct disturbed *disturbed)
 {
-	struct night_machine *machine = machine_of(m, json_get_text(run, "machine"));
-	int cause = 0;
+	for (size_t i = 0; i < disturbed->n; i++) {
+		const struct disturbed_run *run = &disturbed->items[i];
+		struct night_machine *machine = machine_of(m, run->machine);
 
-	while (cause < DISTURBED_CAUSES && strcmp(disturbed_code((enum disturbed_cause)cause), json_get_text(run, "cause")) != 0)
-		cause++;
-	machine->disturbed++;
-	machine->left_out += cJSON_IsTrue(json_get(run, "left_out")) ? 1 : 0;
-	if (cause < DISTURBED_CAUSES)
-		machine->causes[cause]++;
+		machine->disturbed++;
+		machine->left_out += run->left_out;
+		machine->causes[run->cause]++;
+	}
 }
 
 /* Counts where it was to run, whether or not it was reached, and its results there, whether or not they count. */
@@ -152,9 +150,8 @@ static enum assay_status night_machines_of(struct lab *lab, const struct night *
 
 	*out = (struct night_machines){ .n = 0 };
 	for (size_t i = 0; !st && i < answers->n; i++) {
-		const cJSON *run;
-
-		cJSON_ArrayForEach(run, json_get(answers->items[i].document, "disturbed")) count_disturbed(out, run);
+		if (answers->items[i].decision)
+			count_disturbed(out, &answers->items[i].decision->judged.disturbed);
 		st = count_planned(out, &lab->store, &answers->items[i], err);
 	}
 	order_sort(out->items, out->n, compare_names);
@@ -400,7 +397,7 @@ static enum assay_status report_nothing(struct pages *p, size_t i)
 {
 	const struct night_answered *a = &p->answers.items[i];
 	char *name = mem_format("%s.html", a->decision->id);
-	const cJSON *reason;
+	const struct reasons *reasons = &a->decision->judged.reasons;
 	struct page_links links;
 	struct document d;
 	enum assay_status st;
@@ -409,7 +406,8 @@ static enum assay_status report_nothing(struct pages *p, size_t i)
 	document_init(&d);
 	doc_answer(&d, decision_tone(a->decision->decision), decision_text(a->decision->decision), "%s %s: nothing was run",
 		   a->comparison->application, a->comparison->candidate);
-	cJSON_ArrayForEach(reason, json_get(a->document, "reasons")) doc_line(&d, "%s", json_get_text(reason, "text"));
+	for (size_t k = 0; k < reasons->n; k++)
+		doc_line(&d, "%s", reasons->items[k].text);
 	st = page_write(p, name,
 			(struct html_page){ .title = a->comparison->application,
 					    .kind = "report",
@@ -428,17 +426,15 @@ static enum assay_status report_nothing(struct pages *p, size_t i)
 static enum assay_status report_one(struct pages *p, size_t i)
 {
 	const struct night_answered *a = &p->answers.items[i];
-	struct judge_request request;
+	const struct judge_request *q = &a->decision->request;
 	struct judge_compared compared = { .sides = { { 0 } } };
-	enum assay_status st = judge_request_parse(a->decision->request, &request, p->err);
+	enum assay_status st;
 
-	if (!st && !*request.plan)
-		st = report_nothing(p, i);
-	else if (!st)
-		st = judge_compare(p->lab, &p->evidence,
-				   &(struct judge_asked){ .request = &request, .plan = request.plan, .last = COMPARISON_ALL }, &compared,
-				   p->err);
-	if (!st && *request.plan) {
+	if (!*q->plan)
+		return report_nothing(p, i);
+	st = judge_compare(p->lab, &p->evidence, &(struct judge_asked){ .request = q, .plan = q->plan, .last = COMPARISON_ALL }, &compared,
+			   p->err);
+	if (!st) {
 		struct effect *e = &compared.comparison.verdict.effect;
 		enum decision alone = e->decision;
 
@@ -446,7 +442,6 @@ static enum assay_status report_one(struct pages *p, size_t i)
 		st = report_write(p, i, &compared, alone);
 	}
 	judge_compared_release(&compared);
-	judge_request_release(&request);
 	return st;
 }
 
@@ -527,11 +522,11 @@ static enum assay_status history_one(struct pages *p, size_t i)
 /* The log ratio on the machine; NaN: it did not count there. */
 static double log_ratio_on(const struct night_answered *a, const char *machine)
 {
-	const cJSON *item;
+	const struct judgement *j = a->decision ? &a->decision->judged : NULL;
 
-	cJSON_ArrayForEach(item, json_get(json_get(a->document, "runs"),
-					  "machines")) if (strcmp(json_get_text(item, "machine"), machine) == 0 &&
-							   cJSON_IsTrue(json_get(item, "used"))) return log(json_get_number(item, "ratio"));
+	for (size_t i = 0; j && i < j->n_machines; i++)
+		if (strcmp(j->machines[i].machine, machine) == 0 && !isnan(j->machines[i].log_ratio))
+			return j->machines[i].log_ratio;
 	return (double)NAN;
 }
 
@@ -596,7 +591,7 @@ static void matrix_machines(const struct pages *p, const struct night_answered *
 		char *column = column_of(&p->machines.items[k]);
 
 		doc_showf(d, NULL, column, change, "%s%s", change_text(isnan(change) ? 0 : change).text,
-			  a->by_processor ? " wall-clock time" : "");
+			  a->decision && a->decision->judged.by_processor ? " wall-clock time" : "");
 		free(column);
 		if (isnan(change))
 			doc_style(d, "hx");
@@ -624,7 +619,7 @@ static void matrix_row(const struct pages *p, size_t i, double most, struct docu
 	decision_show(a, &word);
 	doc_showf(d, NULL, "decision", "", "%s", word.bytes);
 	doc_showf(d, NULL, "change", decision ? decision->ratio : (double)NAN, "%s%s",
-		  change_text(decision ? log(decision->ratio) : 0).text, a->by_processor ? " CPU time" : "");
+		  change_text(decision ? log(decision->ratio) : 0).text, decision && decision->judged.by_processor ? " CPU time" : "");
 	functions_show(p, i, &functions);
 	if (p->any_functions)
 		doc_showf(d, NULL, "changed functions", "", "%s", functions.bytes);
@@ -635,9 +630,9 @@ static void matrix_row(const struct pages *p, size_t i, double most, struct docu
 	doc_showf(d, NULL, "versions", "", DOC_NAME "%s" DOC_END " \u2192 " DOC_NAME "%s" DOC_END " (%s)",
 		  *c->baseline ? c->baseline : "nothing", c->candidate, c->against);
 	matrix_machines(p, a, most, d);
-	doc_showf(d, NULL, "interval", interval ? decision->low : (double)NAN, a->level > 0 ? "%s to %s (%s)" : "%s to %s",
+	doc_showf(d, NULL, "interval", interval ? decision->low : (double)NAN, "%s to %s (%s)",
 		  change_text(interval ? log(decision->low) : 0).text, change_text(interval ? log(decision->high) : 0).text,
-		  effect_level(a->level).text);
+		  effect_level(interval ? decision->judged.level : 0).text);
 	buf_release(&functions);
 	buf_release(&word);
 	free(history);
@@ -770,7 +765,7 @@ static enum assay_status night_write(struct pages *p, bool latest)
 	night_answer_head(p->night, &p->answers, &d);
 	facts_show(p, &d);
 	findings_show(p, &d);
-	night_answer_notes(p->night, &d);
+	reasons_answer(&p->night->notes, "notes", &d);
 	matrix_show(p, &d);
 	night_machines_show(&p->machines, &d);
 	st = page_write(p, name, page, &d);

@@ -4,11 +4,9 @@
 #include "base/clock.h"
 #include "base/digest.h"
 #include "base/file.h"
-#include "base/json.h"
 #include "base/mem.h"
 #include "base/secret.h"
 #include "base/text.h"
-#include "base/yaml.h"
 #include "fingerprint/battery/battery.h"
 #include "fingerprint/take/take.h"
 #include "fleet/engine/local_command.h"
@@ -323,7 +321,6 @@ static enum assay_status nightly_explain(struct nightly *n, struct night_compari
 
 static void night_end(struct nightly *n)
 {
-	cJSON_Delete(n->notes);
 	night_comparisons_release(&n->comparisons);
 	night_release(&n->night);
 	suite_release(&n->suite);
@@ -567,13 +564,10 @@ enum assay_status nightly_open(const struct nightly *n, struct lab *lab, struct 
 
 void nightly_note(struct nightly *n, const char *code, const char *fmt, ...)
 {
-	cJSON *note = cJSON_CreateObject();
 	char *text;
 
 	mem_formatted(text, fmt);
-	cJSON_AddStringToObject(note, "code", code);
-	cJSON_AddStringToObject(note, "text", text);
-	cJSON_AddItemToArray(n->notes, note);
+	reasons_add(&n->night.notes, code, text);
 	if (!n->options->dry_run) /* where the answer is there at once */
 		n->options->note(text);
 	nightly_log(n, "%s: %s", code, text);
@@ -606,7 +600,7 @@ static enum assay_status begin(struct nightly *n, struct lab *lab, char *text, s
 		     { "commit_gone", "", &notes.gone } };
 	enum assay_status st = nightly_freeze(lab, &n->suite, n->options, &n->comparisons, &notes, err);
 
-	n->night = (struct night){ .started_ms = clock_real_ms(), .suite = text, .notes = mem_string("[]") };
+	n->night = (struct night){ .started_ms = clock_real_ms(), .suite = text };
 	n->night.deadline_ms = suite_deadline_ms(&n->suite, n->night.started_ms);
 	for (size_t i = 0; n->options->budget_s > 0 && i < n->comparisons.n; i++)
 		n->comparisons.items[i].budget_s = n->options->budget_s;
@@ -686,7 +680,6 @@ static enum assay_status night_begin_or_go_on(struct nightly *n, struct assay_er
 	bool again = false, unread = read_suite(n, &text, &why);
 	enum assay_status st = nightly_open(n, &lab, err);
 
-	n->notes = cJSON_CreateArray();
 	if (!st) {
 		st = find_unfinished(n, &lab, unread ? NULL : text, err);
 		if (!st && !(unread && n->options->anew)) {
@@ -727,7 +720,7 @@ static enum assay_status night_plan(const struct nightly_options *options, struc
 	char *text = NULL;
 	enum assay_status st;
 
-	*out = (struct nightly){ .options = options, .notes = cJSON_CreateArray() };
+	*out = (struct nightly){ .options = options };
 	st = read_suite(out, &text, err);
 	if (!st)
 		st = nightly_open(out, &lab, err);
@@ -849,9 +842,7 @@ enum assay_status nightly_dry(const struct nightly_options *options, struct docu
 	if (!st) {
 		add_head(&dry, d);
 		add_comparisons(&dry, d);
-		free(dry.night.night.notes);
-		dry.night.night.notes = json_text(dry.night.notes);
-		night_answer_notes(&dry.night.night, d);
+		reasons_answer(&dry.night.night.notes, "notes", d);
 	}
 	for (size_t i = 0; i < all->n; i++)
 		free(dry.ahead[i].detail);

@@ -25,7 +25,6 @@ struct nightly {
 	struct suite suite;
 	struct night night;
 	struct night_comparisons comparisons;
-	cJSON *notes;  /* list of {code, text} */
 	bool given_up; /* it is concluded with what it has */
 	char *refused; /* why it measures nothing; NULL: it may measure */
 };

@@ -1,6 +1,4 @@
 /* From the runs of a night's comparisons to their decisions. */
-#include "base/clock.h"
-#include "base/json.h"
 #include "base/mem.h"
 #include "base/order.h"
 #include "base/stats.h"
@@ -38,7 +36,8 @@ static char *quote_accepted(const struct nightly *n, const struct night_comparis
 /* Borrows from the comparison all but `accepted`, which the caller frees. */
 static struct judge_request request_of(const struct nightly *n, const struct night_comparison *c)
 {
-	struct judge_request q = { .application = c->application,
+	struct judge_request q = { .rules = JUDGE_RULES,
+				   .application = c->application,
 				   .baseline = c->baseline,
 				   .candidate = c->candidate,
 				   .min_effect = c->min_effect,
@@ -57,17 +56,10 @@ static struct judge_request request_of(const struct nightly *n, const struct nig
 static enum assay_status keep(struct nightly *n, struct lab *lab, struct night_comparison *c, const struct judge_request *q,
 			      const struct judgement *j, struct assay_error *err)
 {
-	struct judge_request kept = *q;
-	struct night_decision d = { .decision = j->decision, .ratio = j->ratio, .low = j->low, .high = j->high, .document = j->document };
-	enum assay_status st;
-
-	kept.calibration = j->calibration;
-	d.request = judge_request_text(&kept);
-	st = night_decide(&lab->store, &n->night, c, &d, err);
+	enum assay_status st = night_decide(&lab->store, &n->night, c, q, j, err);
 
 	if (!st)
-		nightly_log(n, "decided %s %s: %s (%s)", c->application, c->candidate, decision_text(d.decision), d.id);
-	free(d.request);
+		nightly_log(n, "decided %s %s: %s (%s)", c->application, c->candidate, decision_text(j->decision), c->decision);
 	return st;
 }
 
@@ -167,26 +159,13 @@ static bool shares_machine(const struct finding *f, size_t n, size_t i)
 	return false;
 }
 
-/* p and ratio of what was decided before; NaN where it has none. */
-static void read_decided(const struct night_decision *d, struct finding *f)
-{
-	struct assay_error ignored;
-	cJSON *root = NULL;
-
-	f->ratio = d->ratio;
-	if (json_parse("decision", d->document, strlen(d->document), &root, &ignored))
-		return;
-	f->p = json_get_number(root, "p");
-	cJSON_Delete(root);
-}
-
 static enum assay_status load_decided(struct nightly *n, struct lab *lab, struct finding *f, size_t *count, struct assay_error *err)
 {
 	struct night_decisions decided;
 	enum assay_status st = night_decisions_load(&lab->store, NULL, n->night.id, INT64_MAX, &decided, err);
 
 	for (size_t i = 0; !st && i < decided.n && *count < n->comparisons.n; i++)
-		read_decided(&decided.items[i], &f[(*count)++]);
+		f[(*count)++] = (struct finding){ .p = decided.items[i].judged.p, .ratio = decided.items[i].ratio };
 	night_decisions_release(&decided);
 	return st;
 }
@@ -333,11 +312,8 @@ enum assay_status nightly_conclude(struct nightly *n, struct assay_error *err)
 		n->night.exit_status = night_exit(&n->comparisons, &decisions, ~0u);
 		night_decisions_release(&decisions);
 	}
-	if (!st) {
-		free(n->night.notes);
-		n->night.notes = json_text(n->notes);
+	if (!st)
 		st = night_finish(&lab.store, &n->night, err);
-	}
 	lab_close(&lab);
 	return st;
 }

@@ -21,15 +21,21 @@ static const char *side_of(const cJSON *row, const char *key, struct decided *to
 	return json_get_text(side, "version");
 }
 
+static void reasons_of(const cJSON *list, struct reasons *to)
+{
+	const cJSON *item;
+
+	cJSON_ArrayForEach(item, list) reasons_add(to, json_get_text(item, "code"), json_get_text(item, "text"));
+}
+
 static bool decided_of(const cJSON *row, struct decided *to)
 {
 	const cJSON *numbers = json_get(row, "ratio") ? row : json_get(row, "effect"); /* by cost there is but one effect */
 	const char *word = json_get_text(row, "decision");
-	int decision = 0;
+	bool decided;
 
-	while (decision < DECISIONS && strcmp(decision_text((enum decision)decision), word) != 0)
-		decision++;
-	*to = (struct decided){ .application = json_get_text(row, "application"), .decision = (enum decision)decision };
+	*to = (struct decided){ .application = json_get_text(row, "application"), .decision = decision_by_text(word) };
+	decided = strcmp(decision_text(to->decision), word) == 0;
 	to->baseline = side_of(row, "baseline", to);
 	to->candidate = side_of(row, "candidate", to);
 	to->ratio = json_get_number(numbers, "ratio");
@@ -38,20 +44,17 @@ static bool decided_of(const cJSON *row, struct decided *to)
 	to->level = json_get_number(numbers, "level");
 	to->by_processor = strcmp(json_get_text(row, "time"), "processor") == 0;
 	to->cause = json_get_text(row, "cause");
-	to->reasons = json_get(row, "reasons");
+	if (decided)
+		reasons_of(json_get(row, "reasons"), &to->reasons);
 	to->against = json_get_text(row, "against");
-	return decision < DECISIONS;
+	return decided;
 }
 
 /* A comparison of a night that was not decided: nothing was measured, and its state says why. */
 static void undecided_of(cJSON *row, struct decided *to)
 {
-	cJSON *reasons = cJSON_AddArrayToObject(row, "reasons"), *reason = cJSON_CreateObject();
-
-	cJSON_AddStringToObject(reason, "text", json_get_text(row, "state"));
-	cJSON_AddItemToArray(reasons, reason);
 	(void)decided_of(row, to);
-	to->decision = DECISION_NOTHING_MEASURED;
+	reasons_add(&to->reasons, "", json_get_text(row, "state"));
 }
 
 /* ---- keys ---- */
@@ -127,7 +130,8 @@ void decisions_of(const struct document *d, const char *command, struct decision
 	out->command = strncmp(command, "assay ", 6) == 0 ? command + 6 : command;
 	rows = json_get(out->json, "decisions");
 	undecided = json_get(out->json, "undecided");
-	out->notes = rows ? json_get(out->json, "notes") : NULL;
+	if (rows)
+		reasons_of(json_get(out->json, "notes"), &out->notes);
 	out->items = mem_new((size_t)cJSON_GetArraySize(rows) + (size_t)cJSON_GetArraySize(undecided) + 1, sizeof(*out->items));
 	cJSON_ArrayForEach(row, rows) out->n += decided_of(row, &out->items[out->n]);
 	cJSON_ArrayForEach(row, undecided) undecided_of(row, &out->items[out->n++]);
@@ -143,43 +147,34 @@ void decisions_of(const struct document *d, const char *command, struct decision
 
 void decisions_release(struct decisions *decisions)
 {
-	for (size_t i = 0; i < decisions->n; i++)
+	for (size_t i = 0; i < decisions->n; i++) {
+		reasons_release(&decisions->items[i].reasons);
 		mem_free(decisions->items[i].candidate_name, decisions->items[i].baseline_name, decisions->items[i].key);
+	}
+	reasons_release(&decisions->notes);
 	cJSON_Delete(decisions->json);
 	free(decisions->items);
 	*decisions = (struct decisions){ 0 };
 }
 
-static const char *reason_with(const struct decided *decided, const char *code)
-{
-	const cJSON *reason;
-
-	cJSON_ArrayForEach(reason, decided->reasons)
-	{
-		if (strcmp(json_get_text(reason, "code"), code) == 0)
-			return json_get_text(reason, "text");
-	}
-	return NULL;
-}
-
 bool decided_has(const struct decided *decided, const char *code)
 {
-	return reason_with(decided, code) != NULL;
+	return reasons_find(&decided->reasons, code) != NULL;
 }
 
 /* The runs that all failed say more than what became of them. */
 static char *why_without_ratio(const struct decided *decided)
 {
-	const char *fails = reason_with(decided, "candidate_always_fails"),
-		   *why = fails ? fails : json_get_text(cJSON_GetArrayItem(decided->reasons, 0), "text");
+	const char *fails = reasons_find(&decided->reasons, "candidate_always_fails"),
+		   *why = fails ? fails : reasons_find(&decided->reasons, NULL);
 
 	return mem_format("%s cannot be compared%s%s%s%s", decided->candidate, *decided->baseline ? " with " : "", decided->baseline,
-			  *why ? ": " : "", why);
+			  why ? ": " : "", why ? why : "");
 }
 
 char *decided_text(const struct decided *decided)
 {
-	const cJSON *first = cJSON_GetArrayItem(decided->reasons, 0);
+	const struct reason first = decided->reasons.n ? decided->reasons.items[0] : (struct reason){ .code = NULL };
 	const char *cause = decision_is_finding(decided->decision) ? decided->cause : ""; /* a night may have withdrawn the finding */
 	char *interval, *text, *why;
 
@@ -190,7 +185,7 @@ char *decided_text(const struct decided *decided)
 	else
 		interval = mem_format("%s%sinterval %s to %s", decided->level > 0 ? effect_level(decided->level).text : "",
 				      decided->level > 0 ? " " : "", text_fixed(decided->low, 3).text, text_fixed(decided->high, 3).text);
-	why = decision_why(decided->decision, json_get_text(first, "code"), json_get_text(first, "text"));
+	why = decision_why(decided->decision, first.code ? first.code : "", first.code ? first.text : "");
 	text = mem_format("%s%s%s %s %s times as much %sas %s (%s)%s%s", why, *why ? "; " : "", decided->candidate,
 			  decided->by_processor ? "takes" : "costs", text_fixed(decided->ratio, 3).text,
 			  decided->by_processor ? "processor time " : "", decided->baseline, interval, *cause ? ": " : "", cause);
@@ -200,7 +195,6 @@ char *decided_text(const struct decided *decided)
 
 void decided_reasons(const struct decided *decided, const char *before, const char *after, struct buf *out)
 {
-	const cJSON *reason;
-
-	cJSON_ArrayForEach(reason, decided->reasons) buf_format(out, "%s%s%s", before, json_get_text(reason, "text"), after);
+	for (size_t i = 0; i < decided->reasons.n; i++)
+		buf_format(out, "%s%s%s", before, decided->reasons.items[i].text, after);
 }

@@ -5,6 +5,7 @@
 
 #include "base/document.h"
 #include "gate/decide/effect.h"
+#include "gate/decide/reasons.h"
 
 #include <stdbool.h>
 
@@ -16,7 +17,7 @@ struct decided {
 	double level;		 /* of the interval; NaN: not known */
 	bool by_processor;	 /* ratio and interval are those of processor time, which decided */
 	const char *cause;	 /* what the difference is made of; "" where that is not known */
-	const cJSON *reasons;	 /* [{code, text}], or NULL */
+	struct reasons reasons;	 /* of decisions_of() */
 	const char *against;	 /* of a night: why this baseline; else "" */
 	size_t number;		 /* its place in the answer */
 	int worse;		 /* decision_place() */
@@ -29,7 +30,7 @@ struct decisions {
 	const char *command;   /* "gate", "nightly show": borrowed */
 	struct decided *items; /* the worst first */
 	size_t n;	       /* 0: the answer decides nothing */
-	const cJSON *notes;    /* [{code, text}] of a night; or NULL */
+	struct reasons notes;  /* of a night */
 };
 
 /* *out is overwritten; decisions_release() it. `command` is the answer's ("assay gate"). Keys are "APPLICATION@CANDIDATE (against

@@ -45,18 +45,14 @@ static void add_command(const struct decided *d, struct buf *out)
 void render_github(const struct document *d, const struct doc_style *style, struct buf *out)
 {
 	struct decisions all;
-	const cJSON *note;
 
 	(void)style;
 	decisions_of(d, cli_command_name(), &all);
 	for (size_t i = 0; i < all.n; i++)
 		add_command(&all.items[i], out);
-	cJSON_ArrayForEach(note, all.notes)
-	{
-		const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(note, "text"));
-
+	for (size_t i = 0; i < all.notes.n; i++) {
 		buf_text(out, "::notice title=assay::");
-		add_text(text ? text : "", "%", out);
+		add_text(all.notes.items[i].text, "%", out);
 		buf_char(out, '\n');
 	}
 	decisions_release(&all);

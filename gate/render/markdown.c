@@ -2,7 +2,6 @@
 #include "gate/render/render.h"
 
 #include "base/command.h"
-#include "base/json.h"
 #include "base/text.h"
 
 #include <math.h>
@@ -51,8 +50,6 @@ static void add_row(const struct decided *d, struct buf *out)
 
 static void add_reasons(const struct decided *d, struct buf *out)
 {
-	const cJSON *reason;
-
 	buf_text(out, "\n**");
 	add_text(d->application, out);
 	buf_text(out, "**, ");
@@ -60,22 +57,18 @@ static void add_reasons(const struct decided *d, struct buf *out)
 	buf_text(out, *d->baseline ? " against " : "");
 	add_text(d->baseline, out);
 	buf_format(out, ": %s\n\n", decision_text(d->decision));
-	cJSON_ArrayForEach(reason, d->reasons)
-	{
+	for (size_t i = 0; i < d->reasons.n; i++) {
 		buf_text(out, "- ");
-		add_text(json_get_text(reason, "text"), out);
+		add_text(d->reasons.items[i].text, out);
 		buf_char(out, '\n');
 	}
 }
 
-static void add_notes(const cJSON *notes, struct buf *out)
+static void add_notes(const struct reasons *notes, struct buf *out)
 {
-	const cJSON *note;
-
-	cJSON_ArrayForEach(note, notes)
-	{
+	for (size_t i = 0; i < notes->n; i++) {
 		buf_text(out, "\n");
-		add_text(json_get_text(note, "text"), out);
+		add_text(notes->items[i].text, out);
 		buf_char(out, '\n');
 	}
 }
@@ -109,9 +102,9 @@ void render_markdown(const struct document *d, const struct doc_style *style, st
 	for (size_t i = 0; i < all.n; i++)
 		add_row(&all.items[i], out);
 	for (size_t i = 0; i < all.n; i++)
-		if (cJSON_GetArraySize(all.items[i].reasons) > 0 &&
+		if (all.items[i].reasons.n &&
 		    (all.n == 1 || all.items[i].decision != DECISION_PASS || decided_has(&all.items[i], "hosts_lost")))
 			add_reasons(&all.items[i], out);
-	add_notes(all.notes, out);
+	add_notes(&all.notes, out);
 	decisions_release(&all);
 }

@@ -677,7 +677,7 @@ static void report_fill(const struct report *report, const struct report_names *
 	add_decision(v, c->cause, d);
 	if (report->note)
 		doc_line(d, "%s", report->note);
-	calibration_answer(c->calibration, d);
+	calibration_answer(&c->calibration, d);
 	measured_answer(&c->measured, NULL, (const char *const[]){ names->of[0], names->of[1] }, d);
 	report_change(d, c);
 	variance_weighed_answer(&c->weighed, d);

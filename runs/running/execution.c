@@ -310,14 +310,7 @@ static char *execution_blob(sqlite3_stmt *stmt, int column, size_t *n)
 }
 
 /* What this program does not know was written by a newer one, which the schema's version would have told. */
-static enum execution_outcome execution_outcome_of(const char *code)
-{
-	int i = 0;
-
-	while (i < EXECUTION_OUTCOMES - 1 && strcmp(execution_outcome_code((enum execution_outcome)i), code) != 0)
-		i++;
-	return (enum execution_outcome)i;
-}
+static ROWS_FINDER(execution_outcome_of, enum execution_outcome, EXECUTION_OUTCOME_ROWS, ROWS_CODE)
 
 static void execution_read_row(sqlite3_stmt *stmt, struct execution_row *out)
 {

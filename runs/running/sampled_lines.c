@@ -12,7 +12,6 @@
 #include <string.h>
 
 #define FILES_MAX 64 /* that are open at once */
-#define LINE_MAX  512
 
 struct file {
 	char *source, hash[DIGEST_HEX_BYTES];

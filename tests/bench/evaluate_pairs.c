@@ -130,6 +130,15 @@ static char *pairs_parse_word(struct json_reader *r, const cJSON *object, const 
 	return text && !r->st ? mem_string(text) : NULL;
 }
 
+static bool pairs_parse_bool(struct json_reader *r, const cJSON *object, const char *key)
+{
+	const cJSON *member = r->st ? NULL : cJSON_GetObjectItemCaseSensitive(object, key);
+
+	if (!cJSON_IsBool(member))
+		json_reader_fail(r, "'%s' must be true or false", key);
+	return cJSON_IsTrue(member);
+}
+
 static void pairs_parse_pair(struct json_reader *r, const cJSON *object, struct evaluate_pair *out)
 {
 	static const char *const keys[] = { "baseline", "candidate", "changed", "label", "cluster" };
@@ -137,7 +146,7 @@ static void pairs_parse_pair(struct json_reader *r, const cJSON *object, struct 
 	json_reader_keys(r, object, "a pair", keys, sizeof(keys) / sizeof(keys[0]));
 	pairs_parse_side(r, object, "baseline", &out->sides[0]);
 	pairs_parse_side(r, object, "candidate", &out->sides[1]);
-	out->changed = json_reader_bool(r, object, "changed");
+	out->changed = pairs_parse_bool(r, object, "changed");
 	out->label = pairs_parse_word(r, object, "label");
 	out->cluster = pairs_parse_word(r, object, "cluster");
 }

@@ -55,16 +55,15 @@ night() {
 		INSERT INTO execution (plan, machine, version, input, repetition, application, taken_ms, outcome, metric, wall_ns, user_us, sys_us, out, err)
 			SELECT plan, machine, version, '', repetition, application, taken_ms, 'ok', metric, CAST(metric * 1e9 AS INTEGER),
 				CAST(metric * 1e6 AS INTEGER), 0, x'', x'' FROM run;
-		INSERT INTO night VALUES ('0123456789abcdef', 1500000000000, 0, 1500090000000, 3, '', '[]');
+		INSERT INTO night VALUES ('0123456789abcdef', 1500000000000, 0, 1500090000000, 3, '');
 		INSERT INTO night_comparison (night, number, manifest, application, input, candidate, baseline, against, hosts, min_effect,
 			budget_s, state, plan, fresh_plan, decision, detail, seconds) SELECT '0123456789abcdef', i + 1, name, name, '', '1', '0', 'version', '', .03, 0, 'decided', id, '', id, '', 60 FROM app;
-		INSERT INTO decision SELECT id, '0123456789abcdef', i + 1, 1500090000000, name, '0', '1', document ->> '\$.decision',
-			document ->> '\$.effect.ratio', document ->> '\$.effect.low', document ->> '\$.effect.high',
-			json_object('rules', 1, 'application', name, 'baseline', '0', 'candidate', '1', 'plan', id, 'fresh_plan', '', 'min_effect', .03,
-				'confirm', json('false'), 'machines', 1, 'chance', json('false'), 'alike', json('false'), 'why', ''),
-			json_object('decision', document ->> '\$.decision', 'reasons', document -> '\$.reasons', 'machines', document -> '\$.machines',
-				'runs', json(document))
-			FROM app;
+		INSERT INTO decision (id, night, number, made_ms, application, baseline, candidate, rules, plan, fresh_plan, min_effect, decision, by_processor,
+			ratio, low, high, level, document) SELECT id, '0123456789abcdef', i + 1, 1500090000000, name, '0', '1', 1, id, '', .03,
+			document ->> '\$.decision', 0, document ->> '\$.effect.ratio', document ->> '\$.effect.low', document ->> '\$.effect.high',
+			document ->> '\$.effect.level', json_object('decision', document ->> '\$.decision', 'runs', json(document)) FROM app;
+		INSERT INTO decision_reason SELECT id, key, value ->> '\$.code', value ->> '\$.text' FROM app, json_each(document, '\$.reasons');
+		INSERT INTO decision_machine SELECT id, key, value ->> '\$.machine', ln(value ->> '\$.ratio') FROM app, json_each(document, '\$.machines');
 	END
 }
 # of_night NAME COMMAND...

@@ -11,7 +11,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct assay_error err = { .text = "" };
 	struct calibration first, second;
 	enum assay_status st = calibration_parse("c", (const char *)data, size, &first, &err);
-	char *text, *again, *quote;
+	char *text, *again;
 
 	ASSAY_BUG_IF((st != ASSAY_OK) != (*err.text != '\0'));
 	if (st)
@@ -20,8 +20,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	ASSAY_BUG_IF(calibration_parse("c", text, strlen(text), &second, &err));
 	again = calibration_text(&second);
 	ASSAY_BUG_IF(strcmp(text, again) != 0);
-	quote = calibration_quote(&first, first.n ? first.items[0].application : "", NULL, 0, 0, 30);
-	free(quote);
+	free(calibration_quote_of(&first, first.n ? first.items[0].application : "", NULL, 0, 0, 30).stale);
 	free(again);
 	free(text);
 	calibration_release(&second);

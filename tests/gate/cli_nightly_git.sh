@@ -122,7 +122,7 @@ what='and the next one takes the present commit, as after one that was killed be
 commit 100.1
 for began in ended waiting; do
 	[ $began = ended ] || sqlite3 "$lab/.assay/runs.db" "UPDATE night SET finished_ms = NULL, exit_status = NULL WHERE id = '$refused';
-		UPDATE night_comparison SET state = 'waiting', detail = '' WHERE night = '$refused'"
+		UPDATE night_comparison SET state = 'waiting', detail = '' WHERE night = '$refused'; DELETE FROM night_note WHERE night = '$refused'"
 	run -C "$lab" nightly --dry-run --format json
 	expect_json .night null .comparisons[0].candidate "main-$commit"
 	run -C "$lab" nightly --applications app --format json
@@ -146,7 +146,7 @@ log=$(json .decisions[0].reasons[0].text | sed "s/.*see '\\(.*\\)'.*/\\1/")
 [ -s "$log" ] || fail "there is no log '$log'"
 run -C "$lab" explain "$(json .decisions[0].id)"
 expect_status 0
-expect_stdout "Next: 'less $log'"
+expect_stdout "Next: 'assay run app --versions main-$(git -C "$tmp/repository" rev-parse HEAD | cut -c 1-12) --dry-run'"
 
 what='the first line about an error is told, and where the rest is'
 printf '%s\n' 'echo making' 'echo "cost.c:7: error: nonsense" >&2' 'echo "make: *** stop" >&2' 'exit 2' >"$tmp/repository/make.sh"

@@ -148,7 +148,7 @@ cases=$((cases + 1))
 # Two nights of a branch that moved, of versions, and of one whose runs all failed.
 night_of() { # ID COMMIT PREVIOUS
 	{
-		echo "PRAGMA foreign_keys = OFF; INSERT INTO night VALUES ('$1', 1500000000000, 0, 1500000090000, 3, '', '[]');"
+		echo "PRAGMA foreign_keys = OFF; INSERT INTO night VALUES ('$1', 1500000000000, 0, 1500000090000, 3, '');"
 		n=0
 		while read -r candidate baseline against decision ratio reason lost; do
 			n=$((n + 1))
@@ -156,8 +156,10 @@ night_of() { # ID COMMIT PREVIOUS
 				INSERT INTO night_comparison (night, number, manifest, application, input, candidate, baseline, against, hosts, min_effect, budget_s,
 					state, plan, fresh_plan, decision, detail, seconds) VALUES ('$1', $n, 'mix', 'mix', '', '$candidate', '$baseline', '$against', '', .03, 0,
 					'decided', '${lost:+plan}', '', '$1$n', '$lost', 1);
-				INSERT INTO decision VALUES ('$1$n', '$1', $n, 1500000090000, 'mix', '$baseline', '$candidate', '$decision', $ratio, $ratio, $ratio, '{}',
-					json_object('reasons', json_array(json_object('code', '$reason', 'text', '$reason of $candidate'))));
+				INSERT INTO decision (id, night, number, made_ms, application, baseline, candidate, rules, plan, fresh_plan, min_effect, decision,
+					ratio, low, high, document) VALUES ('$1$n', '$1', $n, 1500000090000, 'mix', '$baseline', '$candidate', 1, '', '', .03, '$decision',
+					$ratio, $ratio, $ratio, '{}');
+				INSERT INTO decision_reason VALUES ('$1$n', 0, '$reason', '$reason of $candidate');
 			END_OF_ROW
 		done
 	} <<-END_OF_NIGHT | sqlite3 "$lab/.assay/runs.db" || fail 'no night'

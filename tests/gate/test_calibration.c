@@ -131,12 +131,18 @@ static void test_text(void **state)
 	calibration_release(&c);
 }
 
-static void expect_quote(const struct calibration *c, const char *application, char *machine, double days, const char *wanted)
+/* The counts of the application are those of this entry, those of another one of both. */
+static void expect_quote(const struct calibration *c, const char *application, char *machine, double days, int64_t entries,
+			 const char *stale)
 {
-	char *quote = calibration_quote(c, application, &machine, 1, (int64_t)((1 + days) * 86400000), 30);
+	struct calibration_quote q = calibration_quote_of(c, application, &machine, 1, (int64_t)((1 + days) * 86400000), 30);
+	bool own = entries == 1;
 
-	assert_non_null(strstr(quote, wanted));
-	free(quote);
+	assert_true(q.own == own && q.taken_ms == 86400000 && q.identical == 120 * entries && q.distinct == 10 * entries);
+	assert_true(q.slower == 1 && q.percent == 5 && q.planted == 120 * entries);
+	assert_true(!own || (q.faster == 2 && q.found == 117));
+	assert_non_null(*stale ? strstr(q.stale, stale) : *q.stale ? NULL : q.stale);
+	free(q.stale);
 }
 
 static void test_quote(void **state)
@@ -145,18 +151,15 @@ static void test_quote(void **state)
 	char m1[] = "m1", m3[] = "m3";
 	struct calibration c, none = { NULL, 0 };
 	struct assay_error err;
-	char *quote = calibration_quote(&none, "a", NULL, 0, 0, 30);
+	struct calibration_quote quote = calibration_quote_of(&none, "a", NULL, 0, 0, 30);
 
 	(void)state;
-	assert_string_equal(quote, "");
-	free(quote);
+	assert_true(!quote.identical && !quote.stale);
 	assert_int_equal(calibration_parse("c", text, strlen(text), &c, &err), ASSAY_OK);
-	expect_quote(&c, "a", m1, 1,
-		     "\"identical\":120,\"distinct\":10,\"called\":1,\"called_faster\":2,\"percent\":5,\"planted\":120,\"found\":117,"
-		     "\"stale\":\"\"");
-	expect_quote(&c, "z", m1, 1, "\"of\":\"laboratory\",\"taken_ms\":86400000,\"identical\":240,\"distinct\":20,\"called\":1,");
-	expect_quote(&c, "a", m1, 31, "long ago");
-	expect_quote(&c, "a", m3, 1, "'m3' was not among the machines");
+	expect_quote(&c, "a", m1, 1, 1, "");
+	expect_quote(&c, "z", m1, 1, 2, "");
+	expect_quote(&c, "a", m1, 31, 1, "long ago");
+	expect_quote(&c, "a", m3, 1, 1, "'m3' was not among the machines");
 	calibration_release(&c);
 }
 

@@ -98,9 +98,10 @@ static void test_merged(void **state)
 	lab_close(&lab);
 }
 
-#define DECISION(id, made_ms, time, ratio)                                                                                                 \
-	"INSERT INTO decision (id, night, number, made_ms, application, baseline, candidate, decision, ratio, request, document) VALUES "  \
-	"('" id "', 'n', 1, " made_ms ", 'sort', '1', '2', 'pass', " ratio ", '{}', '{\"time\": \"" time "\"}')"
+#define DECISION(id, made_ms, processor, ratio)                                                                                            \
+	"INSERT INTO decision (id, night, number, made_ms, application, baseline, candidate, rules, plan, fresh_plan, min_effect, "        \
+	"decision, ratio, by_processor, document) VALUES "                                                                                 \
+	"('" id "', 'n', 1, " made_ms ", 'sort', '1', '2', 1, '', '', .03, 'pass', " ratio ", " processor ", '')"
 
 /* Twelve versions on two machines; from v07 on they compute a tenth more, while the wall-clock time goes up and down with the machines; of
  * an imported version nothing but that is known. */
@@ -136,9 +137,9 @@ static void test_by_processor(void **state)
 	assert_int_equal(h.changes.n, 0);
 	assert_int_equal(h.without, 0);
 	history_release(&h);
-	put(&lab.store, DECISION("d1", "1", "metric", "1"));
-	put(&lab.store, DECISION("d2", "2", "processor", "1.1"));
-	put(&lab.store, DECISION("d3", "3", "metric", "NULL"));
+	put(&lab.store, DECISION("d1", "1", "0", "1"));
+	put(&lab.store, DECISION("d2", "2", "1", "1.1"));
+	put(&lab.store, DECISION("d3", "3", "0", "NULL"));
 	h = load(&lab, "sort", HISTORY_DECIDED);
 	assert_int_equal(h.by, HISTORY_PROCESSOR);
 	assert_int_equal(h.n, 12);
@@ -183,11 +184,10 @@ static void put_plans(struct lab *lab)
 
 static void put_decision(struct lab *lab, int made_ms, const char *candidate, const char *decision, double ratio)
 {
-	char *sql =
-	    mem_format("INSERT INTO decision (id, night, number, made_ms, application, baseline, candidate, decision, ratio, request, "
-		       "document) VALUES ('d%d', 'n', 1, %d, 'sort', 'v01', '%s', '%s', %.9g, '{}', '{\"time\": \"metric\", "
-		       "\"min_effect\": 0.05}')",
-		       made_ms, made_ms, candidate, decision, ratio);
+	char *sql = mem_format(
+	    "INSERT INTO decision (id, night, number, made_ms, application, baseline, candidate, rules, plan, fresh_plan, "
+	    "min_effect, decision, ratio, document) VALUES ('d%d', 'n', 1, %d, 'sort', 'v01', '%s', 1, '', '', .05, '%s', %.9g, '')",
+	    made_ms, made_ms, candidate, decision, ratio);
 
 	put(&lab->store, sql);
 	free(sql);
@@ -274,12 +274,12 @@ static void test_time_of_findings(void **state)
 	put_nights(&lab, slower);
 	put_decision(&lab, 1, "v08", "regression", 1.2);
 	put_decision(&lab, 2, "v09", "environment", 1.4);
-	put(&lab.store, "UPDATE decision SET document = '{\"time\": \"processor\", \"min_effect\": 0.05}' WHERE id = 'd2'");
+	put(&lab.store, "UPDATE decision SET by_processor = 1 WHERE id = 'd2'");
 	h = load(&lab, "sort", HISTORY_DECIDED);
 	assert_true(h.by == HISTORY_METRIC);
 	history_release(&h);
 	put_decision(&lab, 3, "v07", "improved", .8);
-	put(&lab.store, "UPDATE decision SET document = '{\"time\": \"processor\", \"min_effect\": 0.05}' WHERE id = 'd3'");
+	put(&lab.store, "UPDATE decision SET by_processor = 1 WHERE id = 'd3'");
 	h = load(&lab, "sort", HISTORY_METRIC);
 	document_init(&d);
 	text = history_answer(&h, &d);
@@ -307,7 +307,7 @@ static void test_undecided(void **state)
 	put_decision(&lab, 1, "v09", "regression", 1.2);
 	for (int i = 0; i < 3; i++) {
 		put_decision(&lab, 2 + i, "v09", later[i], 1.4);
-		put(&lab.store, "UPDATE decision SET night = 'n' || id, document = '{\"time\": \"processor\", \"min_effect\": 0.5}' "
+		put(&lab.store, "UPDATE decision SET night = 'n' || id, by_processor = 1, min_effect = .5 "
 				"WHERE made_ms > 1");
 		h = load_with(&lab, "sort", HISTORY_DECIDED, 0);
 		assert_true(h.by == HISTORY_METRIC && fabs(h.min_effect - .05) < 1e-12);

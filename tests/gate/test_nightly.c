@@ -1,11 +1,11 @@
-/* The parts of a night that need no laboratory: the table of its rules row by row, suite.yaml, and what a decision rests on as JSON. */
+/* The parts of a night that need no laboratory: the table of its rules row by row, and suite.yaml. */
 #include "gate/nightly/judge.c"		   /* the rules */
 #include "gate/nightly/nightly_conclude.c" /* the night as a whole */
 
 #include "base/mem.h"
 #include "base/json.h"
 #include "gate/nightly/baselines.h"
-#include "gate/nightly/night_answer.c" /* the reason */
+#include "gate/nightly/night_answer.h"
 #include "gate/nightly/suite.h"
 
 #include <setjmp.h>
@@ -297,73 +297,6 @@ static void test_exit(void **state)
 		free(c[i].detail);
 }
 
-/* ---- what a decision rests on ---- */
-
-static void test_request(void **state)
-{
-	struct judge_request q = { .application = mem_string("a/\"x\""),
-				   .baseline = mem_string("v1"),
-				   .candidate = mem_string("v2"),
-				   .plan = "0123456789abcdef",
-				   .min_effect = .1 + .2,
-				   .confirm = true,
-				   .machines = 2,
-				   .alike = true,
-				   .why = mem_string("") };
-	char *text = judge_request_text(&q), *again;
-	struct judge_request back;
-	struct assay_error err;
-
-	(void)state;
-	assert_int_equal(judge_request_parse(text, &back, &err), ASSAY_OK);
-	assert_true(back.min_effect == .1 + .2 && back.confirm && back.alike && !back.chance && back.machines == 2);
-	again = judge_request_text(&back);
-	assert_string_equal(text, again);
-	assert_null(strstr(text, "min_gain"));
-	free(again);
-	judge_request_release(&back);
-	q.min_gain = .2;
-	again = judge_request_text(&q);
-	assert_int_equal(judge_request_parse(again, &back, &err), ASSAY_OK);
-	assert_true(back.min_gain == .2);
-	free(again);
-	judge_request_release(&back);
-	assert_int_not_equal(judge_request_parse("{}", &back, &err), ASSAY_OK);
-	assert_int_not_equal(judge_request_parse("[", &back, &err), ASSAY_OK);
-	free(text);
-	judge_request_release(&q);
-}
-
-/* ---- the one line under a decision ---- */
-
-/* It is the first reason, which decided. */
-static void test_why(void **state)
-{
-	static const struct {
-		enum decision decision;
-		const char *document, *why;
-	} rows[] = {
-		{ DECISION_ENVIRONMENT, "{'reasons': [{'code': 'machines_busy', 'text': 'a'}, {'code': 'slower', 'text': 'b'}]}", "a" },
-		{ DECISION_NOTHING_MEASURED, "{'reasons': [{'code': 'not_run', 'text': 'a'}]}", "a" },
-		{ DECISION_NOTHING_MEASURED, "{}", "" },
-	};
-
-	(void)state;
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		char *text = mem_string(rows[i].document);
-		const struct night_decision decision = { .decision = rows[i].decision, .document = text };
-		struct night_answered a = { .decision = &decision };
-
-		for (char *c = text; *c; c++)
-			*c = *c == '\'' ? '"' : *c;
-		answered_read(&a);
-		assert_non_null(a.document);
-		assert_string_equal(a.why, rows[i].why);
-		cJSON_Delete(a.document);
-		free(text);
-	}
-}
-
 /* ---- accepted baselines ---- */
 
 #define DAY_MS INT64_C(86400000)
@@ -409,10 +342,9 @@ static void test_accepted(void **state)
 int suite_nightly(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_fresh_runs),  cmocka_unit_test(test_lean),    cmocka_unit_test(test_rules),
-		cmocka_unit_test(test_never_worse), cmocka_unit_test(test_suite),   cmocka_unit_test(test_suite_refused),
-		cmocka_unit_test(test_deadline),    cmocka_unit_test(test_request), cmocka_unit_test(test_why),
-		cmocka_unit_test(test_accepted),    cmocka_unit_test(test_exit),
+		cmocka_unit_test(test_fresh_runs),  cmocka_unit_test(test_lean),     cmocka_unit_test(test_rules),
+		cmocka_unit_test(test_never_worse), cmocka_unit_test(test_suite),    cmocka_unit_test(test_suite_refused),
+		cmocka_unit_test(test_deadline),    cmocka_unit_test(test_accepted), cmocka_unit_test(test_exit),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
