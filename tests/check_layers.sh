@@ -1,6 +1,6 @@
 #!/bin/sh
 # Checks the layers: each folder includes only folders to its left in this list, model only base; only commands include headers of
-# commands. Checks that stems of files are unique.
+# commands. Checks that stems of files are unique, and that gate/ parses nothing that it has stored or rendered itself.
 set -eu
 cd "${ASSAY_SOURCE:?}"
 status=0
@@ -40,6 +40,11 @@ found=$(find base fleet fingerprint runs model gate -name '*.[ch]' -exec awk '
 		if (in_others && included !~ /^runs\/inside\/record/ && index(included, directory "/") != 1 &&
 			included !~ /^fleet\/counting\/(native|refused|software)\.h$/)
 			complain("in other programs there may be of this one only the record format, what the kernel counts and why it does not")
+	}
+	# Decisions are read from columns. JSON is parsed where it comes from outside (calibration.json from git, conditions from machines), and
+	# of a decision where it is shown as it is or compared as a whole.
+	FILENAME ~ /^gate\// && FILENAME !~ /^gate\/(commands\/cmd_decision|comparison\/calibration|page\/page_parts)\.c$/ && /json_(parse|reader)|json_(extract|each|tree)\(document/ {
+		complain("parses JSON: results travel as structs and columns")
 	}
 	quiet && /(^|[^A-Za-z_0-9])(printf|puts|fputs|putchar|perror|exit|_exit|abort)\(/ { complain("prints or exits: only cmd_*.c may") }
 	END { print files " files looked at" }' {} +)
