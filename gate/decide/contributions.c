@@ -363,13 +363,15 @@ void contributions_answer(const struct contributions *c, size_t shown, struct do
 {
 	double none = (double)NAN;
 
-	doc_section(d, "time", "Inferred", "Inferred from how the machines differ",
+	if (!c->missing || shown)
+		doc_section(
+		    d, "time", "Inferred", "Inferred from how the machines differ",
 		    "The time that each group of stressors explains, in parts of the baseline's, on the machines that ran both versions. "
 		    "What both have in common cancels out: the candidate is modelled as the baseline times a factor, and up to two "
 		    "resources that it uses more or less.");
-	if (c->missing)
+	if (c->missing && shown)
 		doc_styled(d, "empty", "It cannot be told: %s.", c->missing);
-	else
+	else if (!c->missing)
 		doc_styled(d, "finding",
 			   "In all %s\u00a0%% of the baseline's time (95\u00a0%% interval %s to %s\u00a0%%, arithmetic mean) over %zu "
 			   "hardware types, %zu machines.",

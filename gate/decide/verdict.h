@@ -132,7 +132,7 @@ void verdict_answer(const struct verdict *verdict, const char *cause, struct doc
 void verdict_answer_details(const struct verdict *verdict, bool all_machines, bool guesses, struct document *d);
 /* Pieces of both, for pages: the first line; the kind of change; the correlated stressors. */
 void verdict_answer_first(const struct verdict *verdict, const char *cause, struct document *d);
-void verdict_answer_cause(const struct verdict *verdict, struct document *d);
+void verdict_answer_cause(const struct verdict *verdict, bool guesses, struct document *d);
 void verdict_answer_resources(const struct verdict *verdict, bool guesses, struct document *d);
 
 #endif

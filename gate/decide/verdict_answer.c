@@ -276,16 +276,17 @@ static char *explained_text(const struct verdict *v)
 	return buf_take(&text);
 }
 
-void verdict_answer_cause(const struct verdict *v, struct document *d)
+void verdict_answer_cause(const struct verdict *v, bool guesses, struct document *d)
 {
 	const struct cause *c = &v->cause;
 	const char *word = cause_text(c->word), *sentence = cause_sentence(c->word), *sign = c->p < 1e-9 ? "<" : "=";
 	char *explained = explained_text(v);
+	bool shown = v->effect.types && (guesses || !isnan(c->p));
 
-	if (v->effect.types)
+	if (shown)
 		doc_line(d, "%s", "");
 	doc_object(d, "change");
-	if (!v->effect.types)
+	if (!shown)
 		doc_hide(d);
 	if (isnan(c->p))
 		doc_showf(d, "kind", "kind of change", word, "%s: %s", word, sentence);
@@ -410,7 +411,7 @@ void verdict_answer_details(const struct verdict *v, bool all_machines, bool gue
 		doc_show(d, NULL, "metric", v->baseline->higher_is_better ? "higher is better" : "lower is better");
 	answer_times(&v->times, d);
 	answer_conditions(&v->times, d);
-	verdict_answer_cause(v, d);
+	verdict_answer_cause(v, guesses, d);
 	answer_machines(v, all_machines, d);
 	verdict_answer_resources(v, guesses, d);
 }

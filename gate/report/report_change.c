@@ -205,5 +205,5 @@ void report_change(struct document *d, const struct comparison *comparison)
 	verdict_answer_resources(v, guesses, d);
 	contributions_answer(&comparison->contributions, guesses || comparison->contributions.n_leading ? GROUPS_SHOWN : 0, d);
 	if (v->effect.types)
-		verdict_answer_cause(v, d);
+		verdict_answer_cause(v, guesses, d);
 }
