@@ -1,6 +1,7 @@
 /* assay bisect: which commit made an application slower? Versions between a good and a bad one, built from git and measured beside the good
  * one, as few as the noise allows. What was measured is in the store, so that the same question again goes on where it was. */
 #include "base/mem.h"
+#include "base/stats.h"
 #include "base/text.h"
 #include "fleet/engine/local_command.h"
 #include "gate/commands/gate_commands.h"
@@ -75,12 +76,14 @@ static size_t bisection_next(const struct bisection *b)
 	return known != SIZE_MAX && known_nearest <= nearest + AS_WELL && known_nearest < .5 - AS_WELL ? known : best;
 }
 
-static void bisection_tell(struct bisection *b, size_t at, bool bad)
+/* bad: the chance that it is, by this answer alone; none is as certain as that it is never wrong. */
+static void bisection_tell(struct bisection *b, size_t at, double bad)
 {
 	double sum = 0;
 
+	bad = fmin(fmax(bad, b->wrong), 1.0 - b->wrong);
 	for (size_t i = 0; i < b->n; i++) {
-		b->posterior[i] *= (i <= at) == bad ? 1.0 - b->wrong : b->wrong;
+		b->posterior[i] *= i <= at ? bad : 1.0 - bad;
 		sum += b->posterior[i];
 	}
 	for (size_t i = 0; i < b->n; i++)
@@ -275,13 +278,26 @@ static enum assay_status add_step(struct bisect *b, size_t commit, double min_ef
 	return st;
 }
 
-static void learn(struct bisect *b, const struct step *step)
+/* Returns the chance that a commit is slower than the good one by more than min_effect: by the decision, else by where the interval lies;
+ * NaN: there is none. */
+static double slower_by(const struct step *step, double min_effect)
 {
-	bool bad = step->decision == DECISION_REGRESSION, good = step->decision == DECISION_PASS || step->decision == DECISION_IMPROVED;
+	double width = log(step->high / step->low) / 2;
 
-	if (bad || good)
+	if (decision_is_finding(step->decision) || step->decision == DECISION_PASS)
+		return step->decision == DECISION_REGRESSION;
+	if (step->decision != DECISION_INCONCLUSIVE || !(width > 0))
+		return (double)NAN;
+	return stats_normal_cdf(log(step->ratio / (1 + min_effect)) / width * stats_normal_quantile((1 + step->level) / 2));
+}
+
+static void learn(struct bisect *b, const struct step *step, double min_effect)
+{
+	double bad = slower_by(step, min_effect);
+
+	if (!isnan(bad))
 		bisection_tell(&b->search, step->commit, bad);
-	else if (step->why || b->tries[step->commit] >= TRIES)
+	if (step->why || (!(bad <= 0) && !(bad >= 1) && b->tries[step->commit] >= TRIES))
 		b->search.skipped[step->commit] = true;
 }
 
@@ -297,7 +313,7 @@ static enum assay_status search(struct bisect *b, double min_effect)
 
 		st = add_step(b, next, min_effect, &step);
 		if (!st)
-			learn(b, step);
+			learn(b, step, min_effect);
 	}
 	return st;
 }
@@ -384,6 +400,9 @@ static void answer_nothing(struct bisect *b, struct document *d)
 	doc_answer(d, decision_tone(s->decision), known ? "nothing to find" : "cannot tell", "%s%s %s slower than %s: %s",
 		   known ? "" : "whether ", b->a->bad, known ? "is not" : "is", b->a->good, why);
 	doc_set(d, "outcome", known ? "nothing_to_find" : "cannot_tell");
+	if (!known && !isnan(s->low))
+		doc_line(d, "so far %s costs %s times as much, %s; next: the same command with a longer --budget goes on measuring",
+			 b->a->bad, text_fixed(s->ratio, 3).text, effect_span(s->low, s->high, s->level, 3).text);
 	d->exit_status = s->why ? 6 : decision_exit(s->decision);
 }
 

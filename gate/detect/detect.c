@@ -324,15 +324,6 @@ static bool detected_few(const struct detected *d, size_t function)
 	return fmin(d->seen.facts[function].measured, d->normal.facts[function].measured) < DETECT_MEASURED_MIN;
 }
 
-/* NULL: no time was looked at. */
-static const struct detection_mean *detected_duration(const struct detected *d, const struct detected_function *f)
-{
-	for (size_t c = 0; c < d->seen.observations.values.cols && f->found->means; c++)
-		if (strcmp(d->seen.columns[c], COUNTERS_TIME) == 0)
-			return &f->found->means[c];
-	return NULL;
-}
-
 /* Sets `small` of its kind, also where that is nothing beside all that the version does. */
 static bool detected_is_finding(const struct detected *d, struct detected_function *f)
 {
@@ -499,22 +490,16 @@ static void detected_functions(const struct detect_options *options, struct dete
 
 /* ---- the decision and its reasons ---- */
 
-/* By what measuring takes. */
-static bool detected_inexact(const struct detected *d, const struct detected_function *f)
-{
-	double then = d->normal.facts[f->found->function].unsure_ns, now = d->seen.facts[f->found->function].unsure_ns;
-	const struct detection_mean *mean = detected_duration(d, f);
-
-	return mean && fmax(then, now) > 0 && (now >= UNSURE_PART * mean->now || then >= UNSURE_PART * mean->normal);
-}
-
-/* A function that does much, and whose duration is not known better than by half. */
+/* A function that does much, and whose duration is not known better than by half, by what measuring takes; NULL: there is none. */
 static const struct detected_function *detected_unsure(const struct detected *d)
 {
-	for (size_t i = 0; i < d->n; i++) {
-		const struct detected_function *f = &d->functions[i];
+	for (size_t i = 0; i < d->n * d->seen.observations.values.cols; i++) {
+		const struct detected_function *f = &d->functions[i % d->n];
+		double then = d->normal.facts[f->found->function].unsure_ns, now = d->seen.facts[f->found->function].unsure_ns;
+		size_t c = i / d->n;
 
-		if (f->share >= DETECT_SHARE_SAID && detected_inexact(d, f))
+		if (f->share >= DETECT_SHARE_SAID && f->found->means && strcmp(d->seen.columns[c], COUNTERS_TIME) == 0 &&
+		    fmax(then, now) > 0 && (now >= UNSURE_PART * f->found->means[c].now || then >= UNSURE_PART * f->found->means[c].normal))
 			return f;
 	}
 	return NULL;
@@ -671,13 +656,6 @@ static void detected_decide(struct detected *d)
 
 /* ---- all ---- */
 
-static void detected_explain_too_few(struct detected *d, size_t runs)
-{
-	detected_add_reason(d, "too_few_runs", "%zu normal run%s cannot support a false positive rate of %g: it takes %zu, %zu more%s",
-			    runs, text_plural(runs), d->rate_asked, d->runs_needed, d->runs_needed - runs,
-			    runs < DETECT_RUNS_MIN ? "" : "; judged at the smallest rate that they support");
-}
-
 /* That versions cannot be compared comes first. */
 static void detected_find_apart(struct detected *d)
 {
@@ -711,7 +689,10 @@ enum assay_status detect(const struct detect_input *input, const struct detect_o
 	d.rate_used = detect_rate(options, runs);
 	d.runs_needed = detect_runs_needed(options);
 	if (d.normal.observations.values.rows && (d.rate_used > d.rate_asked || runs < DETECT_RUNS_MIN))
-		detected_explain_too_few(&d, runs);
+		detected_add_reason(&d, "too_few_runs",
+				    "%zu normal run%s cannot support a false positive rate of %g: it takes %zu, %zu more%s", runs,
+				    text_plural(runs), d.rate_asked, d.runs_needed, d.runs_needed - runs,
+				    runs < DETECT_RUNS_MIN ? "" : "; judged at the smallest rate that they support");
 	if (d.seen.observations.values.rows && runs >= DETECT_RUNS_MIN)
 		st = detected_learn_and_judge(options, &d, err);
 	if (st)

@@ -32,7 +32,7 @@ static struct outcome search_for(size_t truth, double wrong, double skip, struct
 			break;
 		o.things += !b.asked[at];
 		o.questions++;
-		bisection_tell(&b, at, (at >= truth) != (rng_double(rng) < wrong));
+		bisection_tell(&b, at, (at >= truth) != (rng_double(rng) < wrong) ? 1 : 0);
 	}
 	bisection_release(&b);
 	return o;
@@ -99,13 +99,44 @@ static void test_one(void **state)
 	bisection_release(&b);
 }
 
+/* A comparison that decides nothing says something all the same, by where its interval lies; one of a disturbed machine does not. */
+static void test_undecided(void **state)
+{
+	static const struct {
+		struct step step;
+		double low, high; /* of the chance that it is slower by more than .14; both below 0: not known */
+	} cases[] = {
+		{ { .decision = DECISION_REGRESSION, .ratio = 1.3, .low = 1.2, .high = 1.4, .level = .95 }, 1, 1 },
+		{ { .decision = DECISION_PASS, .ratio = 1, .low = .98, .high = 1.02, .level = .95 }, 0, 0 },
+		{ { .decision = DECISION_INCONCLUSIVE, .ratio = 1.3, .low = 1.02, .high = 1.65, .level = .95 }, .8, .95 },
+		{ { .decision = DECISION_INCONCLUSIVE, .ratio = 1.14, .low = .8, .high = 1.6, .level = .95 }, .49, .51 },
+		{ { .decision = DECISION_INCONCLUSIVE, .ratio = 1, .low = .85, .high = 1.18, .level = .95 }, .02, .1 },
+		{ { .decision = DECISION_INCONCLUSIVE, .ratio = 1.3, .low = NAN, .high = NAN, .level = NAN }, -1, -1 },
+		{ { .decision = DECISION_ENVIRONMENT, .ratio = 1.3, .low = 1.2, .high = 1.4, .level = .95 }, -1, -1 },
+	};
+	struct bisection b;
+	size_t from, to;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		double chance = slower_by(&cases[i].step, .14);
+
+		if (isnan(chance) ? cases[i].low >= 0 : !(chance >= cases[i].low && chance <= cases[i].high))
+			fail_msg("%zu: %g", i, chance);
+	}
+	bisection_init(&b, 2, .05);
+	for (int i = 0; i < 3; i++) /* three times the interval is above */
+		bisection_tell(&b, 0, slower_by(&cases[2].step, .14));
+	assert_true(bisection_found(&b, &from, &to) > .95 && from == 0 && to == 0);
+	bisection_release(&b);
+}
+
 int suite_bisection(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_without_errors),
-		cmocka_unit_test(test_with_errors),
-		cmocka_unit_test(test_skipped),
-		cmocka_unit_test(test_one),
+		cmocka_unit_test(test_without_errors), cmocka_unit_test(test_with_errors),
+		cmocka_unit_test(test_skipped),	       cmocka_unit_test(test_one),
+		cmocka_unit_test(test_undecided),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
