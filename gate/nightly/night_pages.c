@@ -40,7 +40,7 @@ struct night_machine {
 	size_t causes[DISTURBED_CAUSES];
 	int64_t taken_ms; /* of its latest fingerprint; 0: none */
 	bool is[MACHINE_STATES];
-	struct buf applications, lost; /* names: all that were planned there; those that did not reach it */
+	struct buf applications, lost; /* ", NAME, NAME, ": all that were planned there; those that did not reach it */
 	struct buf changed;	       /* "slower by 20.0 % in APPLICATION, ...": changes of this machine alone, by their histories */
 	struct buf drift;	       /* what 'catalog drift' says of it */
 };
@@ -79,14 +79,14 @@ static enum assay_status count_planned(struct night_machines *m, struct store *s
 				       struct assay_error *err)
 {
 	const struct night_comparison *c = a->comparison;
-	const char *application = c->application;
+	char *item = mem_format(", %s, ", c->application);
 	sqlite3_stmt *stmt = NULL;
 	enum assay_status st =
 	    store_ask(store, &stmt, err,
 		      "SELECT name, EXISTS (SELECT 1 FROM execution WHERE plan = plan_item.plan AND machine = plan_item.name), (SELECT "
 		      "count(metric) FROM execution WHERE plan = plan_item.plan AND machine = plan_item.name AND version IN (?2, ?3) AND "
 		      "application = ?4) FROM plan_item WHERE plan = ?1 AND kind = 'machine'",
-		      "tttt", c->plan, c->baseline, c->candidate, application);
+		      "tttt", c->plan, c->baseline, c->candidate, c->application);
 
 	while (store_next(store, stmt, &st, err)) {
 		struct night_machine *machine = machine_of(m, store_text(stmt, 0));
@@ -96,9 +96,10 @@ static enum assay_status count_planned(struct night_machines *m, struct store *s
 		machine->comparisons += sqlite3_column_int(stmt, 1) > 0;
 		machine->runs += (size_t)sqlite3_column_int64(stmt, 2);
 		for (int i = 0; i < (a->decision && !sqlite3_column_int(stmt, 1) ? 2 : 1); i++)
-			if (!lists[i]->size || !strstr(lists[i]->bytes, application))
-				buf_format(lists[i], "%s%s", lists[i]->size ? ", " : "", application);
+			if (!lists[i]->size || !strstr(lists[i]->bytes, item))
+				buf_text(lists[i], lists[i]->size ? item + 2 : item);
 	}
+	free(item);
 	return store_finish(stmt, st);
 }
 
@@ -145,7 +146,6 @@ static void note_drift(struct night_machines *machines, const struct night *nigh
 static enum assay_status night_machines_of(struct lab *lab, const struct night *night, const struct night_answers *answers,
 					   const struct evidence *evidence, struct night_machines *out, struct assay_error *err)
 {
-	double max_age_days = lab->config.fingerprint_max_age_days;
 	enum assay_status st = ASSAY_OK;
 
 	*out = (struct night_machines){ .n = 0 };
@@ -163,7 +163,8 @@ static enum assay_status night_machines_of(struct lab *lab, const struct night *
 			m->taken_ms = known->fingerprints[known->n_fingerprints - 1].taken_ms;
 		m->is[MACHINE_LOST] = m->lost.size > 0;
 		m->is[MACHINE_DISTURBED] = m->disturbed && (double)m->disturbed >= DISTURBED_SHARE * (double)m->runs;
-		m->is[MACHINE_OLD] = m->taken_ms && (double)(night->started_ms - m->taken_ms) > max_age_days * (double)DAY_MS;
+		m->is[MACHINE_OLD] =
+		    m->taken_ms && (double)(night->started_ms - m->taken_ms) > lab->config.fingerprint_max_age_days * (double)DAY_MS;
 		m->is[MACHINE_UNKNOWN] = !m->taken_ms;
 	}
 	note_drift(out, night, evidence);
@@ -221,7 +222,7 @@ static const char *word_of(const struct night_machine *m, enum machine_state sta
 
 static void show_machine(const struct night_machine *m, struct document *d)
 {
-	bool lost = m->is[MACHINE_LOST];
+	bool lost = m->is[MACHINE_LOST], planned = m->applications.size > 0;
 	char date[TEXT_DATE_BYTES], *causes = causes_text(m);
 	struct buf codes = BUF_INIT;
 
@@ -231,15 +232,16 @@ static void show_machine(const struct night_machine *m, struct document *d)
 	doc_row(d);
 	doc_data(d, "health", "%s", codes.size ? codes.bytes : "well");
 	doc_show(d, NULL, "machine", m->name);
-	doc_showf(d, NULL, "reached", "", "%s" DOC_NAME "%s" DOC_END "%s%zu of %zu comparisons", word_of(m, MACHINE_LOST),
-		  lost ? m->lost.bytes : "", lost ? ": " : "", m->comparisons, m->planned);
+	doc_showf(d, NULL, "reached", "", "%s" DOC_NAME "%.*s" DOC_END "%s%zu of %zu comparisons", word_of(m, MACHINE_LOST),
+		  lost ? (int)m->lost.size - 4 : 0, lost ? m->lost.bytes + 2 : "", lost ? ": " : "", m->comparisons, m->planned);
 	doc_showf(d, NULL, "disturbed", "", "%s%zu of %zu runs%s%s%s; %zu excluded", word_of(m, MACHINE_DISTURBED), m->disturbed, m->runs,
 		  *causes ? " (" : "", causes, *causes ? ")" : "", m->left_out);
 	doc_showf(d, NULL, "fingerprint", "", "%s%.10s", word_of(m, m->is[MACHINE_OLD] ? MACHINE_OLD : MACHINE_UNKNOWN),
 		  m->taken_ms ? text_from_ms(m->taken_ms, date) : "");
 	doc_showf(d, NULL, "drift", "", "%s%s", word_of(m, MACHINE_DRIFTED), m->drift.size ? m->drift.bytes : "");
 	doc_showf(d, NULL, "changed", "", "%s%s", word_of(m, MACHINE_SLOWER), m->changed.size ? m->changed.bytes : "no");
-	doc_showf(d, NULL, "applications", "", DOC_NAME "%s" DOC_END, m->applications.size ? m->applications.bytes : "");
+	doc_showf(d, NULL, "applications", "", DOC_NAME "%.*s" DOC_END, planned ? (int)m->applications.size - 4 : 0,
+		  planned ? m->applications.bytes + 2 : "");
 	buf_release(&codes);
 	free(causes);
 }
@@ -740,10 +742,7 @@ static void facts_show(const struct pages *p, struct document *d)
 		unusual += m->is[MACHINE_LOST] || m->is[MACHINE_DISTURBED] || m->is[MACHINE_SLOWER] || m->is[MACHINE_DRIFTED];
 	}
 	fact(d, "Decided", decided, "of %zu comparisons", p->answers.n);
-	if (unusual)
-		fact(d, "Machines", p->machines.n, "%zu not as usual", unusual);
-	else
-		fact(d, "Machines", p->machines.n, "all as usual");
+	fact(d, "Machines", p->machines.n, "%zu not as usual", unusual);
 	fact(d, "Results", runs, "of both versions");
 	fact(d, "Disturbed runs", disturbed, "%zu excluded", left_out);
 }

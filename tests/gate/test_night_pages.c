@@ -90,7 +90,9 @@ static const char machines_sql[] =
     "INSERT INTO plan_item (plan, kind, ordinal, name) VALUES ('0000000000000001', 'machine', 0, 'node0'), ('0000000000000001', 'machine', "
     "1, 'node1'), ('0000000000000001', 'machine', 2, 'node2');"
     "UPDATE decision SET by_processor = 1; INSERT INTO decision_machine SELECT id, 0, 'node1', .02 FROM decision;"
-    "INSERT INTO decision_disturbed SELECT id, 0, 'node0', '1', 1, 'run_delay', .5, 0, 0 FROM decision;"
+    "INSERT INTO decision_disturbed SELECT id, 0, 'node0', '1', 1, 'run_delay', .5, 0, 0 FROM decision WHERE number = 1;"
+    "INSERT INTO plan_item (plan, kind, ordinal, name) VALUES ('000000000000000a', 'machine', 0, 'node1');"
+    "UPDATE decision SET decision = 'regression' WHERE number = 10;"
     "CREATE TEMP TABLE taken AS WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 18)"
     " SELECT printf('%016x', i) AS id, i % 3 AS node, i / 3 AS week FROM n;"
     "INSERT INTO fingerprint (id, machine, battery, battery_hash, stress_ng, taken_ms, architecture, origin, complete)"
@@ -104,9 +106,9 @@ static const char machines_sql[] =
 
 static void test_machines(void **state)
 {
-	static const char *const parts[] = { "\u2260</span> quick: all stressors \u00d7 0.79",
+	static const char *const parts[] = { "<bdi>app10, app1</bdi>", "\u2260</span> quick: all stressors \u00d7 0.79",
 					     "</span> 1 of 6 runs (1 kept waiting); 0 excluded<", ">+2.0 % wall-clock time<" };
-	char *text = mem_format(sql, 1), *file, *message = NULL;
+	char *text = mem_format(sql, 10), *file, *message = NULL;
 	struct night night = { .id = "" };
 	struct fingerprint_set set = { 0 };
 	struct catalog catalog = { 0 };
