@@ -395,6 +395,7 @@ enum assay_status artefact_build(const char *laboratory, const struct manifest *
 	char *repository = manifest_repository(manifest, v), *private = mem_format("%s/.assay", laboratory);
 	char *builds = mem_format("%s/builds", private);
 	const struct variant_request request = { .kind = kind,
+						 .directory = v->reference ? NULL : repository,
 						 .repository = repository,
 						 .reference = v->reference,
 						 .build = (const char *const *)own->build.items,
@@ -405,7 +406,7 @@ enum assay_status artefact_build(const char *laboratory, const struct manifest *
 	struct variant built = { .path = NULL };
 	enum assay_status st = file_make_directory(private, 0700, err);
 
-	ASSAY_BUG_IF(v->kind != MANIFEST_GIT);
+	ASSAY_BUG_IF(!manifest_is_built(v));
 	if (!st)
 		st = variant_build(&request, &built, err);
 	if (!st && built.reason && kind == VARIANT_PLAIN)
@@ -413,7 +414,7 @@ enum assay_status artefact_build(const char *laboratory, const struct manifest *
 	else if (!st && built.reason)
 		st = assay_fail(err, ASSAY_E_USAGE, "no build for %s (%s): %s", variant_kind_names[kind],
 				variant_reason_codes[built.reason], built.text);
-	memcpy(commit, built.commit, sizeof(built.commit));
+	snprintf(commit, sizeof(built.commit), "%s", v->reference ? built.commit : "");
 	*directory = built.path;
 	built.path = NULL;
 	variant_release(&built);

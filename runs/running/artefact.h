@@ -49,10 +49,10 @@ enum assay_status artefact_add_inputs(const struct manifest *manifest, char *con
 enum assay_status artefact_add_copy(struct artefact *artefact, const char *path, const char *source, struct assay_error *err);
 void artefact_release(struct artefact *artefact); /* accepts zeroed */
 
-/* The files of a version with a git reference, `own` of its: a variant, in LABORATORY/.assay/builds
+/* The files of a version that is built, `own` of its: a variant, in LABORATORY/.assay/builds
  * (runs/inside/variants/variant.h), built once. The error names the manifest's line, and the log of a build that fails. `cancelled`: ends
- * it. *directory (free() it) is what to deploy; *commit 40 digits. ASSAY_E_USAGE if it is the variant that cannot be, with the reason's
- * code. */
+ * it. *directory (free() it) is what to deploy; *commit 40 digits, "" without git. ASSAY_E_USAGE if it is the variant that cannot be, with
+ * the reason's code. */
 enum assay_status artefact_build(const char *laboratory, const struct manifest *manifest, size_t version, const struct manifest_own *own,
 				 enum variant_kind kind, const volatile sig_atomic_t *cancelled, char **directory,
 				 char commit[VARIANT_COMMIT_BYTES], struct assay_error *err);

@@ -618,7 +618,7 @@ static enum assay_status launch_collect_own(const struct launch_options *options
 	char *built = NULL;
 	enum assay_status st = ASSAY_OK;
 
-	if (version->kind == MANIFEST_GIT) {
+	if (manifest_is_built(version)) {
 		st = artefact_build(launch->lab.directory, manifest, (size_t)(version - manifest->versions), &version->own[k],
 				    VARIANT_PLAIN, options->cancelled, &built, launch->commits[i], err);
 		path = built;
@@ -639,7 +639,7 @@ static enum assay_status launch_collect_version(const struct launch_options *opt
 
 	if (version->kind == MANIFEST_GIT && options->dry_run)
 		st = artefact_check(manifest, (size_t)(version - manifest->versions), options->cancelled, launch->commits[i], err);
-	for (size_t k = 0; !st && k < version->n_own && !(version->kind == MANIFEST_GIT && options->dry_run); k++)
+	for (size_t k = 0; !st && k < version->n_own && !(manifest_is_built(version) && options->dry_run); k++)
 		st = launch_collect_own(options, launch, i, k, err);
 	return st ? assay_context(err, "%s:%zu: version '%s'", manifest->file, version->line, version->name) : ASSAY_OK;
 }
@@ -648,7 +648,7 @@ static enum assay_status launch_collect_version(const struct launch_options *opt
 static bool launch_is_built(const struct launch_options *options, const struct launch *launch)
 {
 	for (size_t i = 0; options->dry_run && i < launch->plan.n_versions; i++) {
-		if (launch_version(launch, i)->kind == MANIFEST_GIT)
+		if (manifest_is_built(launch_version(launch, i)))
 			return false;
 	}
 	return true;
@@ -704,8 +704,8 @@ static char *launch_hash_version(const struct launch *launch, size_t i)
 	return mem_string(hex);
 }
 
-/* Takes the variant of a git version that is measured in functions in place of the plain build, where there is one. What cannot be built so
- * may be built so already. */
+/* Takes the variant of a version that is built and that is measured in functions in place of the plain build, where there is one. What
+ * cannot be built so may be built so already. */
 static enum assay_status launch_take_variant(const struct launch_options *options, struct launch *launch, size_t i, struct assay_error *err)
 {
 	const struct manifest *manifest = &launch->manifest;
@@ -714,7 +714,7 @@ static enum assay_status launch_take_variant(const struct launch_options *option
 	char *plain = launch_hash_version(launch, i);
 	enum assay_status st = ASSAY_OK;
 
-	for (size_t k = 0; !st && version->kind == MANIFEST_GIT && k < version->n_own; k++) {
+	for (size_t k = 0; !st && manifest_is_built(version) && k < version->n_own; k++) {
 		struct artefact files = { .files = NULL };
 		char *built = NULL;
 

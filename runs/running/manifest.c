@@ -160,7 +160,7 @@ char *manifest_own_reason(const struct manifest *manifest, const struct manifest
 	for (size_t i = 0; i < version->n_own; i++)
 		buf_format(&text, "%s%s", i ? ", " : "", version->own[i].architecture);
 	buf_format(&text, " alone, not for %s: add that to its '%s' (%s, line %zu)", architecture,
-		   version->kind == MANIFEST_GIT ? "build" : "directory", manifest->file, version->line);
+		   manifest_is_built(version) ? "build" : "directory", manifest->file, version->line);
 	return buf_take(&text);
 }
 
@@ -170,6 +170,11 @@ size_t manifest_find_input(const struct manifest *manifest, const char *name)
 		if (strcmp(manifest->inputs[i].name, name) == 0)
 			return i;
 	return manifest->inputs_of && !*manifest->inputs[0].name ? 0 : SIZE_MAX;
+}
+
+bool manifest_is_built(const struct manifest_version *version)
+{
+	return version->kind == MANIFEST_GIT || version->kind == MANIFEST_SOURCES;
 }
 
 char *manifest_repository(const struct manifest *manifest, const struct manifest_version *version)

@@ -50,17 +50,18 @@ char *manifest_probe_text(const struct manifest_probe *probe);
 
 /* How a version comes to be. */
 enum manifest_build {
-	MANIFEST_SAME, /* nothing of its own: the common files with another command or environment */
-	MANIFEST_DIR,  /* an existing directory (or file) */
-	MANIFEST_GIT,  /* a reference of a git repository, and how to build it */
+	MANIFEST_SAME,	  /* nothing of its own: the common files with another command or environment */
+	MANIFEST_DIR,	  /* an existing directory (or file) */
+	MANIFEST_GIT,	  /* a reference of a git repository, and how to build it */
+	MANIFEST_SOURCES, /* a directory with sources, and how to build them */
 };
 
 /* What a version has for itself on hosts of an architecture. */
 struct manifest_own {
-	char *architecture;	     /* NULL: of any */
-	char *directory;	     /* MANIFEST_DIR: what is deployed; MANIFEST_GIT: of the work tree, NULL: all of it. Absolute or
-				      * relative to the manifest (the work tree) */
-	struct manifest_words build; /* MANIFEST_GIT: run in the work tree; may be empty */
+	char *architecture; /* NULL: of any */
+	char *directory; /* MANIFEST_DIR: what is deployed; MANIFEST_GIT, MANIFEST_SOURCES: of the work tree, NULL: all of it. Absolute or
+			  * relative to the manifest (the work tree) */
+	struct manifest_words build; /* MANIFEST_GIT, MANIFEST_SOURCES: run in the work tree; may be empty */
 };
 
 struct manifest_version {
@@ -70,8 +71,8 @@ struct manifest_version {
 	enum manifest_build kind;
 	struct manifest_own *own; /* [n_own], one of any architecture, or one for each, by name; none of MANIFEST_SAME */
 	size_t n_own;
-	char *repository, *reference;	   /* MANIFEST_GIT; the repository relative to the manifest */
-	struct plantation plant;	   /* on top of what it is, of one that manifest_derive() has added */
+	char *repository, *reference; /* MANIFEST_GIT; the repository relative to the manifest; MANIFEST_SOURCES: the directory, and NULL */
+	struct plantation plant;      /* on top of what it is, of one that manifest_derive() has added */
 	struct manifest_words command;	   /* n == 0: the manifest's */
 	struct manifest_words environment; /* on top of the manifest's */
 	size_t line;
@@ -152,7 +153,9 @@ struct manifest_terms {
 };
 void manifest_terms_of(const struct manifest *manifest, size_t version, size_t input, struct manifest_terms *out);
 
-/* The repository of a version from git, as git is told; free() it. */
+/* Whether what is deployed of a version is built from its sources. */
+bool manifest_is_built(const struct manifest_version *version);
+/* The repository of a version from git, as git is told, or the directory with its sources; free() it. */
 char *manifest_repository(const struct manifest *manifest, const struct manifest_version *version);
 
 /* The application as the store knows it: NAME, or NAME/INPUT where inputs have names. free() it. */

@@ -321,9 +321,10 @@ static enum assay_status manifest_check_places(const struct manifest_reader *r, 
 		unsigned mask = common | words_places_of(manifest_command_of(manifest, version)) | words_places_of(&version->environment);
 
 		if (mask & 1u << PLACE_BUILD && version->kind == MANIFEST_SAME)
-			return manifest_fail(r, ASSAY_E_FORMAT, version->line,
-					     "'{build}' stands for nothing in the version '%s': it has neither 'directory' nor 'git'",
-					     version->name);
+			return manifest_fail(
+			    r, ASSAY_E_FORMAT, version->line,
+			    "'{build}' stands for nothing in the version '%s': it has neither 'directory' nor 'git' nor 'sources'",
+			    version->name);
 		if (mask & 1u << PLACE_FILES && manifest->files.n == 0 && !manifest->inputs_of)
 			return manifest_fail(r, ASSAY_E_FORMAT, version->line,
 					     "'{files}' stands for nothing in the version '%s': the manifest has no 'files'",
@@ -605,6 +606,20 @@ static enum assay_status manifest_parse_own(const struct manifest_reader *r, con
 	return st;
 }
 
+static enum assay_status manifest_check_below(const struct manifest_reader *r, const struct yaml_node *node,
+					      const struct manifest_version *v)
+{
+	for (size_t i = 0; i < v->n_own; i++) {
+		const char *directory = v->own[i].directory;
+
+		if (directory && (*directory == '/' || manifest_leads_up(directory)))
+			return manifest_fail(r, ASSAY_E_FORMAT, node->line,
+					     "the directory of '%s' is below the work tree: no '/' in front, no '..'",
+					     v->kind == MANIFEST_GIT ? "git" : "sources");
+	}
+	return ASSAY_OK;
+}
+
 static enum assay_status manifest_check_git(const struct manifest_reader *r, const struct yaml_node *node, const struct manifest_version *v)
 {
 	const char *colon = strchr(v->repository, ':'), *slash = strchr(v->repository, '/');
@@ -616,14 +631,7 @@ static enum assay_status manifest_check_git(const struct manifest_reader *r, con
 		return manifest_fail(r, ASSAY_E_FORMAT, node->line, "'git' has no 'reference': a tag, branch or commit");
 	if (*v->reference == '-')
 		return manifest_fail(r, ASSAY_E_FORMAT, node->line, "a reference does not begin with '-'");
-	for (size_t i = 0; i < v->n_own; i++) {
-		const char *directory = v->own[i].directory;
-
-		if (directory && (*directory == '/' || manifest_leads_up(directory)))
-			return manifest_fail(r, ASSAY_E_FORMAT, node->line,
-					     "the directory of 'git' is below the work tree: no '/' in front, no '..'");
-	}
-	return ASSAY_OK;
+	return manifest_check_below(r, node, v);
 }
 
 static enum assay_status manifest_parse_git(const struct manifest_reader *r, const struct yaml_node *node, struct manifest_version *v)
@@ -646,21 +654,30 @@ static enum assay_status manifest_parse_git(const struct manifest_reader *r, con
 static enum assay_status manifest_parse_version(const struct manifest_reader *r, const struct yaml_node *map, const struct yaml_node *node,
 						struct manifest_version *v)
 {
-	static const char *const keys[] = { "directory", "git", "command", "environment" };
+	static const char *const keys[] = { "directory", "git", "sources", "build", "command", "environment" };
 	enum assay_status st = manifest_check_name(r, node->line, "a version", node->key);
-	const struct yaml_node *value;
+	const struct yaml_node *value, *sources;
 
 	v->name = mem_string(node->key);
 	v->line = node->line;
 	if (st || !yaml_get(map, node->key))
 		return st; /* nothing of its own */
 	st = manifest_keys(r, node, "a version", keys, sizeof(keys) / sizeof(keys[0]));
-	if (!st && yaml_get(node, "directory") && yaml_get(node, "git"))
-		st = manifest_fail(r, ASSAY_E_FORMAT, node->line, "the version '%s' has both 'directory' and 'git': one of them", v->name);
-	if (!st && yaml_get(node, "directory")) {
-		v->kind = MANIFEST_DIR;
+	sources = st ? NULL : yaml_get(node, "sources");
+	if (!st && yaml_get(node, "git") && (sources || yaml_get(node, "directory")))
+		st = manifest_fail(r, ASSAY_E_FORMAT, node->line, "the version '%s' has both '%s' and 'git': one of them", v->name,
+				   sources ? "sources" : "directory");
+	if (!st && yaml_get(node, "build") && !sources)
+		st =
+		    manifest_fail(r, ASSAY_E_FORMAT, node->line, "'build' needs 'sources', the directory to build, or stands inside 'git'");
+	if (!st && (sources || yaml_get(node, "directory"))) {
+		v->kind = sources ? MANIFEST_SOURCES : MANIFEST_DIR;
 		st = manifest_parse_own(r, node, v);
 	}
+	if (!st && sources)
+		st = manifest_parse_text(r, sources, "sources", &v->repository);
+	if (!st && sources)
+		st = manifest_check_below(r, node, v);
 	if (!st && (value = yaml_get(node, "git")))
 		st = manifest_parse_git(r, value, v);
 	if (!st && (value = yaml_get(node, "command")))

@@ -169,8 +169,9 @@ enum assay_status version_find(const char *laboratory, const char *selector, con
 		st = find_version(&manifest, at + 1, &version, err);
 	if (!st)
 		st = version_own_here(&manifest, version, &own, err);
-	if (!st && manifest.versions[version].kind == MANIFEST_GIT) {
-		found.repository = manifest_repository(&manifest, &manifest.versions[version]);
+	if (!st && manifest_is_built(&manifest.versions[version])) {
+		if (manifest.versions[version].kind == MANIFEST_GIT)
+			found.repository = manifest_repository(&manifest, &manifest.versions[version]);
 		st = artefact_build(laboratory, &manifest, version, own, VARIANT_PLAIN, cancelled, &directory, found.commit, err);
 	} else if (!st && manifest.versions[version].kind == MANIFEST_DIR) {
 		directory = mem_string(own->directory);

@@ -100,6 +100,9 @@ static void add_version(struct buf *out, const struct manifest_version *v, bool 
 		add_pair(out, "repository", v->repository, plain);
 		add_pair(out, "reference", v->reference, plain);
 	}
+	ASSAY_BUG_IF(v->kind == MANIFEST_SOURCES && (!v->repository || v->reference));
+	if (v->kind == MANIFEST_SOURCES)
+		add_pair(out, "sources", v->repository, plain);
 	add_own(out, v, plain);
 	buf_text(out, v->kind == MANIFEST_GIT ? "}, " : "");
 	add_words(out, "command", &v->command, plain);

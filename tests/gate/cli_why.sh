@@ -63,7 +63,7 @@ expect_json .functions.explains true
 run -C "$lab" gate entries@old entries@slow
 expect_stdout 'the change is explained by' ' changed (' 'p.c:4)'
 
-what='versions from git are built for it, by their own command; what they cost is of the plain build'
+what='versions from git or sources are built for it, by their own command; what they cost is of the plain build'
 git init -q "$tmp/source"
 for times in 1 8; do
 	sed "1i #define TIMES $times" "$tmp/p.c" >"$tmp/source/p.c"
@@ -74,7 +74,7 @@ cat >"$lab/apps/fromgit.yaml" <<END
 command: ['{build}/p']
 versions:
   old: { git: { repository: $tmp/source, reference: HEAD^, build: [gcc, -O2, p.c, -o, p] } }
-  slow: { git: { repository: $tmp/source, reference: HEAD, build: [gcc, -O2, p.c, -o, p] } }
+  slow: { sources: $tmp/source, build: [gcc, -O2, p.c, -o, p] }
 repetitions: 4
 warm_ups: 0
 metric: { source: regex, pattern: 'cost ([0-9]+)' }
