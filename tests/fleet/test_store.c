@@ -351,7 +351,7 @@ static void test_damaged(void **state)
 	commit_rules("t.db", "a", 1000, 100);
 	fd = open("t.db", O_WRONLY | O_CLOEXEC);
 	assert_int_equal(stat("t.db", &info), 0);
-	for (off_t at = 131072; at < info.st_size; at += 6)
+	for (off_t at = 180224; at < info.st_size; at += 6)
 		assert_int_equal(pwrite(fd, "garble", 6, at), 6);
 	close(fd);
 	store = open_store("t.db", STORE_READ);
