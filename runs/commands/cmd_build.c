@@ -196,8 +196,7 @@ static enum assay_status build_here(const struct arguments *a, const char *optio
 		words = compiler_wrapper_words(&wrapper, (const char *const *)a->words.items, a->words.n, &n, &n_variables);
 		for (size_t i = 0; i < n_variables; i++)
 			putenv(words[i]);
-		st = compiles ? compile_here(&wrapper, n - n_variables, words + n_variables, err)
-			      : call_builder(&wrapper, words + n_variables, err);
+		st = compiles ? compile_here(&wrapper, a->words.n, a->words.items, err) : call_builder(&wrapper, words + n_variables, err);
 		remove_files(directory);
 	}
 	for (size_t i = n_variables; i < n; i++) /* the others are part of the environment now */
