@@ -278,7 +278,7 @@ static bool look(struct looking *l, struct here *const sides[2], const struct he
 static enum assay_status here_measure_with(const char *input, struct here *const *commands, size_t n, const struct here_how *how,
 					   struct code *code, struct assay_error *err)
 {
-	double began_s = progress_now(), spent_s = 0, turn_s = INFINITY;
+	double began_s = progress_now(), spent_s = 0, turn_s = (double)INFINITY;
 	struct progress shown = progress_begin(stderr, began_s);
 	struct looking looking = { .looks = 0 };
 	enum assay_status st = ASSAY_OK;
