@@ -111,7 +111,9 @@ static void test_undecided(void **state)
 		{ { .decision = DECISION_INCONCLUSIVE, .ratio = 1.3, .low = 1.02, .high = 1.65, .level = .95 }, .8, .95 },
 		{ { .decision = DECISION_INCONCLUSIVE, .ratio = 1.14, .low = .8, .high = 1.6, .level = .95 }, .49, .51 },
 		{ { .decision = DECISION_INCONCLUSIVE, .ratio = 1, .low = .85, .high = 1.18, .level = .95 }, .02, .1 },
-		{ { .decision = DECISION_INCONCLUSIVE, .ratio = 1.3, .low = NAN, .high = NAN, .level = NAN }, -1, -1 },
+		{ { .decision = DECISION_INCONCLUSIVE, .ratio = 1.3, .low = (double)NAN, .high = (double)NAN, .level = (double)NAN },
+		  -1,
+		  -1 },
 		{ { .decision = DECISION_ENVIRONMENT, .ratio = 1.3, .low = 1.2, .high = 1.4, .level = .95 }, -1, -1 },
 	};
 	struct bisection b;
