@@ -59,13 +59,23 @@ static struct comparison_absent stage_contributions(const struct evidence *evide
 	return (struct comparison_absent){ c->contributions.missing ? "not_inferred" : NULL, c->contributions.missing };
 }
 
+/* Adds to the cause the function that explains most. */
 static struct comparison_absent stage_functions(struct lab *lab, struct comparison *c)
 {
+	char *first;
+
 	function_evidence_of(lab, c->verdict.baseline, c->verdict.candidate, &c->functions);
 	if (c->functions.missing)
 		return (struct comparison_absent){ "not_judged", c->functions.missing };
 	if (!c->functions.there)
 		return (struct comparison_absent){ "no_samples", "functions of these versions were not measured" };
+	first = function_evidence_first(&c->functions, c->verdict.effect.decision);
+	if (first) {
+		char *cause = mem_format("%s%smost in %s", c->cause, *c->cause ? "; " : "", first);
+
+		mem_free(c->cause, first);
+		c->cause = cause;
+	}
 	return (struct comparison_absent){ NULL, NULL };
 }
 

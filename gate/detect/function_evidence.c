@@ -159,6 +159,22 @@ bool function_evidence_explains(const struct function_evidence *e, enum decision
 	return (decision == DECISION_REGRESSION || decision == DECISION_IMPROVED) && function_evidence_leading(e, decision, &first) > 0;
 }
 
+char *function_evidence_first(const struct function_evidence *e, enum decision decision)
+{
+	const struct detected_function *f = e->detected.functions;
+	const char *slash;
+	size_t first;
+
+	if (!function_evidence_explains(e, decision))
+		return NULL;
+	function_evidence_leading(e, decision, &first);
+	f += first;
+	if (!f->place || !f->place->file)
+		return mem_string(f->name);
+	slash = strrchr(f->place->file, '/');
+	return mem_format("%s (%s:%u)", f->name, slash ? slash + 1 : f->place->file, f->place->line);
+}
+
 static void add_function(const struct detected *d, const struct detected_function *f, struct document *out)
 {
 	const struct detection_column *c = NULL;

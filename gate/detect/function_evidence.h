@@ -25,6 +25,8 @@ void function_evidence_release(struct function_evidence *evidence); /* accepts z
 
 /* Does the decision say that performance moved, and do functions say why? */
 bool function_evidence_explains(const struct function_evidence *evidence, enum decision decision);
+/* The one that explains most: "changed (p.c:4)"; free() it. NULL: none does. */
+char *function_evidence_first(const struct function_evidence *evidence, enum decision decision);
 
 /* Those that moved as the decision says, `improved`, or for the worse: detected.functions[*first] and so many from there on. */
 size_t function_evidence_leading(const struct function_evidence *evidence, enum decision decision, size_t *first);

@@ -127,6 +127,8 @@ run -C "$lab" nightly --format json
 expect_status 3
 expect_json .notes[0].code functions_not_measured
 expect_json .decisions[0].application entries .decisions[0].decision regression
+cases=$((cases + 1))
+case $(json .decisions[0].cause) in *'most in '*' (p.c:'*) ;; *) fail "the cause names no function: $(json .decisions[0].cause)" ;; esac
 run -C "$lab" gate entries@old entries@worse
 expect_stdout 'the change is explained by' ' changed (' 'p.c:4)'
 sed -i 's/^repeat: no/why: off/' "$lab/suite.yaml"
