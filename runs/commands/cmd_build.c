@@ -194,14 +194,17 @@ static enum assay_status build_here(const struct arguments *a, const char *optio
 	wrapper.record = record = mem_format("%s/commands", directory);
 	if (!st) {
 		words = compiler_wrapper_words(&wrapper, (const char *const *)a->words.items, a->words.n, &n, &n_variables);
-		for (size_t i = 0; i < n_variables; i++)
-			putenv(words[i]);
+		for (size_t i = 0; i < n_variables; i++) {
+			char *value = strchr(words[i], '=');
+
+			*value = '\0';
+			setenv(words[i], value + 1, 1);
+		}
 		st = compiles ? compile_here(&wrapper, a->words.n, a->words.items, err) : call_builder(&wrapper, words + n_variables, err);
 		remove_files(directory);
 	}
-	for (size_t i = n_variables; i < n; i++) /* the others are part of the environment now */
-		free(words[i]);
-	mem_free(directory, tree, links, record, words);
+	mem_free_all(words, n);
+	mem_free(directory, tree, links, record);
 	return st;
 }
 
