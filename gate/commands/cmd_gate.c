@@ -22,7 +22,7 @@ struct arguments {
 	double min_effect; /* 0: not given */
 	double epsilon;	   /* below 0: not given */
 	double budget_s;   /* 0: no limit */
-	double why_s;	   /* 0: functions are not measured */
+	double why_s;	   /* 0: functions are not measured; below 0: not given */
 	int64_t top;	   /* groups; 0: not given */
 	int method, of;
 	const char *counts;
@@ -170,7 +170,6 @@ static enum assay_status gate_ask_why(const struct arguments *a, struct launch_o
 		.evidence = &e.evidence, .baseline = &e.runs[0], .candidate = &e.runs[1], .last = COMPARISON_FUNCTIONS
 	};
 	char *hosts = NULL;
-	bool wanted = false;
 	size_t n = 0;
 	struct assay_error told_later; /* whoever answers meets the same fault */
 	enum assay_status st = lab_open(cli_directory(), STORE_READ, &lab, &told_later);
@@ -180,18 +179,18 @@ static enum assay_status gate_ask_why(const struct arguments *a, struct launch_o
 	asked.min_effect = a->min_effect > 0 ? a->min_effect : lab.config.min_effect;
 	if (!st)
 		st = comparison_of(&lab, &asked, &c, &told_later);
-	if (!st && why_wanted(&c, !spent->budget)) {
-		wanted = true;
+	if (!st && why_wanted(&c, !spent->budget))
 		hosts = why_hosts(&lab.config.inventory, &c.verdict.pairing, &n);
-	}
 	comparison_release(&c);
 	cmd_evidence_release(&e);
 	lab_close(&lab);
 	st = ASSAY_OK;
-	if (wanted) {
-		cli_remark("measuring functions on %zu host%s, %.0f s at most (--why)", n, text_plural(n), a->why_s);
+	if (hosts) {
+		double budget_s = a->why_s < 0 ? WHY_BUDGET_S : a->why_s;
+
+		cli_remark("measuring functions on %zu host%s, %.0f s at most (--why)", n, text_plural(n), budget_s);
 		o->resume = false;
-		st = why_measure(o, hosts, n, a->why_s, why, err);
+		st = why_measure(o, hosts, n, budget_s, why, err);
 	}
 	free(hosts);
 	return st;
@@ -220,7 +219,7 @@ static enum assay_status gate_measure(const struct arguments *a, struct why *why
 		st = spend_until_decided(&o, &(struct spend_asked){ .min_effect = a->min_effect, .budget_s = a->budget_s }, &spent, err);
 		if (!st)
 			gate_tell_spent(&spent, d);
-		if (!st && a->why_s > 0 && spent.runs)
+		if (!st && a->why_s != 0 && spent.runs)
 			st = gate_ask_why(a, &o, &spent, why, err);
 	}
 	spend_release(&spent);
@@ -279,7 +278,7 @@ static enum assay_status gate_check(void *arguments, struct assay_error *err)
 
 	if (!a->run && (a->budget_s > 0 || a->hosts.hosts || a->hosts.exclude))
 		return assay_fail(err, ASSAY_E_USAGE, "--budget, --hosts and --exclude belong to --run");
-	if (!a->run && a->why_s != WHY_BUDGET_S)
+	if (!a->run && a->why_s >= 0)
 		return assay_fail(err, ASSAY_E_USAGE, "--why belongs to --run");
 	if (a->run && a->method != METHOD_RATIO)
 		return assay_fail(err, ASSAY_E_USAGE, "--run looks at ratios: it has no other --method");
@@ -330,7 +329,7 @@ static const struct cli_option options[] = {
 	CMD_EPSILON(struct arguments, epsilon),
 	CLI_END,
 };
-static const struct arguments defaults = { .epsilon = -1, .why_s = WHY_BUDGET_S };
+static const struct arguments defaults = { .epsilon = -1, .why_s = -1 };
 
 const struct command gate_command = {
 	.name = "gate",

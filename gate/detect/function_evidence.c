@@ -162,7 +162,6 @@ bool function_evidence_explains(const struct function_evidence *e, enum decision
 char *function_evidence_first(const struct function_evidence *e, enum decision decision)
 {
 	const struct detected_function *f = e->detected.functions;
-	const char *slash;
 	size_t first;
 
 	if (!function_evidence_explains(e, decision))
@@ -171,8 +170,7 @@ char *function_evidence_first(const struct function_evidence *e, enum decision d
 	f += first;
 	if (!f->place || !f->place->file)
 		return mem_string(f->name);
-	slash = strrchr(f->place->file, '/');
-	return mem_format("%s (%s:%u)", f->name, slash ? slash + 1 : f->place->file, f->place->line);
+	return mem_format("%s (%s:%u)", f->name, text_file_name(f->place->file), f->place->line);
 }
 
 static void add_function(const struct detected *d, const struct detected_function *f, struct document *out)

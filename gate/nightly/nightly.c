@@ -312,11 +312,14 @@ static enum assay_status nightly_explain(struct nightly *n, struct night_compari
 		nightly_log(n, "measuring functions of %s %s", c->application, c->candidate);
 		st = why_measure(&o, hosts, n_hosts, budget_s, &why, err);
 	}
-	if (!st && why.text)
-		nightly_note(n, "functions_not_measured", "%s %s: functions were not measured: %s", c->application, c->candidate, why.text);
+	if (why.text || (st && is_its_own(st))) {
+		nightly_note(n, "functions_not_measured", "%s %s: functions were not measured: %s", c->application, c->candidate,
+			     st ? err->text : why.text);
+		st = ASSAY_OK;
+	}
 	free(hosts);
 	why_release(&why);
-	return st && is_its_own(st) ? ASSAY_OK : st;
+	return st;
 }
 
 static void night_end(struct nightly *n)

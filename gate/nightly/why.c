@@ -45,7 +45,7 @@ char *why_hosts(const struct inventory *inventory, const struct pairing *pairing
 		if (host && !host->aside)
 			buf_format(&names, "%s%s", (*n)++ ? "," : "", host->name);
 	}
-	return *n ? buf_take(&names) : NULL;
+	return *n ? buf_take(&names) : mem_string("");
 }
 
 /* ---- the runs ---- */

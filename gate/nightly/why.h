@@ -20,8 +20,8 @@ struct why {
  * were not judged yet, or by too few runs. */
 bool why_wanted(const struct comparison *comparison, bool left);
 
-/* Returns the hosts to measure functions on, as host_choice takes them: those that were compared, of the hardware type that most of them
- * have (of several the first by name), since samples of several types are not mixed. Their number is *n; 0: free(NULL). free() it. */
+/* Returns the hosts to measure functions on, as host_choice takes them, and in *n how many they are: those that were compared, of the
+ * hardware type that most of them have (of several the first by name), since samples of several types are not mixed. free() it. */
 char *why_hosts(const struct inventory *inventory, const struct pairing *pairing, size_t *n);
 
 /* launch: as for launch_run(), with two versions and one input; its hosts are replaced by the n `hosts`, and `resume` goes on with what was
