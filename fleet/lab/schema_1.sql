@@ -239,7 +239,7 @@ CREATE TABLE night (
 	suite TEXT NOT NULL -- the text of suite.yaml
 ) STRICT;
 
--- What it says of itself, from its end on.
+-- What it says of itself, as it goes on.
 CREATE TABLE night_note (
 	night TEXT NOT NULL REFERENCES night (id),
 	number INTEGER NOT NULL, -- from 0

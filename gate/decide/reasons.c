@@ -6,6 +6,9 @@
 
 void reasons_add(struct reasons *r, const char *code, const char *text)
 {
+	for (size_t i = 0; i < r->n; i++)
+		if (strcmp(r->items[i].code, code) == 0 && strcmp(r->items[i].text, text) == 0)
+			return;
 	mem_append(r->items, r->n, &r->capacity, (struct reason){ mem_string(code), mem_string(text) });
 }
 

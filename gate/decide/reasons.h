@@ -13,8 +13,9 @@ struct reasons {
 	size_t n, capacity;
 };
 
-void reasons_add(struct reasons *reasons, const char *code, const char *text); /* copies both */
-void reasons_release(struct reasons *reasons);				       /* accepts zeroed */
+/* Copies both. A reason that is there is not added again. */
+void reasons_add(struct reasons *reasons, const char *code, const char *text);
+void reasons_release(struct reasons *reasons); /* accepts zeroed */
 
 /* Returns the text of the first reason with this code (NULL: of the first one), NULL if there is none. Borrowed. */
 const char *reasons_find(const struct reasons *reasons, const char *code);

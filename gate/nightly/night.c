@@ -67,12 +67,12 @@ static enum assay_status load_reasons(struct store *store, const char *sql, cons
 	return store_finish(stmt, st);
 }
 
-static enum assay_status store_reasons(struct store *store, const char *sql, const char *of, const struct reasons *r,
+static enum assay_status store_reasons(struct store *store, const char *sql, const char *of, const struct reasons *r, size_t from,
 				       struct assay_error *err)
 {
 	enum assay_status st = ASSAY_OK;
 
-	for (size_t i = 0; !st && i < r->n; i++)
+	for (size_t i = from; !st && i < r->n; i++)
 		st = store_do(store, err, sql, "titt", of, (int64_t)i, r->items[i].code, r->items[i].text);
 	return st;
 }
@@ -87,8 +87,10 @@ static enum assay_status night_one(struct store *store, sqlite3_stmt *stmt, enum
 	else if (!st)
 		st = assay_fail(err, ASSAY_E_NOTFOUND, "%s", missing);
 	sqlite3_finalize(stmt);
-	return st ? st
-		  : load_reasons(store, "SELECT code, text FROM night_note WHERE night = ? ORDER BY number", out->id, &out->notes, err);
+	if (!st)
+		st = load_reasons(store, "SELECT code, text FROM night_note WHERE night = ? ORDER BY number", out->id, &out->notes, err);
+	out->kept = out->notes.n;
+	return st;
 }
 
 enum assay_status night_find(struct store *store, const char *id, struct night *out, struct assay_error *err)
@@ -439,7 +441,7 @@ static enum assay_status store_decision(struct store *store, const char *night, 
 
 	if (!st)
 		st = store_reasons(store, "INSERT INTO decision_reason (decision, number, code, text) VALUES (?, ?, ?, ?)", "", &j->reasons,
-				   err);
+				   0, err);
 	for (size_t i = 0; !st && i < j->n_machines; i++)
 		st = store_do(store, err, "INSERT INTO decision_machine (decision, number, machine, log_ratio) VALUES ('', ?, ?, ?)", "itd",
 			      (int64_t)i, j->machines[i].machine, j->machines[i].log_ratio);
@@ -479,6 +481,16 @@ enum assay_status night_decide(struct store *store, const struct night *night, s
 	return store_end(store, st, err);
 }
 
+enum assay_status night_keep_notes(struct store *store, struct night *night, struct assay_error *err)
+{
+	enum assay_status st = store_reasons(store, "INSERT INTO night_note (night, number, code, text) VALUES (?, ?, ?, ?)", night->id,
+					     &night->notes, night->kept, err);
+
+	if (!st)
+		night->kept = night->notes.n;
+	return st;
+}
+
 enum assay_status night_finish(struct store *store, struct night *night, struct assay_error *err)
 {
 	enum assay_status st = store_begin(store, err);
@@ -488,7 +500,6 @@ enum assay_status night_finish(struct store *store, struct night *night, struct 
 		st = store_do(store, err, "UPDATE night SET finished_ms = ?, exit_status = ? WHERE id = ?", "iit", night->finished_ms,
 			      (int64_t)night->exit_status, night->id);
 	if (!st)
-		st = store_reasons(store, "INSERT INTO night_note (night, number, code, text) VALUES (?, ?, ?, ?)", night->id,
-				   &night->notes, err);
+		st = night_keep_notes(store, night, err);
 	return store_end(store, st, err);
 }

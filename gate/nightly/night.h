@@ -21,7 +21,8 @@ struct night {
 	int64_t finished_ms;		 /* 0: it goes on, or was interrupted */
 	int exit_status;		 /* once it has finished */
 	char *suite;			 /* the text of suite.yaml at its beginning */
-	struct reasons notes;		 /* of itself; stored at its end. night_list() reads none */
+	struct reasons notes;		 /* of itself; night_list() reads none */
+	size_t kept;			 /* how many of them are stored */
 };
 
 /* All, the latest first: (*out)[*n]; night_list_free() it. */
@@ -107,6 +108,8 @@ enum assay_status night_decision_find(struct store *store, const char *id, struc
 enum assay_status night_begin(struct store *store, struct night *night, struct night_comparisons *comparisons, struct assay_error *err);
 /* The one that has no end; ASSAY_E_NOTFOUND when there is none. */
 enum assay_status night_unfinished(struct store *store, struct night *out, struct assay_error *err);
+/* Stores the notes that are not stored yet. */
+enum assay_status night_keep_notes(struct store *store, struct night *night, struct assay_error *err);
 /* state, plans, detail and seconds are stored. */
 enum assay_status night_update(struct store *store, const struct night *night, const struct night_comparison *comparison,
 			       struct assay_error *err);

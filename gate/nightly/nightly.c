@@ -52,6 +52,8 @@ static enum assay_status night_lock(const char *directory, int *fd, struct assay
 enum assay_status nightly_run(const struct nightly_options *options, char id[DIGEST_ID_BYTES], struct assay_error *err)
 {
 	struct nightly n = { .options = options };
+	struct lab lab = { .lock_fd = -1 };
+	struct assay_error ignored;
 	int lock = -1;
 	enum assay_status st = night_lock(options->directory, &lock, err);
 
@@ -68,6 +70,10 @@ enum assay_status nightly_run(const struct nightly_options *options, char id[DIG
 		nightly_log(&n, "ended with status %d", n.night.exit_status);
 	else
 		nightly_log(&n, "interrupted by signal %d; the next 'assay nightly' goes on", (int)*options->cancelled);
+	if (*n.night.id && !n.night.finished_ms) {
+		(void)nightly_open(&n, &lab, &ignored); /* which keeps its last notes */
+		lab_close(&lab);
+	}
 	memcpy(id, n.night.id, DIGEST_ID_BYTES);
 	night_end(&n);
 	if (lock >= 0)
@@ -110,7 +116,7 @@ static struct launch_options launch_of(const struct nightly *n, struct night_com
 	return o;
 }
 
-enum assay_status nightly_store(const struct nightly *n, const struct night_comparison *c, struct assay_error *err)
+enum assay_status nightly_store(struct nightly *n, const struct night_comparison *c, struct assay_error *err)
 {
 	struct lab lab = { .lock_fd = -1 };
 	enum assay_status st = nightly_open(n, &lab, err);
@@ -555,13 +561,15 @@ static bool is_over(const struct nightly *n)
 
 /* ---- beginning ---- */
 
-enum assay_status nightly_open(const struct nightly *n, struct lab *lab, struct assay_error *err)
+enum assay_status nightly_open(struct nightly *n, struct lab *lab, struct assay_error *err)
 {
 	enum assay_status st = lab_open_soon(n->options->directory, n->options->dry_run ? STORE_READ : STORE_WRITE, n->suite.wait_s,
 					     n->options->cancelled, lab, err);
 
 	if (!st)
 		lab_sign(lab, n->options->command);
+	if (!st && !n->options->dry_run)
+		st = night_keep_notes(&lab->store, &n->night, err);
 	return st;
 }
 
@@ -591,16 +599,16 @@ static enum assay_status read_suite(struct nightly *n, char **text, struct assay
 
 static enum assay_status begin(struct nightly *n, struct lab *lab, char *text, struct assay_error *err)
 {
-	struct nightly_frozen notes = { .unchanged = BUF_INIT };
+	struct nightly_frozen notes = { .unchanged = { NULL, 0 } };
 	const struct {
-		const char *code, *before;
-		struct buf *text;
-	} said[] = { { "not_there", "not measured: ", &notes.no_such },
-		     { "unchanged", "nothing has changed since what it is compared with: ", &notes.unchanged },
-		     { "baseline_expired", "", &notes.expired },
-		     { "baseline_unused", "", &notes.unused },
-		     { "out_of_use", "", &notes.aside },
-		     { "commit_gone", "", &notes.gone } };
+		const char *code, *before, *between;
+		struct manifest_words *texts;
+	} said[] = { { "not_there", "not measured: ", "; ", &notes.no_such },
+		     { "unchanged", "nothing has changed since what it is compared with: ", ", ", &notes.unchanged },
+		     { "baseline_expired", "", "; ", &notes.expired },
+		     { "baseline_unused", "", "; ", &notes.unused },
+		     { "out_of_use", "", "; ", &notes.aside },
+		     { "commit_gone", "", "; ", &notes.gone } };
 	enum assay_status st = nightly_freeze(lab, &n->suite, n->options, &n->comparisons, &notes, err);
 
 	n->night = (struct night){ .started_ms = clock_real_ms(), .suite = text };
@@ -610,9 +618,14 @@ static enum assay_status begin(struct nightly *n, struct lab *lab, char *text, s
 	if (!st && !n->options->dry_run)
 		st = night_begin(&lab->store, &n->night, &n->comparisons, err);
 	for (size_t i = 0; i < sizeof(said) / sizeof(said[0]); i++) {
-		if (!st && said[i].text->size)
-			nightly_note(n, said[i].code, "%s%s", said[i].before, said[i].text->bytes);
-		buf_release(said[i].text);
+		struct buf text = BUF_INIT;
+
+		for (size_t k = 0; k < said[i].texts->n; k++)
+			buf_format(&text, "%s%s", k ? said[i].between : said[i].before, said[i].texts->items[k]);
+		if (!st && text.size)
+			nightly_note(n, said[i].code, "%s", text.bytes);
+		buf_release(&text);
+		manifest_words_release(said[i].texts);
 	}
 	return st;
 }
@@ -701,6 +714,8 @@ static enum assay_status night_begin_or_go_on(struct nightly *n, struct assay_er
 			n->refused = mem_format("nothing is measured: %s", err->text);
 			nightly_note(n, "quota", "%s", n->refused);
 		}
+		if (!st && !again)
+			st = night_keep_notes(&lab.store, &n->night, err);
 	}
 	lab_close(&lab);
 	free(text);

@@ -42,13 +42,14 @@ enum assay_status nightly_dry(const struct nightly_options *options, struct docu
 
 /* ---- its parts, each a file ---- */
 
-/* The laboratory, for a moment, and none of its runs; lab_close() it. nightly_store(): night_update() in it. */
-enum assay_status nightly_open(const struct nightly *n, struct lab *lab, struct assay_error *err);
-enum assay_status nightly_store(const struct nightly *n, const struct night_comparison *c, struct assay_error *err);
+/* Opens the laboratory for a moment, without its runs, and stores the night's notes; lab_close() it. nightly_store(): night_update() in it.
+ */
+enum assay_status nightly_open(struct nightly *n, struct lab *lab, struct assay_error *err);
+enum assay_status nightly_store(struct nightly *n, const struct night_comparison *c, struct assay_error *err);
 
-/* What a night says at its beginning. */
+/* Texts of the notes at a night's start, each once. */
 struct nightly_frozen {
-	struct buf unchanged, expired, gone, no_such, unused, aside; /* texts with a comma or semicolon between; buf_release() them */
+	struct manifest_words unchanged, expired, gone, no_such, unused, aside;
 };
 
 /* Finds what a night compares when it starts: the comparisons of `suite` that the options ask for. One without a baseline, or whose hosts

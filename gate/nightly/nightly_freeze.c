@@ -147,10 +147,11 @@ static bool is_earlier(struct freezing *f, const char *name, const char *candida
 	return !now->stem || strcmp(earlier->stem ? earlier->stem : earlier->name, now->stem) == 0;
 }
 
-static void say(struct buf *note, const char *text)
+/* Adds a text to a note that does not have it yet. */
+static void say(struct manifest_words *note, const char *text)
 {
-	if (!note->size || !strstr(note->bytes, text))
-		buf_format(note, "%s%s", note->size ? "; " : "", text);
+	if (!text_among(note->items, note->n, text))
+		manifest_words_add(note, text);
 }
 
 /* What a branch was may have been taken out of its repository since. */
@@ -372,10 +373,10 @@ static enum assay_status freeze_baselines(struct freezing *f, const char *candid
 		if (costs_one_application(f, st))
 			st = add_comparison(f, candidate, baseline ? baseline : "", against, f->err->text, input);
 		else if (!st && baseline && strcmp(baseline, candidate) == 0) {
-			char *application = manifest_stored_name(&f->manifest, input);
+			char *application = manifest_stored_name(&f->manifest, input), *same = mem_format("%s@%s", application, candidate);
 
-			buf_format(&f->notes->unchanged, "%s%s@%s", f->notes->unchanged.size ? ", " : "", application, candidate);
-			free(application);
+			say(&f->notes->unchanged, same);
+			mem_free(same, application);
 		} else if (!st) {
 			st = add_comparison(f, candidate, baseline ? baseline : "", against, baseline ? "" : f->why, input);
 		}
@@ -620,6 +621,7 @@ enum assay_status nightly_freeze(struct lab *lab, const struct suite *suite, con
 {
 	struct freezing f = { .lab = lab, .suite = suite, .options = options, .out = out, .notes = notes, .err = err };
 	char *directory = mem_format("%s/apps", lab->directory), **names = NULL;
+	struct buf nothing = BUF_INIT, aside = BUF_INIT;
 	enum assay_status st;
 	size_t n = 0;
 
@@ -634,14 +636,20 @@ enum assay_status nightly_freeze(struct lab *lab, const struct suite *suite, con
 		f.entry = &suite->entries[i];
 		st = freeze_entry(&f, names, n);
 	}
-	if (!st && out->n && f.n_no_such == out->n && !notes->unchanged.size) /* nothing else is left */
-		st = assay_fail(err, ASSAY_E_USAGE, "%s", notes->no_such.bytes);
-	if (!st && !out->n && !notes->unchanged.size)
+	for (size_t i = 0; !st && out->n && f.n_no_such == out->n && !notes->unchanged.n && i < notes->no_such.n; i++)
+		buf_format(&nothing, "%s%s", i ? "; " : "", notes->no_such.items[i]);
+	if (nothing.size)
+		st = assay_fail(err, ASSAY_E_USAGE, "%s", nothing.bytes);
+	if (!st && !out->n && !notes->unchanged.n)
 		st = assay_fail(err, ASSAY_E_USAGE, "'" SUITE_FILE "' names nothing to compare%s",
 				options->only.n ? " among these applications" : "");
 	if (!st)
 		note_unused(&f);
-	host_choice_add_aside(&lab->config.inventory, f.asked, &notes->aside);
+	host_choice_add_aside(&lab->config.inventory, f.asked, &aside);
+	if (aside.size)
+		say(&notes->aside, aside.bytes);
+	buf_release(&aside);
+	buf_release(&nothing);
 	file_names_free(names, n);
 	mem_free(directory, f.asked, f.chosen, f.why, f.none);
 	if (st)

@@ -8,7 +8,7 @@ sed -i 's/against: \[previous, v1\]/against: v1/' "$lab/suite.yaml"
 
 what='one that was killed goes on, and there is one at a time'
 touch "$tmp/scratch/hold"
-"$ASSAY" -C "$lab" nightly >/dev/null 2>&1 &
+"$ASSAY" -C "$lab" nightly -x host3 >/dev/null 2>&1 &
 first=$!
 for _ in $(seq 600); do
 	sleep .1
@@ -37,6 +37,7 @@ cp "$tmp/suite.yaml" "$lab/suite.yaml"
 expect_json .night "$killed"
 expect_json .decisions 2
 expect_json .decisions[0].decision regression
+expect_json .notes 1 .notes[0].text 'not measured: host3 (excluded by -x)' # which the session that was killed noted
 
 what='one that was killed can be given up'
 touch "$tmp/scratch/hold"
