@@ -55,7 +55,7 @@ static char *next_of_unmeasured(struct store *store, const struct night_decision
 								      *c->input ? "--inputs" : NULL, c->input, NULL });
 	}
 	if (!command)
-		command = text_command((const char *const[]){ "run", decision->application, "--dry-run", NULL });
+		command = text_command((const char *const[]){ "run", decision->request.application, "--dry-run", NULL });
 	night_comparisons_release(&all);
 	return command;
 }
@@ -63,10 +63,10 @@ static char *next_of_unmeasured(struct store *store, const struct night_decision
 /* What to do next, as a command that can be pasted. */
 static char *next_of(struct store *store, const struct night_decision *decision)
 {
-	char *a = mem_format("%s@%s", decision->application, decision->baseline),
-	     *b = mem_format("%s@%s", decision->application, decision->candidate), *command;
+	char *a = mem_format("%s@%s", decision->request.application, decision->request.baseline),
+	     *b = mem_format("%s@%s", decision->request.application, decision->request.candidate), *command;
 
-	switch (decision->decision) {
+	switch (decision->judged.decision) {
 	case DECISION_REGRESSION:
 		command = *decision->night ? text_command((const char *const[]){ "nightly", "pages", decision->night, "-o", "pages", NULL })
 					   : text_command((const char *const[]){ "report", a, b, "-o", "report.html", NULL });
@@ -79,7 +79,7 @@ static char *next_of(struct store *store, const struct night_decision *decision)
 		command = next_of_unmeasured(store, decision);
 		break;
 	default:
-		command = text_command((const char *const[]){ "history", decision->application, NULL });
+		command = text_command((const char *const[]){ "history", decision->request.application, NULL });
 	}
 	mem_free(a, b);
 	return command;
@@ -96,7 +96,7 @@ static enum assay_status explain_failure(struct store *store, const struct night
 	if (failure)
 		doc_line(d, "Not all runs ended well: %s.", failure);
 	free(failure);
-	if (command && isnan(decision->ratio)) {
+	if (command && isnan(decision->judged.ratio)) {
 		free(*next);
 		*next = command;
 	} else {
@@ -108,14 +108,14 @@ static enum assay_status explain_failure(struct store *store, const struct night
 static enum assay_status explain(struct store *store, const struct night_decision *decision, struct document *d, struct assay_error *err)
 {
 	const struct judgement *j = &decision->judged;
-	char *subject = mem_format("%s@%s", decision->application, decision->candidate);
-	const struct decided decided = { .application = decision->application,
-					 .baseline = decision->baseline,
+	char *subject = mem_format("%s@%s", decision->request.application, decision->request.candidate);
+	const struct decided decided = { .application = decision->request.application,
+					 .baseline = decision->request.baseline,
 					 .candidate = subject,
-					 .decision = decision->decision,
-					 .ratio = decision->ratio,
-					 .low = decision->low,
-					 .high = decision->high,
+					 .decision = decision->judged.decision,
+					 .ratio = decision->judged.ratio,
+					 .low = decision->judged.low,
+					 .high = decision->judged.high,
 					 .level = j->level,
 					 .by_processor = j->by_processor,
 					 .cause = j->cause,
@@ -124,15 +124,15 @@ static enum assay_status explain(struct store *store, const struct night_decisio
 	cJSON *document = NULL;
 	enum assay_status st = json_parse("decision", j->document, strlen(j->document), &document, err);
 
-	doc_answer(d, decision_tone(decision->decision), decision_text(decision->decision), "%s", text);
+	doc_answer(d, decision_tone(decision->judged.decision), decision_text(decision->judged.decision), "%s", text);
 	doc_set(d, "id", decision->id);
-	doc_set(d, "decision", decision_text(decision->decision));
-	doc_set(d, "application", decision->application);
-	doc_set(d, "baseline", decision->baseline);
-	doc_set(d, "candidate", decision->candidate);
-	doc_set(d, "ratio", decision->ratio);
-	doc_set(d, "low", decision->low);
-	doc_set(d, "high", decision->high);
+	doc_set(d, "decision", decision_text(decision->judged.decision));
+	doc_set(d, "application", decision->request.application);
+	doc_set(d, "baseline", decision->request.baseline);
+	doc_set(d, "candidate", decision->request.candidate);
+	doc_set(d, "ratio", decision->judged.ratio);
+	doc_set(d, "low", decision->judged.low);
+	doc_set(d, "high", decision->judged.high);
 	doc_set(d, "level", j->level);
 	doc_set(d, "made_ms", decision->made_ms);
 	doc_set_empty(d, "night", decision->night);
@@ -314,7 +314,7 @@ static enum assay_status verify(struct lab *lab, const struct night_decision *de
 	enum assay_status st = *q->plan ? runs_of(&lab->store, q->plan, &runs, err) : ASSAY_OK;
 
 	doc_set(d, "id", decision->id);
-	doc_set(d, "decision", decision_text(decision->decision));
+	doc_set(d, "decision", decision_text(decision->judged.decision));
 	doc_set(d, "runs", runs);
 	if (!st)
 		st = check_unchanged(&lab->store, decision->id, &unchanged, d, err);
@@ -330,7 +330,7 @@ static enum assay_status verify(struct lab *lab, const struct night_decision *de
 	if (!st && strcmp(now.document, j->document) == 0) {
 		doc_set(d, "verdict", "same");
 		doc_answer(d, DOC_GOOD, "same", "%s follows from %lld raw results, byte by byte: %s", decision->id, (long long)runs,
-			   decision_text(decision->decision));
+			   decision_text(decision->judged.decision));
 	} else if (!st && j->recorded > now.recorded) {
 		tell_records_gone(j->recorded - now.recorded, d);
 	} else if (!st) {

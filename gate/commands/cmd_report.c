@@ -3,14 +3,11 @@
 #include "gate/commands/gate_commands.h"
 #include "gate/commands/cmd_evidence.h"
 #include "gate/comparison/comparison.h"
-#include "gate/report/report_file.h"
-
-enum { MODEL_TIME, MODEL_PAPER };
+#include "gate/report/report.h"
 
 struct arguments {
 	const char *selectors[2], *path;
 	double min_effect; /* 0: not given */
-	int model;
 };
 
 /* Adds all members of the comparison, for programs; users read them on the page. */
@@ -44,8 +41,7 @@ static enum assay_status report_run(struct lab *lab, void *arguments, struct doc
 							       .last = COMPARISON_ALL },
 				   &c, err);
 	if (!st)
-		st = report_file(lab, &e.evidence, &(struct report_file){ .comparison = &c, .published = a->model == MODEL_PAPER }, a->path,
-				 NULL, err);
+		st = report_write(lab, &e.evidence, &(struct report){ .comparison = &c }, a->path, NULL, err);
 	if (!st) {
 		enum decision decision = c.verdict.effect.decision;
 
@@ -59,7 +55,6 @@ static enum assay_status report_run(struct lab *lab, void *arguments, struct doc
 	return st;
 }
 
-static const char *const models[] = { [MODEL_TIME] = "time", [MODEL_PAPER] = "paper", NULL };
 static const struct cli_option words[] = {
 	CLI_WORD("BASELINE", struct arguments, selectors[0]),
 	CLI_WORD("CANDIDATE", struct arguments, selectors[1]),
@@ -69,17 +64,17 @@ static const struct cli_option options[] = {
 	CLI_OPTION(TEXT, "output", "FILE", struct arguments, path, "The page, replaced as a whole (required)", .letter = 'o',
 		   .required = true),
 	CMD_MIN_EFFECT(struct arguments, min_effect),
-	CLI_CHOICE("model", models, struct arguments, model, "Of the profiles: time (the default) or paper ('assay profile --help')"),
 	CLI_END,
 };
 
 const struct command report_command = {
 	.name = "report",
 	.summary = "write the decision and what it rests on as an HTML page",
-	.about =
-	    "Writes one HTML page about two versions of an application: the decision and what it rests on, the ratio on each machine, what "
-	    "each version stresses, the machines' fingerprints and conditions, and what was left out and why. The page is one file and "
-	    "loads nothing.",
+	.about = "Writes one HTML page about two versions of an application: the decision and what it rests on, what the difference is "
+		 "made of, the "
+		 "ratio on each machine, changed functions, the machines' conditions and fingerprints, and what was left out and why. The "
+		 "page is one file and "
+		 "loads nothing.",
 	.examples = "  assay report myapp@1.0 myapp@1.1 -o report.html\n",
 	.exit_status = "0 when the page was written, whatever the decision; 'assay gate' decides by its exit status.",
 	.words = words,

@@ -5,6 +5,7 @@
 #include "base/order.h"
 #include "base/stats.h"
 #include "base/text.h"
+#include "fingerprint/battery/stressor.h"
 #include "gate/page/document_html.h"
 #include "gate/page/html.h"
 #include "gate/page/page_parts.h"
@@ -402,9 +403,12 @@ static void add_variability(const struct explore *e, struct document *d)
 	svg_scale(&axis, &scale);
 	doc_picture(d, "Rate over its median", &scale, NULL);
 	for (size_t j = 0; j < e->n_stressors && sorted[j]->machines; j++) {
+		const char *category = category_name(stressor_category(sorted[j]->name));
+
 		doc_row(d);
 		doc_showf(d, NULL, "Stressor", "", "%s", sorted[j]->name);
-		page_category(d, stressor_category(sorted[j]->name));
+		doc_showf(d, NULL, "Category", category, DOC_MARK("cat") "%s" DOC_END, category);
+		doc_style(d, "cc c-%s", category);
 		variability_plot(sorted[j], &axis, d);
 		doc_showf(d, NULL, "Over types", sorted[j]->cv, "%.1f\u00a0%%", 100 * sorted[j]->cv);
 		doc_showf(d, NULL, "Repeated", sorted[j]->within, "%.1f\u00a0%%", 100 * sorted[j]->within);
@@ -438,8 +442,13 @@ static void add_correlation(const struct explore *e, struct document *d)
 	doc_data(d, "says", "correlation");
 	doc_caption(d, "Heat map of correlations");
 	doc_column(d, "Stressor", "corner");
-	for (size_t k = 0; k < f->n; k++)
-		page_column(d, distinct_name(e, e->order[k]));
+	for (size_t k = 0; k < f->n; k++) {
+		const char *name = distinct_name(e, e->order[k]);
+		char *style = mem_format("c-%s", category_name(stressor_category(name)));
+
+		doc_column(d, name, style);
+		free(style);
+	}
 	for (size_t i = 0; i < f->n; i++) {
 		size_t a = e->order[i];
 
@@ -604,7 +613,7 @@ static void explore_page(const struct explore *e, const char *lab, struct buf *o
 	add_correlation(e, &d);
 	add_components(e, &d);
 	page_conditions(&d, e->evidence, &(struct page_machines){ e->fingerprints, NULL, e->n });
-	omissions_section(&d, &e->omissions, NULL);
+	omissions_section(&d, &e->omissions);
 	html_page(&page, &d, out);
 	document_release(&d);
 	free(title);

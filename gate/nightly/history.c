@@ -269,11 +269,11 @@ static void put_baselines_first(struct history *h)
 {
 	for (size_t k = h->decisions.n; k-- > 0;) {
 		const struct night_decision *d = &h->decisions.items[k];
-		size_t baseline = point_of_version(h, d->baseline), candidate = point_of_version(h, d->candidate);
+		size_t baseline = point_of_version(h, d->request.baseline), candidate = point_of_version(h, d->request.candidate);
 
 		if (baseline == h->n || candidate == h->n || h->points[baseline].since_ms < h->points[candidate].since_ms)
 			continue;
-		for (size_t i = baseline; i < h->n && strcmp(h->points[i].version, d->baseline) == 0; i++)
+		for (size_t i = baseline; i < h->n && strcmp(h->points[i].version, d->request.baseline) == 0; i++)
 			h->points[i].since_ms = h->points[candidate].since_ms - 1;
 	}
 }
@@ -410,21 +410,23 @@ static void merge(struct history *h)
 /* Reports whether a measurement decided it. */
 static bool is_decided(const struct night_decision *decision)
 {
-	return (decision->decision == DECISION_PASS || decision_is_finding(decision->decision)) && !isnan(decision->ratio);
+	return (decision->judged.decision == DECISION_PASS || decision_is_finding(decision->judged.decision)) &&
+	       !isnan(decision->judged.ratio);
 }
 
 /* Reports whether a later comparison decided the same versions; one that decided nothing takes nothing back. */
 static bool is_outdated(const struct history *h, const struct night_decision *decision)
 {
 	for (const struct night_decision *d = h->decisions.items; d < decision; d++)
-		if (is_decided(d) && strcmp(d->candidate, decision->candidate) == 0 && strcmp(d->baseline, decision->baseline) == 0)
+		if (is_decided(d) && strcmp(d->request.candidate, decision->request.candidate) == 0 &&
+		    strcmp(d->request.baseline, decision->request.baseline) == 0)
 			return true;
 	return false;
 }
 
 bool history_is_found(const struct history *h, const struct night_decision *decision)
 {
-	return decision_is_finding(decision->decision) && is_decided(decision) && !is_outdated(h, decision);
+	return decision_is_finding(decision->judged.decision) && is_decided(decision) && !is_outdated(h, decision);
 }
 
 /* Takes the time that is not given from the last finding that holds, else from the last comparison that decided, as the threshold is in any
@@ -449,11 +451,12 @@ static void place_decisions(struct history *h)
 	for (size_t k = h->decisions.n; k-- > 0;) {
 		const struct night_decision *d = &h->decisions.items[k], *before;
 
-		for (size_t i = point_of_version(h, d->candidate); i < h->n && strcmp(h->points[i].version, d->candidate) == 0; i++) {
+		for (size_t i = point_of_version(h, d->request.candidate);
+		     i < h->n && strcmp(h->points[i].version, d->request.candidate) == 0; i++) {
 			before = h->points[i].decision;
-			if (!before ||
-			    (strcmp(before->night, d->night) == 0 ? decision_place(d->decision) < decision_place(before->decision)
-								  : is_decided(d) || !decision_is_finding(before->decision)))
+			if (!before || (strcmp(before->night, d->night) == 0
+					    ? decision_place(d->judged.decision) < decision_place(before->judged.decision)
+					    : is_decided(d) || !decision_is_finding(before->judged.decision)))
 				h->points[i].decision = d;
 		}
 	}
@@ -474,14 +477,14 @@ size_t history_segment(const struct history *h, size_t point)
  * else h->n. */
 static size_t denied_at(const struct history *h, const struct night_decision *decision)
 {
-	size_t baseline = point_of_version(h, decision->baseline), candidate = point_of_version(h, decision->candidate);
+	size_t baseline = point_of_version(h, decision->request.baseline), candidate = point_of_version(h, decision->request.candidate);
 	double change;
 
 	if (!history_is_found(h, decision) || candidate >= h->n || baseline >= candidate ||
 	    decision->judged.by_processor != (h->by == HISTORY_PROCESSOR))
 		return h->n;
 	change = h->changes.segments[history_segment(h, candidate)].median - h->changes.segments[history_segment(h, baseline)].median;
-	return change / log(decision->ratio) >= .5 ? h->n : candidate;
+	return change / log(decision->judged.ratio) >= .5 ? h->n : candidate;
 }
 
 /* Finds changes of x[n]. groups: the version of each; NULL: all are of one. */

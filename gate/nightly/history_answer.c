@@ -87,9 +87,9 @@ static char *decision_words(const struct history_point *p)
 	const struct night_decision *decision = p->decision;
 
 	return !decision ? mem_string("")
-	       : isnan(decision->ratio)
-		   ? mem_string(decision_text(decision->decision))
-		   : mem_format("%s \u00d7 %s", decision_text(decision->decision), text_fixed(decision->ratio, 3).text);
+	       : isnan(decision->judged.ratio)
+		   ? mem_string(decision_text(decision->judged.decision))
+		   : mem_format("%s \u00d7 %s", decision_text(decision->judged.decision), text_fixed(decision->judged.ratio, 3).text);
 }
 
 static void answer_change(const struct history *h, size_t i, struct document *d)
@@ -116,7 +116,7 @@ static void answer_change(const struct history *h, size_t i, struct document *d)
 	else
 		doc_showf(d, NULL, "on machines", seen.moved, "%zu of %zu", seen.moved, seen.machines);
 	doc_showf(d, "fingerprints", "their fingerprints", seen.rate, "× %s", text_fixed(seen.rate, 3).text);
-	doc_set_empty(d, "decision", !within && first->decision ? decision_text(first->decision->decision) : "");
+	doc_set_empty(d, "decision", !within && first->decision ? decision_text(first->decision->judged.decision) : "");
 	doc_show(d, NULL, "note", within ? "within one version: not its doing" : decision);
 	free(decision);
 }
@@ -266,7 +266,7 @@ static void answer_point(const struct history *h, size_t i, const struct svg_axi
 		 : is_spike(h, i)					? "a spike"
 		 : segment > 0 && h->changes.items[segment - 1].at == i ? "changed"
 									: "");
-	doc_set_empty(d, "decision", p->decision ? decision_text(p->decision->decision) : "");
+	doc_set_empty(d, "decision", p->decision ? decision_text(p->decision->judged.decision) : "");
 	if (h->decisions.n)
 		doc_show(d, NULL, "decided", decision);
 	free(decision);
@@ -412,10 +412,10 @@ static void answer_elsewhere(const struct history *h, struct document *d)
 		any = true;
 		doc_row(d);
 		doc_show(d, "id", "found by the other time", decision->id);
-		doc_show(d, "decision", "decision", decision_text(decision->decision));
-		doc_show(d, "candidate", "candidate", decision->candidate);
-		doc_show(d, "baseline", "baseline", decision->baseline);
-		doc_showf(d, "ratio", "ratio", decision->ratio, "%s", text_fixed(decision->ratio, 3).text);
+		doc_show(d, "decision", "decision", decision_text(decision->judged.decision));
+		doc_show(d, "candidate", "candidate", decision->request.candidate);
+		doc_show(d, "baseline", "baseline", decision->request.baseline);
+		doc_showf(d, "ratio", "ratio", decision->judged.ratio, "%s", text_fixed(decision->judged.ratio, 3).text);
 	}
 	doc_end(d);
 	if (any)
@@ -434,8 +434,8 @@ static const char *outcome_of(const struct history *h, const struct modes *m, en
 	*tone = DOC_DOUBTFUL;
 	if (h->denied) {
 		buf_format(out, "a night decided %s for %s against %s (\u00d7 %s), which the results of all nights do not show",
-			   decision_text(h->denied->decision), h->denied->candidate, h->denied->baseline,
-			   text_fixed(h->denied->ratio, 3).text);
+			   decision_text(h->denied->judged.decision), h->denied->request.candidate, h->denied->request.baseline,
+			   text_fixed(h->denied->judged.ratio, 3).text);
 		return "cannot tell";
 	}
 	if (c->n) {

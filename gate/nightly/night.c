@@ -228,13 +228,6 @@ static void read_decision(sqlite3_stmt *stmt, struct night_decision *d)
 				 .recorded = sqlite3_column_int64(stmt, 29),
 				 .cause = mem_string(store_text(stmt, 30)),
 				 .document = mem_string(store_text(stmt, 31)) };
-	d->application = q->application;
-	d->baseline = q->baseline;
-	d->candidate = q->candidate;
-	d->decision = j->decision;
-	d->ratio = j->ratio;
-	d->low = j->low;
-	d->high = j->high;
 }
 
 static enum assay_status load_machines(struct store *store, const char *id, struct judgement *j, struct assay_error *err)

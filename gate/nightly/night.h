@@ -81,9 +81,6 @@ struct night_decision {
 	int64_t number, made_ms;
 	struct judge_request request;
 	struct judgement judged;
-	const char *application, *baseline, *candidate; /* the request's */
-	enum decision decision;				/* judged, as the next */
-	double ratio, low, high;			/* NaN where there is none */
 };
 
 struct night_decisions {

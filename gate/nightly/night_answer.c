@@ -47,7 +47,7 @@ static bool has_failure(const struct night_comparison *c, const struct night_dec
 
 	if (failure == NIGHT_FAILS_HOSTS)
 		return lost_hosts(c);
-	return d ? d->decision == decisions[failure] : failure == NIGHT_FAILS_NOTHING;
+	return d ? d->judged.decision == decisions[failure] : failure == NIGHT_FAILS_NOTHING;
 }
 
 int night_exit(const struct night_comparisons *comparisons, const struct night_decisions *decisions, unsigned fail_on)
@@ -87,14 +87,14 @@ static void add_reasons(const struct night_answered *a, struct document *d)
 enum assay_status night_failure_of(struct store *store, const char *plan, const struct night_decision *decision, char **text,
 				   char **command, struct assay_error *err)
 {
-	const char *const versions[] = { decision->candidate, decision->baseline };
+	const char *const versions[] = { decision->request.candidate, decision->request.baseline };
 	enum assay_status st = ASSAY_OK;
 
 	*text = *command = NULL;
 	for (int i = 0; !st && *plan && i < 2 && !*text; i++) {
-		char *selector = mem_format("%s@%s", decision->application, versions[i]), *failure = NULL;
+		char *selector = mem_format("%s@%s", decision->request.application, versions[i]), *failure = NULL;
 
-		st = execution_first_failure(store, plan, decision->application, versions[i], &failure, err);
+		st = execution_first_failure(store, plan, decision->request.application, versions[i], &failure, err);
 		if (failure) {
 			*command = text_command((const char *const[]){ "runs", "show", selector, "--failed", "--output", NULL });
 			*text = mem_format("the first run of %s that failed was %s", versions[i], failure);
@@ -109,11 +109,11 @@ static void add_decision(const struct night_answered *a, struct document *d)
 	const struct night_comparison *c = a->comparison;
 	const struct night_decision *decision = a->decision;
 	const struct judgement *judged = &decision->judged;
-	bool interval = !isnan(decision->low) && !isnan(decision->high);
+	bool interval = !isnan(decision->judged.low) && !isnan(decision->judged.high);
 
 	doc_row(d);
 	doc_set(d, "number", c->number);
-	doc_show(d, "decision", "decision", decision_text(decision->decision));
+	doc_show(d, "decision", "decision", decision_text(decision->judged.decision));
 	doc_show(d, "application", "application", c->application);
 	doc_show(d, "candidate", "candidate", c->candidate);
 	doc_show(d, "baseline", "baseline", c->baseline);
@@ -121,12 +121,12 @@ static void add_decision(const struct night_answered *a, struct document *d)
 	doc_set(d, "hosts", c->hosts);
 	doc_show(d, "machines", "machines", *decision->request.plan ? (double)judgement_machines(judged) : (double)NAN);
 	doc_show(d, "time", "of", judged->by_processor ? "processor" : "metric");
-	doc_showf(d, "ratio", "ratio", decision->ratio, "%s", text_fixed(decision->ratio, 3).text);
-	doc_set(d, "low", decision->low);
-	doc_set(d, "high", decision->high);
+	doc_showf(d, "ratio", "ratio", decision->judged.ratio, "%s", text_fixed(decision->judged.ratio, 3).text);
+	doc_set(d, "low", decision->judged.low);
+	doc_set(d, "high", decision->judged.high);
 	doc_set(d, "level", judged->level);
-	doc_showf(d, NULL, "interval", interval ? decision->low : (double)NAN, "%s",
-		  effect_span(decision->low, decision->high, judged->level, 3).text);
+	doc_showf(d, NULL, "interval", interval ? decision->judged.low : (double)NAN, "%s",
+		  effect_span(decision->judged.low, decision->judged.high, judged->level, 3).text);
 	doc_set(d, "min_effect", c->min_effect);
 	doc_set(d, "min_gain", c->min_gain > 0 ? c->min_gain : c->min_effect);
 	doc_set(d, "seconds", c->seconds);
@@ -179,7 +179,7 @@ static void add_why(const struct night_answers *answers, bool of_hosts, struct d
 		const struct night_comparison *c = a->comparison;
 		const char *failure = !of_hosts && a->failure ? a->failure : "";
 
-		if (of_hosts ? lost_hosts(c) : a->decision && a->decision->decision != DECISION_PASS)
+		if (of_hosts ? lost_hosts(c) : a->decision && a->decision->judged.decision != DECISION_PASS)
 			doc_line(d, "%s@%s: %s%s%s", c->application, c->candidate, of_hosts ? c->detail : a->why, *failure ? "; " : "",
 				 failure);
 	}
@@ -201,9 +201,9 @@ void night_answer_head(const struct night *night, const struct night_answers *an
 		if (!all[i].decision)
 			continue;
 		decided++;
-		counts[all[i].decision->decision]++;
-		if (decision_place(all[i].decision->decision) < decision_place(worst))
-			worst = all[i].decision->decision;
+		counts[all[i].decision->judged.decision]++;
+		if (decision_place(all[i].decision->judged.decision) < decision_place(worst))
+			worst = all[i].decision->judged.decision;
 	}
 	for (int place = 0; place < DECISIONS; place++) {
 		for (int k = 0; k < DECISIONS; k++) {
@@ -264,7 +264,7 @@ enum assay_status night_answers_load(struct store *store, const struct night *ni
 
 		a->comparison = &out->comparisons.items[i];
 		a->decision = decision_of(&out->decisions, a->comparison);
-		a->worse = a->decision ? decision_place(a->decision->decision) : DECISIONS;
+		a->worse = a->decision ? decision_place(a->decision->judged.decision) : DECISIONS;
 		a->why = a->decision && a->decision->judged.reasons.n ? a->decision->judged.reasons.items[0].text : "";
 		if (!st && a->decision && reasons_find(&a->decision->judged.reasons, "runs_failed"))
 			st = add_failure(store, a, err);

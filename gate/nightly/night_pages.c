@@ -10,7 +10,7 @@
 #include "gate/nightly/history.h"
 #include "gate/nightly/judge.h"
 #include "gate/page/page_parts.h"
-#include "gate/report/report_file.h"
+#include "gate/report/report.h"
 #include "runs/running/evidence.h"
 
 #include <inttypes.h>
@@ -332,7 +332,7 @@ static size_t first_of(const struct night_answers *answers, size_t i)
 /* The report has what the runs say; what the night has made of that stands below its decision. */
 static char *note_of(const struct night_answered *a, enum decision alone)
 {
-	if (a->decision->decision == alone)
+	if (a->decision->judged.decision == alone)
 		return mem_format("Decided in the night, against the %s version.", a->comparison->against);
 	return mem_format("The runs alone say %s; the night decided otherwise: %s.", decision_text(alone), a->why);
 }
@@ -376,7 +376,7 @@ static void links_release(struct page_links *links)
 		mem_free(links->files[i], links->texts[i]);
 }
 
-static enum assay_status report_write(struct pages *p, size_t i, const struct judge_compared *compared, enum decision alone)
+static enum assay_status report_decided(struct pages *p, size_t i, const struct judge_compared *compared, enum decision alone)
 {
 	const struct night_answered *a = &p->answers.items[i];
 	char *path = mem_format("%s/%s.html", p->directory, a->decision->id), *note = note_of(a, alone);
@@ -384,9 +384,9 @@ static enum assay_status report_write(struct pages *p, size_t i, const struct ju
 	enum assay_status st;
 
 	links_of(p, i, &links);
-	st = report_file(p->lab, &p->evidence,
-			 &(struct report_file){ .comparison = &compared->comparison, .above = links.links, .note = note, .unsynced = true },
-			 path, &p->found[i], p->err);
+	st = report_write(p->lab, &p->evidence,
+			  &(struct report){ .comparison = &compared->comparison, .above = links.links, .note = note, .unsynced = true },
+			  path, &p->found[i], p->err);
 	p->reports[i] = !st;
 	p->written += !st;
 	links_release(&links);
@@ -406,7 +406,7 @@ static enum assay_status report_nothing(struct pages *p, size_t i)
 
 	links_of(p, i, &links);
 	document_init(&d);
-	doc_answer(&d, decision_tone(a->decision->decision), decision_text(a->decision->decision), "%s %s: nothing was run",
+	doc_answer(&d, decision_tone(a->decision->judged.decision), decision_text(a->decision->judged.decision), "%s %s: nothing was run",
 		   a->comparison->application, a->comparison->candidate);
 	for (size_t k = 0; k < reasons->n; k++)
 		doc_line(&d, "%s", reasons->items[k].text);
@@ -440,8 +440,8 @@ static enum assay_status report_one(struct pages *p, size_t i)
 		struct effect *e = &compared.comparison.verdict.effect;
 		enum decision alone = e->decision;
 
-		e->decision = a->decision->decision;
-		st = report_write(p, i, &compared, alone);
+		e->decision = a->decision->judged.decision;
+		st = report_decided(p, i, &compared, alone);
 	}
 	judge_compared_release(&compared);
 	return st;
@@ -558,7 +558,7 @@ static void decision_show(const struct night_answered *a, struct buf *out)
 		[DECISION_REGRESSION] = "\u25b2", [DECISION_IMPROVED] = "\u25bc",    [DECISION_PASS] = "\u2713",
 		[DECISION_INCONCLUSIVE] = "?",	  [DECISION_ENVIRONMENT] = "\u2248", [DECISION_NOTHING_MEASURED] = "\u2205"
 	};
-	enum decision decision = a->decision ? a->decision->decision : DECISION_NOTHING_MEASURED;
+	enum decision decision = a->decision ? a->decision->judged.decision : DECISION_NOTHING_MEASURED;
 	const char *word = a->decision ? decision_text(decision) : night_state_text(a->comparison);
 
 	buf_format(out, "\1word d-%s\2%s ", decision_text(decision), signs[decision]);
@@ -608,7 +608,7 @@ static void matrix_row(const struct pages *p, size_t i, double most, struct docu
 	const struct night_comparison *c = a->comparison;
 	const struct night_decision *decision = a->decision;
 	size_t first = first_of(&p->answers, i);
-	bool interval = decision && !isnan(decision->low) && !isnan(decision->high);
+	bool interval = decision && !isnan(decision->judged.low) && !isnan(decision->judged.high);
 	struct buf word = BUF_INIT, functions = BUF_INIT;
 	char *history = history_file(p, first);
 
@@ -620,8 +620,9 @@ static void matrix_row(const struct pages *p, size_t i, double most, struct docu
 		doc_show(d, NULL, "application", c->application);
 	decision_show(a, &word);
 	doc_showf(d, NULL, "decision", "", "%s", word.bytes);
-	doc_showf(d, NULL, "change", decision ? decision->ratio : (double)NAN, "%s%s",
-		  change_text(decision ? log(decision->ratio) : 0).text, decision && decision->judged.by_processor ? " CPU time" : "");
+	doc_showf(d, NULL, "change", decision ? decision->judged.ratio : (double)NAN, "%s%s",
+		  change_text(decision ? log(decision->judged.ratio) : 0).text,
+		  decision && decision->judged.by_processor ? " CPU time" : "");
 	functions_show(p, i, &functions);
 	if (p->any_functions)
 		doc_showf(d, NULL, "changed functions", "", "%s", functions.bytes);
@@ -632,8 +633,8 @@ static void matrix_row(const struct pages *p, size_t i, double most, struct docu
 	doc_showf(d, NULL, "versions", "", DOC_NAME "%s" DOC_END " \u2192 " DOC_NAME "%s" DOC_END " (%s)",
 		  *c->baseline ? c->baseline : "nothing", c->candidate, c->against);
 	matrix_machines(p, a, most, d);
-	doc_showf(d, NULL, "interval", interval ? decision->low : (double)NAN, "%s to %s (%s)",
-		  change_text(interval ? log(decision->low) : 0).text, change_text(interval ? log(decision->high) : 0).text,
+	doc_showf(d, NULL, "interval", interval ? decision->judged.low : (double)NAN, "%s to %s (%s)",
+		  change_text(interval ? log(decision->judged.low) : 0).text, change_text(interval ? log(decision->judged.high) : 0).text,
 		  effect_level(interval ? decision->judged.level : 0).text);
 	buf_release(&functions);
 	buf_release(&word);
@@ -685,7 +686,7 @@ static void finding_show(const struct pages *p, size_t i, struct document *d)
 	if (functions.size)
 		buf_format(&text, ". Changed functions: %s", functions.bytes);
 	doc_item(d, "%s", text.bytes);
-	doc_data(d, "decision", "%s", a->decision ? decision_text(a->decision->decision) : "undecided");
+	doc_data(d, "decision", "%s", a->decision ? decision_text(a->decision->judged.decision) : "undecided");
 	buf_release(&functions);
 	buf_release(&text);
 }
@@ -699,7 +700,7 @@ static void findings_show(const struct pages *p, struct document *d)
 	for (size_t i = 0; i < p->answers.n; i++) {
 		const struct night_decision *decision = p->answers.items[i].decision;
 
-		if (decision && (decision->decision == DECISION_PASS || decision->decision == DECISION_IMPROVED))
+		if (decision && (decision->judged.decision == DECISION_PASS || decision->judged.decision == DECISION_IMPROVED))
 			continue;
 		n++;
 		if (shown < FINDINGS_SHOWN) {
@@ -753,7 +754,7 @@ static enum assay_status night_write(struct pages *p, bool latest)
 	const struct night_decision *worst = p->answers.n ? p->answers.items[0].decision : NULL;
 	const struct html_page page = { .title = "Night",
 					.kind = "night",
-					.class = worst && worst->decision == DECISION_REGRESSION ? "d-regression" : "d-explore",
+					.class = worst && worst->judged.decision == DECISION_REGRESSION ? "d-regression" : "d-explore",
 					.about = "Night",
 					.above = (const struct html_link[]){ { NIGHTS, "Nights" }, { NULL, NULL } } };
 	char *name = night_file(p->night->id);

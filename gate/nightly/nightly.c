@@ -618,13 +618,13 @@ static enum assay_status begin(struct nightly *n, struct lab *lab, char *text, s
 	if (!st && !n->options->dry_run)
 		st = night_begin(&lab->store, &n->night, &n->comparisons, err);
 	for (size_t i = 0; i < sizeof(said) / sizeof(said[0]); i++) {
-		struct buf text = BUF_INIT;
+		struct buf note = BUF_INIT;
 
 		for (size_t k = 0; k < said[i].texts->n; k++)
-			buf_format(&text, "%s%s", k ? said[i].between : said[i].before, said[i].texts->items[k]);
-		if (!st && text.size)
-			nightly_note(n, said[i].code, "%s", text.bytes);
-		buf_release(&text);
+			buf_format(&note, "%s%s", k ? said[i].between : said[i].before, said[i].texts->items[k]);
+		if (!st && note.size)
+			nightly_note(n, said[i].code, "%s", note.bytes);
+		buf_release(&note);
 		manifest_words_release(said[i].texts);
 	}
 	return st;

@@ -165,7 +165,7 @@ static enum assay_status load_decided(struct nightly *n, struct lab *lab, struct
 	enum assay_status st = night_decisions_load(&lab->store, NULL, n->night.id, INT64_MAX, &decided, err);
 
 	for (size_t i = 0; !st && i < decided.n && *count < n->comparisons.n; i++)
-		f[(*count)++] = (struct finding){ .p = decided.items[i].judged.p, .ratio = decided.items[i].ratio };
+		f[(*count)++] = (struct finding){ .p = decided.items[i].judged.p, .ratio = decided.items[i].judged.ratio };
 	night_decisions_release(&decided);
 	return st;
 }

@@ -13,16 +13,6 @@
 #define COLOURS	    11
 #define NAMES_SHOWN 12 /* of omissions: more are folded */
 
-/* ---- cells ---- */
-
-void page_category(struct document *d, enum category category)
-{
-	const char *name = category_name(category);
-
-	doc_showf(d, NULL, "Category", name, DOC_MARK("cat") "%s" DOC_END, name);
-	doc_style(d, "cc c-%s", name);
-}
-
 /* ---- lines ---- */
 
 void page_fact(struct document *d, const char *what, const char *value, const char *more)
@@ -38,14 +28,6 @@ struct text_number page_signed(double value, int decimals)
 	if (!strpbrk(out.text, "123456789"))
 		memmove(out.text, out.text + 1, strlen(out.text));
 	return out;
-}
-
-void page_column(struct document *d, const char *stressor)
-{
-	char *style = mem_format("c-%s", category_name(stressor_category(stressor)));
-
-	doc_column(d, stressor, style);
-	free(style);
 }
 
 void page_colour(struct document *d, double value, double most, const char *more)
@@ -72,74 +54,6 @@ void page_colours(struct document *d, const char *low, const char *high, double 
 	if (gaps)
 		doc_styled(d, "gaps", DOC_MARK("h hx") DOC_END "not measured");
 	doc_end(d);
-}
-
-/* ---- what a version stresses ---- */
-
-void page_omit(const struct run_set *runs, const struct dataset *dataset, const struct profile_rows *rows, struct omissions *omissions)
-{
-	struct profile_left_out all[PROFILE_LEFT_OUT];
-	size_t n = profile_left_out(dataset, rows, all);
-
-	for (size_t i = 0; i < n; i++) {
-		if (all[i].n)
-			omissions_add(omissions, all[i].why, "%zu result%s of %s@%s, in its profile only", all[i].n, text_plural(all[i].n),
-				      runs->application, runs->version);
-	}
-}
-
-/* A bar for each group, and what stays unexplained. */
-static void profile_bars(struct page_profile *out)
-{
-	const struct profile *p = &out->profile;
-	const struct shares *s = &p->shares;
-
-	out->n = p->n_groups + 1;
-	out->bars = mem_new(out->n, sizeof(*out->bars));
-	for (size_t i = 0; i < p->n_groups; i++) {
-		const struct profile_group *g = &p->groups[i];
-		enum category category = profile_group_category((const char *const *)out->rows.features, g->members, g->n);
-
-		out->bars[i] = (struct page_bar){ g->name, category, g->share, g->low, g->high };
-	}
-	out->bars[p->n_groups] =
-	    (struct page_bar){ "(unexplained)", CATEGORY_UNKNOWN, s->share[s->groups], s->low[s->groups], s->high[s->groups] };
-}
-
-/* Returns "2 hardware types, 3 machines, 6 results", with the errors of the profile. free() it. */
-static char *profile_basis(const struct page_profile *p)
-{
-	struct buf out = BUF_INIT;
-
-	buf_format(&out, "%zu hardware type%s, %zu machine%s, %zu result%s", p->rows.types, text_plural(p->rows.types), p->dataset.machines,
-		   text_plural(p->dataset.machines), p->rows.rates.rows, text_plural(p->rows.rates.rows));
-	buf_format(&out, "; on types left out: error %.0f\u00a0%%, Q\u00b2 %.2f", 100 * p->profile.validation.mape,
-		   p->profile.validation.q2);
-	return buf_take(&out);
-}
-
-void page_profile_of(const struct evidence *evidence, const struct run_set *runs, struct page_profile *out, struct omissions *omissions)
-{
-	*out = (struct page_profile){ .n = 0 };
-	dataset_sparse_of(evidence, runs, &out->dataset);
-	profile_rows_of(evidence, runs, &out->dataset, &out->rows);
-	page_omit(runs, &out->dataset, &out->rows, omissions);
-	profile_of(&out->rows, &profile_defaults, &out->profile);
-	if (out->profile.fitted) {
-		profile_bars(out);
-		out->basis = profile_basis(out);
-	} else {
-		out->missing = mem_string(out->profile.n_reasons ? out->profile.reasons[0].text : "nothing was measured");
-	}
-}
-
-void page_profile_release(struct page_profile *p)
-{
-	profile_release(&p->profile);
-	profile_rows_release(&p->rows);
-	dataset_release(&p->dataset);
-	mem_free(p->bars, p->caveat, p->basis, p->missing);
-	*p = (struct page_profile){ .n = 0 };
 }
 
 /* ---- what does not count on a page, and why ---- */
@@ -232,17 +146,12 @@ static void omission_show(const struct omission *o, struct document *d)
 	doc_end(d);
 }
 
-void omissions_section(struct document *d, const struct omissions *own, const struct omissions *others)
+void omissions_section(struct document *d, const struct omissions *list)
 {
-	const struct omissions *lists[] = { own, others };
-	size_t n = 0;
-
 	doc_section(d, "left-out", "Left out", "Left out, and why", NULL);
-	for (int i = 0; i < 2; i++) {
-		for (size_t k = 0; lists[i] && k < lists[i]->n; k++, n++)
-			omission_show(&lists[i]->items[k], d);
-	}
-	if (!n)
+	for (size_t k = 0; k < list->n; k++)
+		omission_show(&list->items[k], d);
+	if (!list->n)
 		doc_line(d, "Nothing: every machine and every result counts.");
 }
 
@@ -472,25 +381,6 @@ static void add_different(const struct conditions *all, const struct page_machin
 	}
 }
 
-/* What one would want to know, and no machine reports. */
-static void add_unknown(const struct conditions *all, struct document *d)
-{
-	static const char *const keys[] = { "cpu_model", "kernel", "libc", "microcode", "governor", "turbo", "smt" };
-	struct buf list = BUF_INIT;
-
-	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]) && all->n; i++) {
-		bool known_here = false;
-
-		for (size_t k = 0; k < all->n && !known_here; k++)
-			known_here = strcmp(all->items[k].key, keys[i]) == 0;
-		if (!known_here)
-			buf_format(&list, "%s%s", list.size ? ", " : "", known[condition_rank(keys[i])].label);
-	}
-	if (list.size)
-		doc_styled(d, "muted not-said", "Not said by any of them: %s.", list.bytes);
-	buf_release(&list);
-}
-
 /* ---- machines ---- */
 
 static void add_machine(const struct evidence *evidence, const struct fingerprint *f, bool used, struct document *d)
@@ -527,23 +417,22 @@ void page_conditions(struct document *d, const struct evidence *evidence, const 
 		doc_styled(d, "note",
 			   "%zu of %zu machines are emulated hosts: programs on one computer, so that all its conditions are shared.",
 			   emulated, machines->n);
-	if (!machines->n)
-		doc_line(d, "There is no fingerprint, so nothing is known of the machines.");
-	else if (!all.n)
-		doc_line(d, "These fingerprints were recorded elsewhere, without conditions: kernel, governor and the like are not known.");
-	if (!all.n)
-		doc_style(d, "empty");
+	if (machines->n && !all.n)
+		doc_styled(d, "empty",
+			   "These fingerprints were recorded elsewhere, without conditions: kernel, governor and the like are not known.");
 	add_same(&all, d);
 	add_different(&all, machines, d);
-	add_unknown(&all, d);
-	if (machines->n) {
-		doc_subheading(d, "Fingerprints");
-		doc_table(d, NULL);
-		doc_style(d, "sortable wide");
-		doc_caption(d, "Fingerprints");
-		for (size_t i = 0; i < machines->n; i++)
-			add_machine(evidence, machines->fingerprints[i], !machines->used || machines->used[i], d);
-		doc_end(d);
-	}
+	doc_section(d, "fingerprints", "Fingerprints", "The machines' fingerprints",
+		    "'assay explore' shows how the machines differ, 'assay fingerprint show' the rates of one.");
+	doc_table(d, NULL);
+	doc_style(d, "sortable wide");
+	doc_caption(d, "Fingerprints");
+	for (size_t i = 0; i < machines->n; i++)
+		add_machine(evidence, machines->fingerprints[i], !machines->used || machines->used[i], d);
+	doc_end(d);
+	if (!machines->n)
+		doc_styled(d, "empty",
+			   "None of these results belongs to a fingerprint, so nothing is known of the machines. " DOC_CODE
+			   "assay fingerprint run" DOC_END " takes fingerprints.");
 	conditions_release(&all);
 }

@@ -57,7 +57,7 @@
 		heat.classList.add("live");
 		readout.textContent = "Point at a cell to read it.";
 		heat.addEventListener("pointerover", function (event) {
-			var cell = event.target.closest("td"), row, rate, what;
+			var cell = event.target.closest("td"), row;
 
 			marked.forEach(function (element) {
 				element.classList.remove("on");
@@ -66,16 +66,12 @@
 			if (!cell)
 				return;
 			row = cell.parentNode;
-			rate = cell.dataset.r;
 			marked = [cell, row.cells[0], headings[cell.cellIndex]];
 			marked.forEach(function (element) {
 				element.classList.add("on");
 			});
-			if (heat.dataset.says)
-				what = heat.dataset.says + " " + cell.textContent;
-			else
-				what = rate === undefined ? "not measured" : "z " + cell.textContent + ", " + Number(rate).toLocaleString("en") + " per second";
-			readout.textContent = row.cells[0].textContent + ", " + headings[cell.cellIndex].textContent + ": " + what;
+			readout.textContent = row.cells[0].textContent + ", " + headings[cell.cellIndex].textContent + ": " + heat.dataset.says + " " +
+				cell.textContent;
 		});
 	}
 

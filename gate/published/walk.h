@@ -7,7 +7,6 @@
 
 #include "base/document.h"
 #include "gate/decide/effect.h"
-#include "gate/page/page_parts.h"
 #include "model/published/gbt.h"
 #include "runs/running/evidence.h"
 
@@ -45,11 +44,6 @@ void walk_release(struct walk *walk);
 
 /* The answer of `assay gate --method walk`. The sets are those of the two profiles. */
 void walk_answer(const struct walk *walk, const struct run_set *baseline, const struct run_set *candidate, struct document *d);
-
-/* The published profile as bars of the report. */
-/* The profile of one version, or why there is none; what it leaves out is added to the omissions. The evidence must outlive *out.
- * page_profile_release() it. */
-void paper_bars_of(const struct evidence *evidence, const struct run_set *runs, struct page_profile *out, struct omissions *omissions);
 
 /* The profile as published with quiho (ICPE 2018): importances of boosted trees fitted on fingerprints, all rows in training. It is not
  * validated and tells nothing about how far it can be trusted. */

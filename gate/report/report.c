@@ -1,294 +1,20 @@
 /* The report put together: the decision, the interval that it rests on and how sure it is first; how to read the page last. */
 #include "gate/report/report.h"
 
-#include "base/linkage.h"
-#include "base/mat.h"
+#include "base/file.h"
 #include "base/mem.h"
 #include "base/order.h"
-#include "base/stats.h"
 #include "base/text.h"
 #include "fingerprint/stored/fingerprint.h"
-#include "gate/comparison/calibration.h"
 #include "gate/page/document_html.h"
 #include "gate/page/html.h"
 #include "gate/page/svg.h"
 #include "gate/report/sections.h"
+#include "runs/running/execution.h"
 
 #include <math.h>
 #include <stddef.h>
 #include <string.h>
-
-/* ---- fingerprints as a picture ---- */
-
-/* Fingerprints of many machines as one picture: how far each stressor's rate is from the mean of the machines, with machines and
- * stressors that are alike standing together. */
-
-struct heatmap {
-	const struct fingerprint **fingerprints; /* [z.rows], in order of similarity; borrowed */
-	size_t *stressors;			 /* [z.cols], index into the set's stressors, in order of similarity */
-	struct mat z;	     /* (log of the median rate - mean) / standard deviation over the rows; NaN where it was not measured, 0 in a
-			      * column that is the same everywhere */
-	struct mat rate;     /* the medians, per second of usr+sys time; NaN where there is none */
-	size_t incomparable; /* fingerprints that were left out: of another battery, stress-ng or architecture than most */
-	size_t *unmeasured;  /* [n_unmeasured], stressors of these fingerprints that have no rate on any of the machines */
-	size_t n_unmeasured;
-};
-
-/* The kind of fingerprint that most of them are; the first of equals. */
-static const struct fingerprint *heatmap_kind(const struct fingerprint *const *chosen, size_t n)
-{
-	const struct fingerprint *best = NULL;
-	size_t most = 0;
-
-	for (size_t i = 0; i < n; i++) {
-		size_t count = 0;
-
-		for (size_t j = 0; j < n; j++)
-			count += fingerprint_comparable(chosen[i], chosen[j]);
-		if (count > most) {
-			most = count;
-			best = chosen[i];
-		}
-	}
-	return best;
-}
-
-/* Whether a stressor was tried under this fingerprint: it has a rate, a recorded 0, or a reason for having none. */
-static bool heatmap_tried(const struct fingerprint_set *set, const struct fingerprint *f, size_t stressor, struct fingerprint_summary *s)
-{
-	*s = fingerprint_summarise(set, f, stressor);
-	return s->measured || s->zero || (f->reasons && f->reasons[stressor]);
-}
-
-/* Medians of all stressors that have one; fills map->rate, stressors and unmeasured. */
-static void heatmap_rates(const struct fingerprint_set *set, struct heatmap *map)
-{
-	size_t rows = map->rate.rows, p = set->n_stressors, cols = 0;
-	double *column = mem_new(rows, sizeof(double));
-
-	map->rate = mat_new(rows, p);
-	for (size_t j = 0; j < p; j++) {
-		size_t measured = 0, tried = 0;
-
-		for (size_t i = 0; i < rows; i++) {
-			struct fingerprint_summary s;
-
-			tried += heatmap_tried(set, map->fingerprints[i], j, &s);
-			measured += s.measured > 0;
-			column[i] = s.median;
-		}
-		if (measured) {
-			for (size_t i = 0; i < rows; i++)
-				mat_set(&map->rate, i, cols, column[i]);
-			map->stressors[cols++] = j;
-		} else if (tried) {
-			map->unmeasured[map->n_unmeasured++] = j;
-		}
-	}
-	for (size_t i = 0; i < rows; i++) /* close up */
-		memmove(&map->rate.at[i * cols], &map->rate.at[i * p], cols * sizeof(double));
-	map->rate.cols = cols;
-	free(column);
-}
-
-static void standardise_column(const struct heatmap *map, size_t j, double *logs)
-{
-	size_t rows = map->z.rows, n = 0;
-	double mean, sd;
-
-	for (size_t i = 0; i < rows; i++) {
-		if (!isnan(mat_get(&map->rate, i, j)))
-			logs[n++] = log(mat_get(&map->rate, i, j));
-	}
-	mean = stats_mean(logs, n);
-	sd = stats_sd(logs, n);
-	if (!(sd > 1e-12 * fmax(1, fabs(mean)))) /* only rounding */
-		sd = (double)INFINITY;
-	for (size_t i = 0; i < rows; i++)
-		map->z.at[i * map->z.cols + j] = (log(mat_get(&map->rate, i, j)) - mean) / sd;
-}
-
-static void heatmap_standardise(struct heatmap *map)
-{
-	double *logs = mem_new(map->rate.rows, sizeof(double));
-
-	map->z = mat_new(map->rate.rows, map->rate.cols);
-	for (size_t j = 0; j < map->z.cols; j++)
-		standardise_column(map, j, logs);
-	free(logs);
-}
-
-/* ---- order ---- */
-
-/* Element k of item i: of a row, or of a column. */
-static double heatmap_element(const struct mat *z, bool of_rows, size_t i, size_t k)
-{
-	return of_rows ? mat_get(z, i, k) : mat_get(z, k, i);
-}
-
-static double heatmap_distance(const struct mat *z, bool of_rows, size_t a, size_t b)
-{
-	size_t n = of_rows ? z->cols : z->rows, common = 0;
-	double sum = 0;
-
-	for (size_t k = 0; k < n; k++) {
-		double difference = heatmap_element(z, of_rows, a, k) - heatmap_element(z, of_rows, b, k);
-
-		if (isnan(difference))
-			continue;
-		sum += difference * difference;
-		common++;
-	}
-	return common ? sqrt(sum * (double)n / (double)common) : 2 * sqrt((double)n); /* nothing in common: as far as anything */
-}
-
-static size_t *heatmap_order(const struct mat *z, bool of_rows)
-{
-	size_t n = of_rows ? z->rows : z->cols;
-	size_t *order = mem_new(n, sizeof(size_t));
-	struct mat distance = mat_new(n, n);
-
-	for (size_t a = 0; a < n; a++) {
-		for (size_t b = a + 1; b < n; b++) {
-			double d = heatmap_distance(z, of_rows, a, b);
-
-			mat_set(&distance, a, b, d);
-			mat_set(&distance, b, a, d);
-		}
-	}
-	linkage_order(&distance, order);
-	mat_release(&distance);
-	return order;
-}
-
-static void heatmap_permute(struct mat *m, const size_t *rows, const size_t *cols)
-{
-	struct mat out = mat_new(m->rows, m->cols);
-
-	for (size_t i = 0; i < m->rows; i++) {
-		for (size_t j = 0; j < m->cols; j++)
-			mat_set(&out, i, j, mat_get(m, rows[i], cols[j]));
-	}
-	mat_release(m);
-	*m = out;
-}
-
-static void heatmap_sort(struct heatmap *map)
-{
-	size_t *rows = heatmap_order(&map->z, true), *cols = heatmap_order(&map->z, false);
-	const struct fingerprint **fingerprints = mem_new(map->z.rows, sizeof(*fingerprints));
-	size_t *stressors = mem_new(map->z.cols, sizeof(size_t));
-
-	for (size_t i = 0; i < map->z.rows; i++)
-		fingerprints[i] = map->fingerprints[rows[i]];
-	for (size_t j = 0; j < map->z.cols; j++)
-		stressors[j] = map->stressors[cols[j]];
-	heatmap_permute(&map->z, rows, cols);
-	heatmap_permute(&map->rate, rows, cols);
-	mem_free(map->fingerprints, map->stressors);
-	map->fingerprints = fingerprints;
-	map->stressors = stressors;
-	mem_free(rows, cols);
-}
-
-/* chosen[n] are of the set, no two the same. Order: average linkage (base/linkage.h) on Euclidean distances of z, over what both have
- * measured, scaled up to all. O(n^2 p + n p^2). *out is overwritten; heatmap_release() it. */
-static void heatmap_of(const struct fingerprint_set *set, const struct fingerprint *const *chosen, size_t n, struct heatmap *out)
-{
-	const struct fingerprint *kind = heatmap_kind(chosen, n);
-	struct heatmap map = { .fingerprints = mem_new(n, sizeof(struct fingerprint *)),
-			       .stressors = mem_new(set->n_stressors, sizeof(size_t)),
-			       .unmeasured = mem_new(set->n_stressors, sizeof(size_t)) };
-
-	for (size_t i = 0; i < n; i++) {
-		if (fingerprint_comparable(chosen[i], kind))
-			map.fingerprints[map.rate.rows++] = chosen[i];
-		else
-			map.incomparable++;
-	}
-	heatmap_rates(set, &map);
-	heatmap_standardise(&map);
-	heatmap_sort(&map);
-	*out = map;
-}
-
-static void heatmap_release(struct heatmap *map)
-{
-	mem_free(map->fingerprints, map->stressors, map->unmeasured);
-	mat_release(&map->z);
-	mat_release(&map->rate);
-	*map = (struct heatmap){ 0 };
-}
-
-/* ---- the section: a table, so that it can be read aloud, copied and printed ---- */
-
-#define FARTHEST 2.5 /* standard deviations: the ends of the colours */
-#define FEW	 24  /* stressors: there is room for wider cells */
-
-static void heatmap_row(const struct heatmap *map, size_t i, const struct fingerprint_set *set, bool used, struct document *d)
-{
-	doc_row(d);
-	doc_style(d, used ? "used" : "unused");
-	doc_show(d, NULL, "Machine", map->fingerprints[i]->machine);
-	for (size_t j = 0; j < map->z.cols; j++) {
-		const char *stressor = set->stressors[map->stressors[j]];
-		double z = mat_get(&map->z, i, j);
-
-		doc_showf(d, NULL, stressor, z, "%s", page_signed(z, 1).text);
-		if (isnan(z)) {
-			doc_style(d, "hx");
-			continue;
-		}
-		page_colour(d, z, FARTHEST, "");
-		doc_data(d, "r", "%.3g", mat_get(&map->rate, i, j));
-	}
-}
-
-static void heatmap_table(const struct heatmap *map, const struct fingerprint_set *set, const struct page_machines *machines,
-			  struct document *d)
-{
-	const struct fingerprint *f = map->fingerprints[0];
-	struct buf text = BUF_INIT;
-	size_t unused = 0;
-
-	page_colours(d, "slower than most", "faster than most", FARTHEST, "z from \u22122.5 to +2.5", true);
-	doc_table(d, NULL);
-	doc_style(d, map->z.cols <= FEW ? "heat wide few" : "heat wide");
-	doc_caption(d, "Heat map of fingerprints");
-	doc_column(d, "Machine", "corner");
-	for (size_t j = 0; j < map->z.cols; j++)
-		page_column(d, set->stressors[map->stressors[j]]);
-	for (size_t i = 0; i < map->z.rows; i++) {
-		bool used = false;
-
-		for (size_t k = 0; k < machines->n; k++)
-			used |= machines->fingerprints[k] == map->fingerprints[i] && machines->used[k];
-		heatmap_row(map, i, set, used, d);
-		unused += !used;
-	}
-	doc_end(d);
-	buf_format(&text, "%zu machine%s, %zu stressors. Battery %s, stress-ng: %s, architecture: %s.", map->z.rows,
-		   text_plural(map->z.rows), map->z.cols, f->battery, f->stress_ng, f->architecture);
-	if (unused)
-		buf_format(&text, " %zu of the machines, in italics, %s not part of the comparison.", unused, unused == 1 ? "is" : "are");
-	doc_styled(d, "muted", "%s", text.bytes);
-	buf_release(&text);
-}
-
-static void report_heatmap(struct document *d, const struct heatmap *map, const struct fingerprint_set *set,
-			   const struct page_machines *machines)
-{
-	doc_section(
-	    d, "fingerprints", "Fingerprints", "The machines' fingerprints",
-	    "How fast each machine is at each stressor, against the mean of these machines: z-scores of the logarithms of the rates. "
-	    "Machines that are alike stand together, and so do stressors.");
-	if (map->z.rows && map->z.cols) {
-		heatmap_table(map, set, machines, d);
-	} else
-		doc_styled(d, "empty",
-			   "None of these results belongs to a fingerprint. " DOC_CODE "assay fingerprint run" DOC_END
-			   " takes fingerprints.");
-}
 
 /* ---- what sections share ---- */
 
@@ -308,11 +34,6 @@ static struct report_names names_of(const struct run_set *baseline, const struct
 			names.of[i] = mem_format("%s@%s", sets[i]->application, sets[i]->version);
 	}
 	return names;
-}
-
-static void names_release(struct report_names *names)
-{
-	mem_free(names->of[0], names->of[1]);
 }
 
 int report_decimals(double ratio)
@@ -340,9 +61,9 @@ struct text_number report_number(double ratio, int decimals)
 ORDER_POINTERS_BY(compare_machines, struct fingerprint, BY_TEXT(machine) BY_UP(taken_ms) BY_TEXT(id))
 
 /* The latest fingerprint that belongs to a run of this machine; NULL when none does. */
-static const struct fingerprint *of_runs(const struct report *report, const char *machine)
+static const struct fingerprint *of_runs(const struct verdict *verdict, const struct evidence *evidence, const char *machine)
 {
-	const struct run_set *sets[] = { report->comparison->verdict.baseline, report->comparison->verdict.candidate };
+	const struct run_set *sets[] = { verdict->baseline, verdict->candidate };
 	const struct fingerprint *latest = NULL;
 
 	for (int i = 0; i < 2; i++) {
@@ -351,7 +72,7 @@ static const struct fingerprint *of_runs(const struct report *report, const char
 
 			if (!*sets[i]->items[k].fingerprint || strcmp(sets[i]->items[k].machine, machine) != 0)
 				continue;
-			f = fingerprint_find(&report->evidence->fingerprints, sets[i]->items[k].fingerprint);
+			f = fingerprint_find(&evidence->fingerprints, sets[i]->items[k].fingerprint);
 			if (f && (!latest || f->taken_ms > latest->taken_ms))
 				latest = f;
 		}
@@ -368,9 +89,9 @@ static bool is_used(const struct verdict *verdict, const struct fingerprint *f)
 	return false;
 }
 
-static struct page_machines machines_of(const struct report *report)
+static struct page_machines machines_of(const struct verdict *verdict, const struct evidence *evidence)
 {
-	const struct pairing *p = &report->comparison->verdict.pairing;
+	const struct pairing *p = &verdict->pairing;
 	struct page_machines out = { mem_new(p->n, sizeof(*out.fingerprints)), mem_new(p->n, sizeof(bool)), 0 };
 
 	for (size_t i = 0; i < p->n; i++) {
@@ -378,7 +99,7 @@ static struct page_machines machines_of(const struct report *report)
 		bool known = false;
 
 		if (!f)
-			f = of_runs(report, p->machines[i].machine);
+			f = of_runs(verdict, evidence, p->machines[i].machine);
 		for (size_t k = 0; k < out.n && !known; k++)
 			known = out.fingerprints[k] == f;
 		if (f && !known)
@@ -386,7 +107,7 @@ static struct page_machines machines_of(const struct report *report)
 	}
 	qsort(out.fingerprints, out.n, sizeof(*out.fingerprints), compare_machines);
 	for (size_t i = 0; i < out.n; i++)
-		out.used[i] = is_used(&report->comparison->verdict, out.fingerprints[i]);
+		out.used[i] = is_used(verdict, out.fingerprints[i]);
 	return out;
 }
 
@@ -568,47 +289,74 @@ static void add_decision(const struct verdict *v, const char *cause, struct docu
 
 /* ---- what does not count ---- */
 
-static void omit_stressors(const struct heatmap *map, const struct fingerprint_set *set, struct omissions *list)
+static void omit_machines(const struct pairing *p, struct omissions *list)
 {
-	struct omission *omission;
-	size_t n = 0;
-
-	for (size_t j = 0; j < map->n_unmeasured; j++)
-		omissions_one(list, "no rate on any of these machines", "stressor", "", "%s", set->stressors[map->unmeasured[j]]);
-	for (size_t i = 0; i < map->z.rows * map->z.cols; i++)
-		n += isnan(map->z.at[i]) != 0;
-	if (!n)
-		return;
-	omission =
-	    omissions_add(list, "no rate on some of the machines: these cells are empty, and the stressor is not held against the change",
-			  "%zu cell%s of the heat map", n, text_plural(n));
-	for (size_t j = 0; j < map->z.cols; j++) {
-		size_t gaps = 0;
-
-		for (size_t i = 0; i < map->z.rows; i++)
-			gaps += isnan(mat_get(&map->z, i, j)) != 0;
-		if (gaps)
-			omission_name(omission, "%s (%zu of %zu)", set->stressors[map->stressors[j]], gaps, map->z.rows);
-	}
-}
-
-static void add_left_out(const struct report *report, const struct heatmap *map, struct document *d)
-{
-	const struct pairing *p = &report->comparison->verdict.pairing;
-	struct omissions own = { 0 };
-
 	for (int reason = PAIRING_USED + 1; reason < PAIRING_REASONS; reason++) {
 		for (size_t i = 0; i < p->n; i++) {
 			if (p->machines[i].reason == (enum pairing_reason)reason)
-				omissions_one(&own, pairing_text((enum pairing_reason)reason), "machine", "", "%s", p->machines[i].machine);
+				omissions_one(list, pairing_text((enum pairing_reason)reason), "machine", "", "%s", p->machines[i].machine);
 		}
 	}
-	if (map->incomparable)
-		omissions_add(&own, "of another battery, version of stress-ng or architecture than most: not in the heat map",
-			      "%zu fingerprint%s", map->incomparable, text_plural(map->incomparable));
-	omit_stressors(map, &report->evidence->fingerprints, &own);
-	omissions_section(d, &own, report->omissions);
-	omissions_release(&own);
+}
+
+/* Is what failed on the machine in this plan among `failed`? */
+static bool run_set_counts(const struct run_set *set, const char *machine, const char *plan)
+{
+	for (size_t i = 0; i < set->n_on; i++) {
+		if (strcmp(set->on[i].machine, machine) == 0)
+			return strcmp(set->on[i].plan, plan) == 0;
+	}
+	return false;
+}
+
+/* Runs that failed of the build that counts: those that the decision is about. */
+static enum assay_status omit_failures(struct store *store, const struct run_set *runs, struct omissions *list, struct assay_error *err)
+{
+	struct execution_rows rows = { 0 };
+	enum assay_status st = execution_failures(store, runs->application, runs->version, false, &rows, err);
+	char *rest = mem_format(" of %s@%s", runs->application, runs->version);
+
+	for (int outcome = 0; !st && outcome < EXECUTION_OUTCOMES; outcome++) {
+		for (size_t i = 0; i < rows.n; i++) {
+			const struct execution_row *row = &rows.items[i];
+
+			if (row->outcome == (enum execution_outcome)outcome && run_set_counts(runs, row->machine, row->plan))
+				omissions_one(list, execution_outcome_text(row->outcome), "run", rest, "%s, repetition %lld%s%s",
+					      row->machine, (long long)row->repetition, *row->detail ? ": " : "", row->detail);
+		}
+	}
+	free(rest);
+	execution_rows_release(&rows);
+	return st;
+}
+
+/* Results that do not count for this reason, by machine. */
+static void omit_results(const struct run_set *runs, bool disturbed, const char *why, struct omissions *list)
+{
+	struct omission *omission;
+	const char *last = "";
+	size_t n = 0;
+
+	for (size_t i = 0; i < runs->n_others; i++)
+		n += runs->others[i].disturbed == disturbed;
+	if (!n)
+		return;
+	omission = omissions_add(list, why, "%zu result%s of %s@%s", n, text_plural(n), runs->application, runs->version);
+	for (size_t i = 0; i < runs->n_others; i++) {
+		const struct run *run = &runs->others[i];
+
+		if (run->disturbed == disturbed && strcmp(run->machine, last) != 0)
+			omission_name(omission, "%s", last = run->machine);
+	}
+}
+
+/* Executions that have samples, of a build whose results do not count. */
+static void omit_samples(const struct function_evidence *functions, struct omissions *list)
+{
+	for (int i = 0; i < 2; i++)
+		if (functions->there && functions->sides[i].others)
+			omissions_add(list, "of another build than that of its results", "Samples of %zu run%s of %s",
+				      functions->sides[i].others, text_plural(functions->sides[i].others), functions->sides[i].what);
 }
 
 /* ---- how to read the page ---- */
@@ -666,14 +414,13 @@ static void add_method(const struct verdict *v, struct document *d)
 
 /* ---- the page ---- */
 
-static void report_fill(const struct report *report, const struct report_names *names, struct document *d)
+static void report_fill(const struct report *report, const struct evidence *evidence, const struct report_names *names,
+			const struct omissions *omissions, struct document *d)
 {
 	const struct comparison *c = report->comparison;
 	const struct verdict *v = &c->verdict;
-	struct page_machines machines = machines_of(report);
-	struct heatmap map;
+	struct page_machines machines = machines_of(v, evidence);
 
-	heatmap_of(&report->evidence->fingerprints, machines.fingerprints, machines.n, &map);
 	add_decision(v, c->cause, d);
 	if (report->note)
 		doc_line(d, "%s", report->note);
@@ -682,35 +429,79 @@ static void report_fill(const struct report *report, const struct report_names *
 	report_change(d, c);
 	variance_weighed_answer(&c->weighed, d);
 	report_functions(d, c);
-	report_profiles(d, report->profiles, names);
-	report_heatmap(d, &map, &report->evidence->fingerprints, &machines);
-	page_conditions(d, report->evidence, &machines);
-	add_left_out(report, &map, d);
+	page_conditions(d, evidence, &machines);
+	omissions_section(d, omissions);
 	add_method(v, d);
-	heatmap_release(&map);
 	machines_release(&machines);
 }
 
-void report_page(const struct report *report, struct buf *out)
+static void report_page(const struct report *report, const struct evidence *evidence, const char *lab, const struct omissions *omissions,
+			struct buf *out)
 {
-	const char *decision = decision_text(report->comparison->verdict.effect.decision);
-	struct report_names names = names_of(report->comparison->verdict.baseline, report->comparison->verdict.candidate);
-	const char *application = report->comparison->verdict.candidate->application;
-	char *title = mem_format("%s: %s, %s against %s", decision, application, names.of[1], names.of[0]);
+	const struct verdict *v = &report->comparison->verdict;
+	const char *decision = decision_text(v->effect.decision);
+	struct report_names names = names_of(v->baseline, v->candidate);
+	char *title = mem_format("%s: %s, %s against %s", decision, v->candidate->application, names.of[1], names.of[0]);
 	char *class = mem_format("d-%s", decision);
 	struct html_page page = { .title = title,
 				  .class = class,
 				  .kind = "report",
-				  .lab = report->config->name,
+				  .lab = lab,
 				  .first = "decision",
 				  .about = "Decision",
 				  .above = report->above };
 	struct document d;
 
 	document_init(&d);
-	report_fill(report, &names, &d);
+	report_fill(report, evidence, &names, omissions, &d);
 	html_page(&page, &d, out);
 	document_release(&d);
-	names_release(&names);
-	mem_free(title, class);
+	mem_free(names.of[0], names.of[1], title, class);
+}
+
+/* ---- the file ---- */
+
+static void found_of(const struct function_evidence *e, struct report_found *out)
+{
+	*out = (struct report_found){ .n = 0 };
+	if (!e->there)
+		return;
+	out->changed = e->detected.n_worse + e->detected.n_improved;
+	for (; out->n < out->changed && out->n < REPORT_FUNCTIONS; out->n++)
+		out->functions[out->n] = mem_string(e->detected.functions[out->n].name);
+}
+
+void report_found_release(struct report_found *found)
+{
+	for (size_t i = 0; i < found->n; i++)
+		free(found->functions[i]);
+	*found = (struct report_found){ .n = 0 };
+}
+
+enum assay_status report_write(struct lab *lab, const struct evidence *evidence, const struct report *report, const char *path,
+			       struct report_found *found, struct assay_error *err)
+{
+	const struct verdict *v = &report->comparison->verdict;
+	const struct run_set *const sides[] = { v->baseline, v->candidate };
+	struct omissions omissions = { 0 };
+	struct buf page = BUF_INIT;
+	enum assay_status st = ASSAY_OK;
+
+	if (found)
+		found_of(&report->comparison->functions, found);
+	omit_machines(&v->pairing, &omissions);
+	for (int i = 0; i < 2; i++) {
+		omit_results(sides[i], false, "of another build than that of its latest runs", &omissions);
+		omit_results(sides[i], true, "disturbed by what else the machine did", &omissions);
+	}
+	omit_samples(&report->comparison->functions, &omissions);
+	for (int i = 0; !st && i < 2; i++)
+		st = omit_failures(&lab->store, sides[i], &omissions, err);
+	if (!st) {
+		report_page(report, evidence, lab->config.name, &omissions, &page);
+		st = (report->unsynced ? file_replace_unsynced : file_replace)(path, page.bytes, page.size, 0644, err);
+	}
+	omissions_release(&omissions);
+	buf_release(&page);
+	return st;
 }

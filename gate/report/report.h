@@ -1,28 +1,31 @@
-/* The report: one HTML page that needs nothing else (no network, no files beside it, no script to be read). */
+/* The report: one HTML page about two versions that needs nothing else (no network, no files beside it, no script to be read). */
 #ifndef GATE_REPORT_REPORT_H
 #define GATE_REPORT_REPORT_H
 
-#include "base/buf.h"
 #include "gate/comparison/comparison.h"
 #include "gate/page/document_html.h"
-#include "gate/page/page_parts.h"
-#include "runs/running/evidence.h"
 
 #define REPORT_FUNCTIONS   3		  /* of those that changed, shown in full */
 #define REPORT_FUNCTION_ID "function-%zu" /* what links to them lead to, from 1 on */
 
 /* All borrowed. */
 struct report {
-	const struct evidence *evidence;
-	const struct lab_config *config;
 	const struct comparison *comparison;
-	const struct page_profile *profiles; /* [2], of the baseline, of the candidate */
-	const struct html_link *above;	     /* as in html_page */
-	const char *note;		     /* below the decision, or NULL */
-	const struct omissions *omissions;   /* what is left out besides what the report finds itself; shown after that */
+	const struct html_link *above; /* pages that lead here, the last with NULL; or NULL */
+	const char *note;	       /* below the decision; or NULL */
+	bool unsynced;		       /* of many: the caller syncs all at the end */
 };
 
-/* Appends the page. The same data give the same bytes: no time is in it but those of the data. */
-void report_page(const struct report *report, struct buf *out);
+/* What pages that lead to the report say of it. */
+struct report_found {
+	char *functions[REPORT_FUNCTIONS]; /* [n], the leading ones of those whose behaviour changed */
+	size_t n, changed;		   /* changed: all of them */
+};
+void report_found_release(struct report_found *found); /* accepts zeroed */
+
+/* path is replaced as a whole. The same data give the same bytes: no time is in it but those of the data. found (or NULL) is overwritten;
+ * report_found_release() it, whatever is returned. */
+enum assay_status report_write(struct lab *lab, const struct evidence *evidence, const struct report *report, const char *path,
+			       struct report_found *found, struct assay_error *err);
 
 #endif

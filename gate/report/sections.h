@@ -2,7 +2,7 @@
 #ifndef GATE_REPORT_SECTIONS_H
 #define GATE_REPORT_SECTIONS_H
 
-#include "fingerprint/stored/fingerprint.h"
+#include "gate/page/page_parts.h"
 #include "gate/report/report.h"
 
 /* What the two versions are called where it must be short: versions of one application by their version, two applications of one
@@ -19,6 +19,5 @@ struct text_number report_number(double ratio, int decimals);
 /* In the order of the page. */
 void report_change(struct document *d, const struct comparison *comparison);
 void report_functions(struct document *d, const struct comparison *comparison);
-void report_profiles(struct document *d, const struct page_profile profiles[2], const struct report_names *names);
 
 #endif

@@ -117,18 +117,6 @@ expect_status 3
 expect_json .decision regression
 expect_near .effect.ratio 2 1e-4
 
-what='categories of the page are those of the profile'
-run -C "$lab" report stream/add-1 stream/add-1 -o "$tmp/same.html" # groups of several categories
-run -C "$lab" profile stream/add-1
-expect_stdout '2 results: its fingerprint lacks a stressor'
-sums=$(sed -n 's/^By main category: //p' "$tmp/out")
-cases=$((cases + 1))
-[ -n "$sums" ] || fail "the profile has no line of categories: $(cat "$tmp/out")"
-printf '%s\n' "$sums" | sed 's/, /\n/g' | while read -r sum; do
-	grep -q "aria-label=\"[^\"]*$sum" "$tmp/same.html" || echo "$sum"
-done >"$tmp/missing"
-[ ! -s "$tmp/missing" ] || fail "not on the page: $(cat "$tmp/missing")"
-
 what='a selector without version where several exist'
 run -C "$tmp/lab3" gate hpccg hpccg@b
 refused 2 'hpccg@VERSION' 'a, b'

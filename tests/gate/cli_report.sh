@@ -41,17 +41,7 @@ expect_stdout 'Example:' 'assay report myapp@1.0 myapp@1.1 -o report.html'
 
 report regression "$lab" app/slow@1.0 app/slow@1.1
 expect_stdout 'regression  app/slow@1.0 -> app/slow@1.1'
-says 'data-decision="regression"' 'node01' "default-src 'none'" 'data-code="slower"' 'data-trust="' '>Inferred from how the machines differ<' \
-	'(unexplained)' 'kind of change' 'Correlated stressors'
-what='report --model'
-run -C "$lab" report app/slow@1.0 app/slow@1.1 -o "$tmp/paper.html" --model paper
-expect_status 0
-cases=$((cases + 1))
-grep -q 'Published method (quiho, 2018)' "$tmp/paper.html" || fail "the paper's profiles should be there"
-cases=$((cases + 1))
-! grep -q 'data-trust=' "$tmp/paper.html" || fail 'the paper knows no trust'
-run -C "$lab" report app/slow@1.0 app/slow@1.1 -o "$tmp/paper.html" --model none
-refused 2 "--model must be time or paper, not 'none'"
+says 'data-decision="regression"' 'node01' "default-src 'none'" 'data-code="slower"' '>Inferred from how the machines differ<' 'kind of change' 'Correlated stressors'
 report pass "$lab" same@1.0 same@1.1
 expect_stdout 'pass  '
 what='report --min-effect, --format json'

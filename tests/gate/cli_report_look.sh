@@ -25,11 +25,8 @@ at_most phone-light interval-bottom 620
 for frame in phone-light screen-dark no-script; do
 	expect_fact $frame badge regression
 	expect_fact $frame machines 8
-	expect_fact $frame cells 96
-	expect_fact $frame bars 4
 done
 expect_fact screen-light sorts yes
-expect_fact screen-light reads yes
 expect_fact no-script sorts 'no button'
 
 # Names from outside that would like to be markup, and very long ones.
@@ -49,7 +46,7 @@ what='the page about a catalog'
 run -C "$tmp/hostile.lab" explore -o "$tmp/explore.html"
 expect_status 0
 look explore
-expect_layout catalog,variability,correlation,components,conditions,left-out
+expect_layout catalog,variability,correlation,components,conditions,fingerprints,left-out
 expect_fact phone-light badge '8 machines that differ in about 1 thing'
 for frame in phone-dark screen-light no-script; do
 	expect_fact $frame marks 8
@@ -63,7 +60,7 @@ mkdir "$tmp/apart"
 awk -F, 'NR == 1 || $5 == "stressng" || ($6 <= "node04") == ($10 == "1.0")' "$tmp/plain/results.csv" >"$tmp/apart/results.csv"
 report apart app/slow@1.0 app/slow@1.1
 look apart
-expect_layout decision,ratios,time,profiles,fingerprints,conditions,left-out,method
+expect_layout decision,ratios,time,conditions,fingerprints,left-out,method
 expect_fact phone-light badge nothing_measured
 expect_fact phone-light machines 0
 

@@ -209,7 +209,7 @@ static void test_by_version(void **state)
 	for (size_t i = 0; i < 8; i++)
 		assert_string_equal(h.points[i].version, "v01");
 	assert_string_equal(h.points[8].version, "v02");
-	assert_int_equal(h.points[8].decision->decision, DECISION_PASS);
+	assert_int_equal(h.points[8].decision->judged.decision, DECISION_PASS);
 	assert_null(h.points[9].decision);
 	assert_int_equal(h.changes.n, 1);
 	assert_int_equal(h.n_told, 1);
@@ -313,14 +313,14 @@ static void test_undecided(void **state)
 		assert_true(h.by == HISTORY_METRIC && fabs(h.min_effect - .05) < 1e-12);
 		assert_int_equal(h.changes.n, 1);
 		assert_string_equal(h.points[h.changes.items[0].at].version, "v09");
-		assert_int_equal(h.points[h.n - 1].decision->decision, DECISION_REGRESSION);
+		assert_int_equal(h.points[h.n - 1].decision->judged.decision, DECISION_REGRESSION);
 		history_release(&h);
 	}
 	put_decision(&lab, 5, "v09", "pass", 1.001);
 	put(&lab.store, "UPDATE decision SET night = 'n' || id");
 	h = load(&lab, "sort", HISTORY_DECIDED);
 	assert_int_equal(h.changes.n, 0);
-	assert_int_equal(h.points[h.n - 1].decision->decision, DECISION_PASS);
+	assert_int_equal(h.points[h.n - 1].decision->judged.decision, DECISION_PASS);
 	history_release(&h);
 	lab_close(&lab);
 }
@@ -345,7 +345,7 @@ static void test_until(void **state)
 	check(evidence_load(&lab, &evidence, &err), &err);
 	check(history_load(&lab, &evidence, "sort", NULL, HISTORY_DECIDED, .03, 8500000, &h, &err), &err);
 	assert_string_equal(h.points[h.n - 1].version, "v08");
-	assert_int_equal(h.points[h.n - 1].decision->decision, DECISION_PASS);
+	assert_int_equal(h.points[h.n - 1].decision->judged.decision, DECISION_PASS);
 	assert_int_equal(h.decisions.n, 1);
 	assert_true(h.changes.n == 0 && !h.changes.open && !h.failing);
 	history_release(&h);

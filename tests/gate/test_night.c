@@ -93,10 +93,11 @@ static void test_back(void **state)
 	check(night_identify(&lab.store, d->id, id, &err), &err);
 	assert_string_equal(id, c.decision);
 	assert_string_equal(d->night, night.id);
-	assert_true(d->number == 1 && d->decision == j.decision && is_same(d->ratio, j.ratio) && is_same(d->low, j.low) && isnan(d->high));
-	assert_string_equal(d->application, request.application);
-	assert_string_equal(d->baseline, request.baseline);
-	assert_string_equal(d->candidate, request.candidate);
+	assert_true(d->number == 1 && d->judged.decision == j.decision && is_same(d->judged.ratio, j.ratio) &&
+		    is_same(d->judged.low, j.low) && isnan(d->judged.high));
+	assert_string_equal(d->request.application, request.application);
+	assert_string_equal(d->request.baseline, request.baseline);
+	assert_string_equal(d->request.candidate, request.candidate);
 
 	assert_true(d->request.rules == 3 && d->request.machines == 2 && d->request.confirm && d->request.control && d->request.chance &&
 		    d->request.alike);

@@ -1,6 +1,7 @@
 /* The parts of a night that need no laboratory: the table of its rules row by row, and suite.yaml. */
 #include "gate/nightly/judge.c"		   /* the rules */
 #include "gate/nightly/nightly_conclude.c" /* the night as a whole */
+#include "gate/nightly/nightly_freeze.c"   /* its notes */
 
 #include "base/mem.h"
 #include "base/json.h"
@@ -273,7 +274,7 @@ static void test_exit(void **state)
 	(void)state;
 	for (int i = 0; i < N; i++) { /* the best first: order decides nothing */
 		c[i] = (struct night_comparison){ .plan = "p", .detail = mem_string(rows[N - 1 - i].detail) };
-		d[i] = (struct night_decision){ .decision = rows[N - 1 - i].decision };
+		d[i] = (struct night_decision){ .judged = { .decision = rows[N - 1 - i].decision } };
 		snprintf(c[i].decision, sizeof(c[i].decision), "%s", rows[N - 1 - i].id);
 		snprintf(d[i].id, sizeof(d[i].id), "%s", rows[N - 1 - i].id);
 	}
@@ -295,6 +296,22 @@ static void test_exit(void **state)
 	}
 	for (int i = 0; i < N; i++)
 		free(c[i].detail);
+}
+
+/* ---- notes ---- */
+
+/* A text is left out only if the whole of it is there, not if another one has it as a part. */
+static void test_say(void **state)
+{
+	struct manifest_words note = { NULL, 0 };
+
+	(void)state;
+	say(&note, "toogood@v1 is passed over");
+	say(&note, "good@v1 is passed over");
+	say(&note, "good@v1 is passed over");
+	assert_int_equal(note.n, 2);
+	assert_string_equal(note.items[1], "good@v1 is passed over");
+	manifest_words_release(&note);
 }
 
 /* ---- accepted baselines ---- */
@@ -345,6 +362,7 @@ int suite_nightly(void)
 		cmocka_unit_test(test_fresh_runs),  cmocka_unit_test(test_lean),     cmocka_unit_test(test_rules),
 		cmocka_unit_test(test_never_worse), cmocka_unit_test(test_suite),    cmocka_unit_test(test_suite_refused),
 		cmocka_unit_test(test_deadline),    cmocka_unit_test(test_accepted), cmocka_unit_test(test_exit),
+		cmocka_unit_test(test_say),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
