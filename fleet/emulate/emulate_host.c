@@ -2,6 +2,7 @@
 #include "base/clock.h"
 #include "base/digest.h"
 #include "base/mem.h"
+#include "fleet/agent/kernel_calls.h"
 #include "fleet/cgroup/process.h"
 #include "fleet/emulate/emulate_site.h"
 #include "fleet/emulate/emulate_tools.h"
@@ -229,183 +230,33 @@ static enum assay_status hog_start(const struct emulate_site *site, const struct
  * nothing. Before each call of the class it divides a number by three as often as the profile says; it lets all other calls pass by a
  * verdict that the kernel keeps. For x86-64 and aarch64. */
 
-/* Calls that only x86-64 still has, where the others have one that does the same and more. */
 #if defined(__x86_64__)
-#define ARCHITECTURE   AUDIT_ARCH_X86_64
-#define OLD_CALLS(...) , __VA_ARGS__
+#define ARCHITECTURE AUDIT_ARCH_X86_64
+#define OLD(calls)   calls(NUMBER)
 #elif defined(__aarch64__)
 #define ARCHITECTURE AUDIT_ARCH_AARCH64
-#define OLD_CALLS(...)
+#define OLD(calls)
 #else
 #error "the numbers of system calls are known for x86-64 and aarch64"
 #endif
 
-/* Classes of calls, as in the profile's table of the kernel's work (gate/profile/sampled.c); here a read is a read, whatever is read. */
-
-static const short data[] = { SYS_read,
-			      SYS_write,
-			      SYS_pread64,
-			      SYS_pwrite64,
-			      SYS_readv,
-			      SYS_writev,
-			      SYS_preadv,
-			      SYS_pwritev,
-			      SYS_preadv2,
-			      SYS_pwritev2,
-			      SYS_sendfile,
-			      SYS_splice,
-			      SYS_tee,
-			      SYS_vmsplice,
-			      SYS_lseek,
-			      SYS_fsync,
-			      SYS_fdatasync,
-			      SYS_sync,
-			      SYS_syncfs,
-			      SYS_ftruncate,
-			      SYS_truncate,
-			      SYS_fallocate,
-			      SYS_readahead,
-			      SYS_fadvise64,
-			      SYS_sync_file_range,
-			      SYS_io_submit,
-			      SYS_io_getevents,
-			      SYS_io_uring_setup,
-			      SYS_io_uring_enter,
-			      SYS_io_uring_register,
-			      SYS_copy_file_range };
-static const short metadata[] = { SYS_close,
-				  SYS_openat,
-				  SYS_openat2,
-				  SYS_close_range,
-				  SYS_fstat,
-				  SYS_newfstatat,
-				  SYS_statx,
-				  SYS_faccessat,
-				  SYS_faccessat2,
-				  SYS_getdents64,
-				  SYS_renameat,
-				  SYS_renameat2,
-				  SYS_linkat,
-				  SYS_unlinkat,
-				  SYS_symlinkat,
-				  SYS_readlinkat,
-				  SYS_mkdirat,
-				  SYS_mknodat,
-				  SYS_fchmod,
-				  SYS_fchmodat,
-				  SYS_fchown,
-				  SYS_fchownat,
-				  SYS_utimensat,
-				  SYS_statfs,
-				  SYS_fstatfs,
-				  SYS_fcntl,
-				  SYS_dup,
-				  SYS_dup3,
-				  SYS_flock,
-				  SYS_ioctl,
-				  SYS_umask,
-				  SYS_getcwd,
-				  SYS_chdir,
-				  SYS_fchdir,
-				  SYS_setxattr,
-				  SYS_lsetxattr,
-				  SYS_fsetxattr,
-				  SYS_getxattr,
-				  SYS_lgetxattr,
-				  SYS_fgetxattr,
-				  SYS_listxattr,
-				  SYS_llistxattr,
-				  SYS_flistxattr,
-				  SYS_inotify_init1,
-				  SYS_inotify_add_watch,
-				  SYS_inotify_rm_watch OLD_CALLS(SYS_open, SYS_creat, SYS_stat, SYS_lstat, SYS_access, SYS_getdents,
-								 SYS_rename, SYS_link, SYS_unlink, SYS_symlink, SYS_readlink, SYS_mkdir,
-								 SYS_rmdir, SYS_mknod, SYS_chmod, SYS_chown, SYS_lchown, SYS_utime,
-								 SYS_utimes, SYS_futimesat, SYS_dup2, SYS_inotify_init) };
-static const short mapping[] = { SYS_munmap,  SYS_mmap,	  SYS_mprotect, SYS_mremap,	  SYS_madvise,	       SYS_brk,	       SYS_msync,
-				 SYS_mincore, SYS_mlock,  SYS_mlock2,	SYS_mlockall,	  SYS_munlock,	       SYS_munlockall, SYS_mbind,
-				 SYS_shmat,   SYS_shmget, SYS_shmdt,	SYS_memfd_create, SYS_remap_file_pages };
-static const short processes[] = { SYS_getppid,		SYS_clone,
-				   SYS_clone3,		SYS_execve,
-				   SYS_execveat,	SYS_exit,
-				   SYS_exit_group,	SYS_wait4,
-				   SYS_waitid,		SYS_kill,
-				   SYS_tkill,		SYS_tgkill,
-				   SYS_rt_sigaction,	SYS_rt_sigprocmask,
-				   SYS_rt_sigreturn,	SYS_rt_sigpending,
-				   SYS_rt_sigtimedwait, SYS_rt_sigqueueinfo,
-				   SYS_rt_sigsuspend,	SYS_sigaltstack,
-				   SYS_prctl,		SYS_set_tid_address,
-				   SYS_set_robust_list, SYS_rseq,
-				   SYS_getpid,		SYS_gettid,
-				   SYS_getrusage,	SYS_prlimit64,
-				   SYS_getrlimit,	SYS_setrlimit OLD_CALLS(SYS_fork, SYS_vfork, SYS_arch_prctl) };
-static const short synchronisation[] = { SYS_futex,
-					 SYS_sched_yield,
-					 SYS_sched_getaffinity,
-					 SYS_sched_setaffinity,
-					 SYS_membarrier,
-					 SYS_semop,
-					 SYS_semtimedop,
-					 SYS_semget,
-					 SYS_semctl,
-					 SYS_eventfd2,
-					 SYS_msgsnd,
-					 SYS_msgrcv,
-					 SYS_mq_open,
-					 SYS_mq_unlink,
-					 SYS_mq_timedsend,
-					 SYS_mq_timedreceive,
-					 SYS_mq_notify,
-					 SYS_mq_getsetattr OLD_CALLS(SYS_eventfd) };
-static const short sockets[] = { SYS_shutdown,
-				 SYS_socket,
-				 SYS_socketpair,
-				 SYS_bind,
-				 SYS_listen,
-				 SYS_accept,
-				 SYS_accept4,
-				 SYS_connect,
-				 SYS_sendto,
-				 SYS_sendmsg,
-				 SYS_sendmmsg,
-				 SYS_recvfrom,
-				 SYS_recvmsg,
-				 SYS_recvmmsg,
-				 SYS_getsockopt,
-				 SYS_setsockopt,
-				 SYS_getsockname,
-				 SYS_getpeername,
-				 SYS_pipe2 OLD_CALLS(SYS_pipe) };
-static const short events[] = { SYS_epoll_pwait,
-				SYS_ppoll,
-				SYS_pselect6,
-				SYS_epoll_create1,
-				SYS_epoll_ctl,
-				SYS_timerfd_create,
-				SYS_timerfd_settime,
-				SYS_timerfd_gettime,
-				SYS_signalfd4 OLD_CALLS(SYS_epoll_wait, SYS_poll, SYS_select, SYS_epoll_create, SYS_signalfd, SYS_pause) };
-static const short time_calls[] = { SYS_timer_getoverrun, SYS_nanosleep,     SYS_clock_nanosleep,
-				    SYS_clock_gettime,	  SYS_clock_settime, SYS_clock_getres,
-				    SYS_gettimeofday,	  SYS_settimeofday,  SYS_times,
-				    SYS_timer_create,	  SYS_timer_settime, SYS_timer_gettime,
-				    SYS_timer_delete,	  SYS_getitimer,     SYS_setitimer OLD_CALLS(SYS_time, SYS_alarm) };
-#define LIST(calls)                                                                                                                        \
+/* Here a read is a read, whatever is read. */
+#define NUMBER(name) SYS_##name,
+#define NUMBERS(...)                                                                                                                       \
 	{                                                                                                                                  \
-		calls, sizeof(calls) / sizeof(*(calls))                                                                                    \
+		(const short[]){ __VA_ARGS__ }, sizeof((const short[]){ __VA_ARGS__ }) / sizeof(short)                                     \
 	}
 static const struct {
 	const short *calls;
 	size_t n;
-} classes[] = { [EMULATE_CALLS_DATA] = LIST(data),
-		[EMULATE_CALLS_METADATA] = LIST(metadata),
-		[EMULATE_CALLS_MAPPING] = LIST(mapping),
-		[EMULATE_CALLS_PROCESSES] = LIST(processes),
-		[EMULATE_CALLS_SYNCHRONISATION] = LIST(synchronisation),
-		[EMULATE_CALLS_NETWORK] = LIST(sockets),
-		[EMULATE_CALLS_EVENTS] = LIST(events),
-		[EMULATE_CALLS_TIME] = LIST(time_calls) };
+} classes[] = { [EMULATE_CALLS_DATA] = NUMBERS(KERNEL_DATA(NUMBER)),
+		[EMULATE_CALLS_METADATA] = NUMBERS(KERNEL_METADATA(NUMBER) OLD(KERNEL_OLD_METADATA)),
+		[EMULATE_CALLS_MAPPING] = NUMBERS(KERNEL_MAPPING(NUMBER)),
+		[EMULATE_CALLS_PROCESSES] = NUMBERS(KERNEL_PROCESSES(NUMBER) OLD(KERNEL_OLD_PROCESSES)),
+		[EMULATE_CALLS_SYNCHRONISATION] = NUMBERS(KERNEL_SYNCHRONISATION(NUMBER) OLD(KERNEL_OLD_SYNCHRONISATION)),
+		[EMULATE_CALLS_NETWORK] = NUMBERS(KERNEL_NETWORK(NUMBER) OLD(KERNEL_OLD_NETWORK)),
+		[EMULATE_CALLS_EVENTS] = NUMBERS(KERNEL_EVENTS(NUMBER) OLD(KERNEL_OLD_EVENTS)),
+		[EMULATE_CALLS_TIME] = NUMBERS(KERNEL_TIME(NUMBER) OLD(KERNEL_OLD_TIME)) };
 
 static size_t filter_put(struct sock_filter *f, unsigned code, unsigned k)
 {

@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "base/text.h"
+#include "fleet/agent/kernel_calls.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -14,27 +15,21 @@ struct class_row { /* names: as of code_is_named() */
 };
 
 /* Of the kernel, by system call, also as the C library names what calls it. */
+#define NAME(call) #call " "
 static const struct class_row kernel_classes[] = {
-	{ "file data",
-	  "transfer read write pread64 pwrite64 readv writev preadv* pwritev* sendfile* copy_file_range splice tee vmsplice fsync "
-	  "fdatasync sync syncfs sync_file_range truncate ftruncate fallocate readahead fadvise64 lseek lseek64 pread pwrite "
-	  "posix_fadvise* posix_fallocate* ftruncate64 truncate64 io_submit io_getevents io_uring_*" },
-	{ "file metadata",
-	  "open open64 openat* creat close close_range stat stat64 fstat fstat64 lstat lstat64 fstatat* newstat newfstat newlstat "
-	  "newfstatat statx access faccessat* getdents* "
-	  "rename* link linkat unlink* symlink* readlink* mkdir* rmdir mknod* chmod fchmod* chown fchown* lchown utime* futimesat statfs "
-	  "fstatfs fcntl dup dup2 dup3 flock ioctl umask getcwd chdir fchdir setxattr getxattr listxattr inotify_*" },
-	{ "mapping memory",
-	  "mmap* munmap mprotect mremap madvise brk msync mincore mlock* munlock* mbind shmat shmget shmdt memfd_create" },
+	{ "file data", KERNEL_DATA(NAME) "transfer preadv* pwritev* sendfile* lseek64 pread pwrite posix_fadvise* posix_fallocate* "
+					 "ftruncate64 truncate64 io_uring_*" },
+	{ "file metadata", KERNEL_METADATA(NAME) KERNEL_OLD_METADATA(NAME) /* and */
+	  "open64 openat* stat64 fstat64 lstat64 fstatat* newstat newfstat newlstat faccessat* getdents* rename* unlink* symlink* "
+	  "readlink* mkdir* mknod* fchmod* fchown* utime* inotify_*" },
+	{ "mapping memory", KERNEL_MAPPING(NAME) "mmap* mlock* munlock*" },
 	{ "page faults", "page_fault" },
-	{ "processes and signals",
-	  "clone* fork vfork execve* exit exit_group wait4 waitid kill tkill tgkill rt_sig* sigaltstack prctl arch_prctl "
-	  "set_tid_address set_robust_list rseq getpid gettid getppid getrusage prlimit64 getrlimit setrlimit" },
-	{ "synchronisation", "futex* lll_* pthread_* sem_* sched_* membarrier semop semtimedop semget semctl eventfd* msgsnd msgrcv mq_*" },
-	{ "network and pipes", "socket* bind listen accept* connect send sendto sendmsg sendmmsg recv* shutdown getsockopt setsockopt "
-			       "getsockname getpeername pipe*" },
-	{ "waiting for events", "poll ppoll select pselect6 epoll_* timerfd_* signalfd* pause" },
-	{ "time", "nanosleep clock_* gettimeofday settimeofday time times timer_* getitimer setitimer alarm" },
+	{ "processes and signals", KERNEL_PROCESSES(NAME) KERNEL_OLD_PROCESSES(NAME) "clone* execve* rt_sig*" },
+	{ "synchronisation",
+	  KERNEL_SYNCHRONISATION(NAME) KERNEL_OLD_SYNCHRONISATION(NAME) "futex* lll_* pthread_* sem_* sched_* eventfd* mq_*" },
+	{ "network and pipes", KERNEL_NETWORK(NAME) KERNEL_OLD_NETWORK(NAME) "socket* accept* send recv* pipe*" },
+	{ "waiting for events", KERNEL_EVENTS(NAME) KERNEL_OLD_EVENTS(NAME) "epoll_* timerfd_* signalfd*" },
+	{ "time", KERNEL_TIME(NAME) KERNEL_OLD_TIME(NAME) "clock_* timer_*" },
 	{ "interrupts", "interrupt" },
 	{ "entering and leaving the kernel", "boundary" },
 	{ "system call filters", "filter" },
