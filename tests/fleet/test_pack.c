@@ -129,7 +129,7 @@ static void test_tables(void **state)
 		struct pack pack;
 
 		pack_events(&fake.table, rows[i].n, rows[i].base, &pack);
-		if (pack.runs != rows[i].runs || !pack.fewest)
+		if (pack.runs != rows[i].runs)
 			fail_msg("%s: %zu runs, not %zu", rows[i].what, pack.runs, rows[i].runs);
 		check_pack(&fake, rows[i].n, rows[i].base, &pack);
 	}
@@ -162,8 +162,10 @@ static size_t fewest(struct fake *fake, size_t n, size_t base)
 	return answer;
 }
 
-static void test_no_fewer_are_possible(void **state)
+/* First fit needs one run more than the fewest now and then, and never two. */
+static void test_few_runs(void **state)
 {
+	size_t more = 0;
 	struct rng rng;
 
 	(void)state;
@@ -190,14 +192,14 @@ static void test_no_fewer_are_possible(void **state)
 		}
 		fake = fake_of(events);
 		pack_events(&fake.table, n + 1, n, &pack);
-		assert_true(pack.fewest);
 		check_pack(&fake, n + 1, n, &pack);
-		if (pack.runs != fewest(&fake, n, n))
+		more += pack.runs - fewest(&fake, n, n);
+		if (pack.runs > fewest(&fake, n, n) + 1)
 			fail_msg("round %d: %zu runs for %zu events, and %zu are enough", round, pack.runs, n, fewest(&fake, n, n));
 	}
+	assert_in_range(more, 0, 7);
 }
 
-/* The search gives up at some time, and says so. */
 static void test_many_events(void **state)
 {
 	struct fake_event events[PACK_EVENTS_MAX];
@@ -213,7 +215,7 @@ static void test_many_events(void **state)
 			events[i].parts[0] = ANY;
 	}
 	pack_events(&fake.table, PACK_EVENTS_MAX, PACK_NONE, &pack);
-	assert_true(fake.questions < 40000);
+	assert_true(fake.questions < 5000);
 	check_pack(&fake, PACK_EVENTS_MAX, PACK_NONE, &pack);
 	assert_true(pack.runs >= PACK_EVENTS_MAX / 4);
 	pack_events(&fake.table, PACK_EVENTS_MAX, PACK_NONE, &again);
@@ -224,7 +226,7 @@ int suite_pack(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_tables),
-		cmocka_unit_test(test_no_fewer_are_possible),
+		cmocka_unit_test(test_few_runs),
 		cmocka_unit_test(test_many_events),
 	};
 
