@@ -2,8 +2,6 @@
 #include "base/clock.h"
 #include "fleet/cgroup/process.h"
 #include "fleet/helper/accounts.h"
-#include "fleet/helper/arm.h"
-#include "fleet/helper/hypervisor.h"
 #include "fleet/helper/protocol.h"
 #include "fleet/helper/request.h"
 
@@ -23,6 +21,8 @@
 #if defined(__aarch64__)
 #include <asm/hwcap.h>
 #include <sys/auxv.h>
+#elif defined(__x86_64__) || defined(__i386__)
+#include <cpuid.h>
 #endif
 
 #define VALUE_BYTES_MAX 200
@@ -80,6 +80,313 @@ static void survey_number(struct survey *survey, const char *name, long long val
 
 	snprintf(text, sizeof(text), "%lld", value);
 	survey_add(survey, name, text);
+}
+
+/* ---- processors of aarch64 ---- */
+
+/* They carry no name: the main id register (MIDR_EL1) says who made them and which part it is. Source: Linux,
+ * arch/arm64/include/asm/cputype.h; util-linux, sys-utils/lscpu-arm.c. */
+
+#define ARM_NAME_BYTES 160
+
+static const struct {
+	unsigned implementer;
+	const char *name;
+} implementers[] = {
+	{ 0x41, "ARM" },       { 0x42, "Broadcom" },  { 0x43, "Cavium" },   { 0x44, "DEC" },	{ 0x46, "Fujitsu" },
+	{ 0x48, "HiSilicon" }, { 0x49, "Infineon" },  { 0x4d, "Motorola" }, { 0x4e, "NVIDIA" }, { 0x50, "APM" },
+	{ 0x51, "Qualcomm" },  { 0x53, "Samsung" },   { 0x56, "Marvell" },  { 0x61, "Apple" },	{ 0x66, "Faraday" },
+	{ 0x69, "Intel" },     { 0x6d, "Microsoft" }, { 0x70, "Phytium" },  { 0xc0, "Ampere" },
+};
+
+static const struct {
+	unsigned implementer, part;
+	const char *name;
+} parts[] = {
+	{ 0x41, 0xd01, "Cortex-A32" },
+	{ 0x41, 0xd02, "Cortex-A34" },
+	{ 0x41, 0xd03, "Cortex-A53" },
+	{ 0x41, 0xd04, "Cortex-A35" },
+	{ 0x41, 0xd05, "Cortex-A55" },
+	{ 0x41, 0xd06, "Cortex-A65" },
+	{ 0x41, 0xd07, "Cortex-A57" },
+	{ 0x41, 0xd08, "Cortex-A72" },
+	{ 0x41, 0xd09, "Cortex-A73" },
+	{ 0x41, 0xd0a, "Cortex-A75" },
+	{ 0x41, 0xd0b, "Cortex-A76" },
+	{ 0x41, 0xd0c, "Neoverse-N1" },
+	{ 0x41, 0xd0d, "Cortex-A77" },
+	{ 0x41, 0xd0e, "Cortex-A76AE" },
+	{ 0x41, 0xd40, "Neoverse-V1" },
+	{ 0x41, 0xd41, "Cortex-A78" },
+	{ 0x41, 0xd42, "Cortex-A78AE" },
+	{ 0x41, 0xd44, "Cortex-X1" },
+	{ 0x41, 0xd46, "Cortex-A510" },
+	{ 0x41, 0xd47, "Cortex-A710" },
+	{ 0x41, 0xd48, "Cortex-X2" },
+	{ 0x41, 0xd49, "Neoverse-N2" },
+	{ 0x41, 0xd4a, "Neoverse-E1" },
+	{ 0x41, 0xd4b, "Cortex-A78C" },
+	{ 0x41, 0xd4c, "Cortex-X1C" },
+	{ 0x41, 0xd4d, "Cortex-A715" },
+	{ 0x41, 0xd4e, "Cortex-X3" },
+	{ 0x41, 0xd4f, "Neoverse-V2" },
+	{ 0x41, 0xd80, "Cortex-A520" },
+	{ 0x41, 0xd81, "Cortex-A720" },
+	{ 0x41, 0xd82, "Cortex-X4" },
+	{ 0x41, 0xd83, "Neoverse-V3AE" },
+	{ 0x41, 0xd84, "Neoverse-V3" },
+	{ 0x41, 0xd85, "Cortex-X925" },
+	{ 0x41, 0xd87, "Cortex-A725" },
+	{ 0x41, 0xd8e, "Neoverse-N3" },
+	{ 0x42, 0x516, "ThunderX2" },
+	{ 0x43, 0x0a0, "ThunderX" },
+	{ 0x43, 0x0a1, "ThunderX-88XX" },
+	{ 0x43, 0x0a2, "ThunderX-81XX" },
+	{ 0x43, 0x0a3, "ThunderX-83XX" },
+	{ 0x43, 0x0af, "ThunderX2-99xx" },
+	{ 0x43, 0x0b1, "OcteonTX2-98XX" },
+	{ 0x43, 0x0b2, "OcteonTX2-96XX" },
+	{ 0x46, 0x001, "A64FX" },
+	{ 0x48, 0xd01, "TaiShan-v110" },
+	{ 0x48, 0xd02, "TaiShan-v120" },
+	{ 0x4e, 0x000, "Denver" },
+	{ 0x4e, 0x003, "Denver-2" },
+	{ 0x4e, 0x004, "Carmel" },
+	{ 0x50, 0x000, "X-Gene" },
+	{ 0x51, 0x001, "Oryon" },
+	{ 0x51, 0x800, "Kryo-2xx-Gold" },
+	{ 0x51, 0x801, "Kryo-2xx-Silver" },
+	{ 0x51, 0x802, "Kryo-3xx-Gold" },
+	{ 0x51, 0x803, "Kryo-3xx-Silver" },
+	{ 0x51, 0x804, "Kryo-4xx-Gold" },
+	{ 0x51, 0x805, "Kryo-4xx-Silver" },
+	{ 0x51, 0xc00, "Falkor" },
+	{ 0x51, 0xc01, "Saphira" },
+	{ 0x61, 0x022, "M1 Icestorm" },
+	{ 0x61, 0x023, "M1 Firestorm" },
+	{ 0x61, 0x024, "M1-Pro Icestorm" },
+	{ 0x61, 0x025, "M1-Pro Firestorm" },
+	{ 0x61, 0x028, "M1-Max Icestorm" },
+	{ 0x61, 0x029, "M1-Max Firestorm" },
+	{ 0x61, 0x032, "M2 Blizzard" },
+	{ 0x61, 0x033, "M2 Avalanche" },
+	{ 0x6d, 0xd49, "Azure-Cobalt-100" },
+	{ 0x70, 0x660, "FTC660" },
+	{ 0x70, 0x661, "FTC661" },
+	{ 0x70, 0x662, "FTC662" },
+	{ 0x70, 0x663, "FTC663" },
+	{ 0x70, 0x664, "FTC664" },
+	{ 0x70, 0x862, "FTC862" },
+	{ 0xc0, 0xac3, "Ampere-1" },
+	{ 0xc0, 0xac4, "Ampere-1a" },
+	{ 0xc0, 0xac5, "Ampere-1b" },
+};
+
+static void name_implementer(unsigned implementer, char name[ARM_NAME_BYTES])
+{
+	for (size_t i = 0; i < sizeof(implementers) / sizeof(implementers[0]); i++) {
+		if (implementers[i].implementer == implementer) {
+			snprintf(name, ARM_NAME_BYTES, "%s", implementers[i].name);
+			return;
+		}
+	}
+	snprintf(name, ARM_NAME_BYTES, "implementer 0x%02x", implementer & 0xff);
+}
+
+static void name_part(unsigned implementer, unsigned part, char name[ARM_NAME_BYTES])
+{
+	char vendor[ARM_NAME_BYTES];
+
+	name_implementer(implementer, vendor);
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+		if (parts[i].implementer == implementer && parts[i].part == part) {
+			snprintf(name, ARM_NAME_BYTES, "%.40s %s", vendor, parts[i].name);
+			return;
+		}
+	}
+	snprintf(name, ARM_NAME_BYTES, "%.40s part 0x%03x", vendor, part & 0xfff);
+}
+
+/* The maker and the name of a processor, from its main id register. */
+static void arm_processor(uint32_t midr, char vendor[ARM_NAME_BYTES], char model[ARM_NAME_BYTES])
+{
+	name_implementer(midr >> 24, vendor);
+	name_part(midr >> 24, midr >> 4 & 0xfff, model);
+}
+
+/* The number of a line "key : 0x41"; false when this is not such a line. */
+static bool line_number(const char *line, const char *key, unsigned *out)
+{
+	size_t n = strlen(key);
+	const char *at = line + n;
+
+	if (strncmp(line, key, n) != 0)
+		return false;
+	at += strspn(at, " \t");
+	if (*at != ':')
+		return false;
+	*out = (unsigned)strtoul(at + 1, NULL, 0);
+	return true;
+}
+
+static bool has_kind(const char *model, const char *name)
+{
+	size_t n = strlen(name);
+
+	for (const char *at = strstr(model, name); at; at = strstr(at + 1, name)) {
+		if (at[n] == '\0' || strncmp(at + n, " + ", 3) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* From the text of /proc/cpuinfo: the maker of the first processor ("ARM") and the names of all kinds that there are, in the order in which
+ * they come ("ARM Cortex-A53 + ARM Cortex-A72"). False: there is nothing of it in the text. */
+static bool arm_processors(const char *cpuinfo, char vendor[ARM_NAME_BYTES], char model[ARM_NAME_BYTES])
+{
+	unsigned implementer = 0, part = 0;
+	bool known = false;
+
+	vendor[0] = model[0] = '\0';
+	for (const char *line = cpuinfo; line; line = strchr(line, '\n'), line = line ? line + 1 : NULL) {
+		char name[ARM_NAME_BYTES];
+		size_t have = strlen(model);
+
+		known = line_number(line, "CPU implementer", &implementer) || known;
+		if (!known || !line_number(line, "CPU part", &part))
+			continue;
+		if (!*vendor)
+			name_implementer(implementer, vendor);
+		name_part(implementer, part, name);
+		if (has_kind(model, name) || have + strlen(name) + 4 >= ARM_NAME_BYTES)
+			continue;
+		if (have)
+			memcpy(model + have, " + ", 4);
+		memcpy(model + strlen(model), name, strlen(name) + 1);
+	}
+	return *model != '\0';
+}
+
+/* Reads the register; 0: the kernel does not let us, or the processor is another one. An emulator of single programs has its own, whose
+ * /proc/cpuinfo is that of another machine. */
+static uint32_t arm_register(void)
+{
+	unsigned long midr = 0;
+
+#if defined(__aarch64__)
+	if (getauxval(AT_HWCAP) & HWCAP_CPUID)
+		__asm__("mrs %0, midr_el1" : "=r"(midr));
+#endif
+	return (uint32_t)midr;
+}
+
+/* ---- virtual machines ---- */
+
+/* Texts of firmware (DMI) and the device tree, as files have them; "" where there is none. */
+struct hypervisor_signs {
+	char vendor[128], product[128], board[128], firmware[128]; /* DMI: sys_vendor, product_name, board_vendor, bios_vendor */
+	char node[128];						   /* device tree: compatible of its node hypervisor */
+	char compatible[128];					   /* device tree: of the machine itself */
+};
+
+/* Source: systemd, src/basic/virt.c; a machine of bare metal that a cloud lends has the cloud's vendor, and "metal" in its name. */
+static const char *hypervisor_by_signs(const struct hypervisor_signs *signs)
+{
+	static const struct {
+		const char *begins, *name;
+	} firmware[] = {
+		{ "KVM", "kvm" },
+		{ "OpenStack", "kvm" },
+		{ "KubeVirt", "kvm" },
+		{ "Amazon EC2", "amazon" },
+		{ "Google Compute Engine", "google" },
+		{ "QEMU", "qemu" },
+		{ "VMware", "vmware" },
+		{ "VMW", "vmware" },
+		{ "innotek GmbH", "virtualbox" },
+		{ "VirtualBox", "virtualbox" },
+		{ "Xen", "xen" },
+		{ "Bochs", "bochs" },
+		{ "Parallels", "parallels" },
+		{ "BHYVE", "bhyve" },
+		{ "Hyper-V", "hyper-v" },
+		{ "Apple Virtualization", "apple" },
+		{ "Alibaba Cloud ECS", "kvm" },
+		{ "Virtual Machine", "hyper-v" },
+	}, tree[] = { { "linux,kvm", "kvm" }, { "xen", "xen" }, { "vmware", "vmware" } };
+	const char *const texts[] = { signs->product, signs->vendor, signs->board, signs->firmware };
+
+	for (size_t i = 0; *signs->node && i < sizeof(tree) / sizeof(tree[0]); i++) {
+		if (strncmp(signs->node, tree[i].begins, strlen(tree[i].begins)) == 0)
+			return tree[i].name;
+	}
+	for (size_t t = 0; t < sizeof(texts) / sizeof(texts[0]); t++) {
+		for (size_t i = 0; i < sizeof(firmware) / sizeof(firmware[0]); i++) {
+			if (strncmp(texts[t], firmware[i].begins, strlen(firmware[i].begins)) == 0)
+				return strstr(signs->product, "metal") ? "none" : firmware[i].name;
+		}
+	}
+	if (strncmp(signs->compatible, "linux,dummy-virt", 16) == 0)
+		return "qemu";
+	if (*signs->node)
+		return "unknown";
+	return *signs->vendor || *signs->product || *signs->compatible ? "none" : "unknown";
+}
+
+/* Returns what the hypervisor calls itself in leaf 0x40000000, where the processor says that there is one; NULL: not a processor of x86. */
+#if defined(__x86_64__) || defined(__i386__)
+static const char *hypervisor_of_processor(void)
+{
+	static const struct {
+		const char *signature, *name;
+	} rows[] = {
+		{ "KVMKVMKVM", "kvm" },		  { "Linux KVM Hv", "kvm" },  { "Microsoft Hv", "hyper-v" },
+		{ "VMwareVMware", "vmware" },	  { "XenVMMXenVMM", "xen" },  { "TCGTCGTCGTCG", "qemu" },
+		{ "VBoxVBoxVBox", "virtualbox" }, { "bhyve bhyve", "bhyve" }, { "ACRNACRNACRN", "acrn" },
+	};
+	char signature[13] = "";
+	unsigned a, b, c, d;
+
+	if (!__get_cpuid(1, &a, &b, &c, &d) || !(c >> 31 & 1))
+		return "none";
+	__cpuid(0x40000000, a, b, c, d);
+	memcpy(signature, &b, 4);
+	memcpy(signature + 4, &c, 4);
+	memcpy(signature + 8, &d, 4);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		if (strncmp(signature, rows[i].signature, strlen(rows[i].signature)) == 0)
+			return rows[i].name;
+	}
+	return "unknown";
+}
+#else
+static const char *hypervisor_of_processor(void)
+{
+	return NULL;
+}
+#endif
+
+/* Is this a virtual machine, and whose? "none", "kvm", "qemu", "xen", ..., "unknown": a virtual one of which nothing more is known, or a
+ * machine that says nothing of itself. */
+static const char *hypervisor_here(void)
+{
+	const char *name = hypervisor_of_processor();
+	struct hypervisor_signs signs;
+	char type[128];
+
+	if (name)
+		return name;
+	process_text(type, sizeof(type), "/sys/hypervisor/type");
+	if (strncmp(type, "xen", 3) == 0)
+		return "xen";
+	process_text(signs.vendor, sizeof(signs.vendor), "/sys/class/dmi/id/sys_vendor");
+	process_text(signs.product, sizeof(signs.product), "/sys/class/dmi/id/product_name");
+	process_text(signs.board, sizeof(signs.board), "/sys/class/dmi/id/board_vendor");
+	process_text(signs.firmware, sizeof(signs.firmware), "/sys/class/dmi/id/bios_vendor");
+	process_text(signs.node, sizeof(signs.node), "/proc/device-tree/hypervisor/compatible");
+	process_text(signs.compatible, sizeof(signs.compatible), "/proc/device-tree/compatible");
+	return hypervisor_by_signs(&signs);
 }
 
 /* ---- the processor: what it is, how it is set, how warm it is, and whether it is a real one ---- */
@@ -164,31 +471,21 @@ static void survey_topology(struct survey *survey)
 	survey_number(survey, "threads_per_core", (long long)(cpus / cores));
 }
 
-#if defined(__aarch64__)
-/* The kernel reads the register for us; an emulator of single programs has its own, whose /proc/cpuinfo is that of another machine. */
 static bool survey_arm(struct survey *survey, const char *info)
 {
 	char vendor[ARM_NAME_BYTES], model[ARM_NAME_BYTES];
-	unsigned long midr;
+	uint32_t midr;
 
 	if (!arm_processors(info, vendor, model)) {
-		if (!(getauxval(AT_HWCAP) & HWCAP_CPUID))
+		midr = arm_register();
+		if (!midr)
 			return false;
-		__asm__("mrs %0, midr_el1" : "=r"(midr));
-		arm_processor((uint32_t)midr, vendor, model);
+		arm_processor(midr, vendor, model);
 	}
 	survey_add(survey, "cpu_vendor", vendor);
 	survey_add(survey, "cpu_model", model);
 	return true;
 }
-#else
-static bool survey_arm(struct survey *survey, const char *info)
-{
-	(void)survey;
-	(void)info;
-	return false;
-}
-#endif
 
 static void survey_identity(struct survey *survey)
 {

@@ -13,8 +13,6 @@
 #include "fleet/cgroup/process.c"
 #include "fleet/helper/survey.c"
 #include "fleet/helper/accounts.c"
-#include "fleet/helper/arm.c"
-#include "fleet/helper/hypervisor.c"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
