@@ -5,7 +5,6 @@
 #include "fleet/agent/kernel_calls.h"
 #include "fleet/cgroup/process.h"
 #include "fleet/emulate/emulate_site.h"
-#include "fleet/emulate/emulate_tools.h"
 
 #include <errno.h>
 #include <fcntl.h>

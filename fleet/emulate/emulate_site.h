@@ -5,7 +5,6 @@
 #include "fleet/cgroup/cgroup.h"
 #include "fleet/emulate/emulate.h"
 #include "fleet/emulate/emulate_profile.h"
-#include "fleet/emulate/emulate_state.h"
 
 #include <stdint.h>
 #include <sys/types.h>
@@ -13,6 +12,17 @@
 #define EMULATE_TMPFS_BYTES  (64ull << 20)
 #define EMULATE_MEMORY_BYTES (1024ull << 20)
 #define EMULATE_PROCESSES    1024
+
+/* What `fleet up` remembers of a fleet: DIR/.assay/emulated/state. Everything that a fleet makes on the machine carries its tag, so the tag
+ * is all that is needed to take it away again, also after a kill -9. */
+#define EMULATE_TAG_BYTES  9 /* eight hexadecimal digits and a NUL */
+#define EMULATE_BOOT_BYTES 64
+
+struct emulate_state {
+	char tag[EMULATE_TAG_BYTES];   /* "" where there is no state */
+	bool laboratory;	       /* lab.yaml was written by `up` */
+	char boot[EMULATE_BOOT_BYTES]; /* id of the boot during which the fleet was made; "" when none stands */
+};
 
 /* What all hosts of a laboratory share. */
 struct emulate_site {
@@ -52,6 +62,25 @@ enum assay_status emulate_site_clear(struct emulate_site *site, struct emulate_l
 void emulate_groups_find(const char *tag, struct cgroup_places *out);
 /* Tells the listener, who may be NULL. */
 void emulate_step(struct emulate_listener *listener, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* Reads a file of state; one that does not exist is empty. */
+enum assay_status emulate_state_read(const char *path, struct emulate_state *out, struct assay_error *err);
+/* Replaces the file: the laboratory is ours, and a fleet `stands` since this boot, or none does. */
+enum assay_status emulate_state_write(const char *path, const char *tag, bool stands, struct assay_error *err);
+
+/* ---- emulate_tools.c: `ip` makes networks, `ssh-keygen` keys ---- */
+
+#define EMULATE_NET_PREFIX 22 /* addresses of one fleet: 10.x.y.0/22 */
+
+/* The key pair `path` (mode 600) and `path`.pub, ed25519 without a passphrase: made where one of the two is missing, else kept.
+ * *line is the public key as "ssh-ed25519 BASE64"; free() it. */
+enum assay_status emulate_key_make(const char *path, const char *comment, char **line, struct assay_error *err);
+
+/* A private network (its address in host order) that no route of this machine touches, the default route apart; `seed` spreads
+ * laboratories. */
+enum assay_status emulate_net_choose(uint32_t seed, uint32_t *network, struct assay_error *err);
+/* Runs lines of ip(8), such as "link set lo up", until one fails: "cannot WHAT: ...". Needs CAP_NET_ADMIN. */
+enum assay_status emulate_net_change(const char *what, const char *lines, struct assay_error *err);
 
 /* ---- emulate_host.c ---- */
 

@@ -1,4 +1,4 @@
-#include "fleet/emulate/emulate_tools.h"
+#include "fleet/emulate/emulate_site.h"
 
 #include "base/buf.h"
 #include "base/file.h"

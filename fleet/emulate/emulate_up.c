@@ -5,7 +5,6 @@
 #include "base/text.h"
 #include "base/yaml.h"
 #include "fleet/emulate/emulate_site.h"
-#include "fleet/emulate/emulate_tools.h"
 #include "fleet/lab/lab.h"
 
 #include <arpa/inet.h>

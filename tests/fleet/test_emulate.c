@@ -1,7 +1,6 @@
 #include "fleet/cgroup/process.h"
 #include "fleet/emulate/emulate_profile.h"
-#include "fleet/emulate/emulate_site.h"
-#include "fleet/emulate/emulate_tools.h"
+#include "fleet/emulate/emulate_down.c" /* the state */
 
 #include "tests/scratch.h"
 

@@ -1,5 +1,5 @@
 /* The state holds the tag by which `down` finds what it removes and kills: whatever the file holds, it is eight hexadecimal digits. */
-#include "fleet/emulate/emulate_state.h"
+#include "fleet/emulate/emulate_down.c"
 
 #include <stdint.h>
 
