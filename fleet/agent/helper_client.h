@@ -94,7 +94,6 @@ void measure_request_lock(struct helper_request *request); /* it waits for the b
 	X(write_bytes, "bytes that they wrote")                                                                                            \
 	X(run_delay_ns, "")                                                                                                                \
 	X(others_delay_ns, "")                                                                                                             \
-	X(foreign_ns, "")                                                                                                                  \
 	X(crowded_ns, "")                                                                                                                  \
 	X(io_stalled_ns, "")                                                                                                               \
 	X(memory_stalled_ns, "")                                                                                                           \
@@ -105,11 +104,6 @@ void measure_request_lock(struct helper_request *request); /* it waits for the b
 	X(processes, "")                                                                                                                   \
 	X(instructions, "instructions in user space")                                                                                      \
 	X(cycles, "cycles that they took")                                                                                                 \
-	X(topdown_slots, "slots for instructions in them")                                                                                 \
-	X(topdown_retiring, "")                                                                                                            \
-	X(topdown_bad_speculation, "")                                                                                                     \
-	X(topdown_frontend, "")                                                                                                            \
-	X(topdown_backend, "")                                                                                                             \
 	X(tick_ns, "")
 
 /* What RESULT says; numbers that it does not say are -1. */

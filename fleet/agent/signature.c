@@ -20,11 +20,11 @@ static const struct account_row {
 };
 #define ROWS (sizeof(rows) / sizeof(rows[0]))
 
-static int64_t account_get(const struct helper_result *result, const struct account_row *row)
+static int64_t account_get(const struct helper_result *result, size_t at)
 {
 	int64_t value;
 
-	memcpy(&value, (const char *)result + row->at, sizeof(value));
+	memcpy(&value, (const char *)result + at, sizeof(value));
 	return value;
 }
 
@@ -37,7 +37,7 @@ int64_t signature_account(const struct helper_result *result, size_t i, const ch
 {
 	*name = rows[i].name;
 	*text = rows[i].text;
-	return account_get(result, &rows[i]);
+	return account_get(result, rows[i].at);
 }
 
 void signature_release(struct signature *signature)
@@ -64,7 +64,7 @@ char *signature_text(const struct helper_answer *answer)
 	char *samples = samples_of(answer), *text;
 
 	for (size_t i = 0; root && i < ROWS; i++) {
-		int64_t value = account_get(&answer->result, &rows[i]);
+		int64_t value = account_get(&answer->result, rows[i].at);
 
 		if (value >= 0 && value < EXACT_MAX)
 			cJSON_AddNumberToObject(root, rows[i].name, (double)value);
@@ -106,20 +106,20 @@ void signature_set(struct document *d, const char *key, const struct helper_resu
 {
 	doc_object(d, key);
 	for (size_t i = 0; i < ROWS; i++) {
-		int64_t value = account_get(result, &rows[i]);
+		int64_t value = account_get(result, rows[i].at);
 
 		doc_set(d, rows[i].name, value >= 0 ? doc_value_of(value) : DOC_NOTHING);
 	}
 	doc_end(d);
 }
 
-static double account_median(const struct helper_result *const *results, size_t n, const struct account_row *row)
+static double account_median(const struct helper_result *const *results, size_t n, size_t at)
 {
 	double *values = mem_new(n, sizeof(*values)), median;
 	size_t known = 0;
 
 	for (size_t r = 0; r < n; r++) {
-		int64_t value = account_get(results[r], row);
+		int64_t value = account_get(results[r], at);
 
 		if (value >= 0)
 			values[known++] = (double)value;
@@ -129,52 +129,24 @@ static double account_median(const struct helper_result *const *results, size_t 
 	return median;
 }
 
-static double median_of(const struct helper_result *const *results, size_t n, size_t at)
-{
-	const struct account_row row = { NULL, NULL, at };
-
-	return account_median(results, n, &row);
-}
-
-/* What of a PMU's counts is told apart from the counts themselves, for people. */
-static void pmu_lines(struct document *d, const struct helper_result *const *results, size_t n)
-{
-	static const struct {
-		const char *text;
-		size_t at;
-	} parts[] = {
-		{ "% of them retired instructions", offsetof(struct helper_result, topdown_retiring) },
-		{ "% were lost to wrong guesses", offsetof(struct helper_result, topdown_bad_speculation) },
-		{ "% waited for instructions", offsetof(struct helper_result, topdown_frontend) },
-		{ "% waited for data or units", offsetof(struct helper_result, topdown_backend) },
-	};
-	double ratio = median_of(results, n, offsetof(struct helper_result, instructions)) /
-		       median_of(results, n, offsetof(struct helper_result, cycles)),
-	       slots = median_of(results, n, offsetof(struct helper_result, topdown_slots));
-
-	if (isfinite(ratio))
-		doc_showf(d, NULL, "instructions a cycle", ratio, "%.2f", ratio);
-	for (size_t i = 0; slots > 0 && i < sizeof(parts) / sizeof(parts[0]); i++) {
-		double part = median_of(results, n, parts[i].at) / slots;
-
-		doc_showf(d, NULL, parts[i].text, part, "%.0f", 100 * part);
-	}
-}
-
 void signature_medians(struct document *d, const char *key, const struct helper_result *const *results, size_t n)
 {
+	double ratio = account_median(results, n, offsetof(struct helper_result, instructions)) /
+		       account_median(results, n, offsetof(struct helper_result, cycles));
+
 	doc_heading(d, "Counted by the kernel, a run (medians)");
 	doc_object(d, key);
 	if (!key)
 		doc_aside(d);
 	for (size_t i = 0; i < ROWS; i++) {
-		double median = account_median(results, n, &rows[i]);
+		double median = account_median(results, n, rows[i].at);
 
 		if (*rows[i].text && !isnan(median))
 			doc_showf(d, rows[i].name, rows[i].text, median, "%.0f", median);
 		else
 			doc_set(d, rows[i].name, median);
 	}
-	pmu_lines(d, results, n);
+	if (isfinite(ratio))
+		doc_showf(d, NULL, "instructions a cycle", ratio, "%.2f", ratio);
 	doc_end(d);
 }

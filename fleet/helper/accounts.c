@@ -5,14 +5,12 @@
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <linux/magic.h>
 #include <linux/perf_event.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
-#include <sys/vfs.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -126,76 +124,28 @@ static int64_t delays_of(const struct accounts_delays *delays, int64_t ended_ns)
 
 /* ---- the PMU ---- */
 
-#define SOURCE	    "/sys/bus/event_source/devices/cpu"
-#define EVENT_BYTES 128
-
 static const struct {
 	const char *name;
-	int generic;
-	const char *file;
-} pmu_rows[PMU_EVENTS] = {
-#define PMU_ROW(name, generic, file) { name, generic, file },
-	PMU_ROWS(PMU_ROW)
-#undef PMU_ROW
-};
+	uint64_t config;
+} pmu_rows[PMU_EVENTS] = { { "instructions", PERF_COUNT_HW_INSTRUCTIONS }, { "cycles", PERF_COUNT_HW_CPU_CYCLES } };
 
-/* "event=0x00,umask=0x80", as processors of Intel have it; anything else in it is not for us. */
-static bool parse_event(char *text, uint64_t *config)
+/* Opens the events before the command is forked; counting starts with its exec(). Nothing is counted where there is no PMU, or it is not
+ * allowed. */
+static void pmu_open(struct pmu *pmu)
 {
-	*config = 0;
-	for (char *rest = text, *field; (field = strsep(&rest, ","));) {
-		if (strncmp(field, "event=", 6) == 0)
-			*config |= strtoull(field + 6, NULL, 0);
-		else if (strncmp(field, "umask=", 6) == 0)
-			*config |= strtoull(field + 6, NULL, 0) << 8;
-		else
-			return false;
-	}
-	return true;
-}
-
-static bool describe(size_t i, const char *root, struct perf_event_attr *event)
-{
-	char text[EVENT_BYTES];
-	uint64_t config = (uint64_t)pmu_rows[i].generic;
-
-	event->type = PERF_TYPE_HARDWARE;
-	if (pmu_rows[i].file) {
-		if (!process_text(text, EVENT_BYTES, "%s" SOURCE "/events/%s", root, pmu_rows[i].file) || !parse_event(text, &config) ||
-		    !process_text(text, EVENT_BYTES, "%s" SOURCE "/type", root))
-			return false;
-		event->type = (uint32_t)strtoul(text, NULL, 10);
-	}
-	event->config = config;
-	return true;
-}
-
-/* leader: of the group that it is in; -1: of none. */
-static int open_event(size_t i, const char *root, int leader)
-{
-	struct perf_event_attr event = { .size = sizeof(event),
-					 .read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING,
-					 .inherit = 1,
-					 .disabled = leader < 0,
-					 .enable_on_exec = leader < 0,
-					 .exclude_kernel = 1,
-					 .exclude_hv = 1 };
-
-	return describe(i, root, &event) ? (int)syscall(SYS_perf_event_open, &event, 0, -1, leader, PERF_FLAG_FD_CLOEXEC) : -1;
-}
-
-/* Opens the events before the command is forked; counting starts with its exec(). root: before the paths of /sys; "" but for tests. Nothing
- * is counted where there is no PMU, or it is not allowed. */
-static void pmu_open(struct pmu *pmu, const char *root)
-{
-	int slots = -1;
-
 	*pmu = (struct pmu){ .open = true };
 	for (size_t i = 0; i < PMU_EVENTS; i++) {
-		bool part = pmu_rows[i].file && strcmp(pmu_rows[i].file, "slots") != 0; /* counted beside the slots alone */
+		struct perf_event_attr event = { .type = PERF_TYPE_HARDWARE,
+						 .size = sizeof(event),
+						 .config = pmu_rows[i].config,
+						 .read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING,
+						 .inherit = 1,
+						 .disabled = 1,
+						 .enable_on_exec = 1,
+						 .exclude_kernel = 1,
+						 .exclude_hv = 1 };
 
-		pmu->fds[i] = (part && slots < 0) || (i > 0 && pmu->fds[0] < 0) ? -1 : open_event(i, root, part ? slots : -1);
-		slots = pmu_rows[i].file && !part ? pmu->fds[i] : slots;
+		pmu->fds[i] = i > 0 && pmu->fds[0] < 0 ? -1 : (int)syscall(SYS_perf_event_open, &event, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
 	}
 }
 
@@ -376,45 +326,30 @@ static int64_t last_process(void)
 	return last ? (int64_t)strtoull(last, NULL, 10) : -1;
 }
 
-/* The line of all processors in /proc/stat, in ticks; false: the host does not say. */
-static bool read_ticks(unsigned long long ticks[8])
+/* Returns for how long a hypervisor had something else on the processors of this host, on the average of them; -1: the host does not say.
+ */
+static int64_t stolen_ns(void)
 {
-	char text[TEXT_BYTES], *at = text;
+	long hz = sysconf(_SC_CLK_TCK), processors = sysconf(_SC_NPROCESSORS_ONLN);
+	char text[TEXT_BYTES], *at = text + 4;
+	unsigned long long ticks = 0;
 
 	process_text(text, TEXT_BYTES, "/proc/stat");
-	if (strncmp(at, "cpu ", 4) != 0)
-		return false;
-	at += 4;
-	for (int i = 0; i < 8; i++)
-		ticks[i] = strtoull(at, &at, 10);
-	return true;
+	if (hz <= 0 || processors <= 0 || strncmp(text, "cpu ", 4) != 0)
+		return -1;
+	for (int i = 0; i < 8; i++) /* the line of all processors: user, nice, system, idle, iowait, irq, softirq, steal */
+		ticks = strtoull(at, &at, 10);
+	return (int64_t)ticks * (1000000000 / hz) / processors;
 }
 
-/* For how long a hypervisor had something else on the processors of this host, on the average of them; and for how long they were not
- * idle, all together: the kernel takes that by its clock, but says it by ticks. A container's file system that stands in for /proc would
- * show its own work alone. */
-static void read_processors(int64_t *stolen_ns, int64_t *busy_ns)
-{
-	unsigned long long ticks[8] = { 0 };
-	long hz = sysconf(_SC_CLK_TCK), processors = sysconf(_SC_NPROCESSORS_ONLN);
-	bool known = hz > 0 && processors > 0 && read_ticks(ticks);
-	int64_t tick_ns = known ? 1000000000 / hz : 0;
-	struct statfs on;
-
-	*stolen_ns = known ? (int64_t)ticks[7] * tick_ns / processors : -1;
-	*busy_ns = -1;
-	if (known && statfs("/proc/stat", &on) == 0 && on.f_type == PROC_SUPER_MAGIC)
-		*busy_ns = processors * clock_monotonic_ns() - (int64_t)(ticks[3] + ticks[4]) * tick_ns;
-}
-
-static void read_totals(int64_t to[ACCOUNTS_TOTALS], int64_t *busy_ns)
+static void read_totals(int64_t to[ACCOUNTS_TOTALS])
 {
 	to[0] = pressure_ns("/proc/pressure/cpu");
 	to[1] = pressure_ns("/proc/pressure/io");
 	to[2] = pressure_ns("/proc/pressure/memory");
 	to[3] = throttled_ns();
 	to[4] = last_process();
-	read_processors(&to[5], busy_ns);
+	to[5] = stolen_ns();
 }
 
 /* What those that we have waited for have read and written, with what their children did: the kernel adds that to what this process did,
@@ -439,9 +374,9 @@ void accounts_begin(struct accounts *accounts, bool pmu)
 {
 	*accounts = (struct accounts){ .delay_ns = 0 };
 	read_io(accounts->io, &accounts->io_unknown);
-	read_totals(accounts->totals, &accounts->busy_ns);
+	read_totals(accounts->totals);
 	if (pmu)
-		pmu_open(&accounts->pmu, "");
+		pmu_open(&accounts->pmu);
 }
 
 struct accounts_schedule accounts_schedule_of(pid_t id)
@@ -458,7 +393,7 @@ struct accounts_schedule accounts_schedule_of(pid_t id)
 void accounts_end(struct accounts *accounts)
 {
 	unsigned long long io[4];
-	int64_t now[ACCOUNTS_TOTALS], busy_ns;
+	int64_t now[ACCOUNTS_TOTALS];
 
 	read_io(io, &accounts->io_unknown);
 	pmu_end(&accounts->pmu);
@@ -466,8 +401,7 @@ void accounts_end(struct accounts *accounts)
 	accounts->temperature_mc = climate_temperature_mc("");
 	for (int i = 0; i < 4; i++)
 		accounts->io[i] = io[i] - accounts->io[i];
-	read_totals(now, &busy_ns);
-	accounts->busy_ns = accounts->busy_ns < 0 || busy_ns < 0 ? -1 : busy_ns > accounts->busy_ns ? busy_ns - accounts->busy_ns : 0;
+	read_totals(now);
 	for (int i = 0; i < ACCOUNTS_TOTALS; i++)
 		accounts->totals[i] = accounts->totals[i] < 0 || now[i] < accounts->totals[i] ? -1 : now[i] - accounts->totals[i];
 }
@@ -475,17 +409,12 @@ void accounts_end(struct accounts *accounts)
 void accounts_say(const struct accounts *accounts, const struct rusage *usage, int64_t ended_ns, char text[ACCOUNTS_BYTES])
 {
 	const unsigned long long *io = accounts->io;
-	int64_t own_ns = 1000000000 * (int64_t)(usage->ru_utime.tv_sec + usage->ru_stime.tv_sec) +
-			 1000 * (int64_t)(usage->ru_utime.tv_usec + usage->ru_stime.tv_usec);
 	int64_t others_ns = delays_of(&accounts->delays, ended_ns);
 	struct timespec tick;
 	int n = snprintf(text, ACCOUNTS_BYTES,
 			 "minor_faults %ld\nmajor_faults %ld\nvoluntary_switches %ld\ninvoluntary_switches %ld\nrun_delay_ns %llu\n",
 			 usage->ru_minflt, usage->ru_majflt, usage->ru_nvcsw, usage->ru_nivcsw, accounts->delay_ns);
 
-	if (accounts->busy_ns >= 0)
-		n += snprintf(text + n, ACCOUNTS_BYTES - (size_t)n, "foreign_ns %lld\n",
-			      (long long)(accounts->busy_ns > own_ns ? accounts->busy_ns - own_ns : 0));
 	if (others_ns >= 0)
 		n += snprintf(text + n, ACCOUNTS_BYTES - (size_t)n, "others_delay_ns %lld\n", (long long)others_ns);
 	if (!accounts->io_unknown)

@@ -9,20 +9,9 @@
 #include <sys/resource.h>
 #include <sys/types.h>
 
-/* What a PMU counts of a command and all that it starts, in user space: instructions, cycles and, where the processor has events of these
- * names, the top level of top-down (Yasin, ISPASS 2014). */
-
-/* Name in the result; the event of the kernel's own table, or -1 and the file of /sys that describes it. */
-#define PMU_ROWS(X)                                                                                                                        \
-	X("instructions", PERF_COUNT_HW_INSTRUCTIONS, NULL)                                                                                \
-	X("cycles", PERF_COUNT_HW_CPU_CYCLES, NULL)                                                                                        \
-	X("topdown_slots", -1, "slots")                                                                                                    \
-	X("topdown_retiring", -1, "topdown-retiring")                                                                                      \
-	X("topdown_bad_speculation", -1, "topdown-bad-spec")                                                                               \
-	X("topdown_frontend", -1, "topdown-fe-bound")                                                                                      \
-	X("topdown_backend", -1, "topdown-be-bound")
-#define PMU_EVENTS 7
-#define PMU_BYTES  384 /* of lines of the result */
+/* What a PMU counts of a command and all that it starts, in user space: instructions and cycles. */
+#define PMU_EVENTS 2
+#define PMU_BYTES  128 /* of lines of the result */
 
 /* Zeroed is nothing. */
 struct pmu {
@@ -49,7 +38,6 @@ struct accounts {
 	bool io_unknown;
 	unsigned long long delay_ns;
 	int64_t totals[ACCOUNTS_TOTALS]; /* at first the host's; when the command has ended, how much more they were; -1: not known */
-	int64_t busy_ns;		 /* like them, of all processors together */
 	int64_t frequency_khz;		 /* when it has ended; below 0: not known */
 	int64_t temperature_mc;		 /* likewise; thousandths of a degree Celsius */
 	struct pmu pmu;			 /* zeroed: not asked for */

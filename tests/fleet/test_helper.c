@@ -229,39 +229,11 @@ static void test_accounts(void **state)
 	assert_in_range(r->voluntary_switches, 1, 1000000);
 	assert_true(r->major_faults >= 0 && r->involuntary_switches >= 0 && r->run_delay_ns >= 0);
 	assert_int_equal(r->crowded_ns >= 0, access("/proc/pressure/cpu", R_OK) == 0);
-	assert_in_range(r->foreign_ns, 0, 20 * r->wall_ns * sysconf(_SC_NPROCESSORS_ONLN)); /* its begin and end, too */
 	assert_int_equal(r->io_stalled_ns >= 0, access("/proc/pressure/io", R_OK) == 0);
 	assert_int_equal(r->memory_stalled_ns >= 0, access("/proc/pressure/memory", R_OK) == 0);
 	assert_true(r->throttled_ns >= -1);
 	assert_in_range(r->processes, 4, 1000000); /* the shell, one that ends, two dd, sleep; a new shell may replace itself */
 	assert_in_range(r->tick_ns, 1000000, 10000000);
-	session_release(&s);
-}
-
-/* What is at work beside the command is seen, and the command itself is not. */
-static void test_foreign(void **state)
-{
-	struct helper_request request;
-	const struct helper_result *r;
-	pid_t spinning = fork();
-	int64_t began_ms, took_ns;
-	struct session s;
-
-	(void)state;
-	if (spinning == 0) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		for (;;)
-			;
-	}
-	shell_request(&request, "i=0; while [ $i -lt 500000 ]; do i=$((i + 1)); done");
-	began_ms = now_ms();
-	session_run(&s, &request);
-	took_ns = 1000000 * (now_ms() - began_ms);
-	kill(spinning, SIGKILL);
-	waitpid(spinning, NULL, 0);
-	r = &s.answer.result;
-	assert_true(r->foreign_ns > r->wall_ns / 5); /* also where all is busy, it has its part */
-	assert_true(r->foreign_ns <= sysconf(_SC_NPROCESSORS_ONLN) * took_ns - 1000 * (r->user_us + r->sys_us) + 100000000);
 	session_release(&s);
 }
 
@@ -751,15 +723,32 @@ static void test_put_whole_or_not(void **state)
 int suite_helper(void)
 {
 	const struct CMUnitTest tests[] = {
-		SESSION_TEST(test_streams),	      SESSION_TEST(test_much_output),	  SESSION_TEST(test_signal),
-		SESSION_TEST(test_arguments),	      SESSION_TEST(test_surroundings),	  SESSION_TEST(test_joined),
-		SESSION_TEST(test_nothing_inherited), SESSION_TEST(test_input),		  SESSION_TEST(test_limits),
-		SESSION_TEST(test_cannot_start),      SESSION_TEST(test_measures),	  SESSION_TEST(test_accounts),
-		SESSION_TEST(test_foreign),	      SESSION_TEST(test_throttled),	  SESSION_TEST(test_sampled),
-		SESSION_TEST(test_others_wait),	      SESSION_TEST(test_sampled_briefly), SESSION_TEST(test_sampled_below),
-		SESSION_TEST(test_planned_end),	      SESSION_TEST(test_flood),		  SESSION_TEST(test_timeout),
-		SESSION_TEST(test_timeout_obeyed),    SESSION_TEST(test_leftovers),	  SESSION_TEST(test_runaway),
-		SESSION_TEST(test_output_held),	      SESSION_TEST(test_files),		  SESSION_TEST(test_told),
+		SESSION_TEST(test_streams),
+		SESSION_TEST(test_much_output),
+		SESSION_TEST(test_signal),
+		SESSION_TEST(test_arguments),
+		SESSION_TEST(test_surroundings),
+		SESSION_TEST(test_joined),
+		SESSION_TEST(test_nothing_inherited),
+		SESSION_TEST(test_input),
+		SESSION_TEST(test_limits),
+		SESSION_TEST(test_cannot_start),
+		SESSION_TEST(test_measures),
+		SESSION_TEST(test_accounts),
+		SESSION_TEST(test_throttled),
+		SESSION_TEST(test_sampled),
+		SESSION_TEST(test_others_wait),
+		SESSION_TEST(test_sampled_briefly),
+		SESSION_TEST(test_sampled_below),
+		SESSION_TEST(test_planned_end),
+		SESSION_TEST(test_flood),
+		SESSION_TEST(test_timeout),
+		SESSION_TEST(test_timeout_obeyed),
+		SESSION_TEST(test_leftovers),
+		SESSION_TEST(test_runaway),
+		SESSION_TEST(test_output_held),
+		SESSION_TEST(test_files),
+		SESSION_TEST(test_told),
 		SESSION_TEST(test_put_whole_or_not),
 	};
 
