@@ -38,7 +38,7 @@ static const struct {
 	{ "emulated:tlb_misses", { COUNTER_MISS, TROUBLE_TLB, .0005, 60, 1000, STEPS, "misses of the second TLB" } },
 	{ "emulated:branch_misses", { COUNTER_EVENT, TROUBLE_BRANCH, .005, 5, 1000, STEPS, "branches that were not expected" } },
 	{ "perf::PAGE-FAULTS", { COUNTER_EVENT, TROUBLE_PAGE_FAULTS, .02, 1000, 1, CALL, "page faults" } },
-	{ "perf::CONTEXT-SWITCHES", { COUNTER_EVENT, TROUBLE_SLOWER, .05, 3000, 1, CALL, "context switches" } },
+	{ "perf::CONTEXT-SWITCHES", { COUNTER_LOAD, TROUBLE_UNKNOWN, .05, 0, 1, CALL, "context switches" } },
 	{ "perf::CPU-MIGRATIONS", { COUNTER_BASIS, TROUBLE_UNKNOWN, .05, 0, 1, CALL, "moves to another processor" } },
 	{ "perf::TASK-CLOCK", { COUNTER_EFFECT, TROUBLE_UNKNOWN, 500, 0, 1, "ns per call", "time on a processor" } },
 	{ COUNTERS_TIME, { COUNTER_EFFECT, TROUBLE_UNKNOWN, 2, 1, 1, "ns per call", "time" } },

@@ -37,6 +37,7 @@ enum counter_role {
 	COUNTER_WORK,	/* what events are divided by; itself per call */
 	COUNTER_EFFECT, /* follows from others (cycles, stalls, time): is not a sign of any kind */
 	COUNTER_BASIS,	/* says what other counters rest on, or differs from run to run: not looked at */
+	COUNTER_LOAD,	/* follows what else the machine does: the detector does not get it, what a function looks like does */
 };
 
 struct counter_about {

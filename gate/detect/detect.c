@@ -203,14 +203,18 @@ static size_t detect_runs_needed(const struct detect_options *options)
 static enum assay_status detected_learn_and_judge(const struct detect_options *options, struct detected *d, struct assay_error *err)
 {
 	struct detector_options o = options->detector;
+	struct observations normal = observed_without_load(&d->normal, d->back_end), seen = observed_without_load(&d->seen, d->back_end);
 	enum assay_status st;
 
 	o.rate = d->rate_used;
-	st = detector_fit(&d->normal.observations, &o, &d->detector, err);
-	if (st)
-		return st;
-	d->about = detector_about(d->detector);
-	return detector_judge(d->detector, &d->seen.observations, &d->detection, err);
+	st = detector_fit(&normal, &o, &d->detector, err);
+	if (!st) {
+		d->about = detector_about(d->detector);
+		st = detector_judge(d->detector, &seen, &d->detection, err);
+	}
+	mat_release(&normal.values);
+	mat_release(&seen.values);
+	return st;
 }
 
 /* ---- functions, in order of what they cost ---- */

@@ -92,6 +92,10 @@ size_t observed_find(const struct observed *observed, const char *function); /* 
 /* Puts aside the functions that only one of the two has; the others are numbered anew. */
 void observed_keep_common(struct observed *a, struct observed *b);
 
+/* Returns the observations as the detector gets them: counters that follow the load of the machine (COUNTER_LOAD) were not counted. Only
+ * the values are a copy: mat_release() them. */
+struct observations observed_without_load(const struct observed *observed, enum record_back_end back_end);
+
 /* Removes the rows that drop[rows] marks as unlike those of the normal runs; NULL marks none. Puts functions without rows aside. */
 void observed_drop(struct observed *observed, const bool *drop);
 

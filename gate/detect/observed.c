@@ -2,7 +2,9 @@
 #include "gate/detect/observe.h"
 
 #include "base/mem.h"
+#include "gate/detect/counters.h"
 
+#include <math.h>
 #include <string.h>
 
 ROWS_FUNCTION(observe_remark_code, enum observe_remark_kind, OBSERVE_REMARK_ROWS, ROWS_CODE)
@@ -107,6 +109,20 @@ double observed_calls(const struct observed *observed, size_t function)
 	for (size_t i = 0; i < observed->observations.values.rows; i++)
 		calls += observed->function[i] == function ? observed->weight[i] : 0;
 	return calls;
+}
+
+struct observations observed_without_load(const struct observed *o, enum record_back_end back_end)
+{
+	struct observations out = o->observations;
+
+	out.values = mat_new(out.values.rows, out.values.cols);
+	for (size_t c = 0; c < out.values.cols; c++) {
+		bool load = counter_about(back_end, o->columns[c]).role == COUNTER_LOAD;
+
+		for (size_t i = 0; i < out.values.rows; i++)
+			mat_set(&out.values, i, c, load ? (double)NAN : mat_get(&o->observations.values, i, c));
+	}
+	return out;
 }
 
 void observed_drop(struct observed *o, const bool *drop)

@@ -229,6 +229,7 @@ static enum assay_status fit(const struct method *m, double rate, uint64_t seed,
 static void judge(const struct method *m, double rate, uint64_t seed, const char *directory, const struct observed *normal,
 		  const struct side *side, const struct observed *seen)
 {
+	struct observations then = observed_without_load(normal, side->back_end), now = observed_without_load(seen, side->back_end);
 	struct kept fitted = { 0 };
 	struct detection found = { 0 };
 	struct assay_error err;
@@ -237,12 +238,12 @@ static void judge(const struct method *m, double rate, uint64_t seed, const char
 	double begin = 0.0;
 
 	if (m->how == BY_RANKS) {
-		st = mannwhitney_judge(&normal->observations, &seen->observations, rate, &found, &err);
+		st = mannwhitney_judge(&then, &now, rate, &found, &err);
 	} else {
-		st = fit(m, rate, seed, &normal->observations, &fitted, &err);
+		st = fit(m, rate, seed, &then, &fitted, &err);
 		begin = now_s();
 		if (!st)
-			st = detector_judge(fitted.detector, &seen->observations, &found, &err);
+			st = detector_judge(fitted.detector, &now, &found, &err);
 	}
 	if (st) {
 		printf("error\t%s\t%s\n", head, err.text);
@@ -257,6 +258,8 @@ static void judge(const struct method *m, double rate, uint64_t seed, const char
 		print_detection(head, side, seen, &found);
 	}
 	detection_release(&found);
+	mat_release(&then.values);
+	mat_release(&now.values);
 	free(head);
 }
 

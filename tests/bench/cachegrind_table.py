@@ -24,7 +24,7 @@ def build(name):
     program, *flags = name.split()
     words = ["gcc", "-O2", "-g", "-std=c11", "-D_GNU_SOURCE", *flags, f"{apps}/{program}.c", "-pthread"]
     subprocess.run([*words, "-o", f"{work}/{name}"], check=True)
-    subprocess.run([assay, "emulate", "build", "--", *words, "-o", f"{work}/{name}.emulated"], check=True)
+    subprocess.run([assay, "build", "--for", "counters", "--", *words, "-o", f"{work}/{name}.emulated"], check=True)
 
 
 def cachegrind(name, function, size):

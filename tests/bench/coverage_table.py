@@ -33,7 +33,7 @@ def build(source):
     path = f"{work}/{name}"
     words = ["g++", "-std=c++17"] if flags == "cc" else ["gcc", "-std=c11"]
     words += ["-fopenmp"] if "openmp" in name else []
-    subprocess.run([assay, "emulate", "build", "--", *words, "-O2", "-g", "-D_GNU_SOURCE", "-w", "-DBAD", source, "-pthread", "-lm", "-o", path], check=True)
+    subprocess.run([assay, "build", "--for", "counters", "--", *words, "-O2", "-g", "-D_GNU_SOURCE", "-w", "-DBAD", source, "-pthread", "-lm", "-o", path], check=True)
     return name, path
 
 

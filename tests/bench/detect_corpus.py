@@ -62,7 +62,7 @@ def build(assay, directory, program, flag, how=(), source=None):
     if not os.path.exists(path):
         os.makedirs(f"{directory}/bin", exist_ok=True)
         flags = ["-D" + word for word in flag.split()]
-        subprocess.run([*(() if how else (assay, "emulate", "build", "--")), "gcc", "-O2", "-g", "-std=c11", "-D_GNU_SOURCE", *how, *flags,
+        subprocess.run([*(() if how else (assay, "build", "--for", "counters", "--")), "gcc", "-O2", "-g", "-std=c11", "-D_GNU_SOURCE", *how, *flags,
                         source or f"{APPS}/{program}.c", "-pthread", "-o", path], check=True)
     return path
 
@@ -97,7 +97,7 @@ def build_whole(assay, directory, name, program, variant):
         flags += ["-ffunction-sections", "-Wl,--sort-section=name"]
     flags += ["-DBAD"] if variant == "BAD" else []
     flags += ["-fopenmp"] if openmp else []
-    subprocess.run([assay, "emulate", "build", "--", compiler, "-g", "-w", "-D_GNU_SOURCE", *flags, *files, "-pthread", "-o", path + ".part"], check=True)
+    subprocess.run([assay, "build", "--for", "counters", "--", compiler, "-g", "-w", "-D_GNU_SOURCE", *flags, *files, "-pthread", "-o", path + ".part"], check=True)
     os.rename(path + ".part", path)
     return path
 

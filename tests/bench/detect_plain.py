@@ -31,7 +31,7 @@ def build(assay, directory, program):
         binary = f"{directory}/{program}.{variant}"
         before = ["-ffunction-sections", "-Wl,--sort-section=name", front] if variant == "shifted" else []
         if not os.path.exists(binary):
-            subprocess.run([assay, "emulate", "build", "--", *compiler, *words, *before, source, "-o", binary, "-pthread", "-lm"], check=True)
+            subprocess.run([assay, "build", "--for", "counters", "--", *compiler, *words, *before, source, "-o", binary, "-pthread", "-lm"], check=True)
 
 
 def record(directory, program, arguments, runs):

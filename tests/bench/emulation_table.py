@@ -25,7 +25,7 @@ def build(name, variant, flags):
     native, emulated = (f"{work}/{name}.{variant}.{kind}" for kind in ("native", "emulated"))
     words = [compiler, "-O2", "-g", "-std=c11", "-D_GNU_SOURCE", *flags, f"{apps}/{name}.c", "-pthread"]
     subprocess.run([*words, "-o", native], check=True)
-    subprocess.run([assay, "emulate", "build", "--", *words, "-o", emulated], check=True)
+    subprocess.run([assay, "build", "--for", "counters", "--", *words, "-o", emulated], check=True)
     return native, emulated
 
 

@@ -130,7 +130,7 @@ static const struct {
 	{ "slower, and nothing says why", RECORD_SOFTWARE, { { "time:ns", 500, 3000, 1, 1 } }, TROUBLE_SLOWER, false, false },
 	{ "waits",
 	  RECORD_SOFTWARE,
-	  { { "time:ns", 500, 9000, .5, .5 }, { "perf::CONTEXT-SWITCHES", 0, 1, .5, .5 } },
+	  { { "time:ns", 500, 9000, 1, 1 }, { "perf::CONTEXT-SWITCHES", (double)NAN, (double)NAN, 0, 0 } },
 	  TROUBLE_SLOWER,
 	  false,
 	  false },
