@@ -1,13 +1,13 @@
 /* Where in the sources a candidate takes longer than its inputs should, which may be several places: by what the sampling clock met in the
  * runs of both versions (struct cost_places) against what the baseline's model expects of it on these inputs, and by how well the places
- * follow which inputs cost more (model/sparse/sparse_parts.h). A place is what stands behind a loop's test and before that of the next one
+ * follow which inputs cost more (model/sparse/excess.h). A place is what stands behind a loop's test and before that of the next one
  * in the same function, or what stands before the first. */
 #ifndef GATE_COST_COST_WHERE_H
 #define GATE_COST_COST_WHERE_H
 
 #include "base/document.h"
 #include "gate/cost/cost_model.h"
-#include "model/sparse/sparse_parts.h"
+#include "model/sparse/excess.h"
 
 struct cost_where_place {
 	const char *function, *file; /* file: of the line */

@@ -2,12 +2,102 @@
 
 #include "base/mem.h"
 #include "base/stats.h"
-#include "model/sparse/leverage.h"
 
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* ---- leverage ---- */
+
+#define DEPENDENT 1e-9 /* a column of which less is left, beside those before it, is a sum of them */
+
+void leverage_shares(const struct sparse *model, const double *row, double *z)
+{
+	double expected = sparse_predict(model, row);
+
+	z[0] = model->least / expected;
+	for (size_t t = 0; t < model->terms; t++)
+		z[t + 1] = sparse_term_cost(&model->term[t], row) / expected;
+}
+
+/* The lower Cholesky factor of a symmetric matrix, of which the lower triangle is read, in place; rows of columns that are sums of those
+ * before them are 0. */
+static void leverage_decompose(struct mat *L)
+{
+	for (size_t a = 0; a < L->rows; a++) {
+		double whole = mat_get(L, a, a);
+
+		for (size_t b = 0; b <= a; b++) {
+			double left = mat_get(L, a, b), pivot = mat_get(L, b, b);
+
+			for (size_t k = 0; k < b; k++)
+				left -= mat_get(L, a, k) * mat_get(L, b, k);
+			if (a == b)
+				left = left > DEPENDENT * whole ? sqrt(left) : 0.0;
+			else
+				left = pivot > 0.0 ? left / pivot : 0.0;
+			mat_set(L, a, b, left);
+		}
+	}
+}
+
+struct mat leverage_factor(const struct sparse *model, const struct mat *X)
+{
+	size_t n = model->terms + 1;
+	struct mat L = mat_new(n, n);
+	double *z = mem_new(n, sizeof(*z));
+
+	for (size_t i = 0; i < X->rows; i++) {
+		leverage_shares(model, X->at + i * X->cols, z);
+		for (size_t a = 0; a < n; a++) {
+			for (size_t b = 0; b <= a; b++)
+				L.at[a * n + b] += z[a] * z[b];
+		}
+	}
+	leverage_decompose(&L);
+	free(z);
+	return L;
+}
+
+/* x becomes the solution of the lower triangle. */
+static void forward(const struct mat *factor, double *x)
+{
+	for (size_t a = 0; a < factor->rows; a++) {
+		double pivot = mat_get(factor, a, a);
+
+		for (size_t k = 0; k < a; k++)
+			x[a] -= mat_get(factor, a, k) * x[k];
+		x[a] = pivot > 0.0 ? x[a] / pivot : 0.0;
+	}
+}
+
+/* Z' y [rows] becomes the coefficients of y's least-squares fit; those of columns that are sums are 0. */
+static void leverage_solve(const struct mat *factor, double *x)
+{
+	forward(factor, x);
+	for (size_t a = factor->rows; a-- > 0;) {
+		double pivot = mat_get(factor, a, a);
+
+		for (size_t k = a + 1; k < factor->rows; k++)
+			x[a] -= mat_get(factor, k, a) * x[k];
+		x[a] = pivot > 0.0 ? x[a] / pivot : 0.0;
+	}
+}
+
+double leverage_of(const struct mat *factor, const double *z)
+{
+	double *solved = mem_new(factor->rows, sizeof(*solved)), sum = 0.0;
+
+	memcpy(solved, z, factor->rows * sizeof(*z));
+	forward(factor, solved);
+	for (size_t a = 0; a < factor->rows; a++)
+		sum += solved[a] * solved[a];
+	free(solved);
+	return sum;
+}
+
+/* ---- excess ---- */
 
 /* Errors on runs left out, except those that were unlike all others: a straight line through the logarithm of what was predicted. */
 struct usual {
@@ -66,4 +156,187 @@ struct sparse_excess sparse_excess_of(const struct sparse *model, const struct m
 		out.df = 1.0;
 	mem_free(mean, z);
 	return out;
+}
+
+/* ---- parts ---- */
+
+/* What each term takes of the prediction: [rows x terms + 1]. */
+static struct mat shares_of(const struct sparse *model, const struct mat *X)
+{
+	struct mat Z = mat_new(X->rows, model->terms + 1);
+
+	for (size_t i = 0; i < X->rows; i++)
+		leverage_shares(model, X->at + i * X->cols, Z.at + i * Z.cols);
+	return Z;
+}
+
+/* Of part j in run i, of the prediction. */
+static double share(const struct sparse *model, const struct sparse_parts *runs, size_t i, size_t j)
+{
+	return mat_get(runs->part, i, j) / sparse_predict(model, runs->X->at + i * runs->X->cols);
+}
+
+/* The least-squares fit of part j to the shares of the terms: beta [Z->cols]. */
+static void fit(const struct sparse *model, const struct sparse_parts *old, const struct mat *Z, const struct mat *factor, size_t j,
+		double *beta)
+{
+	for (size_t t = 0; t < Z->cols; t++) {
+		beta[t] = 0.0;
+		for (size_t i = 0; i < Z->rows; i++)
+			beta[t] += mat_get(Z, i, t) * share(model, old, i, j);
+	}
+	leverage_solve(factor, beta);
+}
+
+static double expected(const double *z, const double *beta, size_t n)
+{
+	double sum = 0.0;
+
+	for (size_t t = 0; t < n; t++)
+		sum += z[t] * beta[t];
+	return sum;
+}
+
+/* The sum of squares of what the fit leaves of part j. */
+static double left(const struct sparse *model, const struct sparse_parts *runs, const struct mat *Z, const double *beta, size_t j,
+		   double mean)
+{
+	double sum = 0.0;
+
+	for (size_t i = 0; i < Z->rows; i++) {
+		double off = share(model, runs, i, j) - expected(Z->at + i * Z->cols, beta, Z->cols) - mean;
+
+		sum += off * off;
+	}
+	return sum;
+}
+
+/* How much of part j each of the new runs has, where the mean is 1: x [rows]. */
+static void shape_of(const struct sparse *model, const struct sparse_parts *new, const struct mat *is, const double *beta, size_t column,
+		     double *x)
+{
+	double mean = 0.0;
+
+	for (size_t i = 0; i < is->rows; i++) {
+		const double *row = new->X->at + i *new->X->cols;
+
+		x[i] = column == SIZE_MAX ? fmax(0.0, expected(is->at + i * is->cols, beta, is->cols))
+					  : row[column] / sparse_predict(model, row);
+		mean += x[i] / (double)is->rows;
+	}
+	for (size_t i = 0; i < is->rows; i++)
+		x[i] = mean > 0.0 ? x[i] / mean : 1.0;
+}
+
+/* Least squares, with what the samples say of each part as one more equation. noise: of the excess. Returns what is left of that. */
+static double by_costs(const struct sparse_costs *costs, const struct mat *x, double noise, const struct sparse_part *samples,
+		       struct sparse_part *out)
+{
+	size_t parts = x->rows, runs = x->cols;
+	struct mat A = mat_new(parts, parts);
+	double *more = mem_new(parts, sizeof(*more)), *one = mem_new(parts, sizeof(*one)), left = 0.0;
+
+	for (size_t j = 0; j < parts; j++) {
+		double error = fmax(samples[j].error, costs->sample);
+
+		for (size_t k = 0; k <= j; k++)
+			for (size_t i = 0; i < runs; i++)
+				A.at[j * parts + k] += mat_get(x, j, i) * mat_get(x, k, i) / (noise * noise);
+		A.at[j * parts + j] += 1.0 / (error * error);
+		more[j] = samples[j].adds / (error * error);
+		for (size_t i = 0; i < runs; i++)
+			more[j] += mat_get(x, j, i) * costs->excess[i] / (noise * noise);
+	}
+	leverage_decompose(&A);
+	leverage_solve(&A, more);
+	for (size_t j = 0; j < parts; j++) {
+		one[j] = 1.0;
+		out[j].adds = more[j];
+		out[j].error = sqrt(leverage_of(&A, one));
+		one[j] = 0.0;
+	}
+	for (size_t i = 0; i < runs; i++) {
+		double off = costs->excess[i];
+
+		for (size_t j = 0; j < parts; j++)
+			off -= mat_get(x, j, i) * more[j];
+		left += off * off / (double)runs;
+	}
+	mat_release(&A);
+	mem_free(more, one);
+	return sqrt(left);
+}
+
+/* The model is as well known as its runs let it be, and the new ones may differ by more than its error. */
+static void by_both(const struct sparse_costs *costs, const struct mat *x, size_t runs, const struct sparse_part *samples,
+		    struct sparse_part *out)
+{
+	double of_both = sqrt(1.0 + (double)x->cols / (double)runs), noise = by_costs(costs, x, of_both * costs->noise, samples, out);
+
+	if (noise > costs->noise)
+		(void)by_costs(costs, x, of_both * noise, samples, out);
+}
+
+void sparse_parts_of(const struct sparse *model, const struct sparse_parts *old, const struct sparse_parts *new,
+		     const struct sparse_costs *costs, struct sparse_part *out)
+{
+	struct mat was = shares_of(model, old->X), is = shares_of(model, new->X), factor = leverage_factor(model, old->X);
+	size_t n = was.cols, parts = old->part->cols;
+	struct mat x = mat_new(parts, is.rows);
+	double *mean = mem_new(n, sizeof(*mean)), *beta = mem_new(n, sizeof(*beta)), known, rows = (double)is.rows;
+	double free_rows = fmax(1.0, (double)was.rows - (double)n);
+
+	for (size_t i = 0; i < is.rows; i++) {
+		for (size_t t = 0; t < n; t++)
+			mean[t] += mat_get(&is, i, t) / rows;
+	}
+	known = leverage_of(&factor, mean);
+	for (size_t j = 0; j < parts; j++) {
+		double of_new, of_old;
+
+		fit(model, old, &was, &factor, j, beta);
+		out[j] = (struct sparse_part){ .was = expected(mean, beta, n) };
+		for (size_t i = 0; i < is.rows; i++)
+			out[j].is += share(model, new, i, j) / rows;
+		out[j].adds = out[j].is - out[j].was;
+		of_new = left(model, new, &is, beta, j, out[j].adds) / fmax(1.0, rows - 1.0) / rows;
+		of_old = left(model, old, &was, beta, j, 0.0) / free_rows * known;
+		out[j].error = sqrt(of_new + of_old);
+		if (costs)
+			shape_of(model, new, &is, beta, costs->column[j], x.at + j * x.cols);
+	}
+	if (costs) {
+		struct sparse_part *samples = mem_new(parts, sizeof(*samples));
+
+		memcpy(samples, out, parts * sizeof(*samples));
+		by_both(costs, &x, was.rows, samples, out);
+		free(samples);
+	}
+	mat_release(&was);
+	mat_release(&is);
+	mat_release(&factor);
+	mat_release(&x);
+	mem_free(mean, beta);
+}
+
+void sparse_terms_of(const struct sparse *model, const struct mat *X, const double *excess, double noise, struct sparse_part *out)
+{
+	size_t n = model->terms + 1;
+	struct mat z = shares_of(model, X), x = mat_new(n, X->rows);
+	struct sparse_part *samples = mem_new(n, sizeof(*samples));
+
+	for (size_t t = 0; t < n; t++) {
+		double was = 0.0;
+
+		for (size_t i = 0; i < X->rows; i++)
+			was += mat_get(&z, i, t) / (double)X->rows;
+		for (size_t i = 0; i < X->rows; i++)
+			mat_set(&x, t, i, was > 0.0 ? mat_get(&z, i, t) / was : 0.0);
+		out[t] = (struct sparse_part){ .was = was };
+		samples[t].error = (double)INFINITY; /* there are none */
+	}
+	by_both(&(struct sparse_costs){ .excess = excess, .noise = noise }, &x, model->runs, samples, out);
+	mat_release(&z);
+	mat_release(&x);
+	free(samples);
 }

@@ -6,7 +6,7 @@
 #include "base/rng.h"
 #include "base/stats.h"
 #include "model/sparse/lasso.h"
-#include "model/sparse/leverage.h"
+#include "model/sparse/excess.h"
 
 #include <math.h>
 #include <stdint.h>

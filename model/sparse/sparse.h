@@ -50,7 +50,7 @@ struct sparse {
 	size_t unlike;			 /* runs of inputs left out that are */
 	double *apart; /* [runs], in the order of the rows: log(cost / prediction) by models that did not see their inputs; NaN: unlike */
 	double *left_out;  /* [runs] what those models predicted */
-	struct mat factor; /* leverage.h */
+	struct mat factor; /* excess.h */
 	double
 	    interval; /* a new run costs between prediction / interval and prediction * interval, with SPARSE_COVERAGE; may be infinite */
 };

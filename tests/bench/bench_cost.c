@@ -10,7 +10,6 @@
 #include "gate/decide/effect.h"
 #include "model/sparse/sparse.h"
 #include "model/sparse/excess.h"
-#include "model/sparse/sparse_parts.h"
 #include "model/sparse/lasso.h"
 
 #include <math.h>

@@ -3,7 +3,6 @@
 #include "base/rng.h"
 #include "base/stats.h"
 #include "model/sparse/excess.h"
-#include "model/sparse/sparse_parts.h"
 #include "model/sparse/sparse.h"
 
 #include <math.h>
