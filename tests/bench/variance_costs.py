@@ -102,7 +102,7 @@ def programs_there(directory, assay):
     there = {name: [words, words] for name, words in PROGRAMS.items()
              if shutil.which("redis-server" if not words else "sqlite3" if name == "sqlite3" else words[-1] if "hpcc" in name else words[0])}
     for name, (program, built, run) in COUNTING.items():
-        source, ways = f"{directory}/sources/{program}", {"plain": ["gcc"], "counting": [assay, "variance", "build", "--", "gcc"]}
+        source, ways = f"{directory}/sources/{program}", {"plain": ["gcc"], "counting": [assay, "build", "--for", "work", "--", "gcc"]}
         if not os.path.isdir(source):
             continue
         words = [w for word in built.split() for w in (sorted(glob.glob(word, root_dir=source)) if word.endswith(".c") else [word])]
@@ -309,4 +309,5 @@ def main():
             print(f"\n`{name}` is not installed here.")
 
 
-main()
+if __name__ == "__main__":
+    main()
