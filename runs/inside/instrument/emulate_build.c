@@ -23,13 +23,6 @@ static const char *const compile_flags[] = { "-fsanitize=thread",     "-fsanitiz
 					     "-fno-builtin-strcmp",   "-fno-builtin-strncmp" };
 /* The emulation would not see copies that gcc makes in a loop. */
 static const char *const gcc_flags[] = { "-mmemcpy-strategy=libcall:-1:noalign", "-mmemset-strategy=libcall:-1:noalign" };
-/* Before the words of the command, which may say otherwise. What is inlined has no name any more, and where functions are small or called
- * in one place, most of a program would be main(). What is declared inline is inlined up to 20 of gcc's instructions, instead of 70 or 200.
- */
-static const char *const gcc_first_flags[] = { "-fno-inline-functions-called-once", "-fno-inline-small-functions",
-					       "--param=max-inline-insns-single=20" };
-static const char *const clang_first_flags[] = { "-finline-hint-functions" };
-
 #define WRAP_FLAG(name)	  "-Wl,--wrap=" name,
 #define EXPORT_FLAG(name) "-Wl,--export-dynamic-symbol=" name,
 static const char *const wrap_flags[] = { WRAPPED(WRAP_FLAG) };
@@ -84,21 +77,12 @@ static void add_compile_flags(const struct compiler_command *c, struct emulate_s
 		step_add_all(step, gcc_flags, COUNT(gcc_flags));
 }
 
-static void add_compiler(const struct compiler_command *c, struct emulate_step *step)
-{
-	step_add_all(step, c->compiler, c->n_compiler);
-	if (c->kind == COMPILER_GCC)
-		step_add_all(step, gcc_first_flags, COUNT(gcc_first_flags));
-	if (c->kind == COMPILER_CLANG)
-		step_add_all(step, clang_first_flags, COUNT(clang_first_flags));
-}
-
 static void compile_steps(const struct compiler_command *c, const char *directory, struct emulate_plan *plan)
 {
 	for (size_t i = 0; i < c->sources; i++) {
 		struct emulate_step *step = step_new(plan);
 
-		add_compiler(c, step);
+		step_add_all(step, c->compiler, c->n_compiler);
 		for (size_t w = 0, source = 0; w < c->n; w++) {
 			enum compiler_word_kind kind = c->words[w].kind;
 
@@ -151,9 +135,7 @@ enum assay_status emulate_plan_make(const char *const *words, size_t n, const ch
 	if (!st && (c.compiles_only || c.sources + c.objects == 0)) {
 		struct emulate_step *step = step_new(&plan);
 
-		if (c.compiles_only)
-			add_compiler(&c, step);
-		step_add_all(step, words + (c.compiles_only ? c.n_compiler : 0), n - (c.compiles_only ? c.n_compiler : 0));
+		step_add_all(step, words, n);
 		if (c.compiles_only)
 			add_compile_flags(&c, step);
 	} else if (!st) {
