@@ -9,7 +9,6 @@
 #include "model/anomaly/detector_parts.h"
 #include "runs/inside/changes/demangle.h"
 #include "runs/inside/changes/functions.h"
-#include "runs/inside/samples/samples_clock.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -622,36 +621,11 @@ static void detected_explain_functions(struct detected *d)
 				    d->n == 1 ? "s" : "", d->detection.runs, text_plural(d->detection.runs));
 }
 
-static struct samples_time time_of(const struct side *side)
-{
-	struct samples_time time = { .n = 0 };
-
-	for (size_t r = 0; r < side->n; r++)
-		for (size_t f = 0; f < side->runs[r].n_files; f++)
-			samples_time_add(&time, &side->runs[r].files[f]);
-	return time;
-}
-
-/* Says how much of the program's time the emulation does not count, in the version in which that is more. It decides nothing. */
-static void detected_explain_unseen(struct detected *d)
-{
-	struct samples_time old = time_of(d->input->old), new = time_of(d->input->new);
-	char *text = samples_time_text(old.unseen * new.ticks > new.unseen *old.ticks ? &old : &new);
-
-	if (text)
-		detected_add_reason(d, "unseen_time", "%s", text);
-	free(text);
-	samples_time_release(&old);
-	samples_time_release(&new);
-}
-
 /* Sets `decision` and adds the reasons. Functions are there, in their order. */
 static void detected_decide(struct detected *d)
 {
 	d->decision = decision_of(d);
 	detected_explain_functions(d);
-	if (d->back_end == RECORD_EMULATED)
-		detected_explain_unseen(d);
 	if (d->about && !d->about->sufficient && d->about->runs_more)
 		detected_add_reason(d, "training_insufficient",
 				    "the baseline has not converged: collect about %zu more run%s of the old version", d->about->runs_more,

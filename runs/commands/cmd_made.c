@@ -6,18 +6,19 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "runs/inside/instrument/foreground.h"
-#include "runs/inside/samples/samples_clock.h"
+#include "runs/inside/samples/samples.h"
 
 #include <string.h>
+#include <sys/stat.h>
 
 struct outcome {
 	size_t files, samples;
+	double bytes;		 /* of the disk */
 	uint64_t dropped, calls; /* of those that were only counted, too */
 	uint64_t unseen;	 /* threads */
 	bool unfinished;	 /* processes of the emulation, which write at their end */
 	bool shares;		 /* memory with other processes */
-	struct samples_time time;
-	char *why; /* of the first file that says why some were dropped */
+	char *why;		 /* of the first file that says why some were dropped */
 };
 
 static void count_file(const char *directory, const char *name, struct outcome *outcome)
@@ -26,13 +27,17 @@ static void count_file(const char *directory, const char *name, struct outcome *
 	struct samples samples;
 	struct assay_error err;
 	enum assay_status st = samples_read(path, &samples, &err);
+	struct stat info = { .st_blocks = 0 };
 
+	if (!st)
+		stat(path, &info);
 	free(path);
 	if (st) {
 		cli_remark("%s", err.text);
 		return;
 	}
 	outcome->files++;
+	outcome->bytes += 512 * (double)info.st_blocks;
 	outcome->unfinished |= samples.back_end == RECORD_EMULATED && !samples.finished;
 	outcome->samples += samples.n;
 	outcome->dropped += samples.dropped;
@@ -42,8 +47,6 @@ static void count_file(const char *directory, const char *name, struct outcome *
 		outcome->why = mem_string(samples_info(&samples, "dropped"));
 	outcome->shares |= samples_info_number(&samples, SAMPLES_SHARED_BYTES) > 0;
 	outcome->unseen += samples_info_number(&samples, SAMPLES_THREADS_UNSEEN);
-	if (samples.back_end == RECORD_EMULATED)
-		samples_time_add(&outcome->time, &samples);
 	samples_release(&samples);
 }
 
@@ -80,7 +83,7 @@ enum assay_status cmd_made(const char *directory, const char *no_file, const cha
 {
 	struct outcome outcome = { 0 };
 	struct assay_error ignored;
-	char **names = NULL, *command, *unseen;
+	char **names = NULL, *command;
 	size_t n = 0;
 
 	file_names(directory, ".samples", &names, &n, &ignored);
@@ -96,11 +99,6 @@ enum assay_status cmd_made(const char *directory, const char *no_file, const cha
 		cli_remark(
 		    "%llu thread%s not simulated: there were more at a time than the emulation follows, and nothing of them is counted",
 		    (unsigned long long)outcome.unseen, outcome.unseen > 1 ? "s were" : " was");
-	unseen = samples_time_text(&outcome.time);
-	if (unseen)
-		cli_remark("%s", unseen);
-	free(unseen);
-	samples_time_release(&outcome.time);
 	free(outcome.why);
 	if (!outcome.samples && !outcome.dropped && outcome.calls)
 		return assay_fail(err, ASSAY_E_NODATA,
@@ -109,8 +107,9 @@ enum assay_status cmd_made(const char *directory, const char *no_file, const cha
 	if (!outcome.samples)
 		return foreground_left_nothing(directory, why_nothing(&outcome, no_file, no_call), err);
 	command = text_command((const char *const[]){ "samples", directory, NULL });
-	cli_remark("%zu sample%s in %zu file%s of '%s': %s shows them, 'assay detect OLD NEW' compares those of two builds",
-		   outcome.samples, text_plural(outcome.samples), outcome.files, text_plural(outcome.files), directory, command);
+	cli_remark("%zu sample%s in %zu file%s of '%s', %.1f MiB: %s shows them, 'assay detect OLD NEW' compares those of two builds",
+		   outcome.samples, text_plural(outcome.samples), outcome.files, text_plural(outcome.files), directory,
+		   outcome.bytes / (1 << 20), command);
 	free(command);
 	return ASSAY_OK;
 }

@@ -7,7 +7,6 @@
 #include "runs/commands/runs_commands.h"
 #include "runs/inside/changes/demangle.h"
 #include "runs/inside/samples/sample_files.h"
-#include "runs/inside/samples/samples_clock.h"
 #include "runs/inside/samples/samples_mean.h"
 #include "runs/running/run.h"
 
@@ -148,25 +147,6 @@ static bool info_is_first(const struct samples *s, size_t i)
 	return true;
 }
 
-/* Where the time of an emulated process went. */
-static void add_clock(const struct samples *s, struct document *d)
-{
-	struct samples_clock *rows;
-	size_t n = samples_clock(s, &rows);
-
-	doc_list(d, "clock");
-	for (size_t i = 0; i < n; i++) {
-		doc_object(d, NULL);
-		doc_set(d, "function", rows[i].function == SIZE_MAX ? NULL : s->functions[rows[i].function].name);
-		doc_set(d, "ticks", (double)rows[i].ticks);
-		doc_set(d, "library", rows[i].library);
-		doc_set_bool(d, "counted", rows[i].counted);
-		doc_end(d);
-	}
-	doc_end(d);
-	free(rows);
-}
-
 static void add_file(const char *path, const struct samples *s, struct document *d)
 {
 	const char *why = s->dropped ? samples_info(s, "dropped") : NULL;
@@ -186,11 +166,9 @@ static void add_file(const char *path, const struct samples *s, struct document 
 	doc_set(d, "unreadable", (int64_t)s->unreadable);
 	doc_object(d, "about");
 	for (size_t i = 0; i < s->n_infos; i++)
-		if (info_is_first(s, i) && strcmp(s->infos[i].key, SAMPLES_CLOCK_KEY) != 0)
+		if (info_is_first(s, i))
 			doc_set(d, s->infos[i].key, s->infos[i].value);
 	doc_end(d);
-	if (s->back_end == RECORD_EMULATED)
-		add_clock(s, d);
 	doc_table(d, "functions");
 	for (size_t f = 0; f < s->n_functions; f++)
 		add_function(s, f, d);

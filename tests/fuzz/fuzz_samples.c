@@ -1,6 +1,5 @@
 /* Whatever is read is inside its arrays and in order; what it says twice is the same; and a file cut shorter never has more samples. */
 #include "base/mem.h"
-#include "runs/inside/samples/samples_clock.h"
 #include "runs/inside/samples/samples_join.h"
 
 #include <stdint.h>
@@ -41,16 +40,6 @@ static void check_vectors(const struct samples *s)
 	samples_join_release(&join);
 }
 
-static void check_clock(const struct samples *s)
-{
-	struct samples_time time = { .n = 0 };
-
-	samples_time_add(&time, s);
-	ASSAY_BUG_IF(time.unseen > time.ticks || (time.unseen > 0 && !time.n));
-	free(samples_time_text(&time));
-	samples_time_release(&time);
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct samples whole, half;
@@ -62,7 +51,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	check(&whole);
 	check_vectors(&whole);
-	check_clock(&whole);
 	if (!samples_parse("fuzz", data, size - size / 3, &half, &err)) {
 		check(&half);
 		ASSAY_BUG_IF(half.n > whole.n);

@@ -1,8 +1,6 @@
 /* Programs of tests/apps, built by `assay build --for counters` and run: to which calls of which functions what they counted belongs. */
 #include "tests/runs/emulated_programs.h"
 
-#include "runs/inside/samples/samples_clock.h"
-
 /* What the C library does is work of those who call it: about so many blocks a call, whether windows are simulated or not. */
 static void test_library_work(void **state)
 {
@@ -31,81 +29,6 @@ static void test_library_work(void **state)
 		}
 		samples_release(&s);
 	}
-}
-
-/* Ticks of the clock in a library, from a function; NULL: any, "counted" what counts. */
-static double ticks(const struct samples *s, const char *function, const char *library)
-{
-	struct samples_clock *rows;
-	size_t n = samples_clock(s, &rows);
-	double sum = 0;
-
-	for (size_t i = 0; i < n; i++) {
-		const char *from = rows[i].function == SIZE_MAX ? "-" : s->functions[rows[i].function].name;
-
-		if ((!function || strcmp(from, function) == 0) && strcmp(rows[i].library ? rows[i].library : "counted", library) == 0)
-			sum += (double)rows[i].ticks;
-	}
-	free(rows);
-	return sum;
-}
-
-/* Time in a library is known where the library does not count, by the function that calls it, in each process: 60 ms or more of it a
- * thread. */
-static void test_elsewhere(void **state)
-{
-	static const struct {
-		const char *how, *library; /* NULL: it counts */
-	} rows[] = {
-		{ "gcc -O2 -fPIC -shared", "libelsewhere.so" },
-		{ "gcc -O2 -c", SAMPLES_CLOCK_PROGRAM },
-		{ "\"$ASSAY\" build --for counters -- gcc -O2 -fPIC -shared", NULL },
-	};
-	struct samples s[2];
-
-	(void)state;
-	for (size_t i = 0; i < COUNT(rows); i++) {
-		must("%s '%s/tests/apps/special/elsewhere.c' -o libelsewhere.so", rows[i].how, environment("ASSAY_SOURCE"));
-		build("gcc", "$PWD/libelsewhere.so -Wl,-rpath,$PWD", "special/uses_elsewhere.c", "program");
-		assert_int_equal(run("", "./program 60000000 40000000", s, 2), 2);
-		if (!samples_info(&s[0], "clock-threads-without") || strcmp(samples_info(&s[0], "clock-threads-without"), "0") != 0) {
-			puts("not tested: the kernel does not allow its clock here");
-			i = COUNT(rows);
-		}
-		for (size_t k = 0; k < 2 && i < COUNT(rows); k++) {
-			const char *library = rows[i].library ? rows[i].library : "libelsewhere.so";
-			double asked = ticks(&s[k], "asks", library), all = ticks(&s[k], NULL, library);
-
-			if (rows[i].library ? !(asked > 0 && asked >= .95 * all) : all > 0)
-				fail_msg("%s, process %zu: %g ticks, %g from asks", rows[i].how, k, all, asked);
-		}
-		for (size_t k = 0; k < 2; k++)
-			samples_release(&s[k]);
-	}
-}
-
-/* Time in the C library is beside what its calls count: sscanf() counts the same in a short text and in a long one. */
-static void test_priced(void **state)
-{
-	struct samples s[2];
-	struct samples_time time = { .n = 0 };
-
-	(void)state;
-	build("gcc", "", "special/scans.c", "program");
-	assert_int_equal(run("", "./program 100000 10", &s[0], 1), 1);
-	assert_int_equal(run("", "./program 100000 100000", &s[1], 1), 1);
-	if (strcmp(samples_info(&s[0], "clock-threads-without"), "0") != 0)
-		puts("not tested: the kernel does not allow its clock here");
-	else if (!(ticks(&s[1], "read_number", "libc.so.6") >
-		   2 * ticks(&s[0], "read_number", "libc.so.6"))) /* how fast this machine is aside */
-		fail_msg("%g ticks in a short text, %g in a long one", ticks(&s[0], "read_number", "libc.so.6"),
-			 ticks(&s[1], "read_number", "libc.so.6"));
-	for (size_t k = 0; k < 2; k++) {
-		samples_time_add(&time, &s[k]);
-		samples_release(&s[k]);
-	}
-	assert_float_equal(time.unseen, 0, 0);
-	samples_time_release(&time);
 }
 
 static double calls_of(const struct samples *s, const char *function)
@@ -477,11 +400,19 @@ static void test_library(void **state)
 int suite_emulation_calls(void)
 {
 	static const struct CMUnitTest tests[] = {
-		SCRATCH_TEST(test_jumps),	 SCRATCH_TEST(test_forks),     SCRATCH_TEST(test_languages),
-		SCRATCH_TEST(test_openmp),	 SCRATCH_TEST(test_library),   SCRATCH_TEST(test_shares),
-		SCRATCH_TEST(test_waits),	 SCRATCH_TEST(test_polls),     SCRATCH_TEST(test_steps),
-		SCRATCH_TEST(test_library_work), SCRATCH_TEST(test_elsewhere), SCRATCH_TEST(test_priced),
-		SCRATCH_TEST(test_strings),	 SCRATCH_TEST(test_in_place),  SCRATCH_TEST(test_done_for_callers),
+		SCRATCH_TEST(test_jumps),
+		SCRATCH_TEST(test_forks),
+		SCRATCH_TEST(test_languages),
+		SCRATCH_TEST(test_openmp),
+		SCRATCH_TEST(test_library),
+		SCRATCH_TEST(test_shares),
+		SCRATCH_TEST(test_waits),
+		SCRATCH_TEST(test_polls),
+		SCRATCH_TEST(test_steps),
+		SCRATCH_TEST(test_library_work),
+		SCRATCH_TEST(test_strings),
+		SCRATCH_TEST(test_in_place),
+		SCRATCH_TEST(test_done_for_callers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

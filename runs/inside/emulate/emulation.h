@@ -235,13 +235,6 @@ struct waiting {
 	uint64_t value;
 };
 
-/* How far the kernel's clock has written, and we have read. On a page that every child process finds empty, as it finds no memory of the
- * clock's. */
-struct clock_now {
-	const uint64_t *head; /* NULL: no clock */
-	uint64_t taken;
-};
-
 enum thread_state {
 	THREAD_FREE,
 	THREAD_LIVE,
@@ -291,6 +284,7 @@ struct thread {
 	struct callee *callees;
 	uint32_t n_callees, owner; /* owner: what happens now is this one's; 0: no selected function's */
 	uint32_t changing;	   /* a call of it begins or ends; 0: of none */
+	uint32_t samples;	   /* calls that were chosen */
 	struct counts accounted;   /* what has been added to callees */
 	uint64_t accounted_rare;   /* atomics and so on, together */
 	uint32_t accounted_events; /* of the simulation */
@@ -318,13 +312,6 @@ struct thread {
 	struct touch_at *touch_ats; /* where a touch is, by hash */
 
 	struct waiting waiting;
-
-	/* The kernel's clock (emulate_functions.c). */
-	struct clock_now *clock;
-	struct perf_event_mmap_page *clock_ring; /* NULL: none */
-	struct clock_place *clock_places;
-	uint32_t n_clock_places;
-	uintptr_t clock_last;
 
 	/* Windows to evaluate (windows.c). */
 	struct touch *log;
@@ -504,13 +491,6 @@ void callees_burst_end(struct thread *t, bool last);
 void callee_sum(struct thread *t, uint32_t callee, const struct counts *now, struct counts *own, struct counts *nested);
 void callee_pretend(struct thread *t, uint32_t callee, void (*happens)(struct thread *t)); /* it happens as if in a call of the function */
 void counts_end(const struct thread *t, struct counts *c); /* from the counts at its start to what it counted */
-
-/* emulate_functions.c: time in libraries that do not count */
-void clock_begin(struct thread *t, bool forked); /* by the thread, as the next ones; in a child process it may be NULL */
-void clock_end(struct thread *t);
-void clock_take(struct thread *t); /* what the clock has noted is the owner's */
-void clock_add(struct thread *t);  /* with the totals: what is the thread's is the process's */
-void clock_write(void);
 
 /* windows.c */
 void threads_lock(void); /* hooks in signal handlers do nothing while it is held */

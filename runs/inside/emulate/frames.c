@@ -23,6 +23,8 @@
 #define STEP_SIMULATED 512u	    /* samples of calls that begin in simulated windows, after which half as many calls are sampled */
 #define STEP_SKIPPED   128u	    /* of other calls */
 #define STEP_MOST      (1u << 30)
+/* Samples of the first thread after which these two are halved, of the n-th after 1/n of it: a file has FILE_BYTES (runtime.c). */
+#define SAMPLES_HALVED 256u
 
 /* An active function. */
 struct frame {
@@ -68,7 +70,7 @@ static void callees_forget(struct thread *t)
 
 		*c = (struct callee){ .function = c->function, .salt = c->salt, .strata = { { .step = 1 }, { .step = 1 } } };
 	}
-	t->owner = t->changing = 0;
+	t->owner = t->changing = t->samples = 0;
 }
 
 static bool callees_init(struct thread *t)
@@ -250,10 +252,7 @@ _Static_assert(COUNT_ATOMICS + 6 == COUNT_SIMULATED, "all of them");
 static inline void callees_account_plain(struct thread *t)
 {
 	struct callee *c = &t->callees[t->owner];
-	const uint64_t *clock = t->clock->head;
 
-	if (clock && UNLIKELY(*clock != t->clock->taken))
-		clock_take(t);
 	ACCOUNT(t, counts_accesses(t, &hot), &t->accounted.exact[COUNT_ACCESSES], &c->own.exact[COUNT_ACCESSES]);
 	ACCOUNT(t, counts_blocks(t, &hot), &t->accounted.exact[COUNT_BLOCKS], &c->own.exact[COUNT_BLOCKS]);
 }
@@ -437,22 +436,23 @@ static void stratum_next(struct stratum *s, uint32_t salt, uint32_t samples_a_st
 }
 
 /* It is a sample: returns how many calls that stands for, and chooses the next one. */
-static __attribute__((noinline)) uint32_t callee_sample(struct callee *c, bool simulating)
+static __attribute__((noinline)) uint32_t callee_sample(struct thread *t, struct callee *c, bool simulating)
 {
 	struct stratum *s = &c->strata[simulating];
-	uint32_t weight = s->step;
+	uint32_t weight = s->step, halved = t->samples++ * (t->number + 1) / SAMPLES_HALVED,
+		 most = simulating ? STEP_SIMULATED : STEP_SKIPPED;
 
-	stratum_next(s, c->salt, simulating ? STEP_SIMULATED : STEP_SKIPPED);
+	stratum_next(s, c->salt, halved < 32 ? most >> halved : 0);
 	return weight;
 }
 
 /* It is called: *ordinal is the call's number. Returns how many calls a sample of it stands for; 0: it is not sampled. */
-static inline uint32_t callee_call(struct callee *c, uint64_t *ordinal)
+static inline uint32_t callee_call(struct thread *t, struct callee *c, uint64_t *ordinal)
 {
 	struct stratum *s = &c->strata[hot.simulating];
 
 	*ordinal = c->calls++;
-	return LIKELY(s->seen++ < s->next) ? 0 : callee_sample(c, s != c->strata);
+	return LIKELY(s->seen++ < s->next) ? 0 : callee_sample(t, c, s != c->strata);
 }
 
 /* ---- invocations ---- */
@@ -661,7 +661,7 @@ static __attribute__((noinline)) void frames_enter(struct thread *t, uintptr_t s
 	t->owner = callee;
 	callee_begin(&t->callees[callee], t);
 	callee_changed(t, before);
-	weight = waits ? 0 : callee_call(&t->callees[callee], &ordinal);
+	weight = waits ? 0 : callee_call(t, &t->callees[callee], &ordinal);
 	if (UNLIKELY(weight))
 		sample_begin(t, f, ordinal, weight);
 	if (!(f->kind & FRAME_SAMPLED))

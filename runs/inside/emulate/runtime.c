@@ -13,7 +13,8 @@
 #include <unistd.h>
 
 #define DIRECTORY_ENTRIES (1u << 22)
-#define FILE_BYTES	  (128u << 20) /* of samples: mapped, so it counts as memory */
+#define CHUNK_BYTES	  (32u << 10)
+#define FILE_BYTES	  (RECORD_NAMES_BYTES + (1u << 20) + CHUNK_BYTES) /* 1 MiB of samples, and totals beyond it */
 #define NODES_MAX	  64u
 #define NODES		  2u
 #define MESSAGE_BYTES	  512u
@@ -73,6 +74,7 @@ static bool open_file(const char *directory)
 		.back_end = RECORD_EMULATED,
 		.counters = names,
 		.n_counters = COUNTERS,
+		.chunk_bytes = CHUNK_BYTES,
 		.file_bytes_max = FILE_BYTES,
 	};
 	int failed = record_open(&runtime.writer, &options);
@@ -216,7 +218,6 @@ void runtime_finish(void)
 	threads_finish();
 	busy_begin(BUSY_ALWAYS);
 	evaluate_all(names);
-	clock_write();
 	record_info_number(&runtime.writer, "threads-running", runtime.alive);
 	record_info_number(&runtime.writer, "threads-not-simulated", runtime.not_simulated);
 	record_info_number(&runtime.writer, "shared-bytes", runtime.shared_bytes);

@@ -113,8 +113,6 @@ static void thread_clear(struct thread *t)
 		.latest = old.latest,
 		.log = old.log,
 		.log_mask = old.log_mask,
-		.clock = old.clock,
-		.clock_places = old.clock_places,
 	};
 }
 
@@ -164,7 +162,6 @@ static void thread_enter(struct thread *t, uintptr_t stack_low, uintptr_t stack_
 	t->id = (uint32_t)syscall(SYS_gettid);
 	t->system_calls = &system_calls;
 	pthread_setspecific(at_end, t);
-	clock_begin(t, false);
 	window_begin(t, t->resume);
 	t->invocations[0].start = record_ticks();
 	hot.busy = 0;
@@ -208,7 +205,6 @@ static void thread_leave(struct thread *t)
 	window = window_after(t);
 	window_close(t);
 	frames_unwind_all(t);
-	clock_end(t);
 	hot = (struct hot){ .left = INT64_MAX, .blocks_left = BLOCKS_GRANTED };
 	stack_begins(t);
 	threads_lock();
@@ -500,7 +496,6 @@ static void threads_fork(void)
 			runtime.threads[i]->state = THREAD_FREE;
 	}
 	runtime.alive = self ? 1 : 0;
-	clock_begin(self, true);
 	teams = NULL;
 }
 

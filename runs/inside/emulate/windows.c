@@ -574,7 +574,6 @@ static void callees_write(struct thread *t)
 	for (size_t i = 0; i < 2; i++)
 		runtime.rest_hitm[i] += t->callees[0].meetings.all[i];
 	t->record.final = true;
-	clock_add(t);
 	callees_burst_end(t, true);
 	for (uint32_t i = 1; i < t->n_callees; i++)
 		if (t->callees[i].function.number != NONE && t->callees[i].calls && !callee_write(t, i, &now))
