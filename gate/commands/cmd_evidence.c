@@ -1,6 +1,7 @@
 #include "gate/commands/cmd_evidence.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum assay_status cmd_evidence_load(struct lab *lab, const char *const *selectors, size_t n, bool remark, struct cmd_evidence *out,
 				    struct assay_error *err)
@@ -34,4 +35,10 @@ void cmd_evidence_release(struct cmd_evidence *e)
 	evidence_release(&e->evidence);
 	run_set_release(&e->runs[0]);
 	run_set_release(&e->runs[1]);
+}
+
+enum assay_status cmd_why_span(const char *text, void *to, struct assay_error *err)
+{
+	*(double *)to = 0;
+	return strcmp(text, "off") == 0 ? ASSAY_OK : cli_span(text, to, err);
 }

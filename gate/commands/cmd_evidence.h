@@ -17,6 +17,9 @@ enum assay_status cmd_evidence_load(struct lab *lab, const char *const *selector
 				    struct assay_error *err);
 void cmd_evidence_release(struct cmd_evidence *evidence);
 
+/* An option of seconds, a double, or "off": 0. */
+enum assay_status cmd_why_span(const char *text, void *to, struct assay_error *err);
+
 /* clang-format off */
 /* 0: not given, then the laboratory's holds. */
 #define CMD_MIN_EFFECT(arguments, member) \

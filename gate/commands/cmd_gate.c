@@ -265,7 +265,7 @@ static enum assay_status gate_run(struct lab *none, void *arguments, struct docu
 	if (!st)
 		st = a->method == METHOD_COST ? gate_by_cost(&lab, a, d, err) : gate_stored(&lab, a, d, err);
 	if (!st && why.asked)
-		why_answer(&why, d);
+		why_answer(&why, "functions", d);
 	why_release(&why);
 	lab_close(&lab);
 	return st;
@@ -295,12 +295,6 @@ static enum assay_status gate_check(void *arguments, struct assay_error *err)
 	return ASSAY_OK;
 }
 
-static enum assay_status gate_parse_why(const char *text, void *to, struct assay_error *err)
-{
-	*(double *)to = 0;
-	return strcmp(text, "off") == 0 ? ASSAY_OK : cli_span(text, to, err);
-}
-
 static const char *const methods[] = { [METHOD_RATIO] = "ratio", [METHOD_PUBLISHED] = "walk", [METHOD_COST] = "cost", NULL };
 /* clang-format off */
 #define GATE_COST(constant, word, unit, text) [constant] = word,
@@ -316,7 +310,7 @@ static const struct cli_option options[] = {
 	CLI_FLAG("run", struct arguments, run,
 		 "First run both versions in turn, until there is a decision: repetitions are doubled at most four times"),
 	CLI_SPAN("budget", struct arguments, budget_s, "With --run: measure for so long at most: 90s, 20m or 2h"),
-	CLI_PARSED("why", "TIME", struct arguments, why_s, gate_parse_why,
+	CLI_PARSED("why", "TIME", struct arguments, why_s, cmd_why_span,
 		   "With --run: then measure functions, to explain a regression, for so long at most (default: 5m), or off"),
 	CMD_FLEET_HOSTS(struct arguments, hosts),
 	CLI_OPTION(TEXT, "stacks", "FILE", struct arguments, stacks,

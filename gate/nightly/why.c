@@ -50,18 +50,24 @@ char *why_hosts(const struct inventory *inventory, const struct pairing *pairing
 
 /* ---- the runs ---- */
 
-static void why_not(struct why *why, const char *code, const char *text)
+size_t why_runs_needed(void)
 {
+	return (size_t)ceil(1 / detector_defaults.rate - 1);
+}
+
+void why_not(struct why *why, const char *code, const char *text)
+{
+	free(why->text);
 	why->code = code;
 	why->text = mem_string(text);
 }
 
 /* What the versions are is no failure of the machine or the user: the decision stands without functions. */
-static enum assay_status why_refused(struct why *why, enum assay_status st, const struct assay_error *err)
+static enum assay_status why_refused(struct why *why, enum variant_reason reason, enum assay_status st, const struct assay_error *err)
 {
 	if (st != ASSAY_E_NODATA && st != ASSAY_E_USAGE && st != ASSAY_E_FORMAT && st != ASSAY_E_LIMIT && st != ASSAY_E_NOTFOUND)
 		return st;
-	why_not(why, st == ASSAY_E_NODATA ? "nothing_changed" : "not_probed", err->text);
+	why_not(why, st == ASSAY_E_NODATA ? "nothing_changed" : variant_reason_codes[reason ? reason : VARIANT_NOT_PROBED], err->text);
 	return ASSAY_OK;
 }
 
@@ -77,7 +83,7 @@ enum assay_status why_measure(const struct launch_options *launch, char *hosts, 
 			      struct assay_error *err)
 {
 	struct launch_options o = *launch;
-	size_t needed = (size_t)ceil(1 / detector_defaults.rate - 1);
+	size_t needed = why_runs_needed();
 	int64_t began_ns = clock_monotonic_ns();
 	struct launch run;
 	enum assay_status st;
@@ -99,7 +105,7 @@ enum assay_status why_measure(const struct launch_options *launch, char *hosts, 
 		st = launch_run(&o, &run, err);
 	}
 	if (st) {
-		st = why_refused(out, st, err);
+		st = why_refused(out, run.no_variant, st, err);
 	} else {
 		out->runs = launch_count(&run, NULL, NULL, NULL).ok;
 		snprintf(out->plan, sizeof(out->plan), "%s", run.plan.id);
@@ -119,7 +125,7 @@ void why_release(struct why *why)
 
 /* ---- the answer ---- */
 
-void why_answer(const struct why *why, struct document *d)
+void why_answer(const struct why *why, const char *what, struct document *d)
 {
 	doc_object(d, "why");
 	doc_hide(d);
@@ -131,5 +137,5 @@ void why_answer(const struct why *why, struct document *d)
 	doc_set_empty(d, "text", why->text);
 	doc_end(d);
 	if (why->text)
-		doc_line(d, "functions were not measured: %s", why->text);
+		doc_line(d, "%s were not measured: %s", what, why->text);
 }

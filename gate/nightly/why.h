@@ -20,6 +20,12 @@ struct why {
  * were not judged yet, or by too few runs. */
 bool why_wanted(const struct comparison *comparison, bool left);
 
+/* Sets code (a literal) and text: why functions were not measured. */
+void why_not(struct why *why, const char *code, const char *text);
+
+/* Returns how many runs of each version the detector needs for its rate of false alarms. */
+size_t why_runs_needed(void);
+
 /* Returns the hosts to measure functions on, as host_choice takes them, and in *n how many they are: those that were compared, of the
  * hardware type that most of them have (of several the first by name), since samples of several types are not mixed. free() it. */
 char *why_hosts(const struct inventory *inventory, const struct pairing *pairing, size_t *n);
@@ -31,6 +37,7 @@ enum assay_status why_measure(const struct launch_options *launch, char *hosts, 
 			      struct assay_error *err);
 void why_release(struct why *why); /* accepts zeroed */
 
-void why_answer(const struct why *why, struct document *d); /* adds the member `why` */
+/* Adds the member `why`, and for users a line if nothing was measured. what: "functions". */
+void why_answer(const struct why *why, const char *what, struct document *d);
 
 #endif

@@ -388,8 +388,8 @@ enum assay_status artefact_check(const struct manifest *manifest, size_t version
 }
 
 enum assay_status artefact_build(const char *laboratory, const struct manifest *manifest, size_t version, const struct manifest_own *own,
-				 enum variant_kind kind, const volatile sig_atomic_t *cancelled, char **directory,
-				 char commit[VARIANT_COMMIT_BYTES], struct assay_error *err)
+				 enum variant_kind kind, const volatile sig_atomic_t *cancelled, struct variant *out,
+				 struct assay_error *err)
 {
 	const struct manifest_version *v = &manifest->versions[version];
 	char *repository = manifest_repository(manifest, v), *private = mem_format("%s/.assay", laboratory);
@@ -403,21 +403,16 @@ enum assay_status artefact_build(const char *laboratory, const struct manifest *
 						 .path = own->directory,
 						 .cache = builds,
 						 .cancelled = cancelled };
-	struct variant built = { .path = NULL };
 	enum assay_status st = file_make_directory(private, 0700, err);
 
+	*out = (struct variant){ .path = NULL };
 	ASSAY_BUG_IF(!manifest_is_built(v));
 	if (!st)
-		st = variant_build(&request, &built, err);
-	if (!st && built.reason && kind == VARIANT_PLAIN)
-		st = assay_fail(err, ASSAY_E_IO, "%s", built.text);
-	else if (!st && built.reason)
-		st = assay_fail(err, ASSAY_E_USAGE, "no build for %s (%s): %s", variant_kind_names[kind],
-				variant_reason_codes[built.reason], built.text);
-	snprintf(commit, sizeof(built.commit), "%s", v->reference ? built.commit : "");
-	*directory = built.path;
-	built.path = NULL;
-	variant_release(&built);
+		st = variant_build(&request, out, err);
+	if (!st && out->reason && kind == VARIANT_PLAIN)
+		st = assay_fail(err, ASSAY_E_IO, "%s", out->text);
+	if (!v->reference)
+		*out->commit = '\0';
 	mem_free(repository, private, builds);
 	return st ? assay_context(err, "%s:%zu", manifest->file, v->line) : ASSAY_OK;
 }

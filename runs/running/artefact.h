@@ -51,11 +51,11 @@ void artefact_release(struct artefact *artefact); /* accepts zeroed */
 
 /* The files of a version that is built, `own` of its: a variant, in LABORATORY/.assay/builds
  * (runs/inside/variants/variant.h), built once. The error names the manifest's line, and the log of a build that fails. `cancelled`: ends
- * it. *directory (free() it) is what to deploy; *commit 40 digits, "" without git. ASSAY_E_USAGE if it is the variant that cannot be, with
- * the reason's code. */
+ * it. out->path is what to deploy, out->commit 40 digits, "" without git. If the variant cannot be built, *out has the reason, and it is no
+ * error; variant_release(out). */
 enum assay_status artefact_build(const char *laboratory, const struct manifest *manifest, size_t version, const struct manifest_own *own,
-				 enum variant_kind kind, const volatile sig_atomic_t *cancelled, char **directory,
-				 char commit[VARIANT_COMMIT_BYTES], struct assay_error *err);
+				 enum variant_kind kind, const volatile sig_atomic_t *cancelled, struct variant *out,
+				 struct assay_error *err);
 /* Whether the version's git repository has its reference, and which commit that is; nothing is built or written. The same errors. */
 enum assay_status artefact_check(const struct manifest *manifest, size_t version, const volatile sig_atomic_t *cancelled,
 				 char commit[VARIANT_COMMIT_BYTES], struct assay_error *err);

@@ -615,17 +615,18 @@ static enum assay_status launch_collect_own(const struct launch_options *options
 	const struct manifest *manifest = &launch->manifest;
 	const struct manifest_version *version = launch_version(launch, i);
 	const char *path = version->own[k].directory;
-	char *built = NULL;
+	struct variant built = { .path = NULL };
 	enum assay_status st = ASSAY_OK;
 
 	if (manifest_is_built(version)) {
 		st = artefact_build(launch->lab.directory, manifest, (size_t)(version - manifest->versions), &version->own[k],
-				    VARIANT_PLAIN, options->cancelled, &built, launch->commits[i], err);
-		path = built;
+				    VARIANT_PLAIN, options->cancelled, &built, err);
+		memcpy(launch->commits[i], built.commit, sizeof(built.commit));
+		path = built.path;
 	}
 	if (!st)
 		st = artefact_collect(manifest->directory, &path, 1, true, &launch->versions[i][k], err);
-	free(built);
+	variant_release(&built);
 	return st;
 }
 
@@ -716,23 +717,27 @@ static enum assay_status launch_take_variant(const struct launch_options *option
 
 	for (size_t k = 0; !st && manifest_is_built(version) && k < version->n_own; k++) {
 		struct artefact files = { .files = NULL };
-		char *built = NULL;
+		struct variant built;
 
 		st = artefact_build(launch->lab.directory, manifest, (size_t)(version - manifest->versions), &version->own[k], kind,
-				    options->cancelled, &built, launch->commits[i], err);
+				    options->cancelled, &built, err);
+		if (!st && built.reason) {
+			launch->no_variant = built.reason;
+			free(launch->no_variants);
+			launch->no_variants = mem_format("no build for %s (%s): %s", variant_kind_names[kind],
+							 variant_reason_codes[built.reason], built.text);
+			variant_release(&built);
+			continue;
+		}
 		if (!st)
-			st = artefact_collect(manifest->directory, (const char *const *)&built, 1, true, &files, err);
+			st = artefact_collect(manifest->directory, (const char *const *)&built.path, 1, true, &files, err);
 		if (!st) {
 			artefact_release(&launch->versions[i][k]);
 			launch->versions[i][k] = files;
 			free(launch->plan.plains[i]);
 			launch->plan.plains[i] = mem_string(plain);
-		} else if (st == ASSAY_E_USAGE) {
-			free(launch->no_variants);
-			launch->no_variants = mem_string(err->text);
-			st = ASSAY_OK;
 		}
-		free(built);
+		variant_release(&built);
 	}
 	free(plain);
 	return st;

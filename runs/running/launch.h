@@ -53,7 +53,8 @@ struct launch {
 	struct artefact files, **versions;     /* what is deployed: common, and of [plan.n_versions] as execute_options has it */
 	struct execution_features *inputs;     /* [plan.n_inputs], what is known of them for nothing */
 	char (*commits)[VARIANT_COMMIT_BYTES]; /* [plan.n_versions], "" unless git built it */
-	char *no_variants;		       /* why versions are measured as they are, in one line; NULL: none is, or none need be */
+	enum variant_reason no_variant;	       /* why versions are measured as they are; VARIANT_BUILT: none is, or none need be */
+	char *no_variants;		       /* the same in one line; NULL */
 	struct instrument instrument;	/* of a plan with a probe; instrument.n == 0 where it is not known (a dry run builds nothing) */
 	struct execute_result *results; /* [n]; NULL after a dry run */
 	struct execution_rows rows;	/* all that the store has of the plan */

@@ -160,6 +160,7 @@ enum assay_status version_find(const char *laboratory, const char *selector, con
 	struct version_object found = { .path = NULL };
 	const char *at = strrchr(selector, '@');
 	char *application = mem_bytes(selector, (size_t)(at - selector)), *directory = NULL;
+	struct variant built = { .path = NULL };
 	struct manifest manifest = { .file = NULL };
 	const struct manifest_own *own = NULL;
 	enum assay_status st = manifest_open(laboratory, application, &manifest, err);
@@ -172,7 +173,10 @@ enum assay_status version_find(const char *laboratory, const char *selector, con
 	if (!st && manifest_is_built(&manifest.versions[version])) {
 		if (manifest.versions[version].kind == MANIFEST_GIT)
 			found.repository = manifest_repository(&manifest, &manifest.versions[version]);
-		st = artefact_build(laboratory, &manifest, version, own, VARIANT_PLAIN, cancelled, &directory, found.commit, err);
+		st = artefact_build(laboratory, &manifest, version, own, VARIANT_PLAIN, cancelled, &built, err);
+		memcpy(found.commit, built.commit, sizeof(found.commit));
+		directory = built.path;
+		built.path = NULL;
 	} else if (!st && manifest.versions[version].kind == MANIFEST_DIR) {
 		directory = mem_string(own->directory);
 	}
@@ -182,6 +186,7 @@ enum assay_status version_find(const char *laboratory, const char *selector, con
 		version_object_release(&found);
 	*out = found;
 	manifest_release(&manifest);
+	variant_release(&built);
 	mem_free(application, directory);
 	return st;
 }

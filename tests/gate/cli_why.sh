@@ -87,6 +87,32 @@ cases=$((cases + 1))
 for build in "$lab"/.assay/builds/*/; do readelf -S "$build/p" 2>/dev/null | grep -c '\.debug_info'; done | sort | tr '\n' ' ' >"$tmp/debug"
 [ "$(cat "$tmp/debug")" = '0 0 0 1 1 ' ] || fail "two plain builds and two variants expected: $(cat "$tmp/debug")"
 
+what='a variant that cannot be built says why by a code, and the decision stands'
+mkdir "$tmp/bin"
+ln -s /usr/bin/* "$tmp/bin"
+rm -f "$tmp"/bin/cc "$tmp"/bin/c++ "$tmp"/bin/*gcc* "$tmp"/bin/*g++* "$tmp"/bin/c89* "$tmp"/bin/c99* "$tmp"/bin/*clang* "$tmp/bin/ccache"
+# unbuilt CODE SCRIPT [PATH]: versions `old` and `slow`, whose build command is the script.
+unbuilt() {
+	for version in old:1 slow:8; do
+		mkdir -p "$tmp/$1/${version%:*}"
+		sed "1i #define TIMES ${version#*:}" "$tmp/p.c" >"$tmp/$1/${version%:*}/p.c"
+		cp "$tmp/built/plain/${version%:*}/p" "$tmp/$1/${version%:*}/made"
+		echo "$2" >"$tmp/$1/${version%:*}/build.sh"
+	done
+	sed "s|^  old:.*|  old: { sources: $tmp/$1/old, build: [sh, build.sh] }|; s|^  slow:.*|  slow: { sources: $tmp/$1/slow, build: [sh, build.sh] }|
+		/^  same:/d; /^  worse:/d" "$lab/apps/plain.yaml" >"$lab/apps/$1.yaml"
+	PATH=${3:-$PATH}
+	run -C "$lab" gate "$1@old" "$1@slow" --run --format json
+	PATH=$path
+	expect_status 3
+	expect_json .decision regression .why.code "$1" .why.runs 0
+}
+path=$PATH
+unbuilt build_failed '[ "$ASSAY_VARIANT" != functions ] || exit 3; exec gcc -O2 p.c -o p'
+unbuilt build_differs 'exec gcc -O2 "-DFOR_$ASSAY_VARIANT" p.c -o p'
+unbuilt not_probed 'exec gcc -O2 -static p.c -o p'
+unbuilt no_compiler 'exec cp made p' "$tmp/bin"
+
 what='what is known is not measured again'
 run -C "$lab" gate entries@old entries@slow --run --format json
 expect_json .why '(nothing)'

@@ -74,8 +74,13 @@ static enum assay_status build_with(const char *git, const volatile sig_atomic_t
 				    struct assay_error *err)
 {
 	struct manifest m = manifest_with(git);
-	enum assay_status st = artefact_build("lab", &m, 0, m.versions[0].own, VARIANT_PLAIN, cancelled, directory, commit, err);
+	struct variant built;
+	enum assay_status st = artefact_build("lab", &m, 0, m.versions[0].own, VARIANT_PLAIN, cancelled, &built, err);
 
+	memcpy(commit, built.commit, sizeof(built.commit));
+	*directory = built.path;
+	built.path = NULL;
+	variant_release(&built);
 	manifest_release(&m);
 	return st;
 }
