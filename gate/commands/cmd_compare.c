@@ -6,6 +6,7 @@
 #include "gate/here/changed.h"
 #include "gate/here/here.h"
 #include "gate/here/trees.h"
+#include "gate/nightly/why.h"
 
 #define SAID_LINES     10 /* of a build that failed */
 #define TREES_BUDGET_S 120
@@ -13,9 +14,9 @@
 enum { OLD, NEW, SIDES };
 
 struct arguments {
-	struct cli_list words; /* two commands with "--" in between; or OLD, NEW and a command */
-	double budget_s;       /* 0: not given */
-	double min_effect;
+	struct cli_list words;	  /* two commands with "--" in between; or OLD, NEW and a command */
+	double budget_s;	  /* 0: not given */
+	double min_effect, why_s; /* why_s 0: counters are not looked at; below 0: not given */
 	bool here, any_status, trees, in_tree;
 	const char *repository, *build;
 };
@@ -61,13 +62,15 @@ static void say_last(struct buf *said)
 			cli_remark("%s", line);
 }
 
-static enum assay_status compare_built(const struct arguments *a, const struct trees *trees, const struct here_how *how, struct document *d,
-				       struct assay_error *err)
+static enum assay_status compare_built(const struct arguments *a, const struct trees_asked *asked, const struct trees *trees,
+				       const struct here_how *how, struct document *d, struct assay_error *err)
 {
 	const char *const *words = (const char *const *)a->words.items;
 	const struct changed_asked changed = { .directories = { trees->directories[OLD], trees->directories[NEW] },
 					       .repository = a->repository,
-					       .commits = { trees->commits[OLD], trees->commits[NEW] } };
+					       .commits = { trees->commits[OLD], trees->commits[NEW] },
+					       .trees = asked->build.n ? asked : NULL,
+					       .why_s = a->why_s < 0 ? WHY_BUDGET_S : a->why_s };
 	struct here_side sides[SIDES];
 
 	doc_table(d, "trees");
@@ -101,7 +104,7 @@ static enum assay_status compare_trees(const struct arguments *a, const struct h
 		return assay_context(err, "--build");
 	st = trees_build(&asked, &trees, err);
 	if (!st)
-		st = compare_built(a, &trees, how, d, err);
+		st = compare_built(a, &asked, &trees, how, d, err);
 	else if (trees.said.size)
 		say_last(&trees.said);
 	trees_release(&trees);
@@ -133,8 +136,8 @@ static enum assay_status compare_check(void *arguments, struct assay_error *err)
 
 	if (a->repository && a->trees)
 		return assay_fail(err, ASSAY_E_USAGE, "--git and --trees exclude each other");
-	if (!a->repository && !a->trees && (a->build || a->in_tree))
-		return assay_fail(err, ASSAY_E_USAGE, "--build and --in-tree belong to --git or --trees");
+	if (!a->repository && !a->trees && (a->build || a->in_tree || a->why_s >= 0))
+		return assay_fail(err, ASSAY_E_USAGE, "--build, --in-tree and --why belong to --git or --trees");
 	if ((a->repository || a->trees) && a->words.n <= SIDES)
 		return assay_fail(err, ASSAY_E_USAGE, "expected OLD NEW [options] -- PROGRAM [ARG...]");
 	return ASSAY_OK;
@@ -149,13 +152,17 @@ static const struct cli_option options[] = {
 		 "Of --git and --trees: the command that builds a tree, run inside it; split into arguments, without a shell"),
 	CLI_FLAG("in-tree", struct arguments, in_tree,
 		 "Of --git and --trees: run the command inside each tree, not in the current directory"),
+	CLI_PARSED(
+	    "why", "TIME", struct arguments, why_s, cmd_why_span,
+	    "Of --git and --trees: if it is slower, count for at most so long what its functions do, by emulated counters; 'off': not "
+	    "(default: 5m)"),
 	CLI_FLAG("here", struct arguments, here, "On this machine, which is the default"),
 	CMD_MIN_EFFECT(struct arguments, min_effect),
 	HERE_BUDGET(struct arguments, budget_s),
 	HERE_ANY_STATUS(struct arguments, any_status),
 	CLI_END,
 };
-static const struct arguments defaults = { .min_effect = LAB_MIN_EFFECT };
+static const struct arguments defaults = { .min_effect = LAB_MIN_EFFECT, .why_s = -1 };
 
 const struct command compare_command = {
 	.name = "compare",

@@ -536,7 +536,7 @@ enum assay_status measured_load(struct store *store, const struct pairing *pairi
 void measured_release(struct measured *measured)
 {
 	for (size_t i = 0; i < measured->n; i++)
-		free(measured->parts[i].source);
+		mem_free(measured->parts[i].source, measured->parts[i].hottest);
 	mem_free(measured->sampled, measured->parts, measured->counts);
 	*measured = (struct measured){ .sampled = NULL };
 }
@@ -638,6 +638,7 @@ static void place_answer(const struct measured_part *part, struct document *d)
 	doc_set(d, "change", part->change);
 	doc_set(d, "source", part->source);
 	doc_set(d, "line", part->source ? doc_value_of(part->line) : DOC_NOTHING);
+	doc_set(d, "hottest_line", part->hottest);
 	free(place);
 }
 

@@ -41,6 +41,7 @@ struct measured_part {
 	const char *change; /* a code of runs/inside/changes/changes.h; NULL: not known, as of all that follows */
 	char *source;	    /* where it is defined; owned */
 	unsigned line;
+	char *hottest; /* "src/work.c:7": the line of it that the candidate's samples met most often; owned; NULL */
 };
 
 /* What the kernel has counted, a run. */

@@ -5,6 +5,7 @@
 #include "runs/running/run.h"
 #include "runs/inside/samples/sample_files.h"
 
+#include <string.h>
 #include <unistd.h>
 
 #define SHOWN 5
@@ -79,14 +80,22 @@ static const char *choose_type(const struct stored_samples sides[2], size_t *typ
 	return best;
 }
 
-static enum assay_status function_evidence_look(struct lab *lab, const struct run_set *const sets[2], const char *type,
-						struct function_evidence *e, struct assay_error *err)
+/* Both sides and the places are there. */
+static enum assay_status function_evidence_judge(struct function_evidence *e, struct assay_error *err)
 {
 	struct detect_options options = { .detector = detector_defaults, .observe = observe_defaults };
-	enum assay_status st = ASSAY_OK;
 	long processors = sysconf(_SC_NPROCESSORS_ONLN);
 
 	options.detector.threads = processors > 0 ? (size_t)processors : 1;
+	e->input = (struct detect_input){ .old = &e->sides[0], .new = &e->sides[1], .places = &e->places };
+	return detect(&e->input, &options, &e->detected, err);
+}
+
+static enum assay_status function_evidence_look(struct lab *lab, const struct run_set *const sets[2], const char *type,
+						struct function_evidence *e, struct assay_error *err)
+{
+	enum assay_status st = ASSAY_OK;
+
 	for (int i = 0; i < 2 && !st; i++) {
 		char *selector = mem_format("%s@%s", sets[i]->application, sets[i]->version);
 
@@ -95,8 +104,21 @@ static enum assay_status function_evidence_look(struct lab *lab, const struct ru
 			places_of_version(lab->directory, selector, &e->places);
 		free(selector);
 	}
-	e->input = (struct detect_input){ .old = &e->sides[0], .new = &e->sides[1], .places = &e->places };
-	return st ? st : detect(&e->input, &options, &e->detected, err);
+	return st ? st : function_evidence_judge(e, err);
+}
+
+void function_evidence_read(const char *const directories[2], struct function_evidence *out)
+{
+	struct assay_error err;
+	enum assay_status st = ASSAY_OK;
+
+	*out = (struct function_evidence){ .there = false };
+	for (int i = 0; !st && i < 2; i++)
+		st = side_read(directories[i], &out->sides[i], &err);
+	st = st ? st : sides_keep_ended(&out->sides[0], &out->sides[1], &err);
+	st = st ? st : function_evidence_judge(out, &err);
+	out->there = !st;
+	out->missing = st ? mem_string(err.text) : NULL;
 }
 
 /* Both have samples, and one or both none of the build whose results count: which, and what makes new ones. */
@@ -173,24 +195,43 @@ char *function_evidence_first(const struct function_evidence *e, enum decision d
 	return mem_format("%s (%s:%u)", f->name, text_file_name(f->place->file), f->place->line);
 }
 
-static void add_function(const struct detected *d, const struct detected_function *f, struct document *out)
+static void reason_add(const struct detected *d, const struct detected_function *f, struct buf *text)
 {
 	const struct detection_column *c = NULL;
-	struct buf text = BUF_INIT;
 
 	for (size_t i = 0; i < f->found->n_columns && !c; i++)
 		if (f->kind.column == SIZE_MAX || f->found->columns[i].column == f->kind.column)
 			c = &f->found->columns[i];
+	kind_text(&f->kind, "; also ", text);
+	if (c) {
+		struct counter_about about = counter_about(d->back_end, d->seen.columns[c->column]);
+
+		buf_format(text, "; %s %.3g -> %.3g %s", about.text, c->normal * about.scale, c->now * about.scale, about.unit);
+	}
+}
+
+char *function_evidence_reason(const struct function_evidence *e, const char *name)
+{
+	struct buf text = BUF_INIT;
+
+	for (size_t i = 0; e->there && i < e->detected.n_worse; i++) {
+		if (strcmp(e->detected.functions[i].name, name) == 0) {
+			reason_add(&e->detected, &e->detected.functions[i], &text);
+			return buf_take(&text);
+		}
+	}
+	return NULL;
+}
+
+static void add_function(const struct detected *d, const struct detected_function *f, struct document *out)
+{
+	struct buf text = BUF_INIT;
+
 	buf_text(&text, f->name);
 	if (f->place && f->place->file)
 		buf_format(&text, " (%s:%u)", f->place->file, f->place->line);
 	buf_text(&text, ": ");
-	kind_text(&f->kind, "; also ", &text);
-	if (c) {
-		struct counter_about about = counter_about(d->back_end, d->seen.columns[c->column]);
-
-		buf_format(&text, "; %s %.3g -> %.3g %s", about.text, c->normal * about.scale, c->now * about.scale, about.unit);
-	}
+	reason_add(d, f, &text);
 	doc_line(out, "  %s, in %zu of %zu runs", text.bytes, f->found->runs_anomalous, f->found->runs);
 	buf_release(&text);
 }

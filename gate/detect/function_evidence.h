@@ -21,12 +21,18 @@ struct function_evidence {
 /* Judges the two versions' stored samples; files and lines of functions are known where the candidate's build is still there. *out is
  * overwritten and must not be moved; function_evidence_release() it. Never fails: what goes wrong is `missing`. Cost: that of detect(). */
 void function_evidence_of(struct lab *lab, const struct run_set *baseline, const struct run_set *candidate, struct function_evidence *out);
+/* The same of two directories of samples, as side_read() takes them; files and lines are not known. */
+void function_evidence_read(const char *const directories[2], struct function_evidence *out);
 void function_evidence_release(struct function_evidence *evidence); /* accepts zeroed */
 
 /* Does the decision say that performance moved, and do functions say why? */
 bool function_evidence_explains(const struct function_evidence *evidence, enum decision decision);
 /* The one that explains most: "changed (p.c:4)"; free() it. NULL: none does. */
 char *function_evidence_first(const struct function_evidence *evidence, enum decision decision);
+
+/* What the counters say of a function that is worse, by its name as people write it: "called 30 times as often", "more work at each call;
+ * basic blocks 10 -> 100 in a call". free() it. NULL: it was not found worse. */
+char *function_evidence_reason(const struct function_evidence *evidence, const char *name);
 
 /* Those that moved as the decision says, `improved`, or for the worse: detected.functions[*first] and so many from there on. */
 size_t function_evidence_leading(const struct function_evidence *evidence, enum decision decision, size_t *first);

@@ -70,6 +70,50 @@ static const struct change *change_of(const struct changes *c, size_t old, size_
 	return NULL;
 }
 
+/* ---- lines ---- */
+
+struct line_met {
+	const char *file; /* kept by the image */
+	unsigned line;
+	unsigned long long count;
+};
+
+struct lines_met {
+	struct line_met *items; /* [n] */
+	size_t n, capacity;
+};
+
+/* Adds the samples of one run that lie in the function, in the file `path`; the lines are fleet/helper/sampler.h's. */
+static void lines_met_add(const struct build *build, size_t function, const char *path, const char *samples, struct lines_met *met)
+{
+	char *text = mem_string(samples ? samples : ""), *rest = text, *line, *where;
+	bool inside = false;
+
+	while ((line = strsep(&rest, "\n"))) {
+		unsigned long long count = strtoull(line, &where, 10);
+		struct functions_place place;
+		uint64_t address;
+		size_t body, i = 0;
+
+		if (strncmp(where, " user ", 6) == 0)
+			inside = strcmp(where + 6, path) == 0;
+		if (!inside || strncmp(where, " at ", 4) != 0 || !image_address_of(&build->image, strtoull(where + 4, NULL, 16), &address))
+			continue;
+		body = functions_body_at(&build->functions, address);
+		if (body == SIZE_MAX || build->functions.bodies[body].function != function ||
+		    !functions_place_of(&build->image, &build->functions, address, &place) || !place.file)
+			continue;
+		while (i < met->n && (met->items[i].line != place.line || strcmp(met->items[i].file, place.file) != 0))
+			i++;
+		if (i == met->n)
+			mem_append(met->items, met->n, &met->capacity, (struct line_met){ .file = place.file, .line = place.line });
+		met->items[i].count += count;
+	}
+	free(text);
+}
+
+/* ---- what is known of a function ---- */
+
 /* The name of a file of the tree `directory`, as it was committed, else inside the tree, else as the compiler was told; free() it. */
 static char *source_of(const struct source_tree *committed, const char *directory, const char *file)
 {
@@ -81,7 +125,27 @@ static char *source_of(const struct source_tree *committed, const char *director
 	return mem_string(name);
 }
 
-static void part_fill(const struct changed_asked *asked, const struct changes *c, struct measured_part *part)
+/* Of the candidate's function, the line that its samples met most often. */
+static char *hottest_of(const struct changed_asked *asked, const struct changes *c, const struct code *code, const char *file,
+			const struct function *function)
+{
+	const char *path = code_path(code, file, asked->directories[B]);
+	struct lines_met met = { .items = NULL };
+	const struct line_met *best = NULL;
+	char *name = NULL, *text;
+
+	for (size_t r = 0; path && r < asked->candidate->n; r++)
+		lines_met_add(&c->new, (size_t)(function - c->new.functions.items), path, asked->candidate->runs[r].samples, &met);
+	for (size_t i = 0; i < met.n; i++)
+		best = !best || met.items[i].count > best->count ? &met.items[i] : best;
+	if (best)
+		name = source_of(&c->source.new, asked->directories[B], best->file);
+	text = best ? mem_format("%s:%u", name, best->line) : NULL;
+	mem_free(met.items, name);
+	return text;
+}
+
+static void part_fill(const struct changed_asked *asked, const struct changes *c, const struct code *code, struct measured_part *part)
 {
 	const struct function *new = function_named(&c->new.functions, part->name),
 			      *function = new ? new : function_named(&c->old.functions, part->name);
@@ -95,6 +159,8 @@ static void part_fill(const struct changed_asked *asked, const struct changes *c
 	part->line = function->line;
 	if (function->file)
 		part->source = source_of(new ? &c->source.new : &c->source.old, asked->directories[new ? B : A], function->file);
+	if (new && function->file)
+		part->hottest = hottest_of(asked, c, code, part->file, new);
 }
 
 bool changed_fill(struct measured *measured, const struct code *code, const struct changed_asked *asked, double least)
@@ -118,7 +184,7 @@ bool changed_fill(struct measured *measured, const struct code *code, const stru
 			if (!wanted[k] || strcmp(wanted[k]->file, file) != 0)
 				continue;
 			if (known)
-				part_fill(asked, &changes, wanted[k]);
+				part_fill(asked, &changes, code, wanted[k]);
 			wanted[k] = NULL;
 		}
 		described = described && !(known && changes.new.image.detail != IMAGE_DESCRIBED);
@@ -128,9 +194,11 @@ bool changed_fill(struct measured *measured, const struct code *code, const stru
 	return described;
 }
 
-char *changed_text(const struct measured *measured, double least, bool slower)
+char *changed_text(const struct measured *measured, const struct function_evidence *functions, double least, bool slower)
 {
 	const struct measured_part *first = NULL;
+	struct buf text = BUF_INIT;
+	char *reason;
 
 	for (size_t i = 0; i < measured->n; i++) {
 		const struct measured_part *part = &measured->parts[i];
@@ -141,6 +209,13 @@ char *changed_text(const struct measured *measured, double least, bool slower)
 	}
 	if (!first)
 		return mem_string("");
-	return first->source ? mem_format("; most in %s (%s:%u, %s)", first->name, first->source, first->line, first->change)
-			     : mem_format("; most in %s (%s)", first->name, first->change);
+	buf_format(&text, "; most in %s (", first->name);
+	if (first->source)
+		buf_format(&text, "%s:%u, ", first->source, first->line);
+	buf_format(&text, "%s%s%s)", first->change, first->hottest ? ", mostly at " : "", first->hottest ? first->hottest : "");
+	reason = function_evidence_reason(functions, first->name);
+	if (reason)
+		buf_format(&text, ": %s", reason);
+	free(reason);
+	return buf_take(&text);
 }

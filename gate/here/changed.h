@@ -3,20 +3,27 @@
 #define GATE_HERE_CHANGED_H
 
 #include "gate/comparison/measured.h"
+#include "gate/detect/function_evidence.h"
+#include "gate/here/trees.h"
 
 struct changed_asked {
 	const char *directories[2]; /* the built trees, absolute */
 	const char *repository;	    /* of git; NULL: there is none */
 	const char *commits[2];
+	const struct measured_side *candidate; /* its runs, with samples */
+	const struct trees_asked *trees;       /* from which they were built; NULL: nothing was */
+	double why_s;			       /* to count what its functions do, if it is slower; 0: they are not counted */
 };
 
-/* Fills change, source and line of the functions that certainly differ by more than `least` seconds, as far as their programs and libraries
- * say. `code` has met the files of the runs. Returns false if debug information is missing in one of them. O(bytes of debug information).
+/* Fills change, source, line and hottest line of the functions that certainly differ by more than `least` seconds, as far as their programs
+ * and libraries say. `code` has met the files of the runs. Returns false if debug information is missing in one of them. O(bytes of debug
+ * information).
  */
 bool changed_fill(struct measured *measured, const struct code *code, const struct changed_asked *asked, double least);
 
-/* "; most in walk (src/work.c:4, modified)": the function whose time has grown most, or, not `slower`, has shrunk most, by more than
- * `least` seconds; "": nothing is known about it. free() it. */
-char *changed_text(const struct measured *measured, double least, bool slower);
+/* "; most in walk (src/work.c:4, modified, mostly at src/work.c:7): more work at each call; ...": the function whose time has grown most,
+ * or, not `slower`, has shrunk most, by more than `least` seconds; what its counters say, where `functions` has them. "": nothing is known
+ * about it. free() it. */
+char *changed_text(const struct measured *measured, const struct function_evidence *functions, double least, bool slower);
 
 #endif

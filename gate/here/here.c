@@ -13,6 +13,7 @@
 #include "fleet/engine/local_command.h"
 #include "gate/comparison/comparison.h"
 #include "gate/here/changed.h"
+#include "gate/here/counted.h"
 #include "gate/nightly/judge.h"
 
 #include <errno.h>
@@ -275,8 +276,8 @@ static bool look(struct looking *l, struct here *const sides[2], const struct he
 
 /* Runs commands[n] in turn, each time in an order that is drawn, as often as the budget allows or until they decide, each at least once and
  * at most RUNS_MAX times, under the lock of the host. ASSAY_E_NODATA if a command fails. */
-static enum assay_status here_measure_with(const char *input, struct here *const *commands, size_t n, const struct here_how *how,
-					   struct code *code, struct assay_error *err)
+static enum assay_status here_measure(const char *input, struct here *const *commands, size_t n, const struct here_how *how,
+				      struct code *code, struct assay_error *err)
 {
 	double began_s = progress_now(), spent_s = 0, turn_s = (double)INFINITY;
 	struct progress shown = progress_begin(stderr, began_s);
@@ -307,19 +308,6 @@ static enum assay_status here_measure_with(const char *input, struct here *const
 	progress_end(&shown);
 	for (size_t i = 0; !st && i < n; i++)
 		here_end(commands[i]);
-	return st;
-}
-
-/* Measures commands[n]; each run reads all of our standard input. */
-static enum assay_status here_measure(struct here *const *commands, size_t n, const struct here_how *how, struct code *code,
-				      struct assay_error *err)
-{
-	struct here_input input;
-	enum assay_status st = here_input_take(how->progress, &input, err);
-
-	if (!st)
-		st = here_measure_with(input.path, commands, n, how, code, err);
-	here_input_release(&input);
 	return st;
 }
 
@@ -377,10 +365,14 @@ enum assay_status here_profile(const char *const *words, size_t n, const struct 
 {
 	struct here *here = here_new(&(struct here_side){ .words = words, .n = n });
 	struct code *code = code_new();
-	enum assay_status st = here_measure(&here, 1, how, code, err);
+	struct here_input input;
+	enum assay_status st = here_input_take(how->progress, &input, err);
 
 	if (!st)
+		st = here_measure(input.path, &here, 1, how, code, err);
+	if (!st)
 		here_answer(here, how, d);
+	here_input_release(&input);
 	code_free(code);
 	here_free(here);
 	return st;
@@ -442,7 +434,7 @@ static bool changed_find(const struct changed_asked *asked, double min_effect, c
 	struct measured *m = &c->measured;
 	double least = comparison_told(&c->verdict, m, min_effect * fmax(m->seconds[A], m->seconds[B]));
 	bool described = changed_fill(m, code, asked, least);
-	char *first = changed_text(m, least, verdict_effect(&c->verdict)->ratio > 1), *cause = c->cause;
+	char *first = changed_text(m, &c->functions, least, verdict_effect(&c->verdict)->ratio > 1), *cause = c->cause;
 
 	c->cause = mem_format("%s%s", cause, *cause ? first : "");
 	mem_free(cause, first);
@@ -476,26 +468,63 @@ static void compare_answer(struct here *const sides[SIDES], const struct here_ho
 	doc_end(d);
 }
 
-static enum assay_status here_decide(struct here *const sides[SIDES], const struct here_how *how, const struct changed_asked *changed,
-				     struct code *code, struct document *d, struct assay_error *err)
+/* How two commands are compared. */
+struct comparing {
+	const struct here_how *how;
+	const struct changed_asked *changed; /* NULL: of no trees */
+	const char *input;
+	struct code *code;
+};
+
+/* Counts what the functions of a slower version do. */
+static enum assay_status here_ask_why(struct here *const sides[SIDES], const struct comparing *g, struct comparison *c, struct why *why,
+				      struct assay_error *err)
+{
+	const struct here_side of[] = { sides[A]->of, sides[B]->of };
+	struct counted_asked asked = { .sides = of,
+				       .input = *g->input ? g->input : NULL,
+				       .budget_s = g->changed->why_s,
+				       .progress = g->how->progress,
+				       .any_status = g->how->any_status };
+	enum assay_status st;
+
+	if (!g->changed->trees || !(g->changed->why_s > 0) || !why_wanted(c, false))
+		return ASSAY_OK;
+	asked.trees = *g->changed->trees;
+	st = counted_functions(&asked, &c->functions, why, err);
+	c->absent[COMPARISON_FUNCTIONS] = (struct comparison_absent){ why->code, why->text };
+	return st;
+}
+
+static enum assay_status here_decide(struct here *const sides[SIDES], const struct comparing *g, struct document *d,
+				     struct assay_error *err)
 {
 	static const struct evidence none;
 	struct measured_side measured[] = { side_of(sides[A]), side_of(sides[B]) };
 	struct run_set sets[] = { set_of(sides[A]), set_of(sides[B]) };
 	const struct comparison_asked asked = {
-		.evidence = &none, .baseline = &sets[A], .candidate = &sets[B], .min_effect = how->min_effect
+		.evidence = &none, .baseline = &sets[A], .candidate = &sets[B], .min_effect = g->how->min_effect
 	};
+	struct changed_asked changed;
 	struct comparison c;
+	struct why why = { .asked = false };
 	bool described = true;
-	enum assay_status st = comparison_here(&asked, measured, code, &c, err);
+	enum assay_status st = comparison_here(&asked, measured, g->code, &c, err);
 
-	if (!st && changed)
-		described = changed_find(changed, how->min_effect, code, &c);
+	if (!st && g->changed) {
+		changed = *g->changed;
+		changed.candidate = &measured[B];
+		st = here_ask_why(sides, g, &c, &why, err);
+		described = changed_find(&changed, g->how->min_effect, g->code, &c);
+	}
 	if (!st)
-		compare_answer(sides, how, &c, d);
+		compare_answer(sides, g->how, &c, d);
+	if (!st && why.asked)
+		why_answer(&why, "counters of functions", d);
 	if (!st && !described)
 		doc_line(d, "Without debug information there are no files and lines of functions: build with -g");
 	comparison_release(&c);
+	why_release(&why);
 	for (int side = 0; side < SIDES; side++) {
 		run_set_release(&sets[side]);
 		free(measured[side].runs);
@@ -508,10 +537,14 @@ enum assay_status here_compare(const struct here_side commands[SIDES], const str
 {
 	struct here *sides[SIDES] = { here_new(&commands[A]), here_new(&commands[B]) };
 	struct code *code = code_new();
-	enum assay_status st = here_measure(sides, SIDES, how, code, err);
+	struct here_input input;
+	enum assay_status st = here_input_take(how->progress, &input, err);
 
 	if (!st)
-		st = here_decide(sides, how, changed, code, d, err);
+		st = here_measure(input.path, sides, SIDES, how, code, err);
+	if (!st)
+		st = here_decide(sides, &(struct comparing){ how, changed, input.path, code }, d, err);
+	here_input_release(&input);
 	code_free(code);
 	here_free(sides[A]);
 	here_free(sides[B]);

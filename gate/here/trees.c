@@ -97,7 +97,8 @@ static enum assay_status build_tree(const struct trees_asked *asked, int side, c
 				    struct assay_error *err)
 {
 	struct manifest_words command = { .items = NULL };
-	struct variant_request request = { .directory = asked->repository ? NULL : asked->names[side],
+	struct variant_request request = { .kind = asked->kind,
+					   .directory = asked->repository ? NULL : asked->names[side],
 					   .repository = asked->repository,
 					   .reference = asked->names[side],
 					   .path = asked->program,
@@ -113,6 +114,7 @@ static enum assay_status build_tree(const struct trees_asked *asked, int side, c
 	st = variant_build(&request, &built, err);
 	if (!st && built.reason) {
 		st = assay_fail(err, ASSAY_E_IO, "%s: %s", asked->names[side], built.text);
+		out->reason = built.reason;
 		(void)file_read(built.log, LOG_BYTES_MAX, &out->said, &ignored);
 	} else if (!st) {
 		memcpy(out->commits[side], built.commit, sizeof(built.commit));

@@ -10,13 +10,15 @@ struct trees_asked {
 	const char *repository;	     /* NULL: directories are compared */
 	const char *names[2];	     /* references of the repository; or the directories */
 	struct manifest_words build; /* the command that builds them; without words: nothing is built */
-	const char *program;	     /* its path in both trees: "./lz4", "bin/x"; NULL: none is wanted */
+	enum variant_kind kind;
+	const char *program; /* its path in both trees: "./lz4", "bin/x"; NULL: none is wanted */
 	bool progress;
 };
 
 struct trees {
 	char *directories[2], *programs[2];    /* absolute; programs NULL: none was wanted */
 	char commits[2][VARIANT_COMMIT_BYTES]; /* of a directory: the hash of its files */
+	enum variant_reason reason;	       /* why one was not built; VARIANT_BUILT: another fault, or none */
 	struct buf said;		       /* the output of a build that failed */
 };
 

@@ -48,7 +48,7 @@ static cJSON *answer(const struct made *a, const struct made *b, size_t n)
 	cJSON *json;
 
 	document_init(&d);
-	assert_int_equal(here_decide(sides, &how, NULL, code, &d, &err), ASSAY_OK);
+	assert_int_equal(here_decide(sides, &(struct comparing){ &how, NULL, "", code }, &d, &err), ASSAY_OK);
 	json = document_cjson(&d);
 	cJSON_AddNumberToObject(json, "status", d.exit_status);
 	document_release(&d);
