@@ -1,7 +1,6 @@
 #include "gate/render/decided.h"
 #include "gate/render/render.h"
 
-#include "base/command.h"
 #include "base/json.h"
 
 #include <math.h>
@@ -12,7 +11,7 @@ void render_bencher(const struct document *d, const struct doc_style *style, str
 	struct decisions all;
 
 	(void)style;
-	decisions_of(d, cli_command_name(), &all);
+	decisions_of(d, &all);
 	for (size_t i = 0; i < all.n; i++) {
 		const struct decided *one = &all.items[i];
 		bool open = one->decision != DECISION_REGRESSION && one->decision != DECISION_PASS && one->decision != DECISION_IMPROVED;

@@ -1,6 +1,6 @@
 #include "gate/render/decided.h"
 
-#include "base/json.h"
+#include "base/command.h"
 #include "base/mem.h"
 #include "base/order.h"
 #include "base/text.h"
@@ -10,51 +10,93 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* ---- what programs see of the answer ---- */
+
+static bool is_data(const struct doc_node *node)
+{
+	return node->kind <= DOC_VALUE && !node->aside;
+}
+
+/* Returns the member with this key; NULL: `of` (which may be NULL) has none. */
+static const struct doc_node *member(const struct doc_node *of, const char *key)
+{
+	for (const struct doc_node *child = of ? of->first : NULL; child; child = child->next)
+		if (is_data(child) && child->key && strcmp(child->key, key) == 0)
+			return child;
+	return NULL;
+}
+
+/* Returns "" if it is no text. */
+static const char *text_of(const struct doc_node *of, const char *key)
+{
+	const struct doc_node *text = member(of, key);
+
+	return text && text->value.type == DOC_TEXT ? text->value.text : "";
+}
+
+/* Returns NaN if it is no number. */
+static double number_of(const struct doc_node *of, const char *key)
+{
+	const struct doc_node *number = member(of, key);
+
+	if (number && number->value.type == DOC_INTEGER)
+		return (double)number->value.integer;
+	return number && number->value.type == DOC_REAL ? number->value.real : (double)NAN;
+}
+
 /* A version stands for itself, or as {application, version}. */
-static const char *side_of(const cJSON *row, const char *key, struct decided *to)
+static const char *side_of(const struct doc_node *row, const char *key, struct decided *to)
 {
-	const cJSON *side = json_get(row, key);
+	const struct doc_node *side = member(row, key);
 
-	if (!cJSON_IsObject(side))
-		return json_get_text(row, key);
-	to->application = json_get_text(side, "application");
-	return json_get_text(side, "version");
+	if (!side || side->kind != DOC_OBJECT)
+		return text_of(row, key);
+	to->application = text_of(side, "application");
+	return text_of(side, "version");
 }
 
-static void reasons_of(const cJSON *list, struct reasons *to)
+static void reasons_of(const struct doc_node *list, struct reasons *to)
 {
-	const cJSON *item;
-
-	cJSON_ArrayForEach(item, list) reasons_add(to, json_get_text(item, "code"), json_get_text(item, "text"));
+	for (const struct doc_node *item = list ? list->first : NULL; item; item = item->next)
+		if (is_data(item))
+			reasons_add(to, text_of(item, "code"), text_of(item, "text"));
 }
 
-static bool decided_of(const cJSON *row, struct decided *to)
+/* Returns whether it is decided. */
+static bool decided_of(const struct doc_node *row, struct decided *to)
 {
-	const cJSON *numbers = json_get(row, "ratio") ? row : json_get(row, "effect"); /* by cost there is but one effect */
-	const char *word = json_get_text(row, "decision");
+	const struct doc_node *numbers = member(row, "ratio") ? row : member(row, "effect"); /* by cost there is but one effect */
+	const char *word = text_of(row, "decision");
 	bool decided;
 
-	*to = (struct decided){ .application = json_get_text(row, "application"), .decision = decision_by_text(word) };
+	*to = (struct decided){ .application = text_of(row, "application"), .decision = decision_by_text(word) };
 	decided = strcmp(decision_text(to->decision), word) == 0;
 	to->baseline = side_of(row, "baseline", to);
 	to->candidate = side_of(row, "candidate", to);
-	to->ratio = json_get_number(numbers, "ratio");
-	to->low = json_get_number(numbers, "low");
-	to->high = json_get_number(numbers, "high");
-	to->level = json_get_number(numbers, "level");
-	to->by_processor = strcmp(json_get_text(row, "time"), "processor") == 0;
-	to->cause = json_get_text(row, "cause");
+	to->ratio = number_of(numbers, "ratio");
+	to->low = number_of(numbers, "low");
+	to->high = number_of(numbers, "high");
+	to->level = number_of(numbers, "level");
+	to->by_processor = strcmp(text_of(row, "time"), "processor") == 0;
+	to->cause = text_of(row, "cause");
 	if (decided)
-		reasons_of(json_get(row, "reasons"), &to->reasons);
-	to->against = json_get_text(row, "against");
+		reasons_of(member(row, "reasons"), &to->reasons);
+	to->against = text_of(row, "against");
 	return decided;
 }
 
-/* A comparison of a night that was not decided: nothing was measured, and its state says why. */
-static void undecided_of(cJSON *row, struct decided *to)
+/* Adds the rows of a table that are decided; of others, of which nothing was measured, all with their state as the reason. */
+static void add_rows(const struct doc_node *table, bool undecided, size_t *capacity, struct decisions *out)
 {
-	(void)decided_of(row, to);
-	reasons_add(&to->reasons, "", json_get_text(row, "state"));
+	for (const struct doc_node *row = table ? table->first : NULL; row; row = row->next) {
+		struct decided one;
+
+		if (!is_data(row) || (!decided_of(row, &one) && !undecided))
+			continue;
+		if (undecided)
+			reasons_add(&one.reasons, "", text_of(row, "state"));
+		mem_append(out->items, out->n, capacity, one);
+	}
 }
 
 /* ---- keys ---- */
@@ -122,21 +164,23 @@ static void give_keys(struct decisions *all)
 
 ORDER_BY(compare_worst, struct decided, BY_UP(worse) BY_UP(number))
 
-void decisions_of(const struct document *d, const char *command, struct decisions *out)
+void decisions_of(const struct document *d, struct decisions *out)
 {
-	cJSON *rows, *undecided, *row;
+	const struct doc_node *rows = member(&d->root, "decisions"), *undecided = member(&d->root, "undecided");
+	const char *command = cli_command_name();
+	struct decided one;
+	size_t capacity = 0;
 
-	*out = (struct decisions){ .json = document_cjson(d) };
-	out->command = strncmp(command, "assay ", 6) == 0 ? command + 6 : command;
-	rows = json_get(out->json, "decisions");
-	undecided = json_get(out->json, "undecided");
+	*out = (struct decisions){ .command = strncmp(command, "assay ", 6) == 0 ? command + 6 : command,
+				   .night = member(&d->root, "night"),
+				   .started_ms = number_of(&d->root, "started_ms"),
+				   .finished_ms = number_of(&d->root, "finished_ms") };
 	if (rows)
-		reasons_of(json_get(out->json, "notes"), &out->notes);
-	out->items = mem_new((size_t)cJSON_GetArraySize(rows) + (size_t)cJSON_GetArraySize(undecided) + 1, sizeof(*out->items));
-	cJSON_ArrayForEach(row, rows) out->n += decided_of(row, &out->items[out->n]);
-	cJSON_ArrayForEach(row, undecided) undecided_of(row, &out->items[out->n++]);
-	if (!rows)
-		out->n += decided_of(out->json, &out->items[0]);
+		reasons_of(member(&d->root, "notes"), &out->notes);
+	add_rows(rows, false, &capacity, out);
+	add_rows(undecided, true, &capacity, out);
+	if (!rows && decided_of(&d->root, &one))
+		mem_append(out->items, out->n, &capacity, one);
 	for (size_t i = 0; i < out->n; i++) {
 		out->items[i].number = i;
 		out->items[i].worse = decision_place(out->items[i].decision);
@@ -152,7 +196,6 @@ void decisions_release(struct decisions *decisions)
 		mem_free(decisions->items[i].candidate_name, decisions->items[i].baseline_name, decisions->items[i].key);
 	}
 	reasons_release(&decisions->notes);
-	cJSON_Delete(decisions->json);
 	free(decisions->items);
 	*decisions = (struct decisions){ 0 };
 }

@@ -1,5 +1,5 @@
 /* The decisions of an answer, one or many, what a night did not come to among them, as what renders them for other programs needs them.
- * They are read from the answer's members for programs, so that every rendering says the same as --format json. */
+ * They are the members that --format json has, so that every rendering says the same. */
 #ifndef GATE_RENDER_DECIDED_H
 #define GATE_RENDER_DECIDED_H
 
@@ -9,7 +9,7 @@
 
 #include <stdbool.h>
 
-/* All texts are borrowed from the struct decisions, and never NULL. */
+/* All texts but the last are borrowed from the document, and never NULL. */
 struct decided {
 	const char *application, *baseline, *candidate; /* versions; "" where one is not known */
 	enum decision decision;
@@ -26,17 +26,18 @@ struct decided {
 };
 
 struct decisions {
-	cJSON *json;	       /* the answer's */
-	const char *command;   /* "gate", "nightly show": borrowed */
-	struct decided *items; /* the worst first */
-	size_t n;	       /* 0: the answer decides nothing */
-	struct reasons notes;  /* of a night */
+	const char *command;		/* "gate", "nightly show": borrowed */
+	struct decided *items;		/* the worst first */
+	size_t n;			/* 0: the answer decides nothing */
+	struct reasons notes;		/* of a night */
+	bool night;			/* it is the answer of a night */
+	double started_ms, finished_ms; /* since 1970; NaN: not known */
 };
 
-/* *out is overwritten; decisions_release() it. `command` is the answer's ("assay gate"). Keys are "APPLICATION@CANDIDATE (against
- * BASELINE)", where a branch has its name alone, without the commit at which it was, and a baseline that a night chose is "accepted",
- * "previous" or "release". Two that would be the same have the commits and versions, too. */
-void decisions_of(const struct document *d, const char *command, struct decisions *out);
+/* d is the answer of the command at work. *out is overwritten; decisions_release() it before the document. Keys are "APPLICATION@CANDIDATE
+ * (against BASELINE)", where a branch has its name alone, without the commit at which it was, and a baseline that a night chose is
+ * "accepted", "previous" or "release". Two that would be the same have the commits and versions, too. */
+void decisions_of(const struct document *d, struct decisions *out);
 void decisions_release(struct decisions *decisions);
 
 /* "1.1 costs 1.031 times as much as 1.0 (99.69 % interval 1.012 to 1.050): CAUSE", "1.1 takes 1.031 times as much processor time as ...",

@@ -1,8 +1,6 @@
 #include "gate/render/decided.h"
 #include "gate/render/render.h"
 
-#include "base/command.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,7 +45,7 @@ void render_github(const struct document *d, const struct doc_style *style, stru
 	struct decisions all;
 
 	(void)style;
-	decisions_of(d, cli_command_name(), &all);
+	decisions_of(d, &all);
 	for (size_t i = 0; i < all.n; i++)
 		add_command(&all.items[i], out);
 	for (size_t i = 0; i < all.notes.n; i++) {

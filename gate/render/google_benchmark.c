@@ -38,7 +38,7 @@ void render_google_benchmark(const struct document *d, const struct doc_style *s
 	struct decisions all;
 
 	(void)style;
-	decisions_of(d, cli_command_name(), &all);
+	decisions_of(d, &all);
 	cJSON_AddStringToObject(context, "executable", cli_command_name());
 	cJSON_AddStringToObject(context, "unit", "cost relative to the baseline's");
 	for (size_t i = 0; i < all.n; i++) {

@@ -1,7 +1,6 @@
 #include "gate/render/decided.h"
 #include "gate/render/render.h"
 
-#include "base/command.h"
 #include "base/order.h"
 #include "gate/page/html.h"
 
@@ -92,7 +91,7 @@ void render_junit(const struct document *d, const struct doc_style *style, struc
 	struct decisions all;
 
 	(void)style;
-	decisions_of(d, cli_command_name(), &all);
+	decisions_of(d, &all);
 	order_sort(all.items, all.n, compare_applications);
 	html_format(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"assay %s\">\n", all.command);
 	for (size_t i = 0, end; i < all.n; i = end) {

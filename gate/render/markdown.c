@@ -1,7 +1,6 @@
 #include "gate/render/decided.h"
 #include "gate/render/render.h"
 
-#include "base/command.h"
 #include "base/text.h"
 
 #include <math.h>
@@ -80,7 +79,7 @@ void render_markdown(const struct document *d, const struct doc_style *style, st
 	size_t lost = 0;
 
 	(void)style;
-	decisions_of(d, cli_command_name(), &all);
+	decisions_of(d, &all);
 	for (size_t i = 0; i < all.n; i++)
 		lost += decided_has(&all.items[i], "hosts_lost");
 	for (size_t i = 0, n; i < all.n; i += n) {

@@ -1,7 +1,6 @@
 #include "gate/render/decided.h"
 #include "gate/render/render.h"
 
-#include "base/command.h"
 #include "base/text.h"
 
 #include <math.h>
@@ -77,23 +76,16 @@ static void add_value(const char *name, const char *help, double value, struct b
 	buf_format(out, "# TYPE %s gauge\n# HELP %s %s\n%s %s\n", name, name, help, name, TEXT_DOUBLE(value));
 }
 
-static void add_time(const struct decisions *all, const char *key, const char *name, const char *help, struct buf *out)
-{
-	const cJSON *ms = cJSON_GetObjectItemCaseSensitive(all->json, key);
-
-	if (cJSON_IsNumber(ms))
-		add_value(name, help, ms->valuedouble / 1000, out);
-}
-
 /* Of a night: when it was, how it ended, and which comparisons lost hosts. */
 static void add_night(const struct decisions *all, int exit_status, struct buf *out)
 {
 	static const char lost[] = "assay_comparison_hosts_lost";
 
-	if (!cJSON_GetObjectItemCaseSensitive(all->json, "night"))
+	if (!all->night)
 		return;
-	add_time(all, "started_ms", "assay_night_started_timestamp_seconds", "When the night began, since 1970.", out);
-	add_time(all, "finished_ms", "assay_night_finished_timestamp_seconds", "When the night ended, since 1970.", out);
+	add_value("assay_night_started_timestamp_seconds", "When the night began, since 1970.", all->started_ms / 1000, out);
+	if (!isnan(all->finished_ms))
+		add_value("assay_night_finished_timestamp_seconds", "When the night ended, since 1970.", all->finished_ms / 1000, out);
 	add_value("assay_night_exit_status", "The worst of the night: 0, or 3 to 7 as assay nightly says.", exit_status, out);
 	buf_format(out, "# TYPE %s gauge\n# HELP %s Whether hosts were lost while it was measured.\n", lost, lost);
 	for (size_t i = 0; i < all->n; i++) {
@@ -108,7 +100,7 @@ void render_openmetrics(const struct document *d, const struct doc_style *style,
 	struct decisions all;
 
 	(void)style;
-	decisions_of(d, cli_command_name(), &all);
+	decisions_of(d, &all);
 	add_states(&all, out);
 	add_gauge(&all, "assay_cost_ratio", "Cost of the candidate / cost of the baseline.", offsetof(struct decided, ratio), out);
 	add_gauge(&all, "assay_cost_ratio_low", "Lower end of its interval, of assay_cost_ratio_level.", offsetof(struct decided, low),
