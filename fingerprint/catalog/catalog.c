@@ -278,6 +278,8 @@ static void check_identity(const struct catalog *catalog, struct catalog_problem
 		for (size_t j = i + 1; j < catalog->n; j++) {
 			const struct machine *a = &catalog->machines[i], *b = &catalog->machines[j];
 
+			if (!a->n_fingerprints || !b->n_fingerprints)
+				continue;
 			check_same(a, b, "machine-id", a->identity.machine_id, b->identity.machine_id, problems);
 			check_same(a, b, "board serial number", a->identity.board_serial, b->identity.board_serial, problems);
 			check_same(a, b, "board UUID", a->identity.board_uuid, b->identity.board_uuid, problems);

@@ -67,7 +67,7 @@ enum assay_status identity_check(const struct catalog *catalog, const char *id, 
 #define CHECK(member, what, unique)                                                                                                        \
 	if (itself && texts_differ(m->identity.member, facts->member))                                                                     \
 		return refuse_swap(id, what, m->identity.member, facts->member, err);                                                      \
-	if (!itself && unique && texts_equal(m->identity.member, facts->member))                                                           \
+	if (!itself && unique && m->n_fingerprints && texts_equal(m->identity.member, facts->member))                                      \
 		return refuse_clone(id, what, facts->member, m->id, err);
 		EVIDENCE_ROWS(CHECK)
 #undef CHECK

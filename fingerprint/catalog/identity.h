@@ -12,7 +12,8 @@
 #include <stdint.h>
 
 /* Compares the evidence of `facts` with the catalog: ASSAY_E_CONFLICT when the machine with this id had another machine-id, board or
- * CPU (a swap), or when another machine has this machine-id or board (a clone, or a second name). Never merged silently. */
+ * CPU (a swap), or when another machine with fingerprints has this machine-id or board (a clone, or a second name). Never merged silently.
+ */
 enum assay_status identity_check(const struct catalog *catalog, const char *id, const struct facts *facts, struct assay_error *err);
 
 /* Makes a machine of the catalog one whose system was installed again: `facts` may have another machine-id, and nothing else that

@@ -229,6 +229,7 @@ enum assay_status execute_plan(struct lab *lab, const struct host *const *hosts,
 {
 	struct execute x = { .lab = lab, .options = options, .results = results, .lines = sampled_lines_new() };
 	bool same = true;
+	size_t written;
 	enum assay_status st;
 
 	memset(results, 0, n * sizeof(*results));
@@ -241,6 +242,8 @@ enum assay_status execute_plan(struct lab *lab, const struct host *const *hosts,
 		st = execute_look(&x, &same, err);
 	if (!st && x.active && same)
 		st = execute_pass(&x, err);
+	if (!st && x.identified)
+		st = catalog_save(&x.catalog, &written, err);
 	execute_release(&x);
 	return st;
 }

@@ -111,17 +111,34 @@ static bool host_store_failed(struct execute_host *h, const struct assay_error *
 
 /* ---- who it is, and an empty directory ---- */
 
+/* Fails if the catalog knows another machine by this host's id; one that it does not know is known from now on. Emulated hosts all have the
+ * identity of the one machine that they are on. */
+static bool host_identify(struct execute_host *h, const struct facts *facts)
+{
+	struct catalog *catalog = &h->x->catalog;
+	struct assay_error err;
+	enum assay_status st;
+
+	if (h->host->profile)
+		return true;
+	fleet_lock(h->session);
+	st = identity_check(catalog, h->host->id, facts, &err);
+	if (!st && !catalog_find(catalog, h->host->id)) {
+		identity_take(&catalog_machine(catalog, h->host->id)->identity, facts);
+		h->x->identified = true;
+	}
+	fleet_unlock(h->session);
+	return !st || session_fail(h->session, "%s", err.text);
+}
+
 static bool host_look(struct execute_host *h)
 {
 	const struct execute *x = h->x;
 	struct facts facts;
-	struct assay_error err;
 	char *refusal = NULL;
 	bool ok = session_facts(h->session, &facts);
 
-	/* Emulated hosts all have the identity of the one machine that they are on. */
-	if (ok && !h->host->profile && identity_check(&x->catalog, h->host->id, &facts, &err))
-		ok = session_fail(h->session, "%s", err.text);
+	ok = ok && host_identify(h, &facts);
 	if (ok && x->options->instrument && (refusal = instrument_refusal(facts.architecture)))
 		ok = session_fail(h->session, "%s", refusal);
 	free(refusal);

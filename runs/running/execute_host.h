@@ -18,6 +18,7 @@ struct execute {
 	struct execute_host *hosts;	/* [n], those that have something to do; the first `active` of them are run */
 	size_t n, active;
 	struct catalog catalog;
+	bool identified; /* the catalog has a machine that it had not before */
 	struct sampled_lines *lines;
 	bool *hung;		  /* [versions x inputs], anywhere */
 	bool look_only;		  /* at the software stack */

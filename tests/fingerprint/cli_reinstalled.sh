@@ -68,6 +68,19 @@ kept() {
 }
 trust
 expect_status 0
+
+what='a host without a fingerprint: its first run tells the catalog which machine it is'
+mkdir -p "$lab/apps"
+printf '%s\n' 'command: [/bin/true]' 'versions: { v1: }' 'repetitions: 1' 'warm_ups: 0' 'metric: wall' >"$lab/apps/plain.yaml"
+run -C "$lab" run plain --quiet
+expect_status 0
+run -C "$lab" catalog show node1
+expect_stdout "$(id_of 1)"
+machine "$(id_of 1)" S9
+run -C "$lab" run plain --quiet
+expect_status 1
+holds "$tmp/err" 'a replaced machine' "this is not the machine that the catalog knows as 'node1': its board serial number was 'S1' and is 'S9'"
+machine "$(id_of 1)" S1
 fingerprint
 expect_status 0
 

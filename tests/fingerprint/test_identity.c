@@ -4,6 +4,7 @@
 
 #include <math.h>
 
+/* With fingerprints. */
 static struct catalog two_machines(void)
 {
 	struct catalog catalog = { .directory = mem_string("lab/machines") };
@@ -15,6 +16,10 @@ static struct catalog two_machines(void)
 	m = catalog_machine(&catalog, "b");
 	m->identity.board_uuid = mem_string("uuid-b");
 	m->identity.cpu_model = mem_string("cpu");
+	for (size_t i = 0; i < catalog.n; i++) {
+		catalog.machines[i].fingerprints = mem_new(1, sizeof(*catalog.machines[i].fingerprints));
+		catalog.machines[i].n_fingerprints = 1;
+	}
 	return catalog;
 }
 
