@@ -6,6 +6,7 @@
 #include "base/stats.h"
 #include "base/text.h"
 #include "fleet/agent/signature.h"
+#include "gate/page/html.h"
 #include "gate/page/svg.h"
 #include "gate/profile/stored.h"
 
@@ -628,6 +629,53 @@ static void part_chart(const struct measured_part *part, double longest, struct 
 	doc_picture(d, "chart", &svg, NULL);
 }
 
+/* ---- the same as icicles ---- */
+
+#define ICICLE_ROW   26u /* pixels */
+#define ICICLE_GAP   30u /* above each of both, for its heading */
+#define ICICLE_LEAST .2	 /* per cent of the width: smaller parts are not drawn */
+
+/* Levels above classes above functions, each as wide as its seconds on a scale that both versions share. Coloured: it differs. */
+static void icicle_add(const struct measured *m, int side, double longest, const char *name, struct buf *out)
+{
+	unsigned top = ICICLE_GAP + (unsigned)side * (ICICLE_GAP + PART_LEVELS * ICICLE_ROW);
+	double next[PART_LEVELS + 1] = { 0 }; /* where the next part of each depth starts */
+
+	html_format(out, "<text class=\"above\" x=\"0\" y=\"%u\">%s: %.3g s a run</text>", top - 8, name, m->seconds[side]);
+	for (size_t i = 0; i < m->n; i++) {
+		const struct measured_part *part = &m->parts[i];
+		const char *what = part->depth == PART_TIME ? level_text(part->of) : part->name;
+		double x = next[part->depth], width = 100 * fmax(part->seconds[side], 0) / longest;
+
+		next[part->depth + 1] = x;
+		next[part->depth] += width;
+		if (width < ICICLE_LEAST)
+			continue;
+		html_format(out,
+			    "<svg class=\"icicle\" x=\"%.2f%%\" y=\"%u\" width=\"%.2f%%\" height=\"%u\"><title>%s: %.4g s, %s s</title>", x,
+			    top + (unsigned)part->depth * ICICLE_ROW, width, ICICLE_ROW, what, part->seconds[side],
+			    text_signed(part->difference, 4).text);
+		html_format(out, "<rect class=\"%s\" width=\"100%%\" height=\"100%%\"/><text x=\"5\" y=\"17\">%s</text></svg>",
+			    !part->certain	   ? "was"
+			    : part->difference > 0 ? "more"
+						   : "less",
+			    what);
+	}
+}
+
+static void icicles(const struct measured *m, double longest, const char *const names[2], struct document *d)
+{
+	struct buf svg = BUF_INIT;
+
+	html_format(&svg, "<svg width=\"100%%\" height=\"%u\" role=\"img\" aria-label=\"%s and %s side by side: the table has the same\">",
+		    2 * (ICICLE_GAP + PART_LEVELS * ICICLE_ROW), names[A], names[B]);
+	icicle_add(m, A, longest, names[A], &svg);
+	icicle_add(m, B, longest, names[B], &svg);
+	svg_close(&svg);
+	doc_picture(d, NULL, &svg, NULL);
+	doc_style(d, "icicles");
+}
+
 /* "added, lib/lz4hc.c:522". */
 static void place_answer(const struct measured_part *part, struct document *d)
 {
@@ -719,6 +767,8 @@ void measured_answer(const struct measured *m, const char *key, const char *cons
 	doc_set(d, "machines", m->machines);
 	doc_set(d, "runs_baseline", m->runs[A]);
 	doc_set(d, "runs_candidate", m->runs[B]);
+	if (m->machines)
+		icicles(m, longest, names, d);
 	doc_table(d, "parts");
 	doc_style(d, "moves parts scroll");
 	for (size_t i = 0; i < m->n; i++) {
