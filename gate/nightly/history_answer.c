@@ -240,11 +240,10 @@ static struct svg_axis cost_axis(const struct history *h)
 	return svg_ratio_axis(low, high);
 }
 
-static void answer_point(const struct history *h, size_t i, const struct svg_axis *axis, struct document *d)
+static void answer_point(const struct history *h, size_t i, struct document *d)
 {
 	const struct history_point *p = &h->points[i];
 	double ratio = relative_cost(h, p->cost);
-	struct buf svg = BUF_INIT;
 	size_t segment = history_segment(h, i);
 	char *decision = decision_words(p);
 
@@ -254,11 +253,6 @@ static void answer_point(const struct history *h, size_t i, const struct svg_axi
 	doc_show(d, "version", "version", p->version);
 	doc_set_empty(d, "plan", p->plan);
 	doc_showf(d, "cost", h->by == HISTORY_PROCESSOR ? "processor" : "cost", ratio, "%s", text_fixed(ratio, 3).text);
-	svg_open(20, &svg);
-	svg_grid(axis, &svg);
-	svg_interval(axis, ratio, (double)NAN, (double)NAN, is_spike(h, i) ? SVG_RING : SVG_DOT, &svg);
-	svg_close(&svg);
-	doc_picture(d, "cost, first level = 1", &svg, NULL);
 	doc_set(d, "segment", segment);
 	doc_set_bool(d, "spike", is_spike(h, i));
 	doc_show(d, NULL, "",
@@ -276,12 +270,10 @@ static void answer_point(const struct history *h, size_t i, const struct svg_axi
 
 static void answer_points(const struct history *h, struct document *d)
 {
-	struct svg_axis axis = cost_axis(h);
-
 	doc_heading(d, "Every point, relative to the first level");
 	doc_table(d, "points");
 	for (size_t i = 0; i < h->n; i++)
-		answer_point(h, i, &axis, d);
+		answer_point(h, i, d);
 	doc_end(d);
 }
 

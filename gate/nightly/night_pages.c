@@ -329,6 +329,12 @@ static size_t first_of(const struct night_answers *answers, size_t i)
 	return k;
 }
 
+/* Reports whether its decision has a report: one that no run was made for has only its reason, on the night's page. */
+static bool has_page(const struct night_answered *a)
+{
+	return a->decision && *a->decision->request.plan;
+}
+
 /* The report has what the runs say; what the night has made of that stands below its decision. */
 static char *note_of(const struct night_answered *a, enum decision alone)
 {
@@ -364,9 +370,9 @@ static void links_of(const struct pages *p, size_t i, struct page_links *out)
 	link_add(out, night_file(p->night->id), mem_string("Night"));
 	if (p->histories[first])
 		link_add(out, history_file(p, first), mem_string("History"));
-	if (i > 0 && all[i - 1].decision)
+	if (i > 0 && has_page(&all[i - 1]))
 		link_add(out, mem_format("%s.html", all[i - 1].decision->id), mem_string("Previous"));
-	if (i + 1 < p->answers.n && all[i + 1].decision)
+	if (i + 1 < p->answers.n && has_page(&all[i + 1]))
 		link_add(out, mem_format("%s.html", all[i + 1].decision->id), mem_string("Next"));
 }
 
@@ -394,37 +400,6 @@ static enum assay_status report_decided(struct pages *p, size_t i, const struct 
 	return st;
 }
 
-/* A decision without runs has a page, too, so that what leads to it is not broken: it says why there are none. */
-static enum assay_status report_nothing(struct pages *p, size_t i)
-{
-	const struct night_answered *a = &p->answers.items[i];
-	char *name = mem_format("%s.html", a->decision->id);
-	const struct reasons *reasons = &a->decision->judged.reasons;
-	struct page_links links;
-	struct document d;
-	enum assay_status st;
-
-	links_of(p, i, &links);
-	document_init(&d);
-	doc_answer(&d, decision_tone(a->decision->judged.decision), decision_text(a->decision->judged.decision), "%s %s: nothing was run",
-		   a->comparison->application, a->comparison->candidate);
-	for (size_t k = 0; k < reasons->n; k++)
-		doc_line(&d, "%s", reasons->items[k].text);
-	st = page_write(p, name,
-			(struct html_page){ .title = a->comparison->application,
-					    .kind = "report",
-					    .class = "d-nothing_measured",
-					    .first = "decision",
-					    .about = "Decision",
-					    .above = links.links },
-			&d);
-	p->reports[i] = !st;
-	document_release(&d);
-	links_release(&links);
-	free(name);
-	return st;
-}
-
 static enum assay_status report_one(struct pages *p, size_t i)
 {
 	const struct night_answered *a = &p->answers.items[i];
@@ -432,8 +407,6 @@ static enum assay_status report_one(struct pages *p, size_t i)
 	struct judge_compared compared = { .sides = { { 0 } } };
 	enum assay_status st;
 
-	if (!*q->plan)
-		return report_nothing(p, i);
 	st = judge_compare(p->lab, &p->evidence, &(struct judge_asked){ .request = q, .plan = q->plan, .last = COMPARISON_ALL }, &compared,
 			   p->err);
 	if (!st) {
@@ -459,7 +432,7 @@ static void history_links_of(const struct pages *p, size_t i, struct page_links 
 	for (size_t k = i; k < answers->n && out->n < LINKS_MAX; k++) {
 		const struct night_answered *a = &answers->items[k];
 
-		if (a->decision && first_of(answers, k) == i)
+		if (has_page(a) && first_of(answers, k) == i)
 			link_add(out, mem_format("%s.html", a->decision->id), mem_format("Against %s", a->comparison->baseline));
 	}
 }
@@ -827,7 +800,7 @@ static enum assay_status application_write(struct pages *p, size_t first)
 	enum assay_status st = history_one(p, first);
 
 	for (size_t i = first; !st && i < p->answers.n; i++) {
-		if (all[i].decision && first_of(&p->answers, i) == first)
+		if (has_page(&all[i]) && first_of(&p->answers, i) == first)
 			st = report_one(p, i);
 	}
 	return st;

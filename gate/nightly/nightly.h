@@ -19,20 +19,6 @@ struct nightly_options {
 	void (*note)(const char *text);
 };
 
-/* A night at work. */
-struct nightly {
-	const struct nightly_options *options;
-	struct suite suite;
-	struct night night;
-	struct night_comparisons comparisons;
-	bool given_up; /* it is concluded with what it has */
-	char *refused; /* why it measures nothing; NULL: it may measure */
-};
-void nightly_note(struct nightly *n, const char *code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
-
-/* A line of .assay/night.log: control characters are blanks. */
-void nightly_log(const struct nightly *n, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-
 /* Goes on with a night that was interrupted while it measured, or begins one; to its end, or until it is cancelled. One for which the store
  * is too large ends at once. id: of the night. ASSAY_E_BUSY when another one goes on. */
 enum assay_status nightly_run(const struct nightly_options *options, char id[DIGEST_ID_BYTES], struct assay_error *err);
@@ -40,12 +26,7 @@ enum assay_status nightly_run(const struct nightly_options *options, char id[DIG
 /* Fills *d with what nightly_run() would compare, and how long the first look at each would take. Nothing is run or written. */
 enum assay_status nightly_dry(const struct nightly_options *options, struct document *d, struct assay_error *err);
 
-/* ---- its parts, each a file ---- */
-
-/* Opens the laboratory for a moment, without its runs, and stores the night's notes; lab_close() it. nightly_store(): night_update() in it.
- */
-enum assay_status nightly_open(struct nightly *n, struct lab *lab, struct assay_error *err);
-enum assay_status nightly_store(struct nightly *n, const struct night_comparison *c, struct assay_error *err);
+/* ---- its start ---- */
 
 /* Texts of the notes at a night's start, each once. */
 struct nightly_frozen {
@@ -63,10 +44,5 @@ enum assay_status nightly_freeze(struct lab *lab, const struct suite *suite, con
 /* Says why no night of the suite (NULL: the laboratory's) compares APPLICATION or APPLICATION/INPUT with its accepted baseline; NULL: one
  * does. free() it. */
 char *nightly_ignores_baseline(const char *laboratory, const struct suite *suite, const char *application);
-
-/* After measuring: a decision, unless it is a finding that waits for fresh runs and for the rest of the night. */
-enum assay_status nightly_judge(struct nightly *n, struct night_comparison *c, struct assay_error *err);
-/* At the end: findings are decided among all, and the night has its end. */
-enum assay_status nightly_conclude(struct nightly *n, struct assay_error *err);
 
 #endif

@@ -38,28 +38,14 @@ void detector_free(struct detector *d)
 		return;
 	if (d->options.rule && d->options.rule->free)
 		d->options.rule->free(d);
-	for (size_t f = 0; d->errors && f < d->about.functions; f++)
-		free(d->errors[f]);
 	models_release(&d->models);
 	names_release(&d->names);
-	mem_free(d->stretch, d->known, d->means, d->errors, d->n_errors, d->threshold, d->share, d->about.cluster, d->about.dropped, d);
+	mem_free(d->stretch, d->known, d->means, d->threshold, d->share, d->about.cluster, d->about.dropped, d);
 }
 
 const struct detector_about *detector_about(const struct detector *d)
 {
 	return &d->about;
-}
-
-void detector_normal_errors(const struct detector *d, const char *function, const double **out, size_t *n)
-{
-	*out = NULL;
-	*n = 0;
-	for (size_t f = 0; f < d->about.functions; f++) {
-		if (strcmp(d->names.functions[f], function) == 0) {
-			*out = d->errors[f];
-			*n = d->n_errors[f];
-		}
-	}
 }
 
 /* ---- what the observations are like ---- */
@@ -288,25 +274,6 @@ static void termination_of(const double *error, size_t n, const struct terminati
 
 /* ---- what the errors teach ---- */
 
-/* Errors of a function's normal samples, sorted and thinned. groups[n] are its own. */
-static void fit_summarise(struct fit *f, const struct row_group *groups, size_t n, double *work)
-{
-	struct detector *d = f->d;
-	size_t function = groups[0].function, first = groups[0].first, kept = 0, total = 0;
-
-	for (size_t g = 0; g < n; g++)
-		total += groups[g].n;
-	for (size_t i = 0; i < total; i++) {
-		if (!isnan(f->error[first + i]))
-			work[kept++] = f->error[first + i];
-	}
-	order_sort(work, kept, stats_order);
-	d->n_errors[function] = kept < DETECTOR_ERRORS_KEPT ? kept : DETECTOR_ERRORS_KEPT;
-	d->errors[function] = mem_new(d->n_errors[function], sizeof(double));
-	for (size_t i = 0; i < d->n_errors[function]; i++) /* all of few, else evenly spaced ones */
-		d->errors[function][i] = work[kept == d->n_errors[function] ? i : i * (kept - 1) / (DETECTOR_ERRORS_KEPT - 1)];
-}
-
 /* Would more runs change anything? By the mean error of each run's samples, in the order of the runs. */
 static void fit_termination(struct fit *f)
 {
@@ -358,23 +325,15 @@ static void fit_describe(struct detector *d)
 static void fit_learn(struct fit *f)
 {
 	struct detector *d = f->d;
-	double *work = mem_new(f->rows.z.rows, sizeof(*work));
 	size_t functions = d->about.functions;
 
 	d->known = mem_new(functions, sizeof(*d->known));
 	d->threshold = mem_new(functions, sizeof(*d->threshold));
 	d->share = mem_new(functions, sizeof(*d->share));
 	d->means = run_means_of(f->normal, f->columns, d->about.columns, &f->rows, functions);
-	d->errors = mem_new(functions, sizeof(*d->errors));
-	d->n_errors = mem_new(functions, sizeof(*d->n_errors));
 	d->options.rule->learn(d, &(struct detector_training){ .rows = &f->rows, .error = f->error });
-	for (size_t g = 0, n; g < f->rows.n_groups; g += n) {
-		n = rows_groups(&f->rows, g);
-		fit_summarise(f, &f->rows.groups[g], n, work);
-	}
 	fit_termination(f);
 	fit_describe(d);
-	free(work);
 }
 
 enum assay_status detector_fit(const struct observations *normal, const struct detector_options *options, struct detector **out,

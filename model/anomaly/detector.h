@@ -140,7 +140,4 @@ enum assay_status detector_judge(const struct detector *detector, const struct o
 				 struct assay_error *err);
 void detection_release(struct detection *detection); /* accepts zeroed */
 
-/* Errors of the held-out normal samples, for histograms: *out[*n], borrowed, of the function with this name. */
-void detector_normal_errors(const struct detector *detector, const char *function, const double **out, size_t *n);
-
 #endif

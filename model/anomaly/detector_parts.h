@@ -7,9 +7,8 @@
 #include "base/mat.h"
 #include <stdint.h>
 
-#define DETECTOR_ERRORS_KEPT 2000  /* of a function, for histograms */
-#define DETECTOR_FARTHEST    1e100 /* values that are further off count as this: their squares have to be numbers */
-#define SCALE_UNIT_LEAST     1e-30 /* so that squares of what lies far outside are numbers */
+#define DETECTOR_FARTHEST 1e100 /* values that are further off count as this: their squares have to be numbers */
+#define SCALE_UNIT_LEAST  1e-30 /* so that squares of what lies far outside are numbers */
 
 /* ---- names: columns and functions in canonical order ---- */
 
@@ -148,9 +147,7 @@ struct detector {
 	double *stretch;	/* [columns]; NULL when scaling is not stretched */
 	bool *known;		/* [functions] */
 	struct run_mean *means; /* [functions x (columns + 1)] of the normal runs, in the column's unit */
-	double **errors;	/* [functions][n_errors] for histograms */
-	size_t *n_errors;
-	struct models models; /* one without each fold; one, when the rule holds no runs out */
+	struct models models;	/* one without each fold; one, when the rule holds no runs out */
 	size_t folds;
 	double *threshold; /* [functions] of a sample's error */
 	struct detector_about about;

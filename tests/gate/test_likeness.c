@@ -4,7 +4,6 @@
 
 #include "fingerprint/counters/stressor_counters.h"
 #include "gate/page/document_html.h"
-#include "gate/report/sections.h"
 #include "tests/fingerprint/begun.h"
 #include "tests/scratch.h"
 
@@ -290,7 +289,7 @@ static void test_match(void **state)
 	assert_null(strstr(text.bytes, "cosine"));
 	buf_clear(&text);
 	document_init(&d);
-	report_functions(&d, &(struct comparison){ .likeness = l });
+	likeness_add(&l, &d);
 	html_page(&page, &d, &text);
 	document_release(&d);
 	assert_non_null(strstr(text.bytes, "<tr role=\"row\" data-matches=\"true\">"));

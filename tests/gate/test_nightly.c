@@ -1,7 +1,7 @@
 /* The parts of a night that need no laboratory: the table of its rules row by row, and suite.yaml. */
-#include "gate/nightly/judge.c"		   /* the rules */
-#include "gate/nightly/nightly_conclude.c" /* the night as a whole */
-#include "gate/nightly/nightly_freeze.c"   /* its notes */
+#include "gate/nightly/judge.c"		 /* the rules */
+#include "gate/nightly/nightly.c"	 /* the night as a whole */
+#include "gate/nightly/nightly_freeze.c" /* its notes */
 
 #include "base/mem.h"
 #include "base/json.h"
@@ -316,8 +316,6 @@ static void test_say(void **state)
 
 /* ---- accepted baselines ---- */
 
-#define DAY_MS INT64_C(86400000)
-
 static const char accepted_text[] = "baselines:\n"
 				    "- {application: app, version: v1, accepted: 2026-01-02, reason: a}\n"
 				    "- {application: app/in, version: v2, until: 2026-01-10, reason: b}\n"
@@ -345,8 +343,8 @@ static void test_accepted(void **state)
 		int64_t ms;
 
 		assert_int_equal(text_day(rows[i].day, &ms, &err), ASSAY_OK);
-		counts = baselines_find(&all, rows[i].application, ms + DAY_MS - 1);
-		expired = baselines_expired(&all, rows[i].application, ms + DAY_MS - 1);
+		counts = baselines_find(&all, rows[i].application, ms + BASELINES_DAY_MS - 1);
+		expired = baselines_expired(&all, rows[i].application, ms + BASELINES_DAY_MS - 1);
 		assert_string_equal(counts ? counts->version : "none", rows[i].counts ? rows[i].counts : "none");
 		assert_string_equal(expired ? expired->version : "none", rows[i].expired ? rows[i].expired : "none");
 	}

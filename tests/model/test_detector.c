@@ -285,11 +285,8 @@ static void assert_same_detector(const struct detector *a, const struct detector
 	assert_memory_equal(a->known, b->known, n * sizeof(*a->known));
 	assert_memory_equal(a->threshold, b->threshold, n * sizeof(*a->threshold));
 	assert_memory_equal(a->means, b->means, n * (p + 1) * sizeof(*a->means));
-	for (size_t f = 0; f < n; f++) {
+	for (size_t f = 0; f < n; f++)
 		assert_string_equal(a->names.functions[f], b->names.functions[f]);
-		assert_int_equal(a->n_errors[f], b->n_errors[f]);
-		assert_memory_equal(a->errors[f], b->errors[f], a->n_errors[f] * sizeof(double));
-	}
 	assert_int_equal(a->models.n, b->models.n);
 	for (size_t m = 0; m < a->models.n; m++) {
 		assert_memory_equal(a->models.items[m].scale.center, b->models.items[m].scale.center, n * p * sizeof(double));
@@ -352,27 +349,6 @@ static void order_and_threads_change_nothing(void **state)
 	made_release(&normal2);
 	made_release(&seen);
 	made_release(&seen2);
-}
-
-/* Errors of normal samples are found by the function's name. */
-static void normal_errors_have_names(void **state)
-{
-	struct world w = { .kind = NOISE, .functions = 4, .runs = 20, .fault = SIZE_MAX, .seed = 21 };
-	struct made normal = make(&w);
-	struct detector_options o = quick();
-	struct detector *d = fit(&normal.o, &o);
-	const double *errors;
-	size_t n;
-
-	(void)state;
-	detector_normal_errors(d, "f2", &errors, &n);
-	assert_int_equal(n, 20 * 30);
-	for (size_t i = 0; i < n; i++)
-		assert_true(errors[i] >= 0.0);
-	detector_normal_errors(d, "nobody", &errors, &n);
-	assert_int_equal(n, 0);
-	detector_free(d);
-	made_release(&normal);
 }
 
 /* ---- published ---- */
@@ -575,7 +551,6 @@ int suite_detector(void)
 		cmocka_unit_test(constant_data_are_watched),
 		cmocka_unit_test(normal_runs_keep_the_rate),
 		cmocka_unit_test(order_and_threads_change_nothing),
-		cmocka_unit_test(normal_errors_have_names),
 		cmocka_unit_test(published_thresholds),
 		cmocka_unit_test(functions_that_look_alike_share_a_scorer),
 		cmocka_unit_test(bad_training_data_are_refused),
