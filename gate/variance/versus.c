@@ -5,7 +5,6 @@
 #include "base/stats.h"
 #include "gate/variance/answer.h"
 #include "gate/variance/processors.h"
-#include "gate/variance/scale.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -140,7 +139,6 @@ uint32_t *sites_match(const struct fragments *old, const struct fragments *new)
 	return match;
 }
 
-#define CHILDREN_MANY 30 /* children without records, from which on chance decides which of them are known */
 #define WAITED_OF_RUN .5 /* of the difference between two runs, that waiting must explain */
 
 /* All fragments of one place: a call, or the computation between two. */
@@ -219,8 +217,8 @@ static double work_ratio(const struct edge *old, const struct edge *new)
 /* ---- accounts of the kernel ---- */
 
 struct accounts {
-	double cpu_s, waits_s;	/* NaN: not known */
-	double own_s, others_s; /* of all threads, and of other programs; NaN: not known */
+	double cpu_s, waits_s; /* NaN: not known */
+	double own_s;	       /* of all threads; NaN: not known */
 };
 
 static double less_unknown(double x)
@@ -256,7 +254,6 @@ static struct accounts accounts_of(const struct fragments *f)
 			continue;
 		used = processors_used(f, p, 0, f->span_s);
 		a.own_s += used.all ? used.own_s : (double)NAN;
-		a.others_s += used.all ? used.busy_s - used.own_s : (double)NAN;
 	}
 	return a;
 }
@@ -333,7 +330,6 @@ static struct versus_run run_measure(const struct variance *old_run, const struc
 	r.slower = r.expected_s > 0 ? r.time_s / r.expected_s - 1 : 0;
 	r.waits_s = waits_of(less_unknown(after.waits_s - before.waits_s * (1 + r.work_more)), r.time_s - r.expected_s);
 	r.processor_more = 1 + r.work_more > 0 ? processor_ratio(&before, &after) / (1 + r.work_more) - 1 : (double)NAN;
-	r.others_s = after.others_s - before.others_s;
 	r.shared = old_s > 0 && r.time_s > 0 ? fmin(old_both / old_s, new_both / r.time_s) : 0;
 	r.counted = computed > 0 ? counted / computed : 0;
 	mem_free(old.items, new.items, match);
@@ -347,24 +343,11 @@ static bool more_than(double part, double limit)
 	return stats_round(part) > stats_round(limit); /* false for NaN */
 }
 
-/* The part of the work's time that is neither more work nor waiting for a processor. */
-static double unexplained(const struct versus_run *r)
-{
-	return r->expected_s > 0 ? (r->time_s - r->expected_s - r->waits_s) / r->expected_s : 0;
-}
-
 static bool waits_explain(const struct versus_run *r)
 {
 	double longer = r->time_s - r->expected_s;
 
 	return fabs(r->waits_s) >= fabs(longer) * VERSUS_EXPLAINED;
-}
-
-/* Whether other programs used as much more of the processors beside the new version as it waited longer than the old one; true if not
- * known. */
-static bool others_explain(const struct versus_run *new, const struct versus_run *old)
-{
-	return isnan(new->others_s - old->others_s) || new->others_s - old->others_s >= (new->waits_s - old->waits_s) / 2;
 }
 
 static enum versus_reason decide_beside(const struct versus_run *new, const struct versus_run *old)
@@ -375,14 +358,10 @@ static enum versus_reason decide_beside(const struct versus_run *new, const stru
 		return VERSUS_SLOWER;
 	if (more_than(-processor, VERSUS_CHANGED))
 		return VERSUS_FASTER;
-	if (more_than(fabs(unexplained(new) - unexplained(old)), VERSUS_CALLS))
-		return VERSUS_IN_CALLS;
 	if (more_than(-new->slower, VERSUS_CHANGED))
 		return more_than(-old->slower, VERSUS_CHANGED) ? VERSUS_BOTH_FASTER : VERSUS_UNTOLD;
 	if (!more_than(new->slower, VERSUS_CHANGED))
 		return VERSUS_SAME;
-	if (more_than((1 + new->slower) / (1 + old->slower) - 1, VERSUS_CALLS) && !others_explain(new, old))
-		return VERSUS_WAITED_ALONE;
 	return waits_explain(new) ? VERSUS_WAITED : VERSUS_BOTH;
 }
 
@@ -421,11 +400,9 @@ static enum versus_reason decide_waiting(const struct versus *v)
 
 	if (v->reason != VERSUS_SAME || !sign)
 		return v->reason;
-	if (!v->has_beside)
-		return sign > 0 ? VERSUS_WAITS_LONGER : VERSUS_WAITS_SHORTER;
-	if (waits_changed(&v->beside, v) == sign)
-		return sign > 0 ? VERSUS_BOTH : VERSUS_BOTH_FASTER;
-	return sign > 0 ? VERSUS_WAITS_MORE : VERSUS_WAITS_LESS;
+	if (!v->has_beside || waits_changed(&v->beside, v) != sign)
+		return VERSUS_WAITS_DIFFER;
+	return sign > 0 ? VERSUS_BOTH : VERSUS_BOTH_FASTER;
 }
 
 ORDER_BY(places_order, struct versus_place, BY_DOWN_ROUNDED(changed_s) BY_UP(from) BY_UP(to))
@@ -467,19 +444,15 @@ static void incomplete_find(const char *who, const struct variance *run, struct 
 	free(why);
 }
 
-/* A run that seems to have done less work but has more processes without records may have done as much. If there are many such processes,
- * chance decides how many of them are known. */
+/* A run that seems to have done less work but has more processes without records may have done as much. */
 static void children_weigh(const struct variance *baseline, const struct variance *candidate, struct versus *out)
 {
 	bool less = out->reason == VERSUS_LESS_WORK;
 	size_t n, others;
 	char *text = variance_children_missing(&(less ? candidate : baseline)->fragments, 0, &n);
 	char *other = variance_children_missing(&(less ? baseline : candidate)->fragments, 0, &others);
-	double most = (double)others;
 
-	if (others >= CHILDREN_MANY)
-		most += VERSUS_CHANGED * most + 3 * sqrt(most);
-	if (!out->incomplete && (less || out->reason == VERSUS_MORE_WORK) && (double)n > most) {
+	if (!out->incomplete && (less || out->reason == VERSUS_MORE_WORK) && n > others) {
 		out->incomplete = mem_format("in the %s, %s, and %zu in the %s: what they did is not known",
 					     less ? "candidate" : "baseline", text, others, less ? "baseline" : "candidate");
 		out->reason = VERSUS_NOT_WHOLE;
@@ -524,18 +497,24 @@ static ROWS_FUNCTION(decision_of, enum versus_reason, VERSUS_ROWS, VERSUS_DECISI
 static ROWS_FUNCTION(reason_words, enum versus_reason, VERSUS_ROWS, VERSUS_TEXT)
 /* clang-format on */
 
-static const char *reason_text(const struct versus *v)
+/* What nothing counted is not called the same work. free() it. */
+static char *reason_text(const struct versus *v)
 {
-	if (v->reason == VERSUS_UNTOLD && more_than(v->candidate.processor_more, VERSUS_CHANGED))
-		return "the same work took more processor time, because of the code or of the environment";
-	return reason_words(v->reason);
+	static const char same[] = "the same work";
+	const char *text = v->reason == VERSUS_UNTOLD && more_than(v->candidate.processor_more, VERSUS_CHANGED)
+			       ? "the same work took more processor time, because of the code or of the environment"
+			       : reason_words(v->reason);
+
+	if (v->candidate.counted > .5 || strncmp(text, same, sizeof(same) - 1) != 0)
+		return mem_string(text);
+	return mem_format("as many calls, with work between them that nothing counted,%s", text + sizeof(same) - 1);
 }
 
 static enum doc_tone tone_of(enum versus_reason reason)
 {
 	const char *decision = decision_of(reason);
 
-	if (strcmp(decision, "code") == 0 && reason != VERSUS_LESS_WORK && reason != VERSUS_FASTER && reason != VERSUS_WAITS_LESS)
+	if (strcmp(decision, "code") == 0 && reason != VERSUS_LESS_WORK && reason != VERSUS_FASTER)
 		return DOC_BAD;
 	return strcmp(decision, "inconclusive") == 0 ? DOC_DOUBTFUL : DOC_GOOD;
 }
@@ -551,7 +530,7 @@ static void run_row(const char *name, const struct versus_run *r, struct documen
 	doc_showf(d, "waiting_s", "waited, s", r->waiting_s, "%.3f", r->waiting_s);
 	doc_showf(d, "time_s", "worked, s", r->time_s, "%.3f", r->time_s);
 	doc_showf(d, "work_more", "work", r->work_more, "%+.1f %%", 100 * r->work_more);
-	doc_showf(d, "slower", "time for the same work", r->slower, "%+.1f %%", 100 * r->slower);
+	doc_showf(d, "slower", "time for as much", r->slower, "%+.1f %%", 100 * r->slower);
 	doc_showf(d, "waits_s", "of it, for a processor", r->waits_s, "%+.1f %%", 100 * waited);
 	doc_showf(d, "processor_more", "processor time for it", r->processor_more, "%+.1f %%", 100 * r->processor_more);
 	doc_showf(d, "shared", "in common", r->shared, "%.0f %%", 100 * r->shared);
@@ -590,7 +569,7 @@ static void places_table(const struct versus *v, struct document *d)
 /* What makes the decision doubtful, and what to do about it. */
 static void remedies(const struct versus *v, struct document *d)
 {
-	if (!v->has_beside && (v->reason == VERSUS_UNTOLD || v->reason == VERSUS_WAITS_LONGER || v->reason == VERSUS_WAITS_SHORTER))
+	if (!v->has_beside && (v->reason == VERSUS_UNTOLD || v->reason == VERSUS_WAITS_DIFFER))
 		doc_line(d, "to decide, record the old version again now, beside the new one, and pass it with --beside DIRECTORY: if it "
 			    "has changed as "
 			    "much, the environment did it, otherwise the code");
@@ -652,21 +631,19 @@ void versus_answer(const struct versus *v, const struct variance *baseline, cons
 {
 	const struct versus_run *r = &v->candidate;
 	char *processor = isnan(r->processor_more) ? mem_string("not known") : mem_format("%+.1f %%", 100 * r->processor_more);
-	char *work = isnan(r->work_more) ? mem_string("not known") : mem_format("%+.1f %%", 100 * r->work_more);
+	char *work = isnan(r->work_more) ? mem_string("not known") : mem_format("%+.1f %%", 100 * r->work_more), *reason = reason_text(v);
 
-	doc_answer(
-	    d, tone_of(v->reason), decision_of(v->reason),
-	    "%s; the run took %.2f s instead of %.2f s (%+.1f %%): work %s, time for the same work %+.1f %%, processor time for it %s",
-	    reason_text(v), r->run_s, v->baseline_s, 100 * r->run_more, work, 100 * r->slower, processor);
-	mem_free(work, processor);
+	doc_answer(d, tone_of(v->reason), decision_of(v->reason),
+		   "%s; the run took %.2f s instead of %.2f s (%+.1f %%): %s %s, time for as much %+.1f %%, processor time for it %s",
+		   reason, r->run_s, v->baseline_s, 100 * r->run_more, r->counted > .5 ? "work" : "calls", work, 100 * r->slower,
+		   processor);
+	mem_free(work, processor, reason);
 	doc_set(d, "baseline_run_s", v->baseline_s);
 	doc_set(d, "decision", decision_of(v->reason));
 	doc_set(d, "reason", reason_name(v->reason));
 	remedies(v, d);
 	if (!host_tell("candidate", &candidate->fragments, "baseline", &baseline->fragments, d))
 		host_tell("baseline", &baseline->fragments, "candidate", &candidate->fragments, d);
-	scale_tell(&baseline->fragments, "the baseline", d);
-	scale_tell(&candidate->fragments, "the candidate", d);
 	slow_places("baseline", baseline, d);
 	slow_places("candidate", candidate, d);
 	doc_table(d, "runs");

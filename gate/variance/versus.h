@@ -3,8 +3,7 @@
  * program: by address for the same build, by the order of calls for another.
  *
  *   more work in the same places, or work in new places          code
- *   the same work, the difference in time waiting for processors environment; code if the old version beside it did not wait so long,
- *                                                                unless other programs used the processors more
+ *   the same work, the difference in time waiting for processors environment
  *   the same work, another processor time                        environment if it is the same in the old version beside it, else code
  *
  * Input and output count like computation. Messages and waiting do not, because their time depends on others; but a run that took longer,
@@ -19,7 +18,7 @@
 #define VERSUS_CHANGED	 .05 /* of work or of time, from which it is a change */
 #define VERSUS_EXPLAINED .75 /* of the difference in time, that waits must explain */
 #define VERSUS_SHARED	 .30 /* of the time, that must be in repeated work that both have */
-#define VERSUS_CALLS	 .10 /* of the time, from which a single pair of runs can show a difference outside of processors */
+#define VERSUS_CALLS	 .10 /* of the time, from which waiting in calls is a difference */
 
 /* name for programs; decision; text for people. */
 #define VERSUS_ROWS(X)                                                                                                                     \
@@ -31,23 +30,13 @@
 	X(VERSUS_WAITED, "waits", "environment", "the same work, but the candidate waited for a processor")                                \
 	X(VERSUS_WAITED_LESS, "waited_less", "environment",                                                                                \
 	  "the same work in less time, because the baseline waited longer for a processor")                                                \
-	X(VERSUS_WAITED_ALONE, "waits_alone", "code",                                                                                      \
-	  "the same work, but the candidate waited for a processor, unlike the old version run beside it")                                 \
 	X(VERSUS_BOTH, "both_slower", "environment", "the candidate is slower than the baseline, but so is the old version run beside it") \
 	X(VERSUS_BOTH_FASTER, "both_faster", "environment",                                                                                \
 	  "the candidate is faster than the baseline, but so is the old version run beside it")                                            \
 	X(VERSUS_UNTOLD, "needs_interleaved_runs", "inconclusive",                                                                         \
 	  "the same work took a different time, because of the code or of the environment")                                                \
-	X(VERSUS_IN_CALLS, "calls", "inconclusive",                                                                                        \
-	  "calls took a different time than in the old version run beside it; one run of each cannot tell why")                            \
-	X(VERSUS_WAITS_LONGER, "waits_longer", "inconclusive",                                                                             \
-	  "the same work in the same time, but the candidate waits longer in calls: its code, or what it waits for")                       \
-	X(VERSUS_WAITS_SHORTER, "waits_shorter", "inconclusive",                                                                           \
-	  "the same work in the same time, but the baseline waited longer in calls: its code, or what it waited for")                      \
-	X(VERSUS_WAITS_LESS, "waits_less", "code",                                                                                         \
-	  "the same work, but the candidate waits less in calls, unlike the old version run beside it")                                    \
-	X(VERSUS_WAITS_MORE, "waits_more", "code",                                                                                         \
-	  "the same work, but the candidate waits longer in calls, unlike the old version run beside it")                                  \
+	X(VERSUS_WAITS_DIFFER, "waits_differ", "inconclusive",                                                                             \
+	  "the same work in the same time, but one of them waits longer in calls: its code, or what it waits for")                         \
 	X(VERSUS_NOT_SHARED, "little_shared", "inconclusive", "too little of the time is in repeated work that both versions have")        \
 	X(VERSUS_NOT_WHOLE, "records_incomplete", "inconclusive", "parts of these runs were not recorded, and may differ")
 enum versus_reason { VERSUS_ROWS(ROWS_ENUM) VERSUS_REASONS };
@@ -62,7 +51,6 @@ struct versus_run {
 	double slower;			  /* time / expected - 1 */
 	double waits_s;			  /* the part of time - expected, with its sign, spent waiting for a processor */
 	double processor_more;		  /* processor time for the same work, of all threads as far as known; NaN: not recorded */
-	double others_s;		  /* processor time of other programs, less that beside the baseline; NaN: not known */
 	double shared;	/* part of its time, or of the baseline's, whichever is smaller, in repeated work that both have */
 	double counted; /* part of the time of its computation whose work is counted in both */
 };
