@@ -192,8 +192,6 @@ static void say(const char *before, const char *text)
 
 static void window_text(const struct follow_window *w, const struct variance *v, const struct asked *asked)
 {
-	char *waits = long_waits_sentence(v), *waited = v->fragments.n && !variance_any(v) ? processor_waits_sentence(v) : NULL;
-
 	printf("%8.1f s to %.1f s  ", w->from_s, w->to_s);
 	if (!v->fragments.n)
 		puts("no recorded call ended");
@@ -205,11 +203,12 @@ static void window_text(const struct follow_window *w, const struct variance *v,
 		say(r ? "          " : "", sentence);
 		free(sentence);
 	}
-	if (waited)
-		say("          but ", waited);
-	if (waits)
-		say("          waiting is not judged, but ", waits);
-	mem_free(waits, waited);
+	for (size_t i = 0; i < v->n_waits; i++) {
+		char *sentence = long_wait_sentence(v, &v->waits[i]);
+
+		say("          ", sentence);
+		free(sentence);
+	}
 	for (size_t i = 0; i < asked->n; i++) {
 		char *takes =
 		    mem_format("%s reads counters of level %d (of %d) from now on", v->fragments.processes[asked->levels[i].process].name,

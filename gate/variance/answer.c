@@ -5,9 +5,6 @@
 #include "base/text.h"
 #include "gate/variance/maps.h"
 #include "gate/variance/long_waits.h"
-#include "gate/variance/more_work.h"
-#include "gate/variance/processors.h"
-#include "gate/variance/scale.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -16,14 +13,12 @@
 #define NAMES_TOLD    3
 #define TIMES_TOLD    100
 #define WAITED	      .05  /* share of the time, from which the answer mentions it */
-#define DOUBTFUL      2	   /* times as long as usual, from which a stretch that may be chance makes the answer doubtful */
-#define MOST	      .5   /* of the wait for a processor, that a process must have used it to be named */
 #define WHOLE	      .9   /* of the run, from which it is "throughout" */
 #define BESIDE	      1.25 /* threads at once, from which the run lost less time than their sum */
 #define CHANGED	      .05  /* of work, from which it is more; of a loss, from which work may explain it */
+#define ALONE	      .95  /* of a loss, from which its cause is the only one that the first sentence names */
 #define SMALLEST      .005 /* of a loss, below which people are not shown a part */
 #define BUILD_TO_KNOW "to find out, build the program with 'assay build --for work' and record it again"
-#define NAMES_TOLD    3
 #define LOST_MATTER   .05 /* part of all records, as large as a change between two runs */
 
 /* ---- notes ---- */
@@ -212,7 +207,6 @@ static void variance_missing(const struct variance *v, struct document *d)
 	const struct fragments *f = &v->fragments;
 	size_t missing = 0, children = 0, n;
 
-	scale_tell(f, NULL, d);
 	line_say(d, records_gone(f));
 	line_say(d, records_cut(f));
 	line_say(d, records_lost(f, 0));
@@ -233,7 +227,6 @@ static void variance_missing(const struct variance *v, struct document *d)
 	doc_set(d, "unreadable_files", f->gone);
 	doc_set(d, "missing_children", children);
 	doc_set(d, "missing_ranks", missing);
-	doc_set(d, "clocks_mended", f->n_mended);
 }
 
 /* ---- pieces ---- */
@@ -261,36 +254,31 @@ static void calls_with(const struct variance *v, const struct region *r, struct 
 		buf_text(text, ", waiting for the other end");
 }
 
-/* Which process of the run used the processor that its first process waited for, as far as known. */
-static void used_by(const struct variance *v, const struct region *r, double waited_s, struct buf *text)
-{
-	const struct region_member *m = &r->members[0];
-	size_t most = processors_used_more(&v->fragments, m->process, m->from_s, m->to_s, MOST * waited_s);
-
-	if (most != SIZE_MAX)
-		buf_format(text, ", mostly %s", most == m->process ? "its other threads" : v->fragments.processes[most].name);
-}
-
 static double part_share(const struct breakdown *why, size_t i)
 {
 	return why->loss_s > 0 ? why->parts[i].impact_s / why->loss_s : 0;
+}
+
+/* "throttled by its cgroup's quota", "inside the calls, waiting for rank 1". free() it. */
+static char *cause_text(const struct variance *v, const struct region *r, size_t part)
+{
+	struct buf text = BUF_INIT;
+
+	buf_text(&text, r->condition && r->cause == LOSS_STOPPED ? "stopped" : loss_cause_text(r->why.parts[part].cause));
+	if (r->activity == ACTIVITY_COMMUNICATION && r->why.parts[part].cause == LOSS_CALLS)
+		calls_with(v, r, &text);
+	return buf_take(&text);
 }
 
 char *variance_why(const struct variance *v, const struct region *r)
 {
 	struct buf text = BUF_INIT;
 
-	for (size_t i = 0; i < r->why.n && i < 3; i++) {
-		double share = part_share(&r->why, i);
-		bool ends = r->activity == ACTIVITY_COMMUNICATION && r->why.parts[i].cause == LOSS_CALLS;
+	for (size_t i = 0; i < r->why.n && i < 3 && part_share(&r->why, i) >= .05; i++) {
+		char *cause = cause_text(v, r, i);
 
-		if (share < .05)
-			break;
-		buf_format(&text, "%s%.0f %% %s", i ? ", " : "", 100 * share, loss_cause_text(r->why.parts[i].cause));
-		if (ends)
-			calls_with(v, r, &text);
-		if (r->why.parts[i].cause == LOSS_CROWDED)
-			used_by(v, r, r->why.parts[i].impact_s, &text);
+		buf_format(&text, "%s%.0f %% %s", i ? ", " : "", 100 * part_share(&r->why, i), cause);
+		free(cause);
 	}
 	return buf_take(&text);
 }
@@ -321,7 +309,8 @@ static bool may_be_work(const struct region *r)
 		if (cause == LOSS_PROCESSOR || cause == LOSS_MINOR || cause == LOSS_SWITCHES || cause == LOSS_UNKNOWN)
 			ran += r->why.parts[i].impact_s / r->why.loss_s;
 	}
-	return r->verified < .5 && r->activity == ACTIVITY_COMPUTATION && ran > CHANGED && ran * r->loss_s > CHANGED * r->expected_s;
+	return !r->condition && r->verified < .5 && r->activity == ACTIVITY_COMPUTATION && ran > CHANGED &&
+	       ran * r->loss_s > CHANGED * r->expected_s;
 }
 
 bool variance_any(const struct variance *v)
@@ -379,20 +368,6 @@ static bool throughout(const struct region *r)
 
 /* ---- the first line ---- */
 
-/* The slowest stretch of the map, if there is no region. */
-static void answer_chance(const struct variance *v, struct document *d)
-{
-	const struct region_member *m = &v->chance;
-	char *lost = variance_seconds(m->estimated_s), *from = variance_seconds(m->from_s), *to = variance_seconds(m->to_s);
-
-	doc_line(
-	    d,
-	    "the slowest stretch was %s of %s from %s to %s: %s longer than usual (%.2f times as long), but with pieces of work as few, or "
-	    "as uneven, as these that can be chance",
-	    activity_text(v->chance_activity), v->fragments.processes[m->process].name, from, to, lost, m->time_s / m->expected_s);
-	mem_free(lost, from, to);
-}
-
 /* How much of the time was judged. What a run does once is repeated in as many runs as a cluster needs fragments. */
 static void answer_coverage(const struct variance *v, struct document *d)
 {
@@ -412,29 +387,21 @@ static void answer_coverage(const struct variance *v, struct document *d)
 
 static void answer_nothing(const struct variance *v, struct document *d)
 {
-	char *waits = long_waits_sentence(v), *waited = processor_waits_sentence(v), *work = NULL, *least = variance_seconds(v->least_s);
-	char *judged = mem_format("only %.0f %% of the time could be judged", all_s(v) > 0 ? 100 * v->covered_s / all_s(v) : 0);
+	char *work = v->n_regions ? variance_sentence(v, &v->regions[0]) : NULL, *least = variance_seconds(v->least_s);
 	bool few = variance_coverage(v) < VARIANCE_FEW || waiting_share(v) > 1 - VARIANCE_FEW;
-	bool doubtful = few || v->n_regions || waits || waited || v->chance.time_s > DOUBTFUL * v->chance.expected_s;
-	const char *but;
 
-	if (v->n_regions)
-		work = variance_sentence(v, &v->regions[0]);
-	but = waited ? waited : waits ? waits : work; /* a process without a processor all along has nothing that shows what is usual */
-	but = but || variance_coverage(v) >= VARIANCE_FEW ? but : judged;
-	doc_answer(d, doubtful ? DOC_DOUBTFUL : DOC_GOOD, "", "no variance found%s%s%s", v->chance.fragments ? " beyond chance" : "",
-		   but ? ", but " : "", but ? but : "");
-	if (waits && waits != but)
-		doc_line(d, "also, %s", waits);
-	if (work && work != but)
-		doc_line(d, "also, %s", work);
+	if (work)
+		doc_answer(d, DOC_DOUBTFUL, "", "%s", work);
+	else if (few)
+		doc_answer(d, DOC_DOUBTFUL, "", "no variance found in the %.0f %% of the time that could be judged",
+			   all_s(v) > 0 ? 100 * v->covered_s / all_s(v) : 0);
+	else
+		doc_answer(d, DOC_GOOD, "", "no variance found");
 	if (work)
 		doc_line(d, BUILD_TO_KNOW);
-	if (v->chance.fragments)
-		answer_chance(v, d);
-	doc_line(d, "nothing %sthat repeats took more than %.2f times as long as usual and lost %s or more by it%s",
-		 v->n_regions ? "else " : "", 1 / v->threshold, least, v->chance.fragments ? ", beyond chance" : "");
-	mem_free(waits, waited, work, least, judged);
+	doc_line(d, "nothing %sthat repeats took more than %.2f times as long as usual and lost %s or more by it", work ? "else " : "",
+		 1 / v->threshold, least);
+	mem_free(work, least);
 }
 
 /* Seconds lost; if several threads lost time at once, also the run time that cost. free() it. */
@@ -465,30 +432,32 @@ static char *when_text(const struct variance *v, const struct region *r)
 
 char *variance_sentence(const struct variance *v, const struct region *r)
 {
-	char *who = variance_processes(v, r), *why = variance_why(v, r), *lost = lost_text(r);
-	char *when = when_text(v, r), *times = times_text(r);
-	char *text =
-	    r->work ? mem_format("%s most likely had more work %s: its computation, whose work was not counted, took %s times as long as "
-				 "usual (%s longer)",
-				 who, when, times, lost)
-		    : mem_format("%s lost %s %s %s %s (%s times as long as usual)%s%s", who, lost,
-				 r->activity == ACTIVITY_WAITING ? "while" : "in", activity_text(r->activity), when, times,
-				 *why ? ": " : "", why);
+	char *who = variance_processes(v, r), *why = variance_why(v, r), *lost = lost_text(r), *when = when_text(v, r),
+	     *times = times_text(r);
+	char *cause = r->why.n ? cause_text(v, r, 0) : mem_string("nothing slow"), *text, *how;
+	double part = v->fragments.span_s > 0 ? 100 * r->elapsed_s / v->fragments.span_s : 0;
 
-	mem_free(times, who, why, lost, when);
+	how = r->condition ? mem_string("")
+			   : mem_format(", in %s that took %s times as long as usual%s%s", activity_text(r->activity), times,
+					r->why.n > 1 && part_share(&r->why, 0) < ALONE ? ": " : "",
+					r->why.n > 1 && part_share(&r->why, 0) < ALONE ? why : "");
+	text = r->work
+		   ? mem_format("%s most likely had more work %s: its computation, whose work was not counted, took %s times as long as "
+				"usual (%s longer)",
+				who, when, times, lost)
+		   : mem_format("%s: %s lost %s %s (%.0f %% of the run)%s", cause, who, lost, when, part, how);
+	mem_free(cause, times, who, why, lost, when, how);
 	return text;
 }
 
 static void answer_region(const struct variance *v, const struct region *r, struct document *d)
 {
-	char *text = variance_sentence(v, r), *waits = long_waits_sentence(v);
+	char *text = variance_sentence(v, r);
 
 	doc_answer(d, DOC_BAD, "", "%s", text);
 	if (may_be_work(r))
 		doc_line(d, "the work of this computation was not counted, so it may simply have been more work; " BUILD_TO_KNOW);
-	if (waits)
-		doc_line(d, "waiting is not judged, but %s", waits);
-	mem_free(waits, text);
+	free(text);
 }
 
 /* Ranks with more work, for which others wait. */
@@ -572,7 +541,8 @@ static void region_row(const struct variance *v, size_t at, struct document *d)
 	doc_show(d, "region", "region", at + 1);
 	doc_show(d, NULL, "process", who);
 	doc_set(d, "activity", activity_name(r->activity));
-	doc_show(d, NULL, "activity", activity_text(r->activity));
+	doc_set_bool(d, "condition", r->condition);
+	doc_show(d, NULL, "activity", r->condition ? "all" : activity_text(r->activity));
 	doc_showf(d, "from_s", "from s", r->from_s, "%.2f", r->from_s);
 	doc_showf(d, "to_s", "to s", r->to_s, "%.2f", r->to_s);
 	doc_showf(d, "loss_s", "lost", r->estimated_s, "%s", lost);

@@ -21,17 +21,20 @@ char *variance_children_missing(const struct fragments *fragments, size_t run, s
 
 /* The first line about several runs, and a table of which of them were slow. */
 void variance_runs_answer(const struct variance *v, struct document *d);
+/* For each run [n_runs], or each process [n_processes]: how much more work its computation had than the median run's or rank's, by count,
+ * as a part of that; 0: at most 5 %, not counted, or fewer than three have counts. free() it. O(fragments). */
+double *more_work(const struct variance *v, bool of_runs);
 /* Only the table of regions. */
 void variance_regions(const struct variance *v, struct document *d);
 /* Whether something was slow, other than most likely by more work. */
 bool variance_any(const struct variance *v);
 /* Time in repeated clusters / time of all threads, waiting excluded. */
 double variance_coverage(const struct variance *v);
-/* "rank 1 lost 3.2 s in computation from 20.1 s to 26.0 s (1.50 times as long as usual): ...". free() it. */
+/* "waiting for a CPU that other programs used: rank 1 lost 3.2 s from 20.1 s to 26.0 s (8 % of the run)". free() it. */
 char *variance_sentence(const struct variance *v, const struct region *r);
 /* "rank 1", "rank 1 and rank 2", "rank 1, rank 2 and 30 more". free() it. */
 char *variance_processes(const struct variance *v, const struct region *r);
-/* "91 % waiting for a processor that other programs were using, 9 % slower execution on the processor". free() it. */
+/* "91 % waiting for a CPU that other programs were using, 9 % slower execution on the CPU". free() it. */
 char *variance_why(const struct variance *v, const struct region *r);
 /* The part of its loss that came from the environment: programs outside the run, quotas, the machine's host. */
 double variance_environment(const struct region *r);

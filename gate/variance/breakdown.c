@@ -4,8 +4,8 @@
 #include "base/mem.h"
 #include "base/order.h"
 #include "base/stats.h"
+#include "gate/variance/conditions.h"
 #include "gate/variance/processors.h"
-#include "gate/variance/variance.h"
 #include "model/variance/factors.h"
 
 #include <math.h>
@@ -188,21 +188,25 @@ static void sums_add(struct sums *to, const struct segment *s, double part)
 	}
 }
 
-static double part_of(const struct segment *s, double from_s, double to_s)
+/* The part of a segment that lies in [from_s, to_s), and in no condition. */
+static double part_of(const struct variance *v, const struct segment *s, double from_s, double to_s)
 {
-	return fmax(fmin(s->to_s, to_s) - fmax(s->from_s, from_s), 0) / (s->to_s - s->from_s);
+	double begin = fmax(s->from_s, from_s), end = fmin(s->to_s, to_s);
+
+	return end > begin ? (end - begin - conditions_overlap(v, s->process, begin, end)) / (s->to_s - s->from_s) : 0;
 }
 
 /* The part of a segment that is in no region of its process. */
 static double part_usual(const struct variance *v, const struct segment *s)
 {
-	double part = 1;
+	double part = part_of(v, s, s->from_s, s->to_s), least = part;
 
 	for (size_t r = 0; r < v->n_regions; r++)
 		for (size_t i = 0; i < v->regions[r].n; i++)
-			if (v->regions[r].members[i].process == s->process)
-				part = fmin(part, 1 - part_of(s, v->regions[r].members[i].from_s, v->regions[r].members[i].to_s));
-	return part;
+			if (v->regions[r].members[i].process == s->process &&
+			    !(v->regions[r].condition && v->regions[r].members[i].throughout))
+				least = fmin(least, part - part_of(v, s, v->regions[r].members[i].from_s, v->regions[r].members[i].to_s));
+	return least;
 }
 
 /* What is usual in each process, and in all of them: [processes + 1]. free() it. */
@@ -422,7 +426,7 @@ static void member_explain(const struct variance *v, const struct segments *all,
 	double loss = fmax(m->estimated_s, 0), left = loss, seen, queue, stopped;
 
 	for (size_t k = all->first[m->process]; k < all->first[m->process + 1]; k++)
-		sums_add(&window, &all->items[k], part_of(&all->items[k], m->from_s, m->to_s));
+		sums_add(&window, &all->items[k], part_of(v, &all->items[k], m->from_s, m->to_s));
 	if (normal->wall_s < USUAL_LEAST * window.wall_s)
 		normal = &usual[v->fragments.n_processes];
 	if (!(window.wall_s > 0)) {
@@ -462,7 +466,10 @@ static void region_explain(const struct variance *v, const struct segments *all,
 
 	for (size_t i = 0; i < r->n; i++) {
 		b.loss_s += fmax(r->members[i].estimated_s, 0);
-		member_explain(v, all, r, &r->members[i], usual, &b);
+		if (r->condition)
+			part_add(&b, r->cause, r->members[i].estimated_s, true);
+		else
+			member_explain(v, all, r, &r->members[i], usual, &b);
 	}
 	order_sort(b.parts, b.n, parts_order);
 	while (n < b.n && b.parts[n].impact_s > NOTHING_S)

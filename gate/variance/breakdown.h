@@ -15,20 +15,20 @@
 
 /* name for programs, text for people: "87 % ...". */
 #define LOSS_ROWS(X)                                                                                                                       \
-	X(LOSS_QUEUE, "run_queue", "waiting for a processor that other programs were using")                                               \
-	X(LOSS_CROWDED, "own_queue", "waiting for a processor that the run itself was using")                                              \
-	X(LOSS_WAITING, "waiting", "waiting for a processor (it is not known who was using it)")                                           \
-	X(LOSS_THROTTLED, "throttled", "throttled by its control group's quota")                                                           \
-	X(LOSS_STEAL, "steal", "processor time taken away by the hypervisor (steal)")                                                      \
+	X(LOSS_QUEUE, "run_queue", "waiting for a CPU that other programs were using")                                                     \
+	X(LOSS_CROWDED, "own_queue", "waiting for a CPU that the run itself was using")                                                    \
+	X(LOSS_WAITING, "waiting", "waiting for a CPU (it is not known who was using it)")                                                 \
+	X(LOSS_THROTTLED, "throttled", "throttled by its cgroup's quota")                                                                  \
+	X(LOSS_STEAL, "steal", "CPU time taken away by the hypervisor (steal)")                                                            \
 	X(LOSS_MEMORY, "memory", "stalled because memory was short")                                                                       \
 	X(LOSS_DISK, "disk", "waiting for a disk")                                                                                         \
 	X(LOSS_PAGES, "page_reads", "page faults that read from a disk")                                                                   \
 	X(LOSS_STOPPED, "stopped", "stopped, or blocked outside the recorded calls")                                                       \
 	X(LOSS_MINOR, "minor_faults", "page faults that needed no disk")                                                                   \
 	X(LOSS_SWITCHES, "involuntary_switches", "being switched out, and the cold caches after it")                                       \
-	X(LOSS_CLOCK, "clock", "a slower processor clock")                                                                                 \
+	X(LOSS_CLOCK, "clock", "a slower CPU clock")                                                                                       \
 	X(LOSS_CALLS, "calls", "inside the calls")                                                                                         \
-	X(LOSS_PROCESSOR, "on_processor", "slower execution on the processor")                                                             \
+	X(LOSS_PROCESSOR, "on_processor", "slower execution on the CPU")                                                                   \
 	X(LOSS_UNKNOWN, "unknown", "unknown, for want of the operating system's counters")
 
 enum loss_cause { LOSS_ROWS(ROWS_ENUM) CAUSES };

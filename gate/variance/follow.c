@@ -4,7 +4,6 @@
 #include "base/mem.h"
 #include "base/order.h"
 #include "fleet/cgroup/process.h"
-#include "gate/variance/scale.h"
 #include "gate/variance/stored_runs.h"
 #include "runs/inside/record/record_pack.h"
 #include "runs/inside/record/record_system.h"
@@ -59,7 +58,6 @@ struct follow {
 	double first_s;		       /* and when that was by the monotonic clock: the other one may be set */
 	bool began;
 	bool waits;	     /* for that, and has said so */
-	bool set;	     /* a clock was, and that was said */
 	uint64_t windows;    /* so far */
 	bool ran;	     /* a process was running at the last one; */
 	double first_late_s; /* when what that did not need began; INFINITY: there is nothing; */
@@ -133,27 +131,16 @@ static struct fragments_moment begin_of(const struct followed *f)
 	return (struct fragments_moment){ f->header.started_ns, f->header.started_ticks, 1 / (double)f->header.ticks_per_s, f->clock };
 }
 
-static void set_tell(struct follow *all, const struct followed *f, follow_remark *remark)
-{
-	const struct fragments_moment began = begin_of(f), real = { .ns = began.ns };
-	double by_s = scale_since(&all->first, &real) - scale_since(&all->first, &began);
-
-	if (by_s != 0 && !all->set)
-		remark("the clock was set by %.1f s %s while the program ran: times here are from a clock that cannot be set", fabs(by_s),
-		       by_s > 0 ? "forward" : "back");
-	all->set |= by_s != 0;
-}
-
 /* Windows count from the beginning of the first process. */
 static void first_find(struct follow *all, const struct followed *f)
 {
 	const struct fragments_moment now = { (uint64_t)(now_s(CLOCK_REALTIME) * 1e9), record_ticks(), 0, all->clock };
 	const struct fragments_moment began = begin_of(f);
 
-	if (all->windows || (all->began && scale_since(&all->first, &began) >= 0))
+	if (all->windows || (all->began && fragments_since(&all->first, &began) >= 0))
 		return;
 	all->first = began;
-	all->first_s = monotonic_s() - scale_since(&began, &now);
+	all->first_s = monotonic_s() - fragments_since(&began, &now);
 }
 
 /* ---- a process ---- */
@@ -406,7 +393,6 @@ static size_t files_look(struct follow *f, follow_remark *remark)
 			continue;
 		running += !one->ended;
 		first_find(f, one);
-		set_tell(f, one, remark);
 		if (!f->began)
 			f->next_s = monotonic_s() + f->window_s;
 		f->began = true;
@@ -442,7 +428,7 @@ static void places_forget(struct followed *f, double from_s)
 static size_t file_take(struct follow *all, struct followed *f, const struct follow_window *w, struct buf *out)
 {
 	const struct fragments_moment began = begin_of(f);
-	double began_s = scale_since(&all->first, &began);
+	double began_s = fragments_since(&all->first, &began);
 	bool regular;
 	int file = file_open(f->path, &regular);
 	struct buf chunks = BUF_INIT;

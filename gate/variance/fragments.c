@@ -4,7 +4,6 @@
 #include "base/mem.h"
 #include "base/order.h"
 #include "base/text.h"
-#include "gate/variance/scale.h"
 #include "gate/variance/stretches.h"
 #include "runs/inside/interpose/interpose.h"
 #include "runs/inside/samples/samples.h"
@@ -20,7 +19,10 @@
 #define FEW_STOOD_FOR	  8
 #define LIKE_IT		  8 /* on either side, or a quarter of that */
 #define NEIGHBOURS_LOOKED 10000u
-#define LEFT_LEAST	  .05 /* of a thread's time, for what stands for many */
+#define LEFT_LEAST	  .05  /* of a thread's time, for what stands for many */
+#define SET_S		  .1   /* more than that, */
+#define SET_PART	  .001 /* and than that of the time meanwhile, is no error in reading a clock */
+#define TICKS_MOST_S	  1e9  /* no run takes so long: these are not ticks of one clock */
 
 /* The columns of a file by what they mean; SIZE_MAX: it has none. */
 struct columns {
@@ -134,6 +136,61 @@ static void ends_release(struct fragments *f)
 	for (size_t i = 0; i < f->n_ends; i++)
 		mem_free(f->ends[i].key, f->ends[i].peer);
 	free(f->ends);
+}
+
+/* ---- when processes began ---- */
+
+static double less_s(uint64_t to, uint64_t from, double unit_s)
+{
+	return (double)(int64_t)(to - from) * unit_s;
+}
+
+double fragments_since(const struct fragments_moment *from, const struct fragments_moment *to)
+{
+	double real_s = less_s(to->ns, from->ns, 1e-9), ticks_s = less_s(to->ticks, from->ticks, from->tick_s);
+	bool same = from->clock && to->clock && from->ticks && to->ticks && strcmp(from->clock, to->clock) == 0;
+
+	return same && fabs(ticks_s) < TICKS_MOST_S && fabs(real_s - ticks_s) > SET_S + SET_PART * fabs(ticks_s) ? ticks_s : real_s;
+}
+
+static struct fragments_moment began_of(const struct fragment_process *p)
+{
+	return (struct fragments_moment){ p->started_ns, p->started_ticks, p->tick_s, p->clock };
+}
+
+/* Fills start_s of processes [first, end) of one run: since the first of them under the same kernel, whose real time counts. */
+static void starts_find(struct fragments *f, size_t first, size_t end)
+{
+	const struct fragments_moment zero = began_of(&f->processes[first]);
+	double began_s = 0;
+
+	for (size_t p = first; p < end; p++) {
+		const struct fragments_moment one = began_of(&f->processes[p]);
+		struct fragments_moment leader;
+		size_t k = first;
+
+		while (strcmp(f->processes[k].clock, f->processes[p].clock) != 0)
+			k++;
+		leader = began_of(&f->processes[k]);
+		f->processes[p].start_s = less_s(leader.ns, zero.ns, 1e-9) + fragments_since(&leader, &one);
+		began_s = fmin(began_s, f->processes[p].start_s);
+	}
+	for (size_t p = first; p < end; p++)
+		f->processes[p].start_s -= began_s;
+}
+
+static void all_starts_find(struct fragments *f, const struct fragments_window *window)
+{
+	for (size_t p = 0; window && p < f->n_processes; p++) {
+		const struct fragments_moment one = began_of(&f->processes[p]);
+
+		f->processes[p].start_s = fmax(fragments_since(&window->began, &one), 0);
+	}
+	for (size_t first = 0, end; !window && first < f->n_processes; first = end) {
+		for (end = first; end < f->n_processes && f->processes[end].run == f->processes[first].run;)
+			end++;
+		starts_find(f, first, end);
+	}
 }
 
 /* ---- weights ---- */
@@ -630,7 +687,6 @@ static enum assay_status file_add(struct loading *l, const char *name, const str
 		if (s->items[i].thread >= FRAGMENTS_THREADS_MAX || !(s->items[i].ns >= 0 && s->items[i].ns < 1e18) ||
 		    !(fabs(s->items[i].start_s) < 1e9))
 			continue;
-		p.lives_s = fmax(p.lives_s, s->items[i].start_s + s->items[i].ns / 1e9);
 		call_add(l, s, &c, i, first_site + s->items[i].function);
 		edge_add(l, s, &c, i, first_site);
 		snapshot_add(l, s, &c, i);
@@ -740,7 +796,7 @@ static void number_all(struct fragments *f, const struct fragments_window *windo
 	order_sort(f->processes, f->n_processes, processes_order);
 	for (size_t p = 0; p < f->n_processes; p++)
 		process_now[f->processes[p].was] = (uint32_t)p;
-	scale_find(f, window);
+	all_starts_find(f, window);
 	for (size_t i = 0; i < f->n_ends; i++)
 		f->ends[i].process = process_now[f->ends[i].process];
 	for (size_t i = 0; i < f->n; i++) {
@@ -889,7 +945,7 @@ void fragments_release(struct fragments *f)
 		site_release(&f->sites[s]);
 	ends_release(f);
 	mem_free_all(f->runs, f->n_runs);
-	mem_free(f->processes, f->sites, f->items, f->snapshots, f->mended, f->gone_why);
+	mem_free(f->processes, f->sites, f->items, f->snapshots, f->gone_why);
 	*f = (struct fragments){ .n = 0 };
 }
 

@@ -108,10 +108,10 @@ struct fragment_process {
 	size_t ranks;	    /* of the whole program; 0: not known */
 	uint64_t recording; /* equal for all of one 'assay variance record'; 0: not known */
 	uint64_t pid, started_ns, started_ticks;
-	double tick_s, lives_s; /* lives_s: from its start to the end of its last call */
-	double start_s, end_s;	/* since the run's beginning; end: of its last fragment */
-	double thread_s;	/* sum over its threads of the time from the first fragment to the end of the last */
-	size_t first, n;	/* its fragments: items[first], ... */
+	double tick_s;
+	double start_s, end_s; /* since the run's beginning; end: of its last fragment */
+	double thread_s;       /* sum over its threads of the time from the first fragment to the end of the last */
+	size_t first, n;       /* its fragments: items[first], ... */
 	size_t first_snapshot, n_snapshots;
 	uint32_t was; /* place among the files that were read */
 	uint32_t run; /* of those that are analysed together, from 0 */
@@ -131,12 +131,6 @@ struct fragments {
 	size_t n_snapshots;
 	struct fragment_end *ends; /* [n_ends] */
 	size_t n_ends, ends_capacity;
-	struct fragment_mended {
-		size_t process;
-		double by_s;
-		bool apart;
-	} * mended; /* [n_mended] clocks (scale.h) */
-	size_t n_mended;
 	size_t gone;	/* files that cannot be read or are no record files, */
 	char *gone_why; /* and why the first one cannot; NULL: all can */
 	char **runs;	/* [n_runs] names of several runs of the same task, each with times since its own beginning. NULL: one run */
@@ -154,6 +148,10 @@ struct fragments_moment {
 	double tick_s;
 	const char *clock;
 };
+
+/* Seconds from one moment to another: by real time, whose clock may be set during the run; if ticks of the same clock disagree, by these.
+ */
+double fragments_since(const struct fragments_moment *from, const struct fragments_moment *to);
 
 /* A part of a run: what ended in (from_s, to_s]. Its times begin at from_s, or earlier if the first fragment does, by the window's length
  * at most. */

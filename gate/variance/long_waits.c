@@ -3,7 +3,7 @@
 #include "base/mem.h"
 #include "base/order.h"
 #include "gate/variance/answer.h"
-#include "gate/variance/processors.h"
+#include "gate/variance/conditions.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -44,26 +44,27 @@ static bool is_long(const struct variance *v, const struct fragment *f)
 {
 	const struct cluster *c = &v->clusters[f->cluster];
 
-	return f->activity == ACTIVITY_WAITING && c->repeated && f->time_s > fmax(c->slow_s, TIMES * c->usual_s);
+	return f->activity == ACTIVITY_WAITING && c->repeated && f->time_s > fmax(c->slow_s, TIMES * c->usual_s) &&
+	       conditions_overlap(v, f->process, f->start_s, f->start_s + f->time_s) < EXPLAINED * f->time_s;
+}
+
+/* A lock of one process that no second thread of it ever takes is never waited for, however long a call of it took. */
+static bool is_shared(const struct variance *v, const struct fragment *wait)
+{
+	const struct fragment_process *p = &v->fragments.processes[wait->process];
+
+	for (size_t i = p->first; i < p->first + p->n; i++) {
+		const struct fragment *f = &v->fragments.items[i];
+
+		if (f->thread != wait->thread && f->from == FRAGMENT_NO_SITE && is_lock(v->fragments.sites[f->to].name))
+			return true;
+	}
+	return strncmp(v->fragments.sites[wait->to].name, "flock", 5) == 0;
 }
 
 ORDER_POINTERS_BY(by_cluster, struct fragment, BY_UP(cluster) BY_UP(start_s) BY_PLACE)
 
 ORDER_POINTERS_BY(by_length, struct fragment, BY_DOWN(time_s) BY_PLACE)
-
-/* As far as known: records do not tell whose child a process is. */
-bool wait_of_recorded(const struct variance *v, const struct fragment *f)
-{
-	const struct fragment_process *p = v->fragments.processes, *own = &p[f->process];
-	double there = 0;
-
-	if (f->from != FRAGMENT_NO_SITE || strncmp(v->fragments.sites[f->to].name, "wait", 4) != 0)
-		return false;
-	for (size_t i = 0; i < v->fragments.n_processes; i++)
-		if (processors_same_host(&v->fragments, f->process, i) && p[i].start_s > own->start_s)
-			there += fmax(fmin(p[i].end_s, f->start_s + f->time_s) - fmax(p[i].start_s, f->start_s), 0);
-	return there >= EXPLAINED * f->time_s;
-}
 
 /* Sums over waits[n], long ones of one cluster in order of time. *sure_s: the least that they waited beyond the usual. */
 static struct long_wait wait_sum(const struct variance *v, const struct fragment *const *waits, size_t n, double *sure_s)
@@ -74,15 +75,13 @@ static struct long_wait wait_sum(const struct variance *v, const struct fragment
 			       .lock = is_lock(v->fragments.sites[c->to].name),
 			       .usual_s = c->usual_s,
 			       .from_s = (double)NAN };
-	double sum = 0, error = 0, recorded = 0;
+	double sum = 0, error = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		recorded += wait_of_recorded(v, waits[i]) ? longer_s(v, waits[i]) : 0;
 		w.calls += waits[i]->weight;
 		w.loss_s += longer_s(v, waits[i]);
 		error += pow(longer_s(v, waits[i]), 2) * (1 - 1. / waits[i]->weight);
 	}
-	w.recorded = recorded > EXPLAINED * w.loss_s;
 	*sure_s = w.loss_s - SURE * sqrt(error); /* as of regions (stretches.c) */
 	for (size_t i = 0; i < n; i++) {
 		if (isnan(w.from_s) && sum + longer_s(v, waits[i]) >= AROUND * w.loss_s)
@@ -162,67 +161,11 @@ static void process_waits(struct variance *v, size_t process, const struct fragm
 		for (k = 1; i + k < n && waits[i + k]->cluster == waits[i]->cluster;)
 			k++;
 		w = wait_sum(v, waits + i, k, &sure_s);
-		if (!(sure_s >= v->least_s))
+		if (!(sure_s >= v->least_s) || (w.lock && !is_shared(v, waits[i])))
 			continue;
 		if (w.lock)
 			holder_find(v, &w, waits + i, k);
 		mem_append(v->waits, v->n_waits, capacity, w);
-	}
-}
-
-static bool is_sleep(const struct variance *v, const struct fragment *f)
-{
-	const char *name = v->fragments.sites[f->to].name;
-	size_t n = strcspn(name, "<");
-
-	return f->activity == ACTIVITY_WAITING && f->from == FRAGMENT_NO_SITE && n >= 5 && strncmp(name + n - 5, "sleep", 5) == 0;
-}
-
-/* waits[n] are all sleeps of a process at one place, in order of time. If it did little else meanwhile, and only in a part of its time, it
- * was retrying something. */
-static void sleeps_add(struct variance *v, const struct fragment *const *waits, size_t n, size_t *capacity)
-{
-	const struct fragment_process *p = &v->fragments.processes[waits[0]->process];
-	struct long_wait w = { .process = waits[0]->process, .site = waits[0]->to, .sleeps = true, .from_s = waits[0]->start_s };
-	double time_s;
-
-	for (size_t i = 0; i < n; i++) {
-		w.calls += waits[i]->weight;
-		w.loss_s += waits[i]->weight * waits[i]->time_s;
-		w.to_s = fmax(w.to_s, waits[i]->start_s + waits[i]->time_s);
-	}
-	time_s = w.to_s - w.from_s;
-	if (w.calls >= VARIANCE_REPEATED && w.loss_s >= v->least_s && w.loss_s >= EXPLAINED * time_s &&
-	    time_s <= CONFINED * (p->end_s - p->start_s))
-		mem_append(v->waits, v->n_waits, capacity, w);
-}
-
-/* Also as what the holder of a lock did. */
-static bool is_told(const struct variance *v, size_t process, uint32_t site)
-{
-	for (size_t i = v->n_waits; i-- > 0 && v->waits[i].process == process;)
-		if (v->waits[i].site == site || (v->waits[i].held_s > 0 && v->waits[i].holder_to == site))
-			return true;
-	return false;
-}
-
-ORDER_POINTERS_BY(by_site, struct fragment, BY_UP(to) BY_UP(start_s) BY_PLACE)
-
-/* The same. */
-static void process_sleeps(struct variance *v, size_t process, const struct fragment **waits, size_t *capacity)
-{
-	const struct fragment_process *p = &v->fragments.processes[process];
-	size_t n = 0;
-
-	for (size_t i = p->first; i < p->first + p->n; i++)
-		if (is_sleep(v, &v->fragments.items[i]))
-			waits[n++] = &v->fragments.items[i];
-	order_sort(waits, n, by_site);
-	for (size_t i = 0, k; i < n; i += k) {
-		for (k = 1; i + k < n && waits[i + k]->to == waits[i]->to;)
-			k++;
-		if (!is_told(v, process, waits[i]->to))
-			sleeps_add(v, waits + i, k, capacity);
 	}
 }
 
@@ -231,11 +174,8 @@ void long_waits_find(struct variance *v)
 	const struct fragment **waits = mem_new(v->fragments.n, sizeof(*waits));
 	size_t capacity = 0;
 
-	for (size_t p = 0; p < v->fragments.n_processes; p++) {
+	for (size_t p = 0; p < v->fragments.n_processes; p++)
 		process_waits(v, p, waits, &capacity);
-		if (!(v->fragments.next_s > 0)) /* a window does not show what it does at other times */
-			process_sleeps(v, p, waits, &capacity);
-	}
 	order_sort(v->waits, v->n_waits, by_loss);
 	free(waits);
 }
@@ -276,94 +216,22 @@ char *long_wait_sentence(const struct variance *v, const struct long_wait *w)
 	char *from = variance_seconds(w->from_s), *to = variance_seconds(w->to_s), *usual = variance_seconds(w->usual_s);
 	char *holder = holder_text(v, w);
 	const char *who = v->fragments.processes[w->process].name, *many = w->calls == 1 ? "" : "s", *each = w->calls == 1 ? "" : " each";
-	char *text = w->sleeps
-			 ? mem_format("%s slept %s in %.0f calls of %s, all from %s to %s: it kept retrying something, such as a lock", who,
-				      lost, w->calls, place, from, to)
-			 : mem_format("%s waited %s longer than usual in %.0f call%s of %s from %s to %s (usually %s%s)%s%s", who, lost,
-				      w->calls, many, place, from, to, usual, each, *holder ? ": " : "", holder);
+	char *text = mem_format("%s waited %s longer than usual in %.0f call%s of %s from %s to %s (usually %s%s)%s%s", who, lost, w->calls,
+				many, place, from, to, usual, each, *holder ? ": " : "", holder);
 
 	mem_free(place, lost, from, to, usual, holder);
 	return text;
 }
 
-/* Calls that wait for locks also serve to wait for threads (Python's join() is a sem_wait()): one that fills most of the process's time is
- * how the program works. */
-static bool waits_throughout(const struct variance *v, const struct long_wait *w)
-{
-	const struct fragment_process *p = &v->fragments.processes[w->process];
-
-	return w->calls < 2 && w->loss_s > CONFINED * (p->end_s - p->start_s);
-}
-
-/* An idle server waits by design, and so does a parent, whose next child does something else. */
-static bool waits_by_design(const char *name)
-{
-	static const char *const beginnings[] = { "epoll_", "poll", "ppoll", "select", "pselect", "accept", "wait" };
-
-	for (size_t i = 0; i < sizeof(beginnings) / sizeof(beginnings[0]); i++)
-		if (strncmp(name, beginnings[i], strlen(beginnings[i])) == 0)
-			return true;
-	return false;
-}
-
-char *long_waits_sentence(const struct variance *v)
-{
-	for (size_t i = 0; i < v->n_waits; i++)
-		if (!waits_by_design(v->fragments.sites[v->waits[i].site].name) && !waits_throughout(v, &v->waits[i]))
-			return long_wait_sentence(v, &v->waits[i]);
-	return NULL;
-}
-
-/* free() it. */
-static char *who_used(const struct variance *v, enum loss_cause cause, size_t process, double from_s, double to_s)
-{
-	struct processors_used used = processors_used(&v->fragments, process, from_s, to_s);
-	char *others = variance_seconds(used.busy_s - used.own_s), *text;
-
-	text = cause == LOSS_QUEUE     ? mem_format("other programs used %s of processor time meanwhile", others)
-	       : cause == LOSS_CROWDED ? mem_string("the run itself was using the processors")
-				       : mem_string("it is not known who was using the processors");
-	free(others);
-	return text;
-}
-
-char *processor_waits_sentence(const struct variance *v)
-{
-	struct processors_waited w;
-	const struct fragment_process *p;
-	char *waited, *from, *to, *when, *used, *text;
-
-	if (!processors_waited_most(&v->fragments, 1 - v->threshold, v->least_s, &w))
-		return NULL;
-	p = &v->fragments.processes[w.process];
-	if (!(w.to_s - w.from_s <= CONFINED * (p->end_s - p->start_s))) {
-		w.from_s = p->start_s;
-		w.to_s = p->end_s;
-	}
-	waited = variance_seconds(w.waited_s);
-	from = variance_seconds(w.from_s);
-	to = variance_seconds(w.to_s);
-	when = w.to_s - w.from_s < p->end_s - p->start_s ? mem_format(" from %s to %s", from, to) : mem_string("");
-	used = who_used(v, breakdown_queue_cause(v, w.process, w.from_s, w.to_s, w.waited_s), w.process, w.from_s, w.to_s);
-	text = mem_format("%s waited %s for a processor%s (%.0f %% of the time that its threads needed one): %s", p->name, waited, when,
-			  100 * w.waited_s / w.wanted_s, used);
-	mem_free(waited, from, to, when, used);
-	return text;
-}
-
 void long_waits_section(const struct variance *v, struct document *d)
 {
-	size_t n = 0, told = 0;
-
-	for (size_t i = 0; i < v->n_waits; i++)
-		n += !v->waits[i].recorded;
-	if (n)
+	if (v->n_waits)
 		doc_section(
 		    d, "waits", "Waits", "Where it waited longer than usual",
 		    "Waiting is not judged, because it lasts as long as what is waited for; but these calls waited longer than usual "
 		    "at their place.");
 	doc_table(d, "waits");
-	if (!n)
+	if (!v->n_waits)
 		doc_hide(d);
 	for (size_t i = 0; i < v->n_waits; i++) {
 		const struct long_wait *w = &v->waits[i];
@@ -371,15 +239,13 @@ void long_waits_section(const struct variance *v, struct document *d)
 		char *usual = variance_seconds(w->usual_s), *holder = holder_text(v, w);
 
 		doc_row(d);
-		if (told >= TOLD || w->recorded)
+		if (i >= TOLD)
 			doc_hide(d);
-		else
-			told++;
 		doc_show(d, "process", "process", v->fragments.processes[w->process].name);
 		doc_show(d, "place", "call", place);
 		doc_showf(d, "loss_s", "waited longer by", w->loss_s, "%s", lost);
 		doc_showf(d, "calls", "calls", w->calls, "%.0f", w->calls);
-		doc_showf(d, "usual_s", "usual", w->usual_s, "%s", w->sleeps ? "none" : usual);
+		doc_showf(d, "usual_s", "usual", w->usual_s, "%s", usual);
 		doc_showf(d, "from_s", "from s", w->from_s, "%.2f", w->from_s);
 		doc_showf(d, "to_s", "to s", w->to_s, "%.2f", w->to_s);
 		doc_show(d, "holder", "meanwhile", *holder ? holder : "-");

@@ -13,14 +13,6 @@ void long_waits_find(struct variance *v);
 const struct long_wait *long_waits_leading(const struct variance *v);
 /* "process 7 (app) waited 834 ms longer than usual in ...". free() it. */
 char *long_wait_sentence(const struct variance *v, const struct long_wait *wait);
-/* The same for the costliest that is not a wait for requests or children; NULL: there is none. free() it. */
-char *long_waits_sentence(const struct variance *v);
-/* "rank 1 waited 2.1 s for a processor from 3.1 s to 5.0 s (60 % of the time that its threads needed one): other programs used 1.9 s ...",
- * about the process that waited longest; NULL: none waited for much. free() it. */
-char *processor_waits_sentence(const struct variance *v);
-/* Whether it is a call that waits for children while recorded processes were running that began after its own: then their records tell what
- * it waited for. O(processes). */
-bool wait_of_recorded(const struct variance *v, const struct fragment *fragment);
 /* The table of long waits, which may be empty. */
 void long_waits_section(const struct variance *v, struct document *d);
 

@@ -1,15 +1,12 @@
 #include "gate/variance/processors.h"
 
 #include "base/mem.h"
-#include "base/order.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define REST   .1  /* of a time, which must be there besides */
-#define AROUND .05 /* of what was waited, on either side, that does not count for when it was */
-#define LATE_S .1  /* what is told from outside may be behind by so much */
+#define LATE_S .1 /* what is told from outside may be behind by so much */
 
 struct moment {
 	double at_s, value;
@@ -122,33 +119,6 @@ static double process_rise(const struct fragments *f, size_t process, double fro
 	return rise(s, p->n_snapshots, ACCOUNT_OWN, p->start_s, from_s, to_s);
 }
 
-static double used_beside(const struct fragments *f, size_t process, size_t other, double from_s, double to_s)
-{
-	double threads, most, own = process_rise(f, other, from_s, to_s, &threads, &most);
-
-	return fmax(own, threads) - (other == process ? most : 0);
-}
-
-size_t processors_used_more(const struct fragments *f, size_t process, double from_s, double to_s, double least_s)
-{
-	double time = to_s - from_s, rest = f->span_s - time, least = least_s;
-	size_t found = SIZE_MAX;
-
-	for (size_t p = 0; rest > REST * time && p < f->n_processes; p++) {
-		double in, more;
-
-		if (!processors_same_host(f, process, p))
-			continue;
-		in = used_beside(f, process, p, from_s, to_s);
-		more = in - (used_beside(f, process, p, 0, f->span_s) - in) / rest * time;
-		if (!(more >= least))
-			continue;
-		least = more;
-		found = p;
-	}
-	return found;
-}
-
 struct processors_used processors_used(const struct fragments *f, size_t process, double from_s, double to_s)
 {
 	struct processors_used out = { .busy_s = host_rise(f, process, ACCOUNT_BUSY, from_s, to_s) };
@@ -172,73 +142,4 @@ struct processors_used processors_used(const struct fragments *f, size_t process
 	out.beside_s = out.own_s - first;
 	out.all |= !isnan(run);
 	return out;
-}
-
-/* More of it than the last time that the thread said, from that moment on. */
-struct more {
-	double from_s, to_s, more_s;
-};
-
-ORDER_BY(more_order, struct more, BY_UP(to_s) BY_UP(from_s) BY_UP(more_s))
-
-/* Of a process's threads since they began, or since the beginning of the window. Returns how many; `out` may be NULL. *sum_s: NaN: that was
- * not asked. */
-static size_t threads_more(const struct fragments *f, size_t process, enum account a, struct more *out, double *sum_s)
-{
-	const struct fragment_process *p = &f->processes[process];
-	const struct snapshot *s = f->snapshots + p->first_snapshot;
-	struct moment last = none_before;
-	size_t n = 0;
-
-	*sum_s = (double)NAN;
-	for (size_t i = 0; i < p->n_snapshots; i++) {
-		double more;
-
-		if (!i || s[i].thread != s[i - 1].thread)
-			last = none_before;
-		if (isnan(s[i].value[a]))
-			continue;
-		more = last.value >= 0 ? s[i].value[a] - last.value : f->from_s > 0 ? 0 : s[i].value[a];
-		*sum_s = (isnan(*sum_s) ? 0 : *sum_s) + more;
-		if (out && more > 0)
-			out[n++] = (struct more){ last.value >= 0 ? last.at_s : s[i].at_s, s[i].at_s, more };
-		last = (struct moment){ s[i].at_s, s[i].value[a] };
-	}
-	return n;
-}
-
-/* From when to when nearly all of it was. */
-static void waited_when(const struct fragments *f, struct processors_waited *w)
-{
-	struct more *more = mem_new(f->processes[w->process].n_snapshots, sizeof(*more));
-	double sum_s, until_s = 0;
-	size_t n = threads_more(f, w->process, ACCOUNT_QUEUE, more, &sum_s);
-
-	order_sort(more, n, more_order);
-	w->from_s = (double)NAN;
-	for (size_t i = 0; i < n; i++) {
-		if (until_s < (1 - AROUND) * sum_s)
-			w->to_s = more[i].to_s;
-		until_s += more[i].more_s;
-		if (isnan(w->from_s) && until_s >= AROUND * sum_s)
-			w->from_s = more[i].from_s;
-	}
-	free(more);
-}
-
-bool processors_waited_most(const struct fragments *f, double share, double least_s, struct processors_waited *out)
-{
-	*out = (struct processors_waited){ .process = SIZE_MAX, .waited_s = least_s };
-	for (size_t p = 0; p < f->n_processes; p++) {
-		double waited, ran;
-
-		threads_more(f, p, ACCOUNT_QUEUE, NULL, &waited);
-		threads_more(f, p, ACCOUNT_CPU, NULL, &ran);
-		if (waited > out->waited_s && waited > share * (waited + ran))
-			*out = (struct processors_waited){ .process = p, .waited_s = waited, .wanted_s = waited + ran };
-	}
-	if (out->process == SIZE_MAX)
-		return false;
-	waited_when(f, out);
-	return true;
 }

@@ -1,5 +1,5 @@
 /* Regions of the maps in which work was slow: stretches of one process, joined with those of others at the same time. */
-#include "gate/variance/stretches.h"
+#include "gate/variance/conditions.h"
 
 #include "base/mem.h"
 #include "base/order.h"
@@ -9,205 +9,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define EXPLAINED .5 /* of what something took longer than usual, that its process was stopped for */
-#define FOUND	  .5 /* of a stop, in stretches that were found before */
-
-/* Between two moments at which it was known for how long the process had been stopped. */
-struct stop {
-	double from_s, to_s, stopped_s;
-	const struct fragment *slowed; /* what it slowed most; NULL: nothing */
-	double loss_s;
-	double covered_s; /* of it, in one call or computation, slowed or not */
-};
-
-ORDER_POINTERS_BY(by_time, struct snapshot, BY_UP(at_s) BY_PLACE)
-
-/* In order, free() them. */
-static struct stop *stops_of(const struct fragments *f, const struct fragment_process *p, size_t *n)
-{
-	const struct snapshot **at = mem_new(p->n_snapshots, sizeof(*at)), *before = NULL;
-	struct stop *stops = NULL;
-	size_t known = 0, capacity = 0;
-
-	*n = 0;
-	for (size_t i = p->first_snapshot; i < p->first_snapshot + p->n_snapshots; i++)
-		if (!isnan(f->snapshots[i].value[ACCOUNT_STOPPED]))
-			at[known++] = &f->snapshots[i];
-	order_sort(at, known, by_time);
-	for (size_t i = 0; i < known; i++) {
-		double more = before ? at[i]->value[ACCOUNT_STOPPED] - before->value[ACCOUNT_STOPPED] : 0;
-
-		if (more > 0)
-			mem_append(stops, *n, &capacity, (struct stop){ before->at_s, at[i]->at_s, more, NULL, 0, 0 });
-		if (more >= 0)
-			before = at[i];
-	}
-	free(at);
-	return stops;
-}
-
-/* The first that ends behind this moment. */
-ORDER_FIRST(stop_at, struct stop, x->to_s <= at_s, double at_s)
-
-static double in_stop(const struct fragment *f, const struct stop *s)
-{
-	return fmin(stretch_overlap(f->start_s, f->start_s + f->time_s, s->from_s, s->to_s), s->stopped_s);
-}
-
-/* What calls of each site usually take, of those kinds that repeat the longest; NaN: none does. [sites], free() it. */
-static double *sites_usual(const struct variance *v)
-{
-	double *usual = mem_new(v->fragments.n_sites, sizeof(*usual));
-
-	for (size_t s = 0; s < v->fragments.n_sites; s++)
-		usual[s] = (double)NAN;
-	for (size_t c = 0; c < v->n_clusters; c++) {
-		const struct cluster *one = &v->clusters[c];
-
-		if (one->repeated && one->from == FRAGMENT_NO_SITE)
-			usual[one->to] = fmax(one->usual_s, usual[one->to]); /* which is a number */
-	}
-	return usual;
-}
-
-/* What it took longer than usual. A call that a stop has interrupted returns as no other does: it is as long as others of its site.
- * Computation that does not repeat has lost what it was stopped for. */
-static double longer_s(const struct variance *v, const double *usual, const struct fragment *f)
-{
-	const struct cluster *c = &v->clusters[f->cluster];
-
-	if (c->repeated)
-		return f->time_s - c->usual_s;
-	if (f->activity == ACTIVITY_COMPUTATION)
-		return f->time_s;
-	return f->from == FRAGMENT_NO_SITE && !isnan(usual[f->to]) ? f->time_s - usual[f->to] : 0;
-}
-
-/* A wait that went on long after the stop was not for it. */
-static void stops_blame(const struct variance *v, const double *usual, const struct fragment *f, struct stop *stops, size_t n)
-{
-	double longer = longer_s(v, usual, f), stopped = 0, end = f->start_s + f->time_s;
-	size_t first = stop_at(stops, n, f->start_s);
-
-	for (size_t k = first; k < n && stops[k].from_s < end; k++) {
-		stops[k].covered_s = fmax(stops[k].covered_s, in_stop(f, &stops[k]));
-		stopped += in_stop(f, &stops[k]);
-	}
-	if (!(longer > 0) || (f->activity != ACTIVITY_COMPUTATION && stopped < EXPLAINED * longer))
-		return;
-	for (size_t k = first; k < n && stops[k].from_s < end; k++) {
-		double loss = fmin(in_stop(f, &stops[k]), longer);
-
-		if (loss > stops[k].loss_s) {
-			stops[k].loss_s = loss;
-			stops[k].slowed = f;
-		}
-	}
-}
-
-/* Where nothing was recorded there were more calls than each is recorded of: it was not waiting. */
-static bool is_unseen(const struct stop *s)
-{
-	return s->covered_s < EXPLAINED * s->stopped_s;
-}
-
-static struct stretch stretch_of(const struct stop *s, size_t process)
-{
-	const struct fragment *f = is_unseen(s) ? NULL : s->slowed;
-	struct stretch out = { .activity = f ? (enum activity)f->activity : ACTIVITY_COMPUTATION,
-			       .member = { .process = process,
-					   .from_s = f ? fmax(f->start_s, s->from_s) : s->from_s,
-					   .to_s = f ? fmin(f->start_s + f->time_s, s->to_s) : s->to_s,
-					   .loss_s = f ? s->loss_s : s->stopped_s,
-					   .beside = 1,
-					   .fragments = 1 } };
-
-	out.member.loss_s = fmin(out.member.loss_s, out.member.to_s - out.member.from_s);
-	out.member.estimated_s = out.member.loss_s;
-	out.member.time_s = out.member.to_s - out.member.from_s;
-	out.member.expected_s = out.member.time_s - out.member.loss_s;
-	return out;
-}
-
-/* What makes a process slow as long as it ran says nothing of when, and is no stretch of its own where the stop did most of that. */
-static void throughout_drop(const struct stretch *s, struct stretches *all)
-{
-	size_t kept = 0;
-
-	for (size_t i = 0; i < all->n; i++) {
-		const struct region_member *m = &all->items[i].member;
-
-		if (!(m->throughout && m->process == s->member.process && s->member.loss_s * m->beside >= EXPLAINED * m->loss_s))
-			all->items[kept++] = all->items[i];
-	}
-	all->n = kept;
-}
-
-static bool is_found(const struct stretches *all, const struct stretch *s)
-{
-	double both = 0;
-
-	for (size_t i = 0; i < all->n; i++)
-		if (all->items[i].member.process == s->member.process && !all->items[i].member.throughout)
-			both += stretch_overlap(all->items[i].member.from_s, all->items[i].member.to_s, s->member.from_s, s->member.to_s);
-	return both >= FOUND * (s->member.to_s - s->member.from_s);
-}
-
-static void stretch_join(struct stretch *to, const struct stretch *s)
-{
-	to->member.to_s = s->member.to_s;
-	to->member.time_s += s->member.time_s;
-	to->member.expected_s += s->member.expected_s;
-	to->member.loss_s += s->member.loss_s;
-	to->member.estimated_s += s->member.estimated_s;
-	to->member.fragments++;
-}
-
-static void found_add(const struct variance *v, const struct stretch *s, struct stretches *all)
-{
-	if (!s->member.fragments || stats_round(s->member.loss_s) < stats_round(v->least_s) || is_found(all, s))
-		return;
-	throughout_drop(s, all);
-	stretch_add(all, s);
-}
-
-/* Those that are no further apart than what is between them are one: who is stopped again and again. */
-static void process_stops(const struct variance *v, const double *usual, size_t process, struct stretches *all)
-{
-	const struct fragment_process *p = &v->fragments.processes[process];
-	size_t n;
-	struct stop *stops = stops_of(&v->fragments, p, &n);
-	struct stretch s = { .member.fragments = 0 };
-
-	for (size_t i = p->first; n && i < p->first + p->n; i++)
-		stops_blame(v, usual, &v->fragments.items[i], stops, n);
-	for (size_t k = 0; k < n; k++) {
-		struct stretch one;
-
-		if (!stops[k].slowed && !is_unseen(&stops[k]))
-			continue;
-		one = stretch_of(&stops[k], process);
-		if (s.member.fragments && one.activity == s.activity &&
-		    one.member.from_s - s.member.to_s <= fmax(s.member.to_s - s.member.from_s, v->column_s)) {
-			stretch_join(&s, &one);
-			continue;
-		}
-		found_add(v, &s, all);
-		s = one;
-	}
-	found_add(v, &s, all);
-	free(stops);
-}
-
-void stopped_find(const struct variance *v, struct stretches *all)
-{
-	double *usual = sites_usual(v);
-
-	for (size_t p = 0; p < v->fragments.n_processes; p++)
-		process_stops(v, usual, p, all);
-	free(usual);
-}
 
 #define TOGETHER  .5  /* of the time in which either was slow, in which both were: one region */
 #define EXPLAINED .5  /* of what another process waited, which is enough to be what it waited for */
@@ -384,14 +185,21 @@ static void stretches_explain(struct variance *v, struct stretches *all, struct 
 	size_t capacity = 0;
 	bool nobody;
 
-	for (size_t i = 0; i < all->n; i++)
-		region_take(region_new(v, all->items[i].activity, &capacity), &all->items[i].member);
+	for (size_t i = 0; i < all->n; i++) {
+		struct region *r = region_new(v, all->items[i].activity, &capacity);
+
+		r->condition = all->items[i].condition;
+		r->cause = all->items[i].cause;
+		region_take(r, &all->items[i].member);
+	}
 	breakdowns_find(v);
 	for (size_t i = 0; i < all->n; i++) {
 		struct stretch *s = &all->items[i];
 		const struct region *r = &v->regions[i];
 		bool messages = s->activity == ACTIVITY_COMMUNICATION;
 
+		if (s->condition)
+			continue;
 		s->spins = messages && spun(r);
 		s->cause = r->why.n ? r->why.parts[0].cause : LOSS_UNKNOWN;
 		s->waits = messages && blocked(r);
@@ -419,12 +227,6 @@ static void stretches_follow(const struct variance *v, struct stretches *all, st
 	}
 }
 
-/* Waiting for a processor, throttled: whatever it does is slow. */
-static bool takes_all(enum loss_cause cause)
-{
-	return roughly(cause) == LOSS_QUEUE || cause == LOSS_THROTTLED || cause == LOSS_STEAL;
-}
-
 /* In the same time. */
 static bool lost_alike(const struct stretch *a, const struct stretch *b)
 {
@@ -434,77 +236,14 @@ static bool lost_alike(const struct stretch *a, const struct stretch *b)
 	return fmax(x, y) <= ALIKE * fmin(x, y);
 }
 
-/* Of one process that has no processor for a while, in one activity and then in the next: not the two of them at the same time. */
-static bool adjoin(const struct variance *v, const struct stretch *a, const struct stretch *b)
-{
-	double both = fmin(a->member.to_s, b->member.to_s) - fmax(a->member.from_s, b->member.from_s);
-	double shorter = fmin(a->member.to_s - a->member.from_s, b->member.to_s - b->member.from_s);
-
-	return a->member.process == b->member.process && a->activity != ACTIVITY_COMMUNICATION && b->activity != ACTIVITY_COMMUNICATION &&
-	       takes_all(a->cause) && roughly(a->cause) == roughly(b->cause) && both >= -v->column_s && stats_round(both) <= shorter / 2 &&
-	       lost_alike(a, b);
-}
-
-/* They are one, of the activity that lost more. */
-static void stretches_unite(const struct variance *v, struct stretches *all)
-{
-	for (size_t i = 0; i < all->n; i++)
-		for (size_t k = i + 1; k < all->n; k++) {
-			struct stretch *a = &all->items[i], *b = &all->items[k];
-
-			if (!adjoin(v, a, b))
-				continue;
-			a->activity = b->member.estimated_s > a->member.estimated_s ? b->activity : a->activity;
-			a->member.from_s = fmin(a->member.from_s, b->member.from_s);
-			a->member.to_s = fmax(a->member.to_s, b->member.to_s);
-			stretch_measure(v, a->activity, &a->member);
-			memmove(b, b + 1, (all->n - k - 1) * sizeof(*b));
-			all->n--;
-			k = i;
-		}
-}
-
-/* Of an activity of a process, what it lost in that time, without what is lost in stretches of its own. */
-static double lost_beside(const struct variance *v, const struct stretches *all, enum activity activity, const struct region_member *when)
-{
-	struct region_member m = *when;
-	double lost;
-
-	stretch_measure(v, activity, &m);
-	lost = m.estimated_s;
-	for (size_t i = 0; i < all->n; i++) {
-		const struct stretch *s = &all->items[i];
-
-		m.from_s = fmax(when->from_s, s->member.from_s);
-		m.to_s = fmin(when->to_s, s->member.to_s);
-		if (s->activity != activity || s->member.process != m.process || m.from_s >= m.to_s)
-			continue;
-		stretch_measure(v, activity, &m);
-		lost -= m.estimated_s;
-	}
-	return fmax(lost, 0);
-}
-
 /* What one waited for others in messages is not its loss, whatever slowed it meanwhile. */
 static void stretches_own(struct stretches *all)
 {
 	for (size_t i = 0; i < all->n; i++) {
 		struct stretch *s = &all->items[i];
 
-		if (s->activity == ACTIVITY_COMMUNICATION && !s->waits)
+		if (s->activity == ACTIVITY_COMMUNICATION && !s->waits && !s->condition)
 			s->member.loss_s = s->member.estimated_s = s->own_s;
-	}
-}
-
-/* The loss of one that has no processor is what it lost in computation, input and output. */
-static void stretches_widen(const struct variance *v, struct stretches *all)
-{
-	for (size_t i = 0; i < all->n; i++) {
-		struct stretch *s = &all->items[i];
-
-		if (takes_all(s->cause) && s->activity != ACTIVITY_COMMUNICATION)
-			s->member.estimated_s +=
-			    lost_beside(v, all, s->activity == ACTIVITY_IO ? ACTIVITY_COMPUTATION : ACTIVITY_IO, &s->member);
 	}
 }
 
@@ -521,8 +260,9 @@ static bool alike(const struct stretch *a, const struct stretch *b)
 
 static bool same_reason(const struct variance *v, const struct stretch *a, const struct stretch *b)
 {
-	return run_of(v, a->member.process) == run_of(v, b->member.process) && a->activity == b->activity && a->waits == b->waits &&
-	       a->waited_for == b->waited_for && (a->waits || roughly(a->cause) == roughly(b->cause)) && alike(a, b);
+	return run_of(v, a->member.process) == run_of(v, b->member.process) && a->condition == b->condition &&
+	       (a->condition || a->activity == b->activity) && a->waits == b->waits && a->waited_for == b->waited_for &&
+	       (a->waits || roughly(a->cause) == roughly(b->cause)) && alike(a, b);
 }
 
 /* Each stretch to the first region with which it is together; which[]: a stretch of each region. */
@@ -540,6 +280,8 @@ static void stretches_join(struct variance *v, const struct stretches *all, size
 				to = &v->regions[r];
 		if (!to) {
 			to = region_new(v, s->activity, capacity);
+			to->condition = s->condition;
+			to->cause = s->cause;
 			to->waited_for = s->waited_for;
 			to->waits = s->waits;
 			which[v->n_regions - 1] = s;
@@ -665,17 +407,15 @@ static const char *ends_peer(const struct variance *v, const struct region *r)
 enum assay_status regions_find(struct variance *v, const struct variance_options *options, struct assay_error *err)
 {
 	struct waits known = { .n = 0 };
-	struct stretches all;
+	struct stretches all = { .n = 0 };
 	enum assay_status st = ASSAY_OK;
 	size_t capacity = 0;
 
+	conditions_find(v, &all);
 	stretches_find(v, &all);
-	stopped_find(v, &all);
 	stretches_explain(v, &all, &known);
 	stretches_follow(v, &all, &known);
 	stretches_own(&all);
-	stretches_unite(v, &all);
-	stretches_widen(v, &all);
 	if (options->marked_from_s < options->marked_to_s)
 		st = marked_add(v, options, &capacity, err);
 	stretches_join(v, &all, &capacity);
@@ -683,8 +423,6 @@ enum assay_status regions_find(struct variance *v, const struct variance_options
 		region_sum(v, &v->regions[r]);
 		v->regions[r].peer = ends_peer(v, &v->regions[r]);
 	}
-	v->chance = all.chance.member;
-	v->chance_activity = all.chance.activity;
 	order_sort(v->regions, v->n_regions, regions_order);
 	waits_release(&known, v);
 	free(all.items);

@@ -1,4 +1,4 @@
-#include "gate/variance/stretches.h"
+#include "gate/variance/conditions.h"
 
 #include "base/mem.h"
 #include "base/stats.h"
@@ -7,7 +7,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define THROUGHOUT    .9  /* of a process's repeated work: it is slow as long as it ran */
 #define SURE	      3	  /* standard errors by which a loss must be more than the least that is told: there are many places to look at */
 #define ORDERS_BETTER 1	  /* of SLOW_SPANS_ORDERS may have as slow a stretch */
 #define BESIDE	      1.2 /* times one piece: what a stretch that is hardly more than that may have beside it by chance */
@@ -28,6 +27,20 @@ double stretch_part(const struct fragment *f, double from_s, double to_s)
 	return fmax(end - begin, 0) / f->time_s;
 }
 
+double stretch_overlap(double a_from, double a_to, double b_from, double b_to)
+{
+	return fmax(fmin(a_to, b_to) - fmax(a_from, b_from), 0);
+}
+
+/* stretch_part() without what conditions took. */
+static double part_left(const struct variance *v, const struct fragment *f, double from_s, double to_s)
+{
+	double part = stretch_part(f, from_s, to_s), begin = fmax(f->start_s, from_s), end = fmin(f->start_s + f->time_s, to_s);
+
+	return part > 0 && v->n_conditions && end > begin ? part * (1 - conditions_overlap(v, f->process, begin, end) / (end - begin))
+							  : part;
+}
+
 /* Sums of a process's fragments of that activity; and the time of what is not repeated computation, with what was not recorded, as long as
  * threads were there. */
 void stretch_measure(const struct variance *v, enum activity activity, struct region_member *m)
@@ -39,7 +52,7 @@ void stretch_measure(const struct variance *v, enum activity activity, struct re
 	m->fragments = 0;
 	for (size_t i = p->first; i < p->first + p->n; i++) {
 		const struct fragment *f = &v->fragments.items[i];
-		double part = stretch_part(f, m->from_s, m->to_s), time = f->weight * f->time_s * part;
+		double part = part_left(v, f, m->from_s, m->to_s), time = f->weight * f->time_s * part;
 		const struct cluster *c = &v->clusters[f->cluster];
 
 		if (i == p->first || f->thread != f[-1].thread) {
@@ -61,6 +74,7 @@ void stretch_measure(const struct variance *v, enum activity activity, struct re
 		m->fragments++;
 	}
 	threads += fmax(fmin(last, m->to_s) - fmax(first, m->from_s), 0);
+	threads *= 1 - conditions_overlap(v, m->process, m->from_s, m->to_s) / fmax(m->to_s - m->from_s, 1e-9);
 	m->loss_s = m->time_s - m->expected_s;
 	m->error_s = sqrt(m->error_s); /* Horvitz and Thompson's, of records that were chosen independently */
 	m->estimated_s = m->loss_s;
@@ -70,13 +84,8 @@ void stretch_measure(const struct variance *v, enum activity activity, struct re
 	m->beside = fmax(there / fmax(m->to_s - m->from_s, 1e-9), 1);
 }
 
-double stretch_overlap(double a_from, double a_to, double b_from, double b_to)
-{
-	return fmax(fmin(a_to, b_to) - fmax(a_from, b_from), 0);
-}
-
 /* What it cost is enough to be told, and no chance of what was recorded. */
-bool stretch_matters(const struct variance *v, const struct region_member *m)
+static bool stretch_matters(const struct variance *v, const struct region_member *m)
 {
 	return stats_round(m->loss_s - SURE * m->error_s) >= stats_round(v->least_s) &&
 	       stats_round(m->expected_s) < stats_round(v->threshold * m->time_s);
@@ -84,8 +93,11 @@ bool stretch_matters(const struct variance *v, const struct region_member *m)
 
 /* ---- a row of a map ---- */
 
+#define ROW_OF_WAITS ACTIVITY_MAPS /* no map: of waits for a CPU */
+
 struct row {
 	size_t map, process;
+	const double *time, *expected; /* [columns] */
 	double *x;     /* [columns] logarithm of how many times as long as usual the work there took; NaN: there was none; -INFINITY: it was
 			* found before */
 	bool *joined;  /* [columns] to the one before, by a fragment that is most of both */
@@ -93,17 +105,34 @@ struct row {
 	double *piece; /* [columns] scratch */
 };
 
+static struct row row_new(const struct variance *v)
+{
+	return (struct row){ .x = mem_new(v->columns, sizeof(double)),
+			     .joined = mem_new(v->columns, sizeof(bool)),
+			     .alone = mem_new(v->columns, sizeof(bool)),
+			     .piece = mem_new(v->columns, sizeof(double)) };
+}
+
+static void row_release(struct row *row)
+{
+	mem_free(row->x, row->joined, row->alone, row->piece);
+}
+
+static void row_begin(const struct variance *v, struct row *row)
+{
+	for (size_t c = 0; c < v->columns; c++) {
+		row->x[c] = row->expected[c] > 0 ? log(fmax(row->time[c] / row->expected[c], 1e-3)) : (double)NAN;
+		row->joined[c] = row->alone[c] = false;
+	}
+}
+
 static void row_fill(const struct variance *v, struct row *row)
 {
 	const struct fragment_process *p = &v->fragments.processes[row->process];
-	const struct heat_map *map = &v->maps[row->map];
 
-	for (size_t c = 0; c < v->columns; c++) {
-		double time = mat_get(&map->time, row->process, c), expected = mat_get(&map->expected, row->process, c);
-
-		row->x[c] = expected > 0 ? log(fmax(time / expected, 1e-3)) : (double)NAN;
-		row->joined[c] = row->alone[c] = false;
-	}
+	row->time = &v->maps[row->map].time.at[row->process * v->columns];
+	row->expected = &v->maps[row->map].expected.at[row->process * v->columns];
+	row_begin(v, row);
 	for (size_t i = p->first; i < p->first + p->n; i++) {
 		const struct fragment *f = &v->fragments.items[i];
 		size_t first = variance_column(v, f->start_s), last = variance_column(v, f->start_s + f->time_s);
@@ -126,13 +155,12 @@ static void row_fill(const struct variance *v, struct row *row)
 /* What is left of a row: how many times as long as usual it took; NaN: nothing. */
 static double row_times(const struct variance *v, const struct row *row, size_t without_from, size_t without_to)
 {
-	const struct heat_map *map = &v->maps[row->map];
 	double time = 0, expected = 0;
 
 	for (size_t c = 0; c < v->columns; c++)
 		if (isfinite(row->x[c]) && !(c >= without_from && c < without_to)) {
-			time += mat_get(&map->time, row->process, c);
-			expected += mat_get(&map->expected, row->process, c);
+			time += row->time[c];
+			expected += row->expected[c];
 		}
 	return expected > 0 ? time / expected : (double)NAN;
 }
@@ -162,40 +190,47 @@ static bool beyond_chance(const struct variance *v, const struct row *row, const
 
 	alone_sum(v, row, span, &longest, &all);
 	chance = slow_span_chance(row->x, row->joined, v->columns, span, fmax(span->score, BESIDE * longest), row->piece);
-	least = row->map == ACTIVITY_COMPUTATION || all >= MOST * span->score ? BEYOND : BEYOND_CALLS;
+	least = row->map == ACTIVITY_COMPUTATION || row->map == ROW_OF_WAITS || all >= MOST * span->score ? BEYOND : BEYOND_CALLS;
 	return chance.better <= ORDERS_BETTER &&
 	       (BESIDE * longest >= span->score || chance.beyond >= least * sqrt((double)chance.n / VARIANCE_COLUMNS));
 }
 
-static double row_sum(const struct variance *v, const struct mat *m, const struct row *row)
+static double sum_of(const double *of, size_t n)
 {
 	double sum = 0;
 
-	for (size_t c = 0; c < v->columns; c++)
-		sum += mat_get(m, row->process, c);
+	for (size_t i = 0; i < n; i++)
+		sum += of[i];
 	return sum;
 }
 
 static struct stretch stretch_at(const struct variance *v, const struct row *row, size_t from, size_t to)
 {
 	struct stretch s = { .activity = (enum activity)row->map,
+			     .first = from,
+			     .end = to,
 			     .member = {
 				 .process = row->process, .from_s = (double)from * v->column_s, .to_s = (double)to * v->column_s } };
 
+	if (row->map == ROW_OF_WAITS) {
+		s.member.time_s = sum_of(row->time + from, to - from);
+		s.member.expected_s = sum_of(row->expected + from, to - from);
+		s.member.loss_s = s.member.time_s - s.member.expected_s;
+		return s;
+	}
 	stretch_measure(v, s.activity, &s.member);
-	s.member.throughout = s.member.expected_s >= THROUGHOUT * row_sum(v, &v->maps[row->map].expected, row);
+	s.member.throughout = s.member.expected_s >= STRETCH_THROUGHOUT * sum_of(row->expected, v->columns);
 	return s;
 }
 
 /* How many times as slow as the rest work must be. */
 static double apart(const struct variance *v, size_t map)
 {
-	return map == ACTIVITY_COMPUTATION ? 1 / v->threshold : fmax(APART_CALLS, 1 / v->threshold);
+	return map == ACTIVITY_COMPUTATION || map == ROW_OF_WAITS ? 1 / v->threshold : fmax(APART_CALLS, 1 / v->threshold);
 }
 
 /* Of the levels' stretches that are slower than all the rest, and no chance, the one that divides the row best. */
-static bool row_slowest(const struct variance *v, const struct row *row, struct stretches *found, struct slow_span *out,
-			struct stretch *stretch)
+static bool row_slowest(const struct variance *v, const struct row *row, struct slow_span *out, struct stretch *stretch)
 {
 	struct slow_span spans[SLOW_SPANS_LEVELS];
 	size_t n = slow_spans(row->x, v->columns, spans);
@@ -206,13 +241,8 @@ static bool row_slowest(const struct variance *v, const struct row *row, struct 
 		double rest = row_times(v, row, spans[k].from, spans[k].to);
 
 		if (stats_round(spans[k].between) <= stats_round(most) || !stretch_matters(v, &s.member) || s.member.throughout ||
-		    !(rest * apart(v, row->map) * s.member.expected_s < s.member.time_s))
+		    !(rest * apart(v, row->map) * s.member.expected_s < s.member.time_s) || !beyond_chance(v, row, &spans[k]))
 			continue;
-		if (!beyond_chance(v, row, &spans[k])) {
-			if (s.member.loss_s > found->chance.member.loss_s)
-				found->chance = s;
-			continue;
-		}
 		most = spans[k].between;
 		*out = spans[k];
 		*stretch = s;
@@ -225,19 +255,36 @@ void stretch_add(struct stretches *out, const struct stretch *s)
 	mem_append(out->items, out->n, &out->capacity, *s);
 }
 
-/* The slowest stretch first: what was found is no part of what the rest is compared with. Returns how slow the rest is. */
-static double row_scan(const struct variance *v, struct row *row, struct stretches *out)
+/* The slowest stretch first: what was found is no part of what the rest is compared with. */
+static void row_scan(const struct variance *v, struct row *row, struct stretches *out)
 {
 	struct slow_span span;
 	struct stretch s;
 
-	row_fill(v, row);
-	while (row_slowest(v, row, out, &span, &s)) {
+	while (row_slowest(v, row, &span, &s)) {
 		stretch_add(out, &s);
 		for (size_t c = span.from; c < span.to; c++)
 			row->x[c] = -(double)INFINITY;
 	}
-	return row_sum(v, &v->maps[row->map].time, row) >= v->least_s ? row_times(v, row, 0, 0) : (double)NAN;
+}
+
+void stretches_of_row(const struct variance *v, size_t process, const double *time, const double *expected, const bool *joined,
+		      struct stretches *out)
+{
+	struct row row = row_new(v);
+
+	row.map = ROW_OF_WAITS;
+	row.process = process;
+	row.time = time;
+	row.expected = expected;
+	row_begin(v, &row);
+	for (size_t c = 1; c < v->columns; c++)
+		if (joined[c]) {
+			row.joined[c] = true;
+			row.alone[c - 1] = row.alone[c] = true;
+		}
+	row_scan(v, &row, out);
+	row_release(&row);
 }
 
 /* ---- throughout ---- */
@@ -279,7 +326,7 @@ static void throughout_add(const struct variance *v, struct row *row, struct str
 	if (!stretch_matters(v, &s.member))
 		return;
 	for (size_t i = 0; i < out->n; i++)
-		if (out->items[i].activity != s.activity || out->items[i].member.process != row->process)
+		if (out->items[i].condition || out->items[i].activity != s.activity || out->items[i].member.process != row->process)
 			out->items[kept++] = out->items[i];
 	out->n = kept;
 	stretch_add(out, &s);
@@ -295,21 +342,21 @@ static double run_slow_from(const struct variance *v, const double *runs, const 
 
 void stretches_find(const struct variance *v, struct stretches *out)
 {
-	struct row row = { .x = mem_new(v->columns, sizeof(*row.x)),
-			   .joined = mem_new(v->columns, sizeof(*row.joined)),
-			   .alone = mem_new(v->columns, sizeof(*row.alone)),
-			   .piece = mem_new(v->columns, sizeof(*row.piece)) };
+	struct row row = row_new(v);
 	size_t n = v->fragments.n_processes;
 	double *times = mem_new(n, sizeof(*times)), slow, usual_s, *runs = variance_runs_times(v, &usual_s);
 
-	*out = (struct stretches){ .n = 0 };
 	for (row.map = 0; row.map < ACTIVITY_MAPS; row.map++) {
-		for (row.process = 0; row.process < n; row.process++)
-			times[row.process] = row_scan(v, &row, out);
+		for (row.process = 0; row.process < n; row.process++) {
+			row_fill(v, &row);
+			row_scan(v, &row, out);
+			times[row.process] = sum_of(row.time, v->columns) >= v->least_s ? row_times(v, &row, 0, 0) : (double)NAN;
+		}
 		slow = throughout_from(v, row.map, times);
 		for (row.process = 0; row.process < n; row.process++)
-			if (times[row.process] > fmin(slow, run_slow_from(v, runs, &row)))
+			if (times[row.process] > fmin(slow, run_slow_from(v, runs, &row)) && !conditions_throughout(v, row.process))
 				throughout_add(v, &row, out);
 	}
-	mem_free(times, runs, row.x, row.joined, row.alone, row.piece);
+	mem_free(times, runs);
+	row_release(&row);
 }

@@ -198,7 +198,7 @@ void variance_release(struct variance *v)
 		mat_release(&v->maps[m].expected);
 	}
 	regions_release(v);
-	mem_free(v->waits, v->clusters);
+	mem_free(v->waits, v->clusters, v->conditions);
 	fragments_release(&v->fragments);
 	*v = (struct variance){ .n_clusters = 0 };
 }

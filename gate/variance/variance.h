@@ -64,6 +64,8 @@ struct region_member {
 
 struct region {
 	enum activity activity;
+	bool condition; /* time that the kernel says was taken, for `cause` (conditions.h) */
+	enum loss_cause cause;
 	struct region_member *members; /* [n], by process */
 	size_t n;
 	double from_s, to_s;
@@ -85,8 +87,6 @@ struct long_wait {
 	size_t process;
 	uint32_t site;
 	bool lock;		/* for a lock, which another thread or process held */
-	bool sleeps;		/* it slept there repeatedly, and only then; no usual length */
-	bool recorded;		/* for children that were recorded themselves */
 	double calls;		/* that waited longer than usual */
 	double usual_s, loss_s; /* loss_s: waited beyond the usual time */
 	double from_s, to_s;	/* of nearly all of it */
@@ -112,9 +112,8 @@ struct variance {
 	size_t n_regions;
 	struct long_wait *waits; /* [n_waits], the costliest first; each lost at least least_s */
 	size_t n_waits;
-	/* If no region was found: the costliest stretch that chance may have made; `fragments` is 0: none. */
-	struct region_member chance;
-	enum activity chance_activity;
+	struct region_member *conditions; /* [n_conditions] whose time belongs to no other region (conditions.h) */
+	size_t n_conditions, conditions_capacity;
 };
 
 /* Analyses fragments, which it takes over. O(n log n). *out is overwritten; variance_release() it. ASSAY_E_NOTFOUND: the marked region has

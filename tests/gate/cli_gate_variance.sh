@@ -72,7 +72,7 @@ expect_json '.reasons[0].code' variance
 expect_json .variance.explains true
 expect_json '.variance.sides[1].runs' 4
 run -C "$lab" gate p@old p@queue
-expect_stdout 'environment ' 'times without what the environment cost them: in repetition ' ' on here, rank 1 lost' 'waiting for a processor that other programs were using'
+expect_stdout 'environment ' 'times without what the environment cost them: in repetition ' ' on here, rank 1 lost' 'waiting for a CPU that other programs were using'
 run -C "$lab" report p@old p@queue -o "$tmp/page.html"
 expect_status 0
 expect_stdout 'environment'

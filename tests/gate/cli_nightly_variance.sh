@@ -85,7 +85,7 @@ suite 'queue, slow, later'
 run -C "$lab" nightly
 expect_status 3
 expect_stdout '1 regression, 2 environment' 'p@queue: the candidate'"'"'s recorded runs took 1.' 'without what the environment cost them: in repetition' \
-	'p@later: a regression was found, and fresh runs cannot confirm it' 'waiting for a processor'
+	'p@later: a regression was found, and fresh runs cannot confirm it' 'waiting for a CPU'
 expect_of queue decision environment
 expect_of queue '.reasons[0].code' variance
 expect_of queue .runs.variance.explains 1
@@ -110,7 +110,7 @@ what='its pages'
 run -C "$lab" nightly pages -o "$tmp/pages"
 expect_status 0
 page=$tmp/pages/index.html
-says 'the candidate&#39;s recorded runs took' 'waiting for a processor'
+says 'the candidate&#39;s recorded runs took' 'waiting for a CPU'
 page=$tmp/pages/$(of queue id).html
 says 'What the environment cost these runs' 'Decided in the night'
 

@@ -13,7 +13,7 @@ what='one rank waits for its processor, and others wait for it'
 made queue 4 3 counted coupled 1:1:2:queue:2
 run variance show "$tmp/queue"
 expect_status 0
-expect_stdout 'rank 1 lost' 'in computation from 1.01 s to 2.00 s' '2.00 times as long as usual' 'waiting for a processor that other programs were using' \
+expect_stdout 'rank 1 lost' ' from 1.01 s to 2.00 s (' '% of the run)' 'waiting for a CPU that other programs were using' \
 	'waited for region 1' 'rank 0, rank 2 and rank 3'
 expect_no_stderr
 
@@ -35,14 +35,11 @@ what='a clock that was set while the run went on'
 made unset 2 3 counted one 1:1:2:queue:2
 made set 2 3 counted one set=3600 1:1:2:queue:2
 run variance show "$tmp/unset"
-expect_stdout 'rank 1 lost' 'in computation from 1.01 s to 2.00 s'
+expect_stdout 'rank 1 lost' ' from 1.01 s to 2.00 s'
 mv "$tmp/out" "$tmp/unset.out"
 run variance show "$tmp/set"
 expect_status 0
-expect_stdout 'the clock of node0 was set by 3600.0 s forward during the run'
-grep -v 'the clock of' "$tmp/out" | cmp - "$tmp/unset.out" || fail 'the rest is not as if it had not been set'
-run variance show "$tmp/set" --format json
-expect_json .clocks_mended 1
+cmp "$tmp/out" "$tmp/unset.out" || fail 'the rest is not as if it had not been set'
 
 what='files named one by one'
 run variance show "$tmp"/queue/*.samples --format json
@@ -71,7 +68,7 @@ expect_json '.runs[2].cause' run_queue
 expect_json '.regions[0].throughout' true
 expect_json '.regions[1]' '(nothing)'
 run variance show "$tmp/run1" "$tmp/run2" "$tmp/run3" "$tmp/run4" "$tmp/run5"
-expect_stdout 'of 5 runs' 'run3 was slow' 'times as long as the median' 'waiting for a processor that other programs were using'
+expect_stdout 'of 5 runs' 'run3 was slow' 'times as long as the median' 'waiting for a CPU that other programs were using'
 expect_no_stderr
 run variance show "$tmp/run1" "$tmp/run2" "$tmp/run4"
 expect_stdout 'no slow run' 'in 3: the median took'
@@ -87,17 +84,17 @@ expect_status 0
 expect_stdout 'rank 1 lost' 'was not counted, so it may simply have been more work'
 made much 2 3 1:1:2:work:8
 run variance show "$tmp/much"
-expect_stdout 'no variance found, but rank 1 most likely had more work from' 'nothing else that repeats' 'most likely more work: '
+expect_stdout 'rank 1 most likely had more work from' 'nothing else that repeats' 'most likely more work: '
 run variance show "$tmp/much" --format json
 expect_json .variance false
 expect_json '.regions[0].likely_work' true
 made slow 2 3 1:1:2:queue:8
 run variance show "$tmp/slow"
-expect_stdout 'rank 1 lost' 'waiting for a processor' 'times as long as usual: . below 1.1, - 1.1'
+expect_stdout 'rank 1 lost' 'waiting for a CPU' 'times as long as usual: . below 1.1, - 1.1'
 ! grep -q 'more work' "$tmp/out" || fail 'waiting alone is not more work'
 made crawling 2 3 1:1:2:queue:40 1:1:2:slow:1.5
 run variance show "$tmp/crawling"
-expect_stdout 'rank 1 lost' 'waiting for a processor'
+expect_stdout 'rank 1 lost' 'waiting for a CPU'
 ! grep -q 'more work' "$tmp/out" || fail 'what hardly ran lost nothing by more work'
 
 what='wrong words'

@@ -111,7 +111,7 @@ sed -n 's/^{"from_s":4,.*"waits":\[[^]]*"from_s":\([0-9.]*\),"to_s":\([0-9.]*\),
 cases=$((cases + 1))
 head -n 1 waits.jsonl | grep -q '"waits":\[\]' || fail "none until then: $(head -n 1 waits.jsonl | cut -c1-600)"
 run variance show waits --follow --window 4
-expect_stdout 'waiting is not judged, but rank 1 waited'
+expect_stdout 'rank 1 waited'
 
 what='a pipe that nobody writes and a link to itself are refused, and what is beside them is told'
 mkfifo waits/pipe.samples
@@ -124,10 +124,10 @@ rm waits/pipe.samples waits/loop.samples
 run variance show waits --follow --window 4
 cmp ends.out "$tmp/out" || fail 'another answer'
 
-what='before the first window nothing is known to be usual; what waited for a processor all along is told'
+what='what waited for a CPU all along is told, though nothing is known to be usual'
 made hogged 1 3 0:0:99:queue:4
 run variance show hogged --follow
-expect_stdout 'no variance' 'but rank 0 waited ' ' s for a processor'
+expect_stdout 'waiting for a CPU that other programs were using: rank 0 lost '
 
 what='a process that was killed, whose number another one has now'
 made reused 1 2 "killed=$$"
@@ -140,8 +140,6 @@ made unset 1 2
 ends unset
 cases=$((cases + 1))
 [ "$(grep -c 'no variance' ends.out)" -ge 3 ] && [ "$(wc -l <ends.out)" -le 6 ] || fail "two processes: $(head -n 30 ends.out)"
-cases=$((cases + 1))
-grep -q 'the clock was set by 1700000000.0 s .* while the program ran' ends.err || fail "$(cat ends.err)"
 
 what='a clock that was set before a process began: windows as if it had not been'
 made as_ever 2 4 one 1:1:2:queue:2
@@ -150,9 +148,8 @@ cp ends.out as_ever.out
 for set_by in -3600 3600; do
 	made "one$set_by" 2 4 one "set=$set_by" 1:1:2:queue:2
 	ends "one$set_by"
-	cases=$((cases + 2))
+	cases=$((cases + 1))
 	cmp as_ever.out ends.out || fail "set by $set_by: $(cat ends.out)"
-	grep -q 'the clock was set by 3600.0 s ' ends.err || fail "$(cat ends.err)"
 done
 
 what='a process whose clock was set while it ran'

@@ -27,16 +27,16 @@ level_of() {
 }
 
 what='level by level while it is slow, and back'
-made queue 1 12 counted 0:4:8:queue:3 "killed=$$"
-at_level 1 queue/*
-"$ASSAY" variance show queue --follow --window 2 --format json >told.jsonl || fail 'it failed'
+made slow 1 12 counted 0:4:8:slow:3 "killed=$$"
+at_level 1 slow/*
+"$ASSAY" variance show slow --follow --window 2 --format json >told.jsonl || fail 'it failed'
 cases=$((cases + 1))
 sed -n 's/.*"asked":\[{[^]]*"level":\([0-9]\)}\].*/\1/p' told.jsonl | tr '\n' ' ' >asked
 [ "$(cat asked)" = '2 3 2 1 ' ] || fail "asked for: $(cat asked)"
 cases=$((cases + 1))
-[ "$(level_of "$(ls queue/*)")" = 1 ] || fail 'the level in the file is another one'
+[ "$(level_of "$(ls slow/*)")" = 1 ] || fail 'the level in the file is another one'
 cases=$((cases + 1))
-grep -q '"cause":"run_queue"' told.jsonl || fail "no cause: $(cut -c1-1000 told.jsonl)"
+grep -q '"cause":"on_processor"' told.jsonl || fail "no cause: $(cut -c1-1000 told.jsonl)"
 
 what='a process that was not begun so is told nothing'
 made whole 1 12 counted 0:4:8:queue:3 "killed=$$"

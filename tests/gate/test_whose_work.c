@@ -64,37 +64,32 @@ static void bursts(void **state)
 	variance_release(&v);
 }
 
-/* Others have the processor for three quarters of the time, from beginning to end: nothing shows what is usual, but that is told. */
+/* Others have the processor for three quarters of the time, from beginning to end, or in a part of it. */
 static void waited(void **state)
 {
 	static const struct made_disturbance queue = { 0, 0, 99, 4, MADE_QUEUE };
 	static const struct made_disturbance part = { 0, 1, 2, 4, MADE_QUEUE };
 	struct made_options o = { .ranks = 1, .seconds = 3, .noise = .01, .seed = 3, .disturbances = &queue, .n = 1 };
-	struct processors_waited w;
 	struct variance v;
 	char *text;
 
 	(void)state;
 	analyse("waited", &o, &v);
-	assert_int_equal(v.n_regions, 0);
-	assert_true(processors_waited_most(&v.fragments, .15, v.least_s, &w) && w.process == 0);
-	assert_true(fabs(w.waited_s / v.total_s - .71) < .06 && w.to_s - w.from_s > .8 * v.fragments.span_s);
-	assert_true(strstr(text = said(&v), "no variance found, but rank 0 waited ") &&
-		    strstr(text, " % of the time that its threads needed one): other programs used 2.") &&
-		    strstr(text, " s of processor time meanwhile"));
+	assert_int_equal(v.n_regions, 1);
+	assert_true(v.regions[0].condition && v.regions[0].members[0].throughout);
+	assert_true(fabs(v.regions[0].estimated_s / v.total_s - .71) < .06);
+	assert_non_null(strstr(text = said(&v), "that other programs were using: rank 0 lost 2."));
+	assert_non_null(strstr(text, "% of the run)"));
 	free(text);
 	variance_release(&v);
-	o.disturbances = &part; /* in a part of the time, which is said where no region says it */
+	o.disturbances = &part;
 	analyse("part", &o, &v);
-	regions_release(&v);
-	assert_non_null(strstr(text = said(&v), "for a processor from 1.0"));
-	assert_non_null(strstr(text, " s to 1.9"));
+	assert_non_null(strstr(text = said(&v), " from 1.0"));
 	free(text);
 	variance_release(&v);
 	o.n = 0;
 	analyse("calm", &o, &v);
-	assert_false(processors_waited_most(&v.fragments, .15, v.least_s, &w));
-	assert_null(strstr(text = said(&v), "for a processor"));
+	assert_null(strstr(text = said(&v), "that other programs"));
 	free(text);
 	variance_release(&v);
 }
@@ -119,30 +114,6 @@ static void another_processor(void **state)
 		analyse(i ? "longer" : "less", &o, &v);
 		assert_int_equal(v.n_regions, 1);
 		assert_int_equal(v.regions[0].why.parts[0].cause, rows[i].cause);
-		variance_release(&v);
-	}
-}
-
-/* The run itself had the processor: who of it is said, if one had most of that. */
-static void most_of_it(void **state)
-{
-	static const enum made_kind kinds[] = { MADE_THREADS, MADE_CHILDREN };
-
-	(void)state;
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-		const struct made_disturbance d = { 1, 1, 2.5, 2, kinds[i] };
-		const struct made_options o = {
-			.ranks = 2, .seconds = 4, .noise = .01, .seed = 3, .counted = true, .one_host = i == 0, .disturbances = &d, .n = 1
-		};
-		struct variance v;
-		char *why;
-
-		analyse(i ? "children" : "threads", &o, &v);
-		assert_int_equal(v.n_regions, 1);
-		why = variance_why(&v, &v.regions[0]);
-		assert_non_null(strstr(why, i ? "the run itself was using" : "the run itself was using, mostly its other threads"));
-		assert_int_equal(strstr(why, "mostly") != NULL, !i); /* children record nothing */
-		free(why);
 		variance_release(&v);
 	}
 }
@@ -265,9 +236,9 @@ static void who_ended(void **state)
 
 int suite_whose_work(void)
 {
-	const struct CMUnitTest tests[] = { SCRATCH_TEST(commands),	 SCRATCH_TEST(bursts),	  SCRATCH_TEST(waited),
-					    SCRATCH_TEST(slow_run),	 SCRATCH_TEST(talk),	  SCRATCH_TEST(another_processor),
-					    cmocka_unit_test(who_ended), SCRATCH_TEST(most_of_it) };
+	const struct CMUnitTest tests[] = { SCRATCH_TEST(commands),	SCRATCH_TEST(bursts), SCRATCH_TEST(waited),
+					    SCRATCH_TEST(slow_run),	SCRATCH_TEST(talk),   SCRATCH_TEST(another_processor),
+					    cmocka_unit_test(who_ended) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -20,8 +20,6 @@ grep -q "next: 'assay variance show records'" told || fail "$(cat told)"
 # A shell that waits for its child does not compute.
 "$ASSAY" variance show records --format json >shown
 grep -q '"place": *"wait' shown || fail "a call that waits for a child expected: $(cat shown)"
-"$ASSAY" variance show records >shown
-! grep -q '^wait[a-z0-9]* [ai]' shown || fail "what a child that was recorded did is in its own records: $(cat shown)"
 
 # Whom a process talks to: a pipe has one name in both of its processes, a connection its two addresses.
 gcc -O1 -o ends "${ASSAY_SOURCE:?}/tests/apps/special/ends.c"
@@ -39,7 +37,7 @@ printf '#include <unistd.h>\nvoid said(void) { (void)!write(1, "x", 1); }\n' | g
 printf '#include <unistd.h>\nvoid said(void);\nint main(void) { for (int i = 0; i < 300; i++) said(), (void)!write(1, "yyyyyyyyyyyyyyyy", 1 + (i & 1) * 15); }\n' | gcc -O1 -s -x c -o bare - -x none ./libsaid.so
 "$ASSAY" variance record -o places -- ./bare >/dev/null 2>told || fail "$(cat told)"
 "$ASSAY" variance show places >shown
-grep -q 'write in said+[0-9a-f]* of libsaid.so' shown && grep -q '^write at [0-9a-f]* in bare  *2 .* 1 to 16 ' shown || fail "$(cat shown)"
+grep -q 'write in said+[0-9a-f]* of libsaid.so' shown && grep -q '^write at [0-9a-f]* in bare  .* 16 ' shown || fail "$(cat shown)"
 printf '#include <unistd.h>\nnamespace n { struct s { void said(int, void (*)(int)) const { (void)!write(1, "z", 1); } }; }\nint main() { for (int i = 0; i < 300; i++) n::s().said(i, nullptr); }\n' |
 	g++ -O0 -x c++ -o plus -
 "$ASSAY" variance record -o plus.records -- ./plus >/dev/null 2>told || fail "$(cat told)"
