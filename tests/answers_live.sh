@@ -131,7 +131,6 @@ live_programs() {
 	ask_kind status none emulate run -o not -- "$builds/calls" 30
 	shape none samples emulated
 	shape none samples full
-	shape none counters --selftest
 }
 
 live_questions() {

@@ -83,12 +83,6 @@ expect_stdout 'No hardware counters: '
 PERF_EVENT_ERRNO=2 counted counters PAPI_TOT_INS
 expect_stdout 'the kernel has none to offer'
 
-what='the counting program counts a command'
-PERF_EVENT_COUNTERS=4 counted counters PAPI_TOT_INS,PAPI_L1_DCM --selftest --format json
-expect_status 0
-cases=$((cases + 1))
-grep -q '"moves": true' "$tmp/out" || fail 'work a hundred times as long should move instructions'
-
 what='the probe counts in several runs'
 gcc $flags "$source/calls.c" -o calls || exit 1
 for side in old new; do

@@ -1,6 +1,6 @@
 /* The table of events against libpfm4's, micro-architectures, packing and joining against a machine that does not exist. */
 #include "fleet/counting/pack.h"
-#include "runs/inside/instrument/countable_here.h"
+#include "fleet/counters/countable.h"
 
 #include <perfmon/pfmlib.h>
 #include <setjmp.h>
@@ -185,27 +185,13 @@ static void test_packing(void **state)
 	counting_events_release(&events);
 }
 
-static void test_work_has_names(void **state)
-{
-	const struct countable_pair *pairs;
-	size_t n;
-
-	(void)state;
-	pairs = countable_here_pairs(&n);
-	assert_true(n > 5);
-	for (size_t i = 0; i < n; i++) {
-		assert_true(countable_here_work(pairs[i].good));
-		if (strcmp(pairs[i].bad, "much") != 0) /* takes long */
-			assert_true(countable_here_work(pairs[i].bad));
-	}
-	assert_false(countable_here_work("nothing"));
-}
-
 int suite_countable(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_events_exist), cmocka_unit_test(test_processors),	    cmocka_unit_test(test_default_list),
-		cmocka_unit_test(test_packing),	     cmocka_unit_test(test_work_has_names),
+		cmocka_unit_test(test_events_exist),
+		cmocka_unit_test(test_processors),
+		cmocka_unit_test(test_default_list),
+		cmocka_unit_test(test_packing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
