@@ -17,11 +17,11 @@
 #include <string.h>
 
 #define VALUES_MAX	  1000000 /* of one run */
-#define LINE_BYTES_MAX	  65536	  /* longer lines are skipped */
+#define LINE_BYTES_MAX	  16384	  /* longer lines are skipped: a pattern may take a time that grows with the square of their length */
 #define WHERE_BYTES	  128
 #define PATTERN_BYTES_MAX 1000
 #define PATTERN_NODES_MAX 2000
-#define COMPILED_BYTES	  16384 /* of text: then anew, for regexec() keeps what it finds out with each byte */
+#define COMPILED_BYTES	  16384 /* of text; then the pattern is compiled again, because regexec() uses more memory with each byte */
 
 /* What a run says of its metric; the median of these is the run's. */
 struct metric_values {
@@ -33,17 +33,11 @@ ROWS_FUNCTION(metric_source_word, enum metric_source, METRIC_SOURCE_ROWS, ROWS_W
 
 /* ---- patterns ---- */
 
-/* Patterns are the user's, lines are anybody's. regexec() begins anew at each byte of a line, and may go to its end each time: 9 s for one
- * line of 64 KiB. A line is therefore read from its end, by the pattern written backwards behind "anything": the longest match of that, of
- * which there is one beginning, ends where the first match of the pattern begins. From there regexec() reads once more. */
-
 struct metric_finder {
 	const char *pattern; /* borrowed; without a fault */
-	char *backwards;     /* it, behind anything */
-	regex_t forward, backward;
+	regex_t regex;
 	bool compiled;
-	size_t read_bytes; /* since then */
-	struct buf line;
+	size_t read_bytes; /* since it was compiled */
 };
 
 /* ---- what is refused ---- */
@@ -164,138 +158,34 @@ static char *metric_pattern_fault(const char *pattern)
 	return why;
 }
 
-/* ---- backwards ---- */
-
-static char *pattern_backwards(const char **at, bool in_group);
-
-/* One item without its repetitions. */
-static char *pattern_item_backwards(const char **at)
-{
-	static const char anchors[] = "<>`'";
-	const char *begin = (*at)++, *place;
-	char *group, *item;
-
-	switch (*begin) {
-	case '(':
-		group = pattern_backwards(at, true);
-		*at += **at == ')';
-		item = mem_format("(%s)", group);
-		free(group);
-		return item;
-	case '[':
-		*at = pattern_bracket_end(begin) + 1;
-		return mem_bytes(begin, (size_t)(*at - begin));
-	case '^':
-		return mem_string("$");
-	case '$':
-		return mem_string("^");
-	case ')': /* without a group to end it is itself */
-		return mem_string("\\)");
-	case '\\':
-		place = strchr(anchors, *(*at)++);
-		return mem_format("\\%c", place ? anchors[(size_t)(place - anchors) ^ 1] : begin[1]);
-	default:
-		return mem_bytes(begin, 1);
-	}
-}
-
-/* Alternatives in their order, the items of each from the last to the first. The pattern is one that regcomp() takes. */
-static char *pattern_backwards(const char **at, bool in_group)
-{
-	char *done = mem_string(""), *branch = mem_string(""), *item, *joined;
-
-	while (**at && !(in_group && **at == ')')) {
-		const char *repetitions;
-
-		if (**at == '|') {
-			joined = mem_format("%s%s|", done, branch);
-			mem_free(done, branch);
-			done = joined;
-			branch = mem_string("");
-			(*at)++;
-			continue;
-		}
-		item = pattern_item_backwards(at);
-		for (repetitions = *at; **at && strchr("*?+{", **at); (*at)++)
-			*at = **at == '{' ? strchr(*at, '}') : *at;
-		joined = mem_format("%s%.*s%s", item, (int)(*at - repetitions), repetitions, branch);
-		mem_free(item, branch);
-		branch = joined;
-	}
-	joined = mem_format("%s%s", done, branch);
-	mem_free(done, branch);
-	return joined;
-}
-
 /* ---- finding ---- */
-
-static void metric_finder_init(struct metric_finder *f, const char *pattern)
-{
-	const char *at = pattern;
-	char *backwards = pattern_backwards(&at, false);
-
-	/* A dot is no NUL. */
-	*f = (struct metric_finder){ .pattern = pattern, .backwards = mem_format("^(.|[^.])*(%s)", backwards), .line = BUF_INIT };
-	free(backwards);
-}
-
-static void finder_forget(struct metric_finder *f)
-{
-	if (f->compiled) {
-		regfree(&f->forward);
-		regfree(&f->backward);
-	}
-	f->compiled = false;
-}
 
 static void metric_finder_release(struct metric_finder *f)
 {
-	finder_forget(f);
-	free(f->backwards);
-	buf_release(&f->line);
+	if (f->compiled)
+		regfree(&f->regex);
+	f->compiled = false;
 }
 
-static void finder_compile(struct metric_finder *f, size_t n)
-{
-	if (f->compiled && f->read_bytes > COMPILED_BYTES)
-		finder_forget(f);
-	if (!f->compiled) {
-		ASSAY_BUG_IF(regcomp(&f->forward, f->pattern, REG_EXTENDED) || regcomp(&f->backward, f->backwards, REG_EXTENDED));
-		f->read_bytes = 0;
-	}
-	f->compiled = true;
-	f->read_bytes += n;
-}
-
-/* Where the first match from `from` on begins; n + 1: there is none. f->line is the line backwards. */
-static size_t finder_first(const struct metric_finder *f, size_t from, size_t n)
-{
-	regmatch_t whole = { 0, (regoff_t)(n - from) };
-
-	if (regexec(&f->backward, f->line.bytes, 1, &whole, REG_STARTEND | (from ? REG_NOTEOL : 0)))
-		return n + 1;
-	return n - (size_t)whole.rm_eo;
-}
-
-/* What regexec() says of the line, line[n] == '\0', a NUL in it a character as any other: the first match and its first group. *again is
- * set with it: what follows has another one. O(n). */
+/* Finds the first match in the line and its first group; line[n] is '\0', and a NUL in the line is a character as any other. *again: what
+ * follows has another match. */
 static bool metric_finder_find(struct metric_finder *f, const char *line, size_t n, regmatch_t groups[2], bool *again)
 {
-	size_t first, end;
+	regmatch_t rest;
 
-	finder_compile(f, n);
-	buf_clear(&f->line);
-	buf_add(&f->line, "", 0);
-	for (size_t i = n; i-- > 0;)
-		buf_char(&f->line, line[i]);
-	first = finder_first(f, 0, n);
-	if (first > n)
+	if (f->read_bytes > COMPILED_BYTES)
+		metric_finder_release(f);
+	if (!f->compiled) {
+		ASSAY_BUG_IF(regcomp(&f->regex, f->pattern, REG_EXTENDED));
+		f->compiled = true;
+		f->read_bytes = 0;
+	}
+	f->read_bytes += n;
+	groups[0] = (regmatch_t){ 0, (regoff_t)n };
+	if (regexec(&f->regex, line, 2, groups, REG_STARTEND))
 		return false;
-	groups[0] = (regmatch_t){ (regoff_t)first, (regoff_t)n };
-	if (regexec(&f->forward, line, 2, groups, REG_STARTEND))
-		return false; /* the C library takes \\b in what is repeated for other things in one direction than in the other */
-	end = (size_t)groups[0].rm_eo;
-	*again = end > first && end < n && finder_first(f, end, n) <= n;
+	rest = (regmatch_t){ groups[0].rm_eo, (regoff_t)n };
+	*again = groups[0].rm_eo > groups[0].rm_so && rest.rm_so < rest.rm_eo && !regexec(&f->regex, line, 1, &rest, REG_STARTEND);
 	return true;
 }
 
@@ -489,11 +379,10 @@ static enum assay_status metric_read_lines(const struct metric *metric, const ch
 {
 	enum assay_status st = ASSAY_OK;
 	const char *end = output + n;
-	struct metric_finder finder;
+	struct metric_finder finder = { .pattern = metric->pattern };
 	struct buf line = BUF_INIT; /* regexec() wants texts that end with a NUL */
 	size_t number = 0, doubles = 0, first_double = 0;
 
-	metric_finder_init(&finder, metric->pattern);
 	for (const char *at = output, *next; !st && at < end; at = next) {
 		const char *newline = memchr(at, '\n', (size_t)(end - at));
 		size_t length = (size_t)((newline ? newline : end) - at);

@@ -2,7 +2,7 @@
 #include "runs/running/manifest.h"
 #include "runs/running/metric.h"
 #include "runs/running/metric.c"
-#include "tests/growth.h"
+#include "tests/scratch.h"
 
 #include <math.h>
 
@@ -363,102 +363,11 @@ static void test_limits(void **state)
 	free(output);
 }
 
-/* ---- the work that lines make ---- */
-
-/* A line on which a match could begin everywhere and ends nowhere, or at its end alone. */
-struct hostile {
-	const char *pattern, *piece, *end;
-};
-
-static void find_in(void *context, size_t n)
-{
-	const struct hostile *hostile = context;
-	struct metric_finder finder;
-	struct buf line = BUF_INIT;
-	regmatch_t groups[2];
-	bool again;
-
-	while (line.size < n)
-		buf_text(&line, hostile->piece);
-	buf_text(&line, hostile->end);
-	metric_finder_init(&finder, hostile->pattern);
-	metric_finder_find(&finder, line.bytes, line.size, groups, &again);
-	metric_finder_release(&finder);
-	buf_release(&line);
-}
-
-static void test_work(void **state)
-{
-	struct hostile rows[] = {
-		{ "x*y([0-9])", "x", "" },	    { "(x+x+)+y", "x", "" },
-		{ "x*y([0-9])", "x", "y" },	    { "x[^z]*y([0-9]+)", "xy", "" },
-		{ "x[^z]*y([0-9]+)", "x", "y7 x" }, { "(x|xx|xxx)*[0-9]$", "x", "7 " },
-		{ "\\<([a-z ]*)[0-9]", "ab ", "" },
-	};
-
-	(void)state;
-	for (size_t i = 0; i < COUNT(rows); i++)
-		growth_check(rows[i].pattern, find_in, &rows[i], 2048);
-}
-
-/* The finder against the C library's own search, for patterns and lines by chance. */
-static void test_finder(void **state)
-{
-	static const char *const items[] = { "a", "b", "c", ".", "[ab]", "[^a]",  "\\w", "^",	 "$", "(", "(",		  ")",
-					     "|", "*", "+", "?", "\\.",	 "{1,2}", "{2}", "[]x]", " ", ")", "[[:alpha:]]", "\\<" };
-	uint64_t seed = 20240229;
-	size_t tried = 0, found = 0;
-
-	(void)state;
-#define NEXT(n) ((size_t)((seed = seed * 6364136223846793005u + 1442695040888963407u) >> 33) % (n))
-	while (tried < 20000) {
-		char line[24];
-		struct buf pattern = BUF_INIT;
-		struct metric_finder finder;
-		regex_t regex;
-		char *fault;
-
-		buf_char(&pattern, '(');
-		for (size_t n = 1 + NEXT(8); n; n--)
-			buf_text(&pattern, items[NEXT(COUNT(items))]);
-		buf_char(&pattern, ')');
-		fault = metric_pattern_fault(pattern.bytes);
-		if (fault) {
-			free(fault);
-			buf_release(&pattern);
-			continue;
-		}
-		assert_int_equal(regcomp(&regex, pattern.bytes, REG_EXTENDED), 0);
-		metric_finder_init(&finder, pattern.bytes);
-		for (int k = 0; k < 10; k++, tried++) {
-			size_t n = NEXT(sizeof(line) - 1);
-			regmatch_t expected[2] = { { 0, (regoff_t)n }, { -1, -1 } }, got[2];
-			bool again, finds;
-
-			for (size_t i = 0; i < n; i++)
-				line[i] = "aabbc ]."[NEXT(8)];
-			if (n && NEXT(8) == 0)
-				line[NEXT(n)] = '\0';
-			line[n] = '\0';
-			finds = metric_finder_find(&finder, line, n, got, &again);
-			found += finds;
-			if (finds != !regexec(&regex, line, 2, expected, REG_STARTEND) || (finds && memcmp(got, expected, sizeof(got))))
-				fail_msg("'%s' in '%s': not what regexec() finds", pattern.bytes, line);
-		}
-		regfree(&regex);
-		metric_finder_release(&finder);
-		buf_release(&pattern);
-	}
-#undef NEXT
-	assert_in_range(found, tried / 10, tried * 9 / 10);
-}
-
 int suite_metric(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_usage),	  cmocka_unit_test(test_regex),	 cmocka_unit_test(test_google_benchmark),
-		cmocka_unit_test(test_hyperfine), cmocka_unit_test(test_limits), cmocka_unit_test(test_work),
-		cmocka_unit_test(test_finder),
+		cmocka_unit_test(test_hyperfine), cmocka_unit_test(test_limits),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
