@@ -23,54 +23,28 @@ uint64_t map_mix(uint64_t a, uint64_t b)
 
 /* ---- texts ---- */
 
-static uint64_t secret[2]; /* of this process; 0 where the system has no random numbers */
+static uint64_t secret; /* of this process; 0 where the system has no random numbers */
 
 static void draw_secret(void)
 {
-	if (getrandom(secret, sizeof(secret), GRND_NONBLOCK) != (ssize_t)sizeof(secret))
-		secret[0] = secret[1] = 0;
+	if (getrandom(&secret, sizeof(secret), GRND_NONBLOCK) != (ssize_t)sizeof(secret))
+		secret = 0;
 }
 
-static uint64_t turned(uint64_t x, int bits)
-{
-	return x << bits | x >> (64 - bits);
-}
-
-static void sip_round(uint64_t v[4])
-{
-	v[0] += v[1];
-	v[2] += v[3];
-	v[1] = turned(v[1], 13) ^ v[0];
-	v[3] = turned(v[3], 16) ^ v[2];
-	v[0] = turned(v[0], 32) + v[3];
-	v[2] += v[1];
-	v[3] = turned(v[3], 21) ^ v[0];
-	v[1] = turned(v[1], 17) ^ v[2];
-	v[2] = turned(v[2], 32);
-}
-
-/* SipHash-1-3 (Aumasson and Bernstein, Indocrypt 2012): texts that have one hash cannot be made without the secret. */
+/* Starts from the secret, so that a file cannot be made of texts that all have one hash. */
 uint64_t map_hash(const char *bytes, size_t n)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
-	uint64_t v[4] = { 0x736f6d6570736575u, 0x646f72616e646f6du, 0x6c7967656e657261u, 0x7465646279746573u };
+	uint64_t hash, word;
 
 	pthread_once(&once, draw_secret);
-	for (int i = 0; i < 4; i++)
-		v[i] ^= secret[i % 2];
-	for (size_t at = 0; at <= n; at += 8) { /* the last word has what is left, and the length */
-		uint64_t word = 0;
-
-		memcpy(&word, bytes + at, n - at < 8 ? n - at : 8);
-		word |= n - at < 8 ? (uint64_t)n << 56 : 0;
-		v[3] ^= word;
-		sip_round(v);
-		v[0] ^= word;
+	hash = map_mix(secret, n);
+	for (size_t at = 0; at < n; at += sizeof(word)) {
+		word = 0;
+		memcpy(&word, bytes + at, n - at < sizeof(word) ? n - at : sizeof(word));
+		hash = map_mix(hash, word);
 	}
-	v[2] ^= 0xff;
-	for (int i = 0; i < 3; i++)
-		sip_round(v);
-	return v[0] ^ v[1] ^ v[2] ^ v[3];
+	return hash;
 }
 
 /* ---- the map ---- */
