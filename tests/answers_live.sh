@@ -96,7 +96,6 @@ live_runs() {
 	shape live run probed --seed 2 -w emu01 --inputs crash
 	shape live run probed --seed 2 -w emu01,dead --repetitions 1 --versions a
 	shape live run probed --seed 2 -w dead
-	shape live run probed --same-stack -w emu01,emu02 --inputs x --repetitions 1
 	shape live run probed --probe --seed 2 -w emu01 --inputs x
 	shape live run emulated --probe --seed 2 -w emu01 --inputs x
 	shape live samples probed@a

@@ -636,7 +636,6 @@ static const struct cli_option options[] = {
 		 "Seed of the order in which versions take turns (default: a new one each time; it is shown and kept)"),
 	CLI_FLAG("probe", struct arguments, launch.choice.probe,
 		 "Measure functions, as 'probe' of the manifest says: runs give samples, and no results"),
-	CLI_FLAG("same-stack", struct arguments, launch.same_stack, "Run nothing when hosts differ in the libraries that a version loads"),
 	CLI_FLAG("dry-run", struct arguments, launch.dry_run, "Show what would be run, and how long it will take"),
 	CLI_FLAG("resume", struct arguments, launch.resume, "Continue the latest runs of this application that were interrupted"),
 	CLI_END

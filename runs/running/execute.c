@@ -7,7 +7,7 @@
 #include "runs/running/sampled_lines.h"
 #include "runs/running/stack.h"
 
-/* ---- one pass over all hosts ---- */
+/* ---- all hosts at once ---- */
 
 /* A host that gives up is told at once: the others may take hours. When the user ends all, nobody has to be told. */
 static void execute_ended(size_t index, const struct fleet_result *result, size_t n_done, size_t n, void *context)
@@ -24,21 +24,19 @@ static void execute_ended(size_t index, const struct fleet_result *result, size_
 					left == 1 ? " is" : "s are");
 }
 
-static enum assay_status execute_pass(struct execute *x, struct assay_error *err)
+static enum assay_status execute_all(struct execute *x, struct assay_error *err)
 {
-	const struct host **hosts = mem_new(x->active, sizeof(*hosts));
-	struct fleet_result *results = mem_new(x->active, sizeof(*results));
+	const struct host **hosts = mem_new(x->n, sizeof(*hosts));
+	struct fleet_result *results = mem_new(x->n, sizeof(*results));
 	struct fleet_options options = *x->options->fleet;
 	enum assay_status st;
 
 	options.one_a_box = true;
 	options.ended = execute_ended;
-	for (size_t i = 0; i < x->active; i++) {
+	for (size_t i = 0; i < x->n; i++)
 		hosts[i] = x->hosts[i].host;
-		execute_host_start_over(&x->hosts[i]);
-	}
-	st = fleet_each(hosts, x->active, &options, execute_host, x, results, err);
-	for (size_t i = 0; i < x->active; i++) {
+	st = fleet_each(hosts, x->n, &options, execute_host, x, results, err);
+	for (size_t i = 0; i < x->n; i++) {
 		struct fleet_result *result = &x->results[x->hosts[i].index].fleet;
 
 		fleet_result_release(result);
@@ -50,89 +48,7 @@ static enum assay_status execute_pass(struct execute *x, struct assay_error *err
 	return st;
 }
 
-/* ---- one stack for all ---- */
-
-static void execute_tell_unlike(struct execute *x, const struct stack_row *row, const struct stack_row *first)
-{
-	char *difference = stack_difference(first->text, row->text);
-
-	for (size_t i = 0; i < x->n; i++) {
-		struct execute_host *h = &x->hosts[i];
-
-		if (strcmp(h->host->id, row->machine) == 0 && !h->unlike)
-			h->unlike = mem_format("version '%s' does not load the same there as on '%s' (%s)", row->version, first->machine,
-					       difference);
-	}
-	free(difference);
-}
-
-/* Compares what is known of every machine of the plan; *same tells whether all hosts may run. */
-static enum assay_status execute_compare_stacks(struct execute *x, bool *same, struct assay_error *err)
-{
-	struct stack_rows rows = { NULL, 0 };
-	enum assay_status st = stack_load(&x->lab->store, x->options->plan, &rows, err);
-	const struct stack_row *first = NULL;
-
-	*same = true;
-	for (size_t i = 0; i < rows.n; i++) {
-		if (!first || strcmp(first->version, rows.items[i].version) != 0)
-			first = &rows.items[i];
-		if (strcmp(first->hash, rows.items[i].hash) == 0)
-			continue;
-		*same = false;
-		execute_tell_unlike(x, &rows.items[i], first);
-	}
-	stack_rows_release(&rows);
-	return st;
-}
-
-/* Hosts that could not be looked at are moved after those that run. */
-static void execute_drop_failed(struct execute *x)
-{
-	size_t kept = 0;
-
-	for (size_t i = 0; i < x->n; i++) {
-		struct execute_host h = x->hosts[i];
-
-		if (x->results[h.index].fleet.outcome != FLEET_OK)
-			continue;
-		x->hosts[i] = x->hosts[kept];
-		x->hosts[kept++] = h;
-	}
-	x->active = kept;
-}
-
-/* A look at all hosts before anything is measured on any. */
-static enum assay_status execute_look(struct execute *x, bool *same, struct assay_error *err)
-{
-	enum assay_status st;
-
-	x->look_only = true;
-	st = execute_pass(x, err);
-	x->look_only = false;
-	if (!st)
-		st = execute_compare_stacks(x, same, err);
-	for (size_t i = 0; !st && !*same && i < x->n; i++) {
-		struct fleet_result *result = &x->results[x->hosts[i].index].fleet;
-
-		if (result->outcome != FLEET_OK)
-			continue;
-		result->outcome = FLEET_FAILED;
-		text_fit_format(result->message, sizeof(result->message), "%s",
-				x->hosts[i].unlike ? x->hosts[i].unlike : "nothing was run: the software is not the same on all hosts");
-	}
-	execute_drop_failed(x);
-	return st;
-}
-
 /* ---- all together ---- */
-
-static void execute_host_release(struct execute_host *h, size_t n_versions)
-{
-	execute_host_start_over(h);
-	mem_free_all(h->stacks, n_versions);
-	mem_free(h->builds, h->counts, h->cells, h->done, h->hung, h->unlike);
-}
 
 /* Finds which versions have reached their time limit with an input there: hung[input * n_versions + version] becomes true. */
 static enum assay_status load_hung(struct store *store, const struct plan *plan, const char *machine, bool *hung, struct assay_error *err)
@@ -193,7 +109,6 @@ static enum assay_status execute_prepare(struct execute *x, const struct host *c
 	x->hung = mem_new(x->options->plan->n_versions * x->options->plan->n_inputs, sizeof(*x->hung));
 	for (size_t i = 0; !st && i < n; i++)
 		st = execute_prepare_host(x, hosts[i], i, err);
-	x->active = x->n;
 	return st;
 }
 
@@ -228,7 +143,6 @@ enum assay_status execute_plan(struct lab *lab, const struct host *const *hosts,
 			       struct execute_result *results, struct assay_error *err)
 {
 	struct execute x = { .lab = lab, .options = options, .results = results, .lines = sampled_lines_new() };
-	bool same = true;
 	size_t written;
 	enum assay_status st;
 
@@ -238,10 +152,8 @@ enum assay_status execute_plan(struct lab *lab, const struct host *const *hosts,
 		spool_init(&results[i].fleet.err, 0);
 	}
 	st = execute_prepare(&x, hosts, n, err);
-	if (!st && x.n && options->same_stack)
-		st = execute_look(&x, &same, err);
-	if (!st && x.active && same)
-		st = execute_pass(&x, err);
+	if (!st && x.n)
+		st = execute_all(&x, err);
 	if (!st && x.identified)
 		st = catalog_save(&x.catalog, &written, err);
 	execute_release(&x);

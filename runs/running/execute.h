@@ -24,7 +24,6 @@ struct execute_options {
 	const struct execution_features *inputs; /* [plan->n_inputs], what is known of them */
 	const struct instrument *instrument;	 /* of a plan with a probe; else NULL */
 	bool repeat;				 /* disturbed runs, at once (runs/running/execute_host.c) */
-	bool same_stack;  /* when hosts differ in what the versions load, all of them are failed before anything runs */
 	bool hang_once;	  /* what has reached its time limit once is not run again on that host, past `until_ns` on none */
 	int64_t until_ns; /* by clock_monotonic_ns(): a host goes on past it for EXECUTE_BLOCKS_MIN blocks alone; 0: to the end */
 	const struct fleet_options *fleet;

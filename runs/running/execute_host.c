@@ -425,15 +425,11 @@ static bool host_look_at_stacks(struct execute_host *h)
 	for (size_t i = 0; ok && i < h->x->options->plan->n_versions; i++) {
 		struct helper_answer answer;
 
-		free(h->stacks[i]);
-		h->stacks[i] = NULL;
 		ok = host_ask_stack(h, i, &answer);
 		if (ok)
 			read_stack(h, &answer, &h->stacks[i]);
 		if (ok && h->stacks[i])
 			ok = host_keep_stack(h, i);
-		else if (ok && h->x->options->same_stack)
-			ok = host_complain(h, &answer, "what it loads cannot be told");
 		helper_answer_release(&answer);
 	}
 	return ok;
@@ -919,19 +915,20 @@ void execute_host(struct session *session, void *context)
 		return;
 	started_ns = clock_monotonic_ns();
 	if (host_look(h) && host_choose_builds(h) && host_check_files(h) && host_make_directory(h)) {
-		if (host_make_tree(h) && host_put_files(h) && host_look_at_stacks(h) && !x->look_only && host_ask_counters(h))
+		if (host_make_tree(h) && host_put_files(h) && host_look_at_stacks(h) && host_ask_counters(h))
 			host_run_cells(h);
 		host_clean_up(h);
 	}
 	x->results[h->index].seconds += (double)(clock_monotonic_ns() - started_ns) / 1e9;
 }
 
-void execute_host_start_over(struct execute_host *h)
+void execute_host_release(struct execute_host *h, size_t n_versions)
 {
 	mem_free(h->directory, h->work, h->samples, h->hardware_type, h->architecture, h->emulated);
-	h->directory = h->work = h->samples = h->hardware_type = h->architecture = h->emulated = NULL;
 	counting_events_release(&h->events);
 	counting_plan_release(&h->packs);
 	repeat_release(&h->repeat);
 	own_features_release(&h->own);
+	mem_free_all(h->stacks, n_versions);
+	mem_free(h->builds, h->counts, h->cells, h->done, h->hung);
 }

@@ -15,13 +15,12 @@ struct execute {
 	struct lab *lab;
 	const struct execute_options *options;
 	struct execute_result *results; /* by index */
-	struct execute_host *hosts;	/* [n], those that have something to do; the first `active` of them are run */
-	size_t n, active;
+	struct execute_host *hosts;	/* [n], those that have something to do */
+	size_t n;
 	struct catalog catalog;
 	bool identified; /* the catalog has a machine that it had not before */
 	struct sampled_lines *lines;
 	bool *hung;		  /* [versions x inputs], anywhere */
-	bool look_only;		  /* at the software stack */
 	size_t cells_done, cells; /* of all hosts */
 	struct assay_error fault; /* of the store: ends everything */
 	bool failed;
@@ -51,7 +50,6 @@ struct execute_host {
 	const struct artefact **builds; /* [n_versions], what they have for themselves here */
 	bool *counts;			/* [n_versions], counting builds: their runs leave files of features */
 	char **stacks;			/* [n_versions], NULL where it is not known */
-	char *unlike;			/* how what it loads differs from what another host loads; NULL: it does not */
 	struct counting_events events;	/* of an instrumented plan: to be counted; n == 0: none */
 	struct repeat repeat;		/* of plans without a probe */
 	struct counting_plan packs;	/* the runs that they take, all in each repetition */
@@ -67,7 +65,6 @@ static inline size_t execute_pair(const struct execute_host *h, size_t cell)
 	return h->cells[cell].input * h->x->options->plan->n_versions + h->cells[cell].version;
 }
 
-/* Forgets what is known of the host, for another pass. */
-void execute_host_start_over(struct execute_host *h);
+void execute_host_release(struct execute_host *h, size_t n_versions);
 
 #endif

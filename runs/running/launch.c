@@ -826,7 +826,6 @@ static enum assay_status launch_execute(const struct launch_options *options, st
 						 .inputs = launch->inputs,
 						 .instrument = launch->plan.probe ? &launch->instrument : NULL,
 						 .repeat = options->repeat,
-						 .same_stack = options->same_stack,
 						 .hang_once = options->hang_once,
 						 .until_ns = options->until_ns,
 						 .fleet = &fleet,

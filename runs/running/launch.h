@@ -30,7 +30,7 @@ struct launch_options {
 	const char *application; /* as manifest_open() takes it */
 	struct host_choice hosts;
 	struct plan_choice choice;
-	bool same_stack, dry_run, resume;
+	bool dry_run, resume;
 	bool repeat;	/* disturbed runs, at once (runs/running/execute_host.c) */
 	bool of_seed;	/* with resume: the latest runs that have the choice's seed, complete or not */
 	double wait_s;	/* so long for the laboratory's lock */

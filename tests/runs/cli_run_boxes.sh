@@ -111,8 +111,9 @@ versions: { a: , bb: }
 repetitions: 2
 metric: { source: regex, pattern: "([0-9])" }
 END
-run -C "$lab" run tiny --same-stack --format json
+run -C "$lab" run tiny --format json
 expect_status 0
+expect_json .stacks[1].same true
 expect_json .hosts[1].ok 4
 expect_json .hosts[1].emulated true
 results_of tiny
