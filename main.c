@@ -7,7 +7,6 @@
 #include "gate/commands/gate_commands.h"
 #include "gate/page/document_html.h"
 #include "gate/render/render.h"
-#include "runs/commands/cmd_build.h"
 #include "runs/commands/runs_commands.h"
 #include "runs/inside/variants/compiler_wrapper.h"
 

@@ -1,24 +1,30 @@
 /* assay build */
-#include "runs/commands/cmd_build.h"
-
 #include "base/cancel.h"
 #include "base/command.h"
 #include "base/digest.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/order.h"
 #include "base/text.h"
-#include "runs/commands/cmd_slice.h"
 #include "runs/commands/runs_commands.h"
+#include "runs/inside/features/counting/slices.h"
 #include "runs/inside/features/run_features.h"
 #include "runs/inside/instrument/foreground.h"
 #include "runs/inside/variants/compiler_wrapper.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 static volatile sig_atomic_t cancelled;
@@ -46,9 +52,630 @@ struct arguments {
 	int64_t top;
 };
 
-/* ---- what features are counted ---- */
-
 #define ONLY_BYTES_MAX ((size_t)64 << 20)
+
+/* Removes the files of a directory, which has no others. */
+static void remove_files(const char *directory)
+{
+	struct assay_error ignored;
+	char **names = NULL;
+	size_t n = 0;
+
+	if (file_names(directory, "", &names, &n, &ignored))
+		return;
+	for (size_t i = 0; i < n; i++) {
+		char *path = mem_format("%s/%s", directory, names[i]);
+
+		unlink(path);
+		free(path);
+	}
+	file_names_free(names, n);
+}
+
+/* ---- pieces that a run can do without (--slice) ----
+ *
+ * Which pieces of a program a run can do without, so that some of its counts stay what they are and cost less. Found by leaving pieces out
+ * and comparing the counts, as in Binkley and others, "ORBS: language-independent program slicing" (FSE 2014): whatever language the
+ * program is written in, and whatever it does with memory. What a slice counts is right in the runs that were compared, and must be
+ * compared in all others (gate/commands/cmd_cost.c). Commands may only read, print and seem to write (counting/slices.c). The search runs
+ * for some hundred times as long as they do. */
+
+#define LONGEST		   5.0 /* times what the whole run took, and */
+#define LONGEST_MORE	   .2  /* seconds */
+#define MEMORY_KIB	   (4 << 20)
+#define TOGETHER	   16 /* pieces that are tried at once to see whether any matters */
+#define COMMANDS_BYTES_MAX ((size_t)1 << 20)
+
+extern char **environ;
+
+struct slice_request {
+	const char *commands; /* a file: runs of a program with pieces, a line each, as the shell takes them */
+	const char *only;     /* a file of the features that are wanted, one a line; NULL: all */
+	const char *output;   /* the file for the pieces that are left out; NULL: none */
+	double allowed;	      /* of a slice: what it may count, as a part of what whole runs count */
+	int64_t top;	      /* features that users are shown */
+};
+
+/* What is left out when a piece is, and what stays right then. */
+struct piece {
+	char *name;
+	bool *right; /* [features]; NULL: it changes nothing */
+	double part;
+};
+
+struct run {
+	struct run_features counts;
+	double sum, seconds;
+	int status;
+};
+
+struct slice_feature {
+	char *name;
+	double alone; /* least part of what the whole run counts that was found with this count right, if no other is wanted */
+	bool kept;    /* right in the slice */
+};
+
+struct search {
+	const struct slice_request *asked;
+	char **commands; /* [commands_n]: runs of a program that `assay build --for features --pieces` has built, as the shell takes them */
+	size_t commands_n;
+	struct run_features only;  /* what is wanted, where the command line names it */
+	char *directory, *without; /* where a run's counts go, and what it leaves out */
+	struct run *whole;	   /* [commands_n] */
+	struct slice_feature *features;
+	struct piece *pieces;
+	size_t n, pieces_n, pieces_capacity, runs;
+};
+
+/* ---- a run ---- */
+
+static double now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* Its status; one that takes longer is killed, with all that it has started. */
+static enum assay_status run_limited(const char *command, double seconds, int *status, struct assay_error *err)
+{
+	char *limited = mem_format("ulimit -c 0; ulimit -v %d; ulimit -t %d\n%s", MEMORY_KIB, (int)ceil(seconds), command);
+	char *const words[] = { mem_string("sh"), mem_string("-c"), limited, NULL };
+	struct pollfd end = { .fd = -1, .events = POLLIN };
+	posix_spawn_file_actions_t actions;
+	posix_spawnattr_t attributes;
+	pid_t id = 0;
+	int failed;
+
+	posix_spawnattr_init(&attributes);
+	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP); /* of its own */
+	posix_spawn_file_actions_init(&actions);
+	for (int fd = 0; fd <= 2; fd++)
+		posix_spawn_file_actions_addopen(&actions, fd, "/dev/null", fd ? O_WRONLY : O_RDONLY, 0);
+	failed = posix_spawn(&id, "/bin/sh", &actions, &attributes, words, environ);
+	end.fd = failed ? -1 : (int)syscall(SYS_pidfd_open, id, 0);
+	if (end.fd >= 0)
+		poll(&end, 1, (int)(1000 * seconds));
+	if (!failed)
+		kill(-id, SIGKILL);
+	while (!failed && waitpid(id, status, 0) < 0 && errno == EINTR)
+		;
+	if (end.fd >= 0)
+		close(end.fd);
+	posix_spawnattr_destroy(&attributes);
+	posix_spawn_file_actions_destroy(&actions);
+	for (int k = 0; words[k]; k++)
+		free(words[k]);
+	return failed ? assay_fail_errno(err, failed, "cannot run '%s'", command) : ASSAY_OK;
+}
+
+/* Command i; what counted nothing has no counts. */
+static enum assay_status run_one(struct search *s, size_t i, double seconds, struct run *out, struct assay_error *err)
+{
+	struct assay_error ignored;
+	enum assay_status st;
+	double began = now();
+
+	*out = (struct run){ .status = 0 };
+	remove_files(s->directory);
+	s->runs++;
+	st = run_limited(s->commands[i], seconds, &out->status, err);
+	if (!st && cancelled)
+		st = assay_fail(err, ASSAY_E_IO, "interrupted");
+	out->seconds = now() - began;
+	if (st || run_features_read(s->directory, &out->counts, &ignored))
+		return st;
+	for (size_t k = 0; k < out->counts.n; k++)
+		out->sum += out->counts.items[k].kind == FEATURE_COUNT ? out->counts.items[k].value : 0.0;
+	return ASSAY_OK;
+}
+
+/* Runs of so many commands that leave pieces out: which features stay right in all of them, and what part of the whole they count. The
+ * first run in which none is right is the last. */
+static enum assay_status try(struct search *s, const struct piece *const *pieces, size_t n, size_t commands, bool *right, double *part,
+			     struct assay_error *err)
+{
+	struct buf text = BUF_INIT;
+	enum assay_status st;
+	size_t left = s->n;
+
+	for (size_t k = 0; k < n; k++)
+		buf_format(&text, "%s\n", pieces[k]->name);
+	st = file_replace_unsynced(s->without, text.bytes ? text.bytes : "", text.size, 0600, err);
+	buf_release(&text);
+	memset(right, 1, s->n * sizeof(*right));
+	*part = 0.0;
+	for (size_t i = 0; i < commands && !st && left; i++) {
+		struct run run;
+
+		st = run_one(s, i, LONGEST * s->whole[i].seconds + LONGEST_MORE, &run, err);
+		left = 0;
+		for (size_t f = 0; f < s->n; f++) {
+			const struct run_feature *counted = run_features_find(&run.counts, s->features[f].name),
+						 *before = run_features_find(&s->whole[i].counts, s->features[f].name);
+
+			right[f] = right[f] && !run.counts.incomplete && run.status == s->whole[i].status && counted && before &&
+				   counted->value == before->value;
+			left += right[f];
+		}
+		*part += run.sum / s->whole[i].sum / (double)commands;
+		run_features_release(&run.counts);
+	}
+	if (!left)
+		*part = 1.0;
+	return st;
+}
+
+/* ---- the whole runs, and what is wanted of them ---- */
+
+static bool is_wanted(const struct search *s, const char *name)
+{
+	bool reached = false;
+
+	if (s->asked->only && !run_features_find(&s->only, name))
+		return false;
+	for (size_t i = 0; i < s->commands_n; i++) {
+		const struct run_feature *counted = run_features_find(&s->whole[i].counts, name);
+
+		reached = reached || (counted && counted->kind == FEATURE_COUNT && counted->value > 0);
+	}
+	return reached;
+}
+
+static void add_piece(struct search *s, const char *verb, const char *name)
+{
+	mem_append(s->pieces, s->pieces_n, &s->pieces_capacity, (struct piece){ .name = mem_format("%s %s", verb, name), .part = 1.0 });
+}
+
+ORDER_BY(by_name, struct piece, BY_TEXT(name))
+
+/* Not if it is known that it was called in none of the commands ("call FUNCTION FILE:LINE" is 0). */
+static bool is_called(const struct search *s, const char *function)
+{
+	bool known = false;
+	size_t n = strlen(function);
+
+	for (size_t i = 0; i < s->commands_n; i++) {
+		for (size_t k = 0; k < s->whole[i].counts.n; k++) {
+			const struct run_feature *f = &s->whole[i].counts.items[k];
+
+			if (strncmp(f->name, "call ", 5) != 0 || strncmp(f->name + 5, function, n) != 0 || f->name[5 + n] != ' ' ||
+			    strchr(f->name + 6 + n, ' '))
+				continue;
+			known = true;
+			if (f->value > 0)
+				return true;
+		}
+	}
+	return !known;
+}
+
+/* A piece of a function that is not called need not be tried. */
+static bool may_matter(const struct search *s, const char *piece)
+{
+	const char *name = piece + 2, *of = strchr(name, ' '), *end = strrchr(name, ' ');
+	char *function;
+	bool matters;
+
+	if (*piece == FEATURES_SKIP && of)
+		of = strchr(of + 1, ' ');
+	function = of ? mem_string(of + 1) : mem_bytes(name, end ? (size_t)(end - name) : 0);
+	matters = is_called(s, function);
+	free(function);
+	return matters;
+}
+
+/* Those of one name are left out together. */
+static void add_pieces(struct search *s, const struct run_features *counts)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < counts->pieces_n; i++) {
+		const char *name = counts->pieces[i] + 2;
+
+		if (!may_matter(s, counts->pieces[i]))
+			continue;
+		switch (*counts->pieces[i]) {
+		case FEATURES_SKIP:
+			add_piece(s, "skip", name);
+			break;
+		case FEATURES_BRANCH:
+			add_piece(s, "always", name);
+			add_piece(s, "never", name);
+			break;
+		default:
+			add_piece(s, "end", name);
+		}
+	}
+	order_sort(s->pieces, s->pieces_n, by_name);
+	for (size_t i = 0; i < s->pieces_n; i++)
+		if (kept && strcmp(s->pieces[kept - 1].name, s->pieces[i].name) == 0)
+			free(s->pieces[i].name);
+		else
+			s->pieces[kept++] = s->pieces[i];
+	s->pieces_n = kept;
+}
+
+static enum assay_status run_whole(struct search *s, struct assay_error *err)
+{
+	enum assay_status st = file_replace_unsynced(s->without, "", 0, 0600, err);
+
+	for (size_t i = 0; i < s->commands_n && !st; i++) {
+		struct run *run = &s->whole[i];
+
+		st = run_one(s, i, 3600.0, run, err);
+		if (!st && run->status != 0)
+			st = assay_fail(
+			    err, ASSAY_E_IO,
+			    "'%s' fails; a program of which pieces are left out may read, print and seem to write, and nothing else",
+			    s->commands[i]);
+		else if (!st && !(run->sum > 0))
+			st = assay_fail(err, ASSAY_E_NODATA,
+					"'%s' counted nothing: was its program built by 'assay build --for features --pieces'?",
+					s->commands[i]);
+	}
+	for (size_t i = 0; i < s->commands_n && !st; i++)
+		add_pieces(s, &s->whole[i].counts);
+	if (!st && !s->pieces_n)
+		st = assay_fail(err, ASSAY_E_NODATA, "the program has no pieces: build it by 'assay build --for features --pieces'");
+	s->features = mem_new(s->whole[0].counts.n, sizeof(*s->features));
+	for (size_t k = 0; !st && k < s->whole[0].counts.n; k++) {
+		const char *name = s->whole[0].counts.items[k].name;
+
+		if (is_wanted(s, name))
+			s->features[s->n++] = (struct slice_feature){ .name = mem_string(name), .alone = 1.0 };
+	}
+	if (!st && !s->n)
+		st = assay_fail(err, ASSAY_E_NODATA, "no feature that is wanted was counted");
+	return st;
+}
+
+/* ---- one piece at a time ---- */
+
+/* What each of the pieces does, alone, in the first command; where several together do nothing, none does. */
+static enum assay_status try_each(struct search *s, size_t from, size_t to, struct assay_error *err)
+{
+	const struct piece *together[TOGETHER];
+	bool *right = mem_new(s->n, sizeof(*right)), same = true;
+	double part = 1.0;
+	enum assay_status st;
+
+	for (size_t k = from; k < to; k++)
+		together[k - from] = &s->pieces[k];
+	st = try(s, together, to - from, 1, right, &part, err);
+	for (size_t f = 0; f < s->n; f++)
+		same = same && right[f];
+	if (!st && !(same && part == 1.0) && to - from == 1) {
+		s->pieces[from].right = right;
+		s->pieces[from].part = part;
+		return ASSAY_OK;
+	}
+	free(right);
+	if (st || (same && part == 1.0))
+		return st;
+	st = try_each(s, from, from + (to - from) / 2, err);
+	return st ? st : try_each(s, from + (to - from) / 2, to, err);
+}
+
+/* ---- pieces together ---- */
+
+struct choice {
+	const struct piece **pieces; /* [n] */
+	size_t n;
+	double part;
+};
+
+/* Adds candidates, or (some) as many of them as leave what is wanted right. */
+static enum assay_status choose(struct search *s, const bool *wanted, const struct piece *const *candidates, size_t n, bool some,
+				struct choice *out, struct assay_error *err)
+{
+	bool *right = mem_new(s->n, sizeof(*right)), all = true;
+	double part = 1.0;
+	enum assay_status st;
+
+	if (n)
+		memcpy(out->pieces + out->n, candidates, n * sizeof(*candidates));
+	st = n ? try(s, out->pieces, out->n + n, s->commands_n, right, &part, err) : ASSAY_OK;
+	for (size_t f = 0; f < s->n; f++)
+		all = all && (right[f] || !wanted[f]);
+	free(right);
+	if (st || !n)
+		return st;
+	if (all && part <= out->part) {
+		out->n += n;
+		out->part = part;
+		return ASSAY_OK;
+	}
+	if (n == 1 || !some)
+		return ASSAY_OK;
+	st = choose(s, wanted, candidates, n / 2, true, out, err);
+	return st ? st : choose(s, wanted, candidates + n / 2, n - n / 2, true, out, err);
+}
+
+ORDER_POINTERS_BY(by_part, struct piece, BY_UP(part) BY_TEXT(name))
+
+/* The pieces without which all that is wanted stays right; those that save most are tried first. Where what they save does not add up to
+ * what is asked for, they are tried together, and not one by one: the best alone will do. Release out->pieces. */
+static enum assay_status slice_of(struct search *s, const bool *wanted, struct choice *out, struct assay_error *err)
+{
+	const struct piece **candidates = mem_new(s->pieces_n, sizeof(*candidates));
+	size_t n = 0;
+	double saved = 0.0;
+	enum assay_status st;
+
+	*out = (struct choice){ .pieces = mem_new(s->pieces_n, sizeof(*out->pieces)), .part = 1.0 };
+	for (size_t k = 0; k < s->pieces_n; k++) {
+		const struct piece *piece = &s->pieces[k];
+		bool fits = piece->right && piece->part <= 1.0;
+
+		for (size_t f = 0; fits && f < s->n; f++)
+			fits = piece->right[f] || !wanted[f];
+		if (!fits)
+			continue;
+		candidates[n++] = piece;
+		saved += 1.0 - piece->part;
+	}
+	order_sort(candidates, n, by_part);
+	st = choose(s, wanted, candidates, n, 1.0 - saved <= s->asked->allowed, out, err);
+	if (!st && !out->n && n && 1.0 - saved > s->asked->allowed) {
+		out->pieces[out->n++] = candidates[0];
+		out->part = candidates[0]->part;
+	}
+	free(candidates);
+	return st;
+}
+
+static bool are_alike(const struct search *s, size_t f, size_t g)
+{
+	for (size_t k = 0; k < s->pieces_n; k++)
+		if (s->pieces[k].right && s->pieces[k].right[f] != s->pieces[k].right[g])
+			return false;
+	return true;
+}
+
+/* What each feature costs, if no other is wanted. Those that the same pieces leave right are one. */
+static enum assay_status price_each(struct search *s, struct assay_error *err)
+{
+	bool *wanted = mem_new(s->n, sizeof(*wanted));
+	enum assay_status st = ASSAY_OK;
+
+	for (size_t f = 0; f < s->n && !st; f++) {
+		struct choice choice = { .n = 0 };
+		size_t g = 0;
+
+		while (g < f && !are_alike(s, f, g))
+			g++;
+		if (g < f) {
+			s->features[f].alone = s->features[g].alone;
+			continue;
+		}
+		wanted[f] = true;
+		st = slice_of(s, wanted, &choice, err);
+		wanted[f] = false;
+		s->features[f].alone = choice.part;
+		free(choice.pieces);
+	}
+	free(wanted);
+	return st;
+}
+
+/* All that is cheap enough alone; if together it is not, without the dearest. */
+static enum assay_status slice_cheap(struct search *s, struct choice *out, struct assay_error *err)
+{
+	bool *wanted = mem_new(s->n, sizeof(*wanted));
+	enum assay_status st = ASSAY_OK;
+	size_t n = 0;
+
+	*out = (struct choice){ .part = 1.0 };
+	for (size_t f = 0; f < s->n; f++)
+		n += wanted[f] = s->features[f].alone <= s->asked->allowed;
+	while (n && !st) {
+		double most = -1.0;
+
+		free(out->pieces);
+		st = slice_of(s, wanted, out, err);
+		if (out->part <= s->asked->allowed)
+			break;
+		for (size_t f = 0; f < s->n; f++)
+			most = wanted[f] ? fmax(most, s->features[f].alone) : most;
+		for (size_t f = 0; f < s->n; f++)
+			if (wanted[f] && s->features[f].alone == most) {
+				wanted[f] = false;
+				n--;
+			}
+	}
+	for (size_t f = 0; f < s->n; f++)
+		s->features[f].kept = wanted[f];
+	free(wanted);
+	return st;
+}
+
+/* ---- all of it ---- */
+
+ORDER_BY(by_price, struct slice_feature, BY_UP(alone) BY_TEXT(name))
+
+static void search_release(struct search *s)
+{
+	for (size_t i = 0; s->whole && i < s->commands_n; i++)
+		run_features_release(&s->whole[i].counts);
+	run_features_release(&s->only);
+	mem_free(s->whole, s->commands);
+	for (size_t f = 0; s->features && f < s->n; f++)
+		free(s->features[f].name);
+	free(s->features);
+	for (size_t k = 0; k < s->pieces_n; k++)
+		mem_free(s->pieces[k].name, s->pieces[k].right);
+	free(s->pieces);
+	if (s->without)
+		unlink(s->without);
+	if (s->directory) {
+		remove_files(s->directory);
+		rmdir(s->directory);
+	}
+	mem_free(s->without, s->directory);
+}
+
+static enum assay_status search_begin(struct search *s, struct assay_error *err)
+{
+	const char *parent = getenv("TMPDIR");
+
+	s->directory = mem_format("%s/assay-slice-XXXXXX", parent && *parent ? parent : "/tmp");
+	if (!mkdtemp(s->directory))
+		return assay_fail_errno(err, errno, "cannot make a directory '%s'", s->directory);
+	s->without = mem_format("%s.without", s->directory);
+	setenv("ASSAY_FEATURES_DIRECTORY", s->directory, 1);
+	setenv("ASSAY_FEATURES_WITHOUT", s->without, 1);
+	return run_whole(s, err);
+}
+
+/* The lines of a text that are not empty, which ends each with a NUL; free() what is returned. */
+static char **lines_of(struct buf *text, size_t *n)
+{
+	char *rest = text->bytes, *line, **lines = mem_new(text->size + 1, sizeof(*lines));
+
+	*n = 0;
+	while (rest && (line = strsep(&rest, "\n")))
+		if (*line)
+			lines[(*n)++] = line;
+	return lines;
+}
+
+/* Lines "NAME" or "NUMBER NAME". */
+static enum assay_status read_only(const char *path, struct run_features *out, struct assay_error *err)
+{
+	struct buf text = BUF_INIT, numbered = BUF_INIT;
+	enum assay_status st = file_read(path, ONLY_BYTES_MAX, &text, err);
+	size_t n = 0;
+	char **lines = lines_of(&text, &n);
+
+	for (size_t i = 0; i < n; i++) {
+		const char *name = lines[i] + strspn(lines[i], "0123456789.+-e");
+
+		buf_format(&numbered, "0 %s\n", *name == ' ' ? name + 1 : lines[i]);
+	}
+	if (!st)
+		st = run_features_text_parse(numbered.bytes ? numbered.bytes : "", numbered.size, out, err);
+	free(lines);
+	buf_release(&text);
+	buf_release(&numbered);
+	return st;
+}
+
+static enum assay_status write_pieces(const char *path, const struct choice *slice, struct assay_error *err)
+{
+	struct buf text = BUF_INIT;
+	enum assay_status st;
+
+	for (size_t k = 0; k < slice->n; k++)
+		buf_format(&text, "%s\n", slice->pieces[k]->name);
+	st = file_replace(path, text.bytes ? text.bytes : "", text.size, 0644, err);
+	buf_release(&text);
+	return st;
+}
+
+static void show(const struct search *s, const struct choice *slice, struct document *d)
+{
+	const struct slice_request *a = s->asked;
+	size_t kept = 0, shown = 0, reached = 0;
+
+	for (size_t f = 0; f < s->n; f++)
+		kept += s->features[f].kept;
+	for (size_t k = 0; k < s->pieces_n; k++)
+		reached += s->pieces[k].right != NULL;
+	doc_answer(d, kept ? DOC_GOOD : DOC_DOUBTFUL, "", "%zu of %zu features can be counted for at most %.3g %% of what the run counts",
+		   kept, s->n, 100 * a->allowed);
+	if (kept)
+		doc_line(d, "together for %.3g %%, without %zu of %zu pieces", 100 * slice->part, slice->n, s->pieces_n);
+	doc_line(d, "%zu runs; %zu pieces change what is counted", s->runs, reached);
+	doc_set(d, "wanted", s->n);
+	doc_set(d, "sliced", kept);
+	doc_set(d, "price", kept ? slice->part : (double)NAN);
+	doc_set(d, "pieces", s->pieces_n);
+	doc_set(d, "reached", reached);
+	doc_set(d, "left_out", slice->n);
+	doc_set(d, "runs", s->runs);
+	doc_table(d, "features");
+	for (size_t f = 0; f < s->n; f++) {
+		const struct slice_feature *feature = &s->features[f];
+
+		if (cli_for_people() && shown++ >= (size_t)a->top)
+			break;
+		doc_row(d);
+		doc_showf(d, "alone", "alone", feature->alone, "%.3g %%", 100 * feature->alone);
+		doc_set_bool(d, "sliced", feature->kept);
+		doc_show(d, NULL, "in the slice", feature->kept ? "yes" : "refused: too dear");
+		doc_show(d, "feature", "feature", feature->name);
+	}
+	doc_end(d);
+	if (shown > (size_t)a->top)
+		doc_line(d, "(%zu more: --top N)", s->n - (size_t)a->top);
+}
+
+static enum assay_status find(struct search *s, struct choice *choice, struct assay_error *err)
+{
+	enum assay_status st;
+
+	s->whole = mem_new(s->commands_n, sizeof(*s->whole));
+	st = search_begin(s, err);
+	for (size_t k = 0; k < s->pieces_n && !st; k += TOGETHER)
+		st = try_each(s, k, k + TOGETHER < s->pieces_n ? k + TOGETHER : s->pieces_n, err);
+	if (!st)
+		st = price_each(s, err);
+	if (!st)
+		st = slice_cheap(s, choice, err);
+	if (!st)
+		order_sort(s->features, s->n, by_price);
+	return st;
+}
+
+/* Searches, for some hundred times as long as the commands run; writes request->output, and answers into the document. */
+static enum assay_status slice_answer(const struct slice_request *request, struct document *d, struct assay_error *err)
+{
+	struct search s = { .asked = request };
+	struct choice slice = { .n = 0 };
+	struct buf text = BUF_INIT;
+	enum assay_status st = file_read(request->commands, COMMANDS_BYTES_MAX, &text, err);
+
+	cancel_on_signals(&cancelled);
+	s.commands = lines_of(&text, &s.commands_n);
+	if (!st && !s.commands_n)
+		st = assay_fail(err, ASSAY_E_FORMAT, "%s: no command is in it", request->commands);
+	if (!st && request->only)
+		st = read_only(request->only, &s.only, err);
+	if (!st)
+		st = find(&s, &slice, err);
+	if (!st && request->output)
+		st = write_pieces(request->output, &slice, err);
+	if (!st)
+		show(&s, &slice, d);
+	free(slice.pieces);
+	search_release(&s);
+	buf_release(&text);
+	return st;
+}
+
+/* ---- what features are counted ---- */
 
 /* The compiler would take any line for a name that this file of the program does not have. */
 static enum assay_status only_check(const char *path, struct assay_error *err)
@@ -136,23 +763,6 @@ static void remark_record(const char *path)
 		    "new directory, or after 'make clean'");
 }
 
-static void remove_files(const char *directory)
-{
-	struct assay_error ignored;
-	char **names = NULL;
-	size_t n = 0;
-
-	file_names(directory, "", &names, &n, &ignored);
-	for (size_t i = 0; i < n; i++) {
-		char *path = mem_format("%s/%s", directory, names[i]);
-
-		unlink(path);
-		free(path);
-	}
-	rmdir(directory);
-	file_names_free(names, n);
-}
-
 /* One command of a compiler, which may be called by its path: no links are needed. */
 static enum assay_status compile_here(const struct compiler_wrapper *w, size_t n, char **words, struct assay_error *err)
 {
@@ -202,6 +812,7 @@ static enum assay_status build_here(const struct arguments *a, const char *optio
 		}
 		st = compiles ? compile_here(&wrapper, a->words.n, a->words.items, err) : call_builder(&wrapper, words + n_variables, err);
 		remove_files(directory);
+		rmdir(directory);
 	}
 	mem_free_all(words, n);
 	mem_free(directory, tree, links, record);

@@ -11,4 +11,8 @@ extern const struct command samples_command, prune_command;
 extern const struct command import_quiho_command, import_results_command;
 extern const struct command run_command, runs_list_command, runs_show_command, runs_export_command;
 
+/* Executes the compiler in whose place the program was called (runs/inside/variants/compiler_wrapper.h), for main(). Returns the exit
+ * status if that cannot be. */
+int build_as_compiler(int argc, char **argv);
+
 #endif
