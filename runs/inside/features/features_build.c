@@ -1,12 +1,9 @@
 #include "runs/inside/features/features_build.h"
 
-#include "base/buf.h"
-#include "base/command.h"
 #include "base/embed.h"
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "runs/inside/features/counting/until.h"
 #include "runs/inside/instrument/compiler_command.h"
 #include "runs/inside/instrument/foreground.h"
 
@@ -26,8 +23,6 @@ EMBED_FILE(features_statements_bytes, ASSAY_FEATURES_PARTS "/assay_statements.o"
 #define FEATURES_OBJECT	 "assay_statements.o"
 #define PLUGIN_ARGUMENT	 "-fplugin-arg-assay_features-"
 #define VERSION_BYTES	 64
-#define LINKED_BYTES_MAX (1u << 30)
-#define ONLY_BYTES_MAX	 (64u << 20)
 
 /* ---- the compiler ---- */
 
@@ -79,7 +74,6 @@ static enum assay_status check_version(const char *compiler, struct assay_error 
 struct features_command {
 	char **words; /* [n], then NULL */
 	size_t n, capacity;
-	bool links;
 };
 
 static void add(struct features_command *c, const char *word)
@@ -145,7 +139,6 @@ static enum assay_status command_make(const char *const *words, size_t n, enum f
 	if (!st && compiles)
 		st = check_version(c.compiler[c.n_compiler - 1], err);
 	compiler_command_release(&c);
-	command.links = links;
 	*out = command;
 	return st;
 }
@@ -167,74 +160,6 @@ static enum assay_status write_to(const char *directory, const char *name, const
 	return st;
 }
 
-/* Before the command; free() it. */
-static char *output_of(const char *const *words, size_t n)
-{
-	char *output = NULL;
-	struct compiler_command c;
-
-	compiler_command_parse(words, n, &c);
-	for (size_t i = 0; i < c.n; i++) {
-		const struct compiler_word *word = &c.words[i];
-
-		if (word->kind != COMPILER_WORD_OUTPUT)
-			continue;
-		free(output);
-		output = mem_string(word->n > 1 ? word->words[1] : word->words[0] + strlen("-o"));
-	}
-	compiler_command_release(&c);
-	return output ? output : mem_string("a.out");
-}
-
-/* Does a program have one of the features that the file names? A file that cannot be read is somebody else's to tell of. */
-static bool has_one(const struct buf *program, const char *only)
-{
-	struct buf text = BUF_INIT;
-	struct assay_error ignored;
-	bool has = file_read(only, ONLY_BYTES_MAX, &text, &ignored) != ASSAY_OK;
-	char *lines = buf_take(&text), *rest = lines, *line;
-
-	while (!has && (line = strsep(&rest, "\n"))) {
-		const char *name = line + strspn(line, "0123456789.+-e");
-		size_t n;
-
-		name = *name == ' ' ? name + 1 : line;
-		n = strlen(name);
-		if (strncmp(name, "value ", strlen("value ")) == 0 && strrchr(name + strlen("value "), ' '))
-			n = (size_t)(strrchr(name, ' ') - name); /* the last word says which of its values */
-		has = n && memmem(program->bytes, program->size, name, n);
-	}
-	free(lines);
-	return has;
-}
-
-/* The value of an option of the plugin, of a line; NULL. free() it. */
-static char *option_value(const char *options, const char *name)
-{
-	const char *at = strstr(options, name);
-
-	return at && (at == options || at[-1] == '\n') ? mem_bytes(at + strlen(name), strcspn(at + strlen(name), "\n")) : NULL;
-}
-
-/* A name that is misspelt, or in another file than one thinks, would be found out by waiting for runs to end, or to count. */
-static void remark_what_is_missing(const char *const *words, size_t n, const char *options)
-{
-	char *output = output_of(words, n), shown[TEXT_SHOWN_BYTES], shown_output[TEXT_SHOWN_BYTES];
-	char *until = option_value(options, "until="), *only = option_value(options, "only=");
-	struct assay_error ignored;
-	struct buf bytes = BUF_INIT;
-	bool read = (until || only) && file_read(output, LINKED_BYTES_MAX, &bytes, &ignored) == ASSAY_OK;
-
-	if (read && until && !memmem(bytes.bytes, bytes.size, FEATURES_UNTIL_ENVIRONMENT, strlen(FEATURES_UNTIL_ENVIRONMENT)))
-		cli_remark("no function '%s' was compiled into '%s': no run of it ends there", text_shown(until, shown),
-			   text_shown(output, shown_output));
-	if (read && only && !has_one(&bytes, only))
-		cli_remark("no feature that '%s' names was compiled into '%s': its runs count nothing", text_shown(only, shown),
-			   text_shown(output, shown_output));
-	buf_release(&bytes);
-	mem_free(output, until, only);
-}
-
 enum assay_status features_write_parts(const char *directory, struct assay_error *err)
 {
 	enum assay_status st = write_to(directory, FEATURES_PLUGIN, features_gcc_bytes, features_gcc_bytes_end, err);
@@ -252,8 +177,6 @@ enum assay_status features_compile(const char *const *words, size_t n, enum feat
 
 	if (!st)
 		st = foreground_run(command.words, -1, status, err);
-	if (!st && !*status && command.links)
-		remark_what_is_missing(words, n, options);
 	command_release(&command);
 	return st;
 }

@@ -4,7 +4,6 @@
  * kernel does not limit it, it does not run. */
 #include "runs/inside/features/counting/slices.h"
 
-#include "runs/inside/features/counting/until.h"
 #include "runs/inside/record/record_system.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* Pieces of a program that a run can do without, for counts that are wanted before a run (runs/commands/cmd_features_slice.c): functions,
+/* Pieces of a program that a run can do without, for counts that are wanted before a run (runs/commands/cmd_build.c): functions,
  * calls of libraries, and the ways of branches. With the argument `pieces` the plugin puts a switch before each of them, which
  * ASSAY_FEATURES_WITHOUT sets for a run (slices.c); with `without=FILE` the pieces that FILE names are gone.
  *
@@ -16,5 +16,8 @@
 #define FEATURES_BRANCH		     'b' /* a line "b PLACE": always PLACE, or never PLACE */
 #define FEATURES_LOOP_ALWAYS	     'a' /* taken, the branch ends the loop; else, if never taken */
 #define FEATURES_LOOP_NEVER	     'n'
+
+/* In programs that count (thread_counts.c): the value of the variable "NAME=". NULL: not set, or empty. */
+const char *assay_features_variable(const char *name) __attribute__((visibility("hidden")));
 
 #endif
