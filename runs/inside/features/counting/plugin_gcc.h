@@ -15,6 +15,8 @@ struct counters_unit {
 
 extern counters_unit made;
 
+/* A constant array in a section of its own, where those of several units follow each other. */
+tree hidden_array(const char *name, const char *section, tree type, tree value);
 /* An array of the translation unit in a section of its own, of which the end of the unit says how long it is: at most n. */
 tree section_array(const char *name, tree element, int n, unsigned align, const char *section);
 

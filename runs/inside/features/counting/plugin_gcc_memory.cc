@@ -37,21 +37,10 @@ tree names_decl()
 {
 	size_t n = made.counted.names.size();
 	tree type = build_array_type(char_type_node, build_index_type(size_int(n - 1)));
-	tree text = build_string(n, made.counted.names.data()), decl;
+	tree text = build_string(n, made.counted.names.data());
 
 	TREE_TYPE(text) = type;
-	decl = build_decl(UNKNOWN_LOCATION, VAR_DECL, get_identifier("assay_features_text"), type);
-	TREE_STATIC(decl) = 1;
-	TREE_READONLY(decl) = 1;
-	TREE_USED(decl) = 1;
-	DECL_ARTIFICIAL(decl) = 1;
-	DECL_IGNORED_P(decl) = 1;
-	DECL_PRESERVE_P(decl) = 1;
-	DECL_INITIAL(decl) = text;
-	SET_DECL_ALIGN(decl, 8); /* those of several units are one text */
-	DECL_USER_ALIGN(decl) = 1;
-	set_decl_section_name(decl, "assay_features_names");
-	return decl;
+	return hidden_array("assay_features_text", "assay_features_names", type, text); /* those of several units are one text */
 }
 
 void base_decl()
@@ -206,6 +195,23 @@ held_loop held_loop_of(const class loop *loop)
 }
 
 } // namespace
+
+tree hidden_array(const char *name, const char *section, tree type, tree value)
+{
+	tree decl = build_decl(UNKNOWN_LOCATION, VAR_DECL, get_identifier(name), type);
+
+	TREE_STATIC(decl) = 1;
+	TREE_READONLY(decl) = 1;
+	TREE_USED(decl) = 1;
+	DECL_ARTIFICIAL(decl) = 1;
+	DECL_IGNORED_P(decl) = 1;
+	DECL_PRESERVE_P(decl) = 1;
+	DECL_INITIAL(decl) = value;
+	SET_DECL_ALIGN(decl, 8);
+	DECL_USER_ALIGN(decl) = 1;
+	set_decl_section_name(decl, section);
+	return decl;
+}
 
 tree section_array(const char *name, tree element, int n, unsigned align, const char *section)
 {

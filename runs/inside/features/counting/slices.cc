@@ -212,23 +212,6 @@ void force_branch(gcond *condition)
 	update_stmt(condition);
 }
 
-tree hidden_array(const char *name, const char *section, tree type, tree value)
-{
-	tree decl = build_decl(UNKNOWN_LOCATION, VAR_DECL, get_identifier(name), type);
-
-	TREE_STATIC(decl) = 1;
-	TREE_READONLY(decl) = 1;
-	TREE_USED(decl) = 1;
-	DECL_ARTIFICIAL(decl) = 1;
-	DECL_IGNORED_P(decl) = 1;
-	DECL_PRESERVE_P(decl) = 1;
-	DECL_INITIAL(decl) = value;
-	SET_DECL_ALIGN(decl, 8);
-	DECL_USER_ALIGN(decl) = 1;
-	set_decl_section_name(decl, section);
-	return decl;
-}
-
 } // namespace
 
 bool slices_wanted()
