@@ -730,7 +730,7 @@ void run_list_free(struct run_listing *list, size_t n)
 
 /* Selectors: which application and version are meant. */
 
-#define VERSIONS_SHOWN 20
+#define NAMES_SHOWN 20
 
 enum assay_status run_selector(const char *text, char **application, char **version, struct assay_error *err)
 {
@@ -746,28 +746,30 @@ enum assay_status run_selector(const char *text, char **application, char **vers
 	return ASSAY_OK;
 }
 
-/* Results are stored as NAME/INPUT, or as NAME (SIZE=4), and people leave that out. "a/x, a/y"; empty: there are none. */
-static char *run_inputs_of(const struct run_listing *list, size_t n, const char *application)
+/* Returns "a, b and 3 more", free() it: the versions of the application; or, with `inputs`, the applications NAME/INPUT and NAME (SIZE=4)
+ * of which only NAME was given. "": there are none. */
+static char *run_names_of(const struct run_listing *list, size_t n, const char *application, bool inputs)
 {
 	struct buf text = BUF_INIT;
-	size_t length = strlen(application), shown = 0;
+	size_t length = strlen(application), found = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		if (strncmp(list[i].application, application, length) != 0 || !strchr("/ ", list[i].application[length]))
+		const char *name = list[i].application;
+		bool begins = strncmp(name, application, length) == 0, again = i && strcmp(list[i - 1].application, name) == 0;
+
+		if (!begins || !(inputs ? strchr("/ ", name[length]) && !again : !name[length]))
 			continue;
-		if (i && strcmp(list[i - 1].application, list[i].application) == 0) /* another version */
-			continue;
-		if (shown++ < VERSIONS_SHOWN)
-			buf_format(&text, "%s%s", shown > 1 ? ", " : "", list[i].application);
+		if (found++ < NAMES_SHOWN)
+			buf_format(&text, "%s%s", found > 1 ? ", " : "", inputs ? name : list[i].version);
 	}
-	if (shown > VERSIONS_SHOWN)
-		buf_format(&text, " and %zu more", shown - VERSIONS_SHOWN);
+	if (found > NAMES_SHOWN)
+		buf_format(&text, " and %zu more", found - NAMES_SHOWN);
 	return buf_take(&text);
 }
 
 static enum assay_status run_no_application(const struct run_listing *list, size_t n, const char *application, struct assay_error *err)
 {
-	char *inputs = run_inputs_of(list, n, application);
+	char *inputs = run_names_of(list, n, application, true);
 	const char **names = mem_new(n, sizeof(char *));
 	enum assay_status st = ASSAY_OK;
 	const char *nearest;
@@ -792,31 +794,6 @@ static enum assay_status run_no_application(const struct run_listing *list, size
 	return assay_fail(err, ASSAY_E_NOTFOUND, "no application '%s' ('assay runs list' shows all)", application);
 }
 
-ORDER_POINTERS_BY(run_compare_latest, struct run_listing, BY_DOWN(last_ms) BY_PLACE)
-
-/* All of them in the order of the list; of many, those that ran last, the latest first. */
-static char *run_versions_of(const struct run_listing *list, size_t n, const char *application)
-{
-	const struct run_listing **versions = mem_new(n, sizeof(*versions));
-	struct buf text = BUF_INIT;
-	size_t found = 0, shown;
-
-	for (size_t i = 0; i < n; i++) {
-		if (strcmp(list[i].application, application) == 0)
-			versions[found++] = &list[i];
-	}
-	if (found > VERSIONS_SHOWN)
-		qsort(versions, found, sizeof(*versions), run_compare_latest);
-	shown = found > VERSIONS_SHOWN ? VERSIONS_SHOWN : found;
-	buf_text(&text, found > shown ? "the latest are " : "");
-	for (size_t i = 0; i < shown; i++)
-		buf_format(&text, "%s%s", i ? ", " : "", versions[i]->version);
-	if (found > shown)
-		buf_format(&text, ", and there are %zu more", found - shown);
-	free(versions);
-	return buf_take(&text);
-}
-
 static enum assay_status run_resolve_in_list(const struct run_listing *list, size_t n, const char *application, const char *version,
 					     char **out, struct assay_error *err)
 {
@@ -838,10 +815,9 @@ static enum assay_status run_resolve_in_list(const struct run_listing *list, siz
 		*out = mem_string(found->version);
 		return ASSAY_OK;
 	}
-	all = run_versions_of(list, n, application);
+	all = run_names_of(list, n, application, false);
 	if (version)
-		st = assay_fail(err, ASSAY_E_NOTFOUND, "'%s' has no version '%s': %s%s", application, version,
-				versions > VERSIONS_SHOWN ? "" : "it has ", all);
+		st = assay_fail(err, ASSAY_E_NOTFOUND, "'%s' has no version '%s': it has %s", application, version, all);
 	else
 		st =
 		    assay_fail(err, ASSAY_E_USAGE, "'%s' has several versions, say which as %s@VERSION: %s", application, application, all);
