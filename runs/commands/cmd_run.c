@@ -455,12 +455,11 @@ static void add_next(struct document *d, const char *remark, const char *const *
 }
 
 /* Which input answers are about that name one: the first of those that have the most versions with results, or with failures. */
-static size_t input_to_look_at(const struct launch *launch, bool failed, size_t *others)
+static size_t input_to_look_at(const struct launch *launch, bool failed)
 {
 	const struct plan *plan = &launch->plan;
 	size_t best = 0, most = 0;
 
-	*others = 0;
 	for (size_t i = 0; i < plan->n_inputs; i++) {
 		size_t versions = 0;
 
@@ -469,27 +468,20 @@ static size_t input_to_look_at(const struct launch *launch, bool failed, size_t 
 
 			versions += (failed ? t.failed : t.ok) > 0;
 		}
-		*others += versions > 0;
 		if (versions > most) {
 			most = versions;
 			best = i;
 		}
 	}
-	*others -= *others > 0;
 	return best;
-}
-
-static char *remark_of_others(size_t others)
-{
-	return others ? mem_format("     # and so on, for %zu more input%s", others, text_plural(others)) : mem_string("");
 }
 
 /* To look at the first two versions that have results of one input, or at the only one. */
 static void add_look(const struct launch *launch, struct document *d)
 {
 	const struct plan *plan = &launch->plan;
-	size_t others, input = input_to_look_at(launch, false, &others), n = 0;
-	char *found[2] = { NULL, NULL }, *name = stored_name(launch, input), *remark = remark_of_others(plan->probe ? 0 : others);
+	size_t input = input_to_look_at(launch, false), n = 0;
+	char *found[2] = { NULL, NULL }, *name = stored_name(launch, input);
 
 	for (size_t v = 0; v < plan->n_versions && n < 2; v++) {
 		if (launch_count(launch, NULL, plan->versions[v], plan->inputs[input]).ok)
@@ -498,19 +490,10 @@ static void add_look(const struct launch *launch, struct document *d)
 	for (size_t i = 0; plan->probe && i < n; i++)
 		add_next(d, "", (const char *const[]){ "samples", found[i], NULL });
 	if (n == 2)
-		add_next(d, remark, (const char *const[]){ plan->probe ? "detect" : "gate", found[0], found[1], NULL });
+		add_next(d, "", (const char *const[]){ plan->probe ? "detect" : "gate", found[0], found[1], NULL });
 	else if (n == 1 && !plan->probe)
-		add_next(d, remark, (const char *const[]){ "runs", "show", found[0], NULL });
-	mem_free(found[0], found[1], remark, name);
-}
-
-static void add_failures_next(const struct launch *launch, struct document *d)
-{
-	size_t others, input = input_to_look_at(launch, true, &others);
-	char *name = stored_name(launch, input), *remark = remark_of_others(others);
-
-	add_next(d, remark, (const char *const[]){ "runs", "show", name, "--failed", "--output", NULL });
-	mem_free(remark, name);
+		add_next(d, "", (const char *const[]){ "runs", "show", found[0], NULL });
+	mem_free(found[0], found[1], name);
 }
 
 static void add_what_next(const struct launch *launch, const char *selector, struct document *d)
@@ -524,8 +507,12 @@ static void add_what_next(const struct launch *launch, const char *selector, str
 		add_next(d, "",
 			 plan->probe ? (const char *const[]){ "run", selector, "--probe", "--resume", NULL }
 				     : (const char *const[]){ "run", selector, "--resume", NULL });
-	if (launch_count(launch, NULL, NULL, NULL).failed)
-		add_failures_next(launch, d);
+	if (launch_count(launch, NULL, NULL, NULL).failed) {
+		char *name = stored_name(launch, input_to_look_at(launch, true));
+
+		add_next(d, "", (const char *const[]){ "runs", "show", name, "--failed", "--output", NULL });
+		free(name);
+	}
 	if (without) {
 		remark = mem_format("     # %zu result%s no fingerprint of the machine: profiles need one, taken before the runs", without,
 				    without == 1 ? " has" : "s have");

@@ -104,7 +104,7 @@ what='what comes next is about an input that has it'
 printf '%s\n' 'command: [env, "{arguments}"]' 'versions: { a: , b: }' 'inputs:' '  x: { arguments: ["false"] }' \
 	'  y: { arguments: ["true"] }' '  z: { arguments: ["true"] }' 'repetitions: 1' 'warm_ups: 0' >"$lab/apps/i.yaml"
 run -C "$lab" run i -w here
-expect_stdout 'runs show i/x --failed --output' 'gate i/y@a i/y@b     # and so on, for 1 more input'
+expect_stdout 'runs show i/x --failed --output' 'gate i/y@a i/y@b'
 
 what='a version that is not said, or in the wrong place'
 run -C "$lab" run m@a
