@@ -486,18 +486,22 @@ refused 2 "no application 'other'" app
 
 what='debug information in a file of its own'
 cd "$tmp/e1/src" || exit 1
-objcopy --only-keep-debug prog prog.debug
+objcopy --only-keep-debug prog apart.debug
 cp prog whole
 strip prog
 run changes prog prog
 refused 2 "'prog' is stripped"
-objcopy --add-gnu-debuglink=prog.debug prog
+mv apart.debug prog.debug
+run changes prog prog
+expect_status 0
+mv prog.debug apart.debug
+objcopy --add-gnu-debuglink=apart.debug prog
 changes prog "$tmp/e2/src/prog"
 expect_change 'modified squared' 'inline_host host'
-cp "$tmp/e2/src/prog" prog.debug
+cp "$tmp/e2/src/prog" apart.debug
 run changes prog prog
 refused 2 "'prog' is stripped" 'neither beside it'
-rm prog.debug
+rm apart.debug
 run changes prog prog
 refused 2 'debug information is neither beside it nor under'
 

@@ -127,11 +127,6 @@ static const struct function *changes_function(const struct changes *changes, si
 	return key < n ? &changes->new.functions.items[key] : &changes->old.functions.items[key - n];
 }
 
-bool change_kind_is_listed(enum change_kind kind)
-{
-	return kind == CHANGE_MODIFIED || kind == CHANGE_HOST || kind == CHANGE_RECOMPILED || kind == CHANGE_CALLER;
-}
-
 static void add_reason(struct change *change, enum change_reason reason)
 {
 	change->reasons |= 1u << reason;

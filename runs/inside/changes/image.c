@@ -5,6 +5,7 @@
 #include "runs/inside/changes/map.h"
 
 #include <elfutils/libdwelf.h>
+#include <elfutils/libdwfl.h>
 #include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -419,63 +420,25 @@ static enum assay_status begin_dwarf(struct image *image, struct assay_error *er
 	return ASSAY_OK;
 }
 
-/* CRC-32 as in Ethernet and zlib, by four bits a step. */
-static uint32_t checksum_of(const char *path)
-{
-	static const uint32_t table[16] = {
-		0x00000000, 0x1db71064, 0x3b6e20c8, 0x26d930ac, 0x76dc4190, 0x6b6b51f4, 0x4db26158, 0x5005713c,
-		0xedb88320, 0xf00f9344, 0xd6d6a3e8, 0xcb61b38c, 0x9b64c2b0, 0x86d3d2d4, 0xa00ae278, 0xbdbdf21c
-	};
-	FILE *file = fopen(path, "re");
-	uint32_t crc = UINT32_MAX;
-	int byte;
-
-	while (file && (byte = getc_unlocked(file)) != EOF) {
-		crc ^= (uint32_t)byte;
-		crc = table[crc & 15] ^ crc >> 4;
-		crc = table[crc & 15] ^ crc >> 4;
-	}
-	if (file)
-		fclose(file);
-	return ~crc;
-}
-
-/* Opens a candidate, which must have debug information and be of this build: the same build-id, or without one the checksum that
- * .gnu_debuglink gives. Frees the path. */
-static bool try_debug(const struct image *image, char *path, uint32_t checksum, struct image *out)
-{
-	struct assay_error ignored;
-	bool found = !read_file(path, true, out, &ignored) && has_debug(out) && !strcmp(out->build_id, image->build_id) &&
-		     (image->build_id[0] || checksum_of(path) == checksum) && !begin_dwarf(out, &ignored);
-
-	if (!found)
-		image_release(out);
-	free(path);
-	return found;
-}
-
 /* Where debuggers look: by build-id, and under the name that .gnu_debuglink gives, beside the file, in .debug/ there, and where
- * distributions put it. */
+ * distributions put it. The file must be of this build, by its build-id, or without one by the checksum that .gnu_debuglink gives. */
 static bool find_debug(const struct image *image, struct image *out)
 {
-	const char *name, *slash = strrchr(image->path, '/');
-	int directory = slash ? (int)(slash + 1 - image->path) : 0;
-	GElf_Word checksum = 0;
-	char *whole;
+	static const Dwfl_Callbacks callbacks = { .find_debuginfo = dwfl_standard_find_debuginfo,
+						  .section_address = dwfl_offline_section_address };
+	Dwfl *dwfl = dwfl_begin(&callbacks);
+	Dwfl_Module *module = dwfl ? dwfl_report_offline(dwfl, "", image->path, -1) : NULL;
+	const char *path = NULL;
+	struct assay_error ignored;
+	Dwarf_Addr bias;
 	bool found;
 
-	if (image->build_id[0] &&
-	    try_debug(image, mem_format(DEBUG_ROOT "/.build-id/%.2s/%s.debug", image->build_id, image->build_id + 2), 0, out))
-		return true;
-	name = dwelf_elf_gnu_debuglink(image->elf, &checksum);
-	if (!name || !name[0] || strchr(name, '/'))
-		return false;
-	if (try_debug(image, mem_format("%.*s%s", directory, image->path, name), checksum, out) ||
-	    try_debug(image, mem_format("%.*s.debug/%s", directory, image->path, name), checksum, out))
-		return true;
-	whole = realpath(image->path, NULL);
-	found = whole && try_debug(image, mem_format(DEBUG_ROOT "%.*s/%s", (int)(strrchr(whole, '/') - whole), whole, name), checksum, out);
-	free(whole);
+	if (module && dwfl_module_getdwarf(module, &bias))
+		dwfl_module_info(module, NULL, NULL, NULL, NULL, NULL, NULL, &path);
+	found = path && !read_file(path, true, out, &ignored) && has_debug(out) && !begin_dwarf(out, &ignored);
+	if (path && !found)
+		image_release(out);
+	dwfl_end(dwfl);
 	return found;
 }
 
