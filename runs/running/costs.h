@@ -6,7 +6,7 @@
 #include "base/mat.h"
 #include "base/rows.h"
 #include "fleet/lab/store.h"
-#include "runs/running/execution_features.h"
+#include "runs/running/execution.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -4,18 +4,38 @@
 #ifndef RUNS_RUNNING_EXECUTION_H
 #define RUNS_RUNNING_EXECUTION_H
 
+#include "base/digest.h"
 #include "base/error.h"
 #include "base/rows.h"
 #include "fleet/agent/signature.h"
-#include "runs/running/execution_features.h"
+#include "runs/inside/features/run_features.h"
+#include "runs/inside/samples/sample_files.h"
 #include "runs/running/metric.h"
 #include "runs/running/plan.h"
 #include "runs/running/run.h"
-#include "runs/inside/samples/sample_files.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+/* What is kept of a run's features: which input it was, what was known of that for nothing, what the user's own command printed of it, and
+ * what was counted in the run. */
+struct execution_features {
+	char input[DIGEST_HEX_BYTES]; /* the same input, the same hash; "": not known */
+	struct run_features known, own, counted;
+	double own_seconds; /* of a processor, that the user's own command took; 0 without one */
+};
+void execution_features_release(struct execution_features *features); /* accepts zeroed */
+
+/* As the store has them: text, packed. *out is overwritten; execution_features_release() it. ASSAY_E_CORRUPT, ASSAY_E_FORMAT. */
+enum assay_status execution_features_unpack(const void *packed, size_t n, struct execution_features *out, struct assay_error *err);
+/* The text in it: "# input HASH", lines of the text form, "# own SECONDS", lines, "# counted", lines. Counts that are 0 are left out: where
+ * anything was counted, what is missing is 0. */
+void execution_features_text(const struct execution_features *features, struct buf *out);
+enum assay_status execution_features_parse(const char *text, size_t n, struct execution_features *out, struct assay_error *err);
+
+/* A copy; names are copied, too. */
+void run_features_copy(const struct run_features *from, struct run_features *to);
 
 #define EXECUTION_PRUNED	   "[removed by assay prune]" /* stands for what a run printed that was removed */
 #define EXECUTION_STREAM_BYTES_MAX (64u << 20)		      /* of each stream of a run: one that prints more is ended */

@@ -4,7 +4,7 @@
 #define RUNS_RUNNING_INPUT_FEATURES_H
 
 #include "runs/running/artefact.h"
-#include "runs/running/execution_features.h"
+#include "runs/running/execution.h"
 
 /* files: what is deployed for all versions, with the input's own. Of argument 2 that is 10 the value "argument 2"; of "a=10,20" the values
  * "argument 2, number 1" and "... number 2"; of -9 as well 9; of the word "sort" the count "argument 2 is sort"; of {files}/x the values

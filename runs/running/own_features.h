@@ -3,7 +3,7 @@
 #define RUNS_RUNNING_OWN_FEATURES_H
 
 #include "fleet/engine/session.h"
-#include "runs/running/execution_features.h"
+#include "runs/running/execution.h"
 #include "runs/running/manifest.h"
 
 #define OWN_FEATURES_BYTES_MAX (4u << 20)
