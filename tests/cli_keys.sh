@@ -106,7 +106,7 @@ keys 'samples' p/good@a
 keys 'samples' p/good@a --show ''
 keys 'detect' p/good@a p/good@b --rate 0.3
 keys 'gate' p/good@a p/good@b
-printf 'comparisons: [{ application: p, candidates: [b], against: [a], inputs: [good], budget: 5s }]\nfingerprints: { battery: none }\nrepeat: no\n' >"$lab/suite.yaml"
+printf 'comparisons: [{ application: p, candidates: [b], against: [a], inputs: [good], budget: 5s }]\nfingerprints: { battery: none }\n' >"$lab/suite.yaml"
 keys 'nightly' --dry-run
 keys 'nightly'
 decision=$(json '.decisions[0].id')

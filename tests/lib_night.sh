@@ -43,6 +43,5 @@ comparisons:
   - { application: good }
   - { application: bad, against: [previous, v1], budget: 1m }
 fingerprints: { battery: none }
-repeat: no # costs hang on how often a version has run
 END_OF_SUITE
 }

@@ -167,7 +167,7 @@ CREATE TABLE execution (
 	out BLOB NOT NULL,
 	err BLOB NOT NULL,
 	signature TEXT, -- resource usage counters of the kernel and where its time was sampled: a JSON object; null: not recorded
-	features BLOB, -- of its input and counted in it (runs/running/execution_features.h), packed by Zstandard; no bytes: none
+	features BLOB, -- of its input and counted in it (runs/running/execution.h), packed by Zstandard; no bytes: none
 	architecture TEXT, -- of its host, as `uname -m` says it there; null: not recorded
 	PRIMARY KEY (plan, machine, version, input, repetition),
 	CHECK ((outcome = 'ok') = (metric IS NOT NULL))
@@ -304,7 +304,6 @@ CREATE TABLE decision (
 	p REAL, -- two-sided
 	fresh TEXT NOT NULL DEFAULT 'none', -- none, due, seen, not_seen, disturbed
 	control_moved INTEGER NOT NULL DEFAULT 0,
-	repeated INTEGER NOT NULL DEFAULT 0, -- runs that were repeated at once
 	recorded INTEGER NOT NULL DEFAULT 0, -- runs whose recorded calls were looked at
 	cause TEXT NOT NULL DEFAULT '', -- what the difference is made of
 	document TEXT NOT NULL -- JSON: the answer, for showing

@@ -31,9 +31,6 @@ static void explain_runs(const struct night_decision *decision, struct document 
 	if (left_out)
 		doc_line(d, "%zu run%s disturbed by what else the machines did, and left out.", left_out,
 			 left_out == 1 ? " was" : "s were");
-	if (j->repeated)
-		doc_line(d, "%lld run%s repeated at once, because the machine was busy with something else.", (long long)j->repeated,
-			 j->repeated > 1 ? "s were" : " was");
 	if (fresh[j->input.fresh])
 		doc_line(d, "Fresh runs were made to confirm it: %s%s.", fresh[j->input.fresh],
 			 j->input.control_moved ? ", but the baseline beside itself moved as well" : "");

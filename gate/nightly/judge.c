@@ -297,23 +297,6 @@ static char *document_text(const struct document *d)
 	return text;
 }
 
-/* Said where there are any. */
-static enum assay_status answer_repeated(struct lab *lab, const char *plan, int64_t *repeated, struct document *d, struct assay_error *err)
-{
-	sqlite3_stmt *stmt = NULL;
-	enum assay_status st = store_ask(&lab->store, &stmt, err,
-					 "SELECT count(*) FROM execution WHERE plan = ? AND json_valid(signature) AND "
-					 "json_extract(signature, '$.repeated') IS NOT NULL",
-					 "t", plan);
-
-	if (store_next(&lab->store, stmt, &st, err))
-		*repeated = sqlite3_column_int64(stmt, 0);
-	sqlite3_finalize(stmt);
-	if (!st && *repeated)
-		doc_set(d, "repeated", *repeated);
-	return st;
-}
-
 static void judge_nothing(const struct judge_request *q, struct judgement *out)
 {
 	struct document d;
@@ -396,8 +379,6 @@ static enum assay_status judge_runs(struct lab *lab, const struct evidence *evid
 		add_reasons(q, out, v);
 		reasons_answer(&out->reasons, "reasons", &all);
 		answer_disturbed(&c.disturbed, &all);
-		if (!st)
-			st = answer_repeated(lab, q->plan, &out->repeated, &all, err);
 		doc_set_json(&all, "confirmed", document_cjson(&sides));
 		doc_set_json(&all, "runs", runs_json(&c.comparison));
 		out->document = document_text(&all);

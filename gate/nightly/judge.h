@@ -125,7 +125,6 @@ struct judgement {
 	char *fresh_why;		/* what others took from fresh runs; NULL: they do not explain it */
 	char *why;			/* decision_why(); NULL: there are no runs */
 	char *cause;			/* what the difference is made of; "": not known */
-	int64_t repeated;		/* runs that were repeated at once */
 	int64_t recorded;		/* runs whose recorded calls were looked at */
 	struct reasons reasons;
 	struct judge_machine *machines; /* [n_machines] */

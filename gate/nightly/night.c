@@ -181,8 +181,8 @@ static ROWS_FINDER(disturbed_of, enum disturbed_cause, DISTURBED_ROWS, ROWS_CODE
 /* What is stored of a decision, in the order of the functions below. */
 #define DECISION_COLUMNS                                                                                                                   \
 	"id, made_ms, night, number, application, baseline, candidate, rules, plan, fresh_plan, min_effect, min_gain, confirm, control, "  \
-	"on_machines, chance, alike, why, accepted, decision, by_processor, ratio, low, high, level, p, fresh, control_moved, repeated, "  \
-	"recorded, cause, document"
+	"on_machines, chance, alike, why, accepted, decision, by_processor, ratio, low, high, level, p, fresh, control_moved, recorded, "  \
+	"cause, document"
 #define DECISIONS_WHERE "SELECT " DECISION_COLUMNS " FROM decision WHERE "
 #define REASONS_OF	"SELECT code, text FROM decision_reason WHERE decision = ? ORDER BY number"
 #define MACHINES_OF	"SELECT machine, log_ratio FROM decision_machine WHERE decision = ? ORDER BY number"
@@ -224,10 +224,9 @@ static void read_decision(sqlite3_stmt *stmt, struct night_decision *d)
 				 .level = store_double(stmt, 24),
 				 .p = store_double(stmt, 25),
 				 .input = { .fresh = fresh_of(store_text(stmt, 26)), .control_moved = sqlite3_column_int(stmt, 27) },
-				 .repeated = sqlite3_column_int64(stmt, 28),
-				 .recorded = sqlite3_column_int64(stmt, 29),
-				 .cause = mem_string(store_text(stmt, 30)),
-				 .document = mem_string(store_text(stmt, 31)) };
+				 .recorded = sqlite3_column_int64(stmt, 28),
+				 .cause = mem_string(store_text(stmt, 29)),
+				 .document = mem_string(store_text(stmt, 30)) };
 }
 
 static enum assay_status load_machines(struct store *store, const char *id, struct judgement *j, struct assay_error *err)
@@ -425,12 +424,12 @@ static enum assay_status store_decision(struct store *store, const char *night, 
 	    store_do(store, err,
 		     "INSERT INTO decision (" DECISION_COLUMNS
 		     ") VALUES ('', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "
-		     "?, ?, ?, ?, ?, ?, ?)",
-		     "ititttittddiiiiitttidddddtiiitt", clock_real_ms(), night, number, q->application, q->baseline, q->candidate, q->rules,
+		     "?, ?, ?, ?, ?, ?)",
+		     "ititttittddiiiiitttidddddtiitt", clock_real_ms(), night, number, q->application, q->baseline, q->candidate, q->rules,
 		     q->plan, q->fresh_plan, q->min_effect, q->min_gain, (int64_t)q->confirm, (int64_t)q->control, q->machines,
 		     (int64_t)q->chance, (int64_t)q->alike, q->why, q->accepted ? q->accepted : "", decision_text(j->decision),
 		     (int64_t)j->by_processor, j->ratio, j->low, j->high, j->level, j->p, decision_fresh_code(j->input.fresh),
-		     (int64_t)j->input.control_moved, j->repeated, j->recorded, j->cause, j->document);
+		     (int64_t)j->input.control_moved, j->recorded, j->cause, j->document);
 
 	if (!st)
 		st = store_reasons(store, "INSERT INTO decision_reason (decision, number, code, text) VALUES (?, ?, ?, ?)", "", &j->reasons,

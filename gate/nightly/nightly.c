@@ -130,7 +130,6 @@ static struct launch_options launch_of(const struct nightly *n, struct night_com
 						.seed = seed_of(n, c, what) },
 				    .resume = true,
 				    .of_seed = true,
-				    .repeat = n->suite.repeat,
 				    .wait_s = n->suite.wait_s,
 				    .note = n->options->note };
 

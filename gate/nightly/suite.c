@@ -230,8 +230,8 @@ static enum assay_status read_why(const struct suite_reader *r, const struct yam
 
 static enum assay_status read_suite(const struct suite_reader *r, const struct yaml_node *root, struct suite *out)
 {
-	static const char *const keys[] = { "comparisons", "releases", "budget", "deadline", "fingerprints", "wait",
-					    "confirm",	   "repeat",   "hook",	 "pages",    "why" };
+	static const char *const keys[] = { "comparisons", "releases", "budget", "deadline", "fingerprints",
+					    "wait",	   "confirm",  "hook",	 "pages",    "why" };
 	const struct yaml_node *node;
 	double budget_s = BUDGET_S;
 	enum assay_status st = yaml_keys(r->name, root, "a suite", keys, sizeof(keys) / sizeof(keys[0]), r->err);
@@ -250,8 +250,6 @@ static enum assay_status read_suite(const struct suite_reader *r, const struct y
 		st = read_why(r, node, &out->why_s);
 	if (!st && (node = yaml_get(root, "confirm")))
 		st = read_confirm(r, node, out);
-	if (!st && (node = yaml_get(root, "repeat")))
-		st = yaml_bool(r->name, node, &out->repeat, r->err);
 	if (!st && (node = yaml_get(root, "hook")))
 		st = read_names(r, node, &out->hook);
 	if (!st && (node = yaml_get(root, "pages")))
@@ -268,7 +266,6 @@ enum assay_status suite_parse(const char *name, const char *text, size_t n, stru
 			       .wait_s = WAIT_S,
 			       .why_s = WHY_BUDGET_S,
 			       .confirm = true,
-			       .repeat = true,
 			       .machines = 1 };
 	struct yaml_node root = { 0 };
 	enum assay_status st = yaml_parse(name, text, n, &root, err);

@@ -43,7 +43,6 @@ struct suite {
 	double wait_s;		    /* for the laboratory's lock */
 	bool confirm;		    /* findings, by fresh runs beside a control */
 	int64_t machines;	    /* on how many of them a confirmed finding must be seen */
-	bool repeat;		    /* runs during which the machine was not itself, at once */
 	double why_s;		    /* to measure functions of a regression; 0: they are not */
 	bool control;		    /* the baseline runs beside itself along each comparison, not only beside fresh runs */
 	char *pages;		    /* directory, of the laboratory's where it is relative, that gets the night's pages; NULL: none */

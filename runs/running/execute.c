@@ -1,11 +1,876 @@
+/* One host is one straight line: execute_host() reads downwards, and what it calls waits until the host has answered. The store has one
+ * lock; each result is stored the moment it is there, so that after a kill the store alone says what is missing. */
 #include "runs/running/execute.h"
 
 #include "base/buf.h"
+#include "base/clock.h"
+#include "base/digest.h"
+#include "base/file.h"
 #include "base/mem.h"
+#include "base/secret.h"
 #include "base/text.h"
-#include "runs/running/execute_host.h"
+#include "fingerprint/catalog/catalog.h"
+#include "fingerprint/catalog/identity.h"
+#include "fingerprint/catalog/types.h"
+#include "fleet/agent/helper_client.h"
+#include "fleet/counters/counting_client.h"
+#include "runs/inside/features/counting/format.h"
+#include "runs/inside/record/record.h"
+#include "runs/running/own_features.h"
 #include "runs/running/sampled_lines.h"
+#include "runs/running/samples_fetch.h"
 #include "runs/running/stack.h"
+
+#include <inttypes.h>
+
+#define COMMAND_MS (5 * 60 * 1000) /* of what prepares and cleans up */
+#define SPARE_MS   (60 * 1000)	   /* on top of a command's own time limit, which the host keeps */
+#define DAY_MS	   86400000.0
+
+struct execute {
+	struct lab *lab;
+	const struct execute_options *options;
+	struct execute_result *results; /* by index */
+	struct execute_host *hosts;	/* [n], those that have something to do */
+	size_t n;
+	struct catalog catalog;
+	bool identified; /* the catalog has a machine that it had not before */
+	struct sampled_lines *lines;
+	bool *hung;		  /* [versions x inputs], anywhere */
+	size_t cells_done, cells; /* of all hosts */
+	struct assay_error fault; /* of the store: ends everything */
+	bool failed;
+};
+
+struct execute_host {
+	struct execute *x;
+	const struct host *host;
+	struct session *session; /* while its function runs */
+	size_t index;		 /* of the plan's machines and of the results */
+	struct plan_cell *cells; /* [n_cells], in the order in which they are run */
+	bool *done;		 /* [n_cells] */
+	size_t n_cells;
+	bool *hung;			  /* [versions x inputs], with hang_once: has reached its time limit here */
+	int64_t block;			  /* that was begun last */
+	char *directory, *work, *samples; /* absolute, on the host; NULL while they are not there */
+	int64_t clock_ahead_ms;
+	char *architecture;		/* as `uname -m` says it there; NULL: not known */
+	char *hardware_type;		/* NULL: not known */
+	char *emulated;			/* of an emulated host its profile, whichever laboratory it is of; else NULL */
+	const struct artefact **builds; /* [n_versions], what they have for themselves here */
+	bool *counts;			/* [n_versions], counting builds: their runs leave files of features */
+	char **stacks;			/* [n_versions], NULL where it is not known */
+	struct counting_events events;	/* of an instrumented plan: to be counted; n == 0: none */
+	struct counting_plan packs;	/* the runs that they take, all in each repetition */
+	struct own_features own;	/* what the manifest's `features` has printed here */
+};
+
+/* Returns the place of a cell's version and input in `hung`. */
+static size_t execute_pair(const struct execute_host *h, size_t cell)
+{
+	return h->cells[cell].input * h->x->options->plan->n_versions + h->cells[cell].version;
+}
+
+/* ---- asking ---- */
+
+static bool host_is_well(const struct helper_answer *answer)
+{
+	return !answer->refusal && answer->result.exit_status == 0;
+}
+
+/* The host ends early, with what it said why not in one line. False. */
+static bool host_complain(struct execute_host *h, const struct helper_answer *answer, const char *what)
+{
+	char *said = answer->refusal ? mem_string(answer->refusal) : spool_first_line(&answer->err);
+
+	(void)session_fail(h->session, "%s%s%s", what, *said ? ": " : "", said);
+	free(said);
+	return false;
+}
+
+/* Releases the request. */
+static bool host_ask(struct execute_host *h, struct helper_request *request, int64_t timeout_ms, struct helper_answer *answer)
+{
+	bool ok = session_run(h->session, request, timeout_ms + SPARE_MS, answer);
+
+	helper_request_release(request);
+	return ok;
+}
+
+/* A command that prepares or cleans up: under the lock of the box, for it must not disturb what others measure. Releases the words.
+ * *answer: helper_answer_release() it in any case. */
+static bool host_command(struct execute_host *h, struct manifest_words *words, struct helper_answer *answer)
+{
+	struct helper_request request;
+
+	measure_request(&request, h->host, (const char *const *)words->items, words->n, COMMAND_MS);
+	measure_request_lock(&request);
+	manifest_words_release(words);
+	return host_ask(h, &request, COMMAND_MS, answer);
+}
+
+/* The same; where it does not go well the host ends early, for `what` (NULL: then it does not matter). */
+static bool host_do(struct execute_host *h, struct manifest_words *words, const char *what)
+{
+	struct helper_answer answer;
+	bool ok = host_command(h, words, &answer);
+
+	if (ok && what && !host_is_well(&answer))
+		ok = host_complain(h, &answer, what);
+	helper_answer_release(&answer);
+	return ok;
+}
+
+static void add_words(struct manifest_words *words, const char *const *items)
+{
+	for (; *items; items++)
+		manifest_words_add(words, *items);
+}
+
+static void add_path(struct manifest_words *words, const char *directory, const char *name)
+{
+	char *path = mem_format("%s/%s", directory, name);
+
+	manifest_words_add(words, path);
+	free(path);
+}
+
+/* Ends every host: after a fault of our own store no result can be kept. Returns false. */
+static bool host_store_failed(struct execute_host *h, const struct assay_error *err)
+{
+	struct execute *x = h->x;
+
+	fleet_lock(h->session);
+	if (!x->failed)
+		x->fault = *err;
+	x->failed = true;
+	fleet_unlock(h->session);
+	fleet_stop(h->session);
+	return session_fail(h->session, "%s", err->text);
+}
+
+/* ---- who it is, and an empty directory ---- */
+
+/* Fails if the catalog knows another machine by this host's id; one that it does not know is known from now on. Emulated hosts all have the
+ * identity of the one machine that they are on. */
+static bool host_identify(struct execute_host *h, const struct facts *facts)
+{
+	struct catalog *catalog = &h->x->catalog;
+	struct assay_error err;
+	enum assay_status st;
+
+	if (h->host->profile)
+		return true;
+	fleet_lock(h->session);
+	st = identity_check(catalog, h->host->id, facts, &err);
+	if (!st && !catalog_find(catalog, h->host->id)) {
+		identity_take(&catalog_machine(catalog, h->host->id)->identity, facts);
+		h->x->identified = true;
+	}
+	fleet_unlock(h->session);
+	return !st || session_fail(h->session, "%s", err.text);
+}
+
+static bool host_look(struct execute_host *h)
+{
+	const struct execute *x = h->x;
+	struct facts facts;
+	char *refusal = NULL;
+	bool ok = session_facts(h->session, &facts);
+
+	ok = ok && host_identify(h, &facts);
+	if (ok && x->options->instrument && (refusal = instrument_refusal(facts.architecture)))
+		ok = session_fail(h->session, "%s", refusal);
+	free(refusal);
+	if (ok) {
+		h->clock_ahead_ms = facts.clock_ms > 0 ? (int64_t)facts.clock_ms - clock_real_ms() : 0;
+		h->architecture = facts.architecture ? mem_string(facts.architecture) : NULL;
+		h->hardware_type = types_of_host(h->host, &facts);
+		h->emulated = h->host->profile || facts.emulated ? mem_string(h->host->profile ? h->host->profile : facts.emulated) : NULL;
+		if (x->options->instrument)
+			instrument_events(&x->options->manifest->probe, &facts, &h->events);
+	}
+	facts_release(&facts);
+	return ok;
+}
+
+/* Of this session alone: that of an earlier one of this plan may still be about to go. */
+static bool host_make_directory(struct execute_host *h)
+{
+	if (!session_work(h->session, h->x->options->manifest->work, h->x->options->plan->id, &h->directory))
+		return session_explain(h->session, "no directory can be made for the runs");
+	h->work = mem_format("%s/work", h->directory);
+	h->samples = mem_format("%s/samples", h->directory);
+	return true;
+}
+
+/* New, empty directories in the place of what is there: fixed text, the paths are arguments. */
+static bool host_renew(struct execute_host *h, const char *path, const char *second, const char *what)
+{
+	struct manifest_words words = { NULL, 0 };
+
+	add_words(&words, (const char *const[]){ "sh", "-c", "rm -rf -- \"$@\" && mkdir -m 700 -- \"$@\"", "sh", path, second, NULL });
+	return host_do(h, &words, what);
+}
+
+static bool host_clean_up(struct execute_host *h)
+{
+	bool failed = h->session->result->outcome != FLEET_OK; /* the first reason counts */
+	struct manifest_words words = { NULL, 0 };
+
+	add_words(&words, (const char *const[]){ "rm", "-rf", "--", h->directory, NULL });
+	return host_do(h, &words, failed ? NULL : "what the runs left cannot be removed");
+}
+
+/* ---- the files ---- */
+
+/* 0 the common files, then those of each version, then what measures them. */
+static const struct artefact *files_of(const struct execute_host *h, size_t set)
+{
+	const struct execute_options *o = h->x->options;
+
+	if (set > o->plan->n_versions)
+		return &o->instrument->files;
+	return set == 0 ? o->files : h->builds[set - 1];
+}
+
+static size_t sets_of(const struct execute *x)
+{
+	return 1 + x->options->plan->n_versions + (x->options->instrument != NULL);
+}
+
+static bool is_empty(const struct artefact *files)
+{
+	return !files->n && !files->n_directories;
+}
+
+/* Names of one length for all versions: a program's speed may depend on the length of its path. */
+static char *set_directory(const struct execute_host *h, size_t set)
+{
+	if (set > h->x->options->plan->n_versions)
+		return mem_format("%s/probe", h->directory);
+	return set == 0 ? mem_format("%s/files", h->directory) : mem_format("%s/b%03zu", h->directory, set - 1);
+}
+
+/* What each version has for itself on hosts of this one's architecture. */
+static bool host_choose_builds(struct execute_host *h)
+{
+	const struct execute_options *o = h->x->options;
+
+	for (size_t i = 0; i < o->plan->n_versions; i++) {
+		const struct manifest_version *v = &o->manifest->versions[manifest_find_version(o->manifest, o->plan->versions[i])];
+		const struct manifest_own *own = manifest_own_of(v, h->architecture ? h->architecture : "unknown");
+
+		if (!own && v->n_own) {
+			char *reason = manifest_own_reason(o->manifest, v, h->architecture ? h->architecture : "an unknown one");
+
+			session_fail(h->session, "%s", reason);
+			free(reason);
+			return false;
+		}
+		h->builds[i] = &o->versions[i][own ? own - v->own : 0];
+	}
+	return true;
+}
+
+/* Processors of 64 bits run programs of 32 bits, where their kernel lets them. */
+static bool runs_on(const char *architecture, const char *host)
+{
+	return strcmp(architecture, host) == 0 || (strcmp(architecture, "i686") == 0 && strcmp(host, "x86_64") == 0) ||
+	       (strcmp(architecture, "arm") == 0 && strcmp(host, "aarch64") == 0);
+}
+
+/* Reports whether this file can load libraries: executables and *.so*. */
+static bool loads_libraries(const struct artefact_file *file)
+{
+	const char *name = strrchr(file->path, '/');
+
+	return file->mode & 0100 || strstr(name ? name : file->path, ".so");
+}
+
+/* Before anything is deployed. What is neither executable nor a library by its name is data. */
+static bool host_check_files(struct execute_host *h)
+{
+	const struct plan *plan = h->x->options->plan;
+
+	for (size_t set = 0; h->architecture && set <= plan->n_versions; set++) {
+		const struct artefact *files = files_of(h, set);
+
+		for (size_t i = 0; i < files->n; i++) {
+			const struct artefact_file *file = &files->files[i];
+
+			if (file->architecture && loads_libraries(file) && !runs_on(file->architecture, h->architecture))
+				return session_fail(h->session,
+						    "'%s' of %s%s%s is for %s, and this host is of %s: in %s give each version a "
+						    "directory, or a build, for each architecture (docs/architectures.md)",
+						    file->path, set ? "version '" : "'files'", set ? plan->versions[set - 1] : "",
+						    set ? "'" : "", file->architecture, h->architecture, h->x->options->manifest->file);
+		}
+	}
+	return true;
+}
+
+static bool host_make_tree(struct execute_host *h)
+{
+	struct manifest_words words = { NULL, 0 };
+
+	add_words(&words, (const char *const[]){ "mkdir", "-p", "--", h->work, NULL });
+	for (size_t set = 0; set < sets_of(h->x); set++) {
+		const struct artefact *files = files_of(h, set);
+		char *top = set_directory(h, set);
+
+		if (set == 0 || !is_empty(files))
+			manifest_words_add(&words, top);
+		for (size_t i = 0; i < files->n_directories; i++)
+			add_path(&words, top, files->directories[i]);
+		free(top);
+	}
+	return host_do(h, &words, "no directory can be made for the runs");
+}
+
+/* What is deployed is what was hashed, or nothing. */
+static bool host_put_file(struct execute_host *h, const char *top, const struct artefact_file *file, bool *counts)
+{
+	char *path = mem_format("%s/%s", top, file->path), hash[DIGEST_HEX_BYTES];
+	struct buf bytes = BUF_INIT;
+	struct assay_error err;
+	bool ok = true;
+
+	if (file->content)
+		buf_add(&bytes, file->content, file->bytes);
+	else if (file_read(file->source, HELPER_INPUT_BYTES_MAX, &bytes, &err))
+		ok = session_fail(h->session, "%s", err.text);
+	*counts |= bytes.size && memmem(bytes.bytes, bytes.size, FEATURES_SECTION, strlen(FEATURES_SECTION));
+	digest_sha256(bytes.bytes ? bytes.bytes : "", bytes.size, hash);
+	if (ok && strcmp(hash, file->hash) != 0)
+		ok = session_fail(h->session, "'%s' was changed while it was deployed", file->source);
+	if (ok)
+		ok = session_put(h->session, path, file->mode, bytes.bytes ? bytes.bytes : "", bytes.size, COMMAND_MS + SPARE_MS) ||
+		     session_explain(h->session, "the files cannot be deployed");
+	buf_release(&bytes);
+	free(path);
+	return ok;
+}
+
+static bool host_put_files(struct execute_host *h)
+{
+	bool ok = true;
+
+	for (size_t set = 0; ok && set < sets_of(h->x); set++) {
+		const struct artefact *files = files_of(h, set);
+		char *top = set_directory(h, set);
+		bool counts = false;
+
+		for (size_t i = 0; ok && i < files->n; i++)
+			ok = host_put_file(h, top, &files->files[i], &counts);
+		for (size_t version = 0; version < h->x->options->plan->n_versions; version++)
+			h->counts[version] |= counts && (set == 0 || set == version + 1);
+		free(top);
+	}
+	return ok;
+}
+
+/* ---- what the versions load ---- */
+
+typedef void expand_words(const struct manifest *manifest, size_t version, size_t input, const struct manifest_places *places,
+			  struct manifest_words *command, struct manifest_words *environment);
+
+static void host_expand(const struct execute_host *h, expand_words *expand, size_t version, size_t input, struct manifest_words *words,
+			struct manifest_words *environment)
+{
+	const struct manifest *manifest = h->x->options->manifest;
+	const struct plan *plan = h->x->options->plan;
+	char *files = set_directory(h, 0), *build = set_directory(h, version + 1);
+	const struct manifest_places places = { .files = files,
+						.build = is_empty(files_of(h, version + 1)) ? NULL : build,
+						.work = h->work };
+
+	expand(manifest, manifest_find_version(manifest, plan->versions[version]), manifest_find_input(manifest, plan->inputs[input]),
+	       &places, words, environment);
+	mem_free(files, build);
+}
+
+static void add_candidates(const struct execute_host *h, size_t set, struct manifest_words *words)
+{
+	const struct artefact *files = files_of(h, set);
+	char *top = set_directory(h, set);
+
+	for (size_t i = 0; i < files->n; i++) {
+		if (loads_libraries(&files->files[i]))
+			add_path(words, top, files->files[i].path);
+	}
+	free(top);
+}
+
+static void add_environment(struct helper_request *request, struct manifest_words *environment)
+{
+	for (size_t i = 0; i < environment->n; i++)
+		helper_request_variable(request, environment->items[i]);
+	manifest_words_release(environment);
+}
+
+/* Emulated hosts deliberately preload different libraries: these are the machine, not the software. */
+static bool host_ask_stack(struct execute_host *h, size_t version, struct helper_answer *answer)
+{
+	struct manifest_words words = { NULL, 0 }, command, environment;
+	struct helper_request request;
+
+	host_expand(h, manifest_command, version, 0, &command, &environment);
+	for (size_t i = 0; i < STACK_WORDS; i++)
+		manifest_words_add(&words, stack_words[i]);
+	manifest_words_add(&words, command.items[0]);
+	add_candidates(h, 0, &words);
+	add_candidates(h, version + 1, &words);
+	measure_request(&request, h->host, (const char *const *)words.items, words.n, COMMAND_MS);
+	measure_request_lock(&request);
+	if (h->host->profile)
+		helper_request_text(&request, HELPER_ENVIRON, "LD_PRELOAD=");
+	add_environment(&request, &environment);
+	helper_request_text(&request, HELPER_DIRECTORY, h->work);
+	manifest_words_release(&words);
+	manifest_words_release(&command);
+	return host_ask(h, &request, COMMAND_MS, answer);
+}
+
+/* *out stays NULL when it cannot be told. */
+static void read_stack(const struct execute_host *h, const struct helper_answer *answer, char **out)
+{
+	struct assay_error err;
+	char *text = NULL;
+	size_t n = 0;
+
+	if (host_is_well(answer) && spool_text(&answer->out, STACK_BYTES_MAX, &text, &n, &err) == ASSAY_OK)
+		(void)stack_parse(text, n, h->directory, out, &err);
+	free(text);
+}
+
+static bool host_keep_stack(struct execute_host *h, size_t version)
+{
+	const struct plan *plan = h->x->options->plan;
+	struct assay_error err;
+	enum assay_status st;
+
+	fleet_lock(h->session);
+	st = stack_put(&h->x->lab->store, plan, h->host->id, plan->versions[version], h->stacks[version], &err);
+	fleet_unlock(h->session);
+	if (st == ASSAY_E_CONFLICT)
+		return session_fail(h->session, "%s", err.text);
+	return !st || host_store_failed(h, &err);
+}
+
+static bool host_look_at_stacks(struct execute_host *h)
+{
+	bool ok = true;
+
+	for (size_t i = 0; ok && i < h->x->options->plan->n_versions; i++) {
+		struct helper_answer answer;
+
+		ok = host_ask_stack(h, i, &answer);
+		if (ok)
+			read_stack(h, &answer, &h->stacks[i]);
+		if (ok && h->stacks[i])
+			ok = host_keep_stack(h, i);
+		helper_answer_release(&answer);
+	}
+	return ok;
+}
+
+/* ---- which runs the counters take ---- */
+
+static bool host_ask_counters(struct execute_host *h)
+{
+	char *why = NULL;
+	bool ok =
+	    !h->events.n || (counting_plan_ask(h->session, &h->events, &h->packs, &why) && (!why || session_fail(h->session, "%s", why)));
+
+	free(why);
+	return ok;
+}
+
+/* ---- features ---- */
+
+/* All that is known of the run's input before it is run. *why, borrowed: there is nothing to run, since the input has no features. */
+static bool host_look_at_input(struct execute_host *h, const struct plan_cell *cell, struct execution_features *out, const char **why)
+{
+	const struct execution_features *known = &h->x->options->inputs[cell->input];
+	struct own_features_asked asked = { .input = h->x->options->plan->inputs[cell->input], .work = h->work, .known = &known->known };
+	bool ok;
+
+	*why = NULL;
+	*out = (struct execution_features){ .input = "" };
+	if (cell->repetition < 1)
+		return true;
+	memcpy(out->input, known->input, sizeof(out->input));
+	run_features_copy(&known->known, &out->known);
+	if (!h->x->options->manifest->features.n)
+		return true;
+	host_expand(h, manifest_features_command, cell->version, cell->input, &asked.words, &asked.environment);
+	ok = own_features_of(h->session, &asked, &h->own, out, why);
+	manifest_words_release(&asked.words);
+	manifest_words_release(&asked.environment);
+	return ok;
+}
+
+/* ---- where its time goes ---- */
+
+static void ask_samples(const struct execute_host *h, struct helper_request *request)
+{
+	char *text = mem_format("%d %s", EXECUTE_SAMPLE_NS, h->directory);
+
+	helper_request_text(request, HELPER_SAMPLE, text);
+	free(text);
+}
+
+/* By lines of the sources, while there is what was deployed. */
+static void host_find_lines(struct execute_host *h, size_t version, struct helper_answer *answer)
+{
+	const struct sampled_deployed deployed[] = { { set_directory(h, 0), files_of(h, 0) },
+						     { set_directory(h, version + 1), files_of(h, version + 1) } };
+	struct helper_file *file = answer->n_files == 1 && answer->files->bytes ? answer->files : NULL;
+
+	if (file) {
+		char *text;
+
+		fleet_lock(h->session);
+		text = sampled_lines_of(h->x->lines, file->bytes, deployed, 2);
+		fleet_unlock(h->session);
+		free(file->bytes);
+		file->bytes = text;
+		file->n = strlen(text);
+	}
+	mem_free(deployed[0].directory, deployed[1].directory);
+}
+
+/* ---- one run ---- */
+
+enum host_run {
+	HOST_RUN_ENDED,
+	HOST_RUN_SURVIVED, /* processes of it could not be ended */
+	HOST_RUN_NONE,	   /* nothing was run, and the command is not the reason */
+};
+
+static void add_instrument(const struct execute_host *h, const struct plan_cell *cell, size_t pack, struct helper_request *request)
+{
+	const struct execute *x = h->x;
+	const struct plan *plan = x->options->plan;
+	char *files = set_directory(h, plan->n_versions + 1);
+	char *which = mem_format("%" PRIu64 " %s %s %" PRId64, plan->seed, h->host->id, plan->inputs[cell->input], cell->repetition);
+	const struct instrument_run run = { .version = cell->version,
+					    .input = plan->inputs[cell->input],
+					    .seed = digest_seed(which),
+					    .files = files,
+					    .samples = h->samples,
+					    .pack = h->packs.n ? &h->packs.runs[pack] : NULL };
+	struct manifest_words environment;
+
+	instrument_environment(x->options->instrument, &run, &environment);
+	add_environment(request, &environment);
+	mem_free(files, which);
+}
+
+/* Are calls into the outside recorded? Functions are measured without. */
+static bool host_records(const struct execute_host *h)
+{
+	return h->x->options->manifest->variance && !h->x->options->instrument;
+}
+
+static void add_recording(const struct execute_host *h, struct helper_request *request)
+{
+	static const struct stops_words words = RECORD_STOPS;
+	char *files = set_directory(h, 0), *library = mem_format("LD_PRELOAD=%s/" INSTRUMENT_RECORDER, files);
+	char *directory = mem_format("ASSAY_INTERPOSE_DIRECTORY=%s", h->samples);
+
+	helper_request_variable(request, library);
+	helper_request_variable(request, directory);
+	helper_request_stops(request, h->samples, &words);
+	mem_free(directory, library, files);
+}
+
+static void add_counting(const struct execute_host *h, struct helper_request *request)
+{
+	char *variable = mem_format("ASSAY_FEATURES_DIRECTORY=%s", h->samples);
+
+	helper_request_variable(request, variable);
+	free(variable);
+}
+
+static void add_plant(const struct execute_host *h, size_t version, struct helper_request *request)
+{
+	const struct manifest *manifest = h->x->options->manifest;
+	const struct plantation *plant = &manifest->versions[manifest_find_version(manifest, h->x->options->plan->versions[version])].plant;
+	char text[PLANT_BYTES];
+
+	if (plant->percent) {
+		plant_write(plant, text);
+		helper_request_text(request, HELPER_PLANT, text);
+	}
+}
+
+/* What is measured in a run that counts. */
+static void add_measured(const struct execute_host *h, const struct plan_cell *cell, size_t pack, struct helper_request *request)
+{
+	if (h->counts[cell->version] && !h->x->options->instrument)
+		add_counting(h, request);
+	if (host_records(h))
+		add_recording(h, request);
+	if (h->x->options->instrument)
+		add_instrument(h, cell, pack, request);
+	if (!h->x->options->instrument && h->x->options->manifest->sampling && cell->repetition >= 1)
+		ask_samples(h, request);
+}
+
+static bool host_ask_run(struct execute_host *h, const struct plan_cell *cell, size_t pack, struct helper_answer *answer)
+{
+	int64_t limit_ms = h->x->options->manifest->time_limit_ms;
+	struct manifest_words words, environment;
+	struct helper_request request;
+
+	host_expand(h, manifest_command, cell->version, cell->input, &words, &environment);
+	measure_request(&request, h->host, (const char *const *)words.items, words.n, limit_ms);
+	measure_request_lock(&request);
+	helper_request_limit(&request, "output", EXECUTION_STREAM_BYTES_MAX);
+	add_plant(h, cell->version, &request);
+	add_environment(&request, &environment);
+	add_measured(h, cell, pack, &request);
+	helper_request_text(&request, HELPER_DIRECTORY, h->work);
+	manifest_words_release(&words);
+	return host_ask(h, &request, limit_ms, answer);
+}
+
+/* What a program was given as a secret is not kept because it printed it. */
+static void host_mask(const struct execute_host *h, const struct plan_cell *cell, struct execution *e)
+{
+	struct secrets secrets = { .values = NULL };
+	struct manifest_words words, environment;
+
+	host_expand(h, manifest_command, cell->version, cell->input, &words, &environment);
+	secrets_add(&secrets, environment.items, environment.n);
+	secrets_add(&secrets, h->host->environment, h->host->n_environment);
+	secrets_mask(&secrets, &e->out, &e->out_bytes);
+	secrets_mask(&secrets, &e->err, &e->err_bytes);
+	secrets_release(&secrets);
+	manifest_words_release(&words);
+	manifest_words_release(&environment);
+}
+
+static bool host_fetch(struct execute_host *h, enum samples_kind kind, size_t pack, struct execution *e)
+{
+	const struct samples_source source = { .lab = h->x->lab,
+					       .kind = kind,
+					       .directory = h->samples,
+					       .emulated = h->x->options->manifest->probe.back_end == MANIFEST_EMULATED };
+	struct assay_error fault = { .status = ASSAY_OK };
+
+	if (samples_fetch(h->session, &source, pack, e, &fault))
+		return true;
+	return fault.status ? host_store_failed(h, &fault) : false;
+}
+
+/* In a new, empty directory. *out is overwritten; execution_release() it. */
+static enum host_run host_run_once(struct execute_host *h, const struct plan_cell *cell, size_t pack, struct execution *out)
+{
+	enum host_run how = HOST_RUN_NONE;
+	bool counts = h->counts[cell->version] && !h->x->options->instrument;
+	struct helper_answer answer;
+	char *fault = NULL;
+
+	*out = (struct execution){ .detail = NULL };
+	if (!host_renew(h, h->work, counts || h->x->options->instrument || host_records(h) ? h->samples : NULL,
+			"no new directory can be made for a run"))
+		return HOST_RUN_NONE;
+	if (host_ask_run(h, cell, pack, &answer)) {
+		host_find_lines(h, cell->version, &answer);
+		if (execution_judge(&h->x->options->manifest->metric, &answer, out, &fault))
+			how = answer.result.survivors > 0 ? HOST_RUN_SURVIVED : HOST_RUN_ENDED;
+		if (how != HOST_RUN_NONE)
+			host_mask(h, cell, out);
+		else
+			session_fail(h->session, "%s", fault);
+	}
+	helper_answer_release(&answer);
+	free(fault);
+	if (counts && how == HOST_RUN_ENDED && !host_fetch(h, SAMPLES_OF_FEATURES, 0, out))
+		how = HOST_RUN_NONE;
+	if (host_records(h) && how == HOST_RUN_ENDED && cell->repetition >= 1 && !host_fetch(h, SAMPLES_OF_CALLS, 0, out))
+		how = HOST_RUN_NONE;
+	return how;
+}
+
+/* The first run's numbers and output stand for the repetition, or those of the first that did not end well. */
+static void join_runs(struct execution *all, struct execution *next)
+{
+	if (next->outcome != EXECUTION_OK) {
+		next->samples = all->samples;
+		next->n_samples = all->n_samples;
+		next->samples_capacity = all->samples_capacity;
+		all->samples = NULL;
+		execution_release(all);
+		*all = *next;
+	} else {
+		execution_release(next);
+	}
+}
+
+/* A repetition is one execution, however many runs the counters take. */
+static enum host_run host_run_packs(struct execute_host *h, const struct plan_cell *cell, struct execution *out)
+{
+	enum host_run how = host_run_once(h, cell, 0, out);
+
+	for (size_t pack = 0; how == HOST_RUN_ENDED; pack++) {
+		struct execution next;
+
+		if (!host_fetch(h, SAMPLES_OF_FUNCTIONS, pack, out))
+			return HOST_RUN_NONE;
+		if (out->outcome != EXECUTION_OK || pack + 1 >= h->packs.n)
+			return HOST_RUN_ENDED;
+		how = host_run_once(h, cell, pack + 1, &next);
+		join_runs(out, &next);
+	}
+	if (how == HOST_RUN_SURVIVED)
+		samples_spoil(out, "processes of it could not be ended, and would go on writing samples");
+	return how;
+}
+
+/* ---- run after run ---- */
+
+/* Commits it, unless it was a warm-up, and counts it. */
+static bool host_store(struct execute_host *h, size_t i, struct execution *e)
+{
+	struct execute *x = h->x;
+	struct execute_result *result = &x->results[h->index];
+	const struct plan *plan = x->options->plan;
+	const struct manifest *manifest = x->options->manifest;
+	char *stored_name = manifest_stored_name(manifest, manifest_find_input(manifest, plan->inputs[h->cells[i].input]));
+	const struct execution_place place = { .plan = plan,
+					       .machine = h->host->id,
+					       .profile = h->emulated,
+					       .stored_name = stored_name,
+					       .max_age_ms = (int64_t)(x->lab->config.fingerprint_max_age_days * DAY_MS),
+					       .hardware_type = h->hardware_type,
+					       .architecture = h->architecture };
+	enum assay_status st = ASSAY_OK;
+	struct assay_error err;
+
+	e->cell = h->cells[i];
+	e->taken_ms = e->taken_ms < 0 ? clock_real_ms() : e->taken_ms - h->clock_ahead_ms;
+	fleet_lock(h->session);
+	if (e->cell.repetition >= 1) {
+		st = execution_put(&x->lab->store, &place, e, &err);
+		result->ok += !st && e->outcome == EXECUTION_OK;
+		result->failed += !st && e->outcome != EXECUTION_OK;
+	}
+	h->done[i] = !st;
+	x->cells_done += !st;
+	if (!st && x->options->progress)
+		x->options->progress(h->host, e, x->cells_done, x->cells);
+	fleet_unlock(h->session);
+	free(stored_name);
+	return !st || host_store_failed(h, &err);
+}
+
+/* ---- what is left out ---- */
+
+/* Is this cell left out? For the version hangs, or the time is over. */
+static bool host_skips(struct execute_host *h, size_t i)
+{
+	const struct execute_options *o = h->x->options;
+	bool over = o->until_ns && clock_monotonic_ns() >= o->until_ns, anywhere;
+	int64_t block = (h->cells[i].repetition + 1) / 2;
+
+	fleet_lock(h->session);
+	anywhere = h->x->hung[execute_pair(h, i)];
+	fleet_unlock(h->session);
+	if (h->hung[execute_pair(h, i)] || (over && anywhere) || (over && block > EXECUTE_BLOCKS_MIN && block > h->block))
+		return true;
+	h->block = block > h->block ? block : h->block;
+	return false;
+}
+
+/* Notes that a run has reached its time limit. Returns the cell that it is stored as: of a warm-up the first repetition, which is not run
+ * any more. */
+static size_t host_hung(struct execute_host *h, size_t i)
+{
+	size_t pair = execute_pair(h, i), at = i;
+
+	if (!h->x->options->hang_once)
+		return i;
+	fleet_lock(h->session);
+	h->hung[pair] = h->x->hung[pair] = true;
+	fleet_unlock(h->session);
+	for (size_t k = 0; h->cells[at].repetition < 1 && k < h->n_cells; k++) {
+		if (execute_pair(h, k) == pair && h->cells[k].repetition >= 1 && !h->done[k])
+			at = k;
+	}
+	return at;
+}
+
+/* ---- all runs ---- */
+
+static bool host_run_cell(struct execute_host *h, size_t i)
+{
+	bool samples = h->x->options->instrument && h->cells[i].repetition >= 1;
+	struct execution_features known;
+	struct execution e;
+	enum host_run how = HOST_RUN_ENDED;
+	const char *why;
+	bool ok = host_look_at_input(h, &h->cells[i], &known, &why);
+
+	if (!ok) {
+		execution_features_release(&known);
+		return false;
+	}
+	if (why)
+		execution_not_started(why, &e);
+	else
+		how = samples ? host_run_packs(h, &h->cells[i], &e) : host_run_once(h, &h->cells[i], 0, &e);
+	known.counted = e.features.counted;
+	e.features = known;
+	if (how != HOST_RUN_NONE && e.outcome == EXECUTION_TIMEOUT)
+		i = host_hung(h, i);
+	ok = how != HOST_RUN_NONE && host_store(h, i, &e);
+
+	if (ok && how == HOST_RUN_SURVIVED)
+		ok = session_fail(h->session, "processes of a run could not be ended: what runs after them would measure them, too");
+	execution_release(&e);
+	return ok;
+}
+
+static void host_run_cells(struct execute_host *h)
+{
+	bool ok = true;
+
+	for (size_t i = 0; ok && i < h->n_cells; i++)
+		ok = h->done[i] || host_skips(h, i) || host_run_cell(h, i);
+}
+
+/* All that is done on one host, from the way there to cleaning up; for fleet_each(), whose context is the struct execute. */
+static void execute_host(struct session *session, void *context)
+{
+	struct execute *x = context;
+	struct execute_host *h = &x->hosts[session->index];
+	int64_t started_ns;
+
+	h->session = session;
+	if (!session_open(session))
+		return;
+	started_ns = clock_monotonic_ns();
+	if (host_look(h) && host_choose_builds(h) && host_check_files(h) && host_make_directory(h)) {
+		if (host_make_tree(h) && host_put_files(h) && host_look_at_stacks(h) && host_ask_counters(h))
+			host_run_cells(h);
+		host_clean_up(h);
+	}
+	x->results[h->index].seconds += (double)(clock_monotonic_ns() - started_ns) / 1e9;
+}
+
+static void execute_host_release(struct execute_host *h, size_t n_versions)
+{
+	mem_free(h->directory, h->work, h->samples, h->hardware_type, h->architecture, h->emulated);
+	counting_events_release(&h->events);
+	counting_plan_release(&h->packs);
+	own_features_release(&h->own);
+	mem_free_all(h->stacks, n_versions);
+	mem_free(h->builds, h->counts, h->cells, h->done, h->hung);
+}
 
 /* ---- all hosts at once ---- */
 

@@ -8,13 +8,16 @@
 #include "fleet/lab/lab.h"
 #include "runs/running/artefact.h"
 #include "runs/running/execution.h"
-#include "runs/running/plan.h"
 #include "runs/running/instrument.h"
+#include "runs/running/plan.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 
 #define EXECUTE_BLOCKS_MIN 2 /* of two repetitions, which are each other's mirror: one machine alone needs three for an interval */
+
+/* Between samples of where the time of results goes (their cost: docs/evidence/sampling.md). No multiple of the kernel's timers. */
+#define EXECUTE_SAMPLE_NS 10007000
 
 struct execute_options {
 	const struct manifest *manifest;
@@ -23,7 +26,6 @@ struct execute_options {
 	struct artefact *const *versions; /* [plan->n_versions], of each as the manifest has it: [n_own]; an empty one where it has none */
 	const struct execution_features *inputs; /* [plan->n_inputs], what is known of them */
 	const struct instrument *instrument;	 /* of a plan with a probe; else NULL */
-	bool repeat;				 /* disturbed runs, at once (runs/running/execute_host.c) */
 	bool hang_once;	  /* what has reached its time limit once is not run again on that host, past `until_ns` on none */
 	int64_t until_ns; /* by clock_monotonic_ns(): a host goes on past it for EXECUTE_BLOCKS_MIN blocks alone; 0: to the end */
 	const struct fleet_options *fleet;

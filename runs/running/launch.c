@@ -825,7 +825,6 @@ static enum assay_status launch_execute(const struct launch_options *options, st
 						 .versions = launch->versions,
 						 .inputs = launch->inputs,
 						 .instrument = launch->plan.probe ? &launch->instrument : NULL,
-						 .repeat = options->repeat,
 						 .hang_once = options->hang_once,
 						 .until_ns = options->until_ns,
 						 .fleet = &fleet,

@@ -31,7 +31,6 @@ struct launch_options {
 	struct host_choice hosts;
 	struct plan_choice choice;
 	bool dry_run, resume;
-	bool repeat;	/* disturbed runs, at once (runs/running/execute_host.c) */
 	bool of_seed;	/* with resume: the latest runs that have the choice's seed, complete or not */
 	double wait_s;	/* so long for the laboratory's lock */
 	bool hang_once; /* as execute_options has them */

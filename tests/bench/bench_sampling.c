@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "fleet/engine/local_command.h"
 #include "gate/profile/sampled.h"
-#include "runs/running/execute_host.h"
+#include "runs/running/execute.h"
 
 #include <inttypes.h>
 #include <stdio.h>

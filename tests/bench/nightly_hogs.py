@@ -31,7 +31,7 @@ def row(night, database, hogs, kind):
         rightly = {key for key, cause in named.items() if cause in RIGHT[kind]}
         causes = collections.Counter(named.values())
         print(kind, d["candidate"], d["decision"], document["reasons"][0]["code"] if document["reasons"] else "", d["ratio"], round(d["seconds"], 1),
-              len(runs), len(beside), len(beside & set(named)), len(beside & rightly), len(slower), len(slower & rightly), document.get("repeated") or 0,
+              len(runs), len(beside), len(beside & set(named)), len(beside & rightly), len(slower), len(slower & rightly),
               "+".join(f"{k}:{v}" for k, v in sorted(causes.items())) or "none", sep=",")
 
 
@@ -48,18 +48,18 @@ def table(path):
             if of:
                 count = collections.Counter(r[2] for r in of)
                 print("|", " | ".join([kind, candidate, str(len(of)), *(str(count[w]) for w in WORDS), f"{statistics.mean(float(r[5]) for r in of):.1f}"]), "|")
-    print("\n| hog | runs | beside it | disturbed of these | by the right cause | a tenth slower | rightly named of these | begun anew | causes of all |\n|", "--- | " * 9)
+    print("\n| hog | runs | beside it | disturbed of these | by the right cause | a tenth slower | rightly named of these | causes of all |\n|", "--- | " * 8)
     for kind in [*RIGHT, "all"]:
         of = [r for r in rows if kind in (r[0], "all")]
-        runs, beside, disturbed, rightly, slower, slower_named, repeated = (sum(int(r[k]) for r in of) for k in range(6, 13))
+        runs, beside, disturbed, rightly, slower, slower_named = (sum(int(r[k]) for r in of) for k in range(6, 12))
         causes = collections.Counter()
         for r in of:
-            for part in r[13].split("+"):
+            for part in r[12].split("+"):
                 if ":" in part:
                     causes[part.split(":")[0]] += int(part.split(":")[1])
         if of:
             print("|", " | ".join([kind, str(runs), str(beside), str(disturbed), share(rightly, disturbed), str(slower), share(slower_named, slower),
-                                   str(repeated), ", ".join(f"{k} {v}" for k, v in causes.most_common()) or "none"]), "|")
+                                   ", ".join(f"{k} {v}" for k, v in causes.most_common()) or "none"]), "|")
 
 
 if __name__ == "__main__":

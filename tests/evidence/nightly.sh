@@ -300,8 +300,7 @@ END
 
 Of the runs beside a hog: *disturbed* are those that decisions named, *by the right cause* those that were named by what the hog withholds: the processor
 (run_delay), the group's share (throttled), the disk or, by the writers, the processor (io_stalled, run_delay), and of those that stream memory the processor
-(run_delay). *A tenth slower*: on the wall, than the median of the same version's runs on that host without a hog. *Begun anew*: runs that were repeated
-at once, and whose first attempt does not count.
+(run_delay). *A tenth slower*: on the wall, than the median of the same version's runs on that host without a hog.
 END
 	echo
 	echo '## Nights that are killed'

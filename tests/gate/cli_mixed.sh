@@ -142,7 +142,6 @@ cat >"$lab/suite.yaml" <<'END'
 comparisons:
   - { application: app, candidates: [new], against: [old] }
 fingerprints: { battery: none }
-repeat: no # costs hang on how often a version has run
 END
 lab nightly --format json
 expect_status 3

@@ -33,7 +33,7 @@ done
 what='what an application has not got costs that application alone'
 cp "$lab/suite.yaml" "$tmp/good.yaml"
 printf '%s\n' 'comparisons:' '  - { application: worse }' '  - { application: bad, candidates: [v9, v2], against: [v7, v1] }' '  - { application: good, inputs: [x] }' \
-	'fingerprints: { battery: none }' 'repeat: no' >"$lab/suite.yaml"
+	'fingerprints: { battery: none }' >"$lab/suite.yaml"
 run -C "$lab" nightly --format json
 expect_status 6
 expect_json .decisions 5

@@ -46,7 +46,7 @@ lab=$tmp/night
 
 what='what fresh runs do not show is no regression'
 application passing 100 130
-printf '%s\n' 'comparisons: [{ application: passing }]' 'fingerprints: { battery: none }' 'repeat: no' >"$lab/suite.yaml"
+printf '%s\n' 'comparisons: [{ application: passing }]' 'fingerprints: { battery: none }' >"$lab/suite.yaml"
 run -C "$lab" nightly --format json
 expect_status 4
 expect_json .decisions[0].decision inconclusive

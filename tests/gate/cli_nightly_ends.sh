@@ -51,7 +51,7 @@ kill -9 "$first"
 wait "$first" 2>/dev/null
 rm "$tmp/scratch/hold"
 killed=$("$ASSAY" -C "$lab" nightly list --format json | sed -n 's/.*"night": *"\([0-9a-f]*\)".*/\1/p' | head -n 1)
-printf '%s\n' 'comparisons: [{ application: good }]' 'fingerprints: { battery: none }' 'repeat: no' >"$lab/suite.yaml"
+printf '%s\n' 'comparisons: [{ application: good }]' 'fingerprints: { battery: none }' >"$lab/suite.yaml"
 run -C "$lab" nightly --anew --format json
 expect_status 0
 expect_json .decisions 1
@@ -68,7 +68,7 @@ application gain 100 98 90
 for row in '.03 v2 pass v3 improved' '{faster:.01} v2 improved' '{faster:.2} v3 pass'; do
 	# shellcheck disable=SC2086
 	set -- $row
-	printf 'comparisons:\n  - { application: gain, candidates: [%s], against: v1, min_effect: %s }\nfingerprints: { battery: none }\nrepeat: no\n' \
+	printf 'comparisons:\n  - { application: gain, candidates: [%s], against: v1, min_effect: %s }\nfingerprints: { battery: none }\n' \
 		"$2${4:+, $4}" "$(echo "$1" | sed 's/:/: /')" >"$lab/suite.yaml"
 	run -C "$lab" nightly --format json
 	expect_status 0

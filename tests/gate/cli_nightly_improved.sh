@@ -12,7 +12,7 @@ application gain 100 70 80 60 120
 
 # suite CANDIDATES LINE...: of `gain` against v1
 suite() {
-	printf '%s\n' "comparisons: [{ application: gain, candidates: [$1], against: v1 }]" 'fingerprints: { battery: none }' 'repeat: no' >"$lab/suite.yaml"
+	printf '%s\n' "comparisons: [{ application: gain, candidates: [$1], against: v1 }]" 'fingerprints: { battery: none }' >"$lab/suite.yaml"
 	shift
 	for line; do echo "$line"; done >>"$lab/suite.yaml"
 }

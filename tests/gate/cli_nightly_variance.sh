@@ -67,7 +67,7 @@ version() { echo "  $1: { directory: $tmp/build, command: ['{build}/made', '$2',
 } >"$lab/apps/p.yaml"
 # suite CANDIDATES
 suite() {
-	printf '%s\n' "comparisons: [{ application: p, candidates: [$1], against: old, budget: 2s }]" 'fingerprints: { battery: none }' 'repeat: no' >"$lab/suite.yaml"
+	printf '%s\n' "comparisons: [{ application: p, candidates: [$1], against: old, budget: 2s }]" 'fingerprints: { battery: none }' >"$lab/suite.yaml"
 }
 # of CANDIDATE MEMBER: of its decision; of the document where MEMBER begins with a dot
 of() {

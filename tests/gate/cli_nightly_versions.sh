@@ -76,7 +76,7 @@ expect_status 6
 what='candidates by patterns, and what a night would do'
 application bad 100 100.02 120
 printf '%s\n' 'comparisons:' "  - { application: bad, candidates: 'v*', against: v1, budget: 1m }" "  - { application: good, candidates: ['x*', v2], against: v1 }" \
-	'fingerprints: { battery: quick }' 'deadline: 8h' 'repeat: no' >"$lab/suite.yaml"
+	'fingerprints: { battery: quick }' 'deadline: 8h' >"$lab/suite.yaml"
 find "$lab" -type f -exec sha256sum {} + | sort >"$tmp/before"
 run -C "$lab" nightly --dry-run --format json
 expect_status 0
@@ -88,7 +88,8 @@ run -C "$lab" nightly --dry-run
 expect_stdout '3 of 4 comparisons would be measured: 36 runs to the first looks' 'Nothing was run.'
 find "$lab" -type f -exec sha256sum {} + | sort >"$tmp/after"
 expect_same_files "$tmp/before" "$tmp/after"
-sed -i "s/quick/none/; s/budget: 1m/hosts: 'host[1-2]'/; s/repeat: no/confirm: { fresh_runs: no }/" "$lab/suite.yaml"
+sed -i "s/quick/none/; s/budget: 1m/hosts: 'host[1-2]'/" "$lab/suite.yaml"
+echo 'confirm: { fresh_runs: no }' >>"$lab/suite.yaml"
 run -C "$lab" nightly --applications bad --format json
 expect_status 3
 expect_json .decisions 2 '.decisions[0].candidate' v3 '.decisions[1].candidate' v2
@@ -131,7 +132,7 @@ what='a version that hangs costs one time limit beyond its budget, and a budget 
 printf '%s\n' "versions: { ok: { command: [/bin/echo, 'cost 7'] }, hang: { command: [/bin/sleep, '777'] }, slow: { command: [/bin/sh, -c, 'sleep .4; echo cost 7'] } }" \
 	'repetitions: 20' 'warm_ups: 2' 'time_limit: 3' "metric: { source: regex, pattern: 'cost ([0-9.]+)' }" >"$lab/apps/late.yaml"
 printf '%s\n' 'comparisons: [{ application: late, candidates: [hang, slow], against: ok, budget: 1s, hosts: "host[1-2]" }]' 'fingerprints: { battery: none }' \
-	'confirm: { fresh_runs: no }' 'repeat: no' >"$lab/suite.yaml"
+	'confirm: { fresh_runs: no }' >"$lab/suite.yaml"
 run -C "$lab" nightly --format json
 expect_json .decisions[0].candidate hang
 expect_json .decisions[0].decision regression
@@ -148,7 +149,7 @@ printf '%s\n' "versions: { ok: { command: [/bin/echo, 'cost 7'] }, hang: { comma
 	'repetitions: 2' 'warm_ups: 0' 'time_limit: 1' "metric: { source: regex, pattern: 'cost ([0-9.]+)' }" >"$lab/apps/stuck.yaml"
 # stuck HOSTS: has it been confirmed by fresh runs?
 stuck() {
-	printf '%s\n' "comparisons: [{ application: stuck, candidates: hang, against: ok, hosts: '$1' }]" 'fingerprints: { battery: none }' 'repeat: no' >"$lab/suite.yaml"
+	printf '%s\n' "comparisons: [{ application: stuck, candidates: hang, against: ok, hosts: '$1' }]" 'fingerprints: { battery: none }' >"$lab/suite.yaml"
 	run -C "$lab" nightly --format json
 	expect_json .decisions[0].decision regression
 	grep -c "$(json .night | cut -c 1-8) confirming" "$lab/.assay/night.log"

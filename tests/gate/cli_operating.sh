@@ -31,7 +31,6 @@ cat >"$lab/suite.yaml" <<'END'
 comparisons:
   - { application: words, against: [previous] }
 fingerprints: { battery: none }
-repeat: no # costs hang on how often a version has run
 END
 run -C "$lab" fingerprint run --battery quick
 expect_status 0

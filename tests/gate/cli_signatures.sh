@@ -199,7 +199,6 @@ cat >"$lab/suite.yaml" <<'END'
 comparisons: [{ application: q, candidates: [b], against: [a], budget: 1s }]
 fingerprints: { battery: none }
 confirm: { fresh_runs: no }
-repeat: no
 END
 run -C "$lab" nightly --format json
 expect_status 3

@@ -40,7 +40,6 @@ static const struct judgement j = { .decision = DECISION_REGRESSION,
 				    .level = .975,
 				    .p = 1e-9 / 3,
 				    .input = { .fresh = FRESH_NOT_SEEN, .control_moved = true },
-				    .repeated = 5,
 				    .recorded = 6,
 				    .cause = (char[]){ "cause" },
 				    .reasons = { reasons, 2, 2 },
@@ -109,8 +108,7 @@ static void test_back(void **state)
 	assert_ptr_equal(d->request.calibration, &d->judged.calibration);
 
 	assert_true(d->judged.by_processor && is_same(d->judged.level, .975) && is_same(d->judged.p, j.p));
-	assert_true(d->judged.input.fresh == FRESH_NOT_SEEN && d->judged.input.control_moved && d->judged.repeated == 5 &&
-		    d->judged.recorded == 6);
+	assert_true(d->judged.input.fresh == FRESH_NOT_SEEN && d->judged.input.control_moved && d->judged.recorded == 6);
 	assert_string_equal(d->judged.cause, j.cause);
 	assert_string_equal(d->judged.document, j.document);
 	assert_int_equal(d->judged.reasons.n, 2);
