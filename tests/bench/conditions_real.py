@@ -44,7 +44,7 @@ PROGRAMS = {
     "pipeline": (["sh", "-c", PIPELINE, "-", "@", "6000000"], ""),
     "Python threads": (["python3", "-c", THREADS, "9000"], ""),
     "sqlite": (["python3", "-c", STEPS, "@/table.db", "40"], "disk neighbour"),
-    "dd": (["dd", "if=/dev/zero", "of=@/zeros", "bs=4k", "count=30000", "oflag=dsync"], "disk neighbour"),
+    "dd": (["dd", "if=/dev/zero", "of=@/zeros", "bs=4k", "count=12000", "oflag=dsync"], "disk neighbour"),
     "hpcc": (["sh", "-c", "cd $1 && exec hpcc", "-", "@"], ""),
 }
 CAUSES = {"stop": {"stopped"}, "quota": {"throttled"}, "load": {"run_queue"}, "disk": {"disk", "calls"}, "neighbour": set()}
@@ -108,20 +108,17 @@ class Blocked(threading.Thread):
 
 
 class Disturbance:
-    """Disturbs one process from __init__ to end(), which returns the seconds lost, as the kernel counts them (None: nobody counts)."""
+    """Disturbs one process (a quota: all of the program) from __init__ to end(), which returns the seconds lost, as the kernel counts them
+    ([]: nobody counts): those of the thread that lost most, and of all threads together."""
 
-    def __init__(self, kind, pid, directory, tool):
-        self.kind, self.pid, self.hogs, self.group, self.lost = kind, pid, [], None, None
-        self.directory, self.before = directory, delays(pid)
+    def __init__(self, kind, pid, pids, run_group, directory, tool):
+        self.kind, self.pid, self.pids, self.run_group, self.hogs, self.group = kind, pid, pids, run_group, [], None
+        self.directory, self.before = directory, waits(pids)
         if kind == "stop":
             signal_to(pid, signal.SIGSTOP)
         elif kind == "quota":
-            self.group = f"{GROUPS}/cpu/assay-conditions-{os.getpid()}"
-            os.mkdir(self.group)
-            put(self.group + "/cpu.shares", 16384)
-            put(self.group + "/cpu.cfs_period_us", 20000)
-            put(self.group + "/cpu.cfs_quota_us", 4000)
-            put(self.group + "/cgroup.procs", pid)
+            put(run_group + "/cpu.cfs_period_us", 20000)
+            put(run_group + "/cpu.cfs_quota_us", 4000)
         elif kind == "load":
             self.hogs = [subprocess.Popen(["taskset", "-c", str(cpu), tool, "spin"]) for cpu in range(os.cpu_count()) for _ in range(2)]
         elif kind == "neighbour":
@@ -136,36 +133,40 @@ class Disturbance:
             self.blocked.start()
 
     def end(self):
-        after = delays(self.pid)
-        waited = max((after[t][1] - self.before.get(t, (0, 0))[1] for t in after), default=None)
+        waited = [s - self.before.get(t, 0) for t, s in waits(self.pids).items()]
+        lost = [max(waited), sum(waited)] if waited else []
         if self.kind == "stop":
             signal_to(self.pid, signal.SIGCONT)
         elif self.kind == "quota":
-            put(self.group + "/cpu.cfs_quota_us", -1)
-            try:
-                put(f"{GROUPS}/cpu/cgroup.procs", self.pid)
-            except ProcessLookupError:
-                pass
+            put(self.run_group + "/cpu.cfs_quota_us", -1)
         elif self.kind == "disk":
             for way in ("read", "write"):
                 put(f"{self.group}/blkio.throttle.{way}_iops_device", f"{device(self.directory)} 0")
             self.blocked.over.set()
             self.blocked.join()
-            waited = self.blocked.seconds
+            lost = [self.blocked.seconds]
         for hog in self.hogs:
             hog.kill()
             hog.wait()
-        return None if self.kind in ("stop", "neighbour") else waited
+        return [] if self.kind in ("stop", "neighbour") else lost
 
     def remove(self):
-        if not self.group:
+        if self.group:
+            remove_group(self.group)
+
+
+def waits(pids):
+    """{thread: run-queue delay, s} of these processes."""
+    return {t: delay for p in pids for t, (_, delay) in delays(p).items()}
+
+
+def remove_group(path):
+    for _ in range(100):
+        try:
+            os.rmdir(path)
             return
-        for _ in range(100):
-            try:
-                os.rmdir(self.group)
-                return
-            except OSError:
-                time.sleep(.02)
+        except OSError:
+            time.sleep(.02)
 
 
 def victim_of(top):
@@ -189,17 +190,20 @@ def record(assay, directory, name, program, kind, at_s):
     shutil.copy(f"{directory}/ranks", to)
     if program == "hpcc":
         shutil.copy(f"{directory}/hpccinf.txt", to)
+    group = f"{GROUPS}/cpu/assay-preferred-{os.getpid()}/run"
+    os.mkdir(group)
     began = time.time()
-    run = subprocess.Popen([assay, "variance", "record", "-o", to + "/records", "--", *words_of(program, kind, to)], stdin=subprocess.PIPE,
+    run = subprocess.Popen(["sh", "-c", f"echo $$ >{group}/cgroup.procs; exec \"$@\"", "-", assay, "variance", "record", "-o", to + "/records", "--", *words_of(program, kind, to)], stdin=subprocess.PIPE,
                            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
     run.stdin.write(b"\n")
     run.stdin.close()
     try:
-        watched = watch(run, to, directory, kind, began, at_s)
+        watched = watch(run, group, to, directory, kind, began, at_s)
     finally:
         if run.poll() is None:
             os.killpg(run.pid, signal.SIGKILL)
             run.wait()
+        remove_group(group)
     took = time.time() - began
     if run.returncode != 0:
         sys.exit(f"{name}: the program ended with {run.returncode}")
@@ -210,7 +214,7 @@ def record(assay, directory, name, program, kind, at_s):
     os.rename(to, f"{directory}/{name}")
 
 
-def watch(run, to, directory, kind, began, at_s):
+def watch(run, group, to, directory, kind, began, at_s):
     """Disturbs the run until it has ended; returns by what (None: not while it ran), and how long its threads waited for a CPU."""
     kept, disturbed = {}, None
     disturbance = victim = None
@@ -219,11 +223,12 @@ def watch(run, to, directory, kind, began, at_s):
         if at_s is not None and not disturbance and now >= at_s - .2:
             victim = victim_of(run.pid)
             since = time.time()
-            disturbance = Disturbance(kind, victim, to, directory + "/pipes")
+            victims = below(run.pid) if kind == "quota" else {victim}
+            disturbance = Disturbance(kind, victim, victims, group, to, directory + "/pipes")
         elif disturbance and disturbed is None and time.time() - since >= LASTS_S:
             lost = disturbance.end()
             until = time.time()
-            disturbed = {"pid": victim, "from": since, "to": until, "lost": until - since if kind == "stop" else lost}
+            disturbed = {"pids": sorted(victims), "from": since, "to": until, "lost": [until - since] if kind == "stop" else lost}
         if int(now * 20) % 4 == 0:  # five times a second: how long each has waited so far
             for pid in below(run.pid):
                 kept[pid] = max((d for _, d in delays(pid).values()), default=0)
@@ -275,8 +280,8 @@ def judge(assay, directory, name):
         since, until = d["from"] - began, d["to"] - began
         both = min(until, first["to"]) - max(since, first["from"])
         out["cause"] = first["cause"] in CAUSES[run["kind"]]
-        out["place"] = d["pid"] in first["pids"] and both >= .7 * (max(until, first["to"]) - min(since, first["from"]))
-        out["near"] = bool(d["lost"]) and abs(first["loss"] / d["lost"] - 1) <= .1
+        out["place"] = bool(first["pids"] & set(d["pids"])) and both >= .7 * (max(until, first["to"]) - min(since, first["from"]))
+        out["near"] = any(lost > 0 and abs(first["loss"] / lost - 1) <= .1 for lost in d["lost"])
         out["overlap"] = max(both, 0) / (max(until, first["to"]) - min(since, first["from"]))
     return out
 
@@ -313,7 +318,7 @@ def print_tables(rows):
     print("\nEvery disturbed run.\n\n| run | from to s | lost s | cause | said from to s | said lost s | overlap | right |\n| --- | --- | --- | --- | --- | --- | --- | --- |")
     for r in sorted(disturbed, key=lambda r: r["name"]):
         d, f = r["disturbed"], r["first"]
-        lost = "" if d["lost"] is None else f"{d['lost']:.3f}"
+        lost = " ".join(f"{s:.3f}" for s in d["lost"])
         said = f"{f['cause']} | {f['from']:.2f} {f['to']:.2f} | {f['loss']:.3f}" if f else "nothing | | "
         right = " ".join(k for k in ("cause", "place", "near") if r[k]) or "nothing"
         print(f"| {r['name']} | {d['from'] - r['began']:.2f} {d['to'] - r['began']:.2f} | {lost} | {said} | {r.get('overlap', 0):.2f} | {right} |")

@@ -14,7 +14,8 @@ mkdir -p "$corpus"
 	Python, dd with synchronous writes, and hpcc. From a drawn time on, the process that uses most CPU time is disturbed for 1.5 s:
 
 	- stop: by SIGSTOP and SIGCONT. The loss is that time.
-	- quota: 20 % of a CPU. The loss is the run-queue delay of the thread that waited most, as /proc/PID/task/TID/schedstat has it.
+	- quota: 20 % of a CPU for the cgroup of the whole program. The loss is the run-queue delay of the thread that waited most, or of all threads, as
+	  /proc/PID/task/TID/schedstat has it.
 	- load: two other programs compute on each CPU. The same.
 	- disk: 40 reads and 40 writes a second. The loss is the time in which a thread of the process was in state D, read every 2 ms.
 	- neighbour: another program walks over 64 MB of memory on the other CPU. Nobody counts the loss: right if the first finding names no wait.
