@@ -631,35 +631,24 @@ static void part_chart(const struct measured_part *part, double longest, struct 
 
 /* ---- the same as icicles ---- */
 
-#define ICICLE_ROW   26u /* pixels */
-#define ICICLE_GAP   30u /* above each of both, for its heading */
-#define ICICLE_LEAST .2	 /* per cent of the width: smaller parts are not drawn */
+#define ICICLE_GAP 30u /* above each of both, for its heading, pixels */
 
-/* Levels above classes above functions, each as wide as its seconds on a scale that both versions share. Coloured: it differs. */
+/* Levels above classes above functions, on a scale that both versions share. Coloured: it differs for certain. */
 static void icicle_add(const struct measured *m, int side, double longest, const char *name, struct buf *out)
 {
-	unsigned top = ICICLE_GAP + (unsigned)side * (ICICLE_GAP + PART_LEVELS * ICICLE_ROW);
-	double next[PART_LEVELS + 1] = { 0 }; /* where the next part of each depth starts */
+	struct svg_icicle at = { .top = ICICLE_GAP + (unsigned)side * (ICICLE_GAP + PART_LEVELS * SVG_ICICLE_ROW) };
 
-	html_format(out, "<text class=\"above\" x=\"0\" y=\"%u\">%s: %.3g s a run</text>", top - 8, name, m->seconds[side]);
+	html_format(out, "<text class=\"above\" x=\"0\" y=\"%u\">%s: %.3g s a run</text>", at.top - 8, name, m->seconds[side]);
 	for (size_t i = 0; i < m->n; i++) {
 		const struct measured_part *part = &m->parts[i];
-		const char *what = part->depth == PART_TIME ? level_text(part->of) : part->name;
-		double x = next[part->depth], width = 100 * fmax(part->seconds[side], 0) / longest;
+		char *more = mem_format("%.4f s, %s s", part->seconds[side], text_signed(part->difference, 4).text);
 
-		next[part->depth + 1] = x;
-		next[part->depth] += width;
-		if (width < ICICLE_LEAST)
-			continue;
-		html_format(out,
-			    "<svg class=\"icicle\" x=\"%.2f%%\" y=\"%u\" width=\"%.2f%%\" height=\"%u\"><title>%s: %.4g s, %s s</title>", x,
-			    top + (unsigned)part->depth * ICICLE_ROW, width, ICICLE_ROW, what, part->seconds[side],
-			    text_signed(part->difference, 4).text);
-		html_format(out, "<rect class=\"%s\" width=\"100%%\" height=\"100%%\"/><text x=\"5\" y=\"17\">%s</text></svg>",
-			    !part->certain	   ? "was"
-			    : part->difference > 0 ? "more"
-						   : "less",
-			    what);
+		svg_icicle_add(&at, part->depth, 100 * fmax(part->seconds[side], 0) / longest,
+			       !part->certain	      ? "was"
+			       : part->difference > 0 ? "more"
+						      : "less",
+			       part->depth == PART_TIME ? level_text(part->of) : part->name, more, out);
+		free(more);
 	}
 }
 
@@ -668,12 +657,12 @@ static void icicles(const struct measured *m, double longest, const char *const 
 	struct buf svg = BUF_INIT;
 
 	html_format(&svg, "<svg width=\"100%%\" height=\"%u\" role=\"img\" aria-label=\"%s and %s side by side: the table has the same\">",
-		    2 * (ICICLE_GAP + PART_LEVELS * ICICLE_ROW), names[A], names[B]);
+		    2 * (ICICLE_GAP + PART_LEVELS * SVG_ICICLE_ROW), names[A], names[B]);
 	icicle_add(m, A, longest, names[A], &svg);
 	icicle_add(m, B, longest, names[B], &svg);
 	svg_close(&svg);
 	doc_picture(d, NULL, &svg, NULL);
-	doc_style(d, "icicles");
+	doc_style(d, "icicles scroll");
 }
 
 /* "added, lib/lz4hc.c:522". */
@@ -695,7 +684,6 @@ static void part_row(const struct measured_part *part, double longest, const cha
 	char *name = mem_format("%*s%s", 2 * (int)part->depth, "", part->depth == PART_TIME ? level_text(part->of) : part->name);
 
 	doc_row(d);
-	doc_style(d, "in%d", (int)part->depth);
 	if ((part->depth == PART_FUNCTION && !part->certain) || fmax(part->seconds[A], part->seconds[B]) < SHOWN_MIN * longest)
 		doc_hide(d);
 	doc_set(d, "level", part_depth_code(part->depth));

@@ -273,6 +273,15 @@ static void write_head(const struct columns *columns, struct buf *out)
 	buf_text(out, "</tr></thead>");
 }
 
+/* Returns the class of a name by the spaces before it, which say how deep it is in a tree; NULL: it is at the top. */
+static const char *depth_class(const struct doc_node *cell)
+{
+	static const char *const classes[] = { NULL, "in1", "in2" };
+	size_t depth = cell && cell->value.type == DOC_TEXT ? strspn(cell->value.text, " ") / 2 : 0;
+
+	return classes[depth < 2 ? depth : 2];
+}
+
 /* The name of a row may be cut where the table scrolls: then it is shown in full when pointed at. */
 static void write_row(const struct columns *columns, const struct doc_node *row, bool wide, struct buf *out)
 {
@@ -287,7 +296,7 @@ static void write_row(const struct columns *columns, const struct doc_node *row,
 		buf_text(out, j ? "<td role=\"cell\"" : "<th role=\"rowheader\" scope=\"row\"");
 		if (j == 0 && wide && cell && cell->value.type == DOC_TEXT && !cell->shown)
 			html_format(out, " title=\"%s\"", cell->value.text);
-		write_attributes(column->text ? NULL : "num", cell_style(cell), cell, out);
+		write_attributes(!column->text ? "num" : j ? NULL : depth_class(cell), cell_style(cell), cell, out);
 		if (cell)
 			write_value(cell, out);
 		buf_text(out, j ? "</td>" : "</th>");
@@ -353,9 +362,14 @@ static const char *answer_shape(const struct doc_node *node)
 	return "M4 10h12";
 }
 
+#define HEADLINE_BYTES 120 /* what is longer ends at its first semicolon, and is set smaller */
+
 /* `subject`: what is answered about, or NULL. */
 static void write_answer(const struct doc_node *node, const struct doc_node *subject, struct buf *out)
 {
+	const char *rest = strlen(node->shown) > HEADLINE_BYTES ? strstr(node->shown, "; ") : NULL;
+	char *headline;
+
 	buf_text(out, "<div class=\"what\">");
 	if (*node->label) {
 		html_format(out, "<p class=\"badge\" data-decision=\"%s\">", node->style ? node->style : node->label);
@@ -367,9 +381,17 @@ static void write_answer(const struct doc_node *node, const struct doc_node *sub
 		write_text(subject->shown, false, out);
 		buf_text(out, "</p>");
 	}
-	buf_text(out, "<h1>");
-	write_text(node->shown, false, out);
+	headline = mem_bytes(node->shown, rest ? (size_t)(rest - node->shown) : strlen(node->shown));
+	buf_text(out, "<h1");
+	write_attributes(strlen(headline) > HEADLINE_BYTES ? "long" : NULL, NULL, NULL, out);
+	write_text(headline, false, out);
 	buf_text(out, "</h1></div>");
+	if (rest) {
+		buf_text(out, "<p class=\"finding\">");
+		write_text(rest + 2, false, out);
+		buf_text(out, "</p>");
+	}
+	free(headline);
 }
 
 /* ---- nodes ---- */

@@ -5,9 +5,11 @@
 
 #include <math.h>
 
-#define MARGIN	  4.0  /* per cent, at both sides */
-#define FARTHEST  1e30 /* ratios beyond it, and below its inverse, stand at the end of an axis */
-#define NARROWEST 1.06 /* an axis is at least this wide: noise of less than that is not blown up */
+#define MARGIN	       4.0  /* per cent, at both sides */
+#define FARTHEST       1e30 /* ratios beyond it, and below its inverse, stand at the end of an axis */
+#define NARROWEST_PART .2   /* per cent, of an icicle */
+#define NARROWEST_NAME 6
+#define NARROWEST      1.06 /* an axis is at least this wide: noise of less than that is not blown up */
 
 static void add_tick(struct svg_axis *axis, double value)
 {
@@ -153,6 +155,21 @@ void svg_whisker(double from, double to, struct buf *out)
 void svg_middle(struct buf *out)
 {
 	buf_text(out, "<line class=\"one\" x1=\"50%\" x2=\"50%\" y1=\"0\" y2=\"20\"/>");
+}
+
+void svg_icicle_add(struct svg_icicle *icicle, unsigned depth, double width, const char *class, const char *name, const char *more,
+		    struct buf *out)
+{
+	double x = icicle->next[depth];
+
+	icicle->next[depth + 1] = x;
+	icicle->next[depth] += width;
+	if (width < NARROWEST_PART)
+		return;
+	html_format(out, "<svg class=\"icicle\" x=\"%.2f%%\" y=\"%u\" width=\"%.2f%%\" height=\"%u\"><title>%s: %s</title>", x,
+		    icicle->top + depth * SVG_ICICLE_ROW, width, SVG_ICICLE_ROW, name, more);
+	html_format(out, "<rect class=\"%s\" width=\"100%%\" height=\"100%%\"/><text x=\"5\" y=\"17\">%s</text></svg>", class,
+		    width < NARROWEST_NAME ? "" : name);
 }
 
 void svg_interval(const struct svg_axis *axis, double ratio, double low, double high, enum svg_mark mark, struct buf *out)

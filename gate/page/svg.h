@@ -47,6 +47,17 @@ void svg_bar(const char *class, const char *category, double from, double to, un
 void svg_whisker(double from, double to, struct buf *out);
 void svg_middle(struct buf *out);
 
+/* An icicle: parts above those that they consist of, each as wide as its part of the whole. Parts come in the order of a tree. Begins with
+ * the place of its top, in pixels, and else zeroed. */
+#define SVG_ICICLE_ROW 26u /* height of a row, pixels */
+struct svg_icicle {
+	unsigned top;
+	double next[4]; /* where the next part of each depth starts */
+};
+/* `width` in per cent; what is too small to be seen is not drawn. `more` is shown behind the name when it is pointed at. */
+void svg_icicle_add(struct svg_icicle *icicle, unsigned depth, double width, const char *class, const char *name, const char *more,
+		    struct buf *out);
+
 /* An interval with a mark at its middle, half-way down: a line from low to high (not when these are NaN) and a `mark` at ratio. */
 enum svg_mark { SVG_DOT, SVG_RING, SVG_DIAMOND };
 void svg_interval(const struct svg_axis *axis, double ratio, double low, double high, enum svg_mark mark, struct buf *out);

@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "base/order.h"
 #include "base/stats.h"
+#include "gate/page/svg.h"
 #include "model/segments.h"
 
 #include <math.h>
@@ -396,36 +397,62 @@ static void part_shown(const struct part *part, struct document *d)
 	free(name);
 }
 
-static void functions_shown(const struct parts *p, const struct part *category, struct document *d)
+/* Fills out[p->n] with what is shown, as a tree; returns how many parts. */
+static size_t parts_tree(const struct parts *p, const struct part **out)
 {
-	size_t shown = 0;
+	size_t n = 0;
 
-	for (size_t i = 0; i < p->n && shown < FUNCTIONS_MAX; i++) {
-		const struct part *part = &p->items[i];
+	for (size_t i = 0; i < LEVELS && i < p->n; i++) {
+		out[n++] = &p->items[i];
+		for (size_t k = LEVELS; k < p->n && p->items[k].depth == PART_CATEGORY; k++) {
+			const struct part *category = &p->items[k];
+			size_t functions = 0;
 
-		if (part->depth != PART_FUNCTION || category->of != LEVEL_COMPUTE || part->share < SHOWN_MIN ||
-		    strcmp(part->category, category->name) != 0)
-			continue;
-		part_shown(part, d);
-		shown++;
+			if (category->of != p->items[i].of || category->share < SHOWN_MIN)
+				continue;
+			out[n++] = category;
+			for (size_t f = k + 1; f < p->n && functions < FUNCTIONS_MAX && category->of == LEVEL_COMPUTE; f++) {
+				if (p->items[f].depth == PART_FUNCTION && p->items[f].share >= SHOWN_MIN &&
+				    strcmp(p->items[f].category, category->name) == 0) {
+					out[n++] = &p->items[f];
+					functions++;
+				}
+			}
+		}
 	}
+	return n;
+}
+
+static void parts_icicle(const struct part *const *parts, size_t n, struct document *d)
+{
+	struct svg_icicle at = { .top = 0 };
+	struct buf svg = BUF_INIT;
+
+	svg_open(PART_LEVELS * SVG_ICICLE_ROW, &svg);
+	for (size_t i = 0; i < n; i++) {
+		char *more = mem_format("%.1f %%", 100 * parts[i]->share);
+
+		svg_icicle_add(&at, parts[i]->depth, 100 * parts[i]->share, "part",
+			       parts[i]->depth == PART_TIME ? level_text(parts[i]->of) : parts[i]->name, more, &svg);
+		free(more);
+	}
+	svg_close(&svg);
+	doc_picture(d, NULL, &svg, NULL);
+	doc_style(d, "icicles scroll");
 }
 
 static void parts_shown(const struct parts *p, struct document *d)
 {
+	const struct part **shown = mem_new(p->n + 1, sizeof(struct part *));
+	size_t n = parts_tree(p, shown);
 	bool doubted = false;
 
+	parts_icicle(shown, n, d);
 	doc_table(d, NULL);
-	for (size_t i = 0; i < LEVELS && i < p->n; i++) {
-		part_shown(&p->items[i], d);
-		for (size_t k = LEVELS; k < p->n && p->items[k].depth == PART_CATEGORY; k++) {
-			if (p->items[k].of != p->items[i].of || p->items[k].share < SHOWN_MIN)
-				continue;
-			part_shown(&p->items[k], d);
-			functions_shown(p, &p->items[k], d);
-		}
-	}
+	for (size_t i = 0; i < n; i++)
+		part_shown(shown[i], d);
 	doc_end(d);
+	free(shown);
 	for (size_t i = 0; i < p->n; i++)
 		doubted |= !p->items[i].trusted;
 	if (doubted)
