@@ -66,12 +66,6 @@ enum assay_status history_load(struct lab *lab, const struct evidence *evidence,
 			       enum history_by by, double min_effect, int64_t until_ms, struct history *out, struct assay_error *err);
 void history_release(struct history *history); /* accepts zeroed */
 
-/* Reports whether it is a finding that no later decision on the same versions has replaced. */
-bool history_is_found(const struct history *history, const struct night_decision *decision);
-
-/* Returns the segment of changes that a point is in. */
-size_t history_segment(const struct history *history, size_t point);
-
 /* Returns by which factor the fingerprints of the machines of a change moved with it, NaN if that is not known. */
 double history_fingerprints(const struct history *history, const struct history_change *change);
 

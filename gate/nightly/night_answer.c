@@ -1,13 +1,47 @@
 #include "gate/nightly/night_answer.h"
 
+#include "base/document.h"
+#include "base/file.h"
 #include "base/mem.h"
 #include "base/order.h"
 #include "base/text.h"
+#include "fingerprint/compare/drift.h"
+#include "gate/nightly/disturbed.h"
+#include "gate/nightly/history.h"
 #include "gate/nightly/judge.h"
+#include "gate/page/page_parts.h"
+#include "gate/report/report.h"
+#include "runs/running/evidence.h"
 #include "runs/running/execution.h"
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define MOST_MIN	.05 /* of the colours' scale, log */
+#define MOST_MAX	.5
+#define FINDINGS_SHOWN	20
+#define DISTURBED_SHARE .1 /* of its runs from which a machine was not itself */
+#define DAY_MS		INT64_C(86400000)
+
+/* What a night compares, each with its decision. */
+struct night_answered {
+	const struct night_comparison *comparison;
+	const struct night_decision *decision; /* NULL: none */
+	const char *why;		       /* the first reason, which decided; "": none */
+	int worse;			       /* place in the order, 0 is the worst */
+	char *failure;			       /* of its runs, with the command that shows more; NULL: none failed */
+};
+
+struct night_answers {
+	struct night_answered *items; /* [n], the worst first */
+	size_t n;
+	struct night_comparisons comparisons;
+	struct night_decisions decisions;
+};
 
 #define FAILURE_WORD(constant, word, status)   word,
 #define FAILURE_STATUS(constant, word, status) status,
@@ -187,7 +221,8 @@ static void add_why(const struct night_answers *answers, bool of_hosts, struct d
 
 /* ---- the first line, and notes ---- */
 
-void night_answer_head(const struct night *night, const struct night_answers *answers, struct document *d)
+/* Adds the first line. */
+static void night_answer_head(const struct night *night, const struct night_answers *answers, struct document *d)
 {
 	const struct night_answered *all = answers->items;
 	size_t n = answers->n;
@@ -228,7 +263,7 @@ void night_answer_head(const struct night *night, const struct night_answers *an
 	doc_line(d, "%s", "");
 }
 
-void night_answers_release(struct night_answers *answers)
+static void night_answers_release(struct night_answers *answers)
 {
 	for (size_t i = 0; i < answers->n; i++)
 		free(answers->items[i].failure);
@@ -249,7 +284,9 @@ static enum assay_status add_failure(struct store *store, struct night_answered 
 	return st;
 }
 
-enum assay_status night_answers_load(struct store *store, const struct night *night, struct night_answers *out, struct assay_error *err)
+/* *out is overwritten; night_answers_release() it. */
+static enum assay_status night_answers_load(struct store *store, const struct night *night, struct night_answers *out,
+					    struct assay_error *err)
 {
 	enum assay_status st;
 
@@ -293,4 +330,824 @@ enum assay_status night_answer(struct store *store, const struct night *night, u
 	d->exit_status = night_exit(&answers.comparisons, &answers.decisions, fail_on);
 	night_answers_release(&answers);
 	return ASSAY_OK;
+}
+
+/* ---- machines ---- */
+
+/* The machines of a night, and whether they were as usual: by their runs' accounts, and by their fingerprints. */
+
+/* All that hold are shown: none hides another. */
+enum machine_state { MACHINE_LOST, MACHINE_DISTURBED, MACHINE_SLOWER, MACHINE_DRIFTED, MACHINE_OLD, MACHINE_UNKNOWN, MACHINE_STATES };
+
+struct night_machine {
+	char *name;
+	size_t planned, comparisons;	  /* planned there; that ran there */
+	size_t runs, disturbed, left_out; /* with a result; of these */
+	size_t causes[DISTURBED_CAUSES];
+	int64_t taken_ms; /* of its latest fingerprint; 0: none */
+	bool is[MACHINE_STATES];
+	struct buf applications, lost; /* ", NAME, NAME, ": all that were planned there; those that did not reach it */
+	struct buf changed;	       /* "slower by 20.0 % in APPLICATION, ...": changes of this machine alone, by their histories */
+	struct buf drift;	       /* what 'catalog drift' says of it */
+};
+
+struct night_machines {
+	struct night_machine *items; /* [n], by name */
+	size_t n, capacity;
+};
+
+/* ---- what they did ---- */
+
+static struct night_machine *machine_of(struct night_machines *m, const char *name)
+{
+	for (size_t i = 0; i < m->n; i++)
+		if (strcmp(m->items[i].name, name) == 0)
+			return &m->items[i];
+	m->items = mem_grow(m->items, m->n, &m->capacity, sizeof(*m->items));
+	m->items[m->n] = (struct night_machine){ .name = mem_string(name) };
+	return &m->items[m->n++];
+}
+
+static void count_disturbed(struct night_machines *m, const struct disturbed *disturbed)
+{
+	for (size_t i = 0; i < disturbed->n; i++) {
+		const struct disturbed_run *run = &disturbed->items[i];
+		struct night_machine *machine = machine_of(m, run->machine);
+
+		machine->disturbed++;
+		machine->left_out += run->left_out;
+		machine->causes[run->cause]++;
+	}
+}
+
+/* Counts where it was to run, whether or not it was reached, and its results there, whether or not they count. */
+static enum assay_status count_planned(struct night_machines *m, struct store *store, const struct night_answered *a,
+				       struct assay_error *err)
+{
+	const struct night_comparison *c = a->comparison;
+	char *item = mem_format(", %s, ", c->application);
+	sqlite3_stmt *stmt = NULL;
+	enum assay_status st =
+	    store_ask(store, &stmt, err,
+		      "SELECT name, EXISTS (SELECT 1 FROM execution WHERE plan = plan_item.plan AND machine = plan_item.name), (SELECT "
+		      "count(metric) FROM execution WHERE plan = plan_item.plan AND machine = plan_item.name AND version IN (?2, ?3) AND "
+		      "application = ?4) FROM plan_item WHERE plan = ?1 AND kind = 'machine'",
+		      "tttt", c->plan, c->baseline, c->candidate, c->application);
+
+	while (store_next(store, stmt, &st, err)) {
+		struct night_machine *machine = machine_of(m, store_text(stmt, 0));
+		struct buf *lists[] = { &machine->applications, &machine->lost };
+
+		machine->planned++;
+		machine->comparisons += sqlite3_column_int(stmt, 1) > 0;
+		machine->runs += (size_t)sqlite3_column_int64(stmt, 2);
+		for (int i = 0; i < (a->decision && !sqlite3_column_int(stmt, 1) ? 2 : 1); i++)
+			if (!lists[i]->size || !strstr(lists[i]->bytes, item))
+				buf_text(lists[i], lists[i]->size ? item + 2 : item);
+	}
+	free(item);
+	return store_finish(stmt, st);
+}
+
+ORDER_BY(compare_names, struct night_machine, BY_TEXT(name))
+
+/* ---- whether they were as usual ---- */
+
+/* What its pages know, whenever they are written. */
+static int64_t known_until(const struct night *night)
+{
+	return night->finished_ms ? night->finished_ms : INT64_MAX;
+}
+
+/* Says of each machine what drift it had when the night ended. */
+static void note_drift(struct night_machines *machines, const struct night *night, const struct evidence *e)
+{
+	struct drift drift;
+
+	drift_of(&e->catalog, &e->fingerprints, &e->types, known_until(night), &drift);
+	for (size_t i = 0; i < machines->n * drift.n; i++) {
+		struct night_machine *m = &machines->items[i / drift.n];
+		const struct drift_past *past = &drift.past[i % drift.n];
+		const struct compare_row *all = past->compare.rows ? &past->compare.rows[past->compare.n] : NULL;
+		size_t peers = drift.peers[i % drift.n].n;
+		bool busy = drift_busy_at(past, past->latest);
+
+		if (strcmp(past->machine->id, m->name) != 0)
+			continue;
+		m->is[MACHINE_DRIFTED] = m->is[MACHINE_DRIFTED] || past->compare.differing || peers;
+		buf_format(&m->drift, "%s%s: ", m->drift.size ? "; " : "", past->latest->battery);
+		if (all && all->differs)
+			buf_format(&m->drift, "all stressors \u00d7 %s", text_fixed(all->ratio, 3).text);
+		else if (past->compare.differing)
+			buf_format(&m->drift, "%zu of %zu stressors changed", past->compare.differing, past->compare.compared);
+		else
+			buf_text(&m->drift, busy ? "busy" : past->state == DRIFT_COMPARED ? "none" : "cannot tell");
+		if (peers)
+			buf_format(&m->drift, ", %zu differ from others of its type", peers);
+	}
+	drift_release(&drift);
+}
+
+/* *out is overwritten; night_machines_release() it. O(runs + fingerprints), and as long as 'catalog drift' takes. */
+static enum assay_status night_machines_of(struct lab *lab, const struct night *night, const struct night_answers *answers,
+					   const struct evidence *evidence, struct night_machines *out, struct assay_error *err)
+{
+	enum assay_status st = ASSAY_OK;
+
+	*out = (struct night_machines){ .n = 0 };
+	for (size_t i = 0; !st && i < answers->n; i++) {
+		if (answers->items[i].decision)
+			count_disturbed(out, &answers->items[i].decision->judged.disturbed);
+		st = count_planned(out, &lab->store, &answers->items[i], err);
+	}
+	order_sort(out->items, out->n, compare_names);
+	for (size_t i = 0; i < out->n; i++) {
+		struct night_machine *m = &out->items[i];
+		const struct machine *known = catalog_find(&evidence->catalog, m->name);
+
+		if (known && known->n_fingerprints)
+			m->taken_ms = known->fingerprints[known->n_fingerprints - 1].taken_ms;
+		m->is[MACHINE_LOST] = m->lost.size > 0;
+		m->is[MACHINE_DISTURBED] = m->disturbed && (double)m->disturbed >= DISTURBED_SHARE * (double)m->runs;
+		m->is[MACHINE_OLD] =
+		    m->taken_ms && (double)(night->started_ms - m->taken_ms) > lab->config.fingerprint_max_age_days * (double)DAY_MS;
+		m->is[MACHINE_UNKNOWN] = !m->taken_ms;
+	}
+	note_drift(out, night, evidence);
+	return st;
+}
+
+/* Accepts zeroed. */
+static void night_machines_release(struct night_machines *machines)
+{
+	for (size_t i = 0; i < machines->n; i++) {
+		struct night_machine *m = &machines->items[i];
+
+		buf_release(&m->applications);
+		buf_release(&m->lost);
+		buf_release(&m->changed);
+		buf_release(&m->drift);
+		free(m->name);
+	}
+	free(machines->items);
+	*machines = (struct night_machines){ .n = 0 };
+}
+
+/* ---- for people ---- */
+
+static char *causes_text(const struct night_machine *m)
+{
+	static const char *const words[DISTURBED_CAUSES] = { [DISTURBED_WAITED] = "kept waiting",
+							     [DISTURBED_THROTTLED] = "throttled",
+							     [DISTURBED_IO] = "input and output",
+							     [DISTURBED_MEMORY] = "memory",
+							     [DISTURBED_STOLEN] = "stolen time" };
+	struct buf text = BUF_INIT;
+
+	buf_text(&text, "");
+	for (int k = 0; k < DISTURBED_CAUSES; k++)
+		if (m->causes[k])
+			buf_format(&text, "%s%zu %s", text.size ? ", " : "", m->causes[k], words[k]);
+	return buf_take(&text);
+}
+
+static const struct {
+	const char *code, *word; /* with a sign, so that it is distinguished without colours */
+} machine_states[MACHINE_STATES] = { { "lost", "\1word d-nothing_measured\2\u2205 not reached\3 " },
+				     { "disturbed", "\1word d-environment\2\u2248 disturbed\3 " },
+				     { "slower", "\1word d-regression\2\u25b2\3 " },
+				     { "drift", "\1word d-regression\2\u2260\3 " },
+				     { "old", "\1word d-inconclusive\2\u25f7 old\3 " },
+				     { "unknown", "\1word d-inconclusive\2? none\3 " } };
+
+/* Returns the word of a state that a machine is in, else "". */
+static const char *word_of(const struct night_machine *m, enum machine_state state)
+{
+	return m->is[state] ? machine_states[state].word : "";
+}
+
+static void show_machine(const struct night_machine *m, struct document *d)
+{
+	bool lost = m->is[MACHINE_LOST], planned = m->applications.size > 0;
+	char date[TEXT_DATE_BYTES], *causes = causes_text(m);
+	struct buf codes = BUF_INIT;
+
+	for (int i = 0; i < MACHINE_STATES; i++)
+		if (m->is[i])
+			buf_format(&codes, "%s%s", codes.size ? " " : "", machine_states[i].code);
+	doc_row(d);
+	doc_data(d, "health", "%s", codes.size ? codes.bytes : "well");
+	doc_show(d, NULL, "machine", m->name);
+	doc_showf(d, NULL, "reached", "", "%s" DOC_NAME "%.*s" DOC_END "%s%zu of %zu comparisons", word_of(m, MACHINE_LOST),
+		  lost ? (int)m->lost.size - 4 : 0, lost ? m->lost.bytes + 2 : "", lost ? ": " : "", m->comparisons, m->planned);
+	doc_showf(d, NULL, "disturbed", "", "%s%zu of %zu runs%s%s%s; %zu excluded", word_of(m, MACHINE_DISTURBED), m->disturbed, m->runs,
+		  *causes ? " (" : "", causes, *causes ? ")" : "", m->left_out);
+	doc_showf(d, NULL, "fingerprint", "", "%s%.10s", word_of(m, m->is[MACHINE_OLD] ? MACHINE_OLD : MACHINE_UNKNOWN),
+		  m->taken_ms ? text_from_ms(m->taken_ms, date) : "");
+	doc_showf(d, NULL, "drift", "", "%s%s", word_of(m, MACHINE_DRIFTED), m->drift.size ? m->drift.bytes : "");
+	doc_showf(d, NULL, "changed", "", "%s%s", word_of(m, MACHINE_SLOWER), m->changed.size ? m->changed.bytes : "no");
+	doc_showf(d, NULL, "applications", "", DOC_NAME "%.*s" DOC_END, planned ? (int)m->applications.size - 4 : 0,
+		  planned ? m->applications.bytes + 2 : "");
+	buf_release(&codes);
+	free(causes);
+}
+
+/* A section of a page. */
+static void night_machines_show(const struct night_machines *machines, struct document *d)
+{
+	doc_section(d, "machines", "Machines", "The machines, and whether they were as usual",
+		    "Every machine that was to measure. Drift: what its fingerprints say of it, as 'assay catalog drift' does. Changed: "
+		    "what applications cost on this machine alone, as their histories have it.");
+	doc_table(d, NULL);
+	doc_style(d, "health sortable");
+	doc_caption(d, "The machines of this night");
+	for (size_t i = 0; i < machines->n; i++)
+		show_machine(&machines->items[i], d);
+	doc_end(d);
+	if (!machines->n)
+		doc_styled(d, "empty", "No machine was to measure anything.");
+}
+
+/* Results on the way to the first page. */
+struct pages {
+	struct lab *lab;
+	const struct night *night;
+	const char *directory;
+	struct night_answers answers;
+	struct evidence evidence;
+	char **histories;	    /* [answers.n], what the application's history says; NULL: it has no page */
+	bool *reports;		    /* [answers.n], there is a page */
+	bool any_functions;	    /* some report names one */
+	struct report_found *found; /* [answers.n], which functions it names */
+	struct night_machines machines;
+	size_t written;
+	struct assay_error *err;
+};
+
+/* On the disk with all others, before the first page leads to them. */
+static enum assay_status page_write(struct pages *p, const char *name, struct html_page page, const struct document *d)
+{
+	char *path = mem_format("%s/%s", p->directory, name);
+	struct buf text = BUF_INIT;
+	enum assay_status st;
+
+	page.lab = p->lab->config.name;
+	page.first = page.first ? page.first : page.kind;
+	html_page(&page, d, &text);
+	st = file_replace_unsynced(path, text.bytes, text.size, 0644, p->err);
+	p->written += !st;
+	buf_release(&text);
+	free(path);
+	return st;
+}
+
+/* ---- names of pages: no other night's and no other application's, so that links between pages that were written hold ---- */
+
+#define INDEX  "index.html"  /* the page of the latest night that has pages there */
+#define NIGHTS "nights.html" /* leads to all of them */
+
+static char *night_file(const char *night)
+{
+	return mem_format("night-%s.html", night);
+}
+
+/* Of the application of a comparison, by the number of its first one in this night. */
+static char *history_file(const struct pages *p, size_t i)
+{
+	const struct night_answered *all = p->answers.items;
+	int64_t first = all[i].comparison->number;
+
+	for (size_t k = 0; k < p->answers.n; k++)
+		if (all[k].comparison->number < first && strcmp(all[k].comparison->application, all[i].comparison->application) == 0)
+			first = all[k].comparison->number;
+	return mem_format("history-%s-%" PRId64 ".html", p->night->id, first);
+}
+
+/* ---- a report for each decision ---- */
+
+/* The first comparison of the same application. */
+static size_t first_of(const struct night_answers *answers, size_t i)
+{
+	size_t k = 0;
+
+	while (strcmp(answers->items[k].comparison->application, answers->items[i].comparison->application) != 0)
+		k++;
+	return k;
+}
+
+/* Reports whether its decision has a report: one that no run was made for has only its reason, on the night's page. */
+static bool has_page(const struct night_answered *a)
+{
+	return a->decision && *a->decision->request.plan;
+}
+
+/* The report has what the runs say; what the night has made of that stands below its decision. */
+static char *note_of(const struct night_answered *a, enum decision alone)
+{
+	if (a->decision->judged.decision == alone)
+		return mem_format("Decided in the night, against the %s version.", a->comparison->against);
+	return mem_format("The runs alone say %s; the night decided otherwise: %s.", decision_text(alone), a->why);
+}
+
+#define LINKS_MAX 5
+
+/* Where one goes from a page. */
+struct page_links {
+	char *files[LINKS_MAX], *texts[LINKS_MAX];
+	struct html_link links[LINKS_MAX + 1];
+	size_t n;
+};
+
+/* Takes both over. */
+static void link_add(struct page_links *l, char *file, char *text)
+{
+	l->files[l->n] = file;
+	l->texts[l->n] = text;
+	l->links[l->n++] = (struct html_link){ file, text };
+}
+
+/* From a report: to the night, to the application's history, to what is worse and what is less so. */
+static void links_of(const struct pages *p, size_t i, struct page_links *out)
+{
+	const struct night_answered *all = p->answers.items;
+	size_t first = first_of(&p->answers, i);
+
+	*out = (struct page_links){ .n = 0 };
+	link_add(out, night_file(p->night->id), mem_string("Night"));
+	if (p->histories[first])
+		link_add(out, history_file(p, first), mem_string("History"));
+	if (i > 0 && has_page(&all[i - 1]))
+		link_add(out, mem_format("%s.html", all[i - 1].decision->id), mem_string("Previous"));
+	if (i + 1 < p->answers.n && has_page(&all[i + 1]))
+		link_add(out, mem_format("%s.html", all[i + 1].decision->id), mem_string("Next"));
+}
+
+static void links_release(struct page_links *links)
+{
+	for (size_t i = 0; i < links->n; i++)
+		mem_free(links->files[i], links->texts[i]);
+}
+
+static enum assay_status report_decided(struct pages *p, size_t i, const struct judge_compared *compared, enum decision alone)
+{
+	const struct night_answered *a = &p->answers.items[i];
+	char *path = mem_format("%s/%s.html", p->directory, a->decision->id), *note = note_of(a, alone);
+	struct page_links links;
+	enum assay_status st;
+
+	links_of(p, i, &links);
+	st = report_write(p->lab, &p->evidence,
+			  &(struct report){ .comparison = &compared->comparison, .above = links.links, .note = note, .unsynced = true },
+			  path, &p->found[i], p->err);
+	p->reports[i] = !st;
+	p->written += !st;
+	links_release(&links);
+	mem_free(path, note);
+	return st;
+}
+
+static enum assay_status report_one(struct pages *p, size_t i)
+{
+	const struct night_answered *a = &p->answers.items[i];
+	const struct judge_request *q = &a->decision->request;
+	struct judge_compared compared = { .sides = { { 0 } } };
+	enum assay_status st;
+
+	st = judge_compare(p->lab, &p->evidence, &(struct judge_asked){ .request = q, .plan = q->plan, .last = COMPARISON_ALL }, &compared,
+			   p->err);
+	if (!st) {
+		struct effect *e = &compared.comparison.verdict.effect;
+		enum decision alone = e->decision;
+
+		e->decision = a->decision->judged.decision;
+		st = report_decided(p, i, &compared, alone);
+	}
+	judge_compared_release(&compared);
+	return st;
+}
+
+/* ---- a history for each application ---- */
+
+/* To the night, and to the reports of the same application. */
+static void history_links_of(const struct pages *p, size_t i, struct page_links *out)
+{
+	const struct night_answers *answers = &p->answers;
+
+	*out = (struct page_links){ .n = 0 };
+	link_add(out, night_file(p->night->id), mem_string("Night"));
+	for (size_t k = i; k < answers->n && out->n < LINKS_MAX; k++) {
+		const struct night_answered *a = &answers->items[k];
+
+		if (has_page(a) && first_of(answers, k) == i)
+			link_add(out, mem_format("%s.html", a->decision->id), mem_format("Against %s", a->comparison->baseline));
+	}
+}
+
+/* Adds to machines of the night how much slower or faster they alone became, in all changes that the history's page reports. */
+static void note_changed(struct pages *p, size_t i, const struct history *h)
+{
+	char *file = history_file(p, i);
+
+	for (size_t k = 0; k < p->machines.n; k++) {
+		struct night_machine *m = &p->machines.items[k];
+		double change = 0, rate = (double)NAN;
+
+		for (const struct history_change *t = h->told; t < h->told + h->n_told; t++) {
+			if (t->machine == SIZE_MAX || strcmp(h->machines[t->machine], m->name) != 0)
+				continue;
+			change += t->after - t->before;
+			rate = history_fingerprints(h, t);
+		}
+		if (fabs(change) < log1p(h->min_effect))
+			continue;
+		m->is[MACHINE_SLOWER] = m->is[MACHINE_SLOWER] || change > 0;
+		buf_format(&m->changed, "%s%s by %s %% in \1./%s\2%s\3%s%s", m->changed.size ? "; " : "", change > 0 ? "slower" : "faster",
+			   text_fixed(100 * fabs(expm1(change)), 1).text, file, h->application,
+			   isnan(rate) ? "" : ", its fingerprints \u00d7 ", isnan(rate) ? "" : text_fixed(rate, 3).text);
+	}
+	free(file);
+}
+
+static enum assay_status history_one(struct pages *p, size_t i)
+{
+	const struct night_comparison *c = p->answers.items[i].comparison;
+	struct assay_error ignored;
+	struct history history;
+	enum assay_status st = ASSAY_OK;
+
+	if (!history_load(p->lab, &p->evidence, c->application, NULL, HISTORY_DECIDED, c->min_effect, known_until(p->night), &history,
+			  &ignored)) { /* without results there is none */
+		char *name = history_file(p, i);
+		struct page_links links;
+		struct document d;
+
+		history_links_of(p, i, &links);
+		note_changed(p, i, &history);
+		document_init(&d);
+		p->histories[i] = history_answer(&history, &d);
+		st = page_write(
+		    p, name,
+		    (struct html_page){
+			.title = c->application, .kind = "history", .class = "d-explore", .about = "History", .above = links.links },
+		    &d);
+		links_release(&links);
+		document_release(&d);
+		free(name);
+	}
+	history_release(&history);
+	return st;
+}
+
+/* ---- the first page ---- */
+
+/* The log ratio on the machine; NaN: it did not count there. */
+static double log_ratio_on(const struct night_answered *a, const char *machine)
+{
+	const struct judgement *j = a->decision ? &a->decision->judged : NULL;
+
+	for (size_t i = 0; j && i < j->n_machines; i++)
+		if (strcmp(j->machines[i].machine, machine) == 0 && !isnan(j->machines[i].log_ratio))
+			return j->machines[i].log_ratio;
+	return (double)NAN;
+}
+
+static double most_of(const struct pages *p)
+{
+	double most = MOST_MIN;
+
+	for (size_t i = 0; i < p->answers.n; i++)
+		for (size_t k = 0; k < p->machines.n; k++)
+			most = fmax(most, fabs(log_ratio_on(&p->answers.items[i], p->machines.items[k].name)));
+	return fmin(most, MOST_MAX);
+}
+
+static struct text_number change_text(double log_ratio)
+{
+	struct text_number text = page_signed(100 * expm1(log_ratio), 1);
+	size_t n = strlen(text.text);
+
+	snprintf(text.text + n, sizeof(text.text) - n, " %%");
+	return text;
+}
+
+/* Told apart without colours, too. */
+static void decision_show(const struct night_answered *a, struct buf *out)
+{
+	static const char *const signs[DECISIONS] = {
+		[DECISION_REGRESSION] = "\u25b2", [DECISION_IMPROVED] = "\u25bc",    [DECISION_PASS] = "\u2713",
+		[DECISION_INCONCLUSIVE] = "?",	  [DECISION_ENVIRONMENT] = "\u2248", [DECISION_NOTHING_MEASURED] = "\u2205"
+	};
+	enum decision decision = a->decision ? a->decision->judged.decision : DECISION_NOTHING_MEASURED;
+	const char *word = a->decision ? decision_text(decision) : night_state_text(a->comparison);
+
+	buf_format(out, "\1word d-%s\2%s ", decision_text(decision), signs[decision]);
+	for (; *word; word++)
+		buf_char(out, *word == '_' ? ' ' : *word);
+	buf_text(out, DOC_END);
+}
+
+/* Links to what the report says of them. */
+static void functions_show(const struct pages *p, size_t i, struct buf *out)
+{
+	const struct report_found *found = &p->found[i];
+
+	buf_text(out, "");
+	for (size_t k = 0; k < found->n; k++)
+		buf_format(out, "%s\1./%s.html#" REPORT_FUNCTION_ID "\2%s\3", k ? ", " : "", p->answers.items[i].decision->id, k + 1,
+			   found->functions[k]);
+	if (found->changed > found->n)
+		buf_format(out, " and %zu more", found->changed - found->n);
+}
+
+/* How a machine's column is headed, which is no other column's heading, whatever it is called. free() it. */
+static char *column_of(const struct night_machine *machine)
+{
+	return mem_format(DOC_NAME "%s" DOC_END, machine->name);
+}
+
+static void matrix_machines(const struct pages *p, const struct night_answered *a, double most, struct document *d)
+{
+	for (size_t k = 0; k < p->machines.n; k++) {
+		double change = log_ratio_on(a, p->machines.items[k].name);
+		char *column = column_of(&p->machines.items[k]);
+
+		doc_showf(d, NULL, column, change, "%s%s", change_text(isnan(change) ? 0 : change).text,
+			  a->decision && a->decision->judged.by_processor ? " wall-clock time" : "");
+		free(column);
+		if (isnan(change))
+			doc_style(d, "hx");
+		else
+			page_colour(d, change, most, "");
+	}
+}
+
+static void matrix_row(const struct pages *p, size_t i, double most, struct document *d)
+{
+	const struct night_answered *a = &p->answers.items[i];
+	const struct night_comparison *c = a->comparison;
+	const struct night_decision *decision = a->decision;
+	size_t first = first_of(&p->answers, i);
+	bool interval = decision && !isnan(decision->judged.low) && !isnan(decision->judged.high);
+	struct buf word = BUF_INIT, functions = BUF_INIT;
+	char *history = history_file(p, first);
+
+	doc_row(d);
+	doc_data(d, "application", "%s", c->application);
+	if (p->reports[i])
+		doc_showf(d, NULL, "application", "", "\1./%s.html\2%s\3", decision->id, c->application);
+	else
+		doc_show(d, NULL, "application", c->application);
+	decision_show(a, &word);
+	doc_showf(d, NULL, "decision", "", "%s", word.bytes);
+	doc_showf(d, NULL, "change", decision ? decision->judged.ratio : (double)NAN, "%s%s",
+		  change_text(decision ? log(decision->judged.ratio) : 0).text,
+		  decision && decision->judged.by_processor ? " CPU time" : "");
+	functions_show(p, i, &functions);
+	if (p->any_functions)
+		doc_showf(d, NULL, "changed functions", "", "%s", functions.bytes);
+	if (p->histories[first])
+		doc_showf(d, NULL, "history", "", "\1./%s\2%s\3", history, p->histories[first]);
+	else
+		doc_show(d, NULL, "history", "none");
+	doc_showf(d, NULL, "versions", "", DOC_NAME "%s" DOC_END " \u2192 " DOC_NAME "%s" DOC_END " (%s)",
+		  *c->baseline ? c->baseline : "nothing", c->candidate, c->against);
+	matrix_machines(p, a, most, d);
+	doc_showf(d, NULL, "interval", interval ? decision->judged.low : (double)NAN, "%s to %s (%s)",
+		  change_text(interval ? log(decision->judged.low) : 0).text, change_text(interval ? log(decision->judged.high) : 0).text,
+		  effect_level(interval ? decision->judged.level : 0).text);
+	buf_release(&functions);
+	buf_release(&word);
+	free(history);
+}
+
+static void matrix_show(const struct pages *p, struct document *d)
+{
+	double most = most_of(p);
+
+	doc_section(
+	    d, "applications", "Applications", "Applications and machines",
+	    "A row for each comparison, the worst first: how much more it costs than the version that it is compared with, as a whole "
+	    "and on each machine. An application leads to its report, a function to what it does differently.");
+	doc_table(d, NULL);
+	doc_style(d, "night wide");
+	doc_caption(d, "Applications and machines of this night");
+	for (size_t k = 0; k < p->machines.n; k++) {
+		char *column = column_of(&p->machines.items[k]);
+
+		doc_column(d, column, "machine");
+		free(column);
+	}
+	for (size_t i = 0; i < p->answers.n; i++)
+		matrix_row(p, i, most, d);
+	doc_end(d);
+	page_colours(d, "costs less", "costs more", 100 * expm1(most), "in per cent, on one machine", true);
+}
+
+/* ---- what needs a look ---- */
+
+static void finding_show(const struct pages *p, size_t i, struct document *d)
+{
+	const struct night_answered *a = &p->answers.items[i];
+	const struct night_comparison *c = a->comparison;
+	struct buf text = BUF_INIT, functions = BUF_INIT;
+
+	decision_show(a, &text);
+	buf_char(&text, ' ');
+	if (p->reports[i])
+		buf_format(&text, "\1./%s.html\2%s %s\3", a->decision->id, c->application, c->candidate);
+	else
+		buf_format(&text, DOC_NAME "%s %s" DOC_END, c->application, c->candidate);
+	if (*c->baseline)
+		buf_format(&text, " against " DOC_NAME "%s" DOC_END, c->baseline);
+	if (*a->why)
+		buf_format(&text, ": %s", a->why);
+	functions_show(p, i, &functions);
+	if (functions.size)
+		buf_format(&text, ". Changed functions: %s", functions.bytes);
+	doc_item(d, "%s", text.bytes);
+	doc_data(d, "decision", "%s", a->decision ? decision_text(a->decision->judged.decision) : "undecided");
+	buf_release(&functions);
+	buf_release(&text);
+}
+
+static void findings_show(const struct pages *p, struct document *d)
+{
+	size_t shown = 0, n = 0;
+
+	doc_list(d, NULL);
+	doc_style(d, "findings");
+	for (size_t i = 0; i < p->answers.n; i++) {
+		const struct night_decision *decision = p->answers.items[i].decision;
+
+		if (decision && (decision->judged.decision == DECISION_PASS || decision->judged.decision == DECISION_IMPROVED))
+			continue;
+		n++;
+		if (shown < FINDINGS_SHOWN) {
+			finding_show(p, i, d);
+			shown++;
+		}
+	}
+	doc_end(d);
+	if (n > shown)
+		doc_styled(d, "muted", "And %zu more: see the table.", n - shown);
+	for (size_t i = 0; i < p->answers.n; i++) {
+		const struct night_comparison *c = p->answers.items[i].comparison;
+
+		if (*c->plan && *c->detail)
+			doc_styled(d, "note", "%s: %s", c->application, c->detail);
+	}
+}
+
+static void __attribute__((format(printf, 4, 5))) fact(struct document *d, const char *what, size_t n, const char *fmt, ...)
+{
+	char *value = mem_format("%zu", n), *more;
+
+	mem_formatted(more, fmt);
+	page_fact(d, what, value, more);
+	mem_free(value, more);
+}
+
+static void facts_show(const struct pages *p, struct document *d)
+{
+	size_t decided = 0, runs = 0, disturbed = 0, left_out = 0, unusual = 0;
+
+	for (size_t i = 0; i < p->answers.n; i++)
+		decided += p->answers.items[i].decision != NULL;
+	for (size_t k = 0; k < p->machines.n; k++) {
+		const struct night_machine *m = &p->machines.items[k];
+
+		runs += m->runs;
+		disturbed += m->disturbed;
+		left_out += m->left_out;
+		unusual += m->is[MACHINE_LOST] || m->is[MACHINE_DISTURBED] || m->is[MACHINE_SLOWER] || m->is[MACHINE_DRIFTED];
+	}
+	fact(d, "Decided", decided, "of %zu comparisons", p->answers.n);
+	fact(d, "Machines", p->machines.n, "%zu not as usual", unusual);
+	fact(d, "Results", runs, "of both versions");
+	fact(d, "Disturbed runs", disturbed, "%zu excluded", left_out);
+}
+
+/* The night's page, which is also that of the folder if no later night has one there. */
+static enum assay_status night_write(struct pages *p, bool latest)
+{
+	const struct night_decision *worst = p->answers.n ? p->answers.items[0].decision : NULL;
+	const struct html_page page = { .title = "Night",
+					.kind = "night",
+					.class = worst && worst->judged.decision == DECISION_REGRESSION ? "d-regression" : "d-explore",
+					.about = "Night",
+					.above = (const struct html_link[]){ { NIGHTS, "Nights" }, { NULL, NULL } } };
+	char *name = night_file(p->night->id);
+	struct document d;
+	enum assay_status st;
+
+	document_init(&d);
+	night_answer_head(p->night, &p->answers, &d);
+	facts_show(p, &d);
+	findings_show(p, &d);
+	reasons_answer(&p->night->notes, "notes", &d);
+	matrix_show(p, &d);
+	night_machines_show(&p->machines, &d);
+	st = page_write(p, name, page, &d);
+	if (!st && latest)
+		st = page_write(p, INDEX, page, &d);
+	document_release(&d);
+	free(name);
+	return st;
+}
+
+/* ---- all nights that have pages in this folder ---- */
+
+/* *latest: no later night has pages there. */
+static enum assay_status nights_write(struct pages *p, bool *latest)
+{
+	struct night *nights = NULL;
+	struct document d;
+	size_t n = 0, shown = 0;
+	enum assay_status st = night_list(&p->lab->store, &nights, &n, p->err);
+
+	document_init(&d);
+	doc_section(&d, "nights", "Nights", "Nights whose pages are here", NULL);
+	doc_table(&d, NULL);
+	for (size_t i = 0; !st && i < n; i++) {
+		char *file = night_file(nights[i].id), *path = mem_format("%s/%s", p->directory, file);
+		bool own = strcmp(nights[i].id, p->night->id) == 0;
+
+		if (own)
+			*latest = !shown;
+		if (own || access(path, F_OK) == 0) {
+			doc_row(&d);
+			doc_showf(&d, NULL, "night", "", "\1./%s\2%.16s\3", file, TEXT_MS(nights[i].started_ms));
+			doc_show(&d, NULL, "status", nights[i].finished_ms ? doc_value_integer(nights[i].exit_status) : DOC_NOTHING);
+			doc_show(&d, NULL, "id", nights[i].id);
+			shown++;
+		}
+		mem_free(path, file);
+	}
+	doc_end(&d);
+	if (!st)
+		st = page_write(p, NIGHTS,
+				(struct html_page){ .title = "Nights",
+						    .kind = "nights",
+						    .class = "d-explore",
+						    .about = "Nights",
+						    .above = (const struct html_link[]){ { INDEX, "Latest night" }, { NULL, NULL } } },
+				&d);
+	document_release(&d);
+	night_list_free(nights, n);
+	return st;
+}
+
+/* ---- all pages ---- */
+
+/* Writes all pages of the application whose first comparison this is. */
+static enum assay_status application_write(struct pages *p, size_t first)
+{
+	const struct night_answered *all = p->answers.items;
+	enum assay_status st = history_one(p, first);
+
+	for (size_t i = first; !st && i < p->answers.n; i++) {
+		if (has_page(&all[i]) && first_of(&p->answers, i) == first)
+			st = report_one(p, i);
+	}
+	return st;
+}
+
+enum assay_status night_pages(struct lab *lab, const struct night *night, const char *directory, size_t *n, struct assay_error *err)
+{
+	struct pages p = { .lab = lab, .night = night, .directory = directory, .err = err };
+	bool latest = true;
+	enum assay_status st = file_make_directory(directory, 0755, err);
+
+	if (!st)
+		st = night_answers_load(&lab->store, night, &p.answers, err);
+	if (!st)
+		st = evidence_load_until(lab, known_until(night), &p.evidence, err);
+	if (!st)
+		st = night_machines_of(lab, night, &p.answers, &p.evidence, &p.machines, err);
+	p.histories = mem_new(p.answers.n, sizeof(char *));
+	p.reports = mem_new(p.answers.n, sizeof(bool));
+	p.found = mem_new(p.answers.n, sizeof(*p.found));
+	for (size_t i = 0; !st && i < p.answers.n; i++)
+		st = first_of(&p.answers, i) == i ? application_write(&p, i) : ASSAY_OK;
+	for (size_t i = 0; i < p.answers.n; i++)
+		p.any_functions = p.any_functions || p.found[i].n;
+	if (!st) {
+		st = file_sync_all(directory, err);
+		if (!st)
+			st = nights_write(&p, &latest);
+		if (!st)
+			st = night_write(&p, latest);
+		if (!st)
+			st = file_sync_all(directory, err);
+	}
+	*n = p.written;
+	for (size_t i = 0; i < p.answers.n; i++) {
+		free(p.histories[i]);
+		report_found_release(&p.found[i]);
+	}
+	mem_free(p.histories, p.reports, p.found);
+	night_machines_release(&p.machines);
+	evidence_release(&p.evidence);
+	night_answers_release(&p.answers);
+	return st;
 }

@@ -21,33 +21,10 @@ const char *night_state_text(const struct night_comparison *comparison); /* how 
 /* The worst of what is in `fail_on` (bits of enum night_failure). Comparisons that were not reached count as nothing measured. */
 int night_exit(const struct night_comparisons *comparisons, const struct night_decisions *decisions, unsigned fail_on);
 
-/* What a night compares, each with its decision. */
-struct night_answered {
-	const struct night_comparison *comparison;
-	const struct night_decision *decision; /* NULL: none */
-	const char *why;		       /* the first reason, which decided; "": none */
-	int worse;			       /* place in the order, 0 is the worst */
-	char *failure;			       /* of its runs, with the command that shows more; NULL: none failed */
-};
-
 /* The first run of a plan that failed, of the candidate or else of the baseline; and the command that shows more. Both are NULL where none
  * failed. free() both. */
 enum assay_status night_failure_of(struct store *store, const char *plan, const struct night_decision *decision, char **text,
 				   char **command, struct assay_error *err);
-
-struct night_answers {
-	struct night_answered *items; /* [n], the worst first */
-	size_t n;
-	struct night_comparisons comparisons;
-	struct night_decisions decisions;
-};
-
-/* *out is overwritten; night_answers_release() it. */
-enum assay_status night_answers_load(struct store *store, const struct night *night, struct night_answers *out, struct assay_error *err);
-void night_answers_release(struct night_answers *answers); /* accepts zeroed */
-
-/* The first line. */
-void night_answer_head(const struct night *night, const struct night_answers *answers, struct document *d);
 
 /* Fills the document and its exit status. */
 enum assay_status night_answer(struct store *store, const struct night *night, unsigned fail_on, struct document *d,
