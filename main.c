@@ -45,7 +45,7 @@ static const struct command *const commands[] = {
 	&runs_show_command,
 	&runs_export_command,
 	&prune_command,
-	&import_quiho_command,
+	&import_machines_command,
 	&import_results_command,
 	HEADING("What versions stress, and whether one is slower"),
 	&profile_command,

@@ -249,38 +249,6 @@ enum assay_status csv_header(struct csv *csv, const char *const *columns, size_t
 	return st;
 }
 
-enum assay_status csv_use_rows(const char *name, char *bytes, size_t n, const char *const *columns, size_t n_columns, csv_row_fn *use,
-			       void *context, struct csv_use *out, struct assay_error *err)
-{
-	size_t *index = mem_new(n_columns, sizeof(*index));
-	const char **cells = mem_new(n_columns, sizeof(*cells));
-	struct csv csv;
-	enum assay_status st;
-	bool more = true;
-
-	*out = (struct csv_use){ 0 };
-	csv_init(&csv, name, bytes, n);
-	st = csv_header(&csv, columns, n_columns, index, err);
-	while (!st) {
-		struct assay_error fault;
-		enum assay_status row = csv_next(&csv, &more, &fault);
-
-		if (!row && !more)
-			break;
-		for (size_t i = 0; !row && i < n_columns; i++)
-			cells[i] = index[i] == SIZE_MAX ? "" : csv.fields[index[i]];
-		if (!row && (row = use(context, cells, &fault)) && row != ASSAY_E_NOTFOUND)
-			assay_context(&fault, "%s:%zu", name, csv.line);
-		out->used += row == ASSAY_OK;
-		out->unknown += row == ASSAY_E_NOTFOUND;
-		if (row && row != ASSAY_E_NOTFOUND && !out->left_out++)
-			out->first = fault;
-	}
-	csv_release(&csv);
-	mem_free(index, cells);
-	return st;
-}
-
 /* An empty first field is quoted, because a row of only that would be an empty line; one that starts with a byte order mark,
  * because the mark would be skipped at the start of a file. */
 static bool needs_quotes(const char *field, bool first)

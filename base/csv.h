@@ -38,19 +38,6 @@ enum assay_status csv_header(struct csv *csv, const char *const *columns, size_t
 
 void csv_release(struct csv *csv);
 
-/* Uses a row: its cells, in the order of the columns that were asked for. ASSAY_E_NOTFOUND where it is about something unknown. */
-typedef enum assay_status csv_row_fn(void *context, const char *const *cells, struct assay_error *err);
-
-/* The rows of a file, each of which is used, about something unknown, or left out because it cannot be read. */
-struct csv_use {
-	size_t used, unknown, left_out;
-	struct assay_error first; /* "name:line: " and what is wrong with the first one that was left out */
-};
-
-/* Calls `use` for each row of a whole file. Fails only for its header. Arguments as of csv_init() and csv_header(); *out is overwritten. */
-enum assay_status csv_use_rows(const char *name, char *bytes, size_t n, const char *const *columns, size_t n_columns, csv_row_fn *use,
-			       void *context, struct csv_use *out, struct assay_error *err);
-
 /* Writing: appends one field, quoted where needed, and a comma before it unless it is the row's first. */
 struct buf;
 void csv_add(struct buf *out, const char *field, bool first);

@@ -160,7 +160,9 @@ fixture_lab() {
 
 fixture_quiho() {
 	"$ASSAY" init "$fixture/quiho" >/dev/null
-	"$ASSAY" -C "$fixture/quiho" import quiho "$quiho" --types "$quiho/types.csv" >/dev/null
+	python3 "$source/tests/recorded.py" "$quiho" "$fixture/tables" "$quiho/types.csv"
+	"$ASSAY" -C "$fixture/quiho" import machines "$fixture/tables/machines.csv" >/dev/null
+	"$ASSAY" -C "$fixture/quiho" import results "$fixture/tables/results.csv" >/dev/null
 }
 
 # fixture_part NAME FUNCTION

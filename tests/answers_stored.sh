@@ -8,8 +8,7 @@ about_quiho() {
 	ask quiho catalog drift
 	ask quiho fleet list
 	ask quiho runs list
-	ask_kind bytes quiho runs export
-	ask_file "$work/results.csv" quiho runs export --csv -o "$work/results.csv"
+	ask_file "$work/tables/results.csv" quiho runs export "$work/tables"
 	ask quiho fingerprint show
 	for machine in issdm-41 issdm-0 scruffy.soe.ucsc.edu nobody; do
 		ask quiho catalog show "$machine"
@@ -84,13 +83,14 @@ quiho_changes() {
 	ask quiho catalog rename renamed issdm-0 --merge
 	ask quiho catalog show renamed
 	keep quiho machines/issdm-0.json
-	ask quiho import quiho "$quiho" --types "$quiho/types.csv"
+	ask quiho import machines "$fixture/tables/machines.csv"
 	ask none init "$work/fresh"
-	ask fresh import quiho "$quiho" --version 2.1 --higher-is-better 'mini*' --lower-is-better 'minif?'
+	ask fresh import machines "$fixture/tables/machines.csv"
+	ask fresh import results "$fixture/tables/results.csv" --version 2.1
 	ask fresh runs list
 	ask fresh catalog types
-	ask_kind bytes fresh runs export --csv
-	ask fresh import quiho "$work/empty"
+	ask_file "$work/tables/machines.csv" fresh runs export "$work/tables"
+	ask fresh import machines "$work/empty"
 	keep fresh .assay/runs.db
 	keep fresh machines/issdm-0.json
 }
@@ -105,7 +105,7 @@ about_lab() {
 	ask lab fleet list -w 'emu[01-03],emu07' -x emu02
 	ask lab fleet list -w nobody
 	ask lab runs list
-	ask_kind bytes lab runs export
+	ask_file "$work/tables/machines.csv" lab runs export "$work/tables"
 	for machine in emu01 emu02 emu06 emu12; do
 		ask lab catalog show "$machine"
 		ask lab fingerprint show "$machine"
@@ -252,8 +252,8 @@ explore:
 run:APP
 runs list:
 runs show:APP
-runs export:
-import quiho:DIR
+runs export:DIR
+import machines:FILE
 profile:APP
 predict:APP
 gate:A B
@@ -292,7 +292,7 @@ explore -o /nowhere/at/all.html
 catalog retire issdm-0
 catalog accept-drift issdm-0
 runs show hpccg --output
-runs export --csv -o /nowhere/at/all.csv
+runs export /nowhere/at/all
 fleet list -w n[01-
 fleet check -w @nothing
 fleet check --fanout 0

@@ -23,7 +23,8 @@ keys() {
 make_package "$tmp/some" 12 6
 lab_of some
 lab=$tmp/some.lab
-keys 'import quiho' "$tmp/some"
+keys 'import machines' "$tmp/some/t/machines.csv"
+keys 'runs export' "$tmp/tables"
 printf 'result\n3\n' >"$tmp/results.csv"
 keys 'import results' "$tmp/results.csv" --machine node01 --application results
 keys 'catalog list'

@@ -6,7 +6,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 mkdir "$work/bin"
 ln -s "$ASSAY" "$work/bin/assay"
-ln -s "$ASSAY_QUIHO" "$work/quiho"
+python3 "$ASSAY_SOURCE/tests/recorded.py" "$ASSAY_QUIHO" "$work" "$ASSAY_QUIHO/types.csv"
 PATH=$work/bin:$PATH
 sed -n '/^```sh$/,/^```$/{/^```/d;p}' "$ASSAY_SOURCE/README.md" >"$work/commands"
 cd "$work"

@@ -53,3 +53,12 @@ evidence_done() {
 	echo
 	echo "Written: $page"
 }
+
+# import_package LAB PACKAGE [TYPES]: imports the machines and the results of a package (recorded.py) into a laboratory, each if there are any.
+import_package() {
+	rm -rf "$work/of_package"
+	/usr/bin/python3 tests/recorded.py "$2" "$work/of_package" ${3:+"$3"}
+	for kind in machines results; do
+		[ ! -f "$work/of_package/$kind.csv" ] || "$assay" -C "$1" import "$kind" "$work/of_package/$kind.csv" >/dev/null
+	done
+}

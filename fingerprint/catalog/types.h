@@ -1,6 +1,6 @@
 /* Hardware types: machines that are the same to a model. All validation and counting is by type, because machines of one type
  * say the same thing several times. In this order:
- *   1. the type that was given for the fingerprint (`--types FILE`);
+ *   1. the type that was given for the fingerprint (the column `type` of `import machines`);
  *   2. the type of the host in lab.yaml;
  *   3. the profile of an emulated host;
  *   4. CPU model, sockets x cores x threads and memory size, where the catalog knows them;
@@ -9,7 +9,6 @@
 #ifndef FINGERPRINT_CATALOG_TYPES_H
 #define FINGERPRINT_CATALOG_TYPES_H
 
-#include "base/csv.h"
 #include "base/error.h"
 #include "fingerprint/catalog/catalog.h"
 #include "fleet/agent/facts.h"
@@ -46,10 +45,5 @@ char *types_of_host(const struct host *host, const struct facts *facts);
 
 /* The type of a fingerprint; SIZE_MAX when the catalog does not have it. */
 size_t types_find(const struct types *types, const char *fingerprint_id);
-
-/* A types file (columns machine, timestamp, type) for the fingerprints of the catalog: sets their given type. Unknown are rows that met no
- * fingerprint. `text` is changed (see csv.h). */
-enum assay_status types_read_file(const char *name, char *text, size_t n, struct catalog *catalog, struct csv_use *use,
-				  struct assay_error *err);
 
 #endif

@@ -73,7 +73,7 @@ static void add_types(const struct catalog *catalog, const struct types *types, 
 		members += n;
 	}
 	if (types->n == 0)
-		doc_line(d, "The catalog is empty: 'assay fingerprint run' measures the hosts of lab.yaml, 'assay import quiho DIR' "
+		doc_line(d, "The catalog is empty: 'assay fingerprint run' measures the hosts of lab.yaml, 'assay import machines FILE' "
 			    "imports recorded machines.");
 	else
 		doc_line(d, "%zu hardware type%s, %zu fingerprint%s", shown, text_plural(shown), members, text_plural(members));
@@ -112,7 +112,7 @@ const struct command catalog_types_command = {
 	.name = "catalog types",
 	.summary = "list hardware types with their members, and why",
 	.about = "Lists the hardware types: machines that are the same to a model, and why. A type that you know goes into lab.yaml, or "
-		 "comes with 'assay import quiho DIR --types FILE'.",
+		 "comes in the column 'type' of 'assay import machines FILE'.",
 	.examples = "  assay catalog types\n",
 	.lab = CLI_LAB_READ,
 	.run = catalog_types_run,

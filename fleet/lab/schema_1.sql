@@ -3,14 +3,12 @@
 
 -- ---- fingerprints ----
 
--- Origin of imported rows, as given in their file.
+-- Origin of imported rows.
 CREATE TABLE source (
 	id INTEGER PRIMARY KEY,
-	url TEXT NOT NULL,
-	revision TEXT NOT NULL,
-	user TEXT NOT NULL,
+	tool TEXT NOT NULL, -- that wrote the file; 'machines': a file of rates
 	metric_name TEXT NOT NULL DEFAULT '', -- what its results are, as the file calls them; '': not known
-	UNIQUE (url, revision, user, metric_name)
+	UNIQUE (tool, metric_name)
 );
 
 -- Files without times that were imported. A later CSV file that starts with all of one has its results, with their time and version.
@@ -144,12 +142,11 @@ CREATE TABLE run (
 	PRIMARY KEY (application, version, machine, taken_ms, repetition, ordinal)
 ) WITHOUT ROWID;
 
--- Direction of metrics by application name; the last rule that matches counts.
-CREATE TABLE metric_rule (
-	id INTEGER PRIMARY KEY,
-	glob TEXT NOT NULL UNIQUE,
+-- Direction of the metrics of imported results; without a row lower is better.
+CREATE TABLE metric_direction (
+	application TEXT PRIMARY KEY,
 	higher_is_better INTEGER NOT NULL
-);
+) WITHOUT ROWID;
 
 -- Every run that was started, with its output. One that failed has no metric.
 CREATE TABLE execution (

@@ -262,7 +262,7 @@ static enum assay_status check_version(struct store *store, int version, struct 
 	if (!st)
 		st = pragma_int(store, "SELECT count(*) FROM sqlite_master", &objects, err);
 	if (!st)
-		st = pragma_int(store, "SELECT count(*) FROM sqlite_master WHERE name = 'metric_rule'", &known, err);
+		st = pragma_int(store, "SELECT count(*) FROM sqlite_master WHERE name = 'metric_direction'", &known, err);
 	if (st)
 		return st;
 	if (id == PRE_RELEASE_ID || (id != STORE_APPLICATION_ID && known))

@@ -30,7 +30,7 @@ static enum assay_status runs_list_run(struct lab *lab, void *arguments, struct 
 
 	(void)arguments;
 	if (!st && n == 0)
-		doc_line(d, "No results yet: 'assay run APP' runs an application, 'assay import quiho DIR' imports recorded ones.");
+		doc_line(d, "No results yet: 'assay run APP' runs an application, 'assay import results FILE' imports recorded ones.");
 	doc_table(d, "applications");
 	for (size_t i = 0; i < n; i++)
 		add_listing(&list[i], d);

@@ -8,7 +8,7 @@ extern const struct command doctor_command, counters_command, probe_command, emu
 extern const struct command features_run_command, features_show_command;
 extern const struct command variance_record_command;
 extern const struct command samples_command, prune_command;
-extern const struct command import_quiho_command, import_results_command;
+extern const struct command import_machines_command, import_results_command;
 extern const struct command run_command, runs_list_command, runs_show_command, runs_export_command;
 
 /* Executes the compiler in whose place the program was called (runs/inside/variants/compiler_wrapper.h), for main(). Returns the exit

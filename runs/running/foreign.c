@@ -35,7 +35,7 @@ void foreign_release(struct foreign_result *result)
 	mem_free_all(result->texts, result->n_texts);
 	free(result->rows);
 	cJSON_Delete(result->root);
-	quiho_release(&result->quiho);
+	imported_release(&result->imported);
 	*result = (struct foreign_result){ .tool = FOREIGN_TOOLS };
 }
 
@@ -46,20 +46,18 @@ static const char *keep(struct reader *r, char *text)
 	return text;
 }
 
-static struct foreign_row row_of(struct reader *r, struct quiho_place place, const char *machine)
+static struct foreign_row row_of(struct reader *r, struct imported_place place, const char *machine)
 {
-	struct foreign_row row = { .to = { .url = foreign_code(r->result->tool),
-					   .revision = "",
-					   .user = "",
+	struct foreign_row row = { .to = { .tool = foreign_code(r->result->tool),
 					   .machine = machine,
-					   .benchmark = "",
-					   .test = "",
+					   .name = "",
 					   .version = "",
+					   .metric = "",
 					   .battery = "",
 					   .battery_hash = "",
 					   .stress_ng = "",
 					   .architecture = "",
-					   .metric = "" },
+					   .type = "" },
 				   .texts = { "", NULL, NULL, "lower" },
 				   .mark = "" };
 
@@ -111,12 +109,12 @@ static bool row_time(struct reader *r, struct foreign_row *row, const char *text
 	int64_t ms = row->to.taken_ms;
 	bool is_time = !text || text_time_ms(text, &ms);
 
-	if (is_time && !quiho_in_future(ms))
+	if (is_time && !imported_in_future(ms))
 		row->to.taken_ms = ms;
 	else if (!r->options->time_given) {
-		quiho_leave_out(&r->result->quiho, QUIHO_BAD_TIME, &row->to.place, "'%s' is %s; --time TIME says when it was",
-				TEXT_SHOWN(text ? text : text_from_ms(ms, (char[TEXT_DATE_BYTES]){ 0 })),
-				is_time ? "in the future" : "neither a date, such as 2026-11-23T20:01:23+01:00, nor seconds since 1970");
+		imported_leave_out(&r->result->imported, IMPORTED_BAD_TIME, &row->to.place, "'%s' is %s; --time TIME says when it was",
+				   TEXT_SHOWN(text ? text : text_from_ms(ms, (char[TEXT_DATE_BYTES]){ 0 })),
+				   is_time ? "in the future" : "neither a date, such as 2026-11-23T20:01:23+01:00, nor seconds since 1970");
 		return false;
 	}
 	return true;
@@ -151,7 +149,7 @@ static const char *mark_of(struct reader *r, char **parts, size_t n)
 	return keep(r, buf_take(&text));
 }
 
-/* ---- from them to those of quiho.h ---- */
+/* ---- from them to those of imported.h ---- */
 
 ORDER_POINTERS_BY(compare_rows, struct foreign_row,
 		  BY_TEXT(name) BY_TEXT(mark) BY_TEXT(to.version) BY_TEXT(to.machine) BY_UP(to.taken_ms) BY_UP(at))
@@ -192,35 +190,32 @@ static const char *row_name(struct reader *r, const struct foreign_row *row)
 {
 	const char *prefix = r->options->application;
 	bool one = prefix && !r->result->several;
-	char *name = mem_format("%s%s%s%s", prefix ? prefix : "", prefix && !one ? "/" : "", one ? "" : row->name, row->mark);
 
-	/* A benchmark of that name would be taken for the rate of a stressor; one with '@' is refused. */
-	return strcmp(keep(r, name), QUIHO_STRESSNG) == 0 ? "@" QUIHO_STRESSNG : name;
+	return keep(r, mem_format("%s%s%s%s", prefix ? prefix : "", prefix && !one ? "/" : "", one ? "" : row->name, row->mark));
 }
 
 static void rows_give(struct reader *r)
 {
 	struct foreign_result *result = r->result;
-	struct quiho *quiho = &result->quiho;
-	const struct quiho_row *shown;
+	struct imported *imported = &result->imported;
+	const struct imported_row *shown;
 
 	rows_count(r);
-	quiho->above_zero = true;
 	for (size_t i = 0; i < result->n_rows; i++) {
 		struct foreign_row *row = &result->rows[i];
 
-		row->to.benchmark = row_name(r, row);
+		row->to.name = row_name(r, row);
 		if (row->alike)
-			quiho_leave_out(quiho, QUIHO_ALIKE, &row->to.place, "%s", TEXT_SHOWN(row->to.benchmark));
+			imported_leave_out(imported, IMPORTED_ALIKE, &row->to.place, "%s", TEXT_SHOWN(row->to.name));
 		else
-			quiho_add(quiho, row->to, &row->texts);
+			imported_add(imported, row->to, &row->texts);
 	}
-	shown = quiho->n ? quiho->rows : quiho->failed;
-	result->application = shown ? shown->benchmark : "";
+	shown = imported->n ? imported->rows : imported->failed;
+	result->application = shown ? shown->name : "";
 	result->version = shown ? shown->version : "";
 	result->several = false;
-	for (size_t i = 0; i < quiho->n && !result->several; i++)
-		result->several = strcmp(quiho->rows[i].benchmark, result->application) != 0;
+	for (size_t i = 0; i < imported->n && !result->several; i++)
+		result->several = strcmp(imported->rows[i].name, result->application) != 0;
 }
 
 /* ---- benchmarks in JSON ---- */
@@ -348,10 +343,10 @@ static double benchmark_unit(const cJSON *item)
 static void gbench_add(struct reader *r, const cJSON *item, size_t index, const char *machine)
 {
 	const char *metric = r->options->metric ? r->options->metric : "real_time", *name = benchmark_name(item);
-	struct foreign_row row = row_of(r, (struct quiho_place){ "benchmarks", NULL, index, 0 }, machine);
+	struct foreign_row row = row_of(r, (struct imported_place){ "benchmarks", NULL, index, 0 }, machine);
 	bool is_time = strcmp(metric, "real_time") == 0 || strcmp(metric, "cpu_time") == 0;
 	double unit = is_time ? benchmark_unit(item) : 1;
-	struct quiho *quiho = &r->result->quiho;
+	struct imported *imported = &r->result->imported;
 
 	if (name && is_aggregate(item)) {
 		r->result->aggregates++;
@@ -361,12 +356,13 @@ static void gbench_add(struct reader *r, const cJSON *item, size_t index, const 
 	if (benchmark_failure(item))
 		row_fail(r, &row, EXECUTION_NO_METRIC, "%s", benchmark_failure(item));
 	if (!name)
-		quiho_leave_out(quiho, QUIHO_BAD_ROW, &row.to.place, "it is no object with a name");
+		imported_leave_out(imported, IMPORTED_BAD_ROW, &row.to.place, "it is no object with a name");
 	else if (!row.to.failure && !row_value(r, &row, json_get(item, metric), unit))
-		quiho_leave_out(quiho, QUIHO_BAD_ROW, &row.to.place, "%s: '%s' is missing, or no number", TEXT_SHOWN(name),
-				TEXT_SHOWN(metric));
+		imported_leave_out(imported, IMPORTED_BAD_ROW, &row.to.place, "%s: '%s' is missing, or no number", TEXT_SHOWN(name),
+				   TEXT_SHOWN(metric));
 	else if (!row.to.failure && unit <= 0)
-		quiho_leave_out(quiho, QUIHO_BAD_ROW, &row.to.place, "%s: its 'time_unit' is none of ns, us, ms and s", TEXT_SHOWN(name));
+		imported_leave_out(imported, IMPORTED_BAD_ROW, &row.to.place, "%s: its 'time_unit' is none of ns, us, ms and s",
+				   TEXT_SHOWN(name));
 	else if (row_time(r, &row, cJSON_GetStringValue(json_get(json_get(r->result->root, "context"), "date")))) {
 		row.name = name;
 		row.mark = benchmark_mark(r, item);
@@ -391,18 +387,19 @@ static void hyperfine_add_time(struct reader *r, struct foreign_row row, const c
 	if (row.to.failure || row_value(r, &row, time, 1))
 		row_add(r, row);
 	else
-		quiho_leave_out(&r->result->quiho, QUIHO_BAD_ROW, &row.to.place, "%s: it is no number", TEXT_SHOWN(row.name));
+		imported_leave_out(&r->result->imported, IMPORTED_BAD_ROW, &row.to.place, "%s: it is no number", TEXT_SHOWN(row.name));
 }
 
 static void hyperfine_add(struct reader *r, const cJSON *item, size_t index, const char *machine)
 {
-	struct foreign_row row = row_of(r, (struct quiho_place){ "results", NULL, index, 0 }, machine);
+	struct foreign_row row = row_of(r, (struct imported_place){ "results", NULL, index, 0 }, machine);
 	const cJSON *times = json_get(item, "times"), *time, *ends = json_get(item, "exit_codes"), *end = ends ? ends->child : NULL;
 	int n_times = cJSON_GetArraySize(times), n_ends = cJSON_GetArraySize(ends);
 
 	row.name = benchmark_name(item);
 	if (!row.name || !cJSON_IsArray(times)) {
-		quiho_leave_out(&r->result->quiho, QUIHO_BAD_ROW, &row.to.place, "it is no object with 'command' and a list 'times'");
+		imported_leave_out(&r->result->imported, IMPORTED_BAD_ROW, &row.to.place,
+				   "it is no object with 'command' and a list 'times'");
 		return;
 	}
 	row.mark = benchmark_mark(r, item);
@@ -411,8 +408,8 @@ static void hyperfine_add(struct reader *r, const cJSON *item, size_t index, con
 	cJSON_ArrayForEach(time, times)
 	{
 		if (ends && n_ends != n_times)
-			quiho_leave_out(&r->result->quiho, QUIHO_UNKNOWN_END, &row.to.place, "%s: it has %d times and %d exit codes",
-					TEXT_SHOWN(row.name), n_times, n_ends);
+			imported_leave_out(&r->result->imported, IMPORTED_UNKNOWN_END, &row.to.place,
+					   "%s: it has %d times and %d exit codes", TEXT_SHOWN(row.name), n_times, n_ends);
 		else
 			hyperfine_add_time(r, row, time, end);
 		end = end ? end->next : NULL;
@@ -528,7 +525,7 @@ static void row_add_text(struct reader *r, struct foreign_row row, const char *t
 	if (!row.to.failure && is_no_result(text))
 		row_fail(r, &row, EXECUTION_NO_METRIC, "its result is '%s'", text);
 	if (!row.to.failure && !text_double(text, &number) && is_success(text))
-		quiho_leave_out(&r->result->quiho, QUIHO_PASSED, &row.to.place, "%s: '%s'", TEXT_SHOWN(row.name), text);
+		imported_leave_out(&r->result->imported, IMPORTED_PASSED, &row.to.place, "%s: '%s'", TEXT_SHOWN(row.name), text);
 	else
 		row_add(r, row);
 }
@@ -555,7 +552,7 @@ static enum assay_status csv_add_row(struct reader *r, const struct csv *csv, co
 	bool ended;
 
 	r->at = (size_t)(csv->fields[0] - r->text);
-	row = row_of(r, (struct quiho_place){ .line = csv->line }, NULL);
+	row = row_of(r, (struct imported_place){ .line = csv->line }, NULL);
 	for (size_t m = 0; m < MEANINGS; m++)
 		said[m] = c->index[m] == SIZE_MAX ? NULL : csv->fields[c->index[m]];
 	row.name = said[APPLICATION] ? said[APPLICATION] : r->options->application;
@@ -567,7 +564,7 @@ static enum assay_status csv_add_row(struct reader *r, const struct csv *csv, co
 		row.to.version = r->options->starts[r->start].version;
 	row.to.metric = c->names[RESULT];
 	ended = said[EXIT_STATUS] && !is_missing(said[EXIT_STATUS]);
-	row.texts = (struct quiho_texts){ said[RESULT], NULL, said[REPETITION], said[DIRECTION] ? said[DIRECTION] : "" };
+	row.texts = (struct imported_texts){ said[RESULT], NULL, said[REPETITION], said[DIRECTION] ? said[DIRECTION] : "" };
 	if (!row.name)
 		return assay_fail(r->err, ASSAY_E_USAGE,
 				  "%s has no column 'application': --application NAME says what was measured, or --columns "
@@ -576,10 +573,10 @@ static enum assay_status csv_add_row(struct reader *r, const struct csv *csv, co
 	if (!row.to.machine && !said[MACHINE])
 		return fail_no_machine(r);
 	if (!row.to.machine)
-		quiho_leave_out(&r->result->quiho, QUIHO_BAD_NAME, &row.to.place, NO_MACHINE);
+		imported_leave_out(&r->result->imported, IMPORTED_BAD_NAME, &row.to.place, NO_MACHINE);
 	else if (said[EXIT_STATUS] && !ended && !is_no_result(said[RESULT]))
-		quiho_leave_out(&r->result->quiho, QUIHO_UNKNOWN_END, &row.to.place, "its exit status is '%s'",
-				TEXT_SHOWN(said[EXIT_STATUS]));
+		imported_leave_out(&r->result->imported, IMPORTED_UNKNOWN_END, &row.to.place, "its exit status is '%s'",
+				   TEXT_SHOWN(said[EXIT_STATUS]));
 	else if (row_time(r, &row, said[TIME])) {
 		if (ended && !is_success(said[EXIT_STATUS]))
 			row_fail(r, &row, EXECUTION_FAILED, "exit status %s", said[EXIT_STATUS]);
@@ -606,7 +603,7 @@ static enum assay_status csv_read(struct reader *r, char *text, size_t n)
 	}
 	if (!st)
 		st = columns_check(r, &columns, &csv);
-	while (!st && quiho_next(&r->result->quiho, &csv))
+	while (!st && imported_next(&r->result->imported, &csv))
 		st = csv_add_row(r, &csv, &columns);
 	csv_release(&csv);
 	mem_free(columns.names, columns.distinguish, columns.index);
@@ -698,7 +695,7 @@ static const char *phoronix_time(const struct phoronix *p, const char *measured)
 }
 
 /* A test may measure several things under one description, as LevelDB's do operations and bytes a second: their unit distinguishes them. */
-static void phoronix_add(struct phoronix *p, struct quiho_place place, const char *value)
+static void phoronix_add(struct phoronix *p, struct imported_place place, const char *value)
 {
 	const char *test = said(p, *said(p, TEST) ? TEST : TITLE), *description = said(p, DESCRIPTION);
 	const char *measured = keep(p->r, mem_string(said(p, ENTRY)));
@@ -713,9 +710,9 @@ static void phoronix_add(struct phoronix *p, struct quiho_place place, const cha
 	/* Where several systems are said to be one machine, they are what was compared on it: its kernels, compilers, settings. */
 	row.to.version = p->r->options->machine && p->n_systems > 1 ? measured : "";
 	if (!row.to.machine) {
-		quiho_leave_out(&p->r->result->quiho, QUIHO_BAD_NAME, &place, NO_MACHINE);
+		imported_leave_out(&p->r->result->imported, IMPORTED_BAD_NAME, &place, NO_MACHINE);
 	} else if (strchr(value, ',')) { /* of a monitor */
-		quiho_leave_out(&p->r->result->quiho, QUIHO_BAD_ROW, &place, "%s: a series of values", TEXT_SHOWN(row.name));
+		imported_leave_out(&p->r->result->imported, IMPORTED_BAD_ROW, &place, "%s: a series of values", TEXT_SHOWN(row.name));
 	} else if (row_time(p->r, &row, phoronix_time(p, measured))) {
 		row_add_text(p->r, row, value);
 	}
@@ -724,7 +721,7 @@ static void phoronix_add(struct phoronix *p, struct quiho_place place, const cha
 /* "12.5:12.6:12.4" are a result's repetitions, and so are "PASS,FAIL"; without them it has one. */
 static void phoronix_entry(struct phoronix *p)
 {
-	struct quiho_place place = { "Result", "Entry", p->results, p->entries };
+	struct imported_place place = { "Result", "Entry", p->results, p->entries };
 	char *values = mem_string(said(p, *said(p, RAW) ? RAW : VALUE)), *rest = values, *value;
 	const char *between = isalpha((unsigned char)*values) ? ":," : ":";
 
@@ -871,8 +868,8 @@ enum assay_status foreign_read(char *text, size_t n, const struct foreign_option
 	if (!st)
 		rows_give(&r);
 	found = result->n_rows;
-	for (int i = 0; i < QUIHO_SKIPS; i++)
-		found = found || result->quiho.skipped[i].count;
+	for (int i = 0; i < IMPORTED_SKIPS; i++)
+		found = found || result->imported.skipped[i].count;
 	if (!st && !found)
 		st = assay_fail(err, ASSAY_E_NODATA, "%s has no measurement%s (it was read as %s)", options->name,
 				result->aggregates ? " but aggregates: leave out --benchmark_report_aggregates_only" : "",

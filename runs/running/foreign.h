@@ -1,14 +1,13 @@
-/* Results that other tools have written, as rows of a results.csv (quiho.h), so that one way leads into the store: Google Benchmark's JSON,
- * hyperfine's JSON, CSV whose columns are named, result files of the Phoronix Test Suite. What each of them holds: docs/formats.md. */
+/* Results that other tools have written, as rows of a results.csv (imported.h), so that one way leads into the store: Google Benchmark's
+ * JSON, hyperfine's JSON, CSV whose columns are named, result files of the Phoronix Test Suite. What each of them holds: docs/formats.md.
+ */
 #ifndef RUNS_RUNNING_FOREIGN_H
 #define RUNS_RUNNING_FOREIGN_H
 
 #include "base/error.h"
 #include "base/json.h"
 #include "base/rows.h"
-#include "runs/running/quiho.h"
-
-#define FOREIGN_BYTES_MAX (64u << 20)
+#include "runs/running/imported.h"
 
 #define FOREIGN_ROWS(X)                                                                                                                    \
 	X(FOREIGN_GBENCH, "gbench", "Google Benchmark")                                                                                    \
@@ -45,8 +44,8 @@ struct foreign_options {
 
 /* A measurement. Its texts belong to the result, or to the text that was read. */
 struct foreign_row {
-	struct quiho_row to; /* without `value`; with an outcome where there is none */
-	struct quiho_texts texts;
+	struct imported_row to; /* without `value`; with an outcome where there is none */
+	struct imported_texts texts;
 	const char *name, *mark; /* of the benchmark; what distinguishes it from others of that name: " (branch=main)", or "" */
 	double thing;		 /* what was measured, by its place in the file: all rows of one name are of one thing, */
 	bool alike;		 /* or are not */
@@ -57,7 +56,7 @@ struct foreign_result {
 	enum foreign_tool tool;
 	struct foreign_row *rows; /* [n_rows], in the order of the file, but for those that are left out */
 	size_t n_rows, capacity;
-	struct quiho quiho;		   /* the same for quiho_import(), with what was left out */
+	struct imported imported;	   /* the same for imported_store(), with what was left out */
 	size_t aggregates;		   /* benchmarks that the tool computed from others; they are no rows */
 	size_t ends_unknown;		   /* runs whose exit codes the file does not have at all */
 	const char *application, *version; /* of the first row that can be used; version "" where the file has none */
@@ -69,7 +68,7 @@ struct foreign_result {
 
 /* Reads text[0..n), NUL after it, which is changed and must outlive *result. That is overwritten; foreign_release() it, after a failure
  * too. ASSAY_E_FORMAT for a file that makes no sense, ASSAY_E_NODATA for one without measurements, ASSAY_E_USAGE where an option is missing
- * that it needs. What is wrong with a single row is counted in quiho.skipped. O(n log n). */
+ * that it needs. What is wrong with a single row is counted in imported.skipped. O(n log n). */
 enum assay_status foreign_read(char *text, size_t n, const struct foreign_options *options, struct foreign_result *result,
 			       struct assay_error *err);
 void foreign_release(struct foreign_result *result);

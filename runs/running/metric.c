@@ -464,14 +464,14 @@ static enum assay_status metric_read_row(const struct foreign_row *row, const st
 static enum assay_status metric_read_rows(const struct metric *metric, const struct foreign_result *read, struct metric_values *out,
 					  struct assay_error *err)
 {
-	static const enum quiho_skip bad[] = { QUIHO_BAD_ROW, QUIHO_UNKNOWN_END };
+	static const enum imported_skip bad[] = { IMPORTED_BAD_ROW, IMPORTED_UNKNOWN_END };
 	const struct foreign_row *before = NULL;
 	enum assay_status st = ASSAY_OK;
 
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-		if (read->quiho.skipped[bad[i]].count)
+		if (read->imported.skipped[bad[i]].count)
 			return assay_fail(err, ASSAY_E_NODATA, "the output has a result that cannot be used: %s (%s)",
-					  quiho_skip_text(bad[i]), read->quiho.skipped[bad[i]].first);
+					  imported_skip_text(bad[i]), read->imported.skipped[bad[i]].first);
 	}
 	for (size_t i = 0; !st && i < read->n_rows; i++) {
 		if (!metric_is_chosen(metric, &read->rows[i]))

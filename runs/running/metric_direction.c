@@ -4,56 +4,14 @@
 #include "base/order.h"
 #include "runs/running/manifest.h"
 
-#include <fnmatch.h>
-
-static const char *const built_in[] = { "stream/*", "fio/*" };
-
-static void direction_append(struct metric_rules *rules, const char *glob, bool higher_is_better)
+enum assay_status metric_direction_load(struct store *store, const char *application, bool *higher_is_better, struct assay_error *err)
 {
-	mem_append(rules->items, rules->n, &rules->capacity, (struct metric_rule){ mem_string(glob), higher_is_better });
-}
-
-enum assay_status metric_rules_load(struct store *store, struct metric_rules *out, struct assay_error *err)
-{
-	struct metric_rules rules = { 0 };
 	sqlite3_stmt *stmt = NULL;
-	enum assay_status st = store_prepare(store, "SELECT glob, higher_is_better FROM metric_rule ORDER BY id", &stmt, err);
+	enum assay_status st =
+	    store_ask(store, &stmt, err, "SELECT higher_is_better FROM metric_direction WHERE application = ?", "t", application);
 
-	for (size_t i = 0; i < sizeof(built_in) / sizeof(built_in[0]); i++)
-		direction_append(&rules, built_in[i], true);
-	while (store_next(store, stmt, &st, err))
-		direction_append(&rules, store_text(stmt, 0), sqlite3_column_int(stmt, 1) != 0);
-	sqlite3_finalize(stmt);
-	*out = rules;
-	if (st)
-		metric_rules_release(out);
-	return st;
-}
-
-void metric_rules_release(struct metric_rules *rules)
-{
-	for (size_t i = 0; i < rules->n; i++)
-		free(rules->items[i].glob);
-	free(rules->items);
-	*rules = (struct metric_rules){ 0 };
-}
-
-bool metric_rules_higher_is_better(const struct metric_rules *rules, const char *application)
-{
-	for (size_t i = rules->n; i > 0; i--) {
-		if (fnmatch(rules->items[i - 1].glob, application, 0) == 0)
-			return rules->items[i - 1].higher_is_better;
-	}
-	return false;
-}
-
-bool metric_rules_granted(const char *application)
-{
-	bool higher = false;
-
-	for (size_t i = 0; i < sizeof(built_in) / sizeof(built_in[0]); i++)
-		higher = higher || fnmatch(built_in[i], application, 0) == 0;
-	return higher;
+	*higher_is_better = store_next(store, stmt, &st, err) && sqlite3_column_int(stmt, 0);
+	return store_finish(stmt, st);
 }
 
 /* The metric belongs to the whole manifest: any of its versions says the same. */

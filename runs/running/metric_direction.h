@@ -1,6 +1,5 @@
-/* Which direction of a metric is better: of what was measured here the manifest that is kept with the plan says it; of what was
- * imported, rules on the application's name, kept in the laboratory. The last rule that matches counts, and before them all
- * `stream` and `fio` are higher-is-better; everything else is a cost. */
+/* Which direction of a metric is better. The manifest that is kept with a plan says it of results that were measured here; of imported
+ * results the laboratory keeps it by application. */
 #ifndef RUNS_RUNNING_METRIC_DIRECTION_H
 #define RUNS_RUNNING_METRIC_DIRECTION_H
 
@@ -12,22 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct metric_rule {
-	char *glob; /* shell pattern, '*' also matches '/' */
-	bool higher_is_better;
-};
-
-struct metric_rules {
-	struct metric_rule *items; /* [n], in the order in which they are applied */
-	size_t n, capacity;
-};
-
-enum assay_status metric_rules_load(struct store *store, struct metric_rules *out, struct assay_error *err);
-void metric_rules_release(struct metric_rules *rules);
-bool metric_rules_higher_is_better(const struct metric_rules *rules, const char *application);
-
-/* Where a laboratory has no rules of its own: is it better when higher? */
-bool metric_rules_granted(const char *application);
+/* False if nothing was imported of the application. */
+enum assay_status metric_direction_load(struct store *store, const char *application, bool *higher_is_better, struct assay_error *err);
 
 /* What each plan measured. */
 struct plan_metric {

@@ -552,7 +552,6 @@ enum assay_status run_load_plan(struct store *store, const char *application, co
 				struct assay_error *err)
 {
 	struct run_set set = { .application = mem_string(application), .version = mem_string(version) };
-	struct metric_rules rules = { 0 };
 	sqlite3_stmt *stmt = NULL;
 	size_t capacity = 0;
 	enum assay_status st = store_ask(
@@ -570,11 +569,9 @@ enum assay_status run_load_plan(struct store *store, const char *application, co
 		set.items[i].metric /= (double)set.items[i].recorded;
 	run_set_order(&set);
 	if (!st)
-		st = metric_rules_load(store, &rules, err);
-	set.higher_is_better = metric_rules_higher_is_better(&rules, application);
+		st = metric_direction_load(store, application, &set.higher_is_better, err);
 	if (!st)
 		st = run_set_find_builds(store, plan, &set, err);
-	metric_rules_release(&rules);
 	*out = set;
 	if (st)
 		run_set_release(out);
@@ -631,19 +628,16 @@ void run_set_join(struct run_set *set)
 
 static enum assay_status run_list_rows(struct store *store, struct run_listing **list, size_t *n, struct assay_error *err)
 {
-	struct metric_rules rules = { 0 };
 	sqlite3_stmt *stmt = NULL;
 	size_t capacity = 0;
-	enum assay_status st = metric_rules_load(store, &rules, err);
+	enum assay_status st = store_prepare(
+	    store,
+	    "SELECT application, version, sum(result), count(DISTINCT machine), sum(known), sum(failed), min(taken_ms), "
+	    "max(taken_ms) FROM (SELECT application, version, machine, taken_ms, ordinal = 0 AS result, ordinal = 0 AND "
+	    "fingerprint IS NOT NULL AS known, 0 AS failed FROM run UNION ALL SELECT application, version, machine, taken_ms, 0, "
+	    "0, 1 FROM failed_run WHERE NOT probed) GROUP BY application, version",
+	    &stmt, err);
 
-	if (!st)
-		st = store_prepare(
-		    store,
-		    "SELECT application, version, sum(result), count(DISTINCT machine), sum(known), sum(failed), min(taken_ms), "
-		    "max(taken_ms) FROM (SELECT application, version, machine, taken_ms, ordinal = 0 AS result, ordinal = 0 AND "
-		    "fingerprint IS NOT NULL AS known, 0 AS failed FROM run UNION ALL SELECT application, version, machine, taken_ms, 0, "
-		    "0, 1 FROM failed_run WHERE NOT probed) GROUP BY application, version",
-		    &stmt, err);
 	while (store_next(store, stmt, &st, err)) {
 		struct run_listing *item;
 
@@ -656,10 +650,9 @@ static enum assay_status run_list_rows(struct store *store, struct run_listing *
 					      .failed = sqlite3_column_int64(stmt, 5),
 					      .first_ms = sqlite3_column_int64(stmt, 6),
 					      .last_ms = sqlite3_column_int64(stmt, 7) };
-		item->higher_is_better = metric_rules_higher_is_better(&rules, item->application);
+		st = metric_direction_load(store, item->application, &item->higher_is_better, err);
 	}
 	sqlite3_finalize(stmt);
-	metric_rules_release(&rules);
 	return st;
 }
 
@@ -785,8 +778,8 @@ static enum assay_status run_no_application(const struct run_listing *list, size
 		return st;
 	if (n == 0)
 		return assay_fail(err, ASSAY_E_NOTFOUND,
-				  "no application '%s': the laboratory has no runs yet ('assay run APP' makes some, 'assay import quiho "
-				  "DIR' brings in recorded ones)",
+				  "no application '%s': the laboratory has no runs yet ('assay run APP' makes some, 'assay import results "
+				  "FILE' brings in recorded ones)",
 				  application);
 	if (nearest)
 		return assay_fail(err, ASSAY_E_NOTFOUND, "no application '%s' (did you mean '%s'? 'assay runs list' shows all)",

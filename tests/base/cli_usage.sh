@@ -11,7 +11,7 @@ what='assay --help'
 for option in --help -h; do
 	run $option
 	expect_status 0
-	expect_stdout Usage: 'assay -C lab import quiho'
+	expect_stdout Usage: 'assay -C lab import machines'
 	expect_no_stderr
 done
 cp "$tmp/out" "$tmp/help"
@@ -46,7 +46,7 @@ without_directory() {
 }
 without_format() {
 	case $1 in
-	probe | 'emulate run' | 'features run' | 'variance record' | 'runs export' | completion | manual) echo yes ;;
+	probe | 'emulate run' | 'features run' | 'variance record' | completion | manual) echo yes ;;
 	esac
 }
 without_progress() {
@@ -124,7 +124,7 @@ frobnicate|unknown command 'frobnicate'|--help
 prfile hpccg|unknown command 'prfile'|did you mean 'profile'
 catalog lst|unknown command 'catalog lst'|did you mean 'catalog list'
 catlog list|unknown command 'catlog list'|did you mean 'catalog list'
-import quihoo x|unknown command 'import quihoo'|did you mean 'import quiho'
+import machinse x|unknown command 'import machinse'|did you mean 'import machines'
 -x|unknown option '-x'|--help
 --versoin|unknown option '--versoin'|did you mean '--version'
 -C|-C needs a directory
@@ -137,7 +137,7 @@ profile a b|unexpected argument 'b'
 gate|missing argument: BASELINE and CANDIDATE
 gate a|missing argument: CANDIDATE (expected BASELINE and CANDIDATE)
 gate a b c|unexpected argument 'c'
-import quiho|missing argument: DIR
+import machines|missing argument: FILE
 catalog show|missing argument: MACHINE
 catalog accept-drift|missing argument: MACHINE
 catalog accept-drift m|--reason
@@ -172,9 +172,7 @@ fleet down a b|unexpected argument 'b'
 fleet up a b|unexpected argument 'b'
 gate a b --min-effect nan|--min-effect
 gate a b --min-effect 1e999|--min-effect
-import quiho x --version a@b|'a@b' cannot be the name of a version
-import quiho x --higher-is-better=|the pattern is empty
-runs export --format json|unknown option '--format'
+import results x --version a@b|'a@b' cannot be the name of a version
 probe -C x -- true|unknown option '-C'
 doctor --directory=x true|unknown option '--directory=x'
 END
@@ -198,9 +196,8 @@ expect_status 0
 expect_json .laboratory "$tmp/lab"
 cases=$((cases + 1))
 [ -f "$tmp/lab/lab.yaml" ] && [ -d "$tmp/lab/machines" ] && [ -d "$tmp/lab/apps" ] || fail 'the folders of a laboratory'
-run -C "$tmp/lab" import quiho "$tmp/package" --format json
+import_package "$tmp/lab" "$tmp/package"
 expect_status 0
-expect_json .machines 6
 for words in "-C $tmp/lab runs list" "runs list -C $tmp/lab" "-C$tmp/lab runs list" "--directory $tmp/lab runs list" \
 	"runs list --directory=$tmp/lab" "-C /nowhere runs list -C $tmp/lab"; do
 	what="$words"
@@ -215,7 +212,7 @@ status=$?
 expect_status 0
 expect_stdout app/slow
 what='a relative path is from where you are, not from -C'
-(cd "$tmp" && "$ASSAY" -C lab import quiho package) >"$tmp/out" 2>"$tmp/err"
+(cd "$tmp" && "$ASSAY" -C lab import machines package/t/machines.csv) >"$tmp/out" 2>"$tmp/err"
 status=$?
 expect_status 0
 expect_stdout '0 new'
@@ -241,7 +238,9 @@ json_of() {
 	expect_no_stderr
 	expect_json_parses
 }
-json_of import quiho "$tmp/package"
+json_of import machines "$tmp/package/t/machines.csv"
+expect_json .machines 6
+json_of runs export "$tmp/tables"
 json_of catalog list
 expect_json .machines 6
 expect_json '.machines[0].id' node01

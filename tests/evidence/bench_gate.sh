@@ -5,16 +5,15 @@
 kept=${GATE_WORK:-$work}
 mkdir -p "$kept"
 if [ ! -d "$kept/lab" ]; then
-	mkdir -p "$kept/package"
 	# Version 1 of every tenth application takes 5 % longer.
 	awk 'BEGIN {
-		srand(20); print "giturl,commit,user,timestamp,benchmark,machine,repetition,test,result,version"
+		srand(20); print "application,version,machine,time,repetition,result"
 		for (a = 0; a < 200; a++) for (m = 0; m < 50; m++) for (v = 0; v < 2; v++) for (r = 1; r <= 50; r++)
-			printf "u,c,me,%d,app%d,node%02d,%d,app%d,%.6g,%d\n", 1500000000 + 86400 * v, a, m, r, a,
-				(10 + m / 5) * (a % 10 == 0 && v ? 1.05 : 1) * (1 + .02 * (rand() - .5)), v
-	}' >"$kept/package/results.csv"
+			printf "app%d,%d,node%02d,%d,%d,%.6g\n", a, v, m, 1500000000 + 86400 * v, r,
+				(10 + m / 5) * (a % 10 == 0 && v ? 1.05 : 1) * (1 + .02 * (rand() - .5))
+	}' >"$kept/results.csv"
 	"$assay" init "$kept/lab" >/dev/null
-	"$assay" -C "$kept/lab" import quiho "$kept/package" >/dev/null
+	"$assay" -C "$kept/lab" import results "$kept/results.csv" >/dev/null
 fi
 # timed NAME COMMAND...: adds a line "wall-clock seconds, processor seconds, KiB, status" to $work/NAME.samples; its output is in $work/NAME.out.
 timed() {

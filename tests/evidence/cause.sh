@@ -3,7 +3,7 @@
 . tests/lib_evidence.sh
 bench=build/release/tests/bench_cause
 "$assay" init "$work/lab" >/dev/null
-"$assay" -C "$work/lab" import quiho "$data" --types "$data/types.csv" >/dev/null
+import_package "$work/lab" "$data" "$data/types.csv"
 "$bench" "$work/lab" 3 7 >"$work/words"
 "$bench" "$work/lab" 1 7 growth >"$work/growth"
 for seed in 9 10; do

@@ -14,7 +14,7 @@ awk -F, -v OFS=, 'NR == 1 { print $0, "version"; next }
 		}
 	}' "$data/results.csv" >"$work/halves/results.csv"
 "$assay" init "$work/lab" >/dev/null
-"$assay" -C "$work/lab" import quiho "$work/halves" --types "$data/types.csv" >/dev/null
+import_package "$work/lab" "$work/halves" "$data/types.csv"
 {
 	evidence_head "The gate on recorded halves"
 	echo "Baseline: repetition 1 of each application; candidate: repetition 3 as it is (nothing changed), and with a slowdown planted"

@@ -7,7 +7,7 @@ kept=${IRUP_WORK:-$work}
 mkdir -p "$kept"
 [ -d "$kept/lab" ] || {
 	"$assay" init "$kept/lab" >/dev/null
-	"$assay" -C "$kept/lab" import quiho "$data" --types "$data/types.csv" >/dev/null
+	import_package "$kept/lab" "$data" "$data/types.csv"
 }
 # once NAME WORD...: unless it is there
 once() {

@@ -4,14 +4,14 @@
 evaluate=build/release/tests/bench/evaluate
 mkdir "$work/planted" "$work/detectable"
 "$assay" init "$work/lab" >/dev/null
-"$assay" -C "$work/lab" import quiho "$data" --types "$data/types.csv" >/dev/null
+import_package "$work/lab" "$data" "$data/types.csv"
 /usr/bin/python3 tests/bench/pairs_plant.py plant "$data" "$work/planted"
-"$assay" -C "$work/lab" import quiho "$work/planted" >/dev/null
+import_package "$work/lab" "$work/planted"
 start=$(date +%s)
 "$evaluate" -C "$work/lab" "$work/planted/pairs.json" >"$work/first.json"
 seconds=$(($(date +%s) - start))
 /usr/bin/python3 tests/bench/pairs_plant.py detectable "$data" "$work/detectable" "$work/first.json"
-"$assay" -C "$work/lab" import quiho "$work/detectable" >/dev/null
+import_package "$work/lab" "$work/detectable"
 "$evaluate" -C "$work/lab" "$work/detectable/pairs.json" --no-walk >"$work/second.json"
 {
 	evidence_head "The gate on labelled pairs"

@@ -8,17 +8,16 @@
 weeks() {
 	run init "$tmp/$1"
 	for week in $(seq 12); do
-		mkdir -p "$tmp/package"
 		{
-			echo "$HEADER"
+			echo machine,time,repetition,stressor,rate
 			awk -F, -v week="$week" -v slow="$2" -v odd="$3" '$2 == week {
 				factor = $1 == "emu03" && week >= slow ? .9 : $1 == "emu05" && $4 == "cpu" && week == odd ? .5 : 1
 				for (pass = 1; pass <= 3; pass++)
 					if ($(4 + pass) != "nan")
-						printf "url,abc,me,%d,stressng,%s,%d,%s,%.9g\n", 1500000000 + week * 604800, $1, pass, $4, $(4 + pass) * factor
+						printf "%s,%d,%d,%s,%.9g\n", $1, 1500000000 + week * 604800, pass, $4, $(4 + pass) * factor
 			}' "$ASSAY_SOURCE/docs/evidence/drift.csv"
-		} >"$tmp/package/results.csv"
-		"$ASSAY" -C "$tmp/$1" import quiho "$tmp/package" >"$tmp/out" 2>"$tmp/err" || fail "week $week cannot be imported"
+		} >"$tmp/machines.csv"
+		"$ASSAY" -C "$tmp/$1" import machines "$tmp/machines.csv" >"$tmp/out" 2>"$tmp/err" || fail "week $week cannot be imported"
 		"$ASSAY" -C "$tmp/$1" catalog drift >"$tmp/$1.$week" 2>&1
 		sed -n "s/^Against their own past, \([0-9]*\) of [0-9]* that could be compared differs*\$/\1/p" "$tmp/$1.$week"
 	done

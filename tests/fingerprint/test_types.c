@@ -292,75 +292,6 @@ static void test_empty(void **state)
 	types_release(&types);
 }
 
-static void test_file(void **state)
-{
-	static const struct {
-		const char *what, *text;
-		enum assay_status status;
-		size_t used, unknown;
-		const char *part; /* of the error, or of what is wrong with the row that is left out */
-	} rows[] = {
-		{ "nothing but names", "machine,timestamp,type\n", ASSAY_OK, 0, 0, "" },
-		{ "seconds", "machine,timestamp,type\nm1,1500000000,t1\n", ASSAY_OK, 1, 0, "" },
-		{ "milliseconds, other order of columns", "type,x,machine,timestamp\nt1,,m1,1500000000000\n", ASSAY_OK, 1, 0, "" },
-		{ "unknown machine, unknown time", "machine,timestamp,type\nm2,1500000000,t\nm1,1500000001,t\n", ASSAY_OK, 0, 2, "" },
-		{ "the last one counts", "machine,timestamp,type\nm1,1500000000,t0\nm1,1500000000,t1\n", ASSAY_OK, 2, 0, "" },
-		{ "empty", "", ASSAY_E_FORMAT, 0, 0, "d/t.csv" },
-		{ "a column is missing", "machine,type\nm1,t\n", ASSAY_E_FORMAT, 0, 0, "timestamp" },
-		{ "a field is missing", "machine,timestamp,type\nm1,1500000000\n", ASSAY_OK, 0, 0, "d/t.csv:2: " },
-		{ "open quote", "machine,timestamp,type\n\"m1,1500000000,t\n", ASSAY_OK, 0, 0, "d/t.csv:2: " },
-		{ "no time", "machine,timestamp,type\nm1,yesterday,t\n", ASSAY_OK, 0, 0, "d/t.csv:2: timestamp 'yesterday' is not" },
-		{ "negative time", "machine,timestamp,type\nm1,-1,t\n", ASSAY_OK, 0, 0, "d/t.csv:2: timestamp" },
-		{ "huge time", "machine,timestamp,type\nm1,99999999999999999999,t\n", ASSAY_OK, 0, 0, "d/t.csv:2: timestamp" },
-		{ "no type", "machine,timestamp,type\nm1,1500000000,\n", ASSAY_OK, 0, 0, "d/t.csv:2: a type must have 1 to 200 bytes" },
-		{ "no machine", "machine,timestamp,type\n,1500000000,t\n", ASSAY_OK, 0, 0, "d/t.csv:2: a machine's name" },
-	};
-
-	(void)state;
-	for (size_t i = 0; i < COUNT(rows); i++) {
-		struct assay_error err = { .text = "" };
-		struct catalog catalog = { 0 };
-		struct machine_fingerprint *f;
-		char *text = mem_string(rows[i].text);
-		struct csv_use use;
-
-		f = add(&catalog, "m1", INT64_C(1500000000000), "h", 1);
-		give(f, "old", "old.csv");
-		check_fails(rows[i].what, types_read_file("d/t.csv", text, strlen(text), &catalog, &use, &err), rows[i].status, &err,
-			    rows[i].part);
-		if (!rows[i].status && (use.used != rows[i].used || use.unknown != rows[i].unknown || use.left_out != !!*rows[i].part))
-			fail_msg("%s: %zu used, %zu unknown, %zu left out", rows[i].what, use.used, use.unknown, use.left_out);
-		if (use.left_out && !strstr(use.first.text, rows[i].part))
-			fail_msg("%s: '%s' is not in '%s'", rows[i].what, rows[i].part, use.first.text);
-		f = &catalog.machines[0].fingerprints[0];
-		assert_string_equal(f->type, !rows[i].status && rows[i].used ? "t1" : "old");
-		assert_string_equal(f->type_given_by, !rows[i].status && rows[i].used ? "t.csv" : "old.csv");
-		catalog_release(&catalog);
-		free(text);
-	}
-}
-
-/* A file's name may be any bytes; what the catalog keeps must be valid JSON. */
-static void test_file_name(void **state)
-{
-	struct catalog catalog = { 0 };
-	struct machine machine;
-	struct assay_error err;
-	struct csv_use use;
-	char text[] = "machine,timestamp,type\nm1,1500000000,t\n", *json;
-
-	(void)state;
-	add(&catalog, "m1", INT64_C(1500000000000), "h", 1);
-	check(types_read_file("d/\xff.csv", text, sizeof(text) - 1, &catalog, &use, &err), &err);
-	assert_int_equal(use.used, 1);
-	json = machine_text(&catalog.machines[0]);
-	check(machine_parse("m1.json", json, strlen(json), &machine, &err), &err);
-	assert_string_equal(machine.fingerprints[0].type_given_by, "a file of types");
-	machine_release(&machine);
-	catalog_release(&catalog);
-	free(json);
-}
-
 int suite_types(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -368,7 +299,6 @@ int suite_types(void)
 		cmocka_unit_test(test_not_comparable), cmocka_unit_test(test_of_host),
 		cmocka_unit_test(test_nothing_steady), cmocka_unit_test(test_common_stressors),
 		cmocka_unit_test(test_names_taken),    cmocka_unit_test(test_empty),
-		cmocka_unit_test(test_file),	       cmocka_unit_test(test_file_name),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -14,12 +14,12 @@ healthy_lab "$tmp/package"
 
 db=$tmp/broken/.assay/runs.db
 readers() {
-	for command in 'runs list' 'runs export' 'catalog check' 'profile same@1.0' 'gate same@1.0 same@1.1'; do
+	for command in 'runs list' "runs export $tmp/x" 'catalog check' 'profile same@1.0' 'gate same@1.0 same@1.1'; do
 		# shellcheck disable=SC2086
 		run -C "$tmp/broken" $command
 		refused 1 .assay/runs.db "$1"
 	done
-	run -C "$tmp/broken" import quiho "$tmp/package"
+	run -C "$tmp/broken" import machines "$tmp/package/t/machines.csv"
 	refused 1 .assay/runs.db "$1"
 }
 what='database: of a newer version'
@@ -38,7 +38,7 @@ cp "$db" "$tmp/older.db"
 readers 'was made by a pre-release of assay: move it away with its directory, and a new one is made'
 expect_same_files "$db" "$tmp/older.db"
 rm -r "$tmp/broken/.assay"
-run -C "$tmp/broken" import quiho "$tmp/package"
+import_package "$tmp/broken" "$tmp/package"
 expect_status 0
 still_there "$tmp/broken"
 what='database: cut in half'
@@ -66,7 +66,7 @@ if command -v sqlite3 >/dev/null 2>&1; then
 	run -C "$tmp/unborn" runs list
 	expect_status 0
 	expect_stdout 'No results yet'
-	run -C "$tmp/unborn" import quiho "$tmp/package"
+	import_package "$tmp/unborn" "$tmp/package"
 	expect_status 0
 	still_there "$tmp/unborn"
 fi
@@ -80,7 +80,7 @@ size=$(wc -c <"$db")
 head -c $((size - 4096)) /dev/zero | tr '\000' 'z' | dd of="$db" bs=4096 seek=1 conv=notrunc 2>/dev/null
 run -C "$tmp/broken" catalog check
 refused 1 .assay/runs.db damaged
-run -C "$tmp/broken" runs export
+run -C "$tmp/broken" runs export "$tmp/x"
 refused 1 .assay/runs.db damaged
 what='database: of 0 bytes, as a file system leaves it that was repaired'
 fresh
@@ -89,13 +89,13 @@ readers "is empty, and all that was stored is gone from it: put a copy of 'assay
 what='database: half made by one that was killed'
 run init "$tmp/young"
 : >"$tmp/young/.assay/runs.db.new"
-run -C "$tmp/young" import quiho "$tmp/package"
+import_package "$tmp/young" "$tmp/package"
 expect_status 0
 still_there "$tmp/young"
 [ "$(ls "$tmp/young/.assay" | grep -c new)" = 0 ] || fail "left behind: $(ls "$tmp/young/.assay")"
 what='database: not there'
 rm "$db"
-run -C "$tmp/broken" import quiho "$tmp/package"
+import_package "$tmp/broken" "$tmp/package"
 expect_status 0
 still_there "$tmp/broken"
 
@@ -107,13 +107,13 @@ if command -v flock >/dev/null 2>&1; then
 	holder=$!
 	tidy() { kill "$holder" 2>/dev/null; }
 	while flock -n "$lab/.assay/lock" true; do sleep .02; done
-	run -C "$lab" import quiho "$tmp/large"
+	run -C "$lab" import machines "$tmp/large/t/machines.csv"
 	refused 1 "$lab" 'another assay'
 	still_there
 	kill "$holder"
 	wait "$holder" 2>/dev/null
 	what='the lock dies with its holder'
-	run -C "$lab" import quiho "$tmp/package"
+	import_package "$lab" "$tmp/package"
 	expect_status 0
 else
 	echo 'no flock(1) here: locks were not looked at'
@@ -136,10 +136,10 @@ if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null 2>&1; then
 		expect_status 0
 		expect_no_stderr
 	done
-	run -C "$tmp/broken" import quiho "$tmp/large"
+	run -C "$tmp/broken" import machines "$tmp/large/t/machines.csv"
 	refused 1 "$tmp/broken/.assay" "belongs to user 'root' alone"
-	run -C "$tmp/broken" runs export -o "$tmp/broken/x.csv"
-	refused 1 'Permission denied' x.csv
+	run -C "$tmp/broken" runs export "$tmp/broken/x"
+	refused 1 'Permission denied' broken/x
 	run init "$tmp/broken/inner"
 	refused 1 'Permission denied' inner
 	what='a store that may only be read, by its owner'
@@ -148,14 +148,15 @@ if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null 2>&1; then
 	run -C "$tmp/broken" runs list
 	expect_status 0
 	expect_no_stderr
-	run -C "$tmp/broken" import quiho "$tmp/large"
+	run -C "$tmp/broken" import machines "$tmp/large/t/machines.csv"
 	refused 1 "$tmp/broken/.assay" 'Permission denied'
 	what='a catalog that may only be read'
 	chmod -R u+w "$tmp/broken/.assay"
 	mkdir "$tmp/more"
-	sed 's/node0/other/' "$tmp/package/results.csv" >"$tmp/more/results.csv"
+	mkdir "$tmp/more/t"
+	sed 's/node0/other/' "$tmp/package/t/machines.csv" >"$tmp/more/t/machines.csv"
 	chmod -R a+rX "$tmp/more"
-	run -C "$tmp/broken" import quiho "$tmp/more"
+	run -C "$tmp/broken" import machines "$tmp/more/t/machines.csv"
 	refused 1 "machines/other1.json" 'Permission denied' 'import again'
 	what='files that may not be read'
 	chmod 600 "$tmp/broken/lab.yaml"
@@ -183,7 +184,7 @@ if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null 2>&1; then
 			expect_status 0
 			expect_no_stderr
 		done
-		for command in "import quiho $tmp/large" 'fingerprint run' 'run example' 'catalog retire other1'; do
+		for command in "import machines $tmp/large/t/machines.csv" 'fingerprint run' 'run example' 'catalog retire other1'; do
 			# shellcheck disable=SC2086
 			run -C "$tmp/broken" $command
 			refused 1 "the laboratory '$tmp/broken' can only be read" 'cp -R'
@@ -198,7 +199,7 @@ fi
 
 if [ "$(id -u)" = 0 ] && command -v bindfs >/dev/null && mkdir "$tmp/mounted" && bindfs "$lab" "$tmp/mounted" 2>/dev/null; then
 	what='a laboratory on FUSE'
-	for command in 'runs list' 'catalog check' "import quiho $tmp/package"; do
+	for command in 'runs list' 'catalog check' "import machines $tmp/package/t/machines.csv"; do
 		# shellcheck disable=SC2086
 		run -C "$tmp/mounted" $command
 		refused 1 .assay/runs.db 'not on a file system that is known as a local one' 'local disk'
@@ -225,21 +226,21 @@ if [ -c /dev/full ]; then
 --version
 runs --help
 runs export --help
-import quiho $tmp/package
+import machines $tmp/package/t/machines.csv
 catalog list
 catalog show node01
 catalog types
 catalog check
 runs list
 runs show same@1.0
-runs export
+runs export $tmp/x
 profile same@1.0
 gate same@1.0 same@1.1
 gate same@1.0 same@1.1 --format json
 END
 fi
 what='standard output is closed'
-for words in 'runs list' "import quiho $tmp/package" 'runs export'; do
+for words in 'runs list' "import machines $tmp/package/t/machines.csv" "runs export $tmp/x"; do
 	# shellcheck disable=SC2086
 	"$ASSAY" -C "$lab" $words >&- 2>"$tmp/err"
 	status=$?
@@ -254,22 +255,23 @@ disk_is_full() {
 	what="$1: a large import"
 	run init "$tmp/disk/lab"
 	expect_status 0
-	run -C "$tmp/disk/lab" import quiho "$tmp/package"
+	import_package "$tmp/disk/lab" "$tmp/package"
 	expect_status 0
-	limited -C "$tmp/disk/lab" import quiho "$tmp/large"
+	limited -C "$tmp/disk/lab" import machines "$tmp/large/t/machines.csv"
 	refused 1 "$tmp/disk/lab" "$2"
 	still_there "$tmp/disk/lab"
 	what="$1: an export over an older one"
-	cp "$tmp/export" "$tmp/disk/x.csv"
+	mkdir "$tmp/disk/x"
+	cp "$tmp/export" "$tmp/disk/x/machines.csv"
 	run init "$tmp/labx"
-	run -C "$tmp/labx" import quiho "$tmp/large"
-	limited -C "$tmp/labx" runs export -o "$tmp/disk/x.csv"
-	refused 1 x.csv "$3"
-	expect_same_files "$tmp/disk/x.csv" "$tmp/export"
+	run -C "$tmp/labx" import machines "$tmp/large/t/machines.csv"
+	limited -C "$tmp/labx" runs export "$tmp/disk/x"
+	refused 1 x/machines.csv "$3"
+	expect_same_files "$tmp/disk/x/machines.csv" "$tmp/export"
 	cases=$((cases + 1))
 	[ "$(ls -A "$tmp/disk" "$tmp/disk/lab/machines" | grep -c '^\.assay-')" -eq 0 ] || fail 'temporary files were left behind'
 	what="$1: a small import afterwards"
-	run -C "$tmp/disk/lab" import quiho "$tmp/package"
+	import_package "$tmp/disk/lab" "$tmp/package"
 	expect_status 0
 }
 mkdir "$tmp/disk"
@@ -279,7 +281,7 @@ if [ "$(id -u)" -eq 0 ] && mount -t tmpfs -o size=1m none "$tmp/disk" 2>/dev/nul
 	disk_is_full 'disk full' 'disk is full' 'No space left'
 	what='disk full: not a byte left'
 	dd if=/dev/zero of="$tmp/disk/fill" bs=1024 2>/dev/null
-	run -C "$tmp/disk/lab" import quiho "$tmp/more"
+	run -C "$tmp/disk/lab" import machines "$tmp/more/t/machines.csv"
 	expect_status 1
 	expect_error "$tmp/disk/lab" 'No space left'
 	still_there "$tmp/disk/lab"

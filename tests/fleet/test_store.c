@@ -46,7 +46,8 @@ static enum assay_status add_rules(struct store *store, const char *prefix, int 
 	enum assay_status st = ASSAY_OK;
 
 	for (int i = 0; !st && i < n; i++) {
-		char *sql = mem_format("INSERT INTO metric_rule (glob, higher_is_better) VALUES ('%s%0*d', 1)", prefix, bytes, i);
+		char *sql =
+		    mem_format("INSERT INTO metric_direction (application, higher_is_better) VALUES ('%s%0*d', 1)", prefix, bytes, i);
 		sqlite3_stmt *stmt = NULL;
 		bool row;
 
@@ -83,7 +84,7 @@ static void expect_rules(const char *path, enum store_access access, const char 
 	struct assay_error err;
 
 	check(store_check(&store, &err), &err);
-	check_select(&store, "SELECT count(*) FROM metric_rule", expected);
+	check_select(&store, "SELECT count(*) FROM metric_direction", expected);
 	store_close(&store);
 }
 
@@ -156,7 +157,7 @@ static void test_newer_version(void **state)
 
 /* ---- a version 2 ---- */
 
-#define VERSION_2 "ALTER TABLE metric_rule ADD COLUMN note TEXT NOT NULL DEFAULT 'none'; CREATE TABLE later (a INTEGER)"
+#define VERSION_2 "ALTER TABLE metric_direction ADD COLUMN note TEXT NOT NULL DEFAULT 'none'; CREATE TABLE later (a INTEGER)"
 
 /* The schema with a version 2 that ends with more statements. One at a time. */
 static const char *const *later_schema(const char *more)
@@ -191,7 +192,7 @@ static void test_migration(void **state)
 		commit_rules("s.db", "old", 1, 1);
 		store = open_later(accesses[i]);
 		check_select(&store, "PRAGMA user_version", "2\n");
-		check_select(&store, "SELECT glob, note FROM metric_rule", "old0|none\n");
+		check_select(&store, "SELECT application, note FROM metric_direction", "old0|none\n");
 		check_select(&store, "SELECT count(*) FROM later", "0\n");
 		store_close(&store);
 		refuse_both("newer", "s.db", ASSAY_E_VERSION, "'s.db' has schema version 2, this assay knows up to 1: use a newer assay");
@@ -210,7 +211,7 @@ static void expect_version_1(void)
 	struct store store = open_store("s.db", STORE_READ);
 
 	check_select(&store, "PRAGMA user_version", "1\n");
-	check_select(&store, "SELECT count(*) FROM metric_rule", "3\n");
+	check_select(&store, "SELECT count(*) FROM metric_direction", "3\n");
 	check_select(&store, "SELECT count(*) FROM sqlite_master WHERE name = 'later'", "0\n");
 	store_close(&store);
 }
@@ -275,7 +276,8 @@ static void test_migration_killed(void **state)
 static void test_pre_release(void **state)
 {
 	static const char *const made[] = { "PRAGMA application_id = 1634956129; PRAGMA user_version = 13; CREATE TABLE run (a)",
-					    "PRAGMA user_version = 1; CREATE TABLE metric_rule (a)", "CREATE TABLE metric_rule (a)" };
+					    "PRAGMA user_version = 1; CREATE TABLE metric_direction (a)",
+					    "CREATE TABLE metric_direction (a)" };
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(made); i++) {
@@ -370,10 +372,10 @@ static void test_damaged_values(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(values); i++) {
-		char *sql = mem_format(
-		    "INSERT INTO source VALUES (1, 'u', 'r', 'n', ''); INSERT INTO fingerprint VALUES ('f', 'm', 'b', 'h', 's', 0, "
-		    "'a', 'imported', 1, NULL, 1, NULL); INSERT INTO rate VALUES ('f', 1, 'cpu', 1, %s, NULL)",
-		    values[i]);
+		char *sql =
+		    mem_format("INSERT INTO source VALUES (1, 't', ''); INSERT INTO fingerprint VALUES ('f', 'm', 'b', 'h', 's', 0, "
+			       "'a', 'imported', 1, NULL, 1, NULL); INSERT INTO rate VALUES ('f', 1, 'cpu', 1, %s, NULL)",
+			       values[i]);
 		struct assay_error err;
 		struct store store;
 		sqlite3_stmt *stmt;
@@ -403,7 +405,8 @@ static void test_not_ours(void **state)
 {
 	static const char *const logs[] = { "p.db-journal", "p.db-wal", "p.db-shm" };
 	static const char *const added[][2] = {
-		{ "CREATE TRIGGER gone AFTER INSERT ON metric_rule BEGIN DELETE FROM metric_rule; END", "added the trigger 'gone'" },
+		{ "CREATE TRIGGER gone AFTER INSERT ON metric_direction BEGIN DELETE FROM metric_direction; END",
+		  "added the trigger 'gone'" },
 		{ "CREATE VIEW more AS SELECT 1", "added the view 'more'" },
 		{ "DROP VIEW failed_run; CREATE VIEW failed_run AS WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i FROM n) SELECT i "
 		  "FROM n",
@@ -479,9 +482,9 @@ static void test_snapshot(void **state)
 	(void)state;
 	commit_rules("s.db", "a", 3, 5);
 	reader = open_store("s.db", STORE_READ);
-	check_select(&reader, "SELECT count(*) FROM metric_rule", "3\n");
+	check_select(&reader, "SELECT count(*) FROM metric_direction", "3\n");
 	assert_int_equal(scratch_child(commit_more), 0);
-	check_select(&reader, "SELECT count(*) FROM metric_rule", "3\n");
+	check_select(&reader, "SELECT count(*) FROM metric_direction", "3\n");
 	store_close(&reader);
 	expect_rules("s.db", STORE_READ, "5\n");
 }
@@ -501,7 +504,7 @@ static int count_rules(const char *path)
 
 	if (store_open(path, STORE_READ, &store, &err))
 		return -1;
-	if (!store_prepare(&store, "SELECT count(*) FROM metric_rule", &stmt, &err) && !store_step(&store, stmt, &row, &err) && row)
+	if (!store_prepare(&store, "SELECT count(*) FROM metric_direction", &stmt, &err) && !store_step(&store, stmt, &row, &err) && row)
 		n = sqlite3_column_int(stmt, 0);
 	sqlite3_finalize(stmt);
 	store_close(&store);
@@ -548,7 +551,7 @@ static int read_older(void)
 		return SKIPPED;
 	if (store_open_schema("s.db", STORE_READ, later_schema(""), &store, &err))
 		return 1;
-	failed = sqlite3_exec(store.db, "SELECT note FROM metric_rule", NULL, NULL, NULL);
+	failed = sqlite3_exec(store.db, "SELECT note FROM metric_direction", NULL, NULL, NULL);
 	store_close(&store);
 	return failed != SQLITE_OK;
 }
@@ -615,7 +618,7 @@ static int read_twice(int tell, int go)
 		return SKIPPED;
 	if (write(tell, "", 1) != 1 || read(go, &byte, 1) != 1)
 		return 1;
-	if (store_prepare(&store, "SELECT count(*) FROM metric_rule", &stmt, &err) || store_step(&store, stmt, &row, &err)) {
+	if (store_prepare(&store, "SELECT count(*) FROM metric_direction", &stmt, &err) || store_step(&store, stmt, &row, &err)) {
 		fprintf(stderr, "%s\n", err.text);
 		return 2;
 	}
@@ -720,7 +723,8 @@ static int fill_disk(struct store *store, const char *part)
 	sqlite3_stmt *stmt = NULL;
 	bool row;
 
-	if (st || store_prepare(store, "INSERT INTO metric_rule (glob, higher_is_better) VALUES (hex(randomblob(4000)), 1)", &stmt, &err))
+	if (st || store_prepare(store, "INSERT INTO metric_direction (application, higher_is_better) VALUES (hex(randomblob(4000)), 1)",
+				&stmt, &err))
 		return 1;
 	for (int i = 0; !st && i < 10000; i++)
 		st = store_step(store, stmt, &row, &err);
@@ -744,7 +748,7 @@ static void test_page_limit(void **state)
 	store = open_store("s.db", STORE_WRITE);
 	free(scratch_select(&store, "PRAGMA max_page_count = 40"));
 	assert_int_equal(fill_disk(&store, "cannot write 's.db': the disk is full; nothing that was stored is lost"), 0);
-	check_select(&store, "SELECT count(*) FROM metric_rule", "3\n"); /* goes on */
+	check_select(&store, "SELECT count(*) FROM metric_direction", "3\n"); /* goes on */
 	assert_int_equal(add_rules(&store, "b", 1, 5), ASSAY_OK);
 	store_close(&store);
 	expect_rules("s.db", STORE_READ, "4\n");
@@ -830,7 +834,7 @@ static void test_statements(void **state)
 	assert_int_equal(add_rules(&store, "a", 3, 5), ASSAY_OK);
 	store_rollback(&store);
 	store_rollback(&store);
-	check_select(&store, "SELECT count(*) FROM metric_rule", "0\n");
+	check_select(&store, "SELECT count(*) FROM metric_direction", "0\n");
 	check(store_begin(&store, &err), &err);
 	assert_int_equal(add_rules(&store, "a", 3, 5), ASSAY_OK);
 	store_close(&store);

@@ -1,4 +1,4 @@
-/* Results of other tools: each row is a result, a failure or left out, and none is two of these; what is taken is within what quiho.h
+/* Results of other tools: each row is a result, a failure or left out, and none is two of these; what is taken is within what imported.h
  * promises; errors name the file. The first byte chooses whose it is. */
 #include "base/mem.h"
 #include "fingerprint/catalog/machine.h"
@@ -7,29 +7,29 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static void check_row(const struct quiho_row *row)
+static void check_row(const struct imported_row *row)
 {
-	ASSAY_BUG_IF(strcmp(row->benchmark, QUIHO_STRESSNG) == 0 || !run_name_ok(row->benchmark) || machine_check_id(row->machine, NULL));
+	ASSAY_BUG_IF(row->rate || !run_name_ok(row->name) || machine_check_id(row->machine, NULL));
 	ASSAY_BUG_IF(row->taken_ms < 0 || row->repetition < 1);
 }
 
 static void check_rows(const struct foreign_result *result)
 {
-	const struct quiho *quiho = &result->quiho;
-	size_t n = quiho->n + quiho->said;
+	const struct imported *imported = &result->imported;
+	size_t n = imported->n + imported->said;
 
-	for (int i = 0; i < QUIHO_SKIPS; i++) {
-		ASSAY_BUG_IF(!quiho->skipped[i].count != !quiho->skipped[i].first);
-		n += quiho->skipped[i].count;
+	for (int i = 0; i < IMPORTED_SKIPS; i++) {
+		ASSAY_BUG_IF(!imported->skipped[i].count != !imported->skipped[i].first);
+		n += imported->skipped[i].count;
 	}
-	ASSAY_BUG_IF(n == 0 || n < result->n_rows || quiho->said > quiho->n_failed);
-	for (size_t i = 0; i < quiho->n; i++) {
-		check_row(&quiho->rows[i]);
-		ASSAY_BUG_IF(!(quiho->rows[i].value > 0 && quiho->rows[i].value <= RUN_METRIC_MAX) || quiho->rows[i].outcome);
+	ASSAY_BUG_IF(n == 0 || n < result->n_rows || imported->said > imported->n_failed);
+	for (size_t i = 0; i < imported->n; i++) {
+		check_row(&imported->rows[i]);
+		ASSAY_BUG_IF(!(imported->rows[i].value > 0 && imported->rows[i].value <= RUN_METRIC_MAX) || imported->rows[i].outcome);
 	}
-	for (size_t i = 0; i < quiho->n_failed; i++) {
-		check_row(&quiho->failed[i]);
-		ASSAY_BUG_IF(!quiho->failed[i].outcome || !quiho->failed[i].failure);
+	for (size_t i = 0; i < imported->n_failed; i++) {
+		check_row(&imported->failed[i]);
+		ASSAY_BUG_IF(!imported->failed[i].outcome || !imported->failed[i].failure);
 	}
 }
 

@@ -183,7 +183,7 @@ run -C "$lab" cost predict work@old --of metric --input a07 --machine node08
 refused 6 "'work@old' ran enough inputs on 0 hardware types" 'it takes 4'
 make_package "$tmp/machines" 8 6
 cp -R "$lab" "$tmp/eight"
-run -C "$tmp/eight" import quiho "$tmp/machines"
+import_package "$tmp/eight" "$tmp/machines"
 expect_status 0
 # ran FACTOR: the same runs of ten inputs on seven of those machines, on which all takes FACTOR (SQL; m is the machine's number) times as long.
 ran() {

@@ -104,7 +104,7 @@ grep -v stressng "$tmp/package/results.csv" >"$tmp/none.csv"
 mkdir "$tmp/none"
 mv "$tmp/none.csv" "$tmp/none/results.csv"
 run init "$tmp/bare"
-run -C "$tmp/bare" import quiho "$tmp/none"
+import_package "$tmp/bare" "$tmp/none"
 evaluate -C "$tmp/bare" "$tmp/pairs.json"
 expect_status 0
 expect_json .methods.walk.scored 0
@@ -116,7 +116,7 @@ expect_json '.pairs[0].decision' regression
 what='the recorded machines: the published walk takes nearly all unchanged pairs for changed'
 lab=$tmp/recorded
 run init "$lab"
-run -C "$lab" import quiho "$ASSAY_QUIHO" --types "$ASSAY_QUIHO/types.csv"
+import_package "$lab" "$ASSAY_QUIHO" "$ASSAY_QUIHO/types.csv"
 {
 	comma='['
 	for application in comd lulesh minife miniamr hpccg scikit-learn mysqlslap/innodb_load mysqlslap/memory_load; do

@@ -5,7 +5,7 @@
 
 make_package "$tmp/many" 8 12
 run init "$tmp/lab"
-run -C "$tmp/lab" import quiho "$tmp/many"
+import_package "$tmp/lab" "$tmp/many"
 what='one selector'
 run -C "$tmp/lab" gate app/slow@1.0
 refused 2 'CANDIDATE'
@@ -40,14 +40,14 @@ refused 2 '--top'
 what='one machine'
 make_package "$tmp/one" 1 5
 run init "$tmp/lab1"
-run -C "$tmp/lab1" import quiho "$tmp/one"
+import_package "$tmp/lab1" "$tmp/one"
 run -C "$tmp/lab1" gate app/slow@1.0 app/slow@1.1
 expect_stdout 'not_tested' 'cannot be told: fewer than 4 hardware types'
 what='no machine in common'
 mkdir "$tmp/apart"
 awk -F, 'NR == 1 || $5 == "stressng" || ($6 <= "node04") == ($10 == "1.0")' "$tmp/many/results.csv" >"$tmp/apart/results.csv"
 run init "$tmp/lab0"
-run -C "$tmp/lab0" import quiho "$tmp/apart"
+import_package "$tmp/lab0" "$tmp/apart"
 run -C "$tmp/lab0" gate app/slow@1.0 app/slow@1.1
 expect_status 6
 run -C "$tmp/lab0" gate app/slow@1.0 app/slow@1.1 --format json
@@ -80,7 +80,7 @@ $5 == "fio" && $8 == "write-fiofile-4k-seq" {
 	$9 *= 1.0001; print $0, "again"
 }' "$ASSAY_QUIHO/results.csv" "$ASSAY_QUIHO/results.csv" >"$tmp/planted/results.csv"
 run init "$tmp/lab2"
-run -C "$tmp/lab2" import quiho "$tmp/planted" --types "$ASSAY_QUIHO/types.csv"
+import_package "$tmp/lab2" "$tmp/planted" "$ASSAY_QUIHO/types.csv"
 expect_status 0
 
 what='slower everywhere'

@@ -99,11 +99,10 @@ run -C "$tmp/noisy.lab" history noisy
 expect_stdout 'cannot tell  noisy has no change that is visible, but 40 points as noisy as these show one from about'
 
 what='more is better'
-sed 's/stepped/throughput/g' "$tmp/stepped/results.csv" >"$tmp/results.csv"
 mkdir "$tmp/throughput"
-mv "$tmp/results.csv" "$tmp/throughput"
+sed 's/stepped/throughput/g; 1s/$/,direction/; 2,$s/$/,higher/' "$tmp/stepped/results.csv" >"$tmp/throughput/results.csv"
 run init "$tmp/throughput.lab"
-run -C "$tmp/throughput.lab" import quiho "$tmp/throughput" --higher-is-better throughput
+import_package "$tmp/throughput.lab" "$tmp/throughput"
 expect_status 0
 run -C "$tmp/throughput.lab" history throughput --format json
 expect_near '.changes[0].ratio' .926 .01

@@ -48,7 +48,7 @@ lab() {
 what='the architecture is recorded, without any fingerprint'
 lab run app
 expect_status 7 # one version fails on aarch64
-lab runs export --tables "$tmp/tables"
+lab runs export "$tmp/tables"
 expect_status 0
 column=$(head -n 1 "$tmp/tables/executions.csv" | tr , '\n' | grep -nx architecture | cut -d : -f 1)
 cases=$((cases + 1))
@@ -149,7 +149,7 @@ expect_json .decisions[0].decision regression
 lab explain "$(json .decisions[0].id)" --format json
 fresh=$(json .evidence.fresh_plan)
 cases=$((cases + 1))
-lab runs export --tables "$tmp/again"
+lab runs export "$tmp/again"
 expect_status 0
 machines=$(grep ",${fresh:?}," "$tmp/again/executions.csv" | cut -d , -f 4 | sort -u | tr '\n' ' ')
 [ "$machines" = 'arm1 arm2 ' ] || fail "fresh runs on '$machines'"

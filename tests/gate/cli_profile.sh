@@ -6,7 +6,7 @@
 what='two machines are never trusted'
 make_package "$tmp/two" 2 5
 run init "$tmp/lab2"
-run -C "$tmp/lab2" import quiho "$tmp/two"
+import_package "$tmp/lab2" "$tmp/two"
 run -C "$tmp/lab2" profile app/slow@1.0 --format json
 expect_status 0
 expect_json .trust.verdict 'not identifiable'
@@ -26,14 +26,14 @@ expect_status 0
 expect_stdout 'from 2 hardware types' 'this is their mean'
 make_package "$tmp/one" 1 5
 run init "$tmp/lab1"
-run -C "$tmp/lab1" import quiho "$tmp/one"
+import_package "$tmp/lab1" "$tmp/one"
 run -C "$tmp/lab1" predict app/slow@1.0 --machine node01
 refused 6 'a prediction needs 2; run it on 1 more'
 
 what='six machines: indicative at most, and still a profile'
 make_package "$tmp/six" 6 5
 run init "$tmp/lab6"
-run -C "$tmp/lab6" import quiho "$tmp/six"
+import_package "$tmp/lab6" "$tmp/six"
 run -C "$tmp/lab6" profile app/slow@1.0 --format json
 expect_status 0
 expect_json_parses
@@ -48,7 +48,7 @@ cases=$((cases + 1))
 
 lab=$tmp/lab
 run init "$lab"
-run -C "$lab" import quiho "$ASSAY_QUIHO" --types "$ASSAY_QUIHO/types.csv"
+import_package "$lab" "$ASSAY_QUIHO" "$ASSAY_QUIHO/types.csv"
 expect_status 0
 
 what='the members of the JSON'

@@ -4,7 +4,7 @@
 [ -f "${ASSAY_QUIHO:-}/results.csv" ] || skip "the recorded machines are not there (ASSAY_QUIHO=${ASSAY_QUIHO:-})"
 lab=$tmp/lab
 run init "$lab"
-run -C "$lab" import quiho "$ASSAY_QUIHO" --types "$ASSAY_QUIHO/types.csv"
+import_package "$lab" "$ASSAY_QUIHO" "$ASSAY_QUIHO/types.csv"
 
 # ---- profile ----
 
@@ -96,7 +96,7 @@ $7 == 3 { print $0, "b" }
 $7 == 3 && $5 == "stream" { $9 /= 2; print $0, "c" }' "$ASSAY_QUIHO/results.csv" >"$tmp/halves/results.csv"
 what='import of halves'
 run init "$tmp/lab3"
-run -C "$tmp/lab3" import quiho "$tmp/halves" --types "$ASSAY_QUIHO/types.csv"
+import_package "$tmp/lab3" "$tmp/halves" "$ASSAY_QUIHO/types.csv"
 expect_status 0
 # All of them, both ways: sh tests/run --evidence gate.
 for row in hpccg@a:hpccg@b mysqlslap/innodb_load@b:mysqlslap/innodb_load@a stream/add-1@a:stream/add-1@b; do

@@ -10,7 +10,7 @@ browser=$(command -v chromium || command -v chromium-browser || command -v googl
 report() {
 	what="report $1"
 	run init "$tmp/$1.lab"
-	run -C "$tmp/$1.lab" import quiho "$tmp/$1"
+	import_package "$tmp/$1.lab" "$tmp/$1"
 	expect_status 0
 	run -C "$tmp/$1.lab" report "$2" "$3" -o "$tmp/$1.html"
 	expect_status 0

@@ -39,7 +39,7 @@ grep -v stressng "$tmp/package/results.csv" >"$tmp/none.csv"
 mkdir "$tmp/none"
 mv "$tmp/none.csv" "$tmp/none/results.csv"
 run init "$tmp/bare"
-run -C "$tmp/bare" import quiho "$tmp/none"
+import_package "$tmp/bare" "$tmp/none"
 expect_status 0
 run -C "$tmp/bare" gate app/slow@1.0 app/slow@1.1 --method walk
 refused 6 fingerprint

@@ -12,14 +12,14 @@ while read -r words; do
 	run -C "$tmp/nowhere" $words
 	refused 2 'nowhere' 'assay init' '-C DIR'
 done <<END
-import quiho $tmp/package
+import machines $tmp/package/t/machines.csv
 catalog list
 catalog show node01
 catalog types
 catalog check
 runs list
 runs show same@1.0
-runs export
+runs export $tmp/x
 profile same@1.0
 gate same@1.0 same@1.1
 END
@@ -36,13 +36,13 @@ what='an empty laboratory'
 run init "$tmp/empty"
 run -C "$tmp/empty" catalog list
 expect_status 0
-expect_stdout 'The catalog is empty' 'import quiho'
+expect_stdout 'The catalog is empty' 'import machines'
 run -C "$tmp/empty" catalog types
 expect_status 0
-expect_stdout 'The catalog is empty' 'import quiho'
+expect_stdout 'The catalog is empty' 'import machines'
 run -C "$tmp/empty" runs list
 expect_status 0
-expect_stdout 'No results yet' 'import quiho'
+expect_stdout 'No results yet' 'import results'
 for command in 'runs list' 'catalog list' 'catalog types' 'catalog check'; do
 	# shellcheck disable=SC2086
 	run -C "$tmp/empty" $command --format json
@@ -52,9 +52,9 @@ done
 run -C "$tmp/empty" catalog show node01
 refused 2 "no machine 'node01'"
 run -C "$tmp/empty" profile same
-refused 2 "no application 'same'" 'import quiho'
+refused 2 "no application 'same'" 'import results'
 run -C "$tmp/empty" gate same same
-refused 2 "no application 'same'" 'import quiho'
+refused 2 "no application 'same'" 'import results'
 
 # ---- lab.yaml: row = what | text | what the line must have ----
 
@@ -63,7 +63,7 @@ while IFS='|' read -r title text wanted also; do
 	fresh
 	# shellcheck disable=SC2059
 	printf -- "$text" >"$tmp/broken/lab.yaml"
-	for command in 'runs list' "import quiho $tmp/package"; do
+	for command in 'runs list' "import machines $tmp/package/t/machines.csv"; do
 		# shellcheck disable=SC2086
 		run -C "$tmp/broken" $command
 		refused 2 lab.yaml: "$wanted" "$also"
@@ -98,7 +98,7 @@ expect_status 0
 
 broken_catalog() {
 	for command in 'catalog list' 'catalog show node01' 'catalog types' 'profile same@1.0' 'gate same@1.0 same@1.1' \
-		"import quiho $tmp/package"; do
+		"import machines $tmp/package/t/machines.csv"; do
 		what="$1: $command"
 		# shellcheck disable=SC2086
 		run -C "$tmp/broken" $command
@@ -153,95 +153,98 @@ rm "$tmp/broken/machines/node02.json"
 run -C "$tmp/broken" catalog check
 expect_status 2
 expect_stdout node02 'not in the catalog'
-run -C "$tmp/broken" import quiho "$tmp/package"
+import_package "$tmp/broken" "$tmp/package"
 expect_status 0
 expect_stdout '1 file written'
 still_there "$tmp/broken"
 
-# ---- data packages ----
+# ---- files of machines ----
 
-# refused_package STATUS TEXT...: importing $tmp/bad fails so, and changes nothing.
-refused_package() {
-	run -C "$lab" import quiho "$tmp/bad"
+# refused_file STATUS TEXT...: importing $bad fails so, and changes nothing.
+bad=$tmp/bad.csv
+good=$tmp/package/t/machines.csv
+refused_file() {
+	run -C "$lab" import machines "$bad"
 	refused "$@"
 	still_there
 }
-what='package: no directory'
-rm -rf "$tmp/bad"
-refused_package 2 bad/results.csv 'no such file'
-mkdir "$tmp/bad"
-what='package: no results.csv'
-refused_package 2 bad/results.csv 'no such file'
-what='package: results.csv is a directory'
-mkdir "$tmp/bad/results.csv"
-refused_package 1 bad/results.csv directory
-rmdir "$tmp/bad/results.csv"
-what='package: results.csv is a FIFO'
-mkfifo "$tmp/bad/results.csv"
-refused_package 1 bad/results.csv 'not a regular file'
-rm "$tmp/bad/results.csv"
-what='package: empty'
-: >"$tmp/bad/results.csv"
-refused_package 2 results.csv:1 empty
-what='package: nothing but a header'
-echo "$HEADER" >"$tmp/bad/results.csv"
-refused_package 6 results.csv 'no rows'
-what='package: a missing column'
-cut -d, -f1-8 "$tmp/package/results.csv" >"$tmp/bad/results.csv"
-refused_package 2 results.csv:1 "'result'"
-what='package: a column twice'
-sed '1s/commit/giturl/' "$tmp/package/results.csv" >"$tmp/bad/results.csv"
-refused_package 2 results.csv:1 giturl
-# left_out LINE: importing $tmp/bad leaves out this row alone.
+what='machines: no file'
+refused_file 2 bad.csv 'no such file'
+what='machines: a directory'
+mkdir "$bad"
+refused_file 1 bad.csv directory
+rmdir "$bad"
+what='machines: a FIFO'
+mkfifo "$bad"
+refused_file 1 bad.csv 'not a regular file'
+rm "$bad"
+what='machines: empty'
+: >"$bad"
+refused_file 2 bad.csv:1 empty
+what='machines: nothing but a header'
+head -n 1 "$good" >"$bad"
+refused_file 6 bad.csv 'no rows'
+what='machines: a missing column'
+cut -d, -f1-4 "$good" >"$bad"
+refused_file 2 bad.csv:1 "'rate'"
+what='machines: a column twice'
+sed '1s/type/time/' "$good" >"$bad"
+refused_file 2 bad.csv:1 time
+what='machines: binary'
+head -c 100000 "$ASSAY" >"$bad"
+refused_file 2 bad.csv:1
+what='machines: what contradicts the store'
+awk -F, -v OFS=, 'NR == 7 { $5 = 1 } { print }' "$good" >"$bad"
+refused_file 2 bad.csv:7 's06 is 1 here, but 858.287032 is stored'
+# left_out LINE: importing $bad leaves out this row alone.
 left_out() {
-	run -C "$lab" import quiho "$tmp/bad"
+	run -C "$lab" import machines "$bad"
 	expect_status 0
-	expect_stdout "1 row: the row cannot be read (first in line $1)"
+	expect_stdout "1: the row cannot be read (first in line $1: "
 	still_there
 }
-what='package: too few fields'
-sed '7s/,[^,]*$//' "$tmp/package/results.csv" >"$tmp/bad/results.csv"
+what='machines: too few fields'
+sed '7s/,[^,]*$//' "$good" >"$bad"
 left_out 7
-what='package: a quote that is not closed'
-sed '7s/node/"node/' "$tmp/package/results.csv" >"$tmp/bad/results.csv"
+what='machines: a quote that is not closed'
+sed '7s/node/"node/' "$good" >"$bad"
 left_out 7
-what='package: text after a quote'
-sed '7s/node01/"node"01/' "$tmp/package/results.csv" >"$tmp/bad/results.csv"
+what='machines: text after a quote'
+sed '7s/node01/"node"01/' "$good" >"$bad"
 left_out 7
-what='package: NUL'
-sed '7s/node01/no@de/' "$tmp/package/results.csv" | tr '@' '\000' >"$tmp/bad/results.csv"
+what='machines: NUL'
+sed '7s/node01/no@de/' "$good" | tr '@' '\000' >"$bad"
 left_out 7
-what='package: not UTF-8'
-sed "7s/node01/no$(printf '\377')de/" "$tmp/package/results.csv" >"$tmp/bad/results.csv"
+what='machines: not UTF-8'
+sed "7s/node01/no$(printf '\377')de/" "$good" >"$bad"
 left_out 7
-what='package: binary'
-head -c 100000 "$ASSAY" >"$tmp/bad/results.csv"
-refused_package 2 results.csv:1
-what='package: a field without end'
-{ cat "$tmp/package/results.csv"; head -c 100000 /dev/zero | tr '\000' 'x'; } >"$tmp/bad/results.csv"
-left_out 218
-what='package: what contradicts the store'
-sed '7s/,[^,]*,$/,1,/' "$tmp/package/results.csv" >"$tmp/bad/results.csv"
-refused_package 2 results.csv:7 's06 is 1 here, but 858.287032 is stored'
+what='machines: a field without end'
+{ cat "$good"; head -c 100000 /dev/zero | tr '\000' 'x'; } >"$bad"
+left_out $(($(wc -l <"$good") + 1))
 
-what='package: rows that cannot be used are counted by reason'
-cp "$tmp/package/results.csv" "$tmp/bad/results.csv"
-cat >>"$tmp/bad/results.csv" <<END
-u,c,m,1500000000,app,node01,4,slow,nan,1.0
-u,c,m,1500000000,app,node01,4,slow,inf,1.0
-u,c,m,1500000000,app,node01,4,slow,1e999,1.0
-u,c,m,1500000000,app,node01,4,slow,0x10,1.0
-u,c,m,1500000000,app,node01,4,slow,,1.0
-u,c,m,1500000000,app,node01,4,slow,-1,1.0
-u,c,m,99999999999999999999,app,node01,4,slow,1,1.0
-u,c,m,-5,app,node01,4,slow,1,1.0
-u,c,m,1500000000,app,node01,0,slow,1,1.0
-u,c,m,1500000000,app,node01,1e9,slow,1,1.0
-u,c,m,1500000000,a@b,node01,4,slow,1,1.0
-u,c,m,1500000000,app, node01,4,slow,1,1.0
-u,c,m,1500000000,app,,4,slow,1,1.0
+what='machines: rows that cannot be used are counted by reason'
+{
+	echo machine,time,repetition,stressor,rate
+	grep -v machine, "$good" | cut -d , -f 1-5
+	cat <<END
+node01,1500000000,4,cpu,nan
+node01,1500000000,4,cpu,inf
+node01,1500000000,4,cpu,1e999
+node01,1500000000,4,cpu,0x10
+node01,1500000000,4,cpu,
+node01,1500000000,4,cpu,-1
+node01,99999999999999999999,4,cpu,1
+node01,-5,4,cpu,1
+node01,1500000000,0,cpu,1
+node01,1500000000,1e9,cpu,1
+node01,1500000000,4,a@b,1
+ node01,1500000000,4,cpu,1
+,1500000000,4,cpu,1
 END
-run -C "$lab" import quiho "$tmp/bad" --format json
+} >"$bad"
+sed 's/$/,quiho-2017/; 1s/,[^,]*$/,battery/' "$bad" >"$tmp/with"
+mv "$tmp/with" "$bad"
+run -C "$lab" import machines "$bad" --format json
 expect_status 0
 expect_json .not_used.not_a_number 4
 expect_json .not_used.bad_number 1
@@ -249,58 +252,18 @@ expect_json .not_used.negative 1
 expect_json .not_used.bad_timestamp 2
 expect_json .not_used.bad_repetition 2
 expect_json .not_used.bad_name 3
-expect_json .results_added 0
-run -C "$lab" import quiho "$tmp/bad"
-expect_status 0
-expect_stdout '4 rows: the result is not a finite number (first in line 218)' '1 row: the result is negative (first in line 223)'
+expect_json .rates_added 0
+run -C "$lab" import machines "$bad"
+expect_stdout "4: the result is not a finite number (first in line $(grep -n nan "$bad" | cut -d : -f 1))" '1: the result is negative'
 still_there
-what='package: no row that can be used'
-sed -n '1p;218,223p' "$tmp/bad/results.csv" >"$tmp/bad/only"
-mv "$tmp/bad/only" "$tmp/bad/results.csv"
-refused_package 6 results.csv 'none of its 6 rows' '4: the result is not a finite number (first in line 2)'
+what='machines: no row that can be used'
+{ head -n 1 "$bad" && grep -A 5 nan "$bad"; } >"$tmp/with"
+mv "$tmp/with" "$bad"
+refused_file 6 bad.csv 'none of its 6 rows' '4: the result is not a finite number (first in line 2)'
 
-cp "$tmp/package/results.csv" "$tmp/bad/results.csv"
-what='machines.csv: a missing column'
-echo 'machine,cores' >"$tmp/bad/machines.csv"
-refused_package 2 machines.csv:1 cpu
-what='machines.csv: a word for a number'
-printf 'machine,cpu,cores,num_cpus,threads_per_core,board_name,board_serial,board_uuid\nnode01,x,many,1,1,a,b,c\n' >"$tmp/bad/machines.csv"
-run -C "$lab" import quiho "$tmp/bad"
-expect_status 0
-expect_stdout '1 row of machines.csv (first ' "machines.csv:2: cores is 'many', not a number from 0 to 65536"
-still_there
-rm "$tmp/bad/machines.csv"
-
-while IFS='|' read -r title text status_wanted wanted; do
-	what="types file: $title"
-	# shellcheck disable=SC2059
-	printf "$text" >"$tmp/types.csv"
-	run -C "$lab" import quiho "$tmp/package" --types "$tmp/types.csv"
-	refused "$status_wanted" types.csv "$wanted"
-	still_there
-done <<'END'
-empty||2|types.csv:1
-a missing column|machine,timestamp\nnode01,1500000000\n|2|types.csv:1
-END
-while IFS='|' read -r title text wanted; do
-	what="types file: $title"
-	# shellcheck disable=SC2059
-	printf "machine,timestamp,type\n$text" >"$tmp/types.csv"
-	run -C "$lab" import quiho "$tmp/package" --types "$tmp/types.csv"
-	expect_status 0
-	expect_stdout "1 row of $tmp/types.csv (first $tmp/types.csv:$wanted: "
-	still_there
-done <<'END'
-a bad time|node01,1400000000,a\nnode01,yesterday,b\n|3
-no type|node01,1500000000,\n|2
-too few fields|node01\n|2
-a bad machine| x,1500000000,a\n|2
-a quote that is not closed|"node01,1500000000,a\n|2
-END
-what='types file: not there'
-run -C "$lab" import quiho "$tmp/package" --types "$tmp/nowhere.csv"
-refused 2 nowhere.csv 'no such file'
-still_there
+what='machines: two types of one fingerprint'
+printf 'machine,time,repetition,stressor,rate,type\nnode77,1500000000,1,cpu,1,a\nnode77,1500000000,2,cpu,1,b\n' >"$bad"
+refused_file 2 bad.csv:3 "the hardware type is 'b' here, but 'a' in line 2"
 
 # ---- little data ----
 
@@ -308,7 +271,7 @@ what='an application on one machine'
 mkdir "$tmp/one"
 awk -F, 'NR == 1 || ($6 == "node01" && ($10 != "1.1" || $7 == 1))' "$tmp/package/results.csv" >"$tmp/one/results.csv"
 run init "$tmp/lab1"
-run -C "$tmp/lab1" import quiho "$tmp/one"
+import_package "$tmp/lab1" "$tmp/one"
 expect_status 0
 expect_stdout 'of 1 machine;' '1 file written'
 run -C "$tmp/lab1" gate app/slow@1.0 app/slow@1.1
@@ -329,7 +292,7 @@ what='no machine in common'
 mkdir "$tmp/apart"
 awk -F, 'NR == 1 || $5 == "stressng" || ($6 < "node04") == ($10 == "1.0")' "$tmp/package/results.csv" >"$tmp/apart/results.csv"
 run init "$tmp/lab2"
-run -C "$tmp/lab2" import quiho "$tmp/apart"
+import_package "$tmp/lab2" "$tmp/apart"
 run -C "$tmp/lab2" gate app/slow@1.0 app/slow@1.1 --format json
 expect_status 6
 expect_no_stderr
@@ -346,9 +309,11 @@ what='results without fingerprints'
 mkdir "$tmp/bare"
 awk -F, 'NR == 1 || $5 != "stressng"' "$tmp/package/results.csv" >"$tmp/bare/results.csv"
 run init "$tmp/lab3"
-run -C "$tmp/lab3" import quiho "$tmp/bare"
+import_package "$tmp/lab3" "$tmp/bare"
 expect_status 0
-expect_stdout '72 results have no fingerprint'
+printf 'machine,time,stressor,rate\nother,1500000000,cpu,1\n' >"$tmp/other.csv"
+run -C "$tmp/lab3" import machines "$tmp/other.csv"
+expect_stdout '72 imported results have no fingerprint'
 run -C "$tmp/lab3" profile app/slow@1.0
 refused 6 app/slow@1.0 'no fingerprint'
 run -C "$tmp/lab3" gate app/slow@1.0 app/slow@1.1

@@ -87,7 +87,7 @@ expect_stdout 'failed        1 run without a result (first in line 3: exit statu
 decides lz@good lz@bad 4
 holds "$tmp/out" 'the reasons' runs_failed '6 of 10 runs of the candidate failed'
 
-run -C "$lab" runs export --tables "$tmp/own" # assay's own table: what failed there has neither a result nor, mostly, an exit status
+run -C "$lab" runs export "$tmp/own" # assay's own table: what failed there has neither a result nor, mostly, an exit status
 run init "$tmp/again"
 run -C "$tmp/again" import results "$tmp/own/executions.csv" --columns 'time=taken_ms,result=metric,ignore=*' --format json
 expect_json .failed 22
@@ -133,7 +133,7 @@ run -C "$lab" runs list --format json
 expect_json '.applications[0].failed' 5
 
 what='failures leave with the tables, and move with their machine'
-run -C "$lab" runs export --tables "$tmp/tables"
+run -C "$lab" runs export "$tmp/tables"
 holds "$tmp/tables/executions.csv" 'a table' 'zip,none,,c1' ',no_metric,' 'dies,1,,h1'
 run -C "$lab" catalog rename h1 h2
 expect_status 0

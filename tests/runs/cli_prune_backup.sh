@@ -22,7 +22,7 @@ cases=$((cases + 1))
 cases=$((cases + 1))
 [ "$(stat -c %a "$tmp/copy" "$tmp/copy/.assay")" = '700
 700' ] || fail 'others can read the copy'
-for command in 'runs list' 'runs export' 'nightly list' 'catalog list'; do
+for command in 'runs list' 'nightly list' 'catalog list'; do
 	# shellcheck disable=SC2086 # words
 	run -C "$lab" $command
 	cp "$tmp/out" "$tmp/of_lab"
@@ -60,8 +60,7 @@ kill "$writer"
 wait "$writer" 2>/dev/null
 
 what='nothing is old'
-run -C "$lab" runs export
-cp "$tmp/out" "$tmp/exported"
+export_to "$tmp/exported"
 run -C "$lab" prune --older-than 1 --format json
 expect_status 0
 expect_json .executions 0
@@ -81,8 +80,8 @@ expect_status 0
 expect_stdout "what $n executions printed was removed" 'can be verified'
 printed
 expect_stdout '[removed by assay prune]'
-run -C "$lab" runs export
-expect_same_files "$tmp/out" "$tmp/exported"
+export_to "$tmp/now"
+expect_same_files "$tmp/now" "$tmp/exported"
 run -C "$lab" prune --older-than 0 --format json
 expect_json .executions 0
 

@@ -26,13 +26,13 @@ expect_stdout 'no log in with (hidden)'
 sqlite3 "$lab/.assay/runs.db" 'SELECT * FROM execution' >"$tmp/stored"
 holds "$tmp/stored" 'the store' 'with (hidden)(hidden), (hidden), banana77, 1234' # neither of these is called a secret
 grep -aE "$secrets" "$tmp/stored" && fail 'the store has a secret'
-for command in 'fleet list' 'fleet list --format json' 'runs list --format json' 'runs show a@v1 --format json' 'gate a@v1 a@v2 --format json' 'runs export' 'doctor' \
+for command in 'fleet list' 'fleet list --format json' 'runs list --format json' 'runs show a@v1 --format json' 'gate a@v1 a@v2 --format json' "runs export $tmp/tables" 'doctor' \
 	"report a@v1 a@v2 -o $tmp/page"; do
 	what=$command
 	# shellcheck disable=SC2086
 	run -C "$lab" $command
 	cases=$((cases + 1))
-	cat "$tmp/out" "$tmp/err" "$tmp/page" 2>/dev/null | grep -E "$secrets" && fail "a secret is shown"
+	cat "$tmp/out" "$tmp/err" "$tmp/page" "$tmp"/tables/*.csv 2>/dev/null | grep -E "$secrets" && fail "a secret is shown"
 done
 run -C "$lab" fleet list --format json
 expect_json '.hosts[0].env.HOST_PASSWORD' '(hidden)'
@@ -51,12 +51,12 @@ metric: { source: regex, pattern: '^(.+)$' }
 E2
 for command in 'run c' 'run c --format json' 'runs show c@v2 --failed --output' 'runs show c@v3 --failed --format json' 'runs list' 'gate c@v1 c@v2' \
 	'gate c@v1 c@v2 --format json' 'gate c@v1 c@v2 --format markdown' 'gate c@v1 c@v2 --format junit' 'gate c@v1 c@v2 --format github' \
-	"report c@v1 c@v2 -o $tmp/page" 'gate c@v1 c@v3' 'profile c@v3' 'runs export' 'doctor'; do
+	"report c@v1 c@v2 -o $tmp/page" 'gate c@v1 c@v3' 'profile c@v3' "runs export $tmp/tables" 'doctor'; do
 	what="what a host says of a run: $command"
 	# shellcheck disable=SC2086
 	run -C "$lab" $command
 	cases=$((cases + 1))
-	cat "$tmp/out" "$tmp/err" "$tmp/page" | grep -E "$secrets" && fail 'a secret is shown'
+	cat "$tmp/out" "$tmp/err" "$tmp/page" "$tmp"/tables/*.csv | grep -E "$secrets" && fail 'a secret is shown'
 done
 run -C "$lab" runs show c@v2 --failed
 expect_stdout "cannot execute '(hidden)-is-no-command'"

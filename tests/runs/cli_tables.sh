@@ -1,22 +1,22 @@
 #!/bin/sh
-# `runs export --tables`: everything in the store as tables, read back by Python's own reader and counted against the store.
+# `runs export`: everything in the store as tables, read back by Python's own reader and counted against the store.
 . "${ASSAY_SOURCE:?}/tests/lib_cli.sh"
 . "${ASSAY_SOURCE:?}/tests/lib_run.sh"
 command -v python3 >/dev/null || skip 'there is no python3'
 
 run_lab lab
 make_package "$tmp/package" 3 4
-run -C "$lab" import quiho "$tmp/package"
+import_package "$lab" "$tmp/package"
 expect_status 0
 sed -i 's/^inputs:.*/inputs: { x: { arguments: [0.01] }, "y \\"z": { arguments: [0.02] } }/; $a environment: { MY_TOKEN: "hush-hush" }' "$lab/apps/tiny.yaml"
 run -C "$lab" run tiny --quiet
 expect_status 0
 
 what='tables'
-run -C "$lab" runs export --tables "$tmp/tables"
+run -C "$lab" runs export "$tmp/tables"
 expect_status 0
 expect_no_stderr
-expect_stdout fingerprints.csv results.csv executions.csv
+expect_stdout machines.csv results.csv executions.csv
 cases=$((cases + 1))
 grep -rq hush-hush "$tmp/tables" && fail 'a secret is in a table'
 cases=$((cases + 1))
@@ -25,24 +25,35 @@ import csv, sqlite3, sys
 directory, path = sys.argv[1:]
 store = sqlite3.connect(path)
 table = lambda name: list(csv.DictReader(open(directory + "/" + name, newline="")))
-rates, results, executions = table("fingerprints.csv"), table("results.csv"), table("executions.csv")
-assert sorted(float(r["per_s"]) for r in rates) == sorted(v for v, in store.execute("SELECT per_s FROM rate"))
-assert sorted((r["application"], r["version"], float(r["metric"])) for r in results) == sorted(store.execute("SELECT application, version, metric FROM run"))
-assert {r["better"] for r in results} == {"lower"}
+rates, results, executions = table("machines.csv"), table("results.csv"), table("executions.csv")
+assert sorted(float(r["rate"]) for r in rates) == sorted(v for v, in store.execute("SELECT per_s FROM rate"))
+assert sorted((r["application"], r["version"], float(r["result"])) for r in results) == sorted(store.execute("SELECT application, version, metric FROM run"))
+assert {r["direction"] for r in results} == {"lower"}
 assert sorted((r["input"], int(r["wall_ns"]), int(r["voluntary_switches"])) for r in executions) == sorted(
     store.execute("SELECT input, wall_ns, json_extract(signature, '$.voluntary_switches') FROM execution"))
 assert 'y "z' in {r["input"] for r in executions}
-assert list(results[0]) == ["application", "version", "machine", "taken_ms", "repetition", "ordinal", "metric", "better", "fingerprint", "plan"]
+assert list(results[0]) == ["application", "version", "machine", "time", "repetition", "ordinal", "result", "direction", "fingerprint", "plan"]
 known = {r["fingerprint"] for r in rates}
 assert any(r["fingerprint"] for r in results) and all(r["fingerprint"] in known for r in results if r["fingerprint"])
 END
 cp -r "$tmp/tables" "$tmp/again"
-run -C "$lab" runs export --tables "$tmp/again"
+run -C "$lab" runs export "$tmp/again"
 expect_same_files "$tmp/tables/executions.csv" "$tmp/again/executions.csv"
 
 what=refused
-run -C "$lab" runs export --tables "$tmp/no/where"
+run -C "$lab" runs export "$tmp/no/where"
 refused 1 'no/where'
-run -C "$lab" runs export --tables "$tmp/tables" --csv
-refused 2 '--tables'
+
+what='what was exported can be imported'
+run init "$tmp/copy"
+run -C "$tmp/copy" import machines "$tmp/tables/machines.csv"
+expect_status 0
+run -C "$tmp/copy" import results "$tmp/tables/results.csv" --columns 'ignore=*'
+expect_status 0
+run -C "$tmp/copy" runs export "$tmp/copied"
+cases=$((cases + 1))
+for table in machines results; do # but for plans, and for fingerprints of what was measured here, which an import does not know
+	cut -d , -f 2-5,11-14 "$tmp/tables/$table.csv" >"$tmp/first"
+	cut -d , -f 2-5,11-14 "$tmp/copied/$table.csv" | cmp -s - "$tmp/first" || fail "$table.csv is not the same"
+done
 finish

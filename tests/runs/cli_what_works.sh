@@ -118,7 +118,7 @@ try_itself() {
 	gate | profile)
 		make_package "$tmp/package" 12 3
 		run init "$tmp/recorded-$2"
-		run -C "$tmp/recorded-$2" import quiho "$tmp/package"
+		import_package "$tmp/recorded-$2" "$tmp/package"
 		case $1 in
 		gate) run -C "$tmp/recorded-$2" gate app/slow@1.0 app/slow@1.0 ;;
 		*) run -C "$tmp/recorded-$2" profile app/slow@1.0 ;;

@@ -4,28 +4,43 @@
 
 #include "base/csv.h"
 #include "base/text.h"
-#include "runs/running/quiho.h"
+#include "tests/runs/importing.h"
 #include "tests/scratch.h"
 
 #include <math.h>
 
 #define FEATURES 43
-#define HEAD	 "giturl,commit,user,timestamp,benchmark,machine,repetition,test,result\n"
+#define RATES	 "machine,time,repetition,stressor,rate\n"
+#define RESULTS	 "application,machine,time,repetition,result\n"
 
-static void import(struct lab *lab, const char *directory)
+static void import(struct lab *lab, const char *rates, const char *results)
 {
-	const struct quiho_import_options options = { .directory = directory, .version = QUIHO_VERSION };
-	struct quiho_import_result result;
+	struct imported_result result;
 	struct assay_error err;
 
-	check(quiho_import(lab, &options, &result, &err), &err);
+	if (rates)
+		check(import_rates(lab, rates, &result, &err), &err);
+	check(import_results(lab, results, IMPORTED_NAME, &result, &err), &err);
 }
 
-static void import_text(struct lab *lab, const char *csv)
+static int write_tables(void)
 {
-	mkdir("package", 0755);
-	scratch_put("package/results.csv", csv);
-	import(lab, "package");
+	char *script = mem_format("%s/tests/recorded.py", getenv("ASSAY_SOURCE"));
+
+	execlp("python3", "python3", script, getenv("ASSAY_QUIHO"), "tables", (char *)NULL);
+	return 1;
+}
+
+static void import_data_set(struct lab *lab)
+{
+	char *rates, *results;
+
+	assert_int_equal(scratch_child(write_tables), 0);
+	rates = scratch_text("tables/machines.csv");
+	results = scratch_text("tables/results.csv");
+	import(lab, rates, results);
+	free(rates);
+	free(results);
 }
 
 /* ---- the real matrix ---- */
@@ -159,7 +174,7 @@ static size_t compare_application(struct lab *lab, const struct evidence *eviden
 	for (size_t j = 0; j < FEATURES; j++)
 		assert_string_equal(d.features[j], m->names[1 + j]);
 	for (size_t i = 0; i < m->n; i++) {
-		if (!*m->rows[i].fields[column])
+		if (!*m->rows[i].fields[column] || strcmp(m->rows[i].fields[column], "0") == 0) /* a result of 0 is none */
 			continue;
 		assert_true(row < d.X.rows);
 		check_value(application, m, i, column, d.y[row]);
@@ -194,7 +209,7 @@ static void test_real_matrix(void **state)
 	m = matrix_read(path);
 	assert_true(m.n_names > 1 + FEATURES);
 	lab = scratch_lab("lab");
-	import(&lab, directory);
+	import_data_set(&lab);
 	check(evidence_load(&lab, &evidence, &err), &err);
 	for (size_t j = 1 + FEATURES; j < m.n_names; j++)
 		rows += compare_application(&lab, &evidence, &m, j);
@@ -226,10 +241,8 @@ static void release(struct dataset *d, struct run_set *runs, struct evidence *ev
 	evidence_release(evidence);
 }
 
-#define SESSION(machine, pass, cpu, vm)                                                                                                    \
-	"u,c,me,1500000000,stressng," machine "," pass ",cpu," cpu "\n"                                                                    \
-	"u,c,me,1500000000,stressng," machine "," pass ",vm," vm "\n"
-#define RUN(machine, pass, result) "u,c,me,1500000000,a," machine "," pass ",a," result "\n"
+#define SESSION(machine, pass, cpu, vm) machine ",1500000000," pass ",cpu," cpu "\n" machine ",1500000000," pass ",vm," vm "\n"
+#define RUN(machine, pass, result)	"a," machine ",1500000000," pass "," result "\n"
 
 static void test_rows(void **state)
 {
@@ -240,8 +253,8 @@ static void test_rows(void **state)
 	struct dataset d;
 
 	(void)state;
-	import_text(&lab, HEAD SESSION("m2", "1", "20", "2") SESSION("m1", "2", "11", "0") SESSION("m1", "1", "10", "1") RUN("m2", "1", "7")
-			      RUN("m1", "1", "4") RUN("m1", "2", "5") RUN("m1", "2", "6"));
+	import(&lab, RATES SESSION("m2", "1", "20", "2") SESSION("m1", "2", "11", "0") SESSION("m1", "1", "10", "1"),
+	       RESULTS RUN("m2", "1", "7") RUN("m1", "1", "4") RUN("m1", "2", "5") RUN("m1", "2", "6"));
 	d = dataset_for(&lab, "a", &evidence, &runs);
 	assert_int_equal(d.X.rows, 3);
 	assert_int_equal(d.X.cols, 2);
@@ -249,7 +262,7 @@ static void test_rows(void **state)
 	assert_string_equal(d.features[1], "vm");
 	assert_memory_equal(d.X.at, expected, sizeof(expected)); /* by machine, then repetition; a recorded 0 is a 0 here */
 	assert_true(d.y[0] == 4 && d.y[1] == 5.5 && d.y[2] == 7);
-	assert_string_equal(d.battery, QUIHO_BATTERY);
+	assert_string_equal(d.battery, IMPORTED_NAME);
 	assert_int_equal(d.machines, 2);
 	assert_int_equal(d.hardware_types, 2); /* twice as fast is another type */
 	assert_true(d.types[0] == d.types[1] && d.types[0] != d.types[2]);
@@ -266,11 +279,11 @@ static void test_left_out(void **state)
 	struct dataset d;
 
 	(void)state;
-	import_text(&lab,
-		    HEAD SESSION("m1", "1", "10", "1") SESSION("m1", "2", "10", "1")
-			SESSION("m3", "1", "10",
-				"1") "u,c,me,1500000000,stressng,m2,1,cpu,10\nu,c,me,1500000000,stressng,m2,2,cpu,10\n" RUN("m1", "1", "1")
-			    RUN("m1", "2", "2") RUN("m2", "1", "3") RUN("m2", "2", "4") RUN("m4", "1", "5") RUN("m1", "3", "6"));
+	import(&lab,
+	       RATES SESSION("m1", "1", "10", "1") SESSION("m1", "2", "10", "1")
+		   SESSION("m3", "1", "10", "1") "m2,1500000000,1,cpu,10\nm2,1500000000,2,cpu,10\n",
+	       RESULTS RUN("m1", "1", "1") RUN("m1", "2", "2") RUN("m2", "1", "3") RUN("m2", "2", "4") RUN("m4", "1", "5")
+		   RUN("m1", "3", "6"));
 	d = dataset_for(&lab, "a@imported", &evidence, &runs);
 	assert_int_equal(d.X.rows, 2);
 	assert_true(d.y[0] == 1 && d.y[1] == 2);
@@ -303,8 +316,10 @@ static void test_mixed_batteries(void **state)
 		struct run_set runs;
 		struct dataset d;
 
-		import_text(&lab, HEAD SESSION("a1", "1", "10", "1") "u,c,me,1500000000,stressng,a1,1,brk,5\n" SESSION("m1", "1", "10", "1")
-				      SESSION("m2", "1", "10", "1") RUN("a1", "1", "1") RUN("m1", "1", "2") RUN("m2", "1", "3"));
+		import(&lab,
+		       RATES SESSION("a1", "1", "10", "1") "a1,1500000000,1,brk,5\n" SESSION("m1", "1", "10", "1")
+			   SESSION("m2", "1", "10", "1"),
+		       RESULTS RUN("a1", "1", "1") RUN("m1", "1", "2") RUN("m2", "1", "3"));
 		change(&lab, "a1", columns[i], "other");
 		d = dataset_for(&lab, "a", &evidence, &runs);
 		assert_int_equal(d.X.rows, 2);
@@ -327,8 +342,8 @@ static void test_no_pass(void **state)
 	struct dataset d;
 
 	(void)state;
-	import_text(&lab,
-		    HEAD SESSION("m1", "1", "10", "1") SESSION("m1", "2", "12", "0") SESSION("m1", "3", "17", "3") RUN("m1", "1", "1"));
+	import(&lab, RATES SESSION("m1", "1", "10", "1") SESSION("m1", "2", "12", "0") SESSION("m1", "3", "17", "3"),
+	       RESULTS RUN("m1", "1", "1"));
 	free(scratch_select(&lab.store, "UPDATE run SET pass = NULL"));
 	d = dataset_for(&lab, "a", &evidence, &runs);
 	assert_int_equal(d.X.rows, 1);
@@ -349,7 +364,7 @@ static void test_nothing(void **state)
 	(void)state;
 	check_fails("empty", evidence_runs(&lab, "a", &runs, &err), ASSAY_E_NOTFOUND, &err,
 		    "no application 'a': the laboratory has no runs yet");
-	import_text(&lab, HEAD RUN("m1", "1", "1") "u,c,me,1500000000,bench,m1,1,mark,1\n");
+	import(&lab, NULL, RESULTS RUN("m1", "1", "1") "bench/mark,m1,1500000000,1,1\n");
 	d = dataset_for(&lab, "a", &evidence, &runs);
 	assert_int_equal(d.X.rows, 0);
 	assert_int_equal(d.X.cols, 0);
@@ -359,8 +374,7 @@ static void test_nothing(void **state)
 	check_fails("nearest", evidence_runs(&lab, "bench/mrak", &runs, &err), ASSAY_E_NOTFOUND, &err, "did you mean 'bench/mark'?");
 	check_fails("version", evidence_runs(&lab, "a@2", &runs, &err), ASSAY_E_NOTFOUND, &err, "'a' has no version '2': it has imported");
 	check_fails("no selector", evidence_runs(&lab, "@2", &runs, &err), ASSAY_E_USAGE, &err, "'@2' is not APP or APP@VERSION");
-	import_text(&lab,
-		    "giturl,commit,user,timestamp,benchmark,machine,repetition,test,result,version\nu,c,me,1500000000,a,m1,1,,1,2.0\n");
+	import(&lab, NULL, "application,machine,time,repetition,result,version\na,m1,1500000000,1,1,2.0\n");
 	check_fails("several", evidence_runs(&lab, "a", &runs, &err), ASSAY_E_USAGE, &err,
 		    "'a' has several versions, say which as a@VERSION: 2.0, imported");
 	lab_close(&lab);

@@ -227,7 +227,7 @@ static void test_terms(void **state)
 		assert_false(sets[0].higher_is_better || list[1].higher_is_better);
 		assert_int_equal(sets[1].higher_is_better, rows[i].higher);
 		assert_int_equal(list[0].higher_is_better, rows[i].higher);
-		check_select(&f.lab.store, "SELECT count(*) FROM metric_rule", "0\n");
+		check_select(&f.lab.store, "SELECT count(*) FROM metric_direction", "0\n");
 		run_list_free(list, n);
 		run_set_release(&sets[0]);
 		run_set_release(&sets[1]);

@@ -1,4 +1,4 @@
-/* assay import results */
+/* assay import machines, assay import results */
 #include "base/command.h"
 #include "base/digest.h"
 #include "base/file.h"
@@ -11,6 +11,102 @@
 
 #include <errno.h>
 #include <sys/stat.h>
+
+/* Shows the rows of a file that were left out, by reason. */
+static void show_skipped(const struct imported *imported, struct document *d)
+{
+	doc_object(d, "not_used");
+	for (int i = 0; i < IMPORTED_SKIPS; i++) {
+		doc_set(d, imported_skip_code((enum imported_skip)i), imported->skipped[i].count);
+		if (imported->skipped[i].count)
+			doc_line(d, "  not used      %zu: %s (first in %s)%s", imported->skipped[i].count,
+				 imported_skip_text((enum imported_skip)i), imported->skipped[i].first,
+				 i <= IMPORTED_ZERO && imported->n_failed ? "; they count as failed" : "");
+	}
+	doc_end(d);
+}
+
+static size_t count_rows(const struct imported *imported)
+{
+	size_t rows = imported->n;
+
+	for (int i = 0; i < IMPORTED_SKIPS; i++)
+		rows += imported->skipped[i].count;
+	return rows;
+}
+
+/* ---- machines ---- */
+
+struct machines_arguments {
+	const char *file;
+};
+
+static void show_machines(const char *file, const struct imported *read, const struct imported_result *r, struct document *d)
+{
+	size_t rows = count_rows(read);
+
+	doc_line(d, "Read %s: %zu row%s.", file, rows, text_plural(rows));
+	doc_line(d, "  fingerprints  %zu new, %zu known before, of %zu machine%s; %zu rate%s new, %zu known before", r->fingerprints_added,
+		 r->fingerprints_known, r->machines, text_plural(r->machines), r->rates_added, text_plural(r->rates_added), r->rates_known);
+	doc_set(d, "file", file);
+	doc_set(d, "rows", rows);
+	doc_set(d, "machines", r->machines);
+	doc_set(d, "fingerprints_added", r->fingerprints_added);
+	doc_set(d, "fingerprints_known", r->fingerprints_known);
+	doc_set(d, "rates_added", r->rates_added);
+	doc_set(d, "rates_known", r->rates_known);
+	doc_set(d, "recorded_zeros", r->recorded_zeros);
+	doc_set(d, "results_without_fingerprint", r->runs_without_fingerprint);
+	doc_set(d, "catalog_files_written", r->catalog_written);
+	show_skipped(read, d);
+	if (r->recorded_zeros)
+		doc_line(d, "  recorded 0    %zu rate%s kept as \"recorded 0, not measured\"", r->recorded_zeros,
+			 r->recorded_zeros == 1 ? " is" : "s are");
+	if (r->runs_without_fingerprint)
+		doc_line(d,
+			 "  unmatched     %zu imported result%s no fingerprint of the same machine, time and repetition: counted for run "
+			 "times only",
+			 r->runs_without_fingerprint, r->runs_without_fingerprint == 1 ? " has" : "s have");
+	doc_line(d, "  catalog       %zu file%s written", r->catalog_written, text_plural(r->catalog_written));
+}
+
+static enum assay_status import_machines_run(struct lab *lab, void *arguments, struct document *d, struct assay_error *err)
+{
+	const struct machines_arguments *a = arguments;
+	const struct imported_options import = { .file = a->file, .version = IMPORTED_NAME };
+	struct imported_result result = { 0 };
+	struct imported read = { 0 };
+	struct buf text = BUF_INIT;
+	enum assay_status st = file_read(a->file, IMPORTED_FILE_BYTES_MAX, &text, err);
+
+	if (!st)
+		st = imported_read_machines(a->file, text.bytes, text.size, &read, err);
+	if (!st)
+		st = imported_store(lab, &read, &import, &result, err);
+	if (!st)
+		show_machines(a->file, &read, &result, d);
+	imported_release(&read);
+	buf_release(&text);
+	return st;
+}
+
+static const struct cli_option machines_words[] = { CLI_WORD("FILE", struct machines_arguments, file), CLI_END };
+
+const struct command import_machines_command = {
+	.name = "import machines",
+	.summary = "import fingerprints of machines that were recorded elsewhere",
+	.about = "Reads a CSV file with a row per rate, and puts the fingerprints into the store and the catalog. Columns: machine, time, "
+		 "stressor, rate (operations per second), and optionally repetition (the pass, from 1), type (the hardware type), battery, "
+		 "battery_hash, stress_ng and architecture. Other columns are ignored. A result of 'import results' with the same machine, "
+		 "time and repetition belongs to that fingerprint. 'runs export' writes both kinds of file. Importing the same file again "
+		 "changes nothing; rates that contradict what is stored are refused.",
+	.examples = "  assay import machines machines.csv\n"
+		    "  assay import results results.csv\n",
+	.words = machines_words,
+	CLI_RUN(struct machines_arguments, CLI_LAB_WRITE, import_machines_run),
+};
+
+/* ---- results ---- */
 
 struct arguments {
 	const char *file, *version, *application, *machine, *metric;
@@ -28,7 +124,7 @@ static enum assay_status parse_time(const char *text, void *to, struct assay_err
 		return assay_fail(err, ASSAY_E_USAGE,
 				  "'%s' is not a time: a date such as 2026-11-23 or 2026-11-23T20:01:23+01:00, or seconds since 1970",
 				  text);
-	if (quiho_in_future(*(int64_t *)to))
+	if (imported_in_future(*(int64_t *)to))
 		return assay_fail(err, ASSAY_E_USAGE, "--time '%s' is in the future", text);
 	return ASSAY_OK;
 }
@@ -93,31 +189,24 @@ static enum assay_status warn_of_twins(struct lab *lab, const struct arguments *
 	return store_finish(stmt, st);
 }
 
-static void show(const struct arguments *a, const struct foreign_result *f, const struct quiho_import_result *r, struct document *d)
+static void show(const struct arguments *a, const struct foreign_result *f, const struct imported_result *r, struct document *d)
 {
-	const struct quiho *q = &f->quiho;
+	const struct imported *q = &f->imported;
 
 	doc_line(d, "%zu result%s of %s%s@%s%s, read from %s: %zu new, %zu known before.", q->n, text_plural(q->n),
 		 f->several ? "several applications, such as " : "", f->application, *f->version ? f->version : a->version,
 		 f->versions ? " and other versions" : "", foreign_text(f->tool), r->runs_added, r->runs_known);
 	doc_set(d, "file", a->file);
 	doc_set(d, "from", foreign_code(f->tool));
-	doc_set(d, "rows", r->rows);
+	doc_set(d, "rows", count_rows(q));
 	doc_set(d, "failed", q->said);
 	doc_set(d, "results_added", r->runs_added);
 	doc_set(d, "results_known", r->runs_known);
-	doc_object(d, "not_used");
-	for (int i = 0; i < QUIHO_SKIPS; i++) {
-		doc_set(d, quiho_skip_code((enum quiho_skip)i), r->skipped[i]);
-		if (r->skipped[i])
-			doc_line(d, "  not used      %zu: %s (first in %s)%s", r->skipped[i], quiho_skip_text((enum quiho_skip)i),
-				 q->skipped[i].first, i <= QUIHO_ZERO ? "; they count as failed" : "");
-	}
-	doc_end(d);
+	show_skipped(q, d);
 	if (f->aggregates)
 		doc_line(d, "  not used      %zu aggregate%s, which the tool computed", f->aggregates, text_plural(f->aggregates));
 	if (q->said) {
-		char *place = quiho_place_text(&q->failed[q->first_said].place);
+		char *place = imported_place_text(&q->failed[q->first_said].place);
 
 		doc_line(d, "  failed        %zu run%s without a result (first in %s: %s); 'assay runs show APP --failed' lists them",
 			 q->said, text_plural(q->said), place, q->failed[q->first_said].failure);
@@ -141,12 +230,12 @@ static enum assay_status import_results_run(struct lab *lab, void *arguments, st
 				       .taken_ms = a->taken_ms,
 				       .time_given = a->taken_ms >= 0,
 				       .interleaved = a->interleaved };
-	struct quiho_import_result result = { 0 };
+	struct imported_result result = { 0 };
 	struct foreign_result read = { .tool = FOREIGN_TOOLS };
-	struct quiho_import_options import = { .file = a->file, .rows = &read.quiho, .version = a->version };
+	struct imported_options import = { .file = a->file, .version = a->version };
 	char digest[DIGEST_HEX_BYTES];
 	struct buf text = BUF_INIT;
-	enum assay_status st = file_read(a->file, FOREIGN_BYTES_MAX, &text, err);
+	enum assay_status st = file_read(a->file, IMPORTED_FILE_BYTES_MAX, &text, err);
 
 	if (!st && !how.time_given)
 		st = file_times(&lab->store, a->file, a->version, &text, &how, digest, err);
@@ -156,7 +245,7 @@ static enum assay_status import_results_run(struct lab *lab, void *arguments, st
 	if (!st)
 		st = foreign_read(text.bytes, text.size, &how, &read, err);
 	if (!st)
-		st = quiho_import(lab, &import, &result, err);
+		st = imported_store(lab, &read.imported, &import, &result, err);
 	if (!st)
 		st = warn_of_twins(lab, a, &read, err);
 	if (!st)
@@ -167,7 +256,7 @@ static enum assay_status import_results_run(struct lab *lab, void *arguments, st
 	return st;
 }
 
-static const struct arguments defaults = { .version = QUIHO_VERSION, .from = FOREIGN_TOOLS, .taken_ms = -1 };
+static const struct arguments defaults = { .version = IMPORTED_NAME, .from = FOREIGN_TOOLS, .taken_ms = -1 };
 
 static const struct cli_option words[] = { CLI_WORD("FILE", struct arguments, file), CLI_END };
 
