@@ -12,9 +12,6 @@
 #include <inttypes.h>
 #include <math.h>
 
-#define CALLS_MAX   200 /* of the kernel, in one signature: what the helper sends is less */
-#define CALLS_SHOWN 3
-
 struct arguments {
 	const char *which;
 };
@@ -91,85 +88,18 @@ static void add_conditions(const char *conditions, struct document *d)
 	doc_set_json(d, "conditions", root);
 }
 
-/* ---- where its time went ---- */
+/* ---- its cells ---- */
 
-/* Of the samples of one cell, what the kernel did by call, the most first. */
-struct call {
-	char name[40];
-	int64_t count;
-};
-
-ORDER_BY(compare_calls, struct call, BY_DOWN(count) BY_TEXT(name))
-
-/* The lines `kernel` of fleet/helper/sampler.h; *user gets the samples in the program's own code. Returns how many; calls[CALLS_MAX]. */
-static size_t calls_of(const char *samples, struct call *calls, int64_t *user)
-{
-	char *copy = mem_string(samples), *rest = copy, *line;
-	size_t n = 0;
-
-	*user = 0;
-	while ((line = strsep(&rest, "\n"))) {
-		char *where = strchr(line, ' '), *name = where ? strchr(where + 1, ' ') : NULL;
-		int64_t count;
-
-		if (!name)
-			continue;
-		*where++ = *name++ = '\0';
-		if (!text_int64(line, &count) || count < 0)
-			continue;
-		if (strcmp(where, "user") == 0)
-			*user += count;
-		if (strcmp(where, "kernel") != 0 || n == CALLS_MAX || count == 0)
-			continue;
-		calls[n].count = count;
-		snprintf(calls[n++].name, sizeof(calls[0].name), "%s", name);
-	}
-	free(copy);
-	qsort(calls, n, sizeof(*calls), compare_calls);
-	return n;
-}
-
-/* "98 % computing", "12 % computing, kernel: brk 68 %, page_fault 15 %": behind a stressor's passes. */
-static void add_time(const struct signature *signature, struct document *d, struct buf *line)
-{
-	double cpu = (double)(signature->of.user_us + signature->of.sys_us), all;
-	struct call calls[CALLS_MAX];
-	int64_t user, kernel = 0;
-	size_t n;
-
-	if (!signature->samples)
-		return;
-	n = calls_of(signature->samples, calls, &user);
-	for (size_t i = 0; i < n; i++)
-		kernel += calls[i].count;
-	all = (double)(user + kernel);
-	if (!(all > 0.0) || !(cpu > 0.0))
-		return;
-	buf_format(line, "  %.0f %% computing", 100.0 * (double)user / all);
-	doc_object(d, "samples");
-	doc_set(d, "user", user);
-	doc_object(d, "kernel");
-	for (size_t i = 0; i < n; i++) {
-		doc_set(d, TEXT_SHOWN(calls[i].name), calls[i].count);
-		if (i < CALLS_SHOWN && (double)calls[i].count >= .05 * all)
-			buf_format(line, "%s%s %.0f %%", i ? ", " : ", kernel: ", TEXT_SHOWN(calls[i].name),
-				   100.0 * (double)calls[i].count / all);
-	}
-	doc_end(d);
-	doc_end(d);
-}
-
-/* A line for users: a stressor with its passes and where its time went. */
-static void add_line(struct buf *line, struct buf *time, struct document *d)
+/* A line for users: a stressor with its passes. */
+static void add_line(struct buf *line, struct document *d)
 {
 	if (line->size)
-		doc_line(d, "%s%s", line->bytes, time->size ? time->bytes : "");
+		doc_line(d, "%s", line->bytes);
 	buf_clear(line);
-	buf_clear(time);
 }
 
 /* The cell of a row: stressor, pass, rate, rate by real time, reason (NULL: it was measured), ordinal, signature ("": none). */
-static enum assay_status add_cell(sqlite3_stmt *stmt, struct buf *line, struct buf *time, struct document *d, struct assay_error *err)
+static enum assay_status add_cell(sqlite3_stmt *stmt, struct buf *line, struct document *d, struct assay_error *err)
 {
 	const char *stressor = store_text(stmt, 0), *accounts = store_text(stmt, 6);
 	double per_s = store_double(stmt, 2), real_per_s = per_s == 0 ? (double)NAN : store_double(stmt, 3);
@@ -194,8 +124,6 @@ static enum assay_status add_cell(sqlite3_stmt *stmt, struct buf *line, struct b
 	st = signature_parse(accounts, &signature, err);
 	if (*accounts)
 		signature_set(d, "accounts", &signature.of);
-	if (!st)
-		add_time(&signature, d, time);
 	signature_release(&signature);
 	doc_end(d);
 	return st;
@@ -204,7 +132,7 @@ static enum assay_status add_cell(sqlite3_stmt *stmt, struct buf *line, struct b
 /* By stressor, then pass. */
 static enum assay_status add_cells(struct store *store, const char *id, struct document *d, struct assay_error *err)
 {
-	struct buf line = BUF_INIT, time = BUF_INIT;
+	struct buf line = BUF_INIT;
 	char *last = mem_string("");
 	sqlite3_stmt *stmt = NULL;
 	enum assay_status st = store_ask(store, &stmt, err,
@@ -216,15 +144,14 @@ static enum assay_status add_cells(struct store *store, const char *id, struct d
 	doc_list(d, "cells");
 	while (store_next(store, stmt, &st, err)) {
 		if (strcmp(last, store_text(stmt, 0)) != 0)
-			add_line(&line, &time, d);
+			add_line(&line, d);
 		free(last);
 		last = mem_string(store_text(stmt, 0));
-		st = add_cell(stmt, &line, &time, d, err);
+		st = add_cell(stmt, &line, d, err);
 	}
-	add_line(&line, &time, d);
+	add_line(&line, d);
 	doc_end(d);
 	buf_release(&line);
-	buf_release(&time);
 	free(last);
 	return store_finish(stmt, st);
 }
