@@ -328,7 +328,7 @@ static void check_summary(const struct machine *machine, const struct machine_fi
 	if (!raw)
 		return;
 	if (strcmp(raw->machine, machine->id) != 0) {
-		char *command = identity_merge_command(machine->id, raw->machine);
+		char *command = identity_rename_command(machine->id, raw->machine);
 
 		catalog_problem(
 		    problems,

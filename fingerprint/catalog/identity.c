@@ -1,11 +1,11 @@
 #include "fingerprint/catalog/identity.h"
 
 #include "base/mem.h"
+#include "base/order.h"
 #include "base/text.h"
 #include "fingerprint/catalog/catalog.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <math.h>
 #include <unistd.h>
 
@@ -26,14 +26,14 @@ static bool texts_equal(const char *a, const char *b)
 	return a && b && *a && strcmp(a, b) == 0;
 }
 
-char *identity_merge_command(const char *other, const char *id)
+char *identity_rename_command(const char *from, const char *to)
 {
-	return text_shell_line((const char *const[]){ "assay", "catalog", "rename", other, id, "--merge", NULL });
+	return text_shell_line((const char *const[]){ "assay", "catalog", "rename", from, to, NULL });
 }
 
 static enum assay_status refuse_swap(const char *id, const char *what, const char *before, const char *now, struct assay_error *err)
 {
-	char *command = text_shell_line((const char *const[]){ "assay", "catalog", "rename", id, "NEW", NULL });
+	char *command = identity_rename_command(id, "NEW");
 
 	assay_fail(err, ASSAY_E_CONFLICT,
 		   "this is not the machine that the catalog knows as '%s': its %s was '%s' and is '%s'; give it another id, or the old "
@@ -48,12 +48,12 @@ static enum assay_status refuse_swap(const char *id, const char *what, const cha
 
 static enum assay_status refuse_clone(const char *id, const char *what, const char *value, const char *other, struct assay_error *err)
 {
-	char *command = identity_merge_command(other, id);
+	char *command = identity_rename_command(other, id);
 
 	assay_fail(
 	    err, ASSAY_E_CONFLICT,
-	    "'%s' has the same %s '%s' as '%s' in the catalog: a clone, or one machine under two names, which this makes one for good: %s",
-	    id, what, value, other, command);
+	    "'%s' has the same %s '%s' as '%s' in the catalog: a clone, or one machine under two names: this gives it the new one: %s", id,
+	    what, value, other, command);
 	free(command);
 	return err->status;
 }
@@ -109,54 +109,6 @@ enum assay_status identity_reinstall(struct catalog *catalog, const char *id, co
 	if (!st)
 		identity_take(&m->identity, facts);
 	return st;
-}
-
-/* Can they be one machine? ASSAY_E_CONFLICT when some evidence says that they are not. */
-static enum assay_status identity_contradict(const struct machine *a, const struct machine *b, struct assay_error *err)
-{
-#define CHECK(member, what, unique)                                                                                                        \
-	if (texts_differ(a->identity.member, b->identity.member))                                                                          \
-		return assay_fail(err, ASSAY_E_CONFLICT, "'%s' and '%s' are two machines: the %s is '%s' and '%s'", a->id, b->id, what,    \
-				  a->identity.member, b->identity.member);
-	EVIDENCE_ROWS(CHECK)
-#undef CHECK
-	return ASSAY_OK;
-}
-
-static enum assay_status refuse_difference(const struct machine *a, const struct machine *b, const char *what, const char *x, const char *y,
-					   struct assay_error *err)
-{
-	return assay_fail(err, ASSAY_E_CONFLICT,
-			  "'%s' and '%s' look like two machines: the %s is '%s' and '%s'; what is merged cannot be parted again: --force, "
-			  "if they are one all the same",
-			  a->id, b->id, what, x, y);
-}
-
-/* Do they look like two, by their latest fingerprints: one emulated and the other not, or with another profile, of another architecture, of
- * another given type, or with other processors? Parts can be replaced, so this is not a proof. */
-static enum assay_status identity_differ(const struct machine *a, const struct machine *b, struct assay_error *err)
-{
-	const struct machine_identity *x = &a->identity, *y = &b->identity;
-	const struct machine_fingerprint *f, *g;
-
-	if ((x->sockets && y->sockets && x->sockets != y->sockets) ||
-	    (x->cores_per_socket && y->cores_per_socket && x->cores_per_socket != y->cores_per_socket))
-		return assay_fail(err, ASSAY_E_CONFLICT,
-				  "'%s' and '%s' look like two machines: they have %" PRId64 " x %" PRId64 " and %" PRId64 " x %" PRId64
-				  " cores; what is merged cannot be parted again: --force, if they are one all the same",
-				  a->id, b->id, x->sockets, x->cores_per_socket, y->sockets, y->cores_per_socket);
-	if (!a->n_fingerprints || !b->n_fingerprints)
-		return ASSAY_OK;
-	f = &a->fingerprints[a->n_fingerprints - 1];
-	g = &b->fingerprints[b->n_fingerprints - 1];
-	if (strcmp(f->profile ? f->profile : "", g->profile ? g->profile : "") != 0)
-		return refuse_difference(a, b, "profile", f->profile ? f->profile : "none, as it is not emulated",
-					 g->profile ? g->profile : "none, as it is not emulated", err);
-	if (strcmp(f->architecture, g->architecture) != 0)
-		return refuse_difference(a, b, "architecture", f->architecture, g->architecture, err);
-	if (texts_differ(f->type, g->type))
-		return refuse_difference(a, b, "hardware type", f->type, g->type, err);
-	return ASSAY_OK;
 }
 
 static void keep_text(char **out, const char *text)
@@ -250,23 +202,11 @@ static enum assay_status check_results(struct store *store, const char *from, co
 	return st;
 }
 
-static enum assay_status check_merge(struct store *store, const struct machine *from, const struct machine *into, const char *from_id,
-				     const char *to, enum rename_merge merge, struct assay_error *err)
-{
-	if (merge == RENAME_NO_MERGE)
-		return assay_fail(err, ASSAY_E_CONFLICT,
-				  "there is a machine '%s' already: if it and '%s' are one machine, --merge makes them one, for good", to,
-				  from_id);
-	if (from && into && (identity_contradict(from, into, err) || (merge != RENAME_FORCE && identity_differ(from, into, err))))
-		return err->status;
-	return check_results(store, from_id, to, err);
-}
-
 /* Finds out what has to be done, and whether it may be. Changes nothing. */
 static enum assay_status rename_check(struct store *store, const struct catalog *catalog, const char *from, const char *to,
-				      enum rename_merge merge, struct rename_result *out, struct assay_error *err)
+				      struct rename_result *out, struct assay_error *err)
 {
-	const struct machine *old = catalog_find(catalog, from), *into = catalog_find(catalog, to);
+	const struct machine *old = catalog_find(catalog, from);
 	struct rename_result result = { 0 };
 	int64_t from_rows = 0, to_rows = 0;
 	struct machine *unused;
@@ -282,10 +222,11 @@ static enum assay_status rename_check(struct store *store, const struct catalog 
 		st = choose_machine(catalog, from, &unused, err);
 	if (!st)
 		st = is_interrupted(store, old, to, &result.completed, err);
-	if (!st && !result.completed && (into || to_rows)) {
-		result.merged = true;
-		st = check_merge(store, old, into, from, to, merge, err);
-	}
+	if (!st && !result.completed && catalog_find(catalog, to))
+		st = assay_fail(err, ASSAY_E_CONFLICT, "there is a machine '%s' already: 'assay catalog retire' sets one of the two aside",
+				to);
+	if (!st && !result.completed && to_rows)
+		st = check_results(store, from, to, err);
 	*out = result;
 	return st;
 }
@@ -333,6 +274,24 @@ static enum assay_status remove_file(const struct catalog *catalog, const char *
 	return st;
 }
 
+ORDER_BY(compare_taken, struct machine_fingerprint, BY_UP(taken_ms) BY_TEXT(id))
+
+/* Moves the fingerprints that `machine` lacks, where a renaming was interrupted and the new name measured since. */
+static void take_fingerprints(struct machine *machine, struct machine *from)
+{
+	for (size_t i = 0; i < from->n_fingerprints; i++) {
+		if (machine_find(machine, from->fingerprints[i].id))
+			continue;
+		machine->fingerprints = mem_resize(machine->fingerprints, machine->n_fingerprints + 1, sizeof(*machine->fingerprints));
+		machine->fingerprints[machine->n_fingerprints++] = from->fingerprints[i];
+		from->fingerprints[i] = (struct machine_fingerprint){ 0 };
+	}
+	order_sort(machine->fingerprints, machine->n_fingerprints, compare_taken);
+	free(machine->id);
+	machine->id = mem_string(from->id);
+	machine_release(from);
+}
+
 /* In memory and in the files. */
 static enum assay_status rename_files(struct catalog *catalog, const char *from, const char *to, struct assay_error *err)
 {
@@ -347,23 +306,17 @@ static enum assay_status rename_files(struct catalog *catalog, const char *from,
 	moved = *old;
 	memmove(&catalog->machines[index], &catalog->machines[index + 1], (catalog->n - index - 1) * sizeof(struct machine));
 	catalog->n--;
-	if (catalog_find(catalog, to)) {
-		into = catalog_machine(catalog, to);
-		machine_merge(into, &moved);
-	} else {
-		into = catalog_machine(catalog, to);
-		free(moved.id);
-		moved.id = into->id;
-		*into = moved;
-	}
+	into = catalog_machine(catalog, to);
+	take_fingerprints(&moved, into);
+	*into = moved;
 	st = catalog_save(catalog, &written, err);
 	return st ? st : remove_file(catalog, from, err);
 }
 
-enum assay_status rename_machine(struct store *store, struct catalog *catalog, const char *from, const char *to, enum rename_merge merge,
-				 struct rename_result *out, struct assay_error *err)
+enum assay_status rename_machine(struct store *store, struct catalog *catalog, const char *from, const char *to, struct rename_result *out,
+				 struct assay_error *err)
 {
-	enum assay_status st = rename_check(store, catalog, from, to, merge, out, err);
+	enum assay_status st = rename_check(store, catalog, from, to, out, err);
 
 	if (!st)
 		st = rename_store(store, from, to, out, err);

@@ -21,8 +21,8 @@ enum assay_status identity_check(const struct catalog *catalog, const char *id, 
 enum assay_status identity_reinstall(struct catalog *catalog, const char *id, const struct facts *facts, struct buf *evidence,
 				     struct assay_error *err);
 
-/* The command that makes `other` one with `id`, for a shell; one that completes a renaming is the same. free() it. */
-char *identity_merge_command(const char *other, const char *id);
+/* Returns the command that gives a machine another name, or completes that, for a shell. free() it. */
+char *identity_rename_command(const char *from, const char *to);
 
 /* Writes the evidence into the machine; what the facts do not say stays. */
 void identity_take(struct machine_identity *identity, const struct facts *facts);
@@ -30,18 +30,14 @@ void identity_take(struct machine_identity *identity, const struct facts *facts)
 /* ---- another name for a machine: store first, in one transaction, then its file. When the program is killed in between, `catalog check`
  * says so, and the same renaming once more completes it. ---- */
 
-/* Whether a machine of the new name that exists is taken for the same one; what was two is not told apart again afterwards. */
-enum rename_merge { RENAME_NO_MERGE, RENAME_MERGE, RENAME_FORCE /* even where the two look different */ };
-
 struct rename_result {
 	int64_t fingerprints, runs; /* rows of the store that changed their machine; incomplete fingerprints count */
-	bool merged;		    /* there was a machine of the new name */
 	bool completed;		    /* an earlier renaming that was interrupted */
 };
 
-/* ASSAY_E_NOTFOUND when there is no machine `from`, ASSAY_E_CONFLICT when `to` exists and merge is not asked for, or when the identities of
- * the two contradict each other, or they look different, or both have the same result of an application: then nothing is changed. */
-enum assay_status rename_machine(struct store *store, struct catalog *catalog, const char *from, const char *to, enum rename_merge merge,
-				 struct rename_result *out, struct assay_error *err);
+/* ASSAY_E_NOTFOUND if there is no machine `from`. ASSAY_E_CONFLICT if the catalog has a machine `to`, or if both have results of one
+ * application, version and time: then nothing is changed. */
+enum assay_status rename_machine(struct store *store, struct catalog *catalog, const char *from, const char *to, struct rename_result *out,
+				 struct assay_error *err);
 
 #endif

@@ -178,36 +178,6 @@ void machine_put(struct machine *machine, const struct fingerprint_set *set, con
 	qsort(machine->fingerprints, machine->n_fingerprints, sizeof(*machine->fingerprints), compare_time);
 }
 
-static void merge_text(char **into, char **from)
-{
-	if (*into)
-		return;
-	*into = *from;
-	*from = NULL;
-}
-
-static void merge_identity(struct machine_identity *into, struct machine_identity *from)
-{
-#define MERGE(member) merge_text(&into->member, &from->member);
-	IDENTITY_TEXTS(MERGE)
-#undef MERGE
-#define MERGE(member) into->member = into->member ? into->member : from->member;
-	IDENTITY_NUMBERS(MERGE)
-#undef MERGE
-}
-
-static void merge_notes(struct machine *into, struct machine *from)
-{
-	char *both;
-
-	if (into->notes && from->notes && strcmp(into->notes, from->notes) != 0) {
-		both = mem_format("%s\n%s", into->notes, from->notes);
-		free(into->notes);
-		into->notes = both;
-	}
-	merge_text(&into->notes, &from->notes);
-}
-
 /* ---- what people decided about it: accepted fingerprints, retirement ---- */
 
 enum assay_status machine_check_reason(const char *reason, struct assay_error *err)
@@ -225,22 +195,13 @@ enum assay_status machine_check_reason(const char *reason, struct assay_error *e
 	return ASSAY_OK;
 }
 
-static void add_acceptance(struct machine *machine, struct machine_acceptance acceptance)
-{
-	size_t i = machine->n_accepted++;
-
-	machine->accepted = mem_resize(machine->accepted, machine->n_accepted, sizeof(*machine->accepted));
-	for (; i > 0 && machine->accepted[i - 1].accepted_ms > acceptance.accepted_ms; i--)
-		machine->accepted[i] = machine->accepted[i - 1];
-	machine->accepted[i] = acceptance;
-}
-
 void machine_accept(struct machine *machine, const char *fingerprint, int64_t now_ms, const char *reason)
 {
 	/* What is accepted last counts, even if a clock was wrong at the time before. */
 	if (machine->n_accepted && machine->accepted[machine->n_accepted - 1].accepted_ms > now_ms)
 		now_ms = machine->accepted[machine->n_accepted - 1].accepted_ms;
-	add_acceptance(machine, (struct machine_acceptance){ mem_string(fingerprint), now_ms, mem_string(reason) });
+	machine->accepted = mem_resize(machine->accepted, machine->n_accepted + 1, sizeof(*machine->accepted));
+	machine->accepted[machine->n_accepted++] = (struct machine_acceptance){ mem_string(fingerprint), now_ms, mem_string(reason) };
 }
 
 void machine_retire(struct machine *machine, bool retired, int64_t now_ms, const char *reason)
@@ -249,42 +210,6 @@ void machine_retire(struct machine *machine, bool retired, int64_t now_ms, const
 	machine->retired = retired;
 	machine->retired_ms = retired ? now_ms : 0;
 	machine->retired_reason = retired && reason ? mem_string(reason) : NULL;
-}
-
-static bool is_same_acceptance(const struct machine_acceptance *a, const struct machine_acceptance *b)
-{
-	return a->accepted_ms == b->accepted_ms && strcmp(a->fingerprint, b->fingerprint) == 0;
-}
-
-/* Whether it is in use is said by the machine that stays. */
-static void merge_marks(struct machine *into, struct machine *from)
-{
-	for (size_t i = 0; i < from->n_accepted; i++) {
-		bool there = false;
-
-		for (size_t k = 0; k < into->n_accepted; k++)
-			there = there || is_same_acceptance(&into->accepted[k], &from->accepted[i]);
-		if (there)
-			continue;
-		add_acceptance(into, from->accepted[i]);
-		from->accepted[i] = (struct machine_acceptance){ 0 };
-	}
-}
-
-void machine_merge(struct machine *into, struct machine *from)
-{
-	for (size_t i = 0; i < from->n_fingerprints; i++) {
-		if (machine_find(into, from->fingerprints[i].id))
-			continue;
-		into->fingerprints = mem_resize(into->fingerprints, into->n_fingerprints + 1, sizeof(*into->fingerprints));
-		into->fingerprints[into->n_fingerprints++] = from->fingerprints[i];
-		from->fingerprints[i] = (struct machine_fingerprint){ 0 };
-	}
-	order_sort(into->fingerprints, into->n_fingerprints, compare_time);
-	merge_identity(&into->identity, &from->identity);
-	merge_notes(into, from);
-	merge_marks(into, from);
-	machine_release(from);
 }
 
 /* ---- its file, to and from JSON ---- */

@@ -92,9 +92,6 @@ void machine_retire(struct machine *machine, bool retired, int64_t now_ms, const
 /* Makes a machine what it was known as at that time: without later fingerprints and marks. */
 void machine_forget_after(struct machine *machine, int64_t until_ms);
 
-/* Moves everything that `from` has and `into` lacks; `from` is left released. Their identities must not contradict each other. */
-void machine_merge(struct machine *into, struct machine *from);
-
 void machine_release(struct machine *machine);
 
 #endif

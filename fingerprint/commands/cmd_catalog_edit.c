@@ -47,28 +47,17 @@ static enum assay_status edit_machine(struct lab *lab, const char *id, void *arg
 
 struct rename_arguments {
 	const char *from, *to;
-	bool merge, force;
 };
-
-static enum assay_status rename_options_check(void *input, struct assay_error *err)
-{
-	const struct rename_arguments *a = input;
-
-	return a->force && !a->merge ? assay_fail(err, ASSAY_E_USAGE, "--force has an effect with --merge only") : ASSAY_OK;
-}
 
 static void add_renaming(const struct rename_arguments *a, const struct rename_result *result, struct document *d)
 {
 	if (result->completed)
 		doc_line(d, "%s is called %s: the renaming that was interrupted is complete", a->from, a->to);
 	else
-		doc_line(d, "%s %s %s: %" PRId64 " fingerprint%s and %" PRId64 " result%s followed%s", a->from,
-			 result->merged ? "is one with" : "is called", a->to, result->fingerprints,
-			 text_plural((size_t)result->fingerprints), result->runs, text_plural((size_t)result->runs),
-			 result->merged ? "; this cannot be undone" : "");
+		doc_line(d, "%s is called %s: %" PRId64 " fingerprint%s and %" PRId64 " result%s followed", a->from, a->to,
+			 result->fingerprints, text_plural((size_t)result->fingerprints), result->runs, text_plural((size_t)result->runs));
 	doc_set(d, "old", a->from);
 	doc_set(d, "new", a->to);
-	doc_set_bool(d, "merged", result->merged);
 	doc_set_bool(d, "completed", result->completed);
 	doc_set(d, "fingerprints", result->fingerprints);
 	doc_set(d, "runs", result->runs);
@@ -77,14 +66,13 @@ static void add_renaming(const struct rename_arguments *a, const struct rename_r
 static enum assay_status catalog_rename_run(struct lab *lab, void *input, struct document *d, struct assay_error *err)
 {
 	const struct rename_arguments *a = input;
-	enum rename_merge merge = a->force ? RENAME_FORCE : a->merge ? RENAME_MERGE : RENAME_NO_MERGE;
 	const char *host = host_name(lab, a->from);
 	struct rename_result result = { 0 };
 	struct catalog catalog = { 0 };
 	enum assay_status st = catalog_load(lab->machines, NULL, &catalog, err);
 
 	if (!st)
-		st = rename_machine(&lab->store, &catalog, a->from, a->to, merge, &result, err);
+		st = rename_machine(&lab->store, &catalog, a->from, a->to, &result, err);
 	catalog_release(&catalog);
 	if (st)
 		return st;
@@ -99,23 +87,13 @@ static enum assay_status catalog_rename_run(struct lab *lab, void *input, struct
 
 static const struct cli_option rename_words[] = { CLI_WORD("OLD", struct rename_arguments, from),
 						  CLI_WORD("NEW", struct rename_arguments, to), CLI_END };
-static const struct cli_option rename_options[] = {
-	CLI_FLAG("merge", struct rename_arguments, merge, "NEW exists, and is the same machine; this cannot be undone"),
-	CLI_FLAG("force", struct rename_arguments, force, "With --merge: even where the two look different"), CLI_END
-};
-
 const struct command catalog_rename_command = {
 	.name = "catalog rename",
 	.summary = "give a machine another name",
-	.about = "Gives a machine another name: its file, its fingerprints and its runs follow. Where a machine of the new name exists, "
-		 "--merge makes them one, unless machine-id, board or CPU say that they are two, or, without --force, cores, profile, "
-		 "architecture or type. That is for good: afterwards nothing tells which of the two was measured. When it was interrupted, "
-		 "the same command completes it; 'assay catalog check' says so.",
-	.examples = "  assay catalog rename node7 node07\n"
-		    "  assay catalog rename node07-old-name node07 --merge\n",
+	.about = "Gives a machine another name: its file, its fingerprints and its runs follow. A machine of the new name must not "
+		 "exist. When it was interrupted, the same command completes it; 'assay catalog check' says so.",
+	.examples = "  assay catalog rename node7 node07\n",
 	.words = rename_words,
-	.options = rename_options,
-	.check = rename_options_check,
 	CLI_RUN(struct rename_arguments, CLI_LAB_WRITE, catalog_rename_run),
 };
 

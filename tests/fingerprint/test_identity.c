@@ -36,7 +36,7 @@ static void test_identity(void **state)
 		{ "another installation", "a", "machine_id id-x\n", ASSAY_E_CONFLICT, "machine-id was 'id-a' and is 'id-x'" },
 		{ "another board", "a", "machine_id id-a\nboard_serial serial-x\n", ASSAY_E_CONFLICT, "board serial number was" },
 		{ "another CPU", "a", "cpu_model faster\n", ASSAY_E_CONFLICT, "CPU model was" },
-		{ "a clone under a new name", "c", "machine_id id-a\n", ASSAY_E_CONFLICT, "assay catalog rename a c --merge" },
+		{ "a clone under a new name", "c", "machine_id id-a\n", ASSAY_E_CONFLICT, "assay catalog rename a c" },
 		{ "the board of another", "a", "board_uuid uuid-b\n", ASSAY_E_CONFLICT, "'b' in the catalog" },
 		{ "a and b changed places", "b", "machine_id id-a\nboard_serial serial-a\n", ASSAY_E_CONFLICT,
 		  "same machine-id 'id-a' as 'a'" },
@@ -122,11 +122,10 @@ static struct lab lab_with_old(void)
 }
 
 /* What the command does; `files` false: killed between store and catalog. */
-static enum assay_status rename_it(struct lab *lab, const char *to, int merge, bool files, struct rename_result *result,
-				   struct assay_error *err)
+static enum assay_status rename_it(struct lab *lab, const char *to, bool files, struct rename_result *result, struct assay_error *err)
 {
 	struct catalog catalog = load(lab);
-	enum assay_status st = rename_check(&lab->store, &catalog, "old", to, (enum rename_merge)merge, result, err);
+	enum assay_status st = rename_check(&lab->store, &catalog, "old", to, result, err);
 
 	if (!st)
 		st = rename_store(&lab->store, "old", to, result, err);
@@ -184,14 +183,14 @@ static void test_rename(void **state)
 	struct assay_error err;
 
 	(void)state;
-	check_fails("same name", rename_it(&lab, "old", false, true, &result, &err), ASSAY_E_USAGE, &err, "already");
-	check_fails("bad name", rename_it(&lab, " x", false, true, &result, &err), ASSAY_E_FORMAT, &err, "blank");
-	check(rename_it(&lab, "new", false, true, &result, &err), &err);
-	assert_false(result.merged || result.completed);
+	check_fails("same name", rename_it(&lab, "old", true, &result, &err), ASSAY_E_USAGE, &err, "already");
+	check_fails("bad name", rename_it(&lab, " x", true, &result, &err), ASSAY_E_FORMAT, &err, "blank");
+	check(rename_it(&lab, "new", true, &result, &err), &err);
+	assert_false(result.completed);
 	assert_int_equal(result.fingerprints, 1);
 	assert_int_equal(result.runs, 1);
 	check_renamed(&lab, "new");
-	check_fails("gone", rename_it(&lab, "newer", false, true, &result, &err), ASSAY_E_NOTFOUND, &err, "no machine 'old'");
+	check_fails("gone", rename_it(&lab, "newer", true, &result, &err), ASSAY_E_NOTFOUND, &err, "no machine 'old'");
 	lab_close(&lab);
 }
 
@@ -202,9 +201,9 @@ static void test_interrupted(void **state)
 	struct assay_error err;
 
 	(void)state;
-	check(rename_it(&lab, "new", false, false, &result, &err), &err);
-	assert_true(problems_of(&lab, "this completes it: assay catalog rename old new --merge") > 0);
-	check(rename_it(&lab, "new", false, true, &result, &err), &err);
+	check(rename_it(&lab, "new", false, &result, &err), &err);
+	assert_true(problems_of(&lab, "this completes it: assay catalog rename old new") > 0);
+	check(rename_it(&lab, "new", true, &result, &err), &err);
 	assert_true(result.completed);
 	check_renamed(&lab, "new");
 	lab_close(&lab);
@@ -219,10 +218,10 @@ static void test_both_files(void **state)
 	char *text = scratch_text("lab/machines/old.json");
 
 	(void)state;
-	check(rename_it(&lab, "new", false, true, &result, &err), &err);
+	check(rename_it(&lab, "new", true, &result, &err), &err);
 	scratch_put("lab/machines/old.json", text);
 	assert_true(problems_of(&lab, "this completes it") > 0);
-	check(rename_it(&lab, "new", false, true, &result, &err), &err);
+	check(rename_it(&lab, "new", true, &result, &err), &err);
 	assert_true(result.completed);
 	check_renamed(&lab, "new");
 	free(text);
@@ -247,22 +246,22 @@ static void add_new(struct lab *lab, const char *machine_id)
 	catalog_release(&catalog);
 }
 
-/* The same once more, from what the store says now. */
-static void add_new_again(struct lab *lab)
+static void test_name_taken(void **state)
 {
-	struct fingerprint_set set;
-	struct catalog catalog = load(lab);
+	struct lab lab = lab_with_old();
+	struct rename_result result;
 	struct assay_error err;
-	size_t written;
 
-	check(fingerprint_load(&lab->store, &set, &err), &err);
-	catalog_put(&catalog, &set);
-	check(catalog_save(&catalog, &written, &err), &err);
-	fingerprint_set_release(&set);
-	catalog_release(&catalog);
+	(void)state;
+	add_new(&lab, NULL);
+	check_fails("taken", rename_it(&lab, "new", true, &result, &err), ASSAY_E_CONFLICT, &err, "there is a machine 'new' already");
+	assert_int_equal(problems_of(&lab, NULL), 0);
+	check_select(&lab.store, "SELECT machine FROM fingerprint ORDER BY 1", "new\nold\n");
+	lab_close(&lab);
 }
 
-static void test_merge(void **state)
+/* Interrupted, then measured under the new name: what each file has is kept. */
+static void test_interrupted_and_measured(void **state)
 {
 	struct lab lab = lab_with_old();
 	struct rename_result result;
@@ -270,10 +269,10 @@ static void test_merge(void **state)
 	struct catalog catalog;
 
 	(void)state;
+	check(rename_it(&lab, "new", false, &result, &err), &err);
 	add_new(&lab, NULL);
-	check_fails("not asked for", rename_it(&lab, "new", false, true, &result, &err), ASSAY_E_CONFLICT, &err, "--merge");
-	check(rename_it(&lab, "new", true, true, &result, &err), &err);
-	assert_true(result.merged);
+	check(rename_it(&lab, "new", true, &result, &err), &err);
+	assert_true(result.completed);
 	check_renamed(&lab, "new");
 	catalog = load(&lab);
 	assert_int_equal(catalog_find(&catalog, "new")->n_fingerprints, 2);
@@ -281,91 +280,13 @@ static void test_merge(void **state)
 	lab_close(&lab);
 }
 
-static void test_merge_refused(void **state)
-{
-	struct lab lab = lab_with_old();
-	struct rename_result result;
-	struct assay_error err;
-
-	(void)state;
-	add_new(&lab, "id-2");
-	check_fails("two machines", rename_it(&lab, "new", true, true, &result, &err), ASSAY_E_CONFLICT, &err,
-		    "machine-id is 'id-1' and 'id-2'");
-	assert_int_equal(problems_of(&lab, NULL), 0);
-	check_select(&lab.store, "SELECT machine FROM fingerprint ORDER BY 1", "new\nold\n");
-	lab_close(&lab);
-}
-
-/* What is advised when both exist again, because the old one was measured anew, is what helps. */
-static void test_advice(void **state)
-{
-	struct lab lab = lab_with_old();
-	struct rename_result result;
-	struct assay_error err;
-	char *text = scratch_text("lab/machines/old.json");
-
-	(void)state;
-	check(rename_it(&lab, "new", false, true, &result, &err), &err);
-	scratch_put("lab/machines/old.json", text);
-	execute(&lab, FINGERPRINT("00000000000000f3", "old"));
-	assert_true(problems_of(&lab, "assay catalog rename old new --merge") > 0);
-	check_fails("without it", rename_it(&lab, "new", false, true, &result, &err), ASSAY_E_CONFLICT, &err, "--merge");
-	check(rename_it(&lab, "new", true, true, &result, &err), &err);
-	free(text);
-	lab_close(&lab);
-}
-
 static void test_command_quoted(void **state)
 {
-	char *command = identity_merge_command("here", "the big one's");
+	char *command = identity_rename_command("here", "the big one's");
 
 	(void)state;
-	assert_string_equal(command, "assay catalog rename here 'the big one'\\''s' --merge");
+	assert_string_equal(command, "assay catalog rename here 'the big one'\\''s'");
 	free(command);
-}
-
-/* Two that look different are merged by force only, for nothing parts them again. */
-static void test_merge_forced(void **state)
-{
-	struct lab lab = lab_with_old();
-	struct rename_result result;
-	struct assay_error err;
-
-	(void)state;
-	add_new(&lab, NULL);
-	execute(&lab, "UPDATE fingerprint SET profile = 'slow' WHERE machine = 'new'");
-	add_new_again(&lab);
-	check_fails("profile", rename_it(&lab, "new", RENAME_MERGE, true, &result, &err), ASSAY_E_CONFLICT, &err, "the profile is");
-	check_select(&lab.store, "SELECT machine FROM fingerprint ORDER BY 1", "new\nold\n");
-	check(rename_it(&lab, "new", RENAME_FORCE, true, &result, &err), &err);
-	assert_true(result.merged);
-	lab_close(&lab);
-}
-
-static void test_differ(void **state)
-{
-	char one[] = "x86_64", other[] = "aarch64", none[] = "", type[] = "xeon", type2[] = "epyc";
-	struct machine_fingerprint f = { .architecture = one }, g = { .architecture = one };
-	struct machine a = { .id = one, .fingerprints = &f, .n_fingerprints = 1 },
-		       b = { .id = other, .fingerprints = &g, .n_fingerprints = 1 };
-	struct assay_error err;
-
-	(void)state;
-	check(identity_differ(&a, &b, &err), &err);
-	g.architecture = other;
-	check_fails("architecture", identity_differ(&a, &b, &err), ASSAY_E_CONFLICT, &err, "'x86_64' and 'aarch64'");
-	g.architecture = one;
-	f.type = type;
-	g.type = none;
-	check(identity_differ(&a, &b, &err), &err);
-	g.type = type2;
-	check_fails("type", identity_differ(&a, &b, &err), ASSAY_E_CONFLICT, &err, "'xeon' and 'epyc'");
-	g.type = type;
-	a.identity.sockets = b.identity.sockets = 2;
-	a.identity.cores_per_socket = 8;
-	check(identity_differ(&a, &b, &err), &err); /* not known is not different */
-	b.identity.cores_per_socket = 16;
-	check_fails("cores", identity_differ(&a, &b, &err), ASSAY_E_CONFLICT, &err, "2 x 8 and 2 x 16 cores");
 }
 
 static void test_same_results(void **state)
@@ -376,7 +297,7 @@ static void test_same_results(void **state)
 
 	(void)state;
 	execute(&lab, RUN("new", "7"));
-	check_fails("both ran at once", rename_it(&lab, "new", true, true, &result, &err), ASSAY_E_CONFLICT, &err, "two machines");
+	check_fails("both ran at once", rename_it(&lab, "new", true, &result, &err), ASSAY_E_CONFLICT, &err, "two machines");
 	check_select(&lab.store, "SELECT machine FROM run ORDER BY 1", "new\nold\n");
 	lab_close(&lab);
 }
@@ -399,8 +320,8 @@ static void test_plans(void **state)
 
 	(void)state;
 	execute(&lab, PLAN "INSERT INTO plan_item VALUES ('p', 'machine', 1, 'new', NULL, NULL);" RUN("new", "8"));
-	check_fails("both in one plan", rename_it(&lab, "new", true, true, &result, &err), ASSAY_E_CONFLICT, &err, "two machines");
-	check(rename_it(&lab, "other", false, true, &result, &err), &err);
+	check_fails("both in one plan", rename_it(&lab, "new", true, &result, &err), ASSAY_E_CONFLICT, &err, "two machines");
+	check(rename_it(&lab, "other", true, &result, &err), &err);
 	check_select(&lab.store,
 		     "SELECT machine FROM execution UNION ALL SELECT machine FROM plan_stack UNION ALL "
 		     "SELECT machine FROM sample_file UNION ALL SELECT name FROM plan_item ORDER BY 1",
@@ -412,17 +333,14 @@ int suite_identity(void)
 {
 	const struct CMUnitTest tests[] = {
 		SCRATCH_TEST(test_plans),
-		SCRATCH_TEST(test_advice),
-		SCRATCH_TEST(test_merge_forced),
-		cmocka_unit_test(test_differ),
 		cmocka_unit_test(test_command_quoted),
 		cmocka_unit_test(test_identity),
 		cmocka_unit_test(test_take),
 		SCRATCH_TEST(test_rename),
 		SCRATCH_TEST(test_interrupted),
 		SCRATCH_TEST(test_both_files),
-		SCRATCH_TEST(test_merge),
-		SCRATCH_TEST(test_merge_refused),
+		SCRATCH_TEST(test_name_taken),
+		SCRATCH_TEST(test_interrupted_and_measured),
 		SCRATCH_TEST(test_same_results),
 	};
 
