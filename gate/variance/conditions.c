@@ -71,15 +71,17 @@ static void condition_add(struct variance *v, struct stretches *all, enum loss_c
 {
 	const struct fragment_process *p = &v->fragments.processes[m.process];
 	size_t from = variance_column(v, m.from_s), to = variance_column(v, m.to_s - v->column_s / 2);
-	struct stretch s = { .condition = true, .cause = cause, .waited_for = VARIANCE_NONE, .own_s = m.loss_s };
+	struct stretch s = {
+		.condition = true, .rest = !clears || m.throughout, .cause = cause, .waited_for = VARIANCE_NONE, .own_s = m.loss_s
+	};
 
 	if (stats_round(m.loss_s) < stats_round(v->least_s))
 		return;
 	m.throughout = m.throughout || m.to_s - m.from_s >= STRETCH_THROUGHOUT * (p->end_s - p->start_s);
-	m.estimated_s = m.loss_s;
-	m.time_s = fmax(m.time_s, m.loss_s);
+	m.time_s = m.to_s - m.from_s;
+	m.loss_s = m.estimated_s = fmin(m.loss_s, m.time_s);
 	m.expected_s = m.time_s - m.loss_s;
-	m.beside = fmax(m.loss_s / (m.to_s - m.from_s), 1);
+	m.beside = 1;
 	s.activity = activity_in(v, &m);
 	s.member = m;
 	stretch_add(all, &s);
@@ -89,44 +91,6 @@ static void condition_add(struct variance *v, struct stretches *all, enum loss_c
 	for (size_t map = 0; !m.throughout && map < ACTIVITY_MAPS; map++)
 		for (size_t c = from; c <= to; c++)
 			*cell(&v->maps[map].time, m.process, c) = *cell(&v->maps[map].expected, m.process, c) = 0;
-}
-
-/* ---- stops ---- */
-
-/* Readings by any thread tell of the whole process. Two increases that are no further apart than they are long, or than a column, are one
- * stop. */
-static void stops_add(struct variance *v, size_t process, struct stretches *all)
-{
-	const struct fragment_process *p = &v->fragments.processes[process];
-	const struct snapshot **at = mem_new(p->n_snapshots, sizeof(*at)), *before = NULL;
-	struct region_member m = { .process = process };
-	size_t n = 0;
-
-	for (size_t i = p->first_snapshot; i < p->first_snapshot + p->n_snapshots; i++)
-		if (!isnan(v->fragments.snapshots[i].value[ACCOUNT_STOPPED]))
-			at[n++] = &v->fragments.snapshots[i];
-	order_sort(at, n, by_time);
-	for (size_t i = 0; i < n; i++) {
-		double more = before ? at[i]->value[ACCOUNT_STOPPED] - before->value[ACCOUNT_STOPPED] : 0;
-
-		if (more > 0 && m.loss_s > 0 && before->at_s - m.to_s > fmax(m.to_s - m.from_s, v->column_s)) {
-			condition_add(v, all, LOSS_STOPPED, m, true);
-			m.loss_s = 0;
-		}
-		if (more > 0) {
-			m.from_s = m.loss_s > 0 ? m.from_s : before->at_s;
-			m.to_s = at[i]->at_s;
-			m.loss_s += more;
-			m.time_s = m.to_s - m.from_s;
-			m.loss_s = fmin(m.loss_s, m.time_s);
-			m.fragments++;
-		}
-		if (more >= 0)
-			before = at[i];
-	}
-	if (m.loss_s > 0)
-		condition_add(v, all, LOSS_STOPPED, m, true);
-	free(at);
 }
 
 /* ---- waiting for a CPU ---- */
@@ -215,7 +179,59 @@ static void process_columns(const struct variance *v, size_t process, struct mat
 		if (f->activity == ACTIVITY_COMMUNICATION || f->activity == ACTIVITY_WAITING)
 			spread(v, of, MESSAGES, f->start_s, f->start_s + f->time_s, f->weight * f->time_s);
 	}
-	wanted_fill(v, process, of);
+}
+
+/* ---- stops and quotas ---- */
+
+/* What an interval of a counter of the whole process cost: at most its time, and, of a quota, what the threads did not run. */
+static void interval_end(struct variance *v, const struct mat *of, enum loss_cause cause, struct region_member m, struct stretches *all)
+{
+	double out = 0, beside = 1;
+
+	if (!(m.loss_s > 0))
+		return;
+	for (size_t c = variance_column(v, m.from_s); c < v->columns && (double)c * v->column_s < m.to_s; c++)
+		out += fmax(mat_get(of, WALL, c) - mat_get(of, CPU, c), mat_get(of, QUEUE, c));
+	if (cause == LOSS_THROTTLED) {
+		beside = fmax(out / (m.to_s - m.from_s), 1);
+		m.loss_s = fmin(m.loss_s, out) / beside;
+	}
+	condition_add(v, all, cause, m, true);
+}
+
+/* Readings by any thread tell of the whole process. A group's quota is read now and then: what was taken ended with the reading, and may
+ * have begun before the one before it. Two increases that are no further apart than they are long, or than a column, are one interval. */
+static void intervals_add(struct variance *v, size_t process, const struct mat *of, enum account a, enum loss_cause cause,
+			  struct stretches *all)
+{
+	const struct fragment_process *p = &v->fragments.processes[process];
+	const struct snapshot **at = mem_new(p->n_snapshots, sizeof(*at)), *before = NULL;
+	struct region_member m = { .process = process };
+	size_t n = 0;
+
+	for (size_t i = p->first_snapshot; i < p->first_snapshot + p->n_snapshots; i++)
+		if (!isnan(v->fragments.snapshots[i].value[a]))
+			at[n++] = &v->fragments.snapshots[i];
+	order_sort(at, n, by_time);
+	for (size_t i = 0; i < n; i++) {
+		double more = before ? at[i]->value[a] - before->value[a] : 0;
+
+		if (more > 0) {
+			double from_s = fmax(fmin(before->at_s, at[i]->at_s - (cause == LOSS_THROTTLED ? more : 0)), p->start_s);
+
+			if (m.loss_s > 0 && from_s - m.to_s > fmax(m.to_s - m.from_s, v->column_s)) {
+				interval_end(v, of, cause, m, all);
+				m.loss_s = 0;
+			}
+			m.from_s = m.loss_s > 0 ? fmin(m.from_s, from_s) : from_s;
+			m.to_s = at[i]->at_s;
+			m.loss_s += more;
+		}
+		if (more >= 0)
+			before = at[i];
+	}
+	interval_end(v, of, cause, m, all);
+	free(at);
 }
 
 /* Of columns [from, to): a quota or a hypervisor took most of what was waited, where that is known. LOSS_UNKNOWN: neither. */
@@ -270,6 +286,9 @@ static void waits_add(struct variance *v, size_t process, struct stretches *all,
 	struct stretches high = { .n = 0 };
 
 	process_columns(v, process, &of, joined);
+	intervals_add(v, process, &of, ACCOUNT_STOPPED, LOSS_STOPPED, all);
+	intervals_add(v, process, &of, ACCOUNT_THROTTLED, LOSS_THROTTLED, all);
+	wanted_fill(v, process, &of);
 	stretches_of_row(v, process, &of.at[WANTED * v->columns], &of.at[RAN * v->columns], joined, &high);
 	for (size_t i = 0; i < high.n; i++)
 		for (size_t c = high.items[i].first; c < high.items[i].end; c++)
@@ -281,6 +300,7 @@ static void waits_add(struct variance *v, size_t process, struct stretches *all,
 		enum loss_cause cause = taken_by(&of, high.items[i].first, high.items[i].end);
 
 		m.loss_s -= rest->ran_s > 0 ? m.expected_s * rest->waited_s / rest->ran_s : 0;
+		m.loss_s /= fmax(m.time_s / (m.to_s - m.from_s), 1); /* threads side by side */
 		if (cause == LOSS_UNKNOWN)
 			cause = breakdown_queue_cause(v, process, m.from_s, m.to_s, m.loss_s);
 		condition_add(v, all, cause, m, true);
@@ -312,6 +332,7 @@ static void rest_add(struct variance *v, size_t process, const struct rest *rest
 			return;
 		r.cause = LOSS_QUEUE;
 	}
+	r.when.loss_s /= fmax(r.when.time_s / (r.when.to_s - r.when.from_s), 1);
 	condition_add(v, all, r.cause, r.when, r.when.throughout && v->threshold * (r.ran_s + r.when.loss_s) > r.ran_s);
 }
 
@@ -319,10 +340,8 @@ void conditions_find(struct variance *v, struct stretches *all)
 {
 	struct rest *rests = mem_new(v->fragments.n_processes, sizeof(*rests));
 
-	for (size_t p = 0; p < v->fragments.n_processes; p++) {
-		stops_add(v, p, all);
+	for (size_t p = 0; p < v->fragments.n_processes; p++)
 		waits_add(v, p, all, &rests[p]);
-	}
 	for (size_t p = 0; p < v->fragments.n_processes; p++)
 		rest_add(v, p, rests, all);
 	free(rests);

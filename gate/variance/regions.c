@@ -260,7 +260,7 @@ static bool alike(const struct stretch *a, const struct stretch *b)
 
 static bool same_reason(const struct variance *v, const struct stretch *a, const struct stretch *b)
 {
-	return run_of(v, a->member.process) == run_of(v, b->member.process) && a->condition == b->condition &&
+	return run_of(v, a->member.process) == run_of(v, b->member.process) && a->condition == b->condition && a->rest == b->rest &&
 	       (a->condition || a->activity == b->activity) && a->waits == b->waits && a->waited_for == b->waited_for &&
 	       (a->waits || roughly(a->cause) == roughly(b->cause)) && alike(a, b);
 }
@@ -282,6 +282,7 @@ static void stretches_join(struct variance *v, const struct stretches *all, size
 			to = region_new(v, s->activity, capacity);
 			to->condition = s->condition;
 			to->cause = s->cause;
+			to->rest = s->rest;
 			to->waited_for = s->waited_for;
 			to->waits = s->waits;
 			which[v->n_regions - 1] = s;
@@ -291,7 +292,8 @@ static void stretches_join(struct variance *v, const struct stretches *all, size
 	free(which);
 }
 
-ORDER_BY(regions_order, struct region, BY_DOWN(marked) BY_DOWN_ROUNDED(estimated_s) BY_UP(from_s) BY_UP(activity) BY_UP(members[0].process))
+ORDER_BY(regions_order, struct region,
+	 BY_DOWN(marked) BY_UP(rest) BY_DOWN_ROUNDED(estimated_s) BY_UP(from_s) BY_UP(activity) BY_UP(members[0].process))
 
 /* The region of others that were slow themselves for most of the time of this one: of `process`, or (VARIANCE_NONE) of any that are not in
  * it, the one with the longest common time. */

@@ -10,6 +10,7 @@ struct stretch {
 	enum activity activity;
 	struct region_member member;
 	size_t first, end;     /* its columns [first, end) */
+	bool rest;	       /* it stands out from nothing: all of its process's time was so */
 	bool condition;	       /* the kernel's counters alone tell of it, and of its cause (conditions.h) */
 	bool waits;	       /* of messages: its loss is a consequence of what others did */
 	bool spins;	       /* of messages: it may have waited for them by polling or yielding */

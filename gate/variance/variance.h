@@ -66,6 +66,7 @@ struct region {
 	enum activity activity;
 	bool condition; /* time that the kernel says was taken, for `cause` (conditions.h) */
 	enum loss_cause cause;
+	bool rest;		       /* of a condition: it stands out from nothing, all of the time was so */
 	struct region_member *members; /* [n], by process */
 	size_t n;
 	double from_s, to_s;

@@ -351,11 +351,11 @@ static inline void made_step(struct made_process *p, const struct made_options *
 	double slow = !then ? 0 : o->slow_calls == 1 + rank ? .004 : o->slow_calls == rank ? o->also_slow_s : 0;
 
 	p->disk += o->files && !o->queued ? slow : 0;
-	p->queue += o->queued ? slow : 0;
-	p->cpu -= o->queued ? slow : 0;
 	work *= 1 + .002 * rng_normal(&p->rng);
 	made_call(p, o, 0, 4096, step ? 1 : -1, taken, work,
 		  MADE_CALL_S * (1 + .1 * rng_double(&p->rng)) + (o->sporadic && rng_double(&p->rng) < .01 ? .05 : 0) + slow);
+	p->queue += o->queued ? slow : 0;
+	p->cpu -= o->queued ? slow : 0;
 	if (o->wait_s > 0) {
 		double pause = made_pause(p, o, rank);
 
