@@ -1,7 +1,6 @@
 /* assay variance compare */
 #include "base/mem.h"
 #include "gate/commands/gate_commands.h"
-#include "gate/variance/site_places.h"
 #include "gate/variance/stored_runs.h"
 #include "gate/variance/versus.h"
 
@@ -42,7 +41,7 @@ static enum assay_status compare_runs(struct lab *lab, void *arguments, struct d
 		struct versus versus;
 
 		versus_of(&baseline, candidates, a->candidates.n, beside, a->beside.n, &versus);
-		versus_answer(&versus, &baseline, &candidates[versus.middle], d);
+		versus_answer(&versus, d);
 		versus_release(&versus);
 	}
 	mem_release_all(beside, a->beside.n, variance_release);

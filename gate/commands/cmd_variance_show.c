@@ -5,8 +5,6 @@
 #include "gate/commands/gate_commands.h"
 #include "gate/variance/answer.h"
 #include "gate/variance/follow.h"
-#include "gate/variance/long_waits.h"
-#include "gate/variance/site_places.h"
 #include "gate/variance/stored_runs.h"
 #include "runs/running/run.h"
 #include "runs/running/version.h"

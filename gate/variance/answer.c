@@ -3,8 +3,6 @@
 #include "base/mem.h"
 #include "base/order.h"
 #include "base/text.h"
-#include "gate/variance/maps.h"
-#include "gate/variance/long_waits.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -160,7 +158,8 @@ static bool is_recorded(const struct fragments *f, const struct fragment_process
 	return p < f->n_processes;
 }
 
-char *variance_children_missing(const struct fragments *f, size_t run, size_t *n)
+/* "3 child processes left no records here (such as ...)", with their number in *n; NULL: all left records. free() it. */
+static char *children_missing(const struct fragments *f, size_t run, size_t *n)
 {
 	const struct fragment_process *parent = NULL;
 	uint64_t first = 0;
@@ -213,7 +212,7 @@ static void variance_missing(const struct variance *v, struct document *d)
 	for (size_t run = 0; run < (f->n_runs ? f->n_runs : 1); run++)
 		line_say(d, ranks_missing(f, run, &missing));
 	for (size_t run = 0; run < (f->n_runs ? f->n_runs : 1); run++) {
-		char *text = variance_children_missing(f, run, &n);
+		char *text = children_missing(f, run, &n);
 
 		children += n;
 		if (text)

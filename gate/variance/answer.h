@@ -15,8 +15,6 @@ void variance_details(const struct variance *v, struct document *d);
 
 /* Why these records are too incomplete to be compared with those of another run; NULL: they are not. free() it. */
 char *variance_incomplete(const struct fragments *fragments);
-/* "3 child processes left no records here (such as ...)", with their number in *n; NULL: all left records. free() it. */
-char *variance_children_missing(const struct fragments *fragments, size_t run, size_t *n);
 #define VARIANCE_FEW .7 /* coverage below which the answer says so; as published */
 
 /* The first line about several runs, and a table of which of them were slow. */
@@ -43,5 +41,21 @@ bool variance_by_environment(const struct region *r);
 /* "read in main, sort.c:80 -> write at 184a in 89e383": a call (from: FRAGMENT_NO_SITE), or the computation from one to the next. free()
  * it. */
 char *variance_place(const struct fragments *f, uint32_t from, uint32_t to);
+
+/* A section with the map of each activity. If there are too many processes, neighbours share a row, which shows the slowest of them. */
+void variance_maps(const struct variance *v, struct document *d);
+
+/* The graph of a run: calls and the computation between them, what repeats and what took long without repeating. */
+
+void variance_graph(const struct variance *v, struct document *d);
+
+/* ---- waits that were longer than usual at their place ---- */
+
+/* The waits for a lock that cost more than any region and were confined to a part of the run; NULL: there are none. */
+const struct long_wait *long_waits_leading(const struct variance *v);
+/* "process 7 (app) waited 834 ms longer than usual in ...". free() it. */
+char *long_wait_sentence(const struct variance *v, const struct long_wait *wait);
+/* The table of long waits, which may be empty. */
+void long_waits_section(const struct variance *v, struct document *d);
 
 #endif

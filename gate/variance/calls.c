@@ -1,4 +1,4 @@
-#include "gate/variance/calls.h"
+#include "gate/variance/fragments.h"
 
 #include "runs/inside/interpose/interpose.h"
 

@@ -5,55 +5,18 @@
 #include "base/order.h"
 #include "model/variance/fixed_workload.h"
 #include "model/variance/usual.h"
-#include "runs/inside/changes/map.h"
 
 #include <math.h>
 #include <stdlib.h>
 
 #define BLOCKS_LEAST 16 /* of a cluster, as far as it has fragments */
 
-/* What must be equal for work to be comparable at all. */
-ORDER_BY(same_kind, struct fragment, BY_UP(to) BY_UP(from) BY_UP(activity) BY_UP(basis) BY_UP(arguments))
+/* What must be equal for work to be comparable at all; then the order of the fragments. */
+#define KIND BY_UP(to) BY_UP(from) BY_UP(activity) BY_UP(basis) BY_UP(arguments)
 
-/* Kinds, which are few, by what must be equal: sorting a million fragments by it took longer than all the rest. */
-struct kind {
-	const struct fragment *first;
-	size_t n, from; /* how many there are; where their places begin */
-	size_t number;
-	size_t before; /* number of the one before it with the same hash; SIZE_MAX: none */
-};
+ORDER_BY(same_kind, struct fragment, KIND)
 
-struct kinds {
-	struct kind *items; /* [n] */
-	size_t n, capacity;
-	struct map by_hash; /* number of the last one with a hash */
-};
-
-ORDER_BY(kinds_order, struct kind, BY_UP(first->to) BY_UP(first->from) BY_UP(first->activity) BY_UP(first->basis) BY_UP(first->arguments))
-
-static uint64_t kind_hash(const struct fragment *f)
-{
-	uint64_t hash = fragment_hash(fragment_hash(0, f->arguments), (uint64_t)f->to << 32 | f->from);
-
-	return fragment_hash(hash, (uint64_t)f->activity << 16 | f->basis);
-}
-
-static size_t kind_of(struct kinds *k, const struct fragment *f)
-{
-	uint64_t hash = kind_hash(f);
-	size_t last = SIZE_MAX, i;
-
-	map_get(&k->by_hash, hash, &last);
-	for (i = last; i != SIZE_MAX && same_kind(k->items[i].first, f) != 0;)
-		i = k->items[i].before;
-	if (i == SIZE_MAX) {
-		i = k->n;
-		mem_append(k->items, k->n, &k->capacity, (struct kind){ .first = f, .number = i, .before = last });
-		map_set(&k->by_hash, hash, i);
-	}
-	k->items[i].n++;
-	return i;
-}
+ORDER_POINTERS_BY(by_kind, struct fragment, KIND BY_PLACE)
 
 /* Blocks of neighbours in one process: those of one column of the map, or, where these are few, fewer fragments than that. */
 static size_t blocks_of(const struct variance *v, struct fragment *const *places, size_t n, double *mean, double *weights)
@@ -158,34 +121,18 @@ static void kind_divide(struct variance *v, struct fragment *const *places, size
 		works_divide(v, places, n, capacity);
 }
 
-/* Kinds in order, and the places [n] of each in the order of the fragments. */
-static struct fragment **places_find(const struct fragments *f, struct kinds *kinds)
-{
-	struct fragment **places = mem_new(f->n, sizeof(struct fragment *));
-	size_t *kind = mem_new(f->n, sizeof(*kind)), *next, from = 0;
-
-	for (size_t i = 0; i < f->n; i++)
-		kind[i] = kind_of(kinds, &f->items[i]);
-	order_sort(kinds->items, kinds->n, kinds_order);
-	next = mem_new(kinds->n, sizeof(*next));
-	for (size_t k = 0; k < kinds->n; k++) {
-		kinds->items[k].from = next[kinds->items[k].number] = from;
-		from += kinds->items[k].n;
-	}
-	for (size_t i = 0; i < f->n; i++)
-		places[next[kind[i]]++] = &f->items[i];
-	map_release(&kinds->by_hash);
-	mem_free(next, kind);
-	return places;
-}
-
 void fragment_clusters_find(struct variance *v)
 {
-	struct kinds kinds = { .n = 0 };
-	struct fragment **places = places_find(&v->fragments, &kinds);
+	struct fragment **places = mem_new(v->fragments.n, sizeof(struct fragment *));
 	size_t capacity = 0;
 
-	for (size_t k = 0; k < kinds.n; k++)
-		kind_divide(v, places + kinds.items[k].from, kinds.items[k].n, &capacity);
-	mem_free(kinds.items, places);
+	for (size_t i = 0; i < v->fragments.n; i++)
+		places[i] = &v->fragments.items[i];
+	order_sort(places, v->fragments.n, by_kind);
+	for (size_t i = 0, n; i < v->fragments.n; i += n) {
+		for (n = 1; i + n < v->fragments.n && same_kind(places[i], places[i + n]) == 0;)
+			n++;
+		kind_divide(v, places + i, n, &capacity);
+	}
+	free(places);
 }

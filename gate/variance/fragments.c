@@ -743,32 +743,27 @@ ORDER_BY(items_order, struct fragment, BY_UP(thread) BY_UP(start_s) BY_UP(time_s
 
 ORDER_BY(snapshots_order, struct snapshot, BY_UP(process) BY_UP(thread) BY_UP(at_s))
 
-ORDER_POINTERS_BY(commands_order, struct fragment_process, BY_UP(run) BY_TEXT(program) BY_TEXT(arguments) BY_PLACE)
-
 /* What a program was asked to do is a part of its work where nothing else tells that, and says with whom it talks: of processes without
- * ranks, which of the different command lines of their program in their run theirs is, from 0, in the order in which the first of each
- * began. free() it. */
+ * ranks, which of the different command lines of their program in their run theirs is, from 0. free() it. */
 static double *commands_number(const struct fragments *f)
 {
-	const struct fragment_process **commands = mem_new(f->n_processes, sizeof(*commands));
-	size_t *first = mem_new(f->n_processes, sizeof(*first)), *of_program = mem_new(f->n_processes, sizeof(*of_program));
-	double *number = mem_new(f->n_processes, sizeof(*number)), *n = mem_new(f->n_processes, sizeof(*n));
+	double *number = mem_new(f->n_processes, sizeof(*number));
 
-	for (size_t p = 0; p < f->n_processes; p++)
-		commands[p] = &f->processes[p];
-	order_sort(commands, f->n_processes, commands_order);
 	for (size_t i = 0; i < f->n_processes; i++) {
-		const struct fragment_process *p = commands[i], *before = i ? commands[i - 1] : NULL;
-		bool same_program = before && before->run == p->run && strcmp(before->program, p->program) == 0;
-		size_t at = (size_t)(p - f->processes), last = before ? (size_t)(before - f->processes) : 0;
+		const struct fragment_process *p = &f->processes[i];
 
-		of_program[at] = same_program ? of_program[last] : at;
-		first[at] = same_program && strcmp(before->arguments, p->arguments) == 0 ? first[last] : at;
+		for (size_t k = 0; p->rank < 0 && k < i && f->processes[k].run <= p->run; k++) {
+			const struct fragment_process *other = &f->processes[k];
+
+			if (other->run != p->run || strcmp(other->program, p->program) != 0)
+				continue;
+			if (strcmp(other->arguments, p->arguments) == 0) {
+				number[i] = number[k];
+				break;
+			}
+			number[i] = fmax(number[i], number[k] + 1);
+		}
 	}
-	for (size_t p = 0; p < f->n_processes; p++)
-		if (f->processes[p].rank < 0)
-			number[p] = first[p] == p ? n[of_program[p]]++ : number[first[p]];
-	mem_free(commands, first, of_program, n);
 	return number;
 }
 

@@ -6,7 +6,6 @@
 
 #include "base/error.h"
 #include "base/rows.h"
-#include "gate/variance/calls.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -16,6 +15,26 @@
 #define FRAGMENTS_FILES_MAX   8192u
 #define FRAGMENTS_THREADS_MAX 65536u
 #define FRAGMENT_NO_SITE      UINT32_MAX
+
+/* The activities of a run. name for programs, text for people. */
+#define ACTIVITY_ROWS(X)                                                                                                                   \
+	X(ACTIVITY_COMPUTATION, "computation", "computation")                                                                              \
+	X(ACTIVITY_COMMUNICATION, "communication", "communication")                                                                        \
+	X(ACTIVITY_IO, "io", "input and output")                                                                                           \
+	X(ACTIVITY_WAITING, "waiting", "waiting")                                                                                          \
+	X(ACTIVITY_OTHER, "other", "other calls")
+
+enum activity { ACTIVITY_ROWS(ROWS_ENUM) ACTIVITIES };
+#define ACTIVITY_MAPS 3 /* the first ones have a map: waiting has no usual length */
+
+const char *activity_name(enum activity activity);
+const char *activity_text(enum activity activity);
+
+/* The activity of a call, by its name and the kind of its descriptor (enum interpose_kind of runs/inside/interpose). *moves: its result is
+ * the number of bytes that it moved, which is its work. */
+enum activity call_activity(const char *name, uint64_t kind, bool *moves);
+/* It waits for any of several descriptors, and does nothing with them. */
+bool call_polls(const char *name);
 
 /* A call site. */
 struct fragment_site {
@@ -175,5 +194,9 @@ struct fragments_file {
 enum assay_status fragments_parse(const struct fragments_file *files, size_t n, const struct fragments_window *window,
 				  struct fragments *out, struct assay_error *err);
 void fragments_release(struct fragments *fragments); /* accepts zeroed */
+
+/* Fills `place` of the sites whose files are still on this machine, unchanged: by their symbols and, if they were built with -g, lines.
+ * Others keep the build-id of the records. */
+void site_places_find(struct fragments *f);
 
 #endif

@@ -1,8 +1,10 @@
-#include "gate/variance/long_waits.h"
+/* Waits that were longer than usual at their place. How long a thread waits depends on what it waits for, and an idle worker is no
+ * variance, so waiting has no map. What can be told is where a process waited longer than it usually does there, how much longer, and when.
+ * For a lock that is time lost, and the calls of the thread that released it tell what it had been doing. */
+#include "gate/variance/answer.h"
 
 #include "base/mem.h"
 #include "base/order.h"
-#include "gate/variance/answer.h"
 #include "gate/variance/conditions.h"
 
 #include <math.h>

@@ -1,9 +1,8 @@
-#include "gate/variance/maps.h"
+#include "gate/variance/answer.h"
 
 #include "base/mem.h"
 #include "base/order.h"
 #include "gate/page/html.h"
-#include "gate/variance/answer.h"
 
 #include <math.h>
 #include <stdlib.h>

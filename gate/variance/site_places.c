@@ -1,4 +1,4 @@
-#include "gate/variance/site_places.h"
+#include "gate/variance/fragments.h"
 
 #include "base/mem.h"
 #include "base/text.h"

@@ -2,7 +2,6 @@
 
 #include "base/mem.h"
 #include "base/stats.h"
-#include "gate/variance/long_waits.h"
 #include "model/variance/fixed_workload.h"
 
 #include <math.h>

@@ -83,7 +83,7 @@ struct region {
 	struct breakdown why;
 };
 
-/* A place where a process waited longer than it usually does there (long_waits.h). */
+/* A place where a process waited longer than it usually does there (long_waits.c). */
 struct long_wait {
 	size_t process;
 	uint32_t site;
@@ -132,6 +132,8 @@ void fragment_clusters_find(struct variance *v);
 enum assay_status regions_find(struct variance *v, const struct variance_options *options, struct assay_error *err);
 /* Once their breakdowns are known: which regions are consequences of others. */
 void regions_follow(struct variance *v);
+/* Fills v->waits. O(n log n), and for each of the longest waits O(fragments of its process). */
+void long_waits_find(struct variance *v);
 void regions_release(struct variance *v);
 /* Run time that the member lost: at most what lies between its ends. */
 double region_elapsed_s(const struct region_member *member);

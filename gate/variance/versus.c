@@ -444,22 +444,6 @@ static void incomplete_find(const char *who, const struct variance *run, struct 
 	free(why);
 }
 
-/* A run that seems to have done less work but has more processes without records may have done as much. */
-static void children_weigh(const struct variance *baseline, const struct variance *candidate, struct versus *out)
-{
-	bool less = out->reason == VERSUS_LESS_WORK;
-	size_t n, others;
-	char *text = variance_children_missing(&(less ? candidate : baseline)->fragments, 0, &n);
-	char *other = variance_children_missing(&(less ? baseline : candidate)->fragments, 0, &others);
-
-	if (!out->incomplete && (less || out->reason == VERSUS_MORE_WORK) && n > others) {
-		out->incomplete = mem_format("in the %s, %s, and %zu in the %s: what they did is not known",
-					     less ? "candidate" : "baseline", text, others, less ? "baseline" : "candidate");
-		out->reason = VERSUS_NOT_WHOLE;
-	}
-	mem_free(text, other);
-}
-
 void versus_of(const struct variance *baseline, const struct variance *candidates, size_t n_candidates, const struct variance *beside,
 	       size_t n_beside, struct versus *out)
 {
@@ -475,7 +459,6 @@ void versus_of(const struct variance *baseline, const struct variance *candidate
 		incomplete_find("old version run beside it", &beside[i], out);
 	out->reason = decide(out);
 	out->reason = out->incomplete ? VERSUS_NOT_WHOLE : decide_waiting(out);
-	children_weigh(baseline, &candidates[out->middle], out);
 	order_sort(out->places, out->n_places, places_order);
 }
 
@@ -587,47 +570,7 @@ static void remedies(const struct versus *v, struct document *d)
 		    "build --for work' to tell");
 }
 
-static void slow_places(const char *who, const struct variance *run, struct document *d)
-{
-	const struct region *r = variance_any(run) ? &run->regions[0] : NULL;
-	char *processes, *why, *lost;
-
-	if (!r)
-		return;
-	processes = variance_processes(run, r);
-	why = variance_why(run, r);
-	lost = variance_seconds(r->estimated_s);
-	doc_line(d, "in the %s's run, %s lost %s from %.2f s to %.2f s%s%s ('assay variance show' tells more)", who, processes, lost,
-		 r->from_s, r->to_s, *why ? ": " : "", why);
-	mem_free(processes, why, lost);
-}
-
-static bool is_where(const struct fragments *run, const struct fragment_process *other)
-{
-	size_t p = 0;
-
-	while (p < run->n_processes && strcmp(run->processes[p].host, other->host) != 0 &&
-	       strcmp(run->processes[p].clock, other->clock) != 0)
-		p++;
-	return p < run->n_processes;
-}
-
-/* False: it ran only where the other one did, or that is not known. */
-static bool host_tell(const char *who, const struct fragments *run, const char *whose, const struct fragments *other, struct document *d)
-{
-	for (size_t p = 0; p < run->n_processes; p++) {
-		const char *host = run->processes[p].host;
-
-		if (!*host || is_where(other, &run->processes[p]))
-			continue;
-		doc_line(d, "the %s ran on %s, where the %s did not run: the difference may lie in the machines rather than the versions",
-			 who, host, whose);
-		return true;
-	}
-	return false;
-}
-
-void versus_answer(const struct versus *v, const struct variance *baseline, const struct variance *candidate, struct document *d)
+void versus_answer(const struct versus *v, struct document *d)
 {
 	const struct versus_run *r = &v->candidate;
 	char *processor = isnan(r->processor_more) ? mem_string("not known") : mem_format("%+.1f %%", 100 * r->processor_more);
@@ -642,10 +585,6 @@ void versus_answer(const struct versus *v, const struct variance *baseline, cons
 	doc_set(d, "decision", decision_of(v->reason));
 	doc_set(d, "reason", reason_name(v->reason));
 	remedies(v, d);
-	if (!host_tell("candidate", &candidate->fragments, "baseline", &baseline->fragments, d))
-		host_tell("baseline", &baseline->fragments, "candidate", &candidate->fragments, d);
-	slow_places("baseline", baseline, d);
-	slow_places("candidate", candidate, d);
 	doc_table(d, "runs");
 	run_row("candidate", r, d);
 	if (v->has_beside)

@@ -80,7 +80,7 @@ void versus_of(const struct variance *baseline, const struct variance *candidate
 	       size_t n_beside, struct versus *out);
 void versus_release(struct versus *versus);
 /* Fills the document with the decision and what it rests on. */
-void versus_answer(const struct versus *versus, const struct variance *baseline, const struct variance *candidate, struct document *d);
+void versus_answer(const struct versus *versus, struct document *d);
 
 /* Which call site of one build corresponds to which of another. */
 
