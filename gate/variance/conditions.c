@@ -146,7 +146,7 @@ static double row_sum(const struct mat *of, size_t row)
 
 /* What quotas and steal took is counted as a wait by some kernels, and by others not. What a process that polls for messages waits in
  * these, it waits for others. */
-static void wanted_fill(const struct variance *v, size_t process, struct mat *of)
+static bool wanted_fill(const struct variance *v, size_t process, struct mat *of)
 {
 	double slept = row_sum(of, WALL) - row_sum(of, CPU) - row_sum(of, QUEUE) - row_sum(of, STEAL);
 	bool polls = slept < BLOCKED * row_sum(of, MESSAGES);
@@ -163,6 +163,7 @@ static void wanted_fill(const struct variance *v, size_t process, struct mat *of
 		*cell(of, RAN, c) = ran;
 		*cell(of, WANTED, c) = ran + (polls ? fmin(queue, outside) : queue);
 	}
+	return polls;
 }
 
 static void process_columns(const struct variance *v, size_t process, struct mat *of, bool *joined)
@@ -284,11 +285,12 @@ static void waits_add(struct variance *v, size_t process, struct stretches *all,
 	struct mat of = mat_new(ROWS, v->columns);
 	bool *joined = mem_new(v->columns, sizeof(*joined)), *found = mem_new(v->columns, sizeof(*found));
 	struct stretches high = { .n = 0 };
+	bool polls;
 
 	process_columns(v, process, &of, joined);
 	intervals_add(v, process, &of, ACCOUNT_STOPPED, LOSS_STOPPED, all);
 	intervals_add(v, process, &of, ACCOUNT_THROTTLED, LOSS_THROTTLED, all);
-	wanted_fill(v, process, &of);
+	polls = wanted_fill(v, process, &of);
 	stretches_of_row(v, process, &of.at[WANTED * v->columns], &of.at[RAN * v->columns], joined, &high);
 	for (size_t i = 0; i < high.n; i++)
 		for (size_t c = high.items[i].first; c < high.items[i].end; c++)
@@ -303,7 +305,8 @@ static void waits_add(struct variance *v, size_t process, struct stretches *all,
 		m.loss_s /= fmax(m.time_s / (m.to_s - m.from_s), 1); /* threads side by side */
 		if (cause == LOSS_UNKNOWN)
 			cause = breakdown_queue_cause(v, process, m.from_s, m.to_s, m.loss_s);
-		condition_add(v, all, cause, m, true);
+		if (!polls || loss_cause_is_environment(cause)) /* that of one that polls may be its partner's */
+			condition_add(v, all, cause, m, true);
 	}
 	mat_release(&of);
 	mem_free(joined, found, high.items);

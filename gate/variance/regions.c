@@ -252,10 +252,10 @@ static uint32_t run_of(const struct variance *v, size_t process)
 	return v->fragments.processes[process].run;
 }
 
-/* Of calls, where nobody is known who slowed them: one thing slows alike. */
+/* Of calls, where nobody is known who slowed them, and of conditions: one thing slows alike. */
 static bool alike(const struct stretch *a, const struct stretch *b)
 {
-	return a->waits || roughly(a->cause) != LOSS_CALLS || lost_alike(a, b);
+	return a->waits || (!a->condition && roughly(a->cause) != LOSS_CALLS) || lost_alike(a, b);
 }
 
 static bool same_reason(const struct variance *v, const struct stretch *a, const struct stretch *b)
