@@ -872,7 +872,7 @@ static void matrix_machines(const struct pages *p, const struct night_answered *
 		char *column = column_of(&p->machines.items[k]);
 
 		doc_showf(d, NULL, column, change, "%s%s", change_text(isnan(change) ? 0 : change).text,
-			  a->decision && a->decision->judged.by_processor ? " wall-clock time" : "");
+			  a->decision && a->decision->judged.by_processor ? " wall" : "");
 		free(column);
 		if (isnan(change))
 			doc_style(d, "hx");
@@ -900,8 +900,7 @@ static void matrix_row(const struct pages *p, size_t i, double most, struct docu
 	decision_show(a, &word);
 	doc_showf(d, NULL, "decision", "", "%s", word.bytes);
 	doc_showf(d, NULL, "change", decision ? decision->judged.ratio : (double)NAN, "%s%s",
-		  change_text(decision ? log(decision->judged.ratio) : 0).text,
-		  decision && decision->judged.by_processor ? " CPU time" : "");
+		  change_text(decision ? log(decision->judged.ratio) : 0).text, decision && decision->judged.by_processor ? " CPU" : "");
 	functions_show(p, i, &functions);
 	if (p->any_functions)
 		doc_showf(d, NULL, "changed functions", "", "%s", functions.bytes);
@@ -927,7 +926,8 @@ static void matrix_show(const struct pages *p, struct document *d)
 	doc_section(
 	    d, "applications", "Applications", "Applications and machines",
 	    "A row for each comparison, the worst first: how much more it costs than the version that it is compared with, as a whole "
-	    "and on each machine. An application leads to its report, a function to what it does differently.");
+	    "and on each machine. CPU: CPU time decided, and the ratios on machines are of wall-clock time. An application leads to its "
+	    "report, a function to what it does differently.");
 	doc_table(d, NULL);
 	doc_style(d, "night wide");
 	doc_caption(d, "Applications and machines of this night");
@@ -961,6 +961,8 @@ static void finding_show(const struct pages *p, size_t i, struct document *d)
 		buf_format(&text, " against " DOC_NAME "%s" DOC_END, c->baseline);
 	if (*a->why)
 		buf_format(&text, ": %s", a->why);
+	if (a->decision && decision_is_finding(a->decision->judged.decision) && *a->decision->judged.cause)
+		buf_format(&text, "; %s", a->decision->judged.cause);
 	functions_show(p, i, &functions);
 	if (functions.size)
 		buf_format(&text, ". Changed functions: %s", functions.bytes);

@@ -426,9 +426,12 @@ static size_t parts_tree(const struct parts *p, const struct part **out)
 static void parts_icicle(const struct part *const *parts, size_t n, struct document *d)
 {
 	struct svg_icicle at = { .top = 0 };
+	unsigned deepest = PART_TIME;
 	struct buf svg = BUF_INIT;
 
-	svg_open(PART_LEVELS * SVG_ICICLE_ROW, &svg);
+	for (size_t i = 0; i < n; i++)
+		deepest = parts[i]->depth > deepest ? parts[i]->depth : deepest;
+	svg_open((deepest + 1) * SVG_ICICLE_ROW, &svg);
 	for (size_t i = 0; i < n; i++) {
 		char *more = mem_format("%.1f %%", 100 * parts[i]->share);
 

@@ -107,7 +107,7 @@ static const char machines_sql[] =
 static void test_machines(void **state)
 {
 	static const char *const parts[] = { "<bdi>app10, app1</bdi>", "\u2260</span> quick: all stressors \u00d7 0.79",
-					     "</span> 1 of 6 runs (1 kept waiting); 0 excluded<", ">+2.0 % wall-clock time<" };
+					     "</span> 1 of 6 runs (1 kept waiting); 0 excluded<", ">+2.0 % wall<" };
 	char *text = mem_format(sql, 10), *file, *message = NULL;
 	struct night night = { .id = "" };
 	struct fingerprint_set set = { 0 };
