@@ -65,7 +65,7 @@ static enum assay_status detect_side(const char *word, const char *type, struct 
 	if (version_is_selector(word)) {
 		st = lab_open(cli_directory(), STORE_READ, &lab, err);
 		if (!st)
-			st = side_of_store(&lab, word, NULL, type, out, err);
+			st = side_of_store(&lab, &(struct side_asked){ .selector = word, .hardware_type = type }, out, err);
 		lab_close(&lab);
 	} else {
 		st = version_is_said(cli_directory(), word, err);

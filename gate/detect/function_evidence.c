@@ -46,29 +46,29 @@ static void stored_samples_of(struct lab *lab, const struct run_set *set, struct
 				     &ignored); /* reading them meets the same fault, and reports it */
 }
 
-static size_t files_of_type(const struct stored_samples *s, const char *type)
+/* type NULL: any. */
+static size_t files_of(const struct stored_samples *s, enum record_back_end back_end, const char *type)
 {
 	size_t n = 0;
 
 	for (size_t i = 0; i < s->n; i++)
-		n += s->files[i].ok && !s->files[i].pruned && strcmp(s->files[i].hardware_type, type) == 0;
+		n += s->files[i].ok && !s->files[i].pruned && s->files[i].back_end == back_end &&
+		     (!type || strcmp(s->files[i].hardware_type, type) == 0);
 	return n;
 }
 
 /* Samples of several hardware types are never mixed: the type of which both versions have most, of several the first by name. Sets
  * how many both have. NULL: there are none, or what counted does not depend on the machine. */
-static const char *choose_type(const struct stored_samples sides[2], size_t *types)
+static const char *choose_type(const struct stored_samples sides[2], enum record_back_end back_end, size_t *types)
 {
 	const char *best = NULL;
 	size_t most = 0;
 
 	*types = 0;
-	for (size_t i = 0; i < sides[0].n; i++) {
+	for (size_t i = 0; i < sides[0].n && back_end != RECORD_EMULATED; i++) {
 		const char *type = sides[0].files[i].hardware_type;
-		size_t old = files_of_type(&sides[0], type), new = files_of_type(&sides[1], type), least = old < new ? old : new;
+		size_t old = files_of(&sides[0], back_end, type), new = files_of(&sides[1], back_end, type), least = old < new ? old : new;
 
-		if (sides[0].files[i].back_end == RECORD_EMULATED)
-			return NULL;
 		if (!least || side_type_seen(sides[0].files, i))
 			continue;
 		++*types;
@@ -91,15 +91,15 @@ static enum assay_status function_evidence_judge(struct function_evidence *e, st
 	return detect(&e->input, &options, &e->detected, err);
 }
 
-static enum assay_status function_evidence_look(struct lab *lab, const struct run_set *const sets[2], const char *type,
-						struct function_evidence *e, struct assay_error *err)
+static enum assay_status function_evidence_look(struct lab *lab, const struct run_set *const sets[2], enum record_back_end back_end,
+						const char *type, struct function_evidence *e, struct assay_error *err)
 {
 	enum assay_status st = ASSAY_OK;
 
 	for (int i = 0; i < 2 && !st; i++) {
 		char *selector = mem_format("%s@%s", sets[i]->application, sets[i]->version);
 
-		st = side_of_store(lab, selector, build_of(sets[i]), type, &e->sides[i], err);
+		st = side_of_store(lab, &(struct side_asked){ selector, build_of(sets[i]), type, &back_end }, &e->sides[i], err);
 		if (!st && i == 1)
 			places_of_version(lab->directory, selector, &e->places);
 		free(selector);
@@ -119,6 +119,27 @@ void function_evidence_read(const char *const directories[2], struct function_ev
 	st = st ? st : function_evidence_judge(out, &err);
 	out->there = !st;
 	out->missing = st ? mem_string(err.text) : NULL;
+}
+
+/* What tells most of the reason first. */
+static const enum record_back_end back_ends[] = { RECORD_PAPI, RECORD_EMULATED, RECORD_SOFTWARE, RECORD_TIME };
+#define BACK_ENDS (sizeof(back_ends) / sizeof(back_ends[0]))
+
+static bool function_evidence_finds(const struct function_evidence *e)
+{
+	return e->there && e->detected.rate_used <= e->detected.rate_asked && e->detected.n_worse + e->detected.n_improved > 0;
+}
+
+static void function_evidence_try(struct lab *lab, const struct run_set *const sets[2], const struct stored_samples stored[2],
+				  enum record_back_end back_end, struct function_evidence *out)
+{
+	struct assay_error err;
+
+	function_evidence_release(out);
+	if (function_evidence_look(lab, sets, back_end, choose_type(stored, back_end, &out->types), out, &err))
+		out->missing = mem_string(err.text);
+	else
+		out->there = true;
 }
 
 /* Both have samples, and one or both none of the build whose results count: which, and what makes new ones. */
@@ -146,21 +167,21 @@ void function_evidence_of(struct lab *lab, const struct run_set *baseline, const
 {
 	const struct run_set *const sets[2] = { baseline, candidate };
 	struct stored_samples stored[2];
-	struct assay_error err;
+	enum record_back_end both[BACK_ENDS];
+	size_t n = 0;
 
 	*out = (struct function_evidence){ .there = false };
 	stored_samples_of(lab, baseline, &stored[0]);
 	stored_samples_of(lab, candidate, &stored[1]);
-	if (stored[0].n && stored[1].n) {
-		const char *type = choose_type(stored, &out->types);
-
-		if (function_evidence_look(lab, sets, type, out, &err))
-			out->missing = mem_string(err.text);
-		else
-			out->there = true;
-	} else if (stored[0].all && stored[1].all) {
+	for (size_t k = 0; k < BACK_ENDS; k++)
+		if (files_of(&stored[0], back_ends[k], NULL) && files_of(&stored[1], back_ends[k], NULL))
+			both[n++] = back_ends[k];
+	for (size_t k = 0; k < n && !function_evidence_finds(out); k++)
+		function_evidence_try(lab, sets, stored, both[k], out);
+	if (n > 1 && !function_evidence_finds(out))
+		function_evidence_try(lab, sets, stored, both[0], out);
+	if (!n && stored[0].all && stored[1].all)
 		out->missing = all_others(sets, stored);
-	}
 	sample_files_free(stored[0].files, stored[0].all);
 	sample_files_free(stored[1].files, stored[1].all);
 }

@@ -18,8 +18,9 @@ struct function_evidence {
 	struct detected detected;
 };
 
-/* Judges the two versions' stored samples; files and lines of functions are known where the candidate's build is still there. *out is
- * overwritten and must not be moved; function_evidence_release() it. Never fails: what goes wrong is `missing`. Cost: that of detect(). */
+/* Judges the two versions' stored samples, of several back ends those in which something is found that tell most of the reason; files and
+ * lines of functions are known where the candidate's build is still there. *out is overwritten and must not be moved;
+ * function_evidence_release() it. Never fails: what goes wrong is `missing`. Cost: that of detect(). */
 void function_evidence_of(struct lab *lab, const struct run_set *baseline, const struct run_set *candidate, struct function_evidence *out);
 /* The same of two directories of samples, as side_read() takes them; files and lines are not known. */
 void function_evidence_read(const char *const directories[2], struct function_evidence *out);

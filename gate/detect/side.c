@@ -601,9 +601,29 @@ static enum assay_status side_is_empty(const struct side *side, const char *type
 			  type ? " on machines of type " : "", type ? type : "");
 }
 
-enum assay_status side_of_store(struct lab *lab, const char *selector, const char *plan, const char *hardware_type, struct side *out,
-				struct assay_error *err)
+/* Versions may have been measured by several back ends. */
+static void listing_keep_back_end(const enum record_back_end *asked, struct listing *list)
 {
+	size_t latest = 0, kept = 0;
+	enum record_back_end back_end;
+
+	for (size_t i = 1; i < list->n; i++)
+		latest = list->files[i].taken_ms > list->files[latest].taken_ms ? i : latest;
+	back_end = asked ? *asked : list->n ? list->files[latest].back_end : RECORD_TIME;
+	for (size_t i = 0; i < list->n; i++) {
+		struct sample_file file = list->files[i];
+
+		if (file.back_end != back_end)
+			continue;
+		list->files[i] = list->files[kept];
+		list->files[kept++] = file;
+	}
+	list->n = kept;
+}
+
+enum assay_status side_of_store(struct lab *lab, const struct side_asked *asked, struct side *out, struct assay_error *err)
+{
+	const char *selector = asked->selector, *plan = asked->plan, *hardware_type = asked->hardware_type;
 	struct side side = { .what = mem_string(selector), .hardware_type = mem_string("") };
 	struct listing list = { .files = NULL };
 	char *application = NULL, *version = NULL;
@@ -616,6 +636,7 @@ enum assay_status side_of_store(struct lab *lab, const char *selector, const cha
 		st = listing_check_versions(selector, &list, version, err);
 	if (!st)
 		st = listing_keep_build(lab, plan, &side, &list, err);
+	listing_keep_back_end(asked->back_end, &list);
 	if (!st && !plan)
 		st = side_compare_with_results(lab, &side, &list, err);
 	if (!st)

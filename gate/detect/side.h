@@ -38,12 +38,16 @@ struct side {
 enum assay_status side_read(const char *directory, struct side *out, struct assay_error *err);
 void side_release(struct side *side); /* accepts zeroed */
 
-/* Stored samples of APP@VERSION, or APP/INPUT@VERSION; the version may be left out where there is only one. hardware_type: only of machines
- * of this type, NULL: there has to be one type only (except for the emulated back end, where machines make no difference). ASSAY_E_NODATA
- * where there are none, ASSAY_E_USAGE that lists the types, ASSAY_E_CORRUPT. plan: only those of the build that this plan ran, as far as
- * builds are known; NULL: of the build that was measured last. *out is overwritten. */
-enum assay_status side_of_store(struct lab *lab, const char *selector, const char *plan, const char *hardware_type, struct side *out,
-				struct assay_error *err);
+/* Stored samples to read. */
+struct side_asked {
+	const char *selector; /* APP@VERSION, or APP/INPUT@VERSION; the version may be left out where there is only one */
+	const char *plan;     /* only those of the build that this plan ran, as far as builds are known; NULL: that was measured last */
+	const char *hardware_type; /* only of machines of this type; NULL: there is only one, or samples do not depend on it (emulated) */
+	const enum record_back_end *back_end; /* only of this one; NULL: that of the last sample */
+};
+
+/* ASSAY_E_NODATA where there are none, ASSAY_E_USAGE that lists the types, ASSAY_E_CORRUPT. *out is overwritten. */
+enum assay_status side_of_store(struct lab *lab, const struct side_asked *asked, struct side *out, struct assay_error *err);
 
 /* Is a file before this one of the same hardware type? */
 bool side_type_seen(const struct sample_file *files, size_t before);

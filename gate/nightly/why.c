@@ -63,9 +63,14 @@ void why_not(struct why *why, const char *code, const char *text)
 }
 
 /* What the versions are is no failure of the machine or the user: the decision stands without functions. */
+static bool why_is_refusal(enum assay_status st)
+{
+	return st == ASSAY_E_NODATA || st == ASSAY_E_USAGE || st == ASSAY_E_FORMAT || st == ASSAY_E_LIMIT || st == ASSAY_E_NOTFOUND;
+}
+
 static enum assay_status why_refused(struct why *why, enum variant_reason reason, enum assay_status st, const struct assay_error *err)
 {
-	if (st != ASSAY_E_NODATA && st != ASSAY_E_USAGE && st != ASSAY_E_FORMAT && st != ASSAY_E_LIMIT && st != ASSAY_E_NOTFOUND)
+	if (!why_is_refusal(st))
 		return st;
 	why_not(why, st == ASSAY_E_NODATA ? "nothing_changed" : variant_reason_codes[reason ? reason : VARIANT_NOT_PROBED], err->text);
 	return ASSAY_OK;
@@ -79,6 +84,51 @@ static const char *why_first_fault(const struct launch *launch)
 	return "all runs with measured functions failed";
 }
 
+static bool why_has_hardware(const struct launch *launch)
+{
+	for (size_t i = 0; i < launch->n_of_plan; i++)
+		if (launch->samples[i].back_end == RECORD_PAPI)
+			return true;
+	return false;
+}
+
+/* Seconds of the runs, if one runs after the other. */
+static double why_took_s(const struct launch *launch)
+{
+	double ns = 0;
+
+	for (size_t i = 0; i < launch->rows.n; i++)
+		ns += fmax(0, (double)launch->rows.items[i].wall_ns);
+	return ns / 1e9;
+}
+
+/* Time says which functions take longer. Where processors count nothing, emulated counters say why, of versions that are built: first of
+ * one run of each version, then of the others, if what is left of the budget is enough for them. Whatever prevents that changes nothing. */
+static enum assay_status why_emulate(struct launch_options *o, size_t n, struct why *out, struct assay_error *err)
+{
+	int64_t repetitions[] = { 1, o->choice.repetitions - 1 };
+	enum assay_status st = ASSAY_OK;
+	bool enough = true;
+
+	o->choice.emulated = true;
+	o->resume = false;
+	for (int step = 0; !st && step < 2 && enough && repetitions[step]; step++) {
+		struct launch run;
+		size_t ok = 0;
+
+		o->choice.repetitions = repetitions[step];
+		st = launch_run(o, &run, err);
+		if (!st) {
+			ok = launch_count(&run, NULL, NULL, NULL).ok;
+			enough =
+			    ok == 2 * n && (double)repetitions[1] * why_took_s(&run) <= (double)(o->until_ns - clock_monotonic_ns()) / 1e9;
+		}
+		out->emulated += ok;
+		launch_release(&run);
+	}
+	return why_is_refusal(st) ? ASSAY_OK : st;
+}
+
 enum assay_status why_measure(const struct launch_options *launch, char *hosts, size_t n, double budget_s, struct why *out,
 			      struct assay_error *err)
 {
@@ -86,6 +136,7 @@ enum assay_status why_measure(const struct launch_options *launch, char *hosts, 
 	size_t needed = why_runs_needed();
 	int64_t began_ns = clock_monotonic_ns();
 	struct launch run;
+	bool counted = true;
 	enum assay_status st;
 
 	*out = (struct why){ .asked = true, .hosts = n };
@@ -111,9 +162,12 @@ enum assay_status why_measure(const struct launch_options *launch, char *hosts, 
 		snprintf(out->plan, sizeof(out->plan), "%s", run.plan.id);
 		if (!out->runs)
 			why_not(out, "failed", why_first_fault(&run));
+		counted = !out->runs || why_has_hardware(&run);
 	}
-	out->seconds = (double)(clock_monotonic_ns() - began_ns) / 1e9;
 	launch_release(&run);
+	if (!st && !counted)
+		st = why_emulate(&o, n, out, err);
+	out->seconds = (double)(clock_monotonic_ns() - began_ns) / 1e9;
 	return st;
 }
 
@@ -132,6 +186,7 @@ void why_answer(const struct why *why, const char *what, struct document *d)
 	doc_set_empty(d, "plan", *why->plan ? why->plan : NULL);
 	doc_set(d, "hosts", why->hosts);
 	doc_set(d, "runs", why->runs);
+	doc_set(d, "emulated", why->emulated);
 	doc_set(d, "seconds", why->seconds);
 	doc_set_empty(d, "code", why->code);
 	doc_set_empty(d, "text", why->text);

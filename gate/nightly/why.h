@@ -11,6 +11,7 @@ struct why {
 	bool asked;		    /* why_measure() was called */
 	char plan[DIGEST_ID_BYTES]; /* "": nothing was run */
 	size_t hosts, runs;	    /* runs: of both versions, with samples */
+	size_t emulated;	    /* runs of both, with emulated counters */
 	double seconds;
 	const char *code; /* why functions were not measured; NULL: they were */
 	char *text;	  /* the same in words, with the remedy; NULL */

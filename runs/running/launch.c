@@ -892,6 +892,10 @@ enum assay_status launch_run(const struct launch_options *options, struct launch
 	st = manifest_open(options->directory, options->application, &out->manifest, err);
 	if (!st && out->manifest.left_out && options->note)
 		options->note(out->manifest.left_out);
+	if (!st && options->choice.emulated && out->manifest.probe.named)
+		st = assay_fail(err, ASSAY_E_USAGE, "'%s' says by what functions are measured", out->manifest.file);
+	else if (!st && options->choice.emulated)
+		out->manifest.probe.back_end = MANIFEST_EMULATED;
 	for (size_t i = 0; !st && i < options->choice.versions.n; i++)
 		manifest_derive(&out->manifest, options->choice.versions.items[i]);
 	if (!st)

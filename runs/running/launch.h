@@ -22,6 +22,7 @@ struct plan_choice {
 	bool has_seed;
 	uint64_t seed; /* else one is drawn */
 	bool probe;    /* functions are measured, as the manifest's `probe` says */
+	bool emulated; /* by emulated counters, which the manifest may rule out (manifest_probe.named): ASSAY_E_USAGE */
 };
 
 struct launch_options {

@@ -36,6 +36,7 @@ enum manifest_back_end {
 
 struct manifest_probe {
 	enum manifest_back_end back_end;
+	bool named;			 /* the manifest says which back end */
 	bool changed;			 /* functions: those that differ between the first two versions of a plan; default */
 	struct manifest_words functions; /* else these */
 	bool default_counters;		 /* the default list of events; default */
