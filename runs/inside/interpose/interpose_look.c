@@ -27,7 +27,8 @@
 #define LOOK_MASK      UINT64_C(0xffff)
 #define WITHHELD_TICKS 50000000u		     /* about 20 milliseconds between two looks at what was withheld */
 #define STAT_PART      4000u			     /* of a thread's time, at most: one in so many */
-#define GROUP_PART     2000u			     /* of all threads' */
+#define GROUP_PART     2000u			     /* of all threads', */
+#define WAITED_PART    200u			     /* or of what they waited for a CPU since: a quota may have been the reason */
 #define TICK_NS	       10000000u		     /* of /proc/stat; its unit is the same on all x86-64 and aarch64 */
 #define IDLE_WORDS     (1u << 4 | 1u << 5 | 1u << 8) /* idle, also while something waits for a disk, or stolen */
 #define LOOP_TURNS     500
@@ -483,6 +484,7 @@ static uint64_t loop_ticks(void)
 static struct {
 	bool busy; /* a thread is reading */
 	struct interpose_pace pace;
+	uint64_t waited_ns; /* by all threads, since */
 	struct grown {
 		uint64_t ns;   /* UINT64_MAX: not known */
 		uint64_t told; /* by the group, at last */
@@ -653,18 +655,35 @@ static void pace_follow(struct interpose_pace *pace, uint64_t start, uint32_t pa
 	__atomic_store_n(&pace->due, start + (pause > WITHHELD_TICKS ? pause : WITHHELD_TICKS), __ATOMIC_RELAXED);
 }
 
+/* Where that is due, by one thread. */
+static void group_look(enum record_level level, uint64_t now)
+{
+	if (now < __atomic_load_n(&own_group.pace.due, __ATOMIC_RELAXED) || __atomic_exchange_n(&own_group.busy, true, __ATOMIC_ACQUIRE))
+		return;
+	now = record_ticks();
+	__atomic_store_n(&own_group.waited_ns, 0, __ATOMIC_RELAXED);
+	group_read(level);
+	pace_follow(&own_group.pace, now, GROUP_PART);
+	__atomic_store_n(&own_group.busy, false, __ATOMIC_RELEASE);
+}
+
+/* Whether threads have waited for a CPU for so long since the group was looked at, `more_ns` with it, that it is due. */
+static bool group_due(const struct record_writer *writer, uint64_t more_ns, uint64_t now)
+{
+	uint64_t waited = __atomic_add_fetch(&own_group.waited_ns, more_ns, __ATOMIC_RELAXED) / 1000u;
+	bool due = own_group.pace.usual && waited * (writer->options.ticks_per_s / 1000000u) > own_group.pace.usual * WAITED_PART;
+
+	if (due)
+		__atomic_store_n(&own_group.pace.due, now, __ATOMIC_RELAXED);
+	return due;
+}
+
 /* What was withheld, and pressure: some 20 microseconds, more on large machines; now and then 50 for all threads. */
 static void withheld_read(struct interpose_accounts *out, struct interpose_withheld *w, enum record_level level, uint64_t now)
 {
 	stat_read(out, w);
 	pace_follow(&w->pace, now, STAT_PART);
-	if (now >= __atomic_load_n(&own_group.pace.due, __ATOMIC_RELAXED) &&
-	    !__atomic_exchange_n(&own_group.busy, true, __ATOMIC_ACQUIRE)) {
-		now = record_ticks();
-		group_read(level);
-		pace_follow(&own_group.pace, now, GROUP_PART);
-		__atomic_store_n(&own_group.busy, false, __ATOMIC_RELEASE);
-	}
+	group_look(level, now);
 	out->throttled_ns = __atomic_load_n(&own_group.throttled.ns, __ATOMIC_RELAXED);
 	out->own_ns = cpu_time(CLOCK_PROCESS_CPUTIME_ID);
 	if (level < RECORD_LEVEL_RESOURCES)
@@ -706,7 +725,7 @@ uint64_t interpose_accounts_look(const struct record_writer *writer, struct inte
 {
 	uint64_t stopped_ns = __atomic_load_n(&writer->header->stopped_ns, __ATOMIC_RELAXED), most = INTERPOSE_LOOK, took;
 	enum record_level level = level_follow(writer, l);
-	uint64_t cpu_ns = l->accounts.cpu_ns;
+	uint64_t cpu_ns = l->accounts.cpu_ns, delay_ns = l->accounts.run_delay_ns;
 	bool left;
 
 	l->accounts.stopped_ns = stopped_ns - 1; /* nobody looks: not known */
@@ -726,6 +745,12 @@ uint64_t interpose_accounts_look(const struct record_writer *writer, struct inte
 	took = record_ticks() - now;
 	if (left)
 		l->usual = usual_follow(l->usual, took, INTERPOSE_LOOK);
+	if (level >= RECORD_LEVEL_CAUSES && delay_ns != UINT64_MAX && l->accounts.run_delay_ns != UINT64_MAX &&
+	    group_due(writer, l->accounts.run_delay_ns - delay_ns, now)) {
+		group_look(level, record_ticks());
+		l->accounts.throttled_ns = __atomic_load_n(&own_group.throttled.ns, __ATOMIC_RELAXED);
+		most = INTERPOSE_LONG;
+	}
 	l->idle_log2 = idle_of(writer, l, now - l->looked, cpu_ns);
 	l->period = l->usual * PERIOD_PART << l->idle_log2;
 	if (l->period > PERIOD_MOST)
