@@ -315,7 +315,8 @@ static enum assay_status parse_region(const char *text, void *to, struct assay_e
 		     m->from_s >= 0 && m->from_s < m->to_s && m->to_s < 1e9;
 	}
 	free(rank);
-	return ok ? ASSAY_OK : assay_fail(err, ASSAY_E_USAGE, "RANK:FROM-TO, in seconds since the run began, such as 3:10.5-12");
+	return ok ? ASSAY_OK
+		  : assay_fail(err, ASSAY_E_USAGE, "RANK:FROM-TO or PID:FROM-TO, in seconds since the run began, such as 3:10.5-12");
 }
 
 static const struct cli_option words[] = { CLI_WORDS("FILE...|DIRECTORY...|APP@VERSION", struct arguments, files, 1), CLI_END };
@@ -325,8 +326,8 @@ static const struct cli_option options[] = {
 	CLI_REAL("min-loss", "SECONDS", struct arguments, least_s, 0, 1e9,
 		 "Report what cost at least this much (default: 1 % of the run's time)"),
 	CLI_PARSED(
-	    "region", "RANK:FROM-TO", struct arguments, marked, parse_region,
-	    "Tell what took the time there, slow or not: a rank (or, without ranks, a process, counted from 0), and seconds since the "
+	    "region", "RANK|PID:FROM-TO", struct arguments, marked, parse_region,
+	    "Tell what took the time there, slow or not: a rank, or, without ranks, a process id (or place, from 0), and seconds since the "
 	    "run began"),
 	CLI_FLAG(
 	    "follow", struct arguments, follow,

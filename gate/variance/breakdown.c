@@ -487,8 +487,13 @@ void breakdowns_find(struct variance *v)
 		return;
 	segments_of(v, &all);
 	usual = usual_sums(v, &all);
-	for (size_t r = 0; r < v->n_regions; r++)
+	for (size_t r = 0; r < v->n_regions; r++) {
+		size_t n_conditions = v->n_conditions;
+
+		v->n_conditions = v->regions[r].marked ? 0 : n_conditions; /* there, all of the time is asked for */
 		region_explain(v, &all, usual, &v->regions[r]);
+		v->n_conditions = n_conditions;
+	}
 	mem_free(usual, all.items, all.first, all.loop);
 }
 

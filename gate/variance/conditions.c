@@ -157,8 +157,10 @@ static bool wanted_fill(const struct variance *v, size_t process, struct mat *of
 		double unknown = fmax((polls ? wall : outside) - ran - queue, 0),
 		       withheld = mat_get(of, THROTTLED, c) + mat_get(of, STEAL, c);
 
-		if (conditions_overlap(v, process, from_s, from_s + v->column_s) > v->column_s / 2)
+		if (conditions_overlap(v, process, from_s, from_s + v->column_s) > v->column_s / 2) {
+			*cell(of, THROTTLED, c) = 0;
 			continue;
+		}
 		queue = fmax(queue, fmin(withheld, queue + unknown));
 		*cell(of, RAN, c) = ran;
 		*cell(of, WANTED, c) = ran + (polls ? fmin(queue, outside) : queue);

@@ -361,15 +361,21 @@ static enum assay_status marked_add(struct variance *v, const struct variance_op
 {
 	const struct fragments *f = &v->fragments;
 	struct region_member m = { .process = SIZE_MAX, .from_s = o->marked_from_s, .to_s = o->marked_to_s };
+	size_t n_conditions = v->n_conditions;
 	struct region *r;
 
 	for (size_t p = 0; p < f->n_processes; p++)
-		if (f->processes[p].rank == o->marked_rank || (f->processes[p].rank < 0 && (int64_t)p == o->marked_rank))
+		if (f->processes[p].rank == o->marked_rank || (f->processes[p].rank < 0 && (int64_t)f->processes[p].pid == o->marked_rank))
 			m.process = p;
+	if (m.process == SIZE_MAX && o->marked_rank < (int64_t)f->n_processes && f->processes[o->marked_rank].rank < 0)
+		m.process = (size_t)o->marked_rank;
 	if (m.process == SIZE_MAX)
-		return assay_fail(err, ASSAY_E_NOTFOUND, "there is no process %lld: they are counted from 0, and there are %zu",
+		return assay_fail(err, ASSAY_E_NOTFOUND,
+				  "there is no process %lld: name a rank, a process id, or a place from 0 among the %zu",
 				  (long long)o->marked_rank, f->n_processes);
+	v->n_conditions = 0; /* all of the time there is asked for */
 	stretch_measure(v, ACTIVITY_COMPUTATION, &m);
+	v->n_conditions = n_conditions;
 	if (!(m.expected_s > 0))
 		return assay_fail(
 		    err, ASSAY_E_NOTFOUND, "%s did no computation that repeats from %g s to %g s: it was recorded from %.3g s to %.3g s",

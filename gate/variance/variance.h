@@ -21,7 +21,7 @@ struct variance_options {
 	double threshold;
 	double least_s; /* the least cost of a region; NaN: VARIANCE_LEAST of the run's time */
 	/* A region that the user named; from_s >= to_s: none. */
-	int64_t marked_rank; /* without ranks, the process's place from 0 */
+	int64_t marked_rank; /* without ranks, the process's id, or its place from 0 */
 	double marked_from_s, marked_to_s;
 	struct variance_known *known; /* from the windows before this one; NULL: none */
 };

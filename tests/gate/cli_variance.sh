@@ -51,6 +51,16 @@ expect_status 0
 expect_json '.regions[0].marked' true
 expect_json '.regions[0].processes[0].rank' 0
 
+run variance show "$tmp/queue" --region 1:1.2-1.8 --format json # within a condition
+expect_status 0
+expect_json '.regions[0].parts[0].cause' run_queue
+
+what='a region that the user names by a process id'
+"$ASSAY" variance record -o "$tmp/shell" -- sh -c 'i=0; while [ $i -lt 3000 ]; do echo $i; i=$((i + 1)); done' >/dev/null 2>&1 || fail 'not recorded'
+pid=$(basename "$(ls "$tmp"/shell/*.samples | head -n 1)" | sed 's/-.*//')
+run variance show "$tmp/shell" --region "$pid:0-100" --format json
+expect_status 0
+expect_json '.regions[0].marked' true '.regions[0].processes[0].pid' "$pid"
 run variance show "$tmp/queue" --region 0:100-200
 refused 2 'did no computation that repeats from 100 s to 200 s'
 
