@@ -189,15 +189,19 @@ static void process_columns(const struct variance *v, size_t process, struct mat
 /* What an interval of a counter of the whole process cost: at most its time, and, of a quota, what the threads did not run. */
 static void interval_end(struct variance *v, const struct mat *of, enum loss_cause cause, struct region_member m, struct stretches *all)
 {
-	double out = 0, beside = 1;
+	double queue = 0, ran = 0, idle = 0;
 
 	if (!(m.loss_s > 0))
 		return;
-	for (size_t c = variance_column(v, m.from_s); c < v->columns && (double)c * v->column_s < m.to_s; c++)
-		out += fmax(mat_get(of, WALL, c) - mat_get(of, CPU, c), mat_get(of, QUEUE, c));
+	for (size_t c = variance_column(v, m.from_s); c < v->columns && (double)c * v->column_s < m.to_s; c++) {
+		queue += mat_get(of, QUEUE, c);
+		ran += mat_get(of, CPU, c);
+		idle += fmax(mat_get(of, WALL, c) - mat_get(of, CPU, c), 0);
+	}
 	if (cause == LOSS_THROTTLED) {
-		beside = fmax(out / (m.to_s - m.from_s), 1);
-		m.loss_s = fmin(m.loss_s, out) / beside;
+		double out = queue >= MOST * fmin(m.loss_s, idle) ? queue : idle; /* some kernels count it as a wait for a CPU */
+
+		m.loss_s = fmin(m.loss_s, out) / fmax((ran + fmin(m.loss_s, out)) / (m.to_s - m.from_s), 1);
 	}
 	condition_add(v, all, cause, m, true);
 }
