@@ -39,7 +39,7 @@ static struct accounts accounts_of(const struct run_set *set)
 			if (k == DISTURBED_WAITED && ns > 0 &&
 			    run->withheld_ns[DISTURBED_THROTTLED] > 0) /* a throttled process waits, too */
 				ns -= ns < run->withheld_ns[DISTURBED_THROTTLED] ? ns : run->withheld_ns[DISTURBED_THROTTLED];
-			a.items[i].share[k] = run_withheld_of(ns, run->usage.wall_ns);
+			a.items[i].share[k] = run->usage.wall_ns > 0 && ns >= 0 ? (double)ns / (double)run->usage.wall_ns : (double)NAN;
 		}
 	}
 	return a;
@@ -60,9 +60,9 @@ static void judge_cause(struct accounts *a, size_t from, size_t to, int cause, d
 	usual = n ? stats_quantile(known, n, USUAL_QUANTILE) : (double)NAN;
 	for (size_t i = from; n && i < to; i++) {
 		struct account *r = &a->items[i];
-		double excess = run_withheld_excess(r->share[cause], usual, min_effect);
+		double excess = r->share[cause] - usual;
 
-		if (excess > 0 && (r->worst < 0 || excess > r->excess)) {
+		if (stats_round(excess) >= stats_round(min_effect) && excess > 0 && (r->worst < 0 || excess > r->excess)) {
 			r->worst = cause;
 			r->usual = usual;
 			r->excess = excess;

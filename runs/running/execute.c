@@ -35,7 +35,7 @@ struct execute {
 	size_t n;
 	struct catalog catalog;
 	bool identified; /* the catalog has a machine that it had not before */
-	struct sampled_lines *lines;
+	struct sampled_lines lines;
 	bool *hung;		  /* [versions x inputs], anywhere */
 	size_t cells_done, cells; /* of all hosts */
 	struct assay_error fault; /* of the store: ends everything */
@@ -372,10 +372,7 @@ static bool host_put_files(struct execute_host *h)
 
 /* ---- what the versions load ---- */
 
-typedef void expand_words(const struct manifest *manifest, size_t version, size_t input, const struct manifest_places *places,
-			  struct manifest_words *command, struct manifest_words *environment);
-
-static void host_expand(const struct execute_host *h, expand_words *expand, size_t version, size_t input, struct manifest_words *words,
+static void host_expand(const struct execute_host *h, bool features, size_t version, size_t input, struct manifest_words *words,
 			struct manifest_words *environment)
 {
 	const struct manifest *manifest = h->x->options->manifest;
@@ -385,8 +382,8 @@ static void host_expand(const struct execute_host *h, expand_words *expand, size
 						.build = is_empty(files_of(h, version + 1)) ? NULL : build,
 						.work = h->work };
 
-	expand(manifest, manifest_find_version(manifest, plan->versions[version]), manifest_find_input(manifest, plan->inputs[input]),
-	       &places, words, environment);
+	manifest_command(manifest, features, manifest_find_version(manifest, plan->versions[version]),
+			 manifest_find_input(manifest, plan->inputs[input]), &places, words, environment);
 	mem_free(files, build);
 }
 
@@ -415,7 +412,7 @@ static bool host_ask_stack(struct execute_host *h, size_t version, struct helper
 	struct manifest_words words = { NULL, 0 }, command, environment;
 	struct helper_request request;
 
-	host_expand(h, manifest_command, version, 0, &command, &environment);
+	host_expand(h, false, version, 0, &command, &environment);
 	for (size_t i = 0; i < STACK_WORDS; i++)
 		manifest_words_add(&words, stack_words[i]);
 	manifest_words_add(&words, command.items[0]);
@@ -504,7 +501,7 @@ static bool host_look_at_input(struct execute_host *h, const struct plan_cell *c
 	run_features_copy(&known->known, &out->known);
 	if (!h->x->options->manifest->features.n)
 		return true;
-	host_expand(h, manifest_features_command, cell->version, cell->input, &asked.words, &asked.environment);
+	host_expand(h, true, cell->version, cell->input, &asked.words, &asked.environment);
 	ok = own_features_of(h->session, &asked, &h->own, out, why);
 	manifest_words_release(&asked.words);
 	manifest_words_release(&asked.environment);
@@ -532,7 +529,7 @@ static void host_find_lines(struct execute_host *h, size_t version, struct helpe
 		char *text;
 
 		fleet_lock(h->session);
-		text = sampled_lines_of(h->x->lines, file->bytes, deployed, 2);
+		text = sampled_lines_of(&h->x->lines, file->bytes, deployed, 2);
 		fleet_unlock(h->session);
 		free(file->bytes);
 		file->bytes = text;
@@ -625,7 +622,7 @@ static bool host_ask_run(struct execute_host *h, const struct plan_cell *cell, s
 	struct manifest_words words, environment;
 	struct helper_request request;
 
-	host_expand(h, manifest_command, cell->version, cell->input, &words, &environment);
+	host_expand(h, false, cell->version, cell->input, &words, &environment);
 	measure_request(&request, h->host, (const char *const *)words.items, words.n, limit_ms);
 	measure_request_lock(&request);
 	helper_request_limit(&request, "output", EXECUTION_STREAM_BYTES_MAX);
@@ -643,7 +640,7 @@ static void host_mask(const struct execute_host *h, const struct plan_cell *cell
 	struct secrets secrets = { .values = NULL };
 	struct manifest_words words, environment;
 
-	host_expand(h, manifest_command, cell->version, cell->input, &words, &environment);
+	host_expand(h, false, cell->version, cell->input, &words, &environment);
 	secrets_add(&secrets, environment.items, environment.n);
 	secrets_add(&secrets, h->host->environment, h->host->n_environment);
 	secrets_mask(&secrets, &e->out, &e->out_bytes);
@@ -1001,13 +998,13 @@ static void execute_release(struct execute *x)
 	}
 	mem_free(x->hosts, x->hung);
 	catalog_release(&x->catalog);
-	sampled_lines_free(x->lines);
+	sampled_lines_release(&x->lines);
 }
 
 enum assay_status execute_plan(struct lab *lab, const struct host *const *hosts, size_t n, const struct execute_options *options,
 			       struct execute_result *results, struct assay_error *err)
 {
-	struct execute x = { .lab = lab, .options = options, .results = results, .lines = sampled_lines_new() };
+	struct execute x = { .lab = lab, .options = options, .results = results };
 	size_t written;
 	enum assay_status st;
 

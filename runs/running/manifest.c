@@ -259,31 +259,18 @@ static void words_add_command(const struct words_expansion *e, const struct mani
 		words_add_expanded(e, &input->arguments, out);
 }
 
-static void words_expand_all(const struct manifest *manifest, const struct manifest_words *words, size_t version, size_t input,
-			     const struct manifest_places *places, struct manifest_words *command, struct manifest_words *environment)
+void manifest_command(const struct manifest *manifest, bool features, size_t version, size_t input, const struct manifest_places *places,
+		      struct manifest_words *command, struct manifest_words *environment)
 {
 	const struct manifest_version *v = &manifest->versions[version];
 	const struct manifest_input *in = &manifest->inputs[input];
 	const struct words_expansion e = { { places->files, places->build, places->work, in->name, v->stem ? v->stem : v->name, NULL } };
 
 	*command = *environment = (struct manifest_words){ NULL, 0 };
-	words_add_command(&e, words, in, command);
+	words_add_command(&e, features ? &manifest->features : manifest_command_of(manifest, v), in, command);
 	words_add_variables(&e, &manifest->environment, environment);
 	words_add_variables(&e, &v->environment, environment);
 	words_add_variables(&e, &in->environment, environment);
-}
-
-void manifest_command(const struct manifest *manifest, size_t version, size_t input, const struct manifest_places *places,
-		      struct manifest_words *command, struct manifest_words *environment)
-{
-	words_expand_all(manifest, manifest_command_of(manifest, &manifest->versions[version]), version, input, places, command,
-			 environment);
-}
-
-void manifest_features_command(const struct manifest *manifest, size_t version, size_t input, const struct manifest_places *places,
-			       struct manifest_words *command, struct manifest_words *environment)
-{
-	words_expand_all(manifest, &manifest->features, version, input, places, command, environment);
 }
 
 void manifest_input_words(const struct manifest *manifest, size_t input, struct manifest_words *arguments,

@@ -162,7 +162,7 @@ char *manifest_repository(const struct manifest *manifest, const struct manifest
 /* The application as the store knows it: NAME, or NAME/INPUT where inputs have names. free() it. */
 char *manifest_stored_name(const struct manifest *manifest, size_t input);
 
-/* The words of one run on a host, and "NAME=value" of its environment. In them
+/* The words of one run on a host, or of its manifest's `features`, and "NAME=value" of its environment. In them
  *   {files}      the directory of the common files         {build}  the version's own (`directory` or what git built)
  *   {work}       a new, empty directory, the run's working directory
  *   {input}      the input's name                          {version} the version's name
@@ -171,11 +171,8 @@ char *manifest_stored_name(const struct manifest *manifest, size_t input);
 struct manifest_places {
 	const char *files, *build, *work; /* absolute, on the host; build may be NULL when the version has none */
 };
-void manifest_command(const struct manifest *manifest, size_t version, size_t input, const struct manifest_places *places,
+void manifest_command(const struct manifest *manifest, bool features, size_t version, size_t input, const struct manifest_places *places,
 		      struct manifest_words *command, struct manifest_words *environment);
-/* The same of the manifest's `features`. */
-void manifest_features_command(const struct manifest *manifest, size_t version, size_t input, const struct manifest_places *places,
-			       struct manifest_words *command, struct manifest_words *environment);
 /* What an input itself says: its arguments and environment, with {files} and the like as they stand. */
 void manifest_input_words(const struct manifest *manifest, size_t input, struct manifest_words *arguments,
 			  struct manifest_words *environment);

@@ -5,7 +5,6 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/order.h"
-#include "base/stats.h"
 #include "base/text.h"
 #include "runs/running/manifest.h"
 #include "runs/running/metric_direction.h"
@@ -441,20 +440,6 @@ static bool run_set_keep_latest_build(struct run_set *set, const struct run_buil
 			set->others[set->n_others++] = all[i];
 	}
 	return *build;
-}
-
-/* ---- what was withheld ---- */
-
-double run_withheld_of(int64_t ns, int64_t wall_ns)
-{
-	return wall_ns > 0 && ns >= 0 ? (double)ns / (double)wall_ns : (double)NAN;
-}
-
-double run_withheld_excess(double share, double usual, double min_effect)
-{
-	double excess = share - usual;
-
-	return !isnan(excess) && stats_round(excess) >= stats_round(min_effect) ? excess : 0;
 }
 
 /* ---- builds ---- */

@@ -25,12 +25,6 @@
 
 enum run_withheld { RUN_WITHHELD_ROWS(ROWS_ENUM) RUN_WITHHELD };
 
-/* Returns an account as a part of the run's time; NaN where it is not known. */
-double run_withheld_of(int64_t ns, int64_t wall_ns);
-/* Returns the part of the run's time by which an account is above the usual one; 0 if that is less than min_effect: the run is not
- * disturbed. */
-double run_withheld_excess(double share, double usual, double min_effect);
-
 #define RUN_ARCHITECTURE_BYTES 32
 
 /* What is known of the order in which versions were measured, besides times and plans; numbers of the store. */

@@ -11,37 +11,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FILES_MAX 64 /* that are open at once */
-
-struct file {
+struct sampled_file {
 	char *source, hash[DIGEST_HEX_BYTES];
 	bool known; /* it is what was deployed, and says where its functions are */
 	struct image image;
 	struct functions functions;
 };
 
-struct sampled_lines {
-	struct file *files[FILES_MAX];
-	size_t n;
-};
-
-struct sampled_lines *sampled_lines_new(void)
-{
-	return mem_new(1, sizeof(struct sampled_lines));
-}
-
-static void file_free(struct file *file)
+static void file_free(struct sampled_file *file)
 {
 	functions_release(&file->functions);
 	image_release(&file->image);
 	mem_free(file->source, file);
 }
 
-void sampled_lines_free(struct sampled_lines *lines)
+void sampled_lines_release(struct sampled_lines *lines)
 {
-	for (size_t i = 0; lines && i < lines->n; i++)
+	for (size_t i = 0; i < lines->n; i++)
 		file_free(lines->files[i]);
-	free(lines);
+	lines->n = 0;
 }
 
 /* ---- files ---- */
@@ -58,9 +46,9 @@ static bool is_deployed(const struct artefact_file *of)
 	return strcmp(hash, of->hash) == 0;
 }
 
-static struct file *file_open(const struct artefact_file *of)
+static struct sampled_file *file_open(const struct artefact_file *of)
 {
-	struct file *file = mem_new(1, sizeof(*file));
+	struct sampled_file *file = mem_new(1, sizeof(*file));
 	struct assay_error err;
 
 	file->source = mem_string(of->source);
@@ -70,20 +58,20 @@ static struct file *file_open(const struct artefact_file *of)
 	return file;
 }
 
-static struct file *file_of(struct sampled_lines *lines, const struct artefact_file *of)
+static struct sampled_file *file_of(struct sampled_lines *lines, const struct artefact_file *of)
 {
 	for (size_t i = 0; i < lines->n; i++) {
 		if (strcmp(lines->files[i]->source, of->source) == 0 && strcmp(lines->files[i]->hash, of->hash) == 0)
 			return lines->files[i];
 	}
-	if (lines->n == FILES_MAX)
+	if (lines->n == SAMPLED_FILES_MAX)
 		file_free(lines->files[--lines->n]);
 	lines->files[lines->n] = file_open(of);
 	return lines->files[lines->n++];
 }
 
 /* NULL: it was not deployed, or says nothing. */
-static struct file *file_at(struct sampled_lines *lines, const char *path, const struct sampled_deployed *deployed, size_t n)
+static struct sampled_file *file_at(struct sampled_lines *lines, const char *path, const struct sampled_deployed *deployed, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		size_t length = strlen(deployed[i].directory);
@@ -93,7 +81,7 @@ static struct file *file_at(struct sampled_lines *lines, const char *path, const
 			continue;
 		for (size_t k = 0; k < files->n; k++) {
 			const struct artefact_file *of = &files->files[k];
-			struct file *file = of->source && strcmp(of->path, path + length + 1) == 0 ? file_of(lines, of) : NULL;
+			struct sampled_file *file = of->source && strcmp(of->path, path + length + 1) == 0 ? file_of(lines, of) : NULL;
 
 			if (file)
 				return file->known ? file : NULL;
@@ -117,7 +105,7 @@ struct seen_list {
 };
 
 /* "FILE:LINE:BEGIN FUNCTION"; NULL: no function is there. */
-static char *name_of(const struct file *file, uint64_t offset)
+static char *name_of(const struct sampled_file *file, uint64_t offset)
 {
 	struct functions_place place;
 	uint64_t address;
@@ -197,7 +185,7 @@ static bool is_of(const char *line, size_t n, const char *where, unsigned long l
 static void read_places(struct sampled_lines *lines, const char *text, const struct sampled_deployed *deployed, size_t n,
 			struct seen_list *out)
 {
-	struct file *file = NULL;
+	struct sampled_file *file = NULL;
 	size_t number = 0;
 	const char *line, *name;
 

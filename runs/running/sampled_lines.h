@@ -6,11 +6,15 @@
 #include "runs/running/artefact.h"
 
 #define SAMPLED_LINES_BYTES 7680 /* of a run */
+#define SAMPLED_FILES_MAX   64	 /* that are open at once */
 
-struct sampled_lines; /* the files that were looked into */
+/* The files that were looked into; {0} at first. */
+struct sampled_lines {
+	struct sampled_file *files[SAMPLED_FILES_MAX];
+	size_t n;
+};
 
-struct sampled_lines *sampled_lines_new(void);
-void sampled_lines_free(struct sampled_lines *lines); /* accepts NULL */
+void sampled_lines_release(struct sampled_lines *lines);
 
 /* What was deployed to a directory of the host, as the kernel there calls it. */
 struct sampled_deployed {

@@ -25,7 +25,7 @@ static char *program_of(const struct manifest *manifest, size_t version)
 	struct manifest_words command, environment;
 	char *program;
 
-	manifest_command(manifest, version, 0, &places, &command, &environment);
+	manifest_command(manifest, false, version, 0, &places, &command, &environment);
 	program = mem_string(command.n ? command.items[0] : "");
 	manifest_words_release(&command);
 	manifest_words_release(&environment);

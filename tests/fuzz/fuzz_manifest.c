@@ -210,7 +210,7 @@ static void check_commands(const struct manifest *m)
 
 		if (m->versions[i].kind == MANIFEST_SAME)
 			own.build = NULL; /* nothing may ask for it */
-		manifest_command(m, i, i % m->n_inputs, &own, &command, &environment);
+		manifest_command(m, false, i, i % m->n_inputs, &own, &command, &environment);
 		ASSAY_BUG_IF(command.n == 0 || !*command.items[0]);
 		manifest_words_release(&command);
 		manifest_words_release(&environment);

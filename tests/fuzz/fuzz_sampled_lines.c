@@ -12,8 +12,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct artefact_file file = { .path = path, .source = source };
 	const struct artefact files = { .files = &file, .n = 1 };
 	const struct sampled_deployed deployed = { directory, &files };
-	struct sampled_lines *lines = sampled_lines_new();
-	char *text = mem_bytes((const char *)data, size), *out = sampled_lines_of(lines, text, &deployed, 1);
+	struct sampled_lines lines = { .n = 0 };
+	char *text = mem_bytes((const char *)data, size), *out = sampled_lines_of(&lines, text, &deployed, 1);
 	const char *rest = out;
 	struct sampled_line line;
 
@@ -24,6 +24,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	free(out);
 	free(text);
-	sampled_lines_free(lines);
+	sampled_lines_release(&lines);
 	return 0;
 }

@@ -365,17 +365,17 @@ static void test_words_on_a_host(void **state)
 	struct manifest_words command, environment;
 
 	(void)state;
-	manifest_command(&m, 0, 0, &places, &command, &environment);
+	manifest_command(&m, false, 0, 0, &places, &command, &environment);
 	check_words(&command, "/shm/build/prog|{work}|x/shm/work/v1|}|one||last");
 	check_words(&environment, "A=of v1|B=/shm/files|C=one");
 	manifest_words_release(&command);
 	manifest_words_release(&environment);
-	manifest_command(&m, 0, 1, &places, &command, &environment);
+	manifest_command(&m, false, 0, 1, &places, &command, &environment);
 	check_words(&command, "/shm/build/prog|{work}|x/shm/work/v1|}|last");
 	check_words(&environment, "A=of v1|B=/shm/files|C=c");
 	manifest_words_release(&command);
 	manifest_words_release(&environment);
-	manifest_command(&m, 1, 0, &places, &command, &environment); /* no {arguments}: behind the rest */
+	manifest_command(&m, false, 1, 0, &places, &command, &environment); /* no {arguments}: behind the rest */
 	check_words(&command, "other|one|one|");
 	manifest_words_release(&command);
 	manifest_words_release(&environment);
@@ -576,7 +576,7 @@ static void test_example(void **state)
 	check(manifest_open("lab", "example", &m, &err), &err);
 	assert_int_equal(m.n_versions, 2);
 	for (size_t i = 0; i < 2; i++) {
-		manifest_command(&m, i, 0, &places, &command, &environment);
+		manifest_command(&m, false, i, 0, &places, &command, &environment);
 		assert_true(command.n > 0);
 		manifest_words_release(&command);
 		manifest_words_release(&environment);

@@ -52,13 +52,13 @@ static char *lines_of(const char *where, struct artefact_file file)
 	static char directory[] = "/host/b000";
 	const struct artefact files = { .files = &file, .n = 1 };
 	const struct sampled_deployed deployed = { directory, &files };
-	struct sampled_lines *lines = sampled_lines_new();
+	struct sampled_lines lines = { .n = 0 };
 	uint64_t at = offset_of((uint64_t)(uintptr_t)&sampled_lines_here);
 	char *text = mem_format("1000000 period ns\n9 user %s\n4 at %" PRIx64 "\n3 at %" PRIx64 "\n1 at ffffffff\n2 kernel read\n", where,
 				at, at + 1),
-	     *out = sampled_lines_of(lines, text, &deployed, 1);
+	     *out = sampled_lines_of(&lines, text, &deployed, 1);
 
-	sampled_lines_free(lines);
+	sampled_lines_release(&lines);
 	free(text);
 	return out;
 }
