@@ -255,7 +255,7 @@ static void suggest_answer(const struct evidence *evidence, const struct run_set
 	struct profile profile;
 	struct suggest s = { .profile = &profile };
 
-	dataset_sparse_of(evidence, runs, &dataset);
+	dataset_of(evidence, runs, true, &dataset);
 	profile_rows_of(evidence, runs, &dataset, &rows);
 	profile_of(&rows, &profile_defaults, &profile);
 	suggest_add_machines(evidence, runs, &dataset, &s);

@@ -131,7 +131,7 @@ static void explore_choose(struct explore *e, struct dataset *rates)
 		runs.items[i].machine = all[i].f->machine;
 		memcpy(runs.items[i].fingerprint, all[i].f->id, sizeof(all[i].f->id));
 	}
-	dataset_sparse_of(e->evidence, &runs, rates);
+	dataset_of(e->evidence, &runs, true, rates);
 	e->n = rates->X.rows;
 	e->machines = rates->machines;
 	e->fingerprints = mem_new(e->n, sizeof(*e->fingerprints));

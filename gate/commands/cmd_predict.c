@@ -114,7 +114,7 @@ static enum assay_status predict_answer(const struct evidence *evidence, const s
 	struct predict predict;
 	enum assay_status st = ASSAY_OK;
 
-	dataset_sparse_of(evidence, runs, &dataset);
+	dataset_of(evidence, runs, true, &dataset);
 	profile_rows_of(evidence, runs, &dataset, &rows);
 	if (rows.types < PREDICTION_TYPES_MIN)
 		st = assay_fail(err, ASSAY_E_NODATA,

@@ -579,7 +579,7 @@ static enum assay_status profile_time(struct lab *lab, const struct cmd_evidence
 
 	if (st)
 		return st;
-	dataset_sparse_of(&e->evidence, runs, &dataset);
+	dataset_of(&e->evidence, runs, true, &dataset);
 	profile_rows_of(&e->evidence, runs, &dataset, &rows);
 	if (rows.rates.rows > 0)
 		st = views_load(&lab->store, time, &dataset, &rows, err);

@@ -98,7 +98,7 @@ static enum assay_status predict_ratio(const struct evidence *evidence, const st
 	struct dataset dataset;
 	enum assay_status st = ASSAY_OK;
 
-	dataset_sparse_of(evidence, set, &dataset);
+	dataset_of(evidence, set, true, &dataset);
 	profile_rows_of(evidence, set, &dataset, &rows);
 	if (rows.types < PREDICTION_MODEL_TYPES)
 		st = assay_fail(

@@ -62,7 +62,7 @@ struct profile_rows {
 	double noise;		 /* typical relative standard deviation of repetitions on one machine; 0 when unknown */
 };
 
-/* Rows of a version, types numbered in the order of their names. *dataset (as of dataset_sparse_of) must outlive *out. */
+/* Rows of a version, types numbered in the order of their names. *dataset (as of dataset_of) must outlive *out. */
 void profile_rows_of(const struct evidence *evidence, const struct run_set *runs, const struct dataset *dataset, struct profile_rows *out);
 void profile_rows_release(struct profile_rows *rows); /* accepts zeroed */
 

@@ -18,7 +18,7 @@ enum assay_status paper_profile_of(const struct evidence *evidence, const struct
 	struct mat X;
 	enum assay_status st = ASSAY_OK;
 
-	dataset_of(evidence, runs, &profile.dataset);
+	dataset_of(evidence, runs, false, &profile.dataset);
 	X = mat_new(profile.dataset.X.rows, profile.dataset.X.cols);
 	if (X.rows < 2 || X.cols == 0) {
 		st = profile_no_rows(runs, &profile.dataset, "at least two results on machines with a fingerprint", X.rows, err);

@@ -274,7 +274,7 @@ static void dataset_fill(const struct evidence *evidence, const struct run_set *
 	free(seen);
 }
 
-static void dataset_collect(const struct evidence *evidence, const struct run_set *runs, bool sparse, struct dataset *out)
+void dataset_of(const struct evidence *evidence, const struct run_set *runs, bool sparse, struct dataset *out)
 {
 	const struct fingerprint_set *set = &evidence->fingerprints;
 	const struct fingerprint **of = mem_new(runs->n, sizeof(struct fingerprint *));
@@ -300,16 +300,6 @@ static void dataset_collect(const struct evidence *evidence, const struct run_se
 	dataset_fill(evidence, runs, of, columns, kind, sparse ? n / 2 : 0, &d);
 	mem_free(columns, of);
 	*out = d;
-}
-
-void dataset_of(const struct evidence *evidence, const struct run_set *runs, struct dataset *out)
-{
-	dataset_collect(evidence, runs, false, out);
-}
-
-void dataset_sparse_of(const struct evidence *evidence, const struct run_set *runs, struct dataset *out)
-{
-	dataset_collect(evidence, runs, true, out);
 }
 
 void dataset_release(struct dataset *dataset)

@@ -67,11 +67,10 @@ struct dataset {
 	size_t left_out[LEFT_OUT_COUNT]; /* runs by reason */
 };
 
-/* The rows of `runs` whose fingerprints can stand in one matrix. Batteries, stress-ng versions and architectures are never mixed:
- * those that most runs have are taken. Both arguments must outlive *out; dataset_release() it. May have no rows. */
-void dataset_of(const struct evidence *evidence, const struct run_set *runs, struct dataset *out);
-/* The same, but a row stays if its fingerprint lacks at most half of the stressors: those are NaN. */
-void dataset_sparse_of(const struct evidence *evidence, const struct run_set *runs, struct dataset *out);
+/* The rows of `runs` whose fingerprints can stand in one matrix; `sparse`: a row stays if its fingerprint lacks at most half of the
+ * stressors: those are NaN. Batteries, stress-ng versions and architectures are never mixed: those that most runs have are taken.
+ * `evidence` and `runs` must outlive *out; dataset_release() it. May have no rows. */
+void dataset_of(const struct evidence *evidence, const struct run_set *runs, bool sparse, struct dataset *out);
 void dataset_release(struct dataset *dataset);
 
 #endif

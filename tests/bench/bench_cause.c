@@ -447,7 +447,7 @@ static void application(const char *name, size_t rounds, const char *mode, struc
 
 	if (evidence_runs(&lab, name, &runs, &err))
 		die(&err);
-	dataset_of(&evidence, &runs, &dataset);
+	dataset_of(&evidence, &runs, false, &dataset);
 	g = ground_of(&runs, &dataset);
 	if (!strcmp(mode, "growth") && g.log_rate.rows >= CAUSE_TYPES_MIN)
 		growths(name, &g, rounds, rng);

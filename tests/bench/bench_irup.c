@@ -225,7 +225,7 @@ static void rows_of(const char *name, struct run_set *runs, struct dataset *data
 		die(&err);
 	if (strncmp(name, "stream/", 7) == 0)
 		keep_sound(runs);
-	dataset_sparse_of(&evidence, runs, dataset);
+	dataset_of(&evidence, runs, true, dataset);
 	profile_rows_of(&evidence, runs, dataset, rows);
 }
 
@@ -557,7 +557,7 @@ static void measure(size_t rounds)
 
 	if (evidence_runs(&lab, "stream/add-1", &runs, &err))
 		die(&err);
-	dataset_sparse_of(&evidence, &runs, &dataset);
+	dataset_of(&evidence, &runs, true, &dataset);
 	profile_rows_of(&evidence, &runs, &dataset, &rows);
 	for (size_t i = 0; i < 2 * rounds; i++) {
 		struct profile_options options = profile_defaults;

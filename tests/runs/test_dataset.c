@@ -169,7 +169,7 @@ static size_t compare_application(struct lab *lab, const struct evidence *eviden
 	size_t row = 0;
 
 	check(evidence_runs(lab, application, &runs, &err), &err);
-	dataset_of(evidence, &runs, &d);
+	dataset_of(evidence, &runs, false, &d);
 	assert_int_equal(d.X.cols, FEATURES);
 	for (size_t j = 0; j < FEATURES; j++)
 		assert_string_equal(d.features[j], m->names[1 + j]);
@@ -230,7 +230,7 @@ static struct dataset dataset_for(struct lab *lab, const char *selector, struct 
 
 	check(evidence_load(lab, evidence, &err), &err);
 	check(evidence_runs(lab, selector, runs, &err), &err);
-	dataset_of(evidence, runs, &d);
+	dataset_of(evidence, runs, false, &d);
 	return d;
 }
 

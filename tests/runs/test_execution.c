@@ -291,7 +291,7 @@ static void test_fingerprint(void **state)
 	assert_int_equal(runs.items[1].usage.wall_ns, 1500000000);
 	assert_int_equal(runs.items[1].usage.user_us, 7);
 	assert_int_equal(runs.items[1].usage.sys_us, 8);
-	dataset_of(&evidence, &runs, &dataset);
+	dataset_of(&evidence, &runs, false, &dataset);
 	assert_int_equal(dataset.X.rows, 3);
 	assert_int_equal(dataset.left_out[LEFT_OUT_NO_FINGERPRINT], 1);
 	assert_true(dataset.X.at[0] == 20 && dataset.X.at[1] == 20);
