@@ -6,14 +6,6 @@
 
 #define ALIGN_NOP "\x66\x90" /* exchanges ax with itself */
 
-static ZydisDecoder decoder_of_x86_64(void)
-{
-	ZydisDecoder decoder;
-
-	ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
-	return decoder;
-}
-
 /* ---- what an instruction refers to ---- */
 
 static void add_reference(struct instruction *to, enum code_reference_kind kind, uint64_t target, uint16_t width, uint8_t at, uint8_t bits)
@@ -121,8 +113,9 @@ static void decode_range(const struct image *image, const ZydisDecoder *decoder,
 void code_decode(const struct image *image, const struct functions *f, size_t body, struct code *code)
 {
 	const struct body *b = &f->bodies[body];
-	ZydisDecoder decoder = decoder_of_x86_64();
+	ZydisDecoder decoder;
 
+	ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
 	code->n = 0;
 	for (size_t i = 0; i < b->n_ranges; i++)
 		decode_range(image, &decoder, &f->ranges[b->first_range + i], code);
@@ -136,74 +129,6 @@ void code_decode(const struct image *image, const struct functions *f, size_t bo
 		one->local_target = code_index(code, one->references[one->n_references - 1].target);
 		one->n_references--;
 	}
-}
-
-/* ---- operands ---- */
-
-static bool decode_full(const struct instruction *one, ZydisDecodedInstruction *decoded, ZydisDecodedOperand *operands)
-{
-	ZydisDecoder decoder = decoder_of_x86_64();
-
-	return ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder, one->bytes, one->length, decoded, operands));
-}
-
-static bool same_operand(const ZydisDecodedOperand *a, const ZydisDecodedOperand *b)
-{
-	if (a->type != b->type || a->size != b->size)
-		return false;
-	if (a->type == ZYDIS_OPERAND_TYPE_REGISTER)
-		return a->reg.value == b->reg.value;
-	if (a->type != ZYDIS_OPERAND_TYPE_MEMORY)
-		return a->type == ZYDIS_OPERAND_TYPE_IMMEDIATE;
-	return a->mem.segment == b->mem.segment && a->mem.base == b->mem.base && a->mem.index == b->mem.index &&
-	       a->mem.scale == b->mem.scale && (a->mem.disp.value == b->mem.disp.value || a->mem.base == ZYDIS_REGISTER_RIP);
-}
-
-bool code_immediate_differs(const struct instruction *a, const struct instruction *b, int64_t *value_a, int64_t *value_b)
-{
-	ZydisDecodedOperand x[ZYDIS_MAX_OPERAND_COUNT], y[ZYDIS_MAX_OPERAND_COUNT];
-	ZydisDecodedInstruction p, q;
-	size_t differing = 0;
-
-	if (a->local || b->local || !decode_full(a, &p, x) || !decode_full(b, &q, y))
-		return false;
-	if (p.mnemonic != q.mnemonic || p.attributes != q.attributes || p.operand_count != q.operand_count)
-		return false;
-	for (size_t i = 0; i < p.operand_count; i++) {
-		if (!same_operand(&x[i], &y[i]))
-			return false;
-		if (x[i].type != ZYDIS_OPERAND_TYPE_IMMEDIATE || x[i].imm.value.s == y[i].imm.value.s)
-			continue;
-		if (x[i].imm.is_relative)
-			return false;
-		differing++;
-		*value_a = x[i].imm.value.s;
-		*value_b = y[i].imm.value.s;
-	}
-	return differing == 1;
-}
-
-uint64_t code_meaning(const struct instruction *instruction, int64_t *value)
-{
-	ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
-	uint64_t meaning = instruction->mnemonic;
-	ZydisDecodedInstruction decoded;
-
-	*value = 0;
-	if (!decode_full(instruction, &decoded, operands))
-		return map_mix(instruction->bytes[0], 1);
-	for (size_t i = 0; i < decoded.operand_count_visible; i++) {
-		const ZydisDecodedOperand *operand = &operands[i];
-		bool refers = instruction->local || instruction->n_references;
-
-		meaning = map_mix(meaning, (uint64_t)operand->type << 16 | operand->size);
-		if (operand->type == ZYDIS_OPERAND_TYPE_IMMEDIATE && !refers)
-			*value = operand->imm.value.s;
-		if (operand->type == ZYDIS_OPERAND_TYPE_MEMORY && !refers && operand->mem.base != ZYDIS_REGISTER_RSP &&
-		    operand->mem.base != ZYDIS_REGISTER_RBP)
-			meaning = map_mix(meaning, (uint64_t)operand->mem.disp.value);
-	}
-	return meaning;
 }
 
 size_t build_callee(const struct build *build, uint64_t address)

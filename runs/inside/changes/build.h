@@ -62,11 +62,4 @@ static inline size_t code_index(const struct code *code, uint64_t address)
 	return map_below(code->items, code->n, sizeof(*code->items), address);
 }
 
-/* Do the instructions differ in exactly one immediate value? */
-bool code_immediate_differs(const struct instruction *a, const struct instruction *b, int64_t *value_a, int64_t *value_b);
-
-/* A number for what an instruction does, without its registers, stack slots, references to addresses, and its immediate value, which
- * is in *value (0 if it has none). */
-uint64_t code_meaning(const struct instruction *instruction, int64_t *value);
-
 #endif

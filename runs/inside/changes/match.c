@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "runs/inside/changes/demangle.h"
 
+#include <Zydis/Zydis.h>
 #include <elf.h>
 #include <stdlib.h>
 
@@ -15,6 +16,78 @@
 #define FUNCTION_LINES 10000  /* of one function at most, where the statement is not known */
 #define COPIES_MAX     256    /* bodies of one function that are compared with each other */
 #define LINE_MIN       16     /* smaller numbers are rarely line numbers */
+
+/* ---- operands ---- */
+
+static bool decode_full(const struct instruction *one, ZydisDecodedInstruction *decoded, ZydisDecodedOperand *operands)
+{
+	ZydisDecoder decoder;
+
+	ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
+	return ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder, one->bytes, one->length, decoded, operands));
+}
+
+static bool same_operand(const ZydisDecodedOperand *a, const ZydisDecodedOperand *b)
+{
+	if (a->type != b->type || a->size != b->size)
+		return false;
+	if (a->type == ZYDIS_OPERAND_TYPE_REGISTER)
+		return a->reg.value == b->reg.value;
+	if (a->type != ZYDIS_OPERAND_TYPE_MEMORY)
+		return a->type == ZYDIS_OPERAND_TYPE_IMMEDIATE;
+	return a->mem.segment == b->mem.segment && a->mem.base == b->mem.base && a->mem.index == b->mem.index &&
+	       a->mem.scale == b->mem.scale && (a->mem.disp.value == b->mem.disp.value || a->mem.base == ZYDIS_REGISTER_RIP);
+}
+
+/* Do the instructions differ in exactly one immediate value? */
+static bool immediate_differs(const struct instruction *a, const struct instruction *b, int64_t *value_a, int64_t *value_b)
+{
+	ZydisDecodedOperand x[ZYDIS_MAX_OPERAND_COUNT], y[ZYDIS_MAX_OPERAND_COUNT];
+	ZydisDecodedInstruction p, q;
+	size_t differing = 0;
+
+	if (a->local || b->local || !decode_full(a, &p, x) || !decode_full(b, &q, y))
+		return false;
+	if (p.mnemonic != q.mnemonic || p.attributes != q.attributes || p.operand_count != q.operand_count)
+		return false;
+	for (size_t i = 0; i < p.operand_count; i++) {
+		if (!same_operand(&x[i], &y[i]))
+			return false;
+		if (x[i].type != ZYDIS_OPERAND_TYPE_IMMEDIATE || x[i].imm.value.s == y[i].imm.value.s)
+			continue;
+		if (x[i].imm.is_relative)
+			return false;
+		differing++;
+		*value_a = x[i].imm.value.s;
+		*value_b = y[i].imm.value.s;
+	}
+	return differing == 1;
+}
+
+/* A number for what an instruction does, without its registers, stack slots, references to addresses, and its immediate value, which
+ * is in *value (0 if it has none). */
+static uint64_t meaning_of_operands(const struct instruction *instruction, int64_t *value)
+{
+	ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
+	uint64_t meaning = instruction->mnemonic;
+	ZydisDecodedInstruction decoded;
+
+	*value = 0;
+	if (!decode_full(instruction, &decoded, operands))
+		return map_mix(instruction->bytes[0], 1);
+	for (size_t i = 0; i < decoded.operand_count_visible; i++) {
+		const ZydisDecodedOperand *operand = &operands[i];
+		bool refers = instruction->local || instruction->n_references;
+
+		meaning = map_mix(meaning, (uint64_t)operand->type << 16 | operand->size);
+		if (operand->type == ZYDIS_OPERAND_TYPE_IMMEDIATE && !refers)
+			*value = operand->imm.value.s;
+		if (operand->type == ZYDIS_OPERAND_TYPE_MEMORY && !refers && operand->mem.base != ZYDIS_REGISTER_RSP &&
+		    operand->mem.base != ZYDIS_REGISTER_RBP)
+			meaning = map_mix(meaning, (uint64_t)operand->mem.disp.value);
+	}
+	return meaning;
+}
 
 static bool same_place(struct match *match, uint64_t a, uint64_t b, uint16_t width, int depth); /* depth: how many pointers were followed */
 static bool same_contents(struct match *match, uint64_t a, uint64_t b, uint64_t n, int depth);
@@ -613,7 +686,7 @@ static bool is_line(const struct match *match, const struct instruction *a, cons
 {
 	int64_t value_a = 0, value_b = 0, distance;
 
-	if (a->n_references || b->n_references || !code_immediate_differs(a, b, &value_a, &value_b))
+	if (a->n_references || b->n_references || !immediate_differs(a, b, &value_a, &value_b))
 		return false;
 	distance = line_distance(match->old, match->old_body, a->address, value_a);
 	if (distance != INT64_MAX && distance == line_distance(match->new, match->new_body, b->address, value_b))
@@ -798,7 +871,7 @@ static uint64_t meaning_of(const struct match *match, bool of_old, size_t body, 
 {
 	const struct build *build = of_old ? match->old : match->new;
 	int64_t immediate, distance = INT64_MAX;
-	uint64_t value = code_meaning(one, &immediate);
+	uint64_t value = meaning_of_operands(one, &immediate);
 
 	if (immediate > LINE_MIN)
 		distance = line_distance(build, body, one->address, immediate);
