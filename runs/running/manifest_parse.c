@@ -470,7 +470,7 @@ static enum assay_status manifest_probe_parse(const struct manifest_reader *r, c
 
 	if (!st && (value = yaml_get(node, "back_end")))
 		st = manifest_probe_parse_back_end(r, value, &out->back_end);
-	out->named = yaml_get(node, "back_end") != NULL;
+	out->named = !st && yaml_get(node, "back_end");
 	if (!st && (value = yaml_get(node, "functions")))
 		st = manifest_probe_parse_functions(r, value, out);
 	if (!st && (value = yaml_get(node, "counters")))
