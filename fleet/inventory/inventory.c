@@ -185,27 +185,25 @@ static enum assay_status launcher_parse(const char *file, const struct yaml_node
 	return st;
 }
 
-static char **copy_words(char *const *words, size_t n)
+static char **copy_texts(char *const *texts, size_t n)
 {
 	char **copy = mem_new(n, sizeof(char *));
 
 	for (size_t i = 0; i < n; i++)
-		copy[i] = mem_string(words[i]);
+		copy[i] = mem_string(texts[i]);
 	return copy;
 }
 
-/* The first of these keys that the host has; NULL: none. */
 static struct launcher launcher_copy(const struct launcher *launcher)
 {
 	struct launcher copy = *launcher;
 
-	copy.words = copy_words(launcher->words, launcher->n);
-	copy.options = copy_words(launcher->options, launcher->n_options);
+	copy.words = copy_texts(launcher->words, launcher->n);
+	copy.options = copy_texts(launcher->options, launcher->n_options);
 	copy.login = launcher->login ? mem_string(launcher->login) : NULL;
 	return copy;
 }
 
-/* The first of these keys that the host has; NULL: none. */
 /* ---- one item of `hosts:` in lab.yaml: the hosts of one range ---- */
 
 /* Keys that may give each host of an entry its own value. */
@@ -511,15 +509,6 @@ static enum assay_status parse_entry(struct entry *e)
 static char *copy_text(const char *text)
 {
 	return text ? mem_string(text) : NULL;
-}
-
-static char **copy_texts(char *const *texts, size_t n)
-{
-	char **copy = mem_new(n, sizeof(char *));
-
-	for (size_t i = 0; i < n; i++)
-		copy[i] = mem_string(texts[i]);
-	return copy;
 }
 
 static struct host make_host(const struct entry *e, size_t i)
