@@ -413,15 +413,19 @@ static bool begin_taking(struct take_host *h)
  * as the last cache, whatever the stressor, and most stressors never touch it: address space for it comes on top. */
 static void add_limits(const struct battery_limits *limits, const struct facts *facts, struct helper_request *request)
 {
-	uint64_t buffer_bytes = facts->last_cache_bytes > 0 ? (uint64_t)facts->last_cache_bytes : 0;
+	int64_t buffer_bytes = facts->last_cache_bytes > 0 ? (int64_t)facts->last_cache_bytes : 0;
 
 	if (limits->memory_bytes)
-		helper_request_limit(request, "as", (uint64_t)limits->memory_bytes + buffer_bytes);
+		helper_request_number(request, "as", limits->memory_bytes + buffer_bytes);
 	if (limits->file_bytes)
-		helper_request_limit(request, "fsize", (uint64_t)limits->file_bytes);
+		helper_request_number(request, "fsize", limits->file_bytes);
 	if (limits->open_files)
-		helper_request_limit(request, "nofile", (uint64_t)limits->open_files);
-	helper_request_cgroup(request, (uint64_t)limits->memory_bytes, (uint64_t)limits->processes);
+		helper_request_number(request, "nofile", limits->open_files);
+	helper_request_number(request, HELPER_CGROUP, 1);
+	if (limits->memory_bytes)
+		helper_request_number(request, HELPER_MEMORY, limits->memory_bytes);
+	if (limits->processes)
+		helper_request_number(request, HELPER_PIDS, limits->processes);
 }
 
 /* prefix[n]: words before stress-ng's. */
@@ -459,7 +463,7 @@ static bool run_stressor(struct take_host *h, const struct battery_entry *entry,
 
 	stressor_request(h, entry, prefix, n, &request);
 	if (sample)
-		helper_request_text(&request, HELPER_SAMPLE, "");
+		helper_request_number(&request, HELPER_SAMPLE, 0);
 	going = session_run(h->session, &request, ANSWER_MS + entry->milliseconds, answer);
 	if (going && answer->refusal_code == HELPER_CODE_BUSY) /* not the stressor's fault, and the next one would wait as long */
 		going = session_fail(h->session, "%s", answer->refusal);

@@ -30,8 +30,11 @@ static void add_head(struct buf *out, char kind, size_t n)
 	buf_add(out, head, sizeof(head));
 }
 
-static void add_frame(struct helper_request *request, char kind, const char *bytes, size_t n)
+/* Adds a frame of two parts. */
+static void add_frame(struct helper_request *request, char kind, const char *name, const char *text)
 {
+	size_t n_name = strlen(name), n = n_name + strlen(text);
+
 	if (request->fault.status)
 		return;
 	request->counted += HELPER_FRAME_HEAD + n;
@@ -42,19 +45,26 @@ static void add_frame(struct helper_request *request, char kind, const char *byt
 		return;
 	}
 	add_head(&request->bytes, kind, n);
-	buf_add(&request->bytes, bytes, n);
+	buf_add(&request->bytes, name, n_name);
+	buf_add(&request->bytes, text, n - n_name);
 }
 
 void helper_request_init(struct helper_request *request, const char *operation)
 {
+	char version[16];
+
 	*request = (struct helper_request){ .bytes = BUF_INIT };
-	helper_request_number(request, HELPER_HELLO, HELPER_VERSION);
+	snprintf(version, sizeof(version), "%d", HELPER_VERSION);
+	add_frame(request, HELPER_HELLO, "", version);
 	helper_request_text(request, HELPER_OPERATION, operation);
 }
 
-void helper_request_text(struct helper_request *request, char kind, const char *text)
+void helper_request_text(struct helper_request *request, const char *name, const char *text)
 {
-	add_frame(request, kind, text, strlen(text));
+	char *named = mem_format("%s ", name);
+
+	add_frame(request, HELPER_SET, named, text);
+	free(named);
 }
 
 void helper_request_variable(struct helper_request *request, const char *text)
@@ -67,36 +77,21 @@ void helper_request_variable(struct helper_request *request, const char *text)
 		helper_request_text(request, HELPER_JOIN, "ASAN_OPTIONS=verify_asan_link_order=0");
 }
 
-void helper_request_number(struct helper_request *request, char kind, int64_t value)
+void helper_request_number(struct helper_request *request, const char *name, int64_t value)
 {
 	char text[32];
 
 	snprintf(text, sizeof(text), "%lld", (long long)value);
-	helper_request_text(request, kind, text);
-}
-
-void helper_request_mode(struct helper_request *request, unsigned mode)
-{
-	char text[32];
-
-	snprintf(text, sizeof(text), "%o", mode & 07777);
-	helper_request_text(request, HELPER_MODE, text);
+	helper_request_text(request, name, text);
 }
 
 void helper_request_stops(struct helper_request *request, const char *directory, const struct stops_words *words)
 {
-	char *text = mem_format("%u %u %u %u %s", words->pid, words->finished, words->stopped_ns, words->run_ns, directory);
-
-	helper_request_text(request, HELPER_STOPS, text);
-	free(text);
-}
-
-void helper_request_limit(struct helper_request *request, const char *name, uint64_t value)
-{
-	char *text = mem_format("%s=%llu", name, (unsigned long long)value);
-
-	helper_request_text(request, HELPER_LIMIT, text);
-	free(text);
+	helper_request_text(request, HELPER_STOPS, directory);
+	helper_request_number(request, HELPER_STOPS_PID, words->pid);
+	helper_request_number(request, HELPER_STOPS_ENDED, words->finished);
+	helper_request_number(request, HELPER_STOPS_STOPPED, words->stopped_ns);
+	helper_request_number(request, HELPER_STOPS_RUN, words->run_ns);
 }
 
 static char self[160];
@@ -128,22 +123,9 @@ void helper_request_work(struct helper_request *request, const char *where, cons
 	helper_request_text(request, HELPER_PATH, where);
 	helper_request_text(request, HELPER_PATH, label);
 	if (detached)
-		helper_request_text(request, HELPER_DETACH, "");
+		helper_request_number(request, HELPER_DETACH, 1);
 	request->makes = true;
 	request->stays = !detached;
-}
-
-void helper_request_cgroup(struct helper_request *request, uint64_t memory_bytes, uint64_t processes)
-{
-	char text[64];
-
-	helper_request_text(request, HELPER_CGROUP, "");
-	snprintf(text, sizeof(text), "memory=%llu", (unsigned long long)memory_bytes);
-	if (memory_bytes)
-		helper_request_text(request, HELPER_CGROUP, text);
-	snprintf(text, sizeof(text), "pids=%llu", (unsigned long long)processes);
-	if (processes)
-		helper_request_text(request, HELPER_CGROUP, text);
 }
 
 void helper_request_input(struct helper_request *request, const char *bytes, size_t n)
@@ -155,7 +137,7 @@ void helper_request_input(struct helper_request *request, const char *bytes, siz
 enum assay_status helper_request_go(struct helper_request *request, struct assay_error *err)
 {
 	if (!request->whole)
-		add_frame(request, HELPER_GO, "", 0);
+		add_frame(request, HELPER_GO, "", "");
 	request->whole = true;
 	if (request->fault.status)
 		return assay_fail(err, request->fault.status, "%s", request->fault.text);
@@ -214,7 +196,7 @@ void measure_request(struct helper_request *out, const struct host *host, const 
 		helper_request_text(out, HELPER_ARGUMENT, words[i]);
 	for (size_t i = 0; i < host->n_environment; i++)
 		helper_request_variable(out, host->environment[i]);
-	helper_request_limit(out, "core", 0);
+	helper_request_number(out, "core", 0);
 	helper_request_number(out, HELPER_TIMEOUT, timeout_ms);
 }
 

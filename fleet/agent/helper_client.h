@@ -42,22 +42,17 @@ struct helper_request {
 
 /* operation: "run", "read", "put", "get", "facts", "work". helper_request_release() it. */
 void helper_request_init(struct helper_request *request, const char *operation);
-/* kind: HELPER_ARGUMENT and so on, in any order. */
-void helper_request_text(struct helper_request *request, char kind, const char *text);
+/* name: HELPER_ARGUMENT and so on (protocol.h), in any order. */
+void helper_request_text(struct helper_request *request, const char *name, const char *text);
+void helper_request_number(struct helper_request *request, const char *name, int64_t value);
 /* "NAME=value" for the environment. LD_PRELOAD goes before what the host has there already, such as what slows an emulated host down. */
 void helper_request_variable(struct helper_request *request, const char *text);
-void helper_request_number(struct helper_request *request, char kind, int64_t value);
-void helper_request_mode(struct helper_request *request, unsigned mode);
 /* Its processes are told what they cannot see, in files of that directory. */
 void helper_request_stops(struct helper_request *request, const char *directory, const struct stops_words *words);
-/* name: of HELPER_LIMIT. */
-void helper_request_limit(struct helper_request *request, const char *name, uint64_t value);
 /* The command waits for this lock file, and holds it while it runs; others who wait are told who we are. */
 void helper_request_lock(struct helper_request *request, const char *path, int64_t wait_ms);
 /* A whole request "work": a directory in `where`, with the label in its name. detached: where there is one channel only. */
 void helper_request_work(struct helper_request *request, const char *where, const char *label, bool detached);
-/* Asks for a control group; 0: no limit. */
-void helper_request_cgroup(struct helper_request *request, uint64_t memory_bytes, uint64_t processes);
 /* Not copied: the bytes must live until the request was answered. */
 void helper_request_input(struct helper_request *request, const char *bytes, size_t n);
 /* May be called again: a request can be sent several times. */

@@ -193,7 +193,7 @@ static int file_open(const struct stops *s, const struct watched *w)
 }
 
 /* 0: it is not there. */
-static uint64_t word_read(int file, unsigned at)
+static uint64_t word_read(int file, int64_t at)
 {
 	uint64_t word = 0;
 
@@ -201,7 +201,7 @@ static uint64_t word_read(int file, unsigned at)
 }
 
 /* A disk that takes nothing more has taken this place before. */
-static void word_write(int file, unsigned at, uint64_t word)
+static void word_write(int file, int64_t at, uint64_t word)
 {
 	(void)!pwrite(file, &word, sizeof(word), at);
 }

@@ -8,12 +8,12 @@
 
 #include <stdint.h>
 
-#define STOPS_WORD_MAX 4088u /* they are in the first 4096 bytes */
+#define STOPS_WORD_MAX 4088 /* they are in the first 4096 bytes */
 
 /* Where in a file words of 8 bytes are: the process, which is 0 until the file is whole; not 0 once it has ended in order; and what is
  * told, each in nanoseconds and 1. */
 struct stops_words {
-	unsigned pid, finished, stopped_ns, run_ns;
+	int64_t pid, finished, stopped_ns, run_ns;
 };
 
 /* Of the run are this process's children that begin from now on, those that have files (*.samples) in the directory, and all that these

@@ -57,11 +57,12 @@ static void local_run(struct session *session, void *context)
 	if (command->input)
 		helper_request_text(&request, HELPER_INPUT_OF, command->input);
 	if (command->kept_bytes)
-		helper_request_limit(&request, "kept", command->kept_bytes);
-	if (command->sample && command->sample_ns > 0)
+		helper_request_number(&request, HELPER_KEPT, (int64_t)command->kept_bytes);
+	if (command->sample) {
 		helper_request_number(&request, HELPER_SAMPLE, command->sample_ns);
-	else if (command->sample)
-		helper_request_text(&request, HELPER_SAMPLE, "places");
+		if (!command->sample_ns)
+			helper_request_number(&request, HELPER_SAMPLE_PLACES, 1);
+	}
 	if (command->lock)
 		helper_request_lock(&request, command->lock, LOCK_WAIT_MS);
 	session_open(session); /* this machine is there */

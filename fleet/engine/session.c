@@ -557,7 +557,7 @@ bool session_put(struct session *session, const char *path, unsigned mode, const
 
 	helper_request_init(&request, "put");
 	helper_request_text(&request, HELPER_PATH, path);
-	helper_request_mode(&request, mode);
+	helper_request_number(&request, HELPER_MODE, mode & 07777);
 	helper_request_input(&request, bytes, n);
 	ok = ask(session, &request, timeout_ms, &answer);
 	if (ok && answer.result.bytes != (int64_t)n)

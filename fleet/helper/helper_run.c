@@ -71,7 +71,7 @@ static int group_add(struct group *group, const char *place)
 
 /* Opens a group, and sweeps those whose owners are dead. Call it before the guard is there, so that the guard can end it when the worker is
  * killed. */
-static void group_open(const struct request_group *wanted, struct group *out)
+static void group_open(const struct request *request, struct group *out)
 {
 	static const struct cgroup_sources sources = { "/proc/mounts", "/proc/self/cgroup" };
 	struct group group = { .n = 0 };
@@ -83,10 +83,10 @@ static void group_open(const struct request_group *wanted, struct group *out)
 	memory = group_add(&group, places.memory);
 	processes = group_add(&group, places.pids);
 	whole = group.n > 0;
-	if (wanted->memory_bytes)
-		whole = memory >= 0 && cgroup_limit_memory(group.directories[memory], wanted->memory_bytes) == 0 && whole;
-	if (wanted->processes)
-		whole = processes >= 0 && cgroup_limit_processes(group.directories[processes], wanted->processes) == 0 && whole;
+	if (request->memory_bytes)
+		whole = memory >= 0 && cgroup_limit_memory(group.directories[memory], (uint64_t)request->memory_bytes) == 0 && whole;
+	if (request->processes)
+		whole = processes >= 0 && cgroup_limit_processes(group.directories[processes], (uint64_t)request->processes) == 0 && whole;
 	group.version = whole ? places.version : 0;
 	cgroup_places_release(&places);
 	*out = group;
@@ -410,16 +410,20 @@ static int command_set_streams(const struct request *request, int out, int error
 /* A hard limit that is lower already stays. */
 static int command_set_limits(const struct request *request)
 {
-	for (size_t i = 0; i < request->n_limits; i++) {
-		const struct request_limit *wanted = &request->limits[i];
+	static const __rlimit_resource_t resources[REQUEST_LIMITS] = { RLIMIT_AS,    RLIMIT_FSIZE, RLIMIT_NOFILE,
+								       RLIMIT_NPROC, RLIMIT_CORE,  RLIMIT_CPU };
+
+	for (size_t i = 0; i < REQUEST_LIMITS; i++) {
 		struct rlimit limit;
 
-		if (getrlimit((__rlimit_resource_t)wanted->resource, &limit))
+		if (request->limits[i] < 0)
+			continue;
+		if (getrlimit(resources[i], &limit))
 			return 1;
-		if (wanted->value < limit.rlim_max)
-			limit.rlim_max = wanted->value;
+		if ((rlim_t)request->limits[i] < limit.rlim_max)
+			limit.rlim_max = (rlim_t)request->limits[i];
 		limit.rlim_cur = limit.rlim_max;
-		if (setrlimit((__rlimit_resource_t)wanted->resource, &limit))
+		if (setrlimit(resources[i], &limit))
 			return 1;
 	}
 	return 0;
@@ -614,9 +618,10 @@ static bool run_start(struct run *run)
 	run->signals = signalfd(-1, &signals, SFD_NONBLOCK | SFD_CLOEXEC);
 	if (run->signals < 0)
 		return request_refuse(run->task->request, "cannot watch signals: %s", strerror(errno));
-	run->sampler = request->sample ? sampler_open(request->sample_places, request->sample_below, request->sample_ns) : NULL;
+	run->sampler =
+	    request->sample_ns < 0 ? NULL : sampler_open(request->sample_places, request->sample_below, (uint64_t)request->sample_ns);
 	if (run->sampler)
-		wait_for_phase(request->sample_ns ? request->sample_ns : SAMPLER_PERIOD_NS);
+		wait_for_phase(request->sample_ns ? (uint64_t)request->sample_ns : SAMPLER_PERIOD_NS);
 	run->stops = request->stops_below ? stops_new(request->stops_below, &request->stops) : NULL;
 	run->started_ms = clock_real_ms();
 	accounts_begin(&run->accounts, run->sampler != NULL);
@@ -633,7 +638,7 @@ static void run_end_all(struct run *run)
 	struct group *group = &run->task->group;
 	size_t met = group_has_members(group) ? descendants_signal(0) : 0;
 
-	if (run->task->request->group.wanted)
+	if (run->task->request->cgroup)
 		group_say(group, run->group_text, sizeof(run->group_text));
 	group_kill(group);
 	run->survivors = descendants_end(&run->leftovers);
@@ -796,12 +801,14 @@ static int run_until_timer(const struct run *run)
 /* Sends one piece of a pipe as one frame, up to the limit of output. */
 static void run_send(struct run *run, int which, size_t n)
 {
-	uint64_t left = run->task->request->output_max - run->sent[which];
+	const struct request *request = run->task->request;
+	uint64_t most = (uint64_t)(request->kept_max < request->output_max ? request->kept_max : request->output_max),
+		 left = most - run->sent[which];
 
 	if (left > 0)
 		frames_commit(run->task->out, which == 0 ? HELPER_STDOUT : HELPER_STDERR, n < left ? n : (size_t)left);
 	run->sent[which] += n < left ? n : left;
-	if (n <= left || run->task->request->output_dropped)
+	if (n <= left || most == (uint64_t)request->kept_max)
 		return;
 	run->flooded = run->flooded ? run->flooded : which + 1;
 	close_once(&run->command.pipes[which]);
@@ -935,8 +942,8 @@ int helper_run(struct request *request, struct frames_out *out, int in)
 	if (got == LOCK_HELD) {
 		if (request->input_fd >= 0)
 			lseek(request->input_fd, 0, SEEK_SET);
-		if (request->group.wanted)
-			group_open(&request->group, &task.group);
+		if (request->cgroup)
+			group_open(request, &task.group);
 		status = guard_run(run_worker, &task, in);
 		group_end(&task.group); /* the worker has done so, unless it was killed */
 		if (status < 0)

@@ -18,40 +18,53 @@
 #define HELPER_MAGIC		 "\0assay helper 1\n" /* without the final NUL */
 #define HELPER_MAGIC_BYTES	 (sizeof(HELPER_MAGIC) - 1)
 
-/* Request. Numbers are decimal text. */
-#define HELPER_HELLO	 'H' /* first: the protocol's version, "1" */
-#define HELPER_OPERATION 'o' /* "run", "read" (the files named by HELPER_PATH, each as HELPER_FILE), "put", "get", "facts", "work" */
-#define HELPER_ARGUMENT	 'a' /* run: one word of the command, repeated; the first is looked up in PATH */
-#define HELPER_ENVIRON	 'e' /* run: "NAME=value", added to the helper's environment */
-#define HELPER_JOIN	 'j' /* run: "NAME=value", put before what the variable has then, ':' between: LD_PRELOAD of a host stays in force */
-#define HELPER_DIRECTORY 'd' /* run: working directory */
-#define HELPER_INPUT	 'i' /* repeated, last before HELPER_GO. run: its standard input (none: /dev/null); put: bytes of the file */
-#define HELPER_INPUT_OF	 'f' /* run: the file that is its standard input, opened anew */
-#define HELPER_PATH	 'p' /* read: a path, repeated; put, get: the path; work: where, and a label */
-#define HELPER_MODE	 'm' /* put: octal mode of the file */
+/* Request: HELPER_HELLO, then settings and input, then HELPER_GO. */
+#define HELPER_HELLO 'H' /* first: the protocol's version, "1" */
+#define HELPER_SET   's' /* "NAME VALUE": a setting */
+#define HELPER_INPUT 'i' /* repeated, last before HELPER_GO. run: its standard input (none: /dev/null); put: bytes of the file */
+#define HELPER_GO    'G' /* last */
+
+/* Names of settings. Numbers are decimal text; flags are 1. */
+#define HELPER_OPERATION                                                                                                                   \
+	"operation"		    /* "run", "read" (the files named by HELPER_PATH, each as HELPER_FILE), "put", "get", "facts", "work" */
+#define HELPER_ARGUMENT	 "argument" /* run: one word of the command, repeated; the first is looked up in PATH */
+#define HELPER_ENVIRON	 "environ"  /* run: "NAME=value", added to the helper's environment */
+#define HELPER_JOIN	 "join" /* run: "NAME=value", put before what the variable has then, with ':': LD_PRELOAD of a host stays in force */
+#define HELPER_DIRECTORY "directory" /* run: working directory */
+#define HELPER_INPUT_OF	 "input_of"  /* run: the file that is its standard input, opened anew */
+#define HELPER_PATH	 "path"	     /* read: a path, repeated; put, get: the path; work: where, and a label */
+#define HELPER_MODE	 "mode"	     /* put: mode of the file */
 /* run, work: path of the lock file of the box. flock(2) is held on it and on its directory, from before the command until all of it is gone
  */
-#define HELPER_LOCK   'l'
-#define HELPER_HOLDER 'h' /* run: who asks, for those who wait for the lock: one line of ASCII, "alice@controller, process 4711" */
-/* work: the helper ends with its answer and leaves a process that stays until the connection ends: where a host allows one channel only */
-#define HELPER_DETACH	 'k'
-#define HELPER_LOCK_WAIT 'w' /* run: milliseconds to wait for the lock; then HELPER_REFUSED with HELPER_CODE_BUSY */
-#define HELPER_LIMIT	 'r' /* run: "as=BYTES", "fsize=BYTES", "nofile=N", "nproc=N", "core=BYTES", "cpu=SECONDS", repeated */
-/* ... "output=BYTES": so many of each stream are sent; when the command writes more, it ends as at HELPER_TIMEOUT: `flooded`;
- * "kept=BYTES": so many are sent, and the rest is dropped. */
-/* run: in a control group of its own, for a certain end; "" or a limit of all of it together: "memory=BYTES", "pids=N"; repeated. Where
- * there can be none the command runs without: see `cgroup_version` of the result. */
-#define HELPER_CGROUP 'c'
-/* run: where its time goes is sampled, and comes before the result as a HELPER_FILE (sampler.h): "places" in files, too; or a number: so
- * many nanoseconds apart, and, behind a blank, a directory: places in files below it, too, as many as SAMPLER_SPOTS_BYTES let */
-#define HELPER_SAMPLE 'y'
-/* run: "PID FINISHED STOPPED RUN DIRECTORY": its processes are told for how long they were stopped, and what all of it has used, in files
- * in that directory, at these places (fleet/cgroup/stops.h) */
-#define HELPER_STOPS	 'v'
-#define HELPER_PLANT	 'n' /* run: a slowdown that is planted (fleet/emulate/plant.h): "cpu5" */
-#define HELPER_INTERRUPT 's' /* run: milliseconds after which the command's first process gets SIGINT (a planned end) */
-#define HELPER_TIMEOUT	 't' /* run: milliseconds after which everything is killed (SIGTERM to the group, SIGKILL a second later) */
-#define HELPER_GO	 'G' /* last */
+#define HELPER_LOCK	 "lock"
+#define HELPER_HOLDER	 "holder" /* run: who asks, for those who wait for the lock: one line of ASCII, "alice@controller, process 4711" */
+#define HELPER_LOCK_WAIT "lock_wait" /* run: milliseconds to wait for the lock; then HELPER_REFUSED with HELPER_CODE_BUSY */
+/* work, a flag: the helper ends with its answer and leaves a process that stays until the connection ends: where a host allows one channel
+ * only */
+#define HELPER_DETACH "detach"
+/* run: limits of resources, each process by itself, are "as", "fsize", "nofile", "nproc", "core" and "cpu". */
+#define HELPER_OUTPUT                                                                                                                      \
+	"output" /* run: so many bytes of each stream are sent; when the command writes more, it ends as at HELPER_TIMEOUT: `flooded` */
+#define HELPER_KEPT "kept" /* run: so many bytes of each stream are sent, and the rest is dropped */
+/* run, a flag: in a control group of its own, for a certain end; where there can be none the command runs without: see `cgroup_version` of
+ * the result. With limits of all of it together: */
+#define HELPER_CGROUP "cgroup"
+#define HELPER_MEMORY "memory" /* bytes */
+#define HELPER_PIDS   "pids"
+/* run: where its time goes is sampled, so many nanoseconds apart (0: as usual), and comes before the result as a HELPER_FILE (sampler.h) */
+#define HELPER_SAMPLE	     "sample"
+#define HELPER_SAMPLE_PLACES "sample_places" /* a flag: places in files, too */
+#define HELPER_SAMPLE_BELOW  "sample_below"  /* a directory: places in files below it, as many as SAMPLER_SPOTS_BYTES let */
+/* run: a directory of files in which its processes are told for how long they were stopped, and what all of it has used; where in them, as
+ * fleet/cgroup/stops.h has it */
+#define HELPER_STOPS	     "stops"
+#define HELPER_STOPS_PID     "stops_pid"
+#define HELPER_STOPS_ENDED   "stops_finished"
+#define HELPER_STOPS_STOPPED "stops_stopped"
+#define HELPER_STOPS_RUN     "stops_run"
+#define HELPER_PLANT	     "plant"	 /* run: a slowdown that is planted (fleet/emulate/plant.h): "cpu5" */
+#define HELPER_INTERRUPT     "interrupt" /* run: milliseconds after which the command's first process gets SIGINT (a planned end) */
+#define HELPER_TIMEOUT	     "timeout" /* run: milliseconds after which everything is killed (SIGTERM to the group, SIGKILL a second later) */
 
 /* Answer. */
 /* run: another process has the lock; again every HELPER_WAITING_MS while that is so. Lines "name value\n" of what is known: held_ms (how

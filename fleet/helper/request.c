@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -188,7 +189,11 @@ static void request_init(struct request *request, bool (*input)(struct request *
 {
 	*request = (struct request){ .interrupt_ms = -1,
 				     .timeout_ms = -1,
-				     .output_max = UINT64_MAX,
+				     .limits = { -1, -1, -1, -1, -1, -1 },
+				     .output_max = INT64_MAX,
+				     .kept_max = INT64_MAX,
+				     .sample_ns = -1,
+				     .stops = { -1, -1, -1, -1 },
 				     .mode = 0644,
 				     .input = input,
 				     .input_fd = -1,
@@ -216,30 +221,83 @@ int request_answer_refusal(struct request *request, struct frames_out *out, int 
 	return 1;
 }
 
-/* The payload as a text of its own. */
-static bool parse_text(struct request *request, const struct frame *frame, char **out)
+/* What is set: the operation; a text, the last of several; texts; texts "NAME=value"; a number. */
+enum setting_kind { SETTING_OPERATION, SETTING_TEXT, SETTING_TEXTS, SETTING_VARIABLES, SETTING_NUMBER };
+
+struct setting {
+	const char *name;
+	enum setting_kind kind;
+	size_t at; /* in the request */
+	int64_t least, most;
+};
+
+#define AT(kind, member) SETTING_##kind, offsetof(struct request, member)
+#define MS(member)	 AT(NUMBER, member), 0, MS_MAX
+#define BYTES(member)	 AT(NUMBER, member), 0, INT64_MAX
+
+static const struct setting settings[] = {
+	{ HELPER_ARGUMENT, AT(TEXTS, arguments), 0, 0 },
+	{ HELPER_ENVIRON, AT(VARIABLES, variables), 0, 0 },
+	{ HELPER_JOIN, AT(VARIABLES, joined), 0, 0 },
+	{ HELPER_PATH, AT(TEXTS, paths), 0, 0 },
+	{ HELPER_OPERATION, AT(OPERATION, operation), 0, 0 },
+	{ HELPER_DIRECTORY, AT(TEXT, directory), 0, 0 },
+	{ HELPER_INPUT_OF, AT(TEXT, input_of), 0, 0 },
+	{ HELPER_LOCK, AT(TEXT, lock), 0, 0 },
+	{ HELPER_HOLDER, AT(TEXT, holder), 0, 0 },
+	{ HELPER_SAMPLE_BELOW, AT(TEXT, sample_below), 0, 0 },
+	{ HELPER_STOPS, AT(TEXT, stops_below), 0, 0 },
+	{ HELPER_PLANT, AT(TEXT, planted), 0, 0 },
+	{ HELPER_MODE, AT(NUMBER, mode), 0, 07777 },
+	{ HELPER_DETACH, AT(NUMBER, detach), 1, 1 },
+	{ HELPER_LOCK_WAIT, MS(lock_wait_ms) },
+	{ HELPER_INTERRUPT, MS(interrupt_ms) },
+	{ HELPER_TIMEOUT, MS(timeout_ms) },
+	{ "as", BYTES(limits[0]) },
+	{ "fsize", BYTES(limits[1]) },
+	{ "nofile", BYTES(limits[2]) },
+	{ "nproc", BYTES(limits[3]) },
+	{ "core", BYTES(limits[4]) },
+	{ "cpu", BYTES(limits[5]) },
+	{ HELPER_OUTPUT, BYTES(output_max) },
+	{ HELPER_KEPT, BYTES(kept_max) },
+	{ HELPER_CGROUP, AT(NUMBER, cgroup), 1, 1 },
+	{ HELPER_MEMORY, AT(NUMBER, memory_bytes), 1, INT64_MAX },
+	{ HELPER_PIDS, AT(NUMBER, processes), 1, INT64_MAX },
+	{ HELPER_SAMPLE, AT(NUMBER, sample_ns), 0, SAMPLE_NS_MAX },
+	{ HELPER_SAMPLE_PLACES, AT(NUMBER, sample_places), 1, 1 },
+	{ HELPER_STOPS_PID, AT(NUMBER, stops.pid), 0, STOPS_WORD_MAX },
+	{ HELPER_STOPS_ENDED, AT(NUMBER, stops.finished), 0, STOPS_WORD_MAX },
+	{ HELPER_STOPS_STOPPED, AT(NUMBER, stops.stopped_ns), 0, STOPS_WORD_MAX },
+	{ HELPER_STOPS_RUN, AT(NUMBER, stops.run_ns), 0, STOPS_WORD_MAX },
+};
+
+/* A value as a text of its own. */
+static bool take_text(struct request *request, const struct setting *setting, const char *value, size_t n, char **out)
 {
 	char *text;
 
-	if (memchr(frame->bytes, 0, frame->size))
-		return request_refuse(request, "frame '%c' of the request has a NUL byte in it", frame->kind);
-	text = malloc(frame->size + 1);
+	if (memchr(value, 0, n))
+		return request_refuse(request, "'%s' of the request has a NUL byte in it", setting->name);
+	text = malloc(n + 1);
 	if (!text)
 		return request_refuse(request, "out of memory");
-	memcpy(text, frame->bytes, frame->size);
-	text[frame->size] = 0;
+	memcpy(text, value, n);
+	text[n] = 0;
 	free(*out);
 	*out = text;
 	return true;
 }
 
-static bool add_text(struct request *request, const struct frame *frame, struct request_texts *list)
+static bool add_text(struct request *request, const struct setting *setting, const char *value, size_t n, struct request_texts *list)
 {
 	char *text = NULL;
 
 	if (list->n >= HELPER_TEXTS_MAX)
-		return request_refuse(request, "more than %u frames '%c' in the request", HELPER_TEXTS_MAX, frame->kind);
-	if (!parse_text(request, frame, &text))
+		return request_refuse(request, "more than %u times '%s' in the request", HELPER_TEXTS_MAX, setting->name);
+	if (setting->kind == SETTING_VARIABLES && (n == 0 || *value == '=' || !memchr(value, '=', n)))
+		return request_refuse(request, "a variable of the environment is NAME=value");
+	if (!take_text(request, setting, value, n, &text))
 		return false;
 	if (list->n + 2 > list->capacity) {
 		size_t capacity = list->capacity ? 2 * list->capacity : 16;
@@ -257,175 +315,74 @@ static bool add_text(struct request *request, const struct frame *frame, struct 
 	return true;
 }
 
-/* Digits of `base` only, whole text, at most max. */
-static bool whole_number(const char *text, size_t n, unsigned base, uint64_t max, uint64_t *out)
+/* Digits only, whole text. */
+static bool whole_number(const char *text, size_t n, int64_t least, int64_t most, int64_t *out)
 {
-	uint64_t value = 0;
+	int64_t value = 0;
 
 	if (n == 0)
 		return false;
 	for (size_t i = 0; i < n; i++) {
-		unsigned digit = (unsigned)(text[i] - '0');
+		int digit = text[i] - '0';
 
-		if (text[i] < '0' || digit >= base || value > (max - digit) / base)
+		if (digit < 0 || digit > 9 || value > (most - digit) / 10)
 			return false;
-		value = value * base + digit;
+		value = value * 10 + digit;
 	}
 	*out = value;
-	return true;
+	return value >= least;
 }
 
-static bool parse_ms(struct request *request, const struct frame *frame, int64_t *out)
-{
-	uint64_t value;
-
-	if (!whole_number(frame->bytes, frame->size, 10, MS_MAX, &value))
-		return request_refuse(request, "frame '%c' of the request has no number of milliseconds in it", frame->kind);
-	*out = (int64_t)value;
-	return true;
-}
-
-/* "", "places", or how far apart, and perhaps below which directory places are wanted. */
-static bool parse_sample(struct request *request, const struct frame *frame)
-{
-	const char *blank = memchr(frame->bytes, ' ', frame->size);
-	size_t number = blank ? (size_t)(blank - frame->bytes) : frame->size;
-
-	request->sample = true;
-	request->sample_places = frame->size == 6 && memcmp(frame->bytes, "places", 6) == 0;
-	if (frame->size == 0 || request->sample_places)
-		return true;
-	if (!whole_number(frame->bytes, number, 10, SAMPLE_NS_MAX, &request->sample_ns) || request->sample_ns < SAMPLE_NS_MIN)
-		return request_refuse(request, "samples are %d to %d ns apart", SAMPLE_NS_MIN, SAMPLE_NS_MAX);
-	return !blank || parse_text(request, &(struct frame){ frame->kind, blank + 1, frame->size - number - 1 }, &request->sample_below);
-}
-
-/* Four places, and the directory. */
-static bool parse_stops(struct request *request, const struct frame *frame)
-{
-	unsigned *const at[] = { &request->stops.pid, &request->stops.finished, &request->stops.stopped_ns, &request->stops.run_ns };
-	const char *text = frame->bytes, *end = frame->bytes + frame->size;
-
-	for (size_t i = 0; i < sizeof(at) / sizeof(at[0]); i++) {
-		const char *blank = memchr(text, ' ', (size_t)(end - text));
-		uint64_t value;
-
-		if (!blank || !whole_number(text, (size_t)(blank - text), 10, STOPS_WORD_MAX, &value))
-			return request_refuse(request, "four places and a directory say where processes are told");
-		*at[i] = (unsigned)value;
-		text = blank + 1;
-	}
-	return parse_text(request, &(struct frame){ frame->kind, text, (size_t)(end - text) }, &request->stops_below);
-}
-
-static bool parse_mode(struct request *request, const struct frame *frame)
-{
-	uint64_t value;
-
-	if (!whole_number(frame->bytes, frame->size, 8, 07777, &value))
-		return request_refuse(request, "the mode of a file is an octal number up to 7777");
-	request->mode = (unsigned)value;
-	return true;
-}
-
-static bool parse_limit(struct request *request, const struct frame *frame)
-{
-	static const struct {
-		const char *name; /* with its "=" */
-		int resource;
-	} rows[REQUEST_LIMITS] = {
-		{ "as=", RLIMIT_AS },	    { "fsize=", RLIMIT_FSIZE }, { "nofile=", RLIMIT_NOFILE },
-		{ "nproc=", RLIMIT_NPROC }, { "core=", RLIMIT_CORE },	{ "cpu=", RLIMIT_CPU },
-	};
-	static const char *const output[] = { "output=", "kept=" };
-
-	for (int kept = 0; kept < 2; kept++) {
-		size_t n = strlen(output[kept]);
-
-		if (frame->size > n && memcmp(frame->bytes, output[kept], n) == 0 &&
-		    whole_number(frame->bytes + n, frame->size - n, 10, INT64_MAX, &request->output_max)) {
-			request->output_dropped = kept;
-			return true;
-		}
-	}
-	for (size_t i = 0; i < REQUEST_LIMITS; i++) {
-		size_t n = strlen(rows[i].name), j = 0;
-		uint64_t value;
-
-		if (frame->size <= n || memcmp(frame->bytes, rows[i].name, n) != 0)
-			continue;
-		if (!whole_number(frame->bytes + n, frame->size - n, 10, INT64_MAX, &value))
-			break;
-		while (j < request->n_limits && request->limits[j].resource != rows[i].resource)
-			j++;
-		request->limits[j] = (struct request_limit){ rows[i].resource, (rlim_t)value };
-		request->n_limits += j == request->n_limits;
-		return true;
-	}
-	return request_refuse(request, "a limit is as=, fsize=, nofile=, nproc=, core=, cpu= or output= and a number");
-}
-
-static bool parse_group(struct request *request, const struct frame *frame)
-{
-	const struct {
-		const char *name; /* with its "=" */
-		uint64_t *value;
-	} rows[] = { { "memory=", &request->group.memory_bytes }, { "pids=", &request->group.processes } };
-
-	request->group.wanted = true;
-	if (frame->size == 0)
-		return true;
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		size_t n = strlen(rows[i].name);
-
-		if (frame->size > n && memcmp(frame->bytes, rows[i].name, n) == 0 &&
-		    whole_number(frame->bytes + n, frame->size - n, 10, INT64_MAX, rows[i].value) && *rows[i].value > 0)
-			return true;
-	}
-	return request_refuse(request, "a limit of a control group is memory= or pids= and a number above 0");
-}
-
-static bool parse_plant(struct request *request, const struct frame *frame)
-{
-	char *text = NULL;
-	bool ok = parse_text(request, frame, &text) && plant_read(text, &request->plant);
-
-	free(text);
-	return ok || request_refuse(request, "what is planted is cpu, memory or calls and a percentage up to %d", PLANT_PERCENT_MAX);
-}
-
-static bool parse_operation(struct request *request, const struct frame *frame)
+static bool take_operation(struct request *request, const char *value, size_t n)
 {
 	static const char *const names[] = { "", "run", "read", "put", "get", "facts", "work" };
 
 	if (request->operation != REQUEST_NONE)
 		return request_refuse(request, "two operations in one request");
-	for (size_t i = 1; i < sizeof(names) / sizeof(names[0]); i++) {
-		if (frame->size == strlen(names[i]) && memcmp(frame->bytes, names[i], frame->size) == 0)
+	for (size_t i = 1; i < sizeof(names) / sizeof(names[0]); i++)
+		if (strlen(names[i]) == n && memcmp(value, names[i], n) == 0)
 			request->operation = (enum request_operation)i;
-	}
-	if (request->operation == REQUEST_NONE)
-		return request_refuse(request, "unknown operation");
-	return true;
+	return request->operation != REQUEST_NONE || request_refuse(request, "unknown operation");
 }
 
-static bool parse_hello(struct request *request, const struct frame *frame)
+static bool take_setting(struct request *request, const char *bytes, size_t size)
 {
-	uint64_t version;
+	const char *blank = memchr(bytes, ' ', size);
+	size_t name = blank ? (size_t)(blank - bytes) : size, n = blank ? size - name - 1 : 0;
+	const struct setting *setting = settings, *end = settings + sizeof(settings) / sizeof(settings[0]);
+	void *to;
 
-	if (!whole_number(frame->bytes, frame->size, 10, 1000000, &version) || version != HELPER_VERSION)
+	while (setting < end && (strlen(setting->name) != name || memcmp(setting->name, bytes, name) != 0))
+		setting++;
+	if (!blank || setting == end)
+		return request_refuse(request, "unknown setting '%.*s' of the request", name < 40 ? (int)name : 40, bytes);
+	to = (char *)request + setting->at;
+	switch (setting->kind) {
+	case SETTING_OPERATION:
+		return take_operation(request, blank + 1, n);
+	case SETTING_TEXT:
+		return take_text(request, setting, blank + 1, n, to);
+	case SETTING_TEXTS:
+	case SETTING_VARIABLES:
+		return add_text(request, setting, blank + 1, n, to);
+	case SETTING_NUMBER:
+		break;
+	}
+	return whole_number(blank + 1, n, setting->least, setting->most, to) ||
+	       request_refuse(request, "'%s' of the request must be a number from %lld to %lld", setting->name, (long long)setting->least,
+			      (long long)setting->most);
+}
+
+static bool take_hello(struct request *request, const struct frame *frame)
+{
+	int64_t version;
+
+	if (!whole_number(frame->bytes, frame->size, 0, 1000000, &version) || version != HELPER_VERSION)
 		return request_refuse(request, "this helper speaks version %d of the protocol, not the one asked for", HELPER_VERSION);
 	return request->greeted = true;
 }
 
-static bool parse_variable(struct request *request, const struct frame *frame, struct request_texts *list)
-{
-	if (frame->size == 0 || frame->bytes[0] == '=' || !memchr(frame->bytes, '=', frame->size))
-		return request_refuse(request, "a variable of the environment is NAME=value");
-	return add_text(request, frame, list);
-}
-
-static bool parse_input(struct request *request, const struct frame *frame)
+static bool take_input(struct request *request, const struct frame *frame)
 {
 	if (request->operation == REQUEST_PUT ? request->paths.n != 1 : request->operation != REQUEST_RUN)
 		return request_refuse(request, "input comes after the operation (run, or put and its path)");
@@ -434,15 +391,31 @@ static bool parse_input(struct request *request, const struct frame *frame)
 	return request->input(request, frame->bytes, frame->size);
 }
 
+/* Is what is to be run or told whole? */
+static bool check_run(struct request *request)
+{
+	const struct stops_words *at = &request->stops;
+
+	if (request->arguments.n == 0 || !*request->arguments.texts[0])
+		return request_refuse(request, "no command to run");
+	if (request->sample_ns > 0 && request->sample_ns < SAMPLE_NS_MIN)
+		return request_refuse(request, "samples are %d to %d ns apart", SAMPLE_NS_MIN, SAMPLE_NS_MAX);
+	if (request->stops_below && (at->pid < 0 || at->finished < 0 || at->stopped_ns < 0 || at->run_ns < 0))
+		return request_refuse(request, "four places and a directory say where processes are told");
+	if (request->planted && !plant_read(request->planted, &request->plant))
+		return request_refuse(request, "what is planted is cpu, memory or calls and a percentage up to %d", PLANT_PERCENT_MAX);
+	return true;
+}
+
 /* Is it whole? */
-static bool parse_go(struct request *request)
+static bool take_go(struct request *request)
 {
 	switch (request->operation) {
 	case REQUEST_NONE:
 		return request_refuse(request, "the request has no operation");
 	case REQUEST_RUN:
-		if (request->arguments.n == 0 || !*request->arguments.texts[0])
-			return request_refuse(request, "no command to run");
+		if (!check_run(request))
+			return false;
 		break;
 	case REQUEST_READ:
 		break;
@@ -477,49 +450,13 @@ static bool request_take(struct request *request, const struct frame *frame)
 		return request_refuse(request, "the request does not start with the protocol's version");
 	switch (frame->kind) {
 	case HELPER_HELLO:
-		return parse_hello(request, frame);
-	case HELPER_OPERATION:
-		return parse_operation(request, frame);
-	case HELPER_ARGUMENT:
-		return add_text(request, frame, &request->arguments);
-	case HELPER_ENVIRON:
-		return parse_variable(request, frame, &request->variables);
-	case HELPER_JOIN:
-		return parse_variable(request, frame, &request->joined);
-	case HELPER_DIRECTORY:
-		return parse_text(request, frame, &request->directory);
+		return take_hello(request, frame);
+	case HELPER_SET:
+		return take_setting(request, frame->bytes, frame->size);
 	case HELPER_INPUT:
-		return parse_input(request, frame);
-	case HELPER_INPUT_OF:
-		return parse_text(request, frame, &request->input_of);
-	case HELPER_PATH:
-		return add_text(request, frame, &request->paths);
-	case HELPER_MODE:
-		return parse_mode(request, frame);
-	case HELPER_LOCK:
-		return parse_text(request, frame, &request->lock);
-	case HELPER_DETACH:
-		return request->detach = true;
-	case HELPER_HOLDER:
-		return parse_text(request, frame, &request->holder);
-	case HELPER_LOCK_WAIT:
-		return parse_ms(request, frame, &request->lock_wait_ms);
-	case HELPER_LIMIT:
-		return parse_limit(request, frame);
-	case HELPER_CGROUP:
-		return parse_group(request, frame);
-	case HELPER_SAMPLE:
-		return parse_sample(request, frame);
-	case HELPER_STOPS:
-		return parse_stops(request, frame);
-	case HELPER_PLANT:
-		return parse_plant(request, frame);
-	case HELPER_INTERRUPT:
-		return parse_ms(request, frame, &request->interrupt_ms);
-	case HELPER_TIMEOUT:
-		return parse_ms(request, frame, &request->timeout_ms);
+		return take_input(request, frame);
 	case HELPER_GO:
-		return parse_go(request);
+		return take_go(request);
 	default:
 		return request_refuse(request, "unknown frame (kind %u) in the request", (unsigned)(unsigned char)frame->kind);
 	}
@@ -547,7 +484,7 @@ static bool next_frame(struct request *request, struct frames_in *frames, int in
 bool request_receive(struct request *request, bool (*input)(struct request *, const char *, size_t), int in)
 {
 	struct frames_in frames = { .bytes = NULL };
-	struct frame frame;
+	struct frame frame = { .kind = 0 };
 	bool good = true;
 
 	request_init(request, input);

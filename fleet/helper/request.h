@@ -48,18 +48,7 @@ struct request_texts {
 	size_t n, capacity;
 };
 
-/* A resource limit: enum __rlimit_resource, and its value. */
-struct request_limit {
-	int resource;
-	rlim_t value;
-};
-#define REQUEST_LIMITS 6
-
-/* A control group. */
-struct request_group {
-	bool wanted;
-	uint64_t memory_bytes, processes; /* 0: no limit */
-};
+#define REQUEST_LIMITS 6 /* of resources */
 
 struct request {
 	enum request_operation operation;
@@ -69,18 +58,18 @@ struct request {
 	int64_t lock_wait_ms;		 /* 0: not at all */
 	int64_t interrupt_ms;		 /* -1: never */
 	int64_t timeout_ms;		 /* -1: never */
-	bool detach;
-	unsigned mode; /* of a file that is put */
-	struct request_limit limits[REQUEST_LIMITS];
-	size_t n_limits;
-	uint64_t output_max; /* bytes of each stream */
-	bool output_dropped; /* what is more, instead of ending the command */
-	bool sample, sample_places;
-	uint64_t sample_ns; /* 0: not said */
-	char *sample_below; /* NULL: not said */
-	char *stops_below;  /* NULL: nobody is told anything */
+	int64_t detach;			 /* a flag */
+	int64_t mode;			 /* of a file that is put */
+	int64_t limits[REQUEST_LIMITS];	 /* as, fsize, nofile, nproc, core, cpu; -1: none */
+	int64_t output_max, kept_max;	 /* bytes of each stream; what is more ends the command, or is dropped */
+	int64_t cgroup;			 /* a flag */
+	int64_t memory_bytes, processes; /* of its control group; 0: no limit */
+	int64_t sample_ns;		 /* -1: it is not sampled; 0: as usual */
+	int64_t sample_places;		 /* a flag */
+	char *sample_below;		 /* NULL: not said */
+	char *stops_below;		 /* NULL: nobody is told anything */
 	struct stops_words stops;
-	struct request_group group;
+	char *planted; /* NULL: nothing; as `plant` once the request is whole */
 	struct plantation plant;
 
 	/* Where the input goes, piece by piece; false with request_refuse() done. */

@@ -512,10 +512,8 @@ static bool host_look_at_input(struct execute_host *h, const struct plan_cell *c
 
 static void ask_samples(const struct execute_host *h, struct helper_request *request)
 {
-	char *text = mem_format("%d %s", EXECUTE_SAMPLE_NS, h->directory);
-
-	helper_request_text(request, HELPER_SAMPLE, text);
-	free(text);
+	helper_request_number(request, HELPER_SAMPLE, EXECUTE_SAMPLE_NS);
+	helper_request_text(request, HELPER_SAMPLE_BELOW, h->directory);
 }
 
 /* By lines of the sources, while there is what was deployed. */
@@ -625,7 +623,7 @@ static bool host_ask_run(struct execute_host *h, const struct plan_cell *cell, s
 	host_expand(h, false, cell->version, cell->input, &words, &environment);
 	measure_request(&request, h->host, (const char *const *)words.items, words.n, limit_ms);
 	measure_request_lock(&request);
-	helper_request_limit(&request, "output", EXECUTION_STREAM_BYTES_MAX);
+	helper_request_number(&request, HELPER_OUTPUT, EXECUTION_STREAM_BYTES_MAX);
 	add_plant(h, cell->version, &request);
 	add_environment(&request, &environment);
 	add_measured(h, cell, pack, &request);

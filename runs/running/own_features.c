@@ -101,7 +101,7 @@ static bool ask(struct session *session, const struct own_features_asked *asked,
 
 	measure_request(&request, session->host, (const char *const *)asked->words.items, asked->words.n, LIMIT_MS);
 	measure_request_lock(&request);
-	helper_request_limit(&request, "output", OWN_FEATURES_BYTES_MAX);
+	helper_request_number(&request, HELPER_OUTPUT, OWN_FEATURES_BYTES_MAX);
 	for (size_t i = 0; i < asked->environment.n; i++)
 		helper_request_variable(&request, asked->environment.items[i]);
 	helper_request_text(&request, HELPER_DIRECTORY, asked->work);

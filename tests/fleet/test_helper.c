@@ -159,17 +159,17 @@ static void test_limits(void **state)
 
 	(void)state;
 	shell_request(&request, "ulimit -n; ulimit -c; ulimit -v; ulimit -t; ulimit -f");
-	helper_request_limit(&request, "nofile", 77);
-	helper_request_limit(&request, "core", 0);
-	helper_request_limit(&request, "as", 1u << 30);
-	helper_request_limit(&request, "as", 2u << 30); /* the last one counts */
-	helper_request_limit(&request, "cpu", 55);
-	helper_request_limit(&request, "fsize", 1 << 20);
+	helper_request_number(&request, "nofile", 77);
+	helper_request_number(&request, "core", 0);
+	helper_request_number(&request, "as", 1u << 30);
+	helper_request_number(&request, "as", 2u << 30); /* the last one counts */
+	helper_request_number(&request, "cpu", 55);
+	helper_request_number(&request, "fsize", 1 << 20);
 	check_output(&request, "77\n0\n2097152\n55\n2048\n");
 
 	/* They hold: the shell's head cannot write more. */
 	shell_request(&request, "exec head -c 100000 /dev/zero >big");
-	helper_request_limit(&request, "fsize", 4096);
+	helper_request_number(&request, "fsize", 4096);
 	session_run(&s, &request);
 	assert_int_equal(s.answer.result.signal, SIGXFSZ);
 	session_release(&s);
@@ -280,7 +280,7 @@ static void test_sampled(void **state)
 
 	(void)state;
 	shell_request(&request, "dd if=/dev/zero of=/dev/null bs=1M count=3000 2>/dev/null; true");
-	helper_request_text(&request, HELPER_SAMPLE, "");
+	helper_request_number(&request, HELPER_SAMPLE, 0);
 	session_run(&s, &request);
 	assert_int_equal(s.answer.n_files, 1);
 	assert_string_equal(s.answer.files[0].path, "samples");
@@ -315,7 +315,7 @@ static void check_others(const char *beside)
 	size_t n;
 
 	shell_request(&request, quoted);
-	helper_request_text(&request, HELPER_SAMPLE, "");
+	helper_request_number(&request, HELPER_SAMPLE, 0);
 	session_run(&s, &request);
 	check(spool_text(&s.answer.out, 100, &waited, &n, &err), &err);
 	assert_true(strtod(waited, NULL) > 2e8);
@@ -363,7 +363,7 @@ static void test_sampled_briefly(void **state)
 	}
 	session_release(&s);
 	shell_request(&request, "true");
-	helper_request_text(&request, HELPER_SAMPLE, "10");
+	helper_request_number(&request, HELPER_SAMPLE, 10);
 	session_run(&s, &request);
 	assert_non_null(strstr(s.answer.refusal, "ns apart"));
 	session_release(&s);
@@ -375,14 +375,15 @@ static void test_sampled_below(void **state)
 	char *here = getcwd(NULL, 0),
 	     *script = mem_format("mkdir -p own && cp \"$(command -v mawk)\" own/counts && own/counts 'BEGIN { while (i < 4000000) i++ }'; "
 				  "dd if=/dev/zero of=/dev/null bs=64 count=100000 2>/dev/null; rm -r own");
-	char *asked = mem_format("1000000 %s/own", here), *line = mem_format(" user %s/own/counts\n", here), *found;
+	char *asked = mem_format("%s/own", here), *line = mem_format(" user %s/own/counts\n", here), *found;
 	struct helper_request request;
 	struct session s;
 	size_t places = 0;
 
 	(void)state;
 	shell_request(&request, script);
-	helper_request_text(&request, HELPER_SAMPLE, asked);
+	helper_request_number(&request, HELPER_SAMPLE, 1000000);
+	helper_request_text(&request, HELPER_SAMPLE_BELOW, asked);
 	session_run(&s, &request);
 	assert_int_equal(s.answer.n_files, 1);
 	assert_in_range(s.answer.files[0].n, 1, 8192 + 7680);
@@ -499,7 +500,7 @@ static void test_flood(void **state)
 		struct session s;
 
 		shell_request(&request, rows[i].script);
-		helper_request_limit(&request, rows[i].limit ? rows[i].limit : "output", 100000);
+		helper_request_number(&request, rows[i].limit ? rows[i].limit : "output", 100000);
 		session_run(&s, &request);
 		none_left(0);
 		if (s.answer.out.size != rows[i].out || s.answer.err.size != rows[i].err || s.answer.result.flooded != rows[i].flooded)
@@ -603,7 +604,7 @@ static void test_files(void **state)
 	(void)state;
 	helper_request_init(&request, "put");
 	helper_request_text(&request, HELPER_PATH, "new file");
-	helper_request_mode(&request, 0640);
+	helper_request_number(&request, HELPER_MODE, 0640);
 	helper_request_input(&request, "one\0two", 7);
 	session_run(&s, &request);
 	assert_int_equal(s.answer.result.bytes, 7);
@@ -666,7 +667,8 @@ static void test_told(void **state)
 	assert_true((double)told[3] > .5 * used_ns && (double)told[3] < 1.1 * used_ns + 30e6); /* the kernel's clock ticks in 10 ms */
 
 	shell_request(&request, "true");
-	helper_request_text(&request, HELPER_STOPS, "0 8 16 told");
+	helper_request_text(&request, HELPER_STOPS, "told");
+	helper_request_number(&request, HELPER_STOPS_PID, 8);
 	session_refused(&s, &request, "four places");
 }
 

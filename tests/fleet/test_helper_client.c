@@ -286,20 +286,20 @@ static void test_missing(void **state)
 
 static void test_request_limits(void **state)
 {
-	char *text = mem_new(HELPER_FRAME_BYTES_MAX + 2, 1);
+	char *text = mem_new(HELPER_FRAME_BYTES_MAX + 1, 1);
 	struct helper_request request;
 	struct assay_error err;
 	uint64_t once;
 
 	(void)state;
-	memset(text, 'x', HELPER_FRAME_BYTES_MAX + 1);
+	memset(text, 'x', HELPER_FRAME_BYTES_MAX);
 	helper_request_init(&request, "run");
 	helper_request_text(&request, HELPER_ARGUMENT, text);
 	helper_request_text(&request, HELPER_ARGUMENT, "x");
 	check_fails("one", helper_request_go(&request, &err), ASSAY_E_LIMIT, &err, "too long");
 	helper_request_release(&request);
 
-	text[HELPER_FRAME_BYTES_MAX] = 0;
+	text[HELPER_FRAME_BYTES_MAX - strlen(HELPER_ARGUMENT " ")] = 0;
 	helper_request_init(&request, "run");
 	for (int i = 0; i < 7; i++)
 		helper_request_text(&request, HELPER_ARGUMENT, text);

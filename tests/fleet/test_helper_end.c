@@ -845,10 +845,10 @@ static void test_lock_file_of_another_user(void **state)
 
 /* A frame as bytes of a string literal: kind, length, payload. */
 #define HELLO "H\0\0\0\0011"
-#define RUN   "o\0\0\0\3run"
+#define RUN   "s\0\0\0\015operation run"
 #define TOUCH                                                                                                                              \
-	"a\0\0\0\5touch"                                                                                                                   \
-	"a\0\0\0\3ran"
+	"s\0\0\0\016argument touch"                                                                                                        \
+	"s\0\0\0\014argument ran"
 #define GO "G\0\0\0\0"
 #define ROW(what, bytes, part)                                                                                                             \
 	{                                                                                                                                  \
@@ -869,36 +869,38 @@ static void test_malformed(void **state)
 		ROW("another version", "H\0\0\0\0012" RUN TOUCH GO, "version 1"),
 		ROW("too long a frame", HELLO RUN TOUCH "a\0\020\0\1", "more than"),
 		ROW("four gigabytes", HELLO RUN TOUCH "a\377\377\377\377", "more than"),
-		ROW("unknown operation", HELLO "o\0\0\0\4boom" TOUCH GO, "unknown operation"),
+		ROW("unknown operation", HELLO "s\0\0\0\016operation boom" TOUCH GO, "unknown operation"),
 		ROW("two operations", HELLO RUN RUN TOUCH GO, "two operations"),
 		ROW("no operation", HELLO TOUCH GO, "no operation"),
 		ROW("no command", HELLO RUN GO, "no command"),
-		ROW("empty command", HELLO RUN "a\0\0\0\0" GO, "no command"),
+		ROW("empty command", HELLO RUN "s\0\0\0\011argument " GO, "no command"),
 		ROW("unknown frame", HELLO RUN TOUCH "?\0\0\0\0" GO, "unknown frame"),
-		ROW("NUL in an argument", HELLO RUN TOUCH "a\0\0\0\2x\0" GO, "NUL"),
-		ROW("variable without a name", HELLO RUN TOUCH "e\0\0\0\2=x" GO, "NAME=value"),
-		ROW("variable without a value", HELLO RUN TOUCH "e\0\0\0\1x" GO, "NAME=value"),
-		ROW("time with a sign", HELLO RUN TOUCH "t\0\0\0\2-1" GO, "milliseconds"),
-		ROW("time too large", HELLO RUN TOUCH "t\0\0\0\02499999999999999999999" GO, "milliseconds"),
-		ROW("empty time", HELLO RUN TOUCH "s\0\0\0\0" GO, "milliseconds"),
-		ROW("unknown limit", HELLO RUN TOUCH "r\0\0\0\5foo=1" GO, "a limit is"),
-		ROW("limit without a number", HELLO RUN TOUCH "r\0\0\0\3as=" GO, "a limit is"),
-		ROW("unknown limit of a group", HELLO RUN TOUCH "c\0\0\0\5cpu=1" GO, "a limit of a control group"),
-		ROW("limit of a group of nothing", HELLO RUN TOUCH "c\0\0\0\6pids=0" GO, "a limit of a control group"),
-		ROW("limit of a group without a number", HELLO RUN TOUCH "c\0\0\0\7memory=" GO, "a limit of a control group"),
+		ROW("NUL in an argument", HELLO RUN TOUCH "s\0\0\0\013argument x\0" GO, "NUL"),
+		ROW("variable without a name", HELLO RUN TOUCH "s\0\0\0\012environ =x" GO, "NAME=value"),
+		ROW("variable without a value", HELLO RUN TOUCH "s\0\0\0\011environ x" GO, "NAME=value"),
+		ROW("time with a sign", HELLO RUN TOUCH "s\0\0\0\012timeout -1" GO, "must be a number"),
+		ROW("time too large", HELLO RUN TOUCH "s\0\0\0\034timeout 99999999999999999999" GO, "must be a number"),
+		ROW("empty time", HELLO RUN TOUCH "s\0\0\0\012interrupt " GO, "must be a number"),
+		ROW("unknown limit", HELLO RUN TOUCH "s\0\0\0\005foo 1" GO, "unknown setting 'foo'"),
+		ROW("limit without a number", HELLO RUN TOUCH "s\0\0\0\003as " GO, "must be a number"),
+		ROW("a setting without a value", HELLO RUN TOUCH "s\0\0\0\006cgroup" GO, "unknown setting 'cgroup'"),
+		ROW("a flag that is none", HELLO RUN TOUCH "s\0\0\0\010cgroup 0" GO,
+		    "'cgroup' of the request must be a number from 1 to 1"),
+		ROW("limit of a group of nothing", HELLO RUN TOUCH "s\0\0\0\006pids 0" GO, "must be a number"),
+		ROW("limit of a group without a number", HELLO RUN TOUCH "s\0\0\0\007memory " GO, "must be a number"),
 		ROW("text after the input", HELLO RUN "i\0\0\0\1x" TOUCH GO, "may follow its input"),
 		ROW("input of nothing", HELLO "i\0\0\0\1x" RUN TOUCH GO, "input comes after"),
-		ROW("put nowhere", HELLO "o\0\0\0\3put" GO, "one path"),
+		ROW("put nowhere", HELLO "s\0\0\0\015operation put" GO, "one path"),
 		ROW("input of get",
-		    HELLO "o\0\0\0\3get"
-			  "p\0\0\0\3ran"
+		    HELLO "s\0\0\0\015operation get"
+			  "s\0\0\0\010path ran"
 			  "i\0\0\0\1x" GO,
 		    "input comes after"),
 		ROW("mode",
-		    HELLO "o\0\0\0\3put"
-			  "p\0\0\0\3ran"
-			  "m\0\0\0\0018" GO,
-		    "octal"),
+		    HELLO "s\0\0\0\015operation put"
+			  "s\0\0\0\010path ran"
+			  "s\0\0\0\011mode 4096" GO,
+		    "must be a number from 0 to 4095"),
 	};
 
 	(void)state;
@@ -929,7 +931,7 @@ static void test_oversized(void **state)
 
 	(void)state;
 	memset(bytes, 'x', piece + HELPER_FRAME_HEAD);
-	memcpy(bytes, "a\0\020\0\0", HELPER_FRAME_HEAD);
+	memcpy(bytes, "s\0\020\0\0argument ", HELPER_FRAME_HEAD + strlen("argument "));
 	session_spawn(&s, 0);
 	session_write(&s, HELLO RUN TOUCH, sizeof(HELLO RUN TOUCH) - 1);
 	for (int i = 0; i < 9; i++)

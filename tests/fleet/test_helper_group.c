@@ -52,10 +52,14 @@ static bool have_groups(void)
 	return any;
 }
 
-static void group_request(struct helper_request *request, const char *script, uint64_t memory_bytes, uint64_t processes)
+static void group_request(struct helper_request *request, const char *script, int64_t memory_bytes, int64_t processes)
 {
 	shell_request(request, script);
-	helper_request_cgroup(request, memory_bytes, processes);
+	helper_request_number(request, HELPER_CGROUP, 1);
+	if (memory_bytes)
+		helper_request_number(request, HELPER_MEMORY, memory_bytes);
+	if (processes)
+		helper_request_number(request, HELPER_PIDS, processes);
 }
 
 static void no_group_left(pid_t helper)

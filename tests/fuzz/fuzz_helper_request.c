@@ -37,6 +37,7 @@ static void request_release(struct request *request)
 	free(request->input_of);
 	free(request->sample_below);
 	free(request->stops_below);
+	free(request->planted);
 	request_init(request, request->input);
 }
 
@@ -81,10 +82,12 @@ static void check_whole(const struct request *request)
 	ASSAY_BUG_IF(request->operation == REQUEST_NONE || !request->greeted || request->bytes > HELPER_REQUEST_BYTES_MAX);
 	ASSAY_BUG_IF(request->operation == REQUEST_RUN && request->arguments.n == 0);
 	ASSAY_BUG_IF((request->operation == REQUEST_PUT || request->operation == REQUEST_GET) && request->paths.n != 1);
-	ASSAY_BUG_IF(request->mode > 07777 || request->n_limits > REQUEST_LIMITS);
+	ASSAY_BUG_IF(request->mode < 0 || request->mode > 07777);
 	ASSAY_BUG_IF(request->timeout_ms < -1 || request->interrupt_ms < -1 || request->lock_wait_ms < 0);
-	ASSAY_BUG_IF(!request->group.wanted && (request->group.memory_bytes || request->group.processes));
-	ASSAY_BUG_IF(request->group.memory_bytes > INT64_MAX || request->group.processes > INT64_MAX);
+	ASSAY_BUG_IF(request->memory_bytes < 0 || request->processes < 0 || request->cgroup < 0 || request->cgroup > 1);
+	ASSAY_BUG_IF(request->output_max < 0 || request->kept_max < 0 || request->sample_ns < -1);
+	for (size_t i = 0; i < REQUEST_LIMITS; i++)
+		ASSAY_BUG_IF(request->limits[i] < -1);
 	for (size_t i = 0; i < request->variables.n; i++)
 		ASSAY_BUG_IF(!strchr(request->variables.texts[i], '=') || request->variables.texts[i][0] == '=');
 	for (size_t i = 0; i < request->joined.n; i++)
