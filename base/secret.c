@@ -2,39 +2,44 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
-#include "base/order.h"
 
 #include <ctype.h>
 #include <fnmatch.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define VALUE_BYTES_MIN 4 /* a shorter one may stand anywhere by chance */
 
-/* Only ever longer, so that whoever reads it needs no lock. */
+/* The longest first: one may begin with another. Nothing is taken out again, so whoever reads needs no lock. */
 struct known {
-	const struct known *next;
+	struct known *next;
 	char *text;
 };
-static const struct known *patterns, *values_known;
+static struct known *patterns, *values_known;
 
-static const struct known *first_of(const struct known *const *list)
+static struct known *next_of(struct known *const *link)
 {
-	return __atomic_load_n(list, __ATOMIC_ACQUIRE);
+	return __atomic_load_n(link, __ATOMIC_ACQUIRE);
 }
 
-static void know(const struct known **list, const char *text)
+static void know(struct known **link, const char *text)
 {
-	struct known *added;
+	static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+	struct known *added, *at;
+	size_t n = strlen(text);
 
-	for (const struct known *k = *list; k; k = k->next) {
-		if (strcmp(k->text, text) == 0)
-			return;
+	pthread_mutex_lock(&mutex);
+	for (; (at = *link) && strlen(at->text) >= n; link = &at->next)
+		if (strcmp(at->text, text) == 0)
+			break;
+	if (!at || strcmp(at->text, text) != 0) {
+		added = mem_new(1, sizeof(*added));
+		*added = (struct known){ at, mem_string(text) };
+		__atomic_store_n(link, added, __ATOMIC_RELEASE);
 	}
-	added = mem_new(1, sizeof(*added));
-	*added = (struct known){ *list, mem_string(text) };
-	__atomic_store_n(list, added, __ATOMIC_RELEASE);
+	pthread_mutex_unlock(&mutex);
 }
 
 /* Between the ends of the name and underscores. */
@@ -56,7 +61,7 @@ bool secret_name(const char *name)
 		for (const char *at = name; (at = strcasestr(at, words[i])); at++)
 			if (is_word_at(name, at, strlen(words[i])))
 				return true;
-	for (const struct known *k = first_of(&patterns); k; k = k->next)
+	for (const struct known *k = next_of(&patterns); k; k = next_of(&k->next))
 		if (fnmatch(k->text, name, FNM_CASEFOLD) == 0)
 			return true;
 	return false;
@@ -88,10 +93,11 @@ static const char *secret_value(const char *variable)
 	return secret ? equals + 1 : NULL;
 }
 
-static void mask(char **text, size_t *n, const char *value, size_t length)
+static void mask(char **text, size_t *n, const char *value)
 {
-	struct buf masked = BUF_INIT;
 	const char *rest = *text, *end = *text + *n, *at;
+	size_t length = strlen(value);
+	struct buf masked = BUF_INIT;
 
 	if (!memmem(rest, *n, value, length))
 		return;
@@ -106,34 +112,10 @@ static void mask(char **text, size_t *n, const char *value, size_t length)
 	*text = buf_take(&masked);
 }
 
-static int compare_lengths(const void *a, const void *b)
+void secrets_mask(char **text, size_t *n)
 {
-	size_t x = strlen(*(const char *const *)a), y = strlen(*(const char *const *)b);
-
-	return (x < y) - (x > y);
-}
-
-void secrets_add(struct secrets *s, char *const *variables, size_t n)
-{
-	for (size_t i = 0; i < n; i++) {
-		const char *value = secret_value(variables[i]);
-
-		if (value)
-			mem_append(s->values, s->n, &s->capacity, value);
-	}
-	order_sort(s->values, s->n, compare_lengths);
-}
-
-void secrets_release(struct secrets *s)
-{
-	free(s->values);
-	*s = (struct secrets){ .values = NULL };
-}
-
-void secrets_mask(const struct secrets *s, char **text, size_t *n)
-{
-	for (size_t i = 0; *text && i < s->n; i++)
-		mask(text, n, s->values[i], strlen(s->values[i]));
+	for (const struct known *k = next_of(&values_known); *text && k; k = next_of(&k->next))
+		mask(text, n, k->text);
 }
 
 void secrets_know(char *const *variables, size_t n)
@@ -149,13 +131,12 @@ void secrets_know(char *const *variables, size_t n)
 /* Bytes of the longest value that stands here, or, where the text was cut, begins here. */
 static size_t secret_at(const char *at, bool cut)
 {
-	size_t longest = 0, left = strlen(at);
+	size_t left = strlen(at), longest = 0;
 
-	for (const struct known *k = first_of(&values_known); k; k = k->next) {
+	for (const struct known *k = next_of(&values_known); k; k = next_of(&k->next)) {
 		size_t n = strlen(k->text);
 
-		if (cut && n > left && left >= VALUE_BYTES_MIN)
-			n = left;
+		n = cut && n > left && left >= VALUE_BYTES_MIN ? left : n;
 		if (n > longest && strncmp(at, k->text, n) == 0)
 			longest = n;
 	}
@@ -178,14 +159,14 @@ static char *hidden(const char *text, bool cut)
 
 char *secrets_hidden(const char *text)
 {
-	return first_of(&values_known) ? hidden(text, false) : mem_string(text);
+	return next_of(&values_known) ? hidden(text, false) : mem_string(text);
 }
 
 void secrets_hide(char *text, size_t size)
 {
 	char *shown;
 
-	if (!first_of(&values_known))
+	if (!next_of(&values_known))
 		return;
 	shown = hidden(text, strlen(text) + 1 == size);
 	snprintf(text, size, "%s", shown);

@@ -18,26 +18,15 @@ bool secret_name(const char *name);
  * free() it. */
 char *secret_assignment(const char *text);
 
-/* Values of at least four bytes of such variables. Zeroed is none. */
-struct secrets {
-	const char **values; /* [n], borrowed, the longest first: one may begin with another */
-	size_t n, capacity;
-};
-
-/* Of variables[n], "NAME=value", which must outlive it. */
-void secrets_add(struct secrets *secrets, char *const *variables, size_t n);
-void secrets_release(struct secrets *secrets);
-
-/* Puts SECRET_MASK wherever the bytes (*text)[0..*n), which may be NULL, have one of the values. Replaces *text where it changes. O(bytes)
- * for each value. */
-void secrets_mask(const struct secrets *secrets, char **text, size_t *n);
-
-/* Environments that were read: errors, remarks, what hosts say of themselves, and the night's log hide what is secret of them by the names
- * known until then, from now on, in whatever thread. From one thread; copied. */
+/* Environments that were read, "NAME=value": values of at least four bytes of variables with such a name, by the names known until then,
+ * are hidden from now on, in whatever thread: in errors, remarks, what hosts say of themselves, and the night's log. Copied. */
 void secrets_know(char *const *variables, size_t n);
 /* Hides them in a text of at most size - 1 bytes; a longer one is cut. */
 void secrets_hide(char *text, size_t size);
 /* The same of a text of any length. free() it. */
 char *secrets_hidden(const char *text);
+/* Puts SECRET_MASK wherever the bytes (*text)[0..*n), which may be NULL, have one of the values. Replaces *text where it changes. O(bytes)
+ * for each value. */
+void secrets_mask(char **text, size_t *n);
 
 #endif

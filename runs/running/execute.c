@@ -635,15 +635,12 @@ static bool host_ask_run(struct execute_host *h, const struct plan_cell *cell, s
 /* What a program was given as a secret is not kept because it printed it. */
 static void host_mask(const struct execute_host *h, const struct plan_cell *cell, struct execution *e)
 {
-	struct secrets secrets = { .values = NULL };
 	struct manifest_words words, environment;
 
 	host_expand(h, false, cell->version, cell->input, &words, &environment);
-	secrets_add(&secrets, environment.items, environment.n);
-	secrets_add(&secrets, h->host->environment, h->host->n_environment);
-	secrets_mask(&secrets, &e->out, &e->out_bytes);
-	secrets_mask(&secrets, &e->err, &e->err_bytes);
-	secrets_release(&secrets);
+	secrets_know(environment.items, environment.n); /* as it is for this input */
+	secrets_mask(&e->out, &e->out_bytes);
+	secrets_mask(&e->err, &e->err_bytes);
 	manifest_words_release(&words);
 	manifest_words_release(&environment);
 }

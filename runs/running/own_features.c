@@ -67,7 +67,6 @@ static bool read_answer(struct session *session, const struct own_features_asked
 			struct own_features_printed *out)
 {
 	const struct metric ended_well = { .source = METRIC_WALL };
-	struct secrets secrets = { .values = NULL };
 	struct execution e = { .detail = NULL };
 	struct assay_error err;
 	char *text = NULL, *fault = NULL;
@@ -75,19 +74,17 @@ static bool read_answer(struct session *session, const struct own_features_asked
 	bool ok = execution_judge(&ended_well, answer, &e, &fault) || session_fail(session, "the command 'features': %s", fault);
 
 	if (ok) {
-		secrets_add(&secrets, asked->environment.items, asked->environment.n);
-		secrets_add(&secrets, session->host->environment, session->host->n_environment);
-		secrets_mask(&secrets, &e.err, &e.err_bytes);
+		secrets_know(asked->environment.items, asked->environment.n);
+		secrets_mask(&e.err, &e.err_bytes);
 		out->why = why_not_well(asked, &e, answer->result.flooded > 0);
 	}
 	if (ok && !out->why && spool_text(&answer->out, OWN_FEATURES_BYTES_MAX, &text, &n, &err))
 		ok = session_fail(session, "%s", err.text);
 	if (ok && !out->why) {
-		secrets_mask(&secrets, &text, &n);
+		secrets_mask(&text, &n);
 		out->why = read_printed(asked, text ? text : "", n, &out->list);
 		out->seconds = 1e-6 * (double)(answer->result.user_us + answer->result.sys_us);
 	}
-	secrets_release(&secrets);
 	execution_release(&e);
 	mem_free(fault, text);
 	return ok;
