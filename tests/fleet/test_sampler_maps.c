@@ -3,7 +3,6 @@
 
 #define frames_put(out, ...) ((void)(out))
 #include "fleet/helper/sampler.c"
-#include "fleet/helper/sampler_entries.c"
 
 #include <setjmp.h>
 #include <stdarg.h>
