@@ -103,7 +103,7 @@ live_runs() {
 	shape live runs list
 	shape live runs show probed/x@a
 	shape live runs show probed/crash@a --failed --output
-	shape live detect probed@a probed@b --run --type base
+	shape live detect probed@a probed@b --type base
 }
 
 # interrupted LABORATORY WORD...: by Ctrl-C after some seconds.

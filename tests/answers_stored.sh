@@ -339,7 +339,6 @@ detect a b --threshold nothing
 detect a b --t 9
 detect a b --threads 0
 detect a b --least 2
-detect a b --run
 probe -- /nowhere/at/all
 probe --functions a -- /nowhere/at/all
 probe --functions a --budget -1 -- true

@@ -5,7 +5,6 @@
 #include "gate/detect/detect.h"
 #include "model/parallel.h"
 #include "model/published/published.h"
-#include "runs/commands/cmd_run.h"
 #include "runs/running/run.h"
 #include "runs/running/version.h"
 
@@ -88,7 +87,7 @@ struct arguments {
 	bool paper, single_sample;
 	struct cli_list functions;
 	const char *old_build, *new_build, *type;
-	bool run, all;
+	bool all;
 	struct detect_options detect; /* what these come to */
 };
 
@@ -116,7 +115,6 @@ static const struct cli_option options[] = {
 	CLI_TEXT("old-build", "FILE", struct arguments, old_build, "With --new-build: judge only the functions that changed between them"),
 	CLI_TEXT("new-build", "FILE", struct arguments, new_build,
 		 "The program or library with debug information: file and line of functions"),
-	CLI_FLAG("run", struct arguments, run, "First run APP@OLD and APP@NEW on the machines, as 'assay run --probe' does"),
 	CLI_TEXT("type", "NAME", struct arguments, type, "Only stored samples of machines of this hardware type"),
 	CLI_INTEGER("seed", "N", struct arguments, seed, 0, SEED_MAX, "Seed of everything random (default: 1)"),
 	CLI_INTEGER("threads", "N", struct arguments, threads, 1, 1024,
@@ -193,57 +191,9 @@ static enum assay_status detect_check(void *arguments, struct assay_error *err)
 {
 	struct arguments *a = arguments;
 
-	if (a->run && (!version_is_selector(a->words[0]) || !version_is_selector(a->words[1])))
-		return assay_fail(err, ASSAY_E_USAGE, "--run takes APP@OLD and APP@NEW");
 	if (a->old_build && !a->new_build)
 		return assay_fail(err, ASSAY_E_USAGE, "--old-build needs --new-build");
 	return choose(a, err);
-}
-
-/* ---- first the runs ---- */
-
-static enum assay_status all_failed(const char *application, struct assay_error *err)
-{
-	char *command = text_command((const char *const[]){ "runs", "show", application, "--failed", "--output", NULL });
-	enum assay_status st = assay_fail(err, ASSAY_E_IO, "all runs failed: %s shows why", command);
-
-	free(command);
-	return st;
-}
-
-static enum assay_status launch(const char *application, char *const versions[2], struct assay_error *err)
-{
-	struct launch_options o = { .directory = cli_directory(), .command = cli_command_name(), .application = application };
-	char *names[2] = { versions[0], versions[1] };
-	struct launch run;
-	enum assay_status st;
-
-	cmd_run_watch(&o);
-	o.choice = (struct plan_choice){ .versions = { names, 2 }, .probe = true };
-	st = launch_run(&o, &run, err);
-	if (!st)
-		cmd_run_tell(&run);
-	if (!st && launch_outcome(&run) == LAUNCH_ALL_FAILED)
-		st = all_failed(application, err);
-	launch_release(&run);
-	return st;
-}
-
-static enum assay_status launch_both(const char *old, const char *new, struct assay_error *err)
-{
-	char *applications[2] = { NULL, NULL }, *versions[2] = { NULL, NULL };
-	enum assay_status st = run_selector(old, &applications[0], &versions[0], err);
-
-	if (!st)
-		st = run_selector(new, &applications[1], &versions[1], err);
-	if (!st && (!versions[0] || !versions[1] || strcmp(applications[0], applications[1]) != 0))
-		st = assay_fail(err, ASSAY_E_USAGE, "--run takes two versions of one application, APP@OLD APP@NEW, not '%s' and '%s'", old,
-				new);
-	if (!st)
-		st = launch(applications[0], versions, err);
-	for (int i = 0; i < 2; i++)
-		mem_free(applications[i], versions[i]);
-	return st;
 }
 
 /* ---- where functions are ---- */
@@ -290,11 +240,9 @@ static enum assay_status detect_run(struct lab *none, void *arguments, struct do
 	struct places places = { .items = NULL };
 	struct detected detected = { .input = NULL };
 	struct detect_input input = { .old = &old, .new = &new, .places = &places };
-	enum assay_status st = a->run ? launch_both(a->words[0], a->words[1], err) : ASSAY_OK;
+	enum assay_status st = places_for(a, a->words[1], &places, err);
 
 	(void)none;
-	if (!st)
-		st = places_for(a, a->words[1], &places, err);
 	if (!st)
 		st = detect_side(a->words[0], a->type, &old, err);
 	if (!st)
@@ -327,7 +275,7 @@ const struct command detect_command = {
 		    "  for i in $(seq 20); do assay emulate run -o new/$i -- ./new-build 4; done\n"
 		    "  assay detect old new --new-build ./new-build\n"
 		    "  assay detect old new --format json | jq '.functions[] | select(.anomalous)'\n"
-		    "  assay detect myapp@1.0 myapp@1.1 --run\n",
+		    "  assay detect myapp@1.0 myapp@1.1\n",
 	.exit_status =
 	    "0 nothing is anomalous, or only for the better; 3 something is; 4 inconclusive: too few normal runs; 6 nothing measured; 1 "
 	    "failure, 2 usage.",

@@ -5,7 +5,6 @@
 #include "base/mem.h"
 #include "base/progress.h"
 #include "base/stats.h"
-#include "base/term.h"
 #include "base/text.h"
 #include "fleet/commands/cmd_fleet.h"
 #include "runs/commands/cmd_run.h"
@@ -536,23 +535,6 @@ static void show_runs(const struct launch *launch, const char *selector, struct 
 	add_stacks(launch, d);
 	add_what_next(launch, selector, d);
 	d->exit_status = (const int[]){ 0, 7, 1 }[launch_outcome(launch)];
-}
-
-void cmd_run_tell(const struct launch *launch)
-{
-	const struct doc_style style = { term_colours(stderr), term_utf8(), term_columns(stderr) };
-	struct buf text = BUF_INIT;
-	struct document d;
-
-	document_init(&d);
-	add_answer(launch, &d);
-	add_hosts(launch, &d);
-	add_results(launch, &d);
-	add_kinds_of_failures(&launch->rows, &d);
-	document_human(&d, &style, &text);
-	fprintf(stderr, "%s\n", text.bytes);
-	document_release(&d);
-	buf_release(&text);
 }
 
 /* ---- the command ---- */

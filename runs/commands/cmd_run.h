@@ -9,7 +9,4 @@
 void cmd_run_watch(struct launch_options *options);
 extern volatile sig_atomic_t cmd_run_cancelled; /* the signal that asks for it */
 
-/* How the runs have ended, for people, on standard error: the tables of `assay run`, where the answer is another one. */
-void cmd_run_tell(const struct launch *launch);
-
 #endif
