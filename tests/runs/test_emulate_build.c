@@ -40,20 +40,21 @@ static void test_plan(void **state)
 		enum assay_status status;
 		const char *expected; /* of an error, a part of it */
 	} rows[] = {
-		{ "compiling", "gcc -O2 -c a.c -o a.o", ASSAY_OK, "gcc -O2 -c a.c -o a.o <compile>" },
-		{ "dependencies only", "gcc -MM a.c", ASSAY_OK, "gcc -MM a.c <compile>" },
+		{ "compiling", "gcc -O2 -c a.c -o a.o", ASSAY_OK, "gcc -g -O2 -c a.c -o a.o <compile>" },
+		{ "dependencies only", "gcc -MM a.c", ASSAY_OK, "gcc -g -MM a.c <compile>" },
 		{ "linking", "gcc a.o -o a -lm", ASSAY_OK, "gcc a.o -o a -lm <wrap> D/libassay-emulate.a <program>" },
 		{ "a library", "gcc -shared a.o -o a.so", ASSAY_OK, "gcc -shared a.o -o a.so <wrap>" },
 		{ "objects into one", "gcc -r a.o b.o -o c.o", ASSAY_OK, "gcc -r a.o b.o -o c.o" },
 		{ "both at once", "gcc -O2 -I x a.c b.o c.cc -o a -lm -Wl,-z,now", ASSAY_OK,
-		  "gcc -O2 -I x a.c <compile> -c -o D/0.o ; gcc -O2 -I x c.cc <compile> -c -o D/1.o ; "
+		  "gcc -g -O2 -I x a.c <compile> -c -o D/0.o ; gcc -g -O2 -I x c.cc <compile> -c -o D/1.o ; "
 		  "gcc -O2 -I x D/0.o b.o D/1.o -o a -lm -Wl,-z,now <wrap> D/libassay-emulate.a <program>" },
 		{ "output in one word", "gcc a.c -oa", ASSAY_OK,
-		  "gcc a.c <compile> -c -o D/0.o ; gcc D/0.o -oa <wrap> D/libassay-emulate.a <program>" },
+		  "gcc -g a.c <compile> -c -o D/0.o ; gcc D/0.o -oa <wrap> D/libassay-emulate.a <program>" },
 		{ "a language", "gcc -x c - -x none b.o", ASSAY_OK,
-		  "gcc -x c - -x none <compile> -c -o D/0.o ; gcc D/0.o b.o <wrap> D/libassay-emulate.a <program>" },
-		{ "an option's word that looks like a source", "gcc -include a.c -c b.c", ASSAY_OK, "gcc -include a.c -c b.c <compile>" },
-		{ "a launcher", "ccache gcc -c a.c", ASSAY_OK, "ccache gcc -c a.c <compile>" },
+		  "gcc -g -x c - -x none <compile> -c -o D/0.o ; gcc D/0.o b.o <wrap> D/libassay-emulate.a <program>" },
+		{ "an option's word that looks like a source", "gcc -include a.c -c b.c", ASSAY_OK,
+		  "gcc -g -include a.c -c b.c <compile>" },
+		{ "a launcher", "ccache gcc -c a.c", ASSAY_OK, "ccache gcc -g -c a.c <compile>" },
 		{ "a question", "gcc --version", ASSAY_OK, "gcc --version" },
 		{ "only the compiler", "gcc", ASSAY_OK, "gcc" },
 		{ "static", "gcc -static a.o", ASSAY_E_USAGE, "-static: the emulation needs a program that is linked dynamically" },
@@ -63,7 +64,8 @@ static void test_plan(void **state)
 		{ "by its other option", "clang -target riscv64-linux-gnu -c a.c", ASSAY_E_USAGE, "'clang' compiles for riscv64" },
 		{ "this one by its name", "x86_64-linux-gnu-gcc --target=x86_64-linux-gnu -static a.o", ASSAY_E_USAGE, "-static" },
 		{ "another sanitizer", "gcc -fsanitize=undefined,address -c a.c", ASSAY_E_USAGE, "takes the place of such a sanitizer" },
-		{ "a sanitizer that may stay", "gcc -fsanitize=undefined -c a.c", ASSAY_OK, "gcc -fsanitize=undefined -c a.c <compile>" },
+		{ "a sanitizer that may stay", "gcc -fsanitize=undefined -c a.c", ASSAY_OK,
+		  "gcc -g -fsanitize=undefined -c a.c <compile>" },
 	};
 
 	(void)state;

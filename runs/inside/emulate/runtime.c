@@ -18,15 +18,7 @@
 #define NODES_MAX	  64u
 #define NODES		  2u
 #define MESSAGE_BYTES	  512u
-#define SDE_LIBRARY	  "libsde.so.1"
 #define COUNTING	  1 /* goes up where the same program counts otherwise */
-
-/* As sde_lib.h declares them. */
-#define MODE_INSTANT   0x10 /* read only, as it is: what came since the start (0) would be since any thread's start */
-#define TYPE_LONG_LONG 0
-
-#pragma weak dlsym /* before glibc 2.34 in a library of its own, which programs are not asked to link */
-#pragma weak dlopen
 
 struct runtime runtime;
 __thread uint64_t system_calls;
@@ -118,60 +110,6 @@ static void in_child(void)
 	busy_end();
 }
 
-/* ---- the exact counters as PAPI's software-defined events, sde:::assay::accesses and so on, of the thread that reads ---- */
-
-struct events {
-	void *(*init)(const char *name);
-	int (*add)(void *handle, const char *name, int mode, int type, long long (*callback)(void *), void *argument);
-};
-
-/* PAPI calls it in the thread that reads. */
-static long long events_value(void *counter)
-{
-	struct counts now;
-
-	if (!hot.thread)
-		return 0;
-	counts_now(hot.thread, &now);
-	return (long long)now.exact[(uintptr_t)counter];
-}
-
-static int is_papi(struct dl_phdr_info *module, size_t size, void *unused)
-{
-	(void)size;
-	(void)unused;
-	return strstr(module->dlpi_name, "libpapi") || strstr(module->dlpi_name, "libsde");
-}
-
-/* dlsym() that finds nothing keeps a text on the heap with the program's path in it: all that the program allocates after would lie
- * elsewhere in cache lines by how long its path is. A program that links PAPI alone gets the library that PAPI looks for; other programs
- * are left as they are. */
-static bool events_find(struct events *events)
-{
-	if (!dlsym || !dlopen || !dl_iterate_phdr(is_papi, NULL))
-		return false;
-	*(void **)&events->init = dlsym(RTLD_DEFAULT, "papi_sde_init");
-	if (!events->init && (!dlsym(RTLD_DEFAULT, "PAPI_library_init") || !dlopen(SDE_LIBRARY, RTLD_LAZY | RTLD_GLOBAL)))
-		return false;
-	*(void **)&events->init = dlsym(RTLD_DEFAULT, "papi_sde_init");
-	*(void **)&events->add = dlsym(RTLD_DEFAULT, "papi_sde_register_counter_cb");
-	return events->init && events->add;
-}
-
-/* Neither PAPI nor its libsde is needed: whether the program has them is seen when it starts. */
-static void events_register(void)
-{
-	struct events events;
-	void *handle;
-
-	if (!events_find(&events))
-		return;
-	handle = events.init("assay");
-	for (uintptr_t i = 0; handle && i < COUNT_SIMULATED; i++)
-		events.add(handle, names[i] + sizeof("emulated:") - 1, MODE_INSTANT, TYPE_LONG_LONG, events_value,
-			   (void *)i); /* NOLINT: a number */
-}
-
 /* ---- start and end ---- */
 
 static void runtime_start(void)
@@ -205,9 +143,6 @@ static void runtime_start(void)
 	at_quick_exit(runtime_finish);
 	pthread_atfork(before_fork, after_fork, in_child); /* the last: it comes first before fork(), and last after it */
 	thread_attach();
-	busy_begin(BUSY_ALWAYS);
-	events_register();
-	busy_end();
 }
 
 void runtime_finish(void)

@@ -15,6 +15,7 @@
 EMBED_FILE(emulate_archive_bytes, ASSAY_EMULATE_ARCHIVE);
 
 #define COUNT(rows) (sizeof(rows) / sizeof((rows)[0]))
+#define DEBUG	    "-g" /* says which functions changed; first, for the command may say otherwise */
 
 /* Comparisons of few bytes would be made in place, after accesses have been instrumented, and clang's of many become bcmp(). */
 static const char *const compile_flags[] = { "-fsanitize=thread",     "-fsanitize-coverage=trace-pc",
@@ -83,6 +84,7 @@ static void compile_steps(const struct compiler_command *c, const char *director
 		struct emulate_step *step = step_new(plan);
 
 		step_add_all(step, c->compiler, c->n_compiler);
+		step_add(step, DEBUG);
 		for (size_t w = 0, source = 0; w < c->n; w++) {
 			enum compiler_word_kind kind = c->words[w].kind;
 
@@ -135,7 +137,10 @@ enum assay_status emulate_plan_make(const char *const *words, size_t n, const ch
 	if (!st && (c.compiles_only || c.sources + c.objects == 0)) {
 		struct emulate_step *step = step_new(&plan);
 
-		step_add_all(step, words, n);
+		step_add_all(step, words, c.n_compiler);
+		if (c.compiles_only)
+			step_add(step, DEBUG);
+		step_add_all(step, words + c.n_compiler, n - c.n_compiler);
 		if (c.compiles_only)
 			add_compile_flags(&c, step);
 	} else if (!st) {
