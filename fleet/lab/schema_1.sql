@@ -268,7 +268,7 @@ CREATE TABLE night_comparison (
 	PRIMARY KEY (night, number)
 ) STRICT, WITHOUT ROWID;
 
--- Decisions are never changed, and neither are the rows of the next four tables: all of a decision is stored in one transaction. From the
+-- Decisions are never changed, and neither are the rows of the next five tables: all of a decision is stored in one transaction. From the
 -- columns up to `accepted`, the calibration and the raw results, all others follow (gate/nightly/judge.h).
 CREATE TABLE decision (
 	id TEXT PRIMARY KEY, -- 16 hexadecimal digits of a hash of all else, but made_ms
@@ -321,6 +321,21 @@ CREATE TABLE decision_machine (
 	number INTEGER NOT NULL, -- from 0
 	machine TEXT NOT NULL,
 	log_ratio REAL, -- of costs, above 0 is worse; null: it does not count
+	PRIMARY KEY (decision, number)
+) STRICT, WITHOUT ROWID;
+
+-- Functions that explain it, by their samples, the one that costs most first.
+CREATE TABLE decision_function (
+	decision TEXT NOT NULL REFERENCES decision (id) ON UPDATE CASCADE,
+	number INTEGER NOT NULL, -- from 0
+	function TEXT NOT NULL,
+	file TEXT NOT NULL, -- as the next one: '' and 0: not known
+	line INTEGER NOT NULL,
+	kind TEXT NOT NULL, -- calls, more_work, cache_capacity...
+	counter TEXT NOT NULL, -- that moved; '': none
+	normal REAL, -- its means: of the baseline, and of the candidate
+	now REAL,
+	part REAL NOT NULL, -- of the time that all functions take more, or less
 	PRIMARY KEY (decision, number)
 ) STRICT, WITHOUT ROWID;
 

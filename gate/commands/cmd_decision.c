@@ -136,6 +136,10 @@ static enum assay_status explain(struct store *store, const struct night_decisio
 	reasons_answer(&j->reasons, "reasons", d);
 	doc_line(d, "Decided on %s%s%s.", text_from_ms(decision->made_ms / 1000 * 1000, date), *decision->night ? " in the night " : "",
 		 decision->night);
+	judgement_functions_answer(j, d);
+	for (size_t i = 0; i < j->n_functions; i++)
+		doc_line(d, "%.0f %% of what functions take more or less is in %s: %s.", 100 * j->functions[i].part, j->functions[i].name,
+			 j->functions[i].kind);
 	explain_runs(decision, d);
 	if (!st)
 		st = explain_failure(store, decision, &next, d, err);

@@ -71,9 +71,13 @@ static struct comparison_absent stage_functions(struct lab *lab, struct comparis
 		return (struct comparison_absent){ "no_samples", "functions of these versions were not measured" };
 	first = function_evidence_first(&c->functions, c->verdict.effect.decision);
 	if (first) {
-		char *cause = mem_format("%s%smost in %s", c->cause, *c->cause ? "; " : "", first);
+		struct function_reason r;
+		char *why = function_evidence_row(&c->functions, c->verdict.effect.decision, 0, &r)
+				? function_evidence_reason(&c->functions, r.name)
+				: NULL;
+		char *cause = mem_format("%s%smost in %s%s%s", c->cause, *c->cause ? "; " : "", first, why ? ": " : "", why ? why : "");
 
-		mem_free(c->cause, first);
+		mem_free(c->cause, first, why);
 		c->cause = cause;
 	}
 	return (struct comparison_absent){ NULL, NULL };

@@ -5,6 +5,7 @@
 #include "runs/running/run.h"
 #include "runs/inside/samples/sample_files.h"
 
+#include <math.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -217,13 +218,38 @@ char *function_evidence_first(const struct function_evidence *e, enum decision d
 	return mem_format("%s (%s:%u)", f->name, text_file_name(f->place->file), f->place->line);
 }
 
+/* The counter from which the kind follows; NULL: none. */
+static const struct detection_column *reason_column(const struct detected_function *f)
+{
+	for (size_t i = 0; i < f->found->n_columns; i++)
+		if (f->kind.column == SIZE_MAX || f->found->columns[i].column == f->kind.column)
+			return &f->found->columns[i];
+	return NULL;
+}
+
+bool function_evidence_row(const struct function_evidence *e, enum decision decision, size_t i, struct function_reason *out)
+{
+	size_t first, n = function_evidence_explains(e, decision) ? function_evidence_leading(e, decision, &first) : 0;
+	const struct detected_function *f = i < n ? &e->detected.functions[first + i] : NULL;
+	const struct detection_column *c = f ? reason_column(f) : NULL;
+
+	if (!f)
+		return false;
+	*out = (struct function_reason){ .name = f->name,
+					 .file = f->place ? f->place->file : NULL,
+					 .line = f->place ? f->place->line : 0,
+					 .kind = trouble_code(f->kind.trouble),
+					 .counter = c ? e->detected.seen.columns[c->column] : NULL,
+					 .normal = c ? c->normal : (double)NAN,
+					 .now = c ? c->now : (double)NAN,
+					 .part = f->part };
+	return true;
+}
+
 static void reason_add(const struct detected *d, const struct detected_function *f, struct buf *text)
 {
-	const struct detection_column *c = NULL;
+	const struct detection_column *c = reason_column(f);
 
-	for (size_t i = 0; i < f->found->n_columns && !c; i++)
-		if (f->kind.column == SIZE_MAX || f->found->columns[i].column == f->kind.column)
-			c = &f->found->columns[i];
 	kind_text(&f->kind, "; also ", text);
 	if (c) {
 		struct counter_about about = counter_about(d->back_end, d->seen.columns[c->column]);

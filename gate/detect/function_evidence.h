@@ -35,6 +35,17 @@ char *function_evidence_first(const struct function_evidence *evidence, enum dec
  * basic blocks 10 -> 100 in a call". free() it. NULL: it was not found worse. */
 char *function_evidence_reason(const struct function_evidence *evidence, const char *name);
 
+/* Why a function costs more, or less. All is borrowed. */
+struct function_reason {
+	const char *name, *file; /* file NULL: not known */
+	unsigned line;
+	const char *kind, *counter; /* trouble_code(); name of the counter that moved, NULL: none */
+	double normal, now;	    /* its means */
+	double part;		    /* of the time that all functions take more, or less */
+};
+/* The i-th of those that explain the decision. False: there are no more. */
+bool function_evidence_row(const struct function_evidence *evidence, enum decision decision, size_t i, struct function_reason *out);
+
 /* Those that moved as the decision says, `improved`, or for the worse: detected.functions[*first] and so many from there on. */
 size_t function_evidence_leading(const struct function_evidence *evidence, enum decision decision, size_t *first);
 

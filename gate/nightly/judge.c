@@ -332,6 +332,41 @@ static void add_machines(const struct pairing *p, struct judgement *out)
 		out->machines[out->n_machines++] = (struct judge_machine){ mem_string(p->machines[i].machine), p->machines[i].log_ratio };
 }
 
+static void add_functions(const struct comparison *c, struct judgement *out)
+{
+	struct function_reason r;
+
+	while (out->n_functions < JUDGE_FUNCTIONS && function_evidence_row(&c->functions, c->verdict.effect.decision, out->n_functions, &r))
+		out->functions[out->n_functions++] = (struct judge_function){ .name = mem_string(r.name),
+									      .file = mem_string(r.file ? r.file : ""),
+									      .kind = mem_string(r.kind),
+									      .counter = mem_string(r.counter ? r.counter : ""),
+									      .line = r.line,
+									      .normal = r.normal,
+									      .now = r.now,
+									      .part = r.part };
+}
+
+void judgement_functions_answer(const struct judgement *j, struct document *d)
+{
+	doc_list(d, "functions");
+	for (size_t i = 0; i < j->n_functions; i++) {
+		const struct judge_function *f = &j->functions[i];
+
+		doc_object(d, NULL);
+		doc_set(d, "name", f->name);
+		doc_set_empty(d, "file", f->file);
+		doc_set(d, "line", f->line ? doc_value_of(f->line) : DOC_NOTHING);
+		doc_set(d, "kind", f->kind);
+		doc_set_empty(d, "counter", f->counter);
+		doc_set(d, "normal", f->normal);
+		doc_set(d, "now", f->now);
+		doc_set(d, "part", f->part);
+		doc_end(d);
+	}
+	doc_end(d);
+}
+
 static enum assay_status judge_runs(struct lab *lab, const struct evidence *evidence, const struct judge_request *q, struct judgement *out,
 				    struct assay_error *err)
 {
@@ -363,6 +398,7 @@ static enum assay_status judge_runs(struct lab *lab, const struct evidence *evid
 		out->cause = mem_string(c.comparison.cause);
 		out->recorded = recorded_in(&c.comparison);
 		add_machines(&v->pairing, out);
+		add_functions(&c.comparison, out);
 		if (finding && machine_behind(v))
 			out->machine = mem_string(machine_behind(v));
 		if (finding && q->control)
@@ -415,6 +451,8 @@ void judgement_release(struct judgement *j)
 {
 	for (size_t i = 0; i < j->n_machines; i++)
 		free(j->machines[i].machine);
+	for (size_t i = 0; i < j->n_functions; i++)
+		mem_free(j->functions[i].name, j->functions[i].file, j->functions[i].kind, j->functions[i].counter);
 	reasons_release(&j->reasons);
 	disturbed_release(&j->disturbed);
 	mem_free(j->machine, j->fresh_why, j->why, j->cause, j->machines, j->calibration.stale, j->document);

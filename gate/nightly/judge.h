@@ -113,6 +113,14 @@ struct judge_machine {
 	double log_ratio; /* NaN: it does not count */
 };
 
+/* A function that explains the decision: function_evidence_row(). */
+struct judge_function {
+	char *name, *file, *kind, *counter; /* "": not known, or none */
+	int64_t line;
+	double normal, now, part;
+};
+#define JUDGE_FUNCTIONS 5 /* those that are kept */
+
 /* Nights store all of it but machine, fresh_why, why, rule, and of the input all but fresh and control_moved (gate/nightly/night.h). */
 struct judgement {
 	struct decision_input input;
@@ -129,6 +137,8 @@ struct judgement {
 	struct reasons reasons;
 	struct judge_machine *machines; /* [n_machines] */
 	size_t n_machines;
+	struct judge_function functions[JUDGE_FUNCTIONS]; /* [n_functions], what costs most first */
+	size_t n_functions;
 	struct disturbed disturbed;
 	struct calibration_quote calibration; /* that was quoted */
 	char *document;			      /* JSON text, for showing */
@@ -138,6 +148,9 @@ struct judgement {
 enum assay_status judge(struct lab *lab, const struct evidence *evidence, const struct judge_request *request, struct judgement *out,
 			struct assay_error *err);
 void judgement_release(struct judgement *judgement); /* accepts zeroed */
+
+/* Adds the list `functions`. */
+void judgement_functions_answer(const struct judgement *judgement, struct document *d);
 
 /* Returns how many machines count. */
 size_t judgement_machines(const struct judgement *judgement);

@@ -186,6 +186,8 @@ static ROWS_FINDER(disturbed_of, enum disturbed_cause, DISTURBED_ROWS, ROWS_CODE
 #define DECISIONS_WHERE "SELECT " DECISION_COLUMNS " FROM decision WHERE "
 #define REASONS_OF	"SELECT code, text FROM decision_reason WHERE decision = ? ORDER BY number"
 #define MACHINES_OF	"SELECT machine, log_ratio FROM decision_machine WHERE decision = ? ORDER BY number"
+#define FUNCTIONS_OF                                                                                                                       \
+	"SELECT function, file, kind, counter, line, normal, now, part FROM decision_function WHERE decision = ? ORDER BY number"
 #define DISTURBED_OF                                                                                                                       \
 	"SELECT machine, version, repetition, cause, share, usual, left_out FROM decision_disturbed WHERE decision = ? ORDER BY number"
 #define CALIBRATION_OF                                                                                                                     \
@@ -238,6 +240,19 @@ static enum assay_status load_machines(struct store *store, const char *id, stru
 	while (store_next(store, stmt, &st, err))
 		mem_append(j->machines, j->n_machines, &capacity,
 			   (struct judge_machine){ mem_string(store_text(stmt, 0)), store_double(stmt, 1) });
+	return store_finish(stmt, st);
+}
+
+static enum assay_status load_functions(struct store *store, const char *id, struct judgement *j, struct assay_error *err)
+{
+	sqlite3_stmt *stmt = NULL;
+	enum assay_status st = store_ask(store, &stmt, err, FUNCTIONS_OF, "t", id);
+
+	while (store_next(store, stmt, &st, err) && j->n_functions < JUDGE_FUNCTIONS)
+		j->functions[j->n_functions++] = (struct judge_function){ mem_string(store_text(stmt, 0)), mem_string(store_text(stmt, 1)),
+									  mem_string(store_text(stmt, 2)), mem_string(store_text(stmt, 3)),
+									  sqlite3_column_int64(stmt, 4),   store_double(stmt, 5),
+									  store_double(stmt, 6),	   store_double(stmt, 7) };
 	return store_finish(stmt, st);
 }
 
@@ -294,6 +309,8 @@ static enum assay_status read_decisions(struct store *store, sqlite3_stmt *stmt,
 		st = load_reasons(store, REASONS_OF, d->id, &j->reasons, err);
 		if (!st)
 			st = load_machines(store, d->id, j, err);
+		if (!st)
+			st = load_functions(store, d->id, j, err);
 		if (!st)
 			st = load_disturbed(store, d->id, &j->disturbed, err);
 		if (!st)
@@ -359,7 +376,7 @@ static enum assay_status add_rows(struct store *store, const char *sql, int firs
 
 enum assay_status night_identify(struct store *store, const char *id, char out[DIGEST_ID_BYTES], struct assay_error *err)
 {
-	static const char *const of[] = { REASONS_OF, MACHINES_OF, DISTURBED_OF, CALIBRATION_OF };
+	static const char *const of[] = { REASONS_OF, MACHINES_OF, FUNCTIONS_OF, DISTURBED_OF, CALIBRATION_OF };
 	struct buf text = BUF_INIT;
 	enum assay_status st = add_rows(store, DECISIONS_WHERE "id = ?", 2, id, &text, err);
 
@@ -437,6 +454,14 @@ static enum assay_status store_decision(struct store *store, const char *night, 
 	for (size_t i = 0; !st && i < j->n_machines; i++)
 		st = store_do(store, err, "INSERT INTO decision_machine (decision, number, machine, log_ratio) VALUES ('', ?, ?, ?)", "itd",
 			      (int64_t)i, j->machines[i].machine, j->machines[i].log_ratio);
+	for (size_t i = 0; !st && i < j->n_functions; i++) {
+		const struct judge_function *f = &j->functions[i];
+
+		st = store_do(store, err,
+			      "INSERT INTO decision_function (decision, number, function, file, line, kind, counter, normal, now, part) "
+			      "VALUES ('', ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+			      "ittittddd", (int64_t)i, f->name, f->file, f->line, f->kind, f->counter, f->normal, f->now, f->part);
+	}
 	for (size_t i = 0; !st && i < j->disturbed.n; i++) {
 		const struct disturbed_run *r = &j->disturbed.items[i];
 

@@ -168,6 +168,7 @@ static void add_decision(const struct night_answered *a, struct document *d)
 	doc_set_empty(d, "detail", c->detail);
 	doc_show(d, "id", "id", decision->id);
 	doc_set_empty(d, "cause", judged->cause);
+	judgement_functions_answer(judged, d);
 	add_reasons(a, d);
 }
 

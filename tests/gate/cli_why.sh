@@ -163,6 +163,12 @@ expect_json .notes[0].code functions_not_measured
 expect_json .decisions[0].application entries .decisions[0].decision regression
 cases=$((cases + 1))
 case $(json .decisions[0].cause) in *'most in '*' (p.c:'*) ;; *) fail "the cause names no function: $(json .decisions[0].cause)" ;; esac
+expect_json .decisions[0].functions[0].name changed .decisions[0].functions[0].line 4
+decision=$(json .decisions[0].id)
+run -C "$lab" explain "$decision" --format json
+expect_json .functions[0].name changed .functions[0].kind "$(json .evidence.runs.functions.functions[0].kind)"
+run -C "$lab" verify "$decision" --format json
+expect_json .verdict same
 run -C "$lab" gate entries@old entries@worse
 expect_stdout 'the change is explained by' ' changed (' 'p.c:4)'
 echo 'why: off' >>"$lab/suite.yaml"

@@ -45,6 +45,9 @@ static const struct judgement j = { .decision = DECISION_REGRESSION,
 				    .reasons = { reasons, 2, 2 },
 				    .machines = machines,
 				    .n_machines = 2,
+				    .functions = { { (char[]){ "f" }, (char[]){ "f.c" }, (char[]){ "calls" }, (char[]){ "emulated:blocks" },
+						     7, 1. / 3, 2, .5 } },
+				    .n_functions = 1,
 				    .disturbed = { .items = runs, .n = 2 },
 				    .calibration = { true, 1, 2, 3, 4, 5, 6, 7, 8, (char[]){ "stale" } },
 				    .document = (char[]){ "{\"a\": 1}" } };
@@ -122,6 +125,13 @@ static void test_back(void **state)
 		assert_string_equal(d->judged.machines[i].machine, j.machines[i].machine);
 		assert_true(is_same(d->judged.machines[i].log_ratio, j.machines[i].log_ratio));
 	}
+	assert_int_equal(d->judged.n_functions, 1);
+	assert_string_equal(d->judged.functions[0].name, "f");
+	assert_string_equal(d->judged.functions[0].file, "f.c");
+	assert_string_equal(d->judged.functions[0].kind, "calls");
+	assert_string_equal(d->judged.functions[0].counter, "emulated:blocks");
+	assert_true(d->judged.functions[0].line == 7 && is_same(d->judged.functions[0].normal, 1. / 3) &&
+		    is_same(d->judged.functions[0].now, 2) && is_same(d->judged.functions[0].part, .5));
 	assert_true(d->judged.disturbed.n == 2 && d->judged.disturbed.left_out == 1);
 	for (size_t i = 0; i < 2; i++) {
 		const struct disturbed_run *a = &d->judged.disturbed.items[i], *b = &j.disturbed.items[i];
@@ -148,6 +158,8 @@ static void test_changes_show(void **state)
 		"DELETE FROM decision_machine WHERE number = 1",
 		"DELETE FROM decision_disturbed WHERE number = 1",
 		"DELETE FROM decision_calibration",
+		"DELETE FROM decision_function",
+		"UPDATE decision_function SET counter = ''",
 		"UPDATE decision_machine SET log_ratio = log_ratio + 1e-16 WHERE number = 0",
 		"UPDATE decision SET low = NULL",
 		"UPDATE decision SET number = 2",
@@ -224,8 +236,8 @@ static int64_t count(struct store *store, const char *table)
 /* A night that ends between two of the rows has none of them, and its comparison waits for the decision as before. */
 static void test_whole_or_not(void **state)
 {
-	static const char *const tables[] = { "decision", "decision_reason", "decision_machine", "decision_disturbed",
-					      "decision_calibration" };
+	static const char *const tables[] = { "decision",	    "decision_reason",	    "decision_machine",
+					      "decision_disturbed", "decision_calibration", "decision_function" };
 
 	(void)state;
 	for (size_t k = 0; k <= sizeof(tables) / sizeof(tables[0]); k++) {
