@@ -329,7 +329,7 @@ enum assay_status fingerprint_writer_init(struct store *store, struct fingerprin
 	struct fingerprint_writer w = { .store = store };
 	enum assay_status st = store_prepare(store,
 					     "INSERT INTO fingerprint (id, machine, battery, battery_hash, stress_ng, taken_ms, "
-					     "architecture, origin, source) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+					     "architecture, origin) VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
 					     &w.insert, err);
 
 	if (!st)
@@ -346,7 +346,7 @@ enum assay_status fingerprint_writer_init(struct store *store, struct fingerprin
 	return st;
 }
 
-enum assay_status fingerprint_write(struct fingerprint_writer *w, const struct fingerprint_key *key, const char *origin, int64_t source,
+enum assay_status fingerprint_write(struct fingerprint_writer *w, const struct fingerprint_key *key, const char *origin,
 				    struct assay_error *err)
 {
 	char id[FINGERPRINT_ID_BYTES];
@@ -354,8 +354,8 @@ enum assay_status fingerprint_write(struct fingerprint_writer *w, const struct f
 	bool row;
 
 	fingerprint_id(key, id);
-	store_bind(w->insert, "tttttitti", id, key->machine, key->battery, key->battery_hash, key->stress_ng, key->taken_ms,
-		   key->architecture, origin, source);
+	store_bind(w->insert, "tttttitt", id, key->machine, key->battery, key->battery_hash, key->stress_ng, key->taken_ms,
+		   key->architecture, origin);
 	st = store_step(w->store, w->insert, &row, err);
 	if (st)
 		return st;

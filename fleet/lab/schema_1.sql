@@ -3,14 +3,6 @@
 
 -- ---- fingerprints ----
 
--- Origin of imported rows.
-CREATE TABLE source (
-	id INTEGER PRIMARY KEY,
-	tool TEXT NOT NULL, -- that wrote the file; 'machines': a file of rates
-	metric_name TEXT NOT NULL DEFAULT '', -- what its results are, as the file calls them; '': not known
-	UNIQUE (tool, metric_name)
-);
-
 -- Files without times that were imported. A later CSV file that starts with all of one has its results, with their time and version.
 CREATE TABLE imported_file (
 	digest TEXT PRIMARY KEY, -- of its content
@@ -29,7 +21,6 @@ CREATE TABLE fingerprint (
 	taken_ms INTEGER NOT NULL, -- since 1970, UTC
 	architecture TEXT NOT NULL,
 	origin TEXT NOT NULL CHECK (origin IN ('imported', 'measured', 'emulated')),
-	source INTEGER REFERENCES source (id),
 	conditions TEXT, -- JSON object of what the machine reported about itself; null: not recorded
 	complete INTEGER NOT NULL DEFAULT 1, -- 0: interrupted, can be resumed, not used
 	profile TEXT -- of an emulated host; null otherwise
@@ -136,7 +127,7 @@ CREATE TABLE run (
 	metric REAL NOT NULL,
 	fingerprint TEXT REFERENCES fingerprint (id), -- null: none was known for it
 	pass INTEGER, -- of that fingerprint, where the run belongs to one
-	source INTEGER REFERENCES source (id),
+	metric_name TEXT, -- as the imported file calls it; '': not known; null: measured here
 	plan TEXT REFERENCES plan (id), -- null: imported
 	turns INTEGER NOT NULL DEFAULT 0, -- 0: repetition numbers tell the order; 1: the import counted them; 2: the import says that versions took turns
 	PRIMARY KEY (application, version, machine, taken_ms, repetition, ordinal)

@@ -229,7 +229,7 @@ static void import_run_writer_release(struct import_run_writer *w)
 static enum assay_status import_run_writer_init(struct store *store, struct import_run_writer *out, struct assay_error *err)
 {
 	static const char *const sql[RESULT_KINDS] = {
-		"INSERT INTO run (application, version, machine, taken_ms, repetition, ordinal, metric, source, turns) "
+		"INSERT INTO run (application, version, machine, taken_ms, repetition, ordinal, metric, metric_name, turns) "
 		"VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) ON CONFLICT DO NOTHING",
 		"UPDATE run SET turns = iif(?9 = 2, 2, turns) WHERE " RUN_KEY " AND metric = ?7"
 	};
@@ -241,7 +241,7 @@ static enum assay_status import_run_writer_init(struct store *store, struct impo
 	return st;
 }
 
-static enum assay_status import_run_write(struct import_run_writer *w, const struct imported_row *row, int64_t ordinal, int64_t source,
+static enum assay_status import_run_write(struct import_run_writer *w, const struct imported_row *row, int64_t ordinal,
 					  struct assay_error *err)
 {
 	enum assay_status st = ASSAY_OK;
@@ -250,8 +250,8 @@ static enum assay_status import_run_write(struct import_run_writer *w, const str
 	bool found;
 
 	for (int kind = 0; !st && kind < RESULT_KINDS; kind++) {
-		store_bind(w->write[kind], "tttiiidii", row->name, row->version, row->machine, row->taken_ms, row->repetition, ordinal,
-			   row->value, source, (int64_t)row->turns);
+		store_bind(w->write[kind], "tttiiidti", row->name, row->version, row->machine, row->taken_ms, row->repetition, ordinal,
+			   row->value, row->metric, (int64_t)row->turns);
 		st = store_step(w->store, w->write[kind], &found, err);
 		if (!st && sqlite3_changes(w->store->db)) {
 			w->written[kind]++;
@@ -272,13 +272,13 @@ static enum assay_status import_run_write(struct import_run_writer *w, const str
 }
 
 /* Joins imported runs that have no fingerprint yet to the imported fingerprint of the same machine, time and repetition.
- * Only rows that came from files (they have a source): a live run names its fingerprint itself. */
+ * Only rows that came from files (they have no plan): a live run names its fingerprint itself. */
 static enum assay_status import_join_runs(struct store *store, struct assay_error *err)
 {
 	static const char sql[] =
 	    "UPDATE run SET pass = repetition, fingerprint = (SELECT f.id FROM fingerprint f WHERE f.machine = run.machine AND f.taken_ms "
 	    "= run.taken_ms  AND f.origin = 'imported' AND EXISTS (SELECT 1 FROM rate r WHERE r.fingerprint = f.id AND  r.pass = "
-	    "run.repetition) ORDER BY f.id LIMIT 1) WHERE fingerprint IS NULL AND source IS NOT NULL AND EXISTS (SELECT 1 FROM fingerprint "
+	    "run.repetition) ORDER BY f.id LIMIT 1) WHERE fingerprint IS NULL AND plan IS NULL AND EXISTS (SELECT 1 FROM fingerprint "
 	    "f JOIN rate r ON r.fingerprint = f.id WHERE f.machine = run.machine  AND f.taken_ms = run.taken_ms AND f.origin = 'imported' "
 	    "AND r.pass = run.repetition)";
 	return store_do(store, err, sql, "");
@@ -289,7 +289,6 @@ static enum assay_status import_join_runs(struct store *store, struct assay_erro
 ORDER_BY(import_compare_session, struct imported_row,
 	 BY_DOWN(rate) BY_TEXT(machine) BY_UP(taken_ms) BY_TEXT(battery) BY_TEXT(battery_hash) BY_TEXT(stress_ng) BY_TEXT(architecture))
 ORDER_BY(import_compare_repetition, struct imported_row, BY_UP(repetition) BY_TEXT(name) BY_TEXT(version))
-ORDER_BY(import_compare_source, struct imported_row, BY_TEXT(tool) BY_TEXT(metric))
 
 static int import_compare_keys(const struct imported_row *a, const struct imported_row *b)
 {
@@ -304,9 +303,7 @@ static int import_compare_rows(const void *x, const void *y)
 	const struct imported_row *a = x, *b = y;
 	int order = import_compare_keys(a, b);
 
-	if (!order)
-		order = (a->value > b->value) - (a->value < b->value);
-	return order ? order : import_compare_source(a, b);
+	return order ? order : (a->value > b->value) - (a->value < b->value);
 }
 
 struct importing {
@@ -319,28 +316,8 @@ struct importing {
 	struct imported_result result;
 };
 
-/* The id of a source row, made where it is missing. Rows of one source stand together, mostly: the last one is remembered. */
-static enum assay_status import_source_id(struct importing *im, const struct imported_row *row, const struct imported_row **last,
-					  int64_t *id, struct assay_error *err)
-{
-	sqlite3_stmt *stmt = NULL;
-	enum assay_status st;
-
-	if (*last && import_compare_source(*last, row) == 0)
-		return ASSAY_OK;
-	st = store_ask(im->store, &stmt, err,
-		       "INSERT INTO source (tool, metric_name) VALUES (?, ?) ON CONFLICT DO UPDATE SET tool = tool "
-		       "RETURNING id",
-		       "tt", row->tool, row->metric);
-	if (store_next(im->store, stmt, &st, err))
-		*id = sqlite3_column_int64(stmt, 0);
-	sqlite3_finalize(stmt);
-	*last = row;
-	return st;
-}
-
 static enum assay_status import_write_rate(struct importing *im, const struct imported_row *row, bool new_session, int64_t ordinal,
-					   int64_t source, struct assay_error *err)
+					   struct assay_error *err)
 {
 	char id[FINGERPRINT_ID_BYTES], hash[DIGEST_ID_BYTES];
 	struct fingerprint_key key = { .machine = row->machine,
@@ -358,15 +335,14 @@ static enum assay_status import_write_rate(struct importing *im, const struct im
 	}
 	fingerprint_id(&key, id);
 	if (new_session)
-		st = fingerprint_write(&im->fingerprints, &key, "imported", source, err);
+		st = fingerprint_write(&im->fingerprints, &key, "imported", err);
 	im->result.recorded_zeros += row->value == 0;
 	return st ? st : fingerprint_write_rate(&im->fingerprints, id, row->repetition, row->name, ordinal, row->value, (double)NAN, err);
 }
 
 static enum assay_status import_write_rows(struct importing *im, struct assay_error *err)
 {
-	const struct imported_row *last_source = NULL;
-	int64_t ordinal = 0, source = 0;
+	int64_t ordinal = 0;
 	enum assay_status st = ASSAY_OK;
 
 	for (size_t i = 0; !st && i < im->n; i++) {
@@ -374,15 +350,14 @@ static enum assay_status import_write_rows(struct importing *im, struct assay_er
 		bool new_session = !before || import_compare_session(before, row);
 
 		ordinal = before && import_compare_keys(before, row) == 0 ? ordinal + 1 : 0;
-		st = import_source_id(im, row, &last_source, &source, err);
-		if (!st && row->rate) {
+		if (row->rate) {
 			im->result.machines += !before || strcmp(before->machine, row->machine) != 0;
 			st = !new_session && strcmp(before->type, row->type) != 0
 				 ? assay_fail(err, ASSAY_E_FORMAT, "the hardware type is '%s' here, but '%s' in line %zu", row->type,
 					      before->type, before->place.line)
-				 : import_write_rate(im, row, new_session, ordinal, source, err);
-		} else if (!st) {
-			st = import_run_write(&im->runs, row, ordinal, source, err);
+				 : import_write_rate(im, row, new_session, ordinal, err);
+		} else {
+			st = import_run_write(&im->runs, row, ordinal, err);
 		}
 		if (st) {
 			char *place = row->place.list ? imported_place_text(&row->place) : mem_format("%zu", row->place.line);
@@ -426,8 +401,8 @@ static enum assay_status import_write_metric(struct importing *im, const struct 
 	higher = row->direction ? row->direction == IMPORTED_HIGHER : known;
 	if (!st)
 		st = store_ask(im->store, &stmt, err,
-			       "SELECT ifnull(s.metric_name, ''), ifnull(plan, '') FROM run LEFT JOIN source AS s ON s.id = run.source "
-			       "WHERE application = ? ORDER BY plan IS NOT NULL, s.metric_name = '', taken_ms DESC LIMIT 1",
+			       "SELECT ifnull(metric_name, ''), ifnull(plan, '') FROM run WHERE application = ? ORDER BY plan IS NOT NULL, "
+			       "metric_name = '', taken_ms DESC LIMIT 1",
 			       "t", row->name);
 	if (store_next(im->store, stmt, &st, err)) {
 		const char *metric = store_text(stmt, 0);
@@ -489,11 +464,6 @@ static enum assay_status import_write_store(struct importing *im, const struct i
 		st = import_write_rows(im, err);
 	if (!st)
 		st = import_write_failures(im, imported, options->version, err);
-	if (!st) /* A fingerprint keeps the source of its first row, and what was known before keeps its own. */
-		st = store_do(im->store, err,
-			      "DELETE FROM source WHERE id NOT IN (SELECT source FROM fingerprint WHERE source IS NOT NULL UNION SELECT "
-			      "source FROM run WHERE source IS NOT NULL)",
-			      "");
 	if (!st && options->digest)
 		st = store_do(im->store, err, "INSERT INTO imported_file VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING", "tiit",
 			      options->digest, (int64_t)options->bytes, options->taken_ms, options->version);
@@ -546,7 +516,7 @@ static enum assay_status import_update_catalog(struct importing *im, struct cata
 	}
 	fingerprint_set_release(&set);
 	if (!st)
-		st = store_prepare(im->store, "SELECT count(*) FROM run WHERE source IS NOT NULL AND fingerprint IS NULL", &stmt, err);
+		st = store_prepare(im->store, "SELECT count(*) FROM run WHERE plan IS NULL AND fingerprint IS NULL", &stmt, err);
 	if (store_next(im->store, stmt, &st, err))
 		im->result.runs_without_fingerprint = (size_t)sqlite3_column_int64(stmt, 0);
 	return store_finish(stmt, st);

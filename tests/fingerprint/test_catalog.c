@@ -14,9 +14,8 @@ static void add(struct store *store, const char *machine, int64_t taken_ms, cons
 	struct assay_error err;
 
 	fingerprint_id(&key, id);
-	free(scratch_select(store, "INSERT OR IGNORE INTO source (id, tool) VALUES (1, 'machines')"));
 	check(fingerprint_writer_init(store, &w, &err), &err);
-	check(fingerprint_write(&w, &key, "measured", 1, &err), &err);
+	check(fingerprint_write(&w, &key, "measured", &err), &err);
 	for (size_t i = 0; i < passes * 2; i++)
 		check(fingerprint_write_rate(&w, id, (int64_t)(i / 2 + 1), stressors[i % 2], 0, rates[i], (double)NAN, &err), &err);
 	fingerprint_writer_release(&w);

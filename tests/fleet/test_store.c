@@ -372,10 +372,9 @@ static void test_damaged_values(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(values); i++) {
-		char *sql =
-		    mem_format("INSERT INTO source VALUES (1, 't', ''); INSERT INTO fingerprint VALUES ('f', 'm', 'b', 'h', 's', 0, "
-			       "'a', 'imported', 1, NULL, 1, NULL); INSERT INTO rate VALUES ('f', 1, 'cpu', 1, %s, NULL)",
-			       values[i]);
+		char *sql = mem_format("INSERT INTO fingerprint VALUES ('f', 'm', 'b', 'h', 's', 0, "
+				       "'a', 'imported', NULL, 1, NULL); INSERT INTO rate VALUES ('f', 1, 'cpu', 1, %s, NULL)",
+				       values[i]);
 		struct assay_error err;
 		struct store store;
 		sqlite3_stmt *stmt;

@@ -103,12 +103,11 @@ static void test_broken_structure(void **state)
 static char *dump(struct store *store)
 {
 	static const char *const selects[] = {
-		"SELECT f.id, machine, battery, battery_hash, stress_ng, taken_ms, architecture, origin, tool FROM fingerprint f "
-		"LEFT JOIN source s ON s.id = f.source ORDER BY f.id",
+		"SELECT f.id, machine, battery, battery_hash, stress_ng, taken_ms, architecture, origin FROM fingerprint f "
+		"ORDER BY f.id",
 		"SELECT fingerprint, pass, stressor, ordinal, quote(per_s), quote(real_per_s) FROM rate ORDER BY 1, 2, 3, 4",
-		"SELECT application, version, machine, taken_ms, repetition, ordinal, quote(metric), fingerprint, pass, tool, metric_name "
-		"FROM run r LEFT JOIN source s ON s.id = r.source ORDER BY 1, 2, 3, 4, 5, 6",
-		"SELECT tool, metric_name FROM source ORDER BY 1, 2",
+		"SELECT application, version, machine, taken_ms, repetition, ordinal, quote(metric), fingerprint, pass, metric_name "
+		"FROM run ORDER BY 1, 2, 3, 4, 5, 6",
 		"SELECT application, higher_is_better FROM metric_direction ORDER BY 1",
 	};
 	struct buf out = BUF_INIT;
