@@ -2,7 +2,7 @@
 #include "base/clock.h"
 #include "base/digest.h"
 #include "base/mem.h"
-#include "fleet/agent/kernel_calls.h"
+#include "fleet/emulate/kernel_calls.h"
 #include "fleet/cgroup/process.h"
 #include "fleet/emulate/emulate_site.h"
 

@@ -2,7 +2,7 @@
 
 #include "base/mem.h"
 #include "base/text.h"
-#include "fleet/agent/kernel_calls.h"
+#include "fleet/emulate/kernel_calls.h"
 
 #include <math.h>
 #include <stdlib.h>
