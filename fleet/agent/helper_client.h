@@ -93,6 +93,7 @@ void measure_request_lock(struct helper_request *request); /* it waits for the b
 	X(io_stalled_ns, "")                                                                                                               \
 	X(memory_stalled_ns, "")                                                                                                           \
 	X(throttled_ns, "")                                                                                                                \
+	X(busy_ns, "")                                                                                                                     \
 	X(steal_ns, "")                                                                                                                    \
 	X(frequency_khz, "")                                                                                                               \
 	X(temperature_mc, "")                                                                                                              \

@@ -5,12 +5,14 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <linux/perf_event.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -253,8 +255,8 @@ int64_t climate_temperature_mc(const char *root)
 /* ---- what the kernel counts for every process, and of the host ---- */
 
 /* Totals of the host, of which the difference is the command's and that of whatever else ran meanwhile. */
-static const char *const totals[ACCOUNTS_TOTALS] = { "crowded_ns",   "io_stalled_ns", "memory_stalled_ns",
-						     "throttled_ns", "processes",     "steal_ns" };
+static const char *const totals[ACCOUNTS_TOTALS] = { "crowded_ns", "io_stalled_ns", "memory_stalled_ns", "throttled_ns", "processes",
+						     "steal_ns",   "busy_ns" };
 
 /* The number behind a word in such a file; -1: it is not there. */
 static int64_t read_number(const char *path, const char *word)
@@ -326,20 +328,25 @@ static int64_t last_process(void)
 	return last ? (int64_t)strtoull(last, NULL, 10) : -1;
 }
 
-/* Returns for how long a hypervisor had something else on the processors of this host, on the average of them; -1: the host does not say.
- */
-static int64_t stolen_ns(void)
+/* For how long a hypervisor had something else on the processors of this host, on the average of them; and for how long they were not
+ * idle, all together. A container's file system that stands in for /proc would show its own work only. -1: the host does not say. */
+static void read_processors(int64_t *stolen_ns, int64_t *busy_ns)
 {
+	enum { IDLE = 3, IOWAIT = 4, STEAL = 7 }; /* in the line of all processors, which starts with user, nice, system */
 	long hz = sysconf(_SC_CLK_TCK), processors = sysconf(_SC_NPROCESSORS_ONLN);
 	char text[TEXT_BYTES], *at = text + 4;
-	unsigned long long ticks = 0;
+	int64_t ns[STEAL + 1] = { 0 };
+	struct statfs on;
 
+	*stolen_ns = *busy_ns = -1;
 	process_text(text, TEXT_BYTES, "/proc/stat");
 	if (hz <= 0 || processors <= 0 || strncmp(text, "cpu ", 4) != 0)
-		return -1;
-	for (int i = 0; i < 8; i++) /* the line of all processors: user, nice, system, idle, iowait, irq, softirq, steal */
-		ticks = strtoull(at, &at, 10);
-	return (int64_t)ticks * (1000000000 / hz) / processors;
+		return;
+	for (int i = 0; i <= STEAL; i++)
+		ns[i] = (int64_t)strtoull(at, &at, 10) * (1000000000 / hz);
+	*stolen_ns = ns[STEAL] / processors;
+	if (statfs("/proc/stat", &on) == 0 && on.f_type == PROC_SUPER_MAGIC)
+		*busy_ns = processors * clock_monotonic_ns() - ns[IDLE] - ns[IOWAIT];
 }
 
 static void read_totals(int64_t to[ACCOUNTS_TOTALS])
@@ -349,7 +356,7 @@ static void read_totals(int64_t to[ACCOUNTS_TOTALS])
 	to[2] = pressure_ns("/proc/pressure/memory");
 	to[3] = throttled_ns();
 	to[4] = last_process();
-	to[5] = stolen_ns();
+	read_processors(&to[5], &to[6]);
 }
 
 /* What those that we have waited for have read and written, with what their children did: the kernel adds that to what this process did,

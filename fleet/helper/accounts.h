@@ -22,7 +22,7 @@ struct pmu {
 };
 
 #define ACCOUNTS_BYTES	 (1280 + PMU_BYTES)
-#define ACCOUNTS_TOTALS	 6
+#define ACCOUNTS_TOTALS	 7
 #define ACCOUNTS_THREADS 2048 /* of a command, dead ones too; more are not looked at */
 
 /* Run-queue delays of others, see accounts_look(). */

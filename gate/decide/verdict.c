@@ -15,52 +15,74 @@ static double cpu_s(const struct run *run)
 	return ((double)run->usage.user_us + (double)run->usage.sys_us) / 1e6;
 }
 
-/* How much of the wall-clock time the run had no processor although it could have used one; NaN: not known. The kernel counts it for each
- * process: where several compute at once it is not longer than their mean. */
-static double waited_s(const struct run *run)
-{
-	double wall = (double)run->usage.wall_ns / 1e9, delay = (double)run->withheld_ns[RUN_WAITED] / 1e9;
-	double at_once = fmax(1, (cpu_s(run) + delay) / wall);
-
-	if (run->usage.wall_ns <= 0 || run->withheld_ns[RUN_WAITED] < 0)
-		return (double)NAN;
-	return delay / at_once;
-}
-
-static double time_of(const struct run *run, enum time time)
+/* at_once: processors that the program was seen to use at once on the machine. It needs as much of its own time as its CPU time takes then,
+ * however long its threads were kept waiting. */
+static double time_of(const struct run *run, enum time time, double at_once)
 {
 	double wall = (double)run->usage.wall_ns / 1e9;
 
 	if (run->usage.wall_ns <= 0)
 		return 0;
-	return time == TIME_PROCESSOR ? cpu_s(run) : time == TIME_WALL ? wall : wall - waited_s(run);
+	if (time == TIME_OWN)
+		return run->queued_ns < 0 ? (double)NAN : fmax(wall - (double)run->queued_ns / 1e9, cpu_s(run) / at_once);
+	return time == TIME_PROCESSOR ? cpu_s(run) : wall;
+}
+
+/* By either version; at least 1. */
+static double at_once_on(const char *machine, const struct run_set *const sides[2])
+{
+	double at_once = 1;
+
+	for (int side = 0; side < 2; side++) {
+		for (size_t i = 0; i < sides[side]->n; i++) {
+			const struct run *run = &sides[side]->items[i];
+
+			if (run->usage.wall_ns > 0 && strcmp(run->machine, machine) == 0)
+				at_once = fmax(at_once, cpu_s(run) / ((double)run->usage.wall_ns / 1e9));
+		}
+	}
+	return at_once;
+}
+
+/* A time of each run of a version; 0 or NaN where it is not known. free() it. */
+static double *run_times(const struct run_set *const sides[2], int side, enum time time)
+{
+	const struct run *runs = sides[side]->items;
+	double *times = mem_new(sides[side]->n, sizeof(*times)), at_once = 1;
+
+	for (size_t i = 0; i < sides[side]->n; i++) {
+		if (i == 0 || strcmp(runs[i - 1].machine, runs[i].machine) != 0)
+			at_once = at_once_on(runs[i].machine, sides);
+		times[i] = time_of(&runs[i], time, at_once);
+	}
+	return times;
 }
 
 /* ---- effects ---- */
 
 /* The same runs, those of which it is known, with a time for their metric; it borrows all but its items. */
-static struct run_set timed(const struct run_set *runs, enum time time)
+static struct run_set timed(const struct run_set *const sides[2], int side, enum time time)
 {
-	struct run_set set = *runs;
+	double *times = run_times(sides, side, time);
+	struct run_set set = *sides[side];
 
 	set.higher_is_better = false;
-	set.items = mem_new(runs->n, sizeof(*set.items));
+	set.items = mem_new(set.n, sizeof(*set.items));
 	set.n = 0;
-	for (size_t i = 0; i < runs->n; i++) {
-		double metric = time_of(&runs->items[i], time);
-
-		if (metric > 0) { /* neither 0 nor NaN */
-			set.items[set.n] = runs->items[i];
-			set.items[set.n++].metric = metric;
+	for (size_t i = 0; i < sides[side]->n; i++) {
+		if (times[i] > 0) { /* neither 0 nor NaN */
+			set.items[set.n] = sides[side]->items[i];
+			set.items[set.n++].metric = times[i];
 		}
 	}
+	free(times);
 	return set;
 }
 
 static bool is_wall(const struct run_set *runs)
 {
 	for (size_t i = 0; i < runs->n; i++) {
-		double wall = time_of(&runs->items[i], TIME_WALL);
+		double wall = time_of(&runs->items[i], TIME_WALL, 1);
 
 		if (!(wall > 0) || fabs(runs->items[i].metric - wall) > 1e-9 * wall)
 			return false;
@@ -68,26 +90,32 @@ static bool is_wall(const struct run_set *runs)
 	return runs->n > 0;
 }
 
-/* What a busy machine withholds makes processor time no smaller a part of the program's own. */
-static double share_of(const struct run_set *runs)
+/* What a busy machine withholds makes processor time no smaller a part of the baseline's own. */
+static double share_of(const struct run_set *const sides[2])
 {
-	double *shares = mem_new(runs->n, sizeof(*shares)), share = 1;
+	double *walls = run_times(sides, 0, TIME_WALL), *shares = run_times(sides, 0, TIME_OWN), share = 1;
 	size_t n = 0;
 
-	for (size_t i = 0; i < runs->n; i++) {
-		double own = time_of(&runs->items[i], TIME_OWN);
+	for (size_t i = 0; i < sides[0]->n; i++) {
+		double own = isnan(shares[i]) ? walls[i] : shares[i];
 
-		own = isnan(own) ? time_of(&runs->items[i], TIME_WALL) : own;
 		if (own > 0)
-			shares[n++] = fmin(1, cpu_s(&runs->items[i]) / own);
+			shares[n++] = fmin(1, cpu_s(&sides[0]->items[i]) / own);
 	}
 	if (n)
 		share = stats_median(shares, n);
-	free(shares);
+	mem_free(walls, shares);
 	return share;
 }
 
 /* ---- conditions ---- */
+
+/* The part of its wall-clock time in which a run had no processor because of something else, or of its group's share; NaN: not known. */
+static double withheld_of(const struct run *run)
+{
+	return run_withheld_of(run->withheld_ns[RUN_WAITED], run->usage.wall_ns) +
+	       fmax(run_withheld_of(run->withheld_ns[RUN_THROTTLED], run->usage.wall_ns), 0); /* passes NaN over */
+}
 
 /* The quietest run of a machine; NaN where nothing is known. Returns how many runs it has from `at` on. */
 static size_t quietest_of(const struct run_set *set, size_t at, double *quietest)
@@ -95,9 +123,8 @@ static size_t quietest_of(const struct run_set *set, size_t at, double *quietest
 	size_t n = 0;
 
 	while (at + n < set->n && strcmp(set->items[at + n].machine, set->items[at].machine) == 0) {
-		const struct run *run = &set->items[at + n++];
-
-		*quietest = fmin(*quietest, waited_s(run) / time_of(run, TIME_WALL)); /* fmin passes NaN over */
+		*quietest = fmin(*quietest, withheld_of(&set->items[at + n])); /* fmin passes NaN over */
+		n++;
 	}
 	return n;
 }
@@ -105,7 +132,7 @@ static size_t quietest_of(const struct run_set *set, size_t at, double *quietest
 static void add_runs(const struct run_set *set, size_t at, size_t n, int side, double limit, struct times_machine *m)
 {
 	for (size_t i = at; i < at + n; i++) {
-		double waited = waited_s(&set->items[i]) / time_of(&set->items[i], TIME_WALL);
+		double waited = withheld_of(&set->items[i]);
 
 		if (isnan(waited))
 			continue;
@@ -149,10 +176,11 @@ static void conditions_of(const struct run_set *a, const struct run_set *b, doub
 static void times_of(const struct evidence *evidence, const struct lab_config *config, const struct run_set *baseline,
 		     const struct run_set *candidate, const struct effect_asked *asked, struct times *out)
 {
-	struct times t = { .metric_is_wall = is_wall(baseline) && is_wall(candidate), .share = share_of(baseline) };
+	const struct run_set *const sides[] = { baseline, candidate };
+	struct times t = { .metric_is_wall = is_wall(baseline) && is_wall(candidate), .share = share_of(sides) };
 
 	for (int time = 0; time < TIMES; time++) {
-		struct run_set a = timed(baseline, (enum time)time), b = timed(candidate, (enum time)time);
+		struct run_set a = timed(sides, 0, (enum time)time), b = timed(sides, 1, (enum time)time);
 		struct pairing pairing = { .n = 0 };
 
 		if (a.n && b.n) {

@@ -396,9 +396,8 @@ static struct run_set set_of(const struct here *here)
 						 .metric = here->runs[set.n].wall,
 						 .recorded = 1,
 						 .plan = "here",
-						 .usage = { r->wall_ns, r->user_us, r->sys_us },
-						 .withheld_ns = { r->run_delay_ns, r->throttled_ns, r->io_stalled_ns, r->memory_stalled_ns,
-								  r->steal_ns } };
+						 .usage = { r->wall_ns, r->user_us, r->sys_us } };
+		run_set_withheld(&set.items[set.n], r);
 	}
 	return set;
 }

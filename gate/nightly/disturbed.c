@@ -33,14 +33,8 @@ static struct accounts accounts_of(const struct run_set *set)
 		const struct run *run = &set->items[i];
 
 		a.items[i].worst = -1;
-		for (int k = 0; k < DISTURBED_CAUSES; k++) {
-			int64_t ns = run->withheld_ns[k];
-
-			if (k == DISTURBED_WAITED && ns > 0 &&
-			    run->withheld_ns[DISTURBED_THROTTLED] > 0) /* a throttled process waits, too */
-				ns -= ns < run->withheld_ns[DISTURBED_THROTTLED] ? ns : run->withheld_ns[DISTURBED_THROTTLED];
-			a.items[i].share[k] = run->usage.wall_ns > 0 && ns >= 0 ? (double)ns / (double)run->usage.wall_ns : (double)NAN;
-		}
+		for (int k = 0; k < DISTURBED_CAUSES; k++)
+			a.items[i].share[k] = run_withheld_of(run->withheld_ns[k], run->usage.wall_ns);
 	}
 	return a;
 }
@@ -62,7 +56,7 @@ static void judge_cause(struct accounts *a, size_t from, size_t to, int cause, d
 		struct account *r = &a->items[i];
 		double excess = r->share[cause] - usual;
 
-		if (stats_round(excess) >= stats_round(min_effect) && excess > 0 && (r->worst < 0 || excess > r->excess)) {
+		if (stats_round(excess) >= stats_round(min_effect) && (r->worst < 0 || excess > r->excess)) {
 			r->worst = cause;
 			r->usual = usual;
 			r->excess = excess;

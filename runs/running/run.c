@@ -442,6 +442,43 @@ static bool run_set_keep_latest_build(struct run_set *set, const struct run_buil
 	return *build;
 }
 
+/* ---- what was withheld ---- */
+
+#define FOREIGN_TICK_NS 10000000 /* the kernel tells users of its clock's ticks, of which a second has 100 (USER_HZ) */
+
+double run_withheld_of(int64_t ns, int64_t wall_ns)
+{
+	return wall_ns > 0 && ns >= 0 ? (double)ns / (double)wall_ns : (double)NAN;
+}
+
+/* What the first threads wait for is a sum over processes, of which several may be at work at once: then it is not longer than their mean.
+ * The other threads and processes wait independently of them. */
+static int64_t queued_ns(const struct metric_usage *usage, int64_t first_ns, int64_t others_ns)
+{
+	double wall = (double)usage->wall_ns, cpu = 1e3 * ((double)usage->user_us + (double)usage->sys_us), first = (double)first_ns;
+	double others = fmin(fmax((double)others_ns, 0) / wall, 1);
+
+	if (usage->wall_ns <= 0 || first_ns < 0)
+		return -1;
+	return llround(wall * (1 - (1 - first / fmax(wall, cpu + first)) * (1 - others)));
+}
+
+void run_set_withheld(struct run *run, const struct helper_result *r)
+{
+	int64_t throttled_ns = r->throttled_ns > 0 ? r->throttled_ns : 0; /* a throttled process waits, too */
+	int64_t queued = queued_ns(&run->usage, r->run_delay_ns, r->others_delay_ns), waited = queued - throttled_ns;
+	int64_t foreign = r->busy_ns - 1000 * (run->usage.user_us + run->usage.sys_us) + FOREIGN_TICK_NS; /* work of something else */
+
+	run->queued_ns = queued;
+	if (r->busy_ns >= 0 && waited > foreign)
+		waited = foreign;
+	run->withheld_ns[RUN_WAITED] = queued < 0 ? -1 : waited < 0 ? 0 : waited;
+	run->withheld_ns[RUN_THROTTLED] = r->throttled_ns;
+	run->withheld_ns[RUN_IO_STALLED] = r->io_stalled_ns;
+	run->withheld_ns[RUN_MEMORY_STALLED] = r->memory_stalled_ns;
+	run->withheld_ns[RUN_STOLEN] = r->steal_ns;
+}
+
 /* ---- builds ---- */
 
 /* Which build each run is of, and which build counts. */
@@ -485,11 +522,18 @@ out:
 	return st;
 }
 
+/* Counters of a signature that run_set_withheld() looks at. */
+#define RUN_COUNTER_ROWS(X)                                                                                                                \
+	X(run_delay_ns)                                                                                                                    \
+	X(others_delay_ns) X(busy_ns) X(throttled_ns) X(io_stalled_ns) X(memory_stalled_ns) X(steal_ns)
+
 /* A row of the store: another value of the last run (ordinals of one key stand together), or the next run. */
 static void run_set_add_row(struct run_set *set, size_t *capacity, sqlite3_stmt *stmt)
 {
 	struct run *last = set->n ? &set->items[set->n - 1] : NULL;
 	int64_t repetition = sqlite3_column_int64(stmt, 1), taken_ms = sqlite3_column_int64(stmt, 2);
+	struct helper_result counters = { .wall_ns = -1 };
+	int column = 10;
 
 	if (!last || strcmp(last->machine, store_text(stmt, 0)) != 0 || last->repetition != repetition || last->taken_ms != taken_ms) {
 		last = mem_next(set->items, set->n, capacity);
@@ -499,12 +543,13 @@ static void run_set_add_row(struct run_set *set, size_t *capacity, sqlite3_stmt 
 				      .pass = sqlite3_column_int64(stmt, 5),
 				      .usage = { sqlite3_column_int64(stmt, 7), sqlite3_column_int64(stmt, 8),
 						 sqlite3_column_int64(stmt, 9) } }; /* null is 0 */
-		for (int i = 0; i < RUN_WITHHELD; i++)
-			last->withheld_ns[i] = sqlite3_column_int64(stmt, 10 + i);
+#define COUNTER_READ(member) counters.member = sqlite3_column_int64(stmt, column++);
+		RUN_COUNTER_ROWS(COUNTER_READ)
+		run_set_withheld(last, &counters);
 		snprintf(last->fingerprint, sizeof(last->fingerprint), "%s", store_text(stmt, 4));
 		snprintf(last->plan, sizeof(last->plan), "%s", store_text(stmt, 6));
-		snprintf(last->architecture, sizeof(last->architecture), "%s", store_text(stmt, 10 + RUN_WITHHELD));
-		last->turns = (enum run_turns)sqlite3_column_int(stmt, 11 + RUN_WITHHELD);
+		snprintf(last->architecture, sizeof(last->architecture), "%s", store_text(stmt, column));
+		last->turns = (enum run_turns)sqlite3_column_int(stmt, column + 1);
 	}
 	last->metric += store_double(stmt, 3); /* the sum for now */
 	last->recorded++;
@@ -529,8 +574,8 @@ enum assay_status run_load(struct store *store, const char *application, const c
 	return run_load_plan(store, application, version, NULL, out, err);
 }
 
-#define RUN_WITHHELD_COLUMN(constant, account)                                                                                             \
-	", CASE WHEN signature IS NULL THEN -1 WHEN json_valid(signature) THEN ifnull(json_extract(signature, '$." account "'), -1) "      \
+#define COUNTER_COLUMN(member)                                                                                                             \
+	", CASE WHEN signature IS NULL THEN -1 WHEN json_valid(signature) THEN ifnull(json_extract(signature, '$." #member "'), -1) "      \
 	"ELSE -1 END"
 
 enum assay_status run_load_plan(struct store *store, const char *application, const char *version, const char *plan, struct run_set *out,
@@ -541,10 +586,10 @@ enum assay_status run_load_plan(struct store *store, const char *application, co
 	size_t capacity = 0;
 	enum assay_status st = store_ask(
 	    store, &stmt, err,
-	    "SELECT machine, repetition, taken_ms, run.metric, fingerprint, pass, plan, wall_ns, user_us, sys_us" RUN_WITHHELD_ROWS(
-		RUN_WITHHELD_COLUMN) ", architecture, turns FROM run LEFT JOIN (SELECT * FROM execution WHERE input = " RUN_INPUT
-				     ") USING (plan, machine, version, repetition, application, taken_ms) WHERE application = ?1 AND "
-				     "version = ?2 AND (?3 IS NULL OR plan = ?3) ORDER BY machine, taken_ms, repetition, ordinal",
+	    "SELECT machine, repetition, taken_ms, run.metric, fingerprint, pass, plan, wall_ns, user_us, sys_us" RUN_COUNTER_ROWS(
+		COUNTER_COLUMN) ", architecture, turns FROM run LEFT JOIN (SELECT * FROM execution WHERE input = " RUN_INPUT
+				") USING (plan, machine, version, repetition, application, taken_ms) WHERE application = ?1 AND "
+				"version = ?2 AND (?3 IS NULL OR plan = ?3) ORDER BY machine, taken_ms, repetition, ordinal",
 	    "ttt", application, version, plan);
 
 	while (store_next(store, stmt, &st, err))

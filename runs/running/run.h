@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "base/rows.h"
 #include "fingerprint/stored/fingerprint.h"
+#include "fleet/agent/helper_client.h"
 #include "fleet/lab/store.h"
 #include "runs/inside/samples/sample_files.h"
 #include "runs/running/manifest.h"
@@ -15,15 +16,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Time that was withheld from a run, by the accounts of its host: constant, the account of the signature. */
-#define RUN_WITHHELD_ROWS(X)                                                                                                               \
-	X(RUN_WAITED, "run_delay_ns")	   /* its processes waited for a processor */                                                      \
-	X(RUN_THROTTLED, "throttled_ns")   /* its group had used up its share */                                                           \
-	X(RUN_IO_STALLED, "io_stalled_ns") /* something on the host waited for input or output */                                          \
-	X(RUN_MEMORY_STALLED, "memory_stalled_ns")                                                                                         \
-	X(RUN_STOLEN, "steal_ns") /* a hypervisor had the processors for something else */
+/* Time that was withheld from a run, by the resource usage counters of its host. */
+enum run_withheld {
+	RUN_WAITED,	    /* it waited for a processor that something else had */
+	RUN_THROTTLED,	    /* its group had used up its share */
+	RUN_IO_STALLED,	    /* something on the host waited for input or output */
+	RUN_MEMORY_STALLED, /* something on the host waited for memory */
+	RUN_STOLEN,	    /* a hypervisor had the processors for something else */
+	RUN_WITHHELD
+};
 
-enum run_withheld { RUN_WITHHELD_ROWS(ROWS_ENUM) RUN_WITHHELD };
+/* Returns an account as a part of the run's time; NaN where it is not known. */
+double run_withheld_of(int64_t ns, int64_t wall_ns);
 
 #define RUN_ARCHITECTURE_BYTES 32
 
@@ -45,7 +49,8 @@ struct run {
 	char plan[DIGEST_ID_BYTES];		   /* that it was a part of; "" when it was imported */
 	char build[DIGEST_ID_BYTES];		   /* of the version; "" when it was imported */
 	struct metric_usage usage;		   /* of its execution; 0 or below where it is not known */
-	int64_t withheld_ns[RUN_WITHHELD];	   /* -1: not known */
+	int64_t queued_ns;			   /* of the wall-clock time, at most: kept waiting for a processor; -1: not known */
+	int64_t withheld_ns[RUN_WITHHELD];	   /* -1: not known; of queued_ns only the part that its own threads cannot explain */
 	char architecture[RUN_ARCHITECTURE_BYTES]; /* of the machine, recorded with its execution; "" when it is not known */
 	enum run_turns turns;
 	bool disturbed; /* by what else the machine did, and therefore among `others` */
@@ -60,6 +65,10 @@ struct run_executed {
 					executed */
 	int64_t hung_ns;	     /* the shortest that the time limit ended; 0: none */
 };
+
+/* Sets queued_ns and withheld_ns from resource usage counters and run->usage. Several threads that wait for a processor lose no more than
+ * the wall-clock time in which any of them waits. Something else has the processors for no longer than it has run. */
+void run_set_withheld(struct run *run, const struct helper_result *counters);
 
 /* The runs of one version of an application. A name such as `main` stays while the build under it changes: only those of one
  * build are the version's results, of the one that the latest plan with this version deployed (or the imported ones, when they

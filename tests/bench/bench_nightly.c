@@ -68,12 +68,13 @@ static struct run run_of(const struct recorded *r, size_t host, int64_t repetiti
 {
 	double cpu = (double)r->user_us + (double)r->sys_us, more = (factor - 1) * (drawn ? (double)r->wall_ns : cpu * 1e3);
 	struct run run = { .machine = mem_format("h%zu", host), .repetition = repetition, .recorded = 1, .plan = "p" };
+	struct helper_result counters;
 
 	run.usage = (struct metric_usage){ r->wall_ns + (int64_t)more, (int64_t)(factor * cpu), 0 };
 	run.metric = (double)run.usage.wall_ns / (own_metric ? 1e6 : 1e9);
-	run.withheld_ns[RUN_WAITED] = drawn && r->delay_ns > 0 ? (int64_t)(factor * (double)r->delay_ns) : r->delay_ns;
-	for (int i = RUN_THROTTLED; i < RUN_WITHHELD; i++)
-		run.withheld_ns[i] = -1;
+	memset(&counters, 0xff, sizeof(counters)); /* every number is -1 */
+	counters.run_delay_ns = drawn && r->delay_ns > 0 ? (int64_t)(factor * (double)r->delay_ns) : r->delay_ns;
+	run_set_withheld(&run, &counters);
 	return run;
 }
 

@@ -229,6 +229,7 @@ static void test_accounts(void **state)
 	assert_in_range(r->voluntary_switches, 1, 1000000);
 	assert_true(r->major_faults >= 0 && r->involuntary_switches >= 0 && r->run_delay_ns >= 0);
 	assert_int_equal(r->crowded_ns >= 0, access("/proc/pressure/cpu", R_OK) == 0);
+	assert_in_range(r->busy_ns, 0, 20 * r->wall_ns * sysconf(_SC_NPROCESSORS_ONLN)); /* its begin and end, too */
 	assert_int_equal(r->io_stalled_ns >= 0, access("/proc/pressure/io", R_OK) == 0);
 	assert_int_equal(r->memory_stalled_ns >= 0, access("/proc/pressure/memory", R_OK) == 0);
 	assert_true(r->throttled_ns >= -1);

@@ -83,8 +83,8 @@ done
 [ "$(ls "$tmp/pages" | grep -c '^history-')" = 4 ] || fail "$(ls "$tmp/pages")"
 
 what='the reason why a run is left out'
-sqlite3 "$lab/.assay/runs.db" "UPDATE execution SET signature = json_set(ifnull(signature, '{}'), '\$.run_delay_ns', CASE WHEN machine = 'host1' AND
-	version = 'v1' AND repetition = 1 THEN wall_ns ELSE 0 END) WHERE application = 'good'"
+sqlite3 "$lab/.assay/runs.db" "UPDATE execution SET signature = json_set(ifnull(signature, '{}'), '\$.others_delay_ns', 0, '\$.busy_ns', 2 * wall_ns, '\$.run_delay_ns', CASE WHEN
+	machine = 'host1' AND version = 'v1' AND repetition = 1 THEN wall_ns ELSE 0 END) WHERE application = 'good'"
 run -C "$lab" nightly pages "$later" -o "$tmp/disturbed"
 expect_status 0
 run -C "$lab" nightly show "$later" --format json

@@ -62,7 +62,7 @@ static void test_causes(void **state)
 	disturb(&sides[0], 3, RUN_WAITED, 40000000);
 	disturb(&sides[0], 3, RUN_IO_STALLED, 10000000);
 	disturb(&sides[0], 7, RUN_THROTTLED, 30000000);
-	disturb(&sides[0], 7, RUN_WAITED, 33000000); /* for the same reason */
+	disturb(&sides[0], 7, RUN_WAITED, 3000000); /* for other reasons */
 	disturb(&sides[1], 5, RUN_IO_STALLED, 20000000);
 	disturb(&sides[1], 6, RUN_WAITED, 4900000); /* less than the threshold */
 	for (int64_t r = 1; r <= REPETITIONS; r++)

@@ -176,6 +176,7 @@ struct made {
 	double computes, waits, itself; /* factors, of the candidate; `itself`: seconds for which it waits for its own threads */
 	double busy;			/* seconds that a machine withholds at most */
 	bool unlike;			/* builds differ */
+	bool threads;			/* what waits is not the first thread */
 };
 
 static void make(struct run_set *set, const struct made *made, int side)
@@ -186,13 +187,18 @@ static void make(struct run_set *set, const struct made *made, int side)
 		for (int r = 0; r < REPS; r++) {
 			struct run *run = &set->items[set->n++];
 			double cpu = .9 * (side ? made->computes : 1) * (1 + .004 * odd(h, r, side));
-			double own = .1 * (side ? made->waits : 1),
-			       delay = made->busy * pow(odd(h, r, side + 2), 3) + (side ? made->itself : 0);
+			double own = .1 * (side ? made->waits : 1), busy = made->busy * pow(odd(h, r, side + 2), 3),
+			       delay = busy + (side ? made->itself : 0);
+			struct helper_result counters;
 
 			*run = (struct run){ .machine = mem_format("m%d", h), .repetition = r + 1, .recorded = 1, .plan = "p" };
 			run->usage = (struct metric_usage){ (int64_t)((cpu + own + delay) * 1e9), (int64_t)(cpu * 1e6), 0 };
 			run->metric = (double)run->usage.wall_ns / 1e9;
-			run->withheld_ns[RUN_WAITED] = (int64_t)(delay * 1e9);
+			memset(&counters, 0xff, sizeof(counters)); /* every number is -1 */
+			counters.run_delay_ns = made->threads ? 0 : (int64_t)(delay * 1e9);
+			counters.others_delay_ns = made->threads ? (int64_t)(delay * 1e9) : 0;
+			counters.busy_ns = (int64_t)((busy + cpu) * 1e9);
+			run_set_withheld(run, &counters);
 			snprintf(run->build, sizeof(run->build), "%s", side && made->unlike ? "b" : "a");
 		}
 	}
@@ -226,16 +232,18 @@ static void test_runs(void **state)
 		const char *reason;
 		bool excused;
 	} runs[] = {
-		{ "nothing changed", { 1, 1, 0, 0, true }, P, P, NULL, false },
-		{ "nothing changed among hogs", { 1, 1, 0, 1, true }, U, P, "computes_alike", false },
-		{ "5 % more among hogs", { 1.06, 1, 0, 1, true }, U, R, "computes_more", false },
-		{ "more, quiet", { 1.1, 1, 0, 0, true }, R, R, "computes_more", false },
-		{ "waits more", { 1, 2, 0, 0, true }, R, R, "waits_more", false },
-		{ "waits for itself", { 1, 1, .1, 0, true }, R, R, "waits_for_itself", true },
-		{ "one build", { 1, 2, 0, 0, false }, R, E, "same_build", false },
-		{ "less, quiet", { .9, 1, 0, 0, true }, I, I, "faster", false },
-		{ "waits less", { 1, .2, 0, 0, true }, I, I, "faster", false },
-		{ "4 % less among hogs", { .955, 1, 0, 1, true }, U, I, "computes_less", false },
+		{ "nothing changed", { 1, 1, 0, 0, true, false }, P, P, NULL, false },
+		{ "nothing changed among hogs", { 1, 1, 0, 1, true, false }, U, P, "computes_alike", false },
+		{ "5 % more among hogs", { 1.06, 1, 0, 1, true, false }, U, R, "computes_more", false },
+		{ "more, quiet", { 1.1, 1, 0, 0, true, false }, R, R, "computes_more", false },
+		{ "waits more", { 1, 2, 0, 0, true, false }, R, R, "waits_more", false },
+		{ "waits for itself", { 1, 1, .1, 0, true, false }, R, R, "waits_for_itself", true },
+		{ "threads wait for themselves", { 1, 1, .1, 0, true, true }, R, R, "waits_for_itself", true },
+		{ "nothing changed, threads among hogs", { 1, 1, 0, 1, true, true }, U, P, "computes_alike", false },
+		{ "one build", { 1, 2, 0, 0, false, false }, R, E, "same_build", false },
+		{ "less, quiet", { .9, 1, 0, 0, true, false }, I, I, "faster", false },
+		{ "waits less", { 1, .2, 0, 0, true, false }, I, I, "faster", false },
+		{ "4 % less among hogs", { .955, 1, 0, 1, true, false }, U, I, "computes_less", false },
 	};
 	const struct evidence evidence = { 0 };
 	const struct lab_config config = { .min_effect = .03 };
@@ -261,6 +269,58 @@ static void test_runs(void **state)
 	}
 }
 
+/* Runs of one build of two threads, for which their first thread waits, on two processors beside others' work, in ms: wall-clock, user and
+ * system time, what its first thread and what others of its threads were kept waiting, and others' work. */
+static const int64_t two_threads[][6] = {
+	{ 1061, 422, 3, 9, 855, 1756 },	    { 1187, 414, 0, 81, 1009, 1993 },  { 1470, 419, 7, 101, 1268, 2595 },
+	{ 1772, 405, 18, 50, 1982, 3122 },  { 1903, 409, 11, 86, 1792, 3412 }, { 1988, 419, 0, 3, 2094, 3585 },
+	{ 2115, 420, 7, 48, 2110, 3822 },   { 2148, 415, 7, 32, 1966, 3901 },  { 2226, 430, 3, 79, 2235, 4077 },
+	{ 2260, 428, 0, 67, 2181, 4097 },   { 2320, 421, 0, 23, 2327, 4221 },  { 2383, 428, 0, 126, 2834, 4404 },
+	{ 2519, 415, 7, 14, 2895, 4633 },   { 2637, 422, 7, 13, 2872, 4857 },  { 2678, 427, 10, 71, 3157, 4909 },
+	{ 2857, 412, 23, 113, 3105, 5307 }, { 3120, 428, 3, 94, 3388, 5835 },  { 3205, 423, 10, 13, 3833, 6018 },
+	{ 3225, 426, 6, 16, 3390, 6044 },   { 3716, 406, 11, 29, 4984, 7055 },
+};
+#define THREADS_RUNS (sizeof(two_threads) / sizeof(two_threads[0]))
+
+/* The candidate has met more of the others' work than the baseline: its threads have not waited of their own accord. */
+static void test_threads_on_a_busy_machine(void **state)
+{
+	const struct evidence evidence = { 0 };
+	const struct lab_config config = { .min_effect = .03 };
+	struct run_set sides[2];
+	struct assay_error err;
+	struct verdict v;
+
+	(void)state;
+	for (int side = 0; side < 2; side++) {
+		struct run_set *set = &sides[side];
+
+		*set = (struct run_set){ .application = mem_string("app"), .version = mem_string(side ? "new" : "old") };
+		set->items = mem_new(THREADS_RUNS / 2, sizeof(*set->items));
+		for (; set->n < THREADS_RUNS / 2; set->n++) {
+			const int64_t *ms = two_threads[set->n + (side ? THREADS_RUNS / 2 : 0)];
+			struct run *run = &set->items[set->n];
+			struct helper_result counters;
+
+			memset(&counters, 0xff, sizeof(counters)); /* every number is -1 */
+			counters.run_delay_ns = 1000000 * ms[3];
+			counters.others_delay_ns = 1000000 * ms[4];
+			counters.busy_ns = 1000000 * (ms[1] + ms[2] + ms[5]);
+			*run = (struct run){ .machine = mem_string("m"), .repetition = (int64_t)set->n + 1, .recorded = 1, .plan = "p" };
+			run->usage = (struct metric_usage){ 1000000 * ms[0], 1000 * ms[1], 1000 * ms[2] };
+			run->metric = (double)ms[0] / 1e3;
+			run_set_withheld(run, &counters);
+		}
+	}
+	assert_int_equal(verdict_of(&evidence, &config, &sides[0], &sides[1], .03, &v, &err), ASSAY_OK);
+	assert_int_equal(v.by_interval, R);
+	assert_int_equal(v.effect.decision, E);
+	assert_true(v.times.disturbed && has_reason(&v, "machines_busy"));
+	verdict_release(&v);
+	run_set_release(&sides[0]);
+	run_set_release(&sides[1]);
+}
+
 /* An improvement counts from its own size on, by whichever time it was decided. */
 static void test_gain(void **state)
 {
@@ -270,7 +330,7 @@ static void test_gain(void **state)
 	(void)state;
 	for (int busy = 0; busy < 2; busy++) {
 		for (int least = 0; least < 2; least++) {
-			const struct made made = { .955, 1, 0, busy, true };
+			const struct made made = { .955, 1, 0, busy, true, false };
 			struct run_set sides[2];
 			struct assay_error err;
 			struct verdict v;
@@ -298,7 +358,7 @@ static void test_detectable(void **state)
 
 	(void)state;
 	for (int busy = 0; busy < 2; busy++) {
-		const struct made made = { 1, 1, 0, busy, true };
+		const struct made made = { 1, 1, 0, busy, true, false };
 		struct run_set sides[2];
 		struct assay_error err;
 		struct document d;
@@ -332,8 +392,13 @@ static void test_detectable(void **state)
 int suite_rules(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_rows), cmocka_unit_test(test_whole), cmocka_unit_test(test_page),
-		cmocka_unit_test(test_runs), cmocka_unit_test(test_gain),  cmocka_unit_test(test_detectable),
+		cmocka_unit_test(test_rows),
+		cmocka_unit_test(test_whole),
+		cmocka_unit_test(test_page),
+		cmocka_unit_test(test_runs),
+		cmocka_unit_test(test_threads_on_a_busy_machine),
+		cmocka_unit_test(test_gain),
+		cmocka_unit_test(test_detectable),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -394,7 +394,7 @@ static void run_busy(struct world *w, double cpu_share)
 			double waits = (r + (size_t)side) % 2 ? .2 * (1 + cos(17. * (double)r)) : 0;
 
 			run->usage.user_us = (int64_t)(run->metric * 1e6 * cpu_share * (side ? 1 + .2 * sin((double)r) : 1));
-			run->withheld_ns[RUN_WAITED] = (int64_t)(run->metric * 1e9 * waits);
+			run->queued_ns = run->withheld_ns[RUN_WAITED] = (int64_t)(run->metric * 1e9 * waits);
 			run->usage.wall_ns = (int64_t)(run->metric * 1e9 * (1 + waits));
 			run->metric = (double)run->usage.wall_ns / 1e9;
 		}
