@@ -71,9 +71,19 @@ struct effect {
 	enum decision decision;
 };
 
-/* An error that all types' log ratios may have in common (pairing.h). Zeroed: none. */
+/* Pairs of a baseline's and a candidate's result of the same machine, by rank (Mann and Whitney, Annals of Mathematical Statistics 18(1),
+ * 1947): a number of results has no more power than its ranks have, whatever their distribution. All 0: there are none. */
+struct effect_ranks {
+	double ahead;	 /* in how many the candidate costs more, equal ones by half, less what is expected of equal versions */
+	double most;	 /* `ahead` if all of the candidate's results were above all of the baseline's */
+	double variance; /* of `ahead`, of equal versions */
+};
+
+/* What is known of all pairs together (pairing.h). Zeroed: nothing. */
 struct effect_common {
-	double error, df; /* a further standard error of the mean, with its degrees of freedom (at least 1 unless the error is 0) */
+	double error, df; /* that all types' log ratios may have in common: a further standard error of the mean, with its degrees of
+			   * freedom (at least 1 unless the error is 0) */
+	struct effect_ranks ranks;
 };
 
 struct effect_asked {
@@ -81,8 +91,8 @@ struct effect_asked {
 	double level;	   /* of the interval: EFFECT_LEVEL, or more where the results were looked at before (looks.h) */
 };
 
-/* pairs[n]; common may be NULL, and is looked at when there
- * are EFFECT_TYPES_MIN types. n == 0 gives DECISION_NOTHING_MEASURED. */
+/* pairs[n]; common may be NULL: its error counts from EFFECT_TYPES_MIN types on, its ranks below. n == 0 gives DECISION_NOTHING_MEASURED.
+ */
 struct effect effect_of(const struct effect_pair *pairs, size_t n, size_t n_types, const struct effect_asked *asked,
 			const struct effect_common *common);
 

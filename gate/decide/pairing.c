@@ -326,6 +326,25 @@ static size_t pair_logs(const struct pairing_input *in, const size_t n[2], doubl
 	return pairs >= EFFECT_PAIRS_MIN && 2 * pairs > n[0] && 2 * pairs > n[1] ? pairs : 0;
 }
 
+/* Adds results that are no pairs. Sorts both versions' values. */
+static void rank_values(const struct pairing_input *in, const size_t n[2], struct effect_ranks *ranks)
+{
+	double *a = in->values[0], *b = in->values[1], all = (double)n[0] * (double)n[1], above = 0;
+
+	qsort(a, n[0], sizeof(*a), stats_order);
+	qsort(b, n[1], sizeof(*b), stats_order);
+	for (size_t i = 0, below = 0, up_to = 0; i < n[0]; i++) {
+		while (below < n[1] && b[below] < a[i])
+			below++;
+		while (up_to < n[1] && b[up_to] <= a[i])
+			up_to++;
+		above += (double)n[1] - (double)(below + up_to) / 2;
+	}
+	ranks->ahead += in->higher_is_better ? all / 2 - above : above - all / 2;
+	ranks->most += all / 2;
+	ranks->variance += all * (double)(n[0] + n[1] + 1) / 12;
+}
+
 /* Adds one comparison of repetitions to a machine: the sum of log ratios and of variances for now. False when a median is 0. */
 static bool compare_values(struct pairing_input *in, size_t n_baseline, size_t n_candidate, struct pairing_machine *m)
 {
@@ -354,6 +373,8 @@ static bool compare_values(struct pairing_input *in, size_t n_baseline, size_t n
 			  (const double *const *)in->values, in->higher_is_better);
 	/* A single repetition, or a result of 0, tells nothing about the noise. */
 	if (n_baseline > 1 && n_candidate > 1 && known) {
+		if (!pairs)
+			rank_values(in, n, &m->ranks);
 		variance[0] = median_variance(in, in->values[0], n_baseline);
 		variance[1] = median_variance(in, in->values[1], n_candidate);
 		m->noise += pairs ? of_pairs.noise * of_pairs.noise : variance[0] + variance[1];
@@ -685,6 +706,7 @@ static void pair_type(struct pairing_input *in, const struct stretch *baseline, 
 	in->squares = in->squares_df = in->unknown = 0;
 	m.type = type_by_name(in->pairing, type);
 	m.turns = turns_of(in, places, n_places, total);
+	m.first = n_places == 2 && places[0].run->taken_ms < places[1].run->taken_ms ? places[0].side : -1;
 	if (!in->by_sessions)
 		sessions = compare_groups(in, (const struct stretch *const[]){ baseline, candidate }, type, tick, &m, &positive);
 	if (!in->by_sessions && sessions == 0)
@@ -840,10 +862,25 @@ static void drop(struct pairing *p, struct pairing_machine *m, enum pairing_reas
 	m->log_ratio = m->log_cost = (double)NAN;
 }
 
+/* Reports whether each machine has one run of each version only, and the same version came first on all: a drift that machines have in
+ * common looks like a change of the version. */
+static bool one_always_first(const struct pairing *p)
+{
+	size_t first[2] = { 0 };
+
+	for (size_t i = 0; i < p->n; i++)
+		if (p->machines[i].reason == PAIRING_USED && p->machines[i].first >= 0)
+			first[p->machines[i].first]++;
+	return p->used >= EFFECT_TYPES_MIN && (first[0] == p->used || first[1] == p->used);
+}
+
 /* Where the versions took turns on some machines, the others do not count. */
 static void leave_out_order(struct pairing *p)
 {
-	bool any[PAIRING_TURNS] = { false };
+	bool any[PAIRING_TURNS] = { false }, unbalanced = one_always_first(p);
+
+	for (size_t i = 0; unbalanced && i < p->n; i++)
+		p->machines[i].turns = PAIRING_TURNS_NOT_TAKEN;
 
 	for (size_t i = 0; i < p->n; i++)
 		any[p->machines[i].turns] = any[p->machines[i].turns] || p->machines[i].reason == PAIRING_USED;
@@ -937,7 +974,8 @@ const struct pairing_machine *pairing_of_run(const struct pairing *p, const stru
 
 struct effect pairing_effect(const struct pairing *pairing, const struct effect_asked *asked)
 {
-	struct effect_common common = { pairing->order.error, pairing->order.df };
+	struct effect_common common = { .error = pairing->order.error, .df = pairing->order.df };
+	bool ranked = true;
 	struct effect_pair *pairs = mem_new(pairing->n, sizeof(*pairs));
 	struct effect effect;
 	size_t n = 0;
@@ -945,9 +983,16 @@ struct effect pairing_effect(const struct pairing *pairing, const struct effect_
 	for (size_t i = 0; i < pairing->n; i++) {
 		const struct pairing_machine *m = &pairing->machines[i];
 
-		if (m->reason == PAIRING_USED)
-			pairs[n++] = (struct effect_pair){ m->type, m->log_ratio, m->noise, m->noise_df, m->in_pairs };
+		if (m->reason != PAIRING_USED)
+			continue;
+		ranked = ranked && m->ranks.variance > 0;
+		common.ranks.ahead += m->ranks.ahead;
+		common.ranks.most += m->ranks.most;
+		common.ranks.variance += m->ranks.variance;
+		pairs[n++] = (struct effect_pair){ m->type, m->log_ratio, m->noise, m->noise_df, m->in_pairs };
 	}
+	if (!ranked)
+		common.ranks = (struct effect_ranks){ 0 };
 	effect = effect_of(pairs, n, pairing->n_types, asked, &common);
 	free(pairs);
 	return effect;

@@ -51,9 +51,11 @@ struct pairing_machine {
 			     * of them, or all exactly alike */
 	double noise_least; /* of noise, what the version explains whose repetitions differ less there */
 	double noise_df;    /* degrees of freedom of noise: repetitions but one of each version and session; pairs but one */
-	bool in_pairs;	    /* log_ratio and noise are of pairs of runs of one session, which followed one another */
+	struct effect_ranks ranks;
+	bool in_pairs;			      /* log_ratio and noise are of pairs of runs of one session, which followed one another */
 	size_t baseline_runs, candidate_runs; /* repetitions that were compared */
 	enum pairing_turns turns;
+	int first; /* side of the earlier one of two runs, which are all; -1: there are more, or it is not known */
 	const struct fingerprint *fingerprint; /* under which it was measured; NULL when there is none */
 	const char *plan;		       /* whose runs alone were compared; NULL: all. Borrowed from the runs */
 };

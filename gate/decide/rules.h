@@ -29,8 +29,9 @@ struct rule_input {
 	X(RULE_TWO_GROUPS, "two_groups", DECISION_INCONCLUSIVE, performance & ANY && in->two_groups,                                      \
 	  "results are in two groups of other sizes for each version: a ratio would compare one group with the other")                    \
 	X(RULE_ORDER_CONFOUNDED, "order_confounded", DECISION_INCONCLUSIVE, performance & ANY && in->turns == PAIRING_TURNS_NOT_TAKEN,     \
-	  "the versions did not take turns: what changed on the machines in between looks like a change of the version (measure them in " \
-	  "turns, as 'assay run APP --versions A,B' does, or each in five sessions)")                                                     \
+	  "the versions did not take turns, or each ran once and the same one came first on every machine: what changed on the machines in " \
+	  "between looks like a change of the version (measure them in turns and more than once, as 'assay run APP --versions A,B' does, " \
+	  "or each in five sessions)")                                                     \
 	X(RULE_ORDER_UNKNOWN, "order_unknown", DECISION_INCONCLUSIVE, performance & ANY && in->turns == PAIRING_TURNS_UNKNOWN,            \
 	  "it is not known whether the versions took turns: what changed on the machines in between may look like a change of the version " \
 	  "(import times of the results, or repetition numbers that both versions share, or say --interleaved; or measure each in five "  \

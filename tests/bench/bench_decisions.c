@@ -72,7 +72,15 @@ static double on_tick(const struct kind *kind, double cost)
  */
 enum way { DATA_SET, PLAN, PLAN_TIMES };
 
-static struct run_set set_of(double cost[MACHINES_MAX][REPETITIONS_MAX], double cpu[MACHINES_MAX][REPETITIONS_MAX], int machines,
+/* Which version comes first on a machine, and when a run of it is made, in units of runs: ABBA. */
+static int first_on[MACHINES_MAX];
+
+static int turn_of(int machine, int side, int repetition)
+{
+	return 2 * repetition + ((side ^ repetition ^ first_on[machine]) & 1);
+}
+
+static struct run_set set_of(int side, double cost[MACHINES_MAX][REPETITIONS_MAX], double cpu[MACHINES_MAX][REPETITIONS_MAX], int machines,
 			     int repetitions, enum way way, double level)
 {
 	struct run_set set = { .application = mem_string("app"), .version = mem_string("version"), .level = level };
@@ -82,9 +90,11 @@ static struct run_set set_of(double cost[MACHINES_MAX][REPETITIONS_MAX], double 
 		for (int r = 0; r < repetitions; r++) {
 			struct run *run = &set.items[set.n++];
 
-			*run = (struct run){
-				.machine = mem_format("m%d", m), .taken_ms = 1000, .repetition = r + 1, .metric = cost[m][r], .recorded = 1
-			};
+			*run = (struct run){ .machine = mem_format("m%d", m),
+					     .taken_ms = way ? 1000 * turn_of(m, side, r) : 1000,
+					     .repetition = r + 1,
+					     .metric = cost[m][r],
+					     .recorded = 1 };
 			snprintf(run->plan, sizeof(run->plan), "%s", way ? "plan" : "");
 			if (way == PLAN_TIMES) {
 				run->usage = (struct metric_usage){ llround(1e9 * cost[m][r]), llround(1e6 * cpu[m][r]), 0 };
@@ -101,8 +111,8 @@ static enum decision decide(double cost[2][MACHINES_MAX][REPETITIONS_MAX], doubl
 {
 	const struct evidence evidence = { 0 };
 	const struct lab_config config = { .min_effect = .03 };
-	struct run_set sides[2] = { set_of(cost[0], cpu[0], machines, repetitions, way, level),
-				    set_of(cost[1], cpu[1], machines, repetitions, way, level) };
+	struct run_set sides[2] = { set_of(0, cost[0], cpu[0], machines, repetitions, way, level),
+				    set_of(1, cost[1], cpu[1], machines, repetitions, way, level) };
 	struct assay_error err;
 	enum decision decision;
 	struct verdict v;
@@ -125,10 +135,11 @@ static enum decision draw(const struct kind *kind, int machines, int repetitions
 	enum decision decision = DECISION_INCONCLUSIVE;
 
 	for (int m = 0; m < machines; m++) {
+		first_on[m] = (int)rng_below(rng, 2);
 		for (int r = 0; r < all; r++) {
-			for (int turn = 0; turn < 2; turn++) { /* ABBA */
-				int side = turn ^ (r & 1);
-				double place = (2 * r + turn) / (2.0 * all);
+			for (int turn = 0; turn < 2; turn++) {
+				int side = turn ^ ((r ^ first_on[m]) & 1);
+				double place = turn_of(m, side, r) / (2.0 * all);
 
 				cost[side][m][r] = on_tick(kind, kind->noise(rng, place) * (side ? slower : 1));
 				cpu[side][m][r] = .9 * noise_normal(rng, place) * (side ? slower : 1);
@@ -142,7 +153,7 @@ static enum decision draw(const struct kind *kind, int machines, int repetitions
 	return decision;
 }
 
-static void row(const struct kind *kind, int machines, int repetitions, enum way way, int draws)
+static void row(const struct kind *kind, int machines, int repetitions, enum way way, int draws, int found_draws)
 {
 	static const char *const ways[] = { "data set", "one plan", "one plan, with processor time" };
 	int worse = 0, better = 0, found = 0;
@@ -154,30 +165,37 @@ static void row(const struct kind *kind, int machines, int repetitions, enum way
 
 		worse += d == DECISION_REGRESSION;
 		better += d == DECISION_IMPROVED;
-		found += draw(kind, machines, repetitions, way, 1.1, &rng) == DECISION_REGRESSION;
+		found += i < found_draws && draw(kind, machines, repetitions, way, 1.1, &rng) == DECISION_REGRESSION;
 	}
 	printf("| %s | %s | %d | ", kind->name, ways[way], machines);
 	printf(repetitions ? "%d" : "looks", repetitions);
-	printf(" | %.4f | %.4f | %.3f |\n", worse / (double)draws, better / (double)draws, found / (double)draws);
+	printf(" | %.4f | %.4f | %.3f |\n", worse / (double)draws, better / (double)draws, found / (double)found_draws);
 	fflush(stdout);
 }
 
+/* bench_decisions DRAWS: all rows. bench_decisions DRAWS KIND MACHINES REPETITIONS: one row of versions in one plan, with a fifth of the
+ * draws for the power. */
 int main(int argc, char **argv)
 {
 	static const int machines[] = { 1, 2, 3, 10 }, repetitions[] = { 1, 3, 20 }, planned[] = { 3, 6, 20, 60, 0 };
 	int draws = argc > 1 ? (int)strtol(argv[1], NULL, 10) : 2000;
 
+	if (argc == 5) {
+		row(&kinds[strtol(argv[2], NULL, 10)], (int)strtol(argv[3], NULL, 10), (int)strtol(argv[4], NULL, 10), PLAN, draws,
+		    draws / 5);
+		return 0;
+	}
 	printf("| noise | runs of | machines | repetitions | unchanged: regression | unchanged: improved | 10 %% slower: regression |\n"
 	       "| --- | --- | ---: | ---: | ---: | ---: | ---: |\n");
 	for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++) {
 		for (size_t m = 0; m < sizeof(machines) / sizeof(machines[0]); m++)
 			for (size_t r = 0; r < sizeof(repetitions) / sizeof(repetitions[0]); r++)
-				row(&kinds[k], machines[m], repetitions[r], DATA_SET, draws);
+				row(&kinds[k], machines[m], repetitions[r], DATA_SET, draws, draws);
 		for (int m = 1; m <= 3; m++)
 			for (size_t r = 0; r < sizeof(planned) / sizeof(planned[0]); r++)
-				row(&kinds[k], m, planned[r], PLAN, draws);
-		row(&kinds[k], 1, EFFECT_PAIRS_MIN, PLAN_TIMES, draws);
-		row(&kinds[k], 1, 0, PLAN_TIMES, draws);
+				row(&kinds[k], m, planned[r], PLAN, draws, draws);
+		row(&kinds[k], 1, EFFECT_PAIRS_MIN, PLAN_TIMES, draws, draws);
+		row(&kinds[k], 1, 0, PLAN_TIMES, draws, draws);
 	}
 	return 0;
 }

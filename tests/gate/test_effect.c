@@ -120,6 +120,27 @@ static void test_machines_within_types(void **state)
 		    1e-12); /* logs .03 .10 .03 */
 }
 
+/* Two machines with three results of each version: of 400 ways to divide them 8 have the candidate above in 16 or more of 18 pairs (.02),
+ * 18 in 15 or more (.045). */
+static void test_ranks(void **state)
+{
+	static const struct effect_pair pairs[] = { { 0, .08, .01, 4, false }, { 1, .08, .01, 4, false } };
+	static const struct {
+		double level, above;
+		bool decides;
+	} rows[] = { { EFFECT_LEVEL, 16, true }, { EFFECT_LEVEL, 15, false }, { .999, 17, false }, { .999, 18, true } };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const struct effect_common common = { .ranks = { rows[i].above - 9, 9, 10.5 } };
+		struct effect e = effect_of(pairs, 2, 2, &(struct effect_asked){ .03, rows[i].level }, &common);
+
+		assert_true(e.within && e.high > 1.08);
+		assert_int_equal(e.low > 1, rows[i].decides);
+		assert_int_equal(e.decision, rows[i].decides ? DECISION_REGRESSION : DECISION_INCONCLUSIVE);
+	}
+}
+
 static void test_too_little(void **state)
 {
 	static const struct effect_pair pairs[] = { { 1, .02, .01, 4, false }, { 1, .06, 0, 0, false } },
@@ -521,6 +542,7 @@ int suite_effect(void)
 		cmocka_unit_test(test_within_machines),
 		cmocka_unit_test(test_coverage_within),
 		cmocka_unit_test(test_minimum_detectable),
+		cmocka_unit_test(test_ranks),
 		cmocka_unit_test(test_power_by_simulation),
 		cmocka_unit_test(test_resources_exact),
 		cmocka_unit_test(test_resources_ties),

@@ -135,7 +135,7 @@ static void test_interval(void **state)
 	static const struct effect_pair pairs[] = {
 		{ 0, .10, 0, 0, false }, { 1, .12, 0, 0, false }, { 2, .08, 0, 0, false }, { 3, .11, 0, 0, false }
 	};
-	const struct effect_common more = { .02, 2 };
+	const struct effect_common more = { .error = .02, .df = 2 };
 	struct effect plain = effect_of(pairs, 4, 4, &asked, NULL), wider = effect_of(pairs, 4, 4, &asked, &more),
 		      few = effect_of(pairs, 2, 4, &asked, &more);
 

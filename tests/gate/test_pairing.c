@@ -46,12 +46,12 @@ static int compare(const void *a, const void *b)
 	return (x->taken_ms > y->taken_ms) - (x->taken_ms < y->taken_ms);
 }
 
-/* Three repetitions around a metric, one per cent apart. */
-static void add(struct world *w, int side, const char *machine, const char *plan, int64_t taken_ms, double metric)
+/* Repetitions around a metric, one per cent apart. */
+static void add_runs(struct world *w, int side, const char *machine, const char *plan, int64_t taken_ms, double metric, int64_t n)
 {
 	struct run_set *set = &w->sides[side];
 
-	for (int64_t r = 1; r <= 3; r++) {
+	for (int64_t r = 1; r <= n; r++) {
 		struct run run = { .machine = mem_string(machine),
 				   .taken_ms = taken_ms + r,
 				   .repetition = r,
@@ -63,6 +63,11 @@ static void add(struct world *w, int side, const char *machine, const char *plan
 		set->items[set->n++] = run;
 	}
 	qsort(set->items, set->n, sizeof(*set->items), compare);
+}
+
+static void add(struct world *w, int side, const char *machine, const char *plan, int64_t taken_ms, double metric)
+{
+	add_runs(w, side, machine, plan, taken_ms, metric, 3);
 }
 
 static void expect(struct world *w, size_t machine, double ratio, size_t runs, enum pairing_turns turns)
@@ -502,6 +507,25 @@ static void test_ratio_limit(void **state)
 	}
 }
 
+/* Of one run each, the first may be slower on all machines alike. */
+static void test_one_always_first(void **state)
+{
+	static const char *const machines[] = { "m1", "m2", "m3" };
+
+	(void)state;
+	for (int swapped = 0; swapped < 2; swapped++) {
+		struct world w;
+
+		enter(&w, "app", "app");
+		for (int m = 0; m < 3; m++) {
+			add_runs(&w, 0, machines[m], "p", swapped && m == 1 ? 3000 : 1000, 1, 1);
+			add_runs(&w, 1, machines[m], "p", 2000, 1.1, 1);
+		}
+		assert_int_equal(has_reason(&w, "order_confounded"), !swapped);
+		leave(&w);
+	}
+}
+
 /* A machine that only one of them has is left out, with or without plans. */
 static void test_left_out(void **state)
 {
@@ -723,6 +747,7 @@ int suite_pairing(void)
 		cmocka_unit_test(test_turns),
 		cmocka_unit_test(test_sessions),
 		cmocka_unit_test(test_two_inputs),
+		cmocka_unit_test(test_one_always_first),
 		cmocka_unit_test(test_left_out),
 		cmocka_unit_test(test_session_of_one),
 		cmocka_unit_test(test_exactly_alike),
