@@ -26,6 +26,36 @@ double comparison_told(const struct verdict *v, const struct measured *m, double
 	return decision_is_finding(v->effect.decision) ? MEASURED_TOLD * fabs(difference) : open;
 }
 
+static const char *part_text(const struct measured_part *part)
+{
+	return part->depth == PART_TIME ? level_text(part->of) : part->name;
+}
+
+/* Adds the finding that a candidate which passes uses other resources: it certainly spends more time on something and less on something
+ * else, either by as much as matters. */
+static void add_shift(struct comparison *c)
+{
+	struct verdict *v = &c->verdict;
+	const struct measured_part *more = NULL, *less = NULL;
+	double matters = v->min_effect * fmax(c->measured.seconds[0], c->measured.seconds[1]);
+
+	for (size_t i = 0; i < c->measured.n; i++) {
+		const struct measured_part *part = &c->measured.parts[i];
+
+		if (part->depth == PART_FUNCTION || !part->certain)
+			continue;
+		more = part->difference >= (more ? more->difference : matters) ? part : more;
+		less = part->difference <= (less ? less->difference : -matters) ? part : less;
+	}
+	if (v->effect.decision != DECISION_PASS || v->times.disturbed || !more || !less || v->n_reasons == VERDICT_REASONS_MAX)
+		return;
+	v->reasons[v->n_reasons++] =
+	    (struct verdict_reason){ "resource_shift",
+				     mem_format("at equal cost it uses other resources: a run takes %s s more %s and %s s less %s",
+						text_fixed(more->difference, 3).text, part_text(more),
+						text_fixed(-less->difference, 3).text, part_text(less)) };
+}
+
 static enum assay_status stage_measured(struct lab *lab, struct comparison *c, struct assay_error *err)
 {
 	const struct verdict *v = &c->verdict;
@@ -36,6 +66,7 @@ static enum assay_status stage_measured(struct lab *lab, struct comparison *c, s
 		c->absent[COMPARISON_MEASURED] =
 		    (struct comparison_absent){ "no_times", "no machine has runs of both versions whose time was measured" };
 	c->cause = st ? mem_string("") : measured_text(&c->measured, comparison_told(v, &c->measured, (double)INFINITY));
+	add_shift(c);
 	return st;
 }
 
@@ -132,6 +163,7 @@ enum assay_status comparison_here(const struct comparison_asked *asked, const st
 		return st;
 	open = asked->min_effect * fmax(out->measured.seconds[0], out->measured.seconds[1]);
 	out->cause = measured_text(&out->measured, comparison_told(&out->verdict, &out->measured, open));
+	add_shift(out);
 	out->absent[COMPARISON_CONTRIBUTIONS] = stage_contributions(asked->evidence, out);
 	for (size_t i = 0; i < sizeof(stored) / sizeof(stored[0]); i++)
 		out->absent[stored[i]] = (struct comparison_absent){ "no_laboratory", "it takes a laboratory ('assay init')" };

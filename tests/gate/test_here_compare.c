@@ -138,6 +138,32 @@ static void few_runs(void **state)
 	}
 }
 
+/* Equal cost, made of other parts. */
+static void other_resources(void **state)
+{
+	struct made a[RUNS], b[RUNS];
+
+	(void)state;
+	for (int shift = 0; shift < 2; shift++) {
+		const cJSON *reason;
+		bool found = false;
+		cJSON *json;
+
+		for (size_t i = 0; i < RUNS; i++) {
+			a[i] = (struct made){ .wall = 1 + .001 * (double)(i % 7), .user = .4 + .001 * (double)(i % 5) };
+			b[i] = (struct made){ .wall = 1 + .001 * (double)(i % 6), .user = (shift ? .5 : .4) + .001 * (double)(i % 3) };
+		}
+		json = answer(a, b, RUNS);
+		assert_string_equal(json_get_text(json, "decision"), "pass");
+		cJSON_ArrayForEach(reason, cJSON_GetObjectItem(json, "reasons")) found =
+		    found || (strcmp(json_get_text(reason, "code"), "resource_shift") == 0 &&
+			      strstr(json_get_text(reason, "text"), "s more computing and 0.") &&
+			      strstr(json_get_text(reason, "text"), "s less waiting"));
+		assert_int_equal(found, shift);
+		cJSON_Delete(json);
+	}
+}
+
 /* Processor time decides where it can lengthen the wall-clock time that is open. */
 static void processor_time(void **state)
 {
@@ -246,9 +272,9 @@ static void when_it_looks(void **state)
 int suite_here_compare(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_same_twice), cmocka_unit_test(pairs_that_drift),	  cmocka_unit_test(few_runs),
-		cmocka_unit_test(processor_time), cmocka_unit_test(what_others_withheld), cmocka_unit_test(work_where_time_is_open),
-		cmocka_unit_test(when_it_looks)
+		cmocka_unit_test(the_same_twice),	   cmocka_unit_test(pairs_that_drift), cmocka_unit_test(few_runs),
+		cmocka_unit_test(other_resources),	   cmocka_unit_test(processor_time),   cmocka_unit_test(what_others_withheld),
+		cmocka_unit_test(work_where_time_is_open), cmocka_unit_test(when_it_looks)
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
