@@ -57,11 +57,8 @@ quiho_gates() {
 	done
 	for pair in 'mysqlslap/innodb_load mysqlslap/memory_load' 'stream/add-1 stream/add-2' 'miniamr lulesh'; do
 		# shellcheck disable=SC2086
-		ask quiho gate $pair --method walk
-		# shellcheck disable=SC2086
 		ask quiho gate $pair --min-effect 0.3 --all
 	done
-	ask quiho gate stream/add-1 stream/add-2 --method walk --epsilon 40
 	ask quiho gate mysqlslap/innodb_load mysqlslap/memory_load --all --top 3
 }
 
@@ -147,7 +144,6 @@ lab_decisions() {
 		# shellcheck disable=SC2086
 		ask_page lab report $pair
 	done
-	ask lab gate sqlite@wal sqlite@rollback --method walk
 	ask lab gate sqlite@wal sqlite@rollback --min-effect 0.5 --all
 	ask_page lab explore
 }
@@ -283,8 +279,6 @@ profile hpccg --model paper --by-type
 gate hpccg comd --min-effect -1
 gate hpccg comd --min-effect x
 gate hpccg comd --method nothing
-gate hpccg comd --epsilon -1
-gate hpccg comd --epsilon 5
 predict hpccg
 report hpccg comd
 explore

@@ -42,7 +42,6 @@ keys 'profile' same@1.0
 keys 'profile' same@1.0 --model paper
 keys 'predict' same@1.0 --machine node01
 keys 'gate' app/slow@1.0 app/slow@1.1
-keys 'gate' app/slow@1.0 app/slow@1.1 --method walk
 keys 'explore' -o "$tmp/page.html"
 keys 'report' app/slow@1.0 app/slow@1.1 -o "$tmp/page.html"
 keys 'baseline accept' same@1.1 --reason test

@@ -25,9 +25,6 @@ enum assay_status cmd_why_span(const char *text, void *to, struct assay_error *e
 #define CMD_MIN_EFFECT(arguments, member) \
 	CLI_REAL("min-effect", "FRACTION", arguments, member, 1e-6, 1, \
 		 "The smallest slowdown that matters to you, 0.05 is 5 % (default: that of lab.yaml, else 0.03)")
-#define CMD_EPSILON(arguments, member) \
-	CLI_REAL("epsilon", "POINTS", arguments, member, 0, 100, \
-		 "For the walk: importances that differ by no more are alike; the most important stressor has 100 (default: 10)")
 #define CMD_RESAMPLES(arguments, member, help) \
 	CLI_INTEGER("resamples", "N", arguments, member, 1, 100000, help)
 #define CMD_SEED(arguments, member) \

@@ -9,18 +9,16 @@
 #include "gate/cost/cost_gate.h"
 #include "gate/nightly/spend.h"
 #include "gate/nightly/why.h"
-#include "gate/published/walk.h"
 #include "fleet/commands/cmd_fleet.h"
 #include "runs/commands/cmd_run.h"
 
 #include <inttypes.h>
 
-enum { METHOD_RATIO, METHOD_PUBLISHED, METHOD_COST };
+enum { METHOD_RATIO, METHOD_COST };
 
 struct arguments {
 	const char *selectors[2];
 	double min_effect; /* 0: not given */
-	double epsilon;	   /* below 0: not given */
 	double budget_s;   /* 0: no limit */
 	double why_s;	   /* 0: functions are not measured; below 0: not given */
 	int64_t top;	   /* groups; 0: not given */
@@ -67,27 +65,6 @@ static enum assay_status gate_by_ratio(struct lab *lab, const struct cmd_evidenc
 	return st;
 }
 
-static enum assay_status gate_by_walk(struct lab *lab, const struct cmd_evidence *e, const struct arguments *a, struct document *d,
-				      struct assay_error *err)
-{
-	struct walk_profile profiles[2] = { 0 };
-	struct walk walk = { 0 };
-	enum assay_status st = ASSAY_OK;
-
-	(void)lab;
-	for (int i = 0; !st && i < 2; i++)
-		st = walk_profile_of(&e->evidence, &e->runs[i], &profiles[i], err);
-	if (!st) {
-		walk_of(&profiles[0], &profiles[1], a->epsilon >= 0 ? a->epsilon : WALK_EPSILON, &walk);
-		walk_answer(&walk, &e->runs[0], &e->runs[1], d);
-		d->exit_status = decision_exit(walk.decision);
-	}
-	walk_release(&walk);
-	walk_profile_release(&profiles[0]);
-	walk_profile_release(&profiles[1]);
-	return st;
-}
-
 static bool gate_same_version(const struct run_set *a, const struct run_set *b)
 {
 	return strcmp(a->application, b->application) == 0 && strcmp(a->version, b->version) == 0;
@@ -126,16 +103,15 @@ static void gate_add_advice(struct lab *lab, const struct run_set runs[2], struc
 
 static enum assay_status gate_stored(struct lab *lab, const struct arguments *a, struct document *d, struct assay_error *err)
 {
-	bool walk = a->method == METHOD_PUBLISHED;
 	struct cmd_evidence e;
-	enum assay_status st = cmd_evidence_load(lab, a->selectors, 2, walk, &e, err);
+	enum assay_status st = cmd_evidence_load(lab, a->selectors, 2, false, &e, err);
 
 	if (!st && gate_same_version(&e.runs[0], &e.runs[1]))
 		cli_remark("%s@%s is compared with itself: that tells nothing about a change", e.runs[0].application, e.runs[0].version);
 	if (st)
 		st = gate_fail_without_input(lab, a, st, err);
 	else
-		st = (walk ? gate_by_walk : gate_by_ratio)(lab, &e, a, d, err);
+		st = gate_by_ratio(lab, &e, a, d, err);
 	if (!st)
 		gate_add_advice(lab, e.runs, d);
 	cmd_evidence_release(&e);
@@ -287,15 +263,10 @@ static enum assay_status gate_check(void *arguments, struct assay_error *err)
 	if (a->method == METHOD_COST && (a->all || a->top || a->stacks))
 		return assay_fail(err, ASSAY_E_USAGE,
 				  "--method cost has no --all, --top or --stacks: it lists all machines, and compares no groups or stacks");
-	if (a->method == METHOD_PUBLISHED && (a->min_effect > 0 || a->all || a->top || a->stacks))
-		return assay_fail(err, ASSAY_E_USAGE,
-				  "--method walk has no --min-effect, --all, --top or --stacks: it does not look at ratios");
-	if (a->method != METHOD_PUBLISHED && a->epsilon >= 0)
-		return assay_fail(err, ASSAY_E_USAGE, "--epsilon belongs to --method walk");
 	return ASSAY_OK;
 }
 
-static const char *const methods[] = { [METHOD_RATIO] = "ratio", [METHOD_PUBLISHED] = "walk", [METHOD_COST] = "cost", NULL };
+static const char *const methods[] = { [METHOD_RATIO] = "ratio", [METHOD_COST] = "cost", NULL };
 /* clang-format off */
 #define GATE_COST(constant, word, unit, text) [constant] = word,
 static const char *const costs[] = { COST_ROWS(GATE_COST) [COSTS] = NULL };
@@ -317,13 +288,12 @@ static const struct cli_option options[] = {
 		   "Write to FILE where the time of both went, as folded stacks with two columns, for flame graphs", .required = false),
 	CLI_FLAG("all", struct arguments, all, "List all machines, and those that were left out"),
 	CMD_TOP(struct arguments, top, "List the N groups of stressors that changed most (default: 5)"),
-	CLI_CHOICE("method", methods, struct arguments, method, "The method: ratio (the default), walk or cost"),
+	CLI_CHOICE("method", methods, struct arguments, method, "The method: ratio (the default) or cost"),
 	CLI_CHOICE("of", costs, struct arguments, of, "With --method cost: cpu, processor time (the default), wall, or metric"),
 	CLI_TEXT("counts", "VERSION", struct arguments, counts, "With --method cost: the version whose runs have counted the features"),
-	CMD_EPSILON(struct arguments, epsilon),
 	CLI_END,
 };
-static const struct arguments defaults = { .epsilon = -1, .why_s = -1 };
+static const struct arguments defaults = { .why_s = -1 };
 
 const struct command gate_command = {
 	.name = "gate",
@@ -335,9 +305,6 @@ const struct command gate_command = {
 	    "machines moved, the decision is environment. --budget, --hosts and --exclude go with --run.",
 	.more = "Methods:\n"
 		"  ratio  (default) the interval of the ratio of costs over hardware types\n"
-		"  walk   as published with quiho (2018), for comparison: walks down the importances of the\n"
-		"         baseline's profile and says regression at the first that differs by more than epsilon\n"
-		"         points; most unchanged versions look changed to it\n"
 		"  cost   for versions that ran many inputs, not all of them the same: by what the inputs should\n"
 		"         have cost the baseline ('assay cost train'); more work is told from slower code\n",
 	.examples = "  assay gate myapp@1.0 myapp@1.1 --min-effect 0.05\n"
@@ -345,7 +312,6 @@ const struct command gate_command = {
 		    "  assay gate mysqlslap/innodb_load mysqlslap/memory_load --format json | jq .decision\n"
 		    "  assay gate myapp@1.0 myapp@1.1 --format junit --output assay.xml\n"
 		    "  assay gate myapp@1.0 myapp@1.1 --stacks difference.folded && flamegraph.pl difference.folded > difference.svg\n"
-		    "  assay gate myapp@1.0 myapp@1.1 --method walk --epsilon 20\n"
 		    "  assay gate sorter@1.0 sorter@1.1 --method cost --counts counted\n",
 	.exit_status = "0 pass or improved, 3 regression, 4 inconclusive, 5 environment, 6 nothing measured; 1 failure, 2 usage.",
 	.words = words,

@@ -7,7 +7,7 @@
 #include "gate/here/here.h"
 #include "gate/profile/stored.h"
 #include "gate/profile/views.h"
-#include "gate/published/walk.h"
+#include "gate/profile/paper_profile.h"
 
 #include <math.h>
 

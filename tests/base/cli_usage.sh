@@ -167,7 +167,6 @@ profile a --top 1e3|--top
 profile a --top 99999999999999999999|--top
 gate a b --min-effect -1|--min-effect
 gate a b --min-effect 5|--min-effect must be a number from 1e-6 to 1, not '5'
-gate a b --method walk --epsilon 101|--epsilon must be a number from 0 to 100, not '101'
 fleet down a b|unexpected argument 'b'
 fleet up a b|unexpected argument 'b'
 gate a b --min-effect nan|--min-effect

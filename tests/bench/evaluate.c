@@ -5,7 +5,7 @@
 #include "base/stats.h"
 #include "base/text.h"
 #include "gate/decide/verdict.h"
-#include "gate/published/walk.h"
+#include "walk.h"
 #include "model/parallel.h"
 
 #include <math.h>

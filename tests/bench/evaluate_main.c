@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "fleet/lab/lab.h"
 #include "gate/commands/cmd_evidence.h"
-#include "gate/published/walk.h"
+#include "walk.h"
 #include "model/parallel.h"
 #include "tests/bench/evaluate.h"
 
@@ -247,7 +247,8 @@ static enum assay_status evaluate_run(struct lab *lab, void *arguments, struct d
 static const struct cli_option words[] = { CLI_WORD("PAIRS.json", struct arguments, path), CLI_END };
 static const struct cli_option options[] = {
 	CMD_MIN_EFFECT(struct arguments, min_effect),
-	CMD_EPSILON(struct arguments, epsilon),
+	CLI_REAL("epsilon", "POINTS", struct arguments, epsilon, 0, 100,
+		 "For the walk: importances that differ by no more are alike; the most important stressor has 100 (default: 10)"),
 	CLI_FLAG("no-walk", struct arguments, no_walk, "Exclude the walk, which takes nearly all of the time"),
 	CMD_RESAMPLES(struct arguments, resamples, "Resamples of the clusters for the intervals (default: 2000)"),
 	CMD_SEED(struct arguments, seed),

@@ -35,8 +35,6 @@ what='so many groups'
 run -C "$tmp/lab" gate app/slow@1.0 app/slow@1.1 --top 1
 cases=$((cases + 1))
 [ "$(sed -n '/^Inferred from how/,/(unexplained)/p' "$tmp/out" | grep -c ' %')" -le 4 ] || fail "more than one group: $(cat "$tmp/out")"
-run -C "$tmp/lab" gate app/slow@1.0 app/slow@1.1 --method walk --top 1
-refused 2 '--top'
 what='one machine'
 make_package "$tmp/one" 1 5
 run init "$tmp/lab1"

@@ -1,6 +1,6 @@
 /* The walk down the ranking as published, on made-up profiles. */
 #include "base/mem.h"
-#include "gate/published/walk.h"
+#include "tests/bench/walk.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -1,13 +1,11 @@
-/* The comparison of two versions as published with quiho: walk down the ranking of the baseline's profile (paper_profile.h) and stop at the
- * first stressor whose importance differs. For comparison with the gate: most unchanged versions look changed to it, a uniform slowdown
- * does not, and it cannot tell whether a change is for the worse. docs/evidence/statistics.md has the measurements. Source: Jimenez et al.,
- * "quiho", ICPE 2018, section 3.3. */
-#ifndef GATE_PUBLISHED_WALK_H
-#define GATE_PUBLISHED_WALK_H
+/* The comparison of two versions as published with quiho: walk down the ranking of the baseline's profile (gate/profile/paper_profile.h)
+ * and stop at the first stressor whose importance differs. For comparison with the gate: most unchanged versions look changed to it, a
+ * uniform slowdown does not, and it cannot tell whether a change is for the worse. docs/evidence/statistics.md has the measurements.
+ * Source: Jimenez et al., "quiho", ICPE 2018, section 3.3. */
+#ifndef TESTS_BENCH_WALK_H
+#define TESTS_BENCH_WALK_H
 
-#include "base/document.h"
 #include "gate/decide/effect.h"
-#include "model/published/gbt.h"
 #include "runs/running/evidence.h"
 
 #define WALK_EPSILON 10.0 /* in points, of which the most important stressor of a profile has 100 */
@@ -41,21 +39,5 @@ struct walk {
 /* epsilon >= 0. walk_release() *out. */
 void walk_of(const struct walk_profile *baseline, const struct walk_profile *candidate, double epsilon, struct walk *out);
 void walk_release(struct walk *walk);
-
-/* The answer of `assay gate --method walk`. The sets are those of the two profiles. */
-void walk_answer(const struct walk *walk, const struct run_set *baseline, const struct run_set *candidate, struct document *d);
-
-/* The profile as published with quiho (ICPE 2018): importances of boosted trees fitted on fingerprints, all rows in training. It is not
- * validated and tells nothing about how far it can be trusted. */
-struct paper_profile {
-	const struct run_set *runs; /* borrowed */
-	struct dataset dataset;
-	struct gbt *gbt;
-};
-
-/* ASSAY_E_NODATA when fewer than two runs have a whole fingerprint. The arguments must outlive *out; paper_profile_release() it. */
-enum assay_status paper_profile_of(const struct evidence *evidence, const struct run_set *runs, struct paper_profile *out,
-				   struct assay_error *err);
-void paper_profile_release(struct paper_profile *profile);
 
 #endif
