@@ -318,25 +318,23 @@ static void waits_add(struct variance *v, size_t process, struct stretches *all,
 	mem_free(joined, found, high.items);
 }
 
-/* A process that waits as much from beginning to end has no other times: what other processes of its host wait for as much work is usual,
- * and others must have used the CPUs for as long; or for half of it, if the run itself cannot have been in its way. */
+/* A process that waits as much from beginning to end has no other times: the most that another process of its host waits for as much work
+ * is usual, and others must have used the CPUs for as long; or for half of it, if the run itself cannot have been in its way. */
 static void rest_add(struct variance *v, size_t process, const struct rest *rests, struct stretches *all)
 {
 	struct rest r = rests[process];
-	size_t n = 0;
 
 	if (!(r.waited_s >= v->least_s))
 		return;
 	r.when.loss_s = r.waited_s;
 	if (r.cause == LOSS_UNKNOWN) {
 		struct processors_used used = processors_used(&v->fragments, process, r.when.from_s, r.when.to_s);
-		double others = used.busy_s - used.own_s, *ratio = mem_new(v->fragments.n_processes, sizeof(*ratio));
+		double others = used.busy_s - used.own_s, most = 0;
 
 		for (size_t p = 0; p < v->fragments.n_processes; p++)
 			if (p != process && processors_same_host(&v->fragments, process, p) && rests[p].ran_s > 0)
-				ratio[n++] = rests[p].waited_s / rests[p].ran_s;
-		r.when.loss_s -= n ? stats_median(ratio, n) * r.ran_s : 0;
-		free(ratio);
+				most = fmax(most, rests[p].waited_s / rests[p].ran_s);
+		r.when.loss_s -= most * r.ran_s;
 		if (!(others >= (used.beside_s < MOST * r.when.loss_s ? MOST : 1) * r.when.loss_s))
 			return;
 		r.cause = LOSS_QUEUE;
