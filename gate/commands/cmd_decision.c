@@ -235,11 +235,12 @@ static void tell_records_gone(int64_t gone, struct document *d)
 	d->exit_status = 6;
 }
 
-/* Samples may be removed or added after a decision, which never rests on them. */
+/* Samples may be removed or added after a decision, which never rests on them; its cause may name a function. */
 static void drop_functions(cJSON *document)
 {
 	cJSON *runs = json_get(document, "runs");
 
+	cJSON_DeleteItemFromObject(runs, "cause");
 	cJSON_DeleteItemFromObject(runs, "functions");
 	cJSON_DeleteItemFromObject(runs, "signatures");
 	cJSON_DeleteItemFromObject(runs, "absent");

@@ -165,9 +165,6 @@ expect_status 0
 printf 'result\n3\n5\n' >"$tmp/bare.csv"
 import "$tmp/bare.csv" --machine n1 --application bare --version 1 --time 1767225600
 refused 2 'is 5 here, but 4 is stored'
-printf 'application,result\nstressng,3\n' >"$tmp/rates.csv" # no rate of a stressor
-import "$tmp/rates.csv" --machine n1
-refused 6 'cannot be used'
 
 what='Phoronix Test Suite'
 cat >"$tmp/p.xml" <<'E2'
