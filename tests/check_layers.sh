@@ -67,5 +67,10 @@ again=$(git ls-files 'base/*.c' 'fleet/*.c' 'fingerprint/*.c' 'runs/*.c' 'model/
 # Two functions of one name in two archives link without a word, and the one is called for the other.
 twice=$(nm -A --defined-only "$(dirname "${ASSAY:?}")"/libassay_*.a 2>/dev/null | awk '$2 ~ /[TDBR]/ && seen[$3]++ { print $3 }')
 [ -z "$twice" ] || { echo "defined twice: $twice"; status=1; }
+cycles=
+if git rev-parse --git-dir >/dev/null 2>&1; then
+	cycles=$(sh tests/house.sh | sed -n '/^cycles of folders/,$p' | grep -v '^cycles .* 0$' || true)
+fi
+[ -z "$cycles" ] || { printf '%s\n' "$cycles"; status=1; }
 [ "$files" -gt 50 ] || { echo "too few files: is this the source directory?"; status=1; }
 exit $status
