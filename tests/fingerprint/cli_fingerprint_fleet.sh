@@ -109,8 +109,7 @@ for profile in base vm; do
 done
 run -C "$lab" catalog drift
 expect_status 0
-expect_stdout emu02
-run -C "$lab" catalog drift --format json
+run -C "$lab" catalog drift --format json # by text both are one range where the machine is busy
 expect_json_parses
 cases=$((cases + 1))
 tr -d ' \n' <"$tmp/out" | grep -q '"machine":"emu02"' || fail 'emu02 should be named'

@@ -89,9 +89,10 @@ if measured; then
 	expect_json .decision regression
 	expect_stdout '"name": "walk"' '"source": "src/work.c"' '"line": 4' '"change": "modified"'
 	cases=$((cases + 1))
-	case $(json .cause) in *'most in walk (src/work.c:4, modified, mostly at src/work.c:6): more work at each call; '*) ;; *) fail "the cause is: $(json .cause)" ;; esac
+	case $(json .cause) in *'most in walk (src/work.c:4, modified, mostly at src/work.c:'[67]'): more work at each call; '*) ;; *) fail "the cause is: $(json .cause)" ;; esac
 	expect_json .why.code null .functions.explains true
-	expect_stdout '"hottest_line": "src/work.c:6"'
+	cases=$((cases + 1))
+	grep -q '"hottest_line": "src/work.c:[67]"' "$tmp/out" || fail 'the loop has the hottest line' # its head or its body, by chance
 fi
 unchanged
 
