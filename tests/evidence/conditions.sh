@@ -6,9 +6,11 @@
 corpus=${CORPUS:-$work/corpus}
 sh tests/install mpi
 mkdir -p "$corpus"
+[ -f "$corpus/recorded-at" ] || git rev-parse --short HEAD >"$corpus/recorded-at"
 /usr/bin/python3 tests/bench/conditions_real.py "$assay" "$corpus" "${SEED:-1}" "${RUNS:-3}" "${SECONDS_NOW:-3600}" >"$work/found"
 {
 	evidence_head 'Conditions: real programs and known disturbances'
+	evidence_recorded "$corpus"
 	cat <<-END
 	Two ranks of MPI (\`tests/apps/special/four.c\`), GraphicsMagick (OpenMP), redis under load, a pipeline of sort, gzip and dd, two threads in Python, SQLite by
 	Python, dd with synchronous writes, and hpcc. From a drawn time on, the process that uses most CPU time is disturbed for 1.5 s:
