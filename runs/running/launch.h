@@ -1,4 +1,4 @@
-/* From a manifest to its runs: what `assay run` does, and `assay detect --run` before it looks. */
+/* From a manifest to its runs: what `assay run` does, also within `gate --run` and nights. */
 #ifndef RUNS_RUNNING_LAUNCH_H
 #define RUNS_RUNNING_LAUNCH_H
 
