@@ -268,15 +268,15 @@ def judge(assay, directory, name):
         run = json.load(text)
     shown = subprocess.run([assay, "variance", "show", f"{directory}/{name}/records", "--format", "json"], capture_output=True, text=True, check=False)
     if shown.returncode:
-        return dict(run, name=name, said=f"failed: {shown.stderr[-200:].strip()}", findings=0, cause=False, place=False, near=False, first=None)
+        sys.exit(f"{name}: {shown.stderr[-200:].strip()}")
     answer = json.loads(shown.stdout)
     first, d = first_of(answer), run["disturbed"]
-    out = dict(run, name=name, said=answer.get("sentence") or shown.stdout[:0], findings=len([r for r in answer["regions"] if r["caused_by"] is None]), first=first,
-               cause=False, place=False, near=False)
+    findings = sum(r["caused_by"] is None for r in answer["regions"])
+    out = dict(run, name=name, findings=findings, first=first, cause=False, place=False, near=False)
     if d and run["kind"] == "neighbour":
         out["cause"] = out["place"] = out["near"] = not first or first["cause"] not in ("run_queue", "throttled", "stopped", "lock")
     elif d and first:
-        began = answer["began_s"] if "began_s" in answer else began_of(f"{directory}/{name}/records")
+        began = began_of(f"{directory}/{name}/records")
         since, until = d["from"] - began, d["to"] - began
         both = min(until, first["to"]) - max(since, first["from"])
         out["cause"] = first["cause"] in CAUSES[run["kind"]]
