@@ -82,7 +82,6 @@ static const struct command *const commands[] = {
 	&detect_command,
 	HEADING("Where and when a run was slow"),
 	&variance_show_command,
-	&variance_compare_command,
 	HEADING("assay itself"),
 	&completion_command,
 	&manual_command,

@@ -125,7 +125,6 @@ mkdir "$tmp/slow" "$tmp/still"
 "$ASSAY_VARIANCE" "$tmp/still" 3 2 coupled
 keys 'variance show' "$tmp/slow"
 keys 'variance show --follow' "$tmp/slow" --window 100
-keys 'variance compare' "$tmp/still" "$tmp/slow" --beside "$tmp/still"
 
 what='the paths of tests/keys'
 sort -u "$tmp/keys" >"$tmp/all"

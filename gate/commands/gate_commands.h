@@ -7,6 +7,6 @@
 extern const struct command profile_command, predict_command, catalog_suggest_command, gate_command, compare_command, detect_command,
     report_command, explore_command, baseline_accept_command, baseline_list_command, nightly_command, nightly_list_command,
     nightly_show_command, nightly_pages_command, explain_command, verify_command, history_command, bisect_command, calibrate_command,
-    cost_train_command, cost_predict_command, cost_explain_command, variance_show_command, variance_compare_command;
+    cost_train_command, cost_predict_command, cost_explain_command, variance_show_command;
 
 #endif

@@ -135,11 +135,9 @@ struct processors_used processors_used(const struct fragments *f, size_t process
 			out.self_s = threads;
 			first = most;
 		}
-		out.all |= !isnan(own);
 	}
 	if (run - LATE_S > out.own_s)
 		out.own_s = run;
 	out.beside_s = out.own_s - first;
-	out.all |= !isnan(run);
 	return out;
 }

@@ -9,7 +9,6 @@ struct processors_used {
 	double own_s;	 /* by the run's processes on that host: their recorded threads, and others as far as known */
 	double self_s;	 /* of that, by the recorded threads of the process; */
 	double beside_s; /* own_s without the busiest of these: what may have been in its way */
-	bool all;	 /* own_s includes threads that were not recorded */
 };
 
 /* Whether two processes belong to the same run and host. */

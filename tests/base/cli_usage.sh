@@ -41,7 +41,7 @@ listed=$(grep -c '^  [a-z][a-z -]*  ' "$tmp/out")
 # What works on no laboratory, and what has one format only.
 without_directory() {
 	case $1 in
-	compare | build | probe | 'emulate run' | 'features run' | 'features show' | 'variance record' | 'variance show' | 'variance compare' | doctor | counters | completion | manual) echo yes ;;
+	compare | build | probe | 'emulate run' | 'features run' | 'features show' | 'variance record' | 'variance show' | doctor | counters | completion | manual) echo yes ;;
 	esac
 }
 without_format() {

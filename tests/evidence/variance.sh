@@ -1,14 +1,13 @@
 #!/bin/sh
-# Where and when real runs were slow, and whether it was the code: recorded, disturbed and judged. Some twenty minutes, with breaks where wanted:
+# Where and when real runs were slow: recorded, disturbed and judged. Some twenty minutes, with breaks where wanted:
 # CORPUS=DIRECTORY keeps what was recorded, SECONDS_NOW=N measures for so long and says what is missing (0: judges what there is). SEED: who is
-# disturbed and when. DISTURBED, STILL, PAIRS: runs of each kind. Needs root and control groups of version 1. What recording costs, and runs
+# disturbed and when. DISTURBED, STILL: runs of each kind. Needs root and control groups of version 1. What recording costs, and runs
 # that are analysed while they go on, are pages of their own (variance_costs.sh, variance_follow.sh).
 . tests/lib_evidence.sh
 corpus=${CORPUS:-$work/corpus}
 seconds=${SECONDS_NOW:-3600}
 mkdir -p "$corpus"
 /usr/bin/python3 tests/bench/variance_four.py "$assay" "$corpus/runs" "${SEED:-1}" "${DISTURBED:-20}" "${STILL:-40}" "$seconds" >"$work/found"
-[ "${draw:-}" ] || /usr/bin/python3 tests/bench/variance_versions.py "$assay" "$corpus/versions" "${PAIRS:-10}" "$seconds" >"$work/told"
 (
 	evidence_head "Variance${draw:+: $draw}"
 	echo "Who was disturbed and when was drawn with the seed ${SEED:-1}, of which no run had been seen when the code was written, unless it is said below. Runs are recorded alone on the"
@@ -29,13 +28,5 @@ mkdir -p "$corpus"
 	cat "$work/found"
 	echo
 	[ ! -f "$corpus/notes.md" ] || { cat "$corpus/notes.md"; echo; } # what is to be said of these runs
-	[ -z "${draw:-}" ] || exit 0
-	echo '## Code or environment'
-	echo
-	echo 'The same program as three versions: `same` has another build-id, `more` does 10 % more rounds, `slower` does the same rounds and misses caches (the table'
-	echo 'of every sixteenth read is larger). Each run with and without others on the processor of its first two processes; a baseline is recorded once, without; then'
-	echo 'each three times, by turns with the old version. The decision asked is of all six (`compare BASELINE RUN RUN RUN --beside` of each of the old ones); `without`: of the first run alone.'
-	echo
-	cat "$work/told"
 ) >"$work/page"
 evidence_done

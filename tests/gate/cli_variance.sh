@@ -218,6 +218,19 @@ for name in one two; do
 done
 run variance show "$tmp/mixed"
 refused 2 'belongs to another run than the files before it'
-run variance compare "$tmp/one" "$tmp/mixed"
-refused 2 'belongs to another run than the files before it'
+
+what='calls for which there was no room'
+cp -R "$tmp/one" "$tmp/lost"
+printf '\001' | dd of="$(ls "$tmp"/lost/*.samples | head -n 1)" bs=1 seek=82 conv=notrunc 2>/dev/null # of one process 65,536
+run variance show "$tmp/lost"
+expect_stdout '65536 calls of rank ' 'could not be recorded (a full disk' 'missing from this answer and its coverage'
+
+what='the file of a process that another one waited for is gone'
+"$ASSAY" variance record -o "$tmp/one_gone" -- sh -c 'for i in 1 2; do dd if=/dev/zero of="$1" bs=64k count=400 & done; wait' sh "$tmp/zeros" 2>"$tmp/err" || fail "$(cat "$tmp/err")"
+run variance show "$tmp/one_gone" --format json
+expect_json .missing_children 0
+# shellcheck disable=SC2012 # the one that began last
+rm "$(ls -v "$tmp"/one_gone/*.samples | tail -n 1)"
+run variance show "$tmp/one_gone" --format json
+expect_json .missing_children 1
 finish

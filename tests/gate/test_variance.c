@@ -2,7 +2,6 @@
 #include "base/file.h"
 #include "gate/variance/answer.h"
 #include "gate/variance/stored_runs.h"
-#include "gate/variance/versus.h"
 #include "gate/variance/waits.h"
 #include "tests/gate/made_run.h"
 #include "tests/model/v_measure.h"
@@ -82,43 +81,6 @@ static void disturbed(void **state)
 		assert_float_equal(sum, r->why.loss_s, 1e-4);
 		assert_float_equal(r->verified, 1, 1e-9);
 		variance_release(&v);
-	}
-}
-
-/* As much work, counted, and a version that waits for a processor: for other programs, as the old one beside it does or not, or for threads
- * of its own, which record nothing. */
-static void versions(void **state)
-{
-	const struct made_disturbance hog = { -1, .5, 99, 1.6, MADE_QUEUE }, own = { -1, .5, 99, 1.6, MADE_THREADS };
-	const struct {
-		const struct made_disturbance *candidate, *beside;
-		bool alone; /* there is no old version beside */
-		enum versus_reason reason;
-	} rows[] = { { &hog, NULL, true, VERSUS_WAITED },  { &hog, &hog, false, VERSUS_WAITED }, { &hog, NULL, false, VERSUS_WAITED },
-		     { &own, NULL, false, VERSUS_SLOWER }, { &own, NULL, true, VERSUS_UNTOLD },	 { NULL, NULL, false, VERSUS_SAME } };
-
-	(void)state;
-	for (size_t i = 0; i < COUNT(rows); i++) {
-		const struct made_disturbance *of[] = { NULL, rows[i].candidate, rows[i].beside };
-		struct variance v[3];
-		struct versus versus;
-
-		for (size_t k = 0; k < 3; k++) {
-			const struct made_options o = { .ranks = 1,
-							.steps = 1000,
-							.noise = .01,
-							.seed = k + 1,
-							.counted = true,
-							.disturbances = of[k],
-							.n = of[k] != NULL };
-
-			analyse(&o, &usual_options, &v[k]);
-		}
-		versus_of(&v[0], &v[1], 1, &v[2], !rows[i].alone, &versus);
-		assert_int_equal(versus.reason, rows[i].reason);
-		versus_release(&versus);
-		for (size_t k = 0; k < 3; k++)
-			variance_release(&v[k]);
 	}
 }
 
@@ -856,7 +818,7 @@ int suite_variance(void)
 					    SCRATCH_TEST(order),	  cmocka_unit_test(activities), cmocka_unit_test(kinds),
 					    SCRATCH_TEST(finer),	  SCRATCH_TEST(disk),		SCRATCH_TEST(adjoining),
 					    cmocka_unit_test(own_loss),	  SCRATCH_TEST(intervals),	SCRATCH_TEST(more_of_all),
-					    SCRATCH_TEST(versions),	  SCRATCH_TEST(named_work) };
+					    SCRATCH_TEST(named_work) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
