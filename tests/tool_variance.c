@@ -1,8 +1,8 @@
 /* Record files with a known truth: tool_variance DIRECTORY RANKS SECONDS [counted] [coupled] [halves] [whole] [silent]
  * [RANK:FROM:TO:KIND:FACTOR]...
- * or wait=SECONDS at the end of each step, run=NUMBER of the recording, killed=PID without an end, unset: in 1970, set=SECONDS: by so much
+ * or run=NUMBER of the recording, killed=PID without an end, unset: in 1970, set=SECONDS: by so much
  * the clock was set before the last rank began, one: on one host, host=NAME of hosts. KIND: queue, stop, slow,
- * faults, work, nobody, throttled, steal, clock, waits (these). whole: the work of so many undisturbed seconds, however long it takes;
+ * faults, work, nobody, throttled, steal, clock (these). whole: the work of so many undisturbed seconds, however long it takes;
  * silent: without counters of the operating system.
  */
 #include "tests/gate/made_run.h"
@@ -12,8 +12,7 @@
 
 static bool disturbance_parse(const char *text, struct made_disturbance *d)
 {
-	static const char *const kinds[MADE_KINDS] = { "queue",	 "stop",      "slow",  "faults", "work",
-						       "nobody", "throttled", "steal", "clock",	 [MADE_WAITS] = "waits" };
+	static const char *const kinds[MADE_KINDS] = { "queue", "stop", "slow", "faults", "work", "nobody", "throttled", "steal", "clock" };
 	char kind[16];
 
 	if (sscanf(text, "%d:%lf:%lf:%15[a-z]:%lf", &d->rank, &d->from_s, &d->to_s, kind, &d->factor) != 5)
@@ -42,8 +41,6 @@ int main(int argc, char **argv)
 			o.coupled = true;
 		else if (strcmp(argv[i], "halves") == 0)
 			o.halves = true;
-		else if (strncmp(argv[i], "wait=", 5) == 0)
-			o.wait_s = strtod(argv[i] + 5, NULL);
 		else if (strncmp(argv[i], "run=", 4) == 0)
 			o.recording = strtoul(argv[i] + 4, NULL, 10);
 		else if (strncmp(argv[i], "host=", 5) == 0)

@@ -135,10 +135,6 @@ static void times_shift(struct variance *v)
 			region->members[i].throughout = false; /* says nothing about a window */
 		}
 	}
-	for (size_t i = 0; i < v->n_waits; i++) {
-		v->waits[i].from_s += v->fragments.from_s;
-		v->waits[i].to_s += v->fragments.from_s;
-	}
 }
 
 /* Levels of counters that processes read from now on. */
@@ -163,7 +159,6 @@ static void window_json(const struct follow_window *w, const struct variance *v,
 	doc_set(&d, "coverage", variance_coverage(v));
 	doc_set_bool(&d, "variance", variance_any(v));
 	variance_regions(v, &d);
-	long_waits_section(v, &d);
 	doc_list(&d, "asked");
 	for (size_t i = 0; i < asked->n; i++) {
 		doc_object(&d, NULL);
@@ -199,12 +194,6 @@ static void window_text(const struct follow_window *w, const struct variance *v,
 		char *sentence = variance_sentence(v, &v->regions[r]);
 
 		say(r ? "          " : "", sentence);
-		free(sentence);
-	}
-	for (size_t i = 0; i < v->n_waits; i++) {
-		char *sentence = long_wait_sentence(v, &v->waits[i]);
-
-		say("          ", sentence);
 		free(sentence);
 	}
 	for (size_t i = 0; i < asked->n; i++) {

@@ -473,16 +473,6 @@ static void answer_work(const struct variance *v, struct document *d)
 	free(more);
 }
 
-static void answer_lock(const struct variance *v, const struct long_wait *wait, struct document *d)
-{
-	char *text = long_wait_sentence(v, wait), *also = v->n_regions ? variance_sentence(v, &v->regions[0]) : NULL;
-
-	doc_answer(d, DOC_BAD, "", "%s", text);
-	if (also)
-		doc_line(d, "also, %s", also);
-	mem_free(text, also);
-}
-
 /* ---- regions ---- */
 
 static void region_members(const struct variance *v, const struct region *r, struct document *d)
@@ -707,25 +697,22 @@ char *variance_place(const struct fragments *f, uint32_t from, uint32_t to)
 
 void variance_conclusion(const struct variance *v, struct document *d)
 {
-	const struct long_wait *lock = long_waits_leading(v);
 	size_t by_environment = 0;
 
 	for (size_t r = 0; r < v->n_regions; r++)
 		by_environment += variance_by_environment(&v->regions[r]);
 	if (v->fragments.n_runs)
 		variance_runs_answer(v, d);
-	else if (lock)
-		answer_lock(v, lock, d);
 	else if (variance_any(v))
 		answer_region(v, &v->regions[0], d);
 	else
 		answer_nothing(v, d);
 	if (!v->fragments.n_runs)
 		answer_work(v, d);
-	if (variance_coverage(v) < VARIANCE_FEW || !(v->fragments.n_runs || lock || variance_any(v)))
+	if (variance_coverage(v) < VARIANCE_FEW || !(v->fragments.n_runs || variance_any(v)))
 		answer_coverage(v, d);
 	variance_missing(v, d);
-	doc_set_bool(d, "variance", variance_any(v) || lock);
+	doc_set_bool(d, "variance", variance_any(v));
 	doc_set(d, "by_environment", by_environment);
 }
 
@@ -733,7 +720,6 @@ void variance_details(const struct variance *v, struct document *d)
 {
 	variance_regions(v, d);
 	parts_section(v, d);
-	long_waits_section(v, d);
 	variance_maps(v, d);
 	coverage_section(v, d);
 	variance_graph(v, d);

@@ -49,13 +49,4 @@ void variance_maps(const struct variance *v, struct document *d);
 
 void variance_graph(const struct variance *v, struct document *d);
 
-/* ---- waits that were longer than usual at their place ---- */
-
-/* The waits for a lock that cost more than any region and were confined to a part of the run; NULL: there are none. */
-const struct long_wait *long_waits_leading(const struct variance *v);
-/* "process 7 (app) waited 834 ms longer than usual in ...". free() it. */
-char *long_wait_sentence(const struct variance *v, const struct long_wait *wait);
-/* The table of long waits, which may be empty. */
-void long_waits_section(const struct variance *v, struct document *d);
-
 #endif

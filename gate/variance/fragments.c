@@ -538,19 +538,6 @@ static int64_t rank_of(const struct samples *s)
 	return text && text_int64(text, &rank) && rank >= 0 ? rank : -1;
 }
 
-static void threads_name(const struct samples *s, struct fragment_process *p)
-{
-	size_t capacity = 0;
-	int64_t number;
-
-	for (size_t i = 0; i < s->n_infos; i++) {
-		if (strncmp(s->infos[i].key, "thread:", 7) != 0 || !text_int64(s->infos[i].key + 7, &number) || number < 0 ||
-		    number >= FRAGMENTS_THREADS_MAX)
-			continue;
-		mem_append(p->named, p->n_named, &capacity, (struct fragment_thread){ (uint32_t)number, mem_string(s->infos[i].value) });
-	}
-}
-
 static void process_describe(const struct samples *s, struct fragment_process *p)
 {
 	const char *program = samples_info(s, "program"), *host = samples_info(s, "host"), *slash = program ? strrchr(program, '/') : NULL;
@@ -572,7 +559,6 @@ static void process_describe(const struct samples *s, struct fragment_process *p
 	p->finished = s->finished;
 	p->truncated = s->truncated;
 	p->children = samples_children(s, &p->n_children);
-	threads_name(s, p);
 	p->name = p->rank >= 0 ? mem_format("rank %lld", (long long)p->rank)
 			       : mem_format("process %llu%s%s%s", (unsigned long long)p->pid, *p->program ? " (" : "", p->program,
 					    *p->program ? ")" : "");
@@ -580,9 +566,7 @@ static void process_describe(const struct samples *s, struct fragment_process *p
 
 static void process_release(struct fragment_process *p)
 {
-	for (size_t i = 0; i < p->n_named; i++)
-		free(p->named[i].name);
-	mem_free(p->named, p->name, p->program, p->arguments, p->host, p->clock, p->children, p->dropped_why);
+	mem_free(p->name, p->program, p->arguments, p->host, p->clock, p->children, p->dropped_why);
 }
 
 /* The same process from another file is a copy, or the same file by another name. */

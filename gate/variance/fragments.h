@@ -110,15 +110,8 @@ struct snapshot {
 	uint32_t process, thread;
 };
 
-struct fragment_thread {
-	uint32_t number;
-	char *name;
-};
-
 struct fragment_process {
-	char *name;		       /* "rank 3", or "process 4711 (sort)" */
-	struct fragment_thread *named; /* [n_named] names that threads gave themselves; of the same thread, later ones last */
-	size_t n_named;
+	char *name;			  /* "rank 3", or "process 4711 (sort)" */
 	char *program, *arguments, *host; /* arguments: of the command line; "": none, or not known */
 	char *clock;			  /* equal for all under one kernel; "": not known */
 	uint64_t *children;		  /* [n_children] processes that it forked or waited for, as far as known */

@@ -163,7 +163,6 @@ enum assay_status variance_of(struct fragments *fragments, const struct variance
 	if (!st) {
 		breakdowns_find(&v);
 		regions_follow(&v);
-		long_waits_find(&v);
 		*out = v;
 		v = (struct variance){ .n_clusters = 0 };
 	}
@@ -197,7 +196,7 @@ void variance_release(struct variance *v)
 		mat_release(&v->maps[m].expected);
 	}
 	regions_release(v);
-	mem_free(v->waits, v->clusters, v->conditions);
+	mem_free(v->clusters, v->conditions);
 	fragments_release(&v->fragments);
 	*v = (struct variance){ .n_clusters = 0 };
 }

@@ -83,19 +83,6 @@ struct region {
 	struct breakdown why;
 };
 
-/* A place where a process waited longer than it usually does there (long_waits.c). */
-struct long_wait {
-	size_t process;
-	uint32_t site;
-	bool lock;		/* for a lock, which another thread or process held */
-	double calls;		/* that waited longer than usual */
-	double usual_s, loss_s; /* loss_s: waited beyond the usual time */
-	double from_s, to_s;	/* of nearly all of it */
-	/* What one thread of the process was doing until they ended: a call (from: FRAGMENT_NO_SITE), or computation between two. */
-	uint32_t holder, holder_from, holder_to;
-	double held_s; /* of the longest waits, that it covers; 0: no such thread is known */
-};
-
 struct variance {
 	struct fragments fragments;
 	struct cluster *clusters; /* [n_clusters] */
@@ -111,8 +98,6 @@ struct variance {
 	bool known;		/* what is usual in computation is known from earlier windows */
 	struct region *regions; /* [n_regions]: a marked one, then by cost, then likely more work, then consequences of others */
 	size_t n_regions;
-	struct long_wait *waits; /* [n_waits], the costliest first; each lost at least least_s */
-	size_t n_waits;
 	struct region_member *conditions; /* [n_conditions] whose time belongs to no other region (conditions.h) */
 	size_t n_conditions, conditions_capacity;
 };
@@ -132,8 +117,6 @@ void fragment_clusters_find(struct variance *v);
 enum assay_status regions_find(struct variance *v, const struct variance_options *options, struct assay_error *err);
 /* Once their breakdowns are known: which regions are consequences of others. */
 void regions_follow(struct variance *v);
-/* Fills v->waits. O(n log n), and for each of the longest waits O(fragments of its process). */
-void long_waits_find(struct variance *v);
 void regions_release(struct variance *v);
 /* Run time that the member lost: at most what lies between its ends. */
 double region_elapsed_s(const struct region_member *member);

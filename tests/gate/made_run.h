@@ -26,7 +26,6 @@ enum made_kind {
 	MADE_MEMORY,	/* memory is short: half of it on the processor */
 	MADE_THREADS,	/* threads of its own use the processor, and are not recorded */
 	MADE_CHILDREN,	/* children do */
-	MADE_WAITS,	/* the wait at the end of a step takes longer (wait_s) */
 	MADE_BESIDE,	/* others use another processor of its host, as much as it would take longer */
 	MADE_TURNS,	/* more work, and as much more waiting and as many more switches as that has with another program beside it */
 	MADE_KINDS
@@ -67,7 +66,6 @@ struct made_options {
 	bool overstated;       /* these say that they stand for twice as many, and end at two places by turns */
 	const char *const *commands; /* [ranks] command lines of processes that have no ranks */
 	bool one_host;		     /* for all ranks */
-	double wait_s;		     /* each step ends with so long a wait */
 	bool files;		     /* the first call of a step writes a file, and waits for its disk when it is slow */
 	bool queued;		     /* slow calls wait for a processor */
 	double finer_from_s;	     /* until then only times are counted */
@@ -161,7 +159,7 @@ static inline int made_begin(struct made_process *p, const char *directory, int 
 		made_ends(p, rank);
 	p->sites[0] = record_function(&p->w, 0x1000, "c0ffee", o->files ? "write" : o->ends ? "send" : "MPI_Send");
 	p->sites[1] = record_function(&p->w, 0x1080, "c0ffee", o->halves ? "MPI_Allreduce" : o->ends ? "recv" : "MPI_Recv");
-	p->sites[2] = record_function(&p->w, 0x1100, "c0ffee", o->wait_s > 0 ? "sem_wait" : "write");
+	p->sites[2] = record_function(&p->w, 0x1100, "c0ffee", "write");
 	rng_seed(&p->rng, o->seed + (uint64_t)rank);
 	p->read_at = -1;
 	return 0;
@@ -257,8 +255,6 @@ static inline double made_compute(struct made_process *p, const struct made_opti
 		if ((d->rank >= 0 && d->rank != rank) || p->now < d->from_s || p->now >= d->to_s)
 			continue;
 		switch (d->kind) {
-		case MADE_WAITS:
-			continue;
 		case MADE_BESIDE:
 			p->idle -= more;
 			continue;
@@ -327,20 +323,6 @@ static inline double made_compute(struct made_process *p, const struct made_opti
 	return taken;
 }
 
-/* The wait at the end of a step. */
-static inline double made_pause(const struct made_process *p, const struct made_options *o, int rank)
-{
-	double times = 1;
-
-	for (size_t i = 0; i < o->n; i++) {
-		const struct made_disturbance *d = &o->disturbances[i];
-
-		if (d->kind == MADE_WAITS && (d->rank < 0 || d->rank == rank) && p->now >= d->from_s && p->now < d->to_s)
-			times *= d->factor;
-	}
-	return times * o->wait_s;
-}
-
 /* One step: compute, send, receive. */
 static inline void made_step(struct made_process *p, const struct made_options *o, int rank, size_t step)
 {
@@ -356,13 +338,6 @@ static inline void made_step(struct made_process *p, const struct made_options *
 		  MADE_CALL_S * (1 + .1 * rng_double(&p->rng)) + (o->sporadic && rng_double(&p->rng) < .01 ? .05 : 0) + slow);
 	p->queue += o->queued ? slow : 0;
 	p->cpu -= o->queued ? slow : 0;
-	if (o->wait_s > 0) {
-		double pause = made_pause(p, o, rank);
-
-		made_call(p, o, 2, 0, 0, 1e-6, 500, pause);
-		p->cpu -= pause;
-		p->idle += pause;
-	}
 }
 
 /* Whichever of several long pieces chance says is recorded, with the call behind it, and stands for all of them. */

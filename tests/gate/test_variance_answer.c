@@ -1,11 +1,11 @@
-/* Waiting is not judged, and that is said; where a process waited longer than usual, for a lock above all, or was stopped, is told. */
+/* Waiting is not judged, and the answer says that. It names stops, and run time lost by several threads at once. */
 #include "tests/gate/said.h"
 #include "tests/scratch.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { WRITE, LOCK, SLEEP, PAUSE, CHILD, SITES };
+enum { WRITE, PAUSE, SITES };
 
 struct made {
 	struct fragments f;
@@ -30,7 +30,7 @@ static void add(struct made *m, uint32_t thread, uint32_t from, uint32_t to, enu
 
 static void analyse(struct made *m, struct variance *v)
 {
-	static const char *const names[SITES] = { "write", "pthread_mutex_lock", "usleep", "pause", "waitpid" };
+	static const char *const names[SITES] = { "write", "pause" };
 	const struct variance_options options = { .threshold = VARIANCE_THRESHOLD, .least_s = (double)NAN };
 	struct fragment_process *p = mem_new(1, sizeof(*p));
 	struct assay_error err;
@@ -50,60 +50,11 @@ static void analyse(struct made *m, struct variance *v)
 					.n = m->f.n,
 					.n_snapshots = m->f.n_snapshots,
 					.finished = true };
-	p->named = mem_new(2, sizeof(*p->named));
-	p->named[p->n_named++] = (struct fragment_thread){ 1, mem_string("main") };
-	p->named[p->n_named++] = (struct fragment_thread){ 1, mem_string("keeper") };
 	m->f.processes = p;
 	m->f.n_processes = 1;
 	m->f.span_s = p->end_s;
 	m->f.one_host = true;
 	check(variance_of(&m->f, &options, v, &err), &err);
-}
-
-/* One thread computes, takes the lock and writes; the other one holds the lock for 60 ms at a time, from 1 s to 1.6 s. */
-static void lock_made(struct made *m, bool held)
-{
-	while (m->now[0] < 3) {
-		bool now = held && m->now[0] > 1 && m->now[0] < 1.6;
-
-		add(m, 0, WRITE, LOCK, ACTIVITY_COMPUTATION, .002);
-		add(m, 0, FRAGMENT_NO_SITE, LOCK, ACTIVITY_WAITING, now ? .058 : 1e-7);
-		add(m, 0, FRAGMENT_NO_SITE, WRITE, ACTIVITY_IO, 1e-6);
-		while (m->now[1] + .001 < m->now[0] - (now ? .058 : 0))
-			add(m, 1, FRAGMENT_NO_SITE, PAUSE, ACTIVITY_WAITING, .001);
-		if (now)
-			add(m, 1, FRAGMENT_NO_SITE, SLEEP, ACTIVITY_WAITING, m->now[0] - m->now[1]);
-		add(m, 1, FRAGMENT_NO_SITE, LOCK, ACTIVITY_WAITING, 1e-7);
-	}
-}
-
-static void lock(void **state)
-{
-	struct made m = { .capacity = 0 };
-	struct variance v;
-	char *text;
-
-	(void)state;
-	lock_made(&m, true);
-	for (size_t i = 0, k = 0; i < m.f.n; i++) /* by thread */
-		if (m.f.items[i].thread == 0) {
-			struct fragment f = m.f.items[i];
-
-			memmove(&m.f.items[k + 1], &m.f.items[k], (i - k) * sizeof(f));
-			m.f.items[k++] = f;
-		}
-	analyse(&m, &v);
-	assert_int_equal(v.n_regions, 0);
-	assert_int_equal(v.n_waits, 1);
-	assert_true(v.waits[0].lock && v.waits[0].calls == 10);
-	assert_true(fabs(v.waits[0].loss_s - .58) < .01 && fabs(v.waits[0].from_s - 1) < .05 && fabs(v.waits[0].to_s - 1.6) < .05);
-	assert_true(v.waits[0].held_s > .5 && v.waits[0].holder == 1 && v.waits[0].holder_to == SLEEP);
-	text = said(&v);
-	assert_non_null(strstr(text,
-			       "process 7 (app) waited 580 ms longer than usual in 10 calls of pthread_mutex_lock in main from 1.00 s to "
-			       "1.60 s (usually 0.1 us each): its thread 2 (keeper) held the lock, in usleep in main"));
-	free(text);
-	variance_release(&v);
 }
 
 /* Two threads that are slow at the same time: what both lost is more than the run did. */
@@ -147,46 +98,13 @@ static void waits_by_design(void **state)
 		m.now[0] += .0001;
 	}
 	analyse(&m, &v);
-	assert_int_equal(v.n_regions + v.n_waits, 0);
+	assert_int_equal(v.n_regions, 0);
 	assert_true(variance_coverage(&v) > .9 && v.covered_s < .1 * v.total_s);
 	text = said(&v);
 	assert_non_null(strstr(text, "no variance found in the "));
 	assert_non_null(strstr(text, " % of the time was waiting, which is not judged; 9"));
 	assert_non_null(strstr(text, "not recorded"));
 	free(text);
-	variance_release(&v);
-}
-
-/* A lock that only one thread ever takes is never waited for, however long a call of it took. */
-static void own_lock(void **state)
-{
-	struct made m = { .capacity = 0 };
-	struct variance v;
-
-	(void)state;
-	for (size_t i = 0; i < 40; i++)
-		add(&m, 0, FRAGMENT_NO_SITE, LOCK, ACTIVITY_WAITING, i == 20 ? 1.2 : .001);
-	add(&m, 0, LOCK, PAUSE, ACTIVITY_COMPUTATION, 2);
-	analyse(&m, &v);
-	assert_int_equal(v.n_waits, 0);
-	variance_release(&v);
-}
-
-/* One call that stands for thousands was interrupted: nothing says that the others waited. */
-static void interrupted(void **state)
-{
-	struct made m = { .capacity = 0 };
-	struct variance v;
-
-	(void)state;
-	for (size_t i = 0; i < 400; i++) {
-		add(&m, 0, WRITE, LOCK, ACTIVITY_COMPUTATION, .001);
-		add(&m, 0, FRAGMENT_NO_SITE, LOCK, ACTIVITY_WAITING, i == 200 ? 2e-5 : 1e-7);
-		m.f.items[m.f.n - 1].weight = 1000;
-		m.now[0] += .0001;
-	}
-	analyse(&m, &v);
-	assert_int_equal(v.n_waits, 0);
 	variance_release(&v);
 }
 
@@ -274,14 +192,11 @@ static void stopped_in_wait(void **state)
 	}
 }
 
-int suite_long_waits(void)
+int suite_variance_answer(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(lock),
 		cmocka_unit_test(slow_beside),
 		cmocka_unit_test(waits_by_design),
-		cmocka_unit_test(own_lock),
-		cmocka_unit_test(interrupted),
 		cmocka_unit_test(stand_for_more),
 		cmocka_unit_test(stopped_in_wait),
 	};
