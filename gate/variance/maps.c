@@ -9,7 +9,6 @@
 #include <string.h>
 
 #define CLUSTERS_TOLD 30
-#define RARE_TOLD     10
 
 ORDER_POINTERS_BY(clusters_by_time, struct cluster, BY_DOWN(time_s) BY_PLACE)
 
@@ -34,58 +33,29 @@ static void cluster_row(const struct variance *v, const struct cluster *c, struc
 	mem_free(place, time, usual);
 }
 
-/* key: of the table; heading: its own, or NULL if it follows that of the section. */
-static void graph_table(const struct variance *v, const char *key, const char *heading, const struct cluster **clusters, size_t n,
-			size_t told, struct document *d)
-{
-	if (n && heading)
-		doc_subheading(d, "%s", heading);
-	doc_table(d, key);
-	if (!n)
-		doc_hide(d);
-	order_sort(clusters, n, clusters_by_time);
-	for (size_t i = 0; i < n && i < told; i++)
-		cluster_row(v, clusters[i], d);
-	doc_end(d);
-}
-
-/* Clusters that are repeated, or long ones that are not. Returns their number. */
-static size_t clusters_choose(const struct variance *v, bool repeated, const struct cluster **out)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < v->n_clusters; i++) {
-		const struct cluster *c = &v->clusters[i];
-
-		if (repeated ? c->repeated : !c->repeated && c->time_s >= VARIANCE_RARE * v->fragments.span_s)
-			out[n++] = c;
-	}
-	return n;
-}
-
 void variance_graph(const struct variance *v, struct document *d)
 {
-	const struct cluster **chosen = mem_new(v->n_clusters, sizeof(*chosen));
-	size_t n;
+	const struct cluster **clusters = mem_new(v->n_clusters, sizeof(*clusters));
 
-	doc_section(
-	    d, "graph", "Graph", "What repeats: calls, and the computation between them",
-	    "Call sites are the vertices of a graph, and the computation from one call to the next its edges. Fragments of one edge "
-	    "or vertex that did the same work, within 5 %, are one kind of work.");
+	doc_section(d, "graph", "Graph", "Calls, and the computation between them",
+		    "Call sites are the vertices of a graph, and the computation from one call to the next its edges. Fragments of one edge "
+		    "or vertex that did the same work, within 5 %, are one kind of work. Only work that repeats has a usual time.");
 	doc_set(d, "clusters", v->n_clusters);
-	n = clusters_choose(v, true, chosen);
-	graph_table(v, "graph", NULL, chosen, n, CLUSTERS_TOLD, d);
-	n = clusters_choose(v, false, chosen);
-	if (n)
-		graph_table(v, "rare", "Long work that does not repeat", chosen, n, RARE_TOLD, d);
-	free(chosen);
+	doc_table(d, "graph");
+	if (!v->n_clusters)
+		doc_hide(d);
+	for (size_t i = 0; i < v->n_clusters; i++)
+		clusters[i] = &v->clusters[i];
+	order_sort(clusters, v->n_clusters, clusters_by_time);
+	for (size_t i = 0; i < v->n_clusters && i < CLUSTERS_TOLD; i++)
+		cluster_row(v, clusters[i], d);
+	doc_end(d);
+	free(clusters);
 }
 
 #define CLASSES	     6 /* colours, h5 to h10 of the style sheet, from usual to slowest */
 #define TEXT_COLUMNS 60
-#define TEXT_ROWS    16
-#define PICTURE_ROWS 128
-#define NAMED_ROWS   20 /* rows of a picture that have room for names beside them */
+#define MAP_ROWS     20
 #define TICKS	     5	/* of the axis of time */
 
 /* Times as long as usual at which each class after the first begins. */
@@ -104,10 +74,10 @@ struct rows {
 	size_t n;
 };
 
-/* Joins neighbours, where there are more than `most`. */
-static struct rows rows_make(const struct variance *v, size_t most)
+/* Joins neighbours, if there are more than MAP_ROWS. */
+static struct rows rows_make(const struct variance *v)
 {
-	size_t n = v->fragments.n_processes, each = (n + most - 1) / most;
+	size_t n = v->fragments.n_processes, each = (n + MAP_ROWS - 1) / MAP_ROWS;
 	struct rows out = { .items = mem_new(n, sizeof(*out.items)) };
 
 	for (size_t first = 0; first < n; first += each) {
@@ -181,15 +151,13 @@ static char *tick_text(const struct variance *v, size_t tick)
 
 static void map_svg(const struct variance *v, const struct heat_map *map, const struct rows *rows, struct buf *svg)
 {
-	unsigned height = (unsigned)fmin(fmax(24.0 * (double)rows->n, 48), 480);
+	unsigned height = rows->n > 1 ? 24 * (unsigned)rows->n : 48;
 
 	buf_text(svg, "<div class=\"map\">");
-	if (rows->n <= NAMED_ROWS) {
-		buf_text(svg, "<ol aria-hidden=\"true\">");
-		for (size_t r = 0; r < rows->n; r++)
-			html_format(svg, "<li>%s</li>", rows->items[r].name);
-		buf_text(svg, "</ol>");
-	}
+	buf_text(svg, "<ol aria-hidden=\"true\">");
+	for (size_t r = 0; r < rows->n; r++)
+		html_format(svg, "<li>%s</li>", rows->items[r].name);
+	buf_text(svg, "</ol>");
 	buf_format(svg,
 		   "<div class=\"plot\"><svg class=\"zoom\" tabindex=\"0\" role=\"img\" aria-label=\"Map of processes and time\" "
 		   "width=\"100%%\" height=\"%u\" "
@@ -271,7 +239,7 @@ static char *map_text(const struct variance *v, const struct heat_map *map, cons
 
 void variance_maps(const struct variance *v, struct document *d)
 {
-	struct rows picture = rows_make(v, PICTURE_ROWS), lines = rows_make(v, TEXT_ROWS);
+	struct rows rows = rows_make(v);
 	bool begun = false;
 
 	for (size_t m = 0; m < ACTIVITY_MAPS; m++) {
@@ -285,13 +253,12 @@ void variance_maps(const struct variance *v, struct document *d)
 			doc_section(d, "maps", "Maps", "Processes and time",
 				    "Each row is a process (or the slowest of several), and time goes from left to right. Pale cells took "
 				    "as long as usual, dark ones longer. The wheel or + and - zoom, arrows move, 0 shows all.");
-		map_svg(v, &v->maps[m], &picture, &svg);
-		text = map_text(v, &v->maps[m], &lines, !begun);
+		map_svg(v, &v->maps[m], &rows, &svg);
+		text = map_text(v, &v->maps[m], &rows, !begun);
 		begun = true;
 		doc_subheading(d, "%c%s", name[0] - 'a' + 'A', name + 1);
 		doc_picture(d, "", &svg, DOC_MARK("vh") "%s" DOC_END, text);
 		free(text);
 	}
-	rows_release(&picture);
-	rows_release(&lines);
+	rows_release(&rows);
 }

@@ -8,26 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Parameters in C++ can be longer than the rest of the line. */
-static void parameters_cut(char *function)
-{
-	size_t n = strlen(function), depth = 0;
-
-	n -= n > 6 && strcmp(function + n - 6, " const") == 0 ? 6 : 0;
-	if (!n || function[n - 1] != ')')
-		return;
-	while (n > 1) {
-		char c = function[--n];
-
-		depth += c == ')';
-		depth -= c == '(';
-		if (!depth) {
-			function[n] = '\0';
-			return;
-		}
-	}
-}
-
 /* "main, sort.c:88", "main+2f of sort" where no line is known; NULL: there is no function. free() it. */
 static char *place_of(const struct image *image, const char *path, uint64_t behind_call)
 {
@@ -44,7 +24,6 @@ static char *place_of(const struct image *image, const char *path, uint64_t behi
 	if (!symbol || address >= symbol->address + symbol->size)
 		return NULL;
 	function = demangle(symbol->name);
-	parameters_cut(function);
 	line = image->dwarf && dwarf_addrdie(image->dwarf, address, &unit) ? dwarf_getsrc_die(&unit, address) : NULL;
 	if (line && !dwarf_lineno(line, &number) && number > 0 && dwarf_linesrc(line, NULL, NULL))
 		place = mem_format("%s, %s:%d", function, text_file_name(dwarf_linesrc(line, NULL, NULL)), number);

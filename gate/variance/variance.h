@@ -14,7 +14,6 @@
 #define VARIANCE_REPEATED  5	/* fragments of a cluster, from which its work counts as repeated; as published */
 #define VARIANCE_COLUMNS   200	/* of a map, at most */
 #define VARIANCE_COLUMN_S  .005 /* the least width of one */
-#define VARIANCE_RARE	   .01	/* of the run's time, from which a cluster of fewer fragments is listed */
 #define VARIANCE_NONE	   SIZE_MAX
 
 struct variance_options {
