@@ -457,31 +457,16 @@ static size_t file_take(struct follow *all, struct followed *f, const struct fol
 	return records;
 }
 
-/* Leaves out the files that are damaged, and says which. False: none is. */
-static bool damaged_leave(struct follow *f, struct fragments_file *files, size_t *n, follow_remark *remark)
+/* Reports files that are no record files any more, and leaves them out from now on. */
+static void damaged_leave(struct follow *f, const struct fragments_file *files, size_t n, follow_remark *remark)
 {
-	size_t kept = 0, all = *n;
-
-	for (size_t i = 0; i < all; i++) {
-		struct samples s = { .items = NULL };
-		struct assay_error err;
-		size_t k = 0;
-		enum assay_status st = samples_parse(files[i].name, files[i].bytes, files[i].n, &s, &err);
-
-		if (st != ASSAY_E_FORMAT && st != ASSAY_E_VERSION) {
-			files[kept++] = files[i];
-			samples_release(&s);
-			continue;
-		}
-		while (f->files[k].path != files[i].name)
-			k++;
-		f->files[k].known = false;
-		f->files[k].ended = true;
-		remark("%s", err.text);
-		free((void *)(uintptr_t)files[i].bytes);
-	}
-	*n = kept;
-	return kept < all;
+	for (size_t i = 0; i < n; i++)
+		for (size_t k = 0; files[i].st && k < f->n; k++)
+			if (f->files[k].path == files[i].name) {
+				f->files[k].known = false;
+				f->files[k].ended = true;
+				remark("%s", files[i].why);
+			}
 }
 
 static enum assay_status window_take(struct follow *f, struct follow_window *w, follow_remark *remark, struct assay_error *err)
@@ -505,11 +490,12 @@ static enum assay_status window_take(struct follow *f, struct follow_window *w, 
 	}
 	while (records >> window.thin_log2 > FOLLOW_RECORDS_MAX)
 		window.thin_log2++;
-	do
-		st = n ? fragments_parse(files, n, &window, &w->fragments, err) : ASSAY_OK;
-	while ((st == ASSAY_E_FORMAT || st == ASSAY_E_VERSION) && damaged_leave(f, files, &n, remark));
-	for (size_t i = 0; i < n; i++)
+	st = n ? fragments_parse(files, n, &window, &w->fragments, err) : ASSAY_OK;
+	damaged_leave(f, files, n, remark);
+	for (size_t i = 0; i < n; i++) {
 		free((void *)(uintptr_t)files[i].bytes);
+		free(files[i].why);
+	}
 	free(files);
 	if (!st && n)
 		f->first_late_s = fmin(f->first_late_s, w->fragments.next_s);

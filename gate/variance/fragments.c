@@ -882,14 +882,29 @@ static enum assay_status loading_finish(struct loading *l, enum assay_status st,
 	return st;
 }
 
-enum assay_status fragments_parse(const struct fragments_file *files, size_t n, const struct fragments_window *window,
-				  struct fragments *out, struct assay_error *err)
+/* Adds the file, or counts it among those that are gone. If all of `n` are, and no window is asked for, that is an error. */
+static enum assay_status file_take(struct loading *l, struct fragments_file *file, size_t n, struct assay_error *err)
+{
+	enum assay_status st = file->st ? file->st : bytes_add(l, file->name, file->bytes, file->n, err);
+
+	if (!file->st && st != ASSAY_E_FORMAT && st != ASSAY_E_VERSION)
+		return st;
+	if (!file->st)
+		file->why = mem_string(err->text);
+	file->st = st;
+	if (!l->out.gone_why)
+		l->out.gone_why = mem_string(file->why);
+	return ++l->out.gone == n && !l->window ? assay_fail(err, st, "%s", file->why) : ASSAY_OK;
+}
+
+enum assay_status fragments_parse(struct fragments_file *files, size_t n, const struct fragments_window *window, struct fragments *out,
+				  struct assay_error *err)
 {
 	struct loading l = { .window = window };
 	enum assay_status st = ASSAY_OK;
 
 	for (size_t i = 0; !st && i < n; i++)
-		st = bytes_add(&l, files[i].name, files[i].bytes, files[i].n, err);
+		st = file_take(&l, &files[i], n, err);
 	return loading_finish(&l, st, out, err);
 }
 
@@ -902,16 +917,15 @@ enum assay_status fragments_read(const char *const *paths, const uint32_t *run, 
 		return assay_fail(err, ASSAY_E_LIMIT, "%zu record files: at most %u can be analysed at once", n, FRAGMENTS_FILES_MAX);
 	for (size_t i = 0; !st && i < n; i++) {
 		struct buf bytes = BUF_INIT;
-		bool read = !(st = file_read(paths[i], SAMPLES_FILE_BYTES_MAX, &bytes, err));
+		struct fragments_file file = { .name = paths[i], .st = file_read(paths[i], SAMPLES_FILE_BYTES_MAX, &bytes, err) };
 
+		file.why = file.st ? mem_string(err->text) : NULL;
+		file.bytes = bytes.bytes ? bytes.bytes : "";
+		file.n = bytes.size;
 		l.run = run ? run[i] : 0;
-		if (read)
-			st = bytes_add(&l, paths[i], bytes.bytes ? bytes.bytes : "", bytes.size, err);
+		st = file_take(&l, &file, n, err);
+		free(file.why);
 		buf_release(&bytes);
-		if (!(read ? st == ASSAY_E_FORMAT || st == ASSAY_E_VERSION : st) || ++l.out.gone == n)
-			continue;
-		l.out.gone_why = l.out.gone_why ? l.out.gone_why : mem_string(err->text);
-		st = ASSAY_OK;
 	}
 	return loading_finish(&l, st, out, err);
 }

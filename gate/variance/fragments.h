@@ -177,15 +177,17 @@ struct fragments_window {
  * named twice counts once. ASSAY_E_FORMAT: not such a file, or one without calls; ASSAY_E_LIMIT: too many fragments; ASSAY_E_CONFLICT:
  * files of one run come from several recordings; ASSAY_E_NODATA: no file has a fragment. *out is overwritten; fragments_release() it. */
 enum assay_status fragments_read(const char *const *paths, const uint32_t *run, size_t n, struct fragments *out, struct assay_error *err);
-/* The same for files in memory. */
+/* The same for files in memory. Sets st and why of those that are no record files. */
 struct fragments_file {
 	const char *name;
 	const void *bytes;
 	size_t n;
+	enum assay_status st; /* not 0: the file cannot be read */
+	char *why;	      /* set if st is; free() it */
 };
 /* window: NULL for the whole run; a window may have no fragment. */
-enum assay_status fragments_parse(const struct fragments_file *files, size_t n, const struct fragments_window *window,
-				  struct fragments *out, struct assay_error *err);
+enum assay_status fragments_parse(struct fragments_file *files, size_t n, const struct fragments_window *window, struct fragments *out,
+				  struct assay_error *err);
 void fragments_release(struct fragments *fragments); /* accepts zeroed */
 
 /* Fills `place` of the sites whose files are still on this machine, unchanged: by their symbols and, if they were built with -g, lines.

@@ -37,9 +37,10 @@ void variance_graph(const struct variance *v, struct document *d)
 {
 	const struct cluster **clusters = mem_new(v->n_clusters, sizeof(*clusters));
 
-	doc_section(d, "graph", "Graph", "Calls, and the computation between them",
-		    "Call sites are the vertices of a graph, and the computation from one call to the next its edges. Fragments of one edge "
-		    "or vertex that did the same work, within 5 %, are one kind of work. Only work that repeats has a usual time.");
+	doc_section(
+	    d, "graph", "Graph", "Calls, and the computation between them",
+	    "Call sites are the vertices of a graph, and the computation from one call to the next its edges. Fragments of one edge "
+	    "or vertex that did the same work, within 5 %, are one kind of work. Only work that repeats has a usual time.");
 	doc_set(d, "clusters", v->n_clusters);
 	doc_table(d, "graph");
 	if (!v->n_clusters)
@@ -56,7 +57,7 @@ void variance_graph(const struct variance *v, struct document *d)
 #define CLASSES	     6 /* colours, h5 to h10 of the style sheet, from usual to slowest */
 #define TEXT_COLUMNS 60
 #define MAP_ROWS     20
-#define TICKS	     5	/* of the axis of time */
+#define TICKS	     5 /* of the axis of time */
 
 /* Times as long as usual at which each class after the first begins. */
 static const double borders[CLASSES - 1] = { 1.1, 1.1765, 1.4, 2, 4 };

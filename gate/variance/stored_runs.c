@@ -196,28 +196,23 @@ enum assay_status stored_run_variance(const struct lab *lab, const struct stored
 	struct fragments_file *files = mem_new(r->n, sizeof(*files));
 	struct buf *bytes = mem_new(r->n, sizeof(*bytes));
 	struct fragments fragments = { .n = 0 };
-	enum assay_status st = ASSAY_OK;
-	char *why = NULL;
-	size_t n = 0;
+	enum assay_status st;
 
 	for (size_t i = 0; i < r->n; i++) {
 		const struct sample_file *f = &runs->files[r->first + i];
 
-		st = sample_files_bytes(lab, f, &bytes[n], err);
-		if (st && !why)
-			why = mem_string(err->text);
-		if (st)
-			continue;
-		files[n] = (struct fragments_file){ .name = f->hash, .bytes = bytes[n].bytes ? bytes[n].bytes : "", .n = bytes[n].size };
-		n++;
+		files[i].name = f->hash;
+		files[i].st = sample_files_bytes(lab, f, &bytes[i], err);
+		files[i].why = files[i].st ? mem_string(err->text) : NULL;
+		files[i].bytes = bytes[i].bytes ? bytes[i].bytes : "";
+		files[i].n = bytes[i].size;
 	}
-	if (n)
-		st = fragments_parse(files, n, NULL, &fragments, err);
-	fragments.gone = r->n - n;
-	fragments.gone_why = why;
+	st = fragments_parse(files, r->n, NULL, &fragments, err);
 	if (!st)
 		st = variance_of(&fragments, options, out, err);
 	fragments_release(&fragments);
+	for (size_t i = 0; i < r->n; i++)
+		free(files[i].why);
 	mem_release_all(bytes, r->n, buf_release);
 	free(files);
 	return st;

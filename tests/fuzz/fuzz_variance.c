@@ -163,17 +163,24 @@ static void check(const struct variance *v)
 }
 
 /* What is said, or NULL. */
-static char *answer_of(const struct fragments_file *files, size_t n, const struct fragments_window *window)
+static char *answer_of(struct fragments_file *files, size_t n, const struct fragments_window *window)
 {
 	const struct variance_options options = { .threshold = VARIANCE_THRESHOLD, .least_s = 0 };
 	const struct doc_style style = { .columns = 80 };
 	struct buf out = BUF_INIT;
 	struct assay_error err = { .text = "" };
 	struct fragments f = { .n = 0 };
+	enum assay_status st;
 	struct variance v;
 	struct document d;
 
-	if (fragments_parse(files, n, window, &f, &err)) {
+	st = fragments_parse(files, n, window, &f, &err);
+	for (size_t i = 0; i < n; i++) {
+		free(files[i].why);
+		files[i].why = NULL;
+		files[i].st = ASSAY_OK;
+	}
+	if (st) {
 		ASSAY_BUG_IF(!err.text[0]);
 		return NULL;
 	}
@@ -196,7 +203,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	size_t half = size / 2;
 	char *other = mem_bytes((const char *)data, half);
-	const struct fragments_file files[] = { { "one", data, size }, { "half", other, half } };
+	struct fragments_file files[] = { { .name = "one", .bytes = data, .n = size }, { .name = "half", .bytes = other, .n = half } };
 	const struct fragments_window window = { .began = { .ns = 1700000000000000000u }, .from_s = .1, .to_s = .3, .thin_log2 = 1 };
 	char *one = answer_of(files, 1, NULL), *again = answer_of(files, 1, NULL);
 

@@ -458,7 +458,8 @@ static void window_edge(void **state)
 	assert_int_equal(made_run("edge", &o), 0);
 	check(file_read(name, SIZE_MAX, &bytes, &err), &err);
 	free(name);
-	check(fragments_parse(&(struct fragments_file){ "edge", bytes.bytes, bytes.size }, 1, &window, &f, &err), &err);
+	check(fragments_parse(&(struct fragments_file){ .name = "edge", .bytes = bytes.bytes, .n = bytes.size }, 1, &window, &f, &err),
+	      &err);
 	check(variance_of(&f, &usual_options, &v, &err), &err);
 	assert_int_equal(v.n_regions, 1);
 	assert_true(share_of(&v.regions[0], LOSS_STOPPED) > .9);
