@@ -70,34 +70,31 @@ static void name_add(struct buf *names, size_t before, const char *name)
 		buf_text(names, ", ...");
 }
 
-/* Which ranks of a run left no records; NULL: all did. free() it. Adds their number to *missing. */
-static char *ranks_missing(const struct fragments *f, size_t run, size_t *missing)
+/* Which ranks left no records; NULL: all did. Processes are in order of run and rank. free() it. */
+static char *ranks_missing(const struct fragments *f, size_t *missing)
 {
 	struct buf names = BUF_INIT;
-	size_t ranks = 0, n = 0;
 	char *text = NULL;
-	bool *there;
 
-	for (size_t p = 0; p < f->n_processes; p++)
-		if (f->processes[p].run == run && f->processes[p].ranks > ranks)
-			ranks = f->processes[p].ranks;
-	there = mem_new(ranks, sizeof(*there));
-	for (size_t p = 0; p < f->n_processes; p++)
-		if (f->processes[p].run == run && f->processes[p].rank >= 0 && (size_t)f->processes[p].rank < ranks)
-			there[f->processes[p].rank] = true;
-	for (size_t r = 0; r < ranks; r++)
-		if (!there[r]) {
-			char *name = mem_format("%zu", r);
+	*missing = 0;
+	for (size_t p = 0, next = 0; p < f->n_processes; p++) {
+		const struct fragment_process *one = &f->processes[p];
+		bool last = p + 1 == f->n_processes || one[1].run != one->run;
+		size_t until = one->rank > 0 ? (size_t)one->rank : 0;
 
-			name_add(&names, n++, name);
-			free(name);
-		}
-	if (n)
-		text = mem_format("%s%s%s%zu of %zu ranks left no records here (%s): what they did, and who waited for them, is not known",
-				  f->n_runs ? "in run '" : "", f->n_runs ? f->runs[run] : "", f->n_runs ? "' " : "", n, ranks, names.bytes);
-	*missing += n;
+		for (until = last && one->ranks > until ? one->ranks : until; next < until; next++)
+			if ((int64_t)next != one->rank) {
+				char *name = mem_format("%zu%s%s", next, f->n_runs ? " of " : "", f->n_runs ? f->runs[one->run] : "");
+
+				name_add(&names, (*missing)++, name);
+				free(name);
+			}
+		next = last ? 0 : one->rank < 0 ? next : (size_t)one->rank + 1;
+	}
+	if (*missing)
+		text = mem_format("%zu rank%s left no records here (%s): what they did, and who waited for them, is not known", *missing,
+				  text_plural(*missing), names.bytes);
 	buf_release(&names);
-	free(there);
 	return text;
 }
 
@@ -158,38 +155,46 @@ static bool is_recorded(const struct fragments *f, const struct fragment_process
 	return p < f->n_processes;
 }
 
-/* "3 child processes left no records here (such as ...)", with their number in *n; NULL: all left records. free() it. */
-static char *children_missing(const struct fragments *f, size_t run, size_t *n)
+/* The launcher of ranks has no records. */
+static bool has_ranks(const struct fragments *f, uint32_t run)
 {
-	const struct fragment_process *parent = NULL;
-	uint64_t first = 0;
+	size_t p = 0;
 
-	*n = 0;
+	while (p < f->n_processes && (f->processes[p].run != run || f->processes[p].rank < 0))
+		p++;
+	return p < f->n_processes;
+}
+
+/* Which child processes left no records, by process id; NULL: all did. free() it. */
+static char *children_missing(const struct fragments *f, size_t *missing)
+{
+	struct buf names = BUF_INIT;
+	char *text = NULL;
+
+	*missing = 0;
 	for (size_t p = 0; p < f->n_processes; p++)
-		if (f->processes[p].run == run && f->processes[p].rank >= 0)
-			return NULL; /* the launcher of ranks has no records */
-	for (size_t p = 0; p < f->n_processes; p++)
-		for (size_t i = 0; f->processes[p].run == run && i < f->processes[p].n_children; i++) {
-			if (is_recorded(f, &f->processes[p], f->processes[p].children[i]))
-				continue;
-			if (!(*n)++) {
-				parent = &f->processes[p];
-				first = parent->children[i];
+		for (size_t i = 0; i < f->processes[p].n_children && !has_ranks(f, f->processes[p].run); i++)
+			if (!is_recorded(f, &f->processes[p], f->processes[p].children[i])) {
+				char *name = mem_format("%llu", (unsigned long long)f->processes[p].children[i]);
+
+				name_add(&names, (*missing)++, name);
+				free(name);
 			}
-		}
-	return !*n ? NULL
-		   : mem_format("%zu child process%s left no records here (such as %llu, a child of %s)", *n, *n == 1 ? "" : "es",
-				(unsigned long long)first, parent->name);
+	if (*missing)
+		text = mem_format("%zu child process%s left no records here (%s): what they did is missing from this answer (they made no "
+				  "call, ran a statically linked program, or their records are gone)",
+				  *missing, *missing == 1 ? "" : "es", names.bytes);
+	buf_release(&names);
+	return text;
 }
 
 char *variance_incomplete(const struct fragments *f)
 {
-	size_t missing = 0;
+	size_t missing;
 	char *text = records_gone(f);
 
 	text = text ? text : records_cut(f);
-	for (size_t run = 0; !text && run < (f->n_runs ? f->n_runs : 1); run++)
-		text = ranks_missing(f, run, &missing);
+	text = text ? text : ranks_missing(f, &missing);
 	return text ? text : records_lost(f, LOST_MATTER);
 }
 
@@ -204,28 +209,16 @@ static void line_say(struct document *d, char *text)
 static void variance_missing(const struct variance *v, struct document *d)
 {
 	const struct fragments *f = &v->fragments;
-	size_t missing = 0, children = 0, n;
+	size_t ranks, children;
 
 	line_say(d, records_gone(f));
 	line_say(d, records_cut(f));
 	line_say(d, records_lost(f, 0));
-	for (size_t run = 0; run < (f->n_runs ? f->n_runs : 1); run++)
-		line_say(d, ranks_missing(f, run, &missing));
-	for (size_t run = 0; run < (f->n_runs ? f->n_runs : 1); run++) {
-		char *text = children_missing(f, run, &n);
-
-		children += n;
-		if (text)
-			doc_line(
-			    d,
-			    "%s: what they did is missing from this answer (they made no call, ran a statically linked program, or their "
-			    "records are gone)",
-			    text);
-		free(text);
-	}
+	line_say(d, ranks_missing(f, &ranks));
+	line_say(d, children_missing(f, &children));
 	doc_set(d, "unreadable_files", f->gone);
 	doc_set(d, "missing_children", children);
-	doc_set(d, "missing_ranks", missing);
+	doc_set(d, "missing_ranks", ranks);
 }
 
 /* ---- pieces ---- */
