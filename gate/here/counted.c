@@ -15,6 +15,7 @@
 
 #define KEPT_BYTES	 (1 << 20) /* of what a run prints, to say why it failed */
 #define WALK_DESCRIPTORS 16
+#define INTERRUPTED	 "interrupted: the decision stands without them"
 
 enum { OLD, NEW, SIDES };
 
@@ -28,7 +29,7 @@ struct counting {
 	struct why *why;
 };
 
-/* Runs one side. Sets why->code if the program fails or `left_s` is over. */
+/* Runs one side. Sets why->code if the program fails, `left_s` is over or the user ends it. */
 static enum assay_status count_once(const struct counting *c, int side, size_t turn, double left_s, struct assay_error *err)
 {
 	const struct counted_asked *a = c->asked;
@@ -52,7 +53,7 @@ static enum assay_status count_once(const struct counting *c, int side, size_t t
 	if (!st)
 		st = local_command_run(&command, &said, err);
 	if (!st && counted_cancelled)
-		st = assay_fail(err, ASSAY_E_IO, "cancelled");
+		why_not(c->why, "interrupted", INTERRUPTED);
 	else if (!st && !said.ok && !(a->any_status && said.result.exit_status > 0))
 		why_not(c->why, "failed", said.fault);
 	else if (!st)
@@ -66,7 +67,7 @@ static enum assay_status count_once(const struct counting *c, int side, size_t t
 static enum assay_status count_in_turn(const struct counting *c, struct assay_error *err)
 {
 	const struct counted_asked *a = c->asked;
-	struct progress shown = progress_begin(stderr, progress_now());
+	struct progress shown = progress_begin(stderr, progress_now() - PROGRESS_LOG_S); /* logs have the first line, too */
 	size_t needed = why_runs_needed();
 	double began_s = progress_now(), spent_s = 0, turn_s = 0;
 	enum assay_status st = ASSAY_OK;
@@ -75,8 +76,9 @@ static enum assay_status count_in_turn(const struct counting *c, struct assay_er
 	while (!st && !c->why->code && turn < needed && spent_s + turn_s <= a->budget_s) {
 		for (int side = 0; !st && !c->why->code && side < SIDES; side++) {
 			if (a->progress)
-				progress_show(&shown, progress_now(), false, "counting, run %zu of %zu", SIDES * turn + (size_t)side + 1,
-					      SIDES * needed);
+				progress_show(&shown, progress_now(), false,
+					      "slower; counting why, run %zu of %zu, %.0f of %.0f s (Ctrl-C keeps the decision)",
+					      SIDES * turn + (size_t)side + 1, SIDES * needed, progress_now() - began_s, a->budget_s);
 			st = count_once(c, side, turn, a->budget_s - (progress_now() - began_s), err);
 		}
 		turn++;
@@ -85,13 +87,8 @@ static enum assay_status count_in_turn(const struct counting *c, struct assay_er
 	}
 	progress_end(&shown);
 	c->why->seconds = spent_s;
-	if (!st && (c->why->code ? spent_s >= a->budget_s : turn < DETECT_RUNS_MIN)) {
-		char *text = mem_format("%.0f s (--why) are too few for %d runs of each version with emulated counters", a->budget_s,
-					DETECT_RUNS_MIN);
-
-		why_not(c->why, "budget_ended", text);
-		free(text);
-	}
+	if (!st && !counted_cancelled && (c->why->code ? spent_s >= a->budget_s : turn < DETECT_RUNS_MIN))
+		why_not(c->why, "budget_ended", "--why is too short for three runs of each version with emulated counters");
 	return st;
 }
 
@@ -137,8 +134,9 @@ enum assay_status counted_functions(const struct counted_asked *asked, struct fu
 	*why = (struct why){ .asked = true, .hosts = 1 };
 	with.kind = VARIANT_COUNTERS;
 	st = trees_build(&with, &trees, err);
-	if (st && trees.reason) {
-		why_not(why, variant_reason_codes[trees.reason], err->text);
+	if (st && (trees.reason || trees.cancelled)) {
+		why_not(why, trees.cancelled ? "interrupted" : variant_reason_codes[trees.reason],
+			trees.cancelled ? INTERRUPTED : err->text);
 		st = ASSAY_OK;
 	} else if (!st) {
 		cancel_on_signals(&counted_cancelled);

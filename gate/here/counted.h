@@ -15,9 +15,8 @@ struct counted_asked {
 	bool progress, any_status;
 };
 
-/* Runs both as often as the detector needs, or as the budget allows, and judges what they counted. What cannot be counted is no failure:
- * *why says why, and *functions is empty. Both are overwritten; function_evidence_release() and why_release() them, whatever is returned.
- */
+/* Runs both as often as the detector needs, or as the budget and the user (SIGINT) allow, and judges what they counted. What cannot be
+ * counted is no failure: *why says why, *functions is empty. Both are overwritten; release both, whatever is returned. */
 enum assay_status counted_functions(const struct counted_asked *asked, struct function_evidence *functions, struct why *why,
 				    struct assay_error *err);
 

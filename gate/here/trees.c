@@ -157,9 +157,11 @@ enum assay_status trees_build(const struct trees_asked *asked, struct trees *out
 		st = variant_commit(asked->repository, asked->names[side], &trees_cancelled, commit, err);
 	for (int side = 0; !st && side < 2; side++) {
 		if (asked->progress)
-			progress_show(&shown, progress_now(), false, "building %s", asked->names[side]);
+			progress_show(&shown, progress_now(), false, "building %s%s", asked->names[side],
+				      asked->kind == VARIANT_COUNTERS ? ", with counters" : "");
 		st = build_tree(asked, side, cache, out, err);
 	}
+	out->cancelled = trees_cancelled;
 	/* Programs as a linker left them in the page cache can take 1.6 times as long as the same bytes read from the disk. */
 	for (int side = 0; !st && side < 2; side++)
 		(void)nftw(out->directories[side], read_again, WALK_DESCRIPTORS, FTW_PHYS);

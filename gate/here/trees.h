@@ -18,6 +18,7 @@ struct trees_asked {
 struct trees {
 	char *directories[2], *programs[2];    /* absolute; programs NULL: none was wanted */
 	char commits[2][VARIANT_COMMIT_BYTES]; /* of a directory: the hash of its files */
+	bool cancelled;			       /* a signal ended the builds */
 	enum variant_reason reason;	       /* why one was not built; VARIANT_BUILT: another fault, or none */
 	struct buf said;		       /* the output of a build that failed */
 };

@@ -7,10 +7,13 @@ export GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@example.org GIT_COMMITTER_NAME=a GIT
 unset CC CFLAGS
 mkdir -p cache repo/src
 
-# A program whose function `walk` makes ten times as many steps in the second commit; `idle` changes, too, and costs nothing.
+# A program whose function `walk` makes ten times as many steps in the second commit; `idle` changes, too, and costs nothing. Where functions are
+# counted, which takes long, it has less to do; and where it has a second argument it writes that file then, and waits.
 source_of() {
 	cat >repo/src/work.c <<END
 #include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
 __attribute__((noinline)) static unsigned idle(unsigned x) { return x + $2; }
 
 __attribute__((noinline)) static unsigned walk(unsigned x)
@@ -24,10 +27,13 @@ int main(int argc, char **argv)
 {
 	FILE *file = fopen(argv[1], "r");
 	unsigned x = idle((unsigned)argc);
+	int counted = getenv("ASSAY_EMULATE_DIRECTORY") != NULL;
 
 	if (!file)
 		return 3;
-	for (int i = 0; i < 100; i++)
+	if (counted && argc > 2 && fopen(argv[2], "w"))
+		sleep(100);
+	for (int i = 0; i < (counted ? 2 : 100); i++)
 		x = walk(x);
 	printf("%u\n", x);
 	return 0;
@@ -87,22 +93,35 @@ expect_json .a.command './src/work input'
 expect_json '.trees[1].commit' "$(git -C repo rev-parse v2)"
 if measured; then
 	expect_json .decision regression
-	expect_stdout '"name": "walk"' '"source": "src/work.c"' '"line": 4' '"change": "modified"'
+	expect_stdout '"name": "walk"' '"source": "src/work.c"' '"line": 6' '"change": "modified"'
 	cases=$((cases + 1))
-	case $(json .cause) in *'most in walk (src/work.c:4, modified, mostly at src/work.c:'[67]'): more work at each call; '*) ;; *) fail "the cause is: $(json .cause)" ;; esac
+	case $(json .cause) in *'most in walk (src/work.c:6, modified, mostly at src/work.c:'[89]'): more work at each call; '*) ;; *) fail "the cause is: $(json .cause)" ;; esac
 	expect_json .why.code null .functions.explains true
 	cases=$((cases + 1))
-	grep -q '"hottest_line": "src/work.c:[67]"' "$tmp/out" || fail 'the loop has the hottest line' # its head or its body, by chance
+	grep -q '"hottest_line": "src/work.c:[89]"' "$tmp/out" || fail 'the loop has the hottest line' # its head or its body, by chance
 fi
 unchanged
 
 what='for people, from what was built before'
 first=$(json '.trees[0].directory')
-run compare --git repo v1 v2 --build make --budget 2 -- ./src/work input
+run compare --git repo v1 v2 --build make --budget 2 --why off -- ./src/work input
 measured
 expect_stdout "'v2' "
 cases=$((cases + 1))
 [ "$(cat "$first/made")" = made ] || fail 'it was built again'
+
+what='counting ends when the user wants it, and the decision stays'
+"$ASSAY" compare --git repo v1 v2 --build make --budget 8 --format json -- ./src/work input "$tmp/counts" >"$tmp/out" 2>"$tmp/err" &
+compared=$!
+until [ -f counts ] || ! kill -0 "$compared" 2>/dev/null; do sleep .05; done
+kill -INT "$compared" 2>/dev/null
+wait "$compared"
+status=$?
+if measured; then
+	expect_stderr 'slower; counting why, run 1 of 38' 'Ctrl-C keeps the decision'
+	expect_json .decision regression .why.code interrupted .functions null
+	expect_stdout '"name": "walk"'
+fi
 
 what='another compiler is another build'
 CFLAGS=-O2 "$ASSAY" compare --git repo v1 v1 --build make --budget 0.2 --format json -- ./src/work input >"$tmp/out" 2>"$tmp/err"
@@ -172,13 +191,13 @@ expect_json '.trees[0].directory' "$first"
 unchanged
 
 what='two directories'
-run compare --trees v1 v2 --build make --budget 8 --format json -- ./src/work input
+run compare --trees v1 v2 --build make --budget 8 --why off --format json -- ./src/work input
 expect_json .candidate.version v2
 expect_json '.trees[0].commit' null
 cases=$((cases + 1))
 [ ! -e v1/made ] || fail 'it was built in the directory itself'
 if measured; then
-	expect_stdout '"source": "src/work.c"' '"line": 4'
+	expect_stdout '"source": "src/work.c"' '"line": 6'
 fi
 run compare --trees v1 v1 --build make --budget 0.2 -- ./src/work input
 cases=$((cases + 1))
