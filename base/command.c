@@ -4,13 +4,15 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/secret.h"
-#include "base/term.h"
 #include "base/text.h"
 
 #include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
+#include <langinfo.h>
+#include <locale.h>
 #include <stdarg.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #define OPTIONS_MAX 64
@@ -408,6 +410,77 @@ static void parse(struct parser *p, int argc, char **argv)
 		refuse("%s", err.text);
 }
 
+/* ---- the terminal ---- */
+
+/* A terminal that is not dumb, and NO_COLOR is not set. */
+static bool terminal_colours(FILE *stream)
+{
+	const char *no_color = getenv("NO_COLOR");
+	const char *term = getenv("TERM");
+
+	if (no_color && *no_color)
+		return false;
+	return isatty(fileno(stream)) && term && strcmp(term, "dumb") != 0;
+}
+
+static bool terminal_utf8(void)
+{
+	locale_t locale = newlocale(LC_CTYPE_MASK, "", (locale_t)0);
+	bool utf8 = false;
+
+	/* The process's own locale stays "C": numbers are read and written with a point. */
+	if (locale) {
+		utf8 = strcmp(nl_langinfo_l(CODESET, locale), "UTF-8") == 0;
+		freelocale(locale);
+	}
+	return utf8;
+}
+
+/* Width: COLUMNS, else the terminal's, else 100. */
+static unsigned terminal_columns(FILE *stream)
+{
+	const char *columns = getenv("COLUMNS");
+	struct winsize size;
+	int64_t n;
+
+	if (columns && text_int64(columns, &n) && n >= 20 && n <= 1000)
+		return (unsigned)n;
+	if (isatty(fileno(stream)) && ioctl(fileno(stream), TIOCGWINSZ, &size) == 0 && size.ws_col >= 20)
+		return size.ws_col;
+	return 100;
+}
+
+/* Bytes of the sequence "ESC [ numbers m" that stands there, 0 when none does. */
+static size_t colour_sequence(const char *bytes, size_t n)
+{
+	size_t length = 2;
+
+	if (n < 3 || bytes[0] != '\033' || bytes[1] != '[')
+		return 0;
+	while (length < n && ((bytes[length] >= '0' && bytes[length] <= '9') || bytes[length] == ';'))
+		length++;
+	return length < n && bytes[length] == 'm' ? length + 1 : 0;
+}
+
+void cli_put(const char *bytes, size_t n, bool colours, FILE *to)
+{
+	for (size_t i = 0, length; i < n; i += length) {
+		char here[5] = "";
+		size_t control;
+
+		memcpy(here, bytes + i, n - i < 4 ? n - i : 4);
+		control = *here == '\t' || *here == '\n' ? 0 : text_control(here);
+
+		length = colours ? colour_sequence(bytes + i, n - i) : 0;
+		if (length) {
+			fwrite(bytes + i, 1, length, to);
+			continue;
+		}
+		putc(control ? '?' : *here, to);
+		length = control > 1 ? control : 1;
+	}
+}
+
 /* ---- running it ---- */
 
 static enum assay_status print(const struct buf *text, struct assay_error *err)
@@ -415,7 +488,7 @@ static enum assay_status print(const struct buf *text, struct assay_error *err)
 	if (at_work.output && !at_work.help)
 		return file_replace(at_work.output, text->bytes, text->size, 0644, err);
 	if (text->size && isatty(STDOUT_FILENO))
-		term_put(text->bytes, text->size, term_colours(stdout), stdout);
+		cli_put(text->bytes, text->size, terminal_colours(stdout), stdout);
 	else if (text->size)
 		fwrite(text->bytes, 1, text->size, stdout);
 	if (fflush(stdout) || ferror(stdout))
@@ -454,7 +527,7 @@ int command_main(const struct program *program, const struct command *command, i
 	at_work.directory = directory;
 	document_init(&d);
 	parse(&parser, argc, argv);
-	style = (struct doc_style){ term_colours(stdout) && !at_work.output, term_utf8(), term_columns(stdout) };
+	style = (struct doc_style){ terminal_colours(stdout) && !at_work.output, terminal_utf8(), terminal_columns(stdout) };
 	if (at_work.help) {
 		command_help(program, command, &text);
 	} else {

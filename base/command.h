@@ -151,6 +151,10 @@ bool cli_for_people(void);	 /* --format human: a command whose output streams as
 void cli_remark(const char *fmt, ...) __attribute__((format(printf, 1, 2))); /* a line on standard error, "assay NAME: ..." */
 /* The command at work: "assay catalog list". */
 const char *cli_command_name(void);
+/* Writes to a terminal what may hold bytes from outside (of hosts, of programs, of files that others wrote), which must not steer it: '?'
+ * for every control character but tabs and the ends of lines. With `colours` the sequences that choose one pass, too: they are ours. A
+ * character of several bytes must not be cut between two calls. */
+void cli_put(const char *bytes, size_t n, bool colours, FILE *to);
 
 /* ---- for the program ---- */
 

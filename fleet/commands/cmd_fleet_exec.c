@@ -1,7 +1,6 @@
 /* assay fleet exec */
 #include "base/mem.h"
 #include "base/secret.h"
-#include "base/term.h"
 #include "base/text.h"
 #include "fleet/commands/fleet_commands.h"
 #include "fleet/commands/cmd_fleet_job.h"
@@ -109,7 +108,7 @@ static void put_lines(const char *name, const char *bytes, size_t n, bool termin
 			fprintf(to, "%s: ", name);
 		part = end ? (size_t)(end - bytes) - at : n - at;
 		if (terminal)
-			term_put(bytes + at, part, false, to);
+			cli_put(bytes + at, part, false, to);
 		else
 			fwrite(bytes + at, 1, part, to);
 		*at_start = end;
