@@ -3,7 +3,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "fingerprint/commands/fingerprint_commands.h"
-#include "fingerprint/compare/drift.h"
+#include "fingerprint/compare/compare.h"
 #include "fingerprint/stored/fingerprint.h"
 #include "fleet/inventory/nodeset.h"
 

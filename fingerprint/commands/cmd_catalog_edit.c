@@ -3,7 +3,7 @@
 #include "base/text.h"
 #include "fingerprint/catalog/identity.h"
 #include "fingerprint/commands/fingerprint_commands.h"
-#include "fingerprint/compare/drift.h"
+#include "fingerprint/compare/compare.h"
 #include "fleet/lab/lab.h"
 
 #include <inttypes.h>

@@ -4,7 +4,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "fingerprint/commands/fingerprint_commands.h"
-#include "fingerprint/compare/drift.h"
+#include "fingerprint/compare/compare.h"
 #include "fingerprint/take/take.h"
 #include "fleet/counters/countable.h"
 #include "fleet/commands/cmd_fleet.h"

@@ -5,7 +5,8 @@
 
 #include "base/document.h"
 #include "base/error.h"
-#include "fingerprint/catalog/machine.h"
+#include "base/rows.h"
+#include "fingerprint/catalog/types.h"
 #include "fingerprint/stored/fingerprint.h"
 
 #include <stdbool.h>
@@ -22,11 +23,8 @@ struct compare_series {
 	size_t n;
 	double *logs;	 /* [(stressors + 1) x n], of medians, NaN: not measured; last row: median of how far all are from theirs */
 	double *passes;	 /* [stressors], median variance of the log between the passes of a session; NaN: not known */
-	double multiple; /* how much noisier the machine is than others, at least 1: compare_noise_of() sets it */
+	double multiple; /* how much noisier the machine is than others, at least 1 */
 };
-
-void compare_series_of(const struct fingerprint_set *set, const struct fingerprint *const *sessions, size_t n, struct compare_series *out);
-void compare_series_release(struct compare_series *series);
 
 /* How far the medians of unchanged machines are apart from session to session. */
 struct compare_noise {
@@ -36,10 +34,6 @@ struct compare_noise {
 	double *passes;	 /* [stressors], as of a series */
 	size_t sessions; /* that it is from: of machines with several */
 };
-
-/* From some machines of one set. *out is overwritten; compare_noise_release() it. */
-void compare_noise_of(const struct fingerprint_set *set, struct compare_series *const *series, size_t n, struct compare_noise *out);
-void compare_noise_release(struct compare_noise *noise);
 
 struct compare_row {
 	const char *stressor;	 /* borrowed */
@@ -57,11 +51,6 @@ struct compare {
 	bool has_noise; /* false: nothing can be said to differ */
 };
 
-/* The latest sessions of a series of two and more against those before them.
- * looks: among how many comparisons the caller looks for one that differs, at least 1; the level holds for all of them together. *out is
- * overwritten; free() its rows. O(stressors * sessions^2), of simple steps. */
-void compare_sessions(const struct compare_series *series, const struct compare_noise *noise, size_t looks, struct compare *out);
-
 /* Two fingerprints, as a series; the noise between sessions is assumed by that of their passes. ASSAY_E_USAGE for those of different
  * batteries, stress-ng versions or architectures: the text says which. */
 enum assay_status compare_fingerprints(const struct fingerprint_set *set, const struct fingerprint *a, const struct fingerprint *b,
@@ -71,5 +60,87 @@ enum assay_status compare_fingerprints(const struct fingerprint_set *set, const 
 void compare_add_largest(const struct compare *compare, size_t rows, struct document *d);
 /* For programs: "all_stressors" and "stressors". */
 void compare_set_rows(const struct compare *compare, struct document *d);
+
+/* ---- drift ----
+ * Which machines are not what they were, or not what others of their hardware type are? A machine's latest fingerprints are compared with
+ * those before, from its reference on. The noise between sessions is that of the machines of its type, or, where these have too few, of
+ * all. Fingerprints are compared only with those of the same battery, stress-ng and architecture: a machine with several batteries is
+ * looked at once for each. Left out are retired machines; fingerprints that were taken while the machine was busier than it usually is; and
+ * those with a time that is still to come: a clock was wrong, and they would be the latest for good. */
+
+/* Constant, code in JSON. */
+#define DRIFT_STATE_ROWS(X)                                                                                                                \
+	X(DRIFT_COMPARED, "compared")                                                                                                      \
+	X(DRIFT_ALONE, "nothing_to_compare_with") /* no second fingerprint, or member */                                                   \
+	X(DRIFT_REFERENCE, "is_the_reference")	  /* accepted, and nothing newer */                                                        \
+	X(DRIFT_BUSY, "busy")			  /* too few are left without those that were taken while the machine was busy */          \
+	X(DRIFT_NO_RAW, "raw_record_missing")	  /* in the catalog, not in the store */
+
+enum drift_state { DRIFT_STATE_ROWS(ROWS_ENUM) };
+const char *drift_state_code(enum drift_state state);
+
+/* A machine's latest fingerprints of a kind against those before. The reference is the one that was accepted last, else its first. */
+struct drift_past {
+	const struct machine *machine;
+	const struct machine_fingerprint *latest, *reference; /* the same when there is no other */
+	const struct machine_acceptance *acceptance;	      /* of the reference, or NULL */
+	enum drift_state state;
+	struct compare compare;	      /* reference first; empty unless DRIFT_COMPARED */
+	struct compare_series series; /* from the reference to the latest, with both, without those of a busy machine */
+	size_t left_out;	      /* of these, for that */
+	char **busy;		      /* [of the machine]: what else it did at each of its fingerprints, or NULL */
+	struct compare_noise noise;
+};
+
+/* A stressor by which a machine differs from more than half of the others of its type. */
+struct drift_stressor {
+	const char *name;
+	double ratio;	       /* to the median of the others */
+	size_t differ, others; /* from how many it differs, of how many that have the stressor */
+};
+
+/* The same fingerprint against those of the others of its type. */
+struct drift_peer {
+	size_t type;   /* index of types->types */
+	size_t others; /* machines that it was compared with */
+	enum drift_state state;
+	struct drift_stressor *stressors; /* [n], in name order */
+	size_t n;
+};
+
+/* A fingerprint that was left out for its time. */
+struct drift_ahead {
+	const struct machine *machine;
+	const struct machine_fingerprint *fingerprint;
+};
+
+struct drift {
+	struct drift_past *past;  /* [n], by machine, then time of the latest */
+	struct drift_peer *peers; /* [n], in the same order */
+	size_t n, retired;
+	struct drift_ahead *ahead; /* [n_ahead], by machine, then time */
+	size_t n_ahead;
+};
+
+/* All arguments must outlive *out. O(machines of a type ^ 2 * stressors). *out is overwritten; drift_release() it. */
+void drift_of(const struct catalog *catalog, const struct fingerprint_set *set, const struct types *types, int64_t now_ms,
+	      struct drift *out);
+void drift_release(struct drift *drift);
+
+/* What else the machine did at this fingerprint; NULL: nothing that is known. */
+const char *drift_busy_at(const struct drift_past *past, const struct machine_fingerprint *f);
+
+/* Reports whether no later fingerprint of this machine, up to now_ms, is of its battery and architecture. A later stress-ng counts, too:
+ * what the machine is under an older one is not asked any more. False for one that is after now_ms. */
+bool drift_is_latest(const struct machine *machine, const struct machine_fingerprint *f, int64_t now_ms);
+
+/* The version of stress-ng of the fingerprint before, of the same battery and architecture, when f is the first of another one; else NULL.
+ */
+const char *drift_version_before(const struct machine *machine, const struct machine_fingerprint *f);
+
+/* Returns the fingerprint that a later one is compared with: the one that was accepted last, else the first. *acceptance: of it, or NULL.
+ */
+const struct machine_fingerprint *drift_reference(const struct machine *machine, const struct machine_fingerprint *latest,
+						  const struct machine_acceptance **acceptance);
 
 #endif

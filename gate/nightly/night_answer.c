@@ -5,7 +5,7 @@
 #include "base/mem.h"
 #include "base/order.h"
 #include "base/text.h"
-#include "fingerprint/compare/drift.h"
+#include "fingerprint/compare/compare.h"
 #include "gate/nightly/disturbed.h"
 #include "gate/nightly/history.h"
 #include "gate/nightly/judge.h"

@@ -4,7 +4,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/stats.h"
-#include "fingerprint/compare/drift.h"
+#include "fingerprint/compare/compare.h"
 
 #include <math.h>
 #include <stdio.h>

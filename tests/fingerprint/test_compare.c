@@ -3,7 +3,6 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "fingerprint/compare/compare.c"
-#include "fingerprint/compare/drift.h"
 #include "tests/scratch.h"
 
 #include <math.h>
