@@ -3,7 +3,6 @@
 #include "base/mem.h"
 #include "runs/inside/instrument/foreground.h"
 
-#include <libiberty/libiberty.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -107,21 +106,6 @@ bool compiler_command_launches(const char *word)
 static size_t launcher_words(const char *const *words, size_t n)
 {
 	return n > 1 && compiler_command_launches(words[0]) ? 1 : 0;
-}
-
-char **compiler_command_expanded(const char *const *words, size_t *n)
-{
-	char **given = mem_new(*n + 1, sizeof(*given)), **all = given;
-	int count = (int)*n;
-
-	for (size_t i = 0; i < *n; i++)
-		given[i] = mem_string(words[i]);
-	expandargv(&count, &all);
-	if (all == given)
-		all = dupargv(given);
-	mem_free_all(given, *n);
-	*n = (size_t)count;
-	return all;
 }
 
 void compiler_command_parse(const char *const *words, size_t n, struct compiler_command *out)

@@ -40,10 +40,6 @@ struct compiler_command {
 void compiler_command_parse(const char *const *words, size_t n, struct compiler_command *out);
 void compiler_command_release(struct compiler_command *command);
 
-/* words[n] with the words of each response file (@FILE) in its place, as gcc and clang read it: n of them, which grows. Ends with NULL;
- * freeargv() it (libiberty). */
-char **compiler_command_expanded(const char *const *words, size_t *n);
-
 /* ASSAY_E_USAGE for one that compiles for another architecture than what we add to programs is of. */
 enum assay_status compiler_command_check(const struct compiler_command *command, struct assay_error *err);
 
