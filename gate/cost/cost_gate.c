@@ -220,13 +220,8 @@ static enum assay_status build_of(struct store *store, const struct costs *costs
 				  struct assay_error *err)
 {
 	char *application = mem_format("%s%s%s", costs->application, *input ? "/" : "", input);
-	struct run_builds builds;
-	enum assay_status st = run_builds_load(store, application, costs->version, &builds, err);
-	const struct run_build *latest = st ? NULL : run_builds_latest(&builds);
+	enum assay_status st = run_latest_build(store, application, costs->version, id, err);
 
-	snprintf(id, DIGEST_ID_BYTES, "%s", latest ? latest->id : "");
-	if (!st)
-		run_builds_release(&builds);
 	free(application);
 	return st;
 }

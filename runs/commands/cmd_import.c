@@ -129,12 +129,20 @@ static enum assay_status parse_time(const char *text, void *to, struct assay_err
 	return ASSAY_OK;
 }
 
+/* Refuses what cannot be the name of `what` ("a version"). */
+static enum assay_status check_name(const char *what, const char *name, struct assay_error *err)
+{
+	if (!run_name_ok(name))
+		return assay_fail(err, ASSAY_E_USAGE, "'%s' cannot be the name of %s: it %s", TEXT_SHOWN(name), what, run_name_fault(name));
+	return ASSAY_OK;
+}
+
 static enum assay_status import_check(void *arguments, struct assay_error *err)
 {
 	const struct arguments *a = arguments;
-	enum assay_status st = run_name_check("a version", a->version, err);
+	enum assay_status st = check_name("a version", a->version, err);
 
-	return st || !a->application ? st : run_name_check("an application", a->application, err);
+	return st || !a->application ? st : check_name("an application", a->application, err);
 }
 
 /* Finds the times of a file that has none: rows that an earlier file had keep theirs; the others were measured when it was written. */

@@ -39,14 +39,23 @@ bool run_name_ok(const char *name)
 	return !run_name_fault(name);
 }
 
-enum assay_status run_name_check(const char *what, const char *name, struct assay_error *err)
-{
-	if (!run_name_ok(name))
-		return assay_fail(err, ASSAY_E_USAGE, "'%s' cannot be the name of %s: it %s", TEXT_SHOWN(name), what, run_name_fault(name));
-	return ASSAY_OK;
-}
-
 /* ---- builds ---- */
+
+/* A plan without a probe that has the version. */
+struct run_build {
+	char plan[DIGEST_ID_BYTES];
+	char id[DIGEST_ID_BYTES];    /* of artefact, command, environment, arguments of the input, directory, metric: the same in
+					plans of one build */
+	int64_t last_ms;	     /* when it began; run_load() raises it to the last run of the version */
+	size_t planned;		     /* runs of the version in it */
+	double level;		     /* as in plan.h */
+	struct manifest_terms terms; /* of its manifest */
+};
+
+struct run_builds {
+	struct run_build *items; /* [n], by plan */
+	size_t n;
+};
 
 enum { PLAN, HASH, ARTEFACT, INPUT, STARTED, PLANNED, TEXT, LEVEL };
 
@@ -88,8 +97,15 @@ static void run_identify(sqlite3_stmt *stmt, const char *run_hash, struct run_bu
 
 ORDER_BY(run_compare_plans, struct run_build, BY_TEXT(plan))
 
-enum assay_status run_builds_load(struct store *store, const char *application, const char *version, struct run_builds *out,
-				  struct assay_error *err)
+static void run_builds_release(struct run_builds *builds)
+{
+	free(builds->items);
+	*builds = (struct run_builds){ NULL, 0 };
+}
+
+/* *out is overwritten; run_builds_release() it. Cost: parses each manifest that differs from that of the plan before it. */
+static enum assay_status run_builds_load(struct store *store, const char *application, const char *version, struct run_builds *out,
+					 struct assay_error *err)
 {
 	struct run_builds builds = { NULL, 0 };
 	struct manifest_terms terms = { .metric = "" };
@@ -123,12 +139,6 @@ enum assay_status run_builds_load(struct store *store, const char *application, 
 	return st;
 }
 
-void run_builds_release(struct run_builds *builds)
-{
-	free(builds->items);
-	*builds = (struct run_builds){ NULL, 0 };
-}
-
 /* Returns the build that a plan ran; NULL when there is none: imported. */
 static struct run_build *run_builds_find(const struct run_builds *builds, const char *plan)
 {
@@ -138,7 +148,8 @@ static struct run_build *run_builds_find(const struct run_builds *builds, const 
 	return builds->n ? bsearch(&key, builds->items, builds->n, sizeof(*builds->items), run_compare_plans) : NULL;
 }
 
-const struct run_build *run_builds_latest(const struct run_builds *builds)
+/* Returns the one with the largest last_ms; NULL when there is none. */
+static const struct run_build *run_builds_latest(const struct run_builds *builds)
 {
 	const struct run_build *latest = NULL;
 
@@ -147,6 +158,19 @@ const struct run_build *run_builds_latest(const struct run_builds *builds)
 			latest = &builds->items[i];
 	}
 	return latest;
+}
+
+enum assay_status run_latest_build(struct store *store, const char *application, const char *version, char id[DIGEST_ID_BYTES],
+				   struct assay_error *err)
+{
+	struct run_builds builds;
+	enum assay_status st = run_builds_load(store, application, version, &builds, err);
+	const struct run_build *latest = st ? NULL : run_builds_latest(&builds);
+
+	snprintf(id, DIGEST_ID_BYTES, "%s", latest ? latest->id : "");
+	if (!st)
+		run_builds_release(&builds);
+	return st;
 }
 
 /* ---- plans that need not be of results ---- */

@@ -129,8 +129,6 @@ void run_list_free(struct run_listing *list, size_t n);
 bool run_name_ok(const char *name);
 /* Why it cannot be a name, as "is empty"; NULL: it can. */
 const char *run_name_fault(const char *name);
-/* Refuses what cannot be the name of `what` ("a version"). */
-enum assay_status run_name_check(const char *what, const char *name, struct assay_error *err);
 
 /* Of the results that do not count because they are of another build: a sentence with how many there are, on which machines, and
  * what to do where there is nothing else; NULL when there are none. free() it. */
@@ -145,29 +143,10 @@ cJSON *run_others_json(const struct run_set *set);
 
 /* ---- which build a name stood for when it ran: the files that a plan deployed for it, and what was done with them ---- */
 
-/* A plan without a probe that has the version. */
-struct run_build {
-	char plan[DIGEST_ID_BYTES];
-	char id[DIGEST_ID_BYTES];    /* of artefact, command, environment, arguments of the input, directory, metric: the same in
-					plans of one build */
-	int64_t last_ms;	     /* when it began; run_load() raises it to the last run of the version */
-	size_t planned;		     /* runs of the version in it */
-	double level;		     /* as in plan.h */
-	struct manifest_terms terms; /* of its manifest */
-};
-
-struct run_builds {
-	struct run_build *items; /* [n], by plan */
-	size_t n;
-};
-
-/* *out is overwritten; run_builds_release() it. Cost: parses each manifest that differs from that of the plan before it. */
-enum assay_status run_builds_load(struct store *store, const char *application, const char *version, struct run_builds *out,
-				  struct assay_error *err);
-void run_builds_release(struct run_builds *builds); /* accepts zeroed */
-
-/* The one with the largest last_ms; NULL when there is none. */
-const struct run_build *run_builds_latest(const struct run_builds *builds);
+/* Returns the id of the build that the latest plan of this version ran, without those under a probe; "" where none is known. Cost: parses
+ * each manifest that differs from that of the plan before it. */
+enum assay_status run_latest_build(struct store *store, const char *application, const char *version, char id[DIGEST_ID_BYTES],
+				   struct assay_error *err);
 
 /* Sample files of one version, whose name stays while the build under it changes. Of files[*n], moves those to the end whose plans are
  * known to have run something else than `plan` (NULL: than the plan of the latest file): other programs or libraries deployed, another
