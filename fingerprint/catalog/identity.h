@@ -6,7 +6,6 @@
 #include "base/error.h"
 #include "fingerprint/catalog/catalog.h"
 #include "fleet/agent/facts.h"
-#include "fleet/lab/store.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -26,18 +25,5 @@ char *identity_rename_command(const char *from, const char *to);
 
 /* Writes the evidence into the machine; what the facts do not say stays. */
 void identity_take(struct machine_identity *identity, const struct facts *facts);
-
-/* ---- another name for a machine: store first, in one transaction, then its file. When the program is killed in between, `catalog check`
- * says so, and the same renaming once more completes it. ---- */
-
-struct rename_result {
-	int64_t fingerprints, runs; /* rows of the store that changed their machine; incomplete fingerprints count */
-	bool completed;		    /* an earlier renaming that was interrupted */
-};
-
-/* ASSAY_E_NOTFOUND if there is no machine `from`. ASSAY_E_CONFLICT if the catalog has a machine `to`, or if both have results of one
- * application, version and time: then nothing is changed. */
-enum assay_status rename_machine(struct store *store, struct catalog *catalog, const char *from, const char *to, struct rename_result *out,
-				 struct assay_error *err);
 
 #endif

@@ -1,13 +1,17 @@
 /* assay catalog rename, accept-drift, retire: what changes a machine of the catalog. */
 #include "base/clock.h"
+#include "base/mem.h"
+#include "base/order.h"
 #include "base/text.h"
-#include "fingerprint/catalog/identity.h"
+#include "fingerprint/catalog/catalog.h"
 #include "fingerprint/commands/fingerprint_commands.h"
 #include "fingerprint/compare/compare.h"
 #include "fleet/lab/lab.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <string.h>
+#include <unistd.h>
 
 /* The name of the host of lab.yaml that has this identifier, or NULL. */
 static const char *host_name(const struct lab *lab, const char *id)
@@ -43,7 +47,197 @@ static enum assay_status edit_machine(struct lab *lab, const char *id, void *arg
 	return st;
 }
 
-/* ---- rename ---- */
+/* ---- rename: store first, in one transaction, then its file. When the program is killed in between, `catalog check` says so, and the
+ * same renaming once more completes it. ---- */
+
+struct rename_result {
+	int64_t fingerprints, runs; /* rows of the store that changed their machine; incomplete fingerprints count */
+	bool completed;		    /* an earlier renaming that was interrupted */
+};
+
+/* The number that a statement with up to two texts gives. */
+static enum assay_status count_rows(struct store *store, const char *sql, const char *a, const char *b, int64_t *out,
+				    struct assay_error *err)
+{
+	sqlite3_stmt *stmt = NULL;
+	enum assay_status st = store_ask(store, &stmt, err, sql, b ? "tt" : "t", a, b);
+
+	*out = store_next(store, stmt, &st, err) ? sqlite3_column_int64(stmt, 0) : 0;
+	return store_finish(stmt, st);
+}
+
+static enum assay_status rows_of(struct store *store, const char *machine, int64_t *out, struct assay_error *err)
+{
+	return count_rows(store,
+			  "SELECT (SELECT count(*) FROM fingerprint WHERE machine = ?1) + (SELECT count(*) FROM run WHERE machine = ?1) + "
+			  "(SELECT count(*) FROM failure WHERE machine = ?1)",
+			  machine, NULL, out, err);
+}
+
+/* The store has done its part already: all fingerprints of the file belong to the new name there. */
+static enum assay_status is_interrupted(struct store *store, const struct machine *from, const char *to, bool *out, struct assay_error *err)
+{
+	enum assay_status st = ASSAY_OK;
+	int64_t rows = 0;
+
+	*out = false;
+	if (!from || !from->n_fingerprints)
+		return ASSAY_OK;
+	st = rows_of(store, from->id, &rows, err);
+	*out = rows == 0;
+	for (size_t i = 0; !st && *out && i < from->n_fingerprints; i++) {
+		st = count_rows(store, "SELECT count(*) FROM fingerprint WHERE id = ? AND machine = ?", from->fingerprints[i].id, to, &rows,
+				err);
+		*out = rows == 1;
+	}
+	return st;
+}
+
+static enum assay_status check_results(struct store *store, const char *from, const char *to, struct assay_error *err)
+{
+	int64_t rows = 0;
+	enum assay_status st = count_rows(store,
+					  "SELECT (SELECT count(*) FROM run AS a JOIN run AS b USING (application, version, taken_ms, "
+					  "repetition, ordinal) WHERE a.machine = ?1 AND b.machine = ?2) + (SELECT count(*) FROM failure "
+					  "AS a JOIN failure AS b USING (application, version, taken_ms, repetition) WHERE a.machine = ?1 "
+					  "AND b.machine = ?2)",
+					  from, to, &rows, err);
+
+	if (!st && !rows)
+		st = count_rows(store,
+				"SELECT count(*) FROM plan_item AS a JOIN plan_item AS b USING (plan, kind) WHERE kind = 'machine' AND "
+				"a.name = ? AND b.name = ?",
+				from, to, &rows, err);
+	if (!st && rows)
+		st = assay_fail(
+		    err, ASSAY_E_CONFLICT,
+		    "'%s' and '%s' have results of the same application, version and time: they were two machines, and cannot be made one",
+		    from, to);
+	return st;
+}
+
+/* Finds out what has to be done, and whether it may be. Changes nothing. */
+static enum assay_status rename_check(struct store *store, const struct catalog *catalog, const char *from, const char *to,
+				      struct rename_result *out, struct assay_error *err)
+{
+	const struct machine *old = catalog_find(catalog, from);
+	struct rename_result result = { 0 };
+	int64_t from_rows = 0, to_rows = 0;
+	struct machine *unused;
+	enum assay_status st = machine_check_id(to, err);
+
+	if (!st && strcmp(from, to) == 0)
+		st = assay_fail(err, ASSAY_E_USAGE, "'%s' is its name already", to);
+	if (!st)
+		st = rows_of(store, from, &from_rows, err);
+	if (!st)
+		st = rows_of(store, to, &to_rows, err);
+	if (!st && !old && !from_rows)
+		st = choose_machine(catalog, from, &unused, err);
+	if (!st)
+		st = is_interrupted(store, old, to, &result.completed, err);
+	if (!st && !result.completed && catalog_find(catalog, to))
+		st = assay_fail(err, ASSAY_E_CONFLICT, "there is a machine '%s' already: 'assay catalog retire' sets one of the two aside",
+				to);
+	if (!st && !result.completed && to_rows)
+		st = check_results(store, from, to, err);
+	*out = result;
+	return st;
+}
+
+/* A statement that gives the machine `from` the name `to`; *changed may be NULL. */
+static enum assay_status update_machine(struct store *store, const char *sql, const char *from, const char *to, int64_t *changed,
+					struct assay_error *err)
+{
+	enum assay_status st = store_do(store, err, sql, "tt", to, from);
+
+	if (changed)
+		*changed = sqlite3_changes(store->db);
+	return st;
+}
+
+static enum assay_status rename_store(struct store *store, const char *from, const char *to, struct rename_result *out,
+				      struct assay_error *err)
+{
+	enum assay_status st = store_begin(store, err);
+
+	if (!st)
+		st = update_machine(store, "UPDATE fingerprint SET machine = ? WHERE machine = ?", from, to, &out->fingerprints, err);
+	if (!st)
+		st = update_machine(store, "UPDATE run SET machine = ? WHERE machine = ?", from, to, &out->runs, err);
+	if (!st)
+		st = update_machine(store, "UPDATE failure SET machine = ? WHERE machine = ?", from, to, NULL, err);
+	if (!st)
+		st = update_machine(store, "UPDATE execution SET machine = ? WHERE machine = ?", from, to, NULL, err);
+	if (!st)
+		st = update_machine(store, "UPDATE plan_stack SET machine = ? WHERE machine = ?", from, to, NULL, err);
+	if (!st)
+		st = update_machine(store, "UPDATE plan_item SET name = ? WHERE kind = 'machine' AND name = ?", from, to, NULL, err);
+	return store_end(store, st, err);
+}
+
+static enum assay_status remove_file(const struct catalog *catalog, const char *id, struct assay_error *err)
+{
+	char *file = machine_file_name(id);
+	char *path = mem_format("%s/%s", catalog->directory, file);
+	enum assay_status st = ASSAY_OK;
+
+	if (unlink(path) < 0 && errno != ENOENT)
+		st = assay_fail_errno(err, errno, "cannot remove '%s'", path);
+	mem_free(path, file);
+	return st;
+}
+
+ORDER_BY(compare_taken, struct machine_fingerprint, BY_UP(taken_ms) BY_TEXT(id))
+
+/* Moves the fingerprints that `machine` lacks, where a renaming was interrupted and the new name measured since. */
+static void take_fingerprints(struct machine *machine, struct machine *from)
+{
+	for (size_t i = 0; i < from->n_fingerprints; i++) {
+		if (machine_find(machine, from->fingerprints[i].id))
+			continue;
+		machine->fingerprints = mem_resize(machine->fingerprints, machine->n_fingerprints + 1, sizeof(*machine->fingerprints));
+		machine->fingerprints[machine->n_fingerprints++] = from->fingerprints[i];
+		from->fingerprints[i] = (struct machine_fingerprint){ 0 };
+	}
+	order_sort(machine->fingerprints, machine->n_fingerprints, compare_taken);
+	free(machine->id);
+	machine->id = mem_string(from->id);
+	machine_release(from);
+}
+
+/* In memory and in the files. */
+static enum assay_status rename_files(struct catalog *catalog, const char *from, const char *to, struct assay_error *err)
+{
+	const struct machine *old = catalog_find(catalog, from);
+	struct machine moved, *into;
+	size_t index, written = 0;
+	enum assay_status st;
+
+	if (!old)
+		return ASSAY_OK;
+	index = (size_t)(old - catalog->machines);
+	moved = *old;
+	memmove(&catalog->machines[index], &catalog->machines[index + 1], (catalog->n - index - 1) * sizeof(struct machine));
+	catalog->n--;
+	into = catalog_machine(catalog, to);
+	take_fingerprints(&moved, into);
+	*into = moved;
+	st = catalog_save(catalog, &written, err);
+	return st ? st : remove_file(catalog, from, err);
+}
+
+/* ASSAY_E_NOTFOUND if there is no machine `from`. ASSAY_E_CONFLICT if the catalog has a machine `to`, or if both have results of one
+ * application, version and time: then nothing is changed. */
+static enum assay_status rename_machine(struct store *store, struct catalog *catalog, const char *from, const char *to,
+					struct rename_result *out, struct assay_error *err)
+{
+	enum assay_status st = rename_check(store, catalog, from, to, out, err);
+
+	if (!st)
+		st = rename_store(store, from, to, out, err);
+	return st ? st : rename_files(catalog, from, to, err);
+}
 
 struct rename_arguments {
 	const char *from, *to;

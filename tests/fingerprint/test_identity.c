@@ -1,5 +1,6 @@
 /* Who is who: swapped and cloned machines are refused, renaming keeps what belongs together, and an interrupted one is completed. */
-#include "fingerprint/catalog/identity.c"
+#include "fingerprint/catalog/identity.h"
+#include "fingerprint/commands/cmd_catalog_edit.c" /* renaming, step by step */
 #include "tests/scratch.h"
 
 #include <math.h>
