@@ -198,34 +198,10 @@ static enum assay_status detect_check(void *arguments, struct assay_error *err)
 
 /* ---- where functions are ---- */
 
-static enum assay_status places_by_builds(const struct arguments *a, struct places *out, struct assay_error *err)
-{
-	struct changes_options choices = { .wrapper = CHANGES_WRAPPER };
-	struct build old = { .referred = NULL }, new = { .referred = NULL };
-	struct changes changes = { .old = { .referred = NULL } };
-	enum assay_status st = build_open(a->new_build, IMAGE_DESCRIBED, &new, err);
-
-	if (!st)
-		functions_extents(&new.image, &new.functions);
-	if (!st && !a->old_build)
-		places_of_build(&new, out);
-	if (!st && a->old_build) {
-		st = build_open(a->old_build, IMAGE_DESCRIBED, &old, err);
-		if (!st)
-			st = changes_find(&old, &new, &choices, &changes, err);
-		if (!st)
-			places_of_changes(&changes, out);
-	}
-	changes_release(&changes);
-	build_release(&old);
-	build_release(&new);
-	return st;
-}
-
 static enum assay_status places_for(const struct arguments *a, const char *new, struct places *out, struct assay_error *err)
 {
 	if (a->new_build)
-		return places_by_builds(a, out, err);
+		return places_of_builds(a->old_build, a->new_build, out, err);
 	if (version_is_selector(new))
 		places_of_version(cli_directory(), new, out);
 	return ASSAY_OK;

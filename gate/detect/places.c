@@ -3,6 +3,8 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/order.h"
+#include "runs/inside/changes/build.h"
+#include "runs/inside/changes/changes.h"
 #include "runs/inside/changes/source.h"
 #include "runs/running/version.h"
 
@@ -29,7 +31,7 @@ static void places_add(struct places *places, const char *symbol, const char *fi
 				   NULL, NULL });
 }
 
-void places_of_changes(const struct changes *changes, struct places *out)
+static void places_of_changes(const struct changes *changes, struct places *out)
 {
 	struct places places = { .know_change = true };
 
@@ -46,7 +48,8 @@ void places_of_changes(const struct changes *changes, struct places *out)
 	*out = places;
 }
 
-void places_of_build(const struct build *build, struct places *out)
+/* Files and lines alone. */
+static void places_of_build(const struct build *build, struct places *out)
 {
 	struct places places = { .know_change = false };
 
@@ -58,6 +61,30 @@ void places_of_build(const struct build *build, struct places *out)
 	}
 	order_sort(places.items, places.n, by_symbol);
 	*out = places;
+}
+
+enum assay_status places_of_builds(const char *old_file, const char *new_file, struct places *out, struct assay_error *err)
+{
+	struct changes_options choices = { .wrapper = CHANGES_WRAPPER };
+	struct build old = { .referred = NULL }, new = { .referred = NULL };
+	struct changes changes = { .old = { .referred = NULL } };
+	enum assay_status st = build_open(new_file, IMAGE_DESCRIBED, &new, err);
+
+	if (!st)
+		functions_extents(&new.image, &new.functions);
+	if (!st && !old_file)
+		places_of_build(&new, out);
+	if (!st && old_file) {
+		st = build_open(old_file, IMAGE_DESCRIBED, &old, err);
+		if (!st)
+			st = changes_find(&old, &new, &choices, &changes, err);
+		if (!st)
+			places_of_changes(&changes, out);
+	}
+	changes_release(&changes);
+	build_release(&old);
+	build_release(&new);
+	return st;
 }
 
 /* "APP/INPUT@VERSION" is how results are stored; manifests know "APP@VERSION". NULL: there is no input in it. free() it. */

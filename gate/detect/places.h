@@ -3,8 +3,7 @@
 #define GATE_DETECT_PLACES_H
 
 #include "base/buf.h"
-#include "runs/inside/changes/build.h"
-#include "runs/inside/changes/changes.h"
+#include "base/error.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -26,9 +25,9 @@ struct places {
 	char *repository, *commit; /* NULL: not of git */
 };
 
-/* *out is overwritten; places_release() it. */
-void places_of_changes(const struct changes *changes, struct places *out);
-void places_of_build(const struct build *build, struct places *out); /* files and lines alone */
+/* Finds the places in a program, and by an older build of it (NULL: none, files and lines alone) which of them changed. *out is overwritten
+ * unless it fails; places_release() it. */
+enum assay_status places_of_builds(const char *old_file, const char *new_file, struct places *out, struct assay_error *err);
 /* Finds the places in the program of APP@VERSION, or APP/INPUT@VERSION, of the laboratory's manifests; what git has to build is built again
  * if it is gone. Files and lines alone; none are found, without an error, where there is no such program or no debug information. */
 void places_of_version(const char *laboratory, const char *selector, struct places *out);
