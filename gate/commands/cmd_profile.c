@@ -352,17 +352,23 @@ static void answer_types(const struct profile *p, bool shown, struct document *d
 
 /* ---- what is left out ---- */
 
+static void left_out_add(const char *code, const char *why, size_t n, struct document *d)
+{
+	doc_set(d, code, n);
+	if (n)
+		doc_line(d, "left out: %zu results: %s", n, why);
+}
+
 /* Those of a data set alone where rows is NULL: members of the open object, and lines for people. */
 static void profile_left_out_answer(const struct dataset *data, const struct profile_rows *rows, struct document *d)
 {
-	struct profile_left_out all[PROFILE_LEFT_OUT];
-	size_t n = profile_left_out(data, rows, all);
-
-	for (size_t i = 0; i < n; i++) {
-		doc_set(d, all[i].code, all[i].n);
-		if (all[i].n)
-			doc_line(d, "left out: %zu results: %s", all[i].n, all[i].why);
-	}
+	for (int i = 0; i < LEFT_OUT_COUNT; i++)
+		left_out_add(left_out_code((enum left_out)i), left_out_text((enum left_out)i),
+			     data->left_out[i] + (rows && i == LEFT_OUT_INCOMPLETE ? rows->incomplete : 0), d);
+	if (!rows)
+		return;
+	left_out_add("metric_not_positive", "not above 0", rows->not_positive, d);
+	left_out_add("hardware_type_unknown", "the catalog does not know their fingerprint", rows->untyped, d);
 }
 
 static void answer_left_out(const struct profile *p, const struct dataset *data, struct document *d)

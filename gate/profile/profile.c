@@ -498,21 +498,6 @@ void profile_rows_release(struct profile_rows *r)
 	*r = (struct profile_rows){ 0 };
 }
 
-size_t profile_left_out(const struct dataset *d, const struct profile_rows *rows, struct profile_left_out out[PROFILE_LEFT_OUT])
-{
-	size_t n = 0;
-
-	for (int i = 0; i < LEFT_OUT_COUNT; i++)
-		out[n++] = (struct profile_left_out){ left_out_code((enum left_out)i), left_out_text((enum left_out)i), d->left_out[i] };
-	if (rows) {
-		out[LEFT_OUT_INCOMPLETE].n += rows->incomplete;
-		out[n++] = (struct profile_left_out){ "metric_not_positive", "not above 0", rows->not_positive };
-		out[n++] =
-		    (struct profile_left_out){ "hardware_type_unknown", "the catalog does not know their fingerprint", rows->untyped };
-	}
-	return n;
-}
-
 void profile_rates_of(const struct fingerprint_set *set, const struct fingerprint *f, const struct profile_rows *rows, double *rates)
 {
 	for (size_t j = 0; j < rows->rates.cols; j++) {

@@ -66,15 +66,6 @@ struct profile_rows {
 void profile_rows_of(const struct evidence *evidence, const struct run_set *runs, const struct dataset *dataset, struct profile_rows *out);
 void profile_rows_release(struct profile_rows *rows); /* accepts zeroed */
 
-/* Results that are left out, by reason; a few of them 0. */
-#define PROFILE_LEFT_OUT (LEFT_OUT_COUNT + 2)
-struct profile_left_out {
-	const char *code, *why;
-	size_t n;
-};
-/* Returns how many entries there are: rows NULL, those of the data set alone. */
-size_t profile_left_out(const struct dataset *dataset, const struct profile_rows *rows, struct profile_left_out out[PROFILE_LEFT_OUT]);
-
 /* The rates of a fingerprint in the columns of the rows, medians over its passes; NaN where it was not measured. */
 void profile_rates_of(const struct fingerprint_set *set, const struct fingerprint *fingerprint, const struct profile_rows *rows,
 		      double *rates);
