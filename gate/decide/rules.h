@@ -68,13 +68,7 @@ enum rule { RULE_ROWS(ROWS_ENUM) RULES };
 	if (when)                                                                                                                          \
 		return constant;
 
-/* The first rule that applies; RULES when none does: then the interval of the metric decides. */
-enum rule rule_of(const struct rule_input *input);
-
 const char *rule_code(enum rule rule);
 const char *rule_text(enum rule rule);
-enum decision rule_decision(enum rule rule);
-/* Does processor time decide by it, and not the metric? */
-bool rule_by_processor(enum rule rule);
 
 #endif

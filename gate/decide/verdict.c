@@ -229,6 +229,35 @@ static struct rule_input times_input(const struct times *t, enum decision perfor
 #define PERMUTATIONS 9999
 #define SEED	     20171
 
+/* The first rule that applies; RULES when none does: then the interval of the metric decides. */
+static enum rule rule_of(const struct rule_input *in)
+{
+	enum { R = 1u << DECISION_REGRESSION, I = 1u << DECISION_IMPROVED, P = 1u << DECISION_PASS, U = 1u << DECISION_INCONCLUSIVE };
+	enum { NONE = 1u << RULE_UNKNOWN, ANY = R | I | P | U };
+	unsigned performance = 1u << in->performance, processor = 1u << in->processor, own = 1u << in->own;
+
+	ASSAY_BUG_IF(in->performance >= DECISIONS || in->processor > RULE_UNKNOWN || in->own > RULE_UNKNOWN);
+	RULE_ROWS(RULE_WHEN)
+	return RULES;
+}
+
+ROWS_FUNCTION(rule_code, enum rule, RULE_ROWS, RULE_CODE)
+ROWS_FUNCTION(rule_text, enum rule, RULE_ROWS, RULE_TEXT)
+
+static enum decision rule_decision(enum rule rule)
+{
+	static const enum decision decisions[] = { RULE_ROWS(RULE_DECISION) };
+
+	ASSAY_BUG_IF(rule >= RULES);
+	return decisions[rule];
+}
+
+/* Does processor time decide by it, and not the metric? */
+static bool rule_by_processor(enum rule rule)
+{
+	return rule == RULE_COMPUTES_MORE || rule == RULE_HIDDEN || rule == RULE_ALIKE_BUT_BUSY || rule == RULE_BETTER_BUT_BUSY;
+}
+
 bool verdict_by_processor(const struct verdict *v)
 {
 	return rule_by_processor(v->rule);
@@ -420,27 +449,6 @@ static void verdict_find_cause(const struct evidence *evidence, struct verdict *
 	if (v->cause.word == CAUSE_NEITHER && verdict_by_processor(v))
 		v->cause.word = CAUSE_PROCESSOR;
 	by_type_release(&b);
-}
-
-size_t verdict_alike(const struct verdict *v)
-{
-	size_t alike = 0;
-
-	for (size_t i = 0; i < v->n_features; i++)
-		alike += v->resources[i].alike;
-	return alike;
-}
-
-bool verdict_follows(const struct verdict *v, size_t resource)
-{
-	return v->cause.by_type && stats_round(v->resources[resource].p) < CAUSE_LEVEL;
-}
-
-const char *verdict_no_correlation(const struct verdict *v)
-{
-	if (!(stats_round(v->resources[0].p) < CAUSE_LEVEL))
-		return "No correlation is larger than chance would make it";
-	return "The ratio is not shown to differ between hardware types, so these correlations explain nothing";
 }
 
 /* ---- all ---- */

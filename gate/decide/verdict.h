@@ -114,14 +114,6 @@ enum decision verdict_of_cost(const struct verdict *verdict);
 const struct fingerprint *verdict_kind(const struct verdict *verdict);
 bool verdict_usable(const struct pairing_machine *machine, const struct fingerprint *kind);
 
-/* How many stressors cannot be told apart from the leading one, itself included; 0 without any. */
-size_t verdict_alike(const struct verdict *verdict);
-
-/* Does the change follow this one of resources? Only where the ratio differs by type does it follow any. The sentence, without its full
- * stop, that is said where it does not follow the first. */
-bool verdict_follows(const struct verdict *verdict, size_t resource);
-const char *verdict_no_correlation(const struct verdict *verdict);
-
 /* The reason VERDICT_ARCHITECTURES, free() it; the table `architectures`. */
 char *verdict_within_text(const struct verdict_within *within, size_t n);
 void verdict_answer_within(const struct verdict_within *within, size_t n, struct document *d);

@@ -1,6 +1,7 @@
 /* The verdict as an answer. */
 #include "base/mem.h"
 #include "base/order.h"
+#include "base/stats.h"
 #include "base/text.h"
 #include "fingerprint/battery/stressor.h"
 #include "gate/decide/verdict.h"
@@ -253,11 +254,35 @@ static void answer_machines(const struct verdict *v, bool all, struct document *
 
 /* ---- cause ---- */
 
+/* How many stressors cannot be told apart from the leading one, itself included; 0 without any. */
+static size_t alike_of(const struct verdict *v)
+{
+	size_t alike = 0;
+
+	for (size_t i = 0; i < v->n_features; i++)
+		alike += v->resources[i].alike;
+	return alike;
+}
+
+/* Does the change follow this one of resources? Only where the ratio differs by type does it follow any. */
+static bool follows(const struct verdict *v, size_t resource)
+{
+	return v->cause.by_type && stats_round(v->resources[resource].p) < CAUSE_LEVEL;
+}
+
+/* The sentence, without its full stop, that is said where it does not follow the first. */
+static const char *no_correlation(const struct verdict *v)
+{
+	if (!(stats_round(v->resources[0].p) < CAUSE_LEVEL))
+		return "No correlation is larger than chance would make it";
+	return "The ratio is not shown to differ between hardware types, so these correlations explain nothing";
+}
+
 /* Which stressors explain the change, and what happened to the rest of the work; free() it. NULL: none was found. */
 static char *explained_text(const struct verdict *v)
 {
 	const struct cause *c = &v->cause;
-	size_t alike = verdict_alike(v);
+	size_t alike = alike_of(v);
 	struct buf text = BUF_INIT;
 
 	if (c->feature == SIZE_MAX)
@@ -298,7 +323,7 @@ void verdict_answer_cause(const struct verdict *v, bool guesses, struct document
 	doc_set(d, "high", c->high);
 	doc_set(d, "stressor", c->feature == SIZE_MAX ? NULL : v->features[c->feature]);
 	doc_set(d, "as_well", c->as_well);
-	doc_set(d, "alike", verdict_alike(v));
+	doc_set(d, "alike", alike_of(v));
 	if (explained)
 		doc_line(d, "%s", explained);
 	doc_end(d);
@@ -330,14 +355,14 @@ static void answer_resource(const struct verdict *v, size_t i, struct document *
 /* What there is to say below the table. */
 static void answer_resources_notes(const struct verdict *v, struct document *d)
 {
-	size_t alike = verdict_alike(v);
+	size_t alike = alike_of(v);
 
 	doc_line(d,
 		 "correlation: of the log ratio with the log rate, negative: worse where the machine is slower at it; p: by permutation, "
 		 "for the largest of all %zu",
 		 v->n_features);
-	if (!verdict_follows(v, 0))
-		doc_line(d, "%s.", verdict_no_correlation(v));
+	if (!follows(v, 0))
+		doc_line(d, "%s.", no_correlation(v));
 	else if (alike > 1)
 		doc_line(d, "%zu of %zu cannot be told apart from the first.", alike - 1, v->n_features - 1);
 }
@@ -345,7 +370,7 @@ static void answer_resources_notes(const struct verdict *v, struct document *d)
 void verdict_answer_resources(const struct verdict *v, bool guesses, struct document *d)
 {
 	bool any = v->n_features && v->effect.types >= 2, listed = any && v->resource_types >= 3,
-	     shown = listed && (guesses || verdict_follows(v, 0));
+	     shown = listed && (guesses || follows(v, 0));
 	char *heading = mem_format("Correlated stressors, over %zu hardware types", v->resource_types);
 
 	if (shown)
@@ -369,7 +394,7 @@ void verdict_answer_resources(const struct verdict *v, bool guesses, struct docu
 	if (shown)
 		answer_resources_notes(v, d);
 	else if (listed)
-		doc_line(d, "\n%s.", verdict_no_correlation(v));
+		doc_line(d, "\n%s.", no_correlation(v));
 	free(heading);
 }
 

@@ -2,6 +2,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "gate/decide/contributions.h"
+#include "gate/decide/verdict_answer.c" /* what the change follows */
 
 #include <math.h>
 #include <setjmp.h>
@@ -607,7 +608,7 @@ static void test_one_statement(void **state)
 		assert_int_equal(has_reason(&v, "shape_changed"), other);
 		assert_false(other && has_reason(&v, "uniform_change"));
 		for (size_t j = 0; j < v.n_features; j++)
-			assert_true(!verdict_follows(&v, j) || other);
+			assert_true(!follows(&v, j) || other);
 		document_init(&d);
 		verdict_answer(&v, "", &d);
 		verdict_answer_details(&v, false, true, &d);
