@@ -13,16 +13,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TAG_MASK	  (((UINT64_C(1) << INTERPOSE_TAG_BITS) - 1) << INTERPOSE_PEER_BITS)
-#define ENDS_NUMBERS	  256u	 /* of a process, as runs/inside/interpose/interpose.h says (`kind`) */
-#define PARTNERS	  0x1p50 /* all bits of a partner */
-#define FEW_STOOD_FOR	  8
-#define LIKE_IT		  8 /* on either side, or a quarter of that */
-#define NEIGHBOURS_LOOKED 10000u
-#define LEFT_LEAST	  .05  /* of a thread's time, for what stands for many */
-#define SET_S		  .1   /* more than that, */
-#define SET_PART	  .001 /* and than that of the time meanwhile, is no error in reading a clock */
-#define TICKS_MOST_S	  1e9  /* no run takes so long: these are not ticks of one clock */
+#define TAG_MASK      (((UINT64_C(1) << INTERPOSE_TAG_BITS) - 1) << INTERPOSE_PEER_BITS)
+#define ENDS_NUMBERS  256u   /* of a process, as runs/inside/interpose/interpose.h says (`kind`) */
+#define PARTNERS      0x1p50 /* all bits of a partner */
+#define FEW_STOOD_FOR 8
+#define LEFT_LEAST    .05  /* of a thread's time, for what stands for many */
+#define SET_S	      .1   /* more than that, */
+#define SET_PART      .001 /* and than that of the time meanwhile, is no error in reading a clock */
+#define TICKS_MOST_S  1e9  /* no run takes so long: these are not ticks of one clock */
 
 /* The columns of a file by what they mean; SIZE_MAX: it has none. */
 struct columns {
@@ -220,40 +218,17 @@ static size_t neighbours_of(uint32_t weight)
 	return weight <= FEW_STOOD_FOR ? FEW_STOOD_FOR * (size_t)weight : 1;
 }
 
-/* Of at[n], which are of one place: the k-th on one side of at[i] (step: 1 or -1) that is at least half as long; n: there is none near. */
-static size_t as_long(struct fragment *const *at, size_t n, size_t i, int step, size_t k)
-{
-	double least = at[i]->time_s / 2;
-
-	for (size_t looked = 0; looked < NEIGHBOURS_LOOKED && (step > 0 ? i + 1 < n : i > 0); looked++) {
-		i = step > 0 ? i + 1 : i - 1;
-		if (at[i]->time_s >= least && --k == 0)
-			return i;
-	}
-	return n;
-}
-
 /* The most that at[i] can stand for, of at[n] at one place. */
 static double most_of_place(const struct fragment_process *p, struct fragment *const *at, size_t n, size_t i)
 {
 	size_t k = neighbours_of(at[i]->weight);
-	bool alike = k == 1 && at[i]->from != FRAGMENT_NO_SITE;
-	double from, to;
+	double from = i >= k ? at[i - k]->start_s : p->start_s, to = i + k < n ? at[i + k]->start_s : p->end_s;
 
-	for (size_t like = LIKE_IT; alike && like > 1; like /= 4) {
-		size_t before = as_long(at, n, i, -1, like), after = as_long(at, n, i, 1, like);
-
-		if (before < n && after < n)
-			return (at[after]->start_s - at[before]->start_s) / (2 * (double)like);
-	}
-	from = i >= k ? at[i - k]->start_s : p->start_s;
-	to = i + k < n ? at[i + k]->start_s : p->end_s;
 	return fmax(to - from, 0) / 2;
 }
 
 /* A fragment stands for others of its place halfway to its neighbours there, and they can have taken no more time than there was: where one
- * of thousands is recorded, one that had to wait for a processor would weigh as if all had. But where others are as long, it stands for
- * such ones: computation that comes after a burst of calls is between many that are short. at[n]: of one place. */
+ * of thousands is recorded, one that had to wait for a processor would weigh as if all had. at[n]: of one place. */
 static void place_bound(const struct fragment_process *p, struct fragment *const *at, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -304,7 +279,7 @@ static void process_bound(struct fragments *f, const struct fragment_process *p,
 }
 
 /* Lowers weights by which fragments would have taken more time than there was between their neighbours, or than their thread lived. Those
- * of all threads are there, in order. O(n log n); of what is longer than nearly all at its place, up to 10,000 neighbours are looked at. */
+ * of all threads are there, in order. O(n log n). */
 static void weights_bound(struct fragments *f)
 {
 	struct fragment **at = mem_new(f->n, sizeof(struct fragment *));

@@ -41,7 +41,7 @@ static void commands(void **state)
 	variance_release(&v);
 }
 
-/* A long piece among short ones that stands for two weighs as two, and where many are as long, one that stands for 32 as nearly as many. */
+/* A long piece among short ones that stands for two weighs as two. One that stands for 32 weighs no more than there was time. */
 static void bursts(void **state)
 {
 	struct made_options o = { .ranks = 1, .seconds = 6, .seed = 5, .bursts = 2 };
@@ -56,7 +56,6 @@ static void bursts(void **state)
 	o.bursts = 32;
 	analyse("rarely", &o, &v);
 	assert_true(v.activity_s[ACTIVITY_COMPUTATION] < 1.1 * v.total_s);
-	assert_true(variance_coverage(&v) > .65);
 	variance_release(&v);
 	o.overstated = true; /* at each place there is time enough, in the thread there is not */
 	analyse("overstated", &o, &v);
