@@ -11,7 +11,7 @@
 #include "gate/decide/verdict.h"
 #include "gate/detect/function_evidence.h"
 #include "gate/detect/likeness.h"
-#include "gate/variance/weigh.h"
+#include "gate/comparison/weigh.h"
 #include "runs/running/evidence.h"
 
 /* The parts, in the order in which they are computed: each may use those before it. Constant, code. */

@@ -5,7 +5,7 @@
 #include "gate/decide/verdict.h"
 #include "gate/nightly/disturbed.h"
 #include "gate/nightly/judge.h"
-#include "gate/variance/weigh.h"
+#include "gate/comparison/weigh.h"
 
 #define BLOCK 2 /* repetitions: each other's mirror */
 

@@ -1,6 +1,6 @@
 /* How much of a slowdown is time that the environment cost the candidate's runs, by the regions of recorded runs. */
-#ifndef GATE_VARIANCE_WEIGH_H
-#define GATE_VARIANCE_WEIGH_H
+#ifndef GATE_COMPARISON_WEIGH_H
+#define GATE_COMPARISON_WEIGH_H
 
 #include "base/document.h"
 #include "gate/decide/verdict.h"

@@ -1,4 +1,4 @@
-#include "gate/variance/weigh.h"
+#include "gate/comparison/weigh.h"
 
 #include "base/mem.h"
 #include "base/stats.h"
