@@ -35,32 +35,6 @@ static const char *basis_of_most(const struct variance *v)
 	return basis_name(most);
 }
 
-/* What the answer is based on; and what is missing from the records. */
-static void variance_notes(const struct variance *v, struct document *d)
-{
-	const struct fragments *f = &v->fragments;
-	size_t truncated = 0, unfinished = 0, counted = 0;
-	uint64_t dropped = 0;
-
-	for (size_t p = 0; p < f->n_processes; p++) {
-		dropped += f->processes[p].dropped;
-		truncated += f->processes[p].truncated;
-		unfinished += !f->processes[p].finished;
-		counted += f->processes[p].n_snapshots > 1;
-	}
-	doc_section(d, "notes", NULL, "What this is based on", NULL);
-	doc_show(d, "processes", "processes", f->n_processes);
-	doc_show(d, "fragments", "fragments", f->n);
-	doc_show(d, "basis", "work of computation known by", basis_of_most(v));
-	doc_showf(d, "column_s", "one column of the maps", v->column_s, "%.3g s", v->column_s);
-	doc_show(d, "dropped", "calls not recorded for want of room", (size_t)dropped);
-	doc_show(d, "unfinished", "processes that did not exit normally", unfinished);
-	doc_set(d, "truncated", truncated);
-	doc_showf(d, "with_counters", "processes with operating-system counters", counted, "%zu", counted);
-	if (!f->one_host)
-		doc_line(d, "the processes ran on several hosts: times are as exact as their clocks agree");
-}
-
 /* Appends one of several names. */
 static void name_add(struct buf *names, size_t before, const char *name)
 {
@@ -338,16 +312,11 @@ double variance_coverage(const struct variance *v)
 	return judged_s > 0 ? v->covered_s / judged_s : 0;
 }
 
-static double activity_share(const struct variance *v, enum activity activity)
+static double waiting_share(const struct variance *v)
 {
 	double all = all_s(v);
 
-	return all > 0 ? v->activity_s[activity] / all : 0;
-}
-
-static double waiting_share(const struct variance *v)
-{
-	return activity_share(v, ACTIVITY_WAITING);
+	return all > 0 ? v->activity_s[ACTIVITY_WAITING] / all : 0;
 }
 
 static bool throughout(const struct region *r)
@@ -485,8 +454,6 @@ static void region_members(const struct variance *v, const struct region *r, str
 		doc_set(d, "to_s", m->to_s);
 		doc_set(d, "loss_s", m->estimated_s);
 		doc_set(d, "elapsed_loss_s", region_elapsed_s(m));
-		doc_set(d, "loss_seen_s", m->loss_s);
-		doc_set(d, "error_s", m->error_s);
 		doc_set(d, "fragments", m->fragments);
 		doc_set_bool(d, "throughout", m->throughout);
 		doc_end(d);
@@ -529,7 +496,6 @@ static void region_row(const struct variance *v, size_t at, struct document *d)
 	doc_showf(d, "to_s", "to s", r->to_s, "%.2f", r->to_s);
 	doc_showf(d, "loss_s", "lost", r->estimated_s, "%s", lost);
 	doc_set(d, "elapsed_loss_s", r->elapsed_s);
-	doc_set(d, "loss_seen_s", r->loss_s);
 	doc_showf(d, "times_usual", "times usual", times_of(r), "%s", times);
 	doc_show(d, "fragments", "fragments", r->fragments);
 	doc_set(d, "environment", variance_environment(r));
@@ -616,45 +582,36 @@ static void parts_section(const struct variance *v, struct document *d)
 	}
 }
 
-/* ---- coverage, graph ---- */
+/* ---- coverage, places ---- */
 
-static void coverage_section(const struct variance *v, struct document *d)
+static void variance_notes(const struct variance *v, struct document *d)
 {
-	double rest = v->total_s;
+	const struct fragments *f = &v->fragments;
+	size_t truncated = 0, unfinished = 0, dropped = 0;
 
+	for (size_t p = 0; p < f->n_processes; p++) {
+		dropped += (size_t)f->processes[p].dropped;
+		truncated += f->processes[p].truncated;
+		unfinished += !f->processes[p].finished;
+	}
 	doc_section(
-	    d, "coverage", "Coverage", "Where the time went",
-	    "Only work that repeats can be compared with itself. Coverage is its share of the time of all threads, waiting excluded: how "
-	    "long a wait is depends on what is waited for, so waiting is not judged.");
-	doc_set(d, "coverage", variance_coverage(v));
+	    d, "notes", NULL, "What this is based on",
+	    "Only work that repeats can be compared with itself. Coverage is its share of the time of all threads, waiting excluded.");
+	doc_show(d, "processes", "processes", f->n_processes);
+	doc_show(d, "fragments", "fragments", f->n);
+	doc_show(d, "basis", "work of computation known by", basis_of_most(v));
+	doc_showf(d, "coverage", "coverage", variance_coverage(v), "%.0f %%", 100 * variance_coverage(v));
+	doc_showf(d, "waiting", "waiting", waiting_share(v), "%.0f %%", 100 * waiting_share(v));
+	doc_showf(d, "column_s", "one column of the maps", v->column_s, "%.3g s", v->column_s);
+	doc_show(d, "dropped", "calls not recorded for want of room", dropped);
+	doc_show(d, "unfinished", "processes that did not exit normally", unfinished);
+	doc_set(d, "truncated", truncated);
 	doc_set(d, "verified_coverage", v->covered_s > 0 ? variance_coverage(v) * v->verified_s / v->covered_s : 0);
-	doc_set(d, "waiting", waiting_share(v));
-	doc_set(d, "total_s", v->total_s);
-	doc_set(d, "span_s", v->fragments.span_s);
+	doc_set(d, "span_s", f->span_s);
 	doc_set(d, "threshold", v->threshold);
 	doc_set(d, "least_s", v->least_s);
-	doc_table(d, "activities");
-	for (size_t a = 0; a < ACTIVITIES; a++) {
-		double share = activity_share(v, (enum activity)a);
-		double repeated = a < ACTIVITY_MAPS && v->maps[a].time_s > 0 ? v->maps[a].repeated_s / v->maps[a].time_s : (double)NAN;
-
-		doc_row(d);
-		doc_set(d, "activity", activity_name((enum activity)a));
-		doc_show(d, NULL, "activity", activity_text((enum activity)a));
-		doc_showf(d, "time_s", "seconds", v->activity_s[a], "%.3f", v->activity_s[a]);
-		doc_showf(d, "share", "share", share, "%.1f %%", 100 * share);
-		doc_showf(d, "repeated", "of it repeated", repeated, "%.1f %%", 100 * repeated);
-		rest -= v->activity_s[a];
-	}
-	if (rest > 0) {
-		doc_row(d);
-		doc_set(d, "activity", "unrecorded");
-		doc_show(d, NULL, "activity", "not recorded");
-		doc_showf(d, "time_s", "seconds", rest, "%.3f", rest);
-		doc_showf(d, "share", "share", rest / v->total_s, "%.1f %%", 100 * rest / v->total_s);
-		doc_show(d, "repeated", "of it repeated", DOC_NOTHING);
-	}
-	doc_end(d);
+	if (!f->one_host)
+		doc_line(d, "the processes ran on several hosts: times are as exact as their clocks agree");
 }
 
 static const char *file_end(const char *module)
@@ -714,7 +671,6 @@ void variance_details(const struct variance *v, struct document *d)
 	variance_regions(v, d);
 	parts_section(v, d);
 	variance_maps(v, d);
-	coverage_section(v, d);
 	variance_graph(v, d);
 	variance_notes(v, d);
 }

@@ -134,7 +134,6 @@ static void maps_fill(struct variance *v)
 		v->activity_s[f->activity] += time;
 		if (f->activity >= ACTIVITY_MAPS)
 			continue;
-		v->maps[f->activity].time_s += time;
 		if (c->repeated) {
 			v->covered_s += time;
 			v->verified_s += c->basis != BASIS_UNVERIFIED ? time : 0;

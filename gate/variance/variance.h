@@ -45,7 +45,6 @@ struct cluster {
 struct heat_map {
 	struct mat time;     /* [processes x columns] seconds of repeated work there */
 	struct mat expected; /* what it usually takes */
-	double time_s;	     /* of all fragments, repeated or not */
 	double repeated_s;
 };
 

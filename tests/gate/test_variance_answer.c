@@ -103,7 +103,6 @@ static void waits_by_design(void **state)
 	text = said(&v);
 	assert_non_null(strstr(text, "no variance found in the "));
 	assert_non_null(strstr(text, " % of the time was waiting, which is not judged; 9"));
-	assert_non_null(strstr(text, "not recorded"));
 	free(text);
 	variance_release(&v);
 }
