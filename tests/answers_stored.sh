@@ -32,7 +32,7 @@ quiho_profiles() {
 		mysqlslap/memory_scan fio/randread-fiofile-4k-seq fio/write-fiofile-4096k-seq; do
 		ask quiho profile "$app"
 	done
-	ask quiho profile hpccg@imported --members --by-type --top 3 --resamples 50 --seed 7
+	ask quiho profile hpccg@imported --top 3 --resamples 50 --seed 7
 	ask quiho profile nothing
 	for app in hpccg comd miniamr stream/add-1 mysqlslap/innodb_load fio/read-fiofile-4k-seq scikit-learn; do
 		ask quiho profile "$app" --model paper
@@ -275,7 +275,6 @@ profile hpccg --top x
 profile hpccg --model nothing
 profile hpccg --resamples -1
 profile hpccg --seed
-profile hpccg --model paper --by-type
 gate hpccg comd --min-effect -1
 gate hpccg comd --min-effect x
 gate hpccg comd --method nothing

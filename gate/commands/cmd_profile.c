@@ -18,7 +18,7 @@ struct arguments {
 	int64_t top, resamples, seed;
 	double budget_s;
 	int model;
-	bool members, by_type, here, any_status;
+	bool here, any_status;
 };
 
 /* ---- the first line, and how far it can be trusted ---- */
@@ -260,96 +260,6 @@ static void answer_features(const struct profile *p, struct document *d)
 	doc_end(d);
 }
 
-/* "cpu 34 %, vm 23 %", the largest first; free() it. */
-static char *profile_categories_text(const double shares[CATEGORY_COUNT])
-{
-	bool done[CATEGORY_COUNT] = { false };
-	struct buf text = BUF_INIT;
-
-	for (;;) {
-		size_t best = CATEGORY_COUNT;
-
-		for (size_t c = 0; c < CATEGORY_COUNT; c++) {
-			if (!done[c] && shares[c] >= .005 && (best == CATEGORY_COUNT || shares[c] > shares[best]))
-				best = c;
-		}
-		if (best == CATEGORY_COUNT)
-			break;
-		buf_format(&text, "%s%s %.0f %%", text.size ? ", " : "", category_name((enum category)best), 100 * shares[best]);
-		done[best] = true;
-	}
-	if (!text.size)
-		buf_text(&text, "nothing");
-	return buf_take(&text);
-}
-
-static void answer_categories(const struct profile *p, struct document *d)
-{
-	char *text = profile_categories_text(p->by_category);
-
-	if (p->fitted)
-		doc_line(d, "By main category: %s", text);
-	doc_object(d, "by_category");
-	for (size_t c = 0; c < CATEGORY_COUNT; c++) {
-		if (p->by_category[c] > 0)
-			doc_set(d, category_name((enum category)c), p->by_category[c]);
-	}
-	doc_end(d);
-	free(text);
-}
-
-static void answer_members(const struct profile *p, struct document *d)
-{
-	doc_heading(d, "Members");
-	for (size_t i = 0; i < p->n_groups; i++) {
-		struct buf text = BUF_INIT;
-
-		for (size_t k = 0; k < p->groups[i].n; k++)
-			buf_format(&text, " %s", p->rows->features[p->groups[i].members[k]]);
-		doc_line(d, "  %s:\n   %s", p->groups[i].name, text.bytes);
-		buf_release(&text);
-	}
-}
-
-/* ---- hardware types ---- */
-
-static void answer_type(const struct profile *p, size_t t, struct document *d)
-{
-	static const char *const places[] = { "1st", "2nd", "3rd" };
-	double rest = mat_get(&p->shares.by_type, t, p->shares.groups), error = p->validation.type_error[t];
-
-	doc_show(d, "type", "hardware type", p->rows->type_names[t]);
-	doc_showf(d, "error", "error", error, "%.0f %%", 100 * error);
-	doc_object(d, "shares");
-	for (size_t g = 0; g < p->n_groups; g++) {
-		size_t group = p->data.features.group[p->data.features.distinct[p->groups[g].members[0]]];
-
-		doc_set(d, p->groups[g].name, mat_get(&p->shares.by_type, t, group));
-	}
-	doc_end(d);
-	for (size_t g = 0; g < 3 && g < p->n_groups; g++) {
-		size_t group = p->data.features.group[p->data.features.distinct[p->groups[g].members[0]]];
-		double share = mat_get(&p->shares.by_type, t, group);
-
-		doc_showf(d, NULL, places[g], share, "%.0f %%", 100 * share);
-	}
-	doc_showf(d, "unexplained", "unexplained", rest, "%.0f %%", 100 * rest);
-}
-
-static void answer_types(const struct profile *p, bool shown, struct document *d)
-{
-	if (shown)
-		doc_heading(d, "By hardware type: share of the three leading groups");
-	doc_table(d, "by_hardware_type");
-	if (!shown)
-		doc_hide(d);
-	for (size_t t = 0; p->fitted && t < p->rows->types; t++) {
-		doc_row(d);
-		answer_type(p, t, d);
-	}
-	doc_end(d);
-}
-
 /* ---- what is left out ---- */
 
 static void left_out_add(const char *code, const char *why, size_t n, struct document *d)
@@ -449,10 +359,6 @@ static void profile_answer(const struct profile *p, const struct stored_time *ti
 		inferred_shown(&p->inferred, d);
 	answer_groups(p, (size_t)a->top, d);
 	answer_features(p, d);
-	answer_categories(p, d);
-	if (p->fitted && a->members)
-		answer_members(p, d);
-	answer_types(p, p->fitted && a->by_type, d);
 	answer_left_out(p, data, d);
 	doc_set_json(d, "other_builds", run_others_json(runs));
 }
@@ -488,14 +394,11 @@ static void paper_bars(const struct stressor_bar *bars, size_t n, size_t shown, 
 static void paper_people(const struct paper_profile *p, size_t shown, struct document *d)
 {
 	const double *importance = gbt_about(p->gbt).importance_per_tree;
-	double sums[CATEGORY_COUNT] = { 0 };
 	size_t cols = p->dataset.X.cols, n = 0;
 	struct stressor_bar *bars = mem_new(cols, sizeof(*bars));
 
-	for (size_t j = 0; j < cols; j++) {
+	for (size_t j = 0; j < cols; j++)
 		bars[j] = (struct stressor_bar){ p->dataset.features[j], importance[j] };
-		sums[stressor_category(bars[j].name)] += importance[j];
-	}
 	qsort(bars, cols, sizeof(*bars), compare_bars);
 	while (n < cols && n < shown && bars[n].value > 0)
 		n++;
@@ -511,13 +414,8 @@ static void paper_people(const struct paper_profile *p, size_t shown, struct doc
 		 gbt_about(p->gbt).tied_per_split);
 	if (p->dataset.hardware_types < 2)
 		doc_line(d, "On a single hardware type nothing differs but noise: do not read anything into these bars.\n");
-	if (n) {
-		char *categories = profile_categories_text(sums);
-
+	if (n)
 		paper_bars(bars, cols, n, d);
-		doc_line(d, "\nBy main category: %s", categories);
-		free(categories);
-	}
 	free(bars);
 }
 
@@ -662,8 +560,6 @@ static const struct cli_option words[] = { CLI_WORDS("APP[@VERSION] | --here -- 
 static const struct cli_option options[] = {
 	CLI_CHOICE("model", models, struct arguments, model, "The model: time (the default) or paper"),
 	CMD_TOP(struct arguments, top, "Show the N most important groups, or stressors of the paper's model (default: 15)"),
-	CLI_FLAG("members", struct arguments, members, "List the stressors of every group"),
-	CLI_FLAG("by-type", struct arguments, by_type, "Show the leading groups' shares on every hardware type"),
 	CMD_RESAMPLES(struct arguments, resamples, "Resamples of the hardware types for the error bars (default: 200)"),
 	CMD_SEED(struct arguments, seed),
 	CLI_FLAG("here", struct arguments, here, "Run the command that follows -- on this machine and measure it; without a laboratory"),
@@ -687,7 +583,6 @@ const struct command profile_command = {
 		"  paper   importances of boosted trees, as published with quiho (2018); not validated: it cannot\n"
 		"          tell how far it can be trusted\n",
 	.examples = "  assay profile hpccg\n"
-		    "  assay profile stream/add-1@imported --members --by-type\n"
 		    "  assay profile stream/add-1@imported --model paper --format json\n"
 		    "  assay profile --here -- sqlite3 test.db 'select count(*) from t'\n"
 		    "  assay profile --here -- sort -u <words\n",

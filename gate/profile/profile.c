@@ -614,15 +614,12 @@ static void profile_group(struct profile *p)
 	}
 	for (size_t j = 0; j < f->p; j++) {
 		size_t k = f->distinct[j];
-		double copies;
 
 		if (k == FEATURES_NONE)
 			continue;
-		copies = (double)f->copies[k];
 		group_add_member(p, &p->groups[f->group[k]], j);
-		p->importance[j] = p->blend.stumps.importance[k] / copies;
+		p->importance[j] = p->blend.stumps.importance[k] / (double)f->copies[k];
 		p->groups[f->group[k]].importance += p->importance[j];
-		p->by_category[stressor_category(p->rows->features[j])] += s->column[k] / copies;
 	}
 	for (size_t g = 0; g < f->groups; g++)
 		p->groups[g].name = profile_group_name((const char *const *)p->rows->features, p->groups[g].members, p->groups[g].n);

@@ -106,11 +106,10 @@ struct profile {
 	struct blend blend;
 	struct blend_validation validation;
 	struct shares shares;
-	struct inferred inferred;	    /* the levels above the groups */
-	struct profile_group *groups;	    /* [n_groups], by share */
-	size_t n_groups, n_ranked;	    /* the first n_ranked are not tied for their small share */
-	double *importance;		    /* [rates.cols] of the stumps, copies share */
-	double by_category[CATEGORY_COUNT]; /* shares by main category of the columns */
+	struct inferred inferred;     /* the levels above the groups */
+	struct profile_group *groups; /* [n_groups], by share */
+	size_t n_groups, n_ranked;    /* the first n_ranked are not tied for their small share */
+	double *importance;	      /* [rates.cols] of the stumps, copies share */
 	enum profile_verdict verdict;
 	struct profile_reason reasons[PROFILE_REASONS_MAX];
 	size_t n_reasons;
