@@ -31,9 +31,8 @@ struct result {
 	size_t point, machine;
 	int64_t taken_ms, repetition;
 	double cost;
-	size_t recorded;		       /* how many values that is the mean of */
-	double processor_us;		       /* 0: not known */
-	const struct fingerprint *fingerprint; /* NULL: none belongs to it */
+	size_t recorded;     /* how many values that is the mean of */
+	double processor_us; /* 0: not known */
 };
 
 /* A machine with results. */
@@ -89,18 +88,23 @@ static size_t point_of(struct loading *l, const char *version, const char *plan,
 	return h->n - 1;
 }
 
-static const struct fingerprint *later_of(const struct fingerprint *a, const struct fingerprint *b)
+/* Notes the latest fingerprint of the machine's results. */
+static void fingerprint_note(const struct loading *l, struct machine_seen *machine, const char *id)
 {
-	return !a || (b && b->taken_ms > a->taken_ms) ? b : a;
+	const struct fingerprint *f = machine->fingerprint;
+
+	if (*id && (!f || strcmp(f->id, id) != 0))
+		f = fingerprint_find(&l->evidence->fingerprints, id);
+	if (f && (!machine->fingerprint || f->taken_ms > machine->fingerprint->taken_ms))
+		machine->fingerprint = f;
 }
 
 /* A row of the store: another value of the last result (ordinals of one key stand together), or the next result. */
 static void add_row(struct loading *l, sqlite3_stmt *stmt)
 {
-	const char *version = store_text(stmt, 0), *fingerprint = store_text(stmt, 6);
+	const char *version = store_text(stmt, 0);
 	int64_t taken_ms = sqlite3_column_int64(stmt, 2), repetition = sqlite3_column_int64(stmt, 3);
 	struct result *last = l->n ? &l->results[l->n - 1] : NULL;
-	const struct fingerprint *f = last ? last->fingerprint : NULL;
 	size_t machine, point;
 
 	if (manifest_addition(version) || !isfinite(store_double(stmt, 5)))
@@ -108,17 +112,14 @@ static void add_row(struct loading *l, sqlite3_stmt *stmt)
 	machine = machine_of(l, store_text(stmt, 4));
 	point = point_of(l, version, store_text(stmt, 1), taken_ms);
 	if (!last || last->point != point || last->machine != machine || last->taken_ms != taken_ms || last->repetition != repetition) {
-		if (!f || strcmp(f->id, fingerprint) != 0)
-			f = *fingerprint ? fingerprint_find(&l->evidence->fingerprints, fingerprint) : NULL;
 		last = mem_next(l->results, l->n, &l->capacity);
 		*last = (struct result){ .point = point,
 					 .machine = machine,
 					 .taken_ms = taken_ms,
 					 .repetition = repetition,
-					 .fingerprint = f,
 					 .processor_us = store_double(stmt, 8) };
 		l->machines[machine].results++;
-		l->machines[machine].fingerprint = later_of(l->machines[machine].fingerprint, f);
+		fingerprint_note(l, &l->machines[machine], store_text(stmt, 6));
 	}
 	if (!l->machines[machine].architecture && *store_text(stmt, 7))
 		l->machines[machine].architecture = mem_string(store_text(stmt, 7));
@@ -258,7 +259,7 @@ static enum assay_status choose_machines(struct loading *l, const char *asked, s
 
 static void point_release(struct history_point *p)
 {
-	mem_free(p->version, p->plan, p->on, p->rate);
+	mem_free(p->version, p->plan, p->on);
 }
 
 ORDER_BY(compare_versions, struct history_point, BY_TEXT(version) BY_UP(taken_ms))
@@ -326,64 +327,28 @@ static void order_points(struct loading *l)
 	free(at);
 }
 
-/* ---- medians on each machine, and how fast it was ---- */
+/* ---- medians on each machine ---- */
 
 ORDER_BY(compare_results, struct result, BY_UP(point) BY_UP(machine) BY_UP(cost))
 
-/* The mean log rate of those stressors that all its fingerprints have is comparable over time; NaN for another battery than before. */
-static double rate_of(const struct fingerprint_set *set, const struct fingerprint *f)
+static void medians(struct history *h, struct loading *l)
 {
-	double sum = 0;
-	size_t n = 0;
-
-	for (size_t s = 0; s < set->n_stressors; s++) {
-		struct fingerprint_summary summary = fingerprint_summarise(set, f, s);
-
-		if (summary.measured > 0) {
-			sum += log(summary.median);
-			n++;
-		}
-	}
-	return n ? sum / (double)n : (double)NAN;
-}
-
-static void median_of(struct loading *l, const struct result *r, size_t n, const struct fingerprint **first)
-{
-	struct history_point *p = &l->history->points[r->point];
-	const struct fingerprint *f = NULL;
-
-	p->on[r->machine] = n % 2 ? r[n / 2].cost : (r[n / 2 - 1].cost + r[n / 2].cost) / 2;
-	p->machines++;
-	p->runs += n;
-	for (size_t i = 0; i < n; i++)
-		f = later_of(f, r[i].fingerprint);
-	if (!f)
-		return;
-	if (!first[r->machine])
-		first[r->machine] = f;
-	if (fingerprint_comparable(first[r->machine], f))
-		p->rate[r->machine] = rate_of(&l->evidence->fingerprints, f);
-}
-
-static void medians(struct loading *l)
-{
-	struct history *h = l->history;
-	const struct fingerprint **first = mem_new(h->n_machines + 1, sizeof(struct fingerprint *));
-
 	for (size_t i = 0; i < h->n; i++) {
 		h->points[i].on = mem_new(h->n_machines, sizeof(double));
-		h->points[i].rate = mem_new(h->n_machines, sizeof(double));
 		for (size_t m = 0; m < h->n_machines; m++)
-			h->points[i].on[m] = h->points[i].rate[m] = (double)NAN;
+			h->points[i].on[m] = (double)NAN;
 	}
 	order_sort(l->results, l->n, compare_results);
-	for (size_t i = 0, end; i < l->n; i = end) {
-		for (end = i + 1;
-		     end < l->n && l->results[end].point == l->results[i].point && l->results[end].machine == l->results[i].machine;)
-			end++;
-		median_of(l, &l->results[i], end - i, first);
+	for (size_t i = 0, n; i < l->n; i += n) {
+		const struct result *r = &l->results[i];
+		struct history_point *p = &h->points[r->point];
+
+		for (n = 1; i + n < l->n && r[n].point == r->point && r[n].machine == r->machine;)
+			n++;
+		p->on[r->machine] = n % 2 ? r[n / 2].cost : (r[n / 2 - 1].cost + r[n / 2].cost) / 2;
+		p->machines++;
+		p->runs += n;
 	}
-	free(first);
 }
 
 /* ---- one series of all machines ---- */
@@ -672,7 +637,7 @@ enum assay_status history_load(struct lab *lab, const struct evidence *evidence,
 			out->by = HISTORY_METRIC;
 	}
 	if (!st) {
-		medians(&l);
+		medians(out, &l);
 		merge(out);
 		place_decisions(out);
 		find_all_changes(out);
@@ -712,54 +677,36 @@ static bool is_spike(const struct history *h, size_t point)
 	return false;
 }
 
-/* Returns the difference of a machine's means after and before a change, of the member at `offset` of the points; NaN: one is missing. */
-static double difference(const struct history *h, const struct history_change *t, size_t machine, size_t offset)
+/* Returns the difference of a machine's means after and before a change; NaN: one is missing. */
+static double difference(const struct history *h, const struct history_change *t, size_t machine)
 {
 	double sums[2] = { 0 };
 	size_t n[2] = { 0 };
 
 	for (size_t i = t->begin; i < t->end; i++) {
-		const double *of = *(double *const *)(const void *)((const char *)&h->points[i] + offset);
+		double cost = h->points[i].on[machine];
 
-		if (!isnan(of[machine]) && !is_spike(h, i)) {
-			sums[i >= t->at] += of[machine];
+		if (!isnan(cost) && !is_spike(h, i)) {
+			sums[i >= t->at] += cost;
 			n[i >= t->at]++;
 		}
 	}
 	return n[0] && n[1] ? sums[1] / (double)n[1] - sums[0] / (double)n[0] : (double)NAN;
 }
 
-/* Of the machines that ran before and after: how many moved the same way by half of it; and how their fingerprints moved in the mean. */
-struct seen {
-	size_t machines, moved;
-	double rate; /* NaN: not known */
-};
-
-static struct seen seen_on(const struct history *h, const struct history_change *t)
+/* Of the machines that ran before and after, counts those that moved the same way by half of it. */
+static size_t moved_on(const struct history *h, const struct history_change *t, size_t *machines)
 {
-	double size = t->after - t->before, rates = 0;
-	struct seen seen = { .rate = (double)NAN };
-	size_t known = 0;
+	size_t moved = 0;
 
+	*machines = 0;
 	for (size_t m = 0; m < h->n_machines; m++) {
-		double cost = difference(h, t, m, offsetof(struct history_point, on)),
-		       rate = difference(h, t, m, offsetof(struct history_point, rate));
+		double cost = difference(h, t, m);
 
-		seen.machines += isnan(cost) ? 0 : 1;
-		seen.moved += t->machine == SIZE_MAX ? cost / size > .5 : m == t->machine;
-		if (!isnan(rate) && (t->machine == SIZE_MAX || m == t->machine)) {
-			rates += rate;
-			known++;
-		}
+		*machines += isnan(cost) ? 0 : 1;
+		moved += t->machine == SIZE_MAX ? cost / (t->after - t->before) > .5 : m == t->machine;
 	}
-	if (known)
-		seen.rate = exp(rates / (double)known);
-	return seen;
-}
-
-double history_fingerprints(const struct history *h, const struct history_change *change)
-{
-	return seen_on(h, change).rate;
+	return moved;
 }
 
 /* Returns the decision in words, "" if there is none. free() it. */
@@ -778,7 +725,7 @@ static void answer_change(const struct history *h, size_t i, struct document *d)
 	const struct history_change *t = &h->told[i];
 	const struct history_point *first = &h->points[t->at], *last = &h->points[t->at - 1];
 	bool within = strcmp(first->version, last->version) == 0;
-	struct seen seen = seen_on(h, t);
+	size_t machines, moved = moved_on(h, t, &machines);
 	double ratio = exp(t->after - t->before);
 	char *decision = within ? mem_string("") : decision_words(first);
 
@@ -789,14 +736,13 @@ static void answer_change(const struct history *h, size_t i, struct document *d)
 	doc_set(d, "taken_ms", first->taken_ms);
 	doc_showf(d, NULL, "measured on", "", "%.10s", TEXT_MS(first->taken_ms));
 	doc_showf(d, "ratio", "cost", ratio, "× %s", text_fixed(ratio, 3).text);
-	doc_set(d, "machines", seen.machines);
-	doc_set(d, "machines_moved", seen.moved);
+	doc_set(d, "machines", machines);
+	doc_set(d, "machines_moved", moved);
 	doc_set(d, "machine", t->machine < SIZE_MAX ? h->machines[t->machine] : NULL);
 	if (t->machine < SIZE_MAX)
 		doc_showf(d, NULL, "on machines", "", "%s alone", h->machines[t->machine]);
 	else
-		doc_showf(d, NULL, "on machines", seen.moved, "%zu of %zu", seen.moved, seen.machines);
-	doc_showf(d, "fingerprints", "their fingerprints", seen.rate, "× %s", text_fixed(seen.rate, 3).text);
+		doc_showf(d, NULL, "on machines", moved, "%zu of %zu", moved, machines);
 	doc_set_empty(d, "decision", !within && first->decision ? decision_text(first->decision->judged.decision) : "");
 	doc_show(d, NULL, "note", within ? "within one version: not its doing" : decision);
 	free(decision);

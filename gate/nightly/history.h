@@ -14,9 +14,8 @@ struct history_point {
 	int64_t taken_ms;     /* of its first result */
 	int64_t since_ms;     /* of the first result of its version */
 	size_t machines, runs;
-	double cost;  /* merged over machines, without what each of them costs more than others: log, of the metric or of its reciprocal */
-	double *on;   /* [n_machines], the same on each, the median; NaN: it did not run there */
-	double *rate; /* [n_machines], of their fingerprints: mean log rate; NaN: none belongs to it */
+	double cost; /* merged over machines, without what each of them costs more than others: log, of the metric or of its reciprocal */
+	double *on;  /* [n_machines], the same on each, the median; NaN: it did not run there */
 	const struct night_decision
 	    *decision; /* the worst of the last night that has one on its version, a finding until a later one decides; NULL: none */
 };
@@ -65,9 +64,6 @@ struct history {
 enum assay_status history_load(struct lab *lab, const struct evidence *evidence, const char *application, const char *architecture,
 			       enum history_by by, double min_effect, int64_t until_ms, struct history *out, struct assay_error *err);
 void history_release(struct history *history); /* accepts zeroed */
-
-/* Returns by which factor the fingerprints of the machines of a change moved with it, NaN if that is not known. */
-double history_fingerprints(const struct history *history, const struct history_change *change);
 
 /* Fills the document: the outcome, a picture for pages, changes, modes, points. Returns the answer in few words, such as "changed at
  * VERSION". free() it. */

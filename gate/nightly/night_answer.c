@@ -751,20 +751,18 @@ static void note_changed(struct pages *p, size_t i, const struct history *h)
 
 	for (size_t k = 0; k < p->machines.n; k++) {
 		struct night_machine *m = &p->machines.items[k];
-		double change = 0, rate = (double)NAN;
+		double change = 0;
 
 		for (const struct history_change *t = h->told; t < h->told + h->n_told; t++) {
 			if (t->machine == SIZE_MAX || strcmp(h->machines[t->machine], m->name) != 0)
 				continue;
 			change += t->after - t->before;
-			rate = history_fingerprints(h, t);
 		}
 		if (fabs(change) < log1p(h->min_effect))
 			continue;
 		m->is[MACHINE_SLOWER] = m->is[MACHINE_SLOWER] || change > 0;
-		buf_format(&m->changed, "%s%s by %s %% in \1./%s\2%s\3%s%s", m->changed.size ? "; " : "", change > 0 ? "slower" : "faster",
-			   text_fixed(100 * fabs(expm1(change)), 1).text, file, h->application,
-			   isnan(rate) ? "" : ", its fingerprints \u00d7 ", isnan(rate) ? "" : text_fixed(rate, 3).text);
+		buf_format(&m->changed, "%s%s by %s %% in \1./%s\2%s\3", m->changed.size ? "; " : "", change > 0 ? "slower" : "faster",
+			   text_fixed(100 * fabs(expm1(change)), 1).text, file, h->application);
 	}
 	free(file);
 }
