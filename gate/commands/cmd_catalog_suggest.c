@@ -11,7 +11,6 @@
 #include <math.h>
 
 #define NOISE_MIN .05 /* of a log time, when the models seem to miss less */
-#define KINDS	  3
 
 /* One hardware type that has not run it, by the machine of it that is first in name order. */
 struct suggest_machine {
@@ -22,18 +21,10 @@ struct suggest_machine {
 	double distance;	    /* root mean square of the log features from the nearest type that ran it; NaN without any */
 };
 
-/* A machine like the mean of those that ran it, but half as fast in one group. */
-struct suggest_kind {
-	const struct profile_group *group; /* borrowed from the profile */
-	double gain;
-};
-
 struct suggest {
 	const struct profile *profile;	  /* borrowed */
 	struct suggest_machine *machines; /* [n], most useful first */
 	size_t n, capacity;
-	struct suggest_kind *kinds; /* [n_kinds], most useful first; none when nothing was fitted */
-	size_t n_kinds;
 };
 
 /* ---- machines ---- */
@@ -140,36 +131,6 @@ static int compare_use(const void *a, const void *b)
 	return strcmp(x->machine, y->machine);
 }
 
-/* ---- kinds ---- */
-
-static int compare_gain(const void *a, const void *b)
-{
-	const struct suggest_kind *x = a, *y = b;
-
-	if (x->gain != y->gain)
-		return x->gain > y->gain ? -1 : 1;
-	return (x->group > y->group) - (x->group < y->group); /* both of one profile, by share */
-}
-
-static void suggest_add_kinds(struct suggest *s)
-{
-	const struct profile *p = s->profile;
-	const struct features *f = &p->data.features;
-	double *logs = mem_new(f->n, sizeof(*logs));
-
-	s->kinds = mem_new(p->n_groups, sizeof(*s->kinds));
-	for (size_t g = 0; g < p->n_groups; g++) {
-		size_t group = f->group[f->distinct[p->groups[g].members[0]]];
-
-		for (size_t k = 0; k < f->n; k++)
-			logs[k] = f->group[k] == group ? -log(2.0) : 0.0;
-		s->kinds[s->n_kinds++] =
-		    (struct suggest_kind){ &p->groups[g], design_gain(&p->data, &p->blend.additive, logs, suggest_noise(p), NULL) };
-	}
-	qsort(s->kinds, s->n_kinds, sizeof(*s->kinds), compare_gain);
-	free(logs);
-}
-
 /* ---- the answer ---- */
 
 static void suggest_sentence(const struct suggest *s, const struct run_set *runs, struct document *d)
@@ -218,22 +179,6 @@ static void suggest_add_table(const struct suggest *s, size_t shown, struct docu
 		doc_line(d, "nothing is fitted yet: the types that are most unlike come first");
 }
 
-static void suggest_add_slow(const struct suggest *s, struct document *d)
-{
-	if (s->n_kinds)
-		doc_line(d, "a machine half as fast as usual in one group only:");
-	doc_list(d, "kinds");
-	for (size_t k = 0; k < s->n_kinds; k++) {
-		doc_object(d, NULL);
-		doc_set(d, "slow_in", s->kinds[k].group->name);
-		doc_set(d, "gain", s->kinds[k].gain);
-		if (k < KINDS)
-			doc_item(d, "'%s': sharper by %.0f %%", s->kinds[k].group->name, 100 * s->kinds[k].gain);
-		doc_end(d);
-	}
-	doc_end(d);
-}
-
 static void suggest_add(const struct suggest *s, const struct run_set *runs, size_t shown, struct document *d)
 {
 	suggest_sentence(s, runs, d);
@@ -243,11 +188,9 @@ static void suggest_add(const struct suggest *s, const struct run_set *runs, siz
 	doc_set(d, "verdict", profile_verdict_text(s->profile->verdict));
 	suggest_add_table(s, shown, d);
 	doc_set_json(d, "other_builds", run_others_json(runs));
-	suggest_add_slow(s, d);
 }
 
-/* Machines in use (not retired) whose latest fingerprint is of the kind that the results have, the `shown` most useful ones for people; and
- * the kinds of machines that would help, if there were one. */
+/* Machines in use (not retired) whose latest fingerprint is of the kind that the results have, the `shown` most useful ones for people. */
 static void suggest_answer(const struct evidence *evidence, const struct run_set *runs, size_t shown, struct document *d)
 {
 	struct profile_rows rows;
@@ -260,10 +203,8 @@ static void suggest_answer(const struct evidence *evidence, const struct run_set
 	profile_of(&rows, &profile_defaults, &profile);
 	suggest_add_machines(evidence, runs, &dataset, &s);
 	order_sort(s.machines, s.n, compare_use);
-	if (profile.fitted)
-		suggest_add_kinds(&s);
 	suggest_add(&s, runs, shown, d);
-	mem_free(s.machines, s.kinds);
+	free(s.machines);
 	profile_release(&profile);
 	profile_rows_release(&rows);
 	dataset_release(&dataset);
@@ -300,8 +241,7 @@ const struct command catalog_suggest_command = {
 	.name = "catalog suggest",
 	.summary = "suggest the machine that would sharpen a profile most",
 	.about =
-	    "Suggests which machine of the catalog, on which an application has not run, would sharpen its profile most, and by how much; "
-	    "and which kind of machine would, if there were one.",
+	    "Suggests which machine of the catalog, on which an application has not run, would sharpen its profile most, and by how much.",
 	.examples = "  assay catalog suggest hpccg\n"
 		    "  assay catalog suggest stream/add-1@imported --top 3 --format json\n",
 	.words = words,
