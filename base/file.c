@@ -69,6 +69,20 @@ static enum assay_status read_all(int fd, const char *path, size_t limit, size_t
 	}
 }
 
+enum assay_status file_absent(const char *path, struct assay_error *err)
+{
+	enum assay_status st = assay_fail(err, ASSAY_E_NOTFOUND, "cannot read '%s': no such file", path);
+	char *above = mem_string(path), *slash;
+	struct stat is;
+
+	while (lstat(above, &is) && (slash = strrchr(above, '/')) && slash != above)
+		*slash = '\0';
+	if (lstat(above, &is) == 0 && S_ISLNK(is.st_mode) && stat(above, &is))
+		st = assay_fail(err, ASSAY_E_IO, "cannot use '%s': '%s' is a link to what is not there", path, above);
+	free(above);
+	return st;
+}
+
 enum assay_status file_read(const char *path, size_t limit, struct buf *out, struct assay_error *err)
 {
 	bool standard_input = !strcmp(path, "-");
@@ -83,7 +97,7 @@ enum assay_status file_read(const char *path, size_t limit, struct buf *out, str
 		/* not to wait for the writer of a FIFO */
 		fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 		if (fd < 0 && errno == ENOENT)
-			return assay_fail(err, ASSAY_E_NOTFOUND, "cannot read '%s': no such file", path);
+			return file_absent(path, err);
 		if (fd < 0)
 			return assay_fail_errno(err, errno, "cannot read '%s'", path);
 		st = check_regular(fd, path, limit, &size, err);
@@ -195,14 +209,9 @@ static char *resolve_target(const char *path, struct assay_error *err)
 	char *real;
 
 	if (stat(path, &st)) {
-		int error = errno;
-
-		if (error == ENOENT && lstat(path, &st) == 0 && S_ISLNK(st.st_mode))
-			assay_fail(err, ASSAY_E_IO, "cannot write '%s': it is a link to what is not there", path);
-		else if (error == ENOENT)
-			return mem_string(path);
-		else
-			assay_fail_errno(err, error, "cannot write '%s'", path);
+		if (errno == ENOENT)
+			return file_absent(path, err) == ASSAY_E_NOTFOUND ? mem_string(path) : NULL;
+		assay_fail_errno(err, errno, "cannot write '%s'", path);
 		return NULL;
 	}
 	if (!S_ISREG(st.st_mode)) {
@@ -224,17 +233,15 @@ static int sync_directory(int fd)
 
 static int write_temporary(int fd, const char *bytes, size_t n, mode_t mode, bool synced)
 {
-	int error = fchmod(fd, mode) ? errno : 0;
+	int error = fchmod(fd, mode) ? errno : write_all(fd, bytes, n);
 
-	if (!error)
-		error = write_all(fd, bytes, n);
-	if (!error && synced && fsync(fd))
-		error = errno;
-	return error;
+	return !error && synced && fsync(fd) ? errno : error;
 }
 
-/* 0, or an errno; then nothing is left behind. Network file systems may tell of a full disk only at close(). */
-static int replace(const char *target, const char *directory, const char *bytes, size_t n, mode_t mode, bool synced)
+enum effort { TRY, REPLACE, SYNC };
+
+/* Returns 0, or an errno; then nothing is left behind. Network file systems may tell of a full disk only at close(). */
+static int replace(const char *target, const char *directory, const char *bytes, size_t n, mode_t mode, enum effort effort)
 {
 	int dir = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC), fd = -1, error = dir < 0 ? errno : 0;
 	char *temporary = mem_format("%s/" TEMPORARY_PREFIX "XXXXXX", directory);
@@ -246,14 +253,14 @@ static int replace(const char *target, const char *directory, const char *bytes,
 		error = errno;
 		goto out;
 	}
-	error = write_temporary(fd, bytes, n, mode, synced);
+	error = effort == TRY ? 0 : write_temporary(fd, bytes, n, mode, effort == SYNC);
 	if (close(fd) && !error)
 		error = errno;
-	if (!error && rename(temporary, target))
+	if (!error && effort != TRY && rename(temporary, target))
 		error = errno;
-	if (error)
+	if (error || effort == TRY)
 		unlink(temporary);
-	else if (synced)
+	else if (effort == SYNC)
 		error = sync_directory(dir);
 out:
 	if (dir >= 0)
@@ -315,26 +322,8 @@ static char *directory_of(const char *target)
 	return mem_bytes(target, slash == target ? 1 : (size_t)(slash - target)); /* the root keeps its slash */
 }
 
-enum assay_status file_replaceable(const char *path, struct assay_error *err)
-{
-	char *target = resolve_target(path, err), *directory, *temporary;
-	int fd, error;
-
-	if (!target)
-		return ASSAY_E_IO;
-	directory = directory_of(target);
-	temporary = mem_format("%s/" TEMPORARY_PREFIX "XXXXXX", directory);
-	fd = mkostemp(temporary, O_CLOEXEC);
-	error = fd < 0 ? errno : 0;
-	if (fd >= 0) {
-		close(fd);
-		unlink(temporary);
-	}
-	mem_free(temporary, directory, target);
-	return error ? fail_to_make(err, error, "cannot write", path) : ASSAY_OK;
-}
-
-static enum assay_status replace_path(const char *path, const char *bytes, size_t n, mode_t mode, bool synced, struct assay_error *err)
+static enum assay_status replace_path(const char *path, const char *bytes, size_t n, mode_t mode, enum effort effort,
+				      struct assay_error *err)
 {
 	char *target = resolve_target(path, err), *directory;
 	int error;
@@ -342,19 +331,24 @@ static enum assay_status replace_path(const char *path, const char *bytes, size_
 	if (!target)
 		return ASSAY_E_IO;
 	directory = directory_of(target);
-	error = replace(target, directory, bytes, n, allowed(target, mode), synced);
+	error = replace(target, directory, bytes, n, allowed(target, mode), effort);
 	mem_free(directory, target);
 	return error ? fail_to_make(err, error, "cannot write", path) : ASSAY_OK;
 }
 
+enum assay_status file_replaceable(const char *path, struct assay_error *err)
+{
+	return replace_path(path, NULL, 0, 0, TRY, err);
+}
+
 enum assay_status file_replace(const char *path, const char *bytes, size_t n, mode_t mode, struct assay_error *err)
 {
-	return replace_path(path, bytes, n, mode, true, err);
+	return replace_path(path, bytes, n, mode, SYNC, err);
 }
 
 enum assay_status file_replace_unsynced(const char *path, const char *bytes, size_t n, mode_t mode, struct assay_error *err)
 {
-	return replace_path(path, bytes, n, mode, false, err);
+	return replace_path(path, bytes, n, mode, REPLACE, err);
 }
 
 enum assay_status file_sync_all(const char *directory, struct assay_error *err)
@@ -391,7 +385,7 @@ enum assay_status file_make_directory(const char *path, mode_t mode, struct assa
 	if (errno != EEXIST)
 		return fail_to_make(err, errno, "cannot make the directory", path);
 	if (stat(path, &st))
-		return assay_fail_errno(err, errno, "cannot use the directory '%s'", path);
+		return errno == ENOENT ? file_absent(path, err) : assay_fail_errno(err, errno, "cannot use the directory '%s'", path);
 	if (!S_ISDIR(st.st_mode))
 		return assay_fail(err, ASSAY_E_IO, "cannot make the directory '%s': a file of that name is there", path);
 	return ASSAY_OK;
@@ -402,13 +396,16 @@ enum assay_status file_names(const char *directory, const char *suffix, char ***
 	DIR *dir = opendir(directory);
 	const struct dirent *entry;
 	size_t capacity = 0, end = strlen(suffix);
+	int error = dir ? 0 : errno;
 
 	*names = NULL;
 	*n = 0;
-	if (!dir && (errno == ENOENT || errno == ENOTDIR))
+	if (error == ENOENT && file_absent(directory, err) == ASSAY_E_IO)
+		return ASSAY_E_IO;
+	if (error == ENOENT || error == ENOTDIR)
 		return assay_fail(err, ASSAY_E_NOTFOUND, "there is no directory '%s'", directory);
-	if (!dir)
-		return assay_fail_errno(err, errno, "cannot read the directory '%s'", directory);
+	if (error)
+		return assay_fail_errno(err, error, "cannot read the directory '%s'", directory);
 	while ((entry = readdir(dir))) {
 		size_t length = strlen(entry->d_name);
 

@@ -11,6 +11,10 @@
  * is larger (ASSAY_E_LIMIT) or cannot be read (ASSAY_E_IO; ASSAY_E_NOTFOUND when it does not exist) is an error that names it. */
 enum assay_status file_read(const char *path, size_t limit, struct buf *out, struct assay_error *err);
 
+/* Fills *err: there is no `path` (ASSAY_E_NOTFOUND), or a link in it leads to what is not there, such as a disk that is not mounted
+ * (ASSAY_E_IO). */
+enum assay_status file_absent(const char *path, struct assay_error *err);
+
 /* Opens a file of assay's own: follows no symbolic link at `path`, waits for no other process, refuses everything but regular files.
  * Returns the descriptor, or -1 with errno: ELOOP if it is a link, ENXIO if it is neither a link nor a regular file. */
 int file_open_own(const char *path, int flags, mode_t mode);

@@ -484,9 +484,12 @@ enum assay_status store_open_schema(const char *path, enum store_access access, 
 	struct store store = { .path = mem_string(path), .schema = schema };
 	struct stat file;
 	bool failed = stat(path, &file), exists = !failed;
-	enum assay_status st =
-	    failed && errno != ENOENT ? assay_fail_errno(err, errno, "cannot read '%s'", path) : file_must_be_local(path, err);
+	enum assay_status st = !failed		 ? ASSAY_OK
+			       : errno != ENOENT ? assay_fail_errno(err, errno, "cannot read '%s'", path)
+						 : file_absent(path, err);
 
+	if (!st || st == ASSAY_E_NOTFOUND)
+		st = file_must_be_local(path, err);
 	if (!st)
 		st = check_logs(path, err);
 	if (!st && exists)

@@ -250,7 +250,7 @@ static void test_replace_refused(void **state)
 	assert_int_equal(count_files(), 0);
 	assert_int_equal(symlink("none", "link"), 0);
 	assert_int_equal(file_replace("link", "x", 1, 0600, &err), ASSAY_E_IO);
-	assert_string_equal(err.text, "cannot write 'link': it is a link to what is not there");
+	assert_string_equal(err.text, "cannot use 'link': 'link' is a link to what is not there");
 	assert_int_equal(lstat("link", &st), 0);
 	assert_true(S_ISLNK(st.st_mode));
 }
@@ -420,25 +420,47 @@ static void test_names(void **state)
 	assert_string_equal(err.text, "there is no directory 'a.x'");
 }
 
+/* What a link leads to is missing, not absent: a disk that is not mounted, with all that was measured. */
+static void test_links_to_nothing(void **state)
+{
+	static const char *const paths[] = { "link", "link/a", "link/a/b" };
+	struct buf bytes = BUF_INIT;
+	struct assay_error err;
+	char **names;
+	size_t n;
+
+	(void)state;
+	assert_int_equal(symlink("away", "link"), 0);
+	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
+		assert_int_equal(file_read(paths[i], 5, &bytes, &err), ASSAY_E_IO);
+		assert_int_equal(file_names(paths[i], "", &names, &n, &err), ASSAY_E_IO);
+		assert_int_equal(file_replaceable(paths[i], &err), ASSAY_E_IO);
+		assert_non_null(strstr(err.text, "': 'link' is a link to what is not there"));
+	}
+	assert_int_equal(file_make_directory("link", 0700, &err), ASSAY_E_IO);
+	assert_int_equal(mkdir("away", 0700), 0);
+	assert_int_equal(file_read("link", 5, &bytes, &err), ASSAY_E_IO); /* a directory */
+	assert_int_equal(file_read("link/a", 5, &bytes, &err), ASSAY_E_NOTFOUND);
+	assert_int_equal(file_names("link", "", &names, &n, &err), ASSAY_OK);
+	file_names_free(names, n);
+	assert_int_equal(file_replaceable("link/a", &err), ASSAY_OK);
+	assert_int_equal(file_absent("away/b", &err), ASSAY_E_NOTFOUND);
+	assert_int_equal(file_absent("", &err), ASSAY_E_NOTFOUND);
+	assert_int_equal(file_absent("/none", &err), ASSAY_E_NOTFOUND);
+	assert_int_equal(unlink("link"), 0);
+	assert_int_equal(rmdir("away"), 0);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, enter_directory, leave_directory)
 
 int suite_file(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_read),
-		TEST(test_read_size_unknown),
-		TEST(test_read_standard_input),
-		TEST(test_replace),
-		TEST(test_replace_mode),
-		TEST(test_replace_mode_threads),
-		TEST(test_replace_link),
-		TEST(test_replace_refused),
-		TEST(test_size_limit),
-		TEST(test_full_disk),
-		TEST(test_no_permission),
-		TEST(test_make_directory),
-		TEST(test_names),
-		TEST(test_hole),
+		TEST(test_links_to_nothing),	 TEST(test_read),	  TEST(test_read_size_unknown),
+		TEST(test_read_standard_input),	 TEST(test_replace),	  TEST(test_replace_mode),
+		TEST(test_replace_mode_threads), TEST(test_replace_link), TEST(test_replace_refused),
+		TEST(test_size_limit),		 TEST(test_full_disk),	  TEST(test_no_permission),
+		TEST(test_make_directory),	 TEST(test_names),	  TEST(test_hole),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

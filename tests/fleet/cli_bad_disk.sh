@@ -99,6 +99,31 @@ import_package "$tmp/broken" "$tmp/package"
 expect_status 0
 still_there "$tmp/broken"
 
+what='a link to a disk that is not mounted'
+run init "$tmp/linked"
+import_package "$tmp/linked" "$tmp/package"
+for part in .assay/runs.db .assay machines lab.yaml; do
+	mv "$tmp/linked/$part" "$tmp/unmounted"
+	ln -s "$tmp/mounted" "$tmp/linked/$part"
+	for command in 'runs list' 'catalog list' 'catalog check' 'nightly list' "import machines $tmp/package/machines.csv" "backup $tmp/none"; do
+		case $part:$command in
+		machines:runs*|machines:nightly*|machines:backup*) continue ;; # these do without
+		esac
+		# shellcheck disable=SC2086 # words
+		run -C "$tmp/linked" $command
+		refused 1 "'$tmp/linked/$part' is a link to what is not there"
+		[ "$(readlink "$tmp/linked/$part")" = "$tmp/mounted" ] || fail "$command replaced the link"
+		rm -rf "$tmp/none.partial"
+	done
+	mv "$tmp/unmounted" "$tmp/mounted"
+	[ $part = lab.yaml ] || still_there "$tmp/linked"
+	rm "$tmp/linked/$part"
+	mv "$tmp/mounted" "$tmp/linked/$part"
+done
+ln -s nowhere "$tmp/linked/baselines.yaml"
+run -C "$tmp/linked" baseline list
+refused 1 "baselines.yaml' is a link to what is not there"
+
 # ---- who may write ----
 
 what='another process writes to the laboratory'
