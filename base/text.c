@@ -318,24 +318,21 @@ const char *text_from_ms(int64_t ms, char *out)
 
 #define MS_MAX INT64_C(253402300799999) /* 9999-12-31T23:59:59.999Z */
 
-bool text_timestamp_ms(const char *text, int64_t *ms)
+/* The format of a date that has only digits; NULL: it is a number. As one, 20261123 would be seconds in 1970, and 202611232001 milliseconds
+ * in 1976. */
+static const char *compact_date(const char *text)
 {
-	int64_t value;
+	size_t n = strspn(text, "0123456789");
 
-	if (!text_int64(text, &value) || value < 0)
-		return false;
-	if (value < INT64_C(100000000000))
-		value *= 1000;
-	if (value > MS_MAX)
-		return false;
-	*ms = value;
-	return true;
+	if (text[n] || (strncmp(text, "19", 2) != 0 && strncmp(text, "20", 2) != 0))
+		return NULL;
+	return n == 8 ? "%Y%m%d" : n == 12 ? "%Y%m%d%H%M" : NULL;
 }
 
-static bool read_date(const char *text, int64_t *ms)
+static bool read_date(const char *text, const char *format, int64_t *ms)
 {
 	struct tm tm = { .tm_year = 0 }, real;
-	const char *rest = strptime(text, "%Y-%m-%d", &tm);
+	const char *rest = strptime(text, format, &tm);
 	double part = 0;
 
 	if (rest && (*rest == 'T' || *rest == ' ')) {
@@ -352,19 +349,18 @@ static bool read_date(const char *text, int64_t *ms)
 	real = tm;
 	*ms = ((int64_t)timegm(&real) - tm.tm_gmtoff) * 1000 + (int64_t)(part * 1000 + .5);
 	/* timegm() makes March 2 of February 30. */
-	return rest && !*rest && real.tm_mday == tm.tm_mday && real.tm_mon == tm.tm_mon;
+	return rest && !*rest && real.tm_mday == tm.tm_mday && real.tm_mon == tm.tm_mon && labs(tm.tm_gmtoff) < 86400;
 }
 
 bool text_time_ms(const char *text, int64_t *ms)
 {
+	const char *compact = compact_date(text);
 	double number;
 	int64_t value;
 
-	if (text_timestamp_ms(text, ms))
-		return true;
-	if (text_double(text, &number) && number >= 0 && number <= (double)MS_MAX)
+	if (!compact && text_double(text, &number) && number >= 0 && number <= (double)MS_MAX)
 		value = (int64_t)(number < 1e11 ? number * 1000 + .5 : number);
-	else if (!read_date(text, &value))
+	else if (!read_date(text, compact ? compact : "%Y-%m-%d", &value))
 		return false;
 	if (value < 0 || value > MS_MAX)
 		return false;

@@ -56,11 +56,9 @@ const char *text_duration(double seconds, char *out);
 #define TEXT_DATE_BYTES 32
 const char *text_from_ms(int64_t ms, char *out);
 
-/* Time stamps come in seconds or milliseconds since 1970: below 1e11 it is seconds. False when negative, not an integer or past
- * the year 9999. */
-bool text_timestamp_ms(const char *text, int64_t *ms);
-/* The same of what other tools write: seconds may have a fraction ("1790899200.5"), and dates are taken: "2026-11-23",
- * "2026-11-23T20:01", "2026-11-23 20:01:23.5+01:00" (UTC without a zone). False for a date that does not exist; *ms stays then. */
+/* Reads a time since 1970, below 1e11 in seconds, else in milliseconds, with or without a fraction; or a date: "2026-11-23", "20261123",
+ * "202611232001", "2026-11-23T20:01", "2026-11-23 20:01:23.5+01:00" (UTC without a zone). False for a date that does not exist, before 1970
+ * or past the year 9999; *ms stays then. */
 bool text_time_ms(const char *text, int64_t *ms);
 /* The start of a day such as "2026-11-23", UTC, in ms since 1970. *ms stays after ASSAY_E_USAGE. */
 enum assay_status text_day(const char *text, int64_t *ms, struct assay_error *err);

@@ -62,7 +62,7 @@ static void pairs_parse_list(struct json_reader *r, const cJSON *object, const c
 	sort_list(out);
 }
 
-/* Seconds or milliseconds, as text_timestamp_ms() has it. */
+/* Seconds or milliseconds, as text_time_ms() has it. */
 static void pairs_parse_timestamps(struct json_reader *r, const cJSON *object, struct evaluate_list *out)
 {
 	pairs_parse_list(r, object, "timestamps", out);
@@ -70,7 +70,7 @@ static void pairs_parse_timestamps(struct json_reader *r, const cJSON *object, s
 		char text[32];
 
 		snprintf(text, sizeof(text), "%" PRId64, out->items[i]);
-		if (!text_timestamp_ms(text, &out->items[i]))
+		if (!text_time_ms(text, &out->items[i]))
 			json_reader_fail(r, "'%s' in 'timestamps' is past the year 9999", text);
 	}
 	sort_list(out);

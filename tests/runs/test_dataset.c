@@ -74,7 +74,7 @@ static struct matrix_row matrix_row(char **fields)
 	char *dash = strrchr(row.machine, '-');
 
 	assert_non_null(dash);
-	assert_true(text_timestamp_ms(dash + 1, &row.taken_ms));
+	assert_true(text_time_ms(dash + 1, &row.taken_ms));
 	*dash = '\0';
 	dash = strrchr(row.machine, '-');
 	assert_non_null(dash);
