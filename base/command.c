@@ -58,7 +58,7 @@ void cli_remark(const char *fmt, ...)
 	va_list args;
 
 	va_start(args, fmt);
-	vsnprintf(text, sizeof(text), fmt, args);
+	text_fit(text, sizeof(text), fmt, args);
 	va_end(args);
 	secrets_hide(text, sizeof(text));
 	if (isatty(STDERR_FILENO)) /* a line on which progress is shown is taken back: it comes again */
@@ -73,7 +73,7 @@ static void refuse(const char *fmt, ...)
 	va_list args;
 
 	va_start(args, fmt);
-	vsnprintf(text, sizeof(text), fmt, args);
+	text_fit(text, sizeof(text), fmt, args);
 	va_end(args);
 	print_line(at_work.name, text, after);
 	free(after);

@@ -34,7 +34,7 @@ enum assay_status manifest_fail(const struct manifest_reader *r, enum assay_stat
 	va_list args;
 
 	va_start(args, fmt);
-	vsnprintf(text, sizeof(text), fmt, args);
+	text_fit(text, sizeof(text), fmt, args);
 	va_end(args);
 	return assay_fail(r->err, status, "%s:%zu: %s", r->file, line, text);
 }

@@ -312,6 +312,10 @@ fi
 what='a selector without version where several exist'
 run -C "$tmp/lab" profile app/slow
 refused 2 'several versions' app/slow@VERSION '1.0, 1.1'
+what='a long word never costs the remedy'
+run -C "$tmp" import results x --time "$(head -c 2000 /dev/zero | tr '\0' x)"
+refused 2 'or seconds since 1970' --help
+
 what='a version that is not there'
 run -C "$tmp/lab" profile app/slow@2
 refused 2 "no version '2'" '1.0, 1.1'
