@@ -35,11 +35,17 @@ static size_t count_rows(const struct imported *imported)
 	return rows;
 }
 
-/* ---- machines ---- */
-
-struct machines_arguments {
-	const char *file;
+struct arguments {
+	const char *file, *version, *application, *machine, *metric;
+	int from;
+	struct cli_list columns;
+	int64_t taken_ms;
+	bool interleaved;
 };
+
+static const struct cli_option words[] = { CLI_WORD("FILE", struct arguments, file), CLI_END };
+
+/* ---- machines ---- */
 
 static void show_machines(const char *file, const struct imported *read, const struct imported_result *r, struct document *d)
 {
@@ -72,7 +78,7 @@ static void show_machines(const char *file, const struct imported *read, const s
 
 static enum assay_status import_machines_run(struct lab *lab, void *arguments, struct document *d, struct assay_error *err)
 {
-	const struct machines_arguments *a = arguments;
+	const struct arguments *a = arguments;
 	const struct imported_options import = { .file = a->file, .version = IMPORTED_NAME };
 	struct imported_result result = { 0 };
 	struct imported read = { 0 };
@@ -90,8 +96,6 @@ static enum assay_status import_machines_run(struct lab *lab, void *arguments, s
 	return st;
 }
 
-static const struct cli_option machines_words[] = { CLI_WORD("FILE", struct machines_arguments, file), CLI_END };
-
 const struct command import_machines_command = {
 	.name = "import machines",
 	.summary = "import fingerprints of machines that were recorded elsewhere",
@@ -102,19 +106,11 @@ const struct command import_machines_command = {
 		 "changes nothing; rates that contradict what is stored are refused.",
 	.examples = "  assay import machines machines.csv\n"
 		    "  assay import results results.csv\n",
-	.words = machines_words,
-	CLI_RUN(struct machines_arguments, CLI_LAB_WRITE, import_machines_run),
+	.words = words,
+	CLI_RUN(struct arguments, CLI_LAB_WRITE, import_machines_run),
 };
 
 /* ---- results ---- */
-
-struct arguments {
-	const char *file, *version, *application, *machine, *metric;
-	int from;
-	struct cli_list columns;
-	int64_t taken_ms;
-	bool interleaved;
-};
 
 static const char *const tools[] = { FOREIGN_ROWS(ROWS_CODE) "auto", NULL };
 
@@ -265,8 +261,6 @@ static enum assay_status import_results_run(struct lab *lab, void *arguments, st
 }
 
 static const struct arguments defaults = { .version = IMPORTED_NAME, .from = FOREIGN_TOOLS, .taken_ms = -1 };
-
-static const struct cli_option words[] = { CLI_WORD("FILE", struct arguments, file), CLI_END };
 
 static const struct cli_option options[] = {
 	CLI_TEXT("version", "NAME", struct arguments, version, "What was measured, where the file does not say it (default: imported)"),

@@ -10,8 +10,8 @@
 
 #define ACCOUNT(name) ", json_extract(x.signature, '$." #name "') AS " #name
 
-/* Columns keep their names and order; new ones come at the end. Nothing that a program printed, no manifest and no environment is in them.
- * 'import machines' and 'import results' read the first two. The column `direction` is that of imported results; table_add_row() has that
+/* Columns keep their names and order; new ones come at the end. No output, manifest or environment is in them. 'import machines' and
+ * 'import results' read the first two, so `results` has the failed runs, too. `direction` is of imported results; table_add_row() has that
  * of a plan. */
 static const struct {
 	const char *name, *sql;
@@ -19,11 +19,13 @@ static const struct {
 	{ "machines",
 	  "SELECT f.id AS fingerprint, f.machine, f.taken_ms AS time, f.battery, f.battery_hash, f.stress_ng, f.architecture, "
 	  "f.origin, f.profile, f.complete, r.pass AS repetition, r.stressor, r.ordinal, r.per_s AS rate, r.real_per_s AS real_rate FROM "
-	  "fingerprint f "
-	  "JOIN rate r ON r.fingerprint = f.id ORDER BY f.machine, f.taken_ms, f.id, r.pass, r.stressor, r.ordinal" },
-	{ "results", "SELECT application, version, machine, taken_ms AS time, repetition, ordinal, metric AS result, iif((SELECT "
-		     "higher_is_better FROM metric_direction AS d WHERE d.application = run.application), 'higher', 'lower') AS "
-		     "direction, fingerprint, plan FROM run ORDER BY application, version, machine, taken_ms, repetition, ordinal" },
+	  "fingerprint f JOIN rate r ON r.fingerprint = f.id ORDER BY f.machine, f.taken_ms, f.id, r.pass, r.stressor, r.ordinal" },
+	{ "results",
+	  "SELECT application, version, machine, taken_ms AS time, repetition, ordinal, metric AS result, iif((SELECT higher_is_better "
+	  "FROM metric_direction AS d WHERE d.application = r.application), 'higher', 'lower') AS direction, fingerprint, plan, "
+	  "exit_status FROM (SELECT *, 'ok' AS exit_status FROM run UNION ALL SELECT application, version, machine, taken_ms, repetition, "
+	  "0, NULL, NULL, NULL, NULL, plan, NULL, outcome FROM failed_run WHERE NOT probed) AS r ORDER BY application, version, machine, "
+	  "taken_ms, repetition, ordinal, exit_status" },
 	{ "executions",
 	  "SELECT x.application, x.version, x.input, x.machine, x.taken_ms, x.repetition, x.outcome, x.metric, x.wall_ns, x.user_us, "
 	  "x.sys_us, x.max_rss_bytes, x.exit_status, x.signal, x.plan, x.architecture" ACCOUNT(minor_faults) ACCOUNT(major_faults) ACCOUNT(
@@ -38,23 +40,14 @@ static const struct {
 				      "x.plan, x.repetition" },
 };
 
-/* The direction of a result that was measured here, from its plan; NULL: it was imported, or the row is no result. */
-static const char *row_direction(sqlite3_stmt *stmt, const struct plan_metrics *plans)
-{
-	const int plan = sqlite3_column_count(stmt) - 1;
-	const struct plan_metric *metric =
-	    strcmp(sqlite3_column_name(stmt, plan), "plan") == 0 ? plan_metrics_find(plans, store_text(stmt, plan)) : NULL;
-
-	return !metric ? NULL : metric->higher_is_better ? "higher" : "lower";
-}
-
 static void table_add_row(sqlite3_stmt *stmt, const struct plan_metrics *plans, struct buf *out)
 {
-	const char *direction = row_direction(stmt, plans);
-
 	for (int i = 0; i < sqlite3_column_count(stmt); i++) {
-		if (direction && strcmp(sqlite3_column_name(stmt, i), "direction") == 0)
-			csv_add(out, direction, i == 0);
+		bool direction = strcmp(sqlite3_column_name(stmt, i), "direction") == 0; /* two columns before the plan */
+		const struct plan_metric *metric = direction ? plan_metrics_find(plans, store_text(stmt, i + 2)) : NULL;
+
+		if (metric)
+			csv_add(out, metric->higher_is_better ? "higher" : "lower", i == 0);
 		else if (sqlite3_column_type(stmt, i) == SQLITE_FLOAT)
 			csv_add(out, TEXT_DOUBLE(store_double(stmt, i)), i == 0);
 		else
@@ -117,8 +110,9 @@ const struct command runs_export_command = {
 	.summary = "export all rates, results and executions as tables",
 	.about =
 	    "Writes three CSV tables to DIR, which is made if it is not there: machines.csv has every rate of every battery, results.csv "
-	    "every result with its version and direction, executions.csv every execution with the kernel's accounts. What programs "
-	    "printed and their environments are in no table. 'import machines' and 'import results' read the first two tables.",
+	    "every result with its version and direction, and runs that failed, executions.csv every execution with the kernel's accounts. "
+	    "What programs printed and their environments are in no table. 'import machines' and 'import results' read the first two "
+	    "tables.",
 	.examples = "  assay runs export tables\n"
 		    "  assay init other && assay -C other import machines tables/machines.csv\n"
 		    "  assay -C other import results tables/results.csv --columns 'ignore=*'\n",

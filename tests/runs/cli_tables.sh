@@ -28,11 +28,11 @@ table = lambda name: list(csv.DictReader(open(directory + "/" + name, newline=""
 rates, results, executions = table("machines.csv"), table("results.csv"), table("executions.csv")
 assert sorted(float(r["rate"]) for r in rates) == sorted(v for v, in store.execute("SELECT per_s FROM rate"))
 assert sorted((r["application"], r["version"], float(r["result"])) for r in results) == sorted(store.execute("SELECT application, version, metric FROM run"))
-assert {r["direction"] for r in results} == {"lower"}
+assert {r["direction"] for r in results} == {"lower"} and {r["exit_status"] for r in results} == {"ok"}
 assert sorted((r["input"], int(r["wall_ns"]), int(r["voluntary_switches"])) for r in executions) == sorted(
     store.execute("SELECT input, wall_ns, json_extract(signature, '$.voluntary_switches') FROM execution"))
 assert 'y "z' in {r["input"] for r in executions}
-assert list(results[0]) == ["application", "version", "machine", "time", "repetition", "ordinal", "result", "direction", "fingerprint", "plan"]
+assert list(results[0]) == ["application", "version", "machine", "time", "repetition", "ordinal", "result", "direction", "fingerprint", "plan", "exit_status"]
 known = {r["fingerprint"] for r in rates}
 assert any(r["fingerprint"] for r in results) and all(r["fingerprint"] in known for r in results if r["fingerprint"])
 END
@@ -56,4 +56,40 @@ for table in machines results; do # but for plans, and for fingerprints of what 
 	cut -d , -f 2-5,11-14 "$tmp/tables/$table.csv" >"$tmp/first"
 	cut -d , -f 2-5,11-14 "$tmp/copied/$table.csv" | cmp -s - "$tmp/first" || fail "$table.csv is not the same"
 done
+
+what='what failed still fails where the tables are imported'
+cat >"$lab/apps/frail.yaml" <<'END'
+command: [sh, -c, 'case {version}-$(cat /proc/sys/kernel/random/uuid) in frail-[0-7]*) exit 3 ;; none-*) kill -9 $$ ;; esac; echo cost 5']
+versions: { good: , frail: , none: }
+repetitions: 12
+warm_ups: 0
+metric: { source: regex, pattern: 'cost ([0-9]+)', direction: higher }
+END
+run -C "$lab" run frail --quiet
+printf 'application,version,machine,time,result,exit_status\n' >"$tmp/rows.csv"
+for n in 0 1 2 3 4 5 6 7; do
+	printf 'rows,a,m,2026-11-01T02:0%s:00Z,1.0%s,0\nrows,b,m,2026-11-01T02:0%s:30Z,%s\n' $n $n $n "$([ $n -lt 5 ] && echo 1,0 || echo ,137)"
+done >>"$tmp/rows.csv"
+run -C "$lab" import results "$tmp/rows.csv"
+run -C "$lab" runs export "$tmp/failing"
+run init "$tmp/elsewhere"
+for again in 1 2; do
+	run -C "$tmp/elsewhere" import results "$tmp/failing/results.csv" --columns 'ignore=*'
+	expect_status 0
+done
+for laboratory in "$lab" "$tmp/elsewhere"; do
+	run -C "$laboratory" runs list --format json
+	/usr/bin/python3 - "$tmp/out" <<'END'
+import json, sys
+for a in json.load(open(sys.argv[1]))["applications"]:
+    print(a["application"], a["version"], a["results"], a["failed"], a["higher_is_better"])
+END
+done >"$tmp/lists"
+cases=$((cases + 1))
+[ "$(sort "$tmp/lists" | uniq -u)" = '' ] || fail "not the same: $(sort "$tmp/lists" | uniq -u)"
+holds "$tmp/lists" 'the versions' 'frail none 0 12 True' 'rows b 5 3 False'
+run -C "$tmp/elsewhere" gate frail@good frail@none
+expect_status 3
+run -C "$tmp/elsewhere" gate rows@a rows@b
+expect_status 4
 finish
