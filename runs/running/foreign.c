@@ -18,8 +18,6 @@ ROWS_FUNCTION(foreign_text, enum foreign_tool, FOREIGN_ROWS, ROWS_TEXT)
 #define INSTANCES_MAX 1e6 /* of a family of benchmarks, entries of a result */
 #define DEPTH_MAX     8	  /* of elements that are looked at */
 
-/* ---- rows ---- */
-
 struct reader {
 	const struct foreign_options *options;
 	struct foreign_result *result;
@@ -465,16 +463,18 @@ static enum assay_status columns_choose(const struct reader *r, struct columns *
 	return ASSAY_OK;
 }
 
-/* A column without a meaning may distinguish results, and only the user knows. */
+/* A column without a meaning may distinguish results, and only the user knows. One with two contradicts itself. */
 static enum assay_status columns_check(const struct reader *r, const struct columns *c, const struct csv *csv)
 {
-	for (size_t i = 0; i < csv->n_fields && !c->ignore_all; i++) {
+	for (size_t i = 0; i < csv->n_fields; i++) {
 		const char *name = TEXT_SHOWN(csv->fields[i]);
-		size_t k = 0;
+		size_t has = 0;
 
-		while (k < c->n && c->index[k] != i)
-			k++;
-		if (k == c->n)
+		for (size_t k = 0; k < c->n; k++)
+			has += c->index[k] == i;
+		if (has > 1)
+			return assay_fail(r->err, ASSAY_E_USAGE, "--columns gives the column '%s' two meanings", name);
+		if (!has && !c->ignore_all)
 			return assay_fail(r->err, ASSAY_E_USAGE,
 					  "%s:%zu: the column '%s' has no meaning: --columns 'name=%s' makes its values a part of names, "
 					  "'ignore=%s' leaves it out, 'ignore=*' all such columns",
@@ -545,6 +545,16 @@ static const char *csv_mark(struct reader *r, const struct columns *c, const str
 	return mark;
 }
 
+/* Blanks beside a comma are no part of an exit status: " 0" would be that of a failure. */
+static char *without_blanks(char *text)
+{
+	size_t n = strlen(text);
+
+	while (n && strchr(" \t", text[n - 1]))
+		text[--n] = '\0';
+	return text + strspn(text, " \t");
+}
+
 static enum assay_status csv_add_row(struct reader *r, const struct csv *csv, const struct columns *c)
 {
 	struct foreign_row row;
@@ -555,6 +565,8 @@ static enum assay_status csv_add_row(struct reader *r, const struct csv *csv, co
 	row = row_of(r, (struct imported_place){ .line = csv->line }, NULL);
 	for (size_t m = 0; m < MEANINGS; m++)
 		said[m] = c->index[m] == SIZE_MAX ? NULL : csv->fields[c->index[m]];
+	if (said[EXIT_STATUS])
+		said[EXIT_STATUS] = without_blanks(csv->fields[c->index[EXIT_STATUS]]);
 	row.name = said[APPLICATION] ? said[APPLICATION] : r->options->application;
 	row.mark = csv_mark(r, c, csv);
 	row.to.machine = machine_of(r, said[MACHINE]);
@@ -856,12 +868,14 @@ enum assay_status foreign_read(char *text, size_t n, const struct foreign_option
 		st = json_parse_loosely(options->name, text, n, &result->root, err);
 	if (!st)
 		st = tool_of(&r, text);
+	if (!st && options->n_columns && result->tool != FOREIGN_CSV)
+		st = assay_fail(err, ASSAY_E_USAGE, "%s has no columns: it was read as %s", options->name, foreign_text(result->tool));
 	if (!st)
 		st = result->tool == FOREIGN_GBENCH	 ? list_read(&r, "benchmarks", gbench_add)
 		     : result->tool == FOREIGN_HYPERFINE ? list_read(&r, "results", hyperfine_add)
 		     : result->tool == FOREIGN_PHORONIX	 ? phoronix_read(&r, text, n)
 							 : csv_read(&r, text, n);
-	if (!st && result->tool == FOREIGN_GBENCH && options->metric && !r.metric_seen)
+	if (!st && options->metric && !r.metric_seen)
 		st = assay_fail(err, ASSAY_E_USAGE, "no benchmark of %s has a metric '%s'", options->name, TEXT_SHOWN(options->metric));
 	if (!st && r.over)
 		st = assay_fail(err, ASSAY_E_LIMIT, "%s has more than %d measurements: divide it", options->name, RESULTS_MAX);

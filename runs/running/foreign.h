@@ -1,6 +1,4 @@
-/* Results that other tools have written, as rows of a results.csv (imported.h), so that one way leads into the store: Google Benchmark's
- * JSON, hyperfine's JSON, CSV whose columns are named, result files of the Phoronix Test Suite. What each of them holds: docs/formats.md.
- */
+/* Results of other tools, as rows of imported.h. What the files of each tool hold: docs/formats.md. */
 #ifndef RUNS_RUNNING_FOREIGN_H
 #define RUNS_RUNNING_FOREIGN_H
 

@@ -87,10 +87,16 @@ expect_stdout 'failed        1 run without a result (first in line 3: exit statu
 decides lz@good lz@bad 4
 holds "$tmp/out" 'the reasons' runs_failed '6 of 10 runs of the candidate failed'
 
+printf 'application,version,machine,time,exit_status,result\nsp,1,c1,2026-11-01, 0,1.5\nsp,1,c1,2026-11-02,\tok ,1.25\nsp,1,c1,2026-11-03, 7 ,1\nsp,1,c1,2026-11-04, ,1\nsp,1,c1,2026-11-05,0,\n' >"$tmp/spaces.csv"
+import "$tmp/spaces.csv" --format json
+expect_json .results_added 2
+expect_json .failed 2
+expect_json .not_used.unknown_end 1
+
 run -C "$lab" runs export "$tmp/own" # assay's own table: what failed there has neither a result nor, mostly, an exit status
 run init "$tmp/again"
 run -C "$tmp/again" import results "$tmp/own/executions.csv" --columns 'time=taken_ms,result=metric,ignore=*' --format json
-expect_json .failed 22
+expect_json .failed 24
 expect_json .rows 0
 
 what='hyperfine: exit codes'
@@ -181,6 +187,30 @@ expect_json .not_used.bad_row 4
 expect_json .not_used.bad_name 2
 import "$tmp/broken.csv"
 expect_stdout '2 results of ls@1' '4: the row cannot be read (first in line 3: 3 fields where the header has 4)' '(first in line 5: it does not say on which machine'
+
+what='options that this file has no use for'
+import "$tmp/broken.csv" --metric user
+refused 2 "has a metric 'user'"
+import "$tmp/h.json" --machine h1 --metric user
+refused 2 "has a metric 'user'"
+import "$tmp/g.json" --columns result=x
+refused 2 'g.json has no columns: it was read as Google Benchmark'
+import "$tmp/h.json" --machine h1 --columns result=mean
+refused 2 'h.json has no columns: it was read as hyperfine'
+printf 'application,machine,result,size\nsz,c1,2,3\n' >"$tmp/size.csv"
+for columns in name=size,ignore=size ignore=result name=size,name=size version=size,name=size; do
+	import "$tmp/size.csv" --columns "$columns"
+	refused 2 'two meanings'
+done
+
+what='dates without hyphens'
+printf 'application,version,machine,time,result\nco,1,m,20261101,1\nco,1,m,202611021530,2\nco,1,m,20261301,3\nco,1,m,20260230,4\n' >"$tmp/compact.csv"
+import "$tmp/compact.csv" --format json
+expect_json .results_added 2
+expect_json .not_used.bad_timestamp 2
+run -C "$lab" runs show co@1 --format json
+expect_json '.results[0].taken_ms' 1793491200000
+expect_json '.results[1].taken_ms' 1793633400000
 
 what='dates'
 printf 'application,time,machine,result\ncp,2025-02-29,m,1\ncp,2025-02-28 23:59,m,2\ncp,1790899200.25,m,3\ncp,2026-01-01T00:00:00+02:00,m,4\ncp,,m,5\ncp,31.12.2025,m,6\ncp,1971-01-01,m,7\n' >"$tmp/dates.csv"
