@@ -162,7 +162,10 @@ static bool open_beside(struct request *request)
 {
 	const char *path = request->paths.texts[0];
 	size_t n = strlen(path) + sizeof(".XXXXXX");
+	struct stat there;
 
+	if (stat(path, &there) == 0 && !S_ISREG(there.st_mode)) /* root could replace a device */
+		return request_refuse(request, "cannot write '%s': it is not a regular file", path);
 	request->input_path = malloc(n);
 	if (!request->input_path)
 		return request_refuse(request, "out of memory");

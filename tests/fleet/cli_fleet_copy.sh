@@ -81,6 +81,15 @@ put -w node1 "$tmp/random" "$tmp/nowhere/file"
 expect_status 1
 cases=$((cases + 1))
 grep -q "failed: node1: cannot make a file beside '$tmp/nowhere/file': No such" "$tmp/err" || fail 'the reason should be there'
+mkfifo "$tmp/pipe"
+ln -s "$tmp/pipe" "$tmp/to_pipe"
+for special in "$tmp/pipe" "$tmp/to_pipe" "$tmp/there"; do
+	put -w node1 "$tmp/random" "$special"
+	expect_status 1
+	expect_stderr "failed: node1: cannot write '$special': it is not a regular file"
+done
+cases=$((cases + 1))
+[ -p "$tmp/pipe" ] && [ -L "$tmp/to_pipe" ] || fail 'what is no regular file was replaced'
 put -w node1 "$tmp/there" "$tmp/other"
 refused 2 'is not a regular file'
 put -w node1 "$tmp/not-there" "$tmp/other"
