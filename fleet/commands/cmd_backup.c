@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 struct backup {
-	uint64_t files, bytes;
+	uint64_t files, bytes, links; /* links: of the files */
 };
 
 #define WALK_FDS 32
@@ -80,6 +80,7 @@ static enum assay_status copy_link(const char *path, const char *to, struct assa
 	if (symlink(target, to))
 		return assay_fail_errno(err, errno, "cannot make the copy of '%s'", path);
 	walk.done->files++;
+	walk.done->links++;
 	return ASSAY_OK;
 }
 
@@ -171,18 +172,6 @@ static enum assay_status copy_store(const char *directory, const char *to, struc
 	return st;
 }
 
-static enum assay_status sync_directory(const char *path, struct assay_error *err)
-{
-	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	enum assay_status st = ASSAY_OK;
-
-	if (fd < 0 || fsync(fd))
-		st = assay_fail_errno(err, errno, "cannot write '%s'", path);
-	if (fd >= 0)
-		close(fd);
-	return st;
-}
-
 /* `to` must not exist; its parent must. It is made beside itself, "TO.partial", synced, and renamed when it is complete. Left out are what
  * can be made again (.assay/builds) and what belongs to this machine (.assay/emulated, sockets, pipes, the lock). */
 static enum assay_status lab_backup(const char *directory, const char *to, struct backup *out, struct assay_error *err)
@@ -195,7 +184,9 @@ static enum assay_status lab_backup(const char *directory, const char *to, struc
 	if (lstat(to, &info) == 0)
 		st = assay_fail(err, ASSAY_E_CONFLICT, "'%s' is there already", to);
 	else if (!from || mkdir(partial, 0700))
-		st = assay_fail_errno(err, errno, "cannot make '%s'", from ? partial : directory);
+		st = from && errno == EEXIST
+			 ? assay_fail(err, ASSAY_E_CONFLICT, "'%s' is there: a backup was interrupted, or is at work; remove it", partial)
+			 : assay_fail_errno(err, errno, "cannot make '%s'", from ? partial : directory);
 	if (!st && !(made = realpath(partial, NULL)))
 		st = assay_fail_errno(err, errno, "cannot find '%s'", partial);
 	/* The database first: the files that it names are there by then, and none of them is ever changed. */
@@ -204,7 +195,7 @@ static enum assay_status lab_backup(const char *directory, const char *to, struc
 	if (!st)
 		st = copy_tree(from, made, out, err);
 	if (!st)
-		st = sync_directory(made, err);
+		st = file_sync_all(made, err);
 	if (!st && rename(partial, to))
 		st = assay_fail_errno(err, errno, "cannot rename '%s' to '%s'", partial, to);
 	mem_free(partial, from, made);
@@ -227,6 +218,8 @@ static enum assay_status backup_run(struct lab *lab, void *arguments, struct doc
 		return st;
 	doc_line(d, "%s is a copy of %s: %zu file%s, %.1f MiB; its database was checked", a->to, lab->directory, (size_t)backup.files,
 		 text_plural((size_t)backup.files), (double)backup.bytes / (1 << 20));
+	if (backup.links)
+		cli_remark("symbolic links: %zu; what they lead to is not in the copy", (size_t)backup.links);
 	doc_set(d, "to", a->to);
 	doc_set(d, "files", (size_t)backup.files);
 	doc_set(d, "bytes", (size_t)backup.bytes);

@@ -41,10 +41,22 @@ rm -r "$lab/inside"
 what='refused'
 run -C "$lab" backup "$tmp/copy"
 refused 2 "'$tmp/copy' is there already"
+mkdir "$tmp/cut.partial" # as kill -9 leaves it
+run -C "$lab" backup "$tmp/cut"
+refused 2 "'$tmp/cut.partial' is there: a backup was interrupted" 'remove it'
 run -C "$lab" backup "$tmp/no/copy"
 refused 1 "$tmp/no/copy.partial"
 run -C "$tmp" backup "$tmp/other"
 refused 2 'not a laboratory'
+
+what='what is on another disk'
+mv "$lab/apps" "$tmp/apps"
+ln -s "$tmp/apps" "$lab/apps"
+run -C "$lab" backup "$tmp/linked"
+expect_status 0
+expect_stderr 'symbolic links: 1; what they lead to is not in the copy'
+rm "$lab/apps"
+mv "$tmp/apps" "$lab/apps"
 
 what='while others write'
 "$ASSAY" -C "$lab" run tiny --version bb --input yy --repetitions 60 >/dev/null 2>&1 &
