@@ -30,8 +30,8 @@ static bool is_of(const char *application, const char *name)
 
 #define VERSIONS_SHOWN 20
 
-/* "v1, v2" of an application or all its inputs, those with results; is `version` (or NULL) among them, or how many runs of it failed?
- * free() it. */
+/* "v1, v2" of an application or all its inputs, those with results; is `version` (or NULL) one, or how many of its runs failed? free() it.
+ */
 static char *versions_of(const struct run_listing *list, size_t n, const char *application, const char *version, bool *found,
 			 int64_t *failed)
 {

@@ -278,8 +278,7 @@ static enum assay_status add_step(struct bisect *b, size_t commit, double min_ef
 	return st;
 }
 
-/* Returns the chance that a commit is slower than the good one by more than min_effect: by the decision, else by where the interval lies;
- * NaN: there is none. */
+/* Returns the chance that a commit is slower than the good one by more than min_effect: by the decision, else by the interval; or NaN. */
 static double slower_by(const struct step *step, double min_effect)
 {
 	double width = log(step->high / step->low) / 2;

@@ -189,8 +189,7 @@ static double pass_cv(const struct fingerprint_set *set, const struct fingerprin
 	return cv;
 }
 
-/* Summarises the values[n] of each type's fingerprints that are not NaN. by_type [types] gets one for each type that has any. Returns how
- * many. */
+/* Summarises the values[n] of each type's fingerprints that are not NaN: by_type [types], one for each type with any. Returns how many. */
 static size_t summarise_types(const struct explore *e, const double *values, double (*summary)(const double *, size_t), double *by_type)
 {
 	double *of_type = mem_new(e->n, sizeof(*of_type));

@@ -35,9 +35,7 @@ struct cost_model {
 enum assay_status cost_model_of(struct store *store, const struct cost_asked *asked, struct cost_model *out, struct assay_error *err);
 void cost_model_release(struct cost_model *model); /* accepts zeroed */
 
-/* A fit of the columns of costs.X that it has[costs.p]; where none of them varies, out->n stays 0. cost_fit_release() *out, which was
- * zeroed.
- */
+/* A fit of the columns of costs.X that it has[costs.p]; where none varies, out->n stays 0. cost_fit_release() *out, which was zeroed. */
 void cost_fit_of(const struct cost_model *model, const struct cost_asked *asked, const bool *has, struct cost_fit *out);
 void cost_fit_release(struct cost_fit *fit); /* accepts zeroed */
 

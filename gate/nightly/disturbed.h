@@ -33,8 +33,7 @@ struct disturbed {
 	bool own_making;	     /* so many more of the candidate's that it may be its own making: none is left out */
 };
 
-/* Of the runs of one plan: those that are disturbed are moved to the sides' `others`, and do not count any more. *out is overwritten;
- * disturbed_release() it. */
+/* Moves the disturbed runs of one plan to the sides' `others`: they do not count any more. disturbed_release() *out. */
 void disturbed_take(struct run_set sides[2], double min_effect, struct disturbed *out);
 void disturbed_release(struct disturbed *disturbed); /* accepts zeroed */
 

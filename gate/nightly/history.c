@@ -353,8 +353,7 @@ static void medians(struct history *h, struct loading *l)
 
 /* ---- one series of all machines ---- */
 
-/* Tukey's median polish (Exploratory Data Analysis, 1977): what a machine costs more than others goes, whichever of them a version ran on.
- */
+/* Tukey's median polish (Exploratory Data Analysis, 1977): what a machine costs more than others goes, whichever a version ran on. */
 static void merge(struct history *h)
 {
 	double *of_machine = mem_new(h->n_machines + 1, sizeof(double)), *x = mem_new(h->n + h->n_machines + 1, sizeof(double));
@@ -450,8 +449,7 @@ static size_t history_segment(const struct history *h, size_t point)
 	return k;
 }
 
-/* Returns the first point of a decision's candidate if it is on this time and the levels do not show half of the change that was decided,
- * else h->n. */
+/* Returns the first point of a decision's candidate if it is on this time and the levels show less than half of its change, else h->n. */
 static size_t denied_at(const struct history *h, const struct night_decision *decision)
 {
 	size_t baseline = point_of_version(h, decision->request.baseline), candidate = point_of_version(h, decision->request.candidate);

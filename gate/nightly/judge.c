@@ -212,7 +212,7 @@ static enum assay_status judge_fresh(struct lab *lab, const struct evidence *evi
 		} else {
 			bool seen = judge_seen_again(v, out->input.verdict, processor, (size_t)q->machines);
 
-			out->input.fresh = seen ? FRESH_SEEN : FRESH_NOT_SEEN;
+			out->input.fresh = seen ? FRESH_SEEN : v->effect.decision == DECISION_NOTHING_MEASURED ? FRESH_DUE : FRESH_NOT_SEEN;
 		}
 		answer_side_effect("fresh", &fresh, processor, decision_fresh_code(out->input.fresh), d);
 		out->recorded += recorded_in(&fresh.comparison);

@@ -80,8 +80,7 @@ struct decision_input {
 };
 
 /* Constant, code of its reason, decision, when it applies; what it says, after "a regression" or "an improvement" if it begins with a
- * space.
- */
+ * space. */
 /* clang-format off */
 #define DECISION_RULE_ROWS(X)                                                                                                              \
 	X(RULE_CRASHES, "every_run_crashes", DECISION_REGRESSION, in->verdict == DECISION_REGRESSION && in->crashes,                       \
@@ -98,7 +97,7 @@ struct decision_input {
 	X(RULE_NOT_SEEN, "not_seen_again", DECISION_INCONCLUSIVE, finding && in->fresh == FRESH_NOT_SEEN,                                  \
 	  " was found, and fresh runs did not show it again on enough machines")                                                           \
 	X(RULE_NOT_CONFIRMED, "not_confirmed", DECISION_INCONCLUSIVE, finding && in->fresh == FRESH_DUE,                                   \
-	  " was found, and there was no time left to confirm it by fresh runs")                                                            \
+	  " was found, and there are no fresh runs that could confirm it")                                                              \
 	X(RULE_CHANCE, "may_be_chance", DECISION_INCONCLUSIVE, finding && in->fresh == FRESH_NONE && in->chance,                           \
 	  "among as many comparisons as this night has, a finding as weak as this one may be chance (false discovery rate 5 %)")
 /* clang-format on */

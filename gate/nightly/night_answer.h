@@ -21,8 +21,7 @@ const char *night_state_text(const struct night_comparison *comparison); /* how 
 /* The worst of what is in `fail_on` (bits of enum night_failure). Comparisons that were not reached count as nothing measured. */
 int night_exit(const struct night_comparisons *comparisons, const struct night_decisions *decisions, unsigned fail_on);
 
-/* The first run of a plan that failed, of the candidate or else of the baseline; and the command that shows more. Both are NULL where none
- * failed. free() both. */
+/* The first run of a plan that failed, of the candidate or else of the baseline; and the command that shows more. free() both (or NULL). */
 enum assay_status night_failure_of(struct store *store, const char *plan, const struct night_decision *decision, char **text,
 				   char **command, struct assay_error *err);
 

@@ -59,8 +59,7 @@ static void nightly_note(struct nightly *n, const char *code, const char *fmt, .
 /* A line of .assay/night.log: control characters are blanks. */
 static void nightly_log(const struct nightly *n, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* Opens the laboratory for a moment, without its runs, and stores the night's notes; lab_close() it. nightly_store(): night_update() in it.
- */
+/* Opens the laboratory for a moment, and stores the night's notes; lab_close() it. nightly_store(): night_update() in it. */
 static enum assay_status nightly_open(struct nightly *n, struct lab *lab, struct assay_error *err);
 static enum assay_status nightly_store(struct nightly *n, const struct night_comparison *c, struct assay_error *err);
 static enum assay_status night_begin_or_go_on(struct nightly *n, struct assay_error *err);
@@ -69,6 +68,7 @@ static enum assay_status night_fingerprints(struct nightly *n, struct assay_erro
 static void night_hook(struct nightly *n);
 static void night_end(struct nightly *n);
 static bool is_over(const struct nightly *n);
+static bool is_late(const struct nightly *n);
 static enum assay_status night_lock(const char *directory, int *fd, struct assay_error *err);
 
 /* ---- the way of a night ---- */
@@ -240,41 +240,69 @@ static enum assay_status nightly_measure(struct nightly *n, struct night_compari
 	return st;
 }
 
-/* What a finding is confirmed with: as many repetitions as its plan had, and, where machines of several architectures ran, the machines of
- * the one that it is a finding of, with commas between, else NULL. The decision is made anew for that: a night that was interrupted has
- * nothing else of it. free() *hosts. */
-static enum assay_status confirm_with(struct nightly *n, const struct night_comparison *c, int64_t *repetitions, char **hosts,
-				      struct assay_error *err)
+/* What was found so far, decided anew: a night that was interrupted has nothing else of it. found_release() *out, whatever is returned. */
+struct found {
+	struct lab lab;
+	struct evidence evidence;
+	struct judge_compared compared;
+};
+
+static enum assay_status find_again(struct nightly *n, const struct night_comparison *c, enum comparison_part last, struct found *out,
+				    struct assay_error *err)
 {
 	const struct judge_request q = {
 		.application = c->application, .baseline = c->baseline, .candidate = c->candidate, .min_effect = c->min_effect
 	};
-	struct judge_compared found = { .sides = { { 0 } } };
-	const struct verdict *v;
-	struct evidence evidence = { 0 };
-	struct lab lab = { .lock_fd = -1 };
+	enum assay_status st;
+
+	*out = (struct found){ .lab = { .lock_fd = -1 } };
+	st = nightly_open(n, &out->lab, err);
+	if (!st)
+		st = evidence_load(&out->lab, &out->evidence, err);
+	return st ? st : judge_compare(&out->lab, &out->evidence, &(struct judge_asked){ &q, c->plan, .last = last }, &out->compared, err);
+}
+
+static void found_release(struct found *found)
+{
+	judge_compared_release(&found->compared);
+	evidence_release(&found->evidence);
+	lab_close(&found->lab);
+}
+
+/* What a finding is confirmed with: as many repetitions as its plan had, and, where machines of several architectures ran, the machines of
+ * the one that it is a finding of, with commas between, else NULL. free() *hosts. */
+static enum assay_status confirm_with(struct nightly *n, const struct night_comparison *c, int64_t *repetitions, char **hosts,
+				      struct assay_error *err)
+{
+	struct found found;
+	const struct verdict *v = &found.compared.comparison.verdict;
 	struct buf text = BUF_INIT;
 	sqlite3_stmt *stmt = NULL;
-	enum assay_status st = nightly_open(n, &lab, err);
+	enum assay_status st = find_again(n, c, COMPARISON_VERDICT, &found, err);
 
 	*repetitions = 0;
 	if (!st)
-		st = store_ask(&lab.store, &stmt, err, "SELECT repetitions FROM plan WHERE id = ?", "t", c->plan);
-	if (stmt && store_next(&lab.store, stmt, &st, err))
+		st = store_ask(&found.lab.store, &stmt, err, "SELECT repetitions FROM plan WHERE id = ?", "t", c->plan);
+	if (stmt && store_next(&found.lab.store, stmt, &st, err))
 		*repetitions = sqlite3_column_int64(stmt, 0);
 	sqlite3_finalize(stmt);
-	if (!st)
-		st = evidence_load(&lab, &evidence, err);
-	if (!st)
-		st = judge_compare(&lab, &evidence, &(struct judge_asked){ .request = &q, .plan = c->plan }, &found, err);
-	v = &found.comparison.verdict;
 	for (size_t i = 0; !st && v->architecture && i < v->baseline->n_on; i++)
 		buf_format(&text, "%s%s", i ? "," : "", v->baseline->on[i].machine);
 	*hosts = text.size ? buf_take(&text) : NULL;
-	judge_compared_release(&found);
-	evidence_release(&evidence);
-	lab_close(&lab);
+	found_release(&found);
 	return st;
+}
+
+/* Adds the hosts that were lost in fresh runs, and not before. */
+static void add_lost(struct night_comparison *c, const struct launch *launch)
+{
+	char *lost = NULL, *before = c->detail;
+
+	if (spend_find_lost(launch, &lost) && !strstr(before, lost)) {
+		c->detail = mem_format("%s%sin fresh runs: %s", before, *before ? "; " : "", lost);
+		free(before);
+	}
+	free(lost);
 }
 
 static enum assay_status nightly_confirm(struct nightly *n, struct night_comparison *c, struct assay_error *err)
@@ -299,13 +327,15 @@ static enum assay_status nightly_confirm(struct nightly *n, struct night_compari
 		o.choice.repetitions = repetitions;
 		st = launch_run(&o, &launch, err);
 	}
-	if (!st && (launch.plan.complete || !*n->options->cancelled))
+	if (!st && (launch.plan.complete || !*n->options->cancelled)) {
 		memcpy(c->fresh_plan, launch.plan.id, sizeof(c->fresh_plan));
+		add_lost(c, &launch);
+	}
 	launch_release(&launch);
 	mem_free(hosts, again);
 	c->seconds += (double)(clock_monotonic_ns() - began_ns) / 1e9;
 	if (st && is_its_own(st)) {
-		set_detail(c, err->text);
+		nightly_note(n, "not_confirmed", "%s %s could not be confirmed: %s", c->application, c->candidate, err->text);
 		st = ASSAY_OK;
 	}
 	return st ? st : nightly_store(n, c, err);
@@ -314,29 +344,18 @@ static enum assay_status nightly_confirm(struct nightly *n, struct night_compari
 /* Measures the functions of what is slower, which the decision then names. What cannot be measured is noted, and the decision stands. */
 static enum assay_status nightly_explain(struct nightly *n, struct night_comparison *c, struct assay_error *err)
 {
-	const struct judge_request q = {
-		.application = c->application, .baseline = c->baseline, .candidate = c->candidate, .min_effect = c->min_effect
-	};
 	char *versions[] = { c->baseline, c->candidate }, *hosts = NULL;
 	struct launch_options o = launch_of(n, c, "explain", versions, 2);
-	struct judge_compared found = { .sides = { { 0 } } };
+	struct found found;
+	const struct comparison *comparison = &found.compared.comparison;
 	double budget_s = n->night.deadline_ms ? fmin(n->suite.why_s, left_s(n)) : n->suite.why_s;
-	struct evidence evidence = { 0 };
-	struct lab lab = { .lock_fd = -1 };
 	struct why why = { .asked = false };
 	size_t n_hosts = 0;
-	enum assay_status st = nightly_open(n, &lab, err);
+	enum assay_status st = find_again(n, c, COMPARISON_FUNCTIONS, &found, err);
 
-	if (!st)
-		st = evidence_load(&lab, &evidence, err);
-	if (!st)
-		st = judge_compare(&lab, &evidence, &(struct judge_asked){ .request = &q, .plan = c->plan, .last = COMPARISON_FUNCTIONS },
-				   &found, err);
-	if (!st && why_wanted(&found.comparison, true))
-		hosts = why_hosts(&lab.config.inventory, &found.comparison.verdict.pairing, &n_hosts);
-	judge_compared_release(&found);
-	evidence_release(&evidence);
-	lab_close(&lab);
+	if (!st && why_wanted(comparison, true))
+		hosts = why_hosts(&found.lab.config.inventory, &comparison->verdict.pairing, &n_hosts);
+	found_release(&found);
 	if (!st && hosts && budget_s > 0) {
 		nightly_log(n, "measuring functions of %s %s", c->application, c->candidate);
 		st = why_measure(&o, hosts, n_hosts, budget_s, &why, err);
@@ -587,6 +606,7 @@ static bool is_unreached(const struct night_comparison *c)
 /* Says what the deadline left undone, before the comparisons that it cut off are decided. */
 static void note_deadline(struct nightly *n)
 {
+	bool late = is_late(n) || *n->options->cancelled == SIGALRM;
 	size_t unreached = 0, unconfirmed = 0;
 	char fresh[96] = "";
 
@@ -594,7 +614,7 @@ static void note_deadline(struct nightly *n)
 		const struct night_comparison *c = &n->comparisons.items[i];
 
 		unreached += c->cut || is_unreached(c) || c->state == NIGHT_MEASURING;
-		unconfirmed += c->state == NIGHT_CONFIRMING && n->suite.confirm && !*c->fresh_plan;
+		unconfirmed += late && c->state == NIGHT_CONFIRMING && n->suite.confirm && !*c->fresh_plan;
 	}
 	if (!n->night.deadline_ms || !(unreached || unconfirmed))
 		return;
@@ -1058,8 +1078,7 @@ static enum assay_status night_begin_or_go_on(struct nightly *n, struct assay_er
 	return st;
 }
 
-/* Finds what nightly_run() would do, and does nothing: the id of the night is "" where another would begin. night_end() *out, whatever is
- * returned. */
+/* Finds what nightly_run() would do: the id of the night is "" where another would begin. night_end() *out, whatever is returned. */
 static enum assay_status night_plan(const struct nightly_options *options, struct nightly *out, struct assay_error *err)
 {
 	struct lab lab = { .lock_fd = -1 };

@@ -41,8 +41,7 @@ struct nightly_frozen {
 enum assay_status nightly_freeze(struct lab *lab, const struct suite *suite, const struct nightly_options *options,
 				 struct night_comparisons *out, struct nightly_frozen *notes, struct assay_error *err);
 
-/* Says why no night of the suite (NULL: the laboratory's) compares APPLICATION or APPLICATION/INPUT with its accepted baseline; NULL: one
- * does. free() it. */
+/* Says why no night of the suite (NULL: the laboratory's) compares APPLICATION[/INPUT] with its accepted baseline. free() it (or NULL). */
 char *nightly_ignores_baseline(const char *laboratory, const struct suite *suite, const char *application);
 
 #endif

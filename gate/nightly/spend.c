@@ -97,8 +97,7 @@ static int look_of(int64_t first, int64_t repetitions)
 	return look;
 }
 
-/* Hosts that did not come to their end; *out is replaced. */
-static bool find_lost(const struct launch *launch, char **out)
+bool spend_find_lost(const struct launch *launch, char **out)
 {
 	struct buf text = BUF_INIT;
 
@@ -145,7 +144,7 @@ static enum assay_status spend_block(struct spending *s, int64_t *had, bool *mor
 		s->options.resume = false;
 		*more = true;
 	} else if (!st) {
-		bool cancelled = s->options.cancelled && *s->options.cancelled, lost = find_lost(&launch, &s->out->lost);
+		bool cancelled = s->options.cancelled && *s->options.cancelled, lost = spend_find_lost(&launch, &s->out->lost);
 
 		s->first = s->first ? s->first : launch.manifest.repetitions;
 		s->out->looks = look_of(s->first, launch.plan.repetitions);

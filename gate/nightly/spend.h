@@ -35,4 +35,7 @@ enum assay_status spend_until_decided(const struct launch_options *launch, const
 				      struct assay_error *err);
 void spend_release(struct spend *spend); /* accepts zeroed */
 
+/* Finds the hosts that did not come to their end, and why. *out is freed and replaced, by NULL if all did. */
+bool spend_find_lost(const struct launch *launch, char **out);
+
 #endif

@@ -60,8 +60,7 @@ struct code_place {
 struct code *code_new(void);
 void code_free(struct code *code); /* accepts NULL */
 
-/* The path of a file that was looked into, by its name without directory, below `directory`; NULL: none was. It lasts as long as the code.
- */
+/* The path of a file that was looked into, by its name without directory, below `directory`; NULL: none was. It lasts as the code does. */
 const char *code_path(const struct code *code, const char *file, const char *directory);
 
 /* The name of a function by its symbol, as code_place has it. */

@@ -127,8 +127,7 @@ static void level_others(const struct level_run *runs, size_t n, struct levels *
 			out->doubt = (double)NAN;
 }
 
-/* By how much it may be less and more for a further reason. What has nothing to do with each other adds up in squares: runs have their
- * errors, and clocks theirs. */
+/* By how much it may be less and more for a further reason. Errors of runs and of clocks are independent: their squares are added. */
 static void level_widen(struct levels *levels, enum level level, double less, double more)
 {
 	double share = levels->of[level].share;

@@ -28,8 +28,7 @@ struct level_run {
 };
 
 /* Mostly the kernel divides a process's time into its own and the program's by who is at work at each tick of its clock: that of a process
- * that meets none is all the program's, that of one that meets one all of whom that met. At most so much of cpu_s, of one or several
- * processes, is in such. */
+ * that meets none is all the program's, that of one that meets one all of whom that met. This is the limit of such time in cpu_s. */
 #define LEVEL_TICK_S .004 /* where it is not known */
 double level_blurred(double cpu_s, double processes, double tick_s);
 

@@ -538,8 +538,7 @@ static void program_row(const struct sampled *s, size_t program, double all, str
 	programs_spent(s, of, d);
 }
 
-/* Member `programs` of a program's share of the processor's time, empty where there is but one; for people a table where there are several.
- */
+/* Member `programs` of a program's share of the processor's time, empty where there is only one; for people a table of several. */
 static void programs_answer(const struct sampled *s, struct document *d)
 {
 	size_t order[SAMPLED_PROGRAMS], n = 0, shown = 0, named = 0, ranks = 0;

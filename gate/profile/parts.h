@@ -49,8 +49,7 @@ void parts_release(struct parts *parts);
 
 /* How much of cpu_s the samples represent: [0, 1]; 1 when that is nearly all. How many hit one of several that share a CPU is chance. */
 double parts_covered(const struct sampled *s, uint64_t samples, double cpu_s);
-/* Reports whether the samples can divide the CPU time: there are enough, and they met nearly all of it, or miss less than ticks cannot
- * divide. */
+/* Reports whether the samples can divide the CPU time: enough met nearly all of it, or they miss less than ticks cannot divide. */
 bool parts_divides(const struct sampled *s, double cpu_s, double blurred_s);
 
 /* Of a run. */

@@ -20,8 +20,7 @@ struct prediction {
  * prediction of one more type from the mean and standard deviation of the others. False: no stressor was measured on all. */
 bool prediction_of(struct profile_rows *rows, const double *rates, struct prediction *out);
 
-/* The machine's latest fingerprint that can be used in one model with `kind`. ASSAY_E_NOTFOUND when it has none at all; ASSAY_E_NODATA when
- * none of that kind. */
+/* The machine's latest fingerprint for one model with `kind`. ASSAY_E_NOTFOUND: it has none at all; ASSAY_E_NODATA: none of that kind. */
 enum assay_status prediction_fingerprint(const struct fingerprint_set *set, const char *machine, const struct fingerprint *kind,
 					 const struct fingerprint **out, struct assay_error *err);
 

@@ -790,8 +790,7 @@ static bool column_is_still(const struct profile_rows *rows, size_t column)
 	return spread < STILL * fmax(STILL_NOISE, rows->wobble[column]);
 }
 
-/* What the models see: without the columns that are still, and those that the application's signature excludes; why [rates.cols] says so.
- */
+/* What the models see: without the columns that are still, and those that the application's signature excludes; why[rates.cols]. */
 static struct mat rates_seen(const struct profile_rows *rows, enum feature_state *why)
 {
 	struct mat m = mat_new(rows->rates.rows, rows->rates.cols);

@@ -246,8 +246,7 @@ static void lines_flush(struct lines *l)
 }
 
 /* The way back from the kernel is its work: the clock, which waits while the kernel lets nothing interrupt it, meets one of the first two
- * instructions behind the call. Which call, the function's name may tell; what reads and writes may do so with a file, a pipe or a socket.
- */
+ * instructions after the call. Which call, the function's name may tell; what reads and writes may use a file, a pipe or a socket. */
 static const char *class_of_way_back(const char *function)
 {
 	const char *class = class_of_call(function + strspn(function, "_"));
@@ -374,8 +373,8 @@ static enum assay_status line_add(struct lines *l, const char *where, const char
 	return ASSAY_OK;
 }
 
-/* What reads and writes do before it is known of what they are is of files and of pipes and sockets by the time of either. It stands with
- * files' data. */
+/* What reads and writes do before their file is known is divided by the time of files and of pipes and sockets. It stands with files' data.
+ */
 static void lines_divide(struct lines *l)
 {
 	struct sampled *s = l->sampled;

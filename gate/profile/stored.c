@@ -109,8 +109,7 @@ static enum assay_status stored_add(struct stored_time *stored, const struct exe
 	return st;
 }
 
-/* By how much the mean of the part that a class, or with `in` a function, has of its level may be off over machines, 90 %; 0 where there
- * are no two. */
+/* The 90 % error over machines of the mean part that a class, or with `in` a function, has of its level; 0 where there are no two. */
 static double stored_reach(const struct stored_runs *runs, size_t index, bool in, bool kernel)
 {
 	double sum = 0, squares = 0;

@@ -80,6 +80,6 @@ expect_json '.decisions[0].candidate' v4 '.decisions[0].decision' inconclusive '
 expect_stdout 'and 1 finding had no time for fresh runs'
 expect_of v4 fresh_plan ''
 run -C "$lab" explain "$(json '.decisions[0].id')"
-expect_stdout 'an improvement was found, and there was no time left to confirm it by fresh runs'
+expect_stdout 'an improvement was found, and there are no fresh runs that could confirm it'
 expect_verified v4
 finish
