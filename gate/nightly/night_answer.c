@@ -342,7 +342,7 @@ enum machine_state { MACHINE_LOST, MACHINE_DISTURBED, MACHINE_SLOWER, MACHINE_DR
 
 struct night_machine {
 	char *name;
-	size_t planned, comparisons;	  /* planned there; that ran there */
+	size_t planned, comparisons;	  /* planned there; of which both versions ran there */
 	size_t runs, disturbed, left_out; /* with a result; of these */
 	size_t causes[DISTURBED_CAUSES];
 	int64_t taken_ms; /* of its latest fingerprint; 0: none */
@@ -388,12 +388,11 @@ static enum assay_status count_planned(struct night_machines *m, struct store *s
 	const struct night_comparison *c = a->comparison;
 	char *item = mem_format(", %s, ", c->application);
 	sqlite3_stmt *stmt = NULL;
-	enum assay_status st =
-	    store_ask(store, &stmt, err,
-		      "SELECT name, EXISTS (SELECT 1 FROM execution WHERE plan = plan_item.plan AND machine = plan_item.name), (SELECT "
-		      "count(metric) FROM execution WHERE plan = plan_item.plan AND machine = plan_item.name AND version IN (?2, ?3) AND "
-		      "application = ?4) FROM plan_item WHERE plan = ?1 AND kind = 'machine'",
-		      "tttt", c->plan, c->baseline, c->candidate, c->application);
+	enum assay_status st = store_ask(
+	    store, &stmt, err,
+	    "SELECT name, count(DISTINCT e.version) = 2, count(metric) FROM plan_item AS i LEFT JOIN execution AS e ON e.plan = i.plan "
+	    "AND e.machine = i.name AND e.version IN (?2, ?3) AND e.application = ?4 WHERE i.plan = ?1 AND kind = 'machine' GROUP BY name",
+	    "tttt", c->plan, c->baseline, c->candidate, c->application);
 
 	while (store_next(store, stmt, &st, err)) {
 		struct night_machine *machine = machine_of(m, store_text(stmt, 0));

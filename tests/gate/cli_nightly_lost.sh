@@ -61,6 +61,20 @@ night
 expect_status 3
 lacks '"hosts_lost"'
 
+what='one that is lost after its first run has not run both versions, and its page says so'
+application lost 100 121
+sed -i '$i [ "$HOST" != 2 ] || ! rm '"'$tmp/dies' 2>/dev/null || { : >'$tmp/gone-2'; kill -9 "'$(cat '"'$tmp/pids-2'"') 2>/dev/null; }' "$lab/apps/tiny/cost.sh"
+: >"$tmp/dies"
+night
+expect_status 3
+expect_json .decisions[0].machines 2
+expect_stdout '"hosts_lost"' 'host2: '
+run -C "$lab" nightly pages -o "$tmp/pages"
+cases=$((cases + 2))
+grep -o '<tr[^>]*data-health="[^"]*"' "$tmp/pages/index.html" >"$tmp/out"
+[ "$(grep -c lost "$tmp/out")" = 1 ] || fail 'one machine is lost'
+grep -q 'not reached.*lost.*0 of 1 comparisons' "$tmp/pages/index.html" || fail 'it was not reached'
+
 what='what is to run is not there any more: a note, and neither a deadline nor lost hosts'
 application lost 100 125
 sed -i 's/v2: {/v2: { directory: extra,/' "$lab/apps/lost.yaml"
