@@ -31,8 +31,7 @@ static const char *part_text(const struct measured_part *part)
 	return part->depth == PART_TIME ? level_text(part->of) : part->name;
 }
 
-/* Adds the finding that a candidate which passes uses other resources: it certainly spends more time on something and less on something
- * else, either by as much as matters. */
+/* Adds the finding that a candidate which passes uses other resources: more time on one, less on another, both by as much as matters. */
 static void add_shift(struct comparison *c)
 {
 	struct verdict *v = &c->verdict;

@@ -310,8 +310,7 @@ static uint64_t samples_of(const struct sampled *s, enum part_level depth, size_
 	return s->classes[i].kernel && s->kernel_hidden ? 0 : s->classes[i].count;
 }
 
-/* Reports whether a part with so many samples could differ for certain, as one of `compared`. The smallest p of a sign test is that of all
- * samples in one version. */
+/* Reports whether a part with so many samples could differ for certain, as one of `compared`: the smallest p has all in one version. */
 static bool is_testable(uint64_t samples, size_t compared)
 {
 	return pow(2, 1 - (double)samples) <= (1 - LEVEL) / (double)compared;

@@ -30,8 +30,7 @@ struct cost_model {
 	struct cost_fit all, before; /* before.n == 0: nothing is known before a run that tells inputs apart */
 };
 
-/* ASSAY_E_NODATA: fewer inputs than min_runs, or no feature tells them apart; else as costs_load(). *out is overwritten;
- * cost_model_release() it. */
+/* ASSAY_E_NODATA: fewer inputs than min_runs, or no feature distinguishes them; else as costs_load(). cost_model_release() *out. */
 enum assay_status cost_model_of(struct store *store, const struct cost_asked *asked, struct cost_model *out, struct assay_error *err);
 void cost_model_release(struct cost_model *model); /* accepts zeroed */
 

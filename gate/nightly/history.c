@@ -566,8 +566,7 @@ static enum assay_status no_results(struct store *store, const char *application
 	return st;
 }
 
-/* Reads whether runs of the newest version fail more often than those of the versions before, and the direction of the metric, as the gate
- * does of the newest version with results. */
+/* Reads whether runs of the newest version fail more often than those of the versions before, and the direction of the metric. */
 static enum assay_status read_versions(struct store *store, struct history *h, int64_t until_ms, struct assay_error *err)
 {
 	int64_t failed = 0, tried = 0;

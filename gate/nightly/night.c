@@ -37,7 +37,7 @@ enum assay_status night_list(struct store *store, struct night **out, size_t *n,
 	struct night *list = NULL;
 	sqlite3_stmt *stmt = NULL;
 	size_t capacity = 0;
-	enum assay_status st = store_prepare(store, NIGHT_COLUMNS "ORDER BY started_ms DESC, id", &stmt, err);
+	enum assay_status st = store_prepare(store, NIGHT_COLUMNS "ORDER BY rowid DESC", &stmt, err);
 
 	*n = 0;
 	while (store_next(store, stmt, &st, err))
@@ -97,9 +97,8 @@ enum assay_status night_find(struct store *store, const char *id, struct night *
 {
 	char *missing;
 	sqlite3_stmt *stmt = NULL;
-	enum assay_status st =
-	    store_ask(store, &stmt, err,
-		      NIGHT_COLUMNS "WHERE ?1 IS NULL OR substr(id, 1, length(?1)) = ?1 ORDER BY started_ms DESC LIMIT 1", "t", id);
+	enum assay_status st = store_ask(
+	    store, &stmt, err, NIGHT_COLUMNS "WHERE ?1 IS NULL OR substr(id, 1, length(?1)) = ?1 ORDER BY rowid DESC LIMIT 1", "t", id);
 
 	missing = id ? mem_format("no night '%s' ('assay nightly list' shows all)", TEXT_SHOWN(id))
 		     : mem_string("there has been no night yet: 'assay nightly' begins one");
@@ -111,7 +110,7 @@ enum assay_status night_find(struct store *store, const char *id, struct night *
 enum assay_status night_unfinished(struct store *store, struct night *out, struct assay_error *err)
 {
 	sqlite3_stmt *stmt = NULL;
-	enum assay_status st = store_prepare(store, NIGHT_COLUMNS "WHERE finished_ms IS NULL ORDER BY started_ms DESC LIMIT 1", &stmt, err);
+	enum assay_status st = store_prepare(store, NIGHT_COLUMNS "WHERE finished_ms IS NULL ORDER BY rowid DESC LIMIT 1", &stmt, err);
 
 	return night_one(store, stmt, st, "no night was interrupted", out, err);
 }

@@ -25,7 +25,7 @@ struct night {
 	size_t kept;			 /* how many of them are stored */
 };
 
-/* All, the latest first: (*out)[*n]; night_list_free() it. */
+/* All, the one that began last first, whatever clocks said: (*out)[*n]; night_list_free() it. */
 enum assay_status night_list(struct store *store, struct night **out, size_t *n, struct assay_error *err);
 void night_list_free(struct night *nights, size_t n);
 
@@ -61,8 +61,7 @@ struct night_comparison {
 	char decision[DIGEST_ID_BYTES];				 /* id; "": none yet */
 	char *detail;						 /* "" or one line */
 	double seconds;
-	/* In this session: the deadline left less than its budget, and that did not suffice; an improvement, which is confirmed after all
-	 * regressions. */
+	/* In this session: the deadline left too little of its budget; an improvement, which is confirmed after all regressions. */
 	bool cut, improved;
 };
 

@@ -829,16 +829,15 @@ static void tell(struct nightly *n, const struct night_comparison *c)
 					       .cancelled = *n->options->cancelled == SIGALRM ? &none : n->options->cancelled };
 	struct local_said said = { .ok = false };
 	struct assay_error err;
+	const char *fault;
 	char *text = NULL;
 
 	for (size_t i = 0; i < hook->n; i++)
 		words[i] = hook->items[i];
 	words[hook->n] = c->decision;
-	if (local_command_run(&command, &said, &err))
-		text = mem_format("the hook '%s' for decision %s: %s", words[0], c->decision, err.text);
-	else if (!said.ok)
-		text = mem_format("the hook '%s' for decision %s: %s", words[0], c->decision, said.fault);
-	if (text) {
+	fault = local_command_run(&command, &said, &err) ? err.text : said.ok ? NULL : said.fault;
+	if (fault) {
+		text = mem_format("the hook '%s' for decision %s: %s", words[0], c->decision, fault);
 		n->options->note(text);
 		nightly_log(n, "%s", text);
 	}
@@ -946,6 +945,22 @@ static enum assay_status read_suite(struct nightly *n, char **text, struct assay
 	return st;
 }
 
+/* Histories are in order of time: a clock that was wrong once disturbs them until that time has come. */
+static enum assay_status note_clock(struct nightly *n, struct lab *lab, struct assay_error *err)
+{
+	sqlite3_stmt *stmt = NULL;
+	enum assay_status st = store_prepare(&lab->store, "SELECT max(started_ms) FROM plan", &stmt, err);
+	int64_t last_ms = store_next(&lab->store, stmt, &st, err) ? sqlite3_column_int64(stmt, 0) : 0;
+
+	if (last_ms > n->night.started_ms)
+		nightly_note(
+		    n, "clock",
+		    "this machine's clock says %s, and runs before this night were made at %s: it is wrong, or was; histories are in "
+		    "order of time",
+		    TEXT_MS(n->night.started_ms / 1000 * 1000), TEXT_MS(last_ms / 1000 * 1000));
+	return store_finish(stmt, st);
+}
+
 static enum assay_status begin(struct nightly *n, struct lab *lab, char *text, struct assay_error *err)
 {
 	struct nightly_frozen notes = { .unchanged = { NULL, 0 } };
@@ -966,6 +981,8 @@ static enum assay_status begin(struct nightly *n, struct lab *lab, char *text, s
 		n->comparisons.items[i].budget_s = n->options->budget_s;
 	if (!st && !n->options->dry_run)
 		st = night_begin(&lab->store, &n->night, &n->comparisons, err);
+	if (!st)
+		st = note_clock(n, lab, err);
 	for (size_t i = 0; i < sizeof(said) / sizeof(said[0]); i++) {
 		struct buf note = BUF_INIT;
 

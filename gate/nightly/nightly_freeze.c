@@ -177,7 +177,7 @@ static enum assay_status find_previous_night(struct freezing *f, const char *can
 	enum assay_status st =
 	    store_ask(&f->lab->store, &stmt, f->err,
 		      "SELECT c.candidate FROM night_comparison AS c JOIN night AS n ON n.id = c.night WHERE c.manifest = ? AND c.state = "
-		      "'decided' AND c.plan <> '' ORDER BY n.started_ms DESC, c.number",
+		      "'decided' AND c.plan <> '' ORDER BY n.rowid DESC, c.number",
 		      "t", f->name);
 
 	while (store_next(&f->lab->store, stmt, &st, f->err)) {
@@ -241,8 +241,7 @@ static void explain_expired(struct freezing *f, const char *application, const s
 	mem_free(note, what);
 }
 
-/* *out: NULL where none counts; f->why is set where one has expired. A version that is not there any more is named by the error, and where
- * it was accepted. */
+/* *out: NULL where none counts; f->why is set where one has expired. An error names the version that is gone, and who accepted it. */
 static enum assay_status find_accepted(struct freezing *f, const char *application, char **out)
 {
 	struct baselines all;

@@ -16,8 +16,7 @@ struct replay {
 	int64_t at_once; /* one look at so many repetitions instead; 0: look by look */
 };
 
-/* Each machine's runs are a stretch from a place that is drawn. `rng` goes on from call to call. False, with zeros: there are not enough
- * runs for one pair and another one to confirm it. */
+/* Each machine's runs are a stretch from a drawn place. `rng` goes on from call to call. False, with zeros: too few runs for two pairs. */
 bool replay_pairs(const struct evidence *evidence, const struct lab_config *config, const struct replay *replay, size_t pairs,
 		  struct rng *rng, struct replay_counts *out);
 

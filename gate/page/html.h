@@ -14,8 +14,7 @@ void html_text(struct buf *out, const char *text);
  * where a line may break after '.', '-', '_', '/' and '@'. */
 void html_name(struct buf *out, const char *name);
 
-/* Appends markup with values: %s is escaped as html_text() does it, numbers are %u %zu %f %g, with a precision of up to two digits. Any
- * other conversion is a caller's bug. */
+/* Appends markup with values: %s is escaped by html_text(), numbers are %u %zu %f %g, with a precision of up to two digits. No others. */
 void html_format(struct buf *out, const char *markup, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

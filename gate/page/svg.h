@@ -18,8 +18,7 @@ struct svg_axis {
 	size_t n_ticks;
 };
 
-/* A logarithmic axis for ratios around `low` and `high` (both above 0 and finite, low <= high) that has 1 in it, and ticks at round
- * numbers, 1 among them. */
+/* A logarithmic axis for ratios around `low` and `high` (both above 0 and finite, low <= high), with ticks at round numbers and at 1. */
 struct svg_axis svg_ratio_axis(double low, double high);
 
 /* A linear axis around `low` and `high` (finite, low <= high) with ticks at round numbers. */

@@ -355,8 +355,7 @@ void code_function_name(const char *symbol, char out[CODE_NAME_BYTES])
 
 #define STUB_BYTES 16 /* of an entry of a procedure linkage table, at most */
 
-/* Appends "@plt" to the function that an entry of a procedure linkage table calls; the table's name where that is not known. Returns false
- * if the address is in no such table. */
+/* Appends "@plt" to the function that an entry of a procedure linkage table calls (else the table's name). Returns false elsewhere. */
 static bool name_stub(const struct image *image, uint64_t address, char out[CODE_NAME_BYTES])
 {
 	const struct image_section *section = image_section_at(image, address);

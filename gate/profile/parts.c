@@ -97,8 +97,7 @@ static bool is_doubted(const struct parts *p, const struct part *part)
 	return false;
 }
 
-/* How far the share may be off: as the part of its level may, `part` of `of_level`, and as the level may, `edge` of `level`, which have
- * nothing to do with each other. */
+/* How far the share may be off: as the part of its level may, `part` of `of_level`, and as the level, `edge` of `level`: independent. */
 static double reach(double part, double of_level, double level, double edge)
 {
 	return hypot(level * (of_level - part), isnan(edge) ? 0.0 : part * (edge - level));

@@ -292,8 +292,7 @@ static enum assay_status line_place(struct lines *l, const char *name, uint64_t 
 	return ASSAY_OK;
 }
 
-/* "FILE:LINE:BEGIN FUNCTION": a stored run says itself which functions of the application's own files were met
- * (runs/running/sampled_lines.h). */
+/* "FILE:LINE:BEGIN FUNCTION": a stored run names the functions of the application's own files that were met (sampled_lines.h). */
 static enum assay_status line_source(struct lines *l, const char *name, uint64_t count, struct assay_error *err)
 {
 	const char *function = strchr(name, ' ');

@@ -1,5 +1,4 @@
-/* The measured part of a profile from what hosts have said of the runs in the store: the kernel's accounts of each, and samples of where
- * its time went. No model is in between. */
+/* The measured part of a profile from what hosts said of stored runs: the kernel's accounts, and samples of where time went; no model. */
 #ifndef GATE_PROFILE_STORED_H
 #define GATE_PROFILE_STORED_H
 

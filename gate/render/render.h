@@ -7,8 +7,7 @@
 /* A table, and the reasons below: for a mail, a comment on a change, or a step's summary. GitHub's Markdown. */
 doc_renderer render_markdown;
 
-/* As a test report: a regression is a failure, what the machines or the tool prevented an error, what stayed open is skipped. The schema is
- * that of Jenkins's xUnit plug-in. */
+/* As a test report: a regression is a failure, what machines or the tool prevented an error, what stayed open skipped. Jenkins's schema. */
 doc_renderer render_junit;
 
 /* Workflow commands of GitHub's hosted runners, a line a decision. */

@@ -23,8 +23,7 @@ struct report_found {
 };
 void report_found_release(struct report_found *found); /* accepts zeroed */
 
-/* path is replaced as a whole. The same data give the same bytes: no time is in it but those of the data. found (or NULL) is overwritten;
- * report_found_release() it, whatever is returned. */
+/* path is replaced as a whole. The same data give the same bytes. report_found_release() *found (or NULL), whatever is returned. */
 enum assay_status report_write(struct lab *lab, const struct evidence *evidence, const struct report *report, const char *path,
 			       struct report_found *found, struct assay_error *err);
 
