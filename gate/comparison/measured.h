@@ -71,8 +71,7 @@ enum assay_status measured_load(struct store *store, const struct pairing *pairi
 void measured_release(struct measured *measured); /* accepts zeroed */
 
 #define MEASURED_TOLD .1 /* of a difference: smaller parts of it are not told */
-/* "+0.19 s in the kernel, of which +0.12 s file metadata, +0.02 s computing": what certainly differs by more than `least` seconds, the
- * largest first; "": nothing does. free() it. */
+/* "+0.19 s in the kernel, of which +0.12 s file metadata": what certainly differs by more than `least` s, the largest first. free() it. */
 char *measured_text(const struct measured *measured, double least);
 
 /* An object `key`, and for people tables with both sides under these names. */

@@ -933,15 +933,20 @@ static void nightly_note(struct nightly *n, const char *code, const char *fmt, .
 	free(text);
 }
 
-/* A battery that is not there is known before anything is measured: it is no battery that gives no fingerprint. */
+/* A battery that is not there is known before anything is measured, and so is a calibration that cannot be read; both are kept as they are.
+ */
 static enum assay_status read_suite(struct nightly *n, char **text, struct assay_error *err)
 {
 	struct battery battery = { 0 };
+	struct calibration calibration = { NULL, 0 };
 	enum assay_status st = suite_read(n->options->directory, &n->suite, text, err);
 
 	if (!st && strcmp(n->suite.battery, SUITE_BATTERY_NONE) != 0 && battery_open(n->suite.battery, &battery, err))
 		st = assay_context(err, SUITE_FILE ":%zu: 'battery'", n->suite.battery_line);
 	battery_release(&battery);
+	if (!st)
+		st = calibration_read(n->options->directory, &calibration, err);
+	calibration_release(&calibration);
 	return st;
 }
 

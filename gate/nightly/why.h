@@ -17,8 +17,7 @@ struct why {
 	char *text;	  /* the same in words, with the remedy; NULL */
 };
 
-/* Does the comparison (up to COMPARISON_FUNCTIONS) ask for more? It is a regression, or open with `left` of the budget, and its functions
- * were not judged yet, or by too few runs. */
+/* Does the comparison (up to COMPARISON_FUNCTIONS) ask for more: a regression, or open with `left` of the budget, by too few runs? */
 bool why_wanted(const struct comparison *comparison, bool left);
 
 /* Sets code (a literal) and text: why functions were not measured. */

@@ -1,5 +1,4 @@
-/* Charts that are as wide as there is room for: places are in per cent of the chart, sizes in pixels, so that text and strokes keep
- * their size on a telephone. All functions append. */
+/* Charts as wide as there is room for: places are in per cent, sizes in pixels, the same on a telephone. All functions append. */
 #ifndef GATE_PAGE_SVG_H
 #define GATE_PAGE_SVG_H
 

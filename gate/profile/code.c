@@ -407,8 +407,7 @@ static bool is_passed(const struct image *image, uint64_t from, uint64_t length)
 	       one.meta.category != ZYDIS_CATEGORY_UNCOND_BR;
 }
 
-/* The clock, which waited while the kernel let nothing interrupt it, meets the first instruction behind the call, or, where the return to
- * the program finishes that one first, the second. */
+/* The clock, which the kernel kept waiting, meets the first instruction after the call, or the second if the return finishes that one. */
 static bool is_behind_call(const struct image *image, uint64_t address)
 {
 	if (is_call_before(image, address))

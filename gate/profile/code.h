@@ -7,8 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What kind of work code does, by the file that it is in and, where there is one, by the function's name. What has no row in the tables of
- * code.c has no class: it is never guessed. */
+/* What kind of work code does, by its file and, if there is one, by the function's name: by the tables of code.c, never by a guess. */
 #define CODE_ROWS(X)                                                                                                                       \
 	X(CODE_NONE, "")                                                                                                                   \
 	X(CODE_STRINGS, "string functions")                                                                                                \
@@ -66,8 +65,7 @@ const char *code_path(const struct code *code, const char *file, const char *dir
 /* The name of a function by its symbol, as code_place has it. */
 void code_function_name(const char *symbol, char out[CODE_NAME_BYTES]);
 
-/* path: as it was mapped, `inode` then; where another file has that name now, nothing is known but the path. `offset`: in the file. The
- * first question about a file reads it. */
+/* path: as it was mapped, with `inode`; if another file has that name now, only the path is known. `offset`: in the file. Reads it once. */
 void code_at(struct code *code, const char *path, uint64_t inode, uint64_t offset, struct code_place *out);
 
 #endif

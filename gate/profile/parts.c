@@ -624,8 +624,7 @@ static size_t phases_join(const struct sampled *s, struct phase *phases, size_t 
 	return n;
 }
 
-/* How much of a phase is the one before it, if it is nothing but that and the one behind; -1 where it is something else. Shares are mixed
- * as nearly as squares tell. */
+/* How much of a phase is the one before it, if it mixes only that and the one after it (least squares); -1 where it is something else. */
 static double border_part(const struct phase *at, size_t n)
 {
 	const struct phase *before = at - 1, *behind = at + 1;

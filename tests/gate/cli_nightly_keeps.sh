@@ -23,7 +23,7 @@ restored() {
 	for file in lab.yaml suite.yaml apps/good.yaml apps/bad.yaml; do
 		cp "$tmp/good/$file" "$lab/$file"
 	done
-	rm -f "$lab/baselines.yaml"
+	rm -f "$lab/baselines.yaml" "$lab/calibration.json"
 }
 # A directory with the same store and a lab.yaml that nobody damages: it shows how far the night is.
 mkdir "$tmp/reader"
@@ -32,7 +32,7 @@ ln -s "$lab/.assay" "$tmp/reader/.assay"
 
 what='slips of the pen while a night goes on'
 begun
-for file in lab.yaml suite.yaml apps/good.yaml apps/bad.yaml baselines.yaml; do
+for file in lab.yaml suite.yaml apps/good.yaml apps/bad.yaml baselines.yaml calibration.json; do
 	echo '{ [ a slip of the pen' >"$lab/$file"
 done
 rm "$tmp/scratch/hold"
@@ -47,6 +47,10 @@ expect_json .decisions[1].decision pass
 cp "$tmp/reader/lab.yaml" "$lab/lab.yaml"
 run -C "$lab" nightly
 refused 2 'suite.yaml:1'
+restored
+echo '{ [ a slip of the pen' >"$lab/calibration.json"
+run -C "$lab" nightly
+refused 2 'calibration.json:1'
 restored
 
 what='a night that was killed goes on without the suite'
@@ -83,7 +87,8 @@ done
 [ "$(ls "$tmp/pages" | grep -c '^history-')" = 4 ] || fail "$(ls "$tmp/pages")"
 
 what='the reason why a run is left out'
-sqlite3 "$lab/.assay/runs.db" "UPDATE execution SET signature = json_set(ifnull(signature, '{}'), '\$.others_delay_ns', 0, '\$.busy_ns', 2 * wall_ns, '\$.run_delay_ns', CASE WHEN
+sqlite3 "$lab/.assay/runs.db" "UPDATE execution SET signature = json_set(ifnull(signature, '{}'), '\$.others_delay_ns', 0, '\$.busy_ns', 2 * wall_ns, '\$.io_stalled_ns', 0,
+	'\$.memory_stalled_ns', 0, '\$.steal_ns', 0, '\$.throttled_ns', 0, '\$.run_delay_ns', CASE WHEN
 	machine = 'host1' AND version = 'v1' AND repetition = 1 THEN wall_ns ELSE 0 END) WHERE application = 'good'"
 run -C "$lab" nightly pages "$later" -o "$tmp/disturbed"
 expect_status 0
