@@ -1,6 +1,7 @@
 #include "gate/comparison/comparison.h"
 
 #include "base/mem.h"
+#include "base/text.h"
 
 #include <math.h>
 
@@ -92,23 +93,20 @@ static struct comparison_absent stage_contributions(const struct evidence *evide
 /* Adds to the cause the function that explains most. */
 static struct comparison_absent stage_functions(struct lab *lab, struct comparison *c)
 {
-	char *first;
+	struct function_reason r;
+	char *cause = c->cause;
 
 	function_evidence_of(lab, c->verdict.baseline, c->verdict.candidate, &c->functions);
 	if (c->functions.missing)
 		return (struct comparison_absent){ "not_judged", c->functions.missing };
 	if (!c->functions.there)
 		return (struct comparison_absent){ "no_samples", "functions of these versions were not measured" };
-	first = function_evidence_first(&c->functions, c->verdict.effect.decision);
-	if (first) {
-		struct function_reason r;
-		char *why = function_evidence_row(&c->functions, c->verdict.effect.decision, 0, &r)
-				? function_evidence_reason(&c->functions, r.name)
-				: NULL;
-		char *cause = mem_format("%s%smost in %s%s%s", c->cause, *c->cause ? "; " : "", first, why ? ": " : "", why ? why : "");
+	if (function_evidence_row(&c->functions, c->verdict.effect.decision, 0, &r)) {
+		char *why = function_evidence_reason(&c->functions, r.name),
+		     *place = r.file ? mem_format(" (%s:%u)", text_file_name(r.file), r.line) : mem_string("");
 
-		mem_free(c->cause, first, why);
-		c->cause = cause;
+		c->cause = mem_format("%s%smost in %s%s%s%s", cause, *cause ? "; " : "", r.name, place, why ? ": " : "", why ? why : "");
+		mem_free(cause, place, why);
 	}
 	return (struct comparison_absent){ NULL, NULL };
 }

@@ -39,6 +39,7 @@ struct measured_part {
 	bool trusted; /* both sides' shares are */
 	/* Of a function that was looked up in both builds (gate/here/changed.h): */
 	const char *change; /* a code of runs/inside/changes/changes.h; NULL: not known, as of all that follows */
+	double renamed;	    /* of a renamed one: the difference under its other name */
 	char *source;	    /* where it is defined; owned */
 	unsigned line;
 	char *hottest; /* "src/work.c:7": the line of it that the candidate's samples met most often; owned; NULL */

@@ -204,20 +204,6 @@ bool function_evidence_explains(const struct function_evidence *e, enum decision
 	return (decision == DECISION_REGRESSION || decision == DECISION_IMPROVED) && function_evidence_leading(e, decision, &first) > 0;
 }
 
-char *function_evidence_first(const struct function_evidence *e, enum decision decision)
-{
-	const struct detected_function *f = e->detected.functions;
-	size_t first;
-
-	if (!function_evidence_explains(e, decision))
-		return NULL;
-	function_evidence_leading(e, decision, &first);
-	f += first;
-	if (!f->place || !f->place->file)
-		return mem_string(f->name);
-	return mem_format("%s (%s:%u)", f->name, text_file_name(f->place->file), f->place->line);
-}
-
 /* The counter from which the kind follows; NULL: none. */
 static const struct detection_column *reason_column(const struct detected_function *f)
 {

@@ -28,8 +28,6 @@ void function_evidence_release(struct function_evidence *evidence); /* accepts z
 
 /* Does the decision say that performance moved, and do functions say why? */
 bool function_evidence_explains(const struct function_evidence *evidence, enum decision decision);
-/* The one that explains most: "changed (p.c:4)"; free() it. NULL: none does. */
-char *function_evidence_first(const struct function_evidence *evidence, enum decision decision);
 
 /* What the counters say of a function that is worse, by its name as people write it: "called 30 times as often", "more work at each call;
  * basic blocks 10 -> 100 in a call". free() it. NULL: it was not found worse. */

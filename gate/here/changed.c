@@ -10,8 +10,6 @@
 
 enum { A, B, SIDES };
 
-/* ---- objects ---- */
-
 /* Its path inside the trees: that of one of its files that was met. NULL: none was. */
 static const char *path_inside(const struct code *code, const struct changed_asked *asked, const char *file)
 {
@@ -145,7 +143,20 @@ static char *hottest_of(const struct changed_asked *asked, const struct changes 
 	return text;
 }
 
-static void part_fill(const struct changed_asked *asked, const struct changes *c, const struct code *code, struct measured_part *part)
+/* Of a renamed function: the difference of the part that has its other name. */
+static double renamed_of(const struct measured *measured, const struct measured_part *of, const struct function *other)
+{
+	char shown[CODE_NAME_BYTES];
+
+	code_function_name(other->symbol, shown);
+	for (size_t i = 0; i < measured->n; i++)
+		if (measured->parts[i].depth == of->depth && measured->parts[i].of == of->of && strcmp(measured->parts[i].name, shown) == 0)
+			return measured->parts[i].difference;
+	return 0;
+}
+
+static void part_fill(const struct changed_asked *asked, const struct changes *c, const struct code *code, const struct measured *measured,
+		      struct measured_part *part)
 {
 	const struct function *new = function_named(&c->new.functions, part->name),
 			      *function = new ? new : function_named(&c->old.functions, part->name);
@@ -156,6 +167,9 @@ static void part_fill(const struct changed_asked *asked, const struct changes *c
 	change = new ? change_of(c, FUNCTIONS_NONE, (size_t)(new - c->new.functions.items))
 		     : change_of(c, (size_t)(function - c->old.functions.items), FUNCTIONS_NONE);
 	part->change = change_kind_code(change ? change->kind : CHANGE_NONE);
+	if (change && change->kind == CHANGE_RENAMED)
+		part->renamed =
+		    renamed_of(measured, part, new ? c->old.functions.items + change->old : c->new.functions.items + change->new);
 	part->line = function->line;
 	if (function->file)
 		part->source = source_of(new ? &c->source.new : &c->source.old, asked->directories[new ? B : A], function->file);
@@ -184,7 +198,7 @@ bool changed_fill(struct measured *measured, const struct code *code, const stru
 			if (!wanted[k] || strcmp(wanted[k]->file, file) != 0)
 				continue;
 			if (known)
-				part_fill(asked, &changes, code, wanted[k]);
+				part_fill(asked, &changes, code, measured, wanted[k]);
 			wanted[k] = NULL;
 		}
 		described = described && !(known && changes.new.image.detail != IMAGE_DESCRIBED);
@@ -202,10 +216,12 @@ char *changed_text(const struct measured *measured, const struct function_eviden
 
 	for (size_t i = 0; i < measured->n; i++) {
 		const struct measured_part *part = &measured->parts[i];
-		double more = slower ? part->difference : -part->difference;
+		double more = (slower ? 1 : -1) * (part->difference + part->renamed);
 
-		if (part->change && more > least && (!first || more > fabs(first->difference)))
+		if (part->change && more > least) {
 			first = part;
+			least = more;
+		}
 	}
 	if (!first)
 		return mem_string("");

@@ -49,6 +49,10 @@ git -C repo tag v1
 source_of 300000 2
 git -C repo commit --quiet -a -m two
 git -C repo tag v2
+source_of 300000 2 # another name for the function that takes most of the time, while `idle` takes a third of that
+sed -i 's/walk/wander/; s/unsigned idle(unsigned x) {/& for (volatile int i = 0; i < 10000000; i++);/' repo/src/work.c
+git -C repo commit --quiet -a -m renamed
+git -C repo tag renamed
 source_of 300000 2
 sed -i 's/^int main/this is no C/' repo/src/work.c
 git -C repo commit --quiet -a -m broken
@@ -109,6 +113,13 @@ measured
 expect_stdout "'v2' "
 cases=$((cases + 1))
 [ "$(cat "$first/made")" = made ] || fail 'it was built again'
+
+what='a function that only has another name is not what takes longer'
+run compare --git repo v2 renamed --build make --budget 8 --why off --format json -- ./src/work input
+if measured; then
+	cases=$((cases + 1))
+	case $(json .cause) in *'most in idle (src/work.c:4, '*) ;; *) fail "the cause is: $(json .cause)" ;; esac
+fi
 
 what='counting ends when the user wants it, and the decision stays'
 "$ASSAY" compare --git repo v1 v2 --build make --budget 8 --format json -- ./src/work input "$tmp/counts" >"$tmp/out" 2>"$tmp/err" &
