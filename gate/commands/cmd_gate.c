@@ -252,10 +252,8 @@ static enum assay_status gate_check(void *arguments, struct assay_error *err)
 {
 	const struct arguments *a = arguments;
 
-	if (!a->run && (a->budget_s > 0 || a->hosts.hosts || a->hosts.exclude))
-		return assay_fail(err, ASSAY_E_USAGE, "--budget, --hosts and --exclude belong to --run");
-	if (!a->run && a->why_s >= 0)
-		return assay_fail(err, ASSAY_E_USAGE, "--why belongs to --run");
+	if (!a->run && (a->budget_s > 0 || a->why_s >= 0 || a->hosts.hosts || a->hosts.exclude))
+		return assay_fail(err, ASSAY_E_USAGE, "--budget, --hosts, --exclude and --why belong to --run");
 	if (a->run && a->method != METHOD_RATIO)
 		return assay_fail(err, ASSAY_E_USAGE, "--run looks at ratios: it has no other --method");
 	if (a->method != METHOD_COST && (a->counts || a->of))

@@ -552,6 +552,8 @@ static enum assay_status profile_check(void *arguments, struct assay_error *err)
 	if (!a->here && a->words.n > 1)
 		return assay_fail(err, ASSAY_E_USAGE, "unexpected argument '%s': a command to profile follows --here --",
 				  a->words.items[1]);
+	if (a->here ? a->model != MODEL_TIME : a->any_status || a->budget_s != HERE_BUDGET_S)
+		return assay_fail(err, ASSAY_E_USAGE, a->here ? "--here has no --model" : "--budget and --ignore-failure belong to --here");
 	return ASSAY_OK;
 }
 

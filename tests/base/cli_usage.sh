@@ -312,6 +312,19 @@ fi
 what='a selector without version where several exist'
 run -C "$tmp/lab" profile app/slow
 refused 2 'several versions' app/slow@VERSION '1.0, 1.1'
+what='options that belong to others'
+while IFS='|' read -r words wanted; do
+	# shellcheck disable=SC2086 # words
+	run $words
+	refused 2 "$wanted"
+done <<'END'
+profile --here --model paper -- true|--here has no --model
+profile a@1 --budget 5s|--budget and --ignore-failure belong to --here
+profile a@1 --ignore-failure|--budget and --ignore-failure belong to --here
+gate a@1 a@2 --why 5m|--budget, --hosts, --exclude and --why belong to --run
+gate a@1 a@2 -x m|--budget, --hosts, --exclude and --why belong to --run
+END
+
 what='a long word never costs the remedy'
 run -C "$tmp" import results x --time "$(head -c 2000 /dev/zero | tr '\0' x)"
 refused 2 'or seconds since 1970' --help

@@ -76,7 +76,7 @@ expect_json .effect.low "$low"
 
 what='what does not go together'
 run -C "$lab" gate wild@old wild@same --budget 1s
-refused 2 '--budget, --hosts and --exclude belong to --run'
+refused 2 '--budget, --hosts, --exclude and --why belong to --run'
 run -C "$lab" gate wild@old quiet@same --run
 refused 2 'two versions of one application'
 run -C "$lab" gate wild@old wild@same --run --budget never

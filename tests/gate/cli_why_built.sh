@@ -75,7 +75,7 @@ run -C "$lab" gate plain@old plain@slow --run --why off --format json
 expect_status 3
 expect_json .why '(nothing)'
 run -C "$lab" gate plain@old plain@slow --why 5m
-refused 2 '--why belongs to --run'
+refused 2 '--why belong to --run'
 run -C "$lab" gate plain@old plain@slow --run --why soon
 refused 2 'a time such as 90s, 20m or 2h'
 
