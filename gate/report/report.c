@@ -729,20 +729,7 @@ static void omit_samples(const struct function_evidence *functions, struct omiss
 				      functions->sides[i].others, text_plural(functions->sides[i].others), functions->sides[i].what);
 }
 
-/* ---- how to read the page ---- */
-
-/* Explains a word of the page. */
-static void __attribute__((format(printf, 3, 4))) add_term(struct document *d, const char *term, const char *fmt, ...)
-{
-	char *text;
-
-	mem_formatted(text, fmt);
-	doc_entry(d, term);
-	doc_style(d, "method");
-	doc_line(d, "%s", text);
-	doc_end(d);
-	free(text);
-}
+/* ---- how to get the same again ---- */
 
 /* Returns the selector of a version as a word for a shell. free() it. */
 static char *shell_word(const struct run_set *runs)
@@ -760,24 +747,8 @@ static void add_method(const struct verdict *v, struct document *d)
 	char *words[2] = { shell_word(v->baseline), shell_word(v->candidate) };
 	char *commands = mem_format("assay gate %s %s --min-effect %g --all\nassay profile %s\nassay profile %s", words[0], words[1],
 				    v->min_effect, words[0], words[1]);
-	double matters = 1 + v->min_effect;
 
-	doc_section(d, "method", NULL, "How to read this page", NULL);
-	add_term(
-	    d, "Ratio of costs",
-	    "The candidate's cost divided by the baseline's, whatever the metric's direction: above 1 is worse. The middle is the mean of "
-	    "the hardware types' log ratios; the interval is Student's t over them, or, where they are fewer than %d, over the "
-	    "repetitions within the machines.",
-	    EFFECT_TYPES_MIN);
-	add_term(
-	    d, "Decision",
-	    "Regression when the whole interval is above 1 and the ratio at least %.4g; improved when it is the other way round; pass when "
-	    "the whole interval is below %.4g; else inconclusive.",
-	    matters, matters);
-	add_term(d, "Hardware type", "Machines of the same model. They count once, however many there are.");
-	add_term(d, "Fingerprint",
-		 "Rates of a battery of stress-ng stressors on a machine: bogo-operations per second of user and system time.");
-	doc_subheading(d, "The same again");
+	doc_section(d, "method", NULL, "The same again", NULL);
 	doc_raw(d, commands);
 	mem_free(commands, words[0], words[1]);
 }

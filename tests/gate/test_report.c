@@ -310,7 +310,7 @@ static void test_broken_conditions(void **state)
 static void test_extreme_ratios(void **state)
 {
 	static const double factors[] = { 1e-90, 1e-5, 1e5, 1e90 };
-	static const char *const parts[] = { "Ratio of costs", NULL };
+	static const char *const parts[] = { "The ratio on each machine", NULL };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(factors) / sizeof(factors[0]); i++) {
