@@ -183,7 +183,7 @@ static void say(const char *before, const char *text)
 	putchar('\n');
 }
 
-static void window_text(const struct follow_window *w, const struct variance *v, const struct asked *asked)
+static void window_text(const struct follow_window *w, const struct variance *v)
 {
 	printf("%8.1f s to %.1f s  ", w->from_s, w->to_s);
 	if (!v->fragments.n)
@@ -195,14 +195,6 @@ static void window_text(const struct follow_window *w, const struct variance *v,
 
 		say(r ? "          " : "", sentence);
 		free(sentence);
-	}
-	for (size_t i = 0; i < asked->n; i++) {
-		char *takes =
-		    mem_format("%s reads counters of level %d (of %d) from now on", v->fragments.processes[asked->levels[i].process].name,
-			       (int)asked->levels[i].level, (int)RECORD_LEVEL_RESOURCES);
-
-		say("          ", takes);
-		free(takes);
 	}
 }
 
@@ -221,7 +213,7 @@ static enum assay_status window_tell(const struct arguments *a, struct follow *f
 		asked.n = follow_ask(follow, &v, asked.levels);
 		times_shift(&v);
 		if (cli_for_people())
-			window_text(w, &v, &asked);
+			window_text(w, &v);
 		else
 			window_json(w, &v, &asked, follow_lag(follow, w));
 		free(asked.levels);

@@ -497,7 +497,7 @@ static void region_row(const struct variance *v, size_t at, struct document *d)
 	doc_showf(d, "loss_s", "lost", r->estimated_s, "%s", lost);
 	doc_set(d, "elapsed_loss_s", r->elapsed_s);
 	doc_showf(d, "times_usual", "times usual", times_of(r), "%s", times);
-	doc_show(d, "fragments", "fragments", r->fragments);
+	doc_set(d, "fragments", r->fragments);
 	doc_set(d, "environment", variance_environment(r));
 	doc_set(d, "verified", r->verified);
 	doc_set_bool(d, "throughout", throughout(r));
@@ -573,7 +573,7 @@ static void parts_section(const struct variance *v, struct document *d)
 	size_t told = 0;
 
 	for (size_t r = 0; r < v->n_regions && told < REGIONS_TOLD; r++) {
-		if (v->regions[r].caused_by != VARIANCE_NONE || !v->regions[r].why.n)
+		if (v->regions[r].caused_by != VARIANCE_NONE || v->regions[r].why.n < 2)
 			continue;
 		if (!told++)
 			doc_section(d, "why", "Why", "What took the time",
@@ -598,7 +598,7 @@ static void variance_notes(const struct variance *v, struct document *d)
 	    d, "notes", NULL, "What this is based on",
 	    "Only work that repeats can be compared with itself. Coverage is its share of the time of all threads, waiting excluded.");
 	doc_show(d, "processes", "processes", f->n_processes);
-	doc_show(d, "fragments", "fragments", f->n);
+	doc_set(d, "fragments", f->n);
 	doc_show(d, "basis", "work of computation known by", basis_of_most(v));
 	doc_showf(d, "coverage", "coverage", variance_coverage(v), "%.0f %%", 100 * variance_coverage(v));
 	doc_showf(d, "waiting", "waiting", waiting_share(v), "%.0f %%", 100 * waiting_share(v));

@@ -20,7 +20,7 @@ static void cluster_row(const struct variance *v, const struct cluster *c, struc
 	doc_row(d);
 	doc_set(d, "activity", activity_name(c->activity));
 	doc_show(d, "place", "call, or computation from -> to", place);
-	doc_show(d, "fragments", "fragments", c->n);
+	doc_set(d, "fragments", c->n);
 	doc_set(d, "stand_for", c->weight);
 	doc_showf(d, "time_s", "time", c->time_s, "%s", time);
 	doc_set(d, "usual_s", c->repeated ? doc_value_real(c->usual_s) : DOC_NOTHING);
@@ -39,8 +39,8 @@ void variance_graph(const struct variance *v, struct document *d)
 
 	doc_section(
 	    d, "graph", "Graph", "Calls, and the computation between them",
-	    "Call sites are the vertices of a graph, and the computation from one call to the next its edges. Fragments of one edge "
-	    "or vertex that did the same work, within 5 %, are one kind of work. Only work that repeats has a usual time.");
+	    "Where most time went: calls, and the computation from one call to the next. A row has the same work, within 5 %. Only work "
+	    "that repeats has a usual time.");
 	doc_set(d, "clusters", v->n_clusters);
 	doc_table(d, "graph");
 	if (!v->n_clusters)
