@@ -229,8 +229,8 @@ static double median_waited(const struct run_set *set)
 	size_t n = 0;
 
 	for (size_t i = 0; i < set->n; i++) {
-		if (set->items[i].usage.wall_ns > 0 && set->items[i].withheld_ns[RUN_WAITED] >= 0)
-			share[n++] = (double)set->items[i].withheld_ns[RUN_WAITED] / (double)set->items[i].usage.wall_ns;
+		share[n] = run_withheld_of(set->items[i].withheld_ns[RUN_WAITED], set->items[i].usage.wall_ns);
+		n += isnan(share[n]) ? 0 : 1;
 	}
 	if (n)
 		median = stats_median(share, n);

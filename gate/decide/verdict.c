@@ -6,8 +6,6 @@
 
 #include <math.h>
 
-#define DISTURBED_SHARE .25 /* of the baseline's runs; fewer are the exception that medians see to */
-
 /* ---- of one run ---- */
 
 static double cpu_s(const struct run *run)
@@ -108,69 +106,6 @@ static double share_of(const struct run_set *const sides[2])
 	return share;
 }
 
-/* ---- conditions ---- */
-
-/* The part of its wall-clock time in which a run had no processor because of something else, or of its group's share; NaN: not known. */
-static double withheld_of(const struct run *run)
-{
-	return run_withheld_of(run->withheld_ns[RUN_WAITED], run->usage.wall_ns) +
-	       fmax(run_withheld_of(run->withheld_ns[RUN_THROTTLED], run->usage.wall_ns), 0); /* passes NaN over */
-}
-
-/* The quietest run of a machine; NaN where nothing is known. Returns how many runs it has from `at` on. */
-static size_t quietest_of(const struct run_set *set, size_t at, double *quietest)
-{
-	size_t n = 0;
-
-	while (at + n < set->n && strcmp(set->items[at + n].machine, set->items[at].machine) == 0) {
-		*quietest = fmin(*quietest, withheld_of(&set->items[at + n])); /* fmin passes NaN over */
-		n++;
-	}
-	return n;
-}
-
-static void add_runs(const struct run_set *set, size_t at, size_t n, int side, double limit, struct times_machine *m)
-{
-	for (size_t i = at; i < at + n; i++) {
-		double waited = withheld_of(&set->items[i]);
-
-		if (isnan(waited))
-			continue;
-		m->runs[side]++;
-		m->disturbed[side] += stats_round(waited) >= stats_round(limit);
-		m->waited[side] += waited;
-	}
-	if (m->runs[side])
-		m->waited[side] /= (double)m->runs[side];
-}
-
-/* The runs of both are sorted by machine. */
-static void conditions_of(const struct run_set *a, const struct run_set *b, double min_effect, struct times *t)
-{
-	size_t at[2] = { 0, 0 }, runs = 0, disturbed = 0;
-
-	t->machines = mem_new(a->n, sizeof(*t->machines));
-	while (at[0] < a->n) {
-		struct times_machine m = { .machine = a->items[at[0]].machine };
-		double quietest = (double)NAN;
-		size_t n[2] = { quietest_of(a, at[0], &quietest), 0 };
-
-		while (at[1] < b->n && strcmp(b->items[at[1]].machine, m.machine) < 0)
-			at[1]++;
-		if (at[1] < b->n && strcmp(b->items[at[1]].machine, m.machine) == 0)
-			n[1] = quietest_of(b, at[1], &quietest);
-		add_runs(a, at[0], n[0], 0, quietest + min_effect, &m);
-		add_runs(b, at[1], n[1], 1, quietest + min_effect, &m);
-		runs += m.runs[0];
-		disturbed += m.disturbed[0];
-		if (m.runs[0] + m.runs[1])
-			t->machines[t->n_machines++] = m;
-		at[0] += n[0];
-		at[1] += n[1];
-	}
-	t->disturbed = disturbed > 0 && (double)disturbed > DISTURBED_SHARE * (double)runs;
-}
-
 /* ---- all ---- */
 
 static void times_of(const struct evidence *evidence, const struct lab_config *config, const struct run_set *baseline,
@@ -194,7 +129,7 @@ static void times_of(const struct evidence *evidence, const struct lab_config *c
 		pairing_release(&pairing);
 		mem_free(a.items, b.items);
 	}
-	conditions_of(baseline, candidate, asked->min_effect, &t);
+	t.disturbed = disturbed_on(sides, asked->min_effect, &t.machines, &t.n_machines);
 	*out = t;
 }
 
@@ -541,6 +476,15 @@ enum assay_status verdict_of(const struct evidence *evidence, const struct lab_c
 	return ASSAY_OK;
 }
 
+void verdict_add_reason(struct verdict *v, bool first, const char *code, char *text)
+{
+	size_t at = first ? 0 : v->n_reasons;
+
+	ASSAY_BUG_IF(v->n_reasons == VERDICT_REASONS_MAX);
+	memmove(v->reasons + at + 1, v->reasons + at, (v->n_reasons++ - at) * sizeof(*v->reasons));
+	v->reasons[at] = (struct verdict_reason){ code, text };
+}
+
 bool verdict_excuse(struct verdict *v, const char *code, char *text)
 {
 	bool own = v->input.processor == (unsigned)v->effect.decision || v->input.own == (unsigned)v->effect.decision;
@@ -559,9 +503,7 @@ bool verdict_excuse(struct verdict *v, const char *code, char *text)
 	v->n_reasons = n;
 	v->rule = RULES;
 	v->effect.decision = verdict_fails_more(v) ? DECISION_INCONCLUSIVE : DECISION_ENVIRONMENT;
-	ASSAY_BUG_IF(v->n_reasons == VERDICT_REASONS_MAX);
-	memmove(v->reasons + 1, v->reasons, v->n_reasons++ * sizeof(*v->reasons));
-	v->reasons[0] = (struct verdict_reason){ code, text };
+	verdict_add_reason(v, true, code, text);
 	return true;
 }
 

@@ -2,6 +2,7 @@
 #ifndef GATE_DECIDE_VERDICT_H
 #define GATE_DECIDE_VERDICT_H
 
+#include "gate/conditions/disturbed.h"
 #include "gate/decide/cause.h"
 #include "gate/decide/effect.h"
 #include "gate/decide/pairing.h"
@@ -18,25 +19,17 @@
 
 enum time { TIME_ROWS(ROWS_ENUM) TIMES };
 
-/* How long the runs of a machine were kept waiting for a processor, in parts of their wall-clock time. */
-struct times_machine {
-	const char *machine; /* borrowed from the runs */
-	size_t runs[2];	     /* of the baseline and the candidate, of which it is known */
-	size_t disturbed[2]; /* of these, that waited longer than the quietest run there, by enough to matter */
-	double waited[2];    /* mean */
-};
-
 struct times {
-	struct effect of[TIMES];	/* as if each were the metric; 0 types where it is not known */
-	struct times_machine *machines; /* [n_machines], of which it is known, by name */
+	struct effect of[TIMES];	    /* as if each were the metric; 0 types where it is not known */
+	struct disturbed_machine *machines; /* [n_machines], of which it is known, by name */
 	size_t n_machines;
-	bool disturbed;	     /* more than a quarter of the baseline's runs were */
+	bool disturbed;	     /* the machines were: disturbed_on() */
 	bool metric_is_wall; /* then rules look at the times */
 	double share;	     /* of the baseline's own wall-clock time that it had a processor, at most 1: the less, the more of processor
 			      * time it takes to matter, which the minimum detectable effect in `of` knows */
 };
 
-#define VERDICT_REASONS_MAX   24
+#define VERDICT_REASONS_MAX   32
 #define VERDICT_EMULATED      "emulated_hosts" /* code of the reason that the page shows apart */
 #define VERDICT_ARCHITECTURES "architectures_apart"
 
@@ -84,6 +77,8 @@ enum assay_status verdict_of(const struct evidence *evidence, const struct lab_c
 void verdict_release(struct verdict *verdict);
 /* Adds the reasons, when all is decided (verdict_explain.c). */
 void verdict_explain(struct verdict *verdict);
+/* Adds a reason, `first` where it has decided. Takes the text. */
+void verdict_add_reason(struct verdict *verdict, bool first, const char *code, char *text);
 
 /* A finding that what is known besides puts down to the environment becomes that, with `text` (taken over) as a reason of this code; not
  * where processor time, or waiting for something else than a processor, has shown that it is the code's: then false. That the candidate

@@ -125,7 +125,7 @@ static void answer_conditions(const struct times *t, struct document *d)
 	if (!t->disturbed)
 		doc_hide(d);
 	for (size_t i = 0; i < t->n_machines; i++) {
-		const struct times_machine *m = &t->machines[i];
+		const struct disturbed_machine *m = &t->machines[i];
 
 		doc_row(d);
 		doc_show(d, "machine", "machine", m->machine);

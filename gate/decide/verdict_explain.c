@@ -8,56 +8,17 @@
 #include <math.h>
 #include <stdarg.h>
 
-/* Codes of reasons, except those for machines that are left out (PAIRING_ROWS). */
-#define VERDICT_REASON_ROWS(X)                                                                                                             \
-	X(REASON_NO_COMMON_MACHINE, "no_common_machine")                                                                                   \
-	X(REASON_TOO_FEW_TYPES, "too_few_types")                                                                                           \
-	X(REASON_SLOWER, "slower")                                                                                                         \
-	X(REASON_FASTER, "faster")                                                                                                         \
-	X(REASON_BELOW_MIN_EFFECT, "below_min_effect")                                                                                     \
-	X(REASON_MIN_GAIN, "min_gain")                                                                                                     \
-	X(REASON_SMALL, "detected_but_small")                                                                                              \
-	X(REASON_AROUND, "around_min_effect")                                                                                              \
-	X(REASON_WIDE, "interval_too_wide")                                                                                                \
-	X(REASON_THESE_MACHINES, "these_machines_only")                                                                                    \
-	X(REASON_SHAPE_CHANGED, "shape_changed")                                                                                           \
-	X(REASON_SHAPE_NOT_TESTED, "shape_not_tested")                                                                                     \
-	X(REASON_UNIFORM_CHANGE, "uniform_change")                                                                                         \
-	X(REASON_UNIFORM_PART, "uniform_part")                                                                                             \
-	X(REASON_WHAT_IT_TAKES, "what_it_takes")                                                                                           \
-	X(REASON_LOOKED_AT, "looked_at")                                                                                                   \
-	X(REASON_RUNS_FAILED, "runs_failed")                                                                                               \
-	X(REASON_FAILS, "candidate_fails")                                                                                                 \
-	X(REASON_ALWAYS_FAILS, "candidate_always_fails")                                                                                   \
-	X(REASON_NEVER_STARTS, "candidate_never_starts")                                                                                   \
-	X(REASON_RUNS_MISSING, "runs_missing")                                                                                             \
-	X(REASON_DRIFT, "repetitions_drift")                                                                                               \
-	X(REASON_EMULATED, VERDICT_EMULATED)                                                                                               \
-	X(REASON_UNTYPED, "hardware_type_unknown")                                                                                         \
-	X(REASON_COMPUTES_MORE, "computes_more")                                                                                           \
-	X(REASON_WAITS_MORE, "waits_more")                                                                                                 \
-	X(REASON_COMPUTES_ALIKE, "computes_alike")
-
-enum reason { VERDICT_REASON_ROWS(ROWS_ENUM) };
-
-static void reason_put(struct verdict *v, const char *code, const char *fmt, va_list args) __attribute__((format(printf, 3, 0)));
-static void reason_put(struct verdict *v, const char *code, const char *fmt, va_list args)
+/* Appends a reason. */
+static void reason_add(struct verdict *v, const char *code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+static void reason_add(struct verdict *v, const char *code, const char *fmt, ...)
 {
 	char *text = NULL;
-
-	ASSAY_BUG_IF(v->n_reasons == VERDICT_REASONS_MAX || vasprintf(&text, fmt, args) < 0);
-	v->reasons[v->n_reasons++] = (struct verdict_reason){ code, text };
-}
-
-static void reason_add(struct verdict *v, enum reason reason, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
-static void reason_add(struct verdict *v, enum reason reason, const char *fmt, ...)
-{
-	static const char *const codes[] = { VERDICT_REASON_ROWS(ROWS_WORD) };
 	va_list args;
 
 	va_start(args, fmt);
-	reason_put(v, codes[reason], fmt, args);
+	ASSAY_BUG_IF(vasprintf(&text, fmt, args) < 0);
 	va_end(args);
+	verdict_add_reason(v, false, code, text);
 }
 
 /* Puts the last reason, which is the one that decided, in front of the others. */
@@ -67,27 +28,6 @@ static void reason_first(struct verdict *v)
 
 	memmove(&v->reasons[1], &v->reasons[0], (v->n_reasons - 1) * sizeof(last));
 	v->reasons[0] = last;
-}
-
-static void reason_rule(struct verdict *v, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-static void reason_rule(struct verdict *v, const char *fmt, ...)
-{
-	va_list args;
-
-	va_start(args, fmt);
-	reason_put(v, rule_code(v->rule), fmt, args);
-	va_end(args);
-	reason_first(v);
-}
-
-static void reason_left_out(struct verdict *v, enum pairing_reason reason, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
-static void reason_left_out(struct verdict *v, enum pairing_reason reason, const char *fmt, ...)
-{
-	va_list args;
-
-	va_start(args, fmt);
-	reason_put(v, pairing_code(reason), fmt, args);
-	va_end(args);
 }
 
 /* Whether machines that ran both give no ratio. */
@@ -117,27 +57,26 @@ static void explain_nothing(struct verdict *v)
 	const char *restriction = "";
 
 	if (v->effect.decision != v->by_interval) {
-		reason_add(v, REASON_ALWAYS_FAILS,
+		reason_add(v, "candidate_always_fails",
 			   "every run of the candidate failed, and %s of the baseline: there is no cost to compare, %s",
 			   v->baseline->failed ? "some" : "none",
 			   v->baseline->failed ? "and it need not be the candidate's fault" : "but the candidate is worse by any measure");
 		return;
 	}
 	if (verdict_never_starts(v)) {
-		reason_add(v, REASON_NEVER_STARTS,
+		reason_add(v, "candidate_never_starts",
 			   "the candidate's program could not be found or executed on any machine: nothing of it was measured");
 		return;
 	}
 	if (explain_any_ran_both(&v->pairing)) {
-		reason_add(v, REASON_NO_COMMON_MACHINE,
-			   "no machine that ran both versions gives a ratio of them, so nothing can be compared");
+		reason_add(v, "no_common_machine", "no machine that ran both versions gives a ratio of them, so nothing can be compared");
 		return;
 	}
 	if (!fails && !baseline && pairing_terms(v->baseline, v->candidate))
 		restriction = " under the same manifest";
 	else if (has_other_builds(v->baseline) || has_other_builds(v->candidate))
 		restriction = " in their latest builds";
-	reason_add(v, REASON_NO_COMMON_MACHINE, "no machine ran both versions%s%s, so nothing can be compared", restriction,
+	reason_add(v, "no_common_machine", "no machine ran both versions%s%s, so nothing can be compared", restriction,
 		   fails && baseline ? ", because every run of both failed"
 		   : fails	     ? ", because every run of the candidate failed"
 		   : baseline	     ? ", because every run of the baseline failed"
@@ -151,7 +90,7 @@ static void explain_no_interval(struct verdict *v)
 
 	for (size_t i = 0; i < v->pairing.n; i++)
 		alike = alike || (v->pairing.machines[i].noise_df > 0 && stats_round(v->pairing.machines[i].noise) <= 0);
-	reason_add(v, REASON_TOO_FEW_TYPES, "fewer than %d hardware types ran both versions, and %s", EFFECT_TYPES_MIN,
+	reason_add(v, "too_few_types", "fewer than %d hardware types ran both versions, and %s", EFFECT_TYPES_MIN,
 		   alike ? "repetitions on them are exactly alike, which tells nothing about the noise: an interval needs a metric with "
 			   "finer steps, or machines of other types"
 			 : "too few times to know the noise within their machines: an interval needs two repetitions of each version on "
@@ -185,7 +124,7 @@ static void explain_around(struct verdict *v)
 	if (below > 0)
 		buf_format(&text, "; with a threshold of %s %% it is a regression, with one of %s %% it passes ('--min-effect')",
 			   text_fixed(below, 2).text, text_fixed(above, 2).text);
-	reason_add(v, REASON_AROUND, "%s", text.bytes);
+	reason_add(v, "around_min_effect", "%s", text.bytes);
 	buf_release(&text);
 }
 
@@ -217,13 +156,13 @@ static void explain_what_it_takes(struct verdict *v)
 	if (!(noise > 0) || !isfinite(factor))
 		return;
 	if (left > .1 * noise)
-		reason_add(v, REASON_WHAT_IT_TAKES, "to settle it takes about %s times as many repetitions%s",
+		reason_add(v, "what_it_takes", "to settle it takes about %s times as many repetitions%s",
 			   text_fixed(fmax(noise / left, 1.1), noise / left < 3 ? 1 : 0).text,
 			   !*v->baseline->application		       ? " (a longer --budget makes them)"
 			   : *v->baseline->plan && *v->candidate->plan ? " ('assay gate --run' makes them)"
 								       : "");
 	else
-		reason_add(v, REASON_WHAT_IT_TAKES,
+		reason_add(v, "what_it_takes",
 			   "more repetitions will hardly settle it, for hardware types differ by more than their noise: about %s types "
 			   "would, instead of %zu",
 			   text_fixed(ceil(fmax(factor * (double)e->types, (double)e->types + 1)), 0).text, e->types);
@@ -237,27 +176,27 @@ static void explain_interval(struct verdict *v)
 
 	switch (v->by_interval) {
 	case DECISION_REGRESSION:
-		reason_add(v, REASON_SLOWER,
+		reason_add(v, "slower",
 			   "the candidate costs %s times as much (%s interval %s to %s): a slowdown is statistically detected, and the "
 			   "estimate reaches your threshold of %.1f %%",
 			   ratio.text, level.text, low.text, high.text, 100 * v->min_effect);
 		break;
 	case DECISION_IMPROVED:
-		reason_add(v, REASON_FASTER, "the candidate costs %s times as much (%s interval %s to %s)", ratio.text, level.text,
-			   low.text, high.text);
+		reason_add(v, "faster", "the candidate costs %s times as much (%s interval %s to %s)", ratio.text, level.text, low.text,
+			   high.text);
 		break;
 	case DECISION_PASS:
-		reason_add(v, REASON_BELOW_MIN_EFFECT, "a slowdown of %.1f %% or more is ruled out (ratio %s, %s interval %s to %s)",
+		reason_add(v, "below_min_effect", "a slowdown of %.1f %% or more is ruled out (ratio %s, %s interval %s to %s)",
 			   100 * v->min_effect, ratio.text, level.text, low.text, high.text);
 		if (stats_round(e->low) > 1)
-			reason_add(v, REASON_SMALL, "a slowdown is statistically detected, but it is below your threshold");
+			reason_add(v, "detected_but_small", "a slowdown is statistically detected, but it is below your threshold");
 		break;
 	default:
 		if (verdict_around(v)) {
 			explain_around(v);
 			break;
 		}
-		reason_add(v, REASON_WIDE,
+		reason_add(v, "interval_too_wide",
 			   "the %s interval, %s to %s, %sneither shows nor rules out a slowdown of %.1f %%; one of %s %% would be found "
 			   "with power .8",
 			   level.text, low.text, high.text, v->rule < RULES ? "by itself " : "", 100 * v->min_effect,
@@ -266,7 +205,7 @@ static void explain_interval(struct verdict *v)
 			explain_what_it_takes(v);
 	}
 	if (e->within)
-		reason_add(v, REASON_THESE_MACHINES,
+		reason_add(v, "these_machines_only",
 			   "fewer than %d hardware types: the interval rests on the repetitions within these machines, and the decision "
 			   "holds for these machines only",
 			   EFFECT_TYPES_MIN);
@@ -279,23 +218,21 @@ static void explain_shape(struct verdict *v)
 	double p = fmax(c->p, 1e-9);
 
 	if (c->by_type && c->follows)
-		reason_add(v, REASON_SHAPE_CHANGED,
+		reason_add(v, "shape_changed",
 			   "the ratio follows how fast the hardware types are at '%s' (p %s %.2g): another resource is used, or used more",
 			   v->features[v->resources[0].feature], sign, p);
 	else if (c->by_type)
-		reason_add(v, REASON_SHAPE_CHANGED,
+		reason_add(v, "shape_changed",
 			   "the ratio differs between hardware types by more than the noise within machines (p %s %.2g): another resource "
 			   "is used, or used more",
 			   sign, p);
 	else if (c->word == CAUSE_NOT_TESTED)
-		reason_add(v, REASON_SHAPE_NOT_TESTED,
-			   "too few repetitions to tell a uniform change from one that differs between machines");
+		reason_add(v, "shape_not_tested", "too few repetitions to tell a uniform change from one that differs between machines");
 	else if (c->word == CAUSE_UNIFORM)
-		reason_add(v, REASON_UNIFORM_CHANGE,
+		reason_add(v, "uniform_change",
 			   "the ratio is the same on all hardware types within the noise: more or less of the same work");
 	if (c->word == CAUSE_BOTH)
-		reason_add(v, REASON_UNIFORM_PART,
-			   "whichever resource it is, all of the work costs %s %% as well (95 %% interval %s to %s %%)",
+		reason_add(v, "uniform_part", "whichever resource it is, all of the work costs %s %% as well (95 %% interval %s to %s %%)",
 			   text_signed(100 * c->uniform, 1).text, text_signed(100 * c->low, 1).text, text_signed(100 * c->high, 1).text);
 }
 
@@ -304,8 +241,8 @@ static void explain_failed(struct verdict *v, const struct run_set *side, const 
 	char *selector = mem_format("%s@%s", side->application, side->version);
 	char *command = text_command((const char *const[]){ "runs", "show", selector, "--failed", "--output", NULL });
 
-	reason_add(v, REASON_RUNS_FAILED, "%zu of %zu runs of the %s failed and %s not part of the ratio (%s)", side->failed,
-		   side->executed, name, side->failed > 1 ? "are" : "is", command);
+	reason_add(v, "runs_failed", "%zu of %zu runs of the %s failed and %s not part of the ratio (%s)", side->failed, side->executed,
+		   name, side->failed > 1 ? "are" : "is", command);
 	mem_free(command, selector);
 }
 
@@ -320,15 +257,15 @@ static void explain_runs(struct verdict *v)
 			explain_failed(v, sides[i], names[i]);
 	}
 	if (v->effect.types && v->effect.decision == DECISION_INCONCLUSIVE && verdict_fails_more(v)) {
-		reason_add(v, REASON_FAILS,
+		reason_add(v, "candidate_fails",
 			   "the candidate fails more often, in %zu of %zu runs against %zu of %zu: whatever its cost, this is not a pass",
 			   sides[1]->failed, sides[1]->executed, sides[0]->failed, sides[0]->executed ? sides[0]->executed : sides[0]->n);
 		reason_first(v);
 	}
 	for (int i = 0; i < 2; i++) {
 		if (sides[i]->missing)
-			reason_add(v, REASON_RUNS_MISSING, "%zu of %zu runs of the %s %s not made: %s", sides[i]->missing,
-				   sides[i]->planned, names[i], sides[i]->missing > 1 ? "were" : "was",
+			reason_add(v, "runs_missing", "%zu of %zu runs of the %s %s not made: %s", sides[i]->missing, sides[i]->planned,
+				   names[i], sides[i]->missing > 1 ? "were" : "was",
 				   sides[i]->level > 0 ? "the time for them was over, it had reached its time limit, or a machine was lost"
 						       : "its latest 'assay run' did not come to its end: earlier results of the same "
 							 "build replace them where there are any ('assay run --resume' makes them, or "
@@ -341,7 +278,7 @@ static void explain_order(struct verdict *v)
 	const struct order *o = &v->pairing.order;
 
 	if (v->effect.types >= EFFECT_TYPES_MIN && o->error > 0)
-		reason_add(v, REASON_DRIFT,
+		reason_add(v, "repetitions_drift",
 			   "repetitions of the same version differ by about %.1f %% on all hardware types together, and the two versions "
 			   "do not have the same repetitions: the interval is wider by that",
 			   100 * expm1(o->spread));
@@ -354,8 +291,8 @@ static void explain_left_out(struct verdict *v, enum pairing_reason reason, size
 	char *application = mem_bytes(stored, strcspn(stored, "/")), *versions = mem_format("%s%s%s", a, same ? "" : ",", same ? "" : b);
 	char *command = text_command((const char *const[]){ "run", application, "--versions", versions, NULL });
 
-	reason_left_out(v, reason, "%zu machine%s left out: %s%s%s%s", n, text_plural(n), pairing_text(reason), other ? " (" : "",
-			other ? command : "", other ? " makes results that can be compared)" : "");
+	reason_add(v, pairing_code(reason), "%zu machine%s left out: %s%s%s%s", n, text_plural(n), pairing_text(reason), other ? " (" : "",
+		   other ? command : "", other ? " makes results that can be compared)" : "");
 	mem_free(command, versions, application);
 }
 
@@ -371,7 +308,7 @@ static void explain_machines(struct verdict *v)
 	}
 	explain_order(v);
 	if (emulated)
-		reason_add(v, REASON_EMULATED,
+		reason_add(v, VERDICT_EMULATED,
 			   "%zu of %zu machines are hosts emulated on one computer, slowed down in different ways: the results hold for "
 			   "them and tell nothing about real hardware",
 			   emulated, v->pairing.used);
@@ -380,7 +317,7 @@ static void explain_machines(struct verdict *v)
 			explain_left_out(v, (enum pairing_reason)i, count[i]);
 	}
 	if (untyped && v->pairing.used > 1)
-		reason_add(v, REASON_UNTYPED,
+		reason_add(v, "hardware_type_unknown",
 			   "%zu machine%s no known hardware type and count%s as one%s: without fingerprints, machines that are alike may "
 			   "be counted several times",
 			   untyped, untyped > 1 ? "s have" : " has", untyped > 1 ? "" : "s", untyped > 1 ? " each" : "");
@@ -393,10 +330,11 @@ static void explain_rule(struct verdict *v, const struct effect *work)
 	bool in_part = v->input.processor != (unsigned)work->decision;
 	double percent = 100 * v->times.share;
 
-	reason_rule(v, "%s (processor time %s times, %s interval %s to %s%s%s%s)", rule_text(v->rule), text_fixed(work->ratio, 3).text,
-		    effect_level(work->level).text, text_fixed(work->low, 3).text, text_fixed(work->high, 3).text,
-		    in_part ? ", of what is " : "", in_part ? text_fixed(percent, percent < 10 ? 1 : 0).text : "",
-		    in_part ? " % of the wall-clock time" : "");
+	reason_add(v, rule_code(v->rule), "%s (processor time %s times, %s interval %s to %s%s%s%s)", rule_text(v->rule),
+		   text_fixed(work->ratio, 3).text, effect_level(work->level).text, text_fixed(work->low, 3).text,
+		   text_fixed(work->high, 3).text, in_part ? ", of what is " : "",
+		   in_part ? text_fixed(percent, percent < 10 ? 1 : 0).text : "", in_part ? " % of the wall-clock time" : "");
+	reason_first(v);
 }
 
 /* Which rule decided; else which of the times moved: more work shows in the processor's time, whatever the metric can tell; waiting in the
@@ -410,26 +348,28 @@ static void explain_times(struct verdict *v)
 	if (v->rule == RULE_TWO_GROUPS) {
 		const struct pairing_groups *g = &v->pairing.groups;
 
-		reason_rule(v, "%s (%zu of %zu of the baseline and %zu of %zu of the candidate in the lower one; on '%s' about %s and %s)",
-			    rule_text(v->rule), g->low[0], g->total[0], g->low[1], g->total[1], g->machine, TEXT_DOUBLE(g->metric[0]),
-			    TEXT_DOUBLE(g->metric[1]));
+		reason_add(v, rule_code(v->rule),
+			   "%s (%zu of %zu of the baseline and %zu of %zu of the candidate in the lower one; on '%s' about %s and %s)",
+			   rule_text(v->rule), g->low[0], g->total[0], g->low[1], g->total[1], g->machine, TEXT_DOUBLE(g->metric[0]),
+			   TEXT_DOUBLE(g->metric[1]));
+		reason_first(v);
 	} else if (v->rule < RULES && v->rule > RULE_ORDER_UNKNOWN && known)
 		explain_rule(v, work);
 	else if (v->rule < RULES)
-		reason_rule(v, "%s", rule_text(v->rule));
+		verdict_add_reason(v, true, rule_code(v->rule), mem_string(rule_text(v->rule)));
 	else if (known && work->decision == DECISION_REGRESSION)
-		reason_add(v, REASON_COMPUTES_MORE,
+		reason_add(v, "computes_more",
 			   "it takes %s times the processor time (%s interval %s to %s): the candidate itself does more, or does it less "
 			   "efficiently",
 			   ratio.text, effect_level(work->level).text, low.text, high.text);
 	else if (known && work->decision == DECISION_PASS && wall->decision == DECISION_REGRESSION)
-		reason_add(v, REASON_WAITS_MORE,
+		reason_add(v, "waits_more",
 			   "its processor time has not grown (%s to %s times) while its wall-clock time has: it waits more, for input and "
 			   "output, locks, other processes, or because machines were busier",
 			   low.text, high.text);
 	else if (known && work->decision == DECISION_PASS && v->by_interval == DECISION_INCONCLUSIVE)
 		reason_add(
-		    v, REASON_COMPUTES_ALIKE,
+		    v, "computes_alike",
 		    "by processor time alone it would pass (%s times, %s interval %s to %s): what is not settled is how long it waits",
 		    ratio.text, effect_level(work->level).text, low.text, high.text);
 }
@@ -439,7 +379,7 @@ static void explain_looks(struct verdict *v)
 	double level = fmax(v->baseline->level, v->candidate->level);
 
 	if (level > 0 && !isnan(v->effect.low))
-		reason_add(v, REASON_LOOKED_AT,
+		reason_add(v, "looked_at",
 			   "the results were looked at while they grew: this look counts with an interval of %s, so that all looks "
 			   "together are wrong in 5 %% at most",
 			   effect_level(level).text);
@@ -464,7 +404,7 @@ char *verdict_within_text(const struct verdict_within *within, size_t n)
 void verdict_explain(struct verdict *v)
 {
 	if (v->n_within)
-		v->reasons[v->n_reasons++] = (struct verdict_reason){ VERDICT_ARCHITECTURES, verdict_within_text(v->within, v->n_within) };
+		verdict_add_reason(v, false, VERDICT_ARCHITECTURES, verdict_within_text(v->within, v->n_within));
 	if (v->by_interval == DECISION_NOTHING_MEASURED)
 		explain_nothing(v);
 	else if (isnan(v->effect.low))
@@ -489,6 +429,6 @@ void verdict_gain(struct verdict *v, double min_gain)
 	if ((v->rule < RULES && v->rule != RULE_BETTER_BUT_BUSY) || decision_exit(before) || before == decision)
 		return;
 	v->effect.decision = decision;
-	reason_add(v, REASON_MIN_GAIN, "improvements are called so from %.1f %% on here", 100 * min_gain);
+	reason_add(v, "min_gain", "improvements are called so from %.1f %% on here", 100 * min_gain);
 	reason_first(v);
 }

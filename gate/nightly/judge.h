@@ -8,7 +8,7 @@
 #include "base/digest.h"
 #include "gate/comparison/comparison.h"
 #include "gate/decide/reasons.h"
-#include "gate/nightly/disturbed.h"
+#include "gate/conditions/disturbed.h"
 #include "runs/running/evidence.h"
 
 /* Goes up with every change by which the same results may be decided otherwise, or told in other words, in base, runs or gate, so that a

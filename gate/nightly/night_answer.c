@@ -6,7 +6,7 @@
 #include "base/order.h"
 #include "base/text.h"
 #include "fingerprint/compare/compare.h"
-#include "gate/nightly/disturbed.h"
+#include "gate/conditions/disturbed.h"
 #include "gate/nightly/history.h"
 #include "gate/nightly/judge.h"
 #include "gate/page/page_parts.h"

@@ -2,7 +2,7 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
-#include "gate/nightly/disturbed.h"
+#include "gate/conditions/disturbed.h"
 #include "gate/nightly/judge.h"
 
 struct replaying {

@@ -3,7 +3,7 @@
 #include "base/clock.h"
 #include "gate/decide/effect.h"
 #include "gate/decide/verdict.h"
-#include "gate/nightly/disturbed.h"
+#include "gate/conditions/disturbed.h"
 #include "gate/nightly/judge.h"
 #include "gate/comparison/weigh.h"
 

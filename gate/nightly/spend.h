@@ -22,7 +22,7 @@ struct spending_night; /* who asks */
 struct spend_asked {
 	double min_effect; /* 0: the laboratory's */
 	double budget_s;   /* 0: no limit; a block that would not fit is made shorter, the first one not below EXECUTE_BLOCKS_MIN */
-	bool leave_out;	   /* runs during which the machine was not itself (gate/nightly/disturbed.h) */
+	bool leave_out;	   /* runs during which the machine was not itself (gate/conditions/disturbed.h) */
 	/* May be NULL: so many seconds of this session were spent, after each block and while nothing has the laboratory's lock. */
 	enum assay_status (*spent)(struct spending_night *context, double seconds, struct assay_error *err);
 	struct spending_night *context;

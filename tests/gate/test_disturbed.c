@@ -1,6 +1,6 @@
 /* Runs during which the machine was not itself: named with the cause that was put in, left out when they are exceptions, and never when
  * they are the candidate's own making. */
-#include "gate/nightly/disturbed.h"
+#include "gate/conditions/disturbed.h"
 
 #include "base/mem.h"
 

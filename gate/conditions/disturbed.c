@@ -1,10 +1,11 @@
-#include "gate/nightly/disturbed.h"
+#include "gate/conditions/disturbed.h"
 
 #include "base/mem.h"
 #include "base/stats.h"
 
 #include <math.h>
 
+#define BUSY_SHARE     .25 /* of the baseline's runs; fewer are the exception that medians see to */
 #define USUAL_QUANTILE .25
 #define EXCEPTIONS_MAX .25 /* of the runs of a version on a machine: where more are disturbed, that is how the machine was */
 #define OWN_LEVEL      .05
@@ -12,6 +13,79 @@
 ROWS_FUNCTION(disturbed_code, enum disturbed_cause, DISTURBED_ROWS, ROWS_CODE)
 
 /* ---- accounts ---- */
+
+static double share_of(const struct run *run, int cause)
+{
+	return run_withheld_of(run->withheld_ns[cause], run->usage.wall_ns);
+}
+
+static size_t machine_end(const struct run_set *set, size_t from)
+{
+	size_t to = from;
+
+	while (to < set->n && strcmp(set->items[to].machine, set->items[from].machine) == 0)
+		to++;
+	return to;
+}
+
+/* ---- of a decision ---- */
+
+/* The part of its wall-clock time in which a run had no processor because of something else, or of its group's share; NaN: not known. */
+static double busy_of(const struct run *run)
+{
+	return share_of(run, DISTURBED_WAITED) + fmax(share_of(run, DISTURBED_THROTTLED), 0); /* passes NaN over */
+}
+
+/* Returns how busy the machine was in the quieter of `quietest` and the runs [from, to). */
+static double quietest_of(const struct run_set *set, size_t from, size_t to, double quietest)
+{
+	for (size_t i = from; i < to; i++)
+		quietest = fmin(quietest, busy_of(&set->items[i])); /* passes NaN over */
+	return quietest;
+}
+
+static void machine_add(const struct run_set *set, size_t from, size_t to, int side, double limit, struct disturbed_machine *m)
+{
+	for (size_t i = from; i < to; i++) {
+		double waited = busy_of(&set->items[i]);
+
+		if (isnan(waited))
+			continue;
+		m->runs[side]++;
+		m->disturbed[side] += stats_round(waited) >= stats_round(limit);
+		m->waited[side] += waited;
+	}
+	if (m->runs[side])
+		m->waited[side] /= (double)m->runs[side];
+}
+
+bool disturbed_on(const struct run_set *const sides[2], double min_effect, struct disturbed_machine **machines, size_t *n)
+{
+	const struct run_set *a = sides[0], *b = sides[1];
+	size_t at = 0, runs = 0, disturbed = 0;
+
+	*machines = mem_new(a->n, sizeof(**machines));
+	*n = 0;
+	for (size_t from = 0, to, end; from < a->n; from = to, at = end) {
+		struct disturbed_machine m = { .machine = a->items[from].machine };
+		double limit;
+
+		to = machine_end(a, from);
+		while (at < b->n && strcmp(b->items[at].machine, m.machine) < 0)
+			at++;
+		end = at < b->n && strcmp(b->items[at].machine, m.machine) == 0 ? machine_end(b, at) : at;
+		limit = quietest_of(b, at, end, quietest_of(a, from, to, (double)NAN)) + min_effect;
+		machine_add(a, from, to, 0, limit, &m);
+		machine_add(b, at, end, 1, limit, &m);
+		runs += m.runs[0];
+		disturbed += m.disturbed[0];
+		if (m.runs[0] + m.runs[1])
+			(*machines)[(*n)++] = m;
+	}
+	return disturbed > 0 && (double)disturbed > BUSY_SHARE * (double)runs;
+}
+
+/* ---- of a night: what is usual, and what is not ---- */
 
 /* Parts of the wall-clock time of one run; NaN where the host did not say. */
 struct account {
@@ -30,16 +104,12 @@ static struct accounts accounts_of(const struct run_set *set)
 	struct accounts a = { mem_new(set->n, sizeof(*a.items)), set->n };
 
 	for (size_t i = 0; i < set->n; i++) {
-		const struct run *run = &set->items[i];
-
 		a.items[i].worst = -1;
 		for (int k = 0; k < DISTURBED_CAUSES; k++)
-			a.items[i].share[k] = run_withheld_of(run->withheld_ns[k], run->usage.wall_ns);
+			a.items[i].share[k] = share_of(&set->items[i], k);
 	}
 	return a;
 }
-
-/* ---- what is usual, and what is not ---- */
 
 /* Of the runs [from, to) of one version on one machine. */
 static void judge_cause(struct accounts *a, size_t from, size_t to, int cause, double min_effect)
@@ -63,15 +133,6 @@ static void judge_cause(struct accounts *a, size_t from, size_t to, int cause, d
 		}
 	}
 	free(known);
-}
-
-static size_t machine_end(const struct run_set *set, size_t from)
-{
-	size_t to = from;
-
-	while (to < set->n && strcmp(set->items[to].machine, set->items[from].machine) == 0)
-		to++;
-	return to;
 }
 
 /* Adds those of one machine to the list. */

@@ -1,7 +1,8 @@
-/* Runs during which the machine was not itself, by the kernel's accounts of each: kept waiting for a processor, throttled, stalled for
- * input and output or for memory, for longer than is usual there. They are named with their cause and do not count. */
-#ifndef GATE_NIGHTLY_DISTURBED_H
-#define GATE_NIGHTLY_DISTURBED_H
+/* Was it the machine? The time that machines kept from runs, by the resource usage counters of each (runs/running/run.h): for a decision,
+ * whether its machines were busy; for a night, the runs that were disturbed, with their causes. Recorded calls say it of parts of a run
+ * (gate/variance/weigh.h), A/A controls of all of a plan (gate/nightly/judge.h). */
+#ifndef GATE_CONDITIONS_DISTURBED_H
+#define GATE_CONDITIONS_DISTURBED_H
 
 #include "base/document.h"
 #include "base/rows.h"
@@ -17,6 +18,22 @@
 
 enum disturbed_cause { DISTURBED_ROWS(ROWS_ENUM) DISTURBED_CAUSES };
 const char *disturbed_code(enum disturbed_cause cause);
+
+/* ---- of a decision ---- */
+
+/* How long the runs of a machine were kept waiting for a processor or throttled, in parts of their wall-clock time. */
+struct disturbed_machine {
+	const char *machine; /* borrowed from the runs */
+	size_t runs[2];	     /* of the baseline and the candidate, of which it is known */
+	size_t disturbed[2]; /* of these, that waited longer than the quietest run there, by enough to matter */
+	double waited[2];    /* mean */
+};
+
+/* Reports whether more than a quarter of the baseline's runs were disturbed. Sides are sorted by machine. (*machines)[*n], of which it is
+ * known, by name; free() it. */
+bool disturbed_on(const struct run_set *const sides[2], double min_effect, struct disturbed_machine **machines, size_t *n);
+
+/* ---- of a night ---- */
 
 struct disturbed_run {
 	char *machine, *version;
