@@ -225,21 +225,34 @@ static enum assay_status recompute(struct lab *lab, const struct judge_request *
 	return st;
 }
 
-/* What it has found in records cannot be found again without them: that is nobody's doing but theirs who removed, or lost, them. */
-static void tell_records_gone(int64_t gone, struct document *d)
+/* What it has found in records or samples cannot be found again without them: that is nobody's doing but theirs who removed, or lost, them.
+ */
+static void tell_gone(const char *what, struct document *d)
 {
 	doc_set(d, "verdict", "archived");
-	doc_answer(d, DOC_DOUBTFUL, "archived", "not verifiable: records of %lld runs that it rests on were removed, or cannot be read",
-		   (long long)gone);
+	doc_answer(d, DOC_DOUBTFUL, "archived", "not verifiable: %s that it rests on were removed, or cannot be read", what);
 	doc_line(d, "'assay explain' shows all that was kept of it.");
 	d->exit_status = 6;
 }
 
-/* Samples may be removed or added after a decision, which never rests on them; its cause may name a function. */
+/* Findings that rest on samples. */
+static void drop_findings(cJSON *reasons)
+{
+	for (int i = cJSON_GetArraySize(reasons); i-- > 0;) {
+		const char *code = json_get_text(cJSON_GetArrayItem(reasons, i), "code");
+
+		if (strcmp(code, COMPARISON_LATENT) == 0 || strcmp(code, COMPARISON_UNEXPLAINED) == 0)
+			cJSON_DeleteItemFromArray(reasons, i);
+	}
+}
+
+/* Samples may be removed or added after a decision, which does not rest on them unless it says so; its cause may name a function. */
 static void drop_functions(cJSON *document)
 {
 	cJSON *runs = json_get(document, "runs");
 
+	drop_findings(json_get(document, "reasons"));
+	drop_findings(json_get(runs, "reasons"));
 	cJSON_DeleteItemFromObject(runs, "cause");
 	cJSON_DeleteItemFromObject(runs, "functions");
 	cJSON_DeleteItemFromObject(runs, "signatures");
@@ -334,7 +347,9 @@ static enum assay_status verify(struct lab *lab, const struct night_decision *de
 		doc_answer(d, DOC_GOOD, "same", "%s follows from %lld raw results, byte by byte: %s", decision->id, (long long)runs,
 			   decision_text(decision->judged.decision));
 	} else if (!st && j->recorded > now.recorded) {
-		tell_records_gone(j->recorded - now.recorded, d);
+		tell_gone("records of runs", d);
+	} else if (!st && reasons_find(&j->reasons, COMPARISON_CONFIRMS) && !reasons_find(&now.reasons, COMPARISON_CONFIRMS)) {
+		tell_gone("samples of functions", d);
 	} else if (!st) {
 		st = compare_documents(j->document, now.document, q->rules, d, err);
 	}

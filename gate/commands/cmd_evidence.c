@@ -1,5 +1,8 @@
 #include "gate/commands/cmd_evidence.h"
 
+#include "base/text.h"
+#include "gate/nightly/night_answer.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -41,4 +44,21 @@ enum assay_status cmd_why_span(const char *text, void *to, struct assay_error *e
 {
 	*(double *)to = 0;
 	return strcmp(text, "off") == 0 ? ASSAY_OK : cli_span(text, to, err);
+}
+
+enum assay_status cmd_fail_on(const struct cli_list *words, unsigned *out, struct assay_error *err)
+{
+	*out = words->n ? 0 : NIGHT_FAILS_USUALLY;
+	for (size_t i = 0; i < words->n; i++) {
+		enum night_failure failure = night_failure_of_word(words->items[i]);
+		bool none = strcmp(words->items[i], "nothing") == 0;
+
+		if (!none && strcmp(night_failure_word(failure), words->items[i]) != 0)
+			return assay_fail(err, ASSAY_E_USAGE,
+					  "--fail-on takes regression, nothing_measured, environment, inconclusive, hosts, latent, or "
+					  "nothing, not '%s'",
+					  TEXT_SHOWN(words->items[i]));
+		*out |= none ? 0 : 1u << failure;
+	}
+	return ASSAY_OK;
 }

@@ -20,7 +20,14 @@ void cmd_evidence_release(struct cmd_evidence *evidence);
 /* An option of seconds, a double, or "off": 0. */
 enum assay_status cmd_why_span(const char *text, void *to, struct assay_error *err);
 
+/* The words of --fail-on as bits of enum night_failure (gate/nightly/night_answer.h). */
+enum assay_status cmd_fail_on(const struct cli_list *words, unsigned *out, struct assay_error *err);
+
 /* clang-format off */
+#define CMD_FAIL_ON(arguments, member) \
+	CLI_NAMES("fail-on", "WORDS", arguments, member, \
+		  "End with another status than 0 for these alone: regression, nothing_measured, environment, inconclusive, latent; of " \
+		  "nights hosts; or nothing")
 /* 0: not given, then the laboratory's holds. */
 #define CMD_MIN_EFFECT(arguments, member) \
 	CLI_REAL("min-effect", "FRACTION", arguments, member, 1e-6, 1, \

@@ -7,6 +7,7 @@
 #include "gate/commands/cmd_evidence.h"
 #include "gate/comparison/comparison.h"
 #include "gate/cost/cost_gate.h"
+#include "gate/nightly/night_answer.h"
 #include "gate/nightly/spend.h"
 #include "gate/nightly/why.h"
 #include "fleet/commands/cmd_fleet.h"
@@ -27,7 +28,32 @@ struct arguments {
 	bool all, run;
 	const char *stacks; /* file; NULL: none */
 	struct host_choice hosts;
+	struct cli_list fail_on;
 };
+
+/* What both selectors name: two versions of one application, which `what` takes. */
+struct selected {
+	char *applications[2], *versions[2];
+};
+
+static void selected_release(struct selected *s)
+{
+	mem_free(s->applications[0], s->applications[1], s->versions[0], s->versions[1]);
+}
+
+/* selected_release() *out, whatever is returned. */
+static enum assay_status selected_of(const struct arguments *a, const char *what, struct selected *out, struct assay_error *err)
+{
+	enum assay_status st = ASSAY_OK;
+
+	*out = (struct selected){ .versions = { NULL } };
+	for (int i = 0; !st && i < 2; i++)
+		st = run_selector(a->selectors[i], &out->applications[i], &out->versions[i], err);
+	if (!st && (!out->versions[0] || !out->versions[1] || strcmp(out->applications[0], out->applications[1]) != 0))
+		st = assay_fail(err, ASSAY_E_USAGE, "%s takes two versions of one application, APP@OLD APP@NEW, not '%s' and '%s'", what,
+				a->selectors[0], a->selectors[1]);
+	return st;
+}
 
 /* Where the time of both went, for programs that draw flame graphs. */
 static enum assay_status gate_stacks(const struct comparison *c, const char *path, struct assay_error *err)
@@ -44,8 +70,8 @@ static enum assay_status gate_stacks(const struct comparison *c, const char *pat
 	return st;
 }
 
-static enum assay_status gate_by_ratio(struct lab *lab, const struct cmd_evidence *e, const struct arguments *a, struct document *d,
-				       struct assay_error *err)
+static enum assay_status gate_by_ratio(struct lab *lab, const struct cmd_evidence *e, const struct arguments *a, bool *latent,
+				       struct document *d, struct assay_error *err)
 {
 	const struct comparison_asked asked = { .evidence = &e->evidence,
 						.baseline = &e->runs[0],
@@ -58,6 +84,7 @@ static enum assay_status gate_by_ratio(struct lab *lab, const struct cmd_evidenc
 	if (!st) {
 		comparison_answer(&c, a->all, (size_t)a->top, d);
 		d->exit_status = decision_exit(c.verdict.effect.decision);
+		*latent = c.latent;
 	}
 	if (!st && a->stacks)
 		st = gate_stacks(&c, a->stacks, err);
@@ -73,16 +100,15 @@ static bool gate_same_version(const struct run_set *a, const struct run_set *b)
 /* Results are by input: which decision takes all of them. */
 static enum assay_status gate_fail_without_input(struct lab *lab, const struct arguments *a, enum assay_status st, struct assay_error *err)
 {
-	char *applications[2] = { NULL, NULL }, *versions[2] = { NULL, NULL }, *command = NULL, *text = mem_string(err->text);
+	char *text = mem_string(err->text), *command = NULL;
 	struct assay_error ignored;
+	struct selected s;
 
-	if (st == ASSAY_E_NOTFOUND && !run_selector(a->selectors[0], &applications[0], &versions[0], &ignored) &&
-	    !run_selector(a->selectors[1], &applications[1], &versions[1], &ignored) && versions[0] && versions[1])
-		command = cost_gate_command(&lab->store, (const char *const *)applications, (const char *const *)versions);
+	if (!selected_of(a, "", &s, &ignored) && st == ASSAY_E_NOTFOUND)
+		command = cost_gate_command(&lab->store, (const char *const *)s.applications, (const char *const *)s.versions);
 	if (command)
 		(void)assay_fail(err, st, "%s (%s compares what all inputs should cost)", text, command);
-	for (int i = 0; i < 2; i++)
-		mem_free(applications[i], versions[i]);
+	selected_release(&s);
 	mem_free(command, text);
 	return st;
 }
@@ -101,7 +127,7 @@ static void gate_add_advice(struct lab *lab, const struct run_set runs[2], struc
 	free(command);
 }
 
-static enum assay_status gate_stored(struct lab *lab, const struct arguments *a, struct document *d, struct assay_error *err)
+static enum assay_status gate_stored(struct lab *lab, const struct arguments *a, bool *latent, struct document *d, struct assay_error *err)
 {
 	struct cmd_evidence e;
 	enum assay_status st = cmd_evidence_load(lab, a->selectors, 2, false, &e, err);
@@ -111,7 +137,7 @@ static enum assay_status gate_stored(struct lab *lab, const struct arguments *a,
 	if (st)
 		st = gate_fail_without_input(lab, a, st, err);
 	else
-		st = gate_by_ratio(lab, &e, a, d, err);
+		st = gate_by_ratio(lab, &e, a, latent, d, err);
 	if (!st)
 		gate_add_advice(lab, e.runs, d);
 	cmd_evidence_release(&e);
@@ -176,21 +202,17 @@ static enum assay_status gate_ask_why(const struct arguments *a, struct launch_o
 static enum assay_status gate_measure(const struct arguments *a, struct why *why, struct document *d, struct assay_error *err)
 {
 	struct launch_options o = { .directory = cli_directory(), .command = cli_command_name(), .hosts = a->hosts, .resume = true };
-	char *applications[2] = { NULL, NULL }, *versions[2] = { NULL, NULL }, *input;
 	struct spend spent = { .looks = 0 };
-	enum assay_status st = run_selector(a->selectors[0], &applications[0], &versions[0], err);
+	struct selected s;
+	char *input;
+	enum assay_status st = selected_of(a, "--run", &s, err);
 
-	if (!st)
-		st = run_selector(a->selectors[1], &applications[1], &versions[1], err);
-	if (!st && (!versions[0] || !versions[1] || strcmp(applications[0], applications[1]) != 0))
-		st = assay_fail(err, ASSAY_E_USAGE, "--run takes two versions of one application, APP@OLD APP@NEW, not '%s' and '%s'",
-				a->selectors[0], a->selectors[1]);
 	if (!st) {
-		input = strchr(applications[0], '/');
+		input = strchr(s.applications[0], '/');
 		if (input)
 			*input++ = '\0';
-		o.application = applications[0];
-		o.choice = (struct plan_choice){ .versions = { versions, 2 }, .inputs = { &input, input ? 1 : 0 } };
+		o.application = s.applications[0];
+		o.choice = (struct plan_choice){ .versions = { s.versions, 2 }, .inputs = { &input, input ? 1 : 0 } };
 		cmd_run_watch(&o);
 		st = spend_until_decided(&o, &(struct spend_asked){ .min_effect = a->min_effect, .budget_s = a->budget_s }, &spent, err);
 		if (!st)
@@ -199,32 +221,26 @@ static enum assay_status gate_measure(const struct arguments *a, struct why *why
 			st = gate_ask_why(a, &o, &spent, why, err);
 	}
 	spend_release(&spent);
-	for (int i = 0; i < 2; i++)
-		mem_free(applications[i], versions[i]);
+	selected_release(&s);
 	return st;
 }
 
 /* By what the baseline's inputs have cost, whatever the candidate's are. */
 static enum assay_status gate_by_cost(struct lab *lab, const struct arguments *a, struct document *d, struct assay_error *err)
 {
-	char *applications[2] = { NULL, NULL }, *versions[2] = { NULL, NULL };
-	enum assay_status st = run_selector(a->selectors[0], &applications[0], &versions[0], err);
+	struct selected s;
+	enum assay_status st = selected_of(a, "--method cost", &s, err);
 
-	if (!st)
-		st = run_selector(a->selectors[1], &applications[1], &versions[1], err);
-	if (!st && (!versions[0] || !versions[1] || strcmp(applications[0], applications[1]) != 0))
-		st = assay_fail(err, ASSAY_E_USAGE,
-				"--method cost takes two versions of one application, APP@OLD APP@NEW, without an input");
 	if (!st) {
-		const struct cost_asked asked = {
-			.costs = { .application = applications[0], .version = versions[0], .counts = a->counts, .of = (enum cost_of)a->of },
-			.min_runs = COST_RUNS_MIN
-		};
+		const struct cost_asked asked = { .costs = { .application = s.applications[0],
+							     .version = s.versions[0],
+							     .counts = a->counts,
+							     .of = (enum cost_of)a->of },
+						  .min_runs = COST_RUNS_MIN };
 
-		st = cost_gate(lab, &asked, versions[1], a->min_effect > 0 ? a->min_effect : lab->config.min_effect, d, err);
+		st = cost_gate(lab, &asked, s.versions[1], a->min_effect > 0 ? a->min_effect : lab->config.min_effect, d, err);
 	}
-	for (int i = 0; i < 2; i++)
-		mem_free(applications[i], versions[i]);
+	selected_release(&s);
 	return st;
 }
 
@@ -233,13 +249,18 @@ static enum assay_status gate_run(struct lab *none, void *arguments, struct docu
 	const struct arguments *a = arguments;
 	struct lab lab = { .lock_fd = -1 };
 	struct why why = { .asked = false };
-	enum assay_status st = a->run ? gate_measure(a, &why, d, err) : ASSAY_OK;
+	bool latent = false;
+	unsigned fail_on = 0;
+	enum assay_status st = cmd_fail_on(&a->fail_on, &fail_on, err);
 
 	(void)none;
+	if (!st && a->run)
+		st = gate_measure(a, &why, d, err);
 	if (!st)
 		st = lab_open(cli_directory(), STORE_READ, &lab, err);
 	if (!st)
-		st = a->method == METHOD_COST ? gate_by_cost(&lab, a, d, err) : gate_stored(&lab, a, d, err);
+		st = a->method == METHOD_COST ? gate_by_cost(&lab, a, d, err) : gate_stored(&lab, a, &latent, d, err);
+	d->exit_status = night_status(d->exit_status, latent, fail_on);
 	if (!st && why.asked)
 		why_answer(&why, "functions", d);
 	why_release(&why);
@@ -251,6 +272,7 @@ static enum assay_status gate_run(struct lab *none, void *arguments, struct docu
 static enum assay_status gate_check(void *arguments, struct assay_error *err)
 {
 	const struct arguments *a = arguments;
+	unsigned ignored;
 
 	if (!a->run && (a->budget_s > 0 || a->why_s >= 0 || a->hosts.hosts || a->hosts.exclude))
 		return assay_fail(err, ASSAY_E_USAGE, "--budget, --hosts, --exclude and --why belong to --run");
@@ -261,7 +283,7 @@ static enum assay_status gate_check(void *arguments, struct assay_error *err)
 	if (a->method == METHOD_COST && (a->all || a->top || a->stacks))
 		return assay_fail(err, ASSAY_E_USAGE,
 				  "--method cost has no --all, --top or --stacks: it lists all machines, and compares no groups or stacks");
-	return ASSAY_OK;
+	return cmd_fail_on(&a->fail_on, &ignored, err);
 }
 
 static const char *const methods[] = { [METHOD_RATIO] = "ratio", [METHOD_COST] = "cost", NULL };
@@ -281,6 +303,7 @@ static const struct cli_option options[] = {
 	CLI_SPAN("budget", struct arguments, budget_s, "With --run: measure for so long at most: 90s, 20m or 2h"),
 	CLI_PARSED("why", "TIME", struct arguments, why_s, cmd_why_span,
 		   "With --run: then measure functions, to explain a regression, for so long at most (default: 5m), or off"),
+	CMD_FAIL_ON(struct arguments, fail_on),
 	CMD_FLEET_HOSTS(struct arguments, hosts),
 	CLI_OPTION(TEXT, "stacks", "FILE", struct arguments, stacks,
 		   "Write to FILE where the time of both went, as folded stacks with two columns, for flame graphs", .required = false),

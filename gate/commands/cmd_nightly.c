@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "fleet/engine/host_choice.h"
 #include "fleet/lab/lab.h"
+#include "gate/commands/cmd_evidence.h"
 #include "gate/commands/gate_commands.h"
 #include "gate/nightly/night_answer.h"
 #include "gate/nightly/nightly.h"
@@ -20,38 +21,19 @@ struct arguments {
 	bool anew, dry_run;
 };
 
-/* ---- what counts as a failure ---- */
-
-static enum assay_status failures_of(const struct cli_list *words, unsigned *out, struct assay_error *err)
-{
-	*out = words->n ? 0 : ~0u;
-	for (size_t i = 0; i < words->n; i++) {
-		enum night_failure failure = night_failure_of_word(words->items[i]);
-		bool none = strcmp(words->items[i], "nothing") == 0;
-
-		if (!none && strcmp(night_failure_word(failure), words->items[i]) != 0)
-			return assay_fail(
-			    err, ASSAY_E_USAGE,
-			    "--fail-on takes regression, nothing_measured, environment, inconclusive, hosts, or nothing, not '%s'",
-			    TEXT_SHOWN(words->items[i]));
-		*out |= none ? 0 : 1u << failure;
-	}
-	return ASSAY_OK;
-}
-
 static enum assay_status nightly_check(void *arguments, struct assay_error *err)
 {
 	const struct arguments *a = arguments;
 	unsigned ignored;
 
-	return failures_of(&a->fail_on, &ignored, err);
+	return cmd_fail_on(&a->fail_on, &ignored, err);
 }
 
 static enum assay_status answer(struct lab *lab, const struct arguments *a, const char *id, struct document *d, struct assay_error *err)
 {
 	unsigned fail_on = 0;
 	struct night night;
-	enum assay_status st = failures_of(&a->fail_on, &fail_on, err);
+	enum assay_status st = cmd_fail_on(&a->fail_on, &fail_on, err);
 
 	if (!st)
 		st = night_find(&lab->store, id, &night, err);
@@ -125,12 +107,6 @@ static enum assay_status nightly_command_run(struct lab *none, void *arguments, 
 	return st;
 }
 
-/* clang-format off */
-#define FAIL_ON \
-	CLI_NAMES("fail-on", "WORDS", struct arguments, fail_on, \
-		  "End with another status than 0 for these alone: regression, nothing_measured, environment, inconclusive, hosts; or nothing")
-/* clang-format on */
-
 static const struct cli_option nightly_options[] = {
 	CLI_NAMES("applications", "A,B", struct arguments, applications, "Only these applications of the suite: names or patterns"),
 	CLI_SPAN("budget", struct arguments, budget_s,
@@ -143,7 +119,7 @@ static const struct cli_option nightly_options[] = {
 		 "Give up a night that was interrupted, with what it has, and begin another with suite.yaml as it is"),
 	CLI_FLAG("dry-run", struct arguments, dry_run,
 		 "Show what would be compared with what, on how many hosts, and how long it would take; nothing is run or written"),
-	FAIL_ON,
+	CMD_FAIL_ON(struct arguments, fail_on),
 	CLI_END,
 };
 
@@ -181,7 +157,7 @@ static enum assay_status show_run(struct lab *lab, void *arguments, struct docum
 }
 
 static const struct cli_option show_words[] = { CLI_OPTIONAL_WORD("NIGHT", struct arguments, night), CLI_END };
-static const struct cli_option show_options[] = { FAIL_ON, CLI_END };
+static const struct cli_option show_options[] = { CMD_FAIL_ON(struct arguments, fail_on), CLI_END };
 
 const struct command nightly_show_command = {
 	.name = "nightly show",

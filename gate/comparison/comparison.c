@@ -1,7 +1,9 @@
 #include "gate/comparison/comparison.h"
 
 #include "base/mem.h"
+#include "base/stats.h"
 #include "base/text.h"
+#include "runs/inside/changes/changes.h"
 
 #include <math.h>
 
@@ -47,25 +49,33 @@ static void add_shift(struct comparison *c)
 		more = part->difference >= (more ? more->difference : matters) ? part : more;
 		less = part->difference <= (less ? less->difference : -matters) ? part : less;
 	}
-	if (v->effect.decision != DECISION_PASS || v->times.disturbed || !more || !less || v->n_reasons == VERDICT_REASONS_MAX)
-		return;
-	v->reasons[v->n_reasons++] =
-	    (struct verdict_reason){ "resource_shift",
-				     mem_format("at equal cost it uses other resources: a run takes %s s more %s and %s s less %s",
-						text_fixed(more->difference, 3).text, part_text(more),
-						text_fixed(-less->difference, 3).text, part_text(less)) };
+	if (v->effect.decision == DECISION_PASS && !v->times.disturbed && more && less)
+		verdict_add_reason(v, false, "resource_shift",
+				   mem_format("at equal cost it uses other resources: a run takes %s s more %s and %s s less %s",
+					      text_fixed(more->difference, 3).text, part_text(more), text_fixed(-less->difference, 3).text,
+					      part_text(less)));
 }
 
-static enum assay_status stage_measured(struct lab *lab, struct comparison *c, struct assay_error *err)
+/* Sets the cause anew: the decision says from which size on a part of the difference is told. */
+static void cause_set(struct comparison *c)
+{
+	free(c->cause);
+	c->cause = measured_text(&c->measured, comparison_told(&c->verdict, &c->measured, c->open));
+}
+
+static enum assay_status stage_measured(struct lab *lab, const struct comparison_asked *asked, struct comparison *c,
+					struct assay_error *err)
 {
 	const struct verdict *v = &c->verdict;
-	enum assay_status st =
-	    measured_load(&lab->store, &v->pairing, (const struct run_set *const[]){ v->baseline, v->candidate }, &c->measured, err);
+	const struct run_set *const runs[] = { v->baseline, v->candidate };
+	enum assay_status st = lab ? measured_load(&lab->store, &v->pairing, runs, &c->measured, err)
+				   : measured_of(asked->sides, 1, asked->code, &c->measured, err);
 
 	if (!st && !c->measured.machines)
 		c->absent[COMPARISON_MEASURED] =
 		    (struct comparison_absent){ "no_times", "no machine has runs of both versions whose time was measured" };
-	c->cause = st ? mem_string("") : measured_text(&c->measured, comparison_told(v, &c->measured, (double)INFINITY));
+	c->open = lab ? (double)INFINITY : v->min_effect * fmax(c->measured.seconds[0], c->measured.seconds[1]);
+	cause_set(c);
 	add_shift(c);
 	return st;
 }
@@ -90,23 +100,103 @@ static struct comparison_absent stage_contributions(const struct evidence *evide
 	return (struct comparison_absent){ c->contributions.missing ? "not_inferred" : NULL, c->contributions.missing };
 }
 
-/* Adds to the cause the function that explains most. */
+static const struct measured_part *function_measured(const struct measured *m, const char *name)
+{
+	for (size_t i = 0; i < m->n; i++)
+		if (m->parts[i].depth == PART_FUNCTION && strcmp(m->parts[i].name, name) == 0)
+			return &m->parts[i];
+	return NULL;
+}
+
+/* Lets functions settle what the interval leaves open. Those that are worse were selected by runs of other builds; what the runs that were
+ * compared spend more in them, which took no part in that, confirms them. The level that this look may spend is divided among them
+ * (Bonferroni): the sum of their lower bounds is one of the sum. */
+static void functions_confirm(struct comparison *c)
+{
+	struct verdict *v = &c->verdict;
+	const struct detected *d = &c->functions.detected;
+	double level = (1 - v->effect.level) / 2 / (double)(d->n_worse ? d->n_worse : 1), added = 0;
+	const struct measured_part *most = NULL;
+
+	if (v->effect.decision != DECISION_INCONCLUSIVE || v->rule < RULES || isnan(v->effect.low) || verdict_fails_more(v) ||
+	    !v->times.metric_is_wall || !function_evidence_is_sure(&c->functions))
+		return;
+	for (size_t i = 0; i < d->n_worse; i++) {
+		const struct measured_part *part = function_measured(&c->measured, d->functions[i].name);
+
+		if (part)
+			added += part->difference - part->error * stats_t_quantile(1 - level, part->df);
+		most = part && (!most || part->difference > most->difference) ? part : most;
+	}
+	if (!(stats_round(added) > stats_round(v->min_effect * c->measured.seconds[0])))
+		return;
+	c->confirmed = true;
+	v->effect.decision = DECISION_REGRESSION;
+	verdict_add_reason(v, true, COMPARISON_CONFIRMS,
+			   mem_format("the interval leaves it open, but its functions do not: in those that are worse, %s first, its runs "
+				      "spend at least %s s more, and %s s of a run would matter",
+				      most->name, text_fixed(added, 3).text, text_fixed(v->min_effect * c->measured.seconds[0], 3).text));
+	cause_set(c);
+}
+
+/* Adds the finding that functions of a candidate that is no slower have threads in each other's way. */
+static void add_latent(struct comparison *c)
+{
+	char *names = function_evidence_latent(&c->functions);
+
+	c->latent = names && decision_exit(c->verdict.effect.decision) == 0;
+	if (c->latent)
+		verdict_add_reason(&c->verdict, false, COMPARISON_LATENT,
+				   mem_format("it costs hardly anything here, and more where more threads run at once: %s", names));
+	free(names);
+}
+
+void comparison_add_function(struct comparison *c, const char *name, const char *where)
+{
+	char *why = function_evidence_reason(&c->functions, name), *cause = c->cause;
+
+	c->cause = mem_format("%s%smost in %s%s%s", cause, *cause ? "; " : "", where, why ? ": " : "", why ? why : "");
+	mem_free(cause, why);
+}
+
+void comparison_add_unexplained(struct comparison *c)
+{
+	const struct measured *m = &c->measured;
+	bool known = function_evidence_is_sure(&c->functions), explained = function_evidence_explains(&c->functions, DECISION_REGRESSION);
+
+	for (size_t i = 0; i < m->n; i++) {
+		const struct measured_part *part = &m->parts[i];
+		bool grown = part->certain && part->difference + part->renamed > 0,
+		     changed = part->change && strcmp(part->change, change_kind_code(CHANGE_NONE)) != 0;
+
+		known = known || (grown && part->change);
+		explained = explained || (grown && (changed || (part->depth != PART_FUNCTION && part->of != LEVEL_COMPUTE)));
+	}
+	for (size_t i = 0; i < m->n_counts; i++)
+		explained = explained || (m->counts[i].certain && m->counts[i].difference > 0);
+	if (c->verdict.effect.decision == DECISION_REGRESSION && known && !explained)
+		verdict_add_reason(&c->verdict, false, COMPARISON_UNEXPLAINED,
+				   mem_string("neither a function that was changed nor a resource that was measured has grown: the same "
+					      "code takes longer, as it does in another place in memory or by another compiler"));
+}
+
 static struct comparison_absent stage_functions(struct lab *lab, struct comparison *c)
 {
 	struct function_reason r;
-	char *cause = c->cause;
+	char *where;
 
 	function_evidence_of(lab, c->verdict.baseline, c->verdict.candidate, &c->functions);
 	if (c->functions.missing)
 		return (struct comparison_absent){ "not_judged", c->functions.missing };
 	if (!c->functions.there)
 		return (struct comparison_absent){ "no_samples", "functions of these versions were not measured" };
+	functions_confirm(c);
+	add_latent(c);
+	comparison_add_unexplained(c);
 	if (function_evidence_row(&c->functions, c->verdict.effect.decision, 0, &r)) {
-		char *why = function_evidence_reason(&c->functions, r.name),
-		     *place = r.file ? mem_format(" (%s:%u)", text_file_name(r.file), r.line) : mem_string("");
-
-		c->cause = mem_format("%s%smost in %s%s%s%s", cause, *cause ? "; " : "", r.name, place, why ? ": " : "", why ? why : "");
-		mem_free(cause, place, why);
+		where = r.file ? mem_format("%s (%s:%u)", r.name, text_file_name(r.file), r.line) : mem_string(r.name);
+		comparison_add_function(c, r.name, where);
+		free(where);
 	}
 	return (struct comparison_absent){ NULL, NULL };
 }
@@ -121,50 +211,46 @@ static struct comparison_absent stage_signatures(struct lab *lab, const struct e
 	return (struct comparison_absent){ NULL, NULL };
 }
 
+static enum assay_status stage_of(struct lab *lab, const struct comparison_asked *asked, enum comparison_part part, struct comparison *c,
+				  struct assay_error *err)
+{
+	switch (part) {
+	case COMPARISON_VARIANCE:
+		c->absent[part] = stage_variance(lab, c);
+		return ASSAY_OK;
+	case COMPARISON_MEASURED:
+		return stage_measured(lab, asked, c, err);
+	case COMPARISON_CALIBRATION:
+		return stage_calibration(lab, asked->calibration, c, err);
+	case COMPARISON_CONTRIBUTIONS:
+		c->absent[part] = stage_contributions(asked->evidence, c);
+		return ASSAY_OK;
+	case COMPARISON_FUNCTIONS:
+		c->absent[part] = stage_functions(lab, c);
+		return ASSAY_OK;
+	default:
+		c->absent[part] = stage_signatures(lab, asked->evidence, c);
+		return ASSAY_OK;
+	}
+}
+
 enum assay_status comparison_of(struct lab *lab, const struct comparison_asked *asked, struct comparison *out, struct assay_error *err)
 {
+	static const struct lab_config none = { .min_effect = LAB_MIN_EFFECT };
 	enum assay_status st;
 
 	*out = (struct comparison){ .last = asked->last };
-	st = verdict_of(asked->evidence, &lab->config, asked->baseline, asked->candidate, asked->min_effect, &out->verdict, err);
+	st = verdict_of(asked->evidence, lab ? &lab->config : &none, asked->baseline, asked->candidate, asked->min_effect, &out->verdict,
+			err);
 	if (!st && asked->min_gain > 0)
 		verdict_gain(&out->verdict, asked->min_gain);
-	if (!st && asked->last >= COMPARISON_VARIANCE)
-		out->absent[COMPARISON_VARIANCE] = stage_variance(lab, out);
-	if (!st && asked->last >= COMPARISON_MEASURED)
-		st = stage_measured(lab, out, err);
-	if (!st && asked->last >= COMPARISON_CALIBRATION)
-		st = stage_calibration(lab, asked->calibration, out, err);
-	if (!st && asked->last >= COMPARISON_CONTRIBUTIONS)
-		out->absent[COMPARISON_CONTRIBUTIONS] = stage_contributions(asked->evidence, out);
-	if (!st && asked->last >= COMPARISON_FUNCTIONS)
-		out->absent[COMPARISON_FUNCTIONS] = stage_functions(lab, out);
-	if (!st && asked->last >= COMPARISON_SIGNATURES)
-		out->absent[COMPARISON_SIGNATURES] = stage_signatures(lab, asked->evidence, out);
+	for (enum comparison_part part = COMPARISON_VARIANCE; !st && part <= asked->last; part++) {
+		if (lab || part == COMPARISON_MEASURED || part == COMPARISON_CONTRIBUTIONS)
+			st = stage_of(lab, asked, part, out, err);
+		else
+			out->absent[part] = (struct comparison_absent){ "no_laboratory", "it takes a laboratory ('assay init')" };
+	}
 	return st;
-}
-
-enum assay_status comparison_here(const struct comparison_asked *asked, const struct measured_side sides[2], struct code *code,
-				  struct comparison *out, struct assay_error *err)
-{
-	static const enum comparison_part stored[] = { COMPARISON_VARIANCE, COMPARISON_CALIBRATION, COMPARISON_FUNCTIONS,
-						       COMPARISON_SIGNATURES };
-	static const struct lab_config none = { .min_effect = LAB_MIN_EFFECT };
-	double open;
-	enum assay_status st;
-
-	*out = (struct comparison){ .last = COMPARISON_ALL };
-	st = verdict_of(asked->evidence, &none, asked->baseline, asked->candidate, asked->min_effect, &out->verdict, err);
-	st = st ? st : measured_of(sides, 1, code, &out->measured, err);
-	if (st)
-		return st;
-	open = asked->min_effect * fmax(out->measured.seconds[0], out->measured.seconds[1]);
-	out->cause = measured_text(&out->measured, comparison_told(&out->verdict, &out->measured, open));
-	add_shift(out);
-	out->absent[COMPARISON_CONTRIBUTIONS] = stage_contributions(asked->evidence, out);
-	for (size_t i = 0; i < sizeof(stored) / sizeof(stored[0]); i++)
-		out->absent[stored[i]] = (struct comparison_absent){ "no_laboratory", "it takes a laboratory ('assay init')" };
-	return ASSAY_OK;
 }
 
 void comparison_release(struct comparison *c)

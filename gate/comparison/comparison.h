@@ -33,6 +33,9 @@ struct comparison_asked {
 	double min_effect, min_gain;		     /* min_gain 0: the same */
 	enum comparison_part last;		     /* the parts after it are not computed */
 	const struct calibration_quote *calibration; /* to quote; NULL: the laboratory's now */
+	/* Without a laboratory, where runs were made on this machine: */
+	const struct measured_side *sides; /* [2], measured_of()'s */
+	struct code *code;
 };
 
 /* Why a part is not there: a code, and a clause for users; code NULL: it is there. Borrowed from the part. */
@@ -40,13 +43,21 @@ struct comparison_absent {
 	const char *code, *text;
 };
 
+/* Codes of reasons that rest on samples of functions. */
+#define COMPARISON_CONFIRMS    "function_confirms"
+#define COMPARISON_LATENT      "latent"
+#define COMPARISON_UNEXPLAINED "not_explained"
+
 /* Filled by comparison_of() alone. Parts that were not computed are zero. */
 struct comparison {
 	enum comparison_part last;
 	struct verdict verdict;
 	struct variance_weighed weighed;
-	bool excused; /* recorded calls have withdrawn a finding */
+	bool excused;	/* recorded calls have withdrawn a finding */
+	bool confirmed; /* what functions take more has settled what was open */
+	bool latent;	/* it has that finding */
 	struct measured measured;
+	double open; /* seconds: of a difference that is not settled, smaller parts are not told */
 	char *cause; /* what a finding's difference is made of: "+0.19 s in the kernel, ..."; "": not known */
 	struct calibration_quote calibration;
 	struct contributions contributions;
@@ -55,17 +66,20 @@ struct comparison {
 	struct comparison_absent absent[COMPARISON_PARTS]; /* COMPARISON_VERDICT is always there: it has a decision for what is missing */
 };
 
-/* What is asked must outlive *out, which is overwritten and must not be moved; comparison_release() it, whatever is returned. Cost: that of
- * its parts; contributions and functions take longest. */
+/* What is asked must outlive *out, which is overwritten and must not be moved; comparison_release() it, whatever is returned. lab NULL: of
+ * runs that were made on this machine; parts that take a laboratory are absent. Cost: that of its parts; contributions and functions take
+ * longest. */
 enum assay_status comparison_of(struct lab *lab, const struct comparison_asked *asked, struct comparison *out, struct assay_error *err);
-/* The same of runs that were made on this machine without a laboratory, whose sides are measured_of()'s. Parts that take one are absent. */
-enum assay_status comparison_here(const struct comparison_asked *asked, const struct measured_side sides[2], struct code *code,
-				  struct comparison *out, struct assay_error *err);
 void comparison_release(struct comparison *comparison); /* accepts zeroed */
 
 /* Returns the seconds below which a part of what was measured is not told: of a finding, those that do not explain the time that decided;
  * else `open`. */
 double comparison_told(const struct verdict *verdict, const struct measured *measured, double open);
+
+/* Adds to the cause the function that explains most, as users read it ("walk (src/work.c:4)"), and what its counters say of it. */
+void comparison_add_function(struct comparison *comparison, const char *name, const char *where);
+/* Adds to a regression the finding that nothing explains it that was looked at; once it is known which functions were changed. */
+void comparison_add_unexplained(struct comparison *comparison);
 
 /* Adds all parts of a whole comparison (COMPARISON_ALL), and the list `absent`. Users see all machines or the outermost, and `groups` of
  * the contributions (0: those that lead, if any is certain or nothing was measured); programs see all. */

@@ -52,7 +52,8 @@ static enum assay_status tallies_of(const struct measured_side sides[2], struct 
 			if (!sides[side].runs[i].samples)
 				continue;
 			met_in(all, before);
-			st = sampled_add(all, sides[side].runs[i].samples, sides[side].program, code, err);
+			st = sampled_add(all, sides[side].runs[i].samples, sides[side].program,
+					 strstr(sides[side].runs[i].samples, " at ") ? code : NULL, err);
 			met_in(all, tally->met);
 			for (size_t k = 0; k < COLUMNS; k++)
 				tally->met[k] -= before[k];
@@ -75,7 +76,7 @@ struct quantity {
 };
 
 struct outcome {
-	double of[2], difference, low, high;
+	double of[2], difference, low, high, error, df;
 	bool certain;
 	size_t machines;
 };
@@ -209,8 +210,8 @@ static double error_of(const struct local *locals, size_t n, const double *machi
 static struct outcome outcome_of(const struct quantity *q)
 {
 	struct local *locals = mem_new(q->sides[A].n, sizeof(*locals));
-	double *machines = mem_new(q->n_types, sizeof(*machines)), error, df, types = 0, half, wide;
-	struct outcome out = { .machines = locals_of(q, locals) };
+	double *machines = mem_new(q->n_types, sizeof(*machines)), types = 0, half, wide;
+	struct outcome out = { .machines = locals_of(q, locals), .error = (double)NAN };
 
 	for (size_t i = 0; i < out.machines; i++)
 		types += machines[locals[i].type]++ == 0;
@@ -220,9 +221,9 @@ static struct outcome outcome_of(const struct quantity *q)
 	out.difference = out.of[B] - out.of[A];
 	out.low = out.high = (double)NAN;
 	if (out.machines) {
-		error = error_of(locals, out.machines, machines, q->n_types, &df);
-		half = isnan(error) ? error : error * stats_t_quantile((1 + LEVEL) / 2, df);
-		wide = isnan(error) ? error : error * stats_t_quantile(1 - (1 - LEVEL) / 2 / (double)q->compared, df);
+		out.error = error_of(locals, out.machines, machines, q->n_types, &out.df);
+		half = isnan(out.error) ? out.error : out.error * stats_t_quantile((1 + LEVEL) / 2, out.df);
+		wide = isnan(out.error) ? out.error : out.error * stats_t_quantile(1 - (1 - LEVEL) / 2 / (double)q->compared, out.df);
 		out.low = out.difference - half;
 		out.high = out.difference + half;
 		out.certain = stats_round(fabs(out.difference)) > stats_round(wide); /* not where it is NaN */
@@ -347,6 +348,8 @@ static void part_add(struct making *m, struct measured_part part, size_t column,
 	part.difference = o.difference;
 	part.low = o.low;
 	part.high = o.high;
+	part.error = o.error;
+	part.df = o.df;
 	part.certain = o.certain && is_testable(samples, compared);
 	part.trusted = is_trusted(&m->sides[A], &part) && is_trusted(&m->sides[B], &part);
 	m->out->parts[m->out->n++] = part;
@@ -516,6 +519,7 @@ enum assay_status measured_load(struct store *store, const struct pairing *pairi
 {
 	struct stored_time *times[2] = { NULL, NULL };
 	struct measured_side sides[2] = { { .program = NULL } };
+	struct code *code = code_new();
 	enum assay_status st = ASSAY_OK;
 
 	*out = (struct measured){ .sampled = NULL };
@@ -525,7 +529,8 @@ enum assay_status measured_load(struct store *store, const struct pairing *pairi
 			side_of(times[side], pairing, &sides[side]);
 	}
 	if (!st)
-		st = measured_of(sides, pairing->n_types, NULL, out, err);
+		st = measured_of(sides, pairing->n_types, code, out, err);
+	code_free(code);
 	for (int side = 0; side < SIDES; side++) {
 		free(sides[side].runs);
 		stored_time_free(times[side]);

@@ -35,8 +35,9 @@ struct measured_part {
 	bool by_callers;
 	double seconds[2]; /* a run of the baseline, and of the candidate */
 	double difference, low, high;
-	bool certain; /* it differs, even if all parts of this depth are looked at whose samples suffice to say so */
-	bool trusted; /* both sides' shares are */
+	double error, df; /* of the difference: standard error (NaN: not known) with its degrees of freedom */
+	bool certain;	  /* it differs, even if all parts of this depth are looked at whose samples suffice to say so */
+	bool trusted;	  /* both sides' shares are */
 	/* Of a function that was looked up in both builds (gate/here/changed.h): */
 	const char *change; /* a code of runs/inside/changes/changes.h; NULL: not known, as of all that follows */
 	double renamed;	    /* of a renamed one: the difference under its other name */
@@ -62,7 +63,7 @@ struct measured {
 	double seconds[2];	  /* a run takes */
 };
 
-/* `code`: of this machine's files, for samples that have places; NULL: without. Zero machines: nothing can be compared. The sides must
+/* `code`: of this machine's files, for samples that have places in them. Zero machines: nothing can be compared. The sides must
  * outlive *out; measured_release() it. ASSAY_E_FORMAT: samples that make no sense. */
 enum assay_status measured_of(const struct measured_side sides[2], size_t n_types, struct code *code, struct measured *out,
 			      struct assay_error *err);

@@ -31,6 +31,12 @@ enum trouble { TROUBLE_ROWS(ROWS_ENUM) TROUBLES };
 const char *trouble_code(enum trouble trouble);
 const char *trouble_text(enum trouble trouble);
 
+/* Are threads in each other's way, which more processors make worse? */
+static inline bool trouble_is_between_threads(enum trouble trouble)
+{
+	return trouble >= TROUBLE_FALSE_SHARING && trouble <= TROUBLE_REMOTE;
+}
+
 enum counter_role {
 	COUNTER_EVENT,	/* per unit of work, where there is one; else per call */
 	COUNTER_MISS,	/* an event of what all functions of a thread have in common, caches and TLB: another function can be the cause */

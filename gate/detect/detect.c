@@ -438,8 +438,7 @@ static void detected_divide(struct detected *d)
 		double all = more[f->more_ns > 0];
 
 		f->part = fabs(all) > 0 && (f->more_ns < 0) == f->kind.improved ? f->more_ns / all : 0;
-		f->latent = f->anomalous && !f->kind.improved && f->part < DETECT_PART_SAID && f->kind.trouble >= TROUBLE_FALSE_SHARING &&
-			    f->kind.trouble <= TROUBLE_REMOTE;
+		f->latent = f->anomalous && !f->kind.improved && f->part < DETECT_PART_SAID && trouble_is_between_threads(f->kind.trouble);
 	}
 }
 

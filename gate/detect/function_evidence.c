@@ -129,7 +129,7 @@ static const enum record_back_end back_ends[] = { RECORD_PAPI, RECORD_EMULATED, 
 
 static bool function_evidence_finds(const struct function_evidence *e)
 {
-	return e->there && e->detected.rate_used <= e->detected.rate_asked && e->detected.n_worse + e->detected.n_improved > 0;
+	return function_evidence_is_sure(e) && e->detected.n_worse + e->detected.n_improved > 0;
 }
 
 static void function_evidence_try(struct lab *lab, const struct run_set *const sets[2], const struct stored_samples stored[2],
@@ -202,6 +202,24 @@ bool function_evidence_explains(const struct function_evidence *e, enum decision
 	size_t first;
 
 	return (decision == DECISION_REGRESSION || decision == DECISION_IMPROVED) && function_evidence_leading(e, decision, &first) > 0;
+}
+
+bool function_evidence_is_sure(const struct function_evidence *e)
+{
+	return e->there && e->detected.rate_used <= e->detected.rate_asked;
+}
+
+char *function_evidence_latent(const struct function_evidence *e)
+{
+	struct buf names = BUF_INIT;
+
+	for (size_t i = 0; function_evidence_is_sure(e) && i < e->detected.n_worse; i++) {
+		const struct detected_function *f = &e->detected.functions[i];
+
+		if (trouble_is_between_threads(f->kind.trouble))
+			buf_format(&names, "%s%s (%s)", names.size ? ", " : "", f->name, trouble_code(f->kind.trouble));
+	}
+	return names.size ? buf_take(&names) : NULL;
 }
 
 /* The counter from which the kind follows; NULL: none. */

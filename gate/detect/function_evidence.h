@@ -28,6 +28,10 @@ void function_evidence_release(struct function_evidence *evidence); /* accepts z
 
 /* Does the decision say that performance moved, and do functions say why? */
 bool function_evidence_explains(const struct function_evidence *evidence, enum decision decision);
+/* Are there enough runs for the rate of false alarms that was asked for? */
+bool function_evidence_is_sure(const struct function_evidence *evidence);
+/* Those that are worse and have threads in each other's way: "add (false_sharing), sum (remote_memory)"; free() it. NULL: none is. */
+char *function_evidence_latent(const struct function_evidence *evidence);
 
 /* What the counters say of a function that is worse, by its name as people write it: "called 30 times as often", "more work at each call;
  * basic blocks 10 -> 100 in a call". free() it. NULL: it was not found worse. */

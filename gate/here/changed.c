@@ -208,11 +208,9 @@ bool changed_fill(struct measured *measured, const struct code *code, const stru
 	return described;
 }
 
-char *changed_text(const struct measured *measured, const struct function_evidence *functions, double least, bool slower)
+const struct measured_part *changed_first(const struct measured *measured, double least, bool slower)
 {
 	const struct measured_part *first = NULL;
-	struct buf text = BUF_INIT;
-	char *reason;
 
 	for (size_t i = 0; i < measured->n; i++) {
 		const struct measured_part *part = &measured->parts[i];
@@ -223,15 +221,16 @@ char *changed_text(const struct measured *measured, const struct function_eviden
 			least = more;
 		}
 	}
-	if (!first)
-		return mem_string("");
-	buf_format(&text, "; most in %s (", first->name);
-	if (first->source)
-		buf_format(&text, "%s:%u, ", first->source, first->line);
-	buf_format(&text, "%s%s%s)", first->change, first->hottest ? ", mostly at " : "", first->hottest ? first->hottest : "");
-	reason = function_evidence_reason(functions, first->name);
-	if (reason)
-		buf_format(&text, ": %s", reason);
-	free(reason);
+	return first;
+}
+
+char *changed_text(const struct measured_part *part)
+{
+	struct buf text = BUF_INIT;
+
+	buf_format(&text, "%s (", part->name);
+	if (part->source)
+		buf_format(&text, "%s:%u, ", part->source, part->line);
+	buf_format(&text, "%s%s%s)", part->change, part->hottest ? ", mostly at " : "", part->hottest ? part->hottest : "");
 	return buf_take(&text);
 }

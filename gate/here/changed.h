@@ -3,7 +3,6 @@
 #define GATE_HERE_CHANGED_H
 
 #include "gate/comparison/measured.h"
-#include "gate/detect/function_evidence.h"
 #include "gate/here/trees.h"
 
 struct changed_asked {
@@ -21,9 +20,10 @@ struct changed_asked {
  */
 bool changed_fill(struct measured *measured, const struct code *code, const struct changed_asked *asked, double least);
 
-/* "; most in walk (src/work.c:4, modified, mostly at src/work.c:7): more work at each call; ...": the function whose time has grown most,
- * or, not `slower`, has shrunk most, by more than `least` seconds; what its counters say, where `functions` has them. "": nothing is known
- * about it. free() it. */
-char *changed_text(const struct measured *measured, const struct function_evidence *functions, double least, bool slower);
+/* Returns the function whose time has grown most, or, not `slower`, has shrunk most, by more than `least` seconds; NULL: none that is known
+ * in the builds. */
+const struct measured_part *changed_first(const struct measured *measured, double least, bool slower);
+/* "walk (src/work.c:4, modified, mostly at src/work.c:7)". free() it. */
+char *changed_text(const struct measured_part *part);
 
 #endif

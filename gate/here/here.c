@@ -428,15 +428,17 @@ static struct measured_side side_of(const struct here *here)
 
 /* Looks up the functions that explain a finding, else those whose time differs by as much as matters, and adds the first of them to the
  * cause. Returns false if debug information is missing. */
-static bool changed_find(const struct changed_asked *asked, double min_effect, const struct code *code, struct comparison *c)
+static bool changed_find(const struct changed_asked *asked, const struct code *code, struct comparison *c)
 {
-	struct measured *m = &c->measured;
-	double least = comparison_told(&c->verdict, m, min_effect * fmax(m->seconds[A], m->seconds[B]));
-	bool described = changed_fill(m, code, asked, least);
-	char *first = changed_text(m, &c->functions, least, verdict_effect(&c->verdict)->ratio > 1), *cause = c->cause;
+	double least = comparison_told(&c->verdict, &c->measured, c->open);
+	bool described = changed_fill(&c->measured, code, asked, least);
+	const struct measured_part *first = changed_first(&c->measured, least, verdict_effect(&c->verdict)->ratio > 1);
+	char *where = first ? changed_text(first) : NULL;
 
-	c->cause = mem_format("%s%s", cause, *cause ? first : "");
-	mem_free(cause, first);
+	if (first && *c->cause)
+		comparison_add_function(c, first->name, where);
+	free(where);
+	comparison_add_unexplained(c);
 	return described;
 }
 
@@ -501,20 +503,24 @@ static enum assay_status here_decide(struct here *const sides[SIDES], const stru
 	static const struct evidence none;
 	struct measured_side measured[] = { side_of(sides[A]), side_of(sides[B]) };
 	struct run_set sets[] = { set_of(sides[A]), set_of(sides[B]) };
-	const struct comparison_asked asked = {
-		.evidence = &none, .baseline = &sets[A], .candidate = &sets[B], .min_effect = g->how->min_effect
-	};
+	const struct comparison_asked asked = { .evidence = &none,
+						.baseline = &sets[A],
+						.candidate = &sets[B],
+						.min_effect = g->how->min_effect,
+						.last = COMPARISON_ALL,
+						.sides = measured,
+						.code = g->code };
 	struct changed_asked changed;
 	struct comparison c;
 	struct why why = { .asked = false };
 	bool described = true;
-	enum assay_status st = comparison_here(&asked, measured, g->code, &c, err);
+	enum assay_status st = comparison_of(NULL, &asked, &c, err);
 
 	if (!st && g->changed) {
 		changed = *g->changed;
 		changed.candidate = &measured[B];
 		st = here_ask_why(sides, g, &c, &why, err);
-		described = changed_find(&changed, g->how->min_effect, g->code, &c);
+		described = changed_find(&changed, g->code, &c);
 	}
 	if (!st)
 		compare_answer(sides, g->how, &c, d);

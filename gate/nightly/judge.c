@@ -386,7 +386,7 @@ static enum assay_status judge_runs(struct lab *lab, const struct evidence *evid
 		out->input.verdict = v->effect.decision;
 		out->input.left_out = c.disturbed.too_many && !verdict_fails_more(v);
 		out->input.crashes = verdict_crashes(v);
-		out->input.fresh = finding && q->confirm ? FRESH_DUE : FRESH_NONE;
+		out->input.fresh = finding && q->confirm && !c.comparison.confirmed ? FRESH_DUE : FRESH_NONE;
 		out->input.chance = q->chance;
 		out->input.alike = q->alike;
 		out->ratio = e->types ? e->ratio : (double)NAN;
@@ -403,7 +403,7 @@ static enum assay_status judge_runs(struct lab *lab, const struct evidence *evid
 			out->machine = mem_string(machine_behind(v));
 		if (finding && q->control)
 			st = judge_control(lab, evidence, q, q->plan, v->architecture, out->by_processor, "along", out, &sides, err);
-		if (!st && finding && *q->fresh_plan)
+		if (!st && finding && !c.comparison.confirmed && *q->fresh_plan)
 			st = judge_fresh(lab, evidence, q, v->architecture, out->by_processor, out, &sides, err);
 		out->rule = decision_rule_of(&out->input);
 		out->decision = out->rule < DECISION_RULES ? rule_decisions[out->rule] : out->input.verdict;

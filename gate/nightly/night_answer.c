@@ -81,13 +81,23 @@ static bool has_failure(const struct night_comparison *c, const struct night_dec
 
 	if (failure == NIGHT_FAILS_HOSTS)
 		return lost_hosts(c);
+	if (failure == NIGHT_FAILS_LATENT)
+		return d && reasons_find(&d->judged.reasons, COMPARISON_LATENT);
 	return d ? d->judged.decision == decisions[failure] : failure == NIGHT_FAILS_NOTHING;
+}
+
+static const int statuses[] = { NIGHT_FAILURE_ROWS(FAILURE_STATUS) };
+
+int night_status(int status, bool latent, unsigned fail_on)
+{
+	for (int k = 0; k < NIGHT_FAILURES; k++)
+		if (fail_on & 1u << k && (k == NIGHT_FAILS_LATENT ? latent : statuses[k] == status))
+			return statuses[k];
+	return 0;
 }
 
 int night_exit(const struct night_comparisons *comparisons, const struct night_decisions *decisions, unsigned fail_on)
 {
-	static const int statuses[] = { NIGHT_FAILURE_ROWS(FAILURE_STATUS) };
-
 	for (int k = 0; k < NIGHT_FAILURES; k++) {
 		for (size_t i = 0; fail_on & 1u << k && i < comparisons->n; i++) {
 			const struct night_comparison *c = &comparisons->items[i];

@@ -668,7 +668,7 @@ static enum assay_status nightly_conclude(struct nightly *n, struct assay_error 
 		struct night_decisions decisions = { NULL, 0 };
 
 		st = night_decisions_load(&lab.store, NULL, n->night.id, INT64_MAX, &decisions, err);
-		n->night.exit_status = night_exit(&n->comparisons, &decisions, ~0u);
+		n->night.exit_status = night_exit(&n->comparisons, &decisions, NIGHT_FAILS_USUALLY);
 		night_decisions_release(&decisions);
 	}
 	if (!st)

@@ -8,11 +8,10 @@
 bool why_wanted(const struct comparison *c, bool left)
 {
 	enum decision decision = c->verdict.effect.decision;
-	const struct detected *seen = &c->functions.detected;
-	bool judged = c->functions.there && seen->rate_used <= seen->rate_asked;
 
 	ASSAY_BUG_IF(c->last < COMPARISON_FUNCTIONS);
-	return !judged && (decision == DECISION_REGRESSION || (decision == DECISION_INCONCLUSIVE && left));
+	return !function_evidence_is_sure(&c->functions) &&
+	       (decision == DECISION_REGRESSION || (decision == DECISION_INCONCLUSIVE && left));
 }
 
 /* ---- where ---- */

@@ -282,10 +282,10 @@ static void test_exit(void **state)
 		struct night_comparisons left = { c, (size_t)(N - i) }, one = { &c[N - 1 - i], 1 };
 		struct night_decisions all = { d, N };
 
-		assert_int_equal(night_exit(&left, &all, ~0u), rows[i].status);
-		assert_int_equal(night_exit(&one, &all, ~0u), rows[i].status);
+		assert_int_equal(night_exit(&left, &all, NIGHT_FAILS_USUALLY), rows[i].status);
+		assert_int_equal(night_exit(&one, &all, NIGHT_FAILS_USUALLY), rows[i].status);
 		assert_int_equal(night_exit(&left, &all, 0), 0);
-		for (int k = 0; k < NIGHT_FAILURES; k++) {
+		for (int k = 0; k < NIGHT_FAILS_LATENT; k++) {
 			static const int statuses[] = { 3, 6, 5, 4, 7 };
 			bool there = false;
 
@@ -296,6 +296,37 @@ static void test_exit(void **state)
 	}
 	for (int i = 0; i < N; i++)
 		free(c[i].detail);
+}
+
+/* A latent finding fails nothing unless it is asked for; of one decision and of a night alike. */
+static void test_exit_latent(void **state)
+{
+	static const unsigned latent = 1u << NIGHT_FAILS_LATENT, regression = 1u << NIGHT_FAILS_REGRESSION;
+	static const struct {
+		int status;
+		bool latent;
+		unsigned fail_on;
+		int expected;
+	} rows[] = {
+		{ 0, true, NIGHT_FAILS_USUALLY, 0 },	       { 0, true, 1u << NIGHT_FAILS_LATENT, 3 },
+		{ 0, false, 1u << NIGHT_FAILS_LATENT, 0 },     { 3, false, NIGHT_FAILS_USUALLY, 3 },
+		{ 3, false, 1u << NIGHT_FAILS_LATENT, 0 },     { 4, false, NIGHT_FAILS_USUALLY, 4 },
+		{ 4, false, 1u << NIGHT_FAILS_REGRESSION, 0 },
+	};
+	struct night_comparison c = { .plan = "p", .detail = mem_string(""), .decision = "a" };
+	struct night_decision d = { .id = "a", .judged.decision = DECISION_PASS };
+	struct night_comparisons one = { &c, 1 };
+	struct night_decisions all = { &d, 1 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		assert_int_equal(night_status(rows[i].status, rows[i].latent, rows[i].fail_on), rows[i].expected);
+	assert_int_equal(night_exit(&one, &all, latent), 0);
+	reasons_add(&d.judged.reasons, COMPARISON_LATENT, "it costs hardly anything here");
+	assert_int_equal(night_exit(&one, &all, latent | regression), 3);
+	assert_int_equal(night_exit(&one, &all, NIGHT_FAILS_USUALLY), 0);
+	reasons_release(&d.judged.reasons);
+	free(c.detail);
 }
 
 /* ---- notes ---- */
@@ -360,7 +391,7 @@ int suite_nightly(void)
 		cmocka_unit_test(test_fresh_runs),  cmocka_unit_test(test_lean),     cmocka_unit_test(test_rules),
 		cmocka_unit_test(test_never_worse), cmocka_unit_test(test_suite),    cmocka_unit_test(test_suite_refused),
 		cmocka_unit_test(test_deadline),    cmocka_unit_test(test_accepted), cmocka_unit_test(test_exit),
-		cmocka_unit_test(test_say),
+		cmocka_unit_test(test_exit_latent), cmocka_unit_test(test_say),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
