@@ -8,7 +8,7 @@
 
 #include <stddef.h>
 
-#define SIGNATURE_SAMPLES_BYTES_MAX (16u << 10) /* more than the helper sends */
+#define SIGNATURE_SAMPLES_BYTES_MAX (1u << 20) /* more than the helper sends, with places in files as well */
 
 struct signature {
 	struct helper_result of; /* its accounts; all else in it is -1 */

@@ -18,7 +18,7 @@ struct arguments {
 	double budget_s;	  /* 0: not given */
 	double min_effect, why_s; /* why_s 0: counters are not looked at; below 0: not given */
 	bool here, any_status, trees, in_tree;
-	const char *repository, *build;
+	const char *repository, *build, *keep;
 };
 
 /* ---- two commands ---- */
@@ -124,7 +124,8 @@ static enum assay_status compare_run(struct lab *none, void *arguments, struct d
 				      .min_effect = a->min_effect,
 				      .until_decided = trees,
 				      .progress = !cli_quiet(),
-				      .any_status = a->any_status };
+				      .any_status = a->any_status,
+				      .keep = a->keep };
 
 	(void)none;
 	return (trees ? compare_trees : compare_commands)(a, &how, d, err);
@@ -156,6 +157,8 @@ static const struct cli_option options[] = {
 	    "why", "TIME", struct arguments, why_s, cmd_why_span,
 	    "Of --git and --trees: if it is slower, count for at most so long what its functions do, by emulated counters; 'off': not "
 	    "(default: 5m)"),
+	CLI_TEXT("keep", "DIR", struct arguments, keep,
+		 "Keep the runs as a new laboratory in DIR, in which other commands find them: gate, report, profile"),
 	CLI_FLAG("here", struct arguments, here, "On this machine, which is the default"),
 	CMD_MIN_EFFECT(struct arguments, min_effect),
 	HERE_BUDGET(struct arguments, budget_s),

@@ -74,7 +74,7 @@ static enum assay_status stage_measured(struct lab *lab, const struct comparison
 	if (!st && !c->measured.machines)
 		c->absent[COMPARISON_MEASURED] =
 		    (struct comparison_absent){ "no_times", "no machine has runs of both versions whose time was measured" };
-	c->open = lab ? (double)INFINITY : v->min_effect * fmax(c->measured.seconds[0], c->measured.seconds[1]);
+	c->open = v->min_effect * fmax(c->measured.seconds[0], c->measured.seconds[1]);
 	cause_set(c);
 	add_shift(c);
 	return st;

@@ -248,7 +248,7 @@ static bool verdict_same_build(const struct verdict *v)
 	const struct run_set *a = v->baseline, *b = v->candidate;
 
 	return a != b && a->n && b->n && *a->items[0].build && strcmp(a->items[0].build, b->items[0].build) == 0 &&
-	       strcmp(a->version, b->version) != 0;
+	       (strcmp(a->version, b->version) != 0 || !*a->application); /* a command has no application */
 }
 
 /* A version that fails has no cost, and the runs that are left may be its easy ones: more failures than the baseline's never pass, and busy

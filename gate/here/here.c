@@ -1,6 +1,7 @@
 #include "gate/here/here.h"
 
 #include "base/cancel.h"
+#include "base/digest.h"
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/progress.h"
@@ -14,6 +15,7 @@
 #include "gate/comparison/comparison.h"
 #include "gate/here/changed.h"
 #include "gate/here/counted.h"
+#include "gate/here/keep.h"
 #include "gate/nightly/judge.h"
 
 #include <errno.h>
@@ -35,16 +37,16 @@
 #define RUNS_MAX	200
 #define INPUT_BYTES_MAX (1u << 30) /* in memory */
 #define SHOWN_MS	1000
-#define MACHINE		"local"
 
 enum { A, B, SIDES };
 
 /* A command and its runs. */
 struct here {
 	struct here_side of;
-	const char **words; /* [of.n], as it is executed */
-	double level;	    /* of the interval of its comparison; 0: EFFECT_LEVEL */
-	char *command;	    /* its first words, for people */
+	const char **words;	      /* [of.n], as it is executed */
+	char build[DIGEST_HEX_BYTES]; /* of these and the directory: what is run */
+	double level;		      /* of the interval of its comparison; 0: EFFECT_LEVEL */
+	char *command;		      /* its first words, for people */
 	struct level_run runs[RUNS_MAX];
 	struct helper_result results[RUNS_MAX];
 	struct parts_run met[RUNS_MAX];
@@ -74,7 +76,7 @@ enum assay_status here_budget(const char *text, void *to, struct assay_error *er
 static struct here *here_new(const struct here_side *side)
 {
 	struct here *here = mem_new(1, sizeof(*here));
-	struct buf command = BUF_INIT;
+	struct buf command = BUF_INIT, all = BUF_INIT;
 
 	for (size_t i = 0; i < side->n && i < SHOWN_WORDS; i++)
 		buf_format(&command, "%s%s", i ? " " : "", TEXT_SHOWN(side->words[i]));
@@ -84,6 +86,11 @@ static struct here *here_new(const struct here_side *side)
 	here->words = mem_new(side->n, sizeof(*here->words));
 	memcpy(here->words, side->words, side->n * sizeof(*here->words));
 	here->words[0] = side->program ? side->program : side->words[0];
+	buf_text(&all, side->directory ? side->directory : "");
+	for (size_t i = 0; i < side->n; i++)
+		buf_add(&all, here->words[i], strlen(here->words[i]) + 1);
+	digest_sha256(all.bytes, all.size, here->build);
+	buf_release(&all);
 	here->command = buf_take(&command);
 	return here;
 }
@@ -205,7 +212,7 @@ static enum assay_status here_take(struct here *here, const struct local_said *s
 	here->results[here->n] = said->result;
 	here->samples[here->n] = said->samples ? mem_string(said->samples) : NULL;
 	here->runs[here->n] =
-	    level_run_of(MACHINE, &said->result, (double)(sampled->processes - processes), (double)(sampled->threads - threads));
+	    level_run_of(KEEP_MACHINE, &said->result, (double)(sampled->processes - processes), (double)(sampled->threads - threads));
 	here->met[here->n++] = (struct parts_run){ sampled->user - user, sampled->kernel - kernel };
 	return ASSAY_OK;
 }
@@ -391,12 +398,13 @@ static struct run_set set_of(const struct here *here)
 	for (; set.n < here->n; set.n++) {
 		const struct helper_result *r = &here->results[set.n];
 
-		set.items[set.n] = (struct run){ .machine = mem_string(MACHINE),
+		set.items[set.n] = (struct run){ .machine = mem_string(KEEP_MACHINE),
 						 .repetition = (int64_t)set.n + 1,
 						 .metric = here->runs[set.n].wall,
 						 .recorded = 1,
 						 .plan = "here",
 						 .usage = { r->wall_ns, r->user_us, r->sys_us } };
+		memcpy(set.items[set.n].build, here->build, sizeof(set.items[set.n].build) - 1);
 		run_set_withheld(&set.items[set.n], r);
 	}
 	return set;
@@ -422,7 +430,7 @@ static struct measured_side side_of(const struct here *here)
 	struct measured_side side = { here->words[0], mem_new(here->n, sizeof(*side.runs)), here->n, &here->parts };
 
 	for (size_t r = 0; r < here->n; r++)
-		side.runs[r] = (struct measured_run){ MACHINE, 0, (int64_t)r, here->runs[r], here->samples[r], &here->results[r] };
+		side.runs[r] = (struct measured_run){ KEEP_MACHINE, 0, (int64_t)r, here->runs[r], here->samples[r], &here->results[r] };
 	return side;
 }
 
@@ -537,6 +545,18 @@ static enum assay_status here_decide(struct here *const sides[SIDES], const stru
 	return st;
 }
 
+static enum assay_status here_keep(struct here *const sides[SIDES], const char *directory, struct assay_error *err)
+{
+	struct keep_side kept[SIDES];
+
+	for (int side = 0; side < SIDES; side++) {
+		const struct here *h = sides[side];
+
+		kept[side] = (struct keep_side){ h->of.name, h->words, h->of.n, h->build, h->results, h->samples, h->n };
+	}
+	return keep_runs(directory, kept, sides[A]->level, err);
+}
+
 enum assay_status here_compare(const struct here_side commands[SIDES], const struct here_how *how, const struct changed_asked *changed,
 			       struct document *d, struct assay_error *err)
 {
@@ -545,8 +565,12 @@ enum assay_status here_compare(const struct here_side commands[SIDES], const str
 	struct here_input input;
 	enum assay_status st = here_input_take(how->progress, &input, err);
 
+	if (!st && how->keep)
+		st = lab_create(how->keep, err);
 	if (!st)
 		st = here_measure(input.path, sides, SIDES, how, code, err);
+	if (!st && how->keep)
+		st = here_keep(sides, how->keep, err);
 	if (!st)
 		st = here_decide(sides, &(struct comparing){ how, changed, input.path, code }, d, err);
 	here_input_release(&input);

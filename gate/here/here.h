@@ -14,7 +14,8 @@ struct here_how {
 	double min_effect;  /* of a comparison */
 	bool until_decided; /* a comparison ends when it has decided */
 	bool progress;
-	bool any_status; /* other than 0 is no failure; to be ended by a signal is */
+	bool any_status;  /* other than 0 is no failure; to be ended by a signal is */
+	const char *keep; /* the directory of a laboratory that is made of a comparison's runs; NULL: none is */
 };
 
 /* A command. */

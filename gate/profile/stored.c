@@ -55,7 +55,8 @@ struct stored_tally {
 struct stored_runs {
 	struct stored_tally *tallies; /* [n_tallies], of machines with samples */
 	size_t n_tallies, tallies_capacity;
-	char *refusal; /* why one has none */
+	char *refusal;	   /* why one has none */
+	struct code *code; /* files of this machine, of samples that have places in them */
 };
 
 static void stored_count(const struct sampled *sampled, const char *machine, struct stored_runs *runs)
@@ -87,7 +88,7 @@ static enum assay_status stored_add(struct stored_time *stored, const struct exe
 	/* How long a phase takes differs between machines. */
 	sampled->slices_over = runs->n_tallies > 0 && strcmp(runs->tallies[0].machine, run->machine) != 0;
 	if (!st && signature->samples && is_alike(sampled, signature->samples)) {
-		st = sampled_add(sampled, signature->samples, stored->program, NULL, err);
+		st = sampled_add(sampled, signature->samples, stored->program, strstr(signature->samples, " at ") ? runs->code : NULL, err);
 	} else if (!st && signature->samples) {
 		runs->refusal = runs->refusal ? runs->refusal : mem_string(signature->samples);
 		free(signature->samples);
@@ -202,7 +203,7 @@ static const char *common_plan(const struct run_set *runs)
 enum assay_status stored_time_load(struct store *store, const struct run_set *runs, struct stored_time **out, struct assay_error *err)
 {
 	struct stored_time *stored = mem_new(1, sizeof(*stored));
-	struct stored_runs of = { .tallies = NULL };
+	struct stored_runs of = { .code = code_new() };
 	struct execution_rows rows;
 	enum assay_status st = execution_results(store, runs->application, runs->version, common_plan(runs), &rows, err);
 
@@ -219,6 +220,7 @@ enum assay_status stored_time_load(struct store *store, const struct run_set *ru
 		st = sampled_add(&stored->sampled, of.refusal, stored->program, NULL, err);
 	if (!st)
 		stored_end(stored, &of);
+	code_free(of.code);
 	mem_free(of.refusal, of.tallies);
 	execution_rows_release(&rows);
 	if (st) {

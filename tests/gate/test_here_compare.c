@@ -30,16 +30,15 @@ static struct here *here_made(const char *const *word, const struct made *made, 
 		r->run_delay_ns = llround(1e9 * m->delay);
 		r->others_delay_ns = 0;
 		r->crowded_ns = 0;
-		here->runs[here->n] = level_run_of(MACHINE, r, 1, 1);
+		here->runs[here->n] = level_run_of(KEEP_MACHINE, r, 1, 1);
 	}
 	here_end(here);
 	return here;
 }
 
 /* The answer about two commands whose i-th runs took a[i] and b[i]; cJSON_Delete() it. */
-static cJSON *answer(const struct made *a, const struct made *b, size_t n)
+static cJSON *answer_of(const char *const words[SIDES], const struct made *a, const struct made *b, size_t n)
 {
-	static const char *const words[] = { "old", "new" };
 	static const struct here_how how = { .budget_s = 20, .min_effect = LAB_MIN_EFFECT };
 	struct here *sides[] = { here_made(&words[A], a, n), here_made(&words[B], b, n) };
 	struct code *code = code_new();
@@ -56,6 +55,11 @@ static cJSON *answer(const struct made *a, const struct made *b, size_t n)
 	here_free(sides[A]);
 	here_free(sides[B]);
 	return json;
+}
+
+static cJSON *answer(const struct made *a, const struct made *b, size_t n)
+{
+	return answer_of((const char *const[]){ "old", "new" }, a, b, n);
 }
 
 static void assert_decides(const struct made *a, const struct made *b, const char *decision, const char *reason, const char *cause)
@@ -136,6 +140,24 @@ static void few_runs(void **state)
 		assert_true(fabs(cJSON_GetObjectItem(json, "ratio")->valuedouble - 1.2) < .004);
 		cJSON_Delete(json);
 	}
+}
+
+/* One command twice cannot be slower than itself. */
+static void the_same_command(void **state)
+{
+	struct made a[RUNS], b[RUNS];
+	cJSON *json;
+
+	(void)state;
+	for (size_t i = 0; i < RUNS; i++) {
+		a[i] = (struct made){ .wall = 1 + .001 * (double)(i % 7), .user = 1 + .001 * (double)(i % 7) };
+		b[i] = (struct made){ .wall = 1.2 + .001 * (double)(i % 5), .user = 1.2 + .001 * (double)(i % 5) };
+	}
+	json = answer_of((const char *const[]){ "old", "old" }, a, b, RUNS);
+	assert_string_equal(json_get_text(json, "decision"), "environment");
+	assert_string_equal(json_get_text(cJSON_GetArrayItem(cJSON_GetObjectItem(json, "reasons"), 0), "code"), "same_build");
+	cJSON_Delete(json);
+	assert_decides(a, b, "regression", "computes_more", "computing");
 }
 
 /* Equal cost, made of other parts. */
@@ -272,9 +294,9 @@ static void when_it_looks(void **state)
 int suite_here_compare(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_same_twice),	   cmocka_unit_test(pairs_that_drift), cmocka_unit_test(few_runs),
-		cmocka_unit_test(other_resources),	   cmocka_unit_test(processor_time),   cmocka_unit_test(what_others_withheld),
-		cmocka_unit_test(work_where_time_is_open), cmocka_unit_test(when_it_looks)
+		cmocka_unit_test(the_same_twice),	cmocka_unit_test(pairs_that_drift),	   cmocka_unit_test(few_runs),
+		cmocka_unit_test(other_resources),	cmocka_unit_test(the_same_command),	   cmocka_unit_test(processor_time),
+		cmocka_unit_test(what_others_withheld), cmocka_unit_test(work_where_time_is_open), cmocka_unit_test(when_it_looks)
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
