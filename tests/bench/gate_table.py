@@ -9,7 +9,7 @@ program, lab = sys.argv[1:]
 
 def ask(*words):
     done = subprocess.run([program, "-C", lab, *words, "--format", "json"], capture_output=True, text=True)
-    if done.returncode not in (0, 3, 4, 6):
+    if done.returncode not in (0, 3, 4, 5, 6):
         sys.exit(done.stderr)
     return json.loads(done.stdout)
 
@@ -17,9 +17,9 @@ def ask(*words):
 versions = collections.defaultdict(list)
 for listed in ask("runs", "list")["applications"]:
     versions[listed["application"]].append(listed["version"])
-planted = ["third", "third+3", "third+6", "third+12", "third+24"]
+planted = ["odd", "odd+3", "odd+6", "odd+12", "odd+24"]
 totals = {v: collections.Counter() for v in planted}
-print("| application | types | unchanged | interval | detectable | " + " | ".join(f"+{v[6:]} %" for v in planted[1:]) + " |")
+print("| application | types | unchanged | interval | detectable | " + " | ".join(f"+{v[4:]} %" for v in planted[1:]) + " |")
 print("| --- | --- | --- | --- | --- |" + " --- |" * (len(planted) - 1))
 for application in sorted(versions):
     cells = []
@@ -27,9 +27,9 @@ for application in sorted(versions):
         if version not in versions[application]:
             cells.append("")
             continue
-        got = ask("gate", f"{application}@first", f"{application}@{version}")
+        got = ask("gate", f"{application}@even", f"{application}@{version}")
         totals[version][got["decision"]] += 1
-        if version == "third":
+        if version == "odd":
             effect = got["effect"]
             low, high = ("none", "none") if effect["low"] is None else (f"{effect['low']:.3f}", f"{effect['high']:.3f}")
             detectable = got["minimum_detectable_effect"]
@@ -40,6 +40,6 @@ for application in sorted(versions):
     print(f"| {application} | " + " | ".join(cells) + " |")
 print()
 for version in planted:
-    what = "unchanged" if version == "third" else f"slowed by {version[6:]} %"
+    what = "unchanged" if version == "odd" else f"slowed by {version[4:]} %"
     counted = ", ".join(f"{n} {decision}" for decision, n in sorted(totals[version].items()))
     print(f"- {what}: {counted}")
