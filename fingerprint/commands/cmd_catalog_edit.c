@@ -311,9 +311,8 @@ static enum assay_status accept_machine(struct machine *machine, void *input, st
 	doc_list(d, "accepted");
 	for (size_t i = 0; i < machine->n_fingerprints; i++) {
 		const struct machine_fingerprint *f = &machine->fingerprints[i];
-		const struct machine_acceptance *acceptance;
 
-		if (!drift_is_latest(machine, f, now) || (drift_reference(machine, f, &acceptance) == f && acceptance))
+		if (!drift_may_accept(machine, f, now))
 			continue;
 		machine_accept(machine, f->id, now, a->reason);
 		doc_set(d, NULL, f->id);

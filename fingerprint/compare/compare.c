@@ -440,7 +440,9 @@ void compare_set_rows(const struct compare *compare, struct document *d)
 
 ROWS_FUNCTION(drift_state_code, enum drift_state, DRIFT_STATE_ROWS, ROWS_WORD)
 
-bool drift_is_latest(const struct machine *machine, const struct machine_fingerprint *f, int64_t now_ms)
+/* Reports whether no later fingerprint of this machine, up to now_ms, is of its battery and architecture. A later stress-ng counts, too:
+ * what the machine is under an older one is not asked any more. False for one that is after now_ms. */
+static bool drift_is_latest(const struct machine *machine, const struct machine_fingerprint *f, int64_t now_ms)
 {
 	if (f->taken_ms > now_ms)
 		return false;
@@ -452,8 +454,10 @@ bool drift_is_latest(const struct machine *machine, const struct machine_fingerp
 	return true;
 }
 
-const struct machine_fingerprint *drift_reference(const struct machine *machine, const struct machine_fingerprint *latest,
-						  const struct machine_acceptance **acceptance)
+/* Returns the fingerprint that a later one is compared with: the one that was accepted last, else the first. *acceptance: of it, or NULL.
+ */
+static const struct machine_fingerprint *drift_reference(const struct machine *machine, const struct machine_fingerprint *latest,
+							 const struct machine_acceptance **acceptance)
 {
 	const struct machine_fingerprint *f = machine->fingerprints;
 
@@ -469,6 +473,13 @@ const struct machine_fingerprint *drift_reference(const struct machine *machine,
 	while (!machine_comparable(f, latest))
 		f++;
 	return f;
+}
+
+bool drift_may_accept(const struct machine *machine, const struct machine_fingerprint *f, int64_t now_ms)
+{
+	const struct machine_acceptance *acceptance;
+
+	return drift_is_latest(machine, f, now_ms) && (drift_reference(machine, f, &acceptance) != f || !acceptance);
 }
 
 const char *drift_version_before(const struct machine *machine, const struct machine_fingerprint *f)

@@ -130,17 +130,10 @@ void drift_release(struct drift *drift);
 /* What else the machine did at this fingerprint; NULL: nothing that is known. */
 const char *drift_busy_at(const struct drift_past *past, const struct machine_fingerprint *f);
 
-/* Reports whether no later fingerprint of this machine, up to now_ms, is of its battery and architecture. A later stress-ng counts, too:
- * what the machine is under an older one is not asked any more. False for one that is after now_ms. */
-bool drift_is_latest(const struct machine *machine, const struct machine_fingerprint *f, int64_t now_ms);
-
-/* The version of stress-ng of the fingerprint before, of the same battery and architecture, when f is the first of another one; else NULL.
- */
+/* The stress-ng version of the fingerprint before, of the same battery and architecture, if f is the first of another; else NULL. */
 const char *drift_version_before(const struct machine *machine, const struct machine_fingerprint *f);
 
-/* Returns the fingerprint that a later one is compared with: the one that was accepted last, else the first. *acceptance: of it, or NULL.
- */
-const struct machine_fingerprint *drift_reference(const struct machine *machine, const struct machine_fingerprint *latest,
-						  const struct machine_acceptance **acceptance);
+/* Reports whether f may become the reference: the latest of its battery and architecture up to now_ms, not the one accepted last. */
+bool drift_may_accept(const struct machine *machine, const struct machine_fingerprint *f, int64_t now_ms);
 
 #endif
