@@ -40,11 +40,6 @@ void catalog_put(struct catalog *catalog, const struct fingerprint_set *set);
 /* Writes the machines whose file is missing or differs; *written is their number. */
 enum assay_status catalog_save(const struct catalog *catalog, size_t *written, struct assay_error *err);
 
-/* What contradicts: one identity in two files, summaries that differ from the raw records in the store, records without a
- * summary and the other way round. What no command can mend, such as a time after now_ms, is a remark. */
-void catalog_check(const struct catalog *catalog, const struct fingerprint_set *set, int64_t now_ms, struct catalog_problems *problems,
-		   struct catalog_problems *remarks);
-
 /* Sets the hosts aside whose machines are retired. Files that cannot be read are skipped. */
 enum assay_status catalog_set_aside(struct lab *lab, struct assay_error *err);
 

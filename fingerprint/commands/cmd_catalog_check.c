@@ -1,9 +1,167 @@
 /* assay catalog check */
 #include "base/clock.h"
+#include "base/mem.h"
 #include "base/text.h"
-#include "fingerprint/catalog/catalog.h"
+#include "fingerprint/catalog/identity.h"
 #include "fingerprint/commands/fingerprint_commands.h"
 #include "fleet/lab/lab.h"
+
+#include <math.h>
+
+static void __attribute__((format(printf, 2, 3))) problem_add(struct catalog_problems *problems, const char *fmt, ...)
+{
+	char *text;
+
+	mem_formatted(text, fmt);
+	mem_append(problems->texts, problems->n, &problems->capacity, text);
+}
+
+static void check_same(const struct machine *a, const struct machine *b, const char *what, const char *x, const char *y,
+		       struct catalog_problems *problems)
+{
+	if (x && y && *x && strcmp(x, y) == 0)
+		problem_add(problems,
+			    "'%s' and '%s' have the same %s '%s': one machine under two names, or a clone; give it one name, or remove "
+			    "the evidence that is wrong",
+			    a->id, b->id, what, x);
+}
+
+static void check_identity(const struct catalog *catalog, struct catalog_problems *problems)
+{
+	for (size_t i = 0; i < catalog->n; i++) {
+		for (size_t j = i + 1; j < catalog->n; j++) {
+			const struct machine *a = &catalog->machines[i], *b = &catalog->machines[j];
+
+			if (!a->n_fingerprints || !b->n_fingerprints)
+				continue;
+			check_same(a, b, "machine-id", a->identity.machine_id, b->identity.machine_id, problems);
+			check_same(a, b, "board serial number", a->identity.board_serial, b->identity.board_serial, problems);
+			check_same(a, b, "board UUID", a->identity.board_uuid, b->identity.board_uuid, problems);
+		}
+	}
+}
+
+static bool same_text(const char *a, const char *b)
+{
+	return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
+static bool same_conditions(const struct machine_fingerprint *a, const struct machine_fingerprint *b)
+{
+	return a->taken_ms == b->taken_ms && strcmp(a->battery, b->battery) == 0 && strcmp(a->battery_hash, b->battery_hash) == 0 &&
+	       strcmp(a->stress_ng, b->stress_ng) == 0 && strcmp(a->architecture, b->architecture) == 0 &&
+	       strcmp(a->origin, b->origin) == 0 && same_text(a->profile, b->profile) && same_text(a->conditions, b->conditions);
+}
+
+/* The summary that the raw record gives must be the one in the file, bit by bit. */
+static bool same_rates(const struct machine_fingerprint *a, const struct machine_fingerprint *b)
+{
+	if (a->n_rates != b->n_rates || a->passes != b->passes)
+		return false;
+	for (size_t i = 0; i < a->n_rates; i++) {
+		const struct machine_rate *x = &a->rates[i], *y = &b->rates[i];
+
+		if (strcmp(x->stressor, y->stressor) != 0 || x->n != y->n || isnan(x->median) != isnan(y->median))
+			return false;
+		if (!isnan(x->median) && (x->median != y->median || x->mad != y->mad))
+			return false;
+		if (isnan(x->real_median) != isnan(y->real_median) || (!isnan(x->real_median) && x->real_median != y->real_median))
+			return false;
+		if (isnan(x->median) && strcmp(x->reason, y->reason) != 0)
+			return false;
+	}
+	return true;
+}
+
+static void check_summary(const struct machine *machine, const struct machine_fingerprint *f, const struct fingerprint_set *set,
+			  struct catalog_problems *problems)
+{
+	const struct fingerprint *raw = fingerprint_find(set, f->id);
+	struct machine from_raw = { 0 };
+
+	if (!raw)
+		return;
+	if (strcmp(raw->machine, machine->id) != 0) {
+		char *command = identity_rename_command(machine->id, raw->machine);
+
+		problem_add(
+		    problems,
+		    "'%s': fingerprint %s belongs to the machine '%s' in the store: if a renaming was interrupted, this completes it: %s",
+		    machine->id, f->id, raw->machine, command);
+		free(command);
+	}
+	machine_put(&from_raw, set, raw);
+	if (!same_conditions(f, &from_raw.fingerprints[0]) || !same_rates(f, &from_raw.fingerprints[0]))
+		problem_add(problems, "'%s': the summary of fingerprint %s is not that of the raw record: it was changed by hand",
+			    machine->id, f->id);
+	machine_release(&from_raw);
+}
+
+/* One line: in a clone of the catalog's repository every one is missing. */
+static void check_raw(const struct catalog *catalog, const struct fingerprint_set *set, struct catalog_problems *problems)
+{
+	const char *machine = NULL, *id = NULL;
+	size_t missing = 0, n = 0;
+
+	for (size_t i = 0; i < catalog->n; i++) {
+		for (size_t k = 0; k < catalog->machines[i].n_fingerprints; k++, n++) {
+			if (fingerprint_find(set, catalog->machines[i].fingerprints[k].id))
+				continue;
+			if (missing++ == 0) {
+				machine = catalog->machines[i].id;
+				id = catalog->machines[i].fingerprints[k].id;
+			}
+		}
+	}
+	if (missing)
+		problem_add(problems,
+			    "'%s': the raw record of fingerprint %s is not in the store (of %zu of %zu fingerprints): it cannot be "
+			    "used with runs; measurements are in .assay/, which is not in git: work in the laboratory itself, not in a "
+			    "clone of its catalog, or bring .assay/ back from a backup",
+			    machine, id, missing, n);
+}
+
+static void check_accepted(const struct machine *machine, struct catalog_problems *problems)
+{
+	for (size_t i = 0; i < machine->n_accepted; i++) {
+		if (!machine_find(machine, machine->accepted[i].fingerprint))
+			problem_add(problems, "'%s': fingerprint %s was accepted but is not there", machine->id,
+				    machine->accepted[i].fingerprint);
+	}
+}
+
+/* A clock was wrong, when they were taken or now; only time mends it. */
+static void check_times(const struct machine *machine, int64_t now_ms, struct catalog_problems *remarks)
+{
+	for (size_t i = 0; i < machine->n_fingerprints; i++) {
+		if (machine->fingerprints[i].taken_ms > now_ms)
+			problem_add(remarks,
+				    "'%s': fingerprint %s has a time that is still to come, %s: drift leaves it out, and no run gets it",
+				    machine->id, machine->fingerprints[i].id, TEXT_MS(machine->fingerprints[i].taken_ms));
+	}
+}
+
+/* What contradicts: one identity in two files, summaries that differ from the raw records in the store, records without a
+ * summary and the other way round. What no command can mend, such as a time after now_ms, is a remark. */
+static void catalog_check(const struct catalog *catalog, const struct fingerprint_set *set, int64_t now_ms,
+			  struct catalog_problems *problems, struct catalog_problems *remarks)
+{
+	check_identity(catalog, problems);
+	check_raw(catalog, set, problems);
+	for (size_t i = 0; i < catalog->n; i++) {
+		check_accepted(&catalog->machines[i], problems);
+		check_times(&catalog->machines[i], now_ms, remarks);
+		for (size_t k = 0; k < catalog->machines[i].n_fingerprints; k++)
+			check_summary(&catalog->machines[i], &catalog->machines[i].fingerprints[k], set, problems);
+	}
+	for (size_t i = 0; i < set->n; i++) {
+		if (!machine_find(catalog_find(catalog, set->items[i].machine), set->items[i].id))
+			problem_add(problems,
+				    "'%s': fingerprint %s is in the store but not in the catalog: the next 'assay fingerprint run', of "
+				    "any host, or import brings it in",
+				    set->items[i].machine, set->items[i].id);
+	}
+}
 
 static void add_answer(const struct catalog *catalog, const struct fingerprint_set *set, const struct catalog_problems *problems,
 		       const struct catalog_problems *remarks, struct document *d)

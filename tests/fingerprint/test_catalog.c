@@ -1,5 +1,5 @@
 /* The catalog beside the store: what is written, and what the check finds. */
-#include "fingerprint/catalog/catalog.h"
+#include "fingerprint/commands/cmd_catalog_check.c" /* what it finds */
 
 #include "tests/scratch.h"
 

@@ -139,24 +139,23 @@ static enum assay_status rename_it(struct lab *lab, const char *to, bool files, 
 /* The number of problems; the first one that has `part` in it must be there when part is given. */
 static size_t problems_of(struct lab *lab, const char *part)
 {
-	struct catalog_problems problems = { 0 }, remarks = { 0 };
-	struct catalog catalog = load(lab);
-	struct fingerprint_set set;
 	struct assay_error err;
+	struct document d;
+	const cJSON *problems, *problem;
+	cJSON *json;
 	bool found = !part;
 	size_t n;
 
-	check(fingerprint_load(&lab->store, &set, &err), &err);
-	catalog_check(&catalog, &set, INT64_MAX, &problems, &remarks);
-	for (size_t i = 0; i < problems.n; i++)
-		found = found || strstr(problems.texts[i], part);
+	document_init(&d);
+	check(catalog_check_command.run(lab, NULL, &d, &err), &err);
+	json = document_cjson(&d);
+	problems = cJSON_GetObjectItem(json, "problems");
+	cJSON_ArrayForEach(problem, problems) found = found || strstr(problem->valuestring, part);
 	if (!found)
 		fail_msg("no problem says '%s'", part);
-	n = problems.n;
-	fingerprint_set_release(&set);
-	catalog_problems_release(&problems);
-	catalog_problems_release(&remarks);
-	catalog_release(&catalog);
+	n = (size_t)cJSON_GetArraySize(problems);
+	cJSON_Delete(json);
+	document_release(&d);
 	return n;
 }
 
