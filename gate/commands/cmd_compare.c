@@ -90,6 +90,45 @@ static enum assay_status compare_built(const struct arguments *a, const struct t
 	return here_compare(sides, how, &changed, d, err);
 }
 
+/* Appends what stands between two quotes; returns the place after the second one, NULL: there is none. */
+static const char *quoted_add(const char *at, char quote, struct buf *out)
+{
+	for (; *at && *at != quote; at++) {
+		at += quote == '"' && *at == '\\' && (at[1] == '"' || at[1] == '\\');
+		buf_char(out, *at);
+	}
+	return *at ? at + 1 : NULL;
+}
+
+/* Splits a command into arguments at spaces and tabs. Text in '...' stands for itself, in "..." all but \" and \\ does; elsewhere \ takes
+ * the next character as it is. No variable, pattern or operator of a shell is known. manifest_words_release(*out). ASSAY_E_USAGE: it is
+ * empty, or a quote is not closed. */
+static enum assay_status command_split(const char *text, struct manifest_words *out, struct assay_error *err)
+{
+	*out = (struct manifest_words){ .items = NULL };
+	for (const char *at = text + strspn(text, " \t"); at && *at; at += at ? strspn(at, " \t") : 0) {
+		struct buf word = BUF_INIT;
+
+		buf_text(&word, "");
+		while (at && *at && *at != ' ' && *at != '\t') {
+			if (*at == '\'' || *at == '"') {
+				at = quoted_add(at + 1, *at, &word);
+			} else {
+				at += *at == '\\' && at[1];
+				buf_char(&word, *at++);
+			}
+		}
+		if (at)
+			manifest_words_add(out, word.bytes);
+		buf_release(&word);
+		if (!at) {
+			manifest_words_release(out);
+			return assay_fail(err, ASSAY_E_USAGE, "a quote is not closed in '%s'", text);
+		}
+	}
+	return out->n ? ASSAY_OK : assay_fail(err, ASSAY_E_USAGE, "a command is expected");
+}
+
 static enum assay_status compare_trees(const struct arguments *a, const struct here_how *how, struct document *d, struct assay_error *err)
 {
 	const char *const *words = (const char *const *)a->words.items;
@@ -98,7 +137,7 @@ static enum assay_status compare_trees(const struct arguments *a, const struct h
 				     .program = a->in_tree ? NULL : words[SIDES],
 				     .progress = how->progress };
 	struct trees trees;
-	enum assay_status st = a->build ? trees_split(a->build, &asked.build, err) : ASSAY_OK;
+	enum assay_status st = a->build ? command_split(a->build, &asked.build, err) : ASSAY_OK;
 
 	if (st)
 		return assay_context(err, "--build");

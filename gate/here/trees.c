@@ -17,46 +17,6 @@
 
 static volatile sig_atomic_t trees_cancelled;
 
-/* ---- a command as one text ---- */
-
-/* Appends what stands between two quotes; returns the place after the second one, NULL: there is none. */
-static const char *quoted_add(const char *at, char quote, struct buf *out)
-{
-	for (; *at && *at != quote; at++) {
-		at += quote == '"' && *at == '\\' && (at[1] == '"' || at[1] == '\\');
-		buf_char(out, *at);
-	}
-	return *at ? at + 1 : NULL;
-}
-
-enum assay_status trees_split(const char *text, struct manifest_words *out, struct assay_error *err)
-{
-	*out = (struct manifest_words){ .items = NULL };
-	for (const char *at = text + strspn(text, " \t"); at && *at; at += at ? strspn(at, " \t") : 0) {
-		struct buf word = BUF_INIT;
-
-		buf_text(&word, "");
-		while (at && *at && *at != ' ' && *at != '\t') {
-			if (*at == '\'' || *at == '"') {
-				at = quoted_add(at + 1, *at, &word);
-			} else {
-				at += *at == '\\' && at[1];
-				buf_char(&word, *at++);
-			}
-		}
-		if (at)
-			manifest_words_add(out, word.bytes);
-		buf_release(&word);
-		if (!at) {
-			manifest_words_release(out);
-			return assay_fail(err, ASSAY_E_USAGE, "a quote is not closed in '%s'", text);
-		}
-	}
-	return out->n ? ASSAY_OK : assay_fail(err, ASSAY_E_USAGE, "a command is expected");
-}
-
-/* ---- trees ---- */
-
 /* The place of builds; its parents are made. free(*out). */
 static enum assay_status find_cache(char **out, struct assay_error *err)
 {

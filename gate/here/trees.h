@@ -23,11 +23,6 @@ struct trees {
 	struct buf said;		       /* the output of a build that failed */
 };
 
-/* Splits a command into arguments at spaces and tabs. Text in '...' stands for itself, in "..." all but \" and \\ does; elsewhere \ takes
- * the next character as it is. No variable, pattern or operator of a shell is known. manifest_words_release(*out). ASSAY_E_USAGE: it is
- * empty, or a quote is not closed. */
-enum assay_status trees_split(const char *text, struct manifest_words *out, struct assay_error *err);
-
 /* Trees are laid out and built below $XDG_CACHE_HOME/assay/trees, else ~/.cache/assay/trees, once for the same files, command and
  * compilers: nothing is written where the sources come from. Directories without a build command are taken as they are. ASSAY_E_USAGE: the
  * program has no slash, or begins with one; ASSAY_E_NOTFOUND: there is no such repository, reference, directory or program; ASSAY_E_IO: a

@@ -1,5 +1,5 @@
 /* A build command as one text: its arguments. */
-#include "gate/here/trees.h"
+#include "gate/commands/cmd_compare.c" /* the split */
 #include "tests/scratch.h"
 
 #include <string.h>
@@ -27,21 +27,21 @@ static void test_split(void **state)
 {
 	(void)state;
 	for (size_t row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
-		struct manifest_words words;
+		struct manifest_words split;
 		struct assay_error err;
 		struct buf joined = BUF_INIT;
-		enum assay_status st = trees_split(rows[row].text, &words, &err);
+		enum assay_status st = command_split(rows[row].text, &split, &err);
 
 		if (!rows[row].words) {
 			assert_int_equal(st, ASSAY_E_USAGE);
 			continue;
 		}
 		check(st, &err);
-		for (size_t i = 0; i < words.n; i++)
-			buf_format(&joined, "%s%s", i ? "|" : "", words.items[i]);
+		for (size_t i = 0; i < split.n; i++)
+			buf_format(&joined, "%s%s", i ? "|" : "", split.items[i]);
 		assert_string_equal(joined.bytes, rows[row].words);
 		buf_release(&joined);
-		manifest_words_release(&words);
+		manifest_words_release(&split);
 	}
 }
 
