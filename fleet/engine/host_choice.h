@@ -5,7 +5,6 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "fleet/inventory/inventory.h"
-#include "fleet/inventory/slurm_nodes.h"
 
 /* The texts of -w and -x; NULL if not given. Starts zeroed. */
 struct host_choice {
@@ -24,6 +23,21 @@ enum assay_status host_choice_hosts(const struct inventory *inventory, const str
 
 /* Adds to the text which hosts among selected[inventory->n] are set aside, and why. */
 void host_choice_add_aside(const struct inventory *inventory, const bool *selected, struct buf *text);
+
+struct slurm_node {
+	char *name, *state, *reason;
+	char **features; /* [n_features], those that can be names of groups */
+	size_t n_features;
+};
+
+struct slurm_nodes {
+	struct slurm_node *nodes; /* [n], in the order of the list; one in several partitions is there once */
+	size_t n;
+	size_t excluded; /* lines that are no nodes */
+	char *why;	 /* of the first of these: the line and the reason; NULL if none */
+};
+
+void slurm_nodes_release(struct slurm_nodes *nodes);
 
 /* Lists the nodes of a cluster (of the partition, or all if NULL) by sinfo: run here, or by ssh on `login`. slurm_nodes_release() *out. */
 enum assay_status host_choice_sinfo(const char *partition, const char *login, struct slurm_nodes *out, struct assay_error *err);

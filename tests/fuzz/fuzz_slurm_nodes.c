@@ -1,6 +1,6 @@
 /* sinfo's list of nodes: refused with a reason, or names that can stand in lab.yaml, each once. */
 #include "base/mem.h"
-#include "fleet/inventory/slurm_nodes.h"
+#include "fleet/engine/host_choice.c" /* what reads them */
 
 #include <stdint.h>
 #include <string.h>
