@@ -101,8 +101,8 @@ static enum assay_status cannot_add(const char *path, const char *reason, struct
 static enum assay_status write_entries(const struct inventory *inventory, const struct buf *entries, size_t n, struct assay_error *err)
 {
 	char *path = mem_format("%s/lab.yaml", cli_directory());
-	struct lab_config config = { 0 };
 	struct buf text = BUF_INIT;
+	size_t hosts;
 	enum assay_status st = file_read(path, YAML_BYTES_MAX, &text, err);
 
 	if (!st && text.size && text.bytes[text.size - 1] != '\n')
@@ -111,10 +111,9 @@ static enum assay_status write_entries(const struct inventory *inventory, const 
 		buf_text(&text, "\nhosts:\n");
 	if (!st) {
 		buf_text(&text, entries->bytes);
-		st = lab_config_parse(path, text.bytes, text.size, &config, err);
-		if (st || config.inventory.n != inventory->n + n)
+		st = lab_config_check(path, text.bytes, text.size, &hosts, err);
+		if (st || hosts != inventory->n + n)
 			st = cannot_add(path, st ? err->text : "", err);
-		lab_config_release(&config);
 	}
 	if (!st)
 		st = file_replace(path, text.bytes, text.size, 0644, err);

@@ -128,6 +128,17 @@ void lab_config_release(struct lab_config *config)
 	*config = (struct lab_config){ 0 };
 }
 
+enum assay_status lab_config_check(const char *name, const char *text, size_t n, size_t *hosts, struct assay_error *err)
+{
+	struct lab_config config;
+	enum assay_status st = lab_config_parse(name, text, n, &config, err);
+
+	*hosts = st ? 0 : config.inventory.n;
+	if (!st)
+		lab_config_release(&config);
+	return st;
+}
+
 /* ---- one writer at a time ---- */
 
 char *lab_lock_holder(char *text)

@@ -62,5 +62,7 @@ enum assay_status lab_make_private(const char *path, bool *tightened, struct ass
 /* lab.yaml from its text; *out is overwritten. */
 enum assay_status lab_config_parse(const char *name, const char *text, size_t n, struct lab_config *out, struct assay_error *err);
 void lab_config_release(struct lab_config *config);
+/* Checks a text as lab_config_parse() does; *hosts: of its inventory. */
+enum assay_status lab_config_check(const char *name, const char *text, size_t n, size_t *hosts, struct assay_error *err);
 
 #endif
