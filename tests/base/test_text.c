@@ -488,7 +488,8 @@ int suite_text(void)
 		cmocka_unit_test(test_double),	cmocka_unit_test(test_span),	     cmocka_unit_test(test_int64),
 		cmocka_unit_test(test_nearest), cmocka_unit_test(test_from_double),  cmocka_unit_test(test_measured),
 		cmocka_unit_test(test_utf8),	cmocka_unit_test(test_messages_fit), cmocka_unit_test(test_shown),
-		cmocka_unit_test(test_times),	cmocka_unit_test(test_file_name),
+		cmocka_unit_test(test_times),	cmocka_unit_test(test_file_name),    cmocka_unit_test(test_bounded),
+		cmocka_unit_test(test_dates),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
