@@ -1,5 +1,4 @@
-/* assay backup: a consistent copy of a laboratory while others write to it: the database by SQLite's own backup, everything else file by
- * file. */
+/* assay backup: a consistent copy of a laboratory while others write to it: the database by SQLite's own backup, all else by files. */
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/text.h"
@@ -27,7 +26,7 @@ struct backup {
 #define CHUNK	 (1 << 20)
 
 /* nftw() gives its function nothing of ours. */
-static _Thread_local struct {
+static _Thread_local struct walk {
 	const char *from, *to;
 	struct backup *done;
 	struct assay_error *err;
@@ -106,7 +105,7 @@ static int copy_one(const char *path, const struct stat *info, int kind, struct 
 	relative += *relative == '/';
 	if (walk.skipped && strncmp(path, walk.skipped, strlen(walk.skipped)) == 0)
 		return 0;
-	if (is_left_out(relative) || strcmp(path, walk.to) == 0) {
+	if (is_left_out(relative)) {
 		free(walk.skipped);
 		walk.skipped = mem_format("%s/", path);
 		return 0;
@@ -128,12 +127,7 @@ static enum assay_status copy_tree(const char *from, const char *to, struct back
 {
 	enum assay_status st;
 
-	walk.from = from;
-	walk.to = to;
-	walk.done = done;
-	walk.err = err;
-	walk.st = ASSAY_OK;
-	walk.skipped = NULL;
+	walk = (struct walk){ from, to, done, err, ASSAY_OK, NULL };
 	if (nftw(from, copy_one, WALK_FDS, FTW_PHYS) && !walk.st)
 		walk.st = assay_fail_errno(err, errno, "cannot read '%s'", from);
 	st = walk.st;
@@ -148,7 +142,6 @@ static enum assay_status copy_store(const char *directory, const char *to, struc
 	char *from_path = mem_format("%s/.assay/runs.db", directory), *to_path = mem_format("%s/.assay/runs.db", to),
 	     *to_private = mem_format("%s/.assay", to);
 	struct store store = { 0 }, copy = { 0 };
-	sqlite3_backup *backup = NULL;
 	struct stat info;
 	enum assay_status st = file_make_directory(to_private, 0700, err);
 
@@ -156,10 +149,14 @@ static enum assay_status copy_store(const char *directory, const char *to, struc
 		st = store_open(from_path, STORE_READ, &store, err);
 	if (!st)
 		st = store_open(to_path, STORE_WRITE, &copy, err);
-	if (!st)
-		backup = sqlite3_backup_init(copy.db, "main", store.db, "main");
-	if (!st && (!backup || sqlite3_backup_step(backup, -1) != SQLITE_DONE || sqlite3_backup_finish(backup) != SQLITE_OK))
-		st = assay_fail(err, ASSAY_E_IO, "cannot copy '%s': %s", from_path, sqlite3_errmsg(copy.db));
+	if (!st) {
+		sqlite3_backup *backup = sqlite3_backup_init(copy.db, "main", store.db, "main");
+		int code = backup ? sqlite3_backup_step(backup, -1) : sqlite3_errcode(copy.db), end = sqlite3_backup_finish(backup);
+
+		if (code != SQLITE_DONE || end)
+			st = assay_fail(err, ASSAY_E_IO, "cannot copy '%s' to '%s': %s", from_path, to_path,
+					sqlite3_errstr(end ? end : code));
+	}
 	if (!st)
 		st = store_check(&copy, err);
 	store_close(&copy);
@@ -172,8 +169,14 @@ static enum assay_status copy_store(const char *directory, const char *to, struc
 	return st;
 }
 
-/* `to` must not exist; its parent must. It is made beside itself, "TO.partial", synced, and renamed when it is complete. Left out are what
- * can be made again (.assay/builds) and what belongs to this machine (.assay/emulated, sockets, pipes, the lock). */
+static int remove_one(const char *path, const struct stat *info, int kind, struct FTW *place)
+{
+	(void)info, (void)kind, (void)place;
+	return remove(path);
+}
+
+/* `to` must not exist; its parent must, outside the laboratory. It is made beside itself, "TO.partial", synced, and renamed when it is
+ * complete. What can be made again (.assay/builds) and what belongs to this machine (.assay/emulated, sockets, the lock) is left out. */
 static enum assay_status lab_backup(const char *directory, const char *to, struct backup *out, struct assay_error *err)
 {
 	char *partial = mem_format("%s.partial", to), *from = realpath(directory, NULL), *made = NULL;
@@ -189,6 +192,8 @@ static enum assay_status lab_backup(const char *directory, const char *to, struc
 			 : assay_fail_errno(err, errno, "cannot make '%s'", from ? partial : directory);
 	if (!st && !(made = realpath(partial, NULL)))
 		st = assay_fail_errno(err, errno, "cannot find '%s'", partial);
+	if (!st && strncmp(made, from, strlen(from)) == 0 && made[strlen(from)] == '/')
+		st = assay_fail(err, ASSAY_E_USAGE, "'%s' is in the laboratory, and would be in its next copy: name a place outside", to);
 	/* The database first: the files that it names are there by then, and none of them is ever changed. */
 	if (!st)
 		st = copy_store(directory, made, out, err);
@@ -198,6 +203,8 @@ static enum assay_status lab_backup(const char *directory, const char *to, struc
 		st = file_sync_all(made, err);
 	if (!st && rename(partial, to))
 		st = assay_fail_errno(err, errno, "cannot rename '%s' to '%s'", partial, to);
+	if (st && made) /* a full disk is not left full */
+		(void)nftw(made, remove_one, WALK_FDS, FTW_DEPTH | FTW_PHYS);
 	mem_free(partial, from, made);
 	return st;
 }

@@ -189,8 +189,7 @@ static void find_clones(struct checkup *out, const struct checkup_host *hosts, s
 
 ORDER_BY(by_host, struct checkup_problem, BY_UP(host) BY_UP(remark) BY_TEXT(code))
 
-/* Goes from what hosts said to problems, and to remarks on what is none but good to know. *out is overwritten; checkup_release() it. O(n^2)
- * for n hosts. */
+/* Goes from what hosts said to problems, and to remarks on what is none but good to know. checkup_release() *out. O(n^2) for n hosts. */
 static void checkup_find(const struct checkup_host *hosts, size_t n, struct checkup *out)
 {
 	*out = (struct checkup){ .problems = NULL };

@@ -96,8 +96,7 @@ static enum assay_status cannot_add(const char *path, const char *reason, struct
 	return st;
 }
 
-/* What people have written stays as it is: the entries are put behind it, and the whole is read before it takes the place of the old one.
- */
+/* What users have written stays as it is: the entries are put after it, and the whole is read before it replaces the old one. */
 static enum assay_status write_entries(const struct inventory *inventory, const struct buf *entries, size_t n, struct assay_error *err)
 {
 	char *path = mem_format("%s/lab.yaml", cli_directory());

@@ -152,8 +152,7 @@ static enum assay_status check_path(const char *path, struct assay_error *err)
 	return ASSAY_OK;
 }
 
-/* The absolute path of a directory, also of one that is no longer there: links are followed as far as there is something. free() it; NULL
- * with errno. */
+/* The absolute path of a directory, also of one that is no longer there: links are followed as far as they lead. free() it; NULL: errno. */
 static char *absolute_path(const char *directory)
 {
 	size_t n = strlen(directory);

@@ -54,13 +54,11 @@ extern const size_t emulate_data_n;
  * emulate_profile_release() it. */
 enum assay_status emulate_profile_parse(const char *file, const char *name, const char *text, size_t n, struct emulate_profile *out,
 					struct assay_error *err);
-/* The profile of that name out of `directory`, or of those built into the program where that is NULL. ASSAY_E_NOTFOUND names the
- * ones that are there. */
+/* The profile of that name out of `directory`, or (NULL) of those built into the program. ASSAY_E_NOTFOUND names those that are there. */
 enum assay_status emulate_profile_load(const char *directory, const char *name, struct emulate_profile *out, struct assay_error *err);
 void emulate_profile_release(struct emulate_profile *profile);
 
-/* The names of all profiles there are, sorted for a directory and from simple to mixed for the built-in ones: names[*n], free()
- * each and the array. */
+/* The names of all profiles, sorted for a directory and from simple to mixed for the built-in ones: names[*n], free() each and all. */
 enum assay_status emulate_profile_names(const char *directory, char ***names, size_t *n, struct assay_error *err);
 
 #endif

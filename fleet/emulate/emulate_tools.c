@@ -117,8 +117,7 @@ enum assay_status emulate_key_make(const char *path, const char *comment, char *
 
 /* ---- networks ---- */
 
-/* Whether "10.0.0.0/8", "10.0.0.1" or "default" and network/22 have an address in common. The default route touches everything:
- * it does not count. */
+/* Whether "10.0.0.0/8", "10.0.0.1" or "default" and network/22 have an address in common. The default route does not count. */
 static bool route_touches(const char *destination, uint32_t network)
 {
 	const char *slash = strchr(destination, '/');

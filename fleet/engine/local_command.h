@@ -52,8 +52,7 @@ enum assay_status local_git(const char *repository, const char *const *words, co
 enum local_line { LOCAL_FIRST_LINE, LOCAL_LAST_LINE };
 const char *local_said_line(const struct local_said *said, enum local_line which, char *out);
 
-/* The first line of both streams that speaks of an error, else the last one, as above: that is mostly no more than that something failed.
- * Texts may be NULL. */
+/* The first line of both streams that speaks of an error, else the last one, as above, which mostly says less. Texts may be NULL. */
 const char *local_error_line(const char *standard_error, const char *standard_out, char *out);
 
 #endif

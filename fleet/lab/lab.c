@@ -184,8 +184,7 @@ static void lab_lock_sign(int fd, const char *command)
 		return;
 }
 
-/* flock(2) on .assay/lock, which dies with its holder; the file says who that is, for those who are refused. *fd is to be closed, -1 after
- * a failure. */
+/* flock(2) on .assay/lock, which dies with its holder; the file says who that is, for those who are refused. *fd: -1 after a failure. */
 static enum assay_status lab_lock(const char *directory, int *fd, struct assay_error *err)
 {
 	char *path = mem_format("%s/.assay/lock", directory);

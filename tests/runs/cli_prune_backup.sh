@@ -5,6 +5,7 @@
 
 tidy() {
 	kill_marked
+	umount "$tmp/small" 2>/dev/null
 }
 
 run_lab kept
@@ -31,12 +32,31 @@ for command in 'runs list' 'nightly list' 'catalog list'; do
 	expect_same_files "$tmp/out" "$tmp/of_lab"
 done
 
-what='a copy into itself'
+what='a copy into itself, which each later copy would copy'
 run -C "$lab" backup "$lab/inside"
-expect_status 0
+refused 2 "'$lab/inside' is in the laboratory" 'name a place outside'
+(cd "$lab/apps" && "$ASSAY" -C .. backup inside 2>"$tmp/err")
+expect_error "'inside' is in the laboratory"
 cases=$((cases + 1))
-[ -f "$lab/inside/lab.yaml" ] && [ ! -e "$lab/inside/inside" ] && [ ! -e "$lab/inside/inside.partial" ] || fail 'it is in itself'
-rm -r "$lab/inside"
+[ -z "$(find "$lab" -name 'inside*')" ] || fail "left there: $(find "$lab" -name 'inside*')"
+run -C "$lab" backup "$lab.beside" # whose name begins as the laboratory's
+expect_status 0
+
+what='a copy for which there is no room: for the empty database, what is in it, or a file'
+cp -r "$lab" "$tmp/large"
+sqlite3 "$tmp/large/.assay/runs.db" "INSERT INTO night (id, started_ms, deadline_ms, suite) VALUES ('x', 0, 0, hex(randomblob(500000)))"
+cp -r "$lab" "$tmp/file"
+head -c 1000000 /dev/zero >"$tmp/file/apps/zeros"
+for small in 96:large:full 800:large:full 800:file:'No space left on device'; do
+	[ "$(id -u)" = 0 ] && mkdir -p "$tmp/small" && mount -t tmpfs -o "size=${small%%:*}k" small "$tmp/small" 2>/dev/null || continue
+	from=${small#*:}
+	run -C "$tmp/${from%:*}" backup "$tmp/small/copy"
+	refused 1 "${small##*:}"
+	cases=$((cases + 2))
+	grep -q 'not an error' "$tmp/err" && fail 'it was one'
+	[ -z "$(ls -A "$tmp/small")" ] || fail "left there: $(ls -A "$tmp/small")"
+	umount "$tmp/small"
+done
 
 what='refused'
 run -C "$lab" backup "$tmp/copy"
