@@ -23,9 +23,8 @@
 
 /* ---- bisection ---- */
 
-/* The first of n things in a row that is bad, by answers that are sometimes wrong. A posterior over the places; what is asked next divides
- * it best: probabilistic bisection (Horstein, IEEE Transactions on Information Theory 9(3), 1963; Waeber, Frazier and Henderson, SIAM
- * Journal on Control and Optimization 51(3), 2013). */
+/* The first of n things in a row that is bad, by answers that are sometimes wrong: probabilistic bisection (Horstein, IEEE Transactions on
+ * Information Theory 9(3), 1963; Waeber, Frazier and Henderson, SIAM Journal on Control and Optimization 51(3), 2013). */
 struct bisection {
 	size_t n;
 	double wrong;	   /* chance that an answer is */
@@ -91,8 +90,7 @@ static void bisection_tell(struct bisection *b, size_t at, double bad)
 	b->asked[at]++;
 }
 
-/* Finds the most probable one, or, if those before it could not be asked, a range with them: [*from, *to]. Returns the probability of the
- * range. */
+/* Finds the most probable one, or, if those before it could not be asked, a range with them: [*from, *to]. Returns its probability. */
 static double bisection_found(const struct bisection *b, size_t *from, size_t *to)
 {
 	double best = -1, sum = 0;

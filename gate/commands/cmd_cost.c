@@ -398,8 +398,7 @@ static enum assay_status load_model(struct lab *lab, const struct arguments *a, 
 	return st;
 }
 
-/* The model of the machine that is asked about; where that did not run enough inputs, of the one that ran most, and how dear the same work
- * is there. */
+/* The model of the machine in question; where that ran too few inputs, of the one that ran most, and the ratio of costs there. */
 static enum assay_status load_model_on(struct lab *lab, const struct arguments *a, struct cost_model *out, struct cost_machine *on,
 				       struct assay_error *err)
 {

@@ -40,8 +40,7 @@ static char *because_text(const struct profile *p)
 	return buf_take(&text);
 }
 
-/* "'vm: msync'", "computing" or "arithmetic and string functions": what leads at the deepest level that can be trusted. Its share in
- * *share. free() it; NULL: at none. */
+/* "'vm: msync'", "computing" or "string functions": what leads at the deepest trusted level, and its *share. free() it (or NULL). */
 static char *deepest_text(const struct profile *p, struct shares_part *share)
 {
 	const struct profile_group *group = p->n_groups ? &p->groups[0] : NULL;

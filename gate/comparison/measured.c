@@ -317,8 +317,8 @@ static bool is_testable(uint64_t samples, size_t compared)
 	return pow(2, 1 - (double)samples) <= (1 - LEVEL) / (double)compared;
 }
 
-/* Returns the number of parts that are compared at once: the least of which no more than itself are testable. Parts of few samples cost the
- * others nothing (Tarone, Biometrics 46(2), 1990). */
+/* Returns the number of parts that are compared at once: the least of which no more than itself are testable (Tarone, Biometrics 46, 1990).
+ */
 static size_t testable_of(const struct sampled *s, enum part_level depth, size_t n)
 {
 	for (size_t compared = 1;; compared++) {

@@ -8,8 +8,7 @@
 #include "gate/cost/cost_model.h"
 #include "gate/decide/effect.h"
 
-/* Of the candidate's inputs, that are unlike all that were learned: with more the decision is inconclusive, a regression with more than
- * half. */
+/* Of the candidate's inputs, unlike all that were learned: with more the decision is inconclusive, a regression with more than half. */
 #define COST_GATE_UNLIKE_MAX	    .1
 #define COST_GATE_UNLIKE_SLOWER_MAX .5
 

@@ -41,8 +41,7 @@ struct contributions {
 void contributions_of(const struct evidence *evidence, const struct verdict *verdict, size_t threads, struct contributions *out);
 void contributions_release(struct contributions *contributions); /* accepts zeroed */
 
-/* A section, the object of the answer, and the table of the `shown` groups that changed most. Users are told why there is nothing if any
- * were to be shown. */
+/* A section, the object of the answer, and the table of the `shown` groups that changed most, or why there is nothing to show. */
 void contributions_answer(const struct contributions *contributions, size_t shown, struct document *d);
 
 #endif

@@ -292,8 +292,7 @@ static void set_interval(struct effect *e, double mean, double error, double df,
 	e->minimum_detectable = fmin(effect_minimum_detectable(error, df, asked), EFFECT_RATIO_MAX);
 }
 
-/* The interval when the types may have an error in common, which does not average out: its variance is added; degrees of freedom by Welch
- * and Satterthwaite. */
+/* The interval when types may have an error in common, which is not averaged: its variance is added; Welch and Satterthwaite's freedom. */
 static void common_interval(struct effect *e, double mean, double sd, const struct effect_common *common, const struct effect_asked *asked)
 {
 	double df = (double)e->types - 1, own = sd * sd / (double)e->types, more = common->error * common->error;

@@ -75,8 +75,8 @@ static size_t count_of(const struct order_series *s, int side, int64_t repetitio
 	return count;
 }
 
-/* Sum over the repetitions of the squared difference of their parts in both sides: 0 when both have the same ones, 1/n + 1/m when none
- * is in both. */
+/* Sum over the repetitions of the squared difference of their parts in both sides: 0 if both have the same, 1/n + 1/m if none is in both.
+ */
 static double order_imbalance(const struct order_series *s)
 {
 	double sum = 0;
@@ -647,8 +647,7 @@ static size_t keep_group(struct pairing_input *in, int side, size_t n, double be
 	return kept;
 }
 
-/* If the results of a version are in two groups, compares each with that of the other version. Returns the number of groups that both
- * have. */
+/* If the results of a version are in two groups, compares each with that of the other version. Returns how many groups both have. */
 static size_t compare_groups(struct pairing_input *in, const struct stretch *const sides[2], const char *type, double tick,
 			     struct pairing_machine *m, bool *positive)
 {

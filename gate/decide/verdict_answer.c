@@ -175,8 +175,7 @@ static int compare_ratios(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Which machines people see: all, or those in use, or, where these are many, those with the largest and the smallest ratios. [n], free()
- * it. */
+/* Which machines users see: all, or those in use, or, of many, those with the largest and the smallest ratios. [n], free() it. */
 static bool *shown_machines(const struct pairing *p, bool all)
 {
 	const struct pairing_machine **order = mem_new(p->n, sizeof(*order));

@@ -323,8 +323,7 @@ static void explain_machines(struct verdict *v)
 			   untyped, untyped > 1 ? "s have" : " has", untyped > 1 ? "" : "s", untyped > 1 ? " each" : "");
 }
 
-/* Processor time has the decision of the part of the wall-clock time that it is: where its own interval would have another, the part is
- * told. */
+/* Processor time has the decision of its part of the wall-clock time: where its own interval would have another, that part is told. */
 static void explain_rule(struct verdict *v, const struct effect *work)
 {
 	bool in_part = v->input.processor != (unsigned)work->decision;

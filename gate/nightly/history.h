@@ -65,7 +65,6 @@ enum assay_status history_load(struct lab *lab, const struct evidence *evidence,
 			       enum history_by by, double min_effect, int64_t until_ms, struct history *out, struct assay_error *err);
 void history_release(struct history *history); /* accepts zeroed */
 
-/* Fills the document: the outcome, a picture for pages, changes, modes, points. Returns the answer in few words, such as "changed at
- * VERSION". free() it. */
+/* Fills the document: the outcome, a picture for pages, changes, modes, points. Returns its summary ("changed at VERSION"); free() it. */
 char *history_answer(const struct history *history, struct document *d);
 #endif

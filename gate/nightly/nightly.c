@@ -1058,6 +1058,24 @@ static enum assay_status go_on(struct nightly *n, const char *suite_now, struct 
 	return suite_parse(SUITE_FILE, n->night.suite, strlen(n->night.suite), &n->suite, err);
 }
 
+/* Hosts that were set aside since the night began are not measured either. */
+static void note_aside(struct nightly *n, struct lab *lab)
+{
+	const struct inventory *inventory = &lab->config.inventory;
+	bool *all = mem_new(inventory->n, sizeof(*all)), known = false;
+	struct buf text = BUF_INIT;
+	struct assay_error ignored; /* of a catalog that cannot be read, which what needs it reports */
+
+	if (!catalog_set_aside(lab, &ignored) && !inventory_select(inventory, NULL, NULL, NULL, all, &ignored))
+		host_choice_add_aside(inventory, all, &text);
+	for (size_t i = 0; text.size && i < n->night.notes.n; i++)
+		known = known || strcmp(n->night.notes.items[i].text, text.bytes) == 0;
+	if (text.size && !known)
+		nightly_note(n, "out_of_use", "%s", text.bytes);
+	buf_release(&text);
+	free(all);
+}
+
 /* One whose deadline has passed in the meantime, or that is given up, is brought to its end before another begins. */
 static enum assay_status night_begin_or_go_on(struct nightly *n, struct assay_error *err)
 {
@@ -1074,6 +1092,8 @@ static enum assay_status night_begin_or_go_on(struct nightly *n, struct assay_er
 				nightly_note(n, "suite_unread", "the next night cannot begin: %s", why.text);
 			st = go_on(n, unread ? NULL : text, err);
 			again = !st && (n->given_up || is_late(n));
+			if (!st && !again)
+				note_aside(n, &lab);
 		} else if (unread && (!st || st == ASSAY_E_NOTFOUND)) {
 			*err = why;
 			st = why.status;

@@ -6,8 +6,7 @@
 #include "base/buf.h"
 
 /* Appends text so that it is text wherever it stands: between tags, or inside an attribute's double quotes. What is not a character of
- * a text (bad UTF-8, control characters, marks that turn the direction of what follows) becomes U+FFFD; tabs and line ends become
- * blanks. */
+ * a text (bad UTF-8, control characters, marks that turn the direction) becomes U+FFFD; tabs and line ends become blanks. */
 void html_text(struct buf *out, const char *text);
 
 /* Appends a name in an element of its own (so that letters of another direction do not disturb what stands around it), with places

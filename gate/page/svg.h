@@ -39,14 +39,12 @@ void svg_scale(const struct svg_axis *axis, struct buf *out);
 void svg_open(unsigned height, struct buf *out);
 void svg_close(struct buf *out);
 
-/* Places in per cent of the strip. `category` (or NULL) gives the colour. The whisker is half-way down 20 pixels, as is the line in the
- * middle. */
+/* Places in per cent of the strip. `category` (or NULL) gives the colour. Whisker and middle line are half-way down 20 pixels. */
 void svg_bar(const char *class, const char *category, double from, double to, unsigned y, unsigned height, struct buf *out);
 void svg_whisker(double from, double to, struct buf *out);
 void svg_middle(struct buf *out);
 
-/* An icicle: parts above those that they consist of, each as wide as its part of the whole. Parts come in the order of a tree. Begins with
- * the place of its top, in pixels, and else zeroed. */
+/* An icicle: parts above those that they consist of, as wide as their part of the whole, in the order of a tree. Zeroed but for its top. */
 #define SVG_ICICLE_ROW 26u /* height of a row, pixels */
 struct svg_icicle {
 	unsigned top;

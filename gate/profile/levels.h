@@ -53,8 +53,7 @@ struct levels {
 /* Runs without any time are left out. */
 void levels_of(const struct level_run *runs, size_t n, struct levels *out);
 
-/* "82 % of its time computing, 15 % in the kernel and 3 % waiting", the largest first; free() it. details[LEVELS]: what follows each of
- * them, such as " (file data 12 %)", or NULL. */
+/* "82 % of its time computing, 15 % in the kernel", the largest first; free() it. details[LEVELS]: NULL, or such as " (file data 12 %)". */
 char *levels_text(const struct levels *levels, char *const *details);
 
 bool level_trusted(const struct levels *levels, enum level level);

@@ -482,8 +482,7 @@ void parts_trust(const struct parts *p, const char *key, struct document *d)
 /* A command of several programs, such as a pipeline or a server with its clients, has a profile for each. Programs are distinguished by
  * their names: what exec() has made of a process, and what that forks. Ranks of a parallel program are distinguished, too. */
 
-/* Adds to the open row the member `categories`, and for people "spent on": of a stretch or a part whose shares of sampled->sliced are of[],
- * those that matter, the largest first. */
+/* Adds to the open row the member `categories`, and for people "spent on": the shares of[] that matter, the largest first. */
 static void programs_spent(const struct sampled *s, const double *of, struct document *d)
 {
 	bool done[SAMPLED_SLICED] = { false };

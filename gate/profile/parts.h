@@ -68,8 +68,7 @@ const char *part_depth_code(enum part_level depth);
 /* An object: how far the shares can be trusted, and why not; for programs. */
 void parts_trust(const struct parts *parts, const char *key, struct document *d);
 
-/* Members `levels`, those that are inferred behind those that are measured, and, with the name given, `trust`; for people a chart of them
- * as a tree, and why they may be wrong. */
+/* Members `levels`, the inferred after the measured, and, with the name given, `trust`; for people a tree, and why it may be wrong. */
 void parts_answer(const struct parts *parts, const char *trust, const struct inferred *inferred, struct document *d);
 
 #endif

@@ -6,8 +6,7 @@
 #include "gate/profile/profile.h"
 #include "gate/profile/stored.h"
 
-/* Fills rows->own from the runs, and rows->made_of from the samples of the machines' fingerprints, where either has any. time: borrowed;
- * what is filled borrows nothing of it. */
+/* Fills rows->own from the runs, and rows->made_of from the samples of the machines' fingerprints, where either has any. */
 enum assay_status views_load(struct store *store, const struct stored_time *time, const struct dataset *dataset, struct profile_rows *rows,
 			     struct assay_error *err);
 

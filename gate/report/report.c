@@ -19,8 +19,7 @@
 
 /* ---- what sections share ---- */
 
-/* Short names of the two versions: versions of one application by their version, two applications of one version by their name, else
- * both. */
+/* Short names of the two versions: of one application by their version, two applications of one version by their name, else both. */
 struct report_names {
 	char *of[2];
 };

@@ -385,7 +385,7 @@ static enum assay_status plan_check_choice(const struct plan *plan, const struct
 }
 
 /* Finds the hosts of a plan's machines, in its order: (*out)[plan->n_machines] borrowed from the inventory; free(*out).
- * ASSAY_E_NOTFOUND when one of them is no longer in lab.yaml. */
+ * ASSAY_E_USAGE when one of them is no longer in lab.yaml. */
 static enum assay_status plan_hosts(const struct plan *plan, const struct inventory *inventory, const struct host ***out,
 				    struct assay_error *err)
 {
@@ -397,7 +397,7 @@ static enum assay_status plan_hosts(const struct plan *plan, const struct invent
 		if (!hosts[i]) {
 			free(hosts);
 			return assay_fail(
-			    err, ASSAY_E_NOTFOUND,
+			    err, ASSAY_E_USAGE,
 			    "the machine '%s' of these runs is no longer in lab.yaml: put it back, or begin anew without --resume",
 			    plan->machines[i]);
 		}

@@ -252,4 +252,25 @@ refused 2 "'host1' is not measured (out of use until 2999-12-31: $why): start ag
 cp "$tmp/good/lab.yaml" "$lab/lab.yaml"
 run -C "$lab" run good --resume --quiet
 expect_status 0
+what='a host that was set aside, or taken out, since a night was killed is not measured, and the night says so'
+# taken LINE: a night that was killed goes on with another lab.yaml.
+taken() {
+	begun
+	for _ in $(seq 300); do
+		! pgrep -f "cost.sh .*$tmp/scratch" >/dev/null || break
+		sleep .1
+	done
+	kill -9 "$first"
+	wait "$first" 2>/dev/null
+	rm "$tmp/scratch/hold"
+	eval "$1"
+	run -C "$lab" nightly --format json
+	expect_status 3
+	expect_json .decisions[0].decision regression .decisions[0].machines 2 .decisions[1].decision pass .decisions[1].machines 2
+	restored
+}
+taken 'echo "out_of_use: [{ hosts: host3, reason: its fan }]" >>"$lab/lab.yaml"'
+expect_json '.notes[0].code' out_of_use
+expect_stdout 'not measured: host3 (out of use: its fan)'
+taken 'sed -i /host3/d "$lab/lab.yaml"'
 finish
