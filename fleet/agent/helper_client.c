@@ -92,6 +92,7 @@ void helper_request_stops(struct helper_request *request, const char *directory,
 	helper_request_number(request, HELPER_STOPS_ENDED, words->finished);
 	helper_request_number(request, HELPER_STOPS_STOPPED, words->stopped_ns);
 	helper_request_number(request, HELPER_STOPS_RUN, words->run_ns);
+	helper_request_number(request, HELPER_STOPS_READING, words->readings);
 }
 
 static char self[160];

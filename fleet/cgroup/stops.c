@@ -14,18 +14,23 @@
 #define PERIOD_NS INT64_C(50000000) /* between two looks, at least */
 #define COST_PART 250		    /* of the time, one in so many at most: with many processes they are looked at more rarely */
 #define ENDING	  ".samples"
+#define UNIT_NS	  100000u /* of a reading */
 
 struct watched {
 	char *name;
 	pid_t pid; /* 0: not known yet */
 	uint64_t stopped_ns;
 	bool was_stopped, ended;
+	uint64_t run_delay_ns, run_delay_then; /* of all its threads; of those that were there at the last look */
+	struct stops_reading *readings;	       /* [STOPS_READINGS], n_readings in use; NULL: none yet */
+	size_t n_readings, looks, every;       /* one look of so many leaves a reading */
 };
 
 struct member {
 	pid_t pid;
 	bool alive; /* false: it has ended, or there is none that has begun since */
 	bool stopped;
+	uint64_t cpu_ns, run_delay_ns; /* of its threads that are there */
 };
 
 struct stops {
@@ -70,11 +75,13 @@ static uint64_t member_read(struct member *m, uint64_t began)
 	struct process p;
 
 	m->alive = m->stopped = false;
+	m->cpu_ns = 0;
 	if (!process_read(m->pid, &p) || p.start_ticks < began)
 		return 0;
 	m->alive = p.alive;
 	m->stopped = p.state == 'T';
-	return (uint64_t)now_of(clock) + p.children_ticks * (uint64_t)(1000000000 / sysconf(_SC_CLK_TCK));
+	m->cpu_ns = (uint64_t)now_of(clock);
+	return m->cpu_ns + p.children_ticks * (uint64_t)(1000000000 / sysconf(_SC_CLK_TCK));
 }
 
 static struct member *tree_find(struct stops *s, pid_t pid)
@@ -114,9 +121,19 @@ static void thread_children_add(struct stops *s, pid_t pid, const char *thread)
 		close(file);
 }
 
-/* Each thread has those that it has started. */
-static void children_add(struct stops *s, pid_t pid)
+static uint64_t thread_run_delay(pid_t pid, const char *thread)
 {
+	char text[80], *at;
+
+	process_text(text, sizeof(text), "/proc/%d/task/%.12s/schedstat", (int)pid, thread);
+	strtoull(text, &at, 10);
+	return strtoull(at, NULL, 10);
+}
+
+/* Each thread has those that it has started. Returns the run-queue delay of all threads. */
+static uint64_t threads_look(struct stops *s, pid_t pid)
+{
+	uint64_t run_delay_ns = 0;
 	struct dirent *one;
 	char path[32];
 	DIR *threads;
@@ -124,10 +141,13 @@ static void children_add(struct stops *s, pid_t pid)
 	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
 	threads = opendir(path);
 	while (threads && (one = readdir(threads)))
-		if (one->d_name[0] != '.')
+		if (one->d_name[0] != '.') {
 			thread_children_add(s, pid, one->d_name);
+			run_delay_ns += thread_run_delay(pid, one->d_name);
+		}
 	if (threads)
 		closedir(threads);
+	return run_delay_ns;
 }
 
 static void tree_look(struct stops *s)
@@ -135,14 +155,17 @@ static void tree_look(struct stops *s)
 	uint64_t used = 0;
 
 	s->n_tree = 0;
-	children_add(s, getpid());
+	threads_look(s, getpid());
 	for (size_t i = 0; i < s->n; i++)
 		if (!s->items[i].ended && s->items[i].pid)
 			tree_add(s, s->items[i].pid);
 	for (size_t i = 0; i < s->n_tree; i++) {
+		uint64_t run_delay_ns = 0;
+
 		used += member_read(&s->tree[i], s->began);
 		if (s->tree[i].alive)
-			children_add(s, s->tree[i].pid);
+			run_delay_ns = threads_look(s, s->tree[i].pid);
+		s->tree[i].run_delay_ns = run_delay_ns;
 	}
 	s->used_ns += used > s->used_then_ns ? used - s->used_then_ns : 0;
 	if (used >= s->used_then_ns || s->fell)
@@ -217,6 +240,39 @@ static void watched_begin(const struct stops *s, struct watched *w)
 	close(file);
 }
 
+/* Every other one goes where there is no more room. */
+static void readings_halve(const struct stops *s, struct watched *w, int file)
+{
+	if (!w->readings)
+		w->readings = calloc(STOPS_READINGS, sizeof(*w->readings));
+	if (!w->readings)
+		abort();
+	for (size_t i = 0; i < w->n_readings / 2; i++)
+		w->readings[i] = w->readings[2 * i + 1];
+	w->every = w->n_readings ? 2 * w->every : 1;
+	w->n_readings /= 2;
+	memset(w->readings + w->n_readings, 0, (STOPS_READINGS - w->n_readings) * sizeof(*w->readings));
+	(void)!pwrite(file, w->readings, STOPS_READINGS * sizeof(*w->readings), s->words.readings);
+}
+
+static void reading_add(const struct stops *s, struct watched *w, const struct member *m, int file)
+{
+	struct stops_reading *now;
+
+	w->run_delay_ns += m->run_delay_ns > w->run_delay_then ? m->run_delay_ns - w->run_delay_then : 0;
+	w->run_delay_then = m->run_delay_ns;
+	if (!w->readings || w->n_readings == STOPS_READINGS)
+		readings_halve(s, w, file);
+	if (++w->looks % w->every)
+		return;
+	now = &w->readings[w->n_readings++];
+	*now = (struct stops_reading){ .at_ns = (uint64_t)now_of(CLOCK_REALTIME),
+				       .cpu = (uint32_t)(m->cpu_ns / UNIT_NS),
+				       .run_delay = (uint32_t)(w->run_delay_ns / UNIT_NS),
+				       .stopped = (uint32_t)(w->stopped_ns / UNIT_NS) };
+	(void)!pwrite(file, now, sizeof(*now), s->words.readings + (int64_t)((size_t)(now - w->readings) * sizeof(*now)));
+}
+
 /* `since`: the time since the last look. One that was stopped at this look alone was for half of it, about. */
 static void watched_look(struct stops *s, struct watched *w, uint64_t since)
 {
@@ -230,6 +286,7 @@ static void watched_look(struct stops *s, struct watched *w, uint64_t since)
 	if (!w->ended) {
 		word_write(file, s->words.stopped_ns, w->stopped_ns + 1);
 		word_write(file, s->words.run_ns, s->used_ns + 1);
+		reading_add(s, w, m, file);
 	}
 	if (file >= 0)
 		close(file);
@@ -277,8 +334,10 @@ int64_t stops_look(struct stops *s)
 
 void stops_free(struct stops *s)
 {
-	for (size_t i = 0; s && i < s->n; i++)
+	for (size_t i = 0; s && i < s->n; i++) {
 		free(s->items[i].name);
+		free(s->items[i].readings);
+	}
 	if (!s)
 		return;
 	free(s->items);

@@ -62,6 +62,7 @@
 #define HELPER_STOPS_ENDED   "stops_finished"
 #define HELPER_STOPS_STOPPED "stops_stopped"
 #define HELPER_STOPS_RUN     "stops_run"
+#define HELPER_STOPS_READING "stops_readings"
 #define HELPER_PLANT	     "plant"	 /* run: a slowdown that is planted (fleet/emulate/plant.h): "cpu5" */
 #define HELPER_INTERRUPT     "interrupt" /* run: milliseconds after which the command's first process gets SIGINT (a planned end) */
 #define HELPER_TIMEOUT	     "timeout" /* run: milliseconds after which everything is killed (SIGTERM to the group, SIGKILL a second later) */

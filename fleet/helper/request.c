@@ -193,7 +193,7 @@ static void request_init(struct request *request, bool (*input)(struct request *
 				     .output_max = INT64_MAX,
 				     .kept_max = INT64_MAX,
 				     .sample_ns = -1,
-				     .stops = { -1, -1, -1, -1 },
+				     .stops = { -1, -1, -1, -1, -1 },
 				     .mode = 0644,
 				     .input = input,
 				     .input_fd = -1,
@@ -270,6 +270,7 @@ static const struct setting settings[] = {
 	{ HELPER_STOPS_ENDED, AT(NUMBER, stops.finished), 0, STOPS_WORD_MAX },
 	{ HELPER_STOPS_STOPPED, AT(NUMBER, stops.stopped_ns), 0, STOPS_WORD_MAX },
 	{ HELPER_STOPS_RUN, AT(NUMBER, stops.run_ns), 0, STOPS_WORD_MAX },
+	{ HELPER_STOPS_READING, AT(NUMBER, stops.readings), 0, STOPS_READINGS_MAX },
 };
 
 /* A value as a text of its own. */
@@ -400,8 +401,8 @@ static bool check_run(struct request *request)
 		return request_refuse(request, "no command to run");
 	if (request->sample_ns > 0 && request->sample_ns < SAMPLE_NS_MIN)
 		return request_refuse(request, "samples are %d to %d ns apart", SAMPLE_NS_MIN, SAMPLE_NS_MAX);
-	if (request->stops_below && (at->pid < 0 || at->finished < 0 || at->stopped_ns < 0 || at->run_ns < 0))
-		return request_refuse(request, "four places and a directory say where processes are told");
+	if (request->stops_below && (at->pid < 0 || at->finished < 0 || at->stopped_ns < 0 || at->run_ns < 0 || at->readings < 0))
+		return request_refuse(request, "five places and a directory say where processes are told");
 	if (request->planted && !plant_read(request->planted, &request->plant))
 		return request_refuse(request, "what is planted is cpu, memory or calls and a percentage up to %d", PLANT_PERCENT_MAX);
 	return true;

@@ -642,7 +642,7 @@ static void test_files(void **state)
 /* A process is told in its file for how long it was stopped, and what all of the command has used, what keeps no file too. */
 static void test_told(void **state)
 {
-	static const struct stops_words words = { 0, 8, 16, 24 };
+	static const struct stops_words words = { 0, 8, 16, 24, 256 };
 	struct helper_request request;
 	uint64_t told[4] = { 0 };
 	struct session s;
@@ -670,7 +670,7 @@ static void test_told(void **state)
 	shell_request(&request, "true");
 	helper_request_text(&request, HELPER_STOPS, "told");
 	helper_request_number(&request, HELPER_STOPS_PID, 8);
-	session_refused(&s, &request, "four places");
+	session_refused(&s, &request, "five places");
 }
 
 static size_t files_here(void)

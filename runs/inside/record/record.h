@@ -67,11 +67,12 @@ struct record_header {
 	uint64_t ticks_per_s_first, check;
 };
 
+#define RECORD_READINGS 256u /* their place, within the header's first 4096 bytes */
 /* The places of a struct stops_words (fleet/cgroup/stops.h). */
 #define RECORD_STOPS                                                                                                                       \
 	{                                                                                                                                  \
 		offsetof(struct record_header, pid), offsetof(struct record_header, finished), offsetof(struct record_header, stopped_ns), \
-		    offsetof(struct record_header, run_ns)                                                                                 \
+		    offsetof(struct record_header, run_ns), RECORD_READINGS                                                                \
 	}
 
 /* A chunk belongs to one thread; a thread takes a new one when it is full. One whose magic is 0 was never begun. */
