@@ -9,22 +9,39 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BLOCKED 0.5  /* of the time in messages and waits, that a process must sleep, or it polls for them */
-#define MOST	0.5  /* of a wait, for its cause to be named */
-#define AROUND	0.05 /* of a wait, at either end of it, that does not count for when it was */
+#define MOST 0.5 /* of a wait, for its cause to be named */
 
-/* Rows of a process's matrix: seconds of all its threads in each column of the maps. MESSAGES: in messages and waits; KNOWN: of WALL, where
- * quotas and steal are known; RAN: of WANTED, for which the process needed a CPU. */
-enum { CPU, QUEUE, THROTTLED, STEAL, WALL, KNOWN, MESSAGES, WANTED, RAN, ROWS };
+/* Rows of a process's matrix: seconds of all its threads in each column of the maps. KNOWN: of WALL, where quotas and steal are known.
+ * WORK, MESSAGES, WAITS: in what can be compared, and what that usually takes; POLLS: in calls of MPI, which may poll; ASLEEP: in other
+ * messages and waits. RAN: of WANTED, for which the process needed a CPU. */
+enum {
+	CPU,
+	QUEUE,
+	THROTTLED,
+	STEAL,
+	WALL,
+	KNOWN,
+	WORK,
+	WORK_USUAL,
+	MESSAGES,
+	MESSAGES_USUAL,
+	WAITS,
+	WAITS_USUAL,
+	POLLS,
+	ASLEEP,
+	WANTED,
+	RAN,
+	ROWS
+};
 
 /* What conditions that stand out left of a process's waits for a CPU. */
 struct rest {
-	struct region_member when; /* nearly all of it */
+	struct region_member when; /* as long as it ran */
 	double waited_s, ran_s;
+	double most_s;	       /* that it lost */
+	bool polls;	       /* it may be in its partner's way, or the partner in its */
 	enum loss_cause cause; /* LOSS_UNKNOWN: neither a quota nor steal */
 };
-
-ORDER_POINTERS_BY(by_time, struct snapshot, BY_UP(at_s) BY_PLACE)
 
 double conditions_overlap(const struct variance *v, size_t process, double from_s, double to_s)
 {
@@ -71,9 +88,7 @@ static void condition_add(struct variance *v, struct stretches *all, enum loss_c
 {
 	const struct fragment_process *p = &v->fragments.processes[m.process];
 	size_t from = variance_column(v, m.from_s), to = variance_column(v, m.to_s - v->column_s / 2);
-	struct stretch s = {
-		.condition = true, .rest = !clears || m.throughout, .cause = cause, .waited_for = VARIANCE_NONE, .own_s = m.loss_s
-	};
+	struct stretch s = { .condition = true, .rest = !clears, .cause = cause, .waited_for = VARIANCE_NONE, .own_s = m.loss_s };
 
 	if (stats_round(m.loss_s) < stats_round(v->least_s))
 		return;
@@ -107,6 +122,71 @@ static void spread(const struct variance *v, struct mat *of, size_t row, double 
 	}
 }
 
+/* What was read from outside until then; in between it grew evenly. */
+static double seen_at(const struct fragment_process *p, enum account a, double at_s)
+{
+	double before_s = p->start_s, before = 0;
+
+	for (size_t i = 0; i < p->n_readings; i++) {
+		const struct fragment_reading *r = &p->readings[i];
+		double value = a == ACCOUNT_CPU ? r->cpu_s : a == ACCOUNT_QUEUE ? r->queue_s : r->stopped_s;
+
+		if (r->at_s > at_s)
+			return before + (value - before) * fmax(at_s - before_s, 0) / (r->at_s - before_s);
+		before_s = r->at_s;
+		before = value;
+	}
+	return before;
+}
+
+/* The end of the piece of [from_s, to_s) that begins there and in which nothing was read from outside. */
+static double piece_end(const struct fragment_process *p, double from_s, double to_s)
+{
+	for (size_t i = 0; i < p->n_readings; i++)
+		if (p->readings[i].at_s > from_s)
+			return fmin(p->readings[i].at_s, to_s);
+	return to_s;
+}
+
+/* Spreads what a thread counted as the readings from outside have it, of all threads of the process. */
+static void spread_seen(const struct variance *v, const struct fragment_process *p, struct mat *of, size_t row, enum account a,
+			double from_s, double to_s, double amount)
+{
+	double seen = to_s - from_s > v->column_s ? seen_at(p, a, to_s) - seen_at(p, a, from_s) : 0;
+
+	if (!(seen > 0)) {
+		spread(v, of, row, from_s, to_s, amount);
+		return;
+	}
+	for (double at_s = from_s, end_s; at_s < to_s; at_s = end_s) {
+		end_s = piece_end(p, at_s, to_s);
+		spread(v, of, row, at_s, end_s, amount * (seen_at(p, a, end_s) - seen_at(p, a, at_s)) / seen);
+	}
+}
+
+/* Narrows [*from_s, *to_s) to where the process waited for a CPU for more than its mean part of that time. */
+static void narrow(const struct fragment_process *p, double *from_s, double *to_s)
+{
+	double mean = (seen_at(p, ACCOUNT_QUEUE, *to_s) - seen_at(p, ACCOUNT_QUEUE, *from_s)) / (*to_s - *from_s);
+	double sum = 0, most = 0, first_s = *from_s, from = *from_s, to = *to_s;
+
+	for (double at_s = *from_s, end_s; at_s < *to_s; at_s = end_s) {
+		end_s = piece_end(p, at_s, *to_s);
+		if (!(sum > 0)) {
+			sum = 0;
+			first_s = at_s;
+		}
+		sum += seen_at(p, ACCOUNT_QUEUE, end_s) - seen_at(p, ACCOUNT_QUEUE, at_s) - mean * (end_s - at_s);
+		if (sum > most) {
+			most = sum;
+			from = first_s;
+			to = end_s;
+		}
+	}
+	*from_s = from;
+	*to_s = to;
+}
+
 /* Counters only grow; 0 where one is not known. */
 static double more_of(const struct snapshot *before, const struct snapshot *after, enum account a)
 {
@@ -120,19 +200,23 @@ static double more_of(const struct snapshot *before, const struct snapshot *afte
 static void readings_add(const struct variance *v, const struct snapshot *before, const struct snapshot *after, struct mat *of,
 			 bool *joined)
 {
+	const struct fragment_process *p = &v->fragments.processes[before->process];
 	double from_s = before->at_s, to_s = after->at_s, throttled = more_of(before, after, ACCOUNT_THROTTLED);
 	bool known = !isnan(after->value[ACCOUNT_THROTTLED] - before->value[ACCOUNT_THROTTLED]);
 
 	if (isnan(after->value[ACCOUNT_QUEUE] - before->value[ACCOUNT_QUEUE] + after->value[ACCOUNT_CPU] - before->value[ACCOUNT_CPU]))
 		return;
-	spread(v, of, CPU, from_s, to_s, more_of(before, after, ACCOUNT_CPU));
-	spread(v, of, QUEUE, from_s, to_s, more_of(before, after, ACCOUNT_QUEUE));
+	spread_seen(v, p, of, CPU, ACCOUNT_CPU, from_s, to_s, more_of(before, after, ACCOUNT_CPU));
+	spread_seen(v, p, of, QUEUE, ACCOUNT_QUEUE, from_s, to_s, more_of(before, after, ACCOUNT_QUEUE));
 	spread(v, of, STEAL, from_s, to_s, more_of(before, after, ACCOUNT_STEAL));
-	spread(v, of, THROTTLED, fmax(fmin(from_s, to_s - throttled), 0), to_s, throttled);
+	spread_seen(v, p, of, THROTTLED, ACCOUNT_QUEUE, fmax(fmin(from_s, to_s - throttled), 0), to_s, throttled);
 	spread(v, of, WALL, from_s, to_s, to_s - from_s);
 	spread(v, of, KNOWN, from_s, to_s, known ? to_s - from_s : 0);
-	for (size_t c = variance_column(v, from_s); to_s - from_s > v->column_s && c < variance_column(v, to_s); c++)
-		joined[c + 1] = true;
+	for (double at_s = from_s, end_s; to_s - from_s > v->column_s && at_s < to_s; at_s = end_s) {
+		end_s = piece_end(p, at_s, to_s);
+		for (size_t c = variance_column(v, at_s + MOST * v->column_s); c < variance_column(v, end_s - MOST * v->column_s); c++)
+			joined[c + 1] = true;
+	}
 }
 
 static double row_sum(const struct mat *of, size_t row)
@@ -146,26 +230,28 @@ static double row_sum(const struct mat *of, size_t row)
 
 /* What quotas and steal took is counted as a wait by some kernels, and by others not. What a process that polls for messages waits in
  * these, it waits for others. */
-static bool wanted_fill(const struct variance *v, size_t process, struct mat *of)
+static void wanted_fill(const struct variance *v, size_t process, struct mat *of)
 {
-	double slept = row_sum(of, WALL) - row_sum(of, CPU) - row_sum(of, QUEUE) - row_sum(of, STEAL);
-	bool polls = slept < BLOCKED * row_sum(of, MESSAGES);
-
 	for (size_t c = 0; c < v->columns; c++) {
-		double from_s = (double)c * v->column_s, wall = mat_get(of, WALL, c), outside = fmax(wall - mat_get(of, MESSAGES, c), 0);
+		double from_s = (double)c * v->column_s, outside = fmax(mat_get(of, WALL, c) - mat_get(of, POLLS, c), 0);
 		double ran = mat_get(of, CPU, c), queue = mat_get(of, QUEUE, c);
-		double unknown = fmax((polls ? wall : outside) - ran - queue, 0),
-		       withheld = mat_get(of, THROTTLED, c) + mat_get(of, STEAL, c);
+		double withheld = mat_get(of, THROTTLED, c) + mat_get(of, STEAL, c);
+		double unknown = mat_get(of, WALL, c) - mat_get(of, ASLEEP, c) - ran;
 
 		if (conditions_overlap(v, process, from_s, from_s + v->column_s) > v->column_s / 2) {
 			*cell(of, THROTTLED, c) = 0;
 			continue;
 		}
-		queue = fmax(queue, fmin(withheld, queue + unknown));
+		queue = fmax(queue, fmin(withheld, unknown));
 		*cell(of, RAN, c) = ran;
-		*cell(of, WANTED, c) = ran + (polls ? fmin(queue, outside) : queue);
+		*cell(of, WANTED, c) = ran + fmin(queue, outside);
 	}
-	return polls;
+}
+
+/* What it did can be compared: it is known that it was as much, or it takes as long at nearly all times. */
+static bool is_comparable(const struct variance *v, const struct cluster *c)
+{
+	return c->repeated && (c->basis != BASIS_UNVERIFIED || v->threshold * v->threshold * c->slow_s <= c->usual_s);
 }
 
 static void process_columns(const struct variance *v, size_t process, struct mat *of, bool *joined)
@@ -179,65 +265,175 @@ static void process_columns(const struct variance *v, size_t process, struct mat
 	for (size_t i = p->first; i < p->first + p->n; i++) {
 		const struct fragment *f = &v->fragments.items[i];
 
-		if (f->activity == ACTIVITY_COMMUNICATION || f->activity == ACTIVITY_WAITING)
-			spread(v, of, MESSAGES, f->start_s, f->start_s + f->time_s, f->weight * f->time_s);
+		const struct cluster *cluster = &v->clusters[f->cluster];
+		bool polls = f->from == FRAGMENT_NO_SITE && strncmp(v->fragments.sites[f->to].name, "MPI_", 4) == 0;
+		size_t row = f->activity == ACTIVITY_COMMUNICATION ? MESSAGES : f->activity == ACTIVITY_WAITING ? WAITS : WORK;
+		double end_s = f->start_s + f->time_s;
+
+		if (polls || row != WORK)
+			spread(v, of, polls ? POLLS : ASLEEP, f->start_s, end_s, f->weight * f->time_s);
+		if (!is_comparable(v, cluster))
+			continue;
+		spread(v, of, row, f->start_s, end_s, f->weight * f->time_s);
+		spread(v, of, row + 1, f->start_s, end_s, f->weight * cluster->usual_s);
 	}
+}
+
+static double sum_in(const struct variance *v, const struct mat *of, size_t row, const struct region_member *m, const bool *without)
+{
+	double sum = 0;
+
+	for (size_t c = variance_column(v, m->from_s); c < v->columns && (double)c * v->column_s < m->to_s; c++)
+		if (!without || !without[c])
+			sum += mat_get(of, row, c) / v->column_s *
+			       stretch_overlap(m->from_s, m->to_s, (double)c * v->column_s, (double)(c + 1) * v->column_s);
+	return sum;
+}
+
+/* How much longer than as much usually takes all threads took in work, messages and waits; `told` of their time can be compared. */
+struct longer {
+	double work_s, messages_s, waits_s, wall_s, told_s;
+};
+
+/* without: columns that do not count; NULL: none. */
+static struct longer longer_in(const struct variance *v, const struct mat *of, const struct region_member *m, const bool *without)
+{
+	double time[3], longer[3];
+
+	for (size_t i = 0; i < 3; i++) {
+		time[i] = sum_in(v, of, WORK + 2 * i, m, without);
+		longer[i] = time[i] - sum_in(v, of, WORK_USUAL + 2 * i, m, without);
+	}
+	return (struct longer){ longer[0], longer[1], longer[2], sum_in(v, of, WALL, m, without), time[0] + time[1] + time[2] };
+}
+
+/* What all threads lost at most, of which so much is known. Where less than most of the time can be compared, all of it may be lost. */
+static double lost_of(const struct longer *l, double lost_s)
+{
+	return l->told_s >= MOST * l->wall_s ? fmax(lost_s, 0) * l->wall_s / l->told_s : (double)INFINITY;
+}
+
+/* A wait that shortened a later one, which would have been as long without it, is no loss; and what was waited longer for messages is
+ * others', but for the part after these had come. */
+static double lost_most(const struct variance *v, struct waits *known, const struct mat *of, const struct region_member *m)
+{
+	struct region_member own = { .process = m->process, .from_s = m->from_s, .to_s = m->to_s, .loss_s = (double)INFINITY };
+	struct longer l = longer_in(v, of, m, NULL);
+
+	return lost_of(&l, l.work_s + fmin(l.messages_s, 0) + waits_own_loss(v, known, &own, true) + l.waits_s);
 }
 
 /* ---- stops and quotas ---- */
 
-/* What an interval of a counter of the whole process cost: at most its time, and, of a quota, what the threads did not run. */
-static void interval_end(struct variance *v, const struct mat *of, enum loss_cause cause, struct region_member m, struct stretches *all)
+/* What that process's group was throttled in that time. */
+static double throttled_in(const struct variance *v, size_t process, double from_s, double to_s)
 {
-	double queue = 0, ran = 0, idle = 0;
+	const struct fragment_process *p = &v->fragments.processes[process];
+	double least = (double)INFINITY, most = 0;
+
+	for (size_t i = p->first_snapshot; i < p->first_snapshot + p->n_snapshots; i++) {
+		const struct snapshot *s = &v->fragments.snapshots[i];
+
+		if (s->at_s < from_s || s->at_s > to_s || isnan(s->value[ACCOUNT_THROTTLED]))
+			continue;
+		least = fmin(least, s->value[ACCOUNT_THROTTLED]);
+		most = fmax(most, s->value[ACCOUNT_THROTTLED]);
+	}
+	return fmax(most - least, 0);
+}
+
+/* Whether another process of the run was throttled meanwhile: what one waited for the other is lost by the quota, too. */
+static bool throttled_together(const struct variance *v, const struct region_member *m)
+{
+	for (size_t p = 0; p < v->fragments.n_processes; p++)
+		if (p != m->process && processors_same_host(&v->fragments, m->process, p) &&
+		    throttled_in(v, p, m->from_s, m->to_s) >= MOST * throttled_in(v, m->process, m->from_s, m->to_s))
+			return true;
+	return false;
+}
+
+/* What an interval of a counter of the whole process cost: at most its time, and, of a quota, what the threads did not run. */
+static void interval_end(struct variance *v, struct waits *known, const struct mat *of, enum loss_cause cause, struct region_member m,
+			 struct stretches *all)
+{
+	double queue = 0, ran = 0, idle = 0, lost;
+	struct longer l;
 
 	if (!(m.loss_s > 0))
 		return;
 	for (size_t c = variance_column(v, m.from_s); c < v->columns && (double)c * v->column_s < m.to_s; c++) {
 		queue += mat_get(of, QUEUE, c);
 		ran += mat_get(of, CPU, c);
-		idle += fmax(mat_get(of, WALL, c) - mat_get(of, CPU, c), 0);
+		idle += fmax(mat_get(of, WALL, c) - mat_get(of, ASLEEP, c) - mat_get(of, CPU, c), 0);
 	}
-	if (cause == LOSS_THROTTLED) {
+	l = longer_in(v, of, &m, NULL);
+	lost = lost_of(&l, l.work_s + l.messages_s + l.waits_s);
+	if (cause == LOSS_STOPPED) {
+		m.loss_s = isinf(lost) ? m.loss_s : lost / fmax(l.wall_s / (m.to_s - m.from_s), 1);
+	} else {
 		double out = queue >= MOST * fmin(m.loss_s, idle) ? queue : idle; /* some kernels count it as a wait for a CPU */
 
-		m.loss_s = fmin(m.loss_s, out) / fmax((ran + fmin(m.loss_s, out)) / (m.to_s - m.from_s), 1);
+		out = fmin(m.loss_s >= MOST * out ? out : m.loss_s, throttled_together(v, &m) ? lost : lost_most(v, known, of, &m));
+		m.loss_s = out / fmax((ran + out) / (m.to_s - m.from_s), 1);
 	}
 	condition_add(v, all, cause, m, true);
 }
 
-/* Readings by any thread tell of the whole process. A group's quota is read now and then: what was taken ended with the reading, and may
- * have begun before the one before it. Two increases that are no further apart than they are long, or than a column, are one interval. */
-static void intervals_add(struct variance *v, size_t process, const struct mat *of, enum account a, enum loss_cause cause,
-			  struct stretches *all)
+struct moment {
+	double at_s, value;
+};
+
+ORDER_BY(moments_order, struct moment, BY_UP(at_s) BY_UP(value))
+
+/* What the process had been stopped or throttled for, by any of its threads, or from outside. Returns how many; free() *out. */
+static size_t moments_find(const struct variance *v, const struct fragment_process *p, enum account a, struct moment **out)
 {
-	const struct fragment_process *p = &v->fragments.processes[process];
-	const struct snapshot **at = mem_new(p->n_snapshots, sizeof(*at)), *before = NULL;
-	struct region_member m = { .process = process };
+	bool outside = a == ACCOUNT_STOPPED && p->n_readings;
 	size_t n = 0;
 
-	for (size_t i = p->first_snapshot; i < p->first_snapshot + p->n_snapshots; i++)
+	*out = mem_new(1 + p->n_snapshots + p->n_readings, sizeof(**out));
+	if (outside)
+		(*out)[n++] = (struct moment){ p->start_s, 0 };
+	for (size_t i = 0; outside && i < p->n_readings; i++)
+		(*out)[n++] = (struct moment){ p->readings[i].at_s, p->readings[i].stopped_s };
+	for (size_t i = p->first_snapshot; !outside && i < p->first_snapshot + p->n_snapshots; i++)
 		if (!isnan(v->fragments.snapshots[i].value[a]))
-			at[n++] = &v->fragments.snapshots[i];
-	order_sort(at, n, by_time);
+			(*out)[n++] = (struct moment){ v->fragments.snapshots[i].at_s, v->fragments.snapshots[i].value[a] };
+	order_sort(*out, n, moments_order);
+	return n;
+}
+
+/* A group's quota is read now and then: what was taken ended with the reading, and may have begun before the one before it. Two increases
+ * that are no further apart than they are long, or than a column, are one interval. */
+static void intervals_add(struct variance *v, struct waits *known, size_t process, const struct mat *of, enum account a,
+			  enum loss_cause cause, struct stretches *all)
+{
+	const struct fragment_process *p = &v->fragments.processes[process];
+	struct moment *at, before = { 0, (double)NAN };
+	size_t n = moments_find(v, p, a, &at);
+	struct region_member m = { .process = process };
+
 	for (size_t i = 0; i < n; i++) {
-		double more = before ? at[i]->value[a] - before->value[a] : 0;
+		double more = at[i].value - before.value;
 
 		if (more > 0) {
-			double from_s = fmax(fmin(before->at_s, at[i]->at_s - (cause == LOSS_THROTTLED ? more : 0)), p->start_s);
+			double from_s = fmax(fmin(before.at_s, at[i].at_s - (cause == LOSS_THROTTLED ? more : 0)), p->start_s);
+			double to_s = at[i].at_s;
 
+			if (cause == LOSS_THROTTLED && to_s - from_s > v->column_s)
+				narrow(p, &from_s, &to_s);
 			if (m.loss_s > 0 && from_s - m.to_s > fmax(m.to_s - m.from_s, v->column_s)) {
-				interval_end(v, of, cause, m, all);
+				interval_end(v, known, of, cause, m, all);
 				m.loss_s = 0;
 			}
 			m.from_s = m.loss_s > 0 ? fmin(m.from_s, from_s) : from_s;
-			m.to_s = at[i]->at_s;
+			m.to_s = to_s;
 			m.loss_s += more;
 		}
-		if (more >= 0)
+		if (!(more < 0))
 			before = at[i];
 	}
-	interval_end(v, of, cause, m, all);
+	interval_end(v, known, of, cause, m, all);
 	free(at);
 }
 
@@ -260,43 +456,33 @@ static enum loss_cause taken_by(const struct mat *of, size_t from, size_t to)
 static void rest_measure(const struct variance *v, const struct mat *of, const bool *found, struct rest *out)
 {
 	const struct fragment_process *p = &v->fragments.processes[out->when.process];
-	double until_s = 0;
-	size_t from = v->columns, to = 0;
+	struct longer l;
 
 	for (size_t c = 0; c < v->columns; c++) {
 		out->waited_s += found[c] ? 0 : mat_get(of, WANTED, c) - mat_get(of, RAN, c);
 		out->ran_s += found[c] ? 0 : mat_get(of, RAN, c);
 	}
-	for (size_t c = 0; c < v->columns; c++) {
-		if (until_s < (1 - AROUND) * out->waited_s)
-			to = c + 1;
-		until_s += found[c] ? 0 : mat_get(of, WANTED, c) - mat_get(of, RAN, c);
-		if (from == v->columns && until_s >= AROUND * out->waited_s)
-			from = c;
-	}
-	out->when.from_s = (double)from * v->column_s;
-	out->when.to_s = (double)to * v->column_s;
-	if (out->when.to_s - out->when.from_s >= (1 - 4 * AROUND) * (p->end_s - p->start_s)) {
-		out->when.from_s = p->start_s;
-		out->when.to_s = p->end_s;
-		out->when.throughout = true;
-	}
+	out->when.from_s = p->start_s;
+	out->when.to_s = p->end_s;
+	out->when.throughout = true;
+	l = longer_in(v, of, &out->when, found);
+	out->most_s = lost_of(&l, l.work_s + fmin(l.messages_s, 0) + fmin(l.waits_s, 0));
 	out->when.time_s = row_sum(of, WANTED);
-	out->cause = taken_by(of, from, to);
+	out->polls = row_sum(of, POLLS) > 0;
+	out->cause = taken_by(of, 0, v->columns);
 }
 
 /* Adds the waits that stand out, without what is usual at other times for as much work. */
-static void waits_add(struct variance *v, size_t process, struct stretches *all, struct rest *rest)
+static void waits_add(struct variance *v, struct waits *known, size_t process, struct stretches *all, struct rest *rest)
 {
 	struct mat of = mat_new(ROWS, v->columns);
 	bool *joined = mem_new(v->columns, sizeof(*joined)), *found = mem_new(v->columns, sizeof(*found));
 	struct stretches high = { .n = 0 };
-	bool polls;
 
 	process_columns(v, process, &of, joined);
-	intervals_add(v, process, &of, ACCOUNT_STOPPED, LOSS_STOPPED, all);
-	intervals_add(v, process, &of, ACCOUNT_THROTTLED, LOSS_THROTTLED, all);
-	polls = wanted_fill(v, process, &of);
+	intervals_add(v, known, process, &of, ACCOUNT_STOPPED, LOSS_STOPPED, all);
+	intervals_add(v, known, process, &of, ACCOUNT_THROTTLED, LOSS_THROTTLED, all);
+	wanted_fill(v, process, &of);
 	stretches_of_row(v, process, &of.at[WANTED * v->columns], &of.at[RAN * v->columns], joined, &high);
 	for (size_t i = 0; i < high.n; i++)
 		for (size_t c = high.items[i].first; c < high.items[i].end; c++)
@@ -308,10 +494,11 @@ static void waits_add(struct variance *v, size_t process, struct stretches *all,
 		enum loss_cause cause = taken_by(&of, high.items[i].first, high.items[i].end);
 
 		m.loss_s -= rest->ran_s > 0 ? m.expected_s * rest->waited_s / rest->ran_s : 0;
-		m.loss_s /= fmax(m.time_s / (m.to_s - m.from_s), 1); /* threads side by side */
+		m.loss_s =
+		    fmin(m.loss_s, lost_most(v, known, &of, &m)) / fmax(m.time_s / (m.to_s - m.from_s), 1); /* threads side by side */
 		if (cause == LOSS_UNKNOWN)
 			cause = breakdown_queue_cause(v, process, m.from_s, m.to_s, m.loss_s);
-		if (!polls || loss_cause_is_environment(cause)) /* that of one that polls may be its partner's */
+		if (cause != LOSS_CROWDED || !rest->polls)
 			condition_add(v, all, cause, m, true);
 	}
 	mat_release(&of);
@@ -323,18 +510,26 @@ static void waits_add(struct variance *v, size_t process, struct stretches *all,
 static void rest_add(struct variance *v, size_t process, const struct rest *rests, struct stretches *all)
 {
 	struct rest r = rests[process];
+	double most = 0;
+	bool alone = true; /* nothing says that its work was slow: what is usual is its own */
 
 	if (!(r.waited_s >= v->least_s))
 		return;
-	r.when.loss_s = r.waited_s;
+	for (size_t p = 0; p < v->fragments.n_processes; p++)
+		if (p != process && processors_same_host(&v->fragments, process, p) && rests[p].ran_s >= MOST * r.ran_s) {
+			most = fmax(most, rests[p].waited_s / rests[p].ran_s);
+			alone = false;
+		}
+	r.most_s = alone ? r.waited_s : r.most_s;
+	r.when.loss_s = fmin(r.waited_s, r.most_s);
+	if (r.cause == LOSS_UNKNOWN && r.polls && !alone)
+		return;
 	if (r.cause == LOSS_UNKNOWN) {
 		struct processors_used used = processors_used(&v->fragments, process, r.when.from_s, r.when.to_s);
-		double others = used.busy_s - used.own_s, most = 0;
+		double others = used.busy_s - used.own_s;
 
-		for (size_t p = 0; p < v->fragments.n_processes; p++)
-			if (p != process && processors_same_host(&v->fragments, process, p) && rests[p].ran_s > 0)
-				most = fmax(most, rests[p].waited_s / rests[p].ran_s);
-		r.when.loss_s -= most * r.ran_s;
+		r.when.loss_s =
+		    v->threshold * (r.ran_s + r.waited_s) > (1 + most) * r.ran_s ? fmin(r.waited_s - most * r.ran_s, r.most_s) : 0;
 		if (!(others >= (used.beside_s < MOST * r.when.loss_s ? MOST : 1) * r.when.loss_s))
 			return;
 		r.cause = LOSS_QUEUE;
@@ -343,12 +538,12 @@ static void rest_add(struct variance *v, size_t process, const struct rest *rest
 	condition_add(v, all, r.cause, r.when, r.when.throughout && v->threshold * (r.ran_s + r.when.loss_s) > r.ran_s);
 }
 
-void conditions_find(struct variance *v, struct stretches *all)
+void conditions_find(struct variance *v, struct waits *known, struct stretches *all)
 {
 	struct rest *rests = mem_new(v->fragments.n_processes, sizeof(*rests));
 
 	for (size_t p = 0; p < v->fragments.n_processes; p++)
-		waits_add(v, p, all, &rests[p]);
+		waits_add(v, known, p, all, &rests[p]);
 	for (size_t p = 0; p < v->fragments.n_processes; p++)
 		rest_add(v, p, rests, all);
 	free(rests);

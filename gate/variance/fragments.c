@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/order.h"
 #include "base/text.h"
+#include "fleet/cgroup/stops.h"
 #include "gate/variance/stretches.h"
 #include "runs/inside/interpose/interpose.h"
 #include "runs/inside/samples/samples.h"
@@ -346,8 +347,11 @@ static void fragments_cut(struct fragments *f, const struct fragments_window *w)
 		item->start_s += before - f->from_s;
 		item->time_s -= before;
 	}
-	for (size_t p = 0; p < f->n_processes; p++)
+	for (size_t p = 0; p < f->n_processes; p++) {
 		f->processes[p].start_s = fmax(f->processes[p].start_s - f->from_s, 0);
+		for (size_t i = 0; i < f->processes[p].n_readings; i++)
+			f->processes[p].readings[i].at_s -= f->from_s;
+	}
 	snapshots_cut(f, w->to_s);
 }
 
@@ -541,7 +545,7 @@ static void process_describe(const struct samples *s, struct fragment_process *p
 
 static void process_release(struct fragment_process *p)
 {
-	mem_free(p->name, p->program, p->arguments, p->host, p->clock, p->children, p->dropped_why);
+	mem_free(p->name, p->program, p->arguments, p->host, p->clock, p->children, p->dropped_why, p->readings);
 }
 
 /* The same process from another file is a copy, or the same file by another name. */
@@ -608,9 +612,32 @@ static void sites_add(struct loading *l, const struct samples *s)
 	free(path);
 }
 
-static enum assay_status file_add(struct loading *l, const char *name, const struct samples *s, struct assay_error *err)
+/* Those of fleet/cgroup/stops.h, in the bytes of the file, as long as time goes on. */
+static void readings_add(const struct fragments_file *file, struct fragment_process *p)
+{
+	const double unit_s = 1e-4;
+	struct stops_reading one;
+	size_t capacity = 0;
+	double before_s = 0;
+
+	for (size_t at = RECORD_READINGS; at + sizeof(one) <= file->n && at < RECORD_READINGS + STOPS_READINGS * sizeof(one);
+	     at += sizeof(one)) {
+		double at_s;
+
+		memcpy(&one, (const char *)file->bytes + at, sizeof(one));
+		at_s = less_s(one.at_ns, p->started_ns, 1e-9);
+		if (!one.at_ns || !(at_s >= before_s))
+			return;
+		before_s = at_s;
+		mem_append(p->readings, p->n_readings, &capacity,
+			   (struct fragment_reading){ at_s, one.cpu * unit_s, one.run_delay * unit_s, one.stopped * unit_s });
+	}
+}
+
+static enum assay_status file_add(struct loading *l, const struct fragments_file *file, const struct samples *s, struct assay_error *err)
 {
 	uint32_t first_site = (uint32_t)l->out.n_sites;
+	const char *name = file->name;
 	struct columns c;
 	struct fragment_process p = { .first = l->out.n, .first_snapshot = l->out.n_snapshots, .run = l->run };
 
@@ -639,6 +666,7 @@ static enum assay_status file_add(struct loading *l, const char *name, const str
 	}
 	if (s->truncated && !s->n && !l->cut)
 		l->cut = name;
+	readings_add(file, &p);
 	sites_add(l, s);
 	ends_add(&l->out, s, &p, l->ends);
 	meanings_find(l, s);
@@ -656,13 +684,13 @@ static enum assay_status file_add(struct loading *l, const char *name, const str
 	return ASSAY_OK;
 }
 
-static enum assay_status bytes_add(struct loading *l, const char *name, const void *bytes, size_t n, struct assay_error *err)
+static enum assay_status bytes_add(struct loading *l, const struct fragments_file *file, struct assay_error *err)
 {
 	struct samples s = { .items = NULL };
-	enum assay_status st = samples_parse_in_order(name, bytes, n, l->window ? l->window->thin_log2 : 0, &s, err);
+	enum assay_status st = samples_parse_in_order(file->name, file->bytes, file->n, l->window ? l->window->thin_log2 : 0, &s, err);
 
 	if (!st)
-		st = file_add(l, name, &s, err);
+		st = file_add(l, file, &s, err);
 	samples_release(&s);
 	return st == ASSAY_E_NODATA ? ASSAY_OK : st; /* its process ended before it did anything */
 }
@@ -751,6 +779,9 @@ static void number_all(struct fragments *f, const struct fragments_window *windo
 	for (size_t p = 0; p < f->n_processes; p++)
 		process_now[f->processes[p].was] = (uint32_t)p;
 	all_starts_find(f, window);
+	for (size_t p = 0; p < f->n_processes; p++)
+		for (size_t i = 0; i < f->processes[p].n_readings; i++)
+			f->processes[p].readings[i].at_s += f->processes[p].start_s;
 	for (size_t i = 0; i < f->n_ends; i++)
 		f->ends[i].process = process_now[f->ends[i].process];
 	for (size_t i = 0; i < f->n; i++) {
@@ -860,7 +891,7 @@ static enum assay_status loading_finish(struct loading *l, enum assay_status st,
 /* Adds the file, or counts it among those that are gone. If all of `n` are, and no window is asked for, that is an error. */
 static enum assay_status file_take(struct loading *l, struct fragments_file *file, size_t n, struct assay_error *err)
 {
-	enum assay_status st = file->st ? file->st : bytes_add(l, file->name, file->bytes, file->n, err);
+	enum assay_status st = file->st ? file->st : bytes_add(l, file, err);
 
 	if (!file->st && st != ASSAY_E_FORMAT && st != ASSAY_E_VERSION)
 		return st;

@@ -110,6 +110,11 @@ struct snapshot {
 	uint32_t process, thread;
 };
 
+/* Of a process, from outside: what all of its threads had used and waited for by then, and how long it was stopped. */
+struct fragment_reading {
+	double at_s, cpu_s, queue_s, stopped_s;
+};
+
 struct fragment_process {
 	char *name;			  /* "rank 3", or "process 4711 (sort)" */
 	char *program, *arguments, *host; /* arguments: of the command line; "": none, or not known */
@@ -125,6 +130,8 @@ struct fragment_process {
 	double thread_s;       /* sum over its threads of the time from the first fragment to the end of the last */
 	size_t first, n;       /* its fragments: items[first], ... */
 	size_t first_snapshot, n_snapshots;
+	struct fragment_reading *readings; /* [n_readings] in order of time */
+	size_t n_readings;
 	uint32_t was; /* place among the files that were read */
 	uint32_t run; /* of those that are analysed together, from 0 */
 	uint64_t dropped;

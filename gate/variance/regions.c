@@ -203,7 +203,7 @@ static void stretches_explain(struct variance *v, struct stretches *all, struct 
 		s->spins = messages && spun(r);
 		s->cause = r->why.n ? r->why.parts[0].cause : LOSS_UNKNOWN;
 		s->waits = messages && blocked(r);
-		s->own_s = messages ? waits_own_loss(v, known, &s->member) : s->member.loss_s;
+		s->own_s = messages ? waits_own_loss(v, known, &s->member, false) : s->member.loss_s;
 		if (s->waits) {
 			waited_for(v, known, s->member.process, s->member.from_s, s->member.to_s, &nobody);
 			s->waits = !nobody || s->own_s < EXPLAINED * s->member.loss_s;
@@ -338,15 +338,32 @@ static bool likely_work(const struct region *r)
 	       processor_s >= EXPLAINED * r->why.loss_s;
 }
 
-/* What was slow stands before what most likely was more work, and that before what is the consequence of another region. */
+/* Nobody can tell it from more work, or from a message that simply came later. */
+static bool unproved(const struct region *r)
+{
+	enum loss_cause cause = r->why.n ? r->why.parts[0].cause : LOSS_UNKNOWN;
+
+	if (r->condition || r->marked)
+		return false;
+	return r->activity == ACTIVITY_COMPUTATION ? r->verified < .5 && (cause == LOSS_PROCESSOR || cause == LOSS_UNKNOWN)
+						   : r->activity == ACTIVITY_COMMUNICATION && blocked(r) && !r->peer;
+}
+
+static int group_of(const struct region *r)
+{
+	return r->caused_by != VARIANCE_NONE ? 3 : r->work ? 2 : unproved(r);
+}
+
+/* What was slow for sure stands before what may have been more work, what most likely was, and what is the consequence of another region.
+ */
 static void causes_first(struct variance *v)
 {
 	struct region *sorted = mem_new(v->n_regions, sizeof(*sorted));
 	size_t *now = mem_new(v->n_regions, sizeof(*now)), n = 0;
 
-	for (int group = 0; group < 3; group++)
+	for (int group = 0; group < 4; group++)
 		for (size_t r = 0; r < v->n_regions; r++)
-			if ((v->regions[r].caused_by != VARIANCE_NONE ? 2 : v->regions[r].work) == group) {
+			if (group_of(&v->regions[r]) == group) {
 				now[r] = n;
 				sorted[n++] = v->regions[r];
 			}
@@ -419,7 +436,7 @@ enum assay_status regions_find(struct variance *v, const struct variance_options
 	enum assay_status st = ASSAY_OK;
 	size_t capacity = 0;
 
-	conditions_find(v, &all);
+	conditions_find(v, &known, &all);
 	stretches_find(v, &all);
 	stretches_explain(v, &all, &known);
 	stretches_follow(v, &all, &known);

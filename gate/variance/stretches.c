@@ -216,9 +216,8 @@ static struct stretch stretch_at(const struct variance *v, const struct row *row
 		s.member.time_s = sum_of(row->time + from, to - from);
 		s.member.expected_s = sum_of(row->expected + from, to - from);
 		s.member.loss_s = s.member.time_s - s.member.expected_s;
-		return s;
-	}
-	stretch_measure(v, s.activity, &s.member);
+	} else
+		stretch_measure(v, s.activity, &s.member);
 	s.member.throughout = s.member.expected_s >= STRETCH_THROUGHOUT * sum_of(row->expected, v->columns);
 	return s;
 }

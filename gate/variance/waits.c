@@ -284,12 +284,25 @@ static double waited_in(const struct variance *v, struct waits *known, const str
 						   : until_it_came(&known->calls[other], f, f->collective ? -1 : p->rank);
 }
 
+/* The call says for whom it waits. */
+static bool is_named(const struct fragment *f)
+{
+	return f->peer >= 0 || f->comm;
+}
+
+/* Or it reads from the other end of a pipe or connection, which a process of the run has. */
+static bool is_known(const struct variance *v, const struct fragment *f)
+{
+	const char *name = v->fragments.sites[f->to].name;
+
+	return is_named(f) || (end_partner(v, f) < END_NOBODY && (strncmp(name, "read", 4) == 0 || strncmp(name, "recv", 4) == 0));
+}
+
 /* items[n] of one cluster. Their own time is what they did not wait; what is usual of that is the median of those at other times. */
 static double cluster_own_loss(const struct variance *v, struct waits *known, const struct region_member *m,
 			       const struct fragment *const *items, size_t n)
 {
-	bool named = items[0]->peer >= 0 || items[0]->comm;
-	size_t ended = named || !all_known(v, known, m->process) ? SIZE_MAX : ended_most(v, known, m, items, n), others = 0;
+	size_t ended = is_named(items[0]) || !all_known(v, known, m->process) ? SIZE_MAX : ended_most(v, known, m, items, n), others = 0;
 	double *usual = mem_new(n, sizeof(*usual)), own = 0, weight = 0, loss = 0;
 
 	for (size_t i = 0; i < n; i++) {
@@ -312,7 +325,7 @@ static double cluster_own_loss(const struct variance *v, struct waits *known, co
 
 ORDER_POINTERS_BY(clusters_order, struct fragment, BY_UP(cluster) BY_PLACE)
 
-double waits_own_loss(const struct variance *v, struct waits *known, const struct region_member *m)
+double waits_own_loss(const struct variance *v, struct waits *known, const struct region_member *m, bool named)
 {
 	const struct fragment_process *p = &v->fragments.processes[m->process];
 	const struct fragment **items;
@@ -321,7 +334,7 @@ double waits_own_loss(const struct variance *v, struct waits *known, const struc
 
 	waits_begin(v, known);
 	if (!v->fragments.one_host)
-		return m->loss_s;
+		return named ? 0 : m->loss_s;
 	items = mem_new(p->n, sizeof(*items));
 	for (size_t i = p->first; i < p->first + p->n; i++)
 		if (v->fragments.items[i].activity == ACTIVITY_COMMUNICATION && v->clusters[v->fragments.items[i].cluster].repeated)
@@ -330,7 +343,7 @@ double waits_own_loss(const struct variance *v, struct waits *known, const struc
 	for (size_t i = 0, k; i < n; i += k) {
 		for (k = 1; i + k < n && items[i + k]->cluster == items[i]->cluster;)
 			k++;
-		loss += cluster_own_loss(v, known, m, items + i, k);
+		loss += named && !is_known(v, items[i]) ? 0 : cluster_own_loss(v, known, m, items + i, k);
 	}
 	free(items);
 	return fmin(fmax(loss, 0), m->loss_s);

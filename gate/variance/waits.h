@@ -34,7 +34,8 @@ size_t waited_for(const struct variance *v, struct waits *known, size_t process,
 
 /* The part of a loss in communication that was not waiting for others of the run: of MPI calls, the time after the partner, or the last
  * rank, arrived (a late sender is never the receiver's loss: Wolf and others); of others, all calls that no recorded process ended.
- * Everything, if that is not known. O(fragments). */
-double waits_own_loss(const struct variance *v, struct waits *known, const struct region_member *m);
+ * Everything, if that is not known. named: only of calls that say for whom
+ * they wait. O(fragments). */
+double waits_own_loss(const struct variance *v, struct waits *known, const struct region_member *m, bool named);
 
 #endif

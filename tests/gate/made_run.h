@@ -27,6 +27,7 @@ enum made_kind {
 	MADE_THREADS,	/* threads of its own use the processor, and are not recorded */
 	MADE_CHILDREN,	/* children do */
 	MADE_BESIDE,	/* others use another processor of its host, as much as it would take longer */
+	MADE_HIDDEN,	/* others use the processor while it would wait anyway */
 	MADE_TURNS,	/* more work, and as much more waiting and as many more switches as that has with another program beside it */
 	MADE_KINDS
 };
@@ -256,6 +257,10 @@ static inline double made_compute(struct made_process *p, const struct made_opti
 			continue;
 		switch (d->kind) {
 		case MADE_BESIDE:
+			p->idle -= more;
+			continue;
+		case MADE_HIDDEN:
+			p->queue += more;
 			p->idle -= more;
 			continue;
 		case MADE_QUEUE:

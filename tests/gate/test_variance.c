@@ -1,5 +1,6 @@
 /* Runs whose truth is known: who was slow, when, why, and what it cost. */
 #include "base/file.h"
+#include "fleet/cgroup/stops.h"
 #include "gate/variance/answer.h"
 #include "gate/variance/stored_runs.h"
 #include "gate/variance/waits.h"
@@ -802,11 +803,62 @@ static void own_loss(void **state)
 		struct variance v;
 
 		own_run(&v, rows[i].named, rows[i].late_s, rows[i].two_of);
-		assert_true(fabs(waits_own_loss(&v, &known, &m) / rows[i].own_s - 1) < .02);
+		assert_true(fabs(waits_own_loss(&v, &known, &m, false) / rows[i].own_s - 1) < .02);
 		v.fragments.one_host = false; /* clocks may differ */
-		assert_float_equal(waits_own_loss(&v, &known, &m), m.loss_s, 1e-9);
+		assert_float_equal(waits_own_loss(&v, &known, &m, false), m.loss_s, 1e-9);
 		waits_release(&known, &v);
 	}
+}
+
+/* A wait for a CPU that made nothing take longer is no loss. */
+static void hidden(void **state)
+{
+	struct variance v;
+
+	(void)state;
+	analyse_one(4, true, (struct made_disturbance){ 1, 1, 2.5, 2, MADE_HIDDEN }, &v);
+	assert_int_equal(v.n_regions, 0);
+	variance_release(&v);
+}
+
+/* A stop as it was seen from outside only, between readings that are 50 ms apart: from 1 s to 1.8 s. */
+static void outside(void **state)
+{
+	const struct made_disturbance d = { 0, 1, 9, .8, MADE_STOP };
+	const struct made_options o = { .ranks = 1, .seconds = 4, .noise = .01, .seed = 3, .counted = true, .disturbances = &d, .n = 1 };
+	struct stops_reading readings[80];
+	char **names;
+	size_t n;
+	struct fragments f;
+	struct assay_error err;
+	struct variance v;
+	const char *directory = "outside";
+	char *path;
+	FILE *file;
+
+	(void)state;
+	assert_int_equal(mkdir(directory, 0755), 0);
+	assert_int_equal(made_run(directory, &o), 0);
+	check(file_names(directory, ".samples", &names, &n, &err), &err);
+	path = mem_format("%s/%s", directory, names[0]);
+	file_names_free(names, n);
+	for (uint32_t i = 0; i < COUNT(readings); i++)
+		readings[i] = (struct stops_reading){ .at_ns = 1700000000000000000u + (i + 1) * UINT64_C(50000000),
+						      .stopped = i < 19	  ? 0
+								 : i > 35 ? 8000
+									  : (i - 19) * 500 };
+	file = fopen(path, "r+b");
+	free(path);
+	assert_int_equal(fseek(file, RECORD_READINGS, SEEK_SET), 0);
+	assert_int_equal(fwrite(readings, sizeof(readings), 1, file), 1);
+	fclose(file);
+	check(record_files_read(&directory, 1, &f, &err), &err);
+	check(variance_of(&f, &usual_options, &v, &err), &err);
+	assert_int_equal(v.n_regions, 1);
+	assert_true(v.regions[0].condition && v.regions[0].cause == LOSS_STOPPED);
+	assert_true(fabs(v.regions[0].from_s - 1) < .06 && fabs(v.regions[0].to_s - 1.8) < .06);
+	assert_true(fabs(v.regions[0].estimated_s / .8 - 1) < .1);
+	variance_release(&v);
 }
 
 int suite_variance(void)
@@ -819,7 +871,7 @@ int suite_variance(void)
 					    SCRATCH_TEST(order),	  cmocka_unit_test(activities), cmocka_unit_test(kinds),
 					    SCRATCH_TEST(finer),	  SCRATCH_TEST(disk),		SCRATCH_TEST(adjoining),
 					    cmocka_unit_test(own_loss),	  SCRATCH_TEST(intervals),	SCRATCH_TEST(more_of_all),
-					    SCRATCH_TEST(named_work) };
+					    SCRATCH_TEST(named_work),	  SCRATCH_TEST(hidden),		SCRATCH_TEST(outside) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
