@@ -566,29 +566,30 @@ static enum assay_status no_results(struct store *store, const char *application
 	return st;
 }
 
-/* Reads whether runs of the newest version fail more often than those of the versions before, and the direction of the metric. */
+/* Reads how many runs of each version failed, and the direction of the metric. */
 static enum assay_status read_versions(struct store *store, struct history *h, int64_t until_ms, struct assay_error *err)
 {
-	int64_t failed = 0, tried = 0;
+	size_t capacity = 0, since = SIZE_MAX;
 	struct run_set set = { 0 };
 	sqlite3_stmt *stmt = NULL;
-	char good[RUN_NAME_BYTES_MAX + 1] = "";
-	enum assay_status st = store_ask(
-	    store, &stmt, err,
-	    "SELECT version, sum(bad), count(*) FROM (SELECT version, taken_ms, 0 AS bad FROM run WHERE application = ?1 AND ordinal = 0 "
-	    "UNION ALL SELECT version, taken_ms, 1 FROM failed_run WHERE application = ?1 AND NOT probed) WHERE taken_ms <= ?2 GROUP BY "
-	    "version ORDER BY min(taken_ms)",
-	    "ti", h->application, until_ms);
+	const char *good = "";
+	enum assay_status st = store_ask(store, &stmt, err,
+					 "SELECT version, min(taken_ms), sum(bad), count(*) FROM (SELECT version, taken_ms, 0 AS bad FROM "
+					 "run WHERE application = ?1 GROUP "
+					 "BY version, machine, taken_ms, repetition UNION ALL SELECT version, taken_ms, 1 FROM failed_run "
+					 "WHERE application = ?1 AND NOT "
+					 "probed) WHERE taken_ms <= ?2 GROUP BY version ORDER BY min(taken_ms)",
+					 "ti", h->application, until_ms);
 
 	while (store_next(store, stmt, &st, err)) {
-		failed += h->failed;
-		tried += h->tried;
-		h->failed = sqlite3_column_int64(stmt, 1);
-		h->tried = sqlite3_column_int64(stmt, 2);
-		free(h->failing);
-		h->failing = h->failed * tried > failed * h->tried ? mem_string(store_text(stmt, 0)) : NULL;
-		if (h->failed < h->tried)
-			snprintf(good, sizeof(good), "%s", store_text(stmt, 0));
+		int64_t bad = sqlite3_column_int64(stmt, 2), all = sqlite3_column_int64(stmt, 3);
+		struct history_tried *t = mem_next(h->tried, h->n_tried, &capacity);
+
+		since = bad * h->runs <= h->failed * all ? SIZE_MAX : since < SIZE_MAX ? since : h->n_tried - 1;
+		*t = (struct history_tried){ mem_string(store_text(stmt, 0)), sqlite3_column_int64(stmt, 1), bad, all, since };
+		h->failed += bad;
+		h->runs += all;
+		good = bad < all ? t->version : good;
 	}
 	sqlite3_finalize(stmt);
 	st = st ? st : run_load(store, h->application, good, &set, err);
@@ -652,7 +653,9 @@ void history_release(struct history *h)
 	mem_free_all(h->machines, h->n_machines);
 	for (size_t i = 0; i < h->n_others; i++)
 		free(h->others[i].name);
-	mem_free(h->points, h->others, h->architecture, h->application, h->told, h->failing);
+	for (size_t i = 0; i < h->n_tried; i++)
+		free(h->tried[i].version);
+	mem_free(h->points, h->others, h->architecture, h->application, h->told, h->tried);
 	night_decisions_release(&h->decisions);
 	change_points_release(&h->changes);
 	*h = (struct history){ 0 };
@@ -1038,7 +1041,53 @@ static void answer_elsewhere(const struct history *h, struct document *d)
 		doc_line(d, "'--by %s' judges these.", h->by == HISTORY_PROCESSOR ? "metric" : "processor");
 }
 
+/* ---- failed runs ---- */
+
+/* Adds how many runs failed: of the newest version where those are more than before, else of all versions. */
+static void say_failed(const struct history *h, struct buf *out)
+{
+	const struct history_tried *newest = &h->tried[h->n_tried - 1];
+
+	if (newest->since < SIZE_MAX)
+		buf_format(out, "%s%" PRId64 " of %" PRId64 " runs of %s@%s failed, more than of the versions before %s",
+			   out->size ? "; " : "", newest->failed, newest->runs, h->application, newest->version,
+			   h->tried[newest->since].version);
+	else if (h->failed)
+		buf_format(out, "; %" PRId64 " of %" PRId64 " runs failed", h->failed, h->runs);
+}
+
+static void answer_failures(const struct history *h, struct document *d)
+{
+	if (h->failed)
+		doc_heading(d, "Versions of which runs failed");
+	doc_table(d, "failures");
+	if (!h->failed)
+		doc_hide(d);
+	for (const struct history_tried *t = h->tried; t < h->tried + h->n_tried; t++) {
+		if (!t->failed)
+			continue;
+		doc_row(d);
+		doc_set(d, "taken_ms", t->taken_ms);
+		doc_showf(d, NULL, "measured on", t->taken_ms, "%.10s", TEXT_MS(t->taken_ms));
+		doc_show(d, "version", "version", t->version);
+		doc_show(d, "failed", "failed", t->failed);
+		doc_show(d, "runs", "runs", t->runs);
+	}
+	doc_end(d);
+}
+
 /* ---- the outcome ---- */
+
+/* Returns the last change, of those on one machine the one that made it most expensive and lasts. */
+static const struct history_change *change_to_name(const struct history *h)
+{
+	const struct history_change *named = &h->told[(h->changes.n ? h->changes.n : h->n_told) - 1];
+
+	for (size_t k = h->changes.n ? h->n_told : 0; k < h->n_told; k++)
+		if (h->told[k].end == h->n && h->told[k].after - h->told[k].before > fmax(named->after - named->before, 0))
+			named = &h->told[k];
+	return named;
+}
 
 /* Adds the answer's sentence, and returns its word. */
 static const char *outcome_of(const struct history *h, const struct modes *m, enum doc_tone *tone, struct buf *out)
@@ -1072,7 +1121,7 @@ static const char *outcome_of(const struct history *h, const struct modes *m, en
 		return "by version";
 	}
 	if (h->n_told) {
-		const struct history_change *last = &h->told[h->n_told - 1];
+		const struct history_change *last = change_to_name(h);
 		const char *machine = last->machine < SIZE_MAX ? h->machines[last->machine] : NULL;
 
 		change = last->after - last->before;
@@ -1102,24 +1151,24 @@ char *history_answer(const struct history *h, struct document *d)
 {
 	struct modes modes = modes_of(h, 0);
 	struct buf sentence = BUF_INIT;
+	const struct history_tried *newest = &h->tried[h->n_tried - 1];
 	enum doc_tone tone;
 	const char *word = outcome_of(h, &modes, &tone, &sentence);
 	char *code;
 
-	if (h->failing && (h->failed == h->tried || tone == DOC_GOOD)) { /* a good cost must not hide it */
+	if (newest->since < SIZE_MAX && (newest->failed == newest->runs || tone == DOC_GOOD)) { /* a good cost must not hide it */
 		tone = DOC_BAD;
 		word = "fails";
 		buf_clear(&sentence);
-		buf_format(&sentence, "%" PRId64 " of %" PRId64 " runs of %s@%s failed, more than of the versions before", h->failed,
-			   h->tried, h->application, h->failing);
 	}
+	say_failed(h, &sentence);
 	code = mem_string(word);
 	for (char *c = code; *c; c++)
 		*c = *c == ' ' ? '_' : *c;
 	doc_answer(d, tone, word, "%s", sentence.bytes);
 	doc_set(d, "application", h->application);
 	doc_set(d, "outcome", code);
-	doc_set(d, "failed", h->failed);
+	doc_set(d, "failed", newest->failed);
 	doc_set(d, "min_effect", h->min_effect);
 	doc_set(d, "detectable", expm1(h->changes.least));
 	doc_set(d, "machines", h->n_machines);
@@ -1130,10 +1179,9 @@ char *history_answer(const struct history *h, struct document *d)
 		answer_picture(h, d);
 	answer_changes(h, d);
 	answer_modes(h, d);
+	answer_failures(h, d);
 	answer_points(h, d);
 	mem_free(code, modes.high);
 	buf_release(&sentence);
-	return strcmp(word, "changed") == 0
-		   ? mem_format("changed at %s", h->points[h->told[(h->changes.n ? h->changes.n : h->n_told) - 1].at].version)
-		   : mem_string(word);
+	return strcmp(word, "changed") == 0 ? mem_format("changed at %s", h->points[change_to_name(h)->at].version) : mem_string(word);
 }

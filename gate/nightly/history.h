@@ -35,6 +35,14 @@ struct history_architecture {
 /* By what it is judged: the metric, of runs the median; or their processor time, the mean, which a busy machine hardly moves. */
 enum history_by { HISTORY_METRIC, HISTORY_PROCESSOR, HISTORY_DECIDED /* as its last finding, else its last decision */ };
 
+/* All runs of a version. */
+struct history_tried {
+	char *version;
+	int64_t taken_ms; /* the first one */
+	int64_t failed, runs;
+	size_t since; /* the first of these versions from which on each failed more often than all before it; SIZE_MAX: this one did not */
+};
+
 struct history {
 	char *application;
 	enum history_by by;		     /* not HISTORY_DECIDED */
@@ -52,8 +60,9 @@ struct history {
 	struct history_change *told;  /* [n_told]: these; then those on one machine, and within one version, where the merged costs stay */
 	size_t n_told;
 	struct night_decisions decisions;
-	char *failing;	       /* the newest version, if its runs fail more often than those of the versions before; NULL: they do not */
-	int64_t failed, tried; /* runs of the newest version */
+	struct history_tried *tried; /* [n_tried], all versions, also those without a point, in the order of their first runs */
+	size_t n_tried;
+	int64_t failed, runs;		     /* of all versions */
 	const struct night_decision *denied; /* one of a change that the costs of its versions do not show; NULL: none */
 };
 

@@ -213,7 +213,7 @@ for failing in 5 3; do
 	}' >"$tmp/failing.csv"
 	run -C "$tmp/inputs.lab" import results "$tmp/failing.csv"
 	run -C "$tmp/inputs.lab" history app$failing
-	expect_stdout "fails  $failing of 5 runs of app$failing@v9 failed, more than of the versions before"
+	expect_stdout "fails  $failing of 5 runs of app$failing@v9 failed, more than of the versions before v9"
 	run -C "$tmp/inputs.lab" history app$failing --format json
 	expect_json .outcome fails
 	expect_json .failed $failing
@@ -228,4 +228,38 @@ run -C "$tmp/inputs.lab" import results "$tmp/failing.csv"
 run -C "$tmp/inputs.lab" history slower --format json
 expect_json .outcome changed # one run that failed does not hide that
 expect_json .failed 1
+run -C "$tmp/inputs.lab" history slower
+expect_stdout '; 1 of 5 runs of slower@v12 failed, more than of the versions before v12'
+
+what='failures of a while, up to now or until they were mended, stay visible'
+awk 'BEGIN {
+	print "application,version,machine,time,exit_status,result"
+	split("up_to_now mended flaky", names)
+	for (a = 1; a <= 3; a++)
+		for (v = 10; v <= 29; v++)
+			for (n = 1; n <= 5; n++)
+				printf "%s,v%d,m,2025-01-%02dT00:00:%02dZ,%d,%s\n", names[a], v, v, n,
+					(a == 1 && v >= 20) || (a == 2 && v >= 20 && v < 24) || (a == 3 && n == 1), 1 + n / 1000
+}' >"$tmp/failing.csv"
+run -C "$tmp/inputs.lab" import results "$tmp/failing.csv"
+run -C "$tmp/inputs.lab" history up_to_now
+expect_stdout 'fails  5 of 5 runs of up_to_now@v29 failed, more than of the versions before v20' '2025-01-20  v20           5     5'
+run -C "$tmp/inputs.lab" history mended
+expect_stdout 'steady  mended costs' 'in 16 points; 20 of 100 runs failed' '2025-01-23  v23           5     5'
+run -C "$tmp/inputs.lab" history mended --format json
+expect_json .failures[0].version v20 .failures[3].version v23 .failures[3].failed 5 .failures[3].runs 5
+run -C "$tmp/inputs.lab" history flaky
+expect_stdout 'steady  flaky costs' 'in 20 points; 20 of 100 runs failed'
+
+what='of changes on one machine each, the first line has the slower one'
+awk 'BEGIN {
+	print "application,version,machine,time,result"
+	for (v = 10; v <= 29; v++)
+		for (m = 1; m <= 3; m++)
+			for (n = 1; n <= 5; n++)
+				printf "apart,v%d,m%d,2025-01-%02dT00:00:%02dZ,%s\n", v, m, v, n, (m == 1 && v >= 20 ? 1.2 : m == 2 && v >= 20 ? .8 : 1) + n / 1000
+}' >"$tmp/apart.csv"
+run -C "$tmp/inputs.lab" import results "$tmp/apart.csv"
+run -C "$tmp/inputs.lab" history apart
+expect_stdout 'changed  apart costs 1.199 times as much from v20 on, on one machine: m1'
 finish

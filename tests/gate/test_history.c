@@ -341,19 +341,19 @@ static void test_until(void **state)
 	put_decision(&lab, 8500001, "v08", "regression", 1.2);
 	put(&lab.store, "INSERT INTO failure (application, version, machine, taken_ms, repetition, outcome, detail) VALUES ('sort', 'v10', "
 			"'m0', 9500000, 1, 'crashed', '')");
-	put(&lab.store, "UPDATE run SET ordinal = 0"); /* as results of versions are counted */
 	check(evidence_load(&lab, &evidence, &err), &err);
 	check(history_load(&lab, &evidence, "sort", NULL, HISTORY_DECIDED, .03, 8500000, &h, &err), &err);
 	assert_string_equal(h.points[h.n - 1].version, "v08");
 	assert_int_equal(h.points[h.n - 1].decision->judged.decision, DECISION_PASS);
 	assert_int_equal(h.decisions.n, 1);
-	assert_true(h.changes.n == 0 && !h.changes.open && !h.failing);
+	assert_true(h.changes.n == 0 && !h.changes.open && h.tried[h.n_tried - 1].since == SIZE_MAX);
 	history_release(&h);
 	evidence_release(&evidence);
 	h = load(&lab, "sort", HISTORY_DECIDED);
 	assert_string_equal(h.points[h.n - 1].version, "v09");
 	assert_int_equal(h.decisions.n, 2);
-	assert_string_equal(h.failing, "v10");
+	assert_string_equal(h.tried[h.n_tried - 1].version, "v10");
+	assert_int_equal(h.tried[h.n_tried - 1].since, h.n_tried - 1);
 	history_release(&h);
 	lab_close(&lab);
 }
