@@ -150,12 +150,12 @@ static void explain_what_it_takes(struct verdict *v)
 	double mean = log(e->ratio), matters = log1p(v->min_effect), needed = mean >= matters ? mean : matters - mean;
 	double factor = pow(log(e->high / e->ratio) / needed, 2),
 	       q = e->types > 1 ? stats_t_quantile((1 + e->level) / 2, (double)e->types - 1) : 2;
-	double noise = pow(noise_of_mean(&v->pairing, e->types), 2), all = pow(log(e->high / e->ratio) / q, 2);
-	double between = e->within ? 0 : fmax(all - noise, 0), left = all / factor - between;
+	double noise = pow(noise_of_mean(&v->pairing, e->types), 2), all = fmax(pow(log(e->high / e->ratio) / q, 2), noise);
+	double between = e->within ? 0 : all - noise, left = all / factor - between;
 
 	if (!(noise > 0) || !isfinite(factor))
 		return;
-	if (left > .1 * noise)
+	if (!(between > 0) || left > .1 * noise)
 		reason_add(v, "what_it_takes", "to settle it takes about %s times as many repetitions%s",
 			   text_fixed(fmax(noise / left, 1.1), noise / left < 3 ? 1 : 0).text,
 			   !*v->baseline->application		       ? " (a longer --budget makes them)"

@@ -450,6 +450,37 @@ static void test_busy_machines(void **state)
 	world_release(&w);
 }
 
+static double by_parity(int type)
+{
+	return type % 2 ? 2 : .5;
+}
+
+/* What would settle it: repetitions where they differ, on however few types; types only where these differ by more. */
+static void test_what_it_takes(void **state)
+{
+	(void)state;
+	for (int types = 1; types <= 6; types++) {
+		for (int differ = 0; differ <= (types > 2); differ++) {
+			const char *text = "";
+			struct verdict v;
+			struct world w;
+
+			world_init(&w, types);
+			apart = differ ? .01 : .6;
+			run_all(&w, types, differ ? by_parity : same);
+			apart = .01;
+			v = decide(&w);
+			assert_int_equal(v.effect.decision, DECISION_INCONCLUSIVE);
+			for (size_t i = 0; i < v.n_reasons; i++)
+				text = strcmp(v.reasons[i].code, "what_it_takes") ? text : v.reasons[i].text;
+			assert_non_null(
+			    strstr(text, differ ? "hardware types differ by more than their noise" : "times as many repetitions"));
+			verdict_release(&v);
+			world_release(&w);
+		}
+	}
+}
+
 static void test_resource_is_named(void **state)
 {
 	struct verdict v;
@@ -931,6 +962,7 @@ int suite_verdict(void)
 		cmocka_unit_test(test_times),
 		cmocka_unit_test(test_busy_machines),
 		cmocka_unit_test(test_failures_on_busy_machines),
+		cmocka_unit_test(test_what_it_takes),
 		cmocka_unit_test(test_resource_is_named),
 		cmocka_unit_test(test_left_out),
 		cmocka_unit_test(test_hardware_changed),
