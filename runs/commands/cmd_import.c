@@ -121,7 +121,7 @@ static enum assay_status parse_time(const char *text, void *to, struct assay_err
 				  "'%s' is not a time: a date such as 2026-11-23 or 2026-11-23T20:01:23+01:00, or seconds since 1970",
 				  text);
 	if (imported_in_future(*(int64_t *)to))
-		return assay_fail(err, ASSAY_E_USAGE, "--time '%s' is in the future", text);
+		return assay_fail(err, ASSAY_E_USAGE, "'%s' is in the future", text);
 	return ASSAY_OK;
 }
 

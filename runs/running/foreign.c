@@ -816,6 +816,7 @@ static enum assay_status phoronix_read(struct reader *r, const char *text, size_
 static enum assay_status tool_of(struct reader *r, const char *text)
 {
 	const cJSON *root = r->result->root;
+	bool is_xml = text[strspn(text, " \t\r\n")] == '<';
 
 	r->result->tool = r->options->tool;
 	if (r->result->tool != FOREIGN_TOOLS)
@@ -824,13 +825,14 @@ static enum assay_status tool_of(struct reader *r, const char *text)
 		r->result->tool = FOREIGN_GBENCH;
 	else if (cJSON_HasObjectItem(root, "results"))
 		r->result->tool = FOREIGN_HYPERFINE;
-	else if (root)
+	else if (root || (is_xml && !strstr(text, "<PhoronixTestSuite")))
 		return assay_fail(r->err, ASSAY_E_FORMAT,
-				  "%s is JSON, but of neither Google Benchmark nor hyperfine: write its results as CSV, with the columns "
-				  "application, version, machine, time and result",
-				  r->options->name);
+				  "%s is %s, but not of %s: write its results as CSV, with the columns application, version, machine, time "
+				  "and result",
+				  r->options->name, root ? "JSON" : "XML",
+				  root ? "Google Benchmark or hyperfine" : "the Phoronix Test Suite");
 	else
-		r->result->tool = text[strspn(text, " \t\r\n")] == '<' ? FOREIGN_PHORONIX : FOREIGN_CSV;
+		r->result->tool = is_xml ? FOREIGN_PHORONIX : FOREIGN_CSV;
 	return ASSAY_OK;
 }
 

@@ -240,7 +240,7 @@ expect_stdout '1 result of mv@1' "3: the time is not understood, or in the futur
 import "$tmp/dates.csv" --version 2 --time 2026-03-04
 expect_stdout '4 results of mv@2'
 import "$tmp/dates.csv" --version 2 --time 2033-03-04
-refused 2 "--time '2033-03-04' is in the future"
+refused 2 "--time: '2033-03-04' is in the future"
 printf 'application,machine,result\nrm,m,1\n' >"$tmp/late.csv"
 touch -d 2033-01-01 "$tmp/late.csv"
 import "$tmp/late.csv"
@@ -374,13 +374,13 @@ expect_json .results_added 1
 expect_json .not_used.bad_name 2
 printf '[{"command": "x"}]' >"$tmp/list.json"
 import "$tmp/list.json" --machine m
-refused 2 'list.json is JSON, but of neither Google Benchmark nor hyperfine' 'CSV, with the columns application'
+refused 2 'list.json is JSON, but not of Google Benchmark or hyperfine' 'CSV, with the columns application'
 printf '{"machine_info": {}, "benchmarks": [{"name": "test_x", "stats": {"data": [1]}}]}' >"$tmp/pytest.json"
 import "$tmp/pytest.json"
-refused 2 'pytest.json is JSON, but of neither Google Benchmark nor hyperfine'
+refused 2 'pytest.json is JSON, but not of Google Benchmark or hyperfine'
 printf '<testsuite/>' >"$tmp/junit.xml"
 import "$tmp/junit.xml" --machine m
-refused 6 'junit.xml has no measurement (it was read as the Phoronix Test Suite)'
+refused 2 'junit.xml is XML, but not of the Phoronix Test Suite: write its results as CSV'
 
 what='CSV as spreadsheets and people write it'
 printf 'application,result\nodd,"1,5"\nodd,1.5 s\nodd, 1.5\nodd,0x1p3\nodd,<3\nodd,2\nodd,1e999\nodd,SIGSEGV 11\n' >"$tmp/odd.csv"
