@@ -423,7 +423,7 @@ void accounts_say(const struct accounts *accounts, const struct rusage *usage, i
 			 usage->ru_minflt, usage->ru_majflt, usage->ru_nvcsw, usage->ru_nivcsw, accounts->delay_ns);
 
 	if (others_ns >= 0)
-		n += snprintf(text + n, ACCOUNTS_BYTES - (size_t)n, "others_delay_ns %lld\n", (long long)others_ns);
+		n += snprintf(text + n, ACCOUNTS_BYTES - (size_t)n, "others_delay_ns %lld\n", (long long)(others_ns + accounts->reader_ns));
 	if (!accounts->io_unknown)
 		n += snprintf(text + n, ACCOUNTS_BYTES - (size_t)n,
 			      "read_bytes %llu\nwrite_bytes %llu\nread_calls %llu\nwrite_calls %llu\n", io[0], io[1], io[2], io[3]);

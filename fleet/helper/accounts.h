@@ -37,6 +37,7 @@ struct accounts {
 	unsigned long long io[4]; /* bytes read and written, system calls that read and wrote */
 	bool io_unknown;
 	unsigned long long delay_ns;
+	int64_t reader_ns;		 /* for which what reads a pipe that the command had filled was kept waiting for a processor */
 	int64_t totals[ACCOUNTS_TOTALS]; /* at first the host's; when the command has ended, how much more they were; -1: not known */
 	int64_t frequency_khz;		 /* when it has ended; below 0: not known */
 	int64_t temperature_mc;		 /* likewise; thousandths of a degree Celsius */

@@ -20,6 +20,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/random.h>
@@ -31,6 +32,7 @@
 #include <unistd.h>
 
 #define PIECE_BYTES	 65536
+#define PIPE_BYTES	 (1 << 20) /* so that a command seldom waits for this process */
 #define LOOK_MS		 100
 #define TERM_GRACE_NS	 INT64_C(1000000000) /* from SIGTERM to SIGKILL */
 #define KILL_AGAIN_NS	 INT64_C(100000000)
@@ -500,38 +502,30 @@ static _Noreturn void command_become(const struct run_task *task, int out, int e
 	_exit(127);
 }
 
-static void close_pair(const int pair[2])
-{
-	for (int i = 0; i < 2; i++) {
-		if (pair[i] >= 0)
-			close(pair[i]);
-	}
-}
-
 /* Forks. False: request->refusal says why. */
 static bool command_start(const struct run_task *task, struct command *out)
 {
-	int o[2] = { -1, -1 }, e[2] = { -1, -1 }, f[2] = { -1, -1 };
+	int ends[][2] = { { -1, -1 }, { -1, -1 }, { -1, -1 } }; /* of its output, its errors and a fault */
 	pid_t parent = getpid();
 
 	out->shared = mmap(NULL, sizeof(*out->shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (out->shared == MAP_FAILED || pipe2(o, O_CLOEXEC) || pipe2(e, O_CLOEXEC) || pipe2(f, O_CLOEXEC) || (out->id = fork()) < 0) {
+	if (out->shared == MAP_FAILED || pipe2(ends[0], O_CLOEXEC) || pipe2(ends[1], O_CLOEXEC) || pipe2(ends[2], O_CLOEXEC) ||
+	    (out->id = fork()) < 0) {
 		request_refuse(task->request, "cannot start a process: %s", strerror(errno));
-		close_pair(o);
-		close_pair(e);
-		close_pair(f);
+		for (int i = 0; i < 6; i++)
+			close_once(&ends[i / 2][i % 2]);
 		return false;
 	}
 	if (out->id == 0)
-		command_become(task, o[1], e[1], f[1], parent, out->shared);
-	close(o[1]);
-	close(e[1]);
-	close(f[1]);
-	fcntl(o[0], F_SETFL, O_NONBLOCK);
-	fcntl(e[0], F_SETFL, O_NONBLOCK);
-	out->pipes[0] = o[0];
-	out->pipes[1] = e[0];
-	out->fault = f[0];
+		command_become(task, ends[0][1], ends[1][1], ends[2][1], parent, out->shared);
+	for (int i = 0; i < 3; i++)
+		close(ends[i][1]);
+	for (int i = 0; i < 2; i++) {
+		out->pipes[i] = ends[i][0];
+		fcntl(out->pipes[i], F_SETFL, O_NONBLOCK);
+		fcntl(out->pipes[i], F_SETPIPE_SZ, PIPE_BYTES); /* where it is allowed */
+	}
+	out->fault = ends[2][0];
 	return true;
 }
 
@@ -819,9 +813,12 @@ static void run_send(struct run *run, int which, size_t n)
 /* Passes on what is in a pipe, and closes it at its end, or when nothing is left that could write. */
 static void run_pass_output(struct run *run, int which)
 {
-	int *fd = &run->command.pipes[which];
+	int *fd = &run->command.pipes[which], full = 0;
+	bool late = ioctl(*fd, FIONREAD, &full) == 0 && full >= fcntl(*fd, F_GETPIPE_SZ) / 2; /* it may have waited for this process */
 	ssize_t n = read(*fd, frames_reserve(run->task->out, PIECE_BYTES), PIECE_BYTES);
 
+	if (late && run->ended_ns == 0)
+		run->accounts.reader_ns += (int64_t)(accounts_schedule_of(getpid()).delay_ns - run->own_delay_ns);
 	if (n > 0)
 		run_send(run, which, (size_t)n);
 	else if (n == 0 || (errno != EINTR && (errno != EAGAIN || run->state == RUN_DRAINING)))
@@ -853,7 +850,7 @@ static void run_say_result(struct run *run)
 /* Back-pressure: a pipe is looked at only while little waits to be written. */
 static bool has_room(const struct run *run)
 {
-	return frames_pending(run->task->out) < PIECE_BYTES;
+	return frames_pending(run->task->out) < PIPE_BYTES;
 }
 
 static void run_wait(struct run *run)

@@ -99,13 +99,14 @@
  * read_bytes, write_bytes, read_calls, write_calls (system calls, with the descendants that were waited for; missing where the kernel
  * does not say); run_delay_ns (for which first threads of the processes that we have waited for were kept waiting for a processor),
  * others_delay_ns (for which their other threads were, and processes that one of them has waited for: with a sampler, as far as they lived
- * longer than 50 ms; of what waited at once the longest only); crowded_ns, io_stalled_ns, memory_stalled_ns (for which anything on the host
- * was kept waiting for a processor, for input or output, for memory, while the command ran), throttled_ns (for which the helper's control
- * group, and those around it, had used up their shares of the processors), busy_ns (for which the host's processors, all together, were at
- * work; within 10 ms), processes (that were begun on the host, threads too), each missing where the kernel does not say; tick_ns (of the
- * kernel's clock); swept N (processes that a killed helper had left, and that were ended before). With HELPER_CGROUP also: cgroup_version
- * 0|1|2 (the version that was in use with all the limits asked for; 0: none, or not all of them); oom_kills N (processes that the kernel
- * has killed for want of memory in the group); refused_processes N (times that the limit of processes was met). Of facts: one "name value"
- * a fact (fleet/agent/facts.h). Of read: files N. Of put and get: bytes N. */
+ * longer than 50 ms; of what waited at once the longest only; and the helper, that was to empty their full pipe); crowded_ns,
+ * io_stalled_ns, memory_stalled_ns (for which anything on the host was kept waiting for a processor, for input or output, for memory, while
+ * the command ran), throttled_ns (for which the helper's control group, and those around it, had used up their shares of the processors),
+ * busy_ns (for which the host's processors, all together, were at work; within 10 ms), processes (that were begun on the host, threads
+ * too), each missing where the kernel does not say; tick_ns (of the kernel's clock); swept N (processes that a killed helper had left, and
+ * that were ended before). With HELPER_CGROUP also: cgroup_version 0|1|2 (the version that was in use with all the limits asked for; 0:
+ * none, or not all of them); oom_kills N (processes that the kernel has killed for want of memory in the group); refused_processes N (times
+ * that the limit of processes was met). Of facts: one "name value" a fact (fleet/agent/facts.h). Of read: files N. Of put and get: bytes N.
+ */
 
 #endif

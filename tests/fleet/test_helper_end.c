@@ -422,7 +422,7 @@ static void test_lock_dies(void **state)
 	}
 }
 
-/* The box is free when the command is gone, though nobody reads its output: more than a pipe takes, less than what is on the way. */
+/* The box is free when the command is gone, though nobody reads its output: more than pipes take, less than what the helper keeps. */
 static void test_lock_is_early_free(void **state)
 {
 	int64_t end = now_ms() + SESSION_PATIENCE_MS;
@@ -431,7 +431,7 @@ static void test_lock_is_early_free(void **state)
 	int fd;
 
 	(void)state;
-	lock_request(&request, "head -c 150000 /dev/zero; touch ran", "lock", 0);
+	lock_request(&request, "head -c 1000000 /dev/zero; touch ran", "lock", 0);
 	session_start(&s, &request);
 	while (access("ran", F_OK) && now_ms() < end)
 		sleep_ms(2);
@@ -444,7 +444,7 @@ static void test_lock_is_early_free(void **state)
 	}
 	close(fd);
 	session_end(&s);
-	assert_int_equal(s.answer.out.size, 150000);
+	assert_int_equal(s.answer.out.size, 1000000);
 	session_release(&s);
 }
 
