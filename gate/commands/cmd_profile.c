@@ -6,8 +6,7 @@
 #include "gate/commands/cmd_evidence.h"
 #include "gate/here/here.h"
 #include "gate/profile/stored.h"
-#include "gate/profile/views.h"
-#include "gate/profile/paper_profile.h"
+#include "gate/profile/profile.h"
 
 #include <math.h>
 

@@ -760,7 +760,6 @@ static void say_places(const struct cost_where *where, struct document *d)
 		doc_line(d, "it is not certain where: more runs, or longer ones, have more samples of where the time went");
 }
 
-/* Lines in words, and the table `slower_at`. */
 static void cost_where_answer(const struct cost_where *where, struct document *d)
 {
 	say_places(where, d);

@@ -1041,8 +1041,6 @@ static void answer_elsewhere(const struct history *h, struct document *d)
 		doc_line(d, "'--by %s' judges these.", h->by == HISTORY_PROCESSOR ? "metric" : "processor");
 }
 
-/* ---- failed runs ---- */
-
 /* Adds how many runs failed: of the newest version where those are more than before, else of all versions. */
 static void say_failed(const struct history *h, struct buf *out)
 {
@@ -1078,17 +1076,6 @@ static void answer_failures(const struct history *h, struct document *d)
 
 /* ---- the outcome ---- */
 
-/* Returns the last change, of those on one machine the one that made it most expensive and lasts. */
-static const struct history_change *change_to_name(const struct history *h)
-{
-	const struct history_change *named = &h->told[(h->changes.n ? h->changes.n : h->n_told) - 1];
-
-	for (size_t k = h->changes.n ? h->n_told : 0; k < h->n_told; k++)
-		if (h->told[k].end == h->n && h->told[k].after - h->told[k].before > fmax(named->after - named->before, 0))
-			named = &h->told[k];
-	return named;
-}
-
 /* Adds the answer's sentence, and returns its word. */
 static const char *outcome_of(const struct history *h, const struct modes *m, enum doc_tone *tone, struct buf *out)
 {
@@ -1121,7 +1108,7 @@ static const char *outcome_of(const struct history *h, const struct modes *m, en
 		return "by version";
 	}
 	if (h->n_told) {
-		const struct history_change *last = change_to_name(h);
+		const struct history_change *last = &h->told[h->n_told - 1];
 		const char *machine = last->machine < SIZE_MAX ? h->machines[last->machine] : NULL;
 
 		change = last->after - last->before;
@@ -1183,5 +1170,7 @@ char *history_answer(const struct history *h, struct document *d)
 	answer_points(h, d);
 	mem_free(code, modes.high);
 	buf_release(&sentence);
-	return strcmp(word, "changed") == 0 ? mem_format("changed at %s", h->points[change_to_name(h)->at].version) : mem_string(word);
+	return strcmp(word, "changed") == 0
+		   ? mem_format("changed at %s", h->points[h->told[(h->changes.n ? h->changes.n : h->n_told) - 1].at].version)
+		   : mem_string(word);
 }

@@ -9,6 +9,7 @@
 #include "fingerprint/battery/stressor.h"
 #include "gate/profile/levels.h"
 #include "model/profile/shares.h"
+#include "model/published/gbt.h"
 #include "runs/running/evidence.h"
 
 /* The levels of an inferred profile: how much of the time it says is computing and how much the kernel's, and of which categories; as deep
@@ -133,5 +134,31 @@ void profile_fit_blend(const struct blend_data *data, size_t threads, struct ble
 char *profile_group_name(const char *const *features, const size_t *members, size_t n);
 /* The main category of most of them; of equals the first. */
 enum category profile_group_category(const char *const *features, const size_t *members, size_t n);
+
+/* The profile as published with quiho (ICPE 2018): importances of boosted trees fitted on fingerprints, all rows in training. It is not
+ * validated and tells nothing about how far it can be trusted. */
+struct paper_profile {
+	const struct run_set *runs; /* borrowed */
+	struct dataset dataset;
+	struct gbt *gbt;
+};
+
+/* ASSAY_E_NODATA when fewer than two runs have a whole fingerprint. The arguments must outlive *out; paper_profile_release() it. */
+enum assay_status paper_profile_of(const struct evidence *evidence, const struct run_set *runs, struct paper_profile *out,
+				   struct assay_error *err);
+void paper_profile_release(struct paper_profile *profile);
+
+/* The second view of a profile: where the time of the application's own runs went, which must be about the sum of where that of the
+ * stressors goes that it is said to be like. Of the processor's time: what waits is in neither. */
+struct stored_time; /* gate/profile/stored.h */
+/* Fills rows->own from the runs, and rows->made_of from the samples of the machines' fingerprints, where either has any. time: borrowed;
+ * what is filled borrows nothing of it. */
+enum assay_status views_load(struct store *store, const struct stored_time *time, const struct dataset *dataset, struct profile_rows *rows,
+			     struct assay_error *err);
+
+/* Whether a stressor cannot have a tenth of the time, as so much of its own is of a class of which the application has too little. */
+bool views_exclude(const struct profile_rows *rows, size_t column);
+/* Makes the models of the cost explain where the time went, too; without the application's signature nothing changes. */
+void views_join(const struct profile_rows *rows, struct blend_data *data);
 
 #endif

@@ -1,7 +1,7 @@
-#include "gate/profile/views.h"
+#include "gate/profile/profile.h"
 
 #include "base/mem.h"
-#include "fleet/agent/signature.h"
+#include "gate/profile/stored.h"
 
 #include <math.h>
 #include <string.h>

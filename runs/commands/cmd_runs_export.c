@@ -111,8 +111,7 @@ const struct command runs_export_command = {
 	.about =
 	    "Writes three CSV tables to DIR, which is made if it is not there: machines.csv has every rate of every battery, results.csv "
 	    "every result with its version and direction, and runs that failed, executions.csv every execution with the kernel's accounts. "
-	    "What programs printed and their environments are in no table. 'import machines' and 'import results' read the first two "
-	    "tables.",
+	    "What programs printed and their environments are in no table. 'import machines' and 'import results' read the first two.",
 	.examples = "  assay runs export tables\n"
 		    "  assay init other && assay -C other import machines tables/machines.csv\n"
 		    "  assay -C other import results tables/results.csv --columns 'ignore=*'\n",

@@ -827,8 +827,7 @@ static enum assay_status tool_of(struct reader *r, const char *text)
 		r->result->tool = FOREIGN_HYPERFINE;
 	else if (root || (is_xml && !strstr(text, "<PhoronixTestSuite")))
 		return assay_fail(r->err, ASSAY_E_FORMAT,
-				  "%s is %s, but not of %s: write its results as CSV, with the columns application, version, machine, time "
-				  "and result",
+				  "%s is %s, but not of %s: write it as CSV, with the columns application, version, machine, time, result",
 				  r->options->name, root ? "JSON" : "XML",
 				  root ? "Google Benchmark or hyperfine" : "the Phoronix Test Suite");
 	else

@@ -2,7 +2,7 @@
 
 #include "base/mem.h"
 #include "base/stats.h"
-#include "gate/profile/paper_profile.h"
+#include "gate/profile/profile.h"
 
 #include <math.h>
 

@@ -1,4 +1,4 @@
-/* The comparison of two versions as published with quiho: walk down the ranking of the baseline's profile (gate/profile/paper_profile.h)
+/* The comparison of two versions as published with quiho: walk down the ranking of the baseline's profile (gate/profile/profile.h)
  * and stop at the first stressor whose importance differs. For comparison with the gate: most unchanged versions look changed to it, a
  * uniform slowdown does not, and it cannot tell whether a change is for the worse. docs/evidence/statistics.md has the measurements.
  * Source: Jimenez et al., "quiho", ICPE 2018, section 3.3. */

@@ -250,16 +250,4 @@ run -C "$tmp/inputs.lab" history mended --format json
 expect_json .failures[0].version v20 .failures[3].version v23 .failures[3].failed 5 .failures[3].runs 5
 run -C "$tmp/inputs.lab" history flaky
 expect_stdout 'steady  flaky costs' 'in 20 points; 20 of 100 runs failed'
-
-what='of changes on one machine each, the first line has the slower one'
-awk 'BEGIN {
-	print "application,version,machine,time,result"
-	for (v = 10; v <= 29; v++)
-		for (m = 1; m <= 3; m++)
-			for (n = 1; n <= 5; n++)
-				printf "apart,v%d,m%d,2025-01-%02dT00:00:%02dZ,%s\n", v, m, v, n, (m == 1 && v >= 20 ? 1.2 : m == 2 && v >= 20 ? .8 : 1) + n / 1000
-}' >"$tmp/apart.csv"
-run -C "$tmp/inputs.lab" import results "$tmp/apart.csv"
-run -C "$tmp/inputs.lab" history apart
-expect_stdout 'changed  apart costs 1.199 times as much from v20 on, on one machine: m1'
 finish

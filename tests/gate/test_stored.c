@@ -1,6 +1,6 @@
 /* What is known of a version's time by the runs in the store. */
 #include "gate/profile/stored.h"
-#include "gate/profile/views.h"
+#include "gate/profile/profile.h"
 
 #include "runs/running/execution.h"
 #include "tests/scratch.h"

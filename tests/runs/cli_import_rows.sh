@@ -380,7 +380,7 @@ import "$tmp/pytest.json"
 refused 2 'pytest.json is JSON, but not of Google Benchmark or hyperfine'
 printf '<testsuite/>' >"$tmp/junit.xml"
 import "$tmp/junit.xml" --machine m
-refused 2 'junit.xml is XML, but not of the Phoronix Test Suite: write its results as CSV'
+refused 2 'junit.xml is XML, but not of the Phoronix Test Suite: write it as CSV'
 
 what='CSV as spreadsheets and people write it'
 printf 'application,result\nodd,"1,5"\nodd,1.5 s\nodd, 1.5\nodd,0x1p3\nodd,<3\nodd,2\nodd,1e999\nodd,SIGSEGV 11\n' >"$tmp/odd.csv"
