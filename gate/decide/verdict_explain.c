@@ -241,8 +241,12 @@ static void explain_failed(struct verdict *v, const struct run_set *side, const 
 	char *selector = mem_format("%s@%s", side->application, side->version);
 	char *command = text_command((const char *const[]){ "runs", "show", selector, "--failed", "--output", NULL });
 
-	reason_add(v, "runs_failed", "%zu of %zu runs of the %s failed and %s not part of the ratio (%s)", side->failed, side->executed,
-		   name, side->failed > 1 ? "are" : "is", command);
+	if (!*side->application)
+		reason_add(v, "runs_failed", "%zu of %zu runs of the %s ended with a status that none of the other had", side->failed,
+			   side->executed, name);
+	else
+		reason_add(v, "runs_failed", "%zu of %zu runs of the %s failed and %s not part of the ratio (%s)", side->failed,
+			   side->executed, name, side->failed > 1 ? "are" : "is", command);
 	mem_free(command, selector);
 }
 

@@ -333,9 +333,11 @@ static void here_answer(const struct here *here, const struct here_how *how, str
 	const struct levels *levels = &here->levels;
 	char *text = parts_text(&here->parts), *sentence;
 	int64_t left = 0;
+	size_t otherwise = 0;
 
 	for (size_t r = 0; r < here->n; r++) {
 		results[r] = &here->results[r];
+		otherwise += results[r]->exit_status > 0;
 		left += here->results[r].leftovers > 0 ? here->results[r].leftovers : 0;
 	}
 	sentence = mem_format("'%s' spends %s (%zu run%s on this machine, %.*f s each)", here->command, text, here->n, text_plural(here->n),
@@ -362,6 +364,8 @@ static void here_answer(const struct here *here, const struct here_how *how, str
 	if (left > 0)
 		doc_line(d, "What the command had started was still running when it ended, and was ended then: %lld process%s",
 			 (long long)left, left == 1 ? "" : "es");
+	if (otherwise)
+		doc_line(d, "%zu of %zu runs ended with another status than 0", otherwise, here->n);
 	signature_medians(d, "counts", results, here->n);
 	if (here->n == 1)
 		here_say_short(here, how, d);
@@ -387,12 +391,30 @@ enum assay_status here_profile(const char *const *words, size_t n, const struct 
 
 /* ---- two commands, which are compared as two versions in a laboratory of one host, and of one plan ---- */
 
-/* The store's view of the runs. */
-static struct run_set set_of(const struct here *here)
+/* Counts the runs that ended with a status other than 0 which no run of the other command had. */
+static size_t ended_otherwise(const struct here *here, const struct here *other)
 {
+	size_t n = 0, k;
+
+	for (size_t i = 0; i < here->n; i++) {
+		for (k = 0; k < other->n && other->results[k].exit_status != here->results[i].exit_status;)
+			k++;
+		n += here->results[i].exit_status > 0 && k == other->n;
+	}
+	return n;
+}
+
+/* The store's view of the runs. With --ignore-failure a status that both end with is no failure; one that only A ends with counts where B
+ * has none. */
+static struct run_set set_of(struct here *const sides[SIDES], int side)
+{
+	const struct here *here = sides[side];
+	size_t failed = ended_otherwise(sides[B], sides[A]);
 	struct run_set set = { .application = mem_string(""),
 			       .version = mem_string(here->of.name ? here->of.name : here->command),
-			       .level = here->level };
+			       .level = here->level,
+			       .executed = here->n,
+			       .failed = side == B || !failed ? ended_otherwise(here, sides[!side]) : 0 };
 
 	set.items = mem_new(here->n, sizeof(*set.items));
 	for (; set.n < here->n; set.n++) {
@@ -414,7 +436,7 @@ static bool is_settled(struct here *const sides[SIDES], double min_effect)
 {
 	static const struct evidence none;
 	static const struct lab_config config = { .min_effect = LAB_MIN_EFFECT };
-	struct run_set sets[] = { set_of(sides[A]), set_of(sides[B]) };
+	struct run_set sets[] = { set_of(sides, A), set_of(sides, B) };
 	struct verdict verdict = { .n_features = 0 };
 	struct assay_error ignored;
 	bool settled = !verdict_of(&none, &config, &sets[A], &sets[B], min_effect, &verdict, &ignored) && judge_settled(&verdict);
@@ -510,7 +532,7 @@ static enum assay_status here_decide(struct here *const sides[SIDES], const stru
 {
 	static const struct evidence none;
 	struct measured_side measured[] = { side_of(sides[A]), side_of(sides[B]) };
-	struct run_set sets[] = { set_of(sides[A]), set_of(sides[B]) };
+	struct run_set sets[] = { set_of(sides, A), set_of(sides, B) };
 	const struct comparison_asked asked = { .evidence = &none,
 						.baseline = &sets[A],
 						.candidate = &sets[B],

@@ -55,6 +55,11 @@ run compare --here --budget 1 -- true -- sh -c 'echo no such table >&2; exit 3'
 refused 6 'exit status 3' 'no such table'
 run compare --here --budget 0.1 --ignore-failure --format json -- true -- sh -c 'exit 3'
 decides
+expect_stdout 'runs of the candidate ended with a status that none of the other had'
+run compare --here --budget 0.1 --ignore-failure --format json -- sh -c 'exit 3' -- sh -c 'exit 3'
+decides
+cases=$((cases + 1))
+! grep -q 'none of the other had' "$tmp/out" || fail 'a status that both ended with is a failure'
 run compare --here --budget 1 -- "$tmp/nonesuch" -- true
 refused 6 'No such file'
 

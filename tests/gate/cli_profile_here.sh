@@ -259,6 +259,7 @@ run profile --here --budget 5 -- sh -c 'echo no such table >&2; exit 3'
 refused 6 'exit status 3' 'no such table' '--ignore-failure'
 run profile --here --budget 0.1 --ignore-failure -- sh -c 'exit 3'
 expect_status 0
+expect_stdout 'runs ended with another status than 0'
 run profile --here --budget 0.1 --ignore-failure -- sh -c 'kill -9 $$'
 refused 6 SIGKILL
 run profile --here -- "$tmp/nonesuch"

@@ -15,6 +15,8 @@ struct made {
 	double wall, user, sys, delay;
 };
 
+static int64_t ended_with[SIDES]; /* the exit status of each run */
+
 static struct here *here_made(const char *const *word, const struct made *made, size_t n)
 {
 	struct here *here = here_new(&(struct here_side){ .words = word, .n = 1 });
@@ -29,6 +31,7 @@ static struct here *here_made(const char *const *word, const struct made *made, 
 		r->sys_us = llround(1e6 * m->sys);
 		r->run_delay_ns = llround(1e9 * m->delay);
 		r->others_delay_ns = 0;
+		r->exit_status = ended_with[strcmp(*word, "new") == 0];
 		r->crowded_ns = 0;
 		here->runs[here->n] = level_run_of(KEEP_MACHINE, r, 1, 1);
 	}
@@ -103,6 +106,37 @@ static void the_same_twice(void **state)
 		cJSON_Delete(json);
 	}
 	assert_true(called < 24); /* 15, and as much more as chance makes it */
+}
+
+/* With --ignore-failure: what both end with is ignored, what only the candidate ends with is not. */
+static void other_exit_statuses(void **state)
+{
+	static const struct {
+		int64_t old, new;
+		const char *decision, *reason;
+	} rows[] = { { 0, 0, "improved", "faster" },
+		     { 124, 124, "improved", "faster" },
+		     { 124, 1, "inconclusive", "candidate_fails" },
+		     { 0, 1, "inconclusive", "candidate_fails" },
+		     { 1, 0, "improved", "faster" } };
+	struct made a[RUNS], b[RUNS];
+
+	(void)state;
+	for (size_t i = 0; i < RUNS; i++) {
+		a[i] = (struct made){ .wall = 1 + .01 * (double)(i % 5), .user = 1 };
+		b[i] = (struct made){ .wall = .5 + .01 * (double)(i % 3), .user = .5 };
+	}
+	for (size_t k = 0; k < sizeof(rows) / sizeof(rows[0]); k++) {
+		cJSON *json;
+
+		ended_with[A] = rows[k].old;
+		ended_with[B] = rows[k].new;
+		json = answer(a, b, RUNS);
+		assert_string_equal(json_get_text(json, "decision"), rows[k].decision);
+		assert_string_equal(json_get_text(cJSON_GetArrayItem(cJSON_GetObjectItem(json, "reasons"), 0), "code"), rows[k].reason);
+		cJSON_Delete(json);
+	}
+	ended_with[A] = ended_with[B] = 0;
 }
 
 /* A machine that becomes slower from pair to pair, by much more than the versions differ. Without a floor of noise that is no part of
@@ -293,11 +327,11 @@ static void when_it_looks(void **state)
 
 int suite_here_compare(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_same_twice),	cmocka_unit_test(pairs_that_drift),	   cmocka_unit_test(few_runs),
-		cmocka_unit_test(other_resources),	cmocka_unit_test(the_same_command),	   cmocka_unit_test(processor_time),
-		cmocka_unit_test(what_others_withheld), cmocka_unit_test(work_where_time_is_open), cmocka_unit_test(when_it_looks)
-	};
+	const struct CMUnitTest tests[] = { cmocka_unit_test(other_exit_statuses),     cmocka_unit_test(the_same_twice),
+					    cmocka_unit_test(pairs_that_drift),	       cmocka_unit_test(few_runs),
+					    cmocka_unit_test(other_resources),	       cmocka_unit_test(the_same_command),
+					    cmocka_unit_test(processor_time),	       cmocka_unit_test(what_others_withheld),
+					    cmocka_unit_test(work_where_time_is_open), cmocka_unit_test(when_it_looks) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
