@@ -68,7 +68,7 @@ static enum assay_status fail_parser(const struct reader *r)
 		return assay_fail(r->err, ASSAY_E_FORMAT, "%s:%zu: a tab cannot indent in YAML (use blanks)", r->name, line);
 	if (p->error == YAML_SCANNER_ERROR && is_reserved(r))
 		return assay_fail(r->err, ASSAY_E_FORMAT,
-				  "%s:%zu: no text begins with '@' or '`' in YAML but in quotes (groups have no '@' here)", r->name, line);
+				  "%s:%zu: no text starts with '@' or '`' in YAML but in quotes (groups have no '@' here)", r->name, line);
 	return assay_fail(r->err, ASSAY_E_FORMAT, "%s:%zu: %s%s%s", r->name, line, p->problem ? p->problem : "cannot be read",
 			  p->context ? " " : "", p->context ? p->context : "");
 }

@@ -351,7 +351,7 @@ stored_questions() {
 	if [ -d "$fixture/quiho" ] && [ -f "$quiho/results.csv" ]; then
 		about_quiho
 	else
-		echo "tests/answers: left out: questions about the recorded machines, which are not there (ASSAY_QUIHO=$quiho)" >&2
+		echo "tests/answers: excluded: questions about the recorded machines, which are not there (ASSAY_QUIHO=$quiho)" >&2
 	fi
 	about_lab
 	about_samples

@@ -101,7 +101,7 @@ static enum assay_status read_metrics(const struct yaml_node *item, const char *
 	}
 	/* A rate that was not given follows from operations and times; the clock ticks of the latter may both be 0. */
 	cpu_s = out->user_s + out->system_s;
-	st = check_rate(stressor, out->per_s, out->bogo_ops, cpu_s, "processor time", err);
+	st = check_rate(stressor, out->per_s, out->bogo_ops, cpu_s, "CPU time", err);
 	if (!st)
 		st = check_rate(stressor, out->real_per_s, out->bogo_ops, out->wall_s, "real time", err);
 	if (out->per_s <= 0)

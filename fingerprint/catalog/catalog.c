@@ -197,10 +197,10 @@ static enum assay_status at_date(const struct fingerprint_set *set, const char *
 	if (any == 0)
 		st = fail_unknown(set, machine, err);
 	else if (n == 0)
-		st = assay_fail(err, ASSAY_E_NOTFOUND, "'%s' has no fingerprint whose time begins with '%s': it has %s", machine, date,
+		st = assay_fail(err, ASSAY_E_NOTFOUND, "'%s' has no fingerprint whose time starts with '%s': it has %s", machine, date,
 				all.bytes);
 	else if (n > 1)
-		st = assay_fail(err, ASSAY_E_USAGE, "'%s' has %zu fingerprints whose time begins with '%s': %s", machine, n, date,
+		st = assay_fail(err, ASSAY_E_USAGE, "'%s' has %zu fingerprints whose time starts with '%s': %s", machine, n, date,
 				times.bytes);
 	buf_release(&times);
 	buf_release(&all);

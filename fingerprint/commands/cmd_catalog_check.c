@@ -175,7 +175,7 @@ static void add_answer(const struct catalog *catalog, const struct fingerprint_s
 	for (size_t i = 0; i < problems->n; i++)
 		doc_line(d, "%s", problems->texts[i]);
 	for (size_t i = 0; i < remarks->n; i++)
-		doc_line(d, "remark: %s", remarks->texts[i]);
+		doc_line(d, "note: %s", remarks->texts[i]);
 	doc_set(d, "machines", catalog->n);
 	doc_set(d, "fingerprints", set->n);
 	doc_texts(d, "problems", problems->texts, problems->n);
@@ -210,7 +210,7 @@ const struct command catalog_check_command = {
 	.name = "catalog check",
 	.summary = "check every file of the catalog, and the database",
 	.about = "Checks the catalog and the store: every file valid, no identity twice, every summary that of its raw record, the "
-		 "database whole. Prints one line for each problem or remark.",
+		 "database whole. Prints one line for each problem or note.",
 	.examples = "  assay catalog check && git -C machines commit -a\n",
 	.exit_status = "0 when all is well, 2 when the catalog needs mending, 1 when the database is damaged.",
 	.lab = CLI_LAB_READ,

@@ -243,10 +243,10 @@ static void add_left_out(const struct catalog *catalog, const struct drift *drif
 	/* Until a newer one is there, the one before it stands for the machine. */
 	for (n = 0; n < drift->n_ahead; n++)
 		names[n] = drift->ahead[n].machine->id;
-	add_folded("left out: fingerprints with a time that is still to come, of ", names, n,
+	add_folded("excluded: fingerprints with a time that is still to come, of ", names, n,
 		   ": the clock was wrong ('assay catalog show MACHINE' lists them)", d);
 	if (drift->retired)
-		doc_line(d, "\n%zu retired machine%s left out", drift->retired, drift->retired == 1 ? " is" : "s are");
+		doc_line(d, "\n%zu retired machine%s excluded", drift->retired, drift->retired == 1 ? " is" : "s are");
 	free(names);
 }
 

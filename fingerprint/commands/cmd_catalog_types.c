@@ -78,7 +78,7 @@ static void add_types(const struct catalog *catalog, const struct types *types, 
 	else
 		doc_line(d, "%zu hardware type%s, %zu fingerprint%s", shown, text_plural(shown), members, text_plural(members));
 	if (members < types->n_members)
-		doc_line(d, "(%zu of retired machines are left out)", types->n_members - members);
+		doc_line(d, "(%zu of retired machines are excluded)", types->n_members - members);
 	if (shown)
 		doc_line(d, "%s", "");
 	doc_list(d, "types");

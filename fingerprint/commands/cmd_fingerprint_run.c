@@ -312,7 +312,7 @@ static const struct cli_option options[] = {
 	CLI_TEXT("battery", "NAME|FILE", struct arguments, battery, "quick (default), paper, or a YAML file"),
 	CLI_FLAG("resume", struct arguments, resume,
 		 "Go on with fingerprints that were interrupted within the last day; complete ones of that day are left alone, hosts "
-		 "without one begin anew"),
+		 "without one start again"),
 	CLI_LIST("dangerous", "STRESSOR", struct arguments, dangerous, "Run this dangerous stressor of the battery, too (repeatable)"),
 	CLI_OPTION(TEXT, "counters", "EVENTS", struct arguments, counters,
 		   "Count these events for each stressor, too (default: PAPI's presets)", .implied = DEFAULT_EVENTS),
@@ -323,12 +323,12 @@ const struct command fingerprint_run_command = {
 	.name = "fingerprint run",
 	.summary = "measure machines with a battery of stressors",
 	.about = "Takes fingerprints of machines: runs the stressors of a battery, in short passes, and keeps median and dispersion of "
-		 "every rate with the conditions under which it was taken. Machines work in parallel, those of one box one after another. "
+		 "every rate with the conditions under which it was taken. Machines work in parallel, those of one physical host in turn. "
 		 "What was measured is kept at once; after an interruption --resume goes on.\n\n"
 		 "Batteries: quick (about ten seconds a machine) and paper (every stressor of the quiho paper that does no harm) are built "
 		 "in. Stressors that a battery marks as dangerous run only when --dangerous names them.\n\n"
 		 "--counters counts instructions, cycles, misses of caches and TLB, branches and stalls with PAPI, in runs of their own "
-		 "after those that give the rates: as many as the processor's counters need. Where a host has no hardware counters, the "
+		 "after those that give the rates: as many as the CPU's counters need. Where a host has no hardware counters, the "
 		 "answer says so, and its rates are measured as usual. The kernel's own events are perf::TASK-CLOCK, PAGE-FAULTS, "
 		 "MINOR-FAULTS, MAJOR-FAULTS, ALIGNMENT-FAULTS, CONTEXT-SWITCHES and CPU-MIGRATIONS.",
 	.examples = "  assay fingerprint run\n"

@@ -193,7 +193,7 @@ static void add_left_out(const struct counting_plan *plan, struct document *d)
 
 		/* What was said already need not be said of each event. */
 		if (!plan->none || strcmp(plan->none, absent->reason) != 0)
-			doc_line(d, "  left out: %s (%s)", absent->event, absent->reason);
+			doc_line(d, "  excluded: %s (%s)", absent->event, absent->reason);
 		doc_object(d, NULL);
 		doc_set(d, "event", absent->event);
 		doc_set(d, "reason", absent->reason);

@@ -373,7 +373,7 @@ static enum assay_status take_waiting(struct helper_answer *answer, const char *
 	answer->held_ms = answer->limit_ms = -1;
 	answer->waiting = true;
 	if (answer->begun || !take_lines(bytes, n, take_holder, answer))
-		return no_answer(answer, answer->begun ? "waiting for what has begun" : "a wait that makes no sense", bytes, n);
+		return no_answer(answer, answer->begun ? "waiting for what has started" : "a wait that makes no sense", bytes, n);
 	return ASSAY_OK;
 }
 
@@ -395,7 +395,7 @@ static enum assay_status take_result(struct helper_answer *answer, const char *b
 static enum assay_status take_refusal(struct helper_answer *answer, const char *bytes, size_t n)
 {
 	if (answer->begun)
-		return no_answer(answer, "a refusal of what was begun", bytes, n);
+		return no_answer(answer, "a refusal of what was started", bytes, n);
 	if (n == 0 || !memchr(HELPER_CODES, bytes[0], sizeof(HELPER_CODES) - 1))
 		return no_answer(answer, "a refusal without a code", bytes, n);
 	answer->refusal_code = bytes[0];
@@ -446,7 +446,7 @@ static enum assay_status take_frame(struct helper_answer *answer, char kind, con
 		return answer->made ? ASSAY_OK : take_waiting(answer, bytes, n);
 	case HELPER_BEGUN:
 		if (n > 0 || answer->begun)
-			return no_answer(answer, "begun twice", bytes, n);
+			return no_answer(answer, "started twice", bytes, n);
 		answer->begun = true;
 		return ASSAY_OK;
 	case HELPER_FILE:
@@ -608,7 +608,7 @@ enum assay_status helper_answer_finish(struct helper_answer *answer, struct assa
 	else if (!answer->greeted && answer->pending.size == 0)
 		no_answer(answer, "nothing at all", "", 0);
 	else if (!answer->greeted && memmem(answer->pending.bytes, answer->pending.size, &HELPER_MAGIC[1], HELPER_MAGIC_BYTES - 2))
-		greeting_changed(answer, "bytes are left out or changed");
+		greeting_changed(answer, "bytes are missing or changed");
 	else if (!answer->greeted)
 		no_answer(answer, "it does not start as one", answer->pending.bytes, answer->pending.size);
 	else if (!answer->ended) {

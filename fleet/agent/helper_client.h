@@ -81,8 +81,8 @@ void measure_request_lock(struct helper_request *request); /* it waits for the b
 	X(max_rss_bytes, "bytes of memory at most")                                                                                        \
 	X(minor_faults, "page faults without input or output")                                                                             \
 	X(major_faults, "page faults that waited for a disk")                                                                              \
-	X(voluntary_switches, "times it gave the processor away, to wait")                                                                 \
-	X(involuntary_switches, "times the processor was taken from it")                                                                   \
+	X(voluntary_switches, "times it gave the CPU away, to wait")                                                                       \
+	X(involuntary_switches, "times the CPU was taken from it")                                                                         \
 	X(read_calls, "system calls that read")                                                                                            \
 	X(read_bytes, "bytes that they read")                                                                                              \
 	X(write_calls, "system calls that wrote")                                                                                          \

@@ -83,10 +83,10 @@ static void find_unfit_space(struct checkup *out, size_t i, const struct facts *
 	if (f->disk_free_bytes < DISK_BYTES_MIN)
 		add(out, i, false, "disk", "%.0f MiB free on the disk of /: less than 1 GiB", f->disk_free_bytes / MIB);
 	if (f->memory_limit_bytes < MEMORY_BYTES_MIN)
-		add(out, i, false, "memory", "its control group limits it to %.0f MiB of memory: less than 1 GiB",
-		    f->memory_limit_bytes / MIB);
+		add(out, i, false, "memory", "its cgroup limits it to %.0f MiB of memory: less than 1 GiB", f->memory_limit_bytes / MIB);
 	else if (f->memory_available_bytes < MEMORY_BYTES_MIN)
-		add(out, i, false, "memory", "%.0f MiB of memory available on its box: less than 1 GiB", f->memory_available_bytes / MIB);
+		add(out, i, false, "memory", "%.0f MiB of memory available on its physical host: less than 1 GiB",
+		    f->memory_available_bytes / MIB);
 }
 
 static void find_unfit_state(struct checkup *out, size_t i, const struct checkup_host *h)
@@ -94,13 +94,13 @@ static void find_unfit_state(struct checkup *out, size_t i, const struct checkup
 	const struct facts *f = &h->facts;
 
 	if (f->governor && strcmp(f->governor, "performance") != 0)
-		add(out, i, false, "governor", "the governor of its processors is '%s': 'cpupower frequency-set -g performance' as root",
+		add(out, i, false, "governor", "the governor of its CPUs is '%s': 'cpupower frequency-set -g performance' as root",
 		    f->governor);
 	if (fabs(h->clock_offset_ms) > CLOCK_MS_MAX + h->round_trip_ms / 2)
 		add(out, i, false, "clock", "its clock is %.1f s %s: let NTP set it", fabs(h->clock_offset_ms) / 1000,
 		    h->clock_offset_ms > 0 ? "ahead of ours" : "behind ours");
 	if (f->load1 > f->cpus_online / 2)
-		add(out, i, false, "load", "the load of its box is %.2f on %.0f processors: other work is running there", f->load1,
+		add(out, i, false, "load", "the load of its physical host is %.2f on %.0f CPUs: other work is running there", f->load1,
 		    f->cpus_online);
 }
 
@@ -112,12 +112,12 @@ static void find_remarks(struct checkup *out, size_t i, const struct facts *f)
 
 	if (f->memory_limit_bytes < f->memory_bytes || f->cpus_limit < f->cpus_online)
 		add(out, i, true, "limits",
-		    "its control group or affinity limits it to %.1f GiB of memory and %.4g processors; its box has %.1f GiB and %.0f, and "
-		    "load, disk and /dev/shm are the box's, too",
+		    "its cgroup or affinity limits it to %.1f GiB of memory and %.4g CPUs; its physical host has %.1f GiB and %.0f, and "
+		    "load, disk and /dev/shm are the physical host's, too",
 		    fmin(f->memory_limit_bytes, f->memory_bytes) / GIB, fmin(f->cpus_limit, f->cpus_online), f->memory_bytes / GIB,
 		    f->cpus_online);
 	if (f->virtual_machine && strcmp(f->virtual_machine, "none") != 0)
-		add(out, i, true, "virtual_machine", "it is a virtual machine (%s): others may share its processors", f->virtual_machine);
+		add(out, i, true, "virtual_machine", "it is a virtual machine (%s): others may share its CPUs", f->virtual_machine);
 	if (forbidden)
 		add(out, i, true, "perf_event_paranoid",
 		    "no hardware counters for %s: kernel.perf_event_paranoid is %.0f, and they need at most %d ('sysctl "
@@ -301,7 +301,7 @@ static void add_lines(const struct check *check, bool remarks, struct document *
 		for (same = 0; i + same < n && strcmp(sorted[i]->text, sorted[i + same]->text) == 0; same++)
 			names[same] = check->job.hosts[sorted[i + same]->host]->name;
 		folded = nodeset_fold(names, same);
-		doc_line(d, "%s: %s: %s", folded, remarks ? "remark" : "problem", sorted[i]->text);
+		doc_line(d, "%s: %s: %s", folded, remarks ? "note" : "problem", sorted[i]->text);
 		free(folded);
 	}
 	mem_free(names, sorted);
@@ -477,7 +477,7 @@ const struct command fleet_check_command = {
 	.summary = "check that the hosts can be reached and are fit to be measured",
 	.about = "Can the hosts be reached, and are they fit to be measured? One line for each problem: no way in, stress-ng missing or of "
 		 "another version than on most hosts, less than 128 MiB free in /dev/shm, less than 1 GiB of disk or memory, a governor "
-		 "that is not 'performance', a clock more than 2 s off, a load above half of the processors, two hosts with one "
+		 "that is not 'performance', a clock more than 2 s off, a load above half of the CPUs, two hosts with one "
 		 "machine-id. Virtual machines and missing hardware counters are remarked upon, but are not problems.",
 	.examples = "  assay fleet check\n"
 		    "  assay fleet check -w node[01-12] --format json | jq '.problems'\n",

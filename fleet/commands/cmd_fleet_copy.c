@@ -134,7 +134,7 @@ const struct command fleet_put_command = {
 	.name = "fleet put",
 	.summary = "copy a file to many hosts",
 	.about = "Copies a file to many hosts at once, with its mode. On each, the new file takes its name only when all of it is there "
-		 "and on the disk: an interrupted copy leaves the old one. A REMOTE that does not begin with a / starts at the home "
+		 "and on the disk: an interrupted copy leaves the old one. A REMOTE that does not start with a / starts at the home "
 		 "directory; one that ends with a / names a directory, and the file keeps its name.",
 	.examples = "  assay fleet put app.tar.gz /tmp/app.tar.gz\n"
 		    "  assay fleet put -w @rack1 bench.sh bin/\n",
@@ -249,7 +249,7 @@ const struct command fleet_get_command = {
 	.summary = "copy a file of many hosts into a directory here",
 	.about =
 	    "Copies a file of many hosts into a directory here, as DIRECTORY/HOST. A file takes its name only when all of it is there; "
-	    "what was there before stays for a host that fails. A REMOTE that does not begin with a / starts at the home directory.",
+	    "what was there before stays for a host that fails. A REMOTE that does not start with a / starts at the home directory.",
 	.examples = "  assay fleet get /var/log/kern.log logs\n"
 		    "  assay fleet get -w node[01-04] --format json /etc/os-release releases\n",
 	.exit_status = "0 all hosts succeeded, 7 some failed, 1 all failed; 2 usage.",

@@ -320,7 +320,7 @@ static enum assay_status add_all(const struct exec *exec, struct document *d, st
 static void show_without(const char *folded, const char *text, void *to)
 {
 	(void)to;
-	cli_remark("remark: the shell of %s ran the command: %s", folded, text);
+	cli_remark("note: the shell of %s ran the command: %s", folded, text);
 }
 
 /* A whole line for a shell in one word. */
@@ -331,7 +331,7 @@ static void mention_shell(const struct exec *exec)
 
 		if (code != HELPER_CODE_EXECUTE && code != HELPER_CODE_PERMISSION)
 			continue;
-		cli_remark("remark: no shell sees the words; for a shell's line: -- sh -c '...'");
+		cli_remark("note: no shell sees the words; for a shell's line: -- sh -c '...'");
 		return;
 	}
 }

@@ -236,7 +236,7 @@ const struct command fleet_import_command = {
 	.summary = "add the nodes of a batch system to lab.yaml",
 	.about = "Asks Slurm for its nodes (sinfo) and adds those that lab.yaml does not have to its end, as hosts with 'transport: "
 		 "slurm'. Their features become groups: -w @FEATURE. What is in lab.yaml stays as it is; nodes that are drained or down "
-		 "are added, too: what state a node is in is asked anew each time that it is needed. SYSTEM is slurm.",
+		 "are added, too: what state a node is in is asked again each time that it is needed. SYSTEM is slurm.",
 	.examples = "  assay fleet import slurm --dry-run\n"
 		    "  assay fleet import slurm --partition lab --types rome,milan\n",
 	.words = words,

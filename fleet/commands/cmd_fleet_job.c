@@ -81,7 +81,7 @@ static void show_silent(const size_t *hosts, size_t n, int64_t since_ms, void *c
 	for (size_t i = 0; i < n; i++)
 		names[i] = job->hosts[hosts[i]]->name;
 	folded = nodeset_fold(names, n);
-	cli_remark("remark: %s: nothing was heard since %s: still waiting (--timeout SECONDS sets a limit)", folded,
+	cli_remark("note: %s: nothing was heard since %s: still waiting (--timeout SECONDS sets a limit)", folded,
 		   TEXT_MS(since_ms / 1000 * 1000));
 	mem_free(folded, names);
 }

@@ -231,7 +231,7 @@ static enum assay_status take_absent(char *line, struct counting_plan *plan, str
 
 	for (size_t i = 0; !st && i < plan->n_absent; i++) {
 		if (strcmp(plan->absent[i].event, name) == 0)
-			st = no_answer(err, "it is left out twice", name);
+			st = no_answer(err, "it is excluded twice", name);
 	}
 	if (!st && plan->n_absent == COUNTING_EVENTS_MAX)
 		st = no_answer(err, "too many events", name);

@@ -123,7 +123,7 @@ static bool hardware_init(char *why)
 	got = PAPI_get_component_index("perf_event");
 	component = got >= 0 ? PAPI_get_component_info(got) : NULL;
 	if (!component || component->disabled) {
-		snprintf(why, COUNTING_REASON_BYTES, "PAPI does not know this processor: %.150s",
+		snprintf(why, COUNTING_REASON_BYTES, "PAPI does not know this CPU: %.150s",
 			 component ? component->disabled_reason : "it has no component for its counters");
 		return false;
 	}
@@ -179,10 +179,10 @@ static int hardware_look(const char *name, int *handle, const char **means)
 {
 	int got = PAPI_event_name_to_code(name, handle);
 
-	*means = "PAPI does not know it on this processor";
+	*means = "PAPI does not know it on this CPU";
 	if (got != PAPI_OK)
 		return got;
-	*means = "this processor cannot count it";
+	*means = "this CPU cannot count it";
 	got = PAPI_query_event(*handle);
 	if (got != PAPI_OK)
 		return got;

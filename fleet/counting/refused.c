@@ -127,7 +127,7 @@ bool refused_hardware(char *why, size_t n)
 	if (failed == ENOSYS)
 		said = "the kernel was built without them";
 	else if (failed == ENOENT || failed == EOPNOTSUPP || failed == ENODEV)
-		said = "the kernel has none to offer: a virtual machine without them, or a processor that it does not know";
+		said = "the kernel has none to offer: a virtual machine without them, or a CPU that it does not know";
 	else if ((!failed || failed == EACCES) && refused_by_papi(why, n))
 		failed = EACCES;
 	else if (failed)

@@ -537,11 +537,11 @@ static enum assay_status remove_groups(const struct cgroup_places *groups, struc
 			continue;
 		errnum = cgroup_remove(directories[i], GROUP_EMPTY_MS);
 		if (errnum)
-			return assay_fail_errno(err, errnum, "cannot remove the control group '%s'", directories[i]);
+			return assay_fail_errno(err, errnum, "cannot remove the cgroup '%s'", directories[i]);
 		removed = true;
 	}
 	if (removed)
-		emulate_step(listener, "removed the control groups");
+		emulate_step(listener, "removed the cgroups");
 	return ASSAY_OK;
 }
 
@@ -598,7 +598,7 @@ enum assay_status emulate_site_clear(struct emulate_site *site, struct emulate_l
 	*found = !st && *state.boot;
 	/* Where no fleet is known, the directory may have been removed, and made again, while one stood. */
 	if (*found && !emulate_state_is_of_this_boot(&state))
-		emulate_step(listener, "the machine was started anew since: nothing of the fleet runs");
+		emulate_step(listener, "the machine was restarted since: nothing of the fleet runs");
 	else if (!st)
 		st = remove_fleet(site, *found ? state.tag : site->tag, listener, &left, err);
 	if (!st)

@@ -455,7 +455,7 @@ static enum assay_status join_group(const char *fleet, const char *name, struct 
 	if (!errnum || errnum == ENOENT)
 		errnum = cgroup_join(directory, 0);
 	if (errnum)
-		assay_fail_errno(err, errnum, "cannot use the control group '%s'", directory);
+		assay_fail_errno(err, errnum, "cannot use the cgroup '%s'", directory);
 	free(directory);
 	return errnum ? err->status : ASSAY_OK;
 }

@@ -262,7 +262,7 @@ static void choose_network(struct bringup *b)
 static enum assay_status make_group(const char *directory, struct assay_error *err)
 {
 	if (directory && mkdir(directory, 0755) && errno != EEXIST)
-		return assay_fail_errno(err, errno, "cannot make the control group '%s'", directory);
+		return assay_fail_errno(err, errno, "cannot make the cgroup '%s'", directory);
 	if (directory)
 		cgroup_hand_on(directory);
 	return ASSAY_OK;
@@ -289,7 +289,7 @@ static enum assay_status choose_groups(struct bringup *b, struct assay_error *er
 			     groups->memory ? "processes of hosts are"
 			     : groups->pids ? "memory of hosts is"
 					    : "memory and processes of hosts are",
-			     b->site.namespaces ? "this machine has no control group for it that we may use"
+			     b->site.namespaces ? "this machine has no cgroup for it that we may use"
 			     : geteuid() == 0	? "that needs namespaces"
 						: "that needs root");
 	return ASSAY_OK;

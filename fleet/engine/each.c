@@ -144,7 +144,7 @@ bool link_fail(struct link *link, enum fleet_outcome outcome, const char *fmt, .
 	/* Emulated hosts do not outlive a restart, or a laboratory that is moved. */
 	if (outcome == FLEET_UNREACHABLE && link->host->profile)
 		snprintf(result->message + n, sizeof(result->message) - n,
-			 " (an emulated host: lab.yaml begins with the command that brings it up again)");
+			 " (an emulated host: lab.yaml starts with the command that brings it up again)");
 	if (link->command)
 		result->command_ms = link_now_ms() - link->command->began_ms;
 	return false;

@@ -90,7 +90,7 @@ static void link_note(struct link *link, const char *text)
 	if (!fleet->options.note)
 		return;
 	pthread_mutex_lock(&fleet->turn);
-	fleet->options.note("remark: %s: %s", link->host->name, text);
+	fleet->options.note("note: %s: %s", link->host->name, text);
 	pthread_mutex_unlock(&fleet->turn);
 }
 

@@ -279,7 +279,7 @@ static void say_waiting(const struct lock_info *info, struct frames_out *out)
 static enum lock_got refuse_busy(struct request *request, const struct lock_info *info, const char *why)
 {
 	request->refusal_code = HELPER_CODE_BUSY;
-	request_refuse(request, "busy: %s holds the lock of this box ('%s')%s", *info->holder ? info->holder : "another program",
+	request_refuse(request, "busy: %s holds the lock of this physical host ('%s')%s", *info->holder ? info->holder : "another program",
 		       request->lock, why);
 	return LOCK_REFUSED;
 }

@@ -404,7 +404,7 @@ static bool check_run(struct request *request)
 	if (request->stops_below && (at->pid < 0 || at->finished < 0 || at->stopped_ns < 0 || at->run_ns < 0 || at->readings < 0))
 		return request_refuse(request, "five places and a directory say where processes are told");
 	if (request->planted && !plant_read(request->planted, &request->plant))
-		return request_refuse(request, "what is planted is cpu, memory or calls and a percentage up to %d", PLANT_PERCENT_MAX);
+		return request_refuse(request, "what is injected is cpu, memory or calls and a percentage up to %d", PLANT_PERCENT_MAX);
 	return true;
 }
 

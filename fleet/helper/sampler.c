@@ -1042,7 +1042,7 @@ static void rings_open(struct sampler *s)
 		return;
 	}
 	if (processors > PROCESSORS_MAX)
-		snprintf(s->refused, sizeof(s->refused), "refused %ld processors are more than %d", processors, PROCESSORS_MAX);
+		snprintf(s->refused, sizeof(s->refused), "refused %ld CPUs are more than %d", processors, PROCESSORS_MAX);
 	else if (s->n_rings == 0)
 		sampler_refuse(s, ENODEV);
 	else if (!kernel)

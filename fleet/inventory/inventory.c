@@ -291,7 +291,7 @@ static enum assay_status check_value(const struct entry *e, enum ranged which, c
 				  node->line, TEXT_SHOWN(value));
 	if (st || !ranged[which].is_name)
 		return st;
-	what = mem_format("the %s of a host", which == BOX ? "box ('on')" : ranged[which].key);
+	what = mem_format("the %s of a host", which == BOX ? "physical host ('on')" : ranged[which].key);
 	st = check_name(e, node, what, value);
 	free(what);
 	return st;
@@ -316,7 +316,7 @@ static enum assay_status parse_ranged(struct entry *e, enum ranged which)
 	if (!node)
 		return ASSAY_OK;
 	if (node->kind == YAML_LIST)
-		return assay_fail(e->err, ASSAY_E_FORMAT, "%s:%zu: '%s' is a list to YAML: put a range that begins with '[' in quotes",
+		return assay_fail(e->err, ASSAY_E_FORMAT, "%s:%zu: '%s' is a list to YAML: put a range that starts with '[' in quotes",
 				  e->file, node->line, ranged[which].key);
 	st = yaml_string(e->file, node, &text, e->err);
 	if (!st && !*text)
@@ -478,7 +478,7 @@ static enum assay_status parse_entry(struct entry *e)
 	enum assay_status st;
 
 	if (e->node->kind != YAML_MAP)
-		return assay_fail(e->err, ASSAY_E_FORMAT, "%s:%zu: a host begins with its name: '- name: node01', not '- node01'", e->file,
+		return assay_fail(e->err, ASSAY_E_FORMAT, "%s:%zu: a host starts with its name: '- name: node01', not '- node01'", e->file,
 				  e->node->line);
 	st = yaml_keys(e->file, e->node, "host", keys, sizeof(keys) / sizeof(keys[0]), e->err);
 
@@ -611,8 +611,8 @@ static enum assay_status check_local(const char *file, const struct inventory *i
 		if (first && strcmp(first->box, host->box) != 0)
 			return assay_fail(
 			    err, ASSAY_E_FORMAT,
-			    "%s:%zu: '%s' and '%s' are both this machine ('transport: local'): give them the same box with 'on'", file,
-			    host->line, first->name, host->name);
+			    "%s:%zu: '%s' and '%s' are both this machine ('transport: local'): give them the same physical host with 'on'",
+			    file, host->line, first->name, host->name);
 		first = host;
 	}
 	return ASSAY_OK;
@@ -625,7 +625,7 @@ enum assay_status inventory_parse(const char *file, const struct yaml_node *host
 	enum assay_status st = ASSAY_OK;
 
 	if (hosts->kind != YAML_LIST)
-		st = assay_fail(err, ASSAY_E_FORMAT, "%s:%zu: 'hosts' must be a list, each item of which begins with '- name: '", file,
+		st = assay_fail(err, ASSAY_E_FORMAT, "%s:%zu: 'hosts' must be a list, each item of which starts with '- name: '", file,
 				hosts->line);
 	if (!st && hosts->n_items > INVENTORY_HOSTS_MAX)
 		st = assay_fail(err, ASSAY_E_LIMIT, "%s:%zu: more than %d hosts", file, hosts->line, INVENTORY_HOSTS_MAX);

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 /* What is true of a file that we cannot have written, or not so. */
-#define FOREIGN_REMEDY "put a copy of 'assay backup' in its place, or move it away to begin a new one"
+#define FOREIGN_REMEDY "put a copy of 'assay backup' in its place, or move it away to start a new one"
 
 EMBED_FILE(store_schema_1, ASSAY_SOURCE_DIRECTORY "/fleet/lab/schema_1.sql");
 

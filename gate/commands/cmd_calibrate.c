@@ -337,7 +337,7 @@ static void answer(const struct calibration_entry *e, struct document *d)
 		planted += e->planted[i].counts.pairs;
 	}
 	doc_answer(d, called || faster ? DOC_DOUBTFUL : DOC_GOOD, "calibrated",
-		   "%zu of %zu identical pairs were called slower, and %zu faster; a planted %u %% was found in %zu of %zu", called,
+		   "%zu of %zu identical pairs were called slower, and %zu faster; an injected %u %% was found in %zu of %zu", called,
 		   e->identical.pairs, faster, e->planted[0].plant.percent, found, planted);
 	doc_set(d, "application", e->application);
 	doc_set(d, "version", e->version);
@@ -346,7 +346,7 @@ static void answer(const struct calibration_entry *e, struct document *d)
 	doc_set(d, "min_effect", e->min_effect);
 	doc_show(d, "machines", "machines", e->n_machines);
 	doc_show(d, "runs_each", "repetitions of each version", e->repetitions);
-	doc_showf(d, "waited", "waited for a processor", e->waited, "%.1f %% of their time", 100 * e->waited);
+	doc_showf(d, "waited", "waited for a CPU", e->waited, "%.1f %% of their time", 100 * e->waited);
 	doc_table(d, "comparisons");
 	answer_row("nothing", NULL, &e->identical, d);
 	for (size_t i = 0; i < e->n_planted; i++) {
@@ -412,8 +412,8 @@ const struct command calibrate_command = {
 	.name = "calibrate",
 	.summary = "measure how often decisions on this laboratory are wrong",
 	.about =
-	    "Runs VERSION (the manifest's last one, if none is named) beside itself and beside itself with planted slowdowns: when it has "
-	    "ended, a wrapper spends so many percent of its processor time again, on computing, on memory traffic, or on system calls. "
+	    "Runs VERSION (the manifest's last one, if none is named) beside itself and beside itself with injected slowdowns: when it has "
+	    "ended, a wrapper spends so many percent of its CPU time again, on computing, on memory traffic, or on system calls. "
 	    "Then compares, as a night does, pairs that are drawn from these runs: how often identical ones are called slower or "
 	    "faster, and how often a slowdown is found. Kept in " CALIBRATION_FILE
 	    " with its date and conditions; every decision quotes it, and says when it "

@@ -33,7 +33,7 @@
 	X(COST_FREE, "free", "known of the input, for nothing")                                                                            \
 	X(COST_COMMAND, "command", "printed by the manifest's 'features'")                                                                 \
 	X(COST_EARLY, "early_exit", "counted by then where a run that counts ends early")                                                  \
-	X(COST_SLICE, "slice", "counted by a slice, of which most of the program was left out")                                            \
+	X(COST_SLICE, "slice", "counted by a slice, of which most of the program was excluded")                                            \
 	X(COST_RUN, "run", "known after the run alone")
 
 enum cost_source { COST_SOURCE_ROWS(ROWS_ENUM) COST_SOURCES };
@@ -344,7 +344,7 @@ static void cost_cheap_answer(const struct cost_model *model, const struct cost_
 		doc_set(d, "error_all", model->all.model.error_mean);
 		doc_line(d, "%s", sentence.bytes);
 		doc_line(d,
-			 "error on inputs left out: %.1f %%, for %.3g %% of the run's cost (%.1f %% with all features, which cost the run)",
+			 "error on held-out inputs: %.1f %%, for %.3g %% of the run's cost (%.1f %% with all features, which cost the run)",
 			 100 * cheap->fit.model.error_mean, 100 * cheap->price, 100 * model->all.model.error_mean);
 	} else {
 		doc_set(d, "sentence", DOC_NOTHING);
@@ -666,7 +666,7 @@ static enum assay_status check_error(const struct cost_model *model, double max_
 	if (model->all.model.error_mean <= max_error)
 		return ASSAY_OK;
 	return assay_fail(err, ASSAY_E_NODATA,
-			  "the model errs by %.1f %% on inputs left out, which is more than %.3g %% (--max-error): more inputs, or "
+			  "the model errs by %.1f %% on held-out inputs, which is more than %.3g %% (--max-error): more inputs, or "
 			  "features that say more, are needed ('assay cost train' shows it)",
 			  100 * model->all.model.error_mean, 100 * max_error);
 }
@@ -748,13 +748,13 @@ static const char *const choices[] = { COST_ROWS(COST_CHOICE) [COSTS] = NULL };
 #define EXIT_ASKED "6 the model cannot say: too few inputs, an error above --max-error, or features of the input that are not known."
 #define MODEL_OPTIONS(of_machine)                                                                                                          \
 	CLI_TEXT("machine", "MACHINE", struct arguments, machine, of_machine " (default: the one that ran most inputs)"),                  \
-	CLI_CHOICE("of", choices, struct arguments, of, "Of what: cpu, processor time (the default), wall, or metric"),                    \
+	CLI_CHOICE("of", choices, struct arguments, of, "Of what: cpu, CPU time (the default), wall, or metric"),                    \
 	CLI_TEXT("counts", "VERSION", struct arguments, counts,                                                                            \
 		 "The version whose runs have counted the features, a counting build (default: the version itself)"),                      \
 	CLI_INTEGER("min-runs", "N", struct arguments, min_runs, SPARSE_INPUTS_MIN, 1000000,                                               \
 		    "Refuse to learn from fewer inputs (default: 40; an input that was run again is one)"),                                \
 	CLI_REAL("max-error", "PART", struct arguments, max_error, 0.0, 1000.0,                                                            \
-		 "The mean error on inputs left out above which the model is of no use (default: 0.15)"),                                  \
+		 "The mean error on held-out inputs above which the model is of no use (default: 0.15)"),                                  \
 	CLI_INTEGER("degree", "N", struct arguments, degree, 1, SPARSE_DEGREE_MAX,                                                                    \
 		    "Products of up to N features (default: 2, and 3 of what is known before a run)")
 /* clang-format on */
@@ -792,7 +792,7 @@ const struct command cost_train_command = {
 	.about =
 	    "Learns from the runs of a version with many inputs what an input costs it: a sparse polynomial of what is known of the inputs "
 	    "(arguments, sizes of files, what the manifest's 'features' prints) and of what was counted in the runs. The first line is the "
-	    "model; then its errors on inputs left out, what each term takes, and what left. APP is the name of a manifest, without an "
+	    "model; then its errors on held-out inputs, what each term takes, and what left. APP is the name of a manifest, without an "
 	    "input. Nothing is kept: the store says what the model is.",
 	.examples = "  assay cost train sorter@1.0\n"
 		    "  assay cost train sorter@1.0 --counts counted --paper\n"

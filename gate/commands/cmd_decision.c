@@ -29,7 +29,7 @@ static void explain_runs(const struct night_decision *decision, struct document 
 	if (*decision->request.plan)
 		doc_line(d, "It rests on runs of both versions, in turn, on %zu machine%s.", machines, text_plural(machines));
 	if (left_out)
-		doc_line(d, "%zu run%s disturbed by what else the machines did, and left out.", left_out,
+		doc_line(d, "%zu run%s disturbed by what else the machines did, and excluded.", left_out,
 			 left_out == 1 ? " was" : "s were");
 	if (fresh[j->input.fresh])
 		doc_line(d, "Fresh runs were made to confirm it: %s%s.", fresh[j->input.fresh],

@@ -45,9 +45,9 @@ static void remark_left_out(const struct side *side)
 			   "is not judged",
 			   side->what);
 	if (side->failed)
-		cli_remark("%s: %zu failed executions are left out", side->what, side->failed);
+		cli_remark("%s: %zu failed executions are excluded", side->what, side->failed);
 	if (side->others)
-		cli_remark("%s: samples of %zu execution%s of another build than the latest are left out", side->what, side->others,
+		cli_remark("%s: samples of %zu execution%s of another build than the latest are excluded", side->what, side->others,
 			   text_plural(side->others));
 	if (side->stale)
 		cli_remark("%s: its samples are of another build than its latest runs ('assay run --probe' makes new ones)", side->what);
@@ -118,7 +118,7 @@ static const struct cli_option options[] = {
 	CLI_TEXT("type", "NAME", struct arguments, type, "Only stored samples of machines of this hardware type"),
 	CLI_INTEGER("seed", "N", struct arguments, seed, 0, SEED_MAX, "Seed of everything random (default: 1)"),
 	CLI_INTEGER("threads", "N", struct arguments, threads, 1, 1024,
-		    "Threads at work (default: one a processor); the result is the same with any number"),
+		    "Threads at work (default: one a CPU); the result is the same with any number"),
 	CLI_FLAG("all", struct arguments, all, "List all functions, also those that were not judged"),
 	CLI_END,
 };

@@ -307,10 +307,10 @@ static const struct cli_option options[] = {
 	CMD_FLEET_HOSTS(struct arguments, hosts),
 	CLI_OPTION(TEXT, "stacks", "FILE", struct arguments, stacks,
 		   "Write to FILE where the time of both went, as folded stacks with two columns, for flame graphs", .required = false),
-	CLI_FLAG("all", struct arguments, all, "List all machines, and those that were left out"),
+	CLI_FLAG("all", struct arguments, all, "List all machines, and those that were excluded"),
 	CMD_TOP(struct arguments, top, "List the N groups of stressors that changed most (default: 5)"),
 	CLI_CHOICE("method", methods, struct arguments, method, "The method: ratio (the default) or cost"),
-	CLI_CHOICE("of", costs, struct arguments, of, "With --method cost: cpu, processor time (the default), wall, or metric"),
+	CLI_CHOICE("of", costs, struct arguments, of, "With --method cost: cpu, CPU time (the default), wall, or metric"),
 	CLI_TEXT("counts", "VERSION", struct arguments, counts, "With --method cost: the version whose runs have counted the features"),
 	CLI_END,
 };
@@ -322,7 +322,7 @@ const struct command gate_command = {
 	.about =
 	    "Decides whether CANDIDATE is slower than BASELINE, both APP[@VERSION]. Machines that ran both are compared with themselves, "
 	    "each hardware type counts once, and the decision rests on the interval of the ratio of costs: regression, improved, pass, or "
-	    "inconclusive. Of wall-clock times, processor time and the time that busy machines withheld have a say as well; where only the "
+	    "inconclusive. Of wall-clock times, CPU time and the time that busy machines withheld have a say as well; where only the "
 	    "machines moved, the decision is environment. --budget, --hosts and --exclude go with --run.",
 	.more = "Methods:\n"
 		"  ratio  (default) the interval of the ratio of costs over hardware types\n"

@@ -49,7 +49,7 @@ static const struct cli_option options[] = {
 		 "Of machines of this architecture, where there are several (default: that of "
 		 "most results)"),
 	CLI_TEXT("by", "TIME", struct arguments, by,
-		 "What is judged: metric (mostly the wall-clock time) or processor, the processor time "
+		 "What is judged: metric (mostly the wall-clock time) or processor, the CPU time "
 		 "(default: what the last finding of a night is about, else the last comparison that decided, else "
 		 "metric)"),
 	CLI_REAL("min-effect", "FRACTION", struct arguments, min_effect, 1e-6, 1,
@@ -67,7 +67,7 @@ const struct command history_command = {
 	    "is not the version's doing. A version that a night decided to be slower or faster is a change. A single point is a spike, "
 	    "not a change; at the end it may be either, and the answer is 'cannot tell'. Costs that go back and forth between two "
 	    "levels are reported as such. Beside each change: the first version after it, the number of machines that show it, and how "
-	    "their fingerprints moved meanwhile. '--by processor' is of processor time, which busy machines hardly move.",
+	    "their fingerprints moved meanwhile. '--by processor' is of CPU time, which busy machines hardly move.",
 	.examples = "  assay history myapp\n"
 		    "  assay history myapp/large --min-effect 0.01 --format html > history.html\n",
 	.words = words,

@@ -116,7 +116,7 @@ static const struct cli_option nightly_options[] = {
 		   "Start a night without these hosts: names, ranges, @groups and types", .letter = 'x', .parse = host_choice_parse,
 		   .owned = true),
 	CLI_FLAG("anew", struct arguments, anew,
-		 "Give up a night that was interrupted, with what it has, and begin another with suite.yaml as it is"),
+		 "Give up a night that was interrupted, with what it has, and start another with suite.yaml as it is"),
 	CLI_FLAG("dry-run", struct arguments, dry_run,
 		 "Show what would be compared with what, on how many hosts, and how long it would take; nothing is run or written"),
 	CMD_FAIL_ON(struct arguments, fail_on),
@@ -225,7 +225,7 @@ static enum assay_status list_run(struct lab *lab, void *arguments, struct docum
 
 	(void)arguments;
 	if (!st && !n)
-		doc_line(d, "There has been no night yet: 'assay nightly' begins one.");
+		doc_line(d, "There has been no night yet: 'assay nightly' starts one.");
 	doc_table(d, "nights");
 	for (size_t i = 0; i < n; i++) {
 		doc_row(d);

@@ -58,7 +58,7 @@ static void predict_people(const struct predict *p, const struct run_set *runs, 
 		    "%s@%s on %s: %.4g, 90 %% interval from %.4g on, no upper limit, because the results are too far apart (%s is better)",
 		    runs->application, runs->version, machine, p->value, p->low, direction);
 	if (p->of.modelled)
-		doc_line(d, "from %zu hardware types (%zu results, %zu stressors); on types left out: error %.0f %%, Q2 %.2f", p->types,
+		doc_line(d, "from %zu hardware types (%zu results, %zu stressors); on held-out types: error %.0f %%, Q2 %.2f", p->types,
 			 p->rows, p->of.stressors, 100 * p->of.mape, p->of.q2);
 	else
 		doc_line(
@@ -76,7 +76,7 @@ static void predict_people(const struct predict *p, const struct run_set *runs, 
 			 p->type);
 	if (p->of.q2 < .5)
 		doc_line(d,
-			 "on types left out these models explain less than half of the variance: rely on the interval, not on the value");
+			 "on held-out types these models explain less than half of the variance: rely on the interval, not on the value");
 }
 
 static void predict_add(const struct predict *p, const struct run_set *runs, const char *machine, struct document *d)
@@ -161,7 +161,7 @@ const struct command predict_command = {
 	.summary = "predict the performance of a version on a machine where it never ran",
 	.about = "Predicts the metric of a version on a machine on which it never ran, from the machine's fingerprint and the results on "
 		 "others. The interval contains the true value in nine of ten cases, a little less often with fewer than ten hardware "
-		 "types; its width comes from the errors on hardware types that were left out.",
+		 "types; its width comes from the errors on hardware types that were excluded.",
 	.examples = "  assay predict miniamr --machine issdm-41\n"
 		    "  assay predict stream/add-1@imported --machine scruffy.soe.ucsc.edu --format json\n",
 	.words = words,

@@ -118,7 +118,7 @@ static void answer_basis(const struct profile *p, const struct dataset *data, st
 	doc_line(d, "from %zu hardware type%s (%zu machine%s, %zu result%s)%s", types, text_plural(types), data->machines,
 		 text_plural(data->machines), rows, text_plural(rows), p->fitted ? "" : "\n");
 	if (p->fitted)
-		doc_line(d, "on hardware types left out: error %.0f %%, Q2 %.2f; effective rank %.1f\n", 100 * p->validation.mape,
+		doc_line(d, "on held-out hardware types: error %.0f %%, Q2 %.2f; effective rank %.1f\n", 100 * p->validation.mape,
 			 p->validation.q2, p->data.features.effective_rank);
 }
 
@@ -264,7 +264,7 @@ static void left_out_add(const char *code, const char *why, size_t n, struct doc
 {
 	doc_set(d, code, n);
 	if (n)
-		doc_line(d, "left out: %zu results: %s", n, why);
+		doc_line(d, "excluded: %zu results: %s", n, why);
 }
 
 /* Those of a data set alone where rows is NULL: members of the open object, and lines for people. */
@@ -294,7 +294,7 @@ static void answer_left_out(const struct profile *p, const struct dataset *data,
 				buf_format(&names, "%s%s", names.size ? ", " : "", p->rows->features[j]);
 		}
 		if (names.size)
-			doc_line(d, "stressors left out: %s: %s", names.bytes, feature_text((enum feature_state)state));
+			doc_line(d, "stressors excluded: %s: %s", names.bytes, feature_text((enum feature_state)state));
 		buf_release(&names);
 	}
 }
@@ -579,7 +579,7 @@ const struct command profile_command = {
 	    "--here a command is measured instead; each of its runs reads all of standard input.",
 	.more = "Models:\n"
 		"  time    (default) work on each resource divided by its speed, blended with boosted stumps;\n"
-		"          validated on hardware types left out\n"
+		"          validated on held-out hardware types\n"
 		"  paper   importances of boosted trees, as published with quiho (2018); not validated: it cannot\n"
 		"          tell how far it can be trusted\n",
 	.examples = "  assay profile hpccg\n"

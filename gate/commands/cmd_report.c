@@ -72,7 +72,7 @@ const struct command report_command = {
 	.summary = "write the decision and what it rests on as an HTML page",
 	.about = "Writes one HTML page about two versions of an application: the decision and what it rests on, what the difference is "
 		 "made of, the "
-		 "ratio on each machine, changed functions, the machines' conditions and fingerprints, and what was left out and why. The "
+		 "ratio on each machine, changed functions, the machines' conditions and fingerprints, and what was excluded and why. The "
 		 "page is one file and "
 		 "loads nothing.",
 	.examples = "  assay report myapp@1.0 myapp@1.1 -o report.html\n",

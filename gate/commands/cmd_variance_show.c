@@ -309,7 +309,7 @@ static const struct cli_option options[] = {
 	CLI_PARSED(
 	    "region", "RANK|PID:FROM-TO", struct arguments, marked, parse_region,
 	    "Tell what took the time there, slow or not: a rank, or, without ranks, a process id (or place, from 0), and seconds since the "
-	    "run began"),
+	    "run started"),
 	CLI_FLAG(
 	    "follow", struct arguments, follow,
 	    "Analyse a run in progress, in windows of time that overlap by half: a report at the end of each, until all processes have "
@@ -324,7 +324,7 @@ const struct command variance_show_command = {
 	.summary = "tell where and when a run was slow, and why",
 	.about =
 	    "Reads the records of a run ('assay variance record') and looks for stretches of time in which repeated work took longer than "
-	    "usual: in which processes, from when to when, how many seconds that cost, and what took the time: waiting for a processor, "
+	    "usual: in which processes, from when to when, how many seconds that cost, and what took the time: waiting for a CPU, "
 	    "being stopped or throttled, page faults, other processes that were slow themselves, and so on.\n\n"
 	    "Each call, and the computation between two calls, is compared with others that did the same work. The work of computation is "
 	    "known if instructions or statements were counted ('assay build --for work'); if not, more work cannot be told from slow work, "

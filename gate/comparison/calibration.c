@@ -100,7 +100,7 @@ static void read_planted(struct json_reader *r, const cJSON *object, struct cali
 	const char *word;
 	int kind = 0;
 
-	json_reader_keys(r, object, "a planted slowdown", keys, sizeof(keys) / sizeof(keys[0]));
+	json_reader_keys(r, object, "an injected slowdown", keys, sizeof(keys) / sizeof(keys[0]));
 	word = json_reader_text(r, object, "kind");
 	while (kind < PLANT_KINDS && strcmp(plant_word((enum plant_kind)kind), word) != 0)
 		kind++;
@@ -328,7 +328,7 @@ void calibration_answer(const struct calibration_quote *q, struct document *d)
 		return;
 	doc_line(d,
 		 "%s, %" PRId64 " of %" PRId64 " identical pairs (%" PRId64
-		 " share%s no run with another one) were called slower, and %" PRId64 " faster; a planted %" PRId64
+		 " share%s no run with another one) were called slower, and %" PRId64 " faster; an injected %" PRId64
 		 " %% was found in %" PRId64 " of %" PRId64 ".%s%s%s",
 		 q->own ? "With this application" : "On this laboratory", q->slower, q->identical, q->distinct, q->distinct == 1 ? "s" : "",
 		 q->faster, q->percent, q->found, q->planted, *q->stale ? " Calibrate again: " : "", q->stale, *q->stale ? "." : "");

@@ -750,7 +750,7 @@ void measured_answer(const struct measured *m, const char *key, const char *cons
 
 	if (m->machines)
 		doc_section(d, "measured", "Measured", "What the difference is made of",
-			    "Seconds a run, measured in the runs themselves: by the kernel's accounts and samples of the processor's time. "
+			    "Seconds a run, measured in the runs themselves: by the kernel's accounts and samples of the CPU time. "
 			    "Each machine "
 			    "is compared with itself, and each hardware type counts once.");
 	doc_object(d, key);

@@ -205,7 +205,7 @@ void variance_weighed_answer(const struct variance_weighed *w, struct document *
 		doc_row(d);
 		doc_show(d, "side", "recorded runs of", names[s]);
 		doc_show(d, "runs", "runs", side->runs);
-		doc_show(d, "unseen", "left out", side->unseen);
+		doc_show(d, "unseen", "excluded", side->unseen);
 		doc_showf(d, "seconds", "took, s", side->seconds, "%.3f", side->seconds);
 		doc_showf(d, "lost_s", "lost to the environment, s", side->lost_s, "%.3f", side->lost_s);
 		doc_show(d, "worst", "most expensive region", side->worst ? side->worst : "-");

@@ -10,11 +10,11 @@
 
 /* Constant, code, for people; in the order of what can be withheld (runs/running/run.h). */
 #define DISTURBED_ROWS(X)                                                                                                                  \
-	X(DISTURBED_WAITED, "run_delay", "it was kept waiting for a processor")                                                            \
-	X(DISTURBED_THROTTLED, "throttled", "its group had used up its share of the processors")                                           \
+	X(DISTURBED_WAITED, "run_delay", "it was kept waiting for a CPU")                                                                  \
+	X(DISTURBED_THROTTLED, "throttled", "its group had used up its share of the CPUs")                                                 \
 	X(DISTURBED_IO, "io_stalled", "processes there waited for input or output")                                                        \
 	X(DISTURBED_MEMORY, "memory_stalled", "processes there waited for memory")                                                         \
-	X(DISTURBED_STOLEN, "steal", "a hypervisor had the processors for something else")
+	X(DISTURBED_STOLEN, "steal", "a hypervisor had the CPUs for something else")
 
 enum disturbed_cause { DISTURBED_ROWS(ROWS_ENUM) DISTURBED_CAUSES };
 const char *disturbed_code(enum disturbed_cause cause);

@@ -131,8 +131,8 @@ enum assay_status cost_machine_of(struct lab *lab, const struct cost_model *mode
 	if (!st && out->error > max_error)
 		st = assay_fail(
 		    err, ASSAY_E_NODATA,
-		    "fingerprints do not carry what '%s@%s' costs on '%s': on hardware types left out they miss by %.1f %%, and the "
-		    "model by %.1f %% on inputs left out, together more than %.3g %% (--max-error); run it there",
+		    "fingerprints do not carry what '%s@%s' costs on '%s': on held-out hardware types they miss by %.1f %%, and the "
+		    "model by %.1f %% on held-out inputs, together more than %.3g %% (--max-error); run it there",
 		    set.application, set.version, name, 100 * out->of.mape, 100 * model->all.model.error_mean, 100 * max_error);
 	free(set.items);
 	evidence_release(&evidence);
@@ -172,7 +172,7 @@ static void cost_machine_answer(const struct cost_machine *m, const struct cost_
 		 "'%s' has not run enough inputs: by its fingerprint the same work should cost %.3f times as much there as on '%s' (%.3f "
 		 "to %.3f)",
 		 m->name, ratio, model->costs.machine, ratio * exp(-m->of.half), ratio * exp(m->of.half));
-	doc_line(d, "(from %zu machines of %zu hardware types that ran it; on types left out the error is %.1f %%, Q2 %.2f)", m->machines,
+	doc_line(d, "(from %zu machines of %zu hardware types that ran it; on held-out types the error is %.1f %%, Q2 %.2f)", m->machines,
 		 m->types, 100 * m->of.mape, m->of.q2);
 }
 
@@ -361,7 +361,7 @@ static void add_errors(const struct cost_model *model, struct document *d)
 {
 	const struct sparse *all = &model->all.model, *before = &model->before.model;
 
-	doc_line(d, "error on inputs left out: %.1f %% on average, %.1f %% in the median", 100 * all->error_mean, 100 * all->error_median);
+	doc_line(d, "error on held-out inputs: %.1f %% on average, %.1f %% in the median", 100 * all->error_mean, 100 * all->error_median);
 	if (all->unlike)
 		doc_line(d, "%zu of them %s unlike all others, and do%s not count", all->unlike, all->unlike == 1 ? "is" : "are",
 			 all->unlike == 1 ? "es" : "");
@@ -403,7 +403,7 @@ static void add_paper(const struct cost_model *paper, struct document *d)
 	cost_sentence(paper, &paper->all, &sentence);
 	doc_heading(d, "The published procedure");
 	doc_line(d, "%s", sentence.bytes);
-	doc_line(d, "error on inputs left out: %.1f %% on average, %.1f %% in the median", 100 * paper->all.model.error_mean,
+	doc_line(d, "error on held-out inputs: %.1f %% on average, %.1f %% in the median", 100 * paper->all.model.error_mean,
 		 100 * paper->all.model.error_median);
 	doc_object(d, "paper");
 	doc_hide(d);
@@ -421,7 +421,7 @@ void cost_model_answer(const struct cost_model *model, double max_error, const s
 	if (usable)
 		doc_answer(d, DOC_PLAIN, "", "%s", sentence.bytes);
 	else
-		doc_answer(d, DOC_DOUBTFUL, "unreliable", "%.1f %% error on inputs left out is more than %.3g %% (--max-error): %s",
+		doc_answer(d, DOC_DOUBTFUL, "unreliable", "%.1f %% error on held-out inputs is more than %.3g %% (--max-error): %s",
 			   100 * model->all.model.error_mean, 100 * max_error, sentence.bytes);
 	doc_set_bool(d, "usable", usable);
 	doc_set(d, "max_error", max_error);
@@ -570,10 +570,10 @@ enum assay_status cost_prediction_answer(const struct cost_model *model, const s
 	cost_machine_answer(q->on, model, d);
 	add_head(model, q->on->name ? q->on->name : c->machine, d);
 	if (fit == &model->before && model->before.n < model->all.n)
-		doc_line(d, "from what is known before a run (error on inputs left out %.1f %%; with what is counted in it %.1f %%)",
+		doc_line(d, "from what is known before a run (error on held-out inputs %.1f %%; with what is counted in it %.1f %%)",
 			 100 * fit->model.error_mean, 100 * model->all.model.error_mean);
 	else
-		doc_line(d, "error on inputs left out: %.1f %%", 100 * fit->model.error_mean);
+		doc_line(d, "error on held-out inputs: %.1f %%", 100 * fit->model.error_mean);
 	if (terms) {
 		doc_line(d, "%s", "");
 		if (q->on->name)

@@ -33,7 +33,7 @@ void cause_resources(const double *log_ratio, const struct mat *log_rate, size_t
 #define CAUSE_ROWS(X)                                                                                                                      \
 	X(CAUSE_NOT_TESTED, "not_tested", "too few hardware types or repetitions to tell")                                                 \
 	X(CAUSE_NEITHER, "neither", "no change is visible, neither in the mean nor between hardware types")                                \
-	X(CAUSE_PROCESSOR, "processor_time", "processor time decided; of the metric no change is visible, nor between hardware types")     \
+	X(CAUSE_PROCESSOR, "processor_time", "CPU time decided; of the metric no change is visible, nor between hardware types")           \
 	X(CAUSE_UNIFORM, "uniform", "the ratio is the same on all hardware types within the noise: more or less of the same work")         \
 	X(CAUSE_OTHER_RESOURCE, "other_resource", "the ratio differs between hardware types: a resource is used more or less than before") \
 	X(CAUSE_BOTH, "both", "a resource is used more or less than before, and all of the work changed as well")

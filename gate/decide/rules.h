@@ -37,20 +37,20 @@ struct rule_input {
 	  "(import times of the results, or repetition numbers that both versions share, or say --interleaved; or measure each in five "  \
 	  "sessions)")                                                                                                                   \
 	X(RULE_COMPUTES_MORE, "computes_more", DECISION_REGRESSION, performance & (R | U) && processor & R,                                \
-	  "the candidate takes more processor time, and by enough to matter: that is the code")                                            \
+	  "the candidate takes more CPU time, and by enough to matter: that is the code")                                            \
 	X(RULE_HIDDEN, "hidden_by_busy", DECISION_REGRESSION, performance & (P | I) && processor & R && own & (R | U | NONE) && in->disturbed, \
-	  "the candidate takes more processor time, and by enough to matter; that the wall-clock time does not show it is because machines " \
+	  "the candidate takes more CPU time, and by enough to matter; that the wall-clock time does not show it is because machines " \
 	  "were busy with something else for most of it")                                                                                  \
 	X(RULE_WAITS_MORE, "waits_more", DECISION_REGRESSION, performance & R && own & R,                                                  \
-	  "the candidate waits more of its own accord (input and output, locks, sleep): it was not kept from a processor meanwhile")       \
+	  "the candidate waits more of its own accord (input and output, locks, sleep): it was not kept from a CPU meanwhile")       \
 	X(RULE_WAITS_FOR_ITSELF, "waits_for_itself", DECISION_REGRESSION, performance & R && processor & (P | I) && own & (P | I) && !in->disturbed, \
-	  "the candidate waits more for processors on machines that did not keep the baseline waiting: its own processes or threads are in " \
+	  "the candidate waits more for CPUs on machines that did not keep the baseline waiting: its own processes or threads are in " \
 	  "each other's way")                                                                                                              \
 	X(RULE_ALIKE_BUT_BUSY, "computes_alike", DECISION_PASS, performance & (U | I) && processor & P && own & P && in->disturbed,        \
-	  "processor time, and the wall-clock time without what machines withheld, rule out a slowdown that matters; the rest of the "     \
+	  "CPU time, and the wall-clock time without what machines withheld, rule out a slowdown that matters; the rest of the "     \
 	  "difference is machines that were busy with something else")                                                                     \
 	X(RULE_BETTER_BUT_BUSY, "computes_less", DECISION_IMPROVED, performance & U && processor & I && own & I && in->disturbed,          \
-	  "processor time, and the wall-clock time without what machines withheld, are better, and by enough to matter")                   \
+	  "CPU time, and the wall-clock time without what machines withheld, are better, and by enough to matter")                   \
 	X(RULE_MACHINES_BUSY, "machines_busy", DECISION_ENVIRONMENT,                                                                       \
 	  performance & (R | I) && !(performance & (processor | own)) && processor & ANY && own & ANY && in->disturbed,                    \
 	  "versions differ on the wall alone, where machines were busy with something else")                                               \

@@ -13,9 +13,9 @@
  * something else while they ran. */
 /* Constant, code, for people. */
 #define TIME_ROWS(X)                                                                                                                       \
-	X(TIME_PROCESSOR, "processor", "processor time")                                                                                   \
+	X(TIME_PROCESSOR, "processor", "CPU time")                                                                                         \
 	X(TIME_WALL, "wall", "wall-clock time")                                                                                            \
-	X(TIME_OWN, "own", "without waiting for a processor")
+	X(TIME_OWN, "own", "without waiting for a CPU")
 
 enum time { TIME_ROWS(ROWS_ENUM) TIMES };
 

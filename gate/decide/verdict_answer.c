@@ -41,8 +41,8 @@ void verdict_answer_first(const struct verdict *v, const char *cause, struct doc
 		text = mem_format("%s cannot be compared with %s", names[1], names[0]);
 	else
 		text = mem_format("%s%s%s %s %s times as much %s%s (%s)%s%s", why, *why ? "; " : "", names[1],
-				  processor ? "takes" : "costs", text_fixed(e->ratio, decimals).text,
-				  processor ? "processor time as " : "as ", names[0], interval, *cause ? ": " : "", cause);
+				  processor ? "takes" : "costs", text_fixed(e->ratio, decimals).text, processor ? "CPU time as " : "as ",
+				  names[0], interval, *cause ? ": " : "", cause);
 	doc_answer(d, decision_tone(decision), decision_text(decision), "%s", text);
 	mem_free(interval, why, text, names[0], names[1]);
 }
@@ -140,7 +140,7 @@ static void answer_conditions(const struct times *t, struct document *d)
 	}
 	doc_end(d);
 	if (t->disturbed)
-		doc_line(d, "waited: for a processor that something else had, in parts of the wall-clock time");
+		doc_line(d, "waited: for a CPU that something else had, in parts of the wall-clock time");
 }
 
 void verdict_answer_within(const struct verdict_within *within, size_t n, struct document *d)
@@ -209,7 +209,7 @@ static void answer_machine(const struct pairing *p, const struct pairing_machine
 	doc_showf(d, "ratio", "ratio", used ? exp(m->log_ratio) : (double)NAN, "%s", text_fixed(exp(m->log_ratio), 4).text);
 	doc_showf(d, "noise", "noise", used && m->noise > 0 ? m->noise : (double)NAN, "+/- %s %%", text_fixed(100 * m->noise, 1).text);
 	if (!used)
-		doc_show(d, NULL, "left out", pairing_text(m->reason));
+		doc_show(d, NULL, "excluded", pairing_text(m->reason));
 	doc_set(d, "baseline_runs", m->baseline_runs);
 	doc_set(d, "candidate_runs", m->candidate_runs);
 }
@@ -236,7 +236,7 @@ static void answer_machines(const struct verdict *v, bool all, struct document *
 	if (listed && some)
 		doc_line(d, "(%zu machines with ratios between these; --all shows them)", p->used - MACHINES_SHOWN);
 	if (listed && left_out && !all)
-		doc_line(d, "(%zu machine%s left out; --all shows them)", left_out, text_plural(left_out));
+		doc_line(d, "(%zu machine%s excluded; --all shows them)", left_out, text_plural(left_out));
 	if (listed && (p->aside[0] || p->aside[1]))
 		doc_line(d,
 			 "On each machine the latest runs in which both took turns count, and no others: %zu result%s of %s and %zu of %s "
@@ -363,7 +363,7 @@ static void answer_resources_notes(const struct verdict *v, struct document *d)
 	if (!follows(v, 0))
 		doc_line(d, "%s.", no_correlation(v));
 	else if (alike > 1)
-		doc_line(d, "%zu of %zu cannot be told apart from the first.", alike - 1, v->n_features - 1);
+		doc_line(d, "%zu of %zu cannot be distinguished from the first.", alike - 1, v->n_features - 1);
 }
 
 void verdict_answer_resources(const struct verdict *v, bool guesses, struct document *d)

@@ -295,7 +295,7 @@ static void explain_left_out(struct verdict *v, enum pairing_reason reason, size
 	char *application = mem_bytes(stored, strcspn(stored, "/")), *versions = mem_format("%s%s%s", a, same ? "" : ",", same ? "" : b);
 	char *command = text_command((const char *const[]){ "run", application, "--versions", versions, NULL });
 
-	reason_add(v, pairing_code(reason), "%zu machine%s left out: %s%s%s%s", n, text_plural(n), pairing_text(reason), other ? " (" : "",
+	reason_add(v, pairing_code(reason), "%zu machine%s excluded: %s%s%s%s", n, text_plural(n), pairing_text(reason), other ? " (" : "",
 		   other ? command : "", other ? " makes results that can be compared)" : "");
 	mem_free(command, versions, application);
 }
@@ -333,7 +333,7 @@ static void explain_rule(struct verdict *v, const struct effect *work)
 	bool in_part = v->input.processor != (unsigned)work->decision;
 	double percent = 100 * v->times.share;
 
-	reason_add(v, rule_code(v->rule), "%s (processor time %s times, %s interval %s to %s%s%s%s)", rule_text(v->rule),
+	reason_add(v, rule_code(v->rule), "%s (CPU time %s times, %s interval %s to %s%s%s%s)", rule_text(v->rule),
 		   text_fixed(work->ratio, 3).text, effect_level(work->level).text, text_fixed(work->low, 3).text,
 		   text_fixed(work->high, 3).text, in_part ? ", of what is " : "",
 		   in_part ? text_fixed(percent, percent < 10 ? 1 : 0).text : "", in_part ? " % of the wall-clock time" : "");
@@ -362,19 +362,18 @@ static void explain_times(struct verdict *v)
 		verdict_add_reason(v, true, rule_code(v->rule), mem_string(rule_text(v->rule)));
 	else if (known && work->decision == DECISION_REGRESSION)
 		reason_add(v, "computes_more",
-			   "it takes %s times the processor time (%s interval %s to %s): the candidate itself does more, or does it less "
+			   "it takes %s times the CPU time (%s interval %s to %s): the candidate itself does more, or does it less "
 			   "efficiently",
 			   ratio.text, effect_level(work->level).text, low.text, high.text);
 	else if (known && work->decision == DECISION_PASS && wall->decision == DECISION_REGRESSION)
 		reason_add(v, "waits_more",
-			   "its processor time has not grown (%s to %s times) while its wall-clock time has: it waits more, for input and "
+			   "its CPU time has not grown (%s to %s times) while its wall-clock time has: it waits more, for input and "
 			   "output, locks, other processes, or because machines were busier",
 			   low.text, high.text);
 	else if (known && work->decision == DECISION_PASS && v->by_interval == DECISION_INCONCLUSIVE)
-		reason_add(
-		    v, "computes_alike",
-		    "by processor time alone it would pass (%s times, %s interval %s to %s): what is not settled is how long it waits",
-		    ratio.text, effect_level(work->level).text, low.text, high.text);
+		reason_add(v, "computes_alike",
+			   "by CPU time alone it would pass (%s times, %s interval %s to %s): what is not settled is how long it waits",
+			   ratio.text, effect_level(work->level).text, low.text, high.text);
 }
 
 static void explain_looks(struct verdict *v)

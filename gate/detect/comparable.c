@@ -180,14 +180,14 @@ static void add(struct comparable_remark *out, size_t *n, const char *code, char
 
 static char *left_out_cut(const struct side *side)
 {
-	return side->cut ? mem_format("%s: %zu run%s left out: %s sample files are cut off (the first: '%s')", side->what, side->cut,
+	return side->cut ? mem_format("%s: %zu run%s excluded: %s sample files are cut off (the first: '%s')", side->what, side->cut,
 				      side->cut == 1 ? " is" : "s are", side->cut == 1 ? "its" : "their", side->cut_file)
 			 : NULL;
 }
 
 static char *left_out_killed(const struct side *side)
 {
-	return side->killed ? mem_format("%s: %zu run%s left out: the program was killed or crashed there, and not in the others",
+	return side->killed ? mem_format("%s: %zu run%s excluded: the program was killed or crashed there, and not in the others",
 					 side->what, side->killed, side->killed == 1 ? " is" : "s are")
 			    : NULL;
 }
@@ -253,7 +253,7 @@ static char *comparable_counting(const struct side *old, const struct side *new)
 	if (then == now)
 		return NULL;
 	return mem_format(
-	    "%s was built by an earlier assay, which counted the same work otherwise: build it anew with 'assay build --for counters'",
+	    "%s was built by an earlier assay, which counted the same work otherwise: build it again with 'assay build --for counters'",
 	    then < now ? old->what : new->what);
 }
 

@@ -16,8 +16,8 @@
 	X(TROUBLE_SHARING, "sharing", "sharing: lines that another core has changed (these counters do not tell true from false)")         \
 	X(TROUBLE_REMOTE, "remote_memory", "remote memory: its pages lie on another node")                                                 \
 	X(TROUBLE_CACHE, "cache_capacity", "cache capacity: what it uses is not in the caches any more")                                   \
-	X(TROUBLE_TLB, "tlb", "TLB: it touches more pages than the processor remembers")                                                   \
-	X(TROUBLE_BRANCH, "branch", "branches that go where the processor did not expect them to")                                         \
+	X(TROUBLE_TLB, "tlb", "TLB: it touches more pages than the CPU remembers")                                                         \
+	X(TROUBLE_BRANCH, "branch", "branches that go where the CPU did not expect them to")                                               \
 	X(TROUBLE_ATOMICS, "atomics", "atomic accesses, each of which locks its cache line")                                               \
 	X(TROUBLE_SYSTEM_CALLS, "system_calls", "system calls")                                                                            \
 	X(TROUBLE_ALLOCATION, "allocation", "allocation of memory")                                                                        \

@@ -354,7 +354,7 @@ static void add_text(const struct function_evidence *e, enum decision decision, 
 	add_side_effects(d, out);
 	for (int i = 0; i < 2; i++)
 		if (e->sides[i].others)
-			doc_line(out, "  %s: samples of %zu run%s of another build than the results are left out", e->sides[i].what,
+			doc_line(out, "  %s: samples of %zu run%s of another build than the results are excluded", e->sides[i].what,
 				 e->sides[i].others, text_plural(e->sides[i].others));
 }
 

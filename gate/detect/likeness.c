@@ -537,7 +537,7 @@ static const char *likeness_added_rates(const struct detected *d, const char *sy
 	calls = fmin(usual_call(d, &d->normal, symbol, then), usual_call(d, &d->seen, symbol, now));
 	time = sign * (now[unit] - then[unit]);
 	if (!(calls > 0) || !(stats_round(time / fmin(then[unit], now[unit])) >= LIKENESS_ADDED_MIN))
-		missing = improved ? "it takes hardly less of a processor's time" : "it takes hardly more of a processor's time";
+		missing = improved ? "it takes hardly less CPU time" : "it takes hardly more CPU time";
 	for (size_t c = 0; c < p && !missing; c++) {
 		double more = sign * (now[c] - then[c]);
 

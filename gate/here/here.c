@@ -352,7 +352,7 @@ static void here_answer(const struct here *here, const struct here_how *how, str
 	doc_set(d, "cpu_s", here->cpu_s);
 	parts_answer(&here->parts, "trust", NULL, d);
 	if (here->cpu_s > 1.05 * here->wall_s)
-		doc_line(d, "%.1f processors were at work at a time: the shares are of their time, and waiting beside others is not seen",
+		doc_line(d, "%.1f CPUs were at work at a time: the shares are of their time, and waiting beside others is not seen",
 			 here->cpu_s / here->wall_s);
 	doc_set(d, "delay", levels->delay);
 	doc_set(d, "doubt", levels->doubt);
@@ -360,7 +360,7 @@ static void here_answer(const struct here *here, const struct here_how *how, str
 	if (levels->of[LEVEL_COMPUTE].share > COMPUTES_SAID)
 		doc_line(d, "Computing, or waiting for memory: the sampling clock cannot tell these apart");
 	if (levels->delay > .05)
-		doc_line(d, "Others had the processor for %.0f %% of the time: that is no part of the shares", 100 * levels->delay);
+		doc_line(d, "Others had the CPU for %.0f %% of the time: that is no part of the shares", 100 * levels->delay);
 	if (left > 0)
 		doc_line(d, "What the command had started was still running when it ended, and was ended then: %lld process%s",
 			 (long long)left, left == 1 ? "" : "es");

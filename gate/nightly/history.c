@@ -629,7 +629,7 @@ enum assay_status history_load(struct lab *lab, const struct evidence *evidence,
 			order_points(&l);
 			out->without -= out->n;
 		} else if (by == HISTORY_PROCESSOR)
-			st = assay_fail(err, ASSAY_E_NOTFOUND, "the processor time of no result of '%s' is known: '--by metric' judges it",
+			st = assay_fail(err, ASSAY_E_NOTFOUND, "the CPU time of no result of '%s' is known: '--by metric' judges it",
 					application);
 		else
 			out->by = HISTORY_METRIC;
@@ -1014,7 +1014,7 @@ static void answer_by(const struct history *h, struct document *d)
 {
 	doc_set(d, "by", h->by == HISTORY_PROCESSOR ? "processor" : "metric");
 	if (h->without)
-		doc_line(d, "%zu other point%s no processor time that is known.", h->without, h->without == 1 ? " has" : "s have");
+		doc_line(d, "%zu other point%s no CPU time that is known.", h->without, h->without == 1 ? " has" : "s have");
 }
 
 /* Findings by the other time, which this history need not show. */
@@ -1080,7 +1080,7 @@ static void answer_failures(const struct history *h, struct document *d)
 static const char *outcome_of(const struct history *h, const struct modes *m, enum doc_tone *tone, struct buf *out)
 {
 	const struct change_points *c = &h->changes;
-	const char *app = h->application, *what = h->by == HISTORY_PROCESSOR ? " processor time" : "";
+	const char *app = h->application, *what = h->by == HISTORY_PROCESSOR ? " CPU time" : "";
 	double least = log1p(h->min_effect), now = c->segments[c->n].median, change;
 
 	*tone = DOC_DOUBTFUL;

@@ -101,7 +101,7 @@ enum assay_status night_find(struct store *store, const char *id, struct night *
 	    store, &stmt, err, NIGHT_COLUMNS "WHERE ?1 IS NULL OR substr(id, 1, length(?1)) = ?1 ORDER BY rowid DESC LIMIT 1", "t", id);
 
 	missing = id ? mem_format("no night '%s' ('assay nightly list' shows all)", TEXT_SHOWN(id))
-		     : mem_string("there has been no night yet: 'assay nightly' begins one");
+		     : mem_string("there has been no night yet: 'assay nightly' starts one");
 	st = night_one(store, stmt, st, missing, out, err);
 	free(missing);
 	return st;
@@ -343,7 +343,7 @@ enum assay_status night_decision_find(struct store *store, const char *id, struc
 	if (!st && out->n == 0)
 		st = assay_fail(err, ASSAY_E_NOTFOUND, "no decision '%s' ('assay nightly show' lists those of a night)", TEXT_SHOWN(id));
 	else if (!st && out->n > 1)
-		st = assay_fail(err, ASSAY_E_USAGE, "several decisions begin with '%s': say more of its digits", TEXT_SHOWN(id));
+		st = assay_fail(err, ASSAY_E_USAGE, "several decisions start with '%s': say more of its digits", TEXT_SHOWN(id));
 	if (st)
 		night_decisions_release(out);
 	return st;

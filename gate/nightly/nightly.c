@@ -422,7 +422,7 @@ static enum assay_status keep(struct nightly *n, struct lab *lab, struct night_c
 /* Decides a comparison, unless it is a finding that waits for fresh runs and for the rest of the night. */
 static enum assay_status nightly_judge(struct nightly *n, struct night_comparison *c, struct assay_error *err)
 {
-	static char cut_off[] = "it was begun, and cut off by the deadline before both versions had a result on a machine";
+	static char cut_off[] = "it was started, and cut off by the deadline before both versions had a result on a machine";
 	struct judge_request q = request_of(n, c);
 	struct judgement j = { .document = NULL };
 	struct evidence evidence = { 0 };
@@ -644,7 +644,7 @@ static enum assay_status conclude_rest(struct nightly *n, struct assay_error *er
 			c->state = waiting ? NIGHT_UNREACHED : NIGHT_CUT_OFF;
 			if (why) {
 				free(c->detail);
-				c->detail = mem_format("%s%s", waiting ? "" : "begun, and cut off: ", why);
+				c->detail = mem_format("%s%s", waiting ? "" : "started, and cut off: ", why);
 			}
 			st = nightly_store(n, c, err);
 		} else if (c->state == NIGHT_WAITING || c->state == NIGHT_MEASURING) {
@@ -1043,11 +1043,11 @@ static enum assay_status go_on(struct nightly *n, const char *suite_now, struct 
 {
 	bool chosen = n->options->exclude || n->options->only.n || n->options->budget_s > 0;
 	char *text = mem_format("going on with the night of %s%s%s", TEXT_MS(n->night.started_ms),
-				chosen ? ", as it began: -x, --applications and --budget are for one that begins" : "",
+				chosen ? ", as it started: -x, --applications and --budget are for one that starts" : "",
 				suite_now && strcmp(suite_now, n->night.suite) == 0
 				    ? ""
-				    : ": suite.yaml was changed since, and this night keeps the one with which it began ('assay nightly "
-				      "--anew' gives it up, with what it has, and begins another)");
+				    : ": suite.yaml was changed since, and this night keeps the one with which it started ('assay nightly "
+				      "--anew' gives it up, with what it has, and starts another)");
 
 	if (!n->given_up) {
 		n->options->note(text);
@@ -1089,7 +1089,7 @@ static enum assay_status night_begin_or_go_on(struct nightly *n, struct assay_er
 		st = find_unfinished(n, &lab, unread ? NULL : text, err);
 		if (!st && !(unread && n->options->anew)) {
 			if (unread)
-				nightly_note(n, "suite_unread", "the next night cannot begin: %s", why.text);
+				nightly_note(n, "suite_unread", "the next night cannot start: %s", why.text);
 			st = go_on(n, unread ? NULL : text, err);
 			again = !st && (n->given_up || is_late(n));
 			if (!st && !again)

@@ -188,15 +188,13 @@ static void reasons_of_time(struct parts *p)
 	const struct levels *levels = p->levels;
 
 	if (!levels->certain && isnan(levels->doubt))
-		reason_add(
-		    p, PART_TIME, "busy_unknown",
-		    mem_string("how long others kept it waiting for a processor is not known; /proc/pressure/cpu tells (Linux 4.20)"));
+		reason_add(p, PART_TIME, "busy_unknown",
+			   mem_string("how long others kept it waiting for a CPU is not known; /proc/pressure/cpu tells (Linux 4.20)"));
 	else if (!levels->certain)
-		reason_add(
-		    p, PART_TIME, "machine_busy",
-		    mem_format("the machine is busy: up to %.0f %% of the time may have been waiting for a processor; on a quiet machine "
-			       "it is known",
-			       100 * levels->doubt));
+		reason_add(p, PART_TIME, "machine_busy",
+			   mem_format("the machine is busy: up to %.0f %% of the time may have been waiting for a CPU; on a quiet machine "
+				      "it is known",
+				      100 * levels->doubt));
 	if (!levels->single)
 		reason_add(
 		    p, PART_TIME, "several_at_once",
@@ -238,11 +236,11 @@ static void reasons_of_samples(struct parts *p)
 	if (all > 0 && p->left > UNKNOWN_MAX * cpu)
 		reason_add(
 		    p, PART_CATEGORY, "partly_sampled",
-		    s->apart ? mem_format(
-				   "%.0f %% of the time was not sampled, in processes that had a processor for less than %.0f ms, or have "
-				   "another user's rights; 'sysctl kernel.perf_event_paranoid=0' or the capability CAP_PERFMON allows it",
-				   100 * p->left, (double)s->period_ns / 1e6)
-			     : mem_format("%.0f %% of the time was not sampled; longer and more runs are met more evenly", 100 * p->left));
+		    s->apart
+			? mem_format("%.0f %% of the time was not sampled, in processes that had a CPU for less than %.0f ms, or have "
+				     "another user's rights; 'sysctl kernel.perf_event_paranoid=0' or the capability CAP_PERFMON allows it",
+				     100 * p->left, (double)s->period_ns / 1e6)
+			: mem_format("%.0f %% of the time was not sampled; longer and more runs are met more evenly", 100 * p->left));
 	if ((double)s->lost > UNKNOWN_MAX * all || (s->lost > 0 && p->left > UNKNOWN_MAX * cpu))
 		reason_add(p, PART_CATEGORY, "samples_lost",
 			   mem_format("%llu records of what happened were lost, for the machine was too busy to take them",
@@ -532,7 +530,7 @@ static void program_row(const struct sampled *s, size_t program, double all, str
 		of[c] = s->sliced[c].in_program[program] / (double)p->count;
 	doc_row(d);
 	doc_show(d, "name", "program", is_others(p) ? "others" : p->name);
-	doc_showf(d, "share", "of the processor's time", (double)p->count / all, "%.1f %%", 100 * (double)p->count / all);
+	doc_showf(d, "share", "of the CPU time", (double)p->count / all, "%.1f %%", 100 * (double)p->count / all);
 	programs_spent(s, of, d);
 }
 

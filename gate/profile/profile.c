@@ -377,7 +377,7 @@ void inferred_shown(const struct inferred *r, struct document *d)
 	doc_end(d);
 	for (size_t i = 0; i < r->n; i++)
 		if (r->items[i].together > 1 && r->items[i].share.share >= SHOWN_MIN)
-			doc_line(d, "cannot be told apart on these machines: %s", r->items[i].name);
+			doc_line(d, "cannot be distinguished on these machines: %s", r->items[i].name);
 	if (!r->trusted[INFERRED_LEVELS - 1])
 		doc_line(d, "inferred?: indicative");
 	free(done);
@@ -688,7 +688,7 @@ static void judge_fit(struct profile *p)
 			    100 * spread, 100 * noise);
 	if (q2 < Q2_TRUSTED)
 		trust_limit(p, q2 < Q2_IDENTIFIED ? PROFILE_NOT_IDENTIFIABLE : PROFILE_INDICATIVE, TRUST_Q2_LOW,
-			    "on hardware types left out, the models explain %.0f %% of the variance (trust needs %.0f %%): perhaps no "
+			    "on held-out hardware types, the models explain %.0f %% of the variance (trust needs %.0f %%): perhaps no "
 			    "measured stressor represents what it uses, or one machine is unlike all others",
 			    100 * fmax(q2, 0), 100 * Q2_TRUSTED);
 	if (stats_round(p->shares.share[p->shares.groups]) > UNEXPLAINED_TRUSTED)

@@ -231,7 +231,7 @@ char *decided_text(const struct decided *decided)
 	why = decision_why(decided->decision, first.code ? first.code : "", first.code ? first.text : "");
 	text = mem_format("%s%s%s %s %s times as much %sas %s (%s)%s%s", why, *why ? "; " : "", decided->candidate,
 			  decided->by_processor ? "takes" : "costs", text_fixed(decided->ratio, 3).text,
-			  decided->by_processor ? "processor time " : "", decided->baseline, interval, *cause ? ": " : "", cause);
+			  decided->by_processor ? "CPU time " : "", decided->baseline, interval, *cause ? ": " : "", cause);
 	mem_free(interval, why);
 	return text;
 }

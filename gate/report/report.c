@@ -195,7 +195,7 @@ static void add_ratio(const struct verdict *v, struct document *d)
 						   report_number(e->high, digits).text)
 				      : mem_string("no interval: too little was measured");
 
-	page_fact(d, verdict_by_processor(v) ? "Ratio of processor times" : "Ratio of costs", report_number(e->ratio, digits).text, more);
+	page_fact(d, verdict_by_processor(v) ? "Ratio of CPU times" : "Ratio of costs", report_number(e->ratio, digits).text, more);
 	free(more);
 }
 
@@ -473,7 +473,7 @@ static void add_ratios(const struct verdict *v, struct document *d)
 	qsort(rows, n, sizeof(*rows), compare_ratios);
 	doc_section(d, "ratios", "Machines", "The ratio on each machine",
 		    !n			      ? NULL
-		    : verdict_by_processor(v) ? RATIOS_LEAD "; the decision rests on processor time."
+		    : verdict_by_processor(v) ? RATIOS_LEAD "; the decision rests on CPU time."
 					      : RATIOS_LEAD ", on which the decision rests.");
 	if (n) {
 		ratio_table(v, rows, n, d);

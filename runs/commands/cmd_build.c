@@ -328,7 +328,7 @@ static enum assay_status run_whole(struct search *s, struct assay_error *err)
 		if (!st && run->status != 0)
 			st = assay_fail(
 			    err, ASSAY_E_IO,
-			    "'%s' fails; a program of which pieces are left out may read, print and seem to write, and nothing else",
+			    "'%s' fails; a program of which pieces are excluded may read, print and seem to write, and nothing else",
 			    s->commands[i]);
 		else if (!st && !(run->sum > 0))
 			st = assay_fail(err, ASSAY_E_NODATA,
@@ -942,9 +942,9 @@ const struct command build_command = {
 	    "of the version whose headers for plugins were there when assay was built.\n\n"
 	    "--slice is for features that are known without most of a run. Pieces are functions that return at once, calls of libraries "
 	    "that "
-	    "are not made, branches that are always or never taken, loops that end. Each is left out of the commands' runs, which should "
+	    "are not made, branches that are always or never taken, loops that end. Each is excluded of the commands' runs, which should "
 	    "be "
-	    "short and unlike each other; what is counted right without most of the work is for --without. While pieces are left out, what "
+	    "short and unlike each other; what is counted right without most of the work is for --without. While pieces are excluded, what "
 	    "the program prints and writes goes nowhere, and the kernel lets it start and remove nothing; what takes five times as long as "
 	    "the whole run is ended.",
 	.examples = "  assay build --for functions -- make -j4\n"

@@ -91,9 +91,9 @@ static const struct cli_option words[] = { CLI_OPTIONAL_WORD("EVENT,...", struct
 const struct command counters_command = {
 	.name = "counters",
 	.summary = "list what this machine can count, and in how many runs",
-	.about = "Lists events of the processor and the kernel that this machine can count, packed into few runs, as its counters "
+	.about = "Lists events of the CPU and the kernel that this machine can count, packed into few runs, as its counters "
 		 "allow, with the instructions in every run. Without names it is the default list: caches, coherence, remote memory, "
-		 "branches, TLB, floating point, stalls, cycles, by presets of PAPI and by native events of this processor.",
+		 "branches, TLB, floating point, stalls, cycles, by presets of PAPI and by native events of this CPU.",
 	.examples = "  assay counters\n"
 		    "  assay counters PAPI_TOT_INS,PAPI_L1_DCM,PAPI_BR_MSP\n",
 	.exit_status = "0; 6 when nothing can be counted; 1 failure; 2 usage.",

@@ -290,7 +290,7 @@ const struct command import_results_command = {
 		 "columns, or a result file of the Phoronix Test Suite. Each benchmark becomes an application, each repetition a result, "
 		 "with which 'gate', 'history' and 'report' work as with their own; what a tool has averaged itself is not used. Times are "
 		 "in seconds. Labels, parameters and units that distinguish results become a part of the application's name. Runs that "
-		 "failed count as failed. A row that cannot be used is left out, and the answer says how many there are, where the first "
+		 "failed count as failed. A row that cannot be used is excluded, and the answer says how many there are, where the first "
 		 "is, and why. Importing the same file again changes nothing; what contradicts it is refused. A file without times is "
 		 "known by its content, and of a CSV file that has grown only the new rows count.",
 	.examples = "  hyperfine -N --export-json new.json ./sort-2.1\n"

@@ -235,7 +235,7 @@ const struct command probe_command = {
 	.name = "probe",
 	.summary = "run a program and measure calls of selected functions",
 	.about =
-	    "Runs a program and measures calls of selected functions: how long they took, and what the processor counted meanwhile. "
+	    "Runs a program and measures calls of selected functions: how long they took, and what the CPU counted meanwhile. "
 	    "Short functions are sampled, so that the program takes hardly longer than by itself. Samples are files, one a process, for "
 	    "other commands.\n\n"
 	    "The program must be built for it (see 'assay doctor'). When counters need several runs, the program is run several times.",

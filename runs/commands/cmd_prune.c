@@ -46,7 +46,7 @@ static enum assay_status prune_run(struct lab *lab, void *arguments, struct docu
 		 text_plural(pruned.samples.files), a->dry_run ? "would be " : "", (double)pruned.samples.bytes / (1 << 20));
 	if (pruned.unused_bytes)
 		doc_line(d,
-			 "runs.db keeps its size, for the disk has no room to write it anew: %.1f MiB inside are used by what comes next",
+			 "runs.db keeps its size, for the disk has no room to write it again: %.1f MiB inside are used by what comes next",
 			 (double)pruned.unused_bytes / (1 << 20));
 	doc_line(d, "the store has %.1f MiB now", (double)space.bytes / (1 << 20));
 	over = a->dry_run && a->days < 0 && (double)(space.bytes - pruned.output_bytes - pruned.samples.bytes) > quota;

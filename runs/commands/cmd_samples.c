@@ -365,7 +365,7 @@ static enum assay_status show_kept(const struct lab *lab, const char *prefix, co
 	}
 	doc_end(d);
 	if (!st && !shown)
-		st = assay_fail(err, ASSAY_E_NOTFOUND, "none of the %zu files has a hash that begins with '%s'", n, prefix);
+		st = assay_fail(err, ASSAY_E_NOTFOUND, "none of the %zu files has a hash that starts with '%s'", n, prefix);
 	return st;
 }
 
@@ -412,7 +412,7 @@ static enum assay_status samples_run(struct lab *lab, void *arguments, struct do
 }
 
 static const struct cli_option samples_options[] = { CLI_OPTION(PARSED, "show", "HASH", struct arguments, show,
-								"Of APP[@VERSION]: show what is in the files whose hash begins like this",
+								"Of APP[@VERSION]: show what is in the files whose hash starts like this",
 								.letter = 's', .parse = parse_prefix),
 						     CLI_END };
 static const struct cli_option samples_words[] = { CLI_WORDS("FILE|DIRECTORY|APP[@VERSION]", struct arguments, files, 1), CLI_END };
@@ -422,7 +422,7 @@ const struct command samples_command = {
 	.summary = "summarise sample files",
 	.about = "Shows sample files, which 'assay probe' and 'assay emulate run' write: for each function how often it was called, how "
 		 "many calls were measured, and their mean time, with and without other measured functions that it called. Means are "
-		 "weighted by the calls that a sample stands for. Of a directory it shows all *.samples in it; of an application it lists "
+		 "weighted by the calls that a sample represents. Of a directory it shows all *.samples in it; of an application it lists "
 		 "the files that the laboratory keeps from 'assay run --probe'.",
 	.examples = "  assay samples samples\n"
 		    "  assay samples samples/4711-0.samples --format json\n"

@@ -735,7 +735,7 @@ static const struct cli_option options[] = {
 	    "How much of a thread's time may go into timing calls, as 1% or .01 (default: 1%; 0: time every call, and record as many "
 	    "as fit in some 24 KB a second for each process)"),
 	CLI_LIST("call", "NAME[:N]", struct arguments, functions,
-		 "Also record where calls of this library function begin and end; its argument N, from 1 to 6, tells how much work a call "
+		 "Also record where calls of this library function start and end; its argument N, from 1 to 6, tells how much work a call "
 		 "has (repeatable)"),
 	CLI_FLAG("context-aware", struct arguments, context,
 		 "Tell call sites apart by the path of calls that led to them: a finer comparison, but each timed call costs more"),
@@ -756,7 +756,7 @@ const struct command variance_record_command = {
 	    "they are in the program, how much they had to do, how long they took, and how long the program computed between them. "
 	    "'assay variance show' then tells where and when the run was slow. The program need not be built for it. Its threads and the "
 	    "processes that it starts are recorded too, each process in a file of its own; under mpirun, these are the ranks.\n\n"
-	    "Calls that come too often are sampled, and each record says how many it stands for.",
+	    "Calls that come too often are sampled, and each record says how many it represents.",
 	.examples = "  assay variance record -- ./myapp 1000\n"
 		    "  assay variance record --call deflate --call compress2:4 -- ./myapp 1000\n"
 		    "  assay variance record -o records --overhead 0.5% -- ./server --port 8080\n"

@@ -13,7 +13,7 @@
 
 /* Constant, word, unit, what it is. */
 #define COST_ROWS(X)                                                                                                                       \
-	X(COST_CPU, "cpu", "s", "processor time")                                                                                          \
+	X(COST_CPU, "cpu", "s", "CPU time")                                                                                                \
 	X(COST_WALL, "wall", "s", "wall-clock time")                                                                                       \
 	X(COST_METRIC, "metric", "", "the metric")
 

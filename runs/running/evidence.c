@@ -161,7 +161,7 @@ char *evidence_one_architecture(const struct evidence *evidence, struct run_set 
 		for (size_t k = 0; k < n; k++)
 			evidence_keep(evidence, architecture, &sets[k]);
 		text =
-		    mem_format("results of %zu architectures are never put together: the %zu of %s are looked at, the %zu others left out",
+		    mem_format("results of %zu architectures are never put together: the %zu of %s are looked at, the %zu others excluded",
 			       architectures, most, architecture, total - most);
 		free(architecture);
 	}

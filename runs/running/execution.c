@@ -165,7 +165,7 @@ static void execution_keep_output(const struct spool *spool, enum execution_outc
 		if (spool_read(spool, 0, *out, most, &got, &err) == ASSAY_OK)
 			*n = got;
 	} else if (spool_read(spool, 0, *out, half, &got, &err) == ASSAY_OK) {
-		at = got + (size_t)snprintf(*out + got, 64, "\n[%" PRIu64 " bytes are left out here]\n", spool->size - 2 * half);
+		at = got + (size_t)snprintf(*out + got, 64, "\n[%" PRIu64 " bytes are excluded here]\n", spool->size - 2 * half);
 		if (spool_read(spool, spool->size - half, *out + at, half, &got, &err) == ASSAY_OK)
 			*n = at + got;
 	}

@@ -356,7 +356,7 @@ static enum assay_status plan_fail_contradiction(const char *option, char *const
 	for (size_t i = 0; i < n; i++)
 		buf_format(&list, "%s%s", i ? "," : "", names[i]);
 	st = assay_fail(err, ASSAY_E_USAGE,
-			"%s contradicts the runs that are to be resumed (%s): leave it out, or begin anew without --resume", option,
+			"%s contradicts the runs that are to be resumed (%s): leave it out, or start again without --resume", option,
 			list.size ? list.bytes : "none");
 	buf_release(&list);
 	return st;
@@ -398,7 +398,7 @@ static enum assay_status plan_hosts(const struct plan *plan, const struct invent
 			free(hosts);
 			return assay_fail(
 			    err, ASSAY_E_USAGE,
-			    "the machine '%s' of these runs is no longer in lab.yaml: put it back, or begin anew without --resume",
+			    "the machine '%s' of these runs is no longer in lab.yaml: put it back, or start again without --resume",
 			    plan->machines[i]);
 		}
 	}
@@ -517,8 +517,8 @@ static enum assay_status plan_check(struct store *store, const struct plan *plan
 	}
 	if (!st)
 		st = assay_fail(err, ASSAY_E_CONFLICT,
-				"'%s' has changed since these runs began (%s): restore it, or begin anew without --resume", manifest->file,
-				list.size ? list.bytes : "versions or inputs that are not among these runs");
+				"'%s' has changed since these runs started (%s): restore it, or start again without --resume",
+				manifest->file, list.size ? list.bytes : "versions or inputs that are not among these runs");
 	manifest_release(&before);
 	buf_release(&list);
 	free(text);
@@ -537,7 +537,7 @@ static enum assay_status plan_check_artefacts(const struct plan *plan, char *con
 	if (list.size)
 		st = assay_fail(
 		    err, ASSAY_E_CONFLICT,
-		    "the files that are deployed have changed since these runs began (%s): restore them, or begin anew without --resume",
+		    "the files that are deployed have changed since these runs started (%s): restore them, or start again without --resume",
 		    list.bytes);
 	buf_release(&list);
 	return st;

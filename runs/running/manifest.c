@@ -322,7 +322,7 @@ static enum assay_status manifest_list_inputs(struct manifest *m, struct assay_e
 				   "'inputs_of': there are %zu inputs in '%s', of 1 to %d%s%s", m->n_inputs, directory, MANIFEST_INPUTS_MAX,
 				   m->left_out ? "; " : "", m->left_out ? m->left_out : "");
 	if (m->left_out) {
-		char *text = mem_format("%zu of %zu names in '%s' left out: %s", n - m->n_inputs, n, directory, m->left_out);
+		char *text = mem_format("%zu of %zu names in '%s' excluded: %s", n - m->n_inputs, n, directory, m->left_out);
 
 		free(m->left_out);
 		m->left_out = text;

@@ -124,7 +124,7 @@ static enum assay_status words_check_word(const struct manifest_reader *r, size_
 			return st;
 		}
 		if (piece.place == PLACE_ARGUMENTS && (braces != MANIFEST_ARGUMENTS || strcmp(word, names[PLACE_ARGUMENTS]) != 0))
-			return manifest_fail(r, ASSAY_E_FORMAT, line, "'{arguments}' is a word of its own in a command");
+			return manifest_fail(r, ASSAY_E_FORMAT, line, "'{arguments}' is an argument of its own in a command");
 	}
 	return ASSAY_OK;
 }
@@ -135,7 +135,7 @@ static enum assay_status words_check_length(const struct manifest_reader *r, con
 {
 	if (strlen(text) <= WORD_BYTES_MAX)
 		return ASSAY_OK;
-	return manifest_fail(r, ASSAY_E_LIMIT, node->line, "a word of more than %d bytes", WORD_BYTES_MAX);
+	return manifest_fail(r, ASSAY_E_LIMIT, node->line, "an argument of more than %d bytes", WORD_BYTES_MAX);
 }
 
 /* {work} without quotes is a map to YAML. */
@@ -201,7 +201,7 @@ static enum assay_status words_fail_text(const struct manifest_reader *r, const 
 		buf_text(&list, "[PROGRAM, ARGUMENT]");
 	else
 		words_suggest_list(node->scalar, &list);
-	st = manifest_fail(r, ASSAY_E_FORMAT, node->line, "'%s' is a list of words, no shell looks at them: write %s", key, list.bytes);
+	st = manifest_fail(r, ASSAY_E_FORMAT, node->line, "'%s' is a list of arguments, no shell looks at them: write %s", key, list.bytes);
 	buf_release(&list);
 	return st;
 }
@@ -323,16 +323,14 @@ static enum assay_status manifest_check_places(const struct manifest_reader *r, 
 		if (mask & 1u << PLACE_BUILD && version->kind == MANIFEST_SAME)
 			return manifest_fail(
 			    r, ASSAY_E_FORMAT, version->line,
-			    "'{build}' stands for nothing in the version '%s': it has neither 'directory' nor 'git' nor 'sources'",
+			    "'{build}' has no value in the version '%s': it has neither 'directory' nor 'git' nor 'sources'",
 			    version->name);
 		if (mask & 1u << PLACE_FILES && manifest->files.n == 0 && !manifest->inputs_of)
 			return manifest_fail(r, ASSAY_E_FORMAT, version->line,
-					     "'{files}' stands for nothing in the version '%s': the manifest has no 'files'",
-					     version->name);
+					     "'{files}' has no value in the version '%s': the manifest has no 'files'", version->name);
 		if (mask & 1u << PLACE_INPUT && !*manifest->inputs[0].name && !manifest->inputs_of)
 			return manifest_fail(r, ASSAY_E_FORMAT, version->line,
-					     "'{input}' stands for nothing in the version '%s': the manifest has no 'inputs'",
-					     version->name);
+					     "'{input}' has no value in the version '%s': the manifest has no 'inputs'", version->name);
 	}
 	return ASSAY_OK;
 }
@@ -371,7 +369,7 @@ static enum assay_status manifest_probe_parse_back_end(const struct manifest_rea
 	}
 	return st ? st
 		  : manifest_fail(r, ASSAY_E_FORMAT, node->line,
-				  "no back end '%s': there are probe (counters of the processor, next to no overhead) and emulated (built "
+				  "no back end '%s': there are probe (counters of the CPU, next to no overhead) and emulated (built "
 				  "by 'assay build --for counters')",
 				  TEXT_SHOWN(text));
 }
@@ -631,7 +629,7 @@ static enum assay_status manifest_check_git(const struct manifest_reader *r, con
 	if (!v->reference)
 		return manifest_fail(r, ASSAY_E_FORMAT, node->line, "'git' has no 'reference': a tag, branch or commit");
 	if (*v->reference == '-')
-		return manifest_fail(r, ASSAY_E_FORMAT, node->line, "a reference does not begin with '-'");
+		return manifest_fail(r, ASSAY_E_FORMAT, node->line, "a reference does not start with '-'");
 	return manifest_check_below(r, node, v);
 }
 
@@ -755,7 +753,7 @@ static enum assay_status manifest_parse_inputs(const struct manifest_reader *r, 
 	if (all->kind == YAML_SCALAR || all->n_items == 0)
 		return manifest_fail(r, ASSAY_E_FORMAT, all->line,
 				     "'inputs' is a map with at least one input, such as {small: {arguments: [10]}, large: "
-				     "{arguments: [1000]}}, or is left out");
+				     "{arguments: [1000]}}, or is excluded");
 	if (all->n_items > MANIFEST_INPUTS_MAX)
 		return manifest_fail(r, ASSAY_E_LIMIT, all->line, "more than %d inputs", MANIFEST_INPUTS_MAX);
 	m->inputs = mem_new(all->n_items, sizeof(*m->inputs));

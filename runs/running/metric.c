@@ -427,7 +427,7 @@ static char *metric_find_document(const char *output, size_t n, struct assay_err
 	}
 	if (begin && end)
 		return mem_bytes(begin, (size_t)(end - begin));
-	assay_fail(err, ASSAY_E_NODATA, "the output has no JSON document: no line begins with '{'%s",
+	assay_fail(err, ASSAY_E_NODATA, "the output has no JSON document: no line starts with '{'%s",
 		   begin ? " and has its '}' after it" : "");
 	return NULL;
 }

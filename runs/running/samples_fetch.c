@@ -255,7 +255,7 @@ static bool calls_fetch(struct session *session, const struct samples_source *so
 	size_t all = files.n, without = samples_found_limit(&files, CALLS_FILES_MAX, SAMPLES_FETCH_BYTES_MAX);
 
 	if (without)
-		why = mem_format("its records are more than is kept of a run (%u MiB in %d files): %zu of %zu files are left out; 'assay "
+		why = mem_format("its records are more than is kept of a run (%u MiB in %d files): %zu of %zu files are excluded; 'assay "
 				 "variance record' on the machine itself keeps all",
 				 SAMPLES_FETCH_BYTES_MAX >> 20, CALLS_FILES_MAX, without, all);
 	for (size_t i = 0; ok && i < files.n; i++) { /* one that is wrong does not take the others with it */
@@ -284,7 +284,7 @@ static bool features_fetch(struct session *session, const char *directory, struc
 	char *why = NULL;
 	bool ok = files_list(session, directory, FEATURES_SUFFIX, &found, &why);
 
-	limit_all(&found, "counted features", "measure a command that begins fewer processes", &why);
+	limit_all(&found, "counted features", "measure a command that starts fewer processes", &why);
 	files = mem_new(found.n, sizeof(*files));
 	for (size_t i = 0; ok && i < found.n; i++) {
 		files[i].name = found.items[i].name;

@@ -224,7 +224,7 @@ enum assay_status stack_put(struct store *store, const struct plan *plan, const 
 	} else if (!st && strcmp(before, text) != 0) {
 		difference = stack_difference(before, text);
 		st = assay_fail(err, ASSAY_E_CONFLICT,
-				"what version '%s' loads there has changed since these runs began (%s): begin anew without --resume",
+				"what version '%s' loads there has changed since these runs started (%s): start again without --resume",
 				version, difference);
 		free(difference);
 	}

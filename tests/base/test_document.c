@@ -75,7 +75,7 @@ static void fill_table(struct document *d)
 	doc_reason(d, "slow", "it is slow");
 	doc_end(d);
 	doc_heading(d, "More");
-	doc_line(d, "%d left out", 3);
+	doc_line(d, "%d excluded", 3);
 }
 
 static void test_table(void **state)
@@ -87,7 +87,7 @@ static void test_table(void **state)
 	/* Numbers stand at the right, texts at the left, and so does a column that has neither. */
 	expect(&d, document_human,
 	       "pass  b is not slower\nruns            12\nratio of costs  1.50\npeople only     -\n"
-	       "machine  rate  note\nn1          2  -\nnode02   10.5  -\n  - it is slow\n\nMore\n3 left out\n");
+	       "machine  rate  note\nn1          2  -\nnode02   10.5  -\n  - it is slow\n\nMore\n3 excluded\n");
 	fill_table(&d);
 	expect(&d, document_json,
 	       "{\n  \"runs\": 12,\n  \"ratio\": 1.5,\n  \"machines\": [\n    {\n      \"name\": \"n1\",\n      \"rate\": 2,\n      "

@@ -50,7 +50,7 @@ static void test_parse(void **state)
 		enum assay_status status;
 		const char *expected; /* of an error, how it starts */
 	} rows[] = {
-		{ "what YAML keeps for itself", "\xc3\xa4: 1\na: [@b]\n", ASSAY_E_FORMAT, "f.yaml:2: no text begins with '@'" },
+		{ "what YAML keeps for itself", "\xc3\xa4: 1\na: [@b]\n", ASSAY_E_FORMAT, "f.yaml:2: no text starts with '@'" },
 		{ "nothing", "", ASSAY_OK, "{}@1" },
 		{ "only comments", "# a\n# b\n", ASSAY_OK, "{}@1" },
 		{ "an empty document", "---\n", ASSAY_OK, "{}@1" },

@@ -134,7 +134,7 @@ expect_status 0
 expect_json .hosts[0].fingerprint "$id"
 expect_json .hosts[0].measured 0
 run -C "$lab" fingerprint show here --format json
-sums_are_right 0 3 # as it was begun
+sums_are_right 0 3 # as it was started
 no_process_left
 
 what='stressors that fail'

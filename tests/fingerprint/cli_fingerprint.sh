@@ -112,7 +112,7 @@ three) number; exit 3 ;;
 four) number; exit 4 ;;
 seven) number; exit 7 ;;
 other) number | sed s/0.15.06/0.17.00/ ;;
-early) # is told to end before it has begun
+early) # is told to end before it has started
 	trap 'exit 0' INT
 	sleep 30 &
 	wait
@@ -415,9 +415,9 @@ expect_status 0
 run -C "$lab" catalog retire there
 refused 2 'retired already'
 run -C "$lab" catalog drift
-expect_stdout '1 retired machine is left out'
+expect_stdout '1 retired machine is excluded'
 run -C "$lab" catalog types
-expect_stdout 'retired machines are left out'
+expect_stdout 'retired machines are excluded'
 run -C "$lab" catalog list
 expect_stdout retired
 run -C "$lab" fingerprint show there

@@ -194,7 +194,7 @@ static void test_metrics(void **state)
 		  "metrics:\n    - stressor: qsort\n      bogo-ops: 0\n      bogo-ops-per-second-usr-sys-time: 0.000000\n"
 		  "      bogo-ops-per-second-real-time: 0.0\n      wall-clock-time: 0.28\n      user-time: 0.0\n      system-time: 0.0\n",
 		  ASSAY_OK, false, 0 },
-		{ "rate left out",
+		{ "rate excluded",
 		  INFO "metrics:\n    - stressor: qsort\n      bogo-ops: 10\n      wall-clock-time: 0.5\n      user-time: 0.15\n"
 		       "      system-time: 0.05\n",
 		  ASSAY_OK, true, 50 },
@@ -222,7 +222,7 @@ static void test_metrics(void **state)
 		  INFO "metrics:\n    - stressor: qsort\n      bogo-ops: nan\n      wall-clock-time: 1\n      user-time: 1\n      "
 		       "system-time: 1\n",
 		  ASSAY_E_FORMAT, false, 0 },
-		{ "a rate that contradicts operations and processor time",
+		{ "a rate that contradicts operations and CPU time",
 		  INFO "metrics:\n    - stressor: qsort\n      bogo-ops: 1317\n      bogo-ops-per-second-usr-sys-time: 20000\n"
 		       "      wall-clock-time: 0.196\n      user-time: 0.196\n      system-time: 0\n",
 		  ASSAY_E_FORMAT, false, 0 },

@@ -464,7 +464,7 @@ static void test_drift_busy(void **state)
 		enum drift_state state;
 		size_t history;
 	} rows[] = {
-		{ { "0.1", "0.2", "0.1", "7.5" }, "a load of 7.5 on 4 processors before, usually 0.1", DRIFT_COMPARED, 3 },
+		{ { "0.1", "0.2", "0.1", "7.5" }, "a load of 7.5 on 4 CPUs before, usually 0.1", DRIFT_COMPARED, 3 },
 		{ { "7.1", "7.2", "7.4", "7.3" }, NULL, DRIFT_COMPARED, 4 },
 		{ { "2", "9", "4", "8" }, NULL, DRIFT_COMPARED, 4 },
 		{ { NULL, NULL, NULL, "7.5" }, "a load of 7.5", DRIFT_ALONE, 1 },

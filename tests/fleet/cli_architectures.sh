@@ -58,7 +58,7 @@ expect_json '.hosts[0].facts.architecture' aarch64
 cpu=$(json '.hosts[0].facts.cpu_model')
 case $cpu in
 'ARM '*|'implementer '*) ;;
-*) fail "the model of a processor of aarch64 expected, not '$cpu'" ;;
+*) fail "the model of a CPU of aarch64 expected, not '$cpu'" ;;
 esac
 
 what='this machine without a launcher, when it is one of aarch64'

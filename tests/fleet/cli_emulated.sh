@@ -62,7 +62,7 @@ fi
 what='which limits are of a host, and which of its box'
 if [ "$limited" -gt 0 ]; then
 	run -C "$lab" fleet check
-	expect_stdout 'emu[01-03]: remark: its control group or affinity limits it to 1.0 GiB of memory' \
+	expect_stdout 'emu[01-03]: note: its cgroup or affinity limits it to 1.0 GiB of memory' \
 		"its box has $(awk '/^MemTotal/ { printf "%.1f", $2 / 1048576 }' /proc/meminfo) GiB"
 	run -C "$lab" fleet check -w emu01 --format json
 	expect_json .hosts[0].facts.memory_limit_bytes 1073741824
@@ -131,7 +131,7 @@ end_client "4712$$"
 what='what brings the same hosts up again'
 run -C "$lab" fleet exec -w emu01 -- true
 expect_status 1
-holds "$tmp/err" 'the error' 'an emulated host: lab.yaml begins with the command that brings it up again'
+holds "$tmp/err" 'the error' 'an emulated host: lab.yaml starts with the command that brings it up again'
 again=$(sed -n 's/^# assay //p' "$lab/lab.yaml")
 cases=$((cases + 1))
 [ "$again" = "fleet up $lab --hosts 2 --profiles io,base" ] || fail "this brings something else up: $again"

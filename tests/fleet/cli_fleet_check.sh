@@ -105,7 +105,7 @@ awk -v o="$offset" 'BEGIN { exit !(o > -60000 && o < 60000) }' || fail "the cloc
 what='a host that may use one processor of its box'
 if command -v taskset >/dev/null && [ "$(nproc)" -gt 1 ]; then
 	taskset -c "$(taskset -cp $$ | sed 's/.*: //; s/[-,].*//')" "$ASSAY" -C "$tmp/lab" fleet check -w here >"$tmp/out" 2>"$tmp/err"
-	expect_stdout 'here: remark: its control group or affinity limits it to ' " GiB of memory and 1 processors; its box has " " GiB and $(getconf _NPROCESSORS_ONLN), "
+	expect_stdout 'here: note: its cgroup or affinity limits it to ' " GiB of memory and 1 CPUs; its physical host has " " GiB and $(getconf _NPROCESSORS_ONLN), "
 fi
 
 what='wrong usage'

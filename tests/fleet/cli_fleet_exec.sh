@@ -150,7 +150,7 @@ fleet exec -w node1 --format json -- true
 expect_status 0
 expect_json '.hosts[0].outcome' ok
 expect_json '.hosts[0].without_helper' null
-expect_stderr 'remark: node1: the helper there was damaged, and was deployed again'
+expect_stderr 'note: node1: the helper there was damaged, and was deployed again'
 expect_same_files "$helper" "$tmp/helper"
 fleet exec -w node1 -- true
 cases=$((cases + 1))
@@ -190,7 +190,7 @@ fleet trust -w bare[1-2]
 fleet exec -w bare[1-2] -- /usr/bin/printf '<%s>\n' 'a b' "it's" '$(x)' ''
 expect_status 0
 expect_lines 'bare1: <$(x)>' 'bare1: <>' 'bare1: <a b>' "bare1: <it's>" 'bare2: <$(x)>' 'bare2: <>' 'bare2: <a b>' "bare2: <it's>"
-expect_stderr 'remark: the shell of bare[1-2] ran the command: the helper could not be deployed: '
+expect_stderr 'note: the shell of bare[1-2] ran the command: the helper could not be deployed: '
 fleet exec -w bare1,node1 --format json -- /bin/sh -c 'echo out; exit 3'
 expect_status 1
 expect_json '.hosts[0].usage.survivors' 0
@@ -459,7 +459,7 @@ wait $silent
 status=$?
 cp "$tmp/silent" "$tmp/err"
 expect_status 0
-expect_stderr 'assay fleet exec: remark: node1: nothing was heard since 20' 'Z: still waiting (--timeout SECONDS sets a limit)' 'ok: node1,here'
+expect_stderr 'assay fleet exec: note: node1: nothing was heard since 20' 'Z: still waiting (--timeout SECONDS sets a limit)' 'ok: node1,here'
 cases=$((cases + 1))
 [ "$(grep -c 'nothing was heard' "$tmp/err")" = 1 ] || fail 'once is enough'
 

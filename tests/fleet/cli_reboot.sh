@@ -56,7 +56,7 @@ done
 restart
 run -C "$lab" fingerprint run --battery "$tmp/tiny.yaml" --resume
 expect_status 1
-expect_stdout 'lab.yaml begins with the command that brings it up again'
+expect_stdout 'lab.yaml starts with the command that brings it up again'
 run fleet up "$lab" --hosts 2
 expect_status 0
 run -C "$lab" fingerprint run --battery "$tmp/tiny.yaml" --resume --format json

@@ -34,7 +34,7 @@ static void test_plans(void **state)
 		ROW("none twice", M "none a\nnone b\n", "an unknown line"),
 		ROW("no reason", M "none\n", "a reason is missing"),
 		ROW("absent without a reason", M "absent A\n", "a reason is missing"),
-		ROW("absent twice", M "absent A x\nabsent A y\n", "left out twice"),
+		ROW("absent twice", M "absent A x\nabsent A y\n", "excluded twice"),
 		ROW("a name that is none", M "absent A;B x\n", "no name of an event"),
 		ROW("a name that is too long", M "absent " LONG64 " x\n", "no name of an event"),
 		ROW("an option for a name", M "run 1 hardware user --x\n", "no name of an event"),

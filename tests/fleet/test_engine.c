@@ -479,7 +479,7 @@ static void test_bad_neighbours(void **state)
 	options.connect_timeout_ms = 1500;
 	run_hosts(hosts, 3, &what, &options, results);
 	expect(&results[0], FLEET_UNREACHABLE,
-	       "cannot connect to 127.0.0.1 port 1: Connection refused (an emulated host: lab.yaml begins with the command");
+	       "cannot connect to 127.0.0.1 port 1: Connection refused (an emulated host: lab.yaml starts with the command");
 	expect(&results[1], FLEET_UNREACHABLE, "no address for 'no-such-host.invalid'");
 	expect(&results[2], FLEET_OK, "");
 	assert_int_equal(fleet_exit(results, 3), 7);
@@ -589,7 +589,7 @@ static void check_note(void)
 	char *who = mem_format(", process %d (process ", (int)getpid());
 
 	assert_int_equal(n_noted, 1);
-	if (strncmp(noted, "remark: here: has waited since 20", 33) != 0 || !strstr(noted, who) ||
+	if (strncmp(noted, "note: here: has waited since 20", 31) != 0 || !strstr(noted, who) ||
 	    !strstr(noted, "), which measures there since 20") || !strstr(noted, " and may until 20"))
 		fail_msg("not of %s: %s", who, noted);
 	free(who);

@@ -136,7 +136,7 @@ static void test_refused(void **state)
 		{ "a port that is a word", " - name: a\n   port: ssh\n", ASSAY_E_FORMAT, "not 'ssh'" },
 		{ "a port out of a range", " - name: a[1-2]\n   port: '[65535-65536]'\n", ASSAY_E_FORMAT, "not '65536'" },
 		{ "a range that YAML takes", " - name: a[1-2]\n   port: [22-23]\n", ASSAY_E_FORMAT,
-		  "f:3: 'port' is a list to YAML: put a range that begins with '[' in quotes" },
+		  "f:3: 'port' is a list to YAML: put a range that starts with '[' in quotes" },
 		{ "a broken range", " - name: a[1-\n", ASSAY_E_FORMAT, "f:2: name: 'a[1-', character 5: ']' is missing" },
 		{ "a huge range", " - name: a[1-10001]\n", ASSAY_E_LIMIT, "f:2: more than 10000 hosts" },
 		{ "more than fits", " - name: a[1-10000]\n - name: b\n", ASSAY_E_LIMIT, "f:3: more than 10000 hosts" },
@@ -148,7 +148,7 @@ static void test_refused(void **state)
 		{ "a blank in a name", " - name: a b\n", ASSAY_E_FORMAT, "f:2: 'a b' cannot be the name" },
 		{ "an id that is no name", " - id: a b\n", ASSAY_E_FORMAT, "f:2: 'a b' cannot be the name of a host (give it a 'name'" },
 		{ "a user in the address", " - name: a\n   address: me@a\n", ASSAY_E_FORMAT, "f:3: 'me@a' cannot be the address" },
-		{ "a box with a slash", " - name: a\n   on: ../x\n", ASSAY_E_FORMAT, "f:3: '../x' cannot be the box" },
+		{ "a box with a slash", " - name: a\n   on: ../x\n", ASSAY_E_FORMAT, "f:3: '../x' cannot be the physical host" },
 		{ "an empty user", " - name: a\n   user: ''\n", ASSAY_E_FORMAT, "f:3: user must have 1 to 200 bytes" },
 		{ "a user with a blank", " - name: a\n   user: a b\n", ASSAY_E_FORMAT, "f:3: 'user' has a blank" },
 		{ "a user that is a list", " - name: a\n   user: [b]\n", ASSAY_E_FORMAT, "f:3: 'user' must be a text" },
@@ -201,7 +201,7 @@ static void test_refused(void **state)
 		{ "a variable with a digit", " - name: a\n   env: {1A: 1}\n", ASSAY_E_FORMAT, "f:3: '1A' cannot be" },
 		{ "a variable without value", " - name: a\n   env:\n     A:\n", ASSAY_E_FORMAT, "f:4: 'A' must be a text" },
 		{ "a profile with a slash", " - name: a\n   profile: a/b\n", ASSAY_E_FORMAT, "f:3: 'a/b' cannot be the name of a profile" },
-		{ "a host that is a word", " - a\n", ASSAY_E_FORMAT, "f:2: a host begins with its name: '- name: node01'" },
+		{ "a host that is a word", " - a\n", ASSAY_E_FORMAT, "f:2: a host starts with its name: '- name: node01'" },
 	};
 
 	(void)state;

@@ -54,7 +54,7 @@ static void test_config(void **state)
 		  "f.yaml:3: unknown key 'host' in 'out_of_use' (did you mean 'hosts'?)" },
 		{ "a name with !", "hosts: [{name: 'm!1'}]\n", ASSAY_E_FORMAT, "f.yaml:1: 'm!1' cannot be" },
 		{ "hosts that are a map", "hosts:\n  m1: t\n", ASSAY_E_FORMAT, "f.yaml:1: 'hosts' must be a list" },
-		{ "a host that is a word", "hosts:\n - m1\n", ASSAY_E_FORMAT, "f.yaml:2: a host begins with its name" },
+		{ "a host that is a word", "hosts:\n - m1\n", ASSAY_E_FORMAT, "f.yaml:2: a host starts with its name" },
 		{ "a host without id", "hosts:\n - type: t\n", ASSAY_E_FORMAT, "f.yaml:2: this host has neither name nor id" },
 		{ "an empty id", "hosts:\n - id: \"\"\n", ASSAY_E_FORMAT, "f.yaml:2: id must have 1 to 200 bytes" },
 		{ "an empty type", "hosts:\n - id: m\n   type: ''\n", ASSAY_E_FORMAT, "f.yaml:3: type must have 1 to 200 bytes" },

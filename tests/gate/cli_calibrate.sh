@@ -58,12 +58,12 @@ kill -9 $killed
 wait $killed
 run -C "$lab" calibrate slow -w host1 --budget 1s --quiet --format json
 expect_status 0
-[ "$(plans_of_slow)" = 1 ] || fail 'it began anew'
+[ "$(plans_of_slow)" = 1 ] || fail 'it started anew'
 kept=$(sqlite3 "$lab/.assay/runs.db" "SELECT count(*) FROM execution WHERE plan = '$(json .plan)'")
 [ "$kept" -ge 14 ] && [ "$(wc -l <"$tmp/made")" -le $((kept + 3)) ] || fail "of $(wc -l <"$tmp/made") runs $kept are kept"
 run -C "$lab" calibrate slow -w host1 --budget 1s --quiet
 expect_status 0
-[ "$(plans_of_slow)" = 2 ] || fail 'what has ended does not begin anew'
+[ "$(plans_of_slow)" = 2 ] || fail 'what has ended does not start again'
 
 what='its file'
 [ -f "$lab/calibration.json" ] || fail 'calibration.json is not there'

@@ -72,7 +72,7 @@ push --no-verify
 expect_status 0
 
 what='the workflow'
-/usr/bin/python3 -c 'import yaml' 2>/dev/null || { echo 'no python3-yaml: the workflow is left out'; finish; }
+/usr/bin/python3 -c 'import yaml' 2>/dev/null || { echo 'no python3-yaml: the workflow is excluded'; finish; }
 git clone -q "$tmp/remote" "$tmp/runner"
 mkdir "$tmp/steps"
 /usr/bin/python3 - "$ASSAY_SOURCE/docs/ci/github-workflow.yml" "$tmp/steps" <<'END' || fail 'the workflow is not as such files are'

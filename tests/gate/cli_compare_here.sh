@@ -34,7 +34,7 @@ case "$(json .ratio) $(json '.measured.parts[0].difference')" in *[!-+.e0-9\ ]* 
 what='the same command twice, for people'
 run compare --here --budget 1 -- sh -c ': "$1"' sh -x -- sh -c ': "$1"' sh -x
 cases=$((cases + 1))
-grep -Eq "'sh -c : \"[$]1\" sh ...' (costs [0-9.]+ times as much|takes [0-9.]+ times as much processor time) as 'sh -c" "$tmp/out" || fail 'no answer'
+grep -Eq "'sh -c : \"[$]1\" sh ...' (costs [0-9.]+ times as much|takes [0-9.]+ times as much CPU time) as 'sh -c" "$tmp/out" || fail 'no answer'
 grep -q '^What the difference is made of$' "$tmp/out" || fail 'no table'
 grep -q '^Where the time of each goes$' "$tmp/out" || fail 'no profiles'
 

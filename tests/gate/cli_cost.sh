@@ -90,7 +90,7 @@ what='a name that cannot be an input'"'"'s'
 : >"$lab/apps/data/odd, odd"
 run -C "$lab" run work --versions old --inputs a01,a03 --quiet
 expect_status 0
-expect_error "1 of 65 names in " "data' left out: " "'odd, odd' cannot be the name of an input"
+expect_error "1 of 65 names in " "data' excluded: " "'odd, odd' cannot be the name of an input"
 rm "$lab/apps/data/odd, odd"
 sqlite3 "$lab/.assay/runs.db" "DELETE FROM execution"
 

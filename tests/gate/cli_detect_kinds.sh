@@ -121,7 +121,7 @@ expect_json .functions.functions[0].further_kinds[0] cache_capacity
 expect_json .functions.functions[1].name look
 expect_json .functions.functions[1].side_effect_of walk
 run -C lab gate p@a p@b
-expect_stdout '  walk (' ': TLB: it touches more pages than the processor remembers; also cache capacity: ' '  side effects: look of walk'
+expect_stdout '  walk (' ': TLB: it touches more pages than the CPU remembers; also cache capacity: ' '  side effects: look of walk'
 run -C lab report p@a p@b -o lab/page.html
 expect_status 0
 cp lab/page.html out
@@ -159,7 +159,7 @@ expect_json .functions.missing null
 expect_json .functions.samples[0].other_builds 0
 expect_json .functions.samples[1].other_builds 4
 run -C lab gate p@a p@b
-expect_stdout 'p@b: samples of 4 runs of another build than the results are left out'
+expect_stdout 'p@b: samples of 4 runs of another build than the results are excluded'
 run -C lab report p@a p@b -o lab/page.html
 cp lab/page.html out
 expect_stdout 'Samples of 4 runs of p@b</dt><dd>of another build than that of its results'

@@ -29,7 +29,7 @@ expect_json .samples[0].cut_off 2
 expect_json .reasons[0].code cut_off
 run detect calls.runs some.runs --rate .1
 expect_status 0
-expect_stdout "some.runs: 2 runs are left out: their sample files are cut off (the first: 'some.runs/2/"
+expect_stdout "some.runs: 2 runs are excluded: their sample files are cut off (the first: 'some.runs/2/"
 cp -R calls.runs short.runs
 truncate -s 0 short.runs/1/*
 truncate -s 5 short.runs/3/*
@@ -38,7 +38,7 @@ truncate -s 4096 short.runs/7/*
 rm short.runs/9/*
 run detect calls.runs short.runs --rate .1
 expect_status 0
-expect_stdout "short.runs: 4 runs are left out: their sample files are cut off (the first: 'short.runs/1/" \
+expect_stdout "short.runs: 4 runs are excluded: their sample files are cut off (the first: 'short.runs/1/" \
 	'short.runs: 1 directory is empty and counts as no run'
 echo nothing >"$(ls short.runs/1/*)"
 run detect calls.runs short.runs --rate .1
@@ -72,7 +72,7 @@ cp -R killed.runs/5 crashes.runs/50
 cp -R killed.runs/6 crashes.runs/60
 run detect calls.runs crashes.runs --rate .1
 expect_status 4
-expect_stdout 'crashes.runs: 2 runs are left out: the program was killed or crashed there'
+expect_stdout 'crashes.runs: 2 runs are excluded: the program was killed or crashed there'
 run detect crashes.runs crashes.runs --rate .1
 expect_status 0
 

@@ -129,7 +129,7 @@ what='what is more than is fetched of a run is left out alone'
 printf '#!/bin/sh\ntruncate -s 300M "$ASSAY_INTERPOSE_DIRECTORY/2-0.samples"\nexec /bin/ls /\n' >"$tmp/build/wrong"
 run -C "$lab" run wrong
 expect_status 0
-expect_stdout 'more than is kept of a run (256 MiB in 8192 files): 1 of 4 files are left out' 'on the machine itself keeps all'
+expect_stdout 'more than is kept of a run (256 MiB in 8192 files): 1 of 4 files are excluded' 'on the machine itself keeps all'
 run -C "$lab" variance show wrong@one --format json
 expect_status 0
 expect_json .processes 3

@@ -74,7 +74,7 @@ expect_json .architectures[0].decision regression
 expect_json .architectures[0].machines 0
 what='a profile is of one'
 lab profile app@new
-holds "$tmp/err" 'a remark' 'results of 2 architectures are never put together: the 6 of aarch64 are looked at, the 3 others left out'
+holds "$tmp/err" 'a remark' 'results of 2 architectures are never put together: the 6 of aarch64 are looked at, the 3 others excluded'
 
 what='a program for another architecture is refused before anything is run, on hosts of which it is not'
 cp "$ASSAY_JSON" "$lab/apps/tool"

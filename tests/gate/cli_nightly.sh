@@ -61,7 +61,7 @@ for line in "{ application: bad, candidates: [v9] } has no version 'v9' (did you
 	run -C "$lab" nightly
 	refused 2 'suite.yaml:2' "${line#*\} }"
 done
-[ "$(sqlite3 "$lab/.assay/runs.db" 'SELECT count(*) FROM night')" = "$begun" ] || fail 'a night began'
+[ "$(sqlite3 "$lab/.assay/runs.db" 'SELECT count(*) FROM night')" = "$begun" ] || fail 'a night started'
 cp "$tmp/good.yaml" "$lab/suite.yaml"
 
 what='a suite that cannot be meant'
@@ -80,7 +80,7 @@ for place in "$tmp/no/where" "$tmp" /proc/where; do
 	run -C "$lab" nightly -f openmetrics -o "$place"
 	refused 1 "cannot write '$place'"
 done
-[ "$(sqlite3 "$lab/.assay/runs.db" 'SELECT count(*) FROM night')" = "$begun" ] || fail 'a night began'
+[ "$(sqlite3 "$lab/.assay/runs.db" 'SELECT count(*) FROM night')" = "$begun" ] || fail 'a night started'
 
 what='a laboratory that cannot be written'
 if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then

@@ -18,30 +18,30 @@ printf '%s\n' 'comparisons: [{ application: counting, against: v1 }]' 'fingerpri
 run -C "$lab" nightly --quiet
 expect_status 3
 run -C "$lab" nightly show
-expect_stdout 'processor  ' 'counting@v2: the candidate takes more processor time'
+expect_stdout 'processor  ' 'counting@v2: the candidate takes more CPU time'
 sqlite3 "$lab/.assay/runs.db" 'SELECT document FROM decision' >"$tmp/out"
 processor=$(json '.runs.times[0].ratio')
 run -C "$lab" nightly show --format json
 expect_json .decisions[0].time processor
 expect_json .decisions[0].ratio "$processor"
 run -C "$lab" explain "$(json .decisions[0].id)"
-expect_stdout 'counting@v2 takes ' ' times as much processor time as v1 ('
+expect_stdout 'counting@v2 takes ' ' times as much CPU time as v1 ('
 run -C "$lab" nightly show --format github
-expect_stdout '::v2 takes ' ' times as much processor time as v1 ('
+expect_stdout '::v2 takes ' ' times as much CPU time as v1 ('
 run -C "$lab" history counting --format json # of two results alone: by the decision
 expect_json .outcome changed .by processor .changes 1 '.changes[0].version' v2 '.changes[0].decision' regression
 
 what='so does the gate, with the interval of the time that decided'
 run -C "$lab" gate counting@v1 counting@v2
 expect_status 3
-expect_stdout 'counting@v2 takes ' ' times as much processor time as counting@v1 ('
+expect_stdout 'counting@v2 takes ' ' times as much CPU time as counting@v1 ('
 
 what='its report says so, too'
 run -C "$lab" report counting@v1 counting@v2 -o "$tmp/computing.html"
-grep -q 'as much processor time as\|more processor time than' "$tmp/computing.html" || fail "$(head -c 4000 "$tmp/computing.html")"
-grep -q 'Ratio of processor times' "$tmp/computing.html" || fail 'which ratio'
+grep -q 'as much CPU time as\|more CPU time than' "$tmp/computing.html" || fail "$(head -c 4000 "$tmp/computing.html")"
+grep -q 'Ratio of CPU times' "$tmp/computing.html" || fail 'which ratio'
 grep -q "Processor time of the candidate as a multiple" "$tmp/computing.html" || fail 'the picture'
-grep -q 'the decision rests on processor time' "$tmp/computing.html" || fail 'the band'
+grep -q 'the decision rests on CPU time' "$tmp/computing.html" || fail 'the band'
 lab=$tmp/night
 
 what='what fresh runs do not show is no regression'

@@ -32,7 +32,7 @@ expect_json .night null
 run -C "$lab" nightly --format json
 expect_status 3
 cases=$((cases + 1))
-grep -q 'suite.yaml was changed since, and this night keeps the one with which it began' "$tmp/err" || fail "$(cat "$tmp/err")"
+grep -q 'suite.yaml was changed since, and this night keeps the one with which it started' "$tmp/err" || fail "$(cat "$tmp/err")"
 cp "$tmp/suite.yaml" "$lab/suite.yaml"
 expect_json .night "$killed"
 expect_json .decisions 2
@@ -104,10 +104,10 @@ expect_stdout '3 of 3 comparisons were not reached before the deadline, or cut o
 
 what='what was begun is not said to be unreached'
 run -C "$lab" nightly show
-expect_stdout 'good@v2: it was begun, and cut off by the deadline before both versions had a result' 'not reached before the deadline'
+expect_stdout 'good@v2: it was started, and cut off by the deadline before both versions had a result' 'not reached before the deadline'
 run -C "$lab" nightly pages -o "$tmp/cut"
 expect_status 0
-grep -q 'begun, and cut off' "$tmp/cut/index.html" || fail 'a comparison that was begun is not said to be so on the page'
+grep -q 'started, and cut off' "$tmp/cut/index.html" || fail 'a comparison that was started is not said to be so on the page'
 
 what='what was not reached is in every rendering'
 run -C "$lab" nightly show --format junit

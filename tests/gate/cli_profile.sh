@@ -106,7 +106,7 @@ what='for people'
 run -C "$lab" profile miniaero --top 3
 expect_status 0
 expect_stdout 'what miniaero@imported spends its time on, because '
-expect_stdout 'not identifiable' 'on hardware types left out' 'are tied' '(unexplained)' 'other groups'
+expect_stdout 'not identifiable' 'on held-out hardware types' 'are tied' '(unexplained)' 'other groups'
 run -C "$lab" profile mysqlslap/innodb_load
 expect_stdout 'mysqlslap/innodb_load@imported spends about ' '); trusted'
 run -C "$lab" profile hpccg

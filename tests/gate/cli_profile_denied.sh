@@ -68,7 +68,7 @@ fi
 what='no /proc and no /sys'
 if ! grep -q __asan_init "$ASSAY" && # which needs /proc itself
 	unshare -m sh -c 'mount -t tmpfs none /proc && mount -t tmpfs none /sys' 2>/dev/null; then
-	work='exec sleep 0.2' # whether it waited for a processor then is not known; of several processes, what was at work is seen
+	work='exec sleep 0.2' # whether it waited for a CPU then is not known; of several processes, what was at work is seen
 	# shellcheck disable=SC2016 # the inner shell's words
 	denied unshare -m sh -c 'mount -t tmpfs none /proc && mount -t tmpfs none /sys && exec "$@"' sh
 	because busy_unknown /proc/pressure/cpu

@@ -14,8 +14,8 @@ static void test_cause(void **state)
 		enum decision decision;
 		const char *text;
 	} rows[] = { { DECISION_REGRESSION,
-		       "new takes 1.200 times as much processor time as old (interval 1.100 to 1.300): +0.2 s computing" },
-		     { DECISION_INCONCLUSIVE, "new takes 1.200 times as much processor time as old (interval 1.100 to 1.300)" } };
+		       "new takes 1.200 times as much CPU time as old (interval 1.100 to 1.300): +0.2 s computing" },
+		     { DECISION_INCONCLUSIVE, "new takes 1.200 times as much CPU time as old (interval 1.100 to 1.300)" } };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {

@@ -246,7 +246,7 @@ static void built_by_an_earlier_assay(void **state)
 	judge(&old, &new, &d);
 	assert_int_equal(d.decision, DECISION_INCONCLUSIVE);
 	assert_string_equal(reason(&d, "counted_otherwise"), "old was built by an earlier assay, which counted the same work otherwise: "
-							     "build it anew with 'assay build --for counters'");
+							     "build it again with 'assay build --for counters'");
 	release(&d);
 	side_release(&new);
 	side_release(&old);

@@ -218,7 +218,7 @@ static void test_other_decisions(void **state)
 		  3,
 		  { "regression", "None of these results belongs to a fingerprint" },
 		  NULL },
-		{ "left out",
+		{ "excluded",
 		  1.2,
 		  { 0, 0 },
 		  { 6, 5 },

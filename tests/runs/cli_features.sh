@@ -275,7 +275,7 @@ if command -v cmake >/dev/null; then
 		run features show of-cmake
 		expect_stdout '9  loop some.c:2 main'
 		cases=$((cases + 1))
-		grep -q gcc launched || fail "the launcher was left out: $(cat launched)"
+		grep -q gcc launched || fail "the launcher was excluded: $(cat launched)"
 	done
 fi
 

@@ -65,10 +65,10 @@ expect_status 0
 expect_json_parses
 cases=$((cases + 5))
 [ "$(json .sliced)" -ge 3 ] || fail "sliced: $(cat "$tmp/out")"
-[ "$(json .left_out)" -ge 1 ] || fail "left out: $(cat "$tmp/out")"
+[ "$(json .left_out)" -ge 1 ] || fail "excluded: $(cat "$tmp/out")"
 awk -v price="$(json .price)" 'BEGIN { exit !(price > 0 && price < .05) }' || fail "a price of $(json .price)"
 grep -q 'loop work.c:11 words' "$tmp/out" || fail 'the words are counted'
-[ -s without ] || fail 'nothing is left out'
+[ -s without ] || fail 'nothing is excluded'
 run build --for features --slice commands
 expect_stdout ' features can be counted for at most 5 % of what the run counts' 'refused: too dear  loop work.c:17 work'
 echo 'loop work.c:17 work' >dear
@@ -110,7 +110,7 @@ expect_stdout 'call keep work.c:21'
 echo ./starts >harmful
 run build --for features --slice harmful
 expect_status 1
-expect_error "'./starts' fails; a program of which pieces are left out may read, print and seem to write, and nothing else"
+expect_error "'./starts' fails; a program of which pieces are excluded may read, print and seem to write, and nothing else"
 
 what='it is interrupted'
 printf '#include <time.h>\nint main(int c, char **v) { struct timespec t = { 5, 0 }; for (int i = 0; i < c; i++) nanosleep(&t, 0); return c > 9; (void)v; }\n' >slow.c

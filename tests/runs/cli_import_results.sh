@@ -138,7 +138,7 @@ P
 	import "$tmp/g.json" --version 2 --metric nothing
 	refused 2 "no benchmark of $tmp/g.json has a metric 'nothing'"
 else
-	echo 'Google Benchmark is not there: left out'
+	echo 'Google Benchmark is not there: excluded'
 fi
 
 what='CSV'

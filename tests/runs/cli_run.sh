@@ -180,7 +180,7 @@ run -C "$lab" runs show bad --failed --output
 expect_stdout oops half 'SIGSEGV' 'the last line' 'its end' "$tmp/none/program"
 run -C "$lab" runs show bad --failed --output --format json
 expect_json_parses
-expect_stdout 'bytes are left out here'
+expect_stdout 'bytes are excluded here'
 run -C "$lab" runs show bad@fails
 expect_status 0
 expect_stdout '2 runs failed'
@@ -254,7 +254,7 @@ no_process_left
 run -C "$lab" run flood --resume
 expect_stdout 'there is nothing to resume'
 run -C "$lab" runs show flood@out --failed --output --format json
-expect_stdout 'bytes are left out here'
+expect_stdout 'bytes are excluded here'
 run -C "$lab" gate flood@base flood@base
 expect_stdout 'flood@base'
 

@@ -72,7 +72,7 @@ run -C "$lab" run tiny --inputs x --repetitions 1 --format json
 expect_status 0
 expect_json .complete true
 cases=$((cases + 1))
-[ "$(grep -c 'remark: single: .*one channel' "$tmp/err")" = 1 ] || fail "said once: $(cat "$tmp/err")"
+[ "$(grep -c 'note: single: .*one channel' "$tmp/err")" = 1 ] || fail "said once: $(cat "$tmp/err")"
 nothing_left_of "$(plan_id)"
 hold 1
 "$ASSAY" -C "$lab" run tiny --inputs x --repetitions 2 >"$tmp/out" 2>"$tmp/err" </dev/null &

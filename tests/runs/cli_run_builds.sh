@@ -63,12 +63,12 @@ expect_json .machines[0].used true
 expect_json .machines[1].reason other_build
 expect_json .machines[3].reason other_build
 run -C "$lab" gate app@main app@branch --all
-expect_stdout '3 machines left out: the latest build of a version has no result there'
+expect_stdout '3 machines excluded: the latest build of a version has no result there'
 run -C "$lab" report app@main app@branch -o "$tmp/page.html"
 expect_status 0
 cases=$((cases + 1))
 grep -q 'the latest build of a version has no result there' "$tmp/page.html" && grep -q '8 results of app@branch' "$tmp/page.html" ||
-	fail 'the page should name the machines and results that are left out'
+	fail 'the page should name the machines and results that are excluded'
 run -C "$lab" profile app@branch # of what was measured, where nothing has a fingerprint
 expect_status 0
 expect_stdout 'no fingerprint belongs to its results'

@@ -83,7 +83,7 @@ run -C "$lab" fingerprint show emu01 --format json
 cases=$((cases + 1))
 [ "$(json '.cells[0].accounts.wall_ns')" -gt 0 ] || fail "the kernel's accounts of a stressor: $(json '.cells[0].accounts.wall_ns')"
 cases=$((cases + 1)) # which says whether an emulated host was busy
-grep -q '"crowded_ns"' "$tmp/out" && ! grep -q '"crowded_percent"' "$tmp/out" && fail 'what waited for a processor while stressors ran'
+grep -q '"crowded_ns"' "$tmp/out" && ! grep -q '"crowded_percent"' "$tmp/out" && fail 'what waited for a CPU while stressors ran'
 echo 'sampling: off' >>"$lab/apps/tiny.yaml"
 run -C "$lab" run tiny --inputs x --versions a --format json
 cases=$((cases + 1))

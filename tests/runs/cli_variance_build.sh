@@ -67,7 +67,7 @@ if played=0 LIBPFM_FORCE_PMU=skl && export LIBPFM_FORCE_PMU && recorded "${ASSAY
 	[ "$(by ./plain)" = instructions ] || fail "by: $(cat got)"
 	grep -q '"basis": "instructions"' shown || fail 'the answer does not say by what work is known'
 else
-	echo 'not tested: counters of the processor (this user may not count)'
+	echo 'not tested: counters of the CPU (this user may not count)'
 fi
 played=13
 

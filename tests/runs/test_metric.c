@@ -70,7 +70,7 @@ static void test_usage(void **state)
 		{ "wall", { 1500000000, 1, 1 }, 1.5, NULL },  { "cpu", { 1, 250000, 500000 }, .75, NULL },
 		{ "{source: cpu}", { 1, 0, 1 }, 1e-6, NULL }, { "wall", { -1, 1, 1 }, 0, "did not say" },
 		{ "cpu", { 1, -1, 5 }, 0, "did not say" },    { "cpu", { 1, 5, -1 }, 0, "did not say" },
-		{ "wall", { 0, 1, 1 }, 0, "less wall time" }, { "cpu", { 1, 0, 0 }, 0, "less processor time" },
+		{ "wall", { 0, 1, 1 }, 0, "less wall time" }, { "cpu", { 1, 0, 0 }, 0, "less CPU time" },
 	};
 
 	(void)state;
@@ -230,7 +230,7 @@ static void test_google_benchmark(void **state)
 {
 	static const struct row rows[] = {
 		{ "repetitions", GOOGLE, THREE, 12341e-9, NULL },
-		{ "processor time", "{source: google-benchmark, time: cpu}", THREE, 12100e-9, NULL },
+		{ "CPU time", "{source: google-benchmark, time: cpu}", THREE, 12100e-9, NULL },
 		{ "real time", "{source: google-benchmark, time: real, name: BM_sort}", THREE, 12341e-9, NULL },
 		{ "milliseconds", "{source: google-benchmark, name: BM_a/8}", TWO, 3e-3, NULL },
 		{ "microseconds", "{source: google-benchmark, name: BM_b, time: cpu}", TWO, 4e-6, NULL },
@@ -268,8 +268,8 @@ static void test_google_benchmark(void **state)
 		{ "a key twice in a result", GOOGLE,
 		  "{\"benchmarks\": [{\"name\": \"x\", \"time_unit\": \"ns\", \"real_time\": 1, \"real_time\": 2}]}", 1e-9, NULL },
 		{ "cut", GOOGLE, CONTEXT("false") "    {\n      \"name\": \"x\"\n    }", 0, "found the end: the file is not whole" },
-		{ "no JSON", GOOGLE, "BM_sort   12341 ns\n", 0, "no line begins with '{'" },
-		{ "a brace without its end", GOOGLE, "}\n{ \"a\": 1\n", 0, "no line begins with '{' and has its '}' after it" },
+		{ "no JSON", GOOGLE, "BM_sort   12341 ns\n", 0, "no line starts with '{'" },
+		{ "a brace without its end", GOOGLE, "}\n{ \"a\": 1\n", 0, "no line starts with '{' and has its '}' after it" },
 		{ "hyperfine's", GOOGLE, "{\"results\": []}", 0, "not of Google Benchmark" },
 		{ "a nameless one", GOOGLE, "{\"benchmarks\": [{\"real_time\": 1}]}", 0, "it is no object with a name" },
 		{ "not objects", GOOGLE, "{\"benchmarks\": [1, []]}", 0, "it is no object with a name" },

@@ -128,7 +128,7 @@ static enum assay_status check_kind(struct image *image, int fd, struct assay_er
 	if (!header.e_shoff)
 		return assay_fail(err, ASSAY_E_FORMAT, "'%s' has no sections: nothing is known of its functions", image->path);
 	if (header.e_shoff > image->size || (image->size - header.e_shoff) / sizeof(Elf64_Shdr) < header.e_shnum)
-		return assay_fail(err, ASSAY_E_FORMAT, "'%s' is truncated: its %u section headers should begin at byte %llu of %llu",
+		return assay_fail(err, ASSAY_E_FORMAT, "'%s' is truncated: its %u section headers should start at byte %llu of %llu",
 				  image->path, header.e_shnum, (unsigned long long)header.e_shoff, (unsigned long long)image->size);
 	return ASSAY_OK;
 }

@@ -632,7 +632,7 @@ enum assay_status compiler_wrapper_run(int argc, char **argv, int *status, struc
 		kind++;
 	if (!name || !variant_kind_names[kind] || !getenv(LINKS) || !getenv(OPTIONS) || !getenv(RECORD) || !getenv(TREE))
 		st = assay_fail(err, ASSAY_E_USAGE,
-				"'%s' is assay in place of a compiler: build this by 'assay build' again, or configure it anew", argv[0]);
+				"'%s' is assay in place of a compiler: build this by 'assay build' again, or configure it again", argv[0]);
 	else if (compiler_command_launches(words[0]) && (n < 2 || !is_compiler(base_name(words[1]))))
 		st = foreground_run((char *const *)(uintptr_t)words, -1, status, err);
 	else
