@@ -387,7 +387,7 @@ static void check_here(const struct command *command)
 	(void)command;
 }
 #else
-/* What the build has left out. */
+/* What the build has excluded. */
 static void check_here(const struct command *command)
 {
 	if (command->only_x86_64)

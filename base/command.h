@@ -61,9 +61,9 @@ struct cli_option {
 	double least, most;	    /* CLI_TYPE_REAL */
 	const char *const *choices; /* CLI_TYPE_CHOICE: ends with NULL */
 	enum assay_status (*parse)(const char *text, void *to, struct assay_error *err); /* the error says what is wrong with the text */
-	bool owned;	     /* what parse() stores begins with a pointer to what it has allocated: the command line frees it */
+	bool owned;	     /* what parse() stores starts with a pointer to what it has allocated: the command line frees it */
 	const char *implied; /* the value when the option is given without one; NULL: it needs one */
-	bool required;	     /* of an option: it must be given; of a word: it may not be left out */
+	bool required;	     /* of an option: it must be given; of an argument: it must be given */
 };
 
 /* For CLI_SPAN. */
@@ -181,7 +181,7 @@ int command_main(const struct program *program, const struct command *command, i
 /* Help of one command, on standard output. */
 void command_help(const struct program *program, const struct command *command, struct buf *out);
 
-/* Options that every command has, those that this one lacks left out: at most CLI_SHARED_MAX, ended by CLI_END. */
+/* Options that every command has, those that this one lacks excluded: at most CLI_SHARED_MAX, ended by CLI_END. */
 #define CLI_SHARED_MAX 7
 void command_shared(const struct program *program, const struct command *command, struct cli_option out[CLI_SHARED_MAX]);
 

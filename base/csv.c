@@ -131,7 +131,7 @@ static enum assay_status read_separator(struct csv *csv, bool quoted, bool *last
 			  csv->next_line);
 }
 
-/* A spreadsheet takes what begins so for a formula, and runs it. An apostrophe before it makes it text there; what begins with apostrophes
+/* A spreadsheet takes what starts so for a formula, and runs it. An apostrophe before it makes it text there; what starts with apostrophes
  * and then so gets one more, that reading gives back what was written. */
 static bool begins_formula(const char *field)
 {

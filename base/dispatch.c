@@ -11,11 +11,11 @@
 #include <unistd.h>
 
 #define HELP_COLUMNS 100
-#define HELP_OPTION  28 /* where the help of an option begins */
+#define HELP_OPTION  28 /* where the help of an option starts */
 
 /* ---- --help ---- */
 
-/* Paragraphs broken into lines of HELP_COLUMNS, the first one beginning at column `at`, the others at `indent`. */
+/* Paragraphs broken into lines of HELP_COLUMNS, the first one start at column `at`, the others at `indent`. */
 static void add_wrapped(const char *text, size_t at, size_t indent, struct buf *out)
 {
 	while (*text) {
@@ -119,7 +119,7 @@ void command_help(const struct program *program, const struct command *command, 
 
 /* ---- manual pages ---- */
 
-/* Text for roff: a line must not begin with a request, backslashes are characters. `line`: the text begins a line. */
+/* Text for roff: a line must not start with a request, backslashes are characters. `line`: the text starts a line. */
 static void add_roff(const char *text, bool line, struct buf *out)
 {
 	for (; *text; text++) {
@@ -261,7 +261,7 @@ static void add_second_words(const struct program *program, size_t i, struct buf
 	buf_text(out, "' ;;\n");
 }
 
-/* bash, and zsh by its bashcompinit: the longest command that the words begin with decides which options there are. */
+/* bash, and zsh by its bashcompinit: the longest command that the words start with decides which options there are. */
 static void completion_of_bash(const struct program *program, struct buf *out)
 {
 	buf_text(out, "_assay() {\n\tlocal current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} words='' "
@@ -371,7 +371,7 @@ static bool is_in_group(const struct command *command, const char *group, size_t
 	return command->run && strncmp(command->name, group, n) == 0 && command->name[n] == ' ';
 }
 
-/* Commands that begin with `prefix`; all of them with their headings when it is empty. */
+/* Commands that start with `prefix`; all of them with their headings when it is empty. */
 static void print_rows(const struct program *program, const char *prefix)
 {
 	size_t width = 0;

@@ -16,7 +16,7 @@
  *		doc_showf(d, NULL, "noise", m->noise, "+/- %.1f %%", x); a cell only
  *	}
  *	doc_end(d);
- *	doc_line(d, "(%zu machines left out)", left_out);                people only
+ *	doc_line(d, "(%zu machines excluded)", left_out);                people only
  *
  * Members and rows stand in the order in which they were added, for both. Keys, labels and texts are copied.
  *
@@ -157,7 +157,7 @@ void doc_raw(struct document *d, const char *text); /* text with its own lines; 
 #define DOC_CODE	  DOC_MARK("code")
 #define DOC_ASIDE	  DOC_MARK("muted")
 #define DOC_END		  "\3"
-/* Bytes of the mark that begins here; 0 when none does. */
+/* Bytes of the mark that starts here; 0 when none does. */
 size_t doc_mark_bytes(const char *at);
 
 /* A section until the next one: `link` names it in the table of contents (NULL: it is not in it), `lead` explains it (or

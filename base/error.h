@@ -23,7 +23,7 @@ enum assay_status { ASSAY_STATUS_ROWS(ASSAY_STATUS_ENUM) };
 
 #define ASSAY_ERROR_BYTES 1024
 
-/* On the caller's stack. Of longer texts the middle is left out. */
+/* On the caller's stack. Of longer texts the middle is excluded. */
 struct assay_error {
 	enum assay_status status;
 	char text[ASSAY_ERROR_BYTES];

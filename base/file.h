@@ -30,11 +30,11 @@ enum assay_status file_read_kept(const char *path, size_t limit, struct buf *out
  * gets none of the bits that it lacked. */
 enum assay_status file_replace(const char *path, const char *bytes, size_t n, mode_t mode, struct assay_error *err);
 
-/* The same, but not on the disk before file_sync_all() of its directory: for many files that can be made anew. A machine that fails before
+/* The same, but not on the disk before file_sync_all() of its directory: for many files that can be made again. A machine that fails before
  * may leave them empty. */
 enum assay_status file_replace_unsynced(const char *path, const char *bytes, size_t n, mode_t mode, struct assay_error *err);
 
-/* Could file_replace() do it now? For long work, before it begins. */
+/* Could file_replace() do it now? For long work, before it starts. */
 enum assay_status file_replaceable(const char *path, struct assay_error *err);
 
 /* All that is in the directory's file system is on the disk afterwards. */
@@ -47,7 +47,7 @@ void file_sweep(const char *directory);
 /* Creates the directory if it is not there; its parents are not made, and the error says which one is missing. */
 enum assay_status file_make_directory(const char *path, mode_t mode, struct assay_error *err);
 
-/* Names in a directory that end with `suffix`, which may be "", in the order of their bytes; those that begin with a dot are left out.
+/* Names in a directory that end with `suffix`, which may be "", in the order of their bytes; those that start with a dot are excluded.
  * (*names)[*n]; file_names_free() them. ASSAY_E_NOTFOUND: there is no such directory. */
 enum assay_status file_names(const char *directory, const char *suffix, char ***names, size_t *n, struct assay_error *err);
 void file_names_free(char **names, size_t n);

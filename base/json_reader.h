@@ -7,12 +7,12 @@
 #include "base/json.h"
 
 struct json_reader {
-	const char *name; /* of the document; errors begin with it */
+	const char *name; /* of the document; errors start with it */
 	struct assay_error *err;
 	enum assay_status st;
 };
 
-/* Keeps an error of its own, ASSAY_E_FORMAT, unless there is one; the text begins with the name. */
+/* Keeps an error of its own, ASSAY_E_FORMAT, unless there is one; the text starts with the name. */
 void json_reader_fail(struct json_reader *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* Every key of the object must be in keys[0..n); else an error that names the key and the nearest known one. */

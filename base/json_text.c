@@ -43,7 +43,7 @@ static size_t utf8_length(const char *text, size_t n)
 	return 0;
 }
 
-/* Text that is not UTF-8 (the name of a file, say) must not make an unreadable file: a replacement character stands for each wrong byte. */
+/* Text that is not UTF-8 (the name of a file, say) must not make an unreadable file: a replacement character represents each wrong byte. */
 static void add_mended(struct buf *out, const char *text)
 {
 	size_t n = strlen(text);

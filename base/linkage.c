@@ -152,7 +152,7 @@ void linkage_order(const struct mat *distance, size_t *order)
 	if (n) {
 		struct ends row = c.ends[0]; /* of the cluster of all items */
 
-		at = row.at[0] < row.at[1] ? row.at[0] : row.at[1]; /* of the two directions the one that begins with the lower item */
+		at = row.at[0] < row.at[1] ? row.at[0] : row.at[1]; /* of the two directions the one that starts with the lower item */
 		for (size_t i = 0; i < n; i++) {
 			const struct sides *sides = &c.beside[at];
 			size_t next = sides->of[0] == before ? sides->of[1] : sides->of[0];

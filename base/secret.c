@@ -12,7 +12,7 @@
 
 #define VALUE_BYTES_MIN 4 /* a shorter one may stand anywhere by chance */
 
-/* The longest first: one may begin with another. Nothing is taken out again, so whoever reads needs no lock. */
+/* The longest first: one may start with another. Nothing is taken out again, so whoever reads needs no lock. */
 struct known {
 	struct known *next;
 	char *text;
@@ -128,7 +128,7 @@ void secrets_know(char *const *variables, size_t n)
 	}
 }
 
-/* Bytes of the longest value that stands here, or, where the text was cut, begins here. */
+/* Bytes of the longest value that stands here, or, where the text was cut, starts here. */
 static size_t secret_at(const char *at, bool cut)
 {
 	size_t left = strlen(at), longest = 0;

@@ -19,7 +19,7 @@ bool secret_name(const char *name);
 char *secret_assignment(const char *text);
 
 /* Environments that were read, "NAME=value": values of at least four bytes of variables with such a name, by the names known until then,
- * are hidden from now on, in whatever thread: in errors, remarks, what hosts say of themselves, and the night's log. Copied. */
+ * are hidden from now on, in whatever thread: in errors, notes, what hosts say of themselves, and the night's log. Copied. */
 void secrets_know(char *const *variables, size_t n);
 /* Hides them in a text of at most size - 1 bytes; a longer one is cut. */
 void secrets_hide(char *text, size_t size);

@@ -71,8 +71,8 @@ const char *text_file_name(const char *path); /* after its last slash, unless no
 
 bool text_is_utf8(const char *bytes, size_t n);
 
-/* Bytes of the control character that text begins with, 0 when it begins with none: those of ASCII; of Latin-1 as UTF-8 has them, which
- * terminals obey as well ("\u009b" is the beginning of their sequences); and characters of Unicode that end lines, turn the direction of
+/* Bytes of the control character that text starts with, 0 when it starts with none: those of ASCII; of Latin-1 as UTF-8 has them, which
+ * terminals obey as well ("\u009b" is the start of their sequences); and characters of Unicode that end lines, turn the direction of
  * what follows (Bidi_Control, Unicode Standard Annex 9: a name then reads as another) or are not seen. Joiners of letters stay. */
 size_t text_control(const char *text);
 

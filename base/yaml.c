@@ -38,7 +38,7 @@ static bool tab_indents(const struct reader *r, size_t line)
 	return at && at < end && *at == '\t';
 }
 
-/* '@' and '`' are reserved: what begins with one needs quotes. */
+/* '@' and '`' are reserved: what starts with one needs quotes. */
 static bool is_reserved(const struct reader *r)
 {
 	size_t at = r->parser.problem_mark.index; /* in characters */

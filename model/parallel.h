@@ -10,7 +10,7 @@
 /* Calls work(context, i) once for each i < n. With one thread, or where none can be started, in the caller's own. */
 void parallel_for(size_t n, size_t threads, void (*work)(void *context, size_t i), void *context);
 
-/* Processors that this process may use, at least 1. */
+/* CPUs that this process may use, at least 1. */
 size_t parallel_threads(void);
 
 #endif

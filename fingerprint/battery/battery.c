@@ -105,7 +105,7 @@ static enum assay_status parse_name(const char *file, const struct yaml_node *no
 }
 
 /* stress-ng must not be told to write elsewhere, to run longer, or to run another stressor's classes. It takes abbreviations of its
- * options, so whatever one of these names begins with is refused, too. */
+ * options, so whatever one of these names starts with is refused, too. */
 static bool is_forbidden(const char *argument)
 {
 	static const char *const names[] = { "--temp-path",  "--yaml",	       "--timeout", "--log-file", "--class",

@@ -26,10 +26,10 @@ struct battery_entry {
 
 /* What a stressor may use at most; 0: no limit. */
 struct battery_limits {
-	int64_t memory_bytes; /* address space of each process; and, in a control group, of all of it together */
+	int64_t memory_bytes; /* address space of each process; and, in a cgroup, of all of it together */
 	int64_t file_bytes;   /* of one file */
 	int64_t open_files;
-	int64_t processes; /* in a control group; elsewhere there is no such limit */
+	int64_t processes; /* in a cgroup; elsewhere there is no such limit */
 };
 
 struct battery {

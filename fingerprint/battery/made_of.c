@@ -6,7 +6,7 @@
 #define TABLE_CLASSES 4
 
 /* In name order. Per cent of the samples of one run of the battery `paper` of one to three seconds each (17 to 254 samples; stress-ng
- * 0.15.06, Linux 6.18, a virtual machine); classes below 8 % are left out. Kinds of computing are those of stress-ng's manual. What is not
+ * 0.15.06, Linux 6.18, a virtual machine); classes below 8 % are excluded. Kinds of computing are those of stress-ng's manual. What is not
  * here could not be run, or met too few samples: it is not known. */
 static const struct row {
 	const char *name;

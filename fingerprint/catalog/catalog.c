@@ -141,7 +141,7 @@ enum assay_status catalog_save(const struct catalog *catalog, size_t *written, s
 
 /* ---- which one does a word of the user mean? ---- */
 
-/* The latest of a machine whose time begins with `date`; *n counts them, `times` lists them. */
+/* The latest of a machine whose time starts with `date`; *n counts them, `times` lists them. */
 static const struct fingerprint *latest_fingerprint(const struct fingerprint_set *set, const char *machine, const char *date, size_t *n,
 						    struct buf *times)
 {

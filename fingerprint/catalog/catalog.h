@@ -25,7 +25,7 @@ struct catalog_problems {
 void catalog_problems_release(struct catalog_problems *problems);
 
 /* Reads all machines; a directory that is missing is an empty catalog. With problems == NULL the first file that is not valid is
- * the error; otherwise such files are left out and listed. *out is overwritten; catalog_release() it. */
+ * the error; otherwise such files are excluded and listed. *out is overwritten; catalog_release() it. */
 enum assay_status catalog_load(const char *directory, struct catalog_problems *problems, struct catalog *out, struct assay_error *err);
 void catalog_release(struct catalog *catalog);
 
@@ -45,7 +45,7 @@ enum assay_status catalog_set_aside(struct lab *lab, struct assay_error *err);
 
 /* ---- which one does a word of the user mean? ---- */
 
-/* MACHINE (its latest fingerprint), a fingerprint's id, or MACHINE@DATE, where DATE is the beginning of exactly one of the machine's
+/* MACHINE (its latest fingerprint), a fingerprint's id, or MACHINE@DATE, where DATE is the start of exactly one of the machine's
  * times ("2026-11-20T10"). Complete fingerprints of the store only. Several or none is an error that lists what there is. */
 enum assay_status choose_fingerprint(const struct fingerprint_set *set, const char *word, const struct fingerprint **out,
 				     struct assay_error *err);

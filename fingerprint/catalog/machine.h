@@ -54,7 +54,7 @@ struct machine {
 	struct machine_identity identity;
 	struct machine_acceptance *accepted; /* [n_accepted], by time */
 	size_t n_accepted;
-	bool retired; /* kept, because runs have it, but left out of types, drift and suggestions */
+	bool retired; /* kept, because runs have it, but excluded from types, drift and suggestions */
 	int64_t retired_ms;
 	char *retired_reason;			  /* or NULL */
 	struct machine_fingerprint *fingerprints; /* [n_fingerprints], by time, then id */

@@ -158,7 +158,7 @@ static void cluster_battery(struct types *types, size_t *capacity, struct types_
 	if (logs.cols) {
 		linkage_cut(&distance, TYPES_CUT, clusters);
 	} else {
-		/* Nothing to tell them by: each machine stands for itself. */
+		/* Nothing to tell them by: each machine represents itself. */
 		for (size_t i = 0; i < n; i++)
 			clusters[i] = i && members[i]->machine == members[i - 1]->machine ? clusters[i - 1] : found++;
 	}

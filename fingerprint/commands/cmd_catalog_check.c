@@ -142,7 +142,7 @@ static void check_times(const struct machine *machine, int64_t now_ms, struct ca
 }
 
 /* What contradicts: one identity in two files, summaries that differ from the raw records in the store, records without a
- * summary and the other way round. What no command can mend, such as a time after now_ms, is a remark. */
+ * summary and the other way round. What no command can mend, such as a time after now_ms, is a note. */
 static void catalog_check(const struct catalog *catalog, const struct fingerprint_set *set, int64_t now_ms,
 			  struct catalog_problems *problems, struct catalog_problems *remarks)
 {

@@ -26,7 +26,7 @@ static void add_change(cJSON *list, const char *name, const char *before, const 
 	cJSON_AddStringToObject(object, "after", after ? after : "not known");
 }
 
-/* The words that differ between two such texts (kernel, governor, ...; numbers such as load are left out): an array of objects {name,
+/* The words that differ between two such texts (kernel, governor, ...; numbers such as load are excluded): an array of objects {name,
  * before, after}, empty when either is NULL. cJSON_Delete() it. */
 static cJSON *conditions_changes(const char *before, const char *after)
 {
@@ -240,7 +240,7 @@ static void add_left_out(const struct catalog *catalog, const struct drift *drif
 			names[n++] = catalog->machines[i].id;
 	}
 	add_folded("Without any fingerprint: ", names, n, "", d);
-	/* Until a newer one is there, the one before it stands for the machine. */
+	/* Until a newer one is there, the one before it represents the machine. */
 	for (n = 0; n < drift->n_ahead; n++)
 		names[n] = drift->ahead[n].machine->id;
 	add_folded("excluded: fingerprints with a time that is still to come, of ", names, n,

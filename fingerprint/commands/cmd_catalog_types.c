@@ -20,7 +20,7 @@ static size_t members_of(const struct catalog *catalog, const struct types *type
 	return n;
 }
 
-/* The machine that list[0..n) begins with, on one line; returns the number of its fingerprints. */
+/* The machine that list[0..n) starts with, on one line; returns the number of its fingerprints. */
 static size_t add_machine(const struct types_member *list, size_t n, struct document *d)
 {
 	char first[TEXT_DATE_BYTES], last[TEXT_DATE_BYTES];

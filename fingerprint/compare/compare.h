@@ -108,7 +108,7 @@ struct drift_peer {
 	size_t n;
 };
 
-/* A fingerprint that was left out for its time. */
+/* A fingerprint that was excluded for its time. */
 struct drift_ahead {
 	const struct machine *machine;
 	const struct machine_fingerprint *fingerprint;

@@ -4,7 +4,7 @@
 
 /* ---- plan ---- */
 
-/* run 0: left out, for a reason. */
+/* run 0: excluded, for a reason. */
 static enum assay_status put_event(struct store *store, const char *fingerprint, size_t run, const char *event, const char *family,
 				   const char *domain, const char *reason, struct assay_error *err)
 {

@@ -10,8 +10,8 @@
 #include <inttypes.h>
 #include <math.h>
 
-#define LOAD_BUSY    .25 /* for each processor: something else ran in a quarter of the last minute */
-#define CROWDED_BUSY 25. /* per cent: something waited for a processor in a quarter of the time */
+#define LOAD_BUSY    .25 /* for each CPU: something else ran in a quarter of the last minute */
+#define CROWDED_BUSY 25. /* per cent: something waited for a CPU in a quarter of the time */
 #define STEAL_BUSY   2.	 /* per cent */
 #define SPREADS_BUSY 3	 /* median absolute deviations: about two standard deviations */
 
@@ -103,7 +103,7 @@ static enum assay_status load_stressors(struct store *store, struct fingerprint_
 
 #define HEAD_COLUMNS "id, machine, battery, battery_hash, stress_ng, architecture, origin, taken_ms, conditions, profile"
 
-/* What a row that begins with HEAD_COLUMNS says of a fingerprint itself. */
+/* What a row that starts with HEAD_COLUMNS says of a fingerprint itself. */
 static struct fingerprint read_head(sqlite3_stmt *stmt)
 {
 	struct fingerprint f = { .machine = mem_string(store_text(stmt, 1)),

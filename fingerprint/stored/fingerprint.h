@@ -113,9 +113,9 @@ enum assay_status fingerprint_listing_load(struct store *store, struct fingerpri
 void fingerprint_listing_release(struct fingerprint_listing *listing);
 
 /* Under which conditions a fingerprint was taken stands in the store and the catalog as JSON text. out[i]: what else a machine was doing by
- * conditions[i], if that is more than by its others of conditions[n]: "a load of 7.9 on 2 processors before", "other guests of its host
+ * conditions[i], if that is more than by its others of conditions[n]: "a load of 7.9 on 2 CPUs before", "other guests of its host
  * took 12 % of the time", or both; NULL: nothing, or it is not known. Emulated hosts share a machine, whose load is of other ones, too:
- * there counts what waited for a processor while stressors ran, or, unless it is alone, a load that others of conditions[n] do not have.
+ * there counts what waited for a CPU while stressors ran, or, unless it is alone, a load that others of conditions[n] do not have.
  * free() each. */
 void conditions_busy(const char *const *conditions, size_t n, bool emulated, char **out);
 

@@ -30,7 +30,7 @@ _Static_assert(FACTS_VERSION_BYTES == STRESSNG_VERSION_BYTES, "a version is a ve
 /* ---- a fingerprint while it is taken ---- */
 
 /* Everything is committed as it arrives, so that an interruption loses nothing, and counts only once it is complete. An interrupted
- * fingerprint is resumed so long after its beginning, and a complete one not taken again. */
+ * fingerprint is resumed so long after its start, and a complete one not taken again. */
 #define TAKING_RESUME_MS (24 * 3600 * 1000)
 
 struct taking {
@@ -94,7 +94,7 @@ static void taking_release(struct taking *taking)
 }
 
 /* Starts a fingerprint; or, unless `mode` is TAKING_NEW, goes on with the latest one of the same machine, profile, battery, stress-ng
- * version and architecture that began less than TAKING_RESUME_MS before key->taken_ms, which may be complete. conditions: JSON text;
+ * version and architecture that started less than TAKING_RESUME_MS before key->taken_ms, which may be complete. conditions: JSON text;
  * profile: of an emulated host, or NULL. *out is overwritten; taking_release() it. */
 static enum assay_status taking_open(struct store *store, const struct fingerprint_key *key, const struct battery *battery,
 				     const char *origin, const char *profile, const char *conditions, enum taking_mode mode,
@@ -184,7 +184,7 @@ static enum assay_status nothing_measured(struct store *store, const struct taki
 	return store_finish(stmt, st);
 }
 
-/* Makes it a fingerprint, with the conditions known by now (NULL: those of the beginning). One in which nothing at all was measured stays
+/* Makes it a fingerprint, with the conditions known by now (NULL: those of the start). One in which nothing at all was measured stays
  * incomplete: ASSAY_E_NODATA, with the most common reason. */
 static enum assay_status taking_complete(struct store *store, const struct taking *taking, const char *conditions, struct assay_error *err)
 {
@@ -267,7 +267,7 @@ static bool remove_directory(struct take_host *h)
 /* ---- under which conditions ---- */
 
 /* Identity belongs to the machine, and limits to the host; counters are turned into a share; the clock is an offset, not a condition; what
- * control groups the machine has does not say that a stressor was in one. */
+ * cgroups the machine has does not say that a stressor was in one. */
 static bool is_condition(const char *name)
 {
 	static const char *const others[] = { "hostname",   "machine_id",	"board_name",	       "board_serial",
@@ -295,7 +295,7 @@ static double steal_percent(const struct facts *before, const struct facts *afte
 }
 
 /* What the facts say before the first stressor, and, with `after`, what changed until the last one: load and steal (per cent of all
- * processor time in between), and crowded_percent, NaN where it is not known. Identity is left out. cgroup: the version of the control
+ * CPU time in between), and crowded_percent, NaN where it is not known. Identity is excluded. cgroup: the version of the control
  * groups that all stressors were measured in, 0 for none, -1 when that is not known. free() it. */
 static char *conditions_text(const struct facts *before, const struct facts *after, int64_t cgroup, double crowded_percent)
 {
@@ -378,7 +378,7 @@ static const char *profile_of(const struct take_host *h)
 	return h->session->host->profile ? h->session->host->profile : h->before.emulated;
 }
 
-/* Begins a fingerprint, or goes on with one. False also when that is complete. */
+/* Starts a fingerprint, or goes on with one. False also when that is complete. */
 static bool begin_taking(struct take_host *h)
 {
 	const struct host *host = h->session->host;
@@ -409,7 +409,7 @@ static bool begin_taking(struct take_host *h)
 
 /* ---- one stressor in one run ---- */
 
-/* Each process by the kernel's limits; all together by a control group, where the host lets us have one. stress-ng maps a buffer as large
+/* Each process by the kernel's limits; all together by a cgroup, where the host lets us have one. stress-ng maps a buffer as large
  * as the last cache, whatever the stressor, and most stressors never touch it: address space for it comes on top. */
 static void add_limits(const struct battery_limits *limits, const struct facts *facts, struct helper_request *request)
 {
@@ -515,7 +515,7 @@ static char *judge_stressor(struct take_host *h, const struct battery_entry *ent
 		return why;
 	if (spool_text(&answer->out, STRESSNG_YAML_BYTES_MAX, text, &n, &err))
 		return mem_string(err.text);
-	if (n == 0) /* it ends well as soon as it is told to, also when it has not begun */
+	if (n == 0) /* it ends well as soon as it is told to, also when it has not started */
 		return mem_format(
 		    "stress-ng was told to end after %g s, before it had measured anything: the machine is too busy, or the battery's "
 		    "passes are too short for it",
@@ -731,7 +731,7 @@ static enum assay_status bring_in(struct take *take, bool last, struct assay_err
 	return st;
 }
 
-/* Returns for how much of the time of the stressors of an emulated host anything on its machine waited for a processor, per cent. NaN: not
+/* Returns for how much of the time of the stressors of an emulated host anything on its machine waited for a CPU, per cent. NaN: not
  * known, or not emulated: what runs for other hosts of the machine, or did a minute ago, is in its load, but not while stressors run. */
 static double crowded_percent(struct take_host *h)
 {
@@ -754,7 +754,7 @@ static double crowded_percent(struct take_host *h)
 	return percent;
 }
 
-/* Conditions with what has changed since the beginning; NULL where the host does not say. False when it has ended. */
+/* Conditions with what has changed since the start; NULL where the host does not say. False when it has ended. */
 static bool ask_conditions(struct take_host *h, char **conditions)
 {
 	struct helper_request request;

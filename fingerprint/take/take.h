@@ -26,7 +26,7 @@ struct take_options {
 /* What came of one machine. */
 struct take_result {
 	struct fleet_result fleet;		/* how the host ended; message says why it is not ok */
-	char fingerprint[FINGERPRINT_ID_BYTES]; /* "" when none was begun */
+	char fingerprint[FINGERPRINT_ID_BYTES]; /* "" when none was started */
 	bool complete;
 	bool was_complete;	  /* before: nothing was done */
 	char *busy;		  /* what else the machine did (conditions_busy()); NULL: nothing that is known */

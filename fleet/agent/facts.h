@@ -39,18 +39,18 @@
 	X(cores_per_socket, 1, 1e6)                                                                                                        \
 	X(threads_per_core, 1, 1e6)                                                                                                        \
 	X(cpus_online, 1, 1e6)                                                                                                             \
-	X(cpu_family, 0, 1e6) /* as CPUID tells them: what such a processor can count */                                                   \
+	X(cpu_family, 0, 1e6) /* as CPUID tells them: what such a CPU can count */                                                         \
 	X(cpu_model_number, 0, 1e6)                                                                                                        \
 	X(cpu_stepping, 0, 1e6)                                                                                                            \
-	X(last_cache_bytes, 0, 1e15) /* of the last level that the first processor has; stress-ng maps a buffer of this size */            \
+	X(last_cache_bytes, 0, 1e15) /* of the last level that the first CPU has; stress-ng maps a buffer of this size */                  \
 	X(memory_bytes, 1, 1e18)                                                                                                           \
 	X(memory_available_bytes, 0, 1e18)                                                                                                 \
-	X(memory_limit_bytes, 0, 1e18) /* of control groups: the host's own, where the rest is its box's */                                \
-	X(cpus_limit, 0, 1e6)	       /* likewise, and of which processors it may use */                                                  \
+	X(memory_limit_bytes, 0, 1e18) /* of cgroups: the host's own, where the rest is its box's */                                       \
+	X(cpus_limit, 0, 1e6)	       /* likewise, and of which CPUs it may use */                                                        \
 	X(load1, 0, 1e9)                                                                                                                   \
-	X(steal_ticks, 0, 1e18) /* since boot, all processors: steal is the ratio of two differences */                                    \
+	X(steal_ticks, 0, 1e18) /* since boot, all CPUs: steal is the ratio of two differences */                                          \
 	X(total_ticks, 0, 1e18)                                                                                                            \
-	X(temperature_c, -273, 1000) /* the warmest thermal zone, else sensor of a processor */                                            \
+	X(temperature_c, -273, 1000) /* the warmest thermal zone, else sensor of a CPU */                                                  \
 	X(disk_free_bytes, 0, 1e20)  /* of / */                                                                                            \
 	X(tmp_free_bytes, 0, 1e20)                                                                                                         \
 	X(shm_free_bytes, 0, 1e20) /* of /dev/shm, where it is a tmpfs */                                                                  \

@@ -1,4 +1,4 @@
-/* Control groups of version 1 and 2, whichever a machine has. Plain C with the C library only: the helper on a host
+/* Cgroups of version 1 and 2, whichever a machine has. Plain C with the C library only: the helper on a host
  * (fleet/helper/) and the emulated fleet (fleet/emulate/) both use it. Functions that can fail return 0 or an error number. */
 #ifndef FLEET_CGROUP_H
 #define FLEET_CGROUP_H

@@ -10,7 +10,7 @@
 struct process {
 	pid_t id, parent, group, session;
 	uint64_t start_ticks;	 /* since boot: with the id it names one process for good */
-	uint64_t children_ticks; /* of processor time: of those that it has waited for */
+	uint64_t children_ticks; /* of CPU time: of those that it has waited for */
 	char state;		 /* as the kernel says: 'R', 'S', 'T' (stopped), 'Z'... */
 	bool alive;		 /* not a zombie; its threads may go on after the first one's end */
 	bool ours;		 /* for the caller; false */

@@ -28,7 +28,7 @@ struct watched {
 
 struct member {
 	pid_t pid;
-	bool alive; /* false: it has ended, or there is none that has begun since */
+	bool alive; /* false: it has ended, or there is none that has started since */
 	bool stopped;
 	uint64_t cpu_ns, run_delay_ns; /* of its threads that are there */
 };
@@ -68,7 +68,7 @@ static void *grown(void *array, size_t n, size_t *capacity, size_t bytes)
 
 /* ---- the processes of the run ---- */
 
-/* Fills in how it is. Returns the processor time of its threads, and of the children that it has waited for. */
+/* Fills in how it is. Returns the CPU time of its threads, and of the children that it has waited for. */
 static uint64_t member_read(struct member *m, uint64_t began)
 {
 	const clockid_t clock = (clockid_t)(~(unsigned)m->pid << 3 | 2); /* as clock_getcpuclockid() says */
@@ -113,7 +113,7 @@ static void thread_children_add(struct stops *s, pid_t pid, const char *thread)
 		text[kept + (size_t)n] = '\0';
 		for (long child; (child = strtol(at, &end, 10)) > 0 && *end; at = end)
 			tree_add(s, (pid_t)child);
-		kept = strlen(at); /* the beginning of a number, of which the rest comes yet */
+		kept = strlen(at); /* the start of a number, of which the rest comes yet */
 		memmove(text, at, kept + 1);
 		at = text;
 	}

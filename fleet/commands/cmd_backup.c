@@ -31,7 +31,7 @@ static _Thread_local struct walk {
 	struct backup *done;
 	struct assay_error *err;
 	enum assay_status st;
-	char *skipped; /* a directory that is left out, with a '/' behind it; or NULL */
+	char *skipped; /* a directory that is excluded, with a '/' behind it; or NULL */
 } walk;
 
 /* ---- one file ---- */
@@ -176,7 +176,7 @@ static int remove_one(const char *path, const struct stat *info, int kind, struc
 }
 
 /* `to` must not exist; its parent must, outside the laboratory. It is made beside itself, "TO.partial", synced, and renamed when it is
- * complete. What can be made again (.assay/builds) and what belongs to this machine (.assay/emulated, sockets, the lock) is left out. */
+ * complete. What can be made again (.assay/builds) and what belongs to this machine (.assay/emulated, sockets, the lock) is excluded. */
 static enum assay_status lab_backup(const char *directory, const char *to, struct backup *out, struct assay_error *err)
 {
 	char *partial = mem_format("%s.partial", to), *from = realpath(directory, NULL), *made = NULL;

@@ -98,7 +98,7 @@ static bool exec_by_helper(struct session *session, const struct exec *exec, str
 
 /* ---- what it has said ---- */
 
-/* Every line after "NAME: ". *at_start: one begins. */
+/* Every line after "NAME: ". *at_start: one starts. */
 static void put_lines(const char *name, const char *bytes, size_t n, bool terminal, bool *at_start, FILE *to)
 {
 	for (size_t at = 0, part; at < n; at += part) {

@@ -1,4 +1,4 @@
-/* What a processor can count, by what it tells of a program: one list of events for everybody who counts. */
+/* What a CPU can count, by what it tells of a program: one list of events for everybody who counts. */
 #ifndef FLEET_COUNTABLE_H
 #define FLEET_COUNTABLE_H
 
@@ -19,7 +19,7 @@
 	X(COUNTABLE_TLB, "tlb")		    /* misses of the TLB */                                                                        \
 	X(COUNTABLE_FLOAT, "float")	    /* operations on floating-point numbers */                                                     \
 	X(COUNTABLE_STALL, "stall")	    /* cycles in which nothing went on */                                                          \
-	X(COUNTABLE_SOFTWARE, "software")   /* what the kernel counts: no part of the processor */                                         \
+	X(COUNTABLE_SOFTWARE, "software")   /* what the kernel counts: no part of the CPU */                                               \
 	X(COUNTABLE_OTHER, "other")	    /* anything else */
 
 enum countable_kind { COUNTABLE_KIND_ROWS(ROWS_ENUM) COUNTABLE_KINDS };
@@ -35,7 +35,7 @@ struct countable_row {
 };
 const struct countable_row *countable_rows(size_t *n);
 
-/* libpfm4's name for a processor, of those that the list has rows for; else NULL. As CPUID tells them. */
+/* libpfm4's name for a CPU, of those that the list has rows for; else NULL. As CPUID tells them. */
 const char *countable_pmu(bool amd, unsigned family, unsigned model, unsigned stepping);
 const char *countable_pmu_here(void);
 

@@ -45,7 +45,7 @@ struct counting_plan {
 	size_t n;
 	struct counting_absent {
 		char *event, *reason;
-	} * absent; /* [n_absent]: left out */
+	} * absent; /* [n_absent]: excluded */
 	size_t n_absent;
 	char *none; /* why there are no hardware counters at all; NULL: there are, or none was asked for */
 };

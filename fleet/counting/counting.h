@@ -7,7 +7,7 @@
  * A plan, on standard output:
  *
  *	none REASON                    no hardware counters on this host
- *	absent EVENT REASON            left out, and why
+ *	absent EVENT REASON            excluded, and why
  *	run N FAMILY DOMAIN EVENT...   N from 1; FAMILY hardware, software; DOMAIN user, all (the kernel's part too)
  *
  * A report:

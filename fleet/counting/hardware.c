@@ -27,7 +27,7 @@ static const unsigned char return_code[] = { 0xc0, 0x03, 0x5f, 0xd6 };
 static const unsigned char return_code[] = { 0xc3 };
 #endif
 
-/* Must it move this event? Not what takes other processors, other memory or large caches. */
+/* Must it move this event? Not what takes other CPUs, other memory or large caches. */
 static bool exercise_moves(const char *event)
 {
 	static const char *const begins[] = { "PAPI_TOT_",   "PAPI_REF_CYC", "PAPI_L1_",    "PAPI_L2_",	   "PAPI_BR_",

@@ -1,4 +1,4 @@
-/* What PAPI's presets count, by the names that processors give it: for those of which libpfm knows the events and PAPI no presets. The
+/* What PAPI's presets count, by the names that CPUs give it: for those of which libpfm knows the events and PAPI no presets. The
  * counting program and libassay-probe.so both have this table; results keep the preset's name. */
 #ifndef FLEET_COUNTING_NATIVE_H
 #define FLEET_COUNTING_NATIVE_H

@@ -16,7 +16,7 @@
 
 /* ---- who stands in the way ---- */
 
-/* The beginning of a file, as text; "": it cannot be read. */
+/* The start of a file, as text; "": it cannot be read. */
 static void read_text(const char *path, char *text, size_t size)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);

@@ -1,4 +1,4 @@
-/* Events that the kernel counts itself, on every machine. PAPI would have them too, but not on a processor that its tables do not know. */
+/* Events that the kernel counts itself, on every machine. PAPI would have them too, but not on a CPU that its tables do not know. */
 #include "fleet/counting/count.h"
 #include "fleet/counting/refused.h"
 #include "fleet/counting/software.h"

@@ -211,7 +211,7 @@ static enum assay_status make_base(const struct emulate_site *site, struct assay
 	return st;
 }
 
-/* Processes that one which was killed had just begun hold its lock until they run what they are for. */
+/* Processes that one which was killed had just started hold its lock until they run what they are for. */
 static bool lock_soon(int fd)
 {
 	int64_t until_ns = clock_monotonic_ns() + LOCK_WAIT_NS;

@@ -39,7 +39,7 @@
 /* The second process of an emulated host, which makes its memory dearer: asleep until a program tells it that it has started there
  * (fleet/emulate/knobs/knobs_hog.c), busy until the last of these has ended. Hosts that only wait for their turn are quiet. It walks
  * through memory, which other programs then find less of in the caches; and it marks the programs' pages as not used, so that the
- * processor walks to each of them again. */
+ * CPU walks to each of them again. */
 
 struct hog {
 	int socket;
@@ -322,7 +322,7 @@ static size_t filter_build(unsigned which, unsigned divisions, struct sock_filte
 
 /* Adds a filter for a class to this thread and all that it starts, until they end. Who is not root gives up for ever what set-user-ID
  * programs would give. Returns 0 or an error number: ENOMEM if the filters that this thread has already leave no room. Without SPEC_ALLOW
- * some kernels also turn off a speculation of the processor, which would slow everything. */
+ * some kernels also turn off a speculation of the CPU, which would slow everything. */
 static int filter_add(unsigned which, unsigned divisions)
 {
 	static struct sock_filter filter[BPF_MAXINSNS];
@@ -354,7 +354,7 @@ static enum assay_status emulate_filter_install(const struct emulate_profile *pr
 
 /* ---- events ---- */
 
-/* Slows down computing and page faults of a host: software events of perf_event_open(2) that nobody reads. The clock of the processor goes
+/* Slows down computing and page faults of a host: software events of perf_event_open(2) that nobody reads. The clock of the CPU goes
  * off so many times a second, and each page fault sets off so many events; each costs as much as a sample. */
 
 static int event_open(uint64_t config, uint64_t period)
@@ -564,7 +564,7 @@ _Noreturn void emulate_host_run(const struct emulate_site *site, const struct em
 	/* sshd inherits this: what its sessions leave behind becomes its child, not init's, and can be found below it. */
 	if (!st && prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0))
 		st = assay_fail_errno(&err, errno, "cannot become a subreaper");
-	if (!st) /* what the kernel refuses is left out, as was said before; the second process of the host keeps the rest */
+	if (!st) /* what the kernel refuses is excluded, as was said before; the second process of the host keeps the rest */
 		emulate_events_start(host->profile->interrupts, host->profile->page_faults);
 	if (!st && hog_is_wanted(host->profile))
 		st = hog_start(site, host, channel, &err);

@@ -36,7 +36,7 @@ struct emulate_profile {
 	unsigned compare;		     /* qsort and bsearch call their comparator so many times */
 	unsigned malloc_steps;		     /* steps of arithmetic before every allocation and release */
 	int64_t mmap_threshold_bytes;	     /* malloc takes larger blocks from the kernel each time */
-	unsigned interrupts;		     /* a second of its processor time */
+	unsigned interrupts;		     /* a second of its CPU time */
 	unsigned page_faults;		     /* events that each page fault sets off */
 	unsigned page_walks;		     /* times a second that its pages are marked as not used, and have to be walked to */
 	unsigned hog_mib, hog_percent;	     /* memory that a second process walks through, and how much of the time */

@@ -58,7 +58,7 @@ enum assay_status emulate_site_open(const char *directory, bool make, struct emu
 void emulate_site_close(struct emulate_site *site);
 /* Takes away whatever carries the fleet's tag, with the lock held. */
 enum assay_status emulate_site_clear(struct emulate_site *site, struct emulate_listener *listener, bool *found, struct assay_error *err);
-/* The control groups of the fleet `tag`, where this machine has the controllers; cgroup_places_release() it. */
+/* The cgroups of the fleet `tag`, where this machine has the controllers; cgroup_places_release() it. */
 void emulate_groups_find(const char *tag, struct cgroup_places *out);
 /* Tells the listener, who may be NULL. */
 void emulate_step(struct emulate_listener *listener, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -87,7 +87,7 @@ enum assay_status emulate_net_change(const char *what, const char *lines, struct
 /* Writes a file of the fleet with this mode; not synced, since the next `up` makes it again. */
 enum assay_status emulate_write(const char *path, const char *bytes, size_t n, unsigned mode, struct assay_error *err);
 
-/* Becomes a host, in the child of `parent`: key, group, namespaces, host name, tmpfs, events, hog, filters, then sshd takes its
+/* Becomes a host, in the child of `parent`: key, group, namespaces, host name, tmpfs, events, load generator, filters, then sshd takes its
  * place. `channel` closes then; before, it brings the text of an error. */
 _Noreturn void emulate_host_run(const struct emulate_site *site, const struct emulate_host *host, int channel, pid_t parent);
 

@@ -268,7 +268,7 @@ static enum assay_status make_group(const char *directory, struct assay_error *e
 	return ASSAY_OK;
 }
 
-/* A machine that has control groups and does not let us make any counts as one that has none. */
+/* A machine that has cgroups and does not let us make any counts as one that has none. */
 static enum assay_status choose_groups(struct bringup *b, struct assay_error *err)
 {
 	struct cgroup_places *groups = &b->site.groups;

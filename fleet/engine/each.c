@@ -278,7 +278,7 @@ static bool box_is_busy(const struct fleet *fleet, size_t index)
 	return false;
 }
 
-/* The next host that may begin; waits until its box is free. False: all have begun. Called with fleet->inner held. */
+/* The next host that may start; waits until its box is free. False: all have begun. Called with fleet->inner held. */
 static bool next_host(struct fleet *fleet, size_t *index)
 {
 	for (;;) {
@@ -299,7 +299,7 @@ static bool next_host(struct fleet *fleet, size_t *index)
 	}
 }
 
-/* A thread serves one host after another: to begin a thread costs more than one would think, for libcrypto seeds a generator in each. */
+/* A thread serves one host after another: to start a thread costs more than one would think, for libcrypto seeds a generator in each. */
 static void *serve_hosts(void *argument)
 {
 	struct fleet *fleet = argument;
@@ -331,7 +331,7 @@ static bool fleet_is_cancelled(struct fleet *fleet)
 			   __atomic_load_n(fleet->options.cancelled, __ATOMIC_RELAXED)); /* by a signal, or another thread */
 }
 
-/* Everything that waits is woken; hosts that have not begun do not. */
+/* Everything that waits is woken; hosts that have not started do not. */
 static void fleet_cancel(struct fleet *fleet)
 {
 	event_raise(fleet->cancel_fd);

@@ -44,7 +44,7 @@ static char *printable(const char *text)
 	return mem_string(TEXT_SHOWN(text));
 }
 
-/* "rome,nvme": (null) is none; what could not be a group, or has YAML's meaning, is left out. */
+/* "rome,nvme": (null) is none; what could not be a group, or has YAML's meaning, is excluded. */
 static void take_features(struct slurm_node *node, char *text)
 {
 	node->features = mem_new(FEATURES_MAX, sizeof(char *));

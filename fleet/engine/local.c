@@ -280,7 +280,7 @@ const struct transport local_transport = { local_open,	local_start,  local_write
 #define CLOSE_MS       5000
 #define EXPLAIN_TIMES  35 /* looks: Slurm gives the processes of a job that ends 30 s */
 
-/* Of a launcher's own status nothing can be concluded: that of the command is said on its standard error, as a line that begins so. */
+/* Of a launcher's own status nothing can be concluded: that of the command is said on its standard error, as a line that starts so. */
 #define LAUNCHED_ENDED "assay: the launched command has ended with status "
 
 #define SLURM_HELD "assay: held by job " /* what the holder of an allocation says first */

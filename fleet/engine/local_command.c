@@ -134,7 +134,7 @@ static void local_show_line(const char *text, enum local_line which, char *out)
 	free(line);
 }
 
-/* Where it begins; NULL: no line speaks of one. */
+/* Where it starts; NULL: no line speaks of one. */
 static const char *local_find_error(const char *text)
 {
 	static const char *const words[] = { "error", "fatal", "undefined reference", "not found", "No such file", "Traceback", "denied" };

@@ -18,7 +18,7 @@ struct local_command {
 	size_t n;
 	bool git;	       /* without the variables that lead git to another repository: our caller may be one of its hooks */
 	const char *directory; /* NULL: ours */
-	const char *input;     /* the file that is its standard input, opened anew; NULL: none */
+	const char *input;     /* the file that is its standard input, opened again; NULL: none */
 	const char *lock;      /* a file that is locked until all of it is gone; NULL: none */
 	bool sample;	       /* where its time goes (fleet/helper/sampler.h), with places in files, */
 	int64_t sample_ns;     /* or, above 0, without these, at that distance */

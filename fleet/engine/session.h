@@ -48,7 +48,7 @@ struct fleet_result {
 	enum fleet_outcome outcome;
 	int exit_status;       /* of the last command that was judged; -1 when there is none */
 	char signal[16];       /* "KILL" when a signal ended it, else "" */
-	struct spool out, err; /* for the function to fill, output_bytes_max at most; begin empty */
+	struct spool out, err; /* for the function to fill, output_bytes_max at most; start empty */
 	int64_t connect_ms, command_ms;
 	char message[ASSAY_ERROR_BYTES]; /* why it is not ok: one line with the remedy where there is one; "" when ok */
 };

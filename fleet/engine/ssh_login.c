@@ -159,7 +159,7 @@ static uint32_t number_at(const unsigned char *bytes)
 	return (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 | (uint32_t)bytes[2] << 8 | bytes[3];
 }
 
-/* The beginning of the answer is enough: length, kind, number of keys. */
+/* The start of the answer is enough: length, kind, number of keys. */
 static bool agent_count_keys(int fd, size_t *n_keys)
 {
 	static const unsigned char request[] = { 0, 0, 0, 1, AGENT_REQUEST_IDENTITIES };

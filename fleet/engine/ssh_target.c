@@ -425,7 +425,7 @@ static const char *ask_ssh_once(struct link *link, const char *config, const cha
 
 #define HOPS_MAX 8
 
-/* A text for an option in which '%' begins a token. */
+/* A text for an option in which '%' starts a token. */
 static void add_escaped(struct buf *out, const char *text)
 {
 	for (; *text; text++)

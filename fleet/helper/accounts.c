@@ -69,7 +69,7 @@ static void look_for_children(struct look *look, pid_t process, pid_t thread)
 		look->processes[look->n++] = (pid_t)id;
 }
 
-/* Looks at the threads of a process. ours: the first thread is left out, for this process counts it when it ends. */
+/* Looks at the threads of a process. ours: the first thread is excluded, for this process counts it when it ends. */
 static void look_at_process(struct look *look, pid_t process, bool ours)
 {
 	char path[32];
@@ -295,7 +295,7 @@ size_t accounts_group(const char *controller, char path[PATH_MAX])
 	return top;
 }
 
-/* For how long what runs in this process's control group was held back, for that group or one around it had used up its share of the
+/* For how long what runs in this process's cgroup was held back, for that group or one around it had used up its share of the
  * processors: newer kernels say so, older ones say it of each group. */
 static int64_t throttled_ns(void)
 {
@@ -317,7 +317,7 @@ static int64_t throttled_ns(void)
 	return sum;
 }
 
-/* The number that the process begun last has got: they ascend, until all have been used. */
+/* The number that the process started last has got: they ascend, until all have been used. */
 static int64_t last_process(void)
 {
 	char text[TEXT_BYTES];

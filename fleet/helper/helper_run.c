@@ -42,7 +42,7 @@
 #define GROUP_END_ROUNDS 200
 #define GROUP_ROUND_MS	 10
 
-/* ---- the control group of a command: limits of all its processes together, and a certain end of them ---- */
+/* ---- the cgroup of a command: limits of all its processes together, and a certain end of them ---- */
 
 /* The group of a command. If this user can have none, or none with all the limits, the command runs without. */
 struct group {
@@ -360,7 +360,7 @@ static int guard_run(int (*work)(void *argument), void *argument, int in)
 /* ---- its process, from the fork to its first instruction ---- */
 
 enum command_stage {
-	STAGE_GROUP, /* no fault: the command runs, but outside of its control group */
+	STAGE_GROUP, /* no fault: the command runs, but outside of its cgroup */
 	STAGE_SESSION,
 	STAGE_STREAMS,
 	STAGE_DIRECTORY,
@@ -376,7 +376,7 @@ struct command_fault {
 };
 
 struct command_shared {
-	int64_t begun_ns;		 /* when its process began */
+	int64_t begun_ns;		 /* when its process started */
 	struct accounts_schedule before; /* what its schedule was then */
 	uint64_t delay_ns;		 /* a wrapper's child was kept waiting for one */
 };
@@ -581,7 +581,7 @@ struct run {
 	size_t leftovers, survivors;
 	struct rusage usage;
 	struct accounts accounts;
-	uint64_t own_delay_ns;	 /* that this process had waited for a processor before it last slept */
+	uint64_t own_delay_ns;	 /* that this process had waited for a CPU before it last slept */
 	struct sampler *sampler; /* NULL: none was asked for */
 	struct stops *stops;	 /* NULL: nobody is told */
 	int stops_ms;		 /* until the next look */
@@ -593,7 +593,7 @@ static int64_t run_timer(int64_t start_ns, int64_t ms)
 	return ms < 0 ? NEVER : start_ns + ms * 1000000;
 }
 
-/* The clocks by which processors are sampled began when they were opened, so that each run of a short command would be met at about the
+/* The clocks by which CPUs are sampled started when they were opened, so that each run of a short command would be met at about the
  * same places: it starts when chance wants, within a period of theirs. */
 static void wait_for_phase(uint64_t period_ns)
 {
@@ -650,8 +650,8 @@ static void run_end_rest(struct run *run)
 		run->state = RUN_DRAINING;
 }
 
-/* Returns when a process begun at started_ns or later, not waited for yet, has ended: before this process could see it (now_ns), by as long
- * as this one has waited for a processor since its own delay was own_delay_ns; but not before what the other one's schedule takes. */
+/* Returns when a process started at started_ns or later, not waited for yet, has ended: before this process could see it (now_ns), by as
+ * long as this one has waited for a CPU since its own delay was own_delay_ns; but not before what the other one's schedule takes. */
 static int64_t ended_ns(pid_t id, int64_t started_ns, int64_t now_ns, uint64_t own_delay_ns)
 {
 	struct accounts_schedule of = accounts_schedule_of(id);
@@ -828,8 +828,7 @@ static void run_pass_output(struct run *run, int which)
 static void run_say_result(struct run *run)
 {
 	const struct rusage *u = &run->usage;
-	int64_t begun_ns =
-	    run->command.shared->begun_ns; /* that a process is made and comes to a processor is no part of the command's time */
+	int64_t begun_ns = run->command.shared->begun_ns; /* that a process is made and comes to a CPU is no part of the command's time */
 	bool exited = WIFEXITED(run->wait_status);
 	char text[768 + ACCOUNTS_BYTES], counts[ACCOUNTS_BYTES];
 

@@ -31,7 +31,7 @@
 #define HELPER_ENVIRON	 "environ"  /* run: "NAME=value", added to the helper's environment */
 #define HELPER_JOIN	 "join" /* run: "NAME=value", put before what the variable has then, with ':': LD_PRELOAD of a host stays in force */
 #define HELPER_DIRECTORY "directory" /* run: working directory */
-#define HELPER_INPUT_OF	 "input_of"  /* run: the file that is its standard input, opened anew */
+#define HELPER_INPUT_OF	 "input_of"  /* run: the file that is its standard input, opened again */
 #define HELPER_PATH	 "path"	     /* read: a path, repeated; put, get: the path; work: where, and a label */
 #define HELPER_MODE	 "mode"	     /* put: mode of the file */
 /* run, work: path of the lock file of the box. flock(2) is held on it and on its directory, from before the command until all of it is gone
@@ -46,7 +46,7 @@
 #define HELPER_OUTPUT                                                                                                                      \
 	"output" /* run: so many bytes of each stream are sent; when the command writes more, it ends as at HELPER_TIMEOUT: `flooded` */
 #define HELPER_KEPT "kept" /* run: so many bytes of each stream are sent, and the rest is dropped */
-/* run, a flag: in a control group of its own, for a certain end; where there can be none the command runs without: see `cgroup_version` of
+/* run, a flag: in a cgroup of its own, for a certain end; where there can be none the command runs without: see `cgroup_version` of
  * the result. With limits of all of it together: */
 #define HELPER_CGROUP "cgroup"
 #define HELPER_MEMORY "memory" /* bytes */
@@ -63,7 +63,7 @@
 #define HELPER_STOPS_STOPPED "stops_stopped"
 #define HELPER_STOPS_RUN     "stops_run"
 #define HELPER_STOPS_READING "stops_readings"
-#define HELPER_PLANT	     "plant"	 /* run: a slowdown that is planted (fleet/emulate/plant.h): "cpu5" */
+#define HELPER_PLANT	     "plant"	 /* run: a slowdown that is injected (fleet/emulate/plant.h): "cpu5" */
 #define HELPER_INTERRUPT     "interrupt" /* run: milliseconds after which the command's first process gets SIGINT (a planned end) */
 #define HELPER_TIMEOUT	     "timeout" /* run: milliseconds after which everything is killed (SIGTERM to the group, SIGKILL a second later) */
 
@@ -97,12 +97,12 @@
  * (descendants that were alive when the command itself had ended, and were killed); survivors N (of these, not gone after ten seconds:
  * another user's, or stuck in the kernel); minor_faults, major_faults, voluntary_switches, involuntary_switches (with all descendants);
  * read_bytes, write_bytes, read_calls, write_calls (system calls, with the descendants that were waited for; missing where the kernel
- * does not say); run_delay_ns (for which first threads of the processes that we have waited for were kept waiting for a processor),
+ * does not say); run_delay_ns (for which first threads of the processes that we have waited for were kept waiting for a CPU),
  * others_delay_ns (for which their other threads were, and processes that one of them has waited for: with a sampler, as far as they lived
  * longer than 50 ms; of what waited at once the longest only; and the helper, that was to empty their full pipe); crowded_ns,
- * io_stalled_ns, memory_stalled_ns (for which anything on the host was kept waiting for a processor, for input or output, for memory, while
- * the command ran), throttled_ns (for which the helper's control group, and those around it, had used up their shares of the processors),
- * busy_ns (for which the host's processors, all together, were at work; within 10 ms), processes (that were begun on the host, threads
+ * io_stalled_ns, memory_stalled_ns (for which anything on the host was kept waiting for a CPU, for input or output, for memory, while
+ * the command ran), throttled_ns (for which the helper's cgroup, and those around it, had used up their shares of the CPUs),
+ * busy_ns (for which the host's CPUs, all together, were at work; within 10 ms), processes (that were started on the host, threads
  * too), each missing where the kernel does not say; tick_ns (of the kernel's clock); swept N (processes that a killed helper had left, and
  * that were ended before). With HELPER_CGROUP also: cgroup_version 0|1|2 (the version that was in use with all the limits asked for; 0:
  * none, or not all of them); oom_kills N (processes that the kernel has killed for want of memory in the group); refused_processes N (times

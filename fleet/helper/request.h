@@ -63,7 +63,7 @@ struct request {
 	int64_t limits[REQUEST_LIMITS];	 /* as, fsize, nofile, nproc, core, cpu; -1: none */
 	int64_t output_max, kept_max;	 /* bytes of each stream; what is more ends the command, or is dropped */
 	int64_t cgroup;			 /* a flag */
-	int64_t memory_bytes, processes; /* of its control group; 0: no limit */
+	int64_t memory_bytes, processes; /* of its cgroup; 0: no limit */
 	int64_t sample_ns;		 /* -1: it is not sampled; 0: as usual */
 	int64_t sample_places;		 /* a flag */
 	char *sample_below;		 /* NULL: not said */
@@ -99,7 +99,7 @@ int request_answer_refusal(struct request *request, struct frames_out *out, int 
 int helper_run(struct request *request, struct frames_out *out, int in);
 
 /* Sends facts of this machine: what a fingerprint was taken under, and what could stand in its way. RESULT has a line "name value" a fact
- * (fleet/agent/facts.h); what cannot be read is left out. 0, or 1 when the controller on `in` is gone. */
+ * (fleet/agent/facts.h); what cannot be read is excluded. 0, or 1 when the controller on `in` is gone. */
 int survey_facts(struct frames_out *out, int in);
 
 #endif

@@ -154,7 +154,7 @@ ORDER_BY(compare_entries, struct entry, BY_UP(begin))
 /* ---- kept ---- */
 
 /* The kernel has a hundred thousand names: to read them takes 50 ms, and leaves a processor's caches full of them to the command that
- * begins then. So those that are wanted are kept until the machine is started anew, in memory, by this user for this user. */
+ * starts then. So those that are wanted are kept until the machine is restarted, in memory, by this user for this user. */
 
 /* What they hold for: this start of the kernel, and this program, whose tables say what is wanted. */
 struct kept {
@@ -239,7 +239,7 @@ static void entries_read(struct sampler_entries *e)
 	struct entry *open = NULL;
 	char line[LINE_BYTES];
 
-	while (file && fgets(line, sizeof(line), file)) { /* lines ascend; an entry ends where the next symbol begins */
+	while (file && fgets(line, sizeof(line), file)) { /* lines ascend; an entry ends where the next symbol starts */
 		char *kind, *name; /* "ffffffff81000000 T _stext" or "... t name\t[module]"; there are hundreds of thousands */
 		unsigned long long at = strtoull(line, &kind, 16);
 		const char *entry;
@@ -338,7 +338,8 @@ static const char *sampler_entries_of(const struct sampler_entries *e, const uin
 
 /* ---- rank ---- */
 
-/* Ranks of a parallel program on one host: they have one name, and are told apart by what their launcher has put into their environment. */
+/* Ranks of a parallel program on one host: they have one name, and are distinguished by what their launcher has put into their environment.
+ */
 
 /* The variables by which a launcher tells processes which rank they are, up to NULL; NULL: a program of that name is none. */
 static const char *const *rank_variables(const char *program)
@@ -668,7 +669,7 @@ struct sampler {
 	uint32_t slices[PLACES_MAX][SLICES];   /* of a place's count, one after the other */
 	struct program programs[PROGRAMS_MAX]; /* [n_programs]; the first is what was no program yet, and what has no room */
 	size_t n_programs;
-	const char *const *ranks;		       /* by which variables ranks are told apart; NULL: no launcher was seen */
+	const char *const *ranks;		       /* by which variables ranks are distinguished; NULL: no launcher was seen */
 	uint32_t by_program[PLACES_MAX][PROGRAMS_MAX]; /* of a place's count */
 	uint64_t slice_ns, first_ns, last_ns;	       /* times of samples; 0: there was none */
 	struct spot spots[SPOTS_MAX];
@@ -962,7 +963,7 @@ void sampler_drain(struct sampler *s, pid_t command)
 	rings_take(s, (uint64_t)clock_monotonic_ns() - SETTLED_NS);
 }
 
-/* ---- from the beginning to the end ---- */
+/* ---- from the start to the end ---- */
 
 static void sampler_refuse(struct sampler *s, int error)
 {
@@ -973,7 +974,7 @@ static void sampler_refuse(struct sampler *s, int error)
 }
 
 /* One processor: all that it does, or the command alone, whose processes each inherit an event of their own; those begin with the exec() of
- * who inherits them, and ours never begins. */
+ * who inherits them, and ours never starts. */
 static bool ring_open(struct sampler *s, int processor, bool kernel)
 {
 	struct perf_event_attr attr = {
@@ -1015,7 +1016,7 @@ static bool ring_open(struct sampler *s, int processor, bool kernel)
 	return true;
 }
 
-/* The clock of a processor meets processes of any length; that of a process is begun anew in each, and meets none that has less than its
+/* The clock of a processor meets processes of any length; that of a process is started again in each, and meets none that has less than its
  * period. So the first one, where it is allowed. */
 static void rings_open(struct sampler *s)
 {
@@ -1083,7 +1084,7 @@ static void spots_sort(struct sampler *s)
 	qsort(s->spots, n, sizeof(s->spots[0]), compare_spots);
 }
 
-/* "12,,3": 0 is left out, and so are the last ones. */
+/* "12,,3": 0 is excluded, and so are the last ones. */
 static void say_counts(const char *what, const uint32_t *counts, size_t n, uint64_t left, FILE *file)
 {
 	fprintf(file, "0 %s ", what);

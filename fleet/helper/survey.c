@@ -29,7 +29,7 @@
 #define LIBC_BYTES_MAX	(64L << 20)
 #define EMULATED	"ASSAY_EMULATED" /* set by the sshd of an emulated host */
 
-/* What cannot be is left out, too: the controller refuses all facts of a host when one of them cannot be (fleet/agent/facts.h). */
+/* What cannot be is excluded, too: the controller refuses all facts of a host when one of them cannot be (fleet/agent/facts.h). */
 #define NUMBER_DIGITS_MAX 6
 #define COUNT_MAX	  900000000000000LL
 
@@ -82,7 +82,7 @@ static void survey_number(struct survey *survey, const char *name, long long val
 	survey_add(survey, name, text);
 }
 
-/* ---- processors of aarch64 ---- */
+/* ---- CPUs of aarch64 ---- */
 
 /* They carry no name: the main id register (MIDR_EL1) says who made them and which part it is. Source: Linux,
  * arch/arm64/include/asm/cputype.h; util-linux, sys-utils/lscpu-arm.c. */
@@ -208,7 +208,7 @@ static void name_part(unsigned implementer, unsigned part, char name[ARM_NAME_BY
 	snprintf(name, ARM_NAME_BYTES, "%.40s part 0x%03x", vendor, part & 0xfff);
 }
 
-/* The maker and the name of a processor, from its main id register. */
+/* The maker and the name of a CPU, from its main id register. */
 static void arm_processor(uint32_t midr, char vendor[ARM_NAME_BYTES], char model[ARM_NAME_BYTES])
 {
 	name_implementer(midr >> 24, vendor);
@@ -241,7 +241,7 @@ static bool has_kind(const char *model, const char *name)
 	return false;
 }
 
-/* From the text of /proc/cpuinfo: the maker of the first processor ("ARM") and the names of all kinds that there are, in the order in which
+/* From the text of /proc/cpuinfo: the maker of the first CPU ("ARM") and the names of all kinds that there are, in the order in which
  * they come ("ARM Cortex-A53 + ARM Cortex-A72"). False: there is nothing of it in the text. */
 static bool arm_processors(const char *cpuinfo, char vendor[ARM_NAME_BYTES], char model[ARM_NAME_BYTES])
 {
@@ -268,7 +268,7 @@ static bool arm_processors(const char *cpuinfo, char vendor[ARM_NAME_BYTES], cha
 	return *model != '\0';
 }
 
-/* Reads the register; 0: the kernel does not let us, or the processor is another one. An emulator of single programs has its own, whose
+/* Reads the register; 0: the kernel does not let us, or the CPU is another one. An emulator of single programs has its own, whose
  * /proc/cpuinfo is that of another machine. */
 static uint32_t arm_register(void)
 {
@@ -334,7 +334,7 @@ static const char *hypervisor_by_signs(const struct hypervisor_signs *signs)
 	return *signs->vendor || *signs->product || *signs->compatible ? "none" : "unknown";
 }
 
-/* Returns what the hypervisor calls itself in leaf 0x40000000, where the processor says that there is one; NULL: not a processor of x86. */
+/* Returns what the hypervisor calls itself in leaf 0x40000000, where the CPU says that there is one; NULL: not a CPU of x86. */
 #if defined(__x86_64__) || defined(__i386__)
 static const char *hypervisor_of_processor(void)
 {
@@ -389,7 +389,7 @@ static const char *hypervisor_here(void)
 	return hypervisor_by_signs(&signs);
 }
 
-/* ---- the processor: what it is, how it is set, how warm it is, and whether it is a real one ---- */
+/* ---- the CPU: what it is, how it is set, how warm it is, and whether it is a real one ---- */
 
 #define CPU "/sys/devices/system/cpu"
 
@@ -433,7 +433,7 @@ static long number_in(const char *path, long otherwise)
 
 #define PLACES_MAX 65536
 
-/* Sockets and cores, from where each online processor sits. */
+/* Sockets and cores, from where each online CPU sits. */
 static void survey_topology(struct survey *survey)
 {
 	static struct {
@@ -489,7 +489,7 @@ static bool survey_arm(struct survey *survey, const char *info)
 
 static void survey_identity(struct survey *survey)
 {
-	static char info[16384]; /* the first processor stands there whole */
+	static char info[16384]; /* the first CPU stands there whole */
 	static const struct {
 		const char *fact, *keys[3];
 		bool number; /* elsewhere than on x86 it may be a text */
@@ -701,7 +701,7 @@ static void survey_memory(struct survey *survey)
 	}
 }
 
-/* Ticks since the start, of all processors: "cpu user nice system idle iowait irq softirq steal ..." (guest time is in user). */
+/* Ticks since the start, of all CPUs: "cpu user nice system idle iowait irq softirq steal ..." (guest time is in user). */
 static void survey_load(struct survey *survey)
 {
 	long long total = 0, ticks = 0;
@@ -820,7 +820,7 @@ static double group_limit(const char *controller, const char *v2, const char *v1
 	return least;
 }
 
-/* Limits of this host within its box: of control groups, and by which processors its programs may run on. */
+/* Limits of this host within its box: of cgroups, and by which CPUs its programs may run on. */
 static void survey_limits(struct survey *survey)
 {
 	double memory = group_limit("memory", "memory.max", "memory.limit_in_bytes", NULL),

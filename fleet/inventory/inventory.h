@@ -58,7 +58,7 @@ struct inventory {
 /* The value of `hosts:` in lab.yaml. `file` is for messages. Keys of a host:
  *   name (range), id, address, port, identity_file, on, type (each a text or a range with as many names as `name`),
  *   user, groups (list), env (map), transport (ssh, local, command, slurm), profile, launcher, login, options, time_limit, queue_limit.
- * `name` may be left out where `id` is given. Errors: unknown keys (nearest known one), duplicate names and ids with both lines, ranges of
+ * `name` may be excluded where `id` is given. Errors: unknown keys (nearest known one), duplicate names and ids with both lines, ranges of
  * different length, ports outside 1 to 65535, local hosts of different boxes. *out is overwritten; inventory_release() it. */
 enum assay_status inventory_parse(const char *file, const struct yaml_node *hosts, struct inventory *out, struct assay_error *err);
 void inventory_release(struct inventory *inventory);

@@ -28,7 +28,7 @@ static int compare_key(const void *key, const void *host)
 
 /* ---- names, groups, types ---- */
 
-/* Words of the kind that `at` begins: groups "@", types "type:", else names. */
+/* Words of the kind that `at` starts: groups "@", types "type:", else names. */
 static void add_words(const struct host *host, const char *at, const char ***words, size_t *n, size_t *capacity)
 {
 	bool groups = *at == '@', types = *at && !groups;
@@ -38,7 +38,7 @@ static void add_words(const struct host *host, const char *at, const char ***wor
 		mem_append(*words, *n, capacity, groups ? host->groups[k] : types ? host->type : host->name);
 }
 
-/* A name, or a group or type after what it begins with, that lab.yaml does not have. */
+/* A name, or a group or type after what it starts with, that lab.yaml does not have. */
 static enum assay_status fail_unknown(const struct choosing *c, const char *what, const char *at, const char *name)
 {
 	const char **words = NULL, *nearest;

@@ -350,7 +350,7 @@ static enum assay_status make_store(struct store *store, struct assay_error *err
 	return st;
 }
 
-/* Begins the one snapshot that all of a command sees. */
+/* Starts the one snapshot that all of a command sees. */
 static enum assay_status begin_snapshot(struct store *store, int *version, struct assay_error *err)
 {
 	enum assay_status st = execute_sql(store, "BEGIN", err);
@@ -411,7 +411,7 @@ static enum assay_status open_bytes(struct store *store, unsigned char *bytes, s
 }
 
 /* Where the directory is read-only, or its disk full, the log's shared memory cannot be made. As long as there is no log the file is whole
- * by itself: what is read then is a copy of it in memory, for SQLite would read the file itself without seeing that somebody begins to
+ * by itself: what is read then is a copy of it in memory, for SQLite would read the file itself without seeing that somebody starts to
  * write. */
 static enum assay_status open_copy(struct store *store, int *version, struct assay_error *err)
 {

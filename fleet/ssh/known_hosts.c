@@ -171,7 +171,7 @@ static size_t field_bytes(const unsigned char *blob, size_t n, size_t at)
 	return length <= n - at - 4 ? 4 + length : 0;
 }
 
-/* The blob begins with the type: four bytes of length, big-endian, then the text. */
+/* The blob starts with the type: four bytes of length, big-endian, then the text. */
 static bool is_of_type(const unsigned char *blob, size_t n, const char *type)
 {
 	size_t length = strlen(type);
@@ -607,7 +607,7 @@ char *known_hosts_line(const char *host, int port, const struct hostkey *key)
 #define KEY_TEXT_BYTES_MAX 65536
 #define SHA256_BYTES	   32
 
-/* The blob begins with the name of its kind: four bytes of length, then the name. */
+/* The blob starts with the name of its kind: four bytes of length, then the name. */
 static bool hostkey_read_type(struct hostkey *key)
 {
 	size_t n = field_bytes(key->blob, key->n, 0);

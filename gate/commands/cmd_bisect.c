@@ -17,7 +17,7 @@
 #define COMMITS_MAX 100000
 #define WRONG	    .05 /* an interval decides so often for the wrong side at most */
 #define CERTAIN	    .95
-#define TRIES	    2 /* that a commit stays open before it is left out */
+#define TRIES	    2 /* that a commit stays open before it is excluded */
 #define STEPS_MAX   200
 #define AS_WELL	    .2 /* of the posterior: what divides it worse by no more than that is as good when it is known already */
 
@@ -95,7 +95,7 @@ static double bisection_found(const struct bisection *b, size_t *from, size_t *t
 {
 	double best = -1, sum = 0;
 
-	for (size_t end = 0, begin = 0; end < b->n; end++) { /* a run of skipped ones and the one that ends it cannot be told apart */
+	for (size_t end = 0, begin = 0; end < b->n; end++) { /* a run of skipped ones and the one that ends it cannot be distinguished */
 		sum += b->posterior[end];
 		if (b->skipped[end] && end + 1 < b->n)
 			continue;

@@ -191,7 +191,7 @@ static int64_t fewest_repetitions(const struct run_set *set)
 	return fewest;
 }
 
-/* Processor time where it is known, for that is what was planted; else the metric. */
+/* CPU time where it is known, for that is what was planted; else the metric. */
 static double cost_of(const struct run *run)
 {
 	int64_t cpu_us = run->usage.user_us + run->usage.sys_us;

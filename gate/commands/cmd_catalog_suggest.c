@@ -46,7 +46,7 @@ static double suggest_nearest(const struct features *f, const double *logs)
 	return isfinite(least) ? least : (double)NAN;
 }
 
-/* What the models miss on types left out, in logs. */
+/* What the models miss on types excluded, in logs. */
 static double suggest_noise(const struct profile *p)
 {
 	return fmax(p->validation.mape, NOISE_MIN);

@@ -100,7 +100,7 @@ static const char *quoted_add(const char *at, char quote, struct buf *out)
 	return *at ? at + 1 : NULL;
 }
 
-/* Splits a command into arguments at spaces and tabs. Text in '...' stands for itself, in "..." all but \" and \\ does; elsewhere \ takes
+/* Splits a command into arguments at spaces and tabs. Text in '...' represents itself, in "..." all but \" and \\ does; elsewhere \ takes
  * the next character as it is. No variable, pattern or operator of a shell is known. manifest_words_release(*out). ASSAY_E_USAGE: it is
  * empty, or a quote is not closed. */
 static enum assay_status command_split(const char *text, struct manifest_words *out, struct assay_error *err)

@@ -17,7 +17,7 @@ static const struct cli_option words[] = { CLI_WORD("DECISION", struct arguments
 
 /* ---- explain ---- */
 
-/* On whom the decision rests, and what was left out. */
+/* On whom the decision rests, and what was excluded. */
 static void explain_runs(const struct night_decision *decision, struct document *d)
 {
 	static const char *const fresh[FRESHES] = { [FRESH_SEEN] = "it was seen again",

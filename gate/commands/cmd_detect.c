@@ -55,7 +55,7 @@ static void remark_left_out(const struct side *side)
 		cli_remark("%s: samples of %zu executions were removed by policy", side->what, side->pruned);
 }
 
-/* A directory of samples, or APP@VERSION of the laboratory; type NULL: any. Remarks on what of it is left out. */
+/* A directory of samples, or APP@VERSION of the laboratory; type NULL: any. Remarks on what of it is excluded. */
 static enum assay_status detect_side(const char *word, const char *type, struct side *out, struct assay_error *err)
 {
 	struct lab lab = { .lock_fd = -1 };

@@ -258,7 +258,7 @@ static void answer_features(const struct profile *p, struct document *d)
 	doc_end(d);
 }
 
-/* ---- what is left out ---- */
+/* ---- what is excluded ---- */
 
 static void left_out_add(const char *code, const char *why, size_t n, struct document *d)
 {

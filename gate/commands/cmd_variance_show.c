@@ -121,7 +121,7 @@ static enum assay_status show_stored(const char *selector, const struct variance
 
 /* ---- a run that goes on ---- */
 
-/* From times since the beginning of the window to times since the run began. */
+/* From times since the start of the window to times since the run began. */
 static void times_shift(struct variance *v)
 {
 	for (size_t r = 0; r < v->n_regions; r++) {

@@ -35,7 +35,7 @@ struct calibration_entry {
 	char plan[DIGEST_ID_BYTES];
 	int64_t taken_ms, repetitions;
 	double min_effect;
-	double waited;	 /* median part of the runs' time that they waited for a processor; NaN: not known */
+	double waited;	 /* median part of the runs' time that they waited for a CPU; NaN: not known */
 	char **machines; /* [n_machines] */
 	size_t n_machines;
 	struct replay_counts identical;
@@ -48,7 +48,7 @@ struct calibration {
 	size_t n;
 };
 
-/* From text[0..n); errors begin with `name`. And back; free() it. *out is overwritten; calibration_release() it. */
+/* From text[0..n); errors start with `name`. And back; free() it. *out is overwritten; calibration_release() it. */
 enum assay_status calibration_parse(const char *name, const char *text, size_t n, struct calibration *out, struct assay_error *err);
 char *calibration_text(const struct calibration *calibration);
 void calibration_release(struct calibration *calibration); /* accepts zeroed */

@@ -56,7 +56,7 @@ static void add_shift(struct comparison *c)
 					      part_text(less)));
 }
 
-/* Sets the cause anew: the decision says from which size on a part of the difference is told. */
+/* Sets the cause again: the decision says from which size on a part of the difference is told. */
 static void cause_set(struct comparison *c)
 {
 	free(c->cause);

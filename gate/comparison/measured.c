@@ -597,7 +597,7 @@ static void level_text_of(const struct measured *m, const struct measured_part *
 	}
 }
 
-/* A class stands for itself where its level is not known to differ as it does: more of one thing, less of another. */
+/* A class represents itself where its level is not known to differ as it does: more of one thing, less of another. */
 char *measured_text(const struct measured *m, double least)
 {
 	const struct measured_part *level = NULL;

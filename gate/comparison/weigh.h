@@ -21,7 +21,7 @@ struct variance_weighed {
 };
 
 /* Of those runs of the latest plans of both sides that count. A finding that their records explain, and that is not the code's by its
- * processor time, becomes `environment`, with the region as a reason: then true. *out is overwritten. O(their records), of which those of
+ * CPU time, becomes `environment`, with the region as a reason: then true. *out is overwritten. O(their records), of which those of
  * one run are in memory at a time: 8 processes of a minute are 10 MB, and take a second and 180 MB; a run of half a second takes 2 ms. */
 bool variance_weigh(struct lab *lab, struct verdict *verdict, struct variance_weighed *out);
 void variance_weighed_release(struct variance_weighed *weighed); /* accepts zeroed */

@@ -30,7 +30,7 @@ static size_t machine_end(const struct run_set *set, size_t from)
 
 /* ---- of a decision ---- */
 
-/* The part of its wall-clock time in which a run had no processor because of something else, or of its group's share; NaN: not known. */
+/* The part of its wall-clock time in which a run had no CPU because of something else, or of its group's share; NaN: not known. */
 static double busy_of(const struct run *run)
 {
 	return share_of(run, DISTURBED_WAITED) + fmax(share_of(run, DISTURBED_THROTTLED), 0); /* passes NaN over */

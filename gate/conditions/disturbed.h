@@ -21,7 +21,7 @@ const char *disturbed_code(enum disturbed_cause cause);
 
 /* ---- of a decision ---- */
 
-/* How long the runs of a machine were kept waiting for a processor or throttled, in parts of their wall-clock time. */
+/* How long the runs of a machine were kept waiting for a CPU or throttled, in parts of their wall-clock time. */
 struct disturbed_machine {
 	const char *machine; /* borrowed from the runs */
 	size_t runs[2];	     /* of the baseline and the candidate, of which it is known */
@@ -47,7 +47,7 @@ struct disturbed {
 	struct disturbed_run *items; /* [n], by version, machine, repetition */
 	size_t n, left_out, known;   /* known: runs with accounts */
 	bool too_many;		     /* more than half of them were disturbed */
-	bool own_making;	     /* so many more of the candidate's that it may be its own making: none is left out */
+	bool own_making;	     /* so many more of the candidate's that it may be its own making: none is excluded */
 };
 
 /* Moves the disturbed runs of one plan to the sides' `others`: they do not count any more. disturbed_release() *out. */

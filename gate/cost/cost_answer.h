@@ -16,7 +16,7 @@ struct cost_machine {
 	size_t machines, types;
 	char fingerprint[FINGERPRINT_ID_BYTES];
 	bool type_ran; /* machines of its hardware type ran the version */
-	double error;  /* of the model on inputs left out and of the prediction on types left out, together */
+	double error;  /* of the model on inputs excluded and of the prediction on types excluded, together */
 };
 
 /* model: as asked, of the machine that ran most inputs; results of other architectures do not count. name and the model must outlive *out.
@@ -25,7 +25,7 @@ struct cost_machine {
 enum assay_status cost_machine_of(struct lab *lab, const struct cost_model *model, const struct cost_asked *asked, const char *name,
 				  double max_error, struct cost_machine *out, struct assay_error *err);
 
-/* The model: sentence, errors, terms, what left. max_error: above it, on inputs left out, the model is of no use, and the exit status 4.
+/* The model: sentence, errors, terms, what left. max_error: above it, on inputs excluded, the model is of no use, and the exit status 4.
  * paper: the published procedure on the same runs, shown beside it; NULL: it is not. */
 void cost_model_answer(const struct cost_model *model, double max_error, const struct cost_model *paper, struct document *d);
 

@@ -179,7 +179,7 @@ struct cost_quantity cost_quantity(enum cost_of of, double value)
 	return out;
 }
 
-/* The second word of a name that begins with `kind`, as a sentence has it; false: it does not. */
+/* The second word of a name that starts with `kind`, as a sentence has it; false: it does not. */
 static bool place_words(const char *name, const char *kind, const char *words, struct buf *out)
 {
 	size_t n = strlen(kind);

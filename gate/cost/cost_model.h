@@ -9,7 +9,7 @@
 #include "runs/running/costs.h"
 
 #define COST_RUNS_MIN  40  /* inputs; --min-runs */
-#define COST_ERROR_MAX .15 /* --max-error: of inputs left out, on average */
+#define COST_ERROR_MAX .15 /* --max-error: of inputs excluded, on average */
 
 struct cost_asked {
 	struct costs_asked costs;
@@ -43,7 +43,7 @@ void cost_fit_row(const struct cost_fit *fit, const double *row, double *part);
 /* The fit that can be used with this row of costs.X, in which NaN is what is not known: all, before, or NULL. */
 const struct cost_fit *cost_fit_for(const struct cost_model *model, const double *row);
 const char *cost_fit_column(const struct cost_model *model, const struct cost_fit *fit,
-			    size_t column); /* its name; of fit->n, what stands for counts elsewhere */
+			    size_t column); /* its name; of fit->n, what represents counts elsewhere */
 
 /* ---- in words ---- */
 

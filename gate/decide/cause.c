@@ -187,7 +187,7 @@ static bool resources_alike(double a, double b, double both, size_t types)
 	return stats_round(2 * (1 - stats_t_cdf((a - b) * sqrt((n - 1) * (1 + both) / fmax(variance, 1e-300)), n - 3))) > 1 - EFFECT_LEVEL;
 }
 
-/* Marks those that cannot be told apart from the first of the sorted list. The sign of a correlation does not matter. */
+/* Marks those that cannot be distinguished from the first of the sorted list. The sign of a correlation does not matter. */
 static void mark_alike(const struct maxt *m, struct cause_resource *out)
 {
 	for (size_t k = 0; k < m->features; k++) {

@@ -19,7 +19,7 @@ struct cause_resource {
 	double p;	    /* share of permutations in which the largest |correlation| of any feature reaches this one's: corrected
 			     * for looking at all features */
 	double low, high;   /* 95 % interval of the correlation, by Fisher's transformation; NaN with fewer than 4 types */
-	bool alike;	    /* it cannot be told apart from the leading one (Williams's test at 5 %); the leading one is itself */
+	bool alike;	    /* it cannot be distinguished from the leading one (Williams's test at 5 %); the leading one is itself */
 };
 
 /* Which stressors' rates vary over the hardware types as the effect does: correlations, with the permutation distribution of the largest

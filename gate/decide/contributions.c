@@ -12,7 +12,7 @@
 #define SEED	      20189
 #define SMALLEST      .0005 /* of the baseline's time: what would be shown as 0.0 % */
 #define CANCELLED_MAX .5    /* of the candidate's time */
-#define NAMED	      4	    /* of the groups that cannot be told apart; the number of the others is not shown */
+#define NAMED	      4	    /* of the groups that cannot be distinguished; the number of the others is not shown */
 
 /* ---- from machines to rows ---- */
 

@@ -37,7 +37,7 @@ struct contributions {
 };
 
 /* The verdict must outlive *out; contributions_release() it. Cost: that of two profiles without validation. threads 0: as many as there
- * are processors; the result does not depend on them. */
+ * are CPUs; the result does not depend on them. */
 void contributions_of(const struct evidence *evidence, const struct verdict *verdict, size_t threads, struct contributions *out);
 void contributions_release(struct contributions *contributions); /* accepts zeroed */
 

@@ -35,7 +35,7 @@ bool decision_is_finding(enum decision decision);
 /* Its place among several that all count: 0 is the worst. */
 int decision_place(enum decision decision);
 
-/* Why a decision is inconclusive or environment: the clause that its first reason begins with. "" of other decisions, and where the
+/* Why a decision is inconclusive or environment: the clause that its first reason starts with. "" of other decisions, and where the
  * interval says it. free() it. */
 char *decision_why(enum decision decision, const char *code, const char *text);
 

@@ -789,7 +789,7 @@ static const char *next_machine(const struct stretch all[LISTS], const size_t at
 	return next;
 }
 
-/* Why a machine on which a version has no result that counts is left out. */
+/* Why a machine on which a version has no result that counts is excluded. */
 static enum pairing_reason why_not(const struct stretch here[LISTS])
 {
 	if (!here[CANDIDATE].n && !here[CANDIDATE_OTHERS].n)

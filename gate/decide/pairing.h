@@ -14,7 +14,7 @@ struct order {
 	double spread;	  /* that effect of one repetition as a standard deviation of logs; 0 as above */
 };
 
-/* Why a machine is left out. */
+/* Why a machine is excluded. */
 #define PAIRING_ROWS(X)                                                                                                                    \
 	X(PAIRING_USED, "used", "")                                                                                                        \
 	X(PAIRING_ONLY_BASELINE, "only_baseline", "the candidate has no result there")                                                     \
@@ -89,7 +89,7 @@ enum pairing_reason pairing_terms(const struct run_set *baseline, const struct r
 /* All arguments must outlive *out; pairing_release() it. Both run sets must have the same direction. Repetitions under one
  * fingerprint are compared with each other where both versions have some; otherwise all of the machine and type. Where both have runs of
  * one plan (runs/running/plan.h), only those of the latest such plan count. A machine on which one of them has only results of another
- * build is left out, and so is one on which both versions have many times the noise of the others: whatever its ratio, it would decide
+ * build is excluded, and so is one on which both versions have many times the noise of the others: whatever its ratio, it would decide
  * nothing but that nothing can be decided. */
 void pairing_of(const struct evidence *evidence, const struct lab_config *config, const struct run_set *baseline,
 		const struct run_set *candidate, struct pairing *out);

@@ -1,4 +1,4 @@
-/* How the interval of the metric, the processor's time, waiting and the conditions on the hosts make one decision: a table, looked through
+/* How the interval of the metric, the CPU time, waiting and the conditions on the hosts make one decision: a table, looked through
  * from its top (docs/statistics.md shows it). It decides about the wall-clock time; of another metric it sees the interval alone. */
 #ifndef GATE_DECIDE_RULES_H
 #define GATE_DECIDE_RULES_H
@@ -12,7 +12,7 @@
 #define RULE_UNKNOWN DECISIONS
 struct rule_input {
 	enum decision performance; /* by the interval of the metric */
-	unsigned processor;	   /* enum decision or RULE_UNKNOWN: more processor time, as far as it can lengthen the wall-clock time */
+	unsigned processor;	   /* enum decision or RULE_UNKNOWN: more CPU time, as far as it can lengthen the wall-clock time */
 	unsigned own;		   /* likewise: wall-clock time less what the runs waited for a processor */
 	bool same_build;	   /* both versions are the same files, run by the same command: no function can have changed */
 	bool disturbed;		   /* the machines kept even the baseline's runs waiting, now more, now less */

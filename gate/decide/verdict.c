@@ -13,7 +13,7 @@ static double cpu_s(const struct run *run)
 	return ((double)run->usage.user_us + (double)run->usage.sys_us) / 1e6;
 }
 
-/* at_once: processors that the program was seen to use at once on the machine. It needs as much of its own time as its CPU time takes then,
+/* at_once: CPUs that the program was seen to use at once on the machine. It needs as much of its own time as its CPU time takes then,
  * however long its threads were kept waiting. */
 static double time_of(const struct run *run, enum time time, double at_once)
 {
@@ -88,7 +88,7 @@ static bool is_wall(const struct run_set *runs)
 	return runs->n > 0;
 }
 
-/* What a busy machine withholds makes processor time no smaller a part of the baseline's own. */
+/* What a busy machine withholds makes CPU time no smaller a part of the baseline's own. */
 static double share_of(const struct run_set *const sides[2])
 {
 	double *walls = run_times(sides, 0, TIME_WALL), *shares = run_times(sides, 0, TIME_OWN), share = 1;
@@ -187,7 +187,7 @@ static enum decision rule_decision(enum rule rule)
 	return decisions[rule];
 }
 
-/* Does processor time decide by it, and not the metric? */
+/* Does CPU time decide by it, and not the metric? */
 static bool rule_by_processor(enum rule rule)
 {
 	return rule == RULE_COMPUTES_MORE || rule == RULE_HIDDEN || rule == RULE_ALIKE_BUT_BUSY || rule == RULE_BETTER_BUT_BUSY;

@@ -9,7 +9,7 @@
 #include "gate/decide/rules.h"
 #include "runs/running/evidence.h"
 
-/* What stands beside the metric of two versions: processor and wall-clock time of the same runs, and whether machines were busy with
+/* What stands beside the metric of two versions: CPU and wall-clock time of the same runs, and whether machines were busy with
  * something else while they ran. */
 /* Constant, code, for people. */
 #define TIME_ROWS(X)                                                                                                                       \
@@ -25,7 +25,7 @@ struct times {
 	size_t n_machines;
 	bool disturbed;	     /* the machines were: disturbed_on() */
 	bool metric_is_wall; /* then rules look at the times */
-	double share;	     /* of the baseline's own wall-clock time that it had a processor, at most 1: the less, the more of processor
+	double share;	     /* of the baseline's own wall-clock time that it had a CPU, at most 1: the less, the more of CPU
 			      * time it takes to matter, which the minimum detectable effect in `of` knows */
 };
 
@@ -81,15 +81,15 @@ void verdict_explain(struct verdict *verdict);
 void verdict_add_reason(struct verdict *verdict, bool first, const char *code, char *text);
 
 /* A finding that what is known besides puts down to the environment becomes that, with `text` (taken over) as a reason of this code; not
- * where processor time, or waiting for something else than a processor, has shown that it is the code's: then false. That the candidate
+ * where CPU time, or waiting for something else than a CPU, has shown that it is the code's: then false. That the candidate
  * waits for itself is only concluded from machines that did not keep the baseline waiting, and gives way to who has seen more. */
 bool verdict_excuse(struct verdict *verdict, const char *code, char *text);
 
-/* Improvements count from another size on than slowdowns: decides anew between improved and pass, with a reason, where the interval alone
- * has decided, and of what improved by processor time. min_gain > 0. */
+/* Improvements count from another size on than slowdowns: decides again between improved and pass, with a reason, where the interval alone
+ * has decided, and of what improved by CPU time. min_gain > 0. */
 void verdict_gain(struct verdict *verdict, double min_gain);
 
-/* Has processor time decided, and not the metric? The effect of the one that has. */
+/* Has CPU time decided, and not the metric? The effect of the one that has. */
 bool verdict_by_processor(const struct verdict *verdict);
 const struct effect *verdict_effect(const struct verdict *verdict);
 /* Has the candidate no result because all of its runs failed, while the baseline has some that could be compared? */

@@ -253,7 +253,7 @@ static void answer_machines(const struct verdict *v, bool all, struct document *
 
 /* ---- cause ---- */
 
-/* How many stressors cannot be told apart from the leading one, itself included; 0 without any. */
+/* How many stressors cannot be distinguished from the leading one, itself included; 0 without any. */
 static size_t alike_of(const struct verdict *v)
 {
 	size_t alike = 0;

@@ -327,7 +327,7 @@ static void explain_machines(struct verdict *v)
 			   untyped, untyped > 1 ? "s have" : " has", untyped > 1 ? "" : "s", untyped > 1 ? " each" : "");
 }
 
-/* Processor time has the decision of its part of the wall-clock time: where its own interval would have another, that part is told. */
+/* CPU time has the decision of its part of the wall-clock time: where its own interval would have another, that part is told. */
 static void explain_rule(struct verdict *v, const struct effect *work)
 {
 	bool in_part = v->input.processor != (unsigned)work->decision;
@@ -340,7 +340,7 @@ static void explain_rule(struct verdict *v, const struct effect *work)
 	reason_first(v);
 }
 
-/* Which rule decided; else which of the times moved: more work shows in the processor's time, whatever the metric can tell; waiting in the
+/* Which rule decided; else which of the times moved: more work shows in the CPU time, whatever the metric can tell; waiting in the
  * wall-clock time alone. */
 static void explain_times(struct verdict *v)
 {

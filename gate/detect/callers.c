@@ -68,7 +68,7 @@ static double sample_work(const struct passing *p, size_t item)
 	return isnan(work) ? 1 : work;
 }
 
-/* The function's edges begin with the first. */
+/* The function's edges start with the first. */
 static struct edge *passing_edge(struct passing *p, size_t first, size_t from, size_t to)
 {
 	for (size_t i = first; i < p->n; i++)

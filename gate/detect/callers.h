@@ -1,11 +1,11 @@
 /* What functions do that only one of two versions has. They have nothing to be compared with; but somebody called them, and where a version
  * has divided, joined or renamed functions, it is their callers that do what they did. So what such a function did is counted as that of
  * the functions that called it, each counter in proportion to what sampled calls from each of them counted (as gprof shares out time by
- * calls: Graham, Kessler and McKusick, SIGPLAN 1982), up to functions that both versions have; what a thread began with, as that of main().
- * Calling them may have taken two blocks and three accesses each: so much of what a caller does more than in the other version is not
- * counted, nor, of what the old version did more, as improved; but it is saved, where all that became worse is weighed against that, and so
- * is what calls and returns take themselves. The same with functions of the C++ library with which threads began; what the others did the
- * emulation has counted as their callers'. */
+ * calls: Graham, Kessler and McKusick, SIGPLAN 1982), up to functions that both versions have; what a thread started with, as that of
+ * main(). Calling them may have taken two blocks and three accesses each: so much of what a caller does more than in the other version is
+ * not counted, nor, of what the old version did more, as improved; but it is saved, where all that became worse is weighed against that,
+ * and so is what calls and returns take themselves. The same with functions of the C++ library with which threads started; what the others
+ * did the emulation has counted as their callers'. */
 #ifndef GATE_DETECT_CALLERS_H
 #define GATE_DETECT_CALLERS_H
 

@@ -298,7 +298,7 @@ static bool starts(const char *text, const char *with)
 	return strncmp(text, with, strlen(with)) == 0;
 }
 
-/* How much of the text is one word of a name: what may have brackets of its own. 0: it begins with no such word. */
+/* How much of the text is one word of a name: what may have brackets of its own. 0: it starts with no such word. */
 static size_t word_bytes(const char *text, bool first)
 {
 	size_t n = strlen(OPERATOR);

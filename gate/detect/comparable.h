@@ -1,4 +1,4 @@
-/* What may make two sides incomparable, whatever their functions do, and what of them is left out. */
+/* What may make two sides incomparable, whatever their functions do, and what of them is excluded. */
 #ifndef GATE_DETECT_COMPARABLE_H
 #define GATE_DETECT_COMPARABLE_H
 

@@ -15,7 +15,7 @@ ROWS_FUNCTION(trouble_text, enum trouble, TROUBLE_ROWS, ROWS_TEXT)
  * third level 15, from the second 4 (Molka and others, ICPP 2015, on Haswell-EP: 50 to 110, 96, 18, 5), a walk of page tables 20 and, where
  * the tables are not in caches, more, a mispredicted branch 15 to 20 cycles (Fog's tables). A system call 300 is a floor: measured on a
  * virtual machine, Linux 6.18, getppid() took 190, write() to /dev/null 225, madvise() 830, mmap() with munmap() 5,300, and each page that
- * is touched anew after that some 2,000. */
+ * is touched again after that some 2,000. */
 static const struct {
 	const char *name;
 	struct counter_about about;

@@ -31,7 +31,7 @@ enum trouble { TROUBLE_ROWS(ROWS_ENUM) TROUBLES };
 const char *trouble_code(enum trouble trouble);
 const char *trouble_text(enum trouble trouble);
 
-/* Are threads in each other's way, which more processors make worse? */
+/* Are threads in each other's way, which more CPUs make worse? */
 static inline bool trouble_is_between_threads(enum trouble trouble)
 {
 	return trouble >= TROUBLE_FALSE_SHARING && trouble <= TROUBLE_REMOTE;

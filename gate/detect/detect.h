@@ -59,7 +59,7 @@ struct detected_function {
 	bool with_nested;
 	double more_ns; /* what it takes more in all runs, about; of itself alone as far as that can be estimated; below 0: less */
 	double part;	/* of what all functions take more, or less if it is improved; 0: nothing of it */
-	bool latent;	/* worse, and it hardly costs anything here: threads are in each other's way, which more processors make worse */
+	bool latent;	/* worse, and it hardly costs anything here: threads are in each other's way, which more CPUs make worse */
 	char *caller;	/* of a function that only the new version has: the judged one, which calls it, by its name; NULL */
 };
 

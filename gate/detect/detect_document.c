@@ -54,7 +54,7 @@ static void add_reasons(const struct detected *d, struct document *out)
 	doc_end(out);
 }
 
-/* Where the samples are from, and what of them is left out. */
+/* Where the samples are from, and what of them is excluded. */
 static void add_side(const struct side *side, struct document *out)
 {
 	doc_object(out, NULL);

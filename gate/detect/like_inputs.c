@@ -9,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-#define FOLDS_MAX 40  /* of more normal runs some are left out together */
+#define FOLDS_MAX 40  /* of more normal runs some are excluded together */
 #define TOLERANCE .05 /* as detector_defaults has it: below, differences count by themselves, above by their ratio */
 
 /* ---- inputs of runs ---- */
@@ -168,7 +168,7 @@ struct input_run {
 
 ORDER_BY(compare_inputs, struct input_run, BY_UP(input) BY_UP(run))
 
-/* Which runs in use are left out together: of one input as few as can be. fold [runs]. */
+/* Which runs in use are excluded together: of one input as few as can be. fold [runs]. */
 static void input_folds(const struct expect_inputs *inputs, const bool *use, size_t folds, size_t *fold)
 {
 	size_t runs = inputs->numbers.rows, n = 0;

@@ -215,7 +215,7 @@ struct stressor_rates {
 	char *missing;		      /* why there are none: a sentence without its end; NULL: there are */
 	const char *const *stressors; /* [log_rates.rows], as in the evidence; borrowed */
 	struct mat log_rates;	      /* [stressors x n_counters] of events per unit, median over fingerprints; NaN: not counted */
-	size_t unit;		      /* the counter that is the unit: cycles, time on a processor, or time */
+	size_t unit;		      /* the counter that is the unit: cycles, time on a CPU, or time */
 	size_t fingerprints;	      /* with counters */
 };
 

@@ -654,7 +654,7 @@ static void observing_add_unsure(struct observing *w, const struct samples *s, c
 	}
 }
 
-/* By what the weights of a function's samples are to be multiplied, so that they stand for as many calls as there were: which were sampled
+/* By what the weights of a function's samples are to be multiplied, so that they represent as many calls as there were: which were sampled
  * is chance, how many there were is known. 1: it is not. */
 static double source_weight_factor(const struct source *source, size_t function)
 {

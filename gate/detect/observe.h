@@ -22,7 +22,7 @@ struct observe_options {
 extern const struct observe_options observe_defaults;
 #define OBSERVE_OWN_PART .1 /* of a function's work has to be its own, where what nested calls took is an estimate */
 
-/* Constant, code, for people: why something is left out, or is less exact. */
+/* Constant, code, for people: why something is excluded, or is less exact. */
 #define OBSERVE_REMARK_ROWS(X)                                                                                                             \
 	X(OBSERVE_INCLUSIVE, "with_nested", "with what it calls: what nested calls took is an estimate only")                              \
 	X(OBSERVE_UNASKED, "not_asked_for", "not among the functions that changed or were asked for")                                      \
@@ -85,11 +85,11 @@ double observe_shares(const struct side *side, const struct stems *names, struct
 /* Reports whether the file has the sums over all calls of the function. */
 bool observe_total_known(const struct samples *samples, size_t function);
 
-/* How many calls the samples of a function stand for. */
+/* How many calls the samples of a function represent. */
 double observed_calls(const struct observed *observed, size_t function);
 
 size_t observed_find(const struct observed *observed, const char *function); /* SIZE_MAX: not there */
-/* Puts aside the functions that only one of the two has; the others are numbered anew. */
+/* Puts aside the functions that only one of the two has; the others are numbered again. */
 void observed_keep_common(struct observed *a, struct observed *b);
 
 /* Returns the observations as the detector gets them: counters that follow the load of the machine (COUNTER_LOAD) were not counted. Only

@@ -8,7 +8,7 @@
 #include <string.h>
 
 /* About how long work takes, waiting for lines that other threads have changed, and system calls (counters.h), so that little work with
- * much of these is not little; 0 for all else: what a thread misses and allocates once, at its beginning, would count in short runs.
+ * much of these is not little; 0 for all else: what a thread misses and allocates once, at its start, would count in short runs.
  * costs[2 * n_counters]: these, and behind them those of all that costs anything. */
 static double *shares_costs(const struct samples *s)
 {

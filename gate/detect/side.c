@@ -53,7 +53,7 @@ void side_add_samples(struct side *side, struct samples *samples)
 	*samples = (struct samples){ .items = NULL };
 }
 
-/* Is it the beginning of a sample file, without all that tells what it is about? */
+/* Is it the start of a sample file, without all that tells what it is about? */
 static bool is_cut_short(const void *bytes, size_t n)
 {
 	struct record_header header;
@@ -298,7 +298,7 @@ static void times_of_run(const struct side_run *run, const struct stems *names, 
 	}
 }
 
-/* A call during which something else had the processor may stand for many: of a sample that has most of the time of its function in a run,
+/* A call during which something else had the CPU may represent many: of a sample that has most of the time of its function in a run,
  * and without which the run's mean is nearer to the median of all runs, the duration becomes the mean of the others. */
 static void side_mend_interrupted(struct side *side)
 {
@@ -556,7 +556,7 @@ static enum assay_status side_add_listing(struct lab *lab, struct side *side, co
 	return st;
 }
 
-/* What another build did is not what this version does; executions that are left out are counted. */
+/* What another build did is not what this version does; executions that are excluded are counted. */
 static enum assay_status listing_keep_build(struct lab *lab, const char *plan, struct side *side, struct listing *list,
 					    struct assay_error *err)
 {

@@ -24,12 +24,12 @@ struct side {
 	char *hardware_type;   /* of the machines that the samples are from, "" when not known */
 	struct side_run *runs; /* [n], by name */
 	size_t n;
-	/* Executions that are left out: they failed; their files were removed by policy; they are of another build. */
+	/* Executions that are excluded: they failed; their files were removed by policy; they are of another build. */
 	size_t failed, pruned, others;
-	size_t cut, killed; /* executions that are left out: a file of theirs is cut off; the program was killed (sides_keep_ended()) */
+	size_t cut, killed; /* executions that are excluded: a file of theirs is cut off; the program was killed (sides_keep_ended()) */
 	char *cut_file;	    /* the first of those that are cut off, or its run; NULL: none is */
 	size_t empty;	    /* directories with nothing in them: what they were made for left nothing */
-	size_t interrupted; /* calls that count as the mean of the others of their run, since something else had the processor meanwhile */
+	size_t interrupted; /* calls that count as the mean of the others of their run, since something else had the CPU meanwhile */
 	bool stale;	    /* they are of another build than the latest runs that give results */
 };
 
@@ -40,7 +40,7 @@ void side_release(struct side *side); /* accepts zeroed */
 
 /* Stored samples to read. */
 struct side_asked {
-	const char *selector; /* APP@VERSION, or APP/INPUT@VERSION; the version may be left out where there is only one */
+	const char *selector; /* APP@VERSION, or APP/INPUT@VERSION; the version may be excluded where there is only one */
 	const char *plan;     /* only those of the build that this plan ran, as far as builds are known; NULL: that was measured last */
 	const char *hardware_type; /* only of machines of this type; NULL: there is only one, or samples do not depend on it (emulated) */
 	const enum record_back_end *back_end; /* only of this one; NULL: that of the last sample */
@@ -58,11 +58,11 @@ void side_add_run(struct side *side, const char *name, const char *input, const 
 void side_add_samples(struct side *side, struct samples *samples); /* takes them over */
 enum assay_status side_check(struct side *side, struct assay_error *err);
 
-/* A program that was killed did a part of its work only: such runs are left out where others, of either side ended in
+/* A program that was killed did a part of its work only: such runs are excluded where others, of either side ended in
  * order. Where none did, that is how the program ends. ASSAY_E_NODATA: nothing is left of one. */
 enum assay_status sides_keep_ended(struct side *old, struct side *new, struct assay_error *err);
 
-/* Of the process that began first. */
+/* Of the process that started first. */
 const struct samples *side_run_first(const struct side_run *run);
 
 /* Reports whether a counter of the first run counts work. */

@@ -109,7 +109,7 @@ static void here_free(struct here *here)
 
 struct here_input {
 	int fd;	       /* of what was kept of a pipe; -1: nothing */
-	char path[48]; /* opens it at its beginning; "": there is no input */
+	char path[48]; /* opens it at its start; "": there is no input */
 };
 
 static void path_set(struct here_input *input, int fd)

@@ -25,7 +25,7 @@ struct trees {
 
 /* Trees are laid out and built below $XDG_CACHE_HOME/assay/trees, else ~/.cache/assay/trees, once for the same files, command and
  * compilers: nothing is written where the sources come from. Directories without a build command are taken as they are. ASSAY_E_USAGE: the
- * program has no slash, or begins with one; ASSAY_E_NOTFOUND: there is no such repository, reference, directory or program; ASSAY_E_IO: a
+ * program has no slash, or starts with one; ASSAY_E_NOTFOUND: there is no such repository, reference, directory or program; ASSAY_E_IO: a
  * build fails, of which out->said has the output. *out is overwritten; trees_release() it, also after an error. */
 enum assay_status trees_build(const struct trees_asked *asked, struct trees *out, struct assay_error *err);
 void trees_release(struct trees *trees);

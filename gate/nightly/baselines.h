@@ -14,7 +14,7 @@
 struct baseline {
 	char *application; /* NAME, or NAME/INPUT; NAME is of all inputs that have no entry of their own */
 	char *version, *reason;
-	int64_t accepted_ms; /* the beginning of that day, UTC */
+	int64_t accepted_ms; /* the start of that day, UTC */
 	int64_t until_ms;    /* its end, UTC; INT64_MAX: it does not expire */
 	size_t line;
 };

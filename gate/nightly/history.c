@@ -149,7 +149,7 @@ static enum assay_status load_results(struct store *store, struct loading *l, st
 	return st;
 }
 
-/* Puts processor times in the place of the metric, and drops results of which they are not known. Returns whether any is known. */
+/* Puts CPU times in the place of the metric, and drops results of which they are not known. Returns whether any is known. */
 static bool turn_to_processor(struct loading *l)
 {
 	size_t n = 0;

@@ -32,7 +32,7 @@ struct history_architecture {
 	size_t results;
 };
 
-/* By what it is judged: the metric, of runs the median; or their processor time, the mean, which a busy machine hardly moves. */
+/* By what it is judged: the metric, of runs the median; or their CPU time, the mean, which a busy machine hardly moves. */
 enum history_by { HISTORY_METRIC, HISTORY_PROCESSOR, HISTORY_DECIDED /* as its last finding, else its last decision */ };
 
 /* All runs of a version. */
@@ -46,9 +46,9 @@ struct history_tried {
 struct history {
 	char *application;
 	enum history_by by;		     /* not HISTORY_DECIDED */
-	size_t without;			     /* points that are not there, since nothing is known of their processor time */
+	size_t without;			     /* points that are not there, since nothing is known of their CPU time */
 	char *architecture;		     /* NULL where none is known */
-	struct history_architecture *others; /* [n_others], which are left out */
+	struct history_architecture *others; /* [n_others], which are excluded */
 	size_t n_others;
 	bool higher_is_better;
 	char **machines; /* [n_machines], by name */
@@ -68,7 +68,7 @@ struct history {
 
 /* application as in results, NAME or NAME/INPUT. by: HISTORY_DECIDED is the metric where nothing was decided. architecture: NULL is that of
  * most results; those of which it is not known count with any. min_effect: 0 is that of the last comparison that decided, else the
- * laboratory's. until_ms: what was measured or decided later is left out; INT64_MAX: nothing is. Versions that nights decided to be slower
+ * laboratory's. until_ms: what was measured or decided later is excluded; INT64_MAX: nothing is. Versions that nights decided to be slower
  * or faster begin a level of their own. *out is overwritten; history_release() it. ASSAY_E_NOTFOUND where there are no results. */
 enum assay_status history_load(struct lab *lab, const struct evidence *evidence, const char *application, const char *architecture,
 			       enum history_by by, double min_effect, int64_t until_ms, struct history *out, struct assay_error *err);

@@ -15,7 +15,7 @@
  * decision that was made before is not said to have been tampered with. */
 #define JUDGE_RULES 1
 
-/* Nothing of it is looked up anew when a decision is recomputed. */
+/* Nothing of it is looked up again when a decision is recomputed. */
 struct judge_request {
 	int64_t rules; /* JUDGE_RULES of the assay that made it; 0: it is not stored */
 	char *application, *baseline, *candidate;
@@ -56,7 +56,7 @@ void judge_compared_release(struct judge_compared *compared); /* accepts zeroed 
 
 /* How a night makes one decision of what the runs of a comparison say, what fresh runs and the control beside them say, and what the other
  * comparisons of the night say: a table, looked through from its top (docs/statistics.md shows it). What runs say by themselves
- * (performance, processor time, waiting, builds, failures) is the verdict's (gate/decide/rules.h). */
+ * (performance, CPU time, waiting, builds, failures) is the verdict's (gate/decide/rules.h). */
 
 /* Constant, code. None: not asked for; due: asked for, and not made; disturbed: they differ as much, by what others took from them. */
 #define DECISION_FRESH_ROWS(X)                                                                                                             \
@@ -71,7 +71,7 @@ const char *decision_fresh_code(enum decision_fresh fresh);
 
 struct decision_input {
 	enum decision verdict;	   /* of the runs that count */
-	bool left_out;		   /* too many of them were disturbed and are left out */
+	bool left_out;		   /* too many of them were disturbed and are excluded */
 	enum decision_fresh fresh; /* was a finding seen again in fresh runs, on enough machines? */
 	bool control_moved;	   /* the baseline beside itself moved in the same direction */
 	bool chance;		   /* among as many comparisons as the night has, one such finding may be chance */
@@ -79,7 +79,7 @@ struct decision_input {
 	bool crashes;		   /* every run of the candidate crashed or hung, and none of the baseline's failed */
 };
 
-/* Constant, code of its reason, decision, when it applies; what it says, after "a regression" or "an improvement" if it begins with a
+/* Constant, code of its reason, decision, when it applies; what it says, after "a regression" or "an improvement" if it starts with a
  * space. */
 /* clang-format off */
 #define DECISION_RULE_ROWS(X)                                                                                                              \
@@ -125,7 +125,7 @@ struct judgement {
 	struct decision_input input;
 	enum decision_rule rule; /* DECISION_RULES: the verdict stands */
 	enum decision decision;
-	bool by_processor;		/* the ratio is that of processor time, which decided */
+	bool by_processor;		/* the ratio is that of CPU time, which decided */
 	double ratio, low, high, level; /* NaN where there is none */
 	double p;			/* two-sided, of the finding, with what looks have spent; NaN: there is no interval */
 	char *machine;			/* without which the finding would not stand; NULL: none */

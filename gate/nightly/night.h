@@ -20,16 +20,16 @@ struct night {
 	int64_t started_ms, deadline_ms; /* since 1970; deadline 0: none */
 	int64_t finished_ms;		 /* 0: it goes on, or was interrupted */
 	int exit_status;		 /* once it has finished */
-	char *suite;			 /* the text of suite.yaml at its beginning */
+	char *suite;			 /* the text of suite.yaml at its start */
 	struct reasons notes;		 /* of itself; night_list() reads none */
 	size_t kept;			 /* how many of them are stored */
 };
 
-/* All, the one that began last first, whatever clocks said: (*out)[*n]; night_list_free() it. */
+/* All, the one that started last first, whatever clocks said: (*out)[*n]; night_list_free() it. */
 enum assay_status night_list(struct store *store, struct night **out, size_t *n, struct assay_error *err);
 void night_list_free(struct night *nights, size_t n);
 
-/* The night whose id begins with `id`; NULL: the latest. ASSAY_E_NOTFOUND says what there is. night_release() it. */
+/* The night whose id starts with `id`; NULL: the latest. ASSAY_E_NOTFOUND says what there is. night_release() it. */
 enum assay_status night_find(struct store *store, const char *id, struct night *out, struct assay_error *err);
 void night_release(struct night *night); /* accepts zeroed */
 
@@ -46,7 +46,7 @@ void night_release(struct night *night); /* accepts zeroed */
 enum night_state { NIGHT_STATE_ROWS(ROWS_ENUM) NIGHT_STATES };
 
 /* One candidate and one baseline of one application with one input on some machines. Versions are names that every command takes: those
- * of the manifest, and NAME-COMMIT (12 digits) for what a git reference named NAME was at the beginning of the night. */
+ * of the manifest, and NAME-COMMIT (12 digits) for what a git reference named NAME was at the start of the night. */
 struct night_comparison {
 	int64_t number;		    /* from 1 */
 	char *manifest;		    /* of apps/, by its name */
@@ -95,7 +95,7 @@ void night_decisions_release(struct night_decisions *decisions); /* accepts zero
 /* Gives the id that follows from all that is stored of a decision but its id and time. */
 enum assay_status night_identify(struct store *store, const char *id, char out[DIGEST_ID_BYTES], struct assay_error *err);
 
-/* The decision whose id begins with `id`: one item. ASSAY_E_NOTFOUND, or ASSAY_E_USAGE where several do. */
+/* The decision whose id starts with `id`: one item. ASSAY_E_NOTFOUND, or ASSAY_E_USAGE where several do. */
 enum assay_status night_decision_find(struct store *store, const char *id, struct night_decisions *out, struct assay_error *err);
 
 /* ---- for the night itself ---- */

@@ -35,7 +35,7 @@ enum assay_status night_answer(struct store *store, const struct night *night, u
 			       struct assay_error *err);
 
 /* Makes the directory where it is missing; files that are there are replaced one by one, index.html last. *n: how many pages. O(decisions)
- * reports, each as long as 'assay report' takes, on as many processors as there are. */
+ * reports, each as long as 'assay report' takes, on as many CPUs as there are. */
 enum assay_status night_pages(struct lab *lab, const struct night *night, const char *directory, size_t *n, struct assay_error *err);
 
 #endif

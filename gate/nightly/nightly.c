@@ -204,7 +204,7 @@ static enum assay_status nightly_estimate(const struct nightly *n, struct night_
  * comparison; only faults of this machine or of the store are errors. */
 static enum assay_status nightly_measure(struct nightly *n, struct night_comparison *c, struct assay_error *err)
 {
-	bool limited, missing = c->state == NIGHT_WAITING && *c->detail; /* there is no such baseline, as the night began */
+	bool limited, missing = c->state == NIGHT_WAITING && *c->detail; /* there is no such baseline, as the night started */
 	struct spending_night spending = { n, c, c->seconds };
 	struct launch_options o;
 	struct spend spend;
@@ -907,7 +907,7 @@ static bool is_over(const struct nightly *n)
 	return *n->options->cancelled || n->refused || is_late(n);
 }
 
-/* ---- beginning ---- */
+/* ---- start ---- */
 
 static enum assay_status nightly_open(struct nightly *n, struct lab *lab, struct assay_error *err)
 {
@@ -1058,7 +1058,7 @@ static enum assay_status go_on(struct nightly *n, const char *suite_now, struct 
 	return suite_parse(SUITE_FILE, n->night.suite, strlen(n->night.suite), &n->suite, err);
 }
 
-/* Hosts that were set aside since the night began are not measured either. */
+/* Hosts that were set aside since the night started are not measured either. */
 static void note_aside(struct nightly *n, struct lab *lab)
 {
 	const struct inventory *inventory = &lab->config.inventory;
@@ -1076,7 +1076,7 @@ static void note_aside(struct nightly *n, struct lab *lab)
 	free(all);
 }
 
-/* One whose deadline has passed in the meantime, or that is given up, is brought to its end before another begins. */
+/* One whose deadline has passed in the meantime, or that is given up, is brought to its end before another starts. */
 static enum assay_status night_begin_or_go_on(struct nightly *n, struct assay_error *err)
 {
 	struct lab lab = { .lock_fd = -1 };

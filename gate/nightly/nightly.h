@@ -11,7 +11,7 @@ struct nightly_options {
 	const char *command;			       /* what others are told while it is locked */
 	struct manifest_words only;		       /* applications; n == 0: all */
 	double budget_s;			       /* of each comparison; 0: the suite's */
-	bool anew;				       /* a night that was interrupted is given up, and another begins */
+	bool anew;				       /* a night that was interrupted is given up, and another starts */
 	bool dry_run;				       /* nothing is written, not even the log */
 	char *exclude;				       /* hosts that a night which starts does not measure; NULL: none */
 	volatile sig_atomic_t *cancelled;	       /* becomes SIGALRM at the deadline */
@@ -19,7 +19,7 @@ struct nightly_options {
 	void (*note)(const char *text);
 };
 
-/* Goes on with a night that was interrupted while it measured, or begins one; to its end, or until it is cancelled. One for which the store
+/* Goes on with a night that was interrupted while it measured, or starts one; to its end, or until it is cancelled. One for which the store
  * is too large ends at once. id: of the night. ASSAY_E_BUSY when another one goes on. */
 enum assay_status nightly_run(const struct nightly_options *options, char id[DIGEST_ID_BYTES], struct assay_error *err);
 

@@ -1,4 +1,4 @@
-/* What a night compares, as it is when the night begins: suite.yaml's entries, the manifests, branches, baselines. */
+/* What a night compares, as it is when the night starts: suite.yaml's entries, the manifests, branches, baselines. */
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/mem.h"

@@ -27,7 +27,7 @@ static void find_machines(struct replaying *r)
 	r->start = mem_new(r->n, sizeof(*r->start));
 }
 
-/* Stretches of n repetitions: each machine's begins at an odd one that is drawn, for blocks of two are each other's mirror. */
+/* Stretches of n repetitions: each machine's starts at an odd one that is drawn, for blocks of two are each other's mirror. */
 static void draw(struct replaying *r, int64_t n, struct rng *rng)
 {
 	uint64_t places = (uint64_t)(r->of->repetitions - n) / 2 + 1;

@@ -1,5 +1,5 @@
 /* Comparisons that could have been made of runs that were: pairs drawn from two long series, decided as a night decides, look by look. How
- * often identical ones are called slower or faster, and how often planted slowdowns are found. */
+ * often identical ones are called slower or faster, and how often injected slowdowns are found. */
 #ifndef GATE_NIGHTLY_REPLAY_H
 #define GATE_NIGHTLY_REPLAY_H
 

@@ -29,7 +29,7 @@ struct spend_asked {
 };
 
 /* launch: as for launch_run(), with two versions to compare, and others that run along; `resume` goes on with what was interrupted, if
- * anything was. It begins with the manifest's repetitions, and doubles them at each look (gate/decide/effect.h). spend_release() *out. */
+ * anything was. It starts with the manifest's repetitions, and doubles them at each look (gate/decide/effect.h). spend_release() *out. */
 enum assay_status spend_until_decided(const struct launch_options *launch, const struct spend_asked *asked, struct spend *out,
 				      struct assay_error *err);
 void spend_release(struct spend *spend); /* accepts zeroed */

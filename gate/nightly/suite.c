@@ -81,7 +81,7 @@ static enum assay_status read_different(const struct suite_reader *r, const stru
 	return st;
 }
 
-/* "06:30", or a time after the beginning. */
+/* "06:30", or a time after the start. */
 static enum assay_status read_deadline(const struct suite_reader *r, const struct yaml_node *node, struct suite *out)
 {
 	const char *text = NULL;

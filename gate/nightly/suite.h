@@ -35,7 +35,7 @@ struct suite {
 	struct suite_entry *entries; /* [n] */
 	size_t n;
 	char *releases;		    /* pattern of versions and git tags that are releases; "v*" */
-	double deadline_s;	    /* after its beginning; 0: none */
+	double deadline_s;	    /* after its start; 0: none */
 	int deadline_minute;	    /* or at this minute of the day, local time; -1: no */
 	char *battery;		    /* of fingerprints; "quick"; SUITE_BATTERY_NONE: none are taken */
 	size_t battery_line;	    /* where it is named; 0: nowhere */
@@ -49,13 +49,13 @@ struct suite {
 	struct manifest_words hook; /* is run with each decision; n == 0: none */
 };
 
-/* From text[0..n); errors begin with "name:line: ". *out is overwritten; suite_release() it. */
+/* From text[0..n); errors start with "name:line: ". *out is overwritten; suite_release() it. */
 enum assay_status suite_parse(const char *name, const char *text, size_t n, struct suite *out, struct assay_error *err);
 /* The laboratory's; *text: its own text, free() it. */
 enum assay_status suite_read(const char *laboratory, struct suite *out, char **text, struct assay_error *err);
 void suite_release(struct suite *suite); /* accepts zeroed */
 
-/* When a night that begins now must have ended, since 1970; 0: never. */
+/* When a night that starts now must have ended, since 1970; 0: never. */
 int64_t suite_deadline_ms(const struct suite *suite, int64_t now_ms);
 
 #endif

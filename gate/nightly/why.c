@@ -101,7 +101,7 @@ static double why_took_s(const struct launch *launch)
 	return ns / 1e9;
 }
 
-/* Time says which functions take longer. Where processors count nothing, emulated counters say why, of versions that are built: first of
+/* Time says which functions take longer. Where CPUs count nothing, emulated counters say why, of versions that are built: first of
  * one run of each version, then of the others, if what is left of the budget is enough for them. Whatever prevents that changes nothing. */
 static enum assay_status why_emulate(struct launch_options *o, size_t n, struct why *out, struct assay_error *err)
 {

@@ -17,13 +17,13 @@ struct writer {
 	struct buf *out;
 	const char *list;  /* "ul" or "dl" while one is open */
 	const char *style; /* of the open DOC_LIST, or NULL */
-	size_t sections;   /* begun after the first one */
+	size_t sections;   /* started after the first one */
 	bool in_entry;	   /* a line is not a paragraph there */
 };
 
 /* ---- texts ---- */
 
-/* Begins what a mark of n bytes says; returns how it ends. */
+/* Starts what a mark of n bytes says; returns how it ends. */
 static const char *write_mark(const char *at, size_t n, bool *name, struct buf *out)
 {
 	char *classes = mem_bytes(at + 1, n > 1 ? n - 2 : 0);
@@ -304,7 +304,7 @@ static void write_row(const struct columns *columns, const struct doc_node *row,
 	buf_text(out, "</tr>\n");
 }
 
-/* Wide tables scroll sideways, and others that are not laid out anew on a telephone. */
+/* Wide tables scroll sideways, and others that are not laid out again on a telephone. */
 static void write_table_begin(const struct doc_node *table, struct buf *out)
 {
 	if (has_word(table->style, "wide"))
@@ -451,7 +451,7 @@ static void write_figure(const struct doc_node *node, struct buf *out)
 
 static void write_children(struct writer *w, const struct doc_node *node);
 
-/* All that is in a node, between the beginning and the end of an element. */
+/* All that is in a node, between the start and the end of an element. */
 static void write_within(const struct writer *w, const char *element, const struct doc_node *node)
 {
 	struct writer inner = { .out = w->out, .sections = w->sections, .in_entry = node->kind == DOC_ENTRY };

@@ -32,7 +32,7 @@ static bool is_harmful(const unsigned char *s, size_t n)
 	}
 }
 
-/* Bytes of the character that begins with this byte, as it claims; 1 where it cannot begin one. */
+/* Bytes of the character that starts with this byte, as it claims; 1 where it cannot start one. */
 static size_t claimed_bytes(unsigned char c)
 {
 	return c >= 0xf0 ? 4 : (c >= 0xe0 ? 3 : (c >= 0xc0 ? 2 : 1));

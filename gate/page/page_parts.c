@@ -91,7 +91,7 @@ static char *omission_count(size_t n, const char *noun, const char *rest)
 	return mem_format("%zu %s%s%s", n, noun, text_plural(n), rest);
 }
 
-/* The one whose names are those left out for this reason, so far; NULL when there is none yet. */
+/* The one whose names are those excluded for this reason, so far; NULL when there is none yet. */
 static struct omission *omissions_find(const struct omissions *list, const char *why, const char *noun, const char *rest)
 {
 	for (size_t i = list->n; i > 0; i--) {

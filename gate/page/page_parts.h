@@ -35,12 +35,12 @@ struct omissions {
 /* All texts are copied. An omission is valid until the next one is added. */
 struct omission *omissions_add(struct omissions *list, const char *why, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 void omission_name(struct omission *omission, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* One more of those that are left out for this reason: "2 runs of a@1" of the noun "run" and the rest " of a@1". */
+/* One more of those that are excluded for this reason: "2 runs of a@1" of the noun "run" and the rest " of a@1". */
 void omissions_one(struct omissions *list, const char *why, const char *noun, const char *rest, const char *fmt, ...)
     __attribute__((format(printf, 5, 6)));
 void omissions_release(struct omissions *list);
 
-/* The section about a list, or that nothing is left out. */
+/* The section about a list, or that nothing is excluded. */
 void omissions_section(struct document *d, const struct omissions *list);
 
 /* ---- under which conditions fingerprints were taken ---- */

@@ -41,7 +41,7 @@ const char *code_class_text(enum code_class class); /* for people, and in answer
 enum code_class code_class_of_file(const char *file);
 
 /* Is the name among `names`, which are separated by blanks? '*' at the end of one: anything; '~': what C libraries append to a function's
- * name for a kind of processor, or for its checked or locale's variant. */
+ * name for a kind of CPU, or for its checked or locale's variant. */
 bool code_is_named(const char *names, const char *name);
 
 #define CODE_NAME_BYTES 96
@@ -53,7 +53,7 @@ struct code_place {
 	bool behind_call;	    /* the instruction before is a system call, or the one before that */
 	bool nameless;		    /* the name is but its address */
 	bool by_callers;	    /* the function has no name; nearly all that call it are of that class */
-	char name[CODE_NAME_BYTES]; /* of the function, as its source has it, or "file+0x1230", where it begins; "": not known at all */
+	char name[CODE_NAME_BYTES]; /* of the function, as its source has it, or "file+0x1230", where it starts; "": not known at all */
 };
 
 struct code *code_new(void);

@@ -194,7 +194,7 @@ void levels_of(const struct level_run *runs, size_t n, struct levels *out)
 }
 
 /* Other threads and children that were kept waiting have cost the run time as far as none of it was at work meanwhile, or waited for a
- * processor itself. Where more was waited for than the time that is left, it is not known how much of that. */
+ * CPU itself. Where more was waited for than the time that is left, it is not known how much of that. */
 static void level_delays(struct level_run *run, double others)
 {
 	double left = fmax(run->wall - run->user - run->sys - run->delay, 0.0);

@@ -21,7 +21,7 @@ enum level { LEVEL_ROWS(ROWS_ENUM) LEVELS };
 struct level_run {
 	const char *machine; /* borrowed */
 	double wall, user, sys;
-	double delay;	/* of the wall-clock time: kept waiting for a processor by others */
+	double delay;	/* of the wall-clock time: kept waiting for a CPU by others */
 	double crowded; /* so much of it may have been that; NaN: not known */
 	double blurred; /* of user and sys: it may as well be the other's (level_blurred()) */
 	double threads; /* that it had, with those of all its processes; 0 if not known */
@@ -37,7 +37,7 @@ struct level_run level_run_of(const char *machine, const struct helper_result *r
 
 struct levels {
 	size_t runs, machines; /* 0 runs: there is nothing to say */
-	double delay;	       /* of the wall-clock time: waiting for a processor, which is no part of the shares */
+	double delay;	       /* of the wall-clock time: waiting for a CPU, which is no part of the shares */
 	double doubt;	       /* of the time: as much of `waiting` may be that, too; NaN: not known */
 	bool certain;	       /* little of it can be that, or there is little waiting */
 	double blurred;	       /* of the time: computing that may be the kernel's, or the reverse; the intervals include that */
@@ -50,7 +50,7 @@ struct levels {
 	} of[LEVELS];
 };
 
-/* Runs without any time are left out. */
+/* Runs without any time are excluded. */
 void levels_of(const struct level_run *runs, size_t n, struct levels *out);
 
 /* "82 % of its time computing, 15 % in the kernel", the largest first; free() it. details[LEVELS]: NULL, or such as " (file data 12 %)". */

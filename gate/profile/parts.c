@@ -11,7 +11,7 @@
 #include <string.h>
 
 #define Z	      1.6448536269514722 /* 90 % on both sides */
-#define COVERED	      .9		 /* of the processor's time: samples are late now and then */
+#define COVERED	      .9		 /* of the CPU time: samples are late now and then */
 #define SHOWN_MIN     .005		 /* of the time: smaller parts are for programs only */
 #define TOLD_MIN      .05		 /* of the time: larger ones stand in the sentence, */
 #define TOLD_MAX      2			 /* so many of each level */
@@ -103,7 +103,7 @@ static double reach(double part, double of_level, double level, double edge)
 	return hypot(level * (of_level - part), isnan(edge) ? 0.0 : part * (edge - level));
 }
 
-/* Of a level. A single run has no interval for it; then it is known as well as samples divide the processor's time. */
+/* Of a level. A single run has no interval for it; then it is known as well as samples divide the CPU time. */
 static void level_edges(const struct parts *p, enum level of, double *low, double *high)
 {
 	const struct levels *levels = p->levels;
@@ -369,7 +369,7 @@ static char *name_cut(const char *name)
 	size_t columns = 0, n = 0;
 
 	for (; name[n] && columns <= NAME_COLUMNS; n++)
-		columns += ((unsigned char)name[n] & 0xc0) != 0x80; /* a character begins */
+		columns += ((unsigned char)name[n] & 0xc0) != 0x80; /* a character starts */
 	if (columns <= NAME_COLUMNS)
 		return mem_string(name);
 	for (columns = 0, n = 0; columns + 3 <= NAME_COLUMNS; n++)
@@ -509,7 +509,7 @@ static void programs_spent(const struct sampled *s, const double *of, struct doc
 	buf_release(&text);
 }
 
-/* What had become no program yet when it was met, and what there was no room for: of any command, a moment before it begins. */
+/* What had become no program yet when it was met, and what there was no room for: of any command, a moment before it starts. */
 static bool is_others(const struct sampled_program *p)
 {
 	return strcmp(p->name, "?") == 0;
@@ -534,7 +534,7 @@ static void program_row(const struct sampled *s, size_t program, double all, str
 	programs_spent(s, of, d);
 }
 
-/* Member `programs` of a program's share of the processor's time, empty where there is only one; for people a table of several. */
+/* Member `programs` of a program's share of the CPU time, empty where there is only one; for people a table of several. */
 static void programs_answer(const struct sampled *s, struct document *d)
 {
 	size_t order[SAMPLED_PROGRAMS], n = 0, shown = 0, named = 0, ranks = 0;

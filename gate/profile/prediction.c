@@ -16,7 +16,7 @@ static void prediction_drop_columns(struct profile_rows *rows, const double *rat
 	}
 }
 
-/* Of a log cost: the root mean square error on types left out, times a t quantile. */
+/* Of a log cost: the root mean square error on types excluded, times a t quantile. */
 static double prediction_half(const struct blend_data *d, const struct blend_validation *v)
 {
 	double *error = mem_new(d->types, sizeof(*error)), *rows = mem_new(d->types, sizeof(*rows)), sum = 0.0, n = (double)d->types;

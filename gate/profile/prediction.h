@@ -6,17 +6,17 @@
 
 #define PREDICTION_LEVEL       .90
 #define PREDICTION_TYPES_MIN   2 /* hardware types: one has no spread */
-#define PREDICTION_MODEL_TYPES 4 /* with fewer nothing can be left out to see how far models err */
+#define PREDICTION_MODEL_TYPES 4 /* with fewer nothing can be excluded to see how far models err */
 
 struct prediction {
 	double log_cost, half; /* natural log; the interval is log_cost +- half */
 	bool modelled;	       /* false: the mean of the types, whatever the machine's fingerprint says */
-	double mape, q2;       /* of the models, on types left out; NaN without any */
+	double mape, q2;       /* of the models, on types excluded; NaN without any */
 	size_t stressors;      /* that they use */
 };
 
 /* Rows of at least PREDICTION_TYPES_MIN types; rates [rows->rates.cols] of the machine (NaN or 0: not measured), whose missing columns are
- * taken out of the rows. Half an interval is the t quantile times the root mean square error on types left out; without models, that of the
+ * taken out of the rows. Half an interval is the t quantile times the root mean square error on types excluded; without models, that of the
  * prediction of one more type from the mean and standard deviation of the others. False: no stressor was measured on all. */
 bool prediction_of(struct profile_rows *rows, const double *rates, struct prediction *out);
 

@@ -32,7 +32,7 @@ const struct profile_options profile_defaults = { SHARES_RESAMPLES, PROFILE_SEED
 
 /* ---- levels ---- */
 
-/* Calibrated with stressors left out and planted mixtures: docs/evidence/irup.md. */
+/* Calibrated with stressors excluded and injected mixtures: docs/evidence/irup.md. */
 #define PART_TRUSTED .8						  /* probability that the leading part leads */
 static const double least_trusted[INFERRED_LEVELS] = { .2, .45 }; /* of the time, that it has in every fit that is nearly as good */
 #define SHOWN_MIN  .02
@@ -42,12 +42,12 @@ static const char *const depths[INFERRED_LEVELS] = { "time", "category" };
 
 /* ---- what the columns are made of ---- */
 
-/* Categories, before those that cannot be told apart are put together. */
+/* Categories, before those that cannot be distinguished are put together. */
 struct category_list {
 	const char **name; /* [n] */
 	enum level *level; /* [n] */
 	size_t *set;	   /* [n] the first one of those that it cannot be told from */
-	size_t *group;	   /* [n] of what has no name of its own: the group that it stands for; else FEATURES_NONE */
+	size_t *group;	   /* [n] of what has no name of its own: the group that it represents; else FEATURES_NONE */
 	bool *leads;	   /* [n] it is what most of some column's time is */
 	size_t n, capacity;
 };
@@ -120,7 +120,7 @@ static size_t column_main(const struct column_parts *p)
 	return p->category[best];
 }
 
-/* Columns of one group move together: what they mostly are cannot be told apart, within a level. */
+/* Columns of one group move together: what they mostly are cannot be distinguished, within a level. */
 static void categories_join(const struct features *f, const struct column_parts *columns, struct category_list *c)
 {
 	for (size_t k = 0; k < f->n; k++) {

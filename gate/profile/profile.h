@@ -14,7 +14,7 @@
 
 /* The levels of an inferred profile: how much of the time it says is computing and how much the kernel's, and of which categories; as deep
  * as these machines can tell. Stressors are divided by what they are made of (fingerprint/battery/made_of.h), whatever group they are in.
- * Waiting is in none of it: a stressor's rate is one of the processor's time. */
+ * Waiting is in none of it: a stressor's rate is one of the CPU time. */
 #define INFERRED_LEVELS 2 /* time, category */
 
 struct inferred_part {
@@ -41,7 +41,7 @@ void inferred_rows(const struct inferred *inferred, struct document *d);
 /* For people: the tree, and how deep it can be trusted. */
 void inferred_shown(const struct inferred *inferred, struct document *d);
 
-#define PROFILE_TYPES_MIN   4 /* hardware types: with fewer nothing can be left out, and nothing is fitted */
+#define PROFILE_TYPES_MIN   4 /* hardware types: with fewer nothing can be excluded, and nothing is fitted */
 #define PROFILE_REASONS_MAX 10
 #define PROFILE_SEED	    20185
 #define PROFILE_RANKED	    .10 /* share from which on a group is ranked: at least .9 of those are really used */
@@ -54,11 +54,11 @@ struct profile_rows {
 	size_t *type;	       /* [rows] < types */
 	size_t types;
 	const char **type_names; /* [types], borrowed; ascending */
-	size_t not_positive;	 /* runs whose metric is not above 0, which are left out */
-	size_t untyped;		 /* runs whose hardware type is not known, which are left out */
-	size_t incomplete;	 /* runs whose fingerprint lacks what others of their type have, which are left out */
+	size_t not_positive;	 /* runs whose metric is not above 0, which are excluded */
+	size_t untyped;		 /* runs whose hardware type is not known, which are excluded */
+	size_t incomplete;	 /* runs whose fingerprint lacks what others of their type have, which are excluded */
 	struct made_of *made_of; /* [rates.cols] where fingerprints say where the time of stressors goes; NULL: by the table */
-	struct made_of own;	 /* where the processor's time of the application went; without a kind: not known */
+	struct made_of own;	 /* where the CPU time of the application went; without a kind: not known */
 	double *wobble;		 /* [rates.cols] relative noise of a rate; NULL: not known */
 	double noise;		 /* typical relative standard deviation of repetitions on one machine; 0 when unknown */
 };
@@ -121,7 +121,7 @@ struct profile_options {
 	uint64_t seed;
 	size_t threads; /* the result does not depend on them */
 };
-extern const struct profile_options profile_defaults; /* threads 0: as many as there are processors */
+extern const struct profile_options profile_defaults; /* threads 0: as many as there are CPUs */
 
 /* The rows must outlive *out; profile_release() it. */
 void profile_of(const struct profile_rows *rows, const struct profile_options *options, struct profile *out);
@@ -149,7 +149,7 @@ enum assay_status paper_profile_of(const struct evidence *evidence, const struct
 void paper_profile_release(struct paper_profile *profile);
 
 /* The second view of a profile: where the time of the application's own runs went, which must be about the sum of where that of the
- * stressors goes that it is said to be like. Of the processor's time: what waits is in neither. */
+ * stressors goes that it is said to be like. Of the CPU time: what waits is in neither. */
 struct stored_time; /* gate/profile/stored.h */
 /* Fills rows->own from the runs, and rows->made_of from the samples of the machines' fingerprints, where either has any. time: borrowed;
  * what is filled borrows nothing of it. */

@@ -9,7 +9,7 @@
 #define SAMPLED_CLASSES_MAX   64
 #define SAMPLED_FUNCTIONS_MAX 1024
 #define SAMPLED_NAME_BYTES    96
-#define SAMPLED_OWN	      "own code of " /* begins the name of the class that is the program itself */
+#define SAMPLED_OWN	      "own code of " /* starts the name of the class that is the program itself */
 
 struct sampled_class {
 	char name[SAMPLED_NAME_BYTES];
@@ -61,7 +61,7 @@ struct sampled {
 	uint64_t unnamed;    /* of user: in no function that is known, where one was looked for */
 	uint64_t nameless;   /* of user: in functions that are told by their address */
 	uint64_t maps_lost;  /* times that a process had more code mapped than was kept */
-	int64_t period_ns;   /* of the processor's time, between samples */
+	int64_t period_ns;   /* of the CPU time, between samples */
 	bool apart;	     /* in some runs each process had a clock of its own, which misses short ones */
 	bool kernel_hidden;  /* sampling the kernel is not allowed */
 	bool kernel_unnamed; /* of its functions there are no addresses */

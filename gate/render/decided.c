@@ -44,7 +44,7 @@ static double number_of(const struct doc_node *of, const char *key)
 	return number && number->value.type == DOC_REAL ? number->value.real : (double)NAN;
 }
 
-/* A version stands for itself, or as {application, version}. */
+/* A version represents itself, or as {application, version}. */
 static const char *side_of(const struct doc_node *row, const char *key, struct decided *to)
 {
 	const struct doc_node *side = member(row, key);

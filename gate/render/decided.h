@@ -15,7 +15,7 @@ struct decided {
 	enum decision decision;
 	double ratio, low, high; /* of costs, candidate / baseline; NaN: not known */
 	double level;		 /* of the interval; NaN: not known */
-	bool by_processor;	 /* ratio and interval are those of processor time, which decided */
+	bool by_processor;	 /* ratio and interval are those of CPU time, which decided */
 	const char *cause;	 /* what the difference is made of; "" where that is not known */
 	struct reasons reasons;	 /* of decisions_of() */
 	const char *against;	 /* of a night: why this baseline; else "" */
@@ -40,7 +40,7 @@ struct decisions {
 void decisions_of(const struct document *d, struct decisions *out);
 void decisions_release(struct decisions *decisions);
 
-/* "1.1 costs 1.031 times as much as 1.0 (99.69 % interval 1.012 to 1.050): CAUSE", "1.1 takes 1.031 times as much processor time as ...",
+/* "1.1 costs 1.031 times as much as 1.0 (99.69 % interval 1.012 to 1.050): CAUSE", "1.1 takes 1.031 times as much CPU time as ...",
  * after decision_why(); or why nothing can be compared. free() it. */
 char *decided_text(const struct decided *decided);
 /* Has it a reason with this code? */

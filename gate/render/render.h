@@ -16,11 +16,11 @@ doc_renderer render_github;
 /* OpenMetrics 1.0 text of types that the textfile collector of Prometheus's node exporter knows as well. */
 doc_renderer render_openmetrics;
 
-/* Bencher Metric Format: the ratio of costs with its interval. What has none is left out. */
+/* Bencher Metric Format: the ratio of costs with its interval. What has none is excluded. */
 doc_renderer render_bencher;
 
 /* Google Benchmark's JSON: two benchmarks a decision, "baseline/APPLICATION" and "candidate/APPLICATION", as its compare.py pairs them by
- * `filters`. Their times are costs relative to the baseline's. What has no ratio is left out. */
+ * `filters`. Their times are costs relative to the baseline's. What has no ratio is excluded. */
 doc_renderer render_google_benchmark;
 
 #endif

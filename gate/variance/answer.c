@@ -263,7 +263,7 @@ bool variance_by_environment(const struct region *r)
 	return r->caused_by == VARIANCE_NONE && variance_environment(r) >= .5;
 }
 
-/* More work waits longer, too, but not without more time on the processor; and if hardly any of the loss ran there, work does not explain
+/* More work waits longer, too, but not without more time on the CPU; and if hardly any of the loss ran there, work does not explain
  * it. */
 static bool may_be_work(const struct region *r)
 {
@@ -295,7 +295,7 @@ static char *times_text(const struct region *r)
 	return times_of(r) > TIMES_TOLD ? mem_format("more than %d", TIMES_TOLD) : mem_format("%.2f", times_of(r));
 }
 
-/* Time of all threads, or what records stand for if that is more, since they include the cost of timing for calls that were not timed. */
+/* Time of all threads, or what records represent if that is more, since they include the cost of timing for calls that were not timed. */
 static double all_s(const struct variance *v)
 {
 	double sum = 0;
@@ -621,7 +621,7 @@ static const char *file_end(const char *module)
 	return slash ? slash + 1 : *module == '=' ? module + 1 : module;
 }
 
-/* "read in main, sort.c:88", "read at 4f2a in sort", or, if the file is not known, with the beginning of its build-id. free() it. */
+/* "read in main, sort.c:88", "read at 4f2a in sort", or, if the file is not known, with the start of its build-id. free() it. */
 static char *site_text(const struct fragment_site *s)
 {
 	int n = (int)strcspn(s->name, "<");

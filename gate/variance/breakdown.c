@@ -13,17 +13,17 @@
 #include <string.h>
 
 #define USUAL_LEAST .1	 /* part of a process's time outside regions, below which all processes tell what is usual */
-#define NOTHING_S   1e-6 /* smaller parts are left out */
-#define OUTSIDE	    .5	 /* of a wait for a processor, that others must at least have used one */
+#define NOTHING_S   1e-6 /* smaller parts are excluded */
+#define OUTSIDE	    .5	 /* of a wait for a CPU, that others must at least have used one */
 
 /* What a thread did between two readings of the kernel's counters. */
 struct segment {
 	uint32_t process, thread;
 	double from_s, to_s;
 	double account[ACCOUNTS];  /* differences, and for ACCOUNT_LOOP the mean; NaN: not known */
-	double calls_s;		   /* in recorded calls and those that they stand for */
+	double calls_s;		   /* in recorded calls and those that they represent */
 	double time_s, expected_s; /* repeated computation */
-	double stopped_s;	   /* neither running, nor waiting for a processor, nor in a call */
+	double stopped_s;	   /* neither running, nor waiting for a CPU, nor in a call */
 };
 
 struct segments {
@@ -36,7 +36,7 @@ struct segments {
 /* Sums over a stretch of a process's time. */
 struct sums {
 	double wall_s, stopped_s;
-	double account[ACCOUNTS]; /* ACCOUNT_LOOP: times seconds on the processor, */
+	double account[ACCOUNTS]; /* ACCOUNT_LOOP: times seconds on the CPU, */
 	double known_s[ACCOUNTS]; /* of wall_s, in which it is known */
 	double looped_s;	  /* where it is known */
 };
@@ -125,7 +125,7 @@ static void process_segments(const struct variance *v, size_t process, struct se
 	}
 }
 
-/* For all processes on the host of this one, which is the first of them. As for work, the lower quartile stands for the fastest. loops:
+/* For all processes on the host of this one, which is the first of them. As for work, the lower quartile represents the fastest. loops:
  * [segments], room to work in. */
 static double host_loop(const struct variance *v, const struct segments *all, size_t process, double *loops)
 {
@@ -270,13 +270,13 @@ static double excess(double in, double usual, const struct sums *window, const s
 	return in - (normal->wall_s > 0 ? usual / normal->wall_s * expected : 0);
 }
 
-/* An account that is known for a part of the time stands for all of it. */
+/* An account that is known for a part of the time represents all of it. */
 static double all_of(const struct sums *s, enum account a)
 {
 	return s->known_s[a] > 0 ? s->account[a] * (s->wall_s / s->known_s[a]) : 0;
 }
 
-/* The same for what is usual, where a small part, as of threads that have just begun, does not. */
+/* The same for what is usual, where a small part, as of threads that have just started, does not. */
 static double most_of(const struct sums *s, enum account a)
 {
 	return s->known_s[a] >= s->wall_s / 2 ? all_of(s, a) : s->account[a];
@@ -320,7 +320,7 @@ static double within(double much, double left)
 	return fmin(fmax(much, 0), left);
 }
 
-/* Refines the loss on the processor by what is counted; returns the rest. */
+/* Refines the loss on the CPU by what is counted; returns the rest. */
 static double refine_counted(const struct segments *all, size_t process, const struct sums *window, const struct sums *normal, double left,
 			     struct breakdown *b)
 {
@@ -351,7 +351,7 @@ struct span {
 	double from_s, to_s;
 };
 
-/* The member's time, extended while the same processes of its host were there: those that have ended use no processor, which is not usual
+/* The member's time, extended while the same processes of its host were there: those that have ended use no CPU, which is not usual
  * for them. A process that was hardly there at other times shows nothing. */
 static struct span same_processes(const struct fragments *f, size_t process, struct span in)
 {
@@ -376,7 +376,7 @@ static double usual_of(double whole, double in, double rest_s, double time_s)
 	return (whole - in) / rest_s * time_s;
 }
 
-/* Who used the processors that a member waited for. What the run itself, or others, used must be enough to explain the wait. If both are,
+/* Who used the CPUs that a member waited for. What the run itself, or others, used must be enough to explain the wait. If both are,
  * it was the one that used more than at other times, and the run itself only if others cannot explain all of it. Old records know only the
  * recorded threads of the run. */
 enum loss_cause breakdown_queue_cause(const struct variance *v, size_t process, double from_s, double to_s, double queue)
@@ -409,7 +409,7 @@ enum loss_cause breakdown_queue_cause(const struct variance *v, size_t process, 
 	return others_more < least && others < queue ? LOSS_CROWDED : LOSS_WAITING;
 }
 
-/* How much shorter the time on the processor would have been at its usual clock. */
+/* How much shorter the time on the CPU would have been at its usual clock. */
 static double clock_loss(const struct sums *window, double loop)
 {
 	double mean = window->looped_s > 0 ? window->account[ACCOUNT_LOOP] / window->looped_s : 0;

@@ -1,5 +1,5 @@
-/* The causes of a region's loss, step by step. What the kernel times directly (waiting for a processor, quotas, steal, stops) is subtracted
- * first; the remainder is on the processor, or inside calls. If much remains on the processor, the cost of page faults and switches, which
+/* The causes of a region's loss, step by step. What the kernel times directly (waiting for a CPU, quotas, steal, stops) is subtracted
+ * first; the remainder is on the CPU, or inside calls. If much remains on the CPU, the cost of page faults and switches, which
  * are only counted, is estimated by least squares (model/variance/factors.h). Parts add up to the loss; what nothing explains is a part of
  * its own. */
 #ifndef GATE_VARIANCE_BREAKDOWN_H
@@ -58,7 +58,7 @@ struct region;
 
 /* Fills region.why of all regions. O(fragments + snapshots), and a regression for each member. */
 void breakdowns_find(struct variance *v);
-/* Who used the processors that a process waited `queue` seconds for: LOSS_QUEUE, LOSS_CROWDED or LOSS_WAITING (not known). */
+/* Who used the CPUs that a process waited `queue` seconds for: LOSS_QUEUE, LOSS_CROWDED or LOSS_WAITING (not known). */
 enum loss_cause breakdown_queue_cause(const struct variance *v, size_t process, double from_s, double to_s, double queue);
 void breakdown_release(struct breakdown *breakdown); /* accepts zeroed */
 

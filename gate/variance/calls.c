@@ -8,7 +8,7 @@
 #define BY_FILE ACTIVITIES /* by the kind of the descriptor */
 
 struct call_row {
-	const char *name; /* with a star at its end: all that begin so */
+	const char *name; /* with a star at its end: all that start so */
 	int activity;
 	bool moves;
 };

@@ -139,7 +139,7 @@ static double seen_at(const struct fragment_process *p, enum account a, double a
 	return before;
 }
 
-/* The end of the piece of [from_s, to_s) that begins there and in which nothing was read from outside. */
+/* The end of the piece of [from_s, to_s) that starts there and in which nothing was read from outside. */
 static double piece_end(const struct fragment_process *p, double from_s, double to_s)
 {
 	for (size_t i = 0; i < p->n_readings; i++)
@@ -196,7 +196,7 @@ static double more_of(const struct snapshot *before, const struct snapshot *afte
 }
 
 /* Readings of one thread, one after the other. joined[c]: the column before belongs to the same pair. A group's quota is read by one thread
- * now and then: what was taken ended with the reading, and may have begun before the one before it. */
+ * now and then: what was taken ended with the reading, and may have started before the one before it. */
 static void readings_add(const struct variance *v, const struct snapshot *before, const struct snapshot *after, struct mat *of,
 			 bool *joined)
 {
@@ -403,7 +403,7 @@ static size_t moments_find(const struct variance *v, const struct fragment_proce
 	return n;
 }
 
-/* A group's quota is read now and then: what was taken ended with the reading, and may have begun before the one before it. Two increases
+/* A group's quota is read now and then: what was taken ended with the reading, and may have started before the one before it. Two increases
  * that are no further apart than they are long, or than a column, are one interval. */
 static void intervals_add(struct variance *v, struct waits *known, size_t process, const struct mat *of, enum account a,
 			  enum loss_cause cause, struct stretches *all)
@@ -505,7 +505,7 @@ static void waits_add(struct variance *v, struct waits *known, size_t process, s
 	mem_free(joined, found, high.items);
 }
 
-/* A process that waits as much from beginning to end has no other times: the most that another process of its host waits for as much work
+/* A process that waits as much from start to end has no other times: the most that another process of its host waits for as much work
  * is usual, and others must have used the CPUs for as long; or for half of it, if the run itself cannot have been in its way. */
 static void rest_add(struct variance *v, size_t process, const struct rest *rests, struct stretches *all)
 {

@@ -131,7 +131,7 @@ static struct fragments_moment begin_of(const struct followed *f)
 	return (struct fragments_moment){ f->header.started_ns, f->header.started_ticks, 1 / (double)f->header.ticks_per_s, f->clock };
 }
 
-/* Windows count from the beginning of the first process. */
+/* Windows count from the start of the first process. */
 static void first_find(struct follow *all, const struct followed *f)
 {
 	const struct fragments_moment now = { (uint64_t)(now_s(CLOCK_REALTIME) * 1e9), record_ticks(), 0, all->clock };
@@ -288,7 +288,7 @@ static double quiet_s(struct followed *f, const struct stat *info)
 		    monotonic_s() - f->written_s);
 }
 
-/* Chunks that have begun since; whether the process has ended. False: the file is not what it was. */
+/* Chunks that have started since; whether the process has ended. False: the file is not what it was. */
 static bool file_look(struct follow *all, struct followed *f, int file)
 {
 	struct record_header h;
@@ -368,7 +368,7 @@ static void file_follow(struct follow *all, struct followed *f, follow_remark *r
 	else if (!regular)
 		file_leave(f, "it is not a regular file", remark);
 	else if (file >= 0 && !f->known && !is_known(all, f, file, &err) && !f->refused) {
-		/* One that has just begun is not whole yet. */
+		/* One that has just started is not whole yet. */
 		f->refused = fstat(file, &info) == 0 && quiet_s(f, &info) > all->window_s;
 		if (f->refused)
 			remark("%s", err.text);

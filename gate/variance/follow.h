@@ -1,18 +1,18 @@
 /* A run in progress: its record files are read as they grow, in windows that overlap by half. Only what the present window needs is read,
  * and only its place is kept, so memory does not grow with the run. Processes that were started with --progressive are told which counters
- * to take next, and are not touched otherwise; a new analysis begins with the first window. */
+ * to take next, and are not touched otherwise; a new analysis starts with the first window. */
 #ifndef GATE_VARIANCE_FOLLOW_H
 #define GATE_VARIANCE_FOLLOW_H
 
 #include "gate/variance/variance.h"
 
 #define FOLLOW_WINDOW_S	   15	      /* as published */
-#define FOLLOW_RECORDS_MAX (1u << 20) /* of a window; of more, a sample stands for all */
+#define FOLLOW_RECORDS_MAX (1u << 20) /* of a window; of more, a sample represents all */
 
 struct follow;
 
 struct follow_window {
-	double from_s, to_s;	    /* since the run began */
+	double from_s, to_s;	    /* since the run started */
 	struct fragments fragments; /* n == 0: no call ended in it */
 	size_t running;		    /* processes that had not ended by then */
 };
@@ -27,7 +27,7 @@ struct follow_level {
 struct follow *follow_new(const char *const *names, size_t n, double window_s);
 typedef void follow_remark(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* Waits until the next window is over, or all processes have ended. *out is overwritten; fragments_release() its fragments. When there is
- * no further window, *more is false and *out zeroed. A file that cannot be read is left out and reported once by `remark`.
+ * no further window, *more is false and *out zeroed. A file that cannot be read is excluded and reported once by `remark`.
  * ASSAY_E_NOTFOUND: a directory does not exist; ASSAY_E_IO: it does not exist any more. */
 enum assay_status follow_next(struct follow *follow, follow_remark *remark, struct follow_window *out, bool *more, struct assay_error *err);
 /* After the analysis of a window: tells processes on this host which counters to take, if they were started for that. out: [processes of

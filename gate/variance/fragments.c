@@ -18,7 +18,7 @@
 #define ENDS_NUMBERS  256u   /* of a process, as runs/inside/interpose/interpose.h says (`kind`) */
 #define PARTNERS      0x1p50 /* all bits of a partner */
 #define FEW_STOOD_FOR 8
-#define LEFT_LEAST    .05  /* of a thread's time, for what stands for many */
+#define LEFT_LEAST    .05  /* of a thread's time, for what represents many */
 #define SET_S	      .1   /* more than that, */
 #define SET_PART      .001 /* and than that of the time meanwhile, is no error in reading a clock */
 #define TICKS_MOST_S  1e9  /* no run takes so long: these are not ticks of one clock */
@@ -213,13 +213,13 @@ static bool stand_alone(const struct fragment *items, size_t n)
 }
 
 /* How many neighbours on either side tell how much time there was. Where most are recorded, chance evens out within some dozens: a long one
- * among short ones that stands for two must weigh as two, for of two such ones, one is recorded. */
+ * among short ones that represents two must weigh as two, for of two such ones, one is recorded. */
 static size_t neighbours_of(uint32_t weight)
 {
 	return weight <= FEW_STOOD_FOR ? FEW_STOOD_FOR * (size_t)weight : 1;
 }
 
-/* The most that at[i] can stand for, of at[n] at one place. */
+/* The most that at[i] can represent, of at[n] at one place. */
 static double most_of_place(const struct fragment_process *p, struct fragment *const *at, size_t n, size_t i)
 {
 	size_t k = neighbours_of(at[i]->weight);
@@ -228,8 +228,8 @@ static double most_of_place(const struct fragment_process *p, struct fragment *c
 	return fmax(to - from, 0) / 2;
 }
 
-/* A fragment stands for others of its place halfway to its neighbours there, and they can have taken no more time than there was: where one
- * of thousands is recorded, one that had to wait for a processor would weigh as if all had. at[n]: of one place. */
+/* A fragment represents others of its place halfway to its neighbours there, and they can have taken no more time than there was: where one
+ * of thousands is recorded, one that had to wait for a CPU would weigh as if all had. at[n]: of one place. */
 static void place_bound(const struct fragment_process *p, struct fragment *const *at, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -319,8 +319,8 @@ static void snapshots_cut(struct fragments *f, double to_s)
 	f->n_snapshots = n;
 }
 
-/* Removes what ended outside the window from fragments with times since the run's beginning, whose snapshots are in order; times then
- * begin with what is left. O(fragments + snapshots). */
+/* Removes what ended outside the window from fragments with times since the run's start, whose snapshots are in order; times then
+ * start with what is left. O(fragments + snapshots). */
 static void fragments_cut(struct fragments *f, const struct fragments_window *w)
 {
 	double first = w->from_s;
@@ -768,7 +768,7 @@ static void commands_tell(struct fragments *f)
 	free(number);
 }
 
-/* Times of all processes since their run's beginning, and new numbers for sites and processes. */
+/* Times of all processes since their run's start, and new numbers for sites and processes. */
 static void number_all(struct fragments *f, const struct fragments_window *window, const uint32_t *map)
 {
 	uint32_t *process_now = mem_new(f->n_processes, sizeof(*process_now));

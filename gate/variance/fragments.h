@@ -45,7 +45,7 @@ struct fragment_site {
 	char *place;	     /* "main, sort.c:88"; NULL unless site_places_find() found it */
 };
 
-/* How it is known that fragments did the same work: by instructions that the processor counted, statements that the program counted,
+/* How it is known that fragments did the same work: by instructions that the CPU counted, statements that the program counted,
  * arguments of the calls, or only by their place in the program (unverified). name for programs. */
 #define BASIS_ROWS(X)                                                                                                                      \
 	X(BASIS_INSTRUCTIONS, "instructions")                                                                                              \
@@ -56,12 +56,12 @@ enum basis { BASIS_ROWS(ROWS_ENUM) BASES };
 const char *basis_name(enum basis basis);
 
 struct fragment {
-	double start_s, time_s;	  /* since the run's beginning; start_s >= 0 */
+	double start_s, time_s;	  /* since the run's start; start_s >= 0 */
 	double work;		  /* instructions, statements or bytes; 0: not known */
 	uint64_t arguments;	  /* hash of what else tells its work */
 	uint32_t process, thread; /* thread: as in the process's file */
 	uint32_t from, to;	  /* sites; from is FRAGMENT_NO_SITE for the call at `to` itself */
-	uint32_t weight;	  /* fragments that it stands for, at least 1 */
+	uint32_t weight;	  /* fragments that it represents, at least 1 */
 	uint16_t activity, basis;
 	uint32_t cluster;   /* set by fragment_clusters_find() */
 	int32_t peer;	    /* rank of the partner or root of a call of MPI; -1: none, or not known */
@@ -79,7 +79,7 @@ struct fragment_end {
 	size_t partner; /* process, or one of these */
 };
 
-/* What the kernel counted, from the beginning until a moment, for a thread or its host. name in the file; its unit, of those here. */
+/* What the kernel counted, from the start until a moment, for a thread or its host. name in the file; its unit, of those here. */
 #define ACCOUNT_ROWS(X)                                                                                                                    \
 	X(ACCOUNT_CPU, "cpu_ns", 1e-9)                                                                                                     \
 	X(ACCOUNT_QUEUE, "run_delay_ns", 1e-9)                                                                                             \
@@ -88,11 +88,11 @@ struct fragment_end {
 	X(ACCOUNT_INVOLUNTARY, "involuntary", 1)                                                                                           \
 	X(ACCOUNT_THROTTLED, "throttled_ns", 1e-9)                                                                                         \
 	X(ACCOUNT_STEAL, "steal_ns", 1e-9)                                                                                                 \
-	X(ACCOUNT_BUSY, "busy_ns", 1e-9) /* of all processors of its host, by any program; */                                              \
+	X(ACCOUNT_BUSY, "busy_ns", 1e-9) /* of all CPUs of its host, by any program; */                                                    \
 	X(ACCOUNT_OWN, "own_ns", 1e-9)	 /* of that, by all threads of the process, */                                                     \
 	X(ACCOUNT_RUN, "run_ns", 1e-9)	 /* and by all processes of the run, recorded or not */                                            \
 	X(ACCOUNT_STOPPED, "stopped_ns", 1e-9)                                                                                             \
-	X(ACCOUNT_IO_PRESSURE, "io_pressure_ns", 1e-9)	       /* that any program of its control group or host waited for a disk, */      \
+	X(ACCOUNT_IO_PRESSURE, "io_pressure_ns", 1e-9)	       /* that any program of its cgroup or host waited for a disk, */             \
 	X(ACCOUNT_MEMORY_PRESSURE, "memory_pressure_ns", 1e-9) /* or for memory */                                                         \
 	X(ACCOUNT_LOOP, "loop_ticks", 1)		       /* not summed: what a loop of fixed length took just then */
 enum account { ACCOUNT_ROWS(ROWS_ENUM) ACCOUNTS };
@@ -126,7 +126,7 @@ struct fragment_process {
 	uint64_t recording; /* equal for all of one 'assay variance record'; 0: not known */
 	uint64_t pid, started_ns, started_ticks;
 	double tick_s;
-	double start_s, end_s; /* since the run's beginning; end: of its last fragment */
+	double start_s, end_s; /* since the run's start; end: of its last fragment */
 	double thread_s;       /* sum over its threads of the time from the first fragment to the end of the last */
 	size_t first, n;       /* its fragments: items[first], ... */
 	size_t first_snapshot, n_snapshots;
@@ -152,12 +152,11 @@ struct fragments {
 	size_t n_ends, ends_capacity;
 	size_t gone;	/* files that cannot be read or are no record files, */
 	char *gone_why; /* and why the first one cannot; NULL: all can */
-	char **runs;	/* [n_runs] names of several runs of the same task, each with times since its own beginning. NULL: one run */
+	char **runs;	/* [n_runs] names of several runs of the same task, each with times since its own start. NULL: one run */
 	size_t n_runs;
-	double span_s; /* from the first process's beginning to the last one's end; of the longest run */
-	double from_s; /* of a window: when its times begin, since the run's beginning */
-	double
-	    next_s; /* of a window: end of the first fragment that was read and ended after it, since the run's beginning; INFINITY: none */
+	double span_s; /* from the first process's start to the last one's end; of the longest run */
+	double from_s; /* of a window: when its times start, since the run's start */
+	double next_s; /* of a window: end of the first fragment that was read and ended after it, since the run's start; INFINITY: none */
 	bool one_host; /* else clocks may differ */
 };
 
@@ -172,12 +171,12 @@ struct fragments_moment {
  */
 double fragments_since(const struct fragments_moment *from, const struct fragments_moment *to);
 
-/* A part of a run: what ended in (from_s, to_s]. Its times begin at from_s, or earlier if the first fragment does, by the window's length
+/* A part of a run: what ended in (from_s, to_s]. Its times start at from_s, or earlier if the first fragment does, by the window's length
  * at most. */
 struct fragments_window {
 	struct fragments_moment began; /* when the run began */
 	double from_s, to_s;
-	unsigned thin_log2; /* one of 2^thin_log2 records is taken and stands for all of them */
+	unsigned thin_log2; /* one of 2^thin_log2 records is taken and represents all of them */
 };
 
 /* Reads record files; their order does not matter. run: [n], the run (from 0) of each file; NULL: all are of one. A process whose file is

@@ -59,7 +59,7 @@ void variance_graph(const struct variance *v, struct document *d)
 #define MAP_ROWS     20
 #define TICKS	     5 /* of the axis of time */
 
-/* Times as long as usual at which each class after the first begins. */
+/* Times as long as usual at which each class after the first starts. */
 static const double borders[CLASSES - 1] = { 1.1, 1.1765, 1.4, 2, 4 };
 
 /* ---- rows ---- */
@@ -144,7 +144,7 @@ static void class_path(const struct heat_map *map, const struct rows *rows, size
 		}
 }
 
-/* The time of one of TICKS moments, from the beginning of the maps to their end. free() it. */
+/* The time of one of TICKS moments, from the start of the maps to their end. free() it. */
 static char *tick_text(const struct variance *v, size_t tick)
 {
 	return variance_seconds(v->fragments.from_s + (double)tick / (TICKS - 1) * (double)v->columns * v->column_s);

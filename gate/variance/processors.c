@@ -39,7 +39,7 @@ static double between(const struct moment *low, const struct moment *high, doubl
 
 static const struct moment none_before = { 0, -1 }, none_after = { (double)INFINITY, 0 };
 
-/* s[n] of one thread, or of one process, which had used nothing when it began, unless it is older than what is looked at. */
+/* s[n] of one thread, or of one process, which had used nothing when it started, unless it is older than what is looked at. */
 static double rise(const struct snapshot *s, size_t n, enum account a, double began_s, double from_s, double to_s)
 {
 	struct moment low[2] = { none_before, none_before }, high[2] = { none_after, none_after };
@@ -62,7 +62,7 @@ bool processors_same_host(const struct fragments *f, size_t a, size_t b)
 	return f->processes[a].run == f->processes[b].run && strcmp(f->processes[a].host, f->processes[b].host) == 0;
 }
 
-/* Of all processes of the run on that host; what is known for a part of the time stands for all of it. */
+/* Of all processes of the run on that host; what is known for a part of the time represents all of it. */
 static double host_rise(const struct fragments *f, size_t process, enum account a, double from_s, double to_s)
 {
 	struct moment low[2] = { none_before, none_before }, high[2] = { none_after, none_after };

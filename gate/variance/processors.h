@@ -1,4 +1,4 @@
-/* Who used the processors of a process's host: the run itself, and other programs. */
+/* Who used the CPUs of a process's host: the run itself, and other programs. */
 #ifndef GATE_VARIANCE_PROCESSORS_H
 #define GATE_VARIANCE_PROCESSORS_H
 

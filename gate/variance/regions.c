@@ -13,7 +13,7 @@
 #define TOGETHER  .5  /* of the time in which either was slow, in which both were: one region */
 #define EXPLAINED .5  /* of what another process waited, which is enough to be what it waited for */
 #define ALIKE	  1.5 /* times as much lost in the same time */
-#define MORE_WORK 4   /* times as slow on the processor: caches, memory and siblings that others use do not do that */
+#define MORE_WORK 4   /* times as slow on the CPU: caches, memory and siblings that others use do not do that */
 #define FOLLOWED  .5  /* of a region's time, in which another process was slow: they waited for it */
 #define MOST_LOST .5  /* of what calls took longer than usual */
 
@@ -96,13 +96,13 @@ static bool blocked(const struct region *r)
 	return !r->why.n || r->why.parts[0].cause == LOSS_CALLS || r->why.parts[0].cause == LOSS_UNKNOWN;
 }
 
-/* What is refined is only roughly known: whose the processor was that a process waited for, what it was that a call waited for. */
+/* What is refined is only roughly known: whose the CPU was that a process waited for, what it was that a call waited for. */
 static enum loss_cause roughly(enum loss_cause cause)
 {
 	return cause == LOSS_CROWDED || cause == LOSS_WAITING ? LOSS_QUEUE : cause == LOSS_DISK ? LOSS_CALLS : cause;
 }
 
-/* Or so it may be: who yields the processor until a message is there waits for that processor most of the time. */
+/* Or so it may be: who yields the CPU until a message is there waits for that CPU most of the time. */
 static bool spun(const struct region *r)
 {
 	return r->why.n && roughly(r->why.parts[0].cause) == LOSS_QUEUE;
@@ -220,7 +220,7 @@ static void stretches_follow(const struct variance *v, struct stretches *all, st
 
 		s->waited_for = s->waits || s->spins ? stretch_follow(v, all, s, known) : VARIANCE_NONE;
 		if (s->spins && (s->waited_for == VARIANCE_NONE || !slow_then(all, s->waited_for, s))) {
-			s->waited_for = VARIANCE_NONE; /* it was the processor that it waited for */
+			s->waited_for = VARIANCE_NONE; /* it was the CPU that it waited for */
 			continue;
 		}
 		s->waits |= s->spins;

@@ -9,7 +9,7 @@
 
 #define TOLD	.05 /* of the losses, from which a cause is named */
 #define CHANGED .05 /* part of the work, from which it is more */
-#define SURE	3   /* standard errors of sums, because records stand for calls that were not timed */
+#define SURE	3   /* standard errors of sums, because records represent calls that were not timed */
 
 struct work {
 	double sum, variance;

@@ -23,15 +23,15 @@ enum assay_status stored_runs_list(struct lab *lab, const char *application, con
 				   struct assay_error *err);
 void stored_runs_release(struct stored_runs *runs); /* accepts zeroed */
 
-/* Analyses one run; variance_release() *out. Files that cannot be read are left out, unless all are. */
+/* Analyses one run; variance_release() *out. Files that cannot be read are excluded, unless all are. */
 enum assay_status stored_run_variance(const struct lab *lab, const struct stored_runs *runs, size_t run,
 				      const struct variance_options *options, struct variance *out, struct assay_error *err);
 
-/* The record files that names stand for, as they are now: files, and all *.samples of directories. (*paths)[*n]; file_names_free() them.
+/* The record files that names represent, as they are now: files, and all *.samples of directories. (*paths)[*n]; file_names_free() them.
  * ASSAY_E_NOTFOUND: there is no such file or directory. */
 enum assay_status record_files_list(const char *const *names, size_t n_names, char ***paths, size_t *n, struct assay_error *err);
 
-/* fragments_read() of what the names stand for. Several directories are several runs, and no files may be named beside them
+/* fragments_read() of what the names represent. Several directories are several runs, and no files may be named beside them
  * (ASSAY_E_USAGE). ASSAY_E_NODATA: a directory has no record file. */
 enum assay_status record_files_read(const char *const *names, size_t n, struct fragments *out, struct assay_error *err);
 

@@ -1,6 +1,6 @@
 /* Where and when a run was slow: clusters of fragments that did the same work, what is usual in each, maps of processes and time, regions
  * in which work was slow, and the causes of what they lost. After VAPRO (Zheng and others, PPoPP 2022), with two differences: what is usual
- * is found from blocks of fragments, not from the fastest one (model/variance/usual.h); and a region begins as a stretch of time that
+ * is found from blocks of fragments, not from the fastest one (model/variance/usual.h); and a region starts as a stretch of time that
  * stands out from the rest of its process (model/variance/slow_spans.h), and is joined with those of other processes at the same time. */
 #ifndef GATE_VARIANCE_VARIANCE_H
 #define GATE_VARIANCE_VARIANCE_H
@@ -35,7 +35,7 @@ struct cluster {
 	enum activity activity;
 	enum basis basis;
 	size_t n;      /* recorded fragments */
-	double weight; /* that they stand for */
+	double weight; /* that they represent */
 	double time_s; /* of all of those */
 	double work;   /* mean */
 	double usual_s, slow_s;
@@ -53,7 +53,7 @@ struct region_member {
 	double from_s, to_s;
 	double time_s, expected_s; /* of the repeated work there */
 	double loss_s;		   /* time - expected */
-	double error_s;		   /* its standard error, as records may stand for several calls */
+	double error_s;		   /* its standard error, as records may represent several calls */
 	double estimated_s;	   /* the loss if the time between the fragments was as slow; a sum over the threads */
 	double beside;		   /* mean number of threads that did such work at once; at least 1 */
 	size_t fragments;
@@ -76,7 +76,7 @@ struct region {
 	size_t waited_for; /* process that its first one waited for, by the calls' partners; VARIANCE_NONE: not known */
 	bool waits;	   /* of messages: its loss is a consequence of what others did */
 	bool marked;
-	bool work;	  /* most likely more work, not counted: it ran on the processor, and was too slow for anything else */
+	bool work;	  /* most likely more work, not counted: it ran on the CPU, and was too slow for anything else */
 	const char *peer; /* "ADDRESS:PORT" with which it lost most in messages; NULL: not known */
 	struct breakdown why;
 };
@@ -88,7 +88,7 @@ struct variance {
 	double column_s;
 	size_t columns;
 	struct heat_map maps[ACTIVITY_MAPS];
-	double activity_s[ACTIVITIES]; /* of all threads, by what fragments stand for */
+	double activity_s[ACTIVITIES]; /* of all threads, by what fragments represent */
 	double total_s;		       /* of all threads, from first to last fragment */
 	double covered_s;	       /* in repeated clusters, of the activities that have maps */
 	double verified_s;	       /* of that, where the work is known */

@@ -1,5 +1,5 @@
 /* Whom calls waited for. Those of MPI: the partner of a message; in a collective call the rank that came last, which is the one that spent
- * the least time in communication meanwhile. Of a pipe or a connection: who is at its other end. Others: whoever began a call just before
+ * the least time in communication meanwhile. Of a pipe or a connection: who is at its other end. Others: whoever started a call just before
  * they ended. */
 #include "gate/variance/waits.h"
 
@@ -16,7 +16,7 @@
 #define MOST	 .5    /* of the time of calls whose partners can be known, for one of them */
 #define RECORDED .95   /* of the calls of the others: hardly any was not looked at */
 #define PARTNERS .8    /* of the calls of a partner that is named: where one was not looked at, the next one tells nearly as well */
-#define JUST	 .05   /* of a call's time: what began so shortly before its end may have ended it, */
+#define JUST	 .05   /* of a call's time: what started so shortly before its end may have ended it, */
 #define LEAST_S	 50e-6 /* or so shortly */
 
 struct window {
@@ -121,14 +121,14 @@ static void waits_begin(const struct variance *v, struct waits *known)
 
 ORDER_FIRST(call_after, struct waits_call, x->begin <= at_s, double at_s)
 
-/* How many of them began until then. */
+/* How many of them started until then. */
 static size_t began_until(const struct waits_calls *calls, double to_s)
 {
 	return call_after(calls->items, calls->n, to_s);
 }
 
-/* Did a process end that call, for it began one of its own just before: 1, less the chance that one of those that it began meanwhile was
- * there anyway, or less than 0. */
+/* Did a process end that call, for it started one of its own just before: 1, less the chance that one of those that it started meanwhile
+ * was there anyway, or less than 0. */
 static double ended_by(const struct waits_calls *calls, const struct fragment *f)
 {
 	double end = f->start_s + f->time_s, just = fmin(fmax(JUST * f->time_s, LEAST_S), f->time_s);
@@ -215,7 +215,7 @@ size_t waited_for(const struct variance *v, struct waits *known, size_t process,
 
 /* ---- what was waited, and what was lost by itself ---- */
 
-/* For how long a call waited until `other` came: until it began the first call of its own with this process (peer: its rank; -1: any) in
+/* For how long a call waited until `other` came: until it started the first call of its own with this process (peer: its rank; -1: any) in
  * that time, or else had come before. */
 static double until_it_came(const struct waits_calls *other, const struct fragment *f, int64_t peer)
 {

@@ -20,16 +20,16 @@ struct waits {
 			size_t partner; /* at the other end of its pipe or connection: process, or END_ */
 		} * items;		/* [n] in order: its calls that communicate */
 		size_t n;
-		double weight; /* calls that they stand for */
+		double weight; /* calls that they represent */
 	} * calls;	       /* [processes]; NULL: not looked at yet */
 };
 
 void waits_release(struct waits *waits, const struct variance *v); /* begin with zeroes */
 
 /* The process that another one's calls in [from_s, to_s) waited for most; SIZE_MAX: not known, or none for half of the time. If calls do
- * not name their partner (local sockets, pipes of several processes), it is the process that began a call just before a slow one ended: one
- * that was inside a call all the time did not end it. *nobody: for most of that time it was no recorded process. O(fragments) when first
- * asked about a process. */
+ * not name their partner (local sockets, pipes of several processes), it is the process that started a call just before a slow one ended:
+ * one that was inside a call all the time did not end it. *nobody: for most of that time it was no recorded process. O(fragments) when
+ * first asked about a process. */
 size_t waited_for(const struct variance *v, struct waits *known, size_t process, double from_s, double to_s, bool *nobody);
 
 /* The part of a loss in communication that was not waiting for others of the run: of MPI calls, the time after the partner, or the last

@@ -230,7 +230,7 @@ static double termination_difference(const double *deviation, const double *mean
 }
 
 /* The standard deviation of r independent errors moves by about 1 / sqrt(r), so that a difference d after n runs is eps after n (d /
- * eps)^2. The difference itself is noise: the median of those of the last quarter of the runs stands for it. At least what is left to the
+ * eps)^2. The difference itself is noise: the median of those of the last quarter of the runs represents it. At least what is left to the
  * goal. */
 static size_t termination_runs_more(const double *difference, size_t n, const struct termination_options *o, size_t reached)
 {

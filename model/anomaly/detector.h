@@ -21,7 +21,7 @@ struct observations {
 	struct mat values;	/* [n x p]; NaN: not counted */
 	const size_t *function; /* [n] < functions */
 	const size_t *run;	/* [n] < runs */
-	const double *weight;	/* [n] calls that it stands for, > 0 */
+	const double *weight;	/* [n] calls that it represents, > 0 */
 	size_t functions, runs;
 	const char *const *functions_names; /* [functions]; canonical order is by name */
 	const char *const *columns;	    /* [p] names */
@@ -66,7 +66,7 @@ enum detector_dropped { DETECTOR_USED, DETECTOR_NOT_COUNTED, DETECTOR_CONSTANT }
 
 /* normal: at least 2 runs (3 where the rule holds runs out), 1 function. *out: detector_free(). ASSAY_E_NODATA: too few runs or samples;
  * the message says how many more. ASSAY_E_USAGE: so few runs cannot support the rate (below 1 / (runs + 1)), or a name occurs twice. Rows
- * with NaN or infinities in a column that others have are left out and counted. Any order of rows, columns and functions, any number of
+ * with NaN or infinities in a column that others have are excluded and counted. Any order of rows, columns and functions, any number of
  * threads: same bits. */
 enum assay_status detector_fit(const struct observations *normal, const struct detector_options *options, struct detector **out,
 			       struct assay_error *err);
@@ -132,7 +132,7 @@ struct detection {
 			  where nothing known was seen */
 	size_t runs, runs_anomalous, runs_small;
 	size_t left_out; /* samples with NaN */
-	double *errors;	 /* [observations] of each sample, NaN when left out */
+	double *errors;	 /* [observations] of each sample, NaN when excluded */
 };
 
 /* seen: the same columns by name, in any order, else ASSAY_E_USAGE that names the difference. Functions are found by name. */

@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-#define PART_LEAST  .01 /* of a function's errors: columns with less, and without a vote, are left out */
+#define PART_LEAST  .01 /* of a function's errors: columns with less, and without a vote, are excluded */
 #define LEAST_APART .05 /* relative difference of what is done in all that is negligible */
 
 void detection_release(struct detection *d)
@@ -21,7 +21,7 @@ void detection_release(struct detection *d)
 
 /* ---- means ----
  * What functions did in the mean, in runs of two kinds: what is said of a function rests on this. Runs are what is independent, so a run is
- * one number: the mean of all its samples, by the calls that they stand for or by the work in these. */
+ * one number: the mean of all its samples, by the calls that they represent or by the work in these. */
 
 /* Sums of a run: [p + 1] each, the last are of the calls. */
 struct run_sums {

@@ -90,7 +90,7 @@ static double fitting_left_out(const struct fitting *f, const struct expect *e, 
 	return sum / (double)f->n;
 }
 
-/* rounds: 1 is least squares. Returns the error for runs that are left out; INFINITY: the numbers cannot be told apart. */
+/* rounds: 1 is least squares. Returns the error for runs that are excluded; INFINITY: the numbers cannot be distinguished. */
 static double fitting_line(struct fitting *f, struct expect *e, size_t rounds)
 {
 	double inverse[COEFFICIENTS * COEFFICIENTS];
@@ -180,7 +180,7 @@ static void fitting_choose_numbers(struct fitting *f, struct expect *e, double *
 
 struct value {
 	size_t input;
-	double y, left_out; /* how far off one value for all is, if it is left out */
+	double y, left_out; /* how far off one value for all is, if it is excluded */
 };
 
 ORDER_BY(compare_values, struct value, BY_UP(input) BY_UP(y))
@@ -194,7 +194,7 @@ static double values_median_without(const struct value *v, size_t n, size_t i)
 }
 
 /* After fitting_line() without numbers, which says what is known of a run whose input too few others had. Returns the error for runs that
- * are left out. */
+ * are excluded. */
 static double fitting_inputs(const struct fitting *f, struct expect *e)
 {
 	struct value *v = mem_new(f->n, sizeof(*v));

@@ -259,7 +259,7 @@ static double crowd_strangeness(const struct crowd *w, size_t function, size_t r
 	if (w->c->options.single_sample)
 		return strangeness_in_order(s->matters, s->largest + log1p(-exp(-s->largest)));
 	between = ((own > 0.0 ? own * moments : 0.0) + BETWEEN_PRIOR * w->typical[run]) / (own + BETWEEN_PRIOR) + BETWEEN_LEAST;
-	/* One sample may be far off by chance; less so where each run has but one, which stands for all of it. */
+	/* One sample may be far off by chance; less so where each run has but one, which represents all of it. */
 	within = totals_within(&t) + s->largest * s->largest / (t.samples + 1.0) / (t.freedom + s->samples > 1.0 ? 1.0 : 4.0);
 	return strangeness_in_order(s->matters, (s->mean - t.mean) / sqrt(between + within / s->n));
 }

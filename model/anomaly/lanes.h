@@ -1,6 +1,6 @@
 /* What the training of small networks spends its time in. Nothing is fused, a sum is taken in the order of its rows, and an element of a
  * product depends on its row and column alone, whatever else is in the matrix: the same bits on every machine. A library's dgemm is not
- * used: its bits are those of the processor, and at these shapes (100 x 32 x 16) it is no faster. */
+ * used: its bits are those of the CPU, and at these shapes (100 x 32 x 16) it is no faster. */
 #ifndef MODEL_ANOMALY_LANES_H
 #define MODEL_ANOMALY_LANES_H
 

@@ -177,7 +177,7 @@ static double model_error_on(const struct additive_sums *s, size_t t, const stru
 }
 
 /* Fits the model with the columns that m names; false when there is no such model, because a smaller one is as good, or does not stand when
- * a type is left out. */
+ * a type is excluded. */
 static bool model_fit(const struct search *s, struct additive_model *m)
 {
 	double sum = 0.0, w[ADDITIVE_SIZE_MAX] = { 0 };

@@ -3,7 +3,7 @@
  *
  * There are more stressors than types of machines, and they move together, so that no single fit can be believed. Therefore all
  * models of one and two columns, and of three and four what a beam search finds, are fitted by least squares on relative error
- * (types weigh equally) and averaged. The weight of a model is its mean |log error| on types that were left out, to the power
+ * (types weigh equally) and averaged. The weight of a model is its mean |log error| on types that were excluded, to the power
  * -sharpness * types: Bayesian model averaging with the leave-one-out predictive error for the likelihood (Hoeting, Madigan,
  * Raftery, Volinsky, Statistical Science 14(4), 1999; Geisser and Eddy, JASA 74, 1979). Deterministic. */
 #ifndef MODEL_PROFILE_ADDITIVE_H
@@ -30,7 +30,7 @@ void additive_sums_of(const struct features *features, const double *cost, const
 
 /* A second view of the same weights: where the time went. differs [cols - 1 x classes]: the part of a column's time that is of a class,
  * less that of the application's own time; 0 where that is not known. Of a type's time, the columns' shares s leave sum of s_k differs_k
- * unexplained in each class: its square is added to that of the relative error of the cost, and to the error on types left out. The
+ * unexplained in each class: its square is added to that of the relative error of the cost, and to the error on types excluded. The
  * constant's time is of the application's own classes. */
 void additive_sums_see(struct additive_sums *sums, const struct mat *differs);
 void additive_sums_release(struct additive_sums *sums); /* accepts zeroed */
@@ -44,7 +44,7 @@ struct additive_model {
 	size_t size;
 	size_t col[ADDITIVE_SIZE_MAX]; /* ascending */
 	double w[ADDITIVE_SIZE_MAX];   /* > 0, in units of y_scale */
-	double left_out;	       /* mean |log error| on types left out */
+	double left_out;	       /* mean |log error| on types excluded */
 	double weight;		       /* of additive_weigh(); they sum to one */
 };
 
@@ -56,7 +56,7 @@ struct additive {
 };
 
 /* All models of up to `size` columns with their errors, at least one; not weighed yet.
- * count  [types] how often each type counts: 0 = left out, a resample has its multiplicities; at least 2 of them above 0. */
+ * count  [types] how often each type counts: 0 = excluded, a resample has its multiplicities; at least 2 of them above 0. */
 void additive_fit(const struct additive_sums *sums, const double *count, size_t size, struct additive *out);
 void additive_release(struct additive *fit); /* accepts zeroed */
 

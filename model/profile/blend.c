@@ -173,7 +173,7 @@ static bool boost_stage(struct boost *b, struct stumps *s, double *gained)
 	return true;
 }
 
-/* y [types] log cost. count [types] how often each type counts; 0 = left out; at least 2 types above 0. */
+/* y [types] log cost. count [types] how often each type counts; 0 = excluded; at least 2 types above 0. */
 static void stumps_fit(const struct features *f, const double *y, const double *count, struct stumps *out)
 {
 	struct boost b = boost_new(f, count);
@@ -252,7 +252,7 @@ static const double *blend_logs(const struct blend_data *d, size_t row)
 	return &d->features.logs.at[row * d->features.n];
 }
 
-/* ---- one type left out ---- */
+/* ---- one type excluded ---- */
 
 static double relative_error(double predicted, double measured)
 {
@@ -397,7 +397,7 @@ double blend_predict(const struct blend *b, const double *logs)
 struct validating {
 	const struct blend_data *data;
 	struct blend_validation *out;
-	double *errors; /* [types x types x BLEND_CANDIDATES]: judged, left out beside it */
+	double *errors; /* [types x types x BLEND_CANDIDATES]: judged, excluded beside it */
 };
 
 static double *validating_errors(const struct validating *v, size_t judged, size_t beside)

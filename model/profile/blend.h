@@ -1,6 +1,6 @@
 /* Both models together, and what they are worth on types of machines that they have not seen. The candidates are a fixed grid:
  * additive models of two sizes and two sharpnesses, alone, blended with boosted stumps (on logs) in quarters, or the stumps
- * alone. Each is weighed by its relative error on types that are left out, to the power -types. Everything is done by type, and
+ * alone. Each is weighed by its relative error on types that are excluded, to the power -types. Everything is done by type, and
  * nested: who validates a blend leaves a type out first. */
 #ifndef MODEL_PROFILE_BLEND_H
 #define MODEL_PROFILE_BLEND_H

@@ -503,7 +503,7 @@ static bool change_invert(size_t n, double a[TERMS_MAX][TERMS_MAX], double inver
 	return true;
 }
 
-/* Least squares, each type `count` times; and the mean |log error| on types left out, which needs no further fit: the residual without
+/* Least squares, each type `count` times; and the mean |log error| on types excluded, which needs no further fit: the residual without
  * a type is its residual / (1 - its leverage) (Allen, Technometrics 16(1), 1974). False when there is no such model: singular, not
  * finite, or a time that is not above 0. */
 static bool change_fit(const struct growing *g, const double *count, struct change *m, double *error)

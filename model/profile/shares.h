@@ -23,7 +23,7 @@ struct shares_parts {
 /* A column, or the sum of two, that moves over the machines as another column: what a model says of that one may as well be theirs. On
  * twelve machines that differ in a few ways, vm-splice moved as what reads files and what copies strings together. */
 struct stand_in {
-	size_t column, other; /* equal where one column stands for it alone */
+	size_t column, other; /* equal where one column represents it alone */
 	double part;	      /* mean over the types of the first one's share in the sum, 0 to 1 */
 };
 
@@ -74,7 +74,7 @@ void shares_release(struct shares *shares); /* accepts zeroed */
  *
  * The older one has an additive model (additive.h). The newer one is taken for the older one times a factor, and up to two resources
  * of which it uses more or less: ratio_t = a + sum of b_k x_tk, x_tk = (1 / rate_tk) / cost_t. All such models are fitted by least
- * squares and averaged, with the error on types left out for the likelihood as in additive.h, and no resource, one, and two of them as
+ * squares and averaged, with the error on types excluded for the likelihood as in additive.h, and no resource, one, and two of them as
  * likely as each other beforehand. So what both versions share cancels out: two models fitted apart each choose among many that are
  * as good, and their difference is mostly which ones they chose. Types weigh equally. */
 

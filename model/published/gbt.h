@@ -2,7 +2,7 @@
  * Source: Friedman, Annals of Statistics 29(5), 2001, algorithm 3; split score as in scikit-learn's `friedman_mse`, whose
  * training errors it meets (docs/evidence/statistics.md says where and how).
  *
- * Features that split a node equally well are told apart by nothing in the data. So the partition is that of the first feature
+ * Features that split a node equally well are distinguished by nothing in the data. So the partition is that of the first feature
  * (in column order: give columns in name order) among those within GBT_TIE of the largest gain, and the credit for the split is
  * shared equally among all of them. Deterministic: no randomness anywhere. O(trees * depth * n * p) after one sort a column. */
 #ifndef MODEL_PUBLISHED_GBT_H

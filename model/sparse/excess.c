@@ -99,7 +99,7 @@ double leverage_of(const struct mat *factor, const double *z)
 
 /* ---- excess ---- */
 
-/* Errors on runs left out, except those that were unlike all others: a straight line through the logarithm of what was predicted. */
+/* Errors on runs excluded, except those that were unlike all others: a straight line through the logarithm of what was predicted. */
 struct usual {
 	size_t n;
 	double mean, at, slope; /* mean + slope * (log(prediction) - at) */

@@ -1,5 +1,5 @@
 /* By how much runs cost more than a model expects of them, on average, and how well that is known: by how much they differ in it, and by
- * how well the model knows what such runs cost (its leverage at the mean of their rows, with the variance of runs of inputs left out). For
+ * how well the model knows what such runs cost (its leverage at the mean of their rows, with the variance of runs of inputs excluded). For
  * rows that are drawn as those learned the latter is about s^2 / n (1 + terms / n + terms / rows); it grows as they lie elsewhere. Of large
  * inputs a model may err otherwise than of small ones, so what is usual follows the prediction. */
 #ifndef MODEL_SPARSE_EXCESS_H
@@ -9,7 +9,7 @@
 
 struct sparse_excess {
 	double
-	    usual; /* log(cost / prediction) of inputs left out of the model that are as large: a straight line through log(prediction) */
+	    usual; /* log(cost / prediction) of inputs excluded from the model that are as large: a straight line through log(prediction) */
 	double log_ratio; /* that of these runs, less the usual one */
 	double noise, df; /* standard error of log_ratio, and its degrees of freedom, at least 1 */
 };

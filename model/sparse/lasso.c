@@ -55,7 +55,7 @@ static const double *column(const struct active_set *a, size_t j)
 	return a->of.z + j * a->of.n;
 }
 
-/* Four sums at a time: the processor need not wait for one to end. */
+/* Four sums at a time: the CPU need not wait for one to end. */
 static double active_set_dot(const double *x, const double *y, size_t n)
 {
 	double a = 0.0, b = 0.0, c = 0.0, d = 0.0;
@@ -320,7 +320,7 @@ static size_t next_of(struct active_set *a, double *sign)
 	return found;
 }
 
-/* The set lasts from one lambda to the next. b [p], whose columns that are not 0 are where it begins, becomes what minimises
+/* The set lasts from one lambda to the next. b [p], whose columns that are not 0 are where it starts, becomes what minimises
  * 1/2 |y - sum b z|^2 + lambda sum |b|; between calls nothing else may change it. All is borrowed until active_set_free(). */
 static struct active_set *active_set_new(const struct active_problem *problem, double *b)
 {

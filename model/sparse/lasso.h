@@ -1,5 +1,5 @@
 /* The LASSO: least squares with a price on the size of coefficients, which makes most of them zero, for a row of prices. Each minimum is
- * exact, by an active set, and begins where the one before it ended. Minimises, over columns z that are standardised (weighted mean 0,
+ * exact, by an active set, and starts where the one before it ended. Minimises, over columns z that are standardised (weighted mean 0,
  * weighted variance 1) and with weights that sum to 1,
  *
  *	1/2 sum_i w_i (y_i - b0 - sum_j b_j z_ij)^2 + lambda sum_j |b_j|		(all b_j >= 0, b0 >= 0, if so asked)

@@ -321,7 +321,7 @@ static struct mat values_of(const struct mat *X, const struct sparse_term *term,
 	return Z;
 }
 
-/* How well each lambda does on runs left out, as it is and fitted again. */
+/* How well each lambda does on runs excluded, as it is and fitted again. */
 struct trial {
 	double error[2][LASSO_LAMBDAS];
 };
@@ -357,7 +357,7 @@ static void try_folds(const struct runs *all, const struct lasso_options *how, c
 	}
 }
 
-/* Coefficients of these terms by the lambda with the least error on folds left out, or a larger one that is hardly worse; those that are 0
+/* Coefficients of these terms by the lambda with the least error on folds excluded, or a larger one that is hardly worse; those that are 0
  * leave. Returns that error. */
 static double choose(const struct runs *r, const struct lasso_options *how, struct sparse_term *term, size_t *terms, double *intercept)
 {
@@ -619,7 +619,7 @@ static void fit(const struct runs *r, const struct sparse_options *how, struct s
 	free(pairs);
 }
 
-/* The interval and errors, of runs left out whose inputs are not unlike what was left in: of others nothing is said. Where all are, of all.
+/* The interval and errors, of runs excluded whose inputs are not unlike what was left in: of others nothing is said. Where all are, of all.
  */
 static void summarise(const struct runs *all, const double *prediction, struct sparse *out)
 {

@@ -46,8 +46,8 @@ struct sparse {
 	size_t terms;
 	double intercept;		 /* not below 0; of the published procedure of any sign */
 	double least;			 /* predictions are at least this, a part of the smallest cost learned: above 0 */
-	double error_median, error_mean; /* sparse_error() over runs of inputs left out that are not unlike those left in */
-	size_t unlike;			 /* runs of inputs left out that are */
+	double error_median, error_mean; /* sparse_error() over runs of inputs excluded that are not unlike those left in */
+	size_t unlike;			 /* runs of inputs excluded that are */
 	double *apart; /* [runs], in the order of the rows: log(cost / prediction) by models that did not see their inputs; NaN: unlike */
 	double *left_out;  /* [runs] what those models predicted */
 	struct mat factor; /* excess.h */

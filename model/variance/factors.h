@@ -1,5 +1,5 @@
 /* How much of a time each of several counted things explains: ordinary least squares, after the factors that follow from others have been
- * left out by the test of Farrar and Glauber (Review of Economics and Statistics 49(1), 1967): chi-squared for whether there is any
+ * excluded by the test of Farrar and Glauber (Review of Economics and Statistics 49(1), 1967): chi-squared for whether there is any
  * collinearity, F for the factor that follows most from the others, which goes, until there is none.
  * In large samples the tests find any correlation, however weak; a factor goes only where the others explain FACTORS_COLLINEAR of it. */
 #ifndef MODEL_VARIANCE_FACTORS_H
@@ -26,7 +26,7 @@ struct factors {
 	bool fitted;		       /* false: too few rows, or nothing varies */
 };
 
-/* X [n x p], y [n]: finite; p <= FACTORS_MAX. Constant columns are left out. O(n p^2 + p^4). */
+/* X [n x p], y [n]: finite; p <= FACTORS_MAX. Constant columns are excluded. O(n p^2 + p^4). */
 void factors_fit(const struct mat *X, const double *y, struct factors *out);
 
 #endif

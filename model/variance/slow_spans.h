@@ -35,7 +35,7 @@ struct slow_chance {
 struct slow_chance slow_span_chance(const double *x, const bool *joined, size_t n, const struct slow_span *span, double least,
 				    double *scratch);
 
-/* Score of one piece, which begins at `from`; *to: where it ends. */
+/* Score of one piece, which starts at `from`; *to: where it ends. */
 double slow_span_piece(const double *x, const bool *joined, size_t n, const struct slow_span *span, size_t from, size_t *to);
 
 #endif

@@ -11,7 +11,7 @@
  * 2.698 sigma above that. */
 #define FENCE ((.67449 + 2.69796) / .47586)
 
-/* Of the blocks up to `slow`, by what they stand for. */
+/* Of the blocks up to `slow`, by what they represent. */
 static double mean_of(const double *mean, const double *weight, size_t n, double slow)
 {
 	double sum = 0, weights = 0;

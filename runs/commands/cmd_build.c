@@ -91,12 +91,12 @@ extern char **environ;
 struct slice_request {
 	const char *commands; /* a file: runs of a program with pieces, a line each, as the shell takes them */
 	const char *only;     /* a file of the features that are wanted, one a line; NULL: all */
-	const char *output;   /* the file for the pieces that are left out; NULL: none */
+	const char *output;   /* the file for the pieces that are excluded; NULL: none */
 	double allowed;	      /* of a slice: what it may count, as a part of what whole runs count */
 	int64_t top;	      /* features that users are shown */
 };
 
-/* What is left out when a piece is, and what stays right then. */
+/* What is excluded when a piece is, and what stays right then. */
 struct piece {
 	char *name;
 	bool *right; /* [features]; NULL: it changes nothing */
@@ -286,7 +286,7 @@ static bool may_matter(const struct search *s, const char *piece)
 	return matters;
 }
 
-/* Those of one name are left out together. */
+/* Those of one name are excluded together. */
 static void add_pieces(struct search *s, const struct run_features *counts)
 {
 	size_t kept = 0;

@@ -44,7 +44,7 @@ static enum assay_status changes_check(void *arguments, struct assay_error *err)
 	return ASSAY_OK;
 }
 
-/* A file, or what APP@VERSION stands for. */
+/* A file, or what APP@VERSION represents. */
 static enum assay_status open_side(const struct arguments *a, int side, struct version_object *object, struct build *build,
 				   struct assay_error *err)
 {

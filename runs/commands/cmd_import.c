@@ -12,7 +12,7 @@
 #include <errno.h>
 #include <sys/stat.h>
 
-/* Shows the rows of a file that were left out, by reason. */
+/* Shows the rows of a file that were excluded, by reason. */
 static void show_skipped(const struct imported *imported, struct document *d)
 {
 	doc_object(d, "not_used");

@@ -5,7 +5,7 @@
 #include "base/document.h"
 #include "runs/running/launch.h"
 
-/* Sets what `assay run` does besides: remarks and progress on standard error, an orderly end on Ctrl-C. */
+/* Sets what `assay run` does besides: notes and progress on standard error, an orderly end on Ctrl-C. */
 void cmd_run_watch(struct launch_options *options);
 extern volatile sig_atomic_t cmd_run_cancelled; /* the signal that asks for it */
 

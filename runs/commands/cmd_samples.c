@@ -19,7 +19,7 @@
 
 struct arguments {
 	struct cli_list files;
-	const char *show; /* how hashes begin; NULL: the files are listed */
+	const char *show; /* how hashes start; NULL: the files are listed */
 };
 
 /* ---- one function in one file ---- */
@@ -274,7 +274,7 @@ static enum assay_status check_version(const struct sample_file *files, size_t n
 	return st;
 }
 
-/* The files of the version, which may be left out if there is one alone. */
+/* The files of the version, which may be excluded if there is one alone. */
 static enum assay_status files_of(struct store *store, const char *application, const char *version, struct sample_file **out, size_t *n,
 				  struct assay_error *err)
 {
@@ -393,7 +393,7 @@ static enum assay_status list_or_show(const char *selector, const char *prefix, 
 
 /* ---- assay samples ---- */
 
-/* A hash may begin with nothing: then all of them are meant. */
+/* A hash may start with nothing: then all of them are meant. */
 static enum assay_status parse_prefix(const char *text, void *to, struct assay_error *err)
 {
 	(void)err;

@@ -379,7 +379,7 @@ static size_t children_missing(const struct recorded *sum)
 	return missing;
 }
 
-/* The last call of the process executed another program, which begins a file of its own. */
+/* The last call of the process executed another program, which starts a file of its own. */
 static bool has_executed(const struct samples *file)
 {
 	const struct sample *last = NULL;

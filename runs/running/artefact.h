@@ -39,7 +39,7 @@ struct artefact {
  * artefact_release() it. Cost: reads every byte once. */
 enum assay_status artefact_collect(const char *base, const char *const *paths, size_t n, bool flat, struct artefact *out,
 				   struct assay_error *err);
-/* The manifest's `files`, which need not be any; the error begins with their line. */
+/* The manifest's `files`, which need not be any; the error starts with their line. */
 enum assay_status artefact_files(const struct manifest *manifest, struct artefact *out, struct assay_error *err);
 /* Adds to `files` the inputs of `inputs_of` that are among names[n], as DIRECTORY/NAME. Their hash is not files': an input is not what a
  * version is. ASSAY_E_FORMAT where `files` has a DIRECTORY of its own. */

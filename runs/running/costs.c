@@ -412,7 +412,7 @@ static const struct run_feature *feature_of(const struct execution_features *f, 
 	return NULL;
 }
 
-/* May it be left out where it is 0? */
+/* May it be excluded where it is 0? */
 static bool is_zero_when_absent(const struct run_feature *feature, enum cost_origin origin)
 {
 	return (origin == COST_COUNTED && feature->kind == FEATURE_COUNT) || (origin == COST_KNOWN && input_feature_is_word(feature->name));

@@ -18,7 +18,7 @@
 	X(COST_METRIC, "metric", "", "the metric")
 
 enum cost_of { COST_ROWS(ROWS_ENUM) COSTS };
-const char *cost_of_text(enum cost_of of); /* "processor time" */
+const char *cost_of_text(enum cost_of of); /* "CPU time" */
 
 /* How a feature is known: constant, code, what that is. */
 #define COST_ORIGIN_ROWS(X)                                                                                                                \
@@ -44,7 +44,7 @@ struct cost_place {
 	char *function, *file; /* file: without its directory; "-": not known */
 	unsigned line;	       /* 0: not known */
 	unsigned begins;       /* the line of the function's name; 0: not known */
-	double seconds;	       /* of a processor, a run on average */
+	double seconds;	       /* of a CPU, a run on average */
 };
 
 struct cost_places {
@@ -84,7 +84,7 @@ struct costs {
 	size_t n_unknown;
 	size_t other_builds; /* runs of other builds of the version, which do not count */
 	size_t without;	     /* runs whose features were not recorded */
-	size_t uncounted;    /* inputs that the version which counts has not run: left out */
+	size_t uncounted;    /* inputs that the version which counts has not run: excluded */
 	char **machines;     /* [n_machines] that have runs of it, the one with most inputs first */
 	size_t n_machines;
 };

@@ -39,7 +39,7 @@ size_t evidence_architectures(const struct evidence *evidence, const struct run_
 /* Removes what is known to be of another architecture; `planned` and `missing` stay. */
 void evidence_keep(const struct evidence *evidence, const char *architecture, struct run_set *set);
 
-/* Keeps in sets[n], n <= 2, the architecture that most of their results are of. A sentence about what was left out, NULL: nothing. free()
+/* Keeps in sets[n], n <= 2, the architecture that most of their results are of. A sentence about what was excluded, NULL: nothing. free()
  * it. */
 char *evidence_one_architecture(const struct evidence *evidence, struct run_set *sets, size_t n);
 

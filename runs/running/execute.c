@@ -51,7 +51,7 @@ struct execute_host {
 	bool *done;		 /* [n_cells] */
 	size_t n_cells;
 	bool *hung;			  /* [versions x inputs], with hang_once: has reached its time limit here */
-	int64_t block;			  /* that was begun last */
+	int64_t block;			  /* that was started last */
 	char *directory, *work, *samples; /* absolute, on the host; NULL while they are not there */
 	int64_t clock_ahead_ms;
 	char *architecture;		/* as `uname -m` says it there; NULL: not known */
@@ -273,7 +273,7 @@ static bool host_choose_builds(struct execute_host *h)
 	return true;
 }
 
-/* Processors of 64 bits run programs of 32 bits, where their kernel lets them. */
+/* CPUs of 64 bits run programs of 32 bits, where their kernel lets them. */
 static bool runs_on(const char *architecture, const char *host)
 {
 	return strcmp(architecture, host) == 0 || (strcmp(architecture, "i686") == 0 && strcmp(host, "x86_64") == 0) ||
@@ -688,7 +688,7 @@ static enum host_run host_run_once(struct execute_host *h, const struct plan_cel
 	return how;
 }
 
-/* The first run's numbers and output stand for the repetition, or those of the first that did not end well. */
+/* The first run's numbers and output represent the repetition, or those of the first that did not end well. */
 static void join_runs(struct execution *all, struct execution *next)
 {
 	if (next->outcome != EXECUTION_OK) {
@@ -760,9 +760,9 @@ static bool host_store(struct execute_host *h, size_t i, struct execution *e)
 	return !st || host_store_failed(h, &err);
 }
 
-/* ---- what is left out ---- */
+/* ---- what is excluded ---- */
 
-/* Is this cell left out? For the version hangs, or the time is over. */
+/* Is this cell excluded? For the version hangs, or the time is over. */
 static bool host_skips(struct execute_host *h, size_t i)
 {
 	const struct execute_options *o = h->x->options;

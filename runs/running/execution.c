@@ -73,7 +73,7 @@ static enum assay_status execution_features_pack(const struct execution_features
 	return st;
 }
 
-/* The line that begins with `head`, from text on, or its end: *rest is what follows the line, *said what follows the head. */
+/* The line that starts with `head`, from text on, or its end: *rest is what follows the line, *said what follows the head. */
 static const char *section(const char *text, const char *end, const char *head, const char **said, const char **rest)
 {
 	size_t n = strlen(head);
@@ -361,7 +361,7 @@ enum assay_status execution_put(struct store *store, const struct execution_plac
 
 /* ---- what is there ---- */
 
-/* What the store has, by (input, version, repetition); rows that are not the plan's are left out. */
+/* What the store has, by (input, version, repetition); rows that are not the plan's are excluded. */
 static enum assay_status execution_load_stored(struct store *store, const struct plan *plan, const char *machine, bool *stored,
 					       struct assay_error *err)
 {

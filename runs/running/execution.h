@@ -1,6 +1,6 @@
-/* Executions: every run that was begun and how it ended, with its output; committed as it arrives, in one transaction with the result that
- * models see (runs/running/run.h) where there is one. One that failed never becomes a number. One whose functions were measured (a plan
- * with a probe) is not a result: what it gives are sample files (runs/inside/samples/sample_files.h), committed with it. */
+/* Executions: every run that was started and how it ended, with its output; committed as it arrives, in one transaction with the result
+ * that models see (runs/running/run.h) where there is one. One that failed never becomes a number. One whose functions were measured (a
+ * plan with a probe) is not a result: what it gives are sample files (runs/inside/samples/sample_files.h), committed with it. */
 #ifndef RUNS_RUNNING_EXECUTION_H
 #define RUNS_RUNNING_EXECUTION_H
 
@@ -23,13 +23,13 @@
 struct execution_features {
 	char input[DIGEST_HEX_BYTES]; /* the same input, the same hash; "": not known */
 	struct run_features known, own, counted;
-	double own_seconds; /* of a processor, that the user's own command took; 0 without one */
+	double own_seconds; /* of a CPU, that the user's own command took; 0 without one */
 };
 void execution_features_release(struct execution_features *features); /* accepts zeroed */
 
 /* As the store has them: text, packed. *out is overwritten; execution_features_release() it. ASSAY_E_CORRUPT, ASSAY_E_FORMAT. */
 enum assay_status execution_features_unpack(const void *packed, size_t n, struct execution_features *out, struct assay_error *err);
-/* The text in it: "# input HASH", lines of the text form, "# own SECONDS", lines, "# counted", lines. Counts that are 0 are left out: where
+/* The text in it: "# input HASH", lines of the text form, "# own SECONDS", lines, "# counted", lines. Counts that are 0 are excluded: where
  * anything was counted, what is missing is 0. */
 void execution_features_text(const struct execution_features *features, struct buf *out);
 enum assay_status execution_features_parse(const char *text, size_t n, struct execution_features *out, struct assay_error *err);
@@ -37,7 +37,7 @@ enum assay_status execution_features_parse(const char *text, size_t n, struct ex
 /* A copy; names are copied, too. */
 void run_features_copy(const struct run_features *from, struct run_features *to);
 
-#define EXECUTION_PRUNED	   "[removed by assay prune]" /* stands for what a run printed that was removed */
+#define EXECUTION_PRUNED	   "[removed by assay prune]" /* represents what a run printed that was removed */
 #define EXECUTION_STREAM_BYTES_MAX (64u << 20)		      /* of each stream of a run: one that prints more is ended */
 
 /* How much of each stream is kept (its head and its tail, when it is longer): people look for the reason of a failure in it; of a run

@@ -22,7 +22,7 @@ struct reader {
 	const struct foreign_options *options;
 	struct foreign_result *result;
 	const char *text; /* all of the file */
-	size_t at, start; /* where the row of CSV begins, else 0; the shortest of options->starts with all of that row */
+	size_t at, start; /* where the row of CSV starts, else 0; the shortest of options->starts with all of that row */
 	bool over;	  /* there are more than RESULTS_MAX */
 	bool metric_seen; /* a benchmark has options->metric */
 	struct assay_error *err;
@@ -101,7 +101,7 @@ static bool row_value(struct reader *r, struct foreign_row *row, const cJSON *va
 	return *row->texts.result || row->to.failure;
 }
 
-/* When a row was measured, by a text of the file; NULL: it has none. False: that is not understood, and the row is left out. */
+/* When a row was measured, by a text of the file; NULL: it has none. False: that is not understood, and the row is excluded. */
 static bool row_time(struct reader *r, struct foreign_row *row, const char *text)
 {
 	int64_t ms = row->to.taken_ms;
@@ -517,7 +517,7 @@ static bool is_success(const char *text)
 	return text_double(text, &number) ? number == 0 : is_word(text, words);
 }
 
-/* Adds a row whose result is a text. A word for a failure is one; a word for success measures nothing and is left out. */
+/* Adds a row whose result is a text. A word for a failure is one; a word for success measures nothing and is excluded. */
 static void row_add_text(struct reader *r, struct foreign_row row, const char *text)
 {
 	double number;

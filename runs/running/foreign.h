@@ -52,9 +52,9 @@ struct foreign_row {
 
 struct foreign_result {
 	enum foreign_tool tool;
-	struct foreign_row *rows; /* [n_rows], in the order of the file, but for those that are left out */
+	struct foreign_row *rows; /* [n_rows], in the order of the file, but for those that are excluded */
 	size_t n_rows, capacity;
-	struct imported imported;	   /* the same for imported_store(), with what was left out */
+	struct imported imported;	   /* the same for imported_store(), with what was excluded */
 	size_t aggregates;		   /* benchmarks that the tool computed from others; they are no rows */
 	size_t ends_unknown;		   /* runs whose exit codes the file does not have at all */
 	const char *application, *version; /* of the first row that can be used; version "" where the file has none */

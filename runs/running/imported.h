@@ -90,7 +90,7 @@ bool imported_in_future(int64_t ms);
 /* Counts a row in `skipped`; fmt ("": nothing) says more about the first one than `why` does. */
 void imported_leave_out(struct imported *imported, enum imported_skip why, const struct imported_place *place, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
-/* Reads the next row of a CSV file. Rows that cannot be read are left out. False at the end. */
+/* Reads the next row of a CSV file. Rows that cannot be read are excluded. False at the end. */
 bool imported_next(struct imported *imported, struct csv *csv);
 
 /* Reads rates of stressors from CSV. text[0..n) as csv.h wants it, and it must outlive *out. ASSAY_E_FORMAT for a file without the header;

@@ -37,7 +37,7 @@ struct launch_options {
 	bool hang_once; /* as execute_options has them */
 	int64_t until_ns;
 	const volatile sig_atomic_t *cancelled;
-	void (*note)(const char *text); /* a remark before anything is run */
+	void (*note)(const char *text); /* a note before anything is run */
 	void (*begin)(void);		/* the runs begin, and have ended; may be NULL */
 	void (*end)(void);
 	void (*progress)(const struct host *host, const struct execution *execution, size_t done, size_t total); /* may be NULL */

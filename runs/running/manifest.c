@@ -297,7 +297,7 @@ static enum assay_status manifest_check_listed(const struct manifest_reader *r, 
 	return st;
 }
 
-/* The directory's names, in the place of the one that stands for all of them. Those that cannot be names of inputs are left out. */
+/* The directory's names, in the place of the one that represents all of them. Those that cannot be names of inputs are excluded. */
 static enum assay_status manifest_list_inputs(struct manifest *m, struct assay_error *err)
 {
 	struct assay_error why;

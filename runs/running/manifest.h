@@ -67,7 +67,7 @@ struct manifest_own {
 
 struct manifest_version {
 	char *name;
-	char *stem; /* of one that manifest_derive() has added: the name of the one that it comes from, which {version} stands for; else
+	char *stem; /* of one that manifest_derive() has added: the name of the one that it comes from, which {version} represents; else
 		       NULL */
 	enum manifest_build kind;
 	struct manifest_own *own; /* [n_own], one of any architecture, or one for each, by name; none of MANIFEST_SAME */
@@ -105,7 +105,7 @@ struct manifest {
 	size_t n_inputs;
 	char *inputs_of;		/* a directory, absolute or relative to the manifest: each name in it is an input, deployed as
 					 * {files}/DIRECTORY/NAME; NULL: none. Then manifest_open() lists them, and manifest_parse(), which looks at no
-					 * files, has one input without a name, which stands for any */
+					 * files, has one input without a name, which represents any */
 	char *left_out;			/* for people: which names in it cannot be an input's, and why; NULL: all can */
 	struct manifest_words features; /* a command that prints features of an input; n == 0: none */
 	char *work;			/* directory on the hosts under which everything happens; absolute */
@@ -132,7 +132,7 @@ size_t manifest_find_version(const struct manifest *manifest, const char *name);
 const struct manifest_own *manifest_own_of(const struct manifest_version *version, const char *architecture);
 char *manifest_own_reason(const struct manifest *manifest, const struct manifest_version *version, const char *architecture);
 /* Versions that a manifest has without saying so: NAME-COMMIT, of its git version NAME what COMMIT (12 digits) was, NAME+again, which
- * is NAME once more, and NAME+cpu5, which is NAME with a slowdown planted in it (fleet/emulate/plant.h). Adds the version to those of the
+ * is NAME once more, and NAME+cpu5, which is NAME with a slowdown injected in it (fleet/emulate/plant.h). Adds the version to those of the
  * manifest where `name` is of this kind and not among them yet; its hash stays. */
 void manifest_derive(struct manifest *manifest, const char *name);
 #define MANIFEST_COMMIT_DIGITS 12

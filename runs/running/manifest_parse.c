@@ -290,7 +290,7 @@ static enum assay_status manifest_environment_parse(const struct manifest_reader
 	return ASSAY_OK;
 }
 
-/* ---- do they stand for something? ---- */
+/* ---- do they represent something? ---- */
 
 /* The placeholders of all words, as bits. */
 static unsigned words_places_of(const struct manifest_words *words)
@@ -309,7 +309,7 @@ static unsigned words_places_of(const struct manifest_words *words)
 	return mask;
 }
 
-/* Does every placeholder of every version stand for something there? */
+/* Does every placeholder of every version represent something there? */
 static enum assay_status manifest_check_places(const struct manifest_reader *r, const struct manifest *manifest)
 {
 	unsigned common = words_places_of(&manifest->environment) | words_places_of(&manifest->features);

@@ -413,8 +413,8 @@ static enum assay_status metric_read_lines(const struct metric *metric, const ch
 
 /* ---- JSON of Google Benchmark and hyperfine ---- */
 
-/* Returns the document in the output: from the last line that begins with '{' to the last '}' after it. Programs may print other things
- * before and after, and hyperfine writes its results anew after each command. NULL: there is none. free() it. */
+/* Returns the document in the output: from the last line that starts with '{' to the last '}' after it. Programs may print other things
+ * before and after, and hyperfine writes its results again after each command. NULL: there is none. free() it. */
 static char *metric_find_document(const char *output, size_t n, struct assay_error *err)
 {
 	const char *begin = NULL, *end = NULL;

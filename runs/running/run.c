@@ -46,7 +46,7 @@ struct run_build {
 	char plan[DIGEST_ID_BYTES];
 	char id[DIGEST_ID_BYTES];    /* of artefact, command, environment, arguments of the input, directory, metric: the same in
 					plans of one build */
-	int64_t last_ms;	     /* when it began; run_load() raises it to the last run of the version */
+	int64_t last_ms;	     /* when it started; run_load() raises it to the last run of the version */
 	size_t planned;		     /* runs of the version in it */
 	double level;		     /* as in plan.h */
 	struct manifest_terms terms; /* of its manifest */

@@ -18,11 +18,11 @@
 
 /* Time that was withheld from a run, by the resource usage counters of its host. */
 enum run_withheld {
-	RUN_WAITED,	    /* it waited for a processor that something else had */
+	RUN_WAITED,	    /* it waited for a CPU that something else had */
 	RUN_THROTTLED,	    /* its group had used up its share */
 	RUN_IO_STALLED,	    /* something on the host waited for input or output */
 	RUN_MEMORY_STALLED, /* something on the host waited for memory */
-	RUN_STOLEN,	    /* a hypervisor had the processors for something else */
+	RUN_STOLEN,	    /* a hypervisor had the CPUs for something else */
 	RUN_WITHHELD
 };
 
@@ -49,7 +49,7 @@ struct run {
 	char plan[DIGEST_ID_BYTES];		   /* that it was a part of; "" when it was imported */
 	char build[DIGEST_ID_BYTES];		   /* of the version; "" when it was imported */
 	struct metric_usage usage;		   /* of its execution; 0 or below where it is not known */
-	int64_t queued_ns;			   /* of the wall-clock time, at most: kept waiting for a processor; -1: not known */
+	int64_t queued_ns;			   /* of the wall-clock time, at most: kept waiting for a CPU; -1: not known */
 	int64_t withheld_ns[RUN_WITHHELD];	   /* -1: not known; of queued_ns only the part that its own threads cannot explain */
 	char architecture[RUN_ARCHITECTURE_BYTES]; /* of the machine, recorded with its execution; "" when it is not known */
 	enum run_turns turns;
@@ -66,8 +66,8 @@ struct run_executed {
 	int64_t hung_ns;	     /* the shortest that the time limit ended; 0: none */
 };
 
-/* Sets queued_ns and withheld_ns from resource usage counters and run->usage. Several threads that wait for a processor lose no more than
- * the wall-clock time in which any of them waits. Something else has the processors for no longer than it has run. */
+/* Sets queued_ns and withheld_ns from resource usage counters and run->usage. Several threads that wait for a CPU lose no more than
+ * the wall-clock time in which any of them waits. Something else has the CPUs for no longer than it has run. */
 void run_set_withheld(struct run *run, const struct helper_result *counters);
 
 /* The runs of one version of an application. A name such as `main` stays while the build under it changes: only those of one
@@ -90,7 +90,7 @@ struct run_set {
 	size_t planned, missing; /* in the latest plan that has this version: its runs, and how many of them were not made */
 };
 
-/* Selectors are APP[@VERSION]: *application is the caller's to free(), *version too, or NULL when it was left out. */
+/* Selectors are APP[@VERSION]: *application is the caller's to free(), *version too, or NULL when it was excluded. */
 enum assay_status run_selector(const char *text, char **application, char **version, struct assay_error *err);
 
 /* The version meant by a selector: `version`, or the only one when it is NULL. Several, or none, is an error that lists what
@@ -137,7 +137,7 @@ char *run_others_text(const struct run_set *set);
 /* {`results`, `machines`}. */
 cJSON *run_others_json(const struct run_set *set);
 
-/* SQL: the input in the name of the application that is ?1. Without it executions are found by their key's beginning alone, many for each
+/* SQL: the input in the name of the application that is ?1. Without it executions are found by their key's start alone, many for each
  * result. */
 #define RUN_INPUT "substr(?1, instr(?1 || '/', '/') + 1)"
 

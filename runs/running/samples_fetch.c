@@ -40,7 +40,7 @@ static bool is_written_name(const char *name, const char *suffix)
 	return pid && n && pid + n < 64 && strcmp(name + pid + 1 + n, suffix) == 0;
 }
 
-/* Parses "BYTES NAME" lines (changed) to the files PID-N and suffix; names that the writer does not give are left out. *out begins empty;
+/* Parses "BYTES NAME" lines (changed) to the files PID-N and suffix; names that the writer does not give are excluded. *out starts empty;
  * samples_found_release() it. */
 static void samples_found_parse(char *text, const char *suffix, struct samples_found *out)
 {

@@ -25,7 +25,7 @@ struct samples_source {
 };
 
 /* Files of one run become part of the execution. Where those of functions are missing, wrong or too many, it is spoilt; what is wrong with
- * others is its `detail`, and its result stays. False when the host has failed, or nothing can be kept here: then *fault, which begins as
+ * others is its `detail`, and its result stays. False when the host has failed, or nothing can be kept here: then *fault, which starts as
  * ASSAY_OK, says why. pack: of functions, which of the runs that the counters take. */
 bool samples_fetch(struct session *session, const struct samples_source *source, size_t pack, struct execution *e,
 		   struct assay_error *fault);

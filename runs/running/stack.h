@@ -19,7 +19,7 @@
 #define STACK_WORDS 4
 extern const char *const stack_words[STACK_WORDS];
 
-/* Takes what the host said: lines sorted, each once, `directory` (of the session, on the host) at the beginning of a path
+/* Takes what the host said: lines sorted, each once, `directory` (of the session, on the host) at the start of a path
  * replaced by
  * "{session}". ASSAY_E_FORMAT for other lines; ASSAY_E_NODATA when there are none. free() *out. */
 enum assay_status stack_parse(const char *text, size_t n, const char *directory, char **out, struct assay_error *err);

@@ -1,5 +1,5 @@
-/* Tells the memory hog of an emulated host (fleet/emulate/emulate_host.c) that a program has started there: it works until that program
- * has ended, and no longer, so that hosts which wait for their turn are quiet. Shells do not count: one stands around every
+/* Tells the memory load generator of an emulated host (fleet/emulate/emulate_host.c) that a program has started there: it works until that
+ * program has ended, and no longer, so that hosts which wait for their turn are quiet. Shells do not count: one stands around every
  * command, and may turn into a program that only waits. Preloaded into every program of the host; leaves no descriptor open. */
 #include <errno.h>
 #include <stddef.h>

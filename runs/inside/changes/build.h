@@ -19,7 +19,7 @@ void build_release(struct build *build); /* accepts zeroed */
 size_t build_callee(const struct build *build, uint64_t address);
 
 /* The machine code of a body, instruction by instruction, with everything that depends on its address taken apart: branches inside the body
- * become indices of instructions, and other references to addresses are kept beside the bytes. Padding is left out. Decoded by Zydis. */
+ * become indices of instructions, and other references to addresses are kept beside the bytes. Padding is excluded. Decoded by Zydis. */
 #define CODE_REFERENCES_MAX 2 /* of one instruction: an operand in memory, and an immediate value */
 
 enum code_reference_kind {

@@ -1,4 +1,4 @@
-/* A symbol is outside bytes, and a short one can stand for a name of any length: a type that is meant again is two bytes, and each pair of
+/* A symbol is outside bytes, and a short one can represent a name of any length: a type that is meant again is two bytes, and each pair of
  * these doubles what is written. libiberty writes it all out, so what it would write is bounded before and while it does. In Rust's (v0)
  * any part of the symbol can be meant again. */
 #include "runs/inside/changes/demangle.h"
@@ -123,7 +123,7 @@ static bool demangle_write(struct demangle_component *root, struct writing *writ
 }
 
 /* Conversions ("operator T()") that the symbol may have: libiberty tries each with and without template arguments. A digit before the two
- * letters makes them the beginning of a name. */
+ * letters makes them the start of a name. */
 static size_t conversions_in(const char *symbol)
 {
 	size_t n = 0;

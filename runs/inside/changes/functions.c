@@ -19,7 +19,7 @@ struct range_owner {
 	uint64_t low, body, high;
 };
 
-/* ---- what the symbols of compilers say of the functions that they stand for ---- */
+/* ---- what the symbols of compilers say of the functions that they represent ---- */
 
 /* Of a symbol of Rust's older kind, in which dots belong to the name: "_ZN...17h0123456789abcdefE"; 0: it is none. */
 static size_t rust_stem(const char *symbol)
@@ -250,7 +250,7 @@ static const char *symbol_of(Dwarf_Die *die, Dwarf_Die *root, bool *nameless)
 	return name && name[0] ? name : NULL;
 }
 
-/* In DWARF 5 files are counted from 0, which libdw takes for none; clang begins there. */
+/* In DWARF 5 files are counted from 0, which libdw takes for none; clang starts there. */
 static const char *file_of_entry(Dwarf_Die *die)
 {
 	Dwarf_Attribute attribute;

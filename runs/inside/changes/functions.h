@@ -48,7 +48,7 @@ struct body {
 struct inlined {
 	size_t function, body;
 	size_t first_range, n_ranges;
-	unsigned line; /* of the call that it stands for; 0: not known */
+	unsigned line; /* of the call that it represents; 0: not known */
 };
 
 struct call {
@@ -105,7 +105,7 @@ struct functions_place {
 };
 bool functions_place_of(const struct image *image, const struct functions *functions, uint64_t address, struct functions_place *out);
 
-/* Length of a symbol up to the suffixes of the compiler, which begin with '.'; and those suffixes without numbers, and without
+/* Length of a symbol up to the suffixes of the compiler, which start with '.'; and those suffixes without numbers, and without
  * those that only say where a symbol was moved to. */
 size_t functions_stem(const char *symbol);
 const char *functions_label(struct intern *names, const char *symbol);

@@ -132,7 +132,7 @@ static bool is_local(const struct function *function)
 	return !strncmp(function->symbol, "_ZZ", 3);
 }
 
-/* A function ends before the next one begins. */
+/* A function ends before the next one starts. */
 static void cut_functions(struct functions *f)
 {
 	size_t *order = mem_new(f->n, sizeof(*order));

@@ -562,7 +562,7 @@ const struct image_relocation *image_relocation_at(const struct image *image, ui
 	return i < image->n_relocations && image->relocations[i].address == address ? &image->relocations[i] : NULL;
 }
 
-/* Entries are "jmp *slot(%rip)", with endbr64 and a bnd prefix where the processor's control-flow protection is used. */
+/* Entries are "jmp *slot(%rip)", with endbr64 and a bnd prefix where the CPU's control-flow protection is used. */
 const char *image_import_at(const struct image *image, uint64_t address)
 {
 	const struct image_section *section = image_section_at(image, address);

@@ -37,7 +37,7 @@ struct image_symbol {
 	const char *name;
 	enum image_symbol_kind kind;
 	bool global;
-	bool chooses; /* the function of that name for this processor: it is not that function itself */
+	bool chooses; /* the function of that name for this CPU: it is not that function itself */
 };
 
 struct image_relocation {
@@ -76,7 +76,7 @@ struct image {
 	struct image *debug; /* the file that has the debug information; NULL: this one */
 };
 
-/* Of a program or shared library, as `uname -m` names it there; NULL: it is neither, or not for the processor of a host. */
+/* Of a program or shared library, as `uname -m` names it there; NULL: it is neither, or not for the CPU of a host. */
 const char *image_architecture(const void *bytes, size_t n);
 
 /* Opens a program or shared library with its debug information; where `least` allows, with its symbols alone, as long as there are

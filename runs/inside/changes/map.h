@@ -19,7 +19,7 @@ void map_release(struct map *map);				  /* accepts zeroed */
 uint64_t map_mix(uint64_t a, uint64_t b);	/* one number from two, for keys and hashes */
 uint64_t map_hash(const char *bytes, size_t n); /* of a text, in this process */
 
-/* Arrays of items that have `size` bytes and begin with a uint64_t. Sorts them by it and, if there is a second one, by that. */
+/* Arrays of items that have `size` bytes and start with a uint64_t. Sorts them by it and, if there is a second one, by that. */
 void map_sort(void *items, size_t n, size_t size);
 /* How many of items[n], which are sorted, are below a key. O(log n). */
 size_t map_below(const void *items, size_t n, size_t size, uint64_t key);

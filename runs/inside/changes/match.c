@@ -143,7 +143,7 @@ static size_t text_at(const struct image *image, uint64_t address)
 
 /* ---- what a build puts into texts ---- */
 
-/* In a form '0' stands for a digit, 'a' for a letter, '_' for a digit or blank, anything else for itself. */
+/* In a form '0' represents a digit, 'a' for a letter, '_' for a digit or blank, anything else for itself. */
 static bool has_form(const char *text, const char *form)
 {
 	for (; *form; text++, form++) {
@@ -242,7 +242,7 @@ static size_t table_room(const struct build *build, uint64_t table)
 	return n < TABLE_MAX ? (size_t)n : TABLE_MAX;
 }
 
-/* Tables of a switch, entries relative to their own beginning: 1 the same, 0 not, -1 when they are not tables. */
+/* Tables of a switch, entries relative to their own start: 1 the same, 0 not, -1 when they are not tables. */
 static int same_tables(struct match *match, uint64_t a, uint64_t b)
 {
 	size_t n = table_room(match->old, a), m = table_room(match->new, b), i;
@@ -436,7 +436,7 @@ static const struct image_symbol *object_at(const struct image *image, uint64_t 
 }
 
 /* Is a symbol of the same name at the same distance? The neighbours count, too: an address past the end of an array, or before its
- * beginning, lies in another variable. */
+ * start, lies in another variable. */
 static bool same_neighbour(const struct match *match, uint64_t a, uint64_t b)
 {
 	const struct image *f = &match->old->image, *g = &match->new->image;

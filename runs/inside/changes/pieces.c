@@ -68,7 +68,7 @@ static void add_unwound(const struct image *image, const struct image_section *t
 /* Of those that begin alike the longest first. */
 ORDER_BY(compare_pieces, struct piece, BY_UP(begin) BY_DOWN(end))
 
-/* One at each place, which ends where the next one begins, if not earlier; of size 0: it is not known, and ends there. */
+/* One at each place, which ends where the next one starts, if not earlier; of size 0: it is not known, and ends there. */
 static void pieces_part(const struct image *image, struct pieces *pieces)
 {
 	size_t n = 0;
@@ -99,7 +99,7 @@ size_t pieces_at(const struct pieces *pieces, uint64_t address)
 
 /* ---- what leads to them ---- */
 
-/* The target of an instruction that begins at bytes[n] and names one relative to itself: a call, a jump, the address of something; 0: it is
+/* The target of an instruction that starts at bytes[n] and names one relative to itself: a call, a jump, the address of something; 0: it is
  * none. */
 static uint64_t target_of(const struct image *image, const uint8_t *bytes, uint64_t n, uint64_t address)
 {
@@ -114,7 +114,7 @@ static uint64_t target_of(const struct image *image, const uint8_t *bytes, uint6
 	return 0;
 }
 
-/* The piece that begins there. */
+/* The piece that starts there. */
 static size_t piece_begun(const struct pieces *pieces, uint64_t address)
 {
 	size_t i = address ? pieces_at(pieces, address) : SIZE_MAX;
@@ -122,7 +122,7 @@ static size_t piece_begun(const struct pieces *pieces, uint64_t address)
 	return i != SIZE_MAX && pieces->items[i].begin == address ? i : SIZE_MAX;
 }
 
-/* What chooses a function for the processor takes the addresses of all that there are. */
+/* What chooses a function for the CPU takes the addresses of all that there are. */
 static void find_variants(const struct image *image, struct pieces *pieces)
 {
 	for (size_t i = 0; i < image->n_symbols; i++) {

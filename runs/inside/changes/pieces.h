@@ -1,4 +1,4 @@
-/* The code of a file in pieces: its functions, those of a stripped file too, which have no names there. Where each one begins and ends is
+/* The code of a file in pieces: its functions, those of a stripped file too, which have no names there. Where each one starts and ends is
  * what exceptions need to know (.eh_frame); who calls it is in the code. */
 #ifndef RUNS_CHANGES_PIECES_H
 #define RUNS_CHANGES_PIECES_H
@@ -8,7 +8,7 @@
 struct piece {
 	uint64_t begin, end;
 	size_t first_symbol, n_symbols; /* of the image's: its names; none: it has none */
-	const char *variant_of;		/* the function that is this one on some processors, as its choice says (IFUNC); NULL: of none */
+	const char *variant_of;		/* the function that is this one on some CPUs, as its choice says (IFUNC); NULL: of none */
 };
 
 /* `from` calls the piece `to`, jumps to it or takes its address, from outside. */
@@ -29,7 +29,7 @@ void pieces_release(struct pieces *pieces);
 size_t pieces_at(const struct pieces *pieces, uint64_t address);
 
 /* The uses of pieces without a name and without a function that they are a variant of, some several times; free() *out. O(bytes of code).
- * Found by their encoding at every byte: a number that by chance leads to where a function begins is taken for one. */
+ * Found by their encoding at every byte: a number that by chance leads to where a function starts is taken for one. */
 size_t pieces_uses(const struct image *image, const struct pieces *pieces, struct piece_use **out);
 
 #endif

@@ -42,7 +42,7 @@ enum assay_status source_parse(const char *text, size_t n, struct source *source
 enum assay_status source_read_tree(const char *repository, const char *commit, struct source *out, struct assay_error *err);
 enum assay_status source_content(const char *repository, const char *commit, const char *file, struct buf *text, struct assay_error *err);
 
-/* The file of the tree that a path in debug information stands for: the longest that it ends with. NULL: none. */
+/* The file of the tree that a path in debug information represents: the longest that it ends with. NULL: none. */
 const char *source_file(const struct source_tree *tree, const char *path);
 
 #endif

@@ -90,7 +90,7 @@ enum counter { COUNTER_ROWS(COUNTER_ENUM) COUNTERS };
  * since it depends on what was done in windows that were skipped. */
 enum unknown { UNKNOWN_L1 = COUNT_ATOMICS, UNKNOWN_L2 = UNKNOWN_L1 + 2, UNKNOWN_TLB = UNKNOWN_L2 + 2, UNKNOWN_STLB = UNKNOWN_TLB + 2 };
 
-/* What a thread has counted so far. A simulated event weighs as many windows as its own stands for. */
+/* What a thread has counted so far. A simulated event weighs as many windows as its own represents. */
 struct counts {
 	uint64_t exact[COUNT_SIMULATED + 1];
 	uint64_t weighed[COUNTERS]; /* [COUNT_HITM_SEEN...] events; [COUNT_ACCESSES], [COUNT_BLOCKS] what they are relative to */
@@ -98,7 +98,7 @@ struct counts {
 _Static_assert(UNKNOWN_STLB + 2 <= (int)COUNT_HITM_SEEN, "there is room for what is not known");
 
 /* One function's run in one thread, while it is active and until all windows that it took part in are evaluated. A thread's first
- * invocation stands for the thread. */
+ * invocation represents the thread. */
 struct invocation {
 	uint32_t function, weight;
 	uint64_t ordinal, start, duration;
@@ -151,7 +151,7 @@ static inline uint32_t words_number(uint32_t words)
 	return ((words + (words >> 4)) & 0x0f0f) * 0x0101 >> 8 & 31;
 }
 
-/* Where a table by lines begins to look for one: a few lines that follow each other are beside each other. */
+/* Where a table by lines starts to look for one: a few lines that follow each other are beside each other. */
 static inline uint32_t line_hash(uint64_t line, uint64_t salt)
 {
 	uint64_t x = ((line >> BESIDE_BITS) * 0x9e3779b97f4a7c15u ^ salt) * 0xff51afd7ed558ccdu;
@@ -222,9 +222,9 @@ struct waiting {
 	bool learns;			  /* what its looks call has just become known: where they read is not yet */
 	bool seen;			  /* another thread has changed what the loop polls */
 	bool interrupted;		  /* a handler runs, and all of this stays as it is until it has ended */
-	uint64_t changes;		  /* hot's, when the handler began */
+	uint64_t changes;		  /* hot's, when the handler started */
 	uint32_t lowest, n_failed;	  /* frames that were active at the least in the first look; looks that failed */
-	uint32_t owner;			  /* when it began to wait */
+	uint32_t owner;			  /* when it started to wait */
 	struct waiting_loop loops[WAITING_LOOPS], *loop;
 	uint32_t n_loops, went_on_in;	  /* the callee, 0: none, with which it has gone on... */
 	uint64_t went_on_at;		  /* ...after so many blocks */
@@ -245,7 +245,7 @@ enum thread_state {
 struct thread {
 	/* Owned by threads.c, changed under its lock. */
 	uint32_t state, number; /* numbers in the order of creation */
-	uint64_t resume;	/* window with which it begins or goes on */
+	uint64_t resume;	/* window with which it starts or goes on */
 	struct thread *joiner;	/* goes on when this one has ended */
 	pthread_t handle;
 	bool has_handle;
@@ -268,7 +268,7 @@ struct thread {
 	int64_t blocks_granted;
 	int32_t window_left; /* 0 while windows are skipped; below where a handler has ended one while an access was counted */
 	uint32_t weight, stamp;
-	uint64_t window_blocks; /* basic blocks when the window began */
+	uint64_t window_blocks; /* basic blocks when the window started */
 	bool records;		/* touches of this window: there are other threads */
 
 	/* Functions (frames.c). */
@@ -283,13 +283,13 @@ struct thread {
 	struct place *places;
 	struct callee *callees;
 	uint32_t n_callees, owner; /* owner: what happens now is this one's; 0: no selected function's */
-	uint32_t changing;	   /* a call of it begins or ends; 0: of none */
+	uint32_t changing;	   /* a call of it starts or ends; 0: of none */
 	uint32_t samples;	   /* calls that were chosen */
 	struct counts accounted;   /* what has been added to callees */
 	uint64_t accounted_rare;   /* atomics and so on, together */
 	uint32_t accounted_events; /* of the simulation */
 	uint32_t changes;	   /* so many times something else than accesses and blocks has changed in what is accounted for */
-	uint32_t burst;		   /* of windows that stand for others, the latest that was simulated; 0: none */
+	uint32_t burst;		   /* of windows that represent others, the latest that was simulated; 0: none */
 
 	/* What is simulated (simulate.c). */
 	struct counts counts;
@@ -303,10 +303,10 @@ struct thread {
 	uint32_t turn_block, turns;		/* its number; how often it has followed itself as it was expected for sure */
 	uint32_t n_touches;
 	uint32_t (*sets)[WAYS]; /* of caches and TLBs */
-	uint8_t *fresh;		/* of each set: entries used since the burst began */
+	uint8_t *fresh;		/* of each set: entries used since the burst started */
 	uint32_t fresh_burst;	/* that one */
 	struct prediction *predictions;
-	struct touch *touches;	    /* [n_touches] of this window, in the order in which they began */
+	struct touch *touches;	    /* [n_touches] of this window, in the order in which they started */
 	struct latest *latest;	    /* the last one of each line, by hash */
 	uint32_t births;	    /* of blocks of memory, by this thread */
 	struct touch_at *touch_ats; /* where a touch is, by hash */
@@ -330,7 +330,8 @@ struct hot {
 	struct thread *thread; /* NULL: not known (yet), or not simulated */
 	uint32_t simulating;
 	uint32_t waits; /* nothing counts (waiting.c): then there is a thread */
-	uint64_t busy; /* we are at work, so many times BUSY_ONCE, and where that began: hooks in handlers and in what we call do nothing */
+	uint64_t
+	    busy; /* we are at work, so many times BUSY_ONCE, and where that started: hooks in handlers and in what we call do nothing */
 };
 extern __thread struct hot hot;
 
@@ -422,8 +423,8 @@ void simulate_range(uintptr_t address, size_t bytes, enum access access);
 void simulate_anew(struct thread *t);	 /* the window or the invocation has changed */
 void touch_visited(struct touch *touch); /* the visit has ended */
 
-/* simulate.c: memory that is written, begins and ends */
-void memory_begins(uintptr_t address, size_t bytes); /* a block of memory begins here, or ends: nothing is known of it */
+/* simulate.c: memory that is written, starts and ends */
+void memory_begins(uintptr_t address, size_t bytes); /* a block of memory starts here, or ends: nothing is known of it */
 
 /* emulate_functions.c */
 struct function {
@@ -441,7 +442,7 @@ int functions_select(const char *list); /* "name,name" or "@FILE", NULL: all of 
 
 /* Calls that begin in simulated windows, or those that do not: one of each `step` is a sample, at a place that follows from a hash. */
 struct stratum {
-	uint64_t seen, next, begin; /* calls; the next sample; the first call of those that it stands for */
+	uint64_t seen, next, begin; /* calls; the next sample; the first call of those that it represents */
 	uint32_t step, sampled;	    /* since the step was last changed */
 };
 
@@ -449,14 +450,14 @@ struct stratum {
 struct spread {
 	uint32_t bursts, burst; /* ended ones; the one that is active */
 	double square[SPREADS], product[SPREADS], base[BASES];
-	uint64_t begun[SPREADS], base_begun[BASES]; /* weighed[] when the burst began */
+	uint64_t begun[SPREADS], base_begun[BASES]; /* weighed[] when the burst started */
 };
 
 /* What happened in the function and in all that it called, summed over its calls. Of what changes all the time: each call's end less its
- * beginning, so that of calls that are active the end is missing. Of the rest: what it has grown by, times the calls that were active. */
+ * start, so that of calls that are active the end is missing. Of the rest: what it has grown by, times the calls that were active. */
 struct nested {
 	uint32_t active, changes; /* calls; the thread's when the rest was last added up */
-	bool lost;		  /* a handler jumped away while a call began or ended: nothing is known */
+	bool lost;		  /* a handler jumped away while a call started or ended: nothing is known */
 	uint64_t calls;		  /* when a burst last ended */
 	struct counts sum, seen;  /* seen: the thread's counts when the rest was last added up */
 	struct spread spread;
@@ -483,7 +484,7 @@ struct callee {
 /* frames.c; functions by number in the thread, from 1 */
 bool frames_init(struct thread *t);	  /* false: no memory */
 void frames_unwind_all(struct thread *t); /* at the thread's end: everything that is active ends, the thread itself too */
-void frames_forget(struct thread *t);	  /* after fork(): what is active began in another process */
+void frames_forget(struct thread *t);	  /* after fork(): what is active started in another process */
 void callees_account(struct thread *t);	  /* by the thread itself: what has happened is the owner's */
 /* A burst of simulated windows has ended, and all that happened in it is accounted for. `last`: so has the thread, or the process. */
 void callees_burst_end(struct thread *t, bool last);
@@ -519,7 +520,7 @@ struct thread *thread_attach(void); /* the calling thread, if it can be simulate
 bool waiting_goes_on(uintptr_t address, size_t bytes, enum access access);
 bool waiting_goes_on_in_block(void);
 bool waiting_goes_on_in_call(struct thread *t, uint32_t callee);
-bool waiting_is_interrupted(struct thread *t); /* by a handler that begins; true: waiting_continues() follows when it has ended */
+bool waiting_is_interrupted(struct thread *t); /* by a handler that starts; true: waiting_continues() follows when it has ended */
 void waiting_continues(struct thread *t);
 void waiting_hold(struct thread *t);				       /* while it waits: what has been counted since does not count */
 void waiting_leaves(struct thread *t);				       /* it waits, or has, and has left a function's frame */

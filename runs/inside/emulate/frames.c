@@ -5,7 +5,7 @@
  *
  * A signal's handler may run between any two instructions here, switch functions itself, and come back or jump away: what is added to a
  * function is first added to what is accounted for, each in one instruction. So nothing is ever added twice, and the sum over all functions
- * is what the thread counted; and a call that begins also ends, or its function has no nested sums. */
+ * is what the thread counted; and a call that starts also ends, or its function has no nested sums. */
 #include "runs/inside/emulate/emulation.h"
 #include "runs/inside/record/record_system.h"
 
@@ -357,7 +357,7 @@ void callee_sum(struct thread *t, uint32_t callee, const struct counts *now, str
 	spread_end(&c->spread, own, 0);
 }
 
-/* A call begins (sign -1) or ends (1), of what has just been accounted for. */
+/* A call starts (sign -1) or ends (1), of what has just been accounted for. */
 static inline void nested_add(struct callee *c, const struct thread *t, int64_t sign)
 {
 	struct counts *sum = &c->nested.sum;
@@ -399,7 +399,7 @@ void callee_pretend(struct thread *t, uint32_t callee, void (*happens)(struct th
 	callee_end(&t->callees[callee], t);
 }
 
-/* What a handler does while a call of the function begins or ends, and the sums are half made, does not look at them. *before: for
+/* What a handler does while a call of the function starts or ends, and the sums are half made, does not look at them. *before: for
  * callee_changed(). */
 static inline void callee_changes(struct thread *t, uint32_t callee, uint32_t *before)
 {
@@ -435,7 +435,7 @@ static void stratum_next(struct stratum *s, uint32_t salt, uint32_t samples_a_st
 	s->next = s->begin + (hash_of(s->begin ^ (uint64_t)salt << 52) & (s->step - 1));
 }
 
-/* It is a sample: returns how many calls that stands for, and chooses the next one. */
+/* It is a sample: returns how many calls that represents, and chooses the next one. */
 static __attribute__((noinline)) uint32_t callee_sample(struct thread *t, struct callee *c, bool simulating)
 {
 	struct stratum *s = &c->strata[simulating];
@@ -446,7 +446,7 @@ static __attribute__((noinline)) uint32_t callee_sample(struct thread *t, struct
 	return weight;
 }
 
-/* It is called: *ordinal is the call's number. Returns how many calls a sample of it stands for; 0: it is not sampled. */
+/* It is called: *ordinal is the call's number. Returns how many calls a sample of it represents; 0: it is not sampled. */
 static inline uint32_t callee_call(struct thread *t, struct callee *c, uint64_t *ordinal)
 {
 	struct stratum *s = &c->strata[hot.simulating];
@@ -619,7 +619,7 @@ static bool on_alternate_stack(void)
 	return syscall(SYS_sigaltstack, NULL, &now) == 0 && (now.ss_flags & SS_ONSTACK);
 }
 
-/* We are at work; not if a handler has jumped out of that: the stack would be below. The window that was at work begins anew. */
+/* We are at work; not if a handler has jumped out of that: the stack would be below. The window that was at work starts again. */
 static __attribute__((noinline, cold)) bool is_busy(struct thread *t, uintptr_t stack)
 {
 	if (!on_own_stack(t, stack) || !on_own_stack(t, busy_at()) || stack <= busy_at() || on_alternate_stack())
@@ -840,7 +840,7 @@ void frames_unwind_all(struct thread *t)
 	invocation_give(t, 0);
 }
 
-/* After fork(): what is active began in another process. */
+/* After fork(): what is active started in another process. */
 void frames_forget(struct thread *t)
 {
 	for (uint32_t i = 0; i < t->n_frames; i++) {

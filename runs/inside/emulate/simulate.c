@@ -39,7 +39,7 @@
 #define CHANGED	       (15ull << CHANGED_SHIFT)
 #define TAG_SHIFT      45
 
-/* Accesses to a line by how long ago the thread's last one was, in accesses (windows.c has what each kind stands for). */
+/* Accesses to a line by how long ago the thread's last one was, in accesses (windows.c has what each kind represents). */
 #define GAP_FIRST (WINDOW_ACCESSES + 1) /* there was none in this window */
 #define GAP_VISIT 3u			/* of a longer one on it is another visit: first of the kinds */
 static const uint16_t gap_ends[GAPS] = { 1, 2, 4, 16, 128, WINDOW_ACCESSES, GAP_FIRST };
@@ -139,9 +139,9 @@ static uint32_t block_number(uintptr_t pc)
 
 /* ---- memory and its lives ---- */
 
-/* Whose memory it is: which thread wrote a page first, and where blocks begin and end. What was done to memory before it was freed has
+/* Whose memory it is: which thread wrote a page first, and where blocks start and end. What was done to memory before it was freed has
  * nothing to do with what is done to it after: each granule of 16 bytes, the least that malloc() gives, has a life, a number that is
- * another one after every beginning and end of a block there. Two threads share a line only where their lives are the same (windows.c), and
+ * another one after every start and end of a block there. Two threads share a line only where their lives are the same (windows.c), and
  * what the directory knows of an ended life is forgotten. */
 
 struct chunk {
@@ -202,7 +202,7 @@ static bool is_remote(const struct thread *t, uint64_t line)
 	return owner != 0 && owner != t->number % runtime.nodes + 1;
 }
 
-/* The most recently used tag stands first: those used since the burst began are the first *fresh ones. *unknown: whether the tag is there
+/* The most recently used tag stands first: those used since the burst started are the first *fresh ones. *unknown: whether the tag is there
  * depends on what was done in windows that were skipped. True: it is there. */
 static inline bool cache_touch(uint32_t set[WAYS], uint8_t *fresh, uint32_t tag, bool *unknown)
 {
@@ -441,13 +441,13 @@ static inline uint32_t word_mask(uint32_t from, uint32_t to)
 	return (2u << (to >> 2)) - (1u << (from >> 2));
 }
 
-/* A hook has counted an access in hot.left that counts elsewhere. One instruction: a handler may have begun to skip windows. */
+/* A hook has counted an access in hot.left that counts elsewhere. One instruction: a handler may have started to skip windows. */
 static inline void left_again(void)
 {
 	__asm__ volatile("incq %0" : "+m"(hot.left) : : "cc");
 }
 
-/* Begins what comes next, and work on it, which busy_end() ends. False: the thread is not simulated, or (a handler may have seen to that)
+/* Starts what comes next, and work on it, which busy_end() ends. False: the thread is not simulated, or (a handler may have seen to that)
  * not now. counted: in hot.left. */
 static inline bool simulate_begin(uintptr_t at, bool counted)
 {
@@ -553,7 +553,7 @@ static inline __attribute__((always_inline)) void simulate_one(uintptr_t address
 		struct touch *touch = recent->touch;
 		struct latest *latest = recent->latest;
 
-		__asm__ volatile("" ::: "memory"); /* a handler may begin another window: then the key is 0 */
+		__asm__ volatile("" ::: "memory"); /* a handler may start another window: then the key is 0 */
 		if (LIKELY(recent->key == key)) {
 			if (UNLIKELY(gap_kind(t, latest) >= GAP_VISIT)) {
 				simulate_visit(t, touch, latest, word_mask(from, to), access);
@@ -616,7 +616,7 @@ static size_t range_skip(uintptr_t address, size_t bytes)
 
 	for (size_t part = bytes < room ? bytes : room; part; part = bytes < LINE_BYTES ? bytes : LINE_BYTES) {
 		if (hot.left < line_steps(part)) {
-			hot.thread->granted -= (uint64_t)hot.left; /* the window begins as much earlier */
+			hot.thread->granted -= (uint64_t)hot.left; /* the window starts as much earlier */
 			hot.left = 0;
 			break;
 		}
@@ -668,7 +668,7 @@ void simulate_range(uintptr_t address, size_t bytes, enum access access)
 
 _Static_assert(PATH_BLOCKS == 8, "path_add() takes off what was multiplied so often");
 
-/* The way of a path; where there is none, of the one that was found longest ago. What is found goes to the front. Paths are told apart,
+/* The way of a path; where there is none, of the one that was found longest ago. What is found goes to the front. Paths are distinguished,
  * not only their places in the table: which of them share one follows from where blocks lie in a function, which is not what it does. */
 static struct prediction *prediction_of(struct thread *t, uint32_t path)
 {
@@ -686,7 +686,7 @@ static struct prediction *prediction_of(struct thread *t, uint32_t path)
 	return set;
 }
 
-/* Was it what the processor expected? A table of what followed a basic block on this path, with some trust in it, as branch predictors
+/* Was it what the CPU expected? A table of what followed a basic block on this path, with some trust in it, as branch predictors
  * have. A function's entry or a first visit is never a miss; a path that has been forgotten for others is. */
 static bool prediction_is_right(struct thread *t, struct prediction *p, uint32_t path, uint32_t block)
 {
@@ -720,7 +720,7 @@ static __attribute__((noinline)) void simulate_block_slowly(uintptr_t pc)
 	if (UNLIKELY(hot.waits) && (waiting_goes_on_in_block() || !count_down(&hot.blocks_left)))
 		return;
 	if (!t) {
-		hot.blocks_left = BLOCKS_GRANTED; /* not begun, or not simulated: no more questions */
+		hot.blocks_left = BLOCKS_GRANTED; /* not started, or not simulated: no more questions */
 		return;
 	}
 	if (hot.busy)
@@ -755,7 +755,7 @@ static __attribute__((noinline)) void simulate_block(uintptr_t pc)
 		simulate_block_slowly(pc);
 }
 
-/* ---- blocks of memory begin and end ---- */
+/* ---- blocks of memory start and end ---- */
 
 /* NULL: there is no memory. */
 static struct chunk *chunk_of(uintptr_t address)

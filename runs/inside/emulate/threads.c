@@ -96,7 +96,7 @@ static bool thread_is_evaluated(const struct thread *t)
 	return t->state == THREAD_ENDED && queue_is_empty(&t->log_queue) && queue_is_empty(&t->ended_queue);
 }
 
-/* Its tables stay, everything else begins anew. */
+/* Its tables stay, everything else starts again. */
 static void thread_clear(struct thread *t)
 {
 	struct thread old = *t;

@@ -53,11 +53,11 @@ struct sharer {
 struct line {
 	uint64_t line;
 	uint32_t stamp, writes, accesses, n_sharers, first; /* of sharers, NONE ends */
-	uint16_t from, to;				    /* accesses that a window has left when the line's use begins, ends */
+	uint16_t from, to;				    /* accesses that a window has left when the line's use starts, ends */
 	bool lives;					    /* that differ */
 };
 
-/* What the kinds of gaps (simulate.c) stand for: their middle; the last one is all the time that the line is in use. */
+/* What the kinds of gaps (simulate.c) represent: their middle; the last one is all the time that the line is in use. */
 static const double gaps[GAPS] = { 1, 2, 3.5, 8, 45, 350, WINDOW_ACCESSES };
 
 static struct line *lines;     /* [SHARERS], by hash */
@@ -135,7 +135,7 @@ uint64_t window_next_simulated(uint64_t window)
 	return (window < begin ? begin : burst_begin(group + 1)) - 1;
 }
 
-/* The burst of simulated windows that this one belongs to, which stands for others; 0: all windows there are simulated. */
+/* The burst of simulated windows that this one belongs to, which represents others; 0: all windows there are simulated. */
 static uint32_t window_burst(uint64_t window)
 {
 	return runtime.full || window < ALL_WINDOWS ? 0 : (uint32_t)(window / GROUP_WINDOWS + 1);
@@ -174,7 +174,7 @@ void counts_now(const struct thread *t, struct counts *out)
 	do {
 		window = __atomic_load_n(&t->window, __ATOMIC_ACQUIRE);
 		counts_read(t, out);
-	} while (t == hot.thread && t->window != window); /* a handler has begun another one */
+	} while (t == hot.thread && t->window != window); /* a handler has started another one */
 }
 
 /* Accesses of the stretch that is being skipped that are still to come. */
@@ -508,7 +508,7 @@ static void errors_of(const struct spread *s, const struct callee_meetings *m, c
 	}
 	for (size_t i = 0; i < 2; i++) {
 		double mean = m && n > 0 ? m->sum[i] / n : 0,
-		       ends = 2 * mean / GROUP_WINDOWS; /* a window in which it begins, and one more */
+		       ends = 2 * mean / GROUP_WINDOWS; /* a window in which it starts, and one more */
 
 		values[COUNT_HITM_TRUE + i] = m ? error_from(m->square[i] - mean * m->sum[i], ends, n, 1000 * scale[0]) : UINT64_MAX;
 	}
@@ -722,7 +722,7 @@ void evaluate_all(const char *const *names)
 
 /* ---- threads that are behind ---- */
 
-/* The kernel's letter for a thread's state: 'R' when it runs or waits for a processor. */
+/* The kernel's letter for a thread's state: 'R' when it runs or waits for a CPU. */
 static char thread_kernel_state(uint32_t id)
 {
 	char path[64] = "/proc/self/task/", text[128], digits[12], *at = digits + sizeof(digits) - 1;
@@ -783,7 +783,7 @@ static bool has_room(const struct thread *t, uint64_t touches)
 }
 
 /* Waits until there is room for so many touches and for an invocation, since another thread is behind. If that thread is at work, or waits
- * for a processor, it will come; if not, it is not waited for again until it moves. */
+ * for a CPU, it will come; if not, it is not waited for again until it moves. */
 void evaluate_wait(struct thread *t, uint64_t touches)
 {
 	static const struct timespec pause = { 0, WAIT_NS };

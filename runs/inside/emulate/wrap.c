@@ -154,7 +154,7 @@ EXPORT void __wrap_qsort_r(void *at, size_t n, size_t size, int (*compare)(const
 	__real_qsort_r(at, n, size, compare, argument);
 }
 
-/* ---- allocations: counted; where blocks of memory begin and end ---- */
+/* ---- allocations: counted; where blocks of memory start and end ---- */
 
 static void counts(size_t bytes)
 {

@@ -1,7 +1,7 @@
 /* Features of a run: how often loops went round, branches were taken, functions called, exceptions thrown, and the first values of
  * variables, by name; and what users count themselves. A feature's name is the same in all builds of the same source:
  *
- *   loop FILE:LINE FUNCTION                   times that the loop's body was begun
+ *   loop FILE:LINE FUNCTION                   times that the loop's body was started
  *   branch FILE:LINE:COLUMN FUNCTION WAY      times that a branch went this way: taken, not taken, case N, default
  *   call FUNCTION FILE:LINE                   times that the function was entered
  *   exception FILE:LINE FUNCTION WHAT         thrown, caught
@@ -54,7 +54,7 @@ enum assay_status run_features_parse(const struct run_features_file *files, size
 /* The first word of a name tells: loop, branch, call and exception are counts. */
 enum feature_kind feature_kind_of(const char *name);
 
-/* Reads the text form. Counts add up where a name stands twice; a value is an error when it stands twice. Empty lines are left out.
+/* Reads the text form. Counts add up where a name stands twice; a value is an error when it stands twice. Empty lines are excluded.
  * ASSAY_E_FORMAT names the line. */
 enum assay_status run_features_text_parse(const char *text, size_t n, struct run_features *out, struct assay_error *err);
 void run_features_text(const struct run_features *f, struct buf *out);

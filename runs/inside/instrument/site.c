@@ -279,7 +279,7 @@ static bool is_clone_of(const char *symbol, const char *name)
 	return strncmp(symbol, name, n) == 0 && (symbol[n] == '\0' || symbol[n] == '.');
 }
 
-/* Both "ns::f(int)" and "ns::f" stand for "ns::f(int)". */
+/* Both "ns::f(int)" and "ns::f" represent "ns::f(int)". */
 static bool is_shown_as(const char *symbol, const char *name)
 {
 	char *shown;
@@ -385,7 +385,7 @@ static enum assay_status check_alone(const struct places *p, const struct site_w
 	return st;
 }
 
-/* Unless it is there already: several names may stand for one place. */
+/* Unless it is there already: several names may represent one place. */
 static bool write_line(const struct site_module *module, const struct site *site, struct buf *out)
 {
 	char *line = mem_format("f %llx %s %s\n", (unsigned long long)site->address, module->id, site->name);

@@ -17,7 +17,7 @@
 struct site {
 	const char *name; /* the symbol */
 	uint64_t address; /* in the file */
-	bool patchable;	  /* -fpatchable-function-entry=5 has left room at its beginning */
+	bool patchable;	  /* -fpatchable-function-entry=5 has left room at its start */
 };
 
 /* A file, as the probe sees it. */
@@ -53,7 +53,7 @@ struct site_selection {
 };
 
 /* Adds to *selection, zeroed at first: "NAME,NAME..." (commas inside brackets belong to a name), or "@FILE" with a function a line, "NAME"
- * or "NAME<tab>0xADDRESS..." as `assay changes --list` writes it; "#" begins a comment. site_selection_release() it. */
+ * or "NAME<tab>0xADDRESS..." as `assay changes --list` writes it; "#" starts a comment. site_selection_release() it. */
 enum assay_status site_selection_add(struct site_selection *selection, const char *text, struct assay_error *err);
 /* The lines of such a file, of the given name. */
 enum assay_status site_selection_lines(struct site_selection *selection, const char *name, const char *text, struct assay_error *err);

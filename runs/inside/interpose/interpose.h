@@ -14,18 +14,18 @@
  *   work         instructions in between, outside of the kernel, if the processor counts them for us: then "i work instructions" is
  *                there; else statements, if these are counted (assay build --for work): "i work statements"
  *   cpu_ns, run_delay_ns, minor_faults, major_faults, voluntary, involuntary
- *                of the thread since it began, when the call began; at most once in PERIOD_TICKS
+ *                of the thread since it started, when the call started; at most once in PERIOD_TICKS
  *   throttled_ns, steal_ns, busy_ns
- *                with these: of the control groups that it was in, as long as it was; of the processors that it was on; time of all
- *                processors of the machine that anybody used. Looked at more rarely
+ *                with these: of the cgroups that it was in, as long as it was; of the CPUs that it was on; time of all
+ *                CPUs of the machine that anybody used. Looked at more rarely
  *   loop_ticks   with these: ticks that a loop of always as many operations took, a few milliseconds ago at most: the processor's clock
  *   stopped_ns   with these: for how long the process was stopped, as it is told from outside (fleet/cgroup/stops.h)
  *   io_pressure_ns, memory_pressure_ns
- *                with these: for how long any task of the process's control group (version 2), or of the machine, waited for a disk, or
+ *                with these: for how long any task of the process's cgroup (version 2), or of the machine, waited for a disk, or
  *                for memory that was short
- *   own_ns       with these: processor time of the process, whether its threads call anything or not
+ *   own_ns       with these: CPU time of the process, whether its threads call anything or not
  *   run_ns       with these: of all processes of the run on this host, whether they are recorded or not, as it is told from outside
- *   from_weight  how many passages of the edge this record stands for; 0: none, or from is not known
+ *   from_weight  how many passages of the edge this record represents; 0: none, or from is not known
  *
  * Which of these are taken the header's level says, which may change at any time (record.h).
  *
@@ -33,7 +33,7 @@
  * function and those above it return to, each in its module's file; at most INTERPOSE_PATH.
  *
  * What is recorded is chosen in two steps, so that sums stay unbiased (interpose_record.c). A record's weight is how many calls of the site
- * it stands for; 0: it is there for its edge, or for the thread's values. Nothing here changes errno, results or signals. Linux, x86-64,
+ * it represents; 0: it is there for its edge, or for the thread's values. Nothing here changes errno, results or signals. Linux, x86-64,
  * glibc 2.35. Source of the graph: VAPRO (Zheng and others, PPoPP 2022). */
 #ifndef RUNS_INTERPOSE_H
 #define RUNS_INTERPOSE_H
@@ -54,7 +54,7 @@ enum interpose_kind {
 	INTERPOSE_BLOCK,
 	INTERPOSE_MESSAGE,    /* of MPI, of two ranks */
 	INTERPOSE_COLLECTIVE, /* of MPI, of all ranks of a communicator */
-	INTERPOSE_FUNCTION /* no descriptor: where a function that the user names begins or ends; `size` is its argument's, if one is named
+	INTERPOSE_FUNCTION /* no descriptor: where a function that the user names starts or ends; `size` is its argument's, if one is named
 			    */
 };
 
@@ -80,7 +80,7 @@ struct interpose_site {
 	uint32_t after;	     /* calls of its block behind that one */
 	uint64_t next;	     /* ordinal of that one */
 	uint64_t last;	     /* ticks of the last one */
-	uint64_t second;     /* ticks: when its present second began */
+	uint64_t second;     /* ticks: when its present second started */
 	uint32_t number;     /* of the file's function; INTERPOSE_NO_SITE: it is never recorded */
 	uint32_t block_log2; /* one call of so many is timed: of that block */
 	uint32_t free;	     /* calls that are all timed in this second */
@@ -135,7 +135,7 @@ extern bool interpose_off __attribute__((visibility("hidden"))), interpose_threa
  * or jump away: nothing is held. */
 bool interpose_enter(struct interpose_call *call, uint64_t key, const char *name);
 void interpose_leave(const struct interpose_call *call, int file, uint64_t size, uint64_t args, int64_t result);
-/* Not in a child that has not begun its file, and not once it has stopped. */
+/* Not in a child that has not started its file, and not once it has stopped. */
 bool interpose_has_file(void);
 /* The process ends here, in order. With a reason: from now on nothing is recorded, and no system call made that is not the program's, for
  * what it may not call would kill it. */
@@ -200,7 +200,7 @@ struct interpose_withheld {
 	uint64_t ticks; /* stolen from that, of /proc/stat */
 };
 
-/* What a thread keeps between two looks at its accounts. All bits of `accounts` set, the rest zeroed, to begin with. */
+/* What a thread keeps between two looks at its accounts. All bits of `accounts` set, the rest zeroed, to start with. */
 struct interpose_looks {
 	struct interpose_accounts accounts;
 	struct interpose_withheld withheld;

@@ -419,7 +419,7 @@ FORMAT(__dprintf_chk, "__vdprintf_chk", "dprintf", (int fd, int flag, const char
 
 /* ---- files ---- */
 
-/* From here on nothing begins the file of a child process: most children close and open files, and then execute another program. */
+/* From here on nothing starts the file of a child process: most children close and open files, and then execute another program. */
 #undef ENTER
 #define ENTER(call, key, name) (interpose_has_file() && interpose_enter(call, key, name))
 #define MAPPING		       interpose_mix(ARG(protection), (uint64_t)flags)

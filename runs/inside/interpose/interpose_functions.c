@@ -1,4 +1,4 @@
-/* Functions of libraries that the user names: a call is two marks, where it begins and where it ends, and what happens in it lies between.
+/* Functions of libraries that the user names: a call is two marks, where it starts and where it ends, and what happens in it lies between.
  * A library that `assay variance record` writes (runs/commands/cmd_variance_record.c) exports their names, each with its number in
  * r11, and leads here; ASSAY_INTERPOSE_FUNCTIONS has the names in that order: "NAME,NAME:N,...", N the argument that tells how much there
  * is to do.
@@ -54,7 +54,7 @@ static char *function_take(struct function *f, const char *text, size_t n, char 
 	return at + bytes + ENDS_BYTES + 1;
 }
 
-/* Before the program may change its environment; earlier, where a library's own beginning calls such a function. */
+/* Before the program may change its environment; earlier, where a library's own start calls such a function. */
 __attribute__((constructor)) static void functions_take(void)
 {
 	const char *text = getenv("ASSAY_INTERPOSE_FUNCTIONS");

@@ -1,5 +1,5 @@
 /* What is known besides a call's arguments: its site's name, its descriptor's kind; and what the kernel says of the calling thread, and of
- * its process's control groups and machine. Nothing here is a cancellation point or changes errno. */
+ * its process's cgroups and machine. Nothing here is a cancellation point or changes errno. */
 #include "runs/inside/interpose/interpose.h"
 #include "runs/inside/record/record_writer.h"
 
@@ -360,7 +360,7 @@ static bool text_next(struct text *t, char *c)
 	return true;
 }
 
-/* In lines of words: of the next line that begins with the word `line` (NULL: of the first one), the sum of the words whose bits are set in
+/* In lines of words: of the next line that starts with the word `line` (NULL: of the first one), the sum of the words whose bits are set in
  * `wanted`, counted from 0. UINT64_MAX: the kernel does not tell. */
 static uint64_t number_next(struct text *t, const char *line, uint64_t wanted)
 {
@@ -480,7 +480,7 @@ static uint64_t loop_ticks(void)
 
 /* ---- what was withheld from the thread ---- */
 
-/* Of all threads of the process: they are in the same control groups. */
+/* Of all threads of the process: they are in the same cgroups. */
 static struct {
 	bool busy; /* a thread is reading */
 	struct interpose_pace pace;
@@ -646,7 +646,7 @@ static uint64_t usual_follow(uint64_t before, uint64_t took, uint64_t most)
 	return before + (took < most ? took : most) / 8 - before / 8;
 }
 
-/* Has begun at `start`. */
+/* Has started at `start`. */
 static void pace_follow(struct interpose_pace *pace, uint64_t start, uint32_t part)
 {
 	uint64_t usual = usual_follow(pace->usual, record_ticks() - start, INTERPOSE_LONG), pause = usual * part;
@@ -694,7 +694,7 @@ static void withheld_read(struct interpose_accounts *out, struct interpose_withh
 
 /* ---- a look at all of that ---- */
 
-/* What is asked for now. What the thread does not take any more is not known from now on; what it begins to take it looks at soon. */
+/* What is asked for now. What the thread does not take any more is not known from now on; what it starts to take it looks at soon. */
 static enum record_level level_follow(const struct record_writer *writer, struct interpose_looks *l)
 {
 	uint64_t level = __atomic_load_n(&writer->header->level, __ATOMIC_RELAXED);
@@ -709,7 +709,7 @@ static enum record_level level_follow(const struct record_writer *writer, struct
 	return l->level;
 }
 
-/* Since the look before, so many ticks ago and at so much processor time: what a thread may spend is a part of what it uses. */
+/* Since the look before, so many ticks ago and at so much CPU time: what a thread may spend is a part of what it uses. */
 static uint32_t idle_of(const struct record_writer *writer, const struct interpose_looks *l, uint64_t ticks, uint64_t cpu_ns)
 {
 	uint64_t used = (l->accounts.cpu_ns - cpu_ns) * (writer->options.ticks_per_s / 1000000u) / 1000u;

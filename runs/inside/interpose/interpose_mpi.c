@@ -383,7 +383,7 @@ static inline bool is_quick(const struct row *row)
 	return !row->makes && !row->makes_window && !row->frees && !row->frees_window && !row->starts;
 }
 
-/* What a library does within a call is its own affair: it is not recorded, nor are the threads that it starts to begin with. */
+/* What a library does within a call is its own affair: it is not recorded, nor are the threads that it starts to start with. */
 static int call_of(const struct row *row, uint64_t key, const word *words, bool fortran)
 {
 	struct arguments a = { words, fortran };

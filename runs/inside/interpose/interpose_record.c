@@ -1,10 +1,10 @@
 /* Which calls are timed, which of those are recorded, and what is written about one.
  *
  * Timing (at each site): calls come in blocks of a power of 2; of each block one is timed, whichever chance says. The size is chosen before
- * the block begins, from how often the site was called before. After a timed call the thread's next one is timed, too, so that the edge in
+ * the block starts, from how often the site was called before. After a timed call the thread's next one is timed, too, so that the edge in
  * between is whole.
- * Recording: what took theta ticks or more, with the calls that it stands for, is recorded, of what took less a part: one of 2, 4, 8... so
- * that each record stands for about as much time. Theta follows from how many bytes have been written before.
+ * Recording: what took theta ticks or more, with the calls that it represents, is recorded, of what took less a part: one of 2, 4, 8... so
+ * that each record represents about as much time. Theta follows from how many bytes have been written before.
  * Both probabilities are known when chance decides, and do not depend on what it says: so sums of weight x value are unbiased. */
 #include "runs/inside/interpose/interpose.h"
 #include "runs/inside/record/record_pack.h"
@@ -28,7 +28,7 @@
 #define THREAD_SITES	  (1u << INTERPOSE_SITES_LOG2)
 #define BLOCK_LOG2_MAX	  12u
 #define PART_LOG2_MAX	  18u	 /* a weight has 31 bits */
-#define GAP_TICKS	  25000u /* about 10 microseconds between two timed calls of a site, to begin with */
+#define GAP_TICKS	  25000u /* about 10 microseconds between two timed calls of a site, to start with */
 #define GAP_TICKS_LEAST	  2500u
 #define GAP_TICKS_MOST	  (1u << 30)
 #define FREE_CALLS	  4096u	 /* of a site in a second are all timed: .05 % of its time */
@@ -55,9 +55,9 @@
 #define OWN_MOST	  32u /* frames between here and the call itself */
 #define PAGE_BYTES	  4096u
 
-/* ---- instructions of the calling thread, by the processor ---- */
+/* ---- instructions of the calling thread, by the CPU ---- */
 
-/* Instructions that a thread executes, as its processor counts them: one event of the kernel's a thread. Not by PAPI, which allocates and
+/* Instructions that a thread executes, as its CPU counts them: one event of the kernel's a thread. Not by PAPI, which allocates and
  * locks, and a thread's first call may come from within an allocator; what PAPI_TOT_INS is there is the same event. */
 struct interpose_counter {
 	const volatile struct perf_event_mmap_page *page; /* NULL: it is read by its descriptor, which takes two system calls */
@@ -65,7 +65,7 @@ struct interpose_counter {
 	uint64_t id;					  /* of the event */
 };
 
-/* Whether the processor counts for this process: the first thread that is recorded finds out, and all others follow, so that the work of a
+/* Whether the CPU counts for this process: the first thread that is recorded finds out, and all others follow, so that the work of a
  * process is known by one thing. */
 enum { UNTRIED, COUNTS, REFUSED };
 static uint32_t counter_state;
@@ -87,7 +87,7 @@ static int event_open(void)
 
 #if defined(__x86_64__)
 
-/* Of a counter of this processor. */
+/* Of a counter of this CPU. */
 static inline uint64_t counter_register(uint32_t index)
 {
 	uint32_t low, high;
@@ -147,7 +147,7 @@ static bool page_begin(struct interpose_counter *c, int file)
 	return false;
 }
 
-/* False: the processor has no such counter, or not for us. interpose_counter_end() it. */
+/* False: the CPU has no such counter, or not for us. interpose_counter_end() it. */
 static bool interpose_counter_begin(struct interpose_counter *c)
 {
 	int file = __atomic_load_n(&counter_state, __ATOMIC_RELAXED) == REFUSED ? -1 : event_open();
@@ -398,7 +398,7 @@ static struct interpose_site *site_find(uint64_t key, const char *name)
 
 /* ---- which calls are timed ---- */
 
-/* Binary exponential back-off, and the way back; the next block begins behind the present one. The first calls of each second are all
+/* Binary exponential back-off, and the way back; the next block starts behind the present one. The first calls of each second are all
  * timed, whatever others of the thread take, lest what is long be skipped for what is short before it. False: this one was of those. */
 static bool site_turn(struct interpose_site *s, uint64_t now)
 {
@@ -518,7 +518,7 @@ static void call_begin(struct interpose_call *call, struct interpose_site *s, ui
 		pace(now);
 }
 
-/* Where there is no room for another one, the call site stands for it. */
+/* Where there is no room for another one, the call site represents it. */
 static void path_find(struct interpose_call *call, const char *name)
 {
 	struct interpose_path path;
@@ -616,7 +616,7 @@ static void theta_follow(uint64_t now, uint32_t bytes)
 	__atomic_store_n(&volume.theta_log2, theta, __ATOMIC_RELAXED);
 }
 
-/* What took so long and stands for 1 << block_log2 calls is recorded in one of 1 << n cases; n, or NOT_CHOSEN. */
+/* What took so long and represents 1 << block_log2 calls is recorded in one of 1 << n cases; n, or NOT_CHOSEN. */
 static uint32_t part_log2(uint64_t ticks, uint32_t block_log2, uint32_t theta_log2, uint32_t by_chance)
 {
 	uint32_t log2 = 63u - (uint32_t)__builtin_clzll(ticks | 1) + block_log2, part = log2 < theta_log2 ? theta_log2 - log2 : 0;
@@ -709,7 +709,7 @@ static void thread_end(void *sites)
 	munmap(sites, THREAD_BYTES);
 }
 
-/* The child's file begins with its first call: most children execute another program. */
+/* The child's file starts with its first call: most children execute another program. */
 static void process_forked(void)
 {
 	interpose_hot.busy = true;

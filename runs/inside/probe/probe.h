@@ -32,14 +32,14 @@ struct probe_frame {
 	uintptr_t *slot; /* where its return address was on the stack; with -finstrument-functions: below its frame */
 	uintptr_t back;	 /* the return address; 0: the slot was not touched */
 	uint32_t function;
-	uint32_t level;	       /* it stands for 2^level calls */
+	uint32_t level;	       /* it represents 2^level calls */
 	bool bare;	       /* the return address is in its place: an exception may pass */
-	bool silent;	       /* not to be recorded: it began before a fork() */
+	bool silent;	       /* not to be recorded: it started before a fork() */
 	uint32_t inner, outer; /* with -finstrument-functions: calls of the function in it that are not measured; its frame below, + 1 */
 	uint64_t ordinal, start;
-	uint64_t paused;     /* the thread's value at the beginning */
+	uint64_t paused;     /* the thread's value at the start */
 	uint64_t nested;     /* ticks in selected functions that it called, as far as is known */
-	uint64_t counters[]; /* [n_counters], at its beginning */
+	uint64_t counters[]; /* [n_counters], at its start */
 };
 
 /* What a thread knows about a function. */
@@ -47,7 +47,7 @@ struct probe_state {
 	uint64_t next;		      /* ordinal of the call that is sampled next */
 	uint64_t mean;		      /* ticks of an invocation without nested ones, moving */
 	uint64_t mean_low, mean_high; /* the level stays as long as mean_low <= mean < mean_high */
-	uint64_t last, last_ordinal;  /* where the latest call whose length was weighed began; 0: none */
+	uint64_t last, last_ordinal;  /* where the latest call whose length was weighed started; 0: none */
 	uint32_t level;		      /* 1 call in 2^level is sampled */
 	uint32_t open;		      /* with -finstrument-functions: the function's uppermost frame, + 1 */
 };
@@ -96,7 +96,7 @@ struct probe {
 	uint32_t frame_bytes;
 	uint32_t n_counters;
 	uint32_t threads;		     /* alive */
-	uintptr_t stack_limit;		     /* of the first thread's stack, in bytes, when the program began */
+	uintptr_t stack_limit;		     /* of the first thread's stack, in bytes, when the program started */
 	uintptr_t first_thread;		     /* its thread pointer */
 	uint64_t seed;			     /* another one in each run, so that means vary among runs as samples do */
 	uint64_t budget_ppm;		     /* overhead that is allowed, in millionths */
@@ -206,7 +206,7 @@ static inline uint64_t probe_mean(uint64_t mean, uint64_t alone)
 /* probe_thread.c */
 struct probe_thread *probe_thread_begin(struct probe_stack stack); /* the calling thread; NULL: begun already, or no memory */
 void probe_thread_start(void);	      /* the same, for a thread that is counted in probe.threads; not in a signal handler */
-struct probe_stack probe_stack(void); /* of a thread that began without us */
+struct probe_stack probe_stack(void); /* of a thread that started without us */
 void probe_threads_end(void);
 void probe_thread_init(void);
 void probe_child_begin(void); /* before anything else in a forked child; does nothing in other processes */

@@ -1,4 +1,4 @@
-/* The thread's shadow stack in every case: threads and children that begin, dead frames, counters to read, pieces of the file to reserve.
+/* The thread's shadow stack in every case: threads and children that start, dead frames, counters to read, pieces of the file to reserve.
  * And the fall-back's hooks. Compiled for general registers alone: arguments and results in vector registers stay where they are, and code
  * that may touch those is called by probe_saved(). */
 #include "runs/inside/probe/probe.h"
@@ -73,7 +73,7 @@ static uint64_t least_mean(uint32_t level)
 }
 
 /* What an invocation took, bounded by what is possible: all calls of a function together take no longer than the time in which they came. A
- * measured call waits for the clock, and the processor predicted another way: a call of eight nanoseconds looks like sixty. */
+ * measured call waits for the clock, and the CPU predicted another way: a call of eight nanoseconds looks like sixty. */
 static uint64_t level_bound(struct probe_state *s, const struct probe_frame *frame, uint64_t alone)
 {
 	uint64_t began = frame->start - frame->paused, since = began - s->last, most;
@@ -90,7 +90,7 @@ static uint64_t level_bound(struct probe_state *s, const struct probe_frame *fra
 }
 
 /* A call was measured at the level `before`, and the level is another one now: from which call on it holds. A finer one, from the next
- * block of the coarser one on: the measured call stands for all of its block, and what is measured in the rest of that would count twice.
+ * block of the coarser one on: the measured call represents all of its block, and what is measured in the rest of that would count twice.
  * Levels fall behind long calls, so that those behind them were too many (weights of periodic lengths came to 1.04 times the calls). */
 static uint64_t level_from(const struct probe_state *s, uint32_t before, uint64_t ordinal)
 {
@@ -316,7 +316,7 @@ uintptr_t probe_address_at(const struct probe_thread *t, const uintptr_t *slot)
 	return found;
 }
 
-/* ---- the beginning of one ---- */
+/* ---- the start of one ---- */
 
 /* Where the trampolines called it from is found at the same distance below its slot. A hook that was left by a jump seems alive until the
  * program has used that place again; at that slot itself there is another function now. */

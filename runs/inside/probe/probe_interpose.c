@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unwind.h>
 
-#define BACKTRACE_MAX 256 /* addresses that programs ask for at most; of more, the outermost is left out when all are in use */
+#define BACKTRACE_MAX 256 /* addresses that programs ask for at most; of more, the outermost is excluded when all are in use */
 
 /* ---- libraries that come later ---- */
 

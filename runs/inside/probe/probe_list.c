@@ -34,7 +34,7 @@ static bool line_read(char *line, struct probe_entry *out)
 }
 
 /* text[n] with a NUL after it, which is changed and must stay; out->items has room for as many entries as there are lines. Returns the
- * number of the first line that begins like a function's and is not one; 0: there is none. */
+ * number of the first line that starts like a function's and is not one; 0: there is none. */
 static size_t list_parse(char *text, size_t n, struct probe_list *out)
 {
 	char *end = text + n, *next;

@@ -1,5 +1,5 @@
 /* What is loaded into this process, which functions of the list are in it, and their code that is changed: five bytes that do nothing,
- * which the compiler left at a function's beginning, become a jump to a stub (x86-64).
+ * which the compiler left at a function's start, become a jump to a stub (x86-64).
  *
  * And what measuring a call adds to what is measured, on this machine and in this process: an empty function is called through stubs and
  * hooks as the program's functions are, so often that the median is not what an interruption made it. The reader takes it off
@@ -12,7 +12,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* ---- sites: what is at a function's beginning ---- */
+/* ---- sites: what is at a function's start ---- */
 
 enum probe_site { PROBE_SITE_NONE, PROBE_SITE_FREE, PROBE_SITE_JUMP };
 

@@ -66,7 +66,7 @@ static uint64_t counters_cost(void)
 	return (record_ticks() - before) / COST_READS;
 }
 
-/* In all rounds but the shortest one another program may have had the processor. */
+/* In all rounds but the shortest one another program may have had the CPU. */
 static uint64_t counters_cost_least(void)
 {
 	uint64_t least = UINT64_MAX;

@@ -1,4 +1,4 @@
-/* Threads: each has its tables and its shadow stack, by mmap, from its beginning to its end. */
+/* Threads: each has its tables and its shadow stack, by mmap, from its start to its end. */
 #include "runs/inside/probe/probe.h"
 
 #include "fleet/counting/native.h"
@@ -35,8 +35,8 @@ static bool untold; /* threads were created before there was anything to measure
 
 /* ---- counters ---- */
 
-/* Counters of a thread: the processor's through PAPI, one event set a thread; the kernel's in one group of events, without PAPI, which has
- * nothing where it does not know the processor. PAPI is looked for when counters are wanted, so that programs need it for nothing else. */
+/* Counters of a thread: the CPU's through PAPI, one event set a thread; the kernel's in one group of events, without PAPI, which has
+ * nothing where it does not know the CPU. PAPI is looked for when counters are wanted, so that programs need it for nothing else. */
 
 static char names_text[NAMES_BYTES_MAX];
 static const char **wanted;
@@ -203,7 +203,7 @@ static bool papi_find(void)
 	return true;
 }
 
-/* By its own name, or what that is called on this processor. PAPI_OK, or PAPI's reason. */
+/* By its own name, or what that is called on this CPU. PAPI_OK, or PAPI's reason. */
 static int event_add(int event_set, const char *name)
 {
 	int code = papi.add_named_event(event_set, name);
@@ -239,7 +239,7 @@ static void event_set_end(int *event_set)
 	papi.destroy_eventset(event_set);
 }
 
-/* In a child process, too: PAPI notices that the process is another one, and begins anew. Returns why it cannot be used; NULL: it can. */
+/* In a child process, too: PAPI notices that the process is another one, and starts again. Returns why it cannot be used; NULL: it can. */
 static const char *papi_begin(int *event_set)
 {
 	int code;
@@ -342,7 +342,7 @@ static void probe_counters_thread_end(struct probe_thread *t)
 	papi.unregister_thread();
 }
 
-/* In a child of fork(); alone: the parent had no other thread. The parent's events stay the parent's. PAPI begins anew, at the first
+/* In a child of fork(); alone: the parent had no other thread. The parent's events stay the parent's. PAPI starts again, at the first
  * measured call, so that children that only call exec do not pay for it. It allocates and looks at what is loaded: if the parent had
  * other threads, one of them may have held a lock of those when it was forked, for good. */
 static void probe_counters_child(struct probe_thread *t, bool alone)
@@ -559,7 +559,7 @@ static void thread_end(void *value)
 	__atomic_store_n(&t->unused, 1, __ATOMIC_RELEASE);
 }
 
-/* ---- the beginning of one ---- */
+/* ---- the start of one ---- */
 
 struct start {
 	void *(*posix)(void *);
@@ -586,7 +586,7 @@ void probe_thread_start(void)
 		probe_self->stack = (struct probe_stack){ (uintptr_t)low, bytes };
 }
 
-/* ---- the stack of a thread that began without us: in a library, or before there was anything to measure ---- */
+/* ---- the stack of a thread that started without us: in a library, or before there was anything to measure ---- */
 
 /* A line of /proc/self/maps, byte by byte: LOW-HIGH PERMISSIONS ... */
 struct mapping {
@@ -762,11 +762,11 @@ static void calls_forget(void)
 	}
 }
 
-/* The first hook in a child, or the first thread that it creates: a file of its own. What began in the parent is recorded there. While the
- * child has one thread: if another one began the file, the first would go on with the parent's. */
+/* The first hook in a child, or the first thread that it creates: a file of its own. What started in the parent is recorded there. While
+ * the child has one thread: if another one started the file, the first would go on with the parent's. */
 static void child_begin(void)
 {
-	struct probe_thread *self = probe_self, *t = self ? self : &ended; /* &ended: no thread, or one that began without us */
+	struct probe_thread *self = probe_self, *t = self ? self : &ended; /* &ended: no thread, or one that started without us */
 	bool alone = probe.threads == 1 && !untold && t != &ended;
 	uintptr_t busy = t->busy;
 

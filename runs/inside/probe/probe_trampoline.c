@@ -10,7 +10,7 @@ uint64_t probe_save_bytes __attribute__((visibility("hidden")));
 /* probe_in_...: where a hook in C returns to. As long as that is found on the stack, the hook may be at work (probe_hook_lives()).
  *
  * probe_entry: the stub has the function's number in %edi; on the stack are its %rsi and %rdi, the place in the function to go on at, and
- * the slot. Before anything else a call puts probe_return in the slot, so that the processor predicts the function's return, and ours.
+ * the slot. Before anything else a call puts probe_return in the slot, so that the CPU predicts the function's return, and ours.
  * Should a signal handler find the frame dead any time after it is there, it puts the real address back, and nothing comes here again.
  * probe_return: the function has returned to us: the slot is just below the stack's end. */
 __asm__(".text\n"

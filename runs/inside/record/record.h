@@ -2,7 +2,7 @@
  * runs/inside/samples/samples.h reads it. A sample is what one dynamic invocation of one selected function counted.
  *
  * The file is mapped and written in place: what was there when the process was killed is whole. One file a process
- * (DIRECTORY/PID-N.samples; a child of fork() begins its own). Little-endian; all structs are multiples of 8 bytes.
+ * (DIRECTORY/PID-N.samples; a child of fork() starts its own). Little-endian; all structs are multiples of 8 bytes.
  *
  *   record_header, then the names (text), then chunks of chunk_bytes each, the first at header_bytes + names_bytes_max
  *
@@ -24,7 +24,7 @@
 #define RECORD_VERSION		 1u
 #define RECORD_VERSION_BRIEF	 2u	     /* no counters, and each sample is a struct record_brief */
 #define RECORD_VERSION_PACKED	 3u	     /* samples are packed (record_pack.h), and what stays is checked */
-#define RECORD_CHECKED_BYTES	 56u	     /* of the header, from its beginning on */
+#define RECORD_CHECKED_BYTES	 56u	     /* of the header, from its start on */
 #define RECORD_CHUNK_MAGIC	 0x4b4e4843u /* "CHNK" */
 #define RECORD_COUNTERS_MAX	 64u
 #define RECORD_FUNCTIONS_MAX	 65536u
@@ -33,7 +33,7 @@
 
 enum record_back_end {
 	RECORD_TIME,	 /* time stamps alone: no counter was available */
-	RECORD_PAPI,	 /* counters of the processor, through PAPI */
+	RECORD_PAPI,	 /* counters of the CPU, through PAPI */
 	RECORD_SOFTWARE, /* counters of the kernel and of software, through PAPI */
 	RECORD_EMULATED, /* runs/inside/emulate/: never comparable with any other */
 	RECORD_CALLS,	 /* runs/inside/interpose/; no file says so itself, for it is one of RECORD_TIME */
@@ -42,9 +42,9 @@ enum record_back_end {
 /* Which of the operating system's counters a process takes, each level with those before it (runs/inside/interpose/). */
 enum record_level {
 	RECORD_LEVEL_ALL,      /* all, whatever is asked */
-	RECORD_LEVEL_TIMES,    /* how long threads were on a processor, and waited for one */
+	RECORD_LEVEL_TIMES,    /* how long threads were on a CPU, and waited for one */
 	RECORD_LEVEL_CAUSES,   /* what was withheld from them, by whom; page faults, switches */
-	RECORD_LEVEL_RESOURCES /* pressure on disks and memory, the processor's clock */
+	RECORD_LEVEL_RESOURCES /* pressure on disks and memory, the CPU's clock */
 };
 
 struct record_header {
@@ -62,8 +62,8 @@ struct record_header {
 	uint64_t finished;	  /* 1 when the process ended in order */
 	uint64_t stopped_ns;	  /* written from outside: for how long it was stopped, and 1; 0: nobody looks (fleet/cgroup/stops.h) */
 	uint64_t level;	 /* enum record_level; but for RECORD_LEVEL_ALL another one may be written from outside: it is taken from then on */
-	uint64_t run_ns; /* written from outside: processor time of all processes of the run on this host, and 1; 0: nobody looks */
-	/* In version 3: what ticks_per_s was to begin with, and record_header_check(). */
+	uint64_t run_ns; /* written from outside: CPU time of all processes of the run on this host, and 1; 0: nobody looks */
+	/* In version 3: what ticks_per_s was to start with, and record_header_check(). */
 	uint64_t ticks_per_s_first, check;
 };
 
@@ -79,7 +79,7 @@ struct record_header {
 struct record_chunk {
 	uint32_t magic, thread; /* threads count from 0 in the order of their first sample */
 	uint64_t samples;	/* whole ones that follow; stored after the sample is there */
-	uint64_t dropped;	/* samples of this thread since the chunk began */
+	uint64_t dropped;	/* samples of this thread since the chunk started */
 };
 
 /* How an invocation ended, and what is known about what it called. */
@@ -101,7 +101,7 @@ struct record_chunk {
  * follows what was spent in the function itself (runs/inside/samples/samples.c). */
 struct record_sample {
 	uint32_t function;	  /* number, see above */
-	uint32_t weight;	  /* calls that it stands for: 1 in so many was sampled */
+	uint32_t weight;	  /* calls that it represents: 1 in so many was sampled */
 	uint64_t ordinal;	  /* of the call, among all of this function in this thread, from 0 */
 	uint64_t start, duration; /* ticks */
 	uint32_t depth;		  /* sampled invocations around it in this thread: 0, 1... */

@@ -31,7 +31,7 @@ static inline uint64_t record_ticks(void)
 	return (uint64_t)high << 32 | low;
 }
 
-/* The same, when all that was begun is done: without waiting, what a program did before a call would end in its sample (some 200
+/* The same, when all that was started is done: without waiting, what a program did before a call would end in its sample (some 200
  * instructions: 50 ns of a chain of slow ones, which hid what a short function takes), and what the function did after it. */
 static inline uint64_t record_ticks_done(void)
 {

@@ -1,4 +1,4 @@
-/* The writer of a sample file: names in it, the clock, chunks and samples, and all of it from the beginning to the end. */
+/* The writer of a sample file: names in it, the clock, chunks and samples, and all of it from the start to the end. */
 #include "runs/inside/record/record_writer.h"
 
 #include "runs/inside/record/record_pack.h"
@@ -24,7 +24,7 @@
 #define CLOCK_STEP_NS	    10000000u /* after which a longer look at the clock is better than the first one */
 #define LIMIT_PART	    16u	      /* of a limit of the address space: one in so many */
 #define FEW_CHUNKS	    64u	      /* the least */
-#define FIRST_PIECE	    16384u    /* reserved of a thread's first chunk when it begins */
+#define FIRST_PIECE	    16384u    /* reserved of a thread's first chunk when it starts */
 #define CHUNKS_AT_ONCE	    8u /* for a thread that measures much, unless the file is to be small: reserving them one by one costs more */
 #define ARGUMENTS_BYTES	    1024u
 #define RECORD_PAGE_BYTES   4096u
@@ -237,7 +237,7 @@ static void record_file_let_go(struct record_writer *w)
 	w->kept = -1;
 }
 
-/* The magic last: whoever reads meanwhile sees a file that is not begun, or the whole header. */
+/* The magic last: whoever reads meanwhile sees a file that is not started, or the whole header. */
 static void header_write(const struct record_writer *w, struct record_header *header, uint64_t pid)
 {
 	struct record_header new = {
@@ -542,7 +542,7 @@ static bool record_names_whole(const struct record_header *old, uint64_t bytes)
 
 /* ---- the clock ---- */
 
-/* The clock between two readings of the ticks: of several looks the shortest one. During a longer one another program had the processor, so
+/* The clock between two readings of the ticks: of several looks the shortest one. During a longer one another program had the CPU, so
  * that ticks and clock are from two moments. */
 static struct record_moment moment_now(void)
 {
@@ -775,7 +775,7 @@ uint32_t record_pack_commit(struct record_writer *w, struct record_thread *t, ui
 	return (uint32_t)bytes;
 }
 
-/* ---- from the beginning to the end ---- */
+/* ---- from the start to the end ---- */
 
 static int options_check(const struct record_options *o)
 {
@@ -853,7 +853,7 @@ static long mapping_lock(const struct record_writer *w, char *line, int flags, b
 int record_lock_all(const struct record_writer *w, int flags, bool (*is_ours)(uintptr_t start, uintptr_t end))
 {
 	long file = -1, failed = 0, n = 0;
-	char line[64], c; /* its beginning */
+	char line[64], c; /* its start */
 
 	if (w->header && flags & MCL_CURRENT && !(flags & ~(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT)))
 		file = record_system_call(SYS_openat, AT_FDCWD, (long)"/proc/self/maps", O_RDONLY | O_CLOEXEC, 0, 0, 0);

@@ -36,7 +36,7 @@ struct record_options {
 	uint64_t file_bytes_max;     /* 0: the default */
 	bool brief;		     /* no counters, weights that are powers of 2, depths below 65536: struct record_brief */
 	bool packed;		     /* samples are written by record_pack_begin() and record_pack_commit() */
-	enum record_level level;     /* to begin with, where the file is mapped */
+	enum record_level level;     /* to start with, where the file is mapped */
 	uint64_t ticks_per_s;	     /* of the caller's clock; 0: record_ticks() is the clock, and the writer measures it */
 };
 
@@ -65,7 +65,7 @@ struct record_writer {
 	char directory[RECORD_PATH_BYTES];
 };
 
-/* One for each thread, in its thread-local storage; zeroed to begin with. */
+/* One for each thread, in its thread-local storage; zeroed to start with. */
 struct record_thread {
 	struct record_chunk *chunk;
 	unsigned char *next, *end; /* where the next sample goes; end of what is reserved of the chunk so far */
@@ -80,7 +80,7 @@ struct record_thread {
  * overwritten; record_close() it. Costs some system calls and, to measure the clock, 50 microseconds. */
 int record_open(struct record_writer *w, const struct record_options *options);
 
-/* Marks the file as finished. It stays mapped, for threads may still write: what fits into their chunks is kept, no new chunks begin. */
+/* Marks the file as finished. It stays mapped, for threads may still write: what fits into their chunks is kept, no new chunks start. */
 void record_close(struct record_writer *w);
 
 /* The program is about to limit its address space to so many bytes: of the file only as much stays mapped as leaves it its part. */
@@ -90,7 +90,7 @@ void record_limit(struct record_writer *w, uint64_t address_space);
  * are mapped large, would take as much memory, and count. 0, or -1 with errno. */
 int record_lock_all(const struct record_writer *w, int flags, bool (*is_ours)(uintptr_t start, uintptr_t end));
 
-/* In a child of fork(), before anything else here: begins a file of its own with the same names. `t`, the only thread's, is reset. 0, or an
+/* In a child of fork(), before anything else here: starts a file of its own with the same names. `t`, the only thread's, is reset. 0, or an
  * errno: *w is closed then. A child that never calls this (_Fork(), clone()) records nothing. */
 int record_fork(struct record_writer *w, struct record_thread *t);
 

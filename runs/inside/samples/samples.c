@@ -93,7 +93,7 @@ struct unsure {
 /* In files without a calibration nothing is taken off. Of the emulation: its times say nothing about the program. */
 #define UNCALIBRATED_INSIDE_NS 60.0
 #define UNCALIBRATED_AROUND_NS 150.0
-#define UNSURE_LEAST	       .5 /* of what an empty function seems to take: in programs, the processor predicts calls less well */
+#define UNSURE_LEAST	       .5 /* of what an empty function seems to take: in programs, the CPU predicts calls less well */
 
 /* "MEDIAN SPREAD MEDIAN SPREAD...", ticks first; false: it is not there, or something else. */
 static bool cost_parse(const struct samples *s, const char *key, double *columns, double *unsure_ns)
@@ -140,7 +140,7 @@ static size_t pending_length(const struct alone *p)
 	return 2 * p->width + 3;
 }
 
-/* Everything deeper than the sample belongs to it, if it began later; what belongs to a dropped one is dropped with it. */
+/* Everything deeper than the sample belongs to it, if it started later; what belongs to a dropped one is dropped with it. */
 static void pending_take(struct alone *p, const struct record_sample *sample, double *nested)
 {
 	size_t length = pending_length(p);
@@ -192,7 +192,7 @@ static void simulated_find(const struct alone *p, const struct record_sample *sa
 
 /* The next invocation of a thread, in the order of the file; a->n = 0 before those of another one. From values[width], time and counters,
  * is taken what measuring took; out[width]: without what nested ones are known or estimated to have taken, for each sampled call counts for
- * as many as it stands for. Leaves what this one took, with all in it, for the one around it. NaN: not counted here, or not inside. */
+ * as many as it represents. Leaves what this one took, with all in it, for the one around it. NaN: not counted here, or not inside. */
 static struct unsure alone_find(struct alone *p, const struct record_sample *sample, double *values, double *out)
 {
 	double nested[PENDING_MAX], *cost = nested + p->width, *unsure_cost = nested + 2 * p->width, *unsure_nested = unsure_cost + 1;
@@ -453,7 +453,7 @@ static void chunk_read(struct source *s, size_t offset, struct samples *out)
 		return;
 	}
 	memcpy(&chunk, s->bytes + offset, sizeof(chunk));
-	if (chunk.magic == 0) /* never begun */
+	if (chunk.magic == 0) /* never started */
 		return;
 	there = (there < s->header.chunk_bytes ? there : s->header.chunk_bytes) - sizeof(chunk);
 	whole = there / least;

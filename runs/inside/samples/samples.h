@@ -16,14 +16,14 @@
 struct sample {
 	uint32_t function; /* index into samples.functions */
 	uint32_t thread;
-	uint32_t weight;  /* calls that it stands for */
+	uint32_t weight;  /* calls that it represents */
 	uint32_t threads; /* alive; 0: not known */
 	uint32_t depth;	  /* sampled invocations around it */
 	bool unwound;	  /* left by a long jump, an exception or the thread's end */
 	bool estimated;	  /* what nested calls took is an estimate, from the sampled ones and their weights */
 	uint32_t caller;  /* number of the function that called it, from 1; RECORD_NO_CALLER: none did; 0: not known */
 	uint64_t ordinal; /* of the function's call in this thread */
-	double start_s;	  /* since the process began to record; before that it is negative */
+	double start_s;	  /* since the process started to record; before that it is negative */
 	/* With and without nested selected functions; without what measuring takes, as far as it is known (`cost_...` in the file). */
 	double ns, alone_ns;
 	double unsure_ns, alone_unsure_ns; /* by so much each may still be wrong, all samples of the file alike: no mean makes it less */
@@ -70,7 +70,7 @@ struct samples {
 	size_t n_calls;
 	double *sums;	     /* the calls' sums and errors */
 	uint64_t dropped;    /* by the process: its file was full */
-	uint64_t unreadable; /* left out: of a function without a name, or in a part that is damaged */
+	uint64_t unreadable; /* excluded: of a function without a name, or in a part that is damaged */
 	bool finished;	     /* the process ended in order */
 	bool truncated;	     /* the file is shorter than it says */
 };

@@ -1,4 +1,4 @@
-/* Counters of different runs in one vector. A processor counts a few events at a time; the rest takes more runs of the same program. Where
+/* Counters of different runs in one vector. A CPU counts a few events at a time; the rest takes more runs of the same program. Where
  * the runs did the same (every thread called the function equally often), invocation for invocation is one vector; otherwise each counter
  * keeps a distribution of its own, and that is said. */
 #ifndef RUNS_SAMPLES_SAMPLES_JOIN_H

@@ -23,7 +23,7 @@ struct samples_mean {
  * O(samples). */
 struct samples_mean samples_mean(const struct samples *samples, size_t function, size_t counter);
 
-/* For how many samples those count by which nothing but chance is estimated: w(w - 1) is the variance that a call brings which stands for
+/* For how many samples those count by which nothing but chance is estimated: w(w - 1) is the variance that a call brings which represents
  * w. weight: their sum; variance: of the w(w - 1). INFINITY: each call is a sample. */
 static inline double samples_effective(double weight, double variance)
 {

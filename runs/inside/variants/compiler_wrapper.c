@@ -229,7 +229,7 @@ static enum assay_status features_write_parts(const char *directory, struct assa
 
 /* Executes a compiler's command so that what it makes counts. `options`, of FEATURES_COUNTS, a line for each, or "":
  *   only=FILE      of names, a feature a line: nothing else is counted     until=FUNCTION  where a run may stop (ASSAY_FEATURES_UNTIL)
- *   without=FILE   of pieces that are left out, a name a line              pieces          that may be left out of a run have switches
+ *   without=FILE   of pieces that are excluded, a name a line              pieces          that may be excluded from a run have switches
  *   values         first values of variables, too
  * *status: as of waitpid(). ASSAY_E_USAGE if it is no compiler that can count; ASSAY_E_VERSION if it is of another version than the
  * plugin's. */

@@ -38,7 +38,7 @@ struct building {
 	const volatile sig_atomic_t *cancelled;
 	const char *repository, *reference; /* of sources from git */
 	char *folder;			    /* the cache, absolute */
-	char *running;			    /* locked while anything of the build is alive; NULL before it begins */
+	char *running;			    /* locked while anything of the build is alive; NULL before it starts */
 	char *git_directory;		    /* "--git-dir=..." of ours with the files of a directory; NULL: sources from git */
 	char *links;			    /* named as compilers are */
 	char *compilers;		    /* their files, a line for each */

@@ -2,7 +2,7 @@
  * how often loops, branches, calls and exceptions of one module of one process happened, and first values of variables.
  *
  * The file is mapped and written in place: what was there when the process was killed is whole. One file a process and module (a program,
- * or a library that was built so): DIRECTORY/PID-N.features. A child of fork() begins its own. Little-endian.
+ * or a library that was built so): DIRECTORY/PID-N.features. A child of fork() starts its own. Little-endian.
  *
  *   counting_header, padded to header_bytes; the names (text), padded to whole pages; blocks of block_bytes each
  *
@@ -13,7 +13,7 @@
  *   "= NAME\n"  no slot: another name of the counter before it
  *   "v NAME\n"  FEATURES_VALUE_SLOTS: how many values are kept, and the first FEATURES_VALUES that there were, as signed integers
  *   "d NAME\n"  the same, as doubles
- *   "s NAME\n", "b", "a", "n"  no slot: a piece that can be left out (slices.h) */
+ *   "s NAME\n", "b", "a", "n"  no slot: a piece that can be excluded (slices.h) */
 #ifndef RUNS_FEATURES_COUNTING_FORMAT_H
 #define RUNS_FEATURES_COUNTING_FORMAT_H
 

@@ -84,7 +84,7 @@ tree function_of(gimple *statement)
 
 /* ---- what a function counts ---- */
 
-/* Where a counter is: at the beginning of a block, or on an edge. */
+/* Where a counter is: at the start of a block, or on an edge. */
 struct anchor {
 	basic_block block;
 	edge way;

@@ -22,11 +22,11 @@ tree section_array(const char *name, tree element, int n, unsigned align, const 
 
 void unit_begin();
 void unit_end();
-/* Where the thread's counters of this unit begin, as a pointer. */
+/* Where the thread's counters of this unit start, as a pointer. */
 tree counters_base(gimple_seq *code);
 tree counter_at(tree base, unsigned HOST_WIDE_INT slot);
 gimple_seq counter_add(tree base, unsigned HOST_WIDE_INT slot, tree what);
-/* What counters_base() begins with; that and all else that is of counters. */
+/* What counters_base() starts with; that and all else that is of counters. */
 bool is_base(const gimple *statement);
 bool is_counting(const gimple *statement);
 

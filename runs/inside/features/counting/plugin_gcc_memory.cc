@@ -75,7 +75,7 @@ const char *const delta_assembly = "movq\tassay_features_delta@gottpoff(%%rip), 
 				   "jmp\t772b\n\t"
 				   ".previous";
 const char *const add_assembly = "addq\t%2, %c1(%0)";
-/* As delta_assembly, but %0 becomes where the thread's counters of the unit begin, which is kept in a variable of the thread: nothing need
+/* As delta_assembly, but %0 becomes where the thread's counters of the unit start, which is kept in a variable of the thread: nothing need
  * be added. That is 0 until the thread has counters and was in the unit. Of programs alone: libraries that are loaded late have little room
  * for such variables. */
 const char *const base_assembly = "movq\tassay_features_base@gottpoff(%%rip), %0\n\t"

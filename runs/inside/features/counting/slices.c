@@ -1,4 +1,4 @@
-/* Runs of programs of which pieces are left out (slices.h): such a program is another one, and might do anything. It can read, compute and
+/* Runs of programs of which pieces are excluded (slices.h): such a program is another one, and might do anything. It can read, compute and
  * write to what it was given as standard output and error, and nothing else: what it opens for writing is /dev/null, what it
  * makes, removes or renames stays as it was, while it is told that this was done, and nothing is started, connected or killed. Where the
  * kernel does not limit it, it does not run. */

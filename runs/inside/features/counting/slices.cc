@@ -1,4 +1,4 @@
-/* Pieces that can be left out of a program (slices.h), or are. A piece has a switch, a byte: 0, or 1 (skip, always) or 2 (never). */
+/* Pieces that can be excluded from a program (slices.h), or are. A piece has a switch, a byte: 0, or 1 (skip, always) or 2 (never). */
 #include <gcc-plugin.h>
 
 #include <tree.h>
@@ -45,7 +45,7 @@ void array_begin()
 	pieces.array = section_array("assay_features_switch", unsigned_char_type_node, 1 << 24, 8, "assay_features_switches");
 }
 
-/* What stands for the switch of a new piece. */
+/* What represents the switch of a new piece. */
 tree switch_new(char kind, const std::string &name, gimple_seq *code)
 {
 	tree value = make_ssa_name(unsigned_char_type_node);

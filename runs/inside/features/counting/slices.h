@@ -11,7 +11,7 @@
 #define RUNS_FEATURES_COUNTING_SLICES_H
 
 #define FEATURES_WITHOUT_ENVIRONMENT "ASSAY_FEATURES_WITHOUT="
-#define FEATURES_PIECES		     "sban" /* how their lines begin among the names (format.h); in the order of their switches */
+#define FEATURES_PIECES		     "sban" /* how their lines start among the names (format.h); in the order of their switches */
 #define FEATURES_SKIP		     's'
 #define FEATURES_BRANCH		     'b' /* a line "b PLACE": always PLACE, or never PLACE */
 #define FEATURES_LOOP_ALWAYS	     'a' /* taken, the branch ends the loop; else, if never taken */

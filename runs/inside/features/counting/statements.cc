@@ -150,7 +150,7 @@ bool is_end(basic_block block)
 	return block->index < NUM_FIXED_BLOCKS;
 }
 
-/* Where something may be added: in a block, before the call by which it leaves or else at its beginning; or between blocks. */
+/* Where something may be added: in a block, before the call by which it leaves or else at its start; or between blocks. */
 struct place {
 	basic_block block; /* or NULL */
 	edge way;
@@ -243,7 +243,7 @@ void plan::hold_sums()
 	}
 }
 
-/* What is added where a register begins or ends to have the sum is nearly free; in between two blocks one of which has no other neighbour
+/* What is added where a register starts or ends to have the sum is nearly free; in between two blocks one of which has no other neighbour
  * it is added in that one; elsewhere it takes a block of its own, and a jump. */
 double plan::often_on(edge way) const
 {

@@ -40,7 +40,7 @@ extern HIDDEN __thread uintptr_t assay_features_delta;
 HIDDEN void assay_features_enter(void);
 HIDDEN void assay_features_take(void);
 HIDDEN void assay_features_until(void);
-/* There where pieces of the program are left out, or may be (slices.c). */
+/* There where pieces of the program are excluded, or may be (slices.c). */
 HIDDEN void assay_features_without(void) __attribute__((weak));
 
 HIDDEN __thread uintptr_t assay_features_delta __attribute__((tls_model("initial-exec")));
