@@ -298,13 +298,16 @@ struct longer {
 /* without: columns that do not count; NULL: none. */
 static struct longer longer_in(const struct variance *v, const struct mat *of, const struct region_member *m, const bool *without)
 {
-	double time[3], longer[3];
+	double time[3], longer[3], wall_s;
 
 	for (size_t i = 0; i < 3; i++) {
 		time[i] = sum_in(v, of, WORK + 2 * i, m, without);
 		longer[i] = time[i] - sum_in(v, of, WORK_USUAL + 2 * i, m, without);
 	}
-	return (struct longer){ longer[0], longer[1], longer[2], sum_in(v, of, WALL, m, without), time[0] + time[1] + time[2] };
+	wall_s = sum_in(v, of, WALL, m, without);
+	if (!(wall_s > 0)) /* a kernel without counters of waits: that of one thread */
+		wall_s = m->to_s - m->from_s;
+	return (struct longer){ longer[0], longer[1], longer[2], wall_s, time[0] + time[1] + time[2] };
 }
 
 /* What all threads lost at most, of which so much is known. Where less than most of the time can be compared, all of it may be lost. */
@@ -369,7 +372,7 @@ static void interval_end(struct variance *v, struct waits *known, const struct m
 	l = longer_in(v, of, &m, NULL);
 	lost = lost_of(&l, l.work_s + l.messages_s + l.waits_s);
 	if (cause == LOSS_STOPPED) {
-		m.loss_s = isinf(lost) ? m.loss_s : lost / fmax(l.wall_s / (m.to_s - m.from_s), 1);
+		m.loss_s = fmin(m.loss_s, lost / fmax(l.wall_s / (m.to_s - m.from_s), 1));
 	} else {
 		double out = queue >= MOST * fmin(m.loss_s, idle) ? queue : idle; /* some kernels count it as a wait for a CPU */
 
