@@ -341,7 +341,7 @@ static enum assay_status metric_read_usage(const struct metric *metric, const st
 		return assay_fail(err, ASSAY_E_NODATA, "the host did not say how long it took");
 	*value = wall ? (double)usage->wall_ns / 1e9 : ((double)usage->user_us + (double)usage->sys_us) / 1e6;
 	if (*value <= 0)
-		return assay_fail(err, ASSAY_E_NODATA, "it took less %s time than can be measured", wall ? "wall" : "processor");
+		return assay_fail(err, ASSAY_E_NODATA, "it took less %s time than can be measured", wall ? "wall" : "CPU");
 	return ASSAY_OK;
 }
 

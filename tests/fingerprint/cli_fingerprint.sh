@@ -73,7 +73,7 @@ expect_stdout stressors "before $first" "after  $id"
 run -C "$lab" fingerprint diff here nobody
 refused 2 "'nobody' is neither a machine"
 run -C "$lab" fingerprint diff here@19 here
-refused 2 "begins with '19'" "$first"
+refused 2 "starts with '19'" "$first"
 run -C "$lab" fingerprint diff here@20 here
 refused 2 'has 2 fingerprints' "$first" "$id"
 

@@ -63,7 +63,7 @@ what='which limits are of a host, and which of its box'
 if [ "$limited" -gt 0 ]; then
 	run -C "$lab" fleet check
 	expect_stdout 'emu[01-03]: note: its cgroup or affinity limits it to 1.0 GiB of memory' \
-		"its box has $(awk '/^MemTotal/ { printf "%.1f", $2 / 1048576 }' /proc/meminfo) GiB"
+		"its physical host has $(awk '/^MemTotal/ { printf "%.1f", $2 / 1048576 }' /proc/meminfo) GiB"
 	run -C "$lab" fleet check -w emu01 --format json
 	expect_json .hosts[0].facts.memory_limit_bytes 1073741824
 else

@@ -654,7 +654,7 @@ static void test_lock_of_a_stopped_process(void **state)
 		holder = start_stopped(i ? "lock" : ".");
 		text = mem_format(
 		    "%s (process %d there, of user %u (%s): 'sh -c kill -STOP $$; exit that of the ?[31mtest', stopped: 'kill -CONT %d' "
-		    "lets it go on, 'kill -KILL %d' ends it) holds the lock of this box",
+		    "lets it go on, 'kill -KILL %d' ends it) holds the lock of this physical host",
 		    i ? "alice@ctl, process 1" : "another program", (int)holder, geteuid() == 0 ? 65534u : (unsigned)geteuid(),
 		    user ? user->pw_name : "?", (int)holder, (int)holder);
 		lock_request(&request, "true", "lock", 0);

@@ -13,8 +13,7 @@ static void test_cause(void **state)
 	static const struct {
 		enum decision decision;
 		const char *text;
-	} rows[] = { { DECISION_REGRESSION,
-		       "new takes 1.200 times as much CPU time as old (interval 1.100 to 1.300): +0.2 s computing" },
+	} rows[] = { { DECISION_REGRESSION, "new takes 1.200 times as much CPU time as old (interval 1.100 to 1.300): +0.2 s computing" },
 		     { DECISION_INCONCLUSIVE, "new takes 1.200 times as much CPU time as old (interval 1.100 to 1.300)" } };
 
 	(void)state;

@@ -20,7 +20,7 @@ mkdir "$tmp/paste"
 
 # pasted [FILE]: each command that the last answer has, given to a shell whose `assay` says its words. Those between ' marks need no others.
 pasted() {
-	sed -e 's/<[^>]*>//g' -e "s/&#39;/'/g; s/&quot;/\"/g; s/&lt;/</g; s/&gt;/>/g; s/&amp;/\&/g" "${1:-$tmp/out}" "$tmp/err" >"$tmp/text"
+	sed -e 's/<pre/\n<pre/g; s/<[^>]*>//g' -e "s/&#39;/'/g; s/&quot;/\"/g; s/&lt;/</g; s/&gt;/>/g; s/&amp;/\&/g" "${1:-$tmp/out}" "$tmp/err" >"$tmp/text"
 	{
 		sed -n 's/^ *\(assay .*\)/\1/p' "$tmp/text" | grep -v '^assay [a-z ]*: '
 		grep -o '“assay [^”]*”' "$tmp/text" | sed 's/^“//; s/”$//'

@@ -42,7 +42,7 @@ printf '#include <unistd.h>\nnamespace n { struct s { void said(int, void (*)(in
 	g++ -O0 -x c++ -o plus -
 "$ASSAY" variance record -o plus.records -- ./plus >/dev/null 2>told || fail "$(cat told)"
 "$ASSAY" variance show plus.records >shown
-grep -q 'write in n::s::said+[0-9a-f]* of plus' shown || fail "$(cat shown)"
+grep -q 'write in n::s::said(int, void (\*)(int)) const+[0-9a-f]* of plus' shown || fail "$(cat shown)"
 printf '#include <unistd.h>\nint main(void) { for (int i = 0; i < 300; i++) (void)!write(1, "y", 1); }\n' | gcc -O1 -s -Wl,--build-id=none -x c -o unmarked -
 "$ASSAY" variance record -o unmarked.records -- ./unmarked >/dev/null 2>told || fail "$(cat told)"
 "$ASSAY" variance show unmarked.records >shown

@@ -273,7 +273,7 @@ static void test_google_benchmark(void **state)
 		{ "hyperfine's", GOOGLE, "{\"results\": []}", 0, "not of Google Benchmark" },
 		{ "a nameless one", GOOGLE, "{\"benchmarks\": [{\"real_time\": 1}]}", 0, "it is no object with a name" },
 		{ "not objects", GOOGLE, "{\"benchmarks\": [1, []]}", 0, "it is no object with a name" },
-		{ "a list", GOOGLE, "[]\n", 0, "no line begins" },
+		{ "a list", GOOGLE, "[]\n", 0, "no line starts" },
 		{ "a key twice", GOOGLE, "{\"benchmarks\": [], \"benchmarks\": []}", 0, "key 'benchmarks' stands here again" },
 	};
 	double value = 0;
@@ -338,7 +338,7 @@ static void test_hyperfine(void **state)
 		{ "zero", "hyperfine", "{\"results\": [{\"command\": \"x\", \"times\": [1, 0]}]}", 0, "the metric is 0" },
 		{ "no results", "hyperfine", RESULTS END, 0, "the output has no measurement" },
 		{ "Google's", "hyperfine", THREE, 0, "not of hyperfine" },
-		{ "its text", "hyperfine", "Benchmark 1: true\n  Time (mean):  1.0 ms\n", 0, "no line begins" },
+		{ "its text", "hyperfine", "Benchmark 1: true\n  Time (mean):  1.0 ms\n", 0, "no line starts" },
 	};
 
 	(void)state;
