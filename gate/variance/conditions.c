@@ -264,7 +264,6 @@ static void process_columns(const struct variance *v, size_t process, struct mat
 			readings_add(v, &s[i - 1], &s[i], of, joined);
 	for (size_t i = p->first; i < p->first + p->n; i++) {
 		const struct fragment *f = &v->fragments.items[i];
-
 		const struct cluster *cluster = &v->clusters[f->cluster];
 		bool polls = f->from == FRAGMENT_NO_SITE && strncmp(v->fragments.sites[f->to].name, "MPI_", 4) == 0;
 		size_t row = f->activity == ACTIVITY_COMMUNICATION ? MESSAGES : f->activity == ACTIVITY_WAITING ? WAITS : WORK;
@@ -298,13 +297,12 @@ struct longer {
 /* without: columns that do not count; NULL: none. */
 static struct longer longer_in(const struct variance *v, const struct mat *of, const struct region_member *m, const bool *without)
 {
-	double time[3], longer[3], wall_s;
+	double time[3], longer[3], wall_s = sum_in(v, of, WALL, m, without);
 
 	for (size_t i = 0; i < 3; i++) {
 		time[i] = sum_in(v, of, WORK + 2 * i, m, without);
 		longer[i] = time[i] - sum_in(v, of, WORK_USUAL + 2 * i, m, without);
 	}
-	wall_s = sum_in(v, of, WALL, m, without);
 	if (!(wall_s > 0)) /* a kernel without counters of waits: that of one thread */
 		wall_s = m->to_s - m->from_s;
 	return (struct longer){ longer[0], longer[1], longer[2], wall_s, time[0] + time[1] + time[2] };
