@@ -1,4 +1,4 @@
-/* Where a command spends its time: at each SAMPLER_PERIOD_NS of a CPU time (the kernel's cpu-clock, which needs no hardware
+/* Where a command spends its time: at each SAMPLER_PERIOD_NS of CPU time (the kernel's cpu-clock, which needs no hardware
  * counters) the place is noted: in user space the file and where in it, in the kernel the system call, page fault or interrupt that led
  * there. It follows all that the command starts. Allowed by perf_event_paranoid 0 or CAP_PERFMON. With less (1; 2: user space alone) each
  * process has a clock of its own, and of what has less than that of a CPU, or another user's rights (set-user-ID), there is nothing.

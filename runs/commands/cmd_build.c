@@ -942,7 +942,7 @@ const struct command build_command = {
 	    "of the version whose headers for plugins were there when assay was built.\n\n"
 	    "--slice is for features that are known without most of a run. Pieces are functions that return at once, calls of libraries "
 	    "that "
-	    "are not made, branches that are always or never taken, loops that end. Each is excluded of the commands' runs, which should "
+	    "are not made, branches that are always or never taken, loops that end. Each is excluded from the commands' runs, which should "
 	    "be "
 	    "short and unlike each other; what is counted right without most of the work is for --without. While pieces are excluded, what "
 	    "the program prints and writes goes nowhere, and the kernel lets it start and remove nothing; what takes five times as long as "
