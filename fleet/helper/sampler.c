@@ -18,27 +18,27 @@
 #include <unistd.h>
 
 #define PROCESSORS_MAX 1000 /* each needs a file and 132 KiB */
-#define RING_PAGES     32   /* of data, a power of two: half a second of deep stacks, and as much as any user may have */
-#define RING_PAGES_ALL 128  /* of those that have what others do, too */
+#define RING_PAGES     32   /* data pages, a power of two: half a second of deep stacks, and as much as every user may have */
+#define RING_PAGES_ALL 128  /* data pages of rings that also hold other processes' records */
 #define PLACES_MAX     2048
 #define SPOTS_MAX      32768   /* addresses, a power of two; each is a line of at most 28 bytes */
-#define SETTLED_NS     1000000 /* later than that no processor writes a record of an earlier time */
+#define SETTLED_NS     1000000 /* no CPU writes a record that is older than this */
 #define ENTRIES_MAX    2048
 #define NAME_BYTES     48
-#define KEPT_BYTES     48 /* of the name of the file in which they are kept */
+#define KEPT_BYTES     48 /* size of the name of the file with kept entries */
 #define LINE_BYTES     512
 #define SLICES	       SAMPLER_SLICES
-#define SLICE_PERIODS  4   /* at first; twice as many whenever the slices run out */
-#define SLICED_PARTS   100 /* a place that has at least one in so many of all samples is told slice by slice, and program by program */
+#define SLICE_PERIODS  4   /* periods per slice at first; doubled whenever the slices run out */
+#define SLICED_PARTS   100 /* a place with at least one in so many samples is reported per slice and per program */
 #define PROGRAMS_MAX   SAMPLER_PROGRAMS
-#define PROGRAM_BYTES  16 /* of what the kernel calls it */
+#define PROGRAM_BYTES  16 /* as the kernel limits its name */
 #define RANK_MAX       9999999
-#define BUCKETS	       1024  /* of processes by their number; a power of two */
-#define MAPS_MAX       65536 /* of one process, of code */
-#define PROCESSES_MAX  65536 /* alive at once */
-#define ENDED_MAX      256   /* processes that have ended last and are still known */
+#define BUCKETS	       1024  /* hash buckets of processes, by pid; a power of two */
+#define MAPS_MAX       65536 /* of code, per process */
+#define PROCESSES_MAX  65536 /* alive at the same time */
+#define ENDED_MAX      256   /* most recently ended processes that are still known */
 
-/* Aborts if there is no memory. */
+/* Returns `memory`; aborts if it is NULL. */
 static void *need(void *memory)
 {
 	if (!memory)
@@ -46,9 +46,9 @@ static void *need(void *memory)
 	return memory;
 }
 
-/* ---- by which of its functions the kernel was entered: names of system calls, and of what else leads there ---- */
+/* ---- kernel entries: names of system calls, and of other ways into the kernel ---- */
 
-/* A function of the kernel by which it is entered. */
+/* A kernel function through which the kernel is entered. */
 struct entry {
 	uint64_t begin, end;
 	char name[NAME_BYTES];
@@ -61,8 +61,8 @@ struct sampler_entries {
 
 static const char *const entry_prefixes[] = { "__x64_sys_", "__do_sys_", "__se_sys_", "ksys_", "do_sys_", "__sys_" };
 
-/* Beside them: an entry that ends by jumping to the function which does its work has left no trace among the callers, then that one's name
- * tells. */
+/* Further names. An entry function that ends with a jump to its worker function does not appear among the callers; then the worker's name
+ * identifies it. */
 static const struct {
 	const char *symbol, *entry;
 } entry_rows[] = {
@@ -105,7 +105,7 @@ static const struct {
 	{ "fifo_pipe_write", "pipe" },
 	{ "sock_read_iter", "socket" },
 	{ "sock_write_iter", "socket" },
-	{ "vfs_read", "transfer" }, /* what is common to files, pipes and sockets: before it is known which */
+	{ "vfs_read", "transfer" }, /* common to files, pipes and sockets: the kind is not known yet */
 	{ "vfs_write", "transfer" },
 	{ "fdget_pos", "permission" },
 	{ "__fdget_pos", "permission" },
@@ -118,7 +118,7 @@ static const struct {
 	{ "seccomp_run_filters", "filter" },
 	{ "__secure_computing", "filter" },
 	{ "populate_seccomp_data", "filter" },
-	{ "syscall_trace_enter", "crossing" }, /* what the boundary calls beside the system call: tracing, auditing, signals */
+	{ "syscall_trace_enter", "crossing" }, /* called at the boundary beside the system call: tracing, auditing, signals */
 	{ "syscall_exit_work", "crossing" },
 	{ "syscall_slow_exit_work", "crossing" },
 	{ "exit_to_user_mode_loop", "crossing" },
@@ -129,14 +129,14 @@ static const struct {
 	{ "entry_SYSCALL_64_after_hwframe", "boundary" },
 	{ "entry_SYSRETQ_unsafe_stack", "boundary" },
 	{ "syscall_exit_to_user_mode", "boundary" },
-	{ "pvm_irq_enable", "boundary" },	 /* of guests whose kernel asks its host for this: interrupts that waited come here */
+	{ "pvm_irq_enable", "boundary" },	 /* of guests whose kernel asks its host for it: pending interrupts arrive here */
 	{ "xen_irq_enable_direct", "boundary" }, /* and when it has returned */
 };
 
-/* What a function of the kernel is an entry of; NULL: of nothing. */
+/* Returns the name of the entry that a kernel function belongs to; NULL: none. Cuts the symbol at its first dot. */
 static const char *entry_name(char *symbol)
 {
-	/* What the compiler has made of it, such as ".isra.0", is no part of the name. */
+	/* Compiler suffixes such as ".isra.0" are not part of the name. */
 	symbol[strcspn(symbol, ".")] = '\0';
 	for (size_t i = 0; i < sizeof(entry_prefixes) / sizeof(entry_prefixes[0]); i++)
 		if (strncmp(symbol, entry_prefixes[i], strlen(entry_prefixes[i])) == 0)
@@ -151,12 +151,12 @@ static const char *entry_name(char *symbol)
 
 ORDER_BY(compare_entries, struct entry, BY_UP(begin))
 
-/* ---- kept ---- */
+/* ---- kept entries ---- */
 
-/* The kernel has a hundred thousand names: to read them takes 50 ms, and leaves a processor's caches full of them to the command that
- * starts then. So those that are wanted are kept until the machine is restarted, in memory, by this user for this user. */
+/* The kernel has a hundred thousand names. Reading them takes 50 ms, and fills a CPU's caches before the command starts. So the names that
+ * are needed are kept in memory, by this user for this user, until the machine restarts. */
 
-/* What they hold for: this start of the kernel, and this program, whose tables say what is wanted. */
+/* Identifies valid kept entries: this start of the kernel, and this program, whose tables select the names. */
 struct kept {
 	char boot[40], program[256];
 };
@@ -180,7 +180,7 @@ static bool kept_now(struct kept *now)
 	return boot > 0 && program > 0 && (size_t)program < sizeof(now->program);
 }
 
-/* Ascending, and named to their ends. */
+/* Reports whether the entries ascend and all names end within their arrays. */
 static bool kept_is_sound(const struct sampler_entries *e)
 {
 	for (size_t i = 0; i < e->n; i++)
@@ -190,7 +190,7 @@ static bool kept_is_sound(const struct sampler_entries *e)
 	return e->n > 0;
 }
 
-/* False: there is none for now, or it is not this user's own. */
+/* Reads kept entries. False: there are none for `now`, or they are not this user's own. */
 static bool kept_read(const struct kept *now, struct sampler_entries *e)
 {
 	char name[KEPT_BYTES];
@@ -200,7 +200,7 @@ static bool kept_read(const struct kept *now, struct sampler_entries *e)
 	int fd;
 
 	kept_name(name);
-	fd = open(name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY); /* anybody may have put anything there */
+	fd = open(name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY); /* another user may have put anything there */
 	if (fd < 0)
 		return false;
 	if (fstat(fd, &is) == 0 && S_ISREG(is.st_mode) && is.st_uid == geteuid() && (is.st_mode & 077) == 0 &&
@@ -211,7 +211,7 @@ static bool kept_read(const struct kept *now, struct sampler_entries *e)
 	return kept_is_sound(e);
 }
 
-/* Whole, or not at all. */
+/* Writes all entries, or leaves no file. */
 static void kept_write(const struct kept *now, const struct sampler_entries *e)
 {
 	char name[KEPT_BYTES], new[KEPT_BYTES + 24];
@@ -231,7 +231,7 @@ static void kept_write(const struct kept *now, const struct sampler_entries *e)
 		unlink(new);
 }
 
-/* ---- read ---- */
+/* ---- reading symbols ---- */
 
 static void entries_read(struct sampler_entries *e)
 {
@@ -264,8 +264,8 @@ static void entries_read(struct sampler_entries *e)
 	qsort(e->items, e->n, sizeof(e->items[0]), compare_entries);
 }
 
-/* From /proc/kallsyms, once after each start of the machine: kept in a file of this user's below /dev/shm. NULL: the kernel hides its
- * addresses. Aborts where there is no memory. */
+/* Returns the entries from /proc/kallsyms, which it reads once per start of the machine and keeps in this user's file below /dev/shm. NULL:
+ * the kernel hides its addresses. Aborts if there is no memory. */
 static struct sampler_entries *sampler_entries_read(void)
 {
 	struct sampler_entries *e = need(calloc(1, sizeof(*e)));
@@ -298,18 +298,19 @@ static bool is_one_of(const char *name, const char *a, const char *b, const char
 	return strcmp(name, a) == 0 || strcmp(name, b) == 0 || strcmp(name, c) == 0 || strcmp(name, d) == 0;
 }
 
-/* The sample met what comes before it is known what is read or written: `first` is the innermost caller that is known, the n-th. */
+/* Reports whether the sample was taken before the kind of the file is known. `first` is the name of the innermost known caller, the
+ * n-th. */
 static bool is_before_transfer(const char *first, uint64_t n, const char *call)
 {
 	return is_one_of(call, "read", "write", "readv", "writev") &&
 	       (strcmp(first, "permission") == 0 || (n == 1 && (strcmp(first, "transfer") == 0 || strcmp(first, call) == 0)));
 }
 
-/* By whom the kernel was entered, among its callers from the innermost on, chain[n] as PERF_SAMPLE_CALLCHAIN has them: the outermost system
- * call, for those do work for each other; but a page fault or an interrupt in one is what it is, and pipes and sockets are read and written
- * by the calls that do so with files ("transfer": it is not known yet which). Every system call passes the boundary; its time is that of no
- * function called there but those that trace, audit or end a call. Filters of system calls run there, too, and are "filter", whatever the
- * call. "other": nobody who is known. */
+/* Returns the name of the entry through which the kernel was entered. chain[n] has the callers from the innermost on, as
+ * PERF_SAMPLE_CALLCHAIN. The outermost system call counts, because system calls work for each other. Page faults and interrupts within one
+ * count as such. Pipes and sockets are distinguished from files ("transfer": the kind is not known yet). Every system call passes the
+ * boundary: only functions there that trace, audit or end a call are "boundary". Filters of system calls are "filter" for every call.
+ * "other": no caller is known. */
 static const char *sampler_entries_of(const struct sampler_entries *e, const uint64_t *chain, uint64_t n)
 {
 	const char *place = "other", *first = NULL;
@@ -336,12 +337,11 @@ static const char *sampler_entries_of(const struct sampler_entries *e, const uin
 	return first && is_before_transfer(first, at, place) ? "transfer" : place;
 }
 
-/* ---- rank ---- */
+/* ---- ranks ---- */
 
-/* Ranks of a parallel program on one host: they have one name, and are distinguished by what their launcher has put into their environment.
- */
+/* Ranks of a parallel program on one host have one name. Environment variables that their launcher has set distinguish them. */
 
-/* The variables by which a launcher tells processes which rank they are, up to NULL; NULL: a program of that name is none. */
+/* Returns the variables in which a launcher gives processes their rank, ending with NULL. Returns NULL if the program is no launcher. */
 static const char *const *rank_variables(const char *program)
 {
 	static const char *const mpi[] = { "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", NULL }, *const slurm[] = { "SLURM_PROCID",
@@ -354,7 +354,7 @@ static const char *const *rank_variables(const char *program)
 	return strcmp(program, "srun") == 0 ? slurm : NULL;
 }
 
-/* Returns the rank in "NAME=VALUE"; -1: the name is another, or the value is no rank. */
+/* Returns the rank in "NAME=VALUE"; -1: another name, or the value is no rank. */
 static int64_t rank_in(const char *entry, const char *name)
 {
 	size_t n = strlen(name);
@@ -367,7 +367,7 @@ static int64_t rank_in(const char *entry, const char *name)
 	return end == entry + n + 1 || *end || rank < 0 || rank > RANK_MAX ? -1 : rank;
 }
 
-/* Returns the rank from the first of the variables that the process was started with; -1: there is none, or the process has ended. */
+/* Returns the rank from the first of `variables` that is set in the process's environment; -1: none, or the process has ended. */
 static int64_t rank_of(uint32_t pid, const char *const *variables)
 {
 	char path[40], *entry = NULL;
@@ -393,32 +393,32 @@ static int64_t rank_of(uint32_t pid, const char *const *variables)
 	return rank;
 }
 
-/* ---- which file a process has mapped where ---- */
+/* ---- mapped files of processes ---- */
 
-/* The history of processes tells it: fork(), exec() and mmap(), in the order of time. */
+/* The map of a process follows from its history in time order: fork(), exec() and mmap(). */
 
 struct sampler_map {
-	uint64_t begin, end, offset; /* of the file, at `begin` */
-	uint32_t place;		     /* of the file; see place_of() */
+	uint64_t begin, end, offset; /* in the file, at `begin` */
+	uint32_t place;		     /* index of the file; see place_of() */
 };
 
-/* Shared between a process and those that it has forked, until one of them changes. */
+/* A map shared by a process and those it has forked, until one of them changes it. */
 struct space {
 	size_t users, n, capacity;
-	struct sampler_map *items; /* [n], by address; none overlap */
+	struct sampler_map *items; /* [n], by address, without overlap */
 };
 
 struct process {
-	uint32_t pid, threads; /* 0: it has ended */
+	uint32_t pid, threads; /* threads 0: it has ended */
 	uint32_t program;
-	struct space *space; /* NULL: nothing */
+	struct space *space; /* NULL: nothing is mapped */
 	struct process *next;
 };
 
 struct sampler_maps {
 	struct process *buckets[BUCKETS];
 	size_t n;
-	uint32_t ended[ENDED_MAX]; /* the last n_ended of them */
+	uint32_t ended[ENDED_MAX]; /* ring of the last n_ended ended processes */
 	size_t n_ended;
 };
 
@@ -435,7 +435,7 @@ static void space_leave(struct space *space)
 	free(space);
 }
 
-/* The link that leads to it, or the one at the end of its bucket. */
+/* Returns the link to the process, or the one at the end of its bucket. */
 static struct process **process_link(const struct sampler_maps *maps, uint32_t pid)
 {
 	struct process *const *link = &maps->buckets[pid % BUCKETS];
@@ -445,7 +445,7 @@ static struct process **process_link(const struct sampler_maps *maps, uint32_t p
 	return (struct process **)(uintptr_t)link;
 }
 
-/* NULL: there are too many. */
+/* Returns the process, added if it is new. NULL: there are too many. */
 static struct process *process_of(struct sampler_maps *maps, uint32_t pid)
 {
 	struct process **link = process_link(maps, pid);
@@ -477,7 +477,7 @@ static void sampler_maps_free(struct sampler_maps *maps)
 	free(maps);
 }
 
-/* Gives a new process what its parent has now; what an earlier process of the same number had is gone. pid == parent: a further thread. */
+/* Gives a new process its parent's map; the map of an earlier process with the same pid is dropped. pid == parent: a further thread. */
 static void sampler_maps_fork(struct sampler_maps *maps, uint32_t pid, uint32_t parent)
 {
 	struct process *process = process_of(maps, pid), *of = *process_link(maps, parent);
@@ -496,7 +496,7 @@ static void sampler_maps_fork(struct sampler_maps *maps, uint32_t pid, uint32_t 
 		process->space->users++;
 }
 
-/* Forgets what the process had mapped. */
+/* Drops the process's map. */
 static void sampler_maps_exec(struct sampler_maps *maps, uint32_t pid)
 {
 	struct process *process = *process_link(maps, pid);
@@ -507,8 +507,8 @@ static void sampler_maps_exec(struct sampler_maps *maps, uint32_t pid)
 	process->space = NULL;
 }
 
-/* Ends a thread. After its last one the process has nothing, but is still known: the kernel reports the end before it takes the memory
- * down, which is the process's time. Of the ended processes, the last ENDED_MAX are kept. */
+/* Ends a thread. After its last thread the process has no map, but is still known: the kernel reports the end before it frees the memory,
+ * which takes CPU time of the process. The last ENDED_MAX ended processes are kept. */
 static void sampler_maps_exit(struct sampler_maps *maps, uint32_t pid)
 {
 	struct process *process = *process_link(maps, pid), **oldest;
@@ -524,7 +524,7 @@ static void sampler_maps_exit(struct sampler_maps *maps, uint32_t pid)
 	*ended = pid;
 }
 
-/* Removes a process whose number another one has now. */
+/* Removes a process whose pid now belongs to another one. */
 static void sampler_maps_forget(struct sampler_maps *maps, uint32_t pid)
 {
 	struct process **link = process_link(maps, pid);
@@ -533,7 +533,7 @@ static void sampler_maps_forget(struct sampler_maps *maps, uint32_t pid)
 		process_remove(maps, link);
 }
 
-/* Sets the number of the process's program, 0 at first. What it forks has the same, until it is set again. */
+/* Sets the number of the process's program, 0 at first. Forked processes inherit it. */
 static void sampler_maps_name(struct sampler_maps *maps, uint32_t pid, uint32_t program)
 {
 	struct process *process = process_of(maps, pid);
@@ -554,10 +554,10 @@ static bool sampler_maps_has(const struct sampler_maps *maps, uint32_t pid)
 	return *process_link(maps, pid) != NULL;
 }
 
-/* Returns the index of the first that ends after the address. */
+/* Returns the index of the first map that ends after the address. */
 ORDER_FIRST(map_behind, struct sampler_map, x->end <= address, uint64_t address)
 
-/* The process's own, which it may change; with room for two more. */
+/* Returns the process's map for changes: a copy of its own if it was shared, with room for two more. */
 static struct space *space_own(struct process *process)
 {
 	struct space *shared = process->space, *own = shared;
@@ -588,7 +588,7 @@ static void space_replace(struct space *space, size_t at, size_t removed, const 
 	space->n += n - removed;
 }
 
-/* Puts a map in the place of what it covers; the rest of that stays on its two sides. False: there are too many maps, or processes. */
+/* Adds a map in place of the parts of others that it covers; their remaining sides stay. False: there are too many maps or processes. */
 static bool sampler_maps_add(struct sampler_maps *maps, uint32_t pid, const struct sampler_map *map)
 {
 	struct process *process = process_of(maps, pid);
@@ -630,28 +630,28 @@ static const struct sampler_map *sampler_maps_at(const struct sampler_maps *maps
 	return space && at < space->n && space->items[at].begin <= address ? &space->items[at] : NULL;
 }
 
-/* ---- what is known ---- */
+/* ---- counts ---- */
 
-/* A file, or what led into the kernel, and how often it was met. */
+/* A file, or an entry into the kernel, with its number of samples. */
 struct place {
 	char *name;
 	bool kernel;
-	uint64_t count, inode; /* 0: no file */
+	uint64_t count, inode; /* inode 0: no file */
 };
 
-/* A place in the code of a file. */
+/* An address in the code of a file. */
 struct spot {
-	uint64_t offset, count; /* 0: free */
+	uint64_t offset, count; /* count 0: free */
 	uint32_t place;
 };
 
 struct ring {
 	int fd;
-	struct perf_event_mmap_page *page; /* RING_PAGES of data follow */
-	uint64_t at, head;		   /* of what is taken now */
-	uint64_t next_ns;		   /* the time of the record at `at`; UINT64_MAX: there is none */
-	bool ours_ended;		   /* the last process that ended here was one of the command's */
-	uint32_t last_ended;		   /* its number */
+	struct perf_event_mmap_page *page; /* followed by RING_PAGES of data */
+	uint64_t at, head;		   /* read position, and end of the records read now */
+	uint64_t next_ns;		   /* time of the record at `at`; UINT64_MAX: none */
+	bool ours_ended;		   /* the last process that ended on this CPU was one of the command's */
+	uint32_t last_ended;		   /* its pid */
 };
 
 /* A program that a process has become by exec(), or a rank that a launcher has started. */
@@ -666,26 +666,26 @@ struct sampler {
 	size_t n_rings, page_bytes, ring_bytes;
 	struct place places[PLACES_MAX];
 	size_t n_places;
-	uint32_t slices[PLACES_MAX][SLICES];   /* of a place's count, one after the other */
-	struct program programs[PROGRAMS_MAX]; /* [n_programs]; the first is what was no program yet, and what has no room */
+	uint32_t slices[PLACES_MAX][SLICES];   /* a place's count per slice, in order */
+	struct program programs[PROGRAMS_MAX]; /* [n_programs]; the first counts samples before any program, and those without room */
 	size_t n_programs;
-	const char *const *ranks;		       /* by which variables ranks are distinguished; NULL: no launcher was seen */
-	uint32_t by_program[PLACES_MAX][PROGRAMS_MAX]; /* of a place's count */
-	uint64_t slice_ns, first_ns, last_ns;	       /* times of samples; 0: there was none */
+	const char *const *ranks;		       /* variables that distinguish ranks; NULL: no launcher was seen */
+	uint32_t by_program[PLACES_MAX][PROGRAMS_MAX]; /* a place's count per program */
+	uint64_t slice_ns, first_ns, last_ns;	       /* first and last time of a sample, 0: none */
 	struct spot spots[SPOTS_MAX];
 	size_t n_spots;
 	struct sampler_maps *maps;
 	uint64_t period_ns;
-	bool places_wanted;	  /* spots */
-	const char *places_below; /* those in files there; NULL: none */
-	bool whole;		  /* the rings have what all processes of the host do: those that the map does not know are others' */
+	bool places_wanted;	  /* count spots */
+	const char *places_below; /* directory whose spots are counted; NULL: none */
+	bool whole;		  /* the rings have records of all processes of the host; processes missing in `maps` are others' */
 	uint32_t command;
 	struct sampler_entries *entries;
 	uint64_t lost, maps_lost;
-	uint64_t processes, threads; /* beside the command's own first one; of all processes */
+	uint64_t processes, threads; /* processes beyond the first; threads of all processes */
 };
 
-enum { PLACE_UNKNOWN, PLACE_OTHER }; /* of user space, of the kernel: for what is not known, or has no room */
+enum { PLACE_UNKNOWN, PLACE_OTHER }; /* in user space, in the kernel: for unknown places, and those without room */
 
 static uint32_t place_of(struct sampler *s, const char *name, uint64_t inode, bool kernel)
 {
@@ -701,7 +701,7 @@ static uint32_t place_of(struct sampler *s, const char *name, uint64_t inode, bo
 
 /* ---- user space ---- */
 
-/* Counts a place in a file. If there is no room, only the file is counted. */
+/* Counts an address in a file. If there is no room, only the file is counted. */
 static void spot_add(struct sampler *s, uint32_t place, uint64_t offset)
 {
 	uint64_t hash = (offset + ((uint64_t)place << 40)) * UINT64_C(0x9e3779b97f4a7c15);
@@ -745,8 +745,8 @@ static bool is_ours(const struct sampler *s, uint32_t pid)
 	return !s->whole || sampler_maps_has(s->maps, pid);
 }
 
-/* pid, tid, address, length, offset, device, inode, its generation, prot, flags, name, which is without what would end a line of
- * sampler_say(); then the same as after all of them: pid, tid, time. */
+/* Record: pid, tid, address, length, offset, device, inode, its generation, prot, flags, name. The name has no byte that would end a line
+ * of sampler_say(). As in all records, pid, tid, time follow. */
 static void take_map(struct sampler *s, struct perf_event_header *record)
 {
 	char *bytes = (char *)(record + 1), *name = bytes + 64;
@@ -780,7 +780,7 @@ static uint32_t program_of(struct sampler *s, const char *name)
 	return (uint32_t)s->n_programs++;
 }
 
-/* A process has become a program: pid, tid, its name, which is without what would end a line of sampler_say(). */
+/* Notes that a process has become a program. Record: pid, tid, name; it has no byte that would end a line of sampler_say(). */
 static void take_program(struct sampler *s, const struct perf_event_header *record)
 {
 	char name[PROGRAM_BYTES] = "";
@@ -806,7 +806,7 @@ static void take_program(struct sampler *s, const struct perf_event_header *reco
 	sampler_maps_name(s->maps, pid, program_of(s, *name ? name : "?"));
 }
 
-/* pid, parent's pid, thread, parent's thread, time, ... */
+/* Record: pid, parent's pid, thread, parent's thread, time, ... */
 static void take_process(struct sampler *s, struct ring *ring, const struct perf_event_header *record)
 {
 	uint32_t ids[3];
@@ -841,20 +841,20 @@ static void slices_join(struct sampler *s)
 static void slice_add(struct sampler *s, uint32_t place, uint64_t time_ns)
 {
 	s->first_ns = s->first_ns ? s->first_ns : time_ns;
-	s->last_ns = time_ns > s->last_ns ? time_ns : s->last_ns; /* what two processors say may come a little late */
+	s->last_ns = time_ns > s->last_ns ? time_ns : s->last_ns; /* records of two CPUs may come slightly out of order */
 	time_ns = time_ns > s->first_ns ? time_ns - s->first_ns : 0;
 	while (time_ns / s->slice_ns >= SLICES)
 		slices_join(s);
 	s->slices[place][time_ns / s->slice_ns]++;
 }
 
-/* IP, PID and TID, time, the callers in the kernel. A process that has ended has no number any more while the kernel still takes it down:
- * it is the last one whose end this CPU has reported. */
+/* Record: IP, PID and TID, time, the callers in the kernel. While the kernel frees an ended process, its samples have no pid: they belong
+ * to the last process whose end this CPU has reported. */
 static void take_sample(struct sampler *s, const struct ring *ring, const struct perf_event_header *record)
 {
 	const uint64_t *words = (const uint64_t *)(const void *)(record + 1);
 	uint64_t room = (record->size - sizeof(*record)) / sizeof(*words), n;
-	uint32_t place = PLACE_UNKNOWN /* also a virtual machine's code */, program;
+	uint32_t place = PLACE_UNKNOWN /* also for code of a virtual machine */, program;
 
 	if (room < 4 || !((uint32_t)words[1] == UINT32_MAX ? ring->ours_ended : is_ours(s, (uint32_t)words[1])))
 		return;
@@ -894,11 +894,11 @@ static void ring_bytes(const struct sampler *s, const struct ring *ring, uint64_
 	const unsigned char *data = (const unsigned char *)ring->page + s->page_bytes;
 	uint64_t size = s->ring_bytes;
 
-	for (size_t i = 0; i < n; i += sizeof(uint64_t)) /* of which records are multiples, and which the ring's end does not divide */
+	for (size_t i = 0; i < n; i += sizeof(uint64_t)) /* record sizes are multiples of it, and the ring's end does not divide it */
 		memcpy((char *)out + i, data + (at + i) % size, sizeof(uint64_t));
 }
 
-/* Finds the time of the next record. */
+/* Sets the time of the next record. */
 static void ring_peek(const struct sampler *s, struct ring *ring)
 {
 	struct perf_event_header record;
@@ -909,7 +909,7 @@ static void ring_peek(const struct sampler *s, struct ring *ring)
 		return;
 	ring_bytes(s, ring, ring->at, &record, sizeof(record));
 	if (record.size < sizeof(record) + 3 * sizeof(uint64_t) || left < record.size)
-		ring->at = ring->head; /* never seen: what follows cannot be read */
+		ring->at = ring->head; /* never seen: the following records cannot be read */
 	else if (record.type == PERF_RECORD_SAMPLE)
 		ring_bytes(s, ring, ring->at + sizeof(record) + 2 * sizeof(uint64_t), &ring->next_ns, sizeof(uint64_t));
 	else
@@ -938,7 +938,7 @@ static struct ring *ring_earliest(struct sampler *s)
 	return earliest;
 }
 
-/* Records of all processors in the order of time, up to `end_ns`: a sample rests on what its process did before on another. */
+/* Reads the records of all CPUs in time order, up to `end_ns`: a sample depends on what its process did earlier on other CPUs. */
 static void rings_take(struct sampler *s, uint64_t end_ns)
 {
 	struct ring *ring;
@@ -963,7 +963,7 @@ void sampler_drain(struct sampler *s, pid_t command)
 	rings_take(s, (uint64_t)clock_monotonic_ns() - SETTLED_NS);
 }
 
-/* ---- from the start to the end ---- */
+/* ---- start and end ---- */
 
 static void sampler_refuse(struct sampler *s, int error)
 {
@@ -973,8 +973,8 @@ static void sampler_refuse(struct sampler *s, int error)
 	snprintf(s->refused, sizeof(s->refused), "%s %s", error == EACCES || error == EPERM ? "forbidden" : "refused", why);
 }
 
-/* One processor: all that it does, or the command alone, whose processes each inherit an event of their own; those begin with the exec() of
- * who inherits them, and ours never starts. */
+/* Opens the ring of one CPU. It has all records of that CPU, or only the command's. In the second case each of its processes inherits an
+ * own event, which starts with that process's exec(). The helper's own event never starts. */
 static bool ring_open(struct sampler *s, int processor, bool kernel)
 {
 	struct perf_event_attr attr = {
@@ -1016,8 +1016,8 @@ static bool ring_open(struct sampler *s, int processor, bool kernel)
 	return true;
 }
 
-/* The clock of a processor meets processes of any length; that of a process is started again in each, and meets none that has less than its
- * period. So the first one, where it is allowed. */
+/* Opens the rings. A clock per CPU also meets short processes; a clock per process starts again in each, and never meets one that uses less
+ * than a period. So the first is used if it is allowed. */
 static void rings_open(struct sampler *s)
 {
 	long processors = sysconf(_SC_NPROCESSORS_CONF);
@@ -1026,7 +1026,7 @@ static void rings_open(struct sampler *s)
 	s->whole = true;
 	s->ring_bytes = RING_PAGES_ALL * s->page_bytes;
 	for (int i = 0; i < processors && i < PROCESSORS_MAX; i++) {
-		if (ring_open(s, i, kernel) || errno == ENODEV) /* that is off */
+		if (ring_open(s, i, kernel) || errno == ENODEV) /* the CPU is offline */
 			continue;
 		if (s->whole && s->n_rings == 0 && (errno == EACCES || errno == EPERM)) {
 			s->whole = false;
@@ -1073,7 +1073,7 @@ struct sampler *sampler_open(bool places, const char *below, uint64_t period_ns)
 
 ORDER_BY(compare_spots, struct spot, BY_UP(place) BY_UP(offset))
 
-/* Sorts the places that were met to the front: mostly a few of many. */
+/* Sorts the addresses in use to the front, before the free entries, which are mostly many. */
 static void spots_sort(struct sampler *s)
 {
 	size_t n = 0;
@@ -1084,7 +1084,7 @@ static void spots_sort(struct sampler *s)
 	qsort(s->spots, n, sizeof(s->spots[0]), compare_spots);
 }
 
-/* "12,,3": 0 is excluded, and so are the last ones. */
+/* Writes counts as "12,,3": zeros are empty, trailing ones are omitted. */
 static void say_counts(const char *what, const uint32_t *counts, size_t n, uint64_t left, FILE *file)
 {
 	fprintf(file, "0 %s ", what);
@@ -1107,7 +1107,7 @@ static void say_programs(const struct sampler *s, FILE *file)
 		fprintf(file, "%llu program %s\n", (unsigned long long)s->programs[i].count, s->programs[i].name);
 }
 
-/* When a place was met, and in which programs, where those are several. */
+/* Writes the place's count per slice and, if there are several programs, per program. */
 static void say_often(const struct sampler *s, size_t place, FILE *file)
 {
 	say_counts("slices", s->slices[place], SLICES, s->places[place].count, file);
@@ -1143,7 +1143,7 @@ static void say_places(struct sampler *s, FILE *file)
 	}
 }
 
-/* [*size], to free(). */
+/* Returns the text with [*size] bytes; free() it. */
 static char *say(struct sampler *s, size_t *size)
 {
 	char *text = NULL;
@@ -1167,8 +1167,7 @@ static char *say(struct sampler *s, size_t *size)
 	return text;
 }
 
-/* Gives the place that was met least to the unknown and the other, until the lines of those given have `bytes`. False: there is none left.
- */
+/* Adds the rarest places to "?" or "other" until the removed lines have `bytes`. False: no place is left. */
 static bool shorten(struct sampler *s, size_t bytes)
 {
 	for (size_t gone = 0; gone < bytes;) {
@@ -1191,7 +1190,7 @@ static bool shorten(struct sampler *s, size_t bytes)
 	return true;
 }
 
-/* Forgets the places below the directory that were met least, until the lines of the others fit. */
+/* Removes the rarest addresses below the directory until the lines of the others fit. */
 static void thin_spots(struct sampler *s)
 {
 	size_t bytes = SAMPLER_SPOTS_BYTES + 1;
