@@ -1,4 +1,4 @@
-/* The signature of one run, as it is stored: what the kernel has counted of it, and where its time was sampled. */
+/* The stored resource usage of a run: the kernel's counts, and samples of its CPU time. */
 #ifndef FLEET_SIGNATURE_H
 #define FLEET_SIGNATURE_H
 
@@ -8,28 +8,28 @@
 
 #include <stddef.h>
 
-#define SIGNATURE_SAMPLES_BYTES_MAX (1u << 20) /* more than the helper sends, with places in files as well */
+#define SIGNATURE_SAMPLES_BYTES_MAX (1u << 20) /* more than the helper sends, even with places in files */
 
 struct signature {
-	struct helper_result of; /* its accounts; all else in it is -1 */
-	char *samples;		 /* as in fleet/helper/sampler.h; NULL: none */
+	struct helper_result of; /* counts of HELPER_ACCOUNT_ROWS; all other members are -1 */
+	char *samples;		 /* text of fleet/helper/sampler.h; NULL: none */
 };
 void signature_release(struct signature *signature); /* accepts zeroed */
 
-/* Of the answer to a run, as JSON on one line: an object with what is known of HELPER_ACCOUNT_ROWS, and `samples`. free() it. NULL: nothing
- * was run. */
+/* Returns an answer's resource usage as one line of JSON: the known HELPER_ACCOUNT_ROWS, and `samples`. free() it. NULL: nothing was
+ * run. */
 char *signature_text(const struct helper_answer *answer);
 
-/* The same from text; "" is a signature in which nothing is known. *out is overwritten; signature_release() it. ASSAY_E_FORMAT. */
+/* Parses such a text; in "", nothing is known. Overwrites *out; signature_release() it. ASSAY_E_FORMAT. */
 enum assay_status signature_parse(const char *text, struct signature *out, struct assay_error *err);
 
-/* Account `i` of signature_accounts(): its value (-1: not known), its name, and text for people ("": it is none for them). */
+/* signature_account() returns count i of signature_accounts(): value (-1: unknown), name, and text for users ("": not shown). */
 size_t signature_accounts(void);
 int64_t signature_account(const struct helper_result *result, size_t i, const char **name, const char **text);
 
-/* All accounts of one run as members of an object, null where the host did not say. */
+/* Adds all counts of one run as members of an object; null: the host did not report it. */
 void signature_set(struct document *d, const char *key, const struct helper_result *result);
-/* Medians over n runs, likewise (without a key only for people), and lines for people. */
+/* Adds medians over n runs in the same form (key NULL: human-readable output only), and lines for users. */
 void signature_medians(struct document *d, const char *key, const struct helper_result *const *results, size_t n);
 
 #endif

@@ -1,4 +1,4 @@
-/* One process of this machine, as /proc knows it. Plain C with the C library only, like cgroup.h. */
+/* A process of this machine, read from /proc. Plain C with the C library only, like cgroup.h. */
 #ifndef FLEET_CGROUP_PROCESS_H
 #define FLEET_CGROUP_PROCESS_H
 
@@ -9,18 +9,17 @@
 
 struct process {
 	pid_t id, parent, group, session;
-	uint64_t start_ticks;	 /* since boot: with the id it names one process for good */
-	uint64_t children_ticks; /* of CPU time: of those that it has waited for */
-	char state;		 /* as the kernel says: 'R', 'S', 'T' (stopped), 'Z'... */
-	bool alive;		 /* not a zombie; its threads may go on after the first one's end */
-	bool ours;		 /* for the caller; false */
+	uint64_t start_ticks;	 /* since boot; with the id it identifies a process uniquely */
+	uint64_t children_ticks; /* CPU time of the children it has waited for */
+	char state;		 /* the kernel's letter: 'R', 'S', 'T' (stopped), 'Z'... */
+	bool alive;		 /* not a zombie; its threads may continue after the first one's end */
+	bool ours;		 /* for the caller; false at first */
 };
 
-/* False when there is no such process. */
+/* Reads a process. False: there is none with this id. */
 bool process_read(long id, struct process *out);
 
-/* Reads the first n - 1 bytes of a small file, such as those of /proc and /sys, and a NUL into `text`; fmt: its path. Returns how many; 0:
- * it is empty, or cannot be read. */
+/* Reads the first n - 1 bytes of a small file, such as one of /proc, and a NUL into `text`. fmt: its path. Returns how many; 0: none. */
 size_t process_text(char *text, size_t n, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
 #endif

@@ -1,5 +1,5 @@
-/* The controller's side of the counting program (fleet/counting/): which events, how it gets to a host, what it says. Used below the
- * helper: requests are of its kind "run", the report is a file to "read". */
+/* The controller's side of the counting program (fleet/counting/): events, installation on a host, plans and reports. The helper carries
+ * it: requests are of kind "run", the report is a file to "read". */
 #ifndef FLEET_COUNTING_CLIENT_H
 #define FLEET_COUNTING_CLIENT_H
 
@@ -14,29 +14,29 @@
 
 #define COUNTING_PLAN_BYTES_MAX 65536
 
-/* Events by name. */
+/* Names of events. */
 struct counting_events {
 	char *names[COUNTING_EVENTS_MAX]; /* [n] */
 	size_t n;
 };
 
-bool counting_is_name(const char *text, size_t n); /* of n bytes; it may exist or not */
+bool counting_is_name(const char *text, size_t n); /* n bytes have the form of an event's name; the event need not exist */
 
-/* Names with commas between them. ASSAY_E_USAGE for what is not an event's name, or stands twice. */
+/* Parses names with commas between them. ASSAY_E_USAGE: an invalid or repeated name. */
 enum assay_status counting_events_parse(const char *text, struct counting_events *out, struct assay_error *err);
 void counting_events_release(struct counting_events *events); /* accepts zeroed */
 
-/* The program for hosts of that architecture, built into this one; false: there is none. */
+/* Finds the program for hosts of an architecture, built into this one. False: there is none. */
 bool counting_program(const char *architecture, const char **bytes, size_t *n);
 
-/* The first words of a command that is to be counted; the command follows them, as arguments of the same request. report: path on the
- * host. family: COUNTING_HARDWARE, COUNTING_SOFTWARE. *words[*n]: free() it; what it points to is borrowed. */
+/* Returns the first arguments of a command to be counted; the command itself follows in the same request. report: path on the host. family:
+ * COUNTING_HARDWARE, COUNTING_SOFTWARE. *words[*n]: free() it; its texts are borrowed. */
 void counting_words(const char *report, const char *family, const struct counting_events *events, const char ***words, size_t *n);
 
 /* One run of a plan. */
 struct counting_run {
 	const char *family; /* COUNTING_HARDWARE, COUNTING_SOFTWARE */
-	const char *domain; /* "user", "all": without or with what the kernel does for the program */
+	const char *domain; /* "user", or "all": with the kernel's part */
 	struct counting_events events;
 };
 
@@ -45,29 +45,29 @@ struct counting_plan {
 	size_t n;
 	struct counting_absent {
 		char *event, *reason;
-	} * absent; /* [n_absent]: excluded */
+	} * absent; /* [n_absent]: excluded events */
 	size_t n_absent;
-	char *none; /* why there are no hardware counters at all; NULL: there are, or none was asked for */
+	char *none; /* why there are no hardware counters at all; NULL: there are, or none was requested */
 };
 
-/* The runs in which the events can be counted on the host; the program is brought there first where it is missing or damaged. False: the
- * host has ended. *why (free() it): why there is no plan; NULL: there is one. *plan is overwritten; counting_plan_release() it. */
+/* Asks the host in which runs it can count the events; first installs the program if it is missing or damaged. False: the host has failed.
+ * *why (free() it): why there is no plan; NULL: there is one. Overwrites *plan; counting_plan_release() it. */
 struct session;
 bool counting_plan_ask(struct session *session, const struct counting_events *events, struct counting_plan *plan, char **why);
 
-/* What a host says: bytes of another machine. *out is overwritten; counting_plan_release() it. */
+/* Parses a plan from a host, which is not trusted. Overwrites *out; counting_plan_release() it. */
 enum assay_status counting_plan_parse(const char *text, size_t n, struct counting_plan *out, struct assay_error *err);
 void counting_plan_release(struct counting_plan *plan); /* accepts zeroed */
 
-/* A report on these events: values[events->n], or *failed (free() it): why nothing was counted. */
+/* Parses a report on these events into values[events->n], or *failed (free() it): why nothing was counted. */
 enum assay_status counting_report_parse(const char *text, size_t n, const struct counting_events *events, int64_t *values, char **failed,
 					struct assay_error *err);
 
-/* ---- for tests: what counting_plan_ask() is made of ---- */
+/* ---- for tests: parts of counting_plan_ask() ---- */
 
 void counting_request_plan(struct helper_request *out, const struct host *host, const struct counting_events *events);
 char *counting_request_deploy(struct helper_request *out, const struct host *host,
-			      const char *architecture);      /* why not; NULL: there it is */
-bool counting_is_missing(const struct helper_answer *answer); /* or damaged, by the answer to the first */
+			      const char *architecture);      /* returns why it cannot be installed; NULL: it can */
+bool counting_is_missing(const struct helper_answer *answer); /* by the answer to the first request: missing or damaged */
 
 #endif

@@ -1,12 +1,12 @@
-/* What PAPI's presets count, by the names that CPUs give it: for those of which libpfm knows the events and PAPI no presets. The
- * counting program and libassay-probe.so both have this table; results keep the preset's name. */
+/* Native events for PAPI's presets, for CPUs whose events libpfm knows but that have no presets in PAPI. The counting program and
+ * libassay-probe.so both have this table; results keep the preset's name. */
 #ifndef FLEET_COUNTING_NATIVE_H
 #define FLEET_COUNTING_NATIVE_H
 
 #include <stddef.h>
 #include <string.h>
 
-/* Several of one preset in the order in which they are tried. The kernel's own (perf::) come last: it may have none, too. */
+/* Several events of one preset are tried in this order. The kernel's own (perf::) come last; the kernel may lack them, too. */
 static const struct native_event {
 	const char *preset, *name;
 } native_events[] = {
@@ -31,7 +31,7 @@ static const struct native_event {
 	{ "PAPI_STL_ICY", "STALL_FRONTEND" },
 };
 
-/* The next one of this preset from row *at on, after which *at then is; NULL: no more. */
+/* Returns the next event of this preset from row *at on, and sets *at to the row after it. NULL: no more. */
 static inline const char *native_next(const char *preset, size_t *at)
 {
 	while (*at < sizeof(native_events) / sizeof(native_events[0])) {

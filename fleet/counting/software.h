@@ -9,9 +9,9 @@
 #include <string.h>
 
 static const struct software_event {
-	const char *name; /* as libpfm spells it */
+	const char *name; /* in libpfm's spelling */
 	uint64_t config;
-	bool in_kernel_only; /* happens nowhere else: without the kernel's part it would always be 0 */
+	bool in_kernel_only; /* happens in the kernel only: without the kernel's part it would always be 0 */
 } software_events[] = {
 	{ "perf::TASK-CLOCK", PERF_COUNT_SW_TASK_CLOCK, false },
 	{ "perf::PAGE-FAULTS", PERF_COUNT_SW_PAGE_FAULTS, false },
@@ -23,7 +23,7 @@ static const struct software_event {
 };
 #define SOFTWARE_EVENTS (sizeof(software_events) / sizeof(software_events[0]))
 
-/* Its row; SOFTWARE_EVENTS where the kernel does not count it. */
+/* Returns its row; SOFTWARE_EVENTS: the kernel does not count it. */
 static inline size_t software_event(const char *name)
 {
 	size_t row = 0;

@@ -1,6 +1,5 @@
-/* A program of ours on a host looks at itself before it does anything: a file that was cut, emptied or changed after a loss of power is as
- * good as missing. The controller says by its first word, "whole=SUM", what it must be. Plain C, for the programs and for the controller;
- * half a millisecond for a megabyte. */
+/* Self-check of assay's programs on hosts: a file that was cut, emptied or changed after a loss of power counts as missing. The controller
+ * passes the expected sum as the first argument, "whole=SUM". Plain C, for the programs and the controller. Cost: 0.5 ms per megabyte. */
 #ifndef FLEET_COUNTING_WHOLE_H
 #define FLEET_COUNTING_WHOLE_H
 
@@ -16,7 +15,7 @@
 #define WHOLE_WORD    "whole="
 #define WHOLE_DAMAGED 125 /* exit status */
 
-/* Of all bytes so far: 0 before the first piece. Pieces are multiples of 8 bytes but the last. Against accidents, not against people. */
+/* Returns the sum of all bytes so far, starting with 0. Pieces except the last are multiples of 8 bytes. Detects accidents, not attacks. */
 static inline uint64_t whole_sum(uint64_t sum, const char *bytes, size_t n)
 {
 	for (size_t i = 0; i < n; i += 8) {
@@ -29,7 +28,7 @@ static inline uint64_t whole_sum(uint64_t sum, const char *bytes, size_t n)
 	return sum;
 }
 
-/* This program's own; false where it cannot be read. */
+/* Sums this program's own file; false: it cannot be read. */
 static inline bool whole_own_sum(uint64_t *sum)
 {
 	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
@@ -44,7 +43,7 @@ static inline bool whole_own_sum(uint64_t *sum)
 	return n == 0;
 }
 
-/* On the disk, before it has the name, and the name, too. An exit status; says why not. */
+/* Renames a file after syncing it to the disk, then syncs the name. Returns an exit status; prints the reason of a failure. */
 static inline int whole_install(char *from, char *to)
 {
 	int file = open(from, O_RDONLY | O_CLOEXEC), directory;
@@ -52,14 +51,14 @@ static inline int whole_install(char *from, char *to)
 
 	directory = ok ? open(dirname(to), O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
 	if (directory >= 0)
-		fsync(directory); /* not every file system has it */
+		fsync(directory); /* not every file system supports it */
 	if (!ok)
 		fprintf(stderr, "assay: %s: cannot keep '%s'\n", strerror(errno), to);
 	return ok ? 0 : 1;
 }
 
-/* Takes the first word away if it is "whole=SUM". True when this program has nothing more to do than to end with *status: it is not whole,
- * or was asked by "check" whether it runs, or by "install PATH" to take that name. */
+/* Removes the first argument if it is "whole=SUM". Returns true if the program is only to end with *status: it is damaged, "check" asked
+ * whether it runs, or "install PATH" asked it to take that name. */
 static inline bool whole_ends(int *argc, char **argv, int *status)
 {
 	uint64_t sum;

@@ -1,5 +1,5 @@
-/* Profiles of emulated hosts (machines/emulated/NAME.yaml): what makes a host of this machine differ from the machine. Knobs cost
- * time and change no result; zero is "as the machine is". machines/emulated/base.yaml explains the keys. */
+/* Profiles of emulated hosts (machines/emulated/NAME.yaml): settings that make a host differ from this machine. They cost time and change
+ * no result; zero means "as the machine is". machines/emulated/base.yaml explains the keys. */
 #ifndef FLEET_EMULATE_PROFILE_H
 #define FLEET_EMULATE_PROFILE_H
 
@@ -25,40 +25,40 @@
 	X(EMULATE_CALLS_OTHER, "other")
 
 enum emulate_class { EMULATE_CLASS_ROWS(ROWS_ENUM) EMULATE_CLASSES };
-#define EMULATE_CLASS_DIVISIONS_MAX 3800  /* of one class: a filter has room for 4,096 instructions, the lists of calls among them */
-#define EMULATE_DIVISIONS_MAX	    28000 /* in all: the kernel has room for 32,768 instructions of all filters, sshd's own among them */
+#define EMULATE_CLASS_DIVISIONS_MAX 3800  /* per class: a filter has room for 4,096 instructions, including the lists of calls */
+#define EMULATE_DIVISIONS_MAX	    28000 /* in all: the kernel has room for 32,768 instructions of all filters, including sshd's own */
 
 struct emulate_profile {
-	char *name;			     /* of the file, without ".yaml" */
+	char *name;			     /* name of the file, without ".yaml" */
 	char *about;			     /* one line; may be NULL */
-	unsigned divisions[EMULATE_CLASSES]; /* that every call of the class makes first */
-	unsigned strings;		     /* string functions do their work so many times more */
-	unsigned compare;		     /* qsort and bsearch call their comparator so many times */
+	unsigned divisions[EMULATE_CLASSES]; /* added before every call of the class */
+	unsigned strings;		     /* repetitions added to the work of string functions */
+	unsigned compare;		     /* how often qsort and bsearch call their comparator */
 	unsigned malloc_steps;		     /* steps of arithmetic before every allocation and release */
 	int64_t mmap_threshold_bytes;	     /* malloc takes larger blocks from the kernel each time */
-	unsigned interrupts;		     /* a second of its CPU time */
-	unsigned page_faults;		     /* events that each page fault sets off */
-	unsigned page_walks;		     /* times a second that its pages are marked as not used, and have to be walked to */
-	unsigned hog_mib, hog_percent;	     /* memory that a second process walks through, and how much of the time */
+	unsigned interrupts;		     /* per second of CPU time */
+	unsigned page_faults;		     /* events triggered by each page fault */
+	unsigned page_walks;		     /* how often per second its pages are marked unused, and need page walks */
+	unsigned hog_mib, hog_percent;	     /* memory that a load generator walks through, and share of the time in which it does, % */
 };
 
-/* Files that are built into the program, so that it works wherever it lies: the profiles, and the libraries that slow programs down. */
+/* Files that are built into the program, which so works from any directory: the profiles, and the libraries that slow programs down. */
 struct emulate_data {
-	const char *name;	 /* "vm.yaml", "knobs_string.so" */
-	const char *bytes, *end; /* bytes[end - bytes], and a NUL after them */
+	const char *name;	 /* such as "vm.yaml", "knobs_string.so" */
+	const char *bytes, *end; /* bytes[end - bytes], followed by a NUL */
 };
 extern const struct emulate_data emulate_data[];
 extern const size_t emulate_data_n;
 
-/* From text; the profile gets `name`, errors start with "file:line: ". Unknown keys are errors. *out is overwritten;
- * emulate_profile_release() it. */
+/* Parses a profile, which gets `name`. Errors start with "file:line: "; unknown keys are errors. Overwrites *out;
+ * emulate_profile_release(). */
 enum assay_status emulate_profile_parse(const char *file, const char *name, const char *text, size_t n, struct emulate_profile *out,
 					struct assay_error *err);
-/* The profile of that name out of `directory`, or (NULL) of those built into the program. ASSAY_E_NOTFOUND names those that are there. */
+/* Loads the profile of that name from `directory`, or (NULL) the built-in one. ASSAY_E_NOTFOUND lists the existing profiles. */
 enum assay_status emulate_profile_load(const char *directory, const char *name, struct emulate_profile *out, struct assay_error *err);
 void emulate_profile_release(struct emulate_profile *profile);
 
-/* The names of all profiles, sorted for a directory and from simple to mixed for the built-in ones: names[*n], free() each and all. */
+/* Lists the names of all profiles, sorted for a directory, from simple to mixed for built-in ones. names[*n]: free() each and the array. */
 enum assay_status emulate_profile_names(const char *directory, char ***names, size_t *n, struct assay_error *err);
 
 #endif

@@ -1,7 +1,5 @@
-/* A slowdown that is injected on purpose, to learn whether it is found: a command and, once it has ended, so many percent of its CPU
- * time again, spent by a wrapper around it. Plain C with the C library only: the helper plants (fleet/helper/helper_run.c), the controller
- * asks.
- */
+/* A slowdown injected on purpose, to test whether it is found. A wrapper runs a command and, after its end, spends a percentage of its CPU
+ * time again. Plain C with the C library only: the helper injects it (fleet/helper/helper_run.c), at the controller's request. */
 #ifndef FLEET_EMULATE_PLANT_H
 #define FLEET_EMULATE_PLANT_H
 
@@ -10,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Constant, word, what the time is spent on. */
+/* Constant, word, use of the time. */
 #define PLANT_ROWS(X)                                                                                                                      \
 	X(PLANT_CPU, "cpu", "computing")                                                                                                   \
 	X(PLANT_MEMORY, "memory", "memory traffic")                                                                                        \
@@ -26,14 +24,14 @@ struct plantation {
 	unsigned percent; /* 0: nothing is injected */
 };
 
-/* "cpu5": 5 % of computing. False: it is no such text, and *out is as it was. */
+/* Parses a text such as "cpu5": 5 % of computing. False: invalid, and *out is unchanged. */
 bool plant_read(const char *text, struct plantation *out);
 void plant_write(const struct plantation *plant, char text[PLANT_BYTES]);
 const char *plant_word(enum plant_kind kind);
 const char *plant_text(enum plant_kind kind);
 
-/* Returns in a child, which is to become the command; this process waits for it, spends the time and ends as it has ended. *delay_ns: how
- * long the command was kept waiting for a CPU. -1: there can be no child. `close_fd` is of the child alone. */
+/* Forks. Returns 0 in the child, which is to become the command. The parent never returns: it waits for the child, spends the time and ends
+ * as the child did. *delay_ns: the child's run-queue delay. -1: the fork failed. The parent closes `close_fd`. */
 int plant_begin(const struct plantation *plant, int close_fd, uint64_t *delay_ns);
 
 #endif

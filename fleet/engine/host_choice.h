@@ -14,10 +14,10 @@ struct host_choice {
 /* Parses an option: appends its text to the list at `to` (char **). ASSAY_E_USAGE if it names no host. */
 enum assay_status host_choice_parse(const char *text, void *to, struct assay_error *err);
 
-/* Returns the chosen hosts in the order of the inventory: (*out)[*n] borrowed from it; free(*out). ASSAY_E_USAGE if none is left or the
- * inventory is empty. For "any N of" Slurm's nodes it asks sinfo: idle ones come first, those that Slurm gives to nobody last. Fails if
- * sinfo does, and a node of Slurm would be chosen. aside (may be NULL): hosts that are set aside are excluded; adds to this text, which
- * must be empty, which of the chosen ones these are, and why. */
+/* Returns the chosen hosts in the order of the inventory: (*out)[*n] borrowed from it; free(*out). ASSAY_E_USAGE: none is left, or the
+ * inventory is empty. For "any N of" Slurm's nodes it asks sinfo: idle nodes come first, nodes that Slurm does not allocate last. Fails if
+ * sinfo fails and a Slurm node would be chosen. aside (may be NULL): excludes hosts that are set aside, and writes to this text, which must
+ * be empty, which of the chosen ones these are, and why. */
 enum assay_status host_choice_hosts(const struct inventory *inventory, const struct host_choice *choice, const struct host ***out,
 				    size_t *n, struct buf *aside, struct assay_error *err);
 
@@ -31,15 +31,15 @@ struct slurm_node {
 };
 
 struct slurm_nodes {
-	struct slurm_node *nodes; /* [n], in the order of the list; one in several partitions is there once */
+	struct slurm_node *nodes; /* [n], in the order of the list; a node of several partitions appears once */
 	size_t n;
-	size_t excluded; /* lines that are no nodes */
-	char *why;	 /* of the first of these: the line and the reason; NULL if none */
+	size_t excluded; /* number of lines that describe no node */
+	char *why;	 /* the first such line, with the reason; NULL: none */
 };
 
 void slurm_nodes_release(struct slurm_nodes *nodes);
 
-/* Lists the nodes of a cluster (of the partition, or all if NULL) by sinfo: run here, or by ssh on `login`. slurm_nodes_release() *out. */
+/* Lists the nodes of a cluster (of the partition, or all if NULL) by sinfo, run here, or by ssh on `login`. slurm_nodes_release() *out. */
 enum assay_status host_choice_sinfo(const char *partition, const char *login, struct slurm_nodes *out, struct assay_error *err);
 
 /* Returns "node[01-12],here" for messages and summaries. free() it. */

@@ -43,8 +43,8 @@ struct link_command {
 struct transport {
 	bool (*open)(struct link *link); /* connects to the host, until link->deadline_ms */
 	bool (*start)(struct link *link, const char *text);
-	/* Writes as much of the input as possible now. Returns less than n to be called again later, or if the command no longer reads (no
-	 * failure). */
+	/* Writes as much of the input as possible now. Less than n: call it again later, or the command reads no more, which is no
+	 * failure. */
 	size_t (*write)(struct link *link, const char *bytes, size_t n);
 	void (*end_input)(struct link *link);
 	/* Passes new output to link_output(). If the command has ended, sets command->ended, exit_status and signal. */
@@ -166,8 +166,7 @@ struct fleet {
 	struct asked **asked;	/* [n_asked] */
 	size_t n_asked, asked_capacity;
 	struct keeper keeper;
-	size_t n_agent_keys; /* keys in the authentication agent; 0: it is not used. agent_reason: why it is not used, "" if there is no
-				agent */
+	size_t n_agent_keys; /* keys in the authentication agent; 0: it is not used; why not: agent_reason, "" if there is no agent */
 	char agent_reason[128];
 	int cancel_fd;	   /* readable once everything must end */
 	int ended_fd;	   /* readable once the last thread has ended */
@@ -226,8 +225,7 @@ char *hops_line(struct link *link, const char *hops, const char *target);
 
 /* ---- ssh.c ---- */
 
-/* Waits until libssh's non-blocking calls can go on: input has come, or output can be sent. False: late or cancelled; the host has
- * failed. */
+/* Waits until libssh's non-blocking calls can go on: input has come, or output can be sent. False: late or cancelled; the host failed. */
 bool ssh_wait(struct link *link, const char *what);
 bool ssh_is_dead(const struct link *link);
 bool ssh_broken(struct link *link, const char *while_what); /* fails the host after an error of the session */

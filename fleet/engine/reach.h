@@ -1,4 +1,4 @@
-/* What is needed to reach the hosts of a laboratory: ~/.ssh/config, and all files with keys of hosts. */
+/* Configuration for reaching the hosts of a laboratory: ~/.ssh/config, and all files with host keys. */
 #ifndef FLEET_REACH_H
 #define FLEET_REACH_H
 
@@ -8,17 +8,17 @@
 
 struct reach {
 	char *directory;	   /* of the laboratory */
-	char *own;		   /* DIRECTORY/known_hosts, where `assay fleet trust` writes */
-	char *config;		   /* ~/.ssh/config, or NULL */
-	struct known_hosts *known; /* own, and OpenSSH's default files */
-	size_t fanout;		   /* that of lab.yaml; 0: the engine's */
+	char *own;		   /* DIRECTORY/known_hosts, to which `assay fleet trust` writes */
+	char *config;		   /* ~/.ssh/config; NULL: none */
+	struct known_hosts *known; /* `own`, and OpenSSH's default files */
+	size_t fanout;		   /* from lab.yaml; 0: the engine's default */
 };
 
-/* *out is overwritten; reach_release() it, but not before the engine has ended. */
+/* Overwrites *out; call reach_release() after the engine has ended. */
 enum assay_status reach_init(const struct lab *lab, struct reach *out, struct assay_error *err);
 void reach_release(struct reach *reach);
 
-/* Options of the engine with directory, config, known and fanout filled in; all else is left to its defaults. */
+/* Returns options of the engine with directory, config, known and fanout set, and defaults otherwise. */
 struct fleet_options reach_options(const struct reach *reach);
 
 #endif

@@ -74,8 +74,7 @@ struct fleet_options {
 	void (*note)(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 	/* Called every five minutes while these hosts have been silent for ten seconds or more, with the fleet locked. May be NULL. */
 	void (*silent)(const size_t *hosts, size_t n, int64_t since_ms, void *context);
-	const volatile sig_atomic_t *cancelled; /* may be NULL; once it is not 0, connections close, and hosts that had not ended fail with
-						   the message "cancelled" */
+	const volatile sig_atomic_t *cancelled; /* may be NULL; not 0: connections close, other hosts fail with the message "cancelled" */
 };
 
 /* A shell command. */
@@ -83,8 +82,7 @@ struct fleet_command {
 	const char *command;
 	const char *input; /* bytes for its standard input */
 	size_t input_bytes;
-	bool hold_input;    /* keep standard input open after the input until the command ends. Programs that end when it closes then cannot
-			       outlive this one */
+	bool hold_input;    /* keep standard input open until the command ends; a program that ends with its input dies with us */
 	int64_t timeout_ms; /* 0: none */
 	int64_t silence_ms; /* longest time without traffic in either direction; 0: no limit */
 };
@@ -136,8 +134,7 @@ bool session_judge(struct session *session, const struct helper_answer *answer);
 /* Reads the facts of the host; facts_release() them, after a failure too. */
 bool session_facts(struct session *session, struct facts *facts);
 
-/* Returns the host's `uname -m`, which selects the programs to install. Asks once, without the helper. Borrowed from the session; NULL: the
- * host has failed. */
+/* Returns the host's `uname -m`, which selects the programs to install. Asks once, without the helper. Borrowed; NULL: the host failed. */
 const char *session_architecture(struct session *session);
 
 /* Makes a new directory in `where` for this session only, with the label in its name. *path: its path, free() it. A helper stays with it,

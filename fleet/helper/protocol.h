@@ -51,8 +51,7 @@
 #define HELPER_CGROUP "cgroup"
 #define HELPER_MEMORY "memory" /* memory, bytes */
 #define HELPER_PIDS   "pids"
-/* run: samples where the CPU time goes, at this period in ns (0: the default). The samples are a HELPER_FILE before the result
- * (sampler.h). */
+/* run: samples where the CPU time goes, with this period in ns (0: default); before the result, a HELPER_FILE has them (sampler.h). */
 #define HELPER_SAMPLE	     "sample"
 #define HELPER_SAMPLE_PLACES "sample_places" /* a flag: also count places in files */
 #define HELPER_SAMPLE_BELOW  "sample_below"  /* a directory: count places in the files below it, up to SAMPLER_SPOTS_BYTES */

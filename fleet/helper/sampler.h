@@ -1,8 +1,8 @@
 /* Samples where a command spends its CPU time. Every SAMPLER_PERIOD_NS of CPU time (the kernel's cpu-clock, without hardware counters) it
  * notes the place. In user space, the place is the file and the offset in it. In the kernel, it is the system call, page fault or interrupt
  * that led there. Sampling follows all processes of the command. It needs perf_event_paranoid 0 or CAP_PERFMON. With fewer rights (1; 2:
- * user space only) each process has its own clock: a process that uses less than a period on a CPU, or runs with another user's rights
- * (set-user-ID), has no samples. */
+ * user space only) each process has its own clock. Then processes that use less than a period on a CPU, or have another user's rights, have
+ * no samples. */
 #ifndef FLEET_HELPER_SAMPLER_H
 #define FLEET_HELPER_SAMPLER_H
 
@@ -44,8 +44,7 @@ void sampler_drain(struct sampler *sampler, pid_t command);
  *	program    COUNT samples; NAME: the kernel's name of the program, at most 15 bytes, or "rank 3" of a parallel program. The first,
  *	           "?", has the samples before any program and those without room
  *	programs   follows a frequent place; COUNT 0, NAME: its count in each program, in their order
- * Without all places, the text has at most SAMPLER_BRIEF_BYTES and SAMPLER_SPOTS_BYTES; then the rarest places are counted in "?" and
- * "other". */
+ * Without all places, at most SAMPLER_BRIEF_BYTES and SAMPLER_SPOTS_BYTES: the rarest places are then counted in "?" and "other". */
 void sampler_say(struct sampler *sampler, struct frames_out *out);
 
 void sampler_close(struct sampler *sampler); /* accepts NULL */

@@ -1,4 +1,4 @@
-/* A laboratory directory: lab.yaml, machines/, apps/, .assay/ (docs/formats.md). The unit of use, as a repository is for git. */
+/* A laboratory directory: lab.yaml, machines/, apps/, .assay/ (docs/formats.md). It is to assay what a repository is to git. */
 #ifndef FLEET_LAB_H
 #define FLEET_LAB_H
 
@@ -10,14 +10,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What lab.yaml says. */
+/* The settings of lab.yaml. */
 struct lab_config {
-	char *name;			 /* NULL when not given */
+	char *name;			 /* NULL: not given */
 	double min_effect;		 /* smallest relative slowdown that matters; default LAB_MIN_EFFECT */
-	double fingerprint_max_age_days; /* an older fingerprint does not belong to a run; default LAB_FINGERPRINT_MAX_AGE_DAYS */
+	double fingerprint_max_age_days; /* longest time from fingerprint to run; default LAB_FINGERPRINT_MAX_AGE_DAYS */
 	double quota_gib;		 /* of .assay; 0: none */
-	int64_t fanout;			 /* hosts at a time; 0: the engine's */
-	char **secrets;			 /* [n_secrets], patterns of variables' names, beside those that say so themselves */
+	int64_t fanout;			 /* hosts at the same time; 0: the engine's default */
+	char **secrets;			 /* [n_secrets], patterns of secret variables' names, beside the built-in ones */
 	size_t n_secrets;
 	struct inventory inventory; /* of `hosts` */
 };
@@ -31,38 +31,37 @@ struct lab {
 	char *machines; /* DIRECTORY/machines */
 	struct lab_config config;
 	struct store store;
-	int lock_fd;	/* held while open for writing, else -1 */
-	bool tightened; /* what others could read of .assay was taken from them just now */
+	int lock_fd;	/* held while open for writing; else -1 */
+	bool tightened; /* other users could read .assay until it was opened now */
 };
 
-/* Opens an existing laboratory. STORE_WRITE takes the lock of the laboratory, which dies with the process: ASSAY_E_BUSY, with its
- * holder, when another process has it. ASSAY_E_NOTFOUND, with what to do, where there is none. *out is overwritten; lab_close() it. */
+/* Opens an existing laboratory. STORE_WRITE takes its lock, which ends with the process. ASSAY_E_BUSY: another process, which is named, has
+ * the lock. ASSAY_E_NOTFOUND, with the remedy: there is no laboratory. Overwrites *out; lab_close() it. */
 enum assay_status lab_open(const char *directory, enum store_access access, struct lab *out, struct assay_error *err);
 
-/* The same, but waits for the lock, so long at most, or until *cancelled (may be NULL) is set. */
+/* Does the same, but waits for the lock, for wait_s at most, or until *cancelled (may be NULL) is set. */
 enum assay_status lab_open_soon(const char *directory, enum store_access access, double wait_s, const volatile sig_atomic_t *cancelled,
 				struct lab *out, struct assay_error *err);
 
-/* Says, to those who are refused while it has the lock, which command is at work: "assay fingerprint run". */
+/* Names the running command, such as "assay fingerprint run", to processes that are refused the lock. */
 void lab_sign(const struct lab *lab, const char *command);
 
-/* Who holds the lock, from the text of .assay/lock: "'COMMAND', process PID, since DATE"; NULL where the text does not say, or the process
- * is gone: an earlier holder has left it. `text` is changed. free() it. */
+/* Returns the holder of the lock from the text of .assay/lock: "'COMMAND', process PID, since DATE". NULL: the text is incomplete, or its
+ * process is gone (an earlier holder left it). Changes `text`. free() it. */
 char *lab_lock_holder(char *text);
 
 void lab_close(struct lab *lab); /* accepts zeroed, provided that lock_fd is -1 or the struct came from lab_open */
 
-/* Makes a laboratory: the directory, its folders, lab.yaml and examples with comments. Refuses where a lab.yaml is. */
+/* Makes a laboratory: the directory, its folders, lab.yaml and examples with comments. Fails if there is a lab.yaml. */
 enum assay_status lab_create(const char *directory, struct assay_error *err);
 
-/* Makes the directory `path` (DIRECTORY/.assay) its owner's alone, and everything in it where it is there already: *tightened says that
- * others could read it. */
+/* Makes the directory `path` (DIRECTORY/.assay) and all in it readable by its owner only. *tightened: others could read it before. */
 enum assay_status lab_make_private(const char *path, bool *tightened, struct assay_error *err);
 
-/* lab.yaml from its text; *out is overwritten. */
+/* Parses the text of lab.yaml; overwrites *out. */
 enum assay_status lab_config_parse(const char *name, const char *text, size_t n, struct lab_config *out, struct assay_error *err);
 void lab_config_release(struct lab_config *config);
-/* Checks a text as lab_config_parse() does; *hosts: of its inventory. */
+/* Checks a text as lab_config_parse() does; *hosts: size of its inventory. */
 enum assay_status lab_config_check(const char *name, const char *text, size_t n, size_t *hosts, struct assay_error *err);
 
 #endif
