@@ -1,5 +1,5 @@
-/* Which code is where. Numbers of functions in the sample file, by the place from where they call __tsan_func_entry(): one in each. Names
- * are looked up once for each function, in the symbol table of the program or library. */
+/* Maps code addresses to functions. A function is identified by the address from which it calls __tsan_func_entry(): one per function. Its
+ * name is looked up once, in the symbol table of the program or library. */
 #include "runs/inside/emulate/emulation.h"
 
 #include <elf.h>
@@ -12,8 +12,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define SITES	   65536u      /* in all threads; three quarters are used, functions beyond that are not selected */
-#define LIST_BYTES (64u << 20) /* of a file with selected functions; what is not used takes no memory */
+#define SITES	   65536u      /* entries, for all threads; three quarters are used, functions beyond that are not selected */
+#define LIST_BYTES (64u << 20) /* largest file of selected functions, bytes; unused pages take no memory */
 
 struct site {
 	uintptr_t address; /* 0: free */
@@ -22,11 +22,11 @@ struct site {
 
 static struct site *sites; /* [SITES], by hash */
 static uint32_t n_sites;
-static const char *selected; /* names separated by commas or blanks, NULL: all */
+static const char *selected; /* names separated by commas or white space; NULL: all */
 
 /* ---- the list ---- */
 
-/* The next name: the last word of a line "f ADDRESS MODULE NAME", else what stands between commas and blanks. */
+/* Returns the next name: the last field of a line "f ADDRESS MODULE NAME", otherwise the text up to a comma or white space. */
 static const char *next_name(const char *at, size_t *length)
 {
 	const char *name = at + strspn(at, ", \t\r\n");
@@ -43,7 +43,7 @@ static const char *next_name(const char *at, size_t *length)
 	return name;
 }
 
-/* "_sub_I_00099_0": with this gcc registers a file with the sanitizer whose hooks ours are; it is nobody's function. */
+/* Reports whether it is "_sub_I_00099_0" or the like: gcc's registration of a file with the sanitizer, not the program's. */
 static bool is_registration(const char *function)
 {
 	bool begins = strncmp(function, "_sub_I_", 7) == 0 || strncmp(function, "_sub_D_", 7) == 0;
@@ -51,7 +51,7 @@ static bool is_registration(const char *function)
 	return begins && function[7] >= '0' && function[7] <= '9';
 }
 
-/* NAME, NAME.constprop.0 and NAME.part.1 select each other: each build has its own clones. */
+/* Reports whether the function is selected. NAME, NAME.constprop.0 and NAME.part.1 select each other: each build has its own clones. */
 static bool is_selected(const char *function)
 {
 	size_t base = strcspn(function, "."), length;
@@ -97,8 +97,8 @@ int functions_select(const char *list)
 /* ---- symbols ---- */
 
 struct module {
-	uintptr_t address; /* looked for */
-	uintptr_t base;	   /* of the module in which it lies */
+	uintptr_t address; /* searched for */
+	uintptr_t base;	   /* load address of the module that contains it */
 	uintptr_t start, end;
 	const char *path; /* "": the program */
 	char build_id[RECORD_BUILD_ID_BYTES];
@@ -131,13 +131,13 @@ static int look_at_module(struct dl_phdr_info *info, size_t size, void *arg)
 }
 
 struct symbol {
-	const char *name; /* in the file */
+	const char *name; /* in the mapped file */
 	uint64_t start, bytes;
-	void *file; /* mapped; MAP_FAILED: it could not be */
+	void *file; /* mapped; MAP_FAILED: not mapped */
 	size_t file_bytes;
 };
 
-/* The symbol of the function that has this address, from the table of this type. False: there is none. */
+/* Finds the symbol of the function that contains this address, in the symbol tables of this type. Returns false if there is none. */
 static bool symbol_in(const char *file, size_t bytes, uint32_t type, uint64_t address, struct symbol *out)
 {
 	const ElfW(Ehdr) *header = (const void *)file;
@@ -171,7 +171,7 @@ static bool symbol_in(const char *file, size_t bytes, uint32_t type, uint64_t ad
 	return false;
 }
 
-/* The symbol at the module's address; symbol_close() it. Without one: name "?", no bytes. */
+/* Returns the symbol at the module's address, to be closed with symbol_close(). Without one: name "?", 0 bytes. */
 static struct symbol symbol_open(const struct module *m)
 {
 	long file = syscall(SYS_openat, AT_FDCWD, *m->path ? m->path : "/proc/self/exe", O_RDONLY | O_CLOEXEC, 0);

@@ -1,17 +1,17 @@
-/* The emulated back end: what lives inside a program that was built by `assay build --for counters`. The compiler calls it at every
- * access to memory, every basic block, every entry and exit of a function; it simulates caches, a coherence directory and more
- * (docs/emulation.md) and writes samples (runs/inside/record/record.h). Nothing here allocates from the program's heap, prints
- * after the start, or includes another header of this project than those of runs/inside/record.
+/* The emulated back end: code linked into programs that `assay build --for counters` builds. The compiler adds calls of it at every memory
+ * access, every basic block, and every function entry and exit. It simulates caches, a coherence directory and more (docs/emulation.md) and
+ * writes samples (runs/inside/record/record.h). Nothing here allocates from the program's heap or prints after the start. Of the project's
+ * other headers, it includes only those of runs/inside/record.
  *
- *   hooks.c                     atomic operations, which the compiler calls; what programs may call themselves
- *   wrap*.c, wrapped.h          what the program calls in the C library
- *   threads.c                   threads from creation to end; where clocks pass between them: also barriers and OpenMP
- *   waiting.c                   loops around sched_yield() and atomic operations, which are no work
- *   simulate.c                  what happens in a simulated window; numbers of basic blocks; pages, their nodes, and where blocks of
- *                               memory begin and end; what the compiler calls at each access and basic block
- *   windows.c                   logical time, which windows are simulated; potential HITM: what threads did in the same window; samples and
- *                               totals, when all of it is known
- *   frames.c                    functions that a thread calls: active ones, whose what happens is, which calls are samples
+ *   hooks.c                     atomic operations, which the compiler calls; functions that programs may call themselves
+ *   wrap*.c, wrapped.h          functions of the C library that the program calls
+ *   threads.c                   threads from creation to end; passing of clocks between them, also at barriers and in OpenMP
+ *   waiting.c                   loops around sched_yield() and atomic operations that only wait: not counted as work
+ *   simulate.c                  simulated windows; numbers of basic blocks; pages and their nodes; start and end of memory blocks; the
+ *                               hooks that the compiler calls at each access and basic block
+ *   windows.c                   logical time; choice of simulated windows; potential HITM, evaluated per window; samples and
+ *                               totals, written once their windows are evaluated
+ *   frames.c                    function calls: active calls, the owner of each event, the choice of samples
  *   emulate_functions.c         names of functions; time in libraries that do not count
  *   runtime.c                   start, options, end, counters for PAPI
  *
@@ -34,23 +34,23 @@
 #define PAGE_BITS	    12
 #define ADDRESS_BITS	    47
 #define BESIDE_BITS	    3
-#define WAYS		    8u /* of caches and TLBs */
-#define PATH_BLOCKS	    8u /* that a prediction of the next one rests on */
+#define WAYS		    8u /* per set of a cache or TLB */
+#define PATH_BLOCKS	    8u /* blocks on which the prediction of the next one depends */
 #define RECENT		    32u
-#define BLOCKS_GRANTED	    (INT64_C(1) << 62) /* basic blocks until the next look, while windows are skipped: never so many */
-#define WINDOW_ACCESSES	    1024u	       /* with more, threads meet that never do */
-#define WINDOWS_A_SIMULATED 16u		       /* in long runs one of so many windows is simulated, and weighs as much */
-#define GROUP_WINDOWS	    128u	       /* a burst of them in so many */
-#define THREADS		    256u	       /* at a time; more are counted, not simulated */
-#define INVOCATIONS	    1024u	       /* of a thread, waiting for their windows to be evaluated */
+#define BLOCKS_GRANTED	    (INT64_C(1) << 62) /* basic blocks until the next check while windows are skipped: never reached */
+#define WINDOW_ACCESSES	    1024u	       /* in longer windows threads would meet that never do */
+#define WINDOWS_A_SIMULATED 16u		       /* in long runs one window in 16 is simulated, with weight 16 */
+#define GROUP_WINDOWS	    128u	       /* one burst of simulated windows in each group */
+#define THREADS		    256u	       /* simulated at a time; the others are reported as not simulated */
+#define INVOCATIONS	    1024u	       /* per thread, active or waiting for the evaluation of their windows */
 #define NONE		    UINT32_MAX
 
-#define GRANULES 4u /* of 16 bytes, in a line: what belongs to two blocks of memory is never in one */
+#define GRANULES 4u /* per line, of 16 bytes each: two blocks of memory never share one */
 #define GAPS	 7u /* kinds of gaps between two accesses to a line */
-#define BASES	 2u /* accesses, blocks: what simulated counters are relative to */
+#define BASES	 2u /* accesses, blocks: the bases of the ratios of simulated counters */
 #define SPREADS	 (COUNTERS - COUNT_HITM_SEEN)
 
-/* real_NAME(): the library's function NAME, which one of ours replaces. Needs dlfcn.h. */
+/* real_NAME() returns the library's function NAME, which a function of ours replaces. Needs dlfcn.h. */
 #define REAL(name)                                                                                                                         \
 	static __typeof__(name) *real_##name(void)                                                                                         \
 	{                                                                                                                                  \
@@ -61,58 +61,58 @@
 		return (__typeof__(name) *)(uintptr_t)found;                                                                               \
 	}
 
-/* What is counted, in the order of the samples' values. Exact counters count always; simulated ones in simulated windows, scaled
- * to all. */
+/* The counters, in the order of the samples' values. Exact counters always count. Simulated counters count in simulated windows and are
+ * scaled to all windows. */
 #define COUNTER_ROWS(X)                                                                                                                    \
-	X(ACCESSES, "emulated:accesses")	 /* reads and writes of memory, exact as all up to WAITED */                               \
+	X(ACCESSES, "emulated:accesses")	 /* reads and writes of memory; exact, as all rows up to WAITED */                         \
 	X(BLOCKS, "emulated:blocks")		 /* basic blocks */                                                                        \
-	X(ATOMICS, "emulated:atomics")		 /* atomic accesses, which are among the accesses */                                       \
-	X(SYSTEM_CALLS, "emulated:system_calls") /* calls of the C library's functions that are one system call */                         \
+	X(ATOMICS, "emulated:atomics")		 /* atomic accesses, included in ACCESSES */                                               \
+	X(SYSTEM_CALLS, "emulated:system_calls") /* calls of C library functions that make one system call */                              \
 	X(ALLOCATIONS, "emulated:allocations")                                                                                             \
 	X(ALLOCATED_BYTES, "emulated:allocated_bytes")                                                                                     \
 	X(COPIED_BYTES, "emulated:copied_bytes")   /* written by mem* and str* functions */                                                \
-	X(WAITED, "emulated:waited")		   /* accesses and blocks of loops that wait, which are in no other counter */             \
-	X(SIMULATED, "emulated:simulated")	   /* accesses in simulated windows: what the following rest on */                         \
-	X(HITM_TRUE, "emulated:hitm_true_milli")   /* potential HITM by true sharing, thousandths */                                       \
-	X(HITM_FALSE, "emulated:hitm_false_milli") /* by false sharing */                                                                  \
-	X(HITM_SEEN, "emulated:hitm_seen")	   /* in the directory, as threads happened to run */                                      \
+	X(WAITED, "emulated:waited")		   /* accesses and blocks of waiting loops, in no other counter */                         \
+	X(SIMULATED, "emulated:simulated")	   /* accesses in simulated windows, the base of all rows below */                         \
+	X(HITM_TRUE, "emulated:hitm_true_milli")   /* potential HITM by true sharing, in thousandths */                                    \
+	X(HITM_FALSE, "emulated:hitm_false_milli") /* the same by false sharing */                                                         \
+	X(HITM_SEEN, "emulated:hitm_seen")	   /* in the directory; depends on how threads happened to run */                          \
 	X(L1_MISSES, "emulated:l1_misses")                                                                                                 \
 	X(L2_MISSES, "emulated:l2_misses")                                                                                                 \
 	X(REMOTE, "emulated:remote")		   /* L2 misses on a page that another node wrote first */                                 \
-	X(TLB_MISSES, "emulated:tlb_misses")	   /* of the second level */                                                               \
+	X(TLB_MISSES, "emulated:tlb_misses")	   /* misses of the second level */                                                        \
 	X(BRANCH_MISSES, "emulated:branch_misses") /* basic blocks that followed unexpectedly */
 
 #define COUNTER_ENUM(symbol, name) COUNT_##symbol,
 enum counter { COUNTER_ROWS(COUNTER_ENUM) COUNTERS };
 #undef COUNTER_ENUM
 
-/* In places of counts.weighed[] that events do not use: of each level of caches and TLBs hits, then misses that may be the other in truth,
- * since it depends on what was done in windows that were skipped. */
+/* Slots of counts.weighed[] that no event uses. For each level of caches and TLBs: uncertain hits, then uncertain misses. Each may have
+ * been the other, depending on accesses in skipped windows. */
 enum unknown { UNKNOWN_L1 = COUNT_ATOMICS, UNKNOWN_L2 = UNKNOWN_L1 + 2, UNKNOWN_TLB = UNKNOWN_L2 + 2, UNKNOWN_STLB = UNKNOWN_TLB + 2 };
 
-/* What a thread has counted so far. A simulated event weighs as many windows as its own represents. */
+/* Counts of a thread so far. A simulated event counts with the weight of its window: the number of windows that it represents. */
 struct counts {
 	uint64_t exact[COUNT_SIMULATED + 1];
-	uint64_t weighed[COUNTERS]; /* [COUNT_HITM_SEEN...] events; [COUNT_ACCESSES], [COUNT_BLOCKS] what they are relative to */
+	uint64_t weighed[COUNTERS]; /* [COUNT_HITM_SEEN...] events; [COUNT_ACCESSES], [COUNT_BLOCKS] their bases */
 };
 _Static_assert(UNKNOWN_STLB + 2 <= (int)COUNT_HITM_SEEN, "there is room for what is not known");
 
-/* One function's run in one thread, while it is active and until all windows that it took part in are evaluated. A thread's first
+/* One call of a function in one thread. Kept while active and until all windows in which it was active are evaluated. A thread's first
  * invocation represents the thread. */
 struct invocation {
 	uint32_t function, weight;
 	uint64_t ordinal, start, duration;
 	uint32_t depth, flags;
-	uint32_t threads;     /* alive when it ended */
-	uint32_t parent;      /* the invocation that it is part of */
-	uint32_t caller;      /* the selected function that called it; NONE: none did */
-	uint64_t last_window; /* in which it was active */
-	struct counts counts; /* while it runs: at its start; then: what it counted */
-	double hitm[2];	      /* potential HITM, weighed: true, false */
+	uint32_t threads;     /* threads alive when it ended */
+	uint32_t parent;      /* the sampled invocation that contains it; NONE: it is the thread */
+	uint32_t caller;      /* the selected function that called it; NONE: none */
+	uint64_t last_window; /* the last window in which it was active */
+	struct counts counts; /* while active: the thread's counts at its start; afterwards: its own counts */
+	double hitm[2];	      /* potential HITM, weighed: true sharing, false sharing */
 };
 
-/* A line that one invocation touched in one window; or, in the log, the window that n_touches of them follow. Visits are accesses close
- * together. */
+/* The accesses of one invocation to one line in one window. In the log also a header: a window and the number of touches that follow. A
+ * visit is a group of accesses close together. */
 struct touch {
 	union {
 		uint64_t line, window;
@@ -120,26 +120,26 @@ struct touch {
 	union {
 		uint32_t invocation, n_touches;
 	};
-	uint32_t owner;		    /* the function that touched it (frames.c) */
-	uint32_t stamp;		    /* the window's; in the log: the window's weight */
-	uint16_t first, last;	    /* accesses that the window had left at the first and the last one to this line */
-	uint64_t lives;		    /* of its granules (simulate.c) */
-	uint16_t n[2], words[2];    /* reads and writes: how often; which of 16 words of 4 bytes, in visits that have ended */
-	uint16_t gaps[GAPS];	    /* accesses, by how long ago the thread's last one to the line was */
-	uint16_t visits, spread[2]; /* words touched, and written, in each visit: their sums */
-	uint16_t now[2];	    /* words of this visit */
+	uint32_t owner;		    /* callee that owned the accesses (frames.c) */
+	uint32_t stamp;		    /* the window's; in a log header: the weight of the window */
+	uint16_t first, last;	    /* window_left at the first and at the last access to this line */
+	uint64_t lives;		    /* lives of the line's granules (simulate.c) */
+	uint16_t n[2], words[2];    /* [enum access]: accesses; bit mask of 16 words of 4 bytes, of ended visits */
+	uint16_t gaps[GAPS];	    /* accesses, by the gap since the thread's previous access to the line */
+	uint16_t visits, spread[2]; /* visits; sums over them of words touched, and of words written */
+	uint16_t now[2];	    /* [enum access]: words of the current visit */
 };
 _Static_assert(sizeof(struct touch) == 64, "logs have the size that they are said to have");
 
-/* A number of a touch, of the window with that stamp. */
+/* Index of a touch; valid if the stamp is that of the current window. */
 struct touch_at {
 	uint32_t stamp, touch;
 };
 
-/* Granules in which these words lie. */
+/* Returns the bit mask of the granules that contain these words. */
 static inline uint32_t granules_of(uint32_t words)
 {
-	uint32_t any = (words | words >> 1 | words >> 2 | words >> 3) & 0x1111; /* the first word of each */
+	uint32_t any = (words | words >> 1 | words >> 2 | words >> 3) & 0x1111; /* the first word of each granule */
 
 	return (any | any >> 3 | any >> 6 | any >> 9) & 15;
 }
@@ -151,7 +151,7 @@ static inline uint32_t words_number(uint32_t words)
 	return ((words + (words >> 4)) & 0x0f0f) * 0x0101 >> 8 & 31;
 }
 
-/* Where a table by lines starts to look for one: a few lines that follow each other are beside each other. */
+/* Returns the place where the search for a line starts in a hash table of lines. Consecutive lines of a group of 8 get adjacent places. */
 static inline uint32_t line_hash(uint64_t line, uint64_t salt)
 {
 	uint64_t x = ((line >> BESIDE_BITS) * 0x9e3779b97f4a7c15u ^ salt) * 0xff51afd7ed558ccdu;
@@ -159,23 +159,23 @@ static inline uint32_t line_hash(uint64_t line, uint64_t salt)
 	return (uint32_t)(x >> 40) << BESIDE_BITS | ((uint32_t)line + (uint32_t)(x >> 32)) % (1u << BESIDE_BITS);
 }
 
-/* A line in the window: its last touch. */
+/* The last touch of a line in the window. */
 struct latest {
 	uint64_t line;
-	uint32_t stamp, births; /* of the thread at that time: since then nothing has begun or ended in memory by its own doing */
+	uint32_t stamp, births; /* births of the thread at that time; if unchanged, it has started or ended no memory block since */
 	struct touch *touch;
-	uint32_t last; /* accesses that the window had left at the last one */
+	uint32_t last; /* window_left at the last access */
 };
 
-/* A line that was just read, or written, in the same window by the same invocation: it is in the first cache, and nothing else
- * about it is new. */
+/* A line that the same invocation has just read, or written, in the same window. It is in the first-level cache, and another such access
+ * changes nothing but the touch. */
 struct recent {
 	uint64_t key; /* line << 1 | write, + 2; 0: none */
 	struct touch *touch;
 	struct latest *latest;
 };
 
-/* Between one writer and one reader. */
+/* Positions in a ring with one writer and one reader. */
 struct queue {
 	uint64_t head, tail; /* read up to, written up to; never wrap */
 };
@@ -190,153 +190,152 @@ static inline bool queue_is_empty(const struct queue *q)
 #define WAITING_CALLEES 8u
 #define WAITING_LOOKS	8u
 
-/* By where it calls sched_yield(), or has its atomic operation: what the last look that failed came to; the functions that looks call, and
- * how often that one did. */
+/* A waiting loop, identified by the site of its sched_yield() call or atomic operation. Keeps the counts of its last failed look, the
+ * functions that looks call, and the calls of them in that look. */
 struct waiting_loop {
 	uintptr_t site;
-	bool polls;		   /* it has no sched_yield() */
-	uint32_t in_vain, skipped; /* polls: so often in a row that was no waiting; looks that were not tried since */
-	bool failed;		   /* a look has: usual and so on are known */
-	uint32_t owed;		   /* looks that succeeded before that, and first ones in vain with each of them */
+	bool polls;		   /* has no sched_yield() */
+	uint32_t in_vain, skipped; /* if it polls: waits in a row that were work; looks since then that were not tried */
+	bool failed;		   /* a look has failed: usual and usual_calls are valid */
+	uint32_t owed;		   /* successful looks before any failed; each counted a first look in vain as well */
 	uint64_t usual[COUNT_SIMULATED];
 	uint32_t callees[WAITING_CALLEES], usual_calls[WAITING_CALLEES], n;
-	uint64_t calls; /* of these all together, when it last ended */
+	uint64_t calls; /* calls of all these callees when the loop last ended */
 };
 
-/* What an atomic operation at this site has found there; the thread had then changed something by so many others. */
+/* The value that an atomic operation at this site found at an address, and hot.changes at that time. */
 struct look {
 	uintptr_t site, at;
 	uint64_t value, changes;
 };
 
-/* A thread that waits (waiting.c): what hot has without that, and what the look that it takes now has come to. */
+/* State of a waiting thread (waiting.c): values of hot that were put aside, and the counts of the current look. */
 struct waiting {
 	int64_t left, blocks_left;
 	uint64_t library;
 	uint64_t held[COUNT_SIMULATED - COUNT_ATOMICS];
-	uint64_t look[COUNT_SIMULATED], less[COUNT_SIMULATED], waited; /* less: to be taken off */
-	uint64_t failed[COUNT_SIMULATED];			       /* all looks that failed */
+	uint64_t look[COUNT_SIMULATED], less[COUNT_SIMULATED], waited; /* less: to be subtracted */
+	uint64_t failed[COUNT_SIMULATED];			       /* sums over all failed looks */
 	uint32_t calls[WAITING_CALLEES], failed_calls[WAITING_CALLEES];
-	struct look looks[WAITING_LOOKS]; /* by hash of the site */
-	bool in_place;			  /* what counts is the first look, which was in vain, in place of the one that succeeds */
-	bool learns;			  /* what its looks call has just become known: where they read is not yet */
-	bool seen;			  /* another thread has changed what the loop polls */
-	bool interrupted;		  /* a handler runs, and all of this stays as it is until it has ended */
-	uint64_t changes;		  /* hot's, when the handler started */
-	uint32_t lowest, n_failed;	  /* frames that were active at the least in the first look; looks that failed */
-	uint32_t owner;			  /* when it started to wait */
+	struct look looks[WAITING_LOOKS]; /* table by hash of the site */
+	bool in_place;			  /* the first look, which was in vain, is counted in place of the successful one */
+	bool learns;			  /* a callee of its looks has just become known; the places that it reads are not yet */
+	bool seen;			  /* another thread has changed the polled value */
+	bool interrupted;		  /* a handler runs; all of this stays as it is until the handler ends */
+	uint64_t changes;		  /* hot.changes when the handler started */
+	uint32_t lowest, n_failed;	  /* fewest frames active in the first look; failed looks */
+	uint32_t owner;			  /* the thread's owner when it started to wait */
 	struct waiting_loop loops[WAITING_LOOPS], *loop;
-	uint32_t n_loops, went_on_in;	  /* the callee, 0: none, with which it has gone on... */
-	uint64_t went_on_at;		  /* ...after so many blocks */
-	uint64_t went_on_calls;		  /* ...and so many calls of it */
-	uintptr_t places[WAITING_PLACES]; /* that it has looked at */
-	uint32_t n_places, bytes;	  /* bytes: of the last write, 0: there was none */
-	uintptr_t written;		  /* where, and what was there before */
+	uint32_t n_loops, went_on_in;	  /* callee whose call ended the last wait; 0: none */
+	uint64_t went_on_at;		  /* basic blocks counted by then */
+	uint64_t went_on_calls;		  /* calls of it before that one */
+	uintptr_t places[WAITING_PLACES]; /* addresses accessed while waiting, in a ring */
+	uint32_t n_places, bytes;	  /* bytes: of the last write; 0: none */
+	uintptr_t written;		  /* address of the last write, and the value before it */
 	uint64_t value;
 };
 
 enum thread_state {
 	THREAD_FREE,
 	THREAD_LIVE,
-	THREAD_WAITING, /* at a barrier or for another's end: it will go on no earlier than those that it waits for */
+	THREAD_WAITING, /* waits at a barrier or for another's end; resumes no earlier than the threads that it waits for */
 	THREAD_ENDED,	/* its windows are still to be evaluated */
 };
 
 struct thread {
 	/* Owned by threads.c, changed under its lock. */
-	uint32_t state, number; /* numbers in the order of creation */
-	uint64_t resume;	/* window with which it starts or goes on */
-	struct thread *joiner;	/* goes on when this one has ended */
+	uint32_t state, number; /* number: in the order of creation */
+	uint64_t resume;	/* window with which it starts or resumes */
+	struct thread *joiner;	/* thread that resumes when this one has ended; NULL: none */
 	pthread_t handle;
 	bool has_handle;
 	size_t stack_bytes;
-	void *(*start)(void *);	  /* what pthread_create() is to run */
+	void *(*start)(void *);	  /* argument of pthread_create() */
 	int (*start_c11)(void *); /* the same for thrd_create() */
 	void *argument;
-	uint32_t rounds;       /* of destructors at its end */
-	uint32_t id;	       /* the kernel's; 0: not begun */
-	bool pauses;	       /* until others have caught up */
-	bool waits;	       /* for what another one does: by others */
-	const struct hot *hot; /* its thread-local storage, while it lives */
+	uint32_t rounds;       /* rounds of destructors at its end */
+	uint32_t id;	       /* the kernel's thread id; 0: not started */
+	bool pauses;	       /* waits until other threads have caught up */
+	bool waits;	       /* waits for another thread (waiting.c); read by others */
+	const struct hot *hot; /* its thread-local storage; valid while it lives */
 	const uint64_t *system_calls;
 
 	/* Logical time (windows.c). */
-	uint64_t window;     /* simulated now, or the next one that will be */
-	uint64_t at;	     /* the earliest one that can still get touches: read by others */
-	uint64_t stalled_at; /* value of `at` with which others no longer wait for it, + 1 */
-	uint64_t granted;    /* accesses of the window, window_left still to come; or of the stretch that is skipped: hot.left */
+	uint64_t window;     /* simulated now, or the next one to be simulated */
+	uint64_t at;	     /* the earliest window that can still get touches; read by others */
+	uint64_t stalled_at; /* value of `at`, + 1, for which others have given up waiting */
+	uint64_t granted;    /* accesses: of the window, window_left of them remaining; or of the skipped stretch, hot.left remaining */
 	int64_t blocks_granted;
-	int32_t window_left; /* 0 while windows are skipped; below where a handler has ended one while an access was counted */
+	int32_t window_left; /* 0 while windows are skipped; negative if a handler ended one while an access was counted */
 	uint32_t weight, stamp;
 	uint64_t window_blocks; /* basic blocks when the window started */
-	bool records;		/* touches of this window: there are other threads */
+	bool records;		/* whether touches of this window are kept: other threads may be in it */
 
 	/* Functions (frames.c). */
 	uintptr_t stack_low, stack_high;
 	uint32_t n_frames, lost_frames, depth, invocation;
 	struct frame *frames;
 	struct invocation *invocations;
-	uint32_t *free_ones, *ended_ones; /* numbers of invocations */
+	uint32_t *free_ones, *ended_ones; /* indexes of invocations */
 	struct queue free_queue, ended_queue;
 
-	/* What happened in which function (frames.c). */
+	/* Events by function (frames.c). */
 	struct place *places;
 	struct callee *callees;
-	uint32_t n_callees, owner; /* owner: what happens now is this one's; 0: no selected function's */
-	uint32_t changing;	   /* a call of it starts or ends; 0: of none */
-	uint32_t samples;	   /* calls that were chosen */
-	struct counts accounted;   /* what has been added to callees */
-	uint64_t accounted_rare;   /* atomics and so on, together */
-	uint32_t accounted_events; /* of the simulation */
-	uint32_t changes;	   /* so many times something else than accesses and blocks has changed in what is accounted for */
-	uint32_t burst;		   /* of windows that represent others, the latest that was simulated; 0: none */
+	uint32_t n_callees, owner; /* owner: callee that owns the next events; 0: no selected function */
+	uint32_t changing;	   /* callee whose call is starting or ending; 0: none */
+	uint32_t samples;	   /* calls that were chosen as samples */
+	struct counts accounted;   /* counts that have been added to callees */
+	uint64_t accounted_rare;   /* rare_number() at that time */
+	uint32_t accounted_events; /* events at that time */
+	uint32_t changes;	   /* how often accounted counts other than accesses and blocks have changed */
+	uint32_t burst;		   /* the last simulated burst of windows that represent others; 0: none */
 
-	/* What is simulated (simulate.c). */
+	/* Simulation (simulate.c). */
 	struct counts counts;
-	uint32_t events; /* so many times a simulated counter has changed */
+	uint32_t events; /* how often a simulated counter has changed */
 	struct recent recent[RECENT];
-	struct touch ignored;			/* for windows that no other thread can be in */
-	struct latest nowhere;			/* the same */
-	uint32_t block, path;			/* last basic block; hash of the last ones, whatever functions they are in */
-	uint32_t blocks[PATH_BLOCKS], n_blocks; /* these, in a ring */
-	uintptr_t turn;				/* 0, or the place of the only block that they all are: another one changes nothing */
-	uint32_t turn_block, turns;		/* its number; how often it has followed itself as it was expected for sure */
+	struct touch ignored;			/* receives touches that are not kept */
+	struct latest nowhere;			/* refers to it */
+	uint32_t block, path;			/* last basic block; hash of the last PATH_BLOCKS ones, in all functions */
+	uint32_t blocks[PATH_BLOCKS], n_blocks; /* these blocks, in a ring */
+	uintptr_t turn;				/* address of the only block in the ring: one more changes nothing; 0: none */
+	uint32_t turn_block, turns;		/* its number; how often in a row it followed itself with full trust */
 	uint32_t n_touches;
-	uint32_t (*sets)[WAYS]; /* of caches and TLBs */
-	uint8_t *fresh;		/* of each set: entries used since the burst started */
-	uint32_t fresh_burst;	/* that one */
+	uint32_t (*sets)[WAYS]; /* sets of caches and TLBs */
+	uint8_t *fresh;		/* per set: entries used since the burst started */
+	uint32_t fresh_burst;	/* the burst of `fresh` */
 	struct prediction *predictions;
-	struct touch *touches;	    /* [n_touches] of this window, in the order in which they started */
-	struct latest *latest;	    /* the last one of each line, by hash */
-	uint32_t births;	    /* of blocks of memory, by this thread */
-	struct touch_at *touch_ats; /* where a touch is, by hash */
+	struct touch *touches;	    /* [n_touches] of this window, in the order of their starts */
+	struct latest *latest;	    /* last touch of each line, by hash */
+	uint32_t births;	    /* starts and ends of memory blocks by this thread */
+	struct touch_at *touch_ats; /* indexes of touches, by hash */
 
 	struct waiting waiting;
 
-	/* Windows to evaluate (windows.c). */
+	/* Windows that wait for evaluation (windows.c). */
 	struct touch *log;
 	uint64_t log_mask; /* its length - 1 */
 	struct queue log_queue;
 	struct record_thread record;
 };
 
-/* What the hooks need first, in initial-exec thread-local storage. */
+/* The fields that hooks need first, in initial-exec thread-local storage. */
 struct hot {
-	uint64_t library; /* blocks that work of the C library counts as (wrap_calls.c), not yet among the others */
-	int64_t left;	  /* accesses until the thread has to look up; 0 or less, and no number, while it simulates */
+	uint64_t library; /* basic blocks that represent work of the C library (wrap_calls.c), not yet added to the others */
+	int64_t left;	  /* accesses until the next check; 0 or negative, with no meaning as a number, while the thread simulates */
 	uint64_t written_page;
-	int64_t blocks_left; /* the same for basic blocks, from BLOCKS_GRANTED down while it skips, and from 0 while it simulates */
+	int64_t blocks_left; /* the same for basic blocks; starts at BLOCKS_GRANTED while windows are skipped, at 0 while simulating */
 	uint64_t allocations, allocated_bytes, copied_bytes, atomics, waited, changes;
 	struct thread *thread; /* NULL: not known (yet), or not simulated */
 	uint32_t simulating;
-	uint32_t waits; /* nothing counts (waiting.c): then there is a thread */
-	uint64_t
-	    busy; /* we are at work, so many times BUSY_ONCE, and where that started: hooks in handlers and in what we call do nothing */
+	uint32_t waits; /* nothing counts (waiting.c); implies thread != NULL */
+	uint64_t busy;	/* our work: depth * BUSY_ONCE + its stack address; hooks in handlers, and in functions we call, do nothing */
 };
 extern __thread struct hot hot;
 
-/* One less of what hooks count down; is it below 0 now? One instruction, whatever the compiler adds to a subtraction: a handler that came
- * between reading and writing would count, or begin a window, in vain. */
+/* Decrements a counter and reports whether it is now negative. One instruction, whatever the compiler adds to a subtraction: a handler
+ * between its read and its write would count, or start a window, in vain. */
 static inline bool count_down(int64_t *left)
 {
 	bool below;
@@ -346,12 +345,12 @@ static inline bool count_down(int64_t *left)
 }
 
 #define BUSY_ONCE   (UINT64_C(1) << 48)
-#define BUSY_ALWAYS (BUSY_ONCE - 1) /* no place on a stack: it ends in any case */
+#define BUSY_ALWAYS (BUSY_ONCE - 1) /* not a stack address: such work always reaches busy_end() */
 
 #define BUSY_FOREVER (BUSY_ONCE << 12 | BUSY_ALWAYS)
 
-/* From here on, up to busy_end(), we are at work. `at` is its place on the stack, for a handler may jump out of it. One word, written once:
- * a handler that came between two would leave the place of its own work, which lies below, and the next one would take this for left. */
+/* Marks the start of our own work, up to busy_end(). `at` is its stack address: a handler may jump out of it. One word, written once:
+ * between two writes a handler would leave its own, lower address, and the next hook would take this work for abandoned. */
 static inline void busy_begin(uint64_t at)
 {
 	uint64_t busy = __atomic_load_n(&hot.busy, __ATOMIC_RELAXED);
@@ -366,7 +365,7 @@ static inline uintptr_t busy_at(void)
 	return hot.busy & BUSY_ALWAYS;
 }
 
-/* Where a handler has taken it for left, it has ended already. */
+/* Ends our own work. Does nothing if a handler took it for abandoned and ended it. */
 static inline void busy_end(void)
 {
 	uint64_t busy = __atomic_load_n(&hot.busy, __ATOMIC_RELAXED);
@@ -376,7 +375,7 @@ static inline void busy_end(void)
 }
 extern __thread uint64_t system_calls;
 
-/* What a thread has counted so far; exact for the calling one, whose `hot` it is. */
+/* counts_blocks(), counts_accesses(): return the counts of a thread so far; exact only for the calling thread. of: its `hot`. */
 static inline uint64_t counts_blocks(const struct thread *t, const struct hot *of)
 {
 	return t->counts.exact[COUNT_BLOCKS] + (uint64_t)(t->blocks_granted - of->blocks_left) + of->library;
@@ -389,42 +388,42 @@ static inline uint64_t counts_accesses(const struct thread *t, const struct hot 
 
 struct runtime {
 	struct record_writer writer;
-	uint8_t *owners; /* of pages: node + 1 */
+	uint8_t *owners; /* per page: node + 1; 0: not written yet */
 	uint64_t *directory;
 	uint32_t nodes, alive;	      /* alive: threads */
 	bool on, full;		      /* full: every window is simulated */
-	bool several;		      /* there has been a second thread */
-	uint64_t shared_bytes;	      /* mapped for writing, and for other processes, too */
+	bool several;		      /* a second thread was created */
+	uint64_t shared_bytes;	      /* mapped for writing and shared with other processes */
 	uint32_t not_simulated;	      /* threads */
-	uint64_t forced, dropped;     /* windows evaluated before all threads had come to them; touches dropped */
-	double hitm[2], rest_hitm[2]; /* of threads that have ended; of that, in no selected function */
+	uint64_t forced, dropped;     /* evaluations before all threads had come that far; touches dropped */
+	double hitm[2], rest_hitm[2]; /* true, false sharing: of finished threads; the part in no selected function */
 	struct counts counts, rest;
-	uint64_t last_end; /* the latest window in which a thread has ended */
+	uint64_t last_end; /* the latest window in which a thread ended */
 	struct thread *threads[THREADS];
 };
 extern struct runtime runtime;
 
-/* [THREADS], NULL: never in use */
+/* Returns the thread in place i < THREADS, NULL if the place was never used. */
 static inline struct thread *thread_at(size_t i)
 {
 	return __atomic_load_n(&runtime.threads[i], __ATOMIC_ACQUIRE);
 }
 
-/* runtime.c: zeroed memory, not from the heap; NULL when there is none. */
+/* runtime.c: pages_map() returns zeroed memory that is not from the heap, NULL if there is none. */
 void *pages_map(size_t bytes);
 void runtime_finish(void);
 
 /* simulate.c */
 enum access { ACCESS_READ, ACCESS_WRITE };
 bool simulate_init(struct thread *t); /* false: no memory */
-/* An atomic access, which is counted in hot.left; elsewhere: on another page than the write before, and not counted yet. */
+/* Simulates an atomic access that hot.left counts. elsewhere: a write to another page than the last one, not counted yet. */
 void simulate_atomic(uintptr_t address, size_t bytes, enum access access, bool elsewhere);
 void simulate_range(uintptr_t address, size_t bytes, enum access access);
-void simulate_anew(struct thread *t);	 /* the window or the invocation has changed */
-void touch_visited(struct touch *touch); /* the visit has ended */
+void simulate_anew(struct thread *t);	 /* forgets recent lines: the window or the invocation has changed */
+void touch_visited(struct touch *touch); /* ends a visit */
 
-/* simulate.c: memory that is written, starts and ends */
-void memory_begins(uintptr_t address, size_t bytes); /* a block of memory starts here, or ends: nothing is known of it */
+/* simulate.c: start and end of memory blocks */
+void memory_begins(uintptr_t address, size_t bytes); /* a block of memory starts or ends here: forgets what is known of it */
 
 /* emulate_functions.c */
 struct function {
@@ -432,99 +431,99 @@ struct function {
 	bool library;	 /* record_is_library() */
 };
 struct function function_at(uintptr_t site);
-/* Where a function's code is, and a hash of its name. Without a symbol: an empty range from the module's base on. */
+/* Address range of a function's code, and a hash of its name. Without a symbol: an empty range at the module's base. */
 struct code {
 	uintptr_t start, end;
 	uint64_t name;
 };
 struct code function_code(uintptr_t pc);
-int functions_select(const char *list); /* "name,name" or "@FILE", NULL: all of them; the text must stay. 0, or why not: an errno */
+int functions_select(const char *list); /* "name,name" or "@FILE", NULL: all; the text must stay valid. Returns 0 or an errno */
 
-/* Calls that begin in simulated windows, or those that do not: one of each `step` is a sample, at a place that follows from a hash. */
+/* Calls that start in simulated windows, or the other calls. One of each `step` calls is a sample, at a position derived from a hash. */
 struct stratum {
-	uint64_t seen, next, begin; /* calls; the next sample; the first call of those that it represents */
-	uint32_t step, sampled;	    /* since the step was last changed */
+	uint64_t seen, next, begin; /* calls; the next sample; the first call of its step */
+	uint32_t step, sampled;	    /* samples since the last change of step */
 };
 
-/* How simulated counters varied from burst to burst: sums of squares and of products with their base, of what is weighed. */
+/* Variation of simulated counters between bursts: sums of squares, and of products with their base, of weighed counts. */
 struct spread {
-	uint32_t bursts, burst; /* ended ones; the one that is active */
+	uint32_t bursts, burst; /* ended bursts; the active one, 0: none */
 	double square[SPREADS], product[SPREADS], base[BASES];
 	uint64_t begun[SPREADS], base_begun[BASES]; /* weighed[] when the burst started */
 };
 
-/* What happened in the function and in all that it called, summed over its calls. Of what changes all the time: each call's end less its
- * start, so that of calls that are active the end is missing. Of the rest: what it has grown by, times the calls that were active. */
+/* Counts of the function and all functions that it called, summed over its calls. Accesses and blocks: each call's end minus its start; the
+ * end of active calls is missing. Other counters: their growth times the number of active calls. */
 struct nested {
-	uint32_t active, changes; /* calls; the thread's when the rest was last added up */
-	bool lost;		  /* a handler jumped away while a call started or ended: nothing is known */
-	uint64_t calls;		  /* when a burst last ended */
-	struct counts sum, seen;  /* seen: the thread's counts when the rest was last added up */
+	uint32_t active, changes; /* active calls; the thread's `changes` when other counters were last added */
+	bool lost;		  /* a handler jumped away while a call started or ended: the sums are unknown */
+	uint64_t calls;		  /* calls when a burst last ended */
+	struct counts sum, seen;  /* seen: the thread's counts when other counters were last added */
 	struct spread spread;
 };
 
-/* Potential HITM, as windows are evaluated. */
+/* Potential HITM (true sharing, false sharing), added as windows are evaluated. */
 struct callee_meetings {
 	uint32_t bursts, burst;
-	double all[2], sum[2], square[2], now[2]; /* all; of bursts: of ended ones, and of the active one */
+	double all[2], sum[2], square[2], now[2]; /* all: total; sum, square: over ended bursts; now: in the active burst */
 };
 
-/* A function that the thread calls; the first one is the thread itself. */
+/* A function that the thread calls. The first one represents the thread itself. */
 struct callee {
 	uint64_t calls;
 	struct function function;
-	uint32_t salt; /* of the hash: the same wherever the program lies */
+	uint32_t salt; /* for the hash: independent of the program's load address */
 	struct stratum strata[2];
-	struct counts own; /* in the function itself */
+	struct counts own; /* without the functions that it called */
 	struct spread spread;
 	struct nested nested;
 	struct callee_meetings meetings;
 };
 
-/* frames.c; functions by number in the thread, from 1 */
+/* frames.c. Callees are numbered per thread, from 1. */
 bool frames_init(struct thread *t);	  /* false: no memory */
-void frames_unwind_all(struct thread *t); /* at the thread's end: everything that is active ends, the thread itself too */
-void frames_forget(struct thread *t);	  /* after fork(): what is active started in another process */
-void callees_account(struct thread *t);	  /* by the thread itself: what has happened is the owner's */
-/* A burst of simulated windows has ended, and all that happened in it is accounted for. `last`: so has the thread, or the process. */
+void frames_unwind_all(struct thread *t); /* ends all active calls and the thread itself */
+void frames_forget(struct thread *t);	  /* after fork(): active calls started in another process */
+void callees_account(struct thread *t);	  /* adds new counts to the owner; only for the calling thread */
+/* Ends a burst of simulated windows whose counts are all added to callees. `last`: the thread, or the process, ends as well. */
 void callees_burst_end(struct thread *t, bool last);
-/* What happened in the function itself, and (NULL: not asked for) with all that it called, when the thread has counted `now`. */
+/* Computes the counts of the function itself and (NULL: not wanted) with all that it called. now: the thread's counts. */
 void callee_sum(struct thread *t, uint32_t callee, const struct counts *now, struct counts *own, struct counts *nested);
-void callee_pretend(struct thread *t, uint32_t callee, void (*happens)(struct thread *t)); /* it happens as if in a call of the function */
-void counts_end(const struct thread *t, struct counts *c); /* from the counts at its start to what it counted */
+void callee_pretend(struct thread *t, uint32_t callee, void (*happens)(struct thread *t)); /* calls happens() as in a call of it */
+void counts_end(const struct thread *t, struct counts *c); /* replaces the counts at a start by the counts since then */
 
 /* windows.c */
-void threads_lock(void); /* hooks in signal handlers do nothing while it is held */
+void threads_lock(void); /* while it is held, hooks in signal handlers do nothing */
 void threads_unlock(void);
 uint64_t window_next_simulated(uint64_t window); /* this one, or the next that is simulated */
 uint64_t window_after(const struct thread *t);	 /* the first window that is wholly in its future */
-/* The window that the calling thread is in. True: it has hardly begun, and other threads may touch something in it. */
+/* Reports whether the calling thread's window, stored in *window, has hardly started and other threads may touch something in it. */
 bool window_is_shared(const struct thread *t, uint64_t *window);
 void window_begin(struct thread *t, uint64_t window);
-void window_close(struct thread *t);			     /* ends what is simulated now; window_begin() follows */
-void counts_now(const struct thread *t, struct counts *out); /* of another thread: about so many */
+void window_close(struct thread *t);			     /* ends the simulated window or skipped stretch; window_begin() follows */
+void counts_now(const struct thread *t, struct counts *out); /* counts of another thread: approximate */
 void evaluate_init(void);
-bool evaluate_now(void);				/* what no thread can touch any more; false: another thread is at it */
-void evaluate_wait(struct thread *t, uint64_t touches); /* until there is room for so many touches and for an invocation */
-/* At the end: everything, threads that have not ended as far as they came, and the sums of all; names: [COUNTERS]. */
+bool evaluate_now(void); /* evaluates windows that no thread can touch any more; false: another thread is doing so */
+void evaluate_wait(struct thread *t, uint64_t touches); /* until there is room for that many touches and for an invocation */
+/* Evaluates all windows at the end. Writes threads that have not ended as far as they came, and the sums of all. names: [COUNTERS]. */
 void evaluate_all(const char *const *names);
 
 /* threads.c */
 void threads_init(void);
 void threads_finish(void);
 void threads_stop(void);
-uint64_t threads_horizon(void);	    /* no thread can touch an earlier window any more */
-struct thread *thread_attach(void); /* the calling thread, if it can be simulated */
+uint64_t threads_horizon(void);	    /* the earliest window that a thread can still touch */
+struct thread *thread_attach(void); /* the calling thread; NULL: it cannot be simulated */
 
-/* waiting.c; waiting_goes_on(): false, the thread has gone on, and what it comes to counts. */
+/* waiting.c. waiting_goes_on*() return false if the wait has ended and the access, block or call counts. */
 bool waiting_goes_on(uintptr_t address, size_t bytes, enum access access);
 bool waiting_goes_on_in_block(void);
 bool waiting_goes_on_in_call(struct thread *t, uint32_t callee);
-bool waiting_is_interrupted(struct thread *t); /* by a handler that starts; true: waiting_continues() follows when it has ended */
+bool waiting_is_interrupted(struct thread *t); /* a handler starts; true: waiting_continues() follows at its end */
 void waiting_continues(struct thread *t);
-void waiting_hold(struct thread *t);				       /* while it waits: what has been counted since does not count */
-void waiting_leaves(struct thread *t);				       /* it waits, or has, and has left a function's frame */
-void waiting_looks(uintptr_t site, uintptr_t address, uint64_t value); /* an atomic operation has found that */
-void waiting_stop(void);					       /* the calling thread goes on, if it has waited */
+void waiting_hold(struct thread *t);				       /* puts aside counts made since the wait started */
+void waiting_leaves(struct thread *t);				       /* a waiting thread has left a function's frame */
+void waiting_looks(uintptr_t site, uintptr_t address, uint64_t value); /* an atomic operation found this value */
+void waiting_stop(void);					       /* ends a wait of the calling thread, if there is one */
 
 #endif

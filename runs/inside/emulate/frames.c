@@ -1,11 +1,11 @@
-/* The functions that a thread calls: which of them are active, how often each was called, what happened in each of them itself, which calls
- * are samples. What happens belongs to the function that is active (the owner), and is added up where that changes, not at each access.
- * Whatever happens in a call that is not sampled belongs to the innermost one that is. longjmp() and frames of other stacks are noticed by
- * the stack's address.
+/* Functions that a thread calls: which are active, how often each was called, the counts of each function itself, and which calls are
+ * samples. An event belongs to the active function (the owner). Counts are added to the owner when the owner changes, not at each access.
+ * Events in a call that is not sampled belong to the innermost active sample. longjmp() and frames on other stacks are recognized by stack
+ * addresses.
  *
- * A signal's handler may run between any two instructions here, switch functions itself, and come back or jump away: what is added to a
- * function is first added to what is accounted for, each in one instruction. So nothing is ever added twice, and the sum over all functions
- * is what the thread counted; and a call that starts also ends, or its function has no nested sums. */
+ * A signal handler may run between any two instructions here, call functions itself, and return or jump away. So each count is first added
+ * to the accounted counts and then to a function, each in one instruction: nothing is added twice, and the sum over all functions is the
+ * count of the thread. A call that starts also ends, or its function has no nested sums. */
 #include "runs/inside/emulate/emulation.h"
 #include "runs/inside/record/record_system.h"
 
@@ -15,34 +15,34 @@
 #include <unistd.h>
 
 #define FRAMES	       (1u << 18)
-#define HANDLED	       (_NSIG - 1) /* any signal: its disposition stays as it is */
+#define HANDLED	       (_NSIG - 1) /* any signal: its disposition is not changed */
 #define PLACES_BITS    14
 #define PLACES	       (1u << PLACES_BITS)
-#define CALLEES	       (PLACES / 2) /* functions that one thread calls; more belong to their callers */
-#define CALLEES_SPARE  16	    /* for handlers that interrupt the one who takes the last */
-#define STEP_SIMULATED 512u	    /* samples of calls that begin in simulated windows, after which half as many calls are sampled */
-#define STEP_SKIPPED   128u	    /* of other calls */
+#define CALLEES	       (PLACES / 2) /* functions that one thread calls; further ones belong to their callers */
+#define CALLEES_SPARE  16	    /* for handlers that interrupt the allocation of the last one */
+#define STEP_SIMULATED 512u	    /* samples of calls in simulated windows after which half as many calls are sampled */
+#define STEP_SKIPPED   128u	    /* the same for other calls */
 #define STEP_MOST      (1u << 30)
-/* Samples of the first thread after which these two are halved, of the n-th after 1/n of it: a file has FILE_BYTES (runtime.c). */
+/* Samples of the first thread that halve these two; for the n-th thread, 1/n of that: a file is limited to FILE_BYTES (runtime.c). */
 #define SAMPLES_HALVED 256u
 
-/* An active function. */
+/* An active function call. */
 struct frame {
-	uintptr_t stack;     /* its stack pointer: deeper is lower */
-	uint32_t invocation; /* that accesses belonged to before it */
-	uint32_t block;	     /* that called it */
-	uint32_t owner;	     /* before it: whose what happened was */
-	uint32_t callee;     /* its own number, if it is selected */
-	uint32_t kind;	     /* FRAME_... */
+	uintptr_t stack;     /* its stack pointer: lower if deeper */
+	uint32_t invocation; /* the caller's invocation, to return to */
+	uint32_t block;	     /* the caller's last basic block */
+	uint32_t owner;	     /* the owner before the call */
+	uint32_t callee;     /* number of the callee, if it is selected */
+	uint32_t kind;	     /* FRAME_... bits */
 };
 
-enum { FRAME_SELECTED = 1, FRAME_SAMPLED = 2, FRAME_INTERRUPTS = 4 /* a handler's: the thread has waited, and will when it has ended */ };
+enum { FRAME_SELECTED = 1, FRAME_SAMPLED = 2, FRAME_INTERRUPTS = 4 /* a handler's, which interrupted a wait that continues afterwards */ };
 
-static uintptr_t handlers_return; /* the place to which the kernel lets all handlers return; 0: not known */
+static uintptr_t handlers_return; /* address to which the kernel makes all handlers return; 0: unknown */
 
-/* Where a callee is, by hash of its site. It stays when another thread takes over the tables. */
+/* Entry of the hash table from sites to callees. Entries stay valid when another thread takes over the tables. */
 struct place {
-	uintptr_t site; /* return address of __tsan_func_entry() in it; 0: free */
+	uintptr_t site; /* return address of __tsan_func_entry() in the function; 0: free */
 	uint32_t callee;
 };
 
@@ -97,8 +97,8 @@ static inline uint32_t place_hash(uintptr_t site)
 	return (uint32_t)((site * 0x9e3779b97f4a7c15u) >> 40) % PLACES;
 }
 
-/* A handler may come here as well, in the middle: each takes a callee of its own, which can be found only once it is whole. NONE:
- * there are too many. */
+/* Adds a callee. A handler may interrupt this and do the same: each takes a callee of its own, which can be found only once it is complete.
+ * Returns NONE if there are too many. */
 static __attribute__((noinline)) uint32_t callee_new(struct thread *t, uintptr_t site)
 {
 	uint32_t i = place_hash(site), n;
@@ -131,15 +131,15 @@ static inline uint32_t callee_at(struct thread *t, uintptr_t site)
 	return LIKELY(place->site == site) ? place->callee : callee_new(t, site);
 }
 
-/* What happens in it is its own. What a function of the C++ library does is its caller's, if that is selected. */
+/* Reports whether events in the callee are its own: it is selected, and no function of the C++ library that a selected function called. */
 static inline bool callee_owns(const struct thread *t, const struct callee *c)
 {
 	return c->function.number != NONE && !(c->function.library && t->owner);
 }
 
-/* ---- whose it is ---- */
+/* ---- the owner of events ---- */
 
-/* The burst of simulated windows that was active has ended; now: what had been counted by then. */
+/* Ends the active burst of simulated windows in the spread and starts `burst`. counts: at that time. */
 static void spread_end(struct spread *s, const struct counts *counts, uint32_t burst)
 {
 	const uint64_t now[BASES] = { counts->weighed[COUNT_ACCESSES], counts->weighed[COUNT_BLOCKS] };
@@ -176,7 +176,7 @@ static uint64_t used_now(const struct thread *t)
 			      : 0; /* a handler may have ended the window */
 }
 
-/* One instruction each: no handler comes between its reading and its writing. */
+/* add_once(), replace_once(): one instruction each, so no handler comes between read and write. */
 static inline void add_once(uint64_t *to, uint64_t n)
 {
 	__asm__ volatile("addq %1, %0" : "+m"(*to) : "er"(n) : "cc");
@@ -190,8 +190,8 @@ static inline bool replace_once(uint64_t *at, uint64_t before, uint64_t now)
 	return same;
 }
 
-/* What `now`, an expression, has grown by since it was last accounted for becomes the owner's. A handler that has come in between has
- * accounted for that, and may have begun another window, whose numbers do not go together with those read before: then once more. */
+/* Adds the growth of `now`, an expression, since it was last accounted to the owner. A handler in between has accounted for part of it and
+ * may have started another window, whose numbers do not match those read before. Then it reads again. */
 #define ACCOUNT(t, now, accounted, own)                                                                                                    \
 	do {                                                                                                                               \
 		uint64_t window_, before_, now_;                                                                                           \
@@ -205,13 +205,13 @@ static inline bool replace_once(uint64_t *at, uint64_t before, uint64_t now)
 		add_once(own, now_ - before_);                                                                                             \
 	} while (0)
 
-/* It changes when one of what rarely happens does. */
+/* Returns a number that changes with each rare event. */
 static inline uint64_t rare_number(void)
 {
 	return hot.atomics + system_calls + hot.allocations + hot.copied_bytes;
 }
 
-/* The thread simulates. */
+/* Accounts for the counts of simulation. */
 static __attribute__((noinline)) void callees_account_simulated(struct thread *t, struct callee *c)
 {
 	struct counts *own = &c->own, *accounted = &t->accounted;
@@ -248,7 +248,7 @@ static __attribute__((noinline)) void callees_account_rare(struct thread *t, str
 
 _Static_assert(COUNT_ATOMICS + 6 == COUNT_SIMULATED, "all of them");
 
-/* What has happened is the owner's: while windows are skipped, and of what rarely happens nothing has. By the thread itself. */
+/* Adds new accesses and blocks to the owner: enough while windows are skipped, without rare events. Only for the calling thread. */
 static inline void callees_account_plain(struct thread *t)
 {
 	struct callee *c = &t->callees[t->owner];
@@ -257,7 +257,7 @@ static inline void callees_account_plain(struct thread *t)
 	ACCOUNT(t, counts_blocks(t, &hot), &t->accounted.exact[COUNT_BLOCKS], &c->own.exact[COUNT_BLOCKS]);
 }
 
-/* The same at any time: wherever the owner changes, and where a window ends. */
+/* The same at any time: whenever the owner changes, and at the end of a window. */
 static inline void callees_account_all(struct thread *t)
 {
 	struct callee *c = &t->callees[t->owner];
@@ -274,7 +274,7 @@ void callees_account(struct thread *t)
 	callees_account_all(t);
 }
 
-/* ---- with what it called ---- */
+/* ---- counts that include called functions ---- */
 
 static __attribute__((noinline)) void callee_nested_changed(struct callee *c, const struct thread *t, const struct counts *now)
 {
@@ -290,14 +290,14 @@ static __attribute__((noinline)) void callee_nested_changed(struct callee *c, co
 	busy_end();
 }
 
-/* Nobody knows how far the change has come. */
+/* Marks the sums of the changing callee as unknown: a handler left in the middle of the change. */
 static void callees_left(struct thread *t)
 {
 	t->callees[t->changing].nested.lost = true;
 	t->changing = 0;
 }
 
-/* As if the calls that are active ended now. */
+/* Returns the nested sums as if all active calls ended now. */
 static struct counts nested_now(struct callee *c, const struct thread *t, const struct counts *now)
 {
 	static const enum counter exact[] = { COUNT_ACCESSES, COUNT_BLOCKS, COUNT_SIMULATED };
@@ -332,7 +332,7 @@ void callees_burst_end(struct thread *t, bool last)
 	}
 }
 
-/* What has happened since the last time is the owner's. */
+/* Returns the callee's own counts, including those since the last accounting if it is the owner. */
 static struct counts own_now(const struct thread *t, uint32_t callee, const struct counts *now)
 {
 	struct counts own = t->callees[callee].own;
@@ -357,7 +357,7 @@ void callee_sum(struct thread *t, uint32_t callee, const struct counts *now, str
 	spread_end(&c->spread, own, 0);
 }
 
-/* A call starts (sign -1) or ends (1), of what has just been accounted for. */
+/* Subtracts the accounted counts at the start of a call (sign -1), or adds them at its end (1). */
 static inline void nested_add(struct callee *c, const struct thread *t, int64_t sign)
 {
 	struct counts *sum = &c->nested.sum;
@@ -399,7 +399,7 @@ void callee_pretend(struct thread *t, uint32_t callee, void (*happens)(struct th
 	callee_end(&t->callees[callee], t);
 }
 
-/* What a handler does while a call of the function starts or ends, and the sums are half made, does not look at them. *before: for
+/* Protects the nested sums of a callee while a call of it starts or ends: handlers do not read them. *before: to pass to
  * callee_changed(). */
 static inline void callee_changes(struct thread *t, uint32_t callee, uint32_t *before)
 {
@@ -416,7 +416,7 @@ static inline void callee_changed(struct thread *t, uint32_t before)
 
 /* ---- which calls are samples ---- */
 
-/* The finalizer of splitmix64. */
+/* Returns the finalizer of splitmix64. */
 static uint64_t hash_of(uint64_t x)
 {
 	x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
@@ -424,7 +424,7 @@ static uint64_t hash_of(uint64_t x)
 	return x ^ (x >> 31);
 }
 
-/* Of the next `step` calls, a power of two, one that follows from their ordinals: no loop keeps step with that. */
+/* Chooses the next sample, one of the next `step` calls (a power of two), by a hash of their ordinals: no loop keeps in step with it. */
 static void stratum_next(struct stratum *s, uint32_t salt, uint32_t samples_a_step)
 {
 	s->begin += s->step;
@@ -435,7 +435,7 @@ static void stratum_next(struct stratum *s, uint32_t salt, uint32_t samples_a_st
 	s->next = s->begin + (hash_of(s->begin ^ (uint64_t)salt << 52) & (s->step - 1));
 }
 
-/* It is a sample: returns how many calls that represents, and chooses the next one. */
+/* Returns how many calls this sample represents, and chooses the next one. */
 static __attribute__((noinline)) uint32_t callee_sample(struct thread *t, struct callee *c, bool simulating)
 {
 	struct stratum *s = &c->strata[simulating];
@@ -446,7 +446,7 @@ static __attribute__((noinline)) uint32_t callee_sample(struct thread *t, struct
 	return weight;
 }
 
-/* It is called: *ordinal is the call's number. Returns how many calls a sample of it represents; 0: it is not sampled. */
+/* Counts a call. *ordinal: its number. Returns how many calls its sample represents, 0 if it is not sampled. */
 static inline uint32_t callee_call(struct thread *t, struct callee *c, uint64_t *ordinal)
 {
 	struct stratum *s = &c->strata[hot.simulating];
@@ -457,7 +457,7 @@ static inline uint32_t callee_call(struct thread *t, struct callee *c, uint64_t 
 
 /* ---- invocations ---- */
 
-/* All invocations are at work, or ended in the window that this thread itself has not ended: no other thread can free one. */
+/* Reports whether all invocations are active, or ended in the window that this thread is still in: then no other thread can free one. */
 static bool window_has_all(const struct thread *t)
 {
 	const struct queue *ended = &t->ended_queue;
@@ -472,7 +472,7 @@ static uint32_t invocation_new(struct thread *t)
 	uint32_t i;
 
 	if (queue_is_empty(q) && !window_has_all(t))
-		evaluate_wait(t, 0); /* which calls are samples must not depend on which thread happens to be behind */
+		evaluate_wait(t, 0); /* the choice of samples must not depend on which thread happens to be behind */
 	if (queue_is_empty(q))
 		return NONE;
 	i = t->free_ones[q->head % INVOCATIONS];
@@ -485,18 +485,18 @@ static void invocation_end(struct thread *t, struct invocation *invocation)
 	invocation->duration = record_ticks() - invocation->start;
 	invocation->threads = __atomic_load_n(&runtime.alive, __ATOMIC_RELAXED);
 	invocation->last_window =
-	    !hot.simulating && t->granted > 0 ? t->window - 1 : t->window; /* in a stretch that is skipped, it is the next one */
+	    !hot.simulating && t->granted > 0 ? t->window - 1 : t->window; /* in a skipped stretch, t->window is the next one */
 	counts_end(t, &invocation->counts);
 }
 
-/* From here on it belongs to the thread that evaluates. */
+/* Passes an ended invocation to the thread that evaluates. */
 static void invocation_give(struct thread *t, uint32_t i)
 {
 	struct queue *q = &t->ended_queue;
 
-	BUSY_HERE(); /* two would take the same place */
+	BUSY_HERE(); /* two calls would take the same place */
 	t->ended_ones[q->tail % INVOCATIONS] = i;
-	__atomic_store_n(&q->tail, q->tail + 1, __ATOMIC_RELEASE); /* there are never more than places */
+	__atomic_store_n(&q->tail, q->tail + 1, __ATOMIC_RELEASE); /* never more entries than places */
 	busy_end();
 }
 
@@ -542,13 +542,13 @@ static inline bool on_own_stack(const struct thread *t, uintptr_t stack)
 	return stack >= t->stack_low && stack < t->stack_high;
 }
 
-/* A handler may run at any moment, and a coroutine that it switches to may leave frames or take some: each reads their number once. */
+/* Reads the number of frames once: a handler, or a coroutine that it switches to, may change it at any moment. */
 static inline uint32_t frames_number(const struct thread *t)
 {
 	return __atomic_load_n(&t->n_frames, __ATOMIC_RELAXED);
 }
 
-/* Whole before it counts: a handler may jump away. One that comes back may have had its own frame there before this one counted. */
+/* Adds a frame, complete before it counts: a handler may jump away, or return after it has overwritten the frame before that counted. */
 static inline void frame_add(struct thread *t, uint32_t n, struct frame frame)
 {
 	struct frame *f = &t->frames[n];
@@ -572,7 +572,7 @@ static inline void frame_drop(struct thread *t, uint32_t flags)
 	f = t->frames[n - 1];
 	if (f.kind & FRAME_SELECTED)
 		callee_changes(t, f.callee, &before);
-	t->n_frames = n - 1; /* from here on a handler's frames take its place */
+	t->n_frames = n - 1; /* from here on a handler's frames overwrite it */
 	if (UNLIKELY(hot.waits))
 		waiting_leaves(t);
 	if (f.kind & FRAME_SAMPLED) {
@@ -592,7 +592,7 @@ static inline void frame_drop(struct thread *t, uint32_t flags)
 		waiting_continues(t);
 }
 
-/* longjmp() left the top frame: a function's frame lies below its caller's. */
+/* Reports whether longjmp() left the top frame: a callee's frame lies below its caller's. */
 static inline bool top_is_below(const struct thread *t, uintptr_t stack)
 {
 	uint32_t n = frames_number(t);
@@ -601,7 +601,7 @@ static inline bool top_is_below(const struct thread *t, uintptr_t stack)
 	return top < stack && on_own_stack(t, stack) && on_own_stack(t, top);
 }
 
-/* Functions that longjmp() left for a caller, or for one that it calls now. Returns how many are active. */
+/* Drops frames that longjmp() left, for a caller or for the function that the caller calls now. Returns the number of active frames. */
 static __attribute__((noinline, cold)) uint32_t frames_unwind(struct thread *t, uintptr_t stack)
 {
 	if (t->changing && top_is_below(t, stack + 1))
@@ -611,7 +611,7 @@ static __attribute__((noinline, cold)) uint32_t frames_unwind(struct thread *t, 
 	return frames_number(t);
 }
 
-/* A handler's own stack may lie within the thread's, above what it has interrupted. */
+/* Reports whether a handler runs on its own stack, which may lie within the thread's, above the interrupted frames. */
 static bool on_alternate_stack(void)
 {
 	stack_t now = { .ss_flags = 0 };
@@ -619,7 +619,7 @@ static bool on_alternate_stack(void)
 	return syscall(SYS_sigaltstack, NULL, &now) == 0 && (now.ss_flags & SS_ONSTACK);
 }
 
-/* We are at work; not if a handler has jumped out of that: the stack would be below. The window that was at work starts again. */
+/* Reports whether our own work is active. Not if a handler jumped out of it: then the stack is above. The interrupted window restarts. */
 static __attribute__((noinline, cold)) bool is_busy(struct thread *t, uintptr_t stack)
 {
 	if (!on_own_stack(t, stack) || !on_own_stack(t, busy_at()) || stack <= busy_at() || on_alternate_stack())
@@ -668,14 +668,14 @@ static __attribute__((noinline)) void frames_enter(struct thread *t, uintptr_t s
 		t->invocations[t->invocation].flags |= RECORD_ESTIMATED;
 }
 
-/* Nothing is simulated, and nothing else is at work. */
+/* Reports whether windows are skipped, no rare event has happened, and no other work is active. */
 static inline bool is_plain(const struct thread *t)
 {
 	return t && !(hot.busy | hot.simulating | hot.waits) && rare_number() == t->accounted_rare;
 }
 
-/* The argument, the caller's return address, does not tell the function; the place of the call does; it tells a handler. The usual way, of
- * a call that is not a sample while windows are skipped, has no call in it. */
+/* The function is identified by the return address of this hook, not by the argument, the caller's return address. That one identifies a
+ * handler. The fast path, a call that is not sampled in skipped windows, makes no call. */
 EXPORT void __tsan_func_entry(void *caller);
 void __tsan_func_entry(void *caller)
 {
@@ -708,7 +708,7 @@ void __tsan_func_entry(void *caller)
 		frames_enter(t, site, stack, (uintptr_t)caller);
 }
 
-/* Whether the hook was called from the function, or jumped to by its last instruction, when its stack was already given back. */
+/* Reports whether the function called the hook. If not, its last instruction jumped there, after its frame was released. */
 static bool is_called(uintptr_t back, uintptr_t hook)
 {
 	const unsigned char *instruction = (const unsigned char *)back - 5;
@@ -718,7 +718,7 @@ static bool is_called(uintptr_t back, uintptr_t hook)
 	return instruction[0] == 0xe8 && back + (uintptr_t)(intptr_t)distance == hook;
 }
 
-/* It is the top frame's function that ends, and no other: that lies above, or is the only one below, where the hook was jumped to. */
+/* Reports whether just the top frame's function ends: it lies above, or it is the only one below and jumped to the hook. */
 static inline bool is_last(const struct thread *t, uint32_t n, uintptr_t stack, uintptr_t back, uintptr_t hook)
 {
 	const struct frame *f = &t->frames[n - 1];
@@ -726,7 +726,7 @@ static inline bool is_last(const struct thread *t, uint32_t n, uintptr_t stack, 
 	return n > 0 && (f->stack >= stack || ((n == 1 || f[-1].stack >= stack) && !is_called(back, hook)));
 }
 
-/* What lies below the hook's own frame has ended: by longjmp(), but for the function itself, where the hook was jumped to. */
+/* Drops the frames below the hook's. longjmp() left them, except for the function itself if it jumped to the hook. */
 static __attribute__((noinline, cold)) void frames_leave_several(struct thread *t, uintptr_t stack, uintptr_t back, uintptr_t hook)
 {
 	bool called = top_is_below(t, stack) && is_called(back, hook), ended = false;
@@ -768,7 +768,7 @@ void __tsan_func_exit(void)
 
 		if (LIKELY(f.kind == FRAME_SELECTED)) {
 			callee_changes(t, f.callee, &before);
-			t->n_frames = n - 1; /* from here on a handler's frames take its place */
+			t->n_frames = n - 1; /* from here on a handler's frames overwrite it */
 			callees_account_plain(t);
 			callee_end(&t->callees[f.callee], t);
 			t->owner = f.owner;
@@ -787,7 +787,7 @@ void __tsan_func_exit(void)
 		frames_leave(t, stack, back, (uintptr_t)__tsan_func_exit);
 }
 
-/* glibc has one such place, and gives it to the kernel with each signal's disposition. */
+/* Finds the return address of handlers. glibc has only one and passes it to the kernel with each signal's disposition. */
 static void handlers_find(void)
 {
 	struct {
@@ -840,7 +840,7 @@ void frames_unwind_all(struct thread *t)
 	invocation_give(t, 0);
 }
 
-/* After fork(): what is active started in another process. */
+/* After fork(): active calls started in another process. */
 void frames_forget(struct thread *t)
 {
 	for (uint32_t i = 0; i < t->n_frames; i++) {

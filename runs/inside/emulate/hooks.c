@@ -1,8 +1,8 @@
-/* What the compiler calls (-fsanitize=thread) besides what simulate.c and frames.c have: atomic operations, which are done here as the
- * compiler would have done them. The last part is what programs may call themselves. */
+/* Hooks of the compiler (-fsanitize=thread) other than those in simulate.c and frames.c: atomic operations, executed here as the compiler
+ * would have done. The last part holds functions that programs may call themselves. */
 #include "runs/inside/emulate/emulation.h"
 
-/* The compiler declares all of this itself, and gives more than is used. */
+/* The compiler declares these functions itself, and passes more arguments than are used. */
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 
@@ -10,29 +10,29 @@ __thread struct hot hot;
 
 /* ---- atomic operations ---- */
 
-/* C11 numbers them; a stronger order than asked for is always right. */
+/* Memory orders, as C11 numbers them. A stronger order than requested is always correct. */
 #define ORDER_RELAXED 0
 #define ORDER_SEQ_CST 5
 
-__extension__ typedef __int128 a128; /* typedefs, for the names below are pasted from them */
+__extension__ typedef __int128 a128; /* typedefs, because the names below are pasted from them */
 typedef int8_t a8;
 typedef int16_t a16;
 typedef int32_t a32;
 typedef int64_t a64;
 
-/* One access. A change is one write, whether it reads or not. */
+/* Counts one atomic access. A read-modify-write counts as one write. */
 static inline void on_atomic(const volatile void *at, size_t bytes, enum access access)
 {
 	uintptr_t address = (uintptr_t)at;
 
-	hot.atomics++; /* one instruction: no handler comes in between */
+	hot.atomics++; /* one instruction: no handler can come in between */
 	if (access == ACCESS_WRITE && UNLIKELY(address >> PAGE_BITS != hot.written_page))
 		simulate_atomic(address, bytes, access, true);
 	else if (UNLIKELY(count_down(&hot.left)))
 		simulate_atomic(address, bytes, access, false);
 }
 
-/* What an atomic operation has found: perhaps the thread waits for it to change. */
+/* Reports to waiting.c the value that an atomic operation found: the thread may be waiting for it to change. */
 static inline void on_look(const volatile void *at, size_t bytes, uint64_t found, uintptr_t site)
 {
 	if (bytes <= sizeof(found) && runtime.several)
@@ -40,8 +40,7 @@ static inline void on_look(const volatile void *at, size_t bytes, uint64_t found
 }
 #define LOOK(at, found) on_look(at, sizeof(*(at)), (uint64_t)(found), (uintptr_t)__builtin_return_address(0))
 
-/* 16 bytes: by cmpxchg16b, except that a load must not write where the page cannot be written; with AVX, loads of 16 are atomic.
- */
+/* 16 bytes: with cmpxchg16b, except that a load must not write to a read-only page. With AVX, loads of 16 bytes are atomic. */
 static a128 wide_load(const volatile a128 *at)
 {
 	a128 value;
@@ -196,9 +195,9 @@ EXPORT void __tsan_atomic_signal_fence(int order)
 	__asm__ volatile("" ::: "memory");
 }
 
-/* ---- what programs may call themselves when they are built with -fsanitize=thread (sanitizer/tsan_interface.h) ---- */
+/* ---- functions that programs built with -fsanitize=thread may call themselves (sanitizer/tsan_interface.h) ---- */
 
-/* It tells a race detector which thread orders which; nothing here looks for races. */
+/* These tell a race detector which thread orders which. Nothing here looks for races. */
 #define IGNORES(name, ...)                                                                                                                 \
 	EXPORT void name(__VA_ARGS__)                                                                                                      \
 	{                                                                                                                                  \
@@ -231,7 +230,7 @@ EXPORT int __tsan_mutex_pre_unlock(void *at, unsigned flags)
 	return 0;
 }
 
-/* Programs compare what they get, and give it back: something that is not NULL. */
+/* Programs compare these results and pass them back, so they are not NULL. */
 EXPORT void *__tsan_create_fiber(unsigned flags)
 {
 	return &runtime;

@@ -1,5 +1,5 @@
-/* Start and end of the emulation in a process. It is on when ASSAY_EMULATE_DIRECTORY names a directory for the sample file;
- * otherwise the program runs as it is. */
+/* Start and end of the emulation in a process. It is on if ASSAY_EMULATE_DIRECTORY names a directory for the sample file. Otherwise the
+ * program runs unchanged. */
 #include "runs/inside/emulate/emulation.h"
 
 #include <dlfcn.h>
@@ -14,11 +14,11 @@
 
 #define DIRECTORY_ENTRIES (1u << 22)
 #define CHUNK_BYTES	  (32u << 10)
-#define FILE_BYTES	  (RECORD_NAMES_BYTES + (1u << 20) + CHUNK_BYTES) /* 1 MiB of samples, and totals beyond it */
+#define FILE_BYTES	  (RECORD_NAMES_BYTES + (1u << 20) + CHUNK_BYTES) /* 1 MiB of samples; totals follow */
 #define NODES_MAX	  64u
 #define NODES		  2u
 #define MESSAGE_BYTES	  512u
-#define COUNTING	  1 /* goes up where the same program counts otherwise */
+#define COUNTING	  1 /* increase it when the same program gets other counts */
 
 struct runtime runtime;
 __thread uint64_t system_calls;
@@ -33,7 +33,7 @@ void *pages_map(size_t bytes)
 	return at == MAP_FAILED ? NULL : at;
 }
 
-/* One line on standard error; nothing of stdio, which is the program's. */
+/* Writes one line to standard error, without stdio, which belongs to the program. */
 static void say(const char *text, const char *what, const char *why)
 {
 	char line[MESSAGE_BYTES];
@@ -97,7 +97,7 @@ static void after_fork(void)
 	busy_end();
 }
 
-/* After the other files' handlers. */
+/* Runs after the handlers of the other files. */
 static void in_child(void)
 {
 	struct record_thread none = { 0 };
@@ -105,7 +105,7 @@ static void in_child(void)
 
 	runtime.counts = runtime.rest = (struct counts){ 0 };
 	runtime.hitm[0] = runtime.hitm[1] = runtime.rest_hitm[0] = runtime.rest_hitm[1] = 0;
-	if (runtime.on) /* else the program may have restricted its system calls */
+	if (runtime.on) /* otherwise the program may have restricted its system calls */
 		record_fork(&runtime.writer, t ? &t->record : &none);
 	busy_end();
 }
@@ -141,14 +141,14 @@ static void runtime_start(void)
 	threads_init();
 	evaluate_init();
 	at_quick_exit(runtime_finish);
-	pthread_atfork(before_fork, after_fork, in_child); /* the last: it comes first before fork(), and last after it */
+	pthread_atfork(before_fork, after_fork, in_child); /* registered last: runs first before fork(), and last after it */
 	thread_attach();
 }
 
 void runtime_finish(void)
 {
 	if (!runtime.on || !runtime.writer.header || runtime.writer.header->pid != (uint64_t)syscall(SYS_getpid))
-		return; /* a child of vfork() has its parent's memory */
+		return; /* a child of vfork() shares its parent's memory */
 	runtime.on = false;
 	threads_finish();
 	busy_begin(BUSY_ALWAYS);
@@ -162,7 +162,7 @@ void runtime_finish(void)
 	busy_end();
 }
 
-/* ---- what our system calls, or our memory, would do harm to ---- */
+/* ---- calls that our own system calls, or our memory, would break ---- */
 
 static long call(long number, long a, long b, long c, long d, long e, long f)
 {
@@ -175,7 +175,7 @@ static long call(long number, long a, long b, long c, long d, long e, long f)
 	return result;
 }
 
-/* A filter of system calls follows, which kills programs for calls that it does not know: the emulation ends here. */
+/* Ends the emulation before the program installs a filter of system calls, which would kill it for ours. */
 static void restricted(void)
 {
 	if (!runtime.on || !runtime.writer.header ||
@@ -186,7 +186,7 @@ static void restricted(void)
 	runtime_finish();
 }
 
-/* These two get the names without "assay_" when this is linked: what we call syscall() goes past our wrappers. */
+/* The link removes "assay_" from the names of these two. Our own calls of syscall() do not pass through them. */
 EXPORT int assay_prctl(int option, long a, long b, long c, long d);
 int assay_prctl(int option, long a, long b, long c, long d)
 {
@@ -195,8 +195,8 @@ int assay_prctl(int option, long a, long b, long c, long d)
 	return (int)call(SYS_prctl, option, a, b, c, d, 0);
 }
 
-/* Of what is mapped here most is hardly touched: locked it would become memory, and count. While a program is emulated nothing is locked;
- * this only finds out whether it might be. */
+/* Most of the memory mapped here is hardly touched; locked, it would become resident and count against the limit. So nothing is locked
+ * while a program is emulated: this only finds out whether locking is allowed. */
 EXPORT int mlockall(int flags)
 {
 	bool emulated = runtime.writer.header && flags & (MCL_CURRENT | MCL_FUTURE) && !(flags & ~(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT));
@@ -220,20 +220,20 @@ __attribute__((constructor(101))) static void on_start(void)
 	runtime_start();
 }
 
-/* Called by the constructors that the compiler adds, perhaps before our own. */
+/* Called by the constructors that the compiler adds, perhaps before ours. */
 EXPORT void __tsan_init(void);
 void __tsan_init(void)
 {
 	runtime_start();
 }
 
-/* After the program's own destructors. */
+/* Runs after the program's own destructors. */
 __attribute__((destructor(101))) static void on_finish(void)
 {
 	runtime_finish();
 }
 
-/* Ways to end without them. */
+/* Defines wrappers of functions that end the process without destructors. */
 #define WRAP_END(name)                                                                                                                     \
 	_Noreturn void __real_##name(int status);                                                                                          \
 	EXPORT _Noreturn void __wrap_##name(int status);                                                                                   \

@@ -1,6 +1,6 @@
-/* What an access does in a simulated window: TLB, caches, the directory of the lines' owners, and which thread touched which words of
- * which line, how close together. And in what order basic blocks follow each other. At the end is what the compiler calls at each access
- * and basic block (-fsanitize=thread -fsanitize-coverage=trace-pc). In windows that are skipped an access costs a count and a look at the
+/* Effects of an access in a simulated window: TLB, caches, the directory of line owners, and the record of which thread touched which words
+ * of which line, how close together. Also the prediction of basic blocks. The hooks that the compiler calls at each access and basic block
+ * (-fsanitize=thread -fsanitize-coverage=trace-pc) are at the end. In a skipped window an access costs one count and a comparison of its
  * page. */
 #include "runs/inside/emulate/emulation.h"
 
@@ -20,18 +20,18 @@
 #define PREDICTION_WAYS	 4u
 #define TOUCHES		 4096u /* in one window; an access makes two at most */
 #define BLOCK_BITS	 18
-#define BLOCKS		 (1u << BLOCK_BITS) /* three quarters are used; blocks beyond that have numbers that depend on their place */
-#define CODES		 (1u << 16)	    /* functions, in the order of their addresses; the same */
-#define CHUNK_BITS	 21		    /* of memory, whose lives are in one piece */
+#define BLOCKS		 (1u << BLOCK_BITS) /* three quarters are used; further blocks have numbers that depend on their address */
+#define CODES		 (1u << 16)	    /* functions, sorted by address; the same for blocks of functions beyond that */
+#define CHUNK_BITS	 21		    /* memory whose lives are allocated together */
 #define CHUNK_PAGES	 (1u << (CHUNK_BITS - PAGE_BITS))
 #define CHUNK_LINES	 (1u << (CHUNK_BITS - LINE_BITS))
 #define GRANULE_BITS	 4
-#define EACH_GRANULE	 0x0001000100010001u /* of a line */
+#define EACH_GRANULE	 0x0001000100010001u /* multiplier: a value for each granule of a line */
 #define PAGE_LINES	 (1u << (PAGE_BITS - LINE_BITS))
-#define RECENT_FORGETS	 8u /* lines that are looked for one by one */
+#define RECENT_FORGETS	 8u /* lines that are forgotten one by one; beyond that, all */
 
-/* An entry of the directory: the line's tag, its owner, which granules the owner has changed, which threads have a copy. A line that
- * maps to the same entry replaces it, as in a real one. */
+/* An entry of the directory: the line's tag, its owner, the granules that the owner has changed, the threads that have a copy. A line that
+ * maps to the same entry replaces it, as in a real directory. */
 #define DIRECTORY_BITS 22
 #define OWNER_SHIFT    37
 #define OWNER_MASK     (255ull << OWNER_SHIFT)
@@ -39,31 +39,31 @@
 #define CHANGED	       (15ull << CHANGED_SHIFT)
 #define TAG_SHIFT      45
 
-/* Accesses to a line by how long ago the thread's last one was, in accesses (windows.c has what each kind represents). */
-#define GAP_FIRST (WINDOW_ACCESSES + 1) /* there was none in this window */
-#define GAP_VISIT 3u			/* of a longer one on it is another visit: first of the kinds */
+/* Accesses to a line, by the gap since the thread's last access to it, in accesses (windows.c has the length that each kind represents). */
+#define GAP_FIRST (WINDOW_ACCESSES + 1) /* no earlier access in this window */
+#define GAP_VISIT 3u			/* first kind of gap that starts another visit */
 static const uint16_t gap_ends[GAPS] = { 1, 2, 4, 16, 128, WINDOW_ACCESSES, GAP_FIRST };
-static uint8_t gap_kinds[2 * WINDOW_ACCESSES]; /* by the gap; a handler may have ended the window in the middle of an access */
+static uint8_t gap_kinds[2 * WINDOW_ACCESSES]; /* [gap]: its kind; twice as long: a handler may have ended the window during an access */
 
-/* What followed the last time on a path. */
+/* The block that last followed a path. */
 struct prediction {
 	uint32_t path;	   /* 0: free */
-	uint32_t followed; /* the block's number as far as there is room for it, and in the last two bits how much that is trusted */
+	uint32_t followed; /* number of that block, its top bits cut off, above two bits of trust */
 };
 #define TRUST 3u
 
-/* ---- numbers of basic blocks: of the function's name and the place in it, which do not depend on where the linker has put them ---- */
+/* ---- numbers of basic blocks: from the function's name and the offset in it, so independent of the link ---- */
 
 struct block {
 	uintptr_t pc; /* 0: free */
 	uint32_t number;
 };
 
-static struct block *blocks; /* by hash */
+static struct block *blocks; /* a hash table */
 static struct code *codes;
 static uint32_t n_blocks, n_codes;
 
-/* Under threads_lock(): the function that has this place in the program. */
+/* Under threads_lock(): returns the code of the function that contains this address. */
 static struct code code_at(uintptr_t pc)
 {
 	uint32_t from = 0, to = n_codes;
@@ -120,7 +120,7 @@ static __attribute__((noinline)) uint32_t block_new(uintptr_t pc, uint32_t i)
 	return number;
 }
 
-/* Not 0; the same wherever the linker has put the function. */
+/* Returns a block's number, never 0. It does not depend on where the linker has put the function. */
 static uint32_t block_number(uintptr_t pc)
 {
 	uint32_t i = (uint32_t)(pc * 0x9e3779b97f4a7c15u >> (64 - BLOCK_BITS));
@@ -139,10 +139,10 @@ static uint32_t block_number(uintptr_t pc)
 
 /* ---- memory and its lives ---- */
 
-/* Whose memory it is: which thread wrote a page first, and where blocks start and end. What was done to memory before it was freed has
- * nothing to do with what is done to it after: each granule of 16 bytes, the least that malloc() gives, has a life, a number that is
- * another one after every start and end of a block there. Two threads share a line only where their lives are the same (windows.c), and
- * what the directory knows of an ended life is forgotten. */
+/* Ownership of memory: which thread wrote a page first, and where blocks start and end. Accesses before a block was freed have nothing to
+ * do with those after it. So each granule of 16 bytes, the smallest block of malloc(), has a life: a number that changes at every start and
+ * end of a block there. Two threads share a line only where their lives are equal (windows.c). The directory forgets changes made in an
+ * ended life. */
 
 struct chunk {
 	uint16_t pages[CHUNK_PAGES]; /* changed where blocks cover whole pages... */
@@ -152,10 +152,10 @@ struct chunk {
 	};
 };
 
-static struct chunk **chunks; /* by address */
+static struct chunk **chunks; /* indexed by address */
 static __thread uint64_t n_lives;
 
-/* 16 bits for each granule, to be compared. */
+/* Returns the lives of a line's granules, 16 bits each. Only comparisons of them have a meaning. */
 static uint64_t memory_lives(uint64_t line)
 {
 	const struct chunk *chunk = chunks ? __atomic_load_n(&chunks[line / CHUNK_LINES], __ATOMIC_ACQUIRE) : NULL;
@@ -202,8 +202,8 @@ static bool is_remote(const struct thread *t, uint64_t line)
 	return owner != 0 && owner != t->number % runtime.nodes + 1;
 }
 
-/* The most recently used tag stands first: those used since the burst started are the first *fresh ones. *unknown: whether the tag is there
- * depends on what was done in windows that were skipped. True: it is there. */
+/* Accesses a set whose most recently used tag is first; the first *fresh tags were used since the burst started. Returns true for a hit.
+ * Sets *unknown if that depends on accesses in skipped windows. */
 static inline bool cache_touch(uint32_t set[WAYS], uint8_t *fresh, uint32_t tag, bool *unknown)
 {
 	uint32_t before = set[0];
@@ -225,7 +225,7 @@ static inline bool cache_touch(uint32_t set[WAYS], uint8_t *fresh, uint32_t tag,
 }
 
 struct level {
-	uint32_t first, n_sets; /* of the thread's sets */
+	uint32_t first, n_sets; /* first, n_sets: of the thread's sets */
 	enum unknown unknown;
 };
 static const struct level level_l1 = { 0, L1_SETS, UNKNOWN_L1 };
@@ -245,7 +245,7 @@ static inline bool cache_has(struct thread *t, const struct level *level, uint64
 	return hit;
 }
 
-/* `stale`: another thread has changed the line since. */
+/* stale: another thread has changed the line since the last access. */
 static void caches_touch(struct thread *t, uint64_t line, bool stale)
 {
 	uint64_t page = line >> (PAGE_BITS - LINE_BITS), weight = t->weight;
@@ -269,8 +269,8 @@ static void caches_touch(struct thread *t, uint64_t line, bool stale)
 
 /* ---- the directory ---- */
 
-/* The thread accesses the line: true when it had no valid copy. Of two threads at once one may lose its change: the directory
- * depends on how threads happen to run anyway, which is why potential HITM is counted as well. */
+/* Records an access to the line. Returns true if the thread had no valid copy. Of two concurrent accesses one may lose its change: the
+ * directory depends on how threads happen to run anyway, which is why potential HITM is counted as well. */
 static bool directory_access(struct thread *t, uint64_t line, uint32_t words, bool write)
 {
 	uint64_t *entry = &runtime.directory[line & ((1u << DIRECTORY_BITS) - 1)];
@@ -305,7 +305,7 @@ static void directory_forget(uint64_t line, uint32_t granules)
 
 /* ---- which thread touched what ---- */
 
-/* The place of what this invocation does to the line, new or not. */
+/* Returns the touch of this line by the current invocation and owner, added if necessary. If the table is full: &t->ignored. */
 static struct touch *touch_of(struct thread *t, uint64_t line, uint64_t lives)
 {
 	uint32_t i = line_hash(line, (uint64_t)t->owner << 32 | t->invocation) % TOUCHES;
@@ -329,14 +329,14 @@ static struct touch *touch_of(struct thread *t, uint64_t line, uint64_t lives)
 	return touch;
 }
 
-/* Another invocation or function, or another block of memory, than the last time. */
+/* Makes `latest` refer to the touch of another invocation, owner or block of memory than before. */
 static __attribute__((noinline)) void touch_anew(struct thread *t, struct latest *latest, uint64_t line)
 {
 	uint32_t last = latest->stamp == t->stamp ? latest->last : (uint32_t)t->window_left + GAP_FIRST;
 	struct touch *touch = touch_of(t, line, memory_lives(line));
 
 	latest->touch = touch;
-	__asm__ volatile("" ::: "memory"); /* whole before it counts: a handler may jump away */
+	__asm__ volatile("" ::: "memory"); /* complete before it becomes valid: a handler may jump away */
 	*latest = (struct latest){ line, t->stamp, t->births, touch, last };
 }
 
@@ -375,7 +375,7 @@ static void touch_visit(struct touch *touch)
 		touch_visited(touch);
 }
 
-/* Of what is recent nothing but the keys: a handler's accesses may come in between, and what they leave is whole, or has no key. */
+/* Clears only the keys of recent lines: a handler may add some in between, and those are complete or have no key. */
 void simulate_anew(struct thread *t)
 {
 	for (size_t i = 0; i < RECENT; i++)
@@ -385,7 +385,7 @@ void simulate_anew(struct thread *t)
 	t->fresh_burst = t->burst;
 }
 
-/* Of each function its own, where touches matter. */
+/* Returns the key of a recent line: per owner if touches are recorded. */
 static inline uint64_t recent_key(const struct thread *t, uint64_t line, enum access access)
 {
 	return ((line << 1 | access) + 2) | ((uint64_t)t->owner * t->records) << 44;
@@ -412,7 +412,7 @@ static inline void touch_add(const struct thread *t, struct touch *touch, struct
 	touch->now[access] = (uint16_t)(touch->now[access] | words);
 }
 
-/* `n` accesses in a row. */
+/* Simulates n consecutive accesses to one line. */
 static void line_access(struct thread *t, uint64_t line, uint32_t words, uint32_t n, enum access access)
 {
 	uint64_t key = recent_key(t, line, access);
@@ -431,24 +431,24 @@ static void line_access(struct thread *t, uint64_t line, uint32_t words, uint32_
 	recent = &t->recent[key % RECENT];
 	recent->touch = touch;
 	recent->latest = latest;
-	__asm__ volatile("" ::: "memory"); /* whole before it counts: a handler's accesses may come in between */
+	__asm__ volatile("" ::: "memory"); /* complete before it becomes valid: a handler's accesses may come in between */
 	recent->key = key;
 }
 
-/* Words of 4 bytes from `from` to `to` in a line, both bytes in it. */
+/* Returns the bit mask of the 4-byte words from byte `from` to byte `to`, inclusive, of a line. */
 static inline uint32_t word_mask(uint32_t from, uint32_t to)
 {
 	return (2u << (to >> 2)) - (1u << (from >> 2));
 }
 
-/* A hook has counted an access in hot.left that counts elsewhere. One instruction: a handler may have started to skip windows. */
+/* Takes back a decrement of hot.left: the access counts elsewhere. One instruction, since a handler may have started to skip windows. */
 static inline void left_again(void)
 {
 	__asm__ volatile("incq %0" : "+m"(hot.left) : : "cc");
 }
 
-/* Starts what comes next, and work on it, which busy_end() ends. False: the thread is not simulated, or (a handler may have seen to that)
- * not now. counted: in hot.left. */
+/* Starts work on an access, up to busy_end(), and a new window if one is due. Returns false if the thread is not simulated, or not now (a
+ * handler may have changed that). counted: the access is counted in hot.left. */
 static inline bool simulate_begin(uintptr_t at, bool counted)
 {
 	struct thread *t = hot.thread;
@@ -457,7 +457,7 @@ static inline bool simulate_begin(uintptr_t at, bool counted)
 		hot.left = 0;
 		t = thread_attach();
 		if (!t) {
-			hot.left = INT64_MAX; /* no more questions */
+			hot.left = INT64_MAX; /* no more checks */
 			return false;
 		}
 		counted = false;
@@ -481,13 +481,13 @@ static inline bool simulate_begin(uintptr_t at, bool counted)
 	return hot.simulating;
 }
 
-/* The window has no accesses left: those beyond count for it, and advance no clock. */
+/* Ends a window without accesses left. Accesses beyond its end count in it, but do not advance the clock. */
 static void simulate_next_window(struct thread *t)
 {
 	uint32_t beyond;
 
 	BUSY_HERE();
-	if (hot.simulating && t->window_left <= 0) { /* no handler has seen to it */
+	if (hot.simulating && t->window_left <= 0) { /* no handler has done so */
 		beyond = (uint32_t)-t->window_left;
 		t->counts.exact[COUNT_ACCESSES] += beyond;
 		t->counts.exact[COUNT_SIMULATED] += t->weight ? beyond : 0;
@@ -499,7 +499,7 @@ static void simulate_next_window(struct thread *t)
 	busy_end();
 }
 
-/* `n` accesses have been simulated; perhaps the window ends. One instruction, since a handler's may end it as well. */
+/* Counts n simulated accesses and ends the window if none are left. One instruction, since a handler's accesses may end it as well. */
 static inline void simulate_tick(struct thread *t, uint32_t n)
 {
 	bool over;
@@ -509,7 +509,7 @@ static inline void simulate_tick(struct thread *t, uint32_t n)
 		simulate_next_window(t);
 }
 
-/* Another visit of a recent line. */
+/* Counts an access that starts another visit of a recent line. */
 static __attribute__((noinline)) void simulate_visit(struct thread *t, struct touch *touch, struct latest *latest, uint32_t words,
 						     enum access access)
 {
@@ -541,19 +541,19 @@ static __attribute__((noinline)) void simulate_slowly(uintptr_t address, uint32_
 	busy_end();
 }
 
-/* The usual way: the line is a recent one. What is rarer is a function of its own each, so that nothing here needs a stack. */
+/* The fast path: the line is a recent one. Rarer cases are functions of their own, so that this one needs no stack. */
 static inline __attribute__((always_inline)) void simulate_one(uintptr_t address, size_t bytes, enum access access)
 {
 	uint32_t from = address & 63, to = from + (uint32_t)bytes - 1;
 
-	if (LIKELY(hot.simulating && !(hot.busy | hot.waits) && to <= 63)) { /* then there is a thread */
+	if (LIKELY(hot.simulating && !(hot.busy | hot.waits) && to <= 63)) { /* implies a thread */
 		struct thread *t = hot.thread;
 		uint64_t key = recent_key(t, address >> LINE_BITS, access);
 		const struct recent *recent = &t->recent[key % RECENT];
 		struct touch *touch = recent->touch;
 		struct latest *latest = recent->latest;
 
-		__asm__ volatile("" ::: "memory"); /* a handler may start another window: then the key is 0 */
+		__asm__ volatile("" ::: "memory"); /* if a handler starts another window, the key becomes 0 */
 		if (LIKELY(recent->key == key)) {
 			if (UNLIKELY(gap_kind(t, latest) >= GAP_VISIT)) {
 				simulate_visit(t, touch, latest, word_mask(from, to), access);
@@ -602,21 +602,21 @@ void simulate_atomic(uintptr_t address, size_t bytes, enum access access, bool e
 		simulate_read(address, bytes);
 }
 
-/* As many accesses as the machine would need for what lies in one line. */
+/* Returns the number of accesses that the machine would need for this part of a line. */
 static uint32_t line_steps(size_t bytes)
 {
 	return (uint32_t)((bytes + RANGE_STEP_BYTES - 1) / RANGE_STEP_BYTES);
 }
 
-/* Windows are being skipped: counts as many accesses as there would have been, line by line, as long as that many are skipped. Returns the
- * bytes that are left to simulate. */
+/* While windows are skipped: counts the accesses of a range, line by line, as long as the skipped stretch lasts. Returns the bytes that are
+ * left to simulate. */
 static size_t range_skip(uintptr_t address, size_t bytes)
 {
 	size_t room = LINE_BYTES - address % LINE_BYTES, lines;
 
 	for (size_t part = bytes < room ? bytes : room; part; part = bytes < LINE_BYTES ? bytes : LINE_BYTES) {
 		if (hot.left < line_steps(part)) {
-			hot.thread->granted -= (uint64_t)hot.left; /* the window starts as much earlier */
+			hot.thread->granted -= (uint64_t)hot.left; /* the next window starts that much earlier */
 			hot.left = 0;
 			break;
 		}
@@ -628,8 +628,8 @@ static size_t range_skip(uintptr_t address, size_t bytes)
 	return bytes;
 }
 
-/* The part of a range that lies in one line: as many accesses as the machine would need. Returns its bytes; 0: the thread is not
- * simulated. */
+/* Simulates the part of a range in its first line, with as many accesses as the machine would need. Returns the bytes of that part, 0 if
+ * the thread is not simulated. */
 static size_t range_line(uintptr_t address, size_t bytes, enum access access)
 {
 	size_t room = 64 - (address & 63), part = bytes < room ? bytes : room;
@@ -668,8 +668,8 @@ void simulate_range(uintptr_t address, size_t bytes, enum access access)
 
 _Static_assert(PATH_BLOCKS == 8, "path_add() takes off what was multiplied so often");
 
-/* The way of a path; where there is none, of the one that was found longest ago. What is found goes to the front. Paths are distinguished,
- * not only their places in the table: which of them share one follows from where blocks lie in a function, which is not what it does. */
+/* Returns the prediction of a path and moves it to the front of its set. If there is none: the least recently found one of the set.
+ * Compares whole paths: which of them share a set depends on the positions of blocks in a function, not on the function's work. */
 static struct prediction *prediction_of(struct thread *t, uint32_t path)
 {
 	struct prediction *set = &t->predictions[(path >> 8) % (PREDICTIONS / PREDICTION_WAYS) * PREDICTION_WAYS], found;
@@ -686,14 +686,14 @@ static struct prediction *prediction_of(struct thread *t, uint32_t path)
 	return set;
 }
 
-/* Was it what the CPU expected? A table of what followed a basic block on this path, with some trust in it, as branch predictors
- * have. A function's entry or a first visit is never a miss; a path that has been forgotten for others is. */
+/* Reports whether the CPU would have expected this block, and trains the table: the last follower of each path with some trust, as in
+ * branch predictors. The first visit of a path is never a miss. A path that others have displaced is. */
 static bool prediction_is_right(struct thread *t, struct prediction *p, uint32_t path, uint32_t block)
 {
 	bool first = p->path == 0, right = p->path == path && (p->followed & ~TRUST) == block << 2;
 
 	t->turns = right && (p->followed & TRUST) == TRUST && block == t->block ? t->turns + 1 : 0;
-	/* As whole words, and only where they change: the next block on this path reads them at once. */
+	/* Written as whole words, and only if they change: the next block on this path reads them at once. */
 	if (right)
 		p->followed += (p->followed & TRUST) < TRUST;
 	else if (p->path == path && (p->followed & TRUST) > 0)
@@ -703,7 +703,7 @@ static bool prediction_is_right(struct thread *t, struct prediction *p, uint32_t
 	return right || first;
 }
 
-/* A polynomial, so that what is not among the last blocks any more has no part in it. */
+/* Adds a block to the hash of the path. The hash is a polynomial, so that the block that leaves the ring can be subtracted. */
 static void path_add(struct thread *t, uint32_t block)
 {
 	uint32_t *oldest = &t->blocks[t->n_blocks++ % PATH_BLOCKS];
@@ -720,7 +720,7 @@ static __attribute__((noinline)) void simulate_block_slowly(uintptr_t pc)
 	if (UNLIKELY(hot.waits) && (waiting_goes_on_in_block() || !count_down(&hot.blocks_left)))
 		return;
 	if (!t) {
-		hot.blocks_left = BLOCKS_GRANTED; /* not started, or not simulated: no more questions */
+		hot.blocks_left = BLOCKS_GRANTED; /* not started, or not simulated: no more checks */
 		return;
 	}
 	if (hot.busy)
@@ -746,7 +746,7 @@ static __attribute__((noinline)) void simulate_block_slowly(uintptr_t pc)
 	t->block = block;
 }
 
-/* A loop of one block goes on: the next one changes nothing. */
+/* Skips the prediction if a loop of one block goes on: one more such block changes nothing. */
 static __attribute__((noinline)) void simulate_block(uintptr_t pc)
 {
 	const struct thread *t = hot.thread;
@@ -757,7 +757,7 @@ static __attribute__((noinline)) void simulate_block(uintptr_t pc)
 
 /* ---- blocks of memory start and end ---- */
 
-/* NULL: there is no memory. */
+/* Returns the chunk of an address, allocated if necessary; NULL if there is no memory. */
 static struct chunk *chunk_of(uintptr_t address)
 {
 	struct chunk **at = &chunks[address >> CHUNK_BITS], *there = __atomic_load_n(at, __ATOMIC_ACQUIRE), *made;
@@ -772,7 +772,7 @@ static struct chunk *chunk_of(uintptr_t address)
 	return made;
 }
 
-/* Hardly any two are the same, in all threads. */
+/* Returns a number that hardly any other life has, in all threads. */
 static uint16_t life_new(void)
 {
 	static uint64_t n_threads;
@@ -785,7 +785,7 @@ static uint16_t life_new(void)
 	return (uint16_t)((x ^ (x >> 32)) * 0x94d049bb133111ebu >> 48);
 }
 
-/* [from, to) in one page. */
+/* Starts a life of [from, to), which lies in one page. */
 static void part_begins(struct chunk *chunk, uintptr_t from, uintptr_t to, uint16_t life)
 {
 	uintptr_t last = (to - 1) >> GRANULE_BITS;
@@ -810,7 +810,7 @@ static void page_begins(struct chunk *chunk, uintptr_t page, uint16_t life)
 		directory_forget(page * PAGE_LINES + line, (1u << GRANULES) - 1);
 }
 
-/* What this thread has just touched there belongs to the old life. */
+/* Forgets recent lines in [from, to): their touches belong to the old life. */
 static void recent_forget(struct thread *t, uintptr_t from, uintptr_t to)
 {
 	uint64_t first = from >> LINE_BITS, last = (to - 1) >> LINE_BITS;
@@ -836,7 +836,7 @@ void memory_begins(uintptr_t address, size_t bytes)
 
 		next = (at | (page_bytes - 1)) + 1 < end ? (at | (page_bytes - 1)) + 1 : end;
 		if (__atomic_load_n(&runtime.owners[at >> PAGE_BITS], __ATOMIC_RELAXED) == 0)
-			continue; /* nobody has written there: there is nothing to forget */
+			continue; /* never written: nothing to forget */
 		chunk = chunk_of(at);
 		if (chunk && next - at == page_bytes)
 			page_begins(chunk, at >> PAGE_BITS, life);
@@ -849,9 +849,9 @@ void memory_begins(uintptr_t address, size_t bytes)
 		recent_forget(hot.thread, address, end);
 }
 
-/* ---- what the compiler calls ---- */
+/* ---- hooks that the compiler calls ---- */
 
-/* The compiler declares all of this itself, and gives more than is used. */
+/* The compiler declares these functions itself, and passes more arguments than are used. */
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 
@@ -861,7 +861,7 @@ static inline void on_read(const void *at, size_t bytes)
 		simulate_read((uintptr_t)at, bytes);
 }
 
-/* A function of its own, so that the usual way needs no stack. */
+/* A function of its own, so that the fast path needs no stack. */
 static __attribute__((noinline)) void on_write_elsewhere(uintptr_t at, size_t bytes)
 {
 	page_written(at >> PAGE_BITS);

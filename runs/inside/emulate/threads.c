@@ -1,8 +1,8 @@
-/* Threads, from creation to end, and where they meet. Their clocks (windows.c) pass between them at creation, end and barriers only, always
- * up to the next whole window, so that what is ordered never shares one; never by locks, for which thread gets one first follows from how
- * threads happened to run. pthread_create() and the like are replaced for the program and all its libraries, since C++'s threads and
- * OpenMP's are created in theirs. Of OpenMP, gcc's library is seen by its entry points, clang's by the interface for tools (OMPT), of which
- * only what is used here is declared. Tasks keep the clock of the thread that runs them. */
+/* Threads, from creation to end, and their meetings. Their clocks (windows.c) are exchanged only at creation, end and barriers, always up
+ * to the next whole window: ordered accesses never share a window. Locks exchange none, since the order in which threads get a lock is
+ * chance. pthread_create() and the like are replaced for the program and all its libraries, because C++ and OpenMP create their threads
+ * there. Of OpenMP, gcc's library is wrapped at its entry points; clang's uses the interface for tools (OMPT), of which only the parts used
+ * here are declared. Tasks keep the clock of the thread that runs them. */
 #include "runs/inside/emulate/emulation.h"
 
 #include <dlfcn.h>
@@ -14,14 +14,14 @@
 #include <time.h>
 #include <unistd.h>
 
-#define OBITUARIES    1024u	 /* threads whose end is remembered until they are joined */
-#define STACK_BYTES   (8u << 20) /* when no limit says how large a stack is */
-#define THREAD_BYTES  0x900u	 /* glibc's struct pthread, about */
-#define MAIN_ABOVE    (1u << 20) /* of the first thread's stack, above where we begin */
-#define STOP_PAUSE_NS 100000	 /* between two looks whether the others have stopped */
+#define OBITUARIES    1024u	 /* ended threads whose last window is remembered until they are joined */
+#define STACK_BYTES   (8u << 20) /* if no limit defines the size of a stack */
+#define THREAD_BYTES  0x900u	 /* approximate size of glibc's struct pthread */
+#define MAIN_ABOVE    (1u << 20) /* above the frame where we start, in the first thread's stack */
+#define STOP_PAUSE_NS 100000	 /* between two checks whether the others have stopped */
 #define STOP_TRIES    1000u
 #define STOP_QUIET    3u
-#define BARRIERS      1024u /* that exist at the same time; others pass no clocks */
+#define BARRIERS      1024u /* existing at the same time; others exchange no clocks */
 
 struct obituary {
 	pthread_t handle;
@@ -35,12 +35,12 @@ struct meeting {
 	struct thread *waiting[THREADS];
 };
 
-/* Threads of a pool that work together for a while: they begin with the master's clock, the master goes on with their latest. */
+/* Threads of a pool that work together for a time. They start with the master's clock; the master resumes with their latest. */
 struct team {
 	struct thread *master;
 	uint64_t begin, end;	/* windows */
 	uint32_t size, started; /* size 0: not known yet */
-	struct team *next;	/* in `teams`: no thread may be ahead of them */
+	struct team *next;	/* in `teams`; no thread may be ahead of a listed team */
 	struct meeting meeting;
 };
 
@@ -51,15 +51,15 @@ struct barrier {
 };
 
 static pthread_key_t at_end;
-/* Under threads_lock(): */
+/* Protected by threads_lock(): */
 static struct obituary obituaries[OBITUARIES];
 static uint32_t n_obituaries, n_created;
-static struct team *teams; /* those that not all have entered */
+static struct team *teams; /* teams that some of their threads have not entered yet */
 static struct barrier barriers[BARRIERS];
 
 /* ---- all threads ---- */
 
-/* Under the lock: no thread can touch an earlier window any more. A team that not all have entered counts as one. */
+/* Under the lock: returns the earliest window that a thread can still touch. A team that some have not entered counts as a thread. */
 static uint64_t threads_earliest(void)
 {
 	uint64_t first = UINT64_MAX;
@@ -96,7 +96,7 @@ static bool thread_is_evaluated(const struct thread *t)
 	return t->state == THREAD_ENDED && queue_is_empty(&t->log_queue) && queue_is_empty(&t->ended_queue);
 }
 
-/* Its tables stay, everything else starts again. */
+/* Resets the thread but keeps its tables. */
 static void thread_clear(struct thread *t)
 {
 	struct thread old = *t;
@@ -116,7 +116,7 @@ static void thread_clear(struct thread *t)
 	};
 }
 
-/* Under the lock: a thread that will begin with that window. NULL: there are too many. */
+/* Under the lock: returns a thread that will start with that window, NULL if there are too many. */
 static struct thread *thread_new(uint64_t window)
 {
 	struct thread *t = NULL;
@@ -150,7 +150,7 @@ static size_t stack_limit(void)
 	return limit.rlim_cur;
 }
 
-/* In the new thread. */
+/* Runs in the new thread. */
 static void thread_enter(struct thread *t, uintptr_t stack_low, uintptr_t stack_high)
 {
 	t->stack_low = stack_low;
@@ -167,7 +167,7 @@ static void thread_enter(struct thread *t, uintptr_t stack_low, uintptr_t stack_
 	hot.busy = 0;
 }
 
-/* Under the lock: the thread may go on with that window, or its own later one. */
+/* Under the lock: lets the thread resume with that window, or with its own if that is later. */
 static void thread_resume(struct thread *t, uint64_t window)
 {
 	t->resume = window > t->resume ? window : t->resume;
@@ -186,7 +186,7 @@ static void joins_forget(const struct thread *joiner)
 	}
 }
 
-/* Stacks are used again, with the thread-local storage that glibc keeps above them. */
+/* Starts new lives in the thread's stack: stacks are reused, with the thread-local storage that glibc keeps above them. */
 static void stack_begins(const struct thread *t)
 {
 	uintptr_t page = 1u << PAGE_BITS, end = ((uintptr_t)pthread_self() + THREAD_BYTES + page - 1) / page * page;
@@ -195,7 +195,7 @@ static void stack_begins(const struct thread *t)
 		memory_begins(end - t->stack_bytes, t->stack_bytes);
 }
 
-/* The calling thread ends. */
+/* Ends the calling thread. */
 static void thread_leave(struct thread *t)
 {
 	uint64_t window;
@@ -221,7 +221,7 @@ static void thread_leave(struct thread *t)
 	evaluate_now();
 }
 
-/* Destructors of other keys may still run the program's code: ours comes last. */
+/* Postpones the end to the last round: destructors of other keys may still run the program's code. */
 static void thread_on_end(void *thread)
 {
 	struct thread *t = thread;
@@ -234,7 +234,7 @@ static void thread_on_end(void *thread)
 		thread_leave(t);
 }
 
-/* A thread that was created without us: in a library, before the start. */
+/* Attaches the calling thread, which was created without our wrapper: in a library, or before the start. */
 struct thread *thread_attach(void)
 {
 	uintptr_t here = (uintptr_t)__builtin_frame_address(0);
@@ -254,7 +254,7 @@ struct thread *thread_attach(void)
 
 /* ---- clocks ---- */
 
-/* Clocks have met: the thread goes on with that window or its own next one, whichever is later; returns which. */
+/* Lets the thread resume with that window or its own next one, whichever is later, after clocks were exchanged. Returns that window. */
 static uint64_t thread_advance(struct thread *t, uint64_t window)
 {
 	uint64_t own, next;
@@ -269,7 +269,7 @@ static uint64_t thread_advance(struct thread *t, uint64_t window)
 	return next;
 }
 
-/* While it waits, its windows are not waited for. */
+/* Starts a wait: others do not wait for the thread's windows. */
 static void thread_wait_begin(struct thread *t)
 {
 	waiting_stop();
@@ -286,8 +286,8 @@ static void thread_wait_end(struct thread *t)
 
 /* ---- creation and joining ---- */
 
-/* Threads that are created one right after the other work side by side: they get the same window. NULL: the new thread will not
- * be simulated. stack_bytes 0: the default. */
+/* Threads created one right after the other work in parallel: they get the same window. Returns NULL if the new thread will not be
+ * simulated. stack_bytes 0: the default. */
 static struct thread *thread_create_begin(size_t stack_bytes)
 {
 	struct thread *t, *self = hot.thread;
@@ -311,7 +311,7 @@ static struct thread *thread_create_begin(size_t stack_bytes)
 		runtime.not_simulated++;
 	threads_unlock();
 	if (!stays)
-		window_begin(self, window); /* with one more to meet */
+		window_begin(self, window); /* now it meets one more thread */
 	busy_end();
 	return t;
 }
@@ -324,8 +324,8 @@ static void thread_create_failed(struct thread *t)
 	threads_unlock();
 }
 
-/* Called by the creator and by the thread itself, in either order; by the time the creator comes, the struct may be another
- * thread's. */
+/* Stores the thread's handle. Called by the creator and by the thread itself, in either order. When the creator calls, the struct may
+ * already belong to another thread. */
 static void thread_known(struct thread *t, uint32_t number, pthread_t handle)
 {
 	threads_lock();
@@ -336,7 +336,7 @@ static void thread_known(struct thread *t, uint32_t number, pthread_t handle)
 	threads_unlock();
 }
 
-/* In the new thread. */
+/* Runs in the new thread. */
 static void thread_created(struct thread *t)
 {
 	uintptr_t here = (uintptr_t)__builtin_frame_address(0);
@@ -346,7 +346,7 @@ static void thread_created(struct thread *t)
 	thread_enter(t, here - t->stack_bytes, here + (1u << PAGE_BITS));
 }
 
-/* Under the lock: the window in which the thread with that handle ended; 0: none is known. */
+/* Under the lock: returns the window in which the thread with that handle ended, 0 if unknown. */
 static uint64_t thread_ended_in(pthread_t handle)
 {
 	for (uint32_t i = n_obituaries; i > 0 && i + OBITUARIES > n_obituaries; i--)
@@ -366,7 +366,7 @@ static struct thread *thread_find_live(pthread_t handle)
 	return NULL;
 }
 
-/* False: thread_join_end() must not follow. */
+/* Returns false if thread_join_end() must not follow. */
 static bool thread_join_begin(pthread_t handle)
 {
 	struct thread *self = hot.thread, *other;
@@ -481,12 +481,12 @@ EXPORT int thrd_join(thrd_t thread, int *result)
 
 /* ---- the first thread, the end of the process, fork ---- */
 
-/* In the child: only the calling thread is there. */
+/* In the child: only the calling thread exists. */
 static void threads_fork(void)
 {
 	struct thread *self = hot.thread;
 
-	threads_unlock(); /* which this thread has locked */
+	threads_unlock(); /* this thread locked it before fork() */
 	n_obituaries = 0;
 	runtime.last_end = 0;
 	if (self)
@@ -505,8 +505,8 @@ void threads_init(void)
 	pthread_key_create(&at_end, thread_on_end);
 }
 
-/* Has the hooks of all other threads do nothing from now on. One that is at work at that moment would undo it at its end, so it is waited
- * for; one that waits is at work all the time. */
+/* Makes the hooks of all other threads do nothing from now on. A thread in a hook would undo this at its end, so this waits for it, for up
+ * to STOP_TRIES rounds: a thread that waits is in a hook all the time. */
 void threads_stop(void)
 {
 	const struct timespec pause = { 0, STOP_PAUSE_NS };
@@ -536,7 +536,7 @@ void threads_finish(void)
 
 /* ---- meetings ---- */
 
-/* Before the calling thread waits; count: how many meet. False: meeting_leave() must not follow. */
+/* Called before the calling thread waits. count: threads that meet. Returns false if meeting_leave() must not follow. */
 static bool meeting_arrive(struct meeting *m, uint32_t count)
 {
 	struct thread *t = hot.thread;
@@ -559,8 +559,7 @@ static bool meeting_arrive(struct meeting *m, uint32_t count)
 	return true;
 }
 
-/* After it has waited. If not all threads that meet are simulated, the meeting is never complete here: then each goes on by
- * itself. */
+/* Called after the wait. If not all threads that meet are simulated, the meeting is never complete here: then each resumes by itself. */
 static void meeting_leave(struct meeting *m)
 {
 	struct thread *t = hot.thread;
@@ -579,7 +578,7 @@ static void meeting_leave(struct meeting *m)
 REAL(pthread_barrier_init)
 REAL(pthread_barrier_wait)
 
-/* The barrier at this address, or with `anew` a place for it. NULL: there is none. */
+/* Returns the barrier at this address. If it is not there: a place for it if requested, otherwise NULL. */
 static struct barrier *barrier_at(const pthread_barrier_t *at, bool anew)
 {
 	size_t first = ((uintptr_t)at >> 4) % BARRIERS;
@@ -626,7 +625,7 @@ EXPORT int pthread_barrier_wait(pthread_barrier_t *barrier)
 
 /* ---- teams ---- */
 
-/* Under the lock. */
+/* Under the lock: removes the team from the list. */
 static void team_unlink(const struct team *team)
 {
 	struct team **at = &teams;
@@ -637,7 +636,7 @@ static void team_unlink(const struct team *team)
 		*at = team->next;
 }
 
-/* By the master. */
+/* Called by the master. */
 static void team_open(struct team *team)
 {
 	struct thread *t = hot.thread;
@@ -652,7 +651,7 @@ static void team_open(struct team *team)
 	threads_unlock();
 }
 
-/* By each thread, the master too. */
+/* Called by each thread, the master included. */
 static void team_enter(struct team *team, uint32_t size)
 {
 	struct thread *t = hot.thread ? hot.thread : thread_attach();
@@ -712,7 +711,7 @@ static void team_close(struct team *team)
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 
-typedef void body(void *data); /* of a region */
+typedef void body(void *data); /* the function of a region */
 
 int omp_get_num_threads(void) __attribute__((weak));
 
@@ -722,7 +721,7 @@ struct region {
 	struct team team;
 };
 
-static __thread struct team *here; /* the team of the innermost region that the thread is in */
+static __thread struct team *here; /* team of the innermost region that the thread is in */
 
 static void run_region(void *argument)
 {
@@ -736,7 +735,7 @@ static void run_region(void *argument)
 	here = outer;
 }
 
-/* The library's entry point is given the region as its data. */
+/* Defines a wrapper that passes our region to the library's entry point as its data. */
 #define REGION(name, parameters, arguments)                                                                                                \
 	void __real_##name parameters __attribute__((weak));                                                                               \
 	EXPORT void __wrap_##name parameters                                                                                               \
@@ -817,7 +816,7 @@ static void on_parallel_end(union ompt_data *parallel, union ompt_data *task, in
 	munmap(team, sizeof(*team));
 }
 
-/* A worker's end of the task comes late, perhaps with the next region: its last barrier has told us before. */
+/* Handles only the start: a worker's end of the task comes late, perhaps with the next region. Its last barrier has reported it before. */
 static void on_implicit_task(int endpoint, union ompt_data *parallel, union ompt_data *task, unsigned threads, unsigned index, int flags)
 {
 	if (endpoint != ENDPOINT_BEGIN || !parallel || !parallel->pointer)

@@ -1,29 +1,29 @@
-/* Waiting for another thread in a loop around sched_yield(), or around atomic operations alone: how often a thread looks before it can go
- * on is chance, and no work. So from sched_yield() on nothing counts, and no logical time passes, until the thread goes on: until it comes
- * to a place in memory where it has not looked before while it waited, changes what is there, calls a function that no look in this loop
- * has called, or takes more steps than a look has. The first look is counted, in place of the one that succeeds; what that one takes more
- * than one that fails is added. So each look that succeeds counts, and no other. As long as no look has failed after sched_yield() in a
- * loop, all that happens there counts, and what was too much is taken off when one has. Where the loop calls nothing between a look that
- * succeeds and the next sched_yield(), there was no first look in vain.
+/* Waiting for another thread in a loop around sched_yield(), or around atomic operations only. A look is one iteration of such a loop. The
+ * number of looks before the thread can go on depends on chance, and is no work. So from sched_yield() on nothing counts, and no logical
+ * time passes, until the thread goes on. It goes on if it accesses an address that it has not accessed while waiting, changes a value in
+ * memory, calls a function that no look in this loop has called, or takes more basic blocks than a look may have. The first look is counted
+ * in place of the successful one; the excess of the successful one over a failed one is added. So each successful look counts, and no
+ * other. As long as no look of a loop has failed after sched_yield(), everything there counts; the excess is subtracted once one has. If
+ * the loop calls nothing between a successful look and the next sched_yield(), there was no first look in vain.
  *
- * Without sched_yield() a loop is known by an atomic operation that finds at the same place what it found there the last time, while the
- * thread has changed nothing by another one. That may be work all the same, which looks whether it is to stop. So what was put aside is
- * counted after all unless the loop ends, having changed nothing, when another thread has changed what it looks at, or the thread goes on
- * with sched_yield() or with waiting in the library. A wait that ends with the second look cannot be told from work, and counts.
+ * Without sched_yield(), a loop is recognized by an atomic operation that finds the same value at the same address again, while the thread
+ * has changed nothing by another one. That may also be work that checks whether to stop. So the counts put aside are added after all,
+ * except in two cases: the loop ends without a change of its own after another thread has changed the polled value, or the thread goes on
+ * with sched_yield() or a wait in the library. A wait that ends with the second look cannot be distinguished from work, and counts.
  *
- * A signal's handler that comes while the thread waits is no look, and what it does counts: the wait goes on when it has ended. One may
- * also come between any two instructions here; it finds that we are at work, and what it does counts nowhere. */
+ * A signal handler that interrupts a wait is no look. Its work counts, and the wait continues when it ends. A handler may also come between
+ * any two instructions here. It finds our own work active, and its work counts nowhere. */
 #include "runs/inside/emulate/emulation.h"
 
 #include <sched.h>
 #include <string.h>
 #include <threads.h>
 
-#define BLOCKS_MOST  256u /* of a look: more is work */
-#define VAIN_MOST    8u	  /* where so many loops in a row have been work, one... */
-#define VAIN_SKIPPED 64u  /* ...of so many looks is tried */
+#define BLOCKS_MOST  256u /* basic blocks of a look: a longer one is work */
+#define VAIN_MOST    8u	  /* after this many loops in a row that were work... */
+#define VAIN_SKIPPED 64u  /* ...only one look in 64 is tried */
 
-/* What is counted where it happens, also while the thread waits. */
+/* Counters that are incremented where the event happens, even while the thread waits. */
 #define RARE (COUNT_SIMULATED - COUNT_ATOMICS)
 static void rare_find(uint64_t *at[RARE])
 {
@@ -57,7 +57,7 @@ void waiting_hold(struct thread *t)
 	busy_end();
 }
 
-/* These much more, or less, has happened. */
+/* Adds `more`, which may be negative, to the thread's counts. */
 static void counts_more(struct thread *t, const uint64_t *more)
 {
 	uint64_t *at[RARE];
@@ -73,8 +73,8 @@ static void counts_more(struct thread *t, const uint64_t *more)
 	}
 }
 
-/* What looks that succeeded took less than one that failed is taken off where that has waited: at once, or, where a look ends in a callee,
- * by the next time that it waits. */
+/* Subtracts the excess of failed looks over successful ones from the function that waited: at once, or, if a look ends in a callee, at the
+ * next wait. */
 static void counts_less(struct thread *t)
 {
 	const struct counts *own = &t->callees[t->owner].own;
@@ -92,7 +92,7 @@ static void counts_less(struct thread *t)
 	callees_account(t);
 }
 
-/* Of several that a thread waits in, the one that it has found longest ago makes room. */
+/* Returns the loop at this site. If it is not among the kept ones, it replaces the one that was added first. */
 static struct waiting_loop *loop_at(struct waiting *w, uintptr_t site, bool polls)
 {
 	struct waiting_loop *loop;
@@ -105,7 +105,7 @@ static struct waiting_loop *loop_at(struct waiting *w, uintptr_t site, bool poll
 	return loop;
 }
 
-/* The last time the thread went on with the call of a function; it was part of a look if another sched_yield() followed soon. */
+/* Adds to the loop the callee that ended its last wait, if another sched_yield() followed soon: then the call was part of a look. */
 static void callee_learn(struct thread *t, struct waiting_loop *loop)
 {
 	struct waiting *w = &t->waiting;
@@ -116,7 +116,7 @@ static void callee_learn(struct thread *t, struct waiting_loop *loop)
 
 		loop->callees[loop->n++] = w->went_on_in;
 		w->learns = true;
-		if (c->calls == w->went_on_calls + 1) { /* that look has failed */
+		if (c->calls == w->went_on_calls + 1) { /* the look has failed */
 			c->calls--;
 			loop->owed -= loop->owed != 0;
 		}
@@ -138,8 +138,8 @@ static void calls_less(struct callee *c, uint64_t n)
 	c->calls -= n < c->calls ? n : c->calls;
 }
 
-/* First looks that were counted beside those that succeeded are taken off, as if a call of what they call took so much less. Of several
- * functions nobody knows which had how much. */
+/* Subtracts first looks that were counted beside successful ones, as if calls of their callee were that much shorter. With several callees,
+ * only the numbers of calls: the share of each is unknown. */
 static void looks_owed(struct thread *t, struct waiting_loop *loop)
 {
 	for (size_t i = 0; i < loop->n; i++)
@@ -206,7 +206,7 @@ static void waiting_begin(struct thread *t, struct waiting_loop *loop)
 	counting_ends(t);
 }
 
-/* The loop has been work. */
+/* Adds the counts of failed looks: the loop was work. */
 static void was_work(struct waiting *w)
 {
 	for (size_t i = 0; i < COUNT_SIMULATED; i++)
@@ -216,8 +216,8 @@ static void was_work(struct waiting *w)
 	w->waited = 0;
 }
 
-/* What a look that failed took has been counted in place of this one, if it was a look; and another one, before the second operation of a
- * loop that polls has told that it is one. */
+/* Ends a wait. If it was a look, a failed one has been counted in its place, and in a polling loop another one, before the second operation
+ * identified the loop. */
 static void waiting_end(struct thread *t, bool looked)
 {
 	struct waiting *w = &t->waiting;
@@ -253,7 +253,7 @@ static void waiting_end(struct thread *t, bool looked)
 	}
 }
 
-/* Where all of a look was in a function that ends now, the loop has ended, too. */
+/* Ends a polling loop if all of a look was in a function that ends now. */
 void waiting_leaves(struct thread *t)
 {
 	struct waiting *w = &t->waiting;
@@ -268,13 +268,13 @@ void waiting_leaves(struct thread *t)
 	busy_end();
 }
 
-/* The last write has changed what was there. */
+/* Reports whether the last write has changed the value there. */
 static bool has_changed(const struct waiting *w)
 {
 	return w->bytes && memcmp((const void *)w->written, &w->value, w->bytes) != 0;
 }
 
-/* It has looked there before; then it has now. The place that it looked at longest ago is forgotten. */
+/* Reports whether the address was accessed before while waiting. If not, records it, in place of the oldest one. */
 static bool place_is_known(struct waiting *w, uintptr_t place)
 {
 	for (size_t i = 0; i < WAITING_PLACES; i++)
@@ -287,7 +287,7 @@ static bool place_is_known(struct waiting *w, uintptr_t place)
 void waiting_stop(void)
 {
 	if (LIKELY(!hot.waits || hot.busy))
-		return; /* a handler in the midst of our work stops nothing */
+		return; /* a handler during our own work stops nothing */
 	BUSY_HERE();
 	if (hot.waits) {
 		hot.thread->waiting.seen = true;
@@ -426,7 +426,7 @@ static void look_failed(struct waiting *w)
 	w->bytes = 0;
 }
 
-/* The thread has looked in vain. With one thread alone there is nothing to wait for here. */
+/* Accounts for a look in vain. With only one thread there is nothing to wait for. */
 static void looked_in_vain(struct thread *t, uintptr_t site)
 {
 	struct waiting *w = &t->waiting;
@@ -449,7 +449,7 @@ static void yields(uintptr_t site)
 	if (!t || hot.busy || !runtime.several || t->waiting.interrupted)
 		return;
 	BUSY_HERE();
-	hot.changes++; /* looks on both sides of this are not those of a loop without it */
+	hot.changes++; /* separates looks before this from those after it: they are not of a loop without sched_yield() */
 	looked_in_vain(t, site);
 	busy_end();
 }
@@ -481,7 +481,7 @@ static void polls(struct thread *t, uintptr_t site, uintptr_t address, uint64_t 
 	if (hot.waits && !w->loop->polls)
 		return;
 	if (hot.waits && w->written == address)
-		w->bytes = 0; /* what it has found is what it leaves there, or has changed before */
+		w->bytes = 0; /* the thread has left there the value that it found, or has changed it before */
 	if (same) {
 		polls_again(t, site);
 	} else if (hot.waits && known) {
@@ -505,7 +505,7 @@ void waiting_looks(uintptr_t site, uintptr_t address, uint64_t value)
 
 /* ---- sched_yield() ---- */
 
-#pragma GCC diagnostic ignored "-Wmissing-prototypes" /* the linker calls what follows by its --wrap */
+#pragma GCC diagnostic ignored "-Wmissing-prototypes" /* the linker redirects calls to these functions by --wrap */
 
 int __real_sched_yield(void);
 EXPORT int __wrap_sched_yield(void)

@@ -1,18 +1,18 @@
-/* Logical time, what threads did in the same window of it, and what is written once that is known. A thread's clock counts its accesses, in
- * windows. Which windows are simulated follows from their number alone: all threads skip the same ones.
+/* Logical time, the accesses of several threads in the same window of it, and the output that depends on them. A thread's clock counts its
+ * accesses, in windows. The number of a window alone determines whether it is simulated: all threads skip the same ones.
  *
- * Potential HITM: what threads that touch a line in the same window of logical time may cost each other, whatever the order in which they
- * happened to run. How close together the accesses of one thread are counts, when they were does not. Say the line is in use for T accesses
- * of the window, and a thread comes to it after g others of its own: as if it came T / g times, in a random order with the other threads'
- * accesses. These make m, reads and writes; one of them, u, makes r reads and w writes. Then the last access before the thread's that is
- * not a read of u is a write of u with probability w / (T / g + m - r); summed over the thread's accesses, each with the gap before it, and
- * over the other threads. So what comes in a row costs little, unless others come as often. Blocks of memory that were never there at the
- * same time do not count (simulate.c).
+ * Potential HITM is the cost that threads which touch a line in the same window may cause each other, whatever the order in which they
+ * happened to run. The distances between the accesses of one thread count; their times do not. Let a line be in use for T accesses of the
+ * window, and let a thread access it g accesses after its last one. It is treated as if it came T / g times, in a random order with the
+ * accesses of the other threads. These make m accesses; one of them, u, makes r reads and w writes. Then the last access before the
+ * thread's that is not a read of u is a write of u with probability w / (T / g + m - r). This is summed over the thread's accesses, each
+ * with its own gap, and over the other threads. So consecutive accesses cost little, unless others come as often. Blocks of memory that
+ * never existed at the same time do not count (simulate.c).
  *
- * It is true sharing with the probability that a word that one of them touches in a visit, of all that it touches in the window, is one
- * that the other writes in a visit: all words are equally likely, and the larger visit has them all.
+ * It is true sharing with the probability that a word which one of them touches in a visit, of all that it touches in the window, is one
+ * that the other writes in a visit. All words are equally likely, and the larger visit contains all of them.
  *
- * A window is evaluated once no thread can touch it any more; then samples whose windows are all evaluated are written. */
+ * A window is evaluated once no thread can touch it any more. Then the samples whose windows are all evaluated are written. */
 #include "runs/inside/emulate/emulation.h"
 
 #include <fcntl.h>
@@ -21,49 +21,49 @@
 #include <time.h>
 #include <unistd.h>
 
-#define ALIGNED_ACCESSES 256u  /* of a thread that creates others, between one and the next */
-#define ALL_WINDOWS	 8192u /* the first ones are all simulated, which costs a quarter of a second: short runs are seen whole */
-#define BURST_WINDOWS	 (GROUP_WINDOWS / WINDOWS_A_SIMULATED) /* long enough for caches, at a place that no loop keeps step with */
-#define LOG_TOUCHES	 (1u << 17)			       /* of one thread: 8 MiB... */
-#define LOG_TOUCHES_LESS (1u << 14)			       /* ...or, after the first LARGE_LOGS threads, 1 MiB */
+#define ALIGNED_ACCESSES 256u  /* accesses of a window, after which a created thread starts in the next one */
+#define ALL_WINDOWS	 8192u /* these first ones are all simulated, at a cost of a quarter of a second: short runs are complete */
+#define BURST_WINDOWS	 (GROUP_WINDOWS / WINDOWS_A_SIMULATED) /* long enough to fill caches, at a position out of step with any loop */
+#define LOG_TOUCHES	 (1u << 17)			       /* per thread: 8 MiB... */
+#define LOG_TOUCHES_LESS (1u << 14)			       /* ...or 1 MiB after the first LARGE_LOGS threads */
 #define LARGE_LOGS	 32u
-#define DUE_WINDOWS	 64u	    /* windows that a thread closes between one evaluation and the next */
-#define WAIT_NS		 1000000    /* for threads that are behind, when the log is full */
-#define WAITS_MAX	 20000u	    /* so often at most... */
-#define WAITS_IDLE	 20u	    /* ...and so often in a row when none of them is at work */
+#define DUE_WINDOWS	 64u	    /* windows that a thread closes between two evaluations */
+#define WAIT_NS		 1000000    /* between checks for threads that are behind, when the log is full */
+#define WAITS_MAX	 20000u	    /* checks at most... */
+#define WAITS_IDLE	 20u	    /* ...or this many in a row while none of these threads is running */
 #define SHARERS		 (1u << 18) /* (line, thread) pairs of one window */
-#define FEW_ACCESSES	 100u	    /* simulated: what rests on fewer is not counted */
+#define FEW_ACCESSES	 100u	    /* simulated; with fewer, simulated counters are unknown */
 #define VALUE_MAX	 1e18
-#define UNTRAINED	 .02 /* of branch misses: by as much a table errs that was not trained in skipped windows */
+#define UNTRAINED	 .02 /* share of branch misses: the error of a table that was not trained in skipped windows */
 
-/* A lock that is held for a short time, with signals blocked: a handler that jumps away would leave it held. Zeroed: free. */
+/* A lock that is held for a short time with signals blocked: a handler that jumps away would never release it. Zeroed: free. */
 struct spin {
 	uint32_t held;
-	uint64_t signals; /* the holder's, before */
+	uint64_t signals; /* the holder's mask before */
 };
 
-/* What one thread did to a line in the window, in one life of its granules. */
+/* The accesses of one thread to a line in the window, in one life of its granules. */
 struct sharer {
 	uint64_t lives;
 	uint32_t thread, next;
 	uint32_t reads, writes, words, write_words;
-	uint32_t visits, written; /* words written in each visit: their sum */
+	uint32_t visits, written; /* sum over visits of the words written */
 };
 
 struct line {
 	uint64_t line;
-	uint32_t stamp, writes, accesses, n_sharers, first; /* of sharers, NONE ends */
-	uint16_t from, to;				    /* accesses that a window has left when the line's use starts, ends */
-	bool lives;					    /* that differ */
+	uint32_t stamp, writes, accesses, n_sharers, first; /* first: of sharers, a list that NONE ends */
+	uint16_t from, to;				    /* accesses that the window has left at the start and end of the line's use */
+	bool lives;					    /* sharers differ in their lives */
 };
 
-/* What the kinds of gaps (simulate.c) represent: their middle; the last one is all the time that the line is in use. */
+/* Lengths of the kinds of gaps (simulate.c): their middle. The last kind represents the whole time of the line's use. */
 static const double gaps[GAPS] = { 1, 2, 3.5, 8, 45, 350, WINDOW_ACCESSES };
 
 static struct line *lines;     /* [SHARERS], by hash */
 static struct sharer *sharers; /* [SHARERS / 2] */
 static uint32_t n_sharers, stamp, lines_mask;
-static struct spin threads_held, evaluation; /* the lock of threads; of what is evaluated */
+static struct spin threads_held, evaluation; /* lock of threads; lock of the evaluation */
 
 /* ---- locks ---- */
 
@@ -117,7 +117,7 @@ static uint64_t burst_begin(uint64_t group)
 
 _Static_assert(GROUP_WINDOWS / BURST_WINDOWS == WINDOWS_A_SIMULATED && WINDOWS_A_SIMULATED == 1u << (64 - 60), "the place is as many bits");
 
-/* What happens in it is counted. */
+/* Reports whether events in the window count. */
 static bool window_counts(uint64_t window)
 {
 	uint64_t begin = burst_begin(window / GROUP_WINDOWS);
@@ -125,7 +125,7 @@ static bool window_counts(uint64_t window)
 	return runtime.full || window < ALL_WINDOWS || (window >= begin && window < begin + BURST_WINDOWS);
 }
 
-/* One window before each burst brings the caches up to date, and does not count. */
+/* Returns this window, or the next one that is simulated. One window before each burst updates the caches and does not count. */
 uint64_t window_next_simulated(uint64_t window)
 {
 	uint64_t group = window / GROUP_WINDOWS, begin = burst_begin(group);
@@ -135,13 +135,13 @@ uint64_t window_next_simulated(uint64_t window)
 	return (window < begin ? begin : burst_begin(group + 1)) - 1;
 }
 
-/* The burst of simulated windows that this one belongs to, which represents others; 0: all windows there are simulated. */
+/* Returns the burst of simulated windows that contains the window and represents others; 0 if all windows there are simulated. */
 static uint32_t window_burst(uint64_t window)
 {
 	return runtime.full || window < ALL_WINDOWS ? 0 : (uint32_t)(window / GROUP_WINDOWS + 1);
 }
 
-/* ---- how far the thread is ---- */
+/* ---- progress of a thread ---- */
 
 static uint32_t window_used(const struct thread *t)
 {
@@ -174,10 +174,10 @@ void counts_now(const struct thread *t, struct counts *out)
 	do {
 		window = __atomic_load_n(&t->window, __ATOMIC_ACQUIRE);
 		counts_read(t, out);
-	} while (t == hot.thread && t->window != window); /* a handler has started another one */
+	} while (t == hot.thread && t->window != window); /* a handler has started another window */
 }
 
-/* Accesses of the stretch that is being skipped that are still to come. */
+/* Returns how many accesses of the skipped stretch remain, 0 while simulating. */
 static uint64_t skipped_left(void)
 {
 	return hot.simulating || hot.left < 0 ? 0 : (uint64_t)hot.left;
@@ -206,7 +206,7 @@ static bool log_ready(struct thread *t)
 	return t->log != NULL;
 }
 
-/* The window at the head of the log, UINT64_MAX: empty. */
+/* Returns the window at the head of the log, UINT64_MAX if the log is empty. */
 static uint64_t log_window(const struct thread *t)
 {
 	uint64_t head = t->log_queue.head;
@@ -216,7 +216,7 @@ static uint64_t log_window(const struct thread *t)
 
 /* ---- one window ---- */
 
-/* The line's place in the table; its stamp is another one as long as it is not there. */
+/* Returns the line's entry in the table. If the line is not there, the entry's stamp is not the current one. */
 static struct line *line_at(uint64_t number)
 {
 	uint32_t i = line_hash(number, 0) & lines_mask;
@@ -257,7 +257,7 @@ static void line_add(uint32_t thread, const struct touch *touch)
 	line->lives |= s->next != NONE && sharers[s->next].lives != s->lives;
 }
 
-/* A block that one of them touched was there when the other touched the line: its granules have the same life. */
+/* Reports whether a granule that one of them touched has the same life in both: its block existed at both times. */
 static bool lives_meet(const struct sharer *s, uint64_t lives, uint32_t words)
 {
 	uint64_t differ = s->lives ^ lives;
@@ -281,7 +281,7 @@ static double true_part(const struct sharer *s, const struct touch *touch, uint3
 	return part < 1 ? part : 1;
 }
 
-/* Accesses to the line by other threads that count for this one. */
+/* Returns the number of accesses to the line by other threads that count for this touch. */
 static uint32_t others_accesses(const struct line *line, uint32_t thread, const struct touch *touch, uint32_t words)
 {
 	uint32_t others = line->accesses;
@@ -295,7 +295,7 @@ static uint32_t others_accesses(const struct line *line, uint32_t thread, const 
 	return others;
 }
 
-/* The accesses of the touch, each divided by what come to the line, its own at this pace and the others' `rest`. */
+/* Returns the sum over the touch's accesses of 1 / (accesses to the line: its own at this pace, plus `rest` of the others). */
 static double paces_sum(const struct touch *touch, double length, double rest)
 {
 	double sum = 0;
@@ -307,7 +307,7 @@ static double paces_sum(const struct touch *touch, double length, double rest)
 	return sum;
 }
 
-/* The active burst has ended; `burst` follows. */
+/* Ends the active burst; `burst` is the next one. */
 static void meeting_end(struct callee_meetings *m, uint32_t burst)
 {
 	for (size_t i = 0; i < 2; i++) {
@@ -330,7 +330,7 @@ static void callee_meet(struct thread *t, uint32_t callee, unsigned kind, double
 	m->now[kind] += hitm;
 }
 
-/* What the others may cost the thread at this line. */
+/* Adds the potential HITM that other threads may cause to the thread at this line. */
 static void touch_evaluate(struct thread *t, uint32_t thread, const struct touch *touch, uint32_t weight, uint32_t burst)
 {
 	const struct line *line = line_at(touch->line);
@@ -362,7 +362,7 @@ static void touch_evaluate(struct thread *t, uint32_t thread, const struct touch
 	}
 }
 
-/* The earliest window that waits, and who was in it. */
+/* The earliest window in any log, and the threads with touches in it. */
 struct next {
 	uint64_t window, touches;
 	uint32_t n, threads[THREADS];
@@ -387,7 +387,7 @@ static void next_find(struct next *next)
 	}
 }
 
-/* As much of the table as these lines fill by half at most: what is used of it stays in the caches. */
+/* Clears a table of lines that these touches fill at most by half: a small one stays in the caches. */
 static void lines_clear(uint64_t touches)
 {
 	lines_mask = 1023;
@@ -397,7 +397,7 @@ static void lines_clear(uint64_t touches)
 	n_sharers = 0;
 }
 
-/* Every thread's touches of this window: sums first, then what follows. Of a thread that was alone nothing does. */
+/* Evaluates all threads' touches of this window: first the sums, then potential HITM. Touches of a single thread are skipped. */
 static void window_evaluate(const struct next *next)
 {
 	lines_clear(next->touches);
@@ -436,7 +436,7 @@ static void counts_add(struct counts *to, const struct counts *from)
 		to->weighed[i] += from->weighed[i];
 }
 
-/* values[COUNTERS], scaled to all accesses. */
+/* Fills values[COUNTERS], scaled to all accesses. Unknown values are UINT64_MAX. */
 static void counts_values(const struct counts *c, const double hitm[2], uint64_t *values)
 {
 	double accesses = (double)c->exact[COUNT_ACCESSES], blocks = (double)c->exact[COUNT_BLOCKS];
@@ -459,12 +459,12 @@ static double root_of(double x)
 {
 	double root;
 
-	__asm__("sqrtsd %1, %0" : "=x"(root) : "x"(x)); /* sqrt() would ask programs for libm */
+	__asm__("sqrtsd %1, %0" : "=x"(root) : "x"(x)); /* sqrt() would make programs need libm */
 	return root;
 }
 
-/* Of n bursts with that sum of squared residuals, one of each 16 that there may be; no less than one event that none of them saw.
- * `unknown` is no chance, and about as much as two standard errors. UINT64_MAX: of one burst nothing is known. */
+/* Returns the standard error of a sum from n bursts (one in 16 of all) with this sum of squared residuals. It is at least that of one event
+ * that no burst saw. `unknown` is not random, and counts as two standard errors. UINT64_MAX if n < 2. */
 static uint64_t error_from(double squares, double unknown, double n, double scale)
 {
 	double part = 1 - 1. / WINDOWS_A_SIMULATED, unseen = (double)WINDOWS_A_SIMULATED * WINDOWS_A_SIMULATED;
@@ -474,7 +474,7 @@ static uint64_t error_from(double squares, double unknown, double n, double scal
 	return counts_round(scale * (root_of((squares > 0 ? squares * part * n / (n - 1) : 0) + unseen) + unknown / 2));
 }
 
-/* How far off the counter may be because windows were skipped: as many hits, there or in the level above, may be misses, or misses hits. */
+/* Returns how far off the counter may be because windows were skipped: uncertain hits, also of the level above, or uncertain misses. */
 static double unknown_of(const struct counts *counts, size_t counter)
 {
 	static const enum unknown levels[COUNTERS][2] = { [COUNT_L1_MISSES] = { UNKNOWN_L1 },
@@ -489,8 +489,8 @@ static double unknown_of(const struct counts *counts, size_t counter)
 	return level[0] ? (double)(hits > misses ? hits : misses) : 0;
 }
 
-/* Standard errors of what counts_values() estimates: of ratios to accesses, or blocks, whose sums are known (Cochran, Sampling Techniques,
- * 3rd ed., 6.4), with bursts as clusters; potential HITM as a sum. */
+/* Computes the standard errors of the estimates of counts_values(): ratios to accesses, or blocks, whose sums are known (Cochran, Sampling
+ * Techniques, 3rd ed., 6.4), with bursts as clusters. Potential HITM is a sum. */
 static void errors_of(const struct spread *s, const struct callee_meetings *m, const struct counts *counts, uint64_t *values)
 {
 	static const enum counter bases[BASES] = { COUNT_ACCESSES, COUNT_BLOCKS };
@@ -514,15 +514,15 @@ static void errors_of(const struct spread *s, const struct callee_meetings *m, c
 	}
 }
 
-/* All of it was simulated: nothing is estimated. */
+/* Reports whether everything was simulated, so that nothing is estimated. */
 static bool is_exact(const struct spread *s, const struct counts *counts)
 {
 	return runtime.full || (s->bursts == 0 && counts->exact[COUNT_SIMULATED] >= counts->exact[COUNT_ACCESSES] &&
 				counts->weighed[COUNT_BLOCKS] >= counts->exact[COUNT_BLOCKS]);
 }
 
-/* A row with these counts, after one with their errors if they are estimates: what comes last may have no room; meetings: NULL, potential
- * HITM are not known. */
+/* Writes a row with these counts, after one with their errors if they are estimates: the last row may find no room. Returns false if there
+ * is no room. meetings NULL: potential HITM is unknown. */
 static bool total_write(struct thread *t, const struct callee *c, const struct counts *counts, const struct spread *spread,
 			const struct callee_meetings *meetings)
 {
@@ -551,7 +551,7 @@ static bool total_write(struct thread *t, const struct callee *c, const struct c
 	return true;
 }
 
-/* If it called no other function that is selected, the second total would be the first. */
+/* Writes the totals of a function: nested, unless it called no selected one, and its own. Returns false if there is no room. */
 static bool callee_write(struct thread *t, uint32_t i, const struct counts *now)
 {
 	struct callee *c = &t->callees[i];
@@ -603,7 +603,7 @@ static void sample_write(struct thread *t, const struct invocation *invocation)
 	record_commit(&runtime.writer, &t->record);
 }
 
-/* Potential HITM in an invocation is its parent's, too. */
+/* Adds the potential HITM of an invocation to that of its parent. */
 static void hitm_add(double to[2], const double from[2])
 {
 	to[0] += from[0];
@@ -645,7 +645,7 @@ static void samples_write(struct thread *t, uint64_t horizon)
 	}
 }
 
-/* Under the lock, of a thread that has not ended: what it counted so far. Functions that are still active have potential HITM, too. */
+/* Under the lock: writes the counts so far of a thread that has not ended, with the potential HITM of active calls. */
 static void unfinished_write(struct thread *t)
 {
 	struct invocation sum = t->invocations[0];
@@ -689,7 +689,7 @@ bool evaluate_now(void)
 	return true;
 }
 
-/* prefix:NAME VALUE of each counter. */
+/* Writes "prefix:NAME VALUE" for each counter. */
 static void sums_write(const char *prefix, const char *const *names, const struct counts *counts, const double hitm[2])
 {
 	uint64_t values[COUNTERS];
@@ -722,7 +722,7 @@ void evaluate_all(const char *const *names)
 
 /* ---- threads that are behind ---- */
 
-/* The kernel's letter for a thread's state: 'R' when it runs or waits for a CPU. */
+/* Returns the kernel's letter for a thread's state ('R': runs or waits for a CPU), '\0' if it cannot be read. */
 static char thread_kernel_state(uint32_t id)
 {
 	char path[64] = "/proc/self/task/", text[128], digits[12], *at = digits + sizeof(digits) - 1;
@@ -744,7 +744,7 @@ static char thread_kernel_state(uint32_t id)
 	return n > 0 ? text[n + 1] : '\0'; /* ") R"; more than two bytes follow */
 }
 
-/* Is a thread behind that has not been given up; at_work: one that the kernel runs, or is about to? */
+/* Reports whether a thread is behind that others still wait for. at_work: only threads that run, or are about to, count. */
 static bool threads_behind(const struct thread *self, bool at_work)
 {
 	bool any = false;
@@ -764,7 +764,7 @@ static bool threads_behind(const struct thread *self, bool at_work)
 	return any;
 }
 
-/* Threads that are behind are not waited for until they move. */
+/* Marks the threads that are behind: others no longer wait for them until they move. */
 static void threads_give_up(const struct thread *self)
 {
 	threads_lock();
@@ -782,8 +782,8 @@ static bool has_room(const struct thread *t, uint64_t touches)
 	return log_room(t) >= touches && !queue_is_empty(&t->free_queue);
 }
 
-/* Waits until there is room for so many touches and for an invocation, since another thread is behind. If that thread is at work, or waits
- * for a CPU, it will come; if not, it is not waited for again until it moves. */
+/* Waits until there is room for that many touches and for an invocation, because another thread is behind. If that thread runs, or waits
+ * for a CPU, it will catch up. Otherwise others do not wait for it again until it moves. */
 void evaluate_wait(struct thread *t, uint64_t touches)
 {
 	static const struct timespec pause = { 0, WAIT_NS };
@@ -833,7 +833,7 @@ static void log_window_end(struct thread *t)
 	__atomic_store_n(&t->log_queue.tail, t->log_queue.tail + 1 + n, __ATOMIC_RELEASE);
 }
 
-/* The window ends: its touches wait in the log. */
+/* Ends the window: appends its touches to the log. */
 static void evaluate_append(struct thread *t)
 {
 	if (t->n_touches > 0)
@@ -842,7 +842,7 @@ static void evaluate_append(struct thread *t)
 		evaluate_now();
 }
 
-/* Other threads than the calling one may touch something in the window. It is not enough to ask which threads are alive: those that have
+/* Reports whether other threads than the calling one may touch something in the window. The threads alive do not suffice: those that have
  * ended may have been ahead. */
 static bool threads_meet_in(uint64_t window)
 {
@@ -927,7 +927,7 @@ static void evaluate_unlock(void)
 	spin_unlock(&evaluation);
 }
 
-/* In the child: what was not evaluated is the parent's. */
+/* In the child: forgets windows and samples that were not evaluated, since they are the parent's. */
 static void evaluate_fork(void)
 {
 	evaluate_unlock();

@@ -1,4 +1,4 @@
-/* System calls, and work of the C library: counted on the way, whatever the arguments are. */
+/* Counts system calls and work of the C library, whatever the arguments are, then jumps to the real function. */
 #include "runs/inside/emulate/emulation.h"
 #include "runs/inside/emulate/wrapped.h"
 

@@ -1,11 +1,11 @@
-/* Names that the linker gives to us, by --wrap: calls of NAME come to __wrap_NAME, and ours of __real_NAME go on to NAME. One list for
- * the library and for the command that links programs with it. */
+/* Names that the linker redirects by --wrap: the program's calls of NAME reach __wrap_NAME, and ours of __real_NAME reach NAME. The same
+ * list serves this library and the command that links programs with it. */
 #ifndef RUNS_EMULATE_WRAPPED_H
 #define RUNS_EMULATE_WRAPPED_H
 
 /* clang-format off */
 
-/* In wrap_calls.c: functions of the C library that are one system call, only counted, whatever their arguments and results are. */
+/* In wrap_calls.c: functions of the C library that are one system call. Only counted, whatever their arguments and results are. */
 #define WRAPPED_CALLS(X) \
 	X("read") X("write") X("pread") X("pwrite") X("pread64") X("pwrite64") X("readv") X("writev") X("preadv") X("pwritev") \
 	X("open") X("open64") X("openat") X("openat64") X("creat") X("creat64") X("close") X("lseek") X("lseek64") X("fsync") \
@@ -28,8 +28,8 @@
 	X("getitimer") X("alarm") X("syscall") X("__read_chk") X("__pread_chk") X("__recv_chk") X("__open_2") X("__open64_2") \
 	X("__openat_2") X("__poll_chk")
 
-/* In wrap_calls.c: work of the C library that no compiler instruments, by about how many nanoseconds a call takes (tests/bench/library_calls.py):
- * a call counts as so many basic blocks. */
+/* In wrap_calls.c: functions of the C library that no compiler instruments, grouped by their approximate cost per call, ns
+ * (tests/bench/library_calls.py). A call counts as that many basic blocks. */
 #define WRAPPED_WORK_4(X) \
 	X("floor") X("floorf") X("ceil") X("ceilf") X("round") X("roundf") X("trunc") X("truncf") X("rint") X("rintf") X("nearbyint") \
 	X("nearbyintf") X("lround") X("lroundf") X("llround") X("lrint") X("lrintf") X("llrint") X("ldexp") X("frexp") X("modf") \
@@ -53,7 +53,7 @@
 #define WRAPPED_WORK(X) \
 	WRAPPED_WORK_4(X) WRAPPED_WORK_8(X) WRAPPED_WORK_16(X) WRAPPED_WORK_32(X) WRAPPED_WORK_64(X) WRAPPED_WORK_128(X)
 
-/* In wrap.c: what sorts. */
+/* In wrap.c: sorting. */
 #define WRAPPED_SORTS(X) X("qsort") X("qsort_r")
 
 /* In wrap.c: memory and strings. */
@@ -76,7 +76,7 @@
 	X("pthread_spin_trylock") X("pthread_spin_unlock") X("pthread_rwlock_rdlock") X("pthread_rwlock_wrlock") \
 	X("pthread_rwlock_unlock")
 
-/* In waiting.c: what is called again and again until another thread has done something. */
+/* In waiting.c: functions called repeatedly until another thread has done something. */
 #define WRAPPED_WAITS(X) \
 	X("sched_yield") X("thrd_yield")
 
@@ -88,13 +88,13 @@
 	X("GOMP_parallel_loop_maybe_nonmonotonic_runtime") X("GOMP_parallel_sections") X("GOMP_barrier") X("GOMP_loop_end") \
 	X("GOMP_sections_end")
 
-/* In runtime.c: the process ends without destructors. */
+/* In runtime.c: ends of the process without destructors. */
 #define WRAPPED_ENDS(X) \
 	X("_exit") X("_Exit")
 
 #define WRAPPED(X) WRAPPED_CALLS(X) WRAPPED_WORK(X) WRAPPED_SORTS(X) WRAPPED_MEMORY(X) WRAPPED_HEAP(X) WRAPPED_LOCKS(X) WRAPPED_WAITS(X) WRAPPED_OPENMP(X) WRAPPED_ENDS(X)
 
-/* Defined by us for the program and its libraries alike, also those that are loaded later, and so to be seen by the dynamic linker. */
+/* Names that we define for the program and all its libraries, including those loaded later. So the dynamic linker must see them. */
 #define REPLACED(X) \
 	X("pthread_create") X("pthread_join") X("thrd_create") X("thrd_join") X("pthread_barrier_init") \
 	X("pthread_barrier_wait") X("ompt_start_tool") \
