@@ -1,5 +1,4 @@
-/* The calls that are recorded: a row each. Descriptors, waiting and threads; what is asked of the kernel by number; streams; files and
- * processes. */
+/* The recorded calls, one row each: descriptors, waiting and threads; system calls by number; streams; files and processes. */
 #define _FORTIFY_SOURCE 0 /* the functions themselves, not their inline forms */
 #include "runs/inside/interpose/interpose.h"
 
@@ -32,9 +31,9 @@
 #include <time.h>
 #include <unistd.h>
 
-/* ---- what a wrapper is made of ---- */
+/* ---- parts of a wrapper ---- */
 
-#define FUNCTIONS  1 /* the first number of the functions here */
+#define FUNCTIONS  1 /* number of the first function here */
 #define ENTER	   interpose_enter
 #define RESTRICTED "the program restricts its system calls"
 #define EXPORT	   __attribute__((visibility("default")))
@@ -45,7 +44,7 @@
 #define NO_ARGS 0
 #define ARG(a)	interpose_mix(0, (uint64_t)(a))
 
-/* Of a pointer only whether there is one: addresses differ from run to run. */
+/* Returns only whether there is a pointer: addresses differ from run to run. */
 static inline int64_t result_pointer(const void *r)
 {
 	return !r || (intptr_t)r == -1 ? -1 : 0;
@@ -63,8 +62,8 @@ static inline int64_t result_number(int64_t r)
 #define RESULT_OF(r)                                                                                                                       \
 	_Generic((r), void * : result_pointer, char * : result_pointer, FILE * : result_pointer, size_t : result_count, default : result_number)(r)
 
-/* Looks a function up at its first call, which may come before any constructor of ours. `version`: NULL, or one that it has in some
- * libraries. */
+/* Looks a function up at its first call, which may come before any constructor of ours. `version`: NULL, or the version to prefer if a
+ * library has it. */
 __attribute__((cold)) static void look_up(void **kept, const char *name, const char *version)
 {
 	int before = errno;
@@ -78,8 +77,8 @@ __attribute__((cold)) static void look_up(void **kept, const char *name, const c
 	__atomic_store_n(kept, found, __ATOMIC_RELAXED);
 }
 
-/* RESULT NAME PARAMETERS, called with ARGUMENTS, recorded as `label`; FILE, SIZE and ARGS are worked out after the call, `r` is its result.
- */
+/* Defines a wrapper of RESULT NAME PARAMETERS, called with ARGUMENTS, recorded as `label`. FILE, SIZE and ARGS are evaluated after the
+ * call; `r` is its result. */
 #define SLOW(version, result, name, symbol, label, parameters, arguments, file, size, args)                                                \
 	static result(*next_##name) parameters;                                                                                            \
 	__attribute__((noinline)) static result slow_##name(uint64_t key, WORDS parameters)                                                \
@@ -97,7 +96,7 @@ __attribute__((cold)) static void look_up(void **kept, const char *name, const c
 	}
 #define KEY() interpose_key(__builtin_return_address(0), FUNCTIONS + __COUNTER__)
 
-/* A call that is skipped is a jump: its site is known, and so is the function. */
+/* A skipped call is a jump: its site and its function are known. */
 #define CALL_OF(version, result, name, label, parameters, arguments, file, size, args)                                                     \
 	SLOW(version, result, name, #name, label, parameters, arguments, file, size, args)                                                 \
 	EXPORT result name parameters                                                                                                      \
@@ -116,7 +115,7 @@ static uint64_t ns_of(const struct timespec *t)
 	return (uint64_t)t->tv_sec * 1000000000u + (uint64_t)t->tv_nsec;
 }
 
-/* What a vector holds is looked at only after the kernel has read it: before that it may be anything. */
+/* Returns the bytes of a vector. Read only after the kernel has read it: before, its address may be invalid. */
 static uint64_t vector_bytes(const struct iovec *parts, int n, ssize_t result)
 {
 	uint64_t sum = 0;
@@ -127,7 +126,7 @@ static uint64_t vector_bytes(const struct iovec *parts, int n, ssize_t result)
 }
 
 CALL(ssize_t, read, (int fd, void *to, size_t n), (fd, to, n), fd, n, NO_ARGS)
-ssize_t __read_chk(int fd, void *to, size_t n, size_t room); /* what _FORTIFY_SOURCE makes of read() */
+ssize_t __read_chk(int fd, void *to, size_t n, size_t room); /* read() with _FORTIFY_SOURCE */
 CALL_OF(NULL, ssize_t, __read_chk, "read", (int fd, void *to, size_t n, size_t room), (fd, to, n, room), fd, n, NO_ARGS)
 CALL(ssize_t, write, (int fd, const void *from, size_t n), (fd, from, n), fd, n, NO_ARGS)
 CALL(ssize_t, pread, (int fd, void *to, size_t n, off_t at), (fd, to, n, at), fd, n, NO_ARGS)
@@ -174,7 +173,7 @@ CALL(int, epoll_wait, (int fd, struct epoll_event *events, int n, int ms), (fd, 
 CALL(int, epoll_pwait, (int fd, struct epoll_event *events, int n, int ms, const sigset_t *mask), (fd, events, n, ms, mask), fd,
      (uint64_t)n, ARG(ms))
 
-/* An interrupted sleep has read its argument, too. */
+/* An interrupted sleep has read its argument as well. */
 CALL(int, nanosleep, (const struct timespec *t, struct timespec *left), (t, left), NO_FILE, r ? NO_SIZE : ns_of(t), NO_ARGS)
 CALL(int, clock_nanosleep, (clockid_t clock, int flags, const struct timespec *t, struct timespec *left), (clock, flags, t, left), NO_FILE,
      r || flags ? NO_SIZE : ns_of(t), interpose_mix(ARG(clock), (uint64_t)flags))
@@ -185,7 +184,7 @@ CALL(int, pthread_mutex_lock, (pthread_mutex_t * mutex), (mutex), NO_FILE, NO_SI
 CALL(int, pthread_barrier_wait, (pthread_barrier_t * barrier), (barrier), NO_FILE, NO_SIZE, NO_ARGS)
 CALL(int, pthread_join, (pthread_t thread, void **result), (thread, result), NO_FILE, NO_SIZE, NO_ARGS)
 
-/* The oldest version is another kind of condition. */
+/* The oldest version has another type of condition variable. */
 CALL_OF("GLIBC_2.3.2", int, pthread_cond_wait, "pthread_cond_wait", (pthread_cond_t * condition, pthread_mutex_t *mutex),
 	(condition, mutex), NO_FILE, NO_SIZE, NO_ARGS)
 CALL_OF("GLIBC_2.3.2", int, pthread_cond_timedwait, "pthread_cond_timedwait",
@@ -233,10 +232,10 @@ CALL(ssize_t, splice, (int in, off64_t *in_at, int out, off64_t *out_at, size_t 
 CALL(ssize_t, copy_file_range, (int in, off64_t *in_at, int out, off64_t *out_at, size_t n, unsigned flags),
      (in, in_at, out, out_at, n, flags), out, n, ARG(flags))
 
-/* ---- what is asked of the kernel by number ---- */
+/* ---- system calls by number ---- */
 
-/* As C++'s atomic variables and Rust's locks wait; and what moves bytes. It has as many words as there can be, as the C library's own, and
- * those that were not given are never looked at: the call goes on with the same ones, as a jump where nothing is recorded. */
+/* Used by C++'s atomic variables and Rust's locks to wait, and to move bytes. It has as many words as there can be, like the C library's
+ * own. Words that were not given are never used: the call passes the same ones on, by a jump where nothing is recorded. */
 static long (*next_by_number)(long, long, long, long, long, long, long);
 EXPORT long by_number(long number, long a, long b, long c, long d, long e, long f) __asm__("syscall");
 
@@ -273,7 +272,7 @@ static bool futex_waits(long operation)
 	}
 }
 
-/* One place may ask for several of them: each is a call site of its own. */
+/* One place may make several of these calls: each is a call site of its own. */
 #define BY_NUMBER(name)                                                                                                                    \
 	do {                                                                                                                               \
 		const uint64_t key = KEY();                                                                                                \
@@ -297,7 +296,7 @@ long by_number(long number, long a, long b, long c, long d, long e, long f)
 		BY_NUMBER("pread");
 	case SYS_pwrite64:
 		BY_NUMBER("pwrite");
-	case SYS_seccomp: /* as by prctl() */
+	case SYS_seccomp: /* like prctl() */
 		interpose_stop(RESTRICTED);
 		break;
 	case SYS_prctl:
@@ -320,7 +319,7 @@ long by_number(long number, long a, long b, long c, long d, long e, long f)
 	return next_by_number(number, a, b, c, d, e, f);
 }
 
-/* What programs that call little outside call themselves where a piece of work ends: they declare it weak, and it is there when they are
+/* Marks the end of a piece of work in programs that make few calls to the outside. They declare it weak, and it exists while they are
  * recorded. Computation that ends at marks of different numbers is not compared. */
 EXPORT int assay_mark(unsigned long which);
 EXPORT int assay_mark(unsigned long which)
@@ -335,8 +334,8 @@ EXPORT int assay_mark(unsigned long which)
 
 /* ---- streams of the C library ---- */
 
-/* What it does with their buffers below, by system calls, is not seen apart. Single characters are not recorded: they are cheaper than
- * recording them. */
+/* Their system calls on the buffers below are not recorded separately. Single characters are not recorded: recording costs more than they
+ * do. */
 
 /* fileno() may change errno. */
 static int file_of(const FILE *stream)
@@ -348,7 +347,7 @@ static int file_of(const FILE *stream)
 
 CALL(size_t, fread, (void *to, size_t size, size_t n, FILE *f), (to, size, n, f), file_of(f), size *n, NO_ARGS)
 CALL_OF(NULL, size_t, fread_unlocked, "fread", (void *to, size_t size, size_t n, FILE *f), (to, size, n, f), file_of(f), size *n, NO_ARGS)
-size_t __fread_chk(void *to, size_t room, size_t size, size_t n, FILE *f); /* what _FORTIFY_SOURCE makes of it */
+size_t __fread_chk(void *to, size_t room, size_t size, size_t n, FILE *f); /* fread() with _FORTIFY_SOURCE */
 CALL_OF(NULL, size_t, __fread_chk, "fread", (void *to, size_t room, size_t size, size_t n, FILE *f), (to, room, size, n, f), file_of(f),
 	size *n, NO_ARGS)
 CALL(size_t, fwrite, (const void *from, size_t size, size_t n, FILE *f), (from, size, n, f), file_of(f), size *n, NO_ARGS)
@@ -360,7 +359,7 @@ char *__fgets_chk(char *to, size_t room, int n, FILE *f);
 CALL_OF(NULL, char *, __fgets_chk, "fgets", (char *to, size_t room, int n, FILE *f), (to, room, n, f), file_of(f), (uint64_t)n, NO_ARGS)
 CALL(ssize_t, getline, (char **line, size_t *room, FILE *f), (line, room, f), file_of(f), LINE_SIZE, NO_ARGS)
 CALL(ssize_t, getdelim, (char **line, size_t *room, int end, FILE *f), (line, room, end, f), file_of(f), LINE_SIZE, ARG(end))
-ssize_t __getdelim(char **line, size_t *room, int end, FILE *f); /* what getline() is when inlined */
+ssize_t __getdelim(char **line, size_t *room, int end, FILE *f); /* getline(), inlined */
 CALL_OF(NULL, ssize_t, __getdelim, "getdelim", (char **line, size_t *room, int end, FILE *f), (line, room, end, f), file_of(f), LINE_SIZE,
 	ARG(end))
 CALL(int, fputs, (const char *text, FILE *f), (text, f), file_of(f), NO_SIZE, NO_ARGS)
@@ -372,7 +371,7 @@ CALL(FILE *, fopen, (const char *path, const char *mode), (path, mode), file_of(
 CALL(FILE *, fopen64, (const char *path, const char *mode), (path, mode), file_of(r), NO_SIZE, NO_ARGS)
 CALL(int, fclose, (FILE * f), (f), NO_FILE, NO_SIZE, NO_ARGS)
 
-/* ---- what is printed ---- */
+/* ---- formatted output ---- */
 
 CALL(int, vprintf, (const char *format, va_list list), (format, list), file_of(stdout), LINE_SIZE, NO_ARGS)
 CALL(int, vfprintf, (FILE * f, const char *format, va_list list), (f, format, list), file_of(f), LINE_SIZE, NO_ARGS)
@@ -387,7 +386,7 @@ int __vdprintf_chk(int fd, int flag, const char *format, va_list list);
 CALL_OF(NULL, int, __vdprintf_chk, "vdprintf", (int fd, int flag, const char *format, va_list list), (fd, flag, format, list), fd,
 	LINE_SIZE, NO_ARGS)
 
-/* A function with any number of arguments, by the one that takes them as a list. */
+/* Defines a wrapper of a function with a variable number of arguments, by the one that takes them as a list. */
 #define FORMAT(name, by, label, parameters, list_parameters, arguments, file)                                                              \
 	SLOW(NULL, int, name, by, label, list_parameters, arguments, file, LINE_SIZE, NO_ARGS)                                             \
 	EXPORT int name parameters                                                                                                         \
@@ -419,7 +418,7 @@ FORMAT(__dprintf_chk, "__vdprintf_chk", "dprintf", (int fd, int flag, const char
 
 /* ---- files ---- */
 
-/* From here on nothing starts the file of a child process: most children close and open files, and then execute another program. */
+/* The following calls do not start the file of a child process: most children close and open files and then execute another program. */
 #undef ENTER
 #define ENTER(call, key, name) (interpose_has_file() && interpose_enter(call, key, name))
 #define MAPPING		       interpose_mix(ARG(protection), (uint64_t)flags)
@@ -433,7 +432,7 @@ CALL(void *, mmap64, (void *at, size_t n, int protection, int flags, int fd, off
      MAPPING)
 CALL(int, munmap, (void *at, size_t n), (at, n), NO_FILE, n, NO_ARGS)
 
-/* The mode is there only if it is needed. */
+/* The mode exists only if the flags need it. */
 #define OPEN(name, parameters, before, ...)                                                                                                \
 	SLOW(NULL, int, name, #name, "open", (WORDS before, mode_t mode), (__VA_ARGS__, mode), r, NO_SIZE, ARG(flags))                     \
 	EXPORT int name parameters                                                                                                         \
@@ -453,7 +452,7 @@ OPEN(open, (const char *path, int flags, ...), (const char *path, int flags), pa
 OPEN(open64, (const char *path, int flags, ...), (const char *path, int flags), path, flags)
 OPEN(openat, (int at, const char *path, int flags, ...), (int at, const char *path, int flags), at, path, flags)
 OPEN(openat64, (int at, const char *path, int flags, ...), (int at, const char *path, int flags), at, path, flags)
-/* What _FORTIFY_SOURCE makes of these. */
+/* The same with _FORTIFY_SOURCE. */
 int __open_2(const char *path, int flags);
 int __open64_2(const char *path, int flags);
 int __openat_2(int at, const char *path, int flags);
@@ -465,8 +464,7 @@ CALL_OF(NULL, int, __openat64_2, "open", (int at, const char *path, int flags), 
 
 /* ---- processes ---- */
 
-/* In the child the call is not ended: interpose_leave() sees that this is another process. vfork() would return into this function twice.
- */
+/* In the child, interpose_leave() ignores the call, since this is another process. vfork() is not wrapped: it would return here twice. */
 static pid_t (*next_fork)(void);
 EXPORT pid_t fork(void)
 {
@@ -489,7 +487,7 @@ EXPORT pid_t fork(void)
 CALL(int, posix_spawn, SPAWN_PARAMETERS, (child, path, actions, attributes, words, variables), NO_FILE, NO_SIZE, NO_ARGS)
 CALL(int, posix_spawnp, SPAWN_PARAMETERS, (child, path, actions, attributes, words, variables), NO_FILE, NO_SIZE, NO_ARGS)
 
-/* What does not return is recorded before it, as if it took no time, and whatever chance says: that a program was executed tells why the
+/* Records a call that does not return before it is made, with no duration and without a random choice: an executed program explains why the
  * records end there. */
 #define RECORD_LAST(name)                                                                                                                  \
 	do {                                                                                                                               \
@@ -522,7 +520,7 @@ EXPORT void exit(int status)
 	next_exit(status);
 }
 
-/* Without what a process does at its end. */
+/* Defines wrappers of ends without destructors or exit handlers. */
 #define END(name)                                                                                                                          \
 	static __attribute__((noreturn)) void (*next_##name)(int);                                                                         \
 	EXPORT void name(int status)                                                                                                       \
@@ -534,8 +532,8 @@ EXPORT void exit(int status)
 END(_exit)
 END(_Exit)
 
-/* A filter of system calls follows: it kills programs for calls that it does not know. Unprivileged programs say first that they will never
- * have more rights. */
+/* A filter of system calls follows: it kills programs for calls that it does not allow. Unprivileged programs first renounce new
+ * privileges. */
 static int (*next_prctl)(int, unsigned long, unsigned long, unsigned long, unsigned long);
 EXPORT int prctl(int option, ...)
 {

@@ -1,7 +1,6 @@
-/* Which programs restrict their system calls (seccomp) by instructions of their own, where no wrapper sees it. When it has happened it is
- * too late: the next call of ours may end the program. So at the start code is searched for a place that loads the number of such a call
- * and asks the kernel in what it does or calls next. Code that comes later, and numbers that come from tables, are not found. x86-64 alone.
- */
+/* Finds programs that restrict their system calls (seccomp) by their own instructions, which no wrapper sees. Afterwards it is too late:
+ * our next call may kill the program. So the code is searched at the start for a place that loads the number of such a call and then,
+ * directly or in a callee, enters the kernel. Code that is loaded later, and numbers from tables, are not found. Only x86-64. */
 #include "runs/inside/interpose/interpose.h"
 
 #include <elf.h>
@@ -11,16 +10,16 @@
 #include <sys/syscall.h>
 
 #define NEAR	128u /* bytes of code */
-#define DEPTH	3u   /* of calls: a wrapper may have one itself */
+#define DEPTH	3u   /* nested calls: a wrapper may itself contain one */
 #define NUMBER	((uint32_t)sizeof(uint32_t))
-#define NOWHERE 0x56u /* registers in which neither a call's number nor the first argument is handed on: ecx, edx, esp, esi */
+#define NOWHERE 0x56u /* registers that carry neither a call's number nor its first argument: ecx, edx, esp, esi */
 
 struct code {
 	const unsigned char *at;
 	size_t n;
 };
 
-/* The next "mov $number", to memory or to a register, from there on: where the number is; n: there is none. */
+/* Returns the position of `number` in the next "mov $number", to memory or to a register, from there on; n: none. */
 static size_t code_next(const struct code *c, size_t from, uint32_t number)
 {
 	const unsigned char *b;
@@ -34,13 +33,13 @@ static size_t code_next(const struct code *c, size_t from, uint32_t number)
 	return c->n;
 }
 
-/* "syscall", but not as a part of a distance. */
+/* Reports whether it is a "syscall" instruction and not part of a distance. */
 static bool code_is_syscall(const unsigned char *b)
 {
 	return b[0] == 0x0f && b[1] == 0x05 && b[2] != 0x00 && b[2] != 0xff && (b[-1] & 0xfe) != 0xe8 && (b[-1] & 0xc7) != 0x05;
 }
 
-/* Where a call or jump there leads. */
+/* Returns the target of a call or jump; SIZE_MAX or outside the code: none. */
 static size_t code_target(const unsigned char *b, size_t at)
 {
 	int32_t distance;
@@ -51,7 +50,7 @@ static size_t code_target(const unsigned char *b, size_t at)
 	return (*b & 0xfe) == 0xe8 ? at + 1 + sizeof(distance) + (size_t)distance : SIZE_MAX;
 }
 
-/* Is the kernel asked from there on, or in what is called from there? `prctl`: first the number of that is loaded. */
+/* Reports whether the code from there on, or its callees, enters the kernel. prctl: only after it loads the number of that call. */
 static bool code_asks(const struct code *c, size_t from, unsigned depth, bool prctl)
 {
 	const struct code near = { c->at, from + NEAR + NUMBER < c->n ? from + NEAR + NUMBER : c->n };
@@ -83,7 +82,7 @@ static bool code_restricts(const struct code *c)
 	return false;
 }
 
-/* Neither this library's nor the system's, of which none has been found to do so. */
+/* Searches a module, but not this library or the system's, none of which is known to do this. */
 static int module_look(struct dl_phdr_info *module, size_t size, void *found)
 {
 	const char *name = module->dlpi_name;

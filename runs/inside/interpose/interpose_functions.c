@@ -1,10 +1,9 @@
-/* Functions of libraries that the user names: a call is two marks, where it starts and where it ends, and what happens in it lies between.
- * A library that `assay variance record` writes (runs/commands/cmd_variance_record.c) exports their names, each with its number in
- * r11, and leads here; ASSAY_INTERPOSE_FUNCTIONS has the names in that order: "NAME,NAME:N,...", N the argument that tells how much there
- * is to do.
+/* Functions of libraries that the user names. A call has two marks, at its start and at its end, with its work in between. A library that
+ * `assay variance record` writes (runs/commands/cmd_variance_record.c) exports their names and jumps here, with the function's number in
+ * r11. ASSAY_INTERPOSE_FUNCTIONS has the names in that order: "NAME,NAME:N,...", N the argument that determines the amount of work.
  *
- * The real function finds its arguments in the same registers, and up to 16 words on the stack, which are copied; unwinders find a frame
- * like any other, and whatever leaves it early leaves out the second mark. */
+ * The real function finds its arguments in the same registers, and up to 16 words on the stack, which are copied. Unwinders find an
+ * ordinary frame. A call that is left by a jump has no second mark. */
 #include "runs/inside/interpose/interpose.h"
 #include "runs/inside/record/record_system.h"
 
@@ -17,11 +16,11 @@
 #define HIDDEN	      __attribute__((visibility("hidden")))
 #define FUNCTIONS_MAX 64u
 #define NAMES_BYTES   8192u
-#define NUMBERS	      0x300u /* of functions, behind those of interpose_mpi.c */
+#define NUMBERS	      0x300u /* numbers of functions, after those of interpose_mpi.c */
 #define ENDS	      ":return"
 #define ENDS_BYTES    (sizeof(ENDS) - 1)
 
-/* What the caller gave, as the code below lays it out. */
+/* Argument registers, laid out as by the assembly below. */
 struct registers {
 	double vectors[8][2];
 	uint64_t rax, rdi, rsi, rdx, rcx, r8, r9, r10, number;
@@ -36,7 +35,7 @@ static struct function {
 static char names[NAMES_BYTES];
 static bool taken;
 
-/* "NAME:N" or "NAME", behind `at` in `names`; returns what is behind that. */
+/* Stores a function given as "NAME:N" or "NAME", with its names at `at`, in `names`. Returns the end of these. */
 static char *function_take(struct function *f, const char *text, size_t n, char *at)
 {
 	const char *colon = memchr(text, ':', n);
@@ -54,7 +53,7 @@ static char *function_take(struct function *f, const char *text, size_t n, char 
 	return at + bytes + ENDS_BYTES + 1;
 }
 
-/* Before the program may change its environment; earlier, where a library's own start calls such a function. */
+/* Runs before the program may change its environment; earlier if a library's start calls such a function. */
 __attribute__((constructor)) static void functions_take(void)
 {
 	const char *text = getenv("ASSAY_INTERPOSE_FUNCTIONS");
@@ -69,7 +68,7 @@ __attribute__((constructor)) static void functions_take(void)
 	taken = true;
 }
 
-/* There is none: as the linker does. */
+/* Finds the real function. If there is none, ends the process like the dynamic linker does. */
 static void *function_look(struct function *f, uintptr_t caller)
 {
 	static const char text[] = "assay: no library has a function that --call names\n";
@@ -99,7 +98,7 @@ static uint64_t size_of(const struct function *f, const struct registers *r)
 	return arguments[f->argument];
 }
 
-/* Returns where the real function is. */
+/* Returns the address of the real function. */
 HIDDEN void *interpose_function_begins(const struct registers *r, uintptr_t caller);
 HIDDEN void *interpose_function_begins(const struct registers *r, uintptr_t caller)
 {
@@ -124,8 +123,8 @@ HIDDEN void interpose_function_ends(const struct registers *r, uintptr_t caller)
 	mark(caller, NUMBERS + 2 * r->number + 1, f->end, size_of(f, r));
 }
 
-#if defined(__x86_64__) /* elsewhere no function can be named */
-/* On the stack: 16 words for the real function, struct registers, and what it returns (rax, rdx, xmm0, xmm1). */
+#if defined(__x86_64__) /* on other architectures no function can be named */
+/* Stack: 16 words for the real function, struct registers, and its results (rax, rdx, xmm0, xmm1). */
 __asm__(".text\n"
 	".p2align 4\n"
 	".globl assay_interpose_function\n"

@@ -1,5 +1,5 @@
-/* What is known besides a call's arguments: its site's name, its descriptor's kind; and what the kernel says of the calling thread, and of
- * its process's cgroups and machine. Nothing here is a cancellation point or changes errno. */
+/* Facts about a call beyond its arguments: the name of its site, the kind of its descriptor, and readings of the kernel about the calling
+ * thread, its process's cgroups and the machine. Nothing here is a cancellation point or changes errno. */
 #include "runs/inside/interpose/interpose.h"
 #include "runs/inside/record/record_writer.h"
 
@@ -15,31 +15,31 @@
 #include <sys/sysinfo.h>
 #include <time.h>
 
-#define SITES_LOG2     12 /* of a process */
+#define SITES_LOG2     12 /* per process */
 #define SITES_MAX      (1u << SITES_LOG2)
 #define MODULES_MAX    32u
 #define NAME_BYTES     (64u + INTERPOSE_PATH * 17u)
 #define FILES_MAX      1024u
-#define FILE_BYTES     512u /* of a path */
+#define FILE_BYTES     512u /* longest path */
 #define ENDS_MAX       63u
 #define END_BYTES      128u
-#define LOOK_TICKS     2000000u /* after which a descriptor is looked at again: libc closes and opens some unseen */
+#define LOOK_TICKS     2000000u /* after which a descriptor is read again: libc closes and opens some unseen */
 #define LOOK_MASK      UINT64_C(0xffff)
-#define WITHHELD_TICKS 50000000u		     /* about 20 milliseconds between two looks at what was withheld */
-#define STAT_PART      4000u			     /* of a thread's time, at most: one in so many */
-#define GROUP_PART     2000u			     /* of all threads', */
-#define WAITED_PART    200u			     /* or of what they waited for a CPU since: a quota may have been the reason */
-#define TICK_NS	       10000000u		     /* of /proc/stat; its unit is the same on all x86-64 and aarch64 */
+#define WITHHELD_TICKS 50000000u		     /* about 20 milliseconds between two readings of withheld time */
+#define STAT_PART      4000u			     /* one part in 4000 of a thread's time at most */
+#define GROUP_PART     2000u			     /* one part in 2000 of all threads' time at most... */
+#define WAITED_PART    200u			     /* ...or one in 200 of their run-queue delay since: a quota may be the reason */
+#define TICK_NS	       10000000u		     /* unit of /proc/stat, the same on all x86-64 and aarch64 */
 #define IDLE_WORDS     (1u << 4 | 1u << 5 | 1u << 8) /* idle, also while something waits for a disk, or stolen */
 #define LOOP_TURNS     500
-#define LOOP_TRIES     2 /* of which the shorter one was hardly interrupted */
+#define LOOP_TRIES     2 /* the shorter one was hardly interrupted */
 #define GROUPS_BYTES   4096
 #define PATH_BYTES     1024
-#define THREAD_TICKS   50000000u /* after which a thread looks at what is withheld from it */
-#define PERIOD_PART    1000u	 /* of the time, at most: one in so many, */
-#define PERIOD_MOST    50000000u /* unless they would be further apart than 20 milliseconds */
+#define THREAD_TICKS   50000000u /* age at which a thread first reads the time withheld from it */
+#define PERIOD_PART    1000u	 /* one part in 1000 of the time at most... */
+#define PERIOD_MOST    50000000u /* ...unless that means more than 20 milliseconds between two readings */
 #define IDLE_LOG2_MOST 2u
-#define LOOP_PERIOD    12500000u /* about 5 milliseconds between two looks at the processor's clock */
+#define LOOP_PERIOD    12500000u /* about 5 milliseconds between two readings of the CPU's clock rate */
 
 void *interpose_find(const char *name, uintptr_t caller)
 {
@@ -51,7 +51,7 @@ void *interpose_find(const char *name, uintptr_t caller)
 	return at;
 }
 
-/* Appends a number, and what stands behind it. */
+/* Appends a number and the character `behind`. Returns the end. */
 static char *number_text(char *at, uint64_t number, unsigned base, char behind)
 {
 	char digits[24];
@@ -73,9 +73,9 @@ void interpose_say(struct record_writer *writer, const char *beginning, uint64_t
 	record_info(writer, key, value);
 }
 
-/* ---- numbers of sites, the same ones for all threads ---- */
+/* ---- numbers of sites, common to all threads ---- */
 
-/* A place is taken by its key, and of use once its number is there: 0 is one less than none. */
+/* A place is taken once its key is set, and usable once its number is there. */
 struct shared_site {
 	uint64_t key;
 	uint32_t number_and_2;
@@ -83,13 +83,13 @@ struct shared_site {
 
 static struct shared_site shared_sites[SITES_MAX];
 
-/* A build-id is written once: another function of the module has "~" and the number of the one that has it. */
+/* A build-id is written once. Other functions of the module have "~" and the number of the function that has it. */
 static struct named_module {
-	uint64_t id; /* a hash */
+	uint64_t id; /* hash of the build-id */
 	uint32_t number_and_1;
 } modules[MODULES_MAX];
 
-/* file: the path of a library, once for each. */
+/* Adds a function to the file. file: the path of a library, written once per library. */
 static uint32_t function_of(struct record_writer *writer, uintptr_t address, const char *id, const char *name, const char *file)
 {
 	uint64_t hash = interpose_text_hash(id), none = 0;
@@ -116,7 +116,7 @@ static uint32_t function_of(struct record_writer *writer, uintptr_t address, con
 	return number;
 }
 
-/* NAME, "<" and an address in its module for each of the path. */
+/* Writes NAME, then "<" and an address relative to its module for each call of the path. */
 __attribute__((noinline)) static void path_name(const char *name, const struct interpose_path *path, char out[NAME_BYTES])
 {
 	size_t at = strnlen(name, 63);
@@ -136,7 +136,7 @@ __attribute__((noinline)) static void path_name(const char *name, const struct i
 	out[at] = '\0';
 }
 
-/* "=NAME" of a module that has no build-id: of a library's path, or ("") of the program. */
+/* Writes "=NAME", the id of a module without a build-id, from the path of a library or ("") of the program. */
 __attribute__((noinline)) static void file_id(const char *path, char out[RECORD_BUILD_ID_BYTES])
 {
 	char self[FILE_BYTES];
@@ -158,7 +158,7 @@ __attribute__((noinline)) static void file_id(const char *path, char out[RECORD_
 	memcpy(out + 1, path, n + 1);
 }
 
-/* The site's address in the module's file, and the module's build-id. */
+/* Adds a site by its address in the module's file and the module's build-id. Returns its number. */
 static uint32_t site_name(struct record_writer *writer, uint64_t key, const char *name)
 {
 	uintptr_t address = key & ((1ull << INTERPOSE_ADDRESS_BITS) - 1), base = 0;
@@ -203,13 +203,13 @@ uint32_t interpose_site_number(struct record_writer *writer, uint64_t key, const
 
 /* ---- descriptors ---- */
 
-/* The counter `kind` of each, in LOOK_MASK, and above it the ticks at which it was looked at. 0: it was not yet. */
+/* For each descriptor the counter `kind`, in LOOK_MASK, and above it the ticks of its reading. 0: not read yet. */
 static uint64_t known_files[FILES_MAX];
 
-/* Pipes and connections by their inodes; an end's number is its place and 1. */
+/* Pipes and connections by their inodes; the number of an end is its index + 1. */
 static struct {
 	uint64_t keys[ENDS_MAX];
-	uint32_t n; /* places that are taken */
+	uint32_t n; /* entries in use */
 } known_ends;
 
 static enum interpose_kind kind_of(uint32_t mode)
@@ -230,7 +230,7 @@ static enum interpose_kind kind_of(uint32_t mode)
 	}
 }
 
-/* " ADDRESS:PORT", of IPv6 in brackets, without leaving out zeroes; NULL: it is neither. */
+/* Writes " ADDRESS:PORT", IPv6 in brackets without omitted zeroes. Returns the end; NULL for other families. */
 static char *address_text(char *at, const struct sockaddr_in6 *six)
 {
 	const struct sockaddr_in *four = (const void *)six;
@@ -250,11 +250,11 @@ static char *address_text(char *at, const struct sockaddr_in6 *six)
 		return NULL;
 	for (int i = 0; i < 4; i++)
 		at = number_text(at, bytes[i], 10, i < 3 ? '.' : ':');
-	return number_text(at, ntohs(six->sin6_port), 10, '\0') - 1; /* at the same place in both */
+	return number_text(at, ntohs(six->sin6_port), 10, '\0') - 1; /* the port has the same position in both families */
 }
 
-/* "PID pipe DEVICE:INODE" or "PID inet LOCAL PEER", which both of its ends say; the process for a child, which has its parent's names but
- * not its numbers. False: it is not known who is at the other end. */
+/* Writes "PID pipe DEVICE:INODE" or "PID inet LOCAL PEER", which both ends do. PID because a child inherits its parent's names but not its
+ * numbers. Returns false if the other end is unknown. */
 static bool end_text(int file, const struct stat *now, char out[END_BYTES])
 {
 	char *at = number_text(out, (uint64_t)interpose_ask(SYS_getpid, 0, 0, 0, 0), 10, ' ');
@@ -288,7 +288,7 @@ static uint32_t end_number(struct record_writer *writer, int file, const struct 
 		at++;
 	if (at < n || n == ENDS_MAX || !end_text(file, now, text))
 		return at < n ? at + 1 : 0;
-	at = __atomic_fetch_add(&known_ends.n, 1, __ATOMIC_ACQ_REL); /* another thread may give it another number */
+	at = __atomic_fetch_add(&known_ends.n, 1, __ATOMIC_ACQ_REL); /* another thread may assign another number */
 	if (at >= ENDS_MAX) {
 		__atomic_store_n(&known_ends.n, ENDS_MAX, __ATOMIC_RELEASE);
 		return 0;
@@ -325,9 +325,9 @@ uint32_t interpose_kind_of(struct record_writer *writer, int file, uint64_t now)
 	return known & LOOK_MASK;
 }
 
-/* ---- what the kernel says of the thread ---- */
+/* ---- readings of the kernel about the thread ---- */
 
-/* A file that is read from its beginning on. */
+/* A file that is read from its start. */
 struct text {
 	long file, at, bytes;
 	char part[512];
@@ -360,12 +360,12 @@ static bool text_next(struct text *t, char *c)
 	return true;
 }
 
-/* In lines of words: of the next line that starts with the word `line` (NULL: of the first one), the sum of the words whose bits are set in
- * `wanted`, counted from 0. UINT64_MAX: the kernel does not tell. */
+/* In the next line that starts with the word `line` (NULL: in the first one), returns the sum of the words whose bits are set in `wanted`,
+ * counted from 0. UINT64_MAX: the kernel does not report it. */
 static uint64_t number_next(struct text *t, const char *line, uint64_t wanted)
 {
 	unsigned word = 0, at = 0;
-	bool here = !t->bytes; /* else within the line of the number before */
+	bool here = !t->bytes; /* otherwise continues in the line of the previous number */
 	uint64_t value = 0, sum = 0;
 	char c, before = here ? '\n' : '0';
 
@@ -405,7 +405,7 @@ static uint64_t number_in(const char *path, const char *line, uint64_t wanted)
 	return number;
 }
 
-/* Kernels before 5.9 do not count them: then 2 of any number. */
+/* Returns the number of filters. Kernels before 5.9 do not count them: then 2 for any number. */
 static uint64_t filters_of(const char *status)
 {
 	uint64_t n = number_in(status, "Seccomp_filters:", 1 << 1);
@@ -413,9 +413,9 @@ static uint64_t filters_of(const char *status)
 	return n == UINT64_MAX ? number_in(status, "Seccomp:", 1 << 1) : n;
 }
 
-static int processors; /* asked for at the start: that takes more of the stack than some have */
+static int processors; /* read at the start: that takes more stack than some threads have */
 
-/* With what the C library's own start asks for, and nothing else: a program that is started where more is forbidden would be killed. */
+/* Uses only the system calls that the C library's own start makes: a program that starts under a stricter filter would be killed. */
 bool interpose_is_free(uint64_t filters)
 {
 	uint64_t own = filters_of("/proc/self/status"), usual;
@@ -427,7 +427,7 @@ bool interpose_is_free(uint64_t filters)
 	return usual != UINT64_MAX && own <= usual;
 }
 
-/* UINT64_MAX: the kernel does not tell. */
+/* Returns a clock's time, ns; UINT64_MAX: the kernel does not report it. */
 static uint64_t cpu_time(clockid_t clock)
 {
 	struct timespec t = { 0, 0 };
@@ -436,8 +436,8 @@ static uint64_t cpu_time(clockid_t clock)
 									    : UINT64_MAX;
 }
 
-/* By system calls; the last nine are left as they are. `turns`: that it has left its processor; as long as that stays, it has not waited
- * for one, and what says how long it has, which takes 6 of 7 microseconds, is not read: then false. */
+/* Reads resource usage by system calls, except for the last nine fields. *turns: the thread's context switches. While these do not change,
+ * it has not waited for a CPU, and the run-queue delay, 6 of 7 microseconds, is not read: then returns false. */
 static bool accounts_read(struct interpose_accounts *out, uint64_t *turns, enum record_level level)
 {
 	struct rusage usage = { .ru_nvcsw = -1 };
@@ -454,13 +454,13 @@ static bool accounts_read(struct interpose_accounts *out, uint64_t *turns, enum 
 		out->involuntary = (uint64_t)usage.ru_nivcsw;
 	}
 	if (out->run_delay_ns != UINT64_MAX && *turns == before && usage.ru_nvcsw >= 0)
-		return false; /* it has not left its processor, and so has not waited for one */
+		return false; /* no context switch, so no run-queue delay */
 	out->run_delay_ns =
-	    number_in("/proc/thread-self/schedstat", NULL, 1 << 1); /* the first number is that of the last tick of the kernel's clock */
+	    number_in("/proc/thread-self/schedstat", NULL, 1 << 1); /* the first number is updated only at the kernel's timer tick */
 	return true;
 }
 
-/* Ticks that so many operations, each of which waits for the one before it, take now: about 2000 turns of the processor's clock. */
+/* Returns the current duration, ticks, of LOOP_TURNS dependent operations: about 2000 cycles of the CPU. */
 static uint64_t loop_ticks(void)
 {
 	uint64_t least = UINT64_MAX;
@@ -478,22 +478,22 @@ static uint64_t loop_ticks(void)
 	return least;
 }
 
-/* ---- what was withheld from the thread ---- */
+/* ---- time withheld from the thread ---- */
 
-/* Of all threads of the process: they are in the same cgroups. */
+/* Shared by all threads of the process, which are in the same cgroups. */
 static struct {
 	bool busy; /* a thread is reading */
 	struct interpose_pace pace;
-	uint64_t waited_ns; /* by all threads, since */
+	uint64_t waited_ns; /* run-queue delay of all threads since the last reading */
 	struct grown {
-		uint64_t ns;   /* UINT64_MAX: not known */
-		uint64_t told; /* by the group, at last */
+		uint64_t ns;   /* UINT64_MAX: unknown */
+		uint64_t told; /* last value of the group */
 	} throttled, io, memory;
-	uint64_t id; /* a hash of which they are */
+	uint64_t id; /* hash of the list of cgroups */
 	char groups[GROUPS_BYTES], path[PATH_BYTES];
 } own_group = { .throttled = { .ns = UINT64_MAX }, .io = { .ns = UINT64_MAX }, .memory = { .ns = UINT64_MAX } };
 
-/* What a group was told to have had before the process came to it is not the process's. */
+/* Adds the growth of a group's value. The value from before the process joined the group is not the process's. */
 static void grow(struct grown *g, uint64_t told, bool same_group)
 {
 	if (told == UINT64_MAX)
@@ -505,7 +505,7 @@ static void grow(struct grown *g, uint64_t told, bool same_group)
 	g->told = told;
 }
 
-/* In "2:cpu,cpuacct:/a/b\n0::/c\n" the path of the first hierarchy that is of that controller (""); 0: none. *bytes: its length. */
+/* Returns the path of the controller's ("": version 2's) hierarchy in "2:cpu,cpuacct:/a/b\n0::/c\n". NULL: none. *bytes: its length. */
 static const char *group_of(const char *groups, const char *controller, size_t *bytes)
 {
 	size_t n = strlen(controller);
@@ -527,7 +527,7 @@ static const char *group_of(const char *groups, const char *controller, size_t *
 	return NULL;
 }
 
-/* Of the group and all above it. */
+/* Returns the sum over the group and all above it. */
 static uint64_t throttled_below(const char *root, const char *of, size_t bytes, const char *name, uint64_t unit_ns)
 {
 	uint64_t sum = UINT64_MAX;
@@ -553,7 +553,7 @@ static uint64_t throttled_below(const char *root, const char *of, size_t bytes, 
 	}
 }
 
-/* Of the group, else of the machine. */
+/* Returns the pressure of the group, otherwise of the machine. */
 static uint64_t pressure_of(const char *root, const char *name, size_t bytes, const char *file, const char *machine)
 {
 	size_t start = strlen(root), n = start + bytes;
@@ -598,8 +598,8 @@ static void group_read(enum record_level level)
 	grow(&own_group.memory, pressure_of("/sys/fs/cgroup", name ? name : "", bytes, "/memory.pressure", "/proc/pressure/memory"), same);
 }
 
-/* All of the time but what was idle, which the kernel times: as using a processor it only counts what its clock's ticks meet there, and
- * so hardly anything of what sleeps at those moments, as one does that waits for others who take turns. UINT64_MAX: not now. */
+/* Returns all of the time except idle time, which the kernel measures. Its busy time is only sampled at timer ticks, and misses most of a
+ * program that sleeps at those moments, for example one that takes turns with others. UINT64_MAX: unknown now. */
 static uint64_t busy_read(struct text *stat)
 {
 	uint64_t now = cpu_time(CLOCK_MONOTONIC), start = record_ticks(), idle = number_next(stat, "cpu", IDLE_WORDS);
@@ -610,7 +610,7 @@ static uint64_t busy_read(struct text *stat)
 	return now > idle * TICK_NS ? now - idle * TICK_NS : UINT64_MAX; /* a container may have a clock of its own */
 }
 
-/* What the machine does, and what was stolen from the processor on which the thread is, as far as it has been there since the last time. */
+/* Reads the machine's busy time, and the steal time of the current CPU, if the thread was there at the last reading too. */
 __attribute__((noinline)) static void stat_read(struct interpose_accounts *out, struct interpose_withheld *w)
 {
 	struct text stat = text_open("/proc/stat");
@@ -636,8 +636,8 @@ __attribute__((noinline)) static void stat_read(struct interpose_accounts *out, 
 	w->ticks = ticks;
 }
 
-/* What something usually takes that took so long now, and so long before (0: never): one that takes four times as long, or more than
- * `most`, was interrupted. Not the least that it ever took: between calls of the program nothing of it is in the caches. */
+/* Returns the usual duration, updated by one that took `took`; before 0: the first. A duration above `most`, or above four times the usual
+ * one, was interrupted and counts as that. Not the minimum: between calls of the program nothing of this is in the caches. */
 static uint64_t usual_follow(uint64_t before, uint64_t took, uint64_t most)
 {
 	if (!before)
@@ -646,7 +646,7 @@ static uint64_t usual_follow(uint64_t before, uint64_t took, uint64_t most)
 	return before + (took < most ? took : most) / 8 - before / 8;
 }
 
-/* Has started at `start`. */
+/* Schedules the next reading after one that started at `start`. */
 static void pace_follow(struct interpose_pace *pace, uint64_t start, uint32_t part)
 {
 	uint64_t usual = usual_follow(pace->usual, record_ticks() - start, INTERPOSE_LONG), pause = usual * part;
@@ -655,7 +655,7 @@ static void pace_follow(struct interpose_pace *pace, uint64_t start, uint32_t pa
 	__atomic_store_n(&pace->due, start + (pause > WITHHELD_TICKS ? pause : WITHHELD_TICKS), __ATOMIC_RELAXED);
 }
 
-/* Where that is due, by one thread. */
+/* Reads the group if that is due, in one thread only. */
 static void group_look(enum record_level level, uint64_t now)
 {
 	if (now < __atomic_load_n(&own_group.pace.due, __ATOMIC_RELAXED) || __atomic_exchange_n(&own_group.busy, true, __ATOMIC_ACQUIRE))
@@ -667,7 +667,7 @@ static void group_look(enum record_level level, uint64_t now)
 	__atomic_store_n(&own_group.busy, false, __ATOMIC_RELEASE);
 }
 
-/* Whether threads have waited for a CPU for so long since the group was looked at, `more_ns` with it, that it is due. */
+/* Adds run-queue delay. Makes the group due, and reports it, if threads have waited for a CPU long enough since its last reading. */
 static bool group_due(const struct record_writer *writer, uint64_t more_ns, uint64_t now)
 {
 	uint64_t waited = __atomic_add_fetch(&own_group.waited_ns, more_ns, __ATOMIC_RELAXED) / 1000u;
@@ -678,7 +678,7 @@ static bool group_due(const struct record_writer *writer, uint64_t more_ns, uint
 	return due;
 }
 
-/* What was withheld, and pressure: some 20 microseconds, more on large machines; now and then 50 for all threads. */
+/* Reads withheld time and pressure: some 20 microseconds, more on large machines; now and then 50 for all threads. */
 static void withheld_read(struct interpose_accounts *out, struct interpose_withheld *w, enum record_level level, uint64_t now)
 {
 	stat_read(out, w);
@@ -692,9 +692,9 @@ static void withheld_read(struct interpose_accounts *out, struct interpose_withh
 	out->memory_pressure_ns = __atomic_load_n(&own_group.memory.ns, __ATOMIC_RELAXED);
 }
 
-/* ---- a look at all of that ---- */
+/* ---- reading of all of that ---- */
 
-/* What is asked for now. What the thread does not take any more is not known from now on; what it starts to take it looks at soon. */
+/* Returns the requested level. If it has changed, all values are unknown until they are read again, which is due soon. */
 static enum record_level level_follow(const struct record_writer *writer, struct interpose_looks *l)
 {
 	uint64_t level = __atomic_load_n(&writer->header->level, __ATOMIC_RELAXED);
@@ -709,7 +709,7 @@ static enum record_level level_follow(const struct record_writer *writer, struct
 	return l->level;
 }
 
-/* Since the look before, so many ticks ago and at so much CPU time: what a thread may spend is a part of what it uses. */
+/* Returns the thread's idle_log2 since the previous reading, `ticks` ago at CPU time `cpu_ns`: it may spend a part of the time it uses. */
 static uint32_t idle_of(const struct record_writer *writer, const struct interpose_looks *l, uint64_t ticks, uint64_t cpu_ns)
 {
 	uint64_t used = (l->accounts.cpu_ns - cpu_ns) * (writer->options.ticks_per_s / 1000000u) / 1000u;
@@ -728,13 +728,13 @@ uint64_t interpose_accounts_look(const struct record_writer *writer, struct inte
 	uint64_t cpu_ns = l->accounts.cpu_ns, delay_ns = l->accounts.run_delay_ns;
 	bool left;
 
-	l->accounts.stopped_ns = stopped_ns - 1; /* nobody looks: not known */
+	l->accounts.stopped_ns = stopped_ns - 1; /* UINT64_MAX if the stops are not watched */
 	l->accounts.run_ns = level < RECORD_LEVEL_CAUSES ? UINT64_MAX : __atomic_load_n(&writer->header->run_ns, __ATOMIC_RELAXED) - 1;
 	if (level >= RECORD_LEVEL_RESOURCES && now - l->looped > LOOP_PERIOD) {
 		l->accounts.loop_ticks = loop_ticks();
 		l->looped = now;
 	}
-	if (!l->withheld.pace.due) /* threads that end soon never do */
+	if (!l->withheld.pace.due) /* never due in threads that end soon */
 		l->withheld.pace.due = now + THREAD_TICKS;
 	if (level >= RECORD_LEVEL_CAUSES && now >= l->withheld.pace.due) {
 		withheld_read(&l->accounts, &l->withheld, level, now);

@@ -1,9 +1,9 @@
-/* Calls of MPI, by its profiling interface: a row each, for C and Fortran. No MPI is needed to build this, and none is linked: what is
- * called is looked up in the library that the program has.
+/* MPI calls, by its profiling interface: one row each, for C and Fortran. Neither building nor linking needs MPI: the functions are looked
+ * up in the library that the program has.
  *
- * All arguments of MPI are whole numbers, handles or addresses, each in a register or a place on the stack of its own (System V ABI): they
- * are passed on as words, whichever library they are for. A handle is an address in Open MPI and an int in MPICH and those that follow its
- * ABI; in Fortran all arguments are addresses, and handles are ints. */
+ * All arguments of MPI are integers, handles or addresses, each in a register or stack slot of its own (System V ABI). So they are passed
+ * on as words, for any library. A handle is an address in Open MPI, and an int in MPICH and those that follow its ABI. In Fortran all
+ * arguments are addresses, and handles are ints. */
 #include "runs/inside/interpose/interpose.h"
 #include "runs/inside/record/record_system.h"
 
@@ -15,34 +15,34 @@
 
 #define WORDS_MAX     13 /* twelve of MPI_Sendrecv(), and Fortran's error */
 #define REQUESTS_LOG2 10
-#define LISTED_MAX    64 /* requests that are looked at in one call */
+#define LISTED_MAX    64 /* requests that are read per call */
 #define COMMS_MAX     32
 #define COMM_WORLD    0x44000000u /* MPICH */
-#define MPI_NUMBERS   0x100u	  /* of functions, behind those of interpose_calls.c */
-#define CLASS_BITS    58	  /* of a key, from here on: how large the message is */
+#define MPI_NUMBERS   0x100u	  /* numbers of functions, after those of interpose_calls.c */
+#define CLASS_BITS    58	  /* bits of a key from here on: size class of the message */
 
 typedef uintptr_t word;
 typedef int function(word, word, word, word, word, word, word, word, word, word, word, word, word);
 
-/* What a program has. */
+/* The program's functions. */
 struct found {
 	function *next[2]; /* in C, in Fortran */
 };
 
-/* Places of arguments, counted from 1; 0: there is none. */
+/* Positions of arguments, from 1; 0: none. */
 struct row {
 	const char *name, *fortran;
 	struct found *found;
 	uint8_t count, type, in_place, peer, tag, comm, status;
-	uint8_t makes;		      /* a request */
-	uint8_t requests, listed;     /* that are waited for; how many, 0: one */
-	uint8_t window, makes_window; /* of memory that others write and read */
+	uint8_t makes;		      /* request that the call creates */
+	uint8_t requests, listed;     /* requests that it waits for; their number, 0: one */
+	uint8_t window, makes_window; /* window of memory that other ranks access */
 	bool frees, starts;	      /* a communicator; the library itself */
 	bool frees_window;
 	enum interpose_kind kind;
 };
 
-/* ---- what is called ---- */
+/* ---- functions of the library ---- */
 
 static struct {
 	bool known, open_mpi;
@@ -62,7 +62,7 @@ static function *look_function(const char *name, uintptr_t caller)
 
 static void mpi_find(uintptr_t caller)
 {
-	void *world = dlsym(RTLD_DEFAULT, "ompi_mpi_comm_world"); /* the program itself may have it */
+	void *world = dlsym(RTLD_DEFAULT, "ompi_mpi_comm_world"); /* the program itself may contain it */
 
 	if (!world)
 		world = interpose_find("ompi_mpi_comm_world", caller);
@@ -137,7 +137,7 @@ static word handle(const struct arguments *a, uint8_t place, word (*of_fortran)(
 	return of_fortran ? of_fortran(*(const int *)at) : (uint32_t) * (const int *)at;
 }
 
-/* The one with that number of those in memory. */
+/* Returns element i of an array of handles in memory. */
 static word handle_at(const struct arguments *a, uint8_t place, int i)
 {
 	word at = a->at[place - 1];
@@ -145,7 +145,8 @@ static word handle_at(const struct arguments *a, uint8_t place, int i)
 	return mpi.open_mpi && !a->fortran ? ((const word *)at)[i] : ((const uint32_t *)at)[i];
 }
 
-/* Where a buffer is MPI_IN_PLACE its type may be anything; in Fortran that is a place that each library calls otherwise. */
+/* Returns the message size, bytes, if known. With MPI_IN_PLACE, an address that differs between Fortran libraries, the type may be
+ * anything. */
 static uint64_t bytes_of(const struct row *row, const struct arguments *a)
 {
 	int size = 0, count = row->count ? number(a, row->count) : 0;
@@ -162,13 +163,13 @@ static uint64_t bytes_of(const struct row *row, const struct arguments *a)
 	return (uint64_t)count * (uint64_t)size;
 }
 
-/* ---- communicators: which ranks of the whole program they have ---- */
+/* ---- communicators: their ranks in the whole program ---- */
 
 struct comm {
 	word handle; /* 0: none */
-	uint32_t id; /* a hash of its ranks: the same one in all of them */
+	uint32_t id; /* hash of its ranks, equal in all of them */
 	int n;
-	int *world; /* [n]; NULL: not known */
+	int *world; /* [n]; NULL: unknown */
 };
 
 static struct comm comms[COMMS_MAX];
@@ -238,7 +239,7 @@ static void comm_forget(word h)
 	comms_leave();
 }
 
-/* With comms_take(). */
+/* Returns the entry of a communicator, added if necessary. Only between comms_take() and comms_leave(). */
 static struct comm *comm_known(word h)
 {
 	struct comm *c = comm_find(h);
@@ -261,7 +262,7 @@ static uint64_t partner_in(const struct comm *c, int peer)
 	return args;
 }
 
-/* Who the partner is and in which communicator, as `args` of the record; tag < 0: none. */
+/* Returns `args` of the record: the partner, the communicator and the tag; tag < 0: none. */
 static uint64_t partner(word h, int peer, int tag)
 {
 	uint64_t args;
@@ -272,7 +273,7 @@ static uint64_t partner(word h, int peer, int tag)
 	return args | ((uint64_t)(tag < 0 ? 0 : tag) & ((1u << INTERPOSE_TAG_BITS) - 1)) << INTERPOSE_PEER_BITS;
 }
 
-/* A window has the ranks of the communicator that it was made of, which the program may free before it; it is kept as one of that kind. */
+/* Remembers a window by the ranks of its communicator, which the program may free first. Kept in the same table. */
 static void window_remember(word window, word comm)
 {
 	const struct comm *of;
@@ -292,7 +293,7 @@ static void window_remember(word window, word comm)
 	comms_leave();
 }
 
-/* 0: it has been forgotten for others. */
+/* Returns `args` of a window's partner; 0: the window was displaced from the table. */
 static uint64_t window_partner(word window, int peer)
 {
 	const struct comm *c;
@@ -305,12 +306,12 @@ static uint64_t window_partner(word window, int peer)
 	return args;
 }
 
-/* ---- requests: whose message is waited for ---- */
+/* ---- requests: the messages that are waited for ---- */
 
 static struct {
 	word handle;
 	uint64_t args;
-} requests[1u << REQUESTS_LOG2]; /* the latest at each place; what it says of another one meanwhile is not used */
+} requests[1u << REQUESTS_LOG2]; /* the latest at each place; another handle's entry is not used */
 
 static unsigned request_place(word h)
 {
@@ -325,7 +326,7 @@ static void request_remember(word h, uint64_t args)
 	__atomic_store_n(&requests[at].handle, h, __ATOMIC_RELEASE);
 }
 
-/* What all of the requests have in common; 0: nothing. */
+/* Returns `args` of the first known request if all known ones have the same partner, otherwise 0. */
 static uint64_t requests_args(const struct row *row, const struct arguments *a)
 {
 	int n = row->listed ? number(a, row->listed) : 1;
@@ -358,7 +359,7 @@ static uint64_t args_of(const struct row *row, const struct arguments *a)
 	return partner(handle(a, row->comm, mpi.comm_f2c), row->peer ? number(a, row->peer) : -1, row->tag ? number(a, row->tag) : -1);
 }
 
-/* Who sent what any one might have sent. Of MPI_STATUS_IGNORE, which is 0 or 1, and in Fortran it stays unknown. */
+/* Returns `args` with the actual sender if any rank could send. Unknown with MPI_STATUS_IGNORE, which is 0 or 1, and in Fortran. */
 static uint64_t args_after(const struct row *row, const struct arguments *a, uint64_t args)
 {
 	const int *status = row->status && !a->fortran ? (const int *)a->at[row->status - 1] : NULL;
@@ -368,7 +369,8 @@ static uint64_t args_after(const struct row *row, const struct arguments *a, uin
 	return partner(handle(a, row->comm, NULL), status[mpi.open_mpi ? 0 : 2], row->tag ? number(a, row->tag) : -1);
 }
 
-/* Messages of another size take another time: they are a site of their own where it is chosen which are timed. */
+/* Returns the size class bits of a key. Messages of other sizes take other times: they are sites of their own in the choice of timed
+ * calls. */
 static inline uint64_t class_of(const struct row *row, const word *words, bool fortran)
 {
 	const struct arguments a = { words, fortran };
@@ -377,13 +379,13 @@ static inline uint64_t class_of(const struct row *row, const word *words, bool f
 	return count > 0 ? (uint64_t)(32 - __builtin_clz((unsigned)count)) / 2 << CLASS_BITS : 0;
 }
 
-/* Nothing is to be done when it is not timed. */
+/* Reports whether a call that is not timed needs no other work. */
 static inline bool is_quick(const struct row *row)
 {
 	return !row->makes && !row->makes_window && !row->frees && !row->frees_window && !row->starts;
 }
 
-/* What a library does within a call is its own affair: it is not recorded, nor are the threads that it starts to start with. */
+/* Makes a call. Calls that the library makes within it are not recorded. Threads that it starts in a starting call never are. */
 static int call_of(const struct row *row, uint64_t key, const word *words, bool fortran)
 {
 	struct arguments a = { words, fortran };
@@ -457,9 +459,8 @@ static int call_of(const struct row *row, uint64_t key, const word *words, bool 
 #define ROW(NAME, name, KIND, ...)                                                                                                         \
 	static struct found found_##NAME;                                                                                                  \
 	static const struct row row_##NAME = { "PMPI_" #NAME, "pmpi_" #name "_", &found_##NAME, .kind = INTERPOSE_##KIND, __VA_ARGS__ };
-/* Programs that wait ask again and again, and the memory that they use meanwhile is fetched for several turns at once as long as these are
- * short: what is not timed is a jump, as for other calls (interpose_calls.c), and what it calls is known by its place (interpose_is_mpi()).
- */
+/* A call that is not timed is a jump, as for other calls (interpose_calls.c): waiting programs poll in short loops, of which the CPU
+ * fetches several iterations at once. The library's own calls are recognized by their address (interpose_is_mpi()). */
 #define IN_C(NAME, parameters, ...)                                                                                                        \
 	__attribute__((noinline)) static int slow_##NAME(uint64_t key, WORDS parameters)                                                   \
 	{                                                                                                                                  \
@@ -485,7 +486,7 @@ static int call_of(const struct row *row, uint64_t key, const word *words, bool 
 		else                                                                                                                       \
 			call_of(&row_##NAME, KEY | class_of(&row_##NAME, words, true), words, true);                                       \
 	}
-/* With N arguments, and in Fortran the error behind them. */
+/* N arguments, followed in Fortran by the error. */
 #define CALL(NAME, name, N, KIND, ...)                                                                                                     \
 	ROW(NAME, name, KIND, __VA_ARGS__) IN_C(NAME, (P##N), A##N) IN_FORTRAN(NAME, name, (P##N, word error), A##N, error)
 
@@ -508,7 +509,7 @@ IN_FORTRAN(Finalize, finalize, (word error), error)
 #define GATHERS	 .in_place = 1, .count = 2, .type = 3
 #define SCATTERS .in_place = 4, .count = 5, .type = 6
 
-/* Messages of two */
+/* Point-to-point messages */
 CALL(Send, send, 6, MESSAGE, SENDS)
 CALL(Bsend, bsend, 6, MESSAGE, SENDS)
 CALL(Ssend, ssend, 6, MESSAGE, SENDS)
@@ -545,7 +546,7 @@ CALL(Testall, testall, 4, MESSAGE, .requests = 2, .listed = 1)
 CALL(Testany, testany, 5, MESSAGE, .requests = 2, .listed = 1)
 CALL(Testsome, testsome, 5, MESSAGE, .requests = 2, .listed = 1)
 
-/* Collective ones; each also without waiting */
+/* Collective calls; each also nonblocking */
 CALL(Barrier, barrier, 1, COLLECTIVE, .comm = 1)
 CALL(Ibarrier, ibarrier, 2, COLLECTIVE, .comm = 1, .makes = 2)
 CALL(Bcast, bcast, 5, COLLECTIVE, .count = 2, .type = 3, .peer = 4, .comm = 5)
@@ -599,7 +600,7 @@ CALL(Comm_split_type, comm_split_type, 5, COLLECTIVE, .comm = 1)
 CALL(Comm_free, comm_free, 1, COLLECTIVE, .frees = true)
 CALL(Comm_disconnect, comm_disconnect, 1, COLLECTIVE, .frees = true)
 
-/* Of one side: windows of memory; what reaches into those of others; when that is done */
+/* One-sided: windows of memory; accesses to those of others; synchronization */
 #define REACHES .count = 2, .type = 3, .peer = 4
 CALL(Win_create, win_create, 6, COLLECTIVE, .comm = 5, .makes_window = 6)
 CALL(Win_create_dynamic, win_create_dynamic, 3, COLLECTIVE, .comm = 2, .makes_window = 3)

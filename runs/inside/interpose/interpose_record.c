@@ -1,11 +1,11 @@
-/* Which calls are timed, which of those are recorded, and what is written about one.
+/* Chooses the calls that are timed and those of them that are recorded, and writes the records.
  *
- * Timing (at each site): calls come in blocks of a power of 2; of each block one is timed, whichever chance says. The size is chosen before
- * the block starts, from how often the site was called before. After a timed call the thread's next one is timed, too, so that the edge in
- * between is whole.
- * Recording: what took theta ticks or more, with the calls that it represents, is recorded, of what took less a part: one of 2, 4, 8... so
- * that each record represents about as much time. Theta follows from how many bytes have been written before.
- * Both probabilities are known when chance decides, and do not depend on what it says: so sums of weight x value are unbiased. */
+ * Timing, per site: calls form blocks of a power of 2, and one call of each block, chosen at random, is timed. The size of a block is
+ * chosen before it starts, from how often the site was called before. After a timed call the thread's next one is timed too, so that the
+ * edge in between is complete. Recording: a call whose duration times the calls that it represents is theta ticks or more is always
+ * recorded. Of shorter ones a part is: one in 2, 4, 8..., so that each record represents about the same time. Theta follows from the number
+ * of bytes already written. Both probabilities are known before the random choice and do not depend on it, so sums of weight x value are
+ * unbiased. */
 #include "runs/inside/interpose/interpose.h"
 #include "runs/inside/record/record_pack.h"
 #include "runs/inside/record/record_writer.h"
@@ -28,49 +28,50 @@
 #define THREAD_SITES	  (1u << INTERPOSE_SITES_LOG2)
 #define BLOCK_LOG2_MAX	  12u
 #define PART_LOG2_MAX	  18u	 /* a weight has 31 bits */
-#define GAP_TICKS	  25000u /* about 10 microseconds between two timed calls of a site, to start with */
+#define GAP_TICKS	  25000u /* initial gap between two timed calls of a site: about 10 microseconds */
 #define GAP_TICKS_LEAST	  2500u
 #define GAP_TICKS_MOST	  (1u << 30)
-#define FREE_CALLS	  4096u	 /* of a site in a second are all timed: .05 % of its time */
-#define PACE_CALLS	  256u	 /* timed ones, after which a thread looks how much time they took */
-#define COUNTED_NS	  2u	 /* what counting a call takes */
-#define TIMED_NS	  120u	 /* what timing a call takes, with the one after it, where caches are needed for more */
-#define WRITE_TICKS_MOST  10000u /* what writing a record takes longer, the thread did not run */
-#define THETA_LOG2_LEAST  10u	 /* .4 microseconds */
+#define FREE_CALLS	  4096u	 /* this many calls of a site per second are all timed: 0.05 % of its time */
+#define PACE_CALLS	  256u	 /* timed calls between two checks of the time they took */
+#define COUNTED_NS	  2u	 /* cost of counting a call */
+#define TIMED_NS	  120u	 /* cost of timing a call and the next one, in programs that need the caches */
+#define WRITE_TICKS_MOST  10000u /* if writing a record takes longer, the thread did not run meanwhile */
+#define THETA_LOG2_LEAST  10u	 /* 0.4 microseconds */
 #define THETA_LOG2_MOST	  32u
 #define THETA_BYTES	  1024u
-#define BURST_BYTES	  4096u	 /* beyond the rate, with names: with what is reserved, less than 50 KB in the first second, */
-#define BYTES_PER_S	  24000u /* and less in all others */
+#define BURST_BYTES	  4096u	 /* beyond the rate, with names: with reserved space less than 50 KB in the first second... */
+#define BYTES_PER_S	  24000u /* ...and less than that in each other one */
 #define OVERHEAD_PPM	  10000u
-#define TIMING_PART	  4u	  /* of that; the rest is for looking and writing, which have limits of their own, and for caches */
-#define CHUNK_BYTES	  4096u	  /* a thread that makes few calls has one all the same */
-#define NAMES_BYTES	  131072u /* of each process, however short: about 1,800 sites */
+#define TIMING_PART	  4u	  /* one part of it; the rest is for reading and writing, which have their own limits, and for caches */
+#define CHUNK_BYTES	  4096u	  /* the minimum, even for a thread with few calls */
+#define NAMES_BYTES	  131072u /* per process, however short: enough for about 1,800 sites */
 #define NOT_CHOSEN	  255u
-#define THREAD_NAME_BYTES 16   /* the kernel's */
-#define THREADS_NAMED	  256u /* of a process, at most */
+#define THREAD_NAME_BYTES 16   /* the kernel's limit */
+#define THREADS_NAMED	  256u /* per process */
 #define COUNTERS	  23u
 #define ACCOUNTS_AT	  8u
 #define PACK_WORDS	  RECORD_PACK_WORDS(COUNTERS)
 #define THREAD_BYTES	  (THREAD_SITES * sizeof(struct interpose_site) + PACK_WORDS * sizeof(uint64_t))
-#define OWN_MOST	  32u /* frames between here and the call itself */
+#define OWN_MOST	  32u /* frames between this file and the call itself */
 #define PAGE_BYTES	  4096u
 
 /* ---- instructions of the calling thread, by the CPU ---- */
 
-/* Instructions that a thread executes, as its CPU counts them: one event of the kernel's a thread. Not by PAPI, which allocates and
- * locks, and a thread's first call may come from within an allocator; what PAPI_TOT_INS is there is the same event. */
+/* Counter of the instructions that a thread executes: one event of the kernel per thread. Not by PAPI, which allocates and locks: a
+ * thread's first call may come from an allocator. PAPI_TOT_INS is the same event. */
 struct interpose_counter {
-	const volatile struct perf_event_mmap_page *page; /* NULL: it is read by its descriptor, which takes two system calls */
+	const volatile struct perf_event_mmap_page *page; /* NULL: read by its descriptor, with two system calls */
 	int file;					  /* -1: none */
-	uint64_t id;					  /* of the event */
+	uint64_t id;					  /* the event's */
 };
 
-/* Whether the CPU counts for this process: the first thread that is recorded finds out, and all others follow, so that the work of a
- * process is known by one thing. */
+/* Whether the CPU counts for this process. The first recorded thread finds out and all others follow, so that a process has one measure of
+ * work. */
 enum { UNTRIED, COUNTS, REFUSED };
 static uint32_t counter_state;
 
-/* Pinned: it counts all the time or not at all. By the C library's function, which tests replace; the rest is asked for directly. */
+/* Opens the event, pinned: it counts always or never. By the C library's function, which tests replace; all else asks the kernel
+ * directly. */
 static int event_open(void)
 {
 	struct perf_event_attr event = { .type = PERF_TYPE_HARDWARE,
@@ -87,7 +88,7 @@ static int event_open(void)
 
 #if defined(__x86_64__)
 
-/* Of a counter of this CPU. */
+/* Returns the value of a counter of this CPU. */
 static inline uint64_t counter_register(uint32_t index)
 {
 	uint32_t low, high;
@@ -105,8 +106,8 @@ static inline uint64_t counter_register(uint32_t index)
 }
 #endif
 
-/* As linux/perf_event.h says. The kernel writes the
- * page when it takes the counter away or gives it back; without a counter (index 0) the event stands still. */
+/* Returns the count, read as linux/perf_event.h describes, UINT64_MAX if user mode may not read it. The kernel writes the page when it
+ * takes the counter away or returns it. Without a counter (index 0) the event does not advance. */
 static uint64_t interpose_counter_of(const volatile struct perf_event_mmap_page *page)
 {
 	uint64_t value;
@@ -131,7 +132,7 @@ static uint64_t interpose_counter_of(const volatile struct perf_event_mmap_page 
 	return value;
 }
 
-/* The mapping keeps the event, whatever descriptors the program closes. */
+/* Maps the event's page. The mapping keeps the event alive, whichever descriptors the program closes. */
 static bool page_begin(struct interpose_counter *c, int file)
 {
 	long at = REGISTERS ? record_system_call(SYS_mmap, 0, PAGE_BYTES, PROT_READ, MAP_SHARED, file, 0) : -ENODEV;
@@ -147,7 +148,7 @@ static bool page_begin(struct interpose_counter *c, int file)
 	return false;
 }
 
-/* False: the CPU has no such counter, or not for us. interpose_counter_end() it. */
+/* Starts a counter, to be ended with interpose_counter_end(). Returns false if the CPU has none, or none for us. */
 static bool interpose_counter_begin(struct interpose_counter *c)
 {
 	int file = __atomic_load_n(&counter_state, __ATOMIC_RELAXED) == REFUSED ? -1 : event_open();
@@ -166,13 +167,13 @@ static bool interpose_counter_begin(struct interpose_counter *c)
 	return c->page || c->file >= 0;
 }
 
-/* Threads of this process have a counter, if any have. */
+/* Reports whether threads of this process have a counter. */
 static bool interpose_counts(void)
 {
 	return __atomic_load_n(&counter_state, __ATOMIC_RELAXED) == COUNTS;
 }
 
-/* The program may have closed it, and opened something else at that number. */
+/* Reports whether the descriptor is still the event's: the program may have closed it and reused its number. */
 static bool file_is_ours(const struct interpose_counter *c)
 {
 	uint64_t id;
@@ -180,7 +181,7 @@ static bool file_is_ours(const struct interpose_counter *c)
 	return c->file >= 0 && interpose_ask(SYS_ioctl, c->file, (long)PERF_EVENT_IOC_ID, (long)&id, 0) == 0 && id == c->id;
 }
 
-/* UINT64_MAX: not known. */
+/* Returns the count, UINT64_MAX if unknown. */
 static uint64_t interpose_counter_read(const struct interpose_counter *c)
 {
 	uint64_t value;
@@ -190,7 +191,7 @@ static uint64_t interpose_counter_read(const struct interpose_counter *c)
 	return file_is_ours(c) && interpose_ask(SYS_read, c->file, (long)&value, sizeof(value), 0) == sizeof(value) ? value : UINT64_MAX;
 }
 
-/* `forked`: in a child, to which the mapping does not come. */
+/* Ends a counter. forked: in a child, which does not inherit the mapping. */
 static void interpose_counter_end(struct interpose_counter *c, bool forked)
 {
 	if (c->page && !forked)
@@ -202,25 +203,25 @@ static void interpose_counter_end(struct interpose_counter *c, bool forked)
 
 struct thread_state {
 	struct record_thread record;
-	struct interpose_site *sites; /* NULL: none yet. Then, in the same mapping, `packing` */
+	struct interpose_site *sites; /* NULL: none yet. `packing` follows in the same mapping */
 	uint64_t *packing;	      /* [PACK_WORDS] */
 	uint32_t n_sites;
-	long owner; /* its number, where threads without such storage of their own have this one, too; 0: none do */
-	bool wiped; /* `sites`, in children, by the kernel */
+	long owner; /* the thread's id, if threads without storage of their own share this one; 0: none do */
+	bool wiped; /* the kernel zeroes `sites` in children */
 	bool ended; /* the thread's destructors have run */
 	uint8_t from_log2;
-	uint64_t end; /* of the call `from` */
+	uint64_t end; /* ticks at the end of the call `from` */
 	uint64_t work;
 	struct interpose_counter counter;
 	bool counting;
 	uint64_t random;
-	char name[THREAD_NAME_BYTES]; /* as it was said; "": it has that of its process */
-	struct interpose_looks looks; /* at the kernel's accounts */
+	char name[THREAD_NAME_BYTES]; /* as recorded; "": the process's name */
+	struct interpose_looks looks; /* state of the readings of resource usage */
 	uint64_t gap, paced;	      /* ticks */
-	uint64_t spent;		      /* ticks since then, on call paths */
+	uint64_t spent;		      /* ticks since then, spent on call paths and counters */
 	uint64_t counted;	      /* calls since then, timed or not */
 	uint32_t timed;
-	bool counts; /* the last call whose turn it was: for how often calls are timed */
+	bool counts; /* whether the last call whose turn it was counts in the rate of timing */
 };
 
 static struct interpose_site nowhere[THREAD_SITES]; /* always empty */
@@ -229,26 +230,26 @@ static _Thread_local struct thread_state mine __attribute__((tls_model("initial-
 
 static struct record_writer writer;
 static pthread_key_t at_end;
-static bool forked; /* and the child has not begun a file of its own */
+static bool forked; /* in a child that has not started a file of its own */
 bool interpose_off, interpose_threads_hidden;
-static bool paths;  /* vertices have theirs */
+static bool paths;  /* vertices have call paths */
 static bool worked; /* work is counted, and the file says so */
 static char process_name[THREAD_NAME_BYTES];
 
-/* Modules that count (runs/inside/features/counting/) count in this one, or this library reads that of the program. */
+/* Modules that count statements (runs/inside/features/counting/) count in this variable, or this library reads the program's own. */
 extern _Thread_local uint64_t assay_statements;
 __attribute__((visibility("default"), tls_model("initial-exec"))) _Thread_local uint64_t assay_statements;
 
-/* Of all threads. */
+/* Data of all threads. */
 static struct {
-	uint64_t bytes_per_s, burst; /* what may be written; 0: all */
-	uint64_t overhead_ppm;	     /* of the time, for timing; 0: all calls are timed */
+	uint64_t bytes_per_s, burst; /* limits of writing; bytes_per_s 0: none */
+	uint64_t overhead_ppm;	     /* share of the time for timing; 0: all calls are timed */
 	uint64_t began, checked;     /* ticks */
 	uint64_t bytes, bytes_then;
 	uint32_t theta_log2;
 } volume = { .theta_log2 = THETA_LOG2_LEAST };
 
-/* Xorshift64* (Vigna, 2016): the high bits are the good ones. */
+/* Returns a random number: xorshift64* (Vigna, 2016), whose high bits are the good ones. */
 static uint32_t chance(void)
 {
 	uint64_t x = mine.random;
@@ -267,13 +268,13 @@ static uint64_t ticks_of_ns(uint64_t ns)
 
 /* ---- the path to a call ---- */
 
-/* Which calls led to a call: the return addresses on the thread's stack above it, by the unwinder of the program's own compiler library
- * (libgcc_s, which finds modules without a lock: glibc 2.35). It is loaded only where call paths are asked for. */
+/* Finds the return addresses above a call on the thread's stack with the unwinder of the compiler's library (libgcc_s, which finds modules
+ * without a lock: glibc 2.35). It is loaded only if call paths are requested. */
 
 static _Unwind_Reason_Code (*unwind)(_Unwind_Trace_Fn, void *);
 static _Unwind_Ptr (*address_of)(struct _Unwind_Context *);
 
-/* False: there is no unwinder. */
+/* Loads the unwinder. Returns false if there is none. */
 static bool interpose_context_begin(void)
 {
 	int before = errno;
@@ -312,7 +313,7 @@ static _Unwind_Reason_Code frame(struct _Unwind_Context *context, void *of)
 	return _URC_NO_REASON;
 }
 
-/* The path to a call that is under way. Some microseconds. */
+/* Finds the path to a call in progress. Takes some microseconds. */
 static void interpose_context(uint64_t key, struct interpose_path *out)
 {
 	struct walk w = { .call = key & ((UINT64_C(1) << INTERPOSE_ADDRESS_BITS) - 1), .path = out };
@@ -324,7 +325,7 @@ static void interpose_context(uint64_t key, struct interpose_path *out)
 
 /* ---- sites ---- */
 
-/* With a call just before that was timed none is skipped. */
+/* Sets the site of the previous timed call. If there is one, no call is skipped. */
 static void from_set(uint32_t from)
 {
 	interpose_hot.from = from;
@@ -341,7 +342,7 @@ static bool sites_begin(void)
 		return false;
 	at = mmap(NULL, THREAD_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (at == MAP_FAILED) {
-		mine.ended = true; /* not at each of its calls again */
+		mine.ended = true; /* not again at each of its calls */
 		record_say_why(&writer, "no memory for a thread's call sites");
 		record_drop(&writer, &mine.record);
 		errno = before;
@@ -362,7 +363,7 @@ static bool sites_begin(void)
 	return true;
 }
 
-/* True: there is room for it. */
+/* Adds a site. Returns false if there is no room, or no number for it yet. */
 static bool site_begin(struct interpose_site *s, uint64_t key, const char *name)
 {
 	bool mpi = interpose_is_mpi(key & ((1ull << INTERPOSE_ADDRESS_BITS) - 1)), room = mine.n_sites < THREAD_SITES * 3 / 4;
@@ -398,8 +399,9 @@ static struct interpose_site *site_find(uint64_t key, const char *name)
 
 /* ---- which calls are timed ---- */
 
-/* Binary exponential back-off, and the way back; the next block starts behind the present one. The first calls of each second are all
- * timed, whatever others of the thread take, lest what is long be skipped for what is short before it. False: this one was of those. */
+/* Chooses the next call to time, by binary exponential back-off and its reverse; the next block starts after this one. The first calls of a
+ * second are all timed, whatever others of the thread take: short calls do not displace long ones. Returns false if this was one of
+ * those. */
 static bool site_turn(struct interpose_site *s, uint64_t now)
 {
 	uint64_t gap = s->last ? now - s->last : mine.gap;
@@ -408,7 +410,7 @@ static bool site_turn(struct interpose_site *s, uint64_t now)
 
 	if (now - s->second > writer.options.ticks_per_s) {
 		s->second = now;
-		s->free = paths ? 0 : FREE_CALLS; /* a path takes as long as ten */
+		s->free = paths ? 0 : FREE_CALLS; /* a path takes as long as ten calls */
 	}
 	if (s->free) {
 		s->free--;
@@ -426,9 +428,9 @@ static bool site_turn(struct interpose_site *s, uint64_t now)
 	return counts;
 }
 
-/* How much of the thread's time goes into counting and timing calls; sites are to be timed as often as that allows. What counts too many
- * calls for that times some all the same. Looking and writing are not in it, for timing fewer calls saves neither: a thread that mostly
- * waits, and has little time to spend, would time hardly any. */
+/* Adjusts the gap between timed calls to the share of the thread's time spent on counting and timing. If counting alone takes too much,
+ * some are timed all the same. Reading and writing are excluded, since timing fewer calls saves neither: a thread that mostly waits, and
+ * has little time to spend, would time hardly any. */
 static void pace(uint64_t now)
 {
 	uint64_t spent = mine.spent + ticks_of_ns((uint64_t)PACE_CALLS * TIMED_NS), counted = ticks_of_ns(mine.counted * COUNTED_NS);
@@ -444,7 +446,7 @@ static void pace(uint64_t now)
 	mine.paced = now;
 }
 
-/* Of instructions, or else of statements, until now; UINT64_MAX: not known. */
+/* Returns the instructions, otherwise the statements, executed so far; UINT64_MAX if unknown. */
 static uint64_t work_now(void)
 {
 	if (mine.counting)
@@ -452,7 +454,7 @@ static uint64_t work_now(void)
 	return interpose_counts() ? UINT64_MAX : assay_statements;
 }
 
-/* Since the call before; UINT64_MAX: none of what executed them counts. */
+/* Returns the work since the previous call; UINT64_MAX if nothing counted it. */
 static uint64_t work_since(void)
 {
 	uint64_t now = work_now();
@@ -460,7 +462,7 @@ static uint64_t work_since(void)
 	return now == UINT64_MAX || mine.work == UINT64_MAX || now == mine.work ? UINT64_MAX : now - mine.work;
 }
 
-/* Reading a counter is no time of the program's. Returns now. */
+/* Accounts for the time of reading a counter, which is not the program's. Returns the current ticks. */
 static uint64_t work_took(uint64_t before)
 {
 	uint64_t now = record_ticks(), took = now - before;
@@ -469,7 +471,7 @@ static uint64_t work_took(uint64_t before)
 	return now;
 }
 
-/* As "thread:NUMBER", where it is not the process's: of threads that have records, and of not too many. */
+/* Writes the thread's name as "thread:NUMBER" if it differs from the process's, for up to THREADS_NAMED threads that have records. */
 static void name_look(void)
 {
 	static uint32_t said;
@@ -518,7 +520,7 @@ static void call_begin(struct interpose_call *call, struct interpose_site *s, ui
 		pace(now);
 }
 
-/* Where there is no room for another one, the call site represents it. */
+/* Replaces the site of a call by its path. If there is no room for another path, the call site represents it. */
 static void path_find(struct interpose_call *call, const char *name)
 {
 	struct interpose_path path;
@@ -592,7 +594,7 @@ static void volume_begin(void)
 	volume.theta_log2 = volume.bytes_per_s ? THETA_LOG2_LEAST : 0;
 }
 
-/* After each record: theta is twice as much when twice as much was written as should be. */
+/* Adjusts theta after a record: doubles it if twice the allowed amount was written. */
 static void theta_follow(uint64_t now, uint32_t bytes)
 {
 	uint64_t n = __atomic_add_fetch(&volume.bytes, bytes, __ATOMIC_RELAXED),
@@ -603,7 +605,7 @@ static void theta_follow(uint64_t now, uint32_t bytes)
 
 	if ((n - then < THETA_BYTES && now - checked < tps / 10) || now <= checked ||
 	    !__atomic_compare_exchange_n(&volume.checked, &checked, now, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
-		return; /* not yet, or another thread does */
+		return; /* not yet, or another thread does so */
 	__atomic_store_n(&volume.bytes_then, n, __ATOMIC_RELAXED);
 	rate = (double)(n - then) * (double)tps / (double)(now - checked);
 	credit = (double)volume.burst + (double)volume.bytes_per_s * (double)(now - volume.began) / (double)tps - (double)n -
@@ -616,7 +618,7 @@ static void theta_follow(uint64_t now, uint32_t bytes)
 	__atomic_store_n(&volume.theta_log2, theta, __ATOMIC_RELAXED);
 }
 
-/* What took so long and represents 1 << block_log2 calls is recorded in one of 1 << n cases; n, or NOT_CHOSEN. */
+/* Decides whether a duration that represents 1 << block_log2 calls is recorded, in one of 1 << n cases. Returns n or NOT_CHOSEN. */
 static uint32_t part_log2(uint64_t ticks, uint32_t block_log2, uint32_t theta_log2, uint32_t by_chance)
 {
 	uint32_t log2 = 63u - (uint32_t)__builtin_clzll(ticks | 1) + block_log2, part = log2 < theta_log2 ? theta_log2 - log2 : 0;
@@ -626,7 +628,7 @@ static uint32_t part_log2(uint64_t ticks, uint32_t block_log2, uint32_t theta_lo
 }
 
 struct choice {
-	uint32_t vertex, edge; /* weights; 0: it is not chosen */
+	uint32_t vertex, edge; /* weights; 0: not chosen */
 };
 
 __attribute__((noinline)) static void record_write(const struct interpose_call *call, struct choice weights, uint64_t now, int file,
@@ -664,12 +666,12 @@ __attribute__((noinline)) static void record_write(const struct interpose_call *
 
 void interpose_leave(const struct interpose_call *call, int file, uint64_t size, uint64_t args, int64_t result)
 {
-	/* What is there for its edge alone has not taken any time: this is the most of what timing costs. */
+	/* A call timed only for its edge needs no end time: reading the clock is most of the cost of timing. */
 	uint64_t now = call->turn ? record_ticks() : call->start;
 	uint32_t theta = __atomic_load_n(&volume.theta_log2, __ATOMIC_RELAXED), by_chance;
 	uint32_t vertex = NOT_CHOSEN, edge = NOT_CHOSEN;
 
-	/* The thread has ended, or this is another process than the one that began the call. */
+	/* The thread has ended, or this is another process than the one in which the call started. */
 	if (interpose_hot.busy || interpose_off || !mine.sites || call->site->key != call->key)
 		return;
 	interpose_hot.busy = true;
@@ -683,7 +685,7 @@ void interpose_leave(const struct interpose_call *call, int file, uint64_t size,
 					  edge == NOT_CHOSEN ? 0 : 1u << (call->from_log2 + edge) };
 
 		record_write(call, weights, now, file, size, args, result);
-		now = record_ticks(); /* what that took is not the program's */
+		now = record_ticks(); /* writing is not the program's time */
 	}
 	if (call->turn) {
 		from_set(call->number);
@@ -709,11 +711,11 @@ static void thread_end(void *sites)
 	munmap(sites, THREAD_BYTES);
 }
 
-/* The child's file starts with its first call: most children execute another program. */
+/* Runs in a child. Its file starts with its first call, since most children execute another program. */
 static void process_forked(void)
 {
 	interpose_hot.busy = true;
-	if (mine.sites && !mine.wiped) /* kept, for a handler may have forked while its thread was in a call that is being recorded */
+	if (mine.sites && !mine.wiped) /* kept, because a handler may have forked while its thread was recording a call */
 		memset(mine.sites, 0, THREAD_SITES * sizeof(*mine.sites));
 	mine.n_sites = 0;
 	mine.owner = 0;
@@ -728,9 +730,9 @@ static void process_forked(void)
 	interpose_hot.busy = false;
 }
 
-/* ---- what the file says of the process ---- */
+/* ---- information about the process in the file ---- */
 
-/* Is this what starts ranks, and only waits for them? */
+/* Reports whether the program starts ranks and only waits for them. */
 static bool is_launcher(void)
 {
 	static const char *const beginnings[] = { "mpirun", "mpiexec", "orterun", "orted", "prterun", "prted", "hydra_", "srun" };
@@ -741,7 +743,7 @@ static bool is_launcher(void)
 	return false;
 }
 
-/* Of a parallel program: who this is, as those that start such programs say. */
+/* Writes the rank of a process of a parallel program, from the variables that launchers set. */
 static void say_rank(void)
 {
 	static const char *const names[][2] = { { "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE" },
@@ -761,7 +763,7 @@ static void say_rank(void)
 	}
 }
 
-/* All processes under one kernel have one clock, whatever name their host has for them. */
+/* Writes the boot id: processes under one kernel share a clock, whatever name their host has for them. */
 static void say_boot(void)
 {
 	long file = interpose_ask(SYS_openat, AT_FDCWD, (long)"/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC, 0);
@@ -786,7 +788,7 @@ static void say_who(void)
 	interpose_ask(SYS_prctl, PR_GET_NAME, (long)process_name, 0, 0);
 }
 
-/* Of a variable; the default if it is not a number. */
+/* Returns the value of a variable; the default if it is not a number. */
 static uint64_t number_of(const char *name, uint64_t otherwise)
 {
 	const char *text = getenv(name);
@@ -853,7 +855,7 @@ __attribute__((visibility("default"))) int mlockall(int flags)
 	return record_lock_all(&writer, flags, NULL);
 }
 
-/* A child of vfork() ends in its parent's memory. */
+/* A child of vfork() ends in its parent's memory, so only the process that opened the file closes it. */
 void interpose_stop(const char *why)
 {
 	if (why && interpose_has_file())
