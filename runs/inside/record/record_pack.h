@@ -1,17 +1,17 @@
-/* Samples of version 3 of the file: what differs from the last sample of the same function in the same chunk, in an eighth of the space.
+/* Samples of version 3 of the file: only the differences to the last sample of the same function in the same chunk, in an eighth of the
+ * space.
  *
- * A sample is a row of fields: which counters are not known (a bit each), function, weight, ordinal, start, duration, depth, threads,
- * flags, caller, then the counters. Each is stored as the difference to what is expected of it: of the function, that of the sample before;
- * of the start, the end of that one; of the others, what they were in the last sample whose function has the same number modulo 64.
- * Before the first sample of a chunk, and of these 64, all are 0. A counter that is not known (UINT64_MAX) leaves what is expected as it
- * is.
+ * A sample is a row of fields: unknown counters (a bit each), function, weight, ordinal, start, duration, depth, threads, flags, caller,
+ * then the counters. Each is stored as the difference to its expected value. For the function that is the function of the previous sample;
+ * for the start, the end of that sample; for the others, their value in the last sample whose function has the same number modulo 64. All
+ * are 0 before the first sample of a chunk, and of each of these 64. An unknown counter (UINT64_MAX) does not change the expected value.
  *
- * First there is a byte: a bit for each of function, start, duration, ordinal, counter 5 and counter 2 (for calls, what the edge took and
- * the result), from the lowest bit on, set where the difference is not 0; bit 6: a byte follows for weight, counters 0, 1, 3, 4, 7, 6, and
- * which are not known; bit 7: bytes follow for depth, threads, flags, caller, then counters from 8 on, as many as there are. Then, in this
- * order, each difference: zigzag (0, -1, 1, -2... as 0, 1, 2, 3...) in groups of 7 bits, the lowest first, all but the last with the high
- * bit. The last byte is record_check_byte() of the chunk's thread and all of its samples until here: a damaged one is noticed there, or
- * at those after it. */
+ * The first byte has, from the lowest bit on, a bit for each of function, start, duration, ordinal, counter 5 and counter 2 (for recorded
+ * calls, the time of the edge and the result), set if the difference is not 0. Bit 6: a byte follows for weight, counters 0, 1, 3, 4, 7, 6,
+ * and the unknown counters. Bit 7: bytes follow for depth, threads, flags, caller, then counters from 8 on, as many as there are. Then
+ * come, in this order, the differences: zigzag (0, -1, 1, -2... as 0, 1, 2, 3...) in groups of 7 bits, the lowest first; all but the last
+ * group have the high bit set. The last byte is record_check_byte() of the chunk's thread and all of its samples so far: damage shows
+ * there, or in the samples after it. */
 #ifndef RUNS_RECORD_PACK_H
 #define RUNS_RECORD_PACK_H
 
@@ -22,13 +22,13 @@
 #define RECORD_PACK_HEAD      10u
 #define RECORD_PACK_SLOTS     64u
 #define RECORD_PACK_FIELDS(n) (RECORD_PACK_HEAD + (n)) /* n counters */
-/* Bytes of bits of a packed sample at most; all of it at most and at least. */
+/* Largest number of bytes of bits in a packed sample; largest and smallest size of the whole, bytes. */
 #define RECORD_PACK_BITS(n)    (2 + (4 + ((n) > 8 ? (n)-8 : 0) + 7) / 8)
 #define RECORD_PACKED_BYTES(n) (RECORD_PACK_BITS(n) + 10 * RECORD_PACK_FIELDS(n) + 1)
 #define RECORD_PACKED_LEAST    2u
-/* What is expected: which of the slots are in use, function and end of the sample before, the hash until here, and the slots. */
+/* State of the expected values: the slots in use, function and end of the previous sample, the hash so far, and the slots. */
 #define RECORD_PACK_STATE(n) (4 + RECORD_PACK_SLOTS * RECORD_PACK_FIELDS(n))
-/* Of a packed sample, and what is expected of it. */
+/* Size of a packed sample's unpacked fields and of the state, in words. */
 #define RECORD_PACK_WORDS(n) (sizeof(struct record_sample) / sizeof(uint64_t) + (n) + RECORD_PACK_STATE(n))
 
 static inline uint64_t *record_pack_state(uint64_t *memory, uint32_t n_counters)
@@ -36,16 +36,16 @@ static inline uint64_t *record_pack_state(uint64_t *memory, uint32_t n_counters)
 	return memory + sizeof(struct record_sample) / sizeof(uint64_t) + n_counters;
 }
 
-/* state[RECORD_PACK_STATE(n_counters)]: nothing is expected of the next sample, the first one of the thread's chunk. */
+/* Resets state[RECORD_PACK_STATE(n_counters)] before the first sample of a chunk of the thread. */
 static inline void record_pack_forget(uint64_t *state, uint32_t thread)
 {
 	state[0] = state[1] = state[2] = 0;
 	state[3] = record_check(0, &thread, sizeof(thread));
 }
 
-/* Brings the state up to date. Returns the size; `out` has room for RECORD_PACKED_BYTES(n_counters). */
+/* Packs a sample and updates the state. Returns the size, bytes. `out` has room for RECORD_PACKED_BYTES(n_counters). */
 size_t record_pack(const struct record_sample *sample, uint32_t n_counters, uint64_t *state, unsigned char *out);
-/* The other way, from outside bytes[n]. Returns how many it took; 0: they are not a sample, or not all of it, or damaged. */
+/* Unpacks a sample from untrusted bytes[n] and updates the state. Returns the size; 0 if they are not a complete, undamaged sample. */
 size_t record_unpack(const unsigned char *bytes, size_t n, uint32_t n_counters, uint64_t *state, struct record_sample *sample);
 
 #endif

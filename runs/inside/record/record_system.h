@@ -1,5 +1,5 @@
-/* System calls and the clock, for what lives in other people's programs: libc's functions may be replaced by the program, or are
- * cancellation points. What differs between architectures is here. */
+/* System calls and the clock, for code inside users' programs: the program may replace libc's functions, and some are cancellation points.
+ * The differences between architectures are here. */
 #ifndef RUNS_RECORD_SYSTEM_H
 #define RUNS_RECORD_SYSTEM_H
 
@@ -7,7 +7,7 @@
 
 #if defined(__x86_64__)
 
-/* The result, or -errno. */
+/* Makes a system call. Returns its result or -errno. */
 static inline long record_system_call(long number, long a, long b, long c, long d, long e, long f)
 {
 	long result;
@@ -22,7 +22,7 @@ static inline long record_system_call(long number, long a, long b, long c, long 
 	return result;
 }
 
-/* The time stamp counter. */
+/* Returns the time stamp counter. */
 static inline uint64_t record_ticks(void)
 {
 	uint32_t low, high;
@@ -31,15 +31,15 @@ static inline uint64_t record_ticks(void)
 	return (uint64_t)high << 32 | low;
 }
 
-/* The same, when all that was started is done: without waiting, what a program did before a call would end in its sample (some 200
- * instructions: 50 ns of a chain of slow ones, which hid what a short function takes), and what the function did after it. */
+/* Returns the same after all earlier instructions are complete. Otherwise work of the program before a call would end within its sample
+ * (some 200 instructions: 50 ns of a chain of slow ones, more than a short function takes), and work of the function after it. */
 static inline uint64_t record_ticks_done(void)
 {
 	__asm__ volatile("lfence" ::: "memory");
 	return record_ticks();
 }
 
-/* In a loop that waits for another thread. */
+/* Called in a loop that waits for another thread. */
 static inline void record_pause(void)
 {
 	__builtin_ia32_pause();
@@ -61,7 +61,7 @@ static inline long record_system_call(long number, long a, long b, long c, long 
 	return x0;
 }
 
-/* The virtual count: of 10 to 100 ns on many machines, 1 ns from ARMv8.6 on. */
+/* Returns the virtual count; its unit is 10 to 100 ns on many machines, and 1 ns from ARMv8.6 on. */
 static inline uint64_t record_ticks(void)
 {
 	uint64_t count;

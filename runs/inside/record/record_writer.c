@@ -1,4 +1,4 @@
-/* The writer of a sample file: names in it, the clock, chunks and samples, and all of it from the start to the end. */
+/* The writer of a sample file: names, the clock, chunks and samples, from start to end. */
 #include "runs/inside/record/record_writer.h"
 
 #include "runs/inside/record/record_pack.h"
@@ -18,21 +18,21 @@
 #include <time.h>
 #include <unistd.h>
 
-#define NAMES_WAIT	    10000u /* times that a child yields while its parent's name is not written to its end */
-#define CALIBRATION_NS	    50000u /* of the clock, at the start */
+#define NAMES_WAIT	    10000u /* times that a child yields while its parent is writing a name */
+#define CALIBRATION_NS	    50000u /* calibration of the clock at the start */
 #define MOMENT_LOOKS	    3u
-#define CLOCK_STEP_NS	    10000000u /* after which a longer look at the clock is better than the first one */
-#define LIMIT_PART	    16u	      /* of a limit of the address space: one in so many */
-#define FEW_CHUNKS	    64u	      /* the least */
-#define FIRST_PIECE	    16384u    /* reserved of a thread's first chunk when it starts */
-#define CHUNKS_AT_ONCE	    8u /* for a thread that measures much, unless the file is to be small: reserving them one by one costs more */
+#define CLOCK_STEP_NS	    10000000u /* age after which a new measurement of the clock is better than the first one */
+#define LIMIT_PART	    16u	      /* one part in 16 of a limit of the address space */
+#define FEW_CHUNKS	    64u	      /* minimum of chunks */
+#define FIRST_PIECE	    16384u    /* reserved of a thread's first chunk at its start */
+#define CHUNKS_AT_ONCE	    8u	      /* for a thread with many samples, unless the file is to be small: cheaper than one by one */
 #define ARGUMENTS_BYTES	    1024u
 #define RECORD_PAGE_BYTES   4096u
 #define RECORD_NAMES_BITS   40
-#define RECORD_FINAL_CHUNKS 64u /* beyond the limit, for what threads say at their end */
+#define RECORD_FINAL_CHUNKS 64u /* beyond the limit, for totals at threads' ends */
 #define PAGES_AT_ONCE	    64u
-#define FILES_MAX	    100000u /* of one process id in one directory */
-#define POPULATE_WRITE	    23	    /* MADV_POPULATE_WRITE, Linux 5.14; older kernels refuse it, and nothing is lost */
+#define FILES_MAX	    100000u /* per process id and directory */
+#define POPULATE_WRITE	    23	    /* MADV_POPULATE_WRITE, Linux 5.14; older kernels refuse it, without harm */
 #define NAMES_PIECE_BYTES   4096u
 
 uint64_t record_signals_block(void)
@@ -68,7 +68,7 @@ const char *record_number(uint64_t value, unsigned base, char out[24])
 	return at;
 }
 
-/* ---- the file, its place on the disk and in memory ---- */
+/* ---- the file, its space on the disk and in memory ---- */
 
 static inline uint64_t record_clock_ns(int which)
 {
@@ -90,7 +90,7 @@ static void *pages_map(size_t bytes, int protection, int flags, int file)
 	return at < 0 && at > -(long)RECORD_PAGE_BYTES ? NULL : (void *)at;
 }
 
-/* Appends to a path or a line; false when it does not fit. */
+/* Appends to a path or a line. Returns false if it does not fit. */
 static bool text_append(char *to, size_t size, size_t *at, const char *text)
 {
 	size_t n = strlen(text);
@@ -102,7 +102,7 @@ static bool text_append(char *to, size_t size, size_t *at, const char *text)
 	return true;
 }
 
-/* Made absolute: the program may change its directory. */
+/* Stores the directory as an absolute path: the program may change its working directory. */
 static bool record_directory_set(struct record_writer *w, const char *directory)
 {
 	size_t at = 0;
@@ -128,7 +128,7 @@ static bool path_of(struct record_writer *w, uint64_t pid, uint64_t n)
 	return i == 6;
 }
 
-/* A new file; its descriptor, or -errno. */
+/* Creates a new file. Returns its descriptor, or -errno. */
 static int file_create(struct record_writer *w, uint64_t pid)
 {
 	for (uint64_t n = 0; n < FILES_MAX; n++) {
@@ -137,14 +137,14 @@ static int file_create(struct record_writer *w, uint64_t pid)
 		if (!path_of(w, pid, n))
 			return -ENAMETOOLONG;
 		file = record_system_call(SYS_openat, AT_FDCWD, (long)w->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600, 0,
-					  0); /* it has the arguments */
+					  0); /* private: it has the arguments */
 		if (file != -EEXIST)
 			return (int)file;
 	}
 	return -EEXIST;
 }
 
-/* There is a signal, not an error. */
+/* Reports whether a write up to `end` exceeds the file size limit, which would send a signal instead of an error. */
 static bool is_beyond_limit(uint64_t end)
 {
 	struct rlimit limit;
@@ -152,13 +152,12 @@ static bool is_beyond_limit(uint64_t end)
 	return record_system_call(SYS_prlimit64, 0, RLIMIT_FSIZE, 0, (long)&limit, 0, 0) == 0 && end > limit.rlim_cur;
 }
 
-/* Bytes of the disk for a part of the file (multiples of 4096), which grows if need be. 0 or an errno. By writing zeros: a write to
- * a mapped page for which there is no room would kill the program, and a page that is in the cache already is mapped in a third of the
- * time. */
+/* Reserves bytes on the disk for a part of the file (multiples of 4096), which grows if necessary. Returns 0 or an errno. Writes zeros: a
+ * write to a mapped page without room would kill the program, and a page in the cache is mapped in a third of the time. */
 static int disk_reserve(int file, uint64_t offset, uint64_t bytes)
 {
 	static const char zeros[RECORD_PAGE_BYTES];
-	static struct iovec parts[PAGES_AT_ONCE]; /* always the same: stacks may be small */
+	static struct iovec parts[PAGES_AT_ONCE]; /* constant, and not on the stack, which may be small */
 
 	if (is_beyond_limit(offset + bytes))
 		return EFBIG;
@@ -176,7 +175,7 @@ static int disk_reserve(int file, uint64_t offset, uint64_t bytes)
 	return 0;
 }
 
-/* The same without writing, where something may stand already. A file system that knows no such thing (ramfs) is memory. */
+/* The same without writing, for parts that may have content. A file system without this operation (ramfs) is in memory. */
 static int disk_keep(int file, uint64_t offset, uint64_t bytes)
 {
 	long failed =
@@ -185,13 +184,13 @@ static int disk_keep(int file, uint64_t offset, uint64_t bytes)
 	return failed == -EOPNOTSUPP ? 0 : (int)-failed;
 }
 
-/* As it is mapped. */
+/* Returns the size of the mapping. */
 static uint64_t record_file_bytes(const struct record_writer *w)
 {
 	return RECORD_PAGE_BYTES + w->options.names_bytes_max + (w->chunks_max + RECORD_FINAL_CHUNKS) * w->options.chunk_bytes;
 }
 
-/* ---- its descriptor, for when the file can no longer be opened ---- */
+/* ---- its descriptor, for use when the file can no longer be opened ---- */
 
 static bool is_own(const struct record_writer *w, long file)
 {
@@ -206,7 +205,7 @@ static bool file_is_kept(const struct record_writer *w)
 	return is_own(w, w->kept);
 }
 
-/* By its name; a descriptor, or -errno. What is mapped is this file alone, whoever has put another one there meanwhile. */
+/* Opens the file by its name. Returns a descriptor, or -errno. Only the mapped file is accepted, not one that has replaced it. */
 static long file_open(const struct record_writer *w)
 {
 	long file = record_system_call(SYS_openat, AT_FDCWD, (long)w->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0, 0, 0);
@@ -217,7 +216,7 @@ static long file_open(const struct record_writer *w)
 	return -ESTALE;
 }
 
-/* At a number that the program does not use; not at all where numbers do not go so high. */
+/* Keeps a descriptor at a number that the program does not use; none if the limit of numbers is too low. */
 static void file_keep(struct record_writer *w, int file)
 {
 	struct stat now = { 0 };
@@ -229,7 +228,7 @@ static void file_keep(struct record_writer *w, int file)
 	w->inode = now.st_ino;
 }
 
-/* The descriptor that is kept of it. */
+/* Closes the kept descriptor. */
 static void record_file_let_go(struct record_writer *w)
 {
 	if (file_is_kept(w))
@@ -237,7 +236,7 @@ static void record_file_let_go(struct record_writer *w)
 	w->kept = -1;
 }
 
-/* The magic last: whoever reads meanwhile sees a file that is not started, or the whole header. */
+/* Writes the header, with the magic last: concurrent readers see a file that is not started, or the whole header. */
 static void header_write(const struct record_writer *w, struct record_header *header, uint64_t pid)
 {
 	struct record_header new = {
@@ -255,7 +254,7 @@ static void header_write(const struct record_writer *w, struct record_header *he
 		.started_ticks = w->own_clock ? record_ticks() : 0,
 		.ticks_per_s = w->options.ticks_per_s,
 		.ticks_per_s_first = w->options.ticks_per_s,
-		.level = w->in_memory ? RECORD_LEVEL_ALL : w->options.level, /* nobody else sees that memory */
+		.level = w->in_memory ? RECORD_LEVEL_ALL : w->options.level, /* no other process sees that memory */
 	};
 	uint64_t magic;
 
@@ -266,7 +265,7 @@ static void header_write(const struct record_writer *w, struct record_header *he
 	__atomic_store_n((uint64_t *)(void *)header->magic, magic, __ATOMIC_RELEASE);
 }
 
-/* What has been written there once can be written again, whatever happens to the disk meanwhile. */
+/* Reports whether the file system overwrites data in place, so that reserved space remains writable. */
 static bool is_written_in_place(int file)
 {
 	struct statfs of;
@@ -275,7 +274,7 @@ static bool is_written_in_place(int file)
 	       (of.f_type == EXT4_SUPER_MAGIC || of.f_type == XFS_SUPER_MAGIC || of.f_type == TMPFS_MAGIC || of.f_type == RAMFS_MAGIC);
 }
 
-/* Names get their room on the disk piece by piece: most processes have few. */
+/* Returns the space to reserve for that many bytes of names: in pieces, since most processes have few names. */
 static uint64_t record_names_pieces(const struct record_writer *w, uint64_t bytes)
 {
 	uint64_t pieces = (bytes / NAMES_PIECE_BYTES + 1) * NAMES_PIECE_BYTES;
@@ -283,7 +282,7 @@ static uint64_t record_names_pieces(const struct record_writer *w, uint64_t byte
 	return pieces < w->options.names_bytes_max ? pieces : w->options.names_bytes_max;
 }
 
-/* Creates and maps a file and writes its header; options and directory are there. 0 or an errno. */
+/* Creates and maps a file and writes its header. Needs options and directory. Returns 0 or an errno. */
 static int record_file_begin(struct record_writer *w)
 {
 	uint64_t pid = (uint64_t)record_system_call(SYS_getpid, 0, 0, 0, 0, 0, 0);
@@ -294,7 +293,7 @@ static int record_file_begin(struct record_writer *w)
 	if (file < 0)
 		return -file;
 	w->names_reserved = record_names_pieces(w, w->names_in_use & ((1ull << RECORD_NAMES_BITS) - 1));
-	/* Reading names that have no room yet must not end the program: they are a hole. */
+	/* Names without space yet are a hole: reading them must not kill the program. */
 	failed = is_beyond_limit(RECORD_PAGE_BYTES + w->options.names_bytes_max) ? EFBIG : 0;
 	if (!failed)
 		failed = (int)-record_system_call(SYS_ftruncate, file, (long)(RECORD_PAGE_BYTES + w->options.names_bytes_max), 0, 0, 0, 0);
@@ -327,9 +326,8 @@ static int record_file_begin(struct record_writer *w)
 	return 0;
 }
 
-/* Reserves some of the disk and of the memory, at an offset of the file: 0 or an errno. `fresh`: nothing stands there yet. The file is
- * opened by its name if that is possible: the kept descriptor is checked, but a thread of the program might put a file of its own there the
- * moment after. */
+/* Reserves disk space and memory at an offset of the file. Returns 0 or an errno. fresh: there is no content yet. The file is opened by its
+ * name if possible: the kept descriptor is checked, but a thread of the program might put another file at its number right after that. */
 static int record_file_reserve(struct record_writer *w, uint64_t offset, uint32_t bytes, bool fresh)
 {
 	long opened = w->in_memory ? 0 : file_open(w);
@@ -342,13 +340,13 @@ static int record_file_reserve(struct record_writer *w, uint64_t offset, uint32_
 	failed = (fresh ? disk_reserve : disk_keep)(opened < 0 ? w->kept : (int)opened, offset, bytes);
 	if (opened >= 0)
 		record_system_call(SYS_close, opened, 0, 0, 0, 0, 0);
-	/* All its pages at once: one by one they cost more, and each in the middle of what is measured. */
+	/* All its pages at once: one by one they cost more, each of them during a measurement. */
 	if (!failed)
 		record_system_call(SYS_madvise, (long)w->header + (long)offset, bytes, POPULATE_WRITE, 0, 0, 0);
 	return failed;
 }
 
-/* A part of a file that is kept in memory. 0 or an errno. */
+/* Writes a part of a file that is kept in memory. Returns 0 or an errno. */
 static int record_file_write(const struct record_writer *w, uint64_t offset, uint64_t bytes)
 {
 	long opened = file_open(w), n = 0;
@@ -369,10 +367,10 @@ static int record_file_write(const struct record_writer *w, uint64_t offset, uin
 	return n < 0 ? (int)-n : 0;
 }
 
-/* ---- names: lines that any number of threads append at once ---- */
+/* ---- names: lines that concurrent threads append ---- */
 
-/* Room for a line of n bytes; *before is the number of functions before it. NULL: none left. A line that is not written to its end leaves
- * NULs, where reading ends. */
+/* Reserves space for a line of n bytes; *before is the number of functions before it. Returns NULL if there is none. An incomplete line
+ * contains NULs, where reading ends. */
 static char *names_reserve(struct record_writer *w, size_t n, bool is_function, uint32_t *before)
 {
 	uint64_t old = __atomic_load_n(&w->names_in_use, __ATOMIC_RELAXED), new, bytes;
@@ -387,7 +385,7 @@ static char *names_reserve(struct record_writer *w, size_t n, bool is_function, 
 	return names_of(w->header) + bytes;
 }
 
-/* Of the disk, up to that end of the names. No harm if several threads do it. */
+/* Reserves the names' disk space up to `end`. Concurrent threads may repeat this without harm. */
 static bool names_extend(struct record_writer *w, uint64_t end)
 {
 	uint64_t from = __atomic_load_n(&w->names_reserved, __ATOMIC_ACQUIRE), to = record_names_pieces(w, end);
@@ -402,7 +400,7 @@ static bool names_extend(struct record_writer *w, uint64_t end)
 	return true;
 }
 
-/* Appends a word (or, when `blanks` may stand in it, the rest of the line) without what would end it. */
+/* Appends a word (blanks: the rest of the line), with '?' for characters that would end it. Returns the end. */
 static char *word_put(char *to, const char *text, size_t n, bool blanks)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -418,7 +416,7 @@ struct word {
 	bool blanks;
 };
 
-/* Its two digits. */
+/* Writes the two check digits of a line. */
 static void line_check(char *line, char kind, size_t n)
 {
 	unsigned char check = record_check_byte(record_check(record_check(0, &kind, 1), line + 3, n - 3));
@@ -427,7 +425,7 @@ static void line_check(char *line, char kind, size_t n)
 	line[2] = "0123456789abcdef"[check & 15];
 }
 
-/* A line: kind, then words. Returns the number of functions before it; UINT32_MAX: there is no room. */
+/* Adds a line: kind, then words. Returns the number of functions before it, UINT32_MAX if there is no room. */
 static uint32_t line_add(struct record_writer *w, char kind, const struct word *words, size_t n_words)
 {
 	size_t digits = w->options.packed ? 2 : 0, n = 2 + digits, length[4];
@@ -449,7 +447,7 @@ static uint32_t line_add(struct record_writer *w, char kind, const struct word *
 	if (digits)
 		line_check(line, kind, (size_t)(at - line));
 	*at = '\n';
-	__atomic_store_n(line, kind, __ATOMIC_RELEASE); /* last: a line whose first byte is there is whole */
+	__atomic_store_n(line, kind, __ATOMIC_RELEASE); /* last: a line with a first byte is complete */
 	grow_to(&w->header->names_bytes, (uint64_t)(line + n - names_of(w->header)));
 	return before;
 }
@@ -487,8 +485,8 @@ static const char *path_end(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* What the program was asked to do: the words after its name, with blanks between them; the first ones if there are many. And what it was
- * called, where that is not its file's name: one file can be several programs. */
+/* Writes the program's arguments, separated by spaces; the first ones if there are many. Also its name as called, if that differs from its
+ * file's: one file can be several programs. */
 static void record_arguments(struct record_writer *w, const char *path)
 {
 	char words[ARGUMENTS_BYTES] = "";
@@ -503,7 +501,7 @@ static void record_arguments(struct record_writer *w, const char *path)
 		record_info(w, "name", path_end(words));
 	if (n == (long)sizeof(words) - 1) {
 		while (n > name && words[n - 1])
-			n--; /* whole words only */
+			n--; /* only whole words */
 	}
 	for (long i = name + 1; i + 1 < n; i++)
 		words[i] = words[i] ? words[i] : ' ';
@@ -529,7 +527,7 @@ static bool record_counter(struct record_writer *w, const char *name)
 	return line_add(w, 'c', &word, 1) != UINT32_MAX;
 }
 
-/* Has the parent written all the names that it has given out? */
+/* Reports whether the parent has written all names that it has reserved space for. */
 static bool record_names_whole(const struct record_header *old, uint64_t bytes)
 {
 	for (unsigned tries = 0; tries < NAMES_WAIT; tries++) {
@@ -542,8 +540,8 @@ static bool record_names_whole(const struct record_header *old, uint64_t bytes)
 
 /* ---- the clock ---- */
 
-/* The clock between two readings of the ticks: of several looks the shortest one. During a longer one another program had the CPU, so
- * that ticks and clock are from two moments. */
+/* Returns the clock's time between two readings of the ticks: the shortest of several attempts. In a longer one another program had the
+ * CPU, so that ticks and clock belong to different moments. */
 static struct record_moment moment_now(void)
 {
 	struct record_moment moment = { 0, 0 };
@@ -559,7 +557,7 @@ static struct record_moment moment_now(void)
 	return moment;
 }
 
-/* Ticks per second since the first moment. */
+/* Returns ticks per second since the first moment. */
 static uint64_t ticks_per_s(const struct record_writer *w, struct record_moment now)
 {
 	return (uint64_t)((double)(now.ticks - w->first.ticks) * 1e9 / (double)(now.ns - w->first.ns));
@@ -578,7 +576,7 @@ static void clock_start(struct record_writer *w)
 	w->options.ticks_per_s = ticks_per_s(w, now);
 }
 
-/* The longer the program runs, the better its clock is known. */
+/* Measures the clock again: the rate becomes more precise with the program's run time. */
 static void clock_refine(struct record_writer *w)
 {
 	struct record_moment now;
@@ -586,7 +584,7 @@ static void clock_refine(struct record_writer *w)
 	if (!w->own_clock)
 		return;
 	now = moment_now();
-	if (now.ns > w->first.ns + CLOCK_STEP_NS && now.ticks > w->first.ticks) /* in a machine that was moved they may be less */
+	if (now.ns > w->first.ns + CLOCK_STEP_NS && now.ticks > w->first.ticks) /* both may go back in a migrated virtual machine */
 		__atomic_store_n(&w->header->ticks_per_s, ticks_per_s(w, now), __ATOMIC_RELAXED);
 }
 
@@ -603,7 +601,7 @@ void record_say_why(struct record_writer *w, const char *why)
 		record_info(w, "dropped", why);
 }
 
-/* A program that has all the descriptors that it may have may have one to spare later; any other failure is for good. */
+/* Reserves space for samples. A program without free descriptors may have one later; any other failure is permanent. */
 static bool record_reserve(struct record_writer *w, uint64_t offset, uint32_t bytes)
 {
 	int failed = record_file_reserve(w, offset, bytes, true);
@@ -620,7 +618,8 @@ static uint32_t left_of_chunk(const struct record_writer *w, const struct record
 	return w->options.chunk_bytes - (uint32_t)(t->end - (unsigned char *)t->chunk);
 }
 
-/* A thread that measures little needs little; the pieces double, and chunks after the first are reserved whole, several at once. */
+/* Extends the reserved part of a first chunk, in pieces that double: many threads need little. Later chunks are reserved whole, several at
+ * once. */
 static bool chunk_extend(struct record_writer *w, struct record_thread *t)
 {
 	uint32_t left = left_of_chunk(w, t), piece = w->options.chunk_bytes - left;
@@ -633,7 +632,8 @@ static bool chunk_extend(struct record_writer *w, struct record_thread *t)
 	return true;
 }
 
-/* A place in the file; for a thread that has filled its first chunk, several in a row. False: the file has its full size. */
+/* Claims a place for a chunk; several in a row for a thread that has filled its first chunk. Returns false if the file has its full
+ * size. */
 static bool places_claim(struct record_writer *w, struct record_thread *t)
 {
 	uint64_t limit = __atomic_load_n(&w->chunks_max, __ATOMIC_RELAXED) + (t->final ? RECORD_FINAL_CHUNKS : 0),
@@ -653,7 +653,7 @@ static bool places_claim(struct record_writer *w, struct record_thread *t)
 	return true;
 }
 
-/* Places, and their part of the disk: of a thread's first chunk only the first piece, which is enough for a thread that measures little. */
+/* Claims places and reserves their disk space; of a thread's first chunk only the first piece, enough for a thread with few samples. */
 static bool places_reserve(struct record_writer *w, struct record_thread *t, uint32_t first)
 {
 	uint64_t end;
@@ -663,14 +663,14 @@ static bool places_reserve(struct record_writer *w, struct record_thread *t, uin
 	clock_refine(w);
 	if (record_reserve(w, place_of(w, t->spare), t->spares > 1 ? (uint32_t)t->spares * w->options.chunk_bytes : first))
 		return true;
-	/* Given back, if no others follow. */
+	/* Returns the places if no others follow. */
 	end = t->spare + t->spares;
 	__atomic_compare_exchange_n(&w->chunks_in_use, &end, t->spare, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 	t->spares = 0;
 	return false;
 }
 
-/* Of a file that is kept in memory: a chunk, and the header, which tells of it. */
+/* Writes a chunk of a file that is kept in memory, and the header, which counts it. */
 static void chunk_write(struct record_writer *w, struct record_chunk *chunk)
 {
 	uint64_t bytes = w->options.packed ? w->options.chunk_bytes : sizeof(*chunk) + chunk->samples * w->sample_bytes;
@@ -708,7 +708,7 @@ static bool chunk_begin(struct record_writer *w, struct record_thread *t)
 	if (w->in_memory && t->chunk) {
 		chunk_write(w, t->chunk);
 		record_system_call(SYS_madvise, (long)t->chunk, w->options.chunk_bytes, MADV_DONTNEED, 0, 0,
-				   0); /* all zeros: it is written */
+				   0); /* zeros it: it is written */
 	}
 	if (!t->numbered) {
 		t->number = __atomic_fetch_add(&w->threads, 1, __ATOMIC_RELAXED);
@@ -742,14 +742,14 @@ bool record_chunk_take(struct record_writer *w, struct record_thread *t)
 		return false;
 	signals = record_signals_block();
 	record_settle(w, t);
-	/* Every piece holds at least one sample with the greatest number of counters. */
+	/* Every piece holds at least one sample with the largest number of counters. */
 	got = t->chunk && left_of_chunk(w, t) >= w->sample_bytes ? chunk_extend(w, t) : chunk_begin(w, t);
 	record_signals_restore(signals);
 	if (got) {
 		t->skips = 0;
 		return true;
 	}
-	/* The longer there has been none, the longer it waits: that loses no more than was lost anyway. */
+	/* The longer there has been no room, the longer it waits: no more samples are lost than before. */
 	t->skips = t->skips < RECORD_SKIPS_MAX ? 2 * t->skips + 1 : RECORD_SKIPS_MAX;
 	t->skip = t->skips;
 	record_drop(w, t);
@@ -760,7 +760,7 @@ struct record_sample *record_pack_begin(struct record_writer *w, struct record_t
 {
 	if (!record_begin(w, t))
 		return NULL;
-	if (t->next == (unsigned char *)(t->chunk + 1)) /* what a chunk holds can be read without those before it */
+	if (t->next == (unsigned char *)(t->chunk + 1)) /* each chunk can be read without those before it */
 		record_pack_forget(record_pack_state(memory, w->options.n_counters), t->number);
 	return (struct record_sample *)(void *)memory;
 }
@@ -775,7 +775,7 @@ uint32_t record_pack_commit(struct record_writer *w, struct record_thread *t, ui
 	return (uint32_t)bytes;
 }
 
-/* ---- from the start to the end ---- */
+/* ---- start and end ---- */
 
 static int options_check(const struct record_options *o)
 {
@@ -792,7 +792,7 @@ static int options_check(const struct record_options *o)
 	return o->file_bytes_max < whole || o->file_bytes_max > RECORD_FILE_BYTES_MAX ? EINVAL : 0;
 }
 
-/* Where the process's address space is limited, a small part of that: the program needs it. */
+/* Returns the file's size within a limit of the address space: a small part, since the program needs the rest. */
 static uint64_t file_bytes_within(const struct record_options *o, uint64_t address_space)
 {
 	uint64_t least = RECORD_PAGE_BYTES + (uint64_t)o->names_bytes_max + FEW_CHUNKS * (uint64_t)o->chunk_bytes;
@@ -815,7 +815,7 @@ static uint64_t chunks_within(const struct record_options *o, uint64_t file_byte
 	return (file_bytes - RECORD_PAGE_BYTES - o->names_bytes_max) / o->chunk_bytes;
 }
 
-/* A thread that has seen the old limit may take some more chunks meanwhile: they stay. */
+/* A thread that has read the old limit may take some more chunks meanwhile: these stay mapped. */
 void record_limit(struct record_writer *w, uint64_t address_space)
 {
 	uint64_t old = w->header && *w->alive ? record_file_bytes(w) : 0, signals, chunks, in_use;
@@ -834,8 +834,8 @@ void record_limit(struct record_writer *w, uint64_t address_space)
 	record_signals_restore(signals);
 }
 
-/* "START-END rwxp ...": first it is only marked as locked, which fails where mlockall() would; then its pages come, as far as there are
- * any. 0, or -errno. */
+/* Locks a mapping "START-END rwxp ...": first only marks it, which fails if mlockall() would, then loads existing pages. Returns 0 or
+ * -errno. */
 static long mapping_lock(const struct record_writer *w, char *line, int flags, bool (*is_ours)(uintptr_t start, uintptr_t end))
 {
 	uintptr_t low = (uintptr_t)w->header, high = low + record_file_bytes(w);
@@ -853,7 +853,7 @@ static long mapping_lock(const struct record_writer *w, char *line, int flags, b
 int record_lock_all(const struct record_writer *w, int flags, bool (*is_ours)(uintptr_t start, uintptr_t end))
 {
 	long file = -1, failed = 0, n = 0;
-	char line[64], c; /* its start */
+	char line[64], c; /* line: its start */
 
 	if (w->header && flags & MCL_CURRENT && !(flags & ~(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT)))
 		file = record_system_call(SYS_openat, AT_FDCWD, (long)"/proc/self/maps", O_RDONLY | O_CLOEXEC, 0, 0, 0);
@@ -927,7 +927,7 @@ void record_close(struct record_writer *w)
 
 int record_fork(struct record_writer *w, struct record_thread *t)
 {
-	static const uint32_t closed = 1; /* no other thread is to do this again */
+	static const uint32_t closed = 1; /* so that no other thread repeats this */
 	struct record_header *old = w->header;
 	const volatile uint32_t *alive = w->alive;
 	uint64_t in_use = w->names_in_use, bytes = in_use & ((1ull << RECORD_NAMES_BITS) - 1), old_bytes = record_file_bytes(w);

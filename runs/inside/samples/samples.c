@@ -1,5 +1,5 @@
-/* From the bytes of a sample file to arrays by function: header and names, chunks, what was spent in each function itself, the order.
- * Every size in the file is checked before it is used. */
+/* Converts the bytes of a sample file to arrays by function: header and names, chunks, time in each function itself, order. Every size in
+ * the file is checked before it is used. */
 #include "runs/inside/samples/samples.h"
 
 #include "base/file.h"
@@ -15,62 +15,61 @@
 #include <string.h>
 
 #define PAGE_BYTES  4096u
-#define CLOCK_MOVES .02 /* of what it was first measured to be, at most */
+#define CLOCK_MOVES .02 /* largest relative change since its first measurement */
 
-/* In this order; the emulated back end has no instructions, and counts the work that it sees. */
+/* Ordered by preference. The emulated back end has no instructions and counts the work that it sees. */
 static const char *const work_names[][SAMPLES_WORK_MAX] = {
 	{ "PAPI_TOT_INS" },
 	{ "perf::INSTRUCTIONS" },
 	{ "emulated:accesses", "emulated:blocks" },
 };
 
-/* The samples of a chunk, as far as they are there. */
+/* The existing samples of a chunk. */
 struct chunk {
 	uint32_t thread;
-	const unsigned char *samples; /* [n] of struct record_sample with its counters, or of struct record_brief; not aligned */
+	const unsigned char *samples; /* [n] struct record_sample with counters, or struct record_brief; unaligned */
 	size_t n;
 	size_t offset;		 /* in the file */
-	unsigned char *unpacked; /* of packed ones: these are the samples; free() it */
+	unsigned char *unpacked; /* unpacked samples of a packed chunk, same as `samples`; free() it */
 };
 
-/* All calls of a function in a thread, or the errors of that (record.h). */
+/* All calls of a function in a thread, or the errors of their counts (record.h). */
 struct total {
 	uint32_t function, thread, bursts;
-	uint32_t kind; /* of its flags: RECORD_NESTED, RECORD_ERROR */
+	uint32_t kind; /* its flags RECORD_NESTED and RECORD_ERROR */
 	uint64_t calls;
 	const unsigned char *bytes; /* as in a chunk */
 };
 
-/* The file, as far as it is there. */
+/* The file, as far as it exists. */
 struct source {
 	const unsigned char *bytes;
 	size_t size;
 	struct record_header header;
-	size_t sample_bytes;  /* once they are unpacked */
-	size_t unpacked;      /* samples, of which there are no more than a file without packing can have */
-	size_t damaged;	      /* of a packed file, the first place that is; 0: none */
-	bool in_order;	      /* as they were recorded, without what was spent in the function itself; */
-	unsigned thin_log2;   /* one of so many */
+	size_t sample_bytes;  /* unpacked */
+	size_t unpacked;      /* unpacked samples: limited to those of a file without packing */
+	size_t damaged;	      /* packed file: offset of the first damage; 0: none */
+	bool in_order;	      /* in the order of recording, without time in the function itself */
+	unsigned thin_log2;   /* takes one of 1 << n */
 	struct chunk *chunks; /* [n_chunks] */
 	size_t n_chunks, capacity;
 	struct total *totals; /* [n_totals] */
 	size_t n_totals, totals_capacity;
 };
 
-/* ---- what was spent in a function itself ---- */
+/* ---- time in the function itself ---- */
 
-/* What was spent in a function itself: an invocation's time and counters less those of the selected functions that it called, and less what
- * measuring took. Private to runs/inside/samples/. */
+/* Computes the time and counters of an invocation minus those of the selected functions that it called, and minus the cost of measuring. */
 
-/* By column: ns, then the counters. */
+/* Cost of measuring, per column: ns, then the counters. */
 struct costs {
-	double inside[1 + RECORD_COUNTERS_MAX];	   /* in the sample itself */
-	double around[2][1 + RECORD_COUNTERS_MAX]; /* what a nested one adds to those around it: every call measured, one of many */
+	double inside[1 + RECORD_COUNTERS_MAX];	   /* within the sample itself */
+	double around[2][1 + RECORD_COUNTERS_MAX]; /* per nested one, to those around it: every call measured, or one of many */
 	double inside_unsure_ns, around_unsure_ns[2];
 };
 
-/* What samples of one thread leave to the one around them. Vectors of 2 * width + 3: what nested ones are known or estimated to have taken,
- * what measuring them took, by column; by how much both may be wrong in ns; accesses of those that met no simulated window. */
+/* Samples of one thread that the one around them still has to subtract. Vectors of 2 * width + 3: known or estimated values of nested ones,
+ * and their cost of measuring, per column; ns by which each may be wrong; accesses of nested ones without a simulated window. */
 struct alone {
 	struct {
 		uint64_t start;
@@ -79,23 +78,23 @@ struct alone {
 	double *sums;
 	size_t n, capacity, sums_capacity;
 	size_t width;		    /* columns: 1 + n_counters, the time first */
-	size_t accesses, simulated; /* of the emulation, the columns of accesses and of the first simulated counter; width: none */
+	size_t accesses, simulated; /* emulation: columns of accesses and of the first simulated counter; width: none */
 	struct costs costs;
 };
 
-/* How wrong the time of an invocation may be, with and without nested ones. */
+/* Possible error of an invocation's time, with and without nested ones. */
 struct unsure {
 	double ns, alone_ns;
 };
 
-/* ---- what measuring took ---- */
+/* ---- cost of measuring ---- */
 
-/* In files without a calibration nothing is taken off. Of the emulation: its times say nothing about the program. */
+/* Errors in files without a calibration, from which nothing is subtracted. Not for the emulation: its times say nothing about programs. */
 #define UNCALIBRATED_INSIDE_NS 60.0
 #define UNCALIBRATED_AROUND_NS 150.0
-#define UNSURE_LEAST	       .5 /* of what an empty function seems to take: in programs, the CPU predicts calls less well */
+#define UNSURE_LEAST	       .5 /* part of an empty function's apparent time: in programs, the CPU predicts calls less well */
 
-/* "MEDIAN SPREAD MEDIAN SPREAD...", ticks first; false: it is not there, or something else. */
+/* Parses "MEDIAN SPREAD MEDIAN SPREAD...", ticks first. Returns false if it is missing or malformed. */
 static bool cost_parse(const struct samples *s, const char *key, double *columns, double *unsure_ns)
 {
 	const char *text = samples_info(s, key);
@@ -131,7 +130,7 @@ static void costs_find(const struct samples *s, struct costs *out)
 			       .around_unsure_ns = { UNCALIBRATED_AROUND_NS, UNCALIBRATED_AROUND_NS } };
 }
 
-/* ---- what was spent in the function itself ---- */
+/* ---- subtraction of nested invocations ---- */
 
 #define PENDING_MAX (2 * (1 + RECORD_COUNTERS_MAX) + 3)
 
@@ -140,7 +139,8 @@ static size_t pending_length(const struct alone *p)
 	return 2 * p->width + 3;
 }
 
-/* Everything deeper than the sample belongs to it, if it started later; what belongs to a dropped one is dropped with it. */
+/* Takes the pending samples that are deeper than this one. Those that started later are nested in it. The others belonged to a dropped
+ * sample and are dropped with it. */
 static void pending_take(struct alone *p, const struct record_sample *sample, double *nested)
 {
 	size_t length = pending_length(p);
@@ -173,8 +173,8 @@ static void pending_put(struct alone *p, const struct record_sample *sample, con
 	p->n++;
 }
 
-/* Simulated counters, once the other columns are found. What this one's rest on is its simulated windows: nested ones without any had no
- * part in them, so what remains is shared out by accesses among them and the function itself, and none of them makes it unknown. */
+/* Computes simulated counters, after the other columns. They come from this sample's simulated windows. Nested samples without any took no
+ * part in these: the remainder is divided by accesses among them and the function itself, and none of them makes it unknown. */
 static void simulated_find(const struct alone *p, const struct record_sample *sample, const double *values, double *nested, double *out)
 {
 	double *unknown = nested + pending_length(p) - 1, own = p->simulated < p->width ? out[p->accesses] : 0, part = *unknown;
@@ -190,9 +190,9 @@ static void simulated_find(const struct alone *p, const struct record_sample *sa
 	*unknown = counted ? 0 : part + sample->weight * own;
 }
 
-/* The next invocation of a thread, in the order of the file; a->n = 0 before those of another one. From values[width], time and counters,
- * is taken what measuring took; out[width]: without what nested ones are known or estimated to have taken, for each sampled call counts for
- * as many as it represents. Leaves what this one took, with all in it, for the one around it. NaN: not counted here, or not inside. */
+/* Processes the next invocation of a thread, in the order of the file; p->n = 0 before those of another thread. Subtracts the cost of
+ * measuring from values[width], time and counters. out[width]: without nested ones, each sampled call counted as many times as it
+ * represents. Keeps the totals for the one around it. NaN: not counted here, or not inside. */
 static struct unsure alone_find(struct alone *p, const struct record_sample *sample, double *values, double *out)
 {
 	double nested[PENDING_MAX], *cost = nested + p->width, *unsure_cost = nested + 2 * p->width, *unsure_nested = unsure_cost + 1;
@@ -217,7 +217,7 @@ static struct unsure alone_find(struct alone *p, const struct record_sample *sam
 	return unsure;
 }
 
-/* Whose counters and infos are there; alone_release() it. */
+/* Needs the samples' counters and infos; alone_release() it. */
 static void alone_init(struct alone *a, const struct samples *samples)
 {
 	size_t accesses = samples_counter(samples, "emulated:accesses"), simulated = samples_counter(samples, "emulated:simulated");
@@ -236,13 +236,13 @@ static void alone_release(struct alone *a)
 
 /* ---- header and names ---- */
 
-/* Its samples are packed, and what stays in it is checked. */
+/* Reports whether samples are packed and unchanging parts have checks. */
 static bool is_packed(const struct source *s)
 {
 	return s->header.version == RECORD_VERSION_PACKED;
 }
 
-/* The clock is measured again while the program runs. */
+/* Reports whether the header is undamaged. The clock is measured again while the program runs, so it may change a little. */
 static bool header_is_whole(const struct record_header *h)
 {
 	double clock = (double)h->ticks_per_s / (double)h->ticks_per_s_first;
@@ -250,7 +250,7 @@ static bool header_is_whole(const struct record_header *h)
 	return h->check == record_header_check(h) && clock > 1 - CLOCK_MOVES && clock < 1 + CLOCK_MOVES;
 }
 
-/* Then there are zeros, and no chunk. */
+/* Fails for a file of zeros without a chunk. */
 static enum assay_status fail_unbegun(const char *name, struct assay_error *err)
 {
 	return assay_fail(err, ASSAY_E_NODATA, "%s: its process ended while it made this file", name);
@@ -285,7 +285,7 @@ static enum assay_status header_check(const char *name, struct source *s, struct
 	return ASSAY_OK;
 }
 
-/* Splits "KEY REST" at its first blank; false: there is none. */
+/* Splits "KEY REST" at its first space. Returns false if there is none. */
 static bool text_split(const char *text, size_t n, char **key, char **rest)
 {
 	const char *blank = memchr(text, ' ', n);
@@ -297,7 +297,7 @@ static bool text_split(const char *text, size_t n, char **key, char **rest)
 	return true;
 }
 
-/* "~N": that of function N, which is before it. */
+/* Replaces a module "~N" by that of function N. Returns false if there is no such function yet. */
 static bool module_find(const struct samples *out, char **module)
 {
 	char *end;
@@ -350,7 +350,7 @@ static bool line_is_whole(const char *line, size_t n)
 	return memcmp(line + 1, digits, 2) == 0;
 }
 
-/* Lines up to the first that was not written to its end: what comes after it has no known number. */
+/* Parses lines up to the first incomplete one: the numbers of functions after that are unknown. */
 static enum assay_status names_parse(const char *name, const struct source *s, struct samples *out, struct assay_error *err)
 {
 	size_t functions = 0, infos = 0, counters = 0;
@@ -388,7 +388,7 @@ static enum assay_status names_parse(const char *name, const struct source *s, s
 
 /* ---- chunks ---- */
 
-/* False: not a sample, by its weight or its function. */
+/* Reads the head of a sample. Returns false if its weight or its function is invalid. */
 static bool sample_head(const struct source *s, const unsigned char *bytes, const struct samples *out, struct record_sample *head)
 {
 	struct record_brief brief;
@@ -411,8 +411,8 @@ static bool sample_head(const struct source *s, const unsigned char *bytes, cons
 	return brief.weight_log2 < 32 && head->function < out->n_functions;
 }
 
-/* The samples of a chunk, of which `there` bytes are in the file; what comes after a damaged one cannot be read. The samples end where the
- * check of the next one fails: the program may have been killed before it counted the last one. */
+/* Unpacks the samples of a chunk of which `there` bytes exist, up to the first damaged one. They end where the check of the next one fails:
+ * the program may have been killed before it counted the last one. */
 static void chunk_unpack(struct source *s, struct chunk *chunk, size_t there)
 {
 	uint64_t *state = mem_new(RECORD_PACK_STATE(s->header.n_counters), sizeof(*state));
@@ -481,7 +481,7 @@ static void chunks_read(struct source *s, struct samples *out)
 {
 	size_t first = (size_t)s->header.header_bytes + s->header.names_bytes_max;
 
-	/* The last chunk may end early: its place is reserved piece by piece. */
+	/* The last chunk may be short: its space is reserved in pieces. */
 	out->truncated = s->header.chunks > 0 && (s->size < first || (s->size - first) / s->header.chunk_bytes + 1 < s->header.chunks);
 	for (uint64_t i = 0; (is_packed(s) || i < s->header.chunks) && i <= SIZE_MAX / RECORD_CHUNK_BYTES_MAX &&
 			     first + i * s->header.chunk_bytes < s->size;
@@ -541,13 +541,13 @@ static void total_add(struct source *s, const struct record_sample *head, uint32
 				   .bytes = bytes });
 }
 
-/* By a hash of whose it is and when. */
+/* Reports whether thinning keeps the sample, by a hash of thread and start. */
 static bool is_taken(const struct source *s, uint32_t thread, const struct record_sample *head)
 {
 	return !(map_mix(head->start, thread) & ((UINT64_C(1) << s->thin_log2) - 1));
 }
 
-/* Within a thread in the order of the file. */
+/* Within a thread, in the order of the file. */
 ORDER_BY(chunks_by_thread, struct chunk, BY_UP(thread) BY_UP(offset))
 
 static void samples_add(struct source *s, struct samples *out)
@@ -568,7 +568,7 @@ static void samples_add(struct source *s, struct samples *out)
 		const struct chunk *chunk = &s->chunks[i];
 
 		if (i && chunk->thread != chunk[-1].thread)
-			pending.n = 0; /* another thread */
+			pending.n = 0; /* a new thread */
 		for (size_t k = 0; k < chunk->n; k++) {
 			const unsigned char *bytes = chunk->samples + k * s->sample_bytes;
 			struct record_sample head;
@@ -633,7 +633,7 @@ static void samples_sort(struct samples *out)
 
 /* ---- totals ---- */
 
-/* Errors follow what they are of. */
+/* Errors follow the totals that they belong to. */
 ORDER_BY(totals_by_function, struct total, BY_UP(function) BY_UP(thread) BY_UP(kind) BY_UP(bytes))
 
 static void totals_values(const struct total *total, const struct samples *out, double *to)
@@ -646,7 +646,7 @@ static void totals_values(const struct total *total, const struct samples *out, 
 		memcpy(to, values + 1, out->n_counters * sizeof(double));
 }
 
-/* Sums or errors; before the errors come, nothing is an estimate. */
+/* Stores sums or errors. Without errors, the sums are exact. */
 static void totals_take(const struct total *total, const struct samples *out, uint32_t *bursts, double *sums, double *errors)
 {
 	bool is_error = total->kind & RECORD_ERROR;
@@ -657,8 +657,8 @@ static void totals_take(const struct total *total, const struct samples *out, ui
 		errors[c] = isnan(sums[c]) ? (double)NAN : 0;
 }
 
-/* Without a total of its own, what happened with nested calls is what happened in the function itself; in files that have no such totals
- * (of the probe) it is not known. */
+/* Reads the totals. Without a total of its own, the nested sum equals the function's own; in files without such totals (of the probe) it is
+ * unknown. */
 static void totals_read(struct source *s, struct samples *out)
 {
 	const char *kinds = samples_info(out, "totals");
@@ -697,7 +697,7 @@ static void totals_read(struct source *s, struct samples *out)
 	}
 }
 
-/* ---- all of it ---- */
+/* ---- the whole file ---- */
 
 static enum assay_status bytes_take(const char *name, struct source s, struct samples *out, struct assay_error *err)
 {
@@ -828,7 +828,7 @@ void samples_vector(const struct samples *samples, size_t i, bool alone, double 
 
 /* ---- children ---- */
 
-/* A call path may follow the name. */
+/* Reports whether it is a call that returns children. A call path may follow the name. */
 static bool is_of_child(const char *name)
 {
 	static const char *const calls[] = { "fork", "wait", "wait3", "wait4", "waitpid" };

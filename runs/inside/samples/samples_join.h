@@ -1,6 +1,6 @@
-/* Counters of different runs in one vector. A CPU counts a few events at a time; the rest takes more runs of the same program. Where
- * the runs did the same (every thread called the function equally often), invocation for invocation is one vector; otherwise each counter
- * keeps a distribution of its own, and that is said. */
+/* Joins counters of different runs into one vector. A CPU counts a few events at a time; more events need more runs of the same program. If
+ * the runs did the same (every thread called the function equally often), invocations are joined one by one. Otherwise each counter keeps
+ * its own distribution, with the reason. */
 #ifndef RUNS_SAMPLES_SAMPLES_JOIN_H
 #define RUNS_SAMPLES_SAMPLES_JOIN_H
 
@@ -8,16 +8,16 @@
 
 #define SAMPLES_RUNS_MAX 64
 
-/* Why runs have no rows of a function in common. */
+/* Why runs have no common rows of a function. */
 enum samples_apart {
 	SAMPLES_JOINED,	       /* they have: invocations of all runs align */
 	SAMPLES_NOT_THERE,     /* a run did not call the function */
-	SAMPLES_CALLS_UNKNOWN, /* a run did not end in order, so its number of calls is not known */
-	SAMPLES_CALLS_DIFFER,  /* the runs called the function in other threads, or another number of times */
+	SAMPLES_CALLS_UNKNOWN, /* a run did not end in order: its number of calls is unknown */
+	SAMPLES_CALLS_DIFFER,  /* the runs called the function in other threads, or a different number of times */
 	SAMPLES_NONE_COMMON,   /* no invocation was sampled in every run */
 };
 
-/* A counter of the joined vector: the first run that has it. */
+/* A counter of the joined vector, from the first run that has it. */
 struct samples_column {
 	const char *name; /* borrowed */
 	size_t run, counter;
@@ -26,8 +26,8 @@ struct samples_column {
 /* One function of all runs. */
 struct samples_joined {
 	enum samples_apart apart;	    /* SAMPLES_JOINED, or why there are no rows */
-	size_t functions[SAMPLES_RUNS_MAX]; /* its index in each run, SIZE_MAX: not there */
-	size_t *items;			    /* [n x runs]: of each run the sample of the invocation */
+	size_t functions[SAMPLES_RUNS_MAX]; /* index in each run; SIZE_MAX: none */
+	size_t *items;			    /* [n x runs]: index of the invocation's sample in each run */
 	size_t n;
 };
 
@@ -36,17 +36,16 @@ struct samples_join {
 	size_t n_runs;
 	struct samples_column *columns; /* [n_columns], in the order of runs and counters */
 	size_t n_columns;
-	struct samples_joined *functions; /* [n], of the first run in its order, then those that only later ones have */
+	struct samples_joined *functions; /* [n]: those of the first run in its order, then those only in later ones */
 	size_t n;
 };
 
-/* runs[n] of one program with one input, 1 <= n <= SAMPLES_RUNS_MAX. ASSAY_E_USAGE when they are of different back ends, or say that their
- * inputs differ. *out is overwritten; samples_join_release() it, before the runs. Functions are the same by module and name (and address
- * where a name stands twice). O(samples). */
+/* Joins runs[n] of one program with one input, 1 <= n <= SAMPLES_RUNS_MAX. ASSAY_E_USAGE if their back ends or inputs differ. *out is
+ * overwritten; samples_join_release() it before the runs. Functions are equal if module, name and address are. O(samples). */
 enum assay_status samples_join(const struct samples *const *runs, size_t n, struct samples_join *out, struct assay_error *err);
 void samples_join_release(struct samples_join *join); /* accepts zeroed */
 
-/* vector[n_columns] of row i of a joined function: as samples_vector(), each counter by the work of the run that it was counted in. */
+/* Fills vector[n_columns] of row i of a joined function, as samples_vector() does: each counter divided by the work of its own run. */
 void samples_join_vector(const struct samples_join *join, size_t function, size_t i, bool alone, double *vector);
 
 #endif

@@ -5,13 +5,13 @@
 #include <math.h>
 
 #define LEVEL  .975
-#define UNSEEN 3.0 /* so many of n calls may be without one among n samples, by a chance of one in twenty */
+#define UNSEEN 3.0 /* expected number of n calls without a sample among n, at a probability of 5 % */
 
-/* The samples of a function, and a counter of them. */
+/* The samples of a function, and one of their counters. */
 struct reading {
 	const struct samples *samples;
 	size_t first, n, counter;
-	size_t accesses, simulated; /* counters of the emulation; SIZE_MAX: it is another back end */
+	size_t accesses, simulated; /* counters of the emulation; SIZE_MAX: another back end */
 };
 
 static double value_at(const struct reading *r, size_t i, size_t counter)
@@ -38,7 +38,7 @@ void samples_interval(double estimate, double error, double bursts, double *low,
 		*low = *high = (double)NAN;
 }
 
-/* Of exact values: the weighted mean, and what is known of it by calls that are not samples. */
+/* Weighted mean of exact values, its standard error, and the largest value. */
 struct exact {
 	double mean, error, most;
 	double n; /* samples_effective() */
@@ -68,7 +68,7 @@ static struct exact mean_exact(const struct reading *r, size_t counter)
 	return out;
 }
 
-/* Samples up to the next whose simulated counters are known, or the thread's end. Those of others are taken to be like the one known. */
+/* Samples up to the next one with known simulated counters, or the thread's end. The unknown ones are assumed to be like the known one. */
 struct stretch {
 	size_t next;  /* the first sample after it */
 	size_t known; /* SIZE_MAX: none */
@@ -95,7 +95,7 @@ static struct stretch stretch_find(const struct reading *r, size_t first)
 	return out;
 }
 
-/* Of a simulated counter: its ratio to accesses. */
+/* Returns the ratio of a simulated counter to accesses. *whole: everything was simulated. */
 static double ratio_simulated(const struct reading *r, bool *whole)
 {
 	double sum = 0, base = 0;
@@ -120,7 +120,7 @@ static void mean_find(const struct reading *r, struct samples_mean *out)
 	bool simulated = r->simulated != SIZE_MAX && r->counter > r->simulated && r->counter < r->samples->n_counters, whole;
 	double ratio = simulated ? ratio_simulated(r, &whole) : (double)NAN;
 
-	if (!isnan(ratio)) { /* else it made no access */
+	if (!isnan(ratio)) { /* otherwise there was no access */
 		struct reading accesses = *r;
 
 		accesses.counter = r->accesses;
