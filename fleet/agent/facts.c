@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-/* The helper says "virtual", which is a keyword to some readers of our headers. */
+/* Returns the helper's name of a field: "virtual" for `virtual_machine`, since `virtual` is a keyword in C++. */
 static const char *name_of(const char *field)
 {
 	return strcmp(field, "virtual_machine") == 0 ? "virtual" : field;

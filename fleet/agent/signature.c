@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-#define EXACT_MAX (INT64_C(1) << 53) /* of numbers in JSON */
+#define EXACT_MAX (INT64_C(1) << 53) /* of integers in JSON */
 
 static const struct account_row {
 	const char *name, *text;
@@ -46,7 +46,8 @@ void signature_release(struct signature *signature)
 	*signature = (struct signature){ .samples = NULL };
 }
 
-/* What a host sends is kept only where it has a size that a helper sends. Names of files may be no text. free() it. */
+/* Returns the samples in a host's answer; NULL if they are larger than a helper sends. Replaces non-ASCII bytes unless all is UTF-8,
+ * because names of files may be no text. free() it. */
 static char *samples_of(const struct helper_answer *answer)
 {
 	const struct helper_file *file = answer->n_files == 1 ? answer->files : NULL;
@@ -83,7 +84,7 @@ enum assay_status signature_parse(const char *text, struct signature *out, struc
 	struct json_reader r = { "signature", err, ASSAY_OK };
 	cJSON *root = NULL;
 
-	memset(&signature.of, 0xff, sizeof(signature.of)); /* every number is -1 */
+	memset(&signature.of, 0xff, sizeof(signature.of)); /* sets every number to -1 */
 	if (*text)
 		r.st = json_parse("signature", text, strlen(text), &root, err);
 	if (root && !cJSON_IsObject(root))

@@ -14,7 +14,7 @@ void spool_init(struct spool *spool, uint64_t limit_bytes)
 	*spool = (struct spool){ .fd = -1, .limit = limit_bytes };
 }
 
-/* ---- the part in memory: the first SPOOL_MEMORY_BYTES ---- */
+/* ---- in memory: the first SPOOL_MEMORY_BYTES ---- */
 
 static size_t capacity_for(size_t bytes)
 {
@@ -38,7 +38,7 @@ static void add_to_memory(struct spool *spool, const char *bytes, size_t n)
 	spool->size += n;
 }
 
-/* ---- the part in the file: what follows ---- */
+/* ---- in the file: later bytes ---- */
 
 static const char *temporary_directory(void)
 {
@@ -47,7 +47,7 @@ static const char *temporary_directory(void)
 	return directory && *directory ? directory : "/tmp";
 }
 
-/* Has no name: nothing is left over, however this program ends. */
+/* Opens an unnamed temporary file: nothing is left over, however this program ends. */
 static enum assay_status open_file(struct spool *spool, struct assay_error *err)
 {
 	char *path;
@@ -57,7 +57,7 @@ static enum assay_status open_file(struct spool *spool, struct assay_error *err)
 	spool->fd = open(temporary_directory(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 	if (spool->fd >= 0)
 		return ASSAY_OK;
-	path = mem_format("%s/assay-XXXXXX", temporary_directory()); /* file systems without O_TMPFILE */
+	path = mem_format("%s/assay-XXXXXX", temporary_directory()); /* for file systems without O_TMPFILE */
 	spool->fd = mkostemp(path, O_CLOEXEC);
 	if (spool->fd >= 0)
 		unlink(path);
@@ -182,12 +182,12 @@ void spool_last_lines(const struct spool *spool, struct buf *out)
 	size_t n = 0;
 
 	(void)spool_read(spool, from, bytes, LAST_BYTES, &n, &err);
-	while (n && strchr(" \t\r\n", bytes[n - 1])) /* NUL, too */
+	while (n && strchr(" \t\r\n", bytes[n - 1])) /* also removes NULs */
 		n--;
 	bytes[n] = '\0';
 	for (size_t i = 0; i < n; i++)
 		bytes[i] = bytes[i] ? bytes[i] : '?';
-	if (from && strchr(bytes, '\n')) /* no part of a line */
+	if (from && strchr(bytes, '\n')) /* skips an incomplete line */
 		at = strchr(bytes, '\n');
 	for (const char *line = strtok_r(at, "\r\n", &rest); line; line = strtok_r(NULL, "\r\n", &rest))
 		buf_format(out, "%s%s", out->size > before ? " / " : "", line);
@@ -195,7 +195,7 @@ void spool_last_lines(const struct spool *spool, struct buf *out)
 
 void spool_release(struct spool *spool)
 {
-	if (spool->memory && spool->fd >= 0) /* a zeroed one has no file */
+	if (spool->memory && spool->fd >= 0) /* a zeroed spool has no file */
 		close(spool->fd);
 	free(spool->memory);
 	*spool = (struct spool){ .fd = -1 };

@@ -20,7 +20,7 @@ size_t process_text(char *text, size_t n, const char *fmt, ...)
 	vsnprintf(path, sizeof(path), fmt, args);
 	va_end(args);
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	while (fd >= 0 && done < n - 1 && (got = read(fd, text + done, n - 1 - done)) > 0) /* /proc gives a piece at a time */
+	while (fd >= 0 && done < n - 1 && (got = read(fd, text + done, n - 1 - done)) > 0) /* /proc returns pieces */
 		done += (size_t)got;
 	if (fd >= 0)
 		close(fd);
@@ -28,8 +28,8 @@ size_t process_text(char *text, size_t n, const char *fmt, ...)
 	return done;
 }
 
-/* "ID (name, with any bytes) STATE PARENT GROUP SESSION ...", the start being field 22. A process whose first thread has ended while others
- * go on has the state of a zombie, too. */
+/* Parses "ID (name, with any bytes) STATE PARENT GROUP SESSION ...", with the start in field 22. A process whose first thread has ended
+ * while others run also has the state of a zombie. */
 bool process_read(long id, struct process *out)
 {
 	char text[1024], *at;

@@ -11,39 +11,39 @@
 #include <string.h>
 #include <unistd.h>
 
-#define PERIOD_NS INT64_C(50000000) /* between two looks, at least */
-#define COST_PART 250		    /* of the time, one in so many at most: with many processes they are looked at more rarely */
+#define PERIOD_NS INT64_C(50000000) /* shortest time between two polls */
+#define COST_PART 250		    /* polls use at most one part in so many of the time; with many processes they are less frequent */
 #define ENDING	  ".samples"
-#define UNIT_NS	  100000u /* of a reading */
+#define UNIT_NS	  100000u /* unit of a reading */
 
 struct watched {
 	char *name;
 	pid_t pid; /* 0: not known yet */
 	uint64_t stopped_ns;
 	bool was_stopped, ended;
-	uint64_t run_delay_ns, run_delay_then; /* of all its threads; of those that were there at the last look */
+	uint64_t run_delay_ns, run_delay_then; /* of all its threads; of those that existed at the last poll */
 	struct stops_reading *readings;	       /* [STOPS_READINGS], n_readings in use; NULL: none yet */
-	size_t n_readings, looks, every;       /* one look of so many leaves a reading */
+	size_t n_readings, looks, every;       /* one poll in `every` adds a reading */
 };
 
 struct member {
 	pid_t pid;
-	bool alive; /* false: it has ended, or there is none that has started since */
+	bool alive; /* false: it has ended, or started before the run */
 	bool stopped;
-	uint64_t cpu_ns, run_delay_ns; /* of its threads that are there */
+	uint64_t cpu_ns, run_delay_ns; /* of its present threads */
 };
 
 struct stops {
 	char *directory;
 	struct stops_words words;
-	uint64_t began;	       /* ticks since the machine began */
+	uint64_t began;	       /* start of the run, ticks since boot */
 	int64_t last, due;     /* monotonic, nanoseconds */
 	struct watched *items; /* [n], by name */
 	size_t n, items_capacity;
-	struct member *tree; /* [n_tree] of the run, at this look */
+	struct member *tree; /* [n_tree] processes of the run at this poll */
 	size_t n_tree, tree_capacity;
-	uint64_t used_ns, used_then_ns; /* by all of the run; by those that were there at the last look, with children that had ended */
-	bool fell;			/* the latter is more than now: one ended just then, or its parent does not want to know */
+	uint64_t used_ns, used_then_ns; /* of all processes of the run; of those at the last poll, with their ended children */
+	bool fell; /* used_then_ns is more than the present value: a process has just ended, or its parent ignores its end */
 };
 
 static int64_t now_of(clockid_t clock)
@@ -54,7 +54,7 @@ static int64_t now_of(clockid_t clock)
 	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-/* Room for one more. */
+/* Returns the array with room for one more element. */
 static void *grown(void *array, size_t n, size_t *capacity, size_t bytes)
 {
 	if (n < *capacity)
@@ -68,10 +68,10 @@ static void *grown(void *array, size_t n, size_t *capacity, size_t bytes)
 
 /* ---- the processes of the run ---- */
 
-/* Fills in how it is. Returns the CPU time of its threads, and of the children that it has waited for. */
+/* Reads the state of a process. Returns the CPU time of its threads, and of the children that it has waited for. */
 static uint64_t member_read(struct member *m, uint64_t began)
 {
-	const clockid_t clock = (clockid_t)(~(unsigned)m->pid << 3 | 2); /* as clock_getcpuclockid() says */
+	const clockid_t clock = (clockid_t)(~(unsigned)m->pid << 3 | 2); /* formula of clock_getcpuclockid() */
 	struct process p;
 
 	m->alive = m->stopped = false;
@@ -113,7 +113,7 @@ static void thread_children_add(struct stops *s, pid_t pid, const char *thread)
 		text[kept + (size_t)n] = '\0';
 		for (long child; (child = strtol(at, &end, 10)) > 0 && *end; at = end)
 			tree_add(s, (pid_t)child);
-		kept = strlen(at); /* the start of a number, of which the rest comes yet */
+		kept = strlen(at); /* an incomplete number: the rest follows */
 		memmove(text, at, kept + 1);
 		at = text;
 	}
@@ -130,7 +130,7 @@ static uint64_t thread_run_delay(pid_t pid, const char *thread)
 	return strtoull(at, NULL, 10);
 }
 
-/* Each thread has those that it has started. Returns the run-queue delay of all threads. */
+/* Adds the children of each thread. Returns the run-queue delay of all threads. */
 static uint64_t threads_look(struct stops *s, pid_t pid)
 {
 	uint64_t run_delay_ns = 0;
@@ -173,7 +173,7 @@ static void tree_look(struct stops *s)
 	s->fell = used < s->used_then_ns;
 }
 
-/* ---- their files ---- */
+/* ---- record files ---- */
 
 static int watched_order(const void *a, const void *b)
 {
@@ -182,7 +182,7 @@ static int watched_order(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
-/* Those that came since. */
+/* Adds files that appeared since the last poll. */
 static void files_look(struct stops *s)
 {
 	DIR *all = opendir(s->directory);
@@ -215,7 +215,7 @@ static int file_open(const struct stops *s, const struct watched *w)
 	return open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 }
 
-/* 0: it is not there. */
+/* Returns the word; 0: it is missing. */
 static uint64_t word_read(int file, int64_t at)
 {
 	uint64_t word = 0;
@@ -223,13 +223,13 @@ static uint64_t word_read(int file, int64_t at)
 	return pread(file, &word, sizeof(word), at) == sizeof(word) ? word : 0;
 }
 
-/* A disk that takes nothing more has taken this place before. */
+/* Ignores errors: the space in the file is already allocated, so a full disk does no harm. */
 static void word_write(int file, int64_t at, uint64_t word)
 {
 	(void)!pwrite(file, &word, sizeof(word), at);
 }
 
-/* Whose it is, which it says when it is whole. */
+/* Reads the pid of a record file, which is set once the file is complete. */
 static void watched_begin(const struct stops *s, struct watched *w)
 {
 	int file = w->pid ? -1 : file_open(s, w);
@@ -240,7 +240,7 @@ static void watched_begin(const struct stops *s, struct watched *w)
 	close(file);
 }
 
-/* Every other one goes where there is no more room. */
+/* Drops every second reading if there is no room. */
 static void readings_halve(const struct stops *s, struct watched *w, int file)
 {
 	if (!w->readings)
@@ -273,14 +273,14 @@ static void reading_add(const struct stops *s, struct watched *w, const struct m
 	(void)!pwrite(file, now, sizeof(*now), s->words.readings + (int64_t)((size_t)(now - w->readings) * sizeof(*now)));
 }
 
-/* `since`: the time since the last look. One that was stopped at this look alone was for half of it, about. */
+/* Updates one process. `since`: time since the last poll, ns. If it was stopped at only one of the two polls, half of `since` counts. */
 static void watched_look(struct stops *s, struct watched *w, uint64_t since)
 {
 	int file = file_open(s, w);
 	const struct member *m = file < 0 || word_read(file, s->words.finished) ? NULL : tree_find(s, w->pid);
 	bool stopped = m && m->stopped;
 
-	w->ended = !m || !m->alive; /* one for which nobody has waited, too: its file is at rest */
+	w->ended = !m || !m->alive; /* also a zombie, whose file no longer changes */
 	w->stopped_ns += (stopped ? since / 2 : 0) + (w->was_stopped ? since / 2 : 0);
 	w->was_stopped = stopped;
 	if (!w->ended) {

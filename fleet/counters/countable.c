@@ -7,9 +7,9 @@
 #endif
 #include <string.h>
 
-/* HITM and remote memory have no presets. What Intel calls XSNP_HITM (a load that found the line modified in another core of the socket)
- * is XSNP_FWD from Sapphire Rapids on; AMD counts fills by where they came from, and only caches of another core complex (Zen 2: of the
- * same socket) can be told from the own one. */
+/* HITM and remote memory have no presets. Intel's XSNP_HITM (a load that found the line modified in another core of the socket) is called
+ * XSNP_FWD from Sapphire Rapids on. AMD counts fills by source, and distinguishes only caches of another core complex (Zen 2: of the same
+ * socket) from the own one. */
 static const struct countable_row rows[] = {
 	{ COUNTABLE_WORK, NULL, "PAPI_TOT_INS", COUNTABLE_BOTH },
 	{ COUNTABLE_CYCLES, NULL, "PAPI_TOT_CYC", COUNTABLE_BOTH },
@@ -65,7 +65,7 @@ static const struct countable_row rows[] = {
 	{ COUNTABLE_SOFTWARE, NULL, "perf::CPU-MIGRATIONS", COUNTABLE_FUNCTIONS },
 };
 
-/* As CPUID tells them, ranges inclusive. */
+/* CPUID's numbers; ranges are inclusive. */
 static const struct {
 	const char *pmu;
 	bool amd;
@@ -131,7 +131,7 @@ const char *countable_pmu_here(void)
 #else
 const char *countable_pmu_here(void)
 {
-	return NULL; /* the rows are of processors of x86-64 */
+	return NULL; /* the rows are for x86-64 CPUs */
 }
 #endif
 

@@ -10,7 +10,7 @@
 
 #include <pthread.h>
 
-/* COUNTING_PROGRAM_...: paths of the executables that the build has made (fleet/other_architecture.cmake). */
+/* COUNTING_PROGRAM_...: paths of the executables made by the build (fleet/other_architecture.cmake). */
 #ifdef COUNTING_PROGRAM_X86_64
 EMBED_FILE(counting_x86_64, COUNTING_PROGRAM_X86_64);
 #endif
@@ -136,7 +136,7 @@ void counting_request_plan(struct helper_request *out, const struct host *host, 
 	measure_request(out, host, words, n, PLAN_TIMEOUT_MS);
 }
 
-/* With the host's environment, so that it is looked for where it was put. */
+/* Uses the host's environment, so that the program is searched where it was installed. */
 char *counting_request_deploy(struct helper_request *out, const struct host *host, const char *architecture)
 {
 	const struct program_build *build = program_find(&counting, architecture);
@@ -168,15 +168,15 @@ void counting_words(const char *report, const char *family, const struct countin
 	*n = count;
 }
 
-/* ---- answers: bytes of a host, which may send anything ---- */
+/* ---- answers: bytes of a host, which is not trusted ---- */
 
 static enum assay_status no_answer(struct assay_error *err, const char *what, const char *line)
 {
 	return assay_fail(err, ASSAY_E_FORMAT, "this is not an answer of the counting program: %s: '%s'", what, TEXT_SHOWN(line));
 }
 
-/* Lines with words of visible ASCII and single blanks between them, the magic first; `rest` is what follows it, cut into lines by NULs.
- * Both are NULL on failure; free(*lines). */
+/* Checks lines with words of visible ASCII and single spaces between them, first the magic. `rest`: the text after it, cut into lines by
+ * NULs. Both are NULL on failure; free(*lines). */
 static enum assay_status cut(const char *text, size_t n, char **lines, char **rest, struct assay_error *err)
 {
 	size_t magic = strlen(COUNTING_MAGIC);
@@ -201,7 +201,7 @@ static enum assay_status cut(const char *text, size_t n, char **lines, char **re
 	return ASSAY_OK;
 }
 
-/* The next word of a line, ended by NUL; "" at its end. */
+/* Returns the next word of a line, ended by NUL; "" at the end. */
 static char *word(char **line)
 {
 	char *at = *line, *blank = strchr(at, ' ');
@@ -371,7 +371,7 @@ bool counting_is_missing(const struct helper_answer *answer)
 	       (said->exit_status == 127 || said->exit_status == 126 || said->exit_status == WHOLE_DAMAGED || said->signal > 0);
 }
 
-/* The request is released. NULL: it went well, or the host has ended (*going). */
+/* Sends the request and releases it. Returns why it failed, free() it. NULL: success, or the host has failed (*going false). */
 static char *ask_host(struct session *session, struct helper_request *request, const char *what, bool *going, struct helper_answer *answer)
 {
 	char *said, *text;

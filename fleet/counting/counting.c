@@ -1,7 +1,7 @@
-/* A static program that a controller puts on a host when counters are asked for (see counting.h for its words). It is apart from the
- * helper because of PAPI's tables, which are ten times its size; it runs below the helper, which sees to the end of everything.
+/* A static program that the controller installs on a host when counters are requested (protocol: counting.h). It is separate from the
+ * helper because PAPI's tables are ten times the helper's size. The helper runs it, and ends all its processes.
  *
- *	counting check    does nothing: can this machine execute it? */
+ * counting check    does nothing: tests whether this machine can execute the program */
 #include "fleet/counting/count.h"
 #include "fleet/counting/pack.h"
 #include "fleet/counting/whole.h"
@@ -19,11 +19,11 @@
 
 _Static_assert(PACK_EVENTS_MAX == COUNTING_EVENTS_MAX, "as many can be packed as can be asked for");
 
-/* ---- the command that is counted ---- */
+/* ---- the counted command ---- */
 
 struct command {
 	pid_t id;
-	int gate; /* closed without a word, the command is not run */
+	int gate; /* if it closes without a byte, the command is not run */
 };
 
 static volatile sig_atomic_t command_id;
@@ -55,7 +55,7 @@ static _Noreturn void command_become(char *const *words, int gate, pid_t parent)
 	_exit(127);
 }
 
-/* Forks a process that waits before it becomes the command. False with errno. From here on SIGINT is passed on to it, and this process
+/* Forks a process that waits before it becomes the command. False: errno is set. From then on, this process passes SIGINT on to it, and
  * survives SIGINT and SIGTERM. */
 static bool command_prepare(char *const *words, struct command *out)
 {
@@ -86,7 +86,7 @@ static int command_wait(pid_t id)
 	return status;
 }
 
-/* Lets it go, and waits for its end: a status of waitpid(2). When it cannot be executed, its exit status is 127. */
+/* Lets the command run, and waits for its end. Returns a status of waitpid(2). If it cannot be executed, its exit status is 127. */
 static int command_run(struct command *command)
 {
 	if (write(command->gate, "g", 1) != 1)
@@ -95,7 +95,7 @@ static int command_run(struct command *command)
 	return command_wait(command->id);
 }
 
-/* It never runs. */
+/* Ends the waiting process without running the command. */
 static void command_forget(struct command *command)
 {
 	close(command->gate);
@@ -117,7 +117,7 @@ static _Noreturn void command_end_like(int status)
 
 /* ---- plan ---- */
 
-/* The events of one family that can be counted. */
+/* The countable events of one family. */
 struct found {
 	const char *names[COUNTING_EVENTS_MAX];
 	int handles[COUNTING_EVENTS_MAX];
@@ -175,7 +175,7 @@ static size_t index_of(const struct found *found, const char *name)
 	return PACK_NONE;
 }
 
-/* Returns the number of runs so far. */
+/* Prints the runs. Returns the number of runs so far. */
 static size_t say_runs(const struct count_way *way, const struct found *found, size_t before)
 {
 	const struct found_table table = { { found_fits }, way, found };

@@ -1,5 +1,5 @@
-/* A static program loads no libraries. PAPI asks for some that this one does without (of GPUs and the like); the linker leads its calls
- * here (--wrap in CMakeLists.txt). */
+/* A static program loads no libraries. PAPI tries to load some that are not needed here (for GPUs etc.); the linker redirects its calls to
+ * these functions (--wrap in CMakeLists.txt). */
 #include <stddef.h>
 
 void *__wrap_dlopen(const char *file, int mode);

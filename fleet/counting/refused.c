@@ -1,4 +1,4 @@
-/* Why the kernel does not count for us: a setting, a container, or nothing is there to count with. */
+/* Why the kernel does not count for this process: a setting, a container, or missing counters. */
 #include "fleet/counting/refused.h"
 
 #include <errno.h>
@@ -14,9 +14,9 @@
 #define REMEDY	     "docker run --cap-add PERFMON, or another profile for it"
 #define CAPABILITIES (1ull << 38 | 1ull << 21) /* CAP_PERFMON, CAP_SYS_ADMIN */
 
-/* ---- who stands in the way ---- */
+/* ---- causes of a refusal ---- */
 
-/* The start of a file, as text; "": it cannot be read. */
+/* Reads the start of a file as text; "": it cannot be read. */
 static void read_text(const char *path, char *text, size_t size)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -27,7 +27,7 @@ static void read_text(const char *path, char *text, size_t size)
 	text[n > 0 ? n : 0] = '\0';
 }
 
-/* The number after a line's name in /proc/self/status. */
+/* Returns the number after a name in /proc/self/status. */
 static unsigned long long number_of(const char *status, const char *name, int base)
 {
 	const char *line = strstr(status, name);
@@ -35,7 +35,7 @@ static unsigned long long number_of(const char *status, const char *name, int ba
 	return line ? strtoull(line + strlen(name), NULL, base) : 0;
 }
 
-/* In a container whose users are not the system's, capabilities are not for what the whole system shares. */
+/* In a container with its own user namespace, capabilities do not cover resources of the whole system. */
 static bool users_are_the_systems(void)
 {
 	unsigned long long inside, outside, n;
@@ -61,7 +61,7 @@ static struct refused_facts facts_here(void)
 	};
 }
 
-/* ---- said ---- */
+/* ---- text ---- */
 
 void refused_say(const struct refused_facts *facts, int errnum, int most, char *why, size_t n)
 {
@@ -101,7 +101,7 @@ static bool counter_moves(int fd)
 	return read(fd, &value, sizeof(value)) == (ssize_t)sizeof(value) && value > 0;
 }
 
-/* What the kernel would allow, to root at least, PAPI 7 does not try. */
+/* Reports whether PAPI 7 refuses a setting that the kernel would allow, to root at least. */
 static bool refused_by_papi(char *why, size_t n)
 {
 	struct refused_facts facts = facts_here();

@@ -1,4 +1,4 @@
-/* Events that the kernel counts itself, on every machine. PAPI would have them too, but not on a CPU that its tables do not know. */
+/* Events that the kernel counts itself, on every machine. PAPI has them too, but not on a CPU that is missing in its tables. */
 #include "fleet/counting/count.h"
 #include "fleet/counting/refused.h"
 #include "fleet/counting/software.h"
@@ -12,7 +12,7 @@
 
 #define IN_KERNEL "it happens in the kernel: "
 
-static bool kernel_too;	   /* we may count what happens there */
+static bool kernel_too;	   /* this process may count events in the kernel */
 static int kernel_refused; /* why not: an errno */
 static int counters[SOFTWARE_EVENTS];
 static size_t n_counters;
@@ -21,7 +21,7 @@ static int open_event(size_t row, pid_t process, bool with_kernel)
 {
 	struct perf_event_attr event = { .type = PERF_TYPE_SOFTWARE, .size = sizeof(event), .config = software_events[row].config };
 
-	event.disabled = event.inherit = event.enable_on_exec = 1; /* all start at one moment, with the program itself */
+	event.disabled = event.inherit = event.enable_on_exec = 1; /* all start at the same time, with the program */
 	event.exclude_kernel = event.exclude_hv = !with_kernel;
 	return (int)syscall(SYS_perf_event_open, &event, process, -1, -1, PERF_FLAG_FD_CLOEXEC);
 }
@@ -66,7 +66,7 @@ static bool software_find(const char *name, int *handle, char *why)
 	return true;
 }
 
-/* They use up nothing. */
+/* They need no counters of the CPU. */
 static bool software_fits(const int *handles, size_t n)
 {
 	(void)handles;

@@ -1,4 +1,4 @@
-/* The directory of an emulated fleet, its lock, and taking the fleet away: everything on this machine that carries its tag. */
+/* The directory of an emulated fleet, its lock, and the fleet's removal: everything on this machine with its tag. */
 #include "fleet/emulate/emulate_site.h"
 
 #include "base/buf.h"
@@ -46,12 +46,12 @@ void emulate_step(struct emulate_listener *listener, const char *fmt, ...)
 	listener->step(listener, line);
 }
 
-/* ---- what is remembered of a fleet ---- */
+/* ---- state of a fleet ---- */
 
 #define MAGIC		"assay-emulated-1 "
 #define STATE_BYTES_MAX (4u << 20)
 
-/* The id of this boot, "unknown" where the kernel does not tell. */
+/* Reads the id of this boot; "unknown": the kernel does not report it. */
 static void read_boot(char text[EMULATE_BOOT_BYTES])
 {
 	process_text(text, EMULATE_BOOT_BYTES, "/proc/sys/kernel/random/boot_id");
@@ -60,7 +60,7 @@ static void read_boot(char text[EMULATE_BOOT_BYTES])
 		snprintf(text, EMULATE_BOOT_BYTES, "unknown");
 }
 
-/* Was the fleet made since this machine was started? */
+/* Reports whether the fleet was made since this machine started. */
 static bool emulate_state_is_of_this_boot(const struct emulate_state *state)
 {
 	char boot[EMULATE_BOOT_BYTES];
@@ -91,7 +91,7 @@ static bool parse_line(const char *line, struct emulate_state *state)
 	return false;
 }
 
-/* From text. A last line without an end was being written when its writer died: it is ignored. */
+/* Parses a state. An incomplete last line is ignored: its writer was killed. */
 static enum assay_status emulate_state_parse(const char *file, const char *text, size_t n, struct emulate_state *out,
 					     struct assay_error *err)
 {
@@ -139,7 +139,7 @@ enum assay_status emulate_state_write(const char *path, const char *tag, bool st
 
 /* ---- the directory ---- */
 
-/* The path ends up in sshd's configuration and in LD_PRELOAD, which cannot express some characters. */
+/* Refuses characters that sshd's configuration and LD_PRELOAD cannot express, because both contain the path. */
 static enum assay_status check_path(const char *path, struct assay_error *err)
 {
 	for (const char *c = path; *c; c++) {
@@ -152,7 +152,7 @@ static enum assay_status check_path(const char *path, struct assay_error *err)
 	return ASSAY_OK;
 }
 
-/* The absolute path of a directory, also of one that is no longer there: links are followed as far as they lead. free() it; NULL: errno. */
+/* Returns the absolute path of a directory, even of a missing one: follows links as far as they lead. free() it; NULL: errno. */
 static char *absolute_path(const char *directory)
 {
 	size_t n = strlen(directory);
@@ -211,7 +211,7 @@ static enum assay_status make_base(const struct emulate_site *site, struct assay
 	return st;
 }
 
-/* Processes that one which was killed had just started hold its lock until they run what they are for. */
+/* Locks, waiting a while: processes that a killed `assay` had just forked hold the lock until they execute their program. */
 static bool lock_soon(int fd)
 {
 	int64_t until_ns = clock_monotonic_ns() + LOCK_WAIT_NS;
@@ -266,15 +266,15 @@ void emulate_site_close(struct emulate_site *site)
 	*site = (struct emulate_site){ .lock = -1 };
 }
 
-/* ---- its processes ---- */
+/* ---- processes of a fleet ---- */
 
 struct sweep {
 	const char *base;
 	char *mark; /* ASSAY_FLEET=TAG- */
 	const struct cgroup_places *groups;
-	struct stat *logs; /* [n_logs]: of its hosts, as far as they are there */
+	struct stat *logs; /* [n_logs]: existing logs of its hosts */
 	size_t n_logs;
-	struct process *all; /* [n], by id: every living process but this one */
+	struct process *all; /* [n], by id: every living process except this one */
 	size_t n, capacity;
 	char environment[ENVIRON_BYTES + 1];
 };
@@ -306,7 +306,7 @@ static void list_processes(struct sweep *s)
 	order_sort(s->all, s->n, by_id);
 }
 
-/* Has it the mark in its environment? */
+/* Reports whether its environment has the mark. */
 static bool has_mark(struct sweep *s, pid_t pid)
 {
 	char *text = s->environment;
@@ -338,9 +338,9 @@ static void list_logs(struct sweep *s)
 	free(run);
 }
 
-/* An sshd overwrites its environment with its title, and a host's process has no mark before it becomes sshd; but the standard
- * error of both is the log of the host: the file, or, once that was removed, its path. The path alone does not do: in a chroot it is
- * another one if the process lives in another namespace of mounts. */
+/* Reports whether its standard error is a host's log: the file or, after its removal, its path. An sshd overwrites its environment with its
+ * title, and a host's process has no mark before it becomes sshd, but both write there. The path only is not enough: in a chroot it differs
+ * if the process is in another mount namespace. */
 static bool writes_to_log(const struct sweep *s, pid_t pid)
 {
 	char path[64], target[PATH_MAX];
@@ -382,8 +382,8 @@ static bool parent_is_ours(const struct sweep *s, const struct process *p)
 	return parent && parent->ours;
 }
 
-/* Members of the fleet's groups, whatever carries its mark or writes to its logs, and everything below these: each sshd is a
- * subreaper, so nothing that a session has started escapes from below it. */
+/* Marks members of the fleet's groups, processes with its mark or its logs, and all their descendants. Each sshd is a subreaper, so
+ * processes of its sessions remain its descendants. */
 static void mark_processes(struct sweep *s)
 {
 	list_processes(s);
@@ -403,7 +403,7 @@ static void mark_processes(struct sweep *s)
 	}
 }
 
-/* Only to the process that was looked at: its number may belong to another one by now. */
+/* Signals only the process that was read: its pid may belong to another one now. */
 static void send_signal(const struct process *p, int signal)
 {
 	long fd = syscall(SYS_pidfd_open, p->id, 0);
@@ -421,8 +421,8 @@ static void send_signal(const struct process *p, int signal)
 		close((int)fd);
 }
 
-/* One round: what hangs below the topmost ones first, while these are stopped and can start nothing new; then they themselves.
- * Returns how many are left, of which one is *left. */
+/* Kills one round. First the descendants of the topmost processes, which are stopped meanwhile and start nothing new; then these. Returns
+ * how many are left; *left: one of them. */
 static size_t kill_round(const struct sweep *s, pid_t *left)
 {
 	size_t n = 0, below = 0;
@@ -441,7 +441,7 @@ static size_t kill_round(const struct sweep *s, pid_t *left)
 	return n;
 }
 
-/* O(processes of the machine) a round. */
+/* Ends all processes of the fleet. O(processes of the machine) per round. */
 static enum assay_status end_processes(const struct emulate_site *site, const char *tag, const struct cgroup_places *groups, size_t *ended,
 				       struct assay_error *err)
 {
@@ -470,9 +470,9 @@ static enum assay_status end_processes(const struct emulate_site *site, const ch
 		    : ASSAY_OK;
 }
 
-/* ---- its network, groups and files ---- */
+/* ---- network, groups and files of a fleet ---- */
 
-/* The links as<TAG>...: how many there are, and `ip` lines that delete them. */
+/* Returns the number of links as<TAG>..., and `ip` lines that delete them. */
 static size_t list_links(const char *tag, struct buf *lines)
 {
 	struct if_nameindex *all = if_nameindex();
@@ -489,8 +489,8 @@ static size_t list_links(const char *tag, struct buf *lines)
 	return n;
 }
 
-/* The kernel removes a host's link some time after the last process of its namespace has ended; removing it ourselves costs more
- * than waiting a little for that. Nothing else removes the bridge. */
+/* Removes the links. The kernel removes a host's link some time after the last process of its namespace has ended; a short wait is cheaper
+ * than removing it here. Only this function removes the bridge. */
 static enum assay_status remove_links(const char *tag, struct assay_error *err)
 {
 	const struct timespec pause = { 0, 5000000 };
@@ -501,7 +501,7 @@ static enum assay_status remove_links(const char *tag, struct assay_error *err)
 		nanosleep(&pause, NULL);
 		buf_clear(&lines);
 	}
-	/* The kernel may remove one of them in between: then look again at what is left. */
+	/* The kernel may remove one of them in between: then list the remaining ones again. */
 	for (int turn = 0; lines.size && turn < LINK_TURNS_MAX; turn++) {
 		st = emulate_net_change("remove the network of the emulated fleet", lines.bytes, err);
 		buf_clear(&lines);
@@ -553,7 +553,7 @@ static int remove_one(const char *path, const struct stat *info, int kind, struc
 	return remove(path) && errno != ENOENT ? -1 : 0;
 }
 
-/* Follows no symbolic links, does not leave the file system. */
+/* Removes a tree without following symbolic links or leaving the file system. */
 static enum assay_status remove_tree(const char *base, const char *name, struct assay_error *err)
 {
 	char *path = mem_format("%s/%s", base, name);
@@ -596,7 +596,7 @@ enum assay_status emulate_site_clear(struct emulate_site *site, struct emulate_l
 	size_t left = 0;
 
 	*found = !st && *state.boot;
-	/* Where no fleet is known, the directory may have been removed, and made again, while one stood. */
+	/* Without a known fleet, the directory may have been removed and made again while a fleet was running. */
 	if (*found && !emulate_state_is_of_this_boot(&state))
 		emulate_step(listener, "the machine was restarted since: nothing of the fleet runs");
 	else if (!st)
@@ -630,7 +630,7 @@ enum assay_status emulate_down(const char *directory, struct emulate_listener *l
 	*found = false;
 	if (!st && site.there)
 		st = emulate_site_clear(&site, listener, found, err);
-	else if (!st) /* the laboratory was removed while its fleet stood: its processes, links and groups have the tag of its path */
+	else if (!st) /* the laboratory was removed while its fleet ran: processes, links and groups have the tag of its path */
 		st = remove_fleet(&site, site.tag, listener, &left, err);
 	if (!st && !site.there && !left)
 		st = fail_none(&site, err);

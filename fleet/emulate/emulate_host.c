@@ -1,4 +1,4 @@
-/* The process of one emulated host: what makes it slower than this machine, and its own surroundings, until it becomes sshd. */
+/* The process of one emulated host: its slowdowns and namespaces, until it becomes sshd. */
 #include "base/clock.h"
 #include "base/digest.h"
 #include "base/mem.h"
@@ -32,27 +32,27 @@
 #define SLICE_NS	2000000
 #define CACHE_LINE	64
 #define GENERATIONS_MAX 8
-#define DESCRIPTORS	700 /* programs count on low numbers */
+#define DESCRIPTORS	700 /* high numbers, because programs expect the low ones to be free */
 
-/* ---- what keeps memory busy ---- */
+/* ---- load generator for memory ---- */
 
-/* The second process of an emulated host, which makes its memory dearer: asleep until a program tells it that it has started there
- * (fleet/emulate/knobs/knobs_hog.c), busy until the last of these has ended. Hosts that only wait for their turn are quiet. It walks
- * through memory, which other programs then find less of in the caches; and it marks the programs' pages as not used, so that the
- * CPU walks to each of them again. */
+/* The second process of an emulated host, which makes its memory slower. It sleeps until a program announces its start there
+ * (fleet/emulate/knobs/knobs_hog.c), and is busy until the last such program has ended. So hosts that only wait for their turn are quiet.
+ * It walks through memory, so that other programs find less of theirs in the caches. It also marks the programs' pages as unused, so that
+ * the CPU walks to each of them again. */
 
 struct hog {
 	int socket;
-	struct pollfd guests[GUESTS_MAX]; /* descriptors of the processes that it works for */
+	struct pollfd guests[GUESTS_MAX]; /* pidfds of the announced processes */
 	pid_t pids[GUESTS_MAX];
 	nfds_t n;
 	size_t bytes, at;
 	unsigned percent;
 	unsigned char *memory; /* NULL while asleep */
-	int64_t walk_ns;       /* from one marking to the next; 0: none */
+	int64_t walk_ns;       /* time between two markings; 0: none */
 };
 
-/* The sender's pid comes from the kernel. Only this user's programs, or root's, can wake it. */
+/* Accepts a program. The kernel supplies the sender's pid. Only this user's programs, or root's, can wake the load generator. */
 static void hog_welcome(struct hog *hog, const struct ucred *who)
 {
 	long fd;
@@ -100,7 +100,7 @@ static void part_with_ended(struct hog *hog)
 	}
 }
 
-/* Walks on for a slice of time, a cache line at a time. */
+/* Walks through memory for a slice of time, one cache line at a time. */
 static void hog_walk(struct hog *hog, int64_t slice_ns)
 {
 	int64_t end = clock_monotonic_ns() + slice_ns;
@@ -123,7 +123,7 @@ static void hog_rest(int64_t ns)
 		nanosleep(&rest, NULL);
 }
 
-/* Marks the pages of a process as not used, and those of the processes below it, which may not have announced themselves. */
+/* Marks the pages of a process and of its descendants, which may not have announced themselves, as unused. */
 static void mark_unused(int pid, int depth)
 {
 	char path[64], text[1024];
@@ -140,11 +140,11 @@ static void mark_unused(int pid, int depth)
 		return;
 	process_text(text, sizeof(text), "/proc/%d/task/%d/children", pid, pid);
 	for (char *at = text, *end; (pid = (int)strtol(at, &end, 10)) > 0 && *end == ' ';
-	     at = end) /* a number that was cut off ends with none */
+	     at = end) /* a number that was cut off has no space after it */
 		mark_unused(pid, depth + 1);
 }
 
-/* For a slice of time: works as much of it as is asked, rests, marks. */
+/* Works for its share of one slice of time, rests for the remainder, and marks pages. */
 static void hog_work(struct hog *hog)
 {
 	int64_t slice_ns = hog->walk_ns ? hog->walk_ns : hog->percent ? SLICE_NS * 100 / (int64_t)hog->percent : SLICE_NS;
@@ -195,8 +195,8 @@ static bool hog_is_wanted(const struct emulate_profile *profile)
 	return profile->hog_mib || profile->page_walks || profile->interrupts || profile->page_faults;
 }
 
-/* Forks the second process of a host, which makes its memory slower while a program tells it that it runs there
- * (fleet/emulate/knobs/knobs_hog.c), and keeps its events; it ends with its parent. `channel` is closed there. */
+/* Forks the second process of a host, which makes its memory slower while a program has announced itself (fleet/emulate/knobs/knobs_hog.c).
+ * It also keeps the host's events open, and ends with its parent. It closes `channel`. */
 static enum assay_status hog_start(const struct emulate_site *site, const struct emulate_host *host, int channel, struct assay_error *err)
 {
 	const struct emulate_profile *p = host->profile;
@@ -213,7 +213,7 @@ static enum assay_status hog_start(const struct emulate_site *site, const struct
 		prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 		if (getppid() != parent)
 			_Exit(1);
-		close(channel); /* the host's events stay open here: sshd closes what it has */
+		close(channel); /* the host's events stay open here, because sshd closes its descriptors */
 		hog_run(&hog);
 	}
 	if (!st && pid < 0)
@@ -223,11 +223,11 @@ static enum assay_status hog_start(const struct emulate_site *site, const struct
 	return st;
 }
 
-/* ---- filters of system calls ---- */
+/* ---- system-call filters ---- */
 
-/* Slows down system calls of a host, by class: a filter (seccomp(2), classic BPF as in McCanne and Jacobson, USENIX Winter 1993) refuses
- * nothing. Before each call of the class it divides a number by three as often as the profile says; it lets all other calls pass by a
- * verdict that the kernel keeps. For x86-64 and aarch64. */
+/* Slows down system calls of a host, by class. A filter (seccomp(2), classic BPF as in McCanne and Jacobson, USENIX Winter 1993) refuses
+ * nothing. Before each call of the class it divides a number by three as often as the profile says. All other calls pass by a verdict that
+ * the kernel caches. For x86-64 and aarch64. */
 
 #if defined(__x86_64__)
 #define ARCHITECTURE AUDIT_ARCH_X86_64
@@ -239,7 +239,7 @@ static enum assay_status hog_start(const struct emulate_site *site, const struct
 #error "the numbers of system calls are known for x86-64 and aarch64"
 #endif
 
-/* Here a read is a read, whatever is read. */
+/* Reads are in class `data` whatever the descriptor is. */
 #define NUMBER(name) SYS_##name,
 #define NUMBERS(...)                                                                                                                       \
 	{                                                                                                                                  \
@@ -274,7 +274,7 @@ static size_t filter_allow(struct sock_filter *f)
 	return filter_put(f, BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
 }
 
-/* Allows the calls of a list; all others go on after it. Returns the number of instructions. */
+/* Allows the calls of a list; others continue after it. Returns the number of instructions. */
 static size_t filter_only(struct sock_filter *f, const short *calls, size_t n)
 {
 	size_t at = 0;
@@ -284,7 +284,7 @@ static size_t filter_only(struct sock_filter *f, const short *calls, size_t n)
 	return at + filter_allow(f + at);
 }
 
-/* Allows the calls of all lists; all others go on after them. Returns the number of instructions. */
+/* Allows the calls of all lists; others continue after them. Returns the number of instructions. */
 static size_t filter_others(struct sock_filter *f)
 {
 	size_t at = 0;
@@ -299,30 +299,30 @@ static size_t filter_others(struct sock_filter *f)
 	return at;
 }
 
-/* Divisions cost the most time for an instruction: a short program leaves the caches to the command. An argument of the call is divided: a
- * verdict from the number alone would be computed once and kept. */
+/* Builds a filter. Division is the slowest instruction, so a short program suffices, which leaves the caches to the command. It divides an
+ * argument of the call, because the kernel would compute and cache a verdict that depends on the number only. */
 static size_t filter_build(unsigned which, unsigned divisions, struct sock_filter f[BPF_MAXINSNS])
 {
 	size_t at = 0;
 
 	if (divisions == 0)
 		return filter_allow(f);
-	/* Calls of another architecture have other numbers: they go free. */
+	/* Other architectures have other call numbers: their calls pass. */
 	at += filter_put(f + at, BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch));
 	at += filter_jump_if(f + at, ARCHITECTURE, 1, 0);
 	at += filter_allow(f + at);
 	at += filter_put(f + at, BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));
 	at += which == EMULATE_CALLS_OTHER ? filter_others(f + at) : filter_only(f + at, classes[which].calls, classes[which].n);
 	at += filter_put(f + at, BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args));
-	at += filter_put(f + at, BPF_ALU | BPF_AND | BPF_K, 0); /* as fast, whatever it is */
+	at += filter_put(f + at, BPF_ALU | BPF_AND | BPF_K, 0); /* makes the time independent of the value */
 	for (unsigned i = 0; i < divisions && at + 1 < BPF_MAXINSNS; i++)
 		at += filter_put(f + at, BPF_ALU | BPF_DIV | BPF_K, 3);
 	return at + filter_allow(f + at);
 }
 
-/* Adds a filter for a class to this thread and all that it starts, until they end. Who is not root gives up for ever what set-user-ID
- * programs would give. Returns 0 or an error number: ENOMEM if the filters that this thread has already leave no room. Without SPEC_ALLOW
- * some kernels also turn off a speculation of the CPU, which would slow everything. */
+/* Adds a filter for a class to this thread and its descendants, until they end. A process without root rights loses, for good, the rights
+ * of set-user-ID programs. Returns 0 or an errno. ENOMEM: this thread's filters leave no room. Without SPEC_ALLOW some kernels also turn
+ * off a speculation of the CPU, which would slow down everything. */
 static int filter_add(unsigned which, unsigned divisions)
 {
 	static struct sock_filter filter[BPF_MAXINSNS];
@@ -334,8 +334,8 @@ static int filter_add(unsigned which, unsigned divisions)
 	return failed ? errno : 0;
 }
 
-/* Installs the profile's system-call filters on the calling process, for it and all its descendants, for good. Sets no_new_privs where the
- * process has no right to do without. */
+/* Installs the profile's system-call filters on the calling process and all its descendants, for good. Sets no_new_privs if the process has
+ * no right to do without. */
 static enum assay_status emulate_filter_install(const struct emulate_profile *profile, struct assay_error *err)
 {
 	for (unsigned which = 0; which < EMULATE_CLASSES; which++) {
@@ -354,8 +354,8 @@ static enum assay_status emulate_filter_install(const struct emulate_profile *pr
 
 /* ---- events ---- */
 
-/* Slows down computing and page faults of a host: software events of perf_event_open(2) that nobody reads. The clock of the CPU goes
- * off so many times a second, and each page fault sets off so many events; each costs as much as a sample. */
+/* Opens a software event of perf_event_open(2) that is never read, to slow down computing and page faults of a host. The CPU clock
+ * overflows at a given rate, and each page fault triggers a number of events; each costs as much as a sample. */
 
 static int event_open(uint64_t config, uint64_t period)
 {
@@ -377,7 +377,7 @@ static int event_open(uint64_t config, uint64_t period)
 	return (int)fd;
 }
 
-/* The descriptor stays open: closed with the last process that has it, the event ends. */
+/* Opens an event and keeps its descriptor. The event ends when the last process with the descriptor ends. */
 static int event_keep(uint64_t config, uint64_t period)
 {
 	int low = event_open(config, period), fd = low < 0 ? -1 : fcntl(low, F_DUPFD, DESCRIPTORS), errnum = errno;
@@ -398,8 +398,8 @@ int emulate_events_refused(void)
 	return errnum;
 }
 
-/* Starts the events of a host for the calling process and all that it starts. They end with the last process that has their descriptors.
- * Returns 0 or an error number. */
+/* Starts the events of a host for the calling process and its descendants. They end with the last process that has their descriptors.
+ * Returns 0 or an errno. */
 static int emulate_events_start(unsigned interrupts_a_second, unsigned a_page_fault)
 {
 	int failed = interrupts_a_second ? event_keep(PERF_COUNT_SW_CPU_CLOCK, 1000000000u / interrupts_a_second) : 0;
@@ -409,7 +409,7 @@ static int emulate_events_start(unsigned interrupts_a_second, unsigned a_page_fa
 	return failed;
 }
 
-/* ---- in the process that becomes sshd ---- */
+/* ---- the process that becomes sshd ---- */
 
 enum assay_status emulate_write(const char *path, const char *bytes, size_t n, unsigned mode, struct assay_error *err)
 {
@@ -421,8 +421,8 @@ enum assay_status emulate_write(const char *path, const char *bytes, size_t n, u
 	return failed ? assay_fail_errno(err, errnum, "cannot write '%s'", path) : ASSAY_OK;
 }
 
-/* Lets the process end with its parent. Its standard error is the log of its host from now on, which is how `down` finds it. Descriptors of
- * other hosts' channels would keep their ends open; the terminal belongs to the user who ran us. */
+/* Makes the process end with its parent. Its standard error becomes the log of its host, by which `down` finds it. Closes other
+ * descriptors: those of other hosts' channels would stay open, and the terminal belongs to the user. */
 static void leave_parent(const struct emulate_host *host, int channel, pid_t parent)
 {
 	char *path = mem_format("%s/sshd.log", host->directory);
@@ -468,7 +468,7 @@ static enum assay_status join_groups(const struct emulate_site *site, const char
 	return !st && pids && !(memory && strcmp(memory, pids) == 0) ? join_group(pids, name, err) : st;
 }
 
-/* A tmpfs over the host's home. Mounts are private first: nothing of them is seen outside, and they end with the last process. */
+/* Mounts a tmpfs over the host's home. Mounts are private: they are invisible outside, and end with the last process. */
 static enum assay_status mount_own(const struct emulate_site *site, const struct emulate_host *host, struct assay_error *err)
 {
 	char options[64], id[DIGEST_HEX_BYTES];
@@ -482,7 +482,7 @@ static enum assay_status mount_own(const struct emulate_site *site, const struct
 	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) || mount("assay", home, "tmpfs", MS_NOSUID | MS_NODEV, options) ||
 	    mkdir(temporary, 01777) || chmod(temporary, 01777))
 		st = assay_fail_errno(err, errno, "cannot mount a tmpfs on '%s'", home);
-	/* A host of its own for those who compare machine ids; a machine without one stays without. */
+	/* A separate host by machine id; a machine without a machine id stays without. */
 	digest_sha256(seed, strlen(seed), id);
 	id[32] = '\n';
 	if (!st && access("/etc/machine-id", F_OK) == 0) {
@@ -494,7 +494,7 @@ static enum assay_status mount_own(const struct emulate_site *site, const struct
 	return st;
 }
 
-/* Says that the namespaces are there, and waits until the link is. */
+/* Reports that the namespaces exist, and waits until the link does. */
 static void await_link(int channel)
 {
 	char text[8];
@@ -541,7 +541,7 @@ static enum assay_status become_sshd(const struct emulate_site *site, const stru
 	char *environment[] = { path, mark, NULL };
 	enum assay_status st;
 
-	prctl(PR_SET_PDEATHSIG, 0); /* it stays when we end */
+	prctl(PR_SET_PDEATHSIG, 0); /* it survives this program */
 	execve(site->sshd, argv, environment);
 	st = assay_fail_errno(err, errno, "cannot run '%s'", site->sshd);
 	mem_free(config, log, mark);
@@ -555,16 +555,17 @@ _Noreturn void emulate_host_run(const struct emulate_site *site, const struct em
 	enum assay_status st;
 
 	leave_parent(host, channel, parent);
-	st = emulate_key_make(host->key, host->is->name, &key_line, &err); /* here, so that those of all hosts are made at the same time */
+	st = emulate_key_make(host->key, host->is->name, &key_line,
+			      &err); /* made here, so that the keys of all hosts are made in parallel */
 	free(key_line);
 	if (!st)
 		st = join_groups(site, host->is->name, &err);
 	if (!st && site->namespaces)
 		st = enter_namespaces(site, host, channel, &err);
-	/* sshd inherits this: what its sessions leave behind becomes its child, not init's, and can be found below it. */
+	/* sshd inherits this: orphans of its sessions become its children, not init's, so they are found as its descendants. */
 	if (!st && prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0))
 		st = assay_fail_errno(&err, errno, "cannot become a subreaper");
-	if (!st) /* what the kernel refuses is excluded, as was said before; the second process of the host keeps the rest */
+	if (!st) /* refused events are excluded, as was reported before; the host's second process keeps the others */
 		emulate_events_start(host->profile->interrupts, host->profile->page_faults);
 	if (!st && hog_is_wanted(host->profile))
 		st = hog_start(site, host, channel, &err);

@@ -6,11 +6,11 @@
 #include "base/text.h"
 #include "base/yaml.h"
 
-/* ---- what is built in ---- */
+/* ---- built-in profiles ---- */
 
-/* symbol, file, in the order in which hosts get them. The first twelve are the fleet that 'assay fleet up' makes: nine things that are
- * dearer, three on each host, each of them on three or four and any two together on one at most (lines of the affine plane of order three,
- * one of which makes place for the machine as it is). Then each by itself. */
+/* Symbol, file, in the order of use by hosts. The first twelve are the fleet that 'assay fleet up' makes. It has nine kinds of slowdown.
+ * Each host has three of them, each kind is on three or four hosts, and any two kinds are together on at most one (lines of the affine
+ * plane of order three, one of which is replaced by the unchanged machine). Then come the single kinds. */
 #define PROFILE_ROWS(X)                                                                                                                    \
 	X(base, "base.yaml")                                                                                                               \
 	X(io_meta_vm, "io+meta+vm.yaml")                                                                                                   \
@@ -53,9 +53,9 @@ LIBRARY_ROWS(EMBED_LIBRARY)
 const struct emulate_data emulate_data[] = { PROFILE_ROWS(DATA_ROW) LIBRARY_ROWS(DATA_ROW) };
 const size_t emulate_data_n = sizeof(emulate_data) / sizeof(emulate_data[0]);
 
-/* ---- reading one ---- */
+/* ---- parsing a profile ---- */
 
-/* The plain knobs. */
+/* Settings that are single numbers. */
 static const struct {
 	const char *key;
 	size_t offset;
@@ -138,7 +138,7 @@ static enum assay_status parse_root(const char *file, const struct yaml_node *ro
 		st = parse_calls(file, node, profile, err);
 	for (size_t i = 0; !st && i < KNOBS; i++)
 		st = parse_level(file, root, knobs[i].key, knobs[i].high, (unsigned *)(void *)((char *)profile + knobs[i].offset), err);
-	/* glibc rounds smaller blocks up to itself; the largest is its own limit. */
+	/* glibc rounds smaller blocks up to this size; the largest is its own limit. */
 	if (!st && (node = yaml_get(root, "mmap_threshold")))
 		st = yaml_int(file, node, 1024, 32 << 20, &profile->mmap_threshold_bytes, err);
 	if (!st && (node = yaml_get(root, "hog")))
@@ -168,9 +168,9 @@ void emulate_profile_release(struct emulate_profile *profile)
 	*profile = (struct emulate_profile){ 0 };
 }
 
-/* ---- where they come from ---- */
+/* ---- sources of profiles ---- */
 
-/* "vm.yaml" is the profile vm; 0 where a file is none. */
+/* Returns the length of the profile's name in a file name ("vm.yaml": 2); 0: the file is no profile. */
 static size_t name_length(const char *file)
 {
 	size_t n = strlen(file), name = n > 5 ? n - 5 : 0;
@@ -205,7 +205,7 @@ enum assay_status emulate_profile_names(const char *directory, char ***names, si
 		add_name(names, n, &capacity, files[i]);
 	file_names_free(files, n_files);
 	if (directory && *n)
-		qsort(*names, *n, sizeof(**names), text_order); /* not as their files: '+' comes before '.' */
+		qsort(*names, *n, sizeof(**names), text_order); /* by name, not by file: '+' comes before '.' */
 	return *n ? ASSAY_OK
 		  : assay_fail(err, ASSAY_E_NOTFOUND, "'%s' has no profiles (files NAME.yaml; names of letters, digits, +, - and _)",
 			       directory);

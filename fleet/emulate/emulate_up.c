@@ -24,18 +24,18 @@
 #define PORT_LAST	32000
 #define LAB_MARK	"# Written by 'assay fleet up'"
 #define ANSWER_PAUSE_NS 5000000
-#define ANSWER_MS	60000 /* until all answer, and so much more for each: one that has ended is noticed at once */
+#define ANSWER_MS	60000 /* until all hosts answer, plus ANSWER_HOST_MS per host; a host that has ended is noticed at once */
 #define ANSWER_HOST_MS	200
 #define ANSWER_WAIT_US	100000 /* for a connection */
 
-/* A fleet that is being brought up. */
+/* A fleet that is being started. */
 struct bringup {
 	const struct emulate_options *options;
 	struct emulate_listener *listener;
 	struct emulate_site site;
 	struct emulate_profile *profiles; /* [n_profiles] */
 	size_t n_profiles;
-	struct emulate_fleet fleet; /* its hosts are handed out in the end */
+	struct emulate_fleet fleet; /* its hosts are passed to the caller in the end */
 	struct emulate_host *hosts; /* [n_hosts] of the options */
 };
 
@@ -88,7 +88,7 @@ static enum assay_status load_profiles(struct bringup *b, struct assay_error *er
 	return st;
 }
 
-/* ---- what this machine must have ---- */
+/* ---- requirements on this machine ---- */
 
 static enum assay_status find_sshd(struct emulate_site *site, struct assay_error *err)
 {
@@ -105,7 +105,7 @@ static enum assay_status find_sshd(struct emulate_site *site, struct assay_error
 	    "there is no sshd on this machine, and every emulated host is one: install it (Debian: apt-get install openssh-server)");
 }
 
-/* sshd must let this user in. */
+/* Checks that sshd accepts this user. */
 static enum assay_status check_account(struct emulate_site *site, struct assay_error *err)
 {
 	const struct passwd *user = getpwuid(geteuid());
@@ -124,7 +124,7 @@ static enum assay_status check_account(struct emulate_site *site, struct assay_e
 				  "the login shell of '%s' is '%s', which runs no commands: sshd needs one that does (chsh -s /bin/sh %s)",
 				  user->pw_name, shell, user->pw_name);
 	site->user = mem_string(user->pw_name);
-	shadow = geteuid() == 0 ? getspnam(site->user) : NULL; /* only root may look, and only root's sshd does */
+	shadow = geteuid() == 0 ? getspnam(site->user) : NULL; /* only root may read it, and only root's sshd does */
 	if (shadow && shadow->sp_pwdp && shadow->sp_pwdp[0] == '!')
 		return assay_fail(err, ASSAY_E_IO,
 				  "the account '%s' is locked (its password is '!'), so sshd refuses every login: usermod -p '*' %s (no "
@@ -139,11 +139,12 @@ static enum assay_status check_machine(struct emulate_site *site, struct assay_e
 
 	if (!st)
 		st = check_account(site, err);
-	/* Where sshd puts its unprivileged half. Debian's service makes it when it starts, on a file system that is empty after a boot. */
+	/* sshd's directory for privilege separation. Debian's service makes it at its start, on a file system that is empty after a
+	 * boot. */
 	return !st && geteuid() == 0 ? file_make_directory("/run/sshd", 0755, err) : st;
 }
 
-/* May this process make namespaces? *reason (static) why not. */
+/* Reports whether this process may make namespaces. *reason (static): why not. */
 static bool may_unshare(const char **reason)
 {
 	int status = 0;
@@ -159,7 +160,7 @@ static bool may_unshare(const char **reason)
 	return WEXITSTATUS(status) == 0;
 }
 
-/* ---- files that all hosts share ---- */
+/* ---- files common to all hosts ---- */
 
 static enum assay_status make_folders(const struct emulate_site *site, struct assay_error *err)
 {
@@ -224,7 +225,7 @@ static void show_address(uint32_t address, char text[INET_ADDRSTRLEN])
 	inet_ntop(AF_INET, &(struct in_addr){ htonl(address) }, text, INET_ADDRSTRLEN);
 }
 
-/* A bridge on this machine; each host gets a veth pair, one end on the bridge and the other in its network namespace. */
+/* Makes a bridge on this machine. Each host gets a veth pair, one end on the bridge and the other in its network namespace. */
 static enum assay_status make_bridge(struct emulate_site *site, struct assay_error *err)
 {
 	enum assay_status st = emulate_net_choose((uint32_t)strtoul(site->tag, NULL, 16), &site->network, err);
@@ -240,7 +241,7 @@ static enum assay_status make_bridge(struct emulate_site *site, struct assay_err
 	return st;
 }
 
-/* Falls back to loopback where namespaces or the network cannot be had, and says so. */
+/* Falls back to loopback, with a note, if namespaces or the network cannot be made. */
 static void choose_network(struct bringup *b)
 {
 	struct assay_error why;
@@ -268,7 +269,7 @@ static enum assay_status make_group(const char *directory, struct assay_error *e
 	return ASSAY_OK;
 }
 
-/* A machine that has cgroups and does not let us make any counts as one that has none. */
+/* Chooses the cgroups. A machine whose cgroups this user cannot use counts as one without cgroups. */
 static enum assay_status choose_groups(struct bringup *b, struct assay_error *err)
 {
 	struct cgroup_places *groups = &b->site.groups;
@@ -295,7 +296,7 @@ static enum assay_status choose_groups(struct bringup *b, struct assay_error *er
 	return ASSAY_OK;
 }
 
-/* Not a failure: what else makes the hosts differ stays. */
+/* Notes that the kernel refuses the hosts' events. This is no failure: the other differences between hosts remain. */
 static void say_refused(struct bringup *b)
 {
 	bool wanted = false;
@@ -312,7 +313,7 @@ static void say_refused(struct bringup *b)
 
 /* ---- files of a host ---- */
 
-/* Adds the environment, in one line: sshd uses only the first SetEnv. The mark ASSAY_FLEET is how `down` finds processes. */
+/* Appends the environment in one line, because sshd uses only the first SetEnv. `down` finds processes by the mark ASSAY_FLEET. */
 static void add_environment(struct buf *out, const struct emulate_site *site, const struct emulate_host *host)
 {
 	const struct emulate_profile *p = host->profile;
@@ -346,8 +347,8 @@ static void add_environment(struct buf *out, const struct emulate_site *site, co
 	buf_release(&preload);
 }
 
-/* StrictModes looks at every directory above the keys and refuses laboratories below /tmp; ours are in a directory that only we
- * can write to. Nothing is taken from the client's environment. */
+/* Writes sshd_config. StrictModes is off: it checks every directory above the keys and refuses laboratories below /tmp, while only this
+ * user can write to the keys' directory. No variables of the client are accepted. */
 static enum assay_status write_config(const struct emulate_site *site, const struct emulate_host *host, struct assay_error *err)
 {
 	char *path = mem_format("%s/sshd_config", host->directory);
@@ -367,7 +368,7 @@ static enum assay_status write_config(const struct emulate_site *site, const str
 	return st;
 }
 
-/* Makes its directory and sshd_config. */
+/* Makes the host's directory and sshd_config. */
 static enum assay_status prepare_host(const struct emulate_site *site, struct emulate_host *host, struct assay_error *err)
 {
 	char *home = mem_format("%s/home", host->directory);
@@ -416,7 +417,7 @@ static enum assay_status host_start(const struct emulate_site *site, struct emul
 	return host->pid < 0 ? assay_fail_errno(err, errno, "cannot start a process for host %s", host->is->name) : ASSAY_OK;
 }
 
-/* The next message of the process must be `expected`, "" being its end; any other is its error. */
+/* Receives the next message of the process, which must be `expected` ("": its end); any other is its error. */
 static enum assay_status expect_word(const struct emulate_host *host, const char *expected, struct assay_error *err)
 {
 	char text[ASSAY_ERROR_BYTES];
@@ -433,7 +434,7 @@ static enum assay_status expect_word(const struct emulate_host *host, const char
 	return assay_fail(err, ASSAY_E_IO, "host %s: %s", host->is->name, *text ? text : "its process has ended");
 }
 
-/* Makes all links at once, when all namespaces are there. */
+/* Makes all links at once, when all namespaces exist. */
 static enum assay_status connect_hosts(const struct emulate_site *site, const struct emulate_host *hosts, size_t n, struct assay_error *err)
 {
 	struct buf lines = BUF_INIT;
@@ -463,7 +464,7 @@ static enum assay_status host_finish(struct emulate_host *host, struct assay_err
 	return st;
 }
 
-/* Reports whether the host says "SSH-" on a new connection. */
+/* Reports whether the host sends "SSH-" on a new connection. */
 static bool host_greets(const struct emulate_host *host)
 {
 	struct sockaddr_in to = { .sin_family = AF_INET, .sin_port = htons((unsigned short)host->is->port) };
@@ -475,7 +476,7 @@ static bool host_greets(const struct emulate_host *host)
 	if (fd < 0)
 		return false;
 	inet_pton(AF_INET, host->is->address, &to.sin_addr);
-	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &soon, sizeof(soon)); /* connect(2), too */
+	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &soon, sizeof(soon)); /* also limits connect(2) */
 	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
 	yes = connect(fd, (const struct sockaddr *)&to, sizeof(to)) == 0 && recv(fd, text, sizeof(text), MSG_WAITALL) == 4 &&
 	      memcmp(text, "SSH-", 4) == 0;
@@ -483,7 +484,7 @@ static bool host_greets(const struct emulate_host *host)
 	return yes;
 }
 
-/* The error ends with the last line that its sshd has written. */
+/* Fails with the last line that its sshd has written. */
 static enum assay_status give_up(const struct emulate_host *host, const char *what, struct assay_error *err)
 {
 	char *path = mem_format("%s/sshd.log", host->directory), text[400];
@@ -522,8 +523,8 @@ static enum assay_status host_answers(const struct emulate_host *host, int64_t e
 	return ASSAY_OK;
 }
 
-/* Starts the processes of all, which end with this one until they have become sshd, and connects them to the network; waits until all
- * answer. Their keys are made, too. */
+/* Starts the processes of all hosts, which make their keys and end with this program until they have become sshd. Connects them to the
+ * network, and waits until all answer. */
 static enum assay_status run_hosts(const struct emulate_site *site, struct emulate_host *hosts, size_t n, struct emulate_listener *listener,
 				   struct assay_error *err)
 {
@@ -546,9 +547,9 @@ static enum assay_status run_hosts(const struct emulate_site *site, struct emula
 
 /* ---- hosts ---- */
 
-/* A free port of loopback, kept by a socket that is bound to it until its sshd listens. A socket that shares the address may be
- * bound beside this one, as sshd's does; one that does not may not, as those of other fleets' searches. So the search is made
- * without sharing, and sharing is allowed after it: no other fleet can take the port while sshd starts. */
+/* Reserves a free port of loopback by a bound socket until sshd listens on it. Sockets that share the address, as sshd's does, may bind
+ * beside it; others, as those of other fleets' searches, may not. So the search is made without sharing, and sharing is allowed after it.
+ * Then no other fleet can take the port while sshd starts. */
 static enum assay_status reserve_port(struct emulate_host *host, int *next, struct assay_error *err)
 {
 	static const int yes = 1;
@@ -605,7 +606,7 @@ static enum assay_status start_hosts(struct bringup *b, struct assay_error *err)
 
 /* ---- the files of the laboratory ---- */
 
-/* A laboratory of the user's stays untouched: this comes before anything is made. */
+/* Refuses a laboratory of the user's before anything is made. */
 static enum assay_status refuse_foreign(const char *directory, struct assay_error *err)
 {
 	char *state_path = mem_format("%s/.assay/emulated/state", directory), *path = mem_format("%s/lab.yaml", directory);
@@ -627,7 +628,7 @@ static enum assay_status refuse_foreign(const char *directory, struct assay_erro
 	return st;
 }
 
-/* The command that brings the same hosts up again. */
+/* Appends the command that starts the same hosts again. */
 static void add_up(const struct bringup *b, struct buf *out)
 {
 	const struct emulate_options *o = b->options;
@@ -648,7 +649,7 @@ static void add_up(const struct bringup *b, struct buf *out)
 		words[at++] = "--no-root";
 	line = text_shell_line(words);
 	for (char *c = line; *c; c++)
-		buf_char(out, text_control(c) ? '?' : *c); /* it stays one line */
+		buf_char(out, text_control(c) ? '?' : *c); /* to keep it on one line */
 	free(line);
 }
 
@@ -697,7 +698,7 @@ static enum assay_status write_inventory(const struct bringup *b, struct assay_e
 	return replace_file(b->site.directory, "lab.yaml", &text, err);
 }
 
-/* ---- all of it ---- */
+/* ---- the whole fleet ---- */
 
 static enum assay_status bring_up(struct bringup *b, struct assay_error *err)
 {
@@ -715,7 +716,7 @@ static enum assay_status bring_up(struct bringup *b, struct assay_error *err)
 	return st ? st : write_inventory(b, err);
 }
 
-/* With the lock held: takes away what an earlier one left; after a failure nothing is left. */
+/* With the lock held: removes an earlier fleet and starts a new one. After a failure nothing is left. */
 static enum assay_status replace_fleet(struct bringup *b, struct assay_error *err)
 {
 	struct assay_error ignored;

@@ -1,4 +1,4 @@
-/* What a command is to act on: lists of names, ranges, groups, types, and "any N of" them. */
+/* Selects hosts: lists of names, ranges, groups, types, and "any N of" them. */
 #include "fleet/inventory/inventory.h"
 
 #include "base/mem.h"
@@ -14,8 +14,8 @@
 struct choosing {
 	const struct inventory *inventory;
 	const struct host **sorted; /* [n] by name */
-	const bool *excluded;	    /* [n]; NULL while those are looked for */
-	const int *rank;	    /* [n]; NULL: all the same */
+	const bool *excluded;	    /* [n]; NULL while excluded hosts are selected */
+	const int *rank;	    /* [n]; NULL: all equal */
 	struct assay_error *err;
 };
 
@@ -28,7 +28,7 @@ static int compare_key(const void *key, const void *host)
 
 /* ---- names, groups, types ---- */
 
-/* Words of the kind that `at` starts: groups "@", types "type:", else names. */
+/* Appends names of the kind at `at`: groups "@", types "type:", else hosts. */
 static void add_words(const struct host *host, const char *at, const char ***words, size_t *n, size_t *capacity)
 {
 	bool groups = *at == '@', types = *at && !groups;
@@ -38,7 +38,7 @@ static void add_words(const struct host *host, const char *at, const char ***wor
 		mem_append(*words, *n, capacity, groups ? host->groups[k] : types ? host->type : host->name);
 }
 
-/* A name, or a group or type after what it starts with, that lab.yaml does not have. */
+/* Fails for a name, or a group or type after its prefix, that lab.yaml does not have. */
 static enum assay_status fail_unknown(const struct choosing *c, const char *what, const char *at, const char *name)
 {
 	const char **words = NULL, *nearest;
@@ -112,7 +112,7 @@ static enum assay_status mark_set(const struct choosing *c, const char *text, bo
 
 /* ---- any N of them ---- */
 
-/* Marks the best of the candidates that are left; false: there is none. */
+/* Marks the best remaining candidate; false: none. */
 static bool take_best(const struct choosing *c, bool *candidates, bool *marks)
 {
 	size_t best = c->inventory->n;
@@ -128,7 +128,7 @@ static bool take_best(const struct choosing *c, bool *candidates, bool *marks)
 	return true;
 }
 
-/* `text` is what follows "any ". */
+/* Marks the hosts of "any N of ITEM"; `text` follows "any ". */
 static enum assay_status mark_any(const struct choosing *c, const char *text, bool *marks)
 {
 	static const char of[] = "of ";
@@ -186,7 +186,7 @@ static enum assay_status mark_item(const struct choosing *c, const char *text, s
 	return st;
 }
 
-/* A list of names and ranges only goes to nodeset_expand() as a whole: its errors give the place in the text. */
+/* Marks a list. If it has names and ranges only, nodeset_expand() gets the whole text: its errors name the place in it. */
 static enum assay_status mark_list(const struct choosing *c, const char *text, bool *marks)
 {
 	struct choosing rest = *c;

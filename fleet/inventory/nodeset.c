@@ -13,22 +13,22 @@
 
 struct range {
 	uint64_t low, high;
-	int width; /* at least so many digits, zeros in front; 0: as many as it takes */
+	int width; /* minimum number of digits, zero-padded; 0: no padding */
 };
 
-/* A piece of one name pattern: text, then a list of ranges or (the last piece) none; and where the odometer stands. */
+/* A piece of one name pattern: text, followed by a list of ranges (the last piece may have none), and the current value of the counter. */
 struct piece {
 	const char *text;
 	size_t n_text;
 	struct range *ranges; /* [n_ranges] */
 	size_t n_ranges, ranges_capacity;
-	size_t range;	/* now */
-	uint64_t value; /* now */
+	size_t range;	/* current index */
+	uint64_t value; /* current value */
 };
 
 struct expansion {
 	const char *text, *at;
-	struct piece *pieces; /* of the pattern at work */
+	struct piece *pieces; /* of the current pattern */
 	size_t n_pieces, pieces_capacity;
 	struct nodeset set;
 	size_t set_capacity;
@@ -45,7 +45,7 @@ static void skip_blanks(struct expansion *e)
 	e->at += strspn(e->at, " ");
 }
 
-/* ---- one pattern, up to the comma after it ---- */
+/* ---- one pattern, up to the next comma ---- */
 
 static enum assay_status parse_number(struct expansion *e, uint64_t *value, int *digits)
 {
@@ -61,7 +61,7 @@ static enum assay_status parse_number(struct expansion *e, uint64_t *value, int 
 	return ASSAY_OK;
 }
 
-/* "7", "08" or "08-11". */
+/* Parses "7", "08" or "08-11". */
 static enum assay_status parse_range(struct expansion *e, struct range *out)
 {
 	const char *start = e->at;
@@ -89,7 +89,7 @@ static enum assay_status parse_range(struct expansion *e, struct range *out)
 	return ASSAY_OK;
 }
 
-/* From the '[' on. */
+/* Parses ranges from '[' on. */
 static enum assay_status parse_ranges(struct expansion *e, struct piece *piece)
 {
 	const char *start = e->at++;
@@ -156,9 +156,9 @@ static void forget_pattern(struct expansion *e)
 	e->n_pieces = 0;
 }
 
-/* ---- its names ---- */
+/* ---- names of a pattern ---- */
 
-/* How many, or anything above NODESET_NAMES_MAX. */
+/* Returns how many, or a number above NODESET_NAMES_MAX. */
 static uint64_t count_names(const struct expansion *e)
 {
 	uint64_t names = 1;
@@ -184,7 +184,7 @@ static void piece_rewind(struct piece *piece)
 	piece->value = piece->n_ranges ? piece->ranges[0].low : 0;
 }
 
-/* To the next value; false when it was the last one (and stands at the first again). */
+/* Steps to the next value; false: it was the last one, and the first is current again. */
 static bool piece_step(struct piece *piece)
 {
 	if (piece->n_ranges && piece->value < piece->ranges[piece->range].high) {
@@ -268,30 +268,30 @@ void nodeset_release(struct nodeset *set)
 
 /* ---- folding ---- */
 
-/* Names back to ranges: each number in a name is a place where it may differ from others, and each set of names that are alike but
- * for one such place is a candidate for a range. The largest candidate of the first name is folded, then that of the first name
- * that is left, and so on. O(n log n) comparisons of names. */
-/* One number of one name. A name without numbers has one place without digits, at its end. */
+/* Turns names back into ranges. Each number in a name is a place where it may differ from others. Names that are equal except for one place
+ * are a candidate for a range. Folds the largest candidate of the first name, then that of the first remaining name, and so on. O(n log n)
+ * comparisons of names. */
+/* A number in a name. A name without numbers has one place without digits, at its end. */
 struct place {
 	const char *name;
 	size_t index; /* of the name */
 	size_t start, digits;
 	uint64_t value;
-	int width; /* digits, when zeros in front of this or of another of its set ask for it; else 0 */
+	int width; /* digits, if leading zeros in its set require them; else 0 */
 	size_t set;
 };
 
 struct set {
-	size_t first, n; /* places */
-	size_t left;	 /* names that are not folded yet */
+	size_t first, n; /* range of its places */
+	size_t left;	 /* number of names not folded yet */
 };
 
 struct folding {
-	struct place *places; /* [n_places], set by set */
+	struct place *places; /* [n_places], sorted by set */
 	size_t n_places;
 	struct set *sets; /* [n_sets] */
 	size_t n_sets;
-	size_t (*of)[NUMBERS_MAX]; /* [names]: its places, the last number first; SIZE_MAX where there are fewer */
+	size_t (*of)[NUMBERS_MAX]; /* [names]: places of each name, the last number first; SIZE_MAX: there are fewer */
 	bool *done;		   /* [names] */
 };
 
@@ -300,7 +300,7 @@ static bool is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-/* The last number of name[0..n) into *place; false when there is none of a length that can be a range. */
+/* Finds the last number of name[0..n); false: there is none whose length fits a range. */
 static bool last_number(const char *name, size_t n, struct place *place)
 {
 	while (n) {
@@ -339,7 +339,7 @@ static void find_places(struct folding *f, const char *name, size_t index)
 	}
 }
 
-/* 0 for places of one set: the names are equal but for the number there. */
+/* Returns 0 for places of one set: the names are equal except for the number there. */
 static int compare_rest(const struct place *a, const struct place *b)
 {
 	int order;
@@ -359,14 +359,14 @@ static int compare_places(const void *a, const void *b)
 
 	if (order)
 		return order;
-	if (x->digits != y->digits) /* for find_widths */
+	if (x->digits != y->digits) /* for find_widths() */
 		return x->digits < y->digits ? -1 : 1;
 	if (x->value != y->value)
 		return x->value < y->value ? -1 : 1;
 	return x->index < y->index ? -1 : x->index > y->index;
 }
 
-/* 10 belongs to 08 and 09 when these are there, else to 8 and 9. Of numbers with as many digits, those with zeros come first. */
+/* Sets widths: 10 belongs to 08 and 09 if these exist, else to 8 and 9. Among numbers of equal length, those with zeros come first. */
 static void find_widths(struct place *places, size_t n)
 {
 	for (size_t i = 1; i < n; i++) {
@@ -392,7 +392,7 @@ static void find_sets(struct folding *f)
 		find_widths(f->places + f->sets[i].first, f->sets[i].n);
 }
 
-/* Where the places of each name are now, the last one of the name first. */
+/* Sets the present places of each name, the last one of the name first. */
 static void find_names(struct folding *f, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
@@ -436,7 +436,7 @@ static bool is_next(const struct place *a, const struct place *b)
 	return a->width == b->width && b->value - a->value <= 1; /* 0: the same name twice */
 }
 
-/* members[n] by value. */
+/* Appends the ranges of members[n], sorted by value. */
 static void add_ranges(struct buf *out, const struct place *const *members, size_t n)
 {
 	for (size_t i = 0, end; i < n; i = end) {

@@ -54,7 +54,7 @@ static enum assay_status parse_secrets(const char *file, const struct yaml_node 
 	return st;
 }
 
-/* Parses an item of `out_of_use`: {hosts: NODES, until: DAY, reason: TEXT}. It counts until the end of that day. */
+/* Parses an item of `out_of_use`: {hosts: NODES, until: DAY, reason: TEXT}. It applies until the end of that day. */
 static enum assay_status parse_out_of_use(const char *file, const struct yaml_node *node, struct inventory *inventory,
 					  struct assay_error *err)
 {
@@ -172,19 +172,20 @@ static enum assay_status refuse_busy(const char *directory, int fd, struct assay
 	return err->status;
 }
 
-/* Says which command holds the lock. Failures do no harm and are not reported. */
+/* Writes into the lock's file which command holds it. Ignores errors, which do no harm. */
 static void lab_lock_sign(int fd, const char *command)
 {
 	char text[HOLDER_BYTES_MAX];
 	int n;
 
 	n = snprintf(text, sizeof(text), "%d %" PRId64 " %s\n", (int)getpid(), clock_real_ms(), command);
-	/* A reader in between sees the end of the last holder's line after ours, at most. */
+	/* Before ftruncate() a reader sees, at worst, the rest of the previous line after this one. */
 	if (n < 0 || n >= (int)sizeof(text) || pwrite(fd, text, (size_t)n, 0) != n || ftruncate(fd, n))
 		return;
 }
 
-/* flock(2) on .assay/lock, which dies with its holder; the file says who that is, for those who are refused. *fd: -1 after a failure. */
+/* Takes flock(2) on .assay/lock, which ends with its holder. The file names the holder, for processes that are refused. *fd: -1 on
+ * failure. */
 static enum assay_status lab_lock(const char *directory, int *fd, struct assay_error *err)
 {
 	char *path = mem_format("%s/.assay/lock", directory);
@@ -238,11 +239,11 @@ static enum assay_status read_config(const char *directory, struct lab_config *c
 	return st;
 }
 
-/* ---- what it keeps is its owner's alone: environments and outputs of measured programs are in it ---- */
+/* ---- privacy: .assay holds environments and outputs of measured programs ---- */
 
 static int take_from_others(const char *path, const struct stat *info, int kind, struct FTW *place)
 {
-	/* What is not ours in it stays as it is, behind a directory that only its owner enters. */
+	/* Other users' files in it stay as they are, inside a directory that only the owner can enter. */
 	bool open = (kind == FTW_F || kind == FTW_DP) && (info->st_mode & OTHERS);
 
 	return open && fchmodat(AT_FDCWD, path, info->st_mode & 07700, AT_SYMLINK_NOFOLLOW) && !place->level ? -1 : 0;
@@ -276,7 +277,7 @@ enum assay_status lab_make_private(const char *path, bool *tightened, struct ass
 	return ASSAY_OK;
 }
 
-/* For a reader, who changes nothing. */
+/* Checks without changes, for a reader. */
 static enum assay_status lab_check_private(const char *path, struct assay_error *err)
 {
 	struct stat info;
@@ -340,7 +341,7 @@ void lab_close(struct lab *lab)
 	*lab = (struct lab){ .lock_fd = -1 };
 }
 
-/* ---- making one ---- */
+/* ---- making a laboratory ---- */
 
 EMBED_FILE(init_lab, ASSAY_SOURCE_DIRECTORY "/fleet/lab/init/lab.yaml");
 EMBED_FILE(init_example, ASSAY_SOURCE_DIRECTORY "/fleet/lab/init/example.yaml");
@@ -360,7 +361,7 @@ enum assay_status lab_create(const char *directory, struct assay_error *err)
 		      { "apps/README", init_apps },
 		      { "apps/example.yaml", init_example },
 		      { ".gitignore", init_ignore },
-		      { "lab.yaml", init_lab } }; /* last: where it is, the rest is */
+		      { "lab.yaml", init_lab } }; /* last: if it exists, the others do */
 	enum assay_status st = ASSAY_OK;
 	char *path = mem_format("%s/lab.yaml", directory);
 	struct stat info;
@@ -375,7 +376,7 @@ enum assay_status lab_create(const char *directory, struct assay_error *err)
 	}
 	for (size_t i = 0; !st && i < sizeof(files) / sizeof(files[0]); i++) {
 		path = mem_format("%s/%s", directory, files[i].name);
-		if (stat(path, &info)) /* a .gitignore of the user's stays */
+		if (stat(path, &info)) /* keeps the user's .gitignore */
 			st = file_replace(path, files[i].text, strlen(files[i].text), 0644, err);
 		free(path);
 	}

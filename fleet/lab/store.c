@@ -14,16 +14,16 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-/* What is true of a file that we cannot have written, or not so. */
+/* Remedy for a file that assay did not write, or not in this state. */
 #define FOREIGN_REMEDY "put a copy of 'assay backup' in its place, or move it away to start a new one"
 
 EMBED_FILE(store_schema_1, ASSAY_SOURCE_DIRECTORY "/fleet/lab/schema_1.sql");
 
-/* Never changed once released: add a row. */
+/* A schema never changes after its release: add a row. */
 const char *const store_schema[] = { store_schema_1, NULL };
 
 #define BUSY_TIMEOUT_MS 10000
-#define COPY_BYTES_MAX	((size_t)4 << 30) /* of a database that is read from memory */
+#define COPY_BYTES_MAX	((size_t)4 << 30) /* limit of a database that is read from memory */
 #define COPY_TURNS	5
 #define PRE_RELEASE_ID	0x61737361 /* application id of pre-releases */
 
@@ -32,15 +32,15 @@ const char *const store_schema[] = { store_schema_1, NULL };
 #define HEADER_WRITE_VERSION 18
 #define HEADER_READ_VERSION  19
 
-/* ---- the file, as it can be judged before SQLite sees it ---- */
+/* ---- checks of the file before SQLite opens it ---- */
 
-/* Big-endian 32 bits of the header. */
+/* Returns a big-endian 32-bit number of the header. */
 static uint32_t header_u32(const unsigned char *header, size_t offset)
 {
 	return (uint32_t)header[offset] << 24 | (uint32_t)header[offset + 1] << 16 | (uint32_t)header[offset + 2] << 8 | header[offset + 3];
 }
 
-/* Is there a write-ahead log that is still to be copied back? */
+/* Reports whether there is a write-ahead log that is not copied back yet. */
 static bool file_has_log(const char *path)
 {
 	char *log_path = mem_format("%s-wal", path);
@@ -51,7 +51,7 @@ static bool file_has_log(const char *path)
 	return found;
 }
 
-/* Refuses what stands where SQLite keeps its log, and is not a regular file: SQLite would wait for a pipe, and follow a link. */
+/* Refuses files in place of SQLite's logs that are not regular: SQLite would wait for a pipe, and follow a link. */
 static enum assay_status check_logs(const char *path, struct assay_error *err)
 {
 	static const char *const ends[] = { "-journal", "-wal", "-shm" };
@@ -68,8 +68,8 @@ static enum assay_status check_logs(const char *path, struct assay_error *err)
 	return st;
 }
 
-/* SQLite notices a missing page only when it needs it; a file that was cut short is refused at once. Not checked while there is a
- * write-ahead log: then the file may rightly be shorter than its header says. */
+/* Refuses a file that was cut short; SQLite notices a missing page only when it needs it. With a write-ahead log it checks nothing, because
+ * then the file may be shorter than its header says. */
 static enum assay_status file_check(const char *path, struct assay_error *err)
 {
 	unsigned char header[HEADER_BYTES];
@@ -86,8 +86,8 @@ static enum assay_status file_check(const char *path, struct assay_error *err)
 		return assay_fail(err, ASSAY_E_CORRUPT, "'%s' is not a regular file: " FOREIGN_REMEDY, path);
 	}
 	n = pread(fd, header, sizeof(header), 0);
-	recovers = n != 0 && file_has_log(path); /* of an empty file SQLite would throw the log away */
-	/* In this order: if the log has gone in between, all that it held is in the file by now. */
+	recovers = n != 0 && file_has_log(path); /* SQLite would delete the log of an empty file */
+	/* The log is checked first: if it has disappeared since, all of it is in the file now. */
 	if (fstat(fd, &file))
 		file.st_size = 0;
 	close(fd);
@@ -107,8 +107,8 @@ static enum assay_status file_check(const char *path, struct assay_error *err)
 	return ASSAY_OK;
 }
 
-/* The write-ahead log needs shared memory between all its users, and locks that hold between them: what is not known to be this machine's
- * alone is refused, for readers too, who would see a part of what another machine writes. */
+/* Refuses file systems that are not known to be local. The write-ahead log needs shared memory between all its users, and locks that hold
+ * between them. That includes readers, which would see a part of another machine's writes. */
 static enum assay_status file_must_be_local(const char *path, struct assay_error *err)
 {
 	static const uint32_t local[] = {
@@ -148,14 +148,14 @@ static enum assay_status file_must_be_local(const char *path, struct assay_error
 		if ((uint32_t)fs.f_type == local[i])
 			return ASSAY_OK;
 	}
-	return failed ? ASSAY_OK /* to open it says why */
+	return failed ? ASSAY_OK /* opening it reports the reason */
 		      : assay_fail(err, ASSAY_E_IO,
 				   "'%s' is not on a file system that is known as a local one (stat -f says %x): one that other machines "
 				   "write, too, would damage it; keep the laboratory on a local disk (ext4, xfs, btrfs, zfs...) or tmpfs",
 				   path, (unsigned)fs.f_type);
 }
 
-/* file: URI of a path: '%', '?' and '#' would be read as syntax. free() it. */
+/* Returns a file: URI of a path, with '%', '?' and '#' escaped. free() it. */
 static char *file_uri(const char *path)
 {
 	char *uri = mem_new(3 * strlen(path) + 8, 1);
@@ -172,7 +172,7 @@ static char *file_uri(const char *path)
 
 /* ---- SQLite ---- */
 
-/* SQLite's result code as ours, with the path and what SQLite says. */
+/* Converts SQLite's result code to a status, with the path and SQLite's message. */
 static enum assay_status store_fail(struct store *store, int code, struct assay_error *err)
 {
 	const char *text = store->db ? sqlite3_errmsg(store->db) : sqlite3_errstr(code);
@@ -233,7 +233,7 @@ static int newest_version(const struct store *store)
 	return version;
 }
 
-/* Refuses triggers and views that no schema of this program has: they would change what is stored, or never end. */
+/* Refuses triggers and views that no schema of this program has: they would change stored data, or never end. */
 static enum assay_status check_objects(struct store *store, struct assay_error *err)
 {
 	struct buf ours = BUF_INIT;
@@ -253,7 +253,7 @@ static enum assay_status check_objects(struct store *store, struct assay_error *
 	return st;
 }
 
-/* Refuses what this program cannot read. */
+/* Refuses versions that this program cannot read. */
 static enum assay_status check_version(struct store *store, int version, struct assay_error *err)
 {
 	int id = 0, objects = 0, known = 0, newest = newest_version(store);
@@ -312,7 +312,7 @@ static enum assay_status open_file(struct store *store, const char *uri, int fla
 	return ASSAY_OK;
 }
 
-/* at: the file, which is the store's or is to become it. */
+/* Opens for writing. at: the store's file, or the one that becomes it. */
 static enum assay_status open_write(struct store *store, const char *at, struct assay_error *err)
 {
 	char *uri = file_uri(at);
@@ -322,12 +322,12 @@ static enum assay_status open_write(struct store *store, const char *at, struct 
 	if (made >= 0)
 		close(made);
 	st = open_file(store, uri, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, err);
-	/* Before anything is written: what is not ours stays as it is. */
+	/* Check before writing: a file that is no store stays as it is. */
 	if (!st)
 		st = pragma_int(store, "PRAGMA user_version", &version, err);
 	if (!st)
 		st = check_version(store, version, err);
-	/* FULL: a commit that was reported is on the disk even when the machine loses power. */
+	/* FULL: a reported commit is on the disk even if the machine loses power. */
 	if (!st)
 		st = execute_sql(store, "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON", err);
 	if (!st)
@@ -336,7 +336,7 @@ static enum assay_status open_write(struct store *store, const char *at, struct 
 	return st;
 }
 
-/* A new one has its tables before it has its name: a file without any is one that was damaged, never one whose maker was killed. */
+/* Makes a new store. It has its tables before its name: so a file without tables was damaged, and is not left by a killed maker. */
 static enum assay_status make_store(struct store *store, struct assay_error *err)
 {
 	char *at = mem_format("%s.new", store->path);
@@ -350,7 +350,7 @@ static enum assay_status make_store(struct store *store, struct assay_error *err
 	return st;
 }
 
-/* Starts the one snapshot that all of a command sees. */
+/* Starts the snapshot that the whole command sees. */
 static enum assay_status begin_snapshot(struct store *store, int *version, struct assay_error *err)
 {
 	enum assay_status st = execute_sql(store, "BEGIN", err);
@@ -361,7 +361,7 @@ static enum assay_status begin_snapshot(struct store *store, int *version, struc
 static enum assay_status open_snapshot(struct store *store, int *version, struct assay_error *err)
 {
 	char *uri = file_uri(store->path);
-	enum assay_status st = open_file(store, uri, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, err); /* who reads is one thread */
+	enum assay_status st = open_file(store, uri, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, err); /* only one thread reads */
 
 	free(uri);
 	return st ? st : begin_snapshot(store, version, err);
@@ -373,7 +373,7 @@ static bool is_same_file(const struct stat *a, const struct stat *b)
 	       a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
 }
 
-/* All of the file, while no writer was at work: one has a log before it changes the file, and removes it afterwards only. */
+/* Reads the whole file while no writer changes it: a writer makes a log before it changes the file, and removes it afterwards. */
 static enum assay_status read_whole(const struct store *store, struct buf *out, struct assay_error *err)
 {
 	struct stat before, after;
@@ -389,7 +389,7 @@ static enum assay_status read_whole(const struct store *store, struct buf *out, 
 	return st ? st : assay_fail(err, ASSAY_E_BUSY, "'%s' is being written just now: read it when that has ended", store->path);
 }
 
-/* A database in memory of these bytes, which are sqlite3_malloc64()'s and taken over; NULL: there was no room for them. */
+/* Opens a database in memory from bytes of sqlite3_malloc64(), which it takes over; NULL: there was no memory for them. */
 static enum assay_status open_bytes(struct store *store, unsigned char *bytes, sqlite3_int64 n, struct assay_error *err)
 {
 	enum assay_status st = ASSAY_OK;
@@ -410,9 +410,8 @@ static enum assay_status open_bytes(struct store *store, unsigned char *bytes, s
 	return code == SQLITE_OK ? ASSAY_OK : store_fail(store, code, err);
 }
 
-/* Where the directory is read-only, or its disk full, the log's shared memory cannot be made. As long as there is no log the file is whole
- * by itself: what is read then is a copy of it in memory, for SQLite would read the file itself without seeing that somebody starts to
- * write. */
+/* Opens a copy in memory. In a read-only directory, or on a full disk, the log's shared memory cannot be made. Without a log the file is
+ * complete. SQLite itself would not notice that another process starts to write to the file. */
 static enum assay_status open_copy(struct store *store, int *version, struct assay_error *err)
 {
 	struct buf whole = BUF_INIT;
@@ -434,7 +433,7 @@ static enum assay_status open_empty(struct store *store, struct assay_error *err
 	return st ? st : migrate_schema(store, err);
 }
 
-/* A reader brings an older schema forward too, in one transaction; where it cannot write, in a copy in memory. */
+/* Migrates an older schema for a reader, in one transaction; if it cannot write, in a copy in memory. */
 static enum assay_status migrate_then_read(struct store *store, int version, struct assay_error *err)
 {
 	struct store writer = { .path = store->path, .schema = store->schema };
@@ -442,7 +441,7 @@ static enum assay_status migrate_then_read(struct store *store, int version, str
 	sqlite3_int64 n = 0;
 	enum assay_status st;
 
-	store_rollback(store); /* it would wait for the end of our snapshot */
+	store_rollback(store); /* else the migration waits for the end of this snapshot */
 	st = open_write(&writer, store->path, err);
 	sqlite3_close_v2(writer.db);
 	if (st == ASSAY_E_IO) {
@@ -457,7 +456,7 @@ static enum assay_status migrate_then_read(struct store *store, int version, str
 	return open_snapshot(store, &version, err);
 }
 
-/* Reading needs no lock of the laboratory, but shared memory for the log. */
+/* Opens for reading, which needs no lock of the laboratory, but shared memory for the log. */
 static enum assay_status open_read(struct store *store, struct assay_error *err)
 {
 	int version = 0;
@@ -471,7 +470,7 @@ static enum assay_status open_read(struct store *store, struct assay_error *err)
 	if (!st)
 		st = check_version(store, version, err);
 	if (!st && version == 0) {
-		sqlite3_close_v2(store->db); /* its first writer was killed before it had made the tables: still empty */
+		sqlite3_close_v2(store->db); /* its first writer was killed before it made the tables: the store is still empty */
 		store->db = NULL;
 		return open_empty(store, err);
 	}
@@ -500,7 +499,7 @@ enum assay_status store_open_schema(const char *path, enum store_access access, 
 		st = open_write(&store, path, err);
 	else if (!st)
 		st = exists ? open_read(&store, err) : open_empty(&store, err);
-	/* What is sorted stays in memory, like all that is read: a full /var/tmp would be told as this file's fault. */
+	/* Sorts in memory, as all that is read: a full /var/tmp would be reported as this file's fault. */
 	if (!st)
 		st = execute_sql(&store, "PRAGMA temp_store = MEMORY", err);
 	*out = store;
@@ -553,7 +552,7 @@ enum assay_status store_prepare(struct store *store, const char *sql, sqlite3_st
 	return code == SQLITE_OK ? ASSAY_OK : store_fail(store, code, err);
 }
 
-/* Nothing of ours stores infinity, or bytes where a number belongs: a bit of the file has changed. */
+/* Refuses values that assay never stores: infinity, or bytes in place of a number mean that a bit of the file has changed. */
 static enum assay_status row_check(const struct store *store, sqlite3_stmt *stmt, struct assay_error *err)
 {
 	for (int i = 0; i < sqlite3_data_count(stmt); i++) {
@@ -584,7 +583,7 @@ enum assay_status store_step(struct store *store, sqlite3_stmt *stmt, bool *row,
 	return store_fail(store, code, err);
 }
 
-/* None are an empty blob, not null. */
+/* Binds bytes; n = 0 gives an empty blob, not null. */
 static int bind_bytes(sqlite3_stmt *stmt, int i, const char *bytes, size_t n)
 {
 	return sqlite3_bind_blob64(stmt, i, n ? bytes : "", n, SQLITE_STATIC);

@@ -1,4 +1,4 @@
-/* Lines of known_hosts files, which of them are about a host, and what they say of a key. */
+/* Lines of known_hosts files: which of them apply to a host, and their verdict on a key. */
 #include "fleet/ssh/known_hosts.h"
 
 #include "base/buf.h"
@@ -11,25 +11,25 @@
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
 
-#define HASH_BYTES 20 /* SHA-1; salts are as long */
+#define HASH_BYTES 20 /* SHA-1; salts have the same length */
 
 enum known_hosts_marker { KNOWN_HOSTS_PLAIN, KNOWN_HOSTS_REVOKED_MARK, KNOWN_HOSTS_AUTHORITY_MARK };
 
 struct known_hosts_entry {
 	enum known_hosts_marker marker;
-	char *hosts;	       /* holds the patterns, in lower case */
-	const char **patterns; /* [n_patterns]; NULL when the name is hashed */
+	char *hosts;	       /* owns the patterns, in lower case */
+	const char **patterns; /* [n_patterns]; NULL: the name is hashed */
 	size_t n_patterns;
 	bool literal; /* one name, without wildcards */
 	unsigned char salt[HASH_BYTES], hash[HASH_BYTES];
-	char *type;	     /* of the key */
+	char *type;	     /* type of the key */
 	unsigned char *blob; /* [n_blob] */
 	size_t n_blob;
-	const char *file; /* of known_hosts.files */
+	const char *file; /* element of known_hosts.files */
 	size_t line;
 };
 
-/* What has been found about one name: hashed lines are not asked twice. */
+/* Lines found for one name; kept, because hashed lines are slow to compare. */
 struct known_hosts_matches {
 	char *name;
 	const struct known_hosts_entry **entries; /* [n], in the order of the files */
@@ -60,11 +60,11 @@ static void forget_matches(struct known_hosts *known)
 
 #define BLANKS " \t\r"
 
-/* The line at work. */
+/* The line being read. */
 struct line {
 	const char *name; /* of the file */
 	size_t number;
-	char *rest; /* what of it has not been read; it is cut into words */
+	char *rest; /* its unread part, which is cut into words */
 	struct assay_error *err;
 };
 
@@ -74,7 +74,7 @@ static enum assay_status fail_line(const struct line *line, const char *what, co
 			  TEXT_SHOWN(text), *text ? "'" : "");
 }
 
-/* "" at the end of the line. */
+/* Returns the next word; "" at the end of the line. */
 static char *next_word(struct line *line)
 {
 	char *word = line->rest + strspn(line->rest, BLANKS), *end = word + strcspn(word, BLANKS);
@@ -94,7 +94,7 @@ static bool is_base64(const char *text, size_t n)
 	return n > 0 && n % 4 == 0 && used + padding == n && padding <= 2;
 }
 
-/* NULL when the text is not base64. libcrypto itself takes blanks around it, and counts the padding. */
+/* Decodes base64; NULL: the text is invalid. libcrypto itself accepts spaces around it, and counts the padding. */
 static unsigned char *decode(const char *text, size_t *n)
 {
 	size_t length = strlen(text);
@@ -124,7 +124,7 @@ static bool decode_hash(const char *text, unsigned char out[HASH_BYTES])
 	return good;
 }
 
-/* "|1|SALT|HASH" */
+/* Parses "|1|SALT|HASH". */
 static enum assay_status parse_hashed(struct line *line, char *text, struct known_hosts_entry *entry)
 {
 	char *salt, *hash;
@@ -160,7 +160,7 @@ static enum assay_status parse_patterns(struct line *line, const char *text, str
 
 /* ---- keys ---- */
 
-/* Bytes of the field at `at` with the four of its length, big-endian; 0: the blob ends inside of it. */
+/* Returns the size of the field at `at` with its four bytes of length, big-endian; 0: the blob ends inside it. */
 static size_t field_bytes(const unsigned char *blob, size_t n, size_t at)
 {
 	size_t length;
@@ -171,7 +171,7 @@ static size_t field_bytes(const unsigned char *blob, size_t n, size_t at)
 	return length <= n - at - 4 ? 4 + length : 0;
 }
 
-/* The blob starts with the type: four bytes of length, big-endian, then the text. */
+/* Reports whether the blob starts with the type: four bytes of length, big-endian, then the text. */
 static bool is_of_type(const unsigned char *blob, size_t n, const char *type)
 {
 	size_t length = strlen(type);
@@ -194,7 +194,7 @@ static enum assay_status parse_key(struct line *line, const char *type, struct k
 	return ASSAY_OK;
 }
 
-/* Makes the key itself of a certificate: as OpenSSH does, for a certificate that is revoked revokes its key, however the host shows it. A
+/* Replaces a certificate by its key, as OpenSSH does: a revoked certificate revokes its key, in whatever form the host shows it. A
  * certificate is its type, a nonce, the fields of the key, and more (PROTOCOL.certkeys of OpenSSH). */
 static enum assay_status take_certified_key(struct line *line, struct known_hosts_entry *entry)
 {
@@ -251,7 +251,8 @@ static enum assay_status parse_marker(struct line *line, const char *word, enum 
 	return ASSAY_OK;
 }
 
-/* entry->type stays NULL when there is nothing to keep: a comment, or a key of protocol 1 (numbers), which no host has any more. */
+/* Parses a line. entry->type stays NULL if nothing is to be kept: a comment, or a key of protocol 1 (numbers), which no host uses any
+ * more. */
 static enum assay_status parse_line(struct line *line, struct known_hosts_entry *entry)
 {
 	char *word = next_word(line), *type;
@@ -294,7 +295,7 @@ static enum assay_status add_line(struct known_hosts *known, struct line *line)
 	return ASSAY_OK;
 }
 
-/* A text that was half understood is forgotten: asked for again, it must fail again. */
+/* Forgets a file that was read in part: read again, it must fail again. */
 static void forget_last_file(struct known_hosts *known, size_t n_before)
 {
 	while (known->n > n_before)
@@ -328,7 +329,7 @@ enum assay_status known_hosts_read(struct known_hosts *known, const char *path, 
 	struct buf text = BUF_INIT;
 	enum assay_status st;
 
-	if (strcmp(path, "/dev/null") == 0) /* how ssh is told that there is none */
+	if (strcmp(path, "/dev/null") == 0) /* this path tells ssh that there is no file */
 		return ASSAY_OK;
 	for (size_t i = 0; i < known->n_files; i++) {
 		if (strcmp(known->files[i], path) == 0)
@@ -362,7 +363,7 @@ void known_hosts_free(struct known_hosts *known)
 
 /* ---- patterns ---- */
 
-/* It is enough to go back to the last '*': what an earlier one could take as well, the last one can. */
+/* Matches wildcards. On a mismatch it returns to the last '*' only: an earlier one could match no more than that. */
 static bool host_pattern_matches(const char *pattern, const char *text)
 {
 	const char *star = NULL, *resume = text;
@@ -399,7 +400,7 @@ static bool host_patterns_match(const char *const *patterns, size_t n, const cha
 	return found;
 }
 
-/* ---- one name against all lines ---- */
+/* ---- looking up one name ---- */
 
 static bool is_about(const struct known_hosts_entry *entry, const char *name, size_t n)
 {
@@ -426,7 +427,7 @@ static struct known_hosts_matches find(const struct known_hosts *known, const ch
 	return matches;
 }
 
-/* Where the name is in the sorted cache, or belongs. */
+/* Returns the position of the name in the sorted cache. */
 ORDER_FIRST(matches_at, struct known_hosts_matches, strcmp(x->name, name) < 0, const char *name)
 
 static const struct known_hosts_matches *known_hosts_match(const struct known_hosts *known, const char *name)
@@ -443,11 +444,11 @@ static const struct known_hosts_matches *known_hosts_match(const struct known_ho
 	return &cache->names[at];
 }
 
-/* ---- what is known of a key ---- */
+/* ---- verdict on a key ---- */
 
 #define PORT_DEFAULT 22
 
-/* As it stands in the files: port 22 is not written. free() it. */
+/* Returns the name as in the files: port 22 is omitted. free() it. */
 static char *name_of(const char *host, int port)
 {
 	char *name = port == PORT_DEFAULT ? mem_string(host) : mem_format("[%s]:%d", host, port);
@@ -457,13 +458,13 @@ static char *name_of(const char *host, int port)
 	return name;
 }
 
-/* What the lines about one name say of a key, and which of them. */
+/* The verdict of the lines for one name on a key, and the decisive line. */
 struct finding {
 	enum known_hosts_answer answer;
-	const struct known_hosts_entry *entry; /* NULL when nothing is known */
+	const struct known_hosts_entry *entry; /* NULL: no line applies */
 };
 
-/* Is the entry of one of the files that count for this host? */
+/* Reports whether the entry is from a file that counts for this host. */
 static bool counts(const struct known_hosts_entry *entry, const struct known_hosts_who *who)
 {
 	bool found = !who->files;
@@ -478,7 +479,7 @@ static bool is_key(const struct known_hosts_entry *entry, const struct hostkey *
 	return entry->n_blob == key->n && memcmp(entry->blob, key->blob, key->n) == 0;
 }
 
-/* Of two lines with other keys, one of the same kind says more. */
+/* Returns the better of two lines with other keys: one of the same type says more. */
 static const struct known_hosts_entry *better_contradiction(const struct known_hosts_entry *old, const struct known_hosts_entry *entry,
 							    const struct hostkey *key)
 {
@@ -518,8 +519,8 @@ static struct finding find_key(const struct known_hosts *known, const struct kno
 	return (struct finding){ KNOWN_HOSTS_UNKNOWN, NULL };
 }
 
-/* OpenSSH looks a host of another port up without the port when nothing is known with it, and a key that differs there says
- * nothing. What is revoked is so on every port. */
+/* Looks up a host. As in OpenSSH, an unknown host with another port is looked up without the port; then a key that differs is ignored. A
+ * revoked key is revoked on every port. */
 static struct finding find_host(const struct known_hosts *known, const struct known_hosts_who *who, const struct hostkey *key)
 {
 	char *name = name_of(who->host, who->port), *plain = name_of(who->host, PORT_DEFAULT);
@@ -548,7 +549,7 @@ enum known_hosts_answer known_hosts_ask(const struct known_hosts *known, const s
 
 /* ---- algorithms ---- */
 
-/* An RSA key signs in several ways; all others in one, named like the key. */
+/* Reports whether keys of a type sign with an algorithm. RSA keys have several algorithms; others have one, named like the type. */
 static bool signs_with(const char *type, const char *algorithm)
 {
 	if (strcmp(algorithm, "rsa-sha2-512") == 0 || strcmp(algorithm, "rsa-sha2-256") == 0)
@@ -556,7 +557,7 @@ static bool signs_with(const char *type, const char *algorithm)
 	return strcmp(type, algorithm) == 0;
 }
 
-/* Is a key known that signs so; with algorithm NULL: is any key known? */
+/* Reports whether a key for this algorithm is known; algorithm NULL: any key. */
 static bool is_known(const struct known_hosts_matches *matches, const struct known_hosts_who *who, const char *algorithm)
 {
 	for (size_t i = 0; i < matches->n; i++) {
@@ -576,7 +577,7 @@ char *known_hosts_algorithms(const struct known_hosts *known, const struct known
 
 	if (!is_known(matches, who, NULL))
 		matches = known_hosts_match(known, plain);
-	for (int first = 1; first >= 0; first--) { /* those that are known, then the others */
+	for (int first = 1; first >= 0; first--) { /* first the known ones, then the others */
 		char *copy = mem_string(offered), *rest = copy, *algorithm;
 
 		while ((algorithm = strsep(&rest, ","))) {
@@ -607,7 +608,7 @@ char *known_hosts_line(const char *host, int port, const struct hostkey *key)
 #define KEY_TEXT_BYTES_MAX 65536
 #define SHA256_BYTES	   32
 
-/* The blob starts with the name of its kind: four bytes of length, then the name. */
+/* Reads the type at the start of the blob: four bytes of length, then the name. */
 static bool hostkey_read_type(struct hostkey *key)
 {
 	size_t n = field_bytes(key->blob, key->n, 0);
