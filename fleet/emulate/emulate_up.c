@@ -139,8 +139,7 @@ static enum assay_status check_machine(struct emulate_site *site, struct assay_e
 
 	if (!st)
 		st = check_account(site, err);
-	/* sshd's directory for privilege separation. Debian's service makes it at its start, on a file system that is empty after a
-	 * boot. */
+	/* sshd's directory for privilege separation. Debian's service makes it when it starts; the file system is empty after a boot. */
 	return !st && geteuid() == 0 ? file_make_directory("/run/sshd", 0755, err) : st;
 }
 

@@ -20,23 +20,23 @@
 #define FANOUT		   32
 #define CONNECT_TIMEOUT_MS 10000
 #define OUTPUT_BYTES_MAX   ((uint64_t)256 << 20)
-#define STACK_BYTES	   (1u << 20) /* address space: what is not touched costs nothing */
-#define CANCEL_LOOK_MS	   100	      /* a signal between a look at the flag and the wait is seen after so long */
+#define STACK_BYTES	   (1u << 20) /* address space: untouched pages cost nothing */
+#define CANCEL_LOOK_MS	   100	      /* a signal between reading the flag and waiting is noticed after so long */
 #define SILENT_MS	   10000
 #define SILENT_AGAIN_MS	   (5 * 60 * 1000)
-#define STOPPED_MS	   2000 /* nobody has looked at the clock for so long: we were stopped */
+#define STOPPED_MS	   2000 /* if the clock was not read for so long, this process was stopped */
 #define FDS_OF_HOST	   8	/* socket, agent, jump, or pipes and process; spools */
-#define FDS_OF_RESULT	   2	/* spools that have gone to disk */
+#define FDS_OF_RESULT	   2	/* spools in temporary files */
 #define FDS_RESERVE	   64
-#define LEAVE_MS	   (10 * 1000) /* for launchers to end with their input */
+#define LEAVE_MS	   (10 * 1000) /* until launchers end with their input */
 #define TERM_MS		   2000	       /* between SIGTERM and SIGKILL */
-#define KEPT_A_HOST	   2	       /* the one at work, and the parked one */
-#define KEPT_MORE	   64	       /* that the kernel still holds in a system call */
-#define GROUP_BY_FD	   4	       /* PIDFD_SIGNAL_PROCESS_GROUP, which the headers of Debian 12 do not have; of Linux 6.9 */
+#define KEPT_A_HOST	   2	       /* the running one, and the parked one */
+#define KEPT_MORE	   64	       /* those that the kernel still holds in a system call */
+#define GROUP_BY_FD	   4	       /* PIDFD_SIGNAL_PROCESS_GROUP of Linux 6.9, which is missing in the headers of Debian 12 */
 
 /* ---- waiting ---- */
 
-/* While hosts are served fleet_wait() comes here every CANCEL_LOOK_MS. */
+/* While hosts are served, fleet_wait() calls this every CANCEL_LOOK_MS. */
 int64_t link_now_ms(void)
 {
 	static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -80,7 +80,7 @@ static void event_raise(int fd)
 		;
 }
 
-/* ---- how hosts end ---- */
+/* ---- end of hosts ---- */
 
 ROWS_FUNCTION(fleet_outcome_text, enum fleet_outcome, FLEET_OUTCOME_ROWS, ROWS_WORD)
 
@@ -101,7 +101,7 @@ int fleet_exit(const struct fleet_result *results, size_t n)
 	return bad == 0 ? 0 : ok ? 7 : 1;
 }
 
-/* Bytes from hosts must not break a line or a JSON document. */
+/* Replaces bytes of hosts that could break a line or a JSON document. */
 void link_make_printable(char *text)
 {
 	bool utf8;
@@ -141,7 +141,7 @@ bool link_fail(struct link *link, enum fleet_outcome outcome, const char *fmt, .
 	result_fail(result, outcome, fmt, args);
 	va_end(args);
 	n = strlen(result->message);
-	/* Emulated hosts do not outlive a restart, or a laboratory that is moved. */
+	/* Emulated hosts do not survive a restart, or moving the laboratory. */
 	if (outcome == FLEET_UNREACHABLE && link->host->profile)
 		snprintf(result->message + n, sizeof(result->message) - n,
 			 " (an emulated host: lab.yaml starts with the command that brings it up again)");
@@ -200,7 +200,7 @@ int session_write(struct session *session, int fd, const char *bytes, size_t n)
 			return ECANCELED;
 		if (!ready[0].revents)
 			continue;
-		done = write(fd, bytes, n < PIPE_BUF ? n : PIPE_BUF); /* so much a pipe that is ready takes at once */
+		done = write(fd, bytes, n < PIPE_BUF ? n : PIPE_BUF); /* a ready pipe takes this much at once */
 		if (done < 0 && errno != EINTR && errno != EAGAIN)
 			return errno;
 		bytes += done > 0 ? done : 0;
@@ -242,7 +242,7 @@ static void serve_host(struct fleet *fleet, size_t index)
 
 /* ---- all hosts ---- */
 
-/* Signals are the first thread's: only faults of our own are delivered where they happen. */
+/* Leaves signals to the first thread; only faults are delivered where they happen. */
 static void block_signals(sigset_t *before)
 {
 	static const int faults[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP };
@@ -278,7 +278,7 @@ static bool box_is_busy(const struct fleet *fleet, size_t index)
 	return false;
 }
 
-/* The next host that may start; waits until its box is free. False: all have begun. Called with fleet->inner held. */
+/* Finds the next host that may start; waits until its physical host is free. False: all have started. Call it with fleet->inner held. */
 static bool next_host(struct fleet *fleet, size_t *index)
 {
 	for (;;) {
@@ -299,7 +299,7 @@ static bool next_host(struct fleet *fleet, size_t *index)
 	}
 }
 
-/* A thread serves one host after another: to start a thread costs more than one would think, for libcrypto seeds a generator in each. */
+/* Serves one host after another in a thread. Starting a thread is expensive, because libcrypto seeds a generator in each. */
 static void *serve_hosts(void *argument)
 {
 	struct fleet *fleet = argument;
@@ -328,10 +328,10 @@ static bool fleet_is_cancelled(struct fleet *fleet)
 	stopped = fleet->stopped;
 	pthread_mutex_unlock(&fleet->inner);
 	return stopped || (fleet->options.cancelled &&
-			   __atomic_load_n(fleet->options.cancelled, __ATOMIC_RELAXED)); /* by a signal, or another thread */
+			   __atomic_load_n(fleet->options.cancelled, __ATOMIC_RELAXED)); /* set by a signal handler, or by another thread */
 }
 
-/* Everything that waits is woken; hosts that have not started do not. */
+/* Wakes everything that waits. Hosts that have not started fail as cancelled. */
 static void fleet_cancel(struct fleet *fleet)
 {
 	event_raise(fleet->cancel_fd);
@@ -353,7 +353,7 @@ static void fleet_cancel(struct fleet *fleet)
 	}
 }
 
-/* Whom do we wait for? Who holds the lock may wait himself, for whoever reads what hosts say: then it is told later. */
+/* Reports the silent hosts. The holder of the lock may itself wait for the reader of the output: then it reports later. */
 static void fleet_tell_silent(struct fleet *fleet)
 {
 	int64_t now_ms = link_now_ms(), since_ms = now_ms;
@@ -380,7 +380,7 @@ static void fleet_tell_silent(struct fleet *fleet)
 	pthread_mutex_unlock(&fleet->turn);
 }
 
-/* True once all threads have ended. Without `ends`: or when they are told to end, or whoever read the output has gone. */
+/* Returns true once all threads have ended. Without `ends`, also when the hosts are cancelled, or the reader of the output is gone. */
 static bool fleet_wait(struct fleet *fleet, bool ends)
 {
 	struct pollfd fds[] = { { .fd = fleet->ended_fd, .events = POLLIN },
@@ -406,7 +406,7 @@ static enum assay_status fleet_serve(struct fleet *fleet, struct assay_error *er
 	bool cancelled = false;
 	int error = 0;
 
-	fleet->n_serving = n; /* they do not wait for each other's start */
+	fleet->n_serving = n; /* threads do not wait for each other's start */
 	while (started < n && !(error = fleet_thread(&threads[started], serve_hosts, fleet)))
 		started++;
 	pthread_mutex_lock(&fleet->inner);
@@ -428,14 +428,14 @@ static enum assay_status fleet_serve(struct fleet *fleet, struct assay_error *er
 	return st;
 }
 
-/* ---- the process that ends launchers when this program was killed ---- */
+/* ---- the keeper: ends launchers if this program was killed ---- */
 
-/* Launchers outlive no controller. Most end with their input, which ends when this program does, whatever ends it. One that hangs and reads
- * nothing would stay for ever after a SIGKILL: a small process in a session of its own holds every launcher by a descriptor, and ends those
- * that are still there a while after this program. (PR_SET_PDEATHSIG would not do: it is the death of the thread that counts, and programs
- * that are set-user-id are spared.) */
+/* No launcher outlives its controller. Most end with their input, which ends when this program does for any reason. A launcher that hangs
+ * and does not read would stay for ever after SIGKILL of this program. So a small process in its own session holds a pidfd of every
+ * launcher, and ends those that run a while longer than this program. PR_SET_PDEATHSIG is not enough: it follows the death of a thread, and
+ * excludes set-user-id programs. */
 
-union descriptor { /* one, beside a message */
+union descriptor { /* a descriptor sent beside a message */
 	struct cmsghdr header;
 	char bytes[CMSG_SPACE(sizeof(int))];
 };
@@ -452,7 +452,7 @@ void keeper_add(const struct keeper *keeper, int process, pid_t pid)
 		;
 }
 
-/* The state of the process. It makes only system calls, for other threads may have held locks when it was forked. */
+/* State of the keeper. It makes only system calls, because other threads may have held locks when it was forked. */
 struct kept {
 	struct pollfd *fds; /* [n]: the socket, then processes */
 	pid_t *pids;	    /* [n] */
@@ -499,7 +499,7 @@ static void keep_signal(const struct kept *kept, int number)
 	for (size_t i = 1; i < kept->n; i++) {
 		struct pollfd ended = kept->fds[i];
 
-		/* Without a signal by descriptor: while the first process is there, the group has its number. */
+		/* Kernels that cannot signal a group by pidfd: while its first process exists, the group has that number. */
 		if (pidfd_send_signal(kept->fds[i].fd, number, NULL, GROUP_BY_FD) && errno == EINVAL && poll(&ended, 1, 0) == 0)
 			kill(-kept->pids[i], number);
 	}
@@ -515,7 +515,7 @@ static bool keep_all_ended(struct kept *kept)
 	return !there;
 }
 
-/* Ends all that are left. Launchers that have ended are not forgotten any more: their descendants may be there. */
+/* Ends all remaining launchers. Those that have ended stay listed, because their descendants may run. */
 static void keep_end(struct kept *kept)
 {
 	for (int waited_ms = 0; waited_ms < LEAVE_MS && !keep_all_ended(kept); waited_ms += 100)
@@ -533,7 +533,7 @@ static _Noreturn void keep(struct kept *kept, int socket)
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, NULL);
 	setsid();
-	if (dup2(socket, 0) < 0 || close_range(1, ~0u, 0)) /* who waits for the end of our output must not wait for this process */
+	if (dup2(socket, 0) < 0 || close_range(1, ~0u, 0)) /* programs that wait for the end of our output must not wait for this process */
 		_Exit(1);
 	kept->fds[0] = (struct pollfd){ .fd = 0, .events = POLLIN };
 	do {
@@ -545,7 +545,7 @@ static _Noreturn void keep(struct kept *kept, int socket)
 	_Exit(0);
 }
 
-/* Starts it, for launchers of so many hosts at once. */
+/* Starts the keeper, for launchers of so many simultaneous hosts. */
 static enum assay_status keeper_start(struct keeper *keeper, size_t hosts, struct assay_error *err)
 {
 	struct kept kept = { .n = 1, .room = 1 + KEPT_A_HOST * hosts + KEPT_MORE };
@@ -583,7 +583,7 @@ static void keeper_stop(struct keeper *keeper)
 
 /* ---- before and after ---- */
 
-/* Room for the descriptors, as far as the system gives it; the fan-out follows. It stays: results keep theirs. */
+/* Raises the limit of descriptors as far as allowed, and adapts the fan-out. The limit stays raised, because results keep descriptors. */
 static void make_room(struct fleet *fleet)
 {
 	uint64_t wanted = FDS_RESERVE + (uint64_t)fleet->options.fanout * FDS_OF_HOST + (uint64_t)fleet->n * FDS_OF_RESULT;
@@ -610,7 +610,7 @@ static void fleet_init(struct fleet *fleet)
 	options->connect_timeout_ms = options->connect_timeout_ms ? options->connect_timeout_ms : CONNECT_TIMEOUT_MS;
 	options->output_bytes_max = options->output_bytes_max ? options->output_bytes_max : OUTPUT_BYTES_MAX;
 	fleet->user = mem_string(me ? me->pw_name : "root");
-	if (me && !getenv("HOME")) /* cron need not say it: programs on this machine keep their files there */
+	if (me && !getenv("HOME")) /* cron need not set it, and programs on this machine keep files there */
 		setenv("HOME", me->pw_dir, 0);
 	fleet->home = mem_string(home ? home : me ? me->pw_dir : "/");
 	fleet->states = mem_new(fleet->n, sizeof(*fleet->states));

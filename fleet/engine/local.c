@@ -1,5 +1,5 @@
-/* Transports whose commands are processes of this machine: the machine itself as a host, and a command that leads to another one. Also
- * starts programs of our own. */
+/* Transports whose commands are processes of this machine: the machine itself as a host, and a command that leads to another host. Also
+ * starts programs of this machine. */
 #include "fleet/engine/link.h"
 
 #include "base/mem.h"
@@ -14,12 +14,12 @@
 #include <unistd.h>
 
 #define READ_BYTES   16384
-#define READS_A_TURN 64 /* then the other stream */
+#define READS_A_TURN 64 /* then the other stream has its turn */
 #define REAP_MS	     2000
 
 /* ---- programs ---- */
 
-/* Default signals and an empty mask, whatever this program has set. */
+/* Sets default signals and an empty mask, whatever this program has set. */
 static int describe_child(posix_spawnattr_t *attributes)
 {
 	sigset_t all, none;
@@ -53,14 +53,14 @@ int child_start(const char *path, const char *const *argv, const int *fds, pid_t
 	error = describe_child(&attributes);
 	for (int i = 0; !error && i < 3; i++)
 		error = posix_spawn_file_actions_adddup2(&actions, fds[i], i);
-	if (!error) /* the interface is older than const: nothing is written to argv */
+	if (!error) /* the interface is older than const: argv is not written to */
 		error = posix_spawnp(pid, path, &actions, &attributes, (char *const *)(uintptr_t)argv, environ);
 	posix_spawnattr_destroy(&attributes);
 	posix_spawn_file_actions_destroy(&actions);
 	return error;
 }
 
-/* Waits for its end, so long at most; child_end() is to follow. */
+/* Waits for its end, at most so long; call child_end() afterwards. */
 static void child_wait(pid_t pid, int ms)
 {
 	struct pollfd ended = { .fd = pidfd_open(pid, 0), .events = POLLIN };
@@ -77,7 +77,7 @@ void child_end(pid_t pid, int number)
 	int status;
 
 	kill(-pid, number);
-	/* A process that the kernel holds in a system call dies only after that: it is not waited for. */
+	/* A process that the kernel holds in a system call dies only after that call: do not wait for it. */
 	child_wait(pid, REAP_MS);
 	waitpid(pid, &status, WNOHANG);
 }
@@ -99,7 +99,7 @@ static bool local_open(struct link *link)
 	return true;
 }
 
-/* The ends that stay here do not block; those of the command do. */
+/* Makes pipes. The ends of this process do not block; those of the command do. */
 static int make_pipes(int pipes[3][2])
 {
 	for (int i = 0; i < 3; i++) {
@@ -144,7 +144,7 @@ static size_t local_write(struct link *link, const char *bytes, size_t n)
 {
 	ssize_t written = link->local.in < 0 ? 0 : write(link->local.in, bytes, n);
 
-	if (written < 0 && errno != EAGAIN && errno != EINTR) /* the command does not read any more */
+	if (written < 0 && errno != EAGAIN && errno != EINTR) /* the command has stopped reading */
 		local_close_fd(&link->local.in);
 	return written < 0 ? 0 : (size_t)written;
 }
@@ -172,7 +172,7 @@ static void drain(struct link *link, int *fd, bool is_err)
 	}
 }
 
-/* The process stays a zombie until its group is killed: its number is not given to another one meanwhile. */
+/* Notes whether the child has ended. It stays a zombie until its group is killed, so that its pid is not reused meanwhile. */
 static void look_at_child(struct link *link)
 {
 	struct link_command *command = link->command;
@@ -201,7 +201,7 @@ static size_t local_watch(struct link *link, bool to_write, struct pollfd *fds)
 {
 	const struct local_link *local = &link->local;
 
-	/* Held open without anything to say, standard input would be ready for ever once its other end is closed. */
+	/* Poll standard input only to write: without a reader it would be ready for ever. */
 	fds[0] = (struct pollfd){ .fd = to_write ? local->in : -1, .events = POLLOUT };
 	fds[1] = (struct pollfd){ .fd = local->out, .events = POLLIN };
 	fds[2] = (struct pollfd){ .fd = local->err, .events = POLLIN };
@@ -212,7 +212,7 @@ static size_t local_watch(struct link *link, bool to_write, struct pollfd *fds)
 static void local_finish(struct link *link, bool stop)
 {
 	struct local_link *local = &link->local;
-	/* A program that ends with its input gets to end what it has started. */
+	/* A program that ends with its input may first end its descendants. */
 	bool gently = stop && link->command->hold_input && !local->exited;
 
 	local_close_fd(&local->in);
@@ -244,7 +244,7 @@ static void local_park(struct link *link)
 	local_close_fd(&local->child);
 }
 
-/* Ends the parked command, by the end of its input. */
+/* Ends the parked command by closing its input. */
 static void local_close(struct link *link)
 {
 	if (link->local.parked <= 0)
@@ -259,33 +259,33 @@ const struct transport local_transport = { local_open,	local_start,  local_write
 
 /* ---- hosts behind a command ---- */
 
-/* A host behind a command: the words of lab.yaml, with /bin/sh -c COMMAND after them, as a program of this machine or, by ssh, of a login
- * node. Launchers end with statuses of their own, and with 0 where the host has died: what counts is the helper's result; of commands
- * without the helper, a line on standard error that the shell there adds.
+/* A host behind a command: the arguments of lab.yaml, then /bin/sh -c COMMAND, run as a program of this machine or, by ssh, of a login
+ * node. Launchers have exit statuses of their own, and 0 even if the host has died. So the helper's result counts; for commands without the
+ * helper, a line on standard error that the shell on the host adds.
  *
- * Hosts of Slurm: one allocation a host and session, which a step on the node holds while its standard input is open.
+ * Hosts of Slurm: one allocation per host and session. A step on the node holds it while the step's standard input is open.
  *
- * Whatever ends first, nothing is left. When this program dies, the holder's input ends, and with it the step and the allocation; a job
- * that waits in the queue still is cancelled. When srun is killed, the step does not learn of it: the shell around srun cancels the job.
- * When that shell is killed, too, the step hears no more beats, and cancels its own job; and Slurm ends what passes the limit of time. */
+ * Nothing is left, whatever ends first. When this program dies, the holder's input ends, and with it the step and the allocation; a queued
+ * job is cancelled. When srun is killed, the step does not notice: the shell around srun cancels the job. When that shell is killed, too,
+ * the step receives no more beats and cancels its own job. Finally, Slurm ends jobs after the time limit. */
 
 #define LEAVE_MS       2000 /* for a launcher to end by itself */
 #define LINE_BYTES_MAX 4096
 #define LOOK_MS	       1000
 #define ASK_FIRST_MS   1500
-#define ASK_AGAIN_MS   (20 * 1000) /* the controller of a cluster has more to do than to answer us */
+#define ASK_AGAIN_MS   (20 * 1000) /* to spare the cluster's controller */
 #define TELL_AGAIN_MS  (5 * 60 * 1000)
 #define ASK_MS	       (20 * 1000)
 #define SAID_BYTES_MAX 65536
 #define CLOSE_MS       5000
-#define EXPLAIN_TIMES  35 /* looks: Slurm gives the processes of a job that ends 30 s */
+#define EXPLAIN_TIMES  35 /* polls: Slurm gives the processes of an ending job 30 s */
 
-/* Of a launcher's own status nothing can be concluded: that of the command is said on its standard error, as a line that starts so. */
+/* A launcher's own status is not reliable. The command's status is on its standard error, in a line with this prefix. */
 #define LAUNCHED_ENDED "assay: the launched command has ended with status "
 
-#define SLURM_HELD "assay: held by job " /* what the holder of an allocation says first */
+#define SLURM_HELD "assay: held by job " /* first output of the holder of an allocation */
 
-/* NAME WORDS. A sleep must not keep srun's input open. Where srun ends by itself, this shell does, or who waits here would not learn it. */
+/* Arguments: NAME WORDS. A sleep must not keep srun's input open. If srun ends by itself, this shell ends, so that the session notices. */
 static const char hold[] = "n=$1; shift; { while :; do echo beat; sleep 20 >/dev/null; done & b=$!; cat; kill $b; scancel -Q -t PENDING -n "
 			   "\"$n\"; } 2>/dev/null | { \"$@\" || { scancel -Q -n \"$n\"; kill $$; exit 1; }; }";
 static const char held[] = "echo \"" SLURM_HELD "$SLURM_JOB_ID\"; while x=$(timeout 90 sh -c \"read -r x && echo \\$x\") && [ \"$x\" = "
@@ -302,7 +302,7 @@ static size_t replaced(const char *at, const char *place, const char *text, stru
 	return n;
 }
 
-/* The word with the host and the job in their places; free() it. */
+/* Returns the argument with host and job inserted; free() it. */
 static char *launcher_word(const char *word, const char *host, const char *job)
 {
 	struct buf out = BUF_INIT;
@@ -320,7 +320,7 @@ static char *launcher_word(const char *word, const char *host, const char *job)
 	return buf_take(&out);
 }
 
-/* For sh, by the login node where there is one; free() it. NULL: failed. */
+/* Returns a line for sh, through the login node if there is one; free() it. NULL: failed. */
 static char *launch_line(struct link *link, const char *const *words)
 {
 	char *plain = text_shell_line(words), *way;
@@ -337,7 +337,7 @@ static char *launch_line(struct link *link, const char *const *words)
 	return way ? buf_take(&line) : NULL;
 }
 
-/* The same, as a process. */
+/* Starts the arguments as a process, through the login node if there is one. */
 static bool launch_begin(struct link *link, struct local_link *process, const char *const *words)
 {
 	char *line = link->host->launcher.login ? launch_line(link, words) : NULL;
@@ -351,15 +351,15 @@ static bool launch_begin(struct link *link, struct local_link *process, const ch
 	return !error || link_fail(link, FLEET_UNREACHABLE, "cannot start '%s': %s", words[0], strerror(error));
 }
 
-/* ---- what launchers and Slurm say ---- */
+/* ---- output of launchers and Slurm ---- */
 
 struct slurm_said {
-	char job[24], state[32], reason[80];  /* RUNNING, PENDING, ...; "" where nothing was said */
+	char job[24], state[32], reason[80];  /* RUNNING, PENDING, ...; "": not reported */
 	char node_state[32], node_reason[80]; /* idle, drained, down, ... */
 	bool silent;			      /* the node does not answer Slurm */
 };
 
-/* A line of it, without its end. True when it says how the command has ended: *status, and so many bytes before were the command's. */
+/* Reads a line without its end. True: it has the command's exit status, *status; *before: bytes of the command before it. */
 static bool launched_end(const char *line, size_t n, size_t *before, int *status)
 {
 	static const char words[] = LAUNCHED_ENDED;
@@ -383,7 +383,7 @@ static bool launched_end(const char *line, size_t n, size_t *before, int *status
 	return true;
 }
 
-/* True when text[n] has the holder's line. */
+/* Reports whether text[n] has the holder's line; copies the job. */
 static bool slurm_held(const char *text, size_t n, char job[24])
 {
 	static const char words[] = SLURM_HELD;
@@ -410,7 +410,7 @@ static void copy_field(const char *from, size_t n, char *out, size_t room)
 	out[n] = '\0';
 }
 
-/* Lines JOB|STATE|REASON of squeue (the last one counts) and node|STATE|REASON of sinfo; others do not count. */
+/* Reads lines JOB|STATE|REASON of squeue (the last one counts) and node|STATE|REASON of sinfo; ignores others. */
 static void slurm_parse(const char *text, struct slurm_said *out)
 {
 	*out = (struct slurm_said){ .silent = false };
@@ -426,7 +426,7 @@ static void slurm_parse(const char *text, struct slurm_said *out)
 		reason = state + second + 1;
 		rest = strcspn(reason, "\n");
 		if (first == 4 && memcmp(line, "node", 4) == 0) {
-			/* Marks behind the state: '*' does not answer; others say that its power is being changed, or a reservation. */
+			/* Marks after the state: '*' means no answer; others mean a change of power, or a reservation. */
 			out->silent = memchr(state, '*', second) != NULL;
 			second = strcspn(state, "*~#!%$@^-+|");
 			copy_field(state, second, out->node_state, sizeof(out->node_state));
@@ -471,7 +471,7 @@ static bool slurm_ask(struct link *link, struct slurm_said *said)
 	link->deadline_ms = link_now_ms() + ASK_MS;
 	ok = line && link_run_here(link, line, &out, &err) && !spool_text(&out, SAID_BYTES_MAX, &text, &n, &error);
 	link->deadline_ms = deadline_ms;
-	link->broken = broken; /* not to have asked is no failure of the host */
+	link->broken = broken; /* a failed question is no failure of the host */
 	*link->result = before;
 	slurm_parse(text ? text : "", said);
 	mem_free(text, line);
@@ -546,7 +546,7 @@ static bool hold_start(struct link *link)
 	return launch_begin(link, &link->launch.holder, words);
 }
 
-/* Reads what has come of a stream of the holder; false: it has ended. */
+/* Reads new bytes of a stream of the holder; false: the stream has ended. */
 static bool hold_read(int *fd, struct buf *text)
 {
 	char bytes[1024];
@@ -559,7 +559,7 @@ static bool hold_read(int *fd, struct buf *text)
 	return n != 0;
 }
 
-/* The last line of what srun said. */
+/* Returns the last line of srun's output. */
 static const char *last_line(struct buf *text)
 {
 	char *line;
@@ -572,7 +572,7 @@ static const char *last_line(struct buf *text)
 	return line ? line + 1 : text->bytes;
 }
 
-/* What srun will never get, it says at once. */
+/* Fails the host after srun has refused the allocation, which it does at once if it is impossible. */
 static bool hold_refused(struct link *link, struct buf *err)
 {
 	struct slurm_said said;
@@ -584,7 +584,7 @@ static bool hold_refused(struct link *link, struct buf *err)
 	return link_fail(link, FLEET_UNREACHABLE, "Slurm gave no allocation: %s", last_line(err));
 }
 
-/* What waiting does not change. */
+/* Reports whether waiting cannot change the reason. */
 static bool never_starts(const char *reason)
 {
 	static const char *const reasons[] = { "PartitionTimeLimit",
@@ -612,7 +612,7 @@ static bool queue_look(struct link *link, struct queue *queue)
 	int64_t now_ms = link_now_ms();
 	const char *reason = *queue->said.reason ? queue->said.reason : "no reason is said";
 
-	__atomic_store_n(link->heard_ms, now_ms, __ATOMIC_RELAXED); /* a queue is not silence */
+	__atomic_store_n(link->heard_ms, now_ms, __ATOMIC_RELAXED); /* waiting in a queue is not silence */
 	if (now_ms - queue->began_ms >= (int64_t)(1000 * link->host->launcher.queue_limit_s))
 		return link_fail(link, FLEET_QUEUED, "waited in Slurm's queue for %.4g minute%s, its queue_limit (%s)",
 				 link->host->launcher.queue_limit_s / 60, link->host->launcher.queue_limit_s == 60 ? "" : "s", reason);
@@ -636,7 +636,7 @@ static bool queue_look(struct link *link, struct queue *queue)
 	return true;
 }
 
-/* Waits in the queue. */
+/* Waits in the queue for the allocation. */
 static bool slurm_open(struct link *link)
 {
 	struct local_link *holder = &link->launch.holder;
@@ -663,14 +663,14 @@ static bool slurm_open(struct link *link)
 	return ok;
 }
 
-/* A word, so that the job ends as one that is done. */
+/* Sends a word, so that the job ends as completed. */
 static void slurm_close(struct link *link)
 {
 	struct local_link *holder = &link->launch.holder;
 
 	if (holder->pid > 0) {
 		if (*link->launch.job && write(holder->in, "done\n", 5) < 0)
-			link->launch.job[0] = '\0'; /* it has ended already */
+			link->launch.job[0] = '\0'; /* it has already ended */
 		local_close_fd(&holder->in);
 		child_wait(holder->pid, CLOSE_MS);
 		child_end(holder->pid, SIGKILL);
@@ -682,9 +682,9 @@ static void slurm_close(struct link *link)
 	holder->pid = 0;
 }
 
-/* ---- Slurm: how it ended ---- */
+/* ---- Slurm: causes of an end ---- */
 
-/* The host has failed because its command was lost: says what Slurm knows better. */
+/* Replaces the message of a host whose command was lost, if Slurm knows the cause. */
 static void slurm_explain(struct link *link)
 {
 	const char *job = link->launch.job;
@@ -739,7 +739,7 @@ static bool launch_start(struct link *link, const char *text)
 	return ok;
 }
 
-/* ---- what comes back ---- */
+/* ---- output of a command ---- */
 
 /* Takes one line of standard error, or the part of it that fits. */
 static void take_line(struct link *link, const char *line, size_t n, bool whole)
@@ -761,7 +761,7 @@ static void take_line(struct link *link, const char *line, size_t n, bool whole)
 	}
 }
 
-/* Takes what a launcher writes on standard error. */
+/* Takes standard error of a launcher. */
 static void launch_said(struct link *link, const char *bytes, size_t n)
 {
 	struct buf *line = &link->launch.line;
@@ -780,7 +780,7 @@ static void launch_said(struct link *link, const char *bytes, size_t n)
 	}
 }
 
-/* The launcher has ended, and the host has not said how the command did. */
+/* Fails: the launcher has ended without the command's status. */
 static bool launch_lost(struct link *link)
 {
 	const struct link_command *command = link->command;
@@ -812,7 +812,7 @@ static bool launch_read(struct link *link)
 	if (!local_read(link))
 		return false;
 	if (command->answer && command->answer->ended && !command->answer->made) {
-		command->ended = true; /* whatever the launcher does with itself */
+		command->ended = true; /* whatever the launcher does itself */
 		command->exit_status = 0;
 		return true;
 	}
@@ -849,7 +849,7 @@ static void launch_finish(struct link *link, bool stop)
 	local_finish(link, stop);
 }
 
-/* Parks a launcher. Its output stays open, unlike that of a process of ours: a launcher that cannot hand on what comes ends. */
+/* Parks a launcher. Unlike a local process, its output stays open, because a launcher ends if it cannot pass its output on. */
 static void launch_park(struct link *link)
 {
 	struct launch_link *launch = &link->launch;

@@ -8,7 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* As OpenSSH, which goes to jump hosts and reads the configuration: the account's, whatever HOME says. */
+/* Returns a path below the account's .ssh, whatever HOME is. OpenSSH, which connects to jump hosts and reads the configuration, uses the
+ * account's, too. */
 static char *home_file(const char *name)
 {
 	const struct passwd *me = getpwuid(geteuid());
@@ -16,7 +17,7 @@ static char *home_file(const char *name)
 	return mem_format("%s/.ssh/%s", me ? me->pw_dir : "", name);
 }
 
-/* Who may write the file decides where connections go: as OpenSSH, one that others may write is refused. *there: it exists. */
+/* Refuses a file that others may write, as OpenSSH does, because its writers decide where connections go. *there: it exists. */
 static enum assay_status ssh_config_check(const char *path, bool *there, struct assay_error *err)
 {
 	struct stat info;

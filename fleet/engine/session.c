@@ -1,4 +1,4 @@
-/* Commands on a host, whatever carries them; above them, requests to the helper, which is brought there when it is missing. */
+/* Commands on a host, over any transport, and requests to the helper, which is installed if it is missing. */
 #include "base/mem.h"
 #include "base/text.h"
 #include "fleet/agent/helper_client.h"
@@ -8,17 +8,18 @@
 #include <signal.h>
 #include <string.h>
 
-#define DEPLOY_MS	      (60 * 1000)
-#define FACTS_MS	      (60 * 1000)
-#define START_MS	      (20 * 1000) /* for a helper to greet; steps of Slurm wait for others, and get DEPLOY_MS */
-#define WORK_MS		      (2 * 60 * 1000) /* what others have left may be much; so long the others of its box wait for one that does it, too */
-#define LINGER_MS	      3000	      /* for a command to end after its helper, which has answered */
+#define DEPLOY_MS (60 * 1000)
+#define FACTS_MS  (60 * 1000)
+#define START_MS  (20 * 1000) /* for a helper's greeting; Slurm's steps wait for others, and get DEPLOY_MS */
+#define WORK_MS                                                                                                                            \
+	(2 * 60 * 1000) /* removing directories of dead sessions may take long; other sessions of the physical host wait for it, too */
+#define LINGER_MS	      3000 /* for a command to end after its helper has answered */
 #define WAIT_TOLD_MS	      5000
 #define WAIT_TOLD_AGAIN_MS    (5 * 60 * 1000)
 #define WRITE_BYTES	      (64u << 10)
 #define ARCHITECTURE_TEXT_MAX 65536
-#define ARCHITECTURE_SAID     "assay: this is " /* login shells, and what they start, may say more */
-#define WRITES_A_TURN	      8			/* then what comes back */
+#define ARCHITECTURE_SAID     "assay: this is " /* login shells, and programs that they start, may print other text */
+#define WRITES_A_TURN	      8			/* then output has its turn */
 
 /* ---- a command ---- */
 
@@ -39,7 +40,7 @@ static void command_passed(struct link *link, struct link_command *command)
 		__atomic_store_n(link->heard_ms, command->passed_ms, __ATOMIC_RELAXED);
 }
 
-/* The next bytes of what it reads. `head` holds a frame's head. */
+/* Returns the next bytes of its input. `head` is a buffer for a frame's head. */
 static size_t command_input(const struct link_command *command, char head[HELPER_FRAME_HEAD], const char **bytes)
 {
 	uint64_t left = command->input_bytes - command->fed;
@@ -73,7 +74,7 @@ static void command_feed(struct link *link, struct link_command *command)
 	}
 }
 
-/* True when `st` says that there is too much of a stream. */
+/* Reports whether a stream has reached the limit; *stream: its name. */
 static bool is_flood(const struct link_command *command, bool is_err, uint64_t limit, const char **stream)
 {
 	const struct spool *out = command->answer ? &command->answer->out : command->out;
@@ -109,7 +110,7 @@ void link_add_trust(const struct link *link, bool replace, struct buf *out)
 	text_add_shell_word(out, link->host->leads_to ? link->host->leads_to : link->host->name);
 }
 
-/* Somebody else measures there: that is said when it lasts, and now and then. */
+/* Notes, after a while and then repeatedly, that another session measures there. */
 static void tell_wait(struct link *link, struct link_command *command)
 {
 	const struct helper_answer *answer = command->answer;
@@ -181,7 +182,7 @@ void link_output(struct link *link, bool is_err, const char *bytes, size_t n)
 		tell_wait(link, command);
 }
 
-/* Returns how long it may take. Until its helper has greeted nothing of the caller's runs, and that takes never long. 0: any time. */
+/* Returns its time limit, ms; 0: none. Until the helper has greeted, the caller's command does not run, so a short limit applies. */
 static int64_t command_limit_ms(const struct link *link, const struct link_command *command, bool starting)
 {
 	int64_t start_ms = link->host->launcher.slurm ? DEPLOY_MS : START_MS, connect_ms = link->fleet->options.connect_timeout_ms;
@@ -215,7 +216,7 @@ bool link_command_wait(struct link *link)
 	struct pollfd fds[LINK_FDS_MAX];
 	size_t n = link->transport->watch(link, command->fed < command->input_bytes, fds);
 
-	if (command->answered_ms) /* what the caller wants is there */
+	if (command->answered_ms) /* the caller's answer is complete */
 		until_ms = command->answered_ms + LINGER_MS;
 	else if (command->silence_ms && (!until_ms || command->passed_ms + command->silence_ms < until_ms)) {
 		until_ms = command->passed_ms + command->silence_ms;
@@ -225,13 +226,13 @@ bool link_command_wait(struct link *link)
 		return link_cancelled(link);
 	if (!until_ms || link_now_ms() < until_ms)
 		return true;
-	/* What never ceases to come is late, too. */
+	/* Endless output is late, too. */
 	command->lingers = command->answered_ms;
 	return command->lingers || command_late(link, command, starting, limit_ms, silent);
 }
 
-/* Reports whether nothing more is wanted of it. One that stays is over with its answer; a login program that stays after the helper has
- * ended is not waited for longer than LINGER_MS. */
+/* Reports whether it can be finished. With `stays`, it is over with its answer. A login program that remains after the helper's end is
+ * given LINGER_MS only. */
 static bool command_is_over(struct link_command *command)
 {
 	if (command->answer && command->answer->ended && !command->answered_ms)
@@ -239,7 +240,7 @@ static bool command_is_over(struct link_command *command)
 	return command->ended || command->lingers || (command->request && command->request->stays && command->answer->made);
 }
 
-/* What has come is looked at, at whose pace ever: that is not the host's time. */
+/* Passes new output to the caller; the caller's time does not count against the host. */
 static void command_heard(struct link *link, struct link_command *command, uint64_t before)
 {
 	struct session *session = link->session;
@@ -253,7 +254,7 @@ static void command_heard(struct link *link, struct link_command *command, uint6
 	command->passed_ms += took_ms;
 }
 
-/* To its end, whatever that is. False when it did not end by itself. */
+/* Runs a command until it is over. False: it did not end by itself. */
 static bool command_run(struct link *link, struct link_command *command)
 {
 	const struct transport *transport = link->transport;
@@ -284,7 +285,7 @@ static bool command_run(struct link *link, struct link_command *command)
 	return ok;
 }
 
-/* What its end means, where no helper tells. */
+/* Sets the result from the command's end, if no helper reports it. */
 static bool command_judge(struct link *link, const struct link_command *command)
 {
 	struct fleet_result *result = link->result;
@@ -331,7 +332,7 @@ bool link_run_here(struct link *link, const char *text, struct spool *out, struc
 
 /* ---- the helper ---- */
 
-/* There is no helper on this host and there cannot be one. */
+/* Notes that this host has no helper and cannot have one. */
 static bool do_without(struct session *session, const char *reason)
 {
 	free(session->link->without_helper);
@@ -339,7 +340,7 @@ static bool do_without(struct session *session, const char *reason)
 	return session_fail(session, "%s", reason);
 }
 
-/* Says what a command of ours came to, and what the host said last; where it said nothing, how its shell ended. */
+/* Fails with the outcome of a command of ours and the host's last output; without output, with its exit status. */
 static bool setup_failed(struct session *session, const char *what, const struct link_command *run)
 {
 	const char *how = *session->result->message ? session->result->message : "exit status 0";
@@ -350,7 +351,7 @@ static bool setup_failed(struct session *session, const char *what, const struct
 	return false;
 }
 
-/* Where the host says why, the reason lasts. */
+/* Fails; if the host gave a reason, it holds for the session. */
 static bool deploying_failed(struct session *session, const struct link_command *run)
 {
 	setup_failed(session, "the helper could not be deployed", run);
@@ -422,7 +423,7 @@ static bool deploy(struct session *session)
 	return ok;
 }
 
-/* One helper, one request, one answer: true when there is one. *there: is there a helper? */
+/* Starts a helper for one request. True: an answer came. *there: state of the helper. */
 static bool ask_once(struct session *session, const struct helper_request *request, int64_t timeout_ms, struct helper_answer *answer,
 		     enum helper_there *there)
 {
@@ -438,7 +439,7 @@ static bool ask_once(struct session *session, const struct helper_request *reque
 	struct assay_error err;
 	bool ok, whole;
 
-	/* While the helper waits for a lock it says so: one that says nothing hangs. */
+	/* While the helper waits for a lock, it reports that: a silent one hangs. */
 	if (request->lock_wait_ms && timeout_ms) {
 		run.silence_ms = timeout_ms;
 		run.timeout_ms += request->lock_wait_ms;
@@ -473,7 +474,7 @@ bool session_run(struct session *session, struct helper_request *request, int64_
 		helper_answer_init(answer, 0);
 		return session_fail(session, "%s", session->without_helper ? session->without_helper : err.text);
 	}
-	/* One that was deployed because there was none may be damaged before it is asked. */
+	/* A newly installed helper may be damaged before its first use. */
 	for (int deployed = 0; !ask_once(session, request, timeout_ms, answer, &there); deployed++) {
 		if (there == HELPER_THERE)
 			return false;
@@ -522,9 +523,9 @@ bool session_explain(struct session *session, const char *what)
 	return false;
 }
 
-/* ---- what is asked often ---- */
+/* ---- common requests ---- */
 
-/* Runs a request that has nothing to be judged but a refusal. */
+/* Runs a request whose only failure is a refusal. */
 static bool ask(struct session *session, struct helper_request *request, int64_t timeout_ms, struct helper_answer *answer)
 {
 	bool ok = session_run(session, request, timeout_ms, answer) && (!answer->refusal || session_fail(session, "%s", answer->refusal));
@@ -540,7 +541,7 @@ bool session_facts(struct session *session, struct facts *facts)
 	struct assay_error err;
 	bool ok;
 
-	facts_parse("", 0, facts, &err); /* nothing is known */
+	facts_parse("", 0, facts, &err); /* clears all facts */
 	helper_request_init(&request, "facts");
 	ok = ask(session, &request, FACTS_MS, &answer);
 	if (ok && facts_parse(answer.result_text, strlen(answer.result_text), facts, &err))
@@ -603,7 +604,7 @@ bool session_work(struct session *session, const char *where, const char *label,
 	return ok;
 }
 
-/* ---- the way there ---- */
+/* ---- connecting ---- */
 
 void link_begin(struct link *link)
 {

@@ -1,9 +1,9 @@
-/* A host over ssh: a session of libssh on a connected socket; its addresses are tried in turn, each with its share of the time that is
- * left. Before the host key is found good, nothing of ours is sent.
+/* A host over ssh: a session of libssh on a connected socket. Its addresses are tried in turn, each with its share of the remaining time.
+ * Nothing of assay is sent before the host key is accepted.
  *
- * libssh's own waiting cannot be cancelled, so its calls do not block, and ssh_wait() stands between them. libssh 0.10 makes the
- * descriptor that it was given a blocking one once it is writable (ssh_socket_pollcallback): it is made non-blocking again while the
- * session is set up. ssh_event_dopoll() handles one read of 4 KiB a call. */
+ * libssh's own waiting cannot be cancelled, so its calls do not block; ssh_wait() waits between them. libssh 0.10 makes the given
+ * descriptor blocking once it is writable (ssh_socket_pollcallback), so it is made non-blocking again while the session is set up.
+ * ssh_event_dopoll() handles one read of 4 KiB per call. */
 #include "fleet/engine/link.h"
 
 #include "base/clock.h"
@@ -23,7 +23,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* What libssh can verify. */
+/* Algorithms that libssh can verify. */
 static const char offered[] = "ssh-ed25519,ecdsa-sha2-nistp256,ecdsa-sha2-nistp384,ecdsa-sha2-nistp521,rsa-sha2-512,rsa-sha2-256";
 
 #define SSH_PORT	     22
@@ -31,14 +31,14 @@ static const char offered[] = "ssh-ed25519,ecdsa-sha2-nistp256,ecdsa-sha2-nistp3
 #define BESIDE_MS	     30000
 #define OPEN_TRIES	     20
 #define OPEN_PAUSE_MS	     50
-#define ROOM_MS		     100  /* first pause where a jump host was full, */
-#define ROOM_DOUBLED	     4	  /* which doubles so often */
-#define READ_BYTES	     4096 /* that libssh reads at a time */
-#define POLLS_A_TURN	     32	  /* then what is to be sent */
-#define KEEPALIVE_IDLE_S     30	  /* a host that vanishes without a word is noticed after about a minute */
+#define ROOM_MS		     100  /* first pause after a full jump host */
+#define ROOM_DOUBLED	     4	  /* how often the pause doubles */
+#define READ_BYTES	     4096 /* size of libssh's reads */
+#define POLLS_A_TURN	     32	  /* then output to the host has its turn */
+#define KEEPALIVE_IDLE_S     30	  /* a vanished host is noticed after about a minute */
 #define KEEPALIVE_INTERVAL_S 10
 #define KEEPALIVE_PROBES     3
-#define IN_UNFLUSHED_MAX     (1u << 20) /* bytes read from a host that does not read our answers */
+#define IN_UNFLUSHED_MAX     (1u << 20) /* bytes read from a host that does not read the answers */
 
 /* ---- through other hosts ---- */
 
@@ -51,7 +51,7 @@ static void close_two(int *fds)
 	}
 }
 
-/* Starts `ssh -W` through the other hosts: a socket to the host, or -1. */
+/* Starts `ssh -W` through the other hosts. Returns a socket to the host, or -1. */
 static int dial_jump(struct link *link)
 {
 	char *target = mem_format("[%s]:%d", link->ssh.address, link->ssh.port), *line = hops_line(link, link->ssh.jump_through, target);
@@ -82,7 +82,7 @@ static int dial_jump(struct link *link)
 	return fd;
 }
 
-/* Cuts out the line of text[] that contains `part`; NULL if none does. */
+/* Cuts out the line of text[] that contains `part`; NULL: none does. */
 static char *line_with(char *text, const char *part)
 {
 	char *at = strstr(text, part);
@@ -110,7 +110,7 @@ static char *cut_last_line(char *text)
 	return line + 1;
 }
 
-/* Adds which key ssh has refused, as it says, and the remedy. */
+/* Appends the key that ssh has refused, in ssh's words, and the remedy. */
 static void add_refused_key(const struct link *link, const char *said, struct buf *out)
 {
 	bool changed = strstr(said, "HOST IDENTIFICATION HAS CHANGED");
@@ -127,7 +127,7 @@ static void add_refused_key(const struct link *link, const char *said, struct bu
 	buf_char(out, '\'');
 }
 
-/* What ssh says where sshd closes a connection before anybody has logged in, old versions first. */
+/* Reports whether sshd closed the connection before authentication, by ssh's messages, old versions first. */
 static bool is_full(const char *said)
 {
 	static const char *const words[] = { "Connection closed by", "Connection reset by", "kex_exchange_identification",
@@ -139,8 +139,7 @@ static bool is_full(const char *said)
 	return false;
 }
 
-/* Fails a host whose session through other hosts failed. What any of the hops has refused says best what is wrong; else the last line, but
- * for one that says only what was tried. */
+/* Fails a host whose session through other hosts failed. A hop's refusal is the best reason; else the last line, if it is a reason. */
 static bool jump_explain(struct link *link, const char *text)
 {
 	char said[4096], *line;
@@ -189,7 +188,7 @@ bool ssh_is_dead(const struct link *link)
 	return !ssh_is_connected(link->ssh.session) || (ssh_get_status(link->ssh.session) & (SSH_CLOSED | SSH_CLOSED_ERROR));
 }
 
-/* A host that makes us answer without reading the answers would fill our memory: after a while nothing more is read from it. */
+/* Limits reading from a host that triggers answers without reading them: they would fill the memory. */
 static bool may_read(struct ssh_link *ssh)
 {
 	if (!(ssh_get_status(ssh->session) & SSH_WRITE_PENDING))
@@ -197,7 +196,7 @@ static bool may_read(struct ssh_link *ssh)
 	return ssh->counted.in_bytes - ssh->in_flushed_bytes <= IN_UNFLUSHED_MAX;
 }
 
-/* Handles what has come, without asking once more when a short read says that there is nothing left. */
+/* Handles received data; a short read shows that there is no more. */
 static void ssh_pump(struct link *link)
 {
 	struct ssh_link *ssh = &link->ssh;
@@ -215,7 +214,7 @@ static void ssh_pump(struct link *link)
 static size_t ssh_watch(struct link *link, bool to_write, struct pollfd *fds)
 {
 	struct ssh_link *ssh = &link->ssh;
-	/* Where the host's window is closed, what opens it is something that comes. */
+	/* A closed window of the host is opened by a message from it. */
 	bool writes = (ssh_get_poll_flags(ssh->session) & SSH_WRITE_PENDING) ||
 		      (to_write && ssh->channel && !ssh->closed && ssh_channel_window_size(ssh->channel) > 0);
 
@@ -246,7 +245,7 @@ bool ssh_wait(struct link *link, const char *what)
 	return link_fail(link, FLEET_UNREACHABLE, "no %s within %.3g s", what, (double)link->fleet->options.connect_timeout_ms / 1000);
 }
 
-/* Before there is a session nothing was run on the host; afterwards something may have been. */
+/* Fails after an error of the session: as unreachable before the session is set up, else as failed, because something may have been run. */
 bool ssh_broken(struct link *link, const char *while_what)
 {
 	const char *text = ssh_get_error(link->ssh.session);
@@ -269,8 +268,8 @@ bool ssh_broken(struct link *link, const char *while_what)
 
 /* ---- addresses ---- */
 
-/* getaddrinfo() waits as long as it likes and cannot be cancelled: it has a thread of its own, which is left behind when it is late.
- * Whoever leaves last frees this. */
+/* A lookup by getaddrinfo(), which can wait indefinitely and cannot be cancelled. It has its own thread, which is left behind if it is
+ * late. The last user frees this. */
 struct lookup {
 	pthread_mutex_t lock;
 	int users;
@@ -355,7 +354,7 @@ static bool resolve(struct link *link, struct addrinfo **out)
 	if (lookup->answered_fd >= 0 && fleet_thread(&thread, lookup_work, lookup) == 0) {
 		ok = lookup_wait(link, lookup, out);
 	} else {
-		lookup_leave(lookup); /* for the thread that there is not */
+		lookup_leave(lookup); /* for the thread that did not start */
 		ok = link_fail(link, FLEET_UNREACHABLE, "cannot start a thread to find the address of '%s'", link->ssh.address);
 	}
 	lookup_leave(lookup);
@@ -366,7 +365,7 @@ static bool resolve(struct link *link, struct addrinfo **out)
 
 static void set_option(int fd, int level, int option, int value)
 {
-	(void)setsockopt(fd, level, option, &value, sizeof(value)); /* comfort: the connection works without */
+	(void)setsockopt(fd, level, option, &value, sizeof(value)); /* optional: the connection works without it */
 }
 
 /* Copies the address with its port; returns its size. */
@@ -380,7 +379,7 @@ static socklen_t with_port(const struct addrinfo *at, int port, struct sockaddr_
 	return at->ai_addrlen;
 }
 
-/* A socket on its way, or -1 with errno. */
+/* Starts to connect. Returns a socket, or -1 with errno. */
 static int dial_start(const struct addrinfo *at, int port)
 {
 	int fd = socket(at->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
@@ -390,7 +389,7 @@ static int dial_start(const struct addrinfo *at, int port)
 
 	if (fd < 0)
 		return -1;
-	/* Without it each small packet waits for the answer to the one before: 40 ms a connection. */
+	/* Without it each small packet waits for the answer to the previous one: 40 ms per connection. */
 	set_option(fd, IPPROTO_TCP, TCP_NODELAY, 1);
 	set_option(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
 	set_option(fd, IPPROTO_TCP, TCP_KEEPIDLE, KEEPALIVE_IDLE_S);
@@ -414,7 +413,7 @@ static int64_t share_of_time(const struct link *link, const struct addrinfo *at)
 	return now + left / addresses;
 }
 
-/* One address: a connected socket, or -1 and *error (0: the host has failed). */
+/* Tries one address. Returns a connected socket, or -1 and *error (0: the host has failed). */
 static int dial_address(struct link *link, const struct addrinfo *at, int *error)
 {
 	int fd = dial_start(at, link->ssh.port);
@@ -459,7 +458,7 @@ static int dial_directly(struct link *link)
 	return fd;
 }
 
-/* A connected, non-blocking socket to the host, or -1. */
+/* Returns a connected, non-blocking socket to the host, or -1. */
 static int dial(struct link *link)
 {
 	return link->ssh.jump_through ? dial_jump(link) : dial_directly(link);
@@ -467,7 +466,7 @@ static int dial(struct link *link)
 
 /* ---- the session ---- */
 
-/* Requests of the host (to open a channel, to forward something) are all refused at once; without this libssh keeps them for ever. */
+/* Refuses all requests of the host (to open a channel, to forward something) at once; otherwise libssh keeps them for ever. */
 static int refuse(ssh_session session, ssh_message message, void *user)
 {
 	(void)session, (void)message, (void)user;
@@ -492,7 +491,7 @@ static bool set_options(struct link *link, int fd)
 	pthread_mutex_lock(&fleet->knowing);
 	algorithms = known_hosts_algorithms(fleet->options.known, &who, offered);
 	pthread_mutex_unlock(&fleet->knowing);
-	/* Neither ~/.ssh/config nor known_hosts is libssh's to read: it would do so for every host. Nor is it to look for our home. */
+	/* libssh must not read ~/.ssh/config and known_hosts for every host, nor search for the home directory. */
 	ok = !ssh_options_set(ssh->session, SSH_OPTIONS_PROCESS_CONFIG, &no) &&
 	     !ssh_options_set(ssh->session, SSH_OPTIONS_SSH_DIR, fleet->home) &&
 	     !ssh_options_set(ssh->session, SSH_OPTIONS_KNOWNHOSTS, NO_FILE) &&
@@ -643,12 +642,12 @@ static void ssh_end(struct link *link)
 	struct ssh_link *ssh = &link->ssh;
 
 	if (ssh->session) {
-		ssh_silent_disconnect(ssh->session); /* closes the descriptor; ssh_disconnect() alone would not */
+		ssh_silent_disconnect(ssh->session); /* closes the descriptor, which ssh_disconnect() does not */
 		if (ssh->event)
 			ssh_event_remove_session(ssh->event, ssh->session);
 	}
 	ssh_event_free(ssh->event);
-	ssh_free(ssh->session); /* and its channels */
+	ssh_free(ssh->session); /* frees its channels, too */
 	jump_release(link);
 	target_release(link);
 	buf_release(&ssh->notes);
@@ -664,7 +663,7 @@ static bool ssh_greet_once(struct link *link)
 	return fd >= 0 && session_begin(link, fd) && exchange_keys(link);
 }
 
-/* Waits, each time up to twice as long; how long is chance, or the same hosts would meet again. False: there is no time left. */
+/* Waits for a random time, doubled per attempt, so that the same hosts do not collide again. False: no time is left. */
 static bool wait_for_room(struct link *link, unsigned attempt)
 {
 	struct pollfd fds[LINK_FDS_MAX];
@@ -677,7 +676,7 @@ static bool wait_for_room(struct link *link, unsigned attempt)
 	return until_ms < link->deadline_ms && link_wait(link, fds, 0, until_ms) == LINK_LATE;
 }
 
-/* A host on the way that lets only some log in at once is asked again until the time to connect is over. */
+/* Retries a jump host that limits simultaneous logins, until the time to connect is over. */
 static bool ssh_greet(struct link *link)
 {
 	bool greeted = ssh_greet_once(link);
@@ -721,7 +720,7 @@ static void ssh_close(struct link *link)
 		ssh_end(link);
 }
 
-/* ---- commands: a channel for each ---- */
+/* ---- commands: one channel each ---- */
 
 static int on_data(ssh_session session, ssh_channel channel, void *data, uint32_t n, int is_err, void *user)
 {
@@ -730,7 +729,7 @@ static int on_data(ssh_session session, ssh_channel channel, void *data, uint32_
 	(void)session;
 	if (channel == link->ssh.channel)
 		link_output(link, is_err, data, n);
-	return (int)n; /* all of it, also what is not kept: libssh would hold it in memory */
+	return (int)n; /* consumes all of it, even what is not kept, which libssh would hold in memory */
 }
 
 static void on_exit_status(ssh_session session, ssh_channel channel, int status, void *user)
@@ -785,7 +784,7 @@ static bool link_channel_new(struct link *link)
 	return true;
 }
 
-/* Until the host has answered a request of ours; `denied` says what it does not want. */
+/* Waits for the host's answer to a request; `denied` describes a refusal. */
 static bool proceed(struct link *link, int rc, bool *again, const char *denied)
 {
 	*again = false;
@@ -799,7 +798,7 @@ static bool proceed(struct link *link, int rc, bool *again, const char *denied)
 	return link_command_wait(link);
 }
 
-/* sshd frees a channel a moment after it has been closed: where it allows one or a few, the next one may come too early. */
+/* Opens a channel. sshd frees a closed channel with a short delay: if it allows only a few, the next one may come too early. */
 static bool ssh_open_channel(struct link *link)
 {
 	struct ssh_link *ssh = &link->ssh;
@@ -837,7 +836,7 @@ static bool ssh_start(struct link *link, const char *text)
 	return ok;
 }
 
-/* Input goes out as fast as the host takes it: no more than its window, and only while nothing of before waits in our memory. */
+/* Writes input as fast as the host accepts it: within its window, and only after earlier input has left our memory. */
 static size_t ssh_write(struct link *link, const char *bytes, size_t n)
 {
 	struct ssh_link *ssh = &link->ssh;
@@ -867,8 +866,8 @@ static bool ssh_read(struct link *link)
 	return link->ssh.closed || !ssh_is_dead(link) || ssh_broken(link, "while the command ran");
 }
 
-/* ssh_channel_close() gives up after its end of file when that cannot be sent at once, and says AGAIN; without the second call the
- * host would keep the channel, and refuse new ones after MaxSessions of them. */
+/* Closes the channel. ssh_channel_close() returns AGAIN if the end of file cannot be sent at once. Without a second call the host would
+ * keep the channel, and refuse new ones after MaxSessions of them. */
 static void ssh_finish(struct link *link, bool stop)
 {
 	struct ssh_link *ssh = &link->ssh;
@@ -877,17 +876,17 @@ static void ssh_finish(struct link *link, bool stop)
 	if (!channel)
 		return;
 	if (stop && !ssh->closed && !ssh_is_dead(link)) {
-		/* A program that ends with its input gets to end what it has started. */
+		/* A program that ends with its input may first end its descendants. */
 		ssh_channel_request_send_signal(channel, link->command->hold_input ? "TERM" : "KILL");
-		ssh_event_dopoll(ssh->event, 0); /* what does not go out now is lost: not every host listens to it anyway */
+		ssh_event_dopoll(ssh->event, 0); /* unsent data is lost; not every host obeys signals anyway */
 	}
 	if (!stop && ssh_channel_close(channel) != SSH_OK)
 		ssh_channel_close(channel);
-	ssh->channel = NULL; /* callbacks from here on are about nothing of ours */
+	ssh->channel = NULL; /* later callbacks are for channels not in use */
 	ssh_channel_free(channel);
 }
 
-/* By trying it: two channels without commands, which are closed before any other is opened. */
+/* Tests it with two channels without commands, which are closed before any other is opened. */
 static bool ssh_beside(struct link *link, bool *can)
 {
 	struct link_command none = { .timeout_ms = BESIDE_MS, .began_ms = link_now_ms(), .passed_ms = link_now_ms() };
@@ -917,7 +916,7 @@ static bool ssh_beside(struct link *link, bool *can)
 	return ok;
 }
 
-/* Callbacks are about link->ssh.channel alone. */
+/* Parks the channel. Callbacks serve link->ssh.channel only. */
 static void ssh_park(struct link *link)
 {
 	ASSAY_BUG_IF(link->ssh.parked);

@@ -1,5 +1,5 @@
-/* Authentication by public key: files that the user has named, then the agent, then the default files (which come only where none is
- * named). Never a password, never a question. */
+/* Authentication by public key: files that the user has named, then the agent, then the default files (only if no files are named). Never
+ * asks for a password or anything else. */
 #include "fleet/engine/link.h"
 
 #include "base/file.h"
@@ -16,15 +16,15 @@
 #define KEY_BYTES_MAX	(64u << 10)
 #define ASK_MS		1000
 #define SIGN_MS		5000
-#define AGENT_BYTES_MAX (256u << 10) /* of a message, as OpenSSH */
-#define AGENT_KEYS_MAX	2048	     /* as OpenSSH */
+#define AGENT_BYTES_MAX (256u << 10) /* limit of a message, as in OpenSSH */
+#define AGENT_KEYS_MAX	2048	     /* as in OpenSSH */
 
 #define AGENT_REQUEST_IDENTITIES 11
 #define AGENT_IDENTITIES_ANSWER	 12
 
 /* ---- private keys in files, each read once ---- */
 
-/* libssh asks for a passphrase, which cannot be typed here. */
+/* Notes that libssh asks for a passphrase, which cannot be typed here. */
 static int note_passphrase(const char *prompt, char *buf, size_t len, int echo, int verify, void *asked)
 {
 	(void)prompt, (void)buf, (void)len, (void)echo, (void)verify;
@@ -45,7 +45,7 @@ static void key_import(struct key_file *file, const char *text)
 		file->reason = mem_format("'%s' is not a private key that can be read", file->path);
 }
 
-/* As OpenSSH: a key of ours that others can read is not used. */
+/* Refuses a key that other users can read, as OpenSSH does. */
 static bool key_is_private(struct key_file *file)
 {
 	struct stat info;
@@ -90,7 +90,7 @@ static struct key_file *key_file_find(const struct fleet *fleet, const char *pat
 	return NULL;
 }
 
-/* It is read without the lock, for it may be in a home directory that hangs: two hosts may read it, and both use what came first. */
+/* Returns a key, reading it if necessary; without the lock, because the home directory may hang. Two readers both use the first result. */
 static const struct key_file *key_file_get(struct fleet *fleet, const char *path)
 {
 	struct key_file *file, *mine;
@@ -128,7 +128,7 @@ static int agent_connect(void)
 	return fd;
 }
 
-/* Reads exactly n bytes; until_ms 0: whenever they come. No longer once cancel_fd can be read (-1: there is none). */
+/* Reads exactly n bytes until until_ms (0: no limit), or until cancel_fd is readable (-1: none). */
 static bool read_until(int fd, unsigned char *bytes, size_t n, int64_t until_ms, int cancel_fd)
 {
 	while (n) {
@@ -159,7 +159,7 @@ static uint32_t number_at(const unsigned char *bytes)
 	return (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 | (uint32_t)bytes[2] << 8 | bytes[3];
 }
 
-/* The start of the answer is enough: length, kind, number of keys. */
+/* Reads the start of the answer only: length, kind, number of keys. */
 static bool agent_count_keys(int fd, size_t *n_keys)
 {
 	static const unsigned char request[] = { 0, 0, 0, 1, AGENT_REQUEST_IDENTITIES };
@@ -193,9 +193,8 @@ void agent_look(struct fleet *fleet)
 		close(fd);
 }
 
-/* libssh waits for the agent for ever, and offers all of its keys. So what it talks to is this thread, which hands messages on, one after
- * another: it closes both ends when the agent takes too long or everything is cancelled, and with IdentitiesOnly leaves out keys that the
- * user has not named. */
+/* libssh waits for the agent without limit, and offers all of its keys. So libssh talks to this thread, which passes messages on, one by
+ * one. It closes both ends if the agent takes too long or everything is cancelled. With IdentitiesOnly it drops keys that are not named. */
 struct agent_guard {
 	int ours, agent, cancel_fd;
 	int64_t until_ms;
@@ -219,7 +218,7 @@ static bool is_named(const struct agent_guard *guard, const unsigned char *blob,
 	return false;
 }
 
-/* The list of keys in bytes[*n], after its length: kind, number, then for each key its blob and a comment. */
+/* Filters the list of keys in bytes[*n], after its length: kind, number, then a blob and a comment per key. */
 static bool filter_keys(const struct agent_guard *guard, unsigned char *bytes, size_t *n)
 {
 	size_t at = 5, kept = 5, n_kept = 0;
@@ -246,7 +245,7 @@ static bool filter_keys(const struct agent_guard *guard, unsigned char *bytes, s
 	return true;
 }
 
-/* One message from `from` to `to`, with its length in front. */
+/* Passes one message, with its length, from `from` to `to`. */
 static bool pass_on(const struct agent_guard *guard, int from, int to, int64_t until_ms)
 {
 	unsigned char head[4], *bytes;
@@ -285,8 +284,8 @@ static void *agent_guard_work(void *argument)
 	return NULL;
 }
 
-/* The public keys of the files that the user has named: FILE.pub beside it, or the file itself. *out[the value returned], hostkey_release()
- * each, and free(). */
+/* Reads the public keys of the files that the user has named: FILE.pub, or the file itself. hostkey_release() each of *out[count],
+ * free(). */
 static size_t named_keys(const struct ssh_link *ssh, struct hostkey **out)
 {
 	struct hostkey *keys = mem_new(2 * ssh->n_identities, sizeof(*keys));
@@ -316,7 +315,7 @@ static void note(struct link *link, const char *text)
 
 enum tried { TRIED_ACCEPTED, TRIED_REFUSED, TRIED_FAILED };
 
-/* What the answer to a key means. */
+/* Judges the answer to a key. */
 static enum tried judge_answer(struct link *link, int rc)
 {
 	const char *text;
@@ -331,7 +330,7 @@ static enum tried judge_answer(struct link *link, int rc)
 	if (!ssh_is_dead(link))
 		return TRIED_REFUSED;
 	text = ssh_get_error(link->ssh.session);
-	if (strstr(text, "uthentication failures")) /* the host counts the keys that it refuses */
+	if (strstr(text, "uthentication failures")) /* the host counts refused keys */
 		link_fail(link, FLEET_AUTH, "too many keys for user '%s': name the right one with identity_file", link->ssh.user);
 	else
 		ssh_broken(link, "during authentication");

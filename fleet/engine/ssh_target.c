@@ -1,4 +1,4 @@
-/* What is known of a host of the inventory: where to and as whom, by lab.yaml and ~/.ssh/config; and the way there through other hosts. */
+/* Description of a host by lab.yaml and ~/.ssh/config: address and user; and the way there through other hosts. */
 #include "fleet/engine/link.h"
 
 #include "base/buf.h"
@@ -13,8 +13,8 @@
 
 #define SETTINGS_BYTES_MAX (1u << 20)
 
-/* What ~/.ssh/config says of one host, read by OpenSSH itself (`ssh -G`), so that Include, Match, patterns and tokens mean what they mean
- * there. What we cannot do is refused by name. */
+/* Settings of ~/.ssh/config for one host, read by OpenSSH itself (`ssh -G`), so that Include, Match, patterns and tokens have their usual
+ * meaning. Unsupported settings are refused by name. */
 
 struct ssh_settings {
 	char *host_name, *user;
@@ -22,17 +22,17 @@ struct ssh_settings {
 	char *proxy_jump, *host_key_alias; /* NULL: none */
 	char **identity_files;		   /* [n_identity_files], expanded */
 	size_t n_identity_files;
-	bool identities_named; /* identity_files are the user's; else OpenSSH's default ones count */
-	bool identities_only;  /* of the agent's keys, only those that identity_files name */
+	bool identities_named; /* identity_files are the user's; else they are OpenSSH's defaults */
+	bool identities_only;  /* use only the agent's keys that identity_files name */
 	bool no_agent;
 	char **known_hosts_files; /* [n_known_hosts_files], of the user and of the system */
 	size_t n_known_hosts_files;
 };
 
-/* Keys that change what a connection is, and are not honoured unless they have their default value. All others are honoured (below) or
- * matter to interactive sessions only. */
+/* Keys that change the connection, and are not supported unless they have their default value. All others are supported (below) or matter
+ * to interactive sessions only. */
 static const struct {
-	const char *name, *instead; /* what to do, or NULL */
+	const char *name, *instead; /* remedy, or NULL */
 } refused[] = {
 	{ "ProxyCommand", "use ProxyJump" },
 	{ "AddressFamily", "write the address into lab.yaml" },
@@ -54,7 +54,7 @@ static const struct {
 	{ "SetEnv", "use 'env' in lab.yaml" },
 };
 
-/* What ssh has said of one host, at work. */
+/* State while ssh's output for one host is parsed. */
 struct reading {
 	const char *defaults;
 	const char *host, *user, *home;
@@ -63,8 +63,8 @@ struct reading {
 	struct assay_error *err;
 };
 
-/* The command for sh whose output is the settings of a host as lab.yaml has it: config NULL for OpenSSH's defaults; port 0 and user NULL
- * where lab.yaml does not say. free() it. */
+/* Returns the command for sh that prints the settings of a host of lab.yaml. config NULL: OpenSSH's defaults; port 0, user NULL: not in
+ * lab.yaml. free() it. */
 static char *ssh_config_command(const char *config, const char *host, int port, const char *user)
 {
 	struct buf out = BUF_INIT;
@@ -123,7 +123,7 @@ static bool add_token(const struct reading *r, char letter, struct buf *out)
 	}
 }
 
-/* "${NAME}" at *at, which moves to its end. */
+/* Appends the value of "${NAME}" at *at, and moves *at to its end. */
 static bool add_variable(const char **at, struct buf *out)
 {
 	const char *start = *at + 2, *end = strchr(start, '}'), *value;
@@ -215,7 +215,7 @@ static void set_text(char **field, const char *value)
 	*field = strcasecmp(value, "none") == 0 ? NULL : mem_string(value);
 }
 
-/* Those that others are expanded with. */
+/* Takes the settings that are inserted into others. */
 static enum assay_status first_pass(struct reading *r, const char *key, const char *value)
 {
 	struct ssh_settings *s = &r->settings;
@@ -262,7 +262,7 @@ static enum assay_status second_pass(struct reading *r, const char *key, const c
 	return st;
 }
 
-/* One value of that output, as it stands there; free() it. NULL: none. */
+/* Returns a value of that output, unchanged; free() it. NULL: none. */
 static char *ssh_settings_value(const char *text, const char *key)
 {
 	size_t n = strlen(key);
@@ -280,7 +280,7 @@ static bool is_identity_line(const char *line)
 	return strncmp(line, "identityfile ", strlen("identityfile ")) == 0;
 }
 
-/* Are the identity files those that OpenSSH takes when none is named? */
+/* Counts identity files, and those that OpenSSH takes by default. */
 static void count_identity(struct reading *r, const char *line)
 {
 	if (!is_identity_line(line))
@@ -332,8 +332,8 @@ static void ssh_settings_release(struct ssh_settings *settings)
 	*settings = (struct ssh_settings){ 0 };
 }
 
-/* Its output as settings. `defaults` is that of the command without a config; `host` is as in lab.yaml; user and home are ours. *out is
- * overwritten; ssh_settings_release() it. ASSAY_E_FORMAT names what cannot be honoured. */
+/* Parses the output. `defaults`: output of the command without a config; `host`: as in lab.yaml; user and home: this user's. Overwrites
+ * *out; ssh_settings_release() it. ASSAY_E_FORMAT names unsupported settings. */
 static enum assay_status ssh_settings_parse(const char *text, const char *defaults, const char *host, const char *user, const char *home,
 					    struct ssh_settings *out, struct assay_error *err)
 {
@@ -352,9 +352,9 @@ static enum assay_status ssh_settings_parse(const char *text, const char *defaul
 	return st;
 }
 
-/* ---- what `ssh -G` says ---- */
+/* ---- output of `ssh -G` ---- */
 
-/* A line for sh that runs OpenSSH's client, of which a part reads HOME and most the account's; free() it. */
+/* Returns a line for sh that runs OpenSSH's client with HOME set: a part of it reads HOME, most of it the account's. free() it. */
 static char *with_home(const struct fleet *fleet, const char *line)
 {
 	struct buf out = BUF_INIT;
@@ -365,7 +365,7 @@ static char *with_home(const struct fleet *fleet, const char *line)
 	return buf_take(&out);
 }
 
-/* What `ssh -G` says; free() it. NULL: the host has failed. */
+/* Returns the output of `ssh -G`; free() it. NULL: the host has failed. */
 static char *ask_ssh(struct link *link, const char *command)
 {
 	char *at_home = with_home(link->fleet, command);
@@ -390,7 +390,7 @@ static char *ask_ssh(struct link *link, const char *command)
 	return text;
 }
 
-/* What `ssh -G` says of a host that many may share; borrowed. NULL: the host has failed. */
+/* Returns the output of `ssh -G` for a host, shared by all that need it; borrowed. NULL: the host has failed. */
 static const char *ask_ssh_once(struct link *link, const char *config, const char *host, int port, const char *user)
 {
 	struct fleet *fleet = link->fleet;
@@ -419,20 +419,20 @@ static const char *ask_ssh_once(struct link *link, const char *config, const cha
 
 /* ---- through other hosts ---- */
 
-/* ProxyJump: OpenSSH's own client goes to each of them, with its own strict check of that host's key, and hands the
- * bytes on (`ssh -W`). Its option -J would check the keys of all but the last one as the configuration says, which may be not at all. Keys
- * that the laboratory knows count for them, too. */
+/* ProxyJump: OpenSSH's own client connects to each hop, with a strict check of that host's key, and forwards the bytes (`ssh -W`). Its
+ * option -J would check the keys of all hops but the last as the configuration says, perhaps not at all. Keys that the laboratory knows
+ * count for hops, too. */
 
 #define HOPS_MAX 8
 
-/* A text for an option in which '%' starts a token. */
+/* Appends a text to an option in which '%' starts a token. */
 static void add_escaped(struct buf *out, const char *text)
 {
 	for (; *text; text++)
 		buf_text(out, *text == '%' ? "%%" : (const char[]){ *text, '\0' });
 }
 
-/* ---- "[user@]host[:port]", with ssh:// in front or not ---- */
+/* ---- "[user@]host[:port]", perhaps after ssh:// ---- */
 
 void jump_hop_parse(const char *text, size_t n, struct jump_hop *out)
 {
@@ -455,14 +455,13 @@ void jump_hop_release(struct jump_hop *hop)
 	mem_free(hop->user, hop->host);
 }
 
-/* What `ssh -G` says of a hop; NULL: the host has failed. */
+/* Returns the output of `ssh -G` for a hop; NULL: the host has failed. */
 static const char *hop_settings(struct link *link, const struct jump_hop *hop)
 {
 	return ask_ssh_once(link, link->fleet->options.config, hop->host, hop->port, hop->user);
 }
 
-/* The first hop may be behind others by its own lines in the file, of which its ssh would check the keys as the file says: they become
- * hops, too. */
+/* Finds all hops. The file may put hops before the first one, whose keys its ssh would check as the file says: they become hops, too. */
 static bool find_way(struct link *link, const char *jumps)
 {
 	char **way = &link->ssh.jump_through;
@@ -491,7 +490,7 @@ static bool find_way(struct link *link, const char *jumps)
 
 /* ---- a line for sh ---- */
 
-/* The files in which the hop's key may stand: the laboratory's, and what the configuration names. */
+/* Appends the files that may have the hop's key: the laboratory's, and those in the configuration. */
 static void add_known_hosts(struct buf *line, const struct link *link, const char *settings)
 {
 	struct buf option = BUF_INIT;
@@ -506,7 +505,7 @@ static void add_known_hosts(struct buf *line, const struct link *link, const cha
 	free(files);
 }
 
-/* ssh takes a port only as an option. */
+/* Appends the hop; ssh takes a port only as an option. */
 static void add_hop(struct buf *out, const struct jump_hop *hop)
 {
 	if (hop->port)
@@ -519,8 +518,8 @@ static void add_hop(struct buf *out, const struct jump_hop *hop)
 	text_add_shell_word(out, hop->host);
 }
 
-/* Returns a line for sh that goes through all hops to `target` (NULL: a ProxyCommand; "": a command on the last one is to follow); free()
- * it. NULL: the host has failed. */
+/* Returns a line for sh through all hops to `target` (NULL: a ProxyCommand; "": a command on the last hop follows); free() it. NULL: the
+ * host has failed. */
 static char *jump_line(struct link *link, const char *hops, const char *target)
 {
 	const char *last = strrchr(hops, ','), *settings;
@@ -536,7 +535,7 @@ static char *jump_line(struct link *link, const char *hops, const char *target)
 	jump_hop_parse(last ? last + 1 : hops, strlen(last ? last + 1 : hops), &hop);
 	settings = last && !through ? NULL : hop_settings(link, &hop);
 	if (settings) {
-		/* ssh itself puts "exec" in front of a ProxyCommand. */
+		/* ssh itself puts "exec" before a ProxyCommand. */
 		buf_format(&line, "%sssh -a -x -T -F ", target ? "exec " : "");
 		text_add_shell_word(&line, link->fleet->options.config ? link->fleet->options.config : "none");
 		buf_text(&line, " -o BatchMode=yes -o StrictHostKeyChecking=yes -o ControlMaster=no -o ControlPath=none");
@@ -552,7 +551,7 @@ static char *jump_line(struct link *link, const char *hops, const char *target)
 		}
 		if (!target || *target) {
 			buf_text(&line, " -W ");
-			text_add_shell_word(&line, target ? target : "[%h]:%p"); /* which the next one's ssh knows */
+			text_add_shell_word(&line, target ? target : "[%h]:%p"); /* the next hop's ssh replaces these */
 		}
 		add_hop(&line, &hop);
 	}
@@ -570,7 +569,7 @@ char *hops_line(struct link *link, const char *hops, const char *target)
 	return at_home;
 }
 
-/* ---- where to, and as whom: lab.yaml first, then ~/.ssh/config, then what OpenSSH takes when nothing is said ---- */
+/* ---- address and user: lab.yaml first, then ~/.ssh/config, then OpenSSH's defaults ---- */
 
 static const char *const default_keys[] = { "id_ed25519", "id_ecdsa", "id_rsa" };
 
@@ -585,7 +584,7 @@ static char *expand_path(const struct fleet *fleet, const char *path)
 	return mem_format("%s/%s", directory, path);
 }
 
-/* What lab.yaml does not say is taken from the settings. */
+/* Takes the identities from lab.yaml, else from the settings. */
 static void find_identities(struct link *link, struct ssh_settings *settings)
 {
 	size_t n_defaults = sizeof(default_keys) / sizeof(default_keys[0]);
@@ -597,7 +596,7 @@ static void find_identities(struct link *link, struct ssh_settings *settings)
 	if (!own && settings->identities_named) {
 		ssh->identities = settings->identity_files;
 		ssh->n_identities = settings->n_identity_files;
-		settings->identity_files = NULL; /* the link's now */
+		settings->identity_files = NULL; /* now owned by the link */
 		settings->n_identity_files = 0;
 		return;
 	}
@@ -629,7 +628,7 @@ static bool ask_settings(struct link *link, struct ssh_settings *settings)
 	return ok;
 }
 
-/* The files with keys that count for this host: the laboratory's own, and what ~/.ssh/config names. */
+/* Reads the files with keys that count for this host: the laboratory's own, and those of ~/.ssh/config. */
 static bool read_known_hosts(struct link *link, struct ssh_settings *settings)
 {
 	struct fleet *fleet = link->fleet;

@@ -1,8 +1,8 @@
-/* The fleet's helper: one static program that a controller runs on a host, over ssh or on its own machine, and talks to over
- * standard input and output (protocol.h). It runs what is to be measured: no shell parses the arguments, the clock stands around
- * the command itself, and when standard input closes nothing of it is left.
+/* The fleet's helper: one static program that a controller runs on a host, over ssh or on its own machine, and that speaks protocol.h on
+ * standard input and output. It runs the commands to be measured. No shell parses their arguments, and the clock covers the command only.
+ * When standard input closes, all processes of the command are ended.
  *
- * As arguments it takes those of whole.h. */
+ * Its own arguments are those of whole.h. */
 #include "fleet/cgroup/process.h"
 #include "fleet/counting/whole.h"
 #include "fleet/helper/lock.h"
@@ -28,8 +28,8 @@
 
 #define IN	       STDIN_FILENO
 #define OUT	       STDOUT_FILENO
-#define DESCRIPTOR_MAX 1024		/* closed one by one where close_range(2) is missing */
-#define PREFIX	       "assay-session-" /* user, label and six letters follow */
+#define DESCRIPTOR_MAX 1024		/* closed one by one if close_range(2) is missing */
+#define PREFIX	       "assay-session-" /* followed by user, label and six letters */
 #define LETTERS	       6
 #define TRIES	       100
 #define LOOK_MS	       1000
@@ -38,8 +38,8 @@
 
 /* ---- the connection ---- */
 
-/* Ends this process, wherever it hangs, once its connection has been closed for some seconds; not its children. While a command runs, its
- * guard looks after that. */
+/* Ends this process, wherever it hangs, after its connection has been closed for some seconds; leaves its children alone. While a command
+ * runs, its guard does this. */
 static void on_second(int signal)
 {
 	struct pollfd in = { IN, POLLRDHUP, 0 };
@@ -62,7 +62,7 @@ static int say_number(struct frames_out *out, int in, const char *name, uint64_t
 	return frames_send(out, in) ? 0 : 1;
 }
 
-/* Regular files only: others may block, or never end. -1 with errno. */
+/* Opens a regular file; others may block, or never end. -1 with errno. */
 static int open_regular(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -77,7 +77,7 @@ static int open_regular(const char *path)
 	return -1;
 }
 
-/* Up to n bytes, fewer only at the end. -1 with errno. Files of /proc give a piece at a time. */
+/* Reads up to n bytes, fewer only at the end; files of /proc return pieces. -1 with errno. */
 static ssize_t read_fully(int fd, char *bytes, size_t n)
 {
 	size_t done = 0;
@@ -178,7 +178,7 @@ static bool open_beside(struct request *request)
 	return request_refuse(request, "cannot make a file beside '%s': %s", path, strerror(errno));
 }
 
-/* In memory; where the kernel is too old for that (before 3.17), in a file without a name. */
+/* Makes a file in memory; before Linux 3.17, one without a name. */
 static bool open_memory(struct request *request)
 {
 	char path[] = "/tmp/assay-input-XXXXXX";
@@ -208,7 +208,7 @@ static bool write_all(int fd, const char *bytes, size_t n)
 	return true;
 }
 
-/* The request's input function: a command's input goes to memory, the bytes of a file to a temporary one beside it. */
+/* The request's input function. A command's input goes to memory; the bytes of a file go to a temporary file beside it. */
 static bool files_input(struct request *request, const char *bytes, size_t n)
 {
 	bool put = request->operation == REQUEST_PUT;
@@ -224,7 +224,7 @@ static bool files_input(struct request *request, const char *bytes, size_t n)
 	return true;
 }
 
-/* The new file is whole and on the disk before it takes the name. */
+/* Writes a file. It is complete and on the disk before it takes its name. */
 static int files_put(struct request *request, struct frames_out *out, int in)
 {
 	const char *path = request->paths.texts[0];
@@ -240,10 +240,10 @@ static int files_put(struct request *request, struct frames_out *out, int in)
 	return say_number(out, in, "bytes", request->input_bytes);
 }
 
-/* ---- the operation work: a directory for a session, which lives as long as this process ---- */
+/* ---- the operation work: a session's directory, which lives as long as this process ---- */
 
-/* Opens a directory of ours and takes its lock, which says that somebody uses it: a descriptor, -1 when that is so, it is another user's,
- * or not the one of that name any more. *locked: the file system has such locks. */
+/* Opens a directory of this user and takes its lock, which marks it as used. Returns a descriptor; -1: it is used, of another user, or no
+ * longer of that name. *locked: the file system has such locks. */
 static int own_directory(const char *path, bool *locked)
 {
 	int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -259,7 +259,7 @@ static int own_directory(const char *path, bool *locked)
 	return -1;
 }
 
-/* By the program for it, which follows no links and goes as deep as it must. */
+/* Removes a tree with rm, which follows no links and has no limit of depth. */
 static void remove_tree(const char *path)
 {
 	const pid_t child = fork();
@@ -279,7 +279,7 @@ static void remove_tree(const char *path)
 		;
 }
 
-/* Whose owner is dead: nobody has the lock. */
+/* Removes directories whose owner is dead: their lock is free. */
 static void work_sweep(const char *base)
 {
 	DIR *dir = opendir(base);
@@ -304,7 +304,7 @@ static void work_sweep(const char *base)
 		closedir(dir);
 }
 
-/* A new one, for this user alone. False: the refusal says why. */
+/* Makes a new directory for this user only. False: the refusal has the reason. */
 static bool work_make(struct request *request, char path[PATH_BYTES], int *fd)
 {
 	static const char alphabet[] = "abcdefghijklmnopqrstuvwxyz234567";
@@ -328,7 +328,7 @@ static bool work_make(struct request *request, char path[PATH_BYTES], int *fd)
 				continue;
 			break;
 		}
-		/* Between these two, another helper that sweeps may think that it has no owner. */
+		/* Between mkdir and the lock, a sweep by another helper may take it for ownerless. */
 		*fd = own_directory(path, &locked);
 		if (*fd >= 0)
 			return true;
@@ -337,8 +337,8 @@ static bool work_make(struct request *request, char path[PATH_BYTES], int *fd)
 	return request_refuse(request, "cannot make a directory in '%s': %s", base, strerror(errno));
 }
 
-/* Who has the connection: the next process above us that is of another session than ours, for sshd gives each command a session of its
- * own, whatever shells stand in between. */
+/* Finds the process with the connection: the nearest ancestor in another session. sshd gives each command its own session, whatever shells
+ * stand in between. */
 static bool find_connection(struct process *out)
 {
 	pid_t at = getppid();
@@ -359,7 +359,7 @@ static bool is_still_there(const struct process *connection)
 	return process_read(connection->id, &now) && now.alive && now.start_ticks == connection->start_ticks;
 }
 
-/* Nothing of the channel is ours any more. */
+/* Closes the channel's descriptors. */
 static void leave_channel(void)
 {
 	int null = open("/dev/null", O_RDWR);
@@ -369,26 +369,26 @@ static void leave_channel(void)
 		dup2(null, fd);
 }
 
-/* Until the controller is gone (detached: the process that has the connection), or this process is told to end. A connection whose other
- * end is gone ends only when something is sent. */
+/* Waits until the controller is gone (detached: the process with the connection), or this process gets a signal. A broken connection is
+ * noticed only by sending. */
 static void work_stay(struct frames_out *out, int in, const struct process *connection, bool detached, int signals)
 {
 	struct pollfd wait[] = { { detached ? -1 : in, POLLIN, 0 }, { signals, POLLIN, 0 } };
 
-	alarm(0); /* this looks after the connection, and ends in order */
+	alarm(0); /* this loop watches the connection, and ends in order */
 	if (detached)
 		leave_channel();
 	do {
 		if (poll(wait, 2, detached ? LOOK_MS : HELPER_MADE_MS) == 0 && !detached) {
 			if (!frames_pending(out))
 				frames_text(out, HELPER_WAITING, "");
-			frames_flush(out); /* that nobody reads it is no reason to end */
+			frames_flush(out); /* it continues if nothing reads it */
 		}
 	} while (!wait[1].revents && (detached ? is_still_there(connection) : !wait[0].revents || frames_still_there(in)));
 }
 
-/* Under the box's lock, for it must not disturb what others measure; what of ours has been at work there has ended then. After the time
- * for which a session waits it is done all the same. */
+/* Removes the directory while holding the physical host's lock, so that it does not disturb other measurements; its own commands have ended
+ * then. If the wait for the lock times out, it removes it anyway. */
 static void work_end(struct request *request, const char *path, int fd)
 {
 	struct frames_out nobody = { .fd = open("/dev/null", O_WRONLY | O_CLOEXEC) };
@@ -403,8 +403,8 @@ static void work_end(struct request *request, const char *path, int fd)
 	lock_release(&lock);
 }
 
-/* Removes what dead sessions of this user have left, makes a directory, says its name (HELPER_MADE) and stays; when the controller closes
- * `in`, however it has ended, and at SIGTERM, SIGHUP, SIGINT and SIGQUIT, the directory goes. 0, or 1 when there was none. */
+/* Removes directories of dead sessions of this user, makes one, sends its name (HELPER_MADE) and stays. When the controller closes `in` for
+ * any reason, and at SIGTERM, SIGHUP, SIGINT and SIGQUIT, it removes the directory. Returns 0, or 1 if it could not make one. */
 static int work_serve(struct request *request, struct frames_out *out, int in)
 {
 	static const int ends[] = { SIGTERM, SIGHUP, SIGINT, SIGQUIT };
@@ -455,7 +455,7 @@ static int work_serve(struct request *request, struct frames_out *out, int in)
 
 /* ---- the program ---- */
 
-/* What we have inherited may be anything: signals ignored, descriptors open or missing. */
+/* Resets inherited state: ignored signals, open or missing descriptors. */
 static bool reset_process(void)
 {
 	int fd;

@@ -1,4 +1,4 @@
-/* Runs a command and reports how it went. */
+/* Runs a command and reports its result. */
 #include "base/clock.h"
 #include "fleet/cgroup/cgroup.h"
 #include "fleet/cgroup/process.h"
@@ -32,9 +32,9 @@
 #include <unistd.h>
 
 #define PIECE_BYTES	 65536
-#define PIPE_BYTES	 (1 << 20) /* so that a command seldom waits for this process */
+#define PIPE_BYTES	 (1 << 20) /* large, so that a command seldom waits for this process */
 #define LOOK_MS		 100
-#define TERM_GRACE_NS	 INT64_C(1000000000) /* from SIGTERM to SIGKILL */
+#define TERM_GRACE_NS	 INT64_C(1000000000) /* between SIGTERM and SIGKILL */
 #define KILL_AGAIN_NS	 INT64_C(100000000)
 #define NEVER		 INT64_MAX
 #define PHASE_NS_MAX	 20000000
@@ -42,17 +42,17 @@
 #define GROUP_END_ROUNDS 200
 #define GROUP_ROUND_MS	 10
 
-/* ---- the cgroup of a command: limits of all its processes together, and a certain end of them ---- */
+/* ---- the cgroup of a command: limits for all its processes together, and a reliable end of them ---- */
 
-/* The group of a command. If this user can have none, or none with all the limits, the command runs without. */
+/* The group of a command. If this user cannot make one, or not with all limits, the command runs without it. */
 struct group {
-	char *directories[2]; /* [n]: one a controller; in version 2 one for both */
-	int owner[2];	      /* [n]: locks that say whose it is; never inherited by a program */
+	char *directories[2]; /* [n]: one per controller; in version 2 one for both */
+	int owner[2];	      /* [n]: locks that mark an owner; never inherited by a program */
 	size_t n;
-	int version; /* with every limit that was asked for; else 0 */
+	int version; /* 0 unless it has all requested limits */
 };
 
-/* A group at `place`, or that at the same place again: its index, -1 when there can be none. */
+/* Adds a group at `place`, or finds the one there. Returns its index; -1: none can be made. */
 static int group_add(struct group *group, const char *place)
 {
 	char *directory;
@@ -71,8 +71,8 @@ static int group_add(struct group *group, const char *place)
 	return (int)group->n++;
 }
 
-/* Opens a group, and sweeps those whose owners are dead. Call it before the guard is there, so that the guard can end it when the worker is
- * killed. */
+/* Opens a group, and sweeps those whose owners are dead. Call it before guard_run(), so that the guard can end the group after the
+ * worker. */
 static void group_open(const struct request *request, struct group *out)
 {
 	static const struct cgroup_sources sources = { "/proc/mounts", "/proc/self/cgroup" };
@@ -94,7 +94,7 @@ static void group_open(const struct request *request, struct group *out)
 	*out = group;
 }
 
-/* Moves this process into it, before it becomes the command. False: not into all of it. */
+/* Moves this process into the group, before it becomes the command. False: not into all of it. */
 static bool group_enter(const struct group *group)
 {
 	bool all = true;
@@ -116,15 +116,15 @@ static bool group_has_members(const struct group *group)
 	return n > 0;
 }
 
-/* Sends SIGKILL to all; none of them can start another one any more. */
+/* Sends SIGKILL to all processes of the group; they cannot start further ones. */
 static void group_kill(const struct group *group)
 {
-	/* The controller of processes is the last one: it lets no new one in. */
+	/* The group of the processes controller comes first: it admits no new process. */
 	for (size_t i = group->n; i-- > 0;)
 		cgroup_kill(group->directories[i]);
 }
 
-/* Writes lines of the result; before anything is killed. */
+/* Writes lines of the result; call it before anything is killed. */
 static void group_say(const struct group *group, char *text, size_t n)
 {
 	long long kills = -1, refused = -1;
@@ -137,7 +137,7 @@ static void group_say(const struct group *group, char *text, size_t n)
 		 refused > 0 ? refused : 0);
 }
 
-/* Kills what is left and removes the group; may be called again. */
+/* Kills the remaining processes and removes the group; may be called again. */
 static void group_end(struct group *group)
 {
 	for (size_t i = 0; i < group->n; i++) {
@@ -149,27 +149,27 @@ static void group_end(struct group *group)
 	group->n = 0;
 }
 
-/* A request to run, and its surroundings. */
+/* A request to run, with its resources. */
 struct run_task {
 	struct request *request;
 	struct frames_out *out;
-	int in; /* the controller's end: closed means: stop everything */
+	int in; /* from the controller: if it closes, everything ends */
 	struct lock lock;
 	pid_t guard;
-	struct group group; /* empty: none */
+	struct group group; /* n = 0: none */
 };
 
 /* ---- descendants ---- */
 
-/* Everything that this process has started, however far it went: a subreaper (PR_SET_CHILD_SUBREAPER, Linux 3.4) inherits each orphan below
- * it, so a process without children has no descendants. */
+/* All descendants of this process. It is a subreaper (PR_SET_CHILD_SUBREAPER, Linux 3.4): every orphan below it becomes its child. So if it
+ * has no children, it has no descendants. */
 
 struct processes {
-	struct process *list; /* [n], in the order of /proc: mostly parents first */
+	struct process *list; /* [n], in the order of /proc: usually parents first */
 	size_t n, capacity;
 };
 
-/* Reports whether the parent is one of ours, as far as the list goes. */
+/* Reports whether the parent is this process or a descendant in the list so far. */
 static bool is_ours(const struct processes *all, const struct process *p)
 {
 	if (p->parent == getpid())
@@ -181,8 +181,8 @@ static bool is_ours(const struct processes *all, const struct process *p)
 	return false;
 }
 
-/* The group goes with it at once, so that it cannot fork away in between. Groups do not cross sessions: one of another session
- * than ours has been made below us. */
+/* Also signals the process group, so that it cannot fork meanwhile. Groups do not cross sessions: groups of other sessions are
+ * descendants'. */
 static void send_signal(const struct process *p, int signal)
 {
 	if (signal == 0)
@@ -203,8 +203,8 @@ static void add_process(struct processes *all, const struct process *p)
 	all->list[all->n++] = *p;
 }
 
-/* Signals are sent as soon as a descendant is seen: one that forks and leaves again and again is met at its newest id, which
- * stands last. */
+/* Reads all processes. It signals a descendant as soon as it is read: one that forks and exits repeatedly is found under its newest id,
+ * which comes last. */
 static size_t read_processes(struct processes *all, int signal)
 {
 	DIR *proc = opendir("/proc");
@@ -229,15 +229,14 @@ static size_t read_processes(struct processes *all, int signal)
 	return alive;
 }
 
-/* Sends a signal (0: none) to every living descendant, found by their parents in /proc, and to the process groups that they have
- * made. Returns how many there were. */
+/* Sends a signal (0: none) to every living descendant, found by the parents in /proc, and to their process groups. Returns how many. */
 static size_t descendants_signal(int signal)
 {
 	struct processes all = { NULL, 0, 0 };
 	size_t alive = read_processes(&all, signal);
 	bool more = true;
 
-	/* Children with smaller ids than their parents': ids have wrapped. */
+	/* Children with smaller ids than their parents: ids have wrapped. */
 	while (more) {
 		more = false;
 		for (size_t i = 0; i < all.n; i++) {
@@ -256,8 +255,8 @@ static size_t descendants_signal(int signal)
 	return alive;
 }
 
-/* Sends SIGKILL until none is left, and reaps them. *met is how many were alive when they were first looked at. Returns how many were not
- * gone after PATIENCE_MS: another user's, or stuck in the kernel. */
+/* Sends SIGKILL until no descendant is left, and reaps them. *met: how many were alive at first. Returns how many were not gone after
+ * PATIENCE_MS: another user's, or stuck in the kernel. */
 static size_t descendants_end(size_t *met)
 {
 	int64_t end = clock_monotonic_ns() + INT64_C(1000000) * PATIENCE_MS;
@@ -291,7 +290,7 @@ static void close_once(int *fd)
 	*fd = -1;
 }
 
-/* The worker sees itself that it is to end; one that hangs, or is stopped, is killed HELPER_CLOSED_MS later. */
+/* Waits for the worker, which notices itself that it must end. If it hangs, or is stopped, kills it HELPER_CLOSED_MS later. */
 static int watch_worker(pid_t worker, int in, const sigset_t *signals)
 {
 	struct pollfd wait[] = { { signalfd(-1, signals, SFD_NONBLOCK | SFD_CLOEXEC), POLLIN, 0 }, { in, POLLRDHUP, 0 } };
@@ -325,12 +324,12 @@ static int watch_worker(pid_t worker, int in, const sigset_t *signals)
 	}
 }
 
-/* Has two processes watch over what runs, so that SIGKILL of either leaves nothing behind. In a child, calls work(argument) and ends with
- * what it returns; both processes are subreapers. When the child is killed, the guard ends all that it had started; when the
- * guard is killed, the child gets SIGTERM. SIGTERM, SIGHUP, SIGINT and SIGQUIT of the guard reach the child as SIGTERM; these and
- * SIGCHLD are blocked in both, for signalfd(2). Descriptors open now stay open until both are gone, and with them a lock. Returns
- * the exit status, 1 when the child was killed, -1 with errno when there is no child. Both killed at
- * once: the command's first process dies (PR_SET_PDEATHSIG), and what it has started is for lock_take(). */
+/* Makes two processes watch over a command, so that SIGKILL of either leaves nothing behind. In a child, the worker, calls work(argument)
+ * and exits with its result; both processes are subreapers. If the worker is killed, the guard ends its descendants; if the guard is
+ * killed, the worker gets SIGTERM. SIGTERM, SIGHUP, SIGINT and SIGQUIT of the guard reach the worker as SIGTERM. Both block these and
+ * SIGCHLD, for signalfd(2). Open descriptors, and so a lock, stay open until both have ended. Returns the exit status; 1: the worker was
+ * killed; -1 with errno: there is no worker. If both are killed, the command's first process dies (PR_SET_PDEATHSIG); lock_take() ends
+ * others. */
 static int guard_run(int (*work)(void *argument), void *argument, int in)
 {
 	pid_t guard = getpid(), worker;
@@ -343,7 +342,7 @@ static int guard_run(int (*work)(void *argument), void *argument, int in)
 	sigaddset(&signals, SIGINT);
 	sigaddset(&signals, SIGQUIT);
 	sigprocmask(SIG_BLOCK, &signals, NULL);
-	alarm(0); /* from here on this looks after the connection `in` */
+	alarm(0); /* from here on this process watches the connection `in` */
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	worker = fork();
 	if (worker < 0)
@@ -357,10 +356,10 @@ static int guard_run(int (*work)(void *argument), void *argument, int in)
 	_exit(work(argument));
 }
 
-/* ---- its process, from the fork to its first instruction ---- */
+/* ---- the command's process, from the fork to its first instruction ---- */
 
 enum command_stage {
-	STAGE_GROUP, /* no fault: the command runs, but outside of its cgroup */
+	STAGE_GROUP, /* no fault: the command runs, but outside its cgroup */
 	STAGE_SESSION,
 	STAGE_STREAMS,
 	STAGE_DIRECTORY,
@@ -369,30 +368,30 @@ enum command_stage {
 	STAGE_EXEC,
 };
 
-/* The message of a child that could not become the command. */
+/* Message of a child that could not become the command. */
 struct command_fault {
 	int stage; /* enum command_stage */
 	int errnum;
 };
 
 struct command_shared {
-	int64_t begun_ns;		 /* when its process started */
-	struct accounts_schedule before; /* what its schedule was then */
-	uint64_t delay_ns;		 /* a wrapper's child was kept waiting for one */
+	int64_t begun_ns;		 /* first time at which its process ran */
+	struct accounts_schedule before; /* its schedule at that time */
+	uint64_t delay_ns;		 /* run-queue delay of a wrapper's child */
 };
 
 struct command {
 	pid_t id;
-	struct command_shared *shared; /* with its process */
-	int pipes[2];		       /* its standard output and standard error, not blocking */
-	int fault;		       /* at its end: the command runs; a struct command_fault: it does not (but STAGE_GROUP) */
+	struct command_shared *shared; /* memory shared with its process */
+	int pipes[2];		       /* standard output and standard error, non-blocking */
+	int fault;		       /* at its end: the command runs; a struct command_fault: it does not (except STAGE_GROUP) */
 };
 
 static int command_own_session(void)
 {
 	sigset_t none;
 
-	/* This leaves alone what cannot be caught, and the two that the C library keeps for itself. */
+	/* Ignores failures: some signals cannot be changed, and the C library keeps two for itself. */
 	for (int i = 1; i < NSIG; i++)
 		signal(i, SIG_DFL);
 	sigemptyset(&none);
@@ -409,7 +408,7 @@ static int command_set_streams(const struct request *request, int out, int error
 	return in < 0 || dup2(in, 0) < 0 || dup2(out, 1) < 0 || dup2(error, 2) < 0;
 }
 
-/* A hard limit that is lower already stays. */
+/* Sets limits; keeps a hard limit that is already lower. */
 static int command_set_limits(const struct request *request)
 {
 	static const __rlimit_resource_t resources[REQUEST_LIMITS] = { RLIMIT_AS,    RLIMIT_FSIZE, RLIMIT_NOFILE,
@@ -436,7 +435,7 @@ static int set_directory(const struct request *request)
 	return request->directory && chdir(request->directory);
 }
 
-/* NAME=value before what NAME has already; an empty value changes nothing. */
+/* Puts the value of NAME=value before NAME's present value; an empty value changes nothing. */
 static void join_variable(const char *text)
 {
 	size_t name = strcspn(text, "="), value = strlen(text + name + 1);
@@ -475,7 +474,7 @@ static _Noreturn void command_become(const struct run_task *task, int out, int e
 
 	shared->before = accounts_schedule_of(getpid());
 	shared->begun_ns = clock_monotonic_ns();
-	/* Before setsid, which does not undo it. */
+	/* Set before setsid(), which does not undo it. */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)
 		_exit(127);
@@ -502,10 +501,10 @@ static _Noreturn void command_become(const struct run_task *task, int out, int e
 	_exit(127);
 }
 
-/* Forks. False: request->refusal says why. */
+/* Forks. False: request->refusal has the reason. */
 static bool command_start(const struct run_task *task, struct command *out)
 {
-	int ends[][2] = { { -1, -1 }, { -1, -1 }, { -1, -1 } }; /* of its output, its errors and a fault */
+	int ends[][2] = { { -1, -1 }, { -1, -1 }, { -1, -1 } }; /* pipes of output, errors and a fault */
 	pid_t parent = getpid();
 
 	out->shared = mmap(NULL, sizeof(*out->shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -523,13 +522,13 @@ static bool command_start(const struct run_task *task, struct command *out)
 	for (int i = 0; i < 2; i++) {
 		out->pipes[i] = ends[i][0];
 		fcntl(out->pipes[i], F_SETFL, O_NONBLOCK);
-		fcntl(out->pipes[i], F_SETPIPE_SZ, PIPE_BYTES); /* where it is allowed */
+		fcntl(out->pipes[i], F_SETPIPE_SZ, PIPE_BYTES); /* if permitted */
 	}
 	out->fault = ends[2][0];
 	return true;
 }
 
-/* request->refusal from what the child said. */
+/* Sets request->refusal from the child's fault. */
 static void command_refuse(struct request *request, const struct command_fault *fault)
 {
 	const char *why = strerror(fault->errnum);
@@ -557,12 +556,12 @@ static void command_refuse(struct request *request, const struct command_fault *
 	}
 }
 
-/* ---- its way ---- */
+/* ---- a run ---- */
 
 enum run_state {
 	RUN_STARTING, /* forked; not yet known whether it became the command */
 	RUN_RUNNING,
-	RUN_DRAINING, /* nothing of it is left but bytes in the pipes */
+	RUN_DRAINING, /* all its processes have ended; bytes are left in the pipes */
 	RUN_REFUSED,
 	RUN_HUNG_UP,
 };
@@ -574,18 +573,18 @@ struct run {
 	int signals; /* signalfd */
 	int wait_status;
 	int64_t started_ns, started_ms, ended_ns;
-	int64_t interrupt_ns, timeout_ns, kill_ns, give_up_ns; /* when; NEVER */
+	int64_t interrupt_ns, timeout_ns, kill_ns, give_up_ns; /* time of each; NEVER */
 	bool timed_out, interrupted, result_said;
 	uint64_t sent[2]; /* bytes of standard output and standard error */
-	int flooded;	  /* 1, 2: which of them was too much, first */
+	int flooded;	  /* 1, 2: the first stream that exceeded its limit */
 	size_t leftovers, survivors;
 	struct rusage usage;
 	struct accounts accounts;
-	uint64_t own_delay_ns;	 /* that this process had waited for a CPU before it last slept */
-	struct sampler *sampler; /* NULL: none was asked for */
-	struct stops *stops;	 /* NULL: nobody is told */
-	int stops_ms;		 /* until the next look */
-	char group_text[128];	 /* of the result */
+	uint64_t own_delay_ns;	 /* run-queue delay of this process before it last slept */
+	struct sampler *sampler; /* NULL: not requested */
+	struct stops *stops;	 /* NULL: not requested */
+	int stops_ms;		 /* until the next poll */
+	char group_text[128];	 /* lines of the result */
 };
 
 static int64_t run_timer(int64_t start_ns, int64_t ms)
@@ -593,8 +592,8 @@ static int64_t run_timer(int64_t start_ns, int64_t ms)
 	return ms < 0 ? NEVER : start_ns + ms * 1000000;
 }
 
-/* The clocks by which CPUs are sampled started when they were opened, so that each run of a short command would be met at about the
- * same places: it starts when chance wants, within a period of theirs. */
+/* Waits for a random time within a sampling period. The clocks of CPUs start when they are opened, so otherwise each run of a short command
+ * would be sampled at about the same places. */
 static void wait_for_phase(uint64_t period_ns)
 {
 	uint32_t drawn;
@@ -608,7 +607,7 @@ static bool run_start(struct run *run)
 	const struct request *request = run->task->request;
 	sigset_t signals;
 
-	sigprocmask(SIG_BLOCK, NULL, &signals); /* those that the guard has blocked */
+	sigprocmask(SIG_BLOCK, NULL, &signals); /* the signals that the guard has blocked */
 	run->signals = signalfd(-1, &signals, SFD_NONBLOCK | SFD_CLOEXEC);
 	if (run->signals < 0)
 		return request_refuse(run->task->request, "cannot watch signals: %s", strerror(errno));
@@ -626,7 +625,7 @@ static bool run_start(struct run *run)
 	return command_start(run->task, &run->command);
 }
 
-/* Ends all that is left of the command; in a group by one stroke, so that nothing can fork away. */
+/* Ends all descendants of the command; a group at once, so that they cannot fork away. */
 static void run_end_all(struct run *run)
 {
 	struct group *group = &run->task->group;
@@ -640,7 +639,7 @@ static void run_end_all(struct run *run)
 	group_end(group);
 }
 
-/* The command has ended: so must all that it has left. Then the box is free, however long the output takes to be read. */
+/* Ends all descendants after the end of the command. Then the physical host is free, however long reading the output takes. */
 static void run_end_rest(struct run *run)
 {
 	run_end_all(run);
@@ -650,8 +649,8 @@ static void run_end_rest(struct run *run)
 		run->state = RUN_DRAINING;
 }
 
-/* Returns when a process started at started_ns or later, not waited for yet, has ended: before this process could see it (now_ns), by as
- * long as this one has waited for a CPU since its own delay was own_delay_ns; but not before what the other one's schedule takes. */
+/* Returns the end time of a process that started at started_ns or later and was not waited for yet. The end precedes now_ns by this
+ * process's run-queue delay since own_delay_ns. It is not before the time that the other process's schedule takes. */
 static int64_t ended_ns(pid_t id, int64_t started_ns, int64_t now_ns, uint64_t own_delay_ns)
 {
 	struct accounts_schedule of = accounts_schedule_of(id);
@@ -662,7 +661,7 @@ static int64_t ended_ns(pid_t id, int64_t started_ns, int64_t now_ns, uint64_t o
 	return seen > first ? seen : first;
 }
 
-/* The next one that has ended; 0: none. */
+/* Returns the next process that has ended; 0: none. */
 static pid_t run_reap_one(struct run *run, int *status)
 {
 	const struct command_shared *shared = run->command.shared;
@@ -683,7 +682,7 @@ static pid_t run_reap_one(struct run *run, int *status)
 	return waitpid(info.si_pid, status, WNOHANG);
 }
 
-/* Reaps; orphans of the command arrive here too. */
+/* Reaps the command and its orphans. */
 static void run_reap(struct run *run)
 {
 	struct signalfd_siginfo info;
@@ -725,7 +724,7 @@ static void run_hear_fault(struct run *run)
 	}
 }
 
-/* SIGTERM to its group; SIGKILL to all of it a little later. */
+/* Sends SIGTERM to its group, and SIGKILL to all of it a little later. */
 static void run_end_early(struct run *run, int64_t now)
 {
 	kill(-run->command.id, SIGTERM);
@@ -757,13 +756,13 @@ static void run_timers(struct run *run)
 		group_kill(&run->task->group);
 		descendants_signal(SIGKILL);
 	}
-	if (now >= run->give_up_ns) { /* it cannot be killed; run_run_end_rest() counts it */
+	if (now >= run->give_up_ns) { /* it cannot be killed; run_end_rest() counts it */
 		run->ended_ns = now;
 		run->wait_status = SIGKILL;
 	}
 }
 
-/* Returns the most milliseconds until the next look of the sampler or at stops; -1 if there are neither. */
+/* Returns the longest time until the next poll of the sampler or of stops, ms; -1: neither is used. */
 static int run_until_look(const struct run *run)
 {
 	int most = run->sampler ? SAMPLER_DRAIN_MS : -1;
@@ -792,7 +791,7 @@ static int run_until_timer(const struct run *run)
 	return left <= 0 ? 0 : left > 1000000 ? 1000000 : (int)left;
 }
 
-/* Sends one piece of a pipe as one frame, up to the limit of output. */
+/* Sends a piece of a pipe as one frame, up to the limit of output. */
 static void run_send(struct run *run, int which, size_t n)
 {
 	const struct request *request = run->task->request;
@@ -810,7 +809,7 @@ static void run_send(struct run *run, int which, size_t n)
 		run_end_early(run, clock_monotonic_ns());
 }
 
-/* Passes on what is in a pipe, and closes it at its end, or when nothing is left that could write. */
+/* Passes on the content of a pipe, and closes it at its end, or when no writer is left. */
 static void run_pass_output(struct run *run, int which)
 {
 	int *fd = &run->command.pipes[which], full = 0;
@@ -828,7 +827,8 @@ static void run_pass_output(struct run *run, int which)
 static void run_say_result(struct run *run)
 {
 	const struct rusage *u = &run->usage;
-	int64_t begun_ns = run->command.shared->begun_ns; /* that a process is made and comes to a CPU is no part of the command's time */
+	int64_t begun_ns =
+	    run->command.shared->begun_ns; /* making the process and its first wait for a CPU are not part of the command's time */
 	bool exited = WIFEXITED(run->wait_status);
 	char text[768 + ACCOUNTS_BYTES], counts[ACCOUNTS_BYTES];
 
@@ -846,7 +846,7 @@ static void run_say_result(struct run *run)
 	run->result_said = true;
 }
 
-/* Back-pressure: a pipe is looked at only while little waits to be written. */
+/* Reports whether pipes are read: not while much waits to be written (back-pressure). */
 static bool has_room(const struct run *run)
 {
 	return frames_pending(run->task->out) < PIPE_BYTES;
@@ -859,7 +859,7 @@ static void run_wait(struct run *run)
 	struct pollfd wait[] = {
 		{ run->signals, POLLIN, 0 },
 		{ run->task->in, POLLIN, 0 },
-		{ out->fd, frames_pending(out) ? POLLOUT : 0, 0 }, /* POLLERR comes unasked when the reader is gone */
+		{ out->fd, frames_pending(out) ? POLLOUT : 0, 0 }, /* POLLERR always comes when the reader is gone */
 		{ run->command.fault, POLLIN, 0 },
 		{ room ? run->command.pipes[0] : -1, POLLIN, 0 },
 		{ room ? run->command.pipes[1] : -1, POLLIN, 0 },
@@ -882,7 +882,7 @@ static void run_wait(struct run *run)
 		run->state = RUN_HUNG_UP;
 }
 
-/* True when all is said. */
+/* Makes one step; returns true when everything is sent. */
 static bool run_step(struct run *run)
 {
 	run_wait(run);
@@ -909,7 +909,7 @@ static bool run_step(struct run *run)
 	return frames_pending(run->task->out) == 0;
 }
 
-/* For guard_run(): a struct run_task. Sends BEGUN, the output and RESULT, or REFUSED. 0 when the command was run to its end. */
+/* The worker of guard_run(), for a struct run_task. Sends BEGUN, the output and RESULT, or REFUSED. Returns 0 if the command ended. */
 static int run_worker(void *argument)
 {
 	struct run run = { .task = argument, .state = RUN_STARTING, .signals = -1, .command = { .pipes = { -1, -1 }, .fault = -1 } };

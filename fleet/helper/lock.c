@@ -23,45 +23,45 @@
 #include <unistd.h>
 
 #define LOCK_POLL_MS	20
-#define LOCK_OPENS	10	/* times that another process may make and remove the file under our hands */
-#define LOCK_SLACK_MS	60000	/* that a holder gets beyond its own limits */
-#define LOCK_AGAIN_MS	1000	/* until a new holder has said who it is, where one before it seems to hang */
-#define LOCK_WORK_MS	60000	/* making or removing a directory may take so long */
-#define LOCK_CLAIM_MS	3600000 /* a holder that says it may have a lock for longer is not believed */
+#define LOCK_OPENS	10	/* attempts while another process makes and removes the file */
+#define LOCK_SLACK_MS	60000	/* allowance beyond a holder's own limits */
+#define LOCK_AGAIN_MS	1000	/* until a new holder has written its name, if an earlier one seems to hang */
+#define LOCK_WORK_MS	60000	/* limit for making or removing a directory */
+#define LOCK_CLAIM_MS	3600000 /* longer limits of a holder are not believed */
 #define LOCK_INFO_BYTES 512
 #define HOLDER_BYTES	200
-#define PROCESS_BYTES	300 /* of the text about a process that has the lock */
-#define LOCK_HANDED_ON	60  /* descriptors below 64 cost a process that forks nothing; the low ones are the program's own */
+#define PROCESS_BYTES	300 /* of the text about a process with the lock */
+#define LOCK_HANDED_ON	60  /* descriptors below 64 cost nothing at a fork, and a program expects the low ones for itself */
 
 static const int open_flags = O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
 
-/* ---- what dead helpers have left ---- */
+/* ---- processes left by dead helpers ---- */
 
-/* A helper that is killed with all of its processes leaves what its command has started. To be found by the next one, each command has a
- * mark that names its helper: in RLIMIT_LOCKS, which the kernel has not looked at since Linux 2.4 and every process inherits, whatever it
- * closes, forks or executes. */
+/* A helper that is killed with all of its processes leaves its command's descendants. So that the next helper finds them, each command has
+ * a mark that names its helper. The mark is in RLIMIT_LOCKS, which the kernel has ignored since Linux 2.4. Every process inherits it,
+ * whatever it closes, forks or executes. */
 
-/* A mark: 16 bits that no limit has, the helper's number (22 bits, as many as Linux gives), the low bits of when it was started. */
+/* A mark: 16 bits that no limit has, the helper's pid (22 bits, Linux's maximum), the low bits of its start time. */
 #define MARK		UINT64_C(0xa55a)
 #define MARK_SHIFT	48
 #define MARK_ID_SHIFT	26
 #define MARK_ID_MAX	((UINT64_C(1) << (MARK_SHIFT - MARK_ID_SHIFT)) - 1)
 #define MARK_START_MASK ((UINT64_C(1) << MARK_ID_SHIFT) - 1)
 
-/* Marks a child before it becomes the command. owner: what guard_run() was called by. */
+/* Marks a child before it becomes the command. owner: the caller of guard_run(). */
 static void leftovers_mark(pid_t owner)
 {
 	struct process p;
 	struct rlimit limit;
 
-	/* Inside of another helper's command that mark stays, where this user may not raise a limit. */
+	/* Within another helper's command, that helper's mark stays if this user may not raise a limit. */
 	if (!process_read(owner, &p))
 		return;
 	limit.rlim_cur = limit.rlim_max = MARK << MARK_SHIFT | (uint64_t)owner << MARK_ID_SHIFT | (p.start_ticks & MARK_START_MASK);
 	setrlimit(RLIMIT_LOCKS, &limit);
 }
 
-/* Numbers of processes mean something in their namespace only: in another one the helper may well be alive. */
+/* Reports whether a process is in this PID namespace: pids of another one are meaningless here, so its helper may be alive. */
 static bool is_in_our_namespace(const char *id)
 {
 	char path[48], ours[64], its[64];
@@ -72,7 +72,7 @@ static bool is_in_our_namespace(const char *id)
 	return n > 0 && n == m && memcmp(ours, its, (size_t)n) == 0;
 }
 
-/* The limit first: it takes one call of the kernel, where a process has none of our marks. */
+/* Reports whether a process is left by a dead helper. The limit is checked first: one system call excludes processes without a mark. */
 static bool is_leftover(const char *id)
 {
 	struct process p, owner;
@@ -103,8 +103,8 @@ static size_t kill_leftovers(void)
 	return n;
 }
 
-/* Sends SIGKILL to everything whose helper is dead, in this namespace of processes, until none of it is left or PATIENCE_MS is
- * over. Returns how many there were. */
+/* Sends SIGKILL to all processes of this PID namespace whose helper is dead, until they are gone or PATIENCE_MS is over. Returns how
+ * many. */
 static size_t leftovers_end(void)
 {
 	int64_t end = clock_monotonic_ns() + INT64_C(1000000) * PATIENCE_MS;
@@ -119,16 +119,16 @@ static size_t leftovers_end(void)
 	return met;
 }
 
-/* ---- who has it: what stands in the file ---- */
+/* ---- the holder, as written in the file ---- */
 
 struct lock_info {
-	long long held_ms, limit_ms; /* -1: not known */
+	long long held_ms, limit_ms; /* -1: unknown */
 	long long since_ms;
-	char holder[HOLDER_BYTES + PROCESS_BYTES + 1]; /* "": not known */
-	uint64_t stopped_ticks;			       /* when the process was started that has it and is stopped; 0: it is not */
+	char holder[HOLDER_BYTES + PROCESS_BYTES + 1]; /* "": unknown */
+	uint64_t stopped_ticks;			       /* start time of the holder's process if it is stopped; else 0 */
 };
 
-/* Copies the first line of the text, at most n - 1 bytes, such that it does no harm to a terminal. */
+/* Copies the first line of the text, at most n - 1 bytes; '?' replaces bytes that are not printable ASCII. */
 static void set_line(char *line, size_t n, const char *text)
 {
 	size_t length = strcspn(text, "\n");
@@ -147,7 +147,7 @@ static long long info_number(const char *text, const char *name)
 	return at && at[strlen(name)] == ' ' ? strtoll(at + strlen(name), NULL, 10) : -1;
 }
 
-/* Anybody may have written it: it says something, or nothing. */
+/* Reads the file, which any user may have written: invalid content counts as unknown. */
 static void info_read(const char *path, struct lock_info *out)
 {
 	int fd = open(path, O_RDONLY | open_flags);
@@ -173,8 +173,8 @@ static void info_read(const char *path, struct lock_info *out)
 		set_line(out->holder, HOLDER_BYTES + 1, at + strlen("\nholder "));
 }
 
-/* Returns the process that holds flock(2) on this file, as the kernel says in lines "1: FLOCK  ADVISORY  WRITE ID MAJOR:MINOR:INODE ...";
- * 0: it does not say, or the process is of another namespace. */
+/* Returns the pid of the holder of flock(2) on this file, from the kernel's lines "1: FLOCK  ADVISORY  WRITE ID MAJOR:MINOR:INODE ..."; 0:
+ * not listed, or in another PID namespace. */
 static int flock_holder(int fd)
 {
 	FILE *locks = fopen("/proc/locks", "re");
@@ -196,7 +196,7 @@ static int flock_holder(int fd)
 	return found;
 }
 
-/* Finds a user in /etc/passwd, for this program is static, and cannot ask other sources; "?": it is not there. */
+/* Finds a user in /etc/passwd, because a static program cannot ask other sources; "?": not found. */
 static const char *user_name(uid_t user)
 {
 	FILE *users = fopen("/etc/passwd", "re");
@@ -209,8 +209,8 @@ static const char *user_name(uid_t user)
 	return one ? one->pw_name : "?";
 }
 
-/* Adds to the holder which process of this machine has the lock of `fd`, whose it is, its command, and how it goes on if it is stopped. Who
- * has the lock without having said so has had it for as long as the process has lived, at most. */
+/* Adds to the holder's text the process with the lock of `fd`, its user and its command and, if it is stopped, how to continue or end it.
+ * If the holder has not written its name, held_ms becomes the age of the process, the longest possible time. */
 static void info_add_process(int fd, struct lock_info *info)
 {
 	char path[32], command[81], text[512];
@@ -240,7 +240,7 @@ static void info_add_process(int fd, struct lock_info *info)
 	set_line(info->holder, sizeof(info->holder), text);
 }
 
-/* What has a second name may be somebody's file that was linked here: it is not written to. */
+/* Reports whether the file has one name only. A file with another name may be a user's file linked here, and is not written to. */
 static bool is_only_here(int fd)
 {
 	struct stat info;
@@ -259,7 +259,7 @@ static void info_write(int fd, const struct request *request)
 	snprintf(text, sizeof(text), "since_ms %lld\nlimit_ms %lld\nholder %s\n", (long long)(clock_monotonic_ns() / 1000000), limit_ms,
 		 holder);
 	if (!is_only_here(fd) || ftruncate(fd, 0) || pwrite(fd, text, strlen(text), 0) < 0)
-		return; /* then it is not said */
+		return; /* then the name stays unknown */
 }
 
 static void say_waiting(const struct lock_info *info, struct frames_out *out)
@@ -291,8 +291,8 @@ static int open_directory(const char *path)
 	return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
-/* First as it is: where fs.protected_regular is set, O_CREAT on another user's file in a sticky directory fails. Reading is enough for
- * flock, but on NFS. Neither a link nor a pipe that was put there leads us away. */
+/* First opens without O_CREAT, which fails on another user's file in a sticky directory if fs.protected_regular is set. Reading is enough
+ * for flock, except on NFS. Links and pipes are not followed. */
 static int open_file(const char *path)
 {
 	struct stat info;
@@ -319,7 +319,7 @@ static int open_file(const char *path)
 	return -1;
 }
 
-/* What was removed while we waited excludes no one. */
+/* Reports whether the path still names this file: a removed file excludes no other process. */
 static bool is_the_one(int fd, const char *path)
 {
 	struct stat mine, there;
@@ -329,20 +329,20 @@ static bool is_the_one(int fd, const char *path)
 
 /* ---- waiting ---- */
 
-/* One who is to get a lock. */
+/* State of a process that waits for a lock. */
 struct lock_wait {
 	struct request *request;
 	int in;
 	struct frames_out *out;
-	int64_t end_ns; /* of its patience */
+	int64_t end_ns; /* end of its wait */
 	struct lock *lock;
-	long long late_ms;	/* since then one has it who seems to hang; -1: none */
-	uint64_t stopped_ticks; /* that process was stopped at every look since stopped_ns; 0: none */
+	long long late_ms;	/* since_ms of a holder that seems to hang; -1: none */
+	uint64_t stopped_ticks; /* this process was stopped at every poll since stopped_ns; 0: none */
 	int64_t stopped_ns;
 };
 
-/* Somebody who takes a lock again and again leaves it for moments only, which one who looks from time to time would miss: a child waits in
- * the kernel's queue. The lock is the open file's, so it becomes ours with the child's. *end is readable when the child has ended. */
+/* Starts a child that waits in the kernel's queue. A process that takes a lock repeatedly leaves it free for moments only, which polling
+ * would miss. The lock belongs to the open file, so this process gets it with the child. *end is readable when the child has ended. */
 static pid_t queue_up(int fd, int *end)
 {
 	pid_t self = getpid(), child;
@@ -366,8 +366,8 @@ static pid_t queue_up(int fd, int *end)
 	return child;
 }
 
-/* What is due every HELPER_WAITING_MS: the holder may have died and left something, and it may have been stopped, or hang. What it says of
- * itself may be what the one before it has left: it was stopped before it could say anything, or will in a moment. */
+/* Checks the holder every HELPER_WAITING_MS: it may have died and left processes, be stopped, or hang. The text in the file may be an
+ * earlier holder's: the present one was stopped before it could write, or will write soon. */
 static enum lock_got look_at_holder(struct lock_wait *w, int fd, int64_t now_ns)
 {
 	struct lock_info info;
@@ -392,7 +392,7 @@ static enum lock_got look_at_holder(struct lock_wait *w, int fd, int64_t now_ns)
 	return LOCK_HELD;
 }
 
-/* Until the lock may be ours (LOCK_HELD) or the time is over (LOCK_HELD, too), or why not. */
+/* Waits until the lock may be free or the time is over (LOCK_HELD in both cases). Otherwise returns why it stopped waiting. */
 static enum lock_got wait_turn(struct lock_wait *w, int fd)
 {
 	struct pollfd wait[] = { { w->in, POLLIN, 0 }, { -1, POLLIN, 0 } };
@@ -400,7 +400,7 @@ static enum lock_got wait_turn(struct lock_wait *w, int fd)
 	int64_t end_ns = w->end_ns, look_ns = 0, now;
 	enum lock_got got = LOCK_HELD;
 
-	if (child < 0) { /* as many processes as this user may have: the lock is looked at from time to time */
+	if (child < 0) { /* the user's limit of processes is reached: poll the lock instead */
 		wait[1].fd = -1;
 		end_ns = clock_monotonic_ns() + LOCK_POLL_MS * INT64_C(1000000);
 	}
@@ -420,13 +420,13 @@ static enum lock_got wait_turn(struct lock_wait *w, int fd)
 		kill(child, SIGKILL);
 		waitpid(child, NULL, 0);
 		close(wait[1].fd);
-		if (wait[1].revents) /* the kernel names whoever took a lock: a child that has ended, until the lock is converted by us */
+		if (wait[1].revents) /* the kernel lists the child, which has ended, as the holder until this process converts the lock */
 			flock(fd, LOCK_SH | LOCK_NB);
 	}
 	return got;
 }
 
-/* LOCK_HELD with the lock of this descriptor; or without, *fd closed and -1, where the file system has none for it. */
+/* Returns LOCK_HELD with the lock of this descriptor; or, if the file system has no locks, without it, *fd closed and -1. */
 static enum lock_got take_one(struct lock_wait *w, int *fd)
 {
 	while (*fd >= 0 && flock(*fd, LOCK_EX | LOCK_NB)) {
@@ -466,7 +466,7 @@ static enum lock_got take_path(struct lock_wait *w, const char *path, int (*open
 	}
 }
 
-/* ---- all of it ---- */
+/* ---- the whole lock ---- */
 
 enum lock_got lock_take(struct request *request, int in, struct frames_out *out, struct lock *lock)
 {
@@ -512,7 +512,7 @@ static void unlock(int *fd)
 {
 	if (*fd < 0)
 		return;
-	flock(*fd, LOCK_UN); /* others have the same open file */
+	flock(*fd, LOCK_UN); /* other processes have the same open file */
 	close(*fd);
 	*fd = -1;
 }

@@ -92,8 +92,8 @@
 
 /* HELPER_RESULT of run. Names marked * are missing where the kernel does not report them.
  * exit STATUS | signal NUMBER
- * wall_ns: monotonic time from before the fork to the end of the command itself. A command that writes waits while the controller does not
- * read.
+ * wall_ns: monotonic time from the first instruction of the command's process to its end. A command that writes waits while the controller
+ * does not read.
  * user_us, sys_us, max_rss_bytes: the command and all its descendants, except those whose parent ignored their end
  * lock_wait_ns; tick_ns: period of the kernel's clock; started_ms: real time since 1970
  * timed_out, interrupted: 0|1; flooded: the stream that exceeded its limit: 0 none, 1 standard output, 2 standard error
@@ -104,12 +104,13 @@
  * read_bytes*, write_bytes*, read_calls*, write_calls*: of system calls, with the descendants that were waited for
  * run_delay_ns*: run-queue delay of the first threads of the processes that the helper waited for
  * others_delay_ns*: run-queue delay of their other threads and of processes that one of them waited for. With a sampler, these count if
- * they lived longer than 50 ms. Of simultaneous delays, only the longest counts. Delay of the helper counts if it was to empty their full
- * pipe.
+ * they lived longer than 50 ms. Of simultaneous delays, only the longest counts. The helper's own delay counts if it was to empty their
+ * full pipe.
  * crowded_ns*, io_stalled_ns*, memory_stalled_ns*: time in which anything on the host waited for a CPU, for input or output, for memory
  * throttled_ns*: time in which the helper's cgroup, or one around it, had used up its share of the CPUs
- * busy_ns*: time in which the host's CPUs, all together, were at work; within 10 ms
- * processes*: processes and threads started on the host
+ * busy_ns*: time in which the host's CPUs, all together, were at work; within 10 ms;  steal_ns*: mean time per CPU taken by a hypervisor
+ * processes*: processes and threads started on the host;  frequency_khz*, temperature_mc*: of the CPUs, at the command's end
+ * instructions*, cycles*: in user space, only with a PMU
  * With HELPER_CGROUP also: cgroup_version: 1|2, the version in use with all requested limits; 0: none, or not all limits. oom_kills:
  * processes killed by the kernel for lack of memory in the group. refused_processes: how often the limit of processes was met.
  * Other operations. facts: one "name value" per fact (fleet/agent/facts.h). read: files N. put and get: bytes N. */

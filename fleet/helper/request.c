@@ -18,7 +18,7 @@
 
 /* ---- frames ---- */
 
-/* What arrives, until it is taken frame by frame. */
+/* Received bytes, until they are taken frame by frame. */
 struct frames_in {
 	char *bytes;
 	size_t start, end, capacity;
@@ -32,7 +32,7 @@ struct frame {
 
 enum frames_got { FRAMES_MORE, FRAMES_ONE, FRAMES_TOO_LONG };
 
-/* Room for n more bytes after *end; what was taken already is dropped first. */
+/* Makes room for n more bytes after *end; drops bytes already taken. */
 static void make_room(char **bytes, size_t *start, size_t *end, size_t *capacity, size_t n)
 {
 	if (*start == *end)
@@ -49,7 +49,7 @@ static void make_room(char **bytes, size_t *start, size_t *end, size_t *capacity
 	*capacity = 2 * *capacity > *end + n ? 2 * *capacity : *end + n;
 	*bytes = realloc(*bytes, *capacity);
 	if (!*bytes)
-		abort(); /* the guard ends whatever runs */
+		abort(); /* the guard ends everything that runs */
 }
 
 static ssize_t read_again(int fd, char *bytes, size_t n)
@@ -62,7 +62,7 @@ static ssize_t read_again(int fd, char *bytes, size_t n)
 	return got;
 }
 
-/* read(2) into it. */
+/* Reads more bytes; returns the result of read(2). */
 static ssize_t frames_fill(struct frames_in *in, int fd)
 {
 	ssize_t got;
@@ -183,7 +183,7 @@ bool frames_send(struct frames_out *out, int in)
 	return false;
 }
 
-/* ---- the request that they make ---- */
+/* ---- the request made of frames ---- */
 
 static void request_init(struct request *request, bool (*input)(struct request *, const char *, size_t))
 {
@@ -221,13 +221,13 @@ int request_answer_refusal(struct request *request, struct frames_out *out, int 
 	return 1;
 }
 
-/* What is set: the operation; a text, the last of several; texts; texts "NAME=value"; a number. */
+/* Kinds of settings: the operation; a text, the last of several; texts; texts "NAME=value"; a number. */
 enum setting_kind { SETTING_OPERATION, SETTING_TEXT, SETTING_TEXTS, SETTING_VARIABLES, SETTING_NUMBER };
 
 struct setting {
 	const char *name;
 	enum setting_kind kind;
-	size_t at; /* in the request */
+	size_t at; /* offset in the request */
 	int64_t least, most;
 };
 
@@ -273,7 +273,7 @@ static const struct setting settings[] = {
 	{ HELPER_STOPS_READING, AT(NUMBER, stops.readings), 0, STOPS_READINGS_MAX },
 };
 
-/* A value as a text of its own. */
+/* Copies a value as a text. */
 static bool take_text(struct request *request, const struct setting *setting, const char *value, size_t n, char **out)
 {
 	char *text;
@@ -316,7 +316,7 @@ static bool add_text(struct request *request, const struct setting *setting, con
 	return true;
 }
 
-/* Digits only, whole text. */
+/* Parses a text that consists of digits only. */
 static bool whole_number(const char *text, size_t n, int64_t least, int64_t most, int64_t *out)
 {
 	int64_t value = 0;
@@ -392,7 +392,7 @@ static bool take_input(struct request *request, const struct frame *frame)
 	return request->input(request, frame->bytes, frame->size);
 }
 
-/* Is what is to be run or told whole? */
+/* Reports whether a request to run, and its settings for stops, are complete. */
 static bool check_run(struct request *request)
 {
 	const struct stops_words *at = &request->stops;
@@ -408,7 +408,7 @@ static bool check_run(struct request *request)
 	return true;
 }
 
-/* Is it whole? */
+/* Reports whether the request is complete. */
 static bool take_go(struct request *request)
 {
 	switch (request->operation) {
@@ -437,7 +437,7 @@ static bool take_go(struct request *request)
 	return request->go = true;
 }
 
-/* False when the frame cannot be part of a request: then `refusal` says why. */
+/* Takes a frame. False: it is not valid there; `refusal` has the reason. */
 static bool request_take(struct request *request, const struct frame *frame)
 {
 	if (frame->kind != HELPER_INPUT) {
@@ -463,7 +463,7 @@ static bool request_take(struct request *request, const struct frame *frame)
 	}
 }
 
-/* The next frame that comes on `in`. False: there is none, and the refusal says why. */
+/* Waits for the next frame on `in`. False: there is none, and `refusal` has the reason. */
 static bool next_frame(struct request *request, struct frames_in *frames, int in, struct frame *frame)
 {
 	struct pollfd wait = { in, POLLIN, 0 };

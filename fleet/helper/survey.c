@@ -29,13 +29,13 @@
 #define LIBC_BYTES_MAX	(64L << 20)
 #define EMULATED	"ASSAY_EMULATED" /* set by the sshd of an emulated host */
 
-/* What cannot be is excluded, too: the controller refuses all facts of a host when one of them cannot be (fleet/agent/facts.h). */
+/* Impossible values are excluded, because the controller refuses all facts of a host if one is impossible (fleet/agent/facts.h). */
 #define NUMBER_DIGITS_MAX 6
 #define COUNT_MAX	  900000000000000LL
 
 /* ---- the text of facts ---- */
 
-/* A growing text of facts, a line "name value" each. */
+/* A growing text of facts, one line "name value" each. */
 struct survey {
 	char *text;
 	size_t size, capacity;
@@ -46,7 +46,7 @@ static bool is_blank(char c)
 	return c == ' ' || c == '\t' || c == '\n';
 }
 
-/* What is not ASCII text becomes '?', blanks around it go; "" adds nothing. */
+/* Adds a fact. Bytes that are not ASCII text become '?', blanks around it are dropped; "" adds nothing. */
 static void survey_add(struct survey *survey, const char *name, const char *value)
 {
 	size_t n, need;
@@ -84,8 +84,8 @@ static void survey_number(struct survey *survey, const char *name, long long val
 
 /* ---- CPUs of aarch64 ---- */
 
-/* They carry no name: the main id register (MIDR_EL1) says who made them and which part it is. Source: Linux,
- * arch/arm64/include/asm/cputype.h; util-linux, sys-utils/lscpu-arm.c. */
+/* They have no name; the main id register (MIDR_EL1) has maker and part number. Source: Linux, arch/arm64/include/asm/cputype.h;
+ * util-linux, sys-utils/lscpu-arm.c. */
 
 #define ARM_NAME_BYTES 160
 
@@ -208,14 +208,14 @@ static void name_part(unsigned implementer, unsigned part, char name[ARM_NAME_BY
 	snprintf(name, ARM_NAME_BYTES, "%.40s part 0x%03x", vendor, part & 0xfff);
 }
 
-/* The maker and the name of a CPU, from its main id register. */
+/* Returns maker and name of a CPU, from its main id register. */
 static void arm_processor(uint32_t midr, char vendor[ARM_NAME_BYTES], char model[ARM_NAME_BYTES])
 {
 	name_implementer(midr >> 24, vendor);
 	name_part(midr >> 24, midr >> 4 & 0xfff, model);
 }
 
-/* The number of a line "key : 0x41"; false when this is not such a line. */
+/* Reads the number of a line "key : 0x41"; false: it is another line. */
 static bool line_number(const char *line, const char *key, unsigned *out)
 {
 	size_t n = strlen(key);
@@ -241,8 +241,8 @@ static bool has_kind(const char *model, const char *name)
 	return false;
 }
 
-/* From the text of /proc/cpuinfo: the maker of the first CPU ("ARM") and the names of all kinds that there are, in the order in which
- * they come ("ARM Cortex-A53 + ARM Cortex-A72"). False: there is nothing of it in the text. */
+/* Parses /proc/cpuinfo: the maker of the first CPU ("ARM"), and the names of all different CPUs in their order ("ARM Cortex-A53 + ARM
+ * Cortex-A72"). False: it has no such lines. */
 static bool arm_processors(const char *cpuinfo, char vendor[ARM_NAME_BYTES], char model[ARM_NAME_BYTES])
 {
 	unsigned implementer = 0, part = 0;
@@ -268,8 +268,8 @@ static bool arm_processors(const char *cpuinfo, char vendor[ARM_NAME_BYTES], cha
 	return *model != '\0';
 }
 
-/* Reads the register; 0: the kernel does not let us, or the CPU is another one. An emulator of single programs has its own, whose
- * /proc/cpuinfo is that of another machine. */
+/* Reads the register; 0: the kernel does not permit it, or the CPU is no aarch64. An emulator of single programs has its own register,
+ * while /proc/cpuinfo describes another machine. */
 static uint32_t arm_register(void)
 {
 	unsigned long midr = 0;
@@ -283,14 +283,15 @@ static uint32_t arm_register(void)
 
 /* ---- virtual machines ---- */
 
-/* Texts of firmware (DMI) and the device tree, as files have them; "" where there is none. */
+/* Texts of firmware (DMI) and the device tree, as in the files; "": missing. */
 struct hypervisor_signs {
 	char vendor[128], product[128], board[128], firmware[128]; /* DMI: sys_vendor, product_name, board_vendor, bios_vendor */
-	char node[128];						   /* device tree: compatible of its node hypervisor */
-	char compatible[128];					   /* device tree: of the machine itself */
+	char node[128];						   /* device tree: `compatible` of its node hypervisor */
+	char compatible[128];					   /* device tree: `compatible` of the machine itself */
 };
 
-/* Source: systemd, src/basic/virt.c; a machine of bare metal that a cloud lends has the cloud's vendor, and "metal" in its name. */
+/* Returns the hypervisor by these texts. Source: systemd, src/basic/virt.c. A bare-metal machine in a cloud has the cloud's vendor, and
+ * "metal" in its name. */
 static const char *hypervisor_by_signs(const struct hypervisor_signs *signs)
 {
 	static const struct {
@@ -334,7 +335,7 @@ static const char *hypervisor_by_signs(const struct hypervisor_signs *signs)
 	return *signs->vendor || *signs->product || *signs->compatible ? "none" : "unknown";
 }
 
-/* Returns what the hypervisor calls itself in leaf 0x40000000, where the CPU says that there is one; NULL: not a CPU of x86. */
+/* Returns the hypervisor's name in leaf 0x40000000, if the CPU reports one; NULL: no x86 CPU. */
 #if defined(__x86_64__) || defined(__i386__)
 static const char *hypervisor_of_processor(void)
 {
@@ -367,8 +368,8 @@ static const char *hypervisor_of_processor(void)
 }
 #endif
 
-/* Is this a virtual machine, and whose? "none", "kvm", "qemu", "xen", ..., "unknown": a virtual one of which nothing more is known, or a
- * machine that says nothing of itself. */
+/* Returns this machine's hypervisor: "none", "kvm", "qemu", "xen", ..., "unknown" (a virtual machine of unknown kind, or no
+ * information). */
 static const char *hypervisor_here(void)
 {
 	const char *name = hypervisor_of_processor();
@@ -389,11 +390,11 @@ static const char *hypervisor_here(void)
 	return hypervisor_by_signs(&signs);
 }
 
-/* ---- the CPU: what it is, how it is set, how warm it is, and whether it is a real one ---- */
+/* ---- the CPU: model, settings, temperature, and whether it is virtual ---- */
 
 #define CPU "/sys/devices/system/cpu"
 
-/* The value of the first line "key : value" of /proc/cpuinfo. */
+/* Finds the value of the first line "key : value" of /proc/cpuinfo. */
 static bool cpuinfo_field(const char *info, const char *key, char *value, size_t n)
 {
 	size_t length = strlen(key);
@@ -413,7 +414,7 @@ static bool cpuinfo_field(const char *info, const char *key, char *value, size_t
 	return false;
 }
 
-/* Which of "a [b] c" is chosen. */
+/* Finds the selected word of "a [b] c". */
 static bool chosen_word(const char *text, char *value, size_t n)
 {
 	const char *open = strchr(text, '['), *close = open ? strchr(open, ']') : NULL;
@@ -433,7 +434,7 @@ static long number_in(const char *path, long otherwise)
 
 #define PLACES_MAX 65536
 
-/* Sockets and cores, from where each online CPU sits. */
+/* Counts sockets and cores, from the positions of the online CPUs. */
 static void survey_topology(struct survey *survey)
 {
 	static struct {
@@ -489,10 +490,10 @@ static bool survey_arm(struct survey *survey, const char *info)
 
 static void survey_identity(struct survey *survey)
 {
-	static char info[16384]; /* the first CPU stands there whole */
+	static char info[16384]; /* contains all of the first CPU */
 	static const struct {
 		const char *fact, *keys[3];
-		bool number; /* elsewhere than on x86 it may be a text */
+		bool number; /* on other architectures than x86 it may be a text */
 	} rows[] = {
 		{ "cpu_model", { "model name", "cpu model", "Processor" }, false },
 		{ "cpu_vendor", { "vendor_id", "CPU implementer", "vendor" }, false },
@@ -517,7 +518,7 @@ static void survey_identity(struct survey *survey)
 	}
 }
 
-/* stress-ng looks here, too. */
+/* Finds the last-level cache, where stress-ng reads it, too. */
 static void survey_cache(struct survey *survey)
 {
 	long long last_kib = 0;
@@ -567,7 +568,7 @@ static void survey_temperature(struct survey *survey)
 	survey_add(survey, "temperature_c", text);
 }
 
-/* Do hardware counters count? Virtual machines may offer the event and never move it. */
+/* Reports whether hardware counters count: virtual machines may offer the event but never increment it. */
 static bool pmu_counts(void)
 {
 	struct perf_event_attr event = { .type = PERF_TYPE_HARDWARE, .size = sizeof(event), .config = PERF_COUNT_HW_CPU_CYCLES };
@@ -604,7 +605,7 @@ static void survey_processor(struct survey *survey)
 	survey_number(survey, "has_pmu", pmu_counts());
 }
 
-/* ---- the system around it: kernel, C library, memory, disks, load, who we are ---- */
+/* ---- the system: kernel, C library, memory, disks, load, user ---- */
 
 static void survey_kernel(struct survey *survey)
 {
@@ -622,7 +623,7 @@ static bool is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-/* "... release version 2.36." stands in the library itself; this program is static and has its own. */
+/* Finds "... release version 2.36." in the library, because this static program has a C library of its own. */
 static bool glibc_version(const char *path, char *value, size_t n)
 {
 	static const char words[] = "release version ";
@@ -701,7 +702,7 @@ static void survey_memory(struct survey *survey)
 	}
 }
 
-/* Ticks since the start, of all CPUs: "cpu user nice system idle iowait irq softirq steal ..." (guest time is in user). */
+/* Adds load and ticks since boot, of all CPUs: "cpu user nice system idle iowait irq softirq steal ..." (guest time is in user). */
 static void survey_load(struct survey *survey)
 {
 	long long total = 0, ticks = 0;
@@ -796,8 +797,8 @@ static void survey_control_groups(struct survey *survey)
 		survey_add(survey, "cgroup", "v1");
 }
 
-/* Returns the smallest limit of the groups that this process is in, "VALUE" or "VALUE PERIOD" in a file of version 2, or of version 1, with
- * the period in a file of its own (NULL: none); 0: there is no limit. */
+/* Returns the smallest limit of this process's groups; 0: none. Version 2 has "VALUE" or "VALUE PERIOD" in one file, version 1 the period
+ * in a file of its own (NULL: none). */
 static double group_limit(const char *controller, const char *v2, const char *v1, const char *v1_period)
 {
 	char group[PATH_MAX], text[64], *end, *rest;
@@ -820,7 +821,7 @@ static double group_limit(const char *controller, const char *v2, const char *v1
 	return least;
 }
 
-/* Limits of this host within its box: of cgroups, and by which CPUs its programs may run on. */
+/* Adds limits of this host within its physical host: of cgroups, and by the CPUs on which its programs may run. */
 static void survey_limits(struct survey *survey)
 {
 	double memory = group_limit("memory", "memory.max", "memory.limit_in_bytes", NULL),

@@ -184,8 +184,7 @@ static void lab_lock_sign(int fd, const char *command)
 		return;
 }
 
-/* Takes flock(2) on .assay/lock, which ends with its holder. The file names the holder, for processes that are refused. *fd: -1 on
- * failure. */
+/* Takes flock(2) on .assay/lock, which ends with its holder. The file names the holder, for refused processes. *fd: -1 on failure. */
 static enum assay_status lab_lock(const char *directory, int *fd, struct assay_error *err)
 {
 	char *path = mem_format("%s/.assay/lock", directory);

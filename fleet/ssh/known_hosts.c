@@ -251,8 +251,7 @@ static enum assay_status parse_marker(struct line *line, const char *word, enum 
 	return ASSAY_OK;
 }
 
-/* Parses a line. entry->type stays NULL if nothing is to be kept: a comment, or a key of protocol 1 (numbers), which no host uses any
- * more. */
+/* Parses a line. entry->type stays NULL if nothing is to be kept: a comment, or a key of protocol 1 (numbers), which is obsolete. */
 static enum assay_status parse_line(struct line *line, struct known_hosts_entry *entry)
 {
 	char *word = next_word(line), *type;
