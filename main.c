@@ -1,4 +1,4 @@
-/* The table of sub-commands and of formats, and nothing else. */
+/* The tables of sub-commands and of formats. */
 #include "base/command.h"
 #include "base/mem.h"
 #include "fingerprint/commands/fingerprint_commands.h"
@@ -98,7 +98,7 @@ static enum assay_status open_lab(const char *directory, bool write, const char 
 	struct lab *lab = mem_new(1, sizeof(*lab));
 	enum assay_status st = lab_open(directory, write ? STORE_WRITE : STORE_READ, lab, err);
 
-	*out = lab; /* closed after a failure, too */
+	*out = lab; /* also closed after a failure */
 	if (!st)
 		lab_sign(lab, command);
 	if (!st && lab->tightened)

@@ -1,4 +1,4 @@
-/* Included before everything (see CMakeLists.txt): calls that do not check their bounds or their input do not compile. */
+/* Included before everything (see CMakeLists.txt): makes calls fail to compile that do not check their bounds or input. */
 #ifndef BASE_BANNED_H
 #define BASE_BANNED_H
 
@@ -11,7 +11,7 @@
 #pragma GCC poison strcpy strcat sprintf vsprintf strtok atoi atol atoll atof strncpy strncat gets tmpnam system popen
 #pragma GCC poison localtime ctime asctime
 
-/* Poison would also hit arguments of that name in other headers. */
+/* #pragma poison would also hit parameters of that name in other headers. */
 int rand(void) __attribute__((deprecated("not reproducible: use base/rng.h")));
 void srand(unsigned seed) __attribute__((deprecated("not reproducible: use base/rng.h")));
 #endif

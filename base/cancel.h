@@ -1,12 +1,11 @@
-/* Long commands end in order on the first SIGINT, SIGTERM or SIGHUP, and as usual on a second one. */
+/* Makes long commands end in order on the first SIGINT, SIGTERM or SIGHUP, and at once on the second. */
 #ifndef BASE_CANCEL_H
 #define BASE_CANCEL_H
 
 #include <signal.h>
 
-/* From now on *flag becomes the number of the first of these signals; it must live as long as the program. A SIGHUP that was ignored
- * when the program started stays ignored: nohup relies on that. A SIGINT does not, although scripts start background jobs with it
- * ignored: sending one to them is deliberate. */
+/* From now on, the first of these signals sets *flag to its number. *flag must live as long as the program. A SIGHUP ignored at the start
+ * stays ignored, because nohup relies on that. An ignored SIGINT does not: scripts ignore it in background jobs. */
 void cancel_on_signals(volatile sig_atomic_t *flag);
 
 #endif

@@ -1,11 +1,11 @@
-/* The two clocks. Needs the C library alone, so that the programs on hosts may include it. */
+/* The two clocks. It needs only the C library, so that programs on hosts can include it. */
 #ifndef BASE_CLOCK_H
 #define BASE_CLOCK_H
 
 #include <stdint.h>
 #include <time.h>
 
-/* Real time, since 1970 UTC. */
+/* Returns real time since 1970 UTC. */
 static inline int64_t clock_real_ms(void)
 {
 	struct timespec now;
@@ -14,7 +14,7 @@ static inline int64_t clock_real_ms(void)
 	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* For durations and deadlines: never set back. */
+/* Returns a time for durations and deadlines, which is never set back. */
 static inline int64_t clock_monotonic_ns(void)
 {
 	struct timespec now;

@@ -1,4 +1,4 @@
-/* Parsing the words and options of a command, and running it: one line on standard error says what is wrong. */
+/* Parses the arguments and options of a command, and runs it: one line on standard error describes an error. */
 #include "base/command.h"
 
 #include "base/file.h"
@@ -17,7 +17,7 @@
 
 #define OPTIONS_MAX 64
 
-/* The command at work, of which a process has one, and what the shared options say. */
+/* The running command, one per process, and the values of the shared options. */
 static struct at_work {
 	const char *name, *directory, *output;
 	int format;
@@ -44,7 +44,7 @@ const char *cli_command_name(void)
 	return at_work.name;
 }
 
-/* "NAME: text", one line whatever the text holds: bytes from outside must neither break it nor reach the terminal as escapes. */
+/* Prints "NAME: text" as one line. Bytes from outside must neither break the line nor reach the terminal as escapes. */
 static void print_line(const char *name, const char *text, const char *after)
 {
 	fprintf(stderr, "%s: ", name);
@@ -61,7 +61,7 @@ void cli_remark(const char *fmt, ...)
 	text_fit(text, sizeof(text), fmt, args);
 	va_end(args);
 	secrets_hide(text, sizeof(text));
-	if (isatty(STDERR_FILENO)) /* a line on which progress is shown is taken back: it comes again */
+	if (isatty(STDERR_FILENO)) /* erases a progress line, which will be shown again */
 		fputs("\r\033[K", stderr);
 	print_line(at_work.name, text, "");
 }
@@ -80,7 +80,7 @@ static void refuse(const char *fmt, ...)
 	exit(assay_status_exit(ASSAY_E_USAGE));
 }
 
-/* ---- the options of a command: its own and the shared ones ---- */
+/* ---- options of a command: its own and the shared ones ---- */
 
 static const struct cli_option shared_options[] = {
 	CLI_OPTION(TEXT, "directory", "DIR", struct at_work, directory,
@@ -113,7 +113,7 @@ struct parser {
 	const struct command *command;
 	char *arguments; /* [command->arguments_bytes] */
 	struct cli_option options[OPTIONS_MAX];
-	size_t n, n_own; /* the first n_own are the command's */
+	size_t n, n_own; /* the first n_own are the command's own */
 	bool given[OPTIONS_MAX];
 };
 
@@ -144,7 +144,7 @@ static void list_add(struct cli_list *list, const char *text, size_t n)
 	list->items[list->n] = NULL;
 }
 
-/* Two options may have one value. */
+/* Frees owned values; two options may share one value. */
 static void release_values(const struct cli_option *options, char *arguments)
 {
 	for (const struct cli_option *o = options; o && o->name; o++) {
@@ -168,9 +168,9 @@ static void parser_release(struct parser *p)
 	free(p->arguments);
 }
 
-/* ---- what is wrong with an option ---- */
+/* ---- faults of options ---- */
 
-/* The option that a long one means, whole or shortened; SIZE_MAX when none or several do. */
+/* Returns the option for a long name, complete or shortened; SIZE_MAX: none, or several. */
 static size_t find_long(const struct parser *p, const char *word, size_t n)
 {
 	size_t found = SIZE_MAX, matches = 0;
@@ -198,7 +198,7 @@ static const char *nearest_long(const struct parser *p, const char *word, size_t
 	return nearest;
 }
 
-/* getopt tells only that something is wrong with the word at which it stopped, or with a letter inside of it. */
+/* Refuses an option. getopt reports only the argument at which it stopped, or a letter in it. */
 static void refuse_option(const struct parser *p, const char *word, int letter)
 {
 	bool is_long = strncmp(word, "--", 2) == 0;
@@ -272,7 +272,7 @@ enum assay_status cli_span(const char *text, void *seconds, struct assay_error *
 	return text_span(text, seconds) ? ASSAY_OK : assay_fail(err, ASSAY_E_USAGE, "a time such as 90s, 20m or 2h, at most a year");
 }
 
-/* Stores what `text` says (NULL for a flag) where the option wants it. `shown` is how messages call it: "--top", "BASELINE". */
+/* Stores the value `text` (NULL for a flag). `shown`: name of the option in messages: "--top", "BASELINE". */
 static void store(const struct cli_option *o, const char *text, const char *shown, char *arguments)
 {
 	void *to = arguments + o->offset;
@@ -306,7 +306,7 @@ static void store(const struct cli_option *o, const char *text, const char *show
 	}
 }
 
-/* ---- the words of the command line ---- */
+/* ---- arguments of the command line ---- */
 
 static void parse_options(struct parser *p, int argc, char **argv)
 {
@@ -343,7 +343,7 @@ static void parse_options(struct parser *p, int argc, char **argv)
 	buf_release(&letters);
 }
 
-/* "BASELINE and CANDIDATE", for messages. */
+/* Returns "BASELINE and CANDIDATE", for messages. */
 static char *words_text(const struct cli_option *words)
 {
 	struct buf text = BUF_INIT;
@@ -387,7 +387,7 @@ static void check_here(const struct command *command)
 	(void)command;
 }
 #else
-/* What the build has excluded. */
+/* Refuses commands that the build excludes. */
 static void check_here(const struct command *command)
 {
 	if (command->only_x86_64)
@@ -412,7 +412,7 @@ static void parse(struct parser *p, int argc, char **argv)
 
 /* ---- the terminal ---- */
 
-/* A terminal that is not dumb, and NO_COLOR is not set. */
+/* Reports whether the stream is a terminal that is not dumb, and NO_COLOR is not set. */
 static bool terminal_colours(FILE *stream)
 {
 	const char *no_color = getenv("NO_COLOR");
@@ -428,7 +428,7 @@ static bool terminal_utf8(void)
 	locale_t locale = newlocale(LC_CTYPE_MASK, "", (locale_t)0);
 	bool utf8 = false;
 
-	/* The process's own locale stays "C": numbers are read and written with a point. */
+	/* The process's own locale stays "C", so that numbers have a decimal point. */
 	if (locale) {
 		utf8 = strcmp(nl_langinfo_l(CODESET, locale), "UTF-8") == 0;
 		freelocale(locale);
@@ -436,7 +436,7 @@ static bool terminal_utf8(void)
 	return utf8;
 }
 
-/* Width: COLUMNS, else the terminal's, else 100. */
+/* Returns the width: COLUMNS, else the terminal's, else 100. */
 static unsigned terminal_columns(FILE *stream)
 {
 	const char *columns = getenv("COLUMNS");
@@ -450,7 +450,7 @@ static unsigned terminal_columns(FILE *stream)
 	return 100;
 }
 
-/* Bytes of the sequence "ESC [ numbers m" that stands there, 0 when none does. */
+/* Returns the size of the sequence "ESC [ numbers m" at `bytes`; 0: there is none. */
 static size_t colour_sequence(const char *bytes, size_t n)
 {
 	size_t length = 2;
@@ -481,7 +481,7 @@ void cli_put(const char *bytes, size_t n, bool colours, FILE *to)
 	}
 }
 
-/* ---- running it ---- */
+/* ---- running a command ---- */
 
 static enum assay_status print(const struct buf *text, struct assay_error *err)
 {

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #define BYTE_ORDER_MARK "\xef\xbb\xbf"
-#define COLUMNS_NAMED	20 /* in a message, of those that are there */
+#define COLUMNS_NAMED	20 /* in a message, of the existing ones */
 
 void csv_init(struct csv *csv, const char *name, char *bytes, size_t n)
 {
@@ -35,7 +35,7 @@ static void skip_empty_lines(struct csv *csv)
 	}
 }
 
-/* The line of the first bad byte in a field that starts on `line`. */
+/* Returns the line of the first invalid byte in a field that starts on `line`. */
 static size_t bad_line(const char *field, size_t n, size_t line)
 {
 	const char *newline;
@@ -65,7 +65,7 @@ static enum assay_status check_field(const struct csv *csv, const char *field, s
 	return ASSAY_OK;
 }
 
-/* Returns the quote that closes the field that opens at csv->next; NULL if there is none. */
+/* Returns the closing quote of the field that starts at csv->next; NULL: none. */
 static const char *closing_quote(const struct csv *csv)
 {
 	const char *at = csv->next + 1;
@@ -75,8 +75,8 @@ static const char *closing_quote(const struct csv *csv)
 	return at;
 }
 
-/* Moves the content of a quoted field one byte down, over its opening quote, and doubled quotes together. Leaves csv->next
- * after the closing quote; *n is what is left of the field, which starts where the quote was. */
+/* Moves the content of a quoted field one byte down, over its opening quote, and merges doubled quotes. Leaves csv->next after the closing
+ * quote. The field then starts at the quote's place; *n: its size. */
 static enum assay_status read_quoted(struct csv *csv, size_t *n, struct assay_error *err)
 {
 	char *start = csv->next, *to = start, *from = start + 1;
@@ -104,7 +104,7 @@ static void read_plain(struct csv *csv, size_t *n)
 	csv->next = p;
 }
 
-/* What follows a field: a comma, the end of the line or of the file. */
+/* Reads the separator after a field: a comma, the end of the line or of the file. */
 static enum assay_status read_separator(struct csv *csv, bool quoted, bool *last, struct assay_error *err)
 {
 	char *p = csv->next;
@@ -131,8 +131,8 @@ static enum assay_status read_separator(struct csv *csv, bool quoted, bool *last
 			  csv->next_line);
 }
 
-/* A spreadsheet takes what starts so for a formula, and runs it. An apostrophe before it makes it text there; what starts with apostrophes
- * and then so gets one more, that reading gives back what was written. */
+/* Reports whether a spreadsheet would take the field for a formula, and run it. An apostrophe before it makes it text. A field that starts
+ * with apostrophes and then so gets one more, so that reading restores it. */
 static bool begins_formula(const char *field)
 {
 	char first = field[strspn(field, "'")];
@@ -159,7 +159,7 @@ static enum assay_status read_field(struct csv *csv, bool *last, struct assay_er
 		st = check_field(csv, field, n, line, err);
 	if (st)
 		return st;
-	field[n] = '\0'; /* over the separator, or over the closing quote */
+	field[n] = '\0'; /* overwrites the separator, or the closing quote */
 	mem_append(csv->fields, csv->n_fields, &csv->capacity, field + (*field == '\'' && begins_formula(field)));
 	return ASSAY_OK;
 }
@@ -249,8 +249,8 @@ enum assay_status csv_header(struct csv *csv, const char *const *columns, size_t
 	return st;
 }
 
-/* An empty first field is quoted, because a row of only that would be an empty line; one that starts with a byte order mark,
- * because the mark would be skipped at the start of a file. */
+/* Reports whether a field needs quotes. An empty first field does, because a row of only that would be an empty line. One that starts with
+ * a byte order mark does, because it would be skipped at the start of a file. */
 static bool needs_quotes(const char *field, bool first)
 {
 	return strpbrk(field, ",\"\r\n") || (first && (!*field || !strncmp(field, BYTE_ORDER_MARK, 3)));

@@ -1,4 +1,4 @@
-/* The program: finds the sub-command among its rows, and says what they say: --help, manual pages, completion for shells. */
+/* The program: finds the sub-command among its rows, and makes --help, manual pages and completion for shells from them. */
 #include "base/cancel.h"
 #include "base/command.h"
 #include "base/mem.h"
@@ -11,11 +11,11 @@
 #include <unistd.h>
 
 #define HELP_COLUMNS 100
-#define HELP_OPTION  28 /* where the help of an option starts */
+#define HELP_OPTION  28 /* column of an option's help */
 
 /* ---- --help ---- */
 
-/* Paragraphs broken into lines of HELP_COLUMNS, the first one start at column `at`, the others at `indent`. */
+/* Appends paragraphs broken into lines of HELP_COLUMNS. The first line starts at column `at`, the others at `indent`. */
 static void add_wrapped(const char *text, size_t at, size_t indent, struct buf *out)
 {
 	while (*text) {
@@ -50,7 +50,7 @@ static void add_usage_words(const struct command *command, struct buf *out)
 	}
 }
 
-/* "N", or "human|json" of a choice. */
+/* Appends "N", or "human|json" for a choice. */
 static void add_value(const struct cli_option *o, struct buf *out)
 {
 	if (o->type != CLI_TYPE_CHOICE)
@@ -86,7 +86,7 @@ static void add_option_help(const struct cli_option *o, struct buf *out)
 	add_wrapped(o->help, HELP_OPTION, HELP_OPTION, out);
 }
 
-/* Calls add() for every option of the command, its own first. */
+/* Calls add() for every option of the command, first for its own. */
 static void each_option(const struct program *program, const struct command *command,
 			void (*add)(const struct cli_option *o, struct buf *out), struct buf *out)
 {
@@ -119,7 +119,7 @@ void command_help(const struct program *program, const struct command *command, 
 
 /* ---- manual pages ---- */
 
-/* Text for roff: a line must not start with a request, backslashes are characters. `line`: the text starts a line. */
+/* Appends text for roff: a line must not start with a request, and backslashes are characters. `line`: the text starts a line. */
 static void add_roff(const char *text, bool line, struct buf *out)
 {
 	for (; *text; text++) {
@@ -180,7 +180,7 @@ static void manual_of_program(const struct program *program, struct buf *out)
 	}
 }
 
-/* A manual page of one command, or of the program when command is NULL, in the man macros. */
+/* Appends a manual page of one command, or of the program if command is NULL, in the man macros. */
 static void command_manual(const struct program *program, const struct command *command, struct buf *out)
 {
 	char *title;
@@ -214,7 +214,7 @@ static void command_manual(const struct program *program, const struct command *
 
 /* ---- completion ---- */
 
-/* The text for a word in single quotes of a shell, or of fish. */
+/* Appends text for a word in single quotes of a shell, or of fish. */
 static void add_quoted(const char *text, struct buf *out)
 {
 	for (; *text; text++) {
@@ -241,7 +241,7 @@ static void add_choices(const struct cli_option *o, struct buf *out)
 	buf_text(out, "' ;;\n");
 }
 
-/* The second words of the commands that share the first word of the i-th, when it is the first of them. */
+/* Appends the second words of the commands that share the first word of the i-th, if that is the first of them. */
 static void add_second_words(const struct program *program, size_t i, struct buf *out)
 {
 	const char *name = program->commands[i]->name;
@@ -261,7 +261,7 @@ static void add_second_words(const struct program *program, size_t i, struct buf
 	buf_text(out, "' ;;\n");
 }
 
-/* bash, and zsh by its bashcompinit: the longest command that the words start with decides which options there are. */
+/* Appends completion for bash, and for zsh by its bashcompinit. The longest command at the start of the words determines the options. */
 static void completion_of_bash(const struct program *program, struct buf *out)
 {
 	buf_text(out, "_assay() {\n\tlocal current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} words='' "
@@ -347,7 +347,7 @@ static void completion_of_fish(const struct program *program, struct buf *out)
 	}
 }
 
-/* Completion for "bash", "zsh" or "fish"; false for another word. */
+/* Appends completion for "bash", "zsh" or "fish"; false: another word. */
 static bool command_completion(const struct program *program, const char *shell, struct buf *out)
 {
 	if (strcmp(shell, "bash") == 0) {
@@ -365,13 +365,13 @@ static bool command_completion(const struct program *program, const char *shell,
 
 static const struct program *the_program; /* for the commands about commands */
 
-/* Whether the command is `group` and another word. */
+/* Reports whether the command is `group` and another word. */
 static bool is_in_group(const struct command *command, const char *group, size_t n)
 {
 	return command->run && strncmp(command->name, group, n) == 0 && command->name[n] == ' ';
 }
 
-/* Commands that start with `prefix`; all of them with their headings when it is empty. */
+/* Prints the commands that start with `prefix`; if it is empty, all of them with their headings. */
 static void print_rows(const struct program *program, const char *prefix)
 {
 	size_t width = 0;
@@ -410,7 +410,7 @@ static void print_help(const struct program *program)
 	     "5 environment, 6 nothing measured. Of commands on many hosts: 0 all did well, 7 some did, 1 none did.");
 }
 
-/* How many words of argv name the row; 0 when they do not. */
+/* Returns the number of arguments that name the row; 0: they do not. */
 static int words_matched(const char *name, int argc, char **argv)
 {
 	int words = 0;
@@ -426,7 +426,7 @@ static int words_matched(const char *name, int argc, char **argv)
 	return words;
 }
 
-/* The end of a command that printed nothing but help. */
+/* Returns the exit status after printing help. */
 static int end_of_help(void)
 {
 	if (!fflush(stdout) && !ferror(stdout))
@@ -444,7 +444,7 @@ static bool is_group(const struct program *program, const char *word)
 	return false;
 }
 
-/* A first word of several commands, and nothing after it that chooses one. */
+/* Handles a first word that several commands share, without a valid second word. */
 static int group_alone(const struct program *program, int argc, char **argv)
 {
 	const char *between = " '";
@@ -483,7 +483,7 @@ static int unknown(const struct program *program, int argc, char **argv)
 	}
 	nearest = text_nearest(text, names, commands);
 	if (!nearest && two && !is_group(program, argv[0])) {
-		text[strlen(argv[0])] = '\0'; /* what follows is an argument */
+		text[strlen(argv[0])] = '\0'; /* the rest is an argument */
 		nearest = text_nearest(text, names, commands);
 	}
 	text_shown(text, shown);
@@ -516,7 +516,7 @@ static int dispatch(const struct program *program, int argc, char **argv, const 
 	return unknown(program, argc, argv);
 }
 
-/* `help COMMAND` is `COMMAND --help`, and alone it is `--help`. */
+/* Runs `help COMMAND` as `COMMAND --help`, and `help` as `--help`. */
 static int help(const struct program *program, int argc, char **argv, const char *directory)
 {
 	char option[] = "--help", **words;
@@ -548,7 +548,7 @@ static int refuse_option(const char *word)
 	return 2;
 }
 
-/* The directory that argv[*i] names, in one word or with the next one; *i moves to its last word. NULL when it names none. */
+/* Returns the directory that argv[*i] gives, in one argument or with the next one; moves *i to its last argument. NULL: none. */
 static const char *directory_option(int argc, char **argv, int *i)
 {
 	const char *word = argv[*i], *value = NULL;
@@ -565,9 +565,9 @@ static const char *directory_option(int argc, char **argv, int *i)
 /* ---- signals ---- */
 
 static const int end_signals[] = { SIGINT, SIGTERM, SIGHUP };
-static volatile sig_atomic_t *to_set; /* NULL: not yet */
+static volatile sig_atomic_t *to_set; /* NULL: not set yet */
 static const char *last_words;
-static pid_t speaker; /* not what it forks */
+static pid_t speaker; /* excludes its forked children */
 
 static void on_signal(int number)
 {
@@ -583,7 +583,7 @@ static void on_signal(int number)
 		(void)ignored;
 	}
 	sigaction(number, &action, NULL);
-	raise(number); /* when this returns */
+	raise(number); /* takes effect when this function returns */
 }
 
 static void catch_signals(bool even_ignored)
@@ -608,9 +608,9 @@ static void file_too_large(int signal)
 	(void)signal;
 }
 
-/* What a program may meet when it starts. A standard descriptor that is closed would be taken by the next file that is opened,
- * and text meant for people would go into it: /dev/null takes its place, such that writing to it fails. A limit of file size is
- * to be an error of the write that meets it, not the end of the process; programs that it starts have it as it was. */
+/* Prepares for unusual starts. A closed standard descriptor would be reused by the next opened file, which would then receive messages. So
+ * /dev/null replaces it in a mode in which writing fails. A limit of file size becomes an error of the write that meets it, and does not
+ * end the process. Programs that it starts have the original state. */
 static void prepare_process(void)
 {
 	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {

@@ -1,8 +1,8 @@
-/* Distribution functions and quantiles of the normal, t, F and chi-square, by way of the incomplete beta and gamma functions.
+/* Distribution functions and quantiles of the normal, t, F and chi-square distributions, by the incomplete beta and gamma functions.
  *
- * Both are a power-like factor times a continued fraction or a series. Computed as exp(a log x + b log y - log B(a, b)) the
- * factor loses digits as a and b grow, for large terms cancel; here it is written with what Stirling's formula leaves over, as in
- * Loader, "Fast and accurate computation of binomial probabilities" (2000), where nothing large is left to cancel. */
+ * Both are a power-like factor times a continued fraction or a series. Computed as exp(a log x + b log y - log B(a, b)), the factor loses
+ * digits as a and b grow, because large terms cancel. Here it is written with the remainder of Stirling's formula, as in Loader, "Fast and
+ * accurate computation of binomial probabilities" (2000), so that no large terms cancel. */
 #include "base/error.h"
 #include "base/stats.h"
 
@@ -11,9 +11,9 @@
 #include <stdbool.h>
 
 #define HALF_LOG_2PI .91893853320467274178 /* log(2 pi) / 2 */
-#define TERMS_MAX    1000000		   /* they grow as the root of the parameters */
+#define TERMS_MAX    1000000		   /* the number of terms grows as the root of the parameters */
 
-/* log Gamma(z) - ((z - 1/2) log z - z + log(2 pi) / 2); DLMF 5.11.1. */
+/* Returns log Gamma(z) - ((z - 1/2) log z - z + log(2 pi) / 2); DLMF 5.11.1. */
 static double stirling_rest(double z)
 {
 	static const double c[] = { 1. / 12, -1. / 360, 1. / 1260, -1. / 1680, 1. / 1188, -691. / 360360, 1. / 156 };
@@ -27,13 +27,13 @@ static double stirling_rest(double z)
 	return sum;
 }
 
-/* log(ratio) - u, where ratio = 1 + u: each of the two is exact where the other has lost its digits. */
+/* Returns log(ratio) - u for ratio = 1 + u; each argument is accurate where the other has lost its digits. */
 static double log_rest(double ratio, double u)
 {
 	return (fabs(u) < .5 ? log1p(u) : log(ratio)) - u;
 }
 
-/* x^a y^b / B(a, b), y = 1 - x. */
+/* Returns x^a y^b / B(a, b), y = 1 - x. */
 static double beta_factor(double x, double y, double a, double b)
 {
 	double u = (x * b - a * y) / a, v = (a * y - x * b) / b; /* they cancel: a u + b v = 0 */
@@ -42,7 +42,7 @@ static double beta_factor(double x, double y, double a, double b)
 	return sqrt(a / (a + b) * b) / sqrt(2 * M_PI) * exp(deviance + stirling_rest(a + b) - stirling_rest(a) - stirling_rest(b));
 }
 
-/* x^a e^-x / Gamma(a). */
+/* Returns x^a e^-x / Gamma(a). */
 static double gamma_factor(double x, double a)
 {
 	return sqrt(a) / sqrt(2 * M_PI) * exp(a * log_rest(x / a, (x - a) / a) - stirling_rest(a));
@@ -53,7 +53,7 @@ static double away_from_zero(double x)
 	return fabs(x) < 1e-300 ? 1e-300 : x;
 }
 
-/* The continued fraction of DLMF 8.17.22 by the modified Lentz method (Thompson and Barnett, J. Computational Physics 64, 1986).
+/* Evaluates the continued fraction of DLMF 8.17.22 by the modified Lentz method (Thompson and Barnett, J. Computational Physics 64, 1986).
  * Converges fast for x < (a + 1) / (a + b + 2). */
 static double beta_fraction(double x, double a, double b)
 {
@@ -77,7 +77,7 @@ static double beta_fraction(double x, double a, double b)
 	return value;
 }
 
-/* I_x(a, b) with y = 1 - x given, for a caller who knows the smaller of the two better than as one minus the larger. */
+/* Returns I_x(a, b). y = 1 - x is given, for callers that know the smaller of the two more precisely than as one minus the larger. */
 static double beta_lower(double x, double y, double a, double b)
 {
 	if (x <= 0)
@@ -95,7 +95,7 @@ double stats_beta_inc(double x, double a, double b)
 	return beta_lower(x, 1 - x, a, b);
 }
 
-/* Series of the lower function, DLMF 8.7.1 (as 8.11.4), divided by the factor. */
+/* Sums the series of the lower function, DLMF 8.7.1 (as 8.11.4), divided by the factor. */
 static double gamma_series(double x, double a)
 {
 	double term = 1 / a, sum = term;
@@ -109,7 +109,7 @@ static double gamma_series(double x, double a)
 	return sum;
 }
 
-/* Continued fraction of the upper function, DLMF 8.9.2, in its even part, divided by the factor. */
+/* Evaluates the continued fraction of the upper function, DLMF 8.9.2, in its even part, divided by the factor. */
 static double gamma_fraction(double x, double a)
 {
 	double b = x + 1 - a, c = 1e300, d = 1 / away_from_zero(b), value = d;
@@ -128,7 +128,7 @@ static double gamma_fraction(double x, double a)
 	return value;
 }
 
-/* The regularised incomplete gamma function, P(a, x), or 1 - P when `upper`. */
+/* Returns the regularised incomplete gamma function P(a, x), or 1 - P if `upper`. */
 static double gamma_inc(double a, double x, bool upper)
 {
 	double lower;
@@ -151,10 +151,10 @@ double stats_normal_cdf(double z)
 	return .5 * erfc(-z * M_SQRT1_2);
 }
 
-/* P(T > t), t >= 0. */
+/* Returns P(T > t), t >= 0. */
 static double t_upper(double t, double df)
 {
-	double square = t * t; /* may overflow: then the tail is as good as 0 for what it serves */
+	double square = t * t; /* may overflow: the tail is then negligibly small */
 
 	if (isinf(df))
 		return stats_normal_cdf(-t);
@@ -210,8 +210,8 @@ static double tail_density(enum tail_of tail, double x, double df)
 	}
 }
 
-/* x with tail_probability(x) = p: a bracket by doubling, then Newton's method on log probability against log x, where the tails
- * are nearly straight, with bisection whenever it would leave the bracket. */
+/* Returns x with tail_probability(x) = p. Finds a bracket by doubling, then uses Newton's method on log probability against log x, where
+ * the tails are nearly straight, and bisection if a step would leave the bracket. */
 static double tail_quantile(enum tail_of tail, double p, double df, double start)
 {
 	bool falls = tail != CHI2_LOWER;

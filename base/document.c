@@ -9,8 +9,8 @@
 #include <math.h>
 #include <string.h>
 
-#define BAR_CELLS 12 /* with a number and an interval, a line has 80 columns */
-#define BAR_PARTS 8  /* of a cell, where there are such characters */
+#define BAR_CELLS 12 /* a line with a number and an interval then has 80 columns */
+#define BAR_PARTS 8  /* parts of a cell, if the terminal has such characters */
 
 void document_init(struct document *d)
 {
@@ -175,7 +175,7 @@ void doc_aside(struct document *d)
 	d->at->aside = true;
 }
 
-/* ---- for people ---- */
+/* ---- for users ---- */
 
 void doc_answer(struct document *d, enum doc_tone tone, const char *word, const char *fmt, ...)
 {
@@ -334,7 +334,7 @@ char *doc_shown(const struct doc_node *node, const struct doc_style *style)
 
 /* ---- for programs ---- */
 
-/* Whether programs see the node: it has a key, or it stands in a list or table that they see. */
+/* Reports whether programs see the node: it has a key, or it is in a list or table that they see. */
 static bool doc_is_data(const struct doc_node *node)
 {
 	const struct doc_node *parent = node->parent;

@@ -1,13 +1,12 @@
-/* An answer: values with names, tables, lists, sentences. A command fills a document and renders nothing; how it looks to people, as JSON,
- * as HTML is each a file of its own.
+/* An answer: values with names, tables, lists, sentences. A command fills a document and renders nothing. Rendering for a terminal, as JSON
+ * and as HTML is in separate files.
  *
- * A node is for programs when it has a key (or stands in a list that has one), and for people when it has a label or a text; most have
- *both:
+ * A node is for programs if it has a key (or is in a list that has one), and for users if it has a label or a text. Most have both:
  *
- *	doc_answer(d, DOC_GOOD, "pass", "%s is not slower", name);       people: the first line, its word in colour
+ *	doc_answer(d, DOC_GOOD, "pass", "%s is not slower", name);       users: the first line, its word in colour
  *	doc_set(d, "decision", "pass");                                  programs only
- *	doc_show(d, "runs", "runs", n);                                  both; people see "runs  12"
- *	doc_showf(d, "ratio", "ratio of costs", x, "%.3f", x);           both; people see it as the format says
+ *	doc_show(d, "runs", "runs", n);                                  both; users see "runs  12"
+ *	doc_showf(d, "ratio", "ratio of costs", x, "%.3f", x);           both; users see it as the format says
  *	doc_table(d, "machines");
  *	for (...) {
  *		doc_row(d);                                              an object in "machines", a row of the table
@@ -16,12 +15,12 @@
  *		doc_showf(d, NULL, "noise", m->noise, "+/- %.1f %%", x); a cell only
  *	}
  *	doc_end(d);
- *	doc_line(d, "(%zu machines excluded)", left_out);                people only
+ *	doc_line(d, "(%zu machines excluded)", left_out);                users only
  *
- * Members and rows stand in the order in which they were added, for both. Keys, labels and texts are copied.
+ * Both keep members and rows in the order in which they were added. Keys, labels and texts are copied.
  *
- * Long documents, which are pages, have sections, pictures and folded details as well, and say by doc_style() how a node looks where
- * there are style sheets. Inside of texts for people, marks say how a piece is meant:
+ * Long documents (pages) also have sections, pictures and folded details, and choose styles for style sheets by doc_style(). In texts for
+ * users, marks give the role of a part:
  *
  *	doc_line(d, DOC_NAME "%s" DOC_END " costs " DOC_STRONG "%.1f %%" DOC_END " more", name, x); */
 #ifndef BASE_DOCUMENT_H
@@ -37,32 +36,32 @@
 enum doc_kind {
 	DOC_OBJECT,
 	DOC_LIST,
-	DOC_TABLE, /* of DOC_ROWs; without a key for people only */
+	DOC_TABLE, /* has DOC_ROWs; for users only without a key */
 	DOC_ROW,   /* an object of a table */
 	DOC_VALUE,
-	/* The others are for people only, with all that is in them. */
+	/* The following nodes, with all their content, are for users only. */
 	DOC_ANSWER,	/* the first line */
 	DOC_HEADING,	/* a title, after an empty line; its key is the section's id */
-	DOC_SUBHEADING, /* the same inside of a section */
+	DOC_SUBHEADING, /* a heading within a section */
 	DOC_LINE,
-	DOC_ITEM,   /* a line of a list */
-	DOC_RAW,    /* text that has its own lines, as it is */
+	DOC_ITEM,   /* a list item */
+	DOC_RAW,    /* text with its own lines, unchanged */
 	DOC_FOLD,   /* details with a summary */
 	DOC_ENTRY,  /* a label with lines, items or details */
-	DOC_COLUMN, /* in a table, how a column is headed */
-	DOC_DATA,   /* in any node, what scripts and tests find it by */
+	DOC_COLUMN, /* heading of a table's column */
+	DOC_DATA,   /* attribute of a node for scripts and tests */
 };
 
 enum doc_type { DOC_NULL, DOC_TEXT, DOC_REAL, DOC_INTEGER, DOC_BOOL, DOC_BAR, DOC_PICTURE, DOC_JSON };
 
-/* How an answer's word is meant. */
+/* Meaning of an answer's word. */
 enum doc_tone { DOC_PLAIN, DOC_GOOD, DOC_DOUBTFUL, DOC_BAD };
 
 struct doc_value {
 	enum doc_type type;
 	union {
-		const char *text; /* of DOC_PICTURE, SVG */
-		double real;	  /* finite; of DOC_BAR a part of 1 */
+		const char *text; /* DOC_PICTURE: SVG */
+		double real;	  /* finite; DOC_BAR: a part of 1 */
 		int64_t integer;
 		bool truth;
 		cJSON *json;
@@ -72,11 +71,11 @@ struct doc_value {
 struct doc_node {
 	enum doc_kind kind;
 	enum doc_tone tone;
-	bool hidden; /* not for people, with all that is in it */
-	bool aside;  /* not for programs, with all that is in it */
+	bool hidden; /* not for users, with all its content */
+	bool aside;  /* not for programs, with all its content */
 	char *key, *label;
-	char *shown; /* how people see a value; the text of a line */
-	char *style; /* classes, or NULL */
+	char *shown; /* value as users see it; text of a line */
+	char *style; /* classes; NULL: none */
 	struct doc_value value;
 	struct doc_node *parent, *first, *last, *next;
 };
@@ -85,8 +84,8 @@ struct document {
 	struct doc_node root; /* an object */
 	struct doc_node *at;  /* the open object, list, table, row, fold or entry */
 	struct doc_node *newest;
-	int exit_status; /* of the command that answers; 0 at first */
-	bool answered;	 /* the command has written its answer itself, bit by bit */
+	int exit_status; /* exit status of the command; 0 at first */
+	bool answered;	 /* the command has already streamed its answer */
 };
 
 void document_init(struct document *d);
@@ -94,7 +93,7 @@ void document_release(struct document *d);
 
 /* ---- values ---- */
 
-/* A value, by its type: text (NULL is null), integers, doubles (null where not finite). What is true or false is doc_set_bool()'s: a
+/* Makes a value by its type: text (NULL is null), integers, doubles (null unless finite). Use doc_set_bool() for truth values, because a
  * comparison is an int in C. */
 #define doc_value_of(x)                                                                                                                    \
 	_Generic((x), char *: doc_value_text, const char *: doc_value_text, double: doc_value_real, float: doc_value_real,                   \
@@ -108,79 +107,79 @@ struct doc_value doc_value_bool(bool truth);
 struct doc_value doc_value_same(struct doc_value value);
 #define DOC_NOTHING ((struct doc_value){ .type = DOC_NULL })
 
-/* For programs; in a list, key is NULL. */
+/* Adds a value for programs; in a list, key is NULL. */
 #define doc_set(d, key, value) doc_add(d, key, NULL, doc_value_of(value), NULL)
 void doc_set_bool(struct document *d, const char *key, bool truth);
 void doc_set_json(struct document *d, const char *key, cJSON *json);	   /* takes it over; NULL is null */
-void doc_set_empty(struct document *d, const char *key, const char *text); /* null where the text is empty or NULL */
-/* A list of texts[0..n), whether these may be changed or not. */
+void doc_set_empty(struct document *d, const char *key, const char *text); /* null if the text is empty or NULL */
+/* Adds a list of texts[0..n), const or not. */
 #define doc_texts(d, key, texts, n) doc_add_texts(d, key, (const char *const *)(texts), n)
 void doc_add_texts(struct document *d, const char *key, const char *const *texts, size_t n);
-/* For both, and for people only where key is NULL. As text: itself, a number as short as it can be, yes or no, "-" for null. */
+/* Adds a value for programs and users; key NULL: for users only. Its text: itself, the shortest number, yes or no, "-" for null. */
 #define doc_show(d, key, label, value) doc_add(d, key, label, doc_value_of(value), NULL)
-/* The same, shown as the format says ("-" for null). */
+/* Does the same, with the text in a given format ("-" for null). */
 #define doc_showf(d, key, label, value, ...) doc_add(d, key, label, doc_value_of(value), __VA_ARGS__)
-/* For people: a bar as long as the part of 1. */
+/* Adds a bar for users, as long as the part of 1. */
 void doc_bar(struct document *d, const char *label, double part);
 
-/* What the macros call: fmt NULL shows the value as it is. */
+/* Adds a value, for the macros; fmt NULL: its usual text. */
 void doc_add(struct document *d, const char *key, const char *label, struct doc_value value, const char *fmt, ...)
     __attribute__((format(printf, 5, 6)));
 
 /* ---- structure ---- */
 
-/* Each is closed by doc_end(). */
+/* Close each of these by doc_end(). */
 void doc_object(struct document *d, const char *key);
 void doc_list(struct document *d, const char *key);
 void doc_table(struct document *d, const char *key);
-void doc_row(struct document *d); /* ends the row before it */
+void doc_row(struct document *d); /* ends the previous row */
 void doc_end(struct document *d);
-void doc_hide(struct document *d);  /* the open object, list, table or row is not for people */
-void doc_aside(struct document *d); /* it is for people only: the last row of a table that is no element of the array */
+void doc_hide(struct document *d);  /* the open object, list, table or row is not for users */
+void doc_aside(struct document *d); /* it is for users only: for example, a table's last row that is no element of the array */
 
-/* ---- people ---- */
+/* ---- for users ---- */
 
-/* The first line: a word in the colour of its tone, and a sentence. */
+/* Adds the first line: a word in the colour of its tone, and a sentence. */
 void doc_answer(struct document *d, enum doc_tone tone, const char *word, const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 void doc_heading(struct document *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-void doc_line(struct document *d, const char *fmt, ...) __attribute__((format(printf, 2, 3))); /* "" is an empty line */
+void doc_line(struct document *d, const char *fmt, ...) __attribute__((format(printf, 2, 3))); /* "": an empty line */
 void doc_styled(struct document *d, const char *style, const char *fmt, ...)
-    __attribute__((format(printf, 3, 4))); /* a line with its style */
+    __attribute__((format(printf, 3, 4))); /* a line with a style */
 void doc_item(struct document *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-void doc_raw(struct document *d, const char *text); /* text with its own lines; what a terminal must not get is taken out later */
+void doc_raw(struct document *d, const char *text); /* text with its own lines; renderers remove control characters */
 
-/* Marks in texts for people: DOC_MARK("...") with the classes of a style sheet, "#id" for a link to a section, or "./FILE"
- * for one to a file of the same folder. */
+/* Marks in texts for users: DOC_MARK("...") with the classes of a style sheet, "#id" for a link to a section, or "./FILE" for a link to a
+ * file of the same folder. */
 #define DOC_MARK(classes) "\1" classes "\2"
-#define DOC_NAME	  DOC_MARK("name") /* from outside: keeps to itself, and lines may break in it */
+#define DOC_NAME	  DOC_MARK("name") /* a text from outside, isolated from the rest; lines may break in it */
 #define DOC_STRONG	  DOC_MARK("b")
 #define DOC_CODE	  DOC_MARK("code")
 #define DOC_ASIDE	  DOC_MARK("muted")
 #define DOC_END		  "\3"
-/* Bytes of the mark that starts here; 0 when none does. */
+/* Returns the size of the mark at `at`; 0: there is none. */
 size_t doc_mark_bytes(const char *at);
 
-/* A section until the next one: `link` names it in the table of contents (NULL: it is not in it), `lead` explains it (or
- * NULL; not to people at a terminal). */
+/* Starts a section, which ends at the next one. link: its name in the table of contents (NULL: not listed). lead: its explanation (NULL:
+ * none), not shown in a terminal. */
 void doc_section(struct document *d, const char *id, const char *link, const char *heading, const char *lead);
 void doc_subheading(struct document *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* What links lead to: the id, unique on its page, of the subheading that was added last. */
+/* Sets the id, unique on its page, of the last subheading added, for links. */
 void doc_id(struct document *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* Each is closed by doc_end(); what is in it is for people only. */
+/* Close each of these by doc_end(); their content is for users only. */
 void doc_fold(struct document *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void doc_entry(struct document *d, const char *label);
-/* A cell or a figure; takes the SVG over, in which everything is escaped. Where nothing can be drawn people see the text (fmt may be NULL).
- * In a table itself it heads its column. */
+/* Adds a cell or a figure; takes over the SVG, in which everything is escaped. If pictures cannot be drawn, users see the text (fmt may be
+ * NULL). Directly in a table it is the heading of its column. */
 void doc_picture(struct document *d, const char *label, struct buf *svg, const char *fmt, ...) __attribute__((format(printf, 4, 5)));
-/* What the open table shows, for who cannot see it. */
+/* Sets a description of the open table, for users who cannot see it. */
 void doc_caption(struct document *d, const char *text);
-/* How the column with this label is headed, where it is not as its first cell. */
+/* Sets the style of the column with this label, if it differs from its first cell's. */
 void doc_column(struct document *d, const char *label, const char *style);
-/* Give the node that was added last classes, and a name with a value for scripts and tests. */
+/* Give the last node added classes, and a named value for scripts and tests. */
 void doc_style(struct document *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void doc_data(struct document *d, const char *name, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
-/* A reason: for programs {"code", "text"} in the open list, for people an item. */
+/* Adds a reason: for programs {"code", "text"} in the open list, for users an item. */
 void doc_reason(struct document *d, const char *code, const char *text);
 
 /* ---- rendering ---- */
@@ -190,13 +189,13 @@ struct doc_style {
 	unsigned columns;
 };
 
-/* Adds the document, rendered, to `out`. */
+/* Appends the rendered document to `out`. */
 typedef void doc_renderer(const struct document *d, const struct doc_style *style, struct buf *out);
 doc_renderer document_human, document_json;
 
-/* The value as people see it. free() it. */
+/* Returns the value as users see it. free() it. */
 char *doc_shown(const struct doc_node *node, const struct doc_style *style);
-/* The members for programs, as cJSON; cJSON_Delete() it. */
+/* Returns the members for programs, as cJSON; cJSON_Delete() it. */
 cJSON *document_cjson(const struct document *d);
 
 #endif

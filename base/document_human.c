@@ -1,4 +1,4 @@
-/* A document as text for people: values with labels in two columns, tables with aligned columns. */
+/* Renders a document as text for users: values with labels in two columns, tables with aligned columns. */
 #include "base/document.h"
 
 #include "base/mem.h"
@@ -8,7 +8,7 @@
 
 /* ---- columns ---- */
 
-/* Code points, not bytes: what is printed here has no wide or combining characters. */
+/* Returns the width in code points: wide or combining characters do not occur here. */
 static size_t width_of(const char *text)
 {
 	size_t n = 0;
@@ -24,7 +24,7 @@ static size_t width_of(const char *text)
 	return n;
 }
 
-/* Without its marks. Names and commands may hold what a terminal obeys: colours are ours alone. */
+/* Appends text without its marks. Replaces control characters, which names and commands may contain: only assay chooses colours. */
 static void print_text(const char *text, struct buf *out)
 {
 	for (size_t mark, control; *text; text += mark ? mark : control ? control : 1) {
@@ -48,19 +48,19 @@ static void end_line(struct buf *out)
 	buf_char(out, '\n');
 }
 
-#define COLUMN_WIDTH_MAX 200 /* a longer text takes its room in its own row only */
+#define COLUMN_WIDTH_MAX 200 /* longer texts widen their own row only */
 
 struct column {
 	const char *label;
-	size_t width;	     /* of the widest text up to COLUMN_WIDTH_MAX */
-	bool texts, numbers; /* some cell is one; of numbers alone, a column stands at the right */
+	size_t width;	     /* width of the widest text up to COLUMN_WIDTH_MAX */
+	bool texts, numbers; /* whether a cell is a text, a number; a column of numbers only is right-aligned */
 };
 
 struct grid {
 	struct column *columns;
 	size_t n_columns, capacity;
 	size_t n_rows;
-	char **cells; /* [n_rows x n_columns], NULL where there is none */
+	char **cells; /* [n_rows x n_columns], NULL: no cell */
 };
 
 static size_t column_of(const struct grid *grid, const char *label)
@@ -82,7 +82,7 @@ static bool is_row(const struct doc_node *node)
 	return node->kind == DOC_ROW && !node->hidden;
 }
 
-/* A column for each label, in the order in which they appear. */
+/* Adds a column per label, in the order of appearance. */
 static void grid_columns(const struct doc_node *table, struct grid *grid)
 {
 	for (const struct doc_node *row = table->first; row; row = row->next) {
@@ -154,7 +154,7 @@ static void print_table(const struct doc_node *table, const struct doc_style *st
 
 /* ---- values and lines ---- */
 
-/* The widest label of the values that follow each other here. */
+/* Returns the widest label of the consecutive values from here. */
 static size_t label_width(const struct doc_node *node)
 {
 	size_t width = 0;
@@ -202,7 +202,7 @@ static void print_line(const char *before, const char *text, struct buf *out)
 	buf_char(out, '\n');
 }
 
-/* Nothing of it stands in the text: values without a label, tables without rows. */
+/* Reports whether nothing of the node appears in the text: values without a label, tables without rows. */
 static bool is_unseen(const struct doc_node *node)
 {
 	if (node->hidden || node->kind == DOC_COLUMN || node->kind == DOC_DATA)
@@ -215,7 +215,7 @@ static bool is_unseen(const struct doc_node *node)
 	return node->kind < DOC_VALUE;
 }
 
-/* A heading of pictures alone, which are for pages. */
+/* Reports whether only pictures follow this heading, which appear in pages only. */
 static bool is_over_pictures(const struct doc_node *heading)
 {
 	bool any = false;

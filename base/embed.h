@@ -1,6 +1,5 @@
-/* Files that are part of the program: EMBED_FILE(symbol, "path") defines the bytes symbol[0 .. symbol_end - symbol), with a NUL
- * after them. The path is that of a file below the project's directory; the source that embeds it names it among its OBJECT_DEPENDS
- * in CMakeLists.txt, so that it is built again when the file changes. */
+/* Embeds files in the program. EMBED_FILE(symbol, "path") defines the bytes symbol[0 .. symbol_end - symbol), followed by a NUL. The path
+ * is relative to the project's directory. Name it in OBJECT_DEPENDS of the source in CMakeLists.txt, to rebuild it after changes. */
 #ifndef BASE_EMBED_H
 #define BASE_EMBED_H
 

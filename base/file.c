@@ -31,7 +31,7 @@ static enum assay_status check_regular(int fd, const char *path, size_t limit, s
 	return ASSAY_OK;
 }
 
-/* Steps over a hole of the file. Until `size` the memory is zeros, and takes no room before it is written. */
+/* Skips a hole of the file. The memory up to `size` is zeroed, and uses no RAM before it is written. */
 static void skip_hole(int fd, size_t size, struct buf *out)
 {
 	off_t data = lseek(fd, (off_t)out->size, SEEK_DATA);
@@ -44,7 +44,7 @@ static void skip_hole(int fd, size_t size, struct buf *out)
 		lseek(fd, (off_t)out->size, SEEK_SET);
 }
 
-/* size: of a regular file; 0: it is none, or small. */
+/* size: of a regular file; 0: another kind, or small. */
 static enum assay_status read_all(int fd, const char *path, size_t limit, size_t size, struct buf *out, struct assay_error *err)
 {
 	char chunk[CHUNK_BYTES];
@@ -52,7 +52,7 @@ static enum assay_status read_all(int fd, const char *path, size_t limit, size_t
 
 	if (size)
 		*out = (struct buf){ .bytes = mem_new(size + 1, 1), .capacity = size + 1 };
-	buf_add(out, "", 0); /* bytes is "" for an empty file, not NULL */
+	buf_add(out, "", 0); /* for an empty file, bytes is "", not NULL */
 	for (;;) {
 		if (size)
 			skip_hole(fd, size, out);
@@ -94,7 +94,7 @@ enum assay_status file_read(const char *path, size_t limit, struct buf *out, str
 	if (standard_input) {
 		path = "standard input";
 	} else {
-		/* not to wait for the writer of a FIFO */
+		/* does not wait for the writer of a FIFO */
 		fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 		if (fd < 0 && errno == ENOENT)
 			return file_absent(path, err);
@@ -128,11 +128,11 @@ int file_open_own(const char *path, int flags, mode_t mode)
 	return fd;
 }
 
-/* ---- files that are read once ---- */
+/* ---- kept first versions ---- */
 
 static struct kept {
-	char *path;	 /* "": it was forgotten */
-	struct buf text; /* no bytes: there was no such file */
+	char *path;	 /* "": forgotten */
+	struct buf text; /* no bytes: the file did not exist */
 } * kept;
 static size_t n_kept, kept_capacity;
 static bool keeping;
@@ -142,7 +142,7 @@ void file_keep(void)
 	keeping = true;
 }
 
-/* Returns NULL if the file has not been read yet. */
+/* Returns the kept version; NULL: the file has not been read yet. */
 static struct kept *find_kept(const char *path)
 {
 	for (size_t i = 0; i < n_kept; i++)
@@ -175,7 +175,7 @@ enum assay_status file_read_kept(const char *path, size_t limit, struct buf *out
 		struct kept new = { mem_string(path), BUF_INIT };
 
 		if (!st) {
-			buf_text(&new.text, ""); /* of an empty file, too */
+			buf_text(&new.text, ""); /* also for an empty file */
 			buf_add(&new.text, out->bytes, out->size);
 		}
 		mem_append(kept, n_kept, &kept_capacity, new);
@@ -185,7 +185,7 @@ enum assay_status file_read_kept(const char *path, size_t limit, struct buf *out
 
 /* ---- writing ---- */
 
-/* 0, or an errno. */
+/* Writes all bytes. Returns 0, or an errno. */
 static int write_all(int fd, const char *bytes, size_t n)
 {
 	while (n) {
@@ -201,8 +201,8 @@ static int write_all(int fd, const char *bytes, size_t n)
 	return 0;
 }
 
-/* Where the bytes belong: through symbolic links, so that a link stays one; a device or directory is not replaced, nor a link to nothing,
- * such as /dev/stdout where standard output is closed. NULL with *err filled when it cannot be. */
+/* Returns the path that is replaced, with symbolic links resolved, so that a link stays a link. Refuses a device, a directory, and a link
+ * to a missing file, such as /dev/stdout if standard output is closed. NULL: refused, with *err. */
 static char *resolve_target(const char *path, struct assay_error *err)
 {
 	struct stat st;
@@ -225,7 +225,7 @@ static char *resolve_target(const char *path, struct assay_error *err)
 	return real;
 }
 
-/* Some file systems cannot sync a directory and say EINVAL; there is nothing more that could be done then. */
+/* Syncs a directory. Some file systems cannot, and return EINVAL, which is ignored. */
 static int sync_directory(int fd)
 {
 	return fsync(fd) && errno != EINVAL ? errno : 0;
@@ -240,7 +240,7 @@ static int write_temporary(int fd, const char *bytes, size_t n, mode_t mode, boo
 
 enum effort { TRY, REPLACE, SYNC };
 
-/* Returns 0, or an errno; then nothing is left behind. Network file systems may tell of a full disk only at close(). */
+/* Replaces a file. Returns 0, or an errno after removing everything. Network file systems may report a full disk only at close(). */
 static int replace(const char *target, const char *directory, const char *bytes, size_t n, mode_t mode, enum effort effort)
 {
 	int dir = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC), fd = -1, error = dir < 0 ? errno : 0;
@@ -269,8 +269,8 @@ out:
 	return error;
 }
 
-/* What umask() would say if it did not change it: for a moment that would count for all threads, and for children that they start. Where
- * /proc is missing, nobody else may read what is new. */
+/* Returns the umask without changing it; umask() would change it briefly for all threads, and for children that they start. Without /proc,
+ * only the owner may read new files. */
 static mode_t file_mask(void)
 {
 	static const char key[] = "\nUmask:\t";
@@ -287,7 +287,7 @@ static mode_t file_mask(void)
 	return at ? (mode_t)strtoul(at + sizeof(key) - 1, NULL, 8) : 077;
 }
 
-/* What the umask takes from a new file, and what its owner has taken from one that is there, stays taken. */
+/* Returns the mode without the umask's bits for a new file, and without the missing bits of an existing one. */
 static mode_t allowed(const char *target, mode_t mode)
 {
 	struct stat st;
@@ -295,7 +295,7 @@ static mode_t allowed(const char *target, mode_t mode)
 	return mode & (stat(target, &st) == 0 ? st.st_mode : ~file_mask());
 }
 
-/* A file or directory that is to be made; its parents are not. In some that are there, such as /proc, nothing can be made. */
+/* Fails for a file or directory that cannot be made. Its parents are not made, and some directories, such as /proc, accept no files. */
 static enum assay_status fail_to_make(struct assay_error *err, int error, const char *what, const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -312,7 +312,7 @@ static enum assay_status fail_to_make(struct assay_error *err, int error, const 
 	return st;
 }
 
-/* That a target is in; free() it. */
+/* Returns the directory of a target; free() it. */
 static char *directory_of(const char *target)
 {
 	const char *slash = strrchr(target, '/');

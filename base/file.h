@@ -1,4 +1,4 @@
-/* Whole files in, whole files out. */
+/* Reads and writes complete files. */
 #ifndef BASE_FILE_H
 #define BASE_FILE_H
 
@@ -7,48 +7,45 @@
 
 #include <sys/types.h>
 
-/* Reads a regular file (or "-", standard input) of at most `limit` bytes; *out is replaced. A directory, a device, a file that
- * is larger (ASSAY_E_LIMIT) or cannot be read (ASSAY_E_IO; ASSAY_E_NOTFOUND when it does not exist) is an error that names it. */
+/* Reads a regular file (or "-", standard input) of at most `limit` bytes; replaces *out. Errors name the file: a directory or device, a
+ * larger file (ASSAY_E_LIMIT), a missing one (ASSAY_E_NOTFOUND), an unreadable one (ASSAY_E_IO). */
 enum assay_status file_read(const char *path, size_t limit, struct buf *out, struct assay_error *err);
 
-/* Fills *err: there is no `path` (ASSAY_E_NOTFOUND), or a link in it leads to what is not there, such as a disk that is not mounted
- * (ASSAY_E_IO). */
+/* Fills *err: `path` is missing (ASSAY_E_NOTFOUND), or a link in it leads to a missing place, such as an unmounted disk (ASSAY_E_IO). */
 enum assay_status file_absent(const char *path, struct assay_error *err);
 
-/* Opens a file of assay's own: follows no symbolic link at `path`, waits for no other process, refuses everything but regular files.
- * Returns the descriptor, or -1 with errno: ELOOP if it is a link, ENXIO if it is neither a link nor a regular file. */
+/* Opens a file of assay's own: follows no symbolic link at `path`, waits for no other process, refuses all but regular files. Returns the
+ * descriptor, or -1 with errno: ELOOP for a link, ENXIO for another non-regular file. */
 int file_open_own(const char *path, int flags, mode_t mode);
 
-/* From now on file_read_kept() returns the text that a file had when it was first read, however it is edited since, until file_forget().
- * One thread at a time. */
+/* Keeps first versions: from now on file_read_kept() returns the text of a file's first reading, despite later edits, until file_forget().
+ * Not thread-safe. */
 void file_keep(void);
 void file_forget(const char *path);
 enum assay_status file_read_kept(const char *path, size_t limit, struct buf *out, struct assay_error *err);
 
-/* Replaces `path` by the bytes: written to a temporary file beside it, synced, renamed, directory synced. After a crash or a
- * full disk the old file is whole. A new file gets `mode` less the umask; one that was there
- * gets none of the bits that it lacked. */
+/* Replaces `path` by the bytes: writes a temporary file beside it, syncs and renames it, and syncs the directory. After a crash, or on a
+ * full disk, the old file is intact. A new file gets `mode` less the umask; an existing one gets no bit that it lacked. */
 enum assay_status file_replace(const char *path, const char *bytes, size_t n, mode_t mode, struct assay_error *err);
 
-/* The same, but not on the disk before file_sync_all() of its directory: for many files that can be made again. A machine that fails before
- * may leave them empty. */
+/* Does the same, but the file is on the disk only after file_sync_all() of its directory: for many files that can be made again. If the
+ * machine fails before, they may be empty. */
 enum assay_status file_replace_unsynced(const char *path, const char *bytes, size_t n, mode_t mode, struct assay_error *err);
 
-/* Could file_replace() do it now? For long work, before it starts. */
+/* Tests, before long work starts, whether file_replace() would succeed now. */
 enum assay_status file_replaceable(const char *path, struct assay_error *err);
 
-/* All that is in the directory's file system is on the disk afterwards. */
+/* Syncs the directory's file system. */
 enum assay_status file_sync_all(const char *directory, struct assay_error *err);
 
-/* Removes the temporary files that file_replace() leaves in a directory when its process is killed. The caller must be
- * the only one that writes there. What cannot be removed stays. */
+/* Removes the temporary files that a killed file_replace() left in a directory. The caller must be the only writer. Ignores failures. */
 void file_sweep(const char *directory);
 
-/* Creates the directory if it is not there; its parents are not made, and the error says which one is missing. */
+/* Creates the directory if it is missing, but not its parents; the error names the missing parent. */
 enum assay_status file_make_directory(const char *path, mode_t mode, struct assay_error *err);
 
-/* Names in a directory that end with `suffix`, which may be "", in the order of their bytes; those that start with a dot are excluded.
- * (*names)[*n]; file_names_free() them. ASSAY_E_NOTFOUND: there is no such directory. */
+/* Lists the names in a directory that end with `suffix` (may be ""), in byte order, without those that start with a dot. (*names)[*n]:
+ * file_names_free() them. ASSAY_E_NOTFOUND: there is no such directory. */
 enum assay_status file_names(const char *directory, const char *suffix, char ***names, size_t *n, struct assay_error *err);
 void file_names_free(char **names, size_t n);
 

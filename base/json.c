@@ -7,14 +7,14 @@
 #include <ctype.h>
 #include <math.h>
 
-#define DEPTH_MAX	 200 /* cJSON's own limit is 1000; nothing of ours is deeper than 10 */
-#define NUMBER_BYTES_MAX 63  /* cJSON cuts longer ones off */
+#define DEPTH_MAX	 200 /* cJSON's own limit is 1000; assay's documents are at most 10 deep */
+#define NUMBER_BYTES_MAX 63  /* cJSON truncates longer ones */
 
-/* cJSON takes more than RFC 8259 allows and does not know its lines, so the text is first looked through by this scanner, which
- * does both. It also notes on which line each key stands, in the order of the text. */
+/* State of the scanner that checks a text before cJSON, which accepts more than RFC 8259 and has no line numbers. It also notes the line of
+ * each key, in the order of the text. */
 struct scan {
 	const char *name, *at, *end;
-	char *loose; /* the same text, where what JSON does not have is replaced; else NULL */
+	char *loose; /* the text, in which invalid parts are replaced; NULL: strict */
 	size_t line;
 	size_t depth;
 	size_t *key_lines, n_keys, capacity;
@@ -55,7 +55,7 @@ static bool skip_char(struct scan *s, char c)
 	return true;
 }
 
-/* Four hexadecimal digits after "\u", or -1. */
+/* Reads four hexadecimal digits after "\u"; -1: they are invalid. */
 static int scan_hex(struct scan *s)
 {
 	int value = 0;
@@ -98,7 +98,7 @@ static enum assay_status scan_escape(struct scan *s)
 	return ASSAY_OK;
 }
 
-/* A character of a string, which may be an escape. */
+/* Scans a character of a string, perhaps an escape. */
 static enum assay_status scan_character(struct scan *s)
 {
 	if ((unsigned char)*s->at < 0x20)
@@ -142,7 +142,7 @@ static bool skip_digits(struct scan *s)
 	return s->at > start;
 }
 
-/* Makes the n bytes before s->at a text without characters. */
+/* Turns the n bytes before s->at into an empty string. */
 static enum assay_status make_empty(struct scan *s, size_t n)
 {
 	char *from = s->loose + (s->at - s->loose) - n;
@@ -152,7 +152,7 @@ static enum assay_status make_empty(struct scan *s, size_t n)
 	return ASSAY_OK;
 }
 
-/* Returns the bytes of a number that is not finite: NaN, Infinity, one too large for a double. */
+/* Returns the size of a number that is not finite: NaN, Infinity, one too large for a double; 0: it is finite. */
 static size_t nonfinite_bytes(const struct scan *s)
 {
 	char *end;
@@ -218,7 +218,7 @@ static enum assay_status scan_key(struct scan *s)
 	return skip_char(s, ':') ? ASSAY_OK : expected(s, "':'");
 }
 
-/* An object or an array, after its opening bracket. */
+/* Scans an object or an array, after its opening bracket. */
 static enum assay_status scan_items(struct scan *s, char close, const char *separators)
 {
 	enum assay_status st = ASSAY_OK;
@@ -243,7 +243,7 @@ out:
 	return ASSAY_OK;
 }
 
-/* With the blanks around it. */
+/* Scans a value with the blanks around it. */
 static enum assay_status scan_value(struct scan *s)
 {
 	enum assay_status st;
@@ -292,7 +292,7 @@ static enum assay_status refuse_twice(const struct scan *s, struct named *names,
 			  TEXT_SHOWN(again->key), again[-1].line);
 }
 
-/* Walks the tree in the order of the text, so that *key counts the keys as the scanner did. */
+/* Walks the tree in the order of the text, so that *key counts keys as the scanner did. */
 static enum assay_status check_duplicates(const struct scan *s, const cJSON *node, size_t *key)
 {
 	struct named *names = NULL;

@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-#define EXACT_MAX 9007199254740992.0 /* 2^53: up to here every integer is a double */
+#define EXACT_MAX 9007199254740992.0 /* 2^53: all integers up to here are doubles */
 
 void json_reader_fail(struct json_reader *r, const char *fmt, ...)
 {
@@ -48,7 +48,7 @@ void json_reader_keys(struct json_reader *r, const cJSON *object, const char *wh
 	}
 }
 
-/* NULL when it is absent or null, and after an error. */
+/* Returns the member; NULL: it is absent or null, or there was an error. */
 static const cJSON *find(struct json_reader *r, const cJSON *object, const char *key)
 {
 	const cJSON *member;

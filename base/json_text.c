@@ -1,5 +1,5 @@
-/* The printer of json.h. cJSON_Print has its own format of numbers and puts every number of an array on the same line however
- * long; these files are read and compared by people. */
+/* Prints JSON for json.h. cJSON_Print has its own format of numbers, and puts all numbers of an array on one line, however long. Users read
+ * and compare these files. */
 #include "base/json.h"
 
 #include "base/buf.h"
@@ -43,7 +43,8 @@ static size_t utf8_length(const char *text, size_t n)
 	return 0;
 }
 
-/* Text that is not UTF-8 (the name of a file, say) must not make an unreadable file: a replacement character represents each wrong byte. */
+/* Appends text that may not be UTF-8 (such as a file name); a replacement character represents each invalid byte, so that JSON stays
+ * valid. */
 static void add_mended(struct buf *out, const char *text)
 {
 	size_t n = strlen(text);
@@ -84,10 +85,10 @@ static void add_string(struct buf *out, const char *text)
 
 static void add_number(struct buf *out, double value)
 {
-	buf_text(out, TEXT_DOUBLE(value)); /* aborts when not finite: the caller's bug */
+	buf_text(out, TEXT_DOUBLE(value)); /* aborts if not finite, a caller's bug */
 }
 
-/* Characters since the last newline. */
+/* Returns the number of characters since the last newline. */
 static size_t column(const struct buf *out, size_t line_start)
 {
 	size_t columns = 0;
@@ -104,7 +105,7 @@ static size_t last_line(const struct buf *out)
 	return newline ? (size_t)(newline - out->bytes) + 1 : 0;
 }
 
-/* "[1, 2]" when it has only scalars and fits with the comma that may follow; else false, and nothing was added. */
+/* Appends "[1, 2]" if it has only scalars, and fits with the comma that may follow; else returns false and appends nothing. */
 static bool add_on_one_line(struct buf *out, const cJSON *array)
 {
 	size_t start = out->size, line_start = last_line(out);
@@ -118,7 +119,7 @@ static bool add_on_one_line(struct buf *out, const cJSON *array)
 		if (item != array->child)
 			buf_text(out, ", ");
 		add_value(out, item, 0);
-		/* Bytes are a cheap first look: a character has at most four. */
+		/* Bytes are a fast first check: a character has at most four. */
 		if (out->size - line_start > COLUMNS_MAX - 2 && column(out, line_start) > COLUMNS_MAX - 2)
 			goto undo;
 	}

@@ -8,17 +8,17 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A cluster is known by its lowest item. Distances between clusters overwrite those of their lowest items. */
+/* State of the clustering. A cluster is identified by its lowest item. Distances between clusters overwrite those of their lowest items. */
 struct clusters {
-	struct mat distance;  /* our copy */
-	size_t *size;	      /* items in it; 0 when it became part of another */
-	double *height;	      /* of the last merge within it */
-	size_t *root;	      /* of each item in what lies below the cut: itself, or an item that is nearer to the root */
-	struct ends *ends;    /* of the row of leaves of each cluster */
-	struct sides *beside; /* of each item, its neighbours in that row */
+	struct mat distance;  /* a copy */
+	size_t *size;	      /* number of items in it; 0: it was merged into another */
+	double *height;	      /* height of the last merge within it */
+	size_t *root;	      /* per item, within merges below the cut: itself, or an item nearer to the root */
+	struct ends *ends;    /* row of leaves of each cluster */
+	struct sides *beside; /* neighbours of each item in that row */
 };
 
-/* A row of leaves, seen from its two ends. It has no direction: which neighbour is next depends on where one comes from. */
+/* A row of leaves, given by its two ends. It has no direction: the next neighbour depends on the previous one. */
 struct ends {
 	size_t at[2];
 };
@@ -58,11 +58,11 @@ static void put_beside(struct sides *sides, size_t item)
 	sides->of[sides->of[0] == NONE ? 0 : 1] = item;
 }
 
-/* Joins the rows of leaves of two clusters where their ends are nearest; `kept` gets the row. */
+/* Joins the rows of leaves of two clusters at their nearest ends; `kept` gets the row. */
 static void join_rows(struct clusters *c, const struct mat *distance, size_t kept, size_t gone)
 {
 	struct ends a = c->ends[kept], b = c->ends[gone];
-	size_t x = 1, y = 0; /* as they stand: one after the other */
+	size_t x = 1, y = 0; /* initially one after the other */
 
 	for (size_t i = 0; i < 4; i++) {
 		if (mat_get(distance, a.at[1 - i / 2], b.at[i % 2]) < mat_get(distance, a.at[x], b.at[y])) {
@@ -75,11 +75,12 @@ static void join_rows(struct clusters *c, const struct mat *distance, size_t kep
 	c->ends[kept] = (struct ends){ { a.at[1 - x], b.at[1 - y] } };
 }
 
-/* Average linkage in the update of Lance and Williams, The Computer Journal 9(4), 1967. */
+/* Merges two clusters: average linkage in the update of Lance and Williams, The Computer Journal 9(4), 1967. */
 static void merge(struct clusters *c, const struct mat *distance, size_t kept, size_t gone, double cut)
 {
 	double wk = (double)c->size[kept], wg = (double)c->size[gone];
-	double height = fmax(mat_get(&c->distance, kept, gone), fmax(c->height[kept], c->height[gone])); /* rounding may not invert them */
+	double height =
+	    fmax(mat_get(&c->distance, kept, gone), fmax(c->height[kept], c->height[gone])); /* rounding must not invert heights */
 
 	for (size_t k = 0; k < c->distance.rows; k++) {
 		double mean;
@@ -98,7 +99,7 @@ static void merge(struct clusters *c, const struct mat *distance, size_t kept, s
 		c->root[gone] = kept;
 }
 
-/* Joins the nearest two; of equals, those of the lowest items. */
+/* Merges the nearest two; of equals, those with the lowest items. */
 static void merge_nearest(struct clusters *c, const struct mat *distance, double cut)
 {
 	size_t n = c->distance.rows, a = NONE, b = NONE;
@@ -112,7 +113,7 @@ static void merge_nearest(struct clusters *c, const struct mat *distance, double
 	merge(c, distance, a, b, cut);
 }
 
-/* Roots are lower than what hangs below them, so each item finds its root's number given. */
+/* Numbers clusters. Roots are lower than their items, so each item finds its root already numbered. */
 static size_t number(const struct clusters *c, size_t *cluster)
 {
 	size_t count = 0;
@@ -122,7 +123,7 @@ static size_t number(const struct clusters *c, size_t *cluster)
 	return count;
 }
 
-/* The whole tree; nothing above the cut is joined in c.root. */
+/* Builds the whole tree; c.root ignores merges above the cut. */
 static struct clusters build(const struct mat *distance, double cut)
 {
 	size_t n = distance->rows;
@@ -150,9 +151,9 @@ void linkage_order(const struct mat *distance, size_t *order)
 	size_t n = distance->rows, before = NONE, at;
 
 	if (n) {
-		struct ends row = c.ends[0]; /* of the cluster of all items */
+		struct ends row = c.ends[0]; /* row of the cluster of all items */
 
-		at = row.at[0] < row.at[1] ? row.at[0] : row.at[1]; /* of the two directions the one that starts with the lower item */
+		at = row.at[0] < row.at[1] ? row.at[0] : row.at[1]; /* the direction that starts with the lower item */
 		for (size_t i = 0; i < n; i++) {
 			const struct sides *sides = &c.beside[at];
 			size_t next = sides->of[0] == before ? sides->of[1] : sides->of[0];

@@ -8,13 +8,13 @@
 #include <stddef.h>
 
 /* distance  [n x n], symmetric, zero diagonal, finite; not changed.
- * cut       clusters whose average distance is <= cut are merged, as scipy's fcluster(criterion="distance").
+ * cut       merges clusters whose average distance is <= cut, as scipy's fcluster(criterion="distance").
  * cluster   [n] gets the cluster of each item, numbered from 0 in the order of first appearance.
  * Returns the number of clusters; 0 for n == 0. */
 size_t linkage_cut(const struct mat *distance, double cut, size_t *cluster);
 
-/* order[n] gets the items so that those that are alike stand together: the leaves of the tree, each merge turned so that the nearest
- * ends of its two parts meet. `distance` as above. */
+/* Sorts items so that similar ones are adjacent: the leaves of the tree, each merge turned so that the nearest ends of its two parts meet.
+ * order[n] gets the items. `distance` as above. */
 void linkage_order(const struct mat *distance, size_t *order);
 
 #endif

@@ -1,38 +1,38 @@
-/* Sorting. What arrays are sorted by is a row that names the members of a struct, the first of which differs decides:
+/* Sorting. A row of members defines an order; the first member that differs decides:
  *
  *	ORDER_BY(compare_points, struct history_point, BY_UP(taken_ms) BY_TEXT(version) BY_TEXT(plan))
  *
  * defines static int compare_points(const void *, const void *). NaN equals everything.
  *
- * Of an array in order, the first element that is not before what is looked for, by bisection; its length where all are:
+ * Bisection of a sorted array returns the first element that is not before the wanted one, or the array's length:
  *
  *	ORDER_FIRST(point_at, struct history_point, x->taken_ms < taken_ms, int64_t taken_ms)
  *
- * defines static size_t point_at(const struct history_point *array, size_t n, int64_t taken_ms). The condition is one on an element x;
- *where it holds of one, it must hold of all that stand before that. */
+ * defines static size_t point_at(const struct history_point *array, size_t n, int64_t taken_ms). The condition concerns an element x; if it
+ * holds for one, it must hold for all earlier elements. */
 #ifndef BASE_ORDER_H
 #define BASE_ORDER_H
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Sorts array[0..n), which may be NULL where n is 0. */
+/* Sorts array[0..n), which may be NULL if n is 0. */
 #define order_sort(array, n, compare) ((n) ? qsort(array, n, sizeof(*(array)), compare) : (void)0)
 
 /* clang-format off */
 #define ORDER_BY(name, type, keys)          ORDER_OF(name, type, a, b, keys)
-/* Of pointers to such structs. */
+/* Orders pointers to such structs. */
 #define ORDER_POINTERS_BY(name, type, keys) ORDER_OF(name, type, *(const type *const *)a, *(const type *const *)b, keys)
 
 #define BY_TEXT(member) if ((order = strcmp(x->member, y->member)) != 0) return order;
 #define BY_UP(member)   if (x->member < y->member) return -1; else if (x->member > y->member) return 1;
 #define BY_DOWN(member) if (x->member > y->member) return -1; else if (x->member < y->member) return 1;
-#define BY_VALUE        if (*x < *y) return -1; else if (*x > *y) return 1; /* of numbers themselves */
+#define BY_VALUE        if (*x < *y) return -1; else if (*x > *y) return 1; /* for numbers as elements */
 #define BY_VALUE_DOWN   if (*x > *y) return -1; else if (*x < *y) return 1;
-/* Of what arithmetic may make otherwise in its last bits on another machine; base/stats.h. */
+/* For computed values, whose last bits may differ between machines; base/stats.h. */
 #define BY_DOWN_ROUNDED(member)                                                                                  \
 	if (stats_round(x->member) != stats_round(y->member)) return stats_round(x->member) > stats_round(y->member) ? -1 : 1;
-#define BY_PLACE        if (x != y) return x < y ? -1 : 1; /* the last one: for pointers into one array */
+#define BY_PLACE        if (x != y) return x < y ? -1 : 1; /* last key, for pointers into one array */
 
 #define ORDER_OF(name, type, first, second, keys)             \
 	static int name(const void *a, const void *b)         \

@@ -1,5 +1,5 @@
-/* How far long work is, on standard error: on a terminal one line that rewrites itself; else, for logs, a line a minute at most, the first
- * when the work has taken a minute. */
+/* Shows progress on standard error. On a terminal, it is one line that rewrites itself. In a log, it is at most a line per minute, the
+ * first one after a minute of work. */
 #ifndef BASE_PROGRESS_H
 #define BASE_PROGRESS_H
 
@@ -10,21 +10,21 @@
 
 struct progress {
 	FILE *stream;
-	bool terminal; /* a line that rewrites itself has a place */
+	bool terminal; /* `stream` can show a line that rewrites itself */
 	bool open;     /* the terminal's line has no end yet */
-	double next_s; /* of a log: no line before it */
+	double next_s; /* earliest time of a log's next line */
 };
 
-/* now_s: of progress_now(). */
+/* now_s: see progress_now(). */
 struct progress progress_begin(FILE *stream, double now_s);
 
-/* last: the work is done; a log that has no line so far needs none then. */
+/* last: the work is done; a log without a line so far then gets none. */
 void progress_show(struct progress *progress, double now_s, bool last, const char *format, ...) __attribute__((format(printf, 4, 5)));
 
-/* Ends a line that is open, so that a message can follow. */
+/* Ends an open line, so that a message can follow. */
 void progress_end(struct progress *progress);
 
-/* Seconds of the monotonic clock. */
+/* Returns seconds of the monotonic clock. */
 double progress_now(void);
 
 #endif

@@ -10,7 +10,7 @@ static uint64_t rotate(uint64_t x, int k)
 	return (x << k) | (x >> (64 - k));
 }
 
-/* Steele, Lea and Flood, OOPSLA 2014. A bijection of a counter, so four outputs in a row are never all zero. */
+/* Steele, Lea and Flood, OOPSLA 2014. It maps a counter bijectively, so four consecutive outputs are never all zero. */
 static uint64_t splitmix64(uint64_t *state)
 {
 	uint64_t z = *state += 0x9e3779b97f4a7c15u;
@@ -42,8 +42,8 @@ uint64_t rng_next(struct rng *rng)
 	return result;
 }
 
-/* Lemire, ACM Transactions on Modeling and Computer Simulation 29(1), 2019: the high word of next * n, drawn again when the low
- * word falls into the 2^64 mod n values that would make some results likelier. */
+/* Lemire, ACM Transactions on Modeling and Computer Simulation 29(1), 2019: returns the high word of next * n. Draws again if the low word
+ * is one of the 2^64 mod n values that would make some results more likely. */
 uint64_t rng_below(struct rng *rng, uint64_t n)
 {
 	__extension__ unsigned __int128 product;
@@ -67,8 +67,7 @@ double rng_double(struct rng *rng)
 	return (double)(rng_next(rng) >> 11) * 0x1p-53;
 }
 
-/* Marsaglia and Bray, SIAM Review 6(3), 1964, the polar method. The second number of the pair is dropped, so that the state is
- * the four words alone. */
+/* Marsaglia and Bray, SIAM Review 6(3), 1964, the polar method. Drops the second number of the pair: the state is only the four words. */
 double rng_normal(struct rng *rng)
 {
 	double u, v, s;

@@ -1,4 +1,4 @@
-/* Enumerations that stand in a table of rows, so that a constant, its code for programs and its text for people stay together:
+/* Enumerations defined by a table of rows, so that a constant, its code for programs and its text for users stay together:
  *
  *	#define FRUIT_ROWS(X)                     \
  *		X(FRUIT_APPLE, "apple", "an apple") \
@@ -8,8 +8,7 @@
  * and in the source file
  *
  *	ROWS_FUNCTION(fruit_code, enum fruit, FRUIT_ROWS, ROWS_CODE)
- *	ROWS_FUNCTION(fruit_text, enum fruit, FRUIT_ROWS, ROWS_TEXT)
- */
+ *	ROWS_FUNCTION(fruit_text, enum fruit, FRUIT_ROWS, ROWS_TEXT) */
 #ifndef BASE_ROWS_H
 #define BASE_ROWS_H
 
@@ -19,11 +18,11 @@
 #include <string.h>
 
 #define ROWS_ENUM(constant, ...)	constant,
-#define ROWS_WORD(constant, word)	word, /* of rows that have nothing else */
+#define ROWS_WORD(constant, word)	word, /* for rows without other columns */
 #define ROWS_CODE(constant, code, text) code,
 #define ROWS_TEXT(constant, code, text) text,
 
-/* Defines `const char *name(type of)`, which gives the entry of one column. What is no row is a caller's bug. */
+/* Defines `const char *name(type of)`, which returns the entry of one column. A value without a row is a caller's bug. */
 #define ROWS_FUNCTION(name, type, rows, column)                                                                                            \
 	const char *name(type of)                                                                                                          \
 	{                                                                                                                                  \
@@ -33,7 +32,7 @@
 		return entries[of];                                                                                                        \
 	}
 
-/* Defines `type name(const char *entry)`, which gives the row with this entry of one column; the last one if none has it. */
+/* Defines `type name(const char *entry)`, which returns the row with this entry in one column; the last row if none has it. */
 #define ROWS_FINDER(name, type, rows, column)                                                                                              \
 	type name(const char *entry)                                                                                                       \
 	{                                                                                                                                  \

@@ -1,4 +1,4 @@
-/* Values of variables that a name says to be secret stay out of what is kept and shown. */
+/* Hides values of variables with secret names in everything that is kept and shown. */
 #ifndef BASE_SECRET_H
 #define BASE_SECRET_H
 
@@ -7,26 +7,24 @@
 
 #define SECRET_MASK "(hidden)"
 
-/* Patterns of names, with * ? [ ], that count as well: for the rest of the process. From one thread; copied. */
+/* Adds patterns of secret names, with * ? [ ], for the rest of the process. Copied; call it from one thread. */
 void secret_names_add(char *const *patterns, size_t n);
 
-/* Has the name of a variable TOKEN, SECRET, PASSWORD, PASSWD, PASSPHRASE, CREDENTIAL, or a word KEY or AUTH in it, or is it of those
- * patterns? Upper or lower case. */
+/* Reports whether a variable's name contains TOKEN, SECRET, PASSWORD, PASSWD, PASSPHRASE, CREDENTIAL, or a word KEY or AUTH, or matches an
+ * added pattern; ignores case. */
 bool secret_name(const char *name);
 
-/* Of what somebody wrote in the place of a name, for messages: "NAME=(hidden)" where it is "NAME=value" with such a name, else as it is.
- * free() it. */
+/* Returns a text in place of a name for messages: "NAME=(hidden)" for "NAME=value" with a secret name, else unchanged. free() it. */
 char *secret_assignment(const char *text);
 
-/* Environments that were read, "NAME=value": values of at least four bytes of variables with such a name, by the names known until then,
- * are hidden from now on, in whatever thread: in errors, notes, what hosts say of themselves, and the night's log. Copied. */
+/* Learns secrets from an environment "NAME=value": hides values of at least four bytes of variables with secret names known so far. From
+ * then on they are hidden in all threads: in errors, notes, output of hosts, and the night's log. Copied. */
 void secrets_know(char *const *variables, size_t n);
-/* Hides them in a text of at most size - 1 bytes; a longer one is cut. */
+/* Hides them in a text of at most size - 1 bytes; cuts a longer one. */
 void secrets_hide(char *text, size_t size);
-/* The same of a text of any length. free() it. */
+/* Returns a text of any length with them hidden. free() it. */
 char *secrets_hidden(const char *text);
-/* Puts SECRET_MASK wherever the bytes (*text)[0..*n), which may be NULL, have one of the values. Replaces *text where it changes. O(bytes)
- * for each value. */
+/* Replaces the values in the bytes (*text)[0..*n) (may be NULL) by SECRET_MASK, and *text if it changes. O(bytes) per value. */
 void secrets_mask(char **text, size_t *n);
 
 #endif

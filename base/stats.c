@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-/* The second pass takes out the rounding of the first: the mean of n equal numbers is that number. */
+/* The second pass removes the rounding error of the first: the mean of n equal numbers is exactly that number. */
 double stats_mean(const double *x, size_t n)
 {
 	double sum = 0, rest = 0, mean;
@@ -124,13 +124,13 @@ void stats_ranks(const double *x, size_t n, double *ranks)
 		end = start + 1;
 		while (end < n && by_value(&order[start], &order[end]) == 0)
 			end++;
-		for (size_t i = start; i < end; i++) /* the mean of ranks start + 1 to end */
+		for (size_t i = start; i < end; i++) /* mean of ranks start + 1 to end */
 			ranks[order[i].index] = (double)(start + 1 + end) / 2;
 	}
 	free(order);
 }
 
-/* Beyond 2^53 / 1e9 the multiples of 1e-9 lie closer than doubles do: x is as round as it gets. Adding 0 turns -0 into 0. */
+/* Above 2^53 / 1e9, multiples of 1e-9 are closer together than doubles: x cannot be rounded further. Adding 0 turns -0 into 0. */
 double stats_round(double x)
 {
 	if (!(fabs(x) < 9e6))

@@ -1,5 +1,5 @@
-/* Statistics on small samples. Inputs are finite; that is the caller's to check. Sources stand above each function in
- * stats.c and in docs/evidence/statistics.md. */
+/* Statistics on small samples. The caller ensures finite inputs. Sources are named above each function in stats.c and in
+ * docs/evidence/statistics.md. */
 #ifndef BASE_STATS_H
 #define BASE_STATS_H
 
@@ -11,9 +11,9 @@ double stats_median(const double *x, size_t n);		    /* n > 0; mean of the middl
 double stats_mad(const double *x, size_t n);		    /* median absolute deviation from the median, not scaled */
 double stats_quantile(const double *x, size_t n, double p); /* type 7 of Hyndman and Fan; n > 0, p in [0, 1] */
 
-/* Pearson's r of x[n] and y[n]; 0 when either is constant or n < 2. */
+/* Returns Pearson's r of x[n] and y[n]; 0 if either is constant or n < 2. */
 double stats_correlation(const double *x, const double *y, size_t n);
-/* Ranks from 1, ties get their mean rank. */
+/* Ranks from 1; ties get their mean rank. */
 void stats_ranks(const double *x, size_t n, double *ranks);
 
 double stats_normal_cdf(double z);
@@ -25,10 +25,9 @@ double stats_chi2_cdf(double x, double df);	      /* x >= 0 */
 double stats_chi2_quantile(double p, double df);
 double stats_beta_inc(double x, double a, double b); /* regularised incomplete beta I_x(a, b) */
 
-/* For qsort(): doubles, the smallest first. */
+/* Orders doubles for qsort(), ascending. */
 int stats_order(const void *a, const void *b);
-/* Rounded to a multiple of 1e-9: what is compared with a threshold is rounded first, so that machines whose arithmetic
- * differs in the last bits decide alike. */
+/* Rounds to a multiple of 1e-9. Round values before comparing them with a threshold: then machines whose last bits differ decide alike. */
 double stats_round(double x);
 
 #endif

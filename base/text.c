@@ -21,7 +21,7 @@ static const char *skip_sign(const char *s)
 	return *s == '+' || *s == '-' ? s + 1 : s;
 }
 
-/* strtod alone also takes blanks, "inf", "nan" and hexadecimal. */
+/* Reports whether the text is decimal; strtod also accepts blanks, "inf", "nan" and hexadecimal. */
 static bool is_decimal(const char *s)
 {
 	const char *from = skip_sign(s);
@@ -45,7 +45,7 @@ static bool is_decimal(const char *s)
 	return !*s;
 }
 
-/* The decimal point of strtod is the locale's; the program stays in the "C" locale. */
+/* strtod uses the locale's decimal point, so the program stays in the "C" locale. */
 bool text_double(const char *text, double *out)
 {
 	double value;
@@ -86,9 +86,9 @@ bool text_int64(const char *text, int64_t *out)
 	return true;
 }
 
-#define NEAREST_BYTES_MAX 64 /* of a word that is compared: keys are short, outside text may be long */
+#define NEAREST_BYTES_MAX 64 /* limit of compared texts: keys are short, outside text may be long */
 
-/* Edit distance where a swap of two neighbours counts as one ("optimal string alignment"; Damerau, CACM 7(3), 1964). */
+/* Returns the edit distance; a swap of two neighbours counts as one edit ("optimal string alignment"; Damerau, CACM 7(3), 1964). */
 static size_t distance(const char *a, size_t n, const char *b, size_t m)
 {
 	size_t rows[3][NEAREST_BYTES_MAX + 1];
@@ -169,7 +169,7 @@ static double decimal_value(const struct decimal *d)
 	return strtod(text, NULL);
 }
 
-/* One more in the last digit. */
+/* Adds one to the last digit. */
 static void decimal_up(struct decimal *d)
 {
 	size_t i = d->n;
@@ -184,8 +184,9 @@ static void decimal_up(struct decimal *d)
 	d->exponent++;
 }
 
-/* Up to 15 digits survive the way through a normal double (DBL_DIG), so nothing shorter need be tried; denormals have fewer bits. At a
- * power of two the doubles below lie closer than those above: there the nearest decimal may miss, and the next one up hit. */
+/* Returns the shortest decimal that reads back as `value`. Up to 15 digits survive in a normal double (DBL_DIG), so shorter ones need no
+ * test; denormals have fewer bits. At a power of two the doubles below are closer than those above: there the nearest decimal may fail, and
+ * the next higher one succeed. */
 static struct decimal shortest(double value)
 {
 	int exponent;
@@ -205,7 +206,7 @@ static struct decimal shortest(double value)
 	return decimal_from(value, DIGITS_MAX);
 }
 
-/* Positional from 1e-4 up to 1e16, as people read it; otherwise with an exponent. Integers below 1e16 do not come here. */
+/* Writes positional notation from 1e-4 up to 1e16, as users read it; else an exponent. Integers below 1e16 do not come here. */
 static void lay_out(const struct decimal *d, char *out, size_t bytes)
 {
 	int e = d->exponent;
@@ -252,7 +253,7 @@ const char *text_from_measured(double value, double noise, char *out)
 	double first = floor(log10(fabs(value))), last = noise > 0 ? floor(log10(noise)) : -HUGE_VAL; /* places of digits */
 
 	ASSAY_BUG_IF(!isfinite(value));
-	last = fmin(fmax(last, first - MEASURED_DIGITS + 1), first); /* noise that is larger than the value: one digit */
+	last = fmin(fmax(last, first - MEASURED_DIGITS + 1), first); /* if the noise exceeds the value: one digit */
 	if (value == 0)
 		snprintf(out, TEXT_DOUBLE_BYTES, "0");
 	else if (!(noise > 0) || first < -5 || first >= 15)
@@ -302,11 +303,11 @@ struct text_number text_probability(double p)
 const char *text_from_ms(int64_t ms, char *out)
 {
 	int64_t rest = (ms % 1000 + 1000) % 1000;
-	time_t seconds = ms / 1000 - (ms % 1000 < 0); /* rounded down, before 1970 too */
+	time_t seconds = ms / 1000 - (ms % 1000 < 0); /* rounded down, also before 1970 */
 	struct tm tm;
 	size_t used;
 
-	/* Every int64 of milliseconds is a year that fits an int. */
+	/* Every int64 in milliseconds is a year that fits an int. */
 	ASSAY_BUG_IF(!gmtime_r(&seconds, &tm));
 	used = strftime(out, TEXT_DATE_BYTES, "%Y-%m-%dT%H:%M:%S", &tm);
 	if (rest)
@@ -318,8 +319,8 @@ const char *text_from_ms(int64_t ms, char *out)
 
 #define MS_MAX INT64_C(253402300799999) /* 9999-12-31T23:59:59.999Z */
 
-/* The format of a date that has only digits; NULL: it is a number. As one, 20261123 would be seconds in 1970, and 202611232001 milliseconds
- * in 1976. */
+/* Returns the format of a date that has only digits; NULL: it is a number. As a number, 20261123 would be seconds in 1970, and 202611232001
+ * milliseconds in 1976. */
 static const char *compact_date(const char *text)
 {
 	size_t n = strspn(text, "0123456789");
@@ -340,7 +341,7 @@ static bool read_date(const char *text, const char *format, int64_t *ms)
 		if (rest && *rest == ':')
 			rest = strptime(rest + 1, "%S", &tm);
 		if (rest && *rest == '.') {
-			part = fmin(strtod(rest, NULL), 1); /* ".5e99" is no date, but it is no number of milliseconds either */
+			part = fmin(strtod(rest, NULL), 1); /* ".5e99" is neither part of a date nor a number of milliseconds */
 			rest = skip_digits(rest + 1);
 		}
 		if (rest && *rest)
@@ -348,7 +349,7 @@ static bool read_date(const char *text, const char *format, int64_t *ms)
 	}
 	real = tm;
 	*ms = ((int64_t)timegm(&real) - tm.tm_gmtoff) * 1000 + (int64_t)(part * 1000 + .5);
-	/* timegm() makes March 2 of February 30. */
+	/* timegm() turns February 30 into March 2. */
 	return rest && !*rest && real.tm_mday == tm.tm_mday && real.tm_mon == tm.tm_mon && labs(tm.tm_gmtoff) < 86400;
 }
 
@@ -368,8 +369,8 @@ bool text_time_ms(const char *text, int64_t *ms)
 	return true;
 }
 
-/* Bytes of the well-formed sequence at s, 0 for none: table 3-7 of the Unicode standard (no overlong forms, no surrogates,
- * nothing above U+10FFFF). */
+/* Returns the size of the well-formed sequence at s; 0: none. Table 3-7 of the Unicode standard: no overlong forms, no surrogates, nothing
+ * above U+10FFFF. */
 static size_t utf8_sequence(const unsigned char *s, size_t n)
 {
 	unsigned char low = 0x80, high = 0xbf;
@@ -421,7 +422,7 @@ bool text_is_utf8(const char *bytes, size_t n)
 	while (n) {
 		uint64_t word;
 
-		if (n >= sizeof(word)) { /* most of what we read is ASCII */
+		if (n >= sizeof(word)) { /* most input is ASCII */
 			memcpy(&word, s, sizeof(word));
 			if (!(word & UINT64_C(0x8080808080808080))) {
 				s += sizeof(word);
@@ -438,16 +439,16 @@ bool text_is_utf8(const char *bytes, size_t n)
 	return true;
 }
 
-/* UTF-8 of the first and the last character of ranges, which differ in their last byte alone. */
+/* First and last characters of ranges in UTF-8; both differ only in their last byte. */
 static const struct {
 	const char *first, *last;
 } controls[] = {
 	{ "\xc2\x80", "\xc2\x9f" },		    /* U+0080 to U+009F */
 	{ "\xd8\x9c", "\xd8\x9c" },		    /* U+061C, Arabic letter mark */
-	{ "\xe2\x80\x8b", "\xe2\x80\x8b" },	    /* U+200B, space without width */
-	{ "\xe2\x80\x8e", "\xe2\x80\x8f" },	    /* U+200E and U+200F, marks of direction */
+	{ "\xe2\x80\x8b", "\xe2\x80\x8b" },	    /* U+200B, zero-width space */
+	{ "\xe2\x80\x8e", "\xe2\x80\x8f" },	    /* U+200E and U+200F, direction marks */
 	{ "\xe2\x80\xa8", "\xe2\x80\xae" },	    /* U+2028 to U+202E: ends of lines and paragraphs, embedded directions */
-	{ "\xe2\x81\xa0", "\xe2\x81\xaf" },	    /* U+2060 to U+206F: joiners, operators not seen, isolated directions */
+	{ "\xe2\x81\xa0", "\xe2\x81\xaf" },	    /* U+2060 to U+206F: joiners, invisible operators, isolated directions */
 	{ "\xef\xbb\xbf", "\xef\xbb\xbf" },	    /* U+FEFF, byte order mark */
 	{ "\xef\xbf\xb9", "\xef\xbf\xbb" },	    /* U+FFF9 to U+FFFB, annotations */
 	{ "\xf3\xa0\x80\x80", "\xf3\xa0\x80\xbf" }, /* U+E0000 to U+E007F, tags */

@@ -1,4 +1,4 @@
-/* Small things on text: numbers that are checked, nearest words, dates. */
+/* Text utilities: checked numbers, nearest names, dates. */
 #ifndef BASE_TEXT_H
 #define BASE_TEXT_H
 
@@ -12,92 +12,88 @@
 
 struct buf;
 
-/* Decimal numbers, whole text, no blanks. NaN, infinities, hexadecimal and what overflows a double are refused; a value that
- * underflows becomes 0 or the nearest denormal. False leaves *out alone. */
+/* Parses a decimal number without blanks. False leaves *out: NaN, infinity, hexadecimal, overflow. Underflow: 0 or the nearest denormal. */
 bool text_double(const char *text, double *out);
-/* Seconds from "90", "90s", "2m" or "8h", above 0 and at most a year. False for anything else. */
+/* Parses "90", "90s", "2m" or "8h" into seconds, above 0 and at most a year. False: anything else. */
 #define TEXT_SPAN_SECONDS_MAX (366 * 86400.0)
 bool text_span(const char *text, double *seconds);
 bool text_int64(const char *text, int64_t *out);
 
-/* The word of words[0..n) with the smallest edit distance to `word`, or NULL when none is near enough to be meant
- * (distance above 1 + length/3). */
+/* Returns the nearest of words[0..n) by edit distance; NULL: none is near enough to be meant (distance above 1 + length/3). */
 const char *text_nearest(const char *word, const char *const *words, size_t n);
 
-/* Which of words[0..n) it is; SIZE_MAX: none. text_among(): is it one, whether these may be changed or not? */
+/* Returns the index of `word` in words[0..n); SIZE_MAX: none. text_among() reports whether there is one; words may be const or not. */
 size_t text_index(const char *const *words, size_t n, const char *word);
 #define text_among(words, n, word) (text_index((const char *const *)(words), n, word) != SIZE_MAX)
 
-/* The shortest decimal text that reads back as the same double (at most 17 digits). `out` needs TEXT_DOUBLE_BYTES. */
+/* Writes the shortest decimal text that reads back as the same double (at most 17 digits). `out` needs TEXT_DOUBLE_BYTES. */
 #define TEXT_DOUBLE_BYTES 32
 const char *text_from_double(double value, char *out);
 
-/* A measured value for people, as far as its noise lets it be known: the last digit is the one of which the noise takes the first (1234.56
- * with 3 is "1235", with 300 "1200"); six digits at most, and where the noise is 0. Finite; `out` needs TEXT_DOUBLE_BYTES. */
+/* Writes a measured value as precisely as its noise permits: its last digit has the place of the noise's first (1234.56 with 3 is "1235",
+ * with 300 "1200"). Writes at most six digits, and six if the noise is 0. Finite; `out` needs TEXT_DOUBLE_BYTES. */
 const char *text_from_measured(double value, double noise, char *out);
 
-/* A number for people, with so many decimals; with three digits and an exponent from a million on, and where the decimals would show
- * nothing of it but zeros. As an argument of a format: text_fixed(x, 3).text. text_signed(): with a sign, and 0 where the decimals show
- * nothing. */
+/* Formats a number for users, with so many decimals. Uses three digits and an exponent from a million on, and if the decimals would be
+ * zeros only. In arguments of a format: text_fixed(x, 3).text. text_signed(): with a sign, and 0 if the decimals would be zeros only. */
 struct text_number {
 	char text[TEXT_DOUBLE_BYTES];
 };
 struct text_number text_fixed(double value, int decimals);
 struct text_number text_signed(double value, int decimals);
 
-/* An estimated probability: what is not known to be sure does not look as if: "0.97", ">0.99", "<0.01". */
+/* Formats an estimated probability, never as certain: "0.97", ">0.99", "<0.01". */
 struct text_number text_probability(double p);
 
 /* Writes a duration such as "3 min 20 s". `out` needs TEXT_DURATION_BYTES. */
 #define TEXT_DURATION_BYTES 32
 const char *text_duration(double seconds, char *out);
 
-/* "2017-06-15T06:00:00Z" from milliseconds since 1970 UTC (milliseconds are shown only when not 0). `out` needs TEXT_DATE_BYTES. */
+/* Writes "2017-06-15T06:00:00Z" from milliseconds since 1970 UTC (shows milliseconds unless 0). `out` needs TEXT_DATE_BYTES. */
 #define TEXT_DATE_BYTES 32
 const char *text_from_ms(int64_t ms, char *out);
 
-/* Reads a time since 1970, below 1e11 in seconds, else in milliseconds, with or without a fraction; or a date: "2026-11-23", "20261123",
- * "202611232001", "2026-11-23T20:01", "2026-11-23 20:01:23.5+01:00" (UTC without a zone). False for a date that does not exist, before 1970
- * or past the year 9999; *ms stays then. */
+/* Reads a time since 1970, below 1e11 in seconds, else in milliseconds, perhaps with a fraction; or a date: "2026-11-23", "20261123",
+ * "202611232001", "2026-11-23T20:01", "2026-11-23 20:01:23.5+01:00" (UTC without a zone). False, and *ms unchanged: a date that does not
+ * exist, is before 1970 or after the year 9999. */
 bool text_time_ms(const char *text, int64_t *ms);
-/* The start of a day such as "2026-11-23", UTC, in ms since 1970. *ms stays after ASSAY_E_USAGE. */
+/* Reads a day such as "2026-11-23" as its start in UTC, ms since 1970. ASSAY_E_USAGE leaves *ms unchanged. */
 enum assay_status text_day(const char *text, int64_t *ms, struct assay_error *err);
 
-const char *text_plural(size_t n); /* "" for one, else "s" */
+const char *text_plural(size_t n); /* "" for 1, else "s" */
 
-/* For qsort() and bsearch(): items that are texts (char *), as strcmp() has them. */
+/* Orders texts (char *) for qsort() and bsearch(), as strcmp(). */
 int text_order(const void *a, const void *b);
-const char *text_file_name(const char *path); /* after its last slash, unless nothing is there */
+const char *text_file_name(const char *path); /* text after the last slash, unless it is empty */
 
 bool text_is_utf8(const char *bytes, size_t n);
 
-/* Bytes of the control character that text starts with, 0 when it starts with none: those of ASCII; of Latin-1 as UTF-8 has them, which
- * terminals obey as well ("\u009b" is the start of their sequences); and characters of Unicode that end lines, turn the direction of
- * what follows (Bidi_Control, Unicode Standard Annex 9: a name then reads as another) or are not seen. Joiners of letters stay. */
+/* Returns the size of the control character at `text`; 0: none. Control characters are those of ASCII; those of Latin-1 in UTF-8, which
+ * terminals also obey ("\u009b" starts a sequence); and Unicode characters that end lines, change the direction of text (Bidi_Control,
+ * Unicode Standard Annex 9: a name then looks like another) or are invisible, except joiners of letters. */
 size_t text_control(const char *text);
 
-/* Outside text, whose control characters become '?'. */
+/* Prints outside text; '?' replaces control characters. */
 void text_put(const char *text, FILE *to);
 
-/* Outside text for a message: on one line (control characters become '?'), without its middle when long. `out` needs TEXT_SHOWN_BYTES. */
+/* Writes outside text for a message: on one line ('?' replaces control characters), without its middle if long. TEXT_SHOWN_BYTES fit. */
 #define TEXT_SHOWN_BYTES 80
 const char *text_shown(const char *text, char *out);
 
-/* As vsnprintf(). Of a text that is longer the middle goes, with " ... " in its place: messages end with their remedy. size: at least 16.
- */
+/* Formats as vsnprintf(), but replaces the middle of a longer text by " ... ", because messages end with their remedy. size: 16 or more. */
 void text_fit(char *out, size_t size, const char *fmt, va_list args) __attribute__((format(printf, 3, 0)));
 void text_fit_format(char *out, size_t size, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
-/* These with room that is there until the block ends. */
+/* The same functions with buffers that live until the block ends. */
 #define TEXT_DOUBLE(value) text_from_double(value, (char[TEXT_DOUBLE_BYTES]){ 0 })
 #define TEXT_MS(ms)	   text_from_ms(ms, (char[TEXT_DATE_BYTES]){ 0 })
 #define TEXT_SHOWN(text)   text_shown(text, (char[TEXT_SHOWN_BYTES]){ 0 })
 
-/* Adds a word as a shell reads it back: as it is where that is safe, else in single quotes. For commands on other machines, and for those
- * that we suggest to people. */
+/* Appends an argument quoted for a shell: unchanged if that is safe, else in single quotes. For commands on other machines, and for
+ * commands that users are to copy. */
 void text_add_shell_word(struct buf *out, const char *word);
-char *text_shell_line(const char *const *words); /* all of them, NULL after the last one, as one line; free() it */
-/* The same as a command of this program in a sentence: 'assay WORDS'; between other marks where a word needs those for itself. */
+char *text_shell_line(const char *const *words); /* all of them, up to NULL, as one line; free() it */
+/* Returns a command of this program for a sentence: 'assay WORDS', between other quotes if an argument contains that one. free() it. */
 char *text_command(const char *const *words);
 
 #endif

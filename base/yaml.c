@@ -14,7 +14,7 @@ struct reader {
 	struct assay_error *err;
 };
 
-/* The line at a byte of the text, from 1. */
+/* Returns the line of a byte of the text, from 1. */
 static size_t line_at(const struct reader *r, size_t offset)
 {
 	const char *at = r->text, *end = r->text + (offset < r->n ? offset : r->n);
@@ -38,10 +38,10 @@ static bool tab_indents(const struct reader *r, size_t line)
 	return at && at < end && *at == '\t';
 }
 
-/* '@' and '`' are reserved: what starts with one needs quotes. */
+/* Reports whether the fault is at '@' or '`', which are reserved: a text that starts with one needs quotes. */
 static bool is_reserved(const struct reader *r)
 {
-	size_t at = r->parser.problem_mark.index; /* in characters */
+	size_t at = r->parser.problem_mark.index; /* index in characters */
 
 	for (size_t i = 0; i < r->n; i++) {
 		if (((unsigned char)r->text[i] & 0xc0) == 0x80)
@@ -52,8 +52,8 @@ static bool is_reserved(const struct reader *r)
 	return false;
 }
 
-/* What libyaml has against the text. A fault of the encoding has an offset, all others have a mark, which is one line too far
- * when the last line has no newline. */
+/* Fails with libyaml's error. A fault of the encoding has an offset, others have a mark, one line too far after a last line without
+ * newline. */
 static enum assay_status fail_parser(const struct reader *r)
 {
 	const yaml_parser_t *p = &r->parser;
@@ -83,7 +83,7 @@ static enum assay_status refuse(const struct reader *r, const yaml_event_t *even
 	return assay_fail(r->err, ASSAY_E_FORMAT, "%s:%zu: %s", r->name, event->start_mark.line + 1, why);
 }
 
-/* Anchors, aliases and tags: `event` starts a node. */
+/* Refuses anchors, aliases and tags; `event` starts a node. */
 static enum assay_status refuse_extras(const struct reader *r, const yaml_event_t *event)
 {
 	const yaml_char_t *anchor = NULL, *tag = NULL;
@@ -142,7 +142,7 @@ static enum assay_status refuse_duplicates(const struct reader *r, const struct 
 
 static enum assay_status read_node(struct reader *r, const yaml_event_t *event, size_t depth, struct yaml_node *out);
 
-/* One item of a list, or key and value of a map; *end at the end of it. On failure too, `out` holds only what it owns. */
+/* Reads one item of a list, or key and value of a map; *end: there is none left. Even on failure, `out` holds only memory that it owns. */
 static enum assay_status read_item(struct reader *r, bool map, size_t depth, struct yaml_node *out, bool *end)
 {
 	yaml_event_t event;
@@ -188,12 +188,12 @@ static enum assay_status read_items(struct reader *r, size_t depth, struct yaml_
 		}
 		mem_append(out->items, out->n_items, &capacity, item);
 	}
-	if (out->n_items) /* many small lists must not keep their spare room */
+	if (out->n_items) /* many small lists must not keep spare memory */
 		out->items = mem_resize(out->items, out->n_items, sizeof(*out->items));
 	return !st && out->kind == YAML_MAP ? refuse_duplicates(r, out) : st;
 }
 
-/* The node that starts with `event`, which stays the caller's; `depth` lists and maps are around it. */
+/* Reads the node that starts with `event`, which stays the caller's; `depth` lists and maps enclose it. */
 static enum assay_status read_node(struct reader *r, const yaml_event_t *event, size_t depth, struct yaml_node *out)
 {
 	enum assay_status st = refuse_extras(r, event);
@@ -216,13 +216,13 @@ static enum assay_status read_node(struct reader *r, const yaml_event_t *event, 
 	return read_items(r, depth, out);
 }
 
-/* What a document of nothing but "---", "~" or "null" has for its node. */
+/* Reports whether the node is that of a document with only "---", "~" or "null". */
 static bool is_nothing(const struct yaml_node *node)
 {
 	return node->kind == YAML_SCALAR && node->plain && (!*node->scalar || !strcmp(node->scalar, "~") || !strcmp(node->scalar, "null"));
 }
 
-/* The events of a stream: its start; for every document a start, one node, an end; its end. */
+/* Reads the events of a stream: its start; for every document a start, one node, an end; its end. */
 static enum assay_status read_stream(struct reader *r, struct yaml_node *out)
 {
 	enum assay_status st = ASSAY_OK;

@@ -1,5 +1,5 @@
-/* YAML that people write (inventory, manifests, policy), read with libyaml into a tree that knows its lines. Anchors, aliases,
- * tags and several documents are refused: none is needed, and aliases can blow up memory. */
+/* YAML that users write (inventory, manifests, policy), read with libyaml into a tree that keeps line numbers. Anchors, aliases, tags and
+ * several documents are refused: they are not needed, and aliases can exhaust the memory. */
 #ifndef BASE_YAML_H
 #define BASE_YAML_H
 
@@ -20,7 +20,7 @@ struct yaml_node {
 	size_t line;		 /* from 1 */
 	char *key;		 /* inside a map, else NULL */
 	char *scalar;		 /* YAML_SCALAR */
-	bool plain;		 /* scalar written without quotes: "null", "~" and "" then mean absent */
+	bool plain;		 /* scalar without quotes: "null", "~" and "" then mean absent */
 	struct yaml_node *items; /* YAML_LIST, YAML_MAP, in the order of the file */
 	size_t n_items;
 };
@@ -29,16 +29,16 @@ struct yaml_node {
 enum assay_status yaml_parse(const char *name, const char *text, size_t n, struct yaml_node *out, struct assay_error *err);
 void yaml_release(struct yaml_node *node);
 
-/* The node must be a map whose keys are all in keys[0..n): otherwise an error with file, line, the unknown key and the nearest
- * known one. Duplicate keys are refused by yaml_parse already. `what` names the map in messages ("host", "policy"). */
+/* Requires a map whose keys are all in keys[0..n). Otherwise an error has file, line, the unknown key and the nearest known one.
+ * yaml_parse() has already refused duplicate keys. `what` names the map in messages ("host", "policy"). */
 enum assay_status yaml_keys(const char *name, const struct yaml_node *map, const char *what, const char *const *keys, size_t n,
 			    struct assay_error *err);
 
-/* The value of a key, or NULL when the key is absent or its value is empty (null). */
+/* Returns the value of a key; NULL: the key is absent or its value is empty (null). */
 const struct yaml_node *yaml_get(const struct yaml_node *map, const char *key);
 
-/* Typed values of a node that exists; errors start with "name:line: " and say what was expected and what is there.
- * *out of yaml_string is borrowed from the node. Numbers follow text.h. Booleans are true, false, yes, no. */
+/* Read the typed value of an existing node. Errors start with "name:line: ", and name the expected and the actual value. *out of
+ * yaml_string is borrowed from the node. Numbers are as in text.h. Booleans are true, false, yes, no. */
 enum assay_status yaml_string(const char *name, const struct yaml_node *node, const char **out, struct assay_error *err);
 enum assay_status yaml_double(const char *name, const struct yaml_node *node, double low, double high, double *out,
 			      struct assay_error *err);
