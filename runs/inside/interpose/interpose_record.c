@@ -42,8 +42,8 @@
 #define BURST_BYTES	  4096u	 /* beyond the rate, with names: with reserved space less than 50 KB in the first second... */
 #define BYTES_PER_S	  24000u /* ...and less than that in each other one */
 #define OVERHEAD_PPM	  10000u
-#define TIMING_PART	  4u	  /* one part of it; the rest is for reading and writing, which have their own limits, and for caches */
-#define CHUNK_BYTES	  4096u	  /* the minimum, even for a thread with few calls */
+#define TIMING_PART	  4u	/* parts, one of them for this; the others are for reading and writing, which have limits, and for caches */
+#define CHUNK_BYTES	  4096u /* the minimum, even for a thread with few calls */
 #define NAMES_BYTES	  131072u /* per process, however short: enough for about 1,800 sites */
 #define NOT_CHOSEN	  255u
 #define THREAD_NAME_BYTES 16   /* the kernel's limit */

@@ -1,4 +1,4 @@
-/* Libraries that come later, where no code is patched (probe_interpose.c has more to do). */
+/* Libraries that are loaded later, where no code is patched (probe_interpose.c has more to do). */
 #include "runs/inside/probe/probe.h"
 
 #include <dlfcn.h>
@@ -22,8 +22,8 @@ void *probe_library(const char *file, int mode)
 	return real_dlopen()(file, mode);
 }
 
-/* The dynamic linker looks for a name without a directory where its caller may, and knows its caller by the return address: it is jumped
- * to, and what comes then is looked at with the next library that is opened by a path. */
+/* Loads a library. The dynamic linker searches for a name without a directory as its caller's module specifies, and knows the caller by the
+ * return address. So it is called by a jump, and such libraries are searched when the next one is opened by a path. */
 PROBE_EXPORT void *dlopen(const char *file, int mode)
 {
 	__typeof__(dlopen) *real = real_dlopen();

@@ -1,20 +1,20 @@
-/* The thread's shadow stack in every case: threads and children that start, dead frames, counters to read, pieces of the file to reserve.
- * And the fall-back's hooks. Compiled for general registers alone: arguments and results in vector registers stay where they are, and code
- * that may touch those is called by probe_saved(). */
+/* The thread's shadow stack in all cases: new threads and children, dead frames, counters to read, pieces of the file to reserve. And the
+ * hooks of the fallback. Compiled for general registers only, so that arguments and results in vector registers survive; code that may
+ * change those is called by probe_saved(). */
 #include "runs/inside/probe/probe.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-#define NO_SANITIZER	   __attribute__((no_sanitize_address)) /* looks at any part of the stack */
+#define NO_SANITIZER	   __attribute__((no_sanitize_address)) /* reads any part of the stack */
 #define INSTRUMENTED_SLOTS (2 * RECORD_FUNCTIONS_MAX)		/* a power of two */
-#define FRACTIONS	   256u					/* in a tick */
+#define FRACTIONS	   256u					/* per tick */
 
 /* ---- which calls are sampled ---- */
 
-/* One in 2^level. Which one in each block of so many calls follows from the function and the ordinal alone, such that calls sampled at a
- * level are sampled at every lower one, too: two runs with the same seed measure the same invocations, whatever their levels were, as far
- * as both measure any. */
+/* One in 2^level. Which one of each block of calls depends only on the function and the ordinal. Calls sampled at a level are sampled at
+ * every lower level too: two runs with the same seed measure the same invocations, whatever their levels were, as far as both measure
+ * any. */
 static uint64_t hash_mix(uint64_t x)
 {
 	/* The finalizer of MurmurHash3. */
@@ -25,7 +25,7 @@ static uint64_t hash_mix(uint64_t x)
 	return x ^ x >> 33;
 }
 
-/* The sampled ordinal in a block of 2^level calls: one half of the block, one half of that and so on, by a coin each time. */
+/* Returns the sampled ordinal in a block of 2^level calls: chooses one half of the block, one half of that and so on, at random. */
 static uint64_t level_chosen(uint64_t seed, uint32_t level, uint64_t block)
 {
 	while (level) {
@@ -42,8 +42,8 @@ uint64_t probe_level_next(uint64_t seed, uint32_t level, uint64_t from)
 	return ordinal >= from ? ordinal : level_chosen(seed, level, block + 1);
 }
 
-/* The smallest level at which measuring costs no more than the budget leaves after what counting costs anyway. For functions that are too
- * short even for that, measuring adds a sixteenth of the budget. The mean has what an empty function seems to take in it. */
+/* Returns the smallest level at which measuring costs no more than the budget minus the cost of counting. For functions too short for that,
+ * measuring adds a sixteenth of the budget. The mean includes the apparent duration of an empty function. */
 static uint32_t level_for(uint64_t mean)
 {
 	uint64_t itself = mean > probe.cost_inside ? mean - probe.cost_inside : 1;
@@ -56,7 +56,7 @@ static uint32_t level_for(uint64_t mean)
 	return level;
 }
 
-/* The least mean at which the level is no more than that one. */
+/* Returns the smallest mean whose level is no higher than this one. */
 static uint64_t least_mean(uint32_t level)
 {
 	uint64_t low = 0, high = 1ull << 40; /* ticks: minutes */
@@ -72,13 +72,13 @@ static uint64_t least_mean(uint32_t level)
 	return low;
 }
 
-/* What an invocation took, bounded by what is possible: all calls of a function together take no longer than the time in which they came. A
- * measured call waits for the clock, and the CPU predicted another way: a call of eight nanoseconds looks like sixty. */
+/* Returns the duration of an invocation, limited by what is possible: calls of a function cannot take longer than the time in which they
+ * came. A measured call waits for the clock and disturbs the CPU's predictions: a call of 8 ns looks like 60. */
 static uint64_t level_bound(struct probe_state *s, const struct probe_frame *frame, uint64_t alone)
 {
 	uint64_t began = frame->start - frame->paused, since = began - s->last, most;
 
-	if (s->last && frame->ordinal <= s->last_ordinal) /* it began before one that was called in it */
+	if (s->last && frame->ordinal <= s->last_ordinal) /* it started before one that was nested in it */
 		return alone;
 	if (s->last && since > probe.cost_sampled) {
 		most = (since - probe.cost_sampled) / (frame->ordinal - s->last_ordinal) + probe.cost_inside;
@@ -89,9 +89,9 @@ static uint64_t level_bound(struct probe_state *s, const struct probe_frame *fra
 	return alone;
 }
 
-/* A call was measured at the level `before`, and the level is another one now: from which call on it holds. A finer one, from the next
- * block of the coarser one on: the measured call represents all of its block, and what is measured in the rest of that would count twice.
- * Levels fall behind long calls, so that those behind them were too many (weights of periodic lengths came to 1.04 times the calls). */
+/* Returns the call from which a changed level applies, after a call measured at level `before`. A finer level starts at the next block of
+ * the coarser one: the measured call represents its whole block, and samples in the rest of that would count twice. Levels fall after long
+ * calls, so samples after these would be too many (weights of periodic durations came to 1.04 times the calls). */
 static uint64_t level_from(const struct probe_state *s, uint32_t before, uint64_t ordinal)
 {
 	uint64_t block = s->next >> before << before;
@@ -99,7 +99,7 @@ static uint64_t level_from(const struct probe_state *s, uint32_t before, uint64_
 	return s->level < before && block > ordinal ? block : ordinal + 1;
 }
 
-/* An invocation took so many ticks without nested ones: moves the mean and the level. True: the level has changed. */
+/* Moves the mean and the level after an invocation of that many ticks without nested ones. Returns true if the level changed. */
 static bool level_adapt(struct probe_thread *t, struct probe_state *s, uint64_t alone)
 {
 	bool first = !s->mean_high;
@@ -119,14 +119,14 @@ static bool level_adapt(struct probe_thread *t, struct probe_state *s, uint64_t 
 	return true;
 }
 
-/* ---- calls into other files: system calls may fail there, and errno is the program's ---- */
+/* ---- calls of other files: system calls may fail there, and errno belongs to the program ---- */
 
 static uint64_t call_begin(void *unused, void *unused2)
 {
 	int kept = errno;
 
 	(void)unused, (void)unused2;
-	probe_child_begin(); /* forked by a thread that began without us: its counters are the child's */
+	probe_child_begin(); /* forked by a thread that started without us: its counters are the child's */
 	if (probe_thread_begin(probe_stack()))
 		__atomic_fetch_add(&probe.threads, 1, __ATOMIC_RELAXED);
 	errno = kept;
@@ -158,7 +158,7 @@ static uint64_t call_read(void *t, void *values)
 	return 0;
 }
 
-/* Our long work does not count as the program's time. */
+/* Excludes our long work from the program's time. */
 static uint64_t call_paused(struct probe_thread *t, uint64_t (*function)(void *, void *), void *argument)
 {
 	uint64_t before = record_ticks(), result = probe_saved(function, t, argument);
@@ -176,7 +176,7 @@ static void counters_read(struct probe_thread *t, uint64_t *values)
 			values[i] = UINT64_MAX;
 }
 
-/* Counts down to the first sampled call from `from` on; `ordinal` is the latest one. */
+/* Sets the countdown to the first sampled call, not before `from`; `ordinal` is the latest one. */
 static void call_schedule(struct probe_thread *t, uint32_t function, uint64_t ordinal, uint64_t from)
 {
 	struct probe_state *s = &t->states[function];
@@ -185,7 +185,7 @@ static void call_schedule(struct probe_thread *t, uint32_t function, uint64_t or
 	*probe_countdown(t, function) = (int32_t)(s->next - ordinal - 1);
 }
 
-/* The latest call's ordinal. Below zero are calls that came while a hook of this thread was at work. */
+/* Returns the latest call's ordinal. The countdown is negative after calls during a hook of this thread. */
 static uint64_t call_ordinal(const struct probe_thread *t, uint32_t function)
 {
 	return t->states[function].next + (uint64_t)(-1 - (int64_t)*probe_countdown(t, function));
@@ -201,8 +201,9 @@ static struct record_sample *sample_room(struct probe_thread *t)
 	return record_begin(&probe.writer, &t->record);
 }
 
-/* A counter that went backwards was not counted: it is an estimate between two readings of a shared register, or one of the whole process
- * that another thread's start set to zero (PAPI's software-defined ones). A first reading that failed is the largest number. */
+/* Stores counters. One that went backwards was not counted: an estimate between two readings of a shared register, or one of the whole
+ * process that another thread's start reset (PAPI's software-defined ones). After a failed first reading, the start is the largest
+ * number. */
 static void counters_store(struct probe_thread *t, const struct probe_frame *frame, struct record_sample *sample)
 {
 	counters_read(t, sample->counters);
@@ -213,7 +214,7 @@ static void counters_store(struct probe_thread *t, const struct probe_frame *fra
 			sample->counters[i] -= frame->counters[i];
 }
 
-/* The uppermost frame, which has left the stack already (t->depth is its place). */
+/* Stores the sample of the uppermost frame, which has already left the stack (t->depth is its index). */
 static void sample_store(struct probe_thread *t, const struct probe_frame *frame, uint64_t duration, uint32_t flags)
 {
 	const struct record_sample head = {
@@ -285,7 +286,7 @@ void probe_prune(struct probe_thread *t, const uintptr_t *slot, bool inclusive)
 	prune(t, slot, inclusive, RECORD_UNWOUND);
 }
 
-/* By a hook, some time after it was left. */
+/* Called by a hook some time after the function was left. */
 static void prune_late(struct probe_thread *t, const uintptr_t *slot, bool inclusive)
 {
 	prune(t, slot, inclusive, RECORD_UNWOUND | RECORD_LATE);
@@ -293,7 +294,7 @@ static void prune_late(struct probe_thread *t, const uintptr_t *slot, bool inclu
 
 /* ---- return addresses ---- */
 
-/* In the thread's frames, the latest first, for only that one can be alive. Behind a tail call lies the call before it. */
+/* Searches the thread's frames, the latest first: only that one can be alive. A tail call's address is ours: then the call before it. */
 static uintptr_t address_in(const struct probe_thread *t, const uintptr_t *slot)
 {
 	for (uint32_t i = t->depth; i-- > 0;) {
@@ -305,7 +306,7 @@ static uintptr_t address_in(const struct probe_thread *t, const uintptr_t *slot)
 	return 0;
 }
 
-/* A coroutine that began on another thread's stack may go on in this one. */
+/* Searches other threads too: a coroutine that started on another thread's stack may continue in this one. */
 uintptr_t probe_address_at(const struct probe_thread *t, const uintptr_t *slot)
 {
 	uintptr_t found = t ? address_in(t, slot) : 0;
@@ -318,8 +319,8 @@ uintptr_t probe_address_at(const struct probe_thread *t, const uintptr_t *slot)
 
 /* ---- the start of one ---- */
 
-/* Where the trampolines called it from is found at the same distance below its slot. A hook that was left by a jump seems alive until the
- * program has used that place again; at that slot itself there is another function now. */
+/* The trampolines' return address from a hook is at a constant distance below its slot. A hook that was left by a jump seems alive until
+ * the program overwrites that place. At the same slot another function runs now. */
 NO_SANITIZER bool probe_hook_lives(const struct probe_thread *t, const uintptr_t *slot)
 {
 	const uintptr_t *busy = (const uintptr_t *)t->busy;
@@ -330,7 +331,7 @@ NO_SANITIZER bool probe_hook_lives(const struct probe_thread *t, const uintptr_t
 	       busy[-3] == (uintptr_t)probe_in_leave || busy[-10] == (uintptr_t)probe_in_leave_slowly;
 }
 
-/* The function was called, and this call is to be measured. */
+/* Starts to measure a call of the function. */
 static void frame_push(struct probe_thread *t, uint32_t function, uintptr_t *slot, uintptr_t back)
 {
 	struct probe_state *s = &t->states[function];
@@ -351,7 +352,7 @@ static void frame_push(struct probe_thread *t, uint32_t function, uintptr_t *slo
 		counters_read(t, frame->counters);
 	frame->paused = t->paused;
 	frame->start = record_ticks_done();
-	probe_barrier(); /* a signal handler may jump away at any place: the frame is whole before it counts, and counts before it is needed
+	probe_barrier(); /* a signal handler may jump away anywhere: the frame is complete before it counts, and counts before it is needed
 			  */
 	t->depth++;
 	probe_barrier();
@@ -359,7 +360,7 @@ static void frame_push(struct probe_thread *t, uint32_t function, uintptr_t *slo
 		s->open = t->depth;
 }
 
-/* It is to be measured, but cannot be. */
+/* Skips the measurement of a sampled call that cannot be measured. */
 static void call_pass(struct probe_thread *t, uint32_t function)
 {
 	if (!t->states)
@@ -369,7 +370,7 @@ static void call_pass(struct probe_thread *t, uint32_t function)
 	call_schedule(t, function, call_ordinal(t, function), call_ordinal(t, function) + 1);
 }
 
-/* The state of a thread whose first call this is: the call was counted where threads without tables count. */
+/* Returns the state of a thread at its first call, which was counted in the table of threads without tables. */
 static struct probe_thread *thread_first_call(uint32_t function)
 {
 	struct probe_thread *t =
@@ -380,8 +381,8 @@ static struct probe_thread *thread_first_call(uint32_t function)
 	return t;
 }
 
-/* The thread's state, while its other hooks only count; NULL: this call is only counted, too: another hook may be at work, the stack is not
- * the thread's own, or there are too many frames. */
+/* Returns the thread's state and makes its other hooks only count. NULL: only count this call too: another hook may be active, the stack is
+ * not the thread's own, or there are too many frames. */
 static struct probe_thread *hook_begin(uint32_t function, uintptr_t *slot)
 {
 	struct probe_thread *t = probe_self ? probe_self : thread_first_call(function);
@@ -411,19 +412,19 @@ void probe_enter_slowly(uint32_t function, uintptr_t *slot, uintptr_t back)
 	struct probe_thread *t = hook_begin(function, slot);
 
 	if (!t) {
-		if (back != (uintptr_t)probe_return) /* if it is, a handler may have put the real one back meanwhile */
+		if (back != (uintptr_t)probe_return) /* if it is, a handler may have restored the original one meanwhile */
 			*slot = back;
 		return;
 	}
-	/* At the same slot a tail call finds our address there, and nests; otherwise that frame is dead. */
+	/* A tail call finds our address at the same slot, and nests. Otherwise the frame there is dead. */
 	prune_late(t, slot, back != (uintptr_t)probe_return);
 	frame_push(t, function, slot, back);
 	probe_slot_check(slot, back);
 	hook_end(t);
 }
 
-/* A return address of the program is known nowhere: it has copied a part of a stack, used that part for something else, and copied it
- * back. There is no place to go on at. */
+/* A return address of the program is lost: it has copied a part of a stack, reused that part, and copied it back. There is no address at
+ * which to continue. */
 static _Noreturn void abort_lost(void)
 {
 	probe_say(
@@ -432,12 +433,13 @@ static _Noreturn void abort_lost(void)
 	abort();
 }
 
-/* Another hook may be at work, or the uppermost frame is of a stack within the stack: the frame stays until it is the uppermost one. */
+/* Only restores the return address: another hook may be active, or the uppermost frame is on a stack within the stack. The frame stays
+ * until it is the uppermost one. */
 static void leave_only(struct probe_thread *t, uintptr_t *slot)
 {
 	uintptr_t back = *slot;
 
-	if (back == (uintptr_t)probe_return) /* otherwise a handler has put it back when we were here already */
+	if (back == (uintptr_t)probe_return) /* otherwise a handler has restored it since we were called */
 		back = probe_address_at(t, slot);
 	if (!back)
 		abort_lost();
@@ -466,7 +468,7 @@ void probe_leave_slowly(uintptr_t *slot, uint64_t now)
 		probe_saved(call_child, t, NULL);
 	paused = t->paused;
 	prune_late(t, slot, false);
-	now += t->paused - paused; /* what that took is none of the time until `now` */
+	now += t->paused - paused; /* the time of this work is not part of the time until `now` */
 	top = t->depth ? probe_frame_at(t, t->depth - 1) : NULL;
 	if (top && top->slot == slot) {
 		*slot = top->back;
@@ -478,15 +480,15 @@ void probe_leave_slowly(uintptr_t *slot, uint64_t now)
 	hook_end(t);
 }
 
-/* ---- the fall-back, -finstrument-functions: the compiler calls us at both ends of every function, and no return address is touched ----
- */
+/* ---- the fallback, -finstrument-functions: the compiler calls us at both ends of every function; return addresses stay as they are
+ * ---- */
 
-/* Open addressing by the function's address; filled while one thread loads modules, read by all. */
+/* Hash table by the function's address, with open addressing; filled by the one thread that loads modules, read by all. */
 static struct {
 	uintptr_t address;
 	uint32_t number;
 } instrumented[INSTRUMENTED_SLOTS];
-static uint32_t n_instrumented; /* a quarter stays free: looking ends there */
+static uint32_t n_instrumented; /* a quarter stays free, so that searches end */
 
 static size_t instrumented_slot(uintptr_t address)
 {

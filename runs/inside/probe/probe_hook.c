@@ -1,15 +1,15 @@
-/* Both ends of a measured call in the usual case: every call is measured, no signal came between, the stack is the thread's own, no
- * function was left by a jump, there is room for the sample. In all other cases probe_trampoline.c calls probe_frames.c. These two call
- * nothing, and keep the registers that they use (PROBE_KEEPS), general ones alone: a measured call costs what they cost. */
+/* Both ends of a measured call in the usual case: every call is measured, no signal intervened, the stack is the thread's own, no function
+ * was left by a jump, and there is room for the sample. In all other cases probe_trampoline.c calls probe_frames.c. These functions call
+ * nothing and save the registers that they use (PROBE_KEEPS), only general ones: they are the cost of a measured call. */
 #include "runs/inside/probe/probe.h"
 
-/* No hook of this thread is at work, the process is the one that opened the file, and there are no counters to read. */
+/* Reports whether no hook of this thread is active, this process opened the file, and there are no counters to read. */
 static inline bool is_usual(const struct probe_thread *t)
 {
 	return t && !t->busy && *probe.writer.alive && !probe.n_counters;
 }
 
-/* The uppermost frame is above this slot, and alive. */
+/* Reports whether the uppermost frame is above this slot, and alive. */
 static inline bool is_nested(const struct probe_thread *t, const uintptr_t *slot)
 {
 	const struct probe_frame *top;
@@ -29,7 +29,7 @@ PROBE_KEEPS bool probe_enter(uint32_t function, uintptr_t *slot, uintptr_t back)
 	if (!is_usual(t) || !probe_on_stack(t, slot))
 		return false;
 	t->busy = (uintptr_t)slot;
-	probe_barrier(); /* what follows stays as it is */
+	probe_barrier(); /* prevents reordering */
 	s = &t->states[function];
 	if (s->level || function >= t->begun || t->depth >= PROBE_DEPTH_MAX || !is_nested(t, slot)) {
 		t->busy = 0;
@@ -47,7 +47,7 @@ PROBE_KEEPS bool probe_enter(uint32_t function, uintptr_t *slot, uintptr_t back)
 	probe_barrier(); /* a call that is left by a jump here does not count */
 	s->next = frame->ordinal + 1;
 	frame->start = record_ticks_done();
-	probe_barrier(); /* a signal handler may jump away at any place: the frame is whole before it counts */
+	probe_barrier(); /* a signal handler may jump away anywhere: the frame is complete before it counts */
 	t->depth++;
 	probe_barrier();
 	probe_slot_check(slot, back);
@@ -84,7 +84,7 @@ PROBE_KEEPS uint64_t probe_leave(uintptr_t *slot)
 		return now;
 	t->busy = (uintptr_t)slot;
 	probe_barrier();
-	frame = probe_frame_at(t, t->depth) - 1; /* without counters; before the first one lies an empty page */
+	frame = probe_frame_at(t, t->depth) - 1; /* valid without counters; an empty page precedes the first frame */
 	if (frame->slot != slot || frame->silent || frame->level ||
 	    (size_t)(t->record.end - t->record.next) < sizeof(struct record_brief)) {
 		t->busy = 0;

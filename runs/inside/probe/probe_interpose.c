@@ -1,6 +1,6 @@
-/* What is replaced in the program besides threads: loading libraries, and ways out of a function other than its return. Unwinders read
- * return addresses, so those are put back before one starts; a catch puts ours in again. Long jumps need nothing: the next hook sees which
- * frames are dead. */
+/* Functions of the program that are replaced, besides those of threads: loading of libraries, and ways out of a function other than its
+ * return. Unwinders read return addresses, so these are restored before one starts; a catch inserts ours again. longjmp() needs nothing:
+ * the next hook recognizes dead frames. */
 #include "runs/inside/probe/probe.h"
 
 #include <dlfcn.h>
@@ -11,12 +11,12 @@
 #include <string.h>
 #include <unwind.h>
 
-#define BACKTRACE_MAX 256 /* addresses that programs ask for at most; of more, the outermost is excluded when all are in use */
+#define BACKTRACE_MAX 256 /* largest request of programs; in larger ones the outermost address is missing if all are used */
 
-/* ---- libraries that come later ---- */
+/* ---- libraries that are loaded later ---- */
 
-/* The dynamic linker looks for libraries where its caller may (RUNPATH, namespace), and knows its caller by the return address: so the real
- * dlopen() returns to a `ret` in the caller's module, which returns to us. */
+/* Calls dlopen() so that it returns to a `ret` in the caller's module, and that to us. The dynamic linker searches for libraries as the
+ * caller's module specifies (RUNPATH, namespace), and knows the caller by the return address. */
 void *probe_call_as(void *function, const char *file, long mode, const void *gadget);
 
 __asm__(".text\n"
@@ -50,7 +50,7 @@ struct search {
 	const unsigned char *gadget;
 };
 
-/* A byte 0xc3 in the segment that holds the caller. */
+/* Finds a byte 0xc3 (`ret`) in the segment of the caller. */
 static int gadget_find(struct dl_phdr_info *info, size_t size, void *data)
 {
 	struct search *search = data;
@@ -72,8 +72,8 @@ static int gadget_find(struct dl_phdr_info *info, size_t size, void *data)
 	return 0;
 }
 
-/* The function that ours stands before. Without signals: a handler that jumps out of the lookup would leave the loader's lock held for
- * ever. */
+/* Returns the function that ours replaces. Blocks signals: a handler that jumps out of the lookup would leave the loader's lock held
+ * forever. */
 static void *behind_ours(const char *name)
 {
 	uint64_t signals = record_signals_block();
@@ -97,7 +97,7 @@ void *probe_library(const char *file, int mode)
 	return real_dlopen()(file, mode);
 }
 
-/* A measured function that ends by jumping to one of ours has ended: its caller is ours. */
+/* Returns the caller's address. A measured function that ends by a jump to one of ours has ended: its caller is ours. */
 static uintptr_t caller_of(uintptr_t *slot)
 {
 	while (*(volatile uintptr_t *)slot == (uintptr_t)probe_return)
@@ -120,8 +120,8 @@ PROBE_EXPORT void *dlopen(const char *file, int mode)
 	return library;
 }
 
-/* Functions that keep their return address for later. A measured function that ends by jumping to one would leave ours there, to be come
- * back to when its frame is long gone. What is to be jumped to now: */
+/* Returns the real getcontext() or swapcontext(), which keep their return address for later. A measured function that ends by a jump to one
+ * would leave our address there, to be used long after its frame is gone. */
 void *probe_context_function(bool swap, uintptr_t *slot);
 
 void *probe_context_function(bool swap, uintptr_t *slot)
@@ -153,7 +153,7 @@ void *probe_context_function(bool swap, uintptr_t *slot)
 CONTEXT_FUNCTION("getcontext", "0");
 CONTEXT_FUNCTION("swapcontext", "1");
 
-/* A function that looks up its own return address finds its caller: the innermost one that is being measured. */
+/* Translates our address: a function that looks up its own return address gets its caller, as the innermost measured function. */
 static void *translated(const void *address)
 {
 	const struct probe_thread *t = probe_self;
@@ -179,7 +179,7 @@ PROBE_EXPORT int dladdr(const void *address, Dl_info *info)
 
 /* ---- unwinding ---- */
 
-/* The function that the program would have without us; libgcc may be in a plug-in's scope only. */
+/* Returns the function that the program would have without us; libgcc may be only in the scope of a plugin. */
 static void *next_of(const char *name)
 {
 	uint64_t signals = record_signals_block();
@@ -197,7 +197,7 @@ static void *next_of(const char *name)
 	return found;
 }
 
-/* Puts the thread's return addresses back, or ours in their place again. Hooks in signal handlers only count meanwhile. */
+/* Restores the thread's return addresses, or inserts ours again. Meanwhile hooks in signal handlers only count. */
 static void addresses_change(bool restore)
 {
 	struct probe_thread *t = probe_self;
@@ -206,8 +206,8 @@ static void addresses_change(bool restore)
 	if (!t || !t->depth || !probe_on_stack(t, &work))
 		return;
 	probe_work_begin(t, &work);
-	/* From the outermost on: of several frames at one slot (tail calls), the innermost holds our address, the outermost the real one.
-	 */
+	/* Starts from the outermost: of several frames at one slot (tail calls), the innermost has our address, the outermost the original
+	 * one. */
 	for (uint32_t i = 0; i < t->depth; i++) {
 		struct probe_frame *frame = probe_frame_at(t, restore ? t->depth - 1 - i : i);
 
@@ -219,7 +219,7 @@ static void addresses_change(bool restore)
 	probe_work_end(t, &work);
 }
 
-/* Frames below `here` are gone. */
+/* Ends frames below `here`. */
 static void prune_below(void *here)
 {
 	struct probe_thread *t = probe_self;
@@ -233,7 +233,7 @@ static void prune_below(void *here)
 	probe_work_end(t, &work);
 }
 
-/* real_NAME(): the function NAME that one of ours replaces. */
+/* real_NAME() returns the function NAME that one of ours replaces. */
 #define REAL(name)                                                                                                                         \
 	static __typeof__(name) *real_##name(void)                                                                                         \
 	{                                                                                                                                  \
@@ -244,7 +244,7 @@ static void prune_below(void *here)
 		return (__typeof__(name) *)(uintptr_t)found;                                                                               \
 	}
 
-void *__cxa_begin_catch(void *exception); /* of the C++ runtime */
+void *__cxa_begin_catch(void *exception); /* from the C++ runtime */
 REAL(_Unwind_RaiseException)
 REAL(_Unwind_Resume_or_Rethrow)
 REAL(_Unwind_Resume)
@@ -287,7 +287,7 @@ PROBE_EXPORT _Unwind_Reason_Code _Unwind_ForcedUnwind(struct _Unwind_Exception *
 	return real(exception, stop, argument);
 }
 
-/* An exception has arrived in the function that catches it. */
+/* Called when an exception has reached the function that catches it. */
 PROBE_EXPORT void *__cxa_begin_catch(void *exception)
 {
 	__typeof__(__cxa_begin_catch) *real = real___cxa_begin_catch();
@@ -306,7 +306,7 @@ PROBE_EXPORT void pthread_exit(void *result)
 	__builtin_unreachable();
 }
 
-/* A program may look at its stack: meanwhile the addresses are real. */
+/* Programs may inspect their stack: meanwhile the addresses are the original ones. */
 PROBE_EXPORT int backtrace(void **array, int size)
 {
 	__typeof__(backtrace) *real = real_backtrace();

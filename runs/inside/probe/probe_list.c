@@ -1,4 +1,4 @@
-/* The list of selected functions: lines "f ADDRESS MODULE NAME" as in the sample file; all other lines are remarks. */
+/* The list of selected functions: lines "f ADDRESS MODULE NAME" as in the sample file; all other lines are comments. */
 #include "runs/inside/probe/probe.h"
 
 #include <ctype.h>
@@ -18,7 +18,7 @@ static bool line_read(char *line, struct probe_entry *out)
 {
 	char *module, *name, *end;
 
-	if (!isxdigit((unsigned char)line[2])) /* strtoull() would take blanks and signs */
+	if (!isxdigit((unsigned char)line[2])) /* strtoull() would accept spaces and signs */
 		return false;
 	errno = 0;
 	out->address = strtoull(line + 2, &end, 16);
@@ -33,8 +33,8 @@ static bool line_read(char *line, struct probe_entry *out)
 	return true;
 }
 
-/* text[n] with a NUL after it, which is changed and must stay; out->items has room for as many entries as there are lines. Returns the
- * number of the first line that starts like a function's and is not one; 0: there is none. */
+/* Parses text[n], which has a NUL after it, is changed, and must stay valid. out->items has room for one entry per line. Returns the number
+ * of the first malformed line of a function; 0: none. */
 static size_t list_parse(char *text, size_t n, struct probe_list *out)
 {
 	char *end = text + n, *next;
@@ -65,8 +65,8 @@ static void *memory_map(size_t bytes)
 	return at == MAP_FAILED ? NULL : at;
 }
 
-/* The contents of an open file, never freed, with a NUL at the end; NULL: errno. A pipe would be empty for programs that this one starts.
- */
+/* Returns the contents of a regular file, never freed, with a NUL at the end; NULL with errno. A pipe would be empty for programs started
+ * by this one. */
 static char *file_contents(int file, size_t *n)
 {
 	struct stat st;

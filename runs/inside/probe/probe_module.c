@@ -1,9 +1,9 @@
-/* What is loaded into this process, which functions of the list are in it, and their code that is changed: five bytes that do nothing,
- * which the compiler left at a function's start, become a jump to a stub (x86-64).
+/* Finds the modules loaded into this process and the listed functions in them, and patches their code: five bytes of no-ops, which the
+ * compiler left at a function's start, become a jump to a stub (x86-64).
  *
- * And what measuring a call adds to what is measured, on this machine and in this process: an empty function is called through stubs and
- * hooks as the program's functions are, so often that the median is not what an interruption made it. The reader takes it off
- * (runs/inside/samples/samples.c). Where one of many calls is measured, they take another way through the hooks. */
+ * Also measures the cost of measuring, on this machine and in this process. An empty function is called through stubs and hooks like the
+ * program's functions, often enough for a median without interruptions. The reader subtracts it (runs/inside/samples/samples.c). If one of
+ * many calls is measured, calls take another path through the hooks. */
 #include "runs/inside/probe/probe.h"
 
 #include <errno.h>
@@ -12,7 +12,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* ---- sites: what is at a function's start ---- */
+/* ---- sites: the start of a function ---- */
 
 enum probe_site { PROBE_SITE_NONE, PROBE_SITE_FREE, PROBE_SITE_JUMP };
 
@@ -40,13 +40,13 @@ struct probe_stubs {
 #define PAGE_BYTES 4096u
 #define JUMP	   0xe9u
 #define NEAR_STEP  (1u << 20)
-#define NEAR_LIMIT (2000u << 20) /* what a relative jump reaches, with room to spare */
+#define NEAR_LIMIT (2000u << 20) /* reach of a relative jump, with a margin */
 
 #ifndef MAP_FIXED_NOREPLACE
 #define MAP_FIXED_NOREPLACE 0x100000
 #endif
 
-/* *site is where the jump goes. Reads 9 bytes. */
+/* Classifies a function's start; *site is the place for the jump. Reads 9 bytes. */
 static enum probe_site site_at(uintptr_t function, uintptr_t *site)
 {
 	static const unsigned char endbr[] = { 0xf3, 0x0f, 0x1e, 0xfa };
@@ -74,7 +74,7 @@ static unsigned char *stub_put_value(unsigned char *to, int32_t value)
 	return stub_put(to, &value, sizeof(value));
 }
 
-/* What a 32-bit displacement that is the last of its instruction has to be. */
+/* Appends a 32-bit displacement to `target`; it must be the last part of its instruction. */
 static unsigned char *stub_put_distance(unsigned char *to, uintptr_t target)
 {
 	return stub_put_value(to, (int32_t)(target - ((uintptr_t)to + sizeof(int32_t))));
@@ -102,8 +102,8 @@ static unsigned char *stub_put_countdown(unsigned char *at, uint32_t number)
 	return stub_put(at, "\x41\x5b", 2); /* pop %r11 */
 }
 
-/* Counts down and goes back to the function, after the jump; only the sampled call goes on to probe_entry. A stub keeps all registers, but
- * not the flags. `target` holds the address of probe_entry. */
+/* Writes a stub. It counts down and returns to the function, after the jump; only the sampled call continues to probe_entry. It preserves
+ * all registers except flags. `target` holds the address of probe_entry. */
 static void stub_write(unsigned char *stub, const struct probe_patch *patch, const unsigned char *target)
 {
 	uintptr_t place = patch->site + SITE_BYTES;
@@ -130,8 +130,8 @@ static void *map_at(uintptr_t at, size_t bytes)
 	return NULL;
 }
 
-/* Writable memory within a jump of all of the module; NULL: none. Below it if possible, for above the program its heap grows; and side by
- * side, for what is free may be little: large mappings lie around a module, where chance puts them. */
+/* Maps writable memory within reach of a jump from all of the module; NULL: none. Below it if possible, since the program's heap grows
+ * above. Adjacent to the last one, since free space may be scarce: large mappings lie around a module at random places. */
 static void *map_near(struct probe_range module, size_t bytes)
 {
 	static uintptr_t last;
@@ -149,7 +149,7 @@ static void *map_near(struct probe_range module, size_t bytes)
 
 /* ---- the jumps ---- */
 
-/* In one store if it lies in one word, for another thread may be about to run it. */
+/* Writes the jump, in one store if it lies in one word, because another thread may be about to execute it. */
 static void jump_write(uintptr_t site, uintptr_t to)
 {
 	int32_t offset = (int32_t)(to - site - SITE_BYTES);
@@ -169,7 +169,7 @@ static void jump_write(uintptr_t site, uintptr_t to)
 	__atomic_store_n((unsigned char *)site, JUMP, __ATOMIC_RELEASE);
 }
 
-/* Other threads may run what is on the same pages, so they stay executable if the system allows it. */
+/* Makes code writable. It stays executable if the system allows it, because other threads may run code on the same pages. */
 static int make_writable(struct probe_range code)
 {
 	if (mprotect((void *)code.low, code.high - code.low, PROT_READ | PROT_WRITE | PROT_EXEC) == 0)
@@ -182,7 +182,7 @@ static unsigned char *stub_at(unsigned char *memory, size_t i)
 	return memory + STUB_BYTES * (i + 1);
 }
 
-/* Stubs near `module`, executable: *memory of *bytes. 0 or an errno. */
+/* Makes executable stubs near `module`: *memory of *bytes. Returns 0 or an errno. */
 static int stubs_make(const struct probe_patch *patches, size_t n, struct probe_range module, unsigned char **memory, size_t *bytes)
 {
 	const uintptr_t entry = (uintptr_t)probe_entry;
@@ -201,7 +201,7 @@ static int stubs_make(const struct probe_patch *patches, size_t n, struct probe_
 	return failed;
 }
 
-/* Stubs of functions 0, 1... that go on at these places of this library; munmap(memory, bytes). False: no room, or not allowed. */
+/* Makes stubs for functions 0, 1... that continue at these places of this library; munmap(memory, bytes). Returns false on failure. */
 static bool stubs_at(const uintptr_t places[PROBE_STUBS], struct probe_stubs *out)
 {
 	struct probe_range module = { places[0] & ~(uintptr_t)(PAGE_BYTES - 1), (places[0] | (PAGE_BYTES - 1)) + 1, 0 };
@@ -216,7 +216,7 @@ static bool stubs_at(const uintptr_t places[PROBE_STUBS], struct probe_stubs *ou
 	return true;
 }
 
-/* Puts a jump at each site; all lie in `code`, and the stubs go near `module`. 0 or an errno. */
+/* Writes a jump at each site; all sites are in `code`, and the stubs go near `module`. Returns 0 or an errno. */
 static int sites_patch(const struct probe_patch *patches, size_t n, struct probe_range module, struct probe_range code)
 {
 	unsigned char *memory;
@@ -256,29 +256,29 @@ static bool stubs_at(const uintptr_t places[PROBE_STUBS], struct probe_stubs *ou
 }
 #endif
 
-/* ---- what measuring takes ---- */
+/* ---- cost of measuring ---- */
 
 #define ROUNDS	    17u
-#define WARM	    2u /* rounds before them, for caches and predictions */
+#define WARM	    2u /* rounds before them, to fill caches and predictors */
 #define NESTED	    4u /* measured calls in the function around them */
-#define BETWEEN	    64 /* calls that are only counted, before one of many that is measured */
+#define BETWEEN	    64 /* calls that are only counted, before the measured one of many */
 #define COLUMNS_MAX (1 + RECORD_COUNTERS_MAX)
 #define INNER	    0u /* functions' numbers, borrowed */
 #define OUTER	    1u
 
-/* Functions to call: measured, as the program's are. */
+/* Functions to call, measured like the program's. */
 struct calibrated {
 	void (*inner)(void);
 	void (*outer)(void); /* calls `inner` NESTED times */
 };
 
-/* What rounds said, by column: ticks, then the counters. */
+/* Results of the rounds, by column: ticks, then the counters. */
 struct rounds {
-	int64_t inside[2 * ROUNDS][COLUMNS_MAX]; /* an empty call's own; every one measured and one of many, in turns */
-	int64_t around[2][ROUNDS][COLUMNS_MAX];	 /* what such a call adds to its caller's: every one, one of many */
+	int64_t inside[2 * ROUNDS][COLUMNS_MAX]; /* an empty call itself; every call measured, and one of many, alternating */
+	int64_t around[2][ROUNDS][COLUMNS_MAX];	 /* added by such a call to its caller: every one, one of many */
 };
 
-/* What is borrowed of the thread, to be given back. */
+/* Parts of the thread's state to be restored. */
 struct borrowed {
 	struct record_thread record;
 	struct probe_state states[2];
@@ -355,7 +355,7 @@ static void give_back(struct probe_thread *t, const struct borrowed *b)
 	record_signals_restore(b->signals);
 }
 
-/* The next call of each is measured. */
+/* Prepares a round: the next call of each function is measured. */
 static void round_begin(struct probe_thread *t, struct scratch *scratch, bool rare)
 {
 	for (uint32_t i = 0; i < 2; i++) {
@@ -368,7 +368,7 @@ static void round_begin(struct probe_thread *t, struct scratch *scratch, bool ra
 	t->record.end = scratch->samples + sizeof(scratch->samples);
 }
 
-/* Column of a sample; INT64_MAX: not counted. */
+/* Returns a column of a sample; INT64_MAX: not counted. */
 static int64_t column_of(const struct scratch *scratch, size_t i, size_t column)
 {
 	const unsigned char *at = scratch->samples + i * probe.writer.sample_bytes;
@@ -421,7 +421,7 @@ static bool round_around(struct probe_thread *t, struct scratch *scratch, bool r
 	return measured > 0;
 }
 
-/* The median of a column and half the distance of its quartiles, in the same unit; false: something was not counted. */
+/* Computes the median of a column and half the distance of its quartiles, in the same unit. Returns false if something was not counted. */
 static bool column_median(int64_t (*rows)[COLUMNS_MAX], size_t n, size_t column, int64_t *median, int64_t *spread)
 {
 	int64_t sorted[2 * ROUNDS];
@@ -446,7 +446,7 @@ static char *text_put(char *at, const char *text)
 	return at;
 }
 
-/* "MEDIAN SPREAD", of each column. */
+/* Writes "MEDIAN SPREAD" of each column. */
 static void columns_say(const char *key, int64_t (*rows)[COLUMNS_MAX], size_t n)
 {
 	char text[COLUMNS_MAX * 48], number[24], *at = text;
@@ -496,7 +496,7 @@ static void calibrate(struct probe_thread *t, struct calibrated functions)
 	munmap(rounds, bytes);
 }
 
-/* Once: by what was found first, for a program is built in one way. */
+/* Calibrates once, by the method found first: a program is built in one way. */
 static void calibrate_once(bool instrumented)
 {
 	struct probe_thread *t = probe_self;
@@ -529,7 +529,7 @@ static void calibrate_once(bool instrumented)
 
 struct module {
 	uintptr_t base;
-	char id[RECORD_BUILD_ID_BYTES]; /* or "" */
+	char id[RECORD_BUILD_ID_BYTES]; /* "": none */
 	char name[MODULE_BYTES];	/* "=" and the last component of its path */
 	struct probe_range whole;
 	struct probe_range code[SEGMENTS_MAX];
@@ -607,7 +607,7 @@ static uint64_t seed_of(uint64_t address)
 	return (address + 1) * 0x9e3779b97f4a7c15u + probe.seed * 0xd1342543de82ef95u;
 }
 
-/* A number for the function; UINT32_MAX: none. */
+/* Returns the function's number, assigned if necessary; UINT32_MAX: none. */
 static uint32_t number_of(struct probe_entry *e, uintptr_t address)
 {
 	if (e->number == UINT32_MAX && probe.writer.header) {
@@ -621,7 +621,7 @@ static uint32_t number_of(struct probe_entry *e, uintptr_t address)
 	return e->number;
 }
 
-/* The list has more functions than can be measured; said once, for the whole list is looked at again with every library that comes. */
+/* Reports that the list has too many functions. Printed once, because each new library searches the whole list again. */
 static void no_room_say(const struct probe_entry *e)
 {
 	static bool said;
@@ -644,7 +644,7 @@ static void module_patch(const struct module *m, const struct probe_range *code,
 	}
 }
 
-/* Functions of the list whose code lies in one segment. */
+/* Patches the listed functions whose code lies in one segment. */
 static void segment_scan(const struct module *m, const struct probe_range *code, const struct probe_list *list)
 {
 	struct probe_patch patches[PATCHES_AT_ONCE];
@@ -687,7 +687,7 @@ static int module_scan(struct dl_phdr_info *info, size_t size, void *list)
 	return 0;
 }
 
-/* Is any function of the list in this module? */
+/* Reports whether any listed function is in this module. */
 static int module_has(struct dl_phdr_info *info, size_t size, void *data)
 {
 	const struct probe_list *list = data;
@@ -701,7 +701,7 @@ static int module_has(struct dl_phdr_info *info, size_t size, void *data)
 	return 0;
 }
 
-/* probe_begin() may load libraries itself, so it must not be called while the linker's list is held. */
+/* Two passes: probe_begin() may load libraries itself, so it must not be called while the linker's list is locked. */
 void probe_modules_scan(const struct probe_list *list)
 {
 	struct probe_list copy = *list;

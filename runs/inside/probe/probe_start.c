@@ -1,4 +1,4 @@
-/* Start and end: from the environment to a patched program. Nothing happens without ASSAY_PROBE_LIST. */
+/* Start and end, from the environment to a patched program. Nothing happens without ASSAY_PROBE_LIST. */
 #include "runs/inside/probe/probe.h"
 
 #include <errno.h>
@@ -12,11 +12,11 @@
 
 #define BUDGET_PPM	30000u /* the default */
 #define BUDGET_PPM_MAX	1000000u
-#define COST_SAMPLED_NS 150u /* hooks at both ends, with the sample: 45 in a loop, more where the program uses the caches */
+#define COST_SAMPLED_NS 150u /* hooks at both ends and the sample: 45 in a loop, more if the program uses the caches */
 #define COST_COUNTED_NS 1u
-#define COST_READS	16u /* readings of which the mean is the cost */
+#define COST_READS	16u /* readings averaged into one cost */
 #define COST_ROUNDS	3u
-#define STACK_BYTES_MAX (1u << 30) /* of the first thread: where it has no limit, mappings are elsewhere */
+#define STACK_BYTES_MAX (1u << 30) /* limit for the first thread: without a stack limit, mappings are elsewhere */
 
 struct probe probe;
 
@@ -41,7 +41,7 @@ void probe_say(const char *text, const char *more, int errnum)
 	(void)ignored;
 }
 
-/* A fraction such as ".03" in millionths. */
+/* Returns a fraction such as "0.03" in millionths. */
 static uint64_t budget_from(const char *text)
 {
 	double value = text ? strtod(text, NULL) : BUDGET_PPM / 1e6;
@@ -51,7 +51,7 @@ static uint64_t budget_from(const char *text)
 	return (uint64_t)(value * 1e6 + .5);
 }
 
-/* Runs of the same program that all measured the same calls would agree on a mean that is not that of all calls. */
+/* Returns the seed, by default random: runs that all measured the same calls would agree on a mean that is not that of all calls. */
 static uint64_t seed_from(const char *text)
 {
 	return text ? strtoull(text, NULL, 10) : record_ticks() & UINT32_MAX;
@@ -66,7 +66,7 @@ static uint64_t counters_cost(void)
 	return (record_ticks() - before) / COST_READS;
 }
 
-/* In all rounds but the shortest one another program may have had the CPU. */
+/* Takes the shortest round, since other programs may have had the CPU in the others. */
 static uint64_t counters_cost_least(void)
 {
 	uint64_t least = UINT64_MAX;
@@ -79,7 +79,7 @@ static uint64_t counters_cost_least(void)
 	return least;
 }
 
-/* What a sampled call costs with these counters, in ticks of this machine. */
+/* Computes the cost of a sampled call with these counters, in ticks of this machine. */
 static void costs_measure(uint64_t ticks_per_s)
 {
 	probe.cost_sampled = COST_SAMPLED_NS * ticks_per_s / 1000000000u;
@@ -100,7 +100,7 @@ static void program_say(void)
 	probe_counters_why();
 }
 
-/* Room for the list and a little more, for reserving costs time at the start. */
+/* Returns the space for the list and a little more, since reserving costs time at the start. */
 static uint32_t names_bytes(void)
 {
 	size_t bytes = 16384;
@@ -133,7 +133,7 @@ bool probe_begin(void)
 	probe.frame_bytes = (uint32_t)(sizeof(struct probe_frame) + probe.n_counters * sizeof(uint64_t));
 	probe.functions = mmap(NULL, RECORD_FUNCTIONS_MAX * sizeof(probe.functions[0]), PROT_READ | PROT_WRITE,
 			       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	/* As soon as there is a file, other threads count those that they create. */
+	/* As soon as there is a file, threads count those that they create. */
 	probe_saved_init();
 	probe_thread_init();
 	probe.threads = 1;
@@ -148,7 +148,7 @@ bool probe_begin(void)
 	return true;
 }
 
-/* In a child of fork(): the thread that held it does not exist there. */
+/* In a child of fork(): the thread that held the lock does not exist there. */
 static void loading_free(void)
 {
 	loading = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
@@ -156,12 +156,12 @@ static void loading_free(void)
 
 void probe_loaded(void)
 {
-	static __thread bool at_work PROBE_TLS; /* libraries that PAPI loads are not looked at */
+	static __thread bool at_work PROBE_TLS; /* libraries that PAPI loads are not searched */
 
 	if (!list.n || at_work)
 		return;
 	at_work = true;
-	probe_child_begin(); /* functions are numbered in the process's own file */
+	probe_child_begin(); /* functions have numbers in the process's own file */
 	pthread_mutex_lock(&loading);
 	probe_modules_scan(&list);
 	pthread_mutex_unlock(&loading);
@@ -197,7 +197,7 @@ __attribute__((constructor)) static void probe_start(void)
 __attribute__((destructor)) static void probe_end(void)
 {
 	if (!probe.writer.header || probe.writer.header->pid != (uint64_t)getpid())
-		return; /* a child of vfork() has its parent's memory */
+		return; /* a child of vfork() shares its parent's memory */
 	probe_threads_end();
 	record_close(&probe.writer);
 }

@@ -1,4 +1,4 @@
-/* Threads: each has its tables and its shadow stack, by mmap, from its start to its end. */
+/* Threads. Each has tables and a shadow stack, mapped by mmap(), from its start to its end. */
 #include "runs/inside/probe/probe.h"
 
 #include "fleet/counting/native.h"
@@ -18,8 +18,8 @@
 #include <threads.h>
 #include <unistd.h>
 
-#define MAPS_BYTES	4096u /* of /proc/self/maps at once */
-#define ROUNDS		3     /* of destructors of thread-specific data: other keys' come before ours */
+#define MAPS_BYTES	4096u /* part of /proc/self/maps that is read at a time */
+#define ROUNDS		3     /* rounds of destructors of thread-specific data: those of other keys run before ours */
 #define NAMES_BYTES_MAX 8192
 
 int32_t probe_far_none[RECORD_FUNCTIONS_MAX];
@@ -28,26 +28,26 @@ __thread struct probe_thread *probe_self PROBE_TLS;
 __thread int32_t probe_near[PROBE_NEAR] PROBE_TLS;
 __thread int32_t *probe_far PROBE_TLS = probe_far_none;
 
-static struct probe_thread ended = { .busy = UINTPTR_MAX }; /* of threads that are no longer measured: a hook is at work for ever */
+static struct probe_thread ended = { .busy = UINTPTR_MAX }; /* for threads that are no longer measured: a hook is always active */
 static pthread_key_t key;
 static bool key_made;
 static bool untold; /* threads were created before there was anything to measure */
 
 /* ---- counters ---- */
 
-/* Counters of a thread: the CPU's through PAPI, one event set a thread; the kernel's in one group of events, without PAPI, which has
- * nothing where it does not know the CPU. PAPI is looked for when counters are wanted, so that programs need it for nothing else. */
+/* Counters of a thread: those of the CPU through PAPI, one event set per thread; those of the kernel in one group of events, without PAPI,
+ * which has none if it does not know the CPU. PAPI is loaded when counters are requested, so that programs do not need it otherwise. */
 
 static char names_text[NAMES_BYTES_MAX];
 static const char **wanted;
 static uint32_t n_wanted;
 static bool of_kernel;
-static const char *why; /* nothing is counted */
+static const char *why; /* reason why nothing is counted; NULL: none */
 static char why_text[256];
 
 /* ---- the kernel's events ---- */
 
-/* The greatest kernel.perf_event_paranoid with which every user may have these events. */
+/* Returns the largest kernel.perf_event_paranoid at which every user may open these events. */
 static int software_allowed(const char *const *names, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++) {
@@ -103,7 +103,7 @@ static void software_end(const struct probe_software *software, uint32_t n)
 			close(software->files[n]);
 }
 
-/* 0, or an errno: then nothing is open. */
+/* Opens the events. Returns 0, or an errno: then none is open. */
 static int software_start(const char *const *names, uint32_t n, struct probe_software *out)
 {
 	for (uint32_t i = 0; i < n; i++) {
@@ -122,8 +122,8 @@ static int software_start(const char *const *names, uint32_t n, struct probe_sof
 	return 0;
 }
 
-/* False: the events are no longer there. That is checked first, for reading from a pipe or a socket of the program's would take something
- * away. */
+/* Reads the events. Returns false if they are gone. That is checked first, since reading from a pipe or socket of the program would consume
+ * data. */
 static bool software_read(const struct probe_software *software, uint32_t n, uint64_t *values)
 {
 	uint64_t group[1 + PROBE_SOFTWARE_MAX];
@@ -138,7 +138,7 @@ static bool software_read(const struct probe_software *software, uint32_t n, uin
 	return true;
 }
 
-/* Why the kernel's events are not available; NULL: they are. */
+/* Returns why the kernel's events are unavailable; NULL: they are available. */
 static const char *software_try(void)
 {
 	struct probe_software events;
@@ -157,7 +157,7 @@ static const char *software_try(void)
 
 /* ---- PAPI ---- */
 
-/* A row each; the formatter is of two minds about them. */
+/* One per row, a layout that clang-format would change. */
 /* clang-format off */
 #define PAPI_FUNCTIONS(X) \
 	X(library_init) \
@@ -203,7 +203,7 @@ static bool papi_find(void)
 	return true;
 }
 
-/* By its own name, or what that is called on this CPU. PAPI_OK, or PAPI's reason. */
+/* Adds an event by its own name, or by its name on this CPU. Returns PAPI_OK or PAPI's error. */
 static int event_add(int event_set, const char *name)
 {
 	int code = papi.add_named_event(event_set, name);
@@ -216,7 +216,7 @@ static int event_add(int event_set, const char *name)
 	return code;
 }
 
-/* An event set of this thread that counts; PAPI_OK, or PAPI's reason. */
+/* Starts an event set of this thread. Returns PAPI_OK or PAPI's error. */
 static int event_set_start(int *event_set)
 {
 	int code;
@@ -239,7 +239,7 @@ static void event_set_end(int *event_set)
 	papi.destroy_eventset(event_set);
 }
 
-/* In a child process, too: PAPI notices that the process is another one, and starts again. Returns why it cannot be used; NULL: it can. */
+/* Starts PAPI, also in a child process: it notices the new process and restarts. Returns why it cannot be used; NULL: it can. */
 static const char *papi_begin(int *event_set)
 {
 	int code;
@@ -269,7 +269,7 @@ static const char *papi_try(void)
 
 /* ---- both ---- */
 
-/* "software:NAME,NAME" or "papi:NAME,NAME": the names into names[]; false: the text is something else. */
+/* Splits "software:NAME,NAME" or "papi:NAME,NAME" into names[]. Returns false for other text. */
 static bool names_split(const char *text, const char **names, uint32_t *n, enum record_back_end *back_end)
 {
 	const char *colon = strchr(text, ':');
@@ -342,9 +342,9 @@ static void probe_counters_thread_end(struct probe_thread *t)
 	papi.unregister_thread();
 }
 
-/* In a child of fork(); alone: the parent had no other thread. The parent's events stay the parent's. PAPI starts again, at the first
- * measured call, so that children that only call exec do not pay for it. It allocates and looks at what is loaded: if the parent had
- * other threads, one of them may have held a lock of those when it was forked, for good. */
+/* Restarts counting in a child of fork(); alone: the parent had no other thread. The parent's events stay the parent's. PAPI restarts at
+ * the first measured call, so that children which only call exec do not pay for it. It allocates and reads the list of loaded modules. If
+ * the parent had other threads, one of them may have held a lock of these at the fork: it stays held. */
 static void probe_counters_child(struct probe_thread *t, bool alone)
 {
 	bool counted = t->counting;
@@ -379,7 +379,7 @@ static size_t table_bytes(void)
 	return RECORD_FUNCTIONS_MAX * (sizeof(int32_t) + sizeof(struct probe_state));
 }
 
-/* One mapping: the struct, frames, tables. Pages that are never touched take no memory. */
+/* One mapping has the struct, frames and tables. Untouched pages take no memory. */
 static size_t thread_bytes(void)
 {
 	return 4096 + (size_t)PROBE_DEPTH_MAX * probe.frame_bytes + table_bytes();
@@ -413,7 +413,7 @@ PROBE_EXPORT int mlockall(int flags)
 	return record_lock_all(&probe.writer, flags, is_ours);
 }
 
-/* The state of a thread that has ended, emptied; NULL: there is none. */
+/* Returns the cleared state of a thread that has ended; NULL: none. */
 static struct probe_thread *thread_again(void)
 {
 	for (struct probe_thread *t = __atomic_load_n(&probe_threads, __ATOMIC_ACQUIRE); t; t = t->next) {
@@ -442,7 +442,7 @@ static struct probe_thread *thread_new(void)
 	return t;
 }
 
-/* What it calls may be selected functions: they are only counted. */
+/* Selected functions that this calls are only counted. */
 static struct probe_thread *thread_begin(struct probe_stack stack)
 {
 	struct probe_thread *t;
@@ -476,7 +476,7 @@ struct probe_thread *probe_thread_begin(struct probe_stack stack)
 	return t;
 }
 
-/* Another thread's storage. It may be gone: a thread that ended by a system call of its own has run no destructors. */
+/* Copies another thread's storage. Returns false if it is gone: a thread that ended by its own system call has run no destructors. */
 static bool near_copy(const struct probe_thread *t, int32_t near[PROBE_NEAR])
 {
 	struct iovec to = { near, PROBE_NEAR * sizeof(near[0]) }, from = { t->near, PROBE_NEAR * sizeof(near[0]) };
@@ -484,7 +484,7 @@ static bool near_copy(const struct probe_thread *t, int32_t near[PROBE_NEAR])
 	return process_vm_readv(getpid(), &to, 1, &from, 1, 0) == (ssize_t)to.iov_len;
 }
 
-/* How often each function was called: a sample of its own (RECORD_TOTAL), written by `record`. */
+/* Writes the number of calls of each function, as a sample (RECORD_TOTAL), to the chunk of `record`. */
 static void totals(struct probe_thread t, struct record_thread *record)
 {
 	struct record_sample head = { .flags = RECORD_TOTAL };
@@ -509,7 +509,7 @@ static void totals(struct probe_thread t, struct record_thread *record)
 	}
 }
 
-/* Of another thread, which is at work: in a chunk of our own; nothing when its storage cannot be read. */
+/* Writes the totals of another, running thread to a chunk of our own; nothing if its storage cannot be read. */
 static void totals_of_another(struct probe_thread t)
 {
 	struct record_thread record = { .number = t.record.number, .numbered = t.record.numbered, .final = true };
@@ -521,7 +521,7 @@ static void totals_of_another(struct probe_thread t)
 	totals(t, &record);
 }
 
-/* The process ends. Other threads are still at work: they alone write into their chunks. */
+/* Writes totals at the end of the process. Other threads still run, and only they write to their chunks. */
 void probe_threads_end(void)
 {
 	for (struct probe_thread *t = __atomic_load_n(&probe_threads, __ATOMIC_ACQUIRE); t; t = t->next) {
@@ -539,7 +539,7 @@ void probe_threads_end(void)
 
 /* ---- the end of a thread ---- */
 
-/* The destructor of our thread-specific data, which runs after a return, pthread_exit() and cancellation. */
+/* Destructor of our thread-specific data: runs after a return, pthread_exit() and cancellation. */
 static void thread_end(void *value)
 {
 	struct probe_thread *t = value;
@@ -559,7 +559,7 @@ static void thread_end(void *value)
 	__atomic_store_n(&t->unused, 1, __ATOMIC_RELEASE);
 }
 
-/* ---- the start of one ---- */
+/* ---- start of a thread ---- */
 
 struct start {
 	void *(*posix)(void *);
@@ -567,7 +567,7 @@ struct start {
 	void *argument;
 };
 
-/* Before anything of the program runs in the thread, so that its tables are not allocated in a hook. */
+/* Called before any code of the program runs in the thread, so that no hook has to allocate its tables. */
 void probe_thread_start(void)
 {
 	pthread_attr_t attributes;
@@ -580,22 +580,22 @@ void probe_thread_start(void)
 	}
 	if (probe_thread_begin((struct probe_stack){ (uintptr_t)low, bytes }))
 		return;
-	/* A signal handler has begun it, and counted it; or it will end without us. */
+	/* A signal handler has started and counted it, or it will end without us. */
 	__atomic_fetch_sub(&probe.threads, 1, __ATOMIC_RELAXED);
 	if (probe_self != &ended)
 		probe_self->stack = (struct probe_stack){ (uintptr_t)low, bytes };
 }
 
-/* ---- the stack of a thread that started without us: in a library, or before there was anything to measure ---- */
+/* ---- stack of a thread that started without us: in a library, or before there was anything to measure ---- */
 
-/* A line of /proc/self/maps, byte by byte: LOW-HIGH PERMISSIONS ... */
+/* A line of /proc/self/maps, parsed byte by byte: LOW-HIGH PERMISSIONS ... */
 struct mapping {
-	uintptr_t low, high, at; /* at: the number that is being read */
+	uintptr_t low, high, at; /* `at`: the number being read */
 	uint32_t field;		 /* 0: LOW, 1: HIGH, 2: the first of PERMISSIONS, 3: the rest */
 	bool readable;
 };
 
-/* True: the line has ended. */
+/* Reads a byte. Returns true at the end of the line. */
 static bool mapping_read(struct mapping *m, char c)
 {
 	if (c == '\n')
@@ -613,8 +613,8 @@ static bool mapping_read(struct mapping *m, char c)
 	return false;
 }
 
-/* glibc keeps what belongs to a thread at its stack's upper end, and a page that cannot be read below it. Without that page, what lies
- * below may be anything. */
+/* Returns the stack below `at`. glibc keeps a thread's data at its stack's upper end, and an unreadable page below the stack. Without that
+ * page, the memory below is unknown. */
 static struct probe_stack stack_around(uintptr_t at, int maps)
 {
 	struct mapping before = { 0 }, now = { 0 };
@@ -637,7 +637,7 @@ static struct probe_stack stack_around(uintptr_t at, int maps)
 
 extern void *__libc_stack_end;
 
-/* System calls alone, for a signal handler may be where it calls what is measured. */
+/* Uses only system calls: a signal handler may be the caller of the measured function. */
 struct probe_stack probe_stack(void)
 {
 	uintptr_t high = (uintptr_t)__libc_stack_end, own = (uintptr_t)__builtin_thread_pointer();
@@ -659,7 +659,7 @@ struct probe_stack probe_stack(void)
 	return found;
 }
 
-/* In the thread that creates another one. */
+/* Called in a thread that creates another one. */
 static bool threads_are_measured(void)
 {
 	if (!probe.writer.header)
@@ -668,7 +668,7 @@ static bool threads_are_measured(void)
 	return probe.writer.header;
 }
 
-/* What a new thread is to run; NULL: no memory. It is counted already: a process that forks now is not alone. */
+/* Returns the start data of a new thread; NULL: no memory. Counts the thread already: a process that forks now is not alone. */
 static struct start *start_new(struct start what)
 {
 	struct start *start = malloc(sizeof(*start));
@@ -686,7 +686,7 @@ static void start_failed(struct start *start)
 	free(start);
 }
 
-/* In the new thread. */
+/* Runs in the new thread. */
 static struct start start_begin(void *argument)
 {
 	struct start start = *(struct start *)argument;
@@ -747,8 +747,7 @@ PROBE_EXPORT int thrd_create(thrd_t *thread, thrd_start_t function, void *argume
 
 /* ---- a child of fork() ---- */
 
-/* Just forked: what the thread called so far are its parent's calls. How long functions take, and so which of their calls are measured,
- * stays known. */
+/* Called right after fork(): earlier calls of the thread are its parent's. Durations of functions, and so their levels, stay known. */
 static void calls_forget(void)
 {
 	struct probe_thread *t = probe_self;
@@ -762,8 +761,8 @@ static void calls_forget(void)
 	}
 }
 
-/* The first hook in a child, or the first thread that it creates: a file of its own. What started in the parent is recorded there. While
- * the child has one thread: if another one started the file, the first would go on with the parent's. */
+/* Starts a new file in a child, at its first hook or before its first new thread. Invocations that started in the parent are not recorded.
+ * Done while the child has one thread: if another one did it, the first would continue with the parent's file. */
 static void child_begin(void)
 {
 	struct probe_thread *self = probe_self, *t = self ? self : &ended; /* &ended: no thread, or one that started without us */

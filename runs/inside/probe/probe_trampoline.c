@@ -1,5 +1,5 @@
-/* What runs between the program and the hooks in C. Every register stays as it was, for a compiler that knows the callee may keep values in
- * any of them (gcc's -fipa-ra). */
+/* Code between the program and the hooks in C. It preserves every register, because a compiler that knows the callee may keep values in any
+ * of them (gcc's -fipa-ra). */
 #include "runs/inside/probe/probe.h"
 
 #include <cpuid.h>
@@ -7,12 +7,12 @@
 uint64_t probe_save_mask __attribute__((visibility("hidden")));
 uint64_t probe_save_bytes __attribute__((visibility("hidden")));
 
-/* probe_in_...: where a hook in C returns to. As long as that is found on the stack, the hook may be at work (probe_hook_lives()).
+/* probe_in_...: return addresses of the hooks in C. While one of them is on the stack, the hook may be active (probe_hook_lives()).
  *
- * probe_entry: the stub has the function's number in %edi; on the stack are its %rsi and %rdi, the place in the function to go on at, and
- * the slot. Before anything else a call puts probe_return in the slot, so that the CPU predicts the function's return, and ours.
- * Should a signal handler find the frame dead any time after it is there, it puts the real address back, and nothing comes here again.
- * probe_return: the function has returned to us: the slot is just below the stack's end. */
+ * probe_entry: the stub has put the function's number in %edi; the stack has the saved %rsi and %rdi, the place in the function at which to
+ * continue, and the slot. First a call puts probe_return in the slot, so that the CPU predicts the function's return, and ours. If a signal
+ * handler finds the frame dead any time after that, it restores the original address, and nothing comes here again. probe_return: the
+ * function has returned to us: the slot is just below the stack pointer. */
 __asm__(".text\n"
 	".p2align 4\n"
 	".hidden probe_entry\n"
@@ -23,7 +23,7 @@ __asm__(".text\n"
 	".type probe_return, @function\n"
 	"probe_entry:\n"
 	"	.cfi_startproc\n"
-	"	.cfi_def_cfa_offset 24\n" /* the slot, which the function finds at the stack's end */
+	"	.cfi_def_cfa_offset 24\n" /* the slot, which the function finds at the stack pointer */
 	"	.cfi_offset rip, -8\n"
 	"	.cfi_offset rdi, -16\n"
 	"	.cfi_offset rsi, -24\n"
@@ -32,10 +32,10 @@ __asm__(".text\n"
 	"	mov 40(%rsp), %rdx\n"
 	"	lea probe_return(%rip), %rax\n"
 	"	cmp %rax, %rdx\n"
-	"	je probe_tail\n"      /* it is there already; putting it there again could undo what a handler does now */
-	"	lea 48(%rsp), %rsp\n" /* what is saved lies in the red zone now */
+	"	je probe_tail\n"      /* there already; storing it again could undo the work of a handler */
+	"	lea 48(%rsp), %rsp\n" /* saved registers are in the red zone now */
 	"	.cfi_adjust_cfa_offset -48\n"
-	"	.cfi_undefined rip\n" /* unwinders look at the byte before a return address */
+	"	.cfi_undefined rip\n" /* unwinders read the byte before a return address */
 	"	call probe_called\n"
 	"probe_return:\n"
 	"	lea -8(%rsp), %rsp\n"
@@ -84,7 +84,7 @@ __asm__(".text\n"
 	"	.cfi_adjust_cfa_offset -32\n"
 	"	lea 8(%rsp), %rsp\n"
 	"	.cfi_adjust_cfa_offset -8\n"
-	"	jmp *-8(%rsp)\n" /* to the place */
+	"	jmp *-8(%rsp)\n" /* to the place in the function */
 	"	.cfi_adjust_cfa_offset 40\n"
 	"2:	push %rcx; push %r8; push %r9; push %r10; push %r11\n"
 	"	lea -8(%rsp), %rsp\n" /* a multiple of 16 */
@@ -143,7 +143,7 @@ __asm__(".text\n"
 	"	.cfi_endproc\n"
 	".size probe_saved, . - probe_saved\n");
 
-/* x87, SSE, AVX, AVX-512: the registers in which functions pass values. The size of XSAVE's standard format with these. */
+/* Finds the registers that pass values (x87, SSE, AVX, AVX-512) and the size of XSAVE's standard format with these. */
 void probe_saved_init(void)
 {
 	const uint64_t wanted = 0xe7;

@@ -19,25 +19,25 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Variables of the build's environment. */
+/* Variables in the build's environment. */
 #define KIND	"ASSAY_VARIANT"
 #define LINKS	"ASSAY_VARIANT_LINKS"
 #define OPTIONS "ASSAY_VARIANT_OPTIONS"
 #define RECORD	"ASSAY_VARIANT_RECORD"
 #define TREE	"ASSAY_VARIANT_TREE"
 
-#define LINKER_SCRIPT	 "assay-probe.ld" /* among the links */
+#define LINKER_SCRIPT	 "assay-probe.ld" /* in the directory of links */
 #define FEATURES_PLUGIN	 "assay_features.so"
 #define FEATURES_ARCHIVE "libassay-features.a"
 #define FEATURES_OBJECT	 "assay_statements.o"
 #define PLUGIN_ARGUMENT	 "-fplugin-arg-assay_features-"
 #define VERSION_BYTES	 64
-#define FUNCTIONS_WORDS	 3 /* added to a command, at most */
+#define FUNCTIONS_WORDS	 3 /* largest number of arguments added to a command */
 #define COUNT(rows)	 (sizeof(rows) / sizeof((rows)[0]))
 
 EMBED_FILE(linker_script_bytes, ASSAY_SOURCE_DIRECTORY "/runs/inside/probe/assay-probe.ld");
 
-/* Empty if there was no compiler to build it for. */
+/* Empty if assay was built without a compiler for them. */
 EMBED_FILE(features_gcc_bytes, ASSAY_FEATURES_PARTS "/assay_features_gcc.so");
 EMBED_FILE(features_archive_bytes, ASSAY_FEATURES_PARTS "/libassay-features.a");
 EMBED_FILE(features_statements_bytes, ASSAY_FEATURES_PARTS "/assay_statements.o");
@@ -53,7 +53,7 @@ static const char *base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* "x86_64-linux-gnu-gcc-12.2" is: what is after the last '-' before the version. */
+/* Reports whether it names a compiler, such as "x86_64-linux-gnu-gcc-12.2": compares the part after the last '-' before the version. */
 static bool is_compiler(const char *name)
 {
 	static const char *const names[] = { "cc", "c++", "gcc", "g++", "clang", "clang++", "c89", "c99" };
@@ -80,11 +80,11 @@ bool compiler_wrapper_is_called(const char *argv0)
 	return is_wrapped(base_name(argv0));
 }
 
-/* ---- commands that make programs count, for `assay build --for features` and `--for work` (features/counting/) ---- */
+/* ---- commands for programs that count, for `assay build --for features` and `--for work` (features/counting/) ---- */
 
 enum features_build {
-	FEATURES_COUNTS,     /* how often loops, branches, calls and exceptions happen */
-	FEATURES_STATEMENTS, /* that a thread executes, and nothing else */
+	FEATURES_COUNTS,     /* events of loops, branches, calls and exceptions */
+	FEATURES_STATEMENTS, /* only statements that a thread executes */
 };
 
 static enum assay_status check_compiler(const struct compiler_command *c, struct assay_error *err)
@@ -96,7 +96,7 @@ static enum assay_status check_compiler(const struct compiler_command *c, struct
 	return compiler_command_check(c, err);
 }
 
-/* The first line that a command prints; "" if it fails. */
+/* Reads the first line of a command's output; "" if it fails. */
 static void first_line(char *const *words, char out[VERSION_BYTES])
 {
 	int fd = memfd_create("assay", MFD_CLOEXEC), status = 0;
@@ -150,7 +150,7 @@ static void add_format(struct features_command *c, const char *before, const cha
 	free(word);
 }
 
-/* The plugin's options: a line for each in `options`. */
+/* Adds the plugin's options: one per line of `options`. */
 static void add_plugin(struct features_command *command, const struct compiler_command *c, enum features_build what, const char *options,
 		       const char *directory)
 {
@@ -165,7 +165,7 @@ static void add_plugin(struct features_command *command, const struct compiler_c
 	free(lines);
 }
 
-/* `directory`: of the parts. */
+/* directory: of the parts. */
 static enum assay_status features_command_make(const char *const *words, size_t n, enum features_build what, const char *options,
 					       const char *directory, struct features_command *out, struct assay_error *err)
 {
@@ -188,8 +188,7 @@ static enum assay_status features_command_make(const char *const *words, size_t 
 	if (links)
 		add(&command, "-xnone");
 	if (links &&
-	    what ==
-		FEATURES_STATEMENTS) { /* the program's own, although a library has one; for its libraries, too, and the one that records */
+	    what == FEATURES_STATEMENTS) { /* the program's own, even if a library has one; also for its libraries and the recorder */
 		add_format(&command, "", directory, "/" FEATURES_OBJECT);
 		add(&command, "-Wl,--export-dynamic-symbol=assay_statements");
 	} else if (links) {
@@ -217,7 +216,7 @@ static enum assay_status write_to(const char *directory, const char *name, const
 	return st;
 }
 
-/* Writes the plugin, and what is linked into programs. */
+/* Writes the plugin, and the objects linked into programs. */
 static enum assay_status features_write_parts(const char *directory, struct assay_error *err)
 {
 	enum assay_status st = write_to(directory, FEATURES_PLUGIN, features_gcc_bytes, features_gcc_bytes_end, err);
@@ -227,12 +226,11 @@ static enum assay_status features_write_parts(const char *directory, struct assa
 	return st ? st : write_to(directory, FEATURES_ARCHIVE, features_archive_bytes, features_archive_bytes_end, err);
 }
 
-/* Executes a compiler's command so that what it makes counts. `options`, of FEATURES_COUNTS, a line for each, or "":
- *   only=FILE      of names, a feature a line: nothing else is counted     until=FUNCTION  where a run may stop (ASSAY_FEATURES_UNTIL)
- *   without=FILE   of pieces that are excluded, a name a line              pieces          that may be excluded from a run have switches
- *   values         first values of variables, too
- * *status: as of waitpid(). ASSAY_E_USAGE if it is no compiler that can count; ASSAY_E_VERSION if it is of another version than the
- * plugin's. */
+/* Executes a compiler's command so that its result counts. `options` of FEATURES_COUNTS, one per line, or "":
+ *   only=FILE      counts only the features named in FILE, one per line     until=FUNCTION  where a run may stop (ASSAY_FEATURES_UNTIL)
+ *   without=FILE   excludes the pieces named in FILE, one per line          pieces          adds switches to pieces that a run may exclude
+ *   values         counts first values of variables too
+ * *status: as from waitpid(). ASSAY_E_USAGE: not a compiler that can count; ASSAY_E_VERSION: its version is not the plugin's. */
 static enum assay_status features_compile(const char *const *words, size_t n, enum features_build what, const char *options,
 					  const char *parts, int *status, struct assay_error *err)
 {
@@ -247,7 +245,7 @@ static enum assay_status features_compile(const char *const *words, size_t n, en
 
 /* ---- links ---- */
 
-/* Whether a file is this program. */
+/* Reports whether a file is this program. */
 static bool is_self(const char *path)
 {
 	struct stat self, other;
@@ -255,7 +253,7 @@ static bool is_self(const char *path)
 	return !stat("/proc/self/exe", &self) && !stat(path, &other) && self.st_dev == other.st_dev && self.st_ino == other.st_ino;
 }
 
-/* The file, and how it is told from another one that takes its place. */
+/* Appends the file and its identity, which changes if another file replaces it. */
 static void add_identity(const char *path, struct buf *out)
 {
 	char *real = realpath(path, NULL);
@@ -277,7 +275,7 @@ static enum assay_status link_one(const char *self, const char *links, const cha
 		add_identity(path, compilers);
 		buf_char(compilers, '\n');
 	}
-	if (link && !is_self(link)) { /* else others may be using it */
+	if (link && !is_self(link)) { /* otherwise others may be using it */
 		unlink(link);
 		if (symlink(self, link))
 			st = assay_fail_errno(err, errno, "cannot make the link '%s'", link);
@@ -360,7 +358,7 @@ enum assay_status compiler_wrapper_link(const char *links, enum variant_kind kin
 
 /* ---- the build command ---- */
 
-/* Whether an absolute path is the compiler that the link of its name leads to. */
+/* Reports whether an absolute path is the compiler to which the link of its name leads. */
 static bool is_linked(const char *path)
 {
 	struct assay_error ignored;
@@ -372,7 +370,7 @@ static bool is_linked(const char *path)
 	return is;
 }
 
-/* The text with links instead of the absolute paths of compilers: CC=/usr/bin/gcc. free() it. */
+/* Returns the text with links in place of compilers' absolute paths (CC=/usr/bin/gcc). free() it. */
 static char *with_links(const char *links, const char *text)
 {
 	static const char marks[] = " \t\n=;:&|()'\"";
@@ -410,7 +408,7 @@ char **compiler_wrapper_words(const struct compiler_wrapper *w, const char *cons
 	for (size_t i = 0; i < COUNT(compilers); i++) {
 		char *value = getenv(compilers[i]) ? with_links(w->links, getenv(compilers[i])) : NULL;
 
-		/* Unset it stays unset: with a value, a Makefile's `CC ?= clang` would be another compiler. */
+		/* An unset variable stays unset: with a value, `CC ?= clang` in a Makefile would select another compiler. */
 		if (value)
 			all[used++] = mem_format("%s=%s", compilers[i], value);
 		free(value);
@@ -427,7 +425,7 @@ char **compiler_wrapper_words(const struct compiler_wrapper *w, const char *cons
 
 /* ---- the record ---- */
 
-/* In one piece: several compilers write at once. */
+/* Appends a line in one write, because several compilers write concurrently. */
 static enum assay_status append(const char *path, const struct buf *line, struct assay_error *err)
 {
 	int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
@@ -439,7 +437,7 @@ static enum assay_status append(const char *path, const struct buf *line, struct
 	return st;
 }
 
-/* With "{tree}" for the tree's path, and without ends of lines. */
+/* Appends an argument, with "{tree}" for the tree's path, and spaces for tabs and line ends. */
 static void add_word(const char *word, const char *tree, struct buf *out)
 {
 	size_t n = strlen(tree);
@@ -489,7 +487,7 @@ static void record_refusal(const struct assay_error *why)
 
 /* ---- one command ---- */
 
-/* Whether a name is of a file that configure, CMake or Meson makes to look at the compiler. */
+/* Reports whether it names a file that configure, CMake or Meson makes to examine the compiler. */
 static bool is_of_check(const char *name)
 {
 	return strncmp(base_name(name), "conftest", 8) == 0 || strstr(name, "CMakeFiles/CMakeScratch/") ||
@@ -511,7 +509,7 @@ static bool is_check(const struct compiler_command *c, const char *directory)
 	return is;
 }
 
-/* Only the directories of PATH where the name is not this program. */
+/* Removes from PATH the directories in which the name is this program. */
 static void leave_path(const char *name)
 {
 	char *path = mem_string(getenv("PATH") ? getenv("PATH") : ""), *rest = path, *directory;
@@ -529,7 +527,7 @@ static void leave_path(const char *name)
 	buf_release(&kept);
 }
 
-/* The options come first: the command may say otherwise. */
+/* Adds options, before those of the command, which may override them. */
 static char **words_for_functions(const struct compiler_command *c, const char *const *words, size_t n)
 {
 	static const char *const first[] = { "-g", "-fpatchable-function-entry=5" };
@@ -540,7 +538,7 @@ static char **words_for_functions(const struct compiler_command *c, const char *
 	for (size_t i = 0; i < n; i++) {
 		for (size_t k = 0; i == c->n_compiler && k < COUNT(first); k++)
 			all[used++] = mem_string(first[k]);
-		if (strcmp(words[i], "-s") != 0) /* what is measured has symbols */
+		if (strcmp(words[i], "-s") != 0) /* measured programs keep their symbols */
 			all[used++] = mem_string(words[i]);
 		linker |= strncmp(words[i], "-fuse-ld=", 9) == 0;
 	}
@@ -549,7 +547,7 @@ static char **words_for_functions(const struct compiler_command *c, const char *
 	return all;
 }
 
-/* words[n]: in what PATH is now. */
+/* Runs words[n], a compiler in the present PATH, as the kind requires. */
 static enum assay_status compile(enum variant_kind kind, const char *const *words, size_t n, const struct compiler_command *c, int *status,
 				 struct assay_error *err)
 {
@@ -576,7 +574,7 @@ static enum assay_status compile(enum variant_kind kind, const char *const *word
 	}
 }
 
-/* words[n] with the words of each response file (@FILE) in its place, as gcc and clang read it: n of them, which grows. Ends with NULL;
+/* Returns words[n] with the arguments of each response file (@FILE) in its place, as gcc and clang read it; updates *n. Ends with NULL;
  * freeargv() it (libiberty). */
 static char **words_expanded(const char *const *words, size_t *n)
 {
@@ -604,7 +602,7 @@ static enum assay_status record_and_compile(enum variant_kind kind, const char *
 	compiler_command_parse(expanded, n, &c);
 	if (is_check(&c, directory ? directory : "")) {
 		kind = VARIANT_PLAIN;
-		st = append(getenv(RECORD), &(const struct buf)BUF_INIT, err); /* a compiler was called, at least */
+		st = append(getenv(RECORD), &(const struct buf)BUF_INIT, err); /* empty: only notes that a compiler was called */
 	} else {
 		st = record(c.compiler[c.n_compiler - 1], directory ? directory : "", expanded, n, err);
 	}
@@ -625,7 +623,7 @@ enum assay_status compiler_wrapper_run(int argc, char **argv, int *status, struc
 	enum assay_status st;
 
 	*status = 0;
-	for (size_t i = 0; i < n; i++) /* a compiler is in the place of another one in PATH, and after ccache, too */
+	for (size_t i = 0; i < n; i++) /* the wrapper replaces another compiler in PATH, and after ccache too */
 		words[i] = i <= 1 && is_wrapped(base_name(argv[i])) && is_self(argv[i]) ? base_name(argv[i]) : argv[i];
 	leave_path(base_name(words[0]));
 	while (name && variant_kind_names[kind] && strcmp(variant_kind_names[kind], name) != 0)

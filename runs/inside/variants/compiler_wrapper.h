@@ -1,9 +1,9 @@
-/* This program in place of compilers: a directory of links, named as the compilers in PATH are, stands first in the PATH of a build
- * command. Called by such a name, the program records the command, adds to it what a variant needs, and runs the compiler. Commands by
- * which configure, CMake or Meson look at the compiler are run as they are and not recorded: a variant is configured as the plain build is.
+/* This program in place of compilers. A directory of links, named like the compilers in PATH, comes first in the PATH of a build command.
+ * Called by such a name, the program records the command, adds what a variant needs, and runs the compiler. Commands by which configure,
+ * CMake or Meson examine the compiler are run unchanged and not recorded: a variant is configured like the plain build.
  *
- * Works for what finds its compiler in PATH or by CC and CXX; not for a build that names another compiler by an absolute path. ccache is
- * wrapped, too: it sees the options that are added. */
+ * Works for builds that find the compiler in PATH or by CC and CXX, not for those that name another compiler by an absolute path. ccache is
+ * wrapped too: it sees the added options. */
 #ifndef RUNS_VARIANTS_COMPILER_WRAPPER_H
 #define RUNS_VARIANTS_COMPILER_WRAPPER_H
 
@@ -12,32 +12,32 @@
 
 struct compiler_wrapper {
 	enum variant_kind kind;
-	const char *options; /* variant_request's */
-	const char *links;   /* the directory of links; absolute */
-	const char *record;  /* a file, to which a line is appended for each command; absolute */
-	const char *tree;    /* of the build: its path is "{tree}" in the record; absolute */
+	const char *options; /* as in variant_request */
+	const char *links;   /* directory of links, absolute */
+	const char *record;  /* file to which a line per command is appended, absolute */
+	const char *tree;    /* tree of the build, absolute; written as "{tree}" in the record */
 };
 
-/* Links the compilers that PATH has now. Appends to *compilers a line for each, with its file, size and time; *n: compilers. The directory
- * is made if need be, and has what the kind adds to programs; NULL: nothing is linked. */
+/* Links the compilers that PATH contains now. Appends to *compilers a line for each, with its file, size and time; *n: number of compilers.
+ * Makes the directory if necessary and writes the parts that the kind adds to programs. links NULL: nothing is linked. */
 enum assay_status compiler_wrapper_link(const char *links, enum variant_kind kind, struct buf *compilers, size_t *n,
 					struct assay_error *err);
 
-/* Writes what the kind adds to programs, and a text for ccache to hash. */
+/* Writes the parts that the kind adds to programs, and a text for ccache to hash. */
 enum assay_status compiler_wrapper_write_parts(const char *links, enum variant_kind kind, struct assay_error *err);
 
-/* What env(1) is to execute, so that a build command calls the links: *n words, of which the first *n_variables are "NAME=value", then
- * NULL. mem_free_all() it. */
+/* Returns the arguments of env(1) that make a build command call the links: *n words, of which the first *n_variables are "NAME=value",
+ * then NULL. mem_free_all() it. */
 char **compiler_wrapper_words(const struct compiler_wrapper *wrapper, const char *const *words, size_t n_words, size_t *n,
 			      size_t *n_variables);
 
-/* A line of a record that starts with this is the reason for which a command was refused; else a command: the compiler's file, the
- * directory in the tree, and its words, tabs between them. */
+/* First character of a line of a record that gives the reason for a refused command. Other lines are commands: the compiler's file, the
+ * directory in the tree, and the arguments, separated by tabs. */
 #define COMPILER_WRAPPER_REFUSED '!'
 
-/* Whether a name is that of a compiler, and so the program was called in place of one. */
+/* Reports whether a name is that of a compiler, so that the program was called in place of one. */
 bool compiler_wrapper_is_called(const char *argv0);
-/* Runs the compiler, in an environment of compiler_wrapper_words(). *status: as of waitpid(). ASSAY_E_USAGE or ASSAY_E_VERSION if the
+/* Runs the compiler, in an environment of compiler_wrapper_words(). *status: as from waitpid(). ASSAY_E_USAGE or ASSAY_E_VERSION: the
  * command was refused. Removes the links from PATH. */
 enum assay_status compiler_wrapper_run(int argc, char **argv, int *status, struct assay_error *err);
 

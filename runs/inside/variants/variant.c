@@ -1,8 +1,8 @@
-/* From a reference of a git repository, or a directory, to what a build command makes of it.
+/* Builds a reference of a git repository, or a directory, with a build command.
  *
- * Sources are laid out and built in CACHE/HASH, where they stay; CACHE/HASH.partial is there until all is well. One build at a time, by a
- * lock that dies with its holder; a second lock is held by the helper until the last process of a build has gone, so that nothing is
- * removed that is still being written. */
+ * Sources are laid out and built in CACHE/HASH, where they stay; CACHE/HASH.partial exists until the build is complete. A lock that dies
+ * with its holder allows one build at a time. The helper holds a second lock until the last process of a build has ended, so that nothing
+ * is removed while it is being written. */
 #include "runs/inside/variants/variant.h"
 
 #include "base/buf.h"
@@ -29,19 +29,19 @@
 #define HASH_DIGITS	  32
 #define RECORD_BYTES_MAX  (256u << 20)
 #define PROGRAM_BYTES_MAX (1u << 30)
-#define SHOWN_BYTES	  300 /* of a compiler's command */
+#define SHOWN_BYTES	  300 /* characters of a compiler's command in messages */
 
 const char *const variant_reason_codes[] = { "built", "no_compiler", "build_failed", "build_differs", "not_probed" };
 
 struct building {
 	const struct variant_request *request;
 	const volatile sig_atomic_t *cancelled;
-	const char *repository, *reference; /* of sources from git */
+	const char *repository, *reference; /* where sources come from git */
 	char *folder;			    /* the cache, absolute */
-	char *running;			    /* locked while anything of the build is alive; NULL before it starts */
-	char *git_directory;		    /* "--git-dir=..." of ours with the files of a directory; NULL: sources from git */
-	char *links;			    /* named as compilers are */
-	char *compilers;		    /* their files, a line for each */
+	char *running;			    /* locked while any process of the build lives; NULL before it starts */
+	char *git_directory;		    /* "--git-dir=..." of our repository for the files of a directory; NULL: sources from git */
+	char *links;			    /* directory of links named like compilers */
+	char *compilers;		    /* their files, a line each */
 	size_t n_compilers;
 	char *whole, *partial, *log, *record;
 	struct buf said; /* for the log */
@@ -86,7 +86,7 @@ static enum assay_status run(struct building *b, const char *const *words, size_
 	return ASSAY_OK;
 }
 
-/* "WHAT failed: ...", with the line that says why. free() it. */
+/* Returns "WHAT failed: ...", with the line that gives the reason. free() it. */
 static char *failure(const struct building *b, const char *what, const struct local_said *said)
 {
 	char shown[LOCAL_LINE_BYTES];
@@ -113,24 +113,23 @@ static enum assay_status must(struct building *b, const char *what, const char *
 
 /* ---- git ---- */
 
-/* What git knows of a version's reference. */
+/* A version's commit, and the files of its repository. */
 struct repository {
 	char *objects, *shallow; /* absolute paths; the second need not exist */
 	char commit[VARIANT_COMMIT_BYTES];
 };
 
-/* What git is asked, and how it lays out a commit.
+/* Questions to git, and the layout of a commit.
  *
- * The work tree gets a repository of its own that borrows the objects of the other one: nothing is written into that, its work
- * tree, index, hooks and configuration do not matter, and commits that no branch holds are there too. It is not cloned, because
- * git 2.39.4 and later want a permission of its own (safe.directory) for cloning a repository of another user, although it may be
- * read. */
+ * The work tree gets a repository of its own that borrows the objects of the other one. Nothing is written into that one; its work tree,
+ * index, hooks and configuration do not matter, and commits on no branch are available too. It is not cloned: git 2.39.4 and later require
+ * a permission (safe.directory) to clone a repository of another user, even if it is readable. */
 
 #define WORDS(...)	       (const char *const[]){ __VA_ARGS__ }, sizeof((const char *const[]){ __VA_ARGS__ }) / sizeof(char *)
 #define RUN(b, said, ...)      run(b, WORDS(__VA_ARGS__), GIT_MS, NULL, said)
 #define MUST(b, what, ms, ...) must(b, what, WORDS(__VA_ARGS__), ms)
 
-/* What git says without its last line end; NULL when it failed. free() it. */
+/* Returns git's output without its last line end; NULL if git failed. free() it. */
 static char *answer_of(const struct local_said *said)
 {
 	size_t end = said->out_bytes;
@@ -142,7 +141,7 @@ static char *answer_of(const struct local_said *said)
 	return mem_bytes(said->out, end);
 }
 
-/* Where the objects are, and the list of commits whose parents are missing: of a linked work tree, those of the main one. */
+/* Finds the objects, and the list of commits without parents (shallow): for a linked work tree, those of the main one. */
 static enum assay_status find_objects(struct building *b, struct repository *out)
 {
 	struct local_said said = { .ok = false };
@@ -257,8 +256,8 @@ static enum assay_status remove_tree(struct building *b, const char *path)
 	return MUST(b, "removing an earlier build", REMOVE_MS, "rm", "-rf", "--", path);
 }
 
-/* The hash of the directory's files, without those that .gitignore excludes: objects of another build would be taken for this one's. They
- * are put into a repository of ours, as git would: `git_directory`. */
+/* Sets the hash of the directory's files, without those that .gitignore excludes: objects of another build would be taken for this one's.
+ * Adds the files to a repository of ours, as git does: `git_directory`. */
 static enum assay_status import_directory(struct building *b)
 {
 	char *sources = mem_format("%s/sources", b->folder), *real = realpath(b->request->directory, NULL), *tree = NULL;
@@ -287,7 +286,7 @@ static enum assay_status import_directory(struct building *b)
 	return st;
 }
 
-/* Into `whole`, which is made. */
+/* Writes the sources to `whole`, which it makes. */
 static enum assay_status lay_out(struct building *b, const struct repository *repository)
 {
 	char *work = mem_format("--work-tree=%s", b->whole);
@@ -320,7 +319,7 @@ static void leave_places(struct building *b)
 	b->whole = b->partial = b->log = b->record = NULL;
 }
 
-/* What is added: by this program, with these options, and by what is in files that they name. */
+/* Adds the identity of everything that a variant adds: this program, the options, and files that they name. */
 static void add_additions(const struct variant_request *r, struct buf *text)
 {
 	char *lines = mem_string(r->options ? r->options : ""), *rest = lines, *line;
@@ -341,7 +340,7 @@ static void add_additions(const struct variant_request *r, struct buf *text)
 	free(lines);
 }
 
-/* Length before text: no two builds give the same bytes. */
+/* Names the places by a hash. Each text is preceded by its length: no two builds give the same bytes. */
 static void name_places(struct building *b, enum variant_kind kind)
 {
 	const struct variant_request *r = b->request;
@@ -391,7 +390,7 @@ static bool is_whole(const struct building *b)
 	return lstat(b->whole, &info) == 0 && S_ISDIR(info.st_mode) && access(b->partial, F_OK) != 0;
 }
 
-/* Leftovers of builds that failed or were killed: while we hold the lock, no one else builds. */
+/* Removes leftovers of builds that failed or were killed: no other process builds while we hold the lock. */
 static enum assay_status remove_leftovers(struct building *b)
 {
 	char **names;
@@ -413,7 +412,7 @@ static enum assay_status remove_leftovers(struct building *b)
 
 /* ---- the build ---- */
 
-/* After a power failure, too, what has no file beside it is whole. */
+/* Syncs the build before it removes its marker: even after a power failure, a build without a marker is complete. */
 static enum assay_status make_whole(struct building *b)
 {
 	int folder = open(b->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -426,7 +425,7 @@ static enum assay_status make_whole(struct building *b)
 	return st;
 }
 
-/* Also for a build that exists already. A link that leads elsewhere is refused. */
+/* Finds `path`, also in an existing build. Refuses a link that leads out of it. */
 static enum assay_status find_path(struct building *b, char **out)
 {
 	const char *name = b->request->path;
@@ -517,7 +516,7 @@ static enum assay_status make(struct building *b, enum variant_kind kind, const 
 	return st;
 }
 
-/* The log is for people who look for a reason: it replaces the reason of nothing. */
+/* Writes the log, which is for users: its failure replaces no other reason. */
 static void keep_log(struct building *b)
 {
 	struct assay_error ignored;
@@ -535,19 +534,19 @@ static enum assay_status find_or_make(struct building *b, enum variant_kind kind
 	name_places(b, kind);
 	if (!is_whole(b) && *lock < 0)
 		st = wait_for_lock(b, lock);
-	if (!st && !is_whole(b)) { /* another assay may just have built it */
+	if (!st && !is_whole(b)) { /* another process may just have built it */
 		st = make(b, kind, repository);
 		keep_log(b);
 	}
 	return st;
 }
 
-/* ---- is it the same build? ---- */
+/* ---- comparison with the plain build ---- */
 
 struct commands {
-	char *text, **lines; /* [n], in order, each once */
+	char *text, **lines; /* [n], sorted, unique */
 	size_t n;
-	const char *refused; /* the first reason; NULL */
+	const char *refused; /* the first reason; NULL: none */
 };
 
 static enum assay_status commands_read(const char *path, struct commands *out, struct assay_error *err)
@@ -576,7 +575,7 @@ static void commands_release(struct commands *commands)
 	mem_free(commands->text, commands->lines);
 }
 
-/* The first one that the other build does not have; NULL. */
+/* Returns the first command that the other build does not have, NULL if there is none. */
 static const char *only_in(const struct commands *a, const struct commands *b)
 {
 	for (size_t i = 0; i < a->n; i++)
@@ -585,7 +584,7 @@ static const char *only_in(const struct commands *a, const struct commands *b)
 	return NULL;
 }
 
-/* Without the compiler's file, which is shown if it is what differs. */
+/* Returns the command for a message; with the compiler's file only if that differs. */
 static char *shown_command(const char *line, const char *other)
 {
 	size_t n = line ? strcspn(line, "\t") : 0;
@@ -611,7 +610,7 @@ static enum assay_status compare(struct building *b, const struct commands *plai
 	return ASSAY_OK;
 }
 
-/* A directory, or a script that libtool has made, says nothing. */
+/* Checks that the program can be measured. A directory, or a script made by libtool, passes. */
 static enum assay_status check_program(struct building *b, const char *path)
 {
 	enum variant_kind kind = b->request->kind;
@@ -648,7 +647,7 @@ static enum assay_status check(struct building *b, const char *plain_record)
 	return st;
 }
 
-/* ---- all of it ---- */
+/* ---- the whole ---- */
 
 static enum assay_status make_folder(struct building *b)
 {
@@ -664,7 +663,7 @@ static enum assay_status make_folder(struct building *b)
 	return st;
 }
 
-/* The plain build, and the variant. */
+/* Builds the plain build and the variant. */
 static enum assay_status build_both(struct building *b, const struct repository *repository, int *lock)
 {
 	enum variant_kind kind = b->request->kind;
