@@ -1,4 +1,4 @@
-/* From the bytes of feature files to one sorted list. Every size in a file is checked before it is used. */
+/* Converts the bytes of feature files to one sorted list. Every size in a file is checked before it is used. */
 #include "runs/inside/features/run_features.h"
 
 #include "base/file.h"
@@ -15,23 +15,23 @@
 #define FILE_BYTES_MAX (1u << 30)
 #define ROOM_MIN       4096u
 
-/* A list in the making: an item is a part of a feature. */
+/* An item of a list in construction: a part of a feature. */
 struct part {
 	char *name;
 	double sum;
-	uint64_t of; /* of a value: how many the sum is of */
+	uint64_t of; /* number of values in the sum; 0 for counts */
 	enum feature_kind kind;
 };
 
 struct parts {
 	struct part *items; /* [n] */
 	size_t n, capacity;
-	size_t unique; /* when they were last joined */
+	size_t unique; /* items after the last join */
 };
 
 ORDER_BY(by_name, struct part, BY_TEXT(name))
 
-/* Parts of one name become one. */
+/* Sorts the parts and joins those of the same name. */
 static void parts_join(struct parts *p)
 {
 	size_t kept = 0;
@@ -61,7 +61,7 @@ static void parts_add(struct parts *p, char *name, double sum, uint64_t of, enum
 	mem_append(p->items, p->n, &p->capacity, (struct part){ name, sum, of, kind });
 }
 
-/* Moves what is known into *out; values that were never assigned are not. */
+/* Moves known features to *out; values that were never assigned are not known. */
 static void parts_take(struct parts *p, struct run_features *out)
 {
 	parts_join(p);
@@ -133,7 +133,7 @@ static void add_count(const struct source *s, char *name, size_t slot, struct pa
 	parts_add(out, name, (double)sum, 0, FEATURE_COUNT);
 }
 
-/* The K-th values of all blocks, for each K. */
+/* Adds, for each K, the K-th values of all blocks. */
 static void add_values(const struct source *s, const char *name, size_t n, char kind, size_t slot, struct parts *out)
 {
 	for (unsigned k = 1; k <= FEATURES_VALUES; k++) {
@@ -149,7 +149,7 @@ static void add_values(const struct source *s, const char *name, size_t n, char 
 			memcpy(&real, &word, sizeof(real));
 			if (kind == 'v')
 				real = (double)(int64_t)word;
-			if (real - real != 0) /* what is not finite is no feature */
+			if (real - real != 0) /* a value that is not finite is no feature */
 				continue;
 			sum += real;
 			of++;
@@ -171,7 +171,7 @@ static bool is_piece(const char *line)
 	return memchr(FEATURES_PIECES, line[0], strlen(FEATURES_PIECES)) != NULL;
 }
 
-/* The slots of a line; 0: of another name. False: it is no line. */
+/* Sets the slots of a line; 0: another name, or a piece. Returns false if the line is damaged. */
 static bool line_slots(const char *at, size_t n, size_t *slots)
 {
 	*slots = at[0] == 'c' ? 1 : at[0] == 'v' || at[0] == 'd' ? FEATURES_VALUE_SLOTS : 0;
@@ -183,7 +183,7 @@ static void add_piece(struct run_features *out, const char *at, size_t n)
 	mem_append(out->pieces, out->pieces_n, &out->pieces_capacity, mem_bytes(at, n));
 }
 
-/* All lines of the names, with their slots. */
+/* Adds all lines of the names, with their slots. */
 static enum assay_status source_add(const struct source *s, struct parts *out, struct run_features *f, struct assay_error *err)
 {
 	const char *at = (const char *)s->bytes + s->header.header_bytes, *end = at + s->header.names_bytes;

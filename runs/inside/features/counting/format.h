@@ -1,17 +1,17 @@
-/* The file of features, as a counting build writes it (runs/inside/features/counting/) and runs/inside/features/run_features.h reads it:
- * how often loops, branches, calls and exceptions of one module of one process happened, and first values of variables.
+/* The file of features. A counting build writes it (runs/inside/features/counting/), and runs/inside/features/run_features.h reads it. It
+ * has events of loops, branches, calls and exceptions of one module of one process, and first values of variables.
  *
- * The file is mapped and written in place: what was there when the process was killed is whole. One file a process and module (a program,
- * or a library that was built so): DIRECTORY/PID-N.features. A child of fork() starts its own. Little-endian.
+ * The file is mapped and written in place: counts made before the process was killed are complete. One file per process and module (a
+ * program, or a library built in the same way): DIRECTORY/PID-N.features. A child of fork() starts its own. Little-endian.
  *
  *   counting_header, padded to header_bytes; the names (text), padded to whole pages; blocks of block_bytes each
  *
- * Each thread counts in a block of its own; a block of a thread that has ended goes to a later one, which goes on counting. Names are
- * lines, one for each counter of a block in the order of its slots, which are words of 8 bytes:
+ * Each thread counts in its own block. The block of a thread that has ended passes to a later one, which continues its counts. Names are
+ * lines, one per counter of a block in the order of its slots, which are words of 8 bytes:
  *
- *   "c NAME\n"  one slot: how often
+ *   "c NAME\n"  one slot: a count
  *   "= NAME\n"  no slot: another name of the counter before it
- *   "v NAME\n"  FEATURES_VALUE_SLOTS: how many values are kept, and the first FEATURES_VALUES that there were, as signed integers
+ *   "v NAME\n"  FEATURES_VALUE_SLOTS: number of values kept, and the first FEATURES_VALUES, as signed integers
  *   "d NAME\n"  the same, as doubles
  *   "s NAME\n", "b", "a", "n"  no slot: a piece that can be excluded (slices.h) */
 #ifndef RUNS_FEATURES_COUNTING_FORMAT_H
@@ -20,7 +20,7 @@
 #include <stdint.h>
 
 #define FEATURES_MAGIC		   "assayfea" /* 8 bytes, without the NUL */
-#define FEATURES_MAGIC_PRE_RELEASE "assayftr" /* of files that are refused */
+#define FEATURES_MAGIC_PRE_RELEASE "assayftr" /* magic of files that are refused */
 #define FEATURES_VERSION	   1u
 #define FEATURES_PAGE		   4096u
 #define FEATURES_VALUES		   5u
@@ -29,18 +29,18 @@
 #define FEATURES_NAMES_MAX	   (256u << 20) /* bytes */
 #define FEATURES_BLOCKS_MAX	   65536u
 #define FEATURES_SUFFIX		   ".features"
-#define FEATURES_SECTION	   "assay_features_names" /* of a module that counts, and so in its bytes */
+#define FEATURES_SECTION	   "assay_features_names" /* section of a counting module */
 
 struct counting_header {
 	char magic[8];
-	uint32_t version, header_bytes; /* a multiple of the page */
+	uint32_t version, header_bytes; /* header_bytes: a multiple of the page */
 	uint64_t pid;
-	uint64_t slots;	      /* of a block */
+	uint64_t slots;	      /* per block */
 	uint64_t names_bytes; /* without padding */
 	uint64_t block_bytes; /* a multiple of the page */
 	uint64_t blocks;      /* in use; grows, stored after the block is there */
-	uint64_t lost;	      /* threads without a block and children without a file: what they counted is not here */
-	uint64_t finished;    /* 1 when the process ended in order */
+	uint64_t lost;	      /* threads without a block and children without a file, whose counts are missing */
+	uint64_t finished;    /* 1 if the process ended in order */
 };
 
 #endif

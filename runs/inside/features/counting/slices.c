@@ -1,7 +1,7 @@
-/* Runs of programs of which pieces are excluded (slices.h): such a program is another one, and might do anything. It can read, compute and
- * write to what it was given as standard output and error, and nothing else: what it opens for writing is /dev/null, what it
- * makes, removes or renames stays as it was, while it is told that this was done, and nothing is started, connected or killed. Where the
- * kernel does not limit it, it does not run. */
+/* Runs of programs without some of their pieces (slices.h). Such a program is a different one, and might do anything. It can read, compute
+ * and write to its standard output and error, and nothing else. A file that it opens for writing is /dev/null. Creations, removals and
+ * renamings do not happen but are reported as done. It can start, connect to and kill nothing. If the kernel does not limit it, it does not
+ * run. */
 #include "runs/inside/features/counting/slices.h"
 
 #include "runs/inside/record/record_system.h"
@@ -34,7 +34,7 @@ HIDDEN void assay_features_without(void);
 /* ---- switches ---- */
 
 #define LINES		65536
-#define SECCOMP_STOPPED 1 /* SYS_SECCOMP of the kernel's headers, which libc's do not have */
+#define SECCOMP_STOPPED 1 /* SYS_SECCOMP of the kernel's headers, which libc's lack */
 
 static const struct {
 	const char *verb;
@@ -118,11 +118,11 @@ static void switches_read(const char *path)
 	record_system_call(SYS_close, fd, 0, 0, 0, 0, 0);
 }
 
-/* ---- what is written ---- */
+/* ---- files opened for writing ---- */
 
 static const char nowhere[] = "/dev/null";
 
-/* A call that the kernel does not make, of open() for writing: another file is opened. */
+/* Handles an open() for writing, which the kernel does not execute: opens another file. */
 static void on_open(int number, siginfo_t *info, void *context)
 {
 	greg_t *registers = ((ucontext_t *)context)->uc_mcontext.gregs;
@@ -149,7 +149,7 @@ static const unsigned allowed[] = {
 /* clang-format on */
 #define ALLOWED (sizeof(allowed) / sizeof(allowed[0]))
 
-/* What is not done, and said to be. */
+/* Not executed, but reported as done. */
 /* clang-format off */
 static const unsigned pretended[] = {
 	SYS_unlink, SYS_unlinkat, SYS_rename, SYS_renameat, SYS_renameat2, SYS_mkdir, SYS_mkdirat, SYS_rmdir, SYS_ftruncate, SYS_fsync,
@@ -178,7 +178,7 @@ static long limit(void)
 		IF(AUDIT_ARCH_X86_64, 1),
 		ANSWER_REFUSE,
 		LOAD(nr),
-		/* open: to read; else as on_open() has it */
+		/* open: only for reading; otherwise on_open() */
 		UNLESS(SYS_open, 4),
 		LOAD(args[1]),
 		IF_ANY(WRITES, 1),
@@ -194,7 +194,7 @@ static long limit(void)
 		UNLESS((uint32_t)((uintptr_t)nowhere >> 32), 1),
 		ANSWER_ALLOW,
 		ANSWER_TRAP,
-		/* threads, and no processes */
+		/* threads, but no processes */
 		UNLESS(SYS_clone, 4),
 		LOAD(args[0]),
 		IF_ANY(CLONE_THREAD, 1),
@@ -202,19 +202,19 @@ static long limit(void)
 		ANSWER_ALLOW,
 		UNLESS(SYS_clone3, 1),
 		ANSWER_NOSYS,
-		/* signals to itself */
+		/* signals only to itself */
 		UNLESS(SYS_tgkill, 4),
 		LOAD(args[0]),
 		IF((unsigned)record_system_call(SYS_getpid, 0, 0, 0, 0, 0, 0), 1),
 		ANSWER_REFUSE,
 		ANSWER_ALLOW,
-		/* what it may use, itself */
+		/* its own limits */
 		UNLESS(SYS_prlimit64, 4),
 		LOAD(args[0]),
 		IF(0, 1),
 		ANSWER_REFUSE,
 		ANSWER_ALLOW,
-		/* is it a terminal? */
+		/* the question whether it is a terminal */
 		UNLESS(SYS_ioctl, 4),
 		LOAD(args[1]),
 		IF(TCGETS, 1),
@@ -249,7 +249,7 @@ void assay_features_without(void)
 
 	if (path)
 		switches_read(path);
-	/* Of what else was given it would not know that it writes to it. */
+	/* It would not expect to write to any other descriptor that it was given. */
 	if (sigaction(SIGSYS, &opens, NULL) == 0 && record_system_call(SYS_close_range, 3, ~0U, 0, 0, 0, 0) == 0 && limit() == 0)
 		return;
 	record_system_call(SYS_write, 2, (long)why, sizeof(why) - 1, 0, 0, 0);

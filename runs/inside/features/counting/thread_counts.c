@@ -1,12 +1,11 @@
-/* What is linked into programs and libraries that count (plugin_gcc.cc): it gives each thread its block of counters, in a
- * file that is mapped and so outlives the process whatever ends it (format.h). Each module, a program or a library, has its own copy of all
- * this, and its own file.
+/* Linked into programs and libraries that count (plugin_gcc.cc). Gives each thread its block of counters in a mapped file, which outlives
+ * the process however it ends (format.h). Each module, a program or a library, has its own copy of this code and its own file.
  *
- * A thread asks for its block in the first counted function that it enters, wherever it came from: no function that starts threads must be
- * known. There the program's registers are live, a signal handler may be at work, and locks may be held: only system calls of our own, no
- * vector registers (-mgeneral-regs-only), no lock. A block whose thread has ended goes to the next new thread.
+ * A thread requests its block in the first counted function that it enters, whichever way it was started. There registers of the program
+ * are in use, a signal handler may be active, and locks may be held. So this code makes its own system calls and uses no vector registers
+ * (-mgeneral-regs-only) and no lock. The block of a thread that has ended passes to the next new thread.
  *
- * ASSAY_FEATURES_DIRECTORY says where files go; without it nothing is kept. */
+ * ASSAY_FEATURES_DIRECTORY names the directory of the files; without it nothing is kept. */
 #include "runs/inside/features/counting/format.h"
 #include "runs/inside/features/counting/slices.h"
 #include "runs/inside/record/record_system.h"
@@ -29,18 +28,18 @@
 
 extern char **environ;
 
-/* Of the linker: all counters of the module, whose addresses count and not their bytes, and their names. */
+/* Defined by the linker: all counters of the module, of which only addresses are used, not their bytes; and their names. */
 extern unsigned char counters_begin[] __asm__("__start_assay_features") __attribute__((weak)) HIDDEN;
 extern unsigned char counters_end[] __asm__("__stop_assay_features") __attribute__((weak)) HIDDEN;
 extern const char names_begin[] __asm__("__start_assay_features_names") __attribute__((weak)) HIDDEN;
 extern const char names_end[] __asm__("__stop_assay_features_names") __attribute__((weak)) HIDDEN;
 
-/* What the plugins make programs use. */
+/* Used by code that the plugins add. */
 extern HIDDEN __thread uintptr_t assay_features_delta;
 HIDDEN void assay_features_enter(void);
 HIDDEN void assay_features_take(void);
 HIDDEN void assay_features_until(void);
-/* There where pieces of the program are excluded, or may be (slices.c). */
+/* Defined if pieces of the program are excluded, or may be (slices.c). */
 HIDDEN void assay_features_without(void) __attribute__((weak));
 
 HIDDEN __thread uintptr_t assay_features_delta __attribute__((tls_model("initial-exec")));
@@ -50,7 +49,7 @@ static struct counting_header *header; /* mapped; NULL: nothing is kept */
 static char path[PATH_BYTES];
 static uint32_t blocks;		     /* in use */
 static unsigned char *block[BLOCKS]; /* mapped; NULL while it is being made */
-static int owner[BLOCKS];	     /* thread, 0: none */
+static int owner[BLOCKS];	     /* thread id; 0: none */
 static bool forks_known;
 
 /* ---- the kernel ---- */
@@ -63,7 +62,7 @@ static void *map(void *at, size_t bytes, int fd, size_t offset)
 	return answer < 0 && answer > -4096 ? NULL : (void *)answer;
 }
 
-/* Room in the file: its later writing cannot fail for want of it. */
+/* Reserves space in the file, so that later writes cannot fail. */
 static bool allocate(int fd, size_t offset, size_t bytes)
 {
 	long failed = record_system_call(SYS_fallocate, fd, 0, (long)offset, (long)bytes, 0, 0);
@@ -130,7 +129,7 @@ static size_t add_number(size_t n, unsigned long number)
 	return add_text(n, digits + at);
 }
 
-/* The first free DIRECTORY/PID-N.features, as a descriptor; negative: there is none. */
+/* Creates the first free DIRECTORY/PID-N.features. Returns its descriptor, negative if there is none. */
 static int file_new(const char *directory, unsigned long pid)
 {
 	size_t n = 0;
@@ -173,7 +172,7 @@ static bool names_write(int fd)
 	return true;
 }
 
-/* Header and names; blocks follow. The magic is stored last. */
+/* Writes header and names; blocks follow. The magic is stored last. */
 static void file_begin(int fd, unsigned long pid)
 {
 	struct counting_header *h = NULL;
@@ -193,7 +192,7 @@ static void file_begin(int fd, unsigned long pid)
 	header = h;
 }
 
-/* A file, if one is wanted, as a descriptor for its first blocks; negative: none. */
+/* Creates the file if one is wanted. Returns a descriptor for its first blocks, negative if there is none. */
 static int file_open(void)
 {
 	const char *directory = is_privileged() ? NULL : assay_features_variable(ENVIRONMENT);
@@ -222,7 +221,7 @@ static void count_blocks(uint64_t n)
 
 /* ---- blocks ---- */
 
-/* Maps block i, `at` a place or anywhere; fd negative: memory that nobody reads. */
+/* Maps block i at the address `at`, NULL: anywhere. fd negative: in memory that is not kept. */
 static bool block_map(uint32_t i, void *at, int fd)
 {
 	size_t offset = blocks_offset() + i * block_bytes();
@@ -242,7 +241,7 @@ static bool is_over(int thread)
 	       record_system_call(SYS_tgkill, record_system_call(SYS_getpid, 0, 0, 0, 0, 0, 0), thread, 0, 0, 0, 0) == -ESRCH;
 }
 
-/* That of a thread that has ended, for this one; BLOCKS: there is none. */
+/* Assigns the block of a thread that has ended to this one. Returns its index, BLOCKS if there is none. */
 static uint32_t block_reuse(int self)
 {
 	uint32_t n = __atomic_load_n(&blocks, __ATOMIC_ACQUIRE);
@@ -294,7 +293,7 @@ static void note_lost(struct counting_header *of)
 	__atomic_add_fetch(&of->lost, 1, __ATOMIC_RELAXED);
 }
 
-/* Gives the thread a block. One for which there is none counts in the first one, with its thread: that is noted. */
+/* Gives the thread a block. If there is none, it counts in the first block together with that one's thread, which is noted. */
 void assay_features_take(void)
 {
 	int self = (int)record_system_call(SYS_gettid, 0, 0, 0, 0, 0, 0), before = NEW;
@@ -338,8 +337,8 @@ __asm__(".pushsection .text\n"
 
 /* ---- the process ---- */
 
-/* A child counts in a file of its own, and in the same places of memory: functions at work know where theirs are. Where it gets no file its
- * parent's, of which it still has the header, says that counts are missing. */
+/* A child counts in its own file, at the same addresses: active functions have stored them. If it gets no file, the header of its parent's
+ * file, which it still has, notes that counts are missing. */
 static void in_child(void)
 {
 	uint32_t n = blocks < BLOCKS ? blocks : BLOCKS;
@@ -382,7 +381,7 @@ __attribute__((destructor(101))) static void end(void)
 		header->finished = 1;
 }
 
-/* At the entry of the function that --until names: the counts are whole. */
+/* Ends the process at the entry of the function that --until names, with complete counts. */
 void assay_features_until(void)
 {
 	if (!assay_features_variable(UNTIL))
