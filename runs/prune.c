@@ -14,11 +14,11 @@
 #define WALK_FDS 16
 #define GIB	 (1024. * 1024 * 1024)
 
-/* What a write-ahead log of all pages has besides them. */
+/* Size of a write-ahead log of all pages, beyond the pages. */
 #define LOG_PART	64
 #define LOG_LEAST_BYTES (1 << 17)
 
-/* Room is found where there is hardly any: what is freed is not written over, which SQLite may have been built to do. */
+/* Works with hardly any free space: freed data is not overwritten, even if SQLite was built to do so. */
 static enum assay_status prune_outputs(struct store *store, int64_t before_ms, bool dry_run, struct pruned *out, struct assay_error *err)
 {
 	sqlite3_stmt *stmt = NULL;
@@ -41,8 +41,8 @@ static enum assay_status prune_outputs(struct store *store, int64_t before_ms, b
 	return st;
 }
 
-/* VACUUM writes all that stays once more, beside itself: where the disk has no room for that, the file keeps its size, and what comes next
- * is written into what is free inside. */
+/* Shrinks the database. VACUUM writes a second copy of all that stays. Without space for that the file keeps its size, and later data fills
+ * its unused space. */
 static enum assay_status shrink(struct lab *lab, struct pruned *out, struct assay_error *err)
 {
 	sqlite3_stmt *stmt = NULL;
@@ -74,7 +74,7 @@ enum assay_status prune_before(struct lab *lab, int64_t before_ms, bool dry_run,
 	enum assay_status st;
 
 	*out = (struct pruned){ .before_ms = before_ms };
-	st = sample_keep_prune(lab, before_ms, dry_run, &out->samples, err); /* which makes room for the rest */
+	st = sample_keep_prune(lab, before_ms, dry_run, &out->samples, err); /* makes space for the rest */
 	if (!st)
 		st = prune_outputs(&lab->store, before_ms, dry_run, out, err);
 	return st || dry_run ? st : shrink(lab, out, err);
@@ -82,7 +82,7 @@ enum assay_status prune_before(struct lab *lab, int64_t before_ms, bool dry_run,
 
 /* ---- quota ---- */
 
-static int64_t walked; /* nftw() passes nothing on */
+static int64_t walked; /* global, because nftw() passes no context */
 
 static int add_size(const char *path, const struct stat *info, int kind, struct FTW *place)
 {
@@ -116,7 +116,7 @@ enum assay_status prune_to_quota(struct lab *lab, bool dry_run, struct pruned *o
 
 	for (size_t i = 0; !st && quota > 0 && (double)space->bytes > quota && i < sizeof(days) / sizeof(days[0]); i++) {
 		st = prune_before(lab, clock_real_ms() - (int64_t)days[i] * DAY_MS, dry_run, &one, err);
-		if (dry_run) /* what was counted before is still there */
+		if (dry_run) /* data counted before is still there */
 			sum = (struct pruned){ 0 };
 		sum.executions += one.executions;
 		sum.output_bytes += one.output_bytes;

@@ -1,5 +1,5 @@
-/* Removing what makes a laboratory large: what programs printed, and sample files. Results, accounts and samples of the clock stay, so
- * that every decision can still be verified. */
+/* Removes the bulk of a laboratory: output of programs, and sample files. Results, resource usage counters and clock samples stay, so that
+ * every decision can still be verified. */
 #ifndef RUNS_PRUNE_H
 #define RUNS_PRUNE_H
 
@@ -8,23 +8,23 @@
 
 struct pruned {
 	int64_t executions, output_bytes;
-	int64_t unused_bytes; /* inside the database: there was no room to make it smaller */
+	int64_t unused_bytes; /* inside the database: there was no space to shrink it */
 	struct sample_pruned samples;
-	int64_t before_ms; /* of what was measured before */
+	int64_t before_ms; /* measurements before this time, ms since 1970 */
 };
 
-/* dry_run: only counts. *out is overwritten. */
+/* Prunes executions before a time. dry_run: only counts. *out is overwritten. */
 enum assay_status prune_before(struct lab *lab, int64_t before_ms, bool dry_run, struct pruned *out, struct assay_error *err);
 
 struct store_space {
-	int64_t bytes, free_bytes; /* of .assay; that its file system has left for this user */
+	int64_t bytes, free_bytes; /* size of .assay; space left for this user in its file system */
 };
 
-/* O(files). */
+/* Measures the space. O(files). */
 enum assay_status prune_space(const struct lab *lab, struct store_space *out, struct assay_error *err);
 
-/* The oldest first, until the store, without what is unused inside, is within its quota; nothing of the last day. *space: afterwards.
- * ASSAY_E_LIMIT: that is not enough. dry_run: only counts, and goes on as if sample files had no size, for theirs is not compressed. */
+/* Prunes, the oldest first, until the store, without its unused space, is within its quota; keeps the last day. *space: the result.
+ * ASSAY_E_LIMIT: not enough. dry_run: only counts, and assumes that sample files have no size, since their compressed sizes are unknown. */
 enum assay_status prune_to_quota(struct lab *lab, bool dry_run, struct pruned *out, struct store_space *space, struct assay_error *err);
 
 #endif

@@ -6,7 +6,7 @@
 
 #define ALIGN_NOP "\x66\x90" /* exchanges ax with itself */
 
-/* ---- what an instruction refers to ---- */
+/* ---- references of an instruction ---- */
 
 static void add_reference(struct instruction *to, enum code_reference_kind kind, uint64_t target, uint16_t width, uint8_t at, uint8_t bits)
 {
@@ -14,7 +14,7 @@ static void add_reference(struct instruction *to, enum code_reference_kind kind,
 		to->references[to->n_references++] = (struct code_reference){ target, kind, width, at, (uint8_t)(bits / 8) };
 }
 
-/* The size of the operand in memory; 0 if only its address is computed. */
+/* Returns the size of the operand in memory; 0 if only its address is computed. */
 static uint16_t memory_width(const ZydisDecoder *decoder, const ZydisDecoderContext *context, const ZydisDecodedInstruction *decoded)
 {
 	ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
@@ -31,14 +31,14 @@ static bool is_relative_to_pc(const ZydisDecodedInstruction *decoded)
 	return decoded->attributes & ZYDIS_ATTRIB_HAS_MODRM && decoded->raw.modrm.mod == 0 && decoded->raw.modrm.rm == 5;
 }
 
-/* Without base and index: fs:[number]. */
+/* Reports whether the operand has neither base nor index: fs:[number]. */
 static bool is_absolute(const ZydisDecodedInstruction *decoded)
 {
 	return decoded->attributes & ZYDIS_ATTRIB_HAS_SIB && decoded->raw.modrm.mod == 0 && decoded->raw.sib.base == 5 &&
 	       decoded->raw.sib.index == 4;
 }
 
-/* In programs with fixed addresses, a number may be one. */
+/* Reports whether a number may be an address: only in programs with fixed addresses. */
 static bool may_be_address(const struct image *image, int64_t value)
 {
 	return image->fixed && value > 0 && image_section_at(image, (uint64_t)value);
@@ -78,7 +78,7 @@ static void refer_immediate(const struct image *image, const ZydisDecodedInstruc
 
 /* ---- a body ---- */
 
-/* False for padding. */
+/* Decodes an instruction. Returns false for padding. */
 static bool decode_one(const struct image *image, const ZydisDecoder *decoder, uint64_t n, struct instruction *to)
 {
 	ZydisDecodedInstruction decoded;
@@ -100,7 +100,7 @@ static void decode_range(const struct image *image, const ZydisDecoder *decoder,
 	uint64_t room, address = range->low;
 	const uint8_t *bytes = image_at(image, range->low, &room);
 
-	ASSAY_BUG_IF(!bytes || room < range->high - range->low); /* functions_read() has checked it */
+	ASSAY_BUG_IF(!bytes || room < range->high - range->low); /* functions_read() has checked this */
 	while (address < range->high) {
 		struct instruction one = { .address = address, .bytes = bytes + (address - range->low), .length = 1 };
 
@@ -142,7 +142,7 @@ size_t build_callee(const struct build *build, uint64_t address)
 	return import ? functions_named(&build->functions, import) : FUNCTIONS_NONE;
 }
 
-/* ---- what is referred to ---- */
+/* ---- targets of references ---- */
 
 static void add_referred(struct build *build, uint64_t address)
 {

@@ -6,17 +6,17 @@
 
 #define NAMES_SHOWN 6
 
-/* What is known about a function before its change is judged; by key. */
+/* State of a function before its change is judged; by key. */
 struct finding {
 	struct change change;
-	enum match_result result; /* of the bodies, if `compared` */
+	enum match_result result; /* result of comparing the bodies, if `compared` */
 	bool compared;
 	bool other_clones;
 	bool renamed;
-	bool touched;				 /* by the difference between the sources */
-	bool own_differs;			 /* outside of what is inlined into it */
-	bool same_somewhere;			 /* inlined into some host, and the same there */
-	size_t hosts, hosts_differ, hosts_alone; /* that inline it in both builds; where it differs; where only it differs */
+	bool touched;				 /* the difference of the sources touches it */
+	bool own_differs;			 /* its code outside of inlined functions differs */
+	bool same_somewhere;			 /* it is inlined into some host, with the same code */
+	size_t hosts, hosts_differ, hosts_alone; /* hosts that inline it in both builds; where it differs; where nothing else does */
 };
 
 struct search {
@@ -34,14 +34,14 @@ static ROWS_FUNCTION(change_reason_code, enum change_reason, CHANGE_REASON_ROWS,
 static ROWS_FUNCTION(change_reason_text, enum change_reason, CHANGE_REASON_ROWS, ROWS_TEXT)
 /* clang-format on */
 
-/* ---- functions that the source touches ---- */
+/* ---- functions touched by the source ---- */
 
 static const struct hunk_side *hunk_side(const struct source *source, size_t i, bool is_old)
 {
 	return is_old ? &source->hunks[i].old : &source->hunks[i].new;
 }
 
-/* The first hunk of each file on one side, by the address of its name. */
+/* Returns the first hunk of each file on one side, by the address of the file's name. */
 static struct map first_hunks(const struct source *source, bool is_old)
 {
 	struct map first = { .slots = NULL };
@@ -51,7 +51,7 @@ static struct map first_hunks(const struct source *source, bool is_old)
 	return first;
 }
 
-/* Is the function touched by hunks of its file, of which `i` is the first? git prints those of one file together. */
+/* Reports whether hunks of the function's file, of which `i` is the first, touch it. git prints the hunks of a file together. */
 static bool touch_function(const struct source *source, const struct function *function, size_t i, bool is_old, bool *in_hunk)
 {
 	const char *file = hunk_side(source, i, is_old)->file;
@@ -96,8 +96,8 @@ static enum assay_status touch_side(const struct source *source, const struct fu
 	return ASSAY_OK;
 }
 
-/* Sets touched_old[old->n] and touched_new[new->n] of functions with a hunk between their first and last line (functions_extents() comes
- * first), and source->outside. ASSAY_E_NODATA if not one file of the functions of a build is in its tree. */
+/* Sets touched_old[old->n] and touched_new[new->n] for functions with a hunk between their first and last line (functions_extents() comes
+ * first), and source->outside. ASSAY_E_NODATA if no file of a build's functions is in its tree. */
 static enum assay_status source_touched(struct source *source, const struct functions *old, const struct functions *new, bool *touched_old,
 					bool *touched_new, struct assay_error *err)
 {
@@ -119,7 +119,7 @@ static size_t key_of_old(const struct changes *changes, size_t old)
 	return new == FUNCTIONS_NONE ? changes->new.functions.n + old : new;
 }
 
-/* The function of a key. */
+/* Returns the function of a key. */
 static const struct function *changes_function(const struct changes *changes, size_t key)
 {
 	size_t n = changes->new.functions.n;
@@ -170,7 +170,7 @@ static void search_begin(struct search *search, struct changes *c)
 	free(renamed);
 }
 
-/* Sets `touched`. */
+/* Sets `touched` of all findings. */
 static enum assay_status read_source(struct search *search, struct assay_error *err)
 {
 	const struct changes_options *options = search->options;
@@ -196,7 +196,7 @@ static enum assay_status read_source(struct search *search, struct assay_error *
 
 /* ---- comparing ---- */
 
-/* A part of the code of two bodies: the key of its function. */
+/* Records whether a part of the code of two bodies differs. */
 static void blame(void *context, const struct match_part *part)
 {
 	struct search *search = context;
@@ -212,7 +212,7 @@ static void blame(void *context, const struct match_part *part)
 	finding->same_somewhere = finding->same_somewhere || !part->differs;
 }
 
-/* What is inlined into equal code is equal itself. */
+/* Marks functions inlined into equal code: they are equal themselves. */
 static void mark_same(struct search *search, size_t new)
 {
 	const struct functions *g = &search->changes->new.functions;
@@ -251,7 +251,7 @@ static void compare_pairs(struct search *search)
 
 /* ---- judging ---- */
 
-/* Functions from the system's headers are the same in both builds: if they seem to differ, they were called with different constants. */
+/* Reports whether the function is from the system's headers, the same in both builds: its code differs only by constant arguments. */
 static bool is_of_system(const struct search *search, const struct finding *finding)
 {
 	const struct functions *f = &search->changes->old.functions, *g = &search->changes->new.functions;
@@ -260,7 +260,7 @@ static bool is_of_system(const struct search *search, const struct finding *find
 	return old && new && !strncmp(old, "/usr/", 5) && !strcmp(old, new);
 }
 
-/* For a function that is always inlined in one build: did it change where it is inlined? */
+/* Reports whether a function that is always inlined in one build differs where it is inlined. */
 static bool differs_inlined(const struct search *search, const struct finding *finding)
 {
 	return !is_of_system(search, finding) && finding->hosts && finding->hosts_differ == finding->hosts && !finding->same_somewhere &&
@@ -333,9 +333,9 @@ static void judge_finding(const struct search *search, struct finding *finding)
 		judge_inlined(search, finding);
 }
 
-/* ---- hosts ---- */
+/* ---- functions that inline others ---- */
 
-/* What the function inlines that changed itself. */
+/* Adds as causes the changed functions that the function inlines. */
 static void find_causes(struct search *search, struct finding *finding, const struct functions *f, size_t function, bool of_old)
 {
 	for (size_t i = 0; i < f->items[function].n_bodies; i++) {
@@ -354,7 +354,7 @@ static void find_causes(struct search *search, struct finding *finding, const st
 	}
 }
 
-/* Does only what it inlines differ? Its own code is the same, or its own source, if that is known. */
+/* Reports whether only inlined functions differ: its own code is the same, or its own source if that is known. */
 static bool is_host_only(const struct search *search, const struct finding *finding)
 {
 	if (!finding->compared || !(finding->change.reasons & 1u << CHANGE_INLINES) || finding->result != MATCH_DIFFERENT)
@@ -362,7 +362,7 @@ static bool is_host_only(const struct search *search, const struct finding *find
 	return search->changes->has_source ? !finding->touched : !finding->own_differs;
 }
 
-/* A host that is inlined itself is not a cause: what it inlines is a cause of the next host, too. */
+/* Removes causes that are hosts themselves: their inlined functions are causes too. */
 static void drop_hosts(const struct search *search, struct change *change)
 {
 	size_t n = 0;
@@ -397,12 +397,12 @@ static void judge_all(struct search *search)
 		drop_hosts(search, &search->findings[i].change);
 }
 
-/* ---- callers of what cannot be measured by itself ---- */
+/* ---- callers of functions that cannot be measured by themselves ---- */
 
-/* Calls of the new build by callee. */
+/* Calls in the new build, by callee. */
 struct callers {
 	size_t *first; /* [functions + 1] */
-	size_t *hosts; /* the functions that call */
+	size_t *hosts; /* the calling functions */
 };
 
 static struct callers callers_of(const struct functions *f)
@@ -418,7 +418,7 @@ static struct callers callers_of(const struct functions *f)
 	return callers;
 }
 
-/* Does it have few instructions, one of which leaves the function? */
+/* Reports whether the function has few instructions, one of which leaves it. */
 static bool is_wrapper(struct search *search, size_t function)
 {
 	const struct functions *g = &search->changes->new.functions;
@@ -436,7 +436,7 @@ static bool is_wrapper(struct search *search, size_t function)
 	return calls && instructions <= search->options->wrapper;
 }
 
-/* Why a function brings in its callers; CHANGE_REASONS if it does not. */
+/* Returns the reason for which a function adds its callers; CHANGE_REASONS if it does not. */
 static enum change_reason reason_of(struct search *search, const struct change *change)
 {
 	if (change->new == FUNCTIONS_NONE)
@@ -448,7 +448,7 @@ static enum change_reason reason_of(struct search *search, const struct change *
 	return is_wrapper(search, change->new) ? CHANGE_CALLS_WRAPPER : CHANGE_REASONS;
 }
 
-/* True if this caller is new: it may be a wrapper itself. */
+/* Adds a caller. Returns true if it is new: it may be a wrapper itself. */
 static bool bring_in(struct finding *finding, enum change_reason reason, size_t key)
 {
 	enum change_kind kind = finding->change.kind;
@@ -466,7 +466,7 @@ static void reach_callers(struct search *search)
 {
 	const struct functions *g = &search->changes->new.functions;
 	struct callers callers = callers_of(g);
-	size_t *stack = mem_new(2 * g->n, sizeof(*stack)), n = 0; /* each at the start, and once more when it is brought in */
+	size_t *stack = mem_new(2 * g->n, sizeof(*stack)), n = 0; /* each function at the start, and again when it is added */
 
 	for (size_t i = 0; i < g->n; i++)
 		if (search->findings[i].change.kind != CHANGE_NONE)
@@ -484,7 +484,7 @@ static void reach_callers(struct search *search)
 
 /* ---- the list ---- */
 
-/* Sets inlined_into: hosts in the new build, or for a function that is gone, in the old one. */
+/* Sets inlined_into: hosts in the new build, or for a removed function in the old one. */
 static void find_hosts(const struct changes *c, struct change *change)
 {
 	bool gone = change->new == FUNCTIONS_NONE;
@@ -497,7 +497,7 @@ static void find_hosts(const struct changes *c, struct change *change)
 
 		if (gone)
 			host = key_of_old(c, host);
-		if (host != change->key) /* a part that was split off and inlined again */
+		if (host != change->key) /* otherwise a part that was split off and inlined again */
 			keys[n++] = host;
 	}
 	map_sort(keys, n, sizeof(*keys));
@@ -525,7 +525,7 @@ static int compare_changes(const void *a, const void *b, void *context)
 	return order ? order : x->key < y->key ? -1 : x->key > y->key;
 }
 
-/* What the compiler adds to start a file tells nothing that is not told of the source in it; unless that is not known apart from it. */
+/* Reports whether a function that the compiler adds to start a file is redundant: its source is listed separately, if it is known. */
 static bool is_of_compiler(const struct changes *c, const struct change *change)
 {
 	const struct function *function = changes_function(c, change->key);
@@ -612,11 +612,11 @@ void changes_release(struct changes *changes)
 	*changes = (struct changes){ .items = NULL };
 }
 
-/* ---- as an answer ---- */
+/* ---- documents ---- */
 
 /* ---- places ---- */
 
-/* As the repository names it, or as short as it can be told; NULL when it is not known. */
+/* Returns the file as named in the repository, otherwise as short as possible; NULL if it is unknown. */
 static const char *file_of(const struct changes *c, bool of_old, const struct function *function)
 {
 	const char *file = function->file, *found = NULL;
@@ -629,7 +629,7 @@ static const char *file_of(const struct changes *c, bool of_old, const struct fu
 	return n && !strncmp(file, function->directory, n) && file[n] == '/' ? file + n + 1 : file;
 }
 
-/* "a.c:12"; "" when the function is not there. free() it. */
+/* Returns "a.c:12"; "" if the function is missing. free() it. */
 static char *place_of(const struct changes *c, bool of_old, size_t index)
 {
 	const struct function *function;
@@ -649,9 +649,9 @@ static uint64_t entry_of(const struct functions *f, const struct function *funct
 	return f->bodies[f->body_order[function->first_body + body]].entry;
 }
 
-/* ---- one change, for people ---- */
+/* ---- one change, human-readable ---- */
 
-/* "NAME  a.c:12 -> a.c:14", the place once when both are the same. */
+/* Writes "NAME  a.c:12 -> a.c:14"; only one place if both are the same. */
 static void add_line(const struct changes *c, const struct change *change, struct document *d)
 {
 	char *name = demangle(changes_function(c, change->key)->symbol);
@@ -681,7 +681,7 @@ static void add_names_line(const struct changes *c, const char *what, const size
 	buf_release(&line);
 }
 
-/* What the heading does not say already. */
+/* Writes the reasons that the heading does not imply. */
 static void add_reasons_line(const struct changes *c, const struct change *change, struct document *d)
 {
 	unsigned shown = 1u << CHANGE_CLONES | 1u << CHANGE_NOW_INLINED | 1u << CHANGE_NOW_CALLED | 1u << CHANGE_CONSTANT;
@@ -720,7 +720,7 @@ static void add_for_people(const struct changes *c, const struct change *change,
 	free(keys);
 }
 
-/* ---- one change, for programs ---- */
+/* ---- one change, as data ---- */
 
 static void set_name(const struct changes *c, size_t key, struct document *d)
 {
@@ -790,7 +790,7 @@ static void set_for_programs(const struct changes *c, const struct change *chang
 	set_side(c, false, change->new, d);
 }
 
-/* ---- all of them ---- */
+/* ---- all changes ---- */
 
 static void add_answer(const struct changes *c, struct document *d)
 {
@@ -818,7 +818,7 @@ static void add_build(const char *key, const struct build *build, size_t n, stru
 	doc_end(d);
 }
 
-/* By enum image_detail: from what functions are known; what therefore is not, and what helps. */
+/* Sources of knowledge about functions, by enum image_detail: what is missing, and the remedy. */
 static const struct {
 	const char *code, *text;
 } details[] = {
@@ -894,7 +894,7 @@ void changes_document(const struct changes *c, bool all, struct document *d)
 
 /* ---- for the probe ---- */
 
-/* One field: what would end it or the line becomes '?'. */
+/* Adds a field, with '?' for characters that would end it or the line. */
 static void add_field(struct buf *out, const char *text)
 {
 	for (; *text; text++)

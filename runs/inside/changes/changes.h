@@ -1,6 +1,6 @@
-/* Which functions changed between two builds, and which others should be measured because of that: the rules of AutoPerf (Alam,
+/* Finds the functions that changed between two builds, and the others to measure because of that. By the rules of AutoPerf (Alam,
  * Gottschlich, Tatbul, Turek, Mattson, Muzahid: A Zero-Positive Learning Approach for Diagnosing Software Performance Regressions, NeurIPS
- * 2019): a changed function that is inlined or is a small wrapper, and an added one, bring in their callers. */
+ * 2019), a changed function that is inlined or is a small wrapper, and an added one, add their callers. */
 #ifndef RUNS_CHANGES_CHANGES_H
 #define RUNS_CHANGES_CHANGES_H
 
@@ -9,7 +9,7 @@
 #include "runs/inside/changes/match.h"
 #include "runs/inside/changes/source.h"
 
-/* Constant, code, heading for people. In the order in which they are shown. */
+/* Constant, code, human-readable heading; in the order of display. */
 #define CHANGE_KIND_ROWS(X)                                                                                                                \
 	X(CHANGE_NONE, "unchanged", "Unchanged")                                                                                           \
 	X(CHANGE_MODIFIED, "modified", "Modified")                                                                                         \
@@ -24,13 +24,13 @@
 
 enum change_kind { CHANGE_KIND_ROWS(ROWS_ENUM) CHANGE_KINDS };
 const char *change_kind_code(enum change_kind kind);
-/* Is a function of this kind, which is in both builds, worth measuring? */
+/* Reports whether a function of this kind, present in both builds, is to be measured. */
 static inline bool change_kind_is_listed(enum change_kind kind)
 {
 	return kind == CHANGE_MODIFIED || kind == CHANGE_HOST || kind == CHANGE_RECOMPILED || kind == CHANGE_CALLER;
 }
 
-/* Why. Constant, code, text for people. */
+/* Reasons of a change: constant, code, human-readable text. */
 #define CHANGE_REASON_ROWS(X)                                                                                                              \
 	X(CHANGE_CODE, "code", "its machine code differs")                                                                                 \
 	X(CHANGE_IN_SOURCE, "source", "its source differs")                                                                                \
@@ -45,24 +45,24 @@ static inline bool change_kind_is_listed(enum change_kind kind)
 
 enum change_reason { CHANGE_REASON_ROWS(ROWS_ENUM) CHANGE_REASONS };
 
-/* The key of a function is its index in the new build, or new.functions.n + its index in the old one if it is gone. */
+/* The key of a function is its index in the new build, or new.functions.n + its index in the old one if it was removed. */
 struct change {
 	enum change_kind kind;
-	size_t key, old, new; /* functions of the builds; FUNCTIONS_NONE: not in that one */
+	size_t key, old, new; /* old, new: functions of the builds; FUNCTIONS_NONE: not in that build */
 	unsigned reasons;     /* bits: 1 << enum change_reason */
-	const char *constant; /* the first that differs; NULL: none */
+	const char *constant; /* name of the first one that differs; NULL: none */
 	size_t *inlined_into; /* [n_inlined_into] keys */
 	size_t n_inlined_into;
 	struct change_cause {
 		enum change_reason reason;
 		size_t key;
-	} * causes; /* [n_causes], functions because of which */
+	} * causes; /* [n_causes], functions that caused the change */
 	size_t n_causes, causes_capacity;
 };
 
 struct changes_options {
-	const char *repository, *old_reference, *new_reference; /* of git; repository NULL: machine code alone */
-	size_t wrapper;						/* instructions of a small wrapper at most */
+	const char *repository, *old_reference, *new_reference; /* in git; repository NULL: only machine code */
+	size_t wrapper;						/* largest number of instructions of a small wrapper */
 };
 #define CHANGES_WRAPPER 16
 #define CHANGES_FEW	8 /* functions with fewer instructions can only be renamed within one file */
@@ -72,25 +72,24 @@ struct changes {
 	struct source source; /* zeroed without git */
 	bool has_source;
 	size_t *new_of_old, *old_of_new;
-	size_t compared;      /* functions that are in both builds */
-	size_t n_old, n_new;  /* functions that are present */
-	struct change *items; /* [n], by kind, file, line; those that did not change are not there */
+	size_t compared;      /* functions in both builds */
+	size_t n_old, n_new;  /* functions present */
+	struct change *items; /* [n], by kind, file, line; without unchanged ones */
 	size_t n;
 	size_t count[CHANGE_KINDS];
 	bool other_compiler; /* or other options, which may explain many of the differences */
 	bool many_differ;    /* more than half of the functions */
 };
 
-/* Takes the builds over (they are zeroed). *out is overwritten; changes_release() it. ASSAY_E_NOTFOUND, ASSAY_E_NODATA as
- * source_read() and source_touched(). */
+/* Takes over the builds, which are zeroed. *out is overwritten; changes_release() it. ASSAY_E_NOTFOUND, ASSAY_E_NODATA as in source_read()
+ * and source_touched(). */
 enum assay_status changes_find(struct build *old, struct build *new, const struct changes_options *options, struct changes *out,
 			       struct assay_error *err);
 void changes_release(struct changes *changes); /* accepts zeroed */
 
-/* `all`: people also see, function by function, what is not worth measuring. */
+/* Describes the changes. all: also lists, for users, functions that are not to be measured. */
 void changes_document(const struct changes *changes, bool all, struct document *d);
-/* For the probe: entry points of functions of one build that exist in both and whose machine code differs, or that were brought
- * in. Returns how many. */
+/* Lists for the probe the entry points, in one build, of functions that are in both builds and to be measured. Returns their number. */
 size_t changes_list(const struct changes *changes, bool of_old, struct buf *out);
 
 #endif

@@ -1,6 +1,6 @@
-/* A symbol is outside bytes, and a short one can represent a name of any length: a type that is meant again is two bytes, and each pair of
- * these doubles what is written. libiberty writes it all out, so what it would write is bounded before and while it does. In Rust's (v0)
- * any part of the symbol can be meant again. */
+/* A symbol is untrusted, and a short one can represent a name of any length: a repeated type takes two bytes, and each pair of these
+ * doubles the output. libiberty writes everything, so its output is limited before and while it writes. In Rust's (v0) any part of the
+ * symbol can be repeated. */
 #include "runs/inside/changes/demangle.h"
 
 #include "base/buf.h"
@@ -12,22 +12,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SYMBOL_BYTES_MAX 1024  /* what libiberty calls itself recursively for: DEMANGLE_RECURSION_LIMIT of two parts a byte */
+#define SYMBOL_BYTES_MAX 1024  /* libiberty recurses: DEMANGLE_RECURSION_LIMIT, two parts per byte */
 #define CONVERSIONS_MAX	 8     /* each one in another's arguments is parsed twice */
-#define PARTS_MAX	 65536 /* of the name, written out */
-#define PACK_WEIGHT	 64    /* a pattern is written for each member of its pack */
+#define PARTS_MAX	 65536 /* parts of the expanded name */
+#define PACK_WEIGHT	 64    /* a pattern is written once per member of its pack */
 #define NAME_BYTES_MAX	 65536
-#define RUST_BYTES_MAX	 8192 /* of a symbol; libiberty calls itself 1,024 deep at most */
-#define BINDER_DIGITS	 2    /* to the base 62, of the lifetimes that a type binds */
+#define RUST_BYTES_MAX	 8192 /* longest symbol; libiberty recurses at most 1,024 deep */
+#define BINDER_DIGITS	 2    /* base-62 digits of the number of lifetimes that a type binds */
 
-/* ---- how many parts the name has, when what is shared is written out ---- */
+/* ---- number of parts of the name, with shared parts expanded ---- */
 
 struct parts {
-	const struct demangle_component *all; /* [n], one block of libiberty's; a part may be in it only once, and be meant many times */
+	const struct demangle_component *all; /* [n], one block of libiberty's; a part is in it only once, but may be used many times */
 	size_t n, *below;		      /* [n], 0: not counted yet; PARTS_MAX at most */
 };
 
-/* What of a part's two members are parts; the others may be anything. */
+/* Sets those of a part's two members that are parts. The others may be anything. */
 static void parts_members(const struct demangle_component *part, const struct demangle_component *members[2])
 {
 	bool left = true, right = true;
@@ -53,7 +53,7 @@ static void parts_members(const struct demangle_component *part, const struct de
 	case DEMANGLE_COMPONENT_CTOR:
 	case DEMANGLE_COMPONENT_DTOR:
 	case DEMANGLE_COMPONENT_EXTENDED_OPERATOR:
-		left = false; /* the right one is at the place of their name */
+		left = false; /* the right one is where others have their name */
 		break;
 	default:
 		break;
@@ -62,7 +62,7 @@ static void parts_members(const struct demangle_component *part, const struct de
 	members[1] = right ? part->u.s_binary.right : NULL;
 }
 
-/* Each part is looked at once, however often it is meant. PARTS_MAX: too many, or a part of itself. */
+/* Counts the parts below a part; visits each only once. PARTS_MAX: too many, or a part contains itself. */
 static size_t parts_count(struct parts *parts, const struct demangle_component *part)
 {
 	size_t index, n = 1;
@@ -90,7 +90,7 @@ static bool is_of_few_parts(const struct demangle_component *root, const void *a
 	return few;
 }
 
-/* ---- writing it ---- */
+/* ---- output ---- */
 
 struct writing {
 	struct buf name;
@@ -105,8 +105,8 @@ static bool is_ascii(const char *bytes, size_t n)
 	return true;
 }
 
-/* The way out is a jump, for libiberty asks nobody whether to go on. It holds nothing while it writes, its tables are on the stack: except
- * for a name that is not ASCII, which it frees when this returns. */
+/* Adds output. Leaves by a jump, since libiberty offers no other way to stop. While it writes, its tables are on the stack and it owns no
+ * memory, except for a name that is not ASCII, which it frees after this returns. */
 static void demangle_add(const char *bytes, size_t n, void *context)
 {
 	struct writing *writing = context;
@@ -122,8 +122,8 @@ static bool demangle_write(struct demangle_component *root, struct writing *writ
 	return !setjmp(writing->too_long) && cplus_demangle_print_callback(DMGL_PARAMS | DMGL_ANSI, root, demangle_add, writing);
 }
 
-/* Conversions ("operator T()") that the symbol may have: libiberty tries each with and without template arguments. A digit before the two
- * letters makes them the start of a name. */
+/* Returns how many conversions ("operator T()") the symbol may have: libiberty tries each with and without template arguments. After a
+ * digit the two letters start a name. */
 static size_t conversions_in(const char *symbol)
 {
 	size_t n = 0;
@@ -148,7 +148,7 @@ static bool demangle_cxx(const char *symbol, struct writing *writing)
 	return ok;
 }
 
-/* A number of lifetimes (after "for", of a function or a dynamic type) is counted up to even where nothing is written. */
+/* Reports whether a number of lifetimes (after "for", of a function or a dynamic type) is large: libiberty counts up to it silently. */
 static bool binds_many(const char *symbol)
 {
 	for (const char *at = symbol; (at = strchr(at, 'G')); at++) {

@@ -6,9 +6,9 @@
 
 #include <dwarf.h>
 
-#define RANGES_MAX   65536u /* read for one entry */
-#define OVERLAP_MAX  16	    /* how many functions may claim one byte of code, on average */
-#define DEPTH_MAX    200    /* of nested entries */
+#define RANGES_MAX   65536u /* read per entry */
+#define OVERLAP_MAX  16	    /* functions that may claim one byte of code, on average */
+#define DEPTH_MAX    200    /* depth of nested entries */
 #define HOPS_MAX     16	    /* from an entry to its abstract origin */
 #define DIGITS	     "0123456789"
 #define HASH	     "17h"
@@ -19,9 +19,9 @@ struct range_owner {
 	uint64_t low, body, high;
 };
 
-/* ---- what the symbols of compilers say of the functions that they represent ---- */
+/* ---- symbols of compilers, and their functions ---- */
 
-/* Of a symbol of Rust's older kind, in which dots belong to the name: "_ZN...17h0123456789abcdefE"; 0: it is none. */
+/* Returns the length of a symbol of Rust's older kind, whose name contains dots: "_ZN...17h0123456789abcdefE"; 0: another kind. */
 static size_t rust_stem(const char *symbol)
 {
 	const char *hash = !strncmp(symbol, "_ZN", 3) ? strstr(symbol, HASH) : NULL;
@@ -42,7 +42,7 @@ size_t functions_stem(const char *symbol)
 	return n || !symbol[0] ? n : 1 + strcspn(symbol + 1, ".");
 }
 
-/* Suffixes of symbols that were moved or renamed; the code is the same. */
+/* Reports whether a suffix only means that the symbol was moved or renamed, with the same code. */
 static bool is_renaming(const char *part, size_t n)
 {
 	static const char *const rows[] = { "lto_priv", "localalias", "llvm", "__uniq", "local" };
@@ -73,7 +73,7 @@ const char *functions_label(struct intern *names, const char *symbol)
 	return result;
 }
 
-/* "00099_0": priority and number. */
+/* Reports whether it is "00099_0": priority and number. */
 static bool is_numbered(const char *text)
 {
 	return strspn(text, DIGITS) == 5 && text[5] == '_' && text[6] && !text[6 + strspn(text + 6, DIGITS)];
@@ -104,15 +104,15 @@ enum functions_start functions_start_of(const char *symbol)
 
 /* ---- reading ---- */
 
-/* While a file is read. */
+/* State while a file is read. */
 struct reader {
 	const struct image *image;
 	struct functions *functions;
 	struct map by_entry; /* offset of the entry at the root of all abstract origins -> function */
 	Dwarf_Die unit;
-	const char *directory;	     /* of the unit */
-	const char *raw_path, *path; /* of the last file: as it is written, and cleaned */
-	size_t entries, entries_max; /* of the unit; an entry takes a byte at least, so more of them than bytes means a cycle */
+	const char *directory;	     /* the unit's */
+	const char *raw_path, *path; /* path of the last file: as written, and cleaned */
+	size_t entries, entries_max; /* in the unit; an entry takes at least a byte, so more entries than bytes are a cycle */
 };
 
 static enum assay_status read_children(struct reader *reader, Dwarf_Die *parent, size_t body, int depth, struct assay_error *err);
@@ -237,7 +237,7 @@ static const char *linkage_name(Dwarf_Die *die)
 	return name && name[0] ? name : NULL;
 }
 
-/* The root's name is preferred: there, g++ calls a constructor C4 whose instances are C1 and C2. Static functions have no linkage name. */
+/* Prefers the root's name: there, g++ calls a constructor C4 whose instances are C1 and C2. Static functions have no linkage name. */
 static const char *symbol_of(Dwarf_Die *die, Dwarf_Die *root, bool *nameless)
 {
 	const char *name = linkage_name(root);
@@ -250,7 +250,7 @@ static const char *symbol_of(Dwarf_Die *die, Dwarf_Die *root, bool *nameless)
 	return name && name[0] ? name : NULL;
 }
 
-/* In DWARF 5 files are counted from 0, which libdw takes for none; clang starts there. */
+/* Returns the file of an entry. DWARF 5 counts files from 0, which libdw takes for none, and with which clang starts. */
 static const char *file_of_entry(Dwarf_Die *die)
 {
 	Dwarf_Attribute attribute;
@@ -276,7 +276,7 @@ static const char *clean_path(struct reader *reader, const char *raw)
 	return reader->path;
 }
 
-/* Where it is declared; what starts a file is declared nowhere, and belongs to the unit. */
+/* Returns the file of the declaration. Functions that start a file have none, and belong to the unit. */
 static const char *file_of(struct reader *reader, Dwarf_Die *die, const char *symbol)
 {
 	const char *raw = file_of_entry(die);
@@ -303,8 +303,8 @@ static bool is_external(Dwarf_Die *die)
 	return dwarf_attr_integrate(die, DW_AT_external, &attribute) && !dwarf_formflag(&attribute, &external) && external;
 }
 
-/* What tells functions of one name apart, NULL for those that other files see. Static overloads in C++ share a name, too; their
- * lines differ. */
+/* Returns the text that distinguishes functions of one name; NULL if other files see them. Static C++ overloads have one name, too, but
+ * different lines. */
 static char *place_of(struct reader *reader, Dwarf_Die *die, const char *symbol, bool nameless)
 {
 	const char *file = file_of(reader, die, symbol);
@@ -343,7 +343,7 @@ static size_t function_of_entry(struct reader *reader, Dwarf_Die *die, bool defi
 {
 	struct functions *functions = reader->functions;
 	Dwarf_Die root = root_of(*die);
-	/* the common file of dwz has offsets of its own */
+	/* the common file of dwz has its own offsets */
 	uint64_t other = dwarf_cu_getdwarf(root.cu) != reader->image->dwarf ? (uint64_t)1 << 63 : 0;
 	uint64_t key = dwarf_dieoffset(&root) | other;
 	size_t index = FUNCTIONS_NONE;
@@ -361,7 +361,7 @@ static size_t function_of_entry(struct reader *reader, Dwarf_Die *die, bool defi
 
 /* ---- ranges and bodies ---- */
 
-/* Is [low, high) machine code that is in the file? */
+/* Reports whether [low, high) is machine code in the file. */
 static bool has_code(const struct image *image, uint64_t low, uint64_t high)
 {
 	const struct image_section *section = image_section_at(image, low);
@@ -374,7 +374,7 @@ static void add_range(struct functions *f, uint64_t low, uint64_t high)
 	mem_append(f->ranges, f->n_ranges, &f->ranges_capacity, (struct range){ low, high });
 }
 
-/* Adds the ranges of an entry that lie in machine code, unsorted; those of functions that the linker removed do not. */
+/* Adds the ranges of an entry that lie in machine code, unsorted. Ranges of functions that the linker removed do not. */
 static size_t read_ranges(struct reader *reader, Dwarf_Die *die)
 {
 	struct functions *f = reader->functions;
@@ -388,7 +388,7 @@ static size_t read_ranges(struct reader *reader, Dwarf_Die *die)
 	return f->n_ranges - first;
 }
 
-/* Sorts the ranges from `first` on and merges those that overlap. */
+/* Sorts the ranges from `first` on and merges overlapping ones. */
 static void join_ranges(struct functions *f, size_t first)
 {
 	size_t n = first;
@@ -405,7 +405,7 @@ static void join_ranges(struct functions *f, size_t first)
 	f->n_ranges = n + 1;
 }
 
-/* The code symbol at exactly this address: the function's own if it is among them, else the last. */
+/* Returns the code symbol at exactly this address: the function's own if possible, otherwise the last one. */
 static const char *symbol_at(const struct image *image, uint64_t address, const char *name)
 {
 	const char *found = NULL;
@@ -435,7 +435,7 @@ static size_t add_body(struct functions *f, struct body body)
 
 /* ---- entries ---- */
 
-/* Where the body is entered: not at its .cold part, which may come first. */
+/* Returns the address at which the body is entered, not its .cold part, which may come first. */
 static uint64_t entry_of(const struct reader *reader, size_t first, size_t n, const char *name, const char **symbol)
 {
 	const struct range *ranges = reader->functions->ranges + first;
@@ -569,7 +569,7 @@ static size_t add_undescribed(struct functions *f, const struct image_symbol *sy
 	size_t function = part ? functions_named(f, stem) : FUNCTIONS_NONE;
 	struct body body = { .symbol = symbol->name, .entry = symbol->address, .first_range = f->n_ranges, .n_ranges = 1 };
 
-	if (function == FUNCTIONS_NONE) /* its file is not known, only whether other files see it */
+	if (function == FUNCTIONS_NONE) /* its file is unknown; only known is whether other files see it */
 		function = add_function(f, stem, symbol->global ? NULL : "");
 	body.function = function;
 	body.label = functions_label(&f->names, symbol->name);
@@ -577,12 +577,12 @@ static size_t add_undescribed(struct functions *f, const struct image_symbol *sy
 	return add_body(f, body);
 }
 
-/* Whole functions, or (part) pieces that were split off from them. */
+/* Adds whole functions, or (part) pieces that were split off from them. */
 static void add_symbols(const struct image *image, struct functions *f, bool part)
 {
-	size_t last = FUNCTIONS_NONE; /* body */
+	size_t last = FUNCTIONS_NONE; /* a body */
 
-	for (size_t i = image->n_symbols; i-- > 0;) { /* the last of several at one address is the best */
+	for (size_t i = image->n_symbols; i-- > 0;) { /* the last of several symbols at one address is the best */
 		const struct image_symbol *symbol = &image->symbols[i];
 		size_t n = functions_stem(symbol->name), body = FUNCTIONS_NONE;
 		const char *stem;
@@ -603,7 +603,7 @@ static void add_symbols(const struct image *image, struct functions *f, bool par
 	}
 }
 
-/* Functions compiled without -g, and aliases of the others, for calls by name. */
+/* Adds functions compiled without -g, and aliases of the others, for calls by name. */
 static void add_all_symbols(const struct image *image, struct functions *f)
 {
 	add_symbols(image, f, false);
@@ -613,10 +613,10 @@ static void add_all_symbols(const struct image *image, struct functions *f)
 
 /* ---- order ---- */
 
-/* In the order in which ranges were read: outer instances before those inside of them. */
+/* In the order of reading: outer instances before those inside them. */
 ORDER_BY(compare_inlines, struct inlined, BY_UP(body) BY_UP(first_range))
 
-/* Counting sort of 0..n by function; sets first_* and n_* of functions. */
+/* Sorts 0..n by function (counting sort); sets first_* and n_* of functions. */
 static size_t *order_by_function(struct functions *f, size_t n, bool inlines)
 {
 	size_t *order = mem_new(n, sizeof(*order)), at = 0;
@@ -711,7 +711,7 @@ static enum assay_status read_units(struct reader *reader, struct assay_error *e
 	return !st && more < 0 ? functions_damaged(reader, dwarf_errmsg(-1), err) : st;
 }
 
-/* Of the debug information, uncompressed. */
+/* Returns the size of the debug information, bytes, uncompressed. */
 static size_t count_bytes(const struct image *image)
 {
 	Dwarf_Off end = 0, next = 0;
@@ -722,7 +722,8 @@ static size_t count_bytes(const struct image *image)
 	return (size_t)end;
 }
 
-/* Functions share code only where the linker folded identical ones; damaged files could claim the same bytes over and over. */
+/* Fails if too many functions claim the same code: the file is damaged. Normally only identical functions share it, if the linker folded
+ * them. */
 static enum assay_status check_overlap(const struct reader *reader, struct assay_error *err)
 {
 	const struct functions *f = reader->functions;

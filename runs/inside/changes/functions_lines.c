@@ -1,4 +1,4 @@
-/* Which lines of the source functions have code for. */
+/* Lines of the source for which functions have code. */
 #include "runs/inside/changes/functions.h"
 
 #include "base/mem.h"
@@ -67,7 +67,7 @@ static void collect_rows(const struct image *image, const struct functions *f, s
 	}
 }
 
-/* A line that a function has code for. */
+/* A line for which a function has code. */
 struct seen {
 	uint64_t function, line;
 };
@@ -77,8 +77,8 @@ struct seen_list {
 	size_t n, capacity;
 };
 
-/* Only rows in the file that defines the function count, not those of an included file of statements. If a function has code of
- * its own, its inlined instances do not count. */
+/* Adds lines of the file that defines the function, not of an included file of statements. If a function has code of its own, its inlined
+ * instances do not count. */
 static void note_lines(struct functions *f, const struct body *body, const struct rows *rows, struct seen_list *seen)
 {
 	const char *raw = NULL, *path = NULL;
@@ -101,8 +101,8 @@ static void note_lines(struct functions *f, const struct body *body, const struc
 	}
 }
 
-/* Statements of the caller can appear among those inlined into it, as if they belonged to the inlined function: for a function that
- * is always inlined, lines far after the others do not count. */
+/* Sets last_line. Statements of the caller can appear among inlined ones, as if they belonged to the inlined function. So for a function
+ * that is always inlined, lines far after the others do not count. */
 static void extend_functions(struct functions *f, struct seen_list *seen)
 {
 	map_sort(seen->items, seen->n, sizeof(*seen->items));
@@ -115,7 +115,7 @@ static void extend_functions(struct functions *f, struct seen_list *seen)
 	}
 }
 
-/* By file and line. */
+/* Compares by file and line. */
 static int compare_places(const void *a, const void *b, void *context)
 {
 	const struct functions *f = context;
@@ -126,13 +126,13 @@ static int compare_places(const void *a, const void *b, void *context)
 	return x->line < y->line ? -1 : x->line > y->line;
 }
 
-/* Inside another function: a lambda, a member of a local class. */
+/* Reports whether it is inside another function: a lambda, a member of a local class. */
 static bool is_local(const struct function *function)
 {
 	return !strncmp(function->symbol, "_ZZ", 3);
 }
 
-/* A function ends before the next one starts. */
+/* Ends each function before the next one starts. */
 static void cut_functions(struct functions *f)
 {
 	size_t *order = mem_new(f->n, sizeof(*order));
@@ -173,7 +173,7 @@ void functions_extents(const struct image *image, struct functions *f)
 	mem_free(rows.addresses, rows.owners, rows.lines);
 }
 
-/* file may be NULL. */
+/* Returns the line of an address, 0 if it is unknown. file may be NULL. */
 static unsigned line_of_row(const struct image *image, const struct body *body, uint64_t address, const char **file)
 {
 	Dwarf_Line *line;

@@ -11,9 +11,9 @@
 #define TEXT_BYTES_MAX 65536u
 #define TABLE_MAX      65536u /* entries of a switch */
 #define POINTERS_DEEP  6      /* followed from one constant to the next */
-#define ANONYMOUS_MAX  4096u  /* bytes of a constant without a name */
-#define LINE_REACH     200    /* lines of one statement, from the row of its instruction to what __LINE__ says */
-#define FUNCTION_LINES 10000  /* of one function at most, where the statement is not known */
+#define ANONYMOUS_MAX  4096u  /* bytes of an unnamed constant */
+#define LINE_REACH     200    /* lines of one statement, between the row of its instruction and the value of __LINE__ */
+#define FUNCTION_LINES 10000  /* lines of one function, if the statement is unknown */
 #define COPIES_MAX     256    /* bodies of one function that are compared with each other */
 #define LINE_MIN       16     /* smaller numbers are rarely line numbers */
 
@@ -39,7 +39,7 @@ static bool same_operand(const ZydisDecodedOperand *a, const ZydisDecodedOperand
 	       a->mem.scale == b->mem.scale && (a->mem.disp.value == b->mem.disp.value || a->mem.base == ZYDIS_REGISTER_RIP);
 }
 
-/* Do the instructions differ in exactly one immediate value? */
+/* Reports whether the instructions differ in exactly one immediate value, and sets both values. */
 static bool immediate_differs(const struct instruction *a, const struct instruction *b, int64_t *value_a, int64_t *value_b)
 {
 	ZydisDecodedOperand x[ZYDIS_MAX_OPERAND_COUNT], y[ZYDIS_MAX_OPERAND_COUNT];
@@ -64,8 +64,8 @@ static bool immediate_differs(const struct instruction *a, const struct instruct
 	return differing == 1;
 }
 
-/* A number for what an instruction does, without its registers, stack slots, references to addresses, and its immediate value, which
- * is in *value (0 if it has none). */
+/* Returns a number for the operation of an instruction, without registers, stack slots, references to addresses, and its immediate value,
+ * which is stored in *value (0 if it has none). */
 static uint64_t meaning_of_operands(const struct instruction *instruction, int64_t *value)
 {
 	ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
@@ -89,10 +89,10 @@ static uint64_t meaning_of_operands(const struct instruction *instruction, int64
 	return meaning;
 }
 
-static bool same_place(struct match *match, uint64_t a, uint64_t b, uint16_t width, int depth); /* depth: how many pointers were followed */
+static bool same_place(struct match *match, uint64_t a, uint64_t b, uint16_t width, int depth); /* depth: number of pointers followed */
 static bool same_contents(struct match *match, uint64_t a, uint64_t b, uint64_t n, int depth);
 
-/* The latest end of what stands at an address of data: the next thing that is referred to or has a symbol, or the end of the section. */
+/* Returns the latest possible end of data at an address: the next referenced or named address, or the end of the section. */
 static uint64_t build_end_of(const struct build *build, uint64_t address)
 {
 	const struct image_section *section = image_section_at(&build->image, address);
@@ -117,7 +117,7 @@ void match_release(struct match *match)
 	map_release(&match->contents);
 }
 
-/* May so many more bytes be compared? */
+/* Reports whether n more bytes may be compared. */
 static bool may_compare(struct match *match, uint64_t n)
 {
 	if (n > match->left)
@@ -128,7 +128,7 @@ static bool may_compare(struct match *match, uint64_t n)
 
 /* ---- texts ---- */
 
-/* The length of the printable text at an address, up to its NUL; 0 if there is no text. */
+/* Returns the length of the printable text at an address, up to its NUL; 0 if there is no text. */
 static size_t text_at(const struct image *image, uint64_t address)
 {
 	uint64_t room = 0;
@@ -141,9 +141,9 @@ static size_t text_at(const struct image *image, uint64_t address)
 	return bytes && n < room && !bytes[n] && text_is_utf8((const char *)bytes, n) ? n : 0;
 }
 
-/* ---- what a build puts into texts ---- */
+/* ---- texts that depend on the build ---- */
 
-/* In a form '0' represents a digit, 'a' for a letter, '_' for a digit or blank, anything else for itself. */
+/* Reports whether a text has a form: '0' matches a digit, 'a' a letter, '_' a digit or space, anything else itself. */
 static bool has_form(const char *text, const char *form)
 {
 	for (; *form; text++, form++) {
@@ -155,7 +155,7 @@ static bool has_form(const char *text, const char *form)
 	return true;
 }
 
-/* __DATE__ or __TIME__: its length, if both texts have one here, else 0. */
+/* Returns the length of __DATE__ or __TIME__ if both texts have one here, otherwise 0. */
 static size_t same_moment(const char *a, const char *b)
 {
 	static const char *const forms[] = { "aaa _0 0000", "00:00:00" };
@@ -166,7 +166,7 @@ static size_t same_moment(const char *a, const char *b)
 	return 0;
 }
 
-/* Skips a directory of the old build at *a and its counterpart at *b. */
+/* Skips a directory of the old build at *a and its counterpart at *b. Returns false if there is none. */
 static bool same_root(const struct match *match, const char **a, const char **b)
 {
 	for (size_t i = 0; i < match->n_roots; i++) {
@@ -199,7 +199,7 @@ static bool same_text(const struct match *match, const char *a, const char *b)
 	return true;
 }
 
-/* Texts at two addresses: 1 the same, 0 not, -1 when one of them is not a text. */
+/* Compares texts at two addresses: 1 equal, 0 not, -1 if one of them is not a text. */
 static int same_texts(struct match *match, uint64_t a, uint64_t b)
 {
 	size_t n = text_at(&match->old->image, a), m = text_at(&match->new->image, b);
@@ -219,7 +219,7 @@ static int same_texts(struct match *match, uint64_t a, uint64_t b)
 
 /* ---- tables of switches ---- */
 
-/* The instruction that an entry leads to; SIZE_MAX if it is not in the body. */
+/* Returns the instruction to which an entry leads; SIZE_MAX if it is not in the body. */
 static size_t entry_target(const struct build *build, const struct code *code, size_t body, uint64_t table, size_t i)
 {
 	uint64_t room = 0;
@@ -234,7 +234,7 @@ static size_t entry_target(const struct build *build, const struct code *code, s
 	return functions_in_body(&build->functions, body, target) ? code_index(code, target) : SIZE_MAX;
 }
 
-/* How many entries fit. */
+/* Returns how many entries fit. */
 static size_t table_room(const struct build *build, uint64_t table)
 {
 	uint64_t n = (build_end_of(build, table) - table) / 4;
@@ -242,7 +242,7 @@ static size_t table_room(const struct build *build, uint64_t table)
 	return n < TABLE_MAX ? (size_t)n : TABLE_MAX;
 }
 
-/* Tables of a switch, entries relative to their own start: 1 the same, 0 not, -1 when they are not tables. */
+/* Compares tables of a switch, whose entries are relative to the table: 1 equal, 0 not, -1 if they are not tables. */
 static int same_tables(struct match *match, uint64_t a, uint64_t b)
 {
 	size_t n = table_room(match->old, a), m = table_room(match->new, b), i;
@@ -252,7 +252,7 @@ static int same_tables(struct match *match, uint64_t a, uint64_t b)
 		size_t y = entry_target(match->new, &match->new_code, match->new_body, b, i);
 
 		if (x == SIZE_MAX || y == SIZE_MAX)
-			return i ? 1 : x == y ? -1 : 0; /* the instructions say how many there are */
+			return i ? 1 : x == y ? -1 : 0; /* the instructions limit the number */
 		if (x != y || !may_compare(match, sizeof(int32_t)))
 			return 0;
 	}
@@ -261,7 +261,7 @@ static int same_tables(struct match *match, uint64_t a, uint64_t b)
 
 /* ---- names ---- */
 
-/* "table.0" of a variable inside a function, numbered by the compiler. */
+/* Returns the length of a variable's name without the compiler's number, as in "table.0" inside a function. */
 static size_t name_length(const char *name)
 {
 	size_t n = strlen(name), end = n;
@@ -271,7 +271,7 @@ static size_t name_length(const char *name)
 	return end > 1 && end < n && name[end - 1] == '.' ? end - 1 : n;
 }
 
-/* The same symbol, or that of Rust which differs in the hashes of its crates: each build has its own. */
+/* Reports whether the symbols are equal, or are Rust symbols that differ only in the hashes of crates, which change with each build. */
 static bool same_symbol_text(const char *a, const char *b)
 {
 	char *x, *y;
@@ -302,7 +302,7 @@ static bool is_function_pair(const struct match *match, size_t a, size_t b)
 	return match->new_of_old[a] == b || (a == match->old_function && b == match->new_function);
 }
 
-/* Symbols that other files could define: the functions are a pair, or the names are the same. */
+/* Reports whether symbols that other files could define are the same: the functions are a pair, or the names are equal. */
 static bool same_symbol(const struct match *match, const char *a, const char *b)
 {
 	size_t f = functions_named(&match->old->functions, a), g = functions_named(&match->new->functions, b);
@@ -312,7 +312,7 @@ static bool same_symbol(const struct match *match, const char *a, const char *b)
 
 /* ---- code ---- */
 
-/* Code outside of functions: by the nearest label and the distance from it. */
+/* Compares code outside of functions by the nearest label and the distance from it. */
 static bool same_label_of_code(const struct match *match, uint64_t a, uint64_t b)
 {
 	size_t i = image_symbol_before(&match->old->image, a), j = image_symbol_before(&match->new->image, b);
@@ -379,7 +379,7 @@ static bool word_at(const struct image *image, uint64_t address, uint64_t *word)
 	return true;
 }
 
-/* The offset in the block of thread-local data that a relocation without a symbol refers to. */
+/* Returns the offset in the block of thread-local data to which a relocation without a symbol refers. */
 static uint64_t thread_target(const struct image *image, const struct image_relocation *relocation)
 {
 	uint64_t offset = (uint64_t)relocation->addend;
@@ -389,7 +389,7 @@ static uint64_t thread_target(const struct image *image, const struct image_relo
 	return offset;
 }
 
-/* Pointers at two addresses, filled in by the linker or at start. */
+/* Compares pointers at two addresses that the linker, or the dynamic linker at the start, fills in. */
 static bool same_slot(struct match *match, uint64_t a, uint64_t b, int depth)
 {
 	const struct image_relocation *r = image_relocation_at(&match->old->image, a), *s = image_relocation_at(&match->new->image, b);
@@ -413,19 +413,19 @@ static bool same_slot(struct match *match, uint64_t a, uint64_t b, int depth)
 
 /* ---- data ---- */
 
-/* Never written once the program runs. What is relocated at start is written once and then protected: .data.rel.ro. */
+/* Reports whether a section is never written while the program runs. .data.rel.ro is relocated at the start and then protected. */
 static bool is_constant(const struct image_section *section)
 {
 	return !image_is_code(section) && (!(section->flags & SHF_WRITE) || !strncmp(section->name, ".data.rel.ro", 12));
 }
 
-/* The linker's table of addresses. */
+/* Reports whether it is the linker's table of addresses. */
 static bool is_got(const struct image_section *section)
 {
 	return !strncmp(section->name, ".got", 4);
 }
 
-/* The symbol of data that covers the address. */
+/* Returns the data symbol that covers the address; NULL: none. */
 static const struct image_symbol *object_at(const struct image *image, uint64_t address)
 {
 	size_t i = image_symbol_before(image, address);
@@ -435,8 +435,8 @@ static const struct image_symbol *object_at(const struct image *image, uint64_t 
 	return &image->symbols[i];
 }
 
-/* Is a symbol of the same name at the same distance? The neighbours count, too: an address past the end of an array, or before its
- * start, lies in another variable. */
+/* Reports whether both addresses have a symbol of the same name at the same distance. Neighbouring symbols count too: an address past the
+ * end of an array, or before its start, lies in another variable. */
 static bool same_neighbour(const struct match *match, uint64_t a, uint64_t b)
 {
 	const struct image *f = &match->old->image, *g = &match->new->image;
@@ -455,7 +455,7 @@ static bool same_neighbour(const struct match *match, uint64_t a, uint64_t b)
 
 static bool has_virtual_functions(const char *name)
 {
-	/* tables of classes point to functions that are compared themselves */
+	/* these tables of classes point to functions that are compared themselves */
 	return !strncmp(name, "_ZT", 3) && strchr("VITSC", name[3]) && name[3];
 }
 
@@ -472,7 +472,7 @@ static bool same_object(struct match *match, const struct image_symbol *x, const
 	return false;
 }
 
-/* A constant without a name: a literal, a table of a switch, initial values. 1 the same, 0 not, -1 different bytes of an unknown kind. */
+/* Compares unnamed constants: a literal, a table of a switch, initial values. 1 equal, 0 not, -1 different bytes of an unknown kind. */
 static int same_anonymous(struct match *match, uint64_t a, uint64_t b, uint16_t width, int depth)
 {
 	uint64_t n_a, n_b, n = width;
@@ -492,7 +492,7 @@ static int same_anonymous(struct match *match, uint64_t a, uint64_t b, uint16_t 
 	return same_contents(match, a, b, n < ANONYMOUS_MAX ? n : ANONYMOUS_MAX, depth) ? 1 : -1;
 }
 
-/* The symbol of data that ends here. */
+/* Returns the data symbol that ends at the address; NULL: none. */
 static const struct image_symbol *object_before(const struct image *image, uint64_t address)
 {
 	const struct image_symbol *object = address ? object_at(image, address - 1) : NULL;
@@ -500,7 +500,7 @@ static const struct image_symbol *object_before(const struct image *image, uint6
 	return object && object->address + object->size == address ? object : NULL;
 }
 
-/* Addresses at which loops over an array end. */
+/* Compares addresses at which loops over an array end. */
 static bool same_end(const struct match *match, uint64_t a, uint64_t b)
 {
 	const struct image_symbol *x = object_before(&match->old->image, a), *y = object_before(&match->new->image, b);
@@ -536,7 +536,7 @@ static bool same_data(struct match *match, uint64_t a, uint64_t b, uint16_t widt
 		return same_constant(match, a, b, width, depth);
 	if (same_neighbour(match, a, b))
 		return true;
-	/* there is no name on either side: the linker's own data, or of a stripped file */
+	/* neither side has a name: the linker's own data, or a stripped file */
 	return s && t && match->nameless && !object_at(&match->old->image, a) && !object_at(&match->new->image, b) &&
 	       !strcmp(s->name, t->name);
 }
@@ -554,7 +554,7 @@ static bool same_place(struct match *match, uint64_t a, uint64_t b, uint16_t wid
 	return same_data(match, a, b, width, depth);
 }
 
-/* Do two references refer to the same thing? */
+/* Reports whether two references refer to the same thing. */
 static bool same_reference(struct match *match, const struct code_reference *a, const struct code_reference *b)
 {
 	if (a->kind != b->kind || a->width != b->width)
@@ -619,7 +619,7 @@ static bool same_contents(struct match *match, uint64_t a, uint64_t b, uint64_t 
 
 /* ---- instructions ---- */
 
-/* All bytes but those that refer to an address. */
+/* Compares all bytes except those that refer to an address. */
 static bool same_bytes(const struct instruction *a, const struct instruction *b)
 {
 	size_t at = 0;
@@ -652,7 +652,7 @@ static bool same_instruction(struct match *match, const struct instruction *a, c
 	return true;
 }
 
-/* A value minus the nearest line that an address belongs to; INT64_MAX: too far away to be a line number. */
+/* Returns a value minus the nearest line of an address; INT64_MAX: too far away to be a line number. */
 static int64_t line_distance(const struct build *build, size_t body, uint64_t address, int64_t value)
 {
 	unsigned lines[FUNCTIONS_LINES_MAX];
@@ -665,7 +665,7 @@ static int64_t line_distance(const struct build *build, size_t body, uint64_t ad
 	return nearest;
 }
 
-/* For code that was moved out of its statement: did the value shift as much as one of the functions inside the body? */
+/* For code that was moved out of its statement: reports whether the value moved as much as one of the functions in the body. */
 static bool moved_with_function(const struct match *match, int64_t value, int64_t moved)
 {
 	const struct functions *f = &match->old->functions, *g = &match->new->functions;
@@ -702,7 +702,7 @@ static enum match_result same_instructions(struct match *match, const struct ins
 	return match->constant ? MATCH_CONSTANTS : is_line(match, a, b) ? MATCH_LINES : MATCH_DIFFERENT;
 }
 
-/* Afterwards the code of both is in old_code and new_code. */
+/* Compares two bodies. Leaves the code of both in old_code and new_code. */
 static enum match_result match_bodies(struct match *match, size_t old_body, size_t new_body)
 {
 	const struct functions *f = &match->old->functions, *g = &match->new->functions;
@@ -738,7 +738,7 @@ static bool same_label(const struct match *match, size_t a, size_t b)
 	return !strcmp(match->old->functions.bodies[a].label, match->new->functions.bodies[b].label);
 }
 
-/* The best match of a body among bodies[n] of the other build with the same label. False if there is no such body. */
+/* Finds the best match of a body among bodies[n] of the other build with the same label. Returns false if there is none. */
 static bool best_match(struct match *match, size_t body, bool is_old, const size_t *bodies, size_t n, enum match_result *best)
 {
 	bool found = false;
@@ -758,7 +758,7 @@ static bool best_match(struct match *match, size_t body, bool is_old, const size
 	return found;
 }
 
-/* Is each label of bodies[n] among those of others[m]? */
+/* Reports whether each label of bodies[n] is among those of others[m]. */
 static bool all_have_match(const struct functions *f, const size_t *bodies, size_t n, const struct functions *g, const size_t *others,
 			   size_t m)
 {
@@ -803,9 +803,9 @@ enum match_result match_functions(struct match *match, size_t old_function, size
 	return matched ? worst : MATCH_DIFFERENT;
 }
 
-/* ---- which function's part of the code differs ----
- * Which of the functions inlined into a host made its code differ? For each, a sum over its instructions, in any order and without
- * registers and stack slots, which the compiler reassigns: it differs for the function that changed. */
+/* ---- differences by function ----
+ * Finds which of the functions inlined into a host made its code differ. Each has a sum over its instructions, in any order and without
+ * registers and stack slots, which the compiler reassigns. The sum differs for the function that changed. */
 
 struct share {
 	size_t key; /* as in struct match_part */
@@ -838,7 +838,7 @@ static size_t key_of(const struct match *match, bool of_old, size_t function)
 	return new == FUNCTIONS_NONE ? match->new->functions.n + function : new;
 }
 
-/* What an instruction refers to, as a number that both builds share. */
+/* Returns a number, common to both builds, for the code to which an instruction refers. */
 static uint64_t meaning_of_code(const struct match *match, bool of_old, uint64_t target)
 {
 	const struct build *build = of_old ? match->old : match->new;
@@ -866,7 +866,7 @@ static uint64_t meaning_of_data(const struct build *build, uint64_t target)
 	return map_mix(map_hash(build->image.symbols[symbol].name, n), target - build->image.symbols[symbol].address);
 }
 
-/* What may be a line number counts relative to the line of its instruction. */
+/* Returns a number for an instruction. A possible line number counts relative to the line of the instruction. */
 static uint64_t meaning_of(const struct match *match, bool of_old, size_t body, const struct instruction *one)
 {
 	const struct build *build = of_old ? match->old : match->new;
@@ -888,7 +888,7 @@ static uint64_t meaning_of(const struct match *match, bool of_old, size_t body, 
 	return value;
 }
 
-/* same[n]: which instructions are the same in both builds; NULL: not known. */
+/* same[n]: whether each instruction is the same in both builds; NULL: unknown. */
 static void add_side(const struct match *match, bool of_old, size_t body, const struct code *code, const bool *same, struct shares *shares)
 {
 	const struct functions *f = of_old ? &match->old->functions : &match->new->functions;
@@ -908,7 +908,7 @@ static void add_side(const struct match *match, bool of_old, size_t body, const 
 	mem_free(addresses, owners);
 }
 
-/* If no instruction was added or removed, they correspond one to one. */
+/* Returns whether each instruction is the same. NULL if instructions were added or removed, so that they do not correspond one to one. */
 static bool *find_same(struct match *match)
 {
 	const struct code *old = &match->old_code, *new = &match->new_code;
@@ -927,7 +927,7 @@ static bool share_differs(const struct share *share)
 	return share->old_sum != share->new_sum || share->old_n != share->new_n;
 }
 
-/* The code of both bodies is in match->old_code and new_code. */
+/* Needs the code of both bodies in match->old_code and new_code. */
 static void parts_tell(struct match *match, size_t old_body, size_t new_body, match_part_function *tell, void *context)
 {
 	struct match_part part = { .host = match->new->functions.bodies[new_body].function };

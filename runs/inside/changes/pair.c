@@ -1,4 +1,4 @@
-/* Which function of one build corresponds to which of the other. */
+/* Pairs the functions of two builds. */
 #include "runs/inside/changes/match.h"
 
 #include "base/mem.h"
@@ -7,9 +7,9 @@
 
 #define GROUP_MAX  2000 /* functions of one name that are compared pair by pair */
 #define ROUNDS_MAX 20	/* a renamed function may call another renamed one */
-#define FILES_READ 16	/* so many times may all bytes of both files be compared */
+#define FILES_READ 16	/* limit of comparisons, in multiples of the bytes of both files */
 
-/* How many whole components two paths have in common at their ends; *rest_a and *rest_b (may be NULL): bytes before them. */
+/* Returns how many whole components the ends of two paths have in common; *rest_a and *rest_b (may be NULL): bytes before them. */
 static size_t path_common_tail(const char *a, const char *b, size_t *rest_a, size_t *rest_b)
 {
 	size_t i = strlen(a), j = strlen(b), components = 0, cut_a = i, cut_b = j;
@@ -49,8 +49,8 @@ static size_t file_likeness(const struct function *a, const struct function *b)
 	return path_common_tail(a->file, b->file, NULL, NULL);
 }
 
-/* Functions of one name, old[n] and new[m]: the most alike paths first, as long as the files have the same name; if then one is left
- * on each side, it has moved to another file. */
+/* Pairs functions of one name, old[n] and new[m]: the most similar paths first, while the file names are equal. If then one is left on each
+ * side, it has moved to another file. */
 static void pair_group(const struct functions *f, const struct functions *g, const size_t *old, size_t n, const size_t *new, size_t m,
 		       size_t *new_of_old, size_t *old_of_new)
 {
@@ -77,15 +77,15 @@ static void pair_group(const struct functions *f, const struct functions *g, con
 	free(candidates);
 }
 
-/* What pairs have in common. */
+/* Common property of pairs. */
 enum likeness {
 	LIKE_SYMBOL,
-	LIKE_NAME,  /* with a symbol in one build, always inlined in the other */
-	LIKE_RUST,  /* symbols with hashes of the crates, which differ from build to build; the name tells instances apart */
-	LIKE_START, /* what starts a file is called after one of its variables */
+	LIKE_NAME,  /* a symbol in one build, always inlined in the other */
+	LIKE_RUST,  /* symbols with hashes of crates, which differ between builds; the name distinguishes instances */
+	LIKE_START, /* functions that start a file are named after one of its variables */
 };
 
-/* free() it; NULL: the function has none. */
+/* Returns the property as text. free() it; NULL: the function has none. */
 static char *key_of(const struct function *function, enum likeness like)
 {
 	char *rust, *key = NULL;
@@ -106,7 +106,7 @@ static char *key_of(const struct function *function, enum likeness like)
 	}
 }
 
-/* Functions that are present and without a pair, in chains by what they have in common: first[] by interned text, next[] by function. */
+/* Puts functions that are present and without a pair in chains by the property: first[] by interned text, next[] by function. */
 static void chain_functions(const struct functions *f, const size_t *pairs, enum likeness like, struct intern *names, struct map *first,
 			    size_t *next)
 {
@@ -159,7 +159,7 @@ static void pair_chains(const struct functions *old, const struct functions *new
 
 /* ---- by code ---- */
 
-/* A number that is the same for equal code, whatever it refers to. */
+/* Returns a number that is equal for equal code, whatever the code refers to. */
 static uint64_t shape_of(const struct build *build, size_t function, struct code *code, size_t *instructions)
 {
 	const struct functions *f = &build->functions;
@@ -184,7 +184,7 @@ static bool may_be_renamed(const struct functions *f, size_t i, const size_t *pa
 	return f->items[i].present && f->items[i].n_bodies && pairs[i] == FUNCTIONS_NONE;
 }
 
-/* Chains of new functions without a pair, by shape. */
+/* Puts new functions without a pair in chains by shape. */
 static void chain_shapes(struct match *match, struct map *first, size_t *next)
 {
 	const struct functions *g = &match->new->functions;
@@ -202,7 +202,7 @@ static void chain_shapes(struct match *match, struct map *first, size_t *next)
 	}
 }
 
-/* The new function of the chain with the same code, in the file with the most similar path. */
+/* Returns the new function in the chain with the same code, in the file with the most similar path. */
 static size_t find_renamed(struct match *match, size_t old, size_t chain, const size_t *next, bool small)
 {
 	const struct functions *f = &match->old->functions, *g = &match->new->functions;
@@ -249,7 +249,7 @@ static bool rename_round(struct match *match, size_t few, bool *renamed)
 
 /* ---- both ---- */
 
-/* What precedes the common end of two paths, with the '/'. */
+/* Adds the directories before the common end of two paths, with the '/', as a root. */
 static void add_root(struct match *match, const char *old, const char *new)
 {
 	size_t i = 0, old_bytes, new_bytes;
@@ -264,7 +264,7 @@ static void add_root(struct match *match, const char *old, const char *new)
 		match->roots[match->n_roots++] = (struct match_root){ old, new, old_bytes, new_bytes };
 }
 
-/* Finds the roots, from the functions that are paired by now. */
+/* Finds the roots from the functions paired so far. */
 static void match_find_roots(struct match *match)
 {
 	const struct functions *f = &match->old->functions, *g = &match->new->functions;
@@ -283,7 +283,7 @@ static void match_forget(struct match *match)
 	map_release(&match->contents);
 }
 
-/* Of what other files do not see, no names are known. */
+/* Reports whether the names of functions and data that other files do not see are unknown. */
 static bool is_nameless(const struct image *image)
 {
 	return image->detail == IMAGE_EXPORTED || !image->n_symbols;

@@ -7,12 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* As compilers for x86-64 have them: DW_EH_PE_pcrel and _datarel of 4 bytes, a count of 4. */
+/* As in compilers for x86-64: DW_EH_PE_pcrel and _datarel of 4 bytes, a count of 4. */
 static const uint8_t table_kind[4] = { 1, 0x1b, 0x03, 0x3b };
 #define TABLE_HEAD 12
-#define FDE_BYTES  16 /* length, distance to what it shares, begin, size */
+#define FDE_BYTES  16 /* length, distance to the shared part, start, size */
 
-/* ---- where they begin ---- */
+/* ---- starts ---- */
 
 static uint64_t behind(uint64_t address, const uint8_t *distance)
 {
@@ -44,7 +44,7 @@ static const struct image_section *table_of(const struct image *image, uint32_t 
 		memcpy(n, section->bytes + 8, sizeof(*n));
 		if (*n <= (section->size - TABLE_HEAD) / 8)
 			return section;
-		break; /* damaged: more rows than there is room for */
+		break; /* damaged: more rows than fit */
 	}
 	*n = 0;
 	return NULL;
@@ -65,10 +65,10 @@ static void add_unwound(const struct image *image, const struct image_section *t
 	}
 }
 
-/* Of those that begin alike the longest first. */
+/* Orders by start; for equal starts, the longest first. */
 ORDER_BY(compare_pieces, struct piece, BY_UP(begin) BY_DOWN(end))
 
-/* One at each place, which ends where the next one starts, if not earlier; of size 0: it is not known, and ends there. */
+/* Keeps one piece per start, which ends at the next start or earlier. Size 0 means unknown: it ends at the next start. */
 static void pieces_part(const struct image *image, struct pieces *pieces)
 {
 	size_t n = 0;
@@ -97,10 +97,9 @@ size_t pieces_at(const struct pieces *pieces, uint64_t address)
 	return i != SIZE_MAX && address < pieces->items[i].end ? i : SIZE_MAX;
 }
 
-/* ---- what leads to them ---- */
+/* ---- uses ---- */
 
-/* The target of an instruction that starts at bytes[n] and names one relative to itself: a call, a jump, the address of something; 0: it is
- * none. */
+/* Returns the target of an instruction at bytes[n] that names one relative to itself: a call, a jump, an address; 0: none. */
 static uint64_t target_of(const struct image *image, const uint8_t *bytes, uint64_t n, uint64_t address)
 {
 	if (image->machine != EM_X86_64)
@@ -114,7 +113,7 @@ static uint64_t target_of(const struct image *image, const uint8_t *bytes, uint6
 	return 0;
 }
 
-/* The piece that starts there. */
+/* Returns the piece that starts there. */
 static size_t piece_begun(const struct pieces *pieces, uint64_t address)
 {
 	size_t i = address ? pieces_at(pieces, address) : SIZE_MAX;
@@ -122,7 +121,7 @@ static size_t piece_begun(const struct pieces *pieces, uint64_t address)
 	return i != SIZE_MAX && pieces->items[i].begin == address ? i : SIZE_MAX;
 }
 
-/* What chooses a function for the CPU takes the addresses of all that there are. */
+/* Finds variants: a function that chooses one for the CPU takes the addresses of all of them. */
 static void find_variants(const struct image *image, struct pieces *pieces)
 {
 	for (size_t i = 0; i < image->n_symbols; i++) {

@@ -4,14 +4,14 @@
 #include "base/text.h"
 #include "fleet/engine/local_command.h"
 
-/* ---- what git diff prints ---- */
+/* ---- output of git diff ---- */
 
 struct lines {
 	char *next, *end;
 	size_t number;
 };
 
-/* Cuts off the next line; NULL at the end. */
+/* Returns the next line, cut off; NULL at the end. */
 static char *next_line(struct lines *lines)
 {
 	char *line = lines->next, *end;
@@ -26,7 +26,7 @@ static char *next_line(struct lines *lines)
 	return line;
 }
 
-/* One character of a quoted name, after its backslash; *at moves past it. */
+/* Returns a character of a quoted name, after its backslash; advances *at. */
 static char read_escaped(const char **at)
 {
 	static const char letters[] = "abtnvfr", values[] = "\a\b\t\n\v\f\r";
@@ -42,7 +42,7 @@ static char read_escaped(const char **at)
 	return (char)value;
 }
 
-/* The name after "--- " or "+++ ", without its prefix; NULL for /dev/null. Quoted where it has unusual characters; a tab ends it. */
+/* Returns the name after "--- " or "+++ ", without prefix; NULL for /dev/null. Unusual names are quoted; a tab ends others. */
 static const char *read_name(struct intern *names, const char *at)
 {
 	char *name = mem_new(strlen(at) + 1, 1), end = *at == '"' ? '"' : '\t';
@@ -99,7 +99,7 @@ static bool read_hunk(const char *at, struct hunk *hunk)
 	return read_range(&at, &hunk->new) && !strncmp(at, " @@", 3);
 }
 
-/* The lines of a hunk, which may look like anything. */
+/* Skips the lines of a hunk, which may have any content. */
 static bool skip_lines(struct lines *lines, const struct hunk *hunk)
 {
 	for (size_t left = (size_t)hunk->old.lines + hunk->new.lines; left; left--) {
@@ -147,7 +147,7 @@ enum assay_status source_parse(const char *text, size_t n, struct source *source
 	return st;
 }
 
-/* ---- what git says ---- */
+/* ---- questions to git ---- */
 
 static enum assay_status find_commit(const char *repository, const char *reference, struct source_tree *tree, struct assay_error *err)
 {

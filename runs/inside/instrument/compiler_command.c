@@ -7,14 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- words ---- */
+/* ---- arguments ---- */
 
 static bool word_starts(const char *word, const char *prefix)
 {
 	return strncmp(word, prefix, strlen(prefix)) == 0;
 }
 
-/* Is the word in the list, whose words are separated by blanks? */
+/* Reports whether the word is in the list, which is separated by spaces. */
 static bool is_one_of(const char *word, const char *list)
 {
 	size_t n = strlen(word);
@@ -46,7 +46,7 @@ static bool is_source_name(const char *word)
 	return dot && is_one_of(dot + 1, "c i cc cpp cxx c++ C cp CPP ii s S sx m mm");
 }
 
-/* `language`: of the last -x; "none" if there is none. */
+/* language: of the last -x; "none" if there is none. */
 static enum compiler_word_kind kind_of(const char *word, const char *language)
 {
 	if (word_starts(word, "-o"))
@@ -62,7 +62,7 @@ static enum compiler_word_kind kind_of(const char *word, const char *language)
 	return strcmp(language, "none") != 0 || is_source_name(word) ? COMPILER_WORD_SOURCE : COMPILER_WORD_OBJECT;
 }
 
-/* ---- what the command is ---- */
+/* ---- the command ---- */
 
 static const char *base_name(const char *path)
 {
@@ -76,7 +76,7 @@ static void target_set(struct compiler_command *c, const char *triplet)
 	snprintf(c->target, sizeof(c->target), "%.*s", (int)strcspn(triplet, "-"), triplet);
 }
 
-/* Judged by the file that a name such as cc leads to. Compilers for other machines have those in their names: aarch64-linux-gnu-gcc-12. */
+/* Judges by the file to which a name such as cc leads. Names of cross compilers contain the architecture: aarch64-linux-gnu-gcc-12. */
 static void judge_compiler(struct compiler_command *c)
 {
 	const char *compiler = c->compiler[c->n_compiler - 1];

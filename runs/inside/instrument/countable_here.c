@@ -1,5 +1,4 @@
-/* The counting program (fleet/counting/) is asked about this machine as about any host; here it is put into memory and executed from
- * there. */
+/* Runs the counting program (fleet/counting/) for this machine as for any host, from a file in memory. */
 #include "runs/inside/instrument/countable_here.h"
 
 #include "base/file.h"
@@ -13,7 +12,7 @@
 
 #define REPORT_BYTES_MAX 65536u
 
-/* A file in memory with these bytes; -1 on failure. */
+/* Returns a file in memory with these bytes; -1 on failure. */
 static int file_of_bytes(const char *name, const char *bytes, size_t n)
 {
 	int file = memfd_create(name, MFD_CLOEXEC);
@@ -33,7 +32,7 @@ static int file_of_bytes(const char *name, const char *bytes, size_t n)
 	return file;
 }
 
-/* Sets words[0]. The program writes to `out`. *status as of waitpid(). */
+/* Sets words[0] and runs the program, which writes to `out`. *status: as from waitpid(). */
 static enum assay_status run_counting(const char **words, int out, int *status, struct assay_error *err)
 {
 	const char *bytes;

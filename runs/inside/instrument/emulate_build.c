@@ -15,21 +15,21 @@
 EMBED_FILE(emulate_archive_bytes, ASSAY_EMULATE_ARCHIVE);
 
 #define COUNT(rows) (sizeof(rows) / sizeof((rows)[0]))
-#define DEBUG	    "-g" /* says which functions changed; first, for the command may say otherwise */
+#define DEBUG	    "-g" /* to find the changed functions; first, so that the command may override it */
 
-/* Comparisons of few bytes would be made in place, after accesses have been instrumented, and clang's of many become bcmp(). */
+/* Otherwise comparisons of few bytes would be inlined after accesses are instrumented, and clang would turn long ones into bcmp(). */
 static const char *const compile_flags[] = { "-fsanitize=thread",     "-fsanitize-coverage=trace-pc",
 					     "-U__SANITIZE_THREAD__", "-fno-lto",
 					     "-fno-builtin-memcmp",   "-fno-builtin-bcmp",
 					     "-fno-builtin-strcmp",   "-fno-builtin-strncmp" };
-/* The emulation would not see copies that gcc makes in a loop. */
+/* Otherwise gcc would copy in loops that the emulation does not see. */
 static const char *const gcc_flags[] = { "-mmemcpy-strategy=libcall:-1:noalign", "-mmemset-strategy=libcall:-1:noalign" };
 #define WRAP_FLAG(name)	  "-Wl,--wrap=" name,
 #define EXPORT_FLAG(name) "-Wl,--export-dynamic-symbol=" name,
 static const char *const wrap_flags[] = { WRAPPED(WRAP_FLAG) };
 static const char *const program_flags[] = { REPLACED(EXPORT_FLAG) "-pthread", "-ldl", "-lm", "-fno-lto" };
 
-/* ---- what cannot be ---- */
+/* ---- unsupported options ---- */
 
 static enum assay_status check_word(const char *word, struct assay_error *err)
 {
@@ -99,7 +99,7 @@ static void compile_steps(const struct compiler_command *c, const char *director
 	}
 }
 
-/* A shared library does not get the archive: it finds that of the program. */
+/* Links. A shared library does not get the archive: it uses that of the program. */
 static void link_step(const struct compiler_command *c, const char *directory, const char *parts, struct emulate_plan *plan)
 {
 	struct emulate_step *step = step_new(plan);
@@ -183,7 +183,7 @@ enum assay_status emulate_compile(const char *const *words, size_t n, const char
 		st = emulate_plan_make(words, n, directory, parts, &plan, err);
 		for (size_t i = 0; i < plan.n && !st && !*status; i++)
 			st = foreground_run(plan.steps[i].words, -1, status, err);
-		for (size_t i = 0; i < plan.n; i++) { /* an object of each source */
+		for (size_t i = 0; i < plan.n; i++) { /* an object per source */
 			char *object = mem_format("%s/%zu.o", directory, i);
 
 			unlink(object);

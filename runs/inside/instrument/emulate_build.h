@@ -1,5 +1,5 @@
-/* Turns a compiler's command line into one that brings the emulation in, for `assay build --for counters`. A command that compiles and
- * links becomes several steps, because with the flags for compiling, linking would bring in the compiler's own library. */
+/* Converts a compiler's command line into one that adds the emulation, for `assay build --for counters`. A command that compiles and links
+ * becomes several steps, because with the flags for compiling, linking would add the compiler's own library. */
 #ifndef RUNS_INSTRUMENT_EMULATE_BUILD_H
 #define RUNS_INSTRUMENT_EMULATE_BUILD_H
 
@@ -15,19 +15,19 @@ struct emulate_step {
 };
 
 struct emulate_plan {
-	struct emulate_step *steps; /* [n], in this order */
+	struct emulate_step *steps; /* [n], in order of execution */
 	size_t n, capacity;
 };
 
-/* words[n]: the compiler and its arguments. `directory`: for the objects between the steps; `parts`: of EMULATE_ARCHIVE. *out is
+/* Plans words[n], the compiler and its arguments. directory: for objects between the steps; parts: directory of EMULATE_ARCHIVE. *out is
  * overwritten; emulate_plan_release() it. ASSAY_E_USAGE if the command does not work with the emulation. */
 enum assay_status emulate_plan_make(const char *const *words, size_t n, const char *directory, const char *parts, struct emulate_plan *out,
 				    struct assay_error *err);
 void emulate_plan_release(struct emulate_plan *plan);
 
-/* Writes EMULATE_ARCHIVE, which is a part of this program. */
+/* Writes EMULATE_ARCHIVE, which is embedded in this program. */
 enum assay_status emulate_write_parts(const char *directory, struct assay_error *err);
-/* Executes the plan of a command. *status: as of waitpid(), 0 before, of the first step that failed. Errors as emulate_plan_make(). */
+/* Executes the plan of a command. *status, 0 before: as from waitpid(), of the first step that failed. Errors as in emulate_plan_make(). */
 enum assay_status emulate_compile(const char *const *words, size_t n, const char *parts, int *status, struct assay_error *err);
 
 #endif

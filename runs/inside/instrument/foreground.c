@@ -17,7 +17,7 @@
 
 extern char **environ;
 
-/* ---- signals that are meant for the program ---- */
+/* ---- signals for the program ---- */
 
 static volatile sig_atomic_t forward_to, forwarded;
 
@@ -28,7 +28,7 @@ static void forward(int number)
 		kill((pid_t)forward_to, number);
 }
 
-/* SIGTERM and SIGHUP go to the program from when its number is known; what came before comes then. Ignored ones stay so. */
+/* Passes SIGTERM and SIGHUP to the program from when its process id is known; earlier ones then. Ignored ones stay ignored. */
 static void forward_begin(struct sigaction before[2], sigset_t *mask)
 {
 	struct sigaction on = { .sa_handler = forward };
@@ -125,7 +125,7 @@ void foreground_set_variable(const char *name, const char *value)
 		unsetenv(name);
 }
 
-/* Puts the text before what the variable has, ':' between. */
+/* Prepends the text to the variable's value, separated by ':'. */
 static void put_before(const char *name, const char *text)
 {
 	const char *old = getenv(name);
@@ -161,7 +161,7 @@ enum assay_status foreground_make_directory(const char *path, unsigned mode, con
 	return st;
 }
 
-/* The libraries in the program reserve up to 160 KiB before they write anything, and stay silent where they cannot. */
+/* Libraries in the program reserve up to 160 KiB before they write anything, and print nothing if they cannot. */
 #define ROOM_BYTES ((int64_t)256 << 10)
 
 enum assay_status foreground_left_nothing(const char *directory, const char *why, struct assay_error *err)

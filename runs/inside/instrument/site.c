@@ -14,20 +14,20 @@
 
 #define SITE_BYTES	5u
 #define LIBRARY		"libassay-probe.so"
-#define EMULATION_ENTRY "__tsan_func_entry" /* a program with the emulation in it defines it */
+#define EMULATION_ENTRY "__tsan_func_entry" /* defined in programs with the emulation */
 #define BUILD_ID	"# build-id "
-#define SHOWN_MAX	4 /* places named when several functions have one name */
+#define SHOWN_MAX	4 /* places named if several functions have one name */
 
 /* ---- functions ---- */
 
-/* Code is patched on x86-64 alone. */
+/* Only x86-64 code is patched. */
 #if defined(__x86_64__)
 #define FLAGS "-g -fpatchable-function-entry=5"
 #else
 #define FLAGS "-g -finstrument-functions"
 #endif
 
-/* Does it begin with the room that gcc or clang leaves? With -fcf-protection an endbr64 comes first. */
+/* Reports whether it starts with the space that gcc or clang leaves. With -fcf-protection an endbr64 precedes it. */
 static bool is_patchable(const struct image *image, uint64_t address)
 {
 	static const unsigned char endbr[] = { 0xf3, 0x0f, 0x1e, 0xfa };
@@ -42,7 +42,7 @@ static bool is_patchable(const struct image *image, uint64_t address)
 	return at && n >= SITE_BYTES && (memcmp(at, by_gcc, SITE_BYTES) == 0 || memcmp(at, by_clang, SITE_BYTES) == 0);
 }
 
-/* A .cold part of a function is never called. */
+/* Reports whether it is a .cold part of a function, which is never called. */
 static bool is_part(const char *name)
 {
 	const char *cold = strstr(name, ".cold");
@@ -67,7 +67,7 @@ static void read_functions(struct site_module *m)
 	qsort(m->items, m->n, sizeof(*m->items), by_name);
 }
 
-/* ---- what the file needs and has ---- */
+/* ---- needs and contents of the file ---- */
 
 static bool is_text(Elf *elf, const GElf_Shdr *header, size_t offset, const char *expected)
 {
@@ -190,7 +190,7 @@ static enum assay_status selection_add(struct site_selection *selection, const c
 	return ASSAY_OK;
 }
 
-/* A name may end with "@0xADDRESS". */
+/* Adds a name, which may end with "@0xADDRESS". */
 static enum assay_status selection_add_name(struct site_selection *selection, const char *text, size_t n, struct assay_error *err)
 {
 	char *copy = mem_bytes(text, n), *address = strstr(copy, "@0x");
@@ -271,7 +271,7 @@ void site_selection_release(struct site_selection *selection)
 
 /* ---- places ---- */
 
-/* Is the symbol the name, or that of a clone? */
+/* Reports whether the symbol is the name, or that of a clone. */
 static bool is_clone_of(const char *symbol, const char *name)
 {
 	size_t n = strlen(name);
@@ -279,7 +279,7 @@ static bool is_clone_of(const char *symbol, const char *name)
 	return strncmp(symbol, name, n) == 0 && (symbol[n] == '\0' || symbol[n] == '.');
 }
 
-/* Both "ns::f(int)" and "ns::f" represent "ns::f(int)". */
+/* Reports whether the name is the readable name of the symbol: both "ns::f(int)" and "ns::f" match "ns::f(int)". */
 static bool is_shown_as(const char *symbol, const char *name)
 {
 	char *shown;
@@ -300,7 +300,7 @@ struct places {
 		const struct site *site;
 	} * items;
 	size_t n, capacity, unpatchable;
-	const struct site_module *module; /* of the last one that is not patchable */
+	const struct site_module *module; /* module of the last one that is not patchable */
 	enum site_for whom;
 };
 
@@ -320,7 +320,7 @@ static void places_add(struct places *p, const struct site_module *module, const
 		if (by_address ? site->address != wanted->address : !(shown ? is_shown_as : is_clone_of)(site->name, wanted->name))
 			continue;
 		if (places_have(p, module, site))
-			continue; /* another name of the same code */
+			continue; /* another name for the same code */
 		if (p->whom == SITE_FOR_PROBE && !site->patchable && !module->instrumented) {
 			p->unpatchable++;
 			p->module = module;
@@ -385,7 +385,7 @@ static enum assay_status check_alone(const struct places *p, const struct site_w
 	return st;
 }
 
-/* Unless it is there already: several names may represent one place. */
+/* Writes a line unless it is already there: several names may match one place. */
 static bool write_line(const struct site_module *module, const struct site *site, struct buf *out)
 {
 	char *line = mem_format("f %llx %s %s\n", (unsigned long long)site->address, module->id, site->name);

@@ -1,4 +1,4 @@
-/* Which functions of a program or shared library can be probed, and the list of them that the probe takes (docs/probe.md). */
+/* Functions of a program or shared library that can be probed, and the list of them for the probe (docs/probe.md). */
 #ifndef RUNS_INSTRUMENT_SITE_H
 #define RUNS_INSTRUMENT_SITE_H
 
@@ -17,31 +17,31 @@
 struct site {
 	const char *name; /* the symbol */
 	uint64_t address; /* in the file */
-	bool patchable;	  /* -fpatchable-function-entry=5 has left room at its start */
+	bool patchable;	  /* -fpatchable-function-entry=5 has left space at its start */
 };
 
 /* A file, as the probe sees it. */
 struct site_module {
 	struct image image;
 	char id[SITE_MODULE_BYTES]; /* build-id in hexadecimal digits, or "=" and the file's name */
-	struct site *items;	    /* [n], functions that are defined here, by name, then address */
+	struct site *items;	    /* [n], functions defined here, by name, then address */
 	size_t n, patchable;
 	bool instrumented; /* calls __cyg_profile_func_enter */
 	bool linked;	   /* needs libassay-probe.so itself */
-	bool dynamic;	   /* a program with an interpreter, or a library: LD_PRELOAD reaches it */
+	bool dynamic;	   /* a program with an interpreter, or a library: LD_PRELOAD works */
 	bool own_unwinder; /* contains libgcc's unwinder: exceptions cannot be followed */
 };
 
-/* *out is overwritten; site_module_release() it. Errors name what is wrong with the file and what to do: not ELF, another machine,
- * stripped, without debug information, damaged. */
+/* Opens a file. *out is overwritten; site_module_release() it. Errors give the fault and the remedy: not ELF, another machine, stripped,
+ * without debug information, damaged. */
 enum assay_status site_module_open(const char *path, struct site_module *out, struct assay_error *err);
-/* Why it cannot be probed at all: ASSAY_E_USAGE with the remedy; ASSAY_OK when it can. */
+/* Checks that it can be probed at all; otherwise ASSAY_E_USAGE with the remedy. */
 enum assay_status site_module_check(const struct site_module *module, struct assay_error *err);
-/* ASSAY_E_USAGE if it is a program that was not built with the emulation. */
+/* Returns ASSAY_E_USAGE if it was not built with the emulation. */
 enum assay_status site_module_check_emulated(const struct site_module *module, struct assay_error *err);
 void site_module_release(struct site_module *module); /* accepts zeroed */
 
-/* Selected functions: symbols, or C++ names as people write them, each with an optional "@0xADDRESS". */
+/* Selected functions: symbols or readable C++ names, each with an optional "@0xADDRESS". */
 struct site_selection {
 	struct site_wanted {
 		char *name;
@@ -49,19 +49,19 @@ struct site_selection {
 		bool has_address;
 	} * items; /* [n] */
 	size_t n, capacity;
-	char build_id[SITE_MODULE_BYTES]; /* of the file with these addresses; "" if not given */
+	char build_id[SITE_MODULE_BYTES]; /* build-id of the file with these addresses; "" if not given */
 };
 
-/* Adds to *selection, zeroed at first: "NAME,NAME..." (commas inside brackets belong to a name), or "@FILE" with a function a line, "NAME"
- * or "NAME<tab>0xADDRESS..." as `assay changes --list` writes it; "#" starts a comment. site_selection_release() it. */
+/* Adds functions to *selection, initially zeroed: "NAME,NAME..." (commas inside brackets belong to a name), or "@FILE" with one per line,
+ * "NAME" or "NAME<tab>0xADDRESS..." as `assay changes --list` writes it; "#" starts a comment. site_selection_release() it. */
 enum assay_status site_selection_add(struct site_selection *selection, const char *text, struct assay_error *err);
-/* The lines of such a file, of the given name. */
+/* Adds the lines of such a file; `name` is for messages. */
 enum assay_status site_selection_lines(struct site_selection *selection, const char *name, const char *text, struct assay_error *err);
 void site_selection_release(struct site_selection *selection); /* accepts zeroed */
 
-/* The list for the probe: for each selected function all its places in the n modules, with its clones (.constprop, .isra, .part). It is an
- * error, which says what there is instead, if a name does not exist, if several functions have it, or if it cannot be probed; for the
- * emulation, which goes by names, only the first. Appends to *out; *listed (may be NULL): lines. */
+/* Appends the list for the probe to *out: all places of each selected function in the n modules, with its clones (.constprop, .isra,
+ * .part). Fails, with the alternatives, if a name does not exist, if several functions have it, or if it cannot be probed; for the
+ * emulation, which goes by names, only the first. *listed (may be NULL): number of lines. */
 enum site_for { SITE_FOR_PROBE, SITE_FOR_EMULATION };
 enum assay_status site_list(const struct site_module *modules, size_t n, const struct site_selection *selection, enum site_for whom,
 			    struct buf *out, size_t *listed, struct assay_error *err);
