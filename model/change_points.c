@@ -8,18 +8,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NOISE_MIN    1e-6 /* below it differences are those of rounding */
+#define NOISE_MIN    1e-6 /* smaller differences are rounding errors */
 #define POWER_Z	     .84  /* quantile of the normal distribution at power 0.8 */
-#define MODES_POINTS 8	  /* points, or groups, of a segment with two modes, at least */
-#define MODES_PART   .2	  /* part of them on each level, at least: fewer are spikes */
-#define MODES_APART  5.0  /* distance of the levels in standard deviations of either, at least */
-#define MODES_MIXED  .5	  /* switches between them, in parts of as many as chance would have, at least */
-#define MODES_BACK   3	  /* switches, at least: two are a change that was taken back */
+#define MODES_POINTS 8	  /* least number of points, or groups, of a segment with two modes */
+#define MODES_PART   .2	  /* least part of them on each level: fewer are spikes */
+#define MODES_APART  5.0  /* least distance of the levels, in standard deviations of either */
+#define MODES_MIXED  .5	  /* least number of switches between them, relative to chance */
+#define MODES_BACK   3	  /* least number of switches: two are a change that was undone */
 
 /* ---- the penalty ---- */
 
 /* Quantiles of the largest penalty at which n independent normal points have a change, in squares of their noise; printed by
- * bench_change_points --calibrate. With more points they grow slowly. */
+ * bench_change_points --calibrate. They grow slowly with n. */
 static const struct {
 	double n, at_100, at_1000; /* exceeded by one series in 100, in 1000 */
 } penalties[] = {
@@ -27,13 +27,13 @@ static const struct {
 	{ 16, 15.5, 25.8 }, { 24, 14.1, 21.9 }, { 40, 13.3, 19.9 }, { 80, 13.0, 18.2 }, { 200, 13.3, 17.3 },
 };
 
-/* ---- the best partition ---- */
+/* ---- best partition ---- */
 
 struct finder {
 	const double *x; /* [n] */
 	size_t n;
 	const struct change_points_options *options;
-	bool *spike; /* [n]: counts for nothing */
+	bool *spike; /* [n]: ignored */
 	size_t n_kept;
 	double noise;
 	size_t *changes; /* [n_changes], ascending */
@@ -50,8 +50,8 @@ static bool is_known(const struct finder *f, size_t i)
 	return f->options->known && f->options->known[i];
 }
 
-/* Sets n_kept, and the noise to the standard deviation of one point by the differences of neighbours: their median is that of few changes
- * and spikes, too. */
+/* Sets n_kept, and the noise: the standard deviation of one point, from the median difference of neighbours, which few changes and spikes
+ * do not affect. */
 static void find_noise(struct finder *f)
 {
 	double *steps = mem_new(f->n + 1, sizeof(*steps)), last = 0;
@@ -86,8 +86,8 @@ static double penalty_of(const struct finder *f)
 	return quantiles[0] * pow(quantiles[1] / quantiles[0], log_level);
 }
 
-/* Finds the changes at this noise. Within groups there are none, unless groups are not asked for. Returns the standard deviation of what
- * the levels leave, 0 if nothing. */
+/* Finds the changes at this noise; none within groups if `groups`. Returns the standard deviation of the remainder after the levels, 0 if
+ * there is none. */
 static double partition_at(struct finder *f, bool groups)
 {
 	size_t n = f->n, *from = mem_new(n + 1, sizeof(*from)), *kept = mem_new(n + 1, sizeof(*kept)), i = 0;
@@ -129,7 +129,7 @@ static double partition_at(struct finder *f, bool groups)
 	return f->n_kept > f->n_changes + 1 && left > 0 ? sqrt(left / (double)(f->n_kept - f->n_changes - 1)) : 0;
 }
 
-/* The noise is at least what the levels leave: slow waves have smaller differences of neighbours. */
+/* Finds the changes. The noise is at least the remainder after the levels, because slow waves have smaller differences of neighbours. */
 static void partition(struct finder *f, bool groups)
 {
 	find_noise(f);
@@ -151,7 +151,7 @@ static size_t kept_from(const struct finder *f, size_t i)
 	return i;
 }
 
-/* Finds single points beyond both of their neighbours, and a first point far from the second one. Returns whether there are any. */
+/* Finds single points beyond both of their neighbours, and a first point far from the second one. Reports whether there are any. */
 static bool find_spikes(struct finder *f)
 {
 	bool any = false;
@@ -171,7 +171,7 @@ static bool find_spikes(struct finder *f)
 
 /* ---- modes ---- */
 
-/* Reports whether x goes back and forth over `between`: from group to group, or from point to point if a group is on both sides. */
+/* Reports whether x alternates across `between`: from group to group, or from point to point if a group is on both sides. */
 static bool goes_back_and_forth(const struct finder *f, size_t begin, size_t end, double between, bool groups)
 {
 	size_t n = 0, high = 0, switches = 0;
@@ -220,7 +220,7 @@ bool change_points_heaps(const double *x, size_t n, double heaps[2], double *bet
 	return found;
 }
 
-/* Finds two heaps between which the points of [begin, end) go back and forth. */
+/* Finds two clusters between which the points of [begin, end) alternate. */
 static bool find_modes(const struct finder *f, size_t begin, size_t end, double modes[2])
 {
 	double between;
@@ -237,7 +237,7 @@ static void drop_changes(struct finder *f, size_t first, size_t n)
 	f->n_changes -= n;
 }
 
-/* Removes the changes within the longest stretches that go back and forth. */
+/* Removes the changes within the longest alternating stretches. */
 static void join_modes(struct finder *f)
 {
 	double modes[2];
@@ -254,7 +254,7 @@ static void join_modes(struct finder *f)
 
 /* ---- levels ---- */
 
-/* Returns the median of the points of [begin, end) that are no spikes, or of all if there are only spikes. */
+/* Returns the median of the points of [begin, end) without spikes, or of all if there are only spikes. */
 static double median_of(const struct finder *f, size_t begin, size_t end)
 {
 	double *y = mem_new(end - begin + 1, sizeof(*y)), median;
@@ -268,7 +268,7 @@ static double median_of(const struct finder *f, size_t begin, size_t end)
 	return median;
 }
 
-/* Removes changes that do not matter, the smallest first. Levels that creep are joined only as far as all of them lie together. */
+/* Removes changes that do not matter, the smallest first. Drifting levels are joined only while all of them together do not differ. */
 static void join_levels(struct finder *f)
 {
 	struct level {
@@ -300,9 +300,9 @@ static void join_levels(struct finder *f)
 	free(levels);
 }
 
-/* ---- all ---- */
+/* ---- the whole search ---- */
 
-/* A change before the last point alone is not one yet. */
+/* Turns a change before the last point only into an open spike. */
 static bool leave_open(struct finder *f)
 {
 	size_t last = f->n - 1;

@@ -12,7 +12,7 @@
 
 static struct {
 	pthread_once_t once;
-	__typeof__(LAPACKE_dpotrf) *potrf; /* NULL if it could not be loaded, as the others */
+	__typeof__(LAPACKE_dpotrf) *potrf; /* NULL, like the others: it could not be loaded */
 	__typeof__(LAPACKE_dpotri) *potri;
 	__typeof__(LAPACKE_dsyev) *syev;
 } lapack = { .once = PTHREAD_ONCE_INIT };
@@ -50,7 +50,7 @@ static void lapack_need(void)
 	exit(1);
 }
 
-/* The library wants columns one after the other, in which the lower triangle of rows is the upper one. */
+/* LAPACK expects columns, in which the lower triangle of rows is the upper one. */
 bool lapack_invert(double *a, size_t n, double least, double *log_determinant)
 {
 	lapack_int size = (lapack_int)n;

@@ -1,6 +1,6 @@
-/* Linear algebra by LAPACK, as OpenBLAS has it. The library is loaded by the first call, because its start takes most of the CPU time of a
- * short command. It computes with one thread, so the same numbers give the same bits on one CPU model; another model may round otherwise.
- * All functions may be called by several threads at once.
+/* Linear algebra by LAPACK from OpenBLAS. The first call loads the library, because its start takes most of the CPU time of a short
+ * command. It computes with one thread: the same numbers give the same bits on one CPU model; another model may round differently. All
+ * functions are thread-safe.
  *
  * A caller that can return an error calls lapack_load() first. The other functions end the program with that error, as malloc()'s failure
  * does (base/mem.h). */
@@ -16,15 +16,15 @@
 /* Returns ASSAY_E_IO, with the remedy, if the library cannot be loaded. */
 enum assay_status lapack_load(struct assay_error *err);
 
-/* Inverts a symmetric matrix, of which only the lower triangle is read, in place: Cholesky's decomposition.
+/* Inverts a symmetric matrix in place by Cholesky decomposition; reads only the lower triangle.
  * a                [n x n], finite, by rows.
- * least            >= 0: the part of a diagonal element that the rows before it do not explain must exceed this.
+ * least            >= 0: the part of a diagonal element that the previous rows do not explain must exceed this.
  * log_determinant  natural logarithm of the determinant of a; or NULL.
- * Returns false if a is not positive definite by that measure; then a is lost. O(n^3). */
+ * Returns false if a is not positive definite by that measure; then a is overwritten. O(n^3). */
 bool lapack_invert(double *a, size_t n, double least, double *log_determinant);
 
-/* Computes the eigenvalues of a symmetric, finite matrix, largest first, and as the rows of *vectors one vector of length 1 for each: of
- * both directions either. values [n], vectors [n x n]; `symmetric` is not changed. O(n^3). */
+/* Computes the eigenvalues of a symmetric, finite matrix, largest first, and in the rows of *vectors their eigenvectors, of length 1 and
+ * either direction. values [n], vectors [n x n]; `symmetric` is not changed. O(n^3). */
 void lapack_eigen(const struct mat *symmetric, double *values, struct mat *vectors);
 
 #endif

@@ -1,5 +1,5 @@
-/* Independent pieces of work on several threads. The pieces must not depend on each other or on who does them, so that the result
- * has the same bits with any number of threads. */
+/* Independent pieces of work on several threads. Pieces must not depend on each other or on their thread, so that the result has the same
+ * bits with any number of threads. */
 #ifndef MODEL_PARALLEL_H
 #define MODEL_PARALLEL_H
 
@@ -7,10 +7,10 @@
 
 #define PARALLEL_THREADS_MAX 64
 
-/* Calls work(context, i) once for each i < n. With one thread, or where none can be started, in the caller's own. */
+/* Calls work(context, i) once for each i < n. With one thread, or if none can be started, it uses the caller's own. */
 void parallel_for(size_t n, size_t threads, void (*work)(void *context, size_t i), void *context);
 
-/* CPUs that this process may use, at least 1. */
+/* Returns the number of CPUs that this process may use, at least 1. */
 size_t parallel_threads(void);
 
 #endif

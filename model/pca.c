@@ -8,7 +8,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define NOTHING 1e-10 /* of the largest eigenvalue, or of a column's mean: only rounding */
+#define NOTHING 1e-10 /* relative to the largest eigenvalue, or to a column's mean: only rounding errors */
 
 static struct mat standardise(const struct mat *X, double *mean, double *sd)
 {
@@ -47,8 +47,8 @@ static struct mat correlations(const struct mat *z)
 	return r;
 }
 
-/* Makes the largest element of a component's vector positive, for both directions are the same component. Elements of columns that do not
- * vary become 0, where rounding has left less than that. */
+/* Makes the largest element of a component's vector positive, because both directions are the same component. Sets elements of constant
+ * columns to 0, where rounding has left a remainder. */
 static void turn(double *vector, const double *sd, size_t n)
 {
 	size_t largest = 0;

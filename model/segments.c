@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-/* -sum N log(N / all), of the columns' sums. */
+/* Returns -sum N log(N / all) of the columns' sums. */
 static double cost_of(const double *sums, size_t k)
 {
 	double all = 0, cost = 0;
@@ -34,9 +34,9 @@ double segments_cost(const struct mat *counts, size_t from, size_t to)
 	return cost;
 }
 
-/* By how much more neighbours differ than counts of one composition would: the median over pairs of the likelihood ratio, which few change
- * points do not move, over that of its distribution; at least 1. Pairs of one class alone tell nothing; where nearly all are such, the
- * others are the change points themselves. */
+/* Returns by how much more neighbours differ than counts with one composition would, at least 1. It is the median over pairs of the
+ * likelihood ratio, which few change points do not affect, relative to that of its distribution. Pairs with one class only are
+ * uninformative; if nearly all are such, the others are the change points themselves. */
 static double dispersion(const struct mat *counts)
 {
 	double *ratios = mem_new(counts->rows, sizeof(*ratios)), middle;
@@ -71,7 +71,7 @@ double segments_penalty(const struct mat *counts)
 		met += sum > 0;
 		all += sum;
 	}
-	/* Its shares, and where it ends. */
+	/* Cost of its shares, and of its end. */
 	return dispersion(counts) * ((met ? (double)(met - 1) / 2 : 0) * log(fmax(all, 1)) + log((double)counts->rows));
 }
 
@@ -81,7 +81,7 @@ size_t segments_of(const struct mat *counts, size_t *ends)
 	double *best = mem_new(n + 1, sizeof(*best)), *sums = mem_new(k, sizeof(*sums)), penalty = n ? segments_penalty(counts) : 0;
 	size_t *from = mem_new(n + 1, sizeof(*from));
 
-	for (size_t end = 1; end <= n; end++) { /* best[end]: of the first `end` rows */
+	for (size_t end = 1; end <= n; end++) { /* best[end]: cost of the first `end` rows */
 		best[end] = (double)INFINITY;
 		for (size_t c = 0; c < k; c++)
 			sums[c] = 0;

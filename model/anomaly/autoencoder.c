@@ -1,8 +1,8 @@
-/* The scorers around autoencoders: the default, and AutoPerf's as published. Autoencoders are symmetric, fully connected networks that are
- * trained to give back what they are given, through fewer numbers. Training is mini-batch gradient descent on the mean over rows and
- * columns of the squared difference (Rumelhart, Hinton and Williams, Nature 323, 1986), plain or by Adam (Kingma and Ba, ICLR 2015), from
- * weights as Glorot and Bengio (AISTATS 2010) draw them. Same shape, data and seed: same bits on every machine, with any number of threads;
- * a row's outcome depends on that row alone. A row costs 3 multiplications and additions per weight in training, 1 in judging. */
+/* The scorers with autoencoders: the default, and AutoPerf's as published. Autoencoders are symmetric, fully connected networks that are
+ * trained to reproduce their input through fewer numbers. Training is mini-batch gradient descent on the mean over rows and columns of the
+ * squared difference (Rumelhart, Hinton and Williams, Nature 323, 1986), plain or by Adam (Kingma and Ba, ICLR 2015). Initial weights are
+ * drawn as by Glorot and Bengio (AISTATS 2010). Same shape, data and seed: same bits on every machine, with any number of threads; a row's
+ * result depends on that row only. A row costs 3 multiplications and additions per weight in training, 1 in judging. */
 #include "model/anomaly/lanes.h"
 #include "model/anomaly/scorer.h"
 
@@ -16,30 +16,29 @@
 #include <stdbool.h>
 #include <string.h>
 
-#define ROWS_MAX	      4096  /* that are learned from, so that a fit takes a fifth of a second however many there are */
-#define LARGEST		      1e150 /* of a value; beyond that its square would not be finite */
-#define MARGIN		      .1 /* by which a column may leave the range of what was learned, in parts of it, before the network is told */
+#define ROWS_MAX	      4096  /* training rows, so that a fit takes a fifth of a second for any number of rows */
+#define LARGEST		      1e150 /* limit of a value; the square of a larger one would not be finite */
+#define MARGIN		      .1 /* margin beyond the learned range of a column, relative to it, within which the network gets the value */
 #define STEPS		      4000 /* of training, not epochs: few rows need as many steps, not as many passes */
-#define AUTOENCODER_DEPTH_MAX 5	   /* layers each way */
-#define AUTOENCODER_WIDTH_MAX 1024 /* neurons in a layer of those that are tried */
+#define AUTOENCODER_DEPTH_MAX 5	   /* layers in each direction */
+#define AUTOENCODER_WIDTH_MAX 1024 /* neurons in a layer of the tried shapes */
 
 struct autoencoder_shape {
-	size_t columns;			     /* of the rows, >= 1 */
-	size_t depth;			     /* layers each way, 1 to AUTOENCODER_DEPTH_MAX */
-	size_t width[AUTOENCODER_DEPTH_MAX]; /* [depth] neurons up to the middle, >= 1; the way back is the mirror */
-	enum lanes_curve hidden, output;     /* what neurons do with their sum */
-	bool tied;			     /* layers of the way back have their mirrors' weights, transposed, and biases of their own */
+	size_t columns;			     /* columns of the rows, >= 1 */
+	size_t depth;			     /* layers in each direction, 1 to AUTOENCODER_DEPTH_MAX */
+	size_t width[AUTOENCODER_DEPTH_MAX]; /* [depth] neurons up to the middle, >= 1; the decoder is the mirror */
+	enum lanes_curve hidden, output;     /* functions that neurons apply to their sum */
+	bool tied;			     /* decoder layers have their mirrors' weights, transposed, and biases of their own */
 };
 
-/* How it is trained. */
+/* Parameters of training. */
 struct autoencoder_training {
 	enum autoencoder_rule { AUTOENCODER_DESCENT, AUTOENCODER_ADAM } rule;
 	double rate;	/* learning rate */
-	bool cooling;	/* the rate falls to 0 over the epochs, in a straight line; else it is constant */
-	double swapped; /* share of the rows in which one column gets the value of another row, while the right one is still asked
-			   for: a denoising autoencoder (Vincent and others, ICML 2008), which has to use what the other columns
-			   say */
-	size_t batch;	/* rows, at most; batches of one epoch differ by one row at most */
+	bool cooling;	/* the rate falls linearly to 0 over the epochs; else it is constant */
+	double swapped; /* share of the rows in which one column gets the value of another row, while the target keeps the right one: a
+			   denoising autoencoder (Vincent and others, ICML 2008), which must use the other columns */
+	size_t batch;	/* most rows; batches of one epoch differ by one row at most */
 	size_t epochs;
 };
 
@@ -47,35 +46,35 @@ struct autoencoder_training {
 #define LAYERS_MAX     ((size_t)2 * AUTOENCODER_DEPTH_MAX)
 #define JUDGED_AT_ONCE 128
 
-/* Numbers that vectors can be loaded from without crossing cache lines. */
+/* Numbers aligned so that vectors do not cross cache lines. */
 struct autoencoder_block {
 	double *at; /* [n] */
 	void *memory;
 };
 
 /* Layer l leads from width[l] to width[l + 1] numbers. Its weights are [width[l] x padded width[l + 1]], its biases [padded]; the padding
- * is 0 and stays 0. All are in one block: first what is trained, then the tied weights of the way back, which are copies. */
+ * is 0 and stays 0. All are in one block: first the trained ones, then the decoder's tied weights, which are copies. */
 struct autoencoder {
 	struct autoencoder_shape shape;
 	size_t layers;
 	size_t width[LAYERS_MAX + 1];
 	size_t weights_at[LAYERS_MAX], biases_at[LAYERS_MAX];
-	size_t trained, n; /* numbers */
+	size_t trained, n; /* counts of numbers */
 	struct autoencoder_block values;
 };
 
-/* Room for a batch on its way through the network: value[l] [rows x padded width[l]], value[0] is the input. */
+/* Activations of a batch: value[l] [rows x padded width[l]], value[0] is the input. */
 struct autoencoder_batch {
-	size_t rows; /* at most */
+	size_t rows; /* most rows */
 	double *value[LAYERS_MAX + 1];
 	struct autoencoder_block block;
 };
 
-/* What one training step needs besides. */
+/* Further data of a training step. */
 struct autoencoder_slopes {
-	double *value[LAYERS_MAX + 1]; /* of the error by the sums of layer l - 1 */
+	double *value[LAYERS_MAX + 1]; /* slopes of the error by the sums of layer l - 1 */
 	double *transposed;	       /* weights of one layer */
-	double *slope;		       /* [n] laid out as the values */
+	double *slope;		       /* [n] in the layout of the values */
 	struct autoencoder_block block;
 };
 
@@ -128,7 +127,7 @@ static void autoencoder_lay_out(struct autoencoder *ae)
 	ae->n = at;
 }
 
-/* Glorot and Bengio (2010), equation 16: uniform, of variance 2 / (in + out). */
+/* Draws weights as Glorot and Bengio (2010), equation 16: uniform, of variance 2 / (in + out). */
 static void autoencoder_draw(struct autoencoder *ae, size_t layer, struct rng *rng)
 {
 	size_t in = ae->width[layer], out = ae->width[layer + 1];
@@ -155,7 +154,7 @@ static void autoencoder_tie(struct autoencoder *ae)
 	}
 }
 
-/* With its weights drawn. autoencoder_free() it. */
+/* Makes a network with drawn weights. autoencoder_free() it. */
 static struct autoencoder *autoencoder_new(const struct autoencoder_shape *shape, uint64_t seed)
 {
 	struct autoencoder *ae = mem_new(1, sizeof(*ae));
@@ -172,7 +171,7 @@ static struct autoencoder *autoencoder_new(const struct autoencoder_shape *shape
 	return ae;
 }
 
-/* Accepts NULL. */
+/* Frees a network; accepts NULL. */
 static void autoencoder_free(struct autoencoder *ae)
 {
 	if (!ae)
@@ -209,7 +208,7 @@ static void autoencoder_forward(const struct autoencoder *ae, size_t rows, const
 	}
 }
 
-/* Some rows at a time through the network. out: what it makes of each row, or NULL: then the sum of the squared differences is returned. */
+/* Passes rows through the network, some at a time. out: the output per row, or NULL: then returns the sum of the squared differences. */
 static double autoencoder_pass(const struct autoencoder *ae, const struct mat *rows, struct mat *out)
 {
 	size_t p = ae->shape.columns, wide = lanes_padded(p);
@@ -237,14 +236,14 @@ static double autoencoder_pass(const struct autoencoder *ae, const struct mat *r
 	return squares;
 }
 
-/* What it makes of each row: out [n x columns], allocated by the caller, overwritten. Safe from several threads. */
+/* Computes the output for each row: out [n x columns], allocated by the caller, overwritten. Thread-safe. */
 static void autoencoder_expect(const struct autoencoder *ae, const struct mat *rows, struct mat *out)
 {
 	ASSAY_BUG_IF(out->rows != rows->rows || out->cols != rows->cols);
 	autoencoder_pass(ae, rows, out);
 }
 
-/* Mean over rows and columns of the squared difference. */
+/* Returns the mean over rows and columns of the squared difference. */
 static double autoencoder_error(const struct autoencoder *ae, const struct mat *rows)
 {
 	ASSAY_BUG_IF(!rows->rows);
@@ -267,13 +266,13 @@ static void autoencoder_slopes_init(const struct autoencoder *ae, size_t rows, s
 	slopes->slope = slopes->block.at;
 	slopes->transposed = slopes->slope + ae->n;
 	at = ae->n + largest;
-	for (size_t l = 0; l < ae->layers; l++) { /* the last layer's stand where its values were */
+	for (size_t l = 0; l < ae->layers; l++) { /* the last layer's are stored in place of its values */
 		slopes->value[l] = slopes->block.at + at;
 		at += rows * lanes_padded(ae->width[l]);
 	}
 }
 
-/* weights [in x padded out] as [out x padded in]. */
+/* Transposes weights [in x padded out] to [out x padded in]. */
 static void weights_transpose(size_t in, size_t out, const double *weights, double *to)
 {
 	size_t padded_in = lanes_padded(in), padded_out = lanes_padded(out);
@@ -286,7 +285,7 @@ static void weights_transpose(size_t in, size_t out, const double *weights, doub
 	}
 }
 
-/* The slope of a tied weight is the sum over both its places. */
+/* Adds both places of a tied weight to its slope. */
 static void slopes_add_mirror(const struct autoencoder *ae, size_t layer, const struct autoencoder_slopes *slopes)
 {
 	size_t in = ae->width[layer], out = ae->width[layer + 1];
@@ -299,7 +298,7 @@ static void slopes_add_mirror(const struct autoencoder *ae, size_t layer, const 
 			slope[i * wide + j] += mirror[j * mirror_wide + i];
 }
 
-/* slope [n] by what neurons give, y [n], becomes that by their sums. */
+/* Converts slope [n] by the outputs y [n] of neurons to slopes by their sums. */
 static void slopes_by_sums(enum lanes_curve curve, const double *y, double *slope, size_t n)
 {
 	for (size_t i = 0; i < n && curve == LANES_TANH; i++)
@@ -316,8 +315,8 @@ static void slopes_of_biases(size_t rows, size_t columns, const double *above, d
 			slope[j] += above[r * columns + j];
 }
 
-/* slopes->slope [trained] of the mean squared difference between the output and `wanted` [rows x padded columns], after
- * autoencoder_forward(). Uses up the output. */
+/* Computes slopes->slope [trained] of the mean squared difference between the output and `wanted` [rows x padded columns], after
+ * autoencoder_forward(). Overwrites the output. */
 static void autoencoder_backward(const struct autoencoder *ae, size_t rows, const struct autoencoder_batch *batch, const double *wanted,
 				 const struct autoencoder_slopes *slopes)
 {
@@ -348,17 +347,17 @@ static void autoencoder_backward(const struct autoencoder *ae, size_t rows, cons
 		slopes_add_mirror(ae, l, slopes);
 }
 
-/* A training under way. All memory is allocated before the first step. */
+/* State of a training. All memory is allocated before the first step. */
 struct autoencoder_run {
 	struct autoencoder *ae;
 	const struct autoencoder_training *how;
 	const struct mat *rows;
 	struct autoencoder_batch batch;
 	struct autoencoder_slopes slopes;
-	struct autoencoder_block moments; /* Adam's: first, then second */
+	struct autoencoder_block moments; /* Adam's: first moments, then second */
 	struct autoencoder_block wanted;  /* a batch before values were swapped */
 	size_t *order;			  /* [rows] */
-	size_t batches;			  /* of an epoch */
+	size_t batches;			  /* per epoch */
 	double power[2];		  /* beta^t */
 };
 
@@ -387,7 +386,7 @@ static void autoencoder_run_release(struct autoencoder_run *t)
 	free(t->order);
 }
 
-/* Adam (Kingma and Ba, ICLR 2015, algorithm 1), constants as published, both corrections for the start folded into two numbers. */
+/* Updates weights by Adam (Kingma and Ba, ICLR 2015, algorithm 1), with published constants; two numbers combine both bias corrections. */
 static void autoencoder_adam(struct autoencoder_run *t, double rate)
 {
 	const double beta[2] = { .9, .999 }, floor = 1e-8;
@@ -407,7 +406,7 @@ static void autoencoder_adam(struct autoencoder_run *t, double rate)
 	}
 }
 
-/* Some rows of the batch get one value of another row. Returns the batch as it was, which is the target. */
+/* Gives some rows of the batch one value of another row. Returns the unchanged batch, the target. */
 static const double *autoencoder_swap(struct autoencoder_run *t, size_t n, struct rng *rng)
 {
 	size_t p = t->rows->cols, wide = lanes_padded(p);
@@ -424,7 +423,7 @@ static const double *autoencoder_swap(struct autoencoder_run *t, size_t n, struc
 	return t->wanted.at;
 }
 
-/* Gather a batch, through the network, back again, move the weights. */
+/* Gathers a batch, passes it forward and backward, and updates the weights. */
 static void autoencoder_step(struct autoencoder_run *t, const size_t *chosen, size_t n, double rate, struct rng *rng)
 {
 	size_t p = t->rows->cols, wide = lanes_padded(p);
@@ -456,7 +455,7 @@ static void autoencoder_epoch(struct autoencoder_run *t, size_t number, struct r
 	}
 }
 
-/* rows [n x columns], n >= 1, finite. `seed` shuffles them. */
+/* Trains on rows [n x columns], n >= 1, finite, shuffled by `seed`. */
 static void autoencoder_train(struct autoencoder *ae, const struct mat *rows, const struct autoencoder_training *how, uint64_t seed)
 {
 	struct autoencoder_run t;
@@ -480,8 +479,8 @@ static const struct autoencoder_training defaults = {
 	.batch = 32,
 };
 
-/* A wide layer before a narrow one learns what a narrow one alone cannot, and finds smaller faults (docs/evidence/autoencoder.md). The
- * middle has half as many neurons as there are columns: a wider one passes everything on, also what is not normal. */
+/* Returns the default shape. A wide layer before a narrow one learns more than a narrow one only, and finds smaller faults
+ * (docs/evidence/autoencoder.md). The middle has half as many neurons as there are columns: a wider one would reproduce anomalous rows. */
 static struct autoencoder_shape shape_of(size_t columns)
 {
 	const size_t most = AUTOENCODER_WIDTH_MAX, wide = 2 * columns, middle = (columns + 1) / 2;
@@ -493,9 +492,9 @@ static struct autoencoder_shape shape_of(size_t columns)
 					   .output = LANES_LINEAR };
 }
 
-/* ---- a scorer around a network, however that was trained ---- */
+/* ---- a scorer around a trained network ---- */
 
-/* The network gets (value - center) / scale, kept within low and high. */
+/* A scorer whose network gets (value - center) / scale, limited to low and high. */
 struct autoencoder_scorer {
 	struct scorer scorer;
 	struct autoencoder *network;
@@ -505,7 +504,7 @@ struct autoencoder_scorer {
 	double *low, *high; /* [columns] */
 };
 
-/* Returns one without a network; the scale is 1, all else 0. */
+/* Returns a scorer without a network; the scale is 1, all else 0. */
 static struct autoencoder_scorer *autoencoder_scorer_new(const struct scorer_kind *kind, size_t columns)
 {
 	struct autoencoder_scorer *f = mem_new(1, sizeof(*f));
@@ -534,7 +533,7 @@ static double within(double x, double low, double high)
 	return x < low ? low : x > high ? high : x;
 }
 
-/* Returns the input of the network for these rows. */
+/* Returns the network's input for these rows. */
 static struct mat autoencoder_scorer_input(const struct autoencoder_scorer *f, const struct mat *rows)
 {
 	struct mat out = mat_new(rows->rows, rows->cols);
@@ -573,7 +572,7 @@ static void scorer_set_center(struct autoencoder_scorer *f, const struct mat *ro
 		f->center[i % rows->cols] += within(rows->at[i], -LARGEST, LARGEST) / (double)rows->rows;
 }
 
-/* Root mean square distance from the center. */
+/* Sets the scale to the root mean square distance from the center. */
 static void scorer_set_scale(struct autoencoder_scorer *f, const struct mat *rows)
 {
 	double largest = 0.0, sum = 0.0;
@@ -590,8 +589,8 @@ static void scorer_set_scale(struct autoencoder_scorer *f, const struct mat *row
 	f->scale = largest * sqrt(sum / (double)(rows->rows * rows->cols));
 }
 
-/* How far each column goes in what is learned, and a margin. A value far beyond would drive the network to where it was never
- * trained, and the other columns would be blamed for it. */
+/* Sets the range of each column: the learned range and a margin. A value far beyond would drive the network into untrained states, and
+ * other columns would be blamed for it. */
 static void scorer_set_range(struct autoencoder_scorer *f, const struct mat *rows)
 {
 	for (size_t j = 0; j < rows->cols; j++) {
@@ -630,7 +629,7 @@ static struct scorer *autoencoder_scorer_fit(const struct mat *rows, const size_
 	(void)run;
 	ASSAY_BUG_IF(rows->rows < 2 || !rows->cols);
 	rng_seed(&rng, seed);
-	for (size_t i = 0; i < n; i++) /* evenly from all, which are in order */
+	for (size_t i = 0; i < n; i++) /* evenly from all rows, which are sorted */
 		memcpy(some.at + i * rows->cols, rows->at + i * rows->rows / n * rows->cols, rows->cols * sizeof(double));
 	scorer_set_center(f, &some);
 	scorer_set_scale(f, &some);
@@ -643,7 +642,7 @@ static struct scorer *autoencoder_scorer_fit(const struct mat *rows, const size_
 	return &f->scorer;
 }
 
-/* "20-10-5-10-20" */
+/* Describes the network: "20-10-5-10-20". */
 static void autoencoder_scorer_describe(const struct scorer *scorer, char *text, size_t size)
 {
 	const struct autoencoder_shape *shape = &((const struct autoencoder_scorer *)scorer)->network->shape;
@@ -671,7 +670,8 @@ const struct scorer_kind scorer_autoencoder = {
 
 static const struct autoencoder_training autoperf_training = { .rule = AUTOENCODER_DESCENT, .rate = .01, .batch = 100, .epochs = 100 };
 
-/* Sigmoids everywhere, tied weights, one to five layers each way, each of them half as wide as the one before. Returns how many. */
+/* Fills out AutoPerf's shapes: sigmoids everywhere, tied weights, one to five layers in each direction, each half as wide as the one
+ * before. Returns how many. */
 static size_t autoperf_shapes(size_t columns, struct autoencoder_shape out[AUTOENCODER_DEPTH_MAX])
 {
 	struct autoencoder_shape shape = { .columns = columns, .hidden = LANES_SIGMOID, .output = LANES_SIGMOID, .tied = true };
@@ -722,7 +722,7 @@ static struct scorer *autoperf_fit(const struct mat *rows, const size_t *run, ui
 	ASSAY_BUG_IF(rows->rows < 2 || !rows->cols);
 	for (size_t j = 0; j < f->columns; j++)
 		f->high[j] = 1.0;
-	given = autoencoder_scorer_input(f, rows); /* from 0 to 1, where they are if the caller scaled them so */
+	given = autoencoder_scorer_input(f, rows); /* from 0 to 1 if the caller scaled them so */
 	f->network = autoperf_least_error(&given, shapes, n_shapes, &autoperf_training, seed);
 	for (size_t j = 0; j < f->columns; j++) {
 		f->low[j] = -LARGEST;

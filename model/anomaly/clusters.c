@@ -1,4 +1,4 @@
-/* Which functions share a scorer: all, or those that k-means over their samples puts together. */
+/* Chooses which functions share a scorer: all, or clusters by k-means over their samples. */
 #include "model/anomaly/detector_parts.h"
 
 #include "base/error.h"
@@ -13,7 +13,7 @@
 
 #define ITERATIONS_MAX 300
 
-/* One start. Centers lie column by column, [p x k], so that a row is compared with all of them at once. */
+/* One start of k-means. Centers are stored by column, [p x k], to compare a row with all of them at once. */
 struct start {
 	const struct mat *rows;
 	size_t k;
@@ -21,7 +21,7 @@ struct start {
 	double *centers;
 	size_t *cluster;  /* [n] */
 	size_t *count;	  /* [k] */
-	double *distance; /* [n] squared, to the own center */
+	double *distance; /* [n] squared, to the row's own center */
 	double *to;	  /* [k] squared distances of one row */
 	double within;
 	size_t iterations;
@@ -61,7 +61,7 @@ static double start_distance(const struct start *s, size_t row, size_t c)
 	return sum;
 }
 
-/* A row by its squared distance to the nearest center so far. All distances zero: the first row, whose cluster stays empty. */
+/* Draws a row by its squared distance to the nearest center so far. If all distances are zero: the first row, whose cluster stays empty. */
 static size_t start_draw(struct start *s, double total)
 {
 	double at = rng_double(&s->rng) * total;
@@ -78,7 +78,7 @@ static size_t start_draw(struct start *s, double total)
 	return last;
 }
 
-/* What the squared distances would be with this row as one more center, into out[n]: returns their sum. */
+/* Computes into out[n] the squared distances with this row as a further center; returns their sum. */
 static double start_distances_with(const struct start *s, size_t row, double *out)
 {
 	size_t p = s->rows->cols;
@@ -97,7 +97,7 @@ static double start_distances_with(const struct start *s, size_t row, double *ou
 	return total;
 }
 
-/* k-means++: each next center is a row, drawn with a probability in proportion to its squared distance; the best of a few draws, as the
+/* k-means++: each next center is a row, drawn with a probability proportional to its squared distance; the best of a few draws, as the
  * authors suggest. */
 static void start_seed(struct start *s)
 {
@@ -128,7 +128,7 @@ static void start_seed(struct start *s)
 	free(with);
 }
 
-/* The nearest center; of equally near ones the first. */
+/* Returns the nearest center; of equally near ones the first. */
 static size_t start_nearest(struct start *s, size_t row)
 {
 	size_t k = s->k, best = 0;
@@ -148,7 +148,7 @@ static size_t start_nearest(struct start *s, size_t row)
 	return best;
 }
 
-/* Says whether any row changed its cluster. */
+/* Assigns rows to centers. Reports whether any row changed its cluster. */
 static bool start_assign(struct start *s)
 {
 	bool changed = false;
@@ -164,8 +164,8 @@ static bool start_assign(struct start *s)
 	return changed;
 }
 
-/* The row that is worst off, of those that are not alone, becomes the center of an empty cluster, which makes the sum smaller. False when
- * none of them is off its center: then there are fewer distinct rows than clusters. */
+/* Makes the row with the largest distance, from a cluster with several rows, the center of an empty cluster, which reduces the sum. False:
+ * all these rows are at their centers, so there are fewer distinct rows than clusters. */
 static bool start_refill(struct start *s, size_t empty)
 {
 	size_t far = SIZE_MAX;
@@ -182,7 +182,7 @@ static bool start_refill(struct start *s, size_t empty)
 	return true;
 }
 
-/* Centers become means; those of clusters that stay empty are left where they are, which is on another. */
+/* Moves centers to the means; centers of clusters that stay empty remain on another one. */
 static void start_update(struct start *s)
 {
 	size_t k = s->k, p = s->rows->cols;
@@ -198,7 +198,7 @@ static void start_update(struct start *s)
 			s->centers[j * k + c] /= (double)s->count[c];
 }
 
-/* From the centers that are there. */
+/* Iterates from the present centers. */
 static void start_run(struct start *s)
 {
 	bool changed = true;
@@ -226,7 +226,7 @@ static void start_both(void *context, size_t i)
 	start_run(&all[i]);
 }
 
-/* Moved out of the start. */
+/* Moves the result out of the start. */
 static struct kmeans start_result(struct start *s)
 {
 	struct kmeans result = { mat_new(s->k, s->rows->cols), s->rows->rows, s->cluster, s->within, s->iterations };
@@ -263,12 +263,12 @@ void kmeans_release(struct kmeans *kmeans)
 	*kmeans = (struct kmeans){ .cluster = NULL };
 }
 
-#define SAMPLES_MAX 200 /* of a function, for k-means */
+#define SAMPLES_MAX 200 /* per function, for k-means */
 #define STARTS	    8
 
-/* ---- a part of the rows ---- */
+/* ---- selection of rows ---- */
 
-/* At most SAMPLES_MAX rows of each function, evenly over runs and values; their groups likewise. */
+/* Selects at most SAMPLES_MAX rows of each function, evenly over runs and values, and their groups. */
 static void clustering_thin(const struct rows *rows, struct rows *out)
 {
 	struct rows r = { .z = mat_new(rows->z.rows, rows->z.cols), .groups = mem_new(rows->n_groups, sizeof(*r.groups)) };
@@ -302,7 +302,7 @@ static void clustering_thin(const struct rows *rows, struct rows *out)
 
 /* ---- k clusters ---- */
 
-/* All functions on one scale: to unit spread, not to each function's own, or they would all look alike. */
+/* Scales columns to unit spread over all functions; with each function's own spread all functions would look alike. */
 static void clustering_scale(const struct rows *rows, struct mat *out)
 {
 	double *column = mem_new(rows->z.rows + 1, sizeof(*column));
@@ -321,7 +321,7 @@ static void clustering_scale(const struct rows *rows, struct mat *out)
 	*out = m;
 }
 
-/* Numbers of clusters without those that no function belongs to, in the same order. */
+/* Renumbers clusters without empty ones, in the same order. */
 static size_t clusters_close_up(size_t *of, size_t functions, size_t k)
 {
 	size_t *place = mem_new(k, sizeof(*place)), left = 0;
@@ -336,8 +336,8 @@ static size_t clusters_close_up(size_t *of, size_t functions, size_t k)
 	return left;
 }
 
-/* AutoPerf: a function belongs to the cluster that holds most of its samples (of equally many, and without any: the first).
- * function [n] < functions; of[functions] is overwritten. Clusters that no function belongs to are closed up: returns how many are left. */
+/* Assigns functions as AutoPerf: to the cluster with most of their samples (on a tie, or without samples: the first). function [n] <
+ * functions; overwrites of[functions]. Removes clusters without functions: returns how many are left. */
 static size_t clusters_of_functions(const struct kmeans *kmeans, const size_t *function, size_t functions, size_t *of)
 {
 	size_t k = kmeans->centers.rows, *votes = mem_new(functions * k, sizeof(*votes));

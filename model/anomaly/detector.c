@@ -1,4 +1,4 @@
-/* A detector is fitted: what the observations are like, models of them, what their errors teach. */
+/* Fits a detector: scales of the observations, models of them, and a rule from their errors. */
 #include "model/anomaly/detector_parts.h"
 
 #include "base/mem.h"
@@ -9,9 +9,9 @@
 
 #include <math.h>
 
-#define TERMINATION_RUNS_MIN 4	 /* a quarter is one run */
+#define TERMINATION_RUNS_MIN 4	 /* so that a quarter is one run */
 #define TERMINATION_T	     2.0 /* standard deviations above the mean: the published threshold */
-#define RUNS_LEAST	     3	 /* held out: each is compared with two others */
+#define RUNS_LEAST	     3	 /* for holding out: each run is compared with two others */
 
 const struct detector_options detector_defaults = {
 	.scorer = &scorer_autoencoder,
@@ -48,16 +48,16 @@ const struct detector_about *detector_about(const struct detector *d)
 	return &d->about;
 }
 
-/* ---- what the observations are like ---- */
+/* ---- statistics of the observations ---- */
 
 struct fit {
 	const struct observations *normal;
 	struct detector *d;
-	size_t *columns;   /* [p] of the detector's, the place in the observations */
-	size_t *functions; /* [functions] of the observations, the place in the detector */
+	size_t *columns;   /* [p] positions of the detector's columns in the observations */
+	size_t *functions; /* [functions] positions of the observations' functions in the detector */
 	struct rows rows;
-	size_t *fold;  /* [runs] the model that judges it: with folds the one without its own */
-	double *error; /* [rows] by it */
+	size_t *fold;  /* [runs] index of the model that judges it: with folds, the one without the run's own fold */
+	double *error; /* [rows] errors by that model */
 };
 
 static void fit_release(struct fit *f)
@@ -68,7 +68,7 @@ static void fit_release(struct fit *f)
 	mem_free(f->fold, f->error);
 }
 
-/* Columns that no row has are not counted. Returns how many are. */
+/* Finds columns with values in some row. Returns how many. */
 static size_t fit_find_counted(const struct fit *f, bool *used)
 {
 	size_t n = 0;
@@ -81,7 +81,7 @@ static size_t fit_find_counted(const struct fit *f, bool *used)
 	return n;
 }
 
-/* Runs that have rows are numbered 0, 1, ... in their order; returns how many there are. */
+/* Numbers runs that have rows 0, 1, ... in their order; returns how many. */
 static size_t fit_number_runs(struct fit *f)
 {
 	size_t *to = mem_new(f->normal->runs + 1, sizeof(*to)), n = 0;
@@ -145,8 +145,8 @@ out:
 
 /* ---- models ---- */
 
-/* One of all runs; with folds, one without each of them. Runs are dealt in a seeded order, so that no fold holds all runs of an input that
- * comes round in turn. */
+/* Fits one model to all runs; with folds, one without each of them. Runs are dealt to folds in a seeded order, so that no fold has all runs
+ * of a periodically repeated input. */
 static void fit_models(struct fit *f)
 {
 	struct detector *d = f->d;
@@ -179,33 +179,33 @@ static void fit_models(struct fit *f)
 	mem_free_all(use, m->n);
 }
 
-/* ---- are the runs enough? ---- */
+/* ---- number of runs ---- */
 
-/* How many normal runs are enough: AutoPerf's variance termination (Alam and others, NeurIPS 2019, Algorithm 1) with eps relative to the
- * scale of the errors. O(max^2).
+/* Decides how many normal runs are enough: AutoPerf's variance termination (Alam and others, NeurIPS 2019, Algorithm 1) with eps relative
+ * to the scale of the errors. O(max^2).
  *
- * What is published: runs are added one by one, until two averages, ave_piece and ave_half, differ by less than eps for `goal` times, or
- * until there are `max` runs; it is called a termination by variance. The listing itself was not at hand, so what is averaged over what is
- * our reading of these names: after each run the standard deviation of the errors of all runs so far; ave_piece is its average over the
- * last quarter of the runs, ave_half over the last half. Runs that bring nothing new leave both the same; a run unlike the earlier ones,
- * and errors that drift, move the shorter average first. The difference is ours, too, in being relative to mean + t standard deviations:
- * what is asked is by which part that, the published threshold, still moves, in any unit. */
+ * As published, runs are added one by one until two averages, ave_piece and ave_half, differ by less than eps for `goal` times, or until
+ * there are `max` runs; it is called a termination by variance. The listing was not available, so the averaged quantity is our
+ * interpretation of these names. After each run, it is the standard deviation of the errors of all runs so far. ave_piece is its average
+ * over the last quarter of the runs, ave_half over the last half. Redundant runs leave both equal; a run unlike the earlier ones, and
+ * drifting errors, first move the shorter average. Dividing by mean + t standard deviations is ours, too: it measures, in any unit, by how
+ * much that published threshold still moves. */
 struct termination_options {
-	double eps;   /* difference of the two averages that counts as none, relative to the scale of the errors */
-	size_t goal;  /* so many times in a row */
-	size_t max;   /* runs, at most */
-	double least; /* the scale of the errors is taken for at least this: what is far below an error that matters has settled */
+	double eps;   /* negligible difference of the two averages, relative to the scale of the errors */
+	size_t goal;  /* required number of consecutive times */
+	size_t max;   /* most runs */
+	double least; /* lower limit of the scale of the errors: errors far below a relevant one count as settled */
 };
 
 struct termination {
-	bool sufficient;  /* false also at `max` runs */
-	size_t chosen;	  /* runs after which it ended; when not sufficient: all */
-	size_t runs_more; /* about, an estimate; 0 when sufficient, and when not even `max` runs were: then more of the same will not do */
+	bool sufficient;  /* also false at `max` runs */
+	size_t chosen;	  /* runs after which it ended; if not sufficient: all */
+	size_t runs_more; /* estimate; 0 if sufficient, or if even `max` runs were not: more of the same would not help */
 };
 
 static const struct termination_options termination_defaults = { .eps = .02, .goal = 3, .max = 100 };
 
-/* deviation [n]: of the first 1, 2, ... errors (Welford, Technometrics 4(3), 1962); mean [n] likewise. */
+/* Computes deviation [n] and mean [n] of the first 1, 2, ... errors (Welford, Technometrics 4(3), 1962). */
 static void termination_deviations(const double *error, size_t n, double *deviation, double *mean)
 {
 	double squares = 0.0, m = 0.0;
@@ -220,7 +220,7 @@ static void termination_deviations(const double *error, size_t n, double *deviat
 	}
 }
 
-/* |ave_piece - ave_half| after r runs, relative to mean + t standard deviations. */
+/* Returns |ave_piece - ave_half| after r runs, relative to mean + t standard deviations. */
 static double termination_difference(const double *deviation, const double *mean, size_t r, double least)
 {
 	double ave_piece = stats_mean(deviation + r - r / 4, r / 4), ave_half = stats_mean(deviation + r - r / 2, r / 2);
@@ -229,9 +229,9 @@ static double termination_difference(const double *deviation, const double *mean
 	return scale > 0.0 ? stats_round(fabs(ave_piece - ave_half) / scale) : 0.0;
 }
 
-/* The standard deviation of r independent errors moves by about 1 / sqrt(r), so that a difference d after n runs is eps after n (d /
- * eps)^2. The difference itself is noise: the median of those of the last quarter of the runs represents it. At least what is left to the
- * goal. */
+/* Estimates the missing runs. The standard deviation of r independent errors moves by about 1 / sqrt(r), so a difference d after n runs is
+ * eps after n (d / eps)^2. A single difference is noisy, so d is the median over the last quarter of the runs. Returns at least the
+ * remaining runs to the goal. */
 static size_t termination_runs_more(const double *difference, size_t n, const struct termination_options *o, size_t reached)
 {
 	size_t last = n / 4 > 0 ? n / 4 : 1, left = o->goal - reached, most = o->max - n;
@@ -250,8 +250,8 @@ static size_t termination_runs_more(const double *difference, size_t n, const st
 	return more > (double)left ? (size_t)more : left;
 }
 
-/* error [n]: of each run in the order in which they were taken, what a model of the others makes of it (mean of its samples); >= 0, finite.
- * The answer rests on the first `max` of them, and on no run after `chosen`, where one could have stopped. goal >= 1, eps > 0. */
+/* Applies the termination. error [n]: per run, in the order of the runs, its mean error by a model of the others; >= 0, finite. Uses the
+ * first `max` of them, and no run after `chosen`, where measuring could have stopped. goal >= 1, eps > 0. */
 static void termination_of(const double *error, size_t n, const struct termination_options *options, struct termination *out)
 {
 	double *deviation = mem_new(3 * n, sizeof(*deviation)), *mean = deviation + n, *difference = mean + n;
@@ -272,9 +272,9 @@ static void termination_of(const double *error, size_t n, const struct terminati
 	free(deviation);
 }
 
-/* ---- what the errors teach ---- */
+/* ---- learning from errors ---- */
 
-/* Would more runs change anything? By the mean error of each run's samples, in the order of the runs. */
+/* Decides whether more runs would change anything, by the mean error of each run's samples, in the order of the runs. */
 static void fit_termination(struct fit *f)
 {
 	struct detector_about *about = &f->d->about;
@@ -300,7 +300,7 @@ static void fit_termination(struct fit *f)
 	free(sum);
 }
 
-/* The scorer of the largest cluster in words, and the columns that scorers get. */
+/* Describes the scorer of the largest cluster, and the columns that scorers get. */
 static void fit_describe(struct detector *d)
 {
 	size_t *members = mem_new(d->about.clusters, sizeof(*members)), largest = 0;

@@ -1,4 +1,4 @@
-/* What a fitted detector says of other runs: which are anomalous, in which functions, by which columns. */
+/* Judges other runs by a fitted detector: which are anomalous, in which functions, by which columns. */
 #include "model/anomaly/detector_parts.h"
 
 #include "base/mem.h"
@@ -8,8 +8,8 @@
 #include <math.h>
 #include <string.h>
 
-#define PART_LEAST  .01 /* of a function's errors: columns with less, and without a vote, are excluded */
-#define LEAST_APART .05 /* relative difference of what is done in all that is negligible */
+#define PART_LEAST  .01 /* part of a function's errors: columns with less, and without a vote, are excluded */
+#define LEAST_APART .05 /* negligible relative difference of totals */
 
 void detection_release(struct detection *d)
 {
@@ -20,10 +20,10 @@ void detection_release(struct detection *d)
 }
 
 /* ---- means ----
- * What functions did in the mean, in runs of two kinds: what is said of a function rests on this. Runs are what is independent, so a run is
- * one number: the mean of all its samples, by the calls that they represent or by the work in these. */
+ * Means of functions in runs of two kinds, on which verdicts on a function rest. Runs are the independent units, so each contributes one
+ * number: the mean of all its samples, weighted by represented calls or by their work. */
 
-/* Sums of a run: [p + 1] each, the last are of the calls. */
+/* Sums of a run: [p + 1] each, the last for the calls. */
 struct run_sums {
 	double *sum, *base;
 };
@@ -45,7 +45,7 @@ static void run_sums_add(const struct observations *o, const size_t *columns, si
 	to->base[p] = 1.0;
 }
 
-/* Welford, Technometrics 4(3), 1962. */
+/* Updates a mean: Welford, Technometrics 4(3), 1962. */
 static void run_mean_add(struct run_mean *mean, double x)
 {
 	double from = x - mean->mean;
@@ -75,7 +75,7 @@ struct run_mean *run_means_of(const struct observations *o, const size_t *column
 	return means;
 }
 
-/* Would they be so far apart by this chance at most, if all runs varied as the normal ones do? A single new run can be compared, too. */
+/* Reports whether such a difference has at most this probability if all runs vary as the normal ones do. A single new run suffices. */
 static bool run_means_apart(const struct run_mean *normal, const struct run_mean *now, double chance)
 {
 	double apart = fabs(now->mean - normal->mean), error;
@@ -119,9 +119,9 @@ void detection_judge_totals(const struct observations *seen, const struct run_me
 	out->runs_small = 0;
 }
 
-/* ---- the cause: which columns make a function's anomalous samples anomalous ---- */
+/* ---- causes: the columns of a function's anomalous samples ---- */
 
-/* The leading column of a sample is that with the largest part; of equal ones the first. */
+/* Adds a vote for the leading column of a sample, the one with the largest part; of equal ones the first. */
 static void cause_add_vote(const double *parts, size_t p, struct detection_column *columns)
 {
 	size_t leading = 0;
@@ -134,7 +134,7 @@ static void cause_add_vote(const double *parts, size_t p, struct detection_colum
 	columns[leading].votes += 1.0;
 }
 
-/* Where the mean has moved by more than something negligible, that is the direction; else where the samples lie of what was expected. */
+/* Returns the direction of a column: that of its mean, if it moved by more than a negligible amount; else that of the samples' errors. */
 static int cause_direction(const struct detection_column *c, double moved, double toward)
 {
 	double by = c->now - c->normal;
@@ -163,14 +163,13 @@ void detection_columns_sort(struct detection_column *columns, size_t n)
 
 /* n samples of one function. */
 struct cause_samples {
-	struct mat parts, toward;	    /* [n x p] of their errors by column; with the sign of the distance from what was expected */
+	struct mat parts, toward; /* [n x p] parts of their errors by column; and with the sign of the difference from the expected value */
 	const struct detection_mean *means; /* [p] */
-	double *moved;			    /* [p] a difference of means that is not negligible */
+	double *moved;			    /* [p] smallest relevant difference of means */
 	const bool *anomalous;		    /* [n] */
 };
 
-/* *columns: those with a vote or a hundredth of the error, by votes, then by part; the caller's, NULL when there is none. Returns how many.
- */
+/* Returns how many columns have a vote or a hundredth of the error. *columns: these, by votes, then by part; the caller's, or NULL. */
 static size_t cause_columns(const struct cause_samples *s, struct detection_column **columns)
 {
 	size_t p = s->parts.cols, samples = 0, n = 0;
@@ -206,14 +205,14 @@ static size_t cause_columns(const struct cause_samples *s, struct detection_colu
 	return n;
 }
 
-/* ---- the rows to judge ---- */
+/* ---- rows to judge ---- */
 
 struct judge {
 	const struct detector *d;
 	const struct observations *seen;
-	size_t *columns;   /* [p] of the detector's, the place in what was seen */
-	size_t *functions; /* [functions of what was seen] place in the detector, SIZE_MAX: not known */
-	size_t *back;	   /* [functions of the detector] place in what was seen */
+	size_t *columns;   /* [p] positions of the detector's columns in `seen` */
+	size_t *functions; /* [functions of `seen`] positions in the detector, SIZE_MAX: unknown */
+	size_t *back;	   /* [functions of the detector] positions in `seen` */
 	struct rows rows;
 	double *error;		  /* [rows] */
 	struct mat parts, toward; /* [rows x p] */
@@ -267,7 +266,7 @@ static enum assay_status judge_rows(struct judge *k, struct assay_error *err)
 	return st;
 }
 
-/* New runs are dealt to the models as if they came after the normal ones. */
+/* Computes errors of a group. New runs are dealt to the models as if they followed the normal ones. */
 static void judge_errors(void *context, size_t g)
 {
 	struct judge *k = context;
@@ -285,15 +284,15 @@ static void judge_run(void *context, size_t run)
 	k->d->options.rule->judge(k->d, &k->rows, k->error, run, k->scores, &k->p[run]);
 }
 
-/* ---- a function ---- */
+/* ---- one function ---- */
 
-/* More than would be expected of n normal runs? */
+/* Reports whether more runs are anomalous than expected of n normal runs. */
 static bool judge_too_many(const struct detector *d, size_t n, size_t anomalous)
 {
 	return anomalous > 0 && stats_round(d->options.rule->chance(d, n, anomalous)) <= stats_round(d->options.rate);
 }
 
-/* Rows [first, first + n) are the function's; anomalous [n]. */
+/* Finds the cause for the function with rows [first, first + n); anomalous [n]. */
 static void judge_cause(const struct judge *k, size_t first, size_t n, const bool *anomalous, struct detection_function *out)
 {
 	size_t p = k->rows.z.cols;
@@ -315,7 +314,8 @@ static void judge_cause(const struct judge *k, size_t first, size_t n, const boo
 	mem_free(s.moved, means);
 }
 
-/* Samples above the threshold; where a function is anomalous without any, because all have moved a little, those of its anomalous runs. */
+/* Marks samples above the threshold. whole_runs: instead, all samples of anomalous runs, for a function without such samples, because all
+ * have moved a little. Returns how many. */
 static size_t judge_mark_samples(const struct judge *k, const struct row_group *groups, size_t n, double threshold, bool whole_runs,
 				 bool *anomalous)
 {
@@ -331,7 +331,7 @@ static size_t judge_mark_samples(const struct judge *k, const struct row_group *
 	return marked;
 }
 
-/* Median error, and the mean of what is above the threshold. */
+/* Computes the median error, and the mean of the parts above the threshold. */
 static void judge_sum_errors(const struct judge *k, size_t first, size_t n, struct detection_function *out)
 {
 	double above = 0.0, weight = 0.0;
@@ -344,7 +344,7 @@ static void judge_sum_errors(const struct judge *k, size_t first, size_t n, stru
 	out->excess = above / weight;
 }
 
-/* groups[n] are one function's. */
+/* Judges the function of groups[n]. */
 static void judge_function(const struct judge *k, const struct row_group *groups, size_t n, struct detection_function *out)
 {
 	const struct detector *d = k->d;
@@ -382,7 +382,7 @@ static void judge_function(const struct judge *k, const struct row_group *groups
 		detection_judge_totals(k->seen, normal, now, k->columns, p, d->about.functions, out);
 }
 
-/* ---- all ---- */
+/* ---- all functions and runs ---- */
 
 static void judge_runs(struct judge *k, struct detection *out)
 {
@@ -401,7 +401,7 @@ static void judge_runs(struct judge *k, struct detection *out)
 	free(relevant);
 }
 
-/* Where more runs are anomalous than chance explains, some function is, although none in enough of them for itself: the one with most. */
+/* If more runs are anomalous than chance explains, but no function is in enough of them, marks the function with the most. */
 static void judge_set(const struct judge *k, struct detection *out)
 {
 	struct detection_function *most = NULL;

@@ -9,16 +9,16 @@
 #include <string.h>
 
 #define COEFFICIENTS (EXPECT_NUMBERS_USED + 1)
-#define WORTH_MOST   .9	   /* of the error without it: what helps by less is chance */
-#define RUNS_EACH    6	   /* runs for each coefficient */
-#define INPUT_RUNS   2	   /* of an input whose median is known */
-#define OUTSIDE	     .5	   /* of the range of a number: further outside nothing is known */
-#define HUBER	     1.345 /* standard deviations: .95 as efficient as least squares with normal errors */
+#define WORTH_MOST   .9	   /* relative to the error without it: smaller improvements are chance */
+#define RUNS_EACH    6	   /* runs per coefficient */
+#define INPUT_RUNS   2	   /* runs of an input whose median is known */
+#define OUTSIDE	     .5	   /* relative to the range of a number: farther outside nothing is known */
+#define HUBER	     1.345 /* standard deviations: 95 % of the efficiency of least squares with normal errors */
 #define NORMAL_MAD   1.4826
 #define ROUNDS	     8
 #define SAME	     1e-9
 
-/* The runs in use, and room for one fit. */
+/* The runs in use, and buffers for one fit. */
 struct fitting {
 	const struct expect_inputs *runs;
 	const double *y;
@@ -38,7 +38,7 @@ static double fitting_factor(const struct fitting *f, const struct expect *e, si
 	return k ? mat_get(&f->runs->numbers, run, e->number[k - 1]) - e->low[k - 1] : 1.0;
 }
 
-/* Fits by weighted least squares, and computes what is left. inverse [m x m], m = e->n + 1: of the weighted products of the factors. */
+/* Fits by weighted least squares, and computes residuals. inverse [m x m], m = e->n + 1: of the weighted products of the factors. */
 static bool fitting_weighted(struct fitting *f, struct expect *e, double *inverse)
 {
 	double right[COEFFICIENTS] = { 0 }, c[COEFFICIENTS] = { 0 };
@@ -70,8 +70,8 @@ static bool fitting_weighted(struct fitting *f, struct expect *e, double *invers
 	return true;
 }
 
-/* The mean distance of the runs from what the others would say of them, and each in f->work: a residual over what its own weight in the fit
- * leaves of it. */
+/* Returns the mean distance of the runs from the others' prediction, and each in f->work: a residual divided by the part that its own
+ * weight in the fit leaves of it. */
 static double fitting_left_out(const struct fitting *f, const struct expect *e, const double *inverse)
 {
 	size_t m = e->n + 1;
@@ -90,7 +90,7 @@ static double fitting_left_out(const struct fitting *f, const struct expect *e, 
 	return sum / (double)f->n;
 }
 
-/* rounds: 1 is least squares. Returns the error for runs that are excluded; INFINITY: the numbers cannot be distinguished. */
+/* Fits a line. rounds: 1 is least squares. Returns the error for held-out runs; INFINITY: the numbers cannot be distinguished. */
 static double fitting_line(struct fitting *f, struct expect *e, size_t rounds)
 {
 	double inverse[COEFFICIENTS * COEFFICIENTS];
@@ -126,14 +126,14 @@ static void expect_add_number(const struct fitting *f, struct expect *e, size_t 
 	}
 }
 
-/* The best of many numbers helps by chance where runs are few: seeds and dates are among them. With this bound that was seen in at most one
- * of 200 (12 to 40 runs of noise, up to 16 numbers). */
+/* Returns the required improvement. With few runs, the best of many numbers, such as seeds and dates, helps by chance. This bound limits
+ * that to 1 of 200 cases (12 to 40 runs of noise, up to 16 numbers). */
 static double fitting_worth(const struct fitting *f)
 {
 	return fmin(WORTH_MOST, 1.0 - .5 * sqrt(2.0 * log(20.0 * (double)(f->runs->numbers.cols + 1)) / (double)f->n));
 }
 
-/* Adds the one number that leaves least, or the two, if not more than `worth` of the error is left. */
+/* Adds the one or two numbers that leave the smallest error, if it is at most `worth` of the present one. */
 static bool fitting_add(struct fitting *f, size_t more, double worth, struct expect *e, double *error)
 {
 	size_t numbers = f->runs->numbers.cols;
@@ -165,8 +165,8 @@ static bool fitting_add(struct fitting *f, size_t more, double worth, struct exp
 	return true;
 }
 
-/* As long as the error falls, and is more than rounding. Two at once have to help as two do one after the other: where more threads come
- * with larger sizes, neither says alone what the work of a thread is, but both do. *error: with those. */
+/* Adds numbers while the error falls and exceeds rounding. Two at once must help as much as two in turn. Example: if larger sizes have more
+ * threads, neither number predicts the work per thread, but both together do. *error: the final error. */
 static void fitting_choose_numbers(struct fitting *f, struct expect *e, double *error)
 {
 	double worth = fitting_worth(f);
@@ -180,12 +180,12 @@ static void fitting_choose_numbers(struct fitting *f, struct expect *e, double *
 
 struct value {
 	size_t input;
-	double y, left_out; /* how far off one value for all is, if it is excluded */
+	double y, left_out; /* error of one value for all, if this run is held out */
 };
 
 ORDER_BY(compare_values, struct value, BY_UP(input) BY_UP(y))
 
-/* The median of sorted v[n] without its i-th; n for i: of all. n > 1, or i is n. */
+/* Returns the median of sorted v[n] without its i-th element; i = n: of all. n > 1, or i is n. */
 static double values_median_without(const struct value *v, size_t n, size_t i)
 {
 	size_t left = n - (i < n), low = (left - 1) / 2, high = left / 2;
@@ -193,8 +193,8 @@ static double values_median_without(const struct value *v, size_t n, size_t i)
 	return (v[low + (low >= i)].y + v[high + (high >= i)].y) / 2.0;
 }
 
-/* After fitting_line() without numbers, which says what is known of a run whose input too few others had. Returns the error for runs that
- * are excluded. */
+/* Fits medians by input, after fitting_line() without numbers, which predicts runs with rare inputs. Returns the error for held-out
+ * runs. */
 static double fitting_inputs(const struct fitting *f, struct expect *e)
 {
 	struct value *v = mem_new(f->n, sizeof(*v));
@@ -219,7 +219,7 @@ static double fitting_inputs(const struct fitting *f, struct expect *e)
 	return sum / (double)f->n;
 }
 
-/* ---- the better one ---- */
+/* ---- choice ---- */
 
 static void fitting_choose(struct fitting *f, struct expect *out)
 {

@@ -1,22 +1,22 @@
-/* The default rule: from errors of samples to runs that are anomalous, so that a normal run is with the probability that was asked for.
+/* The default rule: turns errors of samples into anomalous runs, so that a normal run is called anomalous with the requested probability.
  *
  * Conformal prediction (Vovk, Gammerman, Shafer, "Algorithmic Learning in a Random World", 2005): a new run joins the normal ones, each of
- * them all is compared with the others, and p is the share of them that are at least as strange as the new one. Were it normal, too, any of
- * them would be the strangest with the same probability, so that p <= rate with exactly that probability where there are no ties, whatever
- * the distribution. It requires that the new one is treated as the others are: errors come from models that have not seen the run (the
- * caller's folds), and the new run is among those with which a normal one is compared. Without the latter .42 instead of .52 of runs that
- * are 2 standard deviations off are found (19 runs; tests/test_calibrate.c).
+ * all these is compared with the others, and p is the share of them that are at least as strange as the new one. If it is normal, too, any
+ * of them is the strangest with the same probability. So p <= rate has exactly that probability if there are no ties, for any distribution.
+ * This requires that the new run is treated as the others. Errors come from models that have not seen the run (the caller's folds), and a
+ * normal run is compared with the new one, too. Without the latter, 0.42 instead of 0.52 of runs that are 2 standard deviations off are
+ * found (19 runs; tests/test_calibrate.c).
  *
- * How strange a run is, is the maximum over its functions of
+ * The strangeness of a run is the maximum over its functions of
  *
  *   (S - mean) / sqrt(between + (within + largest^2 / (samples + 1)) / n),   S = sum of weight * s / sum of weight,   s = log(1 + error /
- * threshold)
+ *   threshold)
  *
- * where threshold is a quantile of the function's errors, mean, between and within (variances between runs and between the samples of one)
- * are of the other runs' `samples`, n is the effective number of samples and `largest` the largest s of the run: what has not been seen in
- * so many samples may still happen in one of (samples + 1), as Laplace's rule of succession has it. S is the share of anomalous samples,
- * made continuous: far below the threshold a sample counts almost nothing, far above it the logarithm of its error. What differs by more
- * than something negligible (a mean error of `least`) is stranger than all that does not: the bar orders, and leaves the rate as it is. */
+ * where threshold is a quantile of the function's errors; mean, between and within (variances between runs and between the samples of one)
+ * are of the other runs' `samples`; n is the effective number of samples, and `largest` the largest s of the run. An event not seen in so
+ * many samples may still occur in one of (samples + 1), by Laplace's rule of succession. S is a continuous form of the share of anomalous
+ * samples: far below the threshold a sample counts almost nothing, far above it the logarithm of its error. Runs that differ by more than a
+ * negligible amount (a mean error of `least`) are stranger than all others: this changes the order, not the rate. */
 #include "model/anomaly/detector_parts.h"
 
 #include "base/mem.h"
@@ -26,46 +26,45 @@
 #include <math.h>
 #include <string.h>
 
-#define ANOMALOUS_QUANTILE .95	   /* of a function's errors: above it a sample is anomalous */
-#define NOTHING		   (-12.0) /* strangeness of a function that is not there: less than any other */
-#define NEGLIGIBLE	   (-10.0) /* above that of what is negligible */
-#define RELEVANT	   (-9.0)  /* up to that of what is not */
-#define BETWEEN_LEAST	   .0025   /* variance of S between runs that is negligible: a twentieth of its logarithm */
+#define ANOMALOUS_QUANTILE .95	   /* quantile of a function's errors: above it a sample is anomalous */
+#define NOTHING		   (-12.0) /* strangeness of an absent function: less than any other */
+#define NEGLIGIBLE	   (-10.0) /* upper limit for negligible differences */
+#define RELEVANT	   (-9.0)  /* lower limit for relevant differences */
+#define BETWEEN_LEAST	   .0025   /* negligible variance of S between runs: a twentieth of its logarithm */
 #define BETWEEN_PRIOR	   4.0	   /* runs that the variance of the other functions counts as */
-#define THRESHOLD_LEAST	   1e-30   /* of a sample: errors below are rounding, and what is divided by it stays finite */
+#define THRESHOLD_LEAST	   1e-30   /* lower limit of a sample's threshold: smaller errors are rounding, and quotients stay finite */
 
 struct calibrate_options {
-	double rate;	    /* of normal runs that may be called anomalous */
-	double least;	    /* a mean error of a run below it is negligible, and a sample's is not anomalous */
-	bool single_sample; /* S is the logarithm of the largest error / threshold, and is compared as it is */
+	double rate;	    /* share of normal runs that may be called anomalous */
+	double least;	    /* smaller mean errors of a run are negligible; a sample below it is not anomalous */
+	bool single_sample; /* S is the logarithm of the largest error / threshold, compared directly */
 };
 
 /* A function in a run. */
 struct calibrate_summary {
-	double samples; /* 0: the run does not have it */
+	double samples; /* 0: the run does not have the function */
 	double mean;	/* S */
 	double n;	/* effective number of samples */
-	double largest; /* s */
-	double squares; /* of the samples' distances from S */
+	double largest; /* largest s */
+	double squares; /* squared distances of the samples' s from S */
 	bool matters;
 };
 
 struct calibration {
 	struct calibrate_options options;
 	size_t functions, runs;
-	double *threshold;		  /* [functions] of a sample; NaN: no run has the function */
+	double *threshold;		  /* [functions] threshold of a sample; NaN: no run has the function */
 	struct calibrate_summary *normal; /* [functions x runs] */
-	size_t allowed;			  /* a run is anomalous when fewer normal ones than this are as strange, >= 1 */
+	size_t allowed;			  /* a run is anomalous if fewer normal ones than this are as strange, >= 1 */
 };
 
-/* Rounded as stats_round has it. */
+/* Rounds as stats_round() does. */
 size_t detector_runs_needed(double rate)
 {
 	return (size_t)ceil(1.0 / rate - 1.0 - 1e-9);
 }
 
-/* A run is anomalous when fewer normal runs than this are as strange, at most `rate` of (runs + 1); 0: so few runs do not support the rate.
- */
+/* Returns the limit of equally strange normal runs below which a run is anomalous, at most `rate` of (runs + 1); 0: too few runs. */
 static size_t calibrate_allowed(double rate, size_t runs)
 {
 	return (size_t)floor(rate * (double)(runs + 1) + 1e-9);
@@ -76,9 +75,9 @@ static void calibration_release(struct calibration *c)
 	mem_free(c->threshold, c->normal);
 }
 
-/* ---- a function in a run ---- */
+/* ---- one function in one run ---- */
 
-/* Samples [n] of a function that is known, in one run. */
+/* Summarizes samples [n] of a known function in one run. */
 static struct calibrate_summary calibrate_summary_of(const struct calibration *c, size_t function, const double *error,
 						     const double *weight, size_t n)
 {
@@ -119,7 +118,7 @@ static void calibrate_thresholds(struct calibration *c, const struct row_group *
 	}
 }
 
-/* error [rows]: by a model that has not seen the run; NaN where it does not know the function. O(rows log rows). */
+/* Fits the calibration. error [rows]: by a model that has not seen the run; NaN: it does not know the function. O(rows log rows). */
 static void calibrate_fit(const struct rows *rows, const double *error, size_t functions, size_t runs,
 			  const struct calibrate_options *options, struct calibration *out)
 {
@@ -145,16 +144,16 @@ static void calibrate_fit(const struct rows *rows, const double *error, size_t f
 	*out = c;
 }
 
-/* ---- each run against the others ---- */
+/* ---- comparison of runs ---- */
 
-/* Normal runs, and the new one as the last when there is one. */
+/* Normal runs, and the new one, if any, as the last. */
 struct crowd {
 	const struct calibration *c;
 	const struct calibrate_summary *seen; /* [functions], NULL: none */
 	size_t runs;
-	double *between; /* [functions x runs] variance between the runs other than this one */
+	double *between; /* [functions x runs] variance between the other runs */
 	double *typical; /* [runs] its median over the functions */
-	double *strange; /* [runs] of the run */
+	double *strange; /* [runs] strangeness of the run */
 };
 
 static const struct calibrate_summary *crowd_member(const struct crowd *w, size_t function, size_t run)
@@ -162,11 +161,11 @@ static const struct calibrate_summary *crowd_member(const struct crowd *w, size_
 	return run < w->c->runs ? &w->c->normal[function * w->c->runs + run] : &w->seen[function];
 }
 
-/* What the runs of a function say together, so that each can be taken out. */
+/* Sums over the runs of a function, from which each run can be removed. */
 struct totals {
-	double runs, mean, squares; /* of S: its distances from the mean, squared */
-	double within, freedom;	    /* squares of samples */
-	double inverse, samples;    /* sum of 1 / n; samples */
+	double runs, mean, squares; /* of S: sum of squared distances from the mean */
+	double within, freedom;	    /* sum of squares and degrees of freedom of samples */
+	double inverse, samples;    /* sum of 1 / n; number of samples */
 };
 
 static struct totals totals_of(const struct crowd *w, size_t function)
@@ -215,14 +214,14 @@ static double totals_within(const struct totals *t)
 	return t->freedom > 0.0 ? t->within / t->freedom : 0.0;
 }
 
-/* As the moments have it, without its floor. */
+/* Returns the method-of-moments estimate, without its floor. */
 static double totals_between(const struct totals *t)
 {
 	return t->runs > 1.0 ? fmax(0.0, t->squares / (t->runs - 1.0) - totals_within(t) * t->inverse / t->runs) : (double)NAN;
 }
 
-/* Few runs tell little of the variance between them: functions borrow from each other (as in Smyth, Statistical Applications in Genetics
- * and Molecular Biology 3(1), 2004, with the prior's weight given). */
+/* Computes the typical variance over functions. Few runs give poor estimates of the variance between them, so functions borrow from each
+ * other (as in Smyth, Statistical Applications in Genetics and Molecular Biology 3(1), 2004, with a given prior weight). */
 static void crowd_find_typical(struct crowd *w)
 {
 	size_t functions = w->c->functions;
@@ -240,7 +239,7 @@ static void crowd_find_typical(struct crowd *w)
 	free(known);
 }
 
-/* What is negligible is in order below what is not. */
+/* Maps the strangeness of negligible differences below that of all relevant ones. */
 static double strangeness_in_order(bool matters, double strange)
 {
 	double s = fmax(strange, RELEVANT);
@@ -259,12 +258,12 @@ static double crowd_strangeness(const struct crowd *w, size_t function, size_t r
 	if (w->c->options.single_sample)
 		return strangeness_in_order(s->matters, s->largest + log1p(-exp(-s->largest)));
 	between = ((own > 0.0 ? own * moments : 0.0) + BETWEEN_PRIOR * w->typical[run]) / (own + BETWEEN_PRIOR) + BETWEEN_LEAST;
-	/* One sample may be far off by chance; less so where each run has but one, which represents all of it. */
+	/* One sample may be far off by chance; this is less likely if each run has only one, which represents all of it. */
 	within = totals_within(&t) + s->largest * s->largest / (t.samples + 1.0) / (t.freedom + s->samples > 1.0 ? 1.0 : 4.0);
 	return strangeness_in_order(s->matters, (s->mean - t.mean) / sqrt(between + within / s->n));
 }
 
-/* strange [functions] of the last run, unless it is NULL. */
+/* Compares the runs. strange [functions] of the last run, unless NULL. */
 static void crowd_compare(struct crowd *w, double *strange)
 {
 	struct totals *all = mem_new(w->c->functions + 1, sizeof(*all));
@@ -308,8 +307,9 @@ static void crowd_release(struct crowd *w)
 
 ORDER_BY(compare_down, double, BY_VALUE_DOWN)
 
-/* seen [functions]: a new run. strange [functions]: of each of its functions. p: (1 + normal runs at least as strange) / (1 + normal runs).
- * Returns the limit: what is stranger is anomalous; the run's strangest function is exactly when p <= rate. O(functions x runs). */
+/* Judges a new run. seen [functions]; strange [functions]: strangeness of each. p: (1 + normal runs at least as strange) / (1 + normal
+ * runs). Returns the limit above which a function is anomalous; the run's strangest exceeds it exactly if p <= rate. O(functions x
+ * runs). */
 static double calibrate_judge(const struct calibration *c, const struct calibrate_summary *seen, double *strange, double *p)
 {
 	struct crowd w = crowd_of(c, seen);
@@ -325,7 +325,7 @@ static double calibrate_judge(const struct calibration *c, const struct calibrat
 	return limit;
 }
 
-/* Share of normal runs that the others call anomalous. */
+/* Returns the share of normal runs that the others call anomalous. */
 static double calibrate_measured(const struct calibration *c)
 {
 	struct crowd w = crowd_of(c, NULL);
@@ -348,11 +348,11 @@ static double log_choose(size_t n, size_t k)
 	return lgamma((double)n + 1) - lgamma((double)k + 1) - lgamma((double)(n - k) + 1);
 }
 
-/* The probability that at least `anomalous` of n further normal runs are stranger than all but allowed - 1 of `runs` normal ones: they
- * share the limit, so it is not binomial but negative hypergeometric. Of one run: allowed / (runs + 1). */
+/* Returns the probability that at least `anomalous` of n further normal runs are stranger than all but allowed - 1 of `runs` normal ones.
+ * They share the limit, so it is negative hypergeometric instead of binomial. For one run: allowed / (runs + 1). */
 static double calibrate_chance(size_t runs, size_t allowed, size_t n, size_t anomalous)
 {
-	size_t top = anomalous + allowed - 1; /* of all, in which there are fewer normal ones than allowed */
+	size_t top = anomalous + allowed - 1; /* strangest of all, fewer than `allowed` of which are the earlier runs */
 	double sum = 0.0;
 
 	ASSAY_BUG_IF(anomalous > n || allowed < 1 || allowed > runs);

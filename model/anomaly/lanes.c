@@ -3,19 +3,19 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Compiled for each width of registers, chosen when a program starts; sanitizers are not ready so early. */
+/* Compiled per width of registers, chosen at the start of a program, which is too early for sanitizers. */
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
 #define WIDEST __attribute__((target_clones("default", "avx2", "avx512f")))
 #else
 #define WIDEST
 #endif
 
-#define TILE  8 /* rows of a product at a time */
+#define TILE  8 /* rows of a product per step */
 #define WIDTH 4 /* columns of each */
 
 typedef double lane __attribute__((vector_size(8 * WIDTH), aligned(8), may_alias));
 
-/* `rows` (at most TILE, constant where this is called) by WIDTH numbers of a product. */
+/* Computes `rows` (at most TILE, a constant of the caller) by WIDTH numbers of a product. */
 static inline __attribute__((always_inline)) void tile(size_t rows, size_t columns, size_t depth, const double *a, size_t a_row,
 						       size_t a_depth, const double *b, const double *start, double *c)
 {
@@ -44,12 +44,12 @@ WIDEST void lanes_product(size_t rows, size_t columns, size_t depth, const doubl
 	}
 }
 
-/* exp(-|x| factor), not below exp(-700); off by less than 4e-16 relatively: of the exponent t = n ln 2 + r with |r| <= ln 2 / 2, 2^n is
+/* Returns exp(-|x| factor), not below exp(-700); relative error below 4e-16. With the exponent t = n ln 2 + r, |r| <= ln 2 / 2, 2^n is set
  * by its exponent's bits and e^r is 1 + r + r^2 q(r). q is nearly the minimax polynomial of degree 9 on that interval (Chebyshev
  * interpolation; Muller, Elementary Functions, 3rd edition, chapter 3): in exact arithmetic e^r is off by 1.3e-17. */
 static inline double decay(double x, double factor)
 {
-	const double magic = 0x1.8p52; /* adding it rounds to an integer, which are then the lowest bits */
+	const double magic = 0x1.8p52; /* adding it rounds to an integer in the lowest bits */
 	double t = -__builtin_fabs(x) * factor, shifted, n, r, q;
 	uint64_t bits, power;
 

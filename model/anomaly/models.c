@@ -1,4 +1,4 @@
-/* Names and rows in canonical order, scales, and the models that are fitted to them. */
+/* Names and rows in canonical order, scales, and the models fitted to them. */
 #include "model/anomaly/detector_parts.h"
 
 #include "base/mem.h"
@@ -8,12 +8,12 @@
 #include <math.h>
 #include <string.h>
 
-#define TRAIN_MAX    20000  /* rows that one scorer learns from; of more, every so many-th */
+#define TRAIN_MAX    20000  /* training rows of one scorer; more are thinned evenly */
 #define CHUNK	     2048   /* rows that are judged at once */
-#define NORMAL_MAD   1.4826 /* standard deviations a MAD, of a normal distribution */
-#define NORMAL_WIDTH 3.2897 /* and of the middle nine tenths */
-#define WITHIN_LEAST 4	    /* samples in runs with several: below, the spread is that of all */
-#define ROUNDING     1e-9   /* units: what is left of equal values */
+#define NORMAL_MAD   1.4826 /* standard deviations per MAD of a normal distribution */
+#define NORMAL_WIDTH 3.2897 /* standard deviations in the middle nine tenths of one */
+#define WITHIN_LEAST 4	    /* samples in runs with several: with fewer, the spread is that of all */
+#define ROUNDING     1e-9   /* units: remainder of equal values */
 
 /* ---- names ---- */
 
@@ -31,7 +31,7 @@ static int names_compare(const void *a, const void *b, void *names)
 	return strcmp(all[*(const size_t *)a], all[*(const size_t *)b]);
 }
 
-/* order[n] of names, each of which must occur once. */
+/* Sorts order[n] of names. Fails if a name occurs twice. */
 static enum assay_status names_order(const char *const *names, size_t n, const char *what, size_t *order, struct assay_error *err)
 {
 	for (size_t i = 0; i < n; i++)
@@ -256,7 +256,7 @@ static void scale_release(struct scale *s)
 	mem_free(s->known, s->center, s->unit, s->low, s->high);
 }
 
-/* The values of x change. */
+/* Returns the spread of x [n]; changes x. */
 static double spread_of(double *x, size_t n)
 {
 	double width, middle;
@@ -270,7 +270,7 @@ static double spread_of(double *x, size_t n)
 	return fmax(NORMAL_MAD * stats_quantile(x, n, .5), width / NORMAL_WIDTH);
 }
 
-/* Appends the distances of x[n] to their median, as wide as those of many would be. */
+/* Appends the distances of x[n] to their median, widened to those of many values. */
 static size_t add_distances(const double *x, size_t n, double *out, size_t used)
 {
 	double middle, wider;
@@ -288,8 +288,8 @@ struct scale_work {
 	double *all, *within; /* [samples of the function] */
 };
 
-/* One function's column; groups[n] are its own. The unit is the spread within runs of the function's samples, robust (the larger of 1.4826
- * MAD and the width of the middle nine tenths as of a normal distribution), at least `tolerance`. */
+/* Learns one function's column from its groups[n]. The unit is the robust spread of the function's samples within runs (the larger of
+ * 1.4826 MAD and the width of the middle nine tenths as of a normal distribution), at least `tolerance`. */
 static void scale_learn_column(const struct mat *z, const struct row_group *groups, size_t n, const bool *use, size_t j, double tolerance,
 			       struct scale_work *work, struct scale *out)
 {
@@ -319,7 +319,7 @@ static void scale_learn_column(const struct mat *z, const struct row_group *grou
 	out->high[at] = (out->high[at] - out->center[at]) / out->unit[at];
 }
 
-/* O(n log n) a column. */
+/* Learns all scales; O(n log n) per column. */
 static void scale_learn(const struct rows *rows, const bool *use, double tolerance, struct scale *scale)
 {
 	struct scale_work work = { .all = mem_new(2 * rows->z.rows, sizeof(double)) };
@@ -335,7 +335,7 @@ static void scale_learn(const struct rows *rows, const bool *use, double toleran
 
 const struct detector_scaling detector_asinh = { .stretched = true, .learn = scale_learn };
 
-/* Is the function's column always the same? */
+/* Reports whether the function's column is constant. */
 static bool scale_is_constant(const struct scale *s, size_t function, size_t j)
 {
 	size_t at = function * s->columns + j;
@@ -343,7 +343,7 @@ static bool scale_is_constant(const struct scale *s, size_t function, size_t j)
 	return s->high[at] - s->low[at] <= ROUNDING;
 }
 
-/* row [columns] of z to units[columns]. */
+/* Converts row [columns] of z to units[columns]. */
 static void scale_row(const struct scale *s, size_t function, const double *row, double *units)
 {
 	size_t at = function * s->columns;
@@ -386,7 +386,7 @@ static void model_scale(void *context, size_t i)
 	f->models->options->scaling->learn(f->rows, f->use[i], f->models->options->tolerance, scale);
 }
 
-/* Columns that vary in one of the cluster's functions. */
+/* Chooses the columns that vary in one of the cluster's functions. */
 static void expert_choose_columns(const struct models *models, const struct scale *scale, size_t cluster, struct expert *expert)
 {
 	expert->columns = mem_new(scale->columns + 1, sizeof(*expert->columns));
@@ -405,7 +405,7 @@ static bool expert_learns_from(const struct fitting *f, size_t model, size_t clu
 	return f->use[model][group->run] && f->models->cluster[group->function] == cluster;
 }
 
-/* The units of X->rows rows, evenly from all `total`, which are in the order of their values within a run. */
+/* Gathers the units of X->rows rows, evenly from all `total`, which are sorted by values within a run. */
 static void expert_gather(const struct fitting *f, size_t model, size_t cluster, size_t total, struct mat *X, size_t *run)
 {
 	const struct scale *scale = &f->models->items[model].scale;
@@ -463,7 +463,7 @@ void models_fit(const struct rows *rows, const bool *const *use, struct models *
 
 /* ---- errors ---- */
 
-/* What the scorer says, spread over all columns. */
+/* Computes the scorer's parts, at the positions of all columns. */
 static void expert_parts(const struct expert *expert, const struct mat *units, struct mat *parts, struct mat *toward)
 {
 	struct mat x = mat_new(units->rows, expert->n_columns), part = mat_new(units->rows, expert->n_columns);
@@ -487,7 +487,7 @@ static void expert_parts(const struct expert *expert, const struct mat *units, s
 	mat_release(&expected);
 }
 
-/* Of units [n x columns] from scale_row. */
+/* Judges units [n x columns] from scale_row(). */
 static void models_parts(const struct models *models, size_t model, size_t function, const struct mat *units, struct mat *parts,
 			 struct mat *toward)
 {

@@ -9,13 +9,13 @@
 #include <stdbool.h>
 #include <string.h>
 
-#define BEAM	   48	/* models of one size that are grown to the next */
-#define CLIP	   2.0	/* |log error| of one type: beyond it, worse counts the same */
+#define BEAM	   48	/* models of one size that are extended to the next */
+#define CLIP	   2.0	/* |log error| of one type: larger errors count the same */
 #define FLOOR	   .01	/* |log error| below which models are equally good */
 #define NEGLIGIBLE 1e-5 /* weight, relative to the largest */
 #define SINGULAR   1e-10
 
-/* ---- sums: all that the fits need of the rows ---- */
+/* ---- sums: sufficient statistics of the rows ---- */
 
 static double sums_log_scale(const double *cost, const size_t *type, size_t rows, size_t types)
 {
@@ -65,7 +65,7 @@ void additive_sums_of(const struct features *f, const double *cost, const size_t
 	for (size_t k = 0; k < s.cols; k++)
 		s.group[k] = k < f->n ? f->group[k] : f->groups;
 	for (size_t i = 0; i < f->logs.rows; i++) {
-		double y = stats_round(log(cost[i]) - scale); /* a rescaled unit changes nothing */
+		double y = stats_round(log(cost[i]) - scale); /* changing the unit changes nothing */
 
 		for (size_t k = 0; k < f->n; k++)
 			r[k] = exp(-mat_get(&f->logs, i, k) - y);
@@ -87,7 +87,7 @@ void additive_sums_see(struct additive_sums *s, const struct mat *differs)
 		for (size_t b = 0; b + 1 < s->cols; b++)
 			for (size_t c = 0; c < differs->cols; c++)
 				s->views.at[a * s->cols + b] += mat_get(differs, a, c) * mat_get(differs, b, c);
-	for (size_t t = 0; t < s->types; t++) /* what is squared is, in each class, the sum of w_k r_k differs_k */
+	for (size_t t = 0; t < s->types; t++) /* the square, per class, of the sum of w_k r_k differs_k */
 		for (size_t i = 0; i < s->cols * s->cols; i++)
 			s->G[t].at[i] *= 1.0 + s->views.at[i];
 }
@@ -103,20 +103,20 @@ void additive_sums_release(struct additive_sums *s)
 
 /* ---- one model ---- */
 
-/* What a fit works on: the sums over all types that count, and for each of them the sums without it. */
+/* Data of a fit: the sums over all types that count, and for each of them the sums without it. */
 struct search {
 	const struct additive_sums *sums;
-	size_t n;      /* types that count */
+	size_t n;      /* number of types that count */
 	size_t *type;  /* [n] */
 	double *count; /* [n] */
-	double total;  /* of the counts */
-	struct mat G;  /* all */
+	double total;  /* sum of the counts */
+	struct mat G;  /* over all types */
 	double *h;
 	struct mat *G_out; /* [n] without type[i] */
 	struct mat h_out;
 };
 
-/* Solves the k x k system for positive w; false when it is singular, w is not positive, or its sums are not finite. */
+/* Solves the k x k system for positive w; false: it is singular, w is not positive, or its sums are not finite. */
 static bool model_solve(const struct mat *G, const double *h, const size_t *col, size_t k, double *w)
 {
 	double L[ADDITIVE_SIZE_MAX][ADDITIVE_SIZE_MAX], z[ADDITIVE_SIZE_MAX];
@@ -147,12 +147,12 @@ static bool model_solve(const struct mat *G, const double *h, const size_t *col,
 		if (!(z[i] > 0.0) || isinf(z[i]))
 			return false;
 	}
-	for (size_t i = 0; i < k; i++) /* apart from the loop above: gcc 12 -O2 takes what is stored backwards for not stored */
+	for (size_t i = 0; i < k; i++) /* not in the loop above: gcc 12 -O2 would assume that values stored backwards are not stored */
 		w[i] = z[i];
 	return true;
 }
 
-/* What the shares of the model's columns leave unexplained of where the time went. */
+/* Returns the part of the time's classes that the shares of the model's columns leave unexplained. */
 static double model_view_missed(const struct additive_sums *s, size_t t, const struct additive_model *m, const double *w)
 {
 	double squares = 0.0;
@@ -164,7 +164,7 @@ static double model_view_missed(const struct additive_sums *s, size_t t, const s
 	return sqrt(fmax(squares, 0.0));
 }
 
-/* |log| of the ratio of predicted and measured time, the mean ratio of the rows of a type. */
+/* Returns |log| of the ratio of predicted and measured time, the mean ratio over the rows of a type. */
 static double model_error_on(const struct additive_sums *s, size_t t, const struct additive_model *m, const double *w)
 {
 	double ratio = 0.0;
@@ -176,8 +176,7 @@ static double model_error_on(const struct additive_sums *s, size_t t, const stru
 	return fmin(fabs(log(ratio)), CLIP);
 }
 
-/* Fits the model with the columns that m names; false when there is no such model, because a smaller one is as good, or does not stand when
- * a type is excluded. */
+/* Fits the model with the columns of m. False: a smaller model is as good, or it cannot be fitted when a type is held out. */
 static bool model_fit(const struct search *s, struct additive_model *m)
 {
 	double sum = 0.0, w[ADDITIVE_SIZE_MAX] = { 0 };
@@ -257,14 +256,14 @@ static void search_small(const struct search *s, size_t size, struct additive *f
 	}
 }
 
-/* By error, then columns. */
+/* Sorts by error, then by columns. */
 static int compare_errors(const void *a, const void *b)
 {
 	const struct additive_model *x = a, *y = b;
 
 	if (x->left_out != y->left_out)
 		return x->left_out < y->left_out ? -1 : 1;
-	return memcmp(x->col, y->col, sizeof(x->col)); /* any order will do that is always the same */
+	return memcmp(x->col, y->col, sizeof(x->col)); /* any consistent order */
 }
 
 static int compare_columns(const void *a, const void *b)
@@ -278,7 +277,7 @@ static int compare_columns(const void *a, const void *b)
 	return 0;
 }
 
-/* m with one column more, kept ascending; false when it has the column. */
+/* Makes m with one more column, in ascending order; false: it has the column already. */
 static bool model_grown(const struct additive_model *m, size_t column, struct additive_model *out)
 {
 	size_t at = 0;
@@ -295,7 +294,7 @@ static bool model_grown(const struct additive_model *m, size_t column, struct ad
 	return true;
 }
 
-/* The models of one size more than those from `from` on: the BEAM best of these with any other column. */
+/* Extends the BEAM best models from `from` on by each other column. */
 static void search_beam(const struct search *s, size_t from, struct additive *fit)
 {
 	size_t parents = fit->n - from, n = 0;
@@ -317,8 +316,8 @@ static void search_beam(const struct search *s, size_t from, struct additive *fi
 	free(children);
 }
 
-/* Where costs are so far apart that without the smallest of them nothing is left of the others in the sums, no model stands: then
- * the cost is their geometric mean, and all of it unexplained. */
+/* Adds the mean as the only model. If costs differ so much that the sums without the smallest lose the others, no model can be fitted: then
+ * the cost is the geometric mean, and unexplained. */
 static void search_mean_alone(const struct search *s, struct additive *fit)
 {
 	mem_append(fit->models, fit->n, &fit->capacity,
@@ -355,9 +354,9 @@ void additive_release(struct additive *fit)
 	*fit = (struct additive){ 0 };
 }
 
-/* ---- average ---- */
+/* ---- averaging ---- */
 
-/* Adds `part` of the weights under one set of options; raw [n] is scratch. */
+/* Adds `part` of the weights under one set of options; raw [n] is a buffer. */
 static void additive_weigh_once(struct additive *fit, const struct additive_options *options, double part, double *raw)
 {
 	double power = -options->sharpness * (double)fit->types, top = -DBL_MAX, sum = 0.0;
@@ -396,8 +395,8 @@ static double model_part(const struct additive *fit, const struct additive_model
 	return m->col[i] + 1 == fit->cols ? m->w[i] : m->w[i] * exp(-logs[m->col[i]]);
 }
 
-/* The times of a model's columns, in parts of their sum, of which the logarithm is returned: by logarithms where no number is as
- * large or small. */
+/* Computes the times of a model's columns, relative to their sum; returns the logarithm of the sum. Uses logarithms if a number would
+ * overflow or underflow. */
 static double model_parts(const struct additive *fit, const struct additive_model *m, const double *logs, double *part)
 {
 	double time = 0.0, top = -HUGE_VAL, log_time = 0.0;

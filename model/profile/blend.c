@@ -13,13 +13,13 @@
 #define STUMPS_RATE   .2
 #define STUMPS_TIE    1e-9 /* relative difference of gains below which two splits are equally good */
 #define ERROR_FLOOR   .005 /* relative error below which candidates are equally good */
-#define LOG_MAX	      50.0 /* of a ratio: what is further off is infinitely wrong, but finite */
+#define LOG_MAX	      50.0 /* limit of a log ratio, so that errors are finite */
 
 const struct additive_options blend_grid[BLEND_ADDITIVE] = { { 2, .5 }, { 2, 1.0 }, { ADDITIVE_SIZE_MAX, .5 }, { ADDITIVE_SIZE_MAX, 1.0 } };
 
 /* ---- stumps ---- */
 
-/* Rows are the types that count. */
+/* State of boosting. Its rows are the types that count. */
 struct boost {
 	const struct features *features;
 	size_t n;
@@ -28,11 +28,11 @@ struct boost {
 	double total;
 	double *residual; /* [n] */
 	double *update;	  /* [n] */
-	size_t *order;	  /* [cols x n] rows, ascending along the feature */
-	double *gain;	  /* [cols] of its best cut */
+	size_t *order;	  /* [cols x n] rows, ascending by the feature */
+	double *gain;	  /* [cols] gain of its best cut */
 	size_t *at;	  /* [cols] rows below that cut */
-	double *below;	  /* [cols] mean residual there */
-	double *above;	  /* [cols] */
+	double *below;	  /* [cols] mean residual below it */
+	double *above;	  /* [cols] above it */
 };
 
 static double boost_value(const struct boost *b, size_t feature, size_t row)
@@ -83,7 +83,7 @@ static void boost_release(struct boost *b)
 	mem_free(b->type, b->weight, b->residual, b->update, b->order, b->gain, b->at, b->below, b->above);
 }
 
-/* The best cut along a feature: the decrease of the mean squared residual. Equal values are not cut. */
+/* Finds the best cut along a feature by the decrease of the mean squared residual. Does not cut between equal values. */
 static void boost_best_cut(struct boost *b, size_t j)
 {
 	const size_t *order = &b->order[j * b->n];
@@ -128,7 +128,7 @@ static void boost_share_credit(const struct boost *b, double enough, double top,
 	free(in_group);
 }
 
-/* Adds the step of feature j, `part` of it, to the model and to what the rows are moved by. */
+/* Adds `part` of the step of feature j to the model and to the updates of the rows. */
 static void boost_take_step(struct boost *b, struct stumps *s, size_t j, double part)
 {
 	const size_t *order = &b->order[j * b->n];
@@ -145,7 +145,7 @@ static void boost_take_step(struct boost *b, struct stumps *s, size_t j, double 
 		b->update[order[i]] += part * (i < b->at[j] ? b->below[j] : b->above[j]);
 }
 
-/* One stage; false when nothing is left to split. */
+/* Makes one stage; false: nothing is left to split. */
 static bool boost_stage(struct boost *b, struct stumps *s, double *gained)
 {
 	double top = 0.0, tied = 0.0, enough;
@@ -173,7 +173,7 @@ static bool boost_stage(struct boost *b, struct stumps *s, double *gained)
 	return true;
 }
 
-/* y [types] log cost. count [types] how often each type counts; 0 = excluded; at least 2 types above 0. */
+/* Fits stumps to y [types], log cost. count [types]: multiplicity of each type, 0 excludes it; at least 2 types above 0. */
 static void stumps_fit(const struct features *f, const double *y, const double *count, struct stumps *out)
 {
 	struct boost b = boost_new(f, count);
@@ -228,7 +228,7 @@ void blend_data_of(const struct mat *rates, const double *cost, const size_t *ty
 	d.type = mem_new(d.rows, sizeof(*d.type));
 	memcpy(d.type, type, d.rows * sizeof(*type));
 	for (size_t i = 0; i < d.rows; i++) {
-		/* As the sums have it, so that a rescaled unit changes nothing but the scale. */
+		/* As in the sums, so that changing the unit changes only the scale. */
 		d.log_cost[i] = stats_round(log(cost[i]) - log(d.sums.y_scale));
 		d.type_cost[type[i]] += d.log_cost[i];
 		rows[type[i]] += 1.0;
@@ -252,15 +252,15 @@ static const double *blend_logs(const struct blend_data *d, size_t row)
 	return &d->features.logs.at[row * d->features.n];
 }
 
-/* ---- one type excluded ---- */
+/* ---- one type held out ---- */
 
 static double relative_error(double predicted, double measured)
 {
 	return fabs(expm1(fmin(predicted - measured, LOG_MAX)));
 }
 
-/* Predictions of the rows of all types that do not count, by the additive grid and the stumps that were fitted to the others,
- * [BLEND_ADDITIVE + 1] a row. */
+/* Predicts the rows of all types that do not count, by the additive grid and the stumps that were fitted to the others, [BLEND_ADDITIVE +
+ * 1] per row. */
 static void predict_left_out(const struct blend_data *d, const double *count, struct mat *out)
 {
 	struct additive additive;
@@ -283,7 +283,7 @@ static void predict_left_out(const struct blend_data *d, const double *count, st
 	stumps_release(&stumps);
 }
 
-/* sum [BLEND_CANDIDATES], overwritten: the mean relative error of every candidate over the rows of a type. */
+/* Computes the mean relative error of every candidate over the rows of a type: sum [BLEND_CANDIDATES], overwritten. */
 static void candidates_errors(const struct blend_data *d, size_t type, const struct mat *predicted, double *sum)
 {
 	double rows = 0.0;
@@ -334,7 +334,7 @@ static void candidates_weigh(const double *error, double types, struct blend_cho
 			choice->additive[c / BLEND_PARTS] += choice->weight[c] * (1.0 - stumps);
 		additive += choice->weight[c] * (1.0 - stumps);
 	}
-	for (size_t k = 0; k < BLEND_ADDITIVE; k++) /* where the stumps take all, the additive part is still asked for shares */
+	for (size_t k = 0; k < BLEND_ADDITIVE; k++) /* even if the stumps have all weight, shares need the additive part */
 		choice->additive[k] = additive > 1e-9 ? choice->additive[k] / additive : 1.0 / BLEND_ADDITIVE;
 }
 
@@ -392,12 +392,12 @@ double blend_predict(const struct blend *b, const double *logs)
 
 /* ---- validation ---- */
 
-/* Nested: who judges type `a` chooses among the candidates by what they make of each `b` when neither has been seen. That fit also
- * says what is made of `a` when it is `b` that is judged, so that each pair is fitted once. */
+/* Nested validation: for judging type `a`, the candidates' weights come from their errors on each `b` with both held out. The same fit
+ * serves for judging `b`, so that each pair is fitted once. */
 struct validating {
 	const struct blend_data *data;
 	struct blend_validation *out;
-	double *errors; /* [types x types x BLEND_CANDIDATES]: judged, excluded beside it */
+	double *errors; /* [types x types x BLEND_CANDIDATES]: judged type, other held-out type */
 };
 
 static double *validating_errors(const struct validating *v, size_t judged, size_t beside)
@@ -414,7 +414,7 @@ static double *counts_without(size_t types, size_t a, size_t b)
 	return count;
 }
 
-/* Pairs (a, b), a < b, numbered by b, then a. */
+/* Computes a pair (a, b), a < b, numbered by b, then a. */
 static void validating_pair(void *context, size_t pair)
 {
 	const struct validating *v = context;

@@ -1,7 +1,6 @@
-/* Both models together, and what they are worth on types of machines that they have not seen. The candidates are a fixed grid:
- * additive models of two sizes and two sharpnesses, alone, blended with boosted stumps (on logs) in quarters, or the stumps
- * alone. Each is weighed by its relative error on types that are excluded, to the power -types. Everything is done by type, and
- * nested: who validates a blend leaves a type out first. */
+/* Both models together, and their errors on unseen hardware types. The candidates are a fixed grid: additive models of two sizes and two
+ * sharpnesses, alone or blended in quarters with boosted stumps (on logs), and the stumps alone. A candidate's weight is its relative error
+ * on held-out types, to the power -types. Everything is done by type, and nested: validation of a blend holds out a type first. */
 #ifndef MODEL_PROFILE_BLEND_H
 #define MODEL_PROFILE_BLEND_H
 
@@ -11,61 +10,60 @@
 #define BLEND_SIZES	 2
 #define BLEND_SHARPNESS	 2
 #define BLEND_ADDITIVE	 (BLEND_SIZES * BLEND_SHARPNESS)
-#define BLEND_PARTS	 4 /* of stumps: 0, 1/4, 1/2, 3/4 */
+#define BLEND_PARTS	 4 /* parts of stumps: 0, 1/4, 1/2, 3/4 */
 #define BLEND_CANDIDATES (BLEND_ADDITIVE * BLEND_PARTS + 1)
 
 extern const struct additive_options blend_grid[BLEND_ADDITIVE];
 
-/* Boosted stumps (trees of depth 1) on the logs of type means, squared error, whose ties are shared: with about ten types, twenty
- * and more features split them equally well, and nothing in the data tells these apart. A stage is the mean of all of them; where
- * they disagree about a new machine, its prediction lies between. Credit for a split is shared among the groups that tie, and
- * within a group among its features. Source: Friedman, Annals of Statistics 29(5), 2001, algorithm 3. Deterministic. O(stages *
- * types * features). */
+/* Boosted stumps (trees of depth 1) on the logs of type means, squared error, with shared ties. With about ten types, twenty and more
+ * features split them equally well, and the data cannot distinguish these. So a stage is the mean of all of them; if they disagree about a
+ * new machine, its prediction lies between. Credit for a split is shared among the tied groups, and within a group among its features.
+ * Source: Friedman, Annals of Statistics 29(5), 2001, algorithm 3. Deterministic. O(stages * types * features). */
 struct stumps {
 	size_t cols;
 	double start; /* mean log cost */
 	double *step; /* the model is start + the sum over features of a step function: [cols x cuts_max] the step ... */
-	double *cut;  /* ... that is taken where the log lies above the cut */
-	size_t *cuts; /* [cols] */
+	double *cut;  /* ... that applies above this log */
+	size_t *cuts; /* [cols] number of cuts */
 	size_t cuts_max;
-	double *importance; /* [cols] shared credit; they sum to one, or are all 0 when nothing was split */
-	double tied;	    /* mean number of features that tie, weighted by gain; 0 when nothing was split */
+	double *importance; /* [cols] shared credit; the sum is one, or all are 0 without splits */
+	double tied;	    /* mean number of tied features, weighted by gain; 0 without splits */
 };
 
-/* What is fitted; both must outlive it. Immutable: may be shared by threads. */
+/* Data to fit; both must outlive it. Immutable: may be shared by threads. */
 struct blend_data {
 	struct features features;
 	struct additive_sums sums;
 	size_t rows, types;
 	double *log_cost;  /* [rows], of the cost in units of sums.y_scale */
-	double *type_cost; /* [types] mean log cost of the rows */
+	double *type_cost; /* [types] mean log cost of their rows */
 	size_t *type;	   /* [rows] */
 };
 
-/* rates [rows x p] as for features_of, cost [rows] > 0 and lower is better, type [rows] < types, none without rows. */
+/* rates [rows x p] as for features_of(), cost [rows] > 0 and lower is better, type [rows] < types, each type with rows. */
 void blend_data_of(const struct mat *rates, const double *cost, const size_t *type, size_t types, struct blend_data *out);
 void blend_data_release(struct blend_data *data); /* accepts zeroed */
 
-/* The weights of the candidates, that sum to one, in two numbers a candidate of the additive grid. */
+/* Weights of the candidates, whose sum is one, and their marginal sums. */
 struct blend_choice {
-	double additive[BLEND_ADDITIVE]; /* weight in the additive part; they sum to one */
-	double stumps;			 /* part of the stumps, 0 to 1 */
+	double additive[BLEND_ADDITIVE]; /* weight within the additive part; the sum is one */
+	double stumps;			 /* share of the stumps, 0 to 1 */
 	double weight[BLEND_CANDIDATES];
 };
 
-/* count [types] as in additive_fit, at least 3 above 0. Cost: as many fits of both models as types count. */
+/* Chooses weights. count [types] as in additive_fit(), at least 3 above 0. Cost: as many fits of both models as types count. */
 void blend_choose(const struct blend_data *data, const double *count, struct blend_choice *out);
 
 struct blend {
-	struct additive additive; /* weighed as chosen */
+	struct additive additive; /* with the chosen weights */
 	struct stumps stumps;
 	struct blend_choice choice;
 };
 void blend_fit(const struct blend_data *data, const double *count, const struct blend_choice *choice, struct blend *out);
 void blend_release(struct blend *blend);			     /* accepts zeroed */
-double blend_predict(const struct blend *blend, const double *logs); /* the logarithm of the cost in units of sums.y_scale */
+double blend_predict(const struct blend *blend, const double *logs); /* logarithm of the cost in units of sums.y_scale */
 
-/* Predictions [rows], logs of cost, each row from types other than its own; types >= 4. mape: mean over types of the mean over
+/* Validates predictions [rows], logs of cost, each row from types other than its own; types >= 4. mape: mean over types of the mean over
  * their rows of |predicted / measured - 1|. q2: 1 - squared log error / that of the mean of the other types, by type. */
 struct blend_validation {
 	double *predicted;	      /* [rows] */

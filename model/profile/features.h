@@ -1,15 +1,14 @@
-/* What the columns of a fingerprint matrix are to a model: their logs, which of them say nothing and why, which are the same
- * column twice, and which move together and so form one group. Deterministic; O(rows * p + types * p^2). */
+/* Columns of a fingerprint matrix as features of a model: their logs, which are useless and why, which are duplicates, and which are
+ * correlated and so form a group. Deterministic; O(rows * p + types * p^2). */
 #ifndef MODEL_PROFILE_FEATURES_H
 #define MODEL_PROFILE_FEATURES_H
 
 #include "base/mat.h"
 #include "base/rows.h"
 
-#define FEATURES_CUT .1 /* 1 - |Spearman|, averaged (linkage.h): columns nearer than this are one group */
+#define FEATURES_CUT .1 /* 1 - |Spearman|, averaged (linkage.h): columns with less are one group */
 
-/* Why a column is not used; the order is that of the tests. The last two are said by the caller, who takes such columns out of the rates.
- */
+/* Why a column is not used, in the order of the tests. The caller sets the last two, and removes such columns from the rates. */
 #define FEATURE_ROWS(X)                                                                                                                    \
 	X(FEATURE_USED, "used", "")                                                                                                        \
 	X(FEATURE_MISSING, "missing", "not measured on every machine that ran the application")                                            \
@@ -27,27 +26,27 @@ const char *feature_text(enum feature_state state);
 struct features {
 	size_t p;		   /* columns of the matrix */
 	enum feature_state *state; /* [p] */
-	size_t *distinct;	   /* [p] index into the distinct columns; FEATURES_NONE when not used. Two columns that differ by a
-				    * constant factor on all rows are one distinct column */
-	double *centre;		   /* [p] mean log rate over the types, which weigh equally */
+	size_t *distinct; /* [p] index into the distinct columns; FEATURES_NONE if not used. Two columns that differ by a constant factor on
+			     all rows are one distinct column */
+	double *centre;	  /* [p] mean log rate over the types, which weigh equally */
 
 	size_t n;		/* distinct columns */
-	size_t *first;		/* [n] the first column of each, ascending */
-	size_t *copies;		/* [n] columns that are the same, >= 1 */
-	struct mat logs;	/* [rows x n] natural logs less their centre, rounded to 1e-9: a rescaled unit changes nothing */
-	struct mat type_logs;	/* [types x n] their means */
-	struct mat correlation; /* [n x n] Spearman's over the types */
+	size_t *first;		/* [n] first column of each, ascending */
+	size_t *copies;		/* [n] number of equal columns, >= 1 */
+	struct mat logs;	/* [rows x n] natural logs less their centre, rounded to 1e-9: changing the unit changes nothing */
+	struct mat type_logs;	/* [types x n] means per type */
+	struct mat correlation; /* [n x n] Spearman's, over the types */
 	size_t *group;		/* [n] numbered in the order of their first columns */
 	size_t groups;
-	double effective_rank; /* (sum of eigenvalues)^2 / sum of their squares of the correlations over types; 0 without columns */
+	double effective_rank; /* (sum of eigenvalues)^2 / sum of their squares, of the correlations over types; 0 without columns */
 };
 
-/* rates  [rows x p]; a rate that is not above 0 (or NaN) was not measured.
+/* rates  [rows x p]; NaN or a rate not above 0: not measured.
  * type   [rows], < types, each with at least one row. */
 void features_of(const struct mat *rates, const size_t *type, size_t types, struct features *out);
 void features_release(struct features *features); /* accepts zeroed */
 
-/* The distinct columns of other rates [p], as in `logs`. A rate that is missing is as if it were average. out [n]. */
+/* Computes the distinct columns of other rates [p], as in `logs`. A missing rate counts as average. out [n]. */
 void features_row(const struct features *features, const double *rates, double *out);
 
 #endif

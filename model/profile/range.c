@@ -9,22 +9,22 @@
 #include <stdbool.h>
 
 #define GRADIENT_TOLERANCE 1e-12 /* relative to |h|: a smaller gradient counts as 0 */
-#define PIVOT_TOLERANCE	   1e-13 /* of what the columns that are in leave of a new one: it depends on them */
-#define STEPS		   30	 /* of the bisection: the share is known to better than 1e-6 */
+#define PIVOT_TOLERANCE	   1e-13 /* remainder of a new column after those in use, below which it depends on them */
+#define STEPS		   30	 /* steps of the bisection, for a precision of the share better than 1e-6 */
 
 /* ---- non-negative least squares ---- */
 
-/* Non-negative least squares on normal equations: minimise w'Gw - 2 h'w subject to w >= 0.
- * Source: Lawson and Hanson, Solving Least Squares Problems (1974), chapter 23; on the Gram matrix as Bro and de Jong, Journal of
- * Chemometrics 11, 1997. Deterministic: the largest gradient enters first, ties by column. */
-/* Scratch space for problems of up to `capacity` columns. */
+/* Non-negative least squares by normal equations: minimises w'Gw - 2 h'w subject to w >= 0. Source: Lawson and Hanson, Solving Least
+ * Squares Problems (1974), chapter 23; on the Gram matrix as Bro and de Jong, Journal of Chemometrics 11, 1997. Deterministic: the largest
+ * gradient enters first, ties by column. */
+/* Buffers for problems of up to `capacity` columns. */
 struct nnls {
 	size_t capacity;
-	size_t *used;	 /* columns with w > 0, in the order in which they came in */
-	bool *in;	 /* [capacity] */
-	bool *dependent; /* [capacity] on the columns that are in */
+	size_t *used;	 /* columns with w > 0, in the order of their entry */
+	bool *in;	 /* [capacity] whether a column is used */
+	bool *dependent; /* [capacity] whether a column depends on the used ones */
 	double *factor;	 /* [capacity x capacity] lower Cholesky factor of G over `used` */
-	double *z;	 /* [capacity] the solution over `used` without the bounds */
+	double *z;	 /* [capacity] solution over `used` without the bounds */
 };
 
 static struct nnls *nnls_new(size_t capacity)
@@ -47,7 +47,7 @@ static void nnls_free(struct nnls *s)
 	mem_free(s->used, s->in, s->dependent, s->factor, s->z, s);
 }
 
-/* Row k of the factor, for used[k]; false when the column depends on those before it. */
+/* Computes row k of the factor, for used[k]; false: the column depends on the earlier ones. */
 static bool nnls_factor_row(struct nnls *s, const struct mat *G, size_t k)
 {
 	double *row = &s->factor[k * s->capacity];
@@ -86,7 +86,7 @@ static void nnls_solve_used(struct nnls *s, const double *h, size_t n)
 	}
 }
 
-/* Steps from w towards z as far as the bounds allow and takes out the columns that reach zero. Returns how many are left. */
+/* Moves from w towards z as far as the bounds allow, and removes columns that reach zero. Returns how many are left. */
 static size_t nnls_step_back(struct nnls *s, const struct mat *G, double *w, size_t n)
 {
 	double step = 1.0;
@@ -109,11 +109,11 @@ static size_t nnls_step_back(struct nnls *s, const struct mat *G, double *w, siz
 		kept += s->in[column];
 	}
 	for (size_t i = 0; i < kept; i++)
-		(void)nnls_factor_row(s, G, i); /* a part of independent columns is independent */
+		(void)nnls_factor_row(s, G, i); /* a subset of independent columns is independent */
 	return kept;
 }
 
-/* The column with the largest gradient that may come in; G->cols when there is none. */
+/* Returns the column with the largest gradient that may enter; G->cols: none. */
 static size_t nnls_steepest(const struct nnls *s, const struct mat *G, const double *h, const double *w, size_t n, double tolerance)
 {
 	size_t best = G->cols;
@@ -134,7 +134,7 @@ static size_t nnls_steepest(const struct nnls *s, const struct mat *G, const dou
 	return best;
 }
 
-/* Until the solution over the used columns keeps the bounds; returns their number. */
+/* Repeats until the solution over the used columns keeps the bounds; returns their number. */
 static size_t nnls_keep_bounds(struct nnls *s, const struct mat *G, const double *h, double *w, size_t n)
 {
 	for (;;) {
@@ -161,13 +161,14 @@ static double nnls_largest(const double *h, size_t p)
 	return top;
 }
 
-/* G     [p x p] symmetric positive semidefinite, finite; p <= capacity.
+/* Solves the problem.
+ * G     [p x p] symmetric positive semidefinite, finite; p <= capacity.
  * h     [p] finite.
- * w     [p] filled: a minimiser; where columns are linearly dependent to working precision, one of those with the fewest of them.
- * Cost: about k^3 for each of the k columns that are used. */
+ * w     [p] filled: a minimiser; if columns are linearly dependent to working precision, one with the fewest of them.
+ * Cost: about k^3 for each of the k used columns. */
 static void nnls_solve(struct nnls *s, const struct mat *G, const double *h, double *w)
 {
-	size_t p = G->cols, n = 0, rounds = 3 * p + 10; /* Lawson and Hanson's own limit against rounding in circles */
+	size_t p = G->cols, n = 0, rounds = 3 * p + 10; /* Lawson and Hanson's limit against cycles by rounding */
 	double tolerance = GRADIENT_TOLERANCE * nnls_largest(h, p);
 
 	ASSAY_BUG_IF(p > s->capacity || G->rows != p);
@@ -190,11 +191,11 @@ static void nnls_solve(struct nnls *s, const struct mat *G, const double *h, dou
 		for (size_t j = 0; j < p; j++)
 			s->dependent[j] = false;
 		if (!s->in[column])
-			s->dependent[column] = true; /* rounding let it in: not again at once */
+			s->dependent[column] = true; /* entered by rounding only: not again immediately */
 	}
 }
 
-/* w'Gw - 2 h'w. */
+/* Returns w'Gw - 2 h'w. */
 static double nnls_objective(const struct mat *G, const double *h, const double *w)
 {
 	double value = 0.0;
@@ -219,8 +220,8 @@ struct ranging {
 	double *least, *most;
 };
 
-/* The share of a part, of[k * stride] of each column, under the best fit whose error has the share times `multiplier` taken off. *error
- * gets its own error. */
+/* Returns the share of a part, of[k * stride] of each column, in the best fit if `multiplier` times the share is subtracted from the error.
+ * *error: the error itself. */
 static double range_share(const struct ranging *r, const double *of, size_t stride, double multiplier, struct nnls *nnls, double *h,
 			  double *w, double *error)
 {
@@ -236,7 +237,7 @@ static double range_share(const struct ranging *r, const double *of, size_t stri
 	return share;
 }
 
-/* The share at the multiplier of this sign at which the error reaches the limit. */
+/* Returns the share at the multiplier of this sign at which the error reaches the limit. */
 static double range_end(const struct ranging *r, size_t part, double sign)
 {
 	const struct mat *parts = sign < 0.0 ? r->least_of : r->most_of;
@@ -254,7 +255,7 @@ static double range_end(const struct ranging *r, size_t part, double sign)
 		share = range_share(r, of, stride, sign * high, nnls, h, h + p, &error);
 	}
 	if (error <= r->limit)
-		best = share; /* nothing holds it back */
+		best = share; /* no error limits it */
 	for (size_t i = 0; i < STEPS && error > r->limit * (1.0 - 1e-6) && high - low > 1e-6 * high; i++) {
 		double middle = .5 * (low + high), at;
 

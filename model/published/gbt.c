@@ -1,5 +1,5 @@
-/* Boosting; the best split of a set of rows; and what is remembered of such sets: the 15,000 searches of a fit are in a few hundred sets of
- * rows, so what does not depend on the residuals is kept. */
+/* Boosting; the best split of a set of rows; and a cache of such sets. The 15,000 searches of a fit are in a few hundred sets of rows, so
+ * data that do not depend on the residuals are kept. */
 #include "model/published/gbt.h"
 
 #include "base/mem.h"
@@ -12,14 +12,14 @@
 const struct gbt_options gbt_paper = { .trees = 1000, .max_depth = 4, .min_samples_split = 2, .learning_rate = .01 };
 
 #define LEAF	    UINT32_MAX
-#define NODES_BYTES ((size_t)8 << 20) /* of nodes, from tree to tree: more is slower at n = 136, p = 43 (page faults) */
-#define NEAR	    1e-7f	      /* feature values that are no further apart are one: scikit-learn's FEATURE_THRESHOLD */
+#define NODES_BYTES ((size_t)8 << 20) /* limit of all nodes, kept from tree to tree: more is slower at n = 136, p = 43 (page faults) */
+#define NEAR	    1e-7f	      /* feature values that are this close are equal: scikit-learn's FEATURE_THRESHOLD */
 #define BUCKETS	    4096
-#define NOWHERE	    UINT16_MAX /* no row's index: GBT_ROWS_MAX rows end below it */
+#define NOWHERE	    UINT16_MAX /* no row's index: GBT_ROWS_MAX rows have smaller ones */
 
-/* ---- columns to zero mean and unit variance ---- */
+/* ---- standardising columns ---- */
 
-/* Corrected two-pass variance (Chan, Golub, LeVeque, The American Statistician 37(3), 1983, eq. 1.7). */
+/* Returns the corrected two-pass variance (Chan, Golub, LeVeque, The American Statistician 37(3), 1983, eq. 1.7). */
 static double column_variance(const struct mat *X, size_t j, double mean)
 {
 	double n = (double)X->rows, sum = 0.0, squares = 0.0;
@@ -33,7 +33,7 @@ static double column_variance(const struct mat *X, size_t j, double mean)
 	return (squares - sum * sum / n) / n;
 }
 
-/* What is left of the variance of equal values when their mean was rounded does not count: the bound of scikit-learn. */
+/* Reports whether the variance is only due to rounding of the mean of equal values: scikit-learn's bound. */
 static bool column_is_constant(double n, double mean, double variance)
 {
 	double rounding = n * mean * DBL_EPSILON;
@@ -59,26 +59,26 @@ void gbt_standardise(struct mat *X, double *mean, double *scale)
 	}
 }
 
-/* ---- a node for every set of rows, found again by its hash ---- */
+/* ---- one node per set of rows, found by its hash ---- */
 
-/* How a node is split; valid until the next search in the same node. */
+/* The split of a node; valid until the next search in the same node. */
 struct gbt_split {
 	double gain;	      /* decrease of the sum of squares */
-	double threshold;     /* left when (float)x <= threshold */
-	size_t n_tied;	      /* features that split as well, >= 1 */
-	const uint32_t *tied; /* ascending; the first one is the one that splits */
-	bool ambiguous;	      /* another partition of the rows ties with this one */
+	double threshold;     /* left if (float)x <= threshold */
+	size_t n_tied;	      /* number of equally good features, >= 1 */
+	const uint32_t *tied; /* ascending; the first one defines the split */
+	bool ambiguous;	      /* another partition of the rows is as good */
 };
 
-/* One set of rows. */
+/* A set of rows. */
 struct gbt_node {
 	size_t n;
 	uint16_t *rows; /* [n] ascending */
 	struct gbt_split split;
-	struct gbt_node *left, *right; /* NULL until a search found a split */
+	struct gbt_node *left, *right; /* NULL until a search finds a split */
 	struct gbt_order *order;       /* NULL until the first search */
 	struct gbt_node *parent;       /* a larger set of rows that has an order; NULL for the root */
-	struct gbt_node *next;	       /* in the bucket of the hash */
+	struct gbt_node *next;	       /* in the bucket of its hash */
 	uint64_t hash;
 };
 
@@ -87,26 +87,26 @@ struct gbt_order {
 	size_t features;
 	uint32_t *feature; /* [features] */
 	uint16_t *row;	   /* [features x n] index into node->rows, sorted by the feature */
-	double *weight;	   /* [features x n] n / (n_left * n_right) of a cut after this row; 0 where the next value is the same */
+	double *weight;	   /* [features x n] n / (n_left * n_right) of a cut after this row; 0 if the next value is the same */
 
-	/* Left by the last search: the two largest gains along each feature, and the split. */
+	/* Results of the last search: the two largest gains along each feature, and the split. */
 	double *best, *second; /* [features] */
 	uint32_t *tied;	       /* [features] */
-	bool *mark;	       /* [n] the left side */
+	bool *mark;	       /* [n] whether a row is on the left side */
 	size_t n_left;
 };
 
 struct gbt_nodes {
 	size_t n, p;
-	float *x;	  /* [p x n] a feature's values side by side */
-	size_t bytes;	  /* of all nodes but the root */
-	uint16_t *sorted; /* [n] scratch */
-	uint16_t *index;  /* [n] scratch: where the rows of a parent are in its child */
+	float *x;	  /* [p x n] values by feature */
+	size_t bytes;	  /* of all nodes except the root */
+	uint16_t *sorted; /* [n] buffer */
+	uint16_t *index;  /* [n] buffer: positions of a parent's rows in its child */
 	struct gbt_node *root;
 	struct gbt_node *buckets[BUCKETS];
 };
 
-/* The finaliser of splitmix64 (Steele, Lea, Flood, OOPSLA 2014). */
+/* Mixes a row's index: the finaliser of splitmix64 (Steele, Lea, Flood, OOPSLA 2014). */
 static uint64_t gbt_hash_row(uint16_t row)
 {
 	uint64_t z = (row + 1ull) * 0x9e3779b97f4a7c15ull;
@@ -125,7 +125,7 @@ static uint64_t gbt_hash_rows(const uint16_t *rows, size_t n)
 	return hash;
 }
 
-/* Takes over `rows`. */
+/* Returns the node of a set of rows, a new one if necessary; takes over `rows`. */
 static struct gbt_node *gbt_node_of(struct gbt_nodes *nodes, struct gbt_node *parent, uint16_t *rows, size_t n)
 {
 	uint64_t hash = gbt_hash_rows(rows, n);
@@ -144,7 +144,7 @@ static struct gbt_node *gbt_node_of(struct gbt_nodes *nodes, struct gbt_node *pa
 	return node;
 }
 
-/* The rows of `node` with order->mark == mark, n of them. */
+/* Returns the node of the n rows of `node` with order->mark == mark. */
 static struct gbt_node *gbt_nodes_side(struct gbt_nodes *nodes, struct gbt_node *node, bool mark, size_t n)
 {
 	uint16_t *rows = mem_new(n, sizeof(*rows));
@@ -183,7 +183,7 @@ static void gbt_nodes_forget(struct gbt_nodes *nodes, const struct gbt_node *kep
 	nodes->bytes = 0;
 }
 
-/* Forgets every node but the root when all together take more than `bytes`; not while a tree grows. */
+/* Frees every node except the root if all together take more than `bytes`. Call it between trees. */
 static void gbt_nodes_trim(struct gbt_nodes *nodes, size_t bytes)
 {
 	if (nodes->bytes <= bytes)
@@ -209,7 +209,7 @@ static struct gbt_order *gbt_order_new(struct gbt_nodes *nodes, size_t n, size_t
 	return order;
 }
 
-/* Adds a feature that sorts the rows of the node as in nodes->sorted, unless all its values there are one. */
+/* Adds a feature by which nodes->sorted orders the node's rows, unless all its values there are equal. */
 static void gbt_order_add(struct gbt_nodes *nodes, const struct gbt_node *node, uint32_t feature)
 {
 	struct gbt_order *order = node->order;
@@ -225,10 +225,10 @@ static void gbt_order_add(struct gbt_nodes *nodes, const struct gbt_node *node, 
 		varies |= cut;
 	}
 	order->feature[order->features] = feature;
-	order->features += varies; /* else the next one overwrites it */
+	order->features += varies; /* otherwise the next feature overwrites it */
 }
 
-/* What does not vary in the parent does not vary here; what is sorted there is sorted here. */
+/* Derives the order from the parent: features constant there are constant here, and sorted rows stay sorted. */
 static void gbt_order_of_child(struct gbt_nodes *nodes, struct gbt_node *node)
 {
 	const struct gbt_node *parent = node->parent;
@@ -267,7 +267,7 @@ static void gbt_order_of_root(struct gbt_nodes *nodes, struct gbt_node *node)
 	}
 }
 
-/* Makes node->order unless it is there. */
+/* Makes node->order unless it exists. */
 static void gbt_nodes_order(struct gbt_nodes *nodes, struct gbt_node *node)
 {
 	if (node->order)
@@ -287,7 +287,7 @@ static struct gbt_node *gbt_nodes_make_root(struct gbt_nodes *nodes)
 	return gbt_node_of(nodes, NULL, rows, nodes->n);
 }
 
-/* X only for the duration of the call. */
+/* Uses X only during the call. */
 static struct gbt_nodes *gbt_nodes_new(const struct mat *X)
 {
 	struct gbt_nodes *nodes = mem_new(1, sizeof(*nodes));
@@ -317,8 +317,8 @@ static void gbt_nodes_free(struct gbt_nodes *nodes)
 
 /* ---- the search ---- */
 
-/* Finds the two largest gains along feature f. c is centred, so the gain of a cut is sum^2 n / (n_left n_right); the cuts of `weight` 0
- * are none. */
+/* Finds the two largest gains along feature f. c is centred, so the gain of a cut is sum^2 n / (n_left n_right). Cuts with `weight` 0 do
+ * not exist. */
 static void gbt_scan(struct gbt_order *order, size_t n, size_t f, const double *c)
 {
 	const uint16_t *row = order->row + f * n;
@@ -337,7 +337,7 @@ static void gbt_scan(struct gbt_order *order, size_t n, size_t f, const double *
 	order->second[f] = second;
 }
 
-/* Rows before the first cut along the feature that is as good as its best one. */
+/* Returns the number of rows before the first cut along the feature that is as good as its best one. */
 static size_t gbt_find_cut(const struct gbt_order *order, size_t n, size_t f, const double *c)
 {
 	const uint16_t *row = order->row + f * n;
@@ -365,13 +365,13 @@ static void gbt_partition(struct gbt_nodes *nodes, struct gbt_node *node, size_t
 	for (size_t i = 0; i < n_left; i++)
 		order->mark[row[i]] = true;
 	order->n_left = n_left;
-	/* Between two floats a double lies exactly, so that scikit-learn's care for a threshold equal to `high` is not needed. */
+	/* The middle of two floats is an exact double, so scikit-learn's special case for a threshold equal to `high` is not needed. */
 	node->split.threshold = (double)low / 2.0 + (double)high / 2.0;
 	node->left = gbt_nodes_side(nodes, node, true, n_left);
 	node->right = gbt_nodes_side(nodes, node, false, node->n - n_left);
 }
 
-/* Whether the first `rows` rows along the feature are one side of the partition, be it the left or the right one. */
+/* Reports whether the first `rows` rows along the feature are one side of the partition, left or right. */
 static bool gbt_same_partition(const struct gbt_order *order, size_t n, size_t f, size_t rows)
 {
 	const uint16_t *row = order->row + f * n;
@@ -386,7 +386,7 @@ static bool gbt_same_partition(const struct gbt_order *order, size_t n, size_t f
 	return true;
 }
 
-/* Feature f splits as well as any other; the first such one decides. */
+/* Adds feature f, which splits as well as any other; the first such one defines the split. */
 static void gbt_add_tied(struct gbt_nodes *nodes, struct gbt_node *node, size_t f, const double *c)
 {
 	struct gbt_order *order = node->order;
@@ -422,8 +422,8 @@ static bool gbt_search(struct gbt_nodes *nodes, struct gbt_node *node, const dou
 	return true;
 }
 
-/* c[n] are the residuals of node->rows, centred. Fills node->split, left and right; false when no feature separates the rows or nothing is
- * gained. */
+/* Finds a split. c[n]: centred residuals of node->rows. Fills node->split, left and right; false: no feature separates the rows, or nothing
+ * is gained. */
 static bool gbt_split_find(struct gbt_nodes *nodes, struct gbt_node *node, const double *c)
 {
 	gbt_nodes_order(nodes, node);
@@ -433,9 +433,9 @@ static bool gbt_split_find(struct gbt_nodes *nodes, struct gbt_node *node, const
 
 /* ---- trees ---- */
 
-/* Of a tree in preorder: the left child follows its parent. */
+/* A node of a tree in preorder: the left child follows its parent. */
 struct gbt_branch {
-	uint32_t feature; /* LEAF: `value` is the prediction, otherwise the threshold */
+	uint32_t feature; /* LEAF: `value` is the prediction; else the threshold */
 	uint32_t right;	  /* index of the right child */
 	double value;
 };
@@ -448,11 +448,11 @@ struct gbt {
 	size_t *roots;		/* [trees] */
 	double *mse;		/* [trees + 1] */
 	double *sum, *per_tree; /* [p] importances */
-	double tied, gain;	/* over all splits: gain * features that tie, gain */
+	double tied, gain;	/* sums over all splits: gain * tied features, gain */
 	size_t ambiguous;
 };
 
-/* What a fit needs while it runs. */
+/* State of a fit. */
 struct gbt_boost {
 	const struct gbt_options *opts;
 	struct gbt *gbt;
@@ -460,8 +460,8 @@ struct gbt_boost {
 	size_t n;
 	double *prediction; /* [n] */
 	double *residual;   /* [n] */
-	double *centred;    /* [n] of the rows of one node */
-	double *credit;	    /* [p] of the tree that grows */
+	double *centred;    /* [n] residuals of the rows of one node */
+	double *credit;	    /* [p] credit of the present tree */
 };
 
 /* ---- one tree ---- */
@@ -491,7 +491,7 @@ static void boost_share_credit(struct gbt_boost *b, const struct gbt_split *spli
 	b->gbt->ambiguous += split->ambiguous;
 }
 
-/* The mean residual of the node; *impurity as scikit-learn computes it, because it is compared with an epsilon. */
+/* Returns the mean residual of the node; *impurity in scikit-learn's formula, because it is compared with an epsilon. */
 static double boost_node_mean(const struct gbt_boost *b, const struct gbt_node *node, double *impurity)
 {
 	double n = (double)node->n, sum = 0.0, squares = 0.0, mean;
@@ -507,7 +507,7 @@ static double boost_node_mean(const struct gbt_boost *b, const struct gbt_node *
 	return mean;
 }
 
-/* Twice, because the rounding of a mean that is large against the spread would decide between splits that tie. */
+/* Centres twice, because the rounding error of a mean that is large relative to the spread would decide between tied splits. */
 static void boost_centre(const struct gbt_boost *b, const struct gbt_node *node, double mean)
 {
 	double rest = 0.0;
@@ -544,7 +544,7 @@ static void boost_grow(struct gbt_boost *b, struct gbt_node *node, size_t depth)
 
 /* ---- boosting ---- */
 
-/* New residuals; returns their mean square. */
+/* Computes new residuals; returns their mean square. */
 static double boost_residuals(struct gbt_boost *b, const double *y)
 {
 	double squares = 0.0;
@@ -665,7 +665,7 @@ void gbt_free(struct gbt *gbt)
 	mem_free(gbt->branches, gbt->roots, gbt->mse, gbt->sum, gbt->per_tree, gbt);
 }
 
-/* ---- what the fit says ---- */
+/* ---- statistics of the fit ---- */
 
 struct gbt_about gbt_about(const struct gbt *gbt)
 {

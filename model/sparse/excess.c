@@ -10,7 +10,7 @@
 
 /* ---- leverage ---- */
 
-#define DEPENDENT 1e-9 /* a column of which less is left, beside those before it, is a sum of them */
+#define DEPENDENT 1e-9 /* remainder of a column after the earlier ones, below which it is a sum of them */
 
 void leverage_shares(const struct sparse *model, const double *row, double *z)
 {
@@ -21,8 +21,8 @@ void leverage_shares(const struct sparse *model, const double *row, double *z)
 		z[t + 1] = sparse_term_cost(&model->term[t], row) / expected;
 }
 
-/* The lower Cholesky factor of a symmetric matrix, of which the lower triangle is read, in place; rows of columns that are sums of those
- * before them are 0. */
+/* Computes the lower Cholesky factor of a symmetric matrix in place, reading its lower triangle. Rows of columns that are sums of earlier
+ * ones are 0. */
 static void leverage_decompose(struct mat *L)
 {
 	for (size_t a = 0; a < L->rows; a++) {
@@ -60,7 +60,7 @@ struct mat leverage_factor(const struct sparse *model, const struct mat *X)
 	return L;
 }
 
-/* x becomes the solution of the lower triangle. */
+/* Solves the lower triangular system for x, in place. */
 static void forward(const struct mat *factor, double *x)
 {
 	for (size_t a = 0; a < factor->rows; a++) {
@@ -72,7 +72,7 @@ static void forward(const struct mat *factor, double *x)
 	}
 }
 
-/* Z' y [rows] becomes the coefficients of y's least-squares fit; those of columns that are sums are 0. */
+/* Turns Z' y [rows] into the coefficients of y's least-squares fit; those of columns that are sums are 0. */
 static void leverage_solve(const struct mat *factor, double *x)
 {
 	forward(factor, x);
@@ -99,11 +99,11 @@ double leverage_of(const struct mat *factor, const double *z)
 
 /* ---- excess ---- */
 
-/* Errors on runs excluded, except those that were unlike all others: a straight line through the logarithm of what was predicted. */
+/* Errors on held-out runs, except those unlike all others: a straight line through the logarithm of the prediction. */
 struct usual {
 	size_t n;
 	double mean, at, slope; /* mean + slope * (log(prediction) - at) */
-	double sd, spread;	/* of the errors; sum of squares of log(prediction) - at */
+	double sd, spread;	/* standard deviation of the errors; sum of squares of log(prediction) - at */
 };
 
 static struct usual usual_of(const struct sparse *model)
@@ -160,7 +160,7 @@ struct sparse_excess sparse_excess_of(const struct sparse *model, const struct m
 
 /* ---- parts ---- */
 
-/* What each term takes of the prediction: [rows x terms + 1]. */
+/* Returns each term's share of the prediction: [rows x terms + 1]. */
 static struct mat shares_of(const struct sparse *model, const struct mat *X)
 {
 	struct mat Z = mat_new(X->rows, model->terms + 1);
@@ -170,13 +170,13 @@ static struct mat shares_of(const struct sparse *model, const struct mat *X)
 	return Z;
 }
 
-/* Of part j in run i, of the prediction. */
+/* Returns the share of the prediction of part j in run i. */
 static double share(const struct sparse *model, const struct sparse_parts *runs, size_t i, size_t j)
 {
 	return mat_get(runs->part, i, j) / sparse_predict(model, runs->X->at + i * runs->X->cols);
 }
 
-/* The least-squares fit of part j to the shares of the terms: beta [Z->cols]. */
+/* Fits part j to the shares of the terms by least squares: beta [Z->cols]. */
 static void fit(const struct sparse *model, const struct sparse_parts *old, const struct mat *Z, const struct mat *factor, size_t j,
 		double *beta)
 {
@@ -197,7 +197,7 @@ static double expected(const double *z, const double *beta, size_t n)
 	return sum;
 }
 
-/* The sum of squares of what the fit leaves of part j. */
+/* Returns the sum of squared residuals of part j. */
 static double left(const struct sparse *model, const struct sparse_parts *runs, const struct mat *Z, const double *beta, size_t j,
 		   double mean)
 {
@@ -211,7 +211,7 @@ static double left(const struct sparse *model, const struct sparse_parts *runs, 
 	return sum;
 }
 
-/* How much of part j each of the new runs has, where the mean is 1: x [rows]. */
+/* Computes the amount of part j in each of the new runs, with mean 1: x [rows]. */
 static void shape_of(const struct sparse *model, const struct sparse_parts *new, const struct mat *is, const double *beta, size_t column,
 		     double *x)
 {
@@ -228,7 +228,7 @@ static void shape_of(const struct sparse *model, const struct sparse_parts *new,
 		x[i] = mean > 0.0 ? x[i] / mean : 1.0;
 }
 
-/* Least squares, with what the samples say of each part as one more equation. noise: of the excess. Returns what is left of that. */
+/* Fits by least squares, with the samples of each part as one more equation. noise: of the excess. Returns the residual noise. */
 static double by_costs(const struct sparse_costs *costs, const struct mat *x, double noise, const struct sparse_part *samples,
 		       struct sparse_part *out)
 {
@@ -267,7 +267,7 @@ static double by_costs(const struct sparse_costs *costs, const struct mat *x, do
 	return sqrt(left);
 }
 
-/* The model is as well known as its runs let it be, and the new ones may differ by more than its error. */
+/* Fits twice if needed: the model's precision depends on its number of runs, and the new ones may differ by more than its error. */
 static void by_both(const struct sparse_costs *costs, const struct mat *x, size_t runs, const struct sparse_part *samples,
 		    struct sparse_part *out)
 {
@@ -333,7 +333,7 @@ void sparse_terms_of(const struct sparse *model, const struct mat *X, const doub
 		for (size_t i = 0; i < X->rows; i++)
 			mat_set(&x, t, i, was > 0.0 ? mat_get(&z, i, t) / was : 0.0);
 		out[t] = (struct sparse_part){ .was = was };
-		samples[t].error = (double)INFINITY; /* there are none */
+		samples[t].error = (double)INFINITY; /* there are no samples */
 	}
 	by_both(&(struct sparse_costs){ .excess = excess, .noise = noise }, &x, model->runs, samples, out);
 	mat_release(&z);

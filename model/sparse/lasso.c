@@ -7,47 +7,48 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DEPENDENT 1e-11 /* a column of whose square less is left beside the others is a sum of them */
-#define STEPS	  10	/* for each column and row; more than were ever seen */
-#define NEAR	  1e-6	/* of lambda: a pull that is so near, by the products of the columns, is measured where these are not good enough */
-#define ROUNDING  1e-14 /* of pulls by products of columns: of the columns' lengths and the coefficients; more than was ever seen */
-#define ENOUGH	  1e-11 /* of the deviation of y: what a pull may exceed lambda by */
+#define DEPENDENT 1e-11 /* a column whose squared remainder beside the others is smaller is a sum of them */
+#define STEPS	  10	/* per column and row; more than ever seen */
+#define NEAR	  1e-6	/* relative to lambda: a pull this near, by products of columns, is measured exactly if these are too imprecise */
+#define ROUNDING                                                                                                                           \
+	1e-14 /* precision of pulls by products of columns, relative to the columns' lengths and the coefficients; larger than ever seen   \
+	       */
+#define ENOUGH 1e-11 /* relative to the deviation of y: how much a pull may exceed lambda */
 
 /* ---- the active set ---- */
 
-/* The exact minimum of the LASSO for one lambda, from a point near it: columns that are not zero are an active set, for which the normal
- * equations are solved by Cholesky's factor; on the way to their solution the first coefficient that would change its sign leaves, and
- * where there is none the column with the largest pull that the price does not hold enters. Each step makes the sum smaller, so that no set
- * comes twice. After Lee et al., "Efficient sparse coding algorithms" (NIPS 2006), and for coefficients that are not negative Lawson and
- * Hanson, "Solving Least Squares Problems" (1974), chapter 23. Coordinate descent needs a step for each part in which columns that go
- * together differ; this needs none. */
+/* The exact minimum of the LASSO for one lambda, from a nearby point. Nonzero columns are an active set, whose normal equations are solved
+ * by a Cholesky factor. On the way to their solution, the first coefficient that would change its sign leaves. If there is none, the column
+ * enters whose pull exceeds the penalty most. Each step reduces the sum, so no set recurs. After Lee et al., "Efficient sparse coding
+ * algorithms" (NIPS 2006), and for non-negative coefficients Lawson and Hanson, "Solving Least Squares Problems" (1974), chapter 23. Unlike
+ * coordinate descent, it needs few steps for correlated columns. */
 struct active_problem {
-	const double *z; /* [p x n] columns, one after the other */
+	const double *z; /* [p x n] by column */
 	const double *y; /* [n] */
 	size_t n, p;
-	const double *pull;  /* [p] products of y with the columns */
-	double **products;   /* [p] of a column with all; NULL until it is needed. Kept for other problems with the same z: free() each */
+	const double *pull; /* [p] products of y with the columns */
+	double **products;  /* [p] products of a column with all; NULL until needed. Kept for other problems with the same z: free() each */
 	const bool *allowed; /* [p]; the coefficients of all others are 0 */
 	bool any_sign;	     /* coefficients may be negative */
-	double enough;	     /* a pull that exceeds lambda by no more does not enter */
+	double enough;	     /* a pull that exceeds lambda by at most this does not enter */
 };
 
 struct active_set {
 	struct active_problem of;
 	double lambda;
 	double *b;    /* [p] the caller's */
-	double *rest; /* [n] what the set leaves of y */
+	double *rest; /* [n] residual of y after the set */
 	double *near; /* [p] pulls, by products of the columns */
-	bool fresh;   /* they are those at b */
-	double *size; /* [p] lengths of the columns that are allowed */
+	bool fresh;   /* `near` is valid at b */
+	double *size; /* [p] lengths of the allowed columns */
 	double longest;
 	size_t *set; /* [k] columns */
 	size_t k, room;
 	double *sign;	/* [k] */
-	double *factor; /* [room x room], lower, of the products of the columns */
-	double *x;	/* [room] solutions, and what they are made of */
+	double *factor; /* [room x room], lower, of the products of the set's columns */
+	double *x;	/* [room] solutions and their intermediate values */
 	double *step;	/* [room] */
-	bool *barred;	/* [p] had to leave when they had just entered: rounding alone wants them */
+	bool *barred;	/* [p] left immediately after entering: only rounding selects them */
 };
 
 static const double *column(const struct active_set *a, size_t j)
@@ -55,7 +56,7 @@ static const double *column(const struct active_set *a, size_t j)
 	return a->of.z + j * a->of.n;
 }
 
-/* Four sums at a time: the CPU need not wait for one to end. */
+/* Adds four sums in parallel, so that the CPU does not wait for each addition. */
 static double active_set_dot(const double *x, const double *y, size_t n)
 {
 	double a = 0.0, b = 0.0, c = 0.0, d = 0.0;
@@ -72,7 +73,7 @@ static double active_set_dot(const double *x, const double *y, size_t n)
 	return (a + b) + (c + d);
 }
 
-/* Those with columns that have theirs are known. */
+/* Returns the products of column j; those with columns that have theirs are copied. */
 static const double *products(const struct active_set *a, size_t j)
 {
 	double **all = a->of.products, *new;
@@ -103,7 +104,7 @@ static void backward(const struct active_set *a, double *x)
 	}
 }
 
-/* False: the column is a sum of those that are there, with a->x[k]. */
+/* Appends a column. False: it is a sum of the set's columns, with coefficients a->x[k]. */
 static bool append(struct active_set *a, size_t j, double sign)
 {
 	const double *with = products(a, j);
@@ -124,10 +125,10 @@ static bool append(struct active_set *a, size_t j, double sign)
 	return true;
 }
 
-/* ---- what enters and leaves ---- */
+/* ---- entering and leaving ---- */
 
-/* Without column i: what it leaves right of the diagonal is turned away, a pair of columns of the factor at a time (Golub and Van Loan,
- * "Matrix Computations", 6.5.2). */
+/* Removes column i, and rotates the elements right of the diagonal away, by pairs of columns of the factor (Golub and Van Loan, "Matrix
+ * Computations", 6.5.2). */
 static void leave(struct active_set *a, size_t i)
 {
 	double *cosine = a->x, *sine = a->step;
@@ -152,7 +153,7 @@ static void leave(struct active_set *a, size_t i)
 	}
 }
 
-/* Without those whose coefficient is 0. */
+/* Removes columns whose coefficient is 0. */
 static void thin(struct active_set *a)
 {
 	for (size_t i = a->k; i-- > 0;) {
@@ -161,7 +162,7 @@ static void thin(struct active_set *a)
 	}
 }
 
-/* Along `step`, in which the coefficients of the set move, until the first is 0, or whole. False: it was whole. */
+/* Moves the coefficients along `step` until the first is 0, or completely. False: completely. */
 static bool move(struct active_set *a, double *most)
 {
 	size_t first = SIZE_MAX;
@@ -186,7 +187,7 @@ static bool move(struct active_set *a, double *most)
 	return first != SIZE_MAX;
 }
 
-/* A column that is a sum of those that are there takes the place of one of them: the fit stays, and the price falls. */
+/* Exchanges a column that is a sum of the set's columns for one of them: the fit stays the same, and the penalty falls. */
 static bool exchange(struct active_set *a, size_t j, double sign)
 {
 	double most = HUGE_VAL;
@@ -221,7 +222,7 @@ static void measure_rest(struct active_set *a)
 	}
 }
 
-/* Pulls by the products of the columns, which are as good as their sum is well known. */
+/* Returns pulls by the products of the columns, which are as precise as their sum. */
 static const double *measure_near(struct active_set *a)
 {
 	size_t p = a->of.p;
@@ -239,7 +240,7 @@ static const double *measure_near(struct active_set *a)
 	return a->near;
 }
 
-/* Whether rounding of these is far below what is enough. */
+/* Reports whether their rounding errors are far below a->of.enough. */
 static bool near_will_do(const struct active_set *a)
 {
 	double all = 0.0;
@@ -249,7 +250,7 @@ static bool near_will_do(const struct active_set *a)
 	return ROUNDING * a->longest * all <= a->of.enough;
 }
 
-/* To the minimum with the columns and signs of the set, whose pulls are in `step`. False: one of them has left it. */
+/* Moves to the minimum for the set's columns and signs, with their pulls in `step`. False: a column has left the set. */
 static bool descend(struct active_set *a)
 {
 	double most = 1.0;
@@ -275,7 +276,7 @@ static bool descend_near(struct active_set *a)
 	return descend(a);
 }
 
-/* By what the set leaves. */
+/* Uses the exact residual. */
 static bool descend_exactly(struct active_set *a)
 {
 	measure_rest(a);
@@ -284,7 +285,7 @@ static bool descend_exactly(struct active_set *a)
 	return descend(a);
 }
 
-/* What rounding has left of the step before: where products do, as little as changes no pull that matters. */
+/* Removes the rounding errors of the previous step; by products of columns if these are precise enough. */
 static bool polish(struct active_set *a)
 {
 	bool near = near_will_do(a), whole = near ? descend_near(a) : descend_exactly(a);
@@ -293,7 +294,7 @@ static bool polish(struct active_set *a)
 	return whole;
 }
 
-/* Whose pull exceeds lambda most; SIZE_MAX: none does. */
+/* Returns the column whose pull exceeds lambda most; SIZE_MAX: none. */
 static size_t next_of(struct active_set *a, double *sign)
 {
 	double most = a->lambda + a->of.enough, nearly = a->lambda - NEAR * a->lambda;
@@ -320,8 +321,8 @@ static size_t next_of(struct active_set *a, double *sign)
 	return found;
 }
 
-/* The set lasts from one lambda to the next. b [p], whose columns that are not 0 are where it starts, becomes what minimises
- * 1/2 |y - sum b z|^2 + lambda sum |b|; between calls nothing else may change it. All is borrowed until active_set_free(). */
+/* Makes a set for a series of lambdas. b [p] is the start, by its nonzero columns, and becomes the minimiser of 1/2 |y - sum b z|^2 +
+ * lambda sum |b|. Do not change it between calls. Everything is borrowed until active_set_free(). */
 static struct active_set *active_set_new(const struct active_problem *problem, double *b)
 {
 	struct active_set *a = mem_new(1, sizeof(*a));
@@ -350,8 +351,8 @@ static struct active_set *active_set_new(const struct active_problem *problem, d
 	return a;
 }
 
-/* O(n * p) for each column that enters for the first time, O(n) for each that is in the set, and the square of their number. Where rounding
- * lets nothing more be gained it ends, too. Columns that are sums of others take the place of one of those. */
+/* Costs O(n * p) for each column that enters for the first time, O(n) for each in the set, and the square of their number. Also ends if
+ * rounding prevents further gains. Columns that are sums of others replace one of those. */
 static void active_set_solve(struct active_set *a, double lambda)
 {
 	size_t last = SIZE_MAX;
@@ -374,7 +375,7 @@ static void active_set_solve(struct active_set *a, double lambda)
 	}
 }
 
-/* Accepts NULL. */
+/* Frees the set; accepts NULL. */
 static void active_set_free(struct active_set *a)
 {
 	if (!a)
@@ -384,15 +385,15 @@ static void active_set_free(struct active_set *a)
 
 /* ---- the path ---- */
 
-/* Columns and what is left of y are multiplied by the roots of the weights: weighted products are plain ones. */
+/* Columns and the residual of y, multiplied by the roots of the weights, so that weighted products are plain ones. */
 struct scaled {
 	size_t n, p;
-	double *z;	   /* [p x n] standardised columns, one after the other; a constant one is 0 */
-	double *mean, *sd; /* [p]; through the origin nothing is centred, and means are 0 */
-	double *root;	   /* [n], of the weights, whose sum is 1 */
+	double *z;	   /* [p x n] standardised columns; a constant one is 0 */
+	double *mean, *sd; /* [p]; through the origin, nothing is centred, and means are 0 */
+	double *root;	   /* [n] roots of the weights, whose sum is 1 */
 	double *y;	   /* [n] */
-	double *pull;	   /* [p] of y, at the columns */
-	double **products; /* [p] of struct active_problem */
+	double *pull;	   /* [p] products of y with the columns */
+	double **products; /* [p] see struct active_problem */
 	double *b;	   /* [p] */
 	struct active_set *set;
 	bool *varies; /* [p] */
@@ -411,7 +412,7 @@ static double centre(double *x, const double *root, size_t n, double *mean)
 	return sqrt(active_set_dot(x, x, n));
 }
 
-/* With these columns alone, from b. */
+/* Makes a set with these columns only, starting from b. */
 static struct active_set *set_of(const struct scaled *d, const bool *allowed, double *b)
 {
 	return active_set_new(&(struct active_problem){ .z = d->z,
@@ -426,7 +427,7 @@ static struct active_set *set_of(const struct scaled *d, const bool *allowed, do
 			      b);
 }
 
-/* The columns one after the other. */
+/* Returns the matrix by columns. */
 static double *columns_of(const struct mat *X)
 {
 	double *z = mem_new(X->rows * X->cols, sizeof(*z));
@@ -447,7 +448,7 @@ static double largest_of(const double *x, size_t n)
 	return largest;
 }
 
-/* Columns divided by their deviation, unless they are as given; `origin`: not centred, so that there is no intercept. */
+/* Divides columns by their deviation, unless `as_given`; `origin`: does not centre them, so that there is no intercept. */
 static struct scaled scaled_of(const struct mat *X, const double *y, const double *weight, const struct lasso_options *how, bool origin)
 {
 	size_t n = X->rows, p = X->cols;
@@ -500,7 +501,7 @@ static void scaled_release(struct scaled *d)
 	mem_free(d->z, d->mean, d->sd, d->root, d->y, d->pull, d->b, d->varies);
 }
 
-/* The least lambda at which all coefficients are 0. */
+/* Returns the least lambda at which all coefficients are 0. */
 static double largest_pull(const struct scaled *d)
 {
 	double most = 0.0;
@@ -510,7 +511,7 @@ static double largest_pull(const struct scaled *d)
 	return most;
 }
 
-/* For the columns as they were given. */
+/* Stores the coefficients of the unscaled columns. */
 static void keep(const struct scaled *d, const double *coefficients, size_t k, struct mat *beta, double *intercept)
 {
 	intercept[k] = d->y_mean;
@@ -531,7 +532,7 @@ static bool same_columns(const struct mat *beta, size_t k)
 	return k > 0;
 }
 
-/* Without the price, with the columns that row k of beta has. */
+/* Fits without the penalty, with the columns of row k of beta. */
 static void refit(const struct scaled *d, size_t k, struct lasso_path *out)
 {
 	double *b = mem_new(d->p, sizeof(*b));
@@ -549,7 +550,7 @@ static void refit(const struct scaled *d, size_t k, struct lasso_path *out)
 	mem_free(has, b);
 }
 
-/* Where the best intercept would be negative, that of those which are not is 0: the problem is convex. */
+/* Refits with the intercept bounded: if the best one is negative, the best non-negative one is 0, because the problem is convex. */
 static void refit_bounded(const struct scaled *d, const struct scaled *origin, size_t k, struct lasso_path *out)
 {
 	if (same_columns(&out->beta, k)) {

@@ -1,6 +1,6 @@
-/* The LASSO: least squares with a price on the size of coefficients, which makes most of them zero, for a row of prices. Each minimum is
- * exact, by an active set, and starts where the one before it ended. Minimises, over columns z that are standardised (weighted mean 0,
- * weighted variance 1) and with weights that sum to 1,
+/* The LASSO for a series of penalties: least squares with a penalty on the size of coefficients, which makes most of them zero. Each
+ * minimum is exact, by an active set, and starts at the previous one. Minimises, over columns z that are standardised (weighted mean 0,
+ * weighted variance 1) and with weights whose sum is 1,
  *
  *	1/2 sum_i w_i (y_i - b0 - sum_j b_j z_ij)^2 + lambda sum_j |b_j|		(all b_j >= 0, b0 >= 0, if so asked)
  *
@@ -17,25 +17,25 @@
 
 struct lasso_options {
 	bool any_sign;	 /* coefficients may be negative */
-	bool bounded;	 /* the intercept may not */
-	bool as_given;	 /* columns are centred, and not divided by their deviation: the price is on the coefficients as they are */
-	bool refit;	 /* also without the price, with the columns that the price has chosen */
-	double smallest; /* the last lambda, as a part of the first, at which all coefficients are zero; (0, 1) */
+	bool bounded;	 /* the intercept may not be negative */
+	bool as_given;	 /* columns are centred, but not divided by their deviation: the penalty is on the coefficients as they are */
+	bool refit;	 /* also fit without the penalty, with the columns that it has chosen */
+	double smallest; /* last lambda, relative to the first, at which all coefficients are zero; (0, 1) */
 };
 
 struct lasso_path {
-	double lambda[LASSO_LAMBDAS]; /* falling, by a constant factor */
-	struct mat beta;	      /* [LASSO_LAMBDAS x cols], for the columns as they were given; 0 where a column is constant */
+	double lambda[LASSO_LAMBDAS]; /* falling by a constant factor */
+	struct mat beta;	      /* [LASSO_LAMBDAS x cols], for the unscaled columns; 0 for a constant column */
 	double intercept[LASSO_LAMBDAS];
-	struct mat refitted; /* with refit, the same without the price; else empty */
+	struct mat refitted; /* with refit, the same without the penalty; else empty */
 	double refitted_intercept[LASSO_LAMBDAS];
 };
 
 /* X [n x p], y [n], weight [n]: finite, weights positive, n > 0. lambdas [LASSO_LAMBDAS], falling, or NULL: chosen from the data.
- * *out is overwritten; lasso_path_release() it. */
+ * Overwrites *out; lasso_path_release() it. */
 void lasso_path_of(const struct mat *X, const double *y, const double *weight, const struct lasso_options *how, const double *lambdas,
 		   struct lasso_path *out);
-/* What row k of coefficients, for the columns as they are given, and its intercept make of X's rows: value [X->rows]. */
+/* Computes value [X->rows] from the rows of X, row k of the coefficients (for unscaled columns), and its intercept. */
 void lasso_values(const struct mat *beta, const double *intercept, size_t k, const struct mat *X, double *value);
 void lasso_path_release(struct lasso_path *path); /* accepts zeroed */
 

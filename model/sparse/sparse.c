@@ -14,9 +14,9 @@
 #include <string.h>
 
 #define SEED 19
-#define SAME 1e-9 /* columns that differ by less, as a part of their deviation, are the same */
+#define SAME 1e-9 /* columns with a smaller difference, relative to their deviation, are the same */
 
-/* Whether column b is slope * column a + offset. */
+/* Reports whether column b is slope * column a + offset. */
 static bool follows(const struct mat *X, size_t a, size_t b, struct sparse_column *column)
 {
 	double mean_a = 0.0, mean_b = 0.0, aa = 0.0, ab = 0.0, bb = 0.0, slope, worst = 0.0;
@@ -47,8 +47,8 @@ static bool follows(const struct mat *X, size_t a, size_t b, struct sparse_colum
 	return true;
 }
 
-/* Columns that follow each other have the same key but for rounding, whatever their units: a product of what they are, standardised, with
- * drawn numbers. */
+/* A key that is equal, except for rounding, for columns that follow each other, whatever their units: the product of the standardised
+ * column with random numbers. */
 struct column_key {
 	double key;
 	size_t column;
@@ -73,7 +73,7 @@ ORDER_BY(by_key, struct column_key, BY_UP(key) BY_UP(column))
 
 ORDER_BY(by_column, struct column_key, BY_UP(column))
 
-/* Among keys[n] of columns that may follow each other: each follows the first that it does. */
+/* Finds equal columns among keys[n] of candidates: each refers to the first one that it follows. */
 static void look_for_same(const struct mat *X, struct column_key *keys, size_t n, struct sparse_column *column)
 {
 	order_sort(keys, n, by_column);
@@ -119,20 +119,20 @@ void columns_of(const struct mat *X, struct sparse_column *column)
 #define OUTER_FOLDS 10
 #define INNER_FOLDS 5
 #define SEED	    19
-#define SURVIVORS   12	 /* whose products are taken: 454 up to degree 3 */
-#define BETTER	    .95	 /* a higher degree must have at most this part of the error of a lower one */
-#define OUTSIDE	    .1	 /* of the range */
-#define LEVERAGE    9.0	 /* at which a prediction is three times less known than an input differs from it */
-#define LEAST	    1e-3 /* predictions are at least this part of the smallest cost learned */
+#define SURVIVORS   12	 /* columns whose products are taken: 454 up to degree 3 */
+#define BETTER	    .95	 /* a higher degree must have at most this part of a lower one's error */
+#define OUTSIDE	    .1	 /* relative to the range */
+#define LEVERAGE    9.0	 /* at this leverage, a prediction is three times less certain than one input's variation */
+#define LEAST	    1e-3 /* lower limit of predictions, relative to the smallest learned cost */
 
-#define PAIRS	 24   /* of columns, by what the sum leaves, whose products are tried */
-#define PAIRS_OF 300  /* columns, those that follow the cost most, are looked at for pairs */
-#define SIMPLER	 1.02 /* the largest lambda with at most so many times the least error */
+#define PAIRS	 24   /* pairs of columns whose products are tried, by their correlation with the residual */
+#define PAIRS_OF 300  /* columns with the highest correlation with the cost, searched for pairs */
+#define SIMPLER	 1.02 /* takes the largest lambda whose error is at most so many times the least one */
 
 static const struct lasso_options fitting = { .bounded = true, .refit = true, .smallest = 1e-3 },
 				  as_published = { .any_sign = true, .smallest = 1e-3 };
 
-/* Runs to learn from, or a part of them. */
+/* Learned runs, or a subset of them. */
 struct runs {
 	struct mat X;
 	double *y, *weight; /* [rows]; errors are relative: a weight is 1 / y^2 */
@@ -158,7 +158,7 @@ static void deal(const size_t *group, size_t n, size_t inputs, size_t folds, uin
 	free(part);
 }
 
-/* The rows that are in `fold`, or those that are not. */
+/* Returns the rows in `fold`, or the others. */
 static struct runs runs_part(const struct runs *all, size_t fold, bool in)
 {
 	struct runs r = { .X = mat_new(all->X.rows, all->X.cols) };
@@ -202,7 +202,7 @@ double sparse_error(double cost, double prediction)
 	return fabs(prediction / cost - 1.0);
 }
 
-/* ---- unlike ---- */
+/* ---- unlike rows ---- */
 
 bool sparse_uses(const struct sparse *model, size_t column)
 {
@@ -215,7 +215,7 @@ bool sparse_uses(const struct sparse *model, size_t column)
 	return false;
 }
 
-/* How far a value lies outside of what was learned; a tenth of the range is spared. */
+/* Returns how far a value is outside the learned range, beyond a margin of a tenth of it. */
 static double outside(const struct sparse_column *c, double value)
 {
 	double spare = OUTSIDE * (c->high - c->low) + 1e-12 * fmax(fabs(c->high), fabs(c->low));
@@ -223,13 +223,13 @@ static double outside(const struct sparse_column *c, double value)
 	return fmax(0.0, fmax(c->low - spare - value, value - c->high - spare));
 }
 
-/* How far a value lies off what it was equal to, or outside of what was learned. */
+/* Returns how far a value is from the learned relation, or outside the learned range. */
 static double strange(const struct sparse *model, const bool *used, const double *row, size_t j)
 {
 	const struct sparse_column *c = &model->column[j];
 	double scale = fmax(c->high - c->low, fmax(fabs(c->high), fabs(c->low))), off;
 
-	if (isnan(row[j])) /* not known: only what terms need has to be */
+	if (isnan(row[j])) /* unknown: only columns of terms must be known */
 		return 0.0;
 	if (c->same_as == SIZE_MAX || c->same_as == j || !used[c->same_as])
 		return outside(c, row[j]);
@@ -237,9 +237,8 @@ static double strange(const struct sparse *model, const bool *used, const double
 	return off > 1e-6 * scale ? off : 0.0;
 }
 
-/* A count says how often something was done, and a program counts thousands of things, some of them seldom: that one of those which no term
- * has is once other than ever before is usual, and costs little. So they are weighed together: how often something was done that was not
- * learned, as a part of all that was done. Returns the one with most of it. */
+/* Returns the most unusual count. Programs have thousands of counts, some of them rare. A single unusual count without a term is normal,
+ * and costs little. So they are judged together: unlearned executions, relative to all executions. */
 static size_t unlike_count(const struct sparse *model, const bool *used, const double *row, double elsewhere)
 {
 	double all = elsewhere, other = elsewhere, most = 0.0;
@@ -261,8 +260,8 @@ static size_t unlike_count(const struct sparse *model, const bool *used, const d
 	return other > SPARSE_ELSEWHERE_MAX * all ? found : SIZE_MAX;
 }
 
-/* Columns of terms may each be in their range, and together be what no run was: a row of a leverage that none learned has. Returns a column
- * of the term that has most of it. */
+/* Returns a column by which the terms have a new combination, though each is within its range: the row has a leverage that no learned row
+ * has. It is a column of the term with the largest part. */
 static size_t unlike_together(const struct sparse *model, const double *row)
 {
 	size_t n = model->terms + 1, found = SIZE_MAX;
@@ -321,7 +320,7 @@ static struct mat values_of(const struct mat *X, const struct sparse_term *term,
 	return Z;
 }
 
-/* How well each lambda does on runs excluded, as it is and fitted again. */
+/* Errors of each lambda on held-out runs, plain and refitted. */
 struct trial {
 	double error[2][LASSO_LAMBDAS];
 };
@@ -357,8 +356,8 @@ static void try_folds(const struct runs *all, const struct lasso_options *how, c
 	}
 }
 
-/* Coefficients of these terms by the lambda with the least error on folds excluded, or a larger one that is hardly worse; those that are 0
- * leave. Returns that error. */
+/* Chooses the coefficients of these terms by the lambda with the least error on held-out folds, or a larger one that is hardly worse.
+ * Removes zero terms. Returns that error. */
 static double choose(const struct runs *r, const struct lasso_options *how, struct sparse_term *term, size_t *terms, double *intercept)
 {
 	struct runs all = { .X = values_of(&r->X, term, *terms), .y = r->y, .weight = r->weight, .fold = r->fold };
@@ -410,7 +409,7 @@ static int by_cost(const void *a, const void *b)
 				  : memcmp(x->term.column, y->term.column, sizeof(x->term.column));
 }
 
-/* Terms by how much of the cost they are over all runs, most first. */
+/* Sorts terms by their part of the cost over all runs, largest first. */
 static void sort_terms(const struct mat *X, struct sparse_term *term, size_t terms)
 {
 	struct weighed *w = mem_new(terms, sizeof(*w));
@@ -426,7 +425,7 @@ static void sort_terms(const struct mat *X, struct sparse_term *term, size_t ter
 	free(w);
 }
 
-/* All products of up to `degree` of these survivors; *n of them. free() it. */
+/* Returns all products of up to `degree` of these columns; *n of them. free() it. */
 static struct sparse_term *expand(const struct sparse_term *linear, size_t survivors, size_t degree, size_t *n)
 {
 	size_t capacity = 0, from = 0;
@@ -457,12 +456,12 @@ static struct sparse_term *expand(const struct sparse_term *linear, size_t survi
 
 struct pair {
 	size_t a, b;
-	double follows; /* how far the product follows what is left */
+	double follows; /* correlation of the product with the residual */
 };
 
 ORDER_BY(by_following, struct pair, BY_DOWN(follows) BY_UP(a) BY_UP(b))
 
-/* The weighted correlation of a column, or of a product of two, with what is left; 0 where it does not vary. */
+/* Returns the weighted correlation of a column, or of a product of two, with the residual; 0: it does not vary. */
 static double following(const struct runs *r, const double *left, size_t a, size_t b)
 {
 	double sum = 0.0, mean = 0.0, left_mean = 0.0, xx = 0.0, xy = 0.0, yy = 0.0;
@@ -484,7 +483,8 @@ static double following(const struct runs *r, const double *left, size_t a, size
 	return xx > 0.0 && yy > 0.0 && xy > 0.0 ? xy / sqrt(xx * yy) : 0.0;
 }
 
-/* Columns that follow the cost most, and pairs of them whose product follows what the terms leave: pair[*n], n <= PAIRS, free() it. */
+/* Returns pairs, among the columns with the highest correlation with the cost, whose product is correlated with the residual: pair[*n], n
+ * <= PAIRS, free() it. */
 static struct pair *find_pairs(const struct runs *r, const struct sparse_column *column, const struct sparse *linear, size_t *n)
 {
 	struct pair *single = mem_new(r->X.cols, sizeof(*single)), *pairs = NULL;
@@ -525,7 +525,7 @@ static bool has_term(const struct sparse_term *term, size_t n, const struct spar
 	return false;
 }
 
-/* Adds the pairs to term[*n], which was allocated for exactly so many. */
+/* Adds the pairs to term[*n], which was allocated for exactly that many. */
 static struct sparse_term *add_pairs(const struct pair *pairs, size_t n_pairs, struct sparse_term *term, size_t *n)
 {
 	term = mem_resize(term, *n + n_pairs, sizeof(*term));
@@ -540,7 +540,7 @@ static struct sparse_term *add_pairs(const struct pair *pairs, size_t n_pairs, s
 
 /* ---- the model ---- */
 
-/* All linear terms. */
+/* Returns all linear terms. */
 static struct sparse_term *linear_terms(const struct sparse *model, size_t *n)
 {
 	struct sparse_term *linear = mem_new(model->columns, sizeof(*linear));
@@ -553,8 +553,8 @@ static struct sparse_term *linear_terms(const struct sparse *model, size_t *n)
 	return linear;
 }
 
-/* Columns whose products are taken: of few all, since a number of rounds within rounds may say nothing by itself; of many those of the
- * linear model with most of the cost. free() it. */
+/* Returns the columns whose products are taken. Few columns: all, because nested loop counts may explain nothing by themselves. Many: those
+ * of the linear model with most of the cost. free() it. */
 static struct sparse_term *multiplied(const struct sparse *linear, bool paper, size_t *n)
 {
 	struct sparse_term *all = linear_terms(linear, n);
@@ -567,7 +567,7 @@ static struct sparse_term *multiplied(const struct sparse *linear, bool paper, s
 	return all;
 }
 
-/* Products of columns up to `degree`, and pairs: the model becomes theirs where they err less, or if it must. */
+/* Fits products of columns up to `degree`, and pairs. They become the model if they have a smaller error, or if required. */
 static void fit_products(const struct runs *r, const struct sparse_options *how, const struct sparse *linear, const struct pair *pairs,
 			 size_t n_pairs, size_t degree, double *error, struct sparse *out)
 {
@@ -591,7 +591,7 @@ static void fit_products(const struct runs *r, const struct sparse_options *how,
 	free(of);
 }
 
-/* The model of these runs, without its errors. */
+/* Fits the model of these runs, without its errors. */
 static void fit(const struct runs *r, const struct sparse_options *how, struct sparse *out)
 {
 	struct sparse linear = { .columns = r->X.cols, .runs = r->X.rows, .column = mem_new(r->X.cols, sizeof(*out->column)) };
@@ -619,8 +619,7 @@ static void fit(const struct runs *r, const struct sparse_options *how, struct s
 	free(pairs);
 }
 
-/* The interval and errors, of runs excluded whose inputs are not unlike what was left in: of others nothing is said. Where all are, of all.
- */
+/* Computes the interval and errors from held-out runs whose inputs are not unlike the others; from all runs if all are unlike. */
 static void summarise(const struct runs *all, const double *prediction, struct sparse *out)
 {
 	size_t n = all->X.rows, at = 0, rank;
@@ -642,7 +641,7 @@ static void summarise(const struct runs *all, const double *prediction, struct s
 	mem_free(apart, off);
 }
 
-/* The errors of models of the other folds on each fold. */
+/* Computes errors on each fold by models of the other folds. */
 static void errors_of(const struct runs *all, const struct sparse_options *how, const size_t *inner, const size_t *outer,
 		      struct sparse *out)
 {
@@ -656,7 +655,7 @@ static void errors_of(const struct runs *all, const struct sparse_options *how, 
 		struct runs in;
 		struct sparse model = { 0 };
 
-		for (size_t i = 0; i < n; i++) /* within what is left in, the folds of the second cross-validation */
+		for (size_t i = 0; i < n; i++) /* within the remaining rows, the folds of the inner cross-validation */
 			all->fold[i] = outer[i] == fold ? SIZE_MAX : inner[i];
 		in = runs_part(&outside, SIZE_MAX, false);
 		if (in.X.rows && in.X.rows < n)

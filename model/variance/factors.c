@@ -8,10 +8,10 @@
 #include <stdint.h>
 #include <string.h>
 
-#define ROWS_MORE 3	/* rows beyond the coefficients, below which nothing is fitted */
-#define SINGULAR  1e-12 /* of a column: what the others must leave of it */
+#define ROWS_MORE 3	/* rows required beyond the number of coefficients */
+#define SINGULAR  1e-12 /* least part of a column that the others leave unexplained */
 
-/* Centred columns of unit length, y too; lengths[p + 1]. */
+/* Centres columns and y, and scales them to unit length; lengths[p + 1]. */
 static void standardise(const struct mat *X, const double *y, struct mat *z, double *lengths)
 {
 	size_t n = X->rows, p = X->cols;
@@ -34,7 +34,7 @@ static void standardise(const struct mat *X, const double *y, struct mat *z, dou
 	}
 }
 
-/* Inverts the correlations of the n columns that are kept, in their order: inverse [n x n]. */
+/* Inverts the correlations of the n kept columns, in their order: inverse [n x n]. */
 static bool invert(const struct mat *all, const size_t *kept, size_t n, double *inverse, double *log_determinant)
 {
 	for (size_t a = 0; a < n; a++)
@@ -43,7 +43,7 @@ static bool invert(const struct mat *all, const size_t *kept, size_t n, double *
 	return lapack_invert(inverse, n, SINGULAR, log_determinant);
 }
 
-/* Returns the place of the factor to leave out; SIZE_MAX: none. n > 1. */
+/* Returns the position of the factor to exclude; SIZE_MAX: none. n > 1. */
 static size_t most_collinear(const struct mat *all, const size_t *kept, size_t n, size_t rows)
 {
 	double inverse[FACTORS_MAX * FACTORS_MAX], log_determinant, chi2, most = 0;
@@ -67,7 +67,7 @@ static size_t most_collinear(const struct mat *all, const size_t *kept, size_t n
 
 		if (stats_round(r2) < FACTORS_COLLINEAR || 1 - stats_f_cdf(f, df1, df2) >= FACTORS_LEVEL)
 			continue;
-		if (stats_round(inflation) >= stats_round(most)) { /* of equals the last: callers name what matters first */
+		if (stats_round(inflation) >= stats_round(most)) { /* of equals the last: callers list important factors first */
 			most = inflation;
 			at = i;
 		}
@@ -75,7 +75,7 @@ static size_t most_collinear(const struct mat *all, const size_t *kept, size_t n
 	return at;
 }
 
-/* Fits the n columns of [rows x p] that are kept. */
+/* Fits the n kept columns of [rows x p]. */
 static void coefficients(const struct mat *all, const size_t *kept, size_t n, const double *lengths, size_t rows, size_t p,
 			 struct factors *out)
 {

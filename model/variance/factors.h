@@ -1,7 +1,7 @@
-/* How much of a time each of several counted things explains: ordinary least squares, after the factors that follow from others have been
- * excluded by the test of Farrar and Glauber (Review of Economics and Statistics 49(1), 1967): chi-squared for whether there is any
- * collinearity, F for the factor that follows most from the others, which goes, until there is none.
- * In large samples the tests find any correlation, however weak; a factor goes only where the others explain FACTORS_COLLINEAR of it. */
+/* Parts of a time explained by several counted quantities: ordinary least squares, after excluding factors that follow from others by the
+ * test of Farrar and Glauber (Review of Economics and Statistics 49(1), 1967). Chi-squared tests whether there is any collinearity. F
+ * selects the factor that follows most from the others, which is excluded, until there is no collinearity. In large samples the tests find
+ * any correlation, however weak; so a factor is excluded only if the others explain FACTORS_COLLINEAR of it. */
 #ifndef MODEL_VARIANCE_FACTORS_H
 #define MODEL_VARIANCE_FACTORS_H
 
@@ -16,9 +16,9 @@
 
 struct factor {
 	bool kept;	    /* has a coefficient of its own */
-	double coefficient; /* of y for one unit; NaN when not kept */
-	double low, high;   /* the 95 % interval */
-	double p;	    /* two-sided, of the coefficient being 0 */
+	double coefficient; /* change of y per unit; NaN if not kept */
+	double low, high;   /* 95 % interval */
+	double p;	    /* two-sided, for a coefficient of 0 */
 };
 
 struct factors {
@@ -26,7 +26,7 @@ struct factors {
 	bool fitted;		       /* false: too few rows, or nothing varies */
 };
 
-/* X [n x p], y [n]: finite; p <= FACTORS_MAX. Constant columns are excluded. O(n p^2 + p^4). */
+/* X [n x p], y [n]: finite; p <= FACTORS_MAX. Excludes constant columns. O(n p^2 + p^4). */
 void factors_fit(const struct mat *X, const double *y, struct factors *out);
 
 #endif

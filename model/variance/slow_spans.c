@@ -8,10 +8,10 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define FEW   8	  /* values, which are not divided */
-#define ALIKE .05 /* neither are those that differ by no more */
+#define FEW   8	  /* fewer values are not divided */
+#define ALIKE .05 /* values that differ by less are not divided */
 
-/* Of numbers in order: how many are in the lower group, and the two means. */
+/* Divides sorted numbers. Returns the size of the lower group, and both means. */
 static size_t divide(const double *sorted, size_t n, double *low, double *high)
 {
 	double all = 0, sum = 0, most = -1;
@@ -41,7 +41,7 @@ static double score_of(double x, const struct slow_span *span)
 	return !isfinite(x) ? 0 : fmin(fmax((x - span->level) / span->half, -SLOW_SPANS_MOST), SLOW_SPANS_MOST);
 }
 
-/* The largest sum of neighbours, and where. */
+/* Finds the largest sum of consecutive numbers. */
 static void best_find(const double *x, size_t n, struct slow_span *span)
 {
 	double sum = 0;
@@ -63,7 +63,7 @@ static void best_find(const double *x, size_t n, struct slow_span *span)
 	}
 }
 
-/* By the means in the stretch and outside of it. */
+/* Returns the variance between the means inside and outside the span. */
 static double between(const double *x, size_t n, const struct slow_span *span)
 {
 	double sum[2] = { 0, 0 }, count[2] = { 0, 0 }, apart;
