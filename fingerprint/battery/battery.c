@@ -32,13 +32,13 @@ void battery_release(struct battery *battery)
 	*battery = (struct battery){ 0 };
 }
 
-/* Length before text: no two lists of words give the same bytes. */
+/* Appends the length before the text, so that different lists of words give different bytes. */
 static void add_word(struct buf *text, const char *word)
 {
 	buf_format(text, "%zu:%s\n", strlen(word), word);
 }
 
-/* Entries stand in name order, so the order of the file does not matter. */
+/* Updates the hash. Entries are in name order, so the order of the file does not matter. */
 static void battery_update_hash(struct battery *battery, bool with_dangerous)
 {
 	struct buf text = BUF_INIT;
@@ -85,9 +85,9 @@ enum assay_status battery_select(struct battery *battery, const char *const *nam
 	return ASSAY_OK;
 }
 
-/* ---- from YAML ---- */
+/* ---- parsing YAML ---- */
 
-/* Names become features, file names and words of a command line. */
+/* Parses a name, which becomes a feature, a file name and an argument. */
 static enum assay_status parse_name(const char *file, const struct yaml_node *node, const char *what, char **out, struct assay_error *err)
 {
 	const char *text = NULL;
@@ -104,8 +104,8 @@ static enum assay_status parse_name(const char *file, const struct yaml_node *no
 	return ASSAY_OK;
 }
 
-/* stress-ng must not be told to write elsewhere, to run longer, or to run another stressor's classes. It takes abbreviations of its
- * options, so whatever one of these names starts with is refused, too. */
+/* Reports whether stress-ng must not get an option: to write elsewhere, to run longer, or to run other stressors. It accepts abbreviated
+ * options, so beginnings of these names are refused, too. */
 static bool is_forbidden(const char *argument)
 {
 	static const char *const names[] = { "--temp-path",  "--yaml",	       "--timeout", "--log-file", "--class",
@@ -314,7 +314,7 @@ enum assay_status battery_parse(const char *file, const char *text, size_t n, st
 	return st;
 }
 
-/* ---- those that are built in, and those in files ---- */
+/* ---- built-in batteries, and files ---- */
 
 EMBED_FILE(battery_paper, ASSAY_SOURCE_DIRECTORY "/fingerprint/battery/paper.yaml");
 EMBED_FILE(battery_quick, ASSAY_SOURCE_DIRECTORY "/fingerprint/battery/quick.yaml");

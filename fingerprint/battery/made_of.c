@@ -5,9 +5,9 @@
 
 #define TABLE_CLASSES 4
 
-/* In name order. Per cent of the samples of one run of the battery `paper` of one to three seconds each (17 to 254 samples; stress-ng
- * 0.15.06, Linux 6.18, a virtual machine); classes below 8 % are excluded. Kinds of computing are those of stress-ng's manual. What is not
- * here could not be run, or met too few samples: it is not known. */
+/* In name order. Percentages of the samples of one run of the battery `paper` of one to three seconds each (17 to 254 samples; stress-ng
+ * 0.15.06, Linux 6.18, a virtual machine); without classes below 8 %. Kinds of computing are those of stress-ng's manual. Missing stressors
+ * could not be run, or had too few samples: they are unknown. */
 static const struct row {
 	const char *name;
 	int computing;

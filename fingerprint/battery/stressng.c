@@ -4,12 +4,12 @@
 
 #include <math.h>
 
-#define TIME_EXACT_S	 .01 /* clock ticks, in which times may have been counted */
+#define TIME_EXACT_S	 .01 /* precision of times that are counted in clock ticks */
 #define RATE_EXACT_RATIO 1.01
 
 static const char source[] = "stress-ng";
 
-/* A number of the metrics; *there tells whether it was given. */
+/* Reads a number of the metrics; *there: whether it is given. */
 static enum assay_status metric_number(const struct yaml_node *metrics, const char *key, double *out, bool *there, struct assay_error *err)
 {
 	const struct yaml_node *node = yaml_get(metrics, key);
@@ -19,7 +19,8 @@ static enum assay_status metric_number(const struct yaml_node *metrics, const ch
 	return node ? yaml_double(source, node, 0, 1e18, out, err) : ASSAY_OK;
 }
 
-/* stress-ng does not quote the stressor that is called null, which YAML takes for nothing: so the words are looked at themselves. */
+/* Reports whether the item is the stressor's. stress-ng does not quote the stressor named null, which YAML reads as nothing: so this
+ * compares the scalar itself. */
 static bool names_stressor(const struct yaml_node *item, const char *stressor)
 {
 	for (size_t i = 0; item->kind == YAML_MAP && i < item->n_items; i++) {
@@ -31,7 +32,7 @@ static bool names_stressor(const struct yaml_node *item, const char *stressor)
 	return false;
 }
 
-/* Finds the list item whose `stressor` is the one asked for; there must be one. */
+/* Finds the only list item whose `stressor` is the given one. */
 static enum assay_status find_item(const struct yaml_node *list, const char *stressor, const struct yaml_node **item,
 				   struct assay_error *err)
 {
@@ -61,7 +62,7 @@ static enum assay_status read_version(const struct yaml_node *root, struct stres
 	return ASSAY_OK;
 }
 
-/* A rate follows from operations and seconds: one that does not is not what was measured. */
+/* Checks that a rate follows from operations and seconds; otherwise it is not the measured one. */
 static enum assay_status check_rate(const char *stressor, double rate, double ops, double seconds, const char *of, struct assay_error *err)
 {
 	double most = seconds > TIME_EXACT_S ? ops / (seconds - TIME_EXACT_S) : (double)INFINITY;
@@ -99,7 +100,7 @@ static enum assay_status read_metrics(const struct yaml_node *item, const char *
 		if (st)
 			return st;
 	}
-	/* A rate that was not given follows from operations and times; the clock ticks of the latter may both be 0. */
+	/* A missing rate follows from operations and times; times in clock ticks may both be 0. */
 	cpu_s = out->user_s + out->system_s;
 	st = check_rate(stressor, out->per_s, out->bogo_ops, cpu_s, "CPU time", err);
 	if (!st)

@@ -1,4 +1,4 @@
-/* What stress-ng writes with --yaml. Its output comes from another machine: nothing in it is trusted. */
+/* The output of `stress-ng --yaml`. It comes from another machine and is not trusted. */
 #ifndef FINGERPRINT_BATTERY_STRESSNG_H
 #define FINGERPRINT_BATTERY_STRESSNG_H
 
@@ -10,7 +10,7 @@
 #define STRESSNG_YAML_BYTES_MAX 65536
 #define STRESSNG_VERSION_BYTES	32
 
-/* One stressor's line of metrics. */
+/* Metrics of one stressor. */
 struct stressng_metrics {
 	char version[STRESSNG_VERSION_BYTES]; /* "0.15.06" */
 	double bogo_ops;
@@ -20,19 +20,18 @@ struct stressng_metrics {
 	bool measured; /* bogo_ops and per_s are above 0 */
 };
 
-/* Finds the metrics of `stressor` in text[0..n). Rates that are missing are computed from operations and times. ASSAY_E_FORMAT where it is
- * not such a document, lacks the stressor or has it twice, or has numbers that cannot be (negative, not finite, rates that contradict
- * operations and times). */
+/* Finds the metrics of `stressor` in text[0..n). Computes missing rates from operations and times. ASSAY_E_FORMAT: it is no such document,
+ * lacks the stressor or has it twice, or has impossible numbers (negative, not finite, rates that contradict operations and times). */
 enum assay_status stressng_parse(const char *text, size_t n, const char *stressor, struct stressng_metrics *out, struct assay_error *err);
 
-/* Exit statuses of stress-ng, and what they mean for a measurement. */
+/* Meaning of stress-ng's exit statuses for a measurement. */
 enum stressng_trust {
 	STRESSNG_MEASURED,  /* 0 */
 	STRESSNG_MISSING,   /* 3: no resource, 4: not implemented: the machine cannot run this stressor */
 	STRESSNG_DISCARDED, /* 7: it does not trust its own metrics */
-	STRESSNG_FAILED,    /* everything else */
+	STRESSNG_FAILED,    /* others */
 };
-#define STRESSNG_EXIT_NOT_BEGUN 1 /* it had no room for its own buffers, or did not understand its arguments */
+#define STRESSNG_EXIT_NOT_BEGUN 1 /* it had no memory for its own buffers, or did not accept its arguments */
 enum stressng_trust stressng_trust_of(int exit_status, const char **text);
 
 #endif

@@ -1,5 +1,5 @@
-/* The stressors of stress-ng that assay knows: what each one stresses. Categories are stress-ng's own classes (0.15.06,
- * `stress-ng --class NAME?`); the first one of a row, its main category, is our choice and decides colours only. */
+/* The stressors of stress-ng that assay knows, with their categories: stress-ng's own classes (0.15.06, `stress-ng --class NAME?`). The
+ * first one of a row, the main category, is assay's choice and determines colours only. */
 #ifndef FINGERPRINT_BATTERY_STRESSOR_H
 #define FINGERPRINT_BATTERY_STRESSOR_H
 
@@ -33,11 +33,11 @@ struct stressor {
 	const char *name;
 	enum category categories[STRESSOR_CATEGORIES_MAX]; /* the main one first */
 	size_t n_categories;
-	bool steady_cpu; /* bound to the CPU and repeatable: hardware types are distinguished by these */
+	bool steady_cpu; /* CPU-bound and repeatable: used to distinguish hardware types */
 };
 
-const struct stressor *stressor_find(const char *name); /* NULL when unknown */
-enum category stressor_category(const char *name);	/* main category; CATEGORY_UNKNOWN when unknown */
+const struct stressor *stressor_find(const char *name); /* NULL: unknown */
+enum category stressor_category(const char *name);	/* main category; CATEGORY_UNKNOWN: unknown */
 
 const char *category_name(enum category category);
 

@@ -139,9 +139,9 @@ enum assay_status catalog_save(const struct catalog *catalog, size_t *written, s
 	return st;
 }
 
-/* ---- which one does a word of the user mean? ---- */
+/* ---- arguments that name a fingerprint ---- */
 
-/* The latest of a machine whose time starts with `date`; *n counts them, `times` lists them. */
+/* Returns the machine's latest fingerprint whose time starts with `date`; *n counts them, `times` lists them. */
 static const struct fingerprint *latest_fingerprint(const struct fingerprint_set *set, const char *machine, const char *date, size_t *n,
 						    struct buf *times)
 {
@@ -150,7 +150,7 @@ static const struct fingerprint *latest_fingerprint(const struct fingerprint_set
 
 	*n = 0;
 	for (size_t i = 0; i < set->n; i++) {
-		const struct fingerprint *f = &set->items[i]; /* by machine, then time */
+		const struct fingerprint *f = &set->items[i]; /* sorted by machine, then time */
 
 		if (strcmp(f->machine, machine) != 0 || strncmp(text_from_ms(f->taken_ms, text), date, strlen(date)) != 0)
 			continue;

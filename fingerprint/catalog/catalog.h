@@ -1,4 +1,4 @@
-/* The catalog: machines/, one file a machine. */
+/* The catalog: machines/, one file per machine. */
 #ifndef FINGERPRINT_CATALOG_CATALOG_H
 #define FINGERPRINT_CATALOG_CATALOG_H
 
@@ -17,40 +17,40 @@ struct catalog {
 	size_t n;
 };
 
-/* Everything that is wrong with a catalog, one line each. */
+/* All faults of a catalog, one line each. */
 struct catalog_problems {
 	char **texts; /* [n] */
 	size_t n, capacity;
 };
 void catalog_problems_release(struct catalog_problems *problems);
 
-/* Reads all machines; a directory that is missing is an empty catalog. With problems == NULL the first file that is not valid is
- * the error; otherwise such files are excluded and listed. *out is overwritten; catalog_release() it. */
+/* Reads all machines; a missing directory is an empty catalog. With problems == NULL, the first invalid file is the error; otherwise
+ * invalid files are excluded and listed. Overwrites *out; catalog_release() it. */
 enum assay_status catalog_load(const char *directory, struct catalog_problems *problems, struct catalog *out, struct assay_error *err);
 void catalog_release(struct catalog *catalog);
 
-const struct machine *catalog_find(const struct catalog *catalog, const char *id); /* NULL when not there */
+const struct machine *catalog_find(const struct catalog *catalog, const char *id); /* NULL: not found */
 
-/* The machine with this id, made when it is not there; valid until the next call. */
+/* Returns the machine with this id, a new one if necessary; valid until the next call. */
 struct machine *catalog_machine(struct catalog *catalog, const char *id);
 
-/* Brings the summaries of all fingerprints in the store into the catalog (in memory). */
+/* Adds the summaries of all fingerprints in the store to the catalog (in memory). */
 void catalog_put(struct catalog *catalog, const struct fingerprint_set *set);
 
-/* Writes the machines whose file is missing or differs; *written is their number. */
+/* Writes the machines whose file is missing or differs; *written: how many. */
 enum assay_status catalog_save(const struct catalog *catalog, size_t *written, struct assay_error *err);
 
-/* Sets the hosts aside whose machines are retired. Files that cannot be read are skipped. */
+/* Sets aside the hosts whose machines are retired. Skips unreadable files. */
 enum assay_status catalog_set_aside(struct lab *lab, struct assay_error *err);
 
-/* ---- which one does a word of the user mean? ---- */
+/* ---- arguments that name a fingerprint or a machine ---- */
 
-/* MACHINE (its latest fingerprint), a fingerprint's id, or MACHINE@DATE, where DATE is the start of exactly one of the machine's
- * times ("2026-11-20T10"). Complete fingerprints of the store only. Several or none is an error that lists what there is. */
+/* Finds a complete fingerprint of the store by MACHINE (its latest one), id, or MACHINE@DATE, where DATE is the start of exactly one of the
+ * machine's times ("2026-11-20T10"). Several or none is an error that lists the existing ones. */
 enum assay_status choose_fingerprint(const struct fingerprint_set *set, const char *word, const struct fingerprint **out,
 				     struct assay_error *err);
 
-/* The machine of the catalog with this id; an error that names the nearest one when there is none. */
+/* Finds the machine of the catalog with this id; else an error names the nearest one. */
 enum assay_status choose_machine(const struct catalog *catalog, const char *id, struct machine **out, struct assay_error *err);
 
 #endif

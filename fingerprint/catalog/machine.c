@@ -10,13 +10,13 @@
 #include <inttypes.h>
 #include <math.h>
 
-#define FILE_STEM_BYTES_MAX 240 /* most file systems take names of 255 bytes */
+#define FILE_STEM_BYTES_MAX 240 /* most file systems accept names of 255 bytes */
 #define FORMAT_NAME	    "assay machine"
 #define COUNT_MAX	    1000000000
 #define MS_MAX		    253402300799999 /* the end of the year 9999 */
 #define STRESSOR_BYTES_MAX  200
 
-/* Text members and where they belong; one table for both directions. */
+/* Text members and their places; one table for both directions. */
 #define IDENTITY_TEXTS(X)    X(machine_id) X(board_name) X(board_serial) X(board_uuid) X(cpu_vendor) X(cpu_model)
 #define IDENTITY_NUMBERS(X)  X(sockets) X(cores_per_socket) X(threads_per_core) X(memory_bytes)
 #define FINGERPRINT_TEXTS(X) X(id) X(battery) X(battery_hash) X(stress_ng) X(architecture) X(origin)
@@ -55,7 +55,7 @@ char *machine_file_name(const char *id)
 			n += (size_t)snprintf(name + n, 4, "%%%02X", (unsigned char)*c);
 	}
 	if (n > FILE_STEM_BYTES_MAX) {
-		/* '%' and a '-' stands in no other name. */
+		/* '%' and a '-' occur in no other name. */
 		digest_sha256(id, strlen(id), hex);
 		n = FILE_STEM_BYTES_MAX - 2 - (DIGEST_HEX_BYTES - 1);
 		n += (size_t)snprintf(name + n, 3 + DIGEST_HEX_BYTES, "%%-%s", hex);
@@ -126,7 +126,7 @@ bool machine_comparable(const struct machine_fingerprint *a, const struct machin
 
 ORDER_BY(compare_time, struct machine_fingerprint, BY_UP(taken_ms) BY_TEXT(id))
 
-/* The slot of the fingerprint with this id: emptied when it was there, new otherwise. Its given type is kept. */
+/* Returns the slot of the fingerprint with this id: an emptied existing one, or a new one. Keeps its given type. */
 static struct machine_fingerprint *fingerprint_slot(struct machine *machine, const char *id)
 {
 	const struct machine_fingerprint *found = machine_find(machine, id);
@@ -146,7 +146,7 @@ static struct machine_fingerprint *fingerprint_slot(struct machine *machine, con
 	return f;
 }
 
-/* A stressor that was never tried has no entry. */
+/* Adds a rate; a stressor that was never tried has no entry. */
 static void put_rate(struct machine_fingerprint *summary, const struct fingerprint_set *set, const struct fingerprint *f, size_t stressor)
 {
 	struct fingerprint_summary s = fingerprint_summarise(set, f, stressor);
@@ -178,7 +178,7 @@ void machine_put(struct machine *machine, const struct fingerprint_set *set, con
 	qsort(machine->fingerprints, machine->n_fingerprints, sizeof(*machine->fingerprints), compare_time);
 }
 
-/* ---- what people decided about it: accepted fingerprints, retirement ---- */
+/* ---- the user's decisions: accepted fingerprints, retirement ---- */
 
 enum assay_status machine_check_reason(const char *reason, struct assay_error *err)
 {
@@ -197,7 +197,7 @@ enum assay_status machine_check_reason(const char *reason, struct assay_error *e
 
 void machine_accept(struct machine *machine, const char *fingerprint, int64_t now_ms, const char *reason)
 {
-	/* What is accepted last counts, even if a clock was wrong at the time before. */
+	/* The last acceptance counts, even if a clock was wrong before. */
 	if (machine->n_accepted && machine->accepted[machine->n_accepted - 1].accepted_ms > now_ms)
 		now_ms = machine->accepted[machine->n_accepted - 1].accepted_ms;
 	machine->accepted = mem_resize(machine->accepted, machine->n_accepted + 1, sizeof(*machine->accepted));
@@ -212,7 +212,7 @@ void machine_retire(struct machine *machine, bool retired, int64_t now_ms, const
 	machine->retired_reason = retired && reason ? mem_string(reason) : NULL;
 }
 
-/* ---- its file, to and from JSON ---- */
+/* ---- conversion to and from JSON ---- */
 
 static void add_text(cJSON *object, const char *key, const char *text)
 {
@@ -399,7 +399,7 @@ static void read_rates(struct json_reader *r, const cJSON *object, struct machin
 	}
 }
 
-/* "taken" is taken_ms for people, "at" is at_ms; one that was changed by hand would mislead them. */
+/* Checks that "taken" equals taken_ms and "at" equals at_ms: an edited one would mislead users. */
 static void check_date(struct json_reader *r, const cJSON *object, const char *key, int64_t ms)
 {
 	const char *said = json_reader_has(r, object, key) ? json_reader_text(r, object, key) : NULL;
@@ -512,7 +512,7 @@ static void check_order(struct json_reader *r, const struct machine *machine)
 	}
 }
 
-/* Another format, or a later version of this one, is said before its keys are. */
+/* Reads the head: another format, or a later version of this one, is reported before unknown keys. */
 static void read_head(struct json_reader *r, const cJSON *root)
 {
 	static const char *const keys[] = { "format", "version", "id", "notes", "identity", "accepted", "retired", "fingerprints" };

@@ -10,7 +10,7 @@
 #include <inttypes.h>
 #include <math.h>
 
-/* A type's name is looked up while they are collected; there are tens of them. */
+/* Returns the index of a type, a new one if necessary. A linear search suffices for tens of types. */
 static size_t type_index(struct types *types, size_t *capacity, const char *name, char *why)
 {
 	for (size_t i = 0; i < types->n; i++) {
@@ -31,7 +31,7 @@ static const char *configured_type(const struct lab_config *config, const char *
 	return host ? host->type : NULL;
 }
 
-/* "Intel(R) Xeon(R) ... 2x8x2 64GiB", or NULL when not all of it is known. free() it. */
+/* Returns "Intel(R) Xeon(R) ... 2x8x2 64GiB"; NULL: a part is unknown. free() it. */
 static char *described_type(const struct machine_identity *i)
 {
 	if (!i->cpu_model || !i->sockets || !i->cores_per_socket || !i->threads_per_core || !i->memory_bytes)
@@ -53,7 +53,7 @@ char *types_of_host(const struct host *host, const struct facts *facts)
 	return type;
 }
 
-/* Rules 1 to 4; SIZE_MAX when none applies. */
+/* Returns the type by rules 1 to 4; SIZE_MAX: none applies. */
 static size_t known_type(struct types *types, size_t *capacity, const struct lab_config *config, const struct types_member *m)
 {
 	const char *name = m->fingerprint->type;
@@ -85,7 +85,7 @@ static double median_of(const struct machine_fingerprint *f, const char *stresso
 	return (double)NAN;
 }
 
-/* The log medians of the steady CPU stressors that all members have; rows as in `members`. */
+/* Returns the log medians of the steady CPU stressors that all members have; rows as in `members`. */
 static struct mat steady_logs(struct types_member *const *members, size_t n)
 {
 	const struct machine_fingerprint *first = members[0]->fingerprint;
@@ -104,7 +104,7 @@ static struct mat steady_logs(struct types_member *const *members, size_t n)
 		}
 		cols += all;
 	}
-	/* Close up the columns that were not used. */
+	/* Remove the gaps of unused columns. */
 	for (size_t i = 0; i < n; i++)
 		memmove(&logs.at[i * cols], &logs.at[i * logs.cols], cols * sizeof(double));
 	logs.cols = cols;
@@ -133,7 +133,7 @@ static struct mat log_distances(const struct mat *x)
 
 #define CLUSTER_NAME_BYTES 32
 
-/* The next of auto-01, auto-02, ... that is not the name of a type of rules 1 to 3: those are types[0..known). */
+/* Finds the next of auto-01, auto-02, ... that is not a type of rules 1 to 3: those are types[0..known). */
 static const char *next_name(const struct types *types, size_t known, size_t *number, char *name)
 {
 	bool taken = true;
@@ -147,7 +147,7 @@ static const char *next_name(const struct types *types, size_t known, size_t *nu
 	return name;
 }
 
-/* Rule 5 for one battery. Names are numbered over all batteries in the order in which their first member stands. */
+/* Applies rule 5 to one battery. Names are numbered over all batteries, in the order of their first members. */
 static void cluster_battery(struct types *types, size_t *capacity, struct types_member **members, size_t n, size_t known, size_t *number)
 {
 	struct mat logs = steady_logs(members, n);
@@ -158,14 +158,14 @@ static void cluster_battery(struct types *types, size_t *capacity, struct types_
 	if (logs.cols) {
 		linkage_cut(&distance, TYPES_CUT, clusters);
 	} else {
-		/* Nothing to tell them by: each machine represents itself. */
+		/* No common stressors: each machine is its own type. */
 		for (size_t i = 0; i < n; i++)
 			clusters[i] = i && members[i]->machine == members[i - 1]->machine ? clusters[i - 1] : found++;
 	}
 	for (size_t i = 0; i < n; i++) {
 		char name[CLUSTER_NAME_BYTES];
 
-		members[i]->type = first + clusters[i]; /* they are numbered in the order of their first members */
+		members[i]->type = first + clusters[i]; /* numbered in the order of their first members */
 		if (members[i]->type < types->n)
 			continue;
 		members[i]->type = type_index(
@@ -201,7 +201,7 @@ ORDER_BY(compare_member, struct types_member, BY_TEXT(fingerprint->id))
 
 ORDER_BY(compare_type, struct types_type, BY_TEXT(name))
 
-/* Types into name order, members following. */
+/* Sorts types by name, and updates the members. */
 static void sort_types(struct types *types)
 {
 	struct types_type *old = mem_new(types->n, sizeof(*old));
@@ -233,7 +233,7 @@ void types_of(const struct catalog *catalog, const struct lab_config *config, st
 			m->type = known_type(&types, &capacity, config, m);
 		}
 	}
-	cluster_the_rest(&types, &capacity); /* in catalog order: machine, then time */
+	cluster_the_rest(&types, &capacity); /* in the catalog's order: machine, then time */
 	sort_types(&types);
 	qsort(types.members, types.n_members, sizeof(*types.members), compare_member);
 	*out = types;

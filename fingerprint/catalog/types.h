@@ -1,5 +1,5 @@
-/* Hardware types: machines that are the same to a model. All validation and counting is by type, because machines of one type
- * say the same thing several times. In this order:
+/* Hardware types: machines that are the same to a model. All validation and counting is by type, because machines of one type repeat the
+ * same information. In this order:
  *   1. the type that was given for the fingerprint (the column `type` of `import machines`);
  *   2. the type of the host in lab.yaml;
  *   3. the profile of an emulated host;
@@ -16,7 +16,7 @@
 
 #include <stddef.h>
 
-#define TYPES_CUT .3 /* average Euclidean distance of natural logs: clusters nearer than this are one type */
+#define TYPES_CUT .3 /* average Euclidean distance of natural logs: clusters with less are one type */
 
 struct types_member {
 	const struct machine *machine;
@@ -26,7 +26,7 @@ struct types_member {
 
 struct types_type {
 	char *name;
-	char *why; /* what makes its members one type */
+	char *why; /* why its members are one type */
 };
 
 struct types {
@@ -36,14 +36,14 @@ struct types {
 	size_t n_members;
 };
 
-/* The catalog must outlive the result. O(fingerprints^2). *out is overwritten; types_release() it. */
+/* The catalog must outlive the result. O(fingerprints^2). Overwrites *out; types_release() it. */
 void types_of(const struct catalog *catalog, const struct lab_config *config, struct types *out);
 void types_release(struct types *types);
 
-/* The type of a host as it is now, by rules 2 to 4; NULL when it is not known. free() it. */
+/* Returns the present type of a host, by rules 2 to 4; NULL: unknown. free() it. */
 char *types_of_host(const struct host *host, const struct facts *facts);
 
-/* The type of a fingerprint; SIZE_MAX when the catalog does not have it. */
+/* Returns the type of a fingerprint; SIZE_MAX: it is not in the catalog. */
 size_t types_find(const struct types *types, const char *fingerprint_id);
 
 #endif

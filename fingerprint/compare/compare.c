@@ -7,20 +7,20 @@
 
 #include <math.h>
 
-#define SCALE_QUANTILE .85	    /* of absolute differences: of normal ones no other quantile says more of their scale */
-#define SCALE_NORMAL   1.4395314709 /* that quantile of a standard normal number */
-#define SCALE_DF       .45	    /* degrees of freedom of a variance by that quantile, for each difference of neighbours */
-#define PASSES_DF      3.	    /* degrees of freedom of a variance between sessions that the passes foretell */
-#define ASSUMED	       3.	    /* variance between sessions over the median one between passes, where no sessions say it */
+#define SCALE_QUANTILE .85	    /* quantile of absolute differences: the most informative one about the scale of normal ones */
+#define SCALE_NORMAL   1.4395314709 /* this quantile of a standard normal number */
+#define SCALE_DF       .45	    /* degrees of freedom of a variance by that quantile, per difference */
+#define PASSES_DF      3.	    /* degrees of freedom of a variance between sessions that is predicted from the passes */
+#define ASSUMED	       3.	    /* assumed ratio of the variance between sessions to the median one between passes, without sessions */
 #define ASSUMED_DF     10.
-#define ODD_DF	       10. /* of t: sessions are odd more often than normal numbers are far out */
-#define SIDE_MIN       3   /* sessions before and after a change, at least: one odd session is none */
-#define FIRST_SHARE    .25 /* of the level of all stressors together, for the latest session */
-#define MULTIPLE_MIN   4   /* sessions: of three differences one may be a change */
-#define PEER_SESSIONS  3   /* of each, where two machines are compared */
-#define TYPE_SESSIONS  24  /* from so many the noise is that of the machines of one type alone */
+#define ODD_DF	       10. /* degrees of freedom of t: outlying sessions are more frequent than normal numbers predict */
+#define SIDE_MIN       3   /* fewest sessions before and after a change: one outlier is no change */
+#define FIRST_SHARE    .25 /* share of all stressors' level for the latest session */
+#define MULTIPLE_MIN   4   /* fewest sessions: of three differences one may be a change */
+#define PEER_SESSIONS  3   /* sessions of each, in comparisons of two machines */
+#define TYPE_SESSIONS  24  /* from this number on, the noise is from machines of the type only */
 
-/* Median of the numbers of x[n] that are not NaN; *known: how many are not. NaN where none is. */
+/* Returns the median of x[n] without NaN; *known: how many numbers there are. NaN: none. */
 static double median_of_known(const double *x, size_t n, size_t *known)
 {
 	double *kept = mem_new(n, sizeof(*kept)), median;
@@ -39,7 +39,7 @@ static double median_of_known(const double *x, size_t n, size_t *known)
 
 /* ---- sessions of a machine ---- */
 
-/* Variance of the log between passes; NaN where there are fewer than two. */
+/* Returns the variance of the log between passes; NaN: fewer than two. */
 static double variance_of_passes(const struct fingerprint_set *set, const struct fingerprint *f, size_t stressor)
 {
 	double *logs = mem_new(f->n_passes, sizeof(*logs)), sd;
@@ -92,7 +92,7 @@ static void compare_series_release(struct compare_series *series)
 
 /* ---- the noise between sessions ---- */
 
-/* Absolute differences of neighbours in a row, in units of their machine's multiple, ascending. */
+/* Stores the absolute differences of consecutive sessions in a row, in units of their machine's multiple, ascending. */
 static void add_differences(struct compare_noise *noise, struct compare_series *const *series, size_t n, size_t row)
 {
 	double *out = &noise->apart[row * noise->capacity];
@@ -110,7 +110,7 @@ static void add_differences(struct compare_noise *noise, struct compare_series *
 	noise->n[row] = count;
 }
 
-/* How much noisier a machine is than others: by the median of its stressors, in the middle of its sessions. */
+/* Returns how much noisier a machine is than others: by the median over its stressors, in the middle of its sessions. */
 static double multiple_of(const struct compare_series *s, const struct compare_noise *noise)
 {
 	double *apart = mem_new(noise->n_stressors, sizeof(*apart)), *weeks = mem_new(s->n, sizeof(*weeks)), multiple = 1;
@@ -129,7 +129,7 @@ static double multiple_of(const struct compare_series *s, const struct compare_n
 	return multiple;
 }
 
-/* From some machines of one set. *out is overwritten; compare_noise_release() it. */
+/* Estimates the noise from machines of one set. Overwrites *out; compare_noise_release() it. */
 static void compare_noise_of(const struct fingerprint_set *set, struct compare_series *const *series, size_t n, struct compare_noise *out)
 {
 	struct compare_noise noise = { .n_stressors = set->n_stressors };
@@ -162,8 +162,8 @@ static void compare_noise_release(struct compare_noise *noise)
 	*noise = (struct compare_noise){ 0 };
 }
 
-/* Variance of a session in a row by what neighbours are apart, NaN where none are, and its degrees of freedom. What this series is apart at
- * the split is what is asked about, and does not count. */
+/* Returns the variance of a session in a row from differences of consecutive sessions, NaN without any, and its degrees of freedom.
+ * Excludes this series' difference at the split, which is being tested. */
 static double scale_of(const struct compare_series *s, const struct compare_noise *noise, size_t row, size_t split, double *df)
 {
 	const double *x = &noise->apart[row * noise->capacity], *logs = &s->logs[row * s->n];
@@ -181,8 +181,8 @@ static double scale_of(const struct compare_series *s, const struct compare_nois
 	return apart * apart / 2;
 }
 
-/* The noise of one session by row, for a division at the split. The variance between sessions goes with that between passes, as it does in
- * the middle of the stressors, which counts as PASSES_DF degrees of freedom. Where no sessions say how, it is assumed. */
+/* Computes the noise of one session by row, for a division at the split. The variance between sessions is also predicted from that between
+ * passes, by the median ratio over the stressors; this counts as PASSES_DF degrees of freedom. Without sessions it assumes a ratio. */
 static void scales_of(const struct compare_series *s, const struct compare_noise *noise, size_t split, double *variances, double *dfs)
 {
 	size_t n = noise->n_stressors;
@@ -199,7 +199,7 @@ static void scales_of(const struct compare_series *s, const struct compare_noise
 		double foretold = isnan(middle) ? ASSUMED * fmax(own, (own + passes) / 2) : middle * own;
 
 		if (isnan(own))
-			continue; /* what other stressors have says nothing of its own */
+			continue; /* other stressors do not predict it */
 		variances[j] = ((dfs[j] > 0 ? dfs[j] * variances[j] : 0) + df * foretold) / (dfs[j] + df);
 		dfs[j] += df;
 	}
@@ -216,9 +216,9 @@ static const char *reason_of(const struct fingerprint_set *set, const struct fin
 	return s.zero ? "recorded 0" : (f->reasons ? f->reasons[stressor] : NULL);
 }
 
-/* How far the median of k sessions may be from the truth, in standard deviations of one, at a level on one side. More than half of them are
- * beyond a limit as often as that if each is with the probability p, which follows a beta distribution; for their mean odd sessions would
- * matter more. */
+/* Returns how far the median of k sessions may be from the truth, in standard deviations of one session, at a one-sided level. More than
+ * half of them are beyond a limit with this probability if each is with the probability p, by a beta distribution. A mean would be more
+ * sensitive to outlying sessions. */
 static double limit_of(double level, size_t k, double df)
 {
 	double a = (double)(k + 1), t = stats_t_quantile(level, a), p = (1 + t / sqrt(t * t + a)) / 2;
@@ -235,8 +235,8 @@ static double distance_from(double level, const double *x, size_t n)
 	return sum;
 }
 
-/* Judges a row of the series by the division at `split` if it is the first; if it differs by this one; or if by those before, too, and they
- * leave more. A session has this variance. */
+/* Judges a row of the series by the division at `split`. The result replaces that of earlier divisions if it is the first; if only it
+ * differs; or if both differ, and the earlier ones leave more. `variance`: of a session. */
 static void judge_row(struct compare_row *row, const struct compare_series *s, size_t index, size_t split, double variance, double df,
 		      double level, double *left)
 {
@@ -247,7 +247,7 @@ static void judge_row(struct compare_row *row, const struct compare_series *s, s
 	bool first = isnan(row->noise), differs;
 
 	if (!m || !k || !(df > 0) || (!first && apart < sd * stats_normal_quantile(1 - pow(level, 2 / (double)(k + 1)))))
-		return; /* the last is most of the time so: even normal noise allows that */
+		return; /* usually true for the last condition, which even normal noise satisfies */
 	df = 1 / (1 / df + 1 / ODD_DF);
 	half = sd * hypot(limit_of(level, m, df), limit_of(level, k, df));
 	differs = stats_round(apart) > fmax(stats_round(half), log1p(COMPARE_MATTERS));
@@ -267,7 +267,7 @@ static void judge_row(struct compare_row *row, const struct compare_series *s, s
 	row->since_ms = s->n > 2 ? s->sessions[split]->taken_ms : 0;
 }
 
-/* Every stressor that was tried in the first or the last session; which[]: its row of the series. */
+/* Adds every stressor that was tried in the first or the last session; which[]: its row of the series. */
 static void add_rows(struct compare *c, const struct compare_series *s, size_t *which)
 {
 	const double none = (double)NAN;
@@ -283,7 +283,7 @@ static void add_rows(struct compare *c, const struct compare_series *s, size_t *
 			row.reasons[i] = reason_of(s->set, s->sessions[session], j);
 		}
 		if (isnan(row.medians[0]) && isnan(row.medians[1]) && !row.reasons[0] && !row.reasons[1])
-			continue; /* of another battery */
+			continue; /* belongs to another battery */
 		row.ratio = row.medians[1] / row.medians[0];
 		c->compared += isnan(row.ratio) ? 0 : 1;
 		which[c->n] = j;
@@ -294,10 +294,10 @@ static void add_rows(struct compare *c, const struct compare_series *s, size_t *
 	c->rows[c->n].stressor = "all stressors";
 }
 
-/* The latest 3, 5, ... sessions against three and more before them. Where there are fewer, and of all stressors together, also the latest
- * against those before. The divisions share the level, later ones get less; three quarters are for all stressors together.
- * looks: among how many comparisons the caller looks for one that differs, at least 1; the level holds for all of them together. *out is
- * overwritten; free() its rows. O(stressors * sessions^2), of simple steps. */
+/* Compares the latest 3, 5, ... sessions with three or more earlier ones. With fewer sessions, and for all stressors together, also
+ * compares the latest one with the earlier ones. The divisions share the level, later ones get less; three quarters are for all stressors
+ * together. looks: number of comparisons in which the caller looks for a difference, at least 1; the level holds for all of them together.
+ * Overwrites *out; free() its rows. O(stressors * sessions^2), of simple steps. */
 static void compare_sessions(const struct compare_series *s, const struct compare_noise *noise, size_t looks, struct compare *out)
 {
 	size_t rows = s->set->n_stressors + 1, *which = mem_new(rows, sizeof(*which));
@@ -436,12 +436,12 @@ void compare_set_rows(const struct compare *compare, struct document *d)
 	doc_end(d);
 }
 
-/* ---- drift: which fingerprints of a machine ---- */
+/* ---- drift: fingerprints of a machine ---- */
 
 ROWS_FUNCTION(drift_state_code, enum drift_state, DRIFT_STATE_ROWS, ROWS_WORD)
 
-/* Reports whether no later fingerprint of this machine, up to now_ms, is of its battery and architecture. A later stress-ng counts, too:
- * what the machine is under an older one is not asked any more. False for one that is after now_ms. */
+/* Reports whether no later fingerprint of this machine, up to now_ms, has its battery and architecture. A later stress-ng counts, too: the
+ * machine's state under an older one no longer matters. False for one after now_ms. */
 static bool drift_is_latest(const struct machine *machine, const struct machine_fingerprint *f, int64_t now_ms)
 {
 	if (f->taken_ms > now_ms)
@@ -454,8 +454,7 @@ static bool drift_is_latest(const struct machine *machine, const struct machine_
 	return true;
 }
 
-/* Returns the fingerprint that a later one is compared with: the one that was accepted last, else the first. *acceptance: of it, or NULL.
- */
+/* Returns the reference of a later fingerprint: the last accepted one, else the first. *acceptance: the reference's, or NULL. */
 static const struct machine_fingerprint *drift_reference(const struct machine *machine, const struct machine_fingerprint *latest,
 							 const struct machine_acceptance **acceptance)
 {
@@ -493,9 +492,9 @@ const char *drift_version_before(const struct machine *machine, const struct mac
 	return before && strcmp(before, f->stress_ng) != 0 ? before : NULL;
 }
 
-/* ---- against its own past ---- */
+/* ---- comparison with the machine's past ---- */
 
-/* All from the reference to the latest, but for those of a busy machine. */
+/* Adds all fingerprints from the reference to the latest, except those of the busy machine. */
 static void add_series(struct drift_past *past, const struct fingerprint_set *set)
 {
 	size_t n = past->machine->n_fingerprints, known = 0, kept = 0;
@@ -531,7 +530,7 @@ static bool is_alike(const struct drift *drift, size_t a, size_t b)
 	return machine_comparable(drift->past[a].latest, drift->past[b].latest) && drift->peers[a].type == drift->peers[b].type;
 }
 
-/* That of the machines of its type, and of all machines where these have too few sessions. */
+/* Adds the noise of the machines of its type, or of all machines if these have too few sessions. */
 static void add_noise(struct drift *drift, const struct fingerprint_set *set, size_t index)
 {
 	struct compare_series **series = mem_new(drift->n, sizeof(*series));
@@ -567,7 +566,7 @@ static void compare_past(struct drift *drift, const struct fingerprint_set *set)
 	}
 }
 
-/* ---- against its type ---- */
+/* ---- comparison with the type ---- */
 
 static bool are_peers(const struct drift *drift, size_t a, size_t b)
 {
@@ -575,8 +574,8 @@ static bool are_peers(const struct drift *drift, size_t a, size_t b)
 	       drift->past[b].series.n;
 }
 
-/* The latest fingerprints of both, as if one machine had changed into the other: three where both have as many, so that one odd one does
- * not matter; else one. */
+/* Compares the latest fingerprints of both, as if one machine had become the other: three if both have enough, so that one outlier does not
+ * matter; else one. */
 static void compare_two(const struct drift_past *before, const struct drift_past *after, const struct fingerprint_set *set, size_t looks,
 			struct compare *compare)
 {
@@ -595,7 +594,7 @@ static void compare_two(const struct drift_past *before, const struct drift_past
 	compare_series_release(&series);
 }
 
-/* logs: of the ratios to the others, [stressors x peers]. */
+/* Counts differences. logs: log ratios to the others, [stressors x peers]. */
 static void count_differences(struct drift_stressor *stressors, double *logs, size_t peers, const struct compare *compare)
 {
 	for (size_t i = 0, j = 0; i < compare->n; i++) {
@@ -640,7 +639,7 @@ static void compare_peer(struct drift *drift, size_t index, const struct fingerp
 	free(logs);
 }
 
-/* ---- together ---- */
+/* ---- the whole analysis ---- */
 
 static void add_machine(struct drift *drift, const struct machine *machine, const struct types *types, int64_t now_ms)
 {
@@ -662,7 +661,7 @@ void drift_of(const struct catalog *catalog, const struct fingerprint_set *set, 
 	      struct drift *out)
 {
 	struct drift drift = { 0 };
-	size_t n = types->n_members; /* every fingerprint */
+	size_t n = types->n_members; /* number of all fingerprints */
 
 	drift.past = mem_new(n, sizeof(*drift.past));
 	drift.peers = mem_new(n, sizeof(*drift.peers));

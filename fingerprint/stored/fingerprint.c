@@ -10,18 +10,18 @@
 #include <inttypes.h>
 #include <math.h>
 
-#define LOAD_BUSY    .25 /* for each CPU: something else ran in a quarter of the last minute */
-#define CROWDED_BUSY 25. /* per cent: something waited for a CPU in a quarter of the time */
-#define STEAL_BUSY   2.	 /* per cent */
+#define LOAD_BUSY    .25 /* per CPU: something else ran in a quarter of the last minute */
+#define CROWDED_BUSY 25. /* percent: something waited for a CPU in a quarter of the time */
+#define STEAL_BUSY   2.	 /* percent */
 #define SPREADS_BUSY 3	 /* median absolute deviations: about two standard deviations */
 
-/* NaN when the text does not say. */
+/* Returns NaN if the text lacks the number. */
 static double number_of(const cJSON *object, const char *name)
 {
 	return cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(object, name));
 }
 
-/* Is x[at] larger than usual for the others by `least`, and by more than they are apart? *usual: 0 where there are no others. */
+/* Reports whether x[at] is larger than usual for the others by `least`, and by more than their spread. *usual: 0 without others. */
 static bool is_unusual(const double *x, size_t n, size_t at, double least, double *usual)
 {
 	double *others = mem_new(n, sizeof(*others)), spread = 0;
@@ -78,7 +78,7 @@ const char *conditions_shown(const char *word)
 
 #define COMPLETE "(SELECT id FROM fingerprint WHERE complete)"
 
-/* ---- all complete ones, with their rates ---- */
+/* ---- complete fingerprints, with their rates ---- */
 
 static char *text_or_null(sqlite3_stmt *stmt, int column)
 {
@@ -103,7 +103,7 @@ static enum assay_status load_stressors(struct store *store, struct fingerprint_
 
 #define HEAD_COLUMNS "id, machine, battery, battery_hash, stress_ng, architecture, origin, taken_ms, conditions, profile"
 
-/* What a row that starts with HEAD_COLUMNS says of a fingerprint itself. */
+/* Reads the head of a fingerprint from a row that starts with HEAD_COLUMNS. */
 static struct fingerprint read_head(sqlite3_stmt *stmt)
 {
 	struct fingerprint f = { .machine = mem_string(store_text(stmt, 1)),
@@ -165,7 +165,7 @@ static void add_pass(const struct fingerprint_set *set, struct fingerprint *f, i
 		f->rates[n * set->n_stressors + j] = f->real_rates[n * set->n_stressors + j] = (double)NAN;
 }
 
-/* Rates arrive by fingerprint, pass, stressor, ordinal: a cell's values stand together. */
+/* Loads rates sorted by fingerprint, pass, stressor, ordinal, so that a cell's values are adjacent. */
 static enum assay_status load_rates(struct store *store, struct fingerprint_set *set, struct fingerprint **by_id, struct assay_error *err)
 {
 	sqlite3_stmt *stmt = NULL;
@@ -197,7 +197,7 @@ static enum assay_status load_rates(struct store *store, struct fingerprint_set 
 		}
 		sum += store_double(stmt, 3);
 		*cell = sum / (double)++count;
-		f->real_rates[cell - f->rates] = store_double(stmt, 4); /* live sessions record a cell once */
+		f->real_rates[cell - f->rates] = store_double(stmt, 4); /* sessions of assay record a cell once */
 		last = cell;
 	}
 out:
@@ -218,7 +218,7 @@ static enum assay_status load_reasons(struct store *store, struct fingerprint_se
 
 		while (next < set->n && strcmp(by_id[next]->id, store_text(stmt, 0)) != 0)
 			next++;
-		ASSAY_BUG_IF(next == set->n); /* only those of complete fingerprints were asked for */
+		ASSAY_BUG_IF(next == set->n); /* the query selects complete fingerprints only */
 		reason = &by_id[next]->reasons[stressor_index(set, store_text(stmt, 1))];
 		free(*reason);
 		*reason = mem_string(store_text(stmt, 2));
@@ -316,7 +316,7 @@ bool fingerprint_comparable(const struct fingerprint *a, const struct fingerprin
 
 void fingerprint_id(const struct fingerprint_key *key, char id[FINGERPRINT_ID_BYTES])
 {
-	/* A newline cannot stand in any of the texts: names with control characters are refused when they are read. */
+	/* No text contains a newline: names with control characters are refused when they are read. */
 	char *text =
 	    mem_format("%s\n%s\n%s\n%s\n%" PRId64 "\n", key->machine, key->battery_hash, key->stress_ng, key->architecture, key->taken_ms);
 
@@ -412,7 +412,7 @@ void fingerprint_writer_release(struct fingerprint_writer *w)
 	*w = (struct fingerprint_writer){ 0 };
 }
 
-/* ---- all of them, without their rates ---- */
+/* ---- all fingerprints, without their rates ---- */
 
 static const char items_sql[] =
     "SELECT " HEAD_COLUMNS

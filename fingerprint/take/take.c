@@ -19,34 +19,33 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define ANSWER_MS	(120 * 1000) /* for an answer, besides what the command itself takes */
+#define ANSWER_MS	(120 * 1000) /* for an answer, beyond the duration of the command */
 #define COMMAND_MS	(60 * 1000)
-#define END_MS		5000 /* that stress-ng gets to end after the interrupt, before everything is killed */
-#define BRING_IN_APART	20   /* times what it took: hosts wait for it a twentieth of the time at most */
+#define END_MS		5000 /* for stress-ng to end after the interrupt, before everything is killed */
+#define BRING_IN_APART	20   /* minimum interval, relative to its duration: hosts wait for it at most a twentieth of the time */
 #define SPACE_BYTES_MIN (128.0 * 1024 * 1024)
 
 _Static_assert(FACTS_VERSION_BYTES == STRESSNG_VERSION_BYTES, "a version is a version");
 
-/* ---- a fingerprint while it is taken ---- */
+/* ---- a fingerprint being taken ---- */
 
-/* Everything is committed as it arrives, so that an interruption loses nothing, and counts only once it is complete. An interrupted
- * fingerprint is resumed so long after its start, and a complete one not taken again. */
+/* Everything is committed as it arrives, so that an interruption loses nothing; the fingerprint counts only once it is complete. For this
+ * time after its start, an interrupted fingerprint is resumed, and a complete one is not repeated. */
 #define TAKING_RESUME_MS (24 * 3600 * 1000)
 
 struct taking {
 	char id[FINGERPRINT_ID_BYTES];
-	bool complete; /* it was when it was opened: nothing is left to do */
+	bool complete; /* it was complete when opened: nothing is left to do */
 	int64_t passes;
-	bool *done; /* [passes x battery->n]: this stressor was tried in this pass */
+	bool *done; /* [passes x battery->n]: whether this stressor was tried in this pass */
 	size_t n;   /* battery->n */
 };
 
-/* TAKING_RESUME_COUNTED: a complete one without counters of stressors is not complete. */
+/* TAKING_RESUME_COUNTED: a fingerprint without counters of stressors is not complete. */
 enum taking_mode { TAKING_NEW, TAKING_RESUME, TAKING_RESUME_COUNTED };
 
-/* The latest of the last day, whether it was interrupted or is complete; where counters are asked for, a complete one has to have some. One
- * in which all that was tried failed has nothing to go on from: what was wrong may be mended, and an earlier one is not what was asked for.
- */
+/* Finds the latest fingerprint of the last day, interrupted or complete; with `counters`, a complete one must have some. It does not resume
+ * one in which every attempt failed: the cause may be repaired. Nor does it take an earlier one instead. */
 static enum assay_status find_latest(struct store *store, const struct fingerprint_key *key, const char *profile, bool counters,
 				     struct taking *taking, struct assay_error *err)
 {
@@ -67,7 +66,7 @@ static enum assay_status find_latest(struct store *store, const struct fingerpri
 	return store_finish(stmt, st);
 }
 
-/* Marks the cells that an earlier part of the session has tried. */
+/* Marks the cells that earlier parts of the session have tried. */
 static enum assay_status load_done(struct store *store, const struct battery *battery, struct taking *taking, struct assay_error *err)
 {
 	sqlite3_stmt *stmt = NULL;
@@ -93,9 +92,9 @@ static void taking_release(struct taking *taking)
 	*taking = (struct taking){ 0 };
 }
 
-/* Starts a fingerprint; or, unless `mode` is TAKING_NEW, goes on with the latest one of the same machine, profile, battery, stress-ng
- * version and architecture that started less than TAKING_RESUME_MS before key->taken_ms, which may be complete. conditions: JSON text;
- * profile: of an emulated host, or NULL. *out is overwritten; taking_release() it. */
+/* Starts a fingerprint. Unless `mode` is TAKING_NEW, instead resumes the latest one of the same machine, profile, battery, stress-ng
+ * version and architecture that started less than TAKING_RESUME_MS before key->taken_ms; it may be complete. conditions: JSON text;
+ * profile: of an emulated host, or NULL. Overwrites *out; taking_release() it. */
 static enum assay_status taking_open(struct store *store, const struct fingerprint_key *key, const struct battery *battery,
 				     const char *origin, const char *profile, const char *conditions, enum taking_mode mode,
 				     struct taking *out, struct assay_error *err)
@@ -121,7 +120,7 @@ static enum assay_status taking_open(struct store *store, const struct fingerpri
 	return st;
 }
 
-/* The next cell to measure, passes first: false when all are done. */
+/* Finds the next cell to measure, passes first; false: all are done. */
 static bool taking_next(const struct taking *taking, int64_t *pass, size_t *entry)
 {
 	for (size_t i = 0; i < (size_t)taking->passes * taking->n; i++) {
@@ -148,8 +147,8 @@ static enum assay_status insert_rate(struct store *store, const struct taking *t
 			     taking->id, pass, name, raw, signature);
 }
 
-/* What came of a cell; committed before it returns. With metrics, which are measured, `text` is what stress-ng wrote and `signature` that
- * of its run (signature_text(); NULL: none); without (NULL), why there are none. */
+/* Stores the outcome of a cell; commits before it returns. With metrics (measured), `text` is stress-ng's output and `signature` the
+ * resource usage of its run (signature_text(); NULL: none). Without (NULL), `text` is the reason. */
 static enum assay_status taking_keep(struct store *store, struct taking *taking, int64_t pass, size_t entry, const char *name,
 				     const struct stressng_metrics *metrics, const char *text, const char *signature,
 				     struct assay_error *err)
@@ -167,7 +166,7 @@ static enum assay_status taking_keep(struct store *store, struct taking *taking,
 	return st;
 }
 
-/* Why there is nothing: the most common reason. */
+/* Fails with the most common reason. */
 static enum assay_status nothing_measured(struct store *store, const struct taking *taking, struct assay_error *err)
 {
 	sqlite3_stmt *stmt = NULL;
@@ -184,8 +183,8 @@ static enum assay_status nothing_measured(struct store *store, const struct taki
 	return store_finish(stmt, st);
 }
 
-/* Makes it a fingerprint, with the conditions known by now (NULL: those of the start). One in which nothing at all was measured stays
- * incomplete: ASSAY_E_NODATA, with the most common reason. */
+/* Completes the fingerprint, with the present conditions (NULL: those of the start). If nothing was measured, it stays incomplete:
+ * ASSAY_E_NODATA, with the most common reason. */
 static enum assay_status taking_complete(struct store *store, const struct taking *taking, const char *conditions, struct assay_error *err)
 {
 	enum assay_status st = store_do(store, err,
@@ -198,19 +197,19 @@ static enum assay_status taking_complete(struct store *store, const struct takin
 	return st;
 }
 
-/* All hosts; what changes is touched with the fleet's lock held. */
+/* State of all hosts; changing parts are accessed with the fleet's lock held. */
 struct take {
 	struct lab *lab;
 	struct catalog *catalog;
 	const struct take_options *options;
 	struct take_result *results; /* [n] */
 	size_t cells_done, cells_total;
-	int64_t bring_in_ms;	  /* not again before, by the monotonic clock */
-	struct assay_error fault; /* of our store: ends everything */
+	int64_t bring_in_ms;	  /* earliest next time, monotonic */
+	struct assay_error fault; /* fault of the local store: ends everything */
 	bool failed;
 };
 
-/* One host while it is measured. */
+/* State of one host. */
 struct take_host {
 	struct take *take;
 	struct session *session;
@@ -218,12 +217,12 @@ struct take_host {
 	struct facts before;
 	char version[STRESSNG_VERSION_BYTES];
 	struct taking taking;
-	char *directory; /* for stress-ng's files, on a tmpfs of the host, of this session alone */
-	int64_t cgroup;	 /* in which all cells were measured: 0 none, 1, 2; -1: no cell yet */
+	char *directory; /* for stress-ng's files, on a tmpfs of the host, for this session only */
+	int64_t cgroup;	 /* version of the cgroup in which all cells were measured: 0 none, 1, 2; -1: no cell yet */
 	struct counting_plan plan;
 };
 
-/* Ends a part that holds the lock: a fault of our own store ends every host, for nothing can be kept any more. */
+/* Unlocks. A fault of the local store ends every host, because nothing can be stored any more. */
 static bool unlock_kept(struct take_host *h, enum assay_status st, const struct assay_error *err)
 {
 	struct take *take = h->take;
@@ -241,7 +240,7 @@ static bool unlock_kept(struct take_host *h, enum assay_status st, const struct 
 
 /* ---- commands on the host ---- */
 
-/* False when the host has ended; *ok: the command has run, with exit status 0. */
+/* Runs a command. False: the host has failed; *ok: exit status 0. */
 static bool run_words(struct take_host *h, const char *const *words, size_t n, bool *ok)
 {
 	struct helper_request request;
@@ -264,10 +263,10 @@ static bool remove_directory(struct take_host *h)
 	return run_words(h, words, 4, &ok);
 }
 
-/* ---- under which conditions ---- */
+/* ---- conditions ---- */
 
-/* Identity belongs to the machine, and limits to the host; counters are turned into a share; the clock is an offset, not a condition; what
- * cgroups the machine has does not say that a stressor was in one. */
+/* Reports whether a fact is a condition. Identity belongs to the machine, limits to the host. Counters become a share, and the clock an
+ * offset. The machine's cgroups do not tell whether a stressor was in one. */
 static bool is_condition(const char *name)
 {
 	static const char *const others[] = { "hostname",   "machine_id",	"board_name",	       "board_serial",
@@ -279,7 +278,7 @@ static bool is_condition(const char *name)
 	return !strstr(name, "_limit") && !text_among(others, sizeof(others) / sizeof(others[0]), name);
 }
 
-/* per cent */
+/* percentage */
 
 static void add_number(cJSON *object, const char *name, double value)
 {
@@ -294,9 +293,9 @@ static double steal_percent(const struct facts *before, const struct facts *afte
 	return total > 0 ? 100 * (after->steal_ticks - before->steal_ticks) / total : (double)NAN;
 }
 
-/* What the facts say before the first stressor, and, with `after`, what changed until the last one: load and steal (per cent of all
- * CPU time in between), and crowded_percent, NaN where it is not known. Identity is excluded. cgroup: the version of the control
- * groups that all stressors were measured in, 0 for none, -1 when that is not known. free() it. */
+/* Returns the conditions: facts before the first stressor and, with `after`, changes until the last one. These are load, steal (percent of
+ * all CPU time in between), and crowded_percent, NaN if unknown. Excludes identity. cgroup: version of the cgroups in which all stressors
+ * were measured; 0: none, -1: unknown. free() it. */
 static char *conditions_text(const struct facts *before, const struct facts *after, int64_t cgroup, double crowded_percent)
 {
 	static const char *const cgroups[] = { "none", "v1", "v2" };
@@ -326,7 +325,7 @@ static char *conditions_text(const struct facts *before, const struct facts *aft
 	return text;
 }
 
-/* ---- is it fit, and which fingerprint is it? ---- */
+/* ---- checks of a host, and its fingerprint ---- */
 
 static bool check_host(struct take_host *h)
 {
@@ -335,7 +334,7 @@ static bool check_host(struct take_host *h)
 
 	if (!session_facts(h->session, &h->before))
 		return false;
-	/* Emulated hosts all have the identity of the one machine that they are on. */
+	/* Emulated hosts all have the identity of their one machine. */
 	fleet_lock(h->session);
 	if (!h->session->host->profile)
 		st = identity_check(h->take->catalog, h->session->host->id, &h->before, &err);
@@ -348,7 +347,7 @@ static bool check_host(struct take_host *h)
 	return true;
 }
 
-/* "stress-ng, version 0.15.06 (gcc 12.2.0, x86_64 Linux ...)" */
+/* Parses "stress-ng, version 0.15.06 (gcc 12.2.0, x86_64 Linux ...)". */
 static bool find_version(struct take_host *h)
 {
 	static const char *const words[] = { "stress-ng", "--version" };
@@ -372,13 +371,13 @@ static bool find_version(struct take_host *h)
 	return ok;
 }
 
-/* Of an emulated host, whichever laboratory it is of: lab.yaml says so, or the host itself. */
+/* Returns the profile of an emulated host, of any laboratory, by lab.yaml or by the host itself. */
 static const char *profile_of(const struct take_host *h)
 {
 	return h->session->host->profile ? h->session->host->profile : h->before.emulated;
 }
 
-/* Starts a fingerprint, or goes on with one. False also when that is complete. */
+/* Starts or resumes a fingerprint. False: the host failed, or the fingerprint is complete. */
 static bool begin_taking(struct take_host *h)
 {
 	const struct host *host = h->session->host;
@@ -409,8 +408,8 @@ static bool begin_taking(struct take_host *h)
 
 /* ---- one stressor in one run ---- */
 
-/* Each process by the kernel's limits; all together by a cgroup, where the host lets us have one. stress-ng maps a buffer as large
- * as the last cache, whatever the stressor, and most stressors never touch it: address space for it comes on top. */
+/* Limits each process by the kernel's limits, and all together by a cgroup, if the host permits one. stress-ng always maps a buffer as
+ * large as the last cache, which most stressors never touch: so its address space is added. */
 static void add_limits(const struct battery_limits *limits, const struct facts *facts, struct helper_request *request)
 {
 	int64_t buffer_bytes = facts->last_cache_bytes > 0 ? (int64_t)facts->last_cache_bytes : 0;
@@ -428,13 +427,13 @@ static void add_limits(const struct battery_limits *limits, const struct facts *
 		helper_request_number(request, HELPER_PIDS, limits->processes);
 }
 
-/* prefix[n]: words before stress-ng's. */
+/* Makes a request. prefix[n]: arguments before stress-ng's. */
 static void stressor_request(const struct take_host *h, const struct battery_entry *entry, const char *const *prefix, size_t n,
 			     struct helper_request *request)
 {
 	char *option = mem_format("--%s", entry->stressor);
-	char *seconds = mem_format("%" PRId64, 20 + 2 * entry->milliseconds / 1000); /* its own end comes long after ours */
-	const char *const stressor[] = { /* not /dev/stdout, which may be missing, or have become a file */
+	char *seconds = mem_format("%" PRId64, 20 + 2 * entry->milliseconds / 1000); /* its own timeout is long after ours */
+	const char *const stressor[] = {					     /* not /dev/stdout, which may be missing, or a file */
 					 "stress-ng", "--temp-path",	 h->directory, "--no-rand-seed", "--oomable", "-q", "--metrics",
 					 "--yaml",    "/proc/self/fd/1", "-t",	       seconds,		 option,      "1"
 	};
@@ -453,7 +452,7 @@ static void stressor_request(const struct take_host *h, const struct battery_ent
 	mem_free(words, option, seconds);
 }
 
-/* Runs it; false when the host has ended. sample: where its time goes; in one pass, for that costs a little, and moves no median.
+/* Runs the stressor; false: the host has failed. sample: sample its CPU time, in one pass, since that costs little and moves no median.
  * helper_answer_release() the answer in any case. */
 static bool run_stressor(struct take_host *h, const struct battery_entry *entry, const char *const *prefix, size_t n, bool sample,
 			 struct helper_answer *answer)
@@ -471,7 +470,7 @@ static bool run_stressor(struct take_host *h, const struct battery_entry *entry,
 	return going;
 }
 
-/* Did it end as it should, whatever it wrote? */
+/* Returns why the run did not end as it should, whatever its output; free() it. NULL: it did. */
 static char *judge_end(const struct battery_limits *limits, const struct helper_answer *answer)
 {
 	const struct helper_result *result = &answer->result;
@@ -499,7 +498,7 @@ static char *judge_end(const struct battery_limits *limits, const struct helper_
 	return mem_string(why);
 }
 
-/* Why there is no measurement, free() it; NULL when there is one, in *metrics. *text is what stress-ng wrote; free() it. */
+/* Returns why there is no measurement, free() it; NULL: *metrics has it. *text: stress-ng's output; free() it. */
 static char *judge_stressor(struct take_host *h, const struct battery_entry *entry, const struct helper_answer *answer,
 			    struct stressng_metrics *metrics, char **text)
 {
@@ -515,7 +514,7 @@ static char *judge_stressor(struct take_host *h, const struct battery_entry *ent
 		return why;
 	if (spool_text(&answer->out, STRESSNG_YAML_BYTES_MAX, text, &n, &err))
 		return mem_string(err.text);
-	if (n == 0) /* it ends well as soon as it is told to, also when it has not started */
+	if (n == 0) /* it exits normally when asked to end, even if it has not started */
 		return mem_format(
 		    "stress-ng was told to end after %g s, before it had measured anything: the machine is too busy, or the battery's "
 		    "passes are too short for it",
@@ -532,7 +531,7 @@ static char *judge_stressor(struct take_host *h, const struct battery_entry *ent
 	return NULL;
 }
 
-/* With the lock held. */
+/* Reports progress; the caller holds the lock. */
 static void show_progress(struct take_host *h)
 {
 	struct take *take = h->take;
@@ -582,17 +581,17 @@ static bool measure_rates(struct take_host *h)
 	return true;
 }
 
-/* ---- counters: after the passes that give the rates, each group of events that fit together in one more run of every stressor, under the
- * counting program. What goes wrong here leaves the fingerprint as it is. ---- */
+/* ---- counters: after the passes for the rates, one more run of every stressor per group of events that fit together, under the counting
+ * program. Failures here leave the fingerprint unchanged. ---- */
 
-/* There are no counters on this host, and why. */
+/* Notes why this host has no counters. */
 static void do_without(struct take_host *h, const char *why)
 {
 	if (!h->result->without_counters)
 		h->result->without_counters = mem_string(why);
 }
 
-/* Asks for a plan and keeps it. *found: there is one. */
+/* Asks for a plan and stores it. *found: there is one. */
 static bool make_plan(struct take_host *h, bool *found)
 {
 	struct assay_error err;
@@ -609,7 +608,7 @@ static bool make_plan(struct take_host *h, bool *found)
 	return unlock_kept(h, stressor_counters_put_plan(&h->take->lab->store, h->taking.id, &h->plan, &err), &err);
 }
 
-/* What the counting program has written into its report: values, or why not (free() *why). False when the host has ended. */
+/* Reads the counting program's report: values, or why there are none (free() *why). False: the host has failed. */
 static bool read_report(struct take_host *h, const char *report, const struct counting_events *events, int64_t *values, char **why)
 {
 	struct helper_request request;
@@ -632,7 +631,7 @@ static bool read_report(struct take_host *h, const char *report, const struct co
 	return going;
 }
 
-/* One run of one stressor, kept with values or with a reason. */
+/* Makes one run of one stressor, and stores values or a reason. */
 static bool count_cell(struct take_host *h, size_t run, const struct battery_entry *entry)
 {
 	const struct counting_run *planned = &h->plan.runs[run];
@@ -653,7 +652,7 @@ static bool count_cell(struct take_host *h, size_t run, const struct battery_ent
 		counted.operations = metrics.bogo_ops;
 		counted.wall_ns = answer.result.wall_ns;
 	}
-	/* The program may have failed before the stressor was run: then the report says more. */
+	/* The program may have failed before the stressor ran: then the report has the reason. */
 	if (going && (!why || (!answer.refusal && answer.result.exit_status == COUNTING_NOT_COUNTED))) {
 		free(why);
 		going = read_report(h, report, &planned->events, values, &why);
@@ -671,7 +670,7 @@ static bool count_cell(struct take_host *h, size_t run, const struct battery_ent
 	return going;
 }
 
-/* Runs of the plan that are still to be made, passes of groups over all stressors, as with the rates. */
+/* Makes the missing runs of the plan: passes of groups over all stressors, as for the rates. */
 static bool count_cells(struct take_host *h)
 {
 	const struct battery *battery = h->take->options->battery;
@@ -707,10 +706,10 @@ static bool count_events(struct take_host *h)
 	return !found || count_cells(h);
 }
 
-/* ---- the end of a host ---- */
+/* ---- end of a host ---- */
 
-/* With the lock held: all that is complete in the store, into the catalog and its files. Where that is much it is not done for each host,
- * for the others wait for it: what is left is brought in at the end. */
+/* Adds all complete fingerprints of the store to the catalog and its files; the caller holds the lock. If it takes long, it is not done for
+ * each host, because the others wait for it: the rest is added at the end. */
 static enum assay_status bring_in(struct take *take, bool last, struct assay_error *err)
 {
 	int64_t began_ms = clock_monotonic_ns() / 1000000, now_ms;
@@ -731,8 +730,8 @@ static enum assay_status bring_in(struct take *take, bool last, struct assay_err
 	return st;
 }
 
-/* Returns for how much of the time of the stressors of an emulated host anything on its machine waited for a CPU, per cent. NaN: not
- * known, or not emulated: what runs for other hosts of the machine, or did a minute ago, is in its load, but not while stressors run. */
+/* Returns the percentage of the stressors' time in which anything on the machine of an emulated host waited for a CPU. NaN: unknown, or not
+ * emulated. The machine's load includes other hosts, and the minute before; this percentage covers only the time of the stressors. */
 static double crowded_percent(struct take_host *h)
 {
 	double percent = (double)NAN;
@@ -754,7 +753,7 @@ static double crowded_percent(struct take_host *h)
 	return percent;
 }
 
-/* Conditions with what has changed since the start; NULL where the host does not say. False when it has ended. */
+/* Reads conditions with the changes since the start; NULL: the host does not report them. False: it has failed. */
 static bool ask_conditions(struct take_host *h, char **conditions)
 {
 	struct helper_request request;
@@ -788,7 +787,7 @@ static void complete_host(struct take_host *h)
 	h->result->complete = !st;
 	if (!st && !host->profile)
 		identity_take(&catalog_machine(h->take->catalog, host->id)->identity, &h->before);
-	if (!st) /* at once: whatever becomes of the other hosts, and of us */
+	if (!st) /* immediately, whatever happens to the other hosts, or to this program */
 		st = bring_in(h->take, false, &err);
 	if (st == ASSAY_E_NODATA) {
 		session_fail(h->session, "%s", err.text);
@@ -798,7 +797,7 @@ static void complete_host(struct take_host *h)
 	free(conditions);
 }
 
-/* ---- all of it ---- */
+/* ---- the whole session ---- */
 
 static void take_host(struct session *session, void *context)
 {
@@ -839,7 +838,7 @@ enum assay_status take_fingerprints(struct lab *lab, struct catalog *catalog, co
 	if (!st && take.failed)
 		st = assay_fail(err, take.fault.status, "%s", take.fault.text);
 	if (!st)
-		st = bring_in(&take, true, err); /* what an earlier one that was killed has left */
+		st = bring_in(&take, true, err); /* left by an earlier session that was killed */
 	free(fleet);
 	return st;
 }

@@ -1,5 +1,5 @@
-/* Taking fingerprints of many machines: facts, stress-ng's version, then cell by cell of the battery, passes first, everything
- * committed as it arrives. Machines in parallel, those of one box one after another. */
+/* Takes fingerprints of many machines: facts, stress-ng's version, then the cells of the battery, passes first. Commits everything as it
+ * arrives. Machines run in parallel, but those on the same physical host one after another. */
 #ifndef FINGERPRINT_TAKE_TAKE_H
 #define FINGERPRINT_TAKE_TAKE_H
 
@@ -15,31 +15,30 @@
 #include <stdint.h>
 
 struct take_options {
-	const struct battery *battery; /* dangerous entries taken out, or chosen */
+	const struct battery *battery; /* without dangerous entries, except chosen ones */
 	bool resume;
 	const struct fleet_options *fleet;
-	const struct counting_events *events; /* to be counted for each stressor, or NULL */
-	/* May be NULL: something was measured; for progress. done and total count cells of all hosts. */
+	const struct counting_events *events; /* to be counted for each stressor; NULL: none */
+	/* May be NULL. Called when a cell was measured; done and total count cells of all hosts. */
 	void (*progress)(const struct host *host, size_t done, size_t total);
 };
 
-/* What came of one machine. */
+/* Outcome of one machine. */
 struct take_result {
-	struct fleet_result fleet;		/* how the host ended; message says why it is not ok */
-	char fingerprint[FINGERPRINT_ID_BYTES]; /* "" when none was started */
+	struct fleet_result fleet;		/* outcome of the host; its message is the reason unless ok */
+	char fingerprint[FINGERPRINT_ID_BYTES]; /* "": none was started */
 	bool complete;
-	bool was_complete;	  /* before: nothing was done */
-	char *busy;		  /* what else the machine did (conditions_busy()); NULL: nothing that is known */
-	size_t measured, missing; /* cells of this run */
+	bool was_complete;	  /* already complete before: nothing was done */
+	char *busy;		  /* other work of the machine (conditions_busy()); NULL: none known */
+	size_t measured, missing; /* numbers of cells in this run */
 	double seconds;
-	size_t counted, not_counted; /* runs under counters */
-	char *without_counters;	     /* why there are no hardware counters, or none at all; NULL: there are, or none was
-				      * asked for */
+	size_t counted, not_counted; /* numbers of runs under counters */
+	char *without_counters;	     /* why there are no hardware counters, or none at all; NULL: there are, or none was requested */
 };
 
-/* Runs to the end of all hosts; results[n] in their order, take_results_release() them. The store gets everything; the catalog
- * and its files get summary and identity of a machine when its fingerprint is complete. A status other than ASSAY_OK is
- * a fault of this machine or of its store, and ends everything. */
+/* Runs until all hosts have ended; results[n] in their order, take_results_release() them. The store gets all data. The catalog and its
+ * files get summary and identity of a machine whose fingerprint is complete. A status other than ASSAY_OK is a fault of this machine or of
+ * its store, and ends everything. */
 enum assay_status take_fingerprints(struct lab *lab, struct catalog *catalog, const struct host *const *hosts, size_t n,
 				    const struct take_options *options, struct take_result *results, struct assay_error *err);
 void take_results_release(struct take_result *results, size_t n);
