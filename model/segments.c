@@ -90,7 +90,7 @@ size_t segments_of(const struct mat *counts, size_t *ends)
 
 			sums_add(counts, begin, sums);
 			with = stats_round(best[begin] + cost_of(sums, k) + penalty);
-			if (with <= best[end]) { /* of equals the longest */
+			if (with <= best[end]) { /* the longest of equals */
 				best[end] = with;
 				from[end] = begin;
 			}

@@ -29,7 +29,7 @@
 	X(board_name)                                                                                                                      \
 	X(board_serial) /* often readable for root only, as is the next */                                                                 \
 	X(board_uuid)                                                                                                                      \
-	X(tmp_filesystem) /* of /tmp: tmpfs, ext4, ..., 0xMAGIC */                                                                         \
+	X(tmp_filesystem) /* type of /tmp: tmpfs, ext4, ..., 0xMAGIC */                                                                    \
 	X(cgroup)	  /* v1, v2, hybrid */                                                                                             \
 	X(emulated)	  /* profile of an emulated host */
 
@@ -42,7 +42,7 @@
 	X(cpu_family, 0, 1e6) /* CPUID's numbers; they determine the countable events */                                                   \
 	X(cpu_model_number, 0, 1e6)                                                                                                        \
 	X(cpu_stepping, 0, 1e6)                                                                                                            \
-	X(last_cache_bytes, 0, 1e15) /* of the first CPU's last level; stress-ng maps a buffer of this size */                             \
+	X(last_cache_bytes, 0, 1e15) /* size of the first CPU's last level; stress-ng maps such a buffer */                                \
 	X(memory_bytes, 1, 1e18)                                                                                                           \
 	X(memory_available_bytes, 0, 1e18)                                                                                                 \
 	X(memory_limit_bytes, 0, 1e18) /* limit of the host's own cgroups; the other facts may be of its physical host */                  \
@@ -50,10 +50,10 @@
 	X(load1, 0, 1e9)                                                                                                                   \
 	X(steal_ticks, 0, 1e18) /* since boot, all CPUs; steal is the ratio of two differences */                                          \
 	X(total_ticks, 0, 1e18)                                                                                                            \
-	X(temperature_c, -273, 1000) /* of the warmest thermal zone, else of a CPU's sensor */                                             \
-	X(disk_free_bytes, 0, 1e20)  /* of / */                                                                                            \
+	X(temperature_c, -273, 1000) /* warmest thermal zone, else sensor of a CPU */                                                      \
+	X(disk_free_bytes, 0, 1e20)  /* free on / */                                                                                       \
 	X(tmp_free_bytes, 0, 1e20)                                                                                                         \
-	X(shm_free_bytes, 0, 1e20) /* of /dev/shm if it is a tmpfs */                                                                      \
+	X(shm_free_bytes, 0, 1e20) /* free on /dev/shm if it is a tmpfs */                                                                 \
 	X(perf_event_paranoid, -100, 100)                                                                                                  \
 	X(has_pmu, 0, 1) /* 1: hardware counters work for this user */                                                                     \
 	X(uid, 0, 4294967295.)                                                                                                             \

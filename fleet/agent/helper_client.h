@@ -125,7 +125,7 @@ struct helper_file {
 };
 
 struct helper_answer {
-	struct spool out, err;	   /* of the command; "get": the file is in `out` */
+	struct spool out, err;	   /* output of the command; "get": the file is in `out` */
 	struct helper_file *files; /* [n_files], in the order of the request */
 	size_t n_files;
 	bool wants_made;     /* set by the caller of a request "work" */

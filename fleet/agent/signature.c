@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-#define EXACT_MAX (INT64_C(1) << 53) /* of integers in JSON */
+#define EXACT_MAX (INT64_C(1) << 53) /* limit of integers in JSON */
 
 static const struct account_row {
 	const char *name, *text;

@@ -14,7 +14,7 @@ struct spool {
 	char *memory;
 	size_t in_memory;
 	int fd;	       /* the temporary file; -1: none yet */
-	uint64_t size; /* of all bytes */
+	uint64_t size; /* total bytes */
 	uint64_t limit;
 };
 

@@ -18,7 +18,7 @@ struct cgroup_sources {
 /* Directories in which this user may make groups with a limit. NULL: none. In version 2 both are usually the same. */
 struct cgroup_places {
 	char *memory, *pids;
-	int version; /* of `memory`, else of `pids`; 0: neither */
+	int version; /* version of `memory`, else of `pids`; 0: neither */
 };
 
 /* Finds them. In version 2 it may make a group pass controllers on. cgroup_places_release() it. */

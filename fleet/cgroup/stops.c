@@ -21,7 +21,7 @@ struct watched {
 	pid_t pid; /* 0: not known yet */
 	uint64_t stopped_ns;
 	bool was_stopped, ended;
-	uint64_t run_delay_ns, run_delay_then; /* of all its threads; of those that existed at the last poll */
+	uint64_t run_delay_ns, run_delay_then; /* sum over all its threads; over those that existed at the last poll */
 	struct stops_reading *readings;	       /* [STOPS_READINGS], n_readings in use; NULL: none yet */
 	size_t n_readings, looks, every;       /* one poll in `every` adds a reading */
 };
@@ -30,7 +30,7 @@ struct member {
 	pid_t pid;
 	bool alive; /* false: it has ended, or started before the run */
 	bool stopped;
-	uint64_t cpu_ns, run_delay_ns; /* of its present threads */
+	uint64_t cpu_ns, run_delay_ns; /* sum over its present threads */
 };
 
 struct stops {
@@ -42,7 +42,7 @@ struct stops {
 	size_t n, items_capacity;
 	struct member *tree; /* [n_tree] processes of the run at this poll */
 	size_t n_tree, tree_capacity;
-	uint64_t used_ns, used_then_ns; /* of all processes of the run; of those at the last poll, with their ended children */
+	uint64_t used_ns, used_then_ns; /* sum over all processes of the run; over those at the last poll, with their ended children */
 	bool fell; /* used_then_ns is more than the present value: a process has just ended, or its parent ignores its end */
 };
 

@@ -68,6 +68,6 @@ enum assay_status counting_report_parse(const char *text, size_t n, const struct
 void counting_request_plan(struct helper_request *out, const struct host *host, const struct counting_events *events);
 char *counting_request_deploy(struct helper_request *out, const struct host *host,
 			      const char *architecture);      /* returns why it cannot be installed; NULL: it can */
-bool counting_is_missing(const struct helper_answer *answer); /* by the answer to the first request: missing or damaged */
+bool counting_is_missing(const struct helper_answer *answer); /* whether it is missing or damaged, by the answer to the first request */
 
 #endif

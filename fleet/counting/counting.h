@@ -22,12 +22,12 @@
 
 #define COUNTING_MAGIC	      "assay counting 1"
 #define COUNTING_EVENTS_MAX   64
-#define COUNTING_NAME_BYTES   64 /* of an event's name, with its NUL */
+#define COUNTING_NAME_BYTES   64 /* size of an event's name, with its NUL */
 #define COUNTING_REASON_BYTES 256
 #define COUNTING_NOT_COUNTED  125
 
-#define COUNTING_HARDWARE "hardware" /* by PAPI */
-#define COUNTING_SOFTWARE "software" /* by the kernel */
+#define COUNTING_HARDWARE "hardware" /* counted by PAPI */
+#define COUNTING_SOFTWARE "software" /* counted by the kernel */
 
 #define COUNTING_INSTRUCTIONS "PAPI_TOT_INS" /* added to every run with hardware events in which it fits */
 

@@ -205,7 +205,7 @@ enum assay_status emulate_profile_names(const char *directory, char ***names, si
 		add_name(names, n, &capacity, files[i]);
 	file_names_free(files, n_files);
 	if (directory && *n)
-		qsort(*names, *n, sizeof(**names), text_order); /* by name, not by file: '+' comes before '.' */
+		qsort(*names, *n, sizeof(**names), text_order); /* names, not files: '+' comes before '.' */
 	return *n ? ASSAY_OK
 		  : assay_fail(err, ASSAY_E_NOTFOUND, "'%s' has no profiles (files NAME.yaml; names of letters, digits, +, - and _)",
 			       directory);

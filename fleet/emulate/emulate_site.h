@@ -26,7 +26,7 @@ struct emulate_state {
 
 /* State common to all hosts of a laboratory. */
 struct emulate_site {
-	char *directory; /* of the laboratory, absolute */
+	char *directory; /* the laboratory, absolute */
 	bool there;	 /* the directory exists */
 	char *base;	 /* DIRECTORY/.assay/emulated */
 	char *state;	 /* BASE/state */
@@ -35,7 +35,7 @@ struct emulate_site {
 	char *user;	 /* login on the hosts: the user of this program */
 	bool namespaces; /* each host has its own network, host name and mounts; else all are sshd processes on ports of loopback */
 	struct cgroup_places groups; /* this laboratory's: <controller's mount>/assay-TAG; in version 2 both are the same */
-	uint32_t network;	     /* with namespaces: address of the network, host order; network + 1 is this machine */
+	uint32_t network;	     /* for namespaces: address of the network, host order; network + 1 is this machine */
 	int lock;		     /* descriptor or -1 */
 };
 

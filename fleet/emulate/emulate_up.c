@@ -715,7 +715,7 @@ static enum assay_status bring_up(struct bringup *b, struct assay_error *err)
 	return st ? st : write_inventory(b, err);
 }
 
-/* With the lock held: removes an earlier fleet and starts a new one. After a failure nothing is left. */
+/* Removes an earlier fleet and starts a new one, with the lock held. After a failure nothing is left. */
 static enum assay_status replace_fleet(struct bringup *b, struct assay_error *err)
 {
 	struct assay_error ignored;

@@ -17,7 +17,7 @@
 enum plant_kind { PLANT_ROWS(ROWS_ENUM) PLANT_KINDS };
 
 #define PLANT_PERCENT_MAX 100
-#define PLANT_BYTES	  16 /* of its text */
+#define PLANT_BYTES	  16 /* size of its text */
 
 struct plantation {
 	enum plant_kind kind;

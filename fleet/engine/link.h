@@ -147,7 +147,7 @@ enum host_state { HOST_PENDING, HOST_STARTED, HOST_ENDED };
 struct fleet {
 	const struct host *const *hosts;
 	size_t n;
-	struct fleet_options options; /* with defaults filled in */
+	struct fleet_options options; /* defaults are filled in */
 	fleet_function function;
 	void *context;
 	struct fleet_result *results;

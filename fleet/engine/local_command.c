@@ -40,7 +40,7 @@ static void local_request_run(const struct local_command *command, const struct 
 struct local_run {
 	const struct local_command *command;
 	struct local_said *said;
-	enum assay_status st; /* of storing its output */
+	enum assay_status st; /* status of storing its output */
 	struct assay_error err;
 };
 

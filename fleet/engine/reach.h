@@ -7,7 +7,7 @@
 #include "fleet/lab/lab.h"
 
 struct reach {
-	char *directory;	   /* of the laboratory */
+	char *directory;	   /* the laboratory */
 	char *own;		   /* DIRECTORY/known_hosts, to which `assay fleet trust` writes */
 	char *config;		   /* ~/.ssh/config; NULL: none */
 	struct known_hosts *known; /* `own`, and OpenSSH's default files */

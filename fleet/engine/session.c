@@ -390,7 +390,7 @@ const char *session_architecture(struct session *session)
 		(void)(link->broken || deploying_failed(session, &said));
 	else if (!architecture_read(&out, link->architecture))
 		setup_failed(session, "the host does not say its architecture (uname -m)", &said);
-	session->result->exit_status = -1; /* that was not the caller's command */
+	session->result->exit_status = -1; /* it was not the caller's command */
 	spool_release(&out);
 	spool_release(&err);
 	return *link->architecture ? link->architecture : NULL;
@@ -417,7 +417,7 @@ static bool deploy(struct session *session)
 	spool_init(&err, limit);
 	ok = session_shell(session, &command, &out, &err) ||
 	     (!session->link->broken && deploying_failed(session, &(const struct link_command){ .out = &out, .err = &err }));
-	session->result->exit_status = -1; /* that was not the caller's command */
+	session->result->exit_status = -1; /* it was not the caller's command */
 	spool_release(&out);
 	spool_release(&err);
 	return ok;
@@ -456,7 +456,7 @@ static bool ask_once(struct session *session, const struct helper_request *reque
 	else if (ok && !whole && *there != HELPER_MISSING) {
 		command_judge(link, &run);
 		ok = setup_failed(session, "no helper answered", &run);
-		session->result->exit_status = -1; /* that was not the caller's command */
+		session->result->exit_status = -1; /* it was not the caller's command */
 	}
 	if (ok && answer->result.swept > 0)
 		link_notef(session->link, "%" PRId64 " processes that a killed session had left there were ended", answer->result.swept);

@@ -46,7 +46,7 @@ const char *fleet_outcome_text(enum fleet_outcome outcome);
 /* Result of one host. */
 struct fleet_result {
 	enum fleet_outcome outcome;
-	int exit_status;       /* of the last command that was judged; -1: none */
+	int exit_status;       /* status of the last judged command; -1: none */
 	char signal[16];       /* signal that ended it, such as "KILL", else "" */
 	struct spool out, err; /* filled by the function, output_bytes_max at most; empty at first */
 	int64_t connect_ms, command_ms;
@@ -63,7 +63,7 @@ struct fleet_options {
 	size_t fanout;		    /* connections at the same time; 0: 32 */
 	int64_t connect_timeout_ms; /* until the session is authenticated; 0: 10,000 */
 	uint64_t output_bytes_max;  /* limit per stream of each answer; more fails the host; 0: 256 MiB */
-	const char *directory;	    /* of the laboratory; relative identity files start here */
+	const char *directory;	    /* the laboratory, where relative identity files start */
 	struct known_hosts *known;  /* host keys; files that `config` names for a host are added */
 	const char *config;	    /* path of ~/.ssh/config; NULL: none */
 	const char *home;	    /* directory with .ssh; NULL: the account's home as OpenSSH takes it, whatever HOME is */

@@ -39,7 +39,7 @@ struct accounts {
 	unsigned long long delay_ns;
 	int64_t reader_ns;		 /* run-queue delay of the process that reads a full pipe of the command */
 	int64_t totals[ACCOUNTS_TOTALS]; /* the host's values at first; their increase once the command has ended; -1: unknown */
-	int64_t frequency_khz;		 /* at the command's end; below 0: unknown */
+	int64_t frequency_khz;		 /* value at the command's end; below 0: unknown */
 	int64_t temperature_mc;		 /* likewise; thousandths of a degree Celsius */
 	struct pmu pmu;			 /* zeroed: not requested */
 	struct accounts_delays delays;	 /* zeroed: not polled */

@@ -384,7 +384,7 @@ struct command {
 	pid_t id;
 	struct command_shared *shared; /* memory shared with its process */
 	int pipes[2];		       /* standard output and standard error, non-blocking */
-	int fault;		       /* at its end: the command runs; a struct command_fault: it does not (except STAGE_GROUP) */
+	int fault;		       /* end of file: the command runs; a struct command_fault: it does not (except STAGE_GROUP) */
 };
 
 static int command_own_session(void)

@@ -30,7 +30,7 @@
 #define LOCK_CLAIM_MS	3600000 /* longer limits of a holder are not believed */
 #define LOCK_INFO_BYTES 512
 #define HOLDER_BYTES	200
-#define PROCESS_BYTES	300 /* of the text about a process with the lock */
+#define PROCESS_BYTES	300 /* size of the text about a process with the lock */
 #define LOCK_HANDED_ON	60  /* descriptors below 64 cost nothing at a fork, and a program expects the low ones for itself */
 
 static const int open_flags = O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;

@@ -59,7 +59,7 @@ struct request {
 	int64_t interrupt_ms;		 /* -1: never */
 	int64_t timeout_ms;		 /* -1: never */
 	int64_t detach;			 /* a flag */
-	int64_t mode;			 /* of the file of a put */
+	int64_t mode;			 /* mode of the file of a put */
 	int64_t limits[REQUEST_LIMITS];	 /* as, fsize, nofile, nproc, core, cpu; -1: none */
 	int64_t output_max, kept_max;	 /* bytes per stream; more ends the command, or is dropped */
 	int64_t cgroup;			 /* a flag */
@@ -79,7 +79,7 @@ struct request {
 	uint64_t input_bytes;
 
 	bool greeted, has_input, go;
-	size_t bytes;	   /* of all frames except input */
+	size_t bytes;	   /* size of all frames except input */
 	char refusal_code; /* HELPER_CODE_FAULT unless set before */
 	char refusal[REQUEST_REFUSAL_BYTES];
 };

@@ -34,7 +34,7 @@
 #define PROGRAM_BYTES  16 /* as the kernel limits its name */
 #define RANK_MAX       9999999
 #define BUCKETS	       1024  /* hash buckets of processes, by pid; a power of two */
-#define MAPS_MAX       65536 /* of code, per process */
+#define MAPS_MAX       65536 /* code mappings per process */
 #define PROCESSES_MAX  65536 /* alive at the same time */
 #define ENDED_MAX      256   /* most recently ended processes that are still known */
 
@@ -129,7 +129,7 @@ static const struct {
 	{ "entry_SYSCALL_64_after_hwframe", "boundary" },
 	{ "entry_SYSRETQ_unsafe_stack", "boundary" },
 	{ "syscall_exit_to_user_mode", "boundary" },
-	{ "pvm_irq_enable", "boundary" },	 /* of guests whose kernel asks its host for it: pending interrupts arrive here */
+	{ "pvm_irq_enable", "boundary" },	 /* for guests whose kernel asks its host for it: pending interrupts arrive here */
 	{ "xen_irq_enable_direct", "boundary" }, /* and when it has returned */
 };
 

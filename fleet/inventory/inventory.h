@@ -29,7 +29,7 @@ struct launcher {
 /* A host. Texts are owned; NULL: not in lab.yaml (then ~/.ssh/config may have it, see fleet/engine/ssh_target.c). */
 struct host {
 	char *name;    /* unique; used by -w and in output */
-	char *id;      /* of the machine in the catalog, unique; default: the name */
+	char *id;      /* id of the machine in the catalog, unique; default: the name */
 	char *address; /* host name or IP address; default: the name */
 	int port;      /* 0: not given */
 	char *user;
@@ -71,6 +71,6 @@ enum assay_status inventory_select(const struct inventory *inventory, const char
 				   bool *selected, struct assay_error *err);
 bool inventory_has_any(const char *which); /* whether the list has "any N of"; NULL: no */
 
-const struct host *inventory_find(const struct inventory *inventory, const char *id); /* by id; NULL: none */
+const struct host *inventory_find(const struct inventory *inventory, const char *id); /* finds by id; NULL: none */
 
 #endif

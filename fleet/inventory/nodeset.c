@@ -28,7 +28,7 @@ struct piece {
 
 struct expansion {
 	const char *text, *at;
-	struct piece *pieces; /* of the current pattern */
+	struct piece *pieces; /* pieces of the current pattern */
 	size_t n_pieces, pieces_capacity;
 	struct nodeset set;
 	size_t set_capacity;
@@ -274,7 +274,7 @@ void nodeset_release(struct nodeset *set)
 /* A number in a name. A name without numbers has one place without digits, at its end. */
 struct place {
 	const char *name;
-	size_t index; /* of the name */
+	size_t index; /* index of the name */
 	size_t start, digits;
 	uint64_t value;
 	int width; /* digits, if leading zeros in its set require them; else 0 */

@@ -15,11 +15,11 @@ struct lab_config {
 	char *name;			 /* NULL: not given */
 	double min_effect;		 /* smallest relative slowdown that matters; default LAB_MIN_EFFECT */
 	double fingerprint_max_age_days; /* longest time from fingerprint to run; default LAB_FINGERPRINT_MAX_AGE_DAYS */
-	double quota_gib;		 /* of .assay; 0: none */
+	double quota_gib;		 /* limit of .assay; 0: none */
 	int64_t fanout;			 /* hosts at the same time; 0: the engine's default */
 	char **secrets;			 /* [n_secrets], patterns of secret variables' names, beside the built-in ones */
 	size_t n_secrets;
-	struct inventory inventory; /* of `hosts` */
+	struct inventory inventory; /* parsed `hosts` */
 };
 
 #define LAB_FANOUT_MAX		     1000

@@ -22,7 +22,7 @@ struct known_hosts_entry {
 	size_t n_patterns;
 	bool literal; /* one name, without wildcards */
 	unsigned char salt[HASH_BYTES], hash[HASH_BYTES];
-	char *type;	     /* type of the key */
+	char *type;	     /* type of its key */
 	unsigned char *blob; /* [n_blob] */
 	size_t n_blob;
 	const char *file; /* element of known_hosts.files */
@@ -62,7 +62,7 @@ static void forget_matches(struct known_hosts *known)
 
 /* The line being read. */
 struct line {
-	const char *name; /* of the file */
+	const char *name; /* name of the file */
 	size_t number;
 	char *rest; /* its unread part, which is cut into words */
 	struct assay_error *err;

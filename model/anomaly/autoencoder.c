@@ -19,7 +19,7 @@
 #define ROWS_MAX	      4096  /* training rows, so that a fit takes a fifth of a second for any number of rows */
 #define LARGEST		      1e150 /* limit of a value; the square of a larger one would not be finite */
 #define MARGIN		      .1 /* margin beyond the learned range of a column, relative to it, within which the network gets the value */
-#define STEPS		      4000 /* of training, not epochs: few rows need as many steps, not as many passes */
+#define STEPS		      4000 /* training steps, not epochs: few rows need as many steps, not as many passes */
 #define AUTOENCODER_DEPTH_MAX 5	   /* layers in each direction */
 #define AUTOENCODER_WIDTH_MAX 1024 /* neurons in a layer of the tried shapes */
 

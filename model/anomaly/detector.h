@@ -73,10 +73,10 @@ void detector_free(struct detector *detector); /* accepts NULL */
 /* Returns the normal runs that a rate needs if the rule holds runs out: the least n with rate >= 1 / (n + 1). */
 size_t detector_runs_needed(double rate);
 /* Returns the stretch for which asinh(x / stretch) has a slope of `tolerance` per `min_relevant_delta` at 0, and 1 per relative change far
- * away. */
+ * off. */
 double detector_stretch(double min_relevant_delta, double tolerance);
 
-/* What the detector has learned from. */
+/* Facts about the training of a detector. */
 struct detector_about {
 	size_t runs, samples, left_out, functions, columns;
 	size_t clusters;
@@ -84,7 +84,7 @@ struct detector_about {
 	enum detector_dropped *dropped; /* [columns] */
 	char topology[64];		/* topology of the largest cluster's scorer */
 	double rate_measured;		/* share of normal runs that are called anomalous, each by the others if runs are held out */
-	bool sufficient;		/* by AutoPerf's algorithm 1, more runs would change nothing */
+	bool sufficient;		/* AutoPerf's algorithm 1 finds that more runs would change nothing */
 	size_t runs_chosen;		/* number of runs after which it ended; all if not sufficient */
 	size_t runs_more;		/* estimated number of missing runs; 0 if sufficient */
 };

@@ -193,8 +193,7 @@ static double values_median_without(const struct value *v, size_t n, size_t i)
 	return (v[low + (low >= i)].y + v[high + (high >= i)].y) / 2.0;
 }
 
-/* Fits medians by input, after fitting_line() without numbers, which predicts runs with rare inputs. Returns the error for held-out
- * runs. */
+/* Fits medians by input, after fitting_line() without numbers, which predicts runs with rare inputs. Returns the held-out error. */
 static double fitting_inputs(const struct fitting *f, struct expect *e)
 {
 	struct value *v = mem_new(f->n, sizeof(*v));

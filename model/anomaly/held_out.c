@@ -163,7 +163,7 @@ static const struct calibrate_summary *crowd_member(const struct crowd *w, size_
 
 /* Sums over the runs of a function, from which each run can be removed. */
 struct totals {
-	double runs, mean, squares; /* of S: sum of squared distances from the mean */
+	double runs, mean, squares; /* S: sum of squared distances from the mean */
 	double within, freedom;	    /* sum of squares and degrees of freedom of samples */
 	double inverse, samples;    /* sum of 1 / n; number of samples */
 };
@@ -308,8 +308,7 @@ static void crowd_release(struct crowd *w)
 ORDER_BY(compare_down, double, BY_VALUE_DOWN)
 
 /* Judges a new run. seen [functions]; strange [functions]: strangeness of each. p: (1 + normal runs at least as strange) / (1 + normal
- * runs). Returns the limit above which a function is anomalous; the run's strangest exceeds it exactly if p <= rate. O(functions x
- * runs). */
+ * runs). Returns the limit above which a function is anomalous; the run's strangest is exactly if p <= rate. O(functions * runs). */
 static double calibrate_judge(const struct calibration *c, const struct calibrate_summary *seen, double *strange, double *p)
 {
 	struct crowd w = crowd_of(c, seen);

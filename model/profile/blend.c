@@ -259,8 +259,8 @@ static double relative_error(double predicted, double measured)
 	return fabs(expm1(fmin(predicted - measured, LOG_MAX)));
 }
 
-/* Predicts the rows of all types that do not count, by the additive grid and the stumps that were fitted to the others, [BLEND_ADDITIVE +
- * 1] per row. */
+/* Predicts the rows of all types that do not count, by the additive grid and the stumps fitted to the others: [BLEND_ADDITIVE + 1] per
+ * row. */
 static void predict_left_out(const struct blend_data *d, const double *count, struct mat *out)
 {
 	struct additive additive;

@@ -55,7 +55,7 @@ struct blend_choice {
 void blend_choose(const struct blend_data *data, const double *count, struct blend_choice *out);
 
 struct blend {
-	struct additive additive; /* with the chosen weights */
+	struct additive additive; /* weighed by `choice` */
 	struct stumps stumps;
 	struct blend_choice choice;
 };

@@ -457,7 +457,7 @@ struct growing {
 /* ---- models of the ratio ---- */
 
 struct change {
-	size_t terms, col[TERMS_MAX]; /* col[0] stands for the factor */
+	size_t terms, col[TERMS_MAX]; /* col[0] represents the factor */
 	double b[TERMS_MAX];
 	double weight;
 };
@@ -504,8 +504,7 @@ static bool change_invert(size_t n, double a[TERMS_MAX][TERMS_MAX], double inver
 }
 
 /* Fits by least squares, each type `count` times. Also computes the mean |log error| on held-out types without a further fit: the residual
- * without a type is its residual / (1 - its leverage) (Allen, Technometrics 16(1), 1974). False: singular, not finite, or a time that is
- * not above 0. */
+ * without a type is its residual / (1 - its leverage) (Allen, Technometrics 16(1), 1974). False: singular, not finite, or a time <= 0. */
 static bool change_fit(const struct growing *g, const double *count, struct change *m, double *error)
 {
 	double a[TERMS_MAX][TERMS_MAX] = { { 0 } }, inverse[TERMS_MAX][TERMS_MAX], h[TERMS_MAX] = { 0 }, sum = 0, total = 0;

@@ -55,8 +55,7 @@ struct shares {
 	struct stand_ins stand_ins; /* alternatives for a column's share: used in all except `share`, `column` and `by_type` */
 };
 
-/* noise: relative error of one measurement; below it a better fit is meaningless. At least 3 types. parts: NULL, or more parts than the
- * groups. */
+/* noise: relative error of one measurement; below it a better fit is meaningless. At least 3 types. parts: NULL, or parts beside groups. */
 void shares_of(const struct blend_data *data, const struct blend *blend, const struct shares_parts *parts, double noise,
 	       const struct shares_options *options, struct shares *out);
 /* Computes the shares of one fit on every type; out [types x groups + 1], rows with sum one. all_explained: the groups share its error. */

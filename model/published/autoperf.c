@@ -73,8 +73,7 @@ static double share_above(const struct rows *rows, const double *error, const st
 	return above / sum;
 }
 
-/* Learns thresholds. limit [clusters] of samples' errors. Also finds the largest share of anomalous samples in a normal run of each
- * function. */
+/* Learns thresholds. limit [clusters] of samples' errors. Also finds each function's largest share of anomalous samples in a normal run. */
 static void threshold_learn(struct detector *d, const struct detector_training *t, const double *limit)
 {
 	bool *run = mem_new(d->about.runs, sizeof(*run));

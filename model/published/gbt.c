@@ -99,7 +99,7 @@ struct gbt_order {
 struct gbt_nodes {
 	size_t n, p;
 	float *x;	  /* [p x n] values by feature */
-	size_t bytes;	  /* of all nodes except the root */
+	size_t bytes;	  /* size of all nodes except the root */
 	uint16_t *sorted; /* [n] buffer */
 	uint16_t *index;  /* [n] buffer: positions of a parent's rows in its child */
 	struct gbt_node *root;
@@ -317,8 +317,8 @@ static void gbt_nodes_free(struct gbt_nodes *nodes)
 
 /* ---- the search ---- */
 
-/* Finds the two largest gains along feature f. c is centred, so the gain of a cut is sum^2 n / (n_left n_right). Cuts with `weight` 0 do
- * not exist. */
+/* Finds the two largest gains along feature f. c is centred, so the gain of a cut is sum^2 n / (n_left n_right). Skips cuts of `weight`
+ * 0. */
 static void gbt_scan(struct gbt_order *order, size_t n, size_t f, const double *c)
 {
 	const uint16_t *row = order->row + f * n;
@@ -422,8 +422,7 @@ static bool gbt_search(struct gbt_nodes *nodes, struct gbt_node *node, const dou
 	return true;
 }
 
-/* Finds a split. c[n]: centred residuals of node->rows. Fills node->split, left and right; false: no feature separates the rows, or nothing
- * is gained. */
+/* Finds a split. c[n]: centred residuals of node->rows. Fills node->split, left and right; false: no feature separates rows, or no gain. */
 static bool gbt_split_find(struct gbt_nodes *nodes, struct gbt_node *node, const double *c)
 {
 	gbt_nodes_order(nodes, node);

@@ -21,7 +21,7 @@ void gbt_standardise(struct mat *X, double *mean, double *scale);
 
 struct gbt_options {
 	size_t trees;		  /* boosting stages, > 0 */
-	size_t max_depth;	  /* of each tree, 1 = stumps */
+	size_t max_depth;	  /* depth of each tree, 1 = stumps */
 	size_t min_samples_split; /* nodes with fewer rows are leaves, >= 2 */
 	double learning_rate;	  /* (0, 1] */
 };
@@ -43,7 +43,7 @@ void gbt_free(struct gbt *gbt); /* accepts NULL */
 /* Statistics of the fit, borrowed. The sum of importances [p] is one (all zero if no tree split). */
 struct gbt_about {
 	const double *mse;	      /* [trees + 1] mean squared error on the training rows after so many trees; 0: the constant model */
-	const double *importance_sum; /* by the sum of impurity decreases over all trees (scikit-learn >= 0.20) */
+	const double *importance_sum; /* sum of impurity decreases over all trees (scikit-learn >= 0.20) */
 	const double *importance_per_tree; /* normalised within each tree and then averaged (before 0.20, as in the paper) */
 	double
 	    tied_per_split; /* mean number of tied features per split, weighted by gain; 1: one feature decided every split, 0: no split */

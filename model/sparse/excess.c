@@ -21,8 +21,7 @@ void leverage_shares(const struct sparse *model, const double *row, double *z)
 		z[t + 1] = sparse_term_cost(&model->term[t], row) / expected;
 }
 
-/* Computes the lower Cholesky factor of a symmetric matrix in place, reading its lower triangle. Rows of columns that are sums of earlier
- * ones are 0. */
+/* Computes the lower Cholesky factor of a symmetric matrix in place, from its lower triangle. Rows of columns that are sums are 0. */
 static void leverage_decompose(struct mat *L)
 {
 	for (size_t a = 0; a < L->rows; a++) {

@@ -10,10 +10,8 @@
 #define DEPENDENT 1e-11 /* a column whose squared remainder beside the others is smaller is a sum of them */
 #define STEPS	  10	/* per column and row; more than ever seen */
 #define NEAR	  1e-6	/* relative to lambda: a pull this near, by products of columns, is measured exactly if these are too imprecise */
-#define ROUNDING                                                                                                                           \
-	1e-14 /* precision of pulls by products of columns, relative to the columns' lengths and the coefficients; larger than ever seen   \
-	       */
-#define ENOUGH 1e-11 /* relative to the deviation of y: how much a pull may exceed lambda */
+#define ROUNDING  1e-14 /* precision of pulls by products of columns, relative to lengths and coefficients; larger than ever seen */
+#define ENOUGH	  1e-11 /* relative to the deviation of y: how much a pull may exceed lambda */
 
 /* ---- the active set ---- */
 

@@ -27,7 +27,7 @@ struct lasso_path {
 	double lambda[LASSO_LAMBDAS]; /* falling by a constant factor */
 	struct mat beta;	      /* [LASSO_LAMBDAS x cols], for the unscaled columns; 0 for a constant column */
 	double intercept[LASSO_LAMBDAS];
-	struct mat refitted; /* with refit, the same without the penalty; else empty */
+	struct mat refitted; /* for refit: the same without the penalty; else empty */
 	double refitted_intercept[LASSO_LAMBDAS];
 };
 

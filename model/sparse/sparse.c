@@ -122,7 +122,7 @@ void columns_of(const struct mat *X, struct sparse_column *column)
 #define SURVIVORS   12	 /* columns whose products are taken: 454 up to degree 3 */
 #define BETTER	    .95	 /* a higher degree must have at most this part of a lower one's error */
 #define OUTSIDE	    .1	 /* relative to the range */
-#define LEVERAGE    9.0	 /* at this leverage, a prediction is three times less certain than one input's variation */
+#define LEVERAGE    9.0	 /* leverage at which a prediction is three times less certain than one input's variation */
 #define LEAST	    1e-3 /* lower limit of predictions, relative to the smallest learned cost */
 
 #define PAIRS	 24   /* pairs of columns whose products are tried, by their correlation with the residual */

@@ -67,7 +67,7 @@ static size_t most_collinear(const struct mat *all, const size_t *kept, size_t n
 
 		if (stats_round(r2) < FACTORS_COLLINEAR || 1 - stats_f_cdf(f, df1, df2) >= FACTORS_LEVEL)
 			continue;
-		if (stats_round(inflation) >= stats_round(most)) { /* of equals the last: callers list important factors first */
+		if (stats_round(inflation) >= stats_round(most)) { /* the last of equals: callers list important factors first */
 			most = inflation;
 			at = i;
 		}

@@ -14,7 +14,7 @@
 #include <stddef.h>
 
 struct usual {
-	double usual; /* of the blocks that are not slow: the median, or, with `naturally`, the mean */
+	double usual; /* usual time of the blocks that are not slow: the median, or, with `naturally`, the mean */
 	double slow;  /* a block with a mean above this is slow */
 };
 
