@@ -211,7 +211,7 @@ static double tail_density(enum tail_of tail, double x, double df)
 }
 
 /* Returns x with tail_probability(x) = p. Finds a bracket by doubling, then uses Newton's method on log probability against log x, where
- * the tails are nearly straight, and bisection if a step would leave the bracket. */
+ * the tails are nearly straight. If a step would leave the bracket, it bisects. */
 static double tail_quantile(enum tail_of tail, double p, double df, double start)
 {
 	bool falls = tail != CHI2_LOWER;

@@ -171,7 +171,7 @@ void doc_entry(struct document *d, const char *label);
 /* Adds a cell or a figure; takes over the SVG, in which everything is escaped. If pictures cannot be drawn, users see the text (fmt may be
  * NULL). Directly in a table it is the heading of its column. */
 void doc_picture(struct document *d, const char *label, struct buf *svg, const char *fmt, ...) __attribute__((format(printf, 4, 5)));
-/* Sets a description of the open table, for users who cannot see it. */
+/* Sets a description of the open table, for users of screen readers. */
 void doc_caption(struct document *d, const char *text);
 /* Sets the style of the column with this label, if it differs from its first cell's. */
 void doc_column(struct document *d, const char *label, const char *style);

@@ -131,7 +131,7 @@ void drift_release(struct drift *drift);
 /* Returns the machine's other work at this fingerprint; NULL: none known. */
 const char *drift_busy_at(const struct drift_past *past, const struct machine_fingerprint *f);
 
-/* Returns the stress-ng version of the previous fingerprint of the same battery and architecture, if f is the first with another one. */
+/* Returns the stress-ng version of f's predecessor with the same battery and architecture, if f has another one; else NULL. */
 const char *drift_version_before(const struct machine *machine, const struct machine_fingerprint *f);
 
 /* Reports whether f may become the reference: the latest of its battery and architecture up to now_ms, and not the last accepted one. */

@@ -432,7 +432,7 @@ static void stressor_request(const struct take_host *h, const struct battery_ent
 			     struct helper_request *request)
 {
 	char *option = mem_format("--%s", entry->stressor);
-	char *seconds = mem_format("%" PRId64, 20 + 2 * entry->milliseconds / 1000); /* its own timeout is long after ours */
+	char *seconds = mem_format("%" PRId64, 20 + 2 * entry->milliseconds / 1000); /* its own timeout is long after assay's */
 	const char *const stressor[] = {					     /* not /dev/stdout, which may be missing, or a file */
 					 "stress-ng", "--temp-path",	 h->directory, "--no-rand-seed", "--oomable", "-q", "--metrics",
 					 "--yaml",    "/proc/self/fd/1", "-t",	       seconds,		 option,      "1"

@@ -41,10 +41,10 @@ struct helper_request {
 
 /* operation: "run", "read", "put", "get", "facts", "work". helper_request_release() it. */
 void helper_request_init(struct helper_request *request, const char *operation);
-/* name: HELPER_ARGUMENT and so on (protocol.h), in any order. */
+/* name: HELPER_ARGUMENT etc. (protocol.h), in any order. */
 void helper_request_text(struct helper_request *request, const char *name, const char *text);
 void helper_request_number(struct helper_request *request, const char *name, int64_t value);
-/* "NAME=value" for the environment. LD_PRELOAD goes before what the host has there already, such as what slows an emulated host down. */
+/* Adds "NAME=value" to the environment. LD_PRELOAD is put before the host's own value, such as an emulated host's slowdowns. */
 void helper_request_variable(struct helper_request *request, const char *text);
 /* Passes its processes, in files of that directory, data that they cannot observe themselves (fleet/cgroup/stops.h). */
 void helper_request_stops(struct helper_request *request, const char *directory, const struct stops_words *words);
@@ -132,7 +132,7 @@ struct helper_answer {
 	bool by_launcher;    /* set by the caller: a launcher may write after the helper's end; that output is ignored */
 	char *made;	     /* the new directory; NULL: none yet */
 	bool greeted, begun; /* the helper has sent its greeting; the command has started */
-	bool waiting;	     /* it has waited for its lock; the next three tell for whom */
+	bool waiting;	     /* it has waited for its lock; the next three describe the holder */
 	char *holder;	     /* such as "alice@controller, process 4711"; NULL: unknown. -1 below: unknown */
 	int64_t held_ms;     /* how long the holder had the lock at the host's last message */
 	int64_t limit_ms;    /* how long the holder may have it */
@@ -160,7 +160,7 @@ enum assay_status helper_answer_add(struct helper_answer *answer, const char *by
 enum assay_status helper_answer_finish(struct helper_answer *answer, struct assay_error *err);
 void helper_answer_release(struct helper_answer *answer); /* after helper_answer_init only */
 
-/* Tells from the end of helper_command_run() whether there is a helper. exit_status -1: ended by a signal, or unknown. */
+/* Determines from the end of helper_command_run() whether there is a helper. exit_status -1: ended by a signal, or unknown. */
 enum helper_there { HELPER_THERE, HELPER_MISSING, HELPER_DAMAGED /* it is there, but does not even greet */ };
 enum helper_there helper_there(const struct helper_answer *answer, int exit_status);
 

@@ -29,6 +29,6 @@ enum assay_status spool_text(const struct spool *spool, size_t limit, char **out
 char *spool_first_line(const struct spool *spool);
 /* Appends the last lines, up to 160 bytes, as one line with " / " between them; nothing if the spool is empty. */
 void spool_last_lines(const struct spool *spool, struct buf *out);
-void spool_release(struct spool *spool); /* accepts zeroed with fd 0 only after spool_init */
+void spool_release(struct spool *spool); /* accepts zeroed with fd 0 only after spool_init() */
 
 #endif

@@ -49,7 +49,7 @@ int cgroup_remove(const char *directory, int patience_ms);
 /* Makes a group with an owner: a lock on its directory, held by `fd` and every process that inherits it. The lock ends with these
  * processes. The name is PREFIX and numbers. *directory: free() it. */
 int cgroup_claim(const char *place, const char *prefix, char **directory, int *fd);
-/* Kills the processes of groups with that prefix whose owner is dead, and removes the groups. Returns how many groups. */
+/* Kills the processes of groups with that prefix that have no living owner, and removes the groups. Returns how many groups. */
 size_t cgroup_sweep(const char *place, const char *prefix);
 
 #endif

@@ -22,7 +22,7 @@ struct watched {
 	uint64_t stopped_ns;
 	bool was_stopped, ended;
 	uint64_t run_delay_ns, run_delay_then; /* sum over all its threads; over those that existed at the last poll */
-	struct stops_reading *readings;	       /* [STOPS_READINGS], n_readings in use; NULL: none yet */
+	struct stops_reading *readings;	       /* [STOPS_READINGS], of which n_readings are in use; NULL: none yet */
 	size_t n_readings, looks, every;       /* one poll in `every` adds a reading */
 };
 

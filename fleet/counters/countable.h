@@ -25,7 +25,7 @@
 enum countable_kind { COUNTABLE_KIND_ROWS(ROWS_ENUM) COUNTABLE_KINDS };
 const char *countable_kind_code(enum countable_kind kind);
 
-/* A row of the list. */
+/* A row of the table. */
 enum countable_for { COUNTABLE_FUNCTIONS = 1, COUNTABLE_STRESSORS = 2, COUNTABLE_BOTH = 3 };
 struct countable_row {
 	enum countable_kind kind;

@@ -65,7 +65,7 @@ void emulate_step(struct emulate_listener *listener, const char *fmt, ...) __att
 
 /* Reads a state file; a missing one is empty. */
 enum assay_status emulate_state_read(const char *path, struct emulate_state *out, struct assay_error *err);
-/* Replaces the file. The laboratory is then one made by `up`; `stands`: its fleet runs since this boot. */
+/* Replaces the file: its laboratory was then made by `up`. stands: its fleet runs since this boot. */
 enum assay_status emulate_state_write(const char *path, const char *tag, bool stands, struct assay_error *err);
 
 /* ---- emulate_tools.c: `ip` makes networks, `ssh-keygen` keys ---- */

@@ -1,4 +1,4 @@
-/* Threads, turns, cancelling, and how hosts end. */
+/* Threads, turns, cancelling, and the end of hosts. */
 #include "fleet/engine/link.h"
 
 #include "base/mem.h"
@@ -581,7 +581,7 @@ static void keeper_stop(struct keeper *keeper)
 	*keeper = (struct keeper){ .fd = -1 };
 }
 
-/* ---- before and after ---- */
+/* ---- start and end ---- */
 
 /* Raises the limit of descriptors as far as allowed, and adapts the fan-out. The limit stays raised, because results keep descriptors. */
 static void make_room(struct fleet *fleet)

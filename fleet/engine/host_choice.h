@@ -1,4 +1,4 @@
-/* Which hosts of the inventory a command acts on. */
+/* Choice of the hosts of the inventory on which a command acts. */
 #ifndef FLEET_HOST_CHOICE_H
 #define FLEET_HOST_CHOICE_H
 
@@ -6,12 +6,12 @@
 #include "base/error.h"
 #include "fleet/inventory/inventory.h"
 
-/* The texts of -w and -x; NULL if not given. Starts zeroed. */
+/* Texts of -w and -x; NULL: not given. Starts zeroed. */
 struct host_choice {
 	char *hosts, *exclude;
 };
 
-/* Parses an option: appends its text to the list at `to` (char **). ASSAY_E_USAGE if it names no host. */
+/* Parses an option: appends its text to the list at `to` (char **). ASSAY_E_USAGE: it names no host. */
 enum assay_status host_choice_parse(const char *text, void *to, struct assay_error *err);
 
 /* Returns the chosen hosts in the order of the inventory: (*out)[*n] borrowed from it; free(*out). ASSAY_E_USAGE: none is left, or the
@@ -21,7 +21,7 @@ enum assay_status host_choice_parse(const char *text, void *to, struct assay_err
 enum assay_status host_choice_hosts(const struct inventory *inventory, const struct host_choice *choice, const struct host ***out,
 				    size_t *n, struct buf *aside, struct assay_error *err);
 
-/* Adds to the text which hosts among selected[inventory->n] are set aside, and why. */
+/* Appends the hosts among selected[inventory->n] that are set aside, and why. */
 void host_choice_add_aside(const struct inventory *inventory, const bool *selected, struct buf *text);
 
 struct slurm_node {

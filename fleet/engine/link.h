@@ -129,7 +129,7 @@ struct key_file {
 	char *reason; /* why it is not usable, with the remedy, without any of its contents; NULL: it is usable */
 };
 
-/* Output of one `ssh -G` command, asked once and shared by hosts. */
+/* Output of one `ssh -G` command, run once and shared by hosts. */
 struct asked {
 	char *command, *text; /* text NULL: it failed, with the outcome below */
 	enum fleet_outcome outcome;
@@ -162,7 +162,7 @@ struct fleet {
 	struct key_file **keys;	 /* [n_keys] */
 	size_t n_keys, keys_capacity;
 	char *user, *home;	/* the user of this program */
-	pthread_mutex_t asking; /* guards `asked` */
+	pthread_mutex_t asking; /* guards the three fields below */
 	struct asked **asked;	/* [n_asked] */
 	size_t n_asked, asked_capacity;
 	struct keeper keeper;
@@ -201,7 +201,7 @@ void link_name_signal(int64_t number, char name[16]); /* Linux's names; others a
 void link_begin(struct link *link);		      /* starts the time limit for connecting */
 /* Stores output of the command; too much output fails the host. */
 void link_output(struct link *link, bool is_err, const char *bytes, size_t n);
-/* Returns the last output of a host whose helper has not greeted: ': "OUT", "ERR"', or "". free() it. */
+/* Returns the last output of a host without a helper's greeting: ': "OUT", "ERR"', or "". free() it. */
 char *link_words(const struct link_command *command);
 /* Waits for more of the command. False: late or cancelled; the host has failed. */
 bool link_command_wait(struct link *link);

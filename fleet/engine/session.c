@@ -340,7 +340,7 @@ static bool do_without(struct session *session, const char *reason)
 	return session_fail(session, "%s", reason);
 }
 
-/* Fails with the outcome of a command of ours and the host's last output; without output, with its exit status. */
+/* Fails with the outcome of one of assay's setup commands and the host's last output; without output, with its exit status. */
 static bool setup_failed(struct session *session, const char *what, const struct link_command *run)
 {
 	const char *how = *session->result->message ? session->result->message : "exit status 0";

@@ -108,8 +108,8 @@ typedef void (*fleet_function)(struct session *session, void *context);
 enum assay_status fleet_each(const struct host *const *hosts, size_t n, const struct fleet_options *options, fleet_function function,
 			     void *context, struct fleet_result *results, struct assay_error *err);
 
-/* Lock and unlock what hosts share (the store, counters, the terminal): one host at a time. Waiting for it does not count against a host's
- * deadline. options->ended is called with this lock held. */
+/* Lock and unlock the data that hosts share (the store, counters, the terminal): one host at a time. Waiting for it does not count against
+ * a host's deadline. options->ended is called with this lock held. */
 void fleet_lock(const struct session *session);
 void fleet_unlock(const struct session *session);
 /* Ends all hosts, as if the user had cancelled, after a fault of the local store. */

@@ -729,7 +729,7 @@ static int on_data(ssh_session session, ssh_channel channel, void *data, uint32_
 	(void)session;
 	if (channel == link->ssh.channel)
 		link_output(link, is_err, data, n);
-	return (int)n; /* consumes all of it, even what is not kept, which libssh would hold in memory */
+	return (int)n; /* consumes everything; libssh would keep a rest in memory */
 }
 
 static void on_exit_status(ssh_session session, ssh_channel channel, int status, void *user)

@@ -461,7 +461,8 @@ static const char *hop_settings(struct link *link, const struct jump_hop *hop)
 	return ask_ssh_once(link, link->fleet->options.config, hop->host, hop->port, hop->user);
 }
 
-/* Finds all hops. The file may put hops before the first one, whose keys its ssh would check as the file says: they become hops, too. */
+/* Finds all hops. The file may put hops before the first one, and its ssh would check their keys as the file says: they become hops,
+ * too. */
 static bool find_way(struct link *link, const char *jumps)
 {
 	char **way = &link->ssh.jump_through;

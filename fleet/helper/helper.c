@@ -38,7 +38,7 @@
 
 /* ---- the connection ---- */
 
-/* Ends this process, wherever it hangs, after its connection has been closed for some seconds; leaves its children alone. While a command
+/* Ends this process, wherever it hangs, after its connection has been closed for some seconds; does not end its children. While a command
  * runs, its guard does this. */
 static void on_second(int signal)
 {

@@ -813,7 +813,8 @@ static void run_send(struct run *run, int which, size_t n)
 static void run_pass_output(struct run *run, int which)
 {
 	int *fd = &run->command.pipes[which], full = 0;
-	bool late = ioctl(*fd, FIONREAD, &full) == 0 && full >= fcntl(*fd, F_GETPIPE_SZ) / 2; /* it may have waited for this process */
+	bool late =
+	    ioctl(*fd, FIONREAD, &full) == 0 && full >= fcntl(*fd, F_GETPIPE_SZ) / 2; /* its writer may have waited for this process */
 	ssize_t n = read(*fd, frames_reserve(run->task->out, PIECE_BYTES), PIECE_BYTES);
 
 	if (late && run->ended_ns == 0)

@@ -209,7 +209,7 @@ static const char *user_name(uid_t user)
 	return one ? one->pw_name : "?";
 }
 
-/* Adds to the holder's text the process with the lock of `fd`, its user and its command and, if it is stopped, how to continue or end it.
+/* Adds to the holder's text the process with the lock of `fd`, its user and its command. If it is stopped, adds how to continue or end it.
  * If the holder has not written its name, held_ms becomes the age of the process, the longest possible time. */
 static void info_add_process(int fd, struct lock_info *info)
 {

@@ -22,8 +22,8 @@ struct lock {
 };
 
 /* Ends processes left by killed helpers, then takes request->lock (NULL: none). It waits in turn with others for request->lock_wait_ms at
- * most. Meanwhile it watches the controller on `in`, and reports on `out` that it waits, and for whom (HELPER_WAITING). LOCK_REFUSED:
- * request->refusal has the reason. In any case, lock_release() it. */
+ * most. Meanwhile it watches the controller on `in`, and reports on `out` that it waits, and who holds the lock (HELPER_WAITING).
+ * LOCK_REFUSED: request->refusal has the reason. In any case, lock_release() it. */
 enum lock_got lock_take(struct request *request, int in, struct frames_out *out, struct lock *lock);
 
 /* Prepares a child before it executes a program. The child shares the lock until it has ended or the lock is released. It is recognized as

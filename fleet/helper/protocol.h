@@ -38,7 +38,7 @@
 /* run, work: path of the physical host's lock file. The helper holds flock(2) on it and on its directory until all processes are gone. */
 #define HELPER_LOCK "lock"
 #define HELPER_HOLDER                                                                                                                      \
-	"holder" /* run: who asks for the lock, shown to those who wait: one line of ASCII, "alice@controller, process 4711" */
+	"holder" /* run: the requester of the lock, shown to waiting ones: one line of ASCII, "alice@controller, process 4711" */
 #define HELPER_LOCK_WAIT "lock_wait" /* run: milliseconds to wait for the lock; then HELPER_REFUSED with HELPER_CODE_BUSY */
 /* work, a flag, for hosts that allow one channel only: the helper ends with its answer. A process stays until the connection ends. */
 #define HELPER_DETACH "detach"

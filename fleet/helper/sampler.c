@@ -130,7 +130,7 @@ static const struct {
 	{ "entry_SYSRETQ_unsafe_stack", "boundary" },
 	{ "syscall_exit_to_user_mode", "boundary" },
 	{ "pvm_irq_enable", "boundary" },	 /* for guests whose kernel asks its host for it: pending interrupts arrive here */
-	{ "xen_irq_enable_direct", "boundary" }, /* and when it has returned */
+	{ "xen_irq_enable_direct", "boundary" }, /* likewise, after it has returned */
 };
 
 /* Returns the name of the entry that a kernel function belongs to; NULL: none. Cuts the symbol at its first dot. */
@@ -240,7 +240,7 @@ static void entries_read(struct sampler_entries *e)
 	char line[LINE_BYTES];
 
 	while (file && fgets(line, sizeof(line), file)) { /* lines ascend; an entry ends where the next symbol starts */
-		char *kind, *name; /* "ffffffff81000000 T _stext" or "... t name\t[module]"; there are hundreds of thousands */
+		char *kind, *name; /* "ffffffff81000000 T _stext" or "... t name\t[module]"; the file has hundreds of thousands of lines */
 		unsigned long long at = strtoull(line, &kind, 16);
 		const char *entry;
 

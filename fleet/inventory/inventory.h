@@ -15,7 +15,8 @@
 #define LAUNCHER_HOST	   "{host}" /* in an argument: the host's address */
 #define LAUNCHER_JOB	   "{job}"  /* in Slurm's arguments: the allocation */
 
-/* How to reach a host behind a command: arguments run on this machine, or on a login node, that carry a command there. All zero: not so. */
+/* How to reach a host behind a command: arguments, run on this machine or on a login node, that carry a command there. All zero: not
+ * used. */
 struct launcher {
 	char **words; /* [n] arguments before "/bin/sh -c COMMAND" */
 	size_t n;

@@ -242,7 +242,7 @@ static enum assay_status read_config(const char *directory, struct lab_config *c
 
 static int take_from_others(const char *path, const struct stat *info, int kind, struct FTW *place)
 {
-	/* Other users' files in it stay as they are, inside a directory that only the owner can enter. */
+	/* Other users' files in it are left unchanged, inside a directory that only the owner can enter. */
 	bool open = (kind == FTW_F || kind == FTW_DP) && (info->st_mode & OTHERS);
 
 	return open && fchmodat(AT_FDCWD, path, info->st_mode & 07700, AT_SYMLINK_NOFOLLOW) && !place->level ? -1 : 0;

@@ -322,7 +322,7 @@ static enum assay_status open_write(struct store *store, const char *at, struct 
 	if (made >= 0)
 		close(made);
 	st = open_file(store, uri, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, err);
-	/* Check before writing: a file that is no store stays as it is. */
+	/* Check before writing: a file that is no store remains unchanged. */
 	if (!st)
 		st = pragma_int(store, "PRAGMA user_version", &version, err);
 	if (!st)

@@ -48,7 +48,7 @@ enum known_hosts_answer {
 	KNOWN_HOSTS_ONLY_AUTHORITY, /* only a @cert-authority is known, but the host has shown a plain key */
 };
 
-/* Whose key it is: the name in the connection request (case is ignored), and the files that count for it. */
+/* The host of a key: the name in the connection request (case is ignored), and the files that count for it. */
 struct known_hosts_who {
 	const char *host;
 	int port;

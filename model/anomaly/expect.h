@@ -20,7 +20,7 @@
 /* Inputs of runs; the caller's. */
 struct expect_inputs {
 	struct mat numbers;  /* [runs x numbers] on a scale on which the quantity may be linear in them: logarithms of both; finite */
-	const size_t *input; /* [runs] < inputs; SIZE_MAX: none of these */
+	const size_t *input; /* [runs] < inputs; SIZE_MAX: another input */
 	size_t inputs;
 };
 

@@ -1,8 +1,8 @@
 /* The default rule: turns errors of samples into anomalous runs, so that a normal run is called anomalous with the requested probability.
  *
- * Conformal prediction (Vovk, Gammerman, Shafer, "Algorithmic Learning in a Random World", 2005): a new run joins the normal ones, each of
- * all these is compared with the others, and p is the share of them that are at least as strange as the new one. If it is normal, too, any
- * of them is the strangest with the same probability. So p <= rate has exactly that probability if there are no ties, for any distribution.
+ * Conformal prediction (Vovk, Gammerman, Shafer, "Algorithmic Learning in a Random World", 2005): a new run joins the normal ones, and each
+ * of them all is compared with the others. p is the share of them that are at least as strange as the new one. If it is normal, too, any of
+ * them is the strangest with the same probability. So p <= rate has exactly that probability if there are no ties, for any distribution.
  * This requires that the new run is treated as the others. Errors come from models that have not seen the run (the caller's folds), and a
  * normal run is compared with the new one, too. Without the latter, 0.42 instead of 0.52 of runs that are 2 standard deviations off are
  * found (19 runs; tests/test_calibrate.c).

@@ -1,6 +1,6 @@
-/* Inner loops of the training of small networks. They fuse no operations, add in the order of rows, and compute an element of a product
- * from its row and column only, whatever else is in the matrix: the same bits on every machine. A library's dgemm is not used: its bits
- * depend on the CPU, and for these sizes (100 x 32 x 16) it is no faster. */
+/* Inner loops of the training of small networks. They fuse no operations and add in the order of rows. An element of a product depends on
+ * its row and column only, not on the rest of the matrix: the same bits on every machine. A library's dgemm is not used: its bits depend on
+ * the CPU, and for these sizes (100 x 32 x 16) it is no faster. */
 #ifndef MODEL_ANOMALY_LANES_H
 #define MODEL_ANOMALY_LANES_H
 

@@ -49,9 +49,9 @@ struct sparse_costs {
 	double sample;	      /* least error of a part: one sample's share of all of the new runs, above 0 */
 };
 
-/* Fills out [parts] from samples and, if `costs` is given, from costs: a run's excess is proportional to its executions of the parts that
- * became slower, of which there may be several (least squares, in which the samples of a part are one equation; `is` stays as sampled).
- * Both have more than one run, and the same parts. O(runs * parts * (terms + parts) + parts^3). */
+/* Fills out [parts] from samples and, if `costs` is given, from costs. A run's excess is proportional to its executions of the parts that
+ * became slower, of which there may be several. These are fitted by least squares, with one equation for the samples of a part; `is` stays
+ * as sampled. Both have more than one run, and the same parts. O(runs * parts * (terms + parts) + parts^3). */
 void sparse_parts_of(const struct sparse *model, const struct sparse_parts *old, const struct sparse_parts *new,
 		     const struct sparse_costs *costs, struct sparse_part *out);
 

@@ -619,7 +619,7 @@ static void fit(const struct runs *r, const struct sparse_options *how, struct s
 	free(pairs);
 }
 
-/* Computes the interval and errors from held-out runs whose inputs are not unlike the others; from all runs if all are unlike. */
+/* Computes the interval and errors from held-out runs with inputs similar to the others; if there are none, from all runs. */
 static void summarise(const struct runs *all, const double *prediction, struct sparse *out)
 {
 	size_t n = all->X.rows, at = 0, rank;

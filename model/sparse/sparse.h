@@ -46,9 +46,10 @@ struct sparse {
 	size_t terms;
 	double intercept;		 /* not below 0; with `paper`, of any sign */
 	double least;			 /* lower limit of predictions, relative to the smallest learned cost: above 0 */
-	double error_median, error_mean; /* sparse_error() over runs of held-out inputs that are not unlike the others */
-	size_t unlike;			 /* number of runs of held-out inputs that are unlike */
-	double *apart; /* [runs], in the order of the rows: log(cost / prediction) by models that did not see their inputs; NaN: unlike */
+	double error_median, error_mean; /* sparse_error() over runs of held-out inputs that are similar to the others */
+	size_t unlike;			 /* number of runs of held-out inputs that are not similar */
+	double
+	    *apart; /* [runs], in the order of the rows: log(cost / prediction) by models that did not see their inputs; NaN: not similar */
 	double *left_out;  /* [runs] predictions of those models */
 	struct mat factor; /* excess.h */
 	double

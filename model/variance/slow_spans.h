@@ -1,8 +1,8 @@
-/* Spans in which a series of numbers is high. For each of a few levels that divide its values into low and high ones, it finds the span
- * with the most above the level and the least below. It also compares the span with random orders of the same values. Neither the usual
- * value nor the height of the span need be known. Sources: the level between two groups with the largest variance between them, Otsu, IEEE
- * Transactions on Systems, Man, and Cybernetics 9(1), 1979, for all values and again for the low ones; maximal sums, Bentley,
- * Communications of the ACM 27(9), 1984. */
+/* Spans in which a series of numbers is high. A few levels divide its values into low and high ones. For each level, it finds the span with
+ * the most above it and the least below. It also compares the span with random orders of the same values. Neither the usual value nor the
+ * height of the span need be known. Sources: the level between two groups with the largest variance between them, Otsu, IEEE Transactions
+ * on Systems, Man, and Cybernetics 9(1), 1979, for all values and again for the low ones; maximal sums, Bentley, Communications of the ACM
+ * 27(9), 1984. */
 #ifndef MODEL_VARIANCE_SLOW_SPANS_H
 #define MODEL_VARIANCE_SLOW_SPANS_H
 

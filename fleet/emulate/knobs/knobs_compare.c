@@ -1,5 +1,5 @@
-/* Sorting and searching with a comparator that is called ASSAY_KNOB_COMPARE times. Preloaded into every program of an emulated host. The
- * sort itself is that of the C library, by qsort_r, which is not replaced. */
+/* Sorting and searching that call the comparator ASSAY_KNOB_COMPARE times. Preloaded into every program of an emulated host. The C
+ * library's qsort_r, which is not replaced, does the sorting. */
 #include <stdlib.h>
 
 #define EXPORT __attribute__((visibility("default")))

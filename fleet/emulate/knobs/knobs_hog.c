@@ -1,6 +1,6 @@
-/* Tells the memory load generator of an emulated host (fleet/emulate/emulate_host.c) that a program has started there: it works until that
- * program has ended, and no longer, so that hosts which wait for their turn are quiet. Shells do not count: one stands around every
- * command, and may turn into a program that only waits. Preloaded into every program of the host; leaves no descriptor open. */
+/* Tells the memory load generator of an emulated host (fleet/emulate/emulate_host.c) that a program has started. The generator works until
+ * that program has ended, so that hosts that wait for their turn are quiet. Shells do not count: one encloses every command, and may become
+ * a program that only waits. Preloaded into every program of the host; leaves no descriptor open. */
 #include <errno.h>
 #include <stddef.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* Allocation and release that take ASSAY_KNOB_MALLOC steps of arithmetic more. Preloaded into every program of an emulated host. The
- * allocator stays the C library's, by the names under which glibc exports it for this purpose. */
+/* Allocation and release with ASSAY_KNOB_MALLOC additional steps of arithmetic. Preloaded into every program of an emulated host. The
+ * allocator is the C library's, by the names that glibc exports for this purpose. */
 #include <stddef.h>
 #include <stdlib.h>
 

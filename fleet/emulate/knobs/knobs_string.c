@@ -1,13 +1,13 @@
-/* String functions that do their work ASSAY_KNOB_STRINGS times more. Preloaded into every program of an emulated host. The work is done by
- * the C library's own functions, so that a long text is slowed as much as a short one. */
+/* String functions that repeat their work ASSAY_KNOB_STRINGS times. Preloaded into every program of an emulated host. The C library's own
+ * functions do the work, so that long texts are slowed as much as short ones. */
 #include <dlfcn.h>
 #include <stddef.h>
 #include <stdlib.h>
 
 #define EXPORT __attribute__((visibility("default")))
 
-/* Name, result, parameters, arguments: functions that may be called again with the same arguments. The headers' prototypes come with
- * nonnull and restrict; these are the same functions. */
+/* Name, result, parameters, arguments: functions that may be repeated with the same arguments. The headers' prototypes have nonnull and
+ * restrict; these are the same functions. */
 #define FUNCTIONS(X)                                                                                                                       \
 	X(memcpy, void *, (void *to, const void *from, size_t n), (to, from, n))                                                           \
 	X(memset, void *, (void *to, int c, size_t n), (to, c, n))                                                                         \
@@ -27,8 +27,8 @@
 static struct {
 	FUNCTIONS(REAL_MEMBER)
 	MEMMOVE(REAL_MEMBER)
-} real;			 /* NULL: not found yet; other libraries' constructors come before this one's */
-static unsigned further; /* times, besides the one that counts */
+} real;			 /* NULL: not found yet; constructors of other libraries run before this one's */
+static unsigned further; /* repetitions beyond the call that counts */
 
 /* ISO C has no cast from an object's address to a function's. */
 static void find(void *pointer, const char *name, size_t n)
@@ -70,7 +70,7 @@ __attribute__((constructor)) static void start(void)
 	}
 FUNCTIONS(DEFINE)
 
-/* Four of the names cannot be written in this project (base/banned.h). */
+/* base/banned.h forbids four of the names. */
 EXPORT void *memmove(void *to, const void *from, size_t n);
 EXPORT char *string_copy(char *to, const char *from) __asm__("strcpy");
 EXPORT char *string_copy_n(char *to, const char *from, size_t n) __asm__("strncpy");
@@ -79,7 +79,7 @@ EXPORT char *string_add_n(char *to, const char *from, size_t n) __asm__("strncat
 EXPORT char *index(const char *s, int c);
 EXPORT char *rindex(const char *s, int c);
 
-/* Where it is and where it goes may overlap: it is read again, not moved again. */
+/* Repeats reading, not moving, because source and destination may overlap. */
 void *memmove(void *to, const void *from, size_t n)
 {
 	if (!real.memmove)
