@@ -381,20 +381,16 @@ static void parse_words(struct parser *p, int argc, char **argv)
 	}
 }
 
-#if defined(__x86_64__)
+/* Refuses a command that a build for another architecture excludes. */
 static void check_here(const struct command *command)
 {
-	(void)command;
-}
-#else
-/* Refuses commands that the build excludes. */
-static void check_here(const struct command *command)
-{
+#if !defined(__x86_64__)
 	if (command->only_x86_64)
 		refuse("not in an assay for this architecture: %s; take one for x86-64, on such a machine (docs/architectures.md)",
 		       command->only_x86_64);
-}
 #endif
+	(void)command;
+}
 
 static void parse(struct parser *p, int argc, char **argv)
 {

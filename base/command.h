@@ -147,17 +147,22 @@ const char *cli_directory(void);					     /* directory of the laboratory: -C, el
 bool cli_quiet(void);							     /* --quiet: shows no progress */
 bool cli_for_people(void);						     /* --format human: only then may a command stream its output */
 void cli_remark(const char *fmt, ...) __attribute__((format(printf, 1, 2))); /* prints a line on standard error, "assay NAME: ..." */
-/* Returns the name of the running command: "assay catalog list". */
-const char *cli_command_name(void);
+const char *cli_command_name(void);					     /* name of the running command: "assay host list" */
 /* Writes bytes from outside (of hosts, programs, other users' files) to a terminal safely: '?' replaces control characters except tabs and
  * line ends. With `colours`, sequences that choose colours pass, too: they are assay's. Do not cut multi-byte characters between calls. */
 void cli_put(const char *bytes, size_t n, bool colours, FILE *to);
 
 /* ---- for the program ---- */
 
+/* An old name of a command, as a user types it, and the name in use. Neither starts with "assay". */
+struct renamed {
+	const char *was, *is;
+};
+
 struct program {
 	const struct command *const *commands; /* [n], each heading before its commands */
 	size_t n;
+	const struct renamed *renamed;	     /* the first that matches counts; ends with { NULL, NULL } */
 	const char *const *formats;	     /* names for --format, the first is the default; ends with NULL */
 	const char *const *decision_formats; /* the same names, then those of decisions */
 	doc_renderer *const *renderers;	     /* one renderer per format */
@@ -169,8 +174,7 @@ struct program {
 /* Runs the program: finds the sub-command that argv names and runs it; handles --help, --version and a leading -C DIR. */
 int dispatch_main(const struct program *program, int argc, char **argv);
 
-/* Commands about commands. */
-extern const struct command completion_command, manual_command;
+extern const struct command help_command;
 
 /* Runs one command; argv[0] is its full name. Returns the exit status. */
 int command_main(const struct program *program, const struct command *command, int argc, char **argv, const char *directory);

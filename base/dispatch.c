@@ -347,32 +347,39 @@ static void completion_of_fish(const struct program *program, struct buf *out)
 	}
 }
 
-/* Appends completion for "bash", "zsh" or "fish"; false: another word. */
-static bool command_completion(const struct program *program, const char *shell, struct buf *out)
+static const char *const shells[] = { "bash", "zsh", "fish", NULL };
+
+static void add_completion(const struct program *program, const char *shell, struct buf *out)
 {
-	if (strcmp(shell, "bash") == 0) {
-		completion_of_bash(program, out);
-	} else if (strcmp(shell, "zsh") == 0) {
-		buf_text(out, "#compdef assay\nautoload -U +X bashcompinit && bashcompinit\n");
-		completion_of_bash(program, out);
-	} else if (strcmp(shell, "fish") == 0) {
+	if (strcmp(shell, "fish") == 0) {
 		completion_of_fish(program, out);
-	} else {
-		return false;
+		return;
 	}
-	return true;
+	buf_text(out, strcmp(shell, "zsh") == 0 ? "#compdef assay\nautoload -U +X bashcompinit && bashcompinit\n" : "");
+	completion_of_bash(program, out);
 }
 
-static const struct program *the_program; /* for the commands about commands */
+/* ---- help on groups and on the program ---- */
 
-/* Reports whether the command is `group` and another word. */
-static bool is_in_group(const struct command *command, const char *group, size_t n)
+/* Reports whether the command's name is `group` and another word. */
+static bool is_in_group(const struct command *command, const char *group)
 {
+	size_t n = strlen(group);
+
 	return command->run && strncmp(command->name, group, n) == 0 && command->name[n] == ' ';
 }
 
-/* Prints the commands that start with `prefix`; if it is empty, all of them with their headings. */
-static void print_rows(const struct program *program, const char *prefix)
+static bool is_group(const struct program *program, const char *word)
+{
+	for (size_t i = 0; i < program->n; i++) {
+		if (is_in_group(program->commands[i], word))
+			return true;
+	}
+	return false;
+}
+
+/* Adds a line per command of the group; if `group` is NULL, of every command, with headings. */
+static void add_rows(const struct program *program, const char *group, struct buf *out)
 {
 	size_t width = 0;
 
@@ -384,33 +391,55 @@ static void print_rows(const struct program *program, const char *prefix)
 	for (size_t i = 0; i < program->n; i++) {
 		const struct command *command = program->commands[i];
 
-		if (!command->run && !*prefix)
-			printf("%s%s:\n", i ? "\n" : "", command->name);
-		else if (command->run && strncmp(command->name, prefix, strlen(prefix)) == 0)
-			printf("  %-*s  %s\n", (int)width, command->name, command->summary);
+		if (!command->run && !group)
+			buf_format(out, "%s%s:\n", i ? "\n" : "", command->name);
+		else if (command->run && (!group || is_in_group(command, group)))
+			buf_format(out, "  %-*s  %s\n", (int)width, command->name, command->summary);
 	}
 }
 
-static void print_help(const struct program *program)
+static void add_group_help(const struct program *program, const char *group, struct buf *out)
 {
-	puts("assay tells what a program is made of, in terms of the machine resources that it stresses, and whether a new\n"
-	     "version is slower, why, and where in the code.\n\n"
-	     "Usage: assay [-C DIR] COMMAND [ARGUMENT...]\n");
-	print_rows(program, "");
-	puts("\nA first look, on hosts that are emulated on this machine (some two minutes; needs sshd and stress-ng):\n"
-	     "  assay fleet up lab --hosts 4\n"
-	     "  assay -C lab fingerprint run\n"
-	     "  assay -C lab run example --versions large-pieces,small-pieces\n"
-	     "  assay -C lab gate example@large-pieces example@small-pieces\n"
-	     "  assay -C lab report example@large-pieces example@small-pieces -o report.html\n"
-	     "  assay fleet down lab\n"
-	     "With machines recorded elsewhere: assay init lab; assay -C lab import machines FILE; assay -C lab import results FILE.\n\n"
-	     "'assay COMMAND --help' explains a command with an example. -C DIR names the laboratory (default: the current directory).\n"
-	     "Exit status of commands that decide: 0 pass or improved, 1 failure, 2 usage, 3 regression, 4 inconclusive,\n"
-	     "5 environment, 6 nothing measured. Of commands on many hosts: 0 all did well, 7 some did, 1 none did.");
+	buf_format(out, "Usage: assay %s COMMAND [ARGUMENT...]\n\n", group);
+	add_rows(program, group, out);
+	buf_format(out, "\n'assay %s COMMAND --help' explains a command with an example.\n", group);
 }
 
-/* Returns the number of arguments that name the row; 0: they do not. */
+static void add_program_help(const struct program *program, struct buf *out)
+{
+	buf_text(out, "assay tells what a program is made of, in terms of the machine resources that it stresses, and whether a new\n"
+		      "version is slower, why, and where in the code.\n\n"
+		      "Usage: assay [-C DIR] COMMAND [ARGUMENT...]\n\n");
+	add_rows(program, NULL, out);
+	buf_text(
+	    out,
+	    "\nA first look, on hosts that are emulated on this machine (some two minutes; needs sshd and stress-ng):\n"
+	    "  assay host up lab --hosts 4\n"
+	    "  assay -C lab host measure\n"
+	    "  assay -C lab run example --versions large-pieces,small-pieces\n"
+	    "  assay -C lab gate example@large-pieces example@small-pieces\n"
+	    "  assay -C lab report example@large-pieces example@small-pieces -o report.html\n"
+	    "  assay host down lab\n"
+	    "With machines recorded elsewhere: assay init lab; assay -C lab import machines FILE; assay -C lab result import FILE.\n\n"
+	    "'assay COMMAND --help' explains a command with an example. -C DIR names the laboratory (default: the current directory).\n"
+	    "Exit status of commands that decide: 0 pass or improved, 1 failure, 2 usage, 3 regression, 4 inconclusive,\n"
+	    "5 environment, 6 nothing measured. Of commands on many hosts: 0 all did well, 7 some did, 1 none did.\n");
+}
+
+/* Prints the text on standard output and releases it. Returns `status`, or 1 if the text cannot be written. */
+static int print_help(struct buf *text, int status)
+{
+	fwrite(text->bytes, 1, text->size, stdout);
+	buf_release(text);
+	if (!fflush(stdout) && !ferror(stdout))
+		return status;
+	fprintf(stderr, "assay: cannot write to standard output: %s\n", strerror(errno));
+	return 1;
+}
+
+/* ---- names of commands ---- */
+
+/* Returns how many words of argv the name has; 0 if argv does not start with it. */
 static int words_matched(const char *name, int argc, char **argv)
 {
 	int words = 0;
@@ -426,111 +455,87 @@ static int words_matched(const char *name, int argc, char **argv)
 	return words;
 }
 
-/* Returns the exit status after printing help. */
-static int end_of_help(void)
-{
-	if (!fflush(stdout) && !ferror(stdout))
-		return 0;
-	fprintf(stderr, "assay: cannot write to standard output: %s\n", strerror(errno));
-	return 1;
-}
-
-static bool is_group(const struct program *program, const char *word)
+/* Finds the row whose name argv starts with and sets *words to the number of its words. Returns NULL if there is none. */
+static const struct command *find_command(const struct program *program, int argc, char **argv, int *words)
 {
 	for (size_t i = 0; i < program->n; i++) {
-		if (is_in_group(program->commands[i], word, strlen(word)))
-			return true;
+		*words = program->commands[i]->run ? words_matched(program->commands[i]->name, argc, argv) : 0;
+		if (*words)
+			return program->commands[i];
 	}
-	return false;
+	return NULL;
 }
 
-/* Handles a first word that several commands share, without a valid second word. */
-static int group_alone(const struct program *program, int argc, char **argv)
+static const struct renamed *find_renamed(const struct program *program, int argc, char **argv)
 {
-	const char *between = " '";
-	char *prefix;
-
-	if (argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)) {
-		prefix = mem_format("%s ", argv[0]);
-		printf("assay %s: one of these ('assay %s ... --help' explains it with an example):\n", argv[0], argv[0]);
-		print_rows(program, prefix);
-		free(prefix);
-		return end_of_help();
+	for (const struct renamed *r = program->renamed; r->was; r++) {
+		if (words_matched(r->was, argc, argv))
+			return r;
 	}
-	fprintf(stderr, "assay: '%s' is the beginning of several commands:", argv[0]);
-	for (size_t i = 0; i < program->n; i++) {
-		if (is_in_group(program->commands[i], argv[0], strlen(argv[0]))) {
-			fprintf(stderr, "%s%s'", between, program->commands[i]->name);
-			between = ", '";
-		}
-	}
-	fputc('\n', stderr);
-	return 2;
+	return NULL;
 }
 
-static int unknown(const struct program *program, int argc, char **argv)
+/* Returns the name in use that is nearest to `text`, which may be misspelled from an old name; NULL if none is near. */
+static const char *nearest_name(const struct program *program, const char *text)
 {
-	const char **names = mem_new(program->n, sizeof(char *));
-	bool two = argc > 1 && argv[1][0] != '-';
-	char *text = two ? mem_format("%s %s", argv[0], argv[1]) : mem_string(argv[0]);
-	char shown[TEXT_SHOWN_BYTES];
-	const char *nearest;
-	size_t commands = 0;
+	const char **names = NULL, *nearest;
+	size_t n = 0, capacity = 0, commands, i;
 
-	for (size_t i = 0; i < program->n; i++) {
+	for (i = 0; i < program->n; i++) {
 		if (program->commands[i]->run)
-			names[commands++] = program->commands[i]->name;
+			mem_append(names, n, &capacity, program->commands[i]->name);
 	}
-	nearest = text_nearest(text, names, commands);
+	commands = n;
+	for (i = 0; program->renamed[i].was; i++)
+		mem_append(names, n, &capacity, program->renamed[i].was);
+	nearest = text_nearest(text, names, n);
+	i = nearest ? text_index(names, n, nearest) : 0;
+	free(names);
+	return i >= commands ? program->renamed[i - commands].is : nearest;
+}
+
+/* Refuses words that name no command. */
+static enum assay_status refuse_unknown(const struct program *program, int argc, char **argv, struct assay_error *err)
+{
+	const struct renamed *renamed = find_renamed(program, argc, argv);
+	bool two = argc > 1 && argv[1][0] != '-';
+	char *text, shown[TEXT_SHOWN_BYTES];
+	const char *nearest;
+
+	if (renamed)
+		return assay_fail(err, ASSAY_E_USAGE, "unknown command '%s'; it is 'assay %s' now", renamed->was, renamed->is);
+	text = two ? mem_format("%s %s", argv[0], argv[1]) : mem_string(argv[0]);
+	nearest = nearest_name(program, text);
 	if (!nearest && two && !is_group(program, argv[0])) {
 		text[strlen(argv[0])] = '\0'; /* the rest is an argument */
-		nearest = text_nearest(text, names, commands);
+		nearest = nearest_name(program, text);
 	}
 	text_shown(text, shown);
-	if (nearest)
-		fprintf(stderr, "assay: unknown command '%s' (did you mean '%s'?)\n", shown, nearest);
-	else
-		fprintf(stderr, "assay: unknown command '%s' ('assay --help' lists all)\n", shown);
-	mem_free(text, names);
-	return 2;
+	free(text);
+	return nearest ? assay_fail(err, ASSAY_E_USAGE, "unknown command '%s' (did you mean '%s'?)", shown, nearest)
+		       : assay_fail(err, ASSAY_E_USAGE, "unknown command '%s' ('assay --help' lists all)", shown);
 }
 
 static int dispatch(const struct program *program, int argc, char **argv, const char *directory)
 {
-	for (size_t i = 0; i < program->n; i++) {
-		const struct command *command = program->commands[i];
-		int words = command->run ? words_matched(command->name, argc, argv) : 0;
-		char *name;
-		int status;
+	int words, status = assay_status_exit(ASSAY_E_USAGE);
+	const struct command *command = find_renamed(program, argc, argv) ? NULL : find_command(program, argc, argv, &words);
+	struct assay_error err;
+	struct buf text = BUF_INIT;
+	char *name;
 
-		if (!words)
-			continue;
+	if (command) {
 		name = mem_format("assay %s", command->name);
 		argv[words - 1] = name;
 		status = command_main(program, command, argc - words + 1, argv + words - 1, directory);
 		free(name);
-		return status;
+	} else if (is_group(program, argv[0]) && (argc == 1 || argv[1][0] == '-')) {
+		add_group_help(program, argv[0], &text);
+		return print_help(&text, argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) ? 0 : status);
+	} else {
+		refuse_unknown(program, argc, argv, &err);
+		fprintf(stderr, "assay: %s\n", err.text);
 	}
-	if (is_group(program, argv[0]) && (argc == 1 || argv[1][0] == '-'))
-		return group_alone(program, argc, argv);
-	return unknown(program, argc, argv);
-}
-
-/* Runs `help COMMAND` as `COMMAND --help`, and `help` as `--help`. */
-static int help(const struct program *program, int argc, char **argv, const char *directory)
-{
-	char option[] = "--help", **words;
-	int status;
-
-	if (argc == 1) {
-		print_help(program);
-		return end_of_help();
-	}
-	words = mem_new((size_t)argc + 1, sizeof(*words));
-	memcpy(words, argv + 1, (size_t)(argc - 1) * sizeof(*words));
-	words[argc - 1] = option;
-	status = dispatch(program, argc, words, directory);
-	free(words);
 	return status;
 }
 
@@ -624,21 +629,24 @@ static void prepare_process(void)
 	catch_signals(false);
 }
 
+static const struct program *the_program; /* for help_command */
+
 int dispatch_main(const struct program *program, int argc, char **argv)
 {
 	const char *directory = ".";
+	struct buf text = BUF_INIT;
 	int i = 1;
 
 	prepare_process();
 	the_program = program;
 	for (; i < argc && argv[i][0] == '-'; i++) {
 		if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
-			print_help(program);
-			return end_of_help();
+			add_program_help(program, &text);
+			return print_help(&text, 0);
 		}
 		if (strcmp(argv[i], "--version") == 0) {
-			puts("assay " ASSAY_VERSION);
-			return end_of_help();
+			buf_text(&text, "assay " ASSAY_VERSION "\n");
+			return print_help(&text, 0);
 		}
 		directory = directory_option(argc, argv, &i);
 		if (!directory)
@@ -648,92 +656,80 @@ int dispatch_main(const struct program *program, int argc, char **argv)
 			return 2;
 		}
 	}
-	if (i < argc && strcmp(argv[i], "help") == 0)
-		return help(program, argc - i, argv + i, directory);
 	if (i < argc)
 		return dispatch(program, argc - i, argv + i, directory);
-	print_help(program);
-	return 2;
+	add_program_help(program, &text);
+	return print_help(&text, 2);
 }
 
-/* ---- commands about commands ---- */
+/* ---- the command help ---- */
 
-struct completion_arguments {
-	const char *shell;
+struct help_arguments {
+	struct cli_list words;
+	bool manual;
+	int shell; /* -1: none */
 };
 
-static enum assay_status completion_run(struct lab *lab, void *arguments, struct document *d, struct assay_error *err)
+static enum assay_status help_check(void *arguments, struct assay_error *err)
 {
-	const struct completion_arguments *a = arguments;
-	struct buf text = BUF_INIT;
+	const struct help_arguments *a = arguments;
 
-	(void)lab;
-	if (!command_completion(the_program, a->shell, &text))
-		return assay_fail(err, ASSAY_E_USAGE, "there is no completion for '%s': it is for bash, zsh and fish", a->shell);
-	doc_raw(d, text.bytes);
-	buf_release(&text);
+	if (a->shell >= 0 && (a->manual || a->words.n))
+		return assay_fail(err, ASSAY_E_USAGE, "--completion goes with neither --man nor COMMAND: a script completes all commands");
 	return ASSAY_OK;
 }
 
-static const struct cli_option completion_words[] = { CLI_WORD("SHELL", struct completion_arguments, shell), CLI_END };
-
-const struct command completion_command = {
-	.name = "completion",
-	.summary = "print completions for a shell",
-	.about = "Prints a script that completes commands and options of assay in bash, zsh or fish.",
-	.examples = "  source <(assay completion bash)\n"
-		    "  assay completion zsh > ~/.zsh/completions/_assay\n"
-		    "  assay completion fish > ~/.config/fish/completions/assay.fish\n",
-	.words = completion_words,
-	.flags = CLI_NO_FORMAT,
-	CLI_RUN(struct completion_arguments, CLI_LAB_NONE, completion_run),
-};
-
-struct manual_arguments {
-	struct cli_list words;
-};
-
-static const struct command *find_command(const char *name)
+static enum assay_status help_run(struct lab *lab, void *arguments, struct document *d, struct assay_error *err)
 {
-	for (size_t i = 0; i < the_program->n; i++) {
-		if (the_program->commands[i]->run && strcmp(the_program->commands[i]->name, name) == 0)
-			return the_program->commands[i];
-	}
-	return NULL;
-}
-
-static enum assay_status manual_run(struct lab *lab, void *arguments, struct document *d, struct assay_error *err)
-{
-	const struct manual_arguments *a = arguments;
-	struct buf name = BUF_INIT, text = BUF_INIT;
-	const struct command *command = NULL;
+	const struct help_arguments *a = arguments;
+	int argc = (int)a->words.n, words = 0;
+	const struct command *command = find_command(the_program, argc, a->words.items, &words);
+	struct buf text = BUF_INIT;
 	enum assay_status st = ASSAY_OK;
 
 	(void)lab;
-	for (size_t i = 0; i < a->words.n; i++)
-		buf_format(&name, "%s%s", i ? " " : "", a->words.items[i]);
-	if (name.size)
-		command = find_command(name.bytes);
-	if (name.size && !command)
-		st = assay_fail(err, ASSAY_E_USAGE, "there is no command '%s' ('assay --help' lists all)", name.bytes);
-	if (!st) {
+	if (a->shell >= 0) {
+		add_completion(the_program, shells[a->shell], &text);
+	} else if (a->manual && (!argc || (command && words == argc))) {
 		command_manual(the_program, command, &text);
-		doc_raw(d, text.bytes);
+	} else if (!argc) {
+		add_program_help(the_program, &text);
+	} else if (command && words == argc) {
+		command_help(the_program, command, &text);
+	} else if (argc == 1 && !a->manual && is_group(the_program, a->words.items[0])) {
+		add_group_help(the_program, a->words.items[0], &text);
+	} else if (command && words < argc) {
+		st = assay_fail(err, ASSAY_E_USAGE, "unexpected argument '%s' behind '%s'", a->words.items[words], command->name);
+	} else {
+		st = refuse_unknown(the_program, argc, a->words.items, err);
 	}
-	buf_release(&name);
+	if (!st)
+		doc_raw(d, text.bytes);
 	buf_release(&text);
 	return st;
 }
 
-static const struct cli_option manual_words[] = { CLI_WORDS("COMMAND", struct manual_arguments, words, 0), CLI_END };
+static const struct cli_option help_words[] = { CLI_WORDS("COMMAND", struct help_arguments, words, 0), CLI_END };
+static const struct cli_option help_options[] = {
+	CLI_FLAG("man", struct help_arguments, manual, "Print a manual page for man"),
+	CLI_CHOICE("completion", shells, struct help_arguments, shell, "Print a script that completes commands and options in this shell"),
+	CLI_END,
+};
+static const struct help_arguments help_defaults = { .shell = -1 };
 
-const struct command manual_command = {
-	.name = "manual",
-	.summary = "print a manual page",
-	.about = "Prints the manual page of a command, or of the program, for man.",
-	.examples = "  assay manual | man -l -\n"
-		    "  assay manual fleet exec > assay-fleet-exec.1\n",
-	.words = manual_words,
+const struct command help_command = {
+	.name = "help",
+	.summary = "show the help of a command, a manual page, or completions for a shell",
+	.about = "Shows the help of a command or of a group of commands; without COMMAND, the list of all commands.",
+	.examples = "  assay help host exec\n"
+		    "  assay help --man gate | man -l -\n"
+		    "  source <(assay help --completion bash)\n"
+		    "  assay help --completion zsh > ~/.zsh/completions/_assay\n"
+		    "  assay help --completion fish > ~/.config/fish/completions/assay.fish\n",
+	.words = help_words,
+	.options = help_options,
+	.defaults = &help_defaults,
 	.flags = CLI_NO_FORMAT,
-	CLI_RUN(struct manual_arguments, CLI_LAB_NONE, manual_run),
+	.check = help_check,
+	CLI_RUN(struct help_arguments, CLI_LAB_NONE, help_run),
 };

@@ -138,8 +138,8 @@ fixture_some() {
 }
 
 fixture_measure() {
-	fixture_some fingerprint run &&
-		fixture_some fingerprint run -w emu01,emu02 &&
+	fixture_some host measure &&
+		fixture_some host measure -w emu01,emu02 &&
 		fixture_some run sqlite --repetitions 3 --seed 1 &&
 		fixture_some run probed --seed 1 -w emu01,emu02,emu03 &&
 		fixture_some run probed --probe --seed 1 -w emu01,emu02 &&
@@ -153,16 +153,16 @@ fixture_lab() {
 	fixture_manifest emulated emulated '{ back_end: emulated }'
 	fixture_manifest fails probed '{ functions: [changed] }'
 	sed -i 's/\[400\]/[400, crash]/' "$fixture/lab/apps/fails.yaml"
-	"$ASSAY" fleet up "$fixture/lab" >>"$fixture/log" 2>&1
-	fixture_measure || { "$ASSAY" fleet down "$fixture/lab" >/dev/null 2>&1; return 1; }
-	"$ASSAY" fleet down "$fixture/lab" >>"$fixture/log" 2>&1
+	"$ASSAY" host up "$fixture/lab" >>"$fixture/log" 2>&1
+	fixture_measure || { "$ASSAY" host down "$fixture/lab" >/dev/null 2>&1; return 1; }
+	"$ASSAY" host down "$fixture/lab" >>"$fixture/log" 2>&1
 }
 
 fixture_quiho() {
 	"$ASSAY" init "$fixture/quiho" >/dev/null
 	python3 "$source/tests/recorded.py" "$quiho" "$fixture/tables" "$quiho/types.csv"
 	"$ASSAY" -C "$fixture/quiho" import machines "$fixture/tables/machines.csv" >/dev/null
-	"$ASSAY" -C "$fixture/quiho" import results "$fixture/tables/results.csv" >/dev/null
+	"$ASSAY" -C "$fixture/quiho" result import "$fixture/tables/results.csv" >/dev/null
 }
 
 # fixture_part NAME FUNCTION

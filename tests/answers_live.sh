@@ -10,7 +10,7 @@ stressors:
   - { stressor: vecmath }
   - { stressor: "null" }
 END
-	ask_kind shape none fleet up "$work/live" --hosts 3 --profiles base,vm,str --format json
+	ask_kind shape none host up "$work/live" --hosts 3 --profiles base,vm,str --format json
 	cat >>"$work/live/lab.yaml" <<'END'
   - name: dead
     address: 127.0.0.1
@@ -47,40 +47,40 @@ shape() {
 
 live_fleet() {
 	echo text >"$work/empty/local"
-	shape live fleet list
-	shape live fleet check
-	shape live fleet check -w emu01
-	shape live fleet check -w dead --connect-timeout 2
+	shape live host list
+	shape live host check
+	shape live host check -w emu01
+	shape live host check -w dead --connect-timeout 2
 	for which in emu01,emu02 @all dead; do
-		ask_kind shape live fleet exec -w "$which" --format json -- sh -c 'echo said; echo warned >&2'
-		ask_kind status live fleet exec -w "$which" -- true
-		shape live fleet put -w "$which" "$work/empty/local" file
-		shape live fleet get -w "$which" file "$work/got"
-		ask_kind status live fleet get -w "$which" absent "$work/got"
+		ask_kind shape live host exec -w "$which" --format json -- sh -c 'echo said; echo warned >&2'
+		ask_kind status live host exec -w "$which" -- true
+		shape live host copy -w "$which" "$work/empty/local" file
+		shape live host copy --fetch -w "$which" file "$work/got"
+		ask_kind status live host copy --fetch -w "$which" absent "$work/got"
 	done
-	ask_kind shape live fleet exec -w emu01 --format json -- false
-	ask_kind shape live fleet exec -w emu01 --format json -- sh -c 'kill -9 $$'
-	ask_kind shape live fleet exec -w emu01 --format json -- no-such-command
-	ask_kind shape live fleet exec -w emu01 --timeout 1 --format json -- sleep 30
-	ask_kind bytes live fleet exec -w emu01,emu03 -- echo line
-	shape live fleet put -w emu01 "$work/empty/absent" file
-	shape live fleet trust -w emu01
-	shape live fleet trust -w emu01 --replace
-	shape live fleet trust -w dead
+	ask_kind shape live host exec -w emu01 --format json -- false
+	ask_kind shape live host exec -w emu01 --format json -- sh -c 'kill -9 $$'
+	ask_kind shape live host exec -w emu01 --format json -- no-such-command
+	ask_kind shape live host exec -w emu01 --timeout 1 --format json -- sleep 30
+	ask_kind bytes live host exec -w emu01,emu03 -- echo line
+	shape live host copy -w emu01 "$work/empty/absent" file
+	shape live host trust -w emu01
+	shape live host trust -w emu01 --replace
+	shape live host trust -w dead
 	: >"$work/live/known_hosts"
-	shape live fleet check -w emu02
-	shape live fleet trust -w emu01,emu02,emu03
+	shape live host check -w emu02
+	shape live host trust -w emu01,emu02,emu03
 }
 
 live_fingerprints() {
-	shape live fingerprint run -w emu01,emu02,emu03 --battery "$work/battery.yaml"
-	shape live fingerprint run -w emu01,emu02,emu03 --battery "$work/battery.yaml" --resume
-	shape live fingerprint run -w emu01,dead --battery "$work/battery.yaml"
-	shape live fingerprint run -w dead --battery "$work/battery.yaml"
-	shape live fingerprint run -w emu02 --battery "$work/battery.yaml" --counters=perf::PAGE-FAULTS
+	shape live host measure -w emu01,emu02,emu03 --battery "$work/battery.yaml"
+	shape live host measure -w emu01,emu02,emu03 --battery "$work/battery.yaml" --resume
+	shape live host measure -w emu01,dead --battery "$work/battery.yaml"
+	shape live host measure -w dead --battery "$work/battery.yaml"
+	shape live host measure -w emu02 --battery "$work/battery.yaml" --counters=perf::PAGE-FAULTS
 	shape live fingerprint show
 	shape live fingerprint show emu01
-	shape live catalog drift
+	shape live host drift
 	shape live catalog list
 }
 
@@ -100,9 +100,9 @@ live_runs() {
 	shape live run emulated --probe --seed 2 -w emu01 --inputs x
 	shape live samples probed@a
 	shape live samples emulated@a --show ''
-	shape live runs list
-	shape live runs show probed/x@a
-	shape live runs show probed/crash@a --failed --output
+	shape live result list
+	shape live result show probed/x@a
+	shape live result show probed/crash@a --failed --output
 	shape live detect probed@a probed@b --type base
 }
 
@@ -134,14 +134,14 @@ live_programs() {
 
 live_questions() {
 	[ -e "$fixture/made-builds" ] || fixture
-	trap '"$ASSAY" fleet down "$work/live" >/dev/null 2>&1; rm -rf "$work"' EXIT
+	trap '"$ASSAY" host down "$work/live" >/dev/null 2>&1; rm -rf "$work"' EXIT
 	trap 'exit 130' INT TERM
 	live_programs
 	live_laboratory
 	live_fleet
 	live_fingerprints
 	live_runs
-	shape none fleet down "$work/live"
-	shape none fleet down "$work/live"
+	shape none host down "$work/live"
+	shape none host down "$work/live"
 	trap - EXIT
 }

@@ -4,22 +4,22 @@ about_quiho() {
 	cp -R "$fixture/quiho" "$work/quiho"
 	ask quiho catalog list
 	ask quiho catalog types
-	ask quiho catalog check
-	ask quiho catalog drift
-	ask quiho fleet list
-	ask quiho runs list
-	ask_file "$work/tables/results.csv" quiho runs export "$work/tables"
+	ask quiho check
+	ask quiho host drift
+	ask quiho host list
+	ask quiho result list
+	ask_file "$work/tables/results.csv" quiho result export "$work/tables"
 	ask quiho fingerprint show
 	for machine in issdm-41 issdm-0 scruffy.soe.ucsc.edu nobody; do
-		ask quiho catalog show "$machine"
+		ask quiho host show "$machine"
 		ask quiho fingerprint show "$machine"
 	done
 	ask quiho fingerprint diff issdm-41 issdm-0
 	ask quiho fingerprint diff issdm-0 scruffy.soe.ucsc.edu
 	ask quiho fingerprint diff scruffy.soe.ucsc.edu@2017-06-15 scruffy.soe.ucsc.edu
 	for app in hpccg comd stream/add-1 stream/copy-30 mysqlslap/innodb_load fio/write-fiofile-4k-seq comd@imported comd@1.0 nothing; do
-		ask quiho runs show "$app"
-		ask quiho runs show "$app" --failed --output
+		ask quiho result show "$app"
+		ask quiho result show "$app" --failed --output
 	done
 	quiho_profiles
 	quiho_gates
@@ -36,10 +36,10 @@ quiho_profiles() {
 	ask quiho profile nothing
 	for app in hpccg comd miniamr stream/add-1 mysqlslap/innodb_load fio/read-fiofile-4k-seq scikit-learn; do
 		ask quiho profile "$app" --model paper
-		ask quiho catalog suggest "$app"
+		ask quiho suggest "$app"
 	done
 	ask quiho profile comd --model paper --top 4
-	ask quiho catalog suggest comd --top 2
+	ask quiho suggest comd --top 2
 	for machine in issdm-41 issdm-0 scruffy.soe.ucsc.edu; do
 		for app in miniamr hpccg stream/copy-2 mysqlslap/innodb_key; do
 			ask quiho predict "$app" --machine "$machine"
@@ -71,22 +71,22 @@ quiho_pages() {
 
 # On the copy: what writes, and what it leaves.
 quiho_changes() {
-	ask quiho catalog retire issdm-0 --reason 'sold'
-	ask quiho catalog show issdm-0
-	ask quiho catalog retire issdm-0 --undo
-	ask quiho catalog accept-drift issdm-41 --reason 'memory replaced'
-	ask quiho catalog rename issdm-41 renamed
-	ask quiho catalog rename renamed issdm-0
-	ask quiho catalog rename renamed issdm-0 --merge
-	ask quiho catalog show renamed
+	ask quiho host retire issdm-0 --reason 'sold'
+	ask quiho host show issdm-0
+	ask quiho host retire issdm-0 --undo
+	ask quiho host accept issdm-41 --reason 'memory replaced'
+	ask quiho host rename issdm-41 renamed
+	ask quiho host rename renamed issdm-0
+	ask quiho host rename renamed issdm-0 --merge
+	ask quiho host show renamed
 	keep quiho machines/issdm-0.json
 	ask quiho import machines "$fixture/tables/machines.csv"
 	ask none init "$work/fresh"
 	ask fresh import machines "$fixture/tables/machines.csv"
-	ask fresh import results "$fixture/tables/results.csv" --version 2.1
-	ask fresh runs list
+	ask fresh result import "$fixture/tables/results.csv" --version 2.1
+	ask fresh result list
 	ask fresh catalog types
-	ask_file "$work/tables/machines.csv" fresh runs export "$work/tables"
+	ask_file "$work/tables/machines.csv" fresh result export "$work/tables"
 	ask fresh import machines "$work/empty"
 	keep fresh .assay/runs.db
 	keep fresh machines/issdm-0.json
@@ -96,15 +96,15 @@ about_lab() {
 	cp -R "$fixture/lab" "$work/lab"
 	ask lab catalog list
 	ask lab catalog types
-	ask lab catalog check
-	ask lab catalog drift
-	ask lab fleet list
-	ask lab fleet list -w 'emu[01-03],emu07' -x emu02
-	ask lab fleet list -w nobody
-	ask lab runs list
-	ask_file "$work/tables/machines.csv" lab runs export "$work/tables"
+	ask lab check
+	ask lab host drift
+	ask lab host list
+	ask lab host list -w 'emu[01-03],emu07' -x emu02
+	ask lab host list -w nobody
+	ask lab result list
+	ask_file "$work/tables/machines.csv" lab result export "$work/tables"
 	for machine in emu01 emu02 emu06 emu12; do
-		ask lab catalog show "$machine"
+		ask lab host show "$machine"
 		ask lab fingerprint show "$machine"
 	done
 	ask lab fingerprint show
@@ -113,8 +113,8 @@ about_lab() {
 	first=$("$ASSAY" -C "$work/lab" fingerprint show --format json | sed -n 's/^ *"id": "\(.*\)",$/\1/p' | head -n 1)
 	ask lab fingerprint diff "$first" emu01
 	for app in sqlite@wal sqlite@rollback sqlite probed/x@a probed/yy@b probed fails/x@a fails/yy@a fails/yy@b; do
-		ask lab runs show "$app"
-		ask lab runs show "$app" --failed --output
+		ask lab result show "$app"
+		ask lab result show "$app" --failed --output
 	done
 	lab_decisions
 	lab_samples
@@ -123,10 +123,10 @@ about_lab() {
 	ask lab run emulated --dry-run --probe --seed 3
 	ask lab run sqlite --resume
 	ask lab run nothing
-	ask lab catalog accept-drift emu01 --reason 'it is like that'
-	ask lab catalog retire emu12 --reason 'worn out'
-	ask lab catalog rename emu11 other
-	ask lab catalog check
+	ask lab host accept emu01 --reason 'it is like that'
+	ask lab host retire emu12 --reason 'worn out'
+	ask lab host rename emu11 other
+	ask lab check
 	for file in machines/emu01.json machines/emu12.json machines/other.json .assay/runs.db; do keep lab "$file"; done
 }
 
@@ -134,7 +134,7 @@ lab_decisions() {
 	for app in sqlite@wal sqlite@rollback probed/x@a fails/yy@a; do
 		ask lab profile "$app"
 		ask lab profile "$app" --model paper
-		ask lab catalog suggest "$app"
+		ask lab suggest "$app"
 		ask lab predict "$app" --machine emu07
 	done
 	for pair in 'sqlite@wal sqlite@rollback' 'sqlite@rollback sqlite@wal' 'probed/x@a probed/x@b' 'fails/x@a fails/x@b' 'fails/yy@a fails/yy@b' \
@@ -203,7 +203,7 @@ detect_options() {
 
 about_builds() {
 	for file in seven-plain calls throws not-for-the-probe seven seven.c nothing; do
-		ask none doctor "$builds/$file"
+		ask none inspect "$builds/$file"
 	done
 	ask none changes "$builds/seven-plain" "$builds/seven-plain-27"
 	ask none changes "$builds/seven-plain" "$builds/seven-plain-27" --all --wrapper 4
@@ -224,39 +224,39 @@ about_builds() {
 # ---- wrong usage: nothing but the exit status ----
 
 commands='init:DIR
-fleet up:DIR
-fleet down:DIR
-fleet list:
-fleet trust:
-fleet check:
-fleet put:LOCAL REMOTE
-fleet get:REMOTE DIR
-fleet exec:...
-fingerprint run:
+host up:DIR
+host down:DIR
+host list:
+host trust:
+host check:
+host copy:FROM TO
+host copy --fetch:FROM DIR
+host exec:...
+host measure:
 fingerprint show:WHICH
 fingerprint diff:A B
 catalog list:
-catalog show:MACHINE
+host show:MACHINE
 catalog types:
-catalog check:
-catalog drift:
-catalog accept-drift:MACHINE
-catalog rename:OLD NEW
-catalog retire:MACHINE
-catalog suggest:APP
+check:
+host drift:
+host accept:MACHINE
+host rename:OLD NEW
+host retire:MACHINE
+suggest:APP
 explore:
 run:APP
-runs list:
-runs show:APP
-runs export:DIR
+result list:
+result show:APP
+result export:DIR
 import machines:FILE
 profile:APP
 predict:APP
 gate:A B
-compare:A B
+diff:A B
 report:A B
 changes:A B
-doctor:FILE
+inspect:FILE
 counters:EVENTS
 probe:...
 build --for counters:...
@@ -282,15 +282,15 @@ predict hpccg
 report hpccg comd
 explore
 explore -o /nowhere/at/all.html
-catalog retire issdm-0
-catalog accept-drift issdm-0
-runs show hpccg --output
-runs export /nowhere/at/all
-fleet list -w n[01-
-fleet check -w @nothing
-fleet check --fanout 0
-fleet exec --timeout 0 -- true
-fingerprint run --battery nothing
+host retire issdm-0
+host accept issdm-0
+result show hpccg --output
+result export /nowhere/at/all
+host list -w n[01-
+host check -w @nothing
+host check --fanout 0
+host exec --timeout 0 -- true
+host measure --battery nothing
 run nothing --repetitions 0
 END
 }
@@ -307,7 +307,7 @@ about_usage() {
 			'...') ask_kind status none $command ;; # any number of words
 			*)
 				ask_kind status none $command $takes too-many
-				case $command in init | 'fleet up' | 'fleet down') ;; *) ask_kind status none $command ;; esac
+				case $command in init | 'host up' | 'host down') ;; *) ask_kind status none $command ;; esac
 				;;
 			esac
 		}
@@ -339,9 +339,9 @@ emulate run -- /nowhere/at/all
 emulate run --nodes 0 -- true
 build --for counters -- gcc -c /nowhere/at/all.c
 build --for counters -- /nowhere/at/all
-fleet up DIR --hosts 0
-fleet up DIR --profiles nothing
-doctor -C here FILE
+host up DIR --hosts 0
+host up DIR --profiles nothing
+inspect -C here FILE
 changes a b --refs x
 END
 	ask_kind status none # no word at all

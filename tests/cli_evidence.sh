@@ -40,8 +40,8 @@ for signal in TERM HUP; do
 	wait $! || status=$?
 	expect_status 143
 	cases=$((cases + 3))
-	[ "$(cat "$CALLS")" = "fleet down $work/lab
-fleet down $work/other
+	[ "$(cat "$CALLS")" = "host down $work/lab
+host down $work/other
 left" ] || fail "not given back: $(cat "$CALLS")"
 	[ ! -e "$work" ] || fail "left: $work"
 	[ ! -e "/proc/$(cat "$CALLS.busy")" ] || fail 'what it ran goes on'

@@ -24,20 +24,20 @@ make_package "$tmp/some" 12 6
 lab_of some
 lab=$tmp/some.lab
 keys 'import machines' "$tmp/some/t/machines.csv"
-keys 'runs export' "$tmp/tables"
+keys 'result export' "$tmp/tables"
 printf 'result\n3\n' >"$tmp/results.csv"
-keys 'import results' "$tmp/results.csv" --machine node01 --application results
+keys 'result import' "$tmp/results.csv" --machine node01 --application results
 keys 'catalog list'
 keys 'catalog types'
-keys 'catalog check'
-keys 'catalog drift'
-keys 'catalog suggest' same@1.0
-keys 'catalog accept-drift' node01 --reason test
+keys 'check'
+keys 'host drift'
+keys 'suggest' same@1.0
+keys 'host accept' node01 --reason test
 keys 'fingerprint show'
 keys 'fingerprint show' node01
 keys 'fingerprint diff' node01 node02
-keys 'runs list'
-keys 'runs show' same@1.0
+keys 'result list'
+keys 'result show' same@1.0
 keys 'profile' same@1.0
 keys 'profile' same@1.0 --model paper
 keys 'predict' same@1.0 --machine node01
@@ -52,11 +52,11 @@ printf '%s' '{"applications": [{"application": "app/slow", "version": "1.0", "pl
 "machines": [], "identical": {"pairs": 1, "resampled": 0, "pass": 1, "improved": 0, "regression": 0, "inconclusive": 0, "environment": 0, "seen_again": 0, "improved_again": 0,
 "repetitions": 4}, "planted": []}]}' >"$lab/calibration.json"
 keys 'gate' app/slow@1.0 app/slow@1.1
-keys 'catalog retire' node08 --reason 'sold'
-keys 'catalog rename' node07 other
-keys 'catalog show' other
-keys 'catalog show' node08
-keys 'catalog drift'
+keys 'host retire' node08 --reason 'sold'
+keys 'host rename' node07 other
+keys 'host show' other
+keys 'host show' node08
+keys 'host drift'
 keys 'catalog list'
 
 # ---- what runs on this machine ----
@@ -89,28 +89,28 @@ metric: { source: regex, pattern: 'cost ([0-9]+)' }
 probe: { budget: 0 }
 END
 battery "$tmp/tiny.yaml" 1 60 cpu:600
-keys 'fleet list'
-keys 'fleet check'
+keys 'host list'
+keys 'host check'
 mkdir "$tmp/away"
 echo 'hosts: [{ name: away, address: 127.0.0.1, port: 1 }]' >"$tmp/away/lab.yaml"
-lab=$tmp/away keys 'fleet check' # a problem that does not hang on what else the machine does
-keys 'fingerprint run' --battery "$tmp/tiny.yaml"
+lab=$tmp/away keys 'host check' # a problem that does not hang on what else the machine does
+keys 'host measure' --battery "$tmp/tiny.yaml"
 keys 'fingerprint show' here
 keys 'run' p --dry-run
 keys 'run' p
 keys 'calibrate' p/good@a --budget 1s --pairs 2
 keys 'run' p --probe --inputs good
-keys 'runs show' p/good@a
-keys 'runs show' p/bad@a --failed --output
+keys 'result show' p/good@a
+keys 'result show' p/bad@a --failed --output
 keys 'samples' p/good@a
 keys 'samples' p/good@a --show ''
 keys 'detect' p/good@a p/good@b --rate 0.3
 keys 'gate' p/good@a p/good@b
 printf 'comparisons: [{ application: p, candidates: [b], against: [a], inputs: [good], budget: 5s }]\nfingerprints: { battery: none }\n' >"$lab/suite.yaml"
-keys 'nightly' --dry-run
-keys 'nightly'
+keys 'nightly run' --dry-run
+keys 'nightly run'
 decision=$(json '.decisions[0].id')
-keys 'nightly list'
+keys 'nightly show --list'
 keys 'nightly show'
 keys 'nightly pages' -o "$tmp/pages"
 keys 'explain' "$decision"
@@ -119,12 +119,12 @@ keys 'history' p/good
 keys 'prune' --older-than 0
 keys 'changes' "$tmp/a/p" "$tmp/b/p"
 keys 'changes' "$tmp/a/p" "$tmp/b/p" --all
-keys 'doctor' "$tmp/a/p"
+keys 'inspect' "$tmp/a/p"
 mkdir "$tmp/slow" "$tmp/still"
 "${ASSAY_VARIANCE:?}" "$tmp/slow" 3 2 coupled 1:.5:1:queue:2
 "$ASSAY_VARIANCE" "$tmp/still" 3 2 coupled
-keys 'variance show' "$tmp/slow"
-keys 'variance show --follow' "$tmp/slow" --window 100
+keys 'timeline' "$tmp/slow"
+keys 'timeline --follow' "$tmp/slow" --window 100
 
 what='the paths of tests/keys'
 sort -u "$tmp/keys" >"$tmp/all"

@@ -47,12 +47,12 @@ script=$(PKG_CONFIG_PATH="$tmp/root/usr/lib/pkgconfig" pkg-config --variable=cxx
 [ -f "${script#-Wl,-T,}" ] || fail "$script is not there"
 
 what='manual pages'
-for command in assay assay-gate assay-fleet-up assay-catalog-accept-drift; do
+for command in assay assay-gate assay-host-up assay-host-accept; do
 	cases=$((cases + 1))
 	zgrep -q '^\.SH NAME' "$tmp/root/usr/share/man/man1/$command.1.gz" || fail "$command.1.gz"
 done
 cases=$((cases + 1))
-[ "$(find "$tmp/root/usr/share/man/man1" -type f | wc -l)" -eq "$(($("$ASSAY" manual | grep -c '^\.B assay .') + 1))" ] || fail 'a command has no page'
+[ "$(find "$tmp/root/usr/share/man/man1" -type f | wc -l)" -eq "$(($("$ASSAY" help --man | grep -c '^\.B assay .') + 1))" ] || fail 'a command has no page'
 
 what='completions'
 cases=$((cases + 1))

@@ -191,6 +191,14 @@ make_package() {
 	python3 "$ASSAY_SOURCE/tests/recorded.py" "$1" "$1/t" || fail 'no tables could be made of the package'
 }
 
+# import_file LAB DIR/(machines|results).csv
+import_file() {
+	case $2 in
+	*/machines.csv) run -C "$1" import machines "$2" ;;
+	*) run -C "$1" result import "$2" ;;
+	esac
+}
+
 # import_package LAB PACKAGE [TYPES]: imports the machines and the results of a package (recorded.py), each if there are any; $tmp/out has
 # both answers.
 import_package() {
@@ -200,7 +208,7 @@ import_package() {
 	status=0
 	for file in machines results; do
 		if [ "$status" = 0 ] && [ -f "$tmp/of_package/$file.csv" ]; then
-			run -C "$1" import "$file" "$tmp/of_package/$file.csv"
+			import_file "$1" "$tmp/of_package/$file.csv"
 			cat "$tmp/out" >>"$tmp/both"
 		fi
 	done
@@ -211,7 +219,7 @@ import_package() {
 export_to() {
 	rm -rf "$tmp/exported.d"
 	mkdir -m 777 "$tmp/exported.d" # some tests run the program as another user
-	run -C "${2:-$lab}" runs export "$tmp/exported.d"
+	run -C "${2:-$lab}" result export "$tmp/exported.d"
 	cat "$tmp/exported.d"/*.csv >"$1"
 }
 
@@ -234,7 +242,7 @@ healthy_lab() {
 	import_package "$lab" "$1"
 	expect_status 0
 	export_to "$tmp/export"
-	run -C "$lab" catalog check
+	run -C "$lab" check
 	expect_status 0
 }
 
@@ -243,7 +251,7 @@ still_there() {
 	export_to "$tmp/now" "${1:-$lab}"
 	expect_status 0
 	expect_same_files "$tmp/now" "$tmp/export"
-	run -C "${1:-$lab}" catalog check
+	run -C "${1:-$lab}" check
 	expect_status 0
 }
 

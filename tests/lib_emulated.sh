@@ -9,7 +9,7 @@ held=
 tidy() {
 	[ -n "$held" ] && kill "$held" 2>/dev/null
 	for dir in "$tmp"/*/; do
-		"$ASSAY" fleet down "$dir" >/dev/null 2>&1
+		"$ASSAY" host down "$dir" >/dev/null 2>&1
 	done
 }
 

@@ -20,7 +20,7 @@ leave() { :; }
 evidence_end() {
 	trap '' HUP INT TERM
 	for fleet in $fleets; do
-		[ ! -d "$fleet" ] || "$assay" fleet down "$fleet" >/dev/null 2>&1 || true
+		[ ! -d "$fleet" ] || "$assay" host down "$fleet" >/dev/null 2>&1 || true
 	done
 	leave
 	rm -rf "$work"
@@ -58,7 +58,6 @@ evidence_done() {
 import_package() {
 	rm -rf "$work/of_package"
 	/usr/bin/python3 tests/recorded.py "$2" "$work/of_package" ${3:+"$3"}
-	for kind in machines results; do
-		[ ! -f "$work/of_package/$kind.csv" ] || "$assay" -C "$1" import "$kind" "$work/of_package/$kind.csv" >/dev/null
-	done
+	[ ! -f "$work/of_package/machines.csv" ] || "$assay" -C "$1" import machines "$work/of_package/machines.csv" >/dev/null
+	[ ! -f "$work/of_package/results.csv" ] || "$assay" -C "$1" result import "$work/of_package/results.csv" >/dev/null
 }

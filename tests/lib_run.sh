@@ -85,6 +85,6 @@ never_together() {
 
 # results_of APP...: every result that $lab has (application, version, machine, repetition, metric), a line each, in $tmp/set.
 results_of() {
-	"$ASSAY" -C "$lab" runs export "$tmp/set.d" >/dev/null
+	"$ASSAY" -C "$lab" result export "$tmp/set.d" >/dev/null
 	awk -F , -v wanted=" $* " 'index(wanted, " " $1 " ") { print $1 "@" $2, $3, $5, $7 }' "$tmp/set.d/results.csv" | sort >"$tmp/set"
 }

@@ -252,7 +252,7 @@ enum assay_status choose_machine(const struct catalog *catalog, const char *id, 
 
 enum assay_status catalog_set_aside(struct lab *lab, struct assay_error *err)
 {
-	struct catalog_problems unread = { 0 }; /* 'catalog check' lists them; runs need no catalog */
+	struct catalog_problems unread = { 0 }; /* 'check' lists them; runs need no catalog */
 	struct catalog catalog = { 0 };
 	enum assay_status st = catalog_load(lab->machines, &unread, &catalog, err);
 

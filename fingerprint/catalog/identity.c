@@ -25,7 +25,7 @@ static bool texts_equal(const char *a, const char *b)
 
 char *identity_rename_command(const char *from, const char *to)
 {
-	return text_shell_line((const char *const[]){ "assay", "catalog", "rename", from, to, NULL });
+	return text_shell_line((const char *const[]){ "assay", "host", "rename", from, to, NULL });
 }
 
 static enum assay_status refuse_swap(const char *id, const char *what, const char *before, const char *now, struct assay_error *err)
@@ -34,10 +34,10 @@ static enum assay_status refuse_swap(const char *id, const char *what, const cha
 
 	assay_fail(err, ASSAY_E_CONFLICT,
 		   "this is not the machine that the catalog knows as '%s': its %s was '%s' and is '%s'; give it another id, or the old "
-		   "one another name (%s, then assay catalog retire NEW)%s",
+		   "one another name (%s, then assay host retire NEW)%s",
 		   id, what, before, now, command,
 		   strcmp(what, "machine-id") == 0
-		       ? "; if its system was installed again on the same hardware: assay fleet trust --reinstalled -w and its host"
+		       ? "; if its system was installed again on the same hardware: assay host trust --reinstalled -w and its host"
 		       : "");
 	free(command);
 	return err->status;

@@ -70,7 +70,7 @@ static enum assay_status catalog_list_run(struct lab *lab, void *arguments, stru
 	if (!st) {
 		types_of(&catalog, &lab->config, &types);
 		if (catalog.n == 0)
-			doc_line(d, "The catalog is empty: 'assay fingerprint run' measures the hosts of lab.yaml, 'assay import machines "
+			doc_line(d, "The catalog is empty: 'assay host measure' measures the hosts of lab.yaml, 'assay import machines "
 				    "FILE' imports recorded machines.");
 		else
 			doc_line(d, "%zu machine%s, %zu fingerprint%s, %zu hardware type%s\n", catalog.n, text_plural(catalog.n),

@@ -73,7 +73,7 @@ static void add_types(const struct catalog *catalog, const struct types *types, 
 		members += n;
 	}
 	if (types->n == 0)
-		doc_line(d, "The catalog is empty: 'assay fingerprint run' measures the hosts of lab.yaml, 'assay import machines FILE' "
+		doc_line(d, "The catalog is empty: 'assay host measure' measures the hosts of lab.yaml, 'assay import machines FILE' "
 			    "imports recorded machines.");
 	else
 		doc_line(d, "%zu hardware type%s, %zu fingerprint%s", shown, text_plural(shown), members, text_plural(members));

@@ -18,7 +18,7 @@ struct arguments {
 
 static const char *how_to_resume(const struct fingerprint_item *item)
 {
-	return item->complete ? "" : "incomplete ('assay fingerprint run --resume' goes on within a day)";
+	return item->complete ? "" : "incomplete ('assay host measure --resume' goes on within a day)";
 }
 
 static void set_item(const struct fingerprint_item *item, struct document *d)
@@ -63,7 +63,7 @@ static void add_all(const struct fingerprint_listing *list, struct document *d)
 	if (list->n)
 		doc_line(d, "%zu fingerprint%s\n", list->n, text_plural(list->n));
 	else
-		doc_line(d, "There are no fingerprints: 'assay fingerprint run' takes some.");
+		doc_line(d, "There are no fingerprints: 'assay host measure' takes some.");
 	doc_table(d, "fingerprints");
 	for (size_t i = 0; i < list->n; i++)
 		add_row(&list->items[i], d);

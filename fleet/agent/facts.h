@@ -1,4 +1,4 @@
-/* Facts of a host as the helper reads them: conditions of a fingerprint, evidence of the machine's identity, and input of `fleet check`.
+/* Facts of a host as the helper reads them: conditions of a fingerprint, evidence of the machine's identity, and input of `host check`.
  * Texts are NULL and numbers NaN if the host does not report them. */
 #ifndef FLEET_FACTS_H
 #define FLEET_FACTS_H

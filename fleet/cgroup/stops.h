@@ -3,7 +3,7 @@
  * Its stopped time goes into its record file, from which it copies the time into its own records. The file also gets the CPU time of all
  * processes of the run, recorded or not: other CPU time of the machine is of other programs. Readings of the CPU time and run-queue delay
  * of its threads describe the time between two calls that are far apart. Plain C with the C library only: the helper on a host uses it for
- * a laboratory's runs, `assay variance record` for its own. */
+ * a laboratory's runs, `assay record` for its own. */
 #ifndef FLEET_CGROUP_STOPS_H
 #define FLEET_CGROUP_STOPS_H
 

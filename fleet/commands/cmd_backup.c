@@ -241,7 +241,7 @@ const struct command backup_command = {
 	.about =
 	    "Makes the directory TO a complete copy of the laboratory, also while a night goes on: the database as it is at one moment, "
 	    "and all files but builds of git versions, which can be made again, and emulated hosts. TO is there only when all of it is, "
-	    "synced and checked; what was interrupted is left as TO.partial. The copy is a laboratory: 'assay -C TO runs list'.",
+	    "synced and checked; what was interrupted is left as TO.partial. The copy is a laboratory: 'assay -C TO result list'.",
 	.examples = "  assay backup /srv/backup/lab-$(date +%F)\n",
 	.words = words,
 	CLI_RUN(struct arguments, CLI_LAB_READ, backup_run),

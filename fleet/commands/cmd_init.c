@@ -24,7 +24,7 @@ static enum assay_status init_run(struct lab *lab, void *input, struct document 
 	command = text_shell_line(words);
 	doc_set(d, "laboratory", directory);
 	doc_line(d,
-		 "Made the laboratory '%s'. Write your machines into its lab.yaml, which explains itself, and try '%s fleet check'; or '%s "
+		 "Made the laboratory '%s'. Write your machines into its lab.yaml, which explains itself, and try '%s host check'; or '%s "
 		 "import machines FILE' imports recorded machines.",
 		 directory, command, command);
 	free(command);
@@ -40,7 +40,7 @@ const struct command init_command = {
 		 "of machines, one for manifests of applications.",
 	.examples = "  assay init lab\n"
 		    "  assay -C lab import machines machines.csv\n"
-		    "  assay -C lab runs list\n",
+		    "  assay -C lab result list\n",
 	.words = words,
 	CLI_RUN(struct arguments, CLI_LAB_LATER, init_run),
 };

@@ -236,7 +236,7 @@ static enum assay_status lock_site(struct emulate_site *site, struct assay_error
 	else if (site->lock < 0)
 		st = assay_fail_errno(err, errno, "cannot write '%s'", path);
 	else if (!lock_soon(site->lock))
-		st = assay_fail(err, ASSAY_E_BUSY, "another 'assay fleet up' or 'down' is at work in '%s': wait until it has ended",
+		st = assay_fail(err, ASSAY_E_BUSY, "another 'assay host up' or 'down' is at work in '%s': wait until it has ended",
 				site->directory);
 	free(path);
 	return st;
@@ -465,7 +465,7 @@ static enum assay_status end_processes(const struct emulate_site *site, const ch
 	mem_free(s->all, s->logs, s->mark, s);
 	return left ? assay_fail(err, ASSAY_E_IO,
 				 "process %d of the emulated fleet does not end (it is another user's, or stuck in the kernel): end it, "
-				 "then run 'assay fleet down' again",
+				 "then run 'assay host down' again",
 				 (int)pid)
 		    : ASSAY_OK;
 }
@@ -610,7 +610,7 @@ enum assay_status emulate_site_clear(struct emulate_site *site, struct emulate_l
 
 static enum assay_status fail_none(const struct emulate_site *site, struct assay_error *err)
 {
-	char *up = text_shell_line((const char *const[]){ "assay", "fleet", "up", site->directory, NULL });
+	char *up = text_shell_line((const char *const[]){ "assay", "host", "up", site->directory, NULL });
 
 	if (access(site->directory, F_OK))
 		assay_fail(err, ASSAY_E_NOTFOUND, "there is no directory '%s', and nothing runs of an emulated fleet of it",

@@ -8,7 +8,7 @@
 
 /* ---- built-in profiles ---- */
 
-/* Symbol, file, in the order of use by hosts. The first twelve are the fleet that 'assay fleet up' makes. It has nine kinds of slowdown.
+/* Symbol, file, in the order of use by hosts. The first twelve are the fleet that 'assay host up' makes. It has nine kinds of slowdown.
  * Each host has three of them, each kind is on three or four hosts, and any two kinds are together on at most one (lines of the affine
  * plane of order three, one of which is replaced by the unchanged machine). Then come the single kinds. */
 #define PROFILE_ROWS(X)                                                                                                                    \

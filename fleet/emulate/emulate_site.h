@@ -1,4 +1,4 @@
-/* A fleet that `fleet up` builds: its directory, its hosts and their processes. Private to fleet/emulate/. */
+/* A fleet that `host up` builds: its directory, its hosts and their processes. Private to fleet/emulate/. */
 #ifndef FLEET_EMULATE_SITE_H
 #define FLEET_EMULATE_SITE_H
 

@@ -22,7 +22,7 @@
 
 #define PORT_FIRST	22001
 #define PORT_LAST	32000
-#define LAB_MARK	"# Written by 'assay fleet up'"
+#define LAB_MARK	"# Written by 'assay host up'"
 #define ANSWER_PAUSE_NS 5000000
 #define ANSWER_MS	60000 /* until all hosts answer, plus ANSWER_HOST_MS per host; a host that has ended is noticed at once */
 #define ANSWER_HOST_MS	200
@@ -354,7 +354,7 @@ static enum assay_status write_config(const struct emulate_site *site, const str
 	struct buf text = BUF_INIT;
 	enum assay_status st;
 
-	buf_format(&text, "# Written by 'assay fleet up': host %s, profile %s\n", host->is->name, host->profile->name);
+	buf_format(&text, "# Written by 'assay host up': host %s, profile %s\n", host->is->name, host->profile->name);
 	buf_format(&text, "Port %d\nListenAddress %s\nAllowUsers %s\n", host->is->port, host->is->address, site->user);
 	buf_format(&text, "HostKey %s\nAuthorizedKeysFile %s/authorized_keys\n", host->key, site->base);
 	buf_text(&text, "StrictModes no\nUsePAM no\nPidFile none\nPermitRootLogin prohibit-password\nPubkeyAuthentication yes\n"
@@ -568,7 +568,7 @@ static enum assay_status reserve_port(struct emulate_host *host, int *next, stru
 	}
 	return assay_fail(
 	    err, ASSAY_E_IO,
-	    "no free port of 127.0.0.1 between %d and %d is left: take other fleets down ('assay fleet down DIR'), or ask for fewer hosts",
+	    "no free port of 127.0.0.1 between %d and %d is left: take other fleets down ('assay host down DIR'), or ask for fewer hosts",
 	    PORT_FIRST, PORT_LAST);
 }
 
@@ -620,8 +620,7 @@ static enum assay_status refuse_foreign(const char *directory, struct assay_erro
 	else if (!st && !state.laboratory && strncmp(text.bytes ? text.bytes : "", LAB_MARK, strlen(LAB_MARK)) != 0)
 		st = assay_fail(
 		    err, ASSAY_E_CONFLICT,
-		    "'%s' was not written by 'assay fleet up', which would replace it: name another directory for the emulated fleet",
-		    path);
+		    "'%s' was not written by 'assay host up', which would replace it: name another directory for the emulated fleet", path);
 	buf_release(&text);
 	mem_free(path, state_path);
 	return st;
@@ -632,7 +631,7 @@ static void add_up(const struct bringup *b, struct buf *out)
 {
 	const struct emulate_options *o = b->options;
 	char n[TEXT_DOUBLE_BYTES], *line;
-	const char *words[12] = { "assay", "fleet", "up", b->site.directory, "--hosts", n };
+	const char *words[12] = { "assay", "host", "up", b->site.directory, "--hosts", n };
 	size_t at = 6;
 
 	snprintf(n, sizeof(n), "%zu", o->n_hosts);
@@ -682,7 +681,7 @@ static enum assay_status write_inventory(const struct bringup *b, struct assay_e
 	struct buf text = BUF_INIT;
 
 	buf_text(&text, LAB_MARK " and replaced by each: changes are lost. All hosts are emulated on one machine, so they measure one\n"
-				 "# after another; 'assay fleet down' ends them, this brings them up again:\n# ");
+				 "# after another; 'assay host down' ends them, this brings them up again:\n# ");
 	add_up(b, &text);
 	buf_text(&text, "\nname: emulated\nhosts:\n");
 	for (size_t i = 0; i < b->fleet.n; i++) {

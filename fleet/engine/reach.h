@@ -8,7 +8,7 @@
 
 struct reach {
 	char *directory;	   /* the laboratory */
-	char *own;		   /* DIRECTORY/known_hosts, to which `assay fleet trust` writes */
+	char *own;		   /* DIRECTORY/known_hosts, to which `assay host trust` writes */
 	char *config;		   /* ~/.ssh/config; NULL: none */
 	struct known_hosts *known; /* `own`, and OpenSSH's default files */
 	size_t fanout;		   /* from lab.yaml; 0: the engine's default */

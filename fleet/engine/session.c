@@ -106,7 +106,7 @@ void link_notef(struct link *link, const char *fmt, ...)
 
 void link_add_trust(const struct link *link, bool replace, struct buf *out)
 {
-	buf_format(out, "assay fleet trust%s -w ", replace ? " --replace" : "");
+	buf_format(out, "assay host trust%s -w ", replace ? " --replace" : "");
 	text_add_shell_word(out, link->host->leads_to ? link->host->leads_to : link->host->name);
 }
 

@@ -53,7 +53,7 @@ static enum assay_status fail_unknown(const struct choosing *c, const char *what
 	if (nearest)
 		st = assay_fail(c->err, ASSAY_E_USAGE, "no %s '%s%s' in lab.yaml (did you mean '%s%s'?)", what, at, shown, at, nearest);
 	else
-		st = assay_fail(c->err, ASSAY_E_USAGE, "no %s '%s%s' in lab.yaml ('assay fleet list' shows all)", what, at, shown);
+		st = assay_fail(c->err, ASSAY_E_USAGE, "no %s '%s%s' in lab.yaml ('assay host list' shows all)", what, at, shown);
 	free(words);
 	return st;
 }

@@ -43,7 +43,7 @@ enum assay_status lab_open(const char *directory, enum store_access access, stru
 enum assay_status lab_open_soon(const char *directory, enum store_access access, double wait_s, const volatile sig_atomic_t *cancelled,
 				struct lab *out, struct assay_error *err);
 
-/* Names the running command, such as "assay fingerprint run", to processes that are refused the lock. */
+/* Names the running command, such as "assay host measure", to processes that are refused the lock. */
 void lab_sign(const struct lab *lab, const char *command);
 
 /* Returns the holder of the lock from the text of .assay/lock: "'COMMAND', process PID, since DATE". NULL: the text is incomplete, or its

@@ -73,10 +73,10 @@ static enum assay_status check_measured(struct store *store, const char *applica
 	if (!found && failed)
 		st = assay_fail(err, ASSAY_E_USAGE,
 				"%s@%s has no result that a later version could be compared with: each of its %lld runs failed ('assay "
-				"runs show %s@%s --failed --output')",
+				"result show %s@%s --failed --output')",
 				application, version, (long long)failed, application, version);
 	else if (!*versions)
-		st = assay_fail(err, ASSAY_E_USAGE, "'%s' has no results ('assay runs list' shows what has)", application);
+		st = assay_fail(err, ASSAY_E_USAGE, "'%s' has no results ('assay result list' shows what has)", application);
 	else if (!version)
 		st = assay_fail(err, ASSAY_E_USAGE, "which version of '%s'? Say it as %s@VERSION: it has results of %s", application,
 				application, versions);
@@ -198,11 +198,12 @@ static const struct cli_option accept_options[] = {
 const struct command baseline_accept_command = {
 	.name = "baseline accept",
 	.summary = "accept a version as what later ones are compared with",
-	.about = "Says that APP@VERSION, as it is, is what later versions are compared with: after a release, or when a slowdown is the "
-		 "price of something that was wanted. 'assay nightly' compares with it; every decision that does so says so. It is written "
-		 "into baselines.yaml in the laboratory, where people may edit it. The last entry of an application that has not "
-		 "expired counts. Nights name an expired one; without an entry before it, they compare nothing with 'accepted'. APP is "
-		 "of all its inputs, APP/INPUT of one.",
+	.about =
+	    "Says that APP@VERSION, as it is, is what later versions are compared with: after a release, or when a slowdown is the "
+	    "price of something that was wanted. 'assay nightly run' compares with it; every decision that does so says so. It is written "
+	    "into baselines.yaml in the laboratory, where people may edit it. The last entry of an application that has not "
+	    "expired counts. Nights name an expired one; without an entry before it, they compare nothing with 'accepted'. APP is "
+	    "of all its inputs, APP/INPUT of one.",
 	.examples = "  assay baseline accept myapp@2.0 --reason 'release 2.0'\n"
 		    "  assay baseline accept myapp@main-1a2b3c4d5e6f --reason 'checksums cost 4 %, wanted' --until 2027-01-31\n",
 	.words = accept_words,

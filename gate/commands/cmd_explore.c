@@ -105,8 +105,8 @@ static size_t candidates_find(const struct evidence *evidence, struct candidate 
 		}
 	}
 	if (untyped)
-		omissions_add(omissions, "the catalog does not know their hardware type: 'assay catalog check' says more",
-			      "%zu fingerprint%s", untyped, text_plural(untyped));
+		omissions_add(omissions, "the catalog does not know their hardware type: 'assay check' says more", "%zu fingerprint%s",
+			      untyped, text_plural(untyped));
 	return candidates_latest(out, n, omissions);
 }
 
@@ -398,7 +398,7 @@ static void add_variability(const struct explore *e, struct document *d)
 		    "over the types, and over the repetitions on one machine. Where the first is not far above the second, the stressor "
 		    "distinguishes machines by noise.");
 	if (!e->measured)
-		doc_styled(d, "empty", "No fingerprint has a rate in it. " DOC_CODE "assay fingerprint run" DOC_END " takes fingerprints.");
+		doc_styled(d, "empty", "No fingerprint has a rate in it. " DOC_CODE "assay host measure" DOC_END " takes fingerprints.");
 	for (size_t j = 0; j < e->n_stressors; j++)
 		sorted[j] = &e->stressors[j];
 	qsort(sorted, e->n_stressors, sizeof(*sorted), compare_stressors);

@@ -1,4 +1,4 @@
-/* assay nightly, nightly list, nightly show */
+/* assay nightly run, nightly show, nightly pages */
 #include "base/cancel.h"
 #include "base/mem.h"
 #include "base/text.h"
@@ -18,7 +18,7 @@ struct arguments {
 	const char *directory; /* of pages */
 	double budget_s;       /* 0: the suite's */
 	char *exclude;	       /* hosts */
-	bool anew, dry_run;
+	bool anew, dry_run, list;
 };
 
 static enum assay_status nightly_check(void *arguments, struct assay_error *err)
@@ -26,6 +26,8 @@ static enum assay_status nightly_check(void *arguments, struct assay_error *err)
 	const struct arguments *a = arguments;
 	unsigned ignored;
 
+	if (a->list && (a->night || a->fail_on.n))
+		return assay_fail(err, ASSAY_E_USAGE, "--list goes with neither NIGHT nor --fail-on");
 	return cmd_fail_on(&a->fail_on, &ignored, err);
 }
 
@@ -44,7 +46,7 @@ static enum assay_status answer(struct lab *lab, const struct arguments *a, cons
 	return st;
 }
 
-/* ---- nightly ---- */
+/* ---- nightly run ---- */
 
 static void note(const char *text)
 {
@@ -127,19 +129,19 @@ static const struct cli_option nightly_options[] = {
 	"The worst of 3 regression, 6 nothing measured or not reached, 5 environment, 4 inconclusive, 7 hosts were lost; 0 when there is " \
 	"none; 1 failure, 2 usage."
 
-const struct command nightly_command = {
-	.name = "nightly",
+const struct command nightly_run_command = {
+	.name = "nightly run",
 	.summary = "measure and decide all that suite.yaml compares",
 	.about =
 	    "A night: takes fingerprints that are missing or old, builds versions from git, runs what suite.yaml compares in interleaved "
 	    "blocks until each comparison is decided or its budget ends, confirms findings by fresh runs beside a control, and keeps a "
 	    "decision for each. A night that was killed goes on where it was, unless '--anew' gives it up; there is one at a time; it ends "
 	    "by its deadline with what it has, and says what it did not reach.",
-	.examples = "  assay nightly --dry-run\n"
-		    "  assay nightly\n"
-		    "  assay nightly -x node07,@slow\n"
-		    "  assay nightly --applications 'sql*' --budget 5m --fail-on regression\n"
-		    "  assay nightly --format junit -o night.xml\n",
+	.examples = "  assay nightly run --dry-run\n"
+		    "  assay nightly run\n"
+		    "  assay nightly run -x node07,@slow\n"
+		    "  assay nightly run --applications 'sql*' --budget 5m --fail-on regression\n"
+		    "  assay nightly run --format junit -o night.xml\n",
 	.exit_status = EXIT_STATUS,
 	.options = nightly_options,
 	.flags = CLI_PROGRESS | CLI_DECISIONS,
@@ -149,22 +151,51 @@ const struct command nightly_command = {
 
 /* ---- nightly show ---- */
 
+static enum assay_status list(struct lab *lab, struct document *d, struct assay_error *err)
+{
+	struct night *nights = NULL;
+	size_t n = 0;
+	enum assay_status st = night_list(&lab->store, &nights, &n, err);
+
+	if (!st && !n)
+		doc_line(d, "There has been no night yet: 'assay nightly run' starts one.");
+	doc_table(d, "nights");
+	for (size_t i = 0; i < n; i++) {
+		doc_row(d);
+		doc_show(d, "night", "night", nights[i].id);
+		doc_set(d, "started_ms", nights[i].started_ms);
+		doc_set(d, "finished_ms", nights[i].finished_ms ? doc_value_integer(nights[i].finished_ms) : DOC_NOTHING);
+		doc_show(d, NULL, "began", TEXT_MS(nights[i].started_ms / 1000 * 1000));
+		doc_show(d, NULL, "state", nights[i].finished_ms ? "ended" : "goes on, or was interrupted");
+		doc_set(d, "exit_status", nights[i].finished_ms ? doc_value_integer(nights[i].exit_status) : DOC_NOTHING);
+		doc_show(d, NULL, "status", nights[i].finished_ms ? doc_value_integer(nights[i].exit_status) : DOC_NOTHING);
+	}
+	doc_end(d);
+	night_list_free(nights, n);
+	return st;
+}
+
 static enum assay_status show_run(struct lab *lab, void *arguments, struct document *d, struct assay_error *err)
 {
 	const struct arguments *a = arguments;
 
-	return answer(lab, a, a->night, d, err);
+	return a->list ? list(lab, d, err) : answer(lab, a, a->night, d, err);
 }
 
 static const struct cli_option show_words[] = { CLI_OPTIONAL_WORD("NIGHT", struct arguments, night), CLI_END };
-static const struct cli_option show_options[] = { CMD_FAIL_ON(struct arguments, fail_on), CLI_END };
+static const struct cli_option show_options[] = {
+	CLI_FLAG("list", struct arguments, list, "List all nights instead, the latest first"),
+	CMD_FAIL_ON(struct arguments, fail_on),
+	CLI_END,
+};
 
 const struct command nightly_show_command = {
 	.name = "nightly show",
 	.summary = "show a night: what was decided, worst first",
 	.about = "Shows the decisions of a night, by its id or the beginning of it; without one, of the latest.",
 	.examples = "  assay nightly show\n"
-		    "  assay nightly show 1a2b3c --format markdown\n",
+		    "  assay nightly show 1a2b3c --format markdown\n"
+		    "  assay nightly show --list\n",
 	.exit_status = EXIT_STATUS,
 	.words = show_words,
 	.options = show_options,
@@ -213,40 +244,4 @@ const struct command nightly_pages_command = {
 	.words = show_words,
 	.options = pages_options,
 	CLI_RUN(struct arguments, CLI_LAB_READ, pages_run),
-};
-
-/* ---- nightly list ---- */
-
-static enum assay_status list_run(struct lab *lab, void *arguments, struct document *d, struct assay_error *err)
-{
-	struct night *nights = NULL;
-	size_t n = 0;
-	enum assay_status st = night_list(&lab->store, &nights, &n, err);
-
-	(void)arguments;
-	if (!st && !n)
-		doc_line(d, "There has been no night yet: 'assay nightly' starts one.");
-	doc_table(d, "nights");
-	for (size_t i = 0; i < n; i++) {
-		doc_row(d);
-		doc_show(d, "night", "night", nights[i].id);
-		doc_set(d, "started_ms", nights[i].started_ms);
-		doc_set(d, "finished_ms", nights[i].finished_ms ? doc_value_integer(nights[i].finished_ms) : DOC_NOTHING);
-		doc_show(d, NULL, "began", TEXT_MS(nights[i].started_ms / 1000 * 1000));
-		doc_show(d, NULL, "state", nights[i].finished_ms ? "ended" : "goes on, or was interrupted");
-		doc_set(d, "exit_status", nights[i].finished_ms ? doc_value_integer(nights[i].exit_status) : DOC_NOTHING);
-		doc_show(d, NULL, "status", nights[i].finished_ms ? doc_value_integer(nights[i].exit_status) : DOC_NOTHING);
-	}
-	doc_end(d);
-	night_list_free(nights, n);
-	return st;
-}
-
-const struct command nightly_list_command = {
-	.name = "nightly list",
-	.summary = "list the nights",
-	.about = "Lists all nights, the latest first.",
-	.examples = "  assay nightly list\n",
-	.lab = CLI_LAB_READ,
-	.run = list_run,
 };

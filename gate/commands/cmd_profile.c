@@ -4,7 +4,6 @@
 #include "base/text.h"
 #include "gate/commands/gate_commands.h"
 #include "gate/commands/cmd_evidence.h"
-#include "gate/here/here.h"
 #include "gate/profile/stored.h"
 #include "gate/profile/profile.h"
 
@@ -13,11 +12,9 @@
 enum { MODEL_TIME, MODEL_PAPER };
 
 struct arguments {
-	struct cli_list words; /* a selector, or the command that is profiled here */
+	const char *selector;
 	int64_t top, resamples, seed;
-	double budget_s;
 	int model;
-	bool here, any_status;
 };
 
 /* ---- the first line, and how far it can be trusted ---- */
@@ -321,7 +318,7 @@ static void answer_measured(const struct stored_time *time, const struct inferre
 /* On machines without fingerprints nothing can be inferred. */
 static void measured_answer(const struct stored_time *time, const struct run_set *runs, const char *why, struct document *d)
 {
-	char *text = parts_text(&time->parts), *reason = mem_format("%s; 'assay fingerprint run' takes them, before the runs", why);
+	char *text = parts_text(&time->parts), *reason = mem_format("%s; 'assay host measure' takes them, before the runs", why);
 
 	doc_answer(d, DOC_DOUBTFUL, "", "%s@%s spends %s; more is not identifiable because no fingerprint belongs to its results",
 		   runs->application, runs->version, text);
@@ -515,59 +512,28 @@ static enum assay_status profile_paper(struct lab *lab, const struct cmd_evidenc
 	return st;
 }
 
-static enum assay_status profile_stored(const struct arguments *a, struct document *d, struct assay_error *err)
-{
-	const char *selector = a->words.items[0];
-	struct cmd_evidence e;
-	struct lab lab = { .lock_fd = -1 };
-	enum assay_status st = lab_open(cli_directory(), STORE_READ, &lab, err);
-
-	if (st)
-		return st;
-	st = cmd_evidence_load(&lab, &selector, 1, true, &e, err);
-	if (!st)
-		st = (a->model == MODEL_PAPER ? profile_paper : profile_time)(&lab, &e, a, d, err);
-	cmd_evidence_release(&e);
-	lab_close(&lab);
-	return st;
-}
-
 static enum assay_status profile_run(struct lab *lab, void *arguments, struct document *d, struct assay_error *err)
 {
 	const struct arguments *a = arguments;
+	struct cmd_evidence e;
+	enum assay_status st = cmd_evidence_load(lab, &a->selector, 1, true, &e, err);
 
-	(void)lab;
-	return a->here ? here_profile((const char *const *)a->words.items, a->words.n,
-				      &(struct here_how){ .budget_s = a->budget_s, .progress = !cli_quiet(), .any_status = a->any_status },
-				      d, err)
-		       : profile_stored(a, d, err);
-}
-
-static enum assay_status profile_check(void *arguments, struct assay_error *err)
-{
-	const struct arguments *a = arguments;
-
-	if (!a->here && a->words.n > 1)
-		return assay_fail(err, ASSAY_E_USAGE, "unexpected argument '%s': a command to profile follows --here --",
-				  a->words.items[1]);
-	if (a->here ? a->model != MODEL_TIME : a->any_status || a->budget_s != HERE_BUDGET_S)
-		return assay_fail(err, ASSAY_E_USAGE, a->here ? "--here has no --model" : "--budget and --ignore-failure belong to --here");
-	return ASSAY_OK;
+	if (!st)
+		st = (a->model == MODEL_PAPER ? profile_paper : profile_time)(lab, &e, a, d, err);
+	cmd_evidence_release(&e);
+	return st;
 }
 
 static const char *const models[] = { [MODEL_TIME] = "time", [MODEL_PAPER] = "paper", NULL };
-static const struct cli_option words[] = { CLI_WORDS("APP[@VERSION] | --here -- COMMAND [ARG]", struct arguments, words, 1), CLI_END };
+static const struct cli_option words[] = { CLI_WORD("APP[@VERSION]", struct arguments, selector), CLI_END };
 static const struct cli_option options[] = {
 	CLI_CHOICE("model", models, struct arguments, model, "The model: time (the default) or paper"),
 	CMD_TOP(struct arguments, top, "Show the N most important groups, or stressors of the paper's model (default: 15)"),
 	CMD_RESAMPLES(struct arguments, resamples, "Resamples of the hardware types for the error bars (default: 200)"),
 	CMD_SEED(struct arguments, seed),
-	CLI_FLAG("here", struct arguments, here, "Run the command that follows -- on this machine and measure it; without a laboratory"),
-	HERE_BUDGET(struct arguments, budget_s),
-	HERE_ANY_STATUS(struct arguments, any_status),
 	CLI_END,
 };
-static const struct arguments defaults = { .top = 15, .resamples = SHARES_RESAMPLES, .seed = PROFILE_SEED, .budget_s = HERE_BUDGET_S };
+static const struct arguments defaults = { .top = 15, .resamples = SHARES_RESAMPLES, .seed = PROFILE_SEED };
 
 const struct command profile_command = {
 	.name = "profile",
@@ -575,21 +541,17 @@ const struct command profile_command = {
 	.about =
 	    "Infers which resources an application stresses from how its performance varies over machines whose fingerprints are known; "
 	    "nothing is instrumented. Stressors that move together over the machines are one group. Each group has the share of the time "
-	    "that it explains, with its uncertainty, and the profile says whether it can be trusted, and if not, what would help. With "
-	    "--here a command is measured instead; each of its runs reads all of standard input.",
+	    "that it explains, with its uncertainty, and the profile says whether it can be trusted, and if not, what would help. "
+	    "'assay stat' measures a command on this machine instead.",
 	.more = "Models:\n"
 		"  time    (default) work on each resource divided by its speed, blended with boosted stumps;\n"
 		"          validated on held-out hardware types\n"
 		"  paper   importances of boosted trees, as published with quiho (2018); not validated: it cannot\n"
 		"          tell how far it can be trusted\n",
 	.examples = "  assay profile hpccg\n"
-		    "  assay profile stream/add-1@imported --model paper --format json\n"
-		    "  assay profile --here -- sqlite3 test.db 'select count(*) from t'\n"
-		    "  assay profile --here -- sort -u <words\n",
+		    "  assay profile stream/add-1@imported --model paper --format json\n",
 	.words = words,
 	.options = options,
 	.defaults = &defaults,
-	.flags = CLI_PROGRESS,
-	.check = profile_check,
-	CLI_RUN(struct arguments, CLI_LAB_LATER, profile_run),
+	CLI_RUN(struct arguments, CLI_LAB_READ, profile_run),
 };

@@ -4,9 +4,9 @@
 
 #include "base/command.h"
 
-extern const struct command profile_command, predict_command, catalog_suggest_command, gate_command, compare_command, detect_command,
-    report_command, explore_command, baseline_accept_command, baseline_list_command, nightly_command, nightly_list_command,
-    nightly_show_command, nightly_pages_command, explain_command, verify_command, history_command, bisect_command, calibrate_command,
-    cost_train_command, cost_predict_command, cost_explain_command, variance_show_command;
+extern const struct command stat_command, profile_command, predict_command, suggest_command, gate_command, diff_command, detect_command,
+    report_command, explore_command, baseline_accept_command, baseline_list_command, nightly_run_command, nightly_show_command,
+    nightly_pages_command, explain_command, verify_command, history_command, bisect_command, calibrate_command, cost_train_command,
+    cost_predict_command, cost_explain_command, timeline_command;
 
 #endif

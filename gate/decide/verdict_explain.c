@@ -239,7 +239,7 @@ static void explain_shape(struct verdict *v)
 static void explain_failed(struct verdict *v, const struct run_set *side, const char *name)
 {
 	char *selector = mem_format("%s@%s", side->application, side->version);
-	char *command = text_command((const char *const[]){ "runs", "show", selector, "--failed", "--output", NULL });
+	char *command = text_command((const char *const[]){ "result", "show", selector, "--failed", "--output", NULL });
 
 	if (!*side->application)
 		reason_add(v, "runs_failed", "%zu of %zu runs of the %s ended with a status that none of the other had", side->failed,

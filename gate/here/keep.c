@@ -30,7 +30,7 @@ static void quote(const char *word, struct buf *out)
 
 static void manifest_text(const struct keep_side sides[SIDES], const char *const names[SIDES], struct buf *out)
 {
-	buf_text(out, "description: kept by 'assay compare'\nwarm_ups: 0\nversions:\n");
+	buf_text(out, "description: kept by 'assay diff'\nwarm_ups: 0\nversions:\n");
 	for (int side = 0; side < SIDES; side++) {
 		buf_text(out, "  ");
 		quote(names[side], out);

@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "fleet/agent/helper_client.h"
 
-#define KEEP_APPLICATION "compare"
+#define KEEP_APPLICATION "diff"
 #define KEEP_MACHINE	 "local"
 
 /* A command and its runs; all is borrowed. */

@@ -100,8 +100,8 @@ enum assay_status night_find(struct store *store, const char *id, struct night *
 	enum assay_status st = store_ask(
 	    store, &stmt, err, NIGHT_COLUMNS "WHERE ?1 IS NULL OR substr(id, 1, length(?1)) = ?1 ORDER BY rowid DESC LIMIT 1", "t", id);
 
-	missing = id ? mem_format("no night '%s' ('assay nightly list' shows all)", TEXT_SHOWN(id))
-		     : mem_string("there has been no night yet: 'assay nightly' starts one");
+	missing = id ? mem_format("no night '%s' ('assay nightly show --list' shows all)", TEXT_SHOWN(id))
+		     : mem_string("there has been no night yet: 'assay nightly run' starts one");
 	st = night_one(store, stmt, st, missing, out, err);
 	free(missing);
 	return st;

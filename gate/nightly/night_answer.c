@@ -140,7 +140,7 @@ enum assay_status night_failure_of(struct store *store, const char *plan, const 
 
 		st = execution_first_failure(store, plan, decision->request.application, versions[i], &failure, err);
 		if (failure) {
-			*command = text_command((const char *const[]){ "runs", "show", selector, "--failed", "--output", NULL });
+			*command = text_command((const char *const[]){ "result", "show", selector, "--failed", "--output", NULL });
 			*text = mem_format("the first run of %s that failed was %s", versions[i], failure);
 		}
 		mem_free(failure, selector);
@@ -359,7 +359,7 @@ struct night_machine {
 	bool is[MACHINE_STATES];
 	struct buf applications, lost; /* ", NAME, NAME, ": all that were planned there; those that did not reach it */
 	struct buf changed;	       /* "slower by 20.0 % in APPLICATION, ...": changes of this machine alone, by their histories */
-	struct buf drift;	       /* what 'catalog drift' says of it */
+	struct buf drift;	       /* what 'host drift' says of it */
 };
 
 struct night_machines {
@@ -458,7 +458,7 @@ static void note_drift(struct night_machines *machines, const struct night *nigh
 	drift_release(&drift);
 }
 
-/* *out is overwritten; night_machines_release() it. O(runs + fingerprints), and as long as 'catalog drift' takes. */
+/* *out is overwritten; night_machines_release() it. O(runs + fingerprints), and as long as 'host drift' takes. */
 static enum assay_status night_machines_of(struct lab *lab, const struct night *night, const struct night_answers *answers,
 					   const struct evidence *evidence, struct night_machines *out, struct assay_error *err)
 {
@@ -566,7 +566,7 @@ static void show_machine(const struct night_machine *m, struct document *d)
 static void night_machines_show(const struct night_machines *machines, struct document *d)
 {
 	doc_section(d, "machines", "Machines", "The machines, and whether they were as usual",
-		    "Every machine that was to measure. Drift: what its fingerprints say of it, as 'assay catalog drift' does. Changed: "
+		    "Every machine that was to measure. Drift: what its fingerprints say of it, as 'assay host drift' does. Changed: "
 		    "what applications cost on this machine alone, as their histories have it.");
 	doc_table(d, NULL);
 	doc_style(d, "health sortable");

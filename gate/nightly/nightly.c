@@ -93,7 +93,7 @@ enum assay_status nightly_run(const struct nightly_options *options, char id[DIG
 	else if (n.night.finished_ms)
 		nightly_log(&n, "ended with status %d", n.night.exit_status);
 	else
-		nightly_log(&n, "interrupted by signal %d; the next 'assay nightly' goes on", (int)*options->cancelled);
+		nightly_log(&n, "interrupted by signal %d; the next 'assay nightly run' goes on", (int)*options->cancelled);
 	if (*n.night.id && !n.night.finished_ms) {
 		(void)nightly_open(&n, &lab, &ignored); /* which keeps its last notes */
 		lab_close(&lab);
@@ -1042,12 +1042,13 @@ static enum assay_status find_unfinished(struct nightly *n, struct lab *lab, con
 static enum assay_status go_on(struct nightly *n, const char *suite_now, struct assay_error *err)
 {
 	bool chosen = n->options->exclude || n->options->only.n || n->options->budget_s > 0;
-	char *text = mem_format("going on with the night of %s%s%s", TEXT_MS(n->night.started_ms),
-				chosen ? ", as it started: -x, --applications and --budget are for one that starts" : "",
-				suite_now && strcmp(suite_now, n->night.suite) == 0
-				    ? ""
-				    : ": suite.yaml was changed since, and this night keeps the one with which it started ('assay nightly "
-				      "--anew' gives it up, with what it has, and starts another)");
+	char *text =
+	    mem_format("going on with the night of %s%s%s", TEXT_MS(n->night.started_ms),
+		       chosen ? ", as it started: -x, --applications and --budget are for one that starts" : "",
+		       suite_now && strcmp(suite_now, n->night.suite) == 0
+			   ? ""
+			   : ": suite.yaml was changed since, and this night keeps the one with which it started ('assay nightly run "
+			     "--anew' gives it up, with what it has, and starts another)");
 
 	if (!n->given_up) {
 		n->options->note(text);

@@ -433,6 +433,6 @@ void page_conditions(struct document *d, const struct evidence *evidence, const 
 	if (!machines->n)
 		doc_styled(d, "empty",
 			   "None of these results belongs to a fingerprint, so nothing is known of the machines. " DOC_CODE
-			   "assay fingerprint run" DOC_END " takes fingerprints.");
+			   "assay host measure" DOC_END " takes fingerprints.");
 	conditions_release(&all);
 }

@@ -86,7 +86,7 @@ static void add_night(const struct decisions *all, int exit_status, struct buf *
 	add_value("assay_night_started_timestamp_seconds", "When the night started, since 1970.", all->started_ms / 1000, out);
 	if (!isnan(all->finished_ms))
 		add_value("assay_night_finished_timestamp_seconds", "When the night ended, since 1970.", all->finished_ms / 1000, out);
-	add_value("assay_night_exit_status", "The worst of the night: 0, or 3 to 7 as assay nightly says.", exit_status, out);
+	add_value("assay_night_exit_status", "The worst of the night: 0, or 3 to 7 as assay nightly run says.", exit_status, out);
 	buf_format(out, "# TYPE %s gauge\n# HELP %s Whether hosts were lost while it was measured.\n", lost, lost);
 	for (size_t i = 0; i < all->n; i++) {
 		buf_format(out, "%s{", lost);

@@ -123,7 +123,7 @@ struct fragment_process {
 	size_t n_children;
 	int64_t rank;	    /* -1: none */
 	size_t ranks;	    /* of the whole program; 0: not known */
-	uint64_t recording; /* equal for all of one 'assay variance record'; 0: not known */
+	uint64_t recording; /* equal for all of one 'assay record'; 0: not known */
 	uint64_t pid, started_ns, started_ticks;
 	double tick_s;
 	double start_s, end_s; /* since the run's start; end: of its last fragment */

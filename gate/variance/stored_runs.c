@@ -113,7 +113,7 @@ enum assay_status record_files_read(const char *const *names, size_t n, struct f
 		st = names_add(&all, names + i, each, err);
 		if (!st && all.n == before)
 			st = assay_fail(err, ASSAY_E_NODATA,
-					"%s: there are no record files (*" SUFFIX ") in it; 'assay variance record' writes them", names[i]);
+					"%s: there are no record files (*" SUFFIX ") in it; 'assay record' writes them", names[i]);
 	}
 	if (!st)
 		st = fragments_read((const char *const *)all.items, all.run, all.n, out, err);

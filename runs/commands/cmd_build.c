@@ -893,7 +893,7 @@ static const struct cli_option options[] = {
 	  .value = "KIND",
 	  .help = "What the program is to be measured by (required): functions, for 'assay probe'; counters, for 'assay emulate run'; "
 		  "features, "
-		  "for 'assay features run'; work, for 'assay variance record'",
+		  "for 'assay features run'; work, for 'assay record'",
 	  .type = CLI_TYPE_CHOICE,
 	  CLI_AT(struct arguments, kind),
 	  .choices = variant_kind_names + 1,

@@ -1,4 +1,4 @@
-/* assay import machines, assay import results */
+/* assay import machines, assay result import */
 #include "base/command.h"
 #include "base/digest.h"
 #include "base/file.h"
@@ -99,13 +99,14 @@ static enum assay_status import_machines_run(struct lab *lab, void *arguments, s
 const struct command import_machines_command = {
 	.name = "import machines",
 	.summary = "import fingerprints of machines that were recorded elsewhere",
-	.about = "Reads a CSV file with a row per rate, and puts the fingerprints into the store and the catalog. Columns: machine, time, "
-		 "stressor, rate (operations per second), and optionally repetition (the pass, from 1), type (the hardware type), battery, "
-		 "battery_hash, stress_ng and architecture. Other columns are ignored. A result of 'import results' with the same machine, "
-		 "time and repetition belongs to that fingerprint. 'runs export' writes both kinds of file. Importing the same file again "
-		 "changes nothing; rates that contradict what is stored are refused.",
+	.about =
+	    "Reads a CSV file with a row per rate, and puts the fingerprints into the store and the catalog. Columns: machine, time, "
+	    "stressor, rate (operations per second), and optionally repetition (the pass, from 1), type (the hardware type), battery, "
+	    "battery_hash, stress_ng and architecture. Other columns are ignored. A result of 'result import' with the same machine, "
+	    "time and repetition belongs to that fingerprint. 'result export' writes both kinds of file. Importing the same file again "
+	    "changes nothing; rates that contradict what is stored are refused.",
 	.examples = "  assay import machines machines.csv\n"
-		    "  assay import results results.csv\n",
+		    "  assay result import results.csv\n",
 	.words = words,
 	CLI_RUN(struct arguments, CLI_LAB_WRITE, import_machines_run),
 };
@@ -212,7 +213,7 @@ static void show(const struct arguments *a, const struct foreign_result *f, cons
 	if (q->said) {
 		char *place = imported_place_text(&q->failed[q->first_said].place);
 
-		doc_line(d, "  failed        %zu run%s without a result (first in %s: %s); 'assay runs show APP --failed' lists them",
+		doc_line(d, "  failed        %zu run%s without a result (first in %s: %s); 'assay result show APP --failed' lists them",
 			 q->said, text_plural(q->said), place, q->failed[q->first_said].failure);
 		free(place);
 	}
@@ -221,7 +222,7 @@ static void show(const struct arguments *a, const struct foreign_result *f, cons
 			 text_plural(f->ends_unknown));
 }
 
-static enum assay_status import_results_run(struct lab *lab, void *arguments, struct document *d, struct assay_error *err)
+static enum assay_status result_import_run(struct lab *lab, void *arguments, struct document *d, struct assay_error *err)
 {
 	const struct arguments *a = arguments;
 	struct foreign_options how = { .name = a->file,
@@ -283,8 +284,8 @@ static const struct cli_option options[] = {
 	CLI_END
 };
 
-const struct command import_results_command = {
-	.name = "import results",
+const struct command result_import_command = {
+	.name = "result import",
 	.summary = "import results that other tools measured",
 	.about = "Reads the JSON of Google Benchmark (--benchmark_out) or of hyperfine (--export-json), a CSV file whose header names its "
 		 "columns, or a result file of the Phoronix Test Suite. Each benchmark becomes an application, each repetition a result, "
@@ -294,12 +295,12 @@ const struct command import_results_command = {
 		 "is, and why. Importing the same file again changes nothing; what contradicts it is refused. A file without times is "
 		 "known by its content, and of a CSV file that has grown only the new rows count.",
 	.examples = "  hyperfine -N --export-json new.json ./sort-2.1\n"
-		    "  assay import results new.json --application sort --version 2.1 --machine node1\n"
-		    "  assay import results copy.json --version $(git describe)\n"
-		    "  assay import results nightly.csv --columns application=bench,result=seconds,name=threads --machine node1\n",
+		    "  assay result import new.json --application sort --version 2.1 --machine node1\n"
+		    "  assay result import copy.json --version $(git describe)\n"
+		    "  assay result import nightly.csv --columns application=bench,result=seconds,name=threads --machine node1\n",
 	.words = words,
 	.options = options,
 	.defaults = &defaults,
 	.check = import_check,
-	CLI_RUN(struct arguments, CLI_LAB_WRITE, import_results_run),
+	CLI_RUN(struct arguments, CLI_LAB_WRITE, result_import_run),
 };

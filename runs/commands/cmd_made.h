@@ -1,4 +1,4 @@
-/* Sample files that a program has left in a directory: `assay probe`, `assay emulate run` and `assay variance record`. */
+/* Sample files that a program has left in a directory: `assay probe`, `assay emulate run` and `assay record`. */
 #ifndef RUNS_CMD_MADE_H
 #define RUNS_CMD_MADE_H
 

@@ -238,7 +238,7 @@ const struct command probe_command = {
 	    "Runs a program and measures calls of selected functions: how long they took, and what the CPU counted meanwhile. "
 	    "Short functions are sampled, so that the program takes hardly longer than by itself. Samples are files, one a process, for "
 	    "other commands.\n\n"
-	    "The program must be built for it (see 'assay doctor'). When counters need several runs, the program is run several times.",
+	    "The program must be built for it (see 'assay inspect'). When counters need several runs, the program is run several times.",
 	.examples = "  assay probe --functions insert,lookup -- ./myapp 1000\n"
 		    "  assay probe --functions @functions.txt --module libmy.so -o samples -- ./myapp 1000\n"
 		    "  assay probe --functions insert --counters PAPI_TOT_INS,PAPI_L1_DCM -- ./myapp 1000\n",

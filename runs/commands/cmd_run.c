@@ -491,7 +491,7 @@ static void add_look(const struct launch *launch, struct document *d)
 	if (n == 2)
 		add_next(d, "", (const char *const[]){ plan->probe ? "detect" : "gate", found[0], found[1], NULL });
 	else if (n == 1 && !plan->probe)
-		add_next(d, "", (const char *const[]){ "runs", "show", found[0], NULL });
+		add_next(d, "", (const char *const[]){ "result", "show", found[0], NULL });
 	mem_free(found[0], found[1], name);
 }
 
@@ -509,13 +509,13 @@ static void add_what_next(const struct launch *launch, const char *selector, str
 	if (launch_count(launch, NULL, NULL, NULL).failed) {
 		char *name = stored_name(launch, input_to_look_at(launch, true));
 
-		add_next(d, "", (const char *const[]){ "runs", "show", name, "--failed", "--output", NULL });
+		add_next(d, "", (const char *const[]){ "result", "show", name, "--failed", "--output", NULL });
 		free(name);
 	}
 	if (without) {
 		remark = mem_format("     # %zu result%s no fingerprint of the machine: profiles need one, taken before the runs", without,
 				    without == 1 ? " has" : "s have");
-		add_next(d, remark, (const char *const[]){ "fingerprint", "run", NULL });
+		add_next(d, remark, (const char *const[]){ "host", "measure", NULL });
 		free(remark);
 	}
 	add_look(launch, d);

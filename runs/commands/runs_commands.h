@@ -3,13 +3,9 @@
 #define RUNS_COMMANDS_H
 
 struct command;
-extern const struct command changes_command, build_command;
-extern const struct command doctor_command, counters_command, probe_command, emulate_run_command;
-extern const struct command features_run_command, features_show_command;
-extern const struct command variance_record_command;
-extern const struct command samples_command, prune_command;
-extern const struct command import_machines_command, import_results_command;
-extern const struct command run_command, runs_list_command, runs_show_command, runs_export_command;
+extern const struct command changes_command, build_command, inspect_command, counters_command, probe_command, emulate_run_command,
+    features_run_command, features_show_command, record_command, samples_command, prune_command, import_machines_command,
+    result_import_command, run_command, result_list_command, result_show_command, result_export_command;
 
 /* Executes the compiler in whose place the program was called (runs/inside/variants/compiler_wrapper.h), for main(). Returns the exit
  * status if that cannot be. */

@@ -832,13 +832,13 @@ static enum assay_status run_no_application(const struct run_listing *list, size
 		return st;
 	if (n == 0)
 		return assay_fail(err, ASSAY_E_NOTFOUND,
-				  "no application '%s': the laboratory has no runs yet ('assay run APP' makes some, 'assay import results "
+				  "no application '%s': the laboratory has no runs yet ('assay run APP' makes some, 'assay result import "
 				  "FILE' brings in recorded ones)",
 				  application);
 	if (nearest)
-		return assay_fail(err, ASSAY_E_NOTFOUND, "no application '%s' (did you mean '%s'? 'assay runs list' shows all)",
+		return assay_fail(err, ASSAY_E_NOTFOUND, "no application '%s' (did you mean '%s'? 'assay result list' shows all)",
 				  application, nearest);
-	return assay_fail(err, ASSAY_E_NOTFOUND, "no application '%s' ('assay runs list' shows all)", application);
+	return assay_fail(err, ASSAY_E_NOTFOUND, "no application '%s' ('assay result list' shows all)", application);
 }
 
 static enum assay_status run_resolve_in_list(const struct run_listing *list, size_t n, const char *application, const char *version,

@@ -256,7 +256,7 @@ static bool calls_fetch(struct session *session, const struct samples_source *so
 
 	if (without)
 		why = mem_format("its records are more than is kept of a run (%u MiB in %d files): %zu of %zu files are excluded; 'assay "
-				 "variance record' on the machine itself keeps all",
+				 "record' on the machine itself keeps all",
 				 SAMPLES_FETCH_BYTES_MAX >> 20, CALLS_FILES_MAX, without, all);
 	for (size_t i = 0; ok && i < files.n; i++) { /* one that is wrong does not take the others with it */
 		char *bytes = NULL;

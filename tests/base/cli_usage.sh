@@ -30,6 +30,8 @@ for command in gate 'cost train' cost; do
 done
 run help frobnicate
 refused 2 "unknown command 'frobnicate'"
+run help gate extra
+refused 2 "unexpected argument 'extra'"
 run --help
 echo "$COMMANDS" | while read -r command; do grep -q "^  $command " "$tmp/out" || echo "$command"; done >"$tmp/missing"
 cases=$((cases + 1))
@@ -41,17 +43,17 @@ listed=$(grep -c '^  [a-z][a-z -]*  ' "$tmp/out")
 # What works on no laboratory, and what has one format only.
 without_directory() {
 	case $1 in
-	compare | build | probe | 'emulate run' | 'features run' | 'features show' | 'variance record' | 'variance show' | doctor | counters | completion | manual) echo yes ;;
+	stat | diff | build | probe | 'emulate run' | 'features run' | 'features show' | record | timeline | inspect | counters | help) echo yes ;;
 	esac
 }
 without_format() {
 	case $1 in
-	probe | 'emulate run' | 'features run' | 'variance record' | completion | manual) echo yes ;;
+	probe | 'emulate run' | 'features run' | record | help) echo yes ;;
 	esac
 }
 without_progress() {
 	case $1 in
-	run | detect | gate | nightly | bisect | calibrate | profile | compare | 'fingerprint run' | 'fleet check' | 'fleet exec' | 'fleet get' | 'fleet put') ;;
+	run | detect | gate | 'nightly run' | bisect | calibrate | stat | diff | 'host measure' | 'host check' | 'host exec' | 'host copy') ;;
 	*) echo yes ;;
 	esac
 }
@@ -90,15 +92,23 @@ $COMMANDS
 END
 
 what='groups of commands'
-for group in catalog runs import fleet; do
+for group in host result baseline nightly cost; do
 	run $group --help
 	expect_status 0
-	expect_stdout "$group "
-	run $group
-	refused 2 "'$group " several
-	run $group --format json
-	refused 2 "'$group " several
+	expect_stdout "Usage: assay $group COMMAND" "  $group "
+	expect_no_stderr
+	cp "$tmp/out" "$tmp/help"
+	for arguments in '' '--format json'; do
+		# shellcheck disable=SC2086
+		run $group $arguments
+		expect_status 2
+		cases=$((cases + 1))
+		cmp -s "$tmp/out" "$tmp/help" || fail 'the help of the group is expected'
+	done
 done
+run host --help
+cases=$((cases + 1))
+grep -q '^  [a-gi-z]' "$tmp/out" && fail 'a command of another group is in it'
 
 what='no command'
 run
@@ -122,15 +132,27 @@ while IFS='|' read -r words wanted also; do
 done <<'END'
 frobnicate|unknown command 'frobnicate'|--help
 prfile hpccg|unknown command 'prfile'|did you mean 'profile'
-catalog lst|unknown command 'catalog lst'|did you mean 'catalog list'
-catlog list|unknown command 'catlog list'|did you mean 'catalog list'
-import machinse x|unknown command 'import machinse'|did you mean 'import machines'
+host lst|unknown command 'host lst'|did you mean 'host list'
+hots list|unknown command 'hots list'|did you mean 'host list'
+result imprt x|unknown command 'result imprt'|did you mean 'result import'
+stats -- true|unknown command 'stats'|did you mean 'stat'
+dif -- a -- b|unknown command 'dif'|did you mean 'diff'
+recrod -- true|unknown command 'recrod'|did you mean 'record'
+reprot a b|unknown command 'reprot a'|did you mean 'report'
+compre -- a -- b|unknown command 'compre'|did you mean 'diff'
+variance shwo x|unknown command 'variance'; it is 'assay timeline' now
+compare -- a -- b|unknown command 'compare'; it is 'assay diff' now
+fleet put a b|unknown command 'fleet put'; it is 'assay host copy' now
+fleet list --format json|unknown command 'fleet list'; it is 'assay host list' now
+fleet|unknown command 'fleet'; it is 'assay host' now
+help fleet up|unknown command 'fleet up'; it is 'assay host up' now
+profile --here -- true|unknown command 'profile --here'; it is 'assay stat' now
 -x|unknown option '-x'|--help
 --versoin|unknown option '--versoin'|did you mean '--version'
 -C|-C needs a directory
-runs list -C|'-C' needs a value: DIR
-runs list -C=|not a laboratory
-runs list extra|unexpected argument 'extra'
+result list -C|'-C' needs a value: DIR
+result list -C=|not a laboratory
+result list extra|unexpected argument 'extra'
 catalog types --format=json extra|unexpected argument 'extra'
 profile|missing argument: APP[@VERSION]
 profile a b|unexpected argument 'b'
@@ -138,14 +160,14 @@ gate|missing argument: BASELINE and CANDIDATE
 gate a|missing argument: CANDIDATE (expected BASELINE and CANDIDATE)
 gate a b c|unexpected argument 'c'
 import machines|missing argument: FILE
-catalog show|missing argument: MACHINE
-catalog accept-drift|missing argument: MACHINE
-catalog accept-drift m|--reason
-catalog accept-drift m --reason=|a reason must have
-catalog retire|missing argument: MACHINE
-catalog retire m --undo --reason x|do not go together
-catalog rename a|missing argument: NEW (expected OLD and NEW)
-catalog drift x|unexpected argument 'x'
+host show|missing argument: MACHINE
+host accept|missing argument: MACHINE
+host accept m|--reason
+host accept m --reason=|a reason must have
+host retire|missing argument: MACHINE
+host retire m --undo --reason x|do not go together
+host rename a|missing argument: NEW (expected OLD and NEW)
+host drift x|unexpected argument 'x'
 fingerprint diff a|missing argument: B (expected A and B)
 fingerprint diff a b c|unexpected argument 'c'
 fingerprint show a b|unexpected argument 'b'
@@ -154,12 +176,12 @@ profile a --modle paper|unknown option '--modle'|did you mean '--model'
 profile a --modle=paper|unknown option '--modle=paper'|did you mean '--model'
 profile a --frobnicate|unknown option '--frobnicate'|profile --help
 profile -x a|unknown option '-x'
-runs list -xf|'-xf'
+result list -xf|'-xf'
 profile --help=3|'--help' takes no value
 profile a --model papr|'papr'|paper
-runs list --format jsno|--format must be human, json or html, not 'jsno'
-runs list --format|'--format' needs a value
-runs list -f|'-f' needs a value
+result list --format jsno|--format must be human, json or html, not 'jsno'
+result list --format|'--format' needs a value
+result list -f|'-f' needs a value
 profile a --top 0|--top must be a whole number from 1 to 10000, not '0'
 profile a --top 10001|--top must be a whole number from 1 to 10000, not '10001'
 profile p --seed x|--seed must be a whole number from 0 to 9223372036854775807, not 'x'
@@ -167,13 +189,19 @@ profile a --top 1e3|--top
 profile a --top 99999999999999999999|--top
 gate a b --min-effect -1|--min-effect
 gate a b --min-effect 5|--min-effect must be a number from 1e-6 to 1, not '5'
-fleet down a b|unexpected argument 'b'
-fleet up a b|unexpected argument 'b'
+host down a b|unexpected argument 'b'
+host up a b|unexpected argument 'b'
 gate a b --min-effect nan|--min-effect
 gate a b --min-effect 1e999|--min-effect
-import results x --version a@b|'a@b' cannot be the name of a version
+result import x --version a@b|'a@b' cannot be the name of a version
 probe -C x -- true|unknown option '-C'
-doctor --directory=x true|unknown option '--directory=x'
+stat -C x -- true|unknown option '-C'
+stat|missing argument: -- COMMAND
+nightly show --list x|--list goes with neither
+nightly show --list --fail-on regression|--list goes with neither
+help --completion bash gate|--completion goes with neither
+help --completion bash --man|--completion goes with neither
+inspect --directory=x true|unknown option '--directory=x'
 END
 
 what='control characters in a word'
@@ -197,8 +225,8 @@ cases=$((cases + 1))
 [ -f "$tmp/lab/lab.yaml" ] && [ -d "$tmp/lab/machines" ] && [ -d "$tmp/lab/apps" ] || fail 'the folders of a laboratory'
 import_package "$tmp/lab" "$tmp/package"
 expect_status 0
-for words in "-C $tmp/lab runs list" "runs list -C $tmp/lab" "-C$tmp/lab runs list" "--directory $tmp/lab runs list" \
-	"runs list --directory=$tmp/lab" "-C /nowhere runs list -C $tmp/lab"; do
+for words in "-C $tmp/lab result list" "result list -C $tmp/lab" "-C$tmp/lab result list" "--directory $tmp/lab result list" \
+	"result list --directory=$tmp/lab" "-C /nowhere result list -C $tmp/lab"; do
 	what="$words"
 	# shellcheck disable=SC2086
 	run $words
@@ -206,7 +234,7 @@ for words in "-C $tmp/lab runs list" "runs list -C $tmp/lab" "-C$tmp/lab runs li
 	expect_stdout app/slow
 done
 what='the current directory'
-(cd "$tmp/lab" && "$ASSAY" runs list) >"$tmp/out" 2>"$tmp/err"
+(cd "$tmp/lab" && "$ASSAY" result list) >"$tmp/out" 2>"$tmp/err"
 status=$?
 expect_status 0
 expect_stdout app/slow
@@ -221,7 +249,7 @@ refused 2 lab.yaml 'laboratory already'
 what='commands that are advised can be typed as they stand'
 run init "$tmp/two words"
 expect_status 0
-expect_stdout "try 'assay -C '$tmp/two words' fleet check'"
+expect_stdout "try 'assay -C '$tmp/two words' host check'"
 what='init with -C'
 run -C "$tmp/lab2" init
 expect_status 0
@@ -239,18 +267,18 @@ json_of() {
 }
 json_of import machines "$tmp/package/t/machines.csv"
 expect_json .machines 6
-json_of runs export "$tmp/tables"
+json_of result export "$tmp/tables"
 json_of catalog list
 expect_json .machines 6
 expect_json '.machines[0].id' node01
-json_of catalog show node01
+json_of host show node01
 expect_json .id node01
 json_of catalog types
-json_of catalog check
+json_of check
 expect_json .problems 0
-json_of runs list
+json_of result list
 expect_json .applications 4
-json_of runs show app/slow@1.0
+json_of result show app/slow@1.0
 expect_json .results 18
 json_of profile app/slow@1.0
 expect_json .application app/slow
@@ -260,7 +288,7 @@ expect_json .decision regression
 expect_json '.machines[0].used' true
 
 what='a median has the digits that its noise lets be known'
-run -C "$tmp/lab" runs show app/slow@1.0
+run -C "$tmp/lab" result show app/slow@1.0
 cases=$((cases + 1))
 awk '/^node/ { n++; gsub(/[.]/, "", $5); sub(/^0*/, "", $5); if (length($5) > 4) exit 1 } END { exit n < 6 }' "$tmp/out" ||
 	fail "noise of 1 %, and medians such as $(awk '/^node01/ { print $5 }' "$tmp/out")"
@@ -280,11 +308,11 @@ while read -r words; do
 	no_escapes
 done <<'END'
 catalog list
-catalog show node01
+host show node01
 catalog types
-catalog check
-runs list
-runs show app/slow@1.1
+check
+result list
+result show app/slow@1.1
 profile app/slow@1.0
 gate app/slow@1.0 app/slow@1.1
 END
@@ -303,7 +331,7 @@ if command -v script >/dev/null 2>&1; then
 	what='words of others do not steer the terminal'
 	cp -R "$tmp/lab" "$tmp/theirs"
 	sed -i 's/"stress_ng": "[^"]*"/"stress_ng": "1\\u001b]0;title\\u0007\\u009b2J\\u202egnp\\u2028"/' "$tmp/theirs/machines/node01.json"
-	script -qec "'$ASSAY' -C '$tmp/theirs' catalog show node01" /dev/null >"$tmp/out" 2>&1 </dev/null
+	script -qec "'$ASSAY' -C '$tmp/theirs' host show node01" /dev/null >"$tmp/out" 2>&1 </dev/null
 	expect_stdout '1?]0;title??2J?gnp?'
 else
 	echo 'no script(1) here: colours on a terminal were not looked at'
@@ -318,15 +346,14 @@ while IFS='|' read -r words wanted; do
 	run $words
 	refused 2 "$wanted"
 done <<'END'
-profile --here --model paper -- true|--here has no --model
-profile a@1 --budget 5s|--budget and --ignore-failure belong to --here
-profile a@1 --ignore-failure|--budget and --ignore-failure belong to --here
+profile a@1 --budget 5s|unknown option '--budget'
+stat --model paper -- true|unknown option '--model'
 gate a@1 a@2 --why 5m|--budget, --hosts, --exclude and --why belong to --run
 gate a@1 a@2 -x m|--budget, --hosts, --exclude and --why belong to --run
 END
 
 what='a long word never costs the remedy'
-run -C "$tmp" import results x --time "$(head -c 2000 /dev/zero | tr '\0' x)"
+run -C "$tmp" result import x --time "$(head -c 2000 /dev/zero | tr '\0' x)"
 refused 2 'or seconds since 1970' --help
 
 what='a version that is not there'
@@ -336,13 +363,13 @@ what='an application that is not there'
 run -C "$tmp/lab" profile app/slwo
 refused 2 "did you mean 'app/slow'"
 what='a machine that is not there'
-run -C "$tmp/lab" catalog show node99
+run -C "$tmp/lab" host show node99
 refused 2 "no machine 'node99'" 'did you mean'
 
 # ---- completion and manual pages ----
 
 what='completion for bash'
-run completion bash
+run help --completion bash
 expect_status 0
 if command -v bash >/dev/null 2>&1; then
 	# completes WORD...: what is offered for the last word.
@@ -350,9 +377,9 @@ if command -v bash >/dev/null 2>&1; then
 		bash -c 'source "$1"; shift; COMP_WORDS=(assay "$@"); COMP_CWORD=$#; _assay; echo "${COMPREPLY[@]}"' - "$tmp/assay.bash" "$@" >"$tmp/out"
 	}
 	cp "$tmp/out" "$tmp/assay.bash"
-	completes cata
-	expect_stdout catalog
-	completes catalog li
+	completes hos
+	expect_stdout host
+	completes host li
 	expect_stdout list
 	completes gate --min
 	expect_stdout --min-effect
@@ -363,30 +390,30 @@ if command -v bash >/dev/null 2>&1; then
 fi
 for shell in zsh fish; do
 	what="completion for $shell"
-	run completion $shell
+	run help --completion $shell
 	expect_status 0
-	expect_stdout catalog min-effect
+	expect_stdout host min-effect
 	expect_no_stderr
 done
 what='completion for a shell that we do not know'
-run completion tcsh
-refused 2 tcsh 'bash, zsh and fish'
+run help --completion tcsh
+refused 2 tcsh 'bash, zsh or fish'
 
 while read -r command; do
-	what="manual $command"
+	what="help --man $command"
 	# shellcheck disable=SC2086
-	run manual $command
+	run help --man $command
 	expect_status 0
 	expect_stdout '.SH NAME' '.SH SYNOPSIS' '.SH OPTIONS' '.SH EXAMPLES' '.SH EXIT STATUS'
 done <<END
 $COMMANDS
 END
 what='the manual of the program'
-run manual
+run help --man
 expect_status 0
-expect_stdout '.TH ASSAY 1' '.B assay fleet exec'
+expect_stdout '.TH ASSAY 1' '.B assay host exec'
 what='a manual that is not there'
-run manual frobnicate
+run help --man frobnicate
 refused 2 frobnicate
 
 finish

@@ -166,23 +166,23 @@ def stored(what="count(*)"):
 def reach():
     with step("the guest boots") as holds:
         holds("its sshd answers", guest.start(), open(directory + "/console", errors="replace").read()[-300:])
-    with step("`fleet up --hosts 2`") as holds:
-        done = shell(assay, "fleet", "up", lab, "--hosts", "2")
+    with step("`host up --hosts 2`") as holds:
+        done = shell(assay, "host", "up", lab, "--hosts", "2")
         holds("status 0", done.returncode == 0, done.stderr)
         with open(lab + "/lab.yaml", "a", encoding="utf-8") as file:
             file.write(HOST % (guest.port, directory))
-    with step("`fleet exec` before its key is known") as holds:
-        host = by_host(answer("fleet", "exec", "-w", ARM, "--", "true"))[ARM]
+    with step("`host exec` before its key is known") as holds:
+        host = by_host(answer("host", "exec", "-w", ARM, "--", "true"))[ARM]
         holds("refused: its key is not known", host["outcome"] != "ok" and "key" in host["message"], host)
-    with step("`fleet trust -w arm1`") as holds:
-        done = call("fleet", "trust", "-w", ARM)
+    with step("`host trust -w arm1`") as holds:
+        done = call("host", "trust", "-w", ARM)
         key = shell("ssh-keygen", "-lf", guest_directory + "/guest/etc/host.pub").stdout.split()[1]
         holds("the key that it shows is the guest's own", done.returncode == 0 and key in done.stdout, done.stdout + done.stderr)
 
 
 def facts():
-    with step("`fleet check`") as holds:
-        hosts = by_host(answer("fleet", "check"))
+    with step("`host check`") as holds:
+        hosts = by_host(answer("host", "check"))
         arm, x86 = hosts[ARM]["facts"], hosts[EMULATED[0]]["facts"]
         own = re.search("model name.*: (.*)", open("/proc/cpuinfo").read()).group(1)
         holds("architecture `aarch64` and `x86_64`", (arm["architecture"], x86["architecture"]) == ("aarch64", "x86_64"), (arm, x86))
@@ -193,8 +193,8 @@ def facts():
         holds("no microcode, family, model, stepping there, and family and model here",
               not any(arm[name] for name in ("microcode", "cpu_family", "cpu_model_number", "cpu_stepping")) and
               x86["cpu_family"] is not None and x86["cpu_model_number"] is not None, (arm, x86))
-    with step("`fleet exec`") as holds:
-        hosts = by_host(answer("fleet", "exec", "--", "sh", "-c", "uname -m; od -An -tx1 -j18 -N1 /proc/$PPID/exe; readlink /proc/$PPID/exe"))
+    with step("`host exec`") as holds:
+        hosts = by_host(answer("host", "exec", "--", "sh", "-c", "uname -m; od -An -tx1 -j18 -N1 /proc/$PPID/exe; readlink /proc/$PPID/exe"))
         for name in [ARM] + EMULATED:
             machine, byte, helper = hosts[name]["stdout"].split()
             holds("%s has the helper of %s" % (name, machine), machine == ("aarch64" if name == ARM else "x86_64") and
@@ -204,8 +204,8 @@ def facts():
 def fingerprints():
     with open(directory + "/small.yaml", "w", encoding="utf-8") as file:
         file.write(BATTERY)
-    with step("`fingerprint run --counters`, four stressors, three passes") as holds:
-        done = answer("fingerprint", "run", "-q", "--counters", "--battery", directory + "/small.yaml")
+    with step("`host measure --counters`, four stressors, three passes") as holds:
+        done = answer("host", "measure", "-q", "--counters", "--battery", directory + "/small.yaml")
         hosts = by_host(done)
         holds("all complete", done["status"] == 0 and all(hosts[name]["complete"] for name in [ARM] + EMULATED), done)
         holds("of architecture `aarch64` and `x86_64`", [answer("fingerprint", "show", name)["architecture"] for name in [ARM] + EMULATED] ==
@@ -300,7 +300,7 @@ def refusals():
               hosts[ARM]["outcome"] == "failed" and "work" in hosts[ARM]["message"] and "x86" in hosts[ARM]["message"], done)
         holds("the other two go on, status 7", done["status"] == 7 and all(hosts[name]["outcome"] == "ok" for name in EMULATED), done)
     program = directory + "/aarch64/work"
-    for words in (["changes", program, program], ["doctor", program], ["probe", "--functions", "main", "--", program]):
+    for words in (["changes", program, program], ["inspect", program], ["probe", "--functions", "main", "--", program]):
         with step("`%s` of the program for aarch64" % words[0]) as holds:
             done = call(*words)
             holds("status 2: for aarch64; only x86-64 is supported",
@@ -319,7 +319,7 @@ def death():
         holds("`%s`: %s" % (hosts[ARM]["outcome"], hosts[ARM]["message"]), hosts[ARM]["outcome"] not in ("ok", "timeout"), hosts)
         holds("the others are whole, status 7", process.returncode == 7 and all(hosts[name]["outcome"] == "ok" for name in EMULATED), hosts)
     with step("the guest boots again; `run work --resume`") as holds:
-        holds("its sshd answers with the same key", guest.start() and call("fleet", "exec", "-w", ARM, "--", "true").returncode == 0)
+        holds("its sshd answers with the same key", guest.start() and call("host", "exec", "-w", ARM, "--", "true").returncode == 0)
         done = answer("run", "work", "--resume", "-q")
         holds("status 0, 36 results more", done["status"] == 0 and stored() == before + 36, (done, stored()))
         nothing_left(holds)

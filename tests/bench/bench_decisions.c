@@ -68,7 +68,7 @@ static double on_tick(const struct kind *kind, double cost)
 	return kind == &kinds[1] ? .1 * round(10 * cost) : cost;
 }
 
-/* How versions are measured: the runs of a data set; of one plan; the same with the processor time of each run, as `assay compare` has it.
+/* How versions are measured: the runs of a data set; of one plan; the same with the processor time of each run, as `assay diff` has it.
  */
 enum way { DATA_SET, PLAN, PLAN_TIMES };
 

@@ -1,4 +1,4 @@
-/* A laboratory of six machines over 26 weeks, drawn, through the code of `catalog drift`: how often does it say that an unchanged machine
+/* A laboratory of six machines over 26 weeks, drawn, through the code of `host drift`: how often does it say that an unchanged machine
  * differs, and how soon does it find one that became 10 % slower? Usage: drift_weeks RECORD.csv [REPETITIONS [SCENARIO]]. The record is of
  * sessions of unchanged machines: machine, round, load, stressor, and the rate of each pass. */
 #include "base/mem.h"

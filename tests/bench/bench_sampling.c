@@ -1,4 +1,4 @@
-/* What sampling costs a command: ROUNDS of three runs, in turn: without it, as runs of the laboratory have it, as `profile --here` has it.
+/* What sampling costs a command: ROUNDS of three runs, in turn: without it, as runs of the laboratory have it, as `stat` has it.
  *
  *   bench_sampling ROUNDS COMMAND [ARG]...
  *

@@ -1,4 +1,4 @@
-"""Pairs of programs whose difference is known, held against what `assay compare` and `assay gate` say that it is made of
+"""Pairs of programs whose difference is known, held against what `assay diff` and `assay gate` say that it is made of
 (tests/apps/composed.c; its own times are the truth, profile_composed.py says what they mean).
 
     comparison_pairs.py here ASSAY COMPOSED WORK     on this machine: appends to WORK/here.jsonl the pairs that are not there yet
@@ -139,7 +139,7 @@ def here(assay, composed, work):
             for words in a, b:  # how long a run of each takes; their truth is not kept
                 run([*words[:-1], "truth=/dev/null"])
             budget_s = RUNS * (time.monotonic() - began)
-            said = run([assay, "compare", "--quiet", "--budget", f"{budget_s:.1f}", "--format", "json", "--", *a, "--", *b], ok=(0, 3, 4, 5),
+            said = run([assay, "diff", "--quiet", "--budget", f"{budget_s:.1f}", "--format", "json", "--", *a, "--", *b], ok=(0, 3, 4, 5),
                        env={**os.environ, "TMPDIR": scratch})
             keep(work, "here", pair, load, json.loads(said), paths)
 
@@ -164,11 +164,11 @@ def hosts(assay, composed, work):
     pace = pace_of(composed, work)
     lab = os.path.join(os.path.abspath(work), "six")
     shutil.rmtree(lab, ignore_errors=True)
-    run([assay, "fleet", "up", lab, "--profiles", ",".join(PROFILES)])
+    run([assay, "host", "up", lab, "--profiles", ",".join(PROFILES)])
     try:
         os.makedirs(os.path.join(lab, "apps"), exist_ok=True)
         shutil.copy(composed, os.path.join(lab, "apps", "composed"))
-        run([assay, "-C", lab, "fingerprint", "run", "--battery", "machines/demo-lab/battery.yaml"], ok=(0, 7))
+        run([assay, "-C", lab, "host", "measure", "--battery", "machines/demo-lab/battery.yaml"], ok=(0, 7))
         while pair:
             name, load = pair[0], os.getloadavg()[0]
             manifest(lab, pace, pair)
@@ -177,7 +177,7 @@ def hosts(assay, composed, work):
             keep(work, "hosts", pair, load, json.loads(said), [os.path.join(lab, f"{name}-{side}") for side in "ab"])
             pair = next(left, None)
     finally:
-        subprocess.run([assay, "fleet", "down", lab], check=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        subprocess.run([assay, "host", "down", lab], check=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
 # ---- the truth ----
@@ -380,7 +380,7 @@ def page(work, table):
     with open(table, "w", newline="", encoding="utf-8") as file:
         out = csv.writer(file, lineterminator="\n")
         out.writerow("where pair load_before load_after runs level name baseline candidate difference low high certain truth_low truth_high".split())
-        print("## On one machine: `assay compare`\n")
+        print("## On one machine: `assay diff`\n")
         section(work, "here", out)
         print("## On six emulated hosts: `assay gate`\n")
         if answers(work, "hosts"):

@@ -193,7 +193,7 @@ def record(assay, directory, name, program, kind, at_s):
     group = f"{GROUPS}/cpu/assay-preferred-{os.getpid()}/run"
     os.mkdir(group)
     began = time.time()
-    run = subprocess.Popen(["sh", "-c", f"echo $$ >{group}/cgroup.procs; exec \"$@\"", "-", assay, "variance", "record", "-o", to + "/records", "--", *words_of(program, kind, to)], stdin=subprocess.PIPE,
+    run = subprocess.Popen(["sh", "-c", f"echo $$ >{group}/cgroup.procs; exec \"$@\"", "-", assay, "record", "-o", to + "/records", "--", *words_of(program, kind, to)], stdin=subprocess.PIPE,
                            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
     run.stdin.write(b"\n")
     run.stdin.close()
@@ -266,7 +266,7 @@ def first_of(answer):
 def judge(assay, directory, name):
     with open(f"{directory}/{name}/run.json") as text:
         run = json.load(text)
-    shown = subprocess.run([assay, "variance", "show", f"{directory}/{name}/records", "--format", "json"], capture_output=True, text=True, check=False)
+    shown = subprocess.run([assay, "timeline", f"{directory}/{name}/records", "--format", "json"], capture_output=True, text=True, check=False)
     if shown.returncode:
         sys.exit(f"{name}: {shown.stderr[-200:].strip()}")
     answer = json.loads(shown.stdout)

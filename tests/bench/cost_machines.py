@@ -80,17 +80,17 @@ def take(assay, composed, work):
         return lab
     shutil.rmtree(lab, ignore_errors=True)
     load = [os.getloadavg()[0]]
-    subprocess.run([assay, "fleet", "up", lab], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run([assay, "host", "up", lab], check=True, stdout=subprocess.DEVNULL)
     try:
         manifests(lab, composed)
-        run(assay, lab, "fingerprint", "run", "--battery", "machines/demo-lab/battery.yaml", ok=(0, 7))
+        run(assay, lab, "host", "measure", "--battery", "machines/demo-lab/battery.yaml", ok=(0, 7))
         hosts = hosts_of(lab)
         for program in PROGRAMS:
             run(assay, lab, "run", program, "-w", hosts[0], ok=(0, 7))
             run(assay, lab, "run", program, "-w", ",".join(hosts[1:]), "--inputs", ",".join(f"i{i:02}" for i in range(ASKED)), ok=(0, 7))
         load.append(os.getloadavg()[0])
     finally:
-        subprocess.run([assay, "fleet", "down", lab], check=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        subprocess.run([assay, "host", "down", lab], check=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     with open(os.path.join(work, "measured"), "w", encoding="ascii") as out:
         json.dump(load, out)
     return lab
@@ -148,7 +148,7 @@ def page(work):
         rows = list(csv.DictReader(source))
     with open(os.path.join(work, "measured"), encoding="ascii") as source:
         load = json.load(source)
-    print(f"""Five programs of composed.c on the {len(hosts_of(os.path.join(work, 'lab')))} hosts of `assay fleet up` (load {load[0]:.1f} to {load[1]:.1f}): four in fixed proportions, so that inputs are larger
+    print(f"""Five programs of composed.c on the {len(hosts_of(os.path.join(work, 'lab')))} hosts of `assay host up` (load {load[0]:.1f} to {load[1]:.1f}): four in fixed proportions, so that inputs are larger
 or smaller, and one, *mixed*, whose proportions differ from input to input. The first host ran {LEARNED} inputs, from which the model is learned; each other one ran {ASKED}, and was then
 taken away and predicted by its fingerprint (battery of the demonstration, 13 stressors) and what the {LEARNED} and the other hosts' inputs cost: `assay cost predict --machine`, three inputs each. Error: |prediction / cost - 1|. *As if
 alike*: by the model alone, as if the host were the first one. Runs are single, processor time.

@@ -1,4 +1,4 @@
-"""Hosts, links and controllers that fail while `assay fingerprint run` and `assay run` are at work: the tables of tests/evidence/faults.sh.
+"""Hosts, links and controllers that fail while `assay host measure` and `assay run` are at work: the tables of tests/evidence/faults.sh.
 
     python3 faults.py ASSAY DIRECTORY          TRIALS each (20), JOBS at a time (3); none is begun after MINUTES
     FAULT="link cut" COMMAND=run SEED=7 python3 faults.py ASSAY DIRECTORY     one of them; MOMENT=1.234 at that second, KEEP=1 keeps its files
@@ -24,12 +24,12 @@ import traceback
 
 from faults_host import FAULTS, Fleet, Nothing, command_of, processes
 
-COMMANDS = ("fingerprint run", "run")
+COMMANDS = ("host measure", "run")
 STRESSORS, PASSES = ("brk", "hdd"), 2
 VERSIONS, REPETITIONS = ("a", "bb"), 3
-CELLS = {"fingerprint run": len(STRESSORS) * PASSES, "run": len(VERSIONS) * REPETITIONS}
+CELLS = {"host measure": len(STRESSORS) * PASSES, "run": len(VERSIONS) * REPETITIONS}
 # What a host that hangs may take, and with it those that wait for the lock it holds; what a busy machine may add.
-LIMIT_S, SPARE_S = {"fingerprint run": 190, "run": 430}, 30
+LIMIT_S, SPARE_S = {"host measure": 190, "run": 430}, 30
 SLOW_JOBS = 14
 # What stress-ng does on a busy machine that gives it no processor for its 0.3 s: no fault of ours.
 LATE = ("it made no operations in its time", "stress-ng was ended by signal 2", "the stressor failed", "it did not end when it was told to, and was killed")
@@ -74,7 +74,7 @@ class Trial:
         if fault == "impostor": # there is a catalog that knows them
             with open(directory + "/known.yaml", "w") as file:
                 file.write(BATTERY % 1)
-            subprocess.run([assay, "-C", self.fleet.lab, "fingerprint", "run", "--battery", directory + "/known.yaml"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            subprocess.run([assay, "-C", self.fleet.lab, "host", "measure", "--battery", directory + "/known.yaml"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         self.before = set(self.rows(command))
 
     def write_laboratory(self):
@@ -133,7 +133,7 @@ class Trial:
     # ---- commands ----
 
     def assay_run(self, command, *options):
-        words = {"run": ["run", "tiny"], "fingerprint run": ["fingerprint", "run", "--battery", self.directory + "/tiny.yaml"]}[command]
+        words = {"run": ["run", "tiny"], "host measure": ["host", "measure", "--battery", self.directory + "/tiny.yaml"]}[command]
         return subprocess.Popen([self.assay, "-C", self.fleet.lab, *words, "--format", "json", "--quiet"] + [o for o in options if o == "--resume"],
                                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
@@ -384,7 +384,7 @@ class Campaign:
 
     @staticmethod
     def remove_groups(directory):
-        """Of a trial that could not take its fleet down; its processes have ended with its namespace."""
+        """Of a trial that could not take its host down; its processes have ended with its namespace."""
         try:
             with open(directory + "/lab/.assay/emulated/state") as file:
                 tag = re.search(r"\b[0-9a-f]{8}\b", file.read())[0]

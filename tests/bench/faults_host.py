@@ -203,7 +203,7 @@ class Fleet:
         run("ip", "link", "set", "lo", "up")
         os.makedirs(directory + "/tmp", exist_ok=True)
         os.environ["TMPDIR"] = directory + "/tmp"
-        self.listed = json.loads(run(assay, "fleet", "up", self.lab, "--hosts", str(HOSTS), "--profiles", "base", "--format", "json").stdout)["hosts"]
+        self.listed = json.loads(run(assay, "host", "up", self.lab, "--hosts", str(HOSTS), "--profiles", "base", "--format", "json").stdout)["hosts"]
         links = re.findall(r"^\d+: (as[0-9a-f]{8}([0-9a-f]+))@", run("ip", "-o", "link", "show", "type", "veth").stdout, re.M)
         links = [name for _, name in sorted((int(number, 16), name) for name, number in links)]
         self.hosts = [Host(self, host["name"], host["address"], link) for host, link in zip(self.listed, links)]
@@ -217,7 +217,7 @@ class Fleet:
     def down(self):
         for host in self.hosts:
             os.kill(host.holder, signal.SIGKILL)
-        run(self.assay, "fleet", "down", self.lab)
+        run(self.assay, "host", "down", self.lab)
 
 
 # ---- faults ----
@@ -446,7 +446,7 @@ class Helper(Fault):
 
     def heal(self):
         """The next session replaces it."""
-        run(self.fleet.assay, "-C", self.fleet.lab, "fleet", "exec", "-w", self.to.name, "--", "true", check=False)
+        run(self.fleet.assay, "-C", self.fleet.lab, "host", "exec", "-w", self.to.name, "--", "true", check=False)
 
 
 class Controller(Fault):

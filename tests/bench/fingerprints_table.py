@@ -1,4 +1,4 @@
-"""The tables of tests/evidence/fingerprints.sh: PROGRAM LABORATORY ROUNDS BATTERIES. Brings the emulated fleet up itself."""
+"""The tables of tests/evidence/fingerprints.sh: PROGRAM LABORATORY ROUNDS BATTERIES. Brings the emulated host up itself."""
 import json
 import os
 import statistics
@@ -30,7 +30,7 @@ def rates(battery):
     """{machine: [{stressor: median}, one a fingerprint]}"""
     found = {}
     for name in [m["id"] for m in ask("catalog", "list")["machines"]]:
-        machine = ask("catalog", "show", name)
+        machine = ask("host", "show", name)
         found[name] = [{s: r["median"] for s, r in f["rates"].items() if "median" in r}
                        for f in machine["fingerprints"] if f["battery"] == battery]
     return found
@@ -66,11 +66,11 @@ def report(battery, seconds, before, after):
     print(f"Free on this machine after, against before: {changes}.")
 
 
-subprocess.run([program, "fleet", "up", lab, "--hosts", "12"], check=True, stdout=null, stderr=null)
+subprocess.run([program, "host", "up", lab, "--hosts", "12"], check=True, stdout=null, stderr=null)
 for battery in batteries:
     before, seconds = machine_state(), []
     for _ in range(rounds):
-        for host in ask("fingerprint", "run", "--battery", battery)["hosts"]:
+        for host in ask("host", "measure", "--battery", battery)["hosts"]:
             if not host["complete"]:
                 sys.exit(f"{host['host']}: {host['message']}")
             seconds.append(host["seconds"])

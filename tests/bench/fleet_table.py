@@ -1,4 +1,4 @@
-"""The tables of tests/evidence/fleet.sh: PROGRAM LABORATORY ROUNDS. Brings the emulated fleet up and down itself."""
+"""The tables of tests/evidence/fleet.sh: PROGRAM LABORATORY ROUNDS. Brings the emulated host up and down itself."""
 import json
 import os
 import statistics
@@ -23,12 +23,12 @@ def measure(words):
 
 def up(n):
     start = time.monotonic()
-    subprocess.run([program, "fleet", "up", lab, "--hosts", str(n)], check=True, stdout=null, stderr=null)
+    subprocess.run([program, "host", "up", lab, "--hosts", str(n)], check=True, stdout=null, stderr=null)
     return time.monotonic() - start
 
 
 def hosts():
-    done = subprocess.run([program, "-C", lab, "fleet", "list", "--format", "json"], check=True, capture_output=True, text=True)
+    done = subprocess.run([program, "-C", lab, "host", "list", "--format", "json"], check=True, capture_output=True, text=True)
     return json.loads(done.stdout)["hosts"]
 
 
@@ -48,7 +48,7 @@ def rivals(listed):
     names = ",".join(host["name"] for host in listed)
     config = f"{lab}/peers.config"
     return {
-        "assay": [program, "-C", lab, "fleet", "exec", "--", "true"],
+        "assay": [program, "-C", lab, "host", "exec", "--", "true"],
         "pssh": ["parallel-ssh", "-h", f"{lab}/peers.hosts", "-p", "32", "-t", "60", "-x", f"-F {config}", "true"],
         "clush": ["clush", "-w", names, "-f", "32", "-o", f"-F {config}", "true"],
     }
@@ -87,4 +87,4 @@ def compare(n):
 
 for n in (50, 200):
     compare(n)
-    subprocess.run([program, "fleet", "down", lab], check=True, stdout=null, stderr=null)
+    subprocess.run([program, "host", "down", lab], check=True, stdout=null, stderr=null)

@@ -15,7 +15,7 @@ def ask(*words):
 
 
 versions = collections.defaultdict(list)
-for listed in ask("runs", "list")["applications"]:
+for listed in ask("result", "list")["applications"]:
     versions[listed["application"]].append(listed["version"])
 planted = ["odd", "odd+3", "odd+6", "odd+12", "odd+24"]
 totals = {v: collections.Counter() for v in planted}

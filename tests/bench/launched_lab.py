@@ -137,7 +137,7 @@ def half(sql, n):
 
 def executed(n):
     """A command by two fan-outs."""
-    return [Command(n, f"fleet exec --fanout {fanout}", ["fleet", "exec", "--fanout", str(fanout), "--timeout", "15", "--format", "json", "--", "work"])
+    return [Command(n, f"host exec --fanout {fanout}", ["host", "exec", "--fanout", str(fanout), "--timeout", "15", "--format", "json", "--", "work"])
             for fanout in (32, 256)]
 
 
@@ -212,7 +212,7 @@ def measure(n):
         able = sum(FATES[fate][3] == "complete" for fate, _ in found.values())
         commands = executed(n)
         revive(found)
-        commands += interrupted(n, "fingerprint run", ["fingerprint", "run", "--battery", directory + "/battery.yaml"],
+        commands += interrupted(n, "host measure", ["host", "measure", "--battery", directory + "/battery.yaml"],
                                 "SELECT count(*) FROM fingerprint WHERE complete", able)
         revive(found)
         commands += interrupted(n, "run", ["run", "work"], "SELECT count(*) FROM run", 2 * able)
@@ -234,14 +234,14 @@ def main():
         found, commands, states, wrong, (there, files) = measure(n)
         measured += commands
         good = good and not any(wrong.values()) and not there and not files
-    print(f"Hosts were drawn with seed {seed}, as many at a time as `fanout: {FANOUT}` says, but of `fleet exec`.\n")
+    print(f"Hosts were drawn with seed {seed}, as many at a time as `fanout: {FANOUT}` says, but of `host exec`.\n")
     print("| hosts | command | ended by | s | controller's ms of processor a host | controller's MiB at most |\n| ---: | --- | --- | ---: | ---: | ---: |")
     for command in measured:
         print(command.row())
     for command in measured:
         if command.stood:
             print(f"\n`{command.name}` on {command.hosts} hosts: all of this stood still for {command.stood:.0f} s, which are not counted.")
-    print(f"\nThe {sizes[-1]} hosts, by what was drawn for them; `fleet exec` with either fan-out, the others after the first and the second `--resume`:\n")
+    print(f"\nThe {sizes[-1]} hosts, by what was drawn for them; `host exec` with either fan-out, the others after the first and the second `--resume`:\n")
     print("| drawn | hosts | exec, 32 | exec, 256 | fingerprint, first | second | run, first | second | as must be |\n| --- | ---: |" + " --- |" * 7)
     for fate, row in FATES.items():
         said = [", ".join(f"{state} {k}" for (drawn, state), k in sorted(counter.items()) if drawn == fate) for counter in states]

@@ -13,7 +13,7 @@ def ask(*words):
 
 
 rows = []
-for listed in ask("runs", "list")["applications"]:
+for listed in ask("result", "list")["applications"]:
     name = listed["application"]
     expected = oracle["apps"][name.split("/")[-1]]
     got = ask("profile", name, "--model", "paper")

@@ -120,7 +120,7 @@ def measure(assay, composed, work):
         with tempfile.TemporaryDirectory() as scratch:
             truth = os.path.join(scratch, "truth")
             load = [os.getloadavg()[0]]
-            command = [assay, "profile", "--here", "--budget", str(budget), "--format", "json", "--", composed, *words(weights), f"seconds={RUN_S}",
+            command = [assay, "stat", "--budget", str(budget), "--format", "json", "--", composed, *words(weights), f"seconds={RUN_S}",
                        f"truth={truth}"]
             answer = {"words": words(weights), "budget": budget, "load": load}
             if SEVERAL & weights.keys() and traced.possible():

@@ -50,15 +50,15 @@ def fleet(assay, composed, work, name, chosen, up, sampling="on"):
     lab = os.path.join(work, name)
     shutil.rmtree(lab, ignore_errors=True)
     load = [os.getloadavg()[0]]
-    subprocess.run([assay, "fleet", "up", lab, *up], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run([assay, "host", "up", lab, *up], check=True, stdout=subprocess.DEVNULL)
     try:
         manifest(lab, composed, chosen, sampling)
-        run(assay, lab, "fingerprint", "run", "--battery", "machines/demo-lab/battery.yaml", ok=(0, 7))
+        run(assay, lab, "host", "measure", "--battery", "machines/demo-lab/battery.yaml", ok=(0, 7))
         run(assay, lab, "run", "composed", ok=(0, 7))
         load.append(os.getloadavg()[0])
         answers_of(assay, lab, chosen, path, load)
     finally:
-        subprocess.run([assay, "fleet", "down", lab], check=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        subprocess.run([assay, "host", "down", lab], check=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
 def measure(assay, composed, work, n="30"):

@@ -164,7 +164,7 @@ def measure(assay, w, name):
     truth = os.path.join(w, name + ".truth")
     if os.path.exists(truth):
         os.unlink(truth)
-    said = subprocess.run([assay, "profile", "--here", "--budget", str(BUDGET_S), "--format", "json", "--",
+    said = subprocess.run([assay, "stat", "--budget", str(BUDGET_S), "--format", "json", "--",
                            *[word.replace("{w}", w).replace("{t}", truth) for word in words]], stdin=subprocess.DEVNULL,
                           capture_output=True, text=True, check=False)
     if said.returncode:

@@ -355,7 +355,7 @@ def measure(assay, composed, preload, w):
 
 
 def profile(assay, command):
-    said = subprocess.run([assay, "profile", "--here", "--budget", str(BUDGET_S), "--format", "json", "--", *command],
+    said = subprocess.run([assay, "stat", "--budget", str(BUDGET_S), "--format", "json", "--", *command],
                           stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
     if said.returncode:
         sys.exit(f"{command}: {said.stderr}")

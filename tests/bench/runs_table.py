@@ -132,12 +132,12 @@ def main():
     assay, lab = sys.argv[1:3]
     n = int(sys.argv[3]) if len(sys.argv) > 3 else 20
     rounds = int(sys.argv[4]) if len(sys.argv) > 4 else 10
-    up = run(assay, "fleet", "up", lab, "--hosts", str(HOSTS))
+    up = run(assay, "host", "up", lab, "--hosts", str(HOSTS))
     if up.returncode:
         sys.exit(up.stderr)
     good = kills(assay, lab, n)
     good = gate(assay, lab, rounds) and good
-    run(assay, "fleet", "down", lab)
+    run(assay, "host", "down", lab)
     sys.exit(0 if good else 1)
 
 

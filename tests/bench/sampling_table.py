@@ -11,7 +11,7 @@ import sys
 
 
 FORKS = "forks"  # beside the ten
-WAYS = {1: "as runs of the laboratory", 2: "as `profile --here`"}  # of bench_sampling
+WAYS = {1: "as runs of the laboratory", 2: "as `stat`"}  # of bench_sampling
 
 
 def commands(work):

@@ -1,6 +1,6 @@
 """Hosts behind Slurm, on a cluster of three nodes on this machine: slurm_table.py ASSAY DIRECTORY [PART...]. Writes Markdown to standard output.
 
-A laboratory from fleet check to gate, fingerprints and a run that are killed and resumed, the environment, nodes that differ, a login node,
+A laboratory from host check to gate, fingerprints and a run that are killed and resumed, the environment, nodes that differ, a login node,
 every way in which an allocation can end, and what commands cost beside ssh and beside this machine without any transport. After each step:
 jobs of Slurm and processes that are left."""
 import json
@@ -65,7 +65,7 @@ def start(words, where=lab, before=()):
 def answer(process):
     out, err = process.communicate(timeout=200)
     last = [line for line in err.splitlines() if "remark" not in line][-1:]
-    return out, last[0].replace("assay fleet exec: ", "") if last else "", process.returncode
+    return out, last[0].replace("assay host exec: ", "") if last else "", process.returncode
 
 
 def row(*cells):
@@ -82,7 +82,7 @@ def left(seconds=60):
 
 
 def ends():
-    print("## How allocations end\n\n`fleet exec -- sleep` on one host, and what happens to it; a minute is the smallest limit that "
+    print("## How allocations end\n\n`host exec -- sleep` on one host, and what happens to it; a minute is the smallest limit that "
           "Slurm knows, and it looks for those that have passed theirs every half minute or so.\n")
     row("what happens", "status", "what is said", "s from there to the end", "jobs left", "processes left")
     row("---", "---:", "---", "---:", "---:", "---:")
@@ -91,7 +91,7 @@ def ends():
         wait_idle()
         if before:
             before()
-        process = start(["fleet", "exec", "-w", host, "--"] + list(words))
+        process = start(["host", "exec", "-w", host, "--"] + list(words))
         if act:
             sleeping()
         began = time.time()
@@ -125,9 +125,9 @@ def ends():
          after=lambda _: (holder[0].terminate(), holder[0].terminate(), holder[0].wait()))
     lab_yaml(lab, HOSTS.format("30m"))
     wait_idle()
-    first = start(["fleet", "exec", "-w", "node1", "--", "sleep", MARK])
+    first = start(["host", "exec", "-w", "node1", "--", "sleep", MARK])
     sleeping()
-    second = start(["fleet", "exec", "-w", "node1", "--", "sleep", MARK])
+    second = start(["host", "exec", "-w", "node1", "--", "sleep", MARK])
     until(lambda: jobs() == 2, 30)
     second.kill()
     alone = until(lambda: jobs() == 1, 30)
@@ -175,11 +175,11 @@ def killed(words, times, sql):
 def laboratory():
     print("## A laboratory\n")
     began = time.time()
-    done = shell([assay, "-C", lab, "fleet", "check"])
-    print("- `assay fleet check`: status %d, %.1f s; %s" % (done.returncode, time.time() - began, "; ".join(
+    done = shell([assay, "-C", lab, "host", "check"])
+    print("- `assay host check`: status %d, %.1f s; %s" % (done.returncode, time.time() - began, "; ".join(
         line for i, line in enumerate(done.stdout.splitlines() or [done.stderr]) if i == 0 or ": problem: " in line)))
-    kills, status = killed(["fingerprint", "run", "--battery", "quick", "-q"], 2, "select count(*) from rate")
-    print("- `assay fingerprint run --battery quick`, killed %d times with SIGKILL and resumed: status %d; %d complete fingerprints of %d machines, %d "
+    kills, status = killed(["host", "measure", "--battery", "quick", "-q"], 2, "select count(*) from rate")
+    print("- `assay host measure --battery quick`, killed %d times with SIGKILL and resumed: status %d; %d complete fingerprints of %d machines, %d "
           "incomplete; rates %d, different ones %d" % ((kills, status) + stored(
               "select sum(complete), count(distinct machine), sum(not complete) from fingerprint") + stored(
                   "select count(*), count(distinct machine || battery || pass || stressor || ordinal) from rate join fingerprint on id = fingerprint")))
@@ -197,15 +197,15 @@ def cost():
     os.mkdir(places["local"])
     shell([assay, "init", places["local"]])
     lab_yaml(places["local"], "hosts: [{name: here, transport: local}]\n")
-    shell([assay, "fleet", "up", places["ssh"], "--hosts", "1", "--profiles", "base"])
+    shell([assay, "host", "up", places["ssh"], "--hosts", "1", "--profiles", "base"])
     wait_idle()
-    row("transport", "`fleet exec -- true`, ms", "`fleet check`, ms more than that", "`fleet put` of 64 MiB, ms", "`fingerprint run --battery quick`, s")
+    row("transport", "`host exec -- true`, ms", "`host check`, ms more than that", "`host copy` of 64 MiB, ms", "`host measure --battery quick`, s")
     row("---", "---:", "---:", "---:", "---:")
     with open(directory + "/big", "wb") as file:
         file.write(os.urandom(64 << 20))
     said = []
     for name, where in places.items():
-        host = json.loads(shell([assay, "-C", where, "fleet", "list", "--format", "json"]).stdout)["hosts"][0]["name"]
+        host = json.loads(shell([assay, "-C", where, "host", "list", "--format", "json"]).stdout)["hosts"][0]["name"]
 
         def timed(words, times=9):
             taken = []
@@ -216,13 +216,13 @@ def cost():
                 if done.returncode and words[1] != "check":  # which finds that the machine is busy
                     said.append("%s: `%s` ended with %d: %s" % (name, words[1], done.returncode, (done.stderr or done.stdout).splitlines()[0]))
             return statistics.median(taken)
-        once = timed(["fleet", "exec", "-w", host, "--", "true"])
-        put = timed(["fleet", "put", "-w", host, directory + "/big", "/tmp/assay-evidence-big"], 5)
-        check = timed(["fleet", "check", "-w", host])
-        battery = timed(["fingerprint", "run", "-w", host, "--battery", "quick", "-q"], 1)
+        once = timed(["host", "exec", "-w", host, "--", "true"])
+        put = timed(["host", "copy", "-w", host, directory + "/big", "/tmp/assay-evidence-big"], 5)
+        check = timed(["host", "check", "-w", host])
+        battery = timed(["host", "measure", "-w", host, "--battery", "quick", "-q"], 1)
         row(name, "%.0f" % (1000 * once), "%.0f" % (1000 * (check - once)), "%.0f" % (1000 * put), "%.1f" % battery)
     os.remove("/tmp/assay-evidence-big")
-    shell([assay, "fleet", "down", places["ssh"]])
+    shell([assay, "host", "down", places["ssh"]])
     print("".join("\n- " + line for line in said) + "\n" * bool(said))
 
 
@@ -238,13 +238,13 @@ def queue():
     wait_idle()
     most = [0]
     began = time.time()
-    process = start(["fleet", "exec", "--fanout", "8", "--", "sleep", ".2"], where)
+    process = start(["host", "exec", "--fanout", "8", "--", "sleep", ".2"], where)
     while process.poll() is None:
         most[0] = max(most[0], jobs())
         time.sleep(.2)
     said, status = answer(process)[1:]
     memory = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
-    print("`fleet exec --fanout 8 -- sleep .2` on 64 hosts that are three nodes: status %d after %.0f s, `%s`; at most %d jobs at a time in "
+    print("`host exec --fanout 8 -- sleep .2` on 64 hosts that are three nodes: status %d after %.0f s, `%s`; at most %d jobs at a time in "
           "Slurm; the largest process of the whole page had %.0f MiB. Left: %d jobs, %d processes." %
           ((status, time.time() - began, said, most[0], memory / 1024) + left()))
 
@@ -254,9 +254,9 @@ def environment():
     os.mkdir(directory + "/own")
     mine = dict(os.environ, HOME=directory + "/own", PATH=directory + "/own:" + os.environ["PATH"], LANG="C.UTF-8", TOKEN="secret", SRUN_LABEL="0")
     wait_idle()
-    done = subprocess.run([assay, "-C", lab, "fleet", "exec", "-w", "node1", "--", "env"], capture_output=True, text=True, env=mine)
+    done = subprocess.run([assay, "-C", lab, "host", "exec", "-w", "node1", "--", "env"], capture_output=True, text=True, env=mine)
     there = dict(line.split(": ", 1)[1].split("=", 1) for line in done.stdout.splitlines() if "=" in line)
-    print("`fleet exec -w node1 -- env`, with `TOKEN`, `LANG` and %d other variables beside `HOME` and `PATH` here: status %d. On the node `HOME` is %s, "
+    print("`host exec -w node1 -- env`, with `TOKEN`, `LANG` and %d other variables beside `HOME` and `PATH` here: status %d. On the node `HOME` is %s, "
           "`PATH` is %s; besides these `%s` and %d that begin with `SLURM` or `SRUN`. With a value from here: `%s`.\n" %
           (len(mine) - 4, done.returncode, "ours" if there.get("HOME") == mine["HOME"] else "**%s**" % there.get("HOME"),
            "ours" if there.get("PATH") == mine["PATH"] else "**%s**" % there.get("PATH"),
@@ -266,7 +266,7 @@ def environment():
 
 def nodes():
     print("## Nodes that differ from night to night\n\nSix hosts of type rome on the three nodes: r1 and r2 are node1, r3 and r4 node2, r5 and r6 node3. "
-          "`fleet exec -w 'any 3 of type:rome' -- true`:\n")
+          "`host exec -w 'any 3 of type:rome' -- true`:\n")
     where = directory + "/nodes"
     shell([assay, "init", where])
     lab_yaml(where, "hosts:\n" + "".join("  - {name: r%d, address: node%d, type: rome, transport: slurm, time_limit: 5m, queue_limit: 30m}\n" %
@@ -278,7 +278,7 @@ def nodes():
     def case(what, before, after):
         wait_idle()
         before()
-        done = shell([assay, "-C", where, "fleet", "exec", "-w", "any 3 of type:rome", "--format", "json", "--", "true"])
+        done = shell([assay, "-C", where, "host", "exec", "-w", "any 3 of type:rome", "--format", "json", "--", "true"])
         said = json.loads(done.stdout)["hosts"] if done.stdout else []
         after()
         row(what, done.returncode, ", ".join("%s %s" % (host["host"], host["outcome"]) for host in said) or done.stderr.splitlines()[-1], left()[0])
@@ -290,7 +290,7 @@ def nodes():
         case(node + " is drained", state(node, "state=drain", "reason=new disk"), state(node, "state=resume"))
     case("node1 is busy", lambda: (holder.append(subprocess.Popen(["srun", "-Q", "-w", "node1", "--exclusive", "sleep", "600"])), time.sleep(2)),
          lambda: (holder[0].terminate(), holder[0].terminate(), holder[0].wait()))
-    done = shell([assay, "-C", where, "fleet", "exec", "-w", "any 7 of type:rome", "--", "true"])
+    done = shell([assay, "-C", where, "host", "exec", "-w", "any 7 of type:rome", "--", "true"])
     print("\n`any 7 of type:rome`: status %d, `%s`\n" % (done.returncode, done.stderr.splitlines()[-1]))
 
 
@@ -344,15 +344,15 @@ def login():
             where = directory + "/login-" + name
             shell([assay, "init", where])
             lab_yaml(where, "hosts:\n  - name: node[1-3]\n    login: %s\n%s" % (at, text))
-            case(name, ["fleet", "exec", "-w", "node1", "--", "true"], "`fleet exec` before its key is known")
-            if key not in case(name, ["fleet", "trust", "-w", "node1"]):
+            case(name, ["host", "exec", "-w", "node1", "--", "true"], "`host exec` before its key is known")
+            if key not in case(name, ["host", "trust", "-w", "node1"]):
                 print("\n**the login node's key was not shown**\n")
-            case(name, ["fleet", "exec", "--", "printf", "%s,", "a  b", "$HOME"], "`fleet exec -- printf '%s,' 'a  b' '$HOME'`")
-            case(name, ["fleet", "exec", "-w", "node1", "--", "sleep", MARK], "the controller gets SIGKILL", lambda p: p.kill())
-            case(name, ["fleet", "exec", "-w", "node1", "--", "sleep", MARK], "every ssh to it gets SIGKILL",
+            case(name, ["host", "exec", "--", "printf", "%s,", "a  b", "$HOME"], "`host exec -- printf '%s,' 'a  b' '$HOME'`")
+            case(name, ["host", "exec", "-w", "node1", "--", "sleep", MARK], "the controller gets SIGKILL", lambda p: p.kill())
+            case(name, ["host", "exec", "-w", "node1", "--", "sleep", MARK], "every ssh to it gets SIGKILL",
                  lambda p: [os.kill(int(n), 9) for n in shell(["pgrep", "-f", "^ssh .*-p %d|^ssh .*127.0.0.1" % port]).stdout.split()])
-        done = shell(before + [assay, "-C", directory + "/login-slurm", "fleet", "import", "slurm", "--login", at, "--dry-run"])
-        print("\n`fleet import slurm --login %s --dry-run`: status %d; %s\n" % (at, done.returncode, (done.stdout.splitlines() or [done.stderr])[0]))
+        done = shell(before + [assay, "-C", directory + "/login-slurm", "host", "import", "slurm", "--login", at, "--dry-run"])
+        print("\n`host import slurm --login %s --dry-run`: status %d; %s\n" % (at, done.returncode, (done.stdout.splitlines() or [done.stderr])[0]))
     finally:
         server.terminate()
         server.wait()

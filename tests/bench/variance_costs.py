@@ -162,7 +162,7 @@ def seen_of(library, directory, words):
     """Of RUNS recorded runs, the one in the middle by its coverage: coverage, by what the work of computation is known, the part of the time that was
     waiting; bytes a second (of one second at least: a file has a beginning). And the coverage of all of them together."""
     def shown(names):
-        return json.loads(subprocess.run([os.path.dirname(library) + "/assay", "variance", "show", *names, "--format", "json"], stdout=subprocess.PIPE, check=True).stdout)
+        return json.loads(subprocess.run([os.path.dirname(library) + "/assay", "timeline", *names, "--format", "json"], stdout=subprocess.PIPE, check=True).stdout)
     runs, kept = [], [f"{directory}/records.{i}" for i in range(RUNS)]
     for name in kept:
         ran = once(library, directory, words, RECORDED)
@@ -257,7 +257,7 @@ def print_seen(seen):
         return
     print("\nWhat is seen of a recorded run of each: coverage is the part of the time without waiting that is in work that repeats; KB/s: of the process that\n"
           f"records most; of its first second where it has no more. Of {RUNS} runs, the one in the middle by coverage; the least and the most in brackets; and that of\n"
-          f"all {RUNS} analysed together (`assay variance show RUN RUN...`), in which work that a run does only once repeats.\n")
+          f"all {RUNS} analysed together (`assay timeline RUN RUN...`), in which work that a run does only once repeats.\n")
     print("| program | coverage | of all together | work of computation known by | waiting | fragments | processes | records KB/s |")
     print("| --- | --- | --- | --- | --- | --- | --- | --- |")
     for name, one in seen.items():

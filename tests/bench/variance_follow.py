@@ -30,14 +30,14 @@ def follow_long(assay):
     with tempfile.TemporaryDirectory() as work:
         subprocess.run(["gcc", "-O2", "-o", work + "/four", HERE + "/../apps/special/four.c"], check=True)
         os.mkdir(work + "/out")
-        run = subprocess.Popen([assay, "variance", "record", "-o", work + "/records", "--", work + "/four", work + "/out", "100000000"], cwd=work,
+        run = subprocess.Popen([assay, "record", "-o", work + "/records", "--", work + "/four", work + "/out", "100000000"], cwd=work,
                                stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
         run.stdin.write(b"\n")
         run.stdin.close()
         began = time.monotonic()
         while not glob.glob(work + "/records/*.samples"):
             time.sleep(.1)
-        follow = subprocess.Popen([assay, "variance", "show", work + "/records", "--follow", "--format", "json"], stdout=subprocess.PIPE, text=True)
+        follow = subprocess.Popen([assay, "timeline", work + "/records", "--follow", "--format", "json"], stdout=subprocess.PIPE, text=True)
         memory, windows = {}, []
 
         def watch():
@@ -60,7 +60,7 @@ def follow_long(assay):
 def follow_some(assay, files):
     """One analysis: its windows, and how long each took after the one before it."""
     began, windows = time.monotonic(), []
-    analysis = subprocess.Popen([assay, "variance", "show", *files, "--follow", "--window", str(WINDOW_S), "--format", "json"], stdout=subprocess.PIPE, text=True)
+    analysis = subprocess.Popen([assay, "timeline", *files, "--follow", "--window", str(WINDOW_S), "--format", "json"], stdout=subprocess.PIPE, text=True)
     for line in analysis.stdout:
         w, now = json.loads(line), time.monotonic()
         windows.append({"took_s": now - began, "fragments": w["fragments"],
@@ -106,7 +106,7 @@ def main():
     long = keep(directory + "/long.json", lambda: follow_long(assay), seconds)
     if long:
         windows = long["windows"]
-        print(f"`four` for {long['seconds']:.0f} s with `assay variance show --follow` beside it, on a machine with a load of {long['load']:.0f}: {len(windows)} windows of {WINDOW_S} s,\n"
+        print(f"`four` for {long['seconds']:.0f} s with `assay timeline --follow` beside it, on a machine with a load of {long['load']:.0f}: {len(windows)} windows of {WINDOW_S} s,\n"
               f"{sum(w['fragments'] for w in windows):,} fragments in all (each in two windows), at most {max(w['fragments'] for w in windows):,} in one. A window was told at most\n"
               f"{max(w['lag_s'] for w in windows):.1f} s after its end ({WINDOW_S} s asked). Resident memory of the analysis: {long['early_kb']:,} KB at most in the first {EARLY_S} s, {long['most_kb']:,} KB at most in all.\n")
     if many:

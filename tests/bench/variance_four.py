@@ -225,7 +225,7 @@ class Run:
         self.program = plan["program"]
         ranks = int(self.program[-1]) if self.program.startswith("ranks") else 0
         self.networks = Networks(binaries["pipes"]) if self.program == "net" else None
-        self.command = [assay, "variance", "record", "-o", self.directory + "/records", "--", *(MPIRUN + [str(ranks)] if ranks else []),
+        self.command = [assay, "record", "-o", self.directory + "/records", "--", *(MPIRUN + [str(ranks)] if ranks else []),
                         binaries["ranks" if ranks else "pipes"], self.directory, str(TURNS[self.program]), *(["net"] if self.networks else [])]
         self.processes, self.groups, self.pids = ranks or 4, None, []
 
@@ -400,7 +400,7 @@ def began_of(records):
 def judge(assay, directory):
     run = json.load(open(directory + "/run.json"))
     run["began"] = began_of(directory + "/records")
-    shown = subprocess.run([assay, "variance", "show", directory + "/records", "--format", "json"], stdout=subprocess.PIPE, check=True)
+    shown = subprocess.run([assay, "timeline", directory + "/records", "--format", "json"], stdout=subprocess.PIPE, check=True)
     answer = json.loads(shown.stdout)
     regions = [r for r in answer["regions"] if r["caused_by"] is None]
     out = dict(run, delayed=delayed(directory, run), regions=len(regions), coverage=answer["coverage"], loss=None, truth=None, first="-", told="-", overlap=0,
@@ -429,7 +429,7 @@ def judge(assay, directory):
 
 def one_of_ten(assay, directory, slow, others):
     """Is this run named as slow among nine undisturbed ones, and why? And which of those that took no longer than what is not slow?"""
-    shown = subprocess.run([assay, "variance", "show", *(f"{directory}/{name}/records" for name in [*others, slow]), "--format", "json"], stdout=subprocess.PIPE, check=True)
+    shown = subprocess.run([assay, "timeline", *(f"{directory}/{name}/records" for name in [*others, slow]), "--format", "json"], stdout=subprocess.PIPE, check=True)
     runs = json.loads(shown.stdout)["runs"]
     return {"named": runs[-1]["slow"], "others": sum(r["slow"] for r in runs[:-1]), "wrong": sum(r["slow"] for r in runs[:-1] if r["times_usual"] <= 1 / .85), "cause": runs[-1]["cause"], "times": runs[-1]["times_usual"],
             "most": max(r["times_usual"] for r in runs[:-1])}
@@ -442,7 +442,7 @@ def print_ten(assay, directory, names):
         print("\nOne slow run of ten: not judged, there are not nine undisturbed runs and a slow one.")
         return
     rows = [one_of_ten(assay, directory, n, others) for n in slow]
-    print(f"\nOne slow run of ten ({KINDS['whole'][1].split(',')[0]}, in all of the run) among nine undisturbed ones, by `variance show` of the ten: this run is called "
+    print(f"\nOne slow run of ten ({KINDS['whole'][1].split(',')[0]}, in all of the run) among nine undisturbed ones, by `timeline` of the ten: this run is called "
           f"slow in {sum(r['named'] for r in rows)} of {len(rows)}; of the nine, at most {max(r['others'] for r in rows)} are, and {max(r['wrong'] for r in rows)} that took no more than 1 / .85 "
           f"of the median; the cause of the slow one is the quota in {sum(r['cause'] == 'throttled' for r in rows)}. They took "
           f"{min(r['times'] for r in rows):.2f} to {max(r['times'] for r in rows):.2f} times as long as the median, the slowest of the nine {max(r['most'] for r in rows):.2f}.")

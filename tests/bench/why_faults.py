@@ -157,7 +157,7 @@ def run(assay, work):
         done = {json.loads(line)["name"] for line in f}
         left = [case for case in cases(work) if case.name not in done and re.search(os.environ.get("WHY_ONLY", ""), case.name)]
         if left:
-            subprocess.run([assay, "fleet", "up", lab, "--hosts", str(HOSTS), "--profiles", "base"], check=True, stdout=subprocess.DEVNULL)
+            subprocess.run([assay, "host", "up", lab, "--hosts", str(HOSTS), "--profiles", "base"], check=True, stdout=subprocess.DEVNULL)
         try:
             for case in left:
                 out_of_time = time.monotonic() - began > float(os.environ.get("WHY_SLICE", "inf"))
@@ -169,7 +169,7 @@ def run(assay, work):
                 print(f"{row['name']}: {row['status']}, {row['found'][:2]}, {row['seconds']:.0f} s", file=sys.stderr, flush=True)
         finally:
             if left:
-                subprocess.run([assay, "fleet", "down", lab], stdout=subprocess.DEVNULL)
+                subprocess.run([assay, "host", "down", lab], stdout=subprocess.DEVNULL)
     if out_of_time:
         sys.exit(MORE_TO_DO)
 

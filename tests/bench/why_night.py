@@ -69,7 +69,7 @@ def run(assay, repositories, work):
         make_laboratory(assay, repositories, work)
     if os.path.exists(os.path.join(work, "night.json")):
         return
-    night = subprocess.Popen([assay, "-C", os.path.join(work, "lab"), "nightly", "--quiet", "--format", "json"], stdout=subprocess.PIPE, text=True)
+    night = subprocess.Popen([assay, "-C", os.path.join(work, "lab"), "nightly", "run", "--quiet", "--format", "json"], stdout=subprocess.PIPE, text=True)
     try:
         out = night.communicate(timeout=float(os.environ["WHY_SLICE"]) if "WHY_SLICE" in os.environ else None)[0]
     except subprocess.TimeoutExpired:

@@ -1,4 +1,4 @@
-"""Versions of real programs with a known slowdown, held against what `assay compare --git` says of them.
+"""Versions of real programs with a known slowdown, held against what `assay diff --git` says of them.
 
     why_pairs.py truth NAME REPOSITORIES WORK    instructions by function of both versions (valgrind's callgrind), for the table below
     why_pairs.py run ASSAY REPOSITORIES WORK     appends to WORK/pairs.jsonl the pairs that are not there yet
@@ -153,7 +153,7 @@ def run(assay, repositories, work):
                 sys.exit(MORE_TO_DO)
             build, command = filled(pair, inputs)
             environment = dict(os.environ, XDG_CACHE_HOME=os.path.join(work, "cache"))
-            words = [assay, "compare", "--git", repository, pair.old, pair.new, "--build", build, "--quiet", "--format", "json", "--", *command]
+            words = [assay, "diff", "--git", repository, pair.old, pair.new, "--build", build, "--quiet", "--format", "json", "--", *command]
             at = words.index("--")
             built = subprocess.run(words[:at] + ["--budget", "1"] + words[at:], env=environment, capture_output=True)
             start, load = time.monotonic(), os.getloadavg()[0]

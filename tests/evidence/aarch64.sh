@@ -1,5 +1,5 @@
 #!/bin/sh
-# A laboratory of two architectures: two emulated hosts of this machine and a guest of aarch64 with its own sshd, from fleet trust to
+# A laboratory of two architectures: two emulated hosts of this machine and a guest of aarch64 with its own sshd, from host trust to
 # history. Needs root (emulated hosts), and the packages of the sections aarch64 and pmu. Some five minutes.
 needs=nothing
 . tests/lib_evidence.sh

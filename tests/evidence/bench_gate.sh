@@ -13,7 +13,7 @@ if [ ! -d "$kept/lab" ]; then
 				(10 + m / 5) * (a % 10 == 0 && v ? 1.05 : 1) * (1 + .02 * (rand() - .5))
 	}' >"$kept/results.csv"
 	"$assay" init "$kept/lab" >/dev/null
-	"$assay" -C "$kept/lab" import results "$kept/results.csv" >/dev/null
+	"$assay" -C "$kept/lab" result import "$kept/results.csv" >/dev/null
 fi
 # timed NAME COMMAND...: adds a line "wall-clock seconds, processor seconds, KiB, status" to $work/NAME.samples; its output is in $work/NAME.out.
 timed() {
@@ -69,7 +69,7 @@ night() {
 of_night() {
 	name=$1
 	shift
-	timed "$name" "$assay" -C "$kept/night" nightly "$@"
+	timed "$name" "$assay" -C "$kept/night" nightly run "$@"
 }
 # row NAME COMMAND
 row() {

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Six machines over 26 weeks: how often `catalog drift` says of an unchanged one that it differs, and how soon it finds one that is slower.
+# Six machines over 26 weeks: how often `host drift` says of an unchanged one that it differs, and how soon it finds one that is slower.
 # The method before is that of a revision that is named; its numbers are kept here.
 needs=nothing
 . tests/lib_evidence.sh
@@ -24,7 +24,7 @@ between sessions goes with how much it varies between passes. Between consecutiv
 
 ## Weeks
 
-Drawn laboratories of six machines of one type, through the code of `catalog drift`, which is asked every week from the second on: 200 laboratories per row. In each the third machine is
+Drawn laboratories of six machines of one type, through the code of `host drift`, which is asked every week from the second on: 200 laboratories per row. In each the third machine is
 10 % slower in everything from a drawn week on, the fifth to the 24th. *Unchanged hosts*: share of the weeks of the unchanged hosts in which one is said to differ, from its past or from its type.
 *Weeks with one*: share of the weeks in which that is said of any. *Found*: the slower one is, in the week of the change or one of the next two.
 

@@ -4,10 +4,10 @@ needs=nothing
 . tests/lib_evidence.sh
 profiles=base,io,meta,vm,fault,walk,bw,clock,str,sort,malloc,process,sync,net,time
 mkdir "$work/lab"
-"$assay" fleet up "$work/lab" --profiles "$profiles" >&2
+"$assay" host up "$work/lab" --profiles "$profiles" >&2
 for round in $(seq "${ROUNDS:-1}"); do
 	echo "round $round" >&2
-	"$assay" -C "$work/lab" fingerprint run --battery tests/bench/knobs.yaml >&2 || [ $? = 7 ] || exit 1
+	"$assay" -C "$work/lab" host measure --battery tests/bench/knobs.yaml >&2 || [ $? = 7 ] || exit 1
 done
 {
 	evidence_head 'What the knobs of emulated hosts move'

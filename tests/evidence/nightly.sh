@@ -77,9 +77,9 @@ fi
 
 fleet_up() {
 	if mkdir "$quota" 2>/dev/null; then
-		sh -c 'echo $$ >"$0/tasks"; exec "$@"' "$quota" "$assay" fleet up "$lab" --hosts 4 >/dev/null 2>&1
+		sh -c 'echo $$ >"$0/tasks"; exec "$@"' "$quota" "$assay" host up "$lab" --hosts 4 >/dev/null 2>&1
 	else
-		"$assay" fleet up "$lab" --hosts 4 >/dev/null 2>&1
+		"$assay" host up "$lab" --hosts 4 >/dev/null 2>&1
 	fi
 	program "$lab/apps/same1" 1500000
 	program "$lab/apps/same2" 1500000
@@ -148,7 +148,7 @@ nights() {
 		rm -rf "$lab/.assay/runs.db"*
 		: >"$work/hogs"
 		hog "$kind" "$work/hogs"
-		"$assay" -C "$lab" nightly --quiet --format json >"$work/night.json" 2>>"$state/log" || true
+		"$assay" -C "$lab" nightly run --quiet --format json >"$work/night.json" 2>>"$state/log" || true
 		kill "$hogs"
 		wait "$hogs" 2>/dev/null || true
 		hogs=
@@ -177,20 +177,20 @@ decided() {
 kills() {
 	[ -s "$state/undisturbed" ] || {
 		kills_lab "$work/kills"
-		"$assay" -C "$work/kills" nightly --quiet --format json 2>/dev/null | decided >"$state/undisturbed"
+		"$assay" -C "$work/kills" nightly run --quiet --format json 2>/dev/null | decided >"$state/undisturbed"
 	}
 	n=$(cat "$state/kills.csv" 2>/dev/null | grep -c . || true)
 	while [ "$n" -lt 10 ] && time_left; do
 		kills_lab "$work/kills"
 		killed=0
 		for times in 1 2 3; do # three times each, from before the first run to the fresh ones
-			"$assay" -C "$work/kills" nightly --quiet >/dev/null 2>&1 &
+			"$assay" -C "$work/kills" nightly run --quiet >/dev/null 2>&1 &
 			pid=$!
 			sleep "$(awk -v s="$n$times" 'BEGIN { srand(s); print .2 + 4 * rand() }')"
 			kill -9 $pid 2>/dev/null && killed=$((killed + 1))
 			wait $pid 2>/dev/null || true
 		done
-		"$assay" -C "$work/kills" nightly --quiet --format json 2>/dev/null | decided >"$work/after"
+		"$assay" -C "$work/kills" nightly run --quiet --format json 2>/dev/null | decided >"$work/after"
 		cmp -s "$work/after" "$state/undisturbed" && echo "$killed,same" >>"$state/kills.csv" || echo "$killed,differs" >>"$state/kills.csv"
 		n=$((n + 1))
 	done
@@ -213,13 +213,13 @@ reboots() {
 		kills_lab "$work/reboots"
 		lost=0
 		for times in 1 2 3; do
-			after_boot "$assay" -C "$work/reboots" nightly --quiet >/dev/null 2>&1 &
+			after_boot "$assay" -C "$work/reboots" nightly run --quiet >/dev/null 2>&1 &
 			pid=$!
 			sleep "$(awk -v s="4$n$times" 'BEGIN { srand(s); print .2 + 4 * rand() }')"
 			kill -9 $pid 2>/dev/null && lost=$((lost + 1))
 			wait $pid 2>/dev/null || true
 		done
-		after_boot "$assay" -C "$work/reboots" nightly --quiet --format json 2>/dev/null | decided >"$work/after"
+		after_boot "$assay" -C "$work/reboots" nightly run --quiet --format json 2>/dev/null | decided >"$work/after"
 		cmp -s "$work/after" "$state/undisturbed" && echo "$lost,same" >>"$state/reboots.csv" || echo "$lost,differs" >>"$state/reboots.csv"
 		n=$((n + 1))
 	done

@@ -3,7 +3,7 @@
 . tests/lib_evidence.sh
 "$assay" init "$work/lab" >/dev/null
 import_package "$work/lab" "$data" "$data/types.csv"
-"$assay" -C "$work/lab" runs list --format json >"$work/list.json"
+"$assay" -C "$work/lab" result list --format json >"$work/list.json"
 {
 	evidence_head "The paper's model against scikit-learn"
 	echo "\`assay profile APPLICATION --model paper --format json\` against the recorded results of"

@@ -8,7 +8,7 @@ mkdir -p "$kept"
 {
 	evidence_head 'What sampling costs a command'
 	echo 'User and system time of the command and all that it starts: not sampled; sampled as runs of the laboratory are (every 10 ms of a processor), and'
-	echo 'as `assay profile --here` does it (every 4.6 ms, with places in files); in turn. Where root measures, the clock of every processor is sampled, also'
+	echo 'as `assay stat` does it (every 4.6 ms, with places in files); in turn. Where root measures, the clock of every processor is sampled, also'
 	echo 'for what others do there.'
 	echo
 	/usr/bin/python3 tests/bench/sampling_table.py "$PWD/build/release/tests/bench_sampling" "${ROUNDS:-40}" "$kept"

@@ -27,7 +27,7 @@ rm -f apps/*
 printf '%s\n' "versions: { v1: { command: [/bin/echo, 'cost 100'] }, v2: { command: [/bin/echo, 'cost 130'] } }" 'repetitions: 2' 'warm_ups: 0' \\
 	"metric: { source: regex, pattern: 'cost ([0-9.]+)' }" >apps/app.yaml
 printf '%s\n' 'comparisons: [{ application: app, against: v1, budget: 20s }]' 'fingerprints: { battery: none }' >suite.yaml
-nights() { assay nightly list | grep -c ' ended '; }
+nights() { assay nightly show --list | grep -c ' ended '; }
 # nights_are N: for three minutes at most
 nights_are() {
 	for _ in \$(seq 180); do

@@ -23,7 +23,7 @@ mkdir -p "$corpus"
 	echo 'says of its pieces, and of how long a token that was there waited for it, against the median of those outside (of a stop: for how'
 	echo 'long it did not look at its clock). Gain: what the run takes longer than the median of the undisturbed ones. Most of its time in messages: what accounting of communication'
 	echo 'alone (as mpiP does) blames, the process with the largest share of its time there, is a disturbed one; by its nature it is the one that waits. What others or the'
-	echo 'host did: waiting for a processor that other programs used, steal, quotas, a slower clock of the processor are most of each region. Coverage is what `variance show` says.'
+	echo 'host did: waiting for a processor that other programs used, steal, quotas, a slower clock of the processor are most of each region. Coverage is what `timeline` says.'
 	echo
 	cat "$work/found"
 	echo

@@ -64,7 +64,7 @@ boot() {
 	for who in root user; do
 		mkdir -p "$work/records.$1.$who"
 		sed -n "s/^$who file //p" "$work/$1" | base64 -d | gzip -dc >"$work/records.$1.$who/1-0.samples"
-		"$assay" variance show --format json "$work/records.$1.$who" >"$work/shown" || true
+		"$assay" timeline --format json "$work/records.$1.$who" >"$work/shown" || true
 		/usr/bin/python3 - "$work/shown" >"$work/$1.$who" <<'END_PY' || true
 import json, sys
 rows = [c for c in json.load(open(sys.argv[1]))["graph"] if c["place"].startswith("write") and "-> write" in c["place"]]

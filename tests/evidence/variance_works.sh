@@ -27,7 +27,7 @@ row() {
 	name=$1 program=$2 site=$3 what=$4
 	shift 4
 	rm -rf "$work/records"
-	ASSAY_INTERPOSE_BYTES_PER_S=0 "$assay" variance record -o "$work/records" --overhead 0 "$@" -- "$program" "$name" "$rounds" "$work/truth" >/dev/null 2>&1
+	ASSAY_INTERPOSE_BYTES_PER_S=0 "$assay" record -o "$work/records" --overhead 0 "$@" -- "$program" "$name" "$rounds" "$work/truth" >/dev/null 2>&1
 	found=$(build/release/tests/bench_variance_works "$work/records" "$work/truth" "$site")
 	echo "| $name | $what $found" >>"$work/rows"
 }

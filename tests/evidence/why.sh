@@ -11,7 +11,7 @@ mkdir -p "$kept"
 {
 	evidence_head 'From two versions of a real program to the function'
 	evidence_recorded "$kept"
-	echo 'Each row is one call of `assay compare --git REPOSITORY OLD NEW --build COMMAND -- PROGRAM`, without anything else from the user. The'
+	echo 'Each row is one call of `assay diff --git REPOSITORY OLD NEW --build COMMAND -- PROGRAM`, without anything else from the user. The'
 	echo 'functions that are held against the answer are those in which valgrind'"'"'s callgrind counts most instructions more; they were written'
 	echo 'down before the first call. Seconds are those of the call with both versions built. A neighbouring commit that is called slower may be so'
 	echo 'as it was built: code that lies elsewhere in memory, or in the page cache, can run at another speed, and nothing here tells that apart.'

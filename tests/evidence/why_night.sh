@@ -13,7 +13,7 @@ mkdir -p "$kept"
 	evidence_recorded "$kept"
 	echo 'Four applications are built from branches of git repositories. The latest commit of each is slow: it brings the slowdowns of [why.md](why.md), of which'
 	echo "valgrind's callgrind says in which functions they are. Their manifests have a repository, a branch, a build command and a program with its"
-	echo 'arguments, nothing about functions (`probe`); suite.yaml lists the applications. The laboratory is this machine; `assay nightly` was called once.'
+	echo 'arguments, nothing about functions (`probe`); suite.yaml lists the applications. The laboratory is this machine; `assay nightly run` was called once.'
 	echo
 	/usr/bin/python3 tests/bench/why_night.py page "$assay" "$kept"
 } >"$work/page"

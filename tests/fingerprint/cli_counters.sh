@@ -29,12 +29,12 @@ battery "$tmp/tiny.yaml" 1 60 cpu:400 memcpy:100 str:100000
 what='counters that are no list'
 make_lab plain
 for bad in , A,,B 'A B' A,A "$(head -c 70 /dev/zero | tr '\0' A)"; do
-	run -C "$lab" fingerprint run --battery "$tmp/tiny.yaml" --counters="$bad"
+	run -C "$lab" host measure --battery "$tmp/tiny.yaml" --counters="$bad"
 	expect_status 2
 done
 
 what='none asked for'
-run -C "$lab" fingerprint run --battery "$tmp/tiny.yaml" --format json
+run -C "$lab" host measure --battery "$tmp/tiny.yaml" --format json
 expect_status 0
 expect_json .hosts[0].counted 0
 expect_json .hosts[0].without_counters null
@@ -44,7 +44,7 @@ cases=$((cases + 1))
 [ -z "$(find "$tmp/cache" -name 'counting-*')" ] || fail 'the counting program should not have been deployed'
 
 what='hardware counters, or why there are none'
-run -C "$lab" fingerprint run --battery "$tmp/tiny.yaml" --counters --format json
+run -C "$lab" host measure --battery "$tmp/tiny.yaml" --counters --format json
 expect_status 0
 expect_no_stderr
 expect_json .hosts[0].complete true
@@ -60,7 +60,7 @@ else
 	expect_json .counters.none "$without"
 	expect_json .counters.left_out[0].reason "$without"
 	battery "$tmp/one.yaml" 1 60 memcpy:100
-	run -C "$lab" fingerprint run --battery "$tmp/one.yaml" --counters
+	run -C "$lab" host measure --battery "$tmp/one.yaml" --counters
 	expect_status 0
 	expect_stdout 'here: no hardware counters: ' '1 of 1 fingerprint complete'
 fi
@@ -68,7 +68,7 @@ cases=$((cases + 1))
 [ "$(find "$tmp/cache" -name 'counting-*' | wc -l)" -eq 1 ] || fail 'the counting program should be there once'
 
 what='software events'
-run -C "$lab" fingerprint run --battery "$tmp/tiny.yaml" --counters="$faults,perf::NOPE" --format json
+run -C "$lab" host measure --battery "$tmp/tiny.yaml" --counters="$faults,perf::NOPE" --format json
 expect_status 0
 expect_json .hosts[0].measured 3
 expect_json .hosts[0].counted 3
@@ -85,7 +85,7 @@ cases=$((cases + 1))
 [ "$(tr -d ' \n' <"$tmp/out" | grep -o '"pass":[0-9]*,"per_s"' | wc -l)" -eq 3 ] || fail 'the counted runs must not be among the rates'
 run -C "$lab" fingerprint show here
 expect_stdout 'counters of one run of each stressor' 'run 1, software' 'perf::MINOR-FAULTS'
-run -C "$lab" catalog check
+run -C "$lab" check
 expect_status 0
 no_process_left
 
@@ -113,7 +113,7 @@ what='kill -9 while it counts'
 make_lab killed "$tmp/fake:$PATH"
 battery "$tmp/longer.yaml" 1 60 cpu memcpy str
 : >"$tmp/hold" # once the first of the counted ones has ended
-"$ASSAY" -C "$lab" fingerprint run --battery "$tmp/longer.yaml" --counters="$faults" >"$tmp/out" 2>"$tmp/err" </dev/null &
+"$ASSAY" -C "$lab" host measure --battery "$tmp/longer.yaml" --counters="$faults" >"$tmp/out" 2>"$tmp/err" </dev/null &
 victim=$!
 for _ in $(seq 1200); do
 	[ "$(wc -l 2>/dev/null <"$tmp/begun" || echo 0)" -le 4 ] || break
@@ -129,7 +129,7 @@ status=$?
 expect_status 137
 no_process_left
 rm "$tmp/hold"
-run -C "$lab" fingerprint run --battery "$tmp/longer.yaml" --counters=perf::TASK-CLOCK --resume --format json
+run -C "$lab" host measure --battery "$tmp/longer.yaml" --counters=perf::TASK-CLOCK --resume --format json
 expect_status 0
 expect_json .hosts[0].fingerprint "$id"
 expect_json .hosts[0].measured 0
@@ -140,7 +140,7 @@ no_process_left
 what='stressors that fail'
 make_lab fails "$tmp/fake:$PATH"
 battery "$tmp/fails.yaml" 1 10 cpu seven three
-run -C "$lab" fingerprint run --battery "$tmp/fails.yaml" --counters="$faults" --format json
+run -C "$lab" host measure --battery "$tmp/fails.yaml" --counters="$faults" --format json
 expect_status 0
 expect_json .hosts[0].counted 1
 expect_json .hosts[0].not_counted 2

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Recorded sessions of six unchanged machines (docs/evidence/drift.csv), imported week by week: `catalog drift` says of hardly any that it
+# Recorded sessions of six unchanged machines (docs/evidence/drift.csv), imported week by week: `host drift` says of hardly any that it
 # differs from its past. Then one of them is 10 % slower in its last three weeks, and is found; one odd session of a stressor is no change.
 . "$ASSAY_SOURCE/tests/lib_cli.sh"
 
@@ -18,7 +18,7 @@ weeks() {
 			}' "$ASSAY_SOURCE/docs/evidence/drift.csv"
 		} >"$tmp/machines.csv"
 		"$ASSAY" -C "$tmp/$1" import machines "$tmp/machines.csv" >"$tmp/out" 2>"$tmp/err" || fail "week $week cannot be imported"
-		"$ASSAY" -C "$tmp/$1" catalog drift >"$tmp/$1.$week" 2>&1
+		"$ASSAY" -C "$tmp/$1" host drift >"$tmp/$1.$week" 2>&1
 		sed -n "s/^Against their own past, \([0-9]*\) of [0-9]* that could be compared differs*\$/\1/p" "$tmp/$1.$week"
 	done
 }
@@ -31,13 +31,13 @@ cases=$((cases + 1))
 
 what='one machine is slower'
 weeks slow 10 11 >"$tmp/found"
-run -C "$tmp/slow" catalog drift --format json
+run -C "$tmp/slow" host drift --format json
 expect_json .machines[2].machine emu03
 expect_json .machines[2].past.all_stressors.differs true
 expect_near .machines[2].past.all_stressors.ratio .9 .05
 expect_json .machines[2].past.history 12
 expect_json .machines[4].past.differing 0
-run -C "$tmp/slow" catalog drift
+run -C "$tmp/slow" host drift
 expect_stdout 'Against their own past, 1 of 6 that could be compared differs' 'all stressors'
 run -C "$tmp/slow" fingerprint diff emu03@2017-07-21 emu03
 expect_stdout 'do not differ beyond the noise between sessions'

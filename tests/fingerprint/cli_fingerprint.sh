@@ -39,7 +39,7 @@ what='two fingerprints'
 make_lab real
 battery "$tmp/tiny.yaml" 1 60 cpu:400 memcpy:100 str:100000
 for _ in 1 2; do
-	run -C "$lab" fingerprint run --battery "$tmp/tiny.yaml" --format json
+	run -C "$lab" host measure --battery "$tmp/tiny.yaml" --format json
 	expect_status 0
 	expect_no_stderr
 	expect_json .hosts[0].complete true
@@ -58,7 +58,7 @@ run -C "$lab" fingerprint show
 expect_stdout "$first" "$id" '2 fingerprints' measured
 run -C "$lab" fingerprint show here
 expect_stdout "fingerprint $id of here" conditions kernel cpu memcpy str '3 measured, 0 not'
-run -C "$lab" catalog check
+run -C "$lab" check
 expect_status 0
 
 what='diff of the two'
@@ -79,7 +79,7 @@ refused 2 'has 2 fingerprints' "$first" "$id"
 
 what='another battery is never compared'
 battery "$tmp/other.yaml" 1 60 cpu:100
-run -C "$lab" fingerprint run --battery "$tmp/other.yaml" --format json
+run -C "$lab" host measure --battery "$tmp/other.yaml" --format json
 expect_status 0
 run -C "$lab" fingerprint diff "$id" here
 refused 2 'different batteries cannot be compared' tiny
@@ -127,7 +127,7 @@ what='kill -9 in the middle'
 make_lab killed "$tmp/fake:$PATH"
 battery "$tmp/longer.yaml" 2 60 cpu memcpy str
 : >"$tmp/hold" # all cells after the first one wait
-"$ASSAY" -C "$lab" fingerprint run --battery "$tmp/longer.yaml" >"$tmp/out" 2>"$tmp/err" </dev/null &
+"$ASSAY" -C "$lab" host measure --battery "$tmp/longer.yaml" >"$tmp/out" 2>"$tmp/err" </dev/null &
 victim=$!
 for _ in $(seq 1000); do
 	run -C "$lab" fingerprint show --format json
@@ -154,19 +154,19 @@ run -C "$lab" fingerprint show "$id"
 expect_stdout incomplete
 run -C "$lab" fingerprint show here
 refused 2 "'here' is neither a machine with a complete fingerprint"
-run -C "$lab" catalog drift
+run -C "$lab" host drift
 expect_status 0
-run -C "$lab" fingerprint run --battery "$tmp/longer.yaml" --resume --format json
+run -C "$lab" host measure --battery "$tmp/longer.yaml" --resume --format json
 expect_status 0
 expect_json .hosts[0].fingerprint "$id"
 expect_json .hosts[0].measured 5
 count_cells here 6
-run -C "$lab" fingerprint run --battery "$tmp/longer.yaml" --resume --format json
+run -C "$lab" host measure --battery "$tmp/longer.yaml" --resume --format json
 expect_status 0
 expect_json .hosts[0].fingerprint "$id"
 expect_json .hosts[0].was_complete true
 expect_json .hosts[0].measured 0
-run -C "$lab" fingerprint run --battery "$tmp/longer.yaml" --resume
+run -C "$lab" host measure --battery "$tmp/longer.yaml" --resume
 expect_status 0
 expect_stdout 'it was complete already' 'there is nothing to resume'
 no_process_left
@@ -175,7 +175,7 @@ nothing_in_shm
 what='lies, and what is made of them'
 make_lab lies "$tmp/fake:$PATH"
 battery "$tmp/lies.yaml" 1 60 cpu rubbish flood noisy three four seven other lies
-run -C "$lab" fingerprint run --battery "$tmp/lies.yaml" --format json
+run -C "$lab" host measure --battery "$tmp/lies.yaml" --format json
 expect_status 0
 expect_json .hosts[0].complete true
 expect_json .hosts[0].measured 2
@@ -199,13 +199,13 @@ lies contradicts itself: 20000 operations of 'lies' per second, but
 END
 cases=$((cases + 1))
 [ "$(grep -c '  1: [0-9]' "$tmp/out")" -eq 2 ] || fail 'cpu and noisy alone have a number'
-run -C "$lab" catalog check
+run -C "$lab" check
 expect_status 0
 
 what='what does not end, and what ends when it is told to'
 make_lab ends "$tmp/fake:$PATH"
 battery "$tmp/ends.yaml" 1 2 hang early
-run -C "$lab" fingerprint run --battery "$tmp/ends.yaml"
+run -C "$lab" host measure --battery "$tmp/ends.yaml"
 expect_status 1
 no_process_left
 nothing_in_shm
@@ -220,7 +220,7 @@ done
 what='nothing can be measured'
 make_lab nothing "$tmp/fake:$PATH"
 battery "$tmp/nothing.yaml" 1 10 rubbish
-run -C "$lab" fingerprint run --battery "$tmp/nothing.yaml"
+run -C "$lab" host measure --battery "$tmp/nothing.yaml"
 expect_status 1
 expect_stdout 'here: not one stressor of the battery could be measured; 1 of 1 times: stress-ng'
 run -C "$lab" catalog list --format json
@@ -233,10 +233,10 @@ printf '#!/bin/sh\n[ "$1" = --version ] || [ -f "%s" ] || exit 2\nexec "%s" "$@"
 chmod 755 "$tmp/mends/stress-ng"
 make_lab mends "$tmp/mends:$tmp/fake:$PATH"
 battery "$tmp/one.yaml" 1 10 cpu
-run -C "$lab" fingerprint run --battery "$tmp/one.yaml"
+run -C "$lab" host measure --battery "$tmp/one.yaml"
 expect_status 1
 touch "$tmp/mended"
-run -C "$lab" fingerprint run --battery "$tmp/one.yaml" --resume
+run -C "$lab" host measure --battery "$tmp/one.yaml" --resume
 expect_status 0
 expect_stdout '1 of 1 fingerprint complete'
 
@@ -245,49 +245,49 @@ lab=$tmp/many
 "$ASSAY" init "$lab" >/dev/null
 printf 'hosts:\n  - { name: "h[1-3]", transport: local, on: box, profile: base, env: { PATH: "%s" } }\n' "$tmp/fake:$PATH" >>"$lab/lab.yaml"
 battery "$tmp/lacks.yaml" 2 10 four
-run -C "$lab" fingerprint run --battery "$tmp/lacks.yaml"
+run -C "$lab" host measure --battery "$tmp/lacks.yaml"
 expect_status 1
 expect_stdout 'h[1-3]: not one stressor of the battery could be measured; 2 of 2 times: the stressor is not implemented on this machine'
 cases=$((cases + 1))
 [ "$(grep -c 'not one stressor' "$tmp/out")" -eq 1 ] || fail 'the reason should be said once'
 battery "$tmp/part.yaml" 1 10 cpu four
-run -C "$lab" fingerprint run --battery "$tmp/part.yaml"
+run -C "$lab" host measure --battery "$tmp/part.yaml"
 expect_status 0
 expect_stdout 'h[1-3]: no rate of four'
-run -C "$lab" catalog drift
+run -C "$lab" host drift
 expect_stdout 'no second fingerprint to compare with: h[1-3] (tiny)'
 
 what='another stress-ng'
 sed 's/0[.]15[.]06/0.17.08/' "$tmp/fake/stress-ng" >"$tmp/newer"
 mv "$tmp/fake/stress-ng" "$tmp/older"
 install -m 755 "$tmp/newer" "$tmp/fake/stress-ng"
-run -C "$lab" fingerprint run --battery "$tmp/part.yaml"
+run -C "$lab" host measure --battery "$tmp/part.yaml"
 expect_status 0
 expect_stdout 'h[1-3]: stress-ng was 0.15.06 and is 0.17.08: this fingerprint is compared only with those of 0.17.08'
-run -C "$lab" catalog drift
+run -C "$lab" host drift
 expect_stdout 'h[1-3]: stress-ng was 0.15.06 and is 0.17.08: fingerprints (tiny) before and after are not compared'
 cases=$((cases + 1))
 [ "$(grep -c 'stress-ng was' "$tmp/out")" -eq 1 ] || fail 'the versions should be said once'
-run -C "$lab" catalog drift --format json
+run -C "$lab" host drift --format json
 expect_json '.machines[0].stress_ng_before' 0.15.06
-run -C "$lab" fingerprint run --battery "$tmp/part.yaml" --format json
+run -C "$lab" host measure --battery "$tmp/part.yaml" --format json
 expect_json '.hosts[0].stress_ng_before' null
-run -C "$lab" catalog drift
+run -C "$lab" host drift
 cases=$((cases + 1))
 grep -q 'stress-ng was' "$tmp/out" && fail 'the versions should not be said again'
 install -m 755 "$tmp/older" "$tmp/fake/stress-ng"
 what='and the way back'
-run -C "$lab" fingerprint run --battery "$tmp/part.yaml"
+run -C "$lab" host measure --battery "$tmp/part.yaml"
 expect_status 0
 expect_stdout 'h[1-3]: stress-ng was 0.17.08 and is 0.15.06: this fingerprint is compared only with those of 0.15.06'
-run -C "$lab" catalog drift
+run -C "$lab" host drift
 expect_stdout 'h[1-3]: stress-ng was 0.17.08 and is 0.15.06: fingerprints (tiny) before and after are not compared'
 
 what='stress-ng is missing'
 make_lab missing "$tmp/none"
-run -C "$lab" fingerprint run --battery "$tmp/tiny.yaml"
+run -C "$lab" host measure --battery "$tmp/tiny.yaml"
 expect_status 1
-expect_stdout 'apt-get install stress-ng' "0 of 1 fingerprint complete; 'assay fingerprint run --battery $tmp/tiny.yaml -w here' measures the rest"
+expect_stdout 'apt-get install stress-ng' "0 of 1 fingerprint complete; 'assay host measure --battery $tmp/tiny.yaml -w here' measures the rest"
 
 what='one that was complete when we were killed is in the catalog'
 make_lab half "$tmp/fake:$PATH"
@@ -300,33 +300,33 @@ mkdir "$tmp/hangs"
 printf '#!/bin/sh\n[ "$1" = --version ] && exec "%s" "$@"\nexec sleep 1000\n' "$tmp/fake/stress-ng" >"$tmp/hangs/stress-ng"
 chmod 755 "$tmp/hangs/stress-ng"
 battery "$tmp/half.yaml" 1 500 cpu
-"$ASSAY" -C "$lab" fingerprint run --battery "$tmp/half.yaml" >"$tmp/out" 2>"$tmp/err" </dev/null &
+"$ASSAY" -C "$lab" host measure --battery "$tmp/half.yaml" >"$tmp/out" 2>"$tmp/err" </dev/null &
 victim=$!
 for _ in $(seq 600); do
 	[ -f "$lab/machines/fast.json" ] && break
 	sleep .1
 done
-run -C "$lab" catalog rename fast quick
-refused 1 "another assay is writing to the laboratory '$lab' ('assay fingerprint run', process $victim, since 20"
+run -C "$lab" host rename fast quick
+refused 1 "another assay is writing to the laboratory '$lab' ('assay host measure', process $victim, since 20"
 kill -KILL $victim
 wait $victim 2>/dev/null
 no_process_left
-run -C "$lab" catalog check
+run -C "$lab" check
 expect_status 0
 expect_stdout 'All is well: 1 machine, 1 fingerprint'
-run -C "$lab" catalog rename fast quick
+run -C "$lab" host rename fast quick
 expect_status 0
 
 what='broken batteries'
 printf 'name: b\nstressors: [' >"$tmp/broken.yaml"
-run -C "$lab" fingerprint run --battery "$tmp/broken.yaml"
+run -C "$lab" host measure --battery "$tmp/broken.yaml"
 refused 2 broken.yaml
-run -C "$lab" fingerprint run --battery "$tmp/none.yaml"
+run -C "$lab" host measure --battery "$tmp/none.yaml"
 refused 2 none.yaml
 printf 'name: b\nstressors:\n  - { stressor: cpu, dangerous: true }\n' >"$tmp/dangerous.yaml"
-run -C "$lab" fingerprint run --battery "$tmp/dangerous.yaml"
+run -C "$lab" host measure --battery "$tmp/dangerous.yaml"
 refused 2 'dangerous stressors only'
-run -C "$lab" fingerprint run --battery quik
+run -C "$lab" host measure --battery quik
 refused 2 quick
 
 # ---- drift, retire, rename ----
@@ -336,56 +336,56 @@ make_lab drift "$tmp/fake:$PATH"
 battery "$tmp/three.yaml" 2 10 cpu memcpy str
 # What else this machine does must not decide: no load, in the store and in the catalog.
 measure() {
-	run -C "$lab" fingerprint run --battery "$tmp/three.yaml"
+	run -C "$lab" host measure --battery "$tmp/three.yaml"
 	expect_status 0
 	sqlite3 "$lab/.assay/runs.db" "UPDATE fingerprint SET conditions = replace(substr(conditions, 1, instr(conditions, '\"steal_percent\"') - 1),
 		'\"load1\": ' || json_extract(conditions, '\$.load1') || ',', '\"load1\": 0,') || '\"steal_percent\": 0' || char(10) || '}' || char(10)"
 	sed -i 's/"\(load1\|steal_percent\)":\( *\)[0-9.e+-]*/"\1":\20/' "$lab/machines/here.json"
 }
 measure
-run -C "$lab" catalog drift
+run -C "$lab" host drift
 expect_status 0
 expect_stdout 'no second fingerprint to compare with: here (tiny)' 'no second machine of their type: here (tiny)'
 measure
-run -C "$lab" catalog drift --format json
+run -C "$lab" host drift --format json
 expect_json .machines[0].past.state compared
 expect_json .machines[0].past.differing 0
 expect_json .machines[0].past.history 2
 echo .5 >"$tmp/scale.memcpy"
 measure
-run -C "$lab" catalog drift --format json
+run -C "$lab" host drift --format json
 expect_json .machines[0].past.differing 1
 expect_json .machines[0].past.history 3
 expect_json .machines[0].past.stressors[1].stressor memcpy
 expect_json .machines[0].past.stressors[1].differs true
 expect_near .machines[0].past.stressors[1].ratio .5 .03
-run -C "$lab" catalog drift
+run -C "$lab" host drift
 expect_stdout memcpy '1 of 1 that could be compared differs'
 
 what='accept-drift'
-run -C "$lab" catalog accept-drift here
+run -C "$lab" host accept here
 refused 2 '--reason'
-run -C "$lab" catalog accept-drift heer --reason x
+run -C "$lab" host accept heer --reason x
 refused 2 "did you mean 'here'"
-run -C "$lab" catalog accept-drift here --reason 'half the memory, ticket 7'
+run -C "$lab" host accept here --reason 'half the memory, ticket 7'
 expect_status 0
 expect_stdout 'is the reference now'
-run -C "$lab" catalog drift
+run -C "$lab" host drift
 expect_stdout 'nothing newer than what was accepted: here (tiny)'
 measure
-run -C "$lab" catalog drift --format json
+run -C "$lab" host drift --format json
 expect_json .machines[0].past.accepted true
 expect_json .machines[0].past.differing 0
 expect_json .machines[0].past.history 2
-run -C "$lab" catalog show here
+run -C "$lab" host show here
 expect_stdout 'half the memory, ticket 7'
-run -C "$lab" catalog check
+run -C "$lab" check
 expect_status 0
 
 what='rename'
 run -C "$lab" fingerprint show here --format json
 id=$(json .id)
-run -C "$lab" catalog rename here there
+run -C "$lab" host rename here there
 expect_status 0
 expect_stdout 'here is called there: 4 fingerprints'
 cases=$((cases + 1))
@@ -399,22 +399,22 @@ named=$(sqlite3 "$lab/.assay/runs.db" 'SELECT machine, count(*) FROM fingerprint
 [ "$named" = 'there|4' ] || fail "the stored fingerprints should follow: $named"
 run -C "$lab" fingerprint show there --format json
 expect_json .id "$id"
-run -C "$lab" catalog check
+run -C "$lab" check
 expect_status 0
-run -C "$lab" catalog rename here there
+run -C "$lab" host rename here there
 refused 2 "no machine 'here'"
 if [ -s /etc/machine-id ]; then
-	run -C "$lab" fingerprint run --battery "$tmp/three.yaml"
+	run -C "$lab" host measure --battery "$tmp/three.yaml"
 	expect_status 1
 	expect_stdout 'same machine-id'
 fi
 
 what='retire'
-run -C "$lab" catalog retire there --reason sold
+run -C "$lab" host retire there --reason sold
 expect_status 0
-run -C "$lab" catalog retire there
+run -C "$lab" host retire there
 refused 2 'retired already'
-run -C "$lab" catalog drift
+run -C "$lab" host drift
 expect_stdout '1 retired machine is excluded'
 run -C "$lab" catalog types
 expect_stdout 'retired machines are excluded'
@@ -422,18 +422,18 @@ run -C "$lab" catalog list
 expect_stdout retired
 run -C "$lab" fingerprint show there
 expect_status 0
-run -C "$lab" catalog check
+run -C "$lab" check
 expect_status 0
-run -C "$lab" catalog retire there --undo
+run -C "$lab" host retire there --undo
 expect_status 0
-run -C "$lab" catalog drift
+run -C "$lab" host drift
 expect_stdout 'there (tiny)'
 
 what='the line for cron, with the little that cron gives'
 make_lab cron "$tmp/fake:$PATH"
 line=$(sed -n 's/^    0 3 \* \* 0  //p' "$ASSAY_SOURCE/docs/administrators.md" |
-	sed "s|/srv/lab|$lab|; s|/usr/local/bin/assay fingerprint run|$ASSAY fingerprint run --battery $tmp/three.yaml|; s#|| mail.*#|| echo failed#")
-case $line in "cd $lab && $ASSAY fingerprint run --battery "*) ;; *) fail "the line of docs/administrators.md is another one: $line" ;; esac
+	sed "s|/srv/lab|$lab|; s|/usr/local/bin/assay host measure|$ASSAY host measure --battery $tmp/three.yaml|; s#|| mail.*#|| echo failed#")
+case $line in "cd $lab && $ASSAY host measure --battery "*) ;; *) fail "the line of docs/administrators.md is another one: $line" ;; esac
 : >"$tmp/before"
 env -i PATH=/usr/bin:/bin /bin/sh -c "$line" >"$tmp/out" 2>"$tmp/err"
 status=$?

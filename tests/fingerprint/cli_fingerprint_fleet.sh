@@ -5,7 +5,7 @@
 
 tidy() {
 	for dir in "$tmp"/*/; do
-		[ -d "$dir/.assay/emulated" ] && "$ASSAY" fleet down "$dir" >/dev/null 2>&1
+		[ -d "$dir/.assay/emulated" ] && "$ASSAY" host down "$dir" >/dev/null 2>&1
 	done
 }
 
@@ -28,7 +28,7 @@ what='two controllers, one box'
 for lab in one two; do
 	"$ASSAY" init "$tmp/$lab" >/dev/null
 	printf 'hosts:\n  - name: here\n    transport: local\n    env: { PATH: "%s" }\n' "$tmp/fake:$PATH" >>"$tmp/$lab/lab.yaml"
-	"$ASSAY" -C "$tmp/$lab" fingerprint run --battery "$tmp/tiny.yaml" --format json >"$tmp/$lab.out" 2>"$tmp/$lab.err" &
+	"$ASSAY" -C "$tmp/$lab" host measure --battery "$tmp/tiny.yaml" --format json >"$tmp/$lab.out" 2>"$tmp/$lab.err" &
 	eval "$lab=\$!"
 done
 for lab in one two; do
@@ -81,7 +81,7 @@ if command -v gcc >/dev/null && gcc -shared -fPIC -o "$tmp/clock.so" "$tmp/clock
 		printf 'hosts:\n  - name: here\n    transport: local\n    env: { PATH: "%s" }\n' "$tmp/clock:$PATH" >>"$tmp/one/lab.yaml"
 		(
 			export AHEAD="$tmp/ahead" LD_PRELOAD="$tmp/clock.so" ASAN_OPTIONS="verify_asan_link_order=0:${ASAN_OPTIONS:-}"
-			exec "$ASSAY" -C "$tmp/one" fingerprint run --battery "$tmp/once.yaml" --format json
+			exec "$ASSAY" -C "$tmp/one" host measure --battery "$tmp/once.yaml" --format json
 		) >"$tmp/out" 2>"$tmp/err"
 		status=$?
 		expect_status 0
@@ -101,37 +101,37 @@ fi
 lab=$tmp/fleet
 printf 'name: tiny\npasses: 2\nseconds: 60\nstressors:\n  - { stressor: brk, arguments: [--brk-ops, 50000] }\n  - { stressor: crypt, arguments: [--crypt-ops, 300] }\n' >"$tmp/small.yaml"
 for profile in base vm; do
-	run fleet up "$lab" --hosts 2 --profiles "base,$profile"
+	run host up "$lab" --hosts 2 --profiles "base,$profile"
 	expect_status 0
-	run -C "$lab" fingerprint run --battery "$tmp/small.yaml"
+	run -C "$lab" host measure --battery "$tmp/small.yaml"
 	expect_status 0
 	expect_stdout 'emulated'
 done
-run -C "$lab" catalog drift
+run -C "$lab" host drift
 expect_status 0
-run -C "$lab" catalog drift --format json # by text both are one range where the machine is busy
+run -C "$lab" host drift --format json # by text both are one range where the machine is busy
 expect_json_parses
 cases=$((cases + 1))
 tr -d ' \n' <"$tmp/out" | grep -q '"machine":"emu02"' || fail 'emu02 should be named'
 run -C "$lab" catalog list
 expect_stdout base vm
-run fleet down "$lab"
+run host down "$lab"
 expect_status 0
 what='an emulated host that another laboratory does not know as one'
-run fleet up "$lab" --hosts 1 --profiles vm
+run host up "$lab" --hosts 1 --profiles vm
 "$ASSAY" init "$tmp/other" >/dev/null
 cp "$lab/known_hosts" "$tmp/other"
 sed -e '/^ *\(profile\|type\|env\):/d' -e "s|identity_file: .assay|identity_file: $lab/.assay|" "$lab/lab.yaml" >"$tmp/other/lab.yaml"
 printf 'command: [echo, "cost 5"]\nversions: { a: }\nrepetitions: 2\nmetric: { source: regex, pattern: "cost ([0-9]+)" }\n' >"$tmp/other/apps/app.yaml"
-run -C "$tmp/other" fingerprint run --battery "$tmp/small.yaml"
+run -C "$tmp/other" host measure --battery "$tmp/small.yaml"
 expect_status 0
 run -C "$tmp/other" fingerprint show emu01 --format json
 expect_json .origin emulated
 expect_json .profile vm
 run -C "$tmp/other" run app --format json
 expect_status 0
-run -C "$tmp/other" runs list --format json
+run -C "$tmp/other" result list --format json
 expect_json .applications[0].machines 1
-run fleet down "$lab"
+run host down "$lab"
 
 finish

@@ -44,7 +44,7 @@ groups() {
 	find /sys/fs/cgroup -type d -name 'assay-run-*' 2>/dev/null
 }
 groups >"$tmp/others"
-run -C "$lab" fingerprint run --battery "$tmp/limits.yaml" --format json
+run -C "$lab" host measure --battery "$tmp/limits.yaml" --format json
 groups | grep -vxFf "$tmp/others" >"$tmp/groups"
 expect_status 0
 measured=$(json .hosts[0].measured)
@@ -83,9 +83,9 @@ if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
 	make_lab theirs "$tmp/fake:$PATH"
 	chown -R 65534:65534 "$lab" "$tmp/home"
 	HOME="$tmp/home" setpriv --reuid 65534 --regid 65534 --clear-groups \
-		"$tmp/assay" -C "$lab" fingerprint run --battery "$tmp/limits.yaml" --format json >"$tmp/out" 2>"$tmp/err" </dev/null
+		"$tmp/assay" -C "$lab" host measure --battery "$tmp/limits.yaml" --format json >"$tmp/out" 2>"$tmp/err" </dev/null
 	status=$?
-	shown fingerprint run
+	shown host measure
 	expect_status 0
 	expect_json .hosts[0].measured 3
 	run -C "$lab" fingerprint show here --format json

@@ -51,10 +51,10 @@ hosts:
   - { name: node1, address: 127.0.0.1, port: $port, identity_file: $tmp/user, env: { PATH: '$tmp/fake:$PATH' } }
 END
 fingerprint() {
-	run -C "$lab" fingerprint run --battery "$tmp/tiny.yaml" "$@"
+	run -C "$lab" host measure --battery "$tmp/tiny.yaml" "$@"
 }
 trust() {
-	run -C "$lab" fleet trust -w node1 "$@"
+	run -C "$lab" host trust -w node1 "$@"
 }
 # kept: nothing of the laboratory's keys and machines changed since `keep`.
 keep() {
@@ -74,7 +74,7 @@ mkdir -p "$lab/apps"
 printf '%s\n' 'command: [/bin/true]' 'versions: { v1: }' 'repetitions: 1' 'warm_ups: 0' 'metric: wall' >"$lab/apps/plain.yaml"
 run -C "$lab" run plain --quiet
 expect_status 0
-run -C "$lab" catalog show node1
+run -C "$lab" host show node1
 expect_stdout "$(id_of 1)"
 machine "$(id_of 1)" S9
 run -C "$lab" run plain --quiet
@@ -88,20 +88,20 @@ what='a new system is met: step by step, with what each command says'
 reinstalled S1
 fingerprint
 expect_status 1
-expect_stdout "'assay fleet trust --replace -w node1'"
+expect_stdout "'assay host trust --replace -w node1'"
 trust --replace
 expect_status 0
 fingerprint
 expect_status 1
-expect_stdout "this is not the machine that the catalog knows as 'node1': its machine-id was '$(id_of 1)'" 'assay fleet trust --reinstalled -w'
+expect_stdout "this is not the machine that the catalog knows as 'node1': its machine-id was '$(id_of 1)'" 'assay host trust --reinstalled -w'
 trust --reinstalled
 expect_status 0
 expect_stdout 'node1: known SHA256:' "node1: machine-id was '$(id_of 1)', is '$(id_of 2)'; board serial number 'S1' as before; board UUID not known; CPU model 'Xeon of the test' as before"
 fingerprint
 expect_status 0
-run -C "$lab" catalog show node1
+run -C "$lab" host show node1
 expect_stdout "$(id_of 2)"
-run -C "$lab" catalog check
+run -C "$lab" check
 expect_status 0
 
 what='one command does it'
@@ -144,7 +144,7 @@ expect_status 0
 expect_stdout 'board serial number not known' 'no number of the board says that it is the same, you do'
 
 what='a machine-id that another machine of the catalog has'
-run -C "$lab" catalog rename node1 other
+run -C "$lab" host rename node1 other
 expect_status 0
 others=$(id_of $id)
 reinstalled S3
@@ -163,7 +163,7 @@ what='this machine needs no key; a machine that the catalog does not know has no
 cat >>"$lab/lab.yaml" <<END
   - { name: here, transport: local }
 END
-run -C "$lab" fleet trust -w here --reinstalled
+run -C "$lab" host trust -w here --reinstalled
 expect_status 0
 expect_stdout 'here: local: no key is needed' 'here: the catalog has no machine of this name'
 

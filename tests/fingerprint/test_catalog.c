@@ -1,5 +1,5 @@
 /* The catalog beside the store: what is written, and what the check finds. */
-#include "fingerprint/commands/cmd_catalog_check.c" /* what it finds */
+#include "fingerprint/commands/cmd_check.c" /* what it finds */
 
 #include "tests/scratch.h"
 
@@ -206,7 +206,7 @@ static void test_check_records(void **state)
 	edit("lab/machines/m1.json", "0000000000000000", set.items[1].id);
 	expect_problems(&set, 0, "");
 	assert_int_equal(unlink("lab/machines/m%2F2.json"), 0);
-	expect_problems(&set, 1, "is in the store but not in the catalog: the next 'assay fingerprint run'");
+	expect_problems(&set, 1, "is in the store but not in the catalog: the next 'assay host measure'");
 	release(&lab, &set, &catalog);
 }
 

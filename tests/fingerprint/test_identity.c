@@ -1,6 +1,6 @@
 /* Who is who: swapped and cloned machines are refused, renaming keeps what belongs together, and an interrupted one is completed. */
 #include "fingerprint/catalog/identity.h"
-#include "fingerprint/commands/cmd_catalog_edit.c" /* renaming, step by step */
+#include "fingerprint/commands/cmd_host_edit.c" /* renaming, step by step */
 #include "tests/scratch.h"
 
 #include <math.h>
@@ -37,7 +37,7 @@ static void test_identity(void **state)
 		{ "another installation", "a", "machine_id id-x\n", ASSAY_E_CONFLICT, "machine-id was 'id-a' and is 'id-x'" },
 		{ "another board", "a", "machine_id id-a\nboard_serial serial-x\n", ASSAY_E_CONFLICT, "board serial number was" },
 		{ "another CPU", "a", "cpu_model faster\n", ASSAY_E_CONFLICT, "CPU model was" },
-		{ "a clone under a new name", "c", "machine_id id-a\n", ASSAY_E_CONFLICT, "assay catalog rename a c" },
+		{ "a clone under a new name", "c", "machine_id id-a\n", ASSAY_E_CONFLICT, "assay host rename a c" },
 		{ "the board of another", "a", "board_uuid uuid-b\n", ASSAY_E_CONFLICT, "'b' in the catalog" },
 		{ "a and b changed places", "b", "machine_id id-a\nboard_serial serial-a\n", ASSAY_E_CONFLICT,
 		  "same machine-id 'id-a' as 'a'" },
@@ -147,7 +147,7 @@ static size_t problems_of(struct lab *lab, const char *part)
 	size_t n;
 
 	document_init(&d);
-	check(catalog_check_command.run(lab, NULL, &d, &err), &err);
+	check(check_command.run(lab, NULL, &d, &err), &err);
 	json = document_cjson(&d);
 	problems = cJSON_GetObjectItem(json, "problems");
 	cJSON_ArrayForEach(problem, problems) found = found || strstr(problem->valuestring, part);
@@ -202,7 +202,7 @@ static void test_interrupted(void **state)
 
 	(void)state;
 	check(rename_it(&lab, "new", false, &result, &err), &err);
-	assert_true(problems_of(&lab, "this completes it: assay catalog rename old new") > 0);
+	assert_true(problems_of(&lab, "this completes it: assay host rename old new") > 0);
 	check(rename_it(&lab, "new", true, &result, &err), &err);
 	assert_true(result.completed);
 	check_renamed(&lab, "new");
@@ -285,7 +285,7 @@ static void test_command_quoted(void **state)
 	char *command = identity_rename_command("here", "the big one's");
 
 	(void)state;
-	assert_string_equal(command, "assay catalog rename here 'the big one'\\''s'");
+	assert_string_equal(command, "assay host rename here 'the big one'\\''s'");
 	free(command);
 }
 

@@ -19,11 +19,11 @@ lab() {
 }
 
 what='an architecture that no helper is for'
-lab fleet check -w far
+lab host check -w far
 expect_status 1
 expect_stdout "far: problem: failed: hosts of the architecture 'riscv64' are not supported, only x86_64 and aarch64"
 what='a command runs there without the helper'
-lab fleet exec -w far -- echo hello
+lab host exec -w far -- echo hello
 expect_stdout 'hello'
 ls "$tmp/cache" >/dev/null 2>&1 && fail 'nothing is deployed there'
 
@@ -35,7 +35,7 @@ case ${ASSAY_OTHER_PROGRAMS:-} in
 	printf '#!/bin/sh\nshift\nPATH=%s:$PATH exec "$@"\n' "$tmp/other" >"$tmp/other/aarch64"
 	printf '#!/bin/sh\necho aarch64\n' >"$tmp/other/uname"
 	chmod +x "$tmp/other/aarch64" "$tmp/other/uname"
-	lab fleet check -w arm
+	lab host check -w arm
 	expect_status 1
 	expect_stdout 'this assay was built without its helper program for hosts of aarch64'
 	finish
@@ -44,16 +44,16 @@ esac
 other_hosts "$tmp/other" || skip 'aarch64 programs cannot be run here (qemu-user, unshare; Linux 6.7)'
 
 what='the helper for aarch64 is deployed, and answers'
-lab fleet exec -w arm -- /bin/echo hello
+lab host exec -w arm -- /bin/echo hello
 expect_status 0
 expect_stdout hello
-lab fleet exec -w here -- true
+lab host exec -w here -- true
 expect_status 0
 helpers=$(ls "$tmp/cache/assay" | wc -l)
 [ "$helpers" = 2 ] || fail "two helpers in one cache expected, not $helpers"
 
 what='facts'
-lab fleet check -w arm --format json
+lab host check -w arm --format json
 expect_json '.hosts[0].facts.architecture' aarch64
 cpu=$(json '.hosts[0].facts.cpu_model')
 case $cpu in
@@ -62,13 +62,13 @@ case $cpu in
 esac
 
 what='this machine without a launcher, when it is one of aarch64'
-"$tmp/other/aarch64" here "$ASSAY" -C "$tmp/lab" fleet check -w here --format json >"$tmp/out" 2>"$tmp/err" </dev/null
+"$tmp/other/aarch64" here "$ASSAY" -C "$tmp/lab" host check -w here --format json >"$tmp/out" 2>"$tmp/err" </dev/null
 expect_json '.hosts[0].facts.architecture' aarch64
 
 command -v stress-ng >/dev/null || finish
 what='a fingerprint, and the counting program'
 battery "$tmp/tiny.yaml" 1 1 memcpy
-lab fingerprint run -w arm --battery "$tmp/tiny.yaml" --counters --format json
+lab host measure -w arm --battery "$tmp/tiny.yaml" --counters --format json
 expect_status 0
 expect_json .hosts[0].complete true
 case $ASSAY_OTHER_PROGRAMS in

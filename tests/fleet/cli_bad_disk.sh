@@ -14,7 +14,7 @@ healthy_lab "$tmp/package"
 
 db=$tmp/broken/.assay/runs.db
 readers() {
-	for command in 'runs list' "runs export $tmp/x" 'catalog check' 'profile same@1.0' 'gate same@1.0 same@1.1'; do
+	for command in 'result list' "result export $tmp/x" 'check' 'profile same@1.0' 'gate same@1.0 same@1.1'; do
 		# shellcheck disable=SC2086
 		run -C "$tmp/broken" $command
 		refused 1 .assay/runs.db "$1"
@@ -63,7 +63,7 @@ what='database: as it is when its first writer is killed before the tables are m
 if command -v sqlite3 >/dev/null 2>&1; then
 	run init "$tmp/unborn"
 	sqlite3 "$tmp/unborn/.assay/runs.db" 'PRAGMA journal_mode = WAL' >/dev/null
-	run -C "$tmp/unborn" runs list
+	run -C "$tmp/unborn" result list
 	expect_status 0
 	expect_stdout 'No results yet'
 	import_package "$tmp/unborn" "$tmp/package"
@@ -78,9 +78,9 @@ what='database: pages overwritten'
 fresh
 size=$(wc -c <"$db")
 head -c $((size - 4096)) /dev/zero | tr '\000' 'z' | dd of="$db" bs=4096 seek=1 conv=notrunc 2>/dev/null
-run -C "$tmp/broken" catalog check
+run -C "$tmp/broken" check
 refused 1 .assay/runs.db damaged
-run -C "$tmp/broken" runs export "$tmp/x"
+run -C "$tmp/broken" result export "$tmp/x"
 refused 1 .assay/runs.db damaged
 what='database: of 0 bytes, as a file system leaves it that was repaired'
 fresh
@@ -105,9 +105,9 @@ import_package "$tmp/linked" "$tmp/package"
 for part in .assay/runs.db .assay machines lab.yaml; do
 	mv "$tmp/linked/$part" "$tmp/unmounted"
 	ln -s "$tmp/mounted" "$tmp/linked/$part"
-	for command in 'runs list' 'catalog list' 'catalog check' 'nightly list' "import machines $tmp/package/machines.csv" "backup $tmp/none"; do
+	for command in 'result list' 'catalog list' 'check' 'nightly show --list' "import machines $tmp/package/machines.csv" "backup $tmp/none"; do
 		case $part:$command in
-		machines:runs*|machines:nightly*|machines:backup*) continue ;; # these do without
+		machines:result*|machines:nightly*|machines:backup*) continue ;; # these do without
 		esac
 		# shellcheck disable=SC2086 # words
 		run -C "$tmp/linked" $command
@@ -155,7 +155,7 @@ if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null 2>&1; then
 	chmod 755 "$ASSAY"
 	what='a laboratory that may only be read'
 	still_there "$tmp/broken"
-	for command in 'runs list' 'catalog list' 'profile same@1.0' 'gate same@1.0 same@1.1'; do
+	for command in 'result list' 'catalog list' 'profile same@1.0' 'gate same@1.0 same@1.1'; do
 		# shellcheck disable=SC2086
 		run -C "$tmp/broken" $command
 		expect_status 0
@@ -163,14 +163,14 @@ if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null 2>&1; then
 	done
 	run -C "$tmp/broken" import machines "$tmp/large/t/machines.csv"
 	refused 1 "$tmp/broken/.assay" "belongs to user 'root' alone"
-	run -C "$tmp/broken" runs export "$tmp/broken/x"
+	run -C "$tmp/broken" result export "$tmp/broken/x"
 	refused 1 'Permission denied' broken/x
 	run init "$tmp/broken/inner"
 	refused 1 'Permission denied' inner
 	what='a store that may only be read, by its owner'
 	chown -R 65534:65534 "$tmp/broken/.assay"
 	chmod -R u=rX,go= "$tmp/broken/.assay"
-	run -C "$tmp/broken" runs list
+	run -C "$tmp/broken" result list
 	expect_status 0
 	expect_no_stderr
 	run -C "$tmp/broken" import machines "$tmp/large/t/machines.csv"
@@ -185,11 +185,11 @@ if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null 2>&1; then
 	refused 1 "machines/other1.json" 'Permission denied' 'import again'
 	what='files that may not be read'
 	chmod 600 "$tmp/broken/lab.yaml"
-	run -C "$tmp/broken" runs list
+	run -C "$tmp/broken" result list
 	refused 1 lab.yaml 'Permission denied'
 	chmod 644 "$tmp/broken/lab.yaml"
 	chmod 0 "$db"
-	run -C "$tmp/broken" runs list
+	run -C "$tmp/broken" result list
 	refused 1 runs.db 'Permission denied'
 	chmod 600 "$db"
 	chmod 600 "$tmp/broken/machines/node02.json"
@@ -203,13 +203,13 @@ if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null 2>&1; then
 			'mount --bind \"\$0\" \"\$0\" && mount -o remount,ro,bind \"\$0\" && exec \"\$@\"' "$tmp/broken" "$program" >"$tmp/read_only"
 		chmod 755 "$tmp/read_only"
 		ASSAY=$tmp/read_only
-		for command in 'runs list' 'catalog list' 'catalog drift' 'profile same@1.0' 'gate same@1.0 same@1.1'; do
+		for command in 'result list' 'catalog list' 'host drift' 'profile same@1.0' 'gate same@1.0 same@1.1'; do
 			# shellcheck disable=SC2086
 			run -C "$tmp/broken" $command
 			expect_status 0
 			expect_no_stderr
 		done
-		for command in "import machines $tmp/large/t/machines.csv" 'fingerprint run' 'run example' 'catalog retire other1'; do
+		for command in "import machines $tmp/large/t/machines.csv" 'host measure' 'run example' 'host retire other1'; do
 			# shellcheck disable=SC2086
 			run -C "$tmp/broken" $command
 			refused 1 "the laboratory '$tmp/broken' can only be read" 'cp -R'
@@ -224,7 +224,7 @@ fi
 
 if [ "$(id -u)" = 0 ] && command -v bindfs >/dev/null && mkdir "$tmp/mounted" && bindfs "$lab" "$tmp/mounted" 2>/dev/null; then
 	what='a laboratory on FUSE'
-	for command in 'runs list' 'catalog check' "import machines $tmp/package/t/machines.csv"; do
+	for command in 'result list' 'check' "import machines $tmp/package/t/machines.csv"; do
 		# shellcheck disable=SC2086
 		run -C "$tmp/mounted" $command
 		refused 1 .assay/runs.db 'not on a file system that is known as a local one' 'local disk'
@@ -249,23 +249,23 @@ if [ -c /dev/full ]; then
 	done <<END
 --help
 --version
-runs --help
-runs export --help
+result --help
+result export --help
 import machines $tmp/package/t/machines.csv
 catalog list
-catalog show node01
+host show node01
 catalog types
-catalog check
-runs list
-runs show same@1.0
-runs export $tmp/x
+check
+result list
+result show same@1.0
+result export $tmp/x
 profile same@1.0
 gate same@1.0 same@1.1
 gate same@1.0 same@1.1 --format json
 END
 fi
 what='standard output is closed'
-for words in 'runs list' "import machines $tmp/package/t/machines.csv" "runs export $tmp/x"; do
+for words in 'result list' "import machines $tmp/package/t/machines.csv" "result export $tmp/x"; do
 	# shellcheck disable=SC2086
 	"$ASSAY" -C "$lab" $words >&- 2>"$tmp/err"
 	status=$?
@@ -290,7 +290,7 @@ disk_is_full() {
 	cp "$tmp/export" "$tmp/disk/x/machines.csv"
 	run init "$tmp/labx"
 	run -C "$tmp/labx" import machines "$tmp/large/t/machines.csv"
-	limited -C "$tmp/labx" runs export "$tmp/disk/x"
+	limited -C "$tmp/labx" result export "$tmp/disk/x"
 	refused 1 x/machines.csv "$3"
 	expect_same_files "$tmp/disk/x/machines.csv" "$tmp/export"
 	cases=$((cases + 1))
@@ -314,7 +314,7 @@ if [ "$(id -u)" -eq 0 ] && mount -t tmpfs -o size=1m none "$tmp/disk" 2>/dev/nul
 	expect_status 1
 	expect_error "$tmp/disk/another" 'No space left'
 	what='disk full: a program is recorded'
-	run variance record -o "$tmp/disk/records" -- sleep .01
+	run record -o "$tmp/disk/records" -- sleep .01
 	refused 1 'its disk is full' "$tmp/disk/records"
 	rm "$tmp/disk/fill"
 	umount "$tmp/disk"

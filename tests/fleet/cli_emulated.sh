@@ -17,7 +17,7 @@ touched() {
 what='three hosts as root'
 lab=$tmp/lab
 umask 0
-run fleet up "$lab" --profiles base,meta+str+sort,bw
+run host up "$lab" --profiles base,meta+str+sort,bw
 umask 022
 expect_status 0
 limited=$(cat "$tmp/out" "$tmp/err" | grep -c 'each host is limited to 1024 MiB of memory')
@@ -53,18 +53,18 @@ on "$lab" 2 'grep -c knobs_string.so /proc/self/maps'
 expect_status 0
 
 what='the inventory is one that assay reads'
-if "$ASSAY" fleet list --help >/dev/null 2>&1; then
-	run -C "$lab" fleet list
+if "$ASSAY" host list --help >/dev/null 2>&1; then
+	run -C "$lab" host list
 	expect_status 0
 	expect_stdout emu01 emu03 'meta+str+sort'
 fi
 
 what='which limits are of a host, and which of its box'
 if [ "$limited" -gt 0 ]; then
-	run -C "$lab" fleet check
+	run -C "$lab" host check
 	expect_stdout 'emu[01-03]: note: its cgroup or affinity limits it to 1.0 GiB of memory' \
 		"its physical host has $(awk '/^MemTotal/ { printf "%.1f", $2 / 1048576 }' /proc/meminfo) GiB"
-	run -C "$lab" fleet check -w emu01 --format json
+	run -C "$lab" host check -w emu01 --format json
 	expect_json .hosts[0].facts.memory_limit_bytes 1073741824
 else
 	echo 'limits: not tested, there are no control groups here'
@@ -104,7 +104,7 @@ rests
 
 what='up again: the earlier one goes, host keys stay'
 cp "$lab/.assay/emulated/keys/emu01.pub" "$tmp/key"
-run fleet up "$lab" --profiles io,base -f json
+run host up "$lab" --profiles io,base -f json
 expect_status 0
 expect_json_parses
 expect_json .hosts[1].profile base
@@ -124,20 +124,20 @@ on "$lab" 1 "setsid sleep 4711$$ >/dev/null 2>&1 &"
 held=$!
 both_there "471[12]$$"
 kill -9 "$(sshd_of "$lab" 2)"
-run fleet down "$lab"
+run host down "$lab"
 expect_status 0
 nothing_left "$lab"
 end_client "4712$$"
 what='what brings the same hosts up again'
-run -C "$lab" fleet exec -w emu01 -- true
+run -C "$lab" host exec -w emu01 -- true
 expect_status 1
 holds "$tmp/err" 'the error' 'an emulated host: lab.yaml starts with the command that brings it up again'
 again=$(sed -n 's/^# assay //p' "$lab/lab.yaml")
 cases=$((cases + 1))
-[ "$again" = "fleet up $lab --hosts 2 --profiles io,base" ] || fail "this brings something else up: $again"
+[ "$again" = "host up $lab --hosts 2 --profiles io,base" ] || fail "this brings something else up: $again"
 
 what='down twice'
-run fleet down "$lab"
+run host down "$lab"
 expect_status 0
 expect_stdout 'No emulated fleet'
 cases=$((cases + 1))
@@ -145,38 +145,38 @@ cases=$((cases + 1))
 
 what='killed at any moment'
 for delay in .005 .03 .07 .15 .3; do
-	"$ASSAY" fleet up "$lab" -n 4 >/dev/null 2>&1 &
+	"$ASSAY" host up "$lab" -n 4 >/dev/null 2>&1 &
 	killed=$!
 	sleep $delay
 	kill -9 $killed 2>/dev/null
 	wait $killed 2>/dev/null
-	run fleet down "$lab"
+	run host down "$lab"
 	expect_status 0
 	nothing_left "$lab"
 done
-"$ASSAY" fleet up "$tmp/fresh" -n 4 >/dev/null 2>&1 &
+"$ASSAY" host up "$tmp/fresh" -n 4 >/dev/null 2>&1 &
 killed=$!
 sleep .03
 kill -9 $killed 2>/dev/null
 wait $killed 2>/dev/null
-run fleet up "$tmp/fresh" -n 2
+run host up "$tmp/fresh" -n 2
 expect_status 0
 on "$tmp/fresh" 2 true
 expect_status 0
-run fleet down "$tmp/fresh"
+run host down "$tmp/fresh"
 nothing_left "$tmp/fresh"
 
 what='what one that was killed had begun holds the lock for a moment more'
-run fleet up "$lab" -n 1
+run host up "$lab" -n 1
 flock "$lab/.assay/emulated/lock" sleep 1 &
 sleep .3
-run fleet down "$lab"
+run host down "$lab"
 expect_status 0
 nothing_left "$lab"
 
 what='Ctrl-C'
 : >"$tmp/err" # what the last command said must not pass for a word of the next one
-"$ASSAY" fleet up "$lab" -n 20 >"$tmp/out" 2>"$tmp/err" &
+"$ASSAY" host up "$lab" -n 20 >"$tmp/out" 2>"$tmp/err" &
 killed=$!
 while [ ! -s "$tmp/err" ] && kill -0 $killed 2>/dev/null; do sleep .01; done # it is at work: signals are caught by now
 kill -TERM $killed
@@ -186,25 +186,25 @@ if [ $status -ne 0 ]; then
 	expect_status 1
 	nothing_left "$lab"
 fi
-run fleet down "$lab"
+run host down "$lab"
 
 what='a directory that was removed while its fleet stood'
-run fleet up "$tmp/gone" -n 2
+run host up "$tmp/gone" -n 2
 rm -rf "$tmp/gone"
 something_there "$tmp/gone"
-run fleet up "$tmp/gone" -n 1
+run host up "$tmp/gone" -n 1
 expect_status 0
 mkdir "$tmp/inside"
 mv "$tmp/gone/.assay" "$tmp/inside"
-run fleet down "$tmp/gone"
+run host down "$tmp/gone"
 expect_status 0
 nothing_left "$tmp/gone"
-run fleet up "$tmp/inside/.gone" -n 1
+run host up "$tmp/inside/.gone" -n 1
 rm -rf "$tmp/inside"
-run fleet down "$tmp/inside/none"
+run host down "$tmp/inside/none"
 refused 2 "no directory '$tmp/inside/none'"
 cd "$tmp"
-run fleet down inside/.gone/
+run host down inside/.gone/
 expect_status 0
 cd "$OLDPWD"
 expect_stdout 'is down'
@@ -213,19 +213,19 @@ nothing_left "$tmp/inside/.gone"
 what='a state file that is not ours'
 cp "$lab/.assay/emulated/state" "$tmp/state"
 printf 'user root\n' >>"$lab/.assay/emulated/state"
-run fleet down "$lab"
+run host down "$lab"
 refused 1 state:3 'not a line'
 cp "$tmp/state" "$lab/.assay/emulated/state"
 
 what='fleets on loopback that come up at the same time take no port from each other'
 for i in 1 2 3 4; do
-	{ "$ASSAY" fleet up "$tmp/at-once$i" --no-root -n 4 >"$tmp/at-once$i.out" 2>&1 || : >"$tmp/at-once$i.failed"; } &
+	{ "$ASSAY" host up "$tmp/at-once$i" --no-root -n 4 >"$tmp/at-once$i.out" 2>&1 || : >"$tmp/at-once$i.failed"; } &
 done
 wait
 for i in 1 2 3 4; do
 	cases=$((cases + 1))
 	[ ! -e "$tmp/at-once$i.failed" ] || fail "$(tail -n 1 "$tmp/at-once$i.out")"
-	run fleet down "$tmp/at-once$i"
+	run host down "$tmp/at-once$i"
 	expect_status 0
 done
 
@@ -233,35 +233,35 @@ done
 
 what="a laboratory of the user's"
 run init "$tmp/mine"
-run fleet up "$tmp/mine"
+run host up "$tmp/mine"
 refused 2 'was not written by' 'another directory'
 cases=$((cases + 1))
 [ ! -e "$tmp/mine/.assay/emulated" ] || fail 'it should not be touched'
 
 what='wrong usage'
-run fleet up "$lab" --profiles base,vmm
+run host up "$lab" --profiles base,vmm
 refused 2 "no profile 'vmm'" 'io+str+malloc'
-run fleet up "$lab" --profiles ''
+run host up "$lab" --profiles ''
 refused 2 'is empty'
-run fleet up "$lab" --hosts 0
+run host up "$lab" --hosts 0
 refused 2 '1 to 1000'
-run fleet up "$lab" --hosts 1001
+run host up "$lab" --hosts 1001
 refused 2 '1 to 1000'
-run fleet up "$lab" "$tmp/two"
+run host up "$lab" "$tmp/two"
 refused 2 'unexpected argument'
-run fleet up "$tmp/with blank"
+run host up "$tmp/with blank"
 refused 2 'blanks' 'another directory'
-run fleet up "$tmp/no/such"
+run host up "$tmp/no/such"
 refused 1 "$tmp/no"
-run fleet down "$tmp/nowhere"
+run host down "$tmp/nowhere"
 refused 2 'no directory'
-run fleet down "$tmp/mine"
+run host down "$tmp/mine"
 refused 2 'has no emulated fleet'
-run fleet up --help
+run host up --help
 expect_stdout 'Examples:' '--profile-dir'
 
 what='pages that are marked as not used, events that each page fault sets off'
-run fleet up "$lab" --profiles base,walk,fault
+run host up "$lab" --profiles base,walk,fault
 expect_status 0
 base=$(touched "$lab" 1 4 0)
 walk=$(touched "$lab" 2 120 $((base / 2))) # a busy machine marks late
@@ -271,17 +271,17 @@ cases=$((cases + 1))
 grep -q 'page faults of hosts are as' "$tmp/err" || pgrep -x assay-hog | while read -r pid; do
 	ls -l "/proc/$pid/fd" 2>/dev/null | grep -c perf_event
 done | grep -qx 16 || fail 'no process holds the sixteen events of the host'
-run fleet down "$lab"
+run host down "$lab"
 expect_status 0
 
 what='profiles of the user'
 mkdir "$tmp/profiles"
 printf 'strings: 2\n' >"$tmp/profiles/own.yaml"
-run fleet up "$lab" --profile-dir "$tmp/profiles" -n 1
+run host up "$lab" --profile-dir "$tmp/profiles" -n 1
 expect_status 0
 expect_stdout own
 printf 'string: 2\n' >"$tmp/profiles/own.yaml"
-run fleet up "$lab" --profile-dir "$tmp/profiles"
+run host up "$lab" --profile-dir "$tmp/profiles"
 refused 2 own.yaml:1 strings
 on "$lab" 1 true
 expect_status 0
@@ -293,12 +293,12 @@ what='somebody else is at work'
 ) 9>>"$lab/.assay/emulated/lock" &
 held=$!
 while flock -n "$lab/.assay/emulated/lock" true; do sleep .02; done
-run fleet down "$lab"
+run host down "$lab"
 refused 1 'is at work'
 kill "$held"
 wait "$held" 2>/dev/null
 held=
-run fleet down "$lab"
+run host down "$lab"
 expect_status 0
 nothing_left "$lab"
 finish

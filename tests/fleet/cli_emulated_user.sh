@@ -16,20 +16,20 @@ elsewhere 'mount --bind /dev/null /usr/sbin/sshd' true
 [ $status = 0 ] || skip 'this machine does not allow mounts'
 
 what='no sshd'
-elsewhere 'mount --bind /dev/null /usr/sbin/sshd' "$ASSAY" fleet up "$lab"
+elsewhere 'mount --bind /dev/null /usr/sbin/sshd' "$ASSAY" host up "$lab"
 refused 1 'no sshd' 'openssh-server'
 what='a locked account'
 sed 's/^root:[^:]*:/root:!:/' /etc/shadow >"$tmp/shadow"
-elsewhere "mount --bind $tmp/shadow /etc/shadow" "$ASSAY" fleet up "$lab"
+elsewhere "mount --bind $tmp/shadow /etc/shadow" "$ASSAY" host up "$lab"
 refused 1 'is locked' "usermod -p '*' root"
 what='an account without a shell'
 sed '/^root:/s#:[^:]*$#:/usr/sbin/nologin#' /etc/passwd >"$tmp/passwd"
-elsewhere "mount --bind $tmp/passwd /etc/passwd" "$ASSAY" fleet up "$lab"
+elsewhere "mount --bind $tmp/passwd /etc/passwd" "$ASSAY" host up "$lab"
 refused 1 'runs no commands'
 nothing_left "$lab"
 
 what='root without the right to make namespaces'
-elsewhere true setpriv --bounding-set=-sys_admin "$ASSAY" fleet up "$lab" -n 2 -p base,vm
+elsewhere true setpriv --bounding-set=-sys_admin "$ASSAY" host up "$lab" -n 2 -p base,vm
 expect_status 0
 grep -q 'Operation not permitted' "$tmp/err" || fail 'it should say what is missing'
 on "$lab" 2 'grep ^Seccomp_filters /proc/self/status'
@@ -37,13 +37,13 @@ expect_status 0
 expect_stdout 'Seccomp_filters:	1'
 
 what='two fleets on loopback'
-run fleet up "$tmp/second" --no-root -n 2
+run host up "$tmp/second" --no-root -n 2
 expect_status 0
 on "$tmp/second" 1 true
 expect_status 0
 on "$lab" 1 true
 expect_status 0
-run fleet down "$tmp/second"
+run host down "$tmp/second"
 on "$lab" 1 true
 expect_status 0
 what='without control groups: a session and what it left survive their sshd'
@@ -52,7 +52,7 @@ on "$lab" 1 "setsid sleep 4714$$ >/dev/null 2>&1 &"
 held=$!
 both_there "471[45]$$"
 kill -9 "$(sshd_of "$lab" 1)"
-run fleet down "$lab"
+run host down "$lab"
 expect_status 0
 nothing_left "$lab"
 end_client "4715$$"
@@ -67,7 +67,7 @@ cp "$ASSAY" "$tmp/assay"
 as_user() {
 	elsewhere "mount --bind $tmp/passwd /etc/passwd" setpriv --reuid $user --regid $user --clear-groups env HOME="$tmp/home" "$tmp/assay" "$@"
 }
-as_user fleet up "$tmp/home/lab" -p base,vm,bw
+as_user host up "$tmp/home/lab" -p base,vm,bw
 expect_status 0
 expect_stdout 127.0.0.1 220
 grep -q 'only root may make namespaces' "$tmp/err" || fail 'it should say what is missing'
@@ -78,14 +78,14 @@ for n in 1 2 3; do
 	[ $n != 2 ] || expect_stdout 'Seccomp:	2'
 done
 something_there "$tmp/home/lab"
-as_user fleet down "$tmp/home/lab"
+as_user host down "$tmp/home/lab"
 expect_status 0
 nothing_left "$tmp/home/lab"
 what="root's fleet, taken down by another user"
-run fleet up "$lab" -n 1
-as_user fleet down "$lab"
+run host up "$lab" -n 1
+as_user host down "$lab"
 refused 1 'another user'
-run fleet down "$lab"
+run host down "$lab"
 expect_status 0
 nothing_left "$lab"
 finish

@@ -15,9 +15,9 @@ begin() {
 }
 
 begin dead 'dead' run 1.1
-begin killed 'controller killed' 'fingerprint run' 1.3
-begin blips 'link blips' 'fingerprint run' .8
-begin lock 'lock removed' 'fingerprint run' .9
+begin killed 'controller killed' 'host measure' 1.3
+begin blips 'link blips' 'host measure' .8
+begin lock 'lock removed' 'host measure' .9
 begin helper 'helper damaged' run 1.2
 for name in dead killed blips lock helper; do
 	eval "wait \$$name"

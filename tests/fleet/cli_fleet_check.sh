@@ -1,5 +1,5 @@
 #!/bin/sh
-# `assay fleet check` against a real sshd: what is found, and how it is said. The rules themselves are proved by test_checkup.c.
+# `assay host check` against a real sshd: what is found, and how it is said. The rules themselves are proved by test_checkup.c.
 . "${ASSAY_SOURCE:?}/tests/lib_cli.sh"
 . "${ASSAY_SOURCE:?}/tests/lib_sshd.sh"
 sshd_available || skip 'there is no sshd, ssh-keygen or setpriv (openssh-server, util-linux)'
@@ -33,7 +33,7 @@ hosts:
   - { name: here, transport: local, env: { PATH: "$tmp/good:$PATH" } }
 END
 check() {
-	run -C "$tmp/lab" fleet check "$@"
+	run -C "$tmp/lab" host check "$@"
 }
 expect_no_line() {
 	cases=$((cases + 1))
@@ -43,8 +43,8 @@ expect_no_line() {
 what='a key that nobody knows'
 check -w good1
 expect_status 1
-expect_stdout 'good1: problem: hostkey: its key' "'assay fleet trust -w good1'" '0 of 1 host without a problem'
-run -C "$tmp/lab" fleet trust -w good1
+expect_stdout 'good1: problem: hostkey: its key' "'assay host trust -w good1'" '0 of 1 host without a problem'
+run -C "$tmp/lab" host trust -w good1
 expect_status 0
 
 what='good hosts'
@@ -104,7 +104,7 @@ awk -v o="$offset" 'BEGIN { exit !(o > -60000 && o < 60000) }' || fail "the cloc
 
 what='a host that may use one processor of its box'
 if command -v taskset >/dev/null && [ "$(nproc)" -gt 1 ]; then
-	taskset -c "$(taskset -cp $$ | sed 's/.*: //; s/[-,].*//')" "$ASSAY" -C "$tmp/lab" fleet check -w here >"$tmp/out" 2>"$tmp/err"
+	taskset -c "$(taskset -cp $$ | sed 's/.*: //; s/[-,].*//')" "$ASSAY" -C "$tmp/lab" host check -w here >"$tmp/out" 2>"$tmp/err"
 	expect_stdout 'here: note: its cgroup or affinity limits it to ' " GiB of memory and 1 CPUs; its physical host has " " GiB and $(getconf _NPROCESSORS_ONLN), "
 fi
 

@@ -1,5 +1,5 @@
 #!/bin/sh
-# `assay fleet put` and `assay fleet get`: the same bytes at the other end, and what is there stays when they fail.
+# `assay host copy` and `assay host copy --fetch`: the same bytes at the other end, and what is there stays when they fail.
 . "${ASSAY_SOURCE:?}/tests/lib_cli.sh"
 . "${ASSAY_SOURCE:?}/tests/lib_sshd.sh"
 sshd_available || skip 'there is no sshd, ssh-keygen or setpriv (openssh-server, util-linux)'
@@ -15,12 +15,12 @@ hosts:
   - { name: dead, address: 127.0.0.1, port: 1 }
 END
 put() {
-	run -C "$tmp/lab" fleet put "$@"
+	run -C "$tmp/lab" host copy "$@"
 }
 get() {
-	run -C "$tmp/lab" fleet get "$@"
+	run -C "$tmp/lab" host copy --fetch "$@"
 }
-run -C "$tmp/lab" fleet trust -w node1
+run -C "$tmp/lab" host trust -w node1
 expect_status 0
 mkdir "$tmp/there"
 head -c 3145728 /dev/urandom >"$tmp/random"
@@ -104,7 +104,7 @@ refused 2 'is empty'
 get -w node1 /proc/version "$tmp/random"
 refused 1 'random'
 put "$tmp/random"
-refused 2 'LOCAL and REMOTE'
+refused 2 'FROM and TO'
 get /proc/version "$tmp/got" more
 refused 2 'more'
 sshd_stop one

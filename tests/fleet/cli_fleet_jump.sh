@@ -12,9 +12,9 @@ sed "s|^\\(root:[^:]*:0:0:[^:]*:\\)[^:]*|\\1$tmp/home|" /etc/passwd >"$tmp/passw
 unset SSH_AUTH_SOCK
 
 # As the account sees it; HOME leads elsewhere, which ssh does not follow, so that nothing else does.
-fleet() {
+host() {
 	unshare -m sh -c 'mount --bind "$0" /etc/passwd || exit 99; exec "$@"' "$tmp/passwd" \
-		env HOME="$tmp/elsewhere" "$ASSAY" -C "$tmp/lab" fleet "$@" >"$tmp/out" 2>"$tmp/err" </dev/null
+		env HOME="$tmp/elsewhere" "$ASSAY" -C "$tmp/lab" host "$@" >"$tmp/out" 2>"$tmp/err" </dev/null
 	status=$?
 	shown fleet "$@"
 }
@@ -35,26 +35,26 @@ printf 'Include jumps\nMatch host 127.0.0.1 originalhost 127.0.0.1\n\tProxyJump 
 chmod 600 "$tmp/home/.ssh/config"
 
 what='jump hosts whose keys nobody knows'
-fleet exec -- true
+host exec -- true
 expect_status 1
 holds "$tmp/err" 'the error' \
-	"hostkey: node1: through outer,inner: the key of the jump host at [127.0.0.1]:$outer is not known: compare it, then 'assay fleet trust -w node1'"
+	"hostkey: node1: through outer,inner: the key of the jump host at [127.0.0.1]:$outer is not known: compare it, then 'assay host trust -w node1'"
 
 what='they are trusted on the way'
-fleet trust -w node1
+host trust -w node1
 expect_status 0
 expect_stdout "outer (jump host): recorded $(fingerprint outer)" "inner (jump host): recorded $(fingerprint inner)" \
 	"node1: recorded $(fingerprint target)" '3 keys written'
 
 what='what only the laboratory knows'
-fleet exec -- echo through
+host exec -- echo through
 expect_status 0
 expect_stdout 'node1: through'
 cases=$((cases + 1))
 [ ! -e "$tmp/home/.ssh/known_hosts" ] || fail 'only the laboratory writes keys'
 
 what='trusted already'
-fleet trust -w node1 --format json
+host trust -w node1 --format json
 expect_status 0
 expect_json '.hosts[0].host' outer
 expect_json '.hosts[0].jump' true
@@ -66,16 +66,16 @@ what='another key of a jump host'
 sshd_stop inner
 rm "$tmp/inner.key" "$tmp/inner.key.pub"
 sshd_start inner
-fleet exec -- true
+host exec -- true
 expect_status 1
-holds "$tmp/err" 'the error' "the key of the jump host at [127.0.0.1]:$port has changed: find out why, then 'assay fleet trust --replace -w node1'"
-fleet trust -w node1
+holds "$tmp/err" 'the error' "the key of the jump host at [127.0.0.1]:$port has changed: find out why, then 'assay host trust --replace -w node1'"
+host trust -w node1
 expect_status 7
 expect_stdout 'inner (jump host): refused'
-fleet trust -w node1 --replace
+host trust -w node1 --replace
 expect_status 0
 expect_stdout 'outer (jump host): known' 'inner (jump host): replaced' 'node1: known'
-fleet exec -- true
+host exec -- true
 expect_status 0
 
 what='another key of the first jump host: the remedy names a host of lab.yaml'
@@ -84,11 +84,11 @@ rm "$tmp/outer.key" "$tmp/outer.key.pub"
 sshd_start outer
 sed -i "s/^\\(\tPort \\)$outer$/\\1$port/" "$tmp/home/.ssh/jumps"
 sed -i "s/^\\[127.0.0.1\\]:$outer /[127.0.0.1]:$port /" "$tmp/lab/known_hosts"
-fleet trust -w node1
+host trust -w node1
 expect_status 1
 expect_stdout 'outer (jump host): refused' \
-	"inner (jump host): failed: through outer: the key of this jump host has changed: find out why, then 'assay fleet trust --replace -w node1'"
-fleet trust -w node1 --replace
+	"inner (jump host): failed: through outer: the key of this jump host has changed: find out why, then 'assay host trust --replace -w node1'"
+host trust -w node1 --replace
 expect_status 0
 expect_stdout 'outer (jump host): replaced' 'inner (jump host): known' 'node1: known'
 
@@ -97,7 +97,7 @@ target=$(cat "$tmp/target.port")
 sshd_stop outer
 sshd_start outer 'MaxStartups 1:100:1'
 printf 'hosts:\n  - {name: "many[1-6]", address: 127.0.0.1, port: %s}\n' "$target" >"$tmp/lab/lab.yaml"
-fleet exec -- true
+host exec -- true
 expect_status 0
 cases=$((cases + 1))
 grep -q 'MaxStartups' "$tmp/outer.log" || fail "the jump host refused nobody: $(cat "$tmp/outer.log")"
@@ -112,7 +112,7 @@ closes=$!
 until [ -s "$tmp/closes" ]; do sleep .05; done
 sed -i "s/^\\(\tPort \\)$(cat "$tmp/outer.port")$/\\1$(cat "$tmp/closes")/" "$tmp/home/.ssh/jumps"
 printf 'hosts:\n  - {name: node1, address: 127.0.0.1, port: %s}\n' "$target" >"$tmp/lab/lab.yaml"
-fleet exec --connect-timeout 2 -- true
+host exec --connect-timeout 2 -- true
 expect_status 1
 holds "$tmp/err" 'the error' 'unreachable: node1: through outer,inner: ' \
 	"so sshd does when more log in at once than its MaxStartups lets; a smaller 'fanout' in lab.yaml helps"

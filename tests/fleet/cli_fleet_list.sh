@@ -1,14 +1,14 @@
-# assay fleet list: hosts of lab.yaml, and -w and -x as all commands of the fleet have them.
+# assay host list: hosts of lab.yaml, and -w and -x as all commands of the fleet have them.
 . "${ASSAY_SOURCE:?}/tests/lib_cli.sh"
 
 what='a new laboratory has no hosts'
 run init "$tmp/lab"
-run -C "$tmp/lab" fleet list
+run -C "$tmp/lab" host list
 refused 2 'no hosts yet: write them into it' "'# hosts:'"
 
 what='the example without its comment signs'
 sed -i 's/^# //' "$tmp/lab/lab.yaml"
-run -C "$tmp/lab" fleet list
+run -C "$tmp/lab" host list
 expect_status 0
 expect_no_stderr
 expect_stdout 'name    id        address         user   groups     type       box' \
@@ -18,17 +18,17 @@ expect_stdout 'name    id        address         user   groups     type       bo
 	'15 hosts: node[01-12],guest[1-2],here'
 
 what='-w and -x'
-run -C "$tmp/lab" fleet list -w 'node[01-04],@all' -x @big --exclude guest2
+run -C "$tmp/lab" host list -w 'node[01-04],@all' -x @big --exclude guest2
 expect_status 0
 expect_stdout '2 of 15 hosts: guest1,here'
 cases=$((cases + 1))
 grep -q node01 "$tmp/out" && fail 'node01 is excluded'
-run -C "$tmp/lab" fleet list --hosts @rack1 -w here
+run -C "$tmp/lab" host list --hosts @rack1 -w here
 expect_status 0
 expect_stdout '13 of 15 hosts: node[01-12],here'
 
 what='JSON'
-run -C "$tmp/lab" fleet list -w node02,here --format json
+run -C "$tmp/lab" host list -w node02,here --format json
 expect_status 0
 expect_no_stderr
 expect_json_parses
@@ -45,10 +45,10 @@ expect_json '.hosts[1].address' null
 
 what='an emulated host says so, and a port behind an address of version 6 can be read'
 printf 'hosts:\n  - {name: emu1, profile: io, address: "::1", port: 22001}\n' >"$tmp/lab/lab.yaml"
-run -C "$tmp/lab" fleet list
+run -C "$tmp/lab" host list
 expect_status 0
 expect_stdout 'io (emulated)' '[::1]:22001' '1 host: emu1'
-run -C "$tmp/lab" fleet list --format json
+run -C "$tmp/lab" host list --format json
 expect_json '.hosts[0].emulated' true
 expect_json '.hosts[0].type' io
 
@@ -62,7 +62,7 @@ END
 chmod +x "$tmp/slurm/sinfo"
 printf 'hosts:\n  - {name: "n[1-5]", transport: slurm, type: rome}\n  - {name: m1, type: milan}\n' >"$tmp/lab/lab.yaml"
 any() {
-	PATH="$tmp/slurm:$PATH" run -C "$tmp/lab" fleet list "$@"
+	PATH="$tmp/slurm:$PATH" run -C "$tmp/lab" host list "$@"
 }
 any -w 'any 1 of type:rome'
 expect_stdout '1 of 6 hosts: n3'
@@ -144,20 +144,20 @@ while IFS='|' read -r words wanted also; do
 	run -C "$tmp/lab" $words
 	refused 2 "$wanted" "${also:-}"
 done <<'END'
-fleet list -w emu2|no host 'emu2'|did you mean 'emu1'
-fleet list -x emu2|no host 'emu2'|did you mean 'emu1'
-fleet list -w @io|no group '@io'
-fleet list -w emu[1-|'emu[1-', character 7|']' is missing
-fleet list -w ,|must name hosts
-fleet list -x|'-x' needs a value: HOSTS
-fleet list -x @all|-x '@all' leaves no host
-fleet list extra|unexpected argument 'extra'
-fleet lst|unknown command 'fleet lst'|did you mean 'fleet list'
+host list -w emu2|no host 'emu2'|did you mean 'emu1'
+host list -x emu2|no host 'emu2'|did you mean 'emu1'
+host list -w @io|no group '@io'
+host list -w emu[1-|'emu[1-', character 7|']' is missing
+host list -w ,|must name hosts
+host list -x|'-x' needs a value: HOSTS
+host list -x @all|-x '@all' leaves no host
+host list extra|unexpected argument 'extra'
+host lst|unknown command 'host lst'|did you mean 'host list'
 END
 
 what='a malformed inventory'
 printf 'hosts:\n  - name: a[1-3]\n    port: 99999\n' >"$tmp/lab/lab.yaml"
-run -C "$tmp/lab" fleet list
+run -C "$tmp/lab" host list
 refused 2 'lab.yaml:3' "not '99999'"
 
 finish

@@ -9,9 +9,9 @@ mkdir -p "$tmp/home/.ssh"
 chmod 700 "$tmp/home/.ssh"
 sed "s|^\\(root:[^:]*:0:0:[^:]*:\\)[^:]*|\\1$tmp/home|" /etc/passwd >"$tmp/passwd"
 unset SSH_AUTH_SOCK
-fleet() {
+host() {
 	unshare -m sh -c 'mount --bind "$0" /etc/passwd || exit 99; exec "$@"' "$tmp/passwd" \
-		env HOME="$tmp/home" "$ASSAY" -C "$tmp/lab" fleet "$@" >"$tmp/out" 2>"$tmp/err" </dev/null
+		env HOME="$tmp/home" "$ASSAY" -C "$tmp/lab" host "$@" >"$tmp/out" 2>"$tmp/err" </dev/null
 	status=$?
 	shown fleet "$@"
 }
@@ -32,24 +32,24 @@ printf "hosts:\n  - name: node1\n    transport: command\n    login: 127.0.0.1:%s
 	"$front" "$tmp/launcher" >"$tmp/lab/lab.yaml"
 
 what='a login node whose key nobody knows'
-fleet exec -- true
+host exec -- true
 expect_status 1
 expect_stderr 'hostkey: node1: the key of the login node'
-expect_stderr "'assay fleet trust -w node1'"
+expect_stderr "'assay host trust -w node1'"
 
 what='its key is recorded'
-fleet trust -w node1
+host trust -w node1
 expect_status 0
 holds "$tmp/lab/known_hosts" known_hosts "[127.0.0.1]:$front"
 
 what='words come as they are, through both shells'
-fleet exec -- printf '%s|' a 'b  c' "d'e" '$HOME'
+host exec -- printf '%s|' a 'b  c' "d'e" '$HOME'
 expect_status 0
 holds "$tmp/out" 'the output' "node1: a|b  c|d'e|\$HOME|"
 holds "$tmp/seen" 'what the launcher saw' "it's a word; \$HOME: node1"
 
 what='the status is that of the command'
-fleet exec -- sh -c 'exit 3'
+host exec -- sh -c 'exit 3'
 holds "$tmp/err" 'the error' 'failed: node1: exit status 3'
 
 finish

@@ -10,7 +10,7 @@ if [ -z "${INSIDE:-}" ]; then
 fi
 lab=$tmp/lab
 tidy() {
-	"$ASSAY" fleet down "$lab" >/dev/null 2>&1
+	"$ASSAY" host down "$lab" >/dev/null 2>&1
 	while umount /proc/sys/kernel/random/boot_id 2>/dev/null; do :; done
 }
 
@@ -43,23 +43,23 @@ mount --make-rprivate /
 empty_memory
 ip link set lo up
 printf 'name: tiny\npasses: 6\nseconds: 60\nstressors:\n  - { stressor: brk, arguments: [--brk-ops, 50000] }\n  - { stressor: crypt, arguments: [--crypt-ops, 300] }\n' >"$tmp/tiny.yaml"
-run fleet up "$lab" --hosts 2
+run host up "$lab" --hosts 2
 expect_status 0
 
 what='in a fingerprint'
-"$ASSAY" -C "$lab" fingerprint run --battery "$tmp/tiny.yaml" >/dev/null 2>&1 &
+"$ASSAY" -C "$lab" host measure --battery "$tmp/tiny.yaml" >/dev/null 2>&1 &
 for _ in $(seq 600); do
 	run -C "$lab" fingerprint show --format json
 	[ "$(json .fingerprints[0].measured)" -ge 2 ] 2>/dev/null && break
 	sleep .1
 done
 restart
-run -C "$lab" fingerprint run --battery "$tmp/tiny.yaml" --resume
+run -C "$lab" host measure --battery "$tmp/tiny.yaml" --resume
 expect_status 1
 expect_stdout 'lab.yaml starts with the command that brings it up again'
-run fleet up "$lab" --hosts 2
+run host up "$lab" --hosts 2
 expect_status 0
-run -C "$lab" fingerprint run --battery "$tmp/tiny.yaml" --resume --format json
+run -C "$lab" host measure --battery "$tmp/tiny.yaml" --resume --format json
 expect_status 0
 expect_json .hosts[0].outcome ok
 expect_json .hosts[1].outcome ok
@@ -69,19 +69,19 @@ expect_json .machines[1].fingerprints 1
 
 what='in runs'
 "$ASSAY" -C "$lab" run example --versions large-pieces --repetitions 20 >/dev/null 2>&1 &
-until_there runs show example@large-pieces
+until_there result show example@large-pieces
 restart
-run fleet up "$lab" --hosts 2
+run host up "$lab" --hosts 2
 expect_status 0
 run -C "$lab" run example --versions large-pieces --resume --format json
 expect_status 0
 expect_json .hosts[0].ok 20
 expect_json .hosts[1].ok 20
-run -C "$lab" catalog check
+run -C "$lab" check
 expect_status 0
 
 what='what is left'
-run fleet down "$lab"
+run host down "$lab"
 expect_status 0
 cases=$((cases + 1))
 left=$(ls /dev/shm | grep -v '^assay-[0-9]*\.kernel$') # names of the kernel's functions, good until the next start of the machine

@@ -1,5 +1,5 @@
 /* Which hosts are fit to be measured: each rule at its border, and the rules that look at several hosts. */
-#include "fleet/commands/cmd_fleet_check.c"
+#include "fleet/commands/cmd_host_check.c"
 #include "tests/scratch.h"
 
 static const struct {

@@ -25,7 +25,7 @@ static void test_host_keys(void **state)
 		const char *message;
 	} rows[] = {
 		{ "", server.key, FLEET_OK, "" },
-		{ "", NULL, FLEET_HOSTKEY, "is not known: compare it, then 'assay fleet trust -w one'" },
+		{ "", NULL, FLEET_HOSTKEY, "is not known: compare it, then 'assay host trust -w one'" },
 		{ "", "user", FLEET_HOSTKEY, "is not that of known_hosts:1: find out why" },
 		{ "@revoked ", server.key, FLEET_HOSTKEY, "is revoked (known_hosts:1)" },
 		{ "@cert-authority ", "user", FLEET_HOSTKEY, "only an authority is known (known_hosts:1)" },
@@ -390,9 +390,9 @@ static void test_jump(void **state)
 	} rows[] = {
 		{ "jump.known", "user", FLEET_OK, "" },
 		{ "jump.unknown", "user", FLEET_HOSTKEY,
-		  "through jumper: the key of this jump host is not known: compare it, then 'assay fleet trust -w one'" },
+		  "through jumper: the key of this jump host is not known: compare it, then 'assay host trust -w one'" },
 		{ "jump.changed", "user", FLEET_HOSTKEY,
-		  "through jumper: the key of this jump host has changed: find out why, then 'assay fleet trust --replace -w one'" },
+		  "through jumper: the key of this jump host has changed: find out why, then 'assay host trust --replace -w one'" },
 		{ "jump.known", "stranger", FLEET_AUTH, "Permission denied" },
 	};
 	struct sshd jump = sshd_start("jump", "");

@@ -248,8 +248,8 @@ static void test_lock(void **state)
 	(void)state;
 	check_fails("second", lab_open("lab", STORE_WRITE, &second, &err), ASSAY_E_BUSY, &err,
 		    "another assay is writing to the laboratory 'lab' ('assay', process ");
-	lab_sign(&first, "assay catalog rename");
-	snprintf(part, sizeof(part), "('assay catalog rename', process %d, since 2", (int)getpid());
+	lab_sign(&first, "assay host rename");
+	snprintf(part, sizeof(part), "('assay host rename', process %d, since 2", (int)getpid());
 	check_fails("signed", lab_open("lab", STORE_WRITE, &second, &err), ASSAY_E_BUSY, &err, part);
 	for (size_t i = 0; i < COUNT(lines); i++) {
 		assert_int_equal(ftruncate(first.lock_fd, 0), 0);

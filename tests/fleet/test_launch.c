@@ -163,7 +163,7 @@ static void test_login_unknown(void **state)
 	(void)state;
 	assert_false(run.ok);
 	assert_int_equal(result.outcome, FLEET_HOSTKEY);
-	assert_non_null(strstr(result.message, "is not known, or has changed: compare it, then 'assay fleet trust -w far'"));
+	assert_non_null(strstr(result.message, "is not known, or has changed: compare it, then 'assay host trust -w far'"));
 	fleet_result_release(&result);
 	free(login);
 }

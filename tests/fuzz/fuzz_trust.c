@@ -1,7 +1,7 @@
 /* Whatever stands in the laboratory's file of host keys: with --replace the key that a host has shown is known afterwards unless it is
  * refused, the file can still be read, and lines of other hosts stay. Keys that are no keys are noticed. */
 #include "base/mem.h"
-#include "fingerprint/commands/cmd_fleet_trust.c"
+#include "fingerprint/commands/cmd_host_trust.c"
 
 #include <stdint.h>
 

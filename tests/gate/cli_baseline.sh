@@ -56,7 +56,7 @@ cp "$lab/baselines.yaml" "$tmp/before"
 run -C "$lab" baseline accept same@1.2 --reason x
 refused 2 'same@1.2 has no results: there are those of 1.0, '
 run -C "$lab" baseline accept none@1 --reason x
-refused 2 "'none' has no results" 'runs list'
+refused 2 "'none' has no results" 'result list'
 run -C "$lab" baseline accept same --reason x
 refused 2 "which version of 'same'? Say it as same@VERSION: it has results of 1.0, "
 run -C "$lab" baseline accept same@1.0
@@ -77,7 +77,7 @@ for repetition in 1 2; do
 	sqlite3 "$lab/.assay/runs.db" "INSERT INTO execution (plan, machine, version, input, repetition, application, taken_ms, outcome, out, err) VALUES ('p', 'm1', 'crash', '', $repetition, 'same', 1, 'killed', '', '')"
 done
 run -C "$lab" baseline accept same@crash --reason x
-refused 2 'same@crash has no result' 'each of its 2 runs failed' 'assay runs show same@crash --failed --output'
+refused 2 'same@crash has no result' 'each of its 2 runs failed' 'assay result show same@crash --failed --output'
 expect_same_files "$lab/baselines.yaml" "$tmp/before"
 
 what='a damaged file'

@@ -37,7 +37,7 @@ expect_json '.comparisons[3].kind' calls
 plan=$(json .plan)
 distinct=$((10 - $(json '.comparisons[0].resampled')))
 share="$distinct share$([ $distinct = 1 ] && echo s)"
-run -C "$lab" runs list --format json
+run -C "$lab" result list --format json
 grep -q 'a+memory5' "$tmp/out" || fail 'the planted runs are not in the store'
 
 what='one that was killed goes on with its runs'
@@ -76,7 +76,7 @@ expect_json '.calibration.identical' 10 '.calibration.distinct' "$distinct"
 expect_json '.calibration.of' application
 expect_json '.calibration.stale' ''
 printf '%s\n' 'comparisons: [{ application: drawn, budget: 1s }]' 'fingerprints: { battery: none }' >"$lab/suite.yaml"
-run -C "$lab" nightly --quiet --format json
+run -C "$lab" nightly run --quiet --format json
 id=$(json '.decisions[0].id')
 run -C "$lab" explain "$id"
 expect_stdout "of 10 identical pairs ($share no run with another one) were called slower"

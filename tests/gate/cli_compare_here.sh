@@ -17,7 +17,7 @@ mkdir "$tmp/here"
 cd "$tmp/here" || exit 1
 
 what='two commands that wait'
-run compare --budget 2 --format json -- sleep 0.05 -- sleep 0.1
+run diff --budget 2 --format json -- sleep 0.05 -- sleep 0.1
 decides
 fits
 expect_json .baseline.version 'sleep 0.05'
@@ -32,57 +32,57 @@ cases=$((cases + 1))
 case "$(json .ratio) $(json '.measured.parts[0].difference')" in *[!-+.e0-9\ ]* | ' '*) fail "no numbers: $(cat "$tmp/out")" ;; esac
 
 what='the same command twice, for people'
-run compare --here --budget 1 -- sh -c ': "$1"' sh -x -- sh -c ': "$1"' sh -x
+run diff --budget 1 -- sh -c ': "$1"' sh -x -- sh -c ': "$1"' sh -x
 cases=$((cases + 1))
 grep -Eq "'sh -c : \"[$]1\" sh ...' (costs [0-9.]+ times as much|takes [0-9.]+ times as much CPU time) as 'sh -c" "$tmp/out" || fail 'no answer'
 grep -q '^What the difference is made of$' "$tmp/out" || fail 'no table'
 grep -q '^Where the time of each goes$' "$tmp/out" || fail 'no profiles'
 
 what='both read all of standard input'
-seq 1000 | "$ASSAY" compare --here --budget 0.5 -- sh -c '[ "$(wc -l)" = 1000 ]' -- awk 'END { exit NR != 1000 }' >"$tmp/out" 2>"$tmp/err"
+seq 1000 | "$ASSAY" diff --budget 0.5 -- sh -c '[ "$(wc -l)" = 1000 ]' -- awk 'END { exit NR != 1000 }' >"$tmp/out" 2>"$tmp/err"
 cases=$((cases + 1))
 [ ! -s "$tmp/err" ] || fail "$(cat "$tmp/err")"
 
 what='the smallest effect that matters'
-run compare --here --budget 0.5 --min-effect 1 --format json -- true -- true
+run diff --budget 0.5 --min-effect 1 --format json -- true -- true
 decides
 expect_json .min_effect 1
-run compare --min-effect 0 -- true -- true
+run diff --min-effect 0 -- true -- true
 refused 2 min-effect
 
 what='a command that fails'
-run compare --here --budget 1 -- true -- sh -c 'echo no such table >&2; exit 3'
+run diff --budget 1 -- true -- sh -c 'echo no such table >&2; exit 3'
 refused 6 'exit status 3' 'no such table'
-run compare --here --budget 0.1 --ignore-failure --format json -- true -- sh -c 'exit 3'
+run diff --budget 0.1 --ignore-failure --format json -- true -- sh -c 'exit 3'
 decides
 expect_stdout 'runs of the candidate ended with a status that none of the other had'
-run compare --here --budget 0.1 --ignore-failure --format json -- sh -c 'exit 3' -- sh -c 'exit 3'
+run diff --budget 0.1 --ignore-failure --format json -- sh -c 'exit 3' -- sh -c 'exit 3'
 decides
 cases=$((cases + 1))
 ! grep -q 'none of the other had' "$tmp/out" || fail 'a status that both ended with is a failure'
-run compare --here --budget 1 -- "$tmp/nonesuch" -- true
+run diff --budget 1 -- "$tmp/nonesuch" -- true
 refused 6 'No such file'
 
 what='several --'
-run compare --here --budget 0.1 -- sh -c 'exit 0' -- "$tmp/nonesuch" -- sh -c 'exit 0'
+run diff --budget 0.1 -- sh -c 'exit 0' -- "$tmp/nonesuch" -- sh -c 'exit 0'
 refused 6 "several '--'" 'sh -c'
-run compare --here --budget 0.1 -- true -- sh -c 'exit $#' sh --
+run diff --budget 0.1 -- true -- sh -c 'exit $#' sh --
 refused 6 "several '--'"
-run compare --here --budget 0.1 -- true -- false
+run diff --budget 0.1 -- true -- false
 refused 6 'exit status 1'
 cases=$((cases + 1))
 ! grep -q several "$tmp/err" || fail 'a hint that does not apply'
 
 what='wrong usage'
-run compare -- true
+run diff -- true
 refused 2 'two commands'
-run compare --here -- true --
+run diff -- true --
 refused 2 'two commands'
-run compare --here -- -- true
+run diff -- -- true
 refused 2 'two commands'
-run compare
+run diff
 refused 2 'missing argument' '-- A'
-run compare a@1 b@1
+run diff a@1 b@1
 refused 2 'two commands' "'assay gate'"
 
 what='nothing stays'

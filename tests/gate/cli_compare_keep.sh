@@ -35,10 +35,10 @@ END
 compares() {
 	name=$1
 	shift
-	run compare --keep "$tmp/lab-$name" --budget 2 --format json "$@"
+	run diff --keep "$tmp/lab-$name" --budget 2 --format json "$@"
 	cp "$tmp/out" "$tmp/$name.compare"
 	said=$status
-	run -C "$tmp/lab-$name" gate compare@"$old" compare@"$new" --format json
+	run -C "$tmp/lab-$name" gate diff@"$old" diff@"$new" --format json
 	cp "$tmp/out" "$tmp/$name.gate"
 	cases=$((cases + 1))
 	[ "$status" = "$said" ] || fail "status $status of the gate, $said of compare"
@@ -66,16 +66,16 @@ compares trees --trees old new --why off --build 'cc -g -o loop main.c' -- ./loo
 cd .. || exit 1
 
 what='what is kept is used by other commands'
-run -C "$tmp/lab-compute" profile compare@a
+run -C "$tmp/lab-compute" profile diff@a
 expect_status 0
-run -C "$tmp/lab-compute" runs show compare@a --format json
+run -C "$tmp/lab-compute" result show diff@a --format json
 expect_status 0
 what='which decisions fail'
-run -C "$tmp/lab-compute" gate compare@a compare@b --fail-on nothing
+run -C "$tmp/lab-compute" gate diff@a diff@b --fail-on nothing
 expect_status 0
-run -C "$tmp/lab-compute" gate compare@a compare@b --fail-on slower
+run -C "$tmp/lab-compute" gate diff@a diff@b --fail-on slower
 refused 2 latent
 what='a laboratory is never overwritten'
-run compare --keep "$tmp/lab-wait" --budget 0.1 -- true -- true
+run diff --keep "$tmp/lab-wait" --budget 0.1 -- true -- true
 refused 2 'lab.yaml'
 finish

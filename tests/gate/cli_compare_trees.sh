@@ -89,7 +89,7 @@ for tag in v1 v2; do
 done
 
 what='two commits'
-run compare --git repo v1 v2 --build make --budget 8 --format json -- ./src/work input
+run diff --git repo v1 v2 --build make --budget 8 --format json -- ./src/work input
 expect_json_parses
 expect_json .baseline.version v1
 expect_json .candidate.version v2
@@ -108,21 +108,21 @@ unchanged
 
 what='for people, from what was built before'
 first=$(json '.trees[0].directory')
-run compare --git repo v1 v2 --build make --budget 2 --why off -- ./src/work input
+run diff --git repo v1 v2 --build make --budget 2 --why off -- ./src/work input
 measured
 expect_stdout "'v2' "
 cases=$((cases + 1))
 [ "$(cat "$first/made")" = made ] || fail 'it was built again'
 
 what='a function that only has another name is not what takes longer'
-run compare --git repo v2 renamed --build make --budget 8 --why off --format json -- ./src/work input
+run diff --git repo v2 renamed --build make --budget 8 --why off --format json -- ./src/work input
 if measured; then
 	cases=$((cases + 1))
 	case $(json .cause) in *'most in idle (src/work.c:4, '*) ;; *) fail "the cause is: $(json .cause)" ;; esac
 fi
 
 what='counting ends when the user wants it, and the decision stays'
-"$ASSAY" compare --git repo v1 v2 --build make --budget 8 --format json -- ./src/work input "$tmp/counts" >"$tmp/out" 2>"$tmp/err" &
+"$ASSAY" diff --git repo v1 v2 --build make --budget 8 --format json -- ./src/work input "$tmp/counts" >"$tmp/out" 2>"$tmp/err" &
 compared=$!
 until [ -f counts ] || ! kill -0 "$compared" 2>/dev/null; do sleep .05; done
 kill -INT "$compared" 2>/dev/null
@@ -135,55 +135,55 @@ if measured; then
 fi
 
 what='another compiler is another build'
-CFLAGS=-O2 "$ASSAY" compare --git repo v1 v1 --build make --budget 0.2 --format json -- ./src/work input >"$tmp/out" 2>"$tmp/err"
+CFLAGS=-O2 "$ASSAY" diff --git repo v1 v1 --build make --budget 0.2 --format json -- ./src/work input >"$tmp/out" 2>"$tmp/err"
 status=$?
 cases=$((cases + 1))
 [ "$(json '.trees[0].directory')" != "$first" ] || fail 'the same directory'
 expect_json '.trees[0].directory' "$(json '.trees[1].directory')"
 
 what='where it runs'
-run compare --git repo v1 v2 --build make --budget 0.2 --in-tree --format json -- sh -c 'test -f src/work.c && exec src/work Makefile'
+run diff --git repo v1 v2 --build make --budget 0.2 --in-tree --format json -- sh -c 'test -f src/work.c && exec src/work Makefile'
 measured
-run compare --git repo v1 v2 --build make --budget 0.2 -- ./src/work "$tmp/nonesuch"
+run diff --git repo v1 v2 --build make --budget 0.2 -- ./src/work "$tmp/nonesuch"
 refused 6 'exit status 3'
-run compare --git repo v1 v2 --build make -- sh -c true
+run diff --git repo v1 v2 --build make -- sh -c true
 refused 2 "'sh' is not in the trees" --in-tree
-run compare --git repo v1 v2 --build make -- ./bin/work
+run diff --git repo v1 v2 --build make -- ./bin/work
 refused 2 "has no './bin/work'"
 
 what='a build that fails'
-run compare --git repo v1 broken --build "make --no-print-directory" -- ./src/work input
+run diff --git repo v1 broken --build "make --no-print-directory" -- ./src/work input
 expect_status 1
 expect_no_stdout
 expect_stderr 'failed: exit status 2' 'no C' '.log'
 kept=$(sed -n "s/.*; see '\([^']*\).log'.*/\1/p" "$tmp/err")
 cases=$((cases + 1))
 [ -f "$kept/src/work.c" ] || fail "the tree of the failed build is gone: $kept"
-run compare --git repo v1 v2 --build 'sh -c "exit 5"' -- ./src/work input
+run diff --git repo v1 v2 --build 'sh -c "exit 5"' -- ./src/work input
 expect_status 1
 expect_stderr 'exit status 5'
-run compare --git repo v1 v2 --build "make 'x" -- ./src/work input
+run diff --git repo v1 v2 --build "make 'x" -- ./src/work input
 refused 2 --build 'not closed'
-run compare --git repo v1 v2 --build ' ' -- ./src/work input
+run diff --git repo v1 v2 --build ' ' -- ./src/work input
 refused 2 --build
 unchanged
 
 what='what is not there'
-run compare --git repo v1 nonesuch --build make -- ./src/work input
+run diff --git repo v1 nonesuch --build make -- ./src/work input
 refused 2 'nonesuch'
-run compare --git "$tmp/nowhere" v1 v2 --build make -- ./src/work input
+run diff --git "$tmp/nowhere" v1 v2 --build make -- ./src/work input
 refused 2 'nowhere'
-run compare --git cache v1 v2 --build make -- ./src/work input
+run diff --git cache v1 v2 --build make -- ./src/work input
 refused 2 'cache'
-run compare --trees v1 nowhere --build make -- ./src/work input
+run diff --trees v1 nowhere --build make -- ./src/work input
 refused 1 'nowhere'
 
 what='wrong usage'
-run compare --git repo v1 --build make
+run diff --git repo v1 --build make
 refused 2 'OLD NEW'
-run compare --git repo --trees v1 v2 -- ./x
+run diff --git repo --trees v1 v2 -- ./x
 refused 2 'exclude'
-run compare --build make -- true -- true
+run diff --build make -- true -- true
 refused 2 '--git or --trees'
 
 what='killed while it builds'
@@ -191,18 +191,18 @@ cat >slow.sh <<END
 touch "$tmp/builds"
 sleep 60
 END
-"$ASSAY" compare --git repo v1 v2 --build "sh $tmp/slow.sh" -- ./src/work input >"$tmp/out" 2>"$tmp/err" &
+"$ASSAY" diff --git repo v1 v2 --build "sh $tmp/slow.sh" -- ./src/work input >"$tmp/out" 2>"$tmp/err" &
 compared=$!
 until [ -f "$tmp/builds" ]; do sleep .05; done
 kill -9 "$compared"
 wait "$compared" 2>/dev/null
 unchanged
-run compare --git repo v1 v2 --build make --budget 0.2 --format json -- ./src/work input
+run diff --git repo v1 v2 --build make --budget 0.2 --format json -- ./src/work input
 expect_json '.trees[0].directory' "$first"
 unchanged
 
 what='two directories'
-run compare --trees v1 v2 --build make --budget 8 --why off --format json -- ./src/work input
+run diff --trees v1 v2 --build make --budget 8 --why off --format json -- ./src/work input
 expect_json .candidate.version v2
 expect_json '.trees[0].commit' null
 cases=$((cases + 1))
@@ -210,7 +210,7 @@ cases=$((cases + 1))
 if measured; then
 	expect_stdout '"source": "src/work.c"' '"line": 6'
 fi
-run compare --trees v1 v1 --build make --budget 0.2 -- ./src/work input
+run diff --trees v1 v1 --build make --budget 0.2 -- ./src/work input
 cases=$((cases + 1))
 [ "$status" -eq 0 ] || [ "$status" -eq 4 ] || [ "$status" -eq 5 ] || fail 'a tree differs from itself'
 finish

@@ -66,7 +66,7 @@ says 'No machine of this catalog has a fingerprint' 'assay fingerprint'
 
 what='a machine that is retired'
 cp -R "$many" "$tmp/retired.lab"
-run -C "$tmp/retired.lab" catalog retire node08 --reason sold
+run -C "$tmp/retired.lab" host retire node08 --reason sold
 expect_status 0
 explore retired "$tmp/retired.lab"
 expect_stdout 'machines             7' 'hardware types       7'

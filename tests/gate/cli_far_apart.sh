@@ -46,7 +46,7 @@ both() {
 for version in steep far; do
 	both 0 profile "app/x@$version"
 	both 0 profile "app/x@$version" --model paper
-	both 0 catalog suggest "app/x@$version"
+	both 0 suggest "app/x@$version"
 	both 0 predict "app/x@$version" --machine node03
 done
 both 6 gate app/x@steep app/x@far

@@ -47,7 +47,7 @@ what='some runs of the candidate fail'
 		[ $n -lt 7 ] && echo "part,fast,m,2026-11-01T03:0$n:00Z,0.80$n,0" || echo "part,fast,m,2026-11-01T03:0$n:00Z,,1"
 	done
 } >"$tmp/part.csv"
-run -C "$lab" import results "$tmp/part.csv"
+run -C "$lab" result import "$tmp/part.csv"
 run -C "$lab" gate part@ok part@fast
 expect_status 4
 expect_stdout 'inconclusive  the candidate fails more often, in 3 of 10 runs against 0 of 10; part@fast costs 0.'

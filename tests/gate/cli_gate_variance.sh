@@ -1,4 +1,4 @@
-# `variance: yes`: records of runs come home, `variance show APP@VERSION` finds the run that lost most, and a slowdown that others made is no regression.
+# `variance: yes`: records of runs come home, `timeline APP@VERSION` finds the run that lost most, and a slowdown that others made is no regression.
 # What happened in the records is known: the program has them made, and is linked statically, so that nothing else is recorded.
 . "${ASSAY_SOURCE:?}/tests/lib_cli.sh"
 . "${ASSAY_SOURCE:?}/tests/lib_here.sh"
@@ -53,14 +53,14 @@ version() { echo "  $1: { directory: $tmp/build, command: ['{build}/made', '$2',
 what='records come home with the runs'
 run -C "$lab" run p
 expect_status 0
-run -C "$lab" variance show p@queue --format json
+run -C "$lab" timeline p@queue --format json
 expect_status 0
 expect_json .run.recorded 4
 expect_json .run.machine here
 expect_json '.regions[0].processes[0].rank' 1
 expect_json '.regions[0].parts[0].cause' run_queue
 expect_json .by_environment 1
-run -C "$lab" variance show p@old
+run -C "$lab" timeline p@old
 expect_stdout 'no variance' 'of 4 recorded runs'
 sed -n 2,4p "$tmp/out" | grep -q 'this one lost most: machine here, repetition' || fail 'which run it is stands beside the answer'
 
@@ -121,7 +121,7 @@ chmod 755 "$tmp/build/wrong"
 run -C "$lab" run wrong
 expect_status 0
 expect_stdout 'the records of a process are not kept: 1-0.samples: not a sample file'
-run -C "$lab" variance show wrong@one --format json
+run -C "$lab" timeline wrong@one --format json
 expect_status 0
 expect_json .run.recorded 1
 
@@ -130,7 +130,7 @@ printf '#!/bin/sh\ntruncate -s 300M "$ASSAY_INTERPOSE_DIRECTORY/2-0.samples"\nex
 run -C "$lab" run wrong
 expect_status 0
 expect_stdout 'more than is kept of a run (256 MiB in 8192 files): 1 of 4 files are excluded' 'on the machine itself keeps all'
-run -C "$lab" variance show wrong@one --format json
+run -C "$lab" timeline wrong@one --format json
 expect_status 0
 expect_json .processes 3
 
@@ -149,7 +149,7 @@ stored() {
 printf '#!/bin/sh\n/bin/ls / >/dev/null\n/bin/ls /\n:\n' >"$tmp/build/wrong"
 sed 's/repetitions: 1/repetitions: 3/' "$lab/apps/wrong.yaml" >"$lab/apps/gone.yaml"
 run -C "$lab" run gone
-run -C "$lab" variance show gone@one --format json
+run -C "$lab" timeline gone@one --format json
 expect_status 0
 expect_json .unreadable_files 0
 expect_json .processes 3
@@ -158,19 +158,19 @@ rm "$(stored 1 | head -n 1)"
 for repetition in 2 3; do
 	for file in $(stored $repetition); do rm "$file"; done
 done
-run -C "$lab" variance show gone@one --format json
+run -C "$lab" timeline gone@one --format json
 expect_status 0
 expect_json .unreadable_files 1
 expect_json .processes 2
 expect_json .run.unreadable 2
-run -C "$lab" variance show gone@one
+run -C "$lab" timeline gone@one
 expect_stdout '1 record file cannot be read: the sample file' 'is missing: restore it' '2 of 3 recorded runs cannot be read'
 for file in $(stored 1 | tail -n 2); do rm "$file"; done
-run -C "$lab" variance show gone@one
+run -C "$lab" timeline gone@one
 refused 1 'is missing: restore it'
 
 what='nothing was recorded'
-run -C "$lab" variance show p@none
+run -C "$lab" timeline p@none
 refused 6 'variance: yes' 'not linked statically'
 run -C "$lab" samples p@old
 refused 2 'no samples'

@@ -211,7 +211,7 @@ for failing in 5 3; do
 			for (n = 1; n <= 5; n++)
 				printf "app%d,v%d,m,2025-01-%02dT00:00:%02dZ,%d,%s\n", failing, v, v, n, v == 9 && n <= failing, 1 + n / 1000
 	}' >"$tmp/failing.csv"
-	run -C "$tmp/inputs.lab" import results "$tmp/failing.csv"
+	run -C "$tmp/inputs.lab" result import "$tmp/failing.csv"
 	run -C "$tmp/inputs.lab" history app$failing
 	expect_stdout "fails  $failing of 5 runs of app$failing@v9 failed, more than of the versions before v9"
 	run -C "$tmp/inputs.lab" history app$failing --format json
@@ -224,7 +224,7 @@ awk 'BEGIN {
 		for (n = 1; n <= 5; n++)
 			printf "slower,v%d,m,2025-01-%02dT00:00:%02dZ,%d,%s\n", v, v, n, v == 12 && n == 1, (v > 6 ? 2 : 1) + n / 1000
 }' >"$tmp/failing.csv"
-run -C "$tmp/inputs.lab" import results "$tmp/failing.csv"
+run -C "$tmp/inputs.lab" result import "$tmp/failing.csv"
 run -C "$tmp/inputs.lab" history slower --format json
 expect_json .outcome changed # one run that failed does not hide that
 expect_json .failed 1
@@ -241,7 +241,7 @@ awk 'BEGIN {
 				printf "%s,v%d,m,2025-01-%02dT00:00:%02dZ,%d,%s\n", names[a], v, v, n,
 					(a == 1 && v >= 20) || (a == 2 && v >= 20 && v < 24) || (a == 3 && n == 1), 1 + n / 1000
 }' >"$tmp/failing.csv"
-run -C "$tmp/inputs.lab" import results "$tmp/failing.csv"
+run -C "$tmp/inputs.lab" result import "$tmp/failing.csv"
 run -C "$tmp/inputs.lab" history up_to_now
 expect_stdout 'fails  5 of 5 runs of up_to_now@v29 failed, more than of the versions before v20' '2025-01-20  v20           5     5'
 run -C "$tmp/inputs.lab" history mended

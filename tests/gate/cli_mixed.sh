@@ -48,7 +48,7 @@ lab() {
 what='the architecture is recorded, without any fingerprint'
 lab run app
 expect_status 7 # one version fails on aarch64
-lab runs export "$tmp/tables"
+lab result export "$tmp/tables"
 expect_status 0
 column=$(head -n 1 "$tmp/tables/executions.csv" | tr , '\n' | grep -nx architecture | cut -d : -f 1)
 cases=$((cases + 1))
@@ -90,7 +90,7 @@ lab run native
 expect_status 7
 holds "$tmp/err" 'the reason' "arm1: 'tool' of 'files' is for $(uname -m), and this host is of aarch64: in " \
 	'native.yaml give each version a directory, or a build, for each architecture'
-lab runs show native@new --format json
+lab result show native@new --format json
 expect_json .results[0].machine here
 expect_json '.results[1]' '(nothing)'
 what='data pass, whatever they are'
@@ -123,7 +123,7 @@ metric: { source: regex, pattern: 'cost ([0-9]+)' }
 END
 lab run own
 expect_status 0
-lab runs show own@built --format json
+lab result show own@built --format json
 expect_json '.results[2].machine' here
 build=$(json '.results[0].build')
 expect_json '.results[2].build' "$build"
@@ -133,7 +133,7 @@ sed 's/aarch64: aarch64, //' "$lab/apps/own.yaml" >"$lab/apps/less.yaml"
 lab run less --versions dirs
 expect_status 7
 holds "$tmp/err" 'the reason' "arm2: version 'dirs' is for x86_64 alone, not for aarch64: add that to its 'directory' ("
-lab runs show less@dirs --format json
+lab result show less@dirs --format json
 expect_json '.results[0].machine' here
 expect_json '.results[1]' '(nothing)'
 
@@ -143,13 +143,13 @@ comparisons:
   - { application: app, candidates: [new], against: [old] }
 fingerprints: { battery: none }
 END
-lab nightly --format json
+lab nightly run --format json
 expect_status 3
 expect_json .decisions[0].decision regression
 lab explain "$(json .decisions[0].id)" --format json
 fresh=$(json .evidence.fresh_plan)
 cases=$((cases + 1))
-lab runs export "$tmp/again"
+lab result export "$tmp/again"
 expect_status 0
 machines=$(grep ",${fresh:?}," "$tmp/again/executions.csv" | cut -d , -f 4 | sort -u | tr '\n' ' ')
 [ "$machines" = 'arm1 arm2 ' ] || fail "fresh runs on '$machines'"

@@ -56,7 +56,7 @@ printf '%s\n' "comparisons: [{ application: '*', against: v1 }]" 'fingerprints: 
 what='a night with samples'
 run -C "$lab" run words --probe --quiet
 expect_status 0
-run -C "$lab" nightly --quiet
+run -C "$lab" nightly run --quiet
 expect_status 3
 run -C "$lab" nightly pages -o "$tmp/pages"
 expect_status 0

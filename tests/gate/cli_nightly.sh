@@ -8,11 +8,11 @@ suite_of_two
 mv "$lab/suite.yaml" "$tmp/suite.yaml"
 
 what='no suite'
-run -C "$lab" nightly
+run -C "$lab" nightly run
 refused 2 'suite.yaml' 'comparisons'
 
 what='no night yet'
-run -C "$lab" nightly list
+run -C "$lab" nightly show --list
 expect_status 0
 run -C "$lab" nightly show
 refused 2 'no night yet'
@@ -25,7 +25,7 @@ for line in "{ application: bad, hosts: host9 }" "{ application: bad, candidates
 	printf 'comparisons:\n  - %s\nfingerprints: { battery: none }\n' "$line" >"$tmp/suite.yaml"
 	cp "$lab/suite.yaml" "$tmp/good.yaml"
 	cp "$tmp/suite.yaml" "$lab/suite.yaml"
-	run -C "$lab" nightly
+	run -C "$lab" nightly run
 	refused 2 'suite.yaml:2'
 	cp "$tmp/good.yaml" "$lab/suite.yaml"
 done
@@ -34,7 +34,7 @@ what='what an application has not got costs that application alone'
 cp "$lab/suite.yaml" "$tmp/good.yaml"
 printf '%s\n' 'comparisons:' '  - { application: worse }' '  - { application: bad, candidates: [v9, v2], against: [v7, v1] }' '  - { application: good, inputs: [x] }' \
 	'fingerprints: { battery: none }' >"$lab/suite.yaml"
-run -C "$lab" nightly --format json
+run -C "$lab" nightly run --format json
 expect_status 6
 expect_json .decisions 5
 expect_json .decisions[4].decision pass
@@ -58,7 +58,7 @@ begun=$(sqlite3 "$lab/.assay/runs.db" 'SELECT count(*) FROM night')
 for line in "{ application: bad, candidates: [v9] } has no version 'v9' (did you mean 'v" "{ application: bad, against: v7 } has no version 'v7'" \
 	"{ application: godo } no application 'godo' (did you mean 'good'?)" "{ application: good, inputs: [x] } has no input 'x'"; do
 	printf 'comparisons:\n  - %s}\nfingerprints: { battery: none }\n' "${line%%\}*}" >"$lab/suite.yaml"
-	run -C "$lab" nightly
+	run -C "$lab" nightly run
 	refused 2 'suite.yaml:2' "${line#*\} }"
 done
 [ "$(sqlite3 "$lab/.assay/runs.db" 'SELECT count(*) FROM night')" = "$begun" ] || fail 'a night started'
@@ -67,17 +67,17 @@ cp "$tmp/good.yaml" "$lab/suite.yaml"
 what='a suite that cannot be meant'
 cp "$lab/suite.yaml" "$tmp/good.yaml"
 echo 'comparisons: []' >"$lab/suite.yaml"
-run -C "$lab" nightly
+run -C "$lab" nightly run
 refused 2 'suite.yaml:1' 'is empty, so that nothing would be compared'
 printf '%s\n' 'comparisons: [{ application: good }]' 'fingerprints:' '  battery: nosuch' >"$lab/suite.yaml"
-run -C "$lab" nightly
+run -C "$lab" nightly run
 refused 2 'suite.yaml:3' "no battery 'nosuch'" 'there are quick and paper'
 cp "$tmp/good.yaml" "$lab/suite.yaml"
 
 what='an answer that could not be written is refused before anything is measured'
 begun=$(sqlite3 "$lab/.assay/runs.db" 'SELECT count(*) FROM night')
 for place in "$tmp/no/where" "$tmp" /proc/where; do
-	run -C "$lab" nightly -f openmetrics -o "$place"
+	run -C "$lab" nightly run -f openmetrics -o "$place"
 	refused 1 "cannot write '$place'"
 done
 [ "$(sqlite3 "$lab/.assay/runs.db" 'SELECT count(*) FROM night')" = "$begun" ] || fail 'a night started'
@@ -86,7 +86,7 @@ what='a laboratory that cannot be written'
 if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
 	chmod -R a+rX "$tmp"
 	status=0
-	setpriv --reuid 65534 --regid 65534 --clear-groups "$ASSAY" -C "$lab" nightly >"$tmp/out" 2>"$tmp/err" || status=$?
+	setpriv --reuid 65534 --regid 65534 --clear-groups "$ASSAY" -C "$lab" nightly run >"$tmp/out" 2>"$tmp/err" || status=$?
 	refused 1 'keeps what it measures in the laboratory' 'must be writable'
 fi
 
@@ -103,7 +103,7 @@ wait $victim 2>/dev/null
 rm "$tmp/scratch/hold"
 
 what='a night'
-run -C "$lab" nightly --format json
+run -C "$lab" nightly run --format json
 expect_status 3
 cases=$((cases + 1))
 grep -q 'interrupted' "$tmp/err" && fail "runs of others are no matter of a night's: $(grep interrupted "$tmp/err" | head -n 1)"
@@ -118,7 +118,7 @@ night=$(json .night)
 decision=$(json .decisions[0].id)
 
 what='findings are confirmed by fresh runs, beside a control'
-run -C "$lab" runs list --format json
+run -C "$lab" result list --format json
 expect_stdout 'v1+again'
 
 what='its log'
@@ -138,7 +138,7 @@ expect_json .night "$night"
 expect_json .decisions[0].id "$decision"
 run -C "$lab" nightly show "$(printf %.6s "$night")" --fail-on environment,hosts
 expect_status 0
-run -C "$lab" nightly list --format json
+run -C "$lab" nightly show --list --format json
 expect_json .nights[0].night "$night"
 expect_json .nights[0].exit_status 3
 run -C "$lab" nightly show nothing
@@ -171,7 +171,7 @@ what='a hook is run with each decision'
 cp "$lab/suite.yaml" "$tmp/good.yaml"
 echo 'pages: here' >>"$lab/suite.yaml"
 echo "hook: [sh, -c, 'pwd >>\"\$0\"; echo \"\$1\" >>\"\$0\"; exit 3', '$tmp/told']" >>"$lab/suite.yaml"
-run -C "$lab" nightly --applications good --format json
+run -C "$lab" nightly run --applications good --format json
 expect_status 0
 cases=$((cases + 1))
 [ "$(cat "$tmp/told")" = "$(cd "$lab" && pwd -P)
@@ -271,7 +271,7 @@ expect_stdout '<failure'
 cp "$tmp/good.yaml" "$lab/suite.yaml"
 
 what='only some applications'
-run -C "$lab" nightly --applications 'goo*' --format json
+run -C "$lab" nightly run --applications 'goo*' --format json
 expect_status 0
 expect_json .decisions 1
 

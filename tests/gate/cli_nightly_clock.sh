@@ -8,7 +8,7 @@ application shift 100 100.01 100.02 100.03 100.04
 # night CANDIDATE: a night of that version against the previous one
 night() {
 	printf '%s\n' "comparisons: [{ application: shift, candidates: $1, against: previous }]" 'fingerprints: { battery: none }' 'pages: pages' >"$lab/suite.yaml"
-	run -C "$lab" nightly --format json
+	run -C "$lab" nightly run --format json
 	expect_status 0
 }
 what='nights by a clock that is right'
@@ -29,7 +29,7 @@ last=$(json .night)
 what='the latest night is the one that began last'
 run -C "$lab" nightly show --format json
 expect_json .night "$last"
-run -C "$lab" nightly list --format json
+run -C "$lab" nightly show --list --format json
 expect_json '.nights[0].night' "$last" '.nights[2].night' "$ahead"
 cases=$((cases + 1))
 grep -q "night-$last.html\|$last" "$lab/pages/index.html" && ! grep -q "shift.*v3.*previous" "$lab/pages/index.html" || fail 'index.html is of another night'

@@ -15,7 +15,7 @@ rm "$lab/apps/tiny.yaml" "$lab"/apps/*.example* 2>/dev/null
 	printf '%s\n' 'repetitions: 3' 'warm_ups: 0'
 } >"$lab/apps/counting.yaml"
 printf '%s\n' 'comparisons: [{ application: counting, against: v1 }]' 'fingerprints: { battery: none }' 'confirm: { fresh_runs: no }' >"$lab/suite.yaml"
-run -C "$lab" nightly --quiet
+run -C "$lab" nightly run --quiet
 expect_status 3
 run -C "$lab" nightly show
 expect_stdout 'processor  ' 'counting@v2: the candidate takes more CPU time'
@@ -47,7 +47,7 @@ lab=$tmp/night
 what='what fresh runs do not show is no regression'
 application passing 100 130
 printf '%s\n' 'comparisons: [{ application: passing }]' 'fingerprints: { battery: none }' >"$lab/suite.yaml"
-run -C "$lab" nightly --format json
+run -C "$lab" nightly run --format json
 expect_status 4
 expect_json .decisions[0].decision inconclusive
 expect_json .decisions[0].reasons[0].code not_seen_again
@@ -55,7 +55,7 @@ expect_json .decisions[0].reasons[0].code not_seen_again
 what='a control along the whole comparison, and a status of 0 whatever is found'
 application bad 100 100.02 120
 printf '%s\n' 'comparisons: [{ application: bad, against: v1 }]' 'fingerprints: { battery: none }' 'confirm: { control: yes }' >"$lab/suite.yaml"
-run -C "$lab" nightly --format json --fail-on nothing
+run -C "$lab" nightly run --format json --fail-on nothing
 expect_status 0
 expect_json .decisions[0].decision regression
 along=$(json .decisions[0].id)

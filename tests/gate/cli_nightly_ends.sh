@@ -8,28 +8,28 @@ sed -i 's/against: \[previous, v1\]/against: v1/' "$lab/suite.yaml"
 
 what='one that was killed goes on, and there is one at a time'
 touch "$tmp/scratch/hold"
-"$ASSAY" -C "$lab" nightly -x host3 >/dev/null 2>&1 &
+"$ASSAY" -C "$lab" nightly run -x host3 >/dev/null 2>&1 &
 first=$!
 for _ in $(seq 600); do
 	sleep .1
 	"$ASSAY" -C "$lab" nightly show --format json 2>/dev/null | grep -q '"measuring"\|begun' && break
 done
-run -C "$lab" nightly
+run -C "$lab" nightly run
 refused 1 'another night'
 kill -9 "$first"
 wait "$first" 2>/dev/null
 rm "$tmp/scratch/hold"
-run -C "$lab" nightly list --format json
+run -C "$lab" nightly show --list --format json
 expect_json .nights[0].finished_ms null
 killed=$(json .nights[0].night)
 cp "$lab/suite.yaml" "$tmp/suite.yaml"
 echo '# changed' >>"$lab/suite.yaml"
-run -C "$lab" nightly --dry-run --format json
+run -C "$lab" nightly run --dry-run --format json
 expect_status 0
 expect_json .night "$killed"
-run -C "$lab" nightly --dry-run --anew --format json
+run -C "$lab" nightly run --dry-run --anew --format json
 expect_json .night null
-run -C "$lab" nightly --format json
+run -C "$lab" nightly run --format json
 expect_status 3
 cases=$((cases + 1))
 grep -q 'suite.yaml was changed since, and this night keeps the one with which it started' "$tmp/err" || fail "$(cat "$tmp/err")"
@@ -41,7 +41,7 @@ expect_json .notes[0].text 'not measured: host3 (excluded by -x)' # which the se
 
 what='one that was killed can be given up'
 touch "$tmp/scratch/hold"
-"$ASSAY" -C "$lab" nightly >/dev/null 2>&1 &
+"$ASSAY" -C "$lab" nightly run >/dev/null 2>&1 &
 first=$!
 for _ in $(seq 600); do
 	sleep .1
@@ -50,9 +50,9 @@ done
 kill -9 "$first"
 wait "$first" 2>/dev/null
 rm "$tmp/scratch/hold"
-killed=$("$ASSAY" -C "$lab" nightly list --format json | sed -n 's/.*"night": *"\([0-9a-f]*\)".*/\1/p' | head -n 1)
+killed=$("$ASSAY" -C "$lab" nightly show --list --format json | sed -n 's/.*"night": *"\([0-9a-f]*\)".*/\1/p' | head -n 1)
 printf '%s\n' 'comparisons: [{ application: good }]' 'fingerprints: { battery: none }' >"$lab/suite.yaml"
-run -C "$lab" nightly --anew --format json
+run -C "$lab" nightly run --anew --format json
 expect_status 0
 expect_json .decisions 1
 cases=$((cases + 2))
@@ -70,7 +70,7 @@ for row in '.03 v2 pass v3 improved' '{faster:.01} v2 improved' '{faster:.2} v3 
 	set -- $row
 	printf 'comparisons:\n  - { application: gain, candidates: [%s], against: v1, min_effect: %s }\nfingerprints: { battery: none }\n' \
 		"$2${4:+, $4}" "$(echo "$1" | sed 's/:/: /')" >"$lab/suite.yaml"
-	run -C "$lab" nightly --format json
+	run -C "$lab" nightly run --format json
 	expect_status 0
 	expect_json .decisions $((($# - 1) / 2))
 	for at in $(seq 0 $((($# - 3) / 2))); do
@@ -95,7 +95,7 @@ hook: [sh, -c, 'sleep .4; echo "$1" >>"$0"', '$tmp/late']
 END_OF_SUITE
 sed -i "s|\$tmp|$tmp|" "$lab/suite.yaml"
 touch "$tmp/scratch/hold"
-run -C "$lab" nightly --format json
+run -C "$lab" nightly run --format json
 expect_status 6
 rm "$tmp/scratch/hold"
 expect_json .notes[0].code deadline

@@ -48,7 +48,7 @@ second=$commit
 what='the first night: the commit before, which is the release, too'
 mkdir -p -m 700 "$lab/.assay"
 mkfifo "$lab/.assay/night.log" # somebody else's, with no reader: a night waits for nobody
-run -C "$lab" nightly --format json
+run -C "$lab" nightly run --format json
 expect_status 0
 expect_json .decisions 1
 expect_json .decisions[0].candidate "main-$second"
@@ -58,7 +58,7 @@ expect_json .decisions[0].decision pass
 what='a slow commit, and the night before'
 commit 110
 third=$commit
-run -C "$lab" nightly --format json
+run -C "$lab" nightly run --format json
 expect_status 3
 expect_json .decisions 2
 expect_json .decisions[0].candidate "main-$third"
@@ -75,7 +75,7 @@ expect_status 3
 what='it is accepted, and creep beyond the release is still seen'
 run -C "$lab" baseline accept "app@main-$third" --reason 'more is computed'
 expect_status 0
-run -C "$lab" nightly --format json
+run -C "$lab" nightly run --format json
 expect_status 3
 expect_json .decisions 1
 expect_json .decisions[0].baseline "main-$first"
@@ -83,12 +83,12 @@ expect_json .notes[0].code unchanged
 expect_stdout "nothing has changed since what it is compared with: app@main-$third"
 mv "$lab/suite.yaml" "$tmp/suite"
 printf '%s\n' 'comparisons: [{ application: app, against: [accepted] }]' 'fingerprints: { battery: none }' >"$lab/suite.yaml"
-run -C "$lab" nightly
+run -C "$lab" nightly run
 expect_status 0
 expect_stdout 'nothing is compared' "app@main-$third"
 mv "$tmp/suite" "$lab/suite.yaml"
 commit 110.02
-run -C "$lab" nightly --format json
+run -C "$lab" nightly run --format json
 expect_json .decisions[1].baseline "main-$third"
 expect_json .decisions[1].against accepted
 expect_json .decisions[1].decision pass
@@ -109,7 +109,7 @@ commit 100.09
 cp "$lab/lab.yaml" "$tmp/lab.yaml"
 echo 'quota_gib: 0.001' >>"$lab/lab.yaml"
 head -c 2000000 /dev/zero >"$lab/.assay/padding"
-run -C "$lab" nightly --format json
+run -C "$lab" nightly run --format json
 expect_status 6
 expect_json .decisions 0 .undecided 2 .notes[0].code quota
 case $(json .finished_ms) in null) fail 'it has no end' ;; esac
@@ -123,9 +123,9 @@ commit 100.1
 for began in ended waiting; do
 	[ $began = ended ] || sqlite3 "$lab/.assay/runs.db" "UPDATE night SET finished_ms = NULL, exit_status = NULL WHERE id = '$refused';
 		UPDATE night_comparison SET state = 'waiting', detail = '' WHERE night = '$refused'; DELETE FROM night_note WHERE night = '$refused'"
-	run -C "$lab" nightly --dry-run --format json
+	run -C "$lab" nightly run --dry-run --format json
 	expect_json .night null .comparisons[0].candidate "main-$commit"
-	run -C "$lab" nightly --applications app --format json
+	run -C "$lab" nightly run --applications app --format json
 	expect_json .decisions[0].candidate "main-$commit"
 	cases=$((cases + 1))
 	[ "$(sqlite3 "$lab/.assay/runs.db" 'SELECT count(*) FROM night WHERE finished_ms IS NULL')" = 0 ] || fail 'a night has no end'
@@ -137,7 +137,7 @@ what='a version that cannot be built, and a deadline that is far'
 printf '%s\n' 'comparisons: [{ application: app, against: [accepted, release], budget: 8h }]' 'fingerprints: { battery: none }' 'deadline: 4h' >"$lab/suite.yaml"
 : >"$tmp/repository/cost.sh"
 git -C "$tmp/repository" commit -qam broken
-run -C "$lab" nightly --format json
+run -C "$lab" nightly run --format json
 expect_status 6
 expect_json .decisions[0].decision nothing_measured
 expect_json .decisions[0].reasons[0].code not_run .notes 0
@@ -153,7 +153,7 @@ printf '%s\n' 'echo making' 'echo "cost.c:7: error: nonsense" >&2' 'echo "make: 
 git -C "$tmp/repository" add make.sh
 git -C "$tmp/repository" commit -qm 'broken otherwise'
 sed -i 's/\[test, -s, cost.sh\]/[sh, -c, "if [ -e make.sh ]; then sh make.sh; fi"]/' "$lab/apps/app.yaml"
-run -C "$lab" nightly --format json
+run -C "$lab" nightly run --format json
 expect_status 6
 expect_stdout "exit status 2: 'cost.c:7: error: nonsense'; see '"
 
@@ -166,7 +166,7 @@ printf '%s\n' 'files: [cost.sh]' "versions: { v1: { command: ['{files}/cost.sh',
 git -C "$tmp/repository" show "$first:cost.sh" >"$lab/apps/cost.sh"
 chmod 755 "$lab/apps/cost.sh"
 printf '%s\n' "comparisons: [{ application: '[gtw]*' }]" 'fingerprints: { battery: none }' >"$lab/suite.yaml"
-run -C "$lab" nightly --format json
+run -C "$lab" nightly run --format json
 expect_status 6
 expect_json .decisions 3
 for i in 0 1 2; do
@@ -177,7 +177,7 @@ for i in 0 1 2; do
 	*) fail "unexpected: $(json .decisions[$i].application)" ;;
 	esac
 done
-run -C "$lab" nightly --format junit
+run -C "$lab" nightly run --format junit
 expect_status 6
 expect_stdout '<testsuite name="gone"' '<testsuite name="torn"' '<testsuite name="whole"'
 
@@ -189,7 +189,7 @@ git -C "$tmp/repository" reflog expire --expire=now --all
 git -C "$tmp/repository" gc -q --prune=now
 rm -rf "$lab/.assay/builds"
 printf '%s\n' 'comparisons: [{ application: app }]' 'fingerprints: { battery: none }' >"$lab/suite.yaml"
-run -C "$lab" nightly --format json
+run -C "$lab" nightly run --format json
 expect_status 6
 expect_json .decisions 2
 expect_json .decisions[0].decision nothing_measured

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Improvements are confirmed as regressions are: what fresh runs show again is improved, what they do not is inconclusive, and so is what no time was
+# Improvements are confirmed as regressions are: what fresh result show again is improved, what they do not is inconclusive, and so is what no time was
 # left for. Costs are known, and hang on how often a version has run.
 . "${ASSAY_SOURCE:?}/tests/lib_cli.sh"
 . "${ASSAY_SOURCE:?}/tests/lib_run.sh"
@@ -36,9 +36,9 @@ expect_verified() {
 	expect_status 0
 }
 
-what='one that fresh runs show again, and one that they do not; a regression is confirmed before both'
+what='one that fresh result show again, and one that they do not; a regression is confirmed before both'
 suite 'v2, v3, v5'
-run -C "$lab" nightly
+run -C "$lab" nightly run
 expect_status 3
 expect_stdout '1 regression, 1 inconclusive, 1 improved' 'gain@v2: an improvement was found, and fresh runs did not show it again on enough machines'
 expect_of v2 decision inconclusive 'reasons[0].code' not_seen_again confirmed.fresh.outcome not_seen confirmed.control.outcome still
@@ -53,14 +53,14 @@ expect_stdout 'improved  gain@v3 costs 0.' 'Fresh runs were made to confirm it: 
 
 what='without fresh runs it is decided by the false discovery rate'
 suite v3 'confirm: { fresh_runs: no }'
-run -C "$lab" nightly
+run -C "$lab" nightly run
 expect_status 0
 expect_of v3 decision improved fresh_plan ''
 
 what='its deadline comes while it confirms: it is not confirmed'
 suite v4 'deadline: 23h'
 : >"$tmp/scratch/late"
-"$ASSAY" -C "$lab" nightly >/dev/null 2>&1 &
+"$ASSAY" -C "$lab" nightly run >/dev/null 2>&1 &
 killed=$!
 for _ in $(seq 1200); do
 	[ ! -e "$tmp/scratch/waits" ] || break
@@ -72,7 +72,7 @@ rm "$tmp/scratch/late"
 night=$(sqlite3 "$lab/.assay/runs.db" 'SELECT id FROM night WHERE finished_ms IS NULL')
 sqlite3 "$lab/.assay/runs.db" "UPDATE night SET deadline_ms = started_ms + 1 WHERE id = '$night'"
 suite v3 # which the next night takes, which begins when this one has ended
-run -C "$lab" nightly
+run -C "$lab" nightly run
 expect_status 0
 run -C "$lab" nightly show "$night" --format json
 expect_status 4

@@ -11,7 +11,7 @@ cp -r "$lab" "$tmp/good"
 # begun: a night that waits in its first run, in the background.
 begun() {
 	touch "$tmp/scratch/hold"
-	"$ASSAY" -C "$lab" nightly --format json >"$tmp/night.out" 2>"$tmp/night.err" </dev/null &
+	"$ASSAY" -C "$lab" nightly run --format json >"$tmp/night.out" 2>"$tmp/night.err" </dev/null &
 	first=$!
 	for _ in $(seq 600); do
 		sleep .1
@@ -45,11 +45,11 @@ expect_json .decisions 2
 expect_json .decisions[0].decision regression
 expect_json .decisions[1].decision pass
 cp "$tmp/reader/lab.yaml" "$lab/lab.yaml"
-run -C "$lab" nightly
+run -C "$lab" nightly run
 refused 2 'suite.yaml:1'
 restored
 echo '{ [ a slip of the pen' >"$lab/calibration.json"
-run -C "$lab" nightly
+run -C "$lab" nightly run
 refused 2 'calibration.json:1'
 restored
 
@@ -59,9 +59,9 @@ kill -9 "$first"
 wait "$first" 2>/dev/null
 rm "$tmp/scratch/hold"
 echo '{ [ a slip of the pen' >"$lab/suite.yaml"
-run -C "$lab" nightly --anew
+run -C "$lab" nightly run --anew
 refused 2 'suite.yaml:1'
-run -C "$lab" nightly --format json
+run -C "$lab" nightly run --format json
 expect_status 3
 expect_json .decisions 2
 expect_json .notes[0].code suite_unread
@@ -70,7 +70,7 @@ restored
 what='pages of nights'
 run -C "$lab" nightly pages -o "$tmp/pages" --format json
 later=$(json .night)
-run -C "$lab" nightly list --format json
+run -C "$lab" nightly show --list --format json
 earlier=$(json .nights[1].night)
 (cd "$tmp/pages" && sha256sum ./*-*.html ????????????????.html) >"$tmp/sums"
 run -C "$lab" nightly pages "$earlier" -o "$tmp/pages"
@@ -133,7 +133,7 @@ expect_json .baselines[2].state unused
 expect_json .baselines[2].unused "no manifest of apps/ that can be read is of 'godo'"
 run -C "$lab" baseline list
 expect_stdout '1 baseline counts, of 3' "No night compares bad with v1: suite.yaml:2"
-run -C "$lab" nightly --dry-run
+run -C "$lab" nightly run --dry-run
 expect_status 0
 expect_stdout "nothing is compared with 'v1', the accepted baseline of bad: suite.yaml:2" "'v1', the accepted baseline of godo: no manifest"
 printf '%s\n' 'comparisons: [{ application: good, against: accepted }]' 'fingerprints: { battery: none }' >"$lab/suite.yaml"
@@ -143,26 +143,26 @@ expect_json .baselines[1].state counts
 rm "$lab/baselines.yaml"
 
 what='sets with what is taken out of them'
-# chosen SET NAMES: what "fleet list -w SET" shows
+# chosen SET NAMES: what "host list -w SET" shows
 chosen() {
-	run -C "$lab" fleet list -w "$1" --format json
+	run -C "$lab" host list -w "$1" --format json
 	expect_json .names "$2"
 }
 chosen '@all!host2' 'host[1,3]'
 chosen '!host[1-2]' host3
 chosen 'any 1 of @all!host1' host2
 for bad in '@all!' '!' '@all!host9' 'host1!host1'; do
-	run -C "$lab" fleet list -w "$bad"
+	run -C "$lab" host list -w "$bad"
 	refused 2
 done
 holds "$tmp/err" 'what leaves no host' "'host1!host1' leaves no host"
-run -C "$lab" fleet list -x '@all!host2' --format json
+run -C "$lab" host list -x '@all!host2' --format json
 expect_json .names host2
 
 what='hosts that are set aside'
 why="its fan is broken"
 cp "$tmp/good/suite.yaml" "$lab/suite.yaml"
-run -C "$lab" nightly -x host3 --applications good --format json
+run -C "$lab" nightly run -x host3 --applications good --format json
 expect_status 0
 expect_json .decisions[0].machines 2
 expect_json .decisions[0].hosts 'host[1-2]'
@@ -173,7 +173,7 @@ out_of_use:
   - { hosts: 'host[2-3]', until: 2020-01-31, reason: long ago }
 END_OF_LAB
 cp "$lab/lab.yaml" "$tmp/aside.yaml"
-run -C "$lab" nightly --applications good --format json
+run -C "$lab" nightly run --applications good --format json
 expect_status 0
 expect_json .decisions[0].machines 2
 expect_json .decisions[0].hosts 'host[2-3]'
@@ -184,9 +184,9 @@ refused 2 "not measured: host1 (out of use until 2999-12-31: $why)"
 run -C "$lab" run good --quiet
 expect_status 0
 holds "$tmp/err" 'a remark' "not measured: host1 (out of use"
-run -C "$lab" fingerprint run -w host1
+run -C "$lab" host measure -w host1
 refused 2 'host1 (out of use until 2999-12-31'
-run -C "$lab" fleet list --format json
+run -C "$lab" host list --format json
 expect_json .n 3 '.hosts[0].out_of_use' "out of use until 2999-12-31: $why" '.hosts[1].out_of_use' null
 run -C "$lab" run good -w 'any 2 of @all' --quiet --dry-run
 expect_status 0
@@ -198,19 +198,19 @@ refused 2 'not measured: host1'
 what='entries without a host that is left'
 printf '%s\n' 'comparisons:' '  - { application: good, hosts: host1 }' '  - { application: bad, hosts: "@all!host3", against: v1 }' \
 	'fingerprints: { battery: none }' >"$lab/suite.yaml"
-run -C "$lab" nightly --format json
+run -C "$lab" nightly run --format json
 expect_json .decisions 2
 expect_json .decisions[0].application bad
 expect_json .decisions[0].hosts host2
 expect_json .decisions[1].decision nothing_measured
 expect_json .decisions[1].reasons[0].text "'host1' leaves no host; not measured: host1 (out of use until 2999-12-31: $why)"
-run -C "$lab" nightly -x host2 --dry-run --format json
+run -C "$lab" nightly run -x host2 --dry-run --format json
 expect_status 0
 expect_json .measured 0 .notes[0].text "not measured: host1 (out of use until 2999-12-31: $why), host2 (excluded by -x)"
-run -C "$lab" nightly -x '@all' --dry-run
+run -C "$lab" nightly run -x '@all' --dry-run
 refused 2 "-x '@all' leaves no host"
 for bad in host9 '@none' 'any 1 of @all' '@all!'; do
-	run -C "$lab" nightly -x "$bad" --dry-run
+	run -C "$lab" nightly run -x "$bad" --dry-run
 	refused 2
 done
 
@@ -221,13 +221,13 @@ mkdir -p "$lab/machines"
 cat >"$lab/machines/host2.json" <<'END_OF_MACHINE'
 {"format": "assay machine", "version": 1, "id": "host2", "identity": {}, "fingerprints": []}
 END_OF_MACHINE
-run -C "$lab" catalog retire host2 --reason sold
+run -C "$lab" host retire host2 --reason sold
 expect_status 0
 expect_no_stderr
-run -C "$lab" nightly --applications good --format json
+run -C "$lab" nightly run --applications good --format json
 expect_json .decisions[0].hosts 'host[1,3]'
 expect_json .notes[0].text 'not measured: host2 (retired: sold)'
-run -C "$lab" fingerprint run -w host2
+run -C "$lab" host measure -w host2
 refused 2 'host2 (retired: sold)'
 echo '{ [ a slip of the pen' >"$lab/machines/host3.json" # a run needs no catalog
 run -C "$lab" run good --quiet --dry-run
@@ -235,7 +235,7 @@ expect_status 0
 rm "$lab/machines/host3.json"
 
 what='runs that were interrupted on a host that was set aside since'
-run -C "$lab" catalog retire host2 --undo
+run -C "$lab" host retire host2 --undo
 touch "$tmp/scratch/hold"
 "$ASSAY" -C "$lab" run good --quiet >/dev/null 2>&1 </dev/null &
 first=$!
@@ -264,7 +264,7 @@ taken() {
 	wait "$first" 2>/dev/null
 	rm "$tmp/scratch/hold"
 	eval "$1"
-	run -C "$lab" nightly --format json
+	run -C "$lab" nightly run --format json
 	expect_status 3
 	expect_json .decisions[0].decision regression .decisions[0].machines 2 .decisions[1].decision pass .decisions[1].machines 2
 	restored

@@ -34,7 +34,7 @@ lacks() {
 night() {
 	rm -f "$tmp"/gone-* "$tmp"/tired-*
 	for host; do : >"$tmp/tired-$host"; done
-	run -C "$lab" nightly --format json
+	run -C "$lab" nightly run --format json
 }
 
 what='all hosts are lost: nothing says that it was chance'

@@ -82,7 +82,7 @@ expect_of() {
 
 what='a slowdown that others made, one of the code, and one that fresh runs cannot confirm'
 suite 'queue, slow, later'
-run -C "$lab" nightly
+run -C "$lab" nightly run
 expect_status 3
 expect_stdout '1 regression, 2 environment' 'p@queue: the candidate'"'"'s recorded runs took 1.' 'without what the environment cost them: in repetition' \
 	'p@later: a regression was found, and fresh runs cannot confirm it' 'waiting for a CPU'
@@ -147,7 +147,7 @@ suite queue
 	printf ...
 } >"$tmp/scratch/hold.queue"
 allowed=$(wc -c <"$tmp/scratch/hold.queue")
-"$ASSAY" -C "$lab" nightly >/dev/null 2>&1 &
+"$ASSAY" -C "$lab" nightly run >/dev/null 2>&1 &
 killed=$!
 for _ in $(seq 1200); do # three of its runs have ended, and the fourth waits
 	[ "$(wc -c <"$tmp/scratch/queue")" -le "$allowed" ] || break
@@ -156,7 +156,7 @@ done
 kill -9 $killed
 rm "$tmp/scratch/hold.queue"
 wait $killed 2>/dev/null
-run -C "$lab" nightly --format json
+run -C "$lab" nightly run --format json
 expect_status 5
 cases=$((cases + 1))
 grep -q 'going on with the night' "$tmp/err" || fail 'it had ended'

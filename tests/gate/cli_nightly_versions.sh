@@ -12,13 +12,13 @@ what='runs that all fail are told with the first error, and the command that sho
 printf '%s\n' "versions: { v1: { command: [/bin/echo, 'cost 7'] }, v2: { command: [/bin/sh, -c, 'echo all is lost >&2; echo error 42 >&2; echo bye >&2; exit 3'] } }" \
 	'repetitions: 2' 'warm_ups: 0' "metric: { source: regex, pattern: 'cost ([0-9.]+)' }" >"$lab/apps/failing.yaml"
 printf '%s\n' 'comparisons: [{ application: failing }]' 'fingerprints: { battery: none }' >"$lab/suite.yaml"
-run -C "$lab" nightly
-expect_stdout "exit status 3: 'error 42'" "assay runs show failing@v2 --failed --output"
+run -C "$lab" nightly run
+expect_stdout "exit status 3: 'error 42'" "assay result show failing@v2 --failed --output"
 run -C "$lab" nightly show --format json
 expect_stdout first_failure
 run -C "$lab" explain "$(json .decisions[0].id)"
-expect_stdout "'error 42'" "Next: 'assay runs show failing@v2 --failed --output'"
-run -C "$lab" runs show failing@v2 --failed --output
+expect_stdout "'error 42'" "Next: 'assay result show failing@v2 --failed --output'"
+run -C "$lab" result show failing@v2 --failed --output
 expect_stdout 'all is lost'
 
 what='versions that crash are regressions, need no confirmation, and lean no way'
@@ -35,7 +35,7 @@ for fresh in no yes; do
 	[ $fresh = no ] && crashing=segv || crashing='segv, status, again'
 	printf '%s\n' "comparisons: [{ application: bad, candidates: v3, against: v1, hosts: 'host[1-2]' }, { application: broken, candidates: [$crashing], against: ok, hosts: host1 }]" \
 		'fingerprints: { battery: none }' "confirm: { fresh_runs: $fresh }" >"$lab/suite.yaml"
-	run -C "$lab" nightly --format json
+	run -C "$lab" nightly run --format json
 	expect_status 3
 	[ $fresh = no ] && last=1 || last=3
 	expect_json .decisions $((last + 1)) .decisions[0].decision regression
@@ -61,7 +61,7 @@ what='a program that cannot be found or executed is told as a build that fails i
 printf '%s\n' "versions: { ok: { command: [/bin/echo, 'cost 7'] }, missing: { command: [/no/such/program] }, denied: { command: [/etc/passwd] } }" \
 	'repetitions: 2' 'warm_ups: 0' "metric: { source: regex, pattern: 'cost ([0-9.]+)' }" >"$lab/apps/none.yaml"
 printf '%s\n' 'comparisons: [{ application: none, candidates: [missing, denied], against: ok, budget: 1m }]' 'fingerprints: { battery: none }' >"$lab/suite.yaml"
-run -C "$lab" nightly --format json
+run -C "$lab" nightly run --format json
 expect_status 6
 for at in 0 1; do
 	expect_json ".decisions[$at].decision" nothing_measured
@@ -78,36 +78,36 @@ application bad 100 100.02 120
 printf '%s\n' 'comparisons:' "  - { application: bad, candidates: 'v*', against: v1, budget: 1m }" "  - { application: good, candidates: ['x*', v2], against: v1 }" \
 	'fingerprints: { battery: quick }' 'deadline: 8h' >"$lab/suite.yaml"
 find "$lab" -type f -exec sha256sum {} + | sort >"$tmp/before"
-run -C "$lab" nightly --dry-run --format json
+run -C "$lab" nightly run --dry-run --format json
 expect_status 0
 expect_no_stderr
 expect_json .comparisons 4 .measured 3 .night null
 expect_json '.comparisons[0].candidate' v2 '.comparisons[1].candidate' v3 '.comparisons[1].hosts' 3 '.comparisons[1].runs' 12 '.comparisons[1].unknown' 0
 holds "$tmp/out" 'the answer' "good.yaml' has no version 'x*'"
-run -C "$lab" nightly --dry-run
+run -C "$lab" nightly run --dry-run
 expect_stdout '3 of 4 comparisons would be measured: 36 runs to the first looks' 'Nothing was run.'
 find "$lab" -type f -exec sha256sum {} + | sort >"$tmp/after"
 expect_same_files "$tmp/before" "$tmp/after"
 sed -i "s/quick/none/; s/budget: 1m/hosts: 'host[1-2]'/" "$lab/suite.yaml"
 echo 'confirm: { fresh_runs: no }' >>"$lab/suite.yaml"
-run -C "$lab" nightly --applications bad --format json
+run -C "$lab" nightly run --applications bad --format json
 expect_status 3
 expect_json .decisions 2 '.decisions[0].candidate' v3 '.decisions[1].candidate' v2
 
 what='what a night takes before anything is known of a version, or of anything'
 application bad 100 100.02 120 121
-run -C "$lab" nightly --dry-run --applications bad --format json
+run -C "$lab" nightly run --dry-run --applications bad --format json
 expect_json '.comparisons[2].candidate' v4 '.comparisons[2].unknown' 0
 application fresh 100 100.02
 printf '%s\n' 'comparisons: [{ application: fresh, against: v1 }]' 'fingerprints: { battery: none }' 'deadline: 10m' >"$lab/suite.yaml"
-run -C "$lab" nightly --dry-run
+run -C "$lab" nightly run --dry-run
 expect_stdout 'nothing known yet, limit 10 min 00 s)'
 
 what='an accepted baseline that has expired is never replaced without a word'
 application good 100 100.01
 printf '%s\n' 'comparisons: [{ application: good, against: accepted }]' 'fingerprints: { battery: none }' >"$lab/suite.yaml"
 echo 'baselines: [{ application: good, version: v1, until: 2020-02-29, reason: a }]' >"$lab/baselines.yaml"
-run -C "$lab" nightly --format json
+run -C "$lab" nightly run --format json
 expect_status 6
 expect_json .decisions[0].decision nothing_measured
 expect_json .decisions[0].against accepted
@@ -120,7 +120,7 @@ for text in .decisions[0].reasons[0].text .notes[0].text; do
 	esac
 done
 printf '%s\n' 'baselines:' '  - { application: good, version: v1, reason: a }' '  - { application: good, version: v2, until: 2020-02-29, reason: b }' >"$lab/baselines.yaml"
-run -C "$lab" nightly --format json
+run -C "$lab" nightly run --format json
 expect_status 0
 expect_json .decisions[0].baseline v1
 expect_stdout "'v2' expired on 2020-02-29, and 'v1', accepted before it, counts again" "accepted later, 'v2' expired on 2020-02-29"
@@ -133,7 +133,7 @@ printf '%s\n' "versions: { ok: { command: [/bin/echo, 'cost 7'] }, hang: { comma
 	'repetitions: 20' 'warm_ups: 2' 'time_limit: 3' "metric: { source: regex, pattern: 'cost ([0-9.]+)' }" >"$lab/apps/late.yaml"
 printf '%s\n' 'comparisons: [{ application: late, candidates: [hang, slow], against: ok, budget: 1s, hosts: "host[1-2]" }]' 'fingerprints: { battery: none }' \
 	'confirm: { fresh_runs: no }' >"$lab/suite.yaml"
-run -C "$lab" nightly --format json
+run -C "$lab" nightly run --format json
 expect_json .decisions[0].candidate hang
 expect_json .decisions[0].decision regression
 cases=$((cases + 2))
@@ -150,7 +150,7 @@ printf '%s\n' "versions: { ok: { command: [/bin/echo, 'cost 7'] }, hang: { comma
 # stuck HOSTS: has it been confirmed by fresh runs?
 stuck() {
 	printf '%s\n' "comparisons: [{ application: stuck, candidates: hang, against: ok, hosts: '$1' }]" 'fingerprints: { battery: none }' >"$lab/suite.yaml"
-	run -C "$lab" nightly --format json
+	run -C "$lab" nightly run --format json
 	expect_json .decisions[0].decision regression
 	grep -c "$(json .night | cut -c 1-8) confirming" "$lab/.assay/night.log"
 }

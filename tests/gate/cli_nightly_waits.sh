@@ -30,7 +30,7 @@ suite 1m
 
 what='a host that comes back'
 : >"$tmp/away"
-run -C "$lab" nightly --format json
+run -C "$lab" nightly run --format json
 expect_status 0
 expect_json .decisions[0].decision pass
 expect_json .decisions[0].machines 4
@@ -40,7 +40,7 @@ grep -q hosts_lost "$tmp/out" && fail 'it was lost'
 
 what='a host that does not'
 : >"$tmp/gone"
-run -C "$lab" nightly --format json
+run -C "$lab" nightly run --format json
 expect_status 7
 expect_json .decisions[0].decision pass
 expect_json .decisions[0].machines 3
@@ -57,7 +57,7 @@ held() {
 	holder=$!
 	until [ -e "$tmp/holds" ]; do sleep .05; done
 	rm "$tmp/holds"
-	run -C "$lab" nightly --format json
+	run -C "$lab" nightly run --format json
 	kill "$holder" 2>/dev/null
 	wait "$holder"
 	holder=
@@ -73,6 +73,6 @@ held 60
 expect_status 1
 expect_error 'another assay is writing to the laboratory'
 what='the next night is not the worse for it'
-run -C "$lab" nightly --format json
+run -C "$lab" nightly run --format json
 expect_status 0
 finish

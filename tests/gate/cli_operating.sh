@@ -32,13 +32,13 @@ comparisons:
   - { application: words, against: [previous] }
 fingerprints: { battery: none }
 END
-run -C "$lab" fingerprint run --battery quick
+run -C "$lab" host measure --battery quick
 expect_status 0
 
 what='every command of the page'
 page=$ASSAY_SOURCE/docs/operating.md
 sed -n '/^```sh$/,/^```$/{/^```/d;p}' "$page" >"$tmp/commands"
-# Follows the page in this shell. fleet check hangs on how busy this machine is; nightly show ends as the night did.
+# Follows the page in this shell. host check hangs on how busy this machine is; nightly show ends as the night did.
 follow() {
 	cd "$lab" || exit 1
 	n=0
@@ -50,7 +50,7 @@ $more" && [ "$more" != END ]; do :; done ;; esac
 		status=$?
 		what="the page's line $line"
 		case $line in
-		*'fleet check'*) cases=$((cases + 1)) && case $status in 0 | 1 | 7) ;; *) fail 'status 0, 1 or 7 expected' ;; esac ;;
+		*'host check'*) cases=$((cases + 1)) && case $status in 0 | 1 | 7) ;; *) fail 'status 0, 1 or 7 expected' ;; esac ;;
 		*'nightly show'*) expect_status 3 ;;
 		*) expect_status 0 ;;
 		esac

@@ -137,28 +137,28 @@ refused 2 "no machine 'nowhere'"
 run -C "$lab" predict comd
 refused 2 '--machine MACHINE is required'
 
-# ---- catalog suggest ----
+# ---- suggest ----
 
-what='catalog suggest'
-run -C "$lab" catalog suggest hpccg --format json
+what='suggest'
+run -C "$lab" suggest hpccg --format json
 expect_status 0
 expect_json .hardware_types 9
 expect_json .machines 8
 expect_json_parses
 cases=$((cases + 1))
 echo "$(json '.machines[0].gain') $(json '.machines[7].gain')" | awk '{ exit !($1 >= $2 && $1 > 0 && $1 < 1) }' || fail 'the most useful first'
-run -C "$lab" catalog suggest hpccg --top 2
+run -C "$lab" suggest hpccg --top 2
 expect_stdout 'sharper by' 'where to run it next'
-first=$(run -C "$lab" catalog suggest hpccg --format json; json '.machines[0].machine')
-run -C "$lab" catalog retire "$first" --reason test
+first=$(run -C "$lab" suggest hpccg --format json; json '.machines[0].machine')
+run -C "$lab" host retire "$first" --reason test
 expect_status 0
-run -C "$lab" catalog suggest hpccg --format json
+run -C "$lab" suggest hpccg --format json
 cases=$((cases + 1))
 [ "$(json '.machines[0].machine')" != "$first" ] || fail 'a retired machine is not suggested'
-run -C "$tmp/lab2" catalog suggest app/slow@1.0
+run -C "$tmp/lab2" suggest app/slow@1.0
 expect_status 0
 expect_stdout 'ran it already' 'nothing is fitted yet'
-run -C "$lab" catalog suggest nope
+run -C "$lab" suggest nope
 refused 2 nope
 
 finish

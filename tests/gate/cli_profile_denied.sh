@@ -9,7 +9,7 @@ chmod 755 "$tmp"
 reads='dd if=/dev/zero of=/dev/null bs=64k count=30000 && true'
 work=$reads
 denied() {
-	"$@" "$ASSAY" profile --here --budget 0.3 --format json -- sh -c "$work" >"$tmp/out" 2>"$tmp/err" </dev/null
+	"$@" "$ASSAY" stat --budget 0.3 --format json -- sh -c "$work" >"$tmp/out" 2>"$tmp/err" </dev/null
 	status=$?
 	expect_status 0
 	expect_json_parses
@@ -75,7 +75,7 @@ if ! grep -q __asan_init "$ASSAY" && # which needs /proc itself
 	expect_json .trust.verdict indicative
 	expect_json .counts.read_calls null
 	work=$reads
-	run profile --here --budget 0.1 -- true
+	run stat --budget 0.1 -- true
 fi
 
 what='users and processes of a container'

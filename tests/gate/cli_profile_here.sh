@@ -5,7 +5,7 @@ mkdir "$tmp/here"
 cd "$tmp/here" || exit 1
 
 what='a command that waits'
-run profile --here --budget 0.5 --format json -- sleep 0.2
+run stat --budget 0.5 --format json -- sleep 0.2
 expect_status 0
 expect_json_parses
 expect_json '.levels[0].how' measured
@@ -14,7 +14,7 @@ cases=$((cases + 1))
 case $(json .sentence) in "'sleep 0.2' spends "*' % of its time '*) ;; *) fail "the sentence is: $(json .sentence)" ;; esac
 
 what='calls are counted'
-run profile --here --budget 0.1 --format json -- dd if=/dev/zero of=/dev/null bs=7 count=30000
+run stat --budget 0.1 --format json -- dd if=/dev/zero of=/dev/null bs=7 count=30000
 expect_status 0
 cases=$((cases + 1))
 [ "$(json .counts.read_calls | cut -d. -f1)" -ge 30000 ] || fail "30,000 calls of read() were $(json .counts.read_calls)"
@@ -22,7 +22,7 @@ cases=$((cases + 1))
 [ "$(json .counts.write_bytes | cut -d. -f1)" -ge 210000 ] || fail "210,000 bytes were $(json .counts.write_bytes)"
 
 what='where its time went, or why that is not known'
-run profile --here --budget 1 --format json -- dd if=/dev/zero of=/dev/null bs=1M count=3000
+run stat --budget 1 --format json -- dd if=/dev/zero of=/dev/null bs=1M count=3000
 expect_status 0
 sampled() {
 	[ -n "$(json .samples)" ] && [ "$(json .samples)" != null ] && [ "$(json .samples)" -gt 10 ]
@@ -53,7 +53,7 @@ END
 }
 # copied WHAT: the kernel's work is with files, and not with mapping memory.
 copied() {
-	run profile --here --budget 0.5 -- dd if=/dev/zero of=/dev/null bs=64k count=300000
+	run stat --budget 0.5 -- dd if=/dev/zero of=/dev/null bs=64k count=300000
 	expect_status 0
 	cases=$((cases + 1))
 	awk -v data="$(at 'file data')" -v mapping="$(at 'mapping memory')" 'BEGIN { exit !(data > mapping) }' || fail "$1: $(cat "$tmp/out")"
@@ -64,7 +64,7 @@ if sampled && [ -f "$kept" ] && command -v /usr/bin/python3 >/dev/null; then
 	poisoned 644
 	copied 'what others could have written is not believed'
 	poisoned 600
-	run profile --here --budget 0.5 -- dd if=/dev/zero of=/dev/null bs=64k count=300000
+	run stat --budget 0.5 -- dd if=/dev/zero of=/dev/null bs=64k count=300000
 	cases=$((cases + 1))
 	awk -v data="$(at 'file data')" -v mapping="$(at 'mapping memory')" 'BEGIN { exit !(mapping > data) }' || fail "they are not kept: $(cat "$tmp/out")"
 	printf x | dd of="$kept" bs=1 seek=3 conv=notrunc 2>/dev/null
@@ -116,38 +116,38 @@ if sampled && command -v gcc >/dev/null && command -v strip >/dev/null; then
 		}
 	END
 	gcc -O1 -o "$tmp/work" "$tmp/work.c" && strip -o "$tmp/bare" "$tmp/work" || exit 1
-	run profile --here --budget 1 -- "$tmp/work" own
+	run stat --budget 1 -- "$tmp/work" own
 	named 'own code of work'
 	named turn_in_circles
-	run profile --here --budget 1 -- "$tmp/bare" own
+	run stat --budget 1 -- "$tmp/bare" own
 	named 'own code of bare'
 	named 'bare+0x[0-9a-f]*'
-	run profile --here --budget 1 -- "$tmp/work" memory
+	run stat --budget 1 -- "$tmp/work" memory
 	named 'string functions'
-	run profile --here --budget 1 -- "$tmp/work" jit
+	run stat --budget 1 -- "$tmp/work" jit
 	named 'generated code'
 	cases=$((cases + 1))
 	grep -q '^Functions are indicative: of .* no function is known' "$tmp/out" || fail 'generated code has functions'
-	run profile --here --budget 1 -- sh -c 'cp "$0" "$0.new"; "$0.new" own; rm "$0.new"' "$tmp/work"
+	run stat --budget 1 -- sh -c 'cp "$0" "$0.new"; "$0.new" own; rm "$0.new"' "$tmp/work"
 	named 'work.new'
 	cases=$((cases + 1))
 	! grep -q turn_in_circles "$tmp/out" || fail 'a file that is gone has functions'
 fi
 
 what='a command of several programs'
-run profile --here --budget 1 --format json -- sh -c 'dd if=/dev/zero bs=64k count=20000 | cat >/dev/null; i=0; while [ $i -lt 300000 ]; do i=$((i + 1)); done'
+run stat --budget 1 --format json -- sh -c 'dd if=/dev/zero bs=64k count=20000 | cat >/dev/null; i=0; while [ $i -lt 300000 ]; do i=$((i + 1)); done'
 expect_status 0
 if sampled; then
 	cases=$((cases + 1))
 	names=" $(json '.programs[0].name') $(json '.programs[1].name') $(json '.programs[2].name') "
 	for program in dd cat sh; do case $names in *" $program "*) ;; *) fail "the programs are$names, without $program" ;; esac done
 fi
-run profile --here --budget 0.5 --format json -- dd if=/dev/zero of=/dev/null bs=1M count=2000
+run stat --budget 0.5 --format json -- dd if=/dev/zero of=/dev/null bs=1M count=2000
 expect_json .programs 0
 
 what='tiers that are the same program'
 ln -s "$(command -v dd)" "$tmp/front" && ln -s "$(command -v dd)" "$tmp/store"
-run profile --here --budget 1 --format json -- sh -c '"$1/front" if=/dev/zero bs=64k count=20000 | "$1/store" of=/dev/null bs=64k' sh "$tmp"
+run stat --budget 1 --format json -- sh -c '"$1/front" if=/dev/zero bs=64k count=20000 | "$1/store" of=/dev/null bs=64k' sh "$tmp"
 expect_status 0
 if sampled; then
 	cases=$((cases + 1))
@@ -164,7 +164,7 @@ wait
 END
 chmod 755 "$tmp/ranks"
 cp "$tmp/ranks" "$tmp/mpirun"
-run profile --here --budget 1 --format json -- "$tmp/mpirun"
+run stat --budget 1 --format json -- "$tmp/mpirun"
 expect_status 0
 if sampled; then
 	cases=$((cases + 3))
@@ -174,41 +174,41 @@ if sampled; then
 		*) fail "one of the first two is $(json ".programs[$i].name")" ;;
 		esac
 	done
-	run profile --here --budget 1 -- "$tmp/mpirun"
+	run stat --budget 1 -- "$tmp/mpirun"
 	grep -q '^It is [23] \(ranks\|programs and ranks\), each with its own profile:' "$tmp/out" || fail "not said: $(grep 'It is' "$tmp/out")"
 fi
-run profile --here --budget 1 --format json -- "$tmp/ranks" # nobody has launched them as ranks
+run stat --budget 1 --format json -- "$tmp/ranks" # nobody has launched them as ranks
 cases=$((cases + 1))
 ! grep -q '"rank ' "$tmp/out" || fail 'what no launcher has started is called a rank'
 if sampled && command -v mpirun >/dev/null; then
-	run profile --here --budget 1 --format json -- mpirun --allow-run-as-root --oversubscribe -n 2 sh -c 'i=0; while [ $i -lt 1000000 ]; do i=$((i + 1)); done'
+	run stat --budget 1 --format json -- mpirun --allow-run-as-root --oversubscribe -n 2 sh -c 'i=0; while [ $i -lt 1000000 ]; do i=$((i + 1)); done'
 	expect_status 0
 	cases=$((cases + 1))
 	grep -q '"rank 0"' "$tmp/out" && grep -q '"rank 1"' "$tmp/out" || fail "no ranks: $(json '.programs[0].name') $(json '.programs[1].name')"
 fi
 
 what='a budget with a unit'
-run profile --here --budget 0.2s -- true
+run stat --budget 0.2s -- true
 expect_status 0
-run profile --here --budget 0.005m -- true
+run stat --budget 0.005m -- true
 expect_status 0
-run profile --here --budget 5x -- true
+run stat --budget 5x -- true
 refused 2 budget 2m
 
 what='a file whose name has lines'
 mkdir "$tmp/names"
 cp "$(command -v dd)" "$tmp/names/$(printf 'a\n7 nowhere b')"
-run profile --here --budget 0.1 -- "$tmp/names/$(printf 'a\n7 nowhere b')" if=/dev/zero of=/dev/null bs=16 count=200000
+run stat --budget 0.1 -- "$tmp/names/$(printf 'a\n7 nowhere b')" if=/dev/zero of=/dev/null bs=16 count=200000
 expect_status 0
 
 what='what is left is ended, and told'
-run profile --here --budget 0.1 -- sh -c 'setsid sleep 1000 & exit 0'
+run stat --budget 0.1 -- sh -c 'setsid sleep 1000 & exit 0'
 expect_status 0
 cases=$((cases + 1))
 grep -qE 'still running when it ended, and was ended then: [1-9][0-9]* process(es)?$' "$tmp/out" || fail 'nothing is said of the process that was left'
 
 what='a command that prints a lot'
-run profile --here --budget 0.1 -- head -c 300000000 /dev/zero
+run stat --budget 0.1 -- head -c 300000000 /dev/zero
 expect_status 0
 
 what='lines are no longer than a terminal'
@@ -225,54 +225,54 @@ given() {
 seq 1000 >"$tmp/numbers"
 reads='i=0; while read -r n && [ "$n" = $((i + 1)) ]; do i=$n; done; echo "line $i" >&2; [ $i = "$0" ]'
 for budget in 0.3 3 30; do # until there is time for a second run
-	given profile --here --budget $budget --format json -- sh -c "$reads" 1000 <"$tmp/numbers"
+	given stat --budget $budget --format json -- sh -c "$reads" 1000 <"$tmp/numbers"
 	expect_status 0
 	[ "$(json .runs)" = 1 ] || break
 done
 cases=$((cases + 1))
 [ "$(json .runs)" -gt 1 ] || fail "one run: $(cat "$tmp/out")"
-seq 1000 | "$ASSAY" profile --here --budget 0.3 -- sh -c "$reads" 1000 >"$tmp/out" 2>"$tmp/err"
+seq 1000 | "$ASSAY" stat --budget 0.3 -- sh -c "$reads" 1000 >"$tmp/out" 2>"$tmp/err"
 status=$?
 expect_status 0
 {
 	read -r n
-	given profile --here --budget 0.1 -- sh -c "$reads" 1000
+	given stat --budget 0.1 -- sh -c "$reads" 1000
 } <"$tmp/numbers"
 refused 6 'line 0' # what is left begins with the second one
-given profile --here --budget 0.1 -- sh -c 'cat >&2; ! read -r n' <&-
+given stat --budget 0.1 -- sh -c 'cat >&2; ! read -r n' <&-
 expect_status 0
-given profile --here --budget 0.1 -- cat <"$tmp"
+given stat --budget 0.1 -- cat <"$tmp"
 refused 1 'standard input' 'directory'
 
 what='words of the command are its own'
-run profile --here --budget 0.1 -- sh -c 'test "$1" = --help' sh --help
+run stat --budget 0.1 -- sh -c 'test "$1" = --help' sh --help
 expect_status 0
 
 what='what is shown of a command is harmless'
-run profile --here --budget 0.1 -- sh -c "$(printf ': \033[31m\n')"
+run stat --budget 0.1 -- sh -c "$(printf ': \033[31m\n')"
 expect_status 0
 cases=$((cases + 1))
 ! grep -q "$(printf '\033')\[31m" "$tmp/out" || fail 'an escape sequence of the command reached the terminal'
 
 what='a command that fails'
-run profile --here --budget 5 -- sh -c 'echo no such table >&2; exit 3'
+run stat --budget 5 -- sh -c 'echo no such table >&2; exit 3'
 refused 6 'exit status 3' 'no such table' '--ignore-failure'
-run profile --here --budget 0.1 --ignore-failure -- sh -c 'exit 3'
+run stat --budget 0.1 --ignore-failure -- sh -c 'exit 3'
 expect_status 0
 expect_stdout 'runs ended with another status than 0'
-run profile --here --budget 0.1 --ignore-failure -- sh -c 'kill -9 $$'
+run stat --budget 0.1 --ignore-failure -- sh -c 'kill -9 $$'
 refused 6 SIGKILL
-run profile --here -- "$tmp/nonesuch"
+run stat -- "$tmp/nonesuch"
 refused 6 'No such file'
 
 what='wrong usage'
-run profile --here gzip -c words
+run stat gzip -c words
 refused 2 "'-c'" 'after --'
-run profile --here
+run stat
 refused 2 'COMMAND'
 run profile app@1 app@2
-refused 2 '--here'
-run profile --here --budget 0 -- true
+refused 2 "'app@2'" 'expected APP'
+run stat --budget 0 -- true
 refused 2 'budget'
 
 what='nothing stays'

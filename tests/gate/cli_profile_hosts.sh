@@ -9,7 +9,7 @@ chmod 755 "$tmp"
 gcc -o "$tmp/refuse" "$ASSAY_SOURCE/tests/probed/refuse.c" || exit 1
 lab=$tmp/lab
 tidy() {
-	[ ! -d "$tmp/two" ] || "$ASSAY" fleet down "$tmp/two" >/dev/null 2>&1
+	[ ! -d "$tmp/two" ] || "$ASSAY" host down "$tmp/two" >/dev/null 2>&1
 }
 
 # application LAB: half a second, nearly all of it the kernel's
@@ -76,7 +76,7 @@ host unsampled "$tmp/refuse" counters
 # Like a container: processes and mounts of its own, control groups that it cannot write to, and neither events nor names of the kernel's functions.
 host contained unshare -m -p -f --mount-proc "$tmp/refuse" counters
 application "$lab"
-run -C "$lab" fleet trust -w open,unsampled,contained
+run -C "$lab" host trust -w open,unsampled,contained
 expect_status 0
 
 # profiled HOST: what is known of the application from that host alone
@@ -89,7 +89,7 @@ profiled() {
 	expect_status 0
 	expect_json_parses
 	expect_json .trust.verdict 'not identifiable'
-	because trust no_fingerprints 'fingerprint run'
+	because trust no_fingerprints 'host measure'
 }
 
 if [ "$(cat /proc/sys/kernel/perf_event_paranoid)" -le 2 ]; then
@@ -114,7 +114,7 @@ if unshare -m -p -f --mount-proc "$tmp/refuse" counters true; then
 fi
 
 what='two emulated hosts of one type'
-run fleet up "$tmp/two" --hosts 2 --profiles base
+run host up "$tmp/two" --hosts 2 --profiles base
 if [ "$status" = 0 ]; then
 	application "$tmp/two"
 	run -C "$tmp/two" run copy --format json
@@ -123,7 +123,7 @@ if [ "$status" = 0 ]; then
 	expect_status 0
 	levels yes
 	expect_json .trust.verdict 'not identifiable'
-	because trust no_fingerprints 'fingerprint run'
+	because trust no_fingerprints 'host measure'
 	expect_json .machines 2
 fi
 finish

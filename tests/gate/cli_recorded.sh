@@ -29,7 +29,7 @@ expect_json .rates_added 0
 expect_json .rates_known 16897
 expect_json .results_without_fingerprint 0
 expect_json .catalog_files_written 0
-run -C "$lab" import results "$tables/results.csv" --format json
+run -C "$lab" result import "$tables/results.csv" --format json
 expect_status 0
 expect_json .results_added 0
 expect_json .results_known 5881
@@ -51,11 +51,11 @@ what='catalog list'
 run -C "$lab" catalog list
 expect_status 0
 expect_stdout scruffy.soe.ucsc.edu quiho-2017 '51 machines, 105 fingerprints, 22 hardware types'
-what='catalog show'
-run -C "$lab" catalog show issdm-41
+what='host show'
+run -C "$lab" host show issdm-41
 expect_status 0
 expect_stdout issdm-41 'quiho-2017, stress-ng unknown' 't01 (given by machines.csv)' 'recorded 0' stackmmap
-run -C "$lab" catalog show issdm-41 --format json
+run -C "$lab" host show issdm-41 --format json
 expect_json '.fingerprints[0].rates.oom-pipe.not_measured' 'recorded 0'
 expect_json '.fingerprints[0].stress_ng' unknown
 what='catalog types'
@@ -70,36 +70,36 @@ expect_status 0
 run -C "$tmp/untyped" catalog types --format json
 expect_status 0
 expect_json .types 22
-what='catalog check'
-run -C "$lab" catalog check
+what='check'
+run -C "$lab" check
 expect_status 0
 expect_stdout 'All is well: 51 machines, 105 fingerprints'
 
 # ---- runs ----
 
-what='runs list'
-run -C "$lab" runs list --format json
+what='result list'
+run -C "$lab" result list --format json
 expect_status 0
 expect_json .applications 60
-run -C "$lab" runs list
+run -C "$lab" result list
 cases=$((cases + 1))
 awk '$1 == "stream/add-1" && $2 == "imported" && $3 == "higher" && $4 == 138 && $5 == 30' "$tmp/out" | grep -q . ||
 	fail 'stream/add-1 imported higher 138 30'
 awk '$1 == "hpccg" && $2 == "imported" && $3 == "lower" && $4 == 60 && $5 == 20' "$tmp/out" | grep -q . ||
 	fail 'hpccg imported lower 60 20'
-what='runs show'
-run -C "$lab" runs show hpccg
+what='result show'
+run -C "$lab" result show hpccg
 expect_status 0
 expect_stdout 'hpccg@imported, lower is better' issdm-0 t01
 
 what='export, import, export'
-run -C "$lab" runs export "$tmp/first"
+run -C "$lab" result export "$tmp/first"
 run init "$tmp/second"
 run -C "$tmp/second" import machines "$tmp/first/machines.csv"
 expect_status 0
-run -C "$tmp/second" import results "$tmp/first/results.csv" --columns 'ignore=*'
+run -C "$tmp/second" result import "$tmp/first/results.csv" --columns 'ignore=*'
 expect_status 0
-run -C "$tmp/second" runs export "$tmp/again"
+run -C "$tmp/second" result export "$tmp/again"
 for table in machines results executions; do
 	expect_same_files "$tmp/first/$table.csv" "$tmp/again/$table.csv"
 done

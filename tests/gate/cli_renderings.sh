@@ -346,6 +346,6 @@ assert red == 255 and green < 255 and green == blue, colour' <"$tmp/out" || fail
 fi
 
 what='only of decisions'
-run -C "$lab" runs list --format junit
+run -C "$lab" result list --format junit
 refused 2 'human, json or html'
 finish

@@ -10,7 +10,7 @@ export XDG_CACHE_HOME="$tmp/cache"
 chmod 755 "$tmp"
 lab=$tmp/lab
 tidy() {
-	"$ASSAY" fleet down "$lab" >/dev/null 2>&1
+	"$ASSAY" host down "$lab" >/dev/null 2>&1
 }
 events=perf::TASK-CLOCK,perf::PAGE-FAULTS,perf::CONTEXT-SWITCHES
 
@@ -112,7 +112,7 @@ END
 gcc -O2 -g -fpatchable-function-entry=5 -DBAD=0 -o "$tmp/built/a/p" "$tmp/p.c" && gcc -O2 -g -fpatchable-function-entry=5 -DBAD=1 -o "$tmp/built/b/p" "$tmp/p.c" || exit 1
 
 what='six hosts of six types'
-run fleet up "$lab" --hosts 6
+run host up "$lab" --hosts 6
 expect_status 0
 for m in 1 2 3 4 5 6; do
 	sed -i "/name: emu0$m/,/env:/s|env: { |env: { MACHINE: $m, PATH: \"$tmp/fake:$PATH\", |" "$lab/lab.yaml"
@@ -143,7 +143,7 @@ stressors:
 END
 
 what='everything is measured'
-run -C "$lab" fingerprint run --battery "$tmp/battery.yaml"
+run -C "$lab" host measure --battery "$tmp/battery.yaml"
 expect_status 0
 run -C "$lab" run p
 expect_status 0
@@ -156,11 +156,11 @@ expect_status 3
 expect_json .signatures.group null
 expect_json .signatures.functions 0
 run -C "$lab" gate p@a p@b
-expect_stdout 'cannot be told' "hardware type 'base'" "assay fingerprint run --counters=perf::CONTEXT-SWITCHES,perf::PAGE-FAULTS,perf::TASK-CLOCK'"
+expect_stdout 'cannot be told' "hardware type 'base'" "assay host measure --counters=perf::CONTEXT-SWITCHES,perf::PAGE-FAULTS,perf::TASK-CLOCK'"
 
 what='with them'
 touch "$tmp/counted"
-run -C "$lab" fingerprint run --battery "$tmp/battery.yaml" -w emu01 --counters=$events
+run -C "$lab" host measure --battery "$tmp/battery.yaml" -w emu01 --counters=$events
 expect_status 0
 run -C "$lab" gate p@a p@b --format json
 expect_status 3
@@ -200,7 +200,7 @@ comparisons: [{ application: q, candidates: [b], against: [a], budget: 1s }]
 fingerprints: { battery: none }
 confirm: { fresh_runs: no }
 END
-run -C "$lab" nightly --format json
+run -C "$lab" nightly run --format json
 expect_status 3
 id=$(json '.decisions[0].id')
 what='gate, report, night and explain have the same members with the same values'

@@ -1,4 +1,4 @@
-# assay variance show --follow: a run is analysed while it goes on, by an analysis that is killed and begun again; and its end is noticed. The
+# assay timeline --follow: a run is analysed while it goes on, by an analysis that is killed and begun again; and its end is noticed. The
 # program runs until it is told to stop, so that nothing depends on how fast this machine is. What is found in windows: records whose truth is
 # known; in runs that go on: `sh tests/run --evidence variance_follow`.
 . "${ASSAY_SOURCE:?}/tests/lib_cli.sh"
@@ -19,7 +19,7 @@ until_windows() {
 
 # ends DIRECTORY [WINDOW]: following it ends by itself; what it says is in ends.out and ends.err.
 ends() {
-	"$ASSAY" variance show "$1" --follow --window "${2:-1}" >ends.out 2>ends.err &
+	"$ASSAY" timeline "$1" --follow --window "${2:-1}" >ends.out 2>ends.err &
 	analysis=$!
 	for _ in $(seq 1200); do
 		kill -0 "$analysis" 2>/dev/null || break
@@ -32,20 +32,20 @@ ends() {
 what='windows are told while the program runs'
 mkdir records killed zombie
 : >first.jsonl >second.jsonl >killed.jsonl
-"$ASSAY" variance show records --follow --window 2 --format json >first.jsonl 2>first.err &
+"$ASSAY" timeline records --follow --window 2 --format json >first.jsonl 2>first.err &
 first=$!
 until grep -q "waiting for records in 'records'" first.err; do
 	kill -0 "$first" || fail "it does not wait: $(cat first.err)"
 	sleep .1
 done
-"$ASSAY" variance record -o records -- ./paced 0 0 2>/dev/null &
+"$ASSAY" record -o records -- ./paced 0 0 2>/dev/null &
 program=$!
 # Beside it two others, which are killed below.
-"$ASSAY" variance record -o killed -- sh -c 'echo $$ >killed.pid; exec ./paced 0 0' 2>/dev/null &
+"$ASSAY" record -o killed -- sh -c 'echo $$ >killed.pid; exec ./paced 0 0' 2>/dev/null &
 killed=$!
-"$ASSAY" variance show killed --follow --window 1 --format json >killed.jsonl 2>killed.err &
+"$ASSAY" timeline killed --follow --window 1 --format json >killed.jsonl 2>killed.err &
 killed_analysis=$!
-"$ASSAY" variance record -o zombie -- sh -c './paced 0 0 & echo $! >zombie.pid; exec timeout 100 sleep 100' 2>/dev/null &
+"$ASSAY" record -o zombie -- sh -c './paced 0 0 & echo $! >zombie.pid; exec timeout 100 sleep 100' 2>/dev/null &
 zombie=$!
 until_windows first.jsonl
 cases=$((cases + 1))
@@ -54,7 +54,7 @@ kill -0 "$program" || fail 'the program runs until it is told to stop'
 what='the analysis is killed, and begun again'
 kill -9 "$first"
 wait "$first" 2>/dev/null || :
-"$ASSAY" variance show records --follow --window 2 --format json >second.jsonl 2>second.err &
+"$ASSAY" timeline records --follow --window 2 --format json >second.jsonl 2>second.err &
 second=$!
 
 what='a program that was killed ends, too'
@@ -87,14 +87,14 @@ sed 's/^{"from_s":\([0-9.]*\).*/\1/' second.jsonl | awk '$1 != NR - 1 { exit 1 }
 cases=$((cases + 1))
 [ "$(tail -n 1 second.jsonl | sed 's/.*"running":\([0-9]*\).*/\1/')" = 0 ] || fail 'no process runs any more'
 what='for people, of a run that has ended'
-run variance show records --follow --window 2
+run timeline records --follow --window 2
 expect_status 0
 expect_stdout '0.0 s to 2.0 s' '1.0 s to 3.0 s'
 expect_no_stderr
 
 what='what is slow during whole windows is known by those before'
 made long 1 24 counted 0:8:24:slow:1.5
-"$ASSAY" variance show long --follow --window 4 --format json >long.jsonl || fail 'it failed'
+"$ASSAY" timeline long --follow --window 4 --format json >long.jsonl || fail 'it failed'
 cases=$((cases + 1))
 [ "$(grep -c '"variance":true' long.jsonl)" -ge 9 ] || fail "slow in windows: $(grep '"variance":true' long.jsonl | cut -c1-30)"
 cases=$((cases + 1))
@@ -109,12 +109,12 @@ cases=$((cases + 1))
 grep -q "'beside/pipe.samples': it is not a regular file" ends.err || fail "$(cat ends.err)"
 grep -q "cannot read 'beside/loop.samples': " ends.err || fail "$(cat ends.err)"
 rm beside/pipe.samples beside/loop.samples
-run variance show beside --follow --window 4
+run timeline beside --follow --window 4
 cmp ends.out "$tmp/out" || fail 'another answer'
 
 what='what waited for a CPU all along is told, though nothing is known to be usual'
 made hogged 1 3 0:0:99:queue:4
-run variance show hogged --follow
+run timeline hogged --follow
 expect_stdout 'waiting for a CPU that other programs were using: rank 0 lost '
 
 what='a process that was killed, whose number another one has now'
@@ -159,7 +159,7 @@ lines() {
 }
 # recorded DIRECTORY [PROGRAM]: begins to record a program there, by the process program_DIRECTORY.
 recorded() {
-	"$ASSAY" variance record -o "$1" -- "${2:-./paced}" 0 0 2>/dev/null &
+	"$ASSAY" record -o "$1" -- "${2:-./paced}" 0 0 2>/dev/null &
 	eval "program_$1=\$!"
 }
 # begun DIRECTORY: waits until its program has begun; the records are $files.
@@ -207,7 +207,7 @@ done
 for clock in $clocks; do
 	begun $clock
 	: >$clock.jsonl
-	at_clock $clock.set variance show $clock --follow --window 1 --format json >$clock.jsonl 2>$clock.err &
+	at_clock $clock.set timeline $clock --follow --window 1 --format json >$clock.jsonl 2>$clock.err &
 	eval "analysis_$clock=\$!"
 done
 
@@ -223,7 +223,7 @@ recorded named "./$name"
 for way in $ways; do
 	begun $way
 	: >$way.out
-	"$ASSAY" variance show $way --follow --window 1 >$way.out 2>$way.err &
+	"$ASSAY" timeline $way --follow --window 1 >$way.out 2>$way.err &
 	eval "analysis_$way=\$!"
 done
 for way in $ways; do
@@ -307,23 +307,23 @@ grep -q 'no variance; coverage' ends.out || fail "nothing of the other: $(cat en
 
 what='names of programs are not obeyed by a terminal'
 wait "$program_named" || fail 'it failed'
-"$ASSAY" variance show named --follow --window 1 >named.out 2>&1 || fail "$(cat named.out)"
-"$ASSAY" variance show named --region 0:0-2 >>named.out 2>&1 || fail "$(cat named.out)"
+"$ASSAY" timeline named --follow --window 1 >named.out 2>&1 || fail "$(cat named.out)"
+"$ASSAY" timeline named --region 0:0-2 >>named.out 2>&1 || fail "$(cat named.out)"
 cases=$((cases + 2))
 ! LC_ALL=C grep -q "$(printf '\302\233')" named.out && ! grep -q "$(printf '\033')" named.out || fail "$(cat -v named.out)"
-"$ASSAY" variance show named --follow --window 1 --format json >named.jsonl || fail 'it failed'
-"$ASSAY" variance show named --format json >>named.jsonl || fail 'it failed'
+"$ASSAY" timeline named --follow --window 1 --format json >named.jsonl || fail 'it failed'
+"$ASSAY" timeline named --format json >>named.jsonl || fail 'it failed'
 iconv -f UTF-8 -t UTF-8 named.jsonl >/dev/null || fail "not UTF-8: $(cat -v named.jsonl)"
 
 what='wrong words'
-run variance show records --follow --region 0:1-2
+run timeline records --follow --region 0:1-2
 refused 2 region
-run variance show nowhere --follow
+run timeline nowhere --follow
 refused 2 nowhere
 
 what='where nothing counts the work, the way from one call to another is not taken for the way back'
 made back 1 12
-"$ASSAY" variance show back --follow --window 4 --format json >back.jsonl || fail 'it failed'
+"$ASSAY" timeline back --follow --window 4 --format json >back.jsonl || fail 'it failed'
 cases=$((cases + 1))
 ! grep -q '"variance":true' back.jsonl || fail "nothing was slow: $(grep '"variance":true' back.jsonl | cut -c1-300)"
 
@@ -333,11 +333,11 @@ fragments() { sed -n 's/^  "fragments": \([0-9]*\),/\1/p' "$1"; }
 what='the last window is said when the program has ended, not before, and has all of it'
 rm -f stop
 mkdir last
-"$ASSAY" variance record -o last -- ./paced 0 0 2>/dev/null &
+"$ASSAY" record -o last -- ./paced 0 0 2>/dev/null &
 program=$!
-"$ASSAY" variance show last --follow --window 1000 --format json >last.jsonl 2>last.err &
+"$ASSAY" timeline last --follow --window 1000 --format json >last.jsonl 2>last.err &
 analysis=$!
-until "$ASSAY" variance show last --format json >now.json 2>/dev/null && [ "$(fragments now.json)" -gt 200 ]; do
+until "$ASSAY" timeline last --format json >now.json 2>/dev/null && [ "$(fragments now.json)" -gt 200 ]; do
 	sleep .1
 done
 sleep 1 # it looks twice a second
@@ -348,7 +348,7 @@ cases=$((cases + 1))
 : >stop
 wait "$program" || fail 'the program ends in order'
 wait "$analysis" || fail "it failed: $(cat last.err)"
-"$ASSAY" variance show last --format json >now.json || fail 'it can be shown'
+"$ASSAY" timeline last --format json >now.json || fail 'it can be shown'
 cases=$((cases + 1))
 [ "$(grep -c '"running":0,' last.jsonl)" = 1 ] || fail "one window: $(cut -c1-200 last.jsonl)"
 cases=$((cases + 1))

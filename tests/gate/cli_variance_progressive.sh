@@ -1,4 +1,4 @@
-# assay variance record --progressive: a process takes coarse counters until an analysis that follows the run asks for finer ones, level by
+# assay record --progressive: a process takes coarse counters until an analysis that follows the run asks for finer ones, level by
 # level, and goes back when it is not slow any more. What is slow, and when, is known: the records are made.
 . "${ASSAY_SOURCE:?}/tests/lib_cli.sh"
 . "${ASSAY_SOURCE:?}/tests/lib_variance.sh"
@@ -29,7 +29,7 @@ level_of() {
 what='level by level while it is slow, and back'
 made slow 1 12 counted 0:4:8:slow:3 "killed=$$"
 at_level 1 slow/*
-"$ASSAY" variance show slow --follow --window 2 --format json >told.jsonl || fail 'it failed'
+"$ASSAY" timeline slow --follow --window 2 --format json >told.jsonl || fail 'it failed'
 cases=$((cases + 1))
 sed -n 's/.*"asked":\[{[^]]*"level":\([0-9]\)}\].*/\1/p' told.jsonl | tr '\n' ' ' >asked
 [ "$(cat asked)" = '2 3 2 1 ' ] || fail "asked for: $(cat asked)"
@@ -40,14 +40,14 @@ grep -q '"cause":"on_processor"' told.jsonl || fail "no cause: $(cut -c1-1000 to
 
 what='a process that was not begun so is told nothing'
 made whole 1 12 counted 0:4:8:queue:3 "killed=$$"
-"$ASSAY" variance show whole --follow --window 2 --format json >told.jsonl || fail 'it failed'
+"$ASSAY" timeline whole --follow --window 2 --format json >told.jsonl || fail 'it failed'
 cases=$((cases + 1))
 grep -q '"cause":"run_queue"' told.jsonl || fail "no region: $(cut -c1-1000 told.jsonl)"
 cases=$((cases + 1))
 ! grep -q '"asked":\[{' told.jsonl || fail "it was asked: $(grep '"asked":\[{' told.jsonl)"
 
 what='a real process begins at the first level, and is told to go back to it'
-"$ASSAY" variance record --progressive -o records -- ./paced compute >/dev/null 2>&1 &
+"$ASSAY" record --progressive -o records -- ./paced compute >/dev/null 2>&1 &
 program=$!
 until ls records/*.samples >/dev/null 2>&1; do
 	kill -0 "$program" || fail 'it has ended'
@@ -57,7 +57,7 @@ cases=$((cases + 1))
 [ "$(level_of "$(ls records/*.samples | head -n 1)")" = 1 ] || fail 'it does not begin at the first level'
 at_level 3 records/*.samples
 : >told.jsonl
-"$ASSAY" variance show records --follow --window 2 --min-loss 1000000 --format json >told.jsonl 2>told.err & # nothing is slow for it
+"$ASSAY" timeline records --follow --window 2 --min-loss 1000000 --format json >told.jsonl 2>told.err & # nothing is slow for it
 analysis=$!
 tries=0
 until grep -q '"asked":\[.*(paced)","level":1}' told.jsonl; do

@@ -33,7 +33,7 @@ comparisons:
 fingerprints: { battery: none }
 confirm: { fresh_runs: no }
 END
-run -C "$lab" nightly --format json
+run -C "$lab" nightly run --format json
 expect_status 3
 expect_json .notes[0].code functions_not_measured
 expect_json .decisions[0].application entries .decisions[0].decision regression
@@ -48,10 +48,10 @@ expect_json .verdict same
 run -C "$lab" gate entries@old entries@worse
 expect_stdout 'the change is explained by' ' changed (' 'p.c:5)'
 echo 'why: off' >>"$lab/suite.yaml"
-run -C "$lab" nightly --applications plain --format json
+run -C "$lab" nightly run --applications plain --format json
 expect_status 3
 expect_json .notes[0] '(nothing)'
 sed -i 's/^why: off/why: soon/' "$lab/suite.yaml"
-run -C "$lab" nightly
+run -C "$lab" nightly run
 refused 2 suite.yaml:6: "'why'" soon
 finish

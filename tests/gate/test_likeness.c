@@ -151,7 +151,7 @@ static void test_why_not(void **state)
 	struct stressor_rates rates = load(RECORD_PAPI, "");
 
 	(void)state;
-	assert_non_null(strstr(rates.missing, "take them with 'assay fingerprint run --counters'"));
+	assert_non_null(strstr(rates.missing, "take them with 'assay host measure --counters'"));
 	stressor_rates_release(&rates);
 	put_counters();
 	rates = load(RECORD_PAPI, "another");

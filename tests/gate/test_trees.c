@@ -1,5 +1,5 @@
 /* A build command as one text: its arguments. */
-#include "gate/commands/cmd_compare.c" /* the split */
+#include "gate/commands/cmd_diff.c" /* the split */
 #include "tests/scratch.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* A program of two ranks for the tests of `assay variance record`: rank 1 is late at some calls, and rank 0 waits for it. */
+/* A program of two ranks for the tests of `assay record`: rank 1 is late at some calls, and rank 0 waits for it. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

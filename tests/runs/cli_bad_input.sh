@@ -14,17 +14,17 @@ while read -r words; do
 done <<END
 import machines $tmp/package/t/machines.csv
 catalog list
-catalog show node01
+host show node01
 catalog types
-catalog check
-runs list
-runs show same@1.0
-runs export $tmp/x
+check
+result list
+result show same@1.0
+result export $tmp/x
 profile same@1.0
 gate same@1.0 same@1.1
 END
 what='a file where the laboratory should be'
-run -C "$lab/lab.yaml" runs list
+run -C "$lab/lab.yaml" result list
 refused 1 'lab.yaml' 'Not a directory'
 what='init below a directory that is not there'
 run init "$tmp/no/where"
@@ -40,21 +40,21 @@ expect_stdout 'The catalog is empty' 'import machines'
 run -C "$tmp/empty" catalog types
 expect_status 0
 expect_stdout 'The catalog is empty' 'import machines'
-run -C "$tmp/empty" runs list
+run -C "$tmp/empty" result list
 expect_status 0
-expect_stdout 'No results yet' 'import results'
-for command in 'runs list' 'catalog list' 'catalog types' 'catalog check'; do
+expect_stdout 'No results yet' 'result import'
+for command in 'result list' 'catalog list' 'catalog types' 'check'; do
 	# shellcheck disable=SC2086
 	run -C "$tmp/empty" $command --format json
 	expect_status 0
 	expect_json_parses
 done
-run -C "$tmp/empty" catalog show node01
+run -C "$tmp/empty" host show node01
 refused 2 "no machine 'node01'"
 run -C "$tmp/empty" profile same
-refused 2 "no application 'same'" 'import results'
+refused 2 "no application 'same'" 'result import'
 run -C "$tmp/empty" gate same same
-refused 2 "no application 'same'" 'import results'
+refused 2 "no application 'same'" 'result import'
 
 # ---- lab.yaml: row = what | text | what the line must have ----
 
@@ -63,7 +63,7 @@ while IFS='|' read -r title text wanted also; do
 	fresh
 	# shellcheck disable=SC2059
 	printf -- "$text" >"$tmp/broken/lab.yaml"
-	for command in 'runs list' "import machines $tmp/package/t/machines.csv"; do
+	for command in 'result list' "import machines $tmp/package/t/machines.csv"; do
 		# shellcheck disable=SC2086
 		run -C "$tmp/broken" $command
 		refused 2 lab.yaml: "$wanted" "$also"
@@ -91,25 +91,25 @@ END
 what='lab.yaml is empty'
 fresh
 : >"$tmp/broken/lab.yaml"
-run -C "$tmp/broken" runs list
+run -C "$tmp/broken" result list
 expect_status 0
 
 # ---- the catalog ----
 
 broken_catalog() {
-	for command in 'catalog list' 'catalog show node01' 'catalog types' 'profile same@1.0' 'gate same@1.0 same@1.1' \
+	for command in 'catalog list' 'host show node01' 'catalog types' 'profile same@1.0' 'gate same@1.0 same@1.1' \
 		"import machines $tmp/package/t/machines.csv"; do
 		what="$1: $command"
 		# shellcheck disable=SC2086
 		run -C "$tmp/broken" $command
 		refused "$2" machines/node02.json "$3"
 	done
-	what="$1: catalog check"
-	run -C "$tmp/broken" catalog check
+	what="$1: check"
+	run -C "$tmp/broken" check
 	expect_status 2
 	expect_no_stderr
 	expect_stdout machines/node02.json "$3"
-	run -C "$tmp/broken" catalog check --format json
+	run -C "$tmp/broken" check --format json
 	expect_status 2
 	expect_json_parses
 	cp "$lab/machines/node02.json" "$tmp/broken/machines/node02.json"
@@ -145,12 +145,12 @@ refused 1 node02.json directory
 what='catalog file: a median changed by hand'
 fresh
 sed 's/"median": [0-9.]*/"median": 1/' "$lab/machines/node02.json" >"$tmp/broken/machines/node02.json"
-run -C "$tmp/broken" catalog check
+run -C "$tmp/broken" check
 expect_status 2
 expect_stdout node02 'changed by hand' '1 problem;'
 what='catalog file: lost'
 rm "$tmp/broken/machines/node02.json"
-run -C "$tmp/broken" catalog check
+run -C "$tmp/broken" check
 expect_status 2
 expect_stdout node02 'not in the catalog'
 import_package "$tmp/broken" "$tmp/package"

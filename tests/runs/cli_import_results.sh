@@ -7,7 +7,7 @@ lab=$tmp/lab
 run init "$lab"
 expect_status 0
 import() {
-	run -C "$lab" import results "$@"
+	run -C "$lab" result import "$@"
 }
 
 what='hyperfine'
@@ -62,7 +62,7 @@ what='failed measurements are none'
 import "$tmp/failed.json" --application two --version 1 --machine node1 --format json
 expect_json .rows 18
 expect_json .failed 6
-run -C "$lab" runs list
+run -C "$lab" result list
 expect_stdout 'two/other' 'two/true'
 
 what='names do not hang on what succeeded'
@@ -74,7 +74,7 @@ for failing in 1:false 2:true; do
 	expect_status 0
 done
 expect_stdout '1 result of myb/BM_sort@2'
-run -C "$lab" runs show myb/BM_sort@2 --format json
+run -C "$lab" result show myb/BM_sort@2 --format json
 expect_json .results 1
 /usr/bin/python3 - "$tmp" <<'P'
 import json, sys
@@ -118,7 +118,7 @@ if g++ -O1 -o "$tmp/b" "$tmp/b.cc" -lbenchmark -lpthread 2>/dev/null; then
 	expect_json .rows 6
 	expect_json .failed 3
 	host=$(/usr/bin/python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))["context"]["host_name"])' "$tmp/g.json")
-	run -C "$lab" runs show BM_turn/10000 --format json
+	run -C "$lab" result show BM_turn/10000 --format json
 	expect_json '.results[0].machine' "$host"
 	# In seconds, and when it was: as another reader of the file has it.
 	/usr/bin/python3 - "$tmp/g.json" "$tmp/out" <<'P' || fail 'a value or the time differs from the file'
@@ -132,7 +132,7 @@ assert all(r['taken_ms'] == when for r in stored), (stored, when)
 P
 	import "$tmp/g.json" --version 2 --metric items_per_second --application rate
 	expect_status 0
-	run -C "$lab" runs list --format json
+	run -C "$lab" result list --format json
 	[ "$(/usr/bin/python3 -c 'import json, sys; print({r["application"]: r["higher_is_better"] for r in json.load(sys.stdin)["applications"]}["rate/BM_turn/100"])' <"$tmp/out")" = True ] ||
 		fail 'more items a second are not better'
 	import "$tmp/g.json" --version 2 --metric nothing
@@ -152,7 +152,7 @@ import "$tmp/c.csv" --columns "$columns"
 expect_status 0
 expect_stdout '2 results of x@a' "the time is not understood, or in the future (first in line 5: '2026-01-02T01:00:00x01:00' is neither a date" \
 	'1: the result is not a finite number (first in line 4)'
-run -C "$lab" runs show x@a --format json
+run -C "$lab" result show x@a --format json
 expect_json '.results[0].taken_ms' 1767225600000
 expect_json '.results[1].taken_ms' 1767225600000
 expect_json '.results[1].repetition' 2
@@ -189,7 +189,7 @@ expect_status 0
 expect_json .from phoronix
 expect_json .rows 7
 expect_json .failed 1
-run -C "$lab" runs show 'pts/compress-7zip-1.10.0/Test: Rating' --format json
+run -C "$lab" result show 'pts/compress-7zip-1.10.0/Test: Rating' --format json
 expect_json '.results[4].machine' node2
 expect_json '.results[4].metric' 5130
 expect_json '.results[4].repetition' 2
@@ -198,7 +198,7 @@ expect_json '.results[4].taken_ms' 1634719200000
 what='one machine, whose systems are what was compared on it'
 import "$tmp/p.xml" --machine x --application on-x
 expect_stdout 'on-x/pts/compress-7zip-1.10.0/Test: Rating@node1 and other versions'
-run -C "$lab" runs show 'on-x/pts/compress-7zip-1.10.0/Test: Rating@node2' --format json
+run -C "$lab" result show 'on-x/pts/compress-7zip-1.10.0/Test: Rating@node2' --format json
 expect_json '.results[0].machine' x
 expect_json .results 3
 
@@ -261,20 +261,20 @@ for megabytes in 0.5 ''; do # where one has failed, the other keeps its name
 	expect_status 0
 	expect_json .rows "$([ "$megabytes" ] && echo 9 || echo 6)"
 	expect_json .not_used.bad_row 1
-	run -C "$lab" runs show "$leveldb (Microseconds Per Op)@v$megabytes" --format json
+	run -C "$lab" result show "$leveldb (Microseconds Per Op)@v$megabytes" --format json
 	expect_json .results 3
 	expect_json .higher_is_better false
 	expect_json '.results[2].metric' 7012.4
 	expect_json '.results[0].machine' 'ci & more'
 	expect_json '.results[0].taken_ms' 1790722454000
 done
-run -C "$lab" runs show "$leveldb (MB/s)@v0.5" --format json
+run -C "$lab" result show "$leveldb (MB/s)@v0.5" --format json
 expect_json .results 3
 expect_json .higher_is_better true
-run -C "$lab" runs show "$leveldb (MB/s)@v" --format json
+run -C "$lab" result show "$leveldb (MB/s)@v" --format json
 expect_json .results 0
 expect_json .failed 1
-run -C "$lab" runs show 'pts/leveldb-1.1.0/Benchmark: Hot Read (Microseconds Per Op)@v' --format json
+run -C "$lab" result show 'pts/leveldb-1.1.0/Benchmark: Hot Read (Microseconds Per Op)@v' --format json
 expect_json .results 2
 suite 0.5 | sed 's/Hot Read/Fill Sync/' >"$tmp/same.xml"
 import "$tmp/same.xml" --version 3 # two results of one name and unit: which is which is not known

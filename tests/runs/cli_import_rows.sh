@@ -7,7 +7,7 @@ lab=$tmp/lab
 run init "$lab"
 expect_status 0
 import() {
-	run -C "$lab" import results "$@"
+	run -C "$lab" result import "$@"
 }
 # decides BASELINE CANDIDATE STATUS: the gate, as JSON in $tmp/out
 decides() {
@@ -41,7 +41,7 @@ for version in good some none zero; do
 	import "$tmp/$version.csv" --format json
 	expect_status 0
 done
-run -C "$lab" runs list --format json
+run -C "$lab" result list --format json
 expect_json '.applications[1].failed' 6
 expect_json '.applications[1].results' 0
 decides zip@good zip@some 4
@@ -49,7 +49,7 @@ holds "$tmp/out" 'the reasons' runs_failed '3 of 6 runs of the candidate failed'
 decides zip@good zip@zero 4
 decides zip@good zip@none 3
 expect_json '.reasons[0].code' candidate_always_fails
-run -C "$lab" runs show zip@some --failed --format json
+run -C "$lab" result show zip@some --failed --format json
 expect_json '.failed[0].outcome' no_metric
 expect_json '.failed[0].plan' null
 expect_json '.failed[1].repetition' 4
@@ -60,7 +60,7 @@ printf 'application,version,machine,result,exit_status\ntar,a,c1,1,0\ntar,a,c1,1
 import "$tmp/exit.csv" --format json
 expect_json .failed 3
 expect_json .not_used.unknown_end 1
-run -C "$lab" runs show tar@b --failed
+run -C "$lab" result show tar@b --failed
 expect_stdout 'failed: exit status 139' 'failed: exit status -6'
 decides tar@a tar@b 3
 
@@ -93,9 +93,9 @@ expect_json .results_added 2
 expect_json .failed 2
 expect_json .not_used.unknown_end 1
 
-run -C "$lab" runs export "$tmp/own" # assay's own table: what failed there has neither a result nor, mostly, an exit status
+run -C "$lab" result export "$tmp/own" # assay's own table: what failed there has neither a result nor, mostly, an exit status
 run init "$tmp/again"
-run -C "$tmp/again" import results "$tmp/own/executions.csv" --columns 'time=taken_ms,result=metric,ignore=*' --format json
+run -C "$tmp/again" result import "$tmp/own/executions.csv" --columns 'time=taken_ms,result=metric,ignore=*' --format json
 expect_json .failed 24
 expect_json .rows 0
 
@@ -115,10 +115,10 @@ expect_status 0
 expect_stdout '5 results of several applications, such as all@1' 'failed        2 runs without a result' \
 	'6: the file does not say how the run ended (first in results[2].times[0]: short: it has 3 times and 2 exit codes)' \
 	'exit codes    of 2 runs the file has none: whether they failed is not known'
-run -C "$lab" runs show dies@1 --failed --format json
+run -C "$lab" result show dies@1 --failed --format json
 expect_json '.failed[0].outcome' killed
 expect_json '.failed[1].detail' 'exit status 7'
-run -C "$lab" runs show dies@1 --format json
+run -C "$lab" result show dies@1 --format json
 expect_json '.results[0].repetition' 1
 
 what='Google Benchmark: errors, skipped repetitions, values that are none'
@@ -131,19 +131,19 @@ expect_json .failed 3
 expect_json .results_added 3
 expect_json .not_used.zero 1
 expect_json .not_used.negative 1
-run -C "$lab" runs show BM_a@1 --failed
+run -C "$lab" result show BM_a@1 --failed
 expect_stdout 'repetition 2: no_metric: no device' 'repetition 3: no_metric: no?lock' 'repetition 6: no_metric: its result is not a finite number' 'repetition 7: no_metric: the result is 0'
 import "$tmp/g.json" --version 1 --format json
 expect_json .results_known 3
-run -C "$lab" runs list --format json
+run -C "$lab" result list --format json
 expect_json '.applications[0].failed' 5
 
 what='failures leave with the tables, and move with their machine'
-run -C "$lab" runs export "$tmp/tables"
+run -C "$lab" result export "$tmp/tables"
 holds "$tmp/tables/executions.csv" 'a table' 'zip,none,,c1' ',no_metric,' 'dies,1,,h1'
-run -C "$lab" catalog rename h1 h2
+run -C "$lab" host rename h1 h2
 expect_status 0
-run -C "$lab" runs show dies@1 --failed --format json
+run -C "$lab" result show dies@1 --failed --format json
 expect_json '.failed[0].machine' h2
 
 # ---- one bad row ----
@@ -171,9 +171,9 @@ cat >"$tmp/old.json" <<'E2'
 E2
 import "$tmp/old.json" --machine g2 --version 1
 expect_stdout '3 results of several applications, such as BM_merge/8@1' '8 aggregates, which the tool computed'
-run -C "$lab" runs show BM_merge/8@1 --format json
+run -C "$lab" result show BM_merge/8@1 --format json
 expect_json .results 2
-run -C "$lab" runs show BM_arithmetic_mean@1 --format json
+run -C "$lab" result show BM_arithmetic_mean@1 --format json
 expect_json .results 1
 printf '{"context": {}, "benchmarks": [{"name": "x_mean", "run_name": "x", "run_type": "aggregate", "real_time": 1, "time_unit": "s"}]}' >"$tmp/means.json"
 import "$tmp/means.json" --machine g2
@@ -208,7 +208,7 @@ printf 'application,version,machine,time,result\nco,1,m,20261101,1\nco,1,m,20261
 import "$tmp/compact.csv" --format json
 expect_json .results_added 2
 expect_json .not_used.bad_timestamp 2
-run -C "$lab" runs show co@1 --format json
+run -C "$lab" result show co@1 --format json
 expect_json '.results[0].taken_ms' 1793491200000
 expect_json '.results[1].taken_ms' 1793633400000
 
@@ -216,7 +216,7 @@ what='dates'
 printf 'application,time,machine,result\ncp,2025-02-29,m,1\ncp,2025-02-28 23:59,m,2\ncp,1790899200.25,m,3\ncp,2026-01-01T00:00:00+02:00,m,4\ncp,,m,5\ncp,31.12.2025,m,6\ncp,1971-01-01,m,7\n' >"$tmp/dates.csv"
 import "$tmp/dates.csv" --version 1
 expect_stdout '4 results of cp@1' "3: the time is not understood, or in the future (first in line 2: '2025-02-29' is neither a date" '--time TIME says when'
-run -C "$lab" runs show cp@1 --format json
+run -C "$lab" result show cp@1 --format json
 expect_json '.results[0].taken_ms' 31536000000
 expect_json '.results[1].taken_ms' 1740787140000
 expect_json '.results[2].taken_ms' 1767218400000
@@ -284,7 +284,7 @@ known k.json 2 0
 known k.json 0 2
 known k.xml 3 0
 known k.xml 0 3
-run -C "$lab" runs list --format json
+run -C "$lab" result list --format json
 holds "$tmp/out" 'the failed run of i, once' '"failed": 1,'
 printf 'application,version,result\n' >"$tmp/k.csv"
 old=0
@@ -294,9 +294,9 @@ for night in 1 2 3; do
 	old=$((old + 3))
 	known k.csv 0 $old
 done
-run -C "$lab" runs list --format json
+run -C "$lab" result list --format json
 holds "$tmp/out" 'a failed run of each night, once' '"failed": 1,'
-run -C "$lab" runs show g@v2 --format json
+run -C "$lab" result show g@v2 --format json
 expect_json .results 3
 expect_json '.results[2].repetition' 3
 tail=$(tail -n 4 "$tmp/k.csv") # the same values again, measured anew
@@ -332,12 +332,12 @@ grown w2 2 2
 printf 'w,1.0\n' >>"$tmp/grown.csv"
 grown w3 1 4
 for version in 'w1 2' 'w2 2' 'w3 1'; do
-	run -C "$lab" runs show "w@${version% *}" --format json
+	run -C "$lab" result show "w@${version% *}" --format json
 	expect_json .results "${version#* }"
 done
-run -C "$lab" runs show w@w2 --failed --format json
+run -C "$lab" result show w@w2 --failed --format json
 expect_json .failed 1
-run -C "$lab" runs show w@w3 --failed --format json
+run -C "$lab" result show w@w3 --failed --format json
 expect_json .failed 0
 grown w4 1 4 # the rows that only the whole file has, under another version
 printf 'application,result\nk,1.0\nk,1.1\n' >"$tmp/one.csv"
@@ -390,7 +390,7 @@ expect_json .not_used.bad_number 5
 expect_json .not_used.not_a_number 2
 import "$tmp/odd.csv" --machine m --version odd
 expect_stdout "5: the result is no decimal number such as 1.5, without blanks and units (first in line 2: '1,5')"
-run -C "$lab" runs show odd@odd --failed --format json
+run -C "$lab" result show odd@odd --failed --format json
 expect_json .failed 2
 for between in ';' '	' '|'; do
 	printf "application%sresult\nodd%s1,5\n" "$between" "$between" >"$tmp/semicolons.csv"
@@ -414,10 +414,10 @@ expect_json .results_added 1
 
 what='standard input'
 printf 'application,result\nin,1\n' >"$tmp/in.csv"
-"$ASSAY" -C "$lab" import results - --machine m --format json <"$tmp/in.csv" >"$tmp/out" 2>"$tmp/err"
+"$ASSAY" -C "$lab" result import - --machine m --format json <"$tmp/in.csv" >"$tmp/out" 2>"$tmp/err"
 status=$?
 expect_json .results_added 1
-printf 'application,result\nin,1\n' | "$ASSAY" -C "$lab" import results - --machine m --format json >"$tmp/out" 2>"$tmp/err"
+printf 'application,result\nin,1\n' | "$ASSAY" -C "$lab" result import - --machine m --format json >"$tmp/out" 2>"$tmp/err"
 status=$?
 expect_json .results_known 1
 
@@ -427,7 +427,7 @@ what='labels that are no texts'
 printf '{"benchmarks": [{"name": "L", "label": 4, "real_time": 1, "time_unit": "s"}, {"name": "L", "label": 8.5, "real_time": 2, "time_unit": "s"}, {"name": "L", "label": true, "real_time": 3, "time_unit": "s"}, {"name": "L", "label": null, "real_time": 4, "time_unit": "s"}, {"name": "L", "label": {"a": 1}, "real_time": 5, "time_unit": "s"}]}' >"$tmp/labels.json"
 import "$tmp/labels.json" --machine m --version labels
 for name in 'L (4)' 'L (8.5)' 'L (true)' L 'L ({"a":1})'; do
-	run -C "$lab" runs show "$name@labels" --format json
+	run -C "$lab" result show "$name@labels" --format json
 	expect_json '.results' 1
 done
 
@@ -462,11 +462,11 @@ E2
 import "$tmp/p.json" --machine h1 --version 5
 expect_stdout '5 results of several applications, such as q (delay=0.1, size=8)@5' \
 	'4: nothing distinguishes it from another result of the file (first in results[2].times[0]: w)'
-run -C "$lab" runs show 'q (delay=0.2, size=8)@5' --format json
+run -C "$lab" result show 'q (delay=0.2, size=8)@5' --format json
 expect_json .results 2
 expect_json '.results[0].metric' 2
 import "$tmp/p.json" --machine h1 --version 5 --application job
-run -C "$lab" runs show 'job/q (delay=0.1, size=8)@5' --format json
+run -C "$lab" result show 'job/q (delay=0.1, size=8)@5' --format json
 expect_json .results 2
 
 what='one application has one metric'
@@ -506,8 +506,8 @@ done
 what='CSV: lower is better unless the file or a pattern of the laboratory says otherwise'
 printf 'application,machine,result\nfio/read,m,1\nstream/copy,m,2\n' >"$tmp/fio.csv"
 run init "$tmp/fio"
-run -C "$tmp/fio" import results "$tmp/fio.csv"
-run -C "$tmp/fio" runs list
+run -C "$tmp/fio" result import "$tmp/fio.csv"
+run -C "$tmp/fio" result list
 expect_stdout 'fio/read     imported  lower' 'stream/copy  imported  lower'
 
 what='Google Benchmark: labels, and one name registered twice'
@@ -516,13 +516,13 @@ benchmarks '{"label": "hot"}' '{"label": "cold"}' '{"label": "hot"}' '{"label": 
 import "$tmp/g.json" --version 6 --format json
 expect_json .results_added 4
 expect_json .not_used.alike 3
-run -C "$lab" runs show 'BM_a (hot)@6' --format json
+run -C "$lab" result show 'BM_a (hot)@6' --format json
 expect_json .results 2
-run -C "$lab" runs show 'BM_a@6' --format json
+run -C "$lab" result show 'BM_a@6' --format json
 expect_json .results 1
 benchmarks '{"label": "hot"}' '{"label": "cold"}'
 import "$tmp/g.json" --version 7 --application one
-run -C "$lab" runs show 'one (cold)@7' --format json
+run -C "$lab" result show 'one (cold)@7' --format json
 expect_json .results 1
 
 what='CSV: columns without a meaning'
@@ -533,10 +533,10 @@ import "$tmp/t.csv" --columns name=threads
 refused 2 "the column 'note'"
 import "$tmp/t.csv" --columns name=threads,ignore=note
 expect_stdout '3 results of several applications, such as sort (threads=1)@1'
-run -C "$lab" runs show 'sort (threads=4)@1' --format json
+run -C "$lab" result show 'sort (threads=4)@1' --format json
 expect_json .results 2
 import "$tmp/t.csv" --columns 'ignore=*' --application all --version 1
-run -C "$lab" runs show 'all@1' --format json
+run -C "$lab" result show 'all@1' --format json
 import "$tmp/t.csv" --columns name=nothing
 refused 2 "no column 'nothing'"
 
@@ -554,7 +554,7 @@ expect_json .failed 1
 import "$tmp/2.xml" --version 2
 expect_status 0
 for version in 1 2; do
-	run -C "$lab" runs show "disk (ms)@$version" --format json
+	run -C "$lab" result show "disk (ms)@$version" --format json
 	expect_json '.results[1].metric' 4
 done
 finish

@@ -17,7 +17,7 @@ import_package "$tmp/whole" "$package"
 end=$(date +%s%N)
 expect_status 0
 shortest=$(((end - start) / 2000000))
-run -C "$tmp/whole" runs export "$tmp/export"
+run -C "$tmp/whole" result export "$tmp/export"
 
 # Random, but the same in every run: moments from the start to a little behind the end of an import, in parts of the time that it takes.
 moments=$(awk -v n=$KILLS 'BEGIN {
@@ -40,7 +40,9 @@ for moment in $moments; do
 	1) rm -rf "$tmp/lab" && run init "$tmp/lab" && file=machines ;;
 	3) rm -rf "$tmp/lab" && run init "$tmp/lab" && run -C "$tmp/lab" import machines "$tmp/of_package/machines.csv" && file=results ;;
 	esac
-	"$ASSAY" -C "$tmp/lab" import "$file" "$tmp/of_package/$file.csv" >"$tmp/out" 2>"$tmp/err" </dev/null &
+	[ $file = machines ] && import='import machines' || import='result import'
+	# shellcheck disable=SC2086 # two words
+	"$ASSAY" -C "$tmp/lab" $import "$tmp/of_package/$file.csv" >"$tmp/out" 2>"$tmp/err" </dev/null &
 	victim=$!
 	sleep "$delay"
 	kill -KILL "$victim" 2>/dev/null
@@ -50,18 +52,18 @@ for moment in $moments; do
 	[ "$status" -eq 137 ] && reaped=$((reaped + 1)) || shortest=$((shortest * 3 / 4))
 
 	# Either nothing of the import is there, or all of it.
-	run -C "$tmp/lab" runs export "$tmp/found"
+	run -C "$tmp/lab" result export "$tmp/found"
 	expect_status 0
 	expect_no_stderr
 	[ "$(wc -l <"$tmp/found/$file.csv")" = 1 ] || expect_same_files "$tmp/found/$file.csv" "$tmp/export/$file.csv"
 	if [ $((i % 2)) -eq 0 ]; then
 		what="import after kill $i"
-		run -C "$tmp/lab" import "$file" "$tmp/of_package/$file.csv"
+		import_file "$tmp/lab" "$tmp/of_package/$file.csv"
 		expect_status 0
 		expect_no_stderr
-		run -C "$tmp/lab" catalog check
+		run -C "$tmp/lab" check
 		expect_status 0
-		run -C "$tmp/lab" runs export "$tmp/found"
+		run -C "$tmp/lab" result export "$tmp/found"
 		expect_same_files "$tmp/found/$file.csv" "$tmp/export/$file.csv"
 		cases=$((cases + 1))
 		diff -r "$tmp/lab/machines" "$tmp/whole/machines" >"$tmp/out" || fail 'the catalog is not that of an undisturbed import'

@@ -47,11 +47,11 @@ what='after runs'
 run -C "$lab" run hostile
 expect_status 7
 pasted
-suggests -C "$lab" runs show "$app" --failed --output
+suggests -C "$lab" result show "$app" --failed --output
 suggests -C "$lab" gate "$app@$a" "$app@$b"
-suggests -C "$lab" fingerprint run
+suggests -C "$lab" host measure
 for version in "$a" "$b" "$half" "$formula"; do
-	for words in 'runs show' 'runs show --failed' samples profile suggest; do
+	for words in 'result show' 'result show --failed' samples profile suggest; do
 		what="$words of $version"
 		# shellcheck disable=SC2086
 		run -C "$lab" $words "$app@$version"
@@ -69,10 +69,10 @@ for version in "$a" "$b" "$half" "$formula"; do
 	[ ! -e "$tmp/report.html" ] || pasted "$tmp/report.html"
 done
 what='what was suggested'
-suggests runs show "$app@$formula" --failed --output
-suggests runs show "$app@$half" --failed
+suggests result show "$app@$formula" --failed --output
+suggests result show "$app@$half" --failed
 suggests gate "$app@$a" "$app@$b" --min-effect 0.03 --all
-for words in 'runs list' 'runs show' 'catalog list' 'catalog check' 'catalog drift' 'catalog show' 'fingerprint show' 'fleet list' samples; do
+for words in 'result list' 'result show' 'catalog list' 'check' 'host drift' 'host show' 'fingerprint show' 'host list' samples; do
 	what="$words of nothing, and of what is not there"
 	# shellcheck disable=SC2086
 	run -C "$lab" $words
@@ -84,7 +84,7 @@ done
 suggests run "$app" --probe
 what='a directory that is no laboratory'
 mkdir "$tmp/no \$(touch pwned)"
-run -C "$tmp/no \$(touch pwned)" runs list
+run -C "$tmp/no \$(touch pwned)" result list
 pasted
 suggests init "$tmp/no \$(touch pwned)"
 finish

@@ -1,4 +1,4 @@
-# The probe in real programs, by gcc and clang: doctor, probe, samples.
+# The probe in real programs, by gcc and clang: inspect, probe, samples.
 . "${ASSAY_SOURCE:?}/tests/lib_probe.sh"
 
 # shellcheck disable=SC2086
@@ -168,41 +168,41 @@ refused 1 "cannot make the directory 'none/samples': there is no directory 'none
 gcc -g -O2 "$source/calls.c" -o plain
 run probe --functions work -- ./plain
 refused 2 -fpatchable-function-entry=5
-run doctor ./plain
+run inspect ./plain
 refused 2 -fpatchable-function-entry=5
 gcc -O2 -fpatchable-function-entry=5 "$source/calls.c" -o nodebug
-run doctor ./nodebug
+run inspect ./nodebug
 refused 2 -g
 cp calls stripped && strip stripped
-run doctor ./stripped
+run inspect ./stripped
 refused 2 stripped
 cp calls arm && printf '\267' | dd of=arm bs=1 seek=18 conv=notrunc 2>/dev/null
-run doctor ./arm
+run inspect ./arm
 refused 2 x86-64
 head -c 3000 calls >cut
-run doctor ./cut
+run inspect ./cut
 refused 2 truncated
-gcc $flags -static "$source/calls.c" -o static && run doctor ./static
+gcc $flags -static "$source/calls.c" -o static && run inspect ./static
 refused 2 'static program'
 run samples calls
 refused 2 'not a sample file'
 mkdir empty && run samples empty
 refused 6 'no sample files (*.samples)' empty
 
-what='doctor'
-run doctor ./calls
+what='inspect'
+run inspect ./calls
 expect_status 0
 expect_stdout 'can be probed' some_entries
-run doctor ./calls --format json
+run inspect ./calls --format json
 expect_json .can_be_probed true
-run doctor ./plain --format json
+run inspect ./plain --format json
 expect_status 2
 expect_json .can_be_probed false
 
 what='flags for other build systems'
 # shellcheck disable=SC2046
 gcc -O2 $(PKG_CONFIG_PATH=$(dirname "$ASSAY") pkg-config --cflags assay-probe) "$source/calls.c" -o by_pkg_config
-run doctor ./by_pkg_config
+run inspect ./by_pkg_config
 expect_status 0
 mkdir project
 cat >project/CMakeLists.txt <<END
@@ -214,7 +214,7 @@ add_executable(shapes $source/shapes.cc $source/shapes_make.cc)
 assay_probe(calls shapes)
 END
 cmake -S project -B project/build >/dev/null && cmake --build project/build >/dev/null
-run doctor project/build/calls
+run inspect project/build/calls
 expect_status 0
 
 what='C++ of several files, which gcc 12 does not link without a script'
@@ -289,7 +289,7 @@ expect_member samples fib 21891
 
 what='-finstrument-functions'
 gcc -g -O1 -finstrument-functions "$source/calls.c" -o instrumented || exit 1
-run doctor ./instrumented
+run inspect ./instrumented
 expect_status 0
 expect_stdout instrumented
 for budget in 0 0.03; do

@@ -61,7 +61,7 @@ if [ "$(id -u)" = 0 ] && mount --bind paranoid /proc/sys/kernel/perf_event_paran
 	counted counters PAPI_TOT_INS
 	expect_status 6
 	expect_stdout "$remedy"
-	counted doctor ./calls
+	counted inspect ./calls
 	expect_stdout "$remedy"
 	counted probe --library "$library" -o samples --functions work --counters PAPI_TOT_INS -- ./calls
 	holds "$tmp/err" 'standard error' "$remedy"

@@ -23,7 +23,7 @@ cases=$((cases + 1))
 cases=$((cases + 1))
 [ "$(stat -c %a "$tmp/copy" "$tmp/copy/.assay")" = '700
 700' ] || fail 'others can read the copy'
-for command in 'runs list' 'nightly list' 'catalog list'; do
+for command in 'result list' 'nightly show --list' 'catalog list'; do
 	# shellcheck disable=SC2086 # words
 	run -C "$lab" $command
 	cp "$tmp/out" "$tmp/of_lab"
@@ -84,7 +84,7 @@ writer=$!
 for i in 1 2 3 4 5; do
 	run -C "$lab" backup "$tmp/copy$i"
 	expect_status 0
-	run -C "$tmp/copy$i" runs list
+	run -C "$tmp/copy$i" result list
 	expect_status 0
 	sleep .2
 done
@@ -140,7 +140,7 @@ refused 2 'quota_gib in lab.yaml is 0.002'
 
 what='and a night, which measures nothing then'
 printf '%s\n' 'comparisons: [{ application: wordy, candidates: b, against: a, budget: 1s }]' 'fingerprints: { battery: none }' 'confirm: { fresh_runs: no }' >"$lab/suite.yaml"
-run -C "$lab" nightly --quiet
+run -C "$lab" nightly run --quiet
 expect_status 6
 expect_stdout 'nothing is measured' 'quota_gib in lab.yaml is 0.002'
 cases=$((cases + 1))
@@ -169,7 +169,7 @@ what='a night removes, says so, and goes on'
 run -C "$lab" run wordy --quiet
 age 100 a
 age 100 b
-run -C "$lab" nightly --quiet --format json
+run -C "$lab" nightly run --quiet --format json
 expect_json '.notes[0].code' quota
 holds "$lab/.assay/night.log" 'the log' 'quota: the store was larger than its quota of 0.002 GiB: what 2 executions printed before'
 
@@ -177,7 +177,7 @@ what='a night says that the quota is nearly used up'
 for version in a b c; do age 2 $version; done
 run -C "$lab" prune --format json
 head -c $((2147483 * 95 / 100 - $(json .store_bytes))) /dev/zero >"$lab/.assay/padding"
-run -C "$lab" nightly --quiet --format json
+run -C "$lab" nightly run --quiet --format json
 expect_json '.notes[0].code' quota
 holds "$lab/.assay/night.log" 'the log' 'quota: the store has 0.0019' 'GiB of its quota of 0.002'
 rm "$lab/.assay/padding"

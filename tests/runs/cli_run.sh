@@ -94,10 +94,10 @@ done
 what='for people'
 run -C "$lab" run "$lab/apps/tiny.yaml" --inputs x --versions bb,a --repetitions 1
 expect_status 0
-expect_stdout 'tiny/x' '2 of 2 runs measured' 'order by seed' "gate tiny/x@bb tiny/x@a" 'fingerprint run'
-run -C "$lab" runs list
+expect_stdout 'tiny/x' '2 of 2 runs measured' 'order by seed' "gate tiny/x@bb tiny/x@a" 'host measure'
+run -C "$lab" result list
 expect_stdout tiny/yy
-run -C "$lab" runs show tiny/x@a --format json
+run -C "$lab" result show tiny/x@a --format json
 expect_json .failed 0
 expect_json .results 4
 # `processes` is absent where the kernel's numbers of processes began again during the run: not tested.
@@ -107,9 +107,9 @@ for account in wall_ns user_us sys_us max_rss_bytes minor_faults voluntary_switc
 done
 cases=$((cases + 1))
 [ "$(json '.results[0].accounts.voluntary_switches')" -ge 1 ] || fail 'it sleeps'
-run -C "$lab" runs show tiny/x@a
+run -C "$lab" result show tiny/x@a
 expect_stdout 'Counted by the kernel' 'system calls that read'
-run -C "$lab" runs export "$tmp/tables"
+run -C "$lab" result export "$tmp/tables"
 cases=$((cases + 1))
 python3 -c 'import csv, sys; assert all(int(row["voluntary_switches"]) > 0 for row in csv.DictReader(open(sys.argv[1])))' "$tmp/tables/executions.csv" ||
 	fail 'every run is exported with its accounts'
@@ -121,7 +121,7 @@ expect_json .machines[0].baseline_runs 3
 run -C "$lab" gate tiny/x@a tiny/x@bb --format json
 expect_json .machines[0].baseline_runs 1
 run -C "$lab" run tiny --inputs yy --versions a --repetitions 1
-expect_stdout 'runs show tiny/yy@a'
+expect_stdout 'result show tiny/yy@a'
 run -C "$lab" gate tiny/x@a tiny/yy@a --format json
 expect_json .machines[0].interleaved false
 expect_stdout order_confounded
@@ -130,7 +130,7 @@ what='higher is better'
 sed 's/^metric: .*/metric: { source: regex, pattern: "cost ([0-9]+)", direction: higher }/' "$lab/apps/tiny.yaml" >"$lab/apps/rate.yaml"
 run -C "$lab" run rate --inputs x --repetitions 1
 expect_status 0
-run -C "$lab" runs show rate/x@a
+run -C "$lab" result show rate/x@a
 expect_stdout 'higher is better'
 
 # ---- runs that fail ----
@@ -170,32 +170,32 @@ nothing_left_of "$(plan_id)"
 no_process_left
 run -C "$lab" run bad --versions fails,quiet
 expect_status 1
-expect_stdout 'runs show bad --failed --output' "version 'fails': failed (1 run"
-run -C "$lab" runs show bad@fails --failed
+expect_stdout 'result show bad --failed --output' "version 'fails': failed (1 run"
+run -C "$lab" result show bad@fails --failed
 expect_status 0
 expect_stdout 'bad@fails on here, repetition 1: failed: exit status 3'
 cases=$((cases + 1))
 ! grep -q oops "$tmp/out" || fail 'the output comes only when it is asked for'
-run -C "$lab" runs show bad --failed --output
+run -C "$lab" result show bad --failed --output
 expect_stdout oops half 'SIGSEGV' 'the last line' 'its end' "$tmp/none/program"
-run -C "$lab" runs show bad --failed --output --format json
+run -C "$lab" result show bad --failed --output --format json
 expect_json_parses
 expect_stdout 'bytes are excluded here'
-run -C "$lab" runs show bad@fails
+run -C "$lab" result show bad@fails
 expect_status 0
 expect_stdout '2 runs failed'
 run -C "$lab" run slow --format json
 expect_status 1
 expect_json .failures[0].outcome timeout
 no_process_left
-run -C "$lab" runs show slow@slow --failed --format json
+run -C "$lab" result show slow@slow --failed --format json
 cases=$((cases + 1))
 [ "$(json .failed[0].wall_ns)" -lt 77000000000 ] || fail "ended after $(json .failed[0].wall_ns) ns, not after half a second"
-run -C "$lab" runs show bad@nothing
+run -C "$lab" result show bad@nothing
 refused 2 nothing
 run -C "$lab" gate bad@good bad@fails
 expect_status 3
-run -C "$lab" runs export "$tmp/tables"
+run -C "$lab" result export "$tmp/tables"
 cases=$((cases + 1))
 awk -F , '$1 == "bad" && $2 == "fails" { n++; bad += $7 != "" || $11 == "ok" } END { exit !n || bad }' "$tmp/tables/results.csv" ||
 	fail 'a failure became a number, or is not there'
@@ -220,7 +220,7 @@ run -C "$lab" run hostile
 expect_status 7
 expect_stdout '6 of 8 runs measured, 2 failed' "version 'huge': no_metric" "'1e400' is not a number"
 no_process_left
-run -C "$lab" runs show hostile --failed --output
+run -C "$lab" result show hostile --failed --output
 expect_stdout '?]0;title??[31mred?'
 cases=$((cases + 1))
 ! grep -q "$(printf '\033')" "$tmp/out" || fail 'control characters of a program came here'
@@ -253,7 +253,7 @@ nothing_left_of "$(plan_id)"
 no_process_left
 run -C "$lab" run flood --resume
 expect_stdout 'there is nothing to resume'
-run -C "$lab" runs show flood@out --failed --output --format json
+run -C "$lab" result show flood@out --failed --output --format json
 expect_stdout 'bytes are excluded here'
 run -C "$lab" gate flood@base flood@base
 expect_stdout 'flood@base'

@@ -6,7 +6,7 @@
 sshd_available && [ "$(id -u)" = 0 ] || skip 'two boxes and emulated hosts need root and openssh-server'
 
 tidy() {
-	[ -d "$tmp/fleet/.assay/emulated" ] && "$ASSAY" fleet down "$tmp/fleet" >/dev/null 2>&1
+	[ -d "$tmp/fleet/.assay/emulated" ] && "$ASSAY" host down "$tmp/fleet" >/dev/null 2>&1
 	for pid in ${sshd_left:-} ${sshd_right:-}; do kill "$pid" 2>/dev/null; done
 	kill_marked
 }
@@ -19,7 +19,7 @@ right=$port
 run_lab boxes "hosts:
   - { name: left, address: 127.0.0.1, port: $left, user: root, identity_file: $tmp/user, env: { ASSAY_TEST_MARK: '$tmp' } }
   - { name: right, address: 127.0.0.1, port: $right, user: root, identity_file: $tmp/user, env: { ASSAY_TEST_MARK: '$tmp' } }"
-run -C "$lab" fleet trust -w @all
+run -C "$lab" host trust -w @all
 expect_status 0
 sshd_stop right
 run -C "$lab" run tiny --inputs x --repetitions 1 --format json
@@ -66,7 +66,7 @@ single=$port
 boxes=$lab
 run_lab single "hosts:
   - { name: single, address: 127.0.0.1, port: $single, user: root, identity_file: $tmp/user, env: { ASSAY_TEST_MARK: '$tmp' } }"
-run -C "$lab" fleet trust -w @all
+run -C "$lab" host trust -w @all
 expect_status 0
 run -C "$lab" run tiny --inputs x --repetitions 1 --format json
 expect_status 0
@@ -102,7 +102,7 @@ never_together
 no_process_left
 
 what='emulated hosts'
-run fleet up "$tmp/fleet" --hosts 2 --profiles base,str
+run host up "$tmp/fleet" --hosts 2 --profiles base,str
 expect_status 0
 lab=$tmp/fleet
 cat >"$lab/apps/tiny.yaml" <<'END'

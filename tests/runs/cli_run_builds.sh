@@ -49,7 +49,7 @@ expect_status 0
 gate 3 slower
 cases=$((cases + 1))
 ! grep -q 'other_build\|runs_missing' "$tmp/out" || fail 'all is of one build and complete'
-run -C "$lab" runs show app@branch
+run -C "$lab" result show app@branch
 cases=$((cases + 1))
 ! grep -q 'build\|count' "$tmp/out" || fail 'nothing is to be said of builds'
 
@@ -75,9 +75,9 @@ expect_stdout 'no fingerprint belongs to its results'
 cases=$((cases + 1))
 grep -q '8 results of app@branch are of another build.* its latest build has no result on host2, host3, host4' "$tmp/err" ||
 	fail 'the results that do not count should be mentioned'
-run -C "$lab" runs show app@branch
+run -C "$lab" result show app@branch
 expect_stdout 'build' 'does not count' '8 results of app@branch are of another build'
-run -C "$lab" runs show app@branch --format json
+run -C "$lab" result show app@branch --format json
 expect_json .results[0].counts false
 expect_json .results[1].counts true
 cases=$((cases + 1))
@@ -139,7 +139,7 @@ evaluate
 expect_status 6
 expect_no_stdout
 holds "$tmp/err" 'standard error' 'no pair can be judged: pair 1'
-run -C "$lab" catalog suggest app@branch
+run -C "$lab" suggest app@branch
 expect_status 6
 cases=$((cases + 1))
 grep -q "no result of 'app@branch' counts yet" "$tmp/err" || fail "a version without results was given advice: $(cat "$tmp/err")"

@@ -8,7 +8,7 @@ command -v gcc >/dev/null || skip 'there is no gcc'
 export XDG_CACHE_HOME="$tmp/cache" # of the programs that hosts keep
 
 tidy() {
-	[ -d "$tmp/fleet/.assay/emulated" ] && "$ASSAY" fleet down "$tmp/fleet" >/dev/null 2>&1
+	[ -d "$tmp/fleet/.assay/emulated" ] && "$ASSAY" host down "$tmp/fleet" >/dev/null 2>&1
 	kill_marked
 }
 
@@ -147,7 +147,7 @@ cases=$((cases + 1))
 [ "$seeds" = 4 ] || fail "4 runs with $seeds seeds"
 
 what='they are no results'
-run -C "$lab" runs list --format json
+run -C "$lab" result list --format json
 expect_json .applications 0
 run -C "$lab" gate p/x@a p/x@b
 expect_status 2
@@ -155,7 +155,7 @@ run -C "$lab" run p --versions a --inputs x --repetitions 1 --format json
 expect_status 0
 expect_json .probe null
 expect_json .results[0].median 1
-run -C "$lab" runs show p/x@a --format json
+run -C "$lab" result show p/x@a --format json
 expect_json .results 1
 rows p
 expect_same_files "$tmp/rows" "$tmp/undisturbed"
@@ -256,7 +256,7 @@ expect_json .files[0].ok false
 function=changed
 cases=$((cases + 1))
 [ "$(sample_count crash@a)" = '30 ' ] || fail "30 calls were measured before the crash: $(sample_count crash@a)"
-run -C "$lab" runs show crash/x --failed
+run -C "$lab" result show crash/x --failed
 expect_stdout 'instrumented' SIGABRT
 
 what='no samples at all'
@@ -366,11 +366,11 @@ manifest p p '{ functions: [changed], budget: 0, counters: [] }'
 printf 'environment: { LD_PRELOAD: libdl.so.2 }\n' >>"$lab/apps/p.yaml"
 sed -i "s|^metric:.*|metric: { source: regex, pattern: 'cost ([0-9])' }|; s/x: { arguments: \[30\] }/x: { arguments: [30, crash] }/" "$lab/apps/p.yaml"
 run -C "$lab" run p --probe --inputs x --versions a --repetitions 1 --format json
-run -C "$lab" runs show p/x --failed --output
+run -C "$lab" result show p/x --failed --output
 cases=$((cases + 1))
 grep -q 'preload .*/probe/libassay-probe.so:libdl.so.2:libm.so.6$' "$tmp/out" || fail "all three: $(grep preload "$tmp/out")"
 run -C "$lab" run p --inputs x --versions a --repetitions 1 --format json
-run -C "$lab" runs show p/x --failed --output
+run -C "$lab" result show p/x --failed --output
 cases=$((cases + 1))
 grep -q 'preload libdl.so.2:libm.so.6$' "$tmp/out" || fail "both: $(grep preload "$tmp/out")"
 
@@ -379,7 +379,7 @@ if ! sshd_available || [ "$(id -u)" != 0 ]; then
 	finish
 fi
 what='emulated hosts stay slow'
-run fleet up "$tmp/fleet" --hosts 1 --profiles str
+run host up "$tmp/fleet" --hosts 1 --profiles str
 expect_status 0
 lab=$tmp/fleet
 manifest p p '{ functions: changed, budget: 0, counters: [] }'
@@ -387,7 +387,7 @@ printf 'environment: { LD_PRELOAD: libm.so.6 }\n' >>"$lab/apps/p.yaml"
 sed -i 's/x: { arguments: \[30\] }/x: { arguments: [30, crash] }/' "$lab/apps/p.yaml"
 run -C "$lab" run p --probe --inputs x --repetitions 1 --format json
 expect_json .hosts[0].emulated true
-run -C "$lab" runs show p/x --failed --output
+run -C "$lab" result show p/x --failed --output
 cases=$((cases + 1))
 [ "$(grep -c 'preload .*/probe/libassay-probe.so:libm.so.6:.*knobs_' "$tmp/out")" = 2 ] || fail "all three: $(grep preload "$tmp/out")"
 run -C "$lab" samples p@a --format json
@@ -398,7 +398,7 @@ run -C "$lab" run e --probe --inputs yy --repetitions 1 --format json
 expect_status 0
 expect_json .results[0].samples_files 1
 run -C "$lab" run p --inputs x --versions a --repetitions 1
-run -C "$lab" runs show p/x --failed --output
+run -C "$lab" result show p/x --failed --output
 cases=$((cases + 1))
 [ "$(grep -c 'preload libm.so.6:.*knobs_' "$tmp/out")" = 1 ] || fail "a result of the slow host: $(grep preload "$tmp/out")"
 finish

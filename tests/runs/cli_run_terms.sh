@@ -19,7 +19,7 @@ what='without fingerprints, repetitions of one run are one row'
 manifest
 run -C "$lab" run m
 expect_status 0
-run -C "$lab" runs show m@a
+run -C "$lab" result show m@a
 cases=$((cases + 1))
 [ "$(grep -c '^here ' "$tmp/out")" = 1 ] && grep -q '^here .* 3  ' "$tmp/out" || fail "not one row of three: $(cat "$tmp/out")"
 
@@ -36,16 +36,16 @@ expect_stdout "'assay run m --versions a,b' makes results that can be compared"
 run -C "$lab" report m@a m@b -o "$tmp/page.html"
 cases=$((cases + 1))
 grep -q 'the manifest had another metric' "$tmp/page.html" || fail 'the page should say why nothing is compared'
-run -C "$lab" runs show m@a
+run -C "$lab" result show m@a
 expect_stdout 'm@a, lower is better'
-run -C "$lab" runs show m@b
+run -C "$lab" result show m@b
 expect_stdout 'm@b, higher is better'
-run -C "$lab" runs list --format json
+run -C "$lab" result list --format json
 expect_json .applications[0].higher_is_better false
 expect_json .applications[1].higher_is_better true
 
 what='an export says of each result in which direction it is better'
-run -C "$lab" runs export "$tmp/tables"
+run -C "$lab" result export "$tmp/tables"
 expect_status 0
 cases=$((cases + 1))
 [ "$(cut -d , -f 2,8 "$tmp/tables/results.csv" | sort | uniq -c | tr -s ' \n' ' ')" = ' 3 a,lower 3 b,higher 3 b,lower 1 version,direction ' ] ||
@@ -98,12 +98,12 @@ what='what comes next is about an input that has it'
 printf '%s\n' 'command: [env, "{arguments}"]' 'versions: { a: , b: }' 'inputs:' '  x: { arguments: ["false"] }' \
 	'  y: { arguments: ["true"] }' '  z: { arguments: ["true"] }' 'repetitions: 1' 'warm_ups: 0' >"$lab/apps/i.yaml"
 run -C "$lab" run i -w here
-expect_stdout 'runs show i/x --failed --output' 'gate i/y@a i/y@b'
+expect_stdout 'result show i/x --failed --output' 'gate i/y@a i/y@b'
 
 what='a version that is not said, or in the wrong place'
 run -C "$lab" run m@a
 refused 2 "no application 'm@a': it is called 'm', and --versions a chooses its version"
-for command in 'changes m m' 'detect m m' 'variance show m'; do
+for command in 'changes m m' 'detect m m' 'timeline m'; do
 	# shellcheck disable=SC2086
 	run -C "$lab" $command
 	refused 2 "which version of 'm'? Say it as m@VERSION: it has a, b"

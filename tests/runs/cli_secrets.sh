@@ -20,13 +20,13 @@ E2
 secrets='s3cr3tvalue42|hostsecret99|privatekey5'
 run -C "$lab" run a --format json
 what='what programs printed'
-run -C "$lab" runs show a@v2 --failed --output
+run -C "$lab" result show a@v2 --failed --output
 expect_stdout 'no log in with (hidden)'
 # The manifest is kept as it was: of the store, only what was printed is looked at.
 sqlite3 "$lab/.assay/runs.db" 'SELECT * FROM execution' >"$tmp/stored"
 holds "$tmp/stored" 'the store' 'with (hidden)(hidden), (hidden), banana77, 1234' # neither of these is called a secret
 grep -aE "$secrets" "$tmp/stored" && fail 'the store has a secret'
-for command in 'fleet list' 'fleet list --format json' 'runs list --format json' 'runs show a@v1 --format json' 'gate a@v1 a@v2 --format json' "runs export $tmp/tables" 'doctor' \
+for command in 'host list' 'host list --format json' 'result list --format json' 'result show a@v1 --format json' 'gate a@v1 a@v2 --format json' "result export $tmp/tables" 'inspect' \
 	"report a@v1 a@v2 -o $tmp/page"; do
 	what=$command
 	# shellcheck disable=SC2086
@@ -34,7 +34,7 @@ for command in 'fleet list' 'fleet list --format json' 'runs list --format json'
 	cases=$((cases + 1))
 	cat "$tmp/out" "$tmp/err" "$tmp/page" "$tmp"/tables/*.csv 2>/dev/null | grep -E "$secrets" && fail "a secret is shown"
 done
-run -C "$lab" fleet list --format json
+run -C "$lab" host list --format json
 expect_json '.hosts[0].env.HOST_PASSWORD' '(hidden)'
 expect_json '.hosts[0].env.MONKEY' banana77
 
@@ -49,18 +49,18 @@ repetitions: 1
 warm_ups: 0
 metric: { source: regex, pattern: '^(.+)$' }
 E2
-for command in 'run c' 'run c --format json' 'runs show c@v2 --failed --output' 'runs show c@v3 --failed --format json' 'runs list' 'gate c@v1 c@v2' \
+for command in 'run c' 'run c --format json' 'result show c@v2 --failed --output' 'result show c@v3 --failed --format json' 'result list' 'gate c@v1 c@v2' \
 	'gate c@v1 c@v2 --format json' 'gate c@v1 c@v2 --format markdown' 'gate c@v1 c@v2 --format junit' 'gate c@v1 c@v2 --format github' \
-	"report c@v1 c@v2 -o $tmp/page" 'gate c@v1 c@v3' 'profile c@v3' "runs export $tmp/tables" 'doctor'; do
+	"report c@v1 c@v2 -o $tmp/page" 'gate c@v1 c@v3' 'profile c@v3' "result export $tmp/tables" 'inspect'; do
 	what="what a host says of a run: $command"
 	# shellcheck disable=SC2086
 	run -C "$lab" $command
 	cases=$((cases + 1))
 	cat "$tmp/out" "$tmp/err" "$tmp/page" "$tmp"/tables/*.csv | grep -E "$secrets" && fail 'a secret is shown'
 done
-run -C "$lab" runs show c@v2 --failed
+run -C "$lab" result show c@v2 --failed
 expect_stdout "cannot execute '(hidden)-is-no-command'"
-run -C "$lab" runs show c@v3 --failed
+run -C "$lab" result show c@v3 --failed
 expect_stdout '(hidden)'
 sqlite3 "$lab/.assay/runs.db" 'SELECT * FROM execution' >"$tmp/stored"
 grep -aE "$secrets" "$tmp/stored" && fail 'the store has a secret'
@@ -70,7 +70,7 @@ printf '%s\n' "secrets: [pin, 'MONK*']" >>"$lab/lab.yaml"
 run -C "$lab" run a --versions v1 --quiet
 sqlite3 "$lab/.assay/runs.db" "SELECT out FROM execution ORDER BY taken_ms DESC LIMIT 1" >"$tmp/stored"
 holds "$tmp/stored" 'the store' 'with (hidden)(hidden), (hidden), (hidden), (hidden)'
-run -C "$lab" fleet list --format json
+run -C "$lab" host list --format json
 expect_json '.hosts[0].env.MONKEY' '(hidden)'
 
 what='errors and the log'
@@ -83,7 +83,7 @@ run -C "$lab" run b
 refused 2 'of-(hidden)'
 cat "$tmp/out" "$tmp/err" | grep -E "$secrets" && fail 'an error has a secret'
 printf '%s\n' 'comparisons: [{ application: b, against: v1, candidates: v2 }]' 'fingerprints: { battery: none }' >"$lab/suite.yaml"
-run -C "$lab" nightly --quiet
+run -C "$lab" nightly run --quiet
 holds "$lab/.assay/night.log" 'the log' 'of-(hidden)'
 cat "$tmp/out" "$tmp/err" "$lab/.assay/night.log" | grep -E "$secrets|of-1234" && fail 'the night tells a secret'
 finish

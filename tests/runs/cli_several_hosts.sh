@@ -1,5 +1,5 @@
 #!/bin/sh
-# `fingerprint run` and `run` on several hosts at once, each served by a thread of its own: everything that was asked of each is there, once, in the
+# `host measure` and `run` on several hosts at once, each served by a thread of its own: everything that was asked of each is there, once, in the
 # store and in the catalog. tests/run also runs it with the thread sanitizer.
 . "${ASSAY_SOURCE:?}/tests/lib_cli.sh"
 . "${ASSAY_SOURCE:?}/tests/lib_run.sh"
@@ -8,7 +8,7 @@
 chmod 755 "$tmp"
 hosts=3
 tidy() {
-	"$ASSAY" fleet down "$tmp/lab" >/dev/null 2>&1
+	"$ASSAY" host down "$tmp/lab" >/dev/null 2>&1
 }
 
 # A stress-ng that takes no time.
@@ -26,7 +26,7 @@ printf 'name: tiny\npasses: 2\nseconds: 10\nstressors:\n  - { stressor: cpu }\n 
 what='several hosts'
 run_lab apps
 lab=$tmp/lab
-run fleet up "$lab" --hosts $hosts --profiles base
+run host up "$lab" --hosts $hosts --profiles base
 expect_status 0
 cp -r "$tmp/apps/apps/." "$lab/apps"
 sed -i "s/^repetitions: .*/repetitions: 1/" "$lab/apps/tiny.yaml"
@@ -35,7 +35,7 @@ sed -i "s|^    env: {|& PATH: \"$tmp/fake:$PATH\",|; /on: this-box/d" "$lab/lab.
 chmod 777 "$tmp/scratch"
 
 what='fingerprints of several hosts'
-run -C "$lab" fingerprint run --battery "$tmp/tiny.yaml" --format json
+run -C "$lab" host measure --battery "$tmp/tiny.yaml" --format json
 expect_status 0
 for i in $(seq 0 $((hosts - 1))); do
 	expect_json ".hosts[$i].measured" 6

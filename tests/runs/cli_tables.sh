@@ -1,5 +1,5 @@
 #!/bin/sh
-# `runs export`: everything in the store as tables, read back by Python's own reader and counted against the store.
+# `result export`: everything in the store as tables, read back by Python's own reader and counted against the store.
 . "${ASSAY_SOURCE:?}/tests/lib_cli.sh"
 . "${ASSAY_SOURCE:?}/tests/lib_run.sh"
 command -v python3 >/dev/null || skip 'there is no python3'
@@ -13,7 +13,7 @@ run -C "$lab" run tiny --quiet
 expect_status 0
 
 what='tables'
-run -C "$lab" runs export "$tmp/tables"
+run -C "$lab" result export "$tmp/tables"
 expect_status 0
 expect_no_stderr
 expect_stdout machines.csv results.csv executions.csv
@@ -37,20 +37,20 @@ known = {r["fingerprint"] for r in rates}
 assert any(r["fingerprint"] for r in results) and all(r["fingerprint"] in known for r in results if r["fingerprint"])
 END
 cp -r "$tmp/tables" "$tmp/again"
-run -C "$lab" runs export "$tmp/again"
+run -C "$lab" result export "$tmp/again"
 expect_same_files "$tmp/tables/executions.csv" "$tmp/again/executions.csv"
 
 what=refused
-run -C "$lab" runs export "$tmp/no/where"
+run -C "$lab" result export "$tmp/no/where"
 refused 1 'no/where'
 
 what='what was exported can be imported'
 run init "$tmp/copy"
 run -C "$tmp/copy" import machines "$tmp/tables/machines.csv"
 expect_status 0
-run -C "$tmp/copy" import results "$tmp/tables/results.csv" --columns 'ignore=*'
+run -C "$tmp/copy" result import "$tmp/tables/results.csv" --columns 'ignore=*'
 expect_status 0
-run -C "$tmp/copy" runs export "$tmp/copied"
+run -C "$tmp/copy" result export "$tmp/copied"
 cases=$((cases + 1))
 for table in machines results; do # but for plans, and for fingerprints of what was measured here, which an import does not know
 	cut -d , -f 2-5,11-14 "$tmp/tables/$table.csv" >"$tmp/first"
@@ -70,15 +70,15 @@ printf 'application,version,machine,time,result,exit_status\n' >"$tmp/rows.csv"
 for n in 0 1 2 3 4 5 6 7; do
 	printf 'rows,a,m,2026-11-01T02:0%s:00Z,1.0%s,0\nrows,b,m,2026-11-01T02:0%s:30Z,%s\n' $n $n $n "$([ $n -lt 5 ] && echo 1,0 || echo ,137)"
 done >>"$tmp/rows.csv"
-run -C "$lab" import results "$tmp/rows.csv"
-run -C "$lab" runs export "$tmp/failing"
+run -C "$lab" result import "$tmp/rows.csv"
+run -C "$lab" result export "$tmp/failing"
 run init "$tmp/elsewhere"
 for again in 1 2; do
-	run -C "$tmp/elsewhere" import results "$tmp/failing/results.csv" --columns 'ignore=*'
+	run -C "$tmp/elsewhere" result import "$tmp/failing/results.csv" --columns 'ignore=*'
 	expect_status 0
 done
 for laboratory in "$lab" "$tmp/elsewhere"; do
-	run -C "$laboratory" runs list --format json
+	run -C "$laboratory" result list --format json
 	/usr/bin/python3 - "$tmp/out" <<'END'
 import json, sys
 for a in json.load(open(sys.argv[1]))["applications"]:

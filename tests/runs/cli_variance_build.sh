@@ -12,8 +12,8 @@ recorded() {
 # clusters ./PROGRAM: of each cluster of computation in between two writes how its work is known, and how much it is of the least; sorted.
 clusters() {
 	rm -rf records
-	recorded "$ASSAY" variance record --overhead 0 -o records -- "$@" 2>"$tmp/err" || fail 'not recorded'
-	"$ASSAY" variance show --format json records >shown
+	recorded "$ASSAY" record --overhead 0 -o records -- "$@" 2>"$tmp/err" || fail 'not recorded'
+	"$ASSAY" timeline --format json records >shown
 	/usr/bin/python3 - shown <<'END' >got || fail 'no answer'
 import json, sys
 rows = [c for c in json.load(open(sys.argv[1]))["graph"] if c["place"].startswith("write") and "-> write" in c["place"]]
@@ -78,7 +78,7 @@ gcc -O2 -g "$program" -o lines -pthread
 clusters ./lines
 grep -q '"write in [a-z_]*, counted.c:[0-9]' shown || fail "no line: $(grep -m 1 '"place"' shown)"
 cp plain lines
-run variance show --format json records
+run timeline --format json records
 grep -q '"write at [0-9a-f]* in [0-9a-f]* ->' "$tmp/out" || fail "of another program: $(grep -m 1 '"place"' "$tmp/out")"
 
 cat >opens.c <<'END'

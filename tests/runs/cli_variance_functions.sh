@@ -1,4 +1,4 @@
-# assay variance record --call: functions of libraries that the user names. The program does the same as without it, and the computation in
+# assay record --call: functions of libraries that the user names. The program does the same as without it, and the computation in
 # each of them is work that repeats, by the argument that tells how much.
 . "${ASSAY_SOURCE:?}/tests/lib_cli.sh"
 command -v gcc >/dev/null || skip 'there is no gcc'
@@ -10,7 +10,7 @@ for level in -O0 -O2; do
 	for bind in '' 1; do
 		what="values of all kinds pass ($level, LD_BIND_NOW=$bind)"
 		rm -rf records
-		LD_BIND_NOW=$bind "$ASSAY" variance record -o records --overhead 0 --call many --call large_of --call pair_of --call precise --call print_all \
+		LD_BIND_NOW=$bind "$ASSAY" record -o records --overhead 0 --call many --call large_of --call pair_of --call precise --call print_all \
 			--call fails --call leaves --call nested:1 --call work:2 -- sh -c './functions >out; echo $? >status' 2>err || fail "$(cat err)"
 		cases=$((cases + 2))
 		[ "$(cat status)" = 5 ] || fail "status $(cat status)"
@@ -19,7 +19,7 @@ for level in -O0 -O2; do
 done
 
 what='what they do is work of as much as the argument says'
-"$ASSAY" variance show records --format json >shown || fail 'it cannot be shown'
+"$ASSAY" timeline records --format json >shown || fail 'it cannot be shown'
 /usr/bin/python3 - shown >got <<'END' || fail 'no answer'
 import json, sys
 rows = [c for c in json.load(open(sys.argv[1]))["graph"] if c["place"].startswith("work ") and "-> work:return " in c["place"]]
@@ -36,10 +36,10 @@ if command -v g++ >/dev/null; then
 		'int main() { long s = 0; for (int i = 0; i < 1000; i++) s += through(i) * (i % 7); printf("%ld\n", s); }' >catcher.cc
 	g++ -O2 -fPIC -shared thrower.cc -o libthrower.so && g++ -O2 catcher.cc -o catcher -L. -lthrower -Wl,-rpath,"$tmp" || fail 'cannot compile'
 	./catcher >plain
-	"$ASSAY" variance record -o thrown --overhead 0 --call _Z7throweri -- ./catcher >out 2>err || fail "$(cat err)"
+	"$ASSAY" record -o thrown --overhead 0 --call _Z7throweri -- ./catcher >out 2>err || fail "$(cat err)"
 	cases=$((cases + 1))
 	cmp -s plain out || fail "another output: $(cat out)"
-	"$ASSAY" variance show thrown --format json >shown
+	"$ASSAY" timeline thrown --format json >shown
 	cases=$((cases + 1))
 	grep -q '"_Z7throweri ' shown || fail "not recorded: $(grep -m 3 '"place"' shown)"
 fi
@@ -47,17 +47,17 @@ fi
 what='a function that no library has'
 printf '%s\n' 'void nowhere(void) __attribute__((weak));' 'int main(void) { if (nowhere) nowhere(); return 0; }' >weak.c
 gcc -O0 -fno-pie -no-pie weak.c -o weak
-"$ASSAY" variance record -o weak.records --call nowhere -- ./weak 2>err
+"$ASSAY" record -o weak.records --call nowhere -- ./weak 2>err
 status=$?
 cases=$((cases + 1))
 grep -q 'no library has a function that --call names' err || [ "$status" = 6 ] || fail "status $status: $(cat err)"
 
 what='wrong words'
 for word in '' 'a b' 'f:0' 'f:7' 'f:' '1f' 'f:11'; do
-	run variance record -o nothing --call "$word" -- true
+	run record -o nothing --call "$word" -- true
 	refused 2 call
 done
-run variance record -o nothing --call f --call f:2 -- true
+run record -o nothing --call f --call f:2 -- true
 refused 2 twice
 [ ! -e nothing ] || fail 'nothing was made'
 

@@ -1,4 +1,4 @@
-# assay variance record of programs of several ranks: the same with Open MPI and MPICH, in C and Fortran; records say who waited for whom.
+# assay record of programs of several ranks: the same with Open MPI and MPICH, in C and Fortran; records say who waited for whom.
 . "${ASSAY_SOURCE:?}/tests/lib_cli.sh"
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 
@@ -27,7 +27,7 @@ recorded() {
 	rm -rf "$tmp/records"
 	recorded_by=$1
 	shift
-	(cd "$tmp" && "$ASSAY" variance record -o records --overhead "${overhead:-0}" -- "$recorded_by" -np 2 "$@") >"$tmp/out" 2>"$tmp/err" ||
+	(cd "$tmp" && "$ASSAY" record -o records --overhead "${overhead:-0}" -- "$recorded_by" -np 2 "$@") >"$tmp/out" 2>"$tmp/err" ||
 		fail "it failed: $(cat "$tmp/err" "$tmp/out")"
 	cases=$((cases + 1))
 	grep -q 'from 2 processes' "$tmp/err" || fail "two processes expected, the launcher is none: $(cat "$tmp/err")"

@@ -1,4 +1,4 @@
-# assay variance record: calls of a program and of those that it starts, its output and how it ended.
+# assay record: calls of a program and of those that it starts, its output and how it ended.
 set -eu
 directory=$(mktemp -d)
 trap 'rm -rf "$directory"' EXIT
@@ -10,20 +10,20 @@ fail()
 	exit 1
 }
 
-"${ASSAY:?}" variance record -o records -- sh -c 'sleep .05; echo said' >out 2>told || fail "$(cat told)"
+"${ASSAY:?}" record -o records -- sh -c 'sleep .05; echo said' >out 2>told || fail "$(cat told)"
 [ "$(cat out)" = said ] || fail 'the output of the program expected'
 [ "$(ls records/*.samples | wc -l)" -ge 1 ] || fail 'records expected'
 grep -q "records\? of about [1-9][0-9]* calls at [1-9][0-9]* call sites\? in 'records'" told || fail "$(cat told)"
 cases=$((cases + 1))
-grep -q "next: 'assay variance show records'" told || fail "$(cat told)"
+grep -q "next: 'assay timeline records'" told || fail "$(cat told)"
 
 # A shell that waits for its child does not compute.
-"$ASSAY" variance show records --format json >shown
+"$ASSAY" timeline records --format json >shown
 grep -q '"place": *"wait' shown || fail "a call that waits for a child expected: $(cat shown)"
 
 # Whom a process talks to: a pipe has one name in both of its processes, a connection its two addresses.
 gcc -O1 -o ends "${ASSAY_SOURCE:?}/tests/apps/special/ends.c"
-"$ASSAY" variance record -o ends.records -- ./ends 2>told || fail "$(cat told)"
+"$ASSAY" record -o ends.records -- ./ends 2>told || fail "$(cat told)"
 for file in ends.records/*.samples; do
 	pid=$(basename "$file" | sed 's/-.*//')
 	grep -a "^i[0-9a-f]* end:[0-9]* $pid " "$file" | sed "s/.* $pid //" | sort >>ends.told
@@ -35,44 +35,44 @@ cases=$((cases + 1))
 # A call in a library, and one in a program without symbols, are in files that have names.
 printf '#include <unistd.h>\nvoid said(void) { (void)!write(1, "x", 1); }\n' | gcc -O1 -shared -fPIC -x c -o libsaid.so -
 printf '#include <unistd.h>\nvoid said(void);\nint main(void) { for (int i = 0; i < 300; i++) said(), (void)!write(1, "yyyyyyyyyyyyyyyy", 1 + (i & 1) * 15); }\n' | gcc -O1 -s -x c -o bare - -x none ./libsaid.so
-"$ASSAY" variance record -o places -- ./bare >/dev/null 2>told || fail "$(cat told)"
-"$ASSAY" variance show places >shown
+"$ASSAY" record -o places -- ./bare >/dev/null 2>told || fail "$(cat told)"
+"$ASSAY" timeline places >shown
 grep -q 'write in said+[0-9a-f]* of libsaid.so' shown && grep -q '^write at [0-9a-f]* in bare  .* 16 ' shown || fail "$(cat shown)"
 printf '#include <unistd.h>\nnamespace n { struct s { void said(int, void (*)(int)) const { (void)!write(1, "z", 1); } }; }\nint main() { for (int i = 0; i < 300; i++) n::s().said(i, nullptr); }\n' |
 	g++ -O0 -x c++ -o plus -
-"$ASSAY" variance record -o plus.records -- ./plus >/dev/null 2>told || fail "$(cat told)"
-"$ASSAY" variance show plus.records >shown
+"$ASSAY" record -o plus.records -- ./plus >/dev/null 2>told || fail "$(cat told)"
+"$ASSAY" timeline plus.records >shown
 grep -q 'write in n::s::said(int, void (\*)(int)) const+[0-9a-f]* of plus' shown || fail "$(cat shown)"
 printf '#include <unistd.h>\nint main(void) { for (int i = 0; i < 300; i++) (void)!write(1, "y", 1); }\n' | gcc -O1 -s -Wl,--build-id=none -x c -o unmarked -
-"$ASSAY" variance record -o unmarked.records -- ./unmarked >/dev/null 2>told || fail "$(cat told)"
-"$ASSAY" variance show unmarked.records >shown
+"$ASSAY" record -o unmarked.records -- ./unmarked >/dev/null 2>told || fail "$(cat told)"
+"$ASSAY" timeline unmarked.records >shown
 grep -q 'write at [0-9a-f]* in unmarked ' shown || fail "$(cat shown)"
 ln -s bare called # is called otherwise than its file
-"$ASSAY" variance record -o called.records -- ./called >/dev/null 2>told || fail "$(cat told)"
-"$ASSAY" variance show called.records >shown
+"$ASSAY" record -o called.records -- ./called >/dev/null 2>told || fail "$(cat told)"
+"$ASSAY" timeline called.records >shown
 grep -q '(called)' shown && grep -q 'write at [0-9a-f]* in bare' shown || fail "$(cat shown)"
 rm libsaid.so
-"$ASSAY" variance show places >shown
+"$ASSAY" timeline places >shown
 grep -q 'write at [0-9a-f]* in libsaid.so' shown || fail "$(cat shown)"
 cases=$((cases + 1))
 
 status=0
-"$ASSAY" variance record -o failed -- sh -c 'sleep .01; exit 3' 2>told || status=$?
+"$ASSAY" record -o failed -- sh -c 'sleep .01; exit 3' 2>told || status=$?
 [ "$status" -eq 1 ] || fail "status $status of a program that failed"
 grep -q 'ended with status 3' told || fail "$(cat told)"
 grep -q 'records\? of about' told || fail 'what it did until then is kept'
 
 # The same place in many processes is one call site.
-"$ASSAY" variance record -o same -- sh -c 'sleep .01; sleep .01; sleep .01' 2>told || fail "$(cat told)"
+"$ASSAY" record -o same -- sh -c 'sleep .01; sleep .01; sleep .01' 2>told || fail "$(cat told)"
 once=$(sed -n "s/.* calls at \([0-9]*\) call site.*/\1/p" told)
-"$ASSAY" variance record -o again -- sh -c 'sleep .01; sleep .01; sleep .01; sleep .01; sleep .01; sleep .01' 2>told || fail "$(cat told)"
+"$ASSAY" record -o again -- sh -c 'sleep .01; sleep .01; sleep .01; sleep .01; sleep .01; sleep .01' 2>told || fail "$(cat told)"
 [ "$(sed -n "s/.* calls at \([0-9]*\) call site.*/\1/p" told)" -le $((once + 1)) ] || fail "$once sites, then: $(cat told)"
 
 # Their files in one directory are not taken for one run.
 mkdir mixed
 cp same/*.samples again/*.samples mixed
 status=0
-"$ASSAY" variance show mixed 2>told || status=$?
+"$ASSAY" timeline mixed 2>told || status=$?
 [ "$status" -eq 2 ] || fail "status $status of two runs in one directory"
 grep -q 'belongs to another run than the files before it' told || fail "$(cat told)"
 
@@ -85,16 +85,16 @@ for sites in 1400 1800; do
 		echo 'return bad != 0; }'
 	} >sites.c
 	gcc -o sites.$sites sites.c
-	"$ASSAY" variance record -o records.$sites -- ./sites.$sites 2>told || fail "$(cat told)"
-	"$ASSAY" variance show records.$sites >shown || fail "$(cat shown)"
+	"$ASSAY" record -o records.$sites -- ./sites.$sites 2>told || fail "$(cat told)"
+	"$ASSAY" timeline records.$sites >shown || fail "$(cat shown)"
 done
-"$ASSAY" variance show records.1400 | grep 'could not be recorded' && fail 'room for 1,400 call sites expected'
+"$ASSAY" timeline records.1400 | grep 'could not be recorded' && fail 'room for 1,400 call sites expected'
 grep -q ' calls of process .* could not be recorded (more call sites than there is room for)' shown || fail "$(cat shown)"
 
 # One directory is one run: a second one would be taken for other processes of it.
 status=0
 ls records >before
-"$ASSAY" variance record -o records -- sleep .01 2>told || status=$?
+"$ASSAY" record -o records -- sleep .01 2>told || status=$?
 [ "$status" -eq 2 ] || fail "status $status with the records of another run"
 grep -q "'records' already has the records of a run" told || fail "$(cat told)"
 ls records | cmp - before || fail 'the program was run'
@@ -102,33 +102,33 @@ ls records | cmp - before || fail 'the program was run'
 # Why nothing was recorded is said of a program that fails, too.
 if printf 'int main(void) { return 7; }\n' | gcc -static -x c -o static - 2>/dev/null; then
 	status=0
-	"$ASSAY" variance record -o nothing -- ./static 2>told || status=$?
+	"$ASSAY" record -o nothing -- ./static 2>told || status=$?
 	[ "$status" -eq 1 ] || fail "status $status of a static program that failed"
 	grep -q 'is linked statically' told && grep -q 'ended with status 7' told || fail "$(cat told)"
 fi
 
 if printf 'int main(void) { return 0; }\n' | gcc -m32 -nostdlib -Wl,-e,main -x c -o narrow - 2>/dev/null; then
 	status=0
-	"$ASSAY" variance record -o nothing -- ./narrow 2>told || status=$?
+	"$ASSAY" record -o nothing -- ./narrow 2>told || status=$?
 	grep -q 'is a 32-bit program' told || fail "status $status: $(cat told)"
 fi
 
 # A program that becomes a daemon goes on.
 printf '#include <unistd.h>\nint main(void) { if (daemon(1, 0)) return 1; sleep(2); return write(1, "x", 1) != 1; }\n' | gcc -x c -o away -
 status=0
-"$ASSAY" variance record -o away.records -- ./away 2>told || status=$?
+"$ASSAY" record -o away.records -- ./away 2>told || status=$?
 [ "$status" -eq 6 ] && grep -q 'no call was recorded yet: the program goes on in the background' told || fail "status $status: $(cat told)"
-"$ASSAY" variance record -o background -- sh -c 'sleep 1 >out 2>&1 & sleep .01' 2>told || fail "$(cat told)"
+"$ASSAY" record -o background -- sh -c 'sleep 1 >out 2>&1 & sleep .01' 2>told || fail "$(cat told)"
 grep -q "1 process of it is still running in the background" told || fail "$(cat told)"
 cases=$((cases + 1))
 
 # What cannot begin is said at once, and nothing else.
-# refused STATUS TEXT ARGUMENT...: assay variance record with these.
+# refused STATUS TEXT ARGUMENT...: assay record with these.
 refused()
 {
 	expected=$1 text=$2 status=0
 	shift 2
-	"$ASSAY" variance record "$@" 2>told || status=$?
+	"$ASSAY" record "$@" 2>told || status=$?
 	[ "$status" -eq "$expected" ] || fail "status $status of $*"
 	grep -q "$text" told && [ "$(wc -l <told)" -eq 1 ] || fail "$*: $(cat told)"
 }
@@ -144,24 +144,24 @@ if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null; then
 	chmod 755 .
 	mkdir own
 	status=0
-	setpriv --reuid 65534 --clear-groups "$ASSAY" variance record -o own -- touch "$directory/ran" 2>told || status=$?
+	setpriv --reuid 65534 --clear-groups "$ASSAY" record -o own -- touch "$directory/ran" 2>told || status=$?
 	[ "$status" -eq 1 ] && grep -q "nothing can be written in 'own': Permission denied" told && [ "$(wc -l <told)" -eq 1 ] ||
 		fail "status $status: $(cat told)"
 fi
 [ ! -e ran ] || fail 'the program was run without records'
 
 status=0
-"$ASSAY" variance record -o missing/records -- true 2>told || status=$?
+"$ASSAY" record -o missing/records -- true 2>told || status=$?
 [ "$status" -eq 1 ] || fail "status $status without the directory's parent"
 
 # A function that nobody called, by that name, is said.
-"$ASSAY" variance record --call nosuchfunction -o named -- sleep .01 2>told || fail "$(cat told)"
+"$ASSAY" record --call nosuchfunction -o named -- sleep .01 2>told || fail "$(cat told)"
 grep -q "'nosuchfunction' was never recorded" told || fail "$(cat told)"
 
 # What ends the recorder ends the program, and the recorder after it, by the same signal; the records are there.
 for signal in 15 1; do
 	status=0
-	"$ASSAY" variance record -o "ended$signal" -- sh -c 'echo $$ >pid; sleep .01; exec sleep 60' 2>told &
+	"$ASSAY" record -o "ended$signal" -- sh -c 'echo $$ >pid; sleep .01; exec sleep 60' 2>told &
 	recorder=$!
 	until [ -s pid ] && grep -q '^sleep$' "/proc/$(cat pid)/comm"; do sleep .02; done
 	kill -$signal $recorder
@@ -173,10 +173,10 @@ for signal in 15 1; do
 done
 
 # A limit of the address space leaves the program its part.
-"$ASSAY" variance record -o limited -- sh -c 'ulimit -v 400000; exec sh -c "grep VmSize /proc/\$\$/status; sleep .01"' >out 2>told || fail "$(cat told)"
+"$ASSAY" record -o limited -- sh -c 'ulimit -v 400000; exec sh -c "grep VmSize /proc/\$\$/status; sleep .01"' >out 2>told || fail "$(cat told)"
 [ "$(tr -dc 0-9 <out)" -lt 100000 ] || fail "$(cat out)"
 # Also where the program sets it itself, and goes on.
-"$ASSAY" variance record -o limited_later -- sh -c 'ulimit -v 200000; grep VmSize /proc/$$/status; seq 30000 >/dev/null; echo end >/dev/null' >out 2>told || fail "$(cat told)"
+"$ASSAY" record -o limited_later -- sh -c 'ulimit -v 200000; grep VmSize /proc/$$/status; seq 30000 >/dev/null; echo end >/dev/null' >out 2>told || fail "$(cat told)"
 [ "$(tr -dc 0-9 <out)" -lt 100000 ] || fail "$(cat out)"
 
 # A thread that has a name of its own is known by it, if it lives long enough to be looked at: it works for half a second of CPU time.
@@ -209,17 +209,17 @@ int main(void)
 }
 END
 	gcc -O1 -pthread -o named_program named.c
-	"$ASSAY" variance record -o threads_named -- ./named_program >/dev/null 2>told || fail "$(cat told)"
+	"$ASSAY" record -o threads_named -- ./named_program >/dev/null 2>told || fail "$(cat told)"
 	"$ASSAY" samples threads_named/*.samples --format json >out || fail 'no samples'
 	grep -q '"thread:[0-9]*": "keeper"' out || fail "$(cat out)"
 fi
 
 # A directory that is removed meanwhile has no records.
 status=0
-"$ASSAY" variance record -o removed -- rm -r removed 2>told || status=$?
+"$ASSAY" record -o removed -- rm -r removed 2>told || status=$?
 [ "$status" -eq 6 ] || fail "status $status where the directory was removed"
 grep -q 'their directory was removed or moved while the program ran' told || fail "$(cat told)"
-"$ASSAY" variance record -o removed -- sh -c 'rm -r removed; mkdir removed; ls -d /' >/dev/null 2>told || fail "$(cat told)"
+"$ASSAY" record -o removed -- sh -c 'rm -r removed; mkdir removed; ls -d /' >/dev/null 2>told || fail "$(cat told)"
 grep -q 'the directory was removed or moved while the program ran, and with it what had been recorded until then' told || fail "$(cat told)"
 
 # Processes are looked at from outside whatever the clock says, which may be set back meanwhile.
@@ -240,28 +240,28 @@ int clock_gettime(clockid_t clock, struct timespec *t)
 }
 END
 	gcc -O1 -shared -fPIC -o ahead.so ahead.c
-	LD_PRELOAD="$PWD/ahead.so" ASAN_OPTIONS="$ASAN_OPTIONS:verify_asan_link_order=0" "$ASSAY" variance record -o ahead -- \
+	LD_PRELOAD="$PWD/ahead.so" ASAN_OPTIONS="$ASAN_OPTIONS:verify_asan_link_order=0" "$ASSAY" record -o ahead -- \
 		sh -c 'for i in 1 2 3 4 5 6 7 8; do sleep .05; done' 2>told || fail "$(cat told)"
 	"$ASSAY" samples "$(find ahead -name '*.samples' | sort -V | head -n 1)" --format json >out || fail 'no samples'
 	grep -q '"stopped_ns": *[0-9]' out || fail 'nobody looked'
 fi
 
 # Processes that left no records are counted.
-"$ASSAY" variance record -o without -- sh -c '(env -u LD_PRELOAD sleep .05); sleep .01' 2>told || fail "$(cat told)"
+"$ASSAY" record -o without -- sh -c '(env -u LD_PRELOAD sleep .05); sleep .01' 2>told || fail "$(cat told)"
 grep -q '1 process, forked or having executed another program, left no records' told || fail "$(cat told)"
-"$ASSAY" variance record -o without_too -- sh -c 'sleep .01; exec env -u LD_PRELOAD sleep .05' 2>told || fail "$(cat told)"
+"$ASSAY" record -o without_too -- sh -c 'sleep .01; exec env -u LD_PRELOAD sleep .05' 2>told || fail "$(cat told)"
 grep -q '1 process, forked or having executed another program, left no records' told || fail "$(cat told)"
 if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null; then
 	chmod 755 .
-	"$ASSAY" variance record -o other_user -- setpriv --reuid 65534 --clear-groups sleep .01 2>told || fail "$(cat told)"
+	"$ASSAY" record -o other_user -- setpriv --reuid 65534 --clear-groups sleep .01 2>told || fail "$(cat told)"
 	grep -q "as another user, who may not write into 'other_user' ('mkdir -m 1777" told || fail "$(cat told)"
 	mkdir -m 1777 for_all
-	"$ASSAY" variance record -o for_all -- setpriv --reuid 65534 --clear-groups sleep .01 2>told || fail "$(cat told)"
+	"$ASSAY" record -o for_all -- setpriv --reuid 65534 --clear-groups sleep .01 2>told || fail "$(cat told)"
 	! grep -q 'left no records' told || fail "$(cat told)"
 fi
 if [ "$(id -u)" -eq 0 ] && cp "$(command -v sleep)" set && chown 65534 set && chmod 4755 set; then
 	status=0
-	"$ASSAY" variance record -o set_user -- ./set .01 2>told || status=$?
+	"$ASSAY" record -o set_user -- ./set .01 2>told || status=$?
 	[ "$status" -eq 6 ] || fail "status $status of a set-user-ID program"
 	grep -q 'set-user-ID' told || fail "$(cat told)"
 fi
@@ -278,7 +278,7 @@ same()
 	[ "$plain" -eq "$expected" ] || fail "status $plain of $* alone"
 	rm -rf family
 	# shellcheck disable=SC2016 # the inner shell's words
-	"$ASSAY" variance record -o family -- sh -c '"$@" 2>family.err; echo $? >family.status' sh "$@" <numbers >family.out 2>told || fail "$(cat told)"
+	"$ASSAY" record -o family -- sh -c '"$@" 2>family.err; echo $? >family.status' sh "$@" <numbers >family.out 2>told || fail "$(cat told)"
 	[ "$(cat family.status)" -eq "$expected" ] || fail "status $(cat family.status) of $*"
 	cmp plain.out family.out && cmp plain.err family.err || fail "another output of $*"
 	grep -q 'records\? of about [1-9][0-9]* calls' told || fail "$*: $(cat told)"
@@ -313,7 +313,7 @@ if command -v gcc >/dev/null; then
 	gcc -O2 "$ASSAY_SOURCE/tests/interposed/sandbox.c" -o sandbox
 	same 0 ./sandbox strict cat
 	grep -q 'restricted its system calls (seccomp' told || fail "$(cat told)"
-	./sandbox lax "$ASSAY" variance record -o filtered -- cat numbers >/dev/null 2>told || fail "$(cat told)"
+	./sandbox lax "$ASSAY" record -o filtered -- cat numbers >/dev/null 2>told || fail "$(cat told)"
 	grep -q 'from 1 process$' told || fail "$(cat told)"
 fi
 
@@ -329,7 +329,7 @@ if command -v gcc >/dev/null && [ "$(uname -m)" = x86_64 ]; then
 	done
 	rm -rf family
 	status=0
-	"$ASSAY" variance record -o family -- ./sandboxed prctl >out 2>told || status=$? # as the program, which ends with 4
+	"$ASSAY" record -o family -- ./sandboxed prctl >out 2>told || status=$? # as the program, which ends with 4
 	[ $status -eq 1 ] && grep -q survived out && grep -q 'no call was recorded: .* by instructions of its own' told || fail "$status, $(cat out told)"
 fi
 
@@ -339,7 +339,7 @@ if command -v gcc >/dev/null; then
 	for i in 1 2 3; do
 		same 0 ./edges coroutines
 		same 0 ./edges bare
-		"$ASSAY" variance show family >shown 2>&1 || fail "$(cat shown)"
+		"$ASSAY" timeline family >shown 2>&1 || fail "$(cat shown)"
 	done
 	same 0 ./edges locked
 	if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
@@ -347,7 +347,7 @@ if command -v gcc >/dev/null; then
 		chmod 755 .
 		(
 			ulimit -l 8192
-			setpriv --reuid=65534 --regid=65534 --clear-groups "$ASSAY" variance record -o locked/in -- ./edges locked >out 2>told
+			setpriv --reuid=65534 --regid=65534 --clear-groups "$ASSAY" record -o locked/in -- ./edges locked >out 2>told
 		) || fail "$(cat out told)"
 	fi
 	echo 'int puts(const char *); int main(void) { return puts("well") < 0; }' >checked.c
@@ -398,7 +398,7 @@ END
 	LD_PRELOAD="$ASSAY_INTERPOSE:$PWD/behind.so" ./jumps >out
 	[ "$(tr '\n' ' ' <out)" = 'library program program program ' ] || fail "calls without records come from: $(cat out)"
 	# shellcheck disable=SC2016 # the inner shell's words
-	"$ASSAY" variance record -o jumps.records --overhead 0 -- sh -c 'LD_PRELOAD=$LD_PRELOAD:$PWD/behind.so exec ./jumps stop' >out 2>told || fail "$(cat told)"
+	"$ASSAY" record -o jumps.records --overhead 0 -- sh -c 'LD_PRELOAD=$LD_PRELOAD:$PWD/behind.so exec ./jumps stop' >out 2>told || fail "$(cat told)"
 	[ "$(tr '\n' ' ' <out)" = 'library library program program ' ] || fail "calls after the end of recording come from: $(cat out)"
 fi
 
@@ -407,7 +407,7 @@ if command -v gcc >/dev/null; then
 	for how in -pie -no-pie; do
 		gcc -O2 "$how" "$ASSAY_SOURCE/tests/interposed/marks.c" -o marks
 		same 0 ./marks
-		"$ASSAY" variance show family --format json | tr -d ' \n' >shown
+		"$ASSAY" timeline family --format json | tr -d ' \n' >shown
 		places=$(grep -Eo '"place":"mark(at|in)[^"]*->mark(at|in)[^"]*","fragments":(199|200),' shown | wc -l)
 		[ "$places" = 2 ] || fail "computation of two kinds between marks has $places places ($how): $(cat shown)"
 	done
@@ -419,9 +419,9 @@ places()
 {
 	rm -rf family
 	status=0
-	"$ASSAY" variance record -o family --overhead 0 "$@" -- ./paths 2>told || status=$?
+	"$ASSAY" record -o family --overhead 0 "$@" -- ./paths 2>told || status=$?
 	grep -q 'ended with status 3' told || fail "$*: status $status, $(cat told)"
-	"$ASSAY" variance show family --format json | tr -d ' \n' >shown
+	"$ASSAY" timeline family --format json | tr -d ' \n' >shown
 	grep -Eo '"place":"write(at|in)[^"]*->write(at|in)[^"]*"' shown | wc -l
 }
 if command -v gcc >/dev/null; then
@@ -432,7 +432,7 @@ if command -v gcc >/dev/null; then
 fi
 
 # Many children do not take much of the disk.
-"$ASSAY" variance record -o many -- sh -c 'for i in 1 2 3 4 5 6 7 8 9 10; do (sleep .01; exit 0); done' 2>told || fail "$(cat told)"
+"$ASSAY" record -o many -- sh -c 'for i in 1 2 3 4 5 6 7 8 9 10; do (sleep .01; exit 0); done' 2>told || fail "$(cat told)"
 files=$(ls many/*.samples | wc -l)
 [ "$(du -sk many | cut -f1)" -le $((32 * files)) ] || fail "$(du -sk many) for $files files"
 
@@ -441,5 +441,5 @@ same 0 perl -e 'pipe(R, W); for (1 .. 1000) { if (!fork) { syswrite W, "x"; exit
 while (sysread R, $b, 4096) { $n += length $b } 1 while wait > 0; print "$n\n"'
 files=$(ls family/*.samples | wc -l)
 [ "$(cat family.out)" = 1000 ] && [ "$files" -ge 1001 ] || fail "$(cat family.out) of 1000 children ended well, with $files files"
-"$ASSAY" variance show family --format json | grep -q '"processes"' || fail 'no answer about a thousand children'
+"$ASSAY" timeline family --format json | grep -q '"processes"' || fail 'no answer about a thousand children'
 rm -rf family

@@ -54,19 +54,19 @@ try() {
 	[ "$ASSAY" = "$tmp/assay-aarch64" ] || lab=$tmp/$2
 	program=$tmp/p-$2
 	case $1 in
-	'fleet check'*) # its status is of problems, such as a load
-		on fleet check --format json
+	'host check'*) # its status is of problems, such as a load
+		on host check --format json
 		status=1
 		! grep -q "\"architecture\": \"$2\"" "$tmp/out" || status=0
 		;;
-	'fleet exec') on fleet exec -- true ;;
-	'fleet put'*)
-		on fleet put "$tmp/file" "$tmp/put-$2"
-		[ "$status" != 0 ] || on fleet get "$tmp/put-$2" "$tmp/got"
+	'host exec') on host exec -- true ;;
+	'host copy'*)
+		on host copy "$tmp/file" "$tmp/put-$2"
+		[ "$status" != 0 ] || on host copy --fetch "$tmp/put-$2" "$tmp/got"
 		;;
-	'fingerprint run') on fingerprint run --battery "$tmp/tiny.yaml" ;;
-	'fingerprint run --counters'*)
-		on fingerprint run --battery "$tmp/tiny.yaml" --counters
+	'host measure') on host measure --battery "$tmp/tiny.yaml" ;;
+	'host measure --counters'*)
+		on host measure --battery "$tmp/tiny.yaml" --counters
 		[ -n "$(find "$tmp/cache" -name 'counting-*')" ] || status=1
 		rm -f "$tmp/cache/assay"/counting-*
 		;;
@@ -83,7 +83,7 @@ try() {
 		on run "$lab/app.yaml" --probe
 		;;
 	changes*) run changes "$program" "$program" ;;
-	doctor) run doctor "$program" ;;
+	inspect) run inspect "$program" ;;
 	probe) run probe --functions main -o "$tmp/probed" -- "$program" ;;
 	'build --for counters') run build --for counters -- "$(compiler "$2")" -O1 -g -o "$tmp/p-emulated" "$tmp/p.c" ;;
 	'emulate run')
@@ -96,7 +96,7 @@ try() {
 		run features run -o "$tmp/features-$2" -- "$program"
 		;;
 	'build --for work'*) run build --for work -- "$(compiler "$2")" -O1 -g -o "$tmp/p-variance" "$tmp/p.c" ;;
-	'variance record') run variance record -o "$tmp/records-$2" -- "$program" ;;
+	'record') run record -o "$tmp/records-$2" -- "$program" ;;
 	*) return 1 ;;
 	esac
 	return 0
@@ -109,8 +109,8 @@ try_itself() {
 	program=$lab/instrumented
 	[ "$2" = x86_64 ] || ASSAY=$tmp/assay-aarch64
 	case $1 in
-	'fleet check'* | 'fleet exec'*) try "${1%%,*}" "$2" ;;
-	'fingerprint run'*) on fingerprint run --battery "$tmp/tiny.yaml" ;;
+	'host check'* | 'host exec'*) try "${1%%,*}" "$2" ;;
+	'host measure'*) on host measure --battery "$tmp/tiny.yaml" ;;
 	run,*)
 		manifest script ''
 		on run "$lab/app.yaml"
@@ -126,7 +126,7 @@ try_itself() {
 		;;
 	'changes of programs for x86'*) run changes "$tmp/p-x86_64" "$tmp/p-x86_64" ;;
 	'changes of'*) [ "$2" = aarch64 ] && run changes "$program" "$program" || run changes "$tmp/p-aarch64" "$tmp/p-aarch64" ;;
-	doctor*) run doctor "$program" ;;
+	inspect*) run inspect "$program" ;;
 	'probe of a program of -finstrument'*) run probe --functions main -o "$tmp/own-probed-$2" -- "$program" ;;
 	'probe of a program of -fpatch'*) run probe --functions main -o "$tmp/own-patched-$2" -- "$lab/patchable" ;;
 	'run --probe'*)
@@ -134,7 +134,7 @@ try_itself() {
 		manifest "own-p-$2" 'probe: { functions: [main], counters: [] }'
 		on run "$lab/app.yaml" --probe
 		;;
-	'variance record') run variance record -o "$tmp/own-records-$2" -- "$program" ;;
+	'record') run record -o "$tmp/own-records-$2" -- "$program" ;;
 	'build --for work' | 'build --for counters' | 'build --for features') run $1 -- gcc -O1 -g -o "$tmp/own-built" "$tmp/p.c" ;;
 	'emulate run' | 'features run')
 		kind=features
@@ -202,8 +202,8 @@ while IFS='|' read -r start name here there end; do
 	fi
 	cell try "$name" x86_64 "$here"
 	case $name in
-	fleet* | fingerprint* | run*) [ -n "$other" ] || continue ;; # where no program of aarch64 can be run, or there is none
-	*' run' | *' record') ! grep -qs aarch64 /proc/sys/fs/binfmt_misc/* || continue ;; # where the kernel has an emulator for them
+	host* | run*) [ -n "$other" ] || continue ;; # where no program of aarch64 can be run, or there is none
+	*' run' | record) ! grep -qs aarch64 /proc/sys/fs/binfmt_misc/* || continue ;; # where the kernel has an emulator for them
 	esac
 	cell try "$name" aarch64 "$there"
 done <<END

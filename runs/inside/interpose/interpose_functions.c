@@ -1,5 +1,5 @@
 /* Functions of libraries that the user names. A call has two marks, at its start and at its end, with its work in between. A library that
- * `assay variance record` writes (runs/commands/cmd_variance_record.c) exports their names and jumps here, with the function's number in
+ * `assay record` writes (runs/commands/cmd_record.c) exports their names and jumps here, with the function's number in
  * r11. ASSAY_INTERPOSE_FUNCTIONS has the names in that order: "NAME,NAME:N,...", N the argument that determines the amount of work.
  *
  * The real function finds its arguments in the same registers, and up to 16 words on the stack, which are copied. Unwinders find an

@@ -1,4 +1,4 @@
-/* assay variance record */
+/* assay record */
 #include "base/clock.h"
 #include "base/command.h"
 #include "base/error.h"
@@ -647,7 +647,7 @@ static enum assay_status tell(const struct arguments *a, bool gone, struct assay
 	if (sum.killed)
 		cli_remark("%zu of these processes did not exit normally: they were killed, called _exit(), or executed another program",
 			   sum.killed);
-	next = text_command((const char *const[]){ "variance", "show", directory, NULL });
+	next = text_command((const char *const[]){ "timeline", directory, NULL });
 	cli_remark("next: %s", next);
 	free(next);
 	return ASSAY_OK;
@@ -655,7 +655,7 @@ static enum assay_status tell(const struct arguments *a, bool gone, struct assay
 
 /* ---- the command ---- */
 
-static enum assay_status variance_record_run(struct lab *lab, void *arguments, struct document *d, struct assay_error *err)
+static enum assay_status record_run(struct lab *lab, void *arguments, struct document *d, struct assay_error *err)
 {
 	const struct arguments *a = arguments;
 	char *library = NULL, *functions = NULL, *path = NULL, **before;
@@ -739,32 +739,31 @@ static const struct cli_option options[] = {
 		 "has (repeatable)"),
 	CLI_FLAG("context-aware", struct arguments, context,
 		 "Tell call sites apart by the path of calls that led to them: a finer comparison, but each timed call costs more"),
-	CLI_FLAG(
-	    "progressive", struct arguments, progressive,
-	    "Read only the coarsest counters of the operating system until 'assay variance show --follow' asks a slow process for finer "
-	    "ones"),
+	CLI_FLAG("progressive", struct arguments, progressive,
+		 "Read only the coarsest counters of the operating system until 'assay timeline --follow' asks a slow process for finer "
+		 "ones"),
 	CLI_END
 };
 
 static const struct cli_option words[] = { CLI_WORDS("-- PROGRAM [ARG]", struct arguments, words, 1), CLI_END };
 
-const struct command variance_record_command = {
-	.name = "variance record",
+const struct command record_command = {
+	.name = "record",
 	.summary = "run a program and record its calls",
 	.about =
 	    "Runs a program and records its calls into the outside (input and output, waiting, synchronisation, processes, MPI): where "
 	    "they are in the program, how much they had to do, how long they took, and how long the program computed between them. "
-	    "'assay variance show' then tells where and when the run was slow. The program need not be built for it. Its threads and the "
+	    "'assay timeline' then tells where and when the run was slow. The program need not be built for it. Its threads and the "
 	    "processes that it starts are recorded too, each process in a file of its own; under mpirun, these are the ranks.\n\n"
 	    "Calls that come too often are sampled, and each record says how many it represents.",
-	.examples = "  assay variance record -- ./myapp 1000\n"
-		    "  assay variance record --call deflate --call compress2:4 -- ./myapp 1000\n"
-		    "  assay variance record -o records --overhead 0.5% -- ./server --port 8080\n"
-		    "  assay variance record -- mpirun -np 4 ./myapp 1000\n",
+	.examples = "  assay record -- ./myapp 1000\n"
+		    "  assay record --call deflate --call compress2:4 -- ./myapp 1000\n"
+		    "  assay record -o records --overhead 0.5% -- ./server --port 8080\n"
+		    "  assay record -- mpirun -np 4 ./myapp 1000\n",
 	.exit_status = "0 recorded, 1 the program or something else failed, 2 usage, 6 there was nothing to record.",
 	.words = words,
 	.options = options,
 	.defaults = &defaults,
 	.flags = CLI_NO_FORMAT,
-	CLI_RUN(struct arguments, CLI_LAB_NONE, variance_record_run),
+	CLI_RUN(struct arguments, CLI_LAB_NONE, record_run),
 };

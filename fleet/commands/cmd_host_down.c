@@ -1,4 +1,4 @@
-/* assay fleet down */
+/* assay host down */
 #include "fleet/commands/fleet_commands.h"
 #include "fleet/emulate/emulate.h"
 
@@ -12,7 +12,7 @@ static void show_step(struct emulate_listener *listener, const char *line)
 	cli_remark("%s", line);
 }
 
-static enum assay_status fleet_down_run(struct lab *lab, void *input, struct document *d, struct assay_error *err)
+static enum assay_status host_down_run(struct lab *lab, void *input, struct document *d, struct assay_error *err)
 {
 	const struct arguments *arguments = input;
 	const char *directory = arguments->directory ? arguments->directory : cli_directory();
@@ -31,14 +31,14 @@ static enum assay_status fleet_down_run(struct lab *lab, void *input, struct doc
 
 static const struct cli_option words[] = { CLI_OPTIONAL_WORD("DIR", struct arguments, directory), CLI_END };
 
-const struct command fleet_down_command = {
-	.name = "fleet down",
+const struct command host_down_command = {
+	.name = "host down",
 	.summary = "end the emulated hosts",
 	.about = "Ends the emulated fleet of DIR (default: the current directory): every process of its hosts, their networks, limits and "
-		 "homes, also when the 'assay fleet up' that made them was killed. Measurements, lab.yaml and keys stay. Where none stands "
+		 "homes, also when the 'assay host up' that made them was killed. Measurements, lab.yaml and keys stay. Where none stands "
 		 "it does nothing.",
-	.examples = "  assay fleet up lab\n"
-		    "  assay fleet down lab\n",
+	.examples = "  assay host up lab\n"
+		    "  assay host down lab\n",
 	.words = words,
-	CLI_RUN(struct arguments, CLI_LAB_LATER, fleet_down_run),
+	CLI_RUN(struct arguments, CLI_LAB_LATER, host_down_run),
 };

@@ -1,4 +1,4 @@
-/* assay fleet up */
+/* assay host up */
 #include "base/cancel.h"
 #include "base/mem.h"
 #include "base/text.h"
@@ -23,8 +23,8 @@ static size_t default_hosts(const char *profiles)
 
 static void add_fleet(const struct emulate_fleet *fleet, const char *directory, struct document *d)
 {
-	char *use = text_command((const char *const[]){ "-C", directory, "fleet", "exec", "-w", "@all", "--", "hostname", NULL });
-	char *end = text_command((const char *const[]){ "fleet", "down", directory, NULL });
+	char *use = text_command((const char *const[]){ "-C", directory, "host", "exec", "-w", "@all", "--", "hostname", NULL });
+	char *end = text_command((const char *const[]){ "host", "down", directory, NULL });
 
 	doc_set(d, "laboratory", fleet->directory);
 	doc_set_bool(d, "emulated", true);
@@ -53,7 +53,7 @@ static void show_step(struct emulate_listener *listener, const char *line)
 	cli_remark("%s", line);
 }
 
-static enum assay_status fleet_up_run(struct lab *lab, void *input, struct document *d, struct assay_error *err)
+static enum assay_status host_up_run(struct lab *lab, void *input, struct document *d, struct assay_error *err)
 {
 	const struct arguments *arguments = input;
 	struct emulate_listener listener = { show_step, &cancelled };
@@ -89,14 +89,14 @@ static const struct cli_option options[] = {
 	CLI_END,
 };
 
-const struct command fleet_up_command = {
-	.name = "fleet up",
+const struct command host_up_command = {
+	.name = "host up",
 	.summary = "bring up emulated hosts on this machine, to try everything on",
 	.about = "Brings up hosts on this machine, each with its own sshd, host key and environment, made different by profiles, and makes "
 		 "DIR a laboratory of them. As root each host has its own network address, host name, tmpfs and limits; otherwise they are "
 		 "sshd's of yours on ports of 127.0.0.1 from 22001 on. Needs openssh-server, and iproute2 for the network. What an earlier "
 		 "one left is removed first, however it ended.\n\n"
-		 "The fleet stands until 'assay fleet down DIR', or until the machine is restarted. All hosts share this machine: they "
+		 "The fleet stands until 'assay host down DIR', or until the machine is restarted. All hosts share this machine: they "
 		 "measure one after another, and /dev/shm, CPUs and memory are the machine's. lab.yaml and known_hosts of DIR are "
 		 "replaced each time; a DIR with a lab.yaml of yours is refused.\n\n"
 		 "Twelve hosts are the machine as it is and eleven on which three things each are dearer: reading and writing (io), names "
@@ -104,10 +104,10 @@ const struct command fleet_up_command = {
 		 "(sort), allocation (malloc), the CPU (clock). Profiles with one of them alone have their names, as have bw (memory "
 		 "in use by another), process, sync, net and time; yours are YAML files of the same kind (machines/emulated/base.yaml "
 		 "explains the keys).",
-	.examples = "  assay fleet up lab --hosts 4 --profiles base,vm,str,clock\n"
-		    "  assay -C lab fleet exec -w @all -- hostname\n"
-		    "  assay fleet down lab\n",
+	.examples = "  assay host up lab --hosts 4 --profiles base,vm,str,clock\n"
+		    "  assay -C lab host exec -w @all -- hostname\n"
+		    "  assay host down lab\n",
 	.words = words,
 	.options = options,
-	CLI_RUN(struct arguments, CLI_LAB_LATER, fleet_up_run),
+	CLI_RUN(struct arguments, CLI_LAB_LATER, host_up_run),
 };

@@ -1,4 +1,4 @@
-/* assay fleet put, assay fleet get: a file to many hosts, and a file of many hosts */
+/* assay host copy: a file to many hosts, and a file of many hosts */
 #include "base/file.h"
 #include "base/mem.h"
 #include "fleet/commands/fleet_commands.h"
@@ -14,10 +14,9 @@
 
 struct arguments {
 	struct cmd_fleet_options options;
-	const char *words[2]; /* put: LOCAL, REMOTE; get: REMOTE, DIRECTORY */
+	const char *words[2]; /* FILE and REMOTE; if `fetch`, REMOTE and DIRECTORY */
+	bool fetch;
 };
-
-static const struct cli_option options[] = { CMD_FLEET_JOB_OPTIONS(struct arguments, options), CLI_END };
 
 static int64_t timeout_ms(const struct arguments *arguments)
 {
@@ -113,9 +112,8 @@ static enum assay_status put_all(struct put *put, struct document *d, struct ass
 	return ASSAY_OK;
 }
 
-static enum assay_status fleet_put_run(struct lab *lab, void *input, struct document *d, struct assay_error *err)
+static enum assay_status put_run(struct lab *lab, const struct arguments *arguments, struct document *d, struct assay_error *err)
 {
-	const struct arguments *arguments = input;
 	struct put put = { .arguments = arguments, .path = remote_path(arguments->words[0], arguments->words[1]), .file = BUF_INIT };
 	enum assay_status st = cmd_fleet_job_open(&put.job, lab, &arguments->options, err);
 
@@ -126,24 +124,6 @@ static enum assay_status fleet_put_run(struct lab *lab, void *input, struct docu
 	free(put.path);
 	return st;
 }
-
-static const struct cli_option put_words[] = { CLI_WORD("LOCAL", struct arguments, words[0]),
-					       CLI_WORD("REMOTE", struct arguments, words[1]), CLI_END };
-
-const struct command fleet_put_command = {
-	.name = "fleet put",
-	.summary = "copy a file to many hosts",
-	.about = "Copies a file to many hosts at once, with its mode. On each, the new file takes its name only when all of it is there "
-		 "and on the disk: an interrupted copy leaves the old one. A REMOTE that does not start with a / starts at the home "
-		 "directory; one that ends with a / names a directory, and the file keeps its name.",
-	.examples = "  assay fleet put app.tar.gz /tmp/app.tar.gz\n"
-		    "  assay fleet put -w @rack1 bench.sh bin/\n",
-	.exit_status = "0 all hosts succeeded, 7 some failed, 1 all failed; 2 usage.",
-	.options = options,
-	.words = put_words,
-	.flags = CLI_PROGRESS,
-	CLI_RUN(struct arguments, CLI_LAB_READ, fleet_put_run),
-};
 
 /* ---- get ---- */
 
@@ -228,9 +208,8 @@ static enum assay_status get_all(struct get *get, struct document *d, struct ass
 	return ASSAY_OK;
 }
 
-static enum assay_status fleet_get_run(struct lab *lab, void *input, struct document *d, struct assay_error *err)
+static enum assay_status get_run(struct lab *lab, const struct arguments *arguments, struct document *d, struct assay_error *err)
 {
-	const struct arguments *arguments = input;
 	struct get get = { .arguments = arguments };
 	enum assay_status st = cmd_fleet_job_open(&get.job, lab, &arguments->options, err);
 
@@ -241,20 +220,38 @@ static enum assay_status fleet_get_run(struct lab *lab, void *input, struct docu
 	return st;
 }
 
-static const struct cli_option get_words[] = { CLI_WORD("REMOTE", struct arguments, words[0]),
-					       CLI_WORD("DIRECTORY", struct arguments, words[1]), CLI_END };
+/* ---- the command ---- */
 
-const struct command fleet_get_command = {
-	.name = "fleet get",
-	.summary = "copy a file of many hosts into a directory here",
+static enum assay_status copy_run(struct lab *lab, void *input, struct document *d, struct assay_error *err)
+{
+	const struct arguments *arguments = input;
+
+	return (arguments->fetch ? get_run : put_run)(lab, arguments, d, err);
+}
+
+static const struct cli_option words[] = { CLI_WORD("FROM", struct arguments, words[0]), CLI_WORD("TO", struct arguments, words[1]),
+					   CLI_END };
+static const struct cli_option options[] = {
+	CLI_FLAG("fetch", struct arguments, fetch, "Copy the file FROM of each host into the directory TO here"),
+	CMD_FLEET_JOB_OPTIONS(struct arguments, options),
+	CLI_END,
+};
+
+const struct command host_copy_command = {
+	.name = "host copy",
+	.summary = "copy a file to many hosts, or a file of many hosts here",
 	.about =
-	    "Copies a file of many hosts into a directory here, as DIRECTORY/HOST. A file takes its name only when all of it is there; "
-	    "what was there before stays for a host that fails. A REMOTE that does not start with a / starts at the home directory.",
-	.examples = "  assay fleet get /var/log/kern.log logs\n"
-		    "  assay fleet get -w node[01-04] --format json /etc/os-release releases\n",
+	    "Copies the file FROM to many hosts at once, with its mode, as TO. With --fetch it copies the file FROM of each host into the "
+	    "directory TO here, as TO/HOST. A file takes its name only when all of it is there and on the disk: an interrupted copy "
+	    "leaves the old one. A path on the hosts that does not start with a / starts at the home directory. A TO on the hosts that "
+	    "ends with a / names a directory, and the file keeps its name.",
+	.examples = "  assay host copy app.tar.gz /tmp/app.tar.gz\n"
+		    "  assay host copy -w @rack1 bench.sh bin/\n"
+		    "  assay host copy --fetch /var/log/kern.log logs\n"
+		    "  assay host copy --fetch -w node[01-04] --format json /etc/os-release releases\n",
 	.exit_status = "0 all hosts succeeded, 7 some failed, 1 all failed; 2 usage.",
 	.options = options,
-	.words = get_words,
+	.words = words,
 	.flags = CLI_PROGRESS,
-	CLI_RUN(struct arguments, CLI_LAB_READ, fleet_get_run),
+	CLI_RUN(struct arguments, CLI_LAB_READ, copy_run),
 };

@@ -1,4 +1,4 @@
-/* assay fleet list */
+/* assay host list */
 #include "base/mem.h"
 #include "base/secret.h"
 #include "fleet/commands/fleet_commands.h"
@@ -75,7 +75,7 @@ static void add_host(const struct host *host, struct document *d)
 	free(address);
 }
 
-static enum assay_status fleet_list_run(struct lab *lab, void *input, struct document *d, struct assay_error *err)
+static enum assay_status host_list_run(struct lab *lab, void *input, struct document *d, struct assay_error *err)
 {
 	const struct arguments *arguments = input;
 	const struct inventory *inventory = &lab->config.inventory;
@@ -106,14 +106,14 @@ static enum assay_status fleet_list_run(struct lab *lab, void *input, struct doc
 
 static const struct cli_option options[] = { CMD_FLEET_HOSTS(struct arguments, choice), CLI_END };
 
-const struct command fleet_list_command = {
-	.name = "fleet list",
+const struct command host_list_command = {
+	.name = "host list",
 	.summary = "list the hosts of lab.yaml, ranges expanded",
 	.about = "Lists the hosts of lab.yaml, ranges expanded, as commands will see them. The hosts themselves are not contacted: that is "
-		 "'assay fleet check'.",
-	.examples = "  assay fleet list\n"
-		    "  assay fleet list -w node[01-08],@big -x node03\n"
-		    "  assay fleet list --format json | jq -r '.hosts[].address'\n",
+		 "'assay host check'.",
+	.examples = "  assay host list\n"
+		    "  assay host list -w node[01-08],@big -x node03\n"
+		    "  assay host list --format json | jq -r '.hosts[].address'\n",
 	.options = options,
-	CLI_RUN(struct arguments, CLI_LAB_READ, fleet_list_run),
+	CLI_RUN(struct arguments, CLI_LAB_READ, host_list_run),
 };

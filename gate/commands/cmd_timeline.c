@@ -1,4 +1,4 @@
-/* assay variance show */
+/* assay timeline */
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/text.h"
@@ -319,11 +319,11 @@ static const struct cli_option options[] = {
 };
 static const struct arguments defaults = { .threshold = VARIANCE_THRESHOLD, .least_s = -1, .window_s = FOLLOW_WINDOW_S };
 
-const struct command variance_show_command = {
-	.name = "variance show",
+const struct command timeline_command = {
+	.name = "timeline",
 	.summary = "tell where and when a run was slow, and why",
 	.about =
-	    "Reads the records of a run ('assay variance record') and looks for stretches of time in which repeated work took longer than "
+	    "Reads the records of a run ('assay record') and looks for stretches of time in which repeated work took longer than "
 	    "usual: in which processes, from when to when, how many seconds that cost, and what took the time: waiting for a CPU, "
 	    "being stopped or throttled, page faults, other processes that were slow themselves, and so on.\n\n"
 	    "Each call, and the computation between two calls, is compared with others that did the same work. The work of computation is "
@@ -333,12 +333,12 @@ const struct command variance_show_command = {
 	    "that were slow.\n\n"
 	    "APP@VERSION is an application in the laboratory whose manifest says 'variance: yes': shown is the run of the latest plan that "
 	    "lost most.",
-	.examples = "  assay variance show records\n"
-		    "  assay variance show monday tuesday wednesday\n"
-		    "  assay variance show myapp@1.1\n"
-		    "  assay variance show records --region 1:10-20\n"
-		    "  assay variance show records --format html > records.html\n"
-		    "  assay variance show records --follow\n",
+	.examples = "  assay timeline records\n"
+		    "  assay timeline monday tuesday wednesday\n"
+		    "  assay timeline myapp@1.1\n"
+		    "  assay timeline records --region 1:10-20\n"
+		    "  assay timeline records --format html > records.html\n"
+		    "  assay timeline records --follow\n",
 	.exit_status = "0 answered, whether there is variance or not, 1 failure, 2 usage, 6 no calls were recorded.",
 	.words = words,
 	.options = options,

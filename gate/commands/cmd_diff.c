@@ -1,4 +1,4 @@
-/* assay compare */
+/* assay diff */
 #include "base/mem.h"
 #include "base/text.h"
 #include "gate/commands/cmd_evidence.h"
@@ -17,7 +17,7 @@ struct arguments {
 	struct cli_list words;	  /* two commands with "--" in between; or OLD, NEW and a command */
 	double budget_s;	  /* 0: not given */
 	double min_effect, why_s; /* why_s 0: counters are not looked at; below 0: not given */
-	bool here, any_status, trees, in_tree;
+	bool any_status, trees, in_tree;
 	const char *repository, *build, *keep;
 };
 
@@ -153,7 +153,7 @@ static enum assay_status compare_trees(const struct arguments *a, const struct h
 
 /* ---- the command ---- */
 
-static enum assay_status compare_run(struct lab *none, void *arguments, struct document *d, struct assay_error *err)
+static enum assay_status diff_run(struct lab *none, void *arguments, struct document *d, struct assay_error *err)
 {
 	const struct arguments *a = arguments;
 	bool trees = a->repository || a->trees;
@@ -198,7 +198,6 @@ static const struct cli_option options[] = {
 	    "(default: 5m)"),
 	CLI_TEXT("keep", "DIR", struct arguments, keep,
 		 "Keep the runs as a new laboratory in DIR, in which other commands find them: gate, report, profile"),
-	CLI_FLAG("here", struct arguments, here, "On this machine, which is the default"),
 	CMD_MIN_EFFECT(struct arguments, min_effect),
 	HERE_BUDGET(struct arguments, budget_s),
 	HERE_ANY_STATUS(struct arguments, any_status),
@@ -206,8 +205,8 @@ static const struct cli_option options[] = {
 };
 static const struct arguments defaults = { .min_effect = LAB_MIN_EFFECT, .why_s = -1 };
 
-const struct command compare_command = {
-	.name = "compare",
+const struct command diff_command = {
+	.name = "diff",
 	.summary = "compare two commands, commits or source trees on this machine",
 	.about =
 	    "Runs two commands in turn on this machine, without a laboratory, and decides as 'assay gate' does whether B is slower than "
@@ -218,11 +217,11 @@ const struct command compare_command = {
 	    "The program is given by its path in the trees (./lz4, build/x); it runs in the current directory, where its other "
 	    "arguments are looked for, or with --in-tree inside its tree. Trees are built in ~/.cache/assay, once for each commit, "
 	    "build command and compiler. Build with -g for files and lines.",
-	.examples = "  assay compare -- gzip -1 -k -c words -- zstd -1 -c words\n"
-		    "  assay compare --budget 2m --format json -- ./old input -- ./new input | jq .decision\n"
-		    "  assay compare --git ~/lz4 v1.9.4 v1.10.0 --build 'make -j2 CFLAGS=\"-O3 -g\"' -- ./lz4 -2 -c words\n"
-		    "  assay compare --git . HEAD~1 HEAD --build \"sh -c './configure && make'\" -- src/tool input\n"
-		    "  assay compare --trees ~/old ~/new --build make --in-tree -- sh tests/bench.sh\n",
+	.examples = "  assay diff -- gzip -1 -k -c words -- zstd -1 -c words\n"
+		    "  assay diff --budget 2m --format json -- ./old input -- ./new input | jq .decision\n"
+		    "  assay diff --git ~/lz4 v1.9.4 v1.10.0 --build 'make -j2 CFLAGS=\"-O3 -g\"' -- ./lz4 -2 -c words\n"
+		    "  assay diff --git . HEAD~1 HEAD --build \"sh -c './configure && make'\" -- src/tool input\n"
+		    "  assay diff --trees ~/old ~/new --build make --in-tree -- sh tests/bench.sh\n",
 	.exit_status =
 	    "0 pass or improved, 3 regression, 4 inconclusive, 5 environment, 6 a command failed; 1 failure (of a build, too), 2 usage.",
 	.words = words,
@@ -230,5 +229,5 @@ const struct command compare_command = {
 	.defaults = &defaults,
 	.flags = CLI_PROGRESS,
 	.check = compare_check,
-	CLI_RUN(struct arguments, CLI_LAB_NONE, compare_run),
+	CLI_RUN(struct arguments, CLI_LAB_NONE, diff_run),
 };

@@ -1,4 +1,4 @@
-/* assay fleet import */
+/* assay host import */
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/text.h"
@@ -188,7 +188,7 @@ static enum assay_status check_words(const struct arguments *arguments, struct a
 	return ASSAY_OK;
 }
 
-static enum assay_status fleet_import_run(struct lab *lab, void *input, struct document *d, struct assay_error *err)
+static enum assay_status host_import_run(struct lab *lab, void *input, struct document *d, struct assay_error *err)
 {
 	const struct arguments *arguments = input;
 	const struct inventory *inventory = &lab->config.inventory;
@@ -231,15 +231,15 @@ static const struct cli_option options[] = {
 	CLI_FLAG("dry-run", struct arguments, dry_run, "Show what lab.yaml would get"), CLI_END
 };
 
-const struct command fleet_import_command = {
-	.name = "fleet import",
+const struct command host_import_command = {
+	.name = "host import",
 	.summary = "add the nodes of a batch system to lab.yaml",
 	.about = "Asks Slurm for its nodes (sinfo) and adds those that lab.yaml does not have to its end, as hosts with 'transport: "
 		 "slurm'. Their features become groups: -w @FEATURE. What is in lab.yaml stays as it is; nodes that are drained or down "
 		 "are added, too: what state a node is in is asked again each time that it is needed. SYSTEM is slurm.",
-	.examples = "  assay fleet import slurm --dry-run\n"
-		    "  assay fleet import slurm --partition lab --types rome,milan\n",
+	.examples = "  assay host import slurm --dry-run\n"
+		    "  assay host import slurm --partition lab --types rome,milan\n",
 	.words = words,
 	.options = options,
-	CLI_RUN(struct arguments, CLI_LAB_WRITE, fleet_import_run),
+	CLI_RUN(struct arguments, CLI_LAB_WRITE, host_import_run),
 };

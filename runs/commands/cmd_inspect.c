@@ -1,4 +1,4 @@
-/* assay doctor */
+/* assay inspect */
 #include "base/command.h"
 #include "base/mem.h"
 #include "fleet/counting/counting.h"
@@ -60,7 +60,7 @@ static void add_module(const struct site_module *m, const char *problem, struct 
 	add_remarks(m, d);
 }
 
-static enum assay_status doctor_run(struct lab *lab, void *arguments, struct document *d, struct assay_error *err)
+static enum assay_status inspect_run(struct lab *lab, void *arguments, struct document *d, struct assay_error *err)
 {
 	struct site_module module = { .n = 0 };
 	enum assay_status st = site_module_open(((const struct arguments *)arguments)->file, &module, err), check;
@@ -79,14 +79,14 @@ static enum assay_status doctor_run(struct lab *lab, void *arguments, struct doc
 
 static const struct cli_option words[] = { CLI_WORD("FILE", struct arguments, file), CLI_END };
 
-const struct command doctor_command = {
-	.name = "doctor",
+const struct command inspect_command = {
+	.name = "inspect",
 	.summary = "check whether the functions of a program can be probed",
 	.about = "Says whether the functions of a program or shared library can be probed, and what is missing. Programs are built for "
 		 "that with -g -fpatchable-function-entry=5 (gcc and clang), which costs next to nothing while they are not probed.",
-	.examples = "  assay doctor ./myapp\n"
-		    "  assay doctor libmy.so --format json\n",
+	.examples = "  assay inspect ./myapp\n"
+		    "  assay inspect libmy.so --format json\n",
 	.exit_status = "0 it can be probed; 2 it cannot; 1 failure.",
 	.words = words,
-	CLI_RUN(struct arguments, CLI_LAB_NONE, doctor_run),
+	CLI_RUN(struct arguments, CLI_LAB_NONE, inspect_run),
 };

@@ -1,4 +1,4 @@
-/* assay catalog rename, accept-drift, retire: what changes a machine of the catalog. */
+/* assay host rename, accept-drift, retire: what changes a machine of the catalog. */
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/order.h"
@@ -47,7 +47,7 @@ static enum assay_status edit_machine(struct lab *lab, const char *id, void *arg
 	return st;
 }
 
-/* ---- rename: store first, in one transaction, then its file. When the program is killed in between, `catalog check` says so, and the
+/* ---- rename: store first, in one transaction, then its file. When the program is killed in between, `check` says so, and the
  * same renaming once more completes it. ---- */
 
 struct rename_result {
@@ -137,8 +137,8 @@ static enum assay_status rename_check(struct store *store, const struct catalog 
 	if (!st)
 		st = is_interrupted(store, old, to, &result.completed, err);
 	if (!st && !result.completed && catalog_find(catalog, to))
-		st = assay_fail(err, ASSAY_E_CONFLICT, "there is a machine '%s' already: 'assay catalog retire' sets one of the two aside",
-				to);
+		st =
+		    assay_fail(err, ASSAY_E_CONFLICT, "there is a machine '%s' already: 'assay host retire' sets one of the two aside", to);
 	if (!st && !result.completed && to_rows)
 		st = check_results(store, from, to, err);
 	*out = result;
@@ -257,7 +257,7 @@ static void add_renaming(const struct rename_arguments *a, const struct rename_r
 	doc_set(d, "runs", result->runs);
 }
 
-static enum assay_status catalog_rename_run(struct lab *lab, void *input, struct document *d, struct assay_error *err)
+static enum assay_status host_rename_run(struct lab *lab, void *input, struct document *d, struct assay_error *err)
 {
 	const struct rename_arguments *a = input;
 	const char *host = host_name(lab, a->from);
@@ -281,14 +281,14 @@ static enum assay_status catalog_rename_run(struct lab *lab, void *input, struct
 
 static const struct cli_option rename_words[] = { CLI_WORD("OLD", struct rename_arguments, from),
 						  CLI_WORD("NEW", struct rename_arguments, to), CLI_END };
-const struct command catalog_rename_command = {
-	.name = "catalog rename",
+const struct command host_rename_command = {
+	.name = "host rename",
 	.summary = "give a machine another name",
 	.about = "Gives a machine another name: its file, its fingerprints and its runs follow. A machine of the new name must not "
-		 "exist. When it was interrupted, the same command completes it; 'assay catalog check' says so.",
-	.examples = "  assay catalog rename node7 node07\n",
+		 "exist. When it was interrupted, the same command completes it; 'assay check' says so.",
+	.examples = "  assay host rename node7 node07\n",
 	.words = rename_words,
-	CLI_RUN(struct rename_arguments, CLI_LAB_WRITE, catalog_rename_run),
+	CLI_RUN(struct rename_arguments, CLI_LAB_WRITE, host_rename_run),
 };
 
 /* ---- accept-drift ---- */
@@ -323,7 +323,7 @@ static enum assay_status accept_machine(struct machine *machine, void *input, st
 	return n ? ASSAY_OK : assay_fail(err, ASSAY_E_USAGE, "'%s' has no fingerprint that is newer than what was accepted", machine->id);
 }
 
-static enum assay_status catalog_accept_drift_run(struct lab *lab, void *input, struct document *d, struct assay_error *err)
+static enum assay_status host_accept_run(struct lab *lab, void *input, struct document *d, struct assay_error *err)
 {
 	return edit_machine(lab, ((struct accept_arguments *)input)->machine, input, d, accept_machine, err);
 }
@@ -334,16 +334,16 @@ static const struct cli_option accept_options[] = { CLI_OPTION(PARSED, "reason",
 							       .required = true),
 						    CLI_END };
 
-const struct command catalog_accept_drift_command = {
-	.name = "catalog accept-drift",
+const struct command host_accept_command = {
+	.name = "host accept",
 	.summary = "accept the current state of a machine as the baseline",
-	.about = "Accepts the current state of a machine as its baseline: 'assay catalog drift' compares with its latest fingerprint from "
+	.about = "Accepts the current state of a machine as its baseline: 'assay host drift' compares with its latest fingerprint from "
 		 "now on (of each battery and architecture). The reason is kept, with the date, in the machine's "
 		 "file; nothing is deleted.",
-	.examples = "  assay catalog accept-drift node07 --reason 'memory replaced, ticket 4711'\n",
+	.examples = "  assay host accept node07 --reason 'memory replaced, ticket 4711'\n",
 	.words = accept_words,
 	.options = accept_options,
-	CLI_RUN(struct accept_arguments, CLI_LAB_WRITE, catalog_accept_drift_run),
+	CLI_RUN(struct accept_arguments, CLI_LAB_WRITE, host_accept_run),
 };
 
 /* ---- retire ---- */
@@ -375,7 +375,7 @@ static enum assay_status retire_machine(struct machine *machine, void *input, st
 	return ASSAY_OK;
 }
 
-static enum assay_status catalog_retire_run(struct lab *lab, void *input, struct document *d, struct assay_error *err)
+static enum assay_status host_retire_run(struct lab *lab, void *input, struct document *d, struct assay_error *err)
 {
 	const struct retire_arguments *a = input;
 
@@ -387,16 +387,16 @@ static const struct cli_option retire_options[] = { CLI_PARSED("reason", "TEXT",
 							       "Why: one line, kept with the machine"),
 						    CLI_FLAG("undo", struct retire_arguments, undo, "It is in use again"), CLI_END };
 
-const struct command catalog_retire_command = {
-	.name = "catalog retire",
+const struct command host_retire_command = {
+	.name = "host retire",
 	.summary = "mark a machine as no longer in use",
 	.about =
 	    "Marks a machine as no longer in use. Its fingerprints and runs stay, and results that have it stay valid; it is not measured "
 	    "any more, and excluded from 'catalog types', of drift and of suggestions. Date and reason are kept in its file.",
-	.examples = "  assay catalog retire node07 --reason 'sold'\n"
-		    "  assay catalog retire node07 --undo\n",
+	.examples = "  assay host retire node07 --reason 'sold'\n"
+		    "  assay host retire node07 --undo\n",
 	.words = retire_words,
 	.options = retire_options,
 	.check = retire_options_check,
-	CLI_RUN(struct retire_arguments, CLI_LAB_WRITE, catalog_retire_run),
+	CLI_RUN(struct retire_arguments, CLI_LAB_WRITE, host_retire_run),
 };

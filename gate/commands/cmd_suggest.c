@@ -1,4 +1,4 @@
-/* assay catalog suggest: which machine, on which a version has not run, would sharpen its profile most */
+/* assay suggest: which machine, on which a version has not run, would sharpen its profile most */
 #include "base/mem.h"
 #include "base/order.h"
 #include "base/text.h"
@@ -215,7 +215,7 @@ struct arguments {
 	int64_t top;
 };
 
-static enum assay_status catalog_suggest_run(struct lab *lab, void *arguments, struct document *d, struct assay_error *err)
+static enum assay_status suggest_run(struct lab *lab, void *arguments, struct document *d, struct assay_error *err)
 {
 	const struct arguments *a = arguments;
 	struct cmd_evidence e;
@@ -237,15 +237,15 @@ static const struct cli_option options[] = {
 };
 static const struct arguments defaults = { .top = 10 };
 
-const struct command catalog_suggest_command = {
-	.name = "catalog suggest",
+const struct command suggest_command = {
+	.name = "suggest",
 	.summary = "suggest the machine that would sharpen a profile most",
 	.about =
 	    "Suggests which machine of the catalog, on which an application has not run, would sharpen its profile most, and by how much.",
-	.examples = "  assay catalog suggest hpccg\n"
-		    "  assay catalog suggest stream/add-1@imported --top 3 --format json\n",
+	.examples = "  assay suggest hpccg\n"
+		    "  assay suggest stream/add-1@imported --top 3 --format json\n",
 	.words = words,
 	.options = options,
 	.defaults = &defaults,
-	CLI_RUN(struct arguments, CLI_LAB_READ, catalog_suggest_run),
+	CLI_RUN(struct arguments, CLI_LAB_READ, suggest_run),
 };

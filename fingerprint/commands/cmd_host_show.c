@@ -1,4 +1,4 @@
-/* assay catalog show */
+/* assay host show */
 #include "base/text.h"
 #include "fingerprint/battery/stressor.h"
 #include "fingerprint/catalog/types.h"
@@ -92,7 +92,7 @@ static void set_file(const struct machine *machine, struct document *d)
 	free(text);
 }
 
-static enum assay_status catalog_show_run(struct lab *lab, void *input, struct document *d, struct assay_error *err)
+static enum assay_status host_show_run(struct lab *lab, void *input, struct document *d, struct assay_error *err)
 {
 	const struct arguments *arguments = input;
 	struct machine *machine = NULL;
@@ -118,12 +118,12 @@ static enum assay_status catalog_show_run(struct lab *lab, void *input, struct d
 
 static const struct cli_option words[] = { CLI_WORD("MACHINE", struct arguments, machine), CLI_END };
 
-const struct command catalog_show_command = {
-	.name = "catalog show",
+const struct command host_show_command = {
+	.name = "host show",
 	.summary = "show one machine: identity, conditions, rates",
 	.about = "Shows a machine of the catalog: what identifies it, and each of its fingerprints with the median rate of every stressor, "
 		 "in bogo-operations per second, and its dispersion (median absolute deviation over the passes).",
-	.examples = "  assay catalog show issdm-41\n",
+	.examples = "  assay host show issdm-41\n",
 	.words = words,
-	CLI_RUN(struct arguments, CLI_LAB_READ, catalog_show_run),
+	CLI_RUN(struct arguments, CLI_LAB_READ, host_show_run),
 };

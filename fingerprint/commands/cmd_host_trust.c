@@ -1,4 +1,4 @@
-/* assay fleet trust */
+/* assay host trust */
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/file.h"
@@ -440,7 +440,7 @@ static void add_answers(const struct answer *answers, size_t n, const char *own,
 	d->exit_status = good == n ? 0 : good ? 7 : 1;
 }
 
-static enum assay_status fleet_trust_run(struct lab *lab, void *input, struct document *d, struct assay_error *err)
+static enum assay_status host_trust_run(struct lab *lab, void *input, struct document *d, struct assay_error *err)
 {
 	const struct arguments *arguments = input;
 	const struct host **hosts = NULL;
@@ -483,8 +483,8 @@ static const struct cli_option options[] = {
 	CLI_END,
 };
 
-const struct command fleet_trust_command = {
-	.name = "fleet trust",
+const struct command host_trust_command = {
+	.name = "host trust",
 	.summary = "record host keys that you have verified",
 	.about = "Asks hosts for their keys, shows the fingerprints, and records them in the file known_hosts of the laboratory: from then "
 		 "on assay talks to these hosts, and refuses any other key. Compare the fingerprints with what the hosts themselves say, "
@@ -493,10 +493,10 @@ const struct command fleet_trust_command = {
 		 "with the "
 		 "machine that the catalog knows, and the evidence is shown: where its board or its CPU is another one, nothing of it is "
 		 "recorded.",
-	.examples = "  assay fleet trust -w node[01-12]\n"
-		    "  assay fleet trust -w node03 --replace\n"
-		    "  assay fleet trust -w node03 --reinstalled\n",
+	.examples = "  assay host trust -w node[01-12]\n"
+		    "  assay host trust -w node03 --replace\n"
+		    "  assay host trust -w node03 --reinstalled\n",
 	.exit_status = "0 all hosts are known now, 7 some are not, 1 none is; 2 usage.",
 	.options = options, /* one writer of known_hosts */
-	CLI_RUN(struct arguments, CLI_LAB_WRITE, fleet_trust_run),
+	CLI_RUN(struct arguments, CLI_LAB_WRITE, host_trust_run),
 };

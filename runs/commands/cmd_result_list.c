@@ -1,4 +1,4 @@
-/* assay runs list */
+/* assay result list */
 #include "base/command.h"
 #include "base/text.h"
 #include "fleet/lab/lab.h"
@@ -22,7 +22,7 @@ static void add_listing(const struct run_listing *item, struct document *d)
 	doc_showf(d, "last_ms", "last", item->last_ms, "%.10s", TEXT_MS(item->last_ms));
 }
 
-static enum assay_status runs_list_run(struct lab *lab, void *arguments, struct document *d, struct assay_error *err)
+static enum assay_status result_list_run(struct lab *lab, void *arguments, struct document *d, struct assay_error *err)
 {
 	struct run_listing *list = NULL;
 	size_t n = 0;
@@ -30,7 +30,7 @@ static enum assay_status runs_list_run(struct lab *lab, void *arguments, struct 
 
 	(void)arguments;
 	if (!st && n == 0)
-		doc_line(d, "No results yet: 'assay run APP' runs an application, 'assay import results FILE' imports recorded ones.");
+		doc_line(d, "No results yet: 'assay run APP' runs an application, 'assay result import FILE' imports recorded ones.");
 	doc_table(d, "applications");
 	for (size_t i = 0; i < n; i++)
 		add_listing(&list[i], d);
@@ -39,12 +39,12 @@ static enum assay_status runs_list_run(struct lab *lab, void *arguments, struct 
 	return st;
 }
 
-const struct command runs_list_command = {
-	.name = "runs list",
+const struct command result_list_command = {
+	.name = "result list",
 	.summary = "list applications and versions that have results",
 	.about = "Lists the applications and versions that have results, on how many machines, how many runs failed, and which direction "
 		 "of the metric is better.",
-	.examples = "  assay runs list\n",
+	.examples = "  assay result list\n",
 	.lab = CLI_LAB_READ,
-	.run = runs_list_run,
+	.run = result_list_run,
 };

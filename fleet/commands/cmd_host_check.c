@@ -1,4 +1,4 @@
-/* assay fleet check */
+/* assay host check */
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/order.h"
@@ -447,7 +447,7 @@ static void check_release(struct check *check)
 	cmd_fleet_job_release(&check->job);
 }
 
-static enum assay_status fleet_check_run(struct lab *lab, void *input, struct document *d, struct assay_error *err)
+static enum assay_status host_check_run(struct lab *lab, void *input, struct document *d, struct assay_error *err)
 {
 	const struct arguments *arguments = input;
 	struct check check = { .timeout_ms = arguments->options.timeout_ms };
@@ -472,18 +472,18 @@ static enum assay_status fleet_check_run(struct lab *lab, void *input, struct do
 static const struct arguments defaults = { .options.timeout_ms = TIMEOUT_MS };
 static const struct cli_option options[] = { CMD_FLEET_JOB_OPTIONS(struct arguments, options), CLI_END };
 
-const struct command fleet_check_command = {
-	.name = "fleet check",
+const struct command host_check_command = {
+	.name = "host check",
 	.summary = "check that the hosts can be reached and are fit to be measured",
 	.about = "Can the hosts be reached, and are they fit to be measured? One line for each problem: no way in, stress-ng missing or of "
 		 "another version than on most hosts, less than 128 MiB free in /dev/shm, less than 1 GiB of disk or memory, a governor "
 		 "that is not 'performance', a clock more than 2 s off, a load above half of the CPUs, two hosts with one "
 		 "machine-id. Virtual machines and missing hardware counters are remarked upon, but are not problems.",
-	.examples = "  assay fleet check\n"
-		    "  assay fleet check -w node[01-12] --format json | jq '.problems'\n",
+	.examples = "  assay host check\n"
+		    "  assay host check -w node[01-12] --format json | jq '.problems'\n",
 	.exit_status = "0 no host has a problem, 7 some have, 1 all have; 2 usage.",
 	.options = options,
 	.defaults = &defaults,
 	.flags = CLI_PROGRESS,
-	CLI_RUN(struct arguments, CLI_LAB_READ, fleet_check_run),
+	CLI_RUN(struct arguments, CLI_LAB_READ, host_check_run),
 };

@@ -1,4 +1,4 @@
-/* assay catalog check */
+/* assay check */
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/text.h"
@@ -157,7 +157,7 @@ static void catalog_check(const struct catalog *catalog, const struct fingerprin
 	for (size_t i = 0; i < set->n; i++) {
 		if (!machine_find(catalog_find(catalog, set->items[i].machine), set->items[i].id))
 			problem_add(problems,
-				    "'%s': fingerprint %s is in the store but not in the catalog: the next 'assay fingerprint run', of "
+				    "'%s': fingerprint %s is in the store but not in the catalog: the next 'assay host measure', of "
 				    "any host, or import brings it in",
 				    set->items[i].machine, set->items[i].id);
 	}
@@ -183,7 +183,7 @@ static void add_answer(const struct catalog *catalog, const struct fingerprint_s
 	d->exit_status = problems->n ? assay_status_exit(ASSAY_E_FORMAT) : 0;
 }
 
-static enum assay_status catalog_check_run(struct lab *lab, void *arguments, struct document *d, struct assay_error *err)
+static enum assay_status check_run(struct lab *lab, void *arguments, struct document *d, struct assay_error *err)
 {
 	struct catalog_problems problems = { 0 }, remarks = { 0 };
 	struct fingerprint_set set = { 0 };
@@ -206,13 +206,13 @@ static enum assay_status catalog_check_run(struct lab *lab, void *arguments, str
 	return st;
 }
 
-const struct command catalog_check_command = {
-	.name = "catalog check",
+const struct command check_command = {
+	.name = "check",
 	.summary = "check every file of the catalog, and the database",
 	.about = "Checks the catalog and the store: every file valid, no identity twice, every summary that of its raw record, the "
 		 "database whole. Prints one line for each problem or note.",
-	.examples = "  assay catalog check && git -C machines commit -a\n",
+	.examples = "  assay check && git -C machines commit -a\n",
 	.exit_status = "0 when all is well, 2 when the catalog needs mending, 1 when the database is damaged.",
 	.lab = CLI_LAB_READ,
-	.run = catalog_check_run,
+	.run = check_run,
 };

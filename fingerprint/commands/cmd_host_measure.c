@@ -1,4 +1,4 @@
-/* assay fingerprint run */
+/* assay host measure */
 #include "base/cancel.h"
 #include "base/progress.h"
 #include "base/mem.h"
@@ -56,8 +56,8 @@ static void add_command(const struct outcome *o, const struct host *const *hosts
 	const char **words = mem_new(10 + 2 * a->dangerous.n, sizeof(*words));
 	size_t k = 0;
 
-	words[k++] = "fingerprint";
-	words[k++] = "run";
+	words[k++] = "host";
+	words[k++] = "measure";
 	words[k++] = "--battery";
 	words[k++] = a->battery;
 	for (size_t i = 0; i < a->dangerous.n; i++) {
@@ -268,7 +268,7 @@ static enum assay_status take_all(struct lab *lab, const struct arguments *a, st
 	return st;
 }
 
-static enum assay_status fingerprint_run_run(struct lab *lab, void *input, struct document *d, struct assay_error *err)
+static enum assay_status host_measure_run(struct lab *lab, void *input, struct document *d, struct assay_error *err)
 {
 	const struct arguments *a = input;
 	struct catalog catalog = { 0 };
@@ -319,8 +319,8 @@ static const struct cli_option options[] = {
 	CLI_END
 };
 
-const struct command fingerprint_run_command = {
-	.name = "fingerprint run",
+const struct command host_measure_command = {
+	.name = "host measure",
 	.summary = "measure machines with a battery of stressors",
 	.about = "Takes fingerprints of machines: runs the stressors of a battery, in short passes, and keeps median and dispersion of "
 		 "every rate with the conditions under which it was taken. Machines work in parallel, those of one physical host in turn. "
@@ -331,14 +331,14 @@ const struct command fingerprint_run_command = {
 		 "after those that give the rates: as many as the CPU's counters need. Where a host has no hardware counters, the "
 		 "answer says so, and its rates are measured as usual. The kernel's own events are perf::TASK-CLOCK, PAGE-FAULTS, "
 		 "MINOR-FAULTS, MAJOR-FAULTS, ALIGNMENT-FAULTS, CONTEXT-SWITCHES and CPU-MIGRATIONS.",
-	.examples = "  assay fingerprint run\n"
-		    "  assay fingerprint run -w node[01-04] --battery paper\n"
-		    "  assay fingerprint run --battery my-battery.yaml --resume\n"
-		    "  assay fingerprint run --counters\n"
-		    "  assay fingerprint run --counters=PAPI_TOT_INS,PAPI_L1_DCM,perf::PAGE-FAULTS\n",
+	.examples = "  assay host measure\n"
+		    "  assay host measure -w node[01-04] --battery paper\n"
+		    "  assay host measure --battery my-battery.yaml --resume\n"
+		    "  assay host measure --counters\n"
+		    "  assay host measure --counters=PAPI_TOT_INS,PAPI_L1_DCM,perf::PAGE-FAULTS\n",
 	.exit_status = "0 all fingerprints complete, 7 some, 1 none.",
 	.options = options,
 	.defaults = &defaults,
 	.flags = CLI_PROGRESS,
-	CLI_RUN(struct arguments, CLI_LAB_WRITE, fingerprint_run_run),
+	CLI_RUN(struct arguments, CLI_LAB_WRITE, host_measure_run),
 };

@@ -1,4 +1,4 @@
-/* assay runs show */
+/* assay result show */
 #include "base/command.h"
 #include "base/mem.h"
 #include "base/stats.h"
@@ -138,7 +138,7 @@ static void add_failed(const struct shown *shown, struct document *d)
 {
 	const struct run_set *runs = shown->runs;
 	char *selector = mem_format("%s@%s", runs->application, runs->version);
-	char *command = text_command((const char *const[]){ "runs", "show", selector, "--failed", "--output", NULL });
+	char *command = text_command((const char *const[]){ "result", "show", selector, "--failed", "--output", NULL });
 
 	doc_line(d, "%s%zu run%s failed: %s shows them", runs->n ? "\n" : "", shown->failed, text_plural(shown->failed), command);
 	mem_free(command, selector);
@@ -309,7 +309,7 @@ static enum assay_status show_failed(struct lab *lab, const struct arguments *a,
 
 /* ---- the command ---- */
 
-static enum assay_status runs_show_run(struct lab *lab, void *arguments, struct document *d, struct assay_error *err)
+static enum assay_status result_show_run(struct lab *lab, void *arguments, struct document *d, struct assay_error *err)
 {
 	const struct arguments *a = arguments;
 
@@ -323,16 +323,16 @@ static const struct cli_option options[] = {
 	CLI_FLAG("output", struct arguments, output, "The runs that failed, with the end of their output"), CLI_END
 };
 
-const struct command runs_show_command = {
-	.name = "runs show",
+const struct command result_show_command = {
+	.name = "result show",
 	.summary = "show the results of one application, by machine",
 	.about = "Shows the results of an application, machine by machine: median of the repetitions, their dispersion (median absolute "
 		 "deviation), hardware type and fingerprint. Where the build under the version's name has changed, those of each build, "
 		 "and which count. With --format json, every repetition. Runs that failed are counted; --failed lists them instead of the "
 		 "results, with the reason, and --output adds the end of what each printed.",
-	.examples = "  assay runs show mysqlslap/innodb_load\n"
-		    "  assay runs show sqlite@wal --failed --output\n",
+	.examples = "  assay result show mysqlslap/innodb_load\n"
+		    "  assay result show sqlite@wal --failed --output\n",
 	.words = words,
 	.options = options,
-	CLI_RUN(struct arguments, CLI_LAB_READ, runs_show_run),
+	CLI_RUN(struct arguments, CLI_LAB_READ, result_show_run),
 };

@@ -1,4 +1,4 @@
-/* assay fleet exec */
+/* assay host exec */
 #include "base/mem.h"
 #include "base/secret.h"
 #include "base/text.h"
@@ -392,7 +392,7 @@ static enum assay_status exec_all(struct exec *exec, struct document *d, struct 
 	return ASSAY_OK;
 }
 
-static enum assay_status fleet_exec_run(struct lab *lab, void *input, struct document *d, struct assay_error *err)
+static enum assay_status host_exec_run(struct lab *lab, void *input, struct document *d, struct assay_error *err)
 {
 	const struct arguments *arguments = input;
 	struct exec exec = { .arguments = arguments };
@@ -422,20 +422,20 @@ static enum assay_status fleet_exec_check(void *input, struct assay_error *err)
 static const struct cli_option options[] = { CMD_FLEET_JOB_OPTIONS(struct arguments, options), CLI_END };
 static const struct cli_option words[] = { CLI_WORDS("-- COMMAND", struct arguments, words, 1), CLI_END };
 
-const struct command fleet_exec_command = {
-	.name = "fleet exec",
+const struct command host_exec_command = {
+	.name = "host exec",
 	.summary = "run a command on many hosts at once",
 	.about = "Runs a command on many hosts at once and shows what each says, line by line, after its name. No shell sees the words, "
 		 "they reach the command as they are here: for pipes and variables of the hosts use sh -c '...'. Each host gets a small "
 		 "program that runs the command and ends all that it has started when this one ends; where it cannot be kept, the host's "
 		 "shell runs the command instead, and that is said. What the command prints is shown as it is, secrets too.",
-	.examples = "  assay fleet exec -- uname -r\n"
-		    "  assay fleet exec -w node[01-08] --timeout 60 -- sh -c 'df -h / | tail -n 1'\n"
-		    "  assay fleet exec --format json -- hostname | jq -r '.hosts[].stdout'\n",
+	.examples = "  assay host exec -- uname -r\n"
+		    "  assay host exec -w node[01-08] --timeout 60 -- sh -c 'df -h / | tail -n 1'\n"
+		    "  assay host exec --format json -- hostname | jq -r '.hosts[].stdout'\n",
 	.exit_status = "0 all hosts succeeded, 7 some failed, 1 all failed; 2 usage.",
 	.options = options,
 	.words = words,
 	.flags = CLI_PROGRESS,
 	.check = fleet_exec_check,
-	CLI_RUN(struct arguments, CLI_LAB_READ, fleet_exec_run),
+	CLI_RUN(struct arguments, CLI_LAB_READ, host_exec_run),
 };

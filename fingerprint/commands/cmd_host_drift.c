@@ -1,4 +1,4 @@
-/* assay catalog drift */
+/* assay host drift */
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/text.h"
@@ -180,7 +180,7 @@ static void add_all_past(const struct drift *drift, struct document *d)
 	add_states(drift, DRIFT_ALONE, false, "  no second fingerprint to compare with: ", d);
 	add_states(drift, DRIFT_REFERENCE, false, "  nothing newer than what was accepted: ", d);
 	add_states(drift, DRIFT_BUSY, false, "  busy, nothing else to compare: ", d);
-	add_states(drift, DRIFT_NO_RAW, false, "  raw record missing ('assay catalog check' says more): ", d);
+	add_states(drift, DRIFT_NO_RAW, false, "  raw record missing ('assay check' says more): ", d);
 }
 
 static void add_peer(const struct drift_past *past, const struct drift_peer *peer, const struct types *types, struct document *d)
@@ -216,7 +216,7 @@ static void add_all_peers(const struct drift *drift, const struct types *types, 
 	}
 	add_states(drift, DRIFT_ALONE, true, "  no second machine of their type: ", d);
 	add_states(drift, DRIFT_BUSY, true, "  busy: ", d);
-	add_states(drift, DRIFT_NO_RAW, true, "  raw record missing ('assay catalog check' says more): ", d);
+	add_states(drift, DRIFT_NO_RAW, true, "  raw record missing ('assay check' says more): ", d);
 }
 
 static void add_folded(const char *before, const char *const *names, size_t n, const char *behind, struct document *d)
@@ -244,7 +244,7 @@ static void add_left_out(const struct catalog *catalog, const struct drift *drif
 	for (n = 0; n < drift->n_ahead; n++)
 		names[n] = drift->ahead[n].machine->id;
 	add_folded("excluded: fingerprints with a time that is still to come, of ", names, n,
-		   ": the clock was wrong ('assay catalog show MACHINE' lists them)", d);
+		   ": the clock was wrong ('assay host show MACHINE' lists them)", d);
 	if (drift->retired)
 		doc_line(d, "\n%zu retired machine%s excluded", drift->retired, drift->retired == 1 ? " is" : "s are");
 	free(names);
@@ -343,12 +343,12 @@ static void add_drift(const struct catalog *catalog, const struct drift *drift, 
 		add_all_peers(drift, types, d);
 	}
 	if (catalog->n == 0)
-		doc_line(d, "The catalog is empty: 'assay fingerprint run' fills it.");
+		doc_line(d, "The catalog is empty: 'assay host measure' fills it.");
 	add_left_out(catalog, drift, d);
 	set_all(catalog, drift, types, d);
 }
 
-static enum assay_status catalog_drift_run(struct lab *lab, void *arguments, struct document *d, struct assay_error *err)
+static enum assay_status host_drift_run(struct lab *lab, void *arguments, struct document *d, struct assay_error *err)
 {
 	struct fingerprint_set set = { 0 };
 	struct catalog catalog = { 0 };
@@ -371,16 +371,16 @@ static enum assay_status catalog_drift_run(struct lab *lab, void *arguments, str
 	return st;
 }
 
-const struct command catalog_drift_command = {
-	.name = "catalog drift",
+const struct command host_drift_command = {
+	.name = "host drift",
 	.summary = "find machines that changed, or differ from others of their type",
 	.about = "Says which machines have changed, and which differ from others of their hardware type, by which stressors. A machine's "
-		 "latest fingerprint is compared with its reference: the one that was accepted last ('assay catalog accept-drift'), else "
+		 "latest fingerprint is compared with its reference: the one that was accepted last ('assay host accept'), else "
 		 "its first; and with the latest ones of the others of its type: it differs from them when it does so from more than half. "
 		 "The level of 5 % holds for all machines and stressors together.",
-	.examples = "  assay catalog drift\n"
-		    "  assay catalog drift --format json | jq '.machines[] | select(.past.differing > 0)'\n",
+	.examples = "  assay host drift\n"
+		    "  assay host drift --format json | jq '.machines[] | select(.past.differing > 0)'\n",
 	.exit_status = "0 whatever was found.",
 	.lab = CLI_LAB_READ,
-	.run = catalog_drift_run,
+	.run = host_drift_run,
 };

@@ -1,4 +1,4 @@
-/* assay runs export */
+/* assay result export */
 #include "base/command.h"
 #include "base/csv.h"
 #include "base/file.h"
@@ -11,7 +11,7 @@
 #define ACCOUNT(name) ", json_extract(x.signature, '$." #name "') AS " #name
 
 /* Columns keep their names and order; new ones come at the end. No output, manifest or environment is in them. 'import machines' and
- * 'import results' read the first two, so `results` has the failed runs, too. `direction` is of imported results; table_add_row() has that
+ * 'result import' read the first two, so `results` has the failed runs, too. `direction` is of imported results; table_add_row() has that
  * of a plan. */
 static const struct {
 	const char *name, *sql;
@@ -81,7 +81,7 @@ struct arguments {
 	const char *directory;
 };
 
-static enum assay_status runs_export_run(struct lab *lab, void *arguments, struct document *d, struct assay_error *err)
+static enum assay_status result_export_run(struct lab *lab, void *arguments, struct document *d, struct assay_error *err)
 {
 	const struct arguments *a = arguments;
 	struct plan_metrics plans = { NULL, 0 };
@@ -105,16 +105,16 @@ static enum assay_status runs_export_run(struct lab *lab, void *arguments, struc
 
 static const struct cli_option words[] = { CLI_WORD("DIR", struct arguments, directory), CLI_END };
 
-const struct command runs_export_command = {
-	.name = "runs export",
+const struct command result_export_command = {
+	.name = "result export",
 	.summary = "export all rates, results and executions as tables",
 	.about =
 	    "Writes three CSV tables to DIR, which is made if it is not there: machines.csv has every rate of every battery, results.csv "
 	    "every result with its version and direction, and runs that failed, executions.csv every execution with the kernel's accounts. "
-	    "What programs printed and their environments are in no table. 'import machines' and 'import results' read the first two.",
-	.examples = "  assay runs export tables\n"
+	    "What programs printed and their environments are in no table. 'import machines' and 'result import' read the first two.",
+	.examples = "  assay result export tables\n"
 		    "  assay init other && assay -C other import machines tables/machines.csv\n"
-		    "  assay -C other import results tables/results.csv --columns 'ignore=*'\n",
+		    "  assay -C other result import tables/results.csv --columns 'ignore=*'\n",
 	.words = words,
-	CLI_RUN(struct arguments, CLI_LAB_READ, runs_export_run),
+	CLI_RUN(struct arguments, CLI_LAB_READ, result_export_run),
 };
