@@ -365,15 +365,14 @@ static void answer_nothing(const struct variance *v, struct document *d)
 	mem_free(work, least);
 }
 
-/* Seconds lost; if several threads lost time at once, also the run time that cost. free() it. */
+/* Seconds lost; if several threads or processes lost time at once, the run time that cost, and their sum. free() it. */
 static char *lost_text(const struct region *r)
 {
-	char *lost = variance_seconds(fmax(r->estimated_s, 0)), *elapsed = variance_seconds(r->elapsed_s), *text = NULL;
+	char *lost = variance_seconds(fmax(r->estimated_s, 0)), *elapsed = variance_seconds(r->elapsed_s), *text;
 
-	for (size_t i = 0; i < r->n && !text; i++)
-		if (r->members[i].beside > BESIDE)
-			text = mem_format("%s of run time (%s summed over its threads)", elapsed, lost);
-	if (!text)
+	if (r->estimated_s > BESIDE * r->elapsed_s)
+		text = mem_format("%s of run time (%s summed over its %s)", elapsed, lost, r->n > 1 ? "processes" : "threads");
+	else
 		text = mem_string(lost);
 	mem_free(elapsed, lost);
 	return text;

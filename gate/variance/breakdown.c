@@ -347,29 +347,6 @@ static double refine_counted(const struct segments *all, size_t process, const s
 	return left;
 }
 
-struct span {
-	double from_s, to_s;
-};
-
-/* The member's time, extended while the same processes of its host were there: those that have ended use no CPU, which is not usual
- * for them. A process that was hardly there at other times shows nothing. */
-static struct span same_processes(const struct fragments *f, size_t process, struct span in)
-{
-	struct span out = { 0, f->span_s };
-	double least = USUAL_LEAST * (in.to_s - in.from_s);
-
-	for (size_t p = 0; p < f->n_processes; p++) {
-		const struct fragment_process *one = &f->processes[p];
-		double both = fmin(one->end_s, in.to_s) - fmax(one->start_s, in.from_s);
-
-		if (!processors_same_host(f, process, p) || both <= 0 || one->end_s - one->start_s - both < least)
-			continue;
-		out.from_s = fmax(out.from_s, fmin(one->start_s, in.from_s));
-		out.to_s = fmin(out.to_s, fmax(one->end_s, in.to_s));
-	}
-	return out;
-}
-
 /* What is usual in time_s, by the rest of the time. */
 static double usual_of(double whole, double in, double rest_s, double time_s)
 {
@@ -381,27 +358,19 @@ static double usual_of(double whole, double in, double rest_s, double time_s)
  * recorded threads of the run. */
 enum loss_cause breakdown_queue_cause(const struct variance *v, size_t process, double from_s, double to_s, double queue)
 {
-	const struct span at = { from_s, fmin(to_s, v->fragments.span_s) };
-	struct span all = same_processes(&v->fragments, process, at);
-	double time = at.to_s - at.from_s, rest = all.to_s - all.from_s - time;
-	double least = OUTSIDE * queue, others, others_more, own_more;
-	struct processors_used in, whole;
+	const double span = v->fragments.span_s, time = fmin(to_s, span) - from_s, rest = span - time, least = OUTSIDE * queue;
+	struct processors_used in = processors_used(&v->fragments, process, from_s, from_s + time), whole;
+	double others = in.busy_s - in.own_s, others_more, own_more;
 
-	in = processors_used(&v->fragments, process, at.from_s, at.to_s);
-	others = in.busy_s - in.own_s;
 	if (isnan(others))
 		return LOSS_WAITING;
 	if (in.beside_s < least) /* the run cannot have been in its own way */
 		return others < least ? LOSS_WAITING : LOSS_QUEUE;
 	if (others < least)
 		return LOSS_CROWDED;
-	if (rest < USUAL_LEAST * time) {
-		all = (struct span){ 0, v->fragments.span_s };
-		rest = all.to_s - time;
-	}
 	if (rest < USUAL_LEAST * time)
 		return LOSS_QUEUE;
-	whole = processors_used(&v->fragments, process, all.from_s, all.to_s);
+	whole = processors_used(&v->fragments, process, 0, span);
 	own_more = in.own_s - in.self_s - usual_of(whole.own_s - whole.self_s, in.own_s - in.self_s, rest, time);
 	others_more = others - usual_of(whole.busy_s - whole.own_s, others, rest, time);
 	if (own_more < least)

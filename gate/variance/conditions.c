@@ -10,10 +10,11 @@
 #include <string.h>
 
 #define MOST 0.5 /* of a wait, for its cause to be named */
+#define SURE 3	 /* standard errors by which less was lost */
 
 /* Rows of a process's matrix: seconds of all its threads in each column of the maps. KNOWN: of WALL, where quotas and steal are known.
- * WORK, MESSAGES, WAITS: in what can be compared, and what that usually takes; POLLS: in calls of MPI, which may poll; ASLEEP: in other
- * messages and waits. RAN: of WANTED, for which the process needed a CPU. */
+ * WORK, MESSAGES, WAITS: in what can be compared, and what that usually takes; ERROR: of these, squares; POLLS: in calls of MPI, which may
+ * poll; ASLEEP: in other messages and waits. RAN: of WANTED, for which the process needed a CPU. */
 enum {
 	CPU,
 	QUEUE,
@@ -27,6 +28,7 @@ enum {
 	MESSAGES_USUAL,
 	WAITS,
 	WAITS_USUAL,
+	ERROR,
 	POLLS,
 	ASLEEP,
 	WANTED,
@@ -230,15 +232,15 @@ static double row_sum(const struct mat *of, size_t row)
 
 /* What quotas and steal took is counted as a wait by some kernels, and by others not. What a process that polls for messages waits in
  * these, it waits for others. */
-static void wanted_fill(const struct variance *v, size_t process, struct mat *of)
+static void wanted_fill(const struct variance *v, const bool *taken, struct mat *of)
 {
 	for (size_t c = 0; c < v->columns; c++) {
-		double from_s = (double)c * v->column_s, outside = fmax(mat_get(of, WALL, c) - mat_get(of, POLLS, c), 0);
+		double outside = fmax(mat_get(of, WALL, c) - mat_get(of, POLLS, c), 0);
 		double ran = mat_get(of, CPU, c), queue = mat_get(of, QUEUE, c);
 		double withheld = mat_get(of, THROTTLED, c) + mat_get(of, STEAL, c);
 		double unknown = mat_get(of, WALL, c) - mat_get(of, ASLEEP, c) - ran;
 
-		if (conditions_overlap(v, process, from_s, from_s + v->column_s) > v->column_s / 2) {
+		if (taken[c]) {
 			*cell(of, THROTTLED, c) = 0;
 			continue;
 		}
@@ -246,12 +248,6 @@ static void wanted_fill(const struct variance *v, size_t process, struct mat *of
 		*cell(of, RAN, c) = ran;
 		*cell(of, WANTED, c) = ran + fmin(queue, outside);
 	}
-}
-
-/* What it did can be compared: it is known that it was as much, or it takes as long at nearly all times. */
-static bool is_comparable(const struct variance *v, const struct cluster *c)
-{
-	return c->repeated && (c->basis != BASIS_UNVERIFIED || v->threshold * v->threshold * c->slow_s <= c->usual_s);
 }
 
 static void process_columns(const struct variance *v, size_t process, struct mat *of, bool *joined)
@@ -271,10 +267,11 @@ static void process_columns(const struct variance *v, size_t process, struct mat
 
 		if (polls || row != WORK)
 			spread(v, of, polls ? POLLS : ASLEEP, f->start_s, end_s, f->weight * f->time_s);
-		if (!is_comparable(v, cluster))
+		if (!cluster->repeated)
 			continue;
 		spread(v, of, row, f->start_s, end_s, f->weight * f->time_s);
 		spread(v, of, row + 1, f->start_s, end_s, f->weight * cluster->usual_s);
+		spread(v, of, ERROR, f->start_s, end_s, f->weight * (f->weight - 1.0) * pow(f->time_s - cluster->usual_s, 2));
 	}
 }
 
@@ -292,6 +289,7 @@ static double sum_in(const struct variance *v, const struct mat *of, size_t row,
 /* How much longer than as much usually takes all threads took in work, messages and waits; `told` of their time can be compared. */
 struct longer {
 	double work_s, messages_s, waits_s, wall_s, told_s;
+	double error_s; /* records may represent several calls */
 };
 
 /* without: columns that do not count; NULL: none. */
@@ -305,53 +303,42 @@ static struct longer longer_in(const struct variance *v, const struct mat *of, c
 	}
 	if (!(wall_s > 0)) /* a kernel without counters of waits: that of one thread */
 		wall_s = m->to_s - m->from_s;
-	return (struct longer){ longer[0], longer[1], longer[2], wall_s, time[0] + time[1] + time[2] };
+	return (
+	    struct longer){ longer[0], longer[1], longer[2], wall_s, time[0] + time[1] + time[2], sqrt(sum_in(v, of, ERROR, m, without)) };
 }
 
-/* What all threads lost at most, of which so much is known. Where less than most of the time can be compared, all of it may be lost. */
-static double lost_of(const struct longer *l, double lost_s)
+/* What all threads lost, of which so much is known, and at most so many standard errors more. Where less than most of the time can be
+ * compared, all of it may be lost. */
+static double lost_of(const struct longer *l, double lost_s, double errors)
 {
-	return l->told_s >= MOST * l->wall_s ? fmax(lost_s, 0) * l->wall_s / l->told_s : (double)INFINITY;
+	return l->told_s >= MOST * l->wall_s ? fmax(lost_s + errors * l->error_s, 0) * l->wall_s / l->told_s : (double)INFINITY;
 }
 
 /* A wait that shortened a later one, which would have been as long without it, is no loss; and what was waited longer for messages is
  * others', but for the part after these had come. */
-static double lost_most(const struct variance *v, struct waits *known, const struct mat *of, const struct region_member *m)
+static double lost_most(const struct variance *v, struct waits *known, const struct mat *of, const struct region_member *m,
+			const bool *without)
 {
 	struct region_member own = { .process = m->process, .from_s = m->from_s, .to_s = m->to_s, .loss_s = (double)INFINITY };
-	struct longer l = longer_in(v, of, m, NULL);
+	struct longer l = longer_in(v, of, m, without);
 
-	return lost_of(&l, l.work_s + fmin(l.messages_s, 0) + waits_own_loss(v, known, &own, true) + l.waits_s);
+	return lost_of(&l, l.work_s + fmin(l.messages_s, 0) + waits_own_loss(v, known, &own, true) + l.waits_s, SURE);
 }
 
-/* ---- stops and quotas ---- */
-
-/* What that process's group was throttled in that time. */
-static double throttled_in(const struct variance *v, size_t process, double from_s, double to_s)
+/* Whether another process of the run waited for a CPU as well: then what one waited for the other meanwhile is lost by the same. */
+static bool waited_together(const struct variance *v, const struct region_member *m)
 {
-	const struct fragment_process *p = &v->fragments.processes[process];
-	double least = (double)INFINITY, most = 0;
+	const struct fragment_process *all = v->fragments.processes, *own = &all[m->process];
+	double queue = seen_at(own, ACCOUNT_QUEUE, m->to_s) - seen_at(own, ACCOUNT_QUEUE, m->from_s);
 
-	for (size_t i = p->first_snapshot; i < p->first_snapshot + p->n_snapshots; i++) {
-		const struct snapshot *s = &v->fragments.snapshots[i];
-
-		if (s->at_s < from_s || s->at_s > to_s || isnan(s->value[ACCOUNT_THROTTLED]))
-			continue;
-		least = fmin(least, s->value[ACCOUNT_THROTTLED]);
-		most = fmax(most, s->value[ACCOUNT_THROTTLED]);
-	}
-	return fmax(most - least, 0);
-}
-
-/* Whether another process of the run was throttled meanwhile: what one waited for the other is lost by the quota, too. */
-static bool throttled_together(const struct variance *v, const struct region_member *m)
-{
-	for (size_t p = 0; p < v->fragments.n_processes; p++)
+	for (size_t p = 0; queue > 0 && p < v->fragments.n_processes; p++)
 		if (p != m->process && processors_same_host(&v->fragments, m->process, p) &&
-		    throttled_in(v, p, m->from_s, m->to_s) >= MOST * throttled_in(v, m->process, m->from_s, m->to_s))
+		    seen_at(&all[p], ACCOUNT_QUEUE, m->to_s) - seen_at(&all[p], ACCOUNT_QUEUE, m->from_s) >= MOST * queue)
 			return true;
 	return false;
 }
+
+/* ---- stops and quotas ---- */
 
 /* What an interval of a counter of the whole process cost: at most its time, and, of a quota, what the threads did not run. */
 static void interval_end(struct variance *v, struct waits *known, const struct mat *of, enum loss_cause cause, struct region_member m,
@@ -368,13 +355,13 @@ static void interval_end(struct variance *v, struct waits *known, const struct m
 		idle += fmax(mat_get(of, WALL, c) - mat_get(of, ASLEEP, c) - mat_get(of, CPU, c), 0);
 	}
 	l = longer_in(v, of, &m, NULL);
-	lost = lost_of(&l, l.work_s + l.messages_s + l.waits_s);
+	lost = lost_of(&l, l.work_s + l.messages_s + l.waits_s, SURE);
 	if (cause == LOSS_STOPPED) {
 		m.loss_s = fmin(m.loss_s, lost / fmax(l.wall_s / (m.to_s - m.from_s), 1));
 	} else {
 		double out = queue >= MOST * fmin(m.loss_s, idle) ? queue : idle; /* some kernels count it as a wait for a CPU */
 
-		out = fmin(m.loss_s >= MOST * out ? out : m.loss_s, throttled_together(v, &m) ? lost : lost_most(v, known, of, &m));
+		out = fmin(m.loss_s >= MOST * out ? out : m.loss_s, waited_together(v, &m) ? lost : lost_most(v, known, of, &m, NULL));
 		m.loss_s = out / fmax((ran + out) / (m.to_s - m.from_s), 1);
 	}
 	condition_add(v, all, cause, m, true);
@@ -389,14 +376,21 @@ ORDER_BY(moments_order, struct moment, BY_UP(at_s) BY_UP(value))
 /* What the process had been stopped or throttled for, by any of its threads, or from outside. Returns how many; free() *out. */
 static size_t moments_find(const struct variance *v, const struct fragment_process *p, enum account a, struct moment **out)
 {
+	struct fragment_reading before = { .at_s = p->start_s };
 	bool outside = a == ACCOUNT_STOPPED && p->n_readings;
+	double stopped_s = 0;
 	size_t n = 0;
 
 	*out = mem_new(1 + p->n_snapshots + p->n_readings, sizeof(**out));
 	if (outside)
 		(*out)[n++] = (struct moment){ p->start_s, 0 };
-	for (size_t i = 0; outside && i < p->n_readings; i++)
-		(*out)[n++] = (struct moment){ p->readings[i].at_s, p->readings[i].stopped_s };
+	for (size_t i = 0; outside && i < p->n_readings; before = p->readings[i++]) {
+		const struct fragment_reading *r = &p->readings[i];
+		double used_s = r->cpu_s - before.cpu_s + r->queue_s - before.queue_s; /* it was not stopped for so long */
+
+		stopped_s += fmin(r->stopped_s - before.stopped_s, fmax(r->at_s - before.at_s - used_s, 0));
+		(*out)[n++] = (struct moment){ r->at_s, stopped_s };
+	}
 	for (size_t i = p->first_snapshot; !outside && i < p->first_snapshot + p->n_snapshots; i++)
 		if (!isnan(v->fragments.snapshots[i].value[a]))
 			(*out)[n++] = (struct moment){ v->fragments.snapshots[i].at_s, v->fragments.snapshots[i].value[a] };
@@ -418,7 +412,8 @@ static void intervals_add(struct variance *v, struct waits *known, size_t proces
 		double more = at[i].value - before.value;
 
 		if (more > 0) {
-			double from_s = fmax(fmin(before.at_s, at[i].at_s - (cause == LOSS_THROTTLED ? more : 0)), p->start_s);
+			double began_s = at[i].at_s - more;
+			double from_s = fmax(cause == LOSS_THROTTLED || !p->n_readings ? fmin(before.at_s, began_s) : began_s, p->start_s);
 			double to_s = at[i].at_s;
 
 			if (cause == LOSS_THROTTLED && to_s - from_s > v->column_s)
@@ -454,7 +449,7 @@ static enum loss_cause taken_by(const struct mat *of, size_t from, size_t to)
 }
 
 /* Fills what found[] does not say that a condition took. */
-static void rest_measure(const struct variance *v, const struct mat *of, const bool *found, struct rest *out)
+static void rest_measure(const struct variance *v, struct waits *known, const struct mat *of, const bool *found, struct rest *out)
 {
 	const struct fragment_process *p = &v->fragments.processes[out->when.process];
 	struct longer l;
@@ -466,44 +461,62 @@ static void rest_measure(const struct variance *v, const struct mat *of, const b
 	out->when.from_s = p->start_s;
 	out->when.to_s = p->end_s;
 	out->when.throughout = true;
+	out->when.loss_s = (double)INFINITY;
 	l = longer_in(v, of, &out->when, found);
-	out->most_s = lost_of(&l, l.work_s + fmin(l.messages_s, 0) + fmin(l.waits_s, 0));
+	out->most_s = lost_of(&l, l.work_s + waits_own_loss(v, known, &out->when, true) + fmin(l.waits_s, 0), SURE);
 	out->when.time_s = row_sum(of, WANTED);
 	out->polls = row_sum(of, POLLS) > 0;
 	out->cause = taken_by(of, 0, v->columns);
 }
 
-/* Adds the waits that stand out, without what is usual at other times for as much work. */
+/* Adds a wait that stands out, without what is usual at other times for as much work. Nothing else is found where it is most of what was
+ * lost. */
+static void wait_add(struct variance *v, struct waits *known, const struct mat *of, const struct stretch *high, const bool *taken,
+		     const struct rest *rest, struct stretches *all)
+{
+	struct region_member m = high->member;
+	double usual = rest->ran_s > 0 ? m.expected_s * rest->waited_s / rest->ran_s : 0, lost;
+	enum loss_cause cause = taken_by(of, high->first, high->end);
+	struct longer l = longer_in(v, of, &m, taken);
+	bool most;
+
+	if (cause == LOSS_UNKNOWN)
+		cause = breakdown_queue_cause(v, m.process, m.from_s, m.to_s, m.loss_s - usual);
+	lost = lost_of(&l, l.work_s + l.messages_s + l.waits_s, 0);
+	if (cause == LOSS_QUEUE && waited_together(v, &m))
+		m.loss_s = fmin(fmax(m.loss_s, sum_in(v, of, QUEUE, &m, taken)) - usual, lost);
+	else
+		m.loss_s = fmin(m.loss_s - usual, lost_most(v, known, of, &m, taken));
+	most = isinf(lost) || m.loss_s >= MOST * lost;
+	m.loss_s /= fmax(m.time_s / (m.to_s - m.from_s), 1); /* threads side by side */
+	if (cause != LOSS_CROWDED || !rest->polls)
+		condition_add(v, all, cause, m, most);
+}
+
+/* Adds a process's conditions. */
 static void waits_add(struct variance *v, struct waits *known, size_t process, struct stretches *all, struct rest *rest)
 {
 	struct mat of = mat_new(ROWS, v->columns);
 	bool *joined = mem_new(v->columns, sizeof(*joined)), *found = mem_new(v->columns, sizeof(*found));
+	bool *taken = mem_new(v->columns, sizeof(*taken)); /* by stops and quotas */
 	struct stretches high = { .n = 0 };
 
 	process_columns(v, process, &of, joined);
 	intervals_add(v, known, process, &of, ACCOUNT_STOPPED, LOSS_STOPPED, all);
 	intervals_add(v, known, process, &of, ACCOUNT_THROTTLED, LOSS_THROTTLED, all);
-	wanted_fill(v, process, &of);
+	for (size_t c = 0; c < v->columns; c++)
+		taken[c] = conditions_overlap(v, process, (double)c * v->column_s, (double)(c + 1) * v->column_s) > v->column_s / 2;
+	wanted_fill(v, taken, &of);
 	stretches_of_row(v, process, &of.at[WANTED * v->columns], &of.at[RAN * v->columns], joined, &high);
 	for (size_t i = 0; i < high.n; i++)
 		for (size_t c = high.items[i].first; c < high.items[i].end; c++)
 			found[c] = true;
 	rest->when.process = process;
-	rest_measure(v, &of, found, rest);
-	for (size_t i = 0; i < high.n; i++) {
-		struct region_member m = high.items[i].member;
-		enum loss_cause cause = taken_by(&of, high.items[i].first, high.items[i].end);
-
-		m.loss_s -= rest->ran_s > 0 ? m.expected_s * rest->waited_s / rest->ran_s : 0;
-		m.loss_s =
-		    fmin(m.loss_s, lost_most(v, known, &of, &m)) / fmax(m.time_s / (m.to_s - m.from_s), 1); /* threads side by side */
-		if (cause == LOSS_UNKNOWN)
-			cause = breakdown_queue_cause(v, process, m.from_s, m.to_s, m.loss_s);
-		if (cause != LOSS_CROWDED || !rest->polls)
-			condition_add(v, all, cause, m, true);
-	}
+	rest_measure(v, known, &of, found, rest);
+	for (size_t i = 0; i < high.n; i++)
+		wait_add(v, known, &of, &high.items[i], taken, rest, all);
 	mat_release(&of);
-	mem_free(joined, found, high.items);
+	mem_free(joined, found, taken, high.items);
 }
 
 /* A process that waits as much from start to end has no other times: the most that another process of its host waits for as much work

@@ -768,6 +768,20 @@ static void commands_tell(struct fragments *f)
 	free(number);
 }
 
+/* Readings since their run's start, until the process executes another program, which is another process here. */
+static void readings_finish(const struct fragments *f, struct fragment_process *p)
+{
+	double until_s = (double)INFINITY;
+	size_t n = 0;
+
+	for (const struct fragment_process *o = f->processes; o < f->processes + f->n_processes; o++)
+		if (o->run == p->run && o->pid == p->pid && o->start_s > p->start_s && strcmp(o->host, p->host) == 0)
+			until_s = fmin(until_s, o->start_s);
+	while (n < p->n_readings && p->readings[n].at_s + p->start_s <= until_s)
+		p->readings[n++].at_s += p->start_s;
+	p->n_readings = n;
+}
+
 /* Times of all processes since their run's start, and new numbers for sites and processes. */
 static void number_all(struct fragments *f, const struct fragments_window *window, const uint32_t *map)
 {
@@ -780,8 +794,7 @@ static void number_all(struct fragments *f, const struct fragments_window *windo
 		process_now[f->processes[p].was] = (uint32_t)p;
 	all_starts_find(f, window);
 	for (size_t p = 0; p < f->n_processes; p++)
-		for (size_t i = 0; i < f->processes[p].n_readings; i++)
-			f->processes[p].readings[i].at_s += f->processes[p].start_s;
+		readings_finish(f, &f->processes[p]);
 	for (size_t i = 0; i < f->n_ends; i++)
 		f->ends[i].process = process_now[f->ends[i].process];
 	for (size_t i = 0; i < f->n; i++) {

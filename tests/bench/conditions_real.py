@@ -260,7 +260,7 @@ def first_of(answer):
         return None
     r = found[0]
     return {"cause": r["parts"][0]["cause"] if r["parts"] else None, "pids": {p["pid"] for p in r["processes"]}, "from": r["from_s"], "to": r["to_s"],
-            "loss": r["loss_s"]}
+            "loss": r["elapsed_loss_s"]}
 
 
 def judge(assay, directory, name):

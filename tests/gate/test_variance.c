@@ -821,43 +821,185 @@ static void hidden(void **state)
 	variance_release(&v);
 }
 
-/* A stop as it was seen from outside only, between readings that are 50 ms apart: from 1 s to 1.8 s. */
+/* Writes what was read from outside, every 50 ms, into the record file of the process of that rank. */
+static void readings_put(const char *directory, size_t rank, const struct stops_reading *readings, size_t n)
+{
+	struct assay_error err;
+	char **names, *path;
+	size_t n_names;
+	FILE *file;
+
+	check(file_names(directory, ".samples", &names, &n_names, &err), &err);
+	path = mem_format("%s/%s", directory, names[rank]);
+	file = fopen(path, "r+b");
+	assert_int_equal(fseek(file, RECORD_READINGS, SEEK_SET), 0);
+	assert_int_equal(fwrite(readings, sizeof(*readings), n, file), n);
+	fclose(file);
+	free(path);
+	file_names_free(names, n_names);
+}
+
+/* Of the run in a directory of that name. */
+static void analyse_again(const char *directory, struct variance *v)
+{
+	struct assay_error err;
+	struct fragments f;
+
+	check(record_files_read(&directory, 1, &f, &err), &err);
+	check(variance_of(&f, &usual_options, v, &err), &err);
+}
+
+static uint64_t reading_at(double s)
+{
+	return 1700000000000000000u + (uint64_t)(s * 1e9);
+}
+
+/* A stop as it was seen from outside only: from 1 s to 1.8 s. */
 static void outside(void **state)
 {
 	const struct made_disturbance d = { 0, 1, 9, .8, MADE_STOP };
 	const struct made_options o = { .ranks = 1, .seconds = 4, .noise = .01, .seed = 3, .counted = true, .disturbances = &d, .n = 1 };
-	struct stops_reading readings[80];
-	char **names;
-	size_t n;
-	struct fragments f;
-	struct assay_error err;
+	struct stops_reading readings[80] = { { 0 } };
 	struct variance v;
-	const char *directory = "outside";
-	char *path;
-	FILE *file;
 
 	(void)state;
-	assert_int_equal(mkdir(directory, 0755), 0);
-	assert_int_equal(made_run(directory, &o), 0);
-	check(file_names(directory, ".samples", &names, &n, &err), &err);
-	path = mem_format("%s/%s", directory, names[0]);
-	file_names_free(names, n);
+	assert_int_equal(mkdir("outside", 0755), 0);
+	assert_int_equal(made_run("outside", &o), 0);
 	for (uint32_t i = 0; i < COUNT(readings); i++)
-		readings[i] = (struct stops_reading){ .at_ns = 1700000000000000000u + (i + 1) * UINT64_C(50000000),
+		readings[i] = (struct stops_reading){ .at_ns = reading_at(.05 * (i + 1)),
 						      .stopped = i < 19	  ? 0
 								 : i > 35 ? 8000
 									  : (i - 19) * 500 };
-	file = fopen(path, "r+b");
-	free(path);
-	assert_int_equal(fseek(file, RECORD_READINGS, SEEK_SET), 0);
-	assert_int_equal(fwrite(readings, sizeof(readings), 1, file), 1);
-	fclose(file);
-	check(record_files_read(&directory, 1, &f, &err), &err);
-	check(variance_of(&f, &usual_options, &v, &err), &err);
+	readings_put("outside", 0, readings, COUNT(readings));
+	analyse_again("outside", &v);
 	assert_int_equal(v.n_regions, 1);
 	assert_true(v.regions[0].condition && v.regions[0].cause == LOSS_STOPPED);
 	assert_true(fabs(v.regions[0].from_s - 1) < .06 && fabs(v.regions[0].to_s - 1.8) < .06);
 	assert_true(fabs(v.regions[0].estimated_s / .8 - 1) < .1);
+	variance_release(&v);
+	/* Whoever reads had no CPU from .3 s to 1.1 s, and saw it stopped then: for half of that, but it ran until 1 s. */
+	for (uint32_t i = 0; i < COUNT(readings); i++)
+		readings[i].cpu = i < 19 ? 500 * (i + 1) : 10000;
+	readings[21].stopped = 4000;
+	for (uint32_t i = 22; i < COUNT(readings); i++)
+		readings[i].stopped += 3000;
+	memmove(&readings[6], &readings[21], (COUNT(readings) - 21) * sizeof(*readings));
+	memset(&readings[COUNT(readings) - 15], 0, 15 * sizeof(*readings));
+	readings_put("outside", 0, readings, COUNT(readings));
+	analyse_again("outside", &v);
+	assert_true(v.n_regions == 1 && fabs(v.regions[0].from_s - 1) < .06 && fabs(v.regions[0].estimated_s / .8 - 1) < .1);
+	variance_release(&v);
+}
+
+/* A process that executes another program is another one from then on, which alone is stopped. */
+static void executed(void **state)
+{
+	const struct made_disturbance d = { 1, 2, 9, .8, MADE_STOP };
+	const struct made_options o = { .ranks = 2, .seconds = 4, .noise = .01, .seed = 3, .one_host = true, .disturbances = &d, .n = 1 };
+	struct stops_reading readings[80];
+	struct record_header h;
+	struct variance v;
+	char **names, *path;
+	struct assay_error err;
+	FILE *file;
+	size_t n;
+
+	(void)state;
+	assert_int_equal(mkdir("executed", 0755), 0);
+	assert_int_equal(made_run("executed", &o), 0);
+	check(file_names("executed", ".samples", &names, &n, &err), &err);
+	path = mem_format("executed/%s", names[1]);
+	file_names_free(names, n);
+	file = fopen(path, "r+b");
+	assert_int_equal(fread(&h, sizeof(h), 1, file), 1);
+	h.pid = 1000;
+	h.started_ns += 1000000000;
+	h.started_ticks += h.ticks_per_s;
+	h.check = record_header_check(&h);
+	rewind(file);
+	assert_int_equal(fwrite(&h, sizeof(h), 1, file), 1);
+	fclose(file);
+	free(path);
+	for (uint32_t i = 0; i < COUNT(readings); i++)
+		readings[i] = (struct stops_reading){ .at_ns = reading_at(1 + .05 * (i + 1)),
+						      .stopped = i < 39	  ? 0
+								 : i > 55 ? 8000
+									  : (i - 39) * 500 };
+	readings_put("executed", 1, readings, COUNT(readings));
+	for (uint32_t i = 0; i < COUNT(readings); i++)
+		readings[i] = (struct stops_reading){ .at_ns = reading_at(.05 * (i + 1)) };
+	readings_put("executed", 0, readings, COUNT(readings));
+	analyse_again("executed", &v);
+	assert_in_range(v.fragments.processes[0].n_readings, 19, 20);
+	assert_int_equal(v.n_regions, 1);
+	assert_true(v.regions[0].n == 1 && v.regions[0].members[0].process == 1 && v.regions[0].cause == LOSS_STOPPED);
+	assert_true(fabs(v.regions[0].estimated_s / .8 - 1) < .1);
+	variance_release(&v);
+}
+
+/* A short wait for a CPU does not hide that calls took longer in the same time, for another reason. */
+static void not_hidden(void **state)
+{
+	const struct made_disturbance d = { 0, 1, 1.8, 2, MADE_QUEUE };
+	struct made_options o = { .ranks = 1,
+				  .seconds = 4,
+				  .noise = .01,
+				  .seed = 3,
+				  .counted = true,
+				  .files = true,
+				  .slow_calls = 1,
+				  .slow_from_s = 1,
+				  .slow_to_s = 1.8,
+				  .disturbances = &d,
+				  .n = 1 };
+	struct variance v;
+
+	(void)state;
+	analyse(&o, &usual_options, &v);
+	assert_true(v.regions[0].activity == ACTIVITY_IO && !v.regions[0].condition);
+	/* .8 s have 98 steps. */
+	if (fabs(v.regions[0].estimated_s / (98 * .004) - 1) > .1)
+		fail_msg("%.3f s", v.regions[0].estimated_s);
+	variance_release(&v);
+}
+
+/* Two processes that talk to each other wait for CPUs at once, in what they compute and in their messages: all of it is lost. */
+static void both_wait(void **state)
+{
+	const struct made_disturbance d = { -1, 1, 1.8, 1.5, MADE_QUEUE };
+	const struct made_options o = { .ranks = 2,
+					.seconds = 4,
+					.noise = .01,
+					.seed = 3,
+					.counted = true,
+					.one_host = true,
+					.queued = true,
+					.slow_calls = 1,
+					.slow_from_s = 1,
+					.slow_to_s = 1.8,
+					.also_slow_s = .004,
+					.disturbances = &d,
+					.n = 1 };
+	const double lost_s = .8 * .005 / (.002 + 2 * MADE_CALL_S + .005);
+	struct stops_reading readings[80];
+	struct variance v;
+
+	(void)state;
+	assert_int_equal(mkdir("both", 0755), 0);
+	assert_int_equal(made_run("both", &o), 0);
+	for (uint32_t i = 0; i < COUNT(readings); i++) {
+		double at_s = .05 * (i + 1), queue = fmin(fmax(at_s - 1, 0), .8) * lost_s / .8;
+
+		readings[i] = (struct stops_reading){ .at_ns = reading_at(at_s),
+						      .cpu = (uint32_t)((at_s - queue) * 1e4),
+						      .run_delay = (uint32_t)(queue * 1e4) };
+	}
+	readings_put("both", 0, readings, COUNT(readings));
+	readings_put("both", 1, readings, COUNT(readings));
+	analyse_again("both", &v);
+	assert_true(v.n_regions == 1 && v.regions[0].n == 2 && v.regions[0].condition);
+	if (fabs(v.regions[0].elapsed_s / lost_s - 1) > .1)
+		fail_msg("%.3f s of %.3f s", v.regions[0].elapsed_s, lost_s);
 	variance_release(&v);
 }
 
@@ -871,7 +1013,8 @@ int suite_variance(void)
 					    SCRATCH_TEST(order),	  cmocka_unit_test(activities), cmocka_unit_test(kinds),
 					    SCRATCH_TEST(finer),	  SCRATCH_TEST(disk),		SCRATCH_TEST(adjoining),
 					    cmocka_unit_test(own_loss),	  SCRATCH_TEST(intervals),	SCRATCH_TEST(more_of_all),
-					    SCRATCH_TEST(named_work),	  SCRATCH_TEST(hidden),		SCRATCH_TEST(outside) };
+					    SCRATCH_TEST(named_work),	  SCRATCH_TEST(hidden),		SCRATCH_TEST(outside),
+					    SCRATCH_TEST(executed),	  SCRATCH_TEST(not_hidden),	SCRATCH_TEST(both_wait) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -194,14 +194,14 @@ static void looked(struct fragments *f, double hog, double from_s, double to_s)
 	}
 }
 
-/* Whose the processor was, when a process of the run has used one as well: not its, if it always does, and has ended since. */
+/* Whose the processor was, when a process of the run has used one as well: not its, if it always does. */
 static void who_ended(void **state)
 {
 	static const struct {
 		double hog, from_s, to_s;
 		enum loss_cause cause;
 	} rows[] = {
-		{ .05, 0, 2.2, LOSS_QUEUE }, /* the other one ends soon after */
+		{ .05, 0, 4, LOSS_QUEUE },   /* the other one uses as much at all times */
 		{ .05, 1, 2, LOSS_WAITING }, /* it was there in that time alone: it may be either */
 		{ 0, 1, 2, LOSS_CROWDED },
 	};
