@@ -5,7 +5,7 @@
 #include "base/rng.h"
 #include "gate/detect/counters.h"
 #include "runs/inside/samples/samples_join.h"
-#include "runs/inside/samples/samples_mean.h"
+#include "runs/inside/samples/samples.h"
 
 #include <math.h>
 #include <string.h>

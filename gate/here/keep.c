@@ -96,7 +96,7 @@ static enum assay_status plan_put(struct store *store, const struct manifest *ma
 
 static bool is_name(const char *name)
 {
-	return name && run_name_ok(name) && !strpbrk(name, "/,") && *name != '-' && !strchr(name, ' ');
+	return name && !run_name_fault(name) && !strpbrk(name, "/,") && *name != '-' && !strchr(name, ' ');
 }
 
 enum assay_status keep_runs(const char *directory, const struct keep_side sides[SIDES], double level, struct assay_error *err)

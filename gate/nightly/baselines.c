@@ -50,7 +50,7 @@ static enum assay_status baseline_read(const char *name, const struct yaml_node 
 		st = string_of(name, map, "version", &out->version, err);
 	if (!st)
 		st = string_of(name, map, "reason", &out->reason, err);
-	if (!st && (!run_name_ok(out->application) || !run_name_ok(out->version)))
+	if (!st && (run_name_fault(out->application) || run_name_fault(out->version)))
 		st = assay_fail(err, ASSAY_E_FORMAT, "%s:%zu: no application or version has such a name", name, map->line);
 	if (!st)
 		st = day_of(name, map, "accepted", &out->accepted_ms, err);

@@ -129,7 +129,7 @@ static enum assay_status parse_time(const char *text, void *to, struct assay_err
 /* Refuses what cannot be the name of `what` ("a version"). */
 static enum assay_status check_name(const char *what, const char *name, struct assay_error *err)
 {
-	if (!run_name_ok(name))
+	if (run_name_fault(name))
 		return assay_fail(err, ASSAY_E_USAGE, "'%s' cannot be the name of %s: it %s", TEXT_SHOWN(name), what, run_name_fault(name));
 	return ASSAY_OK;
 }

@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "fleet/lab/lab.h"
 #include "runs/commands/runs_commands.h"
-#include "runs/running/metric_direction.h"
+#include "runs/running/plan.h"
 
 #define ACCOUNT(name) ", json_extract(x.signature, '$." #name "') AS " #name
 

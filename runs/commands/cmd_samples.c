@@ -7,7 +7,6 @@
 #include "runs/commands/runs_commands.h"
 #include "runs/inside/changes/demangle.h"
 #include "runs/inside/samples/sample_files.h"
-#include "runs/inside/samples/samples_mean.h"
 #include "runs/running/run.h"
 
 #include <math.h>

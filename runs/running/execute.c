@@ -16,7 +16,7 @@
 #include "fleet/counters/counting_client.h"
 #include "runs/inside/features/counting/format.h"
 #include "runs/inside/record/record.h"
-#include "runs/running/own_features.h"
+#include "runs/running/input_features.h"
 #include "runs/running/sampled_lines.h"
 #include "runs/running/samples_fetch.h"
 #include "runs/running/stack.h"
@@ -283,9 +283,7 @@ static bool runs_on(const char *architecture, const char *host)
 /* Reports whether this file can load libraries: executables and *.so*. */
 static bool loads_libraries(const struct artefact_file *file)
 {
-	const char *name = strrchr(file->path, '/');
-
-	return file->mode & 0100 || strstr(name ? name : file->path, ".so");
+	return file->mode & 0100 || strstr(text_file_name(file->path), ".so");
 }
 
 /* Before anything is deployed. What is neither executable nor a library by its name is data. */

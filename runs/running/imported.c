@@ -9,7 +9,7 @@
 #include "fingerprint/catalog/catalog.h"
 #include "fingerprint/catalog/machine.h"
 #include "runs/running/execution.h"
-#include "runs/running/metric_direction.h"
+#include "runs/running/plan.h"
 #include "runs/running/run.h"
 
 #include <ctype.h>
@@ -395,7 +395,7 @@ static enum assay_status import_write_metric(struct importing *im, const struct 
 {
 	bool known = false, stored, higher;
 	sqlite3_stmt *stmt = NULL;
-	enum assay_status st = metric_direction_load(im->store, row->name, &known, err);
+	enum assay_status st = run_imported_direction(im->store, row->name, &known, err);
 
 	stored = known;
 	higher = row->direction ? row->direction == IMPORTED_HIGHER : known;
@@ -483,7 +483,7 @@ static enum assay_status import_write_store(struct importing *im, const struct i
 /* Gives the fingerprints of the catalog the hardware types that their rows name. */
 static void import_give_types(const struct importing *im, struct catalog *catalog)
 {
-	const char *slash = strrchr(im->file, '/'), *by = slash ? slash + 1 : im->file;
+	const char *by = text_file_name(im->file);
 
 	if (!text_is_utf8(by, strlen(by)))
 		by = "a file of machines"; /* a file's name may have any bytes, JSON may not */

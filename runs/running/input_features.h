@@ -1,8 +1,10 @@
-/* What is known of an input before a program has seen it, for nothing: numbers among its arguments and in its environment, words among
- * them, sizes and lines of the files that it names. */
+/* What is known of an input before a program has seen it. For nothing: numbers among its arguments and in its environment, words among
+ * them, sizes and lines of the files that it names. And what the user's own command prints of it (the manifest's `features`), on a host,
+ * before the input's first run. */
 #ifndef RUNS_RUNNING_INPUT_FEATURES_H
 #define RUNS_RUNNING_INPUT_FEATURES_H
 
+#include "fleet/engine/session.h"
 #include "runs/running/artefact.h"
 #include "runs/running/execution.h"
 
@@ -17,5 +19,28 @@ void input_features_of(const struct manifest *manifest, size_t input, const stru
 size_t input_feature_numbers(const char *word, double *numbers, size_t room);
 /* Is it there or not, with 0 where it is not listed ("argument 2 is sort")? */
 bool input_feature_is_word(const char *name);
+
+/* ---- what the user's command prints ---- */
+
+#define OWN_FEATURES_BYTES_MAX (4u << 20)
+
+/* Features printed on one host; zeroed: none yet. */
+struct own_features {
+	struct own_features_printed *items; /* [n] */
+	size_t n, capacity;
+};
+void own_features_release(struct own_features *own); /* accepts zeroed */
+
+struct own_features_asked {
+	struct manifest_words words, environment; /* as they are run on the host */
+	const char *input, *work;		  /* its name, and the directory to run it in */
+	const struct run_features *known;	  /* whose names it must not use */
+};
+
+/* Sets out->own and its time. The same words of the same input are run once. The command has a minute, and OWN_FEATURES_BYTES_MAX for what
+ * it prints. *why, borrowed of *own: it did not end well for this input, or what it printed is no features; else NULL. False, with the
+ * host's reason: it could not be asked. */
+bool own_features_of(struct session *session, const struct own_features_asked *asked, struct own_features *own,
+		     struct execution_features *out, const char **why);
 
 #endif

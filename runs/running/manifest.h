@@ -122,7 +122,7 @@ struct manifest {
  * *out is overwritten; manifest_release() it. */
 enum assay_status manifest_open(const char *laboratory, const char *what, struct manifest *out, struct assay_error *err);
 /* From text[0..n), for tests and for what was kept with a plan. Unknown keys, placeholders that do not exist, versions without a
- * command, names that run_name_ok() refuses or that hold a '/'...: file, line and remedy. */
+ * command, names that run_name_fault() refuses or that hold a '/'...: file, line and remedy. */
 enum assay_status manifest_parse(const char *file, const char *text, size_t n, struct manifest *out, struct assay_error *err);
 void manifest_release(struct manifest *manifest); /* accepts zeroed */
 

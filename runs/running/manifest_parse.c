@@ -516,7 +516,7 @@ char *manifest_probe_text(const struct manifest_probe *probe)
 
 enum assay_status manifest_check_name(const struct manifest_reader *r, size_t line, const char *what, const char *name)
 {
-	if (run_name_ok(name) && !strpbrk(name, "/,") && *name != '-' && *name != ' ' && name[strlen(name) - 1] != ' ')
+	if (!run_name_fault(name) && !strpbrk(name, "/,") && *name != '-' && *name != ' ' && name[strlen(name) - 1] != ' ')
 		return ASSAY_OK;
 	return manifest_fail(r, ASSAY_E_FORMAT, line,
 			     "'%s' cannot be the name of %s: 1 to %d bytes of text, none of @ / and comma, no - in front, no "
@@ -784,7 +784,7 @@ static void manifest_add_default_input(struct manifest *m)
 
 static char *manifest_stem_of(const char *file)
 {
-	const char *slash = strrchr(file, '/'), *name = slash ? slash + 1 : file;
+	const char *name = text_file_name(file);
 	size_t n = strlen(name);
 
 	return mem_bytes(name, n > 5 && strcmp(name + n - 5, ".yaml") == 0 ? n - 5 : n);

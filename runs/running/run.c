@@ -7,7 +7,7 @@
 #include "base/order.h"
 #include "base/text.h"
 #include "runs/running/manifest.h"
-#include "runs/running/metric_direction.h"
+#include "runs/running/plan.h"
 
 #include <math.h>
 
@@ -34,9 +34,14 @@ const char *run_name_fault(const char *name)
 	return n > RUN_NAME_BYTES_MAX ? "is longer than 200 bytes" : NULL;
 }
 
-bool run_name_ok(const char *name)
+enum assay_status run_imported_direction(struct store *store, const char *application, bool *higher_is_better, struct assay_error *err)
 {
-	return !run_name_fault(name);
+	sqlite3_stmt *stmt = NULL;
+	enum assay_status st =
+	    store_ask(store, &stmt, err, "SELECT higher_is_better FROM metric_direction WHERE application = ?", "t", application);
+
+	*higher_is_better = store_next(store, stmt, &st, err) && sqlite3_column_int(stmt, 0);
+	return store_finish(stmt, st);
 }
 
 /* ---- builds ---- */
@@ -623,7 +628,7 @@ enum assay_status run_load_plan(struct store *store, const char *application, co
 		set.items[i].metric /= (double)set.items[i].recorded;
 	run_set_order(&set);
 	if (!st)
-		st = metric_direction_load(store, application, &set.higher_is_better, err);
+		st = run_imported_direction(store, application, &set.higher_is_better, err);
 	if (!st)
 		st = run_set_find_builds(store, plan, &set, err);
 	*out = set;
@@ -704,7 +709,7 @@ static enum assay_status run_list_rows(struct store *store, struct run_listing *
 					      .failed = sqlite3_column_int64(stmt, 5),
 					      .first_ms = sqlite3_column_int64(stmt, 6),
 					      .last_ms = sqlite3_column_int64(stmt, 7) };
-		st = metric_direction_load(store, item->application, &item->higher_is_better, err);
+		st = run_imported_direction(store, item->application, &item->higher_is_better, err);
 	}
 	sqlite3_finalize(stmt);
 	return st;
@@ -784,7 +789,7 @@ enum assay_status run_selector(const char *text, char **application, char **vers
 	const char *at = strrchr(text, '@');
 	char *name = mem_bytes(text, at ? (size_t)(at - text) : strlen(text));
 
-	if (!run_name_ok(name) || (at && !run_name_ok(at + 1))) {
+	if (run_name_fault(name) || (at && run_name_fault(at + 1))) {
 		free(name);
 		return assay_fail(err, ASSAY_E_USAGE, "'%s' is not APP or APP@VERSION", TEXT_SHOWN(text));
 	}

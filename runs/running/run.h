@@ -123,10 +123,12 @@ struct run_listing {
 enum assay_status run_list(struct store *store, struct run_listing **out, size_t *n, struct assay_error *err);
 void run_list_free(struct run_listing *list, size_t n);
 
+/* Whether more is better by what was imported of the application; false if nothing was. */
+enum assay_status run_imported_direction(struct store *store, const char *application, bool *higher_is_better, struct assay_error *err);
+
 /* Names of applications and versions: 1 to RUN_NAME_BYTES_MAX bytes of UTF-8, no control characters, no '@' (selectors). */
 #define RUN_NAME_BYTES_MAX 200
 #define RUN_METRIC_MAX	   1e100 /* no rate or time is larger; sums and squares of such results stay finite */
-bool run_name_ok(const char *name);
 /* Why it cannot be a name, as "is empty"; NULL: it can. */
 const char *run_name_fault(const char *name);
 

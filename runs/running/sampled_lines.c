@@ -116,9 +116,7 @@ static char *name_of(const struct sampled_file *file, uint64_t offset)
 		return NULL;
 	of = &file->functions.items[place.function];
 	function = demangle(of->symbol);
-	if (place.file && strrchr(place.file, '/'))
-		place.file = strrchr(place.file, '/') + 1;
-	name = mem_format("%s:%u:%u %s", place.file ? text_shown(place.file, of_file) : "-", place.file ? place.line : 0,
+	name = mem_format("%s:%u:%u %s", place.file ? text_shown(text_file_name(place.file), of_file) : "-", place.file ? place.line : 0,
 			  place.file ? of->line : 0, TEXT_SHOWN(function));
 	for (char *c = of_file; place.file && *c; c++)
 		name[c - of_file] = *c == ' ' ? '?' : *c;

@@ -150,8 +150,7 @@ struct names {
 static void stack_add_names(struct names *names, char *const *lines, size_t n, char *const *others, size_t n_others)
 {
 	for (size_t i = 0; i < n; i++) {
-		const char *path = lines[i] + DIGEST_HEX_BYTES + 1, *slash = strrchr(path, '/'),
-			   *name = slash && slash[1] ? slash + 1 : path;
+		const char *name = text_file_name(lines[i] + DIGEST_HEX_BYTES + 1);
 		size_t k = 0;
 
 		if (text_among(others, n_others, lines[i]))

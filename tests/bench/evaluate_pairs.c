@@ -93,7 +93,7 @@ static void pairs_parse_object(struct json_reader *r, const cJSON *object, struc
 	pairs_parse_selector(r, json_reader_text(r, object, "application"), out);
 	if (pairs_has(object, "version")) {
 		version = json_reader_text(r, object, "version");
-		if (!run_name_ok(version))
+		if (run_name_fault(version))
 			json_reader_fail(r, "'version' is not the name of a version");
 		if (out->version)
 			json_reader_fail(r, "the version is given twice");
@@ -125,7 +125,7 @@ static char *pairs_parse_word(struct json_reader *r, const cJSON *object, const 
 {
 	const char *text = pairs_has(object, key) ? json_reader_text(r, object, key) : NULL;
 
-	if (text && !run_name_ok(text))
+	if (text && run_name_fault(text))
 		json_reader_fail(r, "'%s' is empty, too long, or has control characters or an '@'", key);
 	return text && !r->st ? mem_string(text) : NULL;
 }

@@ -15,7 +15,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		for (size_t i = 0; i < all.n; i++) {
 			const struct baseline *b = &all.items[i], *found = baselines_find(&all, b->application, b->until_ms - 1);
 
-			ASSAY_BUG_IF(!run_name_ok(b->application) || !run_name_ok(b->version) || !b->reason || b->until_ms <= 0);
+			ASSAY_BUG_IF(run_name_fault(b->application) || run_name_fault(b->version) || !b->reason || b->until_ms <= 0);
 			ASSAY_BUG_IF(!found || found < b || found->until_ms < b->until_ms);
 		}
 	baselines_release(&all);

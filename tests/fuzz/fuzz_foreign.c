@@ -9,7 +9,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void check_row(const struct imported_row *row)
 {
-	ASSAY_BUG_IF(row->rate || !run_name_ok(row->name) || machine_check_id(row->machine, NULL));
+	ASSAY_BUG_IF(row->rate || run_name_fault(row->name) || machine_check_id(row->machine, NULL));
 	ASSAY_BUG_IF(row->taken_ms < 0 || row->repetition < 1);
 }
 

@@ -14,7 +14,7 @@ static void check_row(const struct imported_row *row, size_t lines)
 {
 	ASSAY_BUG_IF(!row->rate || !(row->value >= 0 && row->value <= RUN_METRIC_MAX));
 	ASSAY_BUG_IF(row->taken_ms < 0 || row->repetition < 1 || row->place.line < 2 || row->place.line > lines);
-	ASSAY_BUG_IF(machine_check_id(row->machine, NULL) || !run_name_ok(row->name) || !run_name_ok(row->battery));
+	ASSAY_BUG_IF(machine_check_id(row->machine, NULL) || run_name_fault(row->name) || run_name_fault(row->battery));
 }
 
 static void add_row(struct buf *out, const struct imported_row *row)

@@ -91,7 +91,7 @@ static void add_own(struct buf *out, const struct manifest_version *v, bool *pla
 
 static void add_version(struct buf *out, const struct manifest_version *v, bool *plain)
 {
-	ASSAY_BUG_IF(!run_name_ok(v->name) || strpbrk(v->name, "/,"));
+	ASSAY_BUG_IF(run_name_fault(v->name) || strpbrk(v->name, "/,"));
 	ASSAY_BUG_IF(v->kind == MANIFEST_GIT && (!v->repository || !v->reference || *v->reference == '-'));
 	add_quoted(out, v->name, plain);
 	buf_text(out, ": {");
@@ -118,7 +118,7 @@ static void add_inputs(struct buf *out, const struct manifest *m, bool *plain)
 	for (size_t i = 0; i < m->n_inputs; i++) {
 		char *name = manifest_stored_name(m, i);
 
-		ASSAY_BUG_IF(!run_name_ok(name));
+		ASSAY_BUG_IF(run_name_fault(name));
 		free(name);
 		add_quoted(out, m->inputs[i].name, plain);
 		buf_text(out, ": {");
@@ -242,7 +242,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	ASSAY_BUG_IF(m.n_versions < 1 || m.n_versions > MANIFEST_VERSIONS_MAX || m.n_inputs < 1 || m.n_inputs > MANIFEST_INPUTS_MAX);
 	ASSAY_BUG_IF(m.repetitions < 1 || m.repetitions > MANIFEST_REPETITIONS_MAX || m.warm_ups < 0 || m.time_limit_ms < 100);
-	ASSAY_BUG_IF(*m.work != '/' || !run_name_ok(m.application) || strlen(m.hash) != DIGEST_HEX_BYTES - 1 || m.text_bytes != size);
+	ASSAY_BUG_IF(*m.work != '/' || run_name_fault(m.application) || strlen(m.hash) != DIGEST_HEX_BYTES - 1 || m.text_bytes != size);
 	check_commands(&m);
 	check_metric(&m, (const char *)data, size);
 	check_again(&m);

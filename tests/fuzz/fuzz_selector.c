@@ -11,10 +11,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (run_selector(text, &application, &version, &err)) {
 		ASSAY_BUG_IF(application || version || !*err.text || strchr(err.text, '\n'));
-		ASSAY_BUG_IF(run_name_ok(text)); /* a name alone is a selector */
+		ASSAY_BUG_IF(!run_name_fault(text)); /* a name alone is a selector */
 	} else {
 		again = mem_format("%s%s%s", application, version ? "@" : "", version ? version : "");
-		ASSAY_BUG_IF(strcmp(text, again) != 0 || !run_name_ok(application) || (version && !run_name_ok(version)));
+		ASSAY_BUG_IF(strcmp(text, again) != 0 || run_name_fault(application) || (version && run_name_fault(version)));
 		free(again);
 	}
 	free(application);

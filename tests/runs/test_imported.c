@@ -3,7 +3,7 @@
 
 #include "base/rng.h"
 #include "fingerprint/catalog/catalog.h"
-#include "runs/running/metric_direction.h"
+#include "runs/running/plan.h"
 #include "tests/scratch.h"
 
 #include <math.h>
@@ -299,9 +299,9 @@ static void test_direction(void **state)
 	(void)state;
 	take_results(&lab, good);
 	assert_int_equal(take_results(&lab, bad).runs_added, 2);
-	check(metric_direction_load(&lab.store, "a*b", &higher, &err), &err);
+	check(run_imported_direction(&lab.store, "a*b", &higher, &err), &err);
 	assert_true(higher);
-	check(metric_direction_load(&lab.store, "axb", &higher, &err), &err);
+	check(run_imported_direction(&lab.store, "axb", &higher, &err), &err);
 	assert_false(higher);
 	check_fails("both", import_results(&lab, both, "v", &result, &err), ASSAY_E_FORMAT, &err,
 		    "higher is better for 'y' in line 3, and lower in line 2");

@@ -2,7 +2,7 @@
 #include "base/rng.h"
 #include "runs/inside/record/record_writer.h"
 #include "runs/inside/samples/samples_join.h"
-#include "runs/inside/samples/samples_mean.h"
+#include "runs/inside/samples/samples.h"
 #include "tests/scratch.h"
 
 #include <math.h>

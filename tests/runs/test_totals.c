@@ -2,7 +2,7 @@
 #include "tests/runs/emulated_programs.h"
 
 #include "base/rng.h"
-#include "runs/inside/samples/samples_mean.h"
+#include "runs/inside/samples/samples.h"
 
 #define EXACT "emulated:simulated" /* the counters before it are exact */
 

@@ -1,6 +1,7 @@
 #include "runs/inside/instrument/compiler_command.h"
 
 #include "base/mem.h"
+#include "base/text.h"
 #include "runs/inside/instrument/foreground.h"
 
 #include <stdio.h>
@@ -64,13 +65,6 @@ static enum compiler_word_kind kind_of(const char *word, const char *language)
 
 /* ---- the command ---- */
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 static void target_set(struct compiler_command *c, const char *triplet)
 {
 	snprintf(c->target, sizeof(c->target), "%.*s", (int)strcspn(triplet, "-"), triplet);
@@ -82,7 +76,7 @@ static void judge_compiler(struct compiler_command *c)
 	const char *compiler = c->compiler[c->n_compiler - 1];
 	struct assay_error ignored;
 	char *path = NULL, *program = foreground_find_program(compiler, &path, &ignored) ? NULL : realpath(path, NULL);
-	const char *name = base_name(program ? program : compiler);
+	const char *name = text_file_name(program ? program : compiler);
 
 	c->kind = strstr(name, "clang") ? COMPILER_CLANG : strstr(name, "gcc") || strstr(name, "g++") ? COMPILER_GCC : COMPILER_OTHER;
 	if (strstr(name, "-linux-"))
@@ -100,7 +94,7 @@ static void judge_target(struct compiler_command *c, const char *word, const cha
 
 bool compiler_command_launches(const char *word)
 {
-	return is_one_of(base_name(word), "ccache sccache distcc icecc");
+	return is_one_of(text_file_name(word), "ccache sccache distcc icecc");
 }
 
 static size_t launcher_words(const char *const *words, size_t n)

@@ -116,7 +116,6 @@ static void read_sections(Elf *elf, struct site_module *out)
 
 enum assay_status site_module_open(const char *path, struct site_module *out, struct assay_error *err)
 {
-	const char *slash = strrchr(path, '/');
 	enum assay_status st;
 
 	*out = (struct site_module){ .n = 0 };
@@ -126,7 +125,7 @@ enum assay_status site_module_open(const char *path, struct site_module *out, st
 	if (out->image.build_id[0])
 		snprintf(out->id, sizeof(out->id), "%s", out->image.build_id);
 	else
-		snprintf(out->id, sizeof(out->id), "=%s", slash ? slash + 1 : path);
+		snprintf(out->id, sizeof(out->id), "=%s", text_file_name(path));
 	read_functions(out);
 	read_sections(out->image.elf, out);
 	return ASSAY_OK;

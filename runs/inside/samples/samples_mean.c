@@ -1,4 +1,4 @@
-#include "runs/inside/samples/samples_mean.h"
+#include "runs/inside/samples/samples.h"
 
 #include "base/stats.h"
 

@@ -46,13 +46,6 @@ const char *const variant_kind_names[] = { "plain", "functions", "counters", "fe
 
 /* ---- names ---- */
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 /* Reports whether it names a compiler, such as "x86_64-linux-gnu-gcc-12.2": compares the part after the last '-' before the version. */
 static bool is_compiler(const char *name)
 {
@@ -77,7 +70,7 @@ static bool is_wrapped(const char *name)
 
 bool compiler_wrapper_is_called(const char *argv0)
 {
-	return is_wrapped(base_name(argv0));
+	return is_wrapped(text_file_name(argv0));
 }
 
 /* ---- commands for programs that count, for `assay build --for features` and `--for work` (features/counting/) ---- */
@@ -362,8 +355,8 @@ enum assay_status compiler_wrapper_link(const char *links, enum variant_kind kin
 static bool is_linked(const char *path)
 {
 	struct assay_error ignored;
-	char *found = NULL, *real = is_wrapped(base_name(path)) ? realpath(path, NULL) : NULL, *other = NULL;
-	bool is = real && !foreground_find_program(base_name(path), &found, &ignored) && (other = realpath(found, NULL)) &&
+	char *found = NULL, *real = is_wrapped(text_file_name(path)) ? realpath(path, NULL) : NULL, *other = NULL;
+	bool is = real && !foreground_find_program(text_file_name(path), &found, &ignored) && (other = realpath(found, NULL)) &&
 		  strcmp(real, other) == 0;
 
 	mem_free(found, real, other);
@@ -381,7 +374,7 @@ static char *with_links(const char *links, const char *text)
 		char *word = mem_bytes(text, n);
 
 		if (*word == '/' && is_linked(word))
-			buf_format(&out, "%s/%s", links, base_name(word));
+			buf_format(&out, "%s/%s", links, text_file_name(word));
 		else
 			buf_text(&out, word);
 		free(word);
@@ -466,7 +459,7 @@ static enum assay_status record(const char *compiler, const char *directory, con
 	add_word(directory, tree, &line);
 	for (size_t i = 0; i < n; i++) {
 		buf_char(&line, '\t');
-		add_word(i ? words[i] : base_name(words[i]), tree, &line);
+		add_word(i ? words[i] : text_file_name(words[i]), tree, &line);
 	}
 	buf_char(&line, '\n');
 	st = append(getenv(RECORD), &line, err);
@@ -490,7 +483,7 @@ static void record_refusal(const struct assay_error *why)
 /* Reports whether it names a file that configure, CMake or Meson makes to examine the compiler. */
 static bool is_of_check(const char *name)
 {
-	return strncmp(base_name(name), "conftest", 8) == 0 || strstr(name, "CMakeFiles/CMakeScratch/") ||
+	return strncmp(text_file_name(name), "conftest", 8) == 0 || strstr(name, "CMakeFiles/CMakeScratch/") ||
 	       strstr(name, "CMakeFiles/CMakeTmp") || strstr(name, "/CompilerIdC") || strstr(name, "meson-private/");
 }
 
@@ -532,7 +525,7 @@ static char **words_for_functions(const struct compiler_command *c, const char *
 {
 	static const char *const first[] = { "-g", "-fpatchable-function-entry=5" };
 	char **all = mem_new(n + FUNCTIONS_WORDS + 1, sizeof(*all));
-	bool cxx = strstr(base_name(c->compiler[c->n_compiler - 1]), "++"), linker = false;
+	bool cxx = strstr(text_file_name(c->compiler[c->n_compiler - 1]), "++"), linker = false;
 	size_t used = 0;
 
 	for (size_t i = 0; i < n; i++) {
@@ -624,14 +617,14 @@ enum assay_status compiler_wrapper_run(int argc, char **argv, int *status, struc
 
 	*status = 0;
 	for (size_t i = 0; i < n; i++) /* the wrapper replaces another compiler in PATH, and after ccache too */
-		words[i] = i <= 1 && is_wrapped(base_name(argv[i])) && is_self(argv[i]) ? base_name(argv[i]) : argv[i];
-	leave_path(base_name(words[0]));
+		words[i] = i <= 1 && is_wrapped(text_file_name(argv[i])) && is_self(argv[i]) ? text_file_name(argv[i]) : argv[i];
+	leave_path(text_file_name(words[0]));
 	while (name && variant_kind_names[kind] && strcmp(variant_kind_names[kind], name) != 0)
 		kind++;
 	if (!name || !variant_kind_names[kind] || !getenv(LINKS) || !getenv(OPTIONS) || !getenv(RECORD) || !getenv(TREE))
 		st = assay_fail(err, ASSAY_E_USAGE,
 				"'%s' is assay in place of a compiler: build this by 'assay build' again, or configure it again", argv[0]);
-	else if (compiler_command_launches(words[0]) && (n < 2 || !is_compiler(base_name(words[1]))))
+	else if (compiler_command_launches(words[0]) && (n < 2 || !is_compiler(text_file_name(words[1]))))
 		st = foreground_run((char *const *)(uintptr_t)words, -1, status, err);
 	else
 		st = record_and_compile((enum variant_kind)kind, words, n, status, err);
