@@ -102,7 +102,8 @@ const struct command import_machines_command = {
 	.about =
 	    "Reads a CSV file with a row per rate, and puts the fingerprints into the store and the catalog. Columns: machine, time, "
 	    "stressor, rate (operations per second), and optionally repetition (the pass, from 1), type (the hardware type), battery, "
-	    "battery_hash, stress_ng and architecture. Other columns are ignored. A result of 'result import' with the same machine, "
+	    "battery_hash, stress_ng and architecture. Another column is refused, for it may distinguish rates. A result of 'result "
+	    "import' with the same machine, "
 	    "time and repetition belongs to that fingerprint. 'result export' writes both kinds of file. Importing the same file again "
 	    "changes nothing; rates that contradict what is stored are refused.",
 	.examples = "  assay import machines machines.csv\n"
@@ -234,6 +235,7 @@ static enum assay_status result_import_run(struct lab *lab, void *arguments, str
 				       .n_columns = a->columns.n,
 				       .taken_ms = a->taken_ms,
 				       .time_given = a->taken_ms >= 0,
+				       .version_given = strcmp(a->version, IMPORTED_NAME) != 0,
 				       .interleaved = a->interleaved };
 	struct imported_result result = { 0 };
 	struct foreign_result read = { .tool = FOREIGN_TOOLS };
@@ -290,7 +292,8 @@ const struct command result_import_command = {
 	.about = "Reads the JSON of Google Benchmark (--benchmark_out) or of hyperfine (--export-json), a CSV file whose header names its "
 		 "columns, or a result file of the Phoronix Test Suite. Each benchmark becomes an application, each repetition a result, "
 		 "with which 'gate', 'history' and 'report' work as with their own; what a tool has averaged itself is not used. Times are "
-		 "in seconds. Labels, parameters and units that distinguish results become a part of the application's name. Runs that "
+		 "in seconds. Labels, parameters, arguments and units that distinguish results become a part of the application's name. "
+		 "Runs that "
 		 "failed count as failed. A row that cannot be used is excluded, and the answer says how many there are, where the first "
 		 "is, and why. Importing the same file again changes nothing; what contradicts it is refused. A file without times is "
 		 "known by its content, and of a CSV file that has grown only the new rows count.",

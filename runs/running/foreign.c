@@ -2,6 +2,7 @@
 
 #include "base/buf.h"
 #include "base/csv.h"
+#include "base/digest.h"
 #include "base/mem.h"
 #include "base/order.h"
 #include "base/text.h"
@@ -624,16 +625,16 @@ static enum assay_status csv_read(struct reader *r, char *text, size_t n)
 
 /* ---- Phoronix Test Suite ---- */
 
-enum { ENTRY, VALUE, RAW, TEST, TITLE, DESCRIPTION, SCALE, PROPORTION, MEASURED, WHEN, LEAVES };
+enum { ENTRY, VALUE, RAW, TEST, TITLE, PROGRAM_VERSION, ARGUMENTS, DESCRIPTION, SCALE, PROPORTION, MEASURED, WHEN, LEAVES };
 
 #define RESULT_PATH "PhoronixTestSuite/Result/"
 #define ENTRY_PATH  RESULT_PATH "Data/Entry/"
 #define SYSTEM_PATH "PhoronixTestSuite/System/"
 
-static const char *const leaves[LEAVES] = { ENTRY_PATH "Identifier",  ENTRY_PATH "Value",	ENTRY_PATH "RawString",
-					    RESULT_PATH "Identifier", RESULT_PATH "Title",	RESULT_PATH "Description",
-					    RESULT_PATH "Scale",      RESULT_PATH "Proportion", SYSTEM_PATH "Identifier",
-					    SYSTEM_PATH "TimeStamp" };
+static const char *const leaves[LEAVES] = { ENTRY_PATH "Identifier",  ENTRY_PATH "Value",	 ENTRY_PATH "RawString",
+					    RESULT_PATH "Identifier", RESULT_PATH "Title",	 RESULT_PATH "AppVersion",
+					    RESULT_PATH "Arguments",  RESULT_PATH "Description", RESULT_PATH "Scale",
+					    RESULT_PATH "Proportion", SYSTEM_PATH "Identifier",	 SYSTEM_PATH "TimeStamp" };
 
 /* What stands in the elements that are open, and were closed in the result or system that is. */
 struct phoronix {
@@ -706,21 +707,38 @@ static const char *phoronix_time(const struct phoronix *p, const char *measured)
 	return NULL;
 }
 
-/* A test may measure several things under one description, as LevelDB's do operations and bytes a second: their unit distinguishes them. */
+/* Returns the arguments and the unit of the open result: several of both may have one description. The suite itself compares results
+ * only if these are the same. Arguments that no name may hold are a hash. */
+static const char *phoronix_mark(const struct phoronix *p)
+{
+	const char *arguments = said(p, ARGUMENTS);
+	char *parts[2], hash[DIGEST_ID_BYTES];
+	size_t n = 0;
+
+	digest_id(arguments, strlen(arguments), hash);
+	if (*arguments)
+		parts[n++] = strlen(arguments) < RUN_NAME_BYTES_MAX / 2 && !run_name_fault(arguments) ? mem_string(arguments)
+												      : mem_format("arguments %s", hash);
+	if (*said(p, SCALE))
+		parts[n++] = mem_string(said(p, SCALE));
+	return mark_of(p->r, parts, n);
+}
+
 static void phoronix_add(struct phoronix *p, struct imported_place place, const char *value)
 {
 	const char *test = said(p, *said(p, TEST) ? TEST : TITLE), *description = said(p, DESCRIPTION);
 	const char *measured = keep(p->r, mem_string(said(p, ENTRY)));
 	struct foreign_row row = row_of(p->r, place, machine_of(p->r, measured));
-	char *scale = *said(p, SCALE) ? mem_string(said(p, SCALE)) : NULL;
 
 	row.name = keep(p->r, mem_format("%s%s%s", test, *description ? "/" : "", description));
-	row.mark = mark_of(p->r, &scale, scale != NULL);
+	row.mark = phoronix_mark(p);
 	row.thing = (double)place.line * INSTANCES_MAX + (double)place.at;
 	row.texts.direction = strcmp(said(p, PROPORTION), "HIB") == 0 ? "higher" : "lower";
 	row.texts.result = keep(p->r, mem_string(value));
 	/* Where several systems are said to be one machine, they are what was compared on it: its kernels, compilers, settings. */
-	row.to.version = p->r->options->machine && p->n_systems > 1 ? measured : "";
+	row.to.version = p->r->options->machine && p->n_systems > 1 ? measured
+			 : p->r->options->version_given		    ? ""
+								    : keep(p->r, mem_string(said(p, PROGRAM_VERSION)));
 	if (!row.to.machine) {
 		imported_leave_out(&p->r->result->imported, IMPORTED_BAD_NAME, &place, NO_MACHINE);
 	} else if (strchr(value, ',')) { /* of a monitor */
@@ -753,13 +771,6 @@ static void phoronix_system(struct phoronix *p)
 	phoronix_forget(p, SYSTEM_PATH);
 }
 
-static void phoronix_result(struct phoronix *p)
-{
-	phoronix_forget(p, RESULT_PATH);
-	p->results++;
-	p->entries = 0;
-}
-
 static void phoronix_close(void *of, const XML_Char *name)
 {
 	struct phoronix *p = of;
@@ -771,12 +782,15 @@ static void phoronix_close(void *of, const XML_Char *name)
 			p->said[i] = buf_take(&p->text);
 		}
 	}
-	if (stands_at(p, ENTRY_PATH))
+	if (stands_at(p, ENTRY_PATH)) {
 		phoronix_entry(p);
-	else if (stands_at(p, SYSTEM_PATH))
+	} else if (stands_at(p, SYSTEM_PATH)) {
 		phoronix_system(p);
-	else if (stands_at(p, RESULT_PATH))
-		phoronix_result(p);
+	} else if (stands_at(p, RESULT_PATH)) {
+		phoronix_forget(p, RESULT_PATH);
+		p->results++;
+		p->entries = 0;
+	}
 	p->depth--;
 	if (p->depth < DEPTH_MAX)
 		free(p->path[p->depth]);

@@ -36,8 +36,9 @@ struct foreign_options {
 	int64_t taken_ms;	      /* where the file has no time */
 	struct foreign_start *starts; /* [n_starts], by bytes: those results of a file without times are as old as their start */
 	size_t n_starts;
-	bool time_given;  /* taken_ms is the user's: it also stands where the time of a row is not understood */
-	bool interleaved; /* the user says that versions took turns */
+	bool time_given;    /* taken_ms is the user's: it also stands where the time of a row is not understood */
+	bool version_given; /* the user names the version, which stands before that of the program in a file of the Phoronix Test Suite */
+	bool interleaved;   /* the user says that versions took turns */
 };
 
 /* A measurement. Its texts belong to the result, or to the text that was read. */

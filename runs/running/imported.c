@@ -163,7 +163,37 @@ void imported_release(struct imported *imported)
 
 /* ---- rates of machines ---- */
 
-enum { MACHINE, TIME, STRESSOR, RATE, REPETITION, TYPE, BATTERY, BATTERY_HASH, STRESS_NG, ARCHITECTURE, COMPLETE, COLUMNS };
+enum {
+	MACHINE,
+	TIME,
+	STRESSOR,
+	RATE,
+	REPETITION,
+	TYPE,
+	BATTERY,
+	BATTERY_HASH,
+	STRESS_NG,
+	ARCHITECTURE,
+	COMPLETE,
+	COLUMNS,
+	ALL_COLUMNS = COLUMNS + 5
+};
+
+/* Refuses a column without a meaning, for it may distinguish rates. Those that 'result export' writes besides do not. */
+static enum assay_status import_check_columns(const struct csv *csv, const size_t index[COLUMNS], struct assay_error *err)
+{
+	static const char *const ignored[] = { "fingerprint", "origin", "profile", "ordinal", "real_rate" };
+
+	for (size_t i = 0, k; i < csv->n_fields; i++) {
+		for (k = 0; k < COLUMNS && index[k] != i;)
+			k++;
+		if (k == COLUMNS && !text_among(ignored, sizeof(ignored) / sizeof(ignored[0]), csv->fields[i]))
+			return assay_fail(err, ASSAY_E_USAGE,
+					  "%s:%zu: the column '%s' has no meaning: make its values a part of 'stressor', or leave it out",
+					  csv->name, csv->line, TEXT_SHOWN(csv->fields[i]));
+	}
+	return ASSAY_OK;
+}
 
 enum assay_status imported_read_machines(const char *name, char *text, size_t n, struct imported *out, struct assay_error *err)
 {
@@ -178,6 +208,8 @@ enum assay_status imported_read_machines(const char *name, char *text, size_t n,
 	*out = (struct imported){ 0 };
 	csv_init(&csv, name, text, n);
 	st = csv_header(&csv, columns, COLUMNS, index, err);
+	if (!st)
+		st = import_check_columns(&csv, index, err);
 	while (!st && imported_next(out, &csv)) {
 		const struct imported_place place = { .line = csv.line };
 		const char *cells[COLUMNS];

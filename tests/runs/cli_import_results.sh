@@ -261,24 +261,24 @@ for megabytes in 0.5 ''; do # where one has failed, the other keeps its name
 	expect_status 0
 	expect_json .rows "$([ "$megabytes" ] && echo 9 || echo 6)"
 	expect_json .not_used.bad_row 1
-	run -C "$lab" result show "$leveldb (Microseconds Per Op)@v$megabytes" --format json
+	run -C "$lab" result show "$leveldb (--benchmarks=fillsync, Microseconds Per Op)@v$megabytes" --format json
 	expect_json .results 3
 	expect_json .higher_is_better false
 	expect_json '.results[2].metric' 7012.4
 	expect_json '.results[0].machine' 'ci & more'
 	expect_json '.results[0].taken_ms' 1790722454000
 done
-run -C "$lab" result show "$leveldb (MB/s)@v0.5" --format json
+run -C "$lab" result show "$leveldb (--benchmarks=fillsync, MB/s)@v0.5" --format json
 expect_json .results 3
 expect_json .higher_is_better true
-run -C "$lab" result show "$leveldb (MB/s)@v" --format json
+run -C "$lab" result show "$leveldb (--benchmarks=fillsync, MB/s)@v" --format json
 expect_json .results 0
 expect_json .failed 1
-run -C "$lab" result show 'pts/leveldb-1.1.0/Benchmark: Hot Read (Microseconds Per Op)@v' --format json
+run -C "$lab" result show 'pts/leveldb-1.1.0/Benchmark: Hot Read (--benchmarks=readhot, Microseconds Per Op)@v' --format json
 expect_json .results 2
-suite 0.5 | sed 's/Hot Read/Fill Sync/' >"$tmp/same.xml"
-import "$tmp/same.xml" --version 3 # two results of one name and unit: which is which is not known
-expect_stdout '3 results of' "5: nothing distinguishes it from another result of the file (first in Result[1].Entry[0]: $leveldb (Microseconds"
+suite 0.5 | sed 's/Hot Read/Fill Sync/; s/readhot/fillsync/' >"$tmp/same.xml"
+import "$tmp/same.xml" --version 3 # two results of one name, arguments and unit: which is which is not known
+expect_stdout '3 results of' "5: nothing distinguishes it from another result of the file (first in Result[1].Entry[0]: ${leveldb% Sync}"
 
 what='files that are none'
 for text in '' '{' '{}' '[]' '<a' '<a/>' '{"results": 3}' '{"results": [{"command": "x", "times": ["y"]}]}' '{"benchmarks": []}' '<!DOCTYPE x [<!ENTITY a "b">]><x>&a;</x>'; do

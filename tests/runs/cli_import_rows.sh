@@ -557,4 +557,45 @@ for version in 1 2; do
 	run -C "$lab" result show "disk (ms)@$version" --format json
 	expect_json '.results[1].metric' 4
 done
+
+what='rates of machines: columns without a meaning'
+printf 'machine,time,stressor,rate,workers\nw1,2026-01-01,cpu,10,1\nw1,2026-01-01,cpu,20,2\n' >"$tmp/rates.csv"
+run -C "$lab" import machines "$tmp/rates.csv"
+refused 2 "rates.csv:1: the column 'workers' has no meaning: make its values a part of 'stressor'"
+printf 'machine,time,stressor,rate\nw1,2026-01-01,cpu 1,10\nw1,2026-01-01,cpu 2,20\n' >"$tmp/rates.csv"
+run -C "$lab" import machines "$tmp/rates.csv" --format json
+expect_json .rates_added 2
+run -C "$lab" result export "$tmp/rates"
+run init "$tmp/rates.lab"
+run -C "$tmp/rates.lab" import machines "$tmp/rates/machines.csv" --format json
+expect_json .rates_added 2
+
+what='Phoronix Test Suite: arguments distinguish results of one description, in one file and in two'
+# ran ARGUMENTS APP_VERSION VALUES
+ran() {
+	printf '<Result><Title>zstd</Title><AppVersion>%s</AppVersion><Arguments>%s</Arguments><Description>Compress</Description><Scale>s</Scale><Proportion>LIB</Proportion><Data><Entry><Identifier>p1</Identifier><RawString>%s</RawString></Entry></Data></Result>' "$2" "$1" "$3"
+}
+long=$(printf '%0150d' 7)
+{ echo '<PhoronixTestSuite>' && ran -b3 1.4 7:8 && ran -b19 1.4 3:4 && ran "-b3 $long" 1.4 1:1 && ran "-b19 $long" 1.4 2:2 && ran '' 1.4 5 && ran mail=a@b 1.4 6; echo '</PhoronixTestSuite>'; } >"$tmp/1.xml"
+{ echo '<PhoronixTestSuite>' && ran -b22 1.4 9:9; echo '</PhoronixTestSuite>'; } >"$tmp/2.xml"
+{ echo '<PhoronixTestSuite>' && ran -b22 1.5 6:6:6; echo '</PhoronixTestSuite>'; } >"$tmp/3.xml"
+import "$tmp/1.xml" --version same --format json
+expect_json .results_added 10
+expect_json .not_used.alike 0
+expect_json .not_used.bad_name 0
+import "$tmp/2.xml" --version same --format json
+expect_json .results_added 2
+run -C "$lab" result list
+expect_stdout 'zstd/Compress (-b3, s)' 'zstd/Compress (-b19, s)' 'zstd/Compress (-b22, s)' 'zstd/Compress (s)' 'zstd/Compress (arguments '
+run -C "$lab" result show 'zstd/Compress (-b19, s)@same' --format json
+expect_json .results 2
+what='Phoronix Test Suite: the version of the program, where the user names none'
+for n in 2 3; do
+	import "$tmp/$n.xml"
+	expect_status 0
+done
+run -C "$lab" result show 'zstd/Compress (-b22, s)@1.4' --format json
+expect_json .results 2
+run -C "$lab" result show 'zstd/Compress (-b22, s)@1.5' --format json
+expect_json .results 3
 finish
