@@ -206,6 +206,7 @@ static void show(const struct arguments *a, const struct foreign_result *f, cons
 	doc_set(d, "from", foreign_code(f->tool));
 	doc_set(d, "rows", count_rows(q));
 	doc_set(d, "failed", q->said);
+	doc_set(d, "assumed_lower", r->assumed_lower);
 	doc_set(d, "results_added", r->runs_added);
 	doc_set(d, "results_known", r->runs_known);
 	show_skipped(q, d);
@@ -218,6 +219,11 @@ static void show(const struct arguments *a, const struct foreign_result *f, cons
 			 q->said, text_plural(q->said), place, q->failed[q->first_said].failure);
 		free(place);
 	}
+	if (r->assumed_lower)
+		doc_line(
+		    d,
+		    "  direction     of %zu application%s the file does not say it: lower is better (a column 'direction' says otherwise)",
+		    r->assumed_lower, text_plural(r->assumed_lower));
 	if (f->ends_unknown)
 		doc_line(d, "  exit codes    of %zu run%s the file has none: whether they failed is not known", f->ends_unknown,
 			 text_plural(f->ends_unknown));

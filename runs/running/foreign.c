@@ -367,7 +367,7 @@ static void gbench_add(struct reader *r, const cJSON *item, size_t index, const 
 		row.mark = benchmark_mark(r, item);
 		row.thing = (double)json_get_count(item, "family_index") * INSTANCES_MAX +
 			    (double)json_get_count(item, "per_family_instance_index");
-		row.texts.direction = ends_in(metric, "_per_second") ? "higher" : "lower";
+		row.texts.direction = ends_in(metric, "_per_second") ? "higher" : is_time ? "lower" : "";
 		row.to.metric = metric;
 		row_add(r, row);
 	}
@@ -733,7 +733,7 @@ static void phoronix_add(struct phoronix *p, struct imported_place place, const 
 	row.name = keep(p->r, mem_format("%s%s%s", test, *description ? "/" : "", description));
 	row.mark = phoronix_mark(p);
 	row.thing = (double)place.line * INSTANCES_MAX + (double)place.at;
-	row.texts.direction = strcmp(said(p, PROPORTION), "HIB") == 0 ? "higher" : "lower";
+	row.texts.direction = strcmp(said(p, PROPORTION), "HIB") == 0 ? "higher" : strcmp(said(p, PROPORTION), "LIB") == 0 ? "lower" : "";
 	row.texts.result = keep(p->r, mem_string(value));
 	/* Where several systems are said to be one machine, they are what was compared on it: its kernels, compilers, settings. */
 	row.to.version = p->r->options->machine && p->n_systems > 1 ? measured

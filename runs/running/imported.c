@@ -430,6 +430,7 @@ static enum assay_status import_write_metric(struct importing *im, const struct 
 	enum assay_status st = run_imported_direction(im->store, row->name, &known, err);
 
 	stored = known;
+	im->result.assumed_lower += !row->direction && !known;
 	higher = row->direction ? row->direction == IMPORTED_HIGHER : known;
 	if (!st)
 		st = store_ask(im->store, &stmt, err,

@@ -114,6 +114,7 @@ struct imported_result {
 	size_t recorded_zeros; /* rates of this file that are 0 */
 	size_t machines;       /* with fingerprints in this file */
 	size_t runs_added, runs_known;
+	size_t assumed_lower;		 /* applications of which neither the file nor stored results say whether more is better */
 	size_t runs_without_fingerprint; /* imported results of the laboratory that belong to none */
 	size_t catalog_written;
 };
