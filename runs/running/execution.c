@@ -185,9 +185,8 @@ static void execution_set_numbers(const struct helper_result *result, struct exe
 static void execution_read_metric(const struct metric *metric, const struct spool *out, struct execution *e)
 {
 	bool from_output = metric->source != METRIC_WALL && metric->source != METRIC_CPU;
-	char *warning = NULL;
+	char *warning = NULL, *text = NULL;
 	struct assay_error err;
-	char *text = NULL;
 	size_t n = 0;
 	enum assay_status st = from_output ? spool_text(out, METRIC_OUTPUT_BYTES_MAX, &text, &n, &err) : ASSAY_OK;
 
@@ -228,6 +227,19 @@ static void execution_judge_end(const struct metric *metric, const struct helper
 	}
 }
 
+/* Adds how many processes a run has left when it ended by itself. */
+static void execution_note_left(const struct helper_result *result, struct execution *e)
+{
+	char *before = e->detail;
+
+	if (result->leftovers <= 0 || result->flooded > 0 || result->timed_out > 0)
+		return;
+	e->detail =
+	    mem_format("%s%sit left %" PRId64 " process%s running, %s", before ? before : "", before ? "; " : "", result->leftovers,
+		       result->leftovers == 1 ? "" : "es", result->survivors > 0 ? "not all of which could be ended" : "which assay ended");
+	free(before);
+}
+
 static char *execution_why_not_started(const struct helper_answer *answer)
 {
 	return mem_format("%s%s", answer->refusal,
@@ -261,6 +273,7 @@ bool execution_judge(const struct metric *metric, const struct helper_answer *an
 		execution_set_numbers(&answer->result, &e);
 		e.signature = signature_text(answer);
 		execution_judge_end(metric, answer, &e);
+		execution_note_left(&answer->result, &e);
 	}
 	execution_keep_output(&answer->out, e.outcome, &e.out, &e.out_bytes);
 	execution_keep_output(&answer->err, e.outcome, &e.err, &e.err_bytes);

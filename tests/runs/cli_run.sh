@@ -218,7 +218,8 @@ metric: { source: regex, pattern: '^cost ([0-9e]+)' }
 END
 run -C "$lab" run hostile
 expect_status 7
-expect_stdout '6 of 8 runs measured, 2 failed' "version 'huge': no_metric" "'1e400' is not a number"
+expect_stdout '6 of 8 runs measured, 2 failed' "version 'huge': no_metric" "'1e400' is not a number" \
+	"version 'leaves': ok (1 run, the first on machine " ': it left 1 process running, which assay ended'
 no_process_left
 run -C "$lab" result show hostile --failed --output
 expect_stdout '?]0;title??[31mred?'
