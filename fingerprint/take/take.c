@@ -485,7 +485,7 @@ static char *judge_end(const struct battery_limits *limits, const struct helper_
 				  " bytes for all of it, or the host's own",
 				  limits->memory_bytes);
 	if (result->timed_out > 0)
-		return mem_string("it did not end when it was told to, and was killed");
+		return mem_string("it did not end when it was asked to, and was killed");
 	if (result->signal > 0)
 		return mem_format("stress-ng was ended by signal %" PRId64, result->signal);
 	if (result->refused_processes > 0)
@@ -516,7 +516,7 @@ static char *judge_stressor(struct take_host *h, const struct battery_entry *ent
 		return mem_string(err.text);
 	if (n == 0) /* it exits normally when asked to end, even if it has not started */
 		return mem_format(
-		    "stress-ng was told to end after %g s, before it had measured anything: the machine is too busy, or the battery's "
+		    "stress-ng was asked to end after %g s, before it had measured anything: the machine is too busy, or the battery's "
 		    "passes are too short for it",
 		    (double)entry->milliseconds / 1000);
 	if (stressng_parse(*text, n, entry->stressor, metrics, &err))

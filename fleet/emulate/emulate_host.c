@@ -186,7 +186,7 @@ static enum assay_status listen_as(const char *name, int *fd, struct assay_error
 	*fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	if (*fd < 0 || setsockopt(*fd, SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)) ||
 	    bind(*fd, (const struct sockaddr *)&address, (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + n)))
-		return assay_fail_errno(err, errno, "cannot listen for programs that want the memory hog");
+		return assay_fail_errno(err, errno, "cannot listen for programs that use the memory load generator");
 	return ASSAY_OK;
 }
 

@@ -497,7 +497,7 @@ static bool node_fail(struct link *link, const struct slurm_said *said)
 	if (node_is_down(said))
 		return link_fail(link, FLEET_DOWN, "Slurm says that the node is down%s%s", reason ? ": " : ", or does not answer",
 				 reason ? said->node_reason : "");
-	return link_fail(link, FLEET_DRAINED, "Slurm gives the node to nobody: it is %s%s%s", said->node_state, reason ? ": " : "",
+	return link_fail(link, FLEET_DRAINED, "Slurm does not allocate the node: it is %s%s%s", said->node_state, reason ? ": " : "",
 			 reason ? said->node_reason : "");
 }
 
@@ -610,7 +610,7 @@ struct queue {
 static bool queue_look(struct link *link, struct queue *queue)
 {
 	int64_t now_ms = link_now_ms();
-	const char *reason = *queue->said.reason ? queue->said.reason : "no reason is said";
+	const char *reason = *queue->said.reason ? queue->said.reason : "no reason given";
 
 	__atomic_store_n(link->heard_ms, now_ms, __ATOMIC_RELAXED); /* waiting in a queue is not silence */
 	if (now_ms - queue->began_ms >= (int64_t)(1000 * link->host->launcher.queue_limit_s))

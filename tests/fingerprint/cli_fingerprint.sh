@@ -212,7 +212,7 @@ nothing_in_shm
 run -C "$lab" fingerprint show --format json
 run -C "$lab" fingerprint show "$(json .fingerprints[0].id)"
 for text in '  hang .* not measured (.*was killed' \
-	'  early .* not measured (.*was told to end after 2 s, before it had measured anything: the machine is too busy'; do
+	'  early .* not measured (.*was asked to end after 2 s, before it had measured anything: the machine is too busy'; do
 	cases=$((cases + 1))
 	grep -q "^$text" "$tmp/out" || fail "expected: $text"
 done

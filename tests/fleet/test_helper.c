@@ -670,7 +670,7 @@ static void test_told(void **state)
 	shell_request(&request, "true");
 	helper_request_text(&request, HELPER_STOPS, "told");
 	helper_request_number(&request, HELPER_STOPS_PID, 8);
-	session_refused(&s, &request, "five places");
+	session_refused(&s, &request, "five offsets");
 }
 
 static size_t files_here(void)
