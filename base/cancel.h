@@ -4,8 +4,8 @@
 
 #include <signal.h>
 
-/* From now on, the first of these signals sets *flag to its number. *flag must live as long as the program. A SIGHUP ignored at the start
- * stays ignored, because nohup relies on that. An ignored SIGINT does not: scripts ignore it in background jobs. */
+/* Makes the first of these signals set *flag to its number. *flag must live as long as the program. A SIGHUP ignored at the start stays
+ * ignored, because nohup relies on that. An ignored SIGINT does not: scripts ignore it in background jobs. */
 void cancel_on_signals(volatile sig_atomic_t *flag);
 
 #endif

@@ -44,7 +44,7 @@ static void skip_hole(int fd, size_t size, struct buf *out)
 		lseek(fd, (off_t)out->size, SEEK_SET);
 }
 
-/* size: of a regular file; 0: another kind, or small. */
+/* Reads all bytes. size: of a regular file; 0: another kind, or small. */
 static enum assay_status read_all(int fd, const char *path, size_t limit, size_t size, struct buf *out, struct assay_error *err)
 {
 	char chunk[CHUNK_BYTES];

@@ -18,8 +18,7 @@ enum assay_status file_absent(const char *path, struct assay_error *err);
  * descriptor, or -1 with errno: ELOOP for a link, ENXIO for another non-regular file. */
 int file_open_own(const char *path, int flags, mode_t mode);
 
-/* Keeps first versions: from now on file_read_kept() returns the text of a file's first reading, despite later edits, until file_forget().
- * Not thread-safe. */
+/* Keeps first versions: from now on file_read_kept() returns a file's first text, ignoring edits, until file_forget(). Not thread-safe. */
 void file_keep(void);
 void file_forget(const char *path);
 enum assay_status file_read_kept(const char *path, size_t limit, struct buf *out, struct assay_error *err);

@@ -7,7 +7,8 @@
 
 #include <stddef.h>
 
-/* distance  [n x n], symmetric, zero diagonal, finite; not changed.
+/* Clusters items.
+ * distance  [n x n], symmetric, zero diagonal, finite; not changed.
  * cut       merges clusters whose average distance is <= cut, as scipy's fcluster(criterion="distance").
  * cluster   [n] gets the cluster of each item, numbered from 0 in the order of first appearance.
  * Returns the number of clusters; 0 for n == 0. */

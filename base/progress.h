@@ -15,10 +15,10 @@ struct progress {
 	double next_s; /* earliest time of a log's next line */
 };
 
-/* now_s: see progress_now(). */
+/* Starts a progress line. now_s: see progress_now(). */
 struct progress progress_begin(FILE *stream, double now_s);
 
-/* last: the work is done; a log without a line so far then gets none. */
+/* Shows the progress if it is time. last: the work is done; a log without a line so far then gets none. */
 void progress_show(struct progress *progress, double now_s, bool last, const char *format, ...) __attribute__((format(printf, 4, 5)));
 
 /* Ends an open line, so that a message can follow. */

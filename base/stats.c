@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-/* The second pass removes the rounding error of the first: the mean of n equal numbers is exactly that number. */
+/* Averages in two passes. The second removes the rounding error of the first: the mean of n equal numbers is exactly that number. */
 double stats_mean(const double *x, size_t n)
 {
 	double sum = 0, rest = 0, mean;
@@ -130,7 +130,7 @@ void stats_ranks(const double *x, size_t n, double *ranks)
 	free(order);
 }
 
-/* Above 2^53 / 1e9, multiples of 1e-9 are closer together than doubles: x cannot be rounded further. Adding 0 turns -0 into 0. */
+/* Leaves large x unchanged: above 2^53 / 1e9, multiples of 1e-9 are closer together than doubles. Adding 0 turns -0 into 0. */
 double stats_round(double x)
 {
 	if (!(fabs(x) < 9e6))

@@ -1,4 +1,4 @@
-/* Statistics on small samples. The caller ensures finite inputs. Sources are named above each function in stats.c and in
+/* Statistics on small samples. The caller ensures finite inputs. Sources: above each function in stats.c, and
  * docs/evidence/statistics.md. */
 #ifndef BASE_STATS_H
 #define BASE_STATS_H

@@ -45,7 +45,7 @@ static bool is_decimal(const char *s)
 	return !*s;
 }
 
-/* strtod uses the locale's decimal point, so the program stays in the "C" locale. */
+/* Parses with strtod, which uses the locale's decimal point: the program stays in the "C" locale. */
 bool text_double(const char *text, double *out)
 {
 	double value;

@@ -50,7 +50,7 @@ static void lapack_need(void)
 	exit(1);
 }
 
-/* LAPACK expects columns, in which the lower triangle of rows is the upper one. */
+/* Reads rows as columns, which LAPACK expects: the lower triangle of rows is the upper one of columns. */
 bool lapack_invert(double *a, size_t n, double least, double *log_determinant)
 {
 	lapack_int size = (lapack_int)n;

@@ -2,8 +2,7 @@
  * command. It computes with one thread: the same numbers give the same bits on one CPU model; another model may round differently. All
  * functions are thread-safe.
  *
- * A caller that can return an error calls lapack_load() first. The other functions end the program with that error, as malloc()'s failure
- * does (base/mem.h). */
+ * A caller that can return an error calls lapack_load() first. The other functions end the program with that error, as base/mem.h does. */
 #ifndef MODEL_LAPACK_H
 #define MODEL_LAPACK_H
 

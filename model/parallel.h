@@ -1,5 +1,4 @@
-/* Independent pieces of work on several threads. Pieces must not depend on each other or on their thread, so that the result has the same
- * bits with any number of threads. */
+/* Independent pieces of work on several threads. Pieces must not depend on each other or their thread: then the bits never vary. */
 #ifndef MODEL_PARALLEL_H
 #define MODEL_PARALLEL_H
 

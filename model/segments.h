@@ -6,7 +6,8 @@
 
 #include "base/mat.h"
 
-/* counts  [n x k], not negative, finite; rows in time order.
+/* Finds segments.
+ * counts  [n x k], not negative, finite; rows in time order.
  * ends    [n] gets the row after the last one of each segment, ascending; the last is n.
  * Returns the number of segments: 0 if n is 0. If neighbours differ more than counts would by chance, counts are scaled down. O(n^2 k). */
 size_t segments_of(const struct mat *counts, size_t *ends);

@@ -36,7 +36,7 @@ struct types {
 	size_t n_members;
 };
 
-/* The catalog must outlive the result. O(fingerprints^2). Overwrites *out; types_release() it. */
+/* Finds all types. The catalog must outlive the result. O(fingerprints^2). Overwrites *out; types_release() it. */
 void types_of(const struct catalog *catalog, const struct lab_config *config, struct types *out);
 void types_release(struct types *types);
 

@@ -57,9 +57,9 @@ struct compare {
 enum assay_status compare_fingerprints(const struct fingerprint_set *set, const struct fingerprint *a, const struct fingerprint *b,
 				       struct compare *out, struct assay_error *err);
 
-/* For users: lists the stressors that differ, largest first, at most `rows`; nothing if none differs. */
+/* Lists, for users, the stressors that differ, largest first, at most `rows`; nothing if none differs. */
 void compare_add_largest(const struct compare *compare, size_t rows, struct document *d);
-/* For programs: adds "all_stressors" and "stressors". */
+/* Adds "all_stressors" and "stressors", for programs. */
 void compare_set_rows(const struct compare *compare, struct document *d);
 
 /* ---- drift ----
@@ -123,7 +123,7 @@ struct drift {
 	size_t n_ahead;
 };
 
-/* All arguments must outlive *out. O(machines of a type ^ 2 * stressors). Overwrites *out; drift_release() it. */
+/* Analyses drift. All arguments must outlive *out. O(machines of a type ^ 2 * stressors). Overwrites *out; drift_release() it. */
 void drift_of(const struct catalog *catalog, const struct fingerprint_set *set, const struct types *types, int64_t now_ms,
 	      struct drift *out);
 void drift_release(struct drift *drift);

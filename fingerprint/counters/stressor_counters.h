@@ -42,7 +42,7 @@ struct counter_cell {
 	double operations;
 	char *reason; /* NULL: counted */
 };
-/* Sorted by run, then stressor, then event. *out[*n]; stressor_counters_cells_free() them. */
+/* Reads cells, sorted by run, then stressor, then event. *out[*n]; stressor_counters_cells_free() them. */
 enum assay_status stressor_counters_cells(struct store *store, const char *fingerprint, struct counter_cell **out, size_t *n,
 					  struct assay_error *err);
 void stressor_counters_cells_free(struct counter_cell *cells, size_t n);

@@ -84,7 +84,7 @@ struct fingerprint_writer {
 enum assay_status fingerprint_writer_init(struct store *store, struct fingerprint_writer *out, struct assay_error *err);
 enum assay_status fingerprint_write(struct fingerprint_writer *w, const struct fingerprint_key *key, const char *origin,
 				    struct assay_error *err);
-/* real_per_s may be NaN. */
+/* Writes a rate; real_per_s may be NaN. */
 enum assay_status fingerprint_write_rate(struct fingerprint_writer *w, const char *id, int64_t pass, const char *stressor, int64_t ordinal,
 					 double per_s, double real_per_s, struct assay_error *err);
 void fingerprint_writer_release(struct fingerprint_writer *w);

@@ -235,7 +235,7 @@ void helper_answer_release(struct helper_answer *answer)
 	spool_release(&answer->err);
 }
 
-/* 126: a shell's "cannot execute"; above 128: a shell's status for a signal. Other statuses come from login programs that refuse access. */
+/* Interprets the exit status. 126: a shell's "cannot execute"; above 128: a shell's status for a signal. Others: a refused login. */
 enum helper_there helper_there(const struct helper_answer *answer, int exit_status)
 {
 	if (answer->greeted)

@@ -39,9 +39,9 @@ struct helper_request {
 	struct assay_error fault;
 };
 
-/* operation: "run", "read", "put", "get", "facts", "work". helper_request_release() it. */
+/* Starts a request. operation: "run", "read", "put", "get", "facts", "work". helper_request_release() it. */
 void helper_request_init(struct helper_request *request, const char *operation);
-/* name: HELPER_ARGUMENT etc. (protocol.h), in any order. */
+/* Add a setting. name: HELPER_ARGUMENT etc. (protocol.h), in any order. */
 void helper_request_text(struct helper_request *request, const char *name, const char *text);
 void helper_request_number(struct helper_request *request, const char *name, int64_t value);
 /* Adds "NAME=value" to the environment. LD_PRELOAD is put before the host's own value, such as an emulated host's slowdowns. */
@@ -151,7 +151,7 @@ struct helper_answer {
 	struct assay_error fault;
 };
 
-/* limit_bytes: per stream. helper_answer_release() it. */
+/* Starts an answer. limit_bytes: per stream. helper_answer_release() it. */
 void helper_answer_init(struct helper_answer *answer, uint64_t limit_bytes);
 /* Takes bytes as they arrive, in pieces of any size. ASSAY_E_FORMAT: no helper writes such bytes. ASSAY_E_LIMIT: too much output. After a
  * fault the answer does not change, and every further call returns the same. */

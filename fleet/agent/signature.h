@@ -16,14 +16,13 @@ struct signature {
 };
 void signature_release(struct signature *signature); /* accepts zeroed */
 
-/* Returns an answer's resource usage as one line of JSON: the known HELPER_ACCOUNT_ROWS, and `samples`. free() it. NULL: nothing was
- * run. */
+/* Returns an answer's resource usage as one line of JSON: known HELPER_ACCOUNT_ROWS, and `samples`. free() it. NULL: nothing was run. */
 char *signature_text(const struct helper_answer *answer);
 
 /* Parses such a text; in "", nothing is known. Overwrites *out; signature_release() it. ASSAY_E_FORMAT. */
 enum assay_status signature_parse(const char *text, struct signature *out, struct assay_error *err);
 
-/* signature_account() returns count i of signature_accounts(): value (-1: unknown), name, and text for users ("": not shown). */
+/* Returns the number of counts. signature_account() returns count i: value (-1: unknown), name, and text for users ("": not shown). */
 size_t signature_accounts(void);
 int64_t signature_account(const struct helper_result *result, size_t i, const char **name, const char **text);
 

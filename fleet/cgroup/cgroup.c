@@ -65,7 +65,7 @@ static bool file_has_word(const char *directory, const char *file, const char *w
 
 /* ---- places for groups ---- */
 
-/* Version 2: reports whether the group passes the controller on to its children, enabling that if it can. */
+/* Reports, for version 2, whether the group passes the controller on to its children; enables that if it can. */
 static bool hands_on(const char *directory, const char *controller)
 {
 	char change[64];

@@ -29,7 +29,7 @@ void cgroup_places_release(struct cgroup_places *places); /* accepts zeroed */
  * ENOENT: no file accepted the requested limit. */
 int cgroup_limit_memory(const char *directory, unsigned long long bytes); /* including swap */
 int cgroup_limit_processes(const char *directory, unsigned long long n);
-/* Version 2: enables both controllers for the groups below, if the group has them itself. */
+/* Enables, for version 2, both controllers for the groups below, if the group has them itself. */
 void cgroup_hand_on(const char *directory);
 int cgroup_join(const char *directory, pid_t pid); /* 0: this process */
 

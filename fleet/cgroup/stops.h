@@ -25,7 +25,7 @@ struct stops_words {
 	int64_t pid, finished, stopped_ns, run_ns, readings;
 };
 
-/* A run: this process's future children with files (*.samples) in the directory, and their descendants. stops_free() it. NULL: no
+/* Watches a run: this process's future children with files (*.samples) in the directory, and descendants. stops_free() it. NULL: no
  * memory. */
 struct stops *stops_new(const char *directory, const struct stops_words *words);
 /* Polls all of them if it is time: every 50 ms, or as often as 0.4 % of a CPU allows. Returns nanoseconds until the next time. */

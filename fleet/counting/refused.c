@@ -35,7 +35,7 @@ static unsigned long long number_of(const char *status, const char *name, int ba
 	return line ? strtoull(line + strlen(name), NULL, base) : 0;
 }
 
-/* In a container with its own user namespace, capabilities do not cover resources of the whole system. */
+/* Reports whether the user namespace is the system's. In a container with its own, capabilities do not cover system-wide resources. */
 static bool users_are_the_systems(void)
 {
 	unsigned long long inside, outside, n;

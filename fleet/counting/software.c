@@ -66,7 +66,7 @@ static bool software_find(const char *name, int *handle, char *why)
 	return true;
 }
 
-/* They need no counters of the CPU. */
+/* Returns true for any set: these events need no counters of the CPU. */
 static bool software_fits(const int *handles, size_t n)
 {
 	(void)handles;

@@ -36,7 +36,7 @@
 
 /* ---- waiting ---- */
 
-/* While hosts are served, fleet_wait() calls this every CANCEL_LOOK_MS. */
+/* Returns the time. While hosts are served, fleet_wait() calls it every CANCEL_LOOK_MS. */
 int64_t link_now_ms(void)
 {
 	static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;

@@ -45,7 +45,7 @@ struct accounts {
 	struct accounts_delays delays;	 /* zeroed: not polled */
 };
 
-/* Call it before the fork. pmu: also count PMU events. */
+/* Starts counting; call it before the fork. pmu: also count PMU events. */
 void accounts_begin(struct accounts *accounts, bool pmu);
 
 /* Returns CPU time and run-queue delay of a process's first thread, alive or ended and not waited for yet. Zeros: not reported. */

@@ -208,7 +208,7 @@ static bool write_all(int fd, const char *bytes, size_t n)
 	return true;
 }
 
-/* The request's input function. A command's input goes to memory; the bytes of a file go to a temporary file beside it. */
+/* Takes the request's input: a command's goes to memory, the bytes of a file to a temporary file beside it. */
 static bool files_input(struct request *request, const char *bytes, size_t n)
 {
 	bool put = request->operation == REQUEST_PUT;

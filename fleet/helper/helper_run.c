@@ -71,8 +71,7 @@ static int group_add(struct group *group, const char *place)
 	return (int)group->n++;
 }
 
-/* Opens a group, and sweeps those whose owners are dead. Call it before guard_run(), so that the guard can end the group after the
- * worker. */
+/* Opens a group, and sweeps those whose owners are dead. Call it before guard_run(), so that the guard can end it after the worker. */
 static void group_open(const struct request *request, struct group *out)
 {
 	static const struct cgroup_sources sources = { "/proc/mounts", "/proc/self/cgroup" };
@@ -910,7 +909,7 @@ static bool run_step(struct run *run)
 	return frames_pending(run->task->out) == 0;
 }
 
-/* The worker of guard_run(), for a struct run_task. Sends BEGUN, the output and RESULT, or REFUSED. Returns 0 if the command ended. */
+/* Runs a struct run_task, as the worker of guard_run(). Sends BEGUN, the output and RESULT, or REFUSED. Returns 0 if the command ended. */
 static int run_worker(void *argument)
 {
 	struct run run = { .task = argument, .state = RUN_STARTING, .signals = -1, .command = { .pipes = { -1, -1 }, .fault = -1 } };

@@ -103,7 +103,7 @@ static size_t kill_leftovers(void)
 	return n;
 }
 
-/* Sends SIGKILL to all processes of this PID namespace whose helper is dead, until they are gone or PATIENCE_MS is over. Returns how
+/* Sends SIGKILL to all processes of this PID namespace whose helper is dead, until none is left or PATIENCE_MS is over. Returns how
  * many. */
 static size_t leftovers_end(void)
 {
@@ -291,8 +291,8 @@ static int open_directory(const char *path)
 	return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
-/* First opens without O_CREAT, which fails on another user's file in a sticky directory if fs.protected_regular is set. Reading is enough
- * for flock, except on NFS. Links and pipes are not followed. */
+/* Opens the file, first without O_CREAT, which fails on another user's file in a sticky directory if fs.protected_regular is set. Reading
+ * is enough for flock, except on NFS. Links and pipes are not followed. */
 static int open_file(const char *path)
 {
 	struct stat info;

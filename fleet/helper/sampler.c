@@ -298,8 +298,7 @@ static bool is_one_of(const char *name, const char *a, const char *b, const char
 	return strcmp(name, a) == 0 || strcmp(name, b) == 0 || strcmp(name, c) == 0 || strcmp(name, d) == 0;
 }
 
-/* Reports whether the sample was taken before the kind of the file is known. `first` is the name of the innermost known caller, the
- * n-th. */
+/* Reports whether the sample was taken before the kind of the file is known. `first`: name of the innermost known caller, the n-th. */
 static bool is_before_transfer(const char *first, uint64_t n, const char *call)
 {
 	return is_one_of(call, "read", "write", "readv", "writev") &&
@@ -745,8 +744,8 @@ static bool is_ours(const struct sampler *s, uint32_t pid)
 	return !s->whole || sampler_maps_has(s->maps, pid);
 }
 
-/* Record: pid, tid, address, length, offset, device, inode, its generation, prot, flags, name. The name has no byte that would end a line
- * of sampler_say(). As in all records, pid, tid, time follow. */
+/* Takes a record: pid, tid, address, length, offset, device, inode, its generation, prot, flags, name. The name has no byte that would end
+ * a line of sampler_say(). As in all records, pid, tid, time follow. */
 static void take_map(struct sampler *s, struct perf_event_header *record)
 {
 	char *bytes = (char *)(record + 1), *name = bytes + 64;
@@ -806,7 +805,7 @@ static void take_program(struct sampler *s, const struct perf_event_header *reco
 	sampler_maps_name(s->maps, pid, program_of(s, *name ? name : "?"));
 }
 
-/* Record: pid, parent's pid, thread, parent's thread, time, ... */
+/* Takes a record: pid, parent's pid, thread, parent's thread, time, ... */
 static void take_process(struct sampler *s, struct ring *ring, const struct perf_event_header *record)
 {
 	uint32_t ids[3];
@@ -848,8 +847,8 @@ static void slice_add(struct sampler *s, uint32_t place, uint64_t time_ns)
 	s->slices[place][time_ns / s->slice_ns]++;
 }
 
-/* Record: IP, PID and TID, time, the callers in the kernel. While the kernel frees an ended process, its samples have no pid: they belong
- * to the last process whose end this CPU has reported. */
+/* Takes a record: IP, PID and TID, time, the callers in the kernel. While the kernel frees an ended process, its samples have no pid: they
+ * belong to the last process whose end this CPU has reported. */
 static void take_sample(struct sampler *s, const struct ring *ring, const struct perf_event_header *record)
 {
 	const uint64_t *words = (const uint64_t *)(const void *)(record + 1);

@@ -20,9 +20,9 @@
 
 struct sampler;
 
-/* Call it before the fork: sampling starts with the command's exec(). places: also count places in files. below (borrowed): of these, count
- * only places below this directory, and report the most frequent ones; NULL: none. period_ns 0: the default. Never returns NULL; if
- * sampling is not possible, sampler_say() reports the reason. */
+/* Prepares sampling; call it before the fork. It starts with the command's exec(). places: also count places in files. below (borrowed): of
+ * these, count only places below this directory, and report the most frequent ones; NULL: none. period_ns 0: the default. Never returns
+ * NULL; if sampling is not possible, sampler_say() reports the reason. */
 struct sampler *sampler_open(bool places, const char *below, uint64_t period_ns);
 
 /* Reads the new records of the forked command. Call it at least every SAMPLER_DRAIN_MS, and before sampler_say(). */

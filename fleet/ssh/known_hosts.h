@@ -56,7 +56,7 @@ struct known_hosts_who {
 	size_t n_files;
 };
 
-/* *line and *file (borrowed): the line that decided, if there is one. */
+/* Judges a key. *line and *file (borrowed): the line that decided, if there is one. */
 enum known_hosts_answer known_hosts_ask(const struct known_hosts *known, const struct known_hosts_who *who, const struct hostkey *key,
 					const char **file, size_t *line);
 

@@ -97,8 +97,8 @@ static double start_distances_with(const struct start *s, size_t row, double *ou
 	return total;
 }
 
-/* k-means++: each next center is a row, drawn with a probability proportional to its squared distance; the best of a few draws, as the
- * authors suggest. */
+/* Chooses centers by k-means++: each next center is a row, drawn with a probability proportional to its squared distance; the best of a few
+ * draws, as the authors suggest. */
 static void start_seed(struct start *s)
 {
 	size_t n = s->rows->rows, tries = 2 + (size_t)log((double)s->k), row = (size_t)rng_below(&s->rng, n);

@@ -72,7 +72,7 @@ void detector_free(struct detector *detector); /* accepts NULL */
 
 /* Returns the normal runs that a rate needs if the rule holds runs out: the least n with rate >= 1 / (n + 1). */
 size_t detector_runs_needed(double rate);
-/* Returns the stretch for which asinh(x / stretch) has a slope of `tolerance` per `min_relevant_delta` at 0, and 1 per relative change far
+/* Returns the stretch for which asinh(x / stretch) has slope `tolerance` per `min_relevant_delta` at 0, and 1 per relative change far
  * off. */
 double detector_stretch(double min_relevant_delta, double tolerance);
 
@@ -127,8 +127,8 @@ struct detection {
 	size_t n;
 	bool *run_anomalous; /* [runs] */
 	bool *run_small;     /* [runs] anomalous by a negligible amount */
-	double *run_p; /* [runs] conformal p: (1 + held-out runs at least as strange) / (1 + held-out runs). NaN without held-out runs, or
-			  without known functions */
+	double *run_p; /* [runs] conformal p: (1 + held-out runs at least as strange) / (1 + held-out runs); NaN without these, or without
+			  known functions */
 	size_t runs, runs_anomalous, runs_small;
 	size_t left_out; /* number of samples with NaN */
 	double *errors;	 /* [observations] error per sample; NaN if excluded */

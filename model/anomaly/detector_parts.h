@@ -16,8 +16,7 @@ struct names {
 	size_t p, n;
 };
 
-/* Sorts names. columns [p], functions [n]: positions of `names` in the observations, and of the observations' functions in `names`.
- * ASSAY_E_USAGE: a name occurs twice. */
+/* Sorts names. columns [p], functions [n]: positions of `names` in the observations, and the reverse. ASSAY_E_USAGE: a repeated name. */
 enum assay_status names_of(const struct observations *observations, struct names *out, size_t *columns, size_t *functions,
 			   struct assay_error *err);
 /* Does the same for other observations with the same columns, else ASSAY_E_USAGE. SIZE_MAX: a function that is not in `names`. */

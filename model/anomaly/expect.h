@@ -40,8 +40,7 @@ struct expect {
 void expect_fit(const struct expect_inputs *runs, const double *y, const bool *use, struct expect *out);
 void expect_release(struct expect *expect); /* accepts zeroed */
 
-/* Computes the expected value for a run. False: EXPECT_BY_NOTHING, no run had this input, or a number is outside its range by more than
- * half of that range. */
+/* Computes the expected value for a run. False: EXPECT_BY_NOTHING, a new input, or a number outside its range by over half of that. */
 bool expect_of(const struct expect *expect, const struct expect_inputs *runs, size_t run, double *out);
 
 #endif

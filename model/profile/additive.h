@@ -25,7 +25,7 @@ struct additive_sums {
 	struct mat views;	    /* from additive_sums_see(); no rows otherwise */
 };
 
-/* cost [rows] > 0, lower is better; type as for features_of(). */
+/* Computes the sums. cost [rows] > 0, lower is better; type as for features_of(). */
 void additive_sums_of(const struct features *features, const double *cost, const size_t *type, struct additive_sums *out);
 
 /* Adds a second view of the same weights: the class of the time. differs [cols - 1 x classes]: the part of a column's time in a class, less

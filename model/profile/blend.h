@@ -40,7 +40,7 @@ struct blend_data {
 	size_t *type;	   /* [rows] */
 };
 
-/* rates [rows x p] as for features_of(), cost [rows] > 0 and lower is better, type [rows] < types, each type with rows. */
+/* Prepares data. rates [rows x p] as for features_of(), cost [rows] > 0, lower is better, type [rows] < types, each type with rows. */
 void blend_data_of(const struct mat *rates, const double *cost, const size_t *type, size_t types, struct blend_data *out);
 void blend_data_release(struct blend_data *data); /* accepts zeroed */
 

@@ -1,15 +1,15 @@
 /* How much measuring one more machine would reduce the uncertainty of the shares.
  *
- * The averaged models disagree about the shares, and about the time on a machine. If both disagreements are correlated, measuring the time
- * shows which models are right. With the models as posterior, and to second order, the variance of a share falls by Cov(share, log time)^2
- * / (Var(log time) + noise^2): linear Bayesian experimental design (Chaloner and Verdinelli, Statistical Science 10(3), 1995), summed over
- * the groups. */
+ * The averaged models disagree about the shares, and about the time on a machine. If both are correlated, measuring the time shows which
+ * models are right. With the models as posterior, and to second order, a share's variance falls by Cov(share, log time)^2 / (Var(log time)
+ * + noise^2), summed over groups: linear Bayesian experimental design (Chaloner and Verdinelli, Statistical Science 10(3), 1995). */
 #ifndef MODEL_PROFILE_DESIGN_H
 #define MODEL_PROFILE_DESIGN_H
 
 #include "model/profile/blend.h"
 
-/* logs   [features.n] of the machine, in the form of features.logs.
+/* Computes the gain of one more machine.
+ * logs   [features.n] of the machine, in the form of features.logs.
  * noise  > 0, of a measured log time in addition to any model: the models' error.
  * gain   [features.groups] or NULL: relative decrease of each share's standard deviation, 0 to 1.
  * Returns that of all shares together (root of the sum of variances). 0: the models already agree. */

@@ -41,7 +41,8 @@ struct features {
 	double effective_rank; /* (sum of eigenvalues)^2 / sum of their squares, of the correlations over types; 0 without columns */
 };
 
-/* rates  [rows x p]; NaN or a rate not above 0: not measured.
+/* Selects and groups features.
+ * rates  [rows x p]; NaN or a rate not above 0: not measured.
  * type   [rows], < types, each with at least one row. */
 void features_of(const struct mat *rates, const size_t *type, size_t types, struct features *out);
 void features_release(struct features *features); /* accepts zeroed */

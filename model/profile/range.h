@@ -11,8 +11,8 @@
 
 #define SHARES_LEVEL .90 /* level of low to high, and of least to most */
 
-/* least_of, most_of [columns with the constant x parts]: bounds of each part's share of a column's time, 0 to 1. noise: relative error
- * below which fits are equally good. least, most [parts] are filled, within [0, 1]. */
+/* Computes the ranges. least_of, most_of [columns with the constant x parts]: bounds of each part's share of a column's time, 0 to 1.
+ * noise: relative error below which fits are equally good. least, most [parts] are filled, within [0, 1]. */
 void range_of(const struct blend_data *data, const struct mat *least_of, const struct mat *most_of, double noise, size_t threads,
 	      double *least, double *most);
 

@@ -55,7 +55,7 @@ struct shares {
 	struct stand_ins stand_ins; /* alternatives for a column's share: used in all except `share`, `column` and `by_type` */
 };
 
-/* noise: relative error of one measurement; below it a better fit is meaningless. At least 3 types. parts: NULL, or parts beside groups. */
+/* Computes all shares. noise: relative error of one measurement, under which fits are equal. At least 3 types. parts: others, or NULL. */
 void shares_of(const struct blend_data *data, const struct blend *blend, const struct shares_parts *parts, double noise,
 	       const struct shares_options *options, struct shares *out);
 /* Computes the shares of one fit on every type; out [types x groups + 1], rows with sum one. all_explained: the groups share its error. */
@@ -90,7 +90,8 @@ struct growth {
 	double uniform;		      /* mean of a - 1 */
 };
 
-/* before  the older version, at least 4 types and one feature.
+/* Computes the growth.
+ * before  the older version, at least 4 types and one feature.
  * ratio   [types], cost of the newer one / of the older one; below GROWTH_RATIO_MAX, above its inverse.
  * The intervals of groups come from resampling types and drawing from the averaged models, of both kinds. */
 void growth_of(const struct blend_data *before, const double *ratio, const struct shares_options *options, struct growth *out);

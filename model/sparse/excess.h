@@ -13,7 +13,7 @@ struct sparse_excess {
 	double noise, df; /* standard error of log_ratio, and its degrees of freedom, at least 1 */
 };
 
-/* X [n x columns], y [n], above 0, n > 1: runs that have all columns of the terms. ratio[n] becomes log(y / prediction). */
+/* Computes the excess. X [n x columns], y [n], above 0, n > 1: runs with all columns of the terms. ratio[n] becomes log(y / prediction). */
 struct sparse_excess sparse_excess_of(const struct sparse *model, const struct mat *X, const double *y, double *ratio);
 
 /* Uncertainty of a prediction. The terms are a weighted least-squares fit relative to the prediction. With z the terms' shares of the
@@ -55,8 +55,7 @@ struct sparse_costs {
 void sparse_parts_of(const struct sparse *model, const struct sparse_parts *old, const struct sparse_parts *new,
 		     const struct sparse_costs *costs, struct sparse_part *out);
 
-/* Fills out [model->terms + 1] for the terms of a model, the first for the cost without terms, from the costs of runs with X only. excess
- * and noise as above. */
+/* Fills out [model->terms + 1] for the terms, first for the cost without any, by costs of runs with X only. excess, noise: as above. */
 void sparse_terms_of(const struct sparse *model, const struct mat *X, const double *excess, double noise, struct sparse_part *out);
 
 #endif

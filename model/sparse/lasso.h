@@ -31,8 +31,8 @@ struct lasso_path {
 	double refitted_intercept[LASSO_LAMBDAS];
 };
 
-/* X [n x p], y [n], weight [n]: finite, weights positive, n > 0. lambdas [LASSO_LAMBDAS], falling, or NULL: chosen from the data.
- * Overwrites *out; lasso_path_release() it. */
+/* Computes the path. X [n x p], y [n], weight [n]: finite, weights positive, n > 0. lambdas [LASSO_LAMBDAS], falling, or NULL: chosen from
+ * the data. Overwrites *out; lasso_path_release() it. */
 void lasso_path_of(const struct mat *X, const double *y, const double *weight, const struct lasso_options *how, const double *lambdas,
 		   struct lasso_path *out);
 /* Computes value [X->rows] from the rows of X, row k of the coefficients (for unscaled columns), and its intercept. */

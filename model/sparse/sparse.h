@@ -56,8 +56,8 @@ struct sparse {
 	    interval; /* a new run costs between prediction / interval and prediction * interval, with SPARSE_COVERAGE; may be infinite */
 };
 
-/* X [n x columns], columns <= SPARSE_COLUMNS_MAX, finite; y [n], above 0; group[n], the input of each run, below `inputs`, which is at
- * least SPARSE_INPUTS_MIN. Overwrites *out; sparse_release() it. */
+/* Fits a model. X [n x columns], columns <= SPARSE_COLUMNS_MAX, finite; y [n], above 0; group[n], the input of each run, below `inputs`,
+ * which is at least SPARSE_INPUTS_MIN. Overwrites *out; sparse_release() it. */
 void sparse_fit(const struct mat *X, const double *y, const size_t *group, size_t inputs, const struct sparse_options *how,
 		struct sparse *out);
 void sparse_release(struct sparse *model); /* accepts zeroed */

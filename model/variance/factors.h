@@ -26,7 +26,7 @@ struct factors {
 	bool fitted;		       /* false: too few rows, or nothing varies */
 };
 
-/* X [n x p], y [n]: finite; p <= FACTORS_MAX. Excludes constant columns. O(n p^2 + p^4). */
+/* Fits y [n] by X [n x p], finite; p <= FACTORS_MAX. Excludes constant columns. O(n p^2 + p^4). */
 void factors_fit(const struct mat *X, const double *y, struct factors *out);
 
 #endif

@@ -7,7 +7,8 @@
 
 #define FIXED_WORKLOAD_DISTANCE .05 /* as published */
 
-/* work     [n], finite, 0 or more.
+/* Clusters fragments.
+ * work     [n], finite, 0 or more.
  * distance relative to the work of the one that started the cluster.
  * cluster  [n] gets numbers from 0, in the order of the clusters' least work.
  * Returns how many there are. Permuting the work only permutes the result. O(n log n). */

@@ -1,8 +1,7 @@
 /* Spans in which a series of numbers is high. A few levels divide its values into low and high ones. For each level, it finds the span with
  * the most above it and the least below. It also compares the span with random orders of the same values. Neither the usual value nor the
  * height of the span need be known. Sources: the level between two groups with the largest variance between them, Otsu, IEEE Transactions
- * on Systems, Man, and Cybernetics 9(1), 1979, for all values and again for the low ones; maximal sums, Bentley, Communications of the ACM
- * 27(9), 1984. */
+ * on Systems, Man, and Cybernetics 9(1), 1979, for all values and again for the low ones; maximal sums, Bentley, CACM 27(9), 1984. */
 #ifndef MODEL_VARIANCE_SLOW_SPANS_H
 #define MODEL_VARIANCE_SLOW_SPANS_H
 
@@ -20,7 +19,8 @@ struct slow_span {
 	double between; /* variance of the values that the division into inside and outside explains */
 };
 
-/* x  [n], finite, or NaN: unknown, or -INFINITY: no span includes it.
+/* Finds spans.
+ * x  [n], finite, or NaN: unknown, or -INFINITY: no span includes it.
  * Fills out with the spans, from the highest level down; the same span may occur twice. Returns how many. O(n log n). */
 size_t slow_spans(const double *x, size_t n, struct slow_span out[SLOW_SPANS_LEVELS]);
 
@@ -30,8 +30,7 @@ struct slow_chance {
 	size_t n;      /* number of pieces */
 };
 
-/* joined  [n]: the element stays together with the previous one in all orders.
- * scratch [n]. O(n * SLOW_SPANS_ORDERS). */
+/* Compares a span with random orders. joined [n]: the element stays with the previous one. scratch [n]. O(n * SLOW_SPANS_ORDERS). */
 struct slow_chance slow_span_chance(const double *x, const bool *joined, size_t n, const struct slow_span *span, double least,
 				    double *scratch);
 

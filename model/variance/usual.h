@@ -18,7 +18,8 @@ struct usual {
 	double slow;  /* a block with a mean above this is slow */
 };
 
-/* mean  [n] >= 0, finite; weight: [n] calls that each represents, > 0; n > 0.
+/* Computes both times.
+ * mean  [n] >= 0, finite; weight: [n] calls that each represents, > 0; n > 0.
  * threshold  (0, 1): work below this performance is slow, unless its own variation is larger. O(n log n). */
 struct usual usual_of(const double *mean, const double *weight, size_t n, double threshold, bool naturally);
 

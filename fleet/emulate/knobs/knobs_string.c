@@ -30,7 +30,7 @@ static struct {
 } real;			 /* NULL: not found yet; constructors of other libraries run before this one's */
 static unsigned further; /* repetitions beyond the call that counts */
 
-/* ISO C has no cast from an object's address to a function's. */
+/* Stores a function's address as bytes, because ISO C has no cast from an object's address to a function's. */
 static void find(void *pointer, const char *name, size_t n)
 {
 	void *symbol = dlsym(RTLD_NEXT, name);
