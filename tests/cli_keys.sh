@@ -1,15 +1,11 @@
-# The members of what programs read: for each command, on a small laboratory, the paths of its JSON are those of tests/keys, and docs/formats.md names
-# them. A member that is lost, renamed or new shows here. KEYS_WRITE=1 writes tests/keys anew.
+# What programs read: the JSON of each command, on a small laboratory, is as docs/schema says. In the build with sanitizers answers_fit holds that of
+# all other scripts against it as well.
 . "${ASSAY_SOURCE:?}/tests/lib_cli.sh"
 . "${ASSAY_SOURCE:?}/tests/lib_here.sh"
-kept=$ASSAY_SOURCE/tests/keys
 command -v gcc >/dev/null || skip 'there is no gcc'
 tidy() { kill_marked; }
 
-# Below these stand names of data, or what a machine has; so little work may have no sample of the kernel.
-named='rates|shares|counts|accounts|conditions|facts|importances_per_tree|importances_sum|train_mse|not_used'
-
-# keys COMMAND ARGUMENT...: adds the paths of what it prints to $tmp/keys, below the command's name.
+# keys COMMAND ARGUMENT...: adds what it prints to $tmp/answers.
 keys() {
 	name=$1
 	shift
@@ -17,7 +13,15 @@ keys() {
 	# shellcheck disable=SC2086 # a command may have two words
 	run -C "$lab" $name "$@" --format json
 	expect_json_parses
-	"$ASSAY_JSON" --paths <"$tmp/out" | sed -E "/\.samples\.kernel\./d; s/\.($named)\..*/.\1.*/; s|^|$name |" >>"$tmp/keys"
+	printf '{"words": ["assay", "%s"], "answer": ' "$(echo "$name" | sed 's/ /", "/g')" >>"$tmp/answers"
+	cat "$tmp/out" >>"$tmp/answers"
+	echo '}' >>"$tmp/answers"
+}
+
+# fits FILE: its answers are as docs/schema says.
+fits() {
+	cases=$((cases + 1))
+	/usr/bin/python3 "$ASSAY_SOURCE/tests/schemas.py" answers "$1" >"$tmp/out" 2>"$tmp/err" || fail "not as docs/schema says"
 }
 
 make_package "$tmp/some" 12 6
@@ -126,20 +130,12 @@ mkdir "$tmp/slow" "$tmp/still"
 keys 'timeline' "$tmp/slow"
 keys 'timeline --follow' "$tmp/slow" --window 100
 
-what='the paths of tests/keys'
-sort -u "$tmp/keys" >"$tmp/all"
-[ -z "${KEYS_WRITE:-}" ] || cp "$tmp/all" "$kept"
-cases=$((cases + 1))
-if ! diff "$kept" "$tmp/all" >"$tmp/differ"; then
-	fail "the paths differ (<: no longer there, >: new; KEYS_WRITE=1 writes tests/keys anew): $(grep '^[<>]' "$tmp/differ" | head -n 20)"
-fi
-
-# The last word of each is named in the formats, in backticks.
-what='the members in docs/formats.md'
-grep -oE '`[^`]*`' "$ASSAY_SOURCE/docs/formats.md" | grep -oE '[a-z][a-z_0-9]*' | sort -u >"$tmp/named"
-sed 's/.*\.//; s/\[\]//g' "$kept" | grep -xE '[a-z_0-9]+' | sort -u >"$tmp/members"
-cases=$((cases + 1))
-missing=$(comm -23 "$tmp/members" "$tmp/named" | tr '\n' ' ')
-[ -z "$missing" ] || fail "docs/formats.md does not name: $missing"
+what='all of them'
+fits "$tmp/answers"
+what='a member that no schema has, or one that is missing, is refused'
+for wrong in '"more": 1, ' ''; do
+	echo "{\"words\": [\"assay\", \"init\"], \"answer\": {$wrong\"laborator${wrong:+y}\": \"lab\"}}" >"$tmp/wrong"
+	(fits "$tmp/wrong") | grep -q '^FAIL' || fail 'it is not'
+done
 
 finish

@@ -1,7 +1,6 @@
 # Two commands on this machine: which is slower, and what the difference is made of. The shape of answers; what follows from which times:
 # test_here_compare.c.
 . "${ASSAY_SOURCE:?}/tests/lib_cli.sh"
-. "$ASSAY_SOURCE/tests/lib_schema.sh"
 
 # The exit status is that of the decision.
 decides()
@@ -19,7 +18,6 @@ cd "$tmp/here" || exit 1
 what='two commands that wait'
 run diff --budget 2 --format json -- sleep 0.05 -- sleep 0.1
 decides
-fits
 expect_json .baseline.version 'sleep 0.05'
 expect_json .candidate.version 'sleep 0.1'
 expect_json .machines[0].machine local

@@ -1,7 +1,6 @@
 #!/bin/sh
 # Decisions in the formats of other programs, each read by a program that others wrote for it: Debian's, also where there is another python3.
 . "${ASSAY_SOURCE:?}/tests/lib_cli.sh"
-. "${ASSAY_SOURCE:?}/tests/lib_schema.sh"
 
 command -v xmllint >/dev/null && command -v cmark-gfm >/dev/null && command -v prometheus-node-exporter >/dev/null && /usr/bin/python3 -c 'import jsonschema, junitparser, prometheus_client' 2>/dev/null ||
 	skip 'the readers of the formats are missing: sh tests/install test'
@@ -138,12 +137,7 @@ assert any("slower" in text(item) or "costs" in text(item) for item in root.iter
 assert not list(root.iter(ns + "html_inline")) and not list(root.iter(ns + "link"))'
 
 rendering json 3 "$slow@1.0" "$slow@1.1"
-fits
 rendering json 0 same@1.0 same@1.1
-fits
-sed -i 's/"decision": "pass"/"decision": "passed"/' "$tmp/out"
-cases=$((cases + 1))
-(fits) | grep -q '^FAIL' || fail 'the schema takes anything'
 
 # Two nights of a branch that moved, of versions, and of one whose runs all failed.
 night_of() { # ID COMMIT PREVIOUS
