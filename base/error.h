@@ -3,7 +3,7 @@
 #ifndef BASE_ERROR_H
 #define BASE_ERROR_H
 
-/* Name, and exit status of a command that ends with it (docs/formats.md). */
+/* Name, and exit status of a command that ends with it (docs/reference/README.md). */
 #define ASSAY_STATUS_ROWS(X)                                                                                                               \
 	X(ASSAY_OK, 0)	       /* ok */                                                                                                    \
 	X(ASSAY_E_IO, 1)       /* input or output failed */                                                                                \

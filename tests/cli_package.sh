@@ -27,7 +27,7 @@ cases=$((cases + 1))
 for example in pre-push github-workflow.yml; do
 	[ -s "$tmp/root/usr/share/doc/assay/examples/$example" ] || fail "$example is not in it"
 done
-for page in nightly.md formats.md administrators.md changes.md schema/decision.json; do
+for page in nightly.md reference/gate.md administrators.md changes.md schema/gate.json; do
 	cases=$((cases + 1))
 	[ -s "$tmp/root/usr/share/doc/assay/$page" ] || fail "$page is not in it"
 done

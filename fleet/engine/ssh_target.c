@@ -201,7 +201,7 @@ static enum assay_status refuse_key(const struct reading *r, const char *key, co
 		if (strcasecmp(refused[i].name, key) != 0 || is_default(r, line))
 			continue;
 		return assay_fail(r->err, ASSAY_E_FORMAT,
-				  "~/.ssh/config: '%s' changes the connection to '%s', but is not honoured%s%s (docs/formats.md has the "
+				  "~/.ssh/config: '%s' changes the connection to '%s', but is not honoured%s%s (docs/hosts.md has the "
 				  "keys that are not)",
 				  refused[i].name, TEXT_SHOWN(r->host), refused[i].instead ? ": " : "",
 				  refused[i].instead ? refused[i].instead : "");

@@ -1,4 +1,4 @@
-/* A laboratory directory: lab.yaml, machines/, apps/, .assay/ (docs/formats.md). It is to assay what a repository is to git. */
+/* A laboratory directory: lab.yaml, machines/, apps/, .assay/ (docs/hosts.md). It is to assay what a repository is to git. */
 #ifndef FLEET_LAB_H
 #define FLEET_LAB_H
 

@@ -1,4 +1,4 @@
--- The tables of a laboratory's database (docs/formats.md), schema version 1. Until the first release a change of the tables edits this
+-- The tables of a laboratory's database, schema version 1. Until the first release a change of the tables edits this
 -- file. After that it never changes: schema_N.sql brings a database from version N - 1 to N, and fleet/lab/store.c lists these files.
 
 -- ---- fingerprints ----

@@ -1,5 +1,5 @@
 /* The laboratory's database, .assay/runs.db: SQLite with a write-ahead log. Opens it, migrates its schema forward, and runs statements with
- * this project's errors. The tables are in fleet/lab/schema_1.sql, and described in docs/formats.md. */
+ * this project's errors. The tables are in fleet/lab/schema_1.sql. */
 #ifndef FLEET_STORE_H
 #define FLEET_STORE_H
 

@@ -1,4 +1,4 @@
-/* assay profile; docs/formats.md has the members of its answers */
+/* assay profile; docs/schema/profile.json has the members of its answers */
 #include "base/mem.h"
 #include "base/order.h"
 #include "base/text.h"

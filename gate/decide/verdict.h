@@ -34,7 +34,7 @@ struct times {
 #define VERDICT_ARCHITECTURES "architectures_apart"
 
 struct verdict_reason {
-	const char *code; /* stable, for programs (docs/formats.md) */
+	const char *code; /* stable, for programs (docs/schema/common.json) */
 	char *text;	  /* a sentence, for people, without its full stop */
 };
 

@@ -239,7 +239,7 @@ static char *comparable_processes(const struct side *old, const struct side *new
 	return NULL;
 }
 
-/* Returns a number that grows with the way in which the emulation counts work (docs/formats.md, `counting`). The emulation is part of
+/* Returns a number that grows with the way in which the emulation counts work (`counting` of the sample files). The emulation is part of
  * the program, which an earlier assay may have built. */
 static uint64_t counting_of(const struct side *side)
 {

@@ -1,4 +1,4 @@
-/* What was detected, as a document (docs/formats.md). */
+/* What was detected, as a document (docs/schema/detect.json). */
 #include "gate/detect/detect.h"
 
 #include "base/text.h"

@@ -1,4 +1,4 @@
-/* What a laboratory compares every night: suite.yaml, written by people (docs/nightly.md shows one, docs/formats.md lists its keys). */
+/* What a laboratory compares every night: suite.yaml, written by people (docs/nightly.md; keys: docs/reference/suite.md). */
 #ifndef GATE_NIGHTLY_SUITE_H
 #define GATE_NIGHTLY_SUITE_H
 

@@ -85,7 +85,7 @@ enum profile_verdict { PROFILE_TRUST_ROWS(ROWS_ENUM) };
 const char *profile_verdict_text(enum profile_verdict verdict);
 
 struct profile_reason {
-	const char *code;	      /* stable, for programs (docs/formats.md) */
+	const char *code;	      /* stable, for programs (docs/schema/profile.json) */
 	const char *because;	      /* "it ran on too few hardware types": a short clause */
 	enum profile_verdict at_most; /* how far it lets the profile be trusted */
 	char *text;		      /* a sentence, for people, without its full stop: what is wrong and what would help */

@@ -1,4 +1,4 @@
-/* Results of other tools, as rows of imported.h. What the files of each tool hold: docs/formats.md. */
+/* Results of other tools, as rows of imported.h. What the files of each tool hold: docs/recorded.md. */
 #ifndef RUNS_RUNNING_FOREIGN_H
 #define RUNS_RUNNING_FOREIGN_H
 

@@ -1,4 +1,4 @@
-/* Results of applications and rates of stressors that files hold, on their way into the store and the catalog (docs/formats.md). Readers
+/* Results of applications and rates of stressors that files hold, on their way into the store and the catalog (docs/recorded.md). Readers
  * make rows of a file: imported_read_machines() those of rates, foreign.h those of results. */
 #ifndef RUNS_RUNNING_IMPORTED_H
 #define RUNS_RUNNING_IMPORTED_H

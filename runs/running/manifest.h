@@ -1,4 +1,4 @@
-/* An application and its versions, as people write them: apps/NAME.yaml (docs/formats.md). Words of commands are passed as they
+/* An application and its versions, as people write them: apps/NAME.yaml (docs/reference/manifest.md). Words of commands are passed as they
  * are: no shell looks at them. */
 #ifndef RUNS_RUNNING_MANIFEST_H
 #define RUNS_RUNNING_MANIFEST_H
