@@ -1,4 +1,4 @@
-/* A machine of the catalog: a human-readable JSON file (docs/schema/catalog-show.json), kept in git by the laboratory. */
+/* A machine of the catalog: a human-readable JSON file (docs/schema/host-show.json), kept in git by the laboratory. */
 #ifndef FINGERPRINT_CATALOG_MACHINE_H
 #define FINGERPRINT_CATALOG_MACHINE_H
 
