@@ -1,11 +1,8 @@
-#include "gate/detect/comparable.h"
+#include "gate/detect/detect.h"
 
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/order.h"
-#include "gate/detect/callers.h"
-#include "gate/detect/like_inputs.h"
-#include "gate/detect/observe.h"
 #include "runs/inside/changes/demangle.h"
 #include "runs/inside/changes/functions.h"
 

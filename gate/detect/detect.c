@@ -3,7 +3,6 @@
 #include "base/mem.h"
 #include "base/order.h"
 #include "base/text.h"
-#include "gate/detect/comparable.h"
 #include "gate/detect/counters.h"
 #include "gate/detect/side_effect.h"
 #include "model/anomaly/detector_parts.h"

@@ -54,9 +54,7 @@ const char *sampled_kernel_class(const char *name)
 
 static const char *base_name(const char *path)
 {
-	const char *slash = strrchr(path, '/');
-
-	return slash && slash[1] && strcmp(path, "//anon") != 0 ? slash + 1 : path;
+	return strcmp(path, "//anon") == 0 ? path : text_file_name(path);
 }
 
 /* ---- counting ---- */

@@ -1,6 +1,4 @@
 /* Functions of C++ that are the same to people: parameters and arguments of templates are not what a function is called. */
-#include "gate/detect/comparable.h"
-
 #include "gate/detect/detect.h"
 #include "runs/inside/changes/functions.h"
 #include "tests/bench/rivals.h"
