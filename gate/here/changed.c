@@ -211,14 +211,16 @@ bool changed_fill(struct measured *measured, const struct code *code, const stru
 const struct measured_part *changed_first(const struct measured *measured, double least, bool slower)
 {
 	const struct measured_part *first = NULL;
+	double most = 0;
 
 	for (size_t i = 0; i < measured->n; i++) {
 		const struct measured_part *part = &measured->parts[i];
-		double more = (slower ? 1 : -1) * (part->difference + part->renamed);
+		double more = (slower ? 1 : -1) * (part->difference + part->renamed),
+		       surely = slower ? part->low + part->renamed : -part->high - part->renamed;
 
-		if (part->change && more > least) {
+		if (part->change && more > least && (!first || surely > most)) {
 			first = part;
-			least = more;
+			most = surely;
 		}
 	}
 	return first;

@@ -1,4 +1,4 @@
-/* A build command as one text: its arguments. */
+/* A build command as one text: its arguments. And which function is named first. */
 #include "gate/commands/cmd_diff.c" /* the split */
 #include "tests/scratch.h"
 
@@ -45,9 +45,29 @@ static void test_split(void **state)
 	}
 }
 
+/* The growth of a function that is known within a tenth stands before a larger one that may be next to nothing. */
+static void test_first(void **state)
+{
+	struct measured_part parts[] = {
+		{ .name = "unsure", .change = "none", .difference = .30, .low = .01, .high = .59 },
+		{ .name = "slowed", .change = "modified", .difference = .25, .low = .22, .high = .28 },
+		{ .name = "elsewhere", .difference = .90, .low = .80, .high = 1 }, /* in no build */
+		{ .name = "less", .change = "modified", .difference = -.20, .low = -.24, .high = -.16 },
+		{ .name = "perhaps_less", .change = "none", .difference = -.26, .low = -.50, .high = -.02 },
+		{ .name = "renamed", .change = "renamed", .difference = .70, .low = .60, .high = .80, .renamed = -.69 },
+	};
+	const struct measured measured = { .parts = parts, .n = sizeof(parts) / sizeof(parts[0]) };
+
+	(void)state;
+	assert_string_equal(changed_first(&measured, .01, true)->name, "slowed");
+	assert_string_equal(changed_first(&measured, .26, true)->name, "unsure");
+	assert_string_equal(changed_first(&measured, .01, false)->name, "less");
+	assert_null(changed_first(&measured, .5, false));
+}
+
 int suite_trees(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_split) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_split), cmocka_unit_test(test_first) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
