@@ -1076,12 +1076,29 @@ static void answer_failures(const struct history *h, struct document *d)
 
 /* ---- the outcome ---- */
 
+/* Returns the change that costs most among the latest ones of single machines and versions; NULL: there are none. A faster machine must not
+ * hide a slower one. */
+static const struct history_change *worst_aside(const struct history *h)
+{
+	const struct history_change *worst = NULL;
+
+	for (size_t k = h->changes.n; k < h->n_told; k++) {
+		const struct history_change *t = &h->told[k];
+		bool is_latest = k + 1 == h->n_told || t[1].machine != t->machine;
+
+		if (is_latest && (!worst || t->after - t->before > worst->after - worst->before))
+			worst = t;
+	}
+	return worst;
+}
+
 /* Adds the answer's sentence, and returns its word. */
 static const char *outcome_of(const struct history *h, const struct modes *m, enum doc_tone *tone, struct buf *out)
 {
 	const struct change_points *c = &h->changes;
 	const char *app = h->application, *what = h->by == HISTORY_PROCESSOR ? " CPU time" : "";
 	double least = log1p(h->min_effect), now = c->segments[c->n].median, change;
+	const struct history_change *worst = worst_aside(h);
 
 	*tone = DOC_DOUBTFUL;
 	if (h->denied) {
@@ -1107,15 +1124,16 @@ static const char *outcome_of(const struct history *h, const struct modes *m, en
 			   text_fixed(exp(m->segment->modes[1] - m->segment->modes[0]), 3).text, m->n_high, m->n_versions);
 		return "by version";
 	}
-	if (h->n_told) {
-		const struct history_change *last = &h->told[h->n_told - 1];
-		const char *machine = last->machine < SIZE_MAX ? h->machines[last->machine] : NULL;
+	if (worst) {
+		const char *machine = worst->machine < SIZE_MAX ? h->machines[worst->machine] : NULL;
 
-		change = last->after - last->before;
+		change = worst->after - worst->before;
 		*tone = change >= least ? DOC_BAD : DOC_GOOD;
 		buf_format(out, "%s costs %s times as much%s from %s on, %s%s", app, text_fixed(exp(change), 3).text, what,
-			   h->points[last->at].version, machine ? "on one machine: " : "within that version: something else changed",
+			   h->points[worst->at].version, machine ? "on one machine: " : "within that version: something else changed",
 			   machine ? machine : "");
+		if (h->n_told > 1)
+			buf_format(out, "; %zu more change%s of single machines or versions", h->n_told - 1, text_plural(h->n_told - 1));
 		return "changed";
 	}
 	if (c->open) {
@@ -1171,6 +1189,6 @@ char *history_answer(const struct history *h, struct document *d)
 	mem_free(code, modes.high);
 	buf_release(&sentence);
 	return strcmp(word, "changed") == 0
-		   ? mem_format("changed at %s", h->points[h->told[(h->changes.n ? h->changes.n : h->n_told) - 1].at].version)
+		   ? mem_format("changed at %s", h->points[h->changes.n ? h->told[h->changes.n - 1].at : worst_aside(h)->at].version)
 		   : mem_string(word);
 }

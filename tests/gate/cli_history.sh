@@ -84,6 +84,13 @@ expect_json '.changes[0].machines_moved' 1
 run -C "$tmp/lame.lab" history lame
 expect_stdout 'changed  lame costs 1.2' 'on one machine: node3' 'node3 alone'
 
+what='a faster machine does not hide a slower one'
+series mixture 'function cost(n, m) { return m == 1 && n >= 25 ? 12 : m == 3 && n >= 25 ? 8 : 10 }'
+expect_json .outcome changed
+expect_json .changes 2
+run -C "$tmp/mixture.lab" history mixture
+expect_stdout 'changed  mixture costs 1.1' 'from v25 on, on one machine: node1; 1 more change of single machines or versions'
+
 what='one version that changes'
 series moved 'function cost(n, m) { return n >= 25 ? 12 : 10 }' 1
 expect_json .outcome changed
