@@ -53,30 +53,6 @@ static void note(const char *text)
 	cli_remark("%s", text);
 }
 
-/* Where suite.yaml wants them. A night whose pages cannot be written is decided nevertheless. */
-static void pages_write(struct lab *lab, const char *id)
-{
-	struct assay_error err = { .text = "" };
-	struct suite suite = { .entries = NULL };
-	struct night night;
-	enum assay_status st = night_find(&lab->store, id, &night, &err);
-
-	if (st)
-		return;
-	st = suite_parse(SUITE_FILE, night.suite, strlen(night.suite), &suite, &err);
-	if (!st && suite.pages && night.finished_ms) {
-		char *path = *suite.pages == '/' ? mem_string(suite.pages) : mem_format("%s/%s", cli_directory(), suite.pages);
-		size_t n;
-
-		st = night_pages(lab, &night, path, &n, &err);
-		free(path);
-	}
-	if (st)
-		cli_remark("the night's pages were not written: %s", err.text);
-	suite_release(&suite);
-	night_release(&night);
-}
-
 static enum assay_status nightly_command_run(struct lab *none, void *arguments, struct document *d, struct assay_error *err)
 {
 	const struct arguments *a = arguments;
@@ -102,8 +78,6 @@ static enum assay_status nightly_command_run(struct lab *none, void *arguments, 
 	if (!st)
 		st = lab_open(cli_directory(), STORE_READ, &lab, err);
 	if (!st)
-		pages_write(&lab, id);
-	if (!st)
 		st = answer(&lab, a, id, d, err);
 	lab_close(&lab);
 	return st;
@@ -127,7 +101,7 @@ static const struct cli_option nightly_options[] = {
 
 #define EXIT_STATUS                                                                                                                        \
 	"The worst of 3 regression, 6 nothing measured or not reached, 5 environment, 4 inconclusive, 7 hosts were lost; 0 when there is " \
-	"none; 1 failure, 2 usage."
+	"none; 1 failure, or pages that cannot be written, 2 usage."
 
 const struct command nightly_run_command = {
 	.name = "nightly run",

@@ -339,6 +339,8 @@ enum assay_status night_answer(struct store *store, const struct night *night, u
 	add_why(&answers, true, d);
 	reasons_answer(&night->notes, "notes", d);
 	d->exit_status = night_exit(&answers.comparisons, &answers.decisions, fail_on);
+	if (!d->exit_status && reasons_find(&night->notes, "pages_not_written"))
+		d->exit_status = 1;
 	night_answers_release(&answers);
 	return ASSAY_OK;
 }

@@ -654,6 +654,23 @@ static enum assay_status conclude_rest(struct nightly *n, struct assay_error *er
 	return st;
 }
 
+/* Writes the pages where suite.yaml wants them. A night whose pages cannot be written is decided nevertheless, but does not end with 0. */
+static enum assay_status write_pages(struct nightly *n, struct lab *lab, struct assay_error *err)
+{
+	const char *pages = n->suite.pages;
+	char *path = pages && *pages != '/' ? mem_format("%s/%s", n->options->directory, pages) : NULL;
+	struct assay_error why;
+	size_t written;
+	enum assay_status st = pages ? night_pages(lab, &n->night, path ? path : pages, &written, &why) : ASSAY_OK;
+
+	free(path);
+	if (!st)
+		return ASSAY_OK;
+	nightly_note(n, "pages_not_written", "the night's pages were not written: %s", why.text);
+	n->night.exit_status = n->night.exit_status ? n->night.exit_status : 1;
+	return night_finish(&lab->store, &n->night, err);
+}
+
 /* Decides the findings among all, and ends the night. */
 static enum assay_status nightly_conclude(struct nightly *n, struct assay_error *err)
 {
@@ -673,6 +690,8 @@ static enum assay_status nightly_conclude(struct nightly *n, struct assay_error 
 	}
 	if (!st)
 		st = night_finish(&lab.store, &n->night, err);
+	if (!st)
+		st = write_pages(n, &lab, err);
 	lab_close(&lab);
 	return st;
 }
