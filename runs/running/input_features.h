@@ -1,6 +1,6 @@
-/* What is known of an input before a program has seen it. For nothing: numbers among its arguments and in its environment, words among
- * them, sizes and lines of the files that it names. And what the user's own command prints of it (the manifest's `features`), on a host,
- * before the input's first run. */
+/* Static features of an input, known before any program reads it: numbers and words among its arguments, numbers in its environment, sizes
+ * and line counts of the files that it names. And features that the user's own command prints of the input (the manifest's `features`), on
+ * a host, before the input's first run. */
 #ifndef RUNS_RUNNING_INPUT_FEATURES_H
 #define RUNS_RUNNING_INPUT_FEATURES_H
 
@@ -8,16 +8,16 @@
 #include "runs/running/artefact.h"
 #include "runs/running/execution.h"
 
-/* files: what is deployed for all versions, with the input's own. Of argument 2 that is 10 the value "argument 2"; of "a=10,20" the values
- * "argument 2, number 1" and "... number 2"; of -9 as well 9; of the word "sort" the count "argument 2 is sort"; of {files}/x the values
- * "bytes of argument 2" and "lines of argument 2", of a directory those of all files in it, and "files of argument 2"; of the variable
- * LEVEL "variable LEVEL"; of the files of `inputs_of` "bytes of the input" and so on. The input's hash is of
- * arguments, environment and content of files. *out is overwritten; execution_features_release() it. Cost: reads the files once. */
+/* Computes the static features of an input. files: the files deployed for all versions, with the input's own. Argument 2 = 10 gives the
+ * value "argument 2"; "a=10,20" gives "argument 2, number 1" and "... number 2"; -9 is read as 9; the word "sort" gives the count "argument
+ * 2 is sort". {files}/x gives "bytes of argument 2" and "lines of argument 2"; a directory gives the sums over its files and "files of
+ * argument 2". The variable LEVEL gives "variable LEVEL"; files of `inputs_of` give "bytes of the input" and so on. The input's hash covers
+ * arguments, environment and file contents. Overwrites *out; execution_features_release() it. Cost: reads the files once. */
 void input_features_of(const struct manifest *manifest, size_t input, const struct artefact *files, struct execution_features *out);
-/* Numbers of a word: all of it, or what stands between blanks, '=', ':' and ','; -9 is 9. numbers[room] gets the first of them. Returns how
- * many there are. */
+/* Finds numbers in a word: the whole word, or parts between spaces, '=', ':' and ','; -9 is read as 9. Writes the first of them to
+ * numbers[room] and returns how many there are. */
 size_t input_feature_numbers(const char *word, double *numbers, size_t room);
-/* Is it there or not, with 0 where it is not listed ("argument 2 is sort")? */
+/* Reports whether the feature is presence of a word ("argument 2 is sort"), which is 0 if not listed. */
 bool input_feature_is_word(const char *name);
 
 /* ---- what the user's command prints ---- */

@@ -1,4 +1,4 @@
-/* What is shared by the files that read manifests, and by those that read a part of one. Private to runs/running/. */
+/* Functions shared by the files that read manifests or parts of them. Private to runs/running/. */
 #ifndef RUNS_RUNNING_MANIFEST_PARSE_H
 #define RUNS_RUNNING_MANIFEST_PARSE_H
 
@@ -9,29 +9,29 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* What is being read, for messages. */
+/* State of reading a manifest, for messages. */
 struct manifest_reader {
 	const char *file;
 	struct assay_error *err;
 };
 
-/* "FILE:LINE: " and the text. */
+/* Fails with "FILE:LINE: " and the text. */
 enum assay_status manifest_fail(const struct manifest_reader *r, enum assay_status status, size_t line, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 
 enum words_place { PLACE_FILES, PLACE_BUILD, PLACE_WORK, PLACE_INPUT, PLACE_VERSION, PLACE_ARGUMENTS, PLACES, PLACE_UNKNOWN, PLACE_NONE };
 
-/* A piece of a word: a placeholder, or text as it is. */
+/* A piece of a word: a placeholder, or literal text. */
 struct words_piece {
 	enum words_place place;
 	const char *text;
 	size_t n;
 };
 
-/* Can it be the name of `what`, as the store keeps names? */
+/* Checks that `name` can be the name of `what`, under the store's rules. */
 enum assay_status manifest_check_name(const struct manifest_reader *r, size_t line, const char *what, const char *name);
 
-/* Moves *at past the next piece; false at the end. */
+/* Moves *at past the next piece; returns false at the end. */
 bool manifest_next_piece(const char **at, struct words_piece *out);
 
 static inline const struct manifest_words *manifest_command_of(const struct manifest *manifest, const struct manifest_version *version)
@@ -39,6 +39,6 @@ static inline const struct manifest_words *manifest_command_of(const struct mani
 	return version->command.n ? &version->command : &manifest->command;
 }
 
-void manifest_hash_all(struct manifest *manifest); /* sets its hash */
+void manifest_hash_all(struct manifest *manifest); /* sets manifest->hash */
 
 #endif

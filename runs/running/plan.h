@@ -1,4 +1,4 @@
-/* What is to be run where, in which order; kept in the store, so that a session that was killed can be resumed. */
+/* A plan: which runs to make where, in which order. It is stored, so that a killed session can be resumed. */
 #ifndef RUNS_RUNNING_PLAN_H
 #define RUNS_RUNNING_PLAN_H
 
@@ -12,49 +12,47 @@
 #include <stdint.h>
 
 struct plan {
-	char id[DIGEST_ID_BYTES]; /* of application, manifest hash, artefacts, versions, inputs, machines, repetitions, seed, time
-				   */
+	char id[DIGEST_ID_BYTES]; /* over application, manifest hash, artefacts, versions, inputs, machines, repetitions, seed, time */
 	char *application;
 	char manifest_hash[DIGEST_HEX_BYTES];
 	char **versions;  /* [n_versions], names, in the order given */
-	char **artefacts; /* [n_versions], hash of what is deployed for it (common files and its own) */
-	char *
-	    *plains; /* [n_versions], of those of which a variant is deployed: hash of the plain build, else NULL; NULL after plan_find() */
+	char **artefacts; /* [n_versions], hash over deployed files (common and own) */
+	char **plains; /* [n_versions], if a variant is deployed: hash of the plain build, else NULL; the array is NULL after plan_find() */
 	size_t n_versions;
 	char **inputs; /* [n_inputs], names */
 	size_t n_inputs;
-	char **machines; /* [n_machines], ids, in the inventory's order */
+	char **machines; /* [n_machines], ids, in inventory order */
 	size_t n_machines;
 	int64_t repetitions, warm_ups;
 	uint64_t seed;
-	int64_t started_ms; /* since 1970 */
+	int64_t started_ms; /* ms since 1970 */
 	bool complete;
-	double level; /* of intervals of its results, where they were looked at while it grew (gate/decide/effect.h); NaN: they were not */
-	char *probe;  /* how functions are measured in its runs (manifest_probe_text()), which are no results then; NULL: they are */
+	double level; /* level of its intervals if the plan had interim analyses (gate/decide/effect.h); else NaN */
+	char *probe;  /* how its runs measure functions (manifest_probe_text()) instead of results; NULL: they give results */
 };
 
 /* One run of a plan on a machine. */
 struct plan_cell {
 	size_t input, version;
-	int64_t repetition; /* from 1; warm-ups are 0, -1, ... and are never results */
+	int64_t repetition; /* from 1; warm-ups are 0, -1, ... and never results */
 };
 
-/* The runs of one machine in their order: inputs one after another, in each the warm-ups of every version, then blocks of two
- * repetitions that are each other's mirror (ABBA; with more versions a seeded order, then its reverse; an odd last one alone).
- * Same plan, same machine: same order, whatever the other machines. *out[*n]; free() it. */
+/* Orders the runs of one machine: inputs one after another; per input, warm-ups of every version, then blocks of two mirrored repetitions
+ * (ABBA; with more versions a seeded order, then its reverse; an odd last repetition is single). The order depends only on plan and
+ * machine, not on other machines. *out[*n]; free() it. */
 void plan_order(const struct plan *plan, size_t machine, struct plan_cell **out, size_t *n);
 
-/* Stores a new plan; its id and time are filled in. */
+/* Stores a new plan and fills in its id and time. */
 enum assay_status plan_new(struct store *store, const struct manifest *manifest, struct plan *plan, struct assay_error *err);
-/* Finds the latest plan of an application, with or without a probe: the latest that is incomplete; or (seed, unless NULL) that has this
- * seed, complete or not. ASSAY_E_NOTFOUND when there is none. plan_release() *out. */
+/* Finds the latest incomplete plan of an application, with or without a probe. If `seed` is not NULL, finds the latest one with this seed,
+ * complete or not. ASSAY_E_NOTFOUND: there is none. plan_release() *out. */
 enum assay_status plan_find(struct store *store, const char *application, bool probe, const uint64_t *seed, struct plan *out,
 			    struct assay_error *err);
 enum assay_status plan_complete(struct store *store, const struct plan *plan, struct assay_error *err);
-/* Its results are looked at with intervals of this level, and it gets as many repetitions, not fewer than it has: where these are more it
- * is incomplete again. */
+/* Records an interim analysis at this level and sets the number of repetitions, never below the present one. With more repetitions the plan
+ * becomes incomplete again. */
 enum assay_status plan_grow(struct store *store, const char *id, int64_t repetitions, double level, struct assay_error *err);
-void plan_release(struct plan *plan); /* accepts zeroed */
+void plan_release(struct plan *plan); /* accepts a zeroed struct */
 
 /* ---- which direction of its metric is better, as the manifest says that is kept with each plan ---- */
 

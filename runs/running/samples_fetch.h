@@ -1,4 +1,4 @@
-/* The sample files of an instrumented run, brought here one by one and kept with its execution. */
+/* Fetches the sample files of an instrumented run one by one and stores them with its execution. */
 #ifndef RUNS_RUNNING_SAMPLES_FETCH_H
 #define RUNS_RUNNING_SAMPLES_FETCH_H
 
@@ -10,27 +10,27 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* All sample files of one run; a file is fetched in one piece. */
+/* Sum over the sample files of one run; each file is fetched in one piece. */
 #define SAMPLES_FETCH_BYTES_MAX (256u << 20)
-#define SAMPLES_FETCH_FILES_MAX 1000 /* processes of one run that have samples, which are of use only all together */
+#define SAMPLES_FETCH_FILES_MAX 1000 /* processes of one run with samples, which are useful only all together */
 
-/* What a run has left: sample files of its functions; records of its calls into the outside; features that a counting build has counted. */
+/* Files that a run leaves: samples of its functions; records of its calls to the outside; features counted by a counting build. */
 enum samples_kind { SAMPLES_OF_FUNCTIONS, SAMPLES_OF_CALLS, SAMPLES_OF_FEATURES };
 
 struct samples_source {
 	const struct lab *lab;
 	enum samples_kind kind;
 	const char *directory; /* on the host */
-	bool emulated;	       /* of functions: they are the emulation's, not the probe's */
+	bool emulated;	       /* the samples of functions come from the emulation, not the probe */
 };
 
-/* Files of one run become part of the execution. Where those of functions are missing, wrong or too many, it is spoilt; what is wrong with
- * others is its `detail`, and its result stays. False when the host has failed, or nothing can be kept here: then *fault, which starts as
- * ASSAY_OK, says why. pack: of functions, which of the runs that the counters take. */
+/* Adds the files of one run to the execution. If files of functions are missing, wrong or too many, the execution is spoilt. Faults of
+ * other files go to its `detail`, and its result stays. Returns false if the host has failed or nothing can be kept here; *fault, ASSAY_OK
+ * at first, then says why. pack: for functions, index among the runs that the counters need. */
 bool samples_fetch(struct session *session, const struct samples_source *source, size_t pack, struct execution *e,
 		   struct assay_error *fault);
 
-/* The execution has no samples, or not all: that is its outcome, unless there is a worse one. */
+/* Records that the execution lacks samples: that is its outcome, unless it has a worse one. */
 void samples_spoil(struct execution *e, const char *why);
 
 #endif
