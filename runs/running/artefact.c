@@ -12,7 +12,7 @@
 #include <errno.h>
 #include <sys/stat.h>
 
-/* A file or directory that is being collected, and the directories that have led there, for links that run in circles. */
+/* A file or directory being collected, with the directories that led to it; detects links that run in circles. */
 struct place {
 	const struct place *above;
 	dev_t device;
@@ -77,7 +77,7 @@ static enum assay_status artefact_add_directory(struct walk *w, const char *path
 	return ASSAY_OK;
 }
 
-/* ---- all below a directory ---- */
+/* ---- everything below a directory ---- */
 
 static bool artefact_is_below(const char *root, const char *path)
 {
@@ -114,7 +114,7 @@ static enum assay_status artefact_check_name(const struct walk *w, const char *d
 static enum assay_status artefact_walk_directory(struct walk *w, const char *directory, const char *path, const struct place *above,
 						 const struct stat *info);
 
-/* One entry of a directory; `path` is what it becomes. */
+/* Collects one entry of a directory as `path`. */
 static enum assay_status artefact_walk_entry(struct walk *w, const char *source, const char *path, const struct place *above)
 {
 	enum assay_status st = ASSAY_OK;
@@ -137,7 +137,7 @@ static enum assay_status artefact_walk_entry(struct walk *w, const char *source,
 	return st ? st : artefact_walk_directory(w, source, path, above, &info);
 }
 
-/* Without what git and assay keep for themselves: it changes all the time. */
+/* Skips the directories of git and assay, which change all the time. */
 static int artefact_is_deployed(const struct dirent *entry)
 {
 	static const char *const left_out[] = { ".", "..", ".git", ".assay" };
@@ -180,9 +180,9 @@ static enum assay_status artefact_walk_directory(struct walk *w, const char *dir
 	return st;
 }
 
-/* ---- what was asked for ---- */
+/* ---- requested paths ---- */
 
-/* "data/" is data; of "." and ".." the name is that of the directory itself. */
+/* Returns the name of "data/" as data; of "." and ".." as the name of that directory. */
 static char *artefact_name_of(const char *path, const char *real)
 {
 	size_t end = strlen(path), begin;
@@ -238,7 +238,7 @@ static void artefact_finish(struct artefact *a)
 	buf_release(&text);
 }
 
-/* *at: the path that it came to. */
+/* Collects all paths. *at: the path reached. */
 static enum assay_status collect_all(const char *base, const char *const *paths, size_t n, bool flat, struct artefact *out, size_t *at,
 				     struct assay_error *err)
 {
@@ -292,7 +292,7 @@ enum assay_status artefact_files(const struct manifest *manifest, struct artefac
 	return st && files->n ? assay_context(err, "%s:%zu", manifest->file, manifest->files_lines[at]) : st;
 }
 
-/* Below "DIRECTORY/", one of the names, whole or followed by a '/'. */
+/* Reports whether `path` is "DIRECTORY/" and one of the names, optionally followed by '/' and more. */
 static bool is_of_input(const char *path, char *const *names, size_t n)
 {
 	const char *below = strchr(path, '/');

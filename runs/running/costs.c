@@ -13,12 +13,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SAME				      1e-9 /* numbers of a feature that are the same, relatively */
+#define SAME				      1e-9 /* relative difference below which values of a feature are equal */
 #define COST_TEXT(constant, word, unit, text) text,
 
 /* ---- places ---- */
 
-/* Adds those of a run from its signature (fleet/agent/signature.h). */
+/* Adds the places of a run from its signature (fleet/agent/signature.h). */
 static enum assay_status cost_places_add(struct cost_places *places, const char *signature, struct assay_error *err)
 {
 	struct signature of;
@@ -55,7 +55,7 @@ static void place_release(struct cost_place *place)
 	mem_free(place->function, place->file);
 }
 
-/* After the last: sorted, and of a run. */
+/* Called after the last place: sorts them and makes the sums per run. */
 static void cost_places_end(struct cost_places *places)
 {
 	size_t kept = 0;
@@ -76,7 +76,7 @@ static void cost_places_end(struct cost_places *places)
 	places->sample /= (double)(places->runs ? places->runs : 1);
 }
 
-/* Accepts zeroed. */
+/* Accepts a zeroed struct. */
 static void cost_places_release(struct cost_places *places)
 {
 	mem_release_all(places->items, places->n, place_release);
@@ -86,13 +86,13 @@ static void cost_places_release(struct cost_places *places)
 ROWS_FUNCTION(cost_of_text, enum cost_of, COST_ROWS, COST_TEXT)
 ROWS_FUNCTION(cost_origin_code, enum cost_origin, COST_ORIGIN_ROWS, ROWS_CODE)
 
-/* A run as it was stored. */
+/* A run as stored. */
 struct costs_run {
 	char *machine, *architecture, *input, *hash, *signature, *fingerprint;
 	int64_t taken_ms;
 	size_t session;
 	double cost;
-	const struct run_features *counted; /* its own, or those of another version's run of the input; borrowed */
+	const struct run_features *counted; /* its own counts, or those of another version's run of the input; borrowed */
 	struct execution_features features;
 };
 
@@ -161,7 +161,7 @@ static enum assay_status fail_nothing(struct store *store, const char *applicati
 	return st;
 }
 
-/* The version meant, and what its latest plan deployed. */
+/* Finds the requested version, and the build that its latest plan deployed. */
 static enum assay_status find_build(struct store *store, const char *application, const char *version, char **name_out, char **artefact,
 				    struct assay_error *err)
 {
@@ -202,7 +202,7 @@ static double cost_of_row(sqlite3_stmt *stmt, enum cost_of of)
 	return store_double(stmt, METRIC);
 }
 
-/* beside: NULL, or a version that the plans of the runs must have, too. */
+/* beside: NULL, or a version that the runs' plans must also have. */
 static enum assay_status load_runs(struct store *store, struct costs *costs, const char *version, const char *artefact, const char *beside,
 				   struct costs_runs *out, struct assay_error *err)
 {
@@ -245,7 +245,7 @@ static enum assay_status load_runs(struct store *store, struct costs *costs, con
 	return store_finish(stmt, st);
 }
 
-/* ---- one machine, one row an input ---- */
+/* ---- one machine, one row per input ---- */
 
 ORDER_BY(compare_runs, struct costs_run, BY_TEXT(machine) BY_TEXT(hash) BY_UP(cost))
 
@@ -261,7 +261,7 @@ struct machine_inputs {
 
 ORDER_BY(compare_machines, struct machine_inputs, BY_DOWN(inputs) BY_TEXT(machine))
 
-/* Machines by inputs, most first. The runs are sorted. */
+/* Lists machines by number of inputs, most first. The runs are sorted. */
 static void list_machines(const struct costs_runs *runs, struct costs *costs)
 {
 	struct machine_inputs *list = NULL;
@@ -300,7 +300,7 @@ static enum assay_status choose_machine(struct costs *costs, const char *machine
 	return ASSAY_OK;
 }
 
-/* Sorted, each once. */
+/* Sorts names and removes duplicates. */
 static void sort_names(char **names, size_t *n)
 {
 	size_t kept = 0;
@@ -325,7 +325,7 @@ static void names_add(struct names *names, const char *name)
 	mem_append(names->items, names->n, &names->capacity, mem_string(name));
 }
 
-/* Its names: the first, by their bytes, and the others. */
+/* Sets the input's names: the first in byte order, and the others. */
 static void name_input(const struct costs_run *runs, size_t n, struct cost_input *in)
 {
 	struct names names = { 0 };
@@ -341,7 +341,7 @@ static void name_input(const struct costs_run *runs, size_t n, struct cost_input
 	free(names.items);
 }
 
-/* An input of so many runs, which are sorted by cost. */
+/* Adds an input with the given runs, which are sorted by cost. */
 static enum assay_status add_input(const struct costs_run *runs, size_t n, struct costs *costs, struct assay_error *err)
 {
 	struct cost_input *in = &costs->inputs[costs->n++];
@@ -395,7 +395,7 @@ static void add_names(const struct run_features *before, const struct run_featur
 	}
 }
 
-/* NULL: the run does not have it. */
+/* Returns NULL if the run does not have the feature. */
 static const struct run_feature *feature_of(const struct execution_features *f, const struct run_features *counted, const char *name,
 					    enum cost_origin *origin)
 {
@@ -412,13 +412,13 @@ static const struct run_feature *feature_of(const struct execution_features *f, 
 	return NULL;
 }
 
-/* May it be excluded where it is 0? */
+/* Reports whether the feature may be missing if it is 0. */
 static bool is_zero_when_absent(const struct run_feature *feature, enum cost_origin origin)
 {
 	return (origin == COST_COUNTED && feature->kind == FEATURE_COUNT) || (origin == COST_KNOWN && input_feature_is_word(feature->name));
 }
 
-/* Of runs[n] of one machine: all names, and which of them differ where an input is run again. */
+/* Collects the names of all features of runs[n] of one machine, and which of them differ between runs of the same input. */
 static void look_at_features(const struct costs_run *runs, size_t n, struct names *names, struct names *unsteady)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -437,7 +437,7 @@ static void look_at_features(const struct costs_run *runs, size_t n, struct name
 	sort_names(unsteady->items, &unsteady->n);
 }
 
-/* Whether all of runs[n] have it, or may do without. */
+/* Reports whether each of runs[n] has the feature or may lack it. */
 static bool is_known(const struct costs_run *runs, size_t n, const char *name, enum cost_origin *origin)
 {
 	size_t have = 0;
@@ -562,7 +562,7 @@ static int compare_hash(const void *key, const void *item)
 
 ORDER_BY(compare_hashes, struct costs_run, BY_TEXT(hash))
 
-/* Every run gets the counts of its input; runs of inputs that were not counted leave. */
+/* Gives every run the counts of its input and removes runs of inputs that were not counted. */
 static void join_counts(struct costs_runs *runs, struct costs_runs *counts, struct names *unsteady, struct costs *costs)
 {
 	size_t kept = 0;
@@ -650,7 +650,7 @@ enum assay_status costs_load(struct store *store, const struct costs_asked *aske
 
 /* ---- another version's run of an input ---- */
 
-/* artefact: NULL: of any build. */
+/* artefact NULL: any build. */
 static enum assay_status find_run(struct store *store, const char *application, const char *version, const char *artefact,
 				  const char *input, const char *hash, struct execution_features *out, char **found,
 				  struct assay_error *err)

@@ -104,7 +104,7 @@ static bool is_within(const char *name, const char *architecture)
 	return !name || strcmp(name, architecture) == 0;
 }
 
-/* Keeps those of one architecture; the names of the others' machines are freed. */
+/* Keeps runs of one architecture; frees the names of the others' machines. */
 static size_t keep_runs(const struct evidence *evidence, struct run *runs, size_t n, const char *architecture)
 {
 	size_t kept = 0;
@@ -174,7 +174,7 @@ char *evidence_one_architecture(const struct evidence *evidence, struct run_set 
 ROWS_FUNCTION(left_out_code, enum left_out, LEFT_OUT_ROWS, ROWS_CODE)
 ROWS_FUNCTION(left_out_text, enum left_out, LEFT_OUT_ROWS, ROWS_TEXT)
 
-/* The fingerprint whose battery, version and architecture most runs share; NULL when no run has one. */
+/* Returns the fingerprint whose battery, version and architecture most runs share; NULL if no run has one. */
 static const struct fingerprint *dataset_most_common(const struct fingerprint *const *of, size_t n)
 {
 	const struct fingerprint *best = NULL;
@@ -195,7 +195,7 @@ static const struct fingerprint *dataset_most_common(const struct fingerprint *c
 	return best;
 }
 
-/* columns[] gets the stressors that occur in any fingerprint comparable to `kind`; returns their number. */
+/* Sets columns[] to the stressors that occur in any fingerprint comparable to `kind`; returns their number. */
 static size_t dataset_features_of(const struct fingerprint_set *set, const struct fingerprint *kind, size_t *columns)
 {
 	size_t n = 0;
@@ -214,7 +214,7 @@ static size_t dataset_features_of(const struct fingerprint_set *set, const struc
 	return n;
 }
 
-/* The row of a run: rates of its pass, or the medians of the fingerprint when it belongs to no single pass. False when the
+/* Fills the row of a run with rates of its pass, or the fingerprint's medians if it belongs to no single pass. Returns false if the
  * fingerprint lacks more than `may_lack` of the stressors. */
 static bool dataset_fill_row(const struct fingerprint_set *set, const struct fingerprint *f, int64_t pass_number, const size_t *columns,
 			     size_t n, size_t may_lack, double *row)

@@ -1,5 +1,5 @@
-/* One host is one straight line: execute_host() reads downwards, and what it calls waits until the host has answered. The store has one
- * lock; each result is stored the moment it is there, so that after a kill the store alone says what is missing. */
+/* Each host is handled by straight-line code: execute_host() reads downwards, and each call waits for the host's answer. The store has one
+ * lock. Each result is stored immediately, so that after a kill the store shows which runs are missing. */
 #include "runs/running/execute.h"
 
 #include "base/buf.h"
@@ -23,46 +23,46 @@
 
 #include <inttypes.h>
 
-#define COMMAND_MS (5 * 60 * 1000) /* of what prepares and cleans up */
-#define SPARE_MS   (60 * 1000)	   /* on top of a command's own time limit, which the host keeps */
+#define COMMAND_MS (5 * 60 * 1000) /* for commands that prepare and clean up */
+#define SPARE_MS   (60 * 1000)	   /* in addition to a command's own time limit, which the host enforces */
 #define DAY_MS	   86400000.0
 
 struct execute {
 	struct lab *lab;
 	const struct execute_options *options;
-	struct execute_result *results; /* by index */
-	struct execute_host *hosts;	/* [n], those that have something to do */
+	struct execute_result *results; /* sorted by index */
+	struct execute_host *hosts;	/* [n], hosts with runs left */
 	size_t n;
 	struct catalog catalog;
 	bool identified; /* the catalog has a machine that it had not before */
 	struct sampled_lines lines;
-	bool *hung;		  /* [versions x inputs], anywhere */
-	size_t cells_done, cells; /* of all hosts */
-	struct assay_error fault; /* of the store: ends everything */
+	bool *hung;		  /* [versions x inputs], reached its time limit on any host */
+	size_t cells_done, cells; /* sums over all hosts */
+	struct assay_error fault; /* fault of the store, which ends everything */
 	bool failed;
 };
 
 struct execute_host {
 	struct execute *x;
 	const struct host *host;
-	struct session *session; /* while its function runs */
-	size_t index;		 /* of the plan's machines and of the results */
-	struct plan_cell *cells; /* [n_cells], in the order in which they are run */
+	struct session *session; /* valid while its function runs */
+	size_t index;		 /* index in the plan's machines and in the results */
+	struct plan_cell *cells; /* [n_cells], in the order of running */
 	bool *done;		 /* [n_cells] */
 	size_t n_cells;
 	bool *hung;			  /* [versions x inputs], with hang_once: has reached its time limit here */
-	int64_t block;			  /* that was started last */
-	char *directory, *work, *samples; /* absolute, on the host; NULL while they are not there */
+	int64_t block;			  /* the block started last */
+	char *directory, *work, *samples; /* absolute, on the host; NULL until created */
 	int64_t clock_ahead_ms;
-	char *architecture;		/* as `uname -m` says it there; NULL: not known */
-	char *hardware_type;		/* NULL: not known */
-	char *emulated;			/* of an emulated host its profile, whichever laboratory it is of; else NULL */
-	const struct artefact **builds; /* [n_versions], what they have for themselves here */
+	char *architecture;		/* as `uname -m` prints it there; NULL: unknown */
+	char *hardware_type;		/* NULL: unknown */
+	char *emulated;			/* the profile of an emulated host, from any laboratory; else NULL */
+	const struct artefact **builds; /* [n_versions], their own files for this host */
 	bool *counts;			/* [n_versions], counting builds: their runs leave files of features */
-	char **stacks;			/* [n_versions], NULL where it is not known */
-	struct counting_events events;	/* of an instrumented plan: to be counted; n == 0: none */
-	struct counting_plan packs;	/* the runs that they take, all in each repetition */
-	struct own_features own;	/* what the manifest's `features` has printed here */
+	char **stacks;			/* [n_versions], NULL if unknown */
+	struct counting_events events;	/* events to count in an instrumented plan; n == 0: none */
+	struct counting_plan packs;	/* the runs that the events need, all in each repetition */
+	struct own_features own;	/* output of the manifest's `features` on this host */
 };
 
 /* Returns the place of a cell's version and input in `hung`. */
@@ -71,14 +71,14 @@ static size_t execute_pair(const struct execute_host *h, size_t cell)
 	return h->cells[cell].input * h->x->options->plan->n_versions + h->cells[cell].version;
 }
 
-/* ---- asking ---- */
+/* ---- requests ---- */
 
 static bool host_is_well(const struct helper_answer *answer)
 {
 	return !answer->refusal && answer->result.exit_status == 0;
 }
 
-/* The host ends early, with what it said why not in one line. False. */
+/* Ends the host early with a one-line reason: `what` failed. Returns false. */
 static bool host_complain(struct execute_host *h, const struct helper_answer *answer, const char *what)
 {
 	char *said = answer->refusal ? mem_string(answer->refusal) : spool_first_line(&answer->err);
@@ -97,8 +97,8 @@ static bool host_ask(struct execute_host *h, struct helper_request *request, int
 	return ok;
 }
 
-/* A command that prepares or cleans up: under the lock of the box, for it must not disturb what others measure. Releases the words.
- * *answer: helper_answer_release() it in any case. */
+/* Runs a command that prepares or cleans up. It holds the physical host's lock, so that it does not disturb others' measurements. Releases
+ * the words. *answer: helper_answer_release() it in any case. */
 static bool host_command(struct execute_host *h, struct manifest_words *words, struct helper_answer *answer)
 {
 	struct helper_request request;
@@ -109,7 +109,7 @@ static bool host_command(struct execute_host *h, struct manifest_words *words, s
 	return host_ask(h, &request, COMMAND_MS, answer);
 }
 
-/* The same; where it does not go well the host ends early, for `what` (NULL: then it does not matter). */
+/* Does the same; after a failure the host ends early, with `what` as the reason (NULL: the failure is ignored). */
 static bool host_do(struct execute_host *h, struct manifest_words *words, const char *what)
 {
 	struct helper_answer answer;
@@ -135,7 +135,7 @@ static void add_path(struct manifest_words *words, const char *directory, const 
 	free(path);
 }
 
-/* Ends every host: after a fault of our own store no result can be kept. Returns false. */
+/* Ends every host: after a fault of the local store no result can be kept. Returns false. */
 static bool host_store_failed(struct execute_host *h, const struct assay_error *err)
 {
 	struct execute *x = h->x;
@@ -149,7 +149,7 @@ static bool host_store_failed(struct execute_host *h, const struct assay_error *
 	return session_fail(h->session, "%s", err->text);
 }
 
-/* ---- who it is, and an empty directory ---- */
+/* ---- identity of the host, and an empty directory ---- */
 
 /* Fails if the catalog knows another machine by this host's id; one that it does not know is known from now on. Emulated hosts all have the
  * identity of the one machine that they are on. */
@@ -194,7 +194,7 @@ static bool host_look(struct execute_host *h)
 	return ok;
 }
 
-/* Of this session alone: that of an earlier one of this plan may still be about to go. */
+/* Makes the directory for this session only: that of an earlier session of this plan may not have been removed yet. */
 static bool host_make_directory(struct execute_host *h)
 {
 	if (!session_work(h->session, h->x->options->manifest->work, h->x->options->plan->id, &h->directory))
@@ -204,7 +204,7 @@ static bool host_make_directory(struct execute_host *h)
 	return true;
 }
 
-/* New, empty directories in the place of what is there: fixed text, the paths are arguments. */
+/* Replaces existing directories by new, empty ones. The script is fixed text; paths are arguments. */
 static bool host_renew(struct execute_host *h, const char *path, const char *second, const char *what)
 {
 	struct manifest_words words = { NULL, 0 };
@@ -244,7 +244,7 @@ static bool is_empty(const struct artefact *files)
 	return !files->n && !files->n_directories;
 }
 
-/* Names of one length for all versions: a program's speed may depend on the length of its path. */
+/* Returns names of equal length for all versions: a program's speed may depend on the length of its path. */
 static char *set_directory(const struct execute_host *h, size_t set)
 {
 	if (set > h->x->options->plan->n_versions)
@@ -252,7 +252,7 @@ static char *set_directory(const struct execute_host *h, size_t set)
 	return set == 0 ? mem_format("%s/files", h->directory) : mem_format("%s/b%03zu", h->directory, set - 1);
 }
 
-/* What each version has for itself on hosts of this one's architecture. */
+/* Chooses each version's own files for this host's architecture. */
 static bool host_choose_builds(struct execute_host *h)
 {
 	const struct execute_options *o = h->x->options;
@@ -273,7 +273,7 @@ static bool host_choose_builds(struct execute_host *h)
 	return true;
 }
 
-/* CPUs of 64 bits run programs of 32 bits, where their kernel lets them. */
+/* 64-bit CPUs run 32-bit programs if their kernel allows it. */
 static bool runs_on(const char *architecture, const char *host)
 {
 	return strcmp(architecture, host) == 0 || (strcmp(architecture, "i686") == 0 && strcmp(host, "x86_64") == 0) ||
@@ -286,7 +286,7 @@ static bool loads_libraries(const struct artefact_file *file)
 	return file->mode & 0100 || strstr(text_file_name(file->path), ".so");
 }
 
-/* Before anything is deployed. What is neither executable nor a library by its name is data. */
+/* Checks files before anything is deployed. A file that is neither executable nor named like a library is data. */
 static bool host_check_files(struct execute_host *h)
 {
 	const struct plan *plan = h->x->options->plan;
@@ -326,7 +326,7 @@ static bool host_make_tree(struct execute_host *h)
 	return host_do(h, &words, "no directory can be made for the runs");
 }
 
-/* What is deployed is what was hashed, or nothing. */
+/* Deploys a file only if its content has the expected hash. */
 static bool host_put_file(struct execute_host *h, const char *top, const struct artefact_file *file, bool *counts)
 {
 	char *path = mem_format("%s/%s", top, file->path), hash[DIGEST_HEX_BYTES];
@@ -368,7 +368,7 @@ static bool host_put_files(struct execute_host *h)
 	return ok;
 }
 
-/* ---- what the versions load ---- */
+/* ---- software that the versions load ---- */
 
 static void host_expand(const struct execute_host *h, bool features, size_t version, size_t input, struct manifest_words *words,
 			struct manifest_words *environment)
@@ -427,7 +427,7 @@ static bool host_ask_stack(struct execute_host *h, size_t version, struct helper
 	return host_ask(h, &request, COMMAND_MS, answer);
 }
 
-/* *out stays NULL when it cannot be told. */
+/* *out stays NULL if it cannot be determined. */
 static void read_stack(const struct execute_host *h, const struct helper_answer *answer, char **out)
 {
 	struct assay_error err;
@@ -470,7 +470,7 @@ static bool host_look_at_stacks(struct execute_host *h)
 	return ok;
 }
 
-/* ---- which runs the counters take ---- */
+/* ---- runs that the counters need ---- */
 
 static bool host_ask_counters(struct execute_host *h)
 {
@@ -484,7 +484,7 @@ static bool host_ask_counters(struct execute_host *h)
 
 /* ---- features ---- */
 
-/* All that is known of the run's input before it is run. *why, borrowed: there is nothing to run, since the input has no features. */
+/* Collects the features of the run's input before the run. *why, borrowed: the input has no features, so there is nothing to run. */
 static bool host_look_at_input(struct execute_host *h, const struct plan_cell *cell, struct execution_features *out, const char **why)
 {
 	const struct execution_features *known = &h->x->options->inputs[cell->input];
@@ -514,7 +514,7 @@ static void ask_samples(const struct execute_host *h, struct helper_request *req
 	helper_request_text(request, HELPER_SAMPLE_BELOW, h->directory);
 }
 
-/* By lines of the sources, while there is what was deployed. */
+/* Adds source lines while the deployed files still exist. */
 static void host_find_lines(struct execute_host *h, size_t version, struct helper_answer *answer)
 {
 	const struct sampled_deployed deployed[] = { { set_directory(h, 0), files_of(h, 0) },
@@ -539,7 +539,7 @@ static void host_find_lines(struct execute_host *h, size_t version, struct helpe
 enum host_run {
 	HOST_RUN_ENDED,
 	HOST_RUN_SURVIVED, /* processes of it could not be ended */
-	HOST_RUN_NONE,	   /* nothing was run, and the command is not the reason */
+	HOST_RUN_NONE,	   /* nothing was run, and the command is not the cause */
 };
 
 static void add_instrument(const struct execute_host *h, const struct plan_cell *cell, size_t pack, struct helper_request *request)
@@ -561,7 +561,7 @@ static void add_instrument(const struct execute_host *h, const struct plan_cell 
 	mem_free(files, which);
 }
 
-/* Are calls into the outside recorded? Functions are measured without. */
+/* Reports whether calls to the outside are recorded; not if functions are measured. */
 static bool host_records(const struct execute_host *h)
 {
 	return h->x->options->manifest->variance && !h->x->options->instrument;
@@ -599,7 +599,7 @@ static void add_plant(const struct execute_host *h, size_t version, struct helpe
 	}
 }
 
-/* What is measured in a run that counts. */
+/* Adds the measurements of a counted run to the request. */
 static void add_measured(const struct execute_host *h, const struct plan_cell *cell, size_t pack, struct helper_request *request)
 {
 	if (h->counts[cell->version] && !h->x->options->instrument)
@@ -630,7 +630,7 @@ static bool host_ask_run(struct execute_host *h, const struct plan_cell *cell, s
 	return host_ask(h, &request, limit_ms, answer);
 }
 
-/* What a program was given as a secret is not kept because it printed it. */
+/* Masks secrets given to the program in its kept output. */
 static void host_mask(const struct execute_host *h, const struct plan_cell *cell, struct execution *e)
 {
 	struct manifest_words words, environment;
@@ -656,7 +656,7 @@ static bool host_fetch(struct execute_host *h, enum samples_kind kind, size_t pa
 	return fault.status ? host_store_failed(h, &fault) : false;
 }
 
-/* In a new, empty directory. *out is overwritten; execution_release() it. */
+/* Runs in a new, empty directory. Overwrites *out; execution_release() it. */
 static enum host_run host_run_once(struct execute_host *h, const struct plan_cell *cell, size_t pack, struct execution *out)
 {
 	enum host_run how = HOST_RUN_NONE;
@@ -686,7 +686,7 @@ static enum host_run host_run_once(struct execute_host *h, const struct plan_cel
 	return how;
 }
 
-/* The first run's numbers and output represent the repetition, or those of the first that did not end well. */
+/* The first run, or the first failed one, represents the repetition with its numbers and output. */
 static void join_runs(struct execution *all, struct execution *next)
 {
 	if (next->outcome != EXECUTION_OK) {
@@ -701,7 +701,7 @@ static void join_runs(struct execution *all, struct execution *next)
 	}
 }
 
-/* A repetition is one execution, however many runs the counters take. */
+/* Runs a repetition as one execution, with as many runs as the counters need. */
 static enum host_run host_run_packs(struct execute_host *h, const struct plan_cell *cell, struct execution *out)
 {
 	enum host_run how = host_run_once(h, cell, 0, out);
@@ -723,7 +723,7 @@ static enum host_run host_run_packs(struct execute_host *h, const struct plan_ce
 
 /* ---- run after run ---- */
 
-/* Commits it, unless it was a warm-up, and counts it. */
+/* Commits an execution, unless it was a warm-up, and counts it. */
 static bool host_store(struct execute_host *h, size_t i, struct execution *e)
 {
 	struct execute *x = h->x;
@@ -758,9 +758,9 @@ static bool host_store(struct execute_host *h, size_t i, struct execution *e)
 	return !st || host_store_failed(h, &err);
 }
 
-/* ---- what is excluded ---- */
+/* ---- excluded runs ---- */
 
-/* Is this cell excluded? For the version hangs, or the time is over. */
+/* Reports whether to exclude this cell: its version hangs, or the time is over. */
 static bool host_skips(struct execute_host *h, size_t i)
 {
 	const struct execute_options *o = h->x->options;
@@ -776,8 +776,8 @@ static bool host_skips(struct execute_host *h, size_t i)
 	return false;
 }
 
-/* Notes that a run has reached its time limit. Returns the cell that it is stored as: of a warm-up the first repetition, which is not run
- * any more. */
+/* Notes that a run has reached its time limit. Returns the cell to store it as: for a warm-up, the first repetition, which is then not
+ * run. */
 static size_t host_hung(struct execute_host *h, size_t i)
 {
 	size_t pair = execute_pair(h, i), at = i;
@@ -833,7 +833,7 @@ static void host_run_cells(struct execute_host *h)
 		ok = h->done[i] || host_skips(h, i) || host_run_cell(h, i);
 }
 
-/* All that is done on one host, from the way there to cleaning up; for fleet_each(), whose context is the struct execute. */
+/* Does everything on one host, from connecting to cleaning up; for fleet_each(), whose context is the struct execute. */
 static void execute_host(struct session *session, void *context)
 {
 	struct execute *x = context;
@@ -864,7 +864,7 @@ static void execute_host_release(struct execute_host *h, size_t n_versions)
 
 /* ---- all hosts at once ---- */
 
-/* A host that gives up is told at once: the others may take hours. When the user ends all, nobody has to be told. */
+/* Reports a host that gives up immediately, because the others may take hours. Reports nothing if the user ends everything. */
 static void execute_ended(size_t index, const struct fleet_result *result, size_t n_done, size_t n, void *context)
 {
 	const struct execute *x = context;
@@ -923,7 +923,7 @@ static enum assay_status load_hung(struct store *store, const struct plan *plan,
 	return store_finish(stmt, st);
 }
 
-/* What is left to do on a machine; hosts with nothing are not even connected. */
+/* Finds the runs left on a machine; hosts without any are not even connected. */
 static enum assay_status execute_prepare_host(struct execute *x, const struct host *host, size_t index, struct assay_error *err)
 {
 	const struct plan *plan = x->options->plan;
@@ -967,7 +967,7 @@ static enum assay_status execute_prepare(struct execute *x, const struct host *c
 	return st;
 }
 
-/* One hash of the stacks of all versions; NULL when one is not known. */
+/* Returns one hash of the stacks of all versions; NULL if one is unknown. */
 static char *execute_hash_stacks(const struct execute *x, const struct execute_host *h)
 {
 	struct buf all = BUF_INIT;

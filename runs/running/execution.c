@@ -150,9 +150,9 @@ enum assay_status execution_features_unpack(const void *packed, size_t n, struct
 	return st;
 }
 
-/* ---- what came of a run ---- */
+/* ---- outcome of a run ---- */
 
-/* The stream, or its head and tail with a line between them that says what is missing. */
+/* Keeps the stream, or its head and tail with a line between them that gives the number of missing bytes. */
 static void execution_keep_output(const struct spool *spool, enum execution_outcome outcome, char **out, size_t *n)
 {
 	const size_t most = outcome == EXECUTION_OK ? EXECUTION_OK_OUTPUT_BYTES_MAX : EXECUTION_OUTPUT_BYTES_MAX, half = most / 2 - 64;
@@ -181,7 +181,7 @@ static void execution_set_numbers(const struct helper_result *result, struct exe
 	e->taken_ms = result->started_ms;
 }
 
-/* Metrics that are not in the output do not need it. */
+/* Other metrics do not need the output. */
 static void execution_read_metric(const struct metric *metric, const struct spool *out, struct execution *e)
 {
 	bool from_output = metric->source != METRIC_WALL && metric->source != METRIC_CPU;
@@ -283,7 +283,7 @@ bool execution_judge(const struct metric *metric, const struct helper_answer *an
 
 /* ---- writing ---- */
 
-#define KNOWN "nullif(max(?, -1), -1)" /* a number that is -1 where there is none */
+#define KNOWN "nullif(max(?, -1), -1)" /* -1 if there is none */
 
 static enum assay_status execution_check_new(struct store *store, const struct execution_place *place, const struct execution *e,
 					     struct assay_error *err)
@@ -323,7 +323,7 @@ static enum assay_status execution_insert_execution(struct store *store, const s
 	return st;
 }
 
-/* What models see. */
+/* Inserts the result for the models. */
 static enum assay_status execution_insert_result(struct store *store, const struct execution_place *place, const struct execution *e,
 						 struct assay_error *err)
 {
@@ -372,9 +372,9 @@ enum assay_status execution_put(struct store *store, const struct execution_plac
 	return store_end(store, st, err);
 }
 
-/* ---- what is there ---- */
+/* ---- stored executions ---- */
 
-/* What the store has, by (input, version, repetition); rows that are not the plan's are excluded. */
+/* Loads stored executions by (input, version, repetition), excluding rows that are not the plan's. */
 static enum assay_status execution_load_stored(struct store *store, const struct plan *plan, const char *machine, bool *stored,
 					       struct assay_error *err)
 {
@@ -413,7 +413,7 @@ enum assay_status execution_done(struct store *store, const struct plan *plan, c
 	return st;
 }
 
-/* Executions as the store has them, for people and for reports. */
+/* Stored executions, for users and reports. */
 
 #define COLUMNS                                                                                                                            \
 	"machine, version, input, application, plan, repetition, taken_ms, outcome, detail, metric, wall_ns, user_us, sys_us, "            \
@@ -454,7 +454,7 @@ static char *execution_blob(sqlite3_stmt *stmt, int column, size_t *n)
 	return mem_bytes(bytes ? bytes : "", *n);
 }
 
-/* What this program does not know was written by a newer one, which the schema's version would have told. */
+/* An unknown outcome means a newer program wrote it, which the schema's version shows first. */
 static ROWS_FINDER(execution_outcome_of, enum execution_outcome, EXECUTION_OUTCOME_ROWS, ROWS_CODE)
 
 static void execution_read_row(sqlite3_stmt *stmt, struct execution_row *out)
@@ -486,7 +486,7 @@ static void execution_read_row(sqlite3_stmt *stmt, struct execution_row *out)
 		out->signature = mem_string(store_text(stmt, SIGNATURE));
 }
 
-/* The statement's question marks are a, b and c; of what is NULL there is none. */
+/* Binds the statement's question marks to a, b and c, up to the first NULL. */
 static enum assay_status execution_load_rows(struct store *store, const char *sql, const char *a, const char *b, const char *c,
 					     struct execution_rows *out, struct assay_error *err)
 {

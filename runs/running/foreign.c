@@ -16,14 +16,14 @@ ROWS_FUNCTION(foreign_code, enum foreign_tool, FOREIGN_ROWS, ROWS_CODE)
 ROWS_FUNCTION(foreign_text, enum foreign_tool, FOREIGN_ROWS, ROWS_TEXT)
 
 #define RESULTS_MAX   1000000
-#define INSTANCES_MAX 1e6 /* of a family of benchmarks, entries of a result */
-#define DEPTH_MAX     8	  /* of elements that are looked at */
+#define INSTANCES_MAX 1e6 /* most members of a family of benchmarks, or entries of a result */
+#define DEPTH_MAX     8	  /* deepest elements that are read */
 
 struct reader {
 	const struct foreign_options *options;
 	struct foreign_result *result;
-	const char *text; /* all of the file */
-	size_t at, start; /* where the row of CSV starts, else 0; the shortest of options->starts with all of that row */
+	const char *text; /* the whole file */
+	size_t at, start; /* start of the CSV row, else 0; the shortest of options->starts that contains the row */
 	bool over;	  /* there are more than RESULTS_MAX */
 	bool metric_seen; /* a benchmark has options->metric */
 	struct assay_error *err;
@@ -68,7 +68,7 @@ static struct foreign_row row_of(struct reader *r, struct imported_place place, 
 	return row;
 }
 
-/* How many benchmarks a file has does not hang on how many of them succeeded, nor do their names. */
+/* The number of benchmarks and their names in a file do not depend on how many succeeded. */
 static void row_add(struct reader *r, struct foreign_row row)
 {
 	struct foreign_result *to = r->result;
@@ -80,7 +80,7 @@ static void row_add(struct reader *r, struct foreign_row row)
 		mem_append(to->rows, to->n_rows, &to->capacity, row);
 }
 
-/* Makes a row one without a result. */
+/* Makes it a row without a result. */
 static void __attribute__((format(printf, 4, 5)))
 row_fail(struct reader *r, struct foreign_row *row, enum execution_outcome outcome, const char *fmt, ...)
 {
@@ -119,7 +119,7 @@ static bool row_time(struct reader *r, struct foreign_row *row, const char *text
 	return true;
 }
 
-/* The file's machine, or the one that was given; NULL: neither. */
+/* Returns the file's machine, or the given one; NULL: neither. */
 static const char *machine_of(const struct reader *r, const char *said)
 {
 	const char *machine = r->options->machine ? r->options->machine : said;
@@ -135,7 +135,7 @@ static enum assay_status fail_no_machine(const struct reader *r)
 
 #define NO_MACHINE "it does not say on which machine; --machine NAME says so"
 
-/* What distinguishes results of one name, from texts such as "size=4": " (branch=main, size=4)", or "". Frees parts[n]. */
+/* Returns a mark that distinguishes results of one name, from texts such as "size=4": " (branch=main, size=4)", or "". Frees parts[n]. */
 static const char *mark_of(struct reader *r, char **parts, size_t n)
 {
 	struct buf text = BUF_INIT;
@@ -148,7 +148,7 @@ static const char *mark_of(struct reader *r, char **parts, size_t n)
 	return keep(r, buf_take(&text));
 }
 
-/* ---- from them to those of imported.h ---- */
+/* ---- from these rows to those of imported.h ---- */
 
 ORDER_POINTERS_BY(compare_rows, struct foreign_row,
 		  BY_TEXT(name) BY_TEXT(mark) BY_TEXT(to.version) BY_TEXT(to.machine) BY_UP(to.taken_ms) BY_UP(at))
@@ -285,7 +285,7 @@ static bool ends_in(const char *text, const char *end)
 	return n >= m && strcmp(text + n - m, end) == 0;
 }
 
-/* The bytes of a name without the end that says of which statistic it is; 0: it has no such end. */
+/* Returns the length of a name without the suffix of its statistic; 0: it has no such suffix. */
 static size_t statistic_stem(const char *name)
 {
 	static const char *const ends[] = { "_mean", "_median", "_stddev", "_cv", "_BigO", "_RMS" };
@@ -314,7 +314,7 @@ static bool is_aggregate(const cJSON *item)
 	return false;
 }
 
-/* Why a benchmark that failed or skipped itself was not measured; NULL: it was. */
+/* Returns why a benchmark failed or skipped itself; NULL: it was measured. */
 static const char *benchmark_failure(const cJSON *item)
 {
 	static const char *const flags[] = { "error_occurred", "skipped" }, *const messages[] = { "error_message", "skip_message" };
@@ -329,7 +329,7 @@ static const char *benchmark_failure(const cJSON *item)
 	return NULL;
 }
 
-/* The seconds of its unit of time; 0: it has none. */
+/* Returns its unit of time, s; 0: it has none. */
 static double benchmark_unit(const cJSON *item)
 {
 	static const char *const units[] = { "ns", "us", "ms", "s" };
@@ -429,7 +429,7 @@ struct columns {
 	bool *distinguish;  /* [n]: NAME */
 	size_t *index;	    /* [n], of the file's columns; SIZE_MAX: not there */
 	size_t n;
-	bool ignore_all; /* that have no meaning */
+	bool ignore_all; /* without a meaning */
 };
 
 static enum assay_status columns_choose(const struct reader *r, struct columns *c)
@@ -491,7 +491,7 @@ static bool is_word(const char *text, const char *const *words)
 	return *words;
 }
 
-/* Reports whether a text stands where nothing is known. */
+/* Reports whether a text means that the value is unknown. */
 static bool is_missing(const char *text)
 {
 	static const char *const words[] = { "", "nan", "inf", "infinity", "na", "n/a", "null", "none", "-", NULL };
@@ -546,7 +546,7 @@ static const char *csv_mark(struct reader *r, const struct columns *c, const str
 	return mark;
 }
 
-/* Blanks beside a comma are no part of an exit status: " 0" would be that of a failure. */
+/* Spaces next to a comma are no part of an exit status: " 0" would count as a failure. */
 static char *without_blanks(char *text)
 {
 	size_t n = strlen(text);
@@ -636,14 +636,14 @@ static const char *const leaves[LEAVES] = { ENTRY_PATH "Identifier",  ENTRY_PATH
 					    RESULT_PATH "Arguments",  RESULT_PATH "Description", RESULT_PATH "Scale",
 					    RESULT_PATH "Proportion", SYSTEM_PATH "Identifier",	 SYSTEM_PATH "TimeStamp" };
 
-/* What stands in the elements that are open, and were closed in the result or system that is. */
+/* Texts of open elements, and of closed ones in the open result or system. */
 struct phoronix {
 	struct reader *r;
 	XML_Parser parser;
 	char *path[DEPTH_MAX];
 	size_t depth;
 	struct buf text;
-	char *said[LEAVES];	 /* NULL: nothing */
+	char *said[LEAVES];	 /* NULL: none */
 	size_t results, entries; /* before the one that is open; entries of its result */
 	char **systems, **times; /* [n_systems] */
 	size_t n_systems;
@@ -698,7 +698,7 @@ static void phoronix_text(void *of, const XML_Char *bytes, int n)
 		buf_add(&p->text, bytes, (size_t)n);
 }
 
-/* Of that system; NULL: the file does not say. */
+/* Returns the time of that system; NULL: the file does not give it. */
 static const char *phoronix_time(const struct phoronix *p, const char *measured)
 {
 	for (size_t i = 0; i < p->n_systems; i++)
@@ -735,13 +735,13 @@ static void phoronix_add(struct phoronix *p, struct imported_place place, const 
 	row.thing = (double)place.line * INSTANCES_MAX + (double)place.at;
 	row.texts.direction = strcmp(said(p, PROPORTION), "HIB") == 0 ? "higher" : strcmp(said(p, PROPORTION), "LIB") == 0 ? "lower" : "";
 	row.texts.result = keep(p->r, mem_string(value));
-	/* Where several systems are said to be one machine, they are what was compared on it: its kernels, compilers, settings. */
+	/* If the user gives one machine for several systems, these were compared on it: its kernels, compilers, settings. */
 	row.to.version = p->r->options->machine && p->n_systems > 1 ? measured
 			 : p->r->options->version_given		    ? ""
 								    : keep(p->r, mem_string(said(p, PROGRAM_VERSION)));
 	if (!row.to.machine) {
 		imported_leave_out(&p->r->result->imported, IMPORTED_BAD_NAME, &place, NO_MACHINE);
-	} else if (strchr(value, ',')) { /* of a monitor */
+	} else if (strchr(value, ',')) { /* values of a monitor */
 		imported_leave_out(&p->r->result->imported, IMPORTED_BAD_ROW, &place, "%s: a series of values", TEXT_SHOWN(row.name));
 	} else if (row_time(p->r, &row, phoronix_time(p, measured))) {
 		row_add_text(p->r, row, value);
@@ -825,7 +825,7 @@ static enum assay_status phoronix_read(struct reader *r, const char *text, size_
 	return st;
 }
 
-/* ---- any of them ---- */
+/* ---- all formats ---- */
 
 static enum assay_status tool_of(struct reader *r, const char *text)
 {

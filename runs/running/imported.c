@@ -78,7 +78,7 @@ static enum imported_skip import_read_result(const char *text, struct imported_r
 	return IMPORTED_SKIPS;
 }
 
-/* The same of everything else: which run it was. */
+/* Reads the other texts: which run it was. */
 static enum imported_skip import_read_run(const struct imported_texts *texts, struct imported_row *row)
 {
 	if (texts->timestamp && !text_time_ms(texts->timestamp, &row->taken_ms))
@@ -329,7 +329,7 @@ static int import_compare_keys(const struct imported_row *a, const struct import
 	return order ? order : import_compare_repetition(a, b);
 }
 
-/* Values of one key stand in ascending order, so that the order of rows in the file changes nothing. */
+/* Sorts values of one key in ascending order, so that the order of rows in the file has no effect. */
 static int import_compare_rows(const void *x, const void *y)
 {
 	const struct imported_row *a = x, *b = y;
@@ -555,7 +555,7 @@ static enum assay_status import_update_catalog(struct importing *im, struct cata
 	return store_finish(stmt, st);
 }
 
-/* Says why no row of the file can be used. */
+/* Explains why no row of the file can be used. */
 static enum assay_status import_fail_nothing_usable(const char *file, const struct imported *imported, struct assay_error *err)
 {
 	struct buf why = BUF_INIT;

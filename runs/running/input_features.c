@@ -12,14 +12,14 @@
 #include <unistd.h>
 
 #define BETWEEN	       " \t,=:"
-#define WORD_BYTES_MAX 40 /* of a word that is a feature by itself */
+#define WORD_BYTES_MAX 40 /* longest word that is a feature by itself */
 #define NAME_BYTES_MAX 200
-#define NUMBERS_MAX    256 /* of a word */
+#define NUMBERS_MAX    256 /* per word */
 #define FILES	       "{files}/"
 #define ARGUMENT       "argument "
 #define IS	       " is "
 #define LIMIT_MS       (60 * 1000)
-#define SPARE_MS       (60 * 1000) /* on top of it, which the host keeps */
+#define SPARE_MS       (60 * 1000) /* in addition to the limit, which the host enforces */
 
 bool input_feature_is_word(const char *name)
 {
@@ -28,7 +28,7 @@ bool input_feature_is_word(const char *name)
 	return strncmp(name, ARGUMENT, head) == 0 && digits && strncmp(name + head + digits, IS, strlen(IS)) == 0;
 }
 
-/* Text of one line, without a blank at either end. */
+/* Reports whether a text has one line and no space at either end. */
 static bool is_name(const char *name)
 {
 	size_t n = strlen(name);
@@ -72,7 +72,7 @@ static size_t lines_of(const struct artefact_file *file)
 	return lines;
 }
 
-/* The file, or all files of the directory; false: there is neither. `hashed` gets what is in them. */
+/* Adds the file, or all files of the directory, and their contents to `hashed`. Returns false if neither exists. */
 static bool add_files(const struct artefact *files, const char *path, const char *of, struct buf *list, struct buf *hashed)
 {
 	size_t n = strlen(path), found = 0, bytes = 0, lines = 0;
@@ -132,7 +132,7 @@ static size_t add_numbers(const char *word, const char *of, struct buf *list)
 	return n;
 }
 
-/* `words`: where it is one of few, the word itself may say something. */
+/* `words`: the word itself may be a feature if it is one of few. */
 static void add_word(const struct artefact *files, const char *word, const char *of, bool words, struct buf *list, struct buf *hashed)
 {
 	if (strncmp(word, FILES, strlen(FILES)) == 0 && add_files(files, word + strlen(FILES), of, list, hashed))
@@ -174,7 +174,7 @@ void input_features_of(const struct manifest *manifest, size_t input, const stru
 		(void)add_files(files, path, "the input", &list, &hashed);
 		mem_free(path, directory);
 	} else if (!arguments.n && !environment.n) {
-		buf_format(&hashed, "%s\n", manifest->inputs[input].name); /* nothing is known but its name */
+		buf_format(&hashed, "%s\n", manifest->inputs[input].name); /* only its name is known */
 	}
 	(void)run_features_text_parse(list.bytes ? list.bytes : "", list.size, &out->known, &ignored); /* names differ, and are names */
 	digest_sha256(hashed.bytes ? hashed.bytes : "", hashed.size, out->input);
@@ -184,11 +184,11 @@ void input_features_of(const struct manifest *manifest, size_t input, const stru
 	manifest_words_release(&environment);
 }
 
-/* ---- what the user's command prints ---- */
+/* ---- features printed by the user's command ---- */
 
 struct own_features_printed {
 	char *asked; /* the command that printed them */
-	char *why;   /* there are none; else NULL */
+	char *why;   /* why there are none; else NULL */
 	struct run_features list;
 	double seconds;
 };
@@ -203,7 +203,7 @@ void own_features_release(struct own_features *own)
 	*own = (struct own_features){ NULL, 0, 0 };
 }
 
-/* Features that the command printed, under names of their own; else NULL is *why not, free() it. */
+/* Reads the features that the command printed; they must not have names of known ones. Returns NULL or why they are invalid; free() it. */
 static char *read_printed(const struct own_features_asked *asked, const char *text, size_t n, struct run_features *out)
 {
 	struct assay_error err;
@@ -220,7 +220,7 @@ static char *read_printed(const struct own_features_asked *asked, const char *te
 	return NULL;
 }
 
-/* The input's own fault, with the first line that the command said of it; NULL: it ended well. free() it. */
+/* Returns the input's own fault with the first line that the command printed about it; NULL: success. free() it. */
 static char *why_not_well(const struct own_features_asked *asked, const struct execution *e, bool flooded)
 {
 	size_t n = strcspn(e->err, "\n");
@@ -282,7 +282,7 @@ static bool ask(struct session *session, const struct own_features_asked *asked,
 	return ok;
 }
 
-/* One text for the same command of the same input, whose environment may be all that it is. */
+/* Returns one text per command and input; inputs may differ only in their environment. */
 static char *text_of(const struct own_features_asked *asked)
 {
 	struct buf out = BUF_INIT;

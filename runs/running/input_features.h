@@ -20,7 +20,7 @@ size_t input_feature_numbers(const char *word, double *numbers, size_t room);
 /* Reports whether the feature is presence of a word ("argument 2 is sort"), which is 0 if not listed. */
 bool input_feature_is_word(const char *name);
 
-/* ---- what the user's command prints ---- */
+/* ---- features printed by the user's command ---- */
 
 #define OWN_FEATURES_BYTES_MAX (4u << 20)
 
@@ -29,17 +29,17 @@ struct own_features {
 	struct own_features_printed *items; /* [n] */
 	size_t n, capacity;
 };
-void own_features_release(struct own_features *own); /* accepts zeroed */
+void own_features_release(struct own_features *own); /* accepts a zeroed struct */
 
 struct own_features_asked {
-	struct manifest_words words, environment; /* as they are run on the host */
-	const char *input, *work;		  /* its name, and the directory to run it in */
-	const struct run_features *known;	  /* whose names it must not use */
+	struct manifest_words words, environment; /* as run on the host */
+	const char *input, *work;		  /* the input's name; the directory to run in */
+	const struct run_features *known;	  /* names that the command must not use */
 };
 
-/* Sets out->own and its time. The same words of the same input are run once. The command has a minute, and OWN_FEATURES_BYTES_MAX for what
- * it prints. *why, borrowed of *own: it did not end well for this input, or what it printed is no features; else NULL. False, with the
- * host's reason: it could not be asked. */
+/* Sets out->own and its time. Equal words of the same input are run once. The command may take a minute and print OWN_FEATURES_BYTES_MAX.
+ * *why, borrowed from *own, is set if the command failed for this input or printed no valid features; else NULL. Returns false, with the
+ * host's reason, if the host could not run it. */
 bool own_features_of(struct session *session, const struct own_features_asked *asked, struct own_features *own,
 		     struct execution_features *out, const char **why);
 

@@ -68,7 +68,7 @@ static bool same_repository(const struct instrument_version *a, const struct ins
 	return a->repository && b->repository && strcmp(a->repository, b->repository) == 0;
 }
 
-/* As `assay changes` says; versions of one repository bring their sources along. */
+/* Finds changes as `assay changes` does; versions of one repository bring their sources along. */
 static enum assay_status find_changes(struct maker *m)
 {
 	struct changes_options options = { .wrapper = CHANGES_WRAPPER };
@@ -126,7 +126,7 @@ static enum assay_status check_module(const struct maker *m, const struct site_m
 	return probe_of(m)->module ? ASSAY_OK : site_module_check_emulated(module, m->err);
 }
 
-/* An entry point a line, for the library. Addresses are those of this version's own file. */
+/* Makes the library's list, one entry point per line, with addresses of this version's own file. */
 static enum assay_status make_list(const struct maker *m, size_t i, struct instrument *out)
 {
 	enum site_for whom = probe_of(m)->back_end == MANIFEST_PROBED ? SITE_FOR_PROBE : SITE_FOR_EMULATION;

@@ -14,18 +14,18 @@
 #include <math.h>
 #include <time.h>
 
-#define PLAN_CELLS_MAX 1000000 /* runs of one machine */
+#define PLAN_CELLS_MAX 1000000 /* runs per machine */
 
-/* ---- how long it will take ---- */
+/* ---- estimated duration ---- */
 
-/* Seconds of the runs of one input, as they are in the store. */
+/* Stored durations of runs of one input, s. */
 struct past {
 	char **machines, **versions; /* [n] */
 	double *seconds;
 	size_t n;
 };
 
-/* Results of a plan that no fingerprint belongs to. */
+/* Counts results of a plan without a fingerprint. */
 static enum assay_status execution_without_fingerprint(struct store *store, const struct plan *plan, size_t *n, struct assay_error *err)
 {
 	sqlite3_stmt *stmt = NULL;
@@ -70,7 +70,7 @@ static enum assay_status estimate_past_load(struct store *store, const char *app
 	return st;
 }
 
-/* Median of a version (NULL: any) on a machine (NULL: any); NaN when there is none. */
+/* Returns the median of a version (NULL: any) on a machine (NULL: any); NaN if there is none. */
 static double estimate_median_of(const struct past *past, const char *version, const char *machine)
 {
 	double *values = mem_new(past->n, sizeof(double)), median;
@@ -85,7 +85,7 @@ static double estimate_median_of(const struct past *past, const char *version, c
 	return median;
 }
 
-/* seconds[machine x input x version] of one run. */
+/* Loads seconds[machine x input x version] per run. */
 static enum assay_status estimate_load_seconds(struct store *store, const struct manifest *manifest, const struct plan *plan,
 					       double *seconds, struct assay_error *err)
 {
@@ -99,7 +99,7 @@ static enum assay_status estimate_load_seconds(struct store *store, const struct
 		for (size_t v = 0; !st && v < plan->n_versions; v++) {
 			double others = estimate_median_of(&past, plan->versions[v], NULL);
 
-			others = isnan(others) ? estimate_median_of(&past, NULL, NULL) : others; /* a new one is like the others */
+			others = isnan(others) ? estimate_median_of(&past, NULL, NULL) : others; /* a new version is like the others */
 
 			for (size_t m = 0; m < plan->n_machines; m++) {
 				double own = estimate_median_of(&past, plan->versions[v], plan->machines[m]);
@@ -197,7 +197,7 @@ void estimate_answer(const struct estimate *e, struct document *d)
 	doc_set(d, "unknown_at_most_seconds", e->at_most_s);
 }
 
-#define FETCHED_BYTES_MAX (SAMPLES_FETCH_BYTES_MAX + (SAMPLES_FETCH_BYTES_MAX >> 8)) /* with samples; and the heads of the frames */
+#define FETCHED_BYTES_MAX (SAMPLES_FETCH_BYTES_MAX + (SAMPLES_FETCH_BYTES_MAX >> 8)) /* samples, and the headers of frames */
 
 static const struct manifest_version *launch_version(const struct launch *launch, size_t i)
 {
@@ -235,12 +235,12 @@ void launch_release(struct launch *launch)
 	lab_close(&launch->lab);
 }
 
-/* ---- which runs ---- */
+/* ---- choice of runs ---- */
 
 static enum assay_status plan_fail_unknown(const struct manifest *manifest, const char *kind, const char *name, const char *const *all,
 					   size_t n, struct assay_error *err)
 {
-	const char *nearest = n && *all[0] ? text_nearest(name, all, n) : NULL; /* one without a name is all there is */
+	const char *nearest = n && *all[0] ? text_nearest(name, all, n) : NULL; /* a single input without a name */
 	struct buf list = BUF_INIT;
 	char shown[TEXT_SHOWN_BYTES];
 	enum assay_status st;
@@ -257,7 +257,7 @@ static enum assay_status plan_fail_unknown(const struct manifest *manifest, cons
 	return st;
 }
 
-/* The names asked for (none: all) among those of the manifest. */
+/* Chooses the requested names (none: all) among those of the manifest. */
 static enum assay_status plan_choose_list(const struct manifest *manifest, const char *kind, const struct manifest_words *asked,
 					  const char *const *all, size_t n_all, char ***out, size_t *n, struct assay_error *err)
 {
@@ -327,7 +327,7 @@ static enum assay_status plan_choose(const struct manifest *manifest, const stru
 	if (choice->probe)
 		plan.probe = manifest_probe_text(&manifest->probe);
 	if (choice->probe && manifest->probe.back_end == MANIFEST_EMULATED)
-		plan.warm_ups = 0; /* what the emulation counts does not depend on what ran before */
+		plan.warm_ups = 0; /* counts of the emulation do not depend on earlier runs */
 	if (!st && plan.n_versions * plan.n_inputs > PLAN_CELLS_MAX / (size_t)(plan.repetitions + plan.warm_ups))
 		st = assay_fail(err, ASSAY_E_USAGE,
 				"more than %d runs on each machine: name fewer versions or inputs, or repeat them less often",
@@ -338,7 +338,7 @@ static enum assay_status plan_choose(const struct manifest *manifest, const stru
 	return st;
 }
 
-/* The same names, in any order? Yes when none were asked for. */
+/* Reports whether the requested names are the same, in any order, or none were requested. */
 static bool plan_agrees(const struct manifest_words *asked, char *const *names, size_t n)
 {
 	bool same = asked->n == 0 || asked->n == n;
@@ -406,7 +406,7 @@ static enum assay_status plan_hosts(const struct plan *plan, const struct invent
 	return ASSAY_OK;
 }
 
-/* What has changed since a plan began. */
+/* Changes since the start of a plan. */
 
 static bool plan_same_words(const struct manifest_words *a, const struct manifest_words *b)
 {
@@ -453,7 +453,7 @@ static void plan_add_difference(struct buf *list, bool same, const char *what, c
 		buf_format(list, "%s%s%s%s%s", list->size ? ", " : "", what, *name ? " '" : "", name, *name ? "'" : "");
 }
 
-/* For results the probe does not matter. */
+/* The probe does not matter for results. */
 static bool plan_same_probe(const struct plan *plan, const struct manifest *now)
 {
 	char *text = plan->probe ? manifest_probe_text(&now->probe) : NULL;
@@ -463,7 +463,7 @@ static bool plan_same_probe(const struct plan *plan, const struct manifest *now)
 	return same;
 }
 
-/* Only of versions and inputs that the plan has. */
+/* Compares only versions and inputs of the plan. */
 static void plan_compare_manifests(const struct plan *plan, const struct manifest *before, const struct manifest *now, struct buf *list)
 {
 	plan_add_difference(list, plan_same_words(&before->command, &now->command), "the command", "");
@@ -546,7 +546,7 @@ static enum assay_status plan_check_artefacts(const struct plan *plan, char *con
 static enum assay_status launch_resume(const struct launch_options *options, struct launch *launch, struct assay_error *err)
 {
 	const struct inventory *inventory = &launch->lab.config.inventory;
-	/* "any N of" goes on with those that were chosen. */
+	/* "any N of" continues with the hosts chosen before. */
 	bool hosts_named = (options->hosts.hosts || options->hosts.exclude) && !inventory_has_any(options->hosts.hosts);
 	enum assay_status st = ASSAY_OK;
 
@@ -575,7 +575,7 @@ static enum assay_status launch_resume(const struct launch_options *options, str
 	return st;
 }
 
-/* Those of a plan that was interrupted, or new ones (not stored yet). */
+/* Takes the choice of an interrupted plan, or makes a new one (not stored yet). */
 static enum assay_status launch_choose(const struct launch_options *options, struct launch *launch, struct assay_error *err)
 {
 	struct buf aside = BUF_INIT;
@@ -590,7 +590,7 @@ static enum assay_status launch_choose(const struct launch_options *options, str
 	return st ? st : plan_choose(&launch->manifest, &options->choice, launch->hosts, launch->n, &launch->plan, err);
 }
 
-/* Interrupted runs stay so until they are resumed: the user is told, and decides. */
+/* Reports interrupted runs, which stay so until the user resumes them. */
 static enum assay_status launch_mention_interrupted(const struct launch_options *options, struct launch *launch, struct assay_error *err)
 {
 	struct plan other = { .application = NULL };
@@ -607,7 +607,7 @@ static enum assay_status launch_mention_interrupted(const struct launch_options 
 	return st == ASSAY_E_NOTFOUND ? ASSAY_OK : st;
 }
 
-/* ---- what is deployed ---- */
+/* ---- deployed files ---- */
 
 static enum assay_status launch_collect_own(const struct launch_options *options, struct launch *launch, size_t i, size_t k,
 					    struct assay_error *err)
@@ -630,7 +630,7 @@ static enum assay_status launch_collect_own(const struct launch_options *options
 	return st;
 }
 
-/* For all architectures: which ones there are among the hosts is not known yet. */
+/* Collects for all architectures: those of the hosts are not known yet. */
 static enum assay_status launch_collect_version(const struct launch_options *options, struct launch *launch, size_t i,
 						struct assay_error *err)
 {
@@ -645,7 +645,7 @@ static enum assay_status launch_collect_version(const struct launch_options *opt
 	return st ? assay_context(err, "%s:%zu: version '%s'", manifest->file, version->line, version->name) : ASSAY_OK;
 }
 
-/* Is everything there that would be deployed? A dry run builds nothing. */
+/* Reports whether everything to be deployed is built. A dry run builds nothing. */
 static bool launch_is_built(const struct launch_options *options, const struct launch *launch)
 {
 	for (size_t i = 0; options->dry_run && i < launch->plan.n_versions; i++) {
@@ -684,7 +684,7 @@ static enum assay_status launch_make_instrument(struct launch *launch, struct as
 	return st;
 }
 
-/* The hash of all that is deployed for a version, on hosts of any architecture; free() it. */
+/* Returns the hash of everything deployed for a version on hosts of any architecture; free() it. */
 static char *launch_hash_version(const struct launch *launch, size_t i)
 {
 	const struct manifest_version *version = launch_version(launch, i);
@@ -743,7 +743,7 @@ static enum assay_status launch_take_variant(const struct launch_options *option
 	return st;
 }
 
-/* Adds the library that records calls into the outside. */
+/* Adds the library that records calls to the outside. */
 static enum assay_status launch_add_recorder(struct artefact *files, struct assay_error *err)
 {
 	char *path = NULL;
@@ -755,7 +755,7 @@ static enum assay_status launch_add_recorder(struct artefact *files, struct assa
 	return st;
 }
 
-/* What would be deployed now, and its hashes by version: free() each. */
+/* Collects the files to deploy now, and their hashes by version: free() each. */
 static enum assay_status launch_collect(const struct launch_options *options, struct launch *launch, char **hashes, struct assay_error *err)
 {
 	enum assay_status st = artefact_files(&launch->manifest, &launch->files, err);
@@ -790,7 +790,7 @@ static void launch_look_at_inputs(struct launch *launch)
 				  &launch->inputs[i]);
 }
 
-/* The plan is stored, or the stored one is found unchanged. */
+/* Stores the plan, or checks that the stored one is unchanged. */
 static enum assay_status launch_store_plan(const struct launch_options *options, struct launch *launch, struct assay_error *err)
 {
 	struct plan *plan = &launch->plan;
@@ -846,7 +846,7 @@ static enum assay_status launch_execute(const struct launch_options *options, st
 	return st;
 }
 
-/* The plan's sample files come first, of all that the application has. */
+/* Loads the application's sample files, the plan's first. */
 static enum assay_status launch_load_samples(struct launch *launch, struct assay_error *err)
 {
 	size_t kept = 0;
@@ -865,7 +865,7 @@ static enum assay_status launch_load_samples(struct launch *launch, struct assay
 	return st;
 }
 
-/* What the store has of the plan now; when nothing is missing, it is complete. */
+/* Loads everything in the store about the plan; marks it complete if nothing is missing. */
 static enum assay_status launch_conclude(struct launch *launch, struct assay_error *err)
 {
 	struct store *store = &launch->lab.store;
@@ -910,8 +910,8 @@ enum assay_status launch_run(const struct launch_options *options, struct launch
 	if (out->nothing)
 		return ASSAY_OK;
 	if (!st && !options->dry_run)
-		st = sample_keep_sweep(&out->lab, NULL, err);		       /* of sessions that were killed */
-	if (!st && !options->resume && !options->of_seed && !options->dry_run) /* what has a seed of its own is not chosen by a user */
+		st = sample_keep_sweep(&out->lab, NULL, err);		       /* files of killed sessions */
+	if (!st && !options->resume && !options->of_seed && !options->dry_run) /* a seed is given: no user chose these runs */
 		st = launch_mention_interrupted(options, out, err);
 	if (!st)
 		st = launch_store_plan(options, out, err);

@@ -24,7 +24,7 @@ void manifest_words_add(struct manifest_words *words, const char *word)
 	words->items[words->n++] = mem_string(word);
 }
 
-/* Accepts zeroed. */
+/* Accepts a zeroed struct. */
 static void manifest_probe_release(struct manifest_probe *probe)
 {
 	manifest_words_release(&probe->functions);
@@ -70,7 +70,7 @@ void manifest_release(struct manifest *manifest)
 	*manifest = (struct manifest){ .file = NULL };
 }
 
-/* ---- versions that are not written down ---- */
+/* ---- derived versions ---- */
 
 static void manifest_copy_words(const struct manifest_words *from, struct manifest_words *to)
 {
@@ -224,7 +224,7 @@ static void words_add_expanded(const struct words_expansion *e, const struct man
 	}
 }
 
-/* A variable that exists already gets the new value. */
+/* Replaces the value of an existing variable. */
 static void words_add_variables(const struct words_expansion *e, const struct manifest_words *words, struct manifest_words *out)
 {
 	for (size_t i = 0; i < words->n; i++) {
@@ -286,7 +286,7 @@ void manifest_input_words(const struct manifest *manifest, size_t input, struct 
 
 /* ---- files ---- */
 
-/* ASSAY_E_FORMAT: it cannot be an input's name. */
+/* Fails with ASSAY_E_FORMAT if it cannot be an input's name. */
 static enum assay_status manifest_check_listed(const struct manifest_reader *r, const struct manifest *m, size_t line, const char *name)
 {
 	enum assay_status st = manifest_check_name(r, line, "an input", name);
@@ -297,7 +297,7 @@ static enum assay_status manifest_check_listed(const struct manifest_reader *r, 
 	return st;
 }
 
-/* The directory's names, in the place of the one that represents all of them. Those that cannot be names of inputs are excluded. */
+/* Replaces the input that represents all by the directory's names, excluding names that inputs cannot have. */
 static enum assay_status manifest_list_inputs(struct manifest *m, struct assay_error *err)
 {
 	struct assay_error why;
@@ -341,7 +341,7 @@ static bool manifest_ends_with_yaml(const char *name)
 	return n > 5 && strcmp(name + n - 5, ".yaml") == 0;
 }
 
-/* What could have been meant. */
+/* Suggests names that could have been meant. */
 static enum assay_status manifest_fail_unknown(const char *laboratory, const char *name, struct assay_error *err)
 {
 	char *directory = mem_format("%s/apps", laboratory), shown[TEXT_SHOWN_BYTES];

@@ -1,4 +1,4 @@
-/* Manifests from YAML: words and the placeholders in them, what is measured in functions, versions, inputs. */
+/* Reads manifests from YAML: words and their placeholders, measured functions, versions, inputs. */
 #include "runs/running/manifest_parse.h"
 
 #include "base/buf.h"
@@ -21,11 +21,11 @@
 
 static const char *const back_ends[] = { [MANIFEST_PROBED] = "probe", [MANIFEST_EMULATED] = "emulated" };
 
-/* What braces in words mean. */
+/* Meaning of braces in words. */
 enum manifest_braces {
-	MANIFEST_LITERAL,   /* braces mean nothing: paths, build commands */
-	MANIFEST_EXPANDED,  /* placeholders, but {arguments} */
-	MANIFEST_ARGUMENTS, /* {arguments} too, as a word of its own */
+	MANIFEST_LITERAL,   /* none: paths, build commands */
+	MANIFEST_EXPANDED,  /* placeholders except {arguments} */
+	MANIFEST_ARGUMENTS, /* also {arguments}, as a separate word */
 };
 
 enum assay_status manifest_fail(const struct manifest_reader *r, enum assay_status status, size_t line, const char *fmt, ...)
@@ -39,7 +39,7 @@ enum assay_status manifest_fail(const struct manifest_reader *r, enum assay_stat
 	return assay_fail(r->err, status, "%s:%zu: %s", r->file, line, text);
 }
 
-/* As yaml_keys(), but each key has a value: its default may not be what was meant by one without. */
+/* Checks keys like yaml_keys(). Each key needs a value: its default may not be what the user meant. */
 static enum assay_status manifest_keys(const struct manifest_reader *r, const struct yaml_node *map, const char *what,
 				       const char *const *keys, size_t n)
 {
@@ -52,7 +52,7 @@ static enum assay_status manifest_keys(const struct manifest_reader *r, const st
 	return st;
 }
 
-/* Not empty, no control characters. */
+/* Reports whether a text is not empty and has no control characters. */
 static bool manifest_is_line(const char *text)
 {
 	bool ok = *text != '\0';
@@ -62,7 +62,7 @@ static bool manifest_is_line(const char *text)
 	return ok;
 }
 
-/* Has a component "..". */
+/* Reports whether a path has a component "..". */
 static bool manifest_leads_up(const char *path)
 {
 	for (const char *at = path; at; at = strchr(at, '/')) {
@@ -162,7 +162,7 @@ static enum assay_status words_parse_word(const struct manifest_reader *r, const
 	return st;
 }
 
-/* Can YAML read the word without quotes, inside [ ]? */
+/* Reports whether YAML can read the word without quotes, inside [ ]. */
 static bool words_is_plain(const char *word, size_t n)
 {
 	static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./=+-";
@@ -170,7 +170,7 @@ static bool words_is_plain(const char *word, size_t n)
 	return strspn(word, letters) >= n && !(n == 1 && *word == '-');
 }
 
-/* The text cut at blanks, as a list. */
+/* Writes the text, cut at spaces, as a list. */
 static void words_suggest_list(const char *text, struct buf *out)
 {
 	const char *separator = "[";
@@ -188,7 +188,7 @@ static void words_suggest_list(const char *text, struct buf *out)
 	buf_char(out, ']');
 }
 
-/* A plain text where a list of words is needed: the remedy is the list. */
+/* Fails for a text where a list of words is needed; the remedy is the list. */
 static enum assay_status words_fail_text(const struct manifest_reader *r, const struct yaml_node *node)
 {
 	const char *key = node->key ? node->key : "the value";
@@ -206,7 +206,7 @@ static enum assay_status words_fail_text(const struct manifest_reader *r, const 
 	return st;
 }
 
-/* *out is empty before, and released by its owner, on failure too. */
+/* *out is empty before; its owner releases it, also after a failure. */
 static enum assay_status manifest_words_parse(const struct manifest_reader *r, const struct yaml_node *node, enum manifest_braces braces,
 					      struct manifest_words *out)
 {
@@ -222,7 +222,7 @@ static enum assay_status manifest_words_parse(const struct manifest_reader *r, c
 	return st;
 }
 
-/* The same of a command: it has at least one word. */
+/* Does the same for a command, which has at least one word. */
 static enum assay_status manifest_command_parse(const struct manifest_reader *r, const struct yaml_node *node, enum manifest_braces braces,
 						struct manifest_words *out)
 {
@@ -249,7 +249,7 @@ static bool words_is_variable(const char *name)
 	return *name && !(*name >= '0' && *name <= '9') && name[strspn(name, letters)] == '\0';
 }
 
-/* The same of an environment: a map of names and values, which becomes "NAME=value". */
+/* Does the same for an environment: a map of names and values, which becomes "NAME=value". */
 static enum assay_status manifest_environment_parse(const struct manifest_reader *r, const struct yaml_node *node,
 						    struct manifest_words *out)
 {
@@ -290,9 +290,9 @@ static enum assay_status manifest_environment_parse(const struct manifest_reader
 	return ASSAY_OK;
 }
 
-/* ---- do they represent something? ---- */
+/* ---- do placeholders represent something? ---- */
 
-/* The placeholders of all words, as bits. */
+/* Returns the placeholders of all words, as bits. */
 static unsigned words_places_of(const struct manifest_words *words)
 {
 	struct words_piece piece;
@@ -309,7 +309,7 @@ static unsigned words_places_of(const struct manifest_words *words)
 	return mask;
 }
 
-/* Does every placeholder of every version represent something there? */
+/* Checks that every placeholder of every version represents something there. */
 static enum assay_status manifest_check_places(const struct manifest_reader *r, const struct manifest *manifest)
 {
 	unsigned common = words_places_of(&manifest->environment) | words_places_of(&manifest->features);
@@ -335,7 +335,7 @@ static enum assay_status manifest_check_places(const struct manifest_reader *r, 
 	return ASSAY_OK;
 }
 
-/* Does the line have a placeholder without a quote before it? To YAML that is a map. */
+/* Reports whether the line has a placeholder without a quote before it, which YAML reads as a map. */
 static bool manifest_has_bare_placeholder(const char *line, size_t n)
 {
 	char quote = '\0';
@@ -374,7 +374,7 @@ static enum assay_status manifest_probe_parse_back_end(const struct manifest_rea
 				  TEXT_SHOWN(text));
 }
 
-/* A word alone ("changed", "default") or a list of names. *word becomes whether it was the word. */
+/* Reads a single word ("changed", "default") or a list of names. *word: whether it was the word. */
 static enum assay_status manifest_probe_parse_names(const struct manifest_reader *r, const struct yaml_node *node, const char *only,
 						    bool *word, struct manifest_words *out)
 {
@@ -440,7 +440,7 @@ static enum assay_status manifest_probe_parse_module(const struct manifest_reade
 	return st;
 }
 
-/* What one back end knows and the other does not. */
+/* Refuses keys that only the other back end has. */
 static enum assay_status manifest_probe_check(const struct manifest_reader *r, const struct yaml_node *node,
 					      const struct manifest_probe *probe)
 {
@@ -524,7 +524,7 @@ enum assay_status manifest_check_name(const struct manifest_reader *r, size_t li
 			     TEXT_SHOWN(name), what, RUN_NAME_BYTES_MAX);
 }
 
-/* A text of one line that is not empty. */
+/* Reads a text of one line that is not empty. */
 static enum assay_status manifest_parse_text(const struct manifest_reader *r, const struct yaml_node *node, const char *key, char **out)
 {
 	const char *text = NULL;
@@ -539,7 +539,7 @@ static enum assay_status manifest_parse_text(const struct manifest_reader *r, co
 	return ASSAY_OK;
 }
 
-/* Absent: *out stays. */
+/* If the key is absent, *out stays. */
 static enum assay_status manifest_parse_line(const struct manifest_reader *r, const struct yaml_node *map, const char *key, char **out)
 {
 	const struct yaml_node *node = yaml_get(map, key);
@@ -549,7 +549,7 @@ static enum assay_status manifest_parse_line(const struct manifest_reader *r, co
 
 /* ---- versions ---- */
 
-/* The architectures that a map of them has, in their order, each with nothing yet. */
+/* Lists the architectures of a map in their order, each with nothing yet. */
 static enum assay_status manifest_parse_architectures(const struct manifest_reader *r, const struct yaml_node *map, const char *key,
 						      struct manifest_version *v)
 {
@@ -565,7 +565,7 @@ static enum assay_status manifest_parse_architectures(const struct manifest_read
 				   program_architectures[0], program_architectures[1]);
 }
 
-/* `directory` or `build` of one architecture: the item of a map, or what holds for all; NULL: nothing. */
+/* Returns `directory` or `build` of one architecture: an item of the map, or the value for all; NULL: none. */
 static enum assay_status manifest_item_of(const struct manifest_reader *r, const struct yaml_node *node, const char *key,
 					  const char *architecture, const struct yaml_node **out)
 {
@@ -576,7 +576,7 @@ static enum assay_status manifest_item_of(const struct manifest_reader *r, const
 	return *out ? ASSAY_OK : manifest_fail(r, ASSAY_E_FORMAT, node->line, "'%s' has nothing for %s", key, architecture);
 }
 
-/* What the version has for itself: `directory` and, of git, `build`. Each may be a map of architectures; where both are, of the same. */
+/* Reads the version's own `directory` and, for git, `build`. Each may be a map of architectures; if both are, they need the same ones. */
 static enum assay_status manifest_parse_own(const struct manifest_reader *r, const struct yaml_node *node, struct manifest_version *v)
 {
 	const struct yaml_node *directory = yaml_get(node, "directory"), *build = yaml_get(node, "build"), *item;
@@ -660,7 +660,7 @@ static enum assay_status manifest_parse_version(const struct manifest_reader *r,
 	v->name = mem_string(node->key);
 	v->line = node->line;
 	if (st || !yaml_get(map, node->key))
-		return st; /* nothing of its own */
+		return st; /* no files of its own */
 	st = manifest_keys(r, node, "a version", keys, sizeof(keys) / sizeof(keys[0]));
 	sources = st ? NULL : yaml_get(node, "sources");
 	if (!st && yaml_get(node, "git") && (sources || yaml_get(node, "directory")))
@@ -724,7 +724,7 @@ static enum assay_status manifest_parse_input(const struct manifest_reader *r, c
 	return st;
 }
 
-/* A map by name, or a list of maps that have a name. */
+/* Reads a map by name, or a list of maps that have a name. */
 static enum assay_status manifest_parse_named_input(const struct manifest_reader *r, const struct yaml_node *all,
 						    const struct yaml_node *node, struct manifest_input *in)
 {
@@ -780,7 +780,7 @@ static void manifest_add_default_input(struct manifest *m)
 	m->n_inputs = 1;
 }
 
-/* ---- all of it ---- */
+/* ---- the whole manifest ---- */
 
 static char *manifest_stem_of(const char *file)
 {
@@ -821,7 +821,7 @@ static enum assay_status manifest_parse_numbers(const struct manifest_reader *r,
 	return st;
 }
 
-/* Names, places and what is deployed. */
+/* Reads names, places and files to deploy. */
 static enum assay_status manifest_parse_texts(const struct manifest_reader *r, const struct yaml_node *root, struct manifest *m)
 {
 	const struct yaml_node *node = yaml_get(root, "application");
@@ -894,7 +894,7 @@ static enum assay_status manifest_parse_root(const struct manifest_reader *r, co
 	return st ? st : manifest_check_places(r, m);
 }
 
-/* What libyaml says about a placeholder without quotes is of no help. */
+/* Replaces libyaml's message about a placeholder without quotes, which does not help. */
 static void manifest_explain_braces(const struct manifest_reader *r, const char *text, size_t n)
 {
 	char said[ASSAY_ERROR_BYTES];

@@ -16,14 +16,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define VALUES_MAX	  1000000 /* of one run */
+#define VALUES_MAX	  1000000 /* per run */
 #define LINE_BYTES_MAX	  16384	  /* longer lines are skipped: a pattern may take a time that grows with the square of their length */
 #define WHERE_BYTES	  128
 #define PATTERN_BYTES_MAX 1000
 #define PATTERN_NODES_MAX 2000
-#define COMPILED_BYTES	  16384 /* of text; then the pattern is compiled again, because regexec() uses more memory with each byte */
+#define COMPILED_BYTES	  16384 /* bytes of text; then the pattern is compiled again, because regexec() uses more memory with each byte */
 
-/* What a run says of its metric; the median of these is the run's. */
+/* The values in a run's output; their median is the run's metric. */
 struct metric_values {
 	double *items; /* [n] */
 	size_t n, capacity;
@@ -34,15 +34,15 @@ ROWS_FUNCTION(metric_source_word, enum metric_source, METRIC_SOURCE_ROWS, ROWS_W
 /* ---- patterns ---- */
 
 struct metric_finder {
-	const char *pattern; /* borrowed; without a fault */
+	const char *pattern; /* borrowed; valid */
 	regex_t regex;
 	bool compiled;
 	size_t read_bytes; /* since it was compiled */
 };
 
-/* ---- what is refused ---- */
+/* ---- refused patterns ---- */
 
-/* The largest number of {n}, {n,} or {n,m}; at least 1. */
+/* Returns the largest number in {n}, {n,} or {n,m}; at least 1. */
 static size_t pattern_largest_number(const char *brace)
 {
 	size_t most = 1;
@@ -137,7 +137,7 @@ static const char *pattern_fault(const char *pattern)
 	return pattern_is_large(pattern) ? "it is too large when its repetitions are written out" : NULL;
 }
 
-/* Why it cannot be used; free() it. NULL: it can, and has a group. */
+/* Returns why the pattern cannot be used; free() it. NULL: it can, and has a group. */
 static char *metric_pattern_fault(const char *pattern)
 {
 	const char *fault = pattern_fault(pattern);
@@ -211,7 +211,7 @@ static enum assay_status metric_parse_source(const struct manifest_reader *r, co
 			     nearest ? " (did you mean " : "", nearest ? nearest : "", nearest ? "?)" : "");
 }
 
-/* One of two words. */
+/* Reads one of two words. */
 static enum assay_status metric_parse_choice(const struct manifest_reader *r, const struct yaml_node *node, const char *no, const char *yes,
 					     bool *out)
 {
@@ -248,7 +248,7 @@ static enum assay_status metric_parse_pattern(const struct manifest_reader *r, c
 	return st;
 }
 
-/* Which keys belong to which source. */
+/* Checks which keys belong to which source. */
 static enum assay_status metric_check_keys(const struct manifest_reader *r, const struct yaml_node *node, const struct metric *metric)
 {
 	static const char *const keys[] = { "source", "pattern", "direction", "unit", "name", "time" };
@@ -315,7 +315,7 @@ enum assay_status metric_parse(const struct manifest_reader *r, const struct yam
 
 /* ---- reading values ---- */
 
-/* `where` is for messages ("line 7", "benchmark 'BM_x'"). ASSAY_E_NODATA for what is not a value: not finite, 0 or less. */
+/* Adds a value. `where` is for messages ("line 7", "benchmark 'BM_x'"). Fails with ASSAY_E_NODATA if it is not finite, or 0 or less. */
 static enum assay_status metric_add(struct metric_values *values, double value, const char *where, struct assay_error *err)
 {
 	if (!isfinite(value))
@@ -331,7 +331,7 @@ static enum assay_status metric_add(struct metric_values *values, double value, 
 	return ASSAY_OK;
 }
 
-/* From what was measured around the command. */
+/* Reads the value from measurements around the command. */
 static enum assay_status metric_read_usage(const struct metric *metric, const struct metric_usage *usage, double *value,
 					   struct assay_error *err)
 {
@@ -364,7 +364,7 @@ static enum assay_status metric_read_group(const char *line, const regmatch_t *g
 	return st ? st : metric_add(out, value, where, err);
 }
 
-/* What a person should know of values that were taken by themselves; NULL: there is one, and it cannot be another. */
+/* Returns a warning that the pattern has several matches; NULL: it has only one. */
 static char *metric_warn_lines(size_t n, size_t first_double, size_t doubles)
 {
 	if (doubles)
@@ -380,7 +380,7 @@ static enum assay_status metric_read_lines(const struct metric *metric, const ch
 	enum assay_status st = ASSAY_OK;
 	const char *end = output + n;
 	struct metric_finder finder = { .pattern = metric->pattern };
-	struct buf line = BUF_INIT; /* regexec() wants texts that end with a NUL */
+	struct buf line = BUF_INIT; /* regexec() needs texts that end with a NUL */
 	size_t number = 0, doubles = 0, first_double = 0;
 
 	for (const char *at = output, *next; !st && at < end; at = next) {
@@ -432,7 +432,7 @@ static char *metric_find_document(const char *output, size_t n, struct assay_err
 	return NULL;
 }
 
-/* Is it the one that is asked for, by its name or by the name with its mark? Without a name there must be one only. */
+/* Reports whether it is the requested one, by its name or by the name with its mark. Without a name there must be only one. */
 static bool metric_is_chosen(const struct metric *metric, const struct foreign_row *row)
 {
 	char *whole = mem_format("%s%s", row->name, row->mark);
@@ -460,7 +460,7 @@ static enum assay_status metric_read_row(const struct foreign_row *row, const st
 						      : assay_fail(err, ASSAY_E_NODATA, "%s is no number", where);
 }
 
-/* What cannot be read may be of the result that is asked for. */
+/* A row that cannot be read may belong to the requested result. */
 static enum assay_status metric_read_rows(const struct metric *metric, const struct foreign_result *read, struct metric_values *out,
 					  struct assay_error *err)
 {
@@ -485,7 +485,7 @@ static enum assay_status metric_read_rows(const struct metric *metric, const str
 	return st;
 }
 
-/* As imports read it (foreign.h). */
+/* Reads values as imports do (foreign.h). */
 static enum assay_status metric_read_json(const struct metric *metric, const char *output, size_t n, struct metric_values *out,
 					  char **warning, struct assay_error *err)
 {
@@ -511,7 +511,7 @@ static enum assay_status metric_read_json(const struct metric *metric, const cha
 	return st;
 }
 
-/* ---- all together ---- */
+/* ---- all sources ---- */
 
 enum assay_status metric_read(const struct metric *metric, const struct metric_usage *usage, const char *output, size_t n, double *value,
 			      char **warning, struct assay_error *err)

@@ -54,25 +54,25 @@ enum assay_status plan_complete(struct store *store, const struct plan *plan, st
 enum assay_status plan_grow(struct store *store, const char *id, int64_t repetitions, double level, struct assay_error *err);
 void plan_release(struct plan *plan); /* accepts a zeroed struct */
 
-/* ---- which direction of its metric is better, as the manifest says that is kept with each plan ---- */
+/* ---- better direction of a plan's metric, from the manifest stored with the plan ---- */
 
 struct plan_metric {
 	char plan[DIGEST_ID_BYTES];
-	char hash[DIGEST_HEX_BYTES]; /* the metric's; "": this program cannot read the manifest */
+	char hash[DIGEST_HEX_BYTES]; /* hash of the metric; "": this program cannot read the manifest */
 	bool higher_is_better;
 	int64_t started_ms;
 };
 
 struct plan_metrics {
-	struct plan_metric *items; /* [n], by plan; without those with a probe */
+	struct plan_metric *items; /* [n], sorted by plan; without plans with a probe */
 	size_t n;
 };
 
-/* *out is overwritten; plan_metrics_release() it. Cost: parses each manifest that differs from that of the application's plan before it. */
+/* Overwrites *out; plan_metrics_release() it. Cost: parses each manifest that differs from the one of the application's plan before it. */
 enum assay_status plan_metrics_load(struct store *store, struct plan_metrics *out, struct assay_error *err);
-void plan_metrics_release(struct plan_metrics *metrics); /* accepts zeroed */
+void plan_metrics_release(struct plan_metrics *metrics); /* accepts a zeroed struct */
 
-/* NULL if there is no such plan, or its manifest cannot be read. */
+/* Returns NULL if there is no such plan or its manifest cannot be read. */
 const struct plan_metric *plan_metrics_find(const struct plan_metrics *metrics, const char *plan);
 
 #endif

@@ -13,7 +13,7 @@
 
 #define SESSION	 "  {session}/" /* before paths of stack.text below the directory of the runs */
 #define HEX_SIZE (DIGEST_HEX_BYTES - 1)
-#define MEASURED "(SELECT id FROM plan WHERE probe IS NULL)" /* what is run under a probe gives no results, and fails no version */
+#define MEASURED "(SELECT id FROM plan WHERE probe IS NULL)" /* runs under a probe give no results and fail no version */
 
 const char *run_name_fault(const char *name)
 {
@@ -49,16 +49,16 @@ enum assay_status run_imported_direction(struct store *store, const char *applic
 /* A plan without a probe that has the version. */
 struct run_build {
 	char plan[DIGEST_ID_BYTES];
-	char id[DIGEST_ID_BYTES];    /* of artefact, command, environment, arguments of the input, directory, metric: the same in
-					plans of one build */
-	int64_t last_ms;	     /* when it started; run_load() raises it to the last run of the version */
-	size_t planned;		     /* runs of the version in it */
-	double level;		     /* as in plan.h */
-	struct manifest_terms terms; /* of its manifest */
+	char id[DIGEST_ID_BYTES]; /* hash over artefact, command, environment, arguments of the input, directory, metric: equal in plans of
+				     one build */
+	int64_t last_ms;	  /* its start; run_load() raises it to the last run of the version */
+	size_t planned;		  /* number of runs of the version in it */
+	double level;		  /* as in plan.h */
+	struct manifest_terms terms; /* from its manifest */
 };
 
 struct run_builds {
-	struct run_build *items; /* [n], by plan */
+	struct run_build *items; /* [n], sorted by plan */
 	size_t n;
 };
 
@@ -108,7 +108,7 @@ static void run_builds_release(struct run_builds *builds)
 	*builds = (struct run_builds){ NULL, 0 };
 }
 
-/* *out is overwritten; run_builds_release() it. Cost: parses each manifest that differs from that of the plan before it. */
+/* Overwrites *out; run_builds_release() it. Cost: parses each manifest that differs from the one of the plan before it. */
 static enum assay_status run_builds_load(struct store *store, const char *application, const char *version, struct run_builds *out,
 					 struct assay_error *err)
 {
@@ -124,7 +124,7 @@ static enum assay_status run_builds_load(struct store *store, const char *applic
 
 		if (strcmp(manifest, store_text(stmt, HASH)) != 0) {
 			snprintf(manifest, sizeof(manifest), "%s", store_text(stmt, HASH));
-			snprintf(run_hash, sizeof(run_hash), "%s", manifest); /* where nothing better is known */
+			snprintf(run_hash, sizeof(run_hash), "%s", manifest); /* if nothing better is known */
 			terms = (struct manifest_terms){ .metric = "" };
 			run_hash_manifest(store_text(stmt, TEXT), version, store_text(stmt, INPUT), &terms, run_hash);
 		}
@@ -144,7 +144,7 @@ static enum assay_status run_builds_load(struct store *store, const char *applic
 	return st;
 }
 
-/* Returns the build that a plan ran; NULL when there is none: imported. */
+/* Returns the build that a plan ran; NULL if there is none: imported. */
 static struct run_build *run_builds_find(const struct run_builds *builds, const char *plan)
 {
 	struct run_build key;
@@ -153,7 +153,7 @@ static struct run_build *run_builds_find(const struct run_builds *builds, const 
 	return builds->n ? bsearch(&key, builds->items, builds->n, sizeof(*builds->items), run_compare_plans) : NULL;
 }
 
-/* Returns the one with the largest last_ms; NULL when there is none. */
+/* Returns the build with the largest last_ms; NULL if there is none. */
 static const struct run_build *run_builds_latest(const struct run_builds *builds)
 {
 	const struct run_build *latest = NULL;
@@ -214,10 +214,10 @@ static enum assay_status deployed_load(struct store *store, const char *plan, co
 	return st;
 }
 
-/* What is known of a run of the version: what was deployed for it, and how it was run; "" where that is not known. */
+/* The deployed files of the version and how they were run; "" if unknown. */
 struct ran {
 	char *deployed;
-	char build[DIGEST_HEX_BYTES]; /* the hash of all that was, or of the plain build of a variant */
+	char build[DIGEST_HEX_BYTES]; /* hash of everything deployed, or of a variant's plain build */
 	bool is_variant;
 	char hash[DIGEST_HEX_BYTES];
 };
@@ -275,7 +275,7 @@ static bool build_same_plan(const struct sample_file *a, const struct sample_fil
 	return strcmp(a->plan, b->plan) == 0 && strcmp(a->input, b->input) == 0 && strcmp(a->version, b->version) == 0;
 }
 
-/* *out: is it known to differ from what the latest plan with results ran? */
+/* *out: known to differ from the latest plan with results. */
 static enum assay_status build_differs_from_results(struct store *store, const struct sample_file *file, bool *out, struct assay_error *err)
 {
 	struct run_builds builds;
@@ -401,7 +401,7 @@ static enum assay_status run_set_count_imported(struct store *store, struct run_
 static enum assay_status run_set_count_executions(struct store *store, const struct run_builds *builds, const struct run_build *latest,
 						  struct run_set *set, struct assay_error *err)
 {
-	const struct run_build *last = NULL; /* of the machine at hand */
+	const struct run_build *last = NULL; /* the machine at hand */
 	struct run_executed *at = NULL;
 	size_t of_latest = 0, capacity = 0;
 	sqlite3_stmt *stmt = NULL;
@@ -471,7 +471,7 @@ static bool run_set_keep_latest_build(struct run_set *set, const struct run_buil
 	return *build;
 }
 
-/* ---- what was withheld ---- */
+/* ---- withheld time ---- */
 
 #define FOREIGN_TICK_NS 10000000 /* the kernel tells users of its clock's ticks, of which a second has 100 (USER_HZ) */
 
@@ -496,7 +496,7 @@ void run_set_withheld(struct run *run, const struct helper_result *r)
 {
 	int64_t throttled_ns = r->throttled_ns > 0 ? r->throttled_ns : 0; /* a throttled process waits, too */
 	int64_t queued = queued_ns(&run->usage, r->run_delay_ns, r->others_delay_ns), waited = queued - throttled_ns;
-	int64_t foreign = r->busy_ns - 1000 * (run->usage.user_us + run->usage.sys_us) + FOREIGN_TICK_NS; /* work of something else */
+	int64_t foreign = r->busy_ns - 1000 * (run->usage.user_us + run->usage.sys_us) + FOREIGN_TICK_NS; /* CPU time of other processes */
 
 	run->queued_ns = queued;
 	if (r->busy_ns >= 0 && waited > foreign)
@@ -510,7 +510,7 @@ void run_set_withheld(struct run *run, const struct helper_result *r)
 
 /* ---- builds ---- */
 
-/* Which build each run is of, and which build counts. */
+/* Finds the build of each run, and the build that counts. */
 static enum assay_status run_set_find_builds(struct store *store, const char *plan, struct run_set *set, struct assay_error *err)
 {
 	struct run_builds builds;
@@ -525,7 +525,7 @@ static enum assay_status run_set_find_builds(struct store *store, const char *pl
 		goto out;
 	for (size_t i = plan ? builds.n : 0; i-- > 0;) {
 		if (strcmp(builds.items[i].plan, plan) != 0)
-			builds.items[i] = builds.items[--builds.n]; /* at most one is left: there is no order to keep */
+			builds.items[i] = builds.items[--builds.n]; /* one is left at most: there is no order to keep */
 	}
 	for (size_t i = 0; i < set->n; i++) {
 		struct run *run = &set->items[i];
@@ -551,12 +551,12 @@ out:
 	return st;
 }
 
-/* Counters of a signature that run_set_withheld() looks at. */
+/* Counters of a signature that run_set_withheld() reads. */
 #define RUN_COUNTER_ROWS(X)                                                                                                                \
 	X(run_delay_ns)                                                                                                                    \
 	X(others_delay_ns) X(busy_ns) X(throttled_ns) X(io_stalled_ns) X(memory_stalled_ns) X(steal_ns)
 
-/* A row of the store: another value of the last run (ordinals of one key stand together), or the next run. */
+/* Adds a row of the store: another value of the last run (ordinals of one key are adjacent), or the next run. */
 static void run_set_add_row(struct run_set *set, size_t *capacity, sqlite3_stmt *stmt)
 {
 	struct run *last = set->n ? &set->items[set->n - 1] : NULL;
@@ -586,8 +586,8 @@ static void run_set_add_row(struct run_set *set, size_t *capacity, sqlite3_stmt 
 
 ORDER_BY(run_compare_runs, struct run, BY_TEXT(machine) BY_UP(repetition) BY_UP(taken_ms))
 
-/* By machine, repetition and time. They come by machine and time, in the order of the store's key, which mostly is the same: sorted there,
- * all of them would be copied. */
+/* Sorts by machine, repetition and time. Runs come by machine and time, as the store's key is ordered, which mostly is the same: sorting in
+ * SQLite would copy all of them. */
 static void run_set_order(struct run_set *set)
 {
 	for (size_t i = 1; i < set->n; i++) {
@@ -723,7 +723,7 @@ static int run_compare_listings(const void *a, const void *b)
 	return order ? order : strverscmp(x->version, y->version);
 }
 
-/* The direction of what was measured: as the latest plan of each version has it. */
+/* Sets the direction of measured results from the latest plan of each version. */
 static enum assay_status run_list_directions(struct store *store, struct run_listing *list, size_t n, struct assay_error *err)
 {
 	struct plan_metrics metrics = { NULL, 0 };

@@ -13,7 +13,7 @@
 
 struct sampled_file {
 	char *source, hash[DIGEST_HEX_BYTES];
-	bool known; /* it is what was deployed, and says where its functions are */
+	bool known; /* the file equals the deployed one and lists its functions */
 	struct image image;
 	struct functions functions;
 };
@@ -70,7 +70,7 @@ static struct sampled_file *file_of(struct sampled_lines *lines, const struct ar
 	return lines->files[lines->n++];
 }
 
-/* NULL: it was not deployed, or says nothing. */
+/* Returns NULL if the file was not deployed or does not list functions. */
 static struct sampled_file *file_at(struct sampled_lines *lines, const char *path, const struct sampled_deployed *deployed, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -95,7 +95,7 @@ static struct sampled_file *file_at(struct sampled_lines *lines, const char *pat
 struct seen {
 	char *name;
 	unsigned long long count;
-	size_t file; /* the number of the line `user` that it stands behind */
+	size_t file; /* number of the line `user` before it */
 	bool kept;
 };
 
@@ -104,7 +104,7 @@ struct seen_list {
 	size_t n, capacity;
 };
 
-/* "FILE:LINE:BEGIN FUNCTION"; NULL: no function is there. */
+/* Names the function there as "FILE:LINE:BEGIN FUNCTION"; NULL: no function is there. */
 static char *name_of(const struct sampled_file *file, uint64_t offset)
 {
 	struct functions_place place;
@@ -124,7 +124,7 @@ static char *name_of(const struct sampled_file *file, uint64_t offset)
 	return name;
 }
 
-/* `name` is taken. */
+/* Takes ownership of `name`. */
 static void seen_add(struct seen_list *list, char *name, size_t file, unsigned long long count)
 {
 	for (size_t i = list->n; i-- > 0 && list->items[i].file == file;) {
@@ -156,7 +156,7 @@ static void keep_most(struct seen_list *list)
 
 /* ---- the text ---- */
 
-/* The next line of samples, from *text on: [the value returned], without its end. */
+/* Finds the next line of samples from *text: *line, without its end; returns its length. */
 static size_t next_line(const char **text, const char **line)
 {
 	size_t n = strcspn(*text, "\n");
@@ -166,7 +166,7 @@ static size_t next_line(const char **text, const char **line)
 	return n;
 }
 
-/* Whether it is "COUNT WHERE NAME"; *name is what follows. */
+/* Reports whether the line is "COUNT WHERE NAME"; *name is the rest. */
 static bool is_of(const char *line, size_t n, const char *where, unsigned long long *count, const char **name)
 {
 	char *end;
@@ -206,7 +206,7 @@ static void read_places(struct sampled_lines *lines, const char *text, const str
 	}
 }
 
-/* Of one file, once. */
+/* Writes the lines of one file, each once. */
 static void write_lines(struct seen_list *seen, size_t file, struct buf *out)
 {
 	for (size_t i = 0; i < seen->n; i++) {

@@ -10,9 +10,9 @@
 
 #define LIST_BYTES_MAX	(1u << 20)
 #define LIST_MS		(5 * 60 * 1000)
-#define FETCH_MS	(60 * 60 * 1000) /* of one file */
-#define CALLS_FILES_MAX 8192		 /* as many are analysed at once */
-#define SPARE_MS	(60 * 1000)	 /* on top of the host's own limit */
+#define FETCH_MS	(60 * 60 * 1000) /* per file */
+#define CALLS_FILES_MAX 8192		 /* most that can be analysed at once */
+#define SPARE_MS	(60 * 1000)	 /* in addition to the host's own limit */
 
 /* Files on a host. */
 struct samples_found {
@@ -60,7 +60,7 @@ static void samples_found_parse(char *text, const char *suffix, struct samples_f
 
 ORDER_BY(largest_first, struct samples_found_file, BY_DOWN(bytes) BY_TEXT(name))
 
-/* Keeps the largest ones, within these limits; returns how many it leaves out. */
+/* Keeps the largest files within these limits; returns how many are excluded. */
 static size_t samples_found_limit(struct samples_found *found, size_t files_max, uint64_t bytes_max)
 {
 	size_t kept = 0, all = found->n;
@@ -88,7 +88,7 @@ void samples_spoil(struct execution *e, const char *why)
 	e->detail = mem_string(why);
 }
 
-/* Files that cannot be had in part. */
+/* Fetches all files or none: more than the limits are an error in *why. */
 static void limit_all(struct samples_found *found, const char *what, const char *remedy, char **why)
 {
 	if (!samples_found_limit(found, SAMPLES_FETCH_FILES_MAX, SAMPLES_FETCH_BYTES_MAX))
@@ -98,7 +98,7 @@ static void limit_all(struct samples_found *found, const char *what, const char 
 			  SAMPLES_FETCH_FILES_MAX, remedy);
 }
 
-/* The list if there is no directory. */
+/* printed instead of the list if there is no directory */
 #define GONE "gone\n"
 
 /* Lists the files with this suffix. If the list cannot be used, *out stays empty, and *why says so; free() it. */
@@ -203,7 +203,7 @@ static bool samples_get(struct session *session, const struct samples_source *so
 	return ok;
 }
 
-/* Takes sample files. The execution is spoilt where they are missing, wrong or too many. */
+/* Fetches sample files. The execution is spoilt if they are missing, wrong or too many. */
 static bool functions_fetch(struct session *session, const struct samples_source *source, size_t pack, struct execution *e,
 			    struct assay_error *fault)
 {
@@ -258,7 +258,7 @@ static bool calls_fetch(struct session *session, const struct samples_source *so
 		why = mem_format("its records are more than is kept of a run (%u MiB in %d files): %zu of %zu files are excluded; 'assay "
 				 "record' on the machine itself keeps all",
 				 SAMPLES_FETCH_BYTES_MAX >> 20, CALLS_FILES_MAX, without, all);
-	for (size_t i = 0; ok && i < files.n; i++) { /* one that is wrong does not take the others with it */
+	for (size_t i = 0; ok && i < files.n; i++) { /* a faulty file does not prevent the others */
 		char *bytes = NULL;
 		size_t n = 0;
 
@@ -275,7 +275,7 @@ static bool calls_fetch(struct session *session, const struct samples_source *so
 	return ok;
 }
 
-/* Makes files of features the execution's counted features. What is wrong with them is its `detail`. */
+/* Reads files of features into the execution's counted features. Faults go to its `detail`. */
 static bool features_fetch(struct session *session, const char *directory, struct execution *e)
 {
 	struct samples_found found = { NULL, 0, 0 };

@@ -57,9 +57,9 @@ static const char script[] =
 
 const char *const stack_words[STACK_WORDS] = { "sh", "-c", script, "sh" };
 
-/* ---- what the host said ---- */
+/* ---- the host's answer ---- */
 
-/* By path: the hashes stand in front. */
+/* Sorts by path, after the hashes. */
 static int stack_compare_lines(const void *a, const void *b)
 {
 	const char *const *x = a, *const *y = b;
@@ -76,7 +76,7 @@ static bool stack_line_ok(const char *line)
 	       line[digits + 2];
 }
 
-/* "SHA256  PATH", whatever mark sha256sum sets between them. free() it. */
+/* Returns "SHA256  PATH" without the mark that sha256sum puts between them. free() it. */
 static char *stack_normal_line(const char *line, const char *directory)
 {
 	const char *path = line + DIGEST_HEX_BYTES + 1;
@@ -86,7 +86,7 @@ static char *stack_normal_line(const char *line, const char *directory)
 	return mem_format("%.*s  %s%s", DIGEST_HEX_BYTES - 1, line, own ? "{session}" : "", own ? path + n : path);
 }
 
-/* The lines of text, which is cut into them. free(*out). */
+/* Cuts the text into its lines. free(*out). */
 static size_t stack_split_lines(char *text, char ***out)
 {
 	size_t n = 0, capacity = 0;
@@ -184,7 +184,7 @@ char *stack_difference(const char *a, const char *b)
 
 /* Software stacks in the store: each text once, by its hash. */
 
-/* The text that the plan has of this machine and version; NULL when there is none. */
+/* Finds the plan's text for this machine and version; NULL if there is none. */
 static enum assay_status stack_find(struct store *store, const struct plan *plan, const char *machine, const char *version, char **out,
 				    struct assay_error *err)
 {

@@ -7,7 +7,7 @@
 
 #include <unistd.h>
 
-#define BUILD	    "/build/" /* the places where commands are expanded, to see what they name */
+#define BUILD	    "/build/" /* places for expanding commands, to find the file that they name */
 #define FILES	    "/files/"
 #define NAMES_SHOWN 12
 
@@ -18,7 +18,7 @@ bool version_is_selector(const char *what)
 
 /* ---- which file ---- */
 
-/* The first word of the version's command as a path in BUILD or FILES. */
+/* Returns the first word of the version's command as a path in BUILD or FILES. */
 static char *program_of(const struct manifest *manifest, size_t version)
 {
 	static const struct manifest_places places = { .files = "/files", .build = "/build", .work = "/work" };
@@ -77,7 +77,7 @@ enum assay_status version_file(const struct version_files *version, const char *
 	return st;
 }
 
-/* `directory`: of what the version has for itself; NULL: nothing. */
+/* `directory`: the version's own; NULL: it has none. */
 static enum assay_status find_object(const struct manifest *manifest, size_t version, const char *directory, const char *selector,
 				     const char *object, struct version_object *out, struct assay_error *err)
 {
