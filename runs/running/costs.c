@@ -367,11 +367,6 @@ static bool are_among(char *const *names, size_t n, const char *name)
 	return n && bsearch(&name, names, n, sizeof(char *), text_order);
 }
 
-static bool names_have(const struct names *names, const char *name)
-{
-	return are_among(names->items, names->n, name);
-}
-
 /* Both sorted: what is in both and differs, and of counts what only one of them has. A command that prints other names than before is
  * another matter. */
 static void add_unsteady(const struct run_features *a, const struct run_features *b, bool counts, struct names *out)
@@ -462,7 +457,7 @@ static void make_columns(const struct costs_run *runs, size_t n, struct names *u
 	for (size_t i = 0; i < names.n; i++) {
 		enum cost_origin origin = COST_KNOWN;
 
-		if (names_have(unsteady, names.items[i]))
+		if (are_among(unsteady->items, unsteady->n, names.items[i]))
 			continue;
 		if (!is_known(runs, n, names.items[i], &origin)) {
 			names_add(&unknown, names.items[i]);

@@ -97,14 +97,9 @@ bool compiler_command_launches(const char *word)
 	return is_one_of(text_file_name(word), "ccache sccache distcc icecc");
 }
 
-static size_t launcher_words(const char *const *words, size_t n)
-{
-	return n > 1 && compiler_command_launches(words[0]) ? 1 : 0;
-}
-
 void compiler_command_parse(const char *const *words, size_t n, struct compiler_command *out)
 {
-	size_t first = launcher_words(words, n) + 1;
+	size_t first = n > 1 && compiler_command_launches(words[0]) ? 2 : 1;
 	struct compiler_command c = { .compiler = words, .n_compiler = first };
 	const char *language = "none";
 
@@ -131,6 +126,19 @@ void compiler_command_release(struct compiler_command *c)
 {
 	free(c->words);
 	c->words = NULL;
+}
+
+void compiler_words_add(struct compiler_words *command, char *word)
+{
+	command->words = mem_grow(command->words, command->n + 1, &command->capacity, sizeof(*command->words));
+	command->words[command->n++] = word;
+	command->words[command->n] = NULL;
+}
+
+void compiler_words_release(struct compiler_words *command)
+{
+	mem_free_all(command->words, command->n);
+	*command = (struct compiler_words){ .n = 0 };
 }
 
 enum assay_status compiler_command_check(const struct compiler_command *c, struct assay_error *err)

@@ -43,6 +43,14 @@ void compiler_command_release(struct compiler_command *command);
 /* Returns ASSAY_E_USAGE for a compiler of another architecture than that of the parts we add. */
 enum assay_status compiler_command_check(const struct compiler_command *command, struct assay_error *err);
 
+/* A command under construction. */
+struct compiler_words {
+	char **words; /* [n], then NULL */
+	size_t n, capacity;
+};
+void compiler_words_add(struct compiler_words *command, char *word); /* takes ownership of word */
+void compiler_words_release(struct compiler_words *command);	     /* accepts zeroed */
+
 /* Reports whether a program launches a compiler, like ccache. */
 bool compiler_command_launches(const char *word);
 

@@ -4,7 +4,6 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "runs/inside/emulate/wrapped.h"
-#include "runs/inside/instrument/compiler_command.h"
 #include "runs/inside/instrument/foreground.h"
 
 #include <errno.h>
@@ -43,35 +42,25 @@ static enum assay_status check_word(const char *word, struct assay_error *err)
 
 /* ---- steps ---- */
 
-static struct emulate_step *step_new(struct emulate_plan *plan)
+static struct compiler_words *step_new(struct emulate_plan *plan)
 {
 	plan->steps = mem_grow(plan->steps, plan->n, &plan->capacity, sizeof(*plan->steps));
-	plan->steps[plan->n] = (struct emulate_step){ 0 };
+	plan->steps[plan->n] = (struct compiler_words){ .n = 0 };
 	return &plan->steps[plan->n++];
 }
 
-static void step_add(struct emulate_step *step, const char *word)
-{
-	step->words = mem_grow(step->words, step->n + 1, &step->capacity, sizeof(*step->words));
-	step->words[step->n++] = mem_string(word);
-	step->words[step->n] = NULL;
-}
-
-static void step_add_all(struct emulate_step *step, const char *const *words, size_t n)
+static void step_add_all(struct compiler_words *step, const char *const *words, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		step_add(step, words[i]);
+		compiler_words_add(step, mem_string(words[i]));
 }
 
-static void step_add_object(struct emulate_step *step, const char *directory, size_t source)
+static void step_add_object(struct compiler_words *step, const char *directory, size_t source)
 {
-	char *path = mem_format("%s/%zu.o", directory, source);
-
-	step_add(step, path);
-	free(path);
+	compiler_words_add(step, mem_format("%s/%zu.o", directory, source));
 }
 
-static void add_compile_flags(const struct compiler_command *c, struct emulate_step *step)
+static void add_compile_flags(const struct compiler_command *c, struct compiler_words *step)
 {
 	step_add_all(step, compile_flags, COUNT(compile_flags));
 	if (c->kind == COMPILER_GCC)
@@ -81,10 +70,10 @@ static void add_compile_flags(const struct compiler_command *c, struct emulate_s
 static void compile_steps(const struct compiler_command *c, const char *directory, struct emulate_plan *plan)
 {
 	for (size_t i = 0; i < c->sources; i++) {
-		struct emulate_step *step = step_new(plan);
+		struct compiler_words *step = step_new(plan);
 
 		step_add_all(step, c->compiler, c->n_compiler);
-		step_add(step, DEBUG);
+		compiler_words_add(step, mem_string(DEBUG));
 		for (size_t w = 0, source = 0; w < c->n; w++) {
 			enum compiler_word_kind kind = c->words[w].kind;
 
@@ -93,8 +82,7 @@ static void compile_steps(const struct compiler_command *c, const char *director
 				step_add_all(step, c->words[w].words, c->words[w].n);
 		}
 		add_compile_flags(c, step);
-		step_add(step, "-c");
-		step_add(step, "-o");
+		step_add_all(step, (const char *const[]){ "-c", "-o" }, 2);
 		step_add_object(step, directory, i);
 	}
 }
@@ -102,8 +90,7 @@ static void compile_steps(const struct compiler_command *c, const char *director
 /* Links. A shared library does not get the archive: it uses that of the program. */
 static void link_step(const struct compiler_command *c, const char *directory, const char *parts, struct emulate_plan *plan)
 {
-	struct emulate_step *step = step_new(plan);
-	char *archive = mem_format("%s/%s", parts, EMULATE_ARCHIVE);
+	struct compiler_words *step = step_new(plan);
 
 	step_add_all(step, c->compiler, c->n_compiler);
 	for (size_t w = 0, source = 0; w < c->n; w++) {
@@ -115,10 +102,9 @@ static void link_step(const struct compiler_command *c, const char *directory, c
 	if (!c->is_relocatable)
 		step_add_all(step, wrap_flags, COUNT(wrap_flags));
 	if (!c->is_relocatable && !c->is_library) {
-		step_add(step, archive);
+		compiler_words_add(step, mem_format("%s/%s", parts, EMULATE_ARCHIVE));
 		step_add_all(step, program_flags, COUNT(program_flags));
 	}
-	free(archive);
 }
 
 enum assay_status emulate_plan_make(const char *const *words, size_t n, const char *directory, const char *parts, struct emulate_plan *out,
@@ -135,11 +121,11 @@ enum assay_status emulate_plan_make(const char *const *words, size_t n, const ch
 	if (!st)
 		st = compiler_command_check(&c, err);
 	if (!st && (c.compiles_only || c.sources + c.objects == 0)) {
-		struct emulate_step *step = step_new(&plan);
+		struct compiler_words *step = step_new(&plan);
 
 		step_add_all(step, words, c.n_compiler);
 		if (c.compiles_only)
-			step_add(step, DEBUG);
+			compiler_words_add(step, mem_string(DEBUG));
 		step_add_all(step, words + c.n_compiler, n - c.n_compiler);
 		if (c.compiles_only)
 			add_compile_flags(&c, step);
@@ -155,7 +141,7 @@ enum assay_status emulate_plan_make(const char *const *words, size_t n, const ch
 void emulate_plan_release(struct emulate_plan *plan)
 {
 	for (size_t i = 0; i < plan->n; i++)
-		mem_free_all(plan->steps[i].words, plan->steps[i].n);
+		compiler_words_release(&plan->steps[i]);
 	free(plan->steps);
 	*plan = (struct emulate_plan){ 0 };
 }

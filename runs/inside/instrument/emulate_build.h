@@ -3,19 +3,12 @@
 #ifndef RUNS_INSTRUMENT_EMULATE_BUILD_H
 #define RUNS_INSTRUMENT_EMULATE_BUILD_H
 
-#include "base/error.h"
-
-#include <stddef.h>
+#include "runs/inside/instrument/compiler_command.h"
 
 #define EMULATE_ARCHIVE "libassay-emulate.a"
 
-struct emulate_step {
-	char **words; /* [n], then NULL */
-	size_t n, capacity;
-};
-
 struct emulate_plan {
-	struct emulate_step *steps; /* [n], in order of execution */
+	struct compiler_words *steps; /* [n], in order of execution */
 	size_t n, capacity;
 };
 
