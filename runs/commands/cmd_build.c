@@ -892,8 +892,7 @@ static const struct cli_option options[] = {
 	{ .name = "for",
 	  .value = "KIND",
 	  .help = "What the program is to be measured by (required): functions, for 'assay probe'; counters, for 'assay emulate run'; "
-		  "features, "
-		  "for 'assay features run'; work, for 'assay record'",
+		  "features, for 'assay features run'; work, for 'assay record'; aligned, nothing: functions start at cache lines",
 	  .type = CLI_TYPE_CHOICE,
 	  CLI_AT(struct arguments, kind),
 	  .choices = variant_kind_names + 1,

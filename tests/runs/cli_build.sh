@@ -90,11 +90,14 @@ if command -v cmake >/dev/null; then
 	built
 fi
 
-what='configure, whose checks are not recorded'
+what='configure, whose checks are not recorded, or have other names each time'
 cat >src/configure <<'END_C'
 #!/bin/sh
 echo 'int main(void) { return 0; }' >conftest.c
 for cc in ${CC:-gcc cc}; do $cc $CFLAGS conftest.c -o conftest && ./conftest && break; done
+echo 'int main(void) { return 0; }' >check$$.c
+$cc -c "$PWD/check$$.c" && $cc check$$.o -o check$$ && ./check$$ || exit 1
+rm -f check$$*
 $cc -v 2>/dev/null
 printf 'x: main.c part.c\n\t%s %s main.c part.c -o x\n' "$cc" "$CFLAGS" >Makefile
 END_C
@@ -103,6 +106,14 @@ variant --sources src --program x -- sh -c 'CFLAGS="-O1 -s" ./configure && make'
 built
 cases=$((cases + 1))
 ! grep -q conftest cache/*.commands && ! nm "$path" 2>&1 | grep -q 'no symbols' || fail 'checks are recorded, or symbols gone'
+
+what='a program that is removed while it builds'
+cp "$ASSAY" own
+assay=$ASSAY
+ASSAY=$tmp/own
+variant --sources src --program x -- sh -c "rm -f '$tmp/own'; gcc -O2 main.c part.c -o x"
+built
+ASSAY=$assay
 
 what='a commit, not what is there now, and not what another build has left'
 git init -q src
@@ -127,6 +138,8 @@ expect_stderr 'has no commit'
 what='builds that differ from the plain one'
 variant --sources src --program x -- sh -c 'gcc -O$(($(date +%N | sed "s/^0*//") % 100000000)) main.c part.c -o x'
 not_built build_differs 'the plain one executes .{tree} gcc -O'
+variant --sources src --program x -- sh -c 'cp main.c main$$.c; gcc -O2 main$$.c part.c -o x'
+not_built build_differs 'main[0-9]*.c'
 what='a build that the wrapper is not part of'
 mkdir elsewhere
 cp "$(command -v gcc)" elsewhere/gcc

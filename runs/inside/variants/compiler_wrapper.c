@@ -26,13 +26,15 @@
 #define RECORD	"ASSAY_VARIANT_RECORD"
 #define TREE	"ASSAY_VARIANT_TREE"
 
-#define LINKER_SCRIPT	 "assay-probe.ld" /* in the directory of links */
+#define SELF		 "/proc/self/exe"
+#define SELF_BYTES_MAX	 (1u << 30)
+#define COPY		 "assay"	  /* of this program, in the directory of links */
+#define LINKER_SCRIPT	 "assay-probe.ld" /* in the same directory */
 #define FEATURES_PLUGIN	 "assay_features.so"
 #define FEATURES_ARCHIVE "libassay-features.a"
 #define FEATURES_OBJECT	 "assay_statements.o"
 #define PLUGIN_ARGUMENT	 "-fplugin-arg-assay_features-"
 #define VERSION_BYTES	 64
-#define FUNCTIONS_WORDS	 3 /* largest number of arguments added to a command */
 #define COUNT(rows)	 (sizeof(rows) / sizeof((rows)[0]))
 
 EMBED_FILE(linker_script_bytes, ASSAY_SOURCE_DIRECTORY "/runs/inside/probe/assay-probe.ld");
@@ -42,7 +44,7 @@ EMBED_FILE(features_gcc_bytes, ASSAY_FEATURES_PARTS "/assay_features_gcc.so");
 EMBED_FILE(features_archive_bytes, ASSAY_FEATURES_PARTS "/libassay-features.a");
 EMBED_FILE(features_statements_bytes, ASSAY_FEATURES_PARTS "/assay_statements.o");
 
-const char *const variant_kind_names[] = { "plain", "functions", "counters", "features", "work", NULL };
+const char *const variant_kind_names[] = { "plain", "functions", "counters", "features", "work", "aligned", NULL };
 
 /* ---- names ---- */
 
@@ -123,46 +125,31 @@ static enum assay_status check_version(const char *compiler, struct assay_error 
 	return st;
 }
 
-struct features_command {
-	char **words; /* [n], then NULL */
-	size_t n, capacity;
-};
-
-static void add(struct features_command *c, const char *word)
+static void add(struct compiler_words *command, const char *word)
 {
-	c->words = mem_grow(c->words, c->n + 1, &c->capacity, sizeof(*c->words));
-	c->words[c->n++] = mem_string(word);
-	c->words[c->n] = NULL;
-}
-
-static void add_format(struct features_command *c, const char *before, const char *text, const char *after)
-{
-	char *word = mem_format("%s%s%s", before, text, after);
-
-	add(c, word);
-	free(word);
+	compiler_words_add(command, mem_string(word));
 }
 
 /* Adds the plugin's options: one per line of `options`. */
-static void add_plugin(struct features_command *command, const struct compiler_command *c, enum features_build what, const char *options,
+static void add_plugin(struct compiler_words *command, const struct compiler_command *c, enum features_build what, const char *options,
 		       const char *directory)
 {
 	char *lines = mem_string(options), *rest = lines, *line;
 
-	add_format(command, "-fplugin=", directory, "/" FEATURES_PLUGIN);
+	compiler_words_add(command, mem_format("-fplugin=%s/" FEATURES_PLUGIN, directory));
 	if (what == FEATURES_STATEMENTS)
-		add_format(command, PLUGIN_ARGUMENT, "statements", c->is_library ? "=library" : "");
+		add(command, c->is_library ? PLUGIN_ARGUMENT "statements=library" : PLUGIN_ARGUMENT "statements");
 	while ((line = strsep(&rest, "\n")))
 		if (*line)
-			add_format(command, PLUGIN_ARGUMENT, line, "");
+			compiler_words_add(command, mem_format(PLUGIN_ARGUMENT "%s", line));
 	free(lines);
 }
 
 /* directory: of the parts. */
 static enum assay_status features_command_make(const char *const *words, size_t n, enum features_build what, const char *options,
-					       const char *directory, struct features_command *out, struct assay_error *err)
+					       const char *directory, struct compiler_words *out, struct assay_error *err)
 {
-	struct features_command command = { .n = 0 };
+	struct compiler_words command = { .n = 0 };
 	struct compiler_command c;
 	enum assay_status st;
 	bool compiles, links;
@@ -182,10 +169,10 @@ static enum assay_status features_command_make(const char *const *words, size_t 
 		add(&command, "-xnone");
 	if (links &&
 	    what == FEATURES_STATEMENTS) { /* the program's own, even if a library has one; also for its libraries and the recorder */
-		add_format(&command, "", directory, "/" FEATURES_OBJECT);
+		compiler_words_add(&command, mem_format("%s/" FEATURES_OBJECT, directory));
 		add(&command, "-Wl,--export-dynamic-symbol=assay_statements");
 	} else if (links) {
-		add_format(&command, "", directory, "/" FEATURES_ARCHIVE);
+		compiler_words_add(&command, mem_format("%s/" FEATURES_ARCHIVE, directory));
 	}
 	if (!st && compiles)
 		st = check_version(c.compiler[c.n_compiler - 1], err);
@@ -194,16 +181,10 @@ static enum assay_status features_command_make(const char *const *words, size_t 
 	return st;
 }
 
-static void features_command_release(struct features_command *command)
-{
-	mem_free_all(command->words, command->n);
-	*command = (struct features_command){ 0 };
-}
-
 static enum assay_status write_to(const char *directory, const char *name, const char *bytes, const char *end, struct assay_error *err)
 {
 	char *path = mem_format("%s/%s", directory, name);
-	enum assay_status st = file_replace_unsynced(path, bytes, (size_t)(end - bytes), 0644, err);
+	enum assay_status st = file_replace_unsynced(path, bytes, (size_t)(end - bytes), 0600, err);
 
 	free(path);
 	return st;
@@ -227,23 +208,47 @@ static enum assay_status features_write_parts(const char *directory, struct assa
 static enum assay_status features_compile(const char *const *words, size_t n, enum features_build what, const char *options,
 					  const char *parts, int *status, struct assay_error *err)
 {
-	struct features_command command;
+	struct compiler_words command;
 	enum assay_status st = features_command_make(words, n, what, options, parts, &command, err);
 
 	if (!st)
 		st = foreground_run(command.words, -1, status, err);
-	features_command_release(&command);
+	compiler_words_release(&command);
 	return st;
 }
 
 /* ---- links ---- */
 
+static bool is_same_file(const char *path, const char *as)
+{
+	struct stat a, b;
+
+	return !stat(path, &a) && !stat(as, &b) && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
 /* Reports whether a file is this program. */
 static bool is_self(const char *path)
 {
-	struct stat self, other;
+	return is_same_file(path, SELF);
+}
 
-	return !stat("/proc/self/exe", &self) && !stat(path, &other) && self.st_dev == other.st_dev && self.st_ino == other.st_ino;
+/* Copies this program to `path` unless the copy exists. The program's own file may have been replaced, or may be during a build. */
+static enum assay_status copy_self(const char *path, struct assay_error *err)
+{
+	struct stat self, copy;
+	struct buf bytes = BUF_INIT;
+	enum assay_status st = stat(SELF, &self) ? assay_fail_errno(err, errno, "cannot read '%s'", SELF) : ASSAY_OK;
+
+	if (st || (!stat(path, &copy) && copy.st_size == self.st_size && copy.st_mtim.tv_sec == self.st_mtim.tv_sec &&
+		   copy.st_mtim.tv_nsec == self.st_mtim.tv_nsec))
+		return st;
+	st = file_read(SELF, SELF_BYTES_MAX, &bytes, err);
+	if (!st)
+		st = file_replace_unsynced(path, bytes.bytes, bytes.size, 0700, err);
+	if (!st && utimensat(AT_FDCWD, path, (const struct timespec[]){ self.st_atim, self.st_mtim }, 0))
+		st = assay_fail_errno(err, errno, "cannot write '%s'", path);
+	buf_release(&bytes);
+	return st;
 }
 
 /* Appends the file and its identity, which changes if another file replaces it. */
@@ -268,21 +273,12 @@ static enum assay_status link_one(const char *self, const char *links, const cha
 		add_identity(path, compilers);
 		buf_char(compilers, '\n');
 	}
-	if (link && !is_self(link)) { /* otherwise others may be using it */
+	if (link && !is_same_file(link, self)) { /* otherwise others may be using it */
 		unlink(link);
 		if (symlink(self, link))
 			st = assay_fail_errno(err, errno, "cannot make the link '%s'", link);
 	}
 	mem_free(link, path);
-	return st;
-}
-
-static enum assay_status write_file(const char *links, const char *name, const char *bytes, size_t n, struct assay_error *err)
-{
-	char *path = mem_format("%s/%s", links, name);
-	enum assay_status st = file_replace_unsynced(path, bytes, n, 0600, err);
-
-	free(path);
 	return st;
 }
 
@@ -293,10 +289,10 @@ enum assay_status compiler_wrapper_write_parts(const char *links, enum variant_k
 	enum assay_status st;
 
 	buf_format(&text, "%s ", name);
-	add_identity("/proc/self/exe", &text);
-	st = write_file(links, name, text.bytes, text.size, err);
+	add_identity(SELF, &text);
+	st = write_to(links, name, text.bytes, text.bytes + text.size, err);
 	if (!st && kind == VARIANT_FUNCTIONS)
-		st = write_file(links, LINKER_SCRIPT, linker_script_bytes, (size_t)(linker_script_bytes_end - linker_script_bytes), err);
+		st = write_to(links, LINKER_SCRIPT, linker_script_bytes, linker_script_bytes_end, err);
 	else if (!st && kind == VARIANT_COUNTERS)
 		st = emulate_write_parts(links, err);
 	else if (!st && kind != VARIANT_PLAIN)
@@ -308,12 +304,15 @@ enum assay_status compiler_wrapper_write_parts(const char *links, enum variant_k
 enum assay_status compiler_wrapper_link(const char *links, enum variant_kind kind, struct buf *compilers, size_t *n,
 					struct assay_error *err)
 {
-	char *self = realpath("/proc/self/exe", NULL), *path = mem_string(getenv("PATH") ? getenv("PATH") : ""), *rest = path, *directory;
+	char *self = mem_format("%s/" COPY, links ? links : ""), *path = mem_string(getenv("PATH") ? getenv("PATH") : ""), *rest = path;
+	char *directory;
 	const char **all = NULL;
 	size_t n_all = 0, capacity = 0;
 	enum assay_status st = links ? file_make_directory(links, 0700, err) : ASSAY_OK;
 
 	*n = 0;
+	if (!st && links)
+		st = copy_self(self, err);
 	if (!st && links)
 		st = compiler_wrapper_write_parts(links, kind, err);
 	while (!st && (directory = strsep(&rest, ":"))) {
@@ -430,7 +429,7 @@ static enum assay_status append(const char *path, const struct buf *line, struct
 	return st;
 }
 
-/* Appends an argument, with "{tree}" for the tree's path, and spaces for tabs and line ends. */
+/* Appends an argument, with COMPILER_WRAPPER_TREE for the tree's path, and spaces for tabs and line ends. */
 static void add_word(const char *word, const char *tree, struct buf *out)
 {
 	size_t n = strlen(tree);
@@ -438,7 +437,7 @@ static void add_word(const char *word, const char *tree, struct buf *out)
 	while (*word) {
 		bool is_tree = n && strncmp(word, tree, n) == 0;
 
-		buf_text(out, is_tree ? "{tree}" : "");
+		buf_text(out, is_tree ? COMPILER_WRAPPER_TREE : "");
 		if (!is_tree)
 			buf_char(out, strchr("\t\n", *word) ? ' ' : *word);
 		word += is_tree ? n : 1;
@@ -521,22 +520,24 @@ static void leave_path(const char *name)
 }
 
 /* Adds options, before those of the command, which may override them. */
-static char **words_for_functions(const struct compiler_command *c, const char *const *words, size_t n)
+static struct compiler_words words_with(enum variant_kind kind, const struct compiler_command *c, const char *const *words, size_t n)
 {
-	static const char *const first[] = { "-g", "-fpatchable-function-entry=5" };
-	char **all = mem_new(n + FUNCTIONS_WORDS + 1, sizeof(*all));
-	bool cxx = strstr(text_file_name(c->compiler[c->n_compiler - 1]), "++"), linker = false;
-	size_t used = 0;
+	bool cxx = strstr(text_file_name(c->compiler[c->n_compiler - 1]), "++"), linker = kind == VARIANT_ALIGNED;
+	struct compiler_words all = { .n = 0 };
 
 	for (size_t i = 0; i < n; i++) {
-		for (size_t k = 0; i == c->n_compiler && k < COUNT(first); k++)
-			all[used++] = mem_string(first[k]);
+		if (i == c->n_compiler && kind == VARIANT_ALIGNED) {
+			add(&all, "-falign-functions=64"); /* bytes of a cache line on most CPUs */
+		} else if (i == c->n_compiler) {
+			add(&all, "-g");
+			add(&all, "-fpatchable-function-entry=5");
+		}
 		if (strcmp(words[i], "-s") != 0) /* measured programs keep their symbols */
-			all[used++] = mem_string(words[i]);
+			add(&all, words[i]);
 		linker |= strncmp(words[i], "-fuse-ld=", 9) == 0;
 	}
 	if (cxx && c->kind == COMPILER_GCC && !c->compiles_only && !c->is_relocatable && !linker)
-		all[used++] = mem_format("-Wl,-T,%s/" LINKER_SCRIPT, getenv(LINKS));
+		compiler_words_add(&all, mem_format("-Wl,-T,%s/" LINKER_SCRIPT, getenv(LINKS)));
 	return all;
 }
 
@@ -545,16 +546,17 @@ static enum assay_status compile(enum variant_kind kind, const char *const *word
 				 struct assay_error *err)
 {
 	const char *links = getenv(LINKS), *options = getenv(OPTIONS);
-	char **with;
+	struct compiler_words with;
 	enum assay_status st;
 
 	switch (kind) {
 	case VARIANT_FUNCTIONS:
-		with = words_for_functions(c, words, n);
-		st = compiler_command_check(c, err);
+	case VARIANT_ALIGNED:
+		with = words_with(kind, c, words, n);
+		st = kind == VARIANT_FUNCTIONS ? compiler_command_check(c, err) : ASSAY_OK;
 		if (!st)
-			st = foreground_run(with, -1, status, err);
-		mem_free_all(with, n + FUNCTIONS_WORDS);
+			st = foreground_run(with.words, -1, status, err);
+		compiler_words_release(&with);
 		return st;
 	case VARIANT_COUNTERS:
 		return emulate_compile(words, n, links, status, err);

@@ -15,7 +15,7 @@ struct compiler_wrapper {
 	const char *options; /* as in variant_request */
 	const char *links;   /* directory of links, absolute */
 	const char *record;  /* file to which a line per command is appended, absolute */
-	const char *tree;    /* tree of the build, absolute; written as "{tree}" in the record */
+	const char *tree;    /* tree of the build, absolute; written as COMPILER_WRAPPER_TREE in the record */
 };
 
 /* Links the compilers that PATH contains now. Appends to *compilers a line for each, with its file, size and time; *n: number of compilers.
@@ -34,6 +34,8 @@ char **compiler_wrapper_words(const struct compiler_wrapper *wrapper, const char
 /* First character of a line of a record that gives the reason for a refused command. Other lines are commands: the compiler's file, the
  * directory in the tree, and the arguments, separated by tabs. */
 #define COMPILER_WRAPPER_REFUSED '!'
+#define COMPILER_WRAPPER_WORDS	 2 /* of a line, before the arguments */
+#define COMPILER_WRAPPER_TREE	 "{tree}"
 
 /* Reports whether a name is that of a compiler, so that the program was called in place of one. */
 bool compiler_wrapper_is_called(const char *argv0);

@@ -11,6 +11,7 @@
 #include "base/order.h"
 #include "base/text.h"
 #include "fleet/engine/local_command.h"
+#include "runs/inside/instrument/compiler_command.h"
 #include "runs/inside/instrument/site.h"
 #include "runs/inside/variants/compiler_wrapper.h"
 
@@ -30,6 +31,7 @@
 #define RECORD_BYTES_MAX  (256u << 20)
 #define PROGRAM_BYTES_MAX (1u << 30)
 #define SHOWN_BYTES	  300 /* characters of a compiler's command in messages */
+#define RECORD_SUFFIX	  ".commands"
 
 const char *const variant_reason_codes[] = { "built", "no_compiler", "build_failed", "build_differs", "not_probed" };
 
@@ -358,7 +360,7 @@ static void name_places(struct building *b, enum variant_kind kind)
 	b->whole = mem_format("%s/%.*s", b->folder, HASH_DIGITS, hex);
 	b->partial = mem_format("%s.partial", b->whole);
 	b->log = mem_format("%s.log", b->whole);
-	b->record = mem_format("%s.commands", b->whole);
+	b->record = mem_format("%s" RECORD_SUFFIX, b->whole);
 }
 
 static enum assay_status wait_for_lock(struct building *b, int *fd)
@@ -544,19 +546,22 @@ static enum assay_status find_or_make(struct building *b, enum variant_kind kind
 /* ---- comparison with the plain build ---- */
 
 struct commands {
+	const char *tree;    /* of the build */
 	char *text, **lines; /* [n], sorted, unique */
 	size_t n;
 	const char *refused; /* the first reason; NULL: none */
 };
 
-static enum assay_status commands_read(const char *path, struct commands *out, struct assay_error *err)
+static enum assay_status commands_read(const char *tree, struct commands *out, struct assay_error *err)
 {
+	char *path = mem_format("%s" RECORD_SUFFIX, tree);
 	struct buf text = BUF_INIT;
 	enum assay_status st = file_read(path, RECORD_BYTES_MAX, &text, err);
 	char *rest, *line;
 	size_t n = 0, capacity = 0;
 
-	*out = (struct commands){ .text = buf_take(&text) };
+	free(path);
+	*out = (struct commands){ .tree = tree, .text = buf_take(&text) };
 	for (rest = out->text; (line = strsep(&rest, "\n"));) {
 		if (*line == COMPILER_WRAPPER_REFUSED)
 			out->refused = out->refused ? out->refused : line + 1;
@@ -575,11 +580,45 @@ static void commands_release(struct commands *commands)
 	mem_free(commands->text, commands->lines);
 }
 
+/* Reports whether a command compiled or linked only files that no longer exist. Scripts that examine a compiler run such commands: the
+ * names of their files differ from build to build, since they contain the process id. */
+static bool is_of_removed(const char *tree, const char *line)
+{
+	struct buf text = BUF_INIT;
+	struct compiler_command c = { .n = 0 };
+	const char **words = NULL, *next;
+	size_t n = 0, capacity = 0, there = 0;
+	char *rest, *word;
+	int directory;
+
+	for (; (next = strstr(line, COMPILER_WRAPPER_TREE)); line = next + strlen(COMPILER_WRAPPER_TREE))
+		buf_format(&text, "%.*s%s", (int)(next - line), line, tree);
+	buf_text(&text, line);
+	for (rest = text.bytes; (word = strsep(&rest, "\t"));)
+		mem_append(words, n, &capacity, word);
+	if (n > COMPILER_WRAPPER_WORDS)
+		compiler_command_parse(words + COMPILER_WRAPPER_WORDS, n - COMPILER_WRAPPER_WORDS, &c);
+	directory = c.n ? open(words[COMPILER_WRAPPER_WORDS - 1], O_PATH | O_CLOEXEC) : -1;
+	for (size_t i = 0; i < c.n; i++) {
+		const char *file = *c.words[i].words;
+		bool is_input = c.words[i].kind == COMPILER_WORD_SOURCE || c.words[i].kind == COMPILER_WORD_OBJECT;
+
+		there += is_input && (strcmp(file, "-") == 0 || faccessat(directory, file, F_OK, 0) == 0);
+	}
+	if (directory >= 0)
+		close(directory);
+	compiler_command_release(&c);
+	buf_release(&text);
+	free(words);
+	return !there;
+}
+
 /* Returns the first command that the other build does not have, NULL if there is none. */
 static const char *only_in(const struct commands *a, const struct commands *b)
 {
 	for (size_t i = 0; i < a->n; i++)
-		if (!b->n || !bsearch(&a->lines[i], b->lines, b->n, sizeof(*b->lines), text_order))
+		if ((!b->n || !bsearch(&a->lines[i], b->lines, b->n, sizeof(*b->lines), text_order)) &&
+		    !is_of_removed(a->tree, a->lines[i]))
 			return a->lines[i];
 	return NULL;
 }
@@ -597,7 +636,7 @@ static char *shown_command(const char *line, const char *other)
 	return text;
 }
 
-static enum assay_status compare(struct building *b, const struct commands *plain, const struct commands *now)
+static void compare(struct building *b, const struct commands *plain, const struct commands *now)
 {
 	const char *before = only_in(plain, now), *after = only_in(now, plain);
 	char *texts[] = { shown_command(before, after), shown_command(after, before) };
@@ -607,7 +646,6 @@ static enum assay_status compare(struct building *b, const struct commands *plai
 		       mem_format("the plain build and this one are not the same: the plain one executes '%s', this one '%s'", texts[0],
 				  texts[1]));
 	mem_free(texts[0], texts[1]);
-	return ASSAY_OK;
 }
 
 /* Checks that the program can be measured. A directory, or a script made by libtool, passes. */
@@ -627,13 +665,13 @@ static enum assay_status check_program(struct building *b, const char *path)
 	return st ? refuse(b, VARIANT_NOT_PROBED, mem_string(why.text)) : ASSAY_OK;
 }
 
-static enum assay_status check(struct building *b, const char *plain_record)
+static enum assay_status check(struct building *b, const char *plain_tree)
 {
 	struct commands plain = { .n = 0 }, now = { .n = 0 };
-	enum assay_status st = commands_read(plain_record, &plain, b->err);
+	enum assay_status st = commands_read(plain_tree, &plain, b->err);
 
 	if (!st)
-		st = commands_read(b->record, &now, b->err);
+		st = commands_read(b->whole, &now, b->err);
 	if (!st && now.refused)
 		st = refuse(b, VARIANT_NOT_PROBED, mem_string(now.refused));
 	else if (!st && !b->out->reason && !now.n)
@@ -641,7 +679,7 @@ static enum assay_status check(struct building *b, const char *plain_record)
 		    refuse(b, VARIANT_NOT_PROBED,
 			   mem_string("its build called no compiler of PATH: it names one by its path, or what it makes was there before"));
 	else if (!st && !b->out->reason)
-		st = compare(b, &plain, &now);
+		compare(b, &plain, &now);
 	commands_release(&plain);
 	commands_release(&now);
 	return st;
@@ -674,7 +712,7 @@ static enum assay_status build_both(struct building *b, const struct repository 
 		return st;
 	if (!b->n_compilers)
 		return refuse(b, VARIANT_NO_COMPILER, mem_string("there is no C or C++ compiler in PATH: install gcc or clang"));
-	plain = mem_string(b->record);
+	plain = mem_string(b->whole);
 	st = find_or_make(b, kind, repository, lock);
 	if (!st)
 		st = check(b, plain);

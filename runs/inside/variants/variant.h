@@ -19,6 +19,7 @@ enum variant_kind {
 	VARIANT_COUNTERS,  /* linked with the emulation (runs/inside/emulate/) */
 	VARIANT_FEATURES,  /* counts loops, branches, calls and exceptions, for cost models (runs/inside/features/) */
 	VARIANT_WORK,	   /* threads count the statements that they execute, for recorded calls (runs/inside/interpose/) */
+	VARIANT_ALIGNED,   /* functions start at cache lines, so that unchanged code lies alike in all versions */
 	VARIANT_KINDS
 };
 extern const char *const variant_kind_names[]; /* [VARIANT_KINDS], then NULL */
