@@ -46,12 +46,6 @@ static double suggest_nearest(const struct features *f, const double *logs)
 	return isfinite(least) ? least : (double)NAN;
 }
 
-/* What the models miss on types excluded, in logs. */
-static double suggest_noise(const struct profile *p)
-{
-	return fmax(p->validation.mape, NOISE_MIN);
-}
-
 static void suggest_judge(const struct profile *p, const double *rates, struct suggest_machine *m)
 {
 	const struct features *f = &p->data.features;
@@ -63,7 +57,7 @@ static void suggest_judge(const struct profile *p, const double *rates, struct s
 		m->distance = suggest_nearest(f, logs);
 	}
 	if (p->fitted) {
-		m->gain = design_gain(&p->data, &p->blend.additive, logs, suggest_noise(p), gain);
+		m->gain = design_gain(&p->data, &p->blend.additive, logs, fmax(p->validation.mape, NOISE_MIN), gain);
 		m->leading = gain[f->group[f->distinct[p->groups[0].members[0]]]];
 	}
 	free(logs);

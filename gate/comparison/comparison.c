@@ -159,25 +159,40 @@ void comparison_add_function(struct comparison *c, const char *name, const char 
 	mem_free(cause, why);
 }
 
-void comparison_add_unexplained(struct comparison *c)
+bool comparison_is_explained(const struct comparison *c, bool *known)
 {
 	const struct measured *m = &c->measured;
-	bool known = function_evidence_is_sure(&c->functions), explained = function_evidence_explains(&c->functions, DECISION_REGRESSION);
+	bool explained = function_evidence_explains(&c->functions, DECISION_REGRESSION);
 
+	*known = function_evidence_is_sure(&c->functions);
 	for (size_t i = 0; i < m->n; i++) {
 		const struct measured_part *part = &m->parts[i];
 		bool grown = part->certain && part->difference + part->renamed > 0,
 		     changed = part->change && strcmp(part->change, change_kind_code(CHANGE_NONE)) != 0;
 
-		known = known || (grown && part->change);
+		*known = *known || (grown && part->change);
 		explained = explained || (grown && (changed || (part->depth != PART_FUNCTION && part->of != LEVEL_COMPUTE)));
 	}
-	for (size_t i = 0; i < m->n_counts; i++)
-		explained = explained || (m->counts[i].certain && m->counts[i].difference > 0);
-	if (c->verdict.effect.decision == DECISION_REGRESSION && known && !explained)
+	for (size_t i = 0; i < m->n_counts; i++) /* a CPU is taken away more often where a run takes longer */
+		explained = explained ||
+			    (m->counts[i].certain && m->counts[i].difference > 0 && strcmp(m->counts[i].name, "involuntary_switches") != 0);
+	return explained;
+}
+
+void comparison_add_unexplained(struct comparison *c)
+{
+	bool known;
+
+	if (c->verdict.effect.decision == DECISION_REGRESSION && !comparison_is_explained(c, &known) && known)
 		verdict_add_reason(&c->verdict, false, COMPARISON_UNEXPLAINED,
 				   mem_string("neither a function that was changed nor a resource that was measured has grown: the same "
 					      "code takes longer, as it does in another place in memory or by another compiler"));
+}
+
+void comparison_withdraw(struct comparison *c, const char *code, char *text)
+{
+	verdict_overrule(&c->verdict, DECISION_INCONCLUSIVE, code, text);
+	cause_set(c);
 }
 
 static struct comparison_absent stage_functions(struct lab *lab, struct comparison *c)

@@ -78,8 +78,12 @@ double comparison_told(const struct verdict *verdict, const struct measured *mea
 
 /* Adds to the cause the function that explains most, as users read it ("walk (src/work.c:4)"), and what its counters say of it. */
 void comparison_add_function(struct comparison *comparison, const char *name, const char *where);
+/* Has a function that was changed, or a resource, certainly grown? *known: it was looked at which functions were changed. */
+bool comparison_is_explained(const struct comparison *comparison, bool *known);
 /* Adds to a regression the finding that nothing explains it that was looked at; once it is known which functions were changed. */
 void comparison_add_unexplained(struct comparison *comparison);
+/* Leaves open what was a finding. Takes the text of the reason. */
+void comparison_withdraw(struct comparison *comparison, const char *code, char *text);
 
 /* Adds all parts of a whole comparison (COMPARISON_ALL), and the list `absent`. Users see all machines or the outermost, and `groups` of
  * the contributions (0: those that lead, if any is certain or nothing was measured); programs see all. */

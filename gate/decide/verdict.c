@@ -485,15 +485,10 @@ void verdict_add_reason(struct verdict *v, bool first, const char *code, char *t
 	v->reasons[at] = (struct verdict_reason){ code, text };
 }
 
-bool verdict_excuse(struct verdict *v, const char *code, char *text)
+void verdict_overrule(struct verdict *v, enum decision decision, const char *code, char *text)
 {
-	bool own = v->input.processor == (unsigned)v->effect.decision || v->input.own == (unsigned)v->effect.decision;
 	size_t n = 0;
 
-	if (!decision_is_finding(v->effect.decision) || own || !v->effect.types) {
-		free(text);
-		return false;
-	}
 	for (size_t i = 0; i < v->n_reasons; i++) { /* the rule that has decided no longer does */
 		if (v->rule < RULES && strcmp(v->reasons[i].code, rule_code(v->rule)) == 0)
 			free(v->reasons[i].text);
@@ -502,8 +497,19 @@ bool verdict_excuse(struct verdict *v, const char *code, char *text)
 	}
 	v->n_reasons = n;
 	v->rule = RULES;
-	v->effect.decision = verdict_fails_more(v) ? DECISION_INCONCLUSIVE : DECISION_ENVIRONMENT;
+	v->effect.decision = decision;
 	verdict_add_reason(v, true, code, text);
+}
+
+bool verdict_excuse(struct verdict *v, const char *code, char *text)
+{
+	bool own = v->input.processor == (unsigned)v->effect.decision || v->input.own == (unsigned)v->effect.decision;
+
+	if (!decision_is_finding(v->effect.decision) || own || !v->effect.types) {
+		free(text);
+		return false;
+	}
+	verdict_overrule(v, verdict_fails_more(v) ? DECISION_INCONCLUSIVE : DECISION_ENVIRONMENT, code, text);
 	return true;
 }
 

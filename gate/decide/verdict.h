@@ -80,6 +80,8 @@ void verdict_explain(struct verdict *verdict);
 /* Adds a reason, `first` where it has decided. Takes the text. */
 void verdict_add_reason(struct verdict *verdict, bool first, const char *code, char *text);
 
+/* Replaces the decision, and the reason of the rule that made it. Takes the text. */
+void verdict_overrule(struct verdict *verdict, enum decision decision, const char *code, char *text);
 /* A finding that what is known besides puts down to the environment becomes that, with `text` (taken over) as a reason of this code; not
  * where CPU time, or waiting for something else than a CPU, has shown that it is the code's: then false. That the candidate
  * waits for itself is only concluded from machines that did not keep the baseline waiting, and gives way to who has seen more. */

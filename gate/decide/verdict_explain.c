@@ -97,12 +97,6 @@ static void explain_no_interval(struct verdict *v)
 			   "two machines, or three on one, or machines of other types");
 }
 
-/* Reports whether a slowdown is certain, but not whether it is smaller than the smallest one that matters. */
-static bool verdict_around(const struct verdict *v)
-{
-	return v->by_interval == DECISION_INCONCLUSIVE && stats_round(v->effect.low) > 1;
-}
-
 /* The interval shrinks with the square root of what is measured, and is to become shorter than the way from the estimate to the threshold.
  * What the decision would be with another threshold is known already. */
 static void explain_around(struct verdict *v)
@@ -192,7 +186,8 @@ static void explain_interval(struct verdict *v)
 			reason_add(v, "detected_but_small", "a slowdown is statistically detected, but it is below your threshold");
 		break;
 	default:
-		if (verdict_around(v)) {
+		if (v->by_interval == DECISION_INCONCLUSIVE &&
+		    stats_round(v->effect.low) > 1) { /* certain, but perhaps too small to matter */
 			explain_around(v);
 			break;
 		}

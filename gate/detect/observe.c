@@ -122,11 +122,6 @@ out:
 	return st;
 }
 
-static size_t source_functions(const struct source *source)
-{
-	return source->n > 1 ? source->join.n : source->files[0]->n_functions;
-}
-
 static const char *source_function_name(const struct source *source, size_t function)
 {
 	size_t file = 0, index = function;
@@ -781,7 +776,7 @@ static enum assay_status observing_add_run(struct observing *w, size_t run, size
 	for (size_t s = 0; s < n; s++) {
 		for (size_t c = 0; c < w->n_columns; c++)
 			from[c] = source_column(&sources[s], w->out->columns[c]);
-		for (size_t f = 0; f < source_functions(&sources[s]); f++)
+		for (size_t f = 0; f < (sources[s].n > 1 ? sources[s].join.n : sources[s].files[0]->n_functions); f++)
 			observing_add_function(w, &sources[s], f, from);
 	}
 	for (size_t f = 0; f < w->names.n && !st; f++) {

@@ -461,11 +461,6 @@ static bool same_execution(const struct sample_file *a, const struct sample_file
 	       strcmp(a->input, b->input) == 0 && strcmp(a->version, b->version) == 0;
 }
 
-static bool of_type(const struct sample_file *file, const char *type)
-{
-	return !type || strcmp(file->hardware_type, type) == 0;
-}
-
 bool side_type_seen(const struct sample_file *files, size_t before)
 {
 	for (size_t i = 0; i < before; i++)
@@ -545,7 +540,7 @@ static enum assay_status side_add_listing(struct lab *lab, struct side *side, co
 		n = 1;
 		while (i + n < list->n && same_execution(&list->files[i], &list->files[i + n]))
 			n++;
-		if (!of_type(&list->files[i], type))
+		if (type && strcmp(list->files[i].hardware_type, type) != 0)
 			continue;
 		if (!*side->hardware_type) {
 			free(side->hardware_type);

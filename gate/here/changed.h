@@ -1,9 +1,12 @@
-/* Which functions take more or less time, what was changed in them, and where they are in the sources. */
+/* Which functions take more or less time, what was changed in them, where they are in the sources, and why they take longer: both source
+ * trees are built once more with emulated counters, and run in turn. */
 #ifndef GATE_HERE_CHANGED_H
 #define GATE_HERE_CHANGED_H
 
 #include "gate/comparison/measured.h"
+#include "gate/here/here.h"
 #include "gate/here/trees.h"
+#include "gate/nightly/why.h"
 
 struct changed_asked {
 	const char *directories[2]; /* the built trees, absolute */
@@ -25,5 +28,18 @@ bool changed_fill(struct measured *measured, const struct code *code, const stru
 const struct measured_part *changed_first(const struct measured *measured, double least, bool slower);
 /* "walk (src/work.c:4, modified, mostly at src/work.c:7)". free() it. */
 char *changed_text(const struct measured_part *part);
+
+struct counted_asked {
+	struct trees_asked trees;      /* as the programs were built whose times were measured */
+	const struct here_side *sides; /* [2], as they ran */
+	const char *input;	       /* a file that is the standard input; NULL: none */
+	double budget_s;	       /* of the runs; builds do not count */
+	bool progress, any_status;
+};
+
+/* Runs both as often as the detector needs, or as the budget and the user (SIGINT) allow, and judges what they counted. What cannot be
+ * counted is no failure: *why says why, *functions is empty. Both are overwritten; release both, whatever is returned. */
+enum assay_status counted_functions(const struct counted_asked *asked, struct function_evidence *functions, struct why *why,
+				    struct assay_error *err);
 
 #endif

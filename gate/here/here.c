@@ -14,9 +14,10 @@
 #include "fleet/engine/local_command.h"
 #include "gate/comparison/comparison.h"
 #include "gate/here/changed.h"
-#include "gate/here/counted.h"
-#include "gate/here/keep.h"
 #include "gate/nightly/judge.h"
+#include "runs/running/execution.h"
+
+#include <cjson/cJSON.h>
 
 #include <errno.h>
 #include <fcntl.h>
@@ -27,16 +28,18 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define TIMEOUT_MS	(24 * 3600 * 1000)
-#define KEPT_BYTES	(1 << 20) /* of what it prints, to say why it failed */
-#define COMPUTES_SAID	.2	  /* of the time */
-#define SHOWN_WORDS	4	  /* of the command, in the first line */
-#define SEED		20186	  /* of the order in which they take turns */
-#define BUDGET_LEAST	.1
-#define BUDGET_MOST	86400.0
-#define RUNS_MAX	200
-#define INPUT_BYTES_MAX (1u << 30) /* in memory */
-#define SHOWN_MS	1000
+#define TIMEOUT_MS	 (24 * 3600 * 1000)
+#define KEPT_BYTES	 (1 << 20) /* of what it prints, to say why it failed */
+#define COMPUTES_SAID	 .2	   /* of the time */
+#define SHOWN_WORDS	 4	   /* of the command, in the first line */
+#define SEED		 20186	   /* of the order in which they take turns */
+#define BUDGET_LEAST	 .1
+#define BUDGET_MOST	 86400.0
+#define RUNS_MAX	 200
+#define INPUT_BYTES_MAX	 (1u << 30) /* in memory */
+#define SHOWN_MS	 1000
+#define KEEP_APPLICATION "diff"
+#define KEEP_MACHINE	 "local"
 
 enum { A, B, SIDES };
 
@@ -260,7 +263,7 @@ static void here_end(struct here *here)
 	parts_of(&here->levels, &here->sampled, cpu_s, &here->parts);
 }
 
-static bool is_settled(struct here *const sides[2], double min_effect);
+static bool here_judge(struct here *const sides[2], double min_effect, struct effect *effect);
 
 /* When a comparison is looked at: LOOKS_MAX times at most, with twice as many runs each time, the last time with all that its budget or
  * RUNS_MAX allows. */
@@ -272,13 +275,15 @@ struct looking {
 /* Reports whether the runs decide. turn_s: how long one of each takes; `last`: there will be no others. */
 static bool look(struct looking *l, struct here *const sides[2], const struct here_how *how, double turn_s, bool last)
 {
+	struct effect effect;
+
 	if (!l->next && sides[0]->n >= EFFECT_PAIRS_MIN)
 		l->next = (size_t)fmax(EFFECT_PAIRS_MIN, fmin(how->budget_s / turn_s, RUNS_MAX) / (double)looks_repetitions(1, LOOKS_MAX));
 	if (!last && (!l->next || sides[0]->n < l->next || l->looks == LOOKS_MAX - 1))
 		return false;
 	l->next *= 2;
 	sides[0]->level = sides[1]->level = looks_level(++l->looks, last);
-	return is_settled(sides, how->min_effect);
+	return here_judge(sides, how->min_effect, &effect);
 }
 
 /* Runs commands[n] in turn, each time in an order that is drawn, as often as the budget allows or until they decide, each at least once and
@@ -432,7 +437,8 @@ static struct run_set set_of(struct here *const sides[SIDES], int side)
 	return set;
 }
 
-static bool is_settled(struct here *const sides[SIDES], double min_effect)
+/* Decides by the runs alone: returns whether more of them would not change that. *effect: what they have decided. */
+static bool here_judge(struct here *const sides[SIDES], double min_effect, struct effect *effect)
 {
 	static const struct evidence none;
 	static const struct lab_config config = { .min_effect = LAB_MIN_EFFECT };
@@ -441,6 +447,8 @@ static bool is_settled(struct here *const sides[SIDES], double min_effect)
 	struct assay_error ignored;
 	bool settled = !verdict_of(&none, &config, &sets[A], &sets[B], min_effect, &verdict, &ignored) && judge_settled(&verdict);
 
+	*effect = *verdict_effect(&verdict);
+	effect->decision = verdict.effect.decision;
 	verdict_release(&verdict);
 	run_set_release(&sets[A]);
 	run_set_release(&sets[B]);
@@ -456,20 +464,15 @@ static struct measured_side side_of(const struct here *here)
 	return side;
 }
 
-/* Looks up the functions that explain a finding, else those whose time differs by as much as matters, and adds the first of them to the
- * cause. Returns false if debug information is missing. */
-static bool changed_find(const struct changed_asked *asked, const struct code *code, struct comparison *c)
+/* Adds the function that explains most of a finding, else the one whose time differs by as much as matters, to the cause. */
+static void changed_name(struct comparison *c, double least)
 {
-	double least = comparison_told(&c->verdict, &c->measured, c->open);
-	bool described = changed_fill(&c->measured, code, asked, least);
 	const struct measured_part *first = changed_first(&c->measured, least, verdict_effect(&c->verdict)->ratio > 1);
 	char *where = first ? changed_text(first) : NULL;
 
 	if (first && *c->cause)
 		comparison_add_function(c, first->name, where);
 	free(where);
-	comparison_add_unexplained(c);
-	return described;
 }
 
 static void compare_answer(struct here *const sides[SIDES], const struct here_how *how, const struct comparison *c, struct document *d)
@@ -519,12 +522,56 @@ static enum assay_status here_ask_why(struct here *const sides[SIDES], const str
 				       .any_status = g->how->any_status };
 	enum assay_status st;
 
-	if (!g->changed->trees || !(g->changed->why_s > 0) || !why_wanted(c, false))
+	if (!g->changed->trees || !(g->changed->why_s > 0) || c->verdict.effect.decision != DECISION_REGRESSION)
 		return ASSAY_OK;
 	asked.trees = *g->changed->trees;
 	st = counted_functions(&asked, &c->functions, why, err);
 	c->absent[COMPARISON_FUNCTIONS] = (struct comparison_absent){ why->code, why->text };
 	return st;
+}
+
+/* Measures versions of which the second is slower again, built with functions that start at cache lines, so that the same code lies alike
+ * in both: another place in memory can make it slower, too. Withdraws the finding unless it holds there. */
+static void here_align(struct here *const sides[SIDES], const struct comparing *g, struct comparison *c)
+{
+	struct trees_asked asked = *g->changed->trees;
+	struct here *aligned[SIDES] = { NULL, NULL };
+	struct effect effect = { .decision = DECISION_INCONCLUSIVE };
+	struct assay_error err;
+	struct trees trees;
+	enum assay_status st;
+
+	asked.kind = VARIANT_ALIGNED;
+	st = trees_build(&asked, &trees, &err);
+	for (int side = 0; !st && side < SIDES; side++) {
+		struct here_side of = sides[side]->of;
+
+		of.program = trees.programs[side];
+		of.directory = of.directory ? trees.directories[side] : NULL;
+		aligned[side] = here_new(&of);
+	}
+	if (!st)
+		st = here_measure(g->input, aligned, SIDES, g->how, g->code, &err);
+	if (!st)
+		(void)here_judge(aligned, g->how->min_effect, &effect);
+	if (st)
+		verdict_add_reason(&c->verdict, false, "layout_unknown",
+				   mem_format("it is not known whether the place of the code in memory makes it slower: %s", err.text));
+	else if (effect.decision == DECISION_REGRESSION)
+		verdict_add_reason(
+		    &c->verdict, false, "layout_holds",
+		    mem_format("it is slower as well where functions of both versions start at cache lines (ratio %.3f, %.3f "
+			       "to %.3f): that is not the place of the code in memory",
+			       effect.ratio, effect.low, effect.high));
+	else
+		comparison_withdraw(c, "layout",
+				    mem_format("nothing that was changed explains the difference, and it does not hold where functions of "
+					       "both versions start at cache lines (ratio %.3f, %.3f to %.3f): the same code in another "
+					       "place in memory can take longer",
+					       effect.ratio, effect.low, effect.high));
+	here_free(aligned[A]);
+	here_free(aligned[B]);
+	trees_release(&trees);
 }
 
 static enum assay_status here_decide(struct here *const sides[SIDES], const struct comparing *g, struct document *d,
@@ -543,14 +590,21 @@ static enum assay_status here_decide(struct here *const sides[SIDES], const stru
 	struct changed_asked changed;
 	struct comparison c;
 	struct why why = { .asked = false };
-	bool described = true;
+	bool described = true, known;
 	enum assay_status st = comparison_of(NULL, &asked, &c, err);
 
 	if (!st && g->changed) {
+		double least = comparison_told(&c.verdict, &c.measured, c.open);
+
 		changed = *g->changed;
 		changed.candidate = &measured[B];
+		described = changed_fill(&c.measured, g->code, &changed, least);
+		if (!changed.trees)
+			comparison_add_unexplained(&c);
+		else if (c.verdict.effect.decision == DECISION_REGRESSION && !comparison_is_explained(&c, &known))
+			here_align(sides, g, &c);
 		st = here_ask_why(sides, g, &c, &why, err);
-		described = changed_find(&changed, g->code, &c);
+		changed_name(&c, least);
 	}
 	if (!st)
 		compare_answer(sides, g->how, &c, d);
@@ -567,16 +621,114 @@ static enum assay_status here_decide(struct here *const sides[SIDES], const stru
 	return st;
 }
 
+/* ---- the runs in a laboratory of their own, in which other commands find them ---- */
+
+/* A text in quotes; braces are no placeholders. What is no UTF-8 is shown. */
+static void quote(const char *word, struct buf *out)
+{
+	cJSON *string = cJSON_CreateString(text_is_utf8(word, strlen(word)) ? word : TEXT_SHOWN(word));
+	char *text = cJSON_PrintUnformatted(string);
+
+	for (const char *c = text; *c; c++)
+		buf_format(out, *c == '{' ? "{%c" : "%c", *c);
+	cJSON_free(text);
+	cJSON_Delete(string);
+}
+
+static void manifest_text(struct here *const sides[SIDES], const char *const names[SIDES], struct buf *out)
+{
+	buf_text(out, "description: kept by 'assay diff'\nwarm_ups: 0\nversions:\n");
+	for (int side = 0; side < SIDES; side++) {
+		buf_text(out, "  ");
+		quote(names[side], out);
+		for (size_t i = 0; i < sides[side]->of.n; i++) {
+			buf_text(out, i ? ", " : ":\n    command: [");
+			quote(sides[side]->words[i], out);
+		}
+		buf_text(out, "]\n");
+	}
+}
+
+static enum assay_status run_put(struct store *store, const struct execution_place *place, size_t version, const struct here *side,
+				 size_t i, struct assay_error *err)
+{
+	const struct helper_result *r = &side->results[i];
+	char path[] = "samples";
+	struct helper_file samples = { path, side->samples[i], side->samples[i] ? strlen(side->samples[i]) : 0, NULL };
+	const struct helper_answer answer = { .ended = true, .result = *r, .files = &samples, .n_files = samples.bytes ? 1 : 0 };
+	struct execution e = { .cell = { 0, version, (int64_t)i + 1 },
+			       .metric = (double)r->wall_ns / 1e9,
+			       .taken_ms = r->started_ms,
+			       .usage = { r->wall_ns, r->user_us, r->sys_us },
+			       .max_rss_bytes = r->max_rss_bytes,
+			       .exit_status = r->exit_status,
+			       .signal = r->signal,
+			       .signature = signature_text(&answer) };
+	enum assay_status st = execution_put(store, place, &e, err);
+
+	execution_release(&e);
+	return st;
+}
+
+static enum assay_status plan_put(struct store *store, const struct manifest *manifest, struct here *const sides[SIDES],
+				  struct assay_error *err)
+{
+	char *versions[] = { manifest->versions[A].name, manifest->versions[B].name };
+	char *artefacts[] = { mem_string(sides[A]->build), mem_string(sides[B]->build) }, machine[] = KEEP_MACHINE,
+	     *machines[] = { machine };
+	struct plan plan = { .application = manifest->application,
+			     .versions = versions,
+			     .artefacts = artefacts,
+			     .n_versions = SIDES,
+			     .inputs = &manifest->inputs[0].name,
+			     .n_inputs = 1,
+			     .machines = machines,
+			     .n_machines = 1,
+			     .repetitions = (int64_t)sides[A]->n,
+			     .level = (double)NAN };
+	const struct execution_place place = { &plan, machine, NULL, KEEP_APPLICATION, 1, NULL, NULL };
+	enum assay_status st = plan_new(store, manifest, &plan, err);
+
+	for (size_t i = 0; !st && i < sides[A]->n; i++)
+		for (size_t side = 0; !st && side < SIDES; side++)
+			st = run_put(store, &place, side, sides[side], i, err);
+	if (!st)
+		st = plan_complete(store, &plan, err);
+	if (!st && sides[A]->level > 0)
+		st = plan_grow(store, plan.id, plan.repetitions, sides[A]->level, err);
+	mem_free(artefacts[A], artefacts[B]);
+	return st;
+}
+
+static bool is_name(const char *name)
+{
+	return name && !run_name_fault(name) && !strpbrk(name, "/,") && *name != '-' && !strchr(name, ' ');
+}
+
+/* Stores all runs, of one plan. The versions have the names of the sides, else "a" and "b". */
 static enum assay_status here_keep(struct here *const sides[SIDES], const char *directory, struct assay_error *err)
 {
-	struct keep_side kept[SIDES];
+	bool named = is_name(sides[A]->of.name) && is_name(sides[B]->of.name) && strcmp(sides[A]->of.name, sides[B]->of.name) != 0;
+	const char *const names[] = { named ? sides[A]->of.name : "a", named ? sides[B]->of.name : "b" };
+	char *path = mem_format("%s/apps/" KEEP_APPLICATION ".yaml", directory);
+	struct manifest manifest = { .file = NULL };
+	struct lab lab = { .lock_fd = -1 };
+	struct buf text = BUF_INIT;
+	enum assay_status st;
 
-	for (int side = 0; side < SIDES; side++) {
-		const struct here *h = sides[side];
-
-		kept[side] = (struct keep_side){ h->of.name, h->words, h->of.n, h->build, h->results, h->samples, h->n };
-	}
-	return keep_runs(directory, kept, sides[A]->level, err);
+	manifest_text(sides, names, &text);
+	st = manifest_parse(path, text.bytes, text.size, &manifest, err);
+	if (!st)
+		st = file_replace(path, text.bytes, text.size, 0644, err);
+	if (!st)
+		st = lab_open(directory, STORE_WRITE, &lab, err);
+	if (!st)
+		st = plan_put(&lab.store, &manifest, sides, err);
+	lab_close(&lab);
+	manifest_release(&manifest);
+	buf_release(&text);
+	free(path);
+	return st;
 }
 
 enum assay_status here_compare(const struct here_side commands[SIDES], const struct here_how *how, const struct changed_asked *changed,

@@ -515,12 +515,6 @@ static bool is_others(const struct sampled_program *p)
 	return strcmp(p->name, "?") == 0;
 }
 
-/* What a launcher of parallel programs has started: fleet/helper/sampler.c. */
-static bool is_rank(const struct sampled_program *p)
-{
-	return strncmp(p->name, "rank ", 5) == 0;
-}
-
 static void program_row(const struct sampled *s, size_t program, double all, struct document *d)
 {
 	const struct sampled_program *p = &s->programs[program];
@@ -553,7 +547,7 @@ static void programs_answer(const struct sampled *s, struct document *d)
 	}
 	for (; shown < n && (double)s->programs[order[shown]].count >= PROGRAM_MIN * all; shown++) {
 		named += !is_others(&s->programs[order[shown]]);
-		ranks += is_rank(&s->programs[order[shown]]);
+		ranks += strncmp(s->programs[order[shown]].name, "rank ", 5) == 0; /* a launcher's: fleet/helper/sampler.c */
 	}
 	if (named > 1)
 		doc_line(d, "\nIt is %zu %s, each with its own profile:", named,

@@ -671,15 +671,10 @@ static void judge_types(struct profile *p)
 			    TYPES_TRUSTED, TYPES_TRUSTED - types);
 }
 
-/* Standard deviation of the types' log costs. */
-static double range_over_types(const struct profile *p)
-{
-	return stats_round(stats_sd(p->data.type_cost, p->data.types));
-}
-
 static void judge_fit(struct profile *p)
 {
-	double spread = range_over_types(p), noise = fmax(p->rows->noise, .01), q2 = stats_round(p->validation.q2);
+	double spread = stats_round(stats_sd(p->data.type_cost, p->data.types)), noise = fmax(p->rows->noise, .01),
+	       q2 = stats_round(p->validation.q2);
 
 	if (spread < 2.0 * noise)
 		trust_limit(p, PROFILE_NOT_IDENTIFIABLE, TRUST_RANGE_BELOW_NOISE,

@@ -121,6 +121,36 @@ if measured; then
 	case $(json .cause) in *'most in idle (src/work.c:4, '*) ;; *) fail "the cause is: $(json .cause)" ;; esac
 fi
 
+what='a slowdown of code that was not changed is measured again with functions at cache lines'
+# The program does as much as its tree says. LIKE: the new version does no more where functions lie alike, as if its place had made it slower.
+for version in same:10 LIKE:100 more:100; do
+	mkdir "of-${version%:*}"
+	cat >"of-${version%:*}/p.c" <<'END'
+#include <stdio.h>
+#include <stdlib.h>
+static volatile unsigned x;
+__attribute__((noinline)) static void work(long n) { for (long i = 0; i < n; i++) x = x * 1664525u + 1013904223u; }
+int main(void)
+{
+	char times[16] = "";
+	FILE *file = fopen("times", "r");
+	if (!file || !fgets(times, sizeof(times), file))
+		return 1;
+	work(atol(times) * 300000);
+	return 0;
+}
+END
+	echo "echo ${version#*:} >times; $([ "$version" != LIKE:100 ] || echo '[ $ASSAY_VARIANT != aligned ] || echo 10 >times;') exec gcc -O1 -g p.c -o p" \
+		>"of-${version%:*}/build.sh"
+done
+run diff --trees of-same of-LIKE --build 'sh build.sh' --budget 8 --why off --in-tree --format json -- ./p
+case $(json .reasons[0].code) in
+layout) expect_json .decision inconclusive ;;
+*) ! measured || fail "it is still called: $(json .decision)" ;;
+esac
+run diff --trees of-same of-more --build 'sh build.sh' --budget 8 --why off --in-tree --format json -- ./p
+! measured || expect_stdout '"code": "layout_holds"'
+
 what='counting ends when the user wants it, and the decision stays'
 "$ASSAY" diff --git repo v1 v2 --build make --budget 8 --format json -- ./src/work input "$tmp/counts" >"$tmp/out" 2>"$tmp/err" &
 compared=$!

@@ -146,16 +146,19 @@ static void test_unexplained(void **state)
 		size_t worse;	    /* functions by their counters */
 		bool sure;	    /* of that */
 		const char *change; /* of walk, which takes more time; NULL: it is not known */
-		bool kernel, count, unexplained;
+		bool kernel;
+		const char *count; /* that has grown; NULL: none */
+		bool unexplained;
 	} rows[] = {
-		{ "counters find nothing", DECISION_REGRESSION, 0, true, NULL, false, false, true },
-		{ "counters find it", DECISION_REGRESSION, 2, true, NULL, false, false, false },
-		{ "nobody looked", DECISION_REGRESSION, 0, false, NULL, false, false, false },
-		{ "the same code", DECISION_REGRESSION, 0, false, "unchanged", false, false, true },
-		{ "code that was changed", DECISION_REGRESSION, 0, false, "modified", false, false, false },
-		{ "the kernel", DECISION_REGRESSION, 0, true, "unchanged", true, false, false },
-		{ "page faults", DECISION_REGRESSION, 0, true, "unchanged", false, true, false },
-		{ "a pass", DECISION_PASS, 0, true, "unchanged", false, false, false },
+		{ "counters find nothing", DECISION_REGRESSION, 0, true, NULL, false, NULL, true },
+		{ "counters find it", DECISION_REGRESSION, 2, true, NULL, false, NULL, false },
+		{ "nobody looked", DECISION_REGRESSION, 0, false, NULL, false, NULL, false },
+		{ "the same code", DECISION_REGRESSION, 0, false, "unchanged", false, NULL, true },
+		{ "code that was changed", DECISION_REGRESSION, 0, false, "modified", false, NULL, false },
+		{ "the kernel", DECISION_REGRESSION, 0, true, "unchanged", true, NULL, false },
+		{ "page faults", DECISION_REGRESSION, 0, true, "unchanged", false, "minor_faults", false },
+		{ "turns of others", DECISION_REGRESSION, 0, true, "unchanged", false, "involuntary_switches", true },
+		{ "a pass", DECISION_PASS, 0, true, "unchanged", false, NULL, false },
 	};
 
 	(void)state;
@@ -170,7 +173,7 @@ static void test_unexplained(void **state)
 		made.parts[1].change = rows[i].change;
 		made.parts[3].certain = rows[i].kernel;
 		made.parts[3].difference = .05;
-		made.count = (struct measured_count){ .difference = 100, .certain = rows[i].count };
+		made.count = (struct measured_count){ .name = rows[i].count, .difference = 100, .certain = rows[i].count };
 		comparison_add_unexplained(&made.c);
 		if (has(&made, "not_explained", false) != rows[i].unexplained)
 			fail_msg("%s", rows[i].what);
@@ -178,10 +181,26 @@ static void test_unexplained(void **state)
 	}
 }
 
+static void test_withdraw(void **state)
+{
+	struct made made;
+
+	(void)state;
+	made_enter(&made, DECISION_REGRESSION);
+	made.c.verdict.rule = RULE_COMPUTES_MORE;
+	verdict_add_reason(&made.c.verdict, true, rule_code(RULE_COMPUTES_MORE), mem_string("it takes more CPU time"));
+	verdict_add_reason(&made.c.verdict, false, "looked_at", mem_string("it was looked at"));
+	comparison_withdraw(&made.c, "layout", mem_string("it does not hold"));
+	assert_int_equal(made.c.verdict.effect.decision, DECISION_INCONCLUSIVE);
+	assert_true(has(&made, "layout", true) && has(&made, "looked_at", false));
+	assert_false(has(&made, "computes_more", false));
+	made_leave(&made);
+}
+
 int suite_comparison(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(test_confirms), cmocka_unit_test(test_latent),
-					    cmocka_unit_test(test_unexplained) };
+					    cmocka_unit_test(test_unexplained), cmocka_unit_test(test_withdraw) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
