@@ -13,25 +13,30 @@ cat >"$tmp/p.c" <<'END'
 #include <unistd.h>
 static volatile long sink;
 __attribute__((noinline)) void changed(long n) { for (long i = 0; i < n * TIMES; i++) sink += i; }
+#ifndef SAME
+#define SAME 1
+#endif
 __attribute__((noinline)) void same(long n) { for (long i = 0; i < n; i++) sink ^= i; }
 int main(void)
 {
 	for (long i = getenv("ASSAY_EMULATE_DIRECTORY") ? 47 : 0; i < 50; i++) { /* counting takes long */
 		changed(20000);
-		same(20000);
+		same(SAME * 20000);
 	}
-	printf("cost %d\n", 10000 * TIMES + getpid() % 7);
+	printf("cost %d\n", 10000 * (TIMES + SAME) + getpid() % 7);
 	return 0;
 }
 END
 run_lab one "$(hosts_here 1)"
 
-# application NAME OPTIONS: versions `old`, `same`, `slow` and `worse`, built with these options.
+# application NAME OPTIONS: versions `old`, `same`, `slow`, `worse` and `longer`, which calls the unchanged function `same` for longer, built with these
+# options.
 application() {
 	mkdir -p "$tmp/built/$1"
-	for version in old:1 same:1 slow:8 worse:9; do
-		mkdir "$tmp/built/$1/${version%:*}"
-		gcc -O2 -g $2 "-DTIMES=${version#*:}" -o "$tmp/built/$1/${version%:*}/p" "$tmp/p.c" || exit 1
+	for version in old:1:1 same:1:1 slow:8:1 worse:9:1 longer:1:100; do
+		values=${version#*:} version=${version%%:*}
+		mkdir "$tmp/built/$1/$version"
+		gcc -O2 -g $2 "-DTIMES=${values%:*}" "-DSAME=${values#*:}" -o "$tmp/built/$1/$version/p" "$tmp/p.c" || exit 1
 	done
 	cat >"$lab/apps/$1.yaml" <<END
 command: ['{build}/p']
@@ -40,6 +45,7 @@ versions:
   same: { directory: $tmp/built/$1/same }
   slow: { directory: $tmp/built/$1/slow }
   worse: { directory: $tmp/built/$1/worse }
+  longer: { directory: $tmp/built/$1/longer }
 repetitions: 4
 warm_ups: 0
 metric: { source: regex, pattern: 'cost ([0-9]+)' }

@@ -171,8 +171,6 @@ static enum assay_status gate_ask_why(const struct arguments *a, struct launch_o
 	struct comparison_asked asked = {
 		.evidence = &e.evidence, .baseline = &e.runs[0], .candidate = &e.runs[1], .last = COMPARISON_FUNCTIONS
 	};
-	char *hosts = NULL;
-	size_t n = 0;
 	struct assay_error told_later; /* whoever answers meets the same fault */
 	enum assay_status st = lab_open(cli_directory(), STORE_READ, &lab, &told_later);
 
@@ -181,20 +179,19 @@ static enum assay_status gate_ask_why(const struct arguments *a, struct launch_o
 	asked.min_effect = a->min_effect > 0 ? a->min_effect : lab.config.min_effect;
 	if (!st)
 		st = comparison_of(&lab, &asked, &c, &told_later);
-	if (!st && why_wanted(&c, !spent->budget))
-		hosts = why_hosts(&lab.config.inventory, &c.verdict.pairing, &n);
+	if (!st)
+		why_ask(&c, !spent->budget, &lab.config.inventory, why);
 	comparison_release(&c);
 	cmd_evidence_release(&e);
 	lab_close(&lab);
 	st = ASSAY_OK;
-	if (hosts) {
+	if (why->asked) {
 		double budget_s = a->why_s < 0 ? WHY_BUDGET_S : a->why_s;
 
-		cli_remark("measuring functions on %zu host%s, %.0f s at most (--why)", n, text_plural(n), budget_s);
+		cli_remark("measuring functions on %zu host%s, %.0f s at most (--why)", why->hosts, text_plural(why->hosts), budget_s);
 		o->resume = false;
-		st = why_measure(o, hosts, n, budget_s, why, err);
+		st = why_measure(o, budget_s, why, err);
 	}
-	free(hosts);
 	return st;
 }
 

@@ -15,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define KEPT_BYTES	 (1 << 20) /* of what a run prints, to say why it failed */
+#define KEPT_BYTES	 (1 << 20) /* output of a run, for the reason of a failure */
 #define WALK_DESCRIPTORS 16
 #define INTERRUPTED	 "interrupted: the decision stands without them"
 
@@ -252,10 +252,10 @@ char *changed_text(const struct measured_part *part)
 
 static volatile sig_atomic_t counted_cancelled;
 
-/* What is run. */
+/* Both versions, and the directories of their counts. */
 struct counting {
 	const struct counted_asked *asked;
-	const struct trees *trees;    /* with counters */
+	const struct trees *trees;    /* builds with emulated counters */
 	char *place, *samples[SIDES]; /* directories */
 	struct why *why;
 };

@@ -33,7 +33,7 @@ struct counted_asked {
 	struct trees_asked trees;      /* as the programs were built whose times were measured */
 	const struct here_side *sides; /* [2], as they ran */
 	const char *input;	       /* a file that is the standard input; NULL: none */
-	double budget_s;	       /* of the runs; builds do not count */
+	double budget_s;	       /* limit of the time of runs, without builds */
 	bool progress, any_status;
 };
 

@@ -344,28 +344,25 @@ static enum assay_status nightly_confirm(struct nightly *n, struct night_compari
 /* Measures the functions of what is slower, which the decision then names. What cannot be measured is noted, and the decision stands. */
 static enum assay_status nightly_explain(struct nightly *n, struct night_comparison *c, struct assay_error *err)
 {
-	char *versions[] = { c->baseline, c->candidate }, *hosts = NULL;
+	char *versions[] = { c->baseline, c->candidate };
 	struct launch_options o = launch_of(n, c, "explain", versions, 2);
 	struct found found;
-	const struct comparison *comparison = &found.compared.comparison;
 	double budget_s = n->night.deadline_ms ? fmin(n->suite.why_s, left_s(n)) : n->suite.why_s;
 	struct why why = { .asked = false };
-	size_t n_hosts = 0;
 	enum assay_status st = find_again(n, c, COMPARISON_FUNCTIONS, &found, err);
 
-	if (!st && why_wanted(comparison, true))
-		hosts = why_hosts(&found.lab.config.inventory, &comparison->verdict.pairing, &n_hosts);
+	if (!st)
+		why_ask(&found.compared.comparison, true, &found.lab.config.inventory, &why);
 	found_release(&found);
-	if (!st && hosts && budget_s > 0) {
+	if (!st && why.asked && budget_s > 0) {
 		nightly_log(n, "measuring functions of %s %s", c->application, c->candidate);
-		st = why_measure(&o, hosts, n_hosts, budget_s, &why, err);
+		st = why_measure(&o, budget_s, &why, err);
 	}
 	if (why.text || (st && is_its_own(st))) {
 		nightly_note(n, "functions_not_measured", "%s %s: functions were not measured: %s", c->application, c->candidate,
 			     st ? err->text : why.text);
 		st = ASSAY_OK;
 	}
-	free(hosts);
 	why_release(&why);
 	return st;
 }
@@ -1181,16 +1178,11 @@ struct dry {
 	size_t measured;
 };
 
-static bool is_left(const struct night_comparison *c)
-{
-	return c->state == NIGHT_WAITING || c->state == NIGHT_MEASURING;
-}
-
 static void look_ahead(struct dry *dry, struct night_comparison *c, struct ahead *a)
 {
 	struct assay_error err;
 
-	if (!is_left(c))
+	if (c->state != NIGHT_WAITING && c->state != NIGHT_MEASURING)
 		a->detail = mem_string(night_state_text(c));
 	else if (!*c->baseline || *c->detail || nightly_estimate(&dry->night, c, &a->first, &a->hosts, &err))
 		a->detail = mem_format("would not be measured: %s", !*c->baseline || *c->detail ? c->detail : err.text);

@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-bool why_wanted(const struct comparison *c, bool left)
+static bool why_wanted(const struct comparison *c, bool left)
 {
 	enum decision decision = c->verdict.effect.decision;
 
@@ -25,7 +25,7 @@ static size_t used_of_type(const struct pairing *pairing, size_t type)
 	return n;
 }
 
-char *why_hosts(const struct inventory *inventory, const struct pairing *pairing, size_t *n)
+static char *why_hosts(const struct inventory *inventory, const struct pairing *pairing, size_t *n)
 {
 	struct buf names = BUF_INIT;
 	size_t best = 0;
@@ -45,6 +45,28 @@ char *why_hosts(const struct inventory *inventory, const struct pairing *pairing
 			buf_format(&names, "%s%s", (*n)++ ? "," : "", host->name);
 	}
 	return *n ? buf_take(&names) : mem_string("");
+}
+
+void why_ask(const struct comparison *c, bool left, const struct inventory *inventory, struct why *out)
+{
+	const struct measured *m = &c->measured;
+	double least = DETECT_SHARE_SAID * fmin(m->seconds[0], m->seconds[1]);
+
+	*out = (struct why){ .asked = why_wanted(c, left) };
+	if (!out->asked)
+		return;
+	out->host_names = why_hosts(inventory, &c->verdict.pairing, &out->hosts);
+	for (int slower = 1; slower >= 0; slower--) {
+		for (size_t i = 0; i < m->n; i++) {
+			const struct measured_part *part = &m->parts[i];
+			bool is_slower = part->certain && part->difference > 0,
+			     is_large = fmax(part->seconds[0], part->seconds[1]) >= least;
+
+			if (part->depth == PART_FUNCTION && (slower ? is_slower : is_large && !is_slower))
+				manifest_words_add(&out->beside, part->name);
+		}
+		out->slower = slower ? out->beside.n : out->slower;
+	}
 }
 
 /* ---- the runs ---- */
@@ -128,23 +150,23 @@ static enum assay_status why_emulate(struct launch_options *o, size_t n, struct 
 	return why_is_refusal(st) ? ASSAY_OK : st;
 }
 
-enum assay_status why_measure(const struct launch_options *launch, char *hosts, size_t n, double budget_s, struct why *out,
-			      struct assay_error *err)
+enum assay_status why_measure(const struct launch_options *launch, double budget_s, struct why *out, struct assay_error *err)
 {
 	struct launch_options o = *launch;
-	size_t needed = why_runs_needed();
+	size_t needed = why_runs_needed(), n = out->hosts;
 	int64_t began_ns = clock_monotonic_ns();
 	struct launch run;
 	bool counted = true;
 	enum assay_status st;
 
-	*out = (struct why){ .asked = true, .hosts = n };
 	if (!n) {
 		why_not(out, "no_hosts", "no machine that was compared is a host of the laboratory now");
 		return ASSAY_OK;
 	}
-	o.hosts = (struct host_choice){ .hosts = hosts };
+	o.hosts = (struct host_choice){ .hosts = out->host_names };
 	o.choice.probe = true;
+	o.choice.beside = out->beside;
+	o.choice.slower = out->slower;
 	o.choice.repetitions = (int64_t)((needed + n - 1) / n);
 	o.hang_once = true;
 	o.until_ns = began_ns + (int64_t)(budget_s * 1e9);
@@ -172,7 +194,8 @@ enum assay_status why_measure(const struct launch_options *launch, char *hosts, 
 
 void why_release(struct why *why)
 {
-	free(why->text);
+	manifest_words_release(&why->beside);
+	mem_free(why->host_names, why->text);
 	*why = (struct why){ .asked = false };
 }
 

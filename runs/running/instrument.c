@@ -63,11 +63,6 @@ static enum assay_status find_files(struct maker *m)
 	return st;
 }
 
-static bool same_repository(const struct instrument_version *a, const struct instrument_version *b)
-{
-	return a->repository && b->repository && strcmp(a->repository, b->repository) == 0;
-}
-
 /* Finds changes as `assay changes` does; versions of one repository bring their sources along. */
 static enum assay_status find_changes(struct maker *m)
 {
@@ -82,7 +77,7 @@ static enum assay_status find_changes(struct maker *m)
 				  "'functions: changed' is what lies between two versions: name them with --versions BASELINE,CANDIDATE, "
 				  "or the functions in '%s'",
 				  m->manifest->file);
-	if (same_repository(&m->versions[0], &m->versions[1])) {
+	if (m->versions[0].repository && m->versions[1].repository && strcmp(m->versions[0].repository, m->versions[1].repository) == 0) {
 		options.repository = m->versions[0].repository;
 		options.old_reference = m->versions[0].commit;
 		options.new_reference = m->versions[1].commit;
@@ -96,7 +91,7 @@ static enum assay_status find_changes(struct maker *m)
 		st = changes_find(&builds[0], &builds[1], &options, &changes, m->err);
 	for (int i = 0; !st && i < 2; i++)
 		n += changes_list(&changes, i == 0, &m->changed[i]);
-	if (!st && n == 0)
+	if (!st && n == 0 && !probe_of(m)->slower)
 		st = assay_fail(m->err, ASSAY_E_NODATA,
 				"no function differs between '%s' and '%s' ('assay changes' says more): there is nothing to measure",
 				name_of(m, 0), name_of(m, 1));
@@ -111,6 +106,8 @@ static enum assay_status select_functions(const struct maker *m, size_t i, struc
 	const struct manifest_probe *probe = probe_of(m);
 	enum assay_status st = ASSAY_OK;
 
+	for (size_t k = 0; probe->changed && k < probe->beside.n; k++)
+		site_selection_add_optional(out, probe->beside.items[k]);
 	if (probe->changed)
 		return site_selection_lines(out, "changes", m->changed[i].bytes ? m->changed[i].bytes : "", m->err);
 	for (size_t k = 0; !st && k < probe->functions.n; k++)
@@ -283,7 +280,8 @@ void instrument_environment(const struct instrument *instrument, const struct in
 		return;
 	}
 	add(out, mem_format("ASSAY_EMULATE_DIRECTORY=%s", run->samples));
-	add(out, mem_format("ASSAY_EMULATE_FUNCTIONS=@%s/%s", run->files, instrument->lists[run->version]));
+	if (!instrument->manifest->probe.all)
+		add(out, mem_format("ASSAY_EMULATE_FUNCTIONS=@%s/%s", run->files, instrument->lists[run->version]));
 	add(out, mem_format("ASSAY_EMULATE_FULL=%d", instrument->manifest->probe.full));
 }
 

@@ -896,6 +896,9 @@ enum assay_status launch_run(const struct launch_options *options, struct launch
 		st = assay_fail(err, ASSAY_E_USAGE, "'%s' says by what functions are measured", out->manifest.file);
 	else if (!st && options->choice.emulated)
 		out->manifest.probe.back_end = MANIFEST_EMULATED;
+	out->manifest.probe.all = options->choice.emulated;
+	out->manifest.probe.beside = options->choice.beside;
+	out->manifest.probe.slower = options->choice.slower;
 	for (size_t i = 0; !st && i < options->choice.versions.n; i++)
 		manifest_derive(&out->manifest, options->choice.versions.items[i]);
 	if (!st)

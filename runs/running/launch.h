@@ -22,7 +22,9 @@ struct plan_choice {
 	bool has_seed;
 	uint64_t seed; /* without has_seed a random one is drawn */
 	bool probe;    /* measure functions as the manifest's `probe` says */
-	bool emulated; /* measure by emulated counters; ASSAY_E_USAGE if the manifest rules them out (manifest_probe.named) */
+	bool emulated; /* measure all functions by emulated counters; ASSAY_E_USAGE if the manifest rules them out (manifest_probe.named) */
+	struct manifest_words beside; /* as in manifest_probe, with `slower` */
+	size_t slower;
 };
 
 struct launch_options {

@@ -44,6 +44,11 @@ struct manifest_probe {
 	double budget;			 /* share of run time for the probe, 0 to 1; default 0.03 */
 	char *module;			 /* the deployed file that has the functions; NULL: the program that the command starts */
 	bool full;			 /* the emulation simulates all windows */
+	/* Not of the manifest. beside, borrowed: functions that are measured beside the changed ones. The first `slower` of them take
+	 * longer than before, which is a reason to measure if no code has changed. all: the emulation counts in all functions. */
+	struct manifest_words beside;
+	size_t slower;
+	bool all;
 };
 
 /* Returns all members as JSON: equal meaning gives equal text. free() it. */

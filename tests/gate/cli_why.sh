@@ -25,6 +25,11 @@ what='what is not slower asks nothing'
 run -C "$lab" gate entries@old entries@same --run --budget 1s --format json
 expect_json .why '(nothing)'
 
+what='a function that takes longer is measured although its code is the same'
+run -C "$lab" gate entries@old entries@longer --run --format json
+expect_status 3
+expect_json .why.code null .functions.functions[0].name same
+
 what='a night names the function as well, and notes what it could not measure'
 cat >"$lab/suite.yaml" <<'END'
 comparisons:

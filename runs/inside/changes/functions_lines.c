@@ -126,12 +126,6 @@ static int compare_places(const void *a, const void *b, void *context)
 	return x->line < y->line ? -1 : x->line > y->line;
 }
 
-/* Reports whether it is inside another function: a lambda, a member of a local class. */
-static bool is_local(const struct function *function)
-{
-	return !strncmp(function->symbol, "_ZZ", 3);
-}
-
 /* Ends each function before the next one starts. */
 static void cut_functions(struct functions *f)
 {
@@ -146,8 +140,9 @@ static void cut_functions(struct functions *f)
 		struct function *function = &f->items[order[i]];
 		const struct function *later = i + 1 < f->n ? &f->items[order[i + 1]] : NULL;
 
-		/* functions on one line have the same successor */
-		if (later && later->present && !is_local(later) && (later->file != function->file || later->line > function->line))
+		/* functions on one line have the same successor; what is inside another function (a lambda, a local class) is none */
+		if (later && later->present && strncmp(later->symbol, "_ZZ", 3) != 0 &&
+		    (later->file != function->file || later->line > function->line))
 			next = later;
 		if (next && next->file == function->file && next->line > function->line && function->last_line >= next->line)
 			function->last_line = next->line - 1;

@@ -260,6 +260,12 @@ enum assay_status site_selection_add(struct site_selection *selection, const cha
 	}
 }
 
+void site_selection_add_optional(struct site_selection *selection, const char *name)
+{
+	mem_append(selection->items, selection->n, &selection->capacity,
+		   (struct site_wanted){ .name = mem_string(name), .optional = true });
+}
+
 void site_selection_release(struct site_selection *selection)
 {
 	for (size_t i = 0; i < selection->n; i++)
@@ -415,6 +421,10 @@ enum assay_status site_list(const struct site_module *modules, size_t n, const s
 			st = not_found(modules, n, wanted, err);
 		else if (whom == SITE_FOR_PROBE)
 			st = check_alone(&p, wanted, err);
+		if (st && wanted->optional) {
+			st = ASSAY_OK;
+			continue;
+		}
 		for (size_t i = 0; i < p.n && !st; i++)
 			lines += write_line(p.items[i].module, p.items[i].site, out);
 	}

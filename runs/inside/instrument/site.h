@@ -47,7 +47,8 @@ struct site_selection {
 		char *name;
 		uint64_t address; /* in a file with that build-id */
 		bool has_address;
-	} * items; /* [n] */
+		bool optional; /* passed over if it cannot be listed */
+	} * items;	       /* [n] */
 	size_t n, capacity;
 	char build_id[SITE_MODULE_BYTES]; /* build-id of the file with these addresses; "" if not given */
 };
@@ -57,6 +58,8 @@ struct site_selection {
 enum assay_status site_selection_add(struct site_selection *selection, const char *text, struct assay_error *err);
 /* Adds the lines of such a file; `name` is for messages. */
 enum assay_status site_selection_lines(struct site_selection *selection, const char *name, const char *text, struct assay_error *err);
+/* Adds a function that site_list() passes over if it is not there or cannot be probed. */
+void site_selection_add_optional(struct site_selection *selection, const char *name);
 void site_selection_release(struct site_selection *selection); /* accepts zeroed */
 
 /* Appends the list for the probe to *out: all places of each selected function in the n modules, with its clones (.constprop, .isra,

@@ -541,12 +541,6 @@ static void total_add(struct source *s, const struct record_sample *head, uint32
 				   .bytes = bytes });
 }
 
-/* Reports whether thinning keeps the sample, by a hash of thread and start. */
-static bool is_taken(const struct source *s, uint32_t thread, const struct record_sample *head)
-{
-	return !(map_mix(head->start, thread) & ((UINT64_C(1) << s->thin_log2) - 1));
-}
-
 /* Within a thread, in the order of the file. */
 ORDER_BY(chunks_by_thread, struct chunk, BY_UP(thread) BY_UP(offset))
 
@@ -581,8 +575,8 @@ static void samples_add(struct source *s, struct samples *out)
 			} else if (head.flags & RECORD_LATE) {
 				out->functions[head.function].late++;
 			} else if (s->in_order) {
-				if (!is_taken(s, chunk->thread, &head))
-					continue;
+				if (map_mix(head.start, chunk->thread) & ((UINT64_C(1) << s->thin_log2) - 1))
+					continue; /* thinning, by a hash of thread and start */
 				values_read(bytes, &head, out, values);
 				sample_add(s->header.started_ticks, chunk->thread, &head, values, values, (struct unsure){ 0, 0 }, out);
 			} else {

@@ -28,7 +28,7 @@
 
 #define SELF		 "/proc/self/exe"
 #define SELF_BYTES_MAX	 (1u << 30)
-#define COPY		 "assay"	  /* of this program, in the directory of links */
+#define COPY		 "assay"	  /* file name of a copy of this program, in the directory of links */
 #define LINKER_SCRIPT	 "assay-probe.ld" /* in the same directory */
 #define FEATURES_PLUGIN	 "assay_features.so"
 #define FEATURES_ARCHIVE "libassay-features.a"

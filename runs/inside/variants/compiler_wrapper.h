@@ -34,7 +34,7 @@ char **compiler_wrapper_words(const struct compiler_wrapper *wrapper, const char
 /* First character of a line of a record that gives the reason for a refused command. Other lines are commands: the compiler's file, the
  * directory in the tree, and the arguments, separated by tabs. */
 #define COMPILER_WRAPPER_REFUSED '!'
-#define COMPILER_WRAPPER_WORDS	 2 /* of a line, before the arguments */
+#define COMPILER_WRAPPER_WORDS	 2 /* fields of a line before the arguments */
 #define COMPILER_WRAPPER_TREE	 "{tree}"
 
 /* Reports whether a name is that of a compiler, so that the program was called in place of one. */

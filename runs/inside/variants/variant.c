@@ -169,11 +169,6 @@ static enum assay_status find_objects(struct building *b, struct repository *out
 	return st;
 }
 
-static bool is_commit(const char *text)
-{
-	return strlen(text) == VARIANT_COMMIT_BYTES - 1 && strspn(text, "0123456789abcdef") == VARIANT_COMMIT_BYTES - 1;
-}
-
 static enum assay_status find_commit(struct building *b, struct repository *out)
 {
 	char *name = mem_format("%s^{commit}", b->reference), *found = NULL, shown[LOCAL_LINE_BYTES];
@@ -186,7 +181,7 @@ static enum assay_status find_commit(struct building *b, struct repository *out)
 		local_said_line(&said, LOCAL_FIRST_LINE, shown);
 		st = assay_fail(b->err, ASSAY_E_NOTFOUND, "the repository '%s' has no commit '%s'%s%s", b->repository, b->reference,
 				*shown ? ": " : "", shown);
-	} else if (!st && !is_commit(found)) {
+	} else if (!st && (strlen(found) != VARIANT_COMMIT_BYTES - 1 || found[strspn(found, "0123456789abcdef")])) {
 		st = assay_fail(b->err, ASSAY_E_FORMAT, "the repository '%s' does not name its commits by SHA-1, which alone is supported",
 				b->repository);
 	} else if (!st) {
@@ -546,7 +541,7 @@ static enum assay_status find_or_make(struct building *b, enum variant_kind kind
 /* ---- comparison with the plain build ---- */
 
 struct commands {
-	const char *tree;    /* of the build */
+	const char *tree;    /* directory of the build */
 	char *text, **lines; /* [n], sorted, unique */
 	size_t n;
 	const char *refused; /* the first reason; NULL: none */
