@@ -108,6 +108,15 @@ if command -v taskset >/dev/null && [ "$(nproc)" -gt 1 ]; then
 	expect_stdout 'here: note: its cgroup or affinity limits it to ' " GiB of memory and 1 CPUs; its physical host has " " GiB and $(getconf _NPROCESSORS_ONLN), "
 fi
 
+what='a machine that was replaced, or whose system was installed again'
+if [ -s /etc/machine-id ]; then
+	mkdir -p "$tmp/lab/machines"
+	printf '{"format": "assay machine", "version": 1, "id": "here", "identity": {"machine_id": "0123456789abcdef0123456789abcdef"}, "fingerprints": []}' >"$tmp/lab/machines/here.json"
+	check -w here --format json
+	expect_stdout '"code": "identity"' "its machine-id was '0123456789abcdef0123456789abcdef' and is '$(cat /etc/machine-id)'" '--reinstalled -w'
+	rm "$tmp/lab/machines/here.json"
+fi
+
 what='wrong usage'
 check extra
 refused 2 "unexpected argument 'extra'"

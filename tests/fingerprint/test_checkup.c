@@ -1,6 +1,8 @@
 /* Which hosts are fit to be measured: each rule at its border, and the rules that look at several hosts. */
-#include "fleet/commands/cmd_host_check.c"
+#include "fingerprint/commands/cmd_host_check.c"
 #include "tests/scratch.h"
+
+static const struct catalog none;
 
 static const struct {
 	const char *name, *value;
@@ -99,7 +101,7 @@ static void test_one_host(void **state)
 		struct checkup checkup;
 
 		h.facts = facts_with(rows[i].name, rows[i].value);
-		checkup_find(&h, 1, &checkup);
+		checkup_find(&h, 1, &none, &checkup);
 		expect_codes(rows[i].what, &checkup, 0, rows[i].codes);
 		assert_int_equal(checkup_problems(&checkup, 0),
 				 *rows[i].codes && rows[i].codes[strcspn(rows[i].codes, ",!")] != '!'); /* problems come first */
@@ -132,7 +134,7 @@ static void test_paranoid_for_root(void **state)
 		h.facts = facts_with("perf_event_paranoid", rows[i].paranoid);
 		h.facts.uid = 0;
 		h.facts.has_pmu = rows[i].has_pmu;
-		checkup_find(&h, 1, &checkup);
+		checkup_find(&h, 1, &none, &checkup);
 		expect_codes(rows[i].paranoid, &checkup, 0, rows[i].codes);
 		if (rows[i].text)
 			assert_non_null(strstr(checkup.problems[0].text, rows[i].text));
@@ -167,7 +169,7 @@ static void test_clock(void **state)
 		struct checkup checkup;
 
 		h.facts = facts_with(NULL, NULL);
-		checkup_find(&h, 1, &checkup);
+		checkup_find(&h, 1, &none, &checkup);
 		expect_codes("clock", &checkup, 0, rows[i].codes);
 		if (rows[i].text)
 			assert_non_null(strstr(checkup.problems[0].text, rows[i].text));
@@ -197,6 +199,7 @@ static void test_many_hosts(void **state)
 		{ FLEET_OK, "0.15.06", "a", "" },	    { FLEET_OK, "0.15.06", "c", "" },
 		{ FLEET_OK, "0.15.06", "c", "" },
 	};
+	static char missing[] = "not installed";
 	struct fleet_result results[COUNT(hosts)];
 	struct checkup_host h[COUNT(hosts)];
 	struct checkup checkup;
@@ -204,11 +207,11 @@ static void test_many_hosts(void **state)
 	(void)state;
 	for (size_t i = 0; i < COUNT(hosts); i++) {
 		results[i] = (struct fleet_result){ .outcome = rows[i].outcome, .message = "why it is not" };
-		h[i] = (struct checkup_host){ .host = &hosts[i], .result = &results[i], .stress_ng_fault = "not installed" };
+		h[i] = (struct checkup_host){ .host = &hosts[i], .result = &results[i], .stress_ng_fault = missing };
 		memcpy(h[i].stress_ng, rows[i].stress_ng, strlen(rows[i].stress_ng));
 		h[i].facts = facts_with("machine_id", rows[i].machine_id);
 	}
-	checkup_find(h, COUNT(hosts), &checkup);
+	checkup_find(h, COUNT(hosts), &none, &checkup);
 	for (size_t i = 0; i < COUNT(hosts); i++)
 		expect_codes("many", &checkup, i, rows[i].codes);
 	assert_string_equal(checkup.problems[0].text,
@@ -216,6 +219,40 @@ static void test_many_hosts(void **state)
 			    "machine under two names");
 	assert_non_null(strstr(checkup.problems[2].text, "is 0.17.08, but 4 of 5 hosts have 0.15.06"));
 	assert_string_equal(checkup.problems[4].text, "auth: why it is not");
+	checkup_release(&checkup);
+	for (size_t i = 0; i < COUNT(hosts); i++)
+		facts_release(&h[i].facts);
+}
+
+/* A host that was replaced, or installed again, is not the machine that the catalog knows; one that the catalog does not know is no other.
+ */
+static void test_other_machine(void **state)
+{
+	const struct host hosts[] = {
+		{ .name = (char[]){ "n1" }, .id = (char[]){ "n1" }, .box = (char[]){ "n1" } },
+		{ .name = (char[]){ "n2" }, .id = (char[]){ "n2" }, .box = (char[]){ "n2" } },
+		{ .name = (char[]){ "new" }, .id = (char[]){ "new" }, .box = (char[]){ "new" } },
+		{ .name = (char[]){ "e1" }, .id = (char[]){ "n2" }, .box = (char[]){ "e1" }, .profile = (char[]){ "base" } }
+	};
+	static const char *const machine_ids[COUNT(hosts)] = { "a", "c", "d", "e" };
+	static const char *const codes[COUNT(hosts)] = { "", "identity", "", "" };
+	struct machine machines[] = { { .id = (char[]){ "n1" }, .identity.machine_id = (char[]){ "a" } },
+				      { .id = (char[]){ "n2" }, .identity.machine_id = (char[]){ "b" } } };
+	const struct catalog catalog = { .machines = machines, .n = COUNT(machines) };
+	const struct fleet_result ok = { .outcome = FLEET_OK };
+	struct checkup_host h[COUNT(hosts)];
+	struct checkup checkup;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(hosts); i++) {
+		h[i] = (struct checkup_host){ .host = &hosts[i], .result = &ok, .stress_ng = "0.15.06" };
+		h[i].facts = facts_with("machine_id", machine_ids[i]);
+	}
+	checkup_find(h, COUNT(hosts), &catalog, &checkup);
+	for (size_t i = 0; i < COUNT(hosts); i++)
+		expect_codes("identity", &checkup, i, codes[i]);
+	assert_non_null(strstr(checkup.problems[0].text, "its machine-id was 'b' and is 'c'"));
+	assert_non_null(strstr(checkup.problems[0].text, "--reinstalled"));
 	checkup_release(&checkup);
 	for (size_t i = 0; i < COUNT(hosts); i++)
 		facts_release(&h[i].facts);
@@ -245,7 +282,7 @@ static void test_version_tie(void **state)
 		h[i].facts = facts_with("perf_event_paranoid", "4");
 		h[i].facts.uid = 0;
 	}
-	checkup_find(h, COUNT(rows), &checkup);
+	checkup_find(h, COUNT(rows), &none, &checkup);
 	for (size_t i = 0; i < COUNT(rows); i++)
 		expect_codes("tie", &checkup, i, rows[i].codes);
 	assert_non_null(strstr(checkup.problems[0].text, "but 1 of 2 hosts have 0.15.06"));
@@ -281,8 +318,9 @@ static void test_version(void **state)
 int suite_checkup(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_one_host),    cmocka_unit_test(test_clock),   cmocka_unit_test(test_many_hosts),
-		cmocka_unit_test(test_version_tie), cmocka_unit_test(test_version), cmocka_unit_test(test_paranoid_for_root),
+		cmocka_unit_test(test_one_host),	  cmocka_unit_test(test_clock),	      cmocka_unit_test(test_many_hosts),
+		cmocka_unit_test(test_other_machine),	  cmocka_unit_test(test_version_tie), cmocka_unit_test(test_version),
+		cmocka_unit_test(test_paranoid_for_root),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,8 +3,9 @@
 #include "base/mem.h"
 #include "base/order.h"
 #include "base/text.h"
+#include "fingerprint/catalog/identity.h"
+#include "fingerprint/commands/fingerprint_commands.h"
 #include "fleet/agent/helper_client.h"
-#include "fleet/commands/fleet_commands.h"
 #include "fleet/commands/cmd_fleet_job.h"
 #include "fleet/counting/refused.h"
 #include "fleet/inventory/nodeset.h"
@@ -13,7 +14,7 @@
 #include <stdarg.h>
 
 #define TIMEOUT_MS	 30000
-#define END_MS		 15000 /* that the helper gets to end stress-ng, after its time */
+#define END_MS		 15000 /* time for the helper to end stress-ng after its limit */
 #define GIB		 (1024.0 * 1024 * 1024)
 #define MIB		 (1024.0 * 1024)
 #define SHM_BYTES_MIN	 (128.0 * 1024 * 1024) /* stressors work in files there */
@@ -21,14 +22,14 @@
 #define MEMORY_BYTES_MIN (1024.0 * 1024 * 1024)
 #define CLOCK_MS_MAX	 2000.0
 
-/* What is known of one host. */
+/* One host as it answered. */
 struct checkup_host {
 	const struct host *host;
 	const struct fleet_result *result; /* how it ended; facts and stress-ng count only when it is ok */
 	struct facts facts;
 	char stress_ng[FACTS_VERSION_BYTES]; /* its version; "" when there is none */
-	const char *stress_ng_fault;	     /* why there is none */
-	double clock_offset_ms;		     /* of its clock to ours, in the middle between question and answer */
+	char *stress_ng_fault;		     /* why there is none; owned by struct check */
+	double clock_offset_ms;		     /* difference of its clock to ours, in the middle between question and answer */
 	double round_trip_ms;
 };
 
@@ -52,7 +53,6 @@ struct check {
 	struct cmd_fleet_job job;
 	int64_t timeout_ms;
 	struct checkup_host *hosts; /* [n] */
-	char **version_faults;	    /* [n] */
 	struct checkup found;
 };
 
@@ -106,9 +106,8 @@ static void find_unfit_state(struct checkup *out, size_t i, const struct checkup
 
 static void find_remarks(struct checkup *out, size_t i, const struct facts *f)
 {
-	bool forbidden = f->uid > 0 && f->perf_event_paranoid > REFUSED_USER;
-
-	forbidden = forbidden || (f->perf_event_paranoid == REFUSED_BY_PAPI && f->has_pmu != 0);
+	bool forbidden =
+	    (f->uid > 0 && f->perf_event_paranoid > REFUSED_USER) || (f->perf_event_paranoid == REFUSED_BY_PAPI && f->has_pmu != 0);
 
 	if (f->memory_limit_bytes < f->memory_bytes || f->cpus_limit < f->cpus_online)
 		add(out, i, true, "limits",
@@ -130,7 +129,7 @@ static void find_remarks(struct checkup *out, size_t i, const struct facts *f)
 
 /* ---- one among others ---- */
 
-/* What most of the others have. */
+/* Compares the version of each host with the one that most have. */
 static void find_version(struct checkup *out, const struct checkup_host *hosts, size_t n)
 {
 	size_t best = n, best_count = 0, with = 0;
@@ -189,8 +188,17 @@ static void find_clones(struct checkup *out, const struct checkup_host *hosts, s
 
 ORDER_BY(by_host, struct checkup_problem, BY_UP(host) BY_UP(remark) BY_TEXT(code))
 
-/* Goes from what hosts said to problems, and to remarks on what is none but good to know. checkup_release() *out. O(n^2) for n hosts. */
-static void checkup_find(const struct checkup_host *hosts, size_t n, struct checkup *out)
+/* Reports a host that is not the machine that the catalog knows, as a measurement would refuse it. */
+static void find_other_machine(struct checkup *out, size_t i, const struct checkup_host *h, const struct catalog *catalog)
+{
+	struct assay_error err;
+
+	if (!h->host->profile && identity_check(catalog, h->host->id, &h->facts, &err))
+		add(out, i, false, "identity", "%s", err.text);
+}
+
+/* Derives problems, and notes on what is none but good to know, from the facts of hosts. checkup_release() *out. O(n^2) for n hosts. */
+static void checkup_find(const struct checkup_host *hosts, size_t n, const struct catalog *catalog, struct checkup *out)
 {
 	*out = (struct checkup){ .problems = NULL };
 	for (size_t i = 0; i < n; i++) {
@@ -206,13 +214,14 @@ static void checkup_find(const struct checkup_host *hosts, size_t n, struct chec
 		find_unfit_space(out, i, &h->facts);
 		find_unfit_state(out, i, h);
 		find_remarks(out, i, &h->facts);
+		find_other_machine(out, i, h, catalog);
 	}
 	find_version(out, hosts, n);
 	find_clones(out, hosts, n);
 	order_sort(out->problems, out->n, by_host);
 }
 
-/* Returns how many problems, without remarks, a host has. */
+/* Returns how many problems, without notes, a host has. */
 static size_t checkup_problems(const struct checkup *checkup, size_t host)
 {
 	size_t n = 0;
@@ -268,7 +277,7 @@ static void check_host(struct session *session, void *context)
 	measure_request(&request, session->host, words, 2, check->timeout_ms);
 	ok = session_run(session, &request, check->timeout_ms + END_MS, &answer);
 	if (ok)
-		check->version_faults[session->index] = judge_version(&answer, h->stress_ng);
+		h->stress_ng_fault = judge_version(&answer, h->stress_ng);
 	helper_request_release(&request);
 	helper_answer_release(&answer);
 	asked_ms = clock_real_ms();
@@ -417,32 +426,21 @@ static void check_begin(struct check *check)
 {
 	struct assay_error err;
 
-	check->version_faults = mem_new(check->job.n, sizeof(char *));
 	check->hosts = mem_new(check->job.n, sizeof(*check->hosts));
 	for (size_t i = 0; i < check->job.n; i++) {
-		struct checkup_host *h = &check->hosts[i];
-
-		*h = (struct checkup_host){ .host = check->job.hosts[i], .clock_offset_ms = (double)NAN, .round_trip_ms = (double)NAN };
-		facts_parse("", 0, &h->facts, &err); /* nothing is known */
+		check->hosts[i] =
+		    (struct checkup_host){ .host = check->job.hosts[i], .clock_offset_ms = (double)NAN, .round_trip_ms = (double)NAN };
+		facts_parse("", 0, &check->hosts[i].facts, &err); /* nothing is known */
 	}
-}
-
-static void check_settle(struct check *check)
-{
-	for (size_t i = 0; i < check->job.n; i++) {
-		check->hosts[i].result = &check->job.results[i];
-		check->hosts[i].stress_ng_fault = check->version_faults[i];
-	}
-	checkup_find(check->hosts, check->job.n, &check->found);
 }
 
 static void check_release(struct check *check)
 {
 	for (size_t i = 0; check->hosts && i < check->job.n; i++) {
-		free(check->version_faults[i]);
+		free(check->hosts[i].stress_ng_fault);
 		facts_release(&check->hosts[i].facts);
 	}
-	mem_free(check->version_faults, check->hosts);
+	free(check->hosts);
 	checkup_release(&check->found);
 	cmd_fleet_job_release(&check->job);
 }
@@ -451,21 +449,27 @@ static enum assay_status host_check_run(struct lab *lab, void *input, struct doc
 {
 	const struct arguments *arguments = input;
 	struct check check = { .timeout_ms = arguments->options.timeout_ms };
+	struct catalog catalog = { 0 };
 	enum assay_status st = cmd_fleet_job_open(&check.job, lab, &arguments->options, err);
 	size_t good = 0;
 
+	if (!st)
+		st = catalog_load(lab->machines, NULL, &catalog, err);
 	if (!st) {
 		check_begin(&check);
 		st = cmd_fleet_job_run(&check.job, check_host, &check, err);
 	}
 	if (!st) {
-		check_settle(&check);
+		for (size_t i = 0; i < check.job.n; i++)
+			check.hosts[i].result = &check.job.results[i];
+		checkup_find(check.hosts, check.job.n, &catalog, &check.found);
 		for (size_t i = 0; i < check.job.n; i++)
 			good += checkup_problems(&check.found, i) == 0;
 		d->exit_status = good == check.job.n ? 0 : good ? 7 : 1;
 		add_all(&check, good, d);
 	}
 	check_release(&check);
+	catalog_release(&catalog);
 	return st;
 }
 
@@ -478,7 +482,8 @@ const struct command host_check_command = {
 	.about = "Can the hosts be reached, and are they fit to be measured? One line for each problem: no way in, stress-ng missing or of "
 		 "another version than on most hosts, less than 128 MiB free in /dev/shm, less than 1 GiB of disk or memory, a governor "
 		 "that is not 'performance', a clock more than 2 s off, a load above half of the CPUs, two hosts with one "
-		 "machine-id. Virtual machines and missing hardware counters are remarked upon, but are not problems.",
+		 "machine-id, another machine than the catalog knows under this name. Virtual machines and missing hardware counters are "
+		 "remarked upon, but are not problems.",
 	.examples = "  assay host check\n"
 		    "  assay host check -w node[01-12] --format json | jq '.problems'\n",
 	.exit_status = "0 no host has a problem, 7 some have, 1 all have; 2 usage.",
