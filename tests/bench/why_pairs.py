@@ -13,6 +13,7 @@ import json
 import os
 import random
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -26,12 +27,12 @@ LZ4 = "make -j2 -C programs lz4 'CFLAGS=-O2 -g'"
 ZLIB = "sh -c 'CFLAGS=\"-O2 -g\" ./configure --static && make -j2 libz.a && cc -O2 -g -I. {inputs}/%s.c libz.a -o driver'"
 CJSON = "cc -O2 -g -I. {inputs}/array.c cJSON.c -lm -o driver"
 
-Pair = collections.namedtuple("Pair", "name repository old new build command functions why")
+Pair = collections.namedtuple("Pair", "name repository old new build command functions why kinds", defaults=[("more_work", "calls")])
 # functions: at least 10 % of what callgrind counts more, most first; none: nothing is slower; None: callgrind, which counts nothing in the kernel,
-# cannot tell.
+# cannot tell. kinds: right reasons of these functions; by default they do more work in a call, or are called more often.
 PAIRS = [
     Pair("lz4 -2", "lz4", "v1.9.4", "v1.10.0", LZ4, ["programs/lz4", "-2", "-c", "-k", "-f", "{inputs}/text"], ["LZ4MID_compress"],
-         "level 2 is a new algorithm"),
+         "level 2 is a new algorithm", ("more_work",)),
     Pair("lz4 -12", "lz4", "v1.9.4", "v1.10.0", LZ4, ["programs/lz4", "-12", "-c", "-k", "-f", "{inputs}/small"], None,
          "the same algorithm, with threads: twice the page faults and 3.3 % more processor time by getrusage; not judged"),
     Pair("awk index", "awk", "20230909", "2ndEdition", AWK,
@@ -40,11 +41,11 @@ PAIRS = [
     Pair("awk match", "awk", "20230909", "2ndEdition", AWK, ["./a.out", "/(foo|bar|t[aeiou]n)/{n++} END{print n}", "{inputs}/small"],
          ["match", "u8_rune"], "text is UTF-8, tables of states are sparse"),
     Pair("zlib combine", "zlib", "47cb412", "47cb412^", ZLIB % "combine", ["./driver", "60000"],
-         ["crc32_combine_"], "back to before 47cb412, 'speed it up by a factor of 200'"),
+         ["crc32_combine_"], "back to before 47cb412, 'speed it up by a factor of 200'", ("more_work",)),
     Pair("zlib crc", "zlib", "f8719f5", "f8719f5^", ZLIB % "crc", ["./driver", "400"], ["crc32_little"],
-         "back to before f8719f5, 'speed up software CRC-32 by a factor of 1.5 to 3'"),
+         "back to before f8719f5, 'speed up software CRC-32 by a factor of 1.5 to 3'", ("more_work",)),
     Pair("cJSON array", "cJSON", "3ece4c8", "3ece4c8^", CJSON, ["./driver", "300", "3000"], ["cJSON_AddItemToArray"],
-         "back to before 3ece4c8, 'improve performance of adding item to array'"),
+         "back to before 3ece4c8, 'improve performance of adding item to array'", ("more_work",)),
     Pair("lua", "lua", "v5.3.6", "v5.4.0", LUA,
          ["./lua", "-e", "local t={} for r=1,10 do for i=1,20000 do t[i]=tostring(i)..r end table.sort(t) end print(#t)"],
          [], "a new interpreter, not a slower one"),
@@ -137,6 +138,31 @@ def filled(pair, inputs):
     return pair.build.replace("{inputs}", inputs), [word.replace("{inputs}", inputs) for word in pair.command]
 
 
+def perf_diff(recordings):
+    """Functions whose share grew, most first: perf knows shares of a run and not how long it takes."""
+    text = subprocess.run(["perf", "diff", "-s", "symbol", *recordings], capture_output=True, text=True).stdout
+    rows = re.findall(r"^\s*(?:[\d.]+%)?\s*\+([\d.]+)%\s+\[\.\]\s+(\S+)", text, re.M)
+    return [name for _, name in sorted(rows, key=lambda row: -float(row[0]))]
+
+
+def other_tools(programs, arguments, work):
+    """Seconds that other tools take for both programs, and the functions that perf diff names first. A tool that is not there is left out."""
+    out, recordings = {}, [os.path.join(work, "perf." + side) for side in ("old", "new")]
+    commands = {"perf": [["perf", "record", "-q", "-e", "cpu-clock", "-o", to, program, *arguments] for to, program in zip(recordings, programs)],
+                "callgrind": [["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", program, *arguments] for program in programs],
+                "hyperfine": [["hyperfine", "-N", "-i", *(shlex.join([program, *arguments]) for program in programs)]]}
+    for tool, calls in commands.items():
+        if not shutil.which(calls[0][0]):
+            continue
+        start = time.monotonic()
+        for words in calls:
+            subprocess.run(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        out[tool + "_s"] = time.monotonic() - start
+    if "perf_s" in out:
+        out["perf"] = perf_diff(recordings)[:2]
+    return out
+
+
 def run(assay, repositories, work):
     inputs, path, began = make_inputs(work), os.path.join(work, "pairs.jsonl"), time.monotonic()
     with open(path, "a+") as f:
@@ -160,6 +186,8 @@ def run(assay, repositories, work):
             p = subprocess.run(words, env=environment, capture_output=True, text=True)
             row = {"name": pair.name, "status": p.returncode, "seconds": time.monotonic() - start, "load": load, "built": built.returncode,
                    "answer": json.loads(p.stdout) if p.stdout.startswith("{") else None, "error": p.stderr[-2000:]}
+            if pair.functions and row["answer"]:
+                row["tools"] = other_tools([os.path.join(tree["directory"], command[0]) for tree in row["answer"]["trees"]], command[1:], work)
             f.write(json.dumps(row) + "\n")
             f.flush()
             print(f"{pair.name}: status {p.returncode}, {row['seconds']:.0f} s", flush=True)
@@ -174,6 +202,32 @@ def named_functions(answer):
 def same_function(name, truth):
     """Clones of the compiler (NAME.part.0, NAME.constprop.0) are the function."""
     return re.sub(r"\.(part|constprop|isra|cold|lto_priv)\b.*", "", name) in truth
+
+
+def reason(answer, truth):
+    """The kinds that counters give for the first two functions named, if these are among the true ones."""
+    rows = (answer.get("functions") or {}).get("functions") or []
+    first = [name for name in named_functions(answer)[:2] if same_function(name, truth)]
+    return [kind for name in first for row in rows if row["name"] == name and row["anomalous"] for kind in (row["kind"], *row["further_kinds"])]
+
+
+def tools_page(pairs, rows):
+    """What other tools need and name, beside the reasons that the call has given."""
+    right = perf = n = 0
+    print("\n| pair | reason | right | perf diff | true function | perf, seconds | callgrind, seconds | hyperfine, seconds |\n"
+          "| --- | --- | --- | --- | --- | ---: | ---: | ---: |")
+    for pair in pairs:
+        r = rows.get(pair.name)
+        if not pair.functions or not r or not r["answer"]:
+            continue
+        kinds, tools = reason(r["answer"], pair.functions), r.get("tools") or {}
+        is_right, is_named = bool(set(kinds) & set(pair.kinds)), any(same_function(name, pair.functions) for name in tools.get("perf", []))
+        n, right, perf = n + 1, right + is_right, perf + is_named
+        seconds = " | ".join(f"{tools[key]:.0f}" if key in tools else "" for key in ("perf_s", "callgrind_s", "hyperfine_s"))
+        print(f"| {pair.name} | {', '.join(dict.fromkeys(kinds)) or 'none'} | {'yes' if is_right else '**no**'} | {', '.join(tools.get('perf', []))} | "
+              f"{'yes' if is_named else '**no**'} | {seconds} |")
+    print(f"\nThe reason is right in {right} of {n}; perf diff names a true function first or second in {perf}. Callgrind counts the truth of this page; "
+          "hyperfine names no function.")
 
 
 def page(work):
@@ -203,6 +257,7 @@ def page(work):
         print(f"| {pair.name} | {pair.why} | {answer.get('decision', r['status'])} | {times:.3g} | {', '.join(found) or 'none'} | "
               f"{', '.join((pair.functions or [])[:2]) or 'nothing is slower'} | {r['seconds']:.0f} |")
     print(f"\n{right} of {slower} slowdowns are decided right, in {named} the function is named first or second; {called} of {innocent} others are called slower.")
+    tools_page(all_pairs(), rows)
 
 
 def truth(name, repositories, work):

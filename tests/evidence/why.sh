@@ -13,8 +13,9 @@ mkdir -p "$kept"
 	evidence_recorded "$kept"
 	echo 'Each row is one call of `assay diff --git REPOSITORY OLD NEW --build COMMAND -- PROGRAM`, without anything else from the user. The'
 	echo 'functions that are held against the answer are those in which valgrind'"'"'s callgrind counts most instructions more; they were written'
-	echo 'down before the first call. Seconds are those of the call with both versions built. A neighbouring commit that is called slower may be so'
-	echo 'as it was built: code that lies elsewhere in memory, or in the page cache, can run at another speed, and nothing here tells that apart.'
+	echo 'down before the first call, and so were the reasons that are right. Seconds are those of the call with both versions built. A slowdown that'
+	echo 'nothing explains that was changed is measured again by the same call, with functions that start at cache lines: the same code in another'
+	echo 'place in memory can run at another speed. The second table has what other tools need for the same two programs.'
 	echo
 	/usr/bin/python3 tests/bench/why_pairs.py page "$kept"
 } >"$work/page"

@@ -19,8 +19,7 @@ mkdir -p "$kept"
 	echo 'counters. Faults are those of `tests/apps/truth.csv`, with two threads. Refactorings: all functions are renamed; the body of the function is another one,'
 	echo 'which is inlined; it is moved behind all others; the bounds of its loops are variables. A function that is named in these is a false alarm.'
 	echo
-	echo 'The code of the slow functions of `numa_init`, `pointer_chase` and `branch` did not change, only their data: functions that did not change and reach no'
-	echo 'changed one are not counted, and a caller is named in their place.'
+	echo 'The code of the slow functions of `numa_init`, `pointer_chase` and `branch` did not change, only their data.'
 	echo
 	/usr/bin/python3 tests/bench/why_faults.py page "$kept"
 } >"$work/page"
