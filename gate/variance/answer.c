@@ -272,7 +272,8 @@ static bool may_be_work(const struct region *r)
 	for (size_t i = 0; i < r->why.n; i++) {
 		enum loss_cause cause = r->why.parts[i].cause;
 
-		if (cause == LOSS_PROCESSOR || cause == LOSS_MINOR || cause == LOSS_SWITCHES || cause == LOSS_UNKNOWN)
+		if (cause == LOSS_PROCESSOR || loss_cause_is_pipeline(cause) || cause == LOSS_MINOR || cause == LOSS_SWITCHES ||
+		    cause == LOSS_UNKNOWN)
 			ran += r->why.parts[i].impact_s / r->why.loss_s;
 	}
 	return !r->condition && r->verified < .5 && r->activity == ACTIVITY_COMPUTATION && ran > CHANGED &&
@@ -475,6 +476,7 @@ static void region_parts(const struct region *r, struct document *d)
 		doc_set(d, "share", part_share(&r->why, i));
 		doc_set_bool(d, "timed", p->timed);
 		doc_set(d, "count", p->count);
+		doc_set(d, "lasted_s", p->lasted_s);
 		doc_end(d);
 	}
 	doc_end(d);
@@ -553,7 +555,9 @@ static void parts_table(const struct variance *v, size_t at, struct document *d)
 		doc_showf(d, NULL, "share", share, "%.0f %%", 100 * share);
 		doc_bar(d, "", fmin(share, 1));
 		doc_show(d, NULL, "lost", impact);
-		if (!isnan(p->count))
+		if (!isnan(p->lasted_s))
+			doc_showf(d, NULL, "how it is known", p->lasted_s, "by the CPU's counters, for %.3g s", p->lasted_s);
+		else if (!isnan(p->count))
 			doc_showf(d, NULL, "how it is known", "", "estimated, 95 %% interval %s to %s", low, high);
 		else
 			doc_show(d, NULL, "how it is known",

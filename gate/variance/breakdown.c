@@ -71,6 +71,34 @@ static double more_of(double before, double after)
 	return more < 0 ? 0 : more;
 }
 
+/* Returns what a part leaves of a whole, at least 0; NaN if either is unknown. */
+static double rest_of(double all, double part)
+{
+	return all < part ? 0 : all - part;
+}
+
+/* Converts slots and cycles of the process's pipeline to seconds that the thread was on the CPU, as published (Yasin, 2014). Slots in which
+ * nothing waited were retired or lost. A wait for data that missed in one cache is a wait for the next one. */
+static void pipeline_divide(double a[ACCOUNTS])
+{
+	double slot = a[ACCOUNT_CPU] / a[ACCOUNT_CORE], cycle = a[ACCOUNT_CPU] / a[ACCOUNT_L3];
+	double done = rest_of(a[ACCOUNT_CORE], a[ACCOUNT_FRONT_END] + a[ACCOUNT_BACK_END]) / (a[ACCOUNT_RETIRING] + a[ACCOUNT_SPECULATION]);
+	double data = a[ACCOUNT_DATA] * slot, l1 = a[ACCOUNT_L1] * cycle, l2 = a[ACCOUNT_L2] * cycle, l3 = a[ACCOUNT_DRAM] * cycle;
+
+	if (!isfinite(slot)) /* the same reading as before */
+		slot = cycle = done = data = l1 = l2 = l3 = (double)NAN;
+	a[ACCOUNT_FRONT_END] *= slot;
+	a[ACCOUNT_BACK_END] *= slot;
+	a[ACCOUNT_RETIRING] *= slot * done;
+	a[ACCOUNT_SPECULATION] *= slot * done;
+	a[ACCOUNT_CORE] = rest_of(a[ACCOUNT_BACK_END], data);
+	a[ACCOUNT_DATA] = data;
+	a[ACCOUNT_L1] = rest_of(data, l1);
+	a[ACCOUNT_L2] = rest_of(l1, l2);
+	a[ACCOUNT_L3] = rest_of(l2, l3);
+	a[ACCOUNT_DRAM] = l3;
+}
+
 static void thread_segments(const struct variance *v, size_t first, size_t n, struct segments *out)
 {
 	const struct snapshot *s = v->fragments.snapshots + first;
@@ -82,6 +110,7 @@ static void thread_segments(const struct variance *v, size_t first, size_t n, st
 			continue;
 		for (size_t a = 0; a < ACCOUNTS; a++)
 			seg.account[a] = more_of(s[i].value[a], s[i + 1].value[a]);
+		pipeline_divide(seg.account);
 		seg.account[ACCOUNT_LOOP] = (s[i].value[ACCOUNT_LOOP] + s[i + 1].value[ACCOUNT_LOOP]) / 2;
 		mem_append(out->items, out->n, &out->capacity, seg);
 	}
@@ -236,7 +265,7 @@ static struct breakdown_part *part_add(struct breakdown *b, enum loss_cause caus
 		i++;
 	if (i == b->n) {
 		b->parts = mem_resize(b->parts, ++b->n, sizeof(*b->parts));
-		b->parts[i] = (struct breakdown_part){ .cause = cause, .timed = timed, .count = (double)NAN };
+		b->parts[i] = (struct breakdown_part){ .cause = cause, .timed = timed, .count = (double)NAN, .lasted_s = (double)NAN };
 	}
 	part = &b->parts[i];
 	part->impact_s += impact;
@@ -386,6 +415,60 @@ static double clock_loss(const struct sums *window, double loop)
 	return mean > loop ? window->account[ACCOUNT_CPU] * (1 - loop / mean) : 0;
 }
 
+/* Says which part of the CPU's time each part belongs to. */
+static const struct stage {
+	enum loss_cause of, cause;
+	enum account account;
+} stages[] = {
+	{ LOSS_PROCESSOR, LOSS_FRONT_END, ACCOUNT_FRONT_END },
+	{ LOSS_PROCESSOR, LOSS_SPECULATION, ACCOUNT_SPECULATION },
+	{ LOSS_PROCESSOR, LOSS_RETIRING, ACCOUNT_RETIRING },
+	{ LOSS_PROCESSOR, LOSS_BACK_END, ACCOUNT_BACK_END },
+	{ LOSS_BACK_END, LOSS_CORE, ACCOUNT_CORE },
+	{ LOSS_BACK_END, LOSS_DATA, ACCOUNT_DATA },
+	{ LOSS_DATA, LOSS_L1, ACCOUNT_L1 },
+	{ LOSS_DATA, LOSS_L2, ACCOUNT_L2 },
+	{ LOSS_DATA, LOSS_L3, ACCOUNT_L3 },
+	{ LOSS_DATA, LOSS_DRAM, ACCOUNT_DRAM },
+};
+#define STAGES (sizeof(stages) / sizeof(stages[0]))
+
+/* Returns for how long, s, a member had more of an account per CPU time than usual. */
+static double lasted(const struct variance *v, const struct segments *all, const struct region_member *m, const struct sums *normal,
+		     enum account a)
+{
+	double usual = normal->account[ACCOUNT_CPU] > 0 ? all_of(normal, a) / normal->account[ACCOUNT_CPU] : 0, sum = 0, known_s = 0;
+
+	for (size_t k = all->first[m->process]; k < all->first[m->process + 1]; k++) {
+		const struct segment *s = &all->items[k];
+		double time = (s->to_s - s->from_s) * part_of(v, s, m->from_s, m->to_s);
+
+		known_s += isnan(s->account[a]) ? 0 : time;
+		sum += s->account[a] > usual * s->account[ACCOUNT_CPU] ? time : 0;
+	}
+	return known_s > 0 ? sum / known_s * (m->to_s - m->from_s) : 0;
+}
+
+/* Divides `left` seconds of a member's loss in proportion to how its parts grew, and major parts further, as published. Returns false if
+ * nothing counts the parts. */
+static bool refine_pipeline(const struct variance *v, const struct segments *all, const struct region_member *m, const struct sums *window,
+			    const struct sums *normal, enum loss_cause of, double left, struct breakdown *b)
+{
+	double more[STAGES], sum = 0, loss = fmax(m->estimated_s, 0);
+
+	for (size_t k = 0; k < STAGES; k++) {
+		more[k] = stages[k].of == of ? fmax(excess_of(stages[k].account, window, normal, loss), 0) : 0;
+		sum += more[k];
+	}
+	for (size_t k = 0; sum > 0 && left > BREAKDOWN_MAJOR * loss && k < STAGES; k++) {
+		double impact = left * more[k] / sum;
+
+		if (impact > 0 && !refine_pipeline(v, all, m, window, normal, stages[k].cause, impact, b))
+			part_add(b, stages[k].cause, impact, false)->lasted_s = lasted(v, all, m, normal, stages[k].account);
+	}
+	return sum > 0 && left > BREAKDOWN_MAJOR * loss;
+}
+
 /* What the kernel times directly is subtracted first. */
 static void member_explain(const struct variance *v, const struct segments *all, const struct region *r, const struct region_member *m,
 			   const struct sums *usual, struct breakdown *b)
@@ -423,7 +506,8 @@ static void member_explain(const struct variance *v, const struct segments *all,
 		left = refine_counted(all, m->process, &window, normal, left, b);
 	if (r->activity == ACTIVITY_IO)
 		part_add(b, LOSS_DISK, take(&left, excess_of(ACCOUNT_IO_PRESSURE, &window, normal, loss)), true);
-	part_add(b, r->activity == ACTIVITY_COMPUTATION ? LOSS_PROCESSOR : LOSS_CALLS, left, false);
+	if (r->activity != ACTIVITY_COMPUTATION || !refine_pipeline(v, all, m, &window, normal, LOSS_PROCESSOR, left, b))
+		part_add(b, r->activity == ACTIVITY_COMPUTATION ? LOSS_PROCESSOR : LOSS_CALLS, left, false);
 }
 
 ORDER_BY(parts_order, struct breakdown_part, BY_DOWN_ROUNDED(impact_s) BY_UP(cause))
@@ -474,6 +558,11 @@ void breakdown_release(struct breakdown *b)
 
 ROWS_FUNCTION(loss_cause_name, enum loss_cause, LOSS_ROWS, ROWS_CODE)
 ROWS_FUNCTION(loss_cause_text, enum loss_cause, LOSS_ROWS, ROWS_TEXT)
+
+bool loss_cause_is_pipeline(enum loss_cause cause)
+{
+	return cause >= LOSS_FRONT_END && cause <= LOSS_DRAM;
+}
 
 bool loss_cause_is_environment(enum loss_cause cause)
 {

@@ -1,7 +1,7 @@
 /* The causes of a region's loss, step by step. What the kernel times directly (waiting for a CPU, quotas, steal, stops) is subtracted
- * first; the remainder is on the CPU, or inside calls. If much remains on the CPU, the cost of page faults and switches, which
- * are only counted, is estimated by least squares (model/variance/factors.h). Parts add up to the loss; what nothing explains is a part of
- * its own. */
+ * first; the remainder is on the CPU, or inside calls. What is on the CPU is divided by its pipeline, where that is counted. If much
+ * remains on the CPU, the cost of page faults and switches, which are only counted, is estimated by least squares
+ * (model/variance/factors.h). Parts add up to the loss; what nothing explains is a part of its own. */
 #ifndef GATE_VARIANCE_BREAKDOWN_H
 #define GATE_VARIANCE_BREAKDOWN_H
 
@@ -29,11 +29,23 @@
 	X(LOSS_CLOCK, "clock", "a slower CPU clock")                                                                                       \
 	X(LOSS_CALLS, "calls", "inside the calls")                                                                                         \
 	X(LOSS_PROCESSOR, "on_processor", "slower execution on the CPU")                                                                   \
+	X(LOSS_FRONT_END, "front_end", "slower execution on the CPU: waiting for instructions (front end)")                                \
+	X(LOSS_SPECULATION, "bad_speculation", "slower execution on the CPU: wrong guesses (bad speculation)")                             \
+	X(LOSS_RETIRING, "retiring", "slower execution on the CPU: more instructions (retiring)")                                          \
+	X(LOSS_BACK_END, "back_end", "slower execution on the CPU: waiting for data or units (back end)")                                  \
+	X(LOSS_CORE, "core", "slower execution on the CPU: waiting for units (core)")                                                      \
+	X(LOSS_DATA, "data", "slower execution on the CPU: waiting for data (memory)")                                                     \
+	X(LOSS_L1, "l1", "slower execution on the CPU: waiting for data from the first cache")                                             \
+	X(LOSS_L2, "l2", "slower execution on the CPU: waiting for data from the second cache")                                            \
+	X(LOSS_L3, "l3", "slower execution on the CPU: waiting for data from the last cache")                                              \
+	X(LOSS_DRAM, "dram", "slower execution on the CPU: waiting for data from DRAM")                                                    \
 	X(LOSS_UNKNOWN, "unknown", "unknown, for want of the operating system's counters")
 
 enum loss_cause { LOSS_ROWS(ROWS_ENUM) CAUSES };
 const char *loss_cause_name(enum loss_cause cause);
 const char *loss_cause_text(enum loss_cause cause);
+/* Reports whether the cause is a part of the CPU's pipeline, and so of LOSS_PROCESSOR. */
+bool loss_cause_is_pipeline(enum loss_cause cause);
 /* Whether it comes from outside the run. */
 bool loss_cause_is_environment(enum loss_cause cause);
 /* The level of counters that would divide it further; RECORD_LEVEL_ALL: none. */
@@ -45,6 +57,7 @@ struct breakdown_part {
 	double low_s, high_s; /* the 95 % interval where it is estimated; else both are impact_s */
 	bool timed;	      /* by the kernel; else estimated, or the remainder */
 	double count;	      /* events beyond the usual number; NaN: not an estimate by counts */
+	double lasted_s;      /* time in which a part of the pipeline was above its usual level; NaN for other causes */
 };
 
 struct breakdown {

@@ -104,15 +104,5 @@ enum activity call_activity(const char *name, uint64_t kind, bool *moves)
 	return ACTIVITY_OTHER;
 }
 
-bool call_polls(const char *name)
-{
-	static const char *const names[] = { "poll", "ppoll", "select", "pselect", "epoll_*" };
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (row_fits(names[i], name))
-			return true;
-	return false;
-}
-
 ROWS_FUNCTION(activity_name, enum activity, ACTIVITY_ROWS, ROWS_CODE)
 ROWS_FUNCTION(activity_text, enum activity, ACTIVITY_ROWS, ROWS_TEXT)

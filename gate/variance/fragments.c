@@ -194,8 +194,6 @@ static void all_starts_find(struct fragments *f, const struct fragments_window *
 
 /* ---- weights ---- */
 
-/* For how many others recorded fragments can stand. */
-
 ORDER_POINTERS_BY(places_order, struct fragment, BY_UP(thread) BY_UP(from) BY_UP(to) BY_PLACE)
 
 static bool same_place(const struct fragment *x, const struct fragment *y)
@@ -291,8 +289,6 @@ static void weights_bound(struct fragments *f)
 }
 
 /* ---- a part of them ---- */
-
-/* A part of a run's fragments. */
 
 static bool same_thread(const struct snapshot *x, const struct snapshot *y)
 {

@@ -33,8 +33,6 @@ const char *activity_text(enum activity activity);
 /* The activity of a call, by its name and the kind of its descriptor (enum interpose_kind of runs/inside/interpose). *moves: its result is
  * the number of bytes that it moved, which is its work. */
 enum activity call_activity(const char *name, uint64_t kind, bool *moves);
-/* It waits for any of several descriptors, and does nothing with them. */
-bool call_polls(const char *name);
 
 /* A call site. */
 struct fragment_site {
@@ -94,7 +92,18 @@ struct fragment_end {
 	X(ACCOUNT_STOPPED, "stopped_ns", 1e-9)                                                                                             \
 	X(ACCOUNT_IO_PRESSURE, "io_pressure_ns", 1e-9)	       /* that any program of its cgroup or host waited for a disk, */             \
 	X(ACCOUNT_MEMORY_PRESSURE, "memory_pressure_ns", 1e-9) /* or for memory */                                                         \
-	X(ACCOUNT_LOOP, "loop_ticks", 1)		       /* not summed: what a loop of fixed length took just then */
+	/* Counted in the CPU's pipeline for all threads of the process. A segment has seconds of its thread instead (breakdown.c). */     \
+	X(ACCOUNT_CORE, "slots", 1)                                                                                                        \
+	X(ACCOUNT_L3, "cycles", 1)                                                                                                         \
+	X(ACCOUNT_FRONT_END, "front_slots", 1)                                                                                             \
+	X(ACCOUNT_BACK_END, "back_slots", 1)                                                                                               \
+	X(ACCOUNT_RETIRING, "retired", 1)                                                                                                  \
+	X(ACCOUNT_SPECULATION, "lost_slots", 1)                                                                                            \
+	X(ACCOUNT_DATA, "memory_slots", 1)                                                                                                 \
+	X(ACCOUNT_L1, "l1_miss_cycles", 1)                                                                                                 \
+	X(ACCOUNT_L2, "l2_miss_cycles", 1)                                                                                                 \
+	X(ACCOUNT_DRAM, "l3_miss_cycles", 1)                                                                                               \
+	X(ACCOUNT_LOOP, "loop_ticks", 1) /* not summed: what a loop of fixed length took just then */
 enum account { ACCOUNT_ROWS(ROWS_ENUM) ACCOUNTS };
 
 /* Of several words, one after the other, from 0. */

@@ -99,7 +99,10 @@ static bool blocked(const struct region *r)
 /* What is refined is only roughly known: whose the CPU was that a process waited for, what it was that a call waited for. */
 static enum loss_cause roughly(enum loss_cause cause)
 {
-	return cause == LOSS_CROWDED || cause == LOSS_WAITING ? LOSS_QUEUE : cause == LOSS_DISK ? LOSS_CALLS : cause;
+	return cause == LOSS_CROWDED || cause == LOSS_WAITING ? LOSS_QUEUE
+	       : cause == LOSS_DISK			      ? LOSS_CALLS
+	       : loss_cause_is_pipeline(cause)		      ? LOSS_PROCESSOR
+							      : cause;
 }
 
 /* Or so it may be: who yields the CPU until a message is there waits for that CPU most of the time. */
@@ -123,41 +126,6 @@ static bool slow_then(const struct stretches *all, size_t process, const struct 
 	return false;
 }
 
-/* It waited for any of several descriptors, and so its calls do not say for whom. */
-static bool polled(const struct variance *v, size_t process, const struct region_member *m)
-{
-	const struct fragment_process *p = &v->fragments.processes[process];
-	double time = 0;
-
-	for (size_t i = p->first; i < p->first + p->n; i++) {
-		const struct fragment *f = &v->fragments.items[i];
-
-		if (f->activity == ACTIVITY_WAITING && call_polls(v->fragments.sites[f->to].name))
-			time += f->weight * f->time_s * stretch_part(f, m->from_s, m->to_s);
-	}
-	return time >= FOLLOWED * (m->to_s - m->from_s);
-}
-
-/* Of those who are at the other ends of what a process waited for, the one that was slow itself, and lost most. */
-static size_t polled_for(const struct variance *v, const struct stretches *all, size_t process, const struct stretch *waits)
-{
-	size_t found = VARIANCE_NONE;
-	double most = 0;
-
-	for (size_t e = 0; e < v->fragments.n_ends; e++) {
-		size_t other = v->fragments.ends[e].process;
-
-		if (v->fragments.ends[e].partner != process || other == waits->member.process || !slow_then(all, other, waits))
-			continue;
-		for (size_t i = 0; i < all->n; i++)
-			if (all->items[i].member.process == other && all->items[i].member.loss_s > most) {
-				most = all->items[i].member.loss_s;
-				found = other;
-			}
-	}
-	return found;
-}
-
 /* From one that waits itself to the next, until one was slow itself; else the first. */
 static size_t stretch_follow(const struct variance *v, const struct stretches *all, const struct stretch *s, struct waits *known)
 {
@@ -171,10 +139,6 @@ static size_t stretch_follow(const struct variance *v, const struct stretches *a
 		if (slow_then(all, process, s))
 			return process;
 		first = first == VARIANCE_NONE ? process : first;
-		if (polled(v, process, &s->member)) {
-			process = polled_for(v, all, process, s);
-			return process == VARIANCE_NONE ? first : process;
-		}
 	}
 	return first;
 }
@@ -255,7 +219,7 @@ static uint32_t run_of(const struct variance *v, size_t process)
 /* Of calls, where nobody is known who slowed them, and of conditions: one thing slows alike. */
 static bool alike(const struct stretch *a, const struct stretch *b)
 {
-	return a->waits || (!a->condition && roughly(a->cause) != LOSS_CALLS) || lost_alike(a, b);
+	return (a->waits && a->waited_for != VARIANCE_NONE) || (!a->condition && roughly(a->cause) != LOSS_CALLS) || lost_alike(a, b);
 }
 
 static bool same_reason(const struct variance *v, const struct stretch *a, const struct stretch *b)
@@ -333,7 +297,7 @@ static bool likely_work(const struct region *r)
 	double processor_s = 0;
 
 	for (size_t i = 0; i < r->why.n; i++)
-		processor_s += r->why.parts[i].cause == LOSS_PROCESSOR ? r->why.parts[i].impact_s : 0;
+		processor_s += roughly(r->why.parts[i].cause) == LOSS_PROCESSOR ? r->why.parts[i].impact_s : 0;
 	return r->activity == ACTIVITY_COMPUTATION && !r->marked && r->verified < .5 && r->time_s >= MORE_WORK * r->expected_s &&
 	       processor_s >= EXPLAINED * r->why.loss_s;
 }

@@ -1,6 +1,5 @@
 /* Whom calls waited for. Those of MPI: the partner of a message; in a collective call the rank that came last, which is the one that spent
- * the least time in communication meanwhile. Of a pipe or a connection: who is at its other end. Others: whoever started a call just before
- * they ended. */
+ * the least time in communication meanwhile. Of a pipe or a connection: who is at its other end. */
 #include "gate/variance/waits.h"
 
 #include "base/mem.h"
@@ -12,12 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ALIKE	 .8    /* of the time in either of two windows, in both: the same rank came last */
-#define MOST	 .5    /* of the time of calls whose partners can be known, for one of them */
-#define RECORDED .95   /* of the calls of the others: hardly any was not looked at */
-#define PARTNERS .8    /* of the calls of a partner that is named: where one was not looked at, the next one tells nearly as well */
-#define JUST	 .05   /* of a call's time: what started so shortly before its end may have ended it, */
-#define LEAST_S	 50e-6 /* or so shortly */
+#define ALIKE	 .8 /* of the time in either of two windows, in both: the same rank came last */
+#define MOST	 .5 /* of the time of calls whose partners can be known, for one of them */
+#define PARTNERS .8 /* of the calls of a partner that is named: where one was not looked at, the next one tells nearly as well */
 
 struct window {
 	double from_s, to_s;
@@ -127,41 +123,6 @@ static size_t began_until(const struct waits_calls *calls, double to_s)
 	return call_after(calls->items, calls->n, to_s);
 }
 
-/* Did a process end that call, for it started one of its own just before: 1, less the chance that one of those that it started meanwhile
- * was there anyway, or less than 0. */
-static double ended_by(const struct waits_calls *calls, const struct fragment *f)
-{
-	double end = f->start_s + f->time_s, just = fmin(fmax(JUST * f->time_s, LEAST_S), f->time_s);
-	size_t before = began_until(calls, f->start_s), last = began_until(calls, end - just), all = began_until(calls, end);
-
-	return (all > last) - (1 - pow(1 - just / f->time_s, (double)(all - before)));
-}
-
-/* Of a call that does not say with whom it is, and took so much longer than usual: everybody who may have ended it. Returns `more_s`. */
-static double unnamed_vote(const struct variance *v, const struct waits *known, size_t process, const struct fragment *f, double more_s,
-			   double *votes)
-{
-	const struct fragment_process *p = v->fragments.processes;
-
-	for (size_t other = 0; other < v->fragments.n_processes; other++)
-		if (other != process && p[other].run == p[process].run && strcmp(p[other].host, p[process].host) == 0)
-			votes[other] += more_s * ended_by(&known->calls[other], f);
-	return more_s;
-}
-
-/* Nearly every call of the others that may have ended one of this process was recorded. */
-static bool all_known(const struct variance *v, const struct waits *known, size_t process)
-{
-	double recorded = 0, all = 0;
-
-	for (size_t other = 0; other < v->fragments.n_processes; other++)
-		if (other != process && v->fragments.processes[other].run == v->fragments.processes[process].run) {
-			recorded += (double)known->calls[other].n;
-			all += known->calls[other].weight;
-		}
-	return v->fragments.one_host && recorded > 0 && recorded >= RECORDED * all;
-}
-
 void waits_release(struct waits *waits, const struct variance *v)
 {
 	for (size_t p = 0; waits->calls && p < v->fragments.n_processes; p++)
@@ -173,7 +134,7 @@ void waits_release(struct waits *waits, const struct variance *v)
 size_t waited_for(const struct variance *v, struct waits *known, size_t process, double from_s, double to_s, bool *nobody)
 {
 	const struct fragment_process *p = &v->fragments.processes[process];
-	double *votes = mem_new(v->fragments.n_processes, sizeof(*votes)), all = 0, without = 0, outside = 0;
+	double *votes = mem_new(v->fragments.n_processes, sizeof(*votes)), all = 0, outside = 0;
 	const struct window w = { from_s, to_s };
 	size_t most = SIZE_MAX;
 
@@ -194,8 +155,6 @@ size_t waited_for(const struct variance *v, struct waits *known, size_t process,
 			other = end_partner(v, f);
 			if (other == END_NOBODY)
 				outside += time;
-			else if (other == END_UNKNOWN)
-				without += unnamed_vote(v, known, process, f, time, votes);
 		}
 		if (other >= v->fragments.n_processes || other == process)
 			continue;
@@ -205,8 +164,8 @@ size_t waited_for(const struct variance *v, struct waits *known, size_t process,
 	for (size_t i = 0; i < v->fragments.n_processes; i++)
 		if (votes[i] > 0 && (most == SIZE_MAX || votes[i] > votes[most]))
 			most = i;
-	all += without + outside;
-	*nobody = outside > MOST * all || (without > MOST * all && all_known(v, known, process));
+	all += outside;
+	*nobody = outside > MOST * all;
 	if (most != SIZE_MAX && votes[most] < MOST * all)
 		most = SIZE_MAX;
 	free(votes);
@@ -226,35 +185,14 @@ static double until_it_came(const struct waits_calls *other, const struct fragme
 	return i < end ? other->items[i].begin - f->start_s : 0;
 }
 
-/* Of a call that `other` ended by its last one; partner: the last one with that process (END_UNKNOWN: with any). */
+/* Of a call that `other` ended by its last one with that partner. */
 static double until_it_ended(const struct waits_calls *other, const struct fragment *f, size_t partner)
 {
 	size_t end = began_until(other, f->start_s + f->time_s);
 
-	while (end && partner != END_UNKNOWN && other->items[end - 1].partner != partner)
+	while (end && other->items[end - 1].partner != partner)
 		end--;
 	return end ? fmax(other->items[end - 1].begin - f->start_s, 0) : 0;
-}
-
-/* items[n] of one cluster: the process that ended most of them by its own calls; SIZE_MAX: none did. */
-static size_t ended_most(const struct variance *v, const struct waits *known, const struct region_member *m,
-			 const struct fragment *const *items, size_t n)
-{
-	double *votes = mem_new(v->fragments.n_processes, sizeof(*votes)), all = 0;
-	size_t most = SIZE_MAX;
-
-	for (size_t i = 0; i < n; i++) {
-		const struct fragment *f = items[i];
-		double more = (f->time_s - v->clusters[f->cluster].usual_s) * f->weight * stretch_part(f, m->from_s, m->to_s);
-
-		if (more > 0)
-			all += unnamed_vote(v, known, m->process, f, more, votes);
-	}
-	for (size_t i = 0; i < v->fragments.n_processes; i++)
-		if (votes[i] > 0 && votes[i] >= MOST * all && (most == SIZE_MAX || votes[i] > votes[most]))
-			most = i;
-	free(votes);
-	return most;
 }
 
 /* Most calls of a partner were recorded. */
@@ -263,12 +201,12 @@ static bool partner_known(const struct waits_calls *calls)
 	return calls->n && (double)calls->n >= PARTNERS * calls->weight;
 }
 
-/* For how long the process waited in that call; NaN: that is not known. `ended`: who ended those that say nothing of their partners. */
-static double waited_in(const struct variance *v, struct waits *known, const struct region_member *m, const struct fragment *f,
-			size_t ended)
+/* For how long the process waited in that call; NaN: that is not known. */
+static double waited_in(const struct variance *v, struct waits *known, const struct region_member *m, const struct fragment *f)
 {
 	const struct fragment_process *p = &v->fragments.processes[m->process];
-	size_t other = end_partner(v, f), of = other == END_UNKNOWN ? END_UNKNOWN : m->process;
+	size_t other = end_partner(v, f);
+	bool named = f->peer >= 0 || (f->comm && f->collective);
 
 	if (other == END_NOBODY)
 		return 0;
@@ -276,12 +214,10 @@ static double waited_in(const struct variance *v, struct waits *known, const str
 		other = process_of_rank(v, p->run, f->peer);
 	else if (f->comm && f->collective)
 		other = last_known(v, known, f->comm, m->process, (struct window){ m->from_s, m->to_s });
-	else if (other == END_UNKNOWN)
-		other = ended;
-	if (other == SIZE_MAX || other == m->process || (other != ended && !partner_known(&known->calls[other])))
+	if (other == SIZE_MAX || other == m->process || !partner_known(&known->calls[other]))
 		return (double)NAN;
-	return other == ended || of != END_UNKNOWN ? until_it_ended(&known->calls[other], f, of)
-						   : until_it_came(&known->calls[other], f, f->collective ? -1 : p->rank);
+	return named ? until_it_came(&known->calls[other], f, f->collective ? -1 : p->rank)
+		     : until_it_ended(&known->calls[other], f, m->process);
 }
 
 /* The call says for whom it waits. */
@@ -302,12 +238,12 @@ static bool is_known(const struct variance *v, const struct fragment *f)
 static double cluster_own_loss(const struct variance *v, struct waits *known, const struct region_member *m,
 			       const struct fragment *const *items, size_t n)
 {
-	size_t ended = is_named(items[0]) || !all_known(v, known, m->process) ? SIZE_MAX : ended_most(v, known, m, items, n), others = 0;
+	size_t others = 0;
 	double *usual = mem_new(n, sizeof(*usual)), own = 0, weight = 0, loss = 0;
 
 	for (size_t i = 0; i < n; i++) {
 		const struct fragment *f = items[i];
-		double part = stretch_part(f, m->from_s, m->to_s), waited = waited_in(v, known, m, f, ended);
+		double part = stretch_part(f, m->from_s, m->to_s), waited = waited_in(v, known, m, f);
 
 		loss += f->weight * part * (f->time_s - v->clusters[f->cluster].usual_s);
 		if (part <= 0 && !isnan(waited))

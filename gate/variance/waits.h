@@ -26,14 +26,12 @@ struct waits {
 
 void waits_release(struct waits *waits, const struct variance *v); /* begin with zeroes */
 
-/* The process that another one's calls in [from_s, to_s) waited for most; SIZE_MAX: not known, or none for half of the time. If calls do
- * not name their partner (local sockets, pipes of several processes), it is the process that started a call just before a slow one ended:
- * one that was inside a call all the time did not end it. *nobody: for most of that time it was no recorded process. O(fragments) when
- * first asked about a process. */
+/* The process that another one's calls in [from_s, to_s) waited for most, by what they say of their partners; SIZE_MAX: unknown, or none
+ * for half of the time. *nobody: for most of that time it was no recorded process. O(fragments) when first asked about a process. */
 size_t waited_for(const struct variance *v, struct waits *known, size_t process, double from_s, double to_s, bool *nobody);
 
 /* The part of a loss in communication that was not waiting for others of the run: of MPI calls, the time after the partner, or the last
- * rank, arrived (a late sender is never the receiver's loss: Wolf and others); of others, all calls that no recorded process ended.
+ * rank, arrived (a late sender is never the receiver's loss: Wolf and others); of a pipe or a connection, the time after its other end did.
  * Everything, if that is not known. named: only of calls that say for whom
  * they wait. O(fragments). */
 double waits_own_loss(const struct variance *v, struct waits *known, const struct region_member *m, bool named);

@@ -132,9 +132,9 @@ def cpu_of(pid):
     return used.ru_utime + used.ru_stime
 
 
-def redis(directory, env):
+def redis(directory, env, before=()):
     """The server's processor time for a fixed number of requests."""
-    server = subprocess.Popen([*ONE, "redis-server", "--port", "7999", "--save", "", "--appendonly", "no"], cwd=directory, env=env, stdout=subprocess.DEVNULL)
+    server = subprocess.Popen([*before, *ONE, "redis-server", "--port", "7999", "--save", "", "--appendonly", "no"], cwd=directory, env=env, stdout=subprocess.DEVNULL)
     while subprocess.run(["redis-cli", "-p", "7999", "ping"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode:
         time.sleep(.02)
     subprocess.run(["taskset", "-c", "0", "redis-benchmark", "-p", "7999", "-t", "set,get", "-n", "60000", "-c", "20", "-q"], check=True, stdout=subprocess.DEVNULL)
@@ -156,6 +156,38 @@ def once(library, directory, words, how):
     seconds = time.monotonic() - began
     files = [os.stat(f"{directory}/records/{f}").st_blocks * 512 for f in os.listdir(directory + "/records")]
     return {"cpu": cpu, "seconds": seconds, "bytes": max(files, default=0)}
+
+
+def reading(library, directory, words, read):
+    """Processor time with the library preloaded; by the command that also reads from outside what each process used and waited for (`read`), then of
+    both, and of that command by itself."""
+    assay, records = os.path.dirname(library) + "/assay", directory + "/records"
+    shutil.rmtree(records, ignore_errors=True)
+    if not read:
+        os.makedirs(records)
+    before = [*([assay, "record", "-o", records, "--"] if read else []), "sh", "-c", f'"$@"; cat /proc/$PPID/schedstat >{directory}/own', "-"]
+    env = environment(library, None if read else records, 10000)
+    if words is None:
+        cpu = redis(directory, env, before)
+    else:
+        cpu = cpu_of(subprocess.Popen([*before, *words], cwd=directory, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).pid)
+    with open(directory + "/own") as line:
+        return {"cpu": cpu, "own": int(line.read().split()[0]) / 1e9 if read else 0}
+
+
+def print_reading(turns, start_s):
+    """Of pairs (alone, read); start_s: what the command takes of itself where its program does nothing."""
+    print("\nReading from outside, by turns: `assay record` against the library alone; and the processor time of that command by itself, without what it\n"
+          f"takes for a program that does nothing ({start_s:.3f} s; medians), as part of the program's (bar .005).\n")
+    print("| program | turns | processor time s | read / alone | upper 95 % limit | the command itself s | part |\n| --- | --- | --- | --- | --- | --- | --- |")
+    parts = []
+    for name, rows in turns.items():
+        middle, upper = typical([math.log((b["cpu"] - start_s) / a["cpu"]) for a, b in rows])
+        cpu, own = statistics.median(a["cpu"] for a, _ in rows), statistics.median(b["own"] for _, b in rows) - start_s
+        parts.append(own / cpu)
+        print(f"| {name} | {len(rows)} | {cpu:.3f} | {math.exp(middle):.4f} | {math.exp(upper):.4f} | {own:.4f} | {own / cpu:.4f} |")
+    if parts:
+        print(f"\nArithmetic mean of the parts: {statistics.mean(parts):.4f}; the most: {max(parts):.4f}.")
 
 
 def seen_of(library, directory, words):
@@ -278,12 +310,19 @@ def main():
         subprocess.run(["gcc", "-O2", "-pthread", HERE + "/variance_calls.c", "-o", directory + "/calls"], check=True)
     until, missing = time.monotonic() + seconds, 0
     there = programs_there(directory, os.path.dirname(library) + "/assay")
-    calls, programs = {call: [] for call in CALLS}, {name: [] for name in there}
+    calls, programs, readings = {call: [] for call in CALLS}, {name: [] for name in there}, {name: [] for name in PROGRAMS if name in there}
     for i in range(turns):
         for call in CALLS if i < 7 else ():
             path = f"{directory}/call.{call}.{i}"
             if os.path.exists(path) or time.monotonic() < until:
                 calls[call].append(keep(path, lambda: [call_ns(library, directory, call, o) for o in (None, 10000, 0)]))
+            else:
+                missing += 1
+        for name in readings:
+            path = f"{directory}/reading.{name.replace('/', '-')}.{i}"
+            if os.path.exists(path) or time.monotonic() < until:
+                readings[name].append(keep(path, lambda: [r for _, r in sorted(((read, reading(library, directory, there[name][RECORDED], read))
+                                                                                  for read in random.Random(i).sample((False, True), 2)), key=lambda one: one[0])]))
             else:
                 missing += 1
         for name, words in there.items():
@@ -302,6 +341,8 @@ def main():
     print_calls(calls)
     print()
     print_all({name: rows for name, rows in programs.items() if len(rows) > 4})
+    starts = keep(directory + "/starts", lambda: [reading(library, directory, ["true"], True)["own"] for _ in range(9)]) if any(map(len, readings.values())) else []
+    print_reading({name: rows for name, rows in readings.items() if len(rows) > 4}, statistics.median(starts or [0]))
     seen = {name: f"{directory}/seen.{name.replace('/', '-')}" for name in there}
     print_seen({name: keep(path, lambda: seen_of(library, directory, there[name][RECORDED])) for name, path in seen.items() if seconds > 0 or os.path.exists(path)})
     for name in PROGRAMS:

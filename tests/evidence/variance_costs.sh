@@ -26,7 +26,7 @@ fi
 	echo
 	echo 'Processor time of whole programs with the library preloaded, at 1 %, by turns: the median of the means of two ratios (Hodges and Lehmann), and its one-sided upper 95 % limit,'
 	echo 'by signed ranks; of the mean of all, by the sum of the squares of what is between the two.'
-	echo 'Analysis and `assay record` itself, which looks at the processes 20 times a second, are not in it.'
+	echo 'Analysis is not in it, and `assay record` itself, which looks at the processes 20 times a second, is in a table of its own.'
 	echo 'A rank of hpcc is one thread (`OPENBLAS_NUM_THREADS=1`): with two, as OpenBLAS begins by itself, two ranks are four on two processors.'
 	echo
 	sed '1,/^$/d' "$work/costs"

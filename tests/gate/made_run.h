@@ -75,12 +75,18 @@ struct made_options {
 	double also_slow_s;			     /* and the next rank's so much longer */
 	const struct made_disturbance *disturbances; /* [n] */
 	size_t n;
+	/* What the CPU counts of its pipeline, whose parts (enum made_part) took so long; NULL: nothing. MADE_SLOW: the one that grows. */
+	void (*topdown)(const double part_s[], uint64_t out[INTERPOSE_TOPDOWN]);
+	int slow_part;
 };
+
+enum made_part { MADE_FRONT_END, MADE_SPECULATION, MADE_RETIRING, MADE_CORE, MADE_L1, MADE_L2, MADE_L3, MADE_DRAM, MADE_PARTS };
+static const double made_parts[MADE_PARTS] = { .15, .1, .4, .1, .1, .05, .05, .05 }; /* usually, of the time */
 
 #define MADE_TICKS    UINT64_C(1000000000000) /* when it began */
 #define MADE_STEP_S   .002		      /* computation of a step */
 #define MADE_CALL_S   .0001		      /* communication */
-#define MADE_COUNTERS 22
+#define MADE_COUNTERS (22 + INTERPOSE_TOPDOWN)
 #define MADE_LOOP     1450 /* ticks of the loop by which the clock is told */
 #define MADE_FAULT_S  2e-6
 
@@ -91,18 +97,21 @@ struct made_process {
 	struct rng rng;
 	double now, cpu, queue, minor, major, voluntary, involuntary, throttled, steal, disk, memory, read_at;
 	double threads, children; /* processor time of those that are not recorded */
+	double parts[MADE_PARTS]; /* of the pipeline, seconds */
 	double idle;		  /* its host's one processor was */
 	double loop;
 	uint64_t ordinal, calls;
 	uint32_t sites[3], weight; /* weight: of the next record; 0: as usual */
 };
 
-static const char *const made_counters[MADE_COUNTERS] = { "size",	  "kind",	  "result",	    "args",
-							  "from",	  "since",	  "work",	    "cpu_ns",
-							  "run_delay_ns", "minor_faults", "major_faults",   "voluntary",
-							  "involuntary",  "from_weight",  "throttled_ns",   "steal_ns",
-							  "busy_ns",	  "loop_ticks",	  "io_pressure_ns", "memory_pressure_ns",
-							  "own_ns",	  "run_ns" };
+static const char *const made_counters[MADE_COUNTERS] = { "size",	  "kind",	    "result",	      "args",
+							  "from",	  "since",	    "work",	      "cpu_ns",
+							  "run_delay_ns", "minor_faults",   "major_faults",   "voluntary",
+							  "involuntary",  "from_weight",    "throttled_ns",   "steal_ns",
+							  "busy_ns",	  "loop_ticks",	    "io_pressure_ns", "memory_pressure_ns",
+							  "own_ns",	  "run_ns",	    "slots",	      "cycles",
+							  "front_slots",  "back_slots",	    "retired",	      "lost_slots",
+							  "memory_slots", "l1_miss_cycles", "l2_miss_cycles", "l3_miss_cycles" };
 
 /* The parent's lines are in a child's file as well, and do not count. */
 static inline void made_ends(struct made_process *p, int rank)
@@ -122,7 +131,7 @@ static inline int made_begin(struct made_process *p, const char *directory, int 
 {
 	const struct record_options options = { .directory = directory,
 						.counters = made_counters,
-						.n_counters = MADE_COUNTERS,
+						.n_counters = o->topdown ? MADE_COUNTERS : MADE_COUNTERS - INTERPOSE_TOPDOWN,
 						.back_end = RECORD_TIME,
 						.packed = true,
 						.chunk_bytes = 4096,
@@ -235,6 +244,10 @@ static inline void made_call(struct made_process *p, const struct made_options *
 	s->counters[19] = finer ? (uint64_t)(p->memory * 1e9) : UINT64_MAX;
 	s->counters[20] = finer ? (uint64_t)((p->cpu + p->threads) * 1e9) : UINT64_MAX;
 	s->counters[21] = finer ? (uint64_t)((p->cpu + p->threads + p->children) * 1e9) : UINT64_MAX;
+	if (o->topdown)
+		memset(&s->counters[22], 0xff, INTERPOSE_TOPDOWN * sizeof(s->counters[0]));
+	if (o->topdown && finer)
+		o->topdown(p->parts, &s->counters[22]);
 	if (read)
 		p->read_at = p->now;
 	record_pack_commit(&p->w, &p->t, p->packing);
@@ -249,6 +262,8 @@ static inline double made_compute(struct made_process *p, const struct made_opti
 
 	p->cpu += usual;
 	p->loop = MADE_LOOP;
+	for (int part = 0; part < MADE_PARTS; part++)
+		p->parts[part] += made_parts[part] * usual;
 	for (size_t i = 0; i < o->n; i++) {
 		const struct made_disturbance *d = &o->disturbances[i];
 		double more = usual * (d->factor - 1);
@@ -313,6 +328,7 @@ static inline double made_compute(struct made_process *p, const struct made_opti
 			break;
 		case MADE_SLOW:
 			p->cpu += more;
+			p->parts[o->slow_part] += more;
 			break;
 		case MADE_FAULTS:
 			p->cpu += more;

@@ -179,41 +179,6 @@ done
 "$ASSAY" record -o limited_later -- sh -c 'ulimit -v 200000; grep VmSize /proc/$$/status; seq 30000 >/dev/null; echo end >/dev/null' >out 2>told || fail "$(cat told)"
 [ "$(tr -dc 0-9 <out)" -lt 100000 ] || fail "$(cat out)"
 
-# A thread that has a name of its own is known by it, if it lives long enough to be looked at: it works for half a second of CPU time.
-if command -v gcc >/dev/null; then
-	cat >named.c <<'END'
-#define _GNU_SOURCE
-#include <pthread.h>
-#include <time.h>
-#include <unistd.h>
-
-static void *work(void *out)
-{
-	volatile long sum = 0;
-
-	pthread_setname_np(pthread_self(), "keeper");
-	while (clock() < CLOCKS_PER_SEC / 2) {
-		for (int k = 0; k < 30000; k++)
-			sum += k;
-		(void)!write(*(int *)out, "x", 1);
-	}
-	return NULL;
-}
-
-int main(void)
-{
-	int out = STDOUT_FILENO;
-	pthread_t thread;
-
-	return pthread_create(&thread, NULL, work, &out) || pthread_join(thread, NULL);
-}
-END
-	gcc -O1 -pthread -o named_program named.c
-	"$ASSAY" record -o threads_named -- ./named_program >/dev/null 2>told || fail "$(cat told)"
-	"$ASSAY" samples threads_named/*.samples --format json >out || fail 'no samples'
-	grep -q '"thread:[0-9]*": "keeper"' out || fail "$(cat out)"
-fi
-
 # A directory that is removed meanwhile has no records.
 status=0
 "$ASSAY" record -o removed -- rm -r removed 2>told || status=$?

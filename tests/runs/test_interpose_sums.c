@@ -88,13 +88,13 @@ static size_t records_take(void)
 	for (uint64_t c = 0; c < writer.header->chunks; c++, chunk += CHUNK_BYTES) {
 		struct record_chunk *head = (void *)chunk;
 		const unsigned char *at = chunk + sizeof(*head);
-		uint64_t state[RECORD_PACK_STATE(COUNTERS)], memory[PACK_WORDS];
+		uint64_t state[RECORD_PACK_STATE(COUNTERS - INTERPOSE_TOPDOWN)], memory[PACK_WORDS];
 		struct record_sample *s = (void *)memory;
 
 		record_pack_forget(state, head->thread);
 		for (uint64_t i = 0; i < head->samples; i++, n++) {
 			uint32_t site;
-			size_t bytes = record_unpack(at, (size_t)(chunk + CHUNK_BYTES - at), COUNTERS, state, s);
+			size_t bytes = record_unpack(at, (size_t)(chunk + CHUNK_BYTES - at), COUNTERS - INTERPOSE_TOPDOWN, state, s);
 
 			assert_true(bytes > 0);
 			at += bytes;
@@ -249,7 +249,7 @@ static int open_records(void **state)
 										   "steal_ns",	   "busy_ns",	     "stopped_ns",
 										   "loop_ticks",   "io_pressure_ns", "memory_pressure_ns",
 										   "own_ns",	   "run_ns" },
-						.n_counters = COUNTERS,
+						.n_counters = COUNTERS - INTERPOSE_TOPDOWN,
 						.packed = true,
 						.chunk_bytes = CHUNK_BYTES,
 						.ticks_per_s = 2500000000u };

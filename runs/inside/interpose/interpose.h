@@ -26,6 +26,8 @@
  *                because memory was short
  *   own_ns       with these: CPU time of the process, including threads that make no calls
  *   run_ns       with these: CPU time of all processes of the run on this host, recorded or not, as reported from outside
+ *   slots, cycles, front_slots, back_slots, retired, lost_slots, memory_slots, l1_miss_cycles, l2_miss_cycles, l3_miss_cycles
+ *                with these, if the CPU counts them: what all threads of the process did with its pipeline (interpose_topdown.c)
  *   from_weight  number of passages of the edge that this record represents; 0: none, or from is unknown
  *
  * The level in the header determines which of these are taken. It may change at any time (record.h).
@@ -182,9 +184,17 @@ static inline uint64_t interpose_text_hash(const char *text)
 	return hash | 1;
 }
 
+#define INTERPOSE_TOPDOWN 10
+/* Starts to count the CPU's pipeline for the calling thread and those that it starts. Returns false if the CPU or the kernel does not. */
+bool interpose_topdown_begin(void);
+/* Fills what has been counted so far; UINT64_MAX: unknown. */
+void interpose_topdown_read(uint64_t out[INTERPOSE_TOPDOWN]);
+void interpose_topdown_end(void);
+
 struct interpose_accounts {
 	uint64_t cpu_ns, run_delay_ns, minor_faults, major_faults, voluntary, involuntary;
 	uint64_t throttled_ns, steal_ns, busy_ns, stopped_ns, loop_ticks, io_pressure_ns, memory_pressure_ns, own_ns, run_ns;
+	uint64_t topdown[INTERPOSE_TOPDOWN];
 };
 
 /* Schedule of an expensive reading, which may take only a part of the time. */
@@ -225,7 +235,7 @@ bool interpose_is_free(uint64_t filters);
 bool interpose_restricts_itself(void);
 /* Called in a child: resets the numbers of ends. */
 void interpose_look_forked(void);
-/* Writes a line about the process, with a number after the key: "thread:3". */
+/* Writes a line about the process, with a number after the key: "end:3". */
 void interpose_say(struct record_writer *writer, const char *beginning, uint64_t number, const char *value);
 /* Returns the counter `kind` of a descriptor. Kinds are read again after a while. */
 uint32_t interpose_kind_of(struct record_writer *writer, int file, uint64_t now);

@@ -489,6 +489,7 @@ static struct {
 		uint64_t ns;   /* UINT64_MAX: unknown */
 		uint64_t told; /* last value of the group */
 	} throttled, io, memory;
+	uint64_t topdown[INTERPOSE_TOPDOWN];
 	uint64_t id; /* hash of the list of cgroups */
 	char groups[GROUPS_BYTES], path[PATH_BYTES];
 } own_group = { .throttled = { .ns = UINT64_MAX }, .io = { .ns = UINT64_MAX }, .memory = { .ns = UINT64_MAX } };
@@ -594,6 +595,7 @@ static void group_read(enum record_level level)
 		grow(&own_group.throttled, throttled_below("/sys/fs/cgroup", name, bytes, "throttled_usec", 1000), same);
 	if (level < RECORD_LEVEL_RESOURCES)
 		return;
+	interpose_topdown_read(own_group.topdown);
 	grow(&own_group.io, pressure_of("/sys/fs/cgroup", name ? name : "", bytes, "/io.pressure", "/proc/pressure/io"), same);
 	grow(&own_group.memory, pressure_of("/sys/fs/cgroup", name ? name : "", bytes, "/memory.pressure", "/proc/pressure/memory"), same);
 }
@@ -690,6 +692,7 @@ static void withheld_read(struct interpose_accounts *out, struct interpose_withh
 		return;
 	out->io_pressure_ns = __atomic_load_n(&own_group.io.ns, __ATOMIC_RELAXED);
 	out->memory_pressure_ns = __atomic_load_n(&own_group.memory.ns, __ATOMIC_RELAXED);
+	memcpy(out->topdown, own_group.topdown, sizeof(out->topdown));
 }
 
 /* ---- reading of all of that ---- */

@@ -19,41 +19,38 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 #include <unwind.h>
 
-#define THREAD_SITES	  (1u << INTERPOSE_SITES_LOG2)
-#define BLOCK_LOG2_MAX	  12u
-#define PART_LOG2_MAX	  18u	 /* a weight has 31 bits */
-#define GAP_TICKS	  25000u /* initial gap between two timed calls of a site: about 10 microseconds */
-#define GAP_TICKS_LEAST	  2500u
-#define GAP_TICKS_MOST	  (1u << 30)
-#define FREE_CALLS	  4096u	 /* this many calls of a site per second are all timed: 0.05 % of its time */
-#define PACE_CALLS	  256u	 /* timed calls between two checks of the time they took */
-#define COUNTED_NS	  2u	 /* cost of counting a call */
-#define TIMED_NS	  120u	 /* cost of timing a call and the next one, in programs that need the caches */
-#define WRITE_TICKS_MOST  10000u /* if writing a record takes longer, the thread did not run meanwhile */
-#define THETA_LOG2_LEAST  10u	 /* 0.4 microseconds */
-#define THETA_LOG2_MOST	  32u
-#define THETA_BYTES	  1024u
-#define BURST_BYTES	  4096u	 /* beyond the rate, with names: with reserved space less than 50 KB in the first second... */
-#define BYTES_PER_S	  24000u /* ...and less than that in each other one */
-#define OVERHEAD_PPM	  10000u
-#define TIMING_PART	  4u	/* parts, one of them for this; the others are for reading and writing, which have limits, and for caches */
-#define CHUNK_BYTES	  4096u /* the minimum, even for a thread with few calls */
-#define NAMES_BYTES	  131072u /* per process, however short: enough for about 1,800 sites */
-#define NOT_CHOSEN	  255u
-#define THREAD_NAME_BYTES 16   /* the kernel's limit */
-#define THREADS_NAMED	  256u /* per process */
-#define COUNTERS	  23u
-#define ACCOUNTS_AT	  8u
-#define PACK_WORDS	  RECORD_PACK_WORDS(COUNTERS)
-#define THREAD_BYTES	  (THREAD_SITES * sizeof(struct interpose_site) + PACK_WORDS * sizeof(uint64_t))
-#define OWN_MOST	  32u /* frames between this file and the call itself */
-#define PAGE_BYTES	  4096u
+#define THREAD_SITES	 (1u << INTERPOSE_SITES_LOG2)
+#define BLOCK_LOG2_MAX	 12u
+#define PART_LOG2_MAX	 18u	/* a weight has 31 bits */
+#define GAP_TICKS	 25000u /* initial gap between two timed calls of a site: about 10 microseconds */
+#define GAP_TICKS_LEAST	 2500u
+#define GAP_TICKS_MOST	 (1u << 30)
+#define FREE_CALLS	 4096u	/* this many calls of a site per second are all timed: 0.05 % of its time */
+#define PACE_CALLS	 256u	/* timed calls between two checks of the time they took */
+#define COUNTED_NS	 2u	/* cost of counting a call */
+#define TIMED_NS	 120u	/* cost of timing a call and the next one, in programs that need the caches */
+#define WRITE_TICKS_MOST 10000u /* if writing a record takes longer, the thread did not run meanwhile */
+#define THETA_LOG2_LEAST 10u	/* 0.4 microseconds */
+#define THETA_LOG2_MOST	 32u
+#define THETA_BYTES	 1024u
+#define BURST_BYTES	 4096u	/* beyond the rate, with names: with reserved space less than 50 KB in the first second... */
+#define BYTES_PER_S	 24000u /* ...and less than that in each other one */
+#define OVERHEAD_PPM	 10000u
+#define TIMING_PART	 4u    /* parts, one of them for this; the others are for reading and writing, which have limits, and for caches */
+#define CHUNK_BYTES	 4096u /* the minimum, even for a thread with few calls */
+#define NAMES_BYTES	 131072u /* per process, however short: enough for about 1,800 sites */
+#define NOT_CHOSEN	 255u
+#define COUNTERS	 (23u + INTERPOSE_TOPDOWN)
+#define ACCOUNTS_AT	 8u
+#define PACK_WORDS	 RECORD_PACK_WORDS(COUNTERS)
+#define THREAD_BYTES	 (THREAD_SITES * sizeof(struct interpose_site) + PACK_WORDS * sizeof(uint64_t))
+#define OWN_MOST	 32u /* frames between this file and the call itself */
+#define PAGE_BYTES	 4096u
 
 /* ---- instructions of the calling thread, by the CPU ---- */
 
@@ -215,7 +212,6 @@ struct thread_state {
 	struct interpose_counter counter;
 	bool counting;
 	uint64_t random;
-	char name[THREAD_NAME_BYTES]; /* as recorded; "": the process's name */
 	struct interpose_looks looks; /* state of the readings of resource usage */
 	uint64_t gap, paced;	      /* ticks */
 	uint64_t spent;		      /* ticks since then, spent on call paths and counters */
@@ -234,7 +230,6 @@ static bool forked; /* in a child that has not started a file of its own */
 bool interpose_off, interpose_threads_hidden;
 static bool paths;  /* vertices have call paths */
 static bool worked; /* work is counted, and the file says so */
-static char process_name[THREAD_NAME_BYTES];
 
 /* Modules that count statements (runs/inside/features/counting/) count in this variable, or this library reads the program's own. */
 extern _Thread_local uint64_t assay_statements;
@@ -471,20 +466,6 @@ static uint64_t work_took(uint64_t before)
 	return now;
 }
 
-/* Writes the thread's name as "thread:NUMBER" if it differs from the process's, for up to THREADS_NAMED threads that have records. */
-static void name_look(void)
-{
-	static uint32_t said;
-	char now[THREAD_NAME_BYTES] = "";
-
-	interpose_ask(SYS_prctl, PR_GET_NAME, (long)now, 0, 0);
-	if (!mine.record.numbered || !*now || strcmp(now, *mine.name ? mine.name : process_name) == 0 ||
-	    __atomic_fetch_add(&said, 1, __ATOMIC_RELAXED) >= THREADS_NAMED)
-		return;
-	memcpy(mine.name, now, sizeof(now));
-	interpose_say(&writer, "thread:", mine.record.number, now);
-}
-
 static void call_begin(struct interpose_call *call, struct interpose_site *s, uint64_t now)
 {
 	bool chained = interpose_hot.from != INTERPOSE_NO_SITE;
@@ -510,8 +491,6 @@ static void call_begin(struct interpose_call *call, struct interpose_site *s, ui
 	if (now - mine.looks.looked > mine.looks.period && now - mine.looks.looked > 1ull << volume.theta_log2) {
 		uint64_t most = interpose_accounts_look(&writer, &mine.looks, now);
 
-		if (most == INTERPOSE_LONG)
-			name_look();
 		call->accounts = mine.looks.looked = call->start = record_ticks();
 		if (chained && call->start - now > most)
 			call->since += call->start - now;
@@ -552,6 +531,8 @@ static bool is_recording(void)
 	if (interpose_off)
 		return false;
 	mine.counting = mine.sites && interpose_counter_begin(&mine.counter);
+	interpose_topdown_end(); /* its parent's */
+	interpose_topdown_begin();
 	return true;
 }
 
@@ -636,6 +617,7 @@ __attribute__((noinline)) static void record_write(const struct interpose_call *
 {
 	struct record_sample *sample = record_pack_begin(&writer, &mine.record, mine.packing);
 	uint64_t *counters;
+	size_t accounts;
 	uint32_t bytes;
 
 	if (!sample)
@@ -656,9 +638,10 @@ __attribute__((noinline)) static void record_write(const struct interpose_call *
 	counters[5] = call->since;
 	counters[6] = call->work;
 	counters[7] = weights.edge;
-	memset(counters + ACCOUNTS_AT, 0xff, sizeof(mine.looks.accounts));
+	accounts = (writer.options.n_counters - ACCOUNTS_AT) * sizeof(*counters);
+	memset(counters + ACCOUNTS_AT, 0xff, accounts);
 	if (call->accounts && call->accounts == mine.looks.looked)
-		memcpy(counters + ACCOUNTS_AT, &mine.looks.accounts, sizeof(mine.looks.accounts));
+		memcpy(counters + ACCOUNTS_AT, &mine.looks.accounts, accounts);
 	bytes = record_pack_commit(&writer, &mine.record, mine.packing);
 	if (volume.bytes_per_s)
 		theta_follow(now, bytes);
@@ -785,7 +768,6 @@ static void say_who(void)
 		record_info(&writer, "host", host.nodename);
 	say_boot();
 	say_rank();
-	interpose_ask(SYS_prctl, PR_GET_NAME, (long)process_name, 0, 0);
 }
 
 /* Returns the value of a variable; the default if it is not a number. */
@@ -807,17 +789,19 @@ static uint64_t number_of(const char *name, uint64_t otherwise)
 __attribute__((constructor)) static void interpose_start(void)
 {
 	static const char *const counters[COUNTERS] = {
-		"size",		"kind",	    "result",	    "args",	    "from",	    "since",	      "work",
-		"from_weight",	"cpu_ns",   "run_delay_ns", "minor_faults", "major_faults", "voluntary",      "involuntary",
-		"throttled_ns", "steal_ns", "busy_ns",	    "stopped_ns",   "loop_ticks",   "io_pressure_ns", "memory_pressure_ns",
-		"own_ns",	"run_ns"
+		"size",		"kind",		"result",	  "args",	    "from",	     "since",	       "work",
+		"from_weight",	"cpu_ns",	"run_delay_ns",	  "minor_faults",   "major_faults",  "voluntary",      "involuntary",
+		"throttled_ns", "steal_ns",	"busy_ns",	  "stopped_ns",	    "loop_ticks",    "io_pressure_ns", "memory_pressure_ns",
+		"own_ns",	"run_ns",	"slots",	  "cycles",	    "front_slots",   "back_slots",     "retired",
+		"lost_slots",	"memory_slots", "l1_miss_cycles", "l2_miss_cycles", "l3_miss_cycles"
 	};
 	const char *directory = is_launcher() ? NULL : getenv("ASSAY_INTERPOSE_DIRECTORY");
+	bool is_free = directory && interpose_is_free(number_of("ASSAY_INTERPOSE_FILTERS", UINT64_MAX));
 	const struct record_options options = {
 		.directory = directory,
 		.back_end = RECORD_TIME,
 		.counters = counters,
-		.n_counters = COUNTERS,
+		.n_counters = is_free && interpose_topdown_begin() ? COUNTERS : COUNTERS - INTERPOSE_TOPDOWN,
 		.packed = true,
 		.level = number_of("ASSAY_INTERPOSE_PROGRESSIVE", 0) ? RECORD_LEVEL_TIMES : RECORD_LEVEL_ALL,
 		.chunk_bytes = CHUNK_BYTES,
@@ -826,8 +810,7 @@ __attribute__((constructor)) static void interpose_start(void)
 	int before = errno;
 
 	volume.overhead_ppm = number_of("ASSAY_INTERPOSE_OVERHEAD_PPM", OVERHEAD_PPM);
-	if (directory && interpose_is_free(number_of("ASSAY_INTERPOSE_FILTERS", UINT64_MAX)) &&
-	    pthread_key_create(&at_end, thread_end) == 0 && record_open(&writer, &options) == 0) {
+	if (is_free && pthread_key_create(&at_end, thread_end) == 0 && record_open(&writer, &options) == 0) {
 		volume.bytes_per_s = number_of("ASSAY_INTERPOSE_BYTES_PER_S", BYTES_PER_S);
 		volume.burst = BURST_BYTES;
 		volume_begin();

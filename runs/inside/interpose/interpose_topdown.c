@@ -1,0 +1,108 @@
+/* Counts what the CPU's pipeline does, by the top-down method (Yasin, 2014): the part of its slots in which it retires instructions, loses
+ * work to wrong guesses, or waits, and for what. All threads inherit the kernel's events. Tests replace the C library's syscall(). */
+#include "runs/inside/interpose/interpose.h"
+#include "runs/inside/record/record_writer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/perf_event.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#if defined(__aarch64__) || defined(INTERPOSE_AARCH64)
+/* Arm's architectural numbers: CPU_CYCLES (slots are cycles here), STALL_FRONTEND, STALL_BACKEND, INST_RETIRED, INST_SPEC,
+ * STALL_BACKEND_MEMBOUND, and that with misses in the first and second level (STALL_BACKEND_L1D, _L2D) and the last (STALL_BACKEND_MEM). */
+static const uint32_t codes[INTERPOSE_TOPDOWN] = { 0x11, 0x11, 0x23, 0x24, 0x08, 0x1b, 0x8164, 0x8165, 0x8166, 0x4005 };
+#define SPECULATED true /* the sixth event counts started instructions; those that did not retire were lost */
+#define KNOWN_BY   NULL
+#else
+/* Intel's, where the kernel knows slots: TOPDOWN.SLOTS and its metrics, which are counted in its group, cycles, and
+ * CYCLE_ACTIVITY.STALLS_L1D_MISS, _L2_MISS, _L3_MISS. */
+static const uint32_t codes[INTERPOSE_TOPDOWN] = { 0x0400, 0x003c, 0x8200,     0x8300,	   0x8000,
+						   0x8100, 0x8700, 0x0c000ca3, 0x050005a3, 0x060006a3 };
+#define SPECULATED false
+#define KNOWN_BY   "/sys/bus/event_source/devices/cpu/events/slots"
+#endif
+
+static struct event {
+	int file; /* -1: none */
+	uint64_t id;
+} events[INTERPOSE_TOPDOWN];
+
+static int event_open(uint32_t code, int leader)
+{
+	struct perf_event_attr event = { .type = PERF_TYPE_RAW,
+					 .size = sizeof(event),
+					 .config = code,
+					 .read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING,
+					 .inherit = 1,
+					 .inherit_thread = 1,
+					 .exclude_kernel = 1,
+					 .exclude_hv = 1 };
+	int file = (int)syscall(SYS_perf_event_open, &event, 0, -1, leader, PERF_FLAG_FD_CLOEXEC), far;
+
+	if (file < 0)
+		return -1;
+	far = (int)syscall(SYS_fcntl, file, F_DUPFD_CLOEXEC, RECORD_DESCRIPTOR_LEAST);
+	syscall(SYS_close, file);
+	return far;
+}
+
+bool interpose_topdown_begin(void)
+{
+	int before = errno;
+	long known = KNOWN_BY ? syscall(SYS_openat, AT_FDCWD, KNOWN_BY, O_RDONLY | O_CLOEXEC) : 0;
+
+	if (known > 0)
+		syscall(SYS_close, known);
+	for (size_t i = 0; i < INTERPOSE_TOPDOWN; i++) {
+		bool metric = !SPECULATED && (codes[i] & 0xff) == 0 && i > 0;
+
+		events[i].file = known < 0 || (i > 0 && events[0].file < 0) ? -1 : event_open(codes[i], metric ? events[0].file : -1);
+		if (events[i].file >= 0 && syscall(SYS_ioctl, events[i].file, PERF_EVENT_IOC_ID, &events[i].id) != 0)
+			events[i].id = 0;
+	}
+	errno = before;
+	return events[0].file >= 0;
+}
+
+/* Returns whether it is still open: the program may have closed it, and opened another file with its number. */
+static bool is_open(const struct event *e)
+{
+	uint64_t id;
+
+	return e->file >= 0 && syscall(SYS_ioctl, e->file, PERF_EVENT_IOC_ID, &id) == 0 && id == e->id;
+}
+
+/* Returns the count, scaled to all of the time if others had the CPU's counter for a part of it. UINT64_MAX: unknown. */
+static uint64_t event_read(const struct event *e)
+{
+	uint64_t now[3]; /* value, time enabled, time running */
+
+	if (!is_open(e) || syscall(SYS_read, e->file, now, sizeof(now)) != sizeof(now) || !now[2])
+		return UINT64_MAX;
+	return now[1] == now[2] ? now[0] : (uint64_t)((double)now[0] * (double)now[1] / (double)now[2]);
+}
+
+void interpose_topdown_read(uint64_t out[INTERPOSE_TOPDOWN])
+{
+	uint64_t retired, *lost = &out[5];
+	int before = errno;
+
+	for (size_t i = 0; i < INTERPOSE_TOPDOWN; i++)
+		out[i] = event_read(&events[i]);
+	retired = out[4];
+	if (SPECULATED && *lost != UINT64_MAX)
+		*lost = retired == UINT64_MAX ? UINT64_MAX : *lost > retired ? *lost - retired : 0;
+	errno = before;
+}
+
+void interpose_topdown_end(void)
+{
+	int before = errno;
+
+	for (size_t i = 0; i < INTERPOSE_TOPDOWN; i++)
+		if (is_open(&events[i]))
+			syscall(SYS_close, events[i].file);
+	errno = before;
+}

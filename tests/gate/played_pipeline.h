@@ -1,0 +1,146 @@
+/* Counters of a CPU's pipeline that are played: perf_event_open() gives descriptors of nothing, and reading them what a made run's pipeline
+ * has done (made_run.h), by the codes of one architecture. What recorded runs say of it must be what was made. */
+#include "tests/gate/made_run.h"
+#include "tests/scratch.h"
+
+#include "gate/variance/stored_runs.h"
+
+#include <linux/perf_event.h>
+#include <stdarg.h>
+#include <sys/syscall.h>
+
+#define FIRST_FILE 1000
+#define FREQUENCY  3e9
+#define WIDTH	   5								 /* slots of a cycle */
+#define LOST_S	   (2 * MADE_STEP_S / 2 / (1.5 * MADE_STEP_S + 2 * MADE_CALL_S)) /* of two seconds */
+
+static struct {
+	uint32_t codes[64]; /* of descriptors from FIRST_FILE on */
+	size_t n;
+	uint32_t without[3]; /* codes that cannot be opened */
+	const double *parts;
+	double running; /* the part of the time that an event had a counter */
+} played;
+
+static double count_of(uint32_t code, const double *parts);
+
+static long played_open(const struct perf_event_attr *event)
+{
+	assert_true(event->inherit && event->exclude_kernel);
+	for (size_t i = 0; i < COUNT(played.without); i++)
+		if (played.without[i] == event->config) {
+			errno = ENOENT;
+			return -1;
+		}
+	played.codes[played.n] = (uint32_t)event->config;
+	return FIRST_FILE + (long)played.n++;
+}
+
+static long played_read(uint32_t code, uint64_t out[3])
+{
+	out[0] = (uint64_t)(played.running * count_of(code, played.parts));
+	out[1] = 1000000;
+	out[2] = (uint64_t)(1000000 * played.running);
+	return 3 * sizeof(*out);
+}
+
+static long played_call(long number, ...)
+{
+	uint64_t a[3];
+	va_list list;
+
+	va_start(list, number);
+	for (int i = 0; i < 3; i++)
+		a[i] = va_arg(list, uint64_t);
+	va_end(list);
+	switch (number) {
+	case SYS_perf_event_open:
+		return played_open((const struct perf_event_attr *)a[0]);
+	case SYS_read:
+		return played_read(played.codes[a[0] - FIRST_FILE], (uint64_t *)a[1]);
+	case SYS_ioctl:
+		*(uint64_t *)a[2] = a[0];
+		return 0;
+	case SYS_fcntl:
+		return (long)a[0]; /* a duplicate */
+	default:
+		return 0; /* the kernel knows slots; what is closed */
+	}
+}
+
+#define syscall played_call
+#include "runs/inside/interpose/interpose_topdown.c"
+#undef syscall
+
+static void topdown(const double part_s[], uint64_t out[INTERPOSE_TOPDOWN])
+{
+	played.parts = part_s;
+	interpose_topdown_read(out);
+}
+
+/* From 1 to 3 s one part of the pipeline takes so much longer that work takes 1.5 times as long. */
+static void found(int part, const char *cause)
+{
+	static int runs;
+	const struct made_disturbance d = { 0, 1, 3, 1.5, MADE_SLOW };
+	const struct made_options o = { .ranks = 1,
+					.seconds = 5,
+					.noise = .01,
+					.seed = 3,
+					.counted = true,
+					.disturbances = &d,
+					.n = 1,
+					.topdown = topdown,
+					.slow_part = part };
+	const struct variance_options options = { .threshold = VARIANCE_THRESHOLD, .least_s = (double)NAN };
+	char *directory = mem_format("run%d", runs++);
+	const char *name = directory;
+	const struct breakdown_part *first;
+	struct assay_error err;
+	struct fragments f;
+	struct variance v;
+
+	assert_int_equal(mkdir(name, 0755), 0);
+	played.n = 0;
+	assert_true(interpose_topdown_begin());
+	assert_int_equal(made_run(name, &o), 0);
+	interpose_topdown_end();
+	check(record_files_read(&name, 1, &f, &err), &err);
+	check(variance_of(&f, &options, &v, &err), &err);
+	assert_int_equal(v.n_regions, 1);
+	first = &v.regions[0].why.parts[0];
+	if (strcmp(loss_cause_name(first->cause), cause) != 0)
+		fail_msg("%s, not %s: %.3f of %.3f s", loss_cause_name(first->cause), cause, first->impact_s, v.regions[0].why.loss_s);
+	if (fabs(first->impact_s / LOST_S - 1) > .1 || fabs(first->lasted_s / 2 - 1) > .1)
+		fail_msg("%s: %.3f s, for %.3f s", cause, first->impact_s, first->lasted_s);
+	variance_release(&v);
+	free(directory);
+}
+
+/* Each part of the lowest level, and, where the CPU has no counters of that, of those above it. */
+static void levels_found(const uint32_t *lowest, const uint32_t *lower)
+{
+	static const char *const causes[MADE_PARTS] = { "front_end", "bad_speculation", "retiring", "core", "l1", "l2", "l3", "dram" };
+
+	played.running = 1;
+	for (int part = 0; part < MADE_PARTS; part++)
+		found(part, causes[part]);
+	played.running = .25; /* others have the counters, too */
+	found(MADE_L2, "l2");
+	memcpy(played.without, lowest, sizeof(played.without));
+	found(MADE_DRAM, "data");
+	found(MADE_CORE, "core");
+	memcpy(played.without, lower, sizeof(played.without));
+	found(MADE_DRAM, "back_end");
+	found(MADE_CORE, "back_end");
+	found(MADE_FRONT_END, "front_end");
+}
+
+/* Nothing is begun where the first event is refused. */
+static void nothing_counted(uint32_t first)
+{
+	played.without[0] = first;
+	played.n = 0;
+	assert_false(interpose_topdown_begin());
+	assert_int_equal(played.n, 0);
+}
