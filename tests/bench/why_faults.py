@@ -96,7 +96,8 @@ def of_sqlite(directory, patch=None):
     return files
 
 
-Case = collections.namedtuple("Case", "name function kinds old new build arguments", defaults=[BUILD, ()])
+# limit: of the time in which functions are measured, as --why takes it.
+Case = collections.namedtuple("Case", "name function kinds old new build arguments limit", defaults=[BUILD, (), "5m"])
 
 
 def cases(work):
@@ -114,7 +115,7 @@ def cases(work):
     if os.path.exists(f"{work}/sqlite/sqlite3.c"):
         build = ["gcc", "-O1", "-g", "-w", "-I.", "sqlite3.c", "detect_sqlite.c", "cost.c", "-pthread", "-lm", "-o", "p"]
         out.append(Case("sqlite step", "sqlite3_step", ("false_sharing",), of_sqlite(f"{work}/sqlite"),
-                        of_sqlite(f"{work}/sqlite", "detect_sqlite_step.patch"), build, ["database", THREADS, "20", SEED]))
+                        of_sqlite(f"{work}/sqlite", "detect_sqlite_step.patch"), build, ["database", THREADS, "20", SEED], "90m"))
     for i, (program, (function, text, arguments)) in enumerate(first.items()):
         name, change = REFACTORINGS[i % len(REFACTORINGS)]
         new = change(text, function)
@@ -138,7 +139,8 @@ def measure(assay, work, case):
     with open(os.path.join(work, "lab", "apps", name + ".yaml"), "w") as f:
         json.dump(manifest, f)  # which is YAML
     start, load = time.monotonic(), os.getloadavg()[0]
-    p = subprocess.run([assay, "-C", os.path.join(work, "lab"), "gate", f"{name}@old", f"{name}@new", "--run", "--quiet", "--format", "json"],
+    p = subprocess.run([assay, "-C", os.path.join(work, "lab"), "gate", f"{name}@old", f"{name}@new", "--run", "--why", case.limit, "--quiet",
+                        "--format", "json"],
                        capture_output=True, text=True)
     a = json.loads(p.stdout) if p.stdout.startswith("{") else {}
     functions = a.get("functions") or {}

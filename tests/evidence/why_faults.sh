@@ -19,7 +19,8 @@ mkdir -p "$kept"
 	echo 'counters. Faults are those of `tests/apps/truth.csv`, with two threads. Refactorings: all functions are renamed; the body of the function is another one,'
 	echo 'which is inlined; it is moved behind all others; the bounds of its loops are variables. A function that is named in these is a false alarm.'
 	echo
-	echo 'The code of the slow functions of `numa_init`, `pointer_chase` and `branch` did not change, only their data.'
+	echo 'The code of the slow functions of `numa_init`, `pointer_chase` and `branch` did not change, only their data. SQLite, a'
+	echo 'run of which takes about a minute with emulated counters, has a limit of 90 minutes (`--why 90m`) instead of 5.'
 	echo
 	/usr/bin/python3 tests/bench/why_faults.py page "$kept"
 } >"$work/page"
