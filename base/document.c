@@ -341,7 +341,7 @@ static bool doc_is_data(const struct doc_node *node)
 
 	if (!parent)
 		return true; /* the root */
-	if (node->kind > DOC_VALUE || node->aside)
+	if (node->kind > DOC_VALUE || node->aside || node->value.type == DOC_PICTURE)
 		return false;
 	return node->key || ((parent->kind == DOC_LIST || parent->kind == DOC_TABLE) && doc_is_data(parent));
 }

@@ -47,7 +47,7 @@ at_least() {
 
 # What holds for every page, in every frame. $1: its sections, where they are not those of a report.
 expect_layout() {
-	sections=${1:-decision,ratios,moves,time,conditions,fingerprints,left-out,method}
+	sections=${1:-decision,ratios,time,fingerprints,left-out,method}
 	for frame in phone-light phone-dark screen-light screen-dark no-script; do
 		expect_fact $frame sections "$sections"
 		expect_fact $frame scrolls-sideways no

@@ -616,7 +616,7 @@ static void explore_page(const struct explore *e, const char *lab, struct buf *o
 	add_variability(e, &d);
 	add_correlation(e, &d);
 	add_components(e, &d);
-	page_conditions(&d, e->evidence, &(struct page_machines){ e->fingerprints, NULL, e->n });
+	page_fingerprints(&d, e->evidence, &(struct page_machines){ e->fingerprints, NULL, e->n });
 	omissions_section(&d, &e->omissions);
 	html_page(&page, &d, out);
 	document_release(&d);

@@ -151,12 +151,22 @@ static void add_latent(struct comparison *c)
 	free(names);
 }
 
-void comparison_add_function(struct comparison *c, const char *name, const char *where)
+void comparison_add_function(struct comparison *c, const char *name, const char *file, unsigned line, const char *change,
+			     const char *hottest)
 {
-	char *why = function_evidence_reason(&c->functions, name), *cause = c->cause;
+	char *why = function_evidence_reason(&c->functions, name);
+	struct buf text = BUF_INIT;
 
-	c->cause = mem_format("%s%smost in %s%s%s", cause, *cause ? "; " : "", where, why ? ": " : "", why ? why : "");
-	mem_free(cause, why);
+	buf_format(&text, "%s%smost in %s", c->cause, *c->cause ? "; " : "", name);
+	if (file)
+		buf_format(&text, " (%s:%u", file, line);
+	if (change)
+		buf_format(&text, "%s%s", file ? ", " : " (", change);
+	if (hottest)
+		buf_format(&text, ", mostly at %s", hottest);
+	buf_format(&text, "%s%s%s", file || change ? ")" : "", why ? ": " : "", why ? why : "");
+	mem_free(c->cause, why);
+	c->cause = buf_take(&text);
 }
 
 bool comparison_is_explained(const struct comparison *c, bool *known)
@@ -198,7 +208,6 @@ void comparison_withdraw(struct comparison *c, const char *code, char *text)
 static struct comparison_absent stage_functions(struct lab *lab, struct comparison *c)
 {
 	struct function_reason r;
-	char *where;
 
 	function_evidence_of(lab, c->verdict.baseline, c->verdict.candidate, &c->functions);
 	if (c->functions.missing)
@@ -208,11 +217,8 @@ static struct comparison_absent stage_functions(struct lab *lab, struct comparis
 	functions_confirm(c);
 	add_latent(c);
 	comparison_add_unexplained(c);
-	if (function_evidence_row(&c->functions, c->verdict.effect.decision, 0, &r)) {
-		where = r.file ? mem_format("%s (%s:%u)", r.name, text_file_name(r.file), r.line) : mem_string(r.name);
-		comparison_add_function(c, r.name, where);
-		free(where);
-	}
+	if (function_evidence_row(&c->functions, c->verdict.effect.decision, 0, &r))
+		comparison_add_function(c, r.name, r.file ? text_file_name(r.file) : NULL, r.line, NULL, NULL);
 	return (struct comparison_absent){ NULL, NULL };
 }
 

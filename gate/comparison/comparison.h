@@ -76,8 +76,10 @@ void comparison_release(struct comparison *comparison); /* accepts zeroed */
  * else `open`. */
 double comparison_told(const struct verdict *verdict, const struct measured *measured, double open);
 
-/* Adds to the cause the function that explains most, as users read it ("walk (src/work.c:4)"), and what its counters say of it. */
-void comparison_add_function(struct comparison *comparison, const char *name, const char *where);
+/* Adds to the cause the function that explains most, and what its counters say of it: "most in walk (src/work.c:4, modified, mostly at
+ * src/work.c:7): ...". What is not known is NULL. */
+void comparison_add_function(struct comparison *comparison, const char *name, const char *file, unsigned line, const char *change,
+			     const char *hottest);
 /* Has a function that was changed, or a resource, certainly grown? *known: it was looked at which functions were changed. */
 bool comparison_is_explained(const struct comparison *comparison, bool *known);
 /* Adds to a regression the finding that nothing explains it that was looked at; once it is known which functions were changed. */

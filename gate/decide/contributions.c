@@ -121,7 +121,7 @@ static void contributions_lead_find(const struct verdict *v, struct contribution
 {
 	double none = stats_round(c->unexplained.first), sum = 0;
 
-	c->resource = v->cause.by_type;
+	c->resource = v->shape == SHAPE_BY_TYPE;
 	if (!c->resource)
 		return;
 	c->leading = mem_new(c->n_groups, sizeof(const struct contribution *));

@@ -410,6 +410,18 @@ struct effect effect_of(const struct effect_pair *pairs, size_t n, size_t n_type
 	return e;
 }
 
+ROWS_FUNCTION(shape_code, enum shape, SHAPE_ROWS, ROWS_CODE)
+ROWS_FUNCTION(shape_text, enum shape, SHAPE_ROWS, ROWS_TEXT)
+
+enum shape shape_of(const struct effect *e)
+{
+	if (isnan(e->shape_p) || isnan(e->low))
+		return SHAPE_NOT_TESTED;
+	if (stats_round(e->shape_p) < SHAPE_LEVEL)
+		return SHAPE_BY_TYPE;
+	return stats_round(e->low) > 1 || stats_round(e->high) < 1 ? SHAPE_UNIFORM : SHAPE_NEITHER;
+}
+
 struct text_number effect_level(double level)
 {
 	struct text_number out;

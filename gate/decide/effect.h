@@ -66,8 +66,7 @@ struct effect {
 	double minimum_detectable; /* relative slowdown, .05 = 5 %; NaN as low and high */
 	bool within;		   /* the interval is of the repetitions within machines, since there are fewer than EFFECT_TYPES_MIN types:
 				    * it holds for these machines only */
-	double shape_p;		   /* p of the spread over types against the noise within machines; NaN when it cannot be tested. Whether
-				    * the ratio differs by type is said once, by cause.h */
+	double shape_p;		   /* p of the spread over types against the noise within machines; NaN when it cannot be tested */
 	enum decision decision;
 };
 
@@ -95,6 +94,25 @@ struct effect_asked {
  */
 struct effect effect_of(const struct effect_pair *pairs, size_t n, size_t n_types, const struct effect_asked *asked,
 			const struct effect_common *common);
+
+/* ---- what kind of change it is ---- */
+
+#define SHAPE_LEVEL .05 /* below this shape_p the ratio differs by type */
+
+/* Constant, word in answers, sentence. */
+#define SHAPE_ROWS(X)                                                                                                                      \
+	X(SHAPE_NOT_TESTED, "not_tested", "too few hardware types or repetitions to tell")                                                 \
+	X(SHAPE_NEITHER, "neither", "no change is visible, neither in the mean nor between hardware types")                                \
+	X(SHAPE_PROCESSOR, "processor_time", "CPU time decided; of the metric no change is visible, nor between hardware types")           \
+	X(SHAPE_UNIFORM, "uniform", "the ratio is the same on all hardware types within the noise: more or less of the same work")         \
+	X(SHAPE_BY_TYPE, "other_resource", "the ratio differs between hardware types: a resource is used more or less than before")
+
+enum shape { SHAPE_ROWS(ROWS_ENUM) };
+const char *shape_code(enum shape shape);
+const char *shape_text(enum shape shape);
+
+/* Did the mean over the types change (the interval of the ratio)? Does the ratio differ between types by more than the noise (shape_p)? */
+enum shape shape_of(const struct effect *effect);
 
 /* "99.69 %", of an interval, as people read it. */
 struct text_number effect_level(double level);

@@ -161,9 +161,6 @@ static struct rule_input times_input(const struct times *t, enum decision perfor
 
 /* ---- the verdict ---- */
 
-#define PERMUTATIONS 9999
-#define SEED	     20171
-
 /* The first rule that applies; RULES when none does: then the interval of the metric decides. */
 static enum rule rule_of(const struct rule_input *in)
 {
@@ -275,7 +272,7 @@ enum decision verdict_of_cost(const struct verdict *v)
 	return v->effect.types ? v->effect.decision : v->by_interval;
 }
 
-/* ---- the stressors that the change follows ---- */
+/* ---- fingerprints ---- */
 
 const struct fingerprint *verdict_kind(const struct verdict *v)
 {
@@ -291,101 +288,6 @@ bool verdict_usable(const struct pairing_machine *m, const struct fingerprint *k
 	return m->reason == PAIRING_USED && m->fingerprint && fingerprint_comparable(m->fingerprint, kind);
 }
 
-/* What is known of the types that have machines, by type of the pairing. */
-struct by_type {
-	struct mat log_rate;	      /* [n_types x stressors] mean log rate, from medians over passes; NaN where a machine lacks it */
-	double *log_ratio, *log_cost; /* [n_types] */
-	size_t *machines;	      /* [n_types] */
-};
-
-static struct by_type by_type_of(const struct evidence *evidence, const struct pairing *p, const struct fingerprint *kind)
-{
-	size_t n = evidence->fingerprints.n_stressors;
-	struct by_type b = { mat_new(p->n_types, n), mem_new(p->n_types, sizeof(double)), mem_new(p->n_types, sizeof(double)),
-			     mem_new(p->n_types, sizeof(size_t)) };
-
-	for (size_t i = 0; i < p->n; i++) {
-		const struct pairing_machine *m = &p->machines[i];
-
-		if (!verdict_usable(m, kind))
-			continue;
-		b.machines[m->type]++;
-		b.log_ratio[m->type] += m->log_ratio;
-		b.log_cost[m->type] += m->log_cost;
-		for (size_t j = 0; j < n; j++) {
-			struct fingerprint_summary s = fingerprint_summarise(&evidence->fingerprints, m->fingerprint, j);
-
-			b.log_rate.at[m->type * n + j] += log(s.median); /* NaN stays NaN */
-		}
-	}
-	for (size_t t = 0; t < p->n_types; t++) {
-		b.log_ratio[t] /= (double)b.machines[t];
-		b.log_cost[t] /= (double)b.machines[t];
-		for (size_t j = 0; j < n; j++)
-			b.log_rate.at[t * n + j] /= (double)b.machines[t];
-	}
-	return b;
-}
-
-static void by_type_release(struct by_type *b)
-{
-	mat_release(&b->log_rate);
-	mem_free(b->log_ratio, b->log_cost, b->machines);
-}
-
-/* Removes the rows of types without machines and the columns with a gap. Fills v->features. */
-static void by_type_compact(const struct evidence *evidence, struct verdict *v, struct by_type *b)
-{
-	struct mat all = b->log_rate;
-	size_t *columns = mem_new(all.cols, sizeof(size_t)), rows = 0;
-
-	for (size_t j = 0; j < all.cols; j++) {
-		bool whole = true;
-
-		for (size_t t = 0; whole && t < all.rows; t++)
-			whole = !b->machines[t] || isfinite(mat_get(&all, t, j));
-		if (whole) {
-			v->features[v->n_features] = evidence->fingerprints.stressors[j];
-			columns[v->n_features++] = j;
-		}
-	}
-	b->log_rate = mat_new(all.rows, all.cols);
-	for (size_t t = 0; t < all.rows; t++) {
-		if (!b->machines[t])
-			continue;
-		for (size_t j = 0; j < v->n_features; j++)
-			b->log_rate.at[rows * v->n_features + j] = mat_get(&all, t, columns[j]);
-		b->log_ratio[rows] = b->log_ratio[t];
-		b->log_cost[rows++] = b->log_cost[t];
-	}
-	b->log_rate.rows = rows;
-	b->log_rate.cols = v->n_features;
-	free(columns);
-	mat_release(&all);
-}
-
-/* Fills features, resources, resource_types and cause, from the pairing and the effect. */
-static void verdict_find_cause(const struct evidence *evidence, struct verdict *v)
-{
-	size_t n = evidence->fingerprints.n_stressors;
-	const struct fingerprint *kind = verdict_kind(v);
-	struct by_type b = { .log_ratio = NULL };
-
-	v->features = mem_new(n, sizeof(char *));
-	v->resources = mem_new(n, sizeof(*v->resources));
-	if (kind) {
-		b = by_type_of(evidence, &v->pairing, kind);
-		by_type_compact(evidence, v, &b);
-		v->resource_types = b.log_rate.rows;
-		if (v->n_features)
-			cause_resources(b.log_ratio, &b.log_rate, PERMUTATIONS, SEED, v->resources);
-	}
-	v->cause = cause_of(&v->effect, b.log_ratio, b.log_cost, &b.log_rate, v->resources);
-	if (v->cause.word == CAUSE_NEITHER && verdict_by_processor(v))
-		v->cause.word = CAUSE_PROCESSOR;
-	by_type_release(&b);
-}
-
 /* ---- all ---- */
 
 static struct verdict verdict_in(const struct evidence *evidence, const struct lab_config *config, const struct run_set *baseline,
@@ -399,7 +301,9 @@ static struct verdict verdict_in(const struct evidence *evidence, const struct l
 	v.by_interval = v.effect.decision;
 	times_of(evidence, config, baseline, candidate, &asked, &v.times);
 	v.effect.decision = verdict_decide(&v);
-	verdict_find_cause(evidence, &v);
+	v.shape = shape_of(&v.effect);
+	if (v.shape == SHAPE_NEITHER && verdict_by_processor(&v))
+		v.shape = SHAPE_PROCESSOR;
 	return v;
 }
 
@@ -517,7 +421,7 @@ void verdict_release(struct verdict *verdict)
 {
 	for (size_t i = 0; i < verdict->n_reasons; i++)
 		free(verdict->reasons[i].text);
-	mem_free(verdict->features, verdict->resources, verdict->within);
+	free(verdict->within);
 	for (int i = 0; verdict->own && i < 2; i++)
 		run_set_release(&verdict->own[i]);
 	free(verdict->own);

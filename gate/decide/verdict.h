@@ -1,9 +1,8 @@
-/* All that the gate says about two versions: decision, reasons, effect, machines, and the stressors that the change follows. */
+/* All that the gate says about two versions: decision, reasons, effect, machines, and the kind of change. */
 #ifndef GATE_DECIDE_VERDICT_H
 #define GATE_DECIDE_VERDICT_H
 
 #include "gate/conditions/disturbed.h"
-#include "gate/decide/cause.h"
 #include "gate/decide/effect.h"
 #include "gate/decide/pairing.h"
 #include "gate/decide/rules.h"
@@ -57,11 +56,7 @@ struct verdict {
 	struct times times;
 	struct verdict_reason reasons[VERDICT_REASONS_MAX];
 	size_t n_reasons;
-	const char **features;		  /* [n_features], names; borrowed from the evidence */
-	struct cause_resource *resources; /* [n_features], by |correlation| */
-	size_t n_features;
-	struct cause cause;
-	size_t resource_types; /* hardware types with fingerprints, over which they were correlated */
+	enum shape shape;
 	/* [n_within], where results are of several architectures: these are never compared with each other. All else here is of the one
 	 * that decides: the worst one, as decision_place() has it, but where nothing was measured; at equal decisions the one with more
 	 * machines. */
@@ -116,12 +111,13 @@ char *verdict_within_text(const struct verdict_within *within, size_t n);
 void verdict_answer_within(const struct verdict_within *within, size_t n, struct document *d);
 /* Adds the decision; `cause`: what the difference is made of, "" where that is not known. */
 void verdict_answer(const struct verdict *verdict, const char *cause, struct document *d);
-/* Adds what it rests on. Users see all machines or, where they are many, those with the largest and the smallest ratios; stressors that the
- * change is correlated with where that is no chance, or guesses are asked for. */
+/* Adds what it rests on. Users see all machines or, where they are many, those with the largest and the smallest ratios. */
 void verdict_answer_details(const struct verdict *verdict, bool all_machines, bool guesses, struct document *d);
-/* Pieces of both, for pages: the first line; the kind of change; the correlated stressors. */
+/* Pieces of both, for pages: the first line; the times, and how long runs were kept waiting; the kind of change; the machines in use, of
+ * more than `most` the outermost, and those that are excluded. */
 void verdict_answer_first(const struct verdict *verdict, const char *cause, struct document *d);
-void verdict_answer_cause(const struct verdict *verdict, bool guesses, struct document *d);
-void verdict_answer_resources(const struct verdict *verdict, bool guesses, struct document *d);
+void verdict_answer_times(const struct times *times, struct document *d);
+void verdict_answer_shape(const struct verdict *verdict, bool guesses, struct document *d);
+void verdict_answer_machines(const struct verdict *verdict, bool excluded, size_t most, struct document *d);
 
 #endif

@@ -3,14 +3,13 @@
 #include "base/order.h"
 #include "base/stats.h"
 #include "base/text.h"
-#include "fingerprint/battery/stressor.h"
 #include "gate/decide/verdict.h"
+#include "gate/page/html.h"
 #include "gate/page/svg.h"
 
 #include <math.h>
 
-#define RESOURCES_SHOWN 6
-#define MACHINES_SHOWN	8 /* even */
+#define MACHINES_SHOWN 8 /* even */
 
 /* ---- the first line ---- */
 
@@ -73,7 +72,7 @@ static void answer_effect(const struct verdict *v, struct document *d)
 	doc_set(d, "level", e->level);
 	doc_set(d, "hardware_types", e->types);
 	doc_set_bool(d, "these_machines_only", e->within);
-	doc_set(d, "uniform", v->cause.word == CAUSE_NOT_TESTED ? DOC_NOTHING : doc_value_bool(!v->cause.by_type));
+	doc_set(d, "uniform", v->shape == SHAPE_NOT_TESTED ? DOC_NOTHING : doc_value_bool(v->shape != SHAPE_BY_TYPE));
 	doc_set(d, "shape_p", e->shape_p);
 	doc_end(d);
 	if (!e->types)
@@ -117,8 +116,9 @@ static void answer_times(const struct times *t, struct document *d)
 	doc_end(d);
 }
 
-static void answer_conditions(const struct times *t, struct document *d)
+void verdict_answer_times(const struct times *t, struct document *d)
 {
+	answer_times(t, d);
 	if (t->disturbed)
 		doc_line(d, "%s", "");
 	doc_table(d, "conditions");
@@ -175,27 +175,70 @@ static int compare_ratios(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Which machines users see: all, or those in use, or, of many, those with the largest and the smallest ratios. [n], free() it. */
-static bool *shown_machines(const struct pairing *p, bool all)
+/* Which machines users see: those in use or, of more than `most`, those with the largest and the smallest ratios; with `excluded` the
+ * others, too. [n], free() it. */
+static bool *shown_machines(const struct pairing *p, bool excluded, size_t most)
 {
 	const struct pairing_machine **order = mem_new(p->n, sizeof(*order));
 	bool *shown = mem_new(p->n, sizeof(*shown));
 	size_t used = 0;
 
 	for (size_t i = 0; i < p->n; i++) {
-		shown[i] = all;
+		shown[i] = excluded;
 		if (p->machines[i].reason == PAIRING_USED)
 			order[used++] = &p->machines[i];
 	}
 	order_sort(order, used, compare_ratios);
 	for (size_t i = 0; i < used; i++)
-		shown[order[i] - p->machines] = all || used <= MACHINES_SHOWN || i < MACHINES_SHOWN / 2 || i >= used - MACHINES_SHOWN / 2;
+		shown[order[i] - p->machines] = used <= most || i < most / 2 || i >= used - most / 2;
 	free(order);
 	return shown;
 }
 
-static void answer_machine(const struct pairing *p, const struct pairing_machine *m, struct document *d)
+/* The interval of the log ratio that the machine's own repetitions give, as its half; NaN: it is not known. */
+static double half_of(const struct pairing_machine *m)
 {
+	return m->noise > 0 && m->noise_df > 0 ? stats_t_quantile((1 + EFFECT_LEVEL) / 2, m->noise_df) * m->noise : (double)NAN;
+}
+
+/* For all machines in use, and the interval of all. */
+static struct svg_axis machines_axis(const struct verdict *v)
+{
+	const struct effect *e = &v->effect;
+	double low = e->types ? fmin(e->ratio, e->low) : 1,
+	       high = e->types ? fmax(e->ratio, e->high) : 1; /* of one that is NaN: the other */
+
+	for (size_t i = 0; i < v->pairing.n; i++) {
+		const struct pairing_machine *m = &v->pairing.machines[i];
+		double half = fmax(0, half_of(m));
+
+		if (m->reason == PAIRING_USED) {
+			low = fmin(low, exp(m->log_ratio - half));
+			high = fmax(high, exp(m->log_ratio + half));
+		}
+	}
+	return svg_ratio_axis(low, high);
+}
+
+/* Draws the ratio on a machine with its interval, in front of the interval of all. */
+static void machine_chart(const struct effect *e, const struct svg_axis *axis, const struct pairing_machine *m, struct document *d)
+{
+	double half = half_of(m), x = svg_x(axis, e->low);
+	struct buf svg = BUF_INIT;
+
+	svg_open(0, &svg);
+	if (isfinite(e->low) && isfinite(e->high))
+		html_format(&svg, "<rect class=\"band\" x=\"%.2f%%\" y=\"0\" width=\"%.2f%%\" height=\"100%%\"/>", x,
+			    svg_x(axis, e->high) - x);
+	svg_grid(axis, &svg);
+	svg_interval(axis, exp(m->log_ratio), exp(m->log_ratio - half), exp(m->log_ratio + half), SVG_DOT, &svg);
+	svg_close(&svg);
+	doc_picture(d, "Chart", &svg, NULL);
+}
+
+static void answer_machine(const struct verdict *v, const struct svg_axis *axis, const struct pairing_machine *m, struct document *d)
+{
+	const struct pairing *p = &v->pairing;
 	bool used = m->reason == PAIRING_USED;
 
 	doc_show(d, "machine", "machine", m->machine);
@@ -208,34 +251,42 @@ static void answer_machine(const struct pairing *p, const struct pairing_machine
 		  m->candidate_runs);
 	doc_showf(d, "ratio", "ratio", used ? exp(m->log_ratio) : (double)NAN, "%s", text_fixed(exp(m->log_ratio), 4).text);
 	doc_showf(d, "noise", "noise", used && m->noise > 0 ? m->noise : (double)NAN, "+/- %s %%", text_fixed(100 * m->noise, 1).text);
-	if (!used)
+	if (used)
+		machine_chart(&v->effect, axis, m, d);
+	else
 		doc_show(d, NULL, "excluded", pairing_text(m->reason));
 	doc_set(d, "baseline_runs", m->baseline_runs);
 	doc_set(d, "candidate_runs", m->candidate_runs);
 }
 
-static void answer_machines(const struct verdict *v, bool all, struct document *d)
+void verdict_answer_machines(const struct verdict *v, bool excluded, size_t most, struct document *d)
 {
 	const struct pairing *p = &v->pairing;
-	bool *shown = shown_machines(p, all), some = !all && p->used > MACHINES_SHOWN, listed = all ? p->n : p->used;
+	bool *shown = shown_machines(p, excluded, most), listed = excluded ? p->n : p->used;
+	struct svg_axis axis = machines_axis(v);
 	size_t left_out = p->n - p->used;
+	struct buf scale = BUF_INIT;
 
 	if (listed)
 		doc_line(d, "%s", "");
 	doc_table(d, "machines");
+	doc_style(d, "ratios sortable");
+	doc_caption(d, "Ratio of costs on each machine");
 	if (!listed)
 		doc_hide(d);
+	svg_scale(&axis, &scale);
+	doc_picture(d, "Chart", &scale, NULL);
 	for (size_t i = 0; i < p->n; i++) {
 		doc_row(d);
 		if (!shown[i])
 			doc_hide(d);
-		answer_machine(p, &p->machines[i], d);
+		answer_machine(v, &axis, &p->machines[i], d);
 	}
 	doc_end(d);
 	free(shown);
-	if (listed && some)
-		doc_line(d, "(%zu machines with ratios between these; --all shows them)", p->used - MACHINES_SHOWN);
-	if (listed && left_out && !all)
+	if (listed && p->used > most)
+		doc_line(d, "(%zu machines with ratios between these; --all shows them)", p->used - most);
+	if (listed && left_out && !excluded && most < SIZE_MAX)
 		doc_line(d, "(%zu machine%s excluded; --all shows them)", left_out, text_plural(left_out));
 	if (listed && (p->aside[0] || p->aside[1]))
 		doc_line(d,
@@ -251,150 +302,25 @@ static void answer_machines(const struct verdict *v, bool all, struct document *
 	}
 }
 
-/* ---- cause ---- */
+/* ---- the kind of change ---- */
 
-/* How many stressors cannot be distinguished from the leading one, itself included; 0 without any. */
-static size_t alike_of(const struct verdict *v)
+void verdict_answer_shape(const struct verdict *v, bool guesses, struct document *d)
 {
-	size_t alike = 0;
-
-	for (size_t i = 0; i < v->n_features; i++)
-		alike += v->resources[i].alike;
-	return alike;
-}
-
-/* Does the change follow this one of resources? Only where the ratio differs by type does it follow any. */
-static bool follows(const struct verdict *v, size_t resource)
-{
-	return v->cause.by_type && stats_round(v->resources[resource].p) < CAUSE_LEVEL;
-}
-
-/* The sentence, without its full stop, that is said where it does not follow the first. */
-static const char *no_correlation(const struct verdict *v)
-{
-	if (!(stats_round(v->resources[0].p) < CAUSE_LEVEL))
-		return "No correlation is larger than chance would make it";
-	return "The ratio is not shown to differ between hardware types, so these correlations explain nothing";
-}
-
-/* Which stressors explain the change, and what happened to the rest of the work; free() it. NULL: none was found. */
-static char *explained_text(const struct verdict *v)
-{
-	const struct cause *c = &v->cause;
-	size_t alike = alike_of(v);
-	struct buf text = BUF_INIT;
-
-	if (c->feature == SIZE_MAX)
-		return NULL;
-	buf_format(&text, "explained best by time on '%s'", v->features[c->feature]);
-	if (c->as_well > 1)
-		buf_format(&text, ", and equally well by %zu other%s of %zu", c->as_well - 1, text_plural(c->as_well - 1), v->n_features);
-	else if (alike > 1)
-		buf_format(&text, ", but the change follows %zu of %zu stressors equally well: none of these can be singled out", alike,
-			   v->n_features);
-	else
-		buf_format(&text, "; none of the other %zu explains it equally well", v->n_features - 1);
-	if (c->word == CAUSE_BOTH && isfinite(c->low))
-		buf_format(&text, "; all of the work costs %s %% as well (95 %% interval %s to %s %%)",
-			   text_signed(100 * c->uniform, 1).text, text_signed(100 * c->low, 1).text, text_signed(100 * c->high, 1).text);
-	return buf_take(&text);
-}
-
-void verdict_answer_cause(const struct verdict *v, bool guesses, struct document *d)
-{
-	const struct cause *c = &v->cause;
-	const char *word = cause_text(c->word), *sentence = cause_sentence(c->word), *sign = c->p < 1e-9 ? "<" : "=";
-	char *explained = explained_text(v);
-	bool shown = v->effect.types && (guesses || !isnan(c->p));
+	const char *code = shape_code(v->shape), *text = shape_text(v->shape);
+	double p = v->effect.shape_p;
+	bool shown = v->effect.types && (guesses || !isnan(p));
 
 	if (shown)
 		doc_line(d, "%s", "");
 	doc_object(d, "change");
 	if (!shown)
 		doc_hide(d);
-	if (isnan(c->p))
-		doc_showf(d, "kind", "kind of change", word, "%s: %s", word, sentence);
+	if (isnan(p))
+		doc_showf(d, "kind", "kind of change", code, "%s: %s", code, text);
 	else
-		doc_showf(d, "kind", "kind of change", word, "%s: %s (p %s %.2g)", word, sentence, sign, fmax(c->p, 1e-9));
-	doc_set(d, "p", c->p);
-	doc_set(d, "uniform_part", c->uniform);
-	doc_set(d, "low", c->low);
-	doc_set(d, "high", c->high);
-	doc_set(d, "stressor", c->feature == SIZE_MAX ? NULL : v->features[c->feature]);
-	doc_set(d, "as_well", c->as_well);
-	doc_set(d, "alike", alike_of(v));
-	if (explained)
-		doc_line(d, "%s", explained);
+		doc_showf(d, "kind", "kind of change", code, "%s: %s (p %s %.2g)", code, text, p < 1e-9 ? "<" : "=", fmax(p, 1e-9));
+	doc_set(d, "p", p);
 	doc_end(d);
-	free(explained);
-}
-
-static void answer_resource(const struct verdict *v, size_t i, struct document *d)
-{
-	const struct cause_resource *r = &v->resources[i];
-	const char *category = category_name(stressor_category(v->features[r->feature]));
-	double end = 50 + 50 * fmax(fmin(r->correlation, 1), -1);
-	struct buf svg = BUF_INIT;
-
-	doc_show(d, "stressor", "stressor", v->features[r->feature]);
-	doc_showf(d, "correlation", "correlation", r->correlation, "%+.3f", r->correlation);
-	svg_open(20, &svg);
-	svg_bar("bar", category, fmin(end, 50), fmax(end, 50), 4, 12, &svg);
-	svg_middle(&svg);
-	svg_close(&svg);
-	doc_picture(d, "chart", &svg, NULL);
-	doc_set(d, "low", r->low);
-	doc_set(d, "high", r->high);
-	doc_showf(d, NULL, "95 % interval", r->low, "%+.2f to %+.2f", r->low, r->high);
-	doc_showf(d, "p", "p", r->p, "%.4f", r->p);
-	doc_set_bool(d, "alike", r->alike);
-	doc_show(d, NULL, "", i && r->alike ? "like the first" : "");
-}
-
-/* What there is to say below the table. */
-static void answer_resources_notes(const struct verdict *v, struct document *d)
-{
-	size_t alike = alike_of(v);
-
-	doc_line(d,
-		 "correlation: of the log ratio with the log rate, negative: worse where the machine is slower at it; p: by permutation, "
-		 "for the largest of all %zu",
-		 v->n_features);
-	if (!follows(v, 0))
-		doc_line(d, "%s.", no_correlation(v));
-	else if (alike > 1)
-		doc_line(d, "%zu of %zu cannot be distinguished from the first.", alike - 1, v->n_features - 1);
-}
-
-void verdict_answer_resources(const struct verdict *v, bool guesses, struct document *d)
-{
-	bool any = v->n_features && v->effect.types >= 2, listed = any && v->resource_types >= 3,
-	     shown = listed && (guesses || follows(v, 0));
-	char *heading = mem_format("Correlated stressors, over %zu hardware types", v->resource_types);
-
-	if (shown)
-		doc_section(
-		    d, "moves", "Correlated stressors", heading,
-		    "Where the ratio differs from machine to machine, it may follow how fast the machines are at something. That is a "
-		    "candidate for the cause.");
-	else if (any && !listed)
-		doc_line(d, "\nNo correlated stressors can be named: over two hardware types every stressor correlates with the change.");
-	doc_table(d, "resources");
-	doc_style(d, "moves parts scroll");
-	if (!shown)
-		doc_hide(d);
-	for (size_t i = 0; i < v->n_features; i++) {
-		doc_row(d);
-		if (i >= RESOURCES_SHOWN)
-			doc_hide(d);
-		answer_resource(v, i, d);
-	}
-	doc_end(d);
-	if (shown)
-		answer_resources_notes(v, d);
-	else if (listed)
-		doc_line(d, "\n%s.", no_correlation(v));
-	free(heading);
 }
 
 /* ---- all ---- */
@@ -433,9 +359,7 @@ void verdict_answer_details(const struct verdict *v, bool all_machines, bool gue
 	answer_detectable(v, d);
 	if (v->effect.types)
 		doc_show(d, NULL, "metric", v->baseline->higher_is_better ? "higher is better" : "lower is better");
-	answer_times(&v->times, d);
-	answer_conditions(&v->times, d);
-	verdict_answer_cause(v, guesses, d);
-	answer_machines(v, all_machines, d);
-	verdict_answer_resources(v, guesses, d);
+	verdict_answer_times(&v->times, d);
+	verdict_answer_shape(v, guesses, d);
+	verdict_answer_machines(v, all_machines, all_machines ? SIZE_MAX : MACHINES_SHOWN, d);
 }

@@ -208,27 +208,18 @@ static void explain_interval(struct verdict *v)
 
 static void explain_shape(struct verdict *v)
 {
-	const struct cause *c = &v->cause;
-	const char *sign = c->p < 1e-9 ? "<" : "=";
-	double p = fmax(c->p, 1e-9);
+	double p = v->effect.shape_p;
 
-	if (c->by_type && c->follows)
-		reason_add(v, "shape_changed",
-			   "the ratio follows how fast the hardware types are at '%s' (p %s %.2g): another resource is used, or used more",
-			   v->features[v->resources[0].feature], sign, p);
-	else if (c->by_type)
+	if (v->shape == SHAPE_BY_TYPE)
 		reason_add(v, "shape_changed",
 			   "the ratio differs between hardware types by more than the noise within machines (p %s %.2g): another resource "
 			   "is used, or used more",
-			   sign, p);
-	else if (c->word == CAUSE_NOT_TESTED)
+			   p < 1e-9 ? "<" : "=", fmax(p, 1e-9));
+	else if (v->shape == SHAPE_NOT_TESTED)
 		reason_add(v, "shape_not_tested", "too few repetitions to tell a uniform change from one that differs between machines");
-	else if (c->word == CAUSE_UNIFORM)
+	else if (v->shape == SHAPE_UNIFORM)
 		reason_add(v, "uniform_change",
 			   "the ratio is the same on all hardware types within the noise: more or less of the same work");
-	if (c->word == CAUSE_BOTH)
-		reason_add(v, "uniform_part", "whichever resource it is, all of the work costs %s %% as well (95 %% interval %s to %s %%)",
-			   text_signed(100 * c->uniform, 1).text, text_signed(100 * c->low, 1).text, text_signed(100 * c->high, 1).text);
 }
 
 static void explain_failed(struct verdict *v, const struct run_set *side, const char *name)

@@ -321,14 +321,16 @@ static void add_heading(const struct function_evidence *e, struct document *out)
 					       e->sides[0].hardware_type, e->types)
 				  : mem_string("");
 
-	doc_heading(out, "Functions, by %zu and %zu runs%s with %s counters%s", e->sides[0].n, e->sides[1].n, type,
-		    samples_back_end_name(e->detected.back_end),
-		    e->detected.rate_used > e->detected.rate_asked ? " (too few to be sure)" : "");
-	free(type);
+	char *heading = mem_format("Functions, by %zu and %zu runs%s with %s counters%s", e->sides[0].n, e->sides[1].n, type,
+				   samples_back_end_name(e->detected.back_end),
+				   e->detected.rate_used > e->detected.rate_asked ? " (too few to be sure)" : "");
+
+	doc_section(out, "functions", "Functions", heading,
+		    "Samples of the functions that changed: what was normal was learned from the baseline's runs.");
+	mem_free(heading, type);
 }
 
-/* What people read. */
-static void add_text(const struct function_evidence *e, enum decision decision, struct document *out)
+void function_evidence_tell(const struct function_evidence *e, enum decision decision, struct document *out)
 {
 	const struct detected *d = &e->detected;
 	bool moved = decision == DECISION_REGRESSION || decision == DECISION_IMPROVED;
@@ -373,5 +375,5 @@ void function_evidence_add(const struct function_evidence *e, enum decision deci
 	doc_set_bool(out, "explains", function_evidence_explains(e, decision));
 	doc_set(out, "missing", e->missing);
 	doc_end(out);
-	add_text(e, decision, out);
+	function_evidence_tell(e, decision, out);
 }

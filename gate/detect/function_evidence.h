@@ -51,7 +51,9 @@ bool function_evidence_row(const struct function_evidence *evidence, enum decisi
 /* Those that moved as the decision says, `improved`, or for the worse: detected.functions[*first] and so many from there on. */
 size_t function_evidence_leading(const struct function_evidence *evidence, enum decision decision, size_t *first);
 
-/* Adds the member "functions", null without samples, and some lines for people. */
+/* Adds some lines for users. */
+void function_evidence_tell(const struct function_evidence *evidence, enum decision decision, struct document *d);
+/* The same, and the member "functions", null without samples. */
 void function_evidence_add(const struct function_evidence *evidence, enum decision decision, struct document *d);
 
 #endif

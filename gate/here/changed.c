@@ -237,17 +237,6 @@ const struct measured_part *changed_first(const struct measured *measured, doubl
 	return first;
 }
 
-char *changed_text(const struct measured_part *part)
-{
-	struct buf text = BUF_INIT;
-
-	buf_format(&text, "%s (", part->name);
-	if (part->source)
-		buf_format(&text, "%s:%u, ", part->source, part->line);
-	buf_format(&text, "%s%s%s)", part->change, part->hottest ? ", mostly at " : "", part->hottest ? part->hottest : "");
-	return buf_take(&text);
-}
-
 /* ---- what functions do, by emulated counters ---- */
 
 static volatile sig_atomic_t counted_cancelled;

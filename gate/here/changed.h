@@ -26,8 +26,6 @@ bool changed_fill(struct measured *measured, const struct code *code, const stru
 /* Returns the function whose time has certainly grown most, by the near end of its interval, or, not `slower`, has shrunk most. It differs
  * by more than `least` seconds. NULL: none that is known in the builds. */
 const struct measured_part *changed_first(const struct measured *measured, double least, bool slower);
-/* "walk (src/work.c:4, modified, mostly at src/work.c:7)". free() it. */
-char *changed_text(const struct measured_part *part);
 
 struct counted_asked {
 	struct trees_asked trees;      /* as the programs were built whose times were measured */

@@ -443,7 +443,7 @@ static bool here_judge(struct here *const sides[SIDES], double min_effect, struc
 	static const struct evidence none;
 	static const struct lab_config config = { .min_effect = LAB_MIN_EFFECT };
 	struct run_set sets[] = { set_of(sides, A), set_of(sides, B) };
-	struct verdict verdict = { .n_features = 0 };
+	struct verdict verdict = { .n_reasons = 0 };
 	struct assay_error ignored;
 	bool settled = !verdict_of(&none, &config, &sets[A], &sets[B], min_effect, &verdict, &ignored) && judge_settled(&verdict);
 
@@ -468,11 +468,9 @@ static struct measured_side side_of(const struct here *here)
 static void changed_name(struct comparison *c, double least)
 {
 	const struct measured_part *first = changed_first(&c->measured, least, verdict_effect(&c->verdict)->ratio > 1);
-	char *where = first ? changed_text(first) : NULL;
 
 	if (first && *c->cause)
-		comparison_add_function(c, first->name, where);
-	free(where);
+		comparison_add_function(c, first->name, first->source, first->line, first->change, first->hottest);
 }
 
 static void compare_answer(struct here *const sides[SIDES], const struct here_how *how, const struct comparison *c, struct document *d)

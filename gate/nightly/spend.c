@@ -29,7 +29,7 @@ static enum assay_status look_at_input(const struct spending *s, struct launch *
 {
 	char *name = manifest_stored_name(&launch->manifest, manifest_find_input(&launch->manifest, launch->plan.inputs[input]));
 	struct run_set sides[2] = { 0 };
-	struct verdict verdict = { .n_features = 0 };
+	struct verdict verdict = { .n_reasons = 0 };
 	struct disturbed disturbed = { .n = 0 };
 	struct variance_weighed weighed = { .explains = false };
 	double min_effect = s->asked.min_effect > 0 ? s->asked.min_effect : launch->lab.config.min_effect;

@@ -43,7 +43,7 @@ void omissions_release(struct omissions *list);
 /* The section about a list, or that nothing is excluded. */
 void omissions_section(struct document *d, const struct omissions *list);
 
-/* ---- under which conditions fingerprints were taken ---- */
+/* ---- fingerprints ---- */
 
 /* The fingerprints that a page is about. */
 struct page_machines {
@@ -52,7 +52,7 @@ struct page_machines {
 	size_t n;
 };
 
-/* The section: what is the same everywhere is shown once, what differs is shown by machine. */
-void page_conditions(struct document *d, const struct evidence *evidence, const struct page_machines *machines);
+/* The section about them. */
+void page_fingerprints(struct document *d, const struct evidence *evidence, const struct page_machines *machines);
 
 #endif

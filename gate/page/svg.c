@@ -182,5 +182,5 @@ void svg_interval(const struct svg_axis *axis, double ratio, double low, double 
 	if (mark == SVG_DIAMOND)
 		html_format(out, "<svg class=\"mark\" x=\"%.2f%%\" y=\"50%%\"><path d=\"M0-7L7 0L0 7L-7 0z\"/></svg>", x);
 	else
-		html_format(out, "<circle class=\"%s\" cx=\"%.2f%%\" cy=\"50%%\" r=\"4\"/>", mark == SVG_RING ? "ring" : "mark", x);
+		html_format(out, "<circle class=\"mark\" cx=\"%.2f%%\" cy=\"50%%\" r=\"4\"/>", x);
 }

@@ -55,7 +55,7 @@ void svg_icicle_add(struct svg_icicle *icicle, unsigned depth, double width, con
 		    struct buf *out);
 
 /* An interval with a mark at its middle, half-way down: a line from low to high (not when these are NaN) and a `mark` at ratio. */
-enum svg_mark { SVG_DOT, SVG_RING, SVG_DIAMOND };
+enum svg_mark { SVG_DOT, SVG_DIAMOND };
 void svg_interval(const struct svg_axis *axis, double ratio, double low, double high, enum svg_mark mark, struct buf *out);
 
 #endif

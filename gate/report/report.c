@@ -299,189 +299,20 @@ static void add_decision(const struct verdict *v, const char *cause, struct docu
 
 #define GROUPS_SHOWN 10 /* of where the time went */
 
-/* ---- the ratio on each machine, by hardware type: types count once each ---- */
-
-/* A machine that was compared, with the interval that its own repetitions give. */
-struct ratio_row {
-	const struct pairing_machine *machine;
-	const char *type;
-	double ratio, low, high; /* low and high NaN where the noise is not known */
-	double type_mean;	 /* of log ratios, over the machines of its type */
-	size_t type_machines;
-};
-
-static struct ratio_row ratio_row_of(const struct pairing *p, const struct pairing_machine *m)
-{
-	struct ratio_row row = { m, p->types[m->type], exp(m->log_ratio), (double)NAN, (double)NAN, 0, 0 };
-
-	if (m->noise > 0 && m->noise_df > 0) {
-		double half = stats_t_quantile((1 + EFFECT_LEVEL) / 2, m->noise_df) * m->noise;
-
-		row.low = exp(m->log_ratio - half);
-		row.high = exp(m->log_ratio + half);
-	}
-	for (size_t i = 0; i < p->n; i++) {
-		if (p->machines[i].reason == PAIRING_USED && p->machines[i].type == m->type) {
-			row.type_mean += p->machines[i].log_ratio;
-			row.type_machines++;
-		}
-	}
-	row.type_mean /= (double)row.type_machines;
-	return row;
-}
-
-/* Worst type first, and in it the worst machine. */
-static int compare_ratios(const void *a, const void *b)
-{
-	const struct ratio_row *x = a, *y = b;
-
-	if (x->type_mean != y->type_mean)
-		return x->type_mean > y->type_mean ? -1 : 1;
-	if (x->machine->type != y->machine->type)
-		return strcmp(x->type, y->type);
-	if (x->ratio != y->ratio)
-		return x->ratio > y->ratio ? -1 : 1;
-	return strcmp(x->machine->machine, y->machine->machine);
-}
-
-static struct svg_axis ratio_axis(const struct verdict *v, const struct ratio_row *rows, size_t n)
-{
-	double low = v->effect.ratio, high = v->effect.ratio;
-
-	for (size_t i = 0; i < n; i++) {
-		low = fmin(low, isnan(rows[i].low) ? rows[i].ratio : rows[i].low);
-		high = fmax(high, isnan(rows[i].high) ? rows[i].ratio : rows[i].high);
-	}
-	if (isfinite(v->effect.low) && isfinite(v->effect.high)) {
-		low = fmin(low, v->effect.low);
-		high = fmax(high, v->effect.high);
-	}
-	return svg_ratio_axis(low, high);
-}
-
-/* A row of the table: the interval on the axis, in front of that of all machines. */
-struct ratio_table {
-	const struct verdict *verdict;
-	struct svg_axis axis;
-	int decimals; /* the same in the whole column */
-	struct document *d;
-};
-
-static void ratio_plot(const struct ratio_table *t, double ratio, double low, double high, enum svg_mark mark)
-{
-	const struct effect *e = &t->verdict->effect;
-	struct buf svg = BUF_INIT;
-
-	svg_open(0, &svg);
-	if (isfinite(e->low) && isfinite(e->high)) {
-		double x = svg_x(&t->axis, e->low);
-
-		html_format(&svg, "<rect class=\"band\" x=\"%.2f%%\" y=\"0\" width=\"%.2f%%\" height=\"100%%\"/>", x,
-			    svg_x(&t->axis, e->high) - x);
-	}
-	svg_grid(&t->axis, &svg);
-	svg_interval(&t->axis, ratio, low, high, mark, &svg);
-	svg_close(&svg);
-	doc_picture(t->d, "Chart", &svg, NULL);
-}
-
-/* Ratio, interval and chart. */
-static void ratio_cells(const struct ratio_table *t, double ratio, double low, double high, const char *no_interval, enum svg_mark mark)
-{
-	doc_showf(t->d, NULL, "Ratio", ratio, "%s", report_number(ratio, t->decimals).text);
-	doc_style(t->d, "ratio");
-	if (isfinite(low))
-		doc_showf(t->d, NULL, "95\u00a0% interval", "", "%s to %s", report_number(low, t->decimals).text,
-			  report_number(high, t->decimals).text);
-	else
-		doc_showf(t->d, NULL, "95\u00a0% interval", "", "%s", no_interval);
-	doc_style(t->d, "num range");
-	ratio_plot(t, ratio, low, high, mark);
-}
-
-static void ratio_total(const struct ratio_table *t)
-{
-	const struct effect *e = &t->verdict->effect;
-
-	doc_row(t->d);
-	doc_style(t->d, "total");
-	doc_showf(t->d, NULL, "Machine", "", "All hardware types");
-	doc_showf(t->d, NULL, "Results", "", DOC_MARK("vh") "of " DOC_END "%zu type%s", e->types, text_plural(e->types));
-	doc_style(t->d, "num runs");
-	ratio_cells(t, e->ratio, e->low, e->high, "not known", SVG_DIAMOND);
-}
-
-static void ratio_type(const struct ratio_table *t, const struct ratio_row *row)
-{
-	doc_row(t->d);
-	doc_style(t->d, "type first");
-	doc_show(t->d, NULL, "Machine", row->type);
-	doc_showf(t->d, NULL, "Results", "", "%zu machines", row->type_machines);
-	doc_style(t->d, "num runs");
-	ratio_cells(t, exp(row->type_mean), (double)NAN, (double)NAN, "mean", SVG_RING);
-}
-
-static void ratio_machine(const struct ratio_table *t, const struct ratio_row *row)
-{
-	const struct pairing_machine *m = row->machine;
-	bool alone = row->type_machines == 1, tag = alone && strcmp(row->type, m->machine) != 0;
-
-	doc_row(t->d);
-	doc_style(t->d, alone ? "first" : "member");
-	doc_showf(t->d, NULL, "Machine", "", tag ? DOC_NAME "%s" DOC_END " " DOC_MARK("of-type") "%s" DOC_END : DOC_NAME "%s" DOC_END,
-		  m->machine, row->type);
-	doc_showf(t->d, NULL, "Results", "", "%zu, %zu", m->baseline_runs, m->candidate_runs);
-	doc_style(t->d, "num runs");
-	ratio_cells(t, row->ratio, row->low, row->high, "not known", SVG_DOT);
-}
-
-static void ratio_table(const struct verdict *v, const struct ratio_row *rows, size_t n, struct document *d)
-{
-	struct ratio_table t = { v, ratio_axis(v, rows, n), report_decimals(v->effect.ratio), d };
-	struct buf scale = BUF_INIT;
-
-	doc_table(d, NULL);
-	doc_style(d, "ratios");
-	doc_caption(d, "Ratio of costs on each machine");
-	svg_scale(&t.axis, &scale);
-	doc_picture(d, "Chart", &scale, NULL);
-	ratio_total(&t);
-	for (size_t i = 0; i < n; i++) {
-		bool first = i == 0 || rows[i].machine->type != rows[i - 1].machine->type;
-
-		if (first && rows[i].type_machines > 1)
-			ratio_type(&t, &rows[i]);
-		ratio_machine(&t, &rows[i]);
-	}
-	doc_end(d);
-}
-
-#define RATIOS_LEAD                                                                                                                        \
-	"Each machine is compared with itself: the candidate's cost as a multiple of the baseline's, above 1 is worse. A machine's "       \
-	"interval is that of its own repetitions; machines of one hardware type repeat the same finding, so their mean counts once. The "  \
-	"band is the interval of all"
-
 static void add_ratios(const struct verdict *v, struct document *d)
 {
-	struct ratio_row *rows = mem_new(v->pairing.n, sizeof(*rows));
-	size_t n = 0;
-
-	for (size_t i = 0; i < v->pairing.n; i++) {
-		if (v->pairing.machines[i].reason == PAIRING_USED)
-			rows[n++] = ratio_row_of(&v->pairing, &v->pairing.machines[i]);
-	}
-	qsort(rows, n, sizeof(*rows), compare_ratios);
-	doc_section(d, "ratios", "Machines", "The ratio on each machine",
-		    !n			      ? NULL
-		    : verdict_by_processor(v) ? RATIOS_LEAD "; the decision rests on CPU time."
-					      : RATIOS_LEAD ", on which the decision rests.");
-	if (n) {
-		ratio_table(v, rows, n, d);
-	} else
+	doc_section(
+	    d, "ratios", "Machines", "The ratio on each machine",
+	    "Each machine is compared with itself: the candidate's cost as a multiple of the baseline's, above 1 is worse. A machine's "
+	    "interval is that of its own repetitions; machines of one hardware type repeat the same finding, so their mean counts "
+	    "once. The band is the interval of all.");
+	if (verdict_by_processor(v))
+		doc_styled(d, "note", "These are ratios of the metric; the decision rests on CPU time.");
+	verdict_answer_machines(v, false, SIZE_MAX, d);
+	if (!v->pairing.used)
 		doc_styled(d, "empty",
 			   "No machine has results of both versions that can be compared; what there is stands under " DOC_MARK(
 			       "#left-out") "Left out" DOC_END ".");
-	free(rows);
 }
 
 static void add_change(const struct comparison *comparison, struct document *d)
@@ -490,10 +321,9 @@ static void add_change(const struct comparison *comparison, struct document *d)
 	bool guesses = !comparison->measured.machines;
 
 	add_ratios(v, d);
-	verdict_answer_resources(v, guesses, d);
 	contributions_answer(&comparison->contributions, guesses || comparison->contributions.n_leading ? GROUPS_SHOWN : 0, d);
 	if (v->effect.types)
-		verdict_answer_cause(v, guesses, d);
+		verdict_answer_shape(v, guesses, d);
 }
 
 /* ---- the leading functions ---- */
@@ -561,93 +391,27 @@ static void add_source(const struct place *place, struct document *d)
 
 static void add_function(const struct detected *detected, const struct detected_function *f, size_t i, struct document *d)
 {
-	struct buf kind = BUF_INIT;
-
-	kind_text(&f->kind, "; also ", &kind);
 	doc_subheading(d, DOC_NAME "%s" DOC_END, f->name);
 	doc_id(d, REPORT_FUNCTION_ID, i + 1);
 	doc_data(d, "function", "%s", f->name);
 	doc_data(d, "kind", "%s", trouble_code(f->kind.trouble));
-	doc_line(d, "Kind of trouble: %s%s. In %zu of %zu run%s; it does %.3g\u00a0%% of what the measured functions do.",
-		 f->kind.improved ? "improved, " : "", kind.bytes, f->found->runs_anomalous, f->found->runs, text_plural(f->found->runs),
-		 100 * f->share);
-	buf_release(&kind);
 	add_counters(detected, f, d);
-	if (!f->place || !f->place->file)
-		return;
-	doc_styled(d, "muted", "%s:%u", f->place->file, f->place->line);
-	add_source(f->place, d);
-}
-
-/* Each leads to what is said of it. */
-static void add_links(const struct detected *detected, size_t n, struct document *d)
-{
-	doc_list(d, NULL);
-	doc_style(d, "names");
-	for (size_t i = 0; i < n && i < REPORT_FUNCTIONS; i++)
-		doc_item(d, "\1#" REPORT_FUNCTION_ID "\2%s\3", i + 1, detected->functions[i].name);
-	doc_end(d);
-}
-
-static void add_side_effects(const struct detected *detected, struct document *d)
-{
-	size_t first = detected->n_worse + detected->n_improved;
-
-	if (!detected->n_side_effects)
-		return;
-	doc_line(d, "Side effects, where what is more is another function's doing:");
-	for (size_t i = first; i < first + detected->n_side_effects; i++) {
-		const struct detected_function *f = &detected->functions[i];
-
-		doc_item(d, DOC_NAME "%s" DOC_END ", by " DOC_NAME "%s" DOC_END, f->name, f->side_effect_of);
-		doc_data(d, "side-effect", "%s", f->name);
-	}
-}
-
-static void add_finding(const struct function_evidence *e, enum decision decision, struct document *d)
-{
-	const struct detected *detected = &e->detected;
-	size_t anomalous = detected->n_worse + detected->n_improved;
-	bool explains = function_evidence_explains(e, decision);
-
-	if (!detected->n) {
-		doc_styled(d, "empty", "None of the functions could be judged.");
-	} else if (!anomalous) {
-		doc_styled(d, "finding", "None of %zu function%s changed its behaviour.", detected->n, text_plural(detected->n));
-	} else {
-		doc_styled(d, "finding", "%zu of %zu function%s changed %s behaviour%s.", anomalous, detected->n, text_plural(detected->n),
-			   anomalous == 1 ? "its" : "their",
-			   explains ? ", which explains the change" : ": the decision does not rest on it");
-		doc_data(d, "explains", "%s", explains ? "true" : "false");
-	}
-	for (size_t i = 0; i < detected->n_reasons; i++) {
-		if (strcmp(detected->reasons[i].code, "too_few_runs") != 0)
-			continue;
-		doc_styled(d, "note", "%s.", detected->reasons[i].text);
-		doc_data(d, "code", "%s", detected->reasons[i].code);
-	}
+	if (f->place && f->place->file)
+		add_source(f->place, d);
 }
 
 static void add_functions(const struct function_evidence *e, enum decision decision, struct document *d)
 {
-	size_t anomalous = e->detected.n_worse + e->detected.n_improved;
+	size_t anomalous = e->there ? e->detected.n_worse + e->detected.n_improved : 0;
 
-	if (!e->there && !e->missing)
-		return;
-	doc_section(d, "functions", "Functions", "Functions",
-		    "Samples of the functions that changed: what was normal was learned from the baseline's runs.");
-	if (e->missing)
-		doc_styled(d, "empty", "Nothing can be said of them: %s.", e->missing);
-	if (e->there)
-		add_finding(e, decision, d);
-	if (e->there && anomalous > 1)
-		add_links(&e->detected, anomalous, d);
-	for (size_t i = 0; e->there && i < anomalous && i < REPORT_FUNCTIONS; i++)
+	function_evidence_tell(e, decision, d);
+	doc_list(d, NULL);
+	doc_style(d, "names");
+	for (size_t i = 0; i < anomalous && i < REPORT_FUNCTIONS; i++)
+		doc_item(d, "\1#" REPORT_FUNCTION_ID "\2%s\3", i + 1, e->detected.functions[i].name);
+	doc_end(d);
+	for (size_t i = 0; i < anomalous && i < REPORT_FUNCTIONS; i++)
 		add_function(&e->detected, &e->detected.functions[i], i, d);
-	if (e->there)
-		add_side_effects(&e->detected, d);
-	if (anomalous > REPORT_FUNCTIONS)
-		doc_styled(d, "muted", "And %zu more: 'assay detect' lists them.", anomalous - REPORT_FUNCTIONS);
 }
 
 static void add_judged(const struct comparison *comparison, struct document *d)
@@ -767,9 +531,14 @@ static void report_fill(const struct report *report, const struct evidence *evid
 	calibration_answer(&c->calibration, d);
 	measured_answer(&c->measured, NULL, (const char *const[]){ names->of[0], names->of[1] }, d);
 	add_change(c, d);
+	if (v->times.metric_is_wall) {
+		doc_section(d, "conditions", "Conditions", "Was it the machines?",
+			    "Times of the same runs, each as if it were the metric, and how long runs waited for a CPU that others had.");
+		verdict_answer_times(&v->times, d);
+	}
 	variance_weighed_answer(&c->weighed, d);
 	add_judged(c, d);
-	page_conditions(d, evidence, &machines);
+	page_fingerprints(d, evidence, &machines);
 	omissions_section(d, omissions);
 	add_method(v, d);
 	machines_release(&machines);

@@ -1,7 +1,6 @@
-/* Uniform, or another resource? How often cause_of() says what was planted, on recorded machines: bench_cause LAB ROUNDS SEED
+/* Uniform, or another resource? How often shape_of() says what was planted, on recorded machines: bench_cause LAB ROUNDS SEED
  * Costs are those of the recorded applications, by machine; both versions get repetitions with fresh noise, and the candidate what is
- * planted. Each line of output is a JSON object: kind, size, repetitions, noise, the word; whether the stressor is among those that cannot
- * be told apart from the leading one (named), and the uniform part in its interval (within). bench_cause LAB ROUNDS SEED growth The
+ * planted. Each line of output is a JSON object: kind, size, repetitions, noise, the word. bench_cause LAB ROUNDS SEED growth The
  * contributions (model/profile/shares.h) where nothing changed, everything alike, or work on one resource was added: whether the planted
  * group is said to have grown, how many others are said to have changed, and how many intervals contain the truth. bench_cause LAB ROUNDS
  * SEED lead The group that changed most: the planted stressor in the fingerprint, or left out of it; then the right group is one with
@@ -11,7 +10,6 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/stats.h"
-#include "gate/decide/cause.h"
 #include "gate/decide/effect.h"
 #include "model/profile/shares.h"
 #include "runs/running/evidence.h"
@@ -22,8 +20,8 @@
 
 static const struct effect_asked asked = { .03, EFFECT_LEVEL };
 
-#define PERMUTATIONS	999
 #define REPETITIONS_MAX 5
+#define TYPES_MIN	4 /* of which the group that changed can be told */
 
 static struct lab lab = { .lock_fd = -1 };
 static struct evidence evidence;
@@ -128,14 +126,10 @@ static double median_of(struct rng *rng, double noise, size_t n, double *varianc
 
 static void one(const char *name, const struct ground *g, int kind, double size, size_t repetitions, double noise, struct rng *rng)
 {
-	size_t n = g->log_rate.rows, p = g->log_rate.cols, resource = rng_below(rng, p);
+	size_t n = g->log_rate.rows, resource = rng_below(rng, g->log_rate.cols);
 	double *ratio = mem_new(n, sizeof(*ratio)), *log_ratio = mem_new(n, sizeof(*log_ratio));
 	struct effect_pair *pairs = mem_new(n, sizeof(*pairs));
-	struct cause_resource *resources = mem_new(p, sizeof(*resources));
-	size_t alike = 0;
-	bool named = false;
 	struct effect e;
-	struct cause c;
 
 	plant(g, kind, size, resource, ratio);
 	for (size_t t = 0; t < n; t++) {
@@ -145,28 +139,11 @@ static void one(const char *name, const struct ground *g, int kind, double size,
 		pairs[t] = (struct effect_pair){ t, log_ratio[t], sqrt(variance), (double)(2 * (repetitions - 1)), false };
 	}
 	e = effect_of(pairs, n, n, &asked, NULL);
-	cause_resources(log_ratio, &g->log_rate, PERMUTATIONS, rng_next(rng), resources);
-	c = cause_of(&e, log_ratio, g->log_cost, &g->log_rate, resources);
-	for (size_t j = 0; j < p; j++) {
-		alike += resources[j].alike;
-		named = named || (resources[j].alike && resources[j].feature == resource);
-	}
-	printf("{\"name\":\"%s\",\"kind\":\"%s\",\"size\":%g,\"repetitions\":%zu,\"noise\":%g,\"types\":%zu,\"word\":\"%s\",\"alike\":%zu,"
-	       "\"named\":%s,\"within\":%s}\n",
-	       name, kinds[kind], size, repetitions, noise, n, cause_text(c.word), alike, named ? "true" : "false",
-	       isnan(c.low) ? "null"
-	       : c.low <= (kind == BOTH || kind == UNIFORM ? size
-			   : kind == MOVED		   ? -size
-							   : 0) &&
-		       (kind == BOTH || kind == UNIFORM ? size
-			: kind == MOVED			? -size
-							: 0) <= c.high
-		   ? "true"
-		   : "false");
+	printf("{\"name\":\"%s\",\"kind\":\"%s\",\"size\":%g,\"repetitions\":%zu,\"noise\":%g,\"types\":%zu,\"word\":\"%s\"}\n", name,
+	       kinds[kind], size, repetitions, noise, n, shape_code(shape_of(&e)));
 	free(ratio);
 	free(log_ratio);
 	free(pairs);
-	free(resources);
 }
 
 /* ---- contributions ---- */
@@ -324,29 +301,18 @@ static void mark_right(const struct features *whole, const struct features *f, s
 	}
 }
 
-/* The word for the change, three repetitions a version. */
-static enum cause_word word_of(const struct ground *g, const double *ratio, const double *cost, double variance, struct rng *rng)
+/* The kind of change, three repetitions a version. */
+static enum shape kind_of(const struct ground *g, const double *ratio, double variance)
 {
 	size_t n = g->log_rate.rows;
-	double *log_ratio = mem_new(n, sizeof(*log_ratio)), *log_cost = mem_new(n, sizeof(*log_cost));
-	struct cause_resource *resources = mem_new(g->log_rate.cols, sizeof(*resources));
 	struct effect_pair *pairs = mem_new(n, sizeof(*pairs));
-	enum cause_word word;
 	struct effect e;
 
-	for (size_t t = 0; t < n; t++) {
-		log_ratio[t] = log(ratio[t]);
-		log_cost[t] = log(cost[t]);
-		pairs[t] = (struct effect_pair){ t, log_ratio[t], sqrt(variance / (double)n), 4, false };
-	}
+	for (size_t t = 0; t < n; t++)
+		pairs[t] = (struct effect_pair){ t, log(ratio[t]), sqrt(variance / (double)n), 4, false };
 	e = effect_of(pairs, n, n, &asked, NULL);
-	cause_resources(log_ratio, &g->log_rate, PERMUTATIONS, rng_next(rng), resources);
-	word = cause_of(&e, log_ratio, log_cost, &g->log_rate, resources).word;
-	free(log_ratio);
-	free(log_cost);
-	free(resources);
 	free(pairs);
-	return word;
+	return shape_of(&e);
 }
 
 static void one_lead(const char *name, const struct ground *g, int kind, double size, double noise, bool left_out, bool removed,
@@ -360,7 +326,7 @@ static void one_lead(const char *name, const struct ground *g, int kind, double 
 	struct mat rates = mat_new(n, p);
 	struct blend_data whole, data;
 	struct growth growth;
-	enum cause_word word;
+	enum shape shape;
 	size_t in_set, in_oracle;
 	bool covers;
 
@@ -397,9 +363,9 @@ static void one_lead(const char *name, const struct ground *g, int kind, double 
 			blend_data_of(&rates, cost, type, n, &data);
 		}
 		growth_of(&data, ratio, &options, &growth);
-		word = word_of(g, ratio, cost, ignored, rng);
+		shape = kind_of(g, ratio, ignored);
 		in_set = set_of(growth.lead, growth.groups, in);
-		in_set = word == CAUSE_OTHER_RESOURCE || word == CAUSE_BOTH ? in_set : 0;
+		in_set = shape == SHAPE_BY_TYPE ? in_set : 0;
 		covers = any(in, right, growth.groups);
 		in_oracle = set_of(oracle, growth.groups, in);
 		printf("{\"name\":\"%s\",\"kind\":\"%s\",\"size\":%g,\"noise\":%g,\"types\":%zu,\"left_out\":%s,\"set\":%zu,\"covers\":%s,"
@@ -449,11 +415,11 @@ static void application(const char *name, size_t rounds, const char *mode, struc
 		die(&err);
 	dataset_of(&evidence, &runs, false, &dataset);
 	g = ground_of(&runs, &dataset);
-	if (!strcmp(mode, "growth") && g.log_rate.rows >= CAUSE_TYPES_MIN)
+	if (!strcmp(mode, "growth") && g.log_rate.rows >= TYPES_MIN)
 		growths(name, &g, rounds, rng);
-	if (!strcmp(mode, "lead") && g.log_rate.rows >= CAUSE_TYPES_MIN)
+	if (!strcmp(mode, "lead") && g.log_rate.rows >= TYPES_MIN)
 		leads(name, &g, rounds, rng);
-	for (size_t k = 0; !*mode && g.log_rate.rows >= CAUSE_TYPES_MIN && k < rounds * KINDS * 4 * 3 * 2; k++)
+	for (size_t k = 0; !*mode && g.log_rate.rows >= TYPES_MIN && k < rounds * KINDS * 4 * 3 * 2; k++)
 		one(name, &g, (int)(k % KINDS), sizes[k / KINDS % 4], repetitions[k / KINDS / 4 % 3], noises[k / KINDS / 12 % 2], rng);
 	ground_release(&g);
 	dataset_release(&dataset);

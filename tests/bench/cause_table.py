@@ -4,7 +4,7 @@ import json
 import statistics
 import sys
 
-WORDS = ["neither", "uniform", "other_resource", "both", "not_tested"]
+WORDS = ["neither", "uniform", "other_resource", "not_tested"]
 KINDS = {"none": "nothing", "uniform": "uniform", "added": "work added", "moved": "work moved", "both": "both"}
 LEADS = {**KINDS, "removed": "work taken away"}
 words, growth, lead = ([json.loads(line) for line in open(path, encoding="utf-8")] for path in sys.argv[1:4])
@@ -26,10 +26,6 @@ for repetitions in (1, 3, 5):
                 count = collections.Counter(r["word"] for r in rows)
                 print(f"| {name} | {'' if size is None else f'{100 * size:g} %'} | {repetitions} | {noise:g} | {len(rows)} | "
                       + " | ".join(f"{count[w] / len(rows):.3f}" for w in WORDS) + " |")
-found = [r for r in words if r["repetitions"] > 1 and r["kind"] in ("added", "moved", "both") and r["within"] is not None]
-print(f"\nWith three and five repetitions, where another resource was planted and found ({len(found)}): the uniform part was within its interval in "
-      f"{statistics.fmean(r['within'] for r in found):.3f},\nthe stressor among those that cannot be told apart from the leading correlation in "
-      f"{statistics.fmean(r['named'] for r in found):.3f}.\n")
 print("## Where the time went\n")
 print("Three repetitions a version, 100 resamples. Right: intervals of the planted group's change, and of all groups', that contain the truth, to within")
 print(".1 percentage points of the baseline's time; of a uniform change the truth is its size times the share that the model gives the group. Others:")

@@ -185,10 +185,10 @@ static void judge_verdict(const struct verdict *v, struct evaluate_outcome *o)
 	score[METHOD_GATE] = gate_score(&v->effect, v->min_effect);
 	score[METHOD_MEAN] = mean_score(&v->pairing);
 	score[METHOD_SHAPE] = shape_score(&v->effect);
-	score[METHOD_EITHER] = fmax(score[METHOD_GATE], score[METHOD_SHAPE] / -log10(CAUSE_LEVEL)); /* of one that is NaN: the other */
+	score[METHOD_EITHER] = fmax(score[METHOD_GATE], score[METHOD_SHAPE] / -log10(SHAPE_LEVEL)); /* of one that is NaN: the other */
 	o->flagged[METHOD_GATE] = v->effect.decision == DECISION_REGRESSION || v->effect.decision == DECISION_IMPROVED;
 	o->flagged[METHOD_MEAN] = stats_round(score[METHOD_MEAN]) >= stats_round(log1p(v->min_effect));
-	o->flagged[METHOD_SHAPE] = stats_round(v->effect.shape_p) < CAUSE_LEVEL; /* false of NaN */
+	o->flagged[METHOD_SHAPE] = stats_round(v->effect.shape_p) < SHAPE_LEVEL; /* false of NaN */
 	o->flagged[METHOD_EITHER] = o->flagged[METHOD_GATE] || o->flagged[METHOD_SHAPE];
 }
 

@@ -125,7 +125,7 @@ expect_stdout '  walk (' ': TLB: it touches more pages than the CPU remembers; a
 run -C lab report p@a p@b -o lab/page.html
 expect_status 0
 cp lab/page.html out
-expect_stdout 'data-function="walk" data-kind="tlb"' '; also cache capacity: ' '<li data-side-effect="look">'
+expect_stdout 'data-function="walk" data-kind="tlb"' '; also cache capacity: ' 'side effects: look of '
 
 what='samples of another build than the results'
 cp good lab/built/b/p
@@ -140,7 +140,7 @@ expect_stdout "There are samples of functions, but: those of p@b are of another 
 run -C lab report p@a p@b -o lab/page.html
 expect_status 0
 cp lab/page.html out
-expect_stdout 'Nothing can be said of them: those of p@b are of another build'
+expect_stdout 'There are samples of functions, but: those of p@b are of another build'
 run -C lab detect p@a p@b --rate .2 --format json
 expect_status 3
 expect_json .samples[0].stale false

@@ -55,14 +55,10 @@ what='gate innodb against memory'
 run -C "$lab" gate mysqlslap/innodb_load mysqlslap/memory_load --format json
 expect_status 0
 expect_json .decision improved
-expect_json '.resources[0].stressor' msync
-expect_json '.resources[1].stressor' stackmmap
-expect_near '.resources[0].correlation' .99 .04
+expect_json '.contributions.leading[0]' 'vm: msync, stackmmap'
 expect_json .machines 21
 expect_json '.machines[0].used' true
 forward=$(json .effect.ratio) low=$(json .effect.low)
-cases=$((cases + 1))
-awk -v p="$(json '.resources[0].p')" 'BEGIN { exit !(p < .01) }' || fail 'msync should be beyond chance'
 what='gate memory against innodb'
 run -C "$lab" gate mysqlslap/memory_load mysqlslap/innodb_load --format json
 expect_status 3

@@ -41,7 +41,7 @@ expect_stdout 'Example:' 'assay report myapp@1.0 myapp@1.1 -o report.html'
 
 report regression "$lab" app/slow@1.0 app/slow@1.1
 expect_stdout 'regression  app/slow@1.0 -> app/slow@1.1'
-says 'data-decision="regression"' 'node01' "default-src 'none'" 'data-code="slower"' '>Inferred from how the machines differ<' 'kind of change' 'Correlated stressors'
+says 'data-decision="regression"' 'node01' "default-src 'none'" 'data-code="slower"' '>Inferred from how the machines differ<' 'kind of change'
 report pass "$lab" same@1.0 same@1.1
 expect_stdout 'pass  '
 what='report --min-effect, --format json'

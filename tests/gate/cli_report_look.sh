@@ -46,7 +46,7 @@ what='the page about a catalog'
 run -C "$tmp/hostile.lab" explore -o "$tmp/explore.html"
 expect_status 0
 look explore
-expect_layout catalog,variability,correlation,components,conditions,fingerprints,left-out
+expect_layout catalog,variability,correlation,components,fingerprints,left-out
 expect_fact phone-light badge '8 machines that differ in about 1 thing'
 for frame in phone-dark screen-light no-script; do
 	expect_fact $frame marks 8
@@ -60,7 +60,7 @@ mkdir "$tmp/apart"
 awk -F, 'NR == 1 || $5 == "stressng" || ($6 <= "node04") == ($10 == "1.0")' "$tmp/plain/results.csv" >"$tmp/apart/results.csv"
 report apart app/slow@1.0 app/slow@1.1
 look apart
-expect_layout decision,ratios,time,conditions,fingerprints,left-out,method
+expect_layout decision,ratios,time,fingerprints,left-out,method
 expect_fact phone-light badge nothing_measured
 expect_fact phone-light machines 0
 

@@ -3,7 +3,7 @@
  * ends of intervals on either side of what they are intervals of, and no number that is none. */
 #include "base/mem.h"
 #include "base/rng.h"
-#include "gate/decide/cause.h"
+#include "gate/decide/effect.h"
 #include "tests/bench/evaluate.h"
 #include "model/pca.h"
 #include "model/profile/shares.h"
@@ -48,58 +48,27 @@ static bool within(double low, double x, double high)
 	return low <= x + NEAR * fabs(x) + NEAR && x <= high + NEAR * fabs(x) + NEAR;
 }
 
-/* ---- effects, resources, the kind of change ---- */
-
-static void check_resources(const struct cause_resource *r, size_t n)
-{
-	for (size_t j = 0; j < n; j++) {
-		assert_true(r[j].p > 0 && r[j].p <= 1 && (j == 0 || r[j].p >= r[j - 1].p));
-		assert_true(fabs(r[j].correlation) <= 1);
-		assert_true(isnan(r[j].low) ? isnan(r[j].high) : within(r[j].low, r[j].correlation, r[j].high));
-	}
-	assert_true(r[0].alike);
-}
-
-static void check_cause(const struct cause *c)
-{
-	assert_true(isnan(c->p) || (c->p >= 0 && c->p <= 1));
-	assert_true(isnan(c->uniform) == isnan(c->low) && isnan(c->low) == isnan(c->high));
-	assert_true(isnan(c->uniform) || (within(c->low, c->uniform, c->high) && isfinite(c->low) && isfinite(c->high)));
-	assert_true((c->feature == SIZE_MAX) == (c->as_well == 0));
-	assert_true(c->word != CAUSE_BOTH || !isnan(c->low));
-}
+/* ---- effects ---- */
 
 static void test_changes(void **state)
 {
 	(void)state;
 	for (uint64_t seed = 0; seed < 4 * SEEDS; seed++) {
-		double log_ratio[TYPES_MAX], log_cost[TYPES_MAX];
+		double log_ratio[TYPES_MAX];
 		struct effect_pair pairs[TYPES_MAX + 3];
-		struct cause_resource resources[5];
-		size_t types, features, machines;
-		enum kind cost, ratio, rates;
-		struct mat log_rate;
+		size_t types, machines;
+		enum kind ratio;
 		struct effect e;
-		struct cause c;
 		struct rng rng;
-		bool known, itself;
+		bool known;
 
 		rng_seed(&rng, seed);
 		types = 1 + rng_below(&rng, TYPES_MAX);
-		features = 1 + rng_below(&rng, 5);
 		machines = types + rng_below(&rng, 3);
-		cost = any_kind(&rng);
 		ratio = any_kind(&rng);
-		rates = any_kind(&rng);
 		known = rng_below(&rng, 2);
-		itself = rng_below(&rng, 4) == 0; /* the application is a stressor: the cost is the inverse of its rate */
-		log_rate = mat_new(types, features);
-		for (size_t t = 0; t < types; t++) {
-			log_cost[t] = log(number(&rng, cost));
+		for (size_t t = 0; t < types; t++)
 			log_ratio[t] = log(number(&rng, ratio));
-			for (size_t j = 0; j < features; j++)
-				mat_set(&log_rate, t, j, itself ? -log_cost[t] : log(number(&rng, rates)));
-		}
 		for (size_t i = 0; i < machines; i++) {
 			size_t t = i < types ? i : rng_below(&rng, types);
 
@@ -109,38 +78,8 @@ static void test_changes(void **state)
 		e = effect_of(pairs, machines, types, &asked, NULL);
 		assert_true(!isnan(e.ratio) && (isnan(e.low) ? isnan(e.high) : within(e.low, e.ratio, e.high)));
 		assert_true(isnan(e.shape_p) || (e.shape_p >= 0 && e.shape_p <= 1));
-		cause_resources(log_ratio, &log_rate, 99, seed, resources);
-		check_resources(resources, features);
-		c = cause_of(&e, log_ratio, log_cost, &log_rate, resources);
-		check_cause(&c);
-		/* The same part of the time everywhere explains no difference. */
-		assert_true(!itself || e.high < 1 || c.feature == SIZE_MAX);
-		mat_release(&log_rate);
+		assert_true(shape_of(&e) != SHAPE_BY_TYPE || types > 1);
 	}
-}
-
-/* Ratios of which the squares are no numbers any more: the stressor that explains them is told from one that does not. */
-static void test_far_apart(void **state)
-{
-	double log_cost[4] = { 0 }, log_ratio[4], logs[8];
-	struct mat log_rate = { .at = logs, .rows = 4, .cols = 2 };
-	struct cause_resource resources[2];
-	struct effect_pair pairs[4];
-	struct effect e;
-	struct cause c;
-
-	(void)state;
-	for (size_t t = 0; t < 4; t++) {
-		mat_set(&log_rate, t, 0, t % 2 ? 1 : 0);
-		mat_set(&log_rate, t, 1, -(double)t * log(1e60));
-		log_ratio[t] = log(3 + .5 * exp(-mat_get(&log_rate, t, 1)));
-		pairs[t] = (struct effect_pair){ t, log_ratio[t], .01, 4, false };
-	}
-	e = effect_of(pairs, 4, 4, &asked, NULL);
-	cause_resources(log_ratio, &log_rate, 99, 1, resources);
-	c = cause_of(&e, log_ratio, log_cost, &log_rate, resources);
-	check_cause(&c);
-	assert_true(c.feature == 1 && c.as_well == 1);
 }
 
 /* ---- profiles ---- */
@@ -318,8 +257,10 @@ static void test_components(void **state)
 int suite_degenerate(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_changes), cmocka_unit_test(test_far_apart),  cmocka_unit_test(test_profiles),
-		cmocka_unit_test(test_rates),	cmocka_unit_test(test_components),
+		cmocka_unit_test(test_changes),
+		cmocka_unit_test(test_profiles),
+		cmocka_unit_test(test_rates),
+		cmocka_unit_test(test_components),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -35,7 +35,7 @@ static char *text_of(enum decision decision, size_t worse, size_t improved, size
 	for (size_t i = 0; i < 2; i++)
 		e.sides[i] = (struct side){ .what = what[i], .hardware_type = type, .n = 3 + i, .others = i };
 	document_init(&d);
-	add_text(&e, decision, &d);
+	function_evidence_tell(&e, decision, &d);
 	document_human(&d, &(struct doc_style){ .columns = 200 }, &text);
 	document_release(&d);
 	return buf_take(&text);

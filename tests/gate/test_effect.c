@@ -1,6 +1,6 @@
-/* Effect, decision, power and resources: reference numbers from scipy 1.10, and rates measured with seeded simulations. */
+/* Effect, decision and power: reference numbers from scipy 1.10, and rates measured with seeded simulations. */
 #include "gate/decide/effect.c" /* what is static is tested, too */
-#include "gate/decide/cause.h"
+#include "gate/decide/effect.h"
 
 #include "base/rng.h"
 #include "base/stats.h"
@@ -414,118 +414,6 @@ static void test_power_by_simulation(void **state)
 	}
 }
 
-/* itertools.permutations and numpy.corrcoef: of 120 permutations 9, 102, 120 and (constant but for the last bits) 120 reach the
- * correlation. */
-static void test_resources_exact(void **state)
-{
-	static double at[] = { 1, 2.1, 5, 7 + 2e-15, 2, 1, 4, 7, 3, 4, 4.5, 7, 4, 3.9, 1, 7, 5, 2, 3, 7 };
-	static const double y[] = { .01, .05, .02, .09, .04 };
-	static const struct cause_resource expected[] = {
-		{ .feature = 2, .correlation = -0.9391952027485976, .p = 9. / 120 },
-		{ .feature = 0, .correlation = 0.5076730825668094, .p = 102. / 120 },
-		{ .feature = 1, .correlation = 0.22130664311517237, .p = 1 },
-		{ .feature = 3, .correlation = 0, .p = 1 },
-	};
-	const struct mat x = { 5, 4, at };
-	struct cause_resource got[4], again[4];
-
-	(void)state;
-	cause_resources(y, &x, 120, 1, got);
-	for (size_t j = 0; j < 4; j++) {
-		assert_int_equal(got[j].feature, expected[j].feature);
-		assert_near("correlation", got[j].correlation, expected[j].correlation, 1e-14);
-		assert_near("p", got[j].p, expected[j].p, 1e-15);
-	}
-	cause_resources(y, &x, 9999, 2, again); /* all of them again, whatever the seed */
-	assert_memory_equal(got, again, sizeof(got));
-	cause_resources(y, &x, 119, 2, again); /* one too few: drawn */
-	assert_true(again[0].p < got[0].p || again[0].p > got[0].p);
-}
-
-static void fill(struct rng *rng, double *x, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		x[i] = rng_normal(rng);
-}
-
-/* Equal columns and their negatives tie, and stand in the order of the columns; the seed decides; y constant says nothing. */
-static void test_resources_ties(void **state)
-{
-	enum { T = 9 };
-	double y[T], flat[T];
-	struct mat x = mat_new(T, 3);
-	struct cause_resource a[3], b[3];
-	struct rng rng;
-
-	(void)state;
-	rng_seed(&rng, 5);
-	fill(&rng, y, T);
-	for (size_t i = 0; i < T; i++) {
-		flat[i] = .1;
-		for (size_t j = 0; j < 3; j++)
-			mat_set(&x, i, j, j == 1 ? -y[i] : y[i]);
-	}
-	cause_resources(y, &x, 999, 1, a);
-	cause_resources(y, &x, 999, 1, b);
-	assert_memory_equal(a, b, sizeof(a));
-	for (size_t j = 0; j < 3; j++) {
-		assert_int_equal(a[j].feature, j);
-		assert_near("correlation", a[j].correlation, j == 1 ? -1 : 1, 1e-14);
-		assert_near("smallest p that 999 drawn permutations can give", a[j].p, .001, 1e-15);
-	}
-	cause_resources(flat, &x, 999, 1, b);
-	for (size_t j = 0; j < 3; j++)
-		assert_true(fabs(b[j].correlation) < 1e-300 && b[j].p >= 1);
-	mat_release(&x);
-}
-
-static void test_resources_few_types(void **state)
-{
-	static double at[] = { 1, 2, 3 };
-	static const double y[] = { .1, .2, .3 };
-	struct cause_resource got;
-
-	(void)state;
-	for (size_t types = 0; types <= 3; types++) {
-		const struct mat x = { types, 1, at };
-
-		cause_resources(y, &x, 999, 1, &got);
-		assert_near("p", got.p, 1, 0);
-		assert_near("correlation", got.correlation, types < 2 ? 0 : 1, 1e-14);
-	}
-}
-
-/* Nothing to find: the smallest p of all features is below alpha in a share alpha of the cases, drawn (T = 9) and exact (T = 6).
- * The features share a common part, as those of machines do. */
-static void test_resources_null(void **state)
-{
-	static const double alpha[] = { .05, .2, .5, .8 };
-	enum { RUNS = 2000, FEATURES = 8 };
-	struct rng rng;
-
-	(void)state;
-	rng_seed(&rng, 77);
-	for (size_t types = 6; types <= 9; types += 3) {
-		struct mat x = mat_new(types, FEATURES);
-		double below[COUNT(alpha)] = { 0 }, y[9];
-
-		for (size_t run = 0; run < RUNS; run++) {
-			struct cause_resource out[FEATURES];
-
-			fill(&rng, y, types);
-			fill(&rng, x.at, types * FEATURES);
-			for (size_t k = 0; k < types * FEATURES; k++)
-				x.at[k] += k % FEATURES ? 2 * x.at[k - k % FEATURES] : 0;
-			cause_resources(y, &x, types == 6 ? 720 : 199, run, out);
-			for (size_t a = 0; a < COUNT(alpha); a++)
-				below[a] += (out[0].p <= alpha[a] + 1e-9) / (double)RUNS;
-		}
-		for (size_t a = 0; a < COUNT(alpha); a++)
-			assert_near("share", below[a], alpha[a], 4 * sqrt(alpha[a] * (1 - alpha[a]) / RUNS));
-		mat_release(&x);
-	}
-}
-
 int suite_effect(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -544,10 +432,6 @@ int suite_effect(void)
 		cmocka_unit_test(test_minimum_detectable),
 		cmocka_unit_test(test_ranks),
 		cmocka_unit_test(test_power_by_simulation),
-		cmocka_unit_test(test_resources_exact),
-		cmocka_unit_test(test_resources_ties),
-		cmocka_unit_test(test_resources_few_types),
-		cmocka_unit_test(test_resources_null),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

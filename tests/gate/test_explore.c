@@ -54,7 +54,7 @@ static void world_release(struct world *w)
 	evidence_release(&w->evidence);
 }
 
-static const char *const sections[] = { "catalog", "variability", "correlation", "components", "conditions", "left-out", NULL };
+static const char *const sections[] = { "catalog", "variability", "correlation", "components", "left-out", NULL };
 
 static void assert_near(double a, double b)
 {

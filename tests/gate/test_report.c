@@ -34,27 +34,6 @@ static void add_run(struct run_set *set, const char *machine, int64_t repetition
 	snprintf(run->fingerprint, sizeof(run->fingerprint), "%s", fingerprint);
 }
 
-/* A JSON object: one value that is the same everywhere, one that differs, a number, and names and values from outside. */
-static char *odd_conditions(const struct world *w, size_t machine)
-{
-	cJSON *object = cJSON_CreateObject();
-	char *odd = mem_format("%skey", w->prefix), *value = mem_format("%svalue", w->prefix),
-	     *other = mem_format("%s%zu", w->prefix, machine % 2);
-	char *text;
-
-	cJSON_AddStringToObject(object, "kernel", value);
-	cJSON_AddStringToObject(object, "governor", other);
-	cJSON_AddStringToObject(object, odd, value);
-	cJSON_AddNumberToObject(object, "load1", .25 * (double)machine);
-	cJSON_AddNumberToObject(object, "memory_bytes", 8. * (1 << 30));
-	text = json_text(object);
-	cJSON_Delete(object);
-	free(odd);
-	free(value);
-	free(other);
-	return text;
-}
-
 static void add_fingerprint(struct world *w, size_t i, bool emulated)
 {
 	char *machine = mem_format("m%zu", i), *type = mem_format("t%zu", i / 2);
@@ -64,7 +43,6 @@ static void add_fingerprint(struct world *w, size_t i, bool emulated)
 	for (size_t j = 0; j < STRESSORS; j++)
 		rates[j] = j == 4 ? 0 : exp(sin((double)i * 1.7 + (double)j * 2.3));
 	f = made_fingerprint(&w->evidence, w->prefix, machine, "b", INT64_C(1499990000000), 1, rates);
-	f->conditions = odd_conditions(w, i);
 	f->profile = emulated ? mem_format("%sprofile", w->prefix) : NULL;
 	made_type(&w->evidence, f, w->prefix, type);
 	free(machine);
@@ -123,7 +101,7 @@ static void world_release(struct world *w)
 	run_set_release(&w->sides[1]);
 }
 
-static const char *const sections[] = { "decision", "ratios", "time", "conditions", "fingerprints", "left-out", "method", NULL };
+static const char *const sections[] = { "decision", "ratios", "time", "fingerprints", "left-out", "method", NULL };
 
 /* ---- cases ---- */
 
@@ -133,8 +111,6 @@ static void test_regression(void **state)
 					     "app@new costs 1.20 times as much as app@old",
 					     "The candidate costs 1.200 times as much",
 					     "6 machines, 36 results",
-					     "Kernel",
-					     "Frequency governor",
 					     "Nothing: every machine and every result counts.",
 					     "2017-07-14",
 					     NULL };
@@ -265,9 +241,8 @@ static void test_emulated_is_said(void **state)
 /* Markup in every name that comes from outside: the page stays well-formed, and shows it as text. */
 static void test_hostile_names(void **state)
 {
-	static const char *const parts[] = { EVIL "m0",	   EVIL "app",	EVIL "new", EVIL "lab",	  EVIL "key",
-					     EVIL "value", EVIL "b",	EVIL "1",   EVIL "t0",	  EVIL "profile",
-					     EVIL "s01",   EVIL "what", EVIL "why", EVIL "which", NULL };
+	static const char *const parts[] = { EVIL "m0", EVIL "app",	EVIL "new",  EVIL "lab", EVIL "b",     EVIL "1",
+					     EVIL "t0", EVIL "profile", EVIL "what", EVIL "why", EVIL "which", NULL };
 	struct world w;
 	char *page;
 
@@ -279,29 +254,6 @@ static void test_hostile_names(void **state)
 	page = page_of(&w);
 	check_page("hostile", page, sections, parts);
 	assert_null(strstr(page, "<b onload"));
-	free(page);
-	world_release(&w);
-}
-
-/* Conditions that are no object, or hold what is no value, are not known. */
-static void test_broken_conditions(void **state)
-{
-	static const char *const texts[MACHINES] = { "{",    "[1, \"a\"]",	   "{\"kernel\": {\"a\": 1}}",
-						     "null", "{\"kernel\": null}", "{\"kernel\": true, \"smt\": \"notsupported\"}" };
-	static const char *const parts[] = { "Kernel", "not known", "yes", "Simultaneous multithreading", "not supported", NULL };
-	struct world w;
-	char *page;
-
-	(void)state;
-	world_init(&w, "", false);
-	for (size_t i = 0; i < MACHINES; i++) {
-		free(w.evidence.fingerprints.items[i].conditions);
-		w.evidence.fingerprints.items[i].conditions = mem_string(texts[i]);
-	}
-	run_side(&w, 0, 0, MACHINES, 1, true);
-	run_side(&w, 1, 0, MACHINES, 1.2, true);
-	page = page_of(&w);
-	check_page("broken conditions", page, sections, parts);
 	free(page);
 	world_release(&w);
 }
@@ -378,7 +330,6 @@ int suite_report(void)
 		cmocka_unit_test(test_other_decisions),
 		cmocka_unit_test(test_emulated_is_said),
 		cmocka_unit_test(test_hostile_names),
-		cmocka_unit_test(test_broken_conditions),
 		cmocka_unit_test(test_extreme_ratios),
 		cmocka_unit_test(test_same_bits),
 	};

@@ -370,7 +370,7 @@ static void test_detectable(void **state)
 			make(&sides[side], &made, side);
 		assert_int_equal(verdict_of(&evidence, &config, &sides[0], &sides[1], .03, &v, &err), ASSAY_OK);
 		assert_int_equal(verdict_by_processor(&v), busy);
-		assert_int_equal(v.cause.word == CAUSE_PROCESSOR, busy); /* of the metric none is visible */
+		assert_int_equal(v.shape == SHAPE_PROCESSOR, busy); /* of the metric none is visible */
 		verdict_answer(&v, "", &d);
 		verdict_answer_details(&v, true, true, &d);
 		json = document_cjson(&d);
