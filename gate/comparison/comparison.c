@@ -63,6 +63,42 @@ static void cause_set(struct comparison *c)
 	c->cause = measured_text(&c->measured, comparison_told(&c->verdict, &c->measured, c->open));
 }
 
+/* Reports whether the interval leaves it open, and functions may settle it. */
+static bool is_open(const struct verdict *v)
+{
+	return v->effect.decision == DECISION_INCONCLUSIVE && v->rule == RULES && !isnan(v->effect.low) && !v->input.same_build &&
+	       !verdict_fails_more(v) && v->times.metric_is_wall;
+}
+
+/* Settles what is open if functions take `added` seconds more at least, and that matters. */
+static void confirm(struct comparison *c, const char *chosen_by, const char *first, double added)
+{
+	struct verdict *v = &c->verdict;
+	double matters = v->min_effect * c->measured.seconds[0];
+
+	if (!(stats_round(added) > stats_round(matters)))
+		return;
+	c->confirmed = true;
+	v->effect.decision = DECISION_REGRESSION;
+	verdict_add_reason(
+	    v, true, COMPARISON_CONFIRMS,
+	    mem_format("the interval leaves it open, but its functions do not: in those that %s, %s first, its runs spend at "
+		       "least %s s more, and %s s of a run would matter",
+		       chosen_by, first, text_fixed(added, 3).text, text_fixed(matters, 3).text));
+	cause_set(c);
+}
+
+/* Lets functions settle what is open that half of the runs has chosen, by the other half. Runs of unchanged versions choose any in 5 % at
+ * most, and confirm these in 2.5 % at most, so that this adds 0.125 % to the level of the interval. */
+static void chosen_confirm(struct comparison *c)
+{
+	const struct measured_chosen *chosen = &c->measured.chosen;
+
+	if (chosen->first && !isnan(chosen->error) && is_open(&c->verdict))
+		confirm(c, "half of the runs shows to differ", chosen->first,
+			chosen->difference - chosen->error * stats_t_quantile((1 + c->verdict.effect.level) / 2, chosen->df));
+}
+
 static enum assay_status stage_measured(struct lab *lab, const struct comparison_asked *asked, struct comparison *c,
 					struct assay_error *err)
 {
@@ -76,6 +112,7 @@ static enum assay_status stage_measured(struct lab *lab, const struct comparison
 		    (struct comparison_absent){ "no_times", "no machine has runs of both versions whose time was measured" };
 	c->open = v->min_effect * fmax(c->measured.seconds[0], c->measured.seconds[1]);
 	cause_set(c);
+	chosen_confirm(c);
 	add_shift(c);
 	return st;
 }
@@ -108,18 +145,16 @@ static const struct measured_part *function_measured(const struct measured *m, c
 	return NULL;
 }
 
-/* Lets functions settle what the interval leaves open. Those that are worse were selected by runs of other builds; what the runs that were
- * compared spend more in them, which took no part in that, confirms them. The level that this look may spend is divided among them
- * (Bonferroni): the sum of their lower bounds is one of the sum. */
+/* Lets functions settle what is open that the detector has found worse, by runs of other builds; what the runs that were compared spend
+ * more in them, which took no part in that, confirms them. The level that this look may spend is divided among them (Bonferroni): the sum
+ * of their lower bounds is one of the sum. */
 static void functions_confirm(struct comparison *c)
 {
-	struct verdict *v = &c->verdict;
 	const struct detected *d = &c->functions.detected;
-	double level = (1 - v->effect.level) / 2 / (double)(d->n_worse ? d->n_worse : 1), added = 0;
+	double level = (1 - c->verdict.effect.level) / 2 / (double)(d->n_worse ? d->n_worse : 1), added = 0;
 	const struct measured_part *most = NULL;
 
-	if (v->effect.decision != DECISION_INCONCLUSIVE || v->rule < RULES || isnan(v->effect.low) || verdict_fails_more(v) ||
-	    !v->times.metric_is_wall || !function_evidence_is_sure(&c->functions))
+	if (!is_open(&c->verdict) || !function_evidence_is_sure(&c->functions))
 		return;
 	for (size_t i = 0; i < d->n_worse; i++) {
 		const struct measured_part *part = function_measured(&c->measured, d->functions[i].name);
@@ -128,15 +163,8 @@ static void functions_confirm(struct comparison *c)
 			added += part->difference - part->error * stats_t_quantile(1 - level, part->df);
 		most = part && (!most || part->difference > most->difference) ? part : most;
 	}
-	if (!(stats_round(added) > stats_round(v->min_effect * c->measured.seconds[0])))
-		return;
-	c->confirmed = true;
-	v->effect.decision = DECISION_REGRESSION;
-	verdict_add_reason(v, true, COMPARISON_CONFIRMS,
-			   mem_format("the interval leaves it open, but its functions do not: in those that are worse, %s first, its runs "
-				      "spend at least %s s more, and %s s of a run would matter",
-				      most->name, text_fixed(added, 3).text, text_fixed(v->min_effect * c->measured.seconds[0], 3).text));
-	cause_set(c);
+	if (most)
+		confirm(c, "are worse", most->name, added);
 }
 
 /* Adds the finding that functions of a candidate that is no slower have threads in each other's way. */

@@ -22,12 +22,13 @@ enum { A, B, SIDES };
 
 /* ---- how often each run was met where ---- */
 
-/* Columns: classes, then functions, of the samples of both versions. */
+/* Columns: classes, then functions, of the samples of both versions, then the sum of the functions that were chosen. WHOLE: a level. */
 #define COLUMNS (SAMPLED_CLASSES_MAX + SAMPLED_FUNCTIONS_MAX)
+enum { CHOSEN = COLUMNS, WHOLE };
 
 struct tally {
 	double user, kernel; /* samples of the run; both 0: it has none */
-	double met[COLUMNS]; /* of these */
+	double met[WHOLE];   /* of these, by column */
 };
 
 static void met_in(const struct sampled *s, double *met)
@@ -113,14 +114,14 @@ static double chance_of(const struct quantity *q, int side, size_t at, size_t en
 	return n > 0 ? time / n * time / n * part * (1 - part) / of : 0;
 }
 
-/* Do both have the same repetitions there, and all values? */
+/* Do both have the same repetitions there, and values of the same ones? */
 static bool are_pairs(const struct quantity *q, const size_t at[2], const size_t end[2])
 {
 	if (end[A] - at[A] != end[B] - at[B])
 		return false;
 	for (size_t i = 0; i < end[A] - at[A]; i++) {
-		if (q->sides[A].runs[at[A] + i].repetition != q->sides[B].runs[at[B] + i].repetition || isnan(q->values[A][at[A] + i]) ||
-		    isnan(q->values[B][at[B] + i]))
+		if (q->sides[A].runs[at[A] + i].repetition != q->sides[B].runs[at[B] + i].repetition ||
+		    isnan(q->values[A][at[A] + i]) != isnan(q->values[B][at[B] + i]))
 			return false;
 	}
 	return true;
@@ -238,9 +239,9 @@ struct making {
 	const struct measured_side *sides;
 	size_t n_types;
 	const struct sampled *all;
-	const struct tally *tallies[2]; /* [sides[].n] */
-	double covered;			/* how much of the CPU time the samples represent */
-	bool divides;			/* they also tell user time from system time */
+	struct tally *tallies[2]; /* [sides[].n] */
+	double covered;		  /* how much of the CPU time the samples represent */
+	bool divides;		  /* they also tell user time from system time */
 	struct quantity q;
 	struct measured *out;
 };
@@ -271,7 +272,7 @@ static void coverage_fill(struct making *m)
 	m->divides = parts_divides(s, cpu_s, 0);
 }
 
-/* Fills the quantity: of a level, or with column < COLUMNS of what was met there, on one level. */
+/* Fills the quantity: of a level, or with another column than WHOLE of what was met there, on one level. */
 static void quantity_fill(struct making *m, enum level of, size_t column)
 {
 	for (int side = 0; side < SIDES; side++) {
@@ -280,12 +281,12 @@ static void quantity_fill(struct making *m, enum level of, size_t column)
 			double seconds = level_seconds(m, &m->sides[side].runs[i].time, tally, of),
 			       in_level = of == LEVEL_KERNEL ? tally->kernel : tally->user, sampled = tally->user + tally->kernel;
 
-			if (column < COLUMNS)
+			if (column < WHOLE)
 				seconds = !(sampled > 0) ? (double)NAN
 					  : in_level > 0 ? m->covered * seconds * tally->met[column] / in_level
 							 : 0;
 			m->q.values[side][i] = seconds;
-			m->q.met[side][i] = column < COLUMNS ? tally->met[column] : in_level;
+			m->q.met[side][i] = column < WHOLE ? tally->met[column] : in_level;
 			m->q.of[side][i] = of == LEVEL_WAITING ? 0 : sampled;
 		}
 	}
@@ -406,7 +407,7 @@ static void parts_fill(struct making *m)
 	m->out->parts = mem_new(LEVELS + s->n + s->n_functions, sizeof(*m->out->parts));
 	for (int level = 0; level < LEVELS; level++) {
 		part_add(m, (struct measured_part){ .depth = PART_TIME, .of = (enum level)level, .name = level_code((enum level)level) },
-			 COLUMNS, UINT64_MAX, LEVELS);
+			 WHOLE, UINT64_MAX, LEVELS);
 	}
 	for (size_t i = 0; i < s->n; i++) {
 		enum level of = s->classes[i].kernel ? LEVEL_KERNEL : LEVEL_COMPUTE;
@@ -429,6 +430,66 @@ static void parts_fill(struct making *m)
 				 SAMPLED_CLASSES_MAX + i, samples, functions);
 	}
 	tree_of(m->out);
+}
+
+/* ---- functions that some runs choose, and others confirm ---- */
+
+/* Keeps the values of every other block of two repetitions, which are each other's mirror in time. Returns the samples that these runs met.
+ */
+static uint64_t half_keep(struct making *m, int half)
+{
+	double met = 0;
+
+	for (int side = 0; side < SIDES; side++) {
+		for (size_t i = 0; i < m->sides[side].n; i++) {
+			if ((m->sides[side].runs[i].repetition - 1) / 2 % 2 != half)
+				m->q.values[side][i] = (double)NAN;
+			else
+				met += m->q.met[side][i];
+		}
+	}
+	return (uint64_t)met;
+}
+
+static struct outcome half_outcome(struct making *m, size_t column, int half, uint64_t *met)
+{
+	quantity_fill(m, LEVEL_COMPUTE, column);
+	*met = half_keep(m, half);
+	return outcome_of(&m->q);
+}
+
+/* Adds the function to the sum. */
+static void choose(struct making *m, size_t column)
+{
+	for (int side = 0; side < SIDES; side++)
+		for (size_t i = 0; i < m->sides[side].n; i++)
+			m->tallies[side][i].met[CHOSEN] += m->tallies[side][i].met[column];
+	m->out->chosen.n++;
+}
+
+static void chosen_fill(struct making *m)
+{
+	struct measured_chosen *chosen = &m->out->chosen;
+	const struct sampled *s = m->all;
+	struct outcome o;
+	double most = 0;
+	uint64_t met;
+
+	m->q.compared = testable_of(s, PART_FUNCTION, s->n_functions);
+	for (size_t i = 0; i < s->n_functions; i++) {
+		if (!samples_of(s, PART_FUNCTION, i))
+			continue;
+		o = half_outcome(m, SAMPLED_CLASSES_MAX + i, 0, &met);
+		if (!o.certain || !is_testable(met, m->q.compared))
+			continue;
+		choose(m, SAMPLED_CLASSES_MAX + i);
+		chosen->first = o.difference > most ? s->functions[i].name : chosen->first;
+		most = fmax(most, o.difference);
+	}
+	o = chosen->first ? half_outcome(m, CHOSEN, 1, &met) : (struct outcome){ .error = (double)NAN };
+	chosen->difference = o.difference;
+	chosen->error = o.error;
+	chosen->df = o.df;
 }
 
 /* ---- counts ---- */
@@ -489,6 +550,7 @@ enum assay_status measured_of(const struct measured_side sides[2], size_t n_type
 	if (!st) {
 		coverage_fill(&m);
 		parts_fill(&m);
+		chosen_fill(&m);
 		counts_fill(&m);
 	}
 	for (int side = 0; side < SIDES; side++)

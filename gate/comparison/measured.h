@@ -46,6 +46,14 @@ struct measured_part {
 	char *hottest; /* "src/work.c:7": the line of it that the candidate's samples met most often; owned; NULL */
 };
 
+/* Functions that differ for certain in half of the runs, and how much a run of the other half, which took no part in choosing them, spends
+ * more in all of them. What moves from one function to another is no more in the sum. */
+struct measured_chosen {
+	size_t n;
+	const char *first;	      /* the one that grew most; NULL: none did */
+	double difference, error, df; /* as of a part; of the sum */
+};
+
 /* What the kernel has counted, a run. */
 struct measured_count {
 	const char *name, *text; /* for programs, for people */
@@ -59,6 +67,7 @@ struct measured {
 	size_t n;
 	struct measured_count *counts; /* [n_counts], of those that are known */
 	size_t n_counts;
+	struct measured_chosen chosen;
 	size_t runs[2], machines; /* that were compared */
 	double seconds[2];	  /* a run takes */
 };

@@ -460,7 +460,7 @@ static struct measured_side side_of(const struct here *here)
 	struct measured_side side = { here->words[0], mem_new(here->n, sizeof(*side.runs)), here->n, &here->parts };
 
 	for (size_t r = 0; r < here->n; r++)
-		side.runs[r] = (struct measured_run){ KEEP_MACHINE, 0, (int64_t)r, here->runs[r], here->samples[r], &here->results[r] };
+		side.runs[r] = (struct measured_run){ KEEP_MACHINE, 0, (int64_t)r + 1, here->runs[r], here->samples[r], &here->results[r] };
 	return side;
 }
 

@@ -3,7 +3,7 @@
  * repetitions are pairs; in a plan the results may be looked at while they grow, until there is a decision. */
 #include "base/mem.h"
 #include "base/rng.h"
-#include "gate/decide/verdict.h"
+#include "gate/comparison/comparison.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -54,7 +54,7 @@ static double noise_busy(struct rng *rng, double place)
 	return rng_double(rng) < (busy ? .7 : .3) ? 4 : 1 + .1 * rng_double(rng);
 }
 
-static const struct kind {
+static const struct noise {
 	const char *name;
 	double (*noise)(struct rng *rng, double place);
 } kinds[] = {
@@ -63,14 +63,20 @@ static const struct kind {
 };
 
 /* The metric as it is recorded: of the second kind in ticks of .1. */
-static double on_tick(const struct kind *kind, double cost)
+static double on_tick(const struct noise *kind, double cost)
 {
 	return kind == &kinds[1] ? .1 * round(10 * cost) : cost;
 }
 
-/* How versions are measured: the runs of a data set; of one plan; the same with the processor time of each run, as `assay diff` has it.
- */
-enum way { DATA_SET, PLAN, PLAN_TIMES };
+/* How versions are measured: the runs of a data set; of one plan; the same with the CPU time of each run, as `assay diff` has it; and
+ * with samples of the functions. */
+enum way { DATA_SET, PLAN, PLAN_TIMES, PLAN_FUNCTIONS };
+
+/* The part of the time of each function, of which the first is what becomes slower. What is not theirs is waiting. */
+static const double functions[] = { .3, .2, .15, .1, .05 };
+#define FUNCTIONS (sizeof(functions) / sizeof(functions[0]))
+static double spent[2][MACHINES_MAX][REPETITIONS_MAX][FUNCTIONS];
+static size_t confirmed; /* decisions by functions */
 
 /* Which version comes first on a machine, and when a run of it is made, in units of runs: ABBA. */
 static int first_on[MACHINES_MAX];
@@ -96,7 +102,7 @@ static struct run_set set_of(int side, double cost[MACHINES_MAX][REPETITIONS_MAX
 					     .metric = cost[m][r],
 					     .recorded = 1 };
 			snprintf(run->plan, sizeof(run->plan), "%s", way ? "plan" : "");
-			if (way == PLAN_TIMES) {
+			if (way >= PLAN_TIMES) {
 				run->usage = (struct metric_usage){ llround(1e9 * cost[m][r]), llround(1e6 * cpu[m][r]), 0 };
 				run->metric = (double)run->usage.wall_ns / 1e9;
 				run->withheld_ns[RUN_WAITED] = 0;
@@ -106,8 +112,76 @@ static struct run_set set_of(int side, double cost[MACHINES_MAX][REPETITIONS_MAX
 	return set;
 }
 
-static enum decision decide(double cost[2][MACHINES_MAX][REPETITIONS_MAX], double cpu[2][MACHINES_MAX][REPETITIONS_MAX], int machines,
-			    int repetitions, enum way way, double level)
+/* What was sampled each ms of a run. */
+static char *samples_of(const double *of, struct rng *rng)
+{
+	struct buf text = BUF_INIT, lines = BUF_INIT;
+	int all = 0;
+
+	for (size_t f = 0; f < FUNCTIONS; f++) {
+		int met = (int)fmax(0, round(1000 * of[f] + sqrt(1000 * of[f]) * rng_normal(rng)));
+
+		buf_format(&lines, met ? "%d line w.c:%zu:1 f%zu\n" : "", met, f + 1, f);
+		all += met;
+	}
+	buf_format(&text, "1000000 period ns\n1 processes -\n%d user /d/run\n%s", all, lines.bytes ? lines.bytes : "");
+	buf_release(&lines);
+	return buf_take(&text);
+}
+
+static struct measured_side measured_of_set(const struct run_set *set, int side, int repetitions, const struct parts *parts,
+					    struct rng *rng)
+{
+	struct measured_side out = { "run", mem_new(set->n, sizeof(*out.runs)), set->n, parts };
+
+	for (size_t i = 0; i < set->n; i++) {
+		const struct run *run = &set->items[i];
+
+		out.runs[i] = (struct measured_run){ run->machine,
+						     0,
+						     run->repetition,
+						     { .wall = (double)run->usage.wall_ns / 1e9, .user = (double)run->usage.user_us / 1e6 },
+						     samples_of(spent[side][i / (size_t)repetitions][i % (size_t)repetitions], rng),
+						     NULL };
+	}
+	return out;
+}
+
+static enum decision decide_compared(struct run_set sides[2], int repetitions, struct rng *rng)
+{
+	const struct evidence evidence = { 0 };
+	struct sampled *sampled = mem_new(1, sizeof(*sampled));
+	struct levels levels = { .runs = 1 };
+	const struct parts parts = { .levels = &levels, .sampled = sampled };
+	struct measured_side measured[] = { measured_of_set(&sides[0], 0, repetitions, &parts, rng),
+					    measured_of_set(&sides[1], 1, repetitions, &parts, rng) };
+	struct comparison c;
+	struct assay_error err;
+	enum decision decision;
+
+	if (comparison_of(NULL,
+			  &(struct comparison_asked){ .evidence = &evidence,
+						      .baseline = &sides[0],
+						      .candidate = &sides[1],
+						      .min_effect = .03,
+						      .last = COMPARISON_MEASURED,
+						      .sides = measured },
+			  &c, &err))
+		abort();
+	decision = c.verdict.effect.decision;
+	confirmed += c.confirmed;
+	comparison_release(&c);
+	for (int side = 0; side < 2; side++) {
+		for (size_t i = 0; i < measured[side].n; i++)
+			mem_free((void *)(uintptr_t)measured[side].runs[i].samples);
+		free(measured[side].runs);
+	}
+	free(sampled);
+	return decision;
+}
+
+static enum decision decide(struct rng *rng, double cost[2][MACHINES_MAX][REPETITIONS_MAX], double cpu[2][MACHINES_MAX][REPETITIONS_MAX],
+			    int machines, int repetitions, enum way way, double level)
 {
 	const struct evidence evidence = { 0 };
 	const struct lab_config config = { .min_effect = .03 };
@@ -117,20 +191,37 @@ static enum decision decide(double cost[2][MACHINES_MAX][REPETITIONS_MAX], doubl
 	enum decision decision;
 	struct verdict v;
 
-	if (verdict_of(&evidence, &config, &sides[0], &sides[1], .03, &v, &err))
-		abort();
-	decision = v.effect.decision;
-	verdict_release(&v);
+	if (way == PLAN_FUNCTIONS) {
+		decision = decide_compared(sides, repetitions, rng);
+	} else {
+		if (verdict_of(&evidence, &config, &sides[0], &sides[1], .03, &v, &err))
+			abort();
+		decision = v.effect.decision;
+		verdict_release(&v);
+	}
 	for (int side = 0; side < 2; side++)
 		run_set_release(&sides[side]);
 	return decision;
 }
 
+/* What the functions of a run spend, each with noise of its own: the first one more, the others half to one and a half times as much as
+ * usual, as where input or other threads decide how much they do. Returns the sum. */
+static double spend(double *of, double slower, struct rng *rng)
+{
+	double all = 0;
+
+	for (size_t f = 0; f < FUNCTIONS; f++) {
+		of[f] = functions[f] * (f ? .5 + rng_double(rng) : exp(.01 * rng_normal(rng))) + (f ? 0 : slower - 1);
+		all += of[f];
+	}
+	return all;
+}
+
 /* repetitions 0: looks, each with twice as many, until there is a decision. */
-static enum decision draw(const struct kind *kind, int machines, int repetitions, enum way way, double slower, struct rng *rng)
+static enum decision draw(const struct noise *kind, int machines, int repetitions, enum way way, double slower, struct rng *rng)
 {
 	static double cost[2][MACHINES_MAX][REPETITIONS_MAX], cpu[2][MACHINES_MAX][REPETITIONS_MAX];
-	int first = way == PLAN_TIMES ? EFFECT_PAIRS_MIN : LOOK_FIRST;
+	int first = way >= PLAN_TIMES ? EFFECT_PAIRS_MIN : LOOK_FIRST;
 	int all = repetitions ? repetitions : (int)looks_repetitions(first, LOOKS_MAX);
 	enum decision decision = DECISION_INCONCLUSIVE;
 
@@ -143,46 +234,60 @@ static enum decision draw(const struct kind *kind, int machines, int repetitions
 
 				cost[side][m][r] = on_tick(kind, kind->noise(rng, place) * (side ? slower : 1));
 				cpu[side][m][r] = .9 * noise_normal(rng, place) * (side ? slower : 1);
+				if (way == PLAN_FUNCTIONS) { /* and a fifth of its time it waits */
+					cpu[side][m][r] = spend(spent[side][m][r], side ? slower : 1, rng);
+					cost[side][m][r] = on_tick(kind, cpu[side][m][r] + .2 * kind->noise(rng, place));
+				}
 			}
 		}
 	}
 	if (repetitions)
-		return decide(cost, cpu, machines, repetitions, way, 0);
+		return decide(rng, cost, cpu, machines, repetitions, way, 0);
 	for (int look = 1; look <= LOOKS_MAX && decision == DECISION_INCONCLUSIVE; look++)
-		decision = decide(cost, cpu, machines, (int)looks_repetitions(first, look), way, looks_level(look, look == LOOKS_MAX));
+		decision = decide(rng, cost, cpu, machines, (int)looks_repetitions(first, look), way, looks_level(look, look == LOOKS_MAX));
 	return decision;
 }
 
-static void row(const struct kind *kind, int machines, int repetitions, enum way way, int draws, int found_draws)
+static void row(const struct noise *kind, int machines, int repetitions, enum way way, int draws, int found_draws)
 {
-	static const char *const ways[] = { "data set", "one plan", "one plan, with processor time" };
+	static const char *const ways[] = { "data set", "one plan", "one plan, with processor time", "functions" };
 	int worse = 0, better = 0, found = 0;
+	size_t by_functions = 0, wrongly = 0;
 	struct rng rng;
 
 	rng_seed(&rng, 47 + (uint64_t)(machines * 100 + repetitions));
 	for (int i = 0; i < draws; i++) {
-		enum decision d = draw(kind, machines, repetitions, way, 1, &rng);
+		enum decision d;
 
+		confirmed = 0;
+		d = draw(kind, machines, repetitions, way, 1, &rng);
+		wrongly += confirmed;
+		confirmed = 0;
 		worse += d == DECISION_REGRESSION;
 		better += d == DECISION_IMPROVED;
-		found += i < found_draws && draw(kind, machines, repetitions, way, 1.1, &rng) == DECISION_REGRESSION;
+		found += i < found_draws &&
+			 draw(kind, machines, repetitions, way, way == PLAN_FUNCTIONS ? 1.06 : 1.1, &rng) == DECISION_REGRESSION;
+		by_functions += confirmed;
 	}
 	printf("| %s | %s | %d | ", kind->name, ways[way], machines);
 	printf(repetitions ? "%d" : "looks", repetitions);
-	printf(" | %.4f | %.4f | %.3f |\n", worse / (double)draws, better / (double)draws, found / (double)found_draws);
+	printf(" | %.4f | %.4f | %.3f |", worse / (double)draws, better / (double)draws, found / (double)found_draws);
+	if (way == PLAN_FUNCTIONS)
+		printf(" %.4f | %.3f |", (double)wrongly / draws, (double)by_functions / found_draws);
+	printf("\n");
 	fflush(stdout);
 }
 
-/* bench_decisions DRAWS: all rows. bench_decisions DRAWS KIND MACHINES REPETITIONS: one row of versions in one plan, with a fifth of the
- * draws for the power. */
+/* bench_decisions DRAWS: all rows. bench_decisions DRAWS KIND MACHINES REPETITIONS [functions]: one row of versions in one plan, with a
+ * fifth of the draws for the power; with samples of functions the part that they decided, unchanged and slower, follows. */
 int main(int argc, char **argv)
 {
 	static const int machines[] = { 1, 2, 3, 10 }, repetitions[] = { 1, 3, 20 }, planned[] = { 3, 6, 20, 60, 0 };
 	int draws = argc > 1 ? (int)strtol(argv[1], NULL, 10) : 2000;
 
-	if (argc == 5) {
-		row(&kinds[strtol(argv[2], NULL, 10)], (int)strtol(argv[3], NULL, 10), (int)strtol(argv[4], NULL, 10), PLAN, draws,
-		    draws / 5);
+	if (argc >= 5) {
+		row(&kinds[strtol(argv[2], NULL, 10)], (int)strtol(argv[3], NULL, 10), (int)strtol(argv[4], NULL, 10),
+		    argc > 5 ? PLAN_FUNCTIONS : PLAN, draws, draws / 5);
 		return 0;
 	}
 	printf("| noise | runs of | machines | repetitions | unchanged: regression | unchanged: improved | 10 %% slower: regression |\n"

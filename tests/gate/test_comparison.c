@@ -105,6 +105,44 @@ static void test_confirms(void **state)
 	}
 }
 
+/* What half of the runs chooses the other half confirms: at 2.5 %, t(20) is 2.09, and the lower bound .0104 below the difference. */
+static void test_chosen(void **state)
+{
+	static const struct {
+		const char *what;
+		double difference, error, level;
+		bool none, same_build;
+		enum decision decision;
+		enum rule rule;
+		bool confirms;
+	} rows[] = {
+		{ "enough", .042, .005, .95, false, false, DECISION_INCONCLUSIVE, RULES, true },
+		{ "too little", .04, .005, .95, false, false, DECISION_INCONCLUSIVE, RULES, false },
+		{ "one look of several", .042, .005, .999, false, false, DECISION_INCONCLUSIVE, RULES, false },
+		{ "not known how sure", .042, (double)NAN, .95, false, false, DECISION_INCONCLUSIVE, RULES, false },
+		{ "none was chosen", .042, .005, .95, true, false, DECISION_INCONCLUSIVE, RULES, false },
+		{ "one build twice", .042, .005, .95, false, true, DECISION_INCONCLUSIVE, RULES, false },
+		{ "it passes", .042, .005, .95, false, false, DECISION_PASS, RULES, false },
+		{ "no turns", .042, .005, .95, false, false, DECISION_INCONCLUSIVE, RULE_ORDER_CONFOUNDED, false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct made made;
+
+		made_enter(&made, rows[i].decision);
+		made.c.measured.chosen = (struct measured_chosen){ 1, rows[i].none ? NULL : "walk", rows[i].difference, rows[i].error, 20 };
+		made.c.verdict.effect.level = rows[i].level;
+		made.c.verdict.rule = rows[i].rule;
+		made.c.verdict.input.same_build = rows[i].same_build;
+		chosen_confirm(&made.c);
+		if (made.c.confirmed != rows[i].confirms || has(&made, "function_confirms", true) != rows[i].confirms ||
+		    made.c.verdict.effect.decision != (rows[i].confirms ? DECISION_REGRESSION : rows[i].decision))
+			fail_msg("%s: %s", rows[i].what, decision_text(made.c.verdict.effect.decision));
+		made_leave(&made);
+	}
+}
+
 static void test_latent(void **state)
 {
 	static const struct {
@@ -199,7 +237,7 @@ static void test_withdraw(void **state)
 
 int suite_comparison(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_confirms), cmocka_unit_test(test_latent),
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_chosen), cmocka_unit_test(test_confirms), cmocka_unit_test(test_latent),
 					    cmocka_unit_test(test_unexplained), cmocka_unit_test(test_withdraw) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -316,12 +316,79 @@ static void test_folded(void **state)
 	free(sampled);
 }
 
+/* ---- functions that half of the runs choose, and the others confirm ---- */
+
+#define CHOOSING 40
+
+/* Two functions of a program, in samples of a ms: what the candidate's runs have more in each half of the blocks of two. */
+static struct measured_chosen chosen_of(const int work_more[2], const int other_more[2])
+{
+	static char texts[2][CHOOSING][160];
+	static struct measured_run runs[2][CHOOSING];
+	struct sampled *sampled = mem_new(1, sizeof(*sampled));
+	struct levels levels = { .runs = 1 };
+	struct parts parts = { .levels = &levels, .sampled = sampled };
+	struct assay_error err;
+	struct measured_chosen chosen;
+	struct measured m;
+
+	for (int side = 0; side < 2; side++) {
+		for (int i = 0; i < CHOOSING; i++) {
+			int work = 200 + (7 * i + 3 * side) % 5 + (side ? work_more[i / 2 % 2] : 0),
+			    other = 100 + (3 * i + side) % 5 + (side ? other_more[i / 2 % 2] : 0), all = 200 + work + other;
+
+			snprintf(texts[side][i], sizeof(texts[side][i]),
+				 "1000000 period ns\n1 processes -\n%d user /d/run\n%d line w.c:7:3 work\n%d line w.c:20:18 other\n", all,
+				 work, other);
+			runs[side][i] = (struct measured_run){ "m", 0, i + 1, { .wall = 1, .user = .001 * all }, texts[side][i], NULL };
+		}
+	}
+	check(measured_of((struct measured_side[]){ { "run", runs[0], CHOOSING, &parts }, { "run", runs[1], CHOOSING, &parts } }, 1, NULL,
+			  &m, &err),
+	      &err);
+	chosen = m.chosen;
+	chosen.first = !chosen.first ? NULL : strcmp(chosen.first, "work") == 0 ? "work" : "other";
+	measured_release(&m);
+	free(sampled);
+	return chosen;
+}
+
+static void test_chosen(void **state)
+{
+	static const struct {
+		const char *what;
+		int work[2], other[2];
+		size_t n;
+		const char *first;
+		double difference;
+	} rows[] = {
+		{ "nothing", { 0, 0 }, { 0, 0 }, 0, NULL, 0 },
+		{ "one in both halves", { 60, 60 }, { 0, 0 }, 1, "work", .06 },
+		{ "one in the half that chooses", { 60, 0 }, { 0, 0 }, 1, "work", 0 },
+		{ "one in the half that confirms", { 0, 60 }, { 0, 0 }, 0, NULL, 0 },
+		{ "both", { 60, 60 }, { 40, 40 }, 2, "work", .1 },
+		{ "from one to the other", { 60, 60 }, { -60, -60 }, 2, "work", 0 },
+		{ "less", { 0, 0 }, { -60, -60 }, 1, NULL, 0 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct measured_chosen chosen = chosen_of(rows[i].work, rows[i].other);
+		bool same = chosen.first == rows[i].first || (chosen.first && rows[i].first && strcmp(chosen.first, rows[i].first) == 0);
+
+		if (chosen.n != rows[i].n || !same || fabs(chosen.difference - rows[i].difference) > .004 ||
+		    (chosen.first && !(chosen.error > 0 && chosen.error < .02 && chosen.df > 5)))
+			fail_msg("%s: %zu, %s, %g +- %g", rows[i].what, chosen.n, chosen.first ? chosen.first : "none", chosen.difference,
+				 chosen.error);
+	}
+}
+
 int suite_measured(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(test_intervals),	cmocka_unit_test(test_named),
 					    cmocka_unit_test(test_exchanged),	cmocka_unit_test(test_missed),
 					    cmocka_unit_test(test_few_samples), cmocka_unit_test(test_single),
-					    cmocka_unit_test(test_folded) };
+					    cmocka_unit_test(test_folded),	cmocka_unit_test(test_chosen) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
