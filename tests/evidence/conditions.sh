@@ -22,7 +22,7 @@ mkdir -p "$corpus"
 	- disk: 40 reads and 40 writes a second. The loss is the time in which a thread of the process was in state D, read every 2 ms.
 	- neighbour: another program walks over 64 MB of memory on the other CPU. Nobody counts the loss: right if the first finding names no wait.
 
-	A cell has how often the first finding is right in cause; in place (the process, and .7 of what either lasts); in loss (within 10 %). Drawn with seed ${SEED:-1}.
+	A cell has how often the first finding is right in cause; in place (the process, and .7 of what either lasts); in loss (the run time lost, within 10 %). Drawn with seed ${SEED:-1}.
 
 	END
 	cat "$work/found"
