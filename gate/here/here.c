@@ -520,7 +520,7 @@ static enum assay_status here_ask_why(struct here *const sides[SIDES], const str
 				       .any_status = g->how->any_status };
 	enum assay_status st;
 
-	if (!g->changed->trees || !(g->changed->why_s > 0) || c->verdict.effect.decision != DECISION_REGRESSION)
+	if (!g->changed->trees || !(g->changed->why_s > 0) || c->verdict.effect.decision != DECISION_REGRESSION || here_cancelled)
 		return ASSAY_OK;
 	asked.trees = *g->changed->trees;
 	st = counted_functions(&asked, &c->functions, why, err);
@@ -550,8 +550,8 @@ static void here_align(struct here *const sides[SIDES], const struct comparing *
 	}
 	if (!st)
 		st = here_measure(g->input, aligned, SIDES, g->how, g->code, &err);
-	if (!st)
-		(void)here_judge(aligned, g->how->min_effect, &effect);
+	if (!st && !here_judge(aligned, g->how->min_effect, &effect) && isnan(effect.low))
+		st = assay_fail(&err, ASSAY_E_NODATA, "the budget ended after too few runs");
 	if (st)
 		verdict_add_reason(&c->verdict, false, "layout_unknown",
 				   mem_format("it is not known whether the place of the code in memory makes it slower: %s", err.text));

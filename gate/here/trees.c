@@ -117,10 +117,8 @@ enum assay_status trees_build(const struct trees_asked *asked, struct trees *out
 		st = variant_commit(asked->repository, asked->names[side], &trees_cancelled, commit, err);
 	for (int side = 0; !st && side < 2; side++) {
 		if (asked->progress)
-			progress_show(&shown, progress_now(), false, "building %s%s", asked->names[side],
-				      asked->kind == VARIANT_COUNTERS  ? ", with counters"
-				      : asked->kind == VARIANT_ALIGNED ? ", with functions at cache lines"
-								       : "");
+			progress_show(&shown, progress_now(), false, "building %s (%s)", asked->names[side],
+				      variant_kind_names[asked->kind]);
 		st = build_tree(asked, side, cache, out, err);
 	}
 	out->cancelled = trees_cancelled;
