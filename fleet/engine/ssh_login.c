@@ -48,11 +48,18 @@ static void key_import(struct key_file *file, const char *text)
 /* Refuses a key that other users can read, as OpenSSH does. */
 static bool key_is_private(struct key_file *file)
 {
+	const char *end = strrchr(file->path, '.');
+	bool is_public = end && strcmp(end, ".pub") == 0;
 	struct stat info;
 
 	if (stat(file->path, &info)) {
 		file->absent = errno == ENOENT || errno == ENOTDIR;
 		file->reason = mem_format("'%s': %s", file->path, strerror(errno));
+		return false;
+	}
+	if (S_ISDIR(info.st_mode) || is_public) {
+		file->reason =
+		    mem_format("'%s' is %s: name the file with the private key", file->path, is_public ? "a public key" : "a directory");
 		return false;
 	}
 	if (info.st_uid == geteuid() && (info.st_mode & 077)) {
@@ -337,22 +344,13 @@ static enum tried judge_answer(struct link *link, int rc)
 	return TRIED_FAILED;
 }
 
+/* Tries a key; NULL: those of the agent. */
 static enum tried try_key(struct link *link, ssh_key key)
 {
 	for (;;) {
-		int rc = ssh_is_dead(link) ? SSH_AUTH_ERROR : ssh_userauth_publickey(link->ssh.session, NULL, key);
-
-		if (rc != SSH_AUTH_AGAIN)
-			return judge_answer(link, rc);
-		if (!ssh_wait(link, "login"))
-			return TRIED_FAILED;
-	}
-}
-
-static enum tried try_agent_keys(struct link *link)
-{
-	for (;;) {
-		int rc = ssh_is_dead(link) ? SSH_AUTH_ERROR : ssh_userauth_agent(link->ssh.session, NULL);
+		int rc = ssh_is_dead(link) ? SSH_AUTH_ERROR
+			 : key		   ? ssh_userauth_publickey(link->ssh.session, NULL, key)
+					   : ssh_userauth_agent(link->ssh.session, NULL);
 
 		if (rc != SSH_AUTH_AGAIN)
 			return judge_answer(link, rc);
@@ -385,7 +383,7 @@ static enum tried try_guarded_agent(struct link *link, struct agent_guard *guard
 		note(link, "the agent cannot be reached");
 		return TRIED_REFUSED;
 	}
-	tried = try_agent_keys(link);
+	tried = try_key(link, NULL);
 	shutdown(ends[0], SHUT_RDWR); /* the session closes it */
 	pthread_join(thread, NULL);
 	if (tried == TRIED_REFUSED && link_wait(link, &none, 0, link_now_ms()) == LINK_CANCELLED) {

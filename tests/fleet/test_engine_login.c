@@ -98,7 +98,7 @@ static void test_ask_for_host_keys(void **state)
 static void test_users(void **state)
 {
 	static char other[] = "other", locked[] = "locked", open_to_all[] = "open", nothing[] = "nothing", garbage[] = "garbage";
-	static char user[] = "user", nobody[] = "no-such-user-here";
+	static char user[] = "user", public[] = "user.pub", folder[] = "folder", nobody[] = "no-such-user-here";
 	static char far[302] = "", whole[340]; /* a file that is far down, and its remedy as a whole */
 	struct {
 		char *identity, *user;
@@ -113,6 +113,8 @@ static void test_users(void **state)
 		{ far, NULL, FLEET_AUTH, whole },
 		{ nothing, NULL, FLEET_AUTH, "nothing': No such file or directory" },
 		{ garbage, NULL, FLEET_AUTH, "is not a private key that can be read" },
+		{ public, NULL, FLEET_AUTH, "user.pub' is a public key: name the file with the private key" },
+		{ folder, NULL, FLEET_AUTH, "folder' is a directory: name the file with the private key" },
 		{ NULL, NULL, FLEET_AUTH, "no key for user" }, /* no default keys in this home */
 	};
 	struct fleet_options options = fleet_defaults();
@@ -122,6 +124,7 @@ static void test_users(void **state)
 	sshd_keygen("locked", "ed25519", "secret words");
 	sshd_keygen("open", "ed25519", "");
 	assert_int_equal(chmod("open", 0644), 0);
+	assert_int_equal(mkdir("folder", 0755), 0);
 	scratch_put("garbage", "-----BEGIN OPENSSH PRIVATE KEY-----\nc2VjcmV0IHdvcmRz\n-----END OPENSSH PRIVATE KEY-----\n");
 	assert_int_equal(chmod("garbage", 0600), 0);
 	for (size_t i = 0; i < 140; i++)
