@@ -28,8 +28,8 @@
 #include "base/error.h"
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 /* ---- options and arguments ---- */
 
