@@ -141,7 +141,7 @@ write() {
 			"undefined-behaviour sanitizers, at the lowest priority of a machine shared with other work. Every target began from its corpus," \
 			"and from what it had found in earlier runs on the same machine. What the columns mean:"
 		echo
-		echo "- **date**, **commit**: of the last run that added to the row; a \`+\` means that the files which the target reads (below) were not" \
+		echo "- **date**, **commit**: of the last run that added to the row; a \`+\` means that the files which the target reads (\`tests/fuzz/targets\`) were not" \
 			"committed. *Changed since* are rows whose files are no longer those of this commit: those with all their seconds stay until no" \
 			"other target lacks its own, and are then begun anew; those with fewer begin anew with the next run."
 		echo "- **CPU seconds**: what the fuzzer itself has used of a processor, user and system, since the row began, over several runs if it" \
@@ -158,16 +158,6 @@ write() {
 		rows | tee "$work/rows"
 		awk -F ' *[|] *' -v goal="$seconds" '{ s += $5 ~ /^[0-9]+$/ ? $5 : 0; whole += $5 ~ /^[0-9]+$/ && $5 >= goal; n += $6; f += $8 }
 			END { printf "| all of %d, %d of them %d s | | | %d | %d | | %d | |\n", NR, whole, goal, s, n, f }' "$work/rows"
-		echo
-		echo "## What each target reads"
-		echo
-		echo "| target | outside bytes | read by |"
-		echo "| --- | --- | --- |"
-		awk -F '\t' '$1 != "-" { gsub(/ /, ", ", $3); printf "| %s | %s | %s |\n", $1, $2, $3 }' tests/fuzz/targets
-		echo
-		echo "Without a target:"
-		echo
-		awk -F '\t' '$1 == "-" { gsub(/ /, ", ", $3); printf "- %s (%s): %s\n", $2, $3, $4 }' tests/fuzz/targets
 		echo
 		echo "## What was found"
 		echo
