@@ -153,7 +153,8 @@ note = '<!-- tests/schemas.py pages --write makes this page from docs/schema and
 
 introduction = '''# Reference
 
-Options and JSON members of every command, and keys of every YAML file. The [schemas](../schema) are for programs and editors.
+Options and JSON members of every command, and keys of every YAML file. The [schemas](../schema) are for programs and editors. An editor with a YAML
+language server checks a file that starts with `# yaml-language-server: $schema=/usr/share/doc/assay/schema/manifest.json`.
 
 `--format json` prints one object on standard output; notes, progress and errors go to standard error. A command that fails (status 1 or 2) prints no object.
 `?` after a member: it may be absent. A value that is not known is null, never 0. Members that are described here stay, with their meaning, for all versions
