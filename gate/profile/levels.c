@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DOUBT_MAX .05 /* of the time; above it the shares are indicative */
+#define DOUBT_MAX   .05 /* of the time; above it the shares are indicative */
+#define BUSY_TICK_S .01 /* in which the kernel counts how long the CPUs were at work (USER_HZ) */
 
 ROWS_FUNCTION(level_code, enum level, LEVEL_ROWS, ROWS_CODE)
 ROWS_FUNCTION(level_text, enum level, LEVEL_ROWS, ROWS_TEXT)
@@ -222,6 +223,9 @@ struct level_run level_run_of(const char *machine, const struct helper_result *r
 		run.crowded = run.delay; /* of a single thread a kernel that says either knows exactly how long it was kept waiting */
 	else
 		level_delays(&run, (double)r->others_delay_ns / 1e9);
+	/* Other programs had the CPUs for no longer than they ran. Threads of the run that queue for each other are no busy machine. */
+	if (r->busy_ns > 0 && run.crowded > run.delay)
+		run.crowded = fmin(run.crowded, run.delay + fmax((double)r->busy_ns / 1e9 - cpu_s + BUSY_TICK_S, 0.0));
 	return run;
 }
 
@@ -266,5 +270,9 @@ char *levels_text(const struct levels *levels, char *const *details)
 
 bool level_trusted(const struct levels *levels, enum level level)
 {
-	return levels->runs > 1 && levels->certain && (level == LEVEL_WAITING ? levels->single : levels->divided);
+	if (levels->runs <= 1)
+		return false;
+	if (level == LEVEL_WAITING)
+		return levels->certain && levels->single;
+	return levels->divided && (levels->certain || levels->doubt * levels->of[level].share <= DOUBT_MAX);
 }

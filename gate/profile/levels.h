@@ -56,6 +56,8 @@ void levels_of(const struct level_run *runs, size_t n, struct levels *out);
 /* "82 % of its time computing, 15 % in the kernel", the largest first; free() it. details[LEVELS]: NULL, or such as " (file data 12 %)". */
 char *levels_text(const struct levels *levels, char *const *details);
 
+/* Reports whether `doubt` and `blurred` can move the share by a twentieth of the time at most. `doubt` moves compute and kernel in
+ * proportion. */
 bool level_trusted(const struct levels *levels, enum level level);
 const char *level_code(enum level level);
 const char *level_text(enum level level);

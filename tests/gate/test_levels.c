@@ -102,11 +102,29 @@ static void test_single(void **state)
 	assert_near(level_run_of("a", &result, 1, 0).delay, .1);
 	assert_near(level_run_of("a", &result, 1, 0).crowded, .1);
 	assert_near(level_run_of("a", &result, 2, 0).crowded, .4);
+	result.busy_ns = 550000000; /* something else ran for 0.05 s: the rest of the crowd were threads of its own */
+	assert_near(level_run_of("a", &result, 2, 0).crowded, .1 + .05 + .01);
+	result.busy_ns = 1900000000;
+	assert_near(level_run_of("a", &result, 2, 0).crowded, .4);
 	result.crowded_ns = -1; /* without /proc neither is known */
 	assert_true(isnan(level_run_of("a", &result, 1, 0).crowded));
 	result.crowded_ns = 400000000;
 	result.others_delay_ns = -1; /* it is not known whether it is one */
 	assert_near(level_run_of("a", &result, 1, 0).crowded, .4);
+}
+
+/* Waiting that may have been run-queue delay makes waiting uncertain. The other shares change only in proportion to their size. */
+static void test_doubt_by_level(void **state)
+{
+	static const struct level_run busy = { "a", 10, 6.5, 1, 0, .7, 0, 0 };
+	const struct level_run runs[] = { busy, busy };
+	struct levels levels;
+
+	(void)state;
+	levels_of(runs, 2, &levels);
+	assert_near(levels.doubt, .07);
+	assert_false(levels.certain || level_trusted(&levels, LEVEL_WAITING));
+	assert_true(level_trusted(&levels, LEVEL_COMPUTE) && level_trusted(&levels, LEVEL_KERNEL)); /* .65 of .07 is .0455 */
 }
 
 /* Several threads can hide waiting: one of two ran for at least half of the CPU time, so at most the rest of the time was waiting. */
@@ -216,9 +234,10 @@ static void test_text(void **state)
 int suite_levels(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_one_run),	 cmocka_unit_test(test_machines), cmocka_unit_test(test_others_delay),
-		cmocka_unit_test(test_single),	 cmocka_unit_test(test_several),  cmocka_unit_test(test_doubt),
-		cmocka_unit_test(test_interval), cmocka_unit_test(test_ticks),	  cmocka_unit_test(test_text),
+		cmocka_unit_test(test_one_run), cmocka_unit_test(test_machines),       cmocka_unit_test(test_others_delay),
+		cmocka_unit_test(test_single),	cmocka_unit_test(test_doubt_by_level), cmocka_unit_test(test_several),
+		cmocka_unit_test(test_doubt),	cmocka_unit_test(test_interval),       cmocka_unit_test(test_ticks),
+		cmocka_unit_test(test_text),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
