@@ -415,7 +415,7 @@ static void answer_region(const struct variance *v, const struct region *r, stru
 {
 	char *text = variance_sentence(v, r);
 
-	doc_answer(d, DOC_BAD, "", "%s", text);
+	doc_answer(d, r->unproved ? DOC_DOUBTFUL : DOC_BAD, "", "%s", text);
 	if (may_be_work(r))
 		doc_line(d, "the work of this computation was not counted, so it may simply have been more work; " BUILD_TO_KNOW);
 	free(text);
@@ -504,6 +504,7 @@ static void region_row(const struct variance *v, size_t at, struct document *d)
 	doc_set_bool(d, "throughout", throughout(r));
 	doc_set_bool(d, "marked", r->marked);
 	doc_set_bool(d, "likely_work", r->work);
+	doc_set_bool(d, "proved", !r->work && !r->unproved);
 	doc_set(d, "caused_by", r->caused_by == VARIANCE_NONE ? DOC_NOTHING : doc_value_size(r->caused_by + 1));
 	doc_set(d, "waited_for", r->waited_for == VARIANCE_NONE ? DOC_NOTHING : doc_value_size(r->waited_for));
 	if (r->caused_by != VARIANCE_NONE)

@@ -315,7 +315,7 @@ static bool unproved(const struct region *r)
 
 static int group_of(const struct region *r)
 {
-	return r->caused_by != VARIANCE_NONE ? 3 : r->work ? 2 : unproved(r);
+	return r->caused_by != VARIANCE_NONE ? 3 : r->work ? 2 : r->unproved;
 }
 
 /* What was slow for sure stands before what may have been more work, what most likely was, and what is the consequence of another region.
@@ -420,8 +420,10 @@ enum assay_status regions_find(struct variance *v, const struct variance_options
 
 void regions_follow(struct variance *v)
 {
-	for (size_t r = 0; r < v->n_regions; r++)
+	for (size_t r = 0; r < v->n_regions; r++) {
 		v->regions[r].work = likely_work(&v->regions[r]);
+		v->regions[r].unproved = unproved(&v->regions[r]);
+	}
 	causes_follow(v);
 	causes_first(v);
 }

@@ -76,6 +76,7 @@ struct region {
 	size_t waited_for; /* process that its first one waited for, by the calls' partners; VARIANCE_NONE: not known */
 	bool waits;	   /* of messages: its loss is a consequence of what others did */
 	bool marked;
+	bool unproved;	  /* it may have been more work, or a message that came later: nothing that was counted tells */
 	bool work;	  /* most likely more work, not counted: it ran on the CPU, and was too slow for anything else */
 	const char *peer; /* "ADDRESS:PORT" with which it lost most in messages; NULL: not known */
 	struct breakdown why;

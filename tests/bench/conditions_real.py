@@ -271,8 +271,8 @@ def judge(assay, directory, name):
         sys.exit(f"{name}: {shown.stderr[-200:].strip()}")
     answer = json.loads(shown.stdout)
     first, d = first_of(answer), run["disturbed"]
-    findings = sum(r["caused_by"] is None for r in answer["regions"])
-    out = dict(run, name=name, findings=findings, first=first, cause=False, place=False, near=False)
+    findings = [r for r in answer["regions"] if r["caused_by"] is None]
+    out = dict(run, name=name, findings=len(findings), proved=sum(r["proved"] for r in findings), first=first, cause=False, place=False, near=False)
     if d and run["kind"] == "neighbour":
         out["cause"] = out["place"] = out["near"] = not first or first["cause"] not in ("run_queue", "throttled", "stopped", "lock")
     elif d and first:
@@ -307,14 +307,15 @@ def print_tables(rows):
     print()
     if beside:
         print(f"\nIn {len(beside)} runs the program ended before the disturbance did; they are not judged.")
-    print("\n| undisturbed | runs | findings | first finding | waited for a CPU, s, the three threads that waited most |\n| --- | --- | --- | --- | --- |")
+    print("\n| undisturbed | runs | findings, and those that more work or later messages cannot explain | first finding | waited for a CPU, s, the three threads that waited most |\n| --- | --- | --- | --- | --- |")
     still = collections.defaultdict(list)
     for r in rows:
         if r["kind"] == "none":
             still[r["program"]].append(r)
     for program, of in still.items():
+        told = ", ".join(f"{r['findings']}, {r['proved']}" for r in of)
         firsts = "; ".join(f"{r['first']['cause']} {r['first']['loss']:.2f} s of {r['took']:.1f} s" for r in of if r["first"]) or "none"
-        print(f"| {program} | {len(of)} | {', '.join(str(r['findings']) for r in of)} | {firsts} | {'; '.join(' '.join(f'{w:.2f}' for w in r['waited']) for r in of)} |")
+        print(f"| {program} | {len(of)} | {told} | {firsts} | {'; '.join(' '.join(f'{w:.2f}' for w in r['waited']) for r in of)} |")
     print("\nEvery disturbed run.\n\n| run | from to s | lost s | cause | said from to s | said lost s | overlap | right |\n| --- | --- | --- | --- | --- | --- | --- | --- |")
     for r in sorted(disturbed, key=lambda r: r["name"]):
         d, f = r["disturbed"], r["first"]

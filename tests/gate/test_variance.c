@@ -833,6 +833,19 @@ static uint64_t reading_at(double s)
 	return 1700000000000000000u + (uint64_t)(s * 1e9);
 }
 
+/* Slower computation is proved where work was counted. */
+static void proved(void **state)
+{
+	(void)state;
+	for (int counted = 0; counted < 2; counted++) {
+		struct variance v;
+
+		analyse_one(4, counted, (struct made_disturbance){ 1, 1, 2.5, 1.5, MADE_SLOW }, &v);
+		assert_true(v.n_regions == 1 && v.regions[0].unproved == !counted);
+		variance_release(&v);
+	}
+}
+
 /* A stop as it was seen from outside only: from 1 s to 1.8 s. */
 static void outside(void **state)
 {
@@ -984,16 +997,16 @@ static void both_wait(void **state)
 
 int suite_variance(void)
 {
-	const struct CMUnitTest tests[] = { SCRATCH_TEST(disturbed),	  SCRATCH_TEST(undisturbed),	SCRATCH_TEST(sporadic),
-					    SCRATCH_TEST(places),	  SCRATCH_TEST(partners),	SCRATCH_TEST(chosen),
-					    SCRATCH_TEST(unnamed),	  SCRATCH_TEST(other_ends),	SCRATCH_TEST(window_edge),
-					    SCRATCH_TEST(alike),	  SCRATCH_TEST(collectives),	SCRATCH_TEST(heavy),
-					    SCRATCH_TEST(uncounted_work), SCRATCH_TEST(clusters),	SCRATCH_TEST(marked),
-					    SCRATCH_TEST(order),	  cmocka_unit_test(activities), cmocka_unit_test(kinds),
-					    SCRATCH_TEST(finer),	  SCRATCH_TEST(disk),		SCRATCH_TEST(adjoining),
-					    cmocka_unit_test(own_loss),	  SCRATCH_TEST(intervals),	SCRATCH_TEST(more_of_all),
-					    SCRATCH_TEST(named_work),	  SCRATCH_TEST(hidden),		SCRATCH_TEST(outside),
-					    SCRATCH_TEST(executed),	  SCRATCH_TEST(not_hidden),	SCRATCH_TEST(both_wait) };
+	const struct CMUnitTest tests[] = {
+		SCRATCH_TEST(disturbed),      SCRATCH_TEST(undisturbed),  SCRATCH_TEST(sporadic),    SCRATCH_TEST(places),
+		SCRATCH_TEST(partners),	      SCRATCH_TEST(chosen),	  SCRATCH_TEST(unnamed),     SCRATCH_TEST(other_ends),
+		SCRATCH_TEST(window_edge),    SCRATCH_TEST(alike),	  SCRATCH_TEST(collectives), SCRATCH_TEST(heavy),
+		SCRATCH_TEST(uncounted_work), SCRATCH_TEST(clusters),	  SCRATCH_TEST(marked),	     SCRATCH_TEST(order),
+		cmocka_unit_test(activities), cmocka_unit_test(kinds),	  SCRATCH_TEST(finer),	     SCRATCH_TEST(disk),
+		SCRATCH_TEST(adjoining),      cmocka_unit_test(own_loss), SCRATCH_TEST(intervals),   SCRATCH_TEST(more_of_all),
+		SCRATCH_TEST(named_work),     SCRATCH_TEST(hidden),	  SCRATCH_TEST(outside),     SCRATCH_TEST(executed),
+		SCRATCH_TEST(not_hidden),     SCRATCH_TEST(both_wait),	  SCRATCH_TEST(proved)
+	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
