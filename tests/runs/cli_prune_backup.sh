@@ -32,6 +32,64 @@ for command in 'result list' 'nightly show --list' 'catalog list'; do
 	expect_same_files "$tmp/out" "$tmp/of_lab"
 done
 
+what='a copy is on the disk, directories too, before it has its name'
+cat >"$tmp/sync.c" <<'END'
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* Keeps what is synced and renamed, in order; syncing fails where that is asked for. */
+static void keep(const char *what, const char *path)
+{
+	FILE *to = fopen(getenv("KEPT"), "a");
+
+	if (to)
+		fprintf(to, "%s %s\n", what, path), fclose(to);
+}
+
+int syncfs(int fd)
+{
+	char link[64], path[4096];
+	ssize_t n;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	n = readlink(link, path, sizeof(path) - 1);
+	path[n < 0 ? 0 : n] = '\0';
+	keep("syncfs", path);
+	if (getenv("FAILS"))
+		return errno = EIO, -1;
+	return (int)syscall(SYS_syncfs, fd);
+}
+
+int rename(const char *from, const char *to)
+{
+	keep("rename", to);
+	return (int)syscall(SYS_renameat2, -100, from, -100, to, 0);
+}
+END
+cc -shared -fPIC -o "$tmp/sync.so" "$tmp/sync.c" || fail 'sync.c cannot be compiled'
+# watched COPY: a backup, with its calls in $tmp/calls
+watched() {
+	rm -f "$tmp/calls"
+	LD_PRELOAD="$tmp/sync.so" KEPT="$tmp/calls" ASAN_OPTIONS="${ASAN_OPTIONS:-}:verify_asan_link_order=0" "$ASSAY" -C "$lab" backup "$1" >"$tmp/out" 2>"$tmp/err"
+	status=$?
+}
+watched "$tmp/synced"
+expect_status 0
+cases=$((cases + 1))
+[ "$(grep -x -A1 "syncfs $tmp/synced.partial" "$tmp/calls")" = "syncfs $tmp/synced.partial
+rename $tmp/synced" ] || fail "it did: $(cat "$tmp/calls")"
+FAILS=1
+export FAILS
+watched "$tmp/unsynced"
+unset FAILS
+refused 1 "$tmp/unsynced.partial" 'Input/output error'
+cases=$((cases + 1))
+[ ! -e "$tmp/unsynced" ] && [ ! -e "$tmp/unsynced.partial" ] || fail 'a copy that is not on the disk has its name'
+
 what='a copy into itself, which each later copy would copy'
 run -C "$lab" backup "$lab/inside"
 refused 2 "'$lab/inside' is in the laboratory" 'name a place outside'
