@@ -29,6 +29,69 @@ double comparison_told(const struct verdict *v, const struct measured *m, double
 	return decision_is_finding(v->effect.decision) ? MEASURED_TOLD * fabs(difference) : open;
 }
 
+/* ---- batches of imports ---- */
+
+static bool is_imported(const struct run_set *set)
+{
+	return set->n && !*set->items[0].plan;
+}
+
+/* Returns how an application leans of which both versions were imported. */
+static struct effect_leaning leaning_of(struct lab *lab, const struct evidence *evidence, const char *application, const struct verdict *v)
+{
+	const char *versions[] = { v->baseline->version, v->candidate->version };
+	struct effect_leaning out = { (double)NAN, DECISION_NOTHING_MEASURED };
+	struct run_set sets[2] = { { 0 } };
+	struct assay_error ignored;
+	bool known = true;
+
+	for (int side = 0; side < 2; side++) {
+		char *selector = mem_format("%s@%s", application, versions[side]);
+
+		known = known && !evidence_runs(lab, selector, &sets[side], &ignored) && is_imported(&sets[side]);
+		free(selector);
+	}
+	if (known && !pairing_terms(&sets[0], &sets[1])) {
+		struct pairing pairing;
+		struct effect e;
+
+		pairing_of(evidence, &lab->config, &sets[0], &sets[1], &pairing);
+		e = pairing_effect(&pairing, &(struct effect_asked){ v->min_effect, EFFECT_LEVEL });
+		out = (struct effect_leaning){ e.types ? e.ratio : (double)NAN, e.decision };
+		pairing_release(&pairing);
+	}
+	run_set_release(&sets[0]);
+	run_set_release(&sets[1]);
+	return out;
+}
+
+/* Lets a batch of imports suspect itself, as a night does: a finding becomes environment if nearly all applications lean its way. */
+static enum assay_status batch_suspect(struct lab *lab, const struct evidence *evidence, struct verdict *v, struct assay_error *err)
+{
+	struct effect_leaning *all;
+	struct run_listing *list = NULL;
+	enum assay_status st;
+	size_t n = 0;
+
+	if (!decision_is_finding(v->effect.decision) || !is_imported(v->baseline) || !is_imported(v->candidate) ||
+	    strcmp(v->baseline->application, v->candidate->application) != 0)
+		return ASSAY_OK;
+	st = run_list(&lab->store, &list, &n, err);
+	all = mem_new(n, sizeof(*all));
+	for (size_t i = 0; i < n; i++)
+		all[i] = strcmp(list[i].version, v->candidate->version) == 0
+			     ? leaning_of(lab, evidence, list[i].application, v)
+			     : (struct effect_leaning){ (double)NAN, DECISION_NOTHING_MEASURED };
+	if (!st && effects_lean(all, n, v->min_effect) == v->effect.decision)
+		(void)verdict_excuse(
+		    v, "findings_alike",
+		    mem_string("nearly all applications that were imported with these versions lean the same way: look at the "
+			       "machines before the code"));
+	free(all);
+	run_list_free(list, n);
+	return st;
+}
+
 static const char *part_text(const struct measured_part *part)
 {
 	return part->depth == PART_TIME ? level_text(part->of) : part->name;
@@ -293,6 +356,8 @@ enum assay_status comparison_of(struct lab *lab, const struct comparison_asked *
 			err);
 	if (!st && asked->min_gain > 0)
 		verdict_gain(&out->verdict, asked->min_gain);
+	if (!st && lab)
+		st = batch_suspect(lab, asked->evidence, &out->verdict, err);
 	for (enum comparison_part part = COMPARISON_VARIANCE; !st && part <= asked->last; part++) {
 		if (lab || part == COMPARISON_MEASURED || part == COMPARISON_CONTRIBUTIONS)
 			st = stage_of(lab, asked, part, out, err);

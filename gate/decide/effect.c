@@ -410,6 +410,27 @@ struct effect effect_of(const struct effect_pair *pairs, size_t n, size_t n_type
 	return e;
 }
 
+#define ALIKE_MIN   4	/* findings, of as many comparisons */
+#define ALIKE_SHARE .75 /* part of the comparisons with a ratio that lean one way */
+
+enum decision effects_lean(const struct effect_leaning *all, size_t n, double min_effect)
+{
+	size_t known = 0, lean[DECISIONS] = { 0 }, findings[DECISIONS] = { 0 };
+
+	for (size_t i = 0; i < n; i++) {
+		if (isnan(all[i].ratio))
+			continue;
+		known++;
+		lean[DECISION_REGRESSION] += all[i].ratio > 1 + min_effect / 2;
+		lean[DECISION_IMPROVED] += 1 / all[i].ratio > 1 + min_effect / 2;
+		findings[all[i].finding]++;
+	}
+	for (enum decision d = 0; d < DECISIONS; d++)
+		if (decision_is_finding(d) && findings[d] >= ALIKE_MIN && (double)lean[d] >= ALIKE_SHARE * (double)known)
+			return d;
+	return DECISIONS;
+}
+
 ROWS_FUNCTION(shape_code, enum shape, SHAPE_ROWS, ROWS_CODE)
 ROWS_FUNCTION(shape_text, enum shape, SHAPE_ROWS, ROWS_TEXT)
 

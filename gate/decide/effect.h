@@ -95,6 +95,18 @@ struct effect_asked {
 struct effect effect_of(const struct effect_pair *pairs, size_t n, size_t n_types, const struct effect_asked *asked,
 			const struct effect_common *common);
 
+/* ---- many comparisons at once ---- */
+
+/* One of them. */
+struct effect_leaning {
+	double ratio;	       /* NaN: none */
+	enum decision finding; /* another decision if it is none */
+};
+
+/* Returns the kind of finding whose way nearly all of them lean, if there are enough of that kind: regression or improved; DECISIONS:
+ * neither. Then the machines are suspected. What fails has no cost, and leans no way. */
+enum decision effects_lean(const struct effect_leaning *all, size_t n, double min_effect);
+
 /* ---- what kind of change it is ---- */
 
 #define SHAPE_LEVEL .05 /* below this shape_p the ratio differs by type */

@@ -42,8 +42,6 @@
 #define HOOK_MS		  (60 * 1000)
 #define LOG_BYTES_MAX	  (1 << 20)
 #define FALSE_DISCOVERIES .05
-#define ALIKE_MIN	  4   /* findings, of as many comparisons */
-#define ALIKE_SHARE	  .75 /* of all comparisons with an interval that lean one way for the night to suspect itself */
 
 /* A night at work. */
 struct nightly {
@@ -481,24 +479,17 @@ static double largest_p(const struct finding *f, size_t n)
 	return limit;
 }
 
-/* The kind of finding whose way nearly everything with an interval leans, if there are enough of that kind: regression or improved;
- * DECISIONS: neither. What fails has no cost, and leans no way. */
+/* Returns the kind of finding of which the night suspects itself; DECISIONS: none. What is decided already is no finding. */
 static enum decision lean_one_way(const struct finding *f, size_t n, double min_effect_of_all)
 {
-	size_t known = 0, lean[DECISIONS] = { 0 }, findings[DECISIONS] = { 0 };
+	struct effect_leaning *all = mem_new(n, sizeof(*all));
+	enum decision lean;
 
-	for (size_t i = 0; i < n; i++) {
-		if (isnan(f[i].ratio))
-			continue;
-		known++;
-		lean[DECISION_REGRESSION] += f[i].ratio > 1 + min_effect_of_all / 2;
-		lean[DECISION_IMPROVED] += 1 / f[i].ratio > 1 + min_effect_of_all / 2;
-		findings[f[i].judgement.input.verdict] += f[i].comparison != NULL;
-	}
-	for (enum decision d = 0; d < DECISIONS; d++)
-		if (decision_is_finding(d) && findings[d] >= ALIKE_MIN && (double)lean[d] >= ALIKE_SHARE * (double)known)
-			return d;
-	return DECISIONS;
+	for (size_t i = 0; i < n; i++)
+		all[i] = (struct effect_leaning){ f[i].ratio, f[i].comparison ? f[i].judgement.input.verdict : DECISION_NOTHING_MEASURED };
+	lean = effects_lean(all, n, min_effect_of_all);
+	free(all);
+	return lean;
 }
 
 static bool shares_machine(const struct finding *f, size_t n, size_t i)

@@ -53,6 +53,35 @@ expect_status 6
 expect_json .change.kind not_tested
 expect_json .effect.ratio null
 
+# batch N SLOWER: imports N applications, of which so many are 1.2 times as slow in version 1.1, into a new laboratory, and decides about the first.
+batch() {
+	run init "$tmp/batch-$1-$2"
+	awk -v n="$1" -v slower="$2" 'BEGIN {
+		print "application,version,machine,time,repetition,direction,result"
+		for (a = 1; a <= n; a++)
+			for (m = 1; m <= 6; m++)
+				for (r = 1; r <= 3; r++)
+					for (v = 0; v < 2; v++)
+						printf "app%d,1.%d,node%d,1500000000,%d,lower,%.6f\n", a, v, m, r,
+							(100 + 40 * m) * (v && a <= slower ? 1.2 : 1) * (1 + .001 * ((7 * r + 3 * m + v) % 5))
+	}' >"$tmp/batch.csv"
+	run -C "$tmp/batch-$1-$2" result import "$tmp/batch.csv"
+	expect_status 0
+	run -C "$tmp/batch-$1-$2" gate app1@1.0 app1@1.1 --format json
+}
+what='a batch of imports suspects itself: nearly all lean one way'
+batch 5 5
+expect_status 5
+expect_json .decision environment '.reasons[0].code' findings_alike
+what='three of five do not lean all one way'
+batch 5 3
+expect_status 3
+expect_json .decision regression
+what='three applications are no batch'
+batch 3 3
+expect_status 3
+expect_json .decision regression
+
 [ -f "${ASSAY_QUIHO:-}/results.csv" ] || { echo "the recorded machines are not there (ASSAY_QUIHO=${ASSAY_QUIHO:-}): only a part was tested"; finish; }
 
 # ---- the recorded machines ----
