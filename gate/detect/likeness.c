@@ -407,8 +407,8 @@ static char *rates_why_none(const struct stressor_rates_query *q)
 	size_t named = 0;
 
 	buf_format(&text,
-		   "no %sfingerprint%s%s%s carries counter signatures of the same family (%s): take them with 'assay fingerprint "
-		   "run --counters",
+		   "no %sfingerprint%s%s%s carries counter signatures of the same family (%s): take them with 'assay host measure "
+		   "--counters",
 		   q->kind ? "comparable " : "", *q->hardware_type ? " of the hardware type '" : "", q->hardware_type,
 		   *q->hardware_type ? "'" : "", family_of(q->back_end));
 	for (size_t c = 0; c < q->n_counters && q->back_end == RECORD_SOFTWARE; c++)
