@@ -1,7 +1,8 @@
 """Works with the JSON Schemas of docs/schema:
   schemas.py answers FILE...   holds JSON answers against the schema of their command. FILE has {"words": [...], "answer": {...}}, as often as wanted;
                                of a folder all files are read
-  schemas.py files             holds the keys of YAML files against the tables of their parsers, and the YAML files of the project against the schemas
+  schemas.py files             holds the keys of YAML files against the tables of their parsers, the YAML files of the project against the schemas, and
+                               looks whether some schema has each member and each code that the sources name
   schemas.py pages [--write]   holds docs/reference against the pages that schemas and command rows give, or writes it; ASSAY names the program"""
 import glob, json, os, re, subprocess, sys
 
@@ -96,6 +97,30 @@ def members(schema):
     return sum(members(x) for x in below) + (len(own) if isinstance(own, dict) else 0)
 
 
+def unknown():
+    """Yields members and codes that sources name and no schema has."""
+    names, codes = set(), set()
+
+    def walk(s):
+        if isinstance(s, dict):
+            names.update(s.get('properties') or {})
+            codes.update(v for v in s.get('enum') or [] if isinstance(v, str))
+        for below in s.values() if isinstance(s, dict) else s if isinstance(s, list) else []:
+            walk(below)
+    walk(schemas)
+    for path in sorted(glob.glob(source + '/*/**/*.c', recursive=True)):
+        folder = os.path.relpath(path, source).split('/')[0]
+        if folder not in ('base', 'fleet', 'fingerprint', 'runs', 'gate'):
+            continue
+        text = open(path).read()
+        for name in re.findall(r'\bdoc_(?:set|show|showf|table|list|object|texts|set_json|set_bool|set_empty)\([\w&>.-]+,\s*"([a-z_0-9]+)"', text):
+            if name not in names:
+                yield path, f'member {name}'
+        for code in re.findall(r'(?:reason_add|add_reason|reasons_add|doc_reason|nightly_note|add_remark)\([^"();]*"([a-z_0-9]+)"', text):
+            if code not in codes:
+                yield path, f'code {code}'
+
+
 def undescribed():
     """Yields the members that neither have a description nor refer to a definition with one."""
     def walk(name, schema, path):
@@ -139,6 +164,9 @@ def check_files():
                 if error:
                     print(f'{path}: {explain(error)}')
                     bad += 1
+    for path, what in unknown():
+        print(f'{os.path.relpath(path, source)}: no schema has the {what}')
+        bad += 1
     for name, path in undescribed():
         print(f'{name}: {path} has no description')
         bad += 1
