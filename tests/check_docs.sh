@@ -25,6 +25,25 @@ for option in $(comm -23 "$tmp/mentioned" "$tmp/options"); do
 	esac
 done
 
+# ---- commands ----
+
+# `assay COMMAND` in the documents, and 'assay COMMAND' in messages, whose strings may be broken in two lines.
+{
+	awk 'FNR == 1 { fence = 0 } /^ *```/ { fence = !fence }
+		(fence || /^    /) && match($0, /^ *(\$ )?assay (-C [^ ]+ )?[a-z].*/) { print FILENAME ":" substr($0, RSTART, RLENGTH) }
+		{ while (match($0, /`assay (-C [^ `]+ )?[a-z][^`]*/)) { print FILENAME ":" substr($0, RSTART, RLENGTH); $0 = substr($0, RSTART + RLENGTH) } }' \
+		README.md docs/*.md docs/design/*.md docs/schema/*.json
+	find base fleet fingerprint runs model gate -name '*.[ch]' -exec awk '
+		BEGIN { RS = "\001" }
+		{ gsub(/"\n[ \t]*"/, "") }
+		{ while (match($0, /\047assay [a-z][a-z -]*/)) { print FILENAME ":" substr($0, RSTART + 1, RLENGTH - 1); $0 = substr($0, RSTART + RLENGTH) } }' {} +
+} >"$tmp/quoted"
+sed 's/^\([^:]*\):[`$ ]*assay \(-C [^ ]* \)\{0,1\}/\1 /; s/ -.*//' "$tmp/quoted" |
+	awk 'NR == FNR { known[$0] = 1; next } !($2 in known) && !(($2 " " $3) in known) { print $1 ": there is no command \047" $2 (NF > 2 ? " " $3 : "") "\047" }' \
+		"$tmp/commands" - | sort -u >"$tmp/unknown"
+[ "$(wc -l <"$tmp/quoted")" -ge 400 ] || { echo 'too few commands are quoted: has their form changed?'; status=1; }
+[ ! -s "$tmp/unknown" ] || { cat "$tmp/unknown"; status=1; }
+
 # ---- codes ----
 
 # The first cells of tables whose heading has "code", in backticks.

@@ -126,7 +126,7 @@ static enum assay_status check(const struct cost_asked *asked, const struct cost
 	if (c->n < least)
 		st = assay_fail(err, ASSAY_E_NODATA,
 				"%s@%s ran %zu input%s on '%s'%s: at least %zu are needed. A model can be relied on from %d on: "
-				"--min-runs of 'assay cost' takes fewer, a decision never does ('inputs_of' in a manifest makes every "
+				"--min-runs of 'assay cost train' takes fewer, a decision never does ('inputs_of' in a manifest makes every "
 				"file of a directory an input)",
 				c->application, c->version, c->n, text_plural(c->n), c->machine, others, least, COST_RUNS_MIN);
 	else if (c->p > SPARSE_COLUMNS_MAX)

@@ -242,7 +242,7 @@ expect_json .slower[0].term outer
 cases=$((cases + 1))
 awk -v slower="$(json '.slower[0].slower')" 'BEGIN { exit !(slower > .09 && slower < .11) }' || fail "10 % expected, not $(json '.slower[0].slower')"
 run -C "$lab" gate work@same work@new --method cost --of metric
-refused 6 'ran 20 inputs' "--min-runs of 'assay cost'"
+refused 6 'ran 20 inputs' "--min-runs of 'assay cost train'"
 run -C "$lab" gate work@old work@new --of metric
 refused 2 'belong to --method cost'
 
