@@ -23,12 +23,13 @@ print("| application | types | unchanged | interval | detectable | " + " | ".joi
 print("| --- | --- | --- | --- | --- |" + " --- |" * (len(planted) - 1))
 for application in sorted(versions):
     cells = []
-    for version in planted:
+    for kind in planted:
+        version = kind if kind == "odd" else f"{kind}.{application.replace('/', '')}"
         if version not in versions[application]:
             cells.append("")
             continue
         got = ask("gate", f"{application}@even", f"{application}@{version}")
-        totals[version][got["decision"]] += 1
+        totals[kind][got["decision"]] += 1
         if version == "odd":
             effect = got["effect"]
             low, high = ("none", "none") if effect["low"] is None else (f"{effect['low']:.3f}", f"{effect['high']:.3f}")
