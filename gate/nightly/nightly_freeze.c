@@ -518,15 +518,18 @@ char *nightly_ignores_baseline(const char *laboratory, const struct suite *suite
 	return why;
 }
 
-/* Baselines that count, and count for nothing: those of what a night is about are said every night. */
-static void note_unused(struct freezing *f)
+/* Notes the baselines that count although no night compares with them. A file that cannot be read is an error of a dry run only: a night
+ * measures what needs no accepted baseline. */
+static enum assay_status note_unused(struct freezing *f)
 {
 	struct baselines all;
-	struct assay_error why;
 	int64_t now_ms = clock_real_ms();
+	enum assay_status st = baselines_read(f->lab->directory, &all, f->err);
 
-	if (baselines_read(f->lab->directory, &all, &why))
-		say(&f->notes->unused, why.text);
+	if (st && f->options->dry_run)
+		return st;
+	if (st)
+		say(&f->notes->unused, f->err->text);
 	for (size_t i = 0; i < all.n; i++) {
 		const struct baseline *b = &all.items[i];
 		char *reason = baselines_find(&all, b->application, now_ms) == b
@@ -541,6 +544,7 @@ static void note_unused(struct freezing *f)
 		mem_free(text, reason);
 	}
 	baselines_release(&all);
+	return ASSAY_OK;
 }
 
 static bool is_asked(const struct freezing *f, const char *name)
@@ -643,7 +647,7 @@ enum assay_status nightly_freeze(struct lab *lab, const struct suite *suite, con
 		st = assay_fail(err, ASSAY_E_USAGE, "'" SUITE_FILE "' names nothing to compare%s",
 				options->only.n ? " among these applications" : "");
 	if (!st)
-		note_unused(&f);
+		st = note_unused(&f);
 	host_choice_add_aside(&lab->config.inventory, f.asked, &aside);
 	if (aside.size)
 		say(&notes->aside, aside.bytes);

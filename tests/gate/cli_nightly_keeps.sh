@@ -140,6 +140,9 @@ printf '%s\n' 'comparisons: [{ application: good, against: accepted }]' 'fingerp
 run -C "$lab" baseline list --format json
 expect_json .baselines[0].unused "suite.yaml compares nothing of 'bad'"
 expect_json .baselines[1].state counts
+sed -i 's/^baselines/baselinse/' "$lab/baselines.yaml"
+run -C "$lab" nightly run --dry-run
+refused 2 'baselines.yaml:' "unknown key 'baselinse'"
 rm "$lab/baselines.yaml"
 
 what='sets with what is taken out of them'
