@@ -199,7 +199,7 @@ static const struct cli_option options[] = {
 	CLI_TEXT("keep", "DIR", struct arguments, keep,
 		 "Keep the runs as a new laboratory in DIR, in which other commands find them: gate, report, profile"),
 	CMD_MIN_EFFECT(struct arguments, min_effect),
-	HERE_BUDGET(struct arguments, budget_s),
+	HERE_BUDGET(struct arguments, budget_s, "20s; with --git or --trees 2m"),
 	HERE_ANY_STATUS(struct arguments, any_status),
 	CLI_END,
 };
@@ -213,7 +213,7 @@ const struct command diff_command = {
 	    "A: by how much, and where the time of the difference goes. Each run reads all of standard input. 'assay gate' compares "
 	    "versions that a laboratory has measured.\n\n"
 	    "With --git or --trees it builds two source trees, runs the program of each until there is a decision or the budget "
-	    "(default: 2m) ends, and names the functions that take more time, what was changed in them, and their files and lines. "
+	    "ends, and names the functions that take more time, what was changed in them, and their files and lines. "
 	    "The program is given by its path in the trees (./lz4, build/x); it runs in the current directory, where its other "
 	    "arguments are looked for, or with --in-tree inside its tree. Trees are built in ~/.cache/assay, once for each commit, "
 	    "build command and compiler. Build with -g for files and lines.",

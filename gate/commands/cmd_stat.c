@@ -19,7 +19,7 @@ static enum assay_status stat_run(struct lab *lab, void *arguments, struct docum
 
 static const struct cli_option words[] = { CLI_WORDS("-- COMMAND [ARG]", struct arguments, words, 1), CLI_END };
 static const struct cli_option options[] = {
-	HERE_BUDGET(struct arguments, budget_s),
+	HERE_BUDGET(struct arguments, budget_s, "20s"),
 	HERE_ANY_STATUS(struct arguments, any_status),
 	CLI_END,
 };

@@ -33,8 +33,6 @@
 #define COMPUTES_SAID	 .2	   /* of the time */
 #define SHOWN_WORDS	 4	   /* of the command, in the first line */
 #define SEED		 20186	   /* of the order in which they take turns */
-#define BUDGET_LEAST	 .1
-#define BUDGET_MOST	 86400.0
 #define RUNS_MAX	 200
 #define INPUT_BYTES_MAX	 (1u << 30) /* in memory */
 #define SHOWN_MS	 1000
@@ -63,17 +61,6 @@ struct here {
 };
 
 static volatile sig_atomic_t here_cancelled;
-
-enum assay_status here_budget(const char *text, void *to, struct assay_error *err)
-{
-	double value, *budget_s = to;
-	bool ok = text_span(text, &value);
-
-	if (!ok || !(value >= BUDGET_LEAST && value <= BUDGET_MOST))
-		return assay_fail(err, ASSAY_E_USAGE, "seconds from %g to %g, such as 90, 90s or 2m", BUDGET_LEAST, BUDGET_MOST);
-	*budget_s = value;
-	return ASSAY_OK;
-}
 
 /* side: borrowed, all of it. */
 static struct here *here_new(const struct here_side *side)

@@ -35,11 +35,9 @@ enum assay_status here_profile(const char *const *words, size_t n, const struct 
 enum assay_status here_compare(const struct here_side sides[2], const struct here_how *how, const struct changed_asked *changed,
 			       struct document *d, struct assay_error *err);
 
-/* An option of seconds: "20", "90s", "5m". */
-enum assay_status here_budget(const char *text, void *to, struct assay_error *err);
 #define HERE_BUDGET_S 20
-#define HERE_BUDGET(arguments, member)                                                                                                     \
-	CLI_PARSED("budget", "TIME", arguments, member, here_budget, "On this machine: measure for so long: 90, 90s or 2m (default: 20s)")
+#define HERE_BUDGET(arguments, member, default_)                                                                                           \
+	CLI_SPAN("budget", arguments, member, "Measure for so long: 90, 90s or 2m (default: " default_ ")")
 #define HERE_ANY_STATUS(arguments, member)                                                                                                 \
 	CLI_FLAG("ignore-failure", arguments, member, "On this machine: measure a command that ends with another status than 0, too")
 
