@@ -106,15 +106,18 @@ enum assay_status trees_build(const struct trees_asked *asked, struct trees *out
 	enum assay_status st;
 
 	*out = (struct trees){ .said = BUF_INIT };
-	if (asked->program && (*asked->program == '/' || !strchr(asked->program, '/')))
-		return assay_fail(err, ASSAY_E_USAGE,
-				  "'%s' is not in the trees: name the program as it lies in each of them, such as './%s', or let the "
-				  "command run inside the trees (--in-tree)",
-				  asked->program, text_file_name(asked->program));
 	cancel_on_signals(&trees_cancelled);
 	st = find_cache(&cache, err);
-	for (int side = 0; !st && asked->repository && side < 2; side++) /* before anything is built */
+	for (int side = 0; !st && asked->repository && side < 2; side++) { /* before anything is built */
 		st = variant_commit(asked->repository, asked->names[side], &trees_cancelled, commit, err);
+		if (st)
+			assay_context(err, side ? "NEW" : "OLD");
+	}
+	if (!st && asked->program && (*asked->program == '/' || !strchr(asked->program, '/')))
+		st = assay_fail(err, ASSAY_E_USAGE,
+				"'%s' is not in the trees: name the program as it lies in each of them, such as './%s', or let the "
+				"command run inside the trees (--in-tree)",
+				asked->program, text_file_name(asked->program));
 	for (int side = 0; !st && side < 2; side++) {
 		if (asked->progress)
 			progress_show(&shown, progress_now(), false, "building %s (%s)", asked->names[side],
