@@ -50,13 +50,15 @@ static enum assay_status compare_commands(const struct arguments *a, const struc
 
 /* ---- two source trees ---- */
 
-/* The last lines of a build's output, on standard error. */
+/* Prints the last lines of a build's output on standard error, without the commands that laid out its tree. */
 static void say_last(struct buf *said)
 {
-	char *at = said->bytes + said->size, *line;
+	char *at = said->bytes + said->size, *line, *build = strstr(said->bytes, "\n$ env ");
 
 	for (size_t lines = 0; at > said->bytes && (at[-1] != '\n' || lines++ < SAID_LINES); at--)
 		;
+	if (build && at < build + 1 + strcspn(build + 1, "\n"))
+		at = build + 1 + strcspn(build + 1, "\n");
 	while ((line = strsep(&at, "\n")))
 		if (*line)
 			cli_remark("%s", line);
@@ -102,11 +104,12 @@ static const char *quoted_add(const char *at, char quote, struct buf *out)
 
 /* Splits a command into arguments at spaces and tabs. Text in '...' represents itself, in "..." all but \" and \\ does; elsewhere \ takes
  * the next character as it is. No variable, pattern or operator of a shell is known. manifest_words_release(*out). ASSAY_E_USAGE: it is
- * empty, or a quote is not closed. */
+ * empty, a quote is not closed, or an argument is such an operator. */
 static enum assay_status command_split(const char *text, struct manifest_words *out, struct assay_error *err)
 {
 	*out = (struct manifest_words){ .items = NULL };
 	for (const char *at = text + strspn(text, " \t"); at && *at; at += at ? strspn(at, " \t") : 0) {
+		bool is_operator = strspn(at, "&|;<>") == strcspn(at, " \t");
 		struct buf word = BUF_INIT;
 
 		buf_text(&word, "");
@@ -121,9 +124,10 @@ static enum assay_status command_split(const char *text, struct manifest_words *
 		if (at)
 			manifest_words_add(out, word.bytes);
 		buf_release(&word);
-		if (!at) {
+		if (!at || is_operator) {
 			manifest_words_release(out);
-			return assay_fail(err, ASSAY_E_USAGE, "a quote is not closed in '%s'", text);
+			return assay_fail(err, ASSAY_E_USAGE,
+					  is_operator ? "'%s' needs a shell: sh -c '...'" : "a quote is not closed in '%s'", text);
 		}
 	}
 	return out->n ? ASSAY_OK : assay_fail(err, ASSAY_E_USAGE, "a command is expected");

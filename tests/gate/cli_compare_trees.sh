@@ -179,13 +179,21 @@ refused 6 'exit status 3'
 run diff --git repo v1 v2 --build make -- sh -c true
 refused 2 "'sh' is not in the trees" --in-tree
 run diff --git repo v1 v2 --build make -- ./bin/work
-refused 2 "has no './bin/work'"
+refused 2 "has no './bin/work'; see"
+run diff --git repo v1 v2 -- ./src/work input
+refused 2 "has no './src/work': no build command was given"
+run diff --git repo v1 --build make -- ./src/work input
+refused 2 "NEW: the repository " "has no commit './src/work'"
+run diff --git repo v1 v2 --build 'make && true' -- ./src/work input
+refused 2 "--build: 'make && true' needs a shell: sh -c '...'"
 
 what='a build that fails'
 run diff --git repo v1 broken --build "make --no-print-directory" -- ./src/work input
 expect_status 1
 expect_no_stdout
 expect_stderr 'failed: exit status 2' 'no C' '.log'
+cases=$((cases + 1))
+! grep -q '^assay diff: \$ ' "$tmp/err" || fail 'commands that lay out the tree'
 kept=$(sed -n "s/.*; see '\([^']*\).log'.*/\1/p" "$tmp/err")
 cases=$((cases + 1))
 [ -f "$kept/src/work.c" ] || fail "the tree of the failed build is gone: $kept"

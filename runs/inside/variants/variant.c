@@ -431,7 +431,8 @@ static enum assay_status find_path(struct building *b, char **out)
 	enum assay_status st = ASSAY_OK;
 
 	if (!real)
-		st = assay_fail(b->err, ASSAY_E_NOTFOUND, "the build has no '%s'" VARIANT_LOG "%s'", name, b->log);
+		st = assay_fail(b->err, ASSAY_E_NOTFOUND, "the build has no '%s'%s" VARIANT_LOG "%s'", name,
+				b->request->n_build ? "" : ": no build command was given", b->log);
 	else if (strncmp(real, b->whole, n) != 0 || (real[n] && real[n] != '/'))
 		st = assay_fail(b->err, ASSAY_E_FORMAT, "'%s' leads out of the build", name);
 	if (st)
@@ -469,15 +470,10 @@ static enum assay_status run_command(struct building *b, enum variant_kind kind)
 	memcpy(all + 1, words, n * sizeof(*words));
 	st = run(b, all, n + 1, r->timeout_ms ? r->timeout_ms : BUILD_MS, b->whole, &said);
 	if (!st && !said.ok) {
-		char *name = mem_format("its build '%s'", TEXT_SHOWN(what.bytes)), *text = failure(b, name, &said);
+		char *name =
+		    mem_format("%sits build '%s'", b->n_compilers ? "" : "there is no C or C++ compiler in PATH; ", TEXT_SHOWN(what.bytes));
 
-		if (!b->n_compilers) {
-			char *longer = mem_format("there is no C or C++ compiler in PATH; %s", text);
-
-			free(text);
-			text = longer;
-		}
-		st = refuse(b, b->n_compilers ? VARIANT_BUILD_FAILED : VARIANT_NO_COMPILER, text);
+		st = refuse(b, b->n_compilers ? VARIANT_BUILD_FAILED : VARIANT_NO_COMPILER, failure(b, name, &said));
 		free(name);
 	}
 	local_said_release(&said);
