@@ -342,8 +342,11 @@ static void answer_coverage(const struct variance *v, struct document *d)
 		 100 * (*waiting ? waiting_share(v) : variance_coverage(v)), waiting,
 		 few ? ": what happened in the remaining time is not seen" : "");
 	if (few && v->fragments.n_runs < VARIANCE_REPEATED)
-		doc_line(d, "what a run does only once can be compared between runs: record it %d times and show all of them together",
-			 VARIANCE_REPEATED);
+		doc_line(
+		    d,
+		    "what a run does only once can be compared between runs: record it %d times ('assay record -o run1 -- ...', -o run2 "
+		    "and so on) and show all of them together ('assay timeline run1 run2 ...')",
+		    VARIANCE_REPEATED);
 	free(waiting);
 }
 

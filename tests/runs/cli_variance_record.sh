@@ -64,6 +64,7 @@ grep -q 'records\? of about' told || fail 'what it did until then is kept'
 
 # The same place in many processes is one call site.
 "$ASSAY" record -o same -- sh -c 'sleep .01; sleep .01; sleep .01' 2>told || fail "$(cat told)"
+"$ASSAY" timeline same | grep -q "record it 5 times (.assay record -o run1 -- " || fail "timeline does not say how runs are recorded"
 once=$(sed -n "s/.* calls at \([0-9]*\) call site.*/\1/p" told)
 "$ASSAY" record -o again -- sh -c 'sleep .01; sleep .01; sleep .01; sleep .01; sleep .01; sleep .01' 2>told || fail "$(cat told)"
 [ "$(sed -n "s/.* calls at \([0-9]*\) call site.*/\1/p" told)" -le $((once + 1)) ] || fail "$once sites, then: $(cat told)"
