@@ -1,4 +1,4 @@
-/* The tables of sub-commands, of their old names and of formats. */
+/* The tables of sub-commands, of names that are not or no longer theirs, and of formats. */
 #include "base/command.h"
 #include "base/mem.h"
 #include "fingerprint/commands/fingerprint_commands.h"
@@ -94,28 +94,23 @@ static const struct renamed renamed[] = {
 	{ "compare", "diff" },
 	{ "completion", "help --completion" },
 	{ "doctor", "inspect" },
+	{ "drift", "host drift" },
 	{ "fingerprint run", "host measure" },
 	{ "fleet get", "host copy --fetch" },
 	{ "fleet put", "host copy" },
-	{ "fleet check", "host check" },
-	{ "fleet down", "host down" },
-	{ "fleet exec", "host exec" },
-	{ "fleet import", "host import" },
-	{ "fleet list", "host list" },
-	{ "fleet trust", "host trust" },
-	{ "fleet up", "host up" },
 	{ "fleet", "host" },
+	{ "host delete", "host retire" },
+	{ "host remove", "host retire" },
+	{ "hosts", "host list" },
 	{ "import results", "result import" },
+	{ "machines", "host list" },
 	{ "manual", "help --man" },
 	{ "nightly list", "nightly show --list" },
 	{ "profile --here", "stat" },
-	{ "runs export", "result export" },
-	{ "runs list", "result list" },
-	{ "runs show", "result show" },
 	{ "runs", "result" },
 	{ "variance record", "record" },
-	{ "variance show", "timeline" },
 	{ "variance", "timeline" },
+	{ "version", "--version" },
 	{ NULL, NULL },
 };
 

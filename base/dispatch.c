@@ -503,7 +503,7 @@ static enum assay_status refuse_unknown(const struct program *program, int argc,
 	const char *nearest;
 
 	if (renamed)
-		return assay_fail(err, ASSAY_E_USAGE, "unknown command '%s'; it is 'assay %s' now", renamed->was, renamed->is);
+		return assay_fail(err, ASSAY_E_USAGE, "unknown command '%s'; it is 'assay %s'", renamed->was, renamed->is);
 	text = two ? mem_format("%s %s", argv[0], argv[1]) : mem_string(argv[0]);
 	nearest = nearest_name(program, text);
 	if (!nearest && two && !is_group(program, argv[0])) {

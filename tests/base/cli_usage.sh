@@ -140,13 +140,18 @@ dif -- a -- b|unknown command 'dif'|did you mean 'diff'
 recrod -- true|unknown command 'recrod'|did you mean 'record'
 reprot a b|unknown command 'reprot a'|did you mean 'report'
 compre -- a -- b|unknown command 'compre'|did you mean 'diff'
-variance shwo x|unknown command 'variance'; it is 'assay timeline' now
-compare -- a -- b|unknown command 'compare'; it is 'assay diff' now
-fleet put a b|unknown command 'fleet put'; it is 'assay host copy' now
-fleet list --format json|unknown command 'fleet list'; it is 'assay host list' now
-fleet|unknown command 'fleet'; it is 'assay host' now
-help fleet up|unknown command 'fleet up'; it is 'assay host up' now
-profile --here -- true|unknown command 'profile --here'; it is 'assay stat' now
+variance shwo x|unknown command 'variance'; it is 'assay timeline'
+compare -- a -- b|unknown command 'compare'; it is 'assay diff'
+fleet put a b|unknown command 'fleet put'; it is 'assay host copy'
+fleet|unknown command 'fleet'; it is 'assay host'
+help fleet up|unknown command 'fleet'; it is 'assay host'
+drift|unknown command 'drift'; it is 'assay host drift'
+host delete m|unknown command 'host delete'; it is 'assay host retire'
+host remove m|unknown command 'host remove'; it is 'assay host retire'
+hosts|unknown command 'hosts'; it is 'assay host list'
+machines|unknown command 'machines'; it is 'assay host list'
+version|unknown command 'version'; it is 'assay --version'
+profile --here -- true|unknown command 'profile --here'; it is 'assay stat'
 -x|unknown option '-x'|--help
 --versoin|unknown option '--versoin'|did you mean '--version'
 -C|-C needs a directory
