@@ -124,11 +124,12 @@ static enum assay_status check(const struct cost_asked *asked, const struct cost
 	size_t least = asked->min_runs > SPARSE_INPUTS_MIN ? asked->min_runs : SPARSE_INPUTS_MIN;
 
 	if (c->n < least)
-		st = assay_fail(err, ASSAY_E_NODATA,
-				"%s@%s ran %zu input%s on '%s'%s: at least %zu are needed. A model can be relied on from %d on: "
-				"--min-runs of 'assay cost train' takes fewer, a decision never does ('inputs_of' in a manifest makes every "
-				"file of a directory an input)",
-				c->application, c->version, c->n, text_plural(c->n), c->machine, others, least, COST_RUNS_MIN);
+		st =
+		    assay_fail(err, ASSAY_E_NODATA,
+			       "%s@%s ran %zu input%s on '%s'%s: at least %zu are needed. A model can be relied on from %d on: "
+			       "--min-runs of 'assay cost train' takes fewer, a decision never does ('inputs_of' in a manifest makes every "
+			       "file of a directory an input)",
+			       c->application, c->version, c->n, text_plural(c->n), c->machine, others, least, COST_RUNS_MIN);
 	else if (c->p > SPARSE_COLUMNS_MAX)
 		st = assay_fail(err, ASSAY_E_LIMIT, "%zu features are more than a model takes (%d)", c->p, SPARSE_COLUMNS_MAX);
 	free(others);
