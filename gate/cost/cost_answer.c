@@ -9,13 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LEFT_SHOWN 12 /* features that left, of each reason, to people */
+#define LEFT_SHOWN 12 /* excluded features of each reason that text output lists */
 
 /* ---- another machine ---- */
 
 ORDER_BY(compare_machines, struct run, BY_TEXT(machine))
 
-/* How dear the same work was on a machine, as a run of it; no run where too few inputs tell. */
+/* Adds the cost ratio of the same work on a machine as a run of that machine; adds no run if too few inputs count. */
 static enum assay_status add_machine(struct lab *lab, const struct cost_model *model, const struct cost_asked *asked, char *machine,
 				     struct run_set *set, struct assay_error *err)
 {
@@ -41,7 +41,7 @@ static enum assay_status add_machine(struct lab *lab, const struct cost_model *m
 	return st;
 }
 
-/* A row for each machine that ran the version, and is of the model's architecture. */
+/* Fills *set with a run for each machine that ran the version and is of the model's architecture. */
 static enum assay_status runs_of(struct lab *lab, const struct evidence *evidence, const struct cost_model *model,
 				 const struct cost_asked *asked, struct run_set *set, struct assay_error *err)
 {
@@ -139,13 +139,13 @@ enum assay_status cost_machine_of(struct lab *lab, const struct cost_model *mode
 	return st;
 }
 
-/* By what an answer's interval for the model's machine is wider: both errors, as if they had nothing to do with each other. */
+/* Widens the factor of an interval on the model's machine by the prediction's error, both errors taken as independent. */
 static double cost_machine_interval(const struct cost_machine *m, double interval)
 {
 	return exp(hypot(log(interval), m->of.half));
 }
 
-/* The member `elsewhere`, null where the machine is the model's, and two lines. */
+/* Adds the member `elsewhere`, null if the machine is the model's, and two lines. */
 static void cost_machine_answer(const struct cost_machine *m, const struct cost_model *model, struct document *d)
 {
 	double ratio = exp(m->of.log_cost);
@@ -178,7 +178,7 @@ static void cost_machine_answer(const struct cost_machine *m, const struct cost_
 
 /* ---- a model ---- */
 
-/* Inputs that were run by several names. */
+/* Lists inputs that were run under several names. */
 static void add_names(const struct costs *c, struct document *d)
 {
 	const struct cost_input *first = NULL;
@@ -201,7 +201,7 @@ static void add_names(const struct costs *c, struct document *d)
 			 first->also[0], first->name, n > 1 ? ", ..." : "");
 }
 
-/* machine: which the answer is about. */
+/* Adds the facts about the runs. machine: the machine that the answer is about. */
 static void add_head(const struct cost_model *model, const char *machine, struct document *d)
 {
 	const struct costs *c = &model->costs;
@@ -227,7 +227,7 @@ static void add_head(const struct cost_model *model, const char *machine, struct
 	add_names(c, d);
 }
 
-/* The part of the cost that the term is, over all inputs learned. */
+/* Returns the term's mean share of the expected cost over all learned inputs. */
 static double share_of(const struct cost_model *model, const struct cost_fit *fit, const struct sparse_term *term)
 {
 	double *part = mem_new(fit->n, sizeof(*part)), sum = 0.0;
@@ -285,7 +285,7 @@ static void add_fit(const struct cost_model *model, const struct cost_fit *fit, 
 	buf_release(&sentence);
 }
 
-/* "b is 2 * (a) + 5", without what changes nothing. */
+/* Adds a line such as "b is 2 * (a) + 5", without a factor of 1 and an offset of 0. */
 static void add_same(const struct cost_model *model, const struct cost_fit *fit, size_t k, struct document *d)
 {
 	const struct sparse_column *column = &fit->model.column[k];
@@ -301,7 +301,7 @@ static void add_same(const struct cost_model *model, const struct cost_fit *fit,
 	mem_free(slope, offset);
 }
 
-/* Features that are not in the model, and why: for programs all of them. */
+/* Lists the features that the model excludes, and why: all of them in JSON, some in text. */
 static void add_left(const struct cost_model *model, struct document *d)
 {
 	const struct cost_fit *fit = &model->all;
@@ -486,7 +486,7 @@ static void add_unlike(const struct cost_model *model, const struct cost_fit *fi
 			 100 * SPARSE_ELSEWHERE_MAX);
 }
 
-/* The table `terms`: the cost of each for an input with these values, part[fit->n], of which `value` is expected. */
+/* Adds the table `terms`: the cost of each term for an input with features part[fit->n] and expected cost `value`. */
 static void add_terms_of_input(const struct cost_model *model, const struct cost_fit *fit, const double *part, double value,
 			       struct document *d)
 {
@@ -511,7 +511,7 @@ static void add_terms_of_input(const struct cost_model *model, const struct cost
 	doc_end(d);
 }
 
-/* By what an input is known that was not run, or not by this name. */
+/* Tells where the features of an input come from that was not run, or was run under another name. */
 static void add_other(const struct costs *c, const struct cost_question *q, struct document *d)
 {
 	bool used = q->other.counts || q->other.features.own.n;

@@ -20,31 +20,31 @@
 
 /* ---- sessions ---- */
 
-/* What versions that did not take turns may differ by for no reason of theirs: a machine is faster in one session than in another, and the
- * sessions of one version say by how much. A session is one `assay run`.
+/* Versions that did not take turns may differ because a machine is faster in one session than in another. The differences between sessions
+ * of one version measure by how much. A session is one `assay run`.
  *
- * With d the mean difference of the logs of costs between two sessions of the baseline (of inputs that both ran where these are
- * COST_SIDE_INPUTS_MIN or more, else each less what the model expects), J sessions have a variance of
+ * Let d be the mean difference of log costs between two sessions of the baseline: over common inputs if these are COST_SIDE_INPUTS_MIN or
+ * more, else over all inputs, each less the model's expectation. Over J sessions the variance is
  *
- *	s^2 = sum of d^2 over their pairs / (J (J - 1)), with J - 1 degrees of freedom,
+ *  s^2 = sum of d^2 over their pairs / (J (J - 1)), with J - 1 degrees of freedom.
  *
- * which is that of their means: the one-way random-effects model with the session as the unit (Cochran, Biometrics 10(1), 1954). The log of
- * the ratio of a candidate of K sessions to that baseline has the variance s^2 (1 / J + 1 / K), sessions counting by their inputs. What
- * inputs differ by within sessions is in s, too: so an interval by sessions is no part of that by inputs, but the wider of the two counts.
- */
+ * This is the variance of the session means in the one-way random-effects model with the session as the unit (Cochran, Biometrics 10(1),
+ * 1954). The log ratio of a candidate of K sessions to that baseline has the variance s^2 (1 / J + 1 / K), sessions weighted by their
+ * inputs. s includes the differences of inputs within sessions. So the interval by sessions is not added to the interval by inputs: the
+ * wider one counts. */
 #define SESSIONS_MAX 32
 
 struct drift {
-	size_t sessions;  /* of the baseline, with COST_SIDE_INPUTS_MIN inputs or more: of many the latest */
+	size_t sessions;  /* sessions of the baseline with at least COST_SIDE_INPUTS_MIN inputs, at most the latest SESSIONS_MAX */
 	double spread;	  /* s; NaN with fewer than two sessions */
-	double error, df; /* standard error of log_ratio by it, and its degrees of freedom */
+	double error, df; /* standard error of log_ratio by `spread`, and its degrees of freedom */
 };
 
 /* The sessions of a version on a machine. */
 struct sessions {
-	double *y[SESSIONS_MAX]; /* [inputs] log of the cost less what is expected, on average; NaN: not run */
+	double *y[SESSIONS_MAX]; /* [inputs] mean log cost in the session; NaN: not run */
 	size_t n;
-	double alike; /* so many of one size would say as much: (inputs in all)^2 / the sum of squares of theirs */
+	double alike; /* effective number of sessions: (sum of their inputs)^2 / sum of the squares of their inputs */
 };
 
 static size_t latest_before(const struct costs *c, size_t before)
@@ -60,7 +60,7 @@ static size_t latest_before(const struct costs *c, size_t before)
 	return latest;
 }
 
-/* Of each input what it cost in this session; returns how many were run. */
+/* Fills y with the mean log cost of each input in this session. Returns how many inputs were run. */
 static size_t look_at_session(const struct costs *c, size_t session, double *y)
 {
 	size_t inputs = 0;
@@ -106,7 +106,7 @@ static void sessions_release(struct sessions *s)
 		free(s->y[i]);
 }
 
-/* Of two sessions, of the inputs that both ran, or of all: expected[n]. */
+/* Returns the mean difference of log costs of two sessions: over common inputs if enough, else over all, less expected[n]. */
 static double difference(const double *a, const double *b, const double *expected, size_t n)
 {
 	double common = 0.0, both = 0.0, sum[2] = { 0.0, 0.0 }, inputs[2] = { 0.0, 0.0 };
@@ -143,7 +143,7 @@ static double variance_between(const struct cost_model *model, const struct sess
 	return sum / (double)(s->n * (s->n - 1));
 }
 
-/* Zeroed if the two took turns, or too few inputs count. */
+/* Returns the drift between sessions; zeroed if the two took turns, or too few inputs count. */
 static struct drift drift_of(const struct cost_side *side)
 {
 	struct drift drift = { .spread = (double)NAN };
@@ -194,9 +194,8 @@ static enum assay_status side_of(struct lab *lab, const struct cost_asked *asked
 struct sides {
 	struct side *items; /* [n], the machine with most of the baseline's inputs first */
 	size_t n;
-	bool same_build;	       /* as rules.h has it, by an input that both ran */
-	struct verdict_within *within; /* [n_within], one, or one for each architecture and the machines of which none is known; the
-					* first is the one that decides */
+	bool same_build;	       /* both have the same build (rules.h), checked with an input that both ran */
+	struct verdict_within *within; /* [n_within], decisive one first: per known architecture, with machines of unknown one; else one */
 	size_t n_within;
 };
 
@@ -205,7 +204,7 @@ static bool is_within(const struct side *s, const char *architecture)
 	return !s->architecture || !architecture || strcmp(s->architecture, architecture) == 0;
 }
 
-/* The machine of that architecture with most of the baseline's inputs. */
+/* Returns the machine of that architecture with most of the baseline's inputs. */
 static const struct side *first_within(const struct sides *sides, const char *architecture)
 {
 	const struct side *s = sides->items;
@@ -215,7 +214,7 @@ static const struct side *first_within(const struct sides *sides, const char *ar
 	return s;
 }
 
-/* "" where it is not known. */
+/* Finds the latest build of an input; "" if it is not known. */
 static enum assay_status build_of(struct store *store, const struct costs *costs, const char *input, char id[DIGEST_ID_BYTES],
 				  struct assay_error *err)
 {
@@ -243,7 +242,7 @@ static enum assay_status same_build(struct store *store, const struct costs *old
 	return st;
 }
 
-/* Machines that have runs of both. */
+/* Loads the machines that ran both versions. */
 static enum assay_status sides_of(struct lab *lab, const struct evidence *evidence, const struct cost_asked *asked, const char *candidate,
 				  struct sides *out, struct assay_error *err)
 {
@@ -275,8 +274,8 @@ static enum assay_status sides_of(struct lab *lab, const struct evidence *eviden
 	return st;
 }
 
-/* Whether what was decided about the inputs that count can be said of all. Those that are unlike may hide that something is slower; what
- * was found to be slower stays so, unless most are unlike. */
+/* Reports whether the decision about inputs that count holds for all inputs. Inputs unlike the learned ones may hide a slowdown, so few are
+ * allowed. A regression holds unless most inputs are unlike. */
 static bool speaks_for_all(const struct side *s, enum decision decision)
 {
 	double most = decision == DECISION_REGRESSION ? COST_GATE_UNLIKE_SLOWER_MAX : COST_GATE_UNLIKE_MAX;
@@ -284,13 +283,13 @@ static bool speaks_for_all(const struct side *s, enum decision decision)
 	return s->of.n >= COST_SIDE_INPUTS_MIN && (double)s->of.unlike <= most * (double)(s->of.n + s->of.unlike);
 }
 
-/* Whether a machine that was faster or slower that day would look like what was found: nothing says how much its sessions differ. */
+/* Reports whether the effect may be a change of the machine's speed between sessions, since their spread is not known. */
 static bool may_be_drift(const struct side *s)
 {
 	return s->of.n >= COST_SIDE_INPUTS_MIN && isnan(s->drift.spread);
 }
 
-/* An interval that is of these machines: their sessions may differ by more. Degrees of freedom by Welch and Satterthwaite. */
+/* Widens an interval that holds for these machines only by the spread of their sessions. Degrees of freedom: Welch and Satterthwaite. */
 static void widen_by_drift(const struct effect_pair *pairs, const struct drift *const *drift, size_t n, double min_effect, struct effect *e)
 {
 	double variance = 0.0, uncertain = 0.0, half;
@@ -350,7 +349,7 @@ static struct verdict_within decide_within(const struct lab *lab, const struct s
 	return out;
 }
 
-/* The worst decision first, as in verdict.h; at equal ones, that of more machines. */
+/* Orders the worst decision first, as in verdict.h; equal decisions by number of machines, more first. */
 static int by_decision(const void *a, const void *b)
 {
 	const struct verdict_within *x = a, *y = b;
@@ -383,39 +382,39 @@ static void decide(const struct lab *lab, struct sides *sides, double min_effect
 
 /* ---- where ---- */
 
-/* Where in the sources a candidate takes longer than its inputs should, which may be several places: by what the sampling clock met in the
- * runs of both versions (struct cost_places) against what the baseline's model expects of it on these inputs, and by how well the places
- * follow which inputs cost more (model/sparse/excess.h). A place is what stands behind a loop's test and before that of the next one
- * in the same function, or what stands before the first. */
+/* Finds the source places where a candidate takes longer than its inputs should; there may be several. Evidence: time samples in the runs
+ * of both versions (struct cost_places) against the baseline model's expectation for these inputs, and how well each place explains which
+ * inputs cost more (model/sparse/excess.h). A place is the code after a loop's test and before that of the next loop in the same function,
+ * or the code before the first loop. */
 #define LISTED_MAX  8
-#define NORMAL_MEAN 1.2533 /* standard deviations in the mean of a normal error's amount: sqrt(pi / 2) */
-#define LEAST_NOISE 1e-3   /* no clock is better */
+#define NORMAL_MEAN 1.2533 /* standard deviation / mean absolute error of a normal distribution: sqrt(pi / 2) */
+#define LEAST_NOISE 1e-3   /* least relative noise: no clock is better */
 
 struct cost_where_place {
-	const char *function, *file; /* file: of the line */
+	const char *function, *file; /* file: the file that has `line` */
 	size_t segment;		     /* its number among all places */
-	unsigned line;		     /* of the candidate's source, where most was added; 0: not known */
-	const char *loop;	     /* the feature of the baseline's loop; NULL: none is known, or it is outside of all */
-	struct sparse_part of;	     /* part of the cost that is expected */
+	unsigned line;		     /* in the candidate's source, the line with most added time; 0: not known */
+	const char *loop;	     /* feature of the baseline's loop; NULL: not known, or outside of all loops */
+	struct sparse_part of;	     /* as a part of the expected cost */
 };
 
 struct cost_where {
-	struct cost_where_place *items; /* [n], what adds most first, up to all that the runs cost more */
+	struct cost_where_place *items; /* [n], by added cost, largest first, up to all of the added cost */
 	size_t n;
-	double t, all; /* of the intervals, for any of all places; what all runs cost more, or all places add */
+	double t, all; /* t: quantile of the intervals, for any of all places; all: added cost of the runs, or of all places */
 };
 
-/* What the candidate ran: input[n] of it, with their rows as the fit of all features has them, X [n x fit.n]. It certainly is slower. */
+/* input[n] of the candidate's inputs, and their rows for the fit of all features, X [n x fit.n]. It is slower with certainty. */
 struct cost_where_asked {
 	const struct cost_model *model;
 	const struct costs *candidate;
 	const size_t *input;
 	const struct mat *X;
-	const double *excess; /* [n], as a part of what is expected of each */
+	const double *excess; /* [n] cost above the expectation, as a part of the expectation */
 	double more;	      /* its mean */
 };
 
-/* By so much the costs of single runs lie off what the model expects of them: a standard deviation. */
+/* Returns the standard deviation of costs of single runs relative to the model's expectation. */
 static double cost_where_noise(const struct cost_model *model)
 {
 	return NORMAL_MEAN * fmax(model->all.model.error_mean, LEAST_NOISE);
@@ -425,7 +424,7 @@ static double cost_where_noise(const struct cost_model *model)
 struct sampled {
 	const struct cost_places **places; /* [X.rows] */
 	struct mat X;
-	double *excess; /* [X.rows] of the candidate */
+	double *excess; /* [X.rows] as in struct cost_where_asked; 0 for the baseline */
 };
 
 static void sampled_release(struct sampled *s)
@@ -453,7 +452,7 @@ static struct sampled sampled_new(size_t rows, size_t cols)
 	return s;
 }
 
-/* What one sample is worth, on average. */
+/* Returns the mean time that one sample represents, s. */
 static double sample_of(const struct sampled *s)
 {
 	double sum = 0.0;
@@ -488,16 +487,16 @@ static struct both both_of(const struct cost_where_asked *asked)
 
 /* ---- functions, and loops within them ---- */
 
-/* What stands behind a loop's test and before that of the next loop in the same function; before the first one, line 0. */
+/* The code after a loop's test and before that of the next loop in the same function; line 0: the code before the first loop. */
 struct segment {
 	size_t function;
 	unsigned line; /* in the old source */
-	size_t column; /* of the model: the loop's feature; SIZE_MAX: it is no loop's */
+	size_t column; /* column of the model that is the loop's feature; SIZE_MAX: not in a loop */
 };
 
 struct division {
-	const char **names; /* of functions, [n_names], rising */
-	long *moved;	    /* [n_names] lines of the new source, less those of the old one */
+	const char **names; /* [n_names] functions, ascending */
+	long *moved;	    /* [n_names] line of the function in the new source minus its line in the old source */
 	size_t n_names;
 	struct segment *items; /* [n], by function and line */
 	size_t n;
@@ -516,7 +515,7 @@ static void add_functions(const struct sampled *s, struct division *division, si
 	}
 }
 
-/* In which line the function's name is; 0: not known. */
+/* Returns the line of the function's name; 0: not known. */
 static unsigned begin_of(const struct sampled *s, const char *function)
 {
 	for (size_t i = 0; i < s->X.rows; i++) {
@@ -528,7 +527,7 @@ static unsigned begin_of(const struct sampled *s, const char *function)
 	return 0;
 }
 
-/* The line of the loop whose feature this is, if it stands in the function; 0: it is none. */
+/* Returns the line of the loop whose feature this is, if the loop is in the function; else 0. */
 static unsigned loop_of(const char *feature, const char *function)
 {
 	const char *colon, *name;
@@ -546,7 +545,7 @@ static unsigned loop_of(const char *feature, const char *function)
 
 ORDER_BY(compare_segments, struct segment, BY_UP(function) BY_UP(line) BY_UP(column))
 
-/* All of one function; of several loops in a line the first. */
+/* Adds all segments of one function; of several loops in one line only the first. */
 static void add_segments(const struct both *both, size_t function, struct division *division, size_t *capacity)
 {
 	const struct cost_fit *fit = &both->model->all;
@@ -606,7 +605,7 @@ static size_t segment_of(const struct division *d, const struct cost_place *plac
 	return k;
 }
 
-/* What of each run's samples is in each segment, [rows x d->n]. */
+/* Returns the sampled time of each input in each segment, s, [rows x d->n]. */
 static struct mat divide(const struct division *d, const struct sampled *s, bool new)
 {
 	struct mat part = mat_new(s->X.rows, d->n);
@@ -621,7 +620,7 @@ static struct mat divide(const struct division *d, const struct sampled *s, bool
 
 /* ---- in which of them ---- */
 
-/* [d->n], free() it. */
+/* Returns the cost that each segment adds, [d->n]; free() it. */
 static struct sparse_part *parts_of(const struct both *both, const struct division *d, double noise)
 {
 	const struct sparse *model = &both->model->all.model;
@@ -642,7 +641,7 @@ static struct sparse_part *parts_of(const struct both *both, const struct divisi
 	return out;
 }
 
-/* Seconds in a line of the old source, as a part of all that is expected of the runs. */
+/* Returns the sampled time in a line (numbered as in the old source), as a part of the expected cost of the runs. */
 static double in_line(const struct both *both, const struct division *d, size_t segment, long line, bool new)
 {
 	const struct sampled *s = new ? &both->new : &both->old;
@@ -661,7 +660,7 @@ static double in_line(const struct both *both, const struct division *d, size_t 
 	return sum / all;
 }
 
-/* The line of the segment to which most was added. */
+/* Finds the line of the segment with most added time. */
 static void find_line(const struct both *both, const struct division *d, size_t segment, struct cost_where_place *out)
 {
 	double most = -HUGE_VAL;
@@ -686,7 +685,7 @@ static void find_line(const struct both *both, const struct division *d, size_t 
 
 ORDER_BY(places_by_adds, struct cost_where_place, BY_DOWN(of.adds) BY_TEXT(function) BY_UP(segment))
 
-/* Lists the places of which each adds most, until all that the runs cost more is explained. */
+/* Lists places by added cost, largest first, until they explain the added cost of the runs. */
 static void find(const struct both *both, const struct cost_where_asked *asked, struct cost_where *out)
 {
 	const struct cost_model *model = both->model;
@@ -712,7 +711,7 @@ static void find(const struct both *both, const struct cost_where_asked *asked, 
 	mem_free(d.names, d.moved, d.items);
 }
 
-/* Nothing is known where too few inputs of either have samples. Names are borrowed of both; free() items. */
+/* Finds the places; none if too few inputs of either version have samples. Names are borrowed from the arguments; free() items. */
 static void cost_where_of(const struct cost_where_asked *asked, struct cost_where *out)
 {
 	struct both both = both_of(asked);
@@ -726,7 +725,7 @@ static void cost_where_of(const struct cost_where_asked *asked, struct cost_wher
 
 /* ---- where, as an answer ---- */
 
-/* Is more than nothing added there, whichever of all places it is? */
+/* Reports whether the added cost is above 0 with certainty, for any of all places. */
 static bool is_certain(const struct cost_where *where, const struct cost_where_place *place)
 {
 	return place->of.adds > where->t * place->of.error;
@@ -794,7 +793,7 @@ struct slower_term {
 
 ORDER_BY(by_adds, struct slower_term, BY_DOWN(of.adds) BY_UP(term))
 
-/* Those that add most, up to `more`, by which the runs cost more. */
+/* Adds rows for the terms with most added cost, until they explain `more`, the added cost of the runs. */
 static void add_terms(const struct side *s, const struct mat *X, const double *excess, double more, struct document *d)
 {
 	const struct sparse *model = &s->model.all.model;
@@ -825,7 +824,7 @@ static void add_terms(const struct side *s, const struct mat *X, const double *e
 	mem_free(parts, terms);
 }
 
-/* Certainly; else what explains it is chance. */
+/* Reports whether the candidate is slower with certainty; otherwise terms and places would explain chance. */
 static bool is_slower(const struct side *s, bool within)
 {
 	double half = stats_t_quantile(.975, s->of.effect.noise_df) * s->of.effect.noise;
@@ -859,7 +858,7 @@ static void add_slower(const struct side *s, bool within, struct document *d)
 
 /* ---- more work ---- */
 
-/* The ratio of what the model expects of the candidate's inputs to what it expects of the baseline's, by term and in all. */
+/* Adds the ratio of the model's expectations of the candidate's inputs and of the baseline's, by term and in all. */
 static void add_work(const struct side *s, struct document *d)
 {
 	const struct cost_fit *fit = &s->model.all;
@@ -911,7 +910,7 @@ static void add_work(const struct side *s, struct document *d)
 
 /* ---- the answer ---- */
 
-/* The machine that is told of: one whose drift is not known before others. */
+/* Returns the machine to report that lacks turns: preferably one whose drift is not known; NULL: none lacks them. */
 static const struct side *without_turns(const struct sides *sides)
 {
 	const struct side *found = NULL;
@@ -1025,7 +1024,7 @@ static void add_machines(const struct sides *sides, struct document *d)
 
 ORDER_BY(by_ratio, double, BY_VALUE_DOWN)
 
-/* What each input cost the candidate, against what it should have cost the baseline: by how much most first. */
+/* Adds a table of inputs, measured cost and expected cost, by their ratio, largest first. */
 static void add_inputs(const struct side *s, struct document *d)
 {
 	double(*order)[2] = mem_new(s->of.n, sizeof(*order));

@@ -1,5 +1,5 @@
-/* Whether a candidate is slower than what its inputs should have cost the baseline: the inputs of the two may differ. More work is what the
- * baseline's model expects of other inputs; the rest is the same work, slower. */
+/* Decides whether a candidate is slower than the baseline would be on the candidate's inputs; the inputs of the two may differ. A higher
+ * cost that the baseline's model expects is more work; the remainder is the same work, slower. */
 #ifndef GATE_COST_COST_GATE_H
 #define GATE_COST_COST_GATE_H
 
@@ -8,19 +8,19 @@
 #include "gate/cost/cost_model.h"
 #include "gate/decide/effect.h"
 
-/* Of the candidate's inputs, unlike all that were learned: with more the decision is inconclusive, a regression with more than half. */
+/* Above this share of candidate inputs unlike all learned ones, the decision is inconclusive; a regression only above the second. */
 #define COST_GATE_UNLIKE_MAX	    .1
 #define COST_GATE_UNLIKE_SLOWER_MAX .5
 
-/* baseline: of which the model is; candidate: a version of the same application. The candidate's median of each input over what the model
- * expects, on each machine that ran both; where most of its inputs were run by the baseline, too, over what they cost that. The units are
- * inputs within a machine, and hardware types between (effect.h); a machine without `type` in lab.yaml is one of its own. Machines of
- * different architectures are decided apart, and the worst decides, as in verdict.h. Answers into the document, with its exit status. */
+/* On each machine that ran both, compares the candidate's median of each input with the expectation of the baseline's model; if the
+ * baseline ran most of these inputs, with its own median. Units are inputs within a machine and hardware types between machines (effect.h);
+ * a machine without `type` in lab.yaml is its own type. Each architecture is decided separately, and the worst decision counts (verdict.h).
+ * Fills the document and its exit status. candidate: a version of the same application. */
 enum assay_status cost_gate(struct lab *lab, const struct cost_asked *baseline, const char *candidate, double min_effect,
 			    struct document *d, struct assay_error *err);
 
-/* The command that lets it decide, for advice: free() it. NULL: it could not, for no machine ran enough inputs of both, or the two are not
- * versions of one application (inputs in their names do not matter). */
+/* Returns the command that decides by cost, for advice; free() it. NULL: no machine ran enough inputs of both versions, or the two are not
+ * versions of one application (inputs in their names are ignored). */
 char *cost_gate_command(struct store *store, const char *const applications[2], const char *const versions[2]);
 
 #endif

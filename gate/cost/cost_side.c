@@ -16,7 +16,7 @@ void cost_side_release(struct cost_side *s)
 	*s = (struct cost_side){ .model = NULL };
 }
 
-/* One of costs.inputs as a row of the model's features: [model->costs.p]. */
+/* Fills `row` with the model's features of one of costs.inputs: [model->costs.p]. */
 static void cost_side_row(const struct cost_side *s, size_t input, double *row)
 {
 	const struct costs *old = &s->model->costs, *new = &s->costs;
@@ -29,7 +29,7 @@ static void cost_side_row(const struct cost_side *s, size_t input, double *row)
 	}
 }
 
-/* What was counted in places that no input of the model has reached. */
+/* Returns the sum of counts in places that no input of the model reached. */
 static double elsewhere_of(const struct cost_side *s, size_t input)
 {
 	const struct costs *new = &s->costs;
@@ -64,7 +64,7 @@ static size_t common_inputs(const struct costs *a, const struct costs *b)
 	return n;
 }
 
-/* Runs of the two by one `assay run`; false: too few. */
+/* Loads the runs of both versions that the same `assay run` made. Returns false if they are too few. */
 static bool load_turns(struct store *store, const struct cost_model *model, const struct costs_asked *asked, struct cost_side *s)
 {
 	struct costs_asked old = *asked, new = *asked;
@@ -86,7 +86,7 @@ static bool load_turns(struct store *store, const struct cost_model *model, cons
 	return false;
 }
 
-/* Which inputs count, and what the model expects of them. */
+/* Finds the inputs that count, and the model's expectation of each. */
 static enum assay_status look_at_inputs(struct cost_side *s, struct assay_error *err)
 {
 	const struct cost_fit *fit = &s->model->all;
@@ -122,7 +122,7 @@ static enum assay_status look_at_inputs(struct cost_side *s, struct assay_error 
 	return st;
 }
 
-/* The inputs that both ran: what the model says of them does not matter. */
+/* Compares the inputs that both ran, without the model's expectation. */
 static void compare_paired(struct cost_side *s)
 {
 	const struct costs *olds = s->turns.n ? &s->turns : &s->model->costs;
@@ -157,7 +157,7 @@ struct mat cost_side_rows(const struct cost_side *s)
 	return X;
 }
 
-/* Against what the model expects of each. */
+/* Compares each input with the model's expectation. */
 static void compare_apart(struct cost_side *s)
 {
 	struct mat X = cost_side_rows(s);
