@@ -15,14 +15,14 @@
 #include <sys/statfs.h>
 #include <time.h>
 
-#define FILES_MAX 512 /* that are open at once */
-#define ROUNDS	  20  /* of handing classes down from callers */
+#define FILES_MAX 512 /* files open at once */
+#define ROUNDS	  20  /* rounds of passing classes from callers to callees */
 #define MOST(n)	  ((n) / 2 + 1)
-#define UNKNOWN	  CODE_CLASSES /* of a piece without a name, for now */
+#define UNKNOWN	  CODE_CLASSES /* class of a piece without a name, until it is known */
 
 /* ---- what kind of work code does ---- */
 
-/* The first row that fits counts. files NULL: in whatever file. Symbols stand without leading underscores. */
+/* The first matching row counts. files NULL: any file. Symbols are without leading underscores. */
 static const struct symbol_row {
 	enum code_class class;
 	const char *files, *symbols;
@@ -97,7 +97,7 @@ static const struct file_row {
 	  "sha224sum sha256sum sha384sum sha512sum md5sum b2sum" },
 	{ CODE_LINEAR, "libopenblas* libblas* liblapack* libmkl* libcublas* libatlas* libblis*" },
 	{ CODE_ALLOCATION, "libjemalloc* libtcmalloc* libmimalloc* knobs_malloc.so*" },
-	{ CODE_STRINGS, "knobs_string.so*" }, /* of emulated hosts: what they make slower */
+	{ CODE_STRINGS, "knobs_string.so*" }, /* libraries of emulated hosts, which slow these functions down */
 	{ CODE_SORTING, "knobs_compare.so*" },
 	{ CODE_LOCKS, "libpthread* libgomp* libomp* libtbb.*" },
 	{ CODE_PARSING,
@@ -147,11 +147,11 @@ bool code_is_named(const char *names, const char *name)
 	return false;
 }
 
-/* Without what compilers and linkers append to it: ".cold", "@GLIBC_2.2.5". */
+/* Returns the class of a symbol without the suffixes of compilers and linkers: ".cold", "@GLIBC_2.2.5". */
 static enum code_class class_of_stem(const char *file, const char *symbol)
 {
 	symbol += strspn(symbol, "_");
-	if (strncmp(symbol, "GI_", 3) == 0) /* glibc's own name for its own use */
+	if (strncmp(symbol, "GI_", 3) == 0) /* glibc's prefix of names for internal use */
 		symbol += 3 + strspn(symbol + 3, "_");
 	for (size_t i = 0; i < sizeof(symbol_rows) / sizeof(symbol_rows[0]); i++)
 		if ((!symbol_rows[i].files || code_is_named(symbol_rows[i].files, file)) && code_is_named(symbol_rows[i].symbols, symbol))
@@ -159,7 +159,7 @@ static enum code_class class_of_stem(const char *file, const char *symbol)
 	return CODE_NONE;
 }
 
-/* Returns the class of a function by its symbol and the file's name without directory; CODE_NONE: its name says nothing. */
+/* Returns the class of a function by symbol and file name without directory; CODE_NONE: not in the table. */
 static enum code_class code_class_of_symbol(const char *file, const char *symbol)
 {
 	char *stem = mem_bytes(symbol, strcspn(symbol, ".@"));
@@ -182,10 +182,10 @@ enum code_class code_class_of_file(const char *file)
 struct file {
 	char *path;
 	struct stat info;
-	bool known; /* it can be read, and is what was mapped */
+	bool known; /* it can be read, and is the file that was mapped */
 	struct image image;
 	struct pieces pieces;
-	uint8_t *classes; /* [pieces.n], of code_class, or UNKNOWN; NULL until somebody asks for one that has no name */
+	uint8_t *classes; /* [pieces.n] code_class or UNKNOWN; NULL until a piece without a name needs one */
 };
 
 struct code {
@@ -218,7 +218,7 @@ void code_free(struct code *code)
 
 /* ---- files ---- */
 
-/* An overlay's files have other numbers than those that are mapped: there, one that has not changed is taken for the same. */
+/* Reports whether the file is the mapped one. Inode numbers differ in an overlay: there, a file not changed since is taken as the same. */
 static bool is_same(const struct code *code, const char *path, uint64_t inode, struct stat *info)
 {
 	struct statfs mounted;
@@ -242,7 +242,7 @@ static struct file *file_open(const char *path, const struct stat *info)
 	return file;
 }
 
-/* NULL: the file is not there any more, or is another one. */
+/* Returns the file, reading it if needed; NULL: it is gone, or another file has its name. */
 static struct file *file_of(struct code *code, const char *path, uint64_t inode)
 {
 	struct stat info;
@@ -277,7 +277,7 @@ const char *code_path(const struct code *code, const char *file, const char *dir
 
 /* ---- pieces ---- */
 
-/* A piece may have several names: the first that has a class, else the last, which is the one that other files see. */
+/* Returns a name of the piece: the first that has a class, else the last, which is the one that other files see. */
 static const char *piece_name(const struct file *file, const struct piece *piece, enum code_class *class)
 {
 	const char *name = piece->variant_of;
@@ -298,7 +298,7 @@ static const char *piece_name(const struct file *file, const struct piece *piece
 
 ORDER_BY(compare_uses, struct piece_use, BY_UP(to) BY_UP(from))
 
-/* Most of uses[n], which are of one piece, as far as their class is known; UNKNOWN: of none it is. */
+/* Returns the class of more than half of uses[n] of one piece, among those of known class; UNKNOWN: no class is known. */
 static uint8_t class_of_uses(const uint8_t *classes, const struct piece_use *uses, size_t n)
 {
 	size_t counts[CODE_CLASSES] = { 0 }, all = 0;
@@ -315,7 +315,7 @@ static uint8_t class_of_uses(const uint8_t *classes, const struct piece_use *use
 	return all > 0 ? CODE_NONE : UNKNOWN;
 }
 
-/* What has no name is of the class of nearly all that use it: the inner functions of an allocator are called by malloc() and free(). */
+/* Gives pieces without a name the class of most of their users: the inner functions of an allocator are called by malloc() and free(). */
 static void file_classify(struct file *file)
 {
 	const struct pieces *pieces = &file->pieces;
@@ -372,7 +372,7 @@ static bool name_stub(const struct image *image, uint64_t address, char out[CODE
 	return true;
 }
 
-/* "syscall", or the older "int 0x80"; "svc". */
+/* Reports whether a system call ends at the address: "syscall" or the older "int 0x80"; "svc". */
 static bool is_call_before(const struct image *image, uint64_t address)
 {
 	uint64_t n, size = image->machine == EM_X86_64 ? 2 : 4;
@@ -383,7 +383,7 @@ static bool is_call_before(const struct image *image, uint64_t address)
 	return bytes && n > 2 && (memcmp(bytes, "\x0f\x05", 2) == 0 || memcmp(bytes, "\xcd\x80", 2) == 0);
 }
 
-/* Of A64: not b, bl, br, blr, ret or eret. */
+/* Reports whether an A64 instruction is none of b, bl, br, blr, ret and eret. */
 static bool goes_on(const uint8_t *bytes)
 {
 	uint32_t word = (uint32_t)bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 | (uint32_t)bytes[3] << 24;
@@ -391,7 +391,7 @@ static bool goes_on(const uint8_t *bytes)
 	return (word & 0x7c000000) != 0x14000000 && (word & 0xfe000000) != 0xd6000000;
 }
 
-/* Whether the instruction at `from` is as long as `length`, and goes on behind itself. */
+/* Reports whether the instruction at `from` has `length` bytes and is followed by the next one in memory. */
 static bool is_passed(const struct image *image, uint64_t from, uint64_t length)
 {
 	ZydisDecoder decoder;
@@ -407,7 +407,7 @@ static bool is_passed(const struct image *image, uint64_t from, uint64_t length)
 	       one.meta.category != ZYDIS_CATEGORY_UNCOND_BR;
 }
 
-/* The clock, which the kernel kept waiting, meets the first instruction after the call, or the second if the return finishes that one. */
+/* Reports whether a system call precedes. The delayed sampling clock hits the first instruction after it, or the second (is_passed()). */
 static bool is_behind_call(const struct image *image, uint64_t address)
 {
 	if (is_call_before(image, address))

@@ -1,4 +1,4 @@
-/* Whose code is at a place in a file of this machine: the function's name and what kind of work it does, as far as the file tells. */
+/* Finds the function at a place in a file of this machine, and the kind of work that it does. */
 #ifndef GATE_PROFILE_CODE_H
 #define GATE_PROFILE_CODE_H
 
@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What kind of work code does, by its file and, if there is one, by the function's name: by the tables of code.c, never by a guess. */
+/* Kinds of work, by file name and, if known, by function name: from the tables of code.c, never guessed. */
 #define CODE_ROWS(X)                                                                                                                       \
 	X(CODE_NONE, "")                                                                                                                   \
 	X(CODE_STRINGS, "string functions")                                                                                                \
@@ -35,37 +35,37 @@
 
 enum code_class { CODE_ROWS(ROWS_ENUM) CODE_CLASSES };
 
-const char *code_class_text(enum code_class class); /* for people, and in answers */
+const char *code_class_text(enum code_class class); /* for users and in JSON */
 
-/* Of a file as a whole. */
+/* Returns the class of a file as a whole; CODE_NONE: not in the table. */
 enum code_class code_class_of_file(const char *file);
 
-/* Is the name among `names`, which are separated by blanks? '*' at the end of one: anything; '~': what C libraries append to a function's
- * name for a kind of CPU, or for its checked or locale's variant. */
+/* Reports whether `name` is among `names`, which spaces separate. A '*' at the end of one matches anything. A '~' matches suffixes by which
+ * C libraries mark variants of a function: for a kind of CPU, with checks, or for a locale. */
 bool code_is_named(const char *names, const char *name);
 
 #define CODE_NAME_BYTES 96
 
-struct code; /* the files that were looked into */
+struct code; /* the files that were read */
 
 struct code_place {
-	enum code_class class;	    /* of the function, else of the file, else CODE_NONE */
-	bool behind_call;	    /* the instruction before is a system call, or the one before that */
-	bool nameless;		    /* the name is but its address */
-	bool by_callers;	    /* the function has no name; nearly all that call it are of that class */
-	char name[CODE_NAME_BYTES]; /* of the function, as its source has it, or "file+0x1230", where it starts; "": not known at all */
+	enum code_class class;	    /* class of the function, else of the file, else CODE_NONE */
+	bool behind_call;	    /* a system call is the instruction before, or the one before that */
+	bool nameless;		    /* the function has no symbol: `name` has its address */
+	bool by_callers;	    /* the function has no name; `class` is that of most functions that call it */
+	char name[CODE_NAME_BYTES]; /* name as in the source; "file+0x1230", its start, if it has none; "": not known */
 };
 
 struct code *code_new(void);
 void code_free(struct code *code); /* accepts NULL */
 
-/* The path of a file that was looked into, by its name without directory, below `directory`; NULL: none was. It lasts as the code does. */
+/* Returns the path of a file below `directory` that was read, by its name without directory; NULL: none. Valid as long as `code`. */
 const char *code_path(const struct code *code, const char *file, const char *directory);
 
-/* The name of a function by its symbol, as code_place has it. */
+/* Writes the function name of a symbol, as in code_place. */
 void code_function_name(const char *symbol, char out[CODE_NAME_BYTES]);
 
-/* path: as it was mapped, with `inode`; if another file has that name now, only the path is known. `offset`: in the file. Reads it once. */
+/* Finds the place at `offset` of the file mapped from `path` with `inode`; if replaced, only the path is used. Reads each file once. */
 void code_at(struct code *code, const char *path, uint64_t inode, uint64_t offset, struct code_place *out);
 
 #endif

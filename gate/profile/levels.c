@@ -8,15 +8,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DOUBT_MAX   .05 /* of the time; above it the shares are indicative */
-#define BUSY_TICK_S .01 /* in which the kernel counts how long the CPUs were at work (USER_HZ) */
+#define DOUBT_MAX   .05 /* part of the time; above it the shares are indicative */
+#define BUSY_TICK_S .01 /* unit of the kernel's counter of busy CPUs (USER_HZ) */
 
 ROWS_FUNCTION(level_code, enum level, LEVEL_ROWS, ROWS_CODE)
 ROWS_FUNCTION(level_text, enum level, LEVEL_ROWS, ROWS_TEXT)
 
 /* ---- shares ---- */
 
-/* of[n * LEVELS], of runs or of machines. */
+/* of[n * LEVELS]: shares of runs or of machines */
 struct level_shares {
 	double *of;
 	size_t n;
@@ -67,7 +67,7 @@ static double level_mean(const struct level_shares *s, enum level level)
 
 ORDER_BY(compare_machines, struct level_run, BY_TEXT(machine))
 
-/* Counts both; `all` becomes the means of the machines where there are several, else their runs. */
+/* Counts runs and machines. `all` becomes the means of the machines if there are several, else of their runs. */
 static void level_machines(const struct level_run *runs, size_t n, struct level_shares *all, struct levels *out)
 {
 	struct level_run *sorted = mem_new(n, sizeof(*sorted));
@@ -95,7 +95,7 @@ static void level_machines(const struct level_run *runs, size_t n, struct level_
 	mem_free(sorted, one.of, machines.of);
 }
 
-/* Of the mean, by Student's t: of a few runs a bootstrap shows too little. */
+/* Computes intervals of the mean by Student's t: of a few runs a bootstrap shows too little. */
 static void level_intervals(const struct level_shares *s, struct levels *out)
 {
 	for (size_t level = 0; level < LEVELS; level++) {
@@ -110,7 +110,7 @@ static void level_intervals(const struct level_shares *s, struct levels *out)
 	}
 }
 
-/* Means over the runs of what others have taken. */
+/* Computes means over the runs of the time that others took. */
 static void level_others(const struct level_run *runs, size_t n, struct levels *out)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -128,7 +128,7 @@ static void level_others(const struct level_run *runs, size_t n, struct levels *
 			out->doubt = (double)NAN;
 }
 
-/* By how much it may be less and more for a further reason. Errors of runs and of clocks are independent: their squares are added. */
+/* Widens a share's interval by `less` and `more` for a further reason. Errors of runs and of clocks are independent: squares add. */
 static void level_widen(struct levels *levels, enum level level, double less, double more)
 {
 	double share = levels->of[level].share;
@@ -139,14 +139,14 @@ static void level_widen(struct levels *levels, enum level level, double less, do
 	levels->of[level].high = fmin(share + hypot(levels->of[level].high - share, more), 1.0);
 }
 
-/* What is blurred may be the other's, or that of the other this one's. */
+/* Widens the interval by the blurred time, which may belong to the other level, or come from it. */
 static void level_blur(struct levels *levels, enum level level, enum level other)
 {
 	level_widen(levels, level, levels->blurred, fmin(levels->blurred, levels->of[other].share));
 }
 
-/* Adds to the interval the waiting that may have been run-queue delay, and the waiting that several threads hid. How the rest of the time
- * is divided is as uncertain, up and down: the work of several is not sampled evenly. */
+/* Widens the interval by waiting that may be run-queue delay, or that several threads hid. The division of the rest of the time is as
+ * uncertain, up and down, since threads that run at once are not sampled evenly. */
 static void level_doubt(struct levels *levels, enum level level)
 {
 	double doubt = isnan(levels->doubt) ? 0.0 : levels->doubt, share = levels->of[level].share,
@@ -158,7 +158,7 @@ static void level_doubt(struct levels *levels, enum level level)
 		level_widen(levels, level, hidden, hypot(doubt * share, hidden));
 }
 
-/* Over all runs nobody waits for less than no time. */
+/* Sets a mean share of waiting below 0 to 0. */
 static void level_cut(struct levels *levels)
 {
 	double waiting = levels->of[LEVEL_WAITING].share;
@@ -194,8 +194,8 @@ void levels_of(const struct level_run *runs, size_t n, struct levels *out)
 	free(all.of);
 }
 
-/* Other threads and children that were kept waiting have cost the run time as far as none of it was at work meanwhile, or waited for a
- * CPU itself. Where more was waited for than the time that is left, it is not known how much of that. */
+/* Adds the run-queue delay of other threads and children. It cost the run time only while none of its threads was at work or waited for a
+ * CPU. If the delay exceeds the time that is left, that part is not known. */
 static void level_delays(struct level_run *run, double others)
 {
 	double left = fmax(run->wall - run->user - run->sys - run->delay, 0.0);
@@ -220,10 +220,10 @@ struct level_run level_run_of(const char *machine, const struct helper_result *r
 				 threads };
 
 	if (processes <= 1 && r->others_delay_ns == 0 && r->crowded_ns >= 0)
-		run.crowded = run.delay; /* of a single thread a kernel that says either knows exactly how long it was kept waiting */
+		run.crowded = run.delay; /* for a single thread, a kernel that reports either has its exact delay */
 	else
 		level_delays(&run, (double)r->others_delay_ns / 1e9);
-	/* Other programs had the CPUs for no longer than they ran. Threads of the run that queue for each other are no busy machine. */
+	/* Other programs had the CPUs no longer than they ran. A queue among the run's own threads is not a busy machine. */
 	if (r->busy_ns > 0 && run.crowded > run.delay)
 		run.crowded = fmin(run.crowded, run.delay + fmax((double)r->busy_ns / 1e9 - cpu_s + BUSY_TICK_S, 0.0));
 	return run;
@@ -231,7 +231,7 @@ struct level_run level_run_of(const char *machine, const struct helper_result *r
 
 /* ---- answers ---- */
 
-/* The levels, the largest share first. */
+/* Sorts the levels by share, largest first. */
 static void levels_order(const struct levels *levels, size_t order[LEVELS])
 {
 	for (size_t i = 0; i < LEVELS; i++) {

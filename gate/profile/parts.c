@@ -10,20 +10,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define Z	      1.6448536269514722 /* 90 % on both sides */
-#define COVERED	      .9		 /* of the CPU time: samples are late now and then */
-#define SHOWN_MIN     .005		 /* of the time: smaller parts are for programs only */
-#define TOLD_MIN      .05		 /* of the time: larger ones stand in the sentence, */
-#define TOLD_MAX      2			 /* so many of each level */
-#define FUNCTIONS_MAX 5			 /* that people see of a category */
-#define NAME_COLUMNS  33		 /* that people see */
+#define Z	      1.6448536269514722 /* normal quantile of a two-sided 90 % interval */
+#define COVERED	      .9		 /* part of the CPU time: samples may be late */
+#define SHOWN_MIN     .005		 /* part of the time: smaller parts are only in JSON */
+#define TOLD_MIN      .05		 /* part of the time: larger ones are in the sentence, */
+#define TOLD_MAX      2			 /* at most this many per level */
+#define FUNCTIONS_MAX 5			 /* shown per category */
+#define NAME_COLUMNS  33		 /* shown */
 #define FEW	      100		 /* samples */
-#define UNKNOWN_MAX   .2		 /* of a level: more of it not known makes it indicative */
-#define SPENT_MIN     .05		 /* of the time of what it is a part of */
-#define PROGRAM_MIN   .01		 /* of all: smaller ones are not shown */
-#define DIFFERS	      .15		 /* of a phase's time is spent on something else than in the one before, at least */
-#define SAMPLES_MIN   100		 /* of all */
-#define BORDER_MAX    3 /* slices in which one phase may turn into another: runs differ in length, and a slice may hold the end of both */
+#define UNKNOWN_MAX   .2		 /* part of a level: if more is not known, the level is indicative */
+#define SPENT_MIN     .05		 /* part of the time of the program or phase */
+#define PROGRAM_MIN   .01		 /* part of all samples: smaller programs are not shown */
+#define DIFFERS	      .15		 /* least difference of phases: part of the time spent on other classes */
+#define SAMPLES_MIN   100		 /* samples of all classes */
+#define BORDER_MAX    3			 /* slices between two phases: runs differ in length, and a slice may hold the end of both */
 
 ROWS_FUNCTION(part_depth_code, enum part_level, PART_ROWS, ROWS_WORD)
 
@@ -46,7 +46,7 @@ bool parts_divides(const struct sampled *s, double cpu_s, double blurred_s)
 	return !s->kernel_hidden && samples >= FEW && (missed <= 0.0 || missed * cpu_s < blurred_s);
 }
 
-/* Adds the error of a division by few ticks, which are samples, too. */
+/* Adds the error of a division by few ticks, which are samples as well. */
 static void ticks_blur(struct level_run *runs, size_t n, double cpu_s)
 {
 	double ticks = cpu_s / LEVEL_TICK_S;
@@ -69,7 +69,7 @@ void parts_divide(const struct sampled *s, const struct parts_run *met, struct l
 	}
 	missed = 1.0 - parts_covered(s, s->user + s->kernel, cpu_s);
 	for (size_t i = 0; i < n; i++) {
-		bool any = met[i].user + met[i].kernel > 0; /* else as in the other runs */
+		bool any = met[i].user + met[i].kernel > 0; /* else divided as the other runs */
 		double all = (double)(any ? met[i].user + met[i].kernel : s->user + s->kernel), cpu = runs[i].user + runs[i].sys;
 
 		runs[i].user = cpu * (double)(any ? met[i].user : s->user) / all;
@@ -78,7 +78,7 @@ void parts_divide(const struct sampled *s, const struct parts_run *met, struct l
 	}
 }
 
-/* Bounds of a share by counts, 90 % (Wilson, Journal of the American Statistical Association 22(158), 1927). */
+/* Computes the 90 % interval of a share by counts (Wilson, Journal of the American Statistical Association 22(158), 1927). */
 static void wilson(double count, double all, double *low, double *high)
 {
 	double p = count / all, square = Z * Z / all, middle = (p + square / 2.0) / (1.0 + square),
@@ -97,13 +97,13 @@ static bool is_doubted(const struct parts *p, const struct part *part)
 	return false;
 }
 
-/* How far the share may be off: as the part of its level may, `part` of `of_level`, and as the level, `edge` of `level`: independent. */
+/* Returns the error of a share: of its part in the level, `of_level` for `part`, and (independent) of the level, `edge` for `level`. */
 static double reach(double part, double of_level, double level, double edge)
 {
 	return hypot(level * (of_level - part), isnan(edge) ? 0.0 : part * (edge - level));
 }
 
-/* Of a level. A single run has no interval for it; then it is known as well as samples divide the CPU time. */
+/* Computes the interval of a level. A single run has none; then the samples give it. */
 static void level_edges(const struct parts *p, enum level of, double *low, double *high)
 {
 	const struct levels *levels = p->levels;
@@ -120,7 +120,7 @@ static void level_edges(const struct parts *p, enum level of, double *low, doubl
 	*high = levels->of[of].share + cpu * (*high - count / all) + levels->blurred;
 }
 
-/* Adds a part of what was sampled, of a class and its level. */
+/* Adds a class or function with `count` samples. */
 static void part_add(struct parts *p, struct part part, uint64_t count, double covered)
 {
 	const struct levels *levels = p->levels;
@@ -151,7 +151,7 @@ static void parts_add(struct parts *p, double covered)
 						  .high = p->levels->of[level].high,
 						  .trusted = level_trusted(p->levels, (enum level)level) };
 	for (size_t i = 0; i < s->n; i++) {
-		if (s->classes[i].count == 0 || (s->classes[i].kernel && s->kernel_hidden)) /* ways back from it alone */
+		if (s->classes[i].count == 0 || (s->classes[i].kernel && s->kernel_hidden)) /* only returns from the kernel */
 			continue;
 		part_add(p,
 			 (struct part){ .depth = PART_CATEGORY,
@@ -286,7 +286,7 @@ void parts_release(struct parts *parts)
 
 /* ---- in a sentence ---- */
 
-/* " (string functions 40 %, allocation 12 %)"; free() it. */
+/* Returns " (string functions 40 %, allocation 12 %)"; free() it. */
 static char *level_details(const struct parts *p, enum level of)
 {
 	struct buf text = BUF_INIT;
@@ -338,7 +338,7 @@ char *parts_text(const struct parts *p)
 
 /* ---- as an answer ---- */
 
-/* Members of an open row that say which part it is. */
+/* Adds to the open row the members that identify the part. */
 static void part_names(const struct part *part, struct document *d)
 {
 	doc_set(d, "level", part_depth_code(part->depth));
@@ -363,7 +363,7 @@ static void part_members(const struct part *part, struct document *d)
 	doc_set(d, "verdict", part->trusted ? "trusted" : "indicative");
 }
 
-/* free() it. */
+/* Returns the name, shortened to NAME_COLUMNS; free() it. */
 static char *name_cut(const char *name)
 {
 	size_t columns = 0, n = 0;
@@ -377,7 +377,7 @@ static char *name_cut(const char *name)
 	return mem_format("%.*s...", (int)(n - 1), name);
 }
 
-/* Its name is set in as deep as its level is. */
+/* Adds a row; the name is indented by level. */
 static void part_shown(const struct part *part, struct document *d)
 {
 	char *whole = mem_format("%*s%s%s", 2 * (int)part->depth, "", part->depth == PART_TIME ? level_text(part->of) : part->name,
@@ -394,7 +394,7 @@ static void part_shown(const struct part *part, struct document *d)
 	free(name);
 }
 
-/* Fills out[p->n] with what is shown, as a tree; returns how many parts. */
+/* Fills out[p->n] with the parts to show, as a tree; returns their number. */
 static size_t parts_tree(const struct parts *p, const struct part **out)
 {
 	size_t n = 0;
@@ -477,10 +477,10 @@ void parts_trust(const struct parts *p, const char *key, struct document *d)
 
 /* ---- programs ---- */
 
-/* A command of several programs, such as a pipeline or a server with its clients, has a profile for each. Programs are distinguished by
- * their names: what exec() has made of a process, and what that forks. Ranks of a parallel program are distinguished, too. */
+/* A command of several programs, such as a pipeline or a server with its clients, has a profile per program. Programs are distinguished by
+ * name: of a process's last exec(), and inherited by fork(). Ranks of a parallel program are distinguished, too. */
 
-/* Adds to the open row the member `categories`, and for people "spent on": the shares of[] that matter, the largest first. */
+/* Adds to the open row `categories`, for users "spent on": the shares of[] of at least SPENT_MIN, largest first. */
 static void programs_spent(const struct sampled *s, const double *of, struct document *d)
 {
 	bool done[SAMPLED_SLICED] = { false };
@@ -509,7 +509,7 @@ static void programs_spent(const struct sampled *s, const double *of, struct doc
 	buf_release(&text);
 }
 
-/* What had become no program yet when it was met, and what there was no room for: of any command, a moment before it starts. */
+/* Reports whether it has the samples without a program: processes before their exec(), and programs without room. */
 static bool is_others(const struct sampled_program *p)
 {
 	return strcmp(p->name, "?") == 0;
@@ -528,7 +528,7 @@ static void program_row(const struct sampled *s, size_t program, double all, str
 	programs_spent(s, of, d);
 }
 
-/* Member `programs` of a program's share of the CPU time, empty where there is only one; for people a table of several. */
+/* Adds `programs` with shares of the CPU time, empty if there is only one; for users a table. */
 static void programs_answer(const struct sampled *s, struct document *d)
 {
 	size_t order[SAMPLED_PROGRAMS], n = 0, shown = 0, named = 0, ranks = 0;
@@ -547,7 +547,7 @@ static void programs_answer(const struct sampled *s, struct document *d)
 	}
 	for (; shown < n && (double)s->programs[order[shown]].count >= PROGRAM_MIN * all; shown++) {
 		named += !is_others(&s->programs[order[shown]]);
-		ranks += strncmp(s->programs[order[shown]].name, "rank ", 5) == 0; /* a launcher's: fleet/helper/sampler.c */
+		ranks += strncmp(s->programs[order[shown]].name, "rank ", 5) == 0; /* named by the helper (fleet/helper/sampler.c) */
 	}
 	if (named > 1)
 		doc_line(d, "\nIt is %zu %s, each with its own profile:", named,
@@ -562,14 +562,14 @@ static void programs_answer(const struct sampled *s, struct document *d)
 
 /* ---- phases ---- */
 
-/* A stretch of the time of a run in which it did something else than before: from part `from` of the time up to part `to`, of
- * SAMPLED_SLICES; share: of all samples, and in it of each class of sampled->sliced. */
+/* A period of a run with its own composition: parts [from, to) of SAMPLED_SLICES. share: part of all samples. of: part of the phase's
+ * samples in each class of sampled->sliced. */
 struct phase {
 	size_t from, to;
 	double share, of[SAMPLED_SLICED];
 };
 
-/* Half the sum of the differences of their shares. */
+/* Returns half the sum of the absolute differences of their shares. */
 static double phase_distance(const struct phase *a, const struct phase *b, size_t n)
 {
 	double sum = 0;
@@ -593,7 +593,7 @@ static void phase_fill(const struct sampled *s, struct phase *phase)
 	phase->share = all;
 }
 
-/* Neighbours that hardly differ are one, the least different first. */
+/* Joins adjacent phases that differ by less than DIFFERS, the least different first. Returns the number left. */
 static size_t phases_join(const struct sampled *s, struct phase *phases, size_t n)
 {
 	while (n > 1) {
@@ -615,7 +615,7 @@ static size_t phases_join(const struct sampled *s, struct phase *phases, size_t 
 	return n;
 }
 
-/* How much of a phase is the one before it, if it mixes only that and the one after it (least squares); -1 where it is something else. */
+/* Returns the part of the phase before in this phase, if it mixes only that and the phase after it (least squares); else -1. */
 static double border_part(const struct phase *at, size_t n)
 {
 	const struct phase *before = at - 1, *behind = at + 1;
@@ -634,7 +634,7 @@ static double border_part(const struct phase *at, size_t n)
 	return phase_distance(at, &mixed, n) < DIFFERS ? part : -1;
 }
 
-/* A short phase between two of which it is a mixture is the border of these: its slices are theirs, by as much as it is of each. */
+/* Divides each short phase that mixes its neighbours between these, by its parts of each. Returns the number of phases left. */
 static size_t phases_join_borders(const struct sampled *s, struct phase *phases, size_t n)
 {
 	for (size_t i = 1; i + 1 < n;) {
@@ -656,7 +656,7 @@ static size_t phases_join_borders(const struct sampled *s, struct phase *phases,
 	return n;
 }
 
-/* phases[SAMPLED_SLICES]; returns how many there are: one where nothing is known to change, 0 without samples. */
+/* Fills phases[SAMPLED_SLICES]; returns their number: 1 if no change is known, 0 with too few samples. */
 static size_t phases_of(const struct sampled *s, struct phase *phases)
 {
 	struct mat counts = mat_new(SAMPLED_SLICES, s->n_sliced);
@@ -693,7 +693,7 @@ static void phase_row(const struct sampled *s, const struct phase *phase, struct
 	programs_spent(s, phase->of, d);
 }
 
-/* Member `phases`, empty where there are none or one; for people a table where there are several. */
+/* Adds `phases`, empty if there are fewer than two; for users a table. */
 static void phases_answer(const struct sampled *s, struct document *d)
 {
 	struct phase phases[SAMPLED_SLICES];

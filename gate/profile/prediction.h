@@ -1,4 +1,4 @@
-/* What a version should cost on a machine on which it never ran, from the machine's fingerprint and what it cost on others. */
+/* Predicts the cost of a version on a machine on which it never ran, from the machine's fingerprint and its cost on other machines. */
 #ifndef GATE_PROFILE_PREDICTION_H
 #define GATE_PROFILE_PREDICTION_H
 
@@ -6,21 +6,21 @@
 
 #define PREDICTION_LEVEL       .90
 #define PREDICTION_TYPES_MIN   2 /* hardware types: one has no spread */
-#define PREDICTION_MODEL_TYPES 4 /* with fewer nothing can be excluded to see how far models err */
+#define PREDICTION_MODEL_TYPES 4 /* with fewer, no type can be held out to estimate the models' error */
 
 struct prediction {
 	double log_cost, half; /* natural log; the interval is log_cost +- half */
 	bool modelled;	       /* false: the mean of the types, whatever the machine's fingerprint says */
-	double mape, q2;       /* of the models, on types excluded; NaN without any */
-	size_t stressors;      /* that they use */
+	double mape, q2;       /* of the models, on held-out types; NaN without models */
+	size_t stressors;      /* number of stressors that the models use */
 };
 
-/* Rows of at least PREDICTION_TYPES_MIN types; rates [rows->rates.cols] of the machine (NaN or 0: not measured), whose missing columns are
- * taken out of the rows. Half an interval is the t quantile times the root mean square error on types excluded; without models, that of the
- * prediction of one more type from the mean and standard deviation of the others. False: no stressor was measured on all. */
+/* Predicts a machine's cost from rows of PREDICTION_TYPES_MIN types or more. Columns that rates[rows->rates.cols] lacks (NaN or 0) are
+ * removed from the rows. Half an interval is the t quantile times the root mean square error on held-out types; without models, of
+ * predicting one more type from the others' mean and standard deviation. Returns false if no stressor was measured everywhere. */
 bool prediction_of(struct profile_rows *rows, const double *rates, struct prediction *out);
 
-/* The machine's latest fingerprint for one model with `kind`. ASSAY_E_NOTFOUND: it has none at all; ASSAY_E_NODATA: none of that kind. */
+/* Finds the machine's latest fingerprint comparable with `kind`. ASSAY_E_NOTFOUND: it has none; ASSAY_E_NODATA: none of that kind. */
 enum assay_status prediction_fingerprint(const struct fingerprint_set *set, const char *machine, const struct fingerprint *kind,
 					 const struct fingerprint **out, struct assay_error *err);
 

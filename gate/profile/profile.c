@@ -10,11 +10,11 @@
 #include <stdarg.h>
 #include <string.h>
 
-#define NOISE_FLOOR  .01    /* relative: what repetitions on one day do not show */
+#define NOISE_FLOOR  .01    /* relative noise that repetitions on one day do not show */
 #define NAMED	     2	    /* members in the name of a group */
-#define MEDIAN_ERROR 1.8582 /* standard error of a median, of normal values, in their median absolute deviation / sqrt(n) */
-#define STILL_NOISE  .02    /* relative: what one machine's rates differ by from day to day */
-#define STILL	     1.7    /* times its noise: how far types may lie apart by chance (.999 of twelve) */
+#define MEDIAN_ERROR 1.8582 /* standard error of the median of normal values, in units of median absolute deviation / sqrt(n) */
+#define STILL_NOISE  .02    /* relative day-to-day noise of one machine's rates */
+#define STILL	     1.7    /* times its noise: largest chance spread of types (0.999 quantile of twelve) */
 
 /* Thresholds of trust, derived from recorded machines: docs/evidence/statistics.md. */
 #define TYPES_TRUSTED	    9  /* hardware types */
@@ -34,7 +34,7 @@ const struct profile_options profile_defaults = { SHARES_RESAMPLES, PROFILE_SEED
 
 /* Calibrated with stressors excluded and injected mixtures: docs/evidence/irup.md. */
 #define PART_TRUSTED .8						  /* probability that the leading part leads */
-static const double least_trusted[INFERRED_LEVELS] = { .2, .45 }; /* of the time, that it has in every fit that is nearly as good */
+static const double least_trusted[INFERRED_LEVELS] = { .2, .45 }; /* least part of the time in all fits that are nearly as good */
 #define SHOWN_MIN  .02
 #define PART_NAMED 3
 
@@ -42,17 +42,17 @@ static const char *const depths[INFERRED_LEVELS] = { "time", "category" };
 
 /* ---- what the columns are made of ---- */
 
-/* Categories, before those that cannot be distinguished are put together. */
+/* Categories, before joining those that cannot be distinguished. */
 struct category_list {
 	const char **name; /* [n] */
 	enum level *level; /* [n] */
-	size_t *set;	   /* [n] the first one of those that it cannot be told from */
-	size_t *group;	   /* [n] of what has no name of its own: the group that it represents; else FEATURES_NONE */
-	bool *leads;	   /* [n] it is what most of some column's time is */
+	size_t *set;	   /* [n] the first of those that cannot be distinguished from it */
+	size_t *group;	   /* [n] if it has no name of its own: the group that it represents; else FEATURES_NONE */
+	bool *leads;	   /* [n] it is the largest part of some column */
 	size_t n, capacity;
 };
 
-/* What has no name of its own in one group need not be the same as in another. */
+/* Returns the index of a category, adding it if needed. Nameless categories of different groups are different. */
 static size_t category_index(struct category_list *c, const char *name, enum level level, size_t group)
 {
 	size_t i = 0, room = c->capacity;
@@ -76,7 +76,7 @@ static size_t category_index(struct category_list *c, const char *name, enum lev
 	return c->n++;
 }
 
-/* Parts of one column: a category each. */
+/* Parts of one column, one per category. */
 struct column_parts {
 	size_t category[MADE_OF_CLASSES_MAX + 2];
 	double part[MADE_OF_CLASSES_MAX + 2];
@@ -120,7 +120,7 @@ static size_t column_main(const struct column_parts *p)
 	return p->category[best];
 }
 
-/* Columns of one group move together: what they mostly are cannot be distinguished, within a level. */
+/* Joins the main categories of columns of one group and level: these columns move together and cannot be distinguished. */
 static void categories_join(const struct features *f, const struct column_parts *columns, struct category_list *c)
 {
 	for (size_t k = 0; k < f->n; k++) {
@@ -137,7 +137,7 @@ static void categories_join(const struct features *f, const struct column_parts 
 	}
 }
 
-/* The first set of a level that is nothing but what has no name; c->n: none. */
+/* Reports whether no named category of the set is the main one of a column. */
 static bool set_is_nameless(const struct category_list *c, size_t set)
 {
 	bool nameless = true;
@@ -147,7 +147,7 @@ static bool set_is_nameless(const struct category_list *c, size_t set)
 	return nameless;
 }
 
-/* What no column mostly is, and what has no name, is one other set of its level. */
+/* Joins all nameless sets of a level into one. */
 static void categories_fold(const struct column_parts *columns, size_t n, struct category_list *c)
 {
 	size_t rest[LEVELS + 1];
@@ -178,7 +178,7 @@ static size_t part_add(struct inferred *r, size_t depth, enum level of, char *na
 	return r->n++;
 }
 
-/* "arithmetic, cryptography and 2 more": what has a name, unless nothing has. */
+/* Returns "arithmetic, cryptography and 2 more": the named categories, unless there are none. */
 static char *set_name(const struct category_list *c, size_t set, size_t *together)
 {
 	bool nameless = set_is_nameless(c, set);
@@ -203,7 +203,7 @@ static char *set_name(const struct category_list *c, size_t set, size_t *togethe
 	return buf_take(&text);
 }
 
-/* The parts of both levels; index [c->n] of the category of each. */
+/* Adds the parts of both levels; index[c->n]: part of each category. */
 static void parts_begin(struct inferred *r, const struct category_list *c, size_t level_part[LEVELS + 1], size_t *index)
 {
 	for (size_t level = 0; level <= LEVELS; level++)
@@ -223,7 +223,7 @@ static void parts_begin(struct inferred *r, const struct category_list *c, size_
 		index[i] = index[c->set[i]];
 }
 
-/* What the columns are made of; features [f->p] are their names, made_of [f->p] what is known of each. Shares are not filled yet. */
+/* Finds the composition of the columns. features [f->p]: their names. made_of [f->p]: known compositions. Shares are not filled yet. */
 static void inferred_parts_of(const struct features *f, const char *const *features, const struct made_of *made_of, struct inferred *out)
 {
 	struct inferred r = { .n = 0 };
@@ -265,7 +265,7 @@ const struct inferred_part *inferred_lead(const struct inferred *r, size_t depth
 	return lead;
 }
 
-/* Of what is not known nothing can be said; all categories of a level together say no more than the level. */
+/* Reports whether the leading part is certain. The unknown part never is; nor are all categories of a level joined in one. */
 static bool lead_is_certain(const struct inferred *r, const struct inferred_part *lead)
 {
 	bool alone = lead && lead->together > 1;
@@ -276,7 +276,7 @@ static bool lead_is_certain(const struct inferred *r, const struct inferred_part
 	       stats_round(lead->share.least) >= least_trusted[lead->depth];
 }
 
-/* Fills them. sound: nothing speaks against the fit as a whole. */
+/* Fills the shares. sound: no reason against the fit as a whole. */
 static void inferred_shares(const struct shares *shares, bool sound, struct inferred *r)
 {
 	bool above = sound;
@@ -301,7 +301,7 @@ static void inferred_release(struct inferred *r)
 
 /* ---- as an answer ---- */
 
-/* The next one of a depth by share, after those of `done`; NULL: no more. */
+/* Returns the part of a depth with the largest share that is not `done`, and marks it; NULL: no more. */
 static const struct inferred_part *inferred_next(const struct inferred *r, size_t depth, enum level of, bool *done)
 {
 	size_t best = r->n;
@@ -385,8 +385,8 @@ void inferred_shown(const struct inferred *r, struct document *d)
 
 /* ---- from the runs of a version to what a model sees ---- */
 
-/* Typical relative noise of the repetitions on one machine under one fingerprint: the median over those that have two or more of
- * the standard deviation of their logs. Rows of one machine stand together. */
+/* Returns the typical relative noise of repetitions on one machine under one fingerprint: the median, over machines with two or more, of
+ * the standard deviation of their logs. Rows of one machine are adjacent. */
 static double rows_noise(const struct run_set *runs, const struct dataset *d)
 {
 	double *logs = mem_new(d->X.rows, sizeof(*logs)), *noise = mem_new(d->X.rows, sizeof(*noise)), typical;
@@ -408,7 +408,7 @@ static double rows_noise(const struct run_set *runs, const struct dataset *d)
 	return typical;
 }
 
-/* Typical relative standard error of a stressor's median over the passes of a fingerprint: the median over the rows. */
+/* Returns the typical relative standard error of each stressor's median over the passes of a fingerprint: median over the rows. */
 static double *rows_wobble(const struct evidence *evidence, const struct run_set *runs, const struct dataset *d)
 {
 	const struct fingerprint_set *set = &evidence->fingerprints;
@@ -435,8 +435,8 @@ static double *rows_wobble(const struct evidence *evidence, const struct run_set
 	return wobble;
 }
 
-/* Whether a row lacks a stressor that others of its type have: a pass that went wrong. What a whole type lacks is not a reason to leave its
- * rows out: then the stressor is not used (features.h). */
+/* Reports whether a row lacks a stressor that others of its type have: a pass failed. If a whole type lacks it, its rows stay, and the
+ * stressor is not used (features.h). */
 static bool row_is_incomplete(const struct dataset *d, size_t row)
 {
 	for (size_t j = 0; j < d->X.cols; j++) {
@@ -526,7 +526,7 @@ enum assay_status profile_no_rows(const struct run_set *runs, const struct datas
 
 /* ---- groups ---- */
 
-/* "cpu" or "cpu/memory": the one or two most frequent main categories of the members. */
+/* Appends "cpu" or "cpu/memory": the one or two most frequent main categories of the members. */
 static void add_main_categories(const char *const *features, const size_t *members, size_t n, struct buf *name)
 {
 	size_t count[CATEGORY_COUNT] = { 0 };
@@ -581,7 +581,7 @@ static void group_add_member(struct profile *p, struct profile_group *g, size_t 
 
 ORDER_BY(compare_shares, struct profile_group, BY_DOWN(share) BY_UP(members[0]))
 
-/* By share; small shares are tied after the others: most of them are noise, and so is their order. */
+/* Ranks groups by share. Shares below PROFILE_RANKED are mostly noise and tie after the others. */
 static void rank_groups(struct profile *p)
 {
 	double before = (double)NAN;
@@ -628,7 +628,7 @@ static void profile_group(struct profile *p)
 
 /* ---- how far it can be trusted ---- */
 
-/* Why it is not trusted: constant, code, the end of "... because". */
+/* Reasons against trust: constant, code, the end of "... because". */
 #define TRUST_ROWS(X)                                                                                                                      \
 	X(TRUST_TOO_FEW_TYPES, "too_few_types", "it ran on too few hardware types")                                                        \
 	X(TRUST_NO_FEATURES, "no_features", "no stressor was measured on all of its machines and differs between them")                    \
@@ -691,7 +691,7 @@ static void judge_fit(struct profile *p)
 			    100 * p->shares.share[p->shares.groups]);
 }
 
-/* The group with the largest importance of the stumps; 0 when nothing was split. */
+/* Returns the group with the largest importance in the stumps; 0 if nothing was split. */
 static size_t leading_by_importance(const struct profile *p)
 {
 	size_t best = 0;
@@ -768,7 +768,7 @@ static void profile_fit(struct profile *p, const struct profile_options *options
 	profile_group(p);
 }
 
-/* Whether the means of the logs of a column over the types lie no further apart than its noise. */
+/* Reports whether the means of a column's logs over the types differ by no more than its noise. */
 static bool column_is_still(const struct profile_rows *rows, size_t column)
 {
 	double *mean = mem_new(rows->types, sizeof(*mean)), *n = mem_new(rows->types, sizeof(*n)), spread;
@@ -784,7 +784,7 @@ static bool column_is_still(const struct profile_rows *rows, size_t column)
 	return spread < STILL * fmax(STILL_NOISE, rows->wobble[column]);
 }
 
-/* What the models see: without the columns that are still, and those that the application's signature excludes; why[rates.cols]. */
+/* Returns the input of the models without still columns and those that the application's composition excludes; why[rates.cols]. */
 static struct mat rates_seen(const struct profile_rows *rows, enum feature_state *why)
 {
 	struct mat m = mat_new(rows->rates.rows, rows->rates.cols);

@@ -14,7 +14,7 @@ struct class_row { /* names: as of code_is_named() */
 	const char *class, *names;
 };
 
-/* Of the kernel, by system call, also as the C library names what calls it. */
+/* Classes of the kernel's work by system call, also under the names of the C library's callers. */
 #define NAME(call) #call " "
 static const struct class_row kernel_classes[] = {
 	{ "file data", KERNEL_DATA(NAME) "transfer preadv* pwritev* sendfile* lseek64 pread pwrite posix_fadvise* posix_fallocate* "
@@ -59,14 +59,14 @@ static const char *base_name(const char *path)
 
 /* ---- counting ---- */
 
-/* Its index. */
+/* Adds samples to a class; returns its index. */
 static size_t class_add(struct sampled *s, const char *name, bool kernel, uint64_t count)
 {
 	size_t i = 0;
 
 	while (i < s->n && (s->classes[i].kernel != kernel || strcmp(s->classes[i].name, name) != 0))
 		i++;
-	if (i == s->n && s->n >= SAMPLED_CLASSES_MAX - 2) { /* the last two are the rest of either */
+	if (i == s->n && s->n >= SAMPLED_CLASSES_MAX - 2) { /* the last two are for the rest of each */
 		name = kernel ? "other work" : "other code";
 		for (i = 0; i < s->n && (s->classes[i].kernel != kernel || strcmp(s->classes[i].name, name) != 0);)
 			i++;
@@ -81,7 +81,7 @@ static size_t class_add(struct sampled *s, const char *name, bool kernel, uint64
 	return i;
 }
 
-/* False: there is no room. */
+/* Adds samples to a function; returns false if there is no room. */
 static bool function_add(struct sampled *s, const struct code_place *place, const char *file, size_t class, uint64_t count)
 {
 	struct sampled_function *f = s->functions, *end = s->functions + s->n_functions;
@@ -102,17 +102,17 @@ static bool function_add(struct sampled *s, const struct code_place *place, cons
 
 /* ---- lines ---- */
 
-/* What is being read. */
+/* State of reading lines. */
 struct lines {
 	struct sampled *sampled;
 	const char *program;
 	struct code *code;
-	const char *path;	       /* of the last line `user` */
-	uint64_t inode, left;	       /* of its samples, those that no line has placed */
-	struct sampled_sliced *sliced; /* of the last line `user` or `kernel`; NULL: there is no room */
+	const char *path;	       /* path in the last line `user` */
+	uint64_t inode, left;	       /* its inode; number of its samples without a place so far */
+	struct sampled_sliced *sliced; /* class of the last line `user` or `kernel`; NULL: no room */
 	double slice_ns, lasted_ns;
-	size_t programs[SAMPLED_PROGRAMS], n_programs; /* their numbers in sampled->programs */
-	uint64_t transfers, of_files, of_ends;	       /* met in reads and writes: before it was known of what; files; pipes and sockets */
+	size_t programs[SAMPLED_PROGRAMS], n_programs; /* their indexes in sampled->programs */
+	uint64_t transfers, of_files, of_ends; /* samples in reads and writes: before the kind is known; of files; of pipes and sockets */
 };
 
 static bool is_program(const struct lines *l, const char *path)
@@ -125,7 +125,7 @@ static const char *file_name(const struct lines *l, const char *path)
 	return l->sampled->own && is_program(l, path) ? l->sampled->own : base_name(path);
 }
 
-/* The class of user code; of a file that no row knows, its own name. */
+/* Writes the class of user code; if no row matches the file, the file's name. */
 static void class_of_code(const struct lines *l, enum code_class class, const char *path, char *out, size_t size)
 {
 	const char *name = file_name(l, path);
@@ -153,7 +153,7 @@ static struct sampled_sliced *sliced_of(struct sampled *s, const char *name, boo
 	return &s->sliced[i];
 }
 
-/* count samples between from and to, both in units of a part, are spread over the parts between. */
+/* Spreads `count` samples over the parts between `from` and `to`, in units of a part. */
 static void slice_spread(double *parts, double from, double to, double count)
 {
 	for (size_t k = (size_t)from; k < SAMPLED_SLICES && (double)k < to; k++)
@@ -230,7 +230,7 @@ static enum assay_status line_programs(struct lines *l, const char *name, struct
 	return ASSAY_OK;
 }
 
-/* In its file, what no line has placed. */
+/* Adds the samples of a file that have no place. */
 static void lines_flush(struct lines *l)
 {
 	char class[SAMPLED_NAME_BYTES];
@@ -243,8 +243,8 @@ static void lines_flush(struct lines *l)
 	l->left = 0;
 }
 
-/* The way back from the kernel is its work: the clock, which waits while the kernel lets nothing interrupt it, meets one of the first two
- * instructions after the call. Which call, the function's name may tell; what reads and writes may use a file, a pipe or a socket. */
+/* Returns the class of a return from a system call, by the function's name if it tells the call; reads and writes do not tell of which
+ * kind. The return is the kernel's work: the sampling clock, delayed while interrupts are off, hits one of the next two instructions. */
 static const char *class_of_way_back(const char *function)
 {
 	const char *class = class_of_call(function + strspn(function, "_"));
@@ -252,7 +252,7 @@ static const char *class_of_way_back(const char *function)
 	return strcmp(class, "other work") == 0 || strcmp(class, class_of_call("read")) == 0 ? class_of_call("boundary") : class;
 }
 
-/* In a function of the file of the last line `user`. */
+/* Adds samples in a function of the file of the last line `user`. */
 static void met_add(struct lines *l, const struct code_place *place, uint64_t count)
 {
 	char class[SAMPLED_NAME_BYTES];
@@ -290,7 +290,7 @@ static enum assay_status line_place(struct lines *l, const char *name, uint64_t 
 	return ASSAY_OK;
 }
 
-/* "FILE:LINE:BEGIN FUNCTION": a stored run names the functions of the application's own files that were met (sampled_lines.h). */
+/* Reads "FILE:LINE:BEGIN FUNCTION": a stored run names sampled functions of the application's own files (sampled_lines.h). */
 static enum assay_status line_source(struct lines *l, const char *name, uint64_t count, struct assay_error *err)
 {
 	const char *function = strchr(name, ' ');
@@ -304,7 +304,7 @@ static enum assay_status line_source(struct lines *l, const char *name, uint64_t
 	return ASSAY_OK;
 }
 
-/* The kernel's, by the call that led there. */
+/* Adds samples of the kernel by the call that led there. */
 static void line_kernel(struct lines *l, const char *name, uint64_t count)
 {
 	class_add(l->sampled, class_of_call(name), true, count);
@@ -370,8 +370,8 @@ static enum assay_status line_add(struct lines *l, const char *where, const char
 	return ASSAY_OK;
 }
 
-/* What reads and writes do before their file is known is divided by the time of files and of pipes and sockets. It stands with files' data.
- */
+/* Divides the time in reads and writes before their kind is known, by the times of files and of pipes and sockets. It was counted as file
+ * data. */
 static void lines_divide(struct lines *l)
 {
 	struct sampled *s = l->sampled;

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The first word of the command by which the version's runs were made; "" where that is not known. free() it. */
+/* Finds the first argument of the command of the version's runs; "" if not known. free() it. */
 static enum assay_status stored_program(struct store *store, const struct run_set *runs, char **out, struct assay_error *err)
 {
 	struct manifest manifest = { .file = NULL };
@@ -38,7 +38,7 @@ static enum assay_status stored_program(struct store *store, const struct run_se
 	return store_finish(stmt, st);
 }
 
-/* Samples of other distances than those before would count more or less than they; without one, it is said why there are none. */
+/* Reports whether samples have the same period as those before; others would have another weight. Text without a period is a refusal. */
 static bool is_alike(const struct sampled *sampled, const char *samples)
 {
 	long long period_ns = strtoll(samples, NULL, 10);
@@ -46,17 +46,17 @@ static bool is_alike(const struct sampled *sampled, const char *samples)
 	return period_ns > 0 && (sampled->period_ns == 0 || period_ns == sampled->period_ns);
 }
 
-/* All samples up to the end of a machine's runs, which stand together. */
+/* Sums of samples up to the end of one machine's runs, which are adjacent. */
 struct stored_tally {
 	const char *machine;
 	uint64_t of[SAMPLED_CLASSES_MAX], in[SAMPLED_FUNCTIONS_MAX], user, kernel;
 };
 
 struct stored_runs {
-	struct stored_tally *tallies; /* [n_tallies], of machines with samples */
+	struct stored_tally *tallies; /* [n_tallies] machines with samples */
 	size_t n_tallies, tallies_capacity;
-	char *refusal;	   /* why one has none */
-	struct code *code; /* files of this machine, of samples that have places in them */
+	char *refusal;	   /* reason why some run has no samples */
+	struct code *code; /* files of this machine, for samples with places in them */
 };
 
 static void stored_count(const struct sampled *sampled, const char *machine, struct stored_runs *runs)
@@ -75,7 +75,7 @@ static void stored_count(const struct sampled *sampled, const char *machine, str
 		tally->in[i] = sampled->functions[i].count;
 }
 
-/* Of an execution that was stored without a signature only its times are known. */
+/* Adds an execution. If it was stored without a signature, only its times are known. */
 static enum assay_status stored_add(struct stored_time *stored, const struct execution_row *row, const struct run *run,
 				    struct stored_runs *runs, struct assay_error *err)
 {
@@ -85,7 +85,7 @@ static enum assay_status stored_add(struct stored_time *stored, const struct exe
 	struct signature *signature = &to->signature;
 	enum assay_status st = signature_parse(row->signature, signature, err);
 
-	/* How long a phase takes differs between machines. */
+	/* The duration of a phase differs between machines. */
 	sampled->slices_over = runs->n_tallies > 0 && strcmp(runs->tallies[0].machine, run->machine) != 0;
 	if (!st && signature->samples && is_alike(sampled, signature->samples)) {
 		st = sampled_add(sampled, signature->samples, stored->program, strstr(signature->samples, " at ") ? runs->code : NULL, err);
@@ -110,7 +110,7 @@ static enum assay_status stored_add(struct stored_time *stored, const struct exe
 	return st;
 }
 
-/* The 90 % error over machines of the mean part that a class, or with `in` a function, has of its level; 0 where there are no two. */
+/* Returns half the 90 % interval, over machines, of the mean share of a class (`in`: a function) in its level; 0 with fewer than two. */
 static double stored_reach(const struct stored_runs *runs, size_t index, bool in, bool kernel)
 {
 	double sum = 0, squares = 0;
@@ -132,7 +132,7 @@ static double stored_reach(const struct stored_runs *runs, size_t index, bool in
 			   sqrt(fmax(squares - sum * sum / (double)n, 0.0) / (double)(n - 1) / (double)n);
 }
 
-/* Whose the part is: an index of sampled->classes, or with `in` of ->functions; SIZE_MAX: a level's. */
+/* Returns the part's index in sampled->classes or, with `in`, in ->functions; SIZE_MAX: it is a level. */
 static size_t stored_whose(const struct sampled *s, const struct part *part, bool in)
 {
 	bool kernel = part->of == LEVEL_KERNEL;
@@ -146,7 +146,7 @@ static size_t stored_whose(const struct sampled *s, const struct part *part, boo
 	return SIZE_MAX;
 }
 
-/* A part of the time differs between machines by more than few samples let it. */
+/* Widens intervals if a part differs between machines by more than the number of samples explains. */
 static void stored_widen(struct stored_time *stored, const struct stored_runs *runs)
 {
 	for (size_t i = 0; i < stored->parts.n; i++) {
@@ -163,7 +163,7 @@ static void stored_widen(struct stored_time *stored, const struct stored_runs *r
 	}
 }
 
-/* Once all runs are known: those with samples are divided by them. */
+/* Computes times and parts after all runs are known. Runs with samples are divided by these. */
 static void stored_end(struct stored_time *stored, const struct stored_runs *runs)
 {
 	struct level_run *times = mem_new(stored->n, sizeof(*times));
@@ -191,7 +191,7 @@ static void stored_end(struct stored_time *stored, const struct stored_runs *run
 	mem_free(times, met);
 }
 
-/* The plan of which all runs are; NULL: there is none. Other plans of a version may be many, and each run has a signature. */
+/* Returns the plan of all runs; NULL: they have several. A version may have many other plans, and each run has a signature. */
 static const char *common_plan(const struct run_set *runs)
 {
 	for (size_t i = 1; i < runs->n; i++)

@@ -1,4 +1,4 @@
-/* The measured part of a profile from what hosts said of stored runs: the kernel's accounts, and samples of where time went; no model. */
+/* Loads the measured part of a profile from stored runs: the kernel's resource usage counters and samples, without a model. */
 #ifndef GATE_PROFILE_STORED_H
 #define GATE_PROFILE_STORED_H
 
@@ -9,21 +9,21 @@
 struct stored_run {
 	const struct run *run; /* borrowed */
 	struct level_run time;
-	struct parts_run met;	    /* of its samples */
-	struct signature signature; /* without samples where they cannot be added to the others' */
+	struct parts_run met;	    /* number of its samples */
+	struct signature signature; /* its samples are removed if they cannot be added to the others' */
 };
 
 struct stored_time {
-	char *program;		 /* the first word of the command; "": not known */
-	struct stored_run *runs; /* [n], by machine, then repetition, of those that were measured here */
+	char *program;		 /* first argument of the command; "": not known */
+	struct stored_run *runs; /* [n], by machine, then repetition: runs with known times */
 	size_t n;
-	struct levels levels;	/* 0 runs: there are none */
-	struct sampled sampled; /* of those that have samples, on all machines; why there are none where no run has any */
+	struct levels levels;	/* 0 runs: no times */
+	struct sampled sampled; /* samples of all machines; if no run has any, the reason */
 	struct parts parts;	/* of both */
 	size_t sampled_runs;
 };
 
-/* Of the runs that count as results of the version, which must outlive it; stored_time_free() it. NULL on failure. */
+/* Loads the runs that are results of the version; they must outlive *out. stored_time_free() it. *out is NULL on failure. */
 enum assay_status stored_time_load(struct store *store, const struct run_set *runs, struct stored_time **out, struct assay_error *err);
 void stored_time_free(struct stored_time *stored); /* accepts NULL */
 

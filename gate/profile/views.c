@@ -6,14 +6,14 @@
 #include <math.h>
 #include <string.h>
 
-#define SAMPLES_MIN    30  /* of all machines, by which it is known what a stressor is made of */
-#define OF_STRESSOR    .3  /* part of a stressor's time from which on it tells what the stressor needs */
-#define OF_OWN	       .03 /* of the time: what a class may be larger than it was seen */
+#define SAMPLES_MIN    30  /* samples on all machines from which a stressor's composition is known */
+#define OF_STRESSOR    .3  /* least part of a stressor's time that shows what the stressor needs */
+#define OF_OWN	       .03 /* part of the time: error of a class's measured share */
 #define SHARE_EXCLUDED .1
 
 /* ---- what things are made of ---- */
 
-/* A class of the kernel's work. */
+/* Returns the part of a class of the kernel's work. */
 static double part_of(const struct made_of *m, const char *class)
 {
 	double part = 0.0;
@@ -37,7 +37,7 @@ static struct made_of made_of_samples(const struct sampled *s, const char *kind)
 	return m;
 }
 
-/* Where the kernel cannot be sampled, or nothing was, its accounts say how much of the time was computing. */
+/* Returns the composition of the run: from samples or, if the kernel or nothing was sampled, the computing share of the counters. */
 static struct made_of made_of_run(const struct stored_time *time)
 {
 	double cpu = time->levels.of[LEVEL_COMPUTE].share + time->levels.of[LEVEL_KERNEL].share;
@@ -54,7 +54,7 @@ static struct made_of made_of_run(const struct stored_time *time)
 
 /* ---- from the store ---- */
 
-/* The samples of one stressor on all machines; what cannot be read of a stranger's program is as if there were none. */
+/* Adds samples of one stressor; ignores samples that cannot be read. */
 static void stressor_add(struct sampled *sampled, const char *text)
 {
 	struct signature signature;
@@ -109,7 +109,7 @@ enum assay_status views_load(struct store *store, const struct stored_time *time
 
 /* ---- both views ---- */
 
-/* The classes that tell: those of the application's signature, or computing alone. */
+/* Returns the part of a class: 0 is computing, others are the kernel classes of the application. */
 static double class_of(const struct made_of *m, const struct made_of *own, size_t class)
 {
 	return class == 0 ? m->computing : part_of(m, own->kernel[class - 1].class);
@@ -130,7 +130,7 @@ bool views_exclude(const struct profile_rows *rows, size_t column)
 		return false;
 	if (m.computing >= OF_STRESSOR)
 		most = fmin(most, (own->computing + OF_OWN) / m.computing);
-	if (own->n == 0) /* of its kernel's work nothing is known but how much there is */
+	if (own->n == 0) /* only the total of the application's kernel work is known */
 		return fmin(most, (1.0 - own->computing + OF_OWN) / fmax(1.0 - m.computing, OF_OWN)) < SHARE_EXCLUDED;
 	for (size_t i = 0; i < m.n; i++)
 		if (m.kernel[i].part >= OF_STRESSOR)
@@ -138,7 +138,7 @@ bool views_exclude(const struct profile_rows *rows, size_t column)
 	return most < SHARE_EXCLUDED;
 }
 
-/* Of what a stressor does and the application does not, the sum is a class of its own. */
+/* The stressors' kernel work that the application lacks forms one further class. */
 void views_join(const struct profile_rows *rows, struct blend_data *d)
 {
 	const struct made_of *own = &rows->own;
