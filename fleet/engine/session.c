@@ -1,4 +1,5 @@
 /* Commands on a host, over any transport, and requests to the helper, which is installed if it is missing. */
+#include "base/digest.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "fleet/agent/helper_client.h"
@@ -7,6 +8,8 @@
 #include <inttypes.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #define DEPLOY_MS (60 * 1000)
 #define FACTS_MS  (60 * 1000)
@@ -100,6 +103,7 @@ void link_notef(struct link *link, const char *fmt, ...)
 	char *text;
 
 	mem_formatted(text, fmt);
+	link_make_printable(text); /* it may have bytes of the host */
 	link_note(link, text);
 	free(text);
 }
@@ -458,10 +462,29 @@ static bool ask_once(struct session *session, const struct helper_request *reque
 		ok = setup_failed(session, "no helper answered", &run);
 		session->result->exit_status = -1; /* it was not the caller's command */
 	}
-	if (ok && answer->result.swept > 0)
-		link_notef(session->link, "%" PRId64 " processes that a killed session had left there were ended", answer->result.swept);
+	if (ok && answer->result.swept > 0) {
+		const char *names = strstr(answer->result_text, "\nswept_names ");
+
+		link_notef(session->link, "%" PRId64 " processes that a killed session of this laboratory had left there were ended: %.*s",
+			   answer->result.swept, names ? (int)strcspn(names + 13, "\n") : 0, names ? names + 13 : "");
+	}
 	spool_release(&noise);
 	return ok && *there == HELPER_THERE;
+}
+
+/* Names the laboratory and the host to the helper, so that it ends nothing that others have left. */
+static void set_owner(const struct session *session, struct helper_request *request)
+{
+	const char *directory = session->link->fleet->options.directory;
+	struct stat info = { .st_ino = 0 };
+	char controller[65] = "", *text;
+
+	if (gethostname(controller, sizeof(controller) - 1) || stat(directory ? directory : ".", &info))
+		controller[0] = '\0';
+	text = mem_format("%u@%s %llu:%llu %s", (unsigned)geteuid(), controller, (unsigned long long)info.st_dev,
+			  (unsigned long long)info.st_ino, session->host->id);
+	helper_request_number(request, HELPER_OWNER, (int64_t)digest_seed(text));
+	free(text);
 }
 
 bool session_run(struct session *session, struct helper_request *request, int64_t timeout_ms, struct helper_answer *answer)
@@ -470,6 +493,8 @@ bool session_run(struct session *session, struct helper_request *request, int64_
 	struct assay_error err;
 	bool again = false;
 
+	if (!request->whole)
+		set_owner(session, request);
 	if (session->without_helper || helper_request_go(request, &err)) {
 		helper_answer_init(answer, 0);
 		return session_fail(session, "%s", session->without_helper ? session->without_helper : err.text);

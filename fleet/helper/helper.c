@@ -392,7 +392,7 @@ static void work_stay(struct frames_out *out, int in, const struct process *conn
 static void work_end(struct request *request, const char *path, int fd)
 {
 	struct frames_out nobody = { .fd = open("/dev/null", O_WRONLY | O_CLOEXEC) };
-	struct lock lock = { -1, -1, 0, 0 };
+	struct lock lock = { .directory = -1, .file = -1 };
 	struct stat mine, there;
 
 	if (fstat(fd, &mine) || lstat(path, &there) || mine.st_ino != there.st_ino || mine.st_dev != there.st_dev)
@@ -409,7 +409,7 @@ static int work_serve(struct request *request, struct frames_out *out, int in)
 {
 	static const int ends[] = { SIGTERM, SIGHUP, SIGINT, SIGQUIT };
 	enum lock_got got = LOCK_HELD;
-	struct lock lock = { -1, -1, 0, 0 };
+	struct lock lock = { .directory = -1, .file = -1 };
 	struct process connection = { .id = 0 };
 	pid_t child;
 	char path[PATH_BYTES];

@@ -53,9 +53,9 @@ struct group {
 };
 
 /* Adds a group at `place`, or finds the one there. Returns its index; -1: none can be made. */
-static int group_add(struct group *group, const char *place)
+static int group_add(struct group *group, const char *place, uint64_t owner)
 {
-	char *directory;
+	char *directory, prefix[40];
 	int fd;
 
 	if (!place)
@@ -63,16 +63,18 @@ static int group_add(struct group *group, const char *place)
 	if (group->n == 1 && strncmp(group->directories[0], place, strlen(place)) == 0 &&
 	    strncmp(group->directories[0] + strlen(place), "/" GROUP_PREFIX, sizeof("/" GROUP_PREFIX) - 1) == 0)
 		return 0;
-	cgroup_sweep(place, GROUP_PREFIX);
-	if (cgroup_claim(place, GROUP_PREFIX, &directory, &fd))
+	snprintf(prefix, sizeof(prefix), GROUP_PREFIX "%012llx-", (unsigned long long)owner);
+	cgroup_sweep(place, prefix);
+	if (cgroup_claim(place, prefix, &directory, &fd))
 		return -1;
 	group->directories[group->n] = directory;
 	group->owner[group->n] = fd;
 	return (int)group->n++;
 }
 
-/* Opens a group, and sweeps those whose owners are dead. Call it before guard_run(), so that the guard can end it after the worker. */
-static void group_open(const struct request *request, struct group *out)
+/* Opens a group, and sweeps those of the same owner whose helpers are dead. Call it before guard_run(), so that the guard can end it after
+ * the worker. */
+static void group_open(const struct request *request, uint64_t owner, struct group *out)
 {
 	static const struct cgroup_sources sources = { "/proc/mounts", "/proc/self/cgroup" };
 	struct group group = { .n = 0 };
@@ -81,8 +83,8 @@ static void group_open(const struct request *request, struct group *out)
 	bool whole;
 
 	cgroup_places_find(&sources, &places);
-	memory = group_add(&group, places.memory);
-	processes = group_add(&group, places.pids);
+	memory = group_add(&group, places.memory, owner);
+	processes = group_add(&group, places.pids, owner);
 	whole = group.n > 0;
 	if (request->memory_bytes)
 		whole = memory >= 0 && cgroup_limit_memory(group.directories[memory], (uint64_t)request->memory_bytes) == 0 && whole;
@@ -830,18 +832,19 @@ static void run_say_result(struct run *run)
 	int64_t begun_ns =
 	    run->command.shared->begun_ns; /* making the process and its first wait for a CPU are not part of the command's time */
 	bool exited = WIFEXITED(run->wait_status);
-	char text[768 + ACCOUNTS_BYTES], counts[ACCOUNTS_BYTES];
+	const struct lock *lock = &run->task->lock;
+	char text[768 + sizeof(lock->ended_names) + ACCOUNTS_BYTES], counts[ACCOUNTS_BYTES];
 
 	accounts_say(&run->accounts, u, run->ended_ns, counts);
 	snprintf(text, sizeof(text),
 		 "%s %d\nwall_ns %lld\nuser_us %lld\nsys_us %lld\nmax_rss_bytes %lld\nlock_wait_ns %lld\nstarted_ms %lld\n"
-		 "timed_out %d\ninterrupted %d\nflooded %d\nleftovers %zu\nsurvivors %zu\nswept %zu\n%s%s",
+		 "timed_out %d\ninterrupted %d\nflooded %d\nleftovers %zu\nsurvivors %zu\nswept %zu\n%s%s%s%s%s",
 		 exited ? "exit" : "signal", exited ? WEXITSTATUS(run->wait_status) : WTERMSIG(run->wait_status),
 		 (long long)(run->ended_ns - (begun_ns ? begun_ns : run->started_ns)),
 		 (long long)u->ru_utime.tv_sec * 1000000 + u->ru_utime.tv_usec,
-		 (long long)u->ru_stime.tv_sec * 1000000 + u->ru_stime.tv_usec, (long long)u->ru_maxrss * 1024,
-		 (long long)run->task->lock.waited_ns, (long long)run->started_ms, run->timed_out, run->interrupted, run->flooded,
-		 run->leftovers, run->survivors, run->task->lock.ended, counts, run->group_text);
+		 (long long)u->ru_stime.tv_sec * 1000000 + u->ru_stime.tv_usec, (long long)u->ru_maxrss * 1024, (long long)lock->waited_ns,
+		 (long long)run->started_ms, run->timed_out, run->interrupted, run->flooded, run->leftovers, run->survivors, lock->ended,
+		 lock->ended ? "swept_names " : "", lock->ended_names, lock->ended ? "\n" : "", counts, run->group_text);
 	frames_text(run->task->out, HELPER_RESULT, text);
 	run->result_said = true;
 }
@@ -931,7 +934,7 @@ static int run_worker(void *argument)
 
 int helper_run(struct request *request, struct frames_out *out, int in)
 {
-	struct run_task task = { .request = request, .out = out, .in = in, .lock = { -1, -1, 0, 0 }, .guard = getpid() };
+	struct run_task task = { .request = request, .out = out, .in = in, .lock = { .directory = -1, .file = -1 }, .guard = getpid() };
 	enum lock_got got = lock_take(request, in, out, &task.lock);
 	int status = 1;
 
@@ -939,7 +942,7 @@ int helper_run(struct request *request, struct frames_out *out, int in)
 		if (request->input_fd >= 0)
 			lseek(request->input_fd, 0, SEEK_SET);
 		if (request->cgroup)
-			group_open(request, &task.group);
+			group_open(request, task.lock.owner, &task.group);
 		status = guard_run(run_worker, &task, in);
 		group_end(&task.group); /* the worker has done so, unless it was killed */
 		if (status < 0)

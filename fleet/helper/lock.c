@@ -17,6 +17,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -37,86 +38,109 @@ static const int open_flags = O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
 
 /* ---- processes left by dead helpers ---- */
 
-/* A helper that is killed with all of its processes leaves its command's descendants. So that the next helper finds them, each command has
- * a mark that names its helper. The mark is in RLIMIT_LOCKS, which the kernel has ignored since Linux 2.4. Every process inherits it,
- * whatever it closes, forks or executes. */
+/* A helper that is killed with all of its processes leaves its command's descendants. So that a later helper of the same owner finds them,
+ * each command has a mark that names its helper and its owner. The mark is in RLIMIT_LOCKS, which the kernel has ignored since Linux 2.4.
+ * Every process inherits it, whatever it closes, forks or executes. */
 
-/* A mark: 16 bits that no limit has, the helper's pid (22 bits, Linux's maximum), the low bits of its start time. */
+/* A mark. The hard limit: 16 bits that no limit has, the helper's pid (22 bits, Linux's maximum), the low bits of its start time. The soft
+ * limit: the owner's key, which is below the hard limit. */
 #define MARK		UINT64_C(0xa55a)
 #define MARK_SHIFT	48
 #define MARK_ID_SHIFT	26
 #define MARK_ID_MAX	((UINT64_C(1) << (MARK_SHIFT - MARK_ID_SHIFT)) - 1)
 #define MARK_START_MASK ((UINT64_C(1) << MARK_ID_SHIFT) - 1)
 
-/* Marks a child before it becomes the command. owner: the caller of guard_run(). */
-static void leftovers_mark(pid_t owner)
+/* Returns the owner's key: its number, and the namespaces in which pids and start times have their meaning. */
+static uint64_t owner_key(const struct request *request)
+{
+	struct stat pids = { .st_ino = 0 }, times = { .st_ino = 0 };
+
+	if (stat("/proc/self/ns/pid", &pids) || stat("/proc/self/ns/time", &times)) /* no time namespaces before Linux 5.6 */
+		times.st_ino = 0;
+	return ((uint64_t)request->owner ^ pids.st_ino ^ times.st_ino << 16) & ((UINT64_C(1) << MARK_SHIFT) - 1);
+}
+
+/* Marks a child before it becomes the command. helper: the caller of guard_run(). */
+static void leftovers_mark(uint64_t owner, pid_t helper)
 {
 	struct process p;
-	struct rlimit limit;
+	struct rlimit limit = { .rlim_cur = owner };
 
 	/* Within another helper's command, that helper's mark stays if this user may not raise a limit. */
-	if (!process_read(owner, &p))
+	if (!process_read(helper, &p))
 		return;
-	limit.rlim_cur = limit.rlim_max = MARK << MARK_SHIFT | (uint64_t)owner << MARK_ID_SHIFT | (p.start_ticks & MARK_START_MASK);
+	limit.rlim_max = MARK << MARK_SHIFT | (uint64_t)helper << MARK_ID_SHIFT | (p.start_ticks & MARK_START_MASK);
 	setrlimit(RLIMIT_LOCKS, &limit);
 }
 
-/* Reports whether a process is in this PID namespace: pids of another one are meaningless here, so its helper may be alive. */
-static bool is_in_our_namespace(const char *id)
+/* Reports whether a process is left by a dead helper of this owner. The limit is checked first: one system call excludes processes without
+ * a mark. A helper that cannot be read, such as another user's if /proc hides these, is alive as long as the kernel knows its pid. */
+static bool is_leftover(uint64_t owner, pid_t pid)
 {
-	char path[48], ours[64], its[64];
-	ssize_t n = readlink("/proc/self/ns/pid", ours, sizeof(ours)), m;
-
-	snprintf(path, sizeof(path), "/proc/%.12s/ns/pid", id);
-	m = readlink(path, its, sizeof(its));
-	return n > 0 && n == m && memcmp(ours, its, (size_t)n) == 0;
-}
-
-/* Reports whether a process is left by a dead helper. The limit is checked first: one system call excludes processes without a mark. */
-static bool is_leftover(const char *id)
-{
-	struct process p, owner;
+	struct process p, helper;
 	struct rlimit limit;
-	pid_t pid = (pid_t)strtol(id, NULL, 10);
+	pid_t id;
 
-	if (prlimit(pid, RLIMIT_LOCKS, NULL, &limit) || limit.rlim_max >> MARK_SHIFT != MARK)
+	if (prlimit(pid, RLIMIT_LOCKS, NULL, &limit) || limit.rlim_max >> MARK_SHIFT != MARK || limit.rlim_cur != owner)
 		return false;
-	if (process_read((long)(limit.rlim_max >> MARK_ID_SHIFT & MARK_ID_MAX), &owner) && owner.alive &&
-	    (owner.start_ticks & MARK_START_MASK) == (limit.rlim_max & MARK_START_MASK))
+	id = (pid_t)(limit.rlim_max >> MARK_ID_SHIFT & MARK_ID_MAX);
+	if (process_read(id, &helper) ? helper.alive && (helper.start_ticks & MARK_START_MASK) == (limit.rlim_max & MARK_START_MASK)
+				      : kill(id, 0) == 0 || errno != ESRCH)
 		return false;
-	return process_read(pid, &p) && p.alive && is_in_our_namespace(id);
+	return process_read(pid, &p) && p.alive;
 }
 
-static size_t kill_leftovers(void)
+/* Adds the process to the list of those that were ended, unless it is there. */
+static void name_ended(struct lock *lock, pid_t pid)
+{
+	char name[32], item[64];
+	size_t n = strlen(lock->ended_names);
+
+	process_text(name, sizeof(name), "/proc/%d/comm", (int)pid);
+	snprintf(item, sizeof(item), "%.*s (%d)", (int)strcspn(name, "\n"), name, (int)pid);
+	if (!strstr(lock->ended_names, item) && n + strlen(item) + 3 < sizeof(lock->ended_names))
+		snprintf(lock->ended_names + n, sizeof(lock->ended_names) - n, "%s%s", n ? ", " : "", item);
+}
+
+static size_t kill_leftovers(struct lock *lock)
 {
 	DIR *proc = opendir("/proc");
 	size_t n = 0;
 
 	for (struct dirent *entry; proc && (entry = readdir(proc));) {
-		if (entry->d_name[0] < '1' || entry->d_name[0] > '9' || !is_leftover(entry->d_name))
-			continue;
-		n++;
-		kill((pid_t)strtol(entry->d_name, NULL, 10), SIGKILL);
+		pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
+		int fd = pid > 0 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1; /* so that no later process with this pid is killed */
+
+		if (pid > 0 && is_leftover(lock->owner, pid)) {
+			n++;
+			name_ended(lock, pid);
+			if (fd < 0) /* before Linux 5.3 */
+				kill(pid, SIGKILL);
+			else
+				syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0);
+		}
+		if (fd >= 0)
+			close(fd);
 	}
 	if (proc)
 		closedir(proc);
 	return n;
 }
 
-/* Sends SIGKILL to all processes of this PID namespace whose helper is dead, until none is left or PATIENCE_MS is over. Returns how
- * many. */
-static size_t leftovers_end(void)
+/* Sends SIGKILL to all processes of this PID namespace whose helper is dead and of this owner, until none is left or PATIENCE_MS is over.
+ */
+static void leftovers_end(struct lock *lock)
 {
 	int64_t end = clock_monotonic_ns() + INT64_C(1000000) * PATIENCE_MS;
 	const struct timespec pause = { 0, 5000000 };
-	size_t met = kill_leftovers(), more = met;
+	size_t met = kill_leftovers(lock), more = met;
 
 	while (more > 0 && clock_monotonic_ns() < end) {
 		nanosleep(&pause, NULL);
-		more = kill_leftovers();
+		more = kill_leftovers(lock);
 		met = more > met ? more : met;
 	}
-	return met;
+	lock->ended += met;
 }
 
 /* ---- the holder, as written in the file ---- */
@@ -373,7 +397,7 @@ static enum lock_got look_at_holder(struct lock_wait *w, int fd, int64_t now_ns)
 	struct lock_info info;
 	bool late;
 
-	w->lock->ended += leftovers_end();
+	leftovers_end(w->lock);
 	info_read(w->request->lock, &info);
 	info_add_process(fd, &info);
 	if (info.stopped_ticks != w->stopped_ticks)
@@ -475,7 +499,8 @@ enum lock_got lock_take(struct request *request, int in, struct frames_out *out,
 	char *directory, *slash;
 	enum lock_got got;
 
-	*lock = (struct lock){ .directory = -1, .file = -1, .ended = leftovers_end() };
+	*lock = (struct lock){ .directory = -1, .file = -1, .owner = owner_key(request) };
+	leftovers_end(lock);
 	if (!request->lock)
 		return LOCK_HELD;
 	directory = strdup(request->lock);
@@ -499,11 +524,11 @@ enum lock_got lock_take(struct request *request, int in, struct frames_out *out,
 	return got;
 }
 
-void lock_hand_on(const struct lock *lock, pid_t owner)
+void lock_hand_on(const struct lock *lock, pid_t helper)
 {
 	int fd = lock->directory >= 0 ? lock->directory : lock->file;
 
-	leftovers_mark(owner);
+	leftovers_mark(lock->owner, helper);
 	if (fd >= 0)
 		fcntl(fd, F_DUPFD, LOCK_HANDED_ON);
 }

@@ -39,6 +39,9 @@
 #define HELPER_LOCK "lock"
 #define HELPER_HOLDER                                                                                                                      \
 	"holder" /* run: the requester of the lock, shown to waiting ones: one line of ASCII, "alice@controller, process 4711" */
+/* any operation: a number for one laboratory and one of its hosts. Processes left by a killed helper are ended only by a helper of the same
+ * owner. */
+#define HELPER_OWNER	 "owner"
 #define HELPER_LOCK_WAIT "lock_wait" /* run: milliseconds to wait for the lock; then HELPER_REFUSED with HELPER_CODE_BUSY */
 /* work, a flag, for hosts that allow one channel only: the helper ends with its answer. A process stays until the connection ends. */
 #define HELPER_DETACH "detach"
@@ -99,7 +102,7 @@
  * timed_out, interrupted: 0|1; flooded: the stream that exceeded its limit: 0 none, 1 standard output, 2 standard error
  * leftovers: descendants that were alive when the command itself had ended, and were killed
  * survivors: leftovers not gone after ten seconds: another user's, or stuck in the kernel
- * swept: processes left by a helper that was killed; they were ended before the command started
+ * swept: processes left by a killed helper of the same owner; they were ended before the command started. swept_names: "NAME (PID), ..."
  * minor_faults, major_faults, voluntary_switches, involuntary_switches: with all descendants
  * read_bytes*, write_bytes*, read_calls*, write_calls*: of system calls, with the descendants that were waited for
  * run_delay_ns*: run-queue delay of the first threads of the processes that the helper waited for

@@ -245,6 +245,7 @@ static const struct setting settings[] = {
 	{ HELPER_INPUT_OF, AT(TEXT, input_of), 0, 0 },
 	{ HELPER_LOCK, AT(TEXT, lock), 0, 0 },
 	{ HELPER_HOLDER, AT(TEXT, holder), 0, 0 },
+	{ HELPER_OWNER, BYTES(owner) },
 	{ HELPER_SAMPLE_BELOW, AT(TEXT, sample_below), 0, 0 },
 	{ HELPER_STOPS, AT(TEXT, stops_below), 0, 0 },
 	{ HELPER_PLANT, AT(TEXT, planted), 0, 0 },

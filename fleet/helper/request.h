@@ -55,6 +55,7 @@ struct request {
 	struct request_texts arguments, variables, joined, paths;
 	char *directory, *lock, *holder; /* NULL: none */
 	char *input_of;			 /* likewise: file opened as input, unless the request has input bytes */
+	int64_t owner;			 /* see HELPER_OWNER */
 	int64_t lock_wait_ms;		 /* 0: do not wait */
 	int64_t interrupt_ms;		 /* -1: never */
 	int64_t timeout_ms;		 /* -1: never */

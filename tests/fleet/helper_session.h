@@ -3,6 +3,7 @@
 #ifndef TESTS_HELPER_SESSION_H
 #define TESTS_HELPER_SESSION_H
 
+#include "base/digest.h"
 #include "fleet/agent/helper_client.h"
 #include "fleet/agent/program.h"
 
@@ -136,6 +137,8 @@ static inline void let_go(const char *name)
 	close(fd);
 }
 
+static const char *session_owner; /* whose requests these are; NULL: this test's */
+
 /* A "run" of sh -c SCRIPT. */
 static inline void shell_request(struct helper_request *request, const char *script)
 {
@@ -144,6 +147,7 @@ static inline void shell_request(struct helper_request *request, const char *scr
 	helper_request_text(request, HELPER_ARGUMENT, "-c");
 	helper_request_text(request, HELPER_ARGUMENT, script);
 	helper_request_text(request, HELPER_ENVIRON, session_mark());
+	helper_request_number(request, HELPER_OWNER, (int64_t)digest_seed(session_owner ? session_owner : session_mark()));
 }
 
 static inline void session_spawn(struct session *s, uid_t user)
