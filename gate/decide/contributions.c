@@ -10,14 +10,14 @@
 #include <math.h>
 
 #define SEED	      20189
-#define SMALLEST      .0005 /* of the baseline's time: what would be shown as 0.0 % */
+#define SMALLEST      .0005 /* of the baseline's time: smaller changes would be shown as 0.0 % */
 #define CANCELLED_MAX .5    /* of the candidate's time */
-#define NAMED	      4	    /* of the groups that cannot be distinguished; the number of the others is not shown */
+#define NAMED	      4	    /* leading groups that are named, at most; the number of the others is not shown */
 
 /* ---- from machines to rows ---- */
 
-/* What both models see: one row for each machine that ran both and has a fingerprint comparable to the others'. ratio [types] is
- * the mean, in logs, over the machines of each type. */
+/* Returns the input of both models: one row per machine that ran both versions and has a fingerprint comparable to the others'. Sets
+ * ratio[types] to the geometric mean over the machines of each type. */
 static struct profile_rows common_rows_of(const struct evidence *evidence, const struct verdict *v, double *ratio)
 {
 	size_t p = evidence->fingerprints.n_stressors, n = v->pairing.n, row = 0;
@@ -46,7 +46,7 @@ static struct profile_rows common_rows_of(const struct evidence *evidence, const
 	return r;
 }
 
-/* Costs and their ratios are computed as they are, not as logs: what is farthest apart has neither. */
+/* Reports whether costs and ratios are finite: they are exponentials of logs, which overflow if costs are extremely far apart. */
 static bool common_rows_finite(const struct profile_rows *r, const double *ratio)
 {
 	bool finite = true;
@@ -112,11 +112,11 @@ static int by_first(const void *a, const void *b)
 
 	if (px < py || px > py)
 		return px > py ? -1 : 1;
-	return (x > y) - (x < y); /* the larger change first */
+	return (x > y) - (x < y); /* larger change first */
 }
 
-/* The most probable until they are probable enough together; none of them where that no group changed belongs to these, or the
- * ratio is not known to differ by type. */
+/* Selects the leading groups: the most probable ones, until their probabilities sum to CONTRIBUTIONS_LEADING. Selects none if "no group
+ * changed" would be among these, or if the kind of change is not SHAPE_BY_TYPE. */
 static void contributions_lead_find(const struct verdict *v, struct contributions *c)
 {
 	double none = stats_round(c->unexplained.first), sum = 0;
@@ -135,8 +135,8 @@ static void contributions_lead_find(const struct verdict *v, struct contribution
 		c->n_leading = 0;
 }
 
-/* Do the parts that are below 0, which no time is, take away more than half of the candidate's time? Then models fit by adding to one group
- * what they take from another. */
+/* Reports whether the parts below 0, which are impossible as times, sum to more than half of the candidate's time. Then the models fit by
+ * adding to one group the time that they take from another. */
 static bool contributions_cancel(const struct contributions *c, double total)
 {
 	double below = fmin(c->unexplained.after, 0);
@@ -202,7 +202,7 @@ void contributions_release(struct contributions *c)
 
 /* ---- the answer ---- */
 
-/* In per cent, as printed: what rounds to 0 has no sign. */
+/* Returns a share in per cent, rounded as printed: a value that rounds to 0 has no sign. */
 static double percent(double part)
 {
 	return isfinite(part) ? round(1000 * part) / 10 + 0. : part; /* -0. + 0. is 0. */
@@ -254,7 +254,7 @@ static bool contributions_any_negative(const struct contributions *c, size_t sho
 	return false;
 }
 
-/* From the largest shrinking to the largest growing, 0 in the middle. */
+/* Draws a bar for the change of a group, with its interval; 0 is in the middle, `scale` at the ends. */
 static void contribution_chart(const struct contribution *c, double scale, struct document *d)
 {
 	double end = 50 + 50 * c->change / scale;
@@ -268,7 +268,7 @@ static void contribution_chart(const struct contribution *c, double scale, struc
 	doc_picture(d, "chart", &svg, NULL);
 }
 
-/* Its numbers, as members and as cells. */
+/* Adds the numbers of a contribution, as members and as cells. */
 static void contribution_answer(const struct contribution *c, double scale, struct document *d)
 {
 	doc_showf(d, "before", "before", c->before, "%s %%", text_fixed(percent(c->before), 1).text);
@@ -289,7 +289,7 @@ static void group_answer(const struct contribution *c, double scale, struct docu
 	doc_set(d, "first_probability", c->first);
 }
 
-/* Of the charts: the largest change, and its interval as far as that is not much more. */
+/* Returns the scale of the charts: the largest change, or its interval as far as that is not much wider. */
 static double contributions_scale(const struct contributions *c, size_t shown)
 {
 	double scale = fmax(.01, fabs(c->unexplained.change));
@@ -302,7 +302,7 @@ static double contributions_scale(const struct contributions *c, size_t shown)
 	return scale;
 }
 
-/* The sum of the groups that are not shown. */
+/* Adds the sum of the groups that are not shown. */
 static void rest_answer(const struct contributions *c, size_t rows, struct document *d)
 {
 	size_t hidden = c->n_groups - rows;
@@ -318,7 +318,7 @@ static void rest_answer(const struct contributions *c, size_t rows, struct docum
 			   "A part below 0 is not a time: the machines do not tell this group from others; rely on the intervals.");
 }
 
-/* Without groups it is an empty list. */
+/* Adds the table of groups and the list of leading ones; both are empty if there are no groups. */
 static void groups_answer(const struct contributions *c, size_t shown, struct document *d)
 {
 	size_t rows = 0;

@@ -8,9 +8,9 @@
 #include <string.h>
 
 /* The shape test: see the comment above shape_p(). */
-#define NOISE_FLOOR	 .01 /* of a type's standard error, added in quadrature: what repetitions on one day do not show */
-#define NOISE_SHRINK	 .5  /* share of the mean variance of all types in each type's own */
-#define WITHIN_DF_MIN	 4.0 /* of all machines together, for an interval from the noise within machines */
+#define NOISE_FLOOR	 .01 /* added in quadrature to a type's standard error: variation that repetitions on one day do not show */
+#define NOISE_SHRINK	 .5  /* weight of the mean variance of all types in each type's variance */
+#define WITHIN_DF_MIN	 4.0 /* degrees of freedom of all machines together, for an interval from the noise within machines */
 #define NOISE_DF_MACHINE 4.0 /* degrees of freedom of a machine's noise: three repetitions of each of two versions */
 
 /* ---- decisions ---- */
@@ -86,15 +86,15 @@ static const struct {
 	{ .865063366688985, .149451349150581 }, { .973906528517172, .066671344308688 },
 };
 
-/* Everything in units of the mean's standard error, sd / sqrt(types). */
+/* Parameters of the power. Log ratios are in units of the mean's standard error, sd / sqrt(types). */
 struct power_design {
 	double df;
-	double t;	  /* quantile of the interval */
+	double t;	  /* quantile of Student's t for the interval */
 	double threshold; /* log(1 + min_effect) */
 };
 
-/* Density of the mean, u above its expectation, times P(S < mean / t): that the interval lies above zero. S^2 df / sd^2 is
- * chi-square and independent of the mean. */
+/* Returns the density of the mean at u above its expectation, times P(S < mean / t), the probability that the interval lies above zero.
+ * S^2 df / sd^2 is chi-square and independent of the mean. */
 static double power_integrand(const struct power_design *design, double effect, double u)
 {
 	double s = fmax(0, effect + u) / design->t;
@@ -115,8 +115,8 @@ static double power_panel(const struct power_design *design, double effect, doub
 	return sum * half;
 }
 
-/* P(regression) when the log ratio is `effect`: integral over the means at or above the threshold. A panel is at most one
- * standard error wide, and six standard deviations of t S where S varies little. */
+/* Returns P(regression) if the log ratio is `effect`: the integral over the means at or above the threshold. A panel is at most one
+ * standard error wide, and at most six standard deviations of t S if S varies little. */
 static double power_at(const struct power_design *design, double effect)
 {
 	double from = fmax(-7, design->threshold - effect), width, sum = 0;
@@ -132,8 +132,8 @@ static double power_at(const struct power_design *design, double effect)
 	return sum;
 }
 
-/* Power grows with the effect: a bracket by doubling, then false position in the Illinois variant (Dowell and Jarratt, BIT 11,
- * 1971), which keeps the bracket. */
+/* Returns the effect at which the power reaches `power`. Power grows with the effect: doubling finds a bracket, then false position in the
+ * Illinois variant (Dowell and Jarratt, BIT 11, 1971) narrows it. */
 static double effect_with_power(const struct power_design *design, double power)
 {
 	double low = design->threshold, low_value = power_at(design, low) - power;
@@ -168,8 +168,8 @@ static double effect_with_power(const struct power_design *design, double power)
 	return low + (high - low) / 2;
 }
 
-/* The relative slowdown that effect_decide() calls a regression with probability EFFECT_POWER, for a normal estimate of a log ratio with
- * this standard error at df >= 1 degrees of freedom. */
+/* Returns the relative slowdown that effect_decide() calls a regression with probability EFFECT_POWER, for a normal estimate of a log ratio
+ * with this standard error at df >= 1 degrees of freedom. */
 static double effect_minimum_detectable(double error, double df, const struct effect_asked *asked)
 {
 	struct power_design design = { .df = df };
@@ -184,7 +184,7 @@ static double effect_minimum_detectable(double error, double df, const struct ef
 
 /* ---- pairs ---- */
 
-#define PAIRS_RANKED_MAX 1000 /* of more the mean is as good; there are n^2 / 2 means of two */
+#define PAIRS_RANKED_MAX 1000 /* with more pairs the mean is as good, and there are n^2 / 2 means of two */
 
 void effect_of_pairs(const double *logs, size_t n, struct effect_pair *out)
 {
@@ -218,7 +218,7 @@ struct type_mean {
 	size_t noisy; /* machines whose noise is known */
 };
 
-/* Averages the pairs by type into types[n_types], zeroed; those that have machines come first. Returns how many these are. */
+/* Averages the pairs by type into types[n_types], which must be zeroed. Types that have machines come first; returns their number. */
 static size_t types_of(const struct effect_pair *pairs, size_t n, struct type_mean *types, size_t n_types)
 {
 	size_t present = 0;
@@ -238,14 +238,14 @@ static size_t types_of(const struct effect_pair *pairs, size_t n, struct type_me
 		if (!type.machines)
 			continue;
 		type.log_ratio /= (double)type.machines;
-		/* A machine of unknown noise is taken to be as noisy as the mean of the others of its type. */
+		/* A machine of unknown noise counts as if it had the mean variance of the other machines of its type. */
 		type.variance = type.noisy ? type.variance / (double)type.noisy / (double)type.machines : 0;
 		types[present++] = type;
 	}
 	return present;
 }
 
-/* Cochran's Q, Biometrics 10(1), 1954: squared distances from the mean weighted by inverse variance, in units of variance. */
+/* Returns Cochran's Q, Biometrics 10(1), 1954: squared distances from the mean weighted by inverse variance, in units of variance. */
 static double cochran_q(const struct type_mean *types, size_t n)
 {
 	double weights = 0, mean = 0, q = 0;
@@ -260,13 +260,13 @@ static double cochran_q(const struct type_mean *types, size_t n)
 	return q;
 }
 
-/* p of "the ratio is the same on all types", NaN when a type's noise is unknown. Changes the variances.
+/* Returns the p-value of "the ratio is the same on all types"; NaN if a type's noise is unknown. Changes the variances.
  *
- * Q against chi-square with T - 1 degrees of freedom holds for known variances. Estimated from three repetitions it is far too
- * eager: medians of 3 with one machine a type gave a false positive rate at .05 of .10 (T = 3) to .41 (T = 20), and .09 to .31 at
- * a noise of .05 with the floor alone. Corrections: each variance is the mean of its own and that of all types (half way to
- * pooling, since small estimates do the harm), the floor is added, and Q / (T - 1) is held against F with the denominator's
- * degrees of freedom of NOISE_DF_MACHINE a machine. Measured then, T of 3 to 20, noise of .01 to .2: at most .047
+ * Comparing Q with chi-square at T - 1 degrees of freedom is right for known variances. With variances from three repetitions it finds far
+ * too many differences: at level 0.05, medians of 3 with one machine per type gave a false positive rate of 0.10 (T = 3) to 0.41 (T = 20);
+ * with only the floor added, 0.09 to 0.31 at a noise of 0.05. Corrections: each variance is averaged with that of all types (half way to
+ * pooling, since small estimates do the harm), the floor is added, and Q / (T - 1) is compared with F, whose denominator has
+ * NOISE_DF_MACHINE degrees of freedom per machine. Measured then, for T of 3 to 20 and noise of 0.01 to 0.2: at most 0.047
  * (docs/evidence/statistics.md has the tables; tests/gate/test_effect.c repeats them). */
 static double shape_p(struct type_mean *types, size_t n)
 {
@@ -292,7 +292,8 @@ static void set_interval(struct effect *e, double mean, double error, double df,
 	e->minimum_detectable = fmin(effect_minimum_detectable(error, df, asked), EFFECT_RATIO_MAX);
 }
 
-/* The interval when types may have an error in common, which is not averaged: its variance is added; Welch and Satterthwaite's freedom. */
+/* Sets the interval if types may share an error, which averaging does not reduce: adds its variance; degrees of freedom by Satterthwaite.
+ */
 static void common_interval(struct effect *e, double mean, double sd, const struct effect_common *common, const struct effect_asked *asked)
 {
 	double df = (double)e->types - 1, own = sd * sd / (double)e->types, more = common->error * common->error;
@@ -302,7 +303,7 @@ static void common_interval(struct effect *e, double mean, double sd, const stru
 	set_interval(e, mean, sqrt(variance), df, asked);
 }
 
-/* Mean and interval of Student's t over the types' log ratios. */
+/* Sets the mean and Student's interval over the types' log ratios. */
 static void effect_interval(struct effect *e, const struct type_mean *types, const struct effect_asked *asked,
 			    const struct effect_common *common)
 {
@@ -321,9 +322,8 @@ static void effect_interval(struct effect *e, const struct type_mean *types, con
 	free(logs);
 }
 
-/* The interval over types is never narrower than the noise within machines allows: types that agree better than that do so by chance (Knapp
- * and Hartung, Statistics in Medicine 22, 2003). The median of the types' variances is taken: one unsteady type shows in how types differ.
- */
+/* Widens the interval over types to the one that the noise within machines gives: types that agree better do so by chance (Knapp and
+ * Hartung, Statistics in Medicine 22, 2003). Uses the median of the types' variances: one noisy type already shows in how types differ. */
 static void keep_noise(struct effect *e, const struct type_mean *types, const struct effect_pair *pairs, size_t n,
 		       const struct effect_asked *asked)
 {
@@ -343,9 +343,9 @@ static void keep_noise(struct effect *e, const struct type_mean *types, const st
 	free(variances);
 }
 
-/* Student's interval of few results in two groups ends too soon: where ranks do not exclude that versions are alike, it does not either. If
- * the results are too few for ranks to exclude it at this level, all of the candidate's must be on one side of the baseline's. By the
- * normal approximation with a correction for continuity, which is within 0.003 of the exact level from three results of each on. */
+/* Widens the interval to include 1 if ranks do not exclude that the versions are equal: Student's interval of few results in two groups is
+ * too narrow. If the results are too few for ranks to exclude it at this level, all of the candidate's must be on one side of the
+ * baseline's. Uses the normal approximation with continuity correction: within 0.003 of the exact level from three results per version. */
 static void keep_ranks(struct effect *e, const struct effect_ranks *ranks, const struct effect_asked *asked)
 {
 	double least = fmin(stats_normal_quantile((1 + asked->level) / 2) * sqrt(ranks->variance) + .5, ranks->most);
@@ -356,9 +356,9 @@ static void keep_ranks(struct effect *e, const struct effect_ranks *ranks, const
 		e->high = fmax(e->high, 1);
 }
 
-/* One or two types tell next to nothing about others (t at one degree of freedom is 12.7), but repetitions on these machines tell something
- * about these machines: the mean keeps its weights, its error comes from the noise within machines and, unless versions took turns there,
- * the floor, its degrees of freedom from Welch and Satterthwaite (Biometrika 34, 1947). Does nothing where a machine's noise is unknown. */
+/* Sets the interval from the noise within machines. One or two types say next to nothing about others (t at one degree of freedom is 12.7),
+ * but repetitions hold for these machines. The mean keeps its weights; its error comes from the noise within machines and, unless versions
+ * took turns there, the floor; its degrees of freedom are by Welch (Biometrika 34, 1947). Does nothing if a machine's noise is unknown. */
 static void within_interval(struct effect *e, const struct effect_pair *pairs, size_t n, size_t n_types, const struct effect_asked *asked)
 {
 	double *machines = mem_new(n_types, sizeof(*machines));
@@ -410,8 +410,8 @@ struct effect effect_of(const struct effect_pair *pairs, size_t n, size_t n_type
 	return e;
 }
 
-#define ALIKE_MIN   4	/* findings, of as many comparisons */
-#define ALIKE_SHARE .75 /* part of the comparisons with a ratio that lean one way */
+#define ALIKE_MIN   4	/* findings of one kind, at least */
+#define ALIKE_SHARE .75 /* share of the comparisons with a ratio that lean one way, at least */
 
 enum decision effects_lean(const struct effect_leaning *all, size_t n, double min_effect)
 {
@@ -475,6 +475,6 @@ double looks_level(int look, bool last)
 	ASSAY_BUG_IF(look < 1 || look > LOOKS_MAX);
 	if (look == 1)
 		return 1 - (last ? all : all / whole);
-	/* Spent before: all 2^(look - 2) / whole. This look adds as much again. */
+	/* Earlier looks have spent all * 2^(look - 2) / whole. This look spends the same amount. */
 	return 1 - (last || look == LOOKS_MAX ? all - all * (1 << (look - 2)) / whole : all * (1 << (look - 2)) / whole);
 }

@@ -7,27 +7,27 @@
 
 #include <math.h>
 
-#define ORDER_TYPES_MIN	 3   /* for a standard error over types that means something */
-#define GROUPS_RUNS_MIN	 16  /* of a version in two groups: at least four in each, for two or three are often the tail of the noise */
-#define GROUPS_TICKS_MIN 2.5 /* distance of two groups: five standard deviations, each at least half a tick */
-#define NOISY_TIMES	 5   /* the usual noise: of machines that are alike, with two runs of each version, no one in ten million has it */
-#define NOISY_MIN	 .02 /* less never hides an effect that matters */
+#define ORDER_TYPES_MIN	 3   /* types that a meaningful standard error over types needs */
+#define GROUPS_RUNS_MIN	 16  /* runs of a version in two groups: at least four in each, for two or three are often the tail of the noise */
+#define GROUPS_TICKS_MIN 2.5 /* distance of two groups, ticks: five standard deviations, each at least half a tick */
+#define NOISY_TIMES	 5 /* multiple of the usual noise: with two runs per version, less than one in ten million equal machines has it */
+#define NOISY_MIN	 .02 /* less noise never hides an effect that matters */
 
 ROWS_FUNCTION(pairing_code, enum pairing_reason, PAIRING_ROWS, ROWS_CODE)
 ROWS_FUNCTION(pairing_text, enum pairing_reason, PAIRING_ROWS, ROWS_TEXT)
 
 /* ---- the order of repetitions ---- */
 
-/* Where the two versions do not have the same repetitions, what changes from one to the next on many machines at once looks like a change
- * of the version. docs/evidence/statistics.md: "Repetitions that did not take turns". */
+/* If the two versions do not have the same repetitions, a change from one repetition to the next on many machines at once looks like a
+ * change of the version. docs/evidence/statistics.md: "Repetitions that did not take turns". */
 
-/* Results of both versions that were compared with each other: on one machine, in one session. */
+/* Results of both versions that were compared with each other, on one machine and in one session. */
 struct order_series {
 	size_t type;		/* hardware type */
 	size_t n[2];		/* repetitions of the baseline, of the candidate; at least one each */
-	int64_t *repetition[2]; /* [n] their numbers */
+	int64_t *repetition[2]; /* [n] numbers of these repetitions */
 	double *log_cost[2];	/* [n] */
-	bool turns;		/* they took turns: the order cancels out */
+	bool turns;		/* the versions took turns: the order cancels out */
 };
 
 struct order_list {
@@ -35,7 +35,7 @@ struct order_list {
 	size_t n, capacity;
 };
 
-/* Copies the numbers and the values; all of them above 0. */
+/* Adds a series. Copies the numbers and the costs, which must be above 0. */
 static void order_add(struct order_list *list, size_t type, bool turns, const size_t n[2], const int64_t *const repetition[2],
 		      const double *const cost[2], bool higher_is_better)
 {
@@ -64,7 +64,7 @@ static void order_release(struct order_list *list)
 	*list = (struct order_list){ 0 };
 }
 
-/* ---- the same places? ---- */
+/* ---- do both sides have the same repetitions? ---- */
 
 static size_t count_of(const struct order_series *s, int side, int64_t repetition)
 {
@@ -75,8 +75,8 @@ static size_t count_of(const struct order_series *s, int side, int64_t repetitio
 	return count;
 }
 
-/* Sum over the repetitions of the squared difference of their parts in both sides: 0 if both have the same, 1/n + 1/m if none is in both.
- */
+/* Returns the sum over repetitions of the squared difference of their shares in the two sides: 0 if both sides have the same repetitions or
+ * took turns, 1/n + 1/m if they have none in common. */
 static double order_imbalance(const struct order_series *s)
 {
 	double sum = 0;
@@ -87,18 +87,18 @@ static double order_imbalance(const struct order_series *s)
 			double own = (double)count_of(s, side, r) / (double)s->n[side];
 			double other = (double)count_of(s, !side, r) / (double)s->n[!side];
 
-			/* Each repetition is met once for every result that has its number, on either side. */
+			/* The loop visits a repetition once for each result with its number, on either side. */
 			sum += (own - other) * (own - other) / (double)(count_of(s, side, r) + count_of(s, !side, r));
 		}
 	}
 	return s->turns ? 0 : sum;
 }
 
-/* ---- what repetitions of one side do on all types together ---- */
+/* ---- effect of a repetition on all types together ---- */
 
 ORDER_BY(order_ascending, int64_t, BY_VALUE)
 
-/* The numbers of a side's repetitions over all series, each once, in ascending order. free() *out. */
+/* Sets *out to the numbers of a side's repetitions over all series, ascending, each once; free() it. Returns how many there are. */
 static size_t order_numbers(const struct order_list *list, int side, int64_t **out)
 {
 	size_t all = 0, n = 0;
@@ -117,8 +117,8 @@ static size_t order_numbers(const struct order_list *list, int side, int64_t **o
 	return n;
 }
 
-/* How far the repetition's log cost is from the mean of its side in this series; false when the series lacks one of the side's
- * `repetitions`. */
+/* Sets *out to the distance of the repetition's log cost from the mean of its side in this series. Returns false if the side does not have
+ * exactly `repetitions` results here, or not exactly one of this repetition. */
 static bool order_deviation(const struct order_series *s, int side, int64_t repetition, size_t repetitions, double *out)
 {
 	double own = 0;
@@ -131,7 +131,7 @@ static bool order_deviation(const struct order_series *s, int side, int64_t repe
 	return true;
 }
 
-/* The mean of a repetition's deviations over the types, squared, and the square of its standard error; false with few types. */
+/* Sets *squared to the squared mean of a repetition's deviations over the types, *noise to its squared standard error. False: few types. */
 static bool order_common(const struct order_list *list, size_t n_types, int side, int64_t repetition, size_t repetitions, double *squared,
 			 double *noise)
 {
@@ -156,7 +156,7 @@ static bool order_common(const struct order_list *list, size_t n_types, int side
 	return types >= ORDER_TYPES_MIN;
 }
 
-/* Adds one side's sums of squares, and of what noise alone explains of them; returns the degrees of freedom. */
+/* Adds one side's sum of squares, and the part of it that noise explains. Returns the degrees of freedom. */
 static double order_add_side(const struct order_list *list, size_t n_types, int side, double *squares, double *explained)
 {
 	int64_t *numbers;
@@ -175,7 +175,7 @@ static double order_add_side(const struct order_list *list, size_t n_types, int 
 	return used > 1 ? (double)used - 1 : 0;
 }
 
-/* Fewer than three types tell nothing about what they have in common: then error and spread are 0. */
+/* Returns the error from the order of repetitions. With fewer than three types no common effect is visible: error and spread are 0. */
 static struct order order_of(const struct order_list *list, size_t n_types)
 {
 	struct order o = { 0 };
@@ -201,16 +201,16 @@ static struct order order_of(const struct order_list *list, size_t n_types)
 
 /* ---- machines ---- */
 
-/* The runs of one version on one machine: a stretch of the sorted array. */
+/* The runs of one version on one machine: a part of the sorted array. */
 struct stretch {
 	const struct run *runs;
 	size_t n;
 };
 
-/* The runs: those that count, and those of other builds. */
+/* The lists of runs of the two versions: runs that count, and the others (of other builds, or disturbed). */
 enum { BASELINE, BASELINE_OTHERS, CANDIDATE, CANDIDATE_OTHERS, LISTS };
 
-/* The next machine's part of runs[n]; empty when that machine is not this one. */
+/* Returns the part of runs[n] at its start that is of this machine; empty if the first run is of another machine. */
 static struct stretch stretch_at(const struct run *runs, size_t n, const char *machine)
 {
 	struct stretch s = { runs, 0 };
@@ -225,14 +225,14 @@ struct pairing_input {
 	const struct lab_config *config;
 	bool higher_is_better, same_application;
 	struct pairing *pairing;
-	const char *plan;	 /* of the machine at hand: only its runs count; NULL: all */
+	const char *plan;	 /* plan whose runs count on the current machine; NULL: all runs count */
 	double *values[2];	 /* scratch, large enough for all runs of a version */
 	int64_t *repetitions[2]; /* of the values */
 	struct order_list series;
-	double squares;		   /* of the machine at hand: squared deviations of logs from the means of their sides, summed */
-	double squares_df;	   /* their degrees of freedom */
-	double unknown;		   /* of its sessions of unknown noise: their variance in units of that of one repetition */
-	bool by_plan, by_sessions; /* of the machine at hand: how the versions took turns */
+	double squares;		   /* sum of squared deviations of logs from the means of their sides, on the current machine */
+	double squares_df;	   /* degrees of freedom of squares */
+	double unknown;		   /* variance of its sessions of unknown noise, in units of the variance of one repetition */
+	bool by_plan, by_sessions; /* how the versions took turns on the current machine */
 };
 
 static size_t type_by_name(struct pairing *p, const char *name)
@@ -246,7 +246,7 @@ static size_t type_by_name(struct pairing *p, const char *name)
 	return p->n_types++;
 }
 
-/* The name of the type of the machine at the time of a run; the machine's own name when no type is known. */
+/* Returns the name of the machine's type at the time of a run; the machine's own name if no type is known. */
 static const char *type_of(const struct pairing_input *in, const struct run *run)
 {
 	size_t type = types_find(&in->evidence->types, run->fingerprint);
@@ -263,7 +263,7 @@ static bool counts(const struct pairing_input *in, const struct run *run, const 
 	return (!in->plan || strcmp(run->plan, in->plan) == 0) && strcmp(type_of(in, run), type) == 0;
 }
 
-/* The metrics of a stretch under a type, and under one fingerprint unless that is NULL. */
+/* Copies the metrics of a stretch under a type, and under one fingerprint unless that is NULL, to values[side]. Returns how many. */
 static size_t select_values(const struct pairing_input *in, const struct stretch *s, const char *type, const char *fingerprint, int side)
 {
 	size_t n = 0;
@@ -277,8 +277,8 @@ static size_t select_values(const struct pairing_input *in, const struct stretch
 	return n;
 }
 
-/* Variance of the median of n values in units of that of one of them. The median of few normal values is less precise than their mean, by
- * the factor c on its standard error (docs/evidence/statistics.md has the table; for more values the limit, which is on the safe side). */
+/* Returns the variance of the median of n values in units of the variance of one. The standard error of the median of few normal values is
+ * c times that of their mean (docs/evidence/statistics.md has the table). For more values the limit is used, which is never too small. */
 static double median_part(size_t n)
 {
 	static const double c[] = { 0, 1, 1, 1.160, 1.092, 1.198 };
@@ -287,7 +287,7 @@ static double median_part(size_t n)
 	return factor * factor / (double)n;
 }
 
-/* Variance of the log of the median of n > 1 positive values, from their spread. The values become their logs. */
+/* Returns the variance of the log of the median of n > 1 positive values, from their spread. Replaces the values by their logs. */
 static double median_variance(struct pairing_input *in, double *values, size_t n)
 {
 	double variance;
@@ -308,8 +308,8 @@ static bool all_positive(const double *values, size_t n)
 	return true;
 }
 
-/* The log ratios of repetitions that one plan made of both versions, one after the other: logs[n], free() it. Returns 0 where they are few,
- * or less than half of a version's. */
+/* Sets (*logs)[] to the log ratios of repetitions that one plan made of both versions, one after the other; free() it. Returns their
+ * number; 0 if they are fewer than EFFECT_PAIRS_MIN, or at most half of a version's repetitions. */
 static size_t pair_logs(const struct pairing_input *in, const size_t n[2], double **logs)
 {
 	size_t pairs = 0;
@@ -326,7 +326,7 @@ static size_t pair_logs(const struct pairing_input *in, const size_t n[2], doubl
 	return pairs >= EFFECT_PAIRS_MIN && 2 * pairs > n[0] && 2 * pairs > n[1] ? pairs : 0;
 }
 
-/* Adds results that are no pairs. Sorts both versions' values. */
+/* Adds the rank statistics of results that are not paired. Sorts both versions' values. */
 static void rank_values(const struct pairing_input *in, const size_t n[2], struct effect_ranks *ranks)
 {
 	double *a = in->values[0], *b = in->values[1], all = (double)n[0] * (double)n[1], above = 0;
@@ -345,7 +345,7 @@ static void rank_values(const struct pairing_input *in, const size_t n[2], struc
 	ranks->variance += all * (double)(n[0] + n[1] + 1) / 12;
 }
 
-/* Adds one comparison of repetitions to a machine: the sum of log ratios and of variances for now. False when a median is 0. */
+/* Adds one comparison to a machine: to log_ratio, and the variance to noise; pair_type() divides both. False if a median is not above 0. */
 static bool compare_values(struct pairing_input *in, size_t n_baseline, size_t n_candidate, struct pairing_machine *m)
 {
 	const size_t n[2] = { n_baseline, n_candidate };
@@ -371,7 +371,7 @@ static bool compare_values(struct pairing_input *in, size_t n_baseline, size_t n
 	if (m->turns == PAIRING_TURNS_TAKEN && known)
 		order_add(&in->series, m->type, in->by_plan || in->by_sessions, n, (const int64_t *const *)in->repetitions,
 			  (const double *const *)in->values, in->higher_is_better);
-	/* A single repetition, or a result of 0, tells nothing about the noise. */
+	/* The noise cannot be determined from a single repetition, or if a result is 0. */
 	if (n_baseline > 1 && n_candidate > 1 && known) {
 		if (!pairs)
 			rank_values(in, n, &m->ranks);
@@ -388,7 +388,7 @@ static bool compare_values(struct pairing_input *in, size_t n_baseline, size_t n
 	return true;
 }
 
-/* Compares session by session, a session being the runs under one fingerprint. Returns the number of sessions that both have. */
+/* Compares session by session; a session is the runs under one fingerprint. Returns the number of sessions that both have. */
 static size_t compare_sessions(struct pairing_input *in, const struct stretch *baseline, const struct stretch *candidate, const char *type,
 			       struct pairing_machine *m, bool *positive)
 {
@@ -438,7 +438,7 @@ static bool has_plan(const struct stretch *s, const char *plan)
 	return false;
 }
 
-/* The plan of which both have runs, by its latest run; NULL when there is none. */
+/* Returns the plan that has runs of both versions, the one with the latest run; NULL if there is none. */
 static const char *latest_common_plan(const struct stretch *baseline, const struct stretch *candidate)
 {
 	const struct run *latest = NULL;
@@ -456,13 +456,13 @@ static const char *latest_common_plan(const struct stretch *baseline, const stru
 
 /* ---- turns ---- */
 
-#define TURNS_SESSIONS 5 /* of each version, at least, where the versions did not take turns */
+#define TURNS_SESSIONS 5 /* sessions that each version needs, at least, if the versions did not take turns */
 
 /* A result among those of both versions on one machine. */
 struct place {
 	const struct run *run;
 	int side;
-	int64_t number; /* of its repetition; 0 if that does not tell the order */
+	int64_t number; /* repetition number; 0 if that does not give the order */
 	size_t session; /* counted from 0 */
 };
 
@@ -478,8 +478,8 @@ static void add_places(const struct pairing_input *in, const struct stretch *s, 
 	}
 }
 
-/* By how much one version was ahead of the other decides: what a steady drift adds to their difference is at most that part of the whole
- * drift (Koksma 1942; for two samples it is the distance of Kolmogorov and Smirnov). A stretch of one version is a session. */
+/* Reports whether the versions took turns, by the largest lead of one over the other in the sequence of results.  A steady drift adds at
+ * most that share of itself to their difference (Koksma 1942; the Kolmogorov-Smirnov distance). A stretch of one version is a session. */
 static enum pairing_turns turns_by_order(struct place *p, size_t n, const size_t total[2], size_t stretches[2])
 {
 	enum { BOTH = 3 };
@@ -511,8 +511,8 @@ static enum pairing_turns turns_by_order(struct place *p, size_t n, const size_t
 	return ahead && alone[0] && alone[1] ? PAIRING_TURNS_NOT_TAKEN : PAIRING_TURNS_TAKEN;
 }
 
-/* Divides the places into sessions, by plans and by pauses of `pause` and longer, and reports whether both versions have enough of them.
- * Pauses divide sessions only where each lasts less than the shortest pause and is of several results. */
+/* Divides the places into sessions, by plans and by pauses of at least `pause`. Reports whether both versions have TURNS_SESSIONS of them.
+ * Pauses divide sessions only if each session is shorter than `pause` and has at least two results per version that it contains. */
 static bool turns_by_sessions(struct place *p, size_t n, int64_t pause)
 {
 	size_t sessions[2] = { 0 };
@@ -534,7 +534,7 @@ static bool turns_by_sessions(struct place *p, size_t n, int64_t pause)
 	return (divided || pause == INT64_MAX) && sessions[0] >= TURNS_SESSIONS && sessions[1] >= TURNS_SESSIONS;
 }
 
-/* The pause that is longer than the next shorter one by the largest factor: longer ones are between sessions, if there are any. */
+/* Returns the pause that is longer than the next shorter one by the largest factor: it and longer ones may separate sessions. */
 static int64_t turns_pause(const struct place *p, size_t n)
 {
 	int64_t *pauses = mem_new(n, sizeof(*pauses)), found = INT64_MAX;
@@ -556,7 +556,7 @@ static int64_t turns_pause(const struct place *p, size_t n)
 	return found;
 }
 
-/* Do both imports say that the versions took turns? A time of each whole file does not contradict that. */
+/* Reports whether both imports state that the versions took turns. One time for a whole file does not contradict that. */
 static bool turns_said(const struct place *p, size_t n)
 {
 	int64_t at[2] = { -1, -1 };
@@ -569,8 +569,8 @@ static bool turns_said(const struct place *p, size_t n)
 	return true;
 }
 
-/* Whether the versions took turns, by the first of these that is known: a plan; times; repetition numbers; the word of the import. Sessions
- * of one version count where there are enough of them: then one value of each is compared. */
+/* Reports whether the versions took turns: from the plan; from the statement of the import, if results have no times of their own; else
+ * from times and repetition numbers. If sessions of one version are enough, it sets by_sessions: one value per session is compared. */
 static enum pairing_turns turns_of(struct pairing_input *in, struct place *p, size_t n, const size_t total[2])
 {
 	size_t stretches[2] = { 0 };
@@ -586,7 +586,7 @@ static enum pairing_turns turns_of(struct pairing_input *in, struct place *p, si
 	return in->by_sessions ? PAIRING_TURNS_TAKEN : turns;
 }
 
-/* The median of each session of a version, as its values; returns how many there are. */
+/* Sets values[side] to the median of each session of a version. Returns how many there are. */
 static size_t session_values(struct pairing_input *in, const struct place *p, size_t n_places, int side)
 {
 	double *values = in->values[side];
@@ -607,8 +607,8 @@ static size_t session_values(struct pairing_input *in, const struct place *p, si
 	return n + 1;
 }
 
-/* The tick of the metric on a machine, where equal results beside others show that there is one: the largest of which all results are
- * multiples (Euclid; none that is below 1e-9 of them); else 0. */
+/* Returns the tick of the metric on a machine: the largest value of which all results are multiples (Euclid's algorithm), unless it is
+ * below 1e-9 of the largest result. Returns 0 if no two results are equal, or all are: then no tick is visible. */
 static double tick_of(const struct place *p, size_t n)
 {
 	double *sorted = mem_new(n, sizeof(*sorted)), tick = 0;
@@ -633,7 +633,7 @@ static double tick_of(const struct place *p, size_t n)
 	return equal ? tick : 0;
 }
 
-/* Moves the results of a version that are above `between`, or the others, to the front; returns how many they are. */
+/* Moves the results of a version that are above `between`, or the others, to the front. Returns how many they are. */
 static size_t keep_group(struct pairing_input *in, int side, size_t n, double between, bool above)
 {
 	size_t kept = 0;
@@ -647,7 +647,7 @@ static size_t keep_group(struct pairing_input *in, int side, size_t n, double be
 	return kept;
 }
 
-/* If the results of a version are in two groups, compares each with that of the other version. Returns how many groups both have. */
+/* If a version's results fall into two groups, compares each group between the versions. Returns the number of groups that both have. */
 static size_t compare_groups(struct pairing_input *in, const struct stretch *const sides[2], const char *type, double tick,
 			     struct pairing_machine *m, bool *positive)
 {
@@ -678,7 +678,7 @@ static size_t compare_groups(struct pairing_input *in, const struct stretch *con
 	return groups;
 }
 
-/* Two proportions by the normal approximation with a common variance. */
+/* Reports whether the versions' shares of the lower group differ, by the normal approximation with a common variance. */
 static bool groups_differ(const struct pairing_groups *g)
 {
 	double n[2] = { (double)g->total[0], (double)g->total[1] }, all = (double)(g->low[0] + g->low[1]) / (n[0] + n[1]);
@@ -687,7 +687,7 @@ static bool groups_differ(const struct pairing_groups *g)
 	return g->machine && fabs((double)g->low[0] / n[0] - (double)g->low[1] / n[1]) > stats_t_quantile(.975, 1e6) * error;
 }
 
-/* One machine under one type that both versions have. */
+/* Compares both versions on one machine under one type that both have. */
 static void pair_type(struct pairing_input *in, const struct stretch *baseline, const struct stretch *candidate, const char *type)
 {
 	struct pairing_machine m = { .machine = baseline->runs[0].machine, .reason = PAIRING_USED, .plan = in->plan, .in_pairs = true };
@@ -731,7 +731,7 @@ static void pair_type(struct pairing_input *in, const struct stretch *baseline, 
 	}
 	m.log_ratio /= (double)sessions;
 	m.log_cost /= (double)sessions;
-	if (m.noise_df > 0) /* sessions of unknown noise are taken to be as noisy as the others */
+	if (m.noise_df > 0) /* sessions of unknown noise count as if they were as noisy as the others */
 		m.noise += in->squares / in->squares_df * in->unknown;
 	m.in_pairs = m.in_pairs && sessions == 1 && m.noise_df > 0;
 	m.noise = sqrt(m.noise) / (double)sessions;
@@ -777,7 +777,7 @@ static void pair_machine(struct pairing_input *in, const struct stretch *baselin
 
 ORDER_BY(compare_machines, struct pairing_machine, BY_TEXT(machine) BY_UP(type))
 
-/* In the order of names; NULL after the last. */
+/* Returns the next machine, in the order of names; NULL after the last. */
 static const char *next_machine(const struct stretch all[LISTS], const size_t at[LISTS])
 {
 	const char *next = NULL;
@@ -789,7 +789,7 @@ static const char *next_machine(const struct stretch all[LISTS], const size_t at
 	return next;
 }
 
-/* Why a machine on which a version has no result that counts is excluded. */
+/* Returns why a machine is excluded on which a version has no result that counts. */
 static enum pairing_reason why_not(const struct stretch here[LISTS])
 {
 	if (!here[CANDIDATE].n && !here[CANDIDATE_OTHERS].n)
@@ -807,7 +807,7 @@ static bool known_to_differ(const char *a, const char *b)
 enum pairing_reason pairing_terms(const struct run_set *baseline, const struct run_set *candidate)
 {
 	const struct manifest_terms *a = &baseline->terms, *b = &candidate->terms;
-	size_t n = strcspn(baseline->application, "/"); /* of the manifest's name */
+	size_t n = strcspn(baseline->application, "/"); /* length of the manifest's name */
 
 	if (n != strcspn(candidate->application, "/") || strncmp(baseline->application, candidate->application, n) != 0)
 		return PAIRING_USED;
@@ -819,7 +819,7 @@ enum pairing_reason pairing_terms(const struct run_set *baseline, const struct r
 	return PAIRING_USED;
 }
 
-/* Of the machines in use; 0 where it is not known of any. */
+/* Returns the usual noise of the machines in use; 0 if it is not known for any. */
 static double usual_noise(const struct pairing *p)
 {
 	double *known = mem_new(p->n, sizeof(*known)), usual;
@@ -834,7 +834,7 @@ static double usual_noise(const struct pairing *p)
 	return usual;
 }
 
-/* Without it there are still enough types for an interval over them. */
+/* Reports whether enough types for an interval over types remain without this machine. */
 static bool is_spared(const struct pairing *p, const struct pairing_machine *m)
 {
 	bool *others = mem_new(p->n_types, sizeof(*others));
@@ -861,8 +861,8 @@ static void drop(struct pairing *p, struct pairing_machine *m, enum pairing_reas
 	m->log_ratio = m->log_cost = (double)NAN;
 }
 
-/* Reports whether each machine has one run of each version only, and the same version came first on all: a drift that machines have in
- * common looks like a change of the version. */
+/* Reports whether at least EFFECT_TYPES_MIN machines each have only one run per version, and the same version came first on all: then a
+ * drift that machines have in common looks like a change of the version. */
 static bool one_always_first(const struct pairing *p)
 {
 	size_t first[2] = { 0 };
@@ -873,7 +873,7 @@ static bool one_always_first(const struct pairing *p)
 	return p->used >= EFFECT_TYPES_MIN && (first[0] == p->used || first[1] == p->used);
 }
 
-/* Where the versions took turns on some machines, the others do not count. */
+/* Sets `turns` of the pairing. If the versions took turns on some machines, excludes the others. */
 static void leave_out_order(struct pairing *p)
 {
 	bool any[PAIRING_TURNS] = { false }, unbalanced = one_always_first(p);
@@ -893,8 +893,8 @@ static void leave_out_order(struct pairing *p)
 	}
 }
 
-/* Who goes is told by the noise alone, which says nothing of the ratio: so the interval of those that stay holds as before. Both versions
- * must have it: what one alone has is its own doing, and may be what is looked for. */
+/* Excludes noisy machines. Only the noise selects them, which is independent of the ratio, so the interval over the others stays valid.
+ * Both versions must be noisy: the noise of only one may come from its code, and may be the change that users look for. */
 static void leave_out_noisy(struct pairing *p)
 {
 	double usual = usual_noise(p), limit = stats_round(fmax(NOISY_TIMES * usual, NOISY_MIN));

@@ -1,4 +1,4 @@
-/* Which machines ran both versions, and how the cost changed on each. */
+/* Finds the machines that ran both versions, and how the cost changed on each. */
 #ifndef GATE_DECIDE_PAIRING_H
 #define GATE_DECIDE_PAIRING_H
 
@@ -6,12 +6,12 @@
 #include "gate/decide/effect.h"
 #include "runs/running/evidence.h"
 
-/* How much wider the interval is since the versions do not have the same repetitions. */
+/* Error from the order of repetitions: it widens the interval if the versions do not have the same repetitions. */
 struct order {
-	size_t apart;	  /* comparisons in which the sides' repetitions are not the same ones */
-	double error, df; /* standard error of the log ratio by what repetitions of one side do on all types together, and its degrees
-			   * of freedom; 0 when they do nothing, or it cannot be told */
-	double spread;	  /* that effect of one repetition as a standard deviation of logs; 0 as above */
+	size_t apart;	  /* comparisons in which the two sides have different repetitions */
+	double error, df; /* standard error of the log ratio from the effect that one repetition has on all types together, with its degrees
+			   * of freedom; 0 if there is no such effect or it cannot be determined */
+	double spread;	  /* effect of one repetition, standard deviation of logs; 0 as above */
 };
 
 /* Why a machine is excluded. */
@@ -37,71 +37,71 @@ enum pairing_reason { PAIRING_ROWS(ROWS_ENUM) PAIRING_REASONS };
 const char *pairing_code(enum pairing_reason reason);
 const char *pairing_text(enum pairing_reason reason);
 
-/* Did the versions take turns on the machine, so that its own drift concerns both alike? Five sessions of each count as turns. */
+/* Whether the versions took turns on the machine, so that its drift affects both alike. Five sessions of each version count as turns. */
 enum pairing_turns { PAIRING_TURNS_TAKEN, PAIRING_TURNS_NOT_TAKEN, PAIRING_TURNS_UNKNOWN, PAIRING_TURNS };
 
-/* One machine as one hardware type: a machine that changed its type over time has an entry for each. */
+/* One machine as one hardware type: a machine that changed its type over time has one entry per type. */
 struct pairing_machine {
 	const char *machine; /* borrowed from the runs */
-	size_t type;	     /* index into types; SIZE_MAX when it is not used */
+	size_t type;	     /* index into types; SIZE_MAX if the machine is not used */
 	enum pairing_reason reason;
-	double log_ratio;   /* of medians of repetitions, above 0 is worse; NaN when not used */
-	double log_cost;    /* of the baseline: the log of its median; NaN when not used */
-	double noise;	    /* standard error of log_ratio by the repetitions, at least that of the metric's ticks; 0 when there are too few
-			     * of them, or all exactly alike */
-	double noise_least; /* of noise, what the version explains whose repetitions differ less there */
-	double noise_df;    /* degrees of freedom of noise: repetitions but one of each version and session; pairs but one */
+	double log_ratio;   /* log of cost(candidate) / cost(baseline), from medians of repetitions, above 0 is worse; NaN if not used */
+	double log_cost;    /* log of the baseline's median (of 1 / median if higher is better); NaN if not used */
+	double noise;	    /* standard error of log_ratio from the repetitions, at least that of the metric's ticks; 0 if there are too few
+			     * repetitions, or all are exactly alike */
+	double noise_least; /* share of noise from the version whose repetitions differ less there */
+	double noise_df;    /* degrees of freedom of noise: repetitions - 1 per version and session; pairs - 1 */
 	struct effect_ranks ranks;
-	bool in_pairs;			      /* log_ratio and noise are of pairs of runs of one session, which followed one another */
+	bool in_pairs;			      /* log_ratio and noise come from pairs of consecutive runs of one session */
 	size_t baseline_runs, candidate_runs; /* repetitions that were compared */
 	enum pairing_turns turns;
-	int first; /* side of the earlier one of two runs, which are all; -1: there are more, or it is not known */
-	const struct fingerprint *fingerprint; /* under which it was measured; NULL when there is none */
-	const char *plan;		       /* whose runs alone were compared; NULL: all. Borrowed from the runs */
+	int first; /* side of the earlier run if there are exactly two; -1: there are more, or their order is not known */
+	const struct fingerprint *fingerprint; /* fingerprint of the machine at the time of the runs; NULL if there is none */
+	const char *plan;		       /* plan whose runs were compared; NULL: all runs. Borrowed from the runs */
 };
 
-/* Machines on which the results of a version are in two groups, far apart, such as runs that did nothing and the others. */
+/* Machines on which the results of a version fall into two groups, far apart, such as runs that did nothing and the others. */
 struct pairing_groups {
-	const char *machine;	 /* the first of them; NULL: there is none */
-	double metric[2];	 /* median of the lower and the higher group there */
-	size_t low[2], total[2]; /* of the baseline and the candidate on all of them: results in the lower group, and all */
-	size_t machines;	 /* how many these are */
-	bool differ;		 /* they are most machines, and a larger part of one version is in it, by more than chance (5 %) */
+	const char *machine;	 /* the first such machine; NULL: there is none */
+	double metric[2];	 /* medians of the lower and the higher group there */
+	size_t low[2], total[2]; /* results of the baseline and the candidate on all such machines: in the lower group, and in all */
+	size_t machines;	 /* number of such machines */
+	bool differ;		 /* more than half of the machines are such, and the versions' shares differ by more than chance (5 %) */
 };
 
 struct pairing {
 	struct pairing_machine *machines; /* [n], by name, then type */
 	size_t n, capacity;
-	char **types; /* [n_types], names of the hardware types; a machine whose type is not known is a type of its own */
+	char **types; /* [n_types], names of the hardware types; a machine of unknown type is a type of its own */
 	size_t n_types, types_capacity;
 	size_t used;		  /* machines with PAIRING_USED */
-	size_t untyped;		  /* of these, machines whose type is not known */
-	enum pairing_turns turns; /* taken if they were on each machine with PAIRING_USED; else on none */
+	size_t untyped;		  /* of these, machines of unknown type */
+	enum pairing_turns turns; /* taken if they were taken on each machine with PAIRING_USED; else on none */
 	size_t aside[2];	  /* results of baseline and candidate that do not count, since a later plan ran both in turn */
 	struct pairing_groups groups;
 	struct order order; /* of the repetitions that were compared */
 };
 
-/* Whether results of the two may be compared at all: PAIRING_USED, or PAIRING_OTHER_METRIC or PAIRING_OTHER_TERMS, which then holds for
- * all machines that have results of both. Imported results have no terms, and two applications have none in common. */
+/* Returns PAIRING_USED if results of the two may be compared. Otherwise returns PAIRING_OTHER_METRIC or PAIRING_OTHER_TERMS, which holds
+ * for all machines that have results of both. Imported results have no terms, and two applications have none in common. */
 enum pairing_reason pairing_terms(const struct run_set *baseline, const struct run_set *candidate);
 
-/* All arguments must outlive *out; pairing_release() it. Both run sets must have the same direction. Repetitions under one
- * fingerprint are compared with each other where both versions have some; otherwise all of the machine and type. Where both have runs of
- * one plan (runs/running/plan.h), only those of the latest such plan count. A machine on which one of them has only results of another
- * build is excluded, and so is one on which both versions have many times the noise of the others: whatever its ratio, it would decide
- * nothing but that nothing can be decided. */
+/* Pairs the runs of two versions by machine. All arguments must outlive *out; pairing_release() it. Both run sets must have the same
+ * direction. Repetitions under one fingerprint are compared with each other if both versions have some; otherwise all of the machine and
+ * type are. If both have runs of one plan (runs/running/plan.h), only those of the latest such plan count. A machine on which one version
+ * has only results of another build is excluded. So is a machine on which both versions have many times the noise of the other machines: it
+ * could only make the effect undecidable. */
 void pairing_of(const struct evidence *evidence, const struct lab_config *config, const struct run_set *baseline,
 		const struct run_set *candidate, struct pairing *out);
 void pairing_release(struct pairing *pairing);
 
-/* The machine that was compared and of whose compared runs this is one; NULL: of none. */
+/* Returns the machine whose compared runs include `run`; NULL if it was not compared. */
 const struct pairing_machine *pairing_of_run(const struct pairing *pairing, const struct run *run);
 
-/* What its machines say together. */
+/* Returns the effect over all machines of the pairing. */
 struct effect pairing_effect(const struct pairing *pairing, const struct effect_asked *asked);
 
-/* The member `key` of an answer: which version the baseline or the candidate is. */
+/* Adds the member `key` to an answer: the version that is the baseline or the candidate. */
 void pairing_answer_side(const char *key, const struct run_set *set, struct document *d);
 
 #endif

@@ -13,14 +13,14 @@ struct reasons {
 	size_t n, capacity;
 };
 
-/* Copies both. A reason that is there is not added again. */
+/* Adds a reason, copying both texts. Does nothing if the list already has it. */
 void reasons_add(struct reasons *reasons, const char *code, const char *text);
 void reasons_release(struct reasons *reasons); /* accepts zeroed */
 
 /* Returns the text of the first reason with this code (NULL: of the first one), NULL if there is none. Borrowed. */
 const char *reasons_find(const struct reasons *reasons, const char *code);
 
-/* Adds a list of all. */
+/* Adds the list of all reasons to the document, as member `key`. */
 void reasons_answer(const struct reasons *reasons, const char *key, struct document *d);
 
 #endif

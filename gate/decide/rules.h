@@ -1,5 +1,5 @@
-/* How the interval of the metric, the CPU time, waiting and the conditions on the hosts make one decision: a table, looked through
- * from its top (docs/statistics.md shows it). It decides about the wall-clock time; of another metric it sees the interval alone. */
+/* Table of rules that turns the interval of the metric, the CPU time, waiting and the conditions on the hosts into one decision. The first
+ * rule that applies decides (docs/statistics.md shows the table). If the metric is not the wall-clock time, rules see only its interval. */
 #ifndef GATE_DECIDE_RULES_H
 #define GATE_DECIDE_RULES_H
 
@@ -8,20 +8,20 @@
 
 #include <stddef.h>
 
-/* What a rule looks at. A decision that is not known is RULE_UNKNOWN. */
+/* Input of the rules. RULE_UNKNOWN is a decision that is not known. */
 #define RULE_UNKNOWN DECISIONS
 struct rule_input {
-	enum decision performance; /* by the interval of the metric */
-	unsigned processor;	   /* enum decision or RULE_UNKNOWN: more CPU time, as far as it can lengthen the wall-clock time */
-	unsigned own;		   /* likewise: wall-clock time less what the runs waited for a processor */
+	enum decision performance; /* decision by the interval of the metric */
+	unsigned processor;	   /* enum decision or RULE_UNKNOWN, by CPU time, as far as it can lengthen the wall-clock time */
+	unsigned own;		   /* likewise, by wall-clock time without run-queue delay */
 	bool same_build;	   /* both versions are the same files, run by the same command: no function can have changed */
-	bool disturbed;		   /* the machines kept even the baseline's runs waiting, now more, now less */
-	enum pairing_turns turns;  /* of the versions */
-	bool two_groups;	   /* results are in two groups, and not in the same parts for both versions */
+	bool disturbed;		   /* the machines kept even the baseline's runs waiting, by varying amounts */
+	enum pairing_turns turns;  /* whether the versions took turns */
+	bool two_groups;	   /* results fall into two groups, in different proportions for the two versions */
 };
 
-/* Constant, code of its reason, decision, when it applies (sets of decisions: regression, improved, pass, unsettled, not known, and all of
- * these but the last); what it says after "the verdict is X since". */
+/* Constant, code of the reason, decision, condition (R, I, P, U, NONE are sets of one decision: regression, improved, pass, inconclusive,
+ * not known; ANY is all of these but NONE), text after "the verdict is X since". */
 /* clang-format off */
 #define RULE_ROWS(X)                                                                                                                       \
 	X(RULE_SAME_BUILD, "same_build", DECISION_ENVIRONMENT, performance & (R | I) && in->same_build,                                    \
@@ -60,7 +60,7 @@ struct rule_input {
 
 enum rule { RULE_ROWS(ROWS_ENUM) RULES };
 
-/* Columns of this table, and of the one of a night (gate/nightly/judge.h). */
+/* Columns of this table, and of the table of a night (gate/nightly/judge.h). */
 #define RULE_CODE(constant, code, decision, when, text)	    code,
 #define RULE_TEXT(constant, code, decision, when, text)	    text,
 #define RULE_DECISION(constant, code, decision, when, text) decision,

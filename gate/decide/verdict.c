@@ -13,8 +13,8 @@ static double cpu_s(const struct run *run)
 	return ((double)run->usage.user_us + (double)run->usage.sys_us) / 1e6;
 }
 
-/* at_once: CPUs that the program was seen to use at once on the machine. It needs as much of its own time as its CPU time takes then,
- * however long its threads were kept waiting. */
+/* Returns a time of a run, s; 0 or NaN if it is not known. at_once: CPUs that the program used at the same time on the machine. Its own
+ * time is at least its CPU time divided by at_once, however long its threads were kept waiting. */
 static double time_of(const struct run *run, enum time time, double at_once)
 {
 	double wall = (double)run->usage.wall_ns / 1e9;
@@ -26,7 +26,7 @@ static double time_of(const struct run *run, enum time time, double at_once)
 	return time == TIME_PROCESSOR ? cpu_s(run) : wall;
 }
 
-/* By either version; at least 1. */
+/* Returns the most CPUs that a run of either version used on average on a machine; at least 1. */
 static double at_once_on(const char *machine, const struct run_set *const sides[2])
 {
 	double at_once = 1;
@@ -42,7 +42,7 @@ static double at_once_on(const char *machine, const struct run_set *const sides[
 	return at_once;
 }
 
-/* A time of each run of a version; 0 or NaN where it is not known. free() it. */
+/* Returns a time of each run of a version, s; 0 or NaN if it is not known. free() it. */
 static double *run_times(const struct run_set *const sides[2], int side, enum time time)
 {
 	const struct run *runs = sides[side]->items;
@@ -58,7 +58,7 @@ static double *run_times(const struct run_set *const sides[2], int side, enum ti
 
 /* ---- effects ---- */
 
-/* The same runs, those of which it is known, with a time for their metric; it borrows all but its items. */
+/* Returns the runs of a version whose `time` is known, with that time as their metric. The set borrows all but its items. */
 static struct run_set timed(const struct run_set *const sides[2], int side, enum time time)
 {
 	double *times = run_times(sides, side, time);
@@ -88,7 +88,7 @@ static bool is_wall(const struct run_set *runs)
 	return runs->n > 0;
 }
 
-/* What a busy machine withholds makes CPU time no smaller a part of the baseline's own. */
+/* Returns the median share of CPU time in the baseline's own wall-clock time, at most 1. Run-queue delay is not counted. */
 static double share_of(const struct run_set *const sides[2])
 {
 	double *walls = run_times(sides, 0, TIME_WALL), *shares = run_times(sides, 0, TIME_OWN), share = 1;
@@ -139,7 +139,7 @@ static void times_release(struct times *times)
 	*times = (struct times){ .n_machines = 0 };
 }
 
-/* Twice as much of what is a hundredth of the time does not matter. */
+/* Returns the ratio of the whole time if a part that is `share` of it changes by `ratio`: twice as much of a hundredth does not matter. */
 static double part_of_wall(double ratio, double share)
 {
 	return 1 + share * (ratio - 1);
@@ -161,7 +161,7 @@ static struct rule_input times_input(const struct times *t, enum decision perfor
 
 /* ---- the verdict ---- */
 
-/* The first rule that applies; RULES when none does: then the interval of the metric decides. */
+/* Returns the first rule that applies; RULES if none does: then the interval of the metric decides. */
 static enum rule rule_of(const struct rule_input *in)
 {
 	enum { R = 1u << DECISION_REGRESSION, I = 1u << DECISION_IMPROVED, P = 1u << DECISION_PASS, U = 1u << DECISION_INCONCLUSIVE };
@@ -184,7 +184,7 @@ static enum decision rule_decision(enum rule rule)
 	return decisions[rule];
 }
 
-/* Does CPU time decide by it, and not the metric? */
+/* Reports whether a rule decides by CPU time, and not by the metric. */
 static bool rule_by_processor(enum rule rule)
 {
 	return rule == RULE_COMPUTES_MORE || rule == RULE_HIDDEN || rule == RULE_ALIKE_BUT_BUSY || rule == RULE_BETTER_BUT_BUSY;
@@ -221,7 +221,7 @@ bool verdict_never_starts(const struct verdict *v)
 	return b->executed && b->not_started == b->executed && !b->n;
 }
 
-/* Has it gone on until its time limit more than once, where none of the baseline took half as long? */
+/* Reports whether the candidate ran at least twice and reached its time limit after at least twice the baseline's longest run. */
 static bool verdict_hangs(const struct verdict *v)
 {
 	const struct run_set *a = v->baseline, *b = v->candidate;
@@ -239,7 +239,7 @@ bool verdict_crashes(const struct verdict *v)
 	return verdict_always_fails(v) && b->crashed == b->executed && (!b->hung_ns || verdict_hangs(v)) && a->executed && !a->failed;
 }
 
-/* Do both have results, of one and the same build? */
+/* Reports whether both versions have results, of one and the same build. */
 static bool verdict_same_build(const struct verdict *v)
 {
 	const struct run_set *a = v->baseline, *b = v->candidate;
@@ -248,8 +248,8 @@ static bool verdict_same_build(const struct verdict *v)
 	       (strcmp(a->version, b->version) != 0 || !*a->application); /* a command has no application */
 }
 
-/* A version that fails has no cost, and the runs that are left may be its easy ones: more failures than the baseline's never pass, and busy
- * machines do not excuse them. One that always fails where the other never does is worse by any measure. */
+/* Returns the decision. A version that fails has no cost, and its remaining runs may be the easy ones. So a candidate that fails more often
+ * never passes, and busy machines do not excuse it. A candidate that always fails, of a baseline that never does, is a regression. */
 static enum decision verdict_decide(struct verdict *v)
 {
 	bool fails_more = verdict_fails_more(v);
@@ -307,7 +307,7 @@ static struct verdict verdict_in(const struct evidence *evidence, const struct l
 	return v;
 }
 
-/* The worst one, but that others were measured where one was not. */
+/* Reports whether `v` decides before `other`: the worse decision does, except that one where nothing was measured comes last. */
 static bool decides_before(const struct verdict *v, const struct verdict *other)
 {
 	enum decision a = v->effect.decision, b = other->effect.decision;
@@ -334,7 +334,7 @@ static struct verdict verdict_within(const struct evidence *evidence, const stru
 	return v;
 }
 
-/* Each of names[n] is decided by itself, and the verdict is that of the one that decides. */
+/* Decides for each architecture of names[n] separately. Returns the verdict of the one that comes first by decides_before(). */
 static struct verdict verdict_apart(const struct evidence *evidence, const struct lab_config *config, const struct run_set *const sides[2],
 				    double min_effect, const char *const *names, size_t n)
 {

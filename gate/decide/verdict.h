@@ -1,4 +1,4 @@
-/* All that the gate says about two versions: decision, reasons, effect, machines, and the kind of change. */
+/* The verdict of the gate about two versions: decision, reasons, effect, machines, and the kind of change. */
 #ifndef GATE_DECIDE_VERDICT_H
 #define GATE_DECIDE_VERDICT_H
 
@@ -8,9 +8,8 @@
 #include "gate/decide/rules.h"
 #include "runs/running/evidence.h"
 
-/* What stands beside the metric of two versions: CPU and wall-clock time of the same runs, and whether machines were busy with
- * something else while they ran. */
-/* Constant, code, for people. */
+/* Times of the runs beside the metric: CPU and wall-clock time, and whether machines were busy with something else during the runs. */
+/* Constant, code, text for users. */
 #define TIME_ROWS(X)                                                                                                                       \
 	X(TIME_PROCESSOR, "processor", "CPU time")                                                                                         \
 	X(TIME_WALL, "wall", "wall-clock time")                                                                                            \
@@ -19,25 +18,25 @@
 enum time { TIME_ROWS(ROWS_ENUM) TIMES };
 
 struct times {
-	struct effect of[TIMES];	    /* as if each were the metric; 0 types where it is not known */
-	struct disturbed_machine *machines; /* [n_machines], of which it is known, by name */
+	struct effect of[TIMES];	    /* effect if each time were the metric; 0 types if the time is not known */
+	struct disturbed_machine *machines; /* [n_machines], those with known waits, by name */
 	size_t n_machines;
-	bool disturbed;	     /* the machines were: disturbed_on() */
-	bool metric_is_wall; /* then rules look at the times */
-	double share;	     /* of the baseline's own wall-clock time that it had a CPU, at most 1: the less, the more of CPU
-			      * time it takes to matter, which the minimum detectable effect in `of` knows */
+	bool disturbed;	     /* the machines were disturbed: disturbed_on() */
+	bool metric_is_wall; /* the metric is the wall-clock time: only then rules use the times */
+	double share;	     /* CPU time per own wall-clock time of the baseline, at most 1. With a smaller share, CPU time has to grow
+			      * by more to matter; the minimum detectable effect in `of` includes that */
 };
 
 #define VERDICT_REASONS_MAX   32
-#define VERDICT_EMULATED      "emulated_hosts" /* code of the reason that the page shows apart */
+#define VERDICT_EMULATED      "emulated_hosts" /* code of the reason that the page shows separately */
 #define VERDICT_ARCHITECTURES "architectures_apart"
 
 struct verdict_reason {
 	const char *code; /* stable, for programs (docs/schema/common.json) */
-	char *text;	  /* a sentence, for people, without its full stop */
+	char *text;	  /* sentence for users, without full stop */
 };
 
-/* What is decided on machines of one architecture. */
+/* The decision on the machines of one architecture. */
 struct verdict_within {
 	const char *architecture; /* borrowed from the evidence */
 	struct effect effect;
@@ -45,76 +44,76 @@ struct verdict_within {
 };
 
 struct verdict {
-	const struct run_set *baseline, *candidate; /* borrowed; of one architecture its own */
+	const struct run_set *baseline, *candidate; /* borrowed; those in `own` if that is set */
 	double min_effect;
 	struct pairing pairing;
 	struct effect effect; /* its decision is the verdict's: by a rule, else by the interval, unless the candidate fails more often, or
 			       * always */
-	enum decision by_interval; /* what the interval alone says */
-	struct rule_input input;   /* of the rules */
-	enum rule rule;		   /* that decided; RULES: none, the interval did */
+	enum decision by_interval; /* decision by the interval only */
+	struct rule_input input;   /* input of the rules */
+	enum rule rule;		   /* rule that decided; RULES: none, the interval did */
 	struct times times;
 	struct verdict_reason reasons[VERDICT_REASONS_MAX];
 	size_t n_reasons;
 	enum shape shape;
-	/* [n_within], where results are of several architectures: these are never compared with each other. All else here is of the one
-	 * that decides: the worst one, as decision_place() has it, but where nothing was measured; at equal decisions the one with more
-	 * machines. */
+	/* [n_within], if results come from several architectures, which are never compared with each other. All other members are of the
+	 * architecture that decides: the worst by decision_place(), except one where nothing was measured; if decisions are equal, the one
+	 * with more machines. */
 	struct verdict_within *within;
 	size_t n_within;
-	const char *architecture; /* that decides; NULL: there is one, or it is not known */
-	struct run_set *own;	  /* [2], its runs; NULL as above */
+	const char *architecture; /* architecture that decides; NULL: there is only one, or it is not known */
+	struct run_set *own;	  /* [2], runs of that architecture; NULL as above */
 };
 
-/* Both run sets must have the same direction, else ASSAY_E_USAGE. The arguments must outlive *out; verdict_release() it. */
+/* Decides into *out, which the arguments must outlive; verdict_release() it. ASSAY_E_USAGE: the run sets do not have the same direction. */
 enum assay_status verdict_of(const struct evidence *evidence, const struct lab_config *config, const struct run_set *baseline,
 			     const struct run_set *candidate, double min_effect, struct verdict *out, struct assay_error *err);
 void verdict_release(struct verdict *verdict);
-/* Adds the reasons, when all is decided (verdict_explain.c). */
+/* Adds the reasons, after the decision is made (verdict_explain.c). */
 void verdict_explain(struct verdict *verdict);
-/* Adds a reason, `first` where it has decided. Takes the text. */
+/* Adds a reason; `first`: in front of the others, since it decided. Takes ownership of the text. */
 void verdict_add_reason(struct verdict *verdict, bool first, const char *code, char *text);
 
-/* Replaces the decision, and the reason of the rule that made it. Takes the text. */
+/* Replaces the decision, and the reason of the rule that made it. Takes ownership of the text. */
 void verdict_overrule(struct verdict *verdict, enum decision decision, const char *code, char *text);
-/* A finding that what is known besides puts down to the environment becomes that, with `text` (taken over) as a reason of this code; not
- * where CPU time, or waiting for something else than a CPU, has shown that it is the code's: then false. That the candidate
- * waits for itself is only concluded from machines that did not keep the baseline waiting, and gives way to who has seen more. */
+/* Changes a finding to `environment` (to `inconclusive` if the candidate fails more often), with `text` as a reason of this code. Takes
+ * ownership of the text. Returns false, changing nothing, if there is no finding, or if CPU time or own wall-clock time shows it too: then
+ * the code is the cause. RULE_WAITS_FOR_ITSELF is only an inference from undisturbed machines, so it is overruled. */
 bool verdict_excuse(struct verdict *verdict, const char *code, char *text);
 
-/* Improvements count from another size on than slowdowns: decides again between improved and pass, with a reason, where the interval alone
- * has decided, and of what improved by CPU time. min_gain > 0. */
+/* Decides again between improved and pass, with a reason, if improvements count from another size (min_gain > 0) on than slowdowns. Applies
+ * if only the interval decided, or if the improvement was decided by CPU time. */
 void verdict_gain(struct verdict *verdict, double min_gain);
 
-/* Has CPU time decided, and not the metric? The effect of the one that has. */
+/* Reports whether CPU time decided, and not the metric. verdict_effect() returns the effect of the one that decided. */
 bool verdict_by_processor(const struct verdict *verdict);
 const struct effect *verdict_effect(const struct verdict *verdict);
-/* Has the candidate no result because all of its runs failed, while the baseline has some that could be compared? */
+/* Reports whether the candidate has no result because all of its runs failed, while the baseline has results that could be compared. */
 bool verdict_always_fails(const struct verdict *verdict);
-/* Does a larger part of the candidate's runs fail? */
+/* Reports whether a larger share of runs failed for the candidate than for the baseline. */
 bool verdict_fails_more(const struct verdict *verdict);
-/* Is there no program of the candidate that could be executed? Then nothing of it was measured, as where a build fails. */
+/* Reports whether no run of the candidate could start its program. Then nothing of it was measured, as if a build failed. */
 bool verdict_never_starts(const struct verdict *verdict);
-/* Has each of these runs crashed, by a signal or with a status, or hung until its time limit (two at least, for twice as long as any of the
- * baseline), while none of the baseline failed? */
+/* Reports whether every run of the candidate crashed (by a signal or with a status) or hung, while no run of the baseline failed. A run
+ * hangs if it reaches its time limit after at least twice the longest baseline run; hangs count only if there are at least two runs. */
 bool verdict_crashes(const struct verdict *verdict);
-/* What was decided about cost: nothing was measured where the candidate always fails. */
+/* Returns the decision about cost; DECISION_NOTHING_MEASURED if the candidate always fails. */
 enum decision verdict_of_cost(const struct verdict *verdict);
 
-/* A model takes fingerprints that are comparable to that of the first machine in use (NULL: it has none); whether a machine is in use and
- * has such a fingerprint. */
+/* verdict_kind() returns the first fingerprint of a machine in use (NULL: none has one); a model takes only fingerprints comparable to it.
+ * verdict_usable() reports whether a machine is in use and has such a fingerprint. */
 const struct fingerprint *verdict_kind(const struct verdict *verdict);
 bool verdict_usable(const struct pairing_machine *machine, const struct fingerprint *kind);
 
-/* The reason VERDICT_ARCHITECTURES, free() it; the table `architectures`. */
+/* verdict_within_text() returns the text of the reason VERDICT_ARCHITECTURES; free() it. The other adds the table `architectures`. */
 char *verdict_within_text(const struct verdict_within *within, size_t n);
 void verdict_answer_within(const struct verdict_within *within, size_t n, struct document *d);
-/* Adds the decision; `cause`: what the difference is made of, "" where that is not known. */
+/* Adds the decision; `cause`: parts of the difference, "" if they are not known. */
 void verdict_answer(const struct verdict *verdict, const char *cause, struct document *d);
-/* Adds what it rests on. Users see all machines or, where they are many, those with the largest and the smallest ratios. */
+/* Adds the data behind the decision. Users see all machines or, if there are many, those with the largest and the smallest ratios. */
 void verdict_answer_details(const struct verdict *verdict, bool all_machines, bool guesses, struct document *d);
-/* Pieces of both, for pages: the first line; the times, and how long runs were kept waiting; the kind of change; the machines in use, of
- * more than `most` the outermost, and those that are excluded. */
+/* Each adds one part of the two above, for pages: the first line; the times, and the waits of runs; the kind of change; the machines in use
+ * (of more than `most`, those with the largest and smallest ratios), and the excluded ones. */
 void verdict_answer_first(const struct verdict *verdict, const char *cause, struct document *d);
 void verdict_answer_times(const struct times *times, struct document *d);
 void verdict_answer_shape(const struct verdict *verdict, bool guesses, struct document *d);

@@ -1,4 +1,4 @@
-/* The verdict as an answer. */
+/* Renders the verdict as an answer. */
 #include "base/mem.h"
 #include "base/order.h"
 #include "base/stats.h"
@@ -13,14 +13,14 @@
 
 /* ---- the first line ---- */
 
-/* A command has no application; free() it. */
+/* Returns the name of a version in answers: "application@version", or of a command, which has no application, "'command'". free() it. */
 static char *side_name(const struct run_set *side)
 {
 	return *side->application ? mem_format(DOC_NAME "%s@%s" DOC_END, side->application, side->version)
 				  : mem_format("'" DOC_NAME "%s" DOC_END "'", side->version);
 }
 
-/* "B costs 2.49 times as much as A (2.12 to 2.92): CAUSE", by the time that decided. */
+/* Adds the first line: "B costs 2.49 times as much as A (2.12 to 2.92): CAUSE", by the time that decided. */
 void verdict_answer_first(const struct verdict *v, const char *cause, struct document *d)
 {
 	const struct run_set *a = v->baseline, *b = v->candidate, *fails = verdict_always_fails(v) ? b : a, *other = fails == b ? a : b;
@@ -87,7 +87,7 @@ static void answer_effect(const struct verdict *v, struct document *d)
 			  text_fixed(e->high, 4).text, e->types, text_plural(e->types));
 }
 
-/* The table of times, with what each decides by itself. */
+/* Adds the table of times, with the decision that each gives by itself. */
 static void answer_times(const struct times *t, struct document *d)
 {
 	static const char *const codes[] = { TIME_ROWS(ROWS_CODE) }, *const texts[] = { TIME_ROWS(ROWS_TEXT) };
@@ -175,8 +175,8 @@ static int compare_ratios(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Which machines users see: those in use or, of more than `most`, those with the largest and the smallest ratios; with `excluded` the
- * others, too. [n], free() it. */
+/* Marks in [n] the machines that users see: those in use or, of more than `most`, those with the largest and the smallest ratios; with
+ * `excluded`, also those that are not in use. free() it. */
 static bool *shown_machines(const struct pairing *p, bool excluded, size_t most)
 {
 	const struct pairing_machine **order = mem_new(p->n, sizeof(*order));
@@ -195,18 +195,17 @@ static bool *shown_machines(const struct pairing *p, bool excluded, size_t most)
 	return shown;
 }
 
-/* The interval of the log ratio that the machine's own repetitions give, as its half; NaN: it is not known. */
+/* Returns half the width of the interval of the log ratio from the machine's own repetitions; NaN if it is not known. */
 static double half_of(const struct pairing_machine *m)
 {
 	return m->noise > 0 && m->noise_df > 0 ? stats_t_quantile((1 + EFFECT_LEVEL) / 2, m->noise_df) * m->noise : (double)NAN;
 }
 
-/* For all machines in use, and the interval of all. */
+/* Returns the axis that fits all machines in use, and the interval over all. */
 static struct svg_axis machines_axis(const struct verdict *v)
 {
 	const struct effect *e = &v->effect;
-	double low = e->types ? fmin(e->ratio, e->low) : 1,
-	       high = e->types ? fmax(e->ratio, e->high) : 1; /* of one that is NaN: the other */
+	double low = e->types ? fmin(e->ratio, e->low) : 1, high = e->types ? fmax(e->ratio, e->high) : 1; /* fmin() and fmax() skip NaN */
 
 	for (size_t i = 0; i < v->pairing.n; i++) {
 		const struct pairing_machine *m = &v->pairing.machines[i];
@@ -220,7 +219,7 @@ static struct svg_axis machines_axis(const struct verdict *v)
 	return svg_ratio_axis(low, high);
 }
 
-/* Draws the ratio on a machine with its interval, in front of the interval of all. */
+/* Draws the ratio on a machine with its interval, in front of the interval over all machines. */
 static void machine_chart(const struct effect *e, const struct svg_axis *axis, const struct pairing_machine *m, struct document *d)
 {
 	double half = half_of(m), x = svg_x(axis, e->low);
@@ -294,7 +293,7 @@ void verdict_answer_machines(const struct verdict *v, bool excluded, size_t most
 			 "%s set aside.",
 			 p->aside[0], text_plural(p->aside[0]), v->baseline->version, p->aside[1], v->candidate->version,
 			 p->aside[0] + p->aside[1] == 1 ? "is" : "are");
-	if (p->aside[0] || p->aside[1]) { /* never of a decision of a night, which is of one plan: these stay as they were, byte by byte */
+	if (p->aside[0] || p->aside[1]) { /* never in a night's decision, which uses one plan: its document stays the same, byte by byte */
 		doc_object(d, "set_aside");
 		doc_set(d, "baseline", p->aside[0]);
 		doc_set(d, "candidate", p->aside[1]);

@@ -1,4 +1,4 @@
-/* The reasons of a verdict: nothing is decided any more. */
+/* Adds the reasons of a verdict after the decision is made. */
 #include "gate/decide/verdict.h"
 
 #include "base/mem.h"
@@ -21,7 +21,7 @@ static void reason_add(struct verdict *v, const char *code, const char *fmt, ...
 	verdict_add_reason(v, false, code, text);
 }
 
-/* Puts the last reason, which is the one that decided, in front of the others. */
+/* Moves the last reason, which decided, in front of the others. */
 static void reason_first(struct verdict *v)
 {
 	struct verdict_reason last = v->reasons[v->n_reasons - 1];
@@ -30,7 +30,7 @@ static void reason_first(struct verdict *v)
 	v->reasons[0] = last;
 }
 
-/* Whether machines that ran both give no ratio. */
+/* Reports whether a machine that ran both versions gives no ratio. */
 static bool explain_any_ran_both(const struct pairing *pairing)
 {
 	for (size_t i = 0; i < pairing->n; i++) {
@@ -83,7 +83,7 @@ static void explain_nothing(struct verdict *v)
 				     : "");
 }
 
-/* There are one or two hardware types, and the noise within its machines is unknown. */
+/* Explains a missing interval: there are one or two hardware types, and the noise within their machines is unknown. */
 static void explain_no_interval(struct verdict *v)
 {
 	bool alike = false;
@@ -97,8 +97,8 @@ static void explain_no_interval(struct verdict *v)
 			   "two machines, or three on one, or machines of other types");
 }
 
-/* The interval shrinks with the square root of what is measured, and is to become shorter than the way from the estimate to the threshold.
- * What the decision would be with another threshold is known already. */
+/* Explains an interval around the threshold. It shrinks with the square root of the number of measurements, and has to become shorter than
+ * the distance from the estimate to the threshold. The decisions with other thresholds are already known. */
 static void explain_around(struct verdict *v)
 {
 	const struct effect *e = &v->effect;
@@ -122,7 +122,7 @@ static void explain_around(struct verdict *v)
 	buf_release(&text);
 }
 
-/* Standard error of the mean over types, as far as repetitions explain it. */
+/* Returns the part of the standard error of the mean over types that repetitions explain. */
 static double noise_of_mean(const struct pairing *p, size_t types)
 {
 	double *machines = mem_new(p->n_types, sizeof(*machines)), sum = 0;
@@ -137,7 +137,7 @@ static double noise_of_mean(const struct pairing *p, size_t types)
 	return sqrt(sum) / (double)types;
 }
 
-/* The interval has to end on one side of the threshold, or of 1. Repetitions make the noise within machines smaller, types everything. */
+/* Explains how many repetitions (they reduce the noise within machines) or types (they reduce the whole error) would settle it. */
 static void explain_what_it_takes(struct verdict *v)
 {
 	const struct effect *e = &v->effect;
@@ -187,7 +187,7 @@ static void explain_interval(struct verdict *v)
 		break;
 	default:
 		if (v->by_interval == DECISION_INCONCLUSIVE &&
-		    stats_round(v->effect.low) > 1) { /* certain, but perhaps too small to matter */
+		    stats_round(v->effect.low) > 1) { /* a certain slowdown, but perhaps too small to matter */
 			explain_around(v);
 			break;
 		}
@@ -196,7 +196,7 @@ static void explain_interval(struct verdict *v)
 			   "with power .8",
 			   level.text, low.text, high.text, v->rule < RULES ? "by itself " : "", 100 * v->min_effect,
 			   text_fixed(100 * e->minimum_detectable, e->minimum_detectable < 1 ? 1 : 0).text);
-		if (v->rule == RULES) /* else something else has settled it, or spoilt it */
+		if (v->rule == RULES) /* otherwise a rule has settled it, or made it undecidable */
 			explain_what_it_takes(v);
 	}
 	if (e->within)
@@ -236,7 +236,7 @@ static void explain_failed(struct verdict *v, const struct run_set *side, const 
 	mem_free(command, selector);
 }
 
-/* Failures, and what a run that was interrupted, or that did not reach all hosts, leaves open. */
+/* Explains failures, and gaps left by runs that were interrupted or did not reach all hosts. */
 static void explain_runs(struct verdict *v)
 {
 	const struct run_set *sides[] = { v->baseline, v->candidate };
@@ -313,7 +313,7 @@ static void explain_machines(struct verdict *v)
 			   untyped, untyped > 1 ? "s have" : " has", untyped > 1 ? "" : "s", untyped > 1 ? " each" : "");
 }
 
-/* CPU time has the decision of its part of the wall-clock time: where its own interval would have another, that part is told. */
+/* Explains the rule that decided. If the interval of CPU time would decide otherwise, the text names its share of the wall-clock time. */
 static void explain_rule(struct verdict *v, const struct effect *work)
 {
 	bool in_part = v->input.processor != (unsigned)work->decision;
@@ -326,8 +326,8 @@ static void explain_rule(struct verdict *v, const struct effect *work)
 	reason_first(v);
 }
 
-/* Which rule decided; else which of the times moved: more work shows in the CPU time, whatever the metric can tell; waiting in the
- * wall-clock time alone. */
+/* Explains which rule decided, or else which of the times moved: more work shows in the CPU time, whatever the metric shows; waiting shows
+ * only in the wall-clock time. */
 static void explain_times(struct verdict *v)
 {
 	const struct effect *work = &v->times.of[TIME_PROCESSOR], *wall = &v->times.of[TIME_WALL];
@@ -410,7 +410,7 @@ void verdict_explain(struct verdict *v)
 void verdict_gain(struct verdict *v, double min_gain)
 {
 	const struct effect *e = verdict_effect(v);
-	double ratio = 1 + (verdict_by_processor(v) ? v->times.share : 1) * (e->ratio - 1); /* as far as it shortens the program's time */
+	double ratio = 1 + (verdict_by_processor(v) ? v->times.share : 1) * (e->ratio - 1); /* of the program's whole time */
 	bool faster = stats_round(e->high) < 1 && stats_round(ratio) <= stats_round(1 / (1 + min_gain));
 	enum decision before = v->effect.decision, decision = faster ? DECISION_IMPROVED : DECISION_PASS;
 
