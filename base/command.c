@@ -22,6 +22,7 @@ static struct at_work {
 	const char *name, *directory, *output;
 	int format;
 	bool quiet, help;
+	doc_renderer *renderer; /* renderer of `format` */
 } at_work;
 
 const char *cli_directory(void)
@@ -37,6 +38,11 @@ bool cli_quiet(void)
 bool cli_for_people(void)
 {
 	return at_work.format == 0;
+}
+
+doc_renderer *cli_renderer(void)
+{
+	return at_work.renderer;
 }
 
 const char *cli_command_name(void)
@@ -524,12 +530,13 @@ int command_main(const struct program *program, const struct command *command, i
 	document_init(&d);
 	parse(&parser, argc, argv);
 	style = (struct doc_style){ terminal_colours(stdout) && !at_work.output, terminal_utf8(), terminal_columns(stdout) };
+	at_work.renderer = program->renderers[at_work.format];
 	if (at_work.help) {
 		command_help(program, command, &text);
 	} else {
 		st = run(&parser, &d, &err);
 		if (!st && !d.answered)
-			program->renderers[at_work.format](&d, &style, &text);
+			at_work.renderer(&d, &style, &text);
 	}
 	if (!st)
 		st = print(&text, &err);

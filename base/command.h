@@ -120,7 +120,7 @@ enum cli_lab {
 typedef enum assay_status command_run(struct lab *lab, void *arguments, struct document *d, struct assay_error *err);
 
 struct command {
-	const char *name;	 /* "catalog list"; for a heading in the list of commands, the heading */
+	const char *name;	 /* "host list"; for a heading in the list of commands, the heading */
 	const char *summary;	 /* one line in the list of commands, starting with a verb: "write a page about two versions" */
 	const char *about;	 /* paragraphs separated by empty lines; their lines are broken for display */
 	const char *more;	 /* shown unchanged after the options: tables of names and the like; or NULL */
@@ -146,6 +146,7 @@ struct command {
 const char *cli_directory(void);					     /* directory of the laboratory: -C, else "." */
 bool cli_quiet(void);							     /* --quiet: shows no progress */
 bool cli_for_people(void);						     /* --format human: only then may a command stream its output */
+doc_renderer *cli_renderer(void);					     /* renderer of --format, for a command whose page is its own */
 void cli_remark(const char *fmt, ...) __attribute__((format(printf, 1, 2))); /* prints a line on standard error, "assay NAME: ..." */
 const char *cli_command_name(void);					     /* name of the running command: "assay host list" */
 /* Writes bytes from outside (of hosts, programs, other users' files) to a terminal safely: '?' replaces control characters except tabs and

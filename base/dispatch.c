@@ -420,7 +420,7 @@ static void add_program_help(const struct program *program, struct buf *out)
 	    "  assay -C lab gate example@large-pieces example@small-pieces\n"
 	    "  assay -C lab report example@large-pieces example@small-pieces -o report.html\n"
 	    "  assay host down lab\n"
-	    "With machines recorded elsewhere: assay init lab; assay -C lab import machines FILE; assay -C lab result import FILE.\n\n"
+	    "With machines recorded elsewhere: assay init lab; assay -C lab host import FILE; assay -C lab result import FILE.\n\n"
 	    "'assay COMMAND --help' explains a command with an example. -C DIR names the laboratory (default: the current directory).\n"
 	    "Exit status of commands that decide: 0 pass or improved, 1 failure, 2 usage, 3 regression, 4 inconclusive,\n"
 	    "5 environment, 6 nothing measured. Of commands on many hosts: 0 all did well, 7 some did, 1 none did.\n");

@@ -88,7 +88,7 @@ fixture_runs() {
 	shift 3
 	for i in $(seq "$runs"); do
 		mkdir -p "$directory/$i"
-		"$ASSAY" emulate run -o "$directory/$i" -- "$program" "$@" >>"$fixture/log" 2>&1
+		"$ASSAY" record --for counters -o "$directory/$i" -- "$program" "$@" >>"$fixture/log" 2>&1
 	done
 }
 
@@ -98,7 +98,7 @@ fixture_probes() {
 	shift 4
 	for i in $(seq "$runs"); do
 		mkdir -p "$directory/$i"
-		"$ASSAY" probe --functions "$functions" --budget 0 -o "$directory/$i" -- "$program" "$@" >>"$fixture/log" 2>&1
+		"$ASSAY" record --for functions --functions "$functions" --budget 0 -o "$directory/$i" -- "$program" "$@" >>"$fixture/log" 2>&1
 	done
 }
 
@@ -161,7 +161,7 @@ fixture_lab() {
 fixture_quiho() {
 	"$ASSAY" init "$fixture/quiho" >/dev/null
 	python3 "$source/tests/recorded.py" "$quiho" "$fixture/tables" "$quiho/types.csv"
-	"$ASSAY" -C "$fixture/quiho" import machines "$fixture/tables/machines.csv" >/dev/null
+	"$ASSAY" -C "$fixture/quiho" host import "$fixture/tables/machines.csv" >/dev/null
 	"$ASSAY" -C "$fixture/quiho" result import "$fixture/tables/results.csv" >/dev/null
 }
 

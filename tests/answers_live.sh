@@ -78,10 +78,10 @@ live_fingerprints() {
 	shape live host measure -w emu01,dead --battery "$work/battery.yaml"
 	shape live host measure -w dead --battery "$work/battery.yaml"
 	shape live host measure -w emu02 --battery "$work/battery.yaml" --counters=perf::PAGE-FAULTS
-	shape live fingerprint show
-	shape live fingerprint show emu01
+	shape live host list --fingerprints
+	shape live host show --passes emu01
 	shape live host drift
-	shape live catalog list
+	shape live host list
 }
 
 live_runs() {
@@ -125,9 +125,9 @@ live_programs() {
 	ask_kind status none probe --functions fib --counters perf::PAGE-FAULTS --budget 0 --input in -o counted -- "$builds/calls" 30
 	shape none samples counted
 	ask_kind status none build --for counters -- gcc -O2 -g -w -D_GNU_SOURCE seven.c -pthread -o seven
-	ask_kind status none emulate run -o emulated -- ./seven 4 12
-	ask_kind status none emulate run -o full --full --nodes 4 --functions parse,draw -- ./seven 2 12
-	ask_kind status none emulate run -o not -- "$builds/calls" 30
+	ask_kind status none record --for counters -o emulated -- ./seven 4 12
+	ask_kind status none record --for counters -o full --full --nodes 4 --functions parse,draw -- ./seven 2 12
+	ask_kind status none record --for counters -o not -- "$builds/calls" 30
 	shape none samples emulated
 	shape none samples full
 }

@@ -2,21 +2,21 @@
 
 about_quiho() {
 	cp -R "$fixture/quiho" "$work/quiho"
-	ask quiho catalog list
-	ask quiho catalog types
+	ask quiho host list
+	ask quiho host list --types
 	ask quiho check
 	ask quiho host drift
 	ask quiho host list
 	ask quiho result list
 	ask_file "$work/tables/results.csv" quiho result export "$work/tables"
-	ask quiho fingerprint show
+	ask quiho host list --fingerprints
 	for machine in issdm-41 issdm-0 scruffy.soe.ucsc.edu nobody; do
 		ask quiho host show "$machine"
-		ask quiho fingerprint show "$machine"
+		ask quiho host show --passes "$machine"
 	done
-	ask quiho fingerprint diff issdm-41 issdm-0
-	ask quiho fingerprint diff issdm-0 scruffy.soe.ucsc.edu
-	ask quiho fingerprint diff scruffy.soe.ucsc.edu@2017-06-15 scruffy.soe.ucsc.edu
+	ask quiho host show issdm-41 issdm-0
+	ask quiho host show issdm-0 scruffy.soe.ucsc.edu
+	ask quiho host show scruffy.soe.ucsc.edu@2017-06-15 scruffy.soe.ucsc.edu
 	for app in hpccg comd stream/add-1 stream/copy-30 mysqlslap/innodb_load fio/write-fiofile-4k-seq comd@imported comd@1.0 nothing; do
 		ask quiho result show "$app"
 		ask quiho result show "$app" --failed --output
@@ -63,7 +63,7 @@ quiho_gates() {
 }
 
 quiho_pages() {
-	ask_page quiho explore
+	ask quiho host list --format html
 	ask_page quiho report mysqlslap/innodb_load mysqlslap/memory_load
 	ask_page quiho report stream/add-1 stream/add-2 --model paper
 	ask_page quiho report hpccg nothing
@@ -80,22 +80,22 @@ quiho_changes() {
 	ask quiho host rename renamed issdm-0 --merge
 	ask quiho host show renamed
 	keep quiho machines/issdm-0.json
-	ask quiho import machines "$fixture/tables/machines.csv"
+	ask quiho host import "$fixture/tables/machines.csv"
 	ask none init "$work/fresh"
-	ask fresh import machines "$fixture/tables/machines.csv"
+	ask fresh host import "$fixture/tables/machines.csv"
 	ask fresh result import "$fixture/tables/results.csv" --version 2.1
 	ask fresh result list
-	ask fresh catalog types
+	ask fresh host list --types
 	ask_file "$work/tables/machines.csv" fresh result export "$work/tables"
-	ask fresh import machines "$work/empty"
+	ask fresh host import "$work/empty"
 	keep fresh .assay/runs.db
 	keep fresh machines/issdm-0.json
 }
 
 about_lab() {
 	cp -R "$fixture/lab" "$work/lab"
-	ask lab catalog list
-	ask lab catalog types
+	ask lab host list
+	ask lab host list --types
 	ask lab check
 	ask lab host drift
 	ask lab host list
@@ -105,13 +105,13 @@ about_lab() {
 	ask_file "$work/tables/machines.csv" lab result export "$work/tables"
 	for machine in emu01 emu02 emu06 emu12; do
 		ask lab host show "$machine"
-		ask lab fingerprint show "$machine"
+		ask lab host show --passes "$machine"
 	done
-	ask lab fingerprint show
-	ask lab fingerprint diff emu01 emu02
-	ask lab fingerprint diff emu01 emu06
-	first=$("$ASSAY" -C "$work/lab" fingerprint show --format json | sed -n 's/^ *"id": "\(.*\)",$/\1/p' | head -n 1)
-	ask lab fingerprint diff "$first" emu01
+	ask lab host list --fingerprints
+	ask lab host show emu01 emu02
+	ask lab host show emu01 emu06
+	first=$("$ASSAY" -C "$work/lab" host list --fingerprints --format json | sed -n 's/^ *"id": "\(.*\)",$/\1/p' | head -n 1)
+	ask lab host show "$first" emu01
 	for app in sqlite@wal sqlite@rollback sqlite probed/x@a probed/yy@b probed fails/x@a fails/yy@a fails/yy@b; do
 		ask lab result show "$app"
 		ask lab result show "$app" --failed --output
@@ -145,7 +145,7 @@ lab_decisions() {
 		ask_page lab report $pair
 	done
 	ask lab gate sqlite@wal sqlite@rollback --min-effect 0.5 --all
-	ask_page lab explore
+	ask lab host list --format html
 }
 
 lab_samples() {
@@ -233,23 +233,22 @@ host copy:FROM TO
 host copy --fetch:FROM DIR
 host exec:...
 host measure:
-fingerprint show:WHICH
-fingerprint diff:A B
-catalog list:
+host show --passes:WHICH
+host show:A B
+host list:
 host show:MACHINE
-catalog types:
+host list --types:
 check:
 host drift:
 host accept:MACHINE
 host rename:OLD NEW
 host retire:MACHINE
 suggest:APP
-explore:
 run:APP
 result list:
 result show:APP
 result export:DIR
-import machines:FILE
+host import:FILE
 profile:APP
 predict:APP
 gate:A B
@@ -260,7 +259,7 @@ inspect:FILE
 counters:EVENTS
 probe:...
 build --for counters:...
-emulate run:...
+record --for counters:...
 samples:...
 detect:A B'
 
@@ -280,8 +279,6 @@ gate hpccg comd --min-effect x
 gate hpccg comd --method nothing
 predict hpccg
 report hpccg comd
-explore
-explore -o /nowhere/at/all.html
 host retire issdm-0
 host accept issdm-0
 result show hpccg --output
@@ -322,7 +319,7 @@ catalog nothing
 --help
 --version
 -C
--C /nowhere/at/all catalog list
+-C /nowhere/at/all host list
 detect a
 detect a b --rate 2
 detect a b --rate 0
@@ -335,8 +332,8 @@ detect a b --least 2
 probe -- /nowhere/at/all
 probe --functions a -- /nowhere/at/all
 probe --functions a --budget -1 -- true
-emulate run -- /nowhere/at/all
-emulate run --nodes 0 -- true
+record --for counters -- /nowhere/at/all
+record --for counters --nodes 0 -- true
 build --for counters -- gcc -c /nowhere/at/all.c
 build --for counters -- /nowhere/at/all
 host up DIR --hosts 0

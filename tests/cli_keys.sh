@@ -27,26 +27,25 @@ fits() {
 make_package "$tmp/some" 12 6
 lab_of some
 lab=$tmp/some.lab
-keys 'import machines' "$tmp/some/t/machines.csv"
+keys 'host import' "$tmp/some/t/machines.csv"
 keys 'result export' "$tmp/tables"
 printf 'result\n3\n' >"$tmp/results.csv"
 keys 'result import' "$tmp/results.csv" --machine node01 --application results
-keys 'catalog list'
-keys 'catalog types'
+keys 'host list'
+keys 'host list --types'
 keys 'check'
 keys 'host drift'
 keys 'suggest' same@1.0
 keys 'host accept' node01 --reason test
-keys 'fingerprint show'
-keys 'fingerprint show' node01
-keys 'fingerprint diff' node01 node02
+keys 'host list --fingerprints'
+keys 'host show --passes' node01
+keys 'host show' node01 node02
 keys 'result list'
 keys 'result show' same@1.0
 keys 'profile' same@1.0
 keys 'profile' same@1.0 --model paper
 keys 'predict' same@1.0 --machine node01
 keys 'gate' app/slow@1.0 app/slow@1.1
-keys 'explore' -o "$tmp/page.html"
 keys 'report' app/slow@1.0 app/slow@1.1 -o "$tmp/page.html"
 keys 'baseline accept' same@1.1 --reason test
 keys 'baseline list'
@@ -61,7 +60,7 @@ keys 'host rename' node07 other
 keys 'host show' other
 keys 'host show' node08
 keys 'host drift'
-keys 'catalog list'
+keys 'host list'
 
 # ---- what runs on this machine ----
 
@@ -99,15 +98,15 @@ mkdir "$tmp/away"
 echo 'hosts: [{ name: away, address: 127.0.0.1, port: 1 }]' >"$tmp/away/lab.yaml"
 lab=$tmp/away keys 'host check' # a problem that does not hang on what else the machine does
 keys 'host measure' --battery "$tmp/tiny.yaml"
-keys 'fingerprint show' here
+keys 'host show --passes' here
 keys 'run' p --dry-run
 keys 'run' p
 keys 'calibrate' p/good@a --budget 1s --pairs 2
 keys 'run' p --probe --inputs good
 keys 'result show' p/good@a
 keys 'result show' p/bad@a --failed --output
-keys 'samples' p/good@a
-keys 'samples' p/good@a --show ''
+keys 'inspect' p/good@a
+keys 'inspect' p/good@a --show ''
 keys 'detect' p/good@a p/good@b --rate 0.3
 keys 'gate' p/good@a p/good@b
 printf 'comparisons: [{ application: p, candidates: [b], against: [a], inputs: [good], budget: 5s }]\nfingerprints: { battery: none }\n' >"$lab/suite.yaml"

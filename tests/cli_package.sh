@@ -39,7 +39,7 @@ END
 flags=$(PKG_CONFIG_PATH="$tmp/root/usr/lib/pkgconfig" pkg-config --cflags assay-probe)
 # shellcheck disable=SC2086 # words
 cc -O1 $flags -o "$tmp/probed" "$tmp/probed.c" || fail 'the flags of assay-probe.pc'
-(cd "$tmp" && root/usr/bin/assay probe --functions twice -- ./probed) >"$tmp/out" 2>"$tmp/err"
+(cd "$tmp" && root/usr/bin/assay record --for functions --functions twice -- ./probed) >"$tmp/out" 2>"$tmp/err"
 status=$?
 expect_status 0
 cases=$((cases + 1))

@@ -14,7 +14,7 @@ while IFS= read -r command; do
 	echo "+ $command"
 	sh -c "$command" >out 2>err </dev/null || { echo "failed with $?"; cat err; exit 1; }
 	[ ! -s err ] || { echo "said on standard error:"; cat err; exit 1; }
-	[ "$command" = "${command#*-o }" ] && [ ! -s out ] && { echo "said nothing"; exit 1; }
+	[ "$command" = "${command#*-o }" ] && [ "$command" = "${command#*>}" ] && [ ! -s out ] && { echo "said nothing"; exit 1; }
 	true
 done <commands
 n=$(grep -c '^assay' commands)

@@ -195,7 +195,7 @@ make_package() {
 # import_file LAB DIR/(machines|results).csv
 import_file() {
 	case $2 in
-	*/machines.csv) run -C "$1" import machines "$2" ;;
+	*/machines.csv) run -C "$1" host import "$2" ;;
 	*) run -C "$1" result import "$2" ;;
 	esac
 }

@@ -58,6 +58,6 @@ evidence_done() {
 import_package() {
 	rm -rf "$work/of_package"
 	/usr/bin/python3 tests/recorded.py "$2" "$work/of_package" ${3:+"$3"}
-	[ ! -f "$work/of_package/machines.csv" ] || "$assay" -C "$1" import machines "$work/of_package/machines.csv" >/dev/null
+	[ ! -f "$work/of_package/machines.csv" ] || "$assay" -C "$1" host import "$work/of_package/machines.csv" >/dev/null
 	[ ! -f "$work/of_package/results.csv" ] || "$assay" -C "$1" result import "$work/of_package/results.csv" >/dev/null
 }

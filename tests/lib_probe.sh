@@ -1,4 +1,4 @@
-# For the tests of the probe in real programs: what `assay samples` says of what a program did.
+# For the tests of the probe in real programs: what `assay inspect` says of what a program did.
 . "${ASSAY_SOURCE:?}/tests/lib_cli.sh"
 source=${ASSAY_SOURCE:?}/tests/probed
 flags='-g -O2 -fpatchable-function-entry=5'
@@ -6,7 +6,7 @@ library=$(dirname "$ASSAY")/libassay-probe.so
 cd "$tmp" || exit 1
 [ "$(uname -m)" = x86_64 ] || skip 'x86-64 only'
 
-# member NAME FUNCTION: of the function in the document on standard output, one line a file; `assay samples` has a line a member.
+# member NAME FUNCTION: of the function in the document on standard output, one line a file; `assay inspect` has a line a member.
 member() {
 	awk -v member="\"$1\":" -v wanted="\"$2\"," '
 		$1 == "\"name\":" { at = substr($0, index($0, ":") + 2) == wanted }
@@ -23,11 +23,11 @@ expect_member() {
 # probe ARGUMENT...: into a new directory, and its samples as JSON in $tmp/out afterwards; what the program printed in $tmp/printed.
 probe() {
 	rm -rf samples
-	run probe -o samples "$@"
+	run record --for functions -o samples "$@"
 	probe_status=$status
 	cp "$tmp/out" printed
 	cp "$tmp/err" said
-	run samples samples --format json
+	run inspect samples --format json
 	status=$probe_status
 	cp said "$tmp/err"
 }

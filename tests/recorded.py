@@ -1,4 +1,4 @@
-"""Writes machines.csv and results.csv, as `import machines` and `result import` read them, from a table of both kinds of rows.
+"""Writes machines.csv and results.csv, as `host import` and `result import` read them, from a table of both kinds of rows.
 
 Usage: recorded.py DIR OUT [TYPES]
 

@@ -180,8 +180,8 @@ static enum assay_status fail_unknown(const struct fingerprint_set *set, const c
 		    "'%s' is neither a machine with a complete fingerprint, nor a fingerprint, nor MACHINE@DATE (did you mean '%s'?)",
 		    shown, nearest);
 	return assay_fail(err, ASSAY_E_NOTFOUND,
-			  "'%s' is neither a machine with a complete fingerprint, nor a fingerprint, nor MACHINE@DATE ('assay fingerprint "
-			  "show' lists all)",
+			  "'%s' is neither a machine with a complete fingerprint, nor a fingerprint, nor MACHINE@DATE ('assay host list "
+			  "--fingerprints' lists all)",
 			  shown);
 }
 
@@ -247,7 +247,7 @@ enum assay_status choose_machine(const struct catalog *catalog, const char *id, 
 	text_shown(id, shown);
 	if (nearest)
 		return assay_fail(err, ASSAY_E_NOTFOUND, "no machine '%s' in the catalog (did you mean '%s'?)", shown, nearest);
-	return assay_fail(err, ASSAY_E_NOTFOUND, "no machine '%s' in the catalog ('assay catalog list' shows all)", shown);
+	return assay_fail(err, ASSAY_E_NOTFOUND, "no machine '%s' in the catalog ('assay host list' shows all)", shown);
 }
 
 enum assay_status catalog_set_aside(struct lab *lab, struct assay_error *err)

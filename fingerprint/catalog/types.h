@@ -1,6 +1,6 @@
 /* Hardware types: machines that are the same to a model. All validation and counting is by type, because machines of one type repeat the
  * same information. In this order:
- *   1. the type that was given for the fingerprint (the column `type` of `import machines`);
+ *   1. the type that was given for the fingerprint (the column `type` of `host import`);
  *   2. the type of the host in lab.yaml;
  *   3. the profile of an emulated host;
  *   4. CPU model, sockets x cores x threads and memory size, where the catalog knows them;

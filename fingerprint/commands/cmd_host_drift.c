@@ -57,7 +57,7 @@ static void add_past(const struct drift_past *past, struct document *d)
 		 TEXT_MS(past->reference->taken_ms), past->acceptance ? ", accepted" : "");
 	compare_add_largest(&past->compare, ROWS_SHOWN, d);
 	if (past->compare.differing > ROWS_SHOWN)
-		doc_line(d, "    ('assay fingerprint diff %s %s' shows all)", past->reference->id, past->latest->id);
+		doc_line(d, "    ('assay host show %s %s' shows all)", past->reference->id, past->latest->id);
 }
 
 static void show_alike(const char *folded, const char *text, void *to)

@@ -392,7 +392,7 @@ const struct command host_retire_command = {
 	.summary = "mark a machine as no longer in use",
 	.about =
 	    "Marks a machine as no longer in use. Its fingerprints and runs stay, and results that have it stay valid; it is not measured "
-	    "any more, and excluded from 'catalog types', of drift and of suggestions. Date and reason are kept in its file.",
+	    "any more, and excluded from 'host list --types', of drift and of suggestions. Date and reason are kept in its file.",
 	.examples = "  assay host retire node07 --reason 'sold'\n"
 		    "  assay host retire node07 --undo\n",
 	.words = retire_words,

@@ -167,7 +167,7 @@ static char *without_text(const struct outcome *o, size_t i)
 	}
 	if (!without.size)
 		return NULL;
-	buf_text(&without, " ('assay fingerprint show MACHINE' says why)");
+	buf_text(&without, " ('assay host show --passes MACHINE' says why)");
 	return buf_take(&without);
 }
 

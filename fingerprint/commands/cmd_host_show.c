@@ -1,15 +1,20 @@
 /* assay host show */
+#include "base/mem.h"
 #include "base/text.h"
 #include "fingerprint/battery/stressor.h"
+#include "fingerprint/catalog/catalog.h"
 #include "fingerprint/catalog/types.h"
 #include "fingerprint/commands/fingerprint_commands.h"
+#include "fingerprint/compare/compare.h"
+#include "fleet/lab/lab.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 
 struct arguments {
-	const char *machine;
+	const char *which[2];
+	bool passes;
 };
 
 static void add_identity(const struct machine_identity *i, struct document *d)
@@ -92,16 +97,15 @@ static void set_file(const struct machine *machine, struct document *d)
 	free(text);
 }
 
-static enum assay_status host_show_run(struct lab *lab, void *input, struct document *d, struct assay_error *err)
+static enum assay_status machine_show(struct lab *lab, const char *name, struct document *d, struct assay_error *err)
 {
-	const struct arguments *arguments = input;
 	struct machine *machine = NULL;
 	struct catalog catalog = { 0 };
 	struct types types = { 0 };
 	enum assay_status st = catalog_load(lab->machines, NULL, &catalog, err);
 
 	if (!st)
-		st = choose_machine(&catalog, arguments->machine, &machine, err);
+		st = choose_machine(&catalog, name, &machine, err);
 	if (!st) {
 		types_of(&catalog, &lab->config, &types);
 		doc_line(d, "%s%s", machine->id, machine->retired ? " is retired" : "");
@@ -116,14 +120,126 @@ static enum assay_status host_show_run(struct lab *lab, void *input, struct docu
 	return st;
 }
 
-static const struct cli_option words[] = { CLI_WORD("MACHINE", struct arguments, machine), CLI_END };
+/* ---- the difference of two fingerprints ---- */
+
+/* For people: one line on how many differ, and on the others. */
+static void compare_add_rest(const struct compare *compare, struct document *d)
+{
+	size_t rest = compare->compared - (compare->differing - compare->rows[compare->n].differs), missing = 0;
+	struct buf text = BUF_INIT;
+
+	if (!compare->has_noise)
+		buf_format(&text, "Nothing can be said of %zu stressor%s: the noise of one pass is not known", rest, text_plural(rest));
+	else if (rest == 0)
+		buf_text(&text, compare->compared ? "All stressors differ" : "No stressor was measured in both");
+	else
+		buf_format(&text, "%zu of %zu stressors do not differ beyond the noise between sessions, assumed by that of their passes",
+			   rest, compare->compared);
+	for (size_t i = 0; i < compare->n; i++) {
+		if (isnan(compare->rows[i].ratio))
+			buf_format(&text, "%s%s", missing++ ? ", " : "; not measured in both: ", compare->rows[i].stressor);
+	}
+	doc_line(d, "%s", text.bytes);
+	buf_release(&text);
+}
+
+static void add_side(const struct fingerprint *f, const char *key, struct document *d)
+{
+	doc_object(d, key);
+	doc_set(d, "id", f->id);
+	doc_set(d, "machine", f->machine);
+	doc_set(d, "taken_ms", f->taken_ms);
+	doc_set(d, "origin", f->origin);
+	if (f->profile)
+		doc_set(d, "profile", f->profile);
+	doc_set(d, "passes", f->n_passes);
+	doc_end(d);
+}
+
+static void add_comparison(const struct fingerprint *const both[2], const struct compare *compare, struct document *d)
+{
+	compare_add_rest(compare, d);
+	doc_line(d, "%s", "");
+	for (int i = 0; i < 2; i++)
+		doc_line(d, "%s %s  %s, %s, %s%s%s", i ? "after " : "before", both[i]->id, both[i]->machine, TEXT_MS(both[i]->taken_ms),
+			 both[i]->origin, both[i]->profile ? ", profile " : "", both[i]->profile ? both[i]->profile : "");
+	if (compare->differing)
+		doc_line(d, "%s", "");
+	compare_add_largest(compare, SIZE_MAX, d);
+	add_side(both[0], "before", d);
+	add_side(both[1], "after", d);
+	doc_set(d, "battery", both[0]->battery);
+	doc_set(d, "battery_hash", both[0]->battery_hash);
+	doc_set(d, "stress_ng", both[0]->stress_ng);
+	doc_set(d, "architecture", both[0]->architecture);
+	doc_set(d, "level", COMPARE_LEVEL);
+	doc_set(d, "compared", compare->compared);
+	doc_set(d, "differing", compare->differing);
+	compare_set_rows(compare, d);
+}
+
+static enum assay_status fingerprint_difference_show(struct lab *lab, const char *const which[2], struct document *d,
+						     struct assay_error *err)
+{
+	const struct fingerprint *both[2] = { NULL, NULL };
+	struct fingerprint_set set = { 0 };
+	struct compare compare = { 0 };
+	enum assay_status st = fingerprint_load(&lab->store, &set, err);
+
+	for (int i = 0; !st && i < 2; i++)
+		st = choose_fingerprint(&set, which[i], &both[i], err);
+	if (!st)
+		st = compare_fingerprints(&set, both[0], both[1], &compare, err);
+	if (!st)
+		add_comparison(both, &compare, d);
+	free(compare.rows);
+	fingerprint_set_release(&set);
+	return st;
+}
+
+/* ---- the command ---- */
+
+static enum assay_status host_show_run(struct lab *lab, void *input, struct document *d, struct assay_error *err)
+{
+	const struct arguments *a = input;
+
+	if (a->which[1])
+		return fingerprint_difference_show(lab, a->which, d, err);
+	return (a->passes ? fingerprint_passes_show : machine_show)(lab, a->which[0], d, err);
+}
+
+static enum assay_status host_show_check(void *input, struct assay_error *err)
+{
+	const struct arguments *a = input;
+
+	return a->which[1] && a->passes ? assay_fail(err, ASSAY_E_USAGE, "--passes shows one fingerprint, not two") : ASSAY_OK;
+}
+
+static const struct cli_option words[] = { CLI_WORD("A", struct arguments, which[0]), CLI_OPTIONAL_WORD("B", struct arguments, which[1]),
+					   CLI_END };
+static const struct cli_option options[] = {
+	CLI_FLAG("passes", struct arguments, passes, "Show one fingerprint with its conditions, every pass and its counters"),
+	CLI_END,
+};
 
 const struct command host_show_command = {
 	.name = "host show",
-	.summary = "show one machine: identity, conditions, rates",
-	.about = "Shows a machine of the catalog: what identifies it, and each of its fingerprints with the median rate of every stressor, "
-		 "in bogo-operations per second, and its dispersion (median absolute deviation over the passes).",
-	.examples = "  assay host show issdm-41\n",
+	.summary = "show a machine or a fingerprint, or the difference of two",
+	.about =
+	    "Shows the machine A of the catalog: what identifies it, and each of its fingerprints with the median rate of every stressor, "
+	    "in bogo-operations per second, and its dispersion (median absolute deviation over the passes).\n\n"
+	    "With B: the stressors in which two fingerprints differ beyond the noise between sessions, with ratio (B / A) and interval, "
+	    "corrected for multiple comparisons. Fingerprints of different batteries, versions of stress-ng or architectures are never "
+	    "compared.\n\n"
+	    "With --passes and with B, A and B are each a machine (its latest complete fingerprint), the id of a fingerprint, or "
+	    "MACHINE@DATE with the start of its time.",
+	.examples = "  assay host show issdm-41\n"
+		    "  assay host show --passes node07@2026-11-01 --format json\n"
+		    "  assay host show node07@2026-11-01 node07\n"
+		    "  assay host show node07 node08 --format json | jq '.stressors[] | select(.differs)'\n",
+	.exit_status = "0 shown, whatever was found; 2 not found, or they cannot be compared.",
 	.words = words,
+	.options = options,
+	.check = host_show_check,
 	CLI_RUN(struct arguments, CLI_LAB_READ, host_show_run),
 };

@@ -4,8 +4,10 @@
 
 #include "base/command.h"
 
-extern const struct command host_check_command, host_measure_command, fingerprint_show_command, fingerprint_diff_command,
-    catalog_list_command, host_show_command, catalog_types_command, check_command, host_drift_command, host_accept_command,
-    host_rename_command, host_retire_command, host_trust_command;
+extern const struct command host_check_command, host_measure_command, host_show_command, check_command, host_drift_command,
+    host_accept_command, host_rename_command, host_retire_command, host_trust_command;
+
+/* Shows a fingerprint with every pass; NULL: lists all. */
+enum assay_status fingerprint_passes_show(struct lab *lab, const char *which, struct document *d, struct assay_error *err);
 
 #endif

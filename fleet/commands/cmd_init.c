@@ -25,7 +25,7 @@ static enum assay_status init_run(struct lab *lab, void *input, struct document 
 	doc_set(d, "laboratory", directory);
 	doc_line(d,
 		 "Made the laboratory '%s'. Write your machines into its lab.yaml, which explains itself, and try '%s host check'; or '%s "
-		 "import machines FILE' imports recorded machines.",
+		 "host import FILE' imports recorded machines.",
 		 directory, command, command);
 	free(command);
 	return ASSAY_OK;
@@ -39,7 +39,7 @@ const struct command init_command = {
 	.about = "Makes a laboratory in DIR (default: the current directory): lab.yaml with examples as comments, a folder for the catalog "
 		 "of machines, one for manifests of applications.",
 	.examples = "  assay init lab\n"
-		    "  assay -C lab import machines machines.csv\n"
+		    "  assay -C lab host import machines.csv\n"
 		    "  assay -C lab result list\n",
 	.words = words,
 	CLI_RUN(struct arguments, CLI_LAB_LATER, init_run),

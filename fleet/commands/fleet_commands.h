@@ -4,7 +4,6 @@
 
 #include "base/command.h"
 
-extern const struct command init_command, host_up_command, host_down_command, host_list_command, host_import_command, host_copy_command,
-    host_exec_command, backup_command;
+extern const struct command init_command, host_up_command, host_down_command, host_copy_command, host_exec_command, backup_command;
 
 #endif

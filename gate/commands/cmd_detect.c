@@ -243,12 +243,13 @@ const struct command detect_command = {
 	.summary = "find functions that changed behaviour, and why",
 	.about = "Learns from samples of OLD what is normal for each function, and says which functions of NEW are not, by which counters, "
 		 "and what kind of trouble that is. OLD and NEW are directories of samples, with a sub-directory or a file for each run of "
-		 "the program ('assay probe' and 'assay emulate run' write them), or APP@VERSION of the laboratory ('assay run --probe' "
+		 "the program ('assay record --for functions' and 'assay record --for counters' write them), or APP@VERSION of the "
+		 "laboratory ('assay run --probe' "
 		 "keeps samples).\n\n"
 		 "--paper takes all published choices together; other options change single ones of them.",
 	.examples = "  mkdir old new\n"
-		    "  for i in $(seq 20); do assay emulate run -o old/$i -- ./old-build 4; done\n"
-		    "  for i in $(seq 20); do assay emulate run -o new/$i -- ./new-build 4; done\n"
+		    "  for i in $(seq 20); do assay record --for counters -o old/$i -- ./old-build 4; done\n"
+		    "  for i in $(seq 20); do assay record --for counters -o new/$i -- ./new-build 4; done\n"
 		    "  assay detect old new --new-build ./new-build\n"
 		    "  assay detect old new --format json | jq '.functions[] | select(.anomalous)'\n"
 		    "  assay detect myapp@1.0 myapp@1.1\n",

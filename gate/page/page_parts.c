@@ -176,7 +176,7 @@ static void add_machine(const struct evidence *evidence, const struct fingerprin
 void page_fingerprints(struct document *d, const struct evidence *evidence, const struct page_machines *machines)
 {
 	doc_section(d, "fingerprints", "Fingerprints", "The machines' fingerprints",
-		    "'assay explore' shows how the machines differ, 'assay fingerprint show' the rates of one.");
+		    "'assay host list --format html' shows how the machines differ, 'assay host show --passes' the rates of one.");
 	doc_table(d, NULL);
 	doc_style(d, "sortable wide");
 	doc_caption(d, "Fingerprints");

@@ -81,7 +81,7 @@ enum assay_status prediction_fingerprint(const struct fingerprint_set *set, cons
 		return assay_fail(err, ASSAY_E_NODATA,
 				  "machine '%s' has no fingerprint with battery '%s' and stress-ng %s, like those of the results", machine,
 				  kind->battery, kind->stress_ng);
-	return assay_fail(err, ASSAY_E_NOTFOUND, "no machine '%s' with a fingerprint ('assay catalog list' has them)", machine);
+	return assay_fail(err, ASSAY_E_NOTFOUND, "no machine '%s' with a fingerprint ('assay host list' has them)", machine);
 }
 
 bool prediction_of(struct profile_rows *rows, const double *rates, struct prediction *out)

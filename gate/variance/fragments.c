@@ -640,7 +640,7 @@ static enum assay_status file_add(struct loading *l, const struct fragments_file
 	columns_find(s, &c);
 	if (c.size == SIZE_MAX || c.kind == SIZE_MAX)
 		return assay_fail(err, ASSAY_E_FORMAT,
-				  "%s: not a file of 'assay record': it has no calls into the outside ('assay samples' "
+				  "%s: not a file of 'assay record': it has no calls into the outside ('assay inspect' "
 				  "tells what it has)",
 				  name);
 	if (l->out.n + 2 * s->n > FRAGMENTS_MAX || l->out.n_sites + s->n_functions >= UINT32_MAX)

@@ -693,13 +693,13 @@ static enum assay_status only_check(const char *path, struct assay_error *err)
 		if (*whole && feature_kind_of(name) != FEATURE_COUNT && strncmp(name, "value ", strlen("value ")) != 0)
 			st = assay_fail(
 			    err, ASSAY_E_FORMAT,
-			    "%s:%zu: '%s' is not a feature, such as 'loop sort.c:88 sort_range' ('assay features show --text' prints them)",
-			    path, line + 1, TEXT_SHOWN(whole));
+			    "%s:%zu: '%s' is not a feature, such as 'loop sort.c:88 sort_range' ('assay inspect --text' prints them)", path,
+			    line + 1, TEXT_SHOWN(whole));
 		free(whole);
 		at = stop ? stop + 1 : end;
 	}
 	if (!st && !line)
-		st = assay_fail(err, ASSAY_E_FORMAT, "%s: no feature is in it ('assay features show --text' prints them)", path);
+		st = assay_fail(err, ASSAY_E_FORMAT, "%s: no feature is in it ('assay inspect --text' prints them)", path);
 	buf_release(&text);
 	return st;
 }
@@ -891,8 +891,9 @@ static const struct arguments defaults = { .sources = ".", .price = .05, .top = 
 static const struct cli_option options[] = {
 	{ .name = "for",
 	  .value = "KIND",
-	  .help = "What the program is to be measured by (required): functions, for 'assay probe'; counters, for 'assay emulate run'; "
-		  "features, for 'assay features run'; work, for 'assay record'; aligned, nothing: functions start at cache lines",
+	  .help =
+	      "What the program is to be measured by (required): functions, counters or features, for 'assay record --for' the same; work, "
+	      "for 'assay record'; aligned, nothing: functions start at cache lines",
 	  .type = CLI_TYPE_CHOICE,
 	  CLI_AT(struct arguments, kind),
 	  .choices = variant_kind_names + 1,
@@ -908,7 +909,7 @@ static const struct cli_option options[] = {
 	CLI_TEXT("program", "PATH", struct arguments, program,
 		 "With -o: the program that is built, relative to the sources; it is checked"),
 	CLI_TEXT("only", "FILE", struct arguments, only,
-		 "Count only the features that FILE names, one a line, as 'features show --text' prints them: what a model needs"),
+		 "Count only the features that FILE names, one a line, as 'inspect --text' prints them: what a model needs"),
 	CLI_FLAG("values", struct arguments, values, "Keep the first five values of variables, too: slower"),
 	CLI_TEXT("until", "FUNCTION", struct arguments, until,
 		 "Let runs end where FUNCTION is entered, if ASSAY_FEATURES_UNTIL is set: for features that are known by then"),

@@ -1,4 +1,5 @@
 /* assay record */
+#include "base/buf.h"
 #include "base/clock.h"
 #include "base/command.h"
 #include "base/error.h"
@@ -8,7 +9,10 @@
 #include "base/text.h"
 #include "fleet/cgroup/stops.h"
 #include "runs/commands/runs_commands.h"
+#include "runs/inside/features/run_features.h"
+#include "runs/inside/instrument/countable_here.h"
 #include "runs/inside/instrument/foreground.h"
+#include "runs/inside/instrument/site.h"
 #include "runs/inside/record/record.h"
 #include "runs/inside/samples/samples.h"
 #include "runs/running/instrument.h"
@@ -30,7 +34,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define RECORD_LEAST_BYTES  (256u << 10) /* what a file needs before its first record */
+#define RECORD_LEAST_BYTES  (256u << 10) /* room in a file before its first record */
 #define STATUS_BYTES_MAX    (1u << 20)
 #define WHY_BYTES	    160
 #define FUNCTIONS_MAX	    64u
@@ -39,7 +43,25 @@
 #define STUB_BYTES	    16u
 #define LEADS_TO	    "assay_interpose_function"
 #define SAMPLES		    ".samples"
-#define ENTRIES		    9u /* of the dynamic section */
+#define ENTRIES		    9u /* entries of the dynamic section */
+
+enum { CMD_RECORD_CALLS, CMD_RECORD_FUNCTIONS, CMD_RECORD_COUNTERS, CMD_RECORD_FEATURES };
+
+struct arguments {
+	struct cli_list words;
+	const char *output; /* directory */
+	int kind;
+	struct cli_list calls; /* library functions; CMD_RECORD_CALLS, as the next two lines */
+	double overhead;       /* part of the time of a thread */
+	bool context, progressive;
+	struct cli_list functions; /* CMD_RECORD_FUNCTIONS and CMD_RECORD_COUNTERS */
+	struct cli_list modules;   /* CMD_RECORD_FUNCTIONS, as the next three lines */
+	const char *counters, *library, *list, *input;
+	double budget; /* part of the time of a function; below 0: the default of the library */
+	int64_t seed;  /* below 0: one is drawn */
+	int64_t nodes; /* CMD_RECORD_COUNTERS, as the next line; 0: the default */
+	bool full;
+};
 
 /* ---- a library of functions that are named ---- */
 
@@ -221,15 +243,7 @@ static enum assay_status called_functions_write(const char *path, const char *co
 	return st;
 }
 
-struct arguments {
-	struct cli_list words;
-	const char *output;
-	double overhead;
-	bool progressive, context;
-	struct cli_list functions;
-};
-
-/* What is recorded because the user names it: a library for that, in the directory. *path is NULL where there is nothing; free() it. */
+/* Writes the library for functions that the user names into the directory. *path is NULL if there are none; free() it. */
 static enum assay_status write_functions(const struct arguments *a, char **path, struct assay_error *err)
 {
 	const char *directory = getenv("ASSAY_INTERPOSE_DIRECTORY"); /* absolute */
@@ -237,12 +251,12 @@ static enum assay_status write_functions(const struct arguments *a, char **path,
 	enum assay_status st;
 
 	*path = NULL;
-	if (!a->functions.n)
+	if (!a->calls.n)
 		return ASSAY_OK;
 	*path = mem_format("%s/functions.so", directory);
-	st = called_functions_write(*path, (const char *const *)a->functions.items, a->functions.n, err);
-	for (size_t i = 0; i < a->functions.n; i++)
-		buf_format(&names, "%s%s", i ? "," : "", a->functions.items[i]);
+	st = called_functions_write(*path, (const char *const *)a->calls.items, a->calls.n, err);
+	for (size_t i = 0; i < a->calls.n; i++)
+		buf_format(&names, "%s%s", i ? "," : "", a->calls.items[i]);
 	foreground_set_variable("ASSAY_INTERPOSE_FUNCTIONS", names.bytes);
 	buf_release(&names);
 	return st;
@@ -443,8 +457,8 @@ static void file_add(const char *path, struct recorded *sum)
 /* Functions that the user named, and that nobody called. */
 static void functions_missing(const struct arguments *a, const struct recorded *sum)
 {
-	for (size_t i = 0; i < a->functions.n; i++) {
-		const char *name = a->functions.items[i];
+	for (size_t i = 0; i < a->calls.n; i++) {
+		const char *name = a->calls.items[i];
 		size_t n = strcspn(name, ":"), k = 0;
 
 		for (; k < sum->n_sites; k++) {
@@ -580,7 +594,7 @@ static const char *nothing_why(const char *program, bool gone, size_t running, c
 	return "no call was recorded: the program makes none that is recorded";
 }
 
-/* Of processes without records: children that were forked, and programs that were executed. */
+/* Reports processes without records: children that were forked, and programs that were executed. */
 static void missing_tell(const char *directory, size_t children, size_t executed)
 {
 	size_t n = children + executed;
@@ -653,20 +667,15 @@ static enum assay_status tell(const struct arguments *a, bool gone, struct assay
 	return ASSAY_OK;
 }
 
-/* ---- the command ---- */
-
-static enum assay_status record_run(struct lab *lab, void *arguments, struct document *d, struct assay_error *err)
+static enum assay_status record_calls(const struct arguments *a, struct assay_error *err)
 {
-	const struct arguments *a = arguments;
 	char *library = NULL, *functions = NULL, *path = NULL, **before;
 	size_t n_before;
-	enum assay_status st = called_functions_check((const char *const *)a->functions.items, a->functions.n, err), ended;
+	enum assay_status st = called_functions_check((const char *const *)a->calls.items, a->calls.n, err), ended;
 	struct assay_error program;
 	struct watch watch;
 	int directory = -1, status = 0;
 
-	(void)lab;
-	(void)d;
 	if (!st)
 		st = foreground_find_program(a->words.items[0], &path, err);
 	if (!st)
@@ -707,6 +716,363 @@ static enum assay_status record_run(struct lab *lab, void *arguments, struct doc
 	return st;
 }
 
+/* ---- sample files that a program has left ---- */
+
+struct outcome {
+	size_t files, samples;
+	double bytes;		 /* size on the disk */
+	uint64_t dropped, calls; /* including those that were only counted */
+	uint64_t unseen;	 /* threads */
+	bool unfinished;	 /* processes of the emulation, which write at their end */
+	bool shares;		 /* memory with other processes */
+	char *why;		 /* reason in the first file that names one */
+};
+
+static void count_file(const char *directory, const char *name, struct outcome *outcome)
+{
+	char *path = mem_format("%s/%s", directory, name);
+	struct samples samples;
+	struct assay_error err;
+	enum assay_status st = samples_read(path, &samples, &err);
+	struct stat info = { .st_blocks = 0 };
+
+	if (!st)
+		stat(path, &info);
+	free(path);
+	if (st) {
+		cli_remark("%s", err.text);
+		return;
+	}
+	outcome->files++;
+	outcome->bytes += 512 * (double)info.st_blocks;
+	outcome->unfinished |= samples.back_end == RECORD_EMULATED && !samples.finished;
+	outcome->samples += samples.n;
+	outcome->dropped += samples.dropped;
+	for (size_t i = 0; i < samples.n_calls; i++)
+		outcome->calls += samples.calls[i].calls;
+	if (samples.dropped && !outcome->why && samples_info(&samples, "dropped"))
+		outcome->why = mem_string(samples_info(&samples, "dropped"));
+	outcome->shares |= samples_info_number(&samples, SAMPLES_SHARED_BYTES) > 0;
+	outcome->unseen += samples_info_number(&samples, SAMPLES_THREADS_UNSEEN);
+	samples_release(&samples);
+}
+
+static enum assay_status refuse_samples(const char *directory, struct assay_error *err)
+{
+	struct assay_error ignored;
+	enum assay_status st = ASSAY_OK;
+	char **names = NULL;
+	size_t n = 0;
+
+	file_names(directory, ".samples", &names, &n, &ignored);
+	if (n)
+		st =
+		    assay_fail(err, ASSAY_E_USAGE,
+			       "'%s' has %zu sample file%s of an earlier run, and what a directory holds is taken as one run: name another "
+			       "one (-o), or remove the files",
+			       directory, n, text_plural(n));
+	file_names_free(names, n);
+	return st;
+}
+
+static const char *why_nothing(const struct outcome *outcome, const char *no_file, const char *no_call)
+{
+	if (outcome->dropped)
+		return "no sample could be kept";
+	if (!outcome->files)
+		return no_file;
+	return outcome->unfinished ? "the program's samples are lost or still to come: it did not end in order, went on as another program "
+				     "(exec*()), or left a process that runs on and writes them at its end (daemon())"
+				   : no_call;
+}
+
+static enum assay_status tell_samples(const char *directory, const char *no_file, const char *no_call, struct assay_error *err)
+{
+	struct outcome outcome = { 0 };
+	struct assay_error ignored;
+	char **names = NULL, *command;
+	size_t n = 0;
+
+	file_names(directory, ".samples", &names, &n, &ignored);
+	for (size_t i = 0; i < n; i++)
+		count_file(directory, names[i], &outcome);
+	file_names_free(names, n);
+	if (outcome.dropped)
+		cli_remark("%llu samples were dropped: %s (docs/probe.md)", (unsigned long long)outcome.dropped,
+			   outcome.why ? outcome.why : "the file does not say why");
+	if (outcome.shares)
+		cli_remark("the program maps memory that other processes may share: sharing between processes is not simulated");
+	if (outcome.unseen)
+		cli_remark(
+		    "%llu thread%s not simulated: there were more at a time than the emulation follows, and nothing of them is counted",
+		    (unsigned long long)outcome.unseen, outcome.unseen > 1 ? "s were" : " was");
+	free(outcome.why);
+	if (!outcome.samples && !outcome.dropped && outcome.calls)
+		return assay_fail(err, ASSAY_E_NODATA,
+				  "%llu call%s of selected functions, of which none could be measured (docs/probe.md says which cannot be)",
+				  (unsigned long long)outcome.calls, text_plural(outcome.calls));
+	if (!outcome.samples)
+		return foreground_left_nothing(directory, why_nothing(&outcome, no_file, no_call), err);
+	command = text_command((const char *const[]){ "inspect", directory, NULL });
+	cli_remark("%zu sample%s in %zu file%s of '%s', %.1f MiB: %s shows them, 'assay detect OLD NEW' compares those of two builds",
+		   outcome.samples, text_plural(outcome.samples), outcome.files, text_plural(outcome.files), directory,
+		   outcome.bytes / (1 << 20), command);
+	free(command);
+	return ASSAY_OK;
+}
+
+/* ---- functions ---- */
+
+/* *n of them, modules[1 + a->modules.n], are to be released. The program itself may be a script or something else that starts what is
+ * measured, as long as a module has the functions. */
+static enum assay_status modules_open(const struct arguments *a, const char *program, struct site_module *modules, size_t *n,
+				      struct assay_error *err)
+{
+	struct assay_error ignored;
+	enum assay_status st = site_module_open(program, &modules[0], a->modules.n ? &ignored : err);
+
+	*n = !st;
+	if (!st && !a->modules.n)
+		st = site_module_check(&modules[0], err);
+	else if (a->modules.n)
+		st = ASSAY_OK;
+	for (size_t i = 0; i < a->modules.n && !st; i++) {
+		st = site_module_open(a->modules.items[i], &modules[*n], err);
+		if (!st)
+			st = site_module_check(&modules[(*n)++], err);
+	}
+	return st;
+}
+
+static enum assay_status list_make(const struct arguments *a, const char *program, struct buf *list, struct assay_error *err)
+{
+	struct site_module *modules = mem_new(1 + a->modules.n, sizeof(*modules));
+	struct site_selection selection = { .items = NULL };
+	size_t n = 0;
+	enum assay_status st = modules_open(a, program, modules, &n, err);
+
+	for (size_t i = 0; i < a->functions.n && !st; i++)
+		st = site_selection_add(&selection, a->functions.items[i], err);
+	if (!st && !selection.n)
+		st = assay_fail(err, ASSAY_E_NODATA, "no function is selected: the list is empty");
+	if (!st)
+		st = site_list(modules, n, &selection, SITE_FOR_PROBE, list, NULL, err);
+	mem_release_all(modules, n, site_module_release);
+	site_selection_release(&selection);
+	return st;
+}
+
+static enum assay_status plan_make(const struct arguments *a, struct counting_plan *plan, struct assay_error *err)
+{
+	struct counting_events events;
+	enum assay_status st = ASSAY_OK;
+
+	if (strcmp(a->counters, "default") == 0)
+		countable_default(countable_pmu_here(), &events);
+	else
+		st = counting_events_parse(a->counters, &events, err);
+	if (st)
+		return st;
+	st = countable_here_plan(&events, plan, err);
+	if (!st && plan->none)
+		cli_remark("no hardware counters: %s", plan->none);
+	else if (!st && strcmp(a->counters, "default") != 0)
+		for (size_t i = 0; i < plan->n_absent; i++)
+			cli_remark("not counted: %s: %s", plan->absent[i].event, plan->absent[i].reason);
+	counting_events_release(&events);
+	return st;
+}
+
+/* Finds the probe's library: `given`, or (NULL) ours. free() *path. */
+static enum assay_status find_library(const char *given, char **path, struct assay_error *err)
+{
+	enum assay_status st;
+
+	if (given) {
+		*path = realpath(given, NULL);
+		return *path ? ASSAY_OK : assay_fail_errno(err, errno, "cannot find the probe's library '%s'", given);
+	}
+	st = instrument_own_library(INSTRUMENT_LIBRARY, path, err);
+	return st ? assay_context(err, "--library takes another") : ASSAY_OK;
+}
+
+static enum assay_status set_preload(const struct arguments *a, struct assay_error *err)
+{
+	char *library = NULL;
+	enum assay_status st = find_library(a->library, &library, err);
+
+	if (st)
+		return st;
+	foreground_preload(library);
+	free(library);
+	return ASSAY_OK;
+}
+
+/* One for all runs that counters need: what they measure is joined by call. */
+static void set_seed(int64_t seed)
+{
+	struct timespec now;
+	char *text;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	text = mem_format("%lld", (long long)(seed < 0 ? (now.tv_sec * 1000003 + now.tv_nsec) & UINT32_MAX : seed));
+	foreground_set_variable("ASSAY_PROBE_SEED", text);
+	free(text);
+}
+
+static enum assay_status run_all(const struct arguments *a, struct assay_error *err)
+{
+	struct counting_plan plan = { .runs = NULL };
+	enum assay_status st = a->counters ? plan_make(a, &plan, err) : ASSAY_OK;
+
+	if (!st)
+		st = set_preload(a, err);
+	for (size_t i = 0; i < (plan.n ? plan.n : 1) && !st; i++) {
+		char *counters = plan.n ? instrument_counters(&plan.runs[i]) : NULL;
+
+		foreground_set_variable("ASSAY_PROBE_COUNTERS", counters);
+		st = foreground_run_checked(a->words.items, err);
+		free(counters);
+	}
+	counting_plan_release(&plan);
+	return st;
+}
+
+static enum assay_status list_write(const struct arguments *a, const struct buf *list, char **path, struct assay_error *err)
+{
+	enum assay_status st = file_make_directory(a->output, 0755, err);
+
+	*path = NULL;
+	if (st)
+		return st;
+	*path = mem_format("%s/functions.list", a->output);
+	return file_replace(*path, list->bytes, list->size, 0644, err);
+}
+
+static enum assay_status measure_program(const struct arguments *a, const struct buf *list, struct assay_error *err)
+{
+	char *path = NULL, *absolute = NULL, *directory = NULL, budget[TEXT_DOUBLE_BYTES];
+	enum assay_status st = refuse_samples(a->output, err), ended;
+	struct assay_error program;
+
+	if (!st)
+		st = list_write(a, list, &path, err);
+	if (!st) {
+		absolute = realpath(path, NULL);
+		directory = realpath(a->output, NULL);
+		if (!absolute || !directory)
+			st = assay_fail_errno(err, errno, "cannot find '%s'", a->output);
+	}
+	if (!st) {
+		foreground_set_variable("ASSAY_PROBE_LIST", absolute);
+		foreground_set_variable("ASSAY_PROBE_DIRECTORY", directory);
+		foreground_set_variable("ASSAY_PROBE_VERSION", INSTRUMENT_VERSION);
+		foreground_set_variable("ASSAY_PROBE_BUDGET", a->budget < 0 ? NULL : text_from_double(a->budget, budget));
+		foreground_set_variable("ASSAY_PROBE_INPUT", a->input);
+		set_seed(a->seed);
+		ended = run_all(a, &program);
+		st = tell_samples(a->output, "no selected function was called", "no selected function was called", err);
+		if (ended) { /* samples until then are kept */
+			st = ended;
+			*err = program;
+		}
+	}
+	mem_free(path, absolute, directory);
+	return st;
+}
+
+static enum assay_status record_functions(const struct arguments *a, struct assay_error *err)
+{
+	struct buf list = BUF_INIT;
+	char *program = NULL;
+	enum assay_status st = foreground_find_program(a->words.items[0], &program, err);
+
+	if (!st)
+		st = list_make(a, program, &list, err);
+	if (!st && a->list)
+		st = file_replace(a->list, list.bytes, list.size, 0644, err);
+	else if (!st)
+		st = measure_program(a, &list, err);
+	free(program);
+	buf_release(&list);
+	return st;
+}
+
+/* ---- counters ---- */
+
+/* Returns the functions as the library takes them: "NAME,..." or "@FILE"; NULL: all. free() it. */
+static char *functions_text(const struct cli_list *functions)
+{
+	struct buf text = BUF_INIT;
+
+	for (size_t i = 0; i < functions->n; i++)
+		buf_format(&text, "%s%s", i ? "," : "", functions->items[i]);
+	return text.bytes;
+}
+
+static enum assay_status record_counters(const struct arguments *a, struct assay_error *err)
+{
+	enum assay_status st = refuse_samples(a->output, err);
+	char *nodes = mem_format("%lld", (long long)a->nodes), *functions = functions_text(&a->functions);
+
+	if (!st)
+		st = foreground_make_directory(a->output, 0755, "ASSAY_EMULATE_DIRECTORY", err);
+	if (!st) {
+		foreground_set_variable("ASSAY_EMULATE_FULL", a->full ? "1" : NULL);
+		foreground_set_variable("ASSAY_EMULATE_FUNCTIONS", functions);
+		foreground_set_variable("ASSAY_EMULATE_NODES", a->nodes ? nodes : NULL);
+		st = foreground_run_checked(a->words.items, err);
+	}
+	if (!st)
+		st = tell_samples(a->output, "the program wrote no samples: was it built by 'assay build --for counters'?",
+				  functions ? "none of the functions that --functions names was called" : "no function was called", err);
+	mem_free(nodes, functions);
+	return st;
+}
+
+/* ---- features ---- */
+
+/* Keeps the features of a run that fails, too, and reports its failure. */
+static enum assay_status record_features(const struct arguments *a, struct assay_error *err)
+{
+	enum assay_status st = foreground_make_directory(a->output, 0700, "ASSAY_FEATURES_DIRECTORY", err);
+
+	if (!st && run_features_files(a->output))
+		st =
+		    assay_fail(err, ASSAY_E_CONFLICT,
+			       "'%s' has the features of a run already, and one directory is one run: name another one with -o", a->output);
+	if (!st) {
+		st = foreground_run_checked(a->words.items, err);
+		if (!st && !run_features_files(a->output))
+			st = foreground_left_nothing(a->output,
+						     "the program counted nothing: was it built by 'assay build --for features'?", err);
+	}
+	if (!st) {
+		char *command = text_command((const char *const[]){ "inspect", a->output, NULL });
+
+		cli_remark("%s shows what it counted", command);
+		free(command);
+	}
+	return st;
+}
+
+/* ---- the command ---- */
+
+static enum assay_status record_run(struct lab *lab, void *arguments, struct document *d, struct assay_error *err)
+{
+	static enum assay_status (*const recorders[])(const struct arguments *a, struct assay_error *err) = {
+		[CMD_RECORD_CALLS] = record_calls,
+		[CMD_RECORD_FUNCTIONS] = record_functions,
+		[CMD_RECORD_COUNTERS] = record_counters,
+		[CMD_RECORD_FEATURES] = record_features,
+	};
+	const struct arguments *a = arguments;
+
+	(void)lab;
+	(void)d;
+	return recorders[a->kind](a, err);
+}
+
 /* 1%, or .01 */
 static enum assay_status share_parse(const char *text, void *share, struct assay_error *err)
 {
@@ -724,24 +1090,72 @@ static enum assay_status share_parse(const char *text, void *share, struct assay
 	return ASSAY_OK;
 }
 
-static const struct arguments defaults = { .output = "records", .overhead = .01 };
+static const struct arguments defaults = { .overhead = .01, .budget = -1, .seed = -1 };
 
+/* Refuses options of another kind, and sets the default of -o. */
+static enum assay_status options_check(void *arguments, struct assay_error *err)
+{
+	static const char *const outputs[] = { "records", "samples", "samples", "features" };
+	struct arguments *a = arguments;
+	bool of_calls = a->calls.n || a->context || a->progressive || a->overhead != defaults.overhead;
+	bool of_functions = a->modules.n || a->counters || a->library || a->list || a->input || a->budget >= 0 || a->seed >= 0;
+
+	a->output = a->output ? a->output : outputs[a->kind];
+#if !defined(__x86_64__)
+	if (a->kind == CMD_RECORD_COUNTERS || a->kind == CMD_RECORD_FEATURES)
+		return assay_fail(err, ASSAY_E_USAGE,
+				  "not in an assay for this architecture: what is added to programs is written for x86-64");
+#endif
+	if (of_calls && a->kind != CMD_RECORD_CALLS)
+		return assay_fail(err, ASSAY_E_USAGE, "--call, --overhead, --context-aware and --progressive need --for calls");
+	if (of_functions && a->kind != CMD_RECORD_FUNCTIONS)
+		return assay_fail(err, ASSAY_E_USAGE,
+				  "--module, --counters, --budget, --seed, --input, --list and --library need --for functions");
+	if ((a->full || a->nodes) && a->kind != CMD_RECORD_COUNTERS)
+		return assay_fail(err, ASSAY_E_USAGE, "--full and --nodes need --for counters");
+	if (a->functions.n && a->kind != CMD_RECORD_FUNCTIONS && a->kind != CMD_RECORD_COUNTERS)
+		return assay_fail(err, ASSAY_E_USAGE, "--functions needs --for functions or --for counters");
+	if (!a->functions.n && a->kind == CMD_RECORD_FUNCTIONS)
+		return assay_fail(err, ASSAY_E_USAGE, "--functions NAME,...|@FILE is required by --for functions");
+	return ASSAY_OK;
+}
+
+static const char *const kinds[] = { "calls", "functions", "counters", "features", NULL };
 static const struct cli_option options[] = {
+	CLI_CHOICE("for", kinds, struct arguments, kind, "What to record: calls (the default), functions, counters or features"),
 	CLI_OPTION(TEXT, "output", "DIRECTORY", struct arguments, output,
-		   "Directory for the records of this run (default: records); it is created if need be, its parents are not",
+		   "Directory for the files of this run (default: records, samples or features); it is created if need be, its parents are "
+		   "not",
 		   .letter = 'o'),
 	CLI_PARSED(
 	    "overhead", "SHARE", struct arguments, overhead, share_parse,
-	    "How much of a thread's time may go into timing calls, as 1% or .01 (default: 1%; 0: time every call, and record as many "
-	    "as fit in some 24 KB a second for each process)"),
-	CLI_LIST("call", "NAME[:N]", struct arguments, functions,
-		 "Also record where calls of this library function start and end; its argument N, from 1 to 6, tells how much work a call "
-		 "has (repeatable)"),
+	    "Calls: part of a thread's time for timing them, as 1% or 0.01 (default: 1%; 0: time every call, and record as many as fit "
+	    "in some 24 KB a second for each process)"),
+	CLI_LIST(
+	    "call", "NAME[:N]", struct arguments, calls,
+	    "Calls: record those of this library function, too; its argument N, from 1 to 6, tells how much work a call has (repeatable)"),
 	CLI_FLAG("context-aware", struct arguments, context,
-		 "Tell call sites apart by the path of calls that led to them: a finer comparison, but each timed call costs more"),
+		 "Calls: distinguish call sites by the path of calls that led to them, too: each timed call costs more"),
 	CLI_FLAG("progressive", struct arguments, progressive,
-		 "Read only the coarsest counters of the operating system until 'assay timeline --follow' asks a slow process for finer "
-		 "ones"),
+		 "Calls: read only the coarsest counters until 'assay timeline --follow' asks a slow process for finer ones"),
+	CLI_LIST(
+	    "functions", "NAME,...|@FILE", struct arguments, functions,
+	    "Functions and counters: only these, or those of a file ('assay changes --list' writes one); functions need it (repeatable)"),
+	CLI_LIST("module", "FILE", struct arguments, modules, "Functions: a shared library in which to look for them, too (repeatable)"),
+	CLI_TEXT("counters", "NAME,...|default", struct arguments, counters,
+		 "Functions: count these, besides time ('assay counters' lists them)"),
+	CLI_REAL("budget", "F", struct arguments, budget, 0, 1,
+		 "Functions: how much longer they may take for being measured, a fraction (default: 0.03; 0: measure every call)"),
+	CLI_INTEGER("seed", "N", struct arguments, seed, 0, UINT32_MAX,
+		    "Functions: choose the calls to be measured by N (default: others in each run; the files name N)"),
+	CLI_TEXT("input", "NAME", struct arguments, input,
+		 "Functions: keep the name of the input with the samples: those of different inputs are never joined"),
+	CLI_TEXT("list", "FILE", struct arguments, list,
+		 "Functions: only write the list for the probe's library, for programs that are started in another way"),
+	CLI_TEXT("library", "FILE", struct arguments, library,
+		 "Functions: use this library of the probe (default: the one that came with this program)"),
+	CLI_FLAG("full", struct arguments, full, "Counters: simulate all windows: slower, with less noise in short functions"),
+	CLI_INTEGER("nodes", "N", struct arguments, nodes, 1, 64, "Counters: distribute threads among N nodes of memory (default: 2)"),
 	CLI_END
 };
 
@@ -749,21 +1163,31 @@ static const struct cli_option words[] = { CLI_WORDS("-- PROGRAM [ARG]", struct 
 
 const struct command record_command = {
 	.name = "record",
-	.summary = "run a program and record its calls",
+	.summary = "run a program and record its calls, functions, counters or features",
 	.about =
-	    "Runs a program and records its calls into the outside (input and output, waiting, synchronisation, processes, MPI): where "
-	    "they are in the program, how much they had to do, how long they took, and how long the program computed between them. "
-	    "'assay timeline' then tells where and when the run was slow. The program need not be built for it. Its threads and the "
-	    "processes that it starts are recorded too, each process in a file of its own; under mpirun, these are the ranks.\n\n"
-	    "Calls that come too often are sampled, and each record says how many it represents.",
+	    "Runs a program and records what it does. Each process writes files of its own.\n\n"
+	    "Calls into the outside (input and output, waiting, synchronisation, processes, MPI): where they are in the program, how much "
+	    "they had to do, how long they took, and how long the program computed between them. 'assay timeline' then tells where and "
+	    "when the run was slow. The program need not be built for it. Under mpirun, the processes are the ranks. Calls that come too "
+	    "often are sampled, and each record says how many it represents.\n\n"
+	    "Functions: how long calls of selected functions took, and what the CPU counted meanwhile. Short functions are sampled, so "
+	    "that the program takes hardly longer than by itself. 'assay inspect' tells whether the program is built for it. When counters "
+	    "need several runs, the program is run several times.\n\n"
+	    "Counters: those of a program that 'assay build --for counters' has built. Long runs are simulated in one window of time in "
+	    "sixteen, the same ones in all threads.\n\n"
+	    "Features: what a program counts that 'assay build --for features' has built. They are kept however the program ends, if it "
+	    "is killed, too.",
 	.examples = "  assay record -- ./myapp 1000\n"
 		    "  assay record --call deflate --call compress2:4 -- ./myapp 1000\n"
-		    "  assay record -o records --overhead 0.5% -- ./server --port 8080\n"
-		    "  assay record -- mpirun -np 4 ./myapp 1000\n",
+		    "  assay record -o records --overhead 0.5% -- mpirun -np 4 ./myapp 1000\n"
+		    "  assay record --for functions --functions insert,lookup --counters PAPI_TOT_INS -- ./myapp 1000\n"
+		    "  assay record --for counters -o samples --functions work,merge -- ./main 4 1000\n"
+		    "  assay record --for features -o features -- ./sort input\n",
 	.exit_status = "0 recorded, 1 the program or something else failed, 2 usage, 6 there was nothing to record.",
 	.words = words,
 	.options = options,
 	.defaults = &defaults,
 	.flags = CLI_NO_FORMAT,
+	.check = options_check,
 	CLI_RUN(struct arguments, CLI_LAB_NONE, record_run),
 };

@@ -10,7 +10,7 @@
 
 #define ACCOUNT(name) ", json_extract(x.signature, '$." #name "') AS " #name
 
-/* Columns keep their names and order; new ones come at the end. No output, manifest or environment is in them. 'import machines' and
+/* Columns keep their names and order; new ones come at the end. No output, manifest or environment is in them. 'host import' and
  * 'result import' read the first two, so `results` has the failed runs, too. `direction` is of imported results; table_add_row() has that
  * of a plan. */
 static const struct {
@@ -111,9 +111,9 @@ const struct command result_export_command = {
 	.about =
 	    "Writes three CSV tables to DIR, which is made if it is not there: machines.csv has every rate of every battery, results.csv "
 	    "every result with its version and direction, and runs that failed, executions.csv every execution with the kernel's accounts. "
-	    "What programs printed and their environments are in no table. 'import machines' and 'result import' read the first two.",
+	    "What programs printed and their environments are in no table. 'host import' and 'result import' read the first two.",
 	.examples = "  assay result export tables\n"
-		    "  assay init other && assay -C other import machines tables/machines.csv\n"
+		    "  assay init other && assay -C other host import tables/machines.csv\n"
 		    "  assay -C other result import tables/results.csv --columns 'ignore=*'\n",
 	.words = words,
 	CLI_RUN(struct arguments, CLI_LAB_READ, result_export_run),

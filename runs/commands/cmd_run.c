@@ -487,7 +487,7 @@ static void add_look(const struct launch *launch, struct document *d)
 			found[n++] = mem_format("%s@%s", plan->probe ? plan->application : name, plan->versions[v]);
 	}
 	for (size_t i = 0; plan->probe && i < n; i++)
-		add_next(d, "", (const char *const[]){ "samples", found[i], NULL });
+		add_next(d, "", (const char *const[]){ "inspect", found[i], NULL });
 	if (n == 2)
 		add_next(d, "", (const char *const[]){ plan->probe ? "detect" : "gate", found[0], found[1], NULL });
 	else if (n == 1 && !plan->probe)

@@ -2,10 +2,13 @@
 #ifndef RUNS_COMMANDS_H
 #define RUNS_COMMANDS_H
 
-struct command;
-extern const struct command changes_command, build_command, inspect_command, counters_command, probe_command, emulate_run_command,
-    features_run_command, features_show_command, record_command, samples_command, prune_command, import_machines_command,
-    result_import_command, run_command, result_list_command, result_show_command, result_export_command;
+#include "base/command.h"
+
+extern const struct command changes_command, build_command, inspect_command, counters_command, record_command, prune_command,
+    host_import_command, result_import_command, run_command, result_list_command, result_show_command, result_export_command;
+
+/* Imports fingerprints of recorded machines from a CSV file. */
+enum assay_status import_machines(struct lab *lab, const char *file, struct document *d, struct assay_error *err);
 
 /* Executes the compiler in whose place the program was called (runs/inside/variants/compiler_wrapper.h), for main(). Returns the exit
  * status if that cannot be. */

@@ -156,7 +156,7 @@ static enum assay_status add_library(struct instrument *out, struct assay_error 
 	enum assay_status st = instrument_own_library(INSTRUMENT_LIBRARY, &path, err);
 
 	if (st)
-		return assay_context(err, "'assay probe' takes another by --library");
+		return assay_context(err, "'assay record --for functions' takes another by --library");
 	st = artefact_add_copy(&out->files, INSTRUMENT_LIBRARY, path, err);
 	free(path);
 	return st;

@@ -11,7 +11,7 @@ what='assay --help'
 for option in --help -h; do
 	run $option
 	expect_status 0
-	expect_stdout Usage: 'assay -C lab import machines'
+	expect_stdout Usage: 'assay -C lab host import'
 	expect_no_stderr
 done
 cp "$tmp/out" "$tmp/help"
@@ -43,12 +43,12 @@ listed=$(grep -c '^  [a-z][a-z -]*  ' "$tmp/out")
 # What works on no laboratory, and what has one format only.
 without_directory() {
 	case $1 in
-	stat | diff | build | probe | 'emulate run' | 'features run' | 'features show' | record | timeline | inspect | counters | help) echo yes ;;
+	stat | diff | build | record | timeline | counters | help) echo yes ;;
 	esac
 }
 without_format() {
 	case $1 in
-	probe | 'emulate run' | 'features run' | record | help) echo yes ;;
+	record | help) echo yes ;;
 	esac
 }
 without_progress() {
@@ -152,20 +152,22 @@ hosts|unknown command 'hosts'; it is 'assay host list'
 machines|unknown command 'machines'; it is 'assay host list'
 version|unknown command 'version'; it is 'assay --version'
 profile --here -- true|unknown command 'profile --here'; it is 'assay stat'
+catalog types|unknown command 'catalog types'; it is 'assay host list --types'
+probe --functions f -- true|unknown command 'probe'; it is 'assay record --for functions'
 -x|unknown option '-x'|--help
 --versoin|unknown option '--versoin'|did you mean '--version'
 -C|-C needs a directory
 result list -C|'-C' needs a value: DIR
 result list -C=|not a laboratory
 result list extra|unexpected argument 'extra'
-catalog types --format=json extra|unexpected argument 'extra'
+host list --types --format=json extra|unexpected argument 'extra'
 profile|missing argument: APP[@VERSION]
 profile a b|unexpected argument 'b'
 gate|missing argument: BASELINE and CANDIDATE
 gate a|missing argument: CANDIDATE (expected BASELINE and CANDIDATE)
 gate a b c|unexpected argument 'c'
-import machines|missing argument: FILE
-host show|missing argument: MACHINE
+host import|missing argument: FILE
+host show|missing argument: A
 host accept|missing argument: MACHINE
 host accept m|--reason
 host accept m --reason=|a reason must have
@@ -173,9 +175,10 @@ host retire|missing argument: MACHINE
 host retire m --undo --reason x|do not go together
 host rename a|missing argument: NEW (expected OLD and NEW)
 host drift x|unexpected argument 'x'
-fingerprint diff a|missing argument: B (expected A and B)
-fingerprint diff a b c|unexpected argument 'c'
-fingerprint show a b|unexpected argument 'b'
+host show a b c|unexpected argument 'c'
+host show --passes a b|--passes shows one fingerprint
+host list --types --fingerprints|exclude each other
+host import x --dry-run|are for 'host import slurm'
 init a b|unexpected argument 'b'
 profile a --modle paper|unknown option '--modle'|did you mean '--model'
 profile a --modle=paper|unknown option '--modle=paper'|did you mean '--model'
@@ -199,14 +202,21 @@ host up a b|unexpected argument 'b'
 gate a b --min-effect nan|--min-effect
 gate a b --min-effect 1e999|--min-effect
 result import x --version a@b|'a@b' cannot be the name of a version
-probe -C x -- true|unknown option '-C'
 stat -C x -- true|unknown option '-C'
 stat|missing argument: -- COMMAND
 nightly show --list x|--list goes with neither
 nightly show --list --fail-on regression|--list goes with neither
 help --completion bash gate|--completion goes with neither
 help --completion bash --man|--completion goes with neither
-inspect --directory=x true|unknown option '--directory=x'
+record -C x -- true|unknown option '-C'
+record --directory=x -- true|unknown option '--directory=x'
+record --for functions -- true|--functions NAME,...|@FILE is required
+record --functions f -- true|--functions needs --for functions or --for counters
+record --for counters --call f -- true|--call, --overhead, --context-aware and --progressive need --for calls
+record --for features --budget 0 -- true|need --for functions
+record --full -- true|--full and --nodes need --for counters
+predict a@1|predict for a machine (--machine MACHINE) or an input
+predict a@1 --machine m --counts v|--max-error need an input
 END
 
 what='control characters in a word'
@@ -244,7 +254,7 @@ status=$?
 expect_status 0
 expect_stdout app/slow
 what='a relative path is from where you are, not from -C'
-(cd "$tmp" && "$ASSAY" -C lab import machines package/t/machines.csv) >"$tmp/out" 2>"$tmp/err"
+(cd "$tmp" && "$ASSAY" -C lab host import package/t/machines.csv) >"$tmp/out" 2>"$tmp/err"
 status=$?
 expect_status 0
 expect_stdout '0 new'
@@ -270,15 +280,15 @@ json_of() {
 	expect_no_stderr
 	expect_json_parses
 }
-json_of import machines "$tmp/package/t/machines.csv"
+json_of host import "$tmp/package/t/machines.csv"
 expect_json .machines 6
 json_of result export "$tmp/tables"
-json_of catalog list
+json_of host list
 expect_json .machines 6
 expect_json '.machines[0].id' node01
 json_of host show node01
 expect_json .id node01
-json_of catalog types
+json_of host list --types
 json_of check
 expect_json .problems 0
 json_of result list
@@ -312,9 +322,9 @@ while read -r words; do
 	[ -s "$tmp/out" ] || fail 'no output'
 	no_escapes
 done <<'END'
-catalog list
+host list
 host show node01
-catalog types
+host list --types
 check
 result list
 result show app/slow@1.1

@@ -67,8 +67,11 @@ static void test_early(void **state)
 	static const struct command command = { .name = "wait", .summary = "wait", .run = run_interrupted };
 	static const struct command *const commands[] = { &command };
 	static const char *const formats[] = { "human", NULL };
+	static doc_renderer *const renderers[] = { document_human };
 	static const struct renamed renamed[] = { { NULL, NULL } };
-	static const struct program program = { .commands = commands, .n = 1, .renamed = renamed, .formats = formats };
+	static const struct program program = {
+		.commands = commands, .n = 1, .renamed = renamed, .formats = formats, .renderers = renderers
+	};
 	char *words[] = { (char[]){ "assay" }, (char[]){ "wait" }, NULL }, said[200] = "";
 	int status, ends[2];
 	pid_t pid;

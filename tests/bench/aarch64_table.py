@@ -208,13 +208,13 @@ def fingerprints():
         done = answer("host", "measure", "-q", "--counters", "--battery", directory + "/small.yaml")
         hosts = by_host(done)
         holds("all complete", done["status"] == 0 and all(hosts[name]["complete"] for name in [ARM] + EMULATED), done)
-        holds("of architecture `aarch64` and `x86_64`", [answer("fingerprint", "show", name)["architecture"] for name in [ARM] + EMULATED] ==
+        holds("of architecture `aarch64` and `x86_64`", [answer("host", "show", "--passes", name)["architecture"] for name in [ARM] + EMULATED] ==
               ["aarch64", "x86_64", "x86_64"])
         counting = guest.ssh("od -An -tx1 -j18 -N1 .cache/assay/counting-*").split()
         holds("the guest has the counting program of aarch64", counting == [MACHINES["aarch64"]], counting)
         nothing_left(holds)
-    with step("`fingerprint diff arm1 emu01`") as holds:
-        done = call("fingerprint", "diff", ARM, EMULATED[0])
+    with step("`host show arm1 emu01`") as holds:
+        done = call("host", "show", ARM, EMULATED[0])
         holds("refused: fingerprints of different architectures cannot be compared",
               done.returncode == 2 and "different architectures cannot be compared" in done.stderr, done.stderr)
 
@@ -300,7 +300,7 @@ def refusals():
               hosts[ARM]["outcome"] == "failed" and "work" in hosts[ARM]["message"] and "x86" in hosts[ARM]["message"], done)
         holds("the other two go on, status 7", done["status"] == 7 and all(hosts[name]["outcome"] == "ok" for name in EMULATED), done)
     program = directory + "/aarch64/work"
-    for words in (["changes", program, program], ["inspect", program], ["probe", "--functions", "main", "--", program]):
+    for words in (["changes", program, program], ["inspect", program], ["record", "--for", "functions", "--functions", "main", "--", program]):
         with step("`%s` of the program for aarch64" % words[0]) as holds:
             done = call(*words)
             holds("status 2: for aarch64; only x86-64 is supported",

@@ -1,4 +1,4 @@
-"""What inputs cost programs of known composition on hosts of the emulated fleet that are taken away: `assay cost predict --machine`.
+"""What inputs cost programs of known composition on hosts of the emulated fleet that are taken away: `assay predict --machine`.
 
     cost_machines.py measure ASSAY COMPOSED WORK    what is in WORK already is not measured again
     cost_machines.py page WORK
@@ -129,7 +129,7 @@ def measure(assay, composed, work):
                 without(lab, os.path.join(work, "without"), program, host)
                 rows = []
                 for name, cost in sorted(measured.items())[:3]:
-                    said = run(assay, os.path.join(work, "without"), "cost", "predict", program + "@v", "--machine", host, "--input", name, "--format", "json",
+                    said = run(assay, os.path.join(work, "without"), "predict", program + "@v", "--machine", host, "--input", name, "--format", "json",
                                ok=(0, 4, 6))
                     row = {"program": program, "host": host, "input": name, "measured": cost, "refused": ""}
                     if said.returncode == 6:
@@ -150,7 +150,7 @@ def page(work):
         load = json.load(source)
     print(f"""Five programs of composed.c on the {len(hosts_of(os.path.join(work, 'lab')))} hosts of `assay host up` (load {load[0]:.1f} to {load[1]:.1f}): four in fixed proportions, so that inputs are larger
 or smaller, and one, *mixed*, whose proportions differ from input to input. The first host ran {LEARNED} inputs, from which the model is learned; each other one ran {ASKED}, and was then
-taken away and predicted by its fingerprint (battery of the demonstration, 13 stressors) and what the {LEARNED} and the other hosts' inputs cost: `assay cost predict --machine`, three inputs each. Error: |prediction / cost - 1|. *As if
+taken away and predicted by its fingerprint (battery of the demonstration, 13 stressors) and what the {LEARNED} and the other hosts' inputs cost: `assay predict --machine`, three inputs each. Error: |prediction / cost - 1|. *As if
 alike*: by the model alone, as if the host were the first one. Runs are single, processor time.
 
 | program | hosts | refused | predictions | error, mean | median | most | as if alike | in the 90 % interval | interval, times |

@@ -147,10 +147,10 @@ def seconds(words, well=True):
 
 def counts(assay, words, directory, well=True):
     shutil.rmtree(directory, ignore_errors=True)
-    run = subprocess.run([assay, "features", "run", "-o", directory, "--", *words], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False)
+    run = subprocess.run([assay, "record", "--for", "features", "-o", directory, "--", *words], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False)
     if run.returncode and well:
         sys.exit(run.stderr)
-    shown = subprocess.run([assay, "features", "show", "--text", directory], capture_output=True, text=True, check=well).stdout
+    shown = subprocess.run([assay, "inspect", "--text", directory], capture_output=True, text=True, check=well).stdout
     return {name: number for number, name in (line.split(" ", 1) for line in shown.splitlines())}
 
 

@@ -38,7 +38,7 @@ def build(source):
 
 
 def run(words, full):
-    """{function: row of the JSON of `assay samples`}. Everything is at the same place."""
+    """{function: row of the JSON of `assay inspect`}. Everything is at the same place."""
     directory = f"{work}/samples"
     shutil.rmtree(directory, ignore_errors=True)
     os.mkdir(directory)
@@ -139,7 +139,7 @@ def of_apps(tallies):
 def main():
     tallies = {}
     {"apps": of_apps, "plain": plain}[what](tallies)
-    print("\n## Intervals\n\nThe .95 intervals of `assay samples`, of these programs, against the same run with --full; what was simulated as a whole in both\n"
+    print("\n## Intervals\n\nThe .95 intervals of `assay inspect`, of these programs, against the same run with --full; what was simulated as a whole in both\n"
           "is left out. Potential HITM are of two threads, everything else is of one. An interval says how far windows that were skipped may have\n"
           f"moved a value, not how far another order of the threads would. Where runs with --full differ by that, which {FULLS} of them tell, the truth of the sampled\n"
           "run is one more of these: held is what meets their .95 prediction interval (Student's t); how many intervals that concerns is the last column. Totals\n"

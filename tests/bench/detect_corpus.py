@@ -216,7 +216,7 @@ def software(assay, directory):
             continue
         size = str(round(math.sqrt(SIZES[program][0] * SIZES[program][1])))
         for part, flag, n in (("train", "", TRAIN), ("test", "", TEST), ("BAD", "BAD", BAD)):
-            words = [assay, "probe", "--functions", row["function"], "--counters", "default", "-o", "@", "--",
+            words = [assay, "record", "--for", "functions", "--functions", row["function"], "--counters", "default", "-o", "@", "--",
                      build(assay, directory, program, flag, probe)]
             jobs += jobs_of(program, words, f"{directory}/varying/{program}/{part}", n, f"probe {part}")
             jobs += jobs_of(program, words, f"{directory}/same/{program}/{part}", n, f"probe {part}", size)

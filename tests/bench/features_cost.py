@@ -3,7 +3,7 @@ features_cost.py build|time|few ASSAY SOURCES WORK SAMPLES ROUNDS: what counting
 
 build builds each program three times from its sources in SOURCES/PACKAGE, as it is, to count, and to count with values, and makes its
 input; what is there is kept. time runs all of them in turns, ROUNDS times, from memory, and writes their processor times to SAMPLES (CSV); rounds that were
-ended before are in WORK/times.csv, and are not run again. It prints the table of the page. Counts are kept in memory, too, as `assay features run` has them kept.
+ended before are in WORK/times.csv, and are not run again. It prints the table of the page. Counts are kept in memory, too, as `assay record --for features` has them kept.
 
 few runs LEARNED drawn inputs (cost_programs.py) by the plain and the counting build, has `assay cost train --selected` say what the model needs, builds what counts that, and runs the three
 in turns, ROUNDS times (0: they are built alone); what is in WORK is neither chosen nor measured again."""

@@ -29,7 +29,7 @@ def machine_state():
 def rates(battery):
     """{machine: [{stressor: median}, one a fingerprint]}"""
     found = {}
-    for name in [m["id"] for m in ask("catalog", "list")["machines"]]:
+    for name in [m["id"] for m in ask("host", "list")["machines"]]:
         machine = ask("host", "show", name)
         found[name] = [{s: r["median"] for s, r in f["rates"].items() if "median" in r}
                        for f in machine["fingerprints"] if f["battery"] == battery]

@@ -39,7 +39,7 @@ def compile_c(source, out, *more):
 
 
 def listed(program, functions):
-    sh(ASSAY, 'probe', '--list', program + '.list', '--functions', functions, '--', './' + program)
+    sh(ASSAY, 'record', '--for', 'functions', '--list', program + '.list', '--functions', functions, '--', './' + program)
     return os.path.abspath(program + '.list')
 
 

@@ -118,7 +118,7 @@ class Run:
         """Output and exit status of the program; what the probe says about itself is left out."""
         done = subprocess.run([self.binary, *words], input=text.encode(), capture_output=True, cwd=self.directory, timeout=LIMIT_S,
                               env={**self.environment, **variables}, check=False)
-        return done.returncode, done.stdout, [line for line in done.stderr.split(b"\n") if not line.startswith(b"assay probe")]
+        return done.returncode, done.stdout, [line for line in done.stderr.split(b"\n") if not line.startswith(b"assay record --for functions")]
 
     def file(self, name, text):
         path = os.path.join(self.directory, name)
@@ -336,7 +336,7 @@ def soak(assay, library, program, root, runs):
     for number in range(runs):
         with open(root + ".names", "w") as file:
             file.write("\n".join(selection(names, number)) + "\n")
-        subprocess.run([assay, "probe", "--functions", f"@{root}.names", "--list", root + ".list", "--", binary], check=True, stdout=subprocess.DEVNULL)
+        subprocess.run([assay, "record", "--for", "functions", "--functions", f"@{root}.names", "--list", root + ".list", "--", binary], check=True, stdout=subprocess.DEVNULL)
         directory = root + ".samples"
         shutil.rmtree(directory, ignore_errors=True)
         os.mkdir(directory, 0o700)

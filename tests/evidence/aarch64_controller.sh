@@ -120,8 +120,8 @@ step 0 'run work' assay -C /lab run /lab/work.yaml
 step '3' 'gate work@one work@slow' assay -C /lab gate work@one work@slow --min-effect .1
 step '0' 'gate work@one work@same' assay -C /lab gate work@one work@same --min-effect .1
 step '0 6' 'profile work@one' assay -C /lab profile work@one
-step 0 'probe --functions work' assay probe --functions work -o /tmp/probed -- /opt/work 20000
-step 0 'samples' assay samples /tmp/probed
+step 0 'probe --functions work' assay record --for functions --functions work -o /tmp/probed -- /opt/work 20000
+step 0 'samples' assay inspect /tmp/probed
 step 0 'record' assay record -o /tmp/recorded -- /opt/work 20000
 step 2 'build --for counters' assay build --for counters -- gcc -o x x.c
 step 2 'build --for features' assay build --for features -- gcc -o x x.c

@@ -25,7 +25,7 @@ bench=build/release/tests/bench_detect
 	echo
 	echo "# The software back end"
 	echo
-	echo 'The six programs that are not about sharing, natively, by `assay probe --counters default` on a machine without hardware counters: durations, page'
+	echo 'The six programs that are not about sharing, natively, by `assay record --for functions --counters default` on a machine without hardware counters: durations, page'
 	echo 'faults, context switches. Other work on the machine is part of every number.'
 	for inputs in varying same; do
 		echo

@@ -38,7 +38,7 @@ run -C "$lab" host measure --battery "$tmp/tiny.yaml" --format json
 expect_status 0
 expect_json .hosts[0].counted 0
 expect_json .hosts[0].without_counters null
-run -C "$lab" fingerprint show here --format json
+run -C "$lab" host show --passes here --format json
 expect_json .counters null
 cases=$((cases + 1))
 [ -z "$(find "$tmp/cache" -name 'counting-*')" ] || fail 'the counting program should not have been deployed'
@@ -51,7 +51,7 @@ expect_json .hosts[0].complete true
 expect_json .hosts[0].measured 3
 counted=$(json .hosts[0].counted)
 without=$(json .hosts[0].without_counters)
-run -C "$lab" fingerprint show here --format json
+run -C "$lab" host show --passes here --format json
 if [ "$counted" -gt 0 ]; then
 	expect_json .counters.runs[0].family hardware
 	expect_json .counters.none null
@@ -74,7 +74,7 @@ expect_json .hosts[0].measured 3
 expect_json .hosts[0].counted 3
 expect_json .hosts[0].not_counted 0
 id=$(json .hosts[0].fingerprint)
-run -C "$lab" fingerprint show here --format json
+run -C "$lab" host show --passes here --format json
 expect_json .id "$id"
 expect_json .counters.runs[0].family software
 cases=$((cases + 1))
@@ -83,7 +83,7 @@ expect_json .counters.left_out[0].event perf::NOPE
 sums_are_right 0 3
 cases=$((cases + 1))
 [ "$(tr -d ' \n' <"$tmp/out" | grep -o '"pass":[0-9]*,"per_s"' | wc -l)" -eq 3 ] || fail 'the counted runs must not be among the rates'
-run -C "$lab" fingerprint show here
+run -C "$lab" host show --passes here
 expect_stdout 'counters of one run of each stressor' 'run 1, software' 'perf::MINOR-FAULTS'
 run -C "$lab" check
 expect_status 0
@@ -119,9 +119,9 @@ for _ in $(seq 1200); do
 	[ "$(wc -l 2>/dev/null <"$tmp/begun" || echo 0)" -le 4 ] || break
 	sleep .1
 done
-run -C "$lab" fingerprint show --format json
+run -C "$lab" host list --fingerprints --format json
 id=$(json .fingerprints[0].id)
-run -C "$lab" fingerprint show "$id" --format json
+run -C "$lab" host show --passes "$id" --format json
 expect_json .counters.runs[0].cells 1
 kill -KILL $victim
 wait $victim 2>/dev/null
@@ -133,7 +133,7 @@ run -C "$lab" host measure --battery "$tmp/longer.yaml" --counters=perf::TASK-CL
 expect_status 0
 expect_json .hosts[0].fingerprint "$id"
 expect_json .hosts[0].measured 0
-run -C "$lab" fingerprint show here --format json
+run -C "$lab" host show --passes here --format json
 sums_are_right 0 3 # as it was started
 no_process_left
 
@@ -144,9 +144,9 @@ run -C "$lab" host measure --battery "$tmp/fails.yaml" --counters="$faults" --fo
 expect_status 0
 expect_json .hosts[0].counted 1
 expect_json .hosts[0].not_counted 2
-run -C "$lab" fingerprint show here
+run -C "$lab" host show --passes here
 expect_stdout 'not counted (stress-ng does not trust its own metrics' 'not counted (the machine lacks a resource'
-run -C "$lab" fingerprint show here --format json
+run -C "$lab" host show --passes here --format json
 expect_json .counters.runs[0].cells[0].stressor cpu
 expect_json .counters.runs[0].cells[0].operations 100
 no_process_left

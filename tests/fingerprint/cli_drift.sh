@@ -17,7 +17,7 @@ weeks() {
 						printf "%s,%d,%d,%s,%.9g\n", $1, 1500000000 + week * 604800, pass, $4, $(4 + pass) * factor
 			}' "$ASSAY_SOURCE/docs/evidence/drift.csv"
 		} >"$tmp/machines.csv"
-		"$ASSAY" -C "$tmp/$1" import machines "$tmp/machines.csv" >"$tmp/out" 2>"$tmp/err" || fail "week $week cannot be imported"
+		"$ASSAY" -C "$tmp/$1" host import "$tmp/machines.csv" >"$tmp/out" 2>"$tmp/err" || fail "week $week cannot be imported"
 		"$ASSAY" -C "$tmp/$1" host drift >"$tmp/$1.$week" 2>&1
 		sed -n "s/^Against their own past, \([0-9]*\) of [0-9]* that could be compared differs*\$/\1/p" "$tmp/$1.$week"
 	done
@@ -39,7 +39,7 @@ expect_json .machines[2].past.history 12
 expect_json .machines[4].past.differing 0
 run -C "$tmp/slow" host drift
 expect_stdout 'Against their own past, 1 of 6 that could be compared differs' 'all stressors'
-run -C "$tmp/slow" fingerprint diff emu03@2017-07-21 emu03
+run -C "$tmp/slow" host show emu03@2017-07-21 emu03
 expect_stdout 'do not differ beyond the noise between sessions'
 
 finish

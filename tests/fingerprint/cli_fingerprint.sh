@@ -6,7 +6,7 @@ command -v stress-ng >/dev/null || skip 'there is no stress-ng'
 
 # Of the sessions of $lab: other tests may be measuring at the same time.
 work_directories() {
-	for id in $("$ASSAY" -C "$lab" fingerprint show | awk '$2 ~ /^[0-9a-f]+$/ { print $2 }'); do
+	for id in $("$ASSAY" -C "$lab" host list --fingerprints | awk '$2 ~ /^[0-9a-f]+$/ { print $2 }'); do
 		find /dev/shm -maxdepth 1 -name "assay-session-*-$id-*"
 	done
 }
@@ -22,7 +22,7 @@ nothing_in_shm() {
 
 # The number of cells of the latest fingerprint, and how many different ones.
 count_cells() {
-	run -C "$lab" fingerprint show "$1" --format json
+	run -C "$lab" host show --passes "$1" --format json
 	expect_status 0
 	expect_json_parses
 	cases=$((cases + 1))
@@ -54,34 +54,34 @@ expect_json .id "$id"
 expect_json .complete true
 expect_json .emulated false
 expect_json .origin measured
-run -C "$lab" fingerprint show
+run -C "$lab" host list --fingerprints
 expect_stdout "$first" "$id" '2 fingerprints' measured
-run -C "$lab" fingerprint show here
+run -C "$lab" host show --passes here
 expect_stdout "fingerprint $id of here" conditions kernel cpu memcpy str '3 measured, 0 not'
 run -C "$lab" check
 expect_status 0
 
 what='diff of the two'
-run -C "$lab" fingerprint diff "$first" here --format json
+run -C "$lab" host show "$first" here --format json
 expect_status 0
 expect_json .compared 3
 expect_json .before.id "$first"
 expect_json .after.id "$id"
-run -C "$lab" fingerprint diff "$first" "$id"
+run -C "$lab" host show "$first" "$id"
 expect_status 0
 expect_stdout stressors "before $first" "after  $id"
-run -C "$lab" fingerprint diff here nobody
+run -C "$lab" host show here nobody
 refused 2 "'nobody' is neither a machine"
-run -C "$lab" fingerprint diff here@19 here
+run -C "$lab" host show here@19 here
 refused 2 "starts with '19'" "$first"
-run -C "$lab" fingerprint diff here@20 here
+run -C "$lab" host show here@20 here
 refused 2 'has 2 fingerprints' "$first" "$id"
 
 what='another battery is never compared'
 battery "$tmp/other.yaml" 1 60 cpu:100
 run -C "$lab" host measure --battery "$tmp/other.yaml" --format json
 expect_status 0
-run -C "$lab" fingerprint diff "$id" here
+run -C "$lab" host show "$id" here
 refused 2 'different batteries cannot be compared' tiny
 
 # ---- a stress-ng that is not one ----
@@ -130,7 +130,7 @@ battery "$tmp/longer.yaml" 2 60 cpu memcpy str
 "$ASSAY" -C "$lab" host measure --battery "$tmp/longer.yaml" >"$tmp/out" 2>"$tmp/err" </dev/null &
 victim=$!
 for _ in $(seq 1000); do
-	run -C "$lab" fingerprint show --format json
+	run -C "$lab" host list --fingerprints --format json
 	measured=$(json .fingerprints[0].measured) || measured=0
 	[ "$measured" -ge 1 ] && break
 	sleep .05
@@ -145,14 +145,14 @@ cases=$((cases + 1))
 [ -n "$there" ] || fail 'a session has a directory in /dev/shm while it measures'
 nothing_in_shm
 rm "$tmp/hold"
-run -C "$lab" fingerprint show --format json
+run -C "$lab" host list --fingerprints --format json
 expect_json .fingerprints[0].measured 1
-run -C "$lab" fingerprint show
+run -C "$lab" host list --fingerprints
 expect_stdout incomplete
-id=$("$ASSAY" -C "$lab" fingerprint show --format json | "$ASSAY_JSON" .fingerprints[0].id)
-run -C "$lab" fingerprint show "$id"
+id=$("$ASSAY" -C "$lab" host list --fingerprints --format json | "$ASSAY_JSON" .fingerprints[0].id)
+run -C "$lab" host show --passes "$id"
 expect_stdout incomplete
-run -C "$lab" fingerprint show here
+run -C "$lab" host show --passes here
 refused 2 "'here' is neither a machine with a complete fingerprint"
 run -C "$lab" host drift
 expect_status 0
@@ -184,7 +184,7 @@ expect_json .hosts[0].without_rate[0] flood
 expect_json .hosts[0].without_rate[6] three
 no_process_left
 nothing_in_shm
-run -C "$lab" fingerprint show here
+run -C "$lab" host show --passes here
 while read -r stressor reason; do
 	cases=$((cases + 1))
 	grep -q "^  $stressor .* not measured (.*$reason" "$tmp/out" || fail "$stressor should not be measured because: $reason"
@@ -209,8 +209,8 @@ run -C "$lab" host measure --battery "$tmp/ends.yaml"
 expect_status 1
 no_process_left
 nothing_in_shm
-run -C "$lab" fingerprint show --format json
-run -C "$lab" fingerprint show "$(json .fingerprints[0].id)"
+run -C "$lab" host list --fingerprints --format json
+run -C "$lab" host show --passes "$(json .fingerprints[0].id)"
 for text in '  hang .* not measured (.*was killed' \
 	'  early .* not measured (.*was asked to end after 2 s, before it had measured anything: the machine is too busy'; do
 	cases=$((cases + 1))
@@ -223,7 +223,7 @@ battery "$tmp/nothing.yaml" 1 10 rubbish
 run -C "$lab" host measure --battery "$tmp/nothing.yaml"
 expect_status 1
 expect_stdout 'here: not one stressor of the battery could be measured; 1 of 1 times: stress-ng'
-run -C "$lab" catalog list --format json
+run -C "$lab" host list --format json
 cases=$((cases + 1))
 json '.machines[0].fingerprints[0].id' >/dev/null && fail 'no fingerprint expected'
 
@@ -383,21 +383,21 @@ run -C "$lab" check
 expect_status 0
 
 what='rename'
-run -C "$lab" fingerprint show here --format json
+run -C "$lab" host show --passes here --format json
 id=$(json .id)
 run -C "$lab" host rename here there
 expect_status 0
 expect_stdout 'here is called there: 4 fingerprints'
 cases=$((cases + 1))
 grep -q "lab.yaml still calls it 'here': give that host 'id: there'" "$tmp/err" || fail 'the name in lab.yaml should be mentioned'
-run -C "$lab" catalog types
+run -C "$lab" host list --types
 expect_stdout 'there (4 fingerprints, 20'
 cases=$((cases + 1))
 [ -f "$lab/machines/there.json" ] && [ ! -f "$lab/machines/here.json" ] || fail 'the file should follow'
 cases=$((cases + 1))
 named=$(sqlite3 "$lab/.assay/runs.db" 'SELECT machine, count(*) FROM fingerprint GROUP BY machine')
 [ "$named" = 'there|4' ] || fail "the stored fingerprints should follow: $named"
-run -C "$lab" fingerprint show there --format json
+run -C "$lab" host show --passes there --format json
 expect_json .id "$id"
 run -C "$lab" check
 expect_status 0
@@ -416,11 +416,11 @@ run -C "$lab" host retire there
 refused 2 'retired already'
 run -C "$lab" host drift
 expect_stdout '1 retired machine is excluded'
-run -C "$lab" catalog types
+run -C "$lab" host list --types
 expect_stdout 'retired machines are excluded'
-run -C "$lab" catalog list
+run -C "$lab" host list
 expect_stdout retired
-run -C "$lab" fingerprint show there
+run -C "$lab" host show --passes there
 expect_status 0
 run -C "$lab" check
 expect_status 0

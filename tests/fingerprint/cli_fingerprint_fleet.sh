@@ -113,7 +113,7 @@ run -C "$lab" host drift --format json # by text both are one range where the ma
 expect_json_parses
 cases=$((cases + 1))
 tr -d ' \n' <"$tmp/out" | grep -q '"machine":"emu02"' || fail 'emu02 should be named'
-run -C "$lab" catalog list
+run -C "$lab" host list
 expect_stdout base vm
 run host down "$lab"
 expect_status 0
@@ -125,7 +125,7 @@ sed -e '/^ *\(profile\|type\|env\):/d' -e "s|identity_file: .assay|identity_file
 printf 'command: [echo, "cost 5"]\nversions: { a: }\nrepetitions: 2\nmetric: { source: regex, pattern: "cost ([0-9]+)" }\n' >"$tmp/other/apps/app.yaml"
 run -C "$tmp/other" host measure --battery "$tmp/small.yaml"
 expect_status 0
-run -C "$tmp/other" fingerprint show emu01 --format json
+run -C "$tmp/other" host show --passes emu01 --format json
 expect_json .origin emulated
 expect_json .profile vm
 run -C "$tmp/other" run app --format json

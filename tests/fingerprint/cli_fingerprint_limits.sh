@@ -49,9 +49,9 @@ groups | grep -vxFf "$tmp/others" >"$tmp/groups"
 expect_status 0
 measured=$(json .hosts[0].measured)
 no_process_left
-run -C "$lab" fingerprint show here --format json
+run -C "$lab" host show --passes here --format json
 cgroup=$(json .conditions.cgroup)
-run -C "$lab" fingerprint show here
+run -C "$lab" host show --passes here
 case $cgroup in
 v1 | v2)
 	cases=$((cases + 1))
@@ -88,7 +88,7 @@ if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
 	shown host measure
 	expect_status 0
 	expect_json .hosts[0].measured 3
-	run -C "$lab" fingerprint show here --format json
+	run -C "$lab" host show --passes here --format json
 	expect_json .conditions.cgroup none
 	no_process_left
 else

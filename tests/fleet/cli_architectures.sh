@@ -75,6 +75,6 @@ case $ASSAY_OTHER_PROGRAMS in
 *counting*) [ "$(find "$tmp/cache" -name 'counting-*' | wc -l)" = 1 ] || fail 'the counting program should have been deployed' ;;
 *) expect_stdout 'without its counting program for hosts of aarch64' ;;
 esac
-lab fingerprint show arm --format json
+lab host show --passes arm --format json
 expect_json .architecture aarch64
 finish

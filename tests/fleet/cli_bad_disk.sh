@@ -19,7 +19,7 @@ readers() {
 		run -C "$tmp/broken" $command
 		refused 1 .assay/runs.db "$1"
 	done
-	run -C "$tmp/broken" import machines "$tmp/package/t/machines.csv"
+	run -C "$tmp/broken" host import "$tmp/package/t/machines.csv"
 	refused 1 .assay/runs.db "$1"
 }
 what='database: of a newer version'
@@ -105,7 +105,7 @@ import_package "$tmp/linked" "$tmp/package"
 for part in .assay/runs.db .assay machines lab.yaml; do
 	mv "$tmp/linked/$part" "$tmp/unmounted"
 	ln -s "$tmp/mounted" "$tmp/linked/$part"
-	for command in 'result list' 'catalog list' 'check' 'nightly show --list' "import machines $tmp/package/machines.csv" "backup $tmp/none"; do
+	for command in 'result list' 'host list' 'check' 'nightly show --list' "host import $tmp/package/machines.csv" "backup $tmp/none"; do
 		case $part:$command in
 		machines:result*|machines:nightly*|machines:backup*) continue ;; # these do without
 		esac
@@ -132,7 +132,7 @@ if command -v flock >/dev/null 2>&1; then
 	holder=$!
 	tidy() { kill "$holder" 2>/dev/null; }
 	while flock -n "$lab/.assay/lock" true; do sleep .02; done
-	run -C "$lab" import machines "$tmp/large/t/machines.csv"
+	run -C "$lab" host import "$tmp/large/t/machines.csv"
 	refused 1 "$lab" 'another assay'
 	still_there
 	kill "$holder"
@@ -155,13 +155,13 @@ if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null 2>&1; then
 	chmod 755 "$ASSAY"
 	what='a laboratory that may only be read'
 	still_there "$tmp/broken"
-	for command in 'result list' 'catalog list' 'profile same@1.0' 'gate same@1.0 same@1.1'; do
+	for command in 'result list' 'host list' 'profile same@1.0' 'gate same@1.0 same@1.1'; do
 		# shellcheck disable=SC2086
 		run -C "$tmp/broken" $command
 		expect_status 0
 		expect_no_stderr
 	done
-	run -C "$tmp/broken" import machines "$tmp/large/t/machines.csv"
+	run -C "$tmp/broken" host import "$tmp/large/t/machines.csv"
 	refused 1 "$tmp/broken/.assay" "belongs to user 'root' alone"
 	run -C "$tmp/broken" result export "$tmp/broken/x"
 	refused 1 'Permission denied' broken/x
@@ -173,7 +173,7 @@ if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null 2>&1; then
 	run -C "$tmp/broken" result list
 	expect_status 0
 	expect_no_stderr
-	run -C "$tmp/broken" import machines "$tmp/large/t/machines.csv"
+	run -C "$tmp/broken" host import "$tmp/large/t/machines.csv"
 	refused 1 "$tmp/broken/.assay" 'Permission denied'
 	what='a catalog that may only be read'
 	chmod -R u+w "$tmp/broken/.assay"
@@ -181,7 +181,7 @@ if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null 2>&1; then
 	mkdir "$tmp/more/t"
 	sed 's/node0/other/' "$tmp/package/t/machines.csv" >"$tmp/more/t/machines.csv"
 	chmod -R a+rX "$tmp/more"
-	run -C "$tmp/broken" import machines "$tmp/more/t/machines.csv"
+	run -C "$tmp/broken" host import "$tmp/more/t/machines.csv"
 	refused 1 "machines/other1.json" 'Permission denied' 'import again'
 	what='files that may not be read'
 	chmod 600 "$tmp/broken/lab.yaml"
@@ -193,7 +193,7 @@ if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null 2>&1; then
 	refused 1 runs.db 'Permission denied'
 	chmod 600 "$db"
 	chmod 600 "$tmp/broken/machines/node02.json"
-	run -C "$tmp/broken" catalog list
+	run -C "$tmp/broken" host list
 	refused 1 node02.json 'Permission denied'
 	ASSAY=$program
 	if unshare -m true 2>/dev/null; then
@@ -203,13 +203,13 @@ if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null 2>&1; then
 			'mount --bind \"\$0\" \"\$0\" && mount -o remount,ro,bind \"\$0\" && exec \"\$@\"' "$tmp/broken" "$program" >"$tmp/read_only"
 		chmod 755 "$tmp/read_only"
 		ASSAY=$tmp/read_only
-		for command in 'result list' 'catalog list' 'host drift' 'profile same@1.0' 'gate same@1.0 same@1.1'; do
+		for command in 'result list' 'host list' 'host drift' 'profile same@1.0' 'gate same@1.0 same@1.1'; do
 			# shellcheck disable=SC2086
 			run -C "$tmp/broken" $command
 			expect_status 0
 			expect_no_stderr
 		done
-		for command in "import machines $tmp/large/t/machines.csv" 'host measure' 'run example' 'host retire other1'; do
+		for command in "host import $tmp/large/t/machines.csv" 'host measure' 'run example' 'host retire other1'; do
 			# shellcheck disable=SC2086
 			run -C "$tmp/broken" $command
 			refused 1 "the laboratory '$tmp/broken' can only be read" 'cp -R'
@@ -224,7 +224,7 @@ fi
 
 if [ "$(id -u)" = 0 ] && command -v bindfs >/dev/null && mkdir "$tmp/mounted" && bindfs "$lab" "$tmp/mounted" 2>/dev/null; then
 	what='a laboratory on FUSE'
-	for command in 'result list' 'check' "import machines $tmp/package/t/machines.csv"; do
+	for command in 'result list' 'check' "host import $tmp/package/t/machines.csv"; do
 		# shellcheck disable=SC2086
 		run -C "$tmp/mounted" $command
 		refused 1 .assay/runs.db 'not on a file system that is known as a local one' 'local disk'
@@ -251,10 +251,10 @@ if [ -c /dev/full ]; then
 --version
 result --help
 result export --help
-import machines $tmp/package/t/machines.csv
-catalog list
+host import $tmp/package/t/machines.csv
+host list
 host show node01
-catalog types
+host list --types
 check
 result list
 result show same@1.0
@@ -265,7 +265,7 @@ gate same@1.0 same@1.1 --format json
 END
 fi
 what='standard output is closed'
-for words in 'result list' "import machines $tmp/package/t/machines.csv" "result export $tmp/x"; do
+for words in 'result list' "host import $tmp/package/t/machines.csv" "result export $tmp/x"; do
 	# shellcheck disable=SC2086
 	"$ASSAY" -C "$lab" $words >&- 2>"$tmp/err"
 	status=$?
@@ -282,14 +282,14 @@ disk_is_full() {
 	expect_status 0
 	import_package "$tmp/disk/lab" "$tmp/package"
 	expect_status 0
-	limited -C "$tmp/disk/lab" import machines "$tmp/large/t/machines.csv"
+	limited -C "$tmp/disk/lab" host import "$tmp/large/t/machines.csv"
 	refused 1 "$tmp/disk/lab" "$2"
 	still_there "$tmp/disk/lab"
 	what="$1: an export over an older one"
 	mkdir "$tmp/disk/x"
 	cp "$tmp/export" "$tmp/disk/x/machines.csv"
 	run init "$tmp/labx"
-	run -C "$tmp/labx" import machines "$tmp/large/t/machines.csv"
+	run -C "$tmp/labx" host import "$tmp/large/t/machines.csv"
 	limited -C "$tmp/labx" result export "$tmp/disk/x"
 	refused 1 x/machines.csv "$3"
 	expect_same_files "$tmp/disk/x/machines.csv" "$tmp/export"
@@ -306,7 +306,7 @@ if [ "$(id -u)" -eq 0 ] && mount -t tmpfs -o size=1m none "$tmp/disk" 2>/dev/nul
 	disk_is_full 'disk full' 'disk is full' 'No space left'
 	what='disk full: not a byte left'
 	dd if=/dev/zero of="$tmp/disk/fill" bs=1024 2>/dev/null
-	run -C "$tmp/disk/lab" import machines "$tmp/more/t/machines.csv"
+	run -C "$tmp/disk/lab" host import "$tmp/more/t/machines.csv"
 	expect_status 1
 	expect_error "$tmp/disk/lab" 'No space left'
 	still_there "$tmp/disk/lab"

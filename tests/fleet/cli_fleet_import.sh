@@ -66,8 +66,8 @@ run -C "$lab" host list -w 'any 1 of type:rome' --format json
 expect_json .hosts[0].name n06
 holds "$tmp/asked" 'the words of ssh' '-p 2222 -l me -- front'
 
-what='another batch system'
+what='neither a batch system nor a file'
 run -C "$lab" host import pbs
-refused 2 'unknown batch system'
+refused 2 "cannot read 'pbs'"
 
 finish

@@ -4,7 +4,8 @@
 what='a new laboratory has no hosts'
 run init "$tmp/lab"
 run -C "$tmp/lab" host list
-refused 2 'no hosts yet: write them into it' "'# hosts:'"
+expect_status 0
+expect_stdout 'no hosts yet: write them into it' 'host import FILE'
 
 what='the example without its comment signs'
 sed -i 's/^# //' "$tmp/lab/lab.yaml"

@@ -49,7 +49,7 @@ expect_status 0
 what='in a fingerprint'
 "$ASSAY" -C "$lab" host measure --battery "$tmp/tiny.yaml" >/dev/null 2>&1 &
 for _ in $(seq 600); do
-	run -C "$lab" fingerprint show --format json
+	run -C "$lab" host list --fingerprints --format json
 	[ "$(json .fingerprints[0].measured)" -ge 2 ] 2>/dev/null && break
 	sleep .1
 done
@@ -63,7 +63,7 @@ run -C "$lab" host measure --battery "$tmp/tiny.yaml" --resume --format json
 expect_status 0
 expect_json .hosts[0].outcome ok
 expect_json .hosts[1].outcome ok
-run -C "$lab" catalog list --format json
+run -C "$lab" host list --format json
 expect_json .machines[0].fingerprints 1
 expect_json .machines[1].fingerprints 1
 

@@ -72,10 +72,10 @@ cases=$((cases + 1))
 
 what='counts that were never seen'
 printf '5000 loop work.c:5 inner\n5000 loop work.c:18 main\n1 call never.c:1 never\n' >features
-run -C "$lab" cost predict work@old --counts counts --of metric --features features
+run -C "$lab" predict work@old --counts counts --of metric --features features
 expect_status 0
 echo '500 loop never.c:3 never' >>features
-run -C "$lab" cost predict work@old --counts counts --of metric --features features
+run -C "$lab" predict work@old --counts counts --of metric --features features
 expect_status 4
 expect_stdout "'places that no input reached' is 501" 'more than 1 % of all that was counted'
 
@@ -102,29 +102,29 @@ sqlite3 "$lab/.assay/runs.db" "UPDATE execution SET user_us = metric, sys_us = 0
 
 what='of an input that was not run the sizes of files are known, which say little'
 sed 's/^./8/' "$lab/apps/data/bfa" >"$lab/apps/data/never"
-run -C "$lab" cost predict work@old --counts counts --input never
+run -C "$lab" predict work@old --counts counts --input never
 refused 6 'what is known of this input before a run says what it costs within' --max-error --features
-run -C "$lab" cost predict work@old --counts counts --input never --max-error 50
+run -C "$lab" predict work@old --counts counts --input never --max-error 50
 expect_status 0
 expect_stdout 'from what is known before a run'
 what='what the version that counts has counted in it'
-run -C "$lab" cost predict work@old --counts counts --input bfa
+run -C "$lab" predict work@old --counts counts --input bfa
 expect_status 0
 expect_stdout 'its counts are of a run of it by work@counts'
 read -r n m rest <"$lab/apps/data/bfa"
-run -C "$lab" cost predict work@old --counts counts --of metric --input bfa --format json
+run -C "$lab" predict work@old --counts counts --of metric --input bfa --format json
 expect_json .features_of counts .before false
 expect_near .value "$((3000 + 2 * ${n#0} + ${m#0}))" .01
-run -C "$lab" cost predict work@old --counts counts --input bother
+run -C "$lab" predict work@old --counts counts --input bother
 expect_status 4
 expect_stdout 'places that no input reached'
-run -C "$lab" cost predict work@old --counts counts --input aab
+run -C "$lab" predict work@old --counts counts --input aab
 expect_status 0
 
 what='counted by the version itself'
 sqlite3 "$lab/.assay/runs.db" "UPDATE execution SET features = (SELECT features FROM execution AS c
 	WHERE c.version = 'counts' AND c.input = execution.input) WHERE metric IS NOT NULL"
-run -C "$lab" cost predict work@old --input bfa
+run -C "$lab" predict work@old --input bfa
 refused 6 'what is known of this input before a run' "has counted in it, but counts are of the code (--counts "
 
 finish

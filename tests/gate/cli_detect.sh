@@ -185,7 +185,7 @@ END
 gcc -O2 -g -fpatchable-function-entry=5 measured.c -o measured
 mkdir timed
 for i in 1 2 3 4; do
-	"$ASSAY" probe --functions work --budget 0 -o "timed/$i" -- ./measured >/dev/null 2>"$tmp/err" || skip "the probe does not work here: $(cat "$tmp/err")"
+	"$ASSAY" record --for functions --functions work --budget 0 -o "timed/$i" -- ./measured >/dev/null 2>"$tmp/err" || skip "the probe does not work here: $(cat "$tmp/err")"
 done
 run detect old timed
 refused 2 "different back ends are never compared: 'old' is emulated, 'timed' is time"

@@ -147,9 +147,9 @@ expect_json .samples[0].stale false
 expect_json .samples[1].stale true
 cases=$((cases + 1))
 grep -q "p@b: its samples are of another build than its latest runs" "$tmp/err" || fail "the samples are old: $(cat "$tmp/err")"
-run -C lab samples p@b --format json
+run -C lab inspect p@b --format json
 expect_json .files[0].stale true
-run -C lab samples p@b
+run -C lab inspect p@b
 expect_stdout 'of another build than the latest runs'
 what='new samples, and older ones beside them'
 run -C lab run p --probe --versions a,b

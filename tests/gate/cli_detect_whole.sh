@@ -107,7 +107,7 @@ expect_json .functions[0].kind remote_memory
 expect_json .functions[0].further_kinds 0
 run detect uneven/own uneven/own --rate .1 --format json
 expect_json .decision pass
-run samples uneven/taken --format json
+run inspect uneven/taken --format json
 expect_near '.functions[0].counters["emulated:accesses"]' 245763 .001
 
 what='what compilers add to each file of a program is none of its functions'

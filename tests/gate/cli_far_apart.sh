@@ -51,7 +51,9 @@ for version in steep far; do
 done
 both 6 gate app/x@steep app/x@far
 both 6 gate app/x@far app/x@steep
-both 0 explore -o "$tmp/catalog.html"
+both 0 host list --types
+run -C "$lab" host list --format html
+cp "$tmp/out" "$tmp/catalog.html"
 finite "$tmp/catalog.html"
 both 0 report app/x@steep app/x@far -o "$tmp/report.html"
 finite "$tmp/report.html"

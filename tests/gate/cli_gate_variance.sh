@@ -172,6 +172,6 @@ refused 1 'is missing: restore it'
 what='nothing was recorded'
 run -C "$lab" timeline p@none
 refused 6 'variance: yes' 'not linked statically'
-run -C "$lab" samples p@old
+run -C "$lab" inspect p@old
 refused 2 'no samples'
 finish

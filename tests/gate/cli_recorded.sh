@@ -20,7 +20,7 @@ tables=$tmp/of_package
 what='import twice'
 cp -R "$lab/machines" "$tmp/machines"
 export_to "$tmp/export"
-run -C "$lab" import machines "$tables/machines.csv" --format json
+run -C "$lab" host import "$tables/machines.csv" --format json
 expect_status 0
 expect_json .rows 16897
 expect_json .fingerprints_added 0
@@ -40,15 +40,15 @@ expect_same_files "$tmp/now" "$tmp/export"
 
 what='what was recorded before may not be changed by an import'
 awk -F, -v OFS=, 'NR == 2 { $5 = 1 } { print }' "$tables/machines.csv" >"$tmp/changed.csv"
-run -C "$lab" import machines "$tmp/changed.csv"
+run -C "$lab" host import "$tmp/changed.csv"
 refused 2 'changed.csv:2' af-alg 'stored'
 export_to "$tmp/now"
 expect_same_files "$tmp/now" "$tmp/export"
 
 # ---- catalog ----
 
-what='catalog list'
-run -C "$lab" catalog list
+what='host list'
+run -C "$lab" host list
 expect_status 0
 expect_stdout scruffy.soe.ucsc.edu quiho-2017 '51 machines, 105 fingerprints, 22 hardware types'
 what='host show'
@@ -58,16 +58,16 @@ expect_stdout issdm-41 'quiho-2017, stress-ng unknown' 't01 (given by machines.c
 run -C "$lab" host show issdm-41 --format json
 expect_json '.fingerprints[0].rates.oom-pipe.not_measured' 'recorded 0'
 expect_json '.fingerprints[0].stress_ng' unknown
-what='catalog types'
-run -C "$lab" catalog types --format json
+what='host list --types'
+run -C "$lab" host list --types --format json
 expect_json .types 22
 expect_json '.types[0].name' t01
 expect_json '.types[0].members[0].machine' issdm-0
-what='catalog types without --types'
+what='host list --types without --types'
 run init "$tmp/untyped"
 import_package "$tmp/untyped" "$ASSAY_QUIHO"
 expect_status 0
-run -C "$tmp/untyped" catalog types --format json
+run -C "$tmp/untyped" host list --types --format json
 expect_status 0
 expect_json .types 22
 what='check'
@@ -95,7 +95,7 @@ expect_stdout 'hpccg@imported, lower is better' issdm-0 t01
 what='export, import, export'
 run -C "$lab" result export "$tmp/first"
 run init "$tmp/second"
-run -C "$tmp/second" import machines "$tmp/first/machines.csv"
+run -C "$tmp/second" host import "$tmp/first/machines.csv"
 expect_status 0
 run -C "$tmp/second" result import "$tmp/first/results.csv" --columns 'ignore=*'
 expect_status 0

@@ -172,7 +172,7 @@ printf '\0' | dd of="$tmp/begun/3-0.samples" bs=1 seek=72 conv=notrunc 2>/dev/nu
 run timeline "$tmp/begun" --format json
 expect_status 0
 expect_json .processes 2
-run samples "$tmp/begun/3-0.samples"
+run inspect "$tmp/begun/3-0.samples"
 refused 6 'ended while it made this file'
 
 what='a record file that cannot be read does not take the others with it'

@@ -1,6 +1,6 @@
 /* The page about a catalog, from laboratories made in memory: the numbers, what stands on it and what does not, and the page
  * itself. */
-#include "gate/commands/cmd_explore.c" /* the numbers */
+#include "gate/commands/cmd_host_page.c" /* the numbers */
 #include "tests/gate/made_up_evidence.h"
 
 #include <math.h>

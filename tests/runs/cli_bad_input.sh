@@ -12,10 +12,10 @@ while read -r words; do
 	run -C "$tmp/nowhere" $words
 	refused 2 'nowhere' 'assay init' '-C DIR'
 done <<END
-import machines $tmp/package/t/machines.csv
-catalog list
+host import $tmp/package/t/machines.csv
+host list
 host show node01
-catalog types
+host list --types
 check
 result list
 result show same@1.0
@@ -34,16 +34,16 @@ refused 1 'no/where' 'there is no directory' 'mkdir -p'
 
 what='an empty laboratory'
 run init "$tmp/empty"
-run -C "$tmp/empty" catalog list
+run -C "$tmp/empty" host list
 expect_status 0
-expect_stdout 'The catalog is empty' 'import machines'
-run -C "$tmp/empty" catalog types
+expect_stdout 'The catalog is empty' 'host import'
+run -C "$tmp/empty" host list --types
 expect_status 0
-expect_stdout 'The catalog is empty' 'import machines'
+expect_stdout 'The catalog is empty' 'host import'
 run -C "$tmp/empty" result list
 expect_status 0
 expect_stdout 'No results yet' 'result import'
-for command in 'result list' 'catalog list' 'catalog types' 'check'; do
+for command in 'result list' 'host list' 'host list --types' 'check'; do
 	# shellcheck disable=SC2086
 	run -C "$tmp/empty" $command --format json
 	expect_status 0
@@ -63,7 +63,7 @@ while IFS='|' read -r title text wanted also; do
 	fresh
 	# shellcheck disable=SC2059
 	printf -- "$text" >"$tmp/broken/lab.yaml"
-	for command in 'result list' "import machines $tmp/package/t/machines.csv"; do
+	for command in 'result list' "host import $tmp/package/t/machines.csv"; do
 		# shellcheck disable=SC2086
 		run -C "$tmp/broken" $command
 		refused 2 lab.yaml: "$wanted" "$also"
@@ -97,8 +97,8 @@ expect_status 0
 # ---- the catalog ----
 
 broken_catalog() {
-	for command in 'catalog list' 'host show node01' 'catalog types' 'profile same@1.0' 'gate same@1.0 same@1.1' \
-		"import machines $tmp/package/t/machines.csv"; do
+	for command in 'host list' 'host show node01' 'host list --types' 'profile same@1.0' 'gate same@1.0 same@1.1' \
+		"host import $tmp/package/t/machines.csv"; do
 		what="$1: $command"
 		# shellcheck disable=SC2086
 		run -C "$tmp/broken" $command
@@ -140,7 +140,7 @@ what='catalog file: a directory'
 fresh
 rm "$tmp/broken/machines/node02.json"
 mkdir "$tmp/broken/machines/node02.json"
-run -C "$tmp/broken" catalog list
+run -C "$tmp/broken" host list
 refused 1 node02.json directory
 what='catalog file: a median changed by hand'
 fresh
@@ -164,7 +164,7 @@ still_there "$tmp/broken"
 bad=$tmp/bad.csv
 good=$tmp/package/t/machines.csv
 refused_file() {
-	run -C "$lab" import machines "$bad"
+	run -C "$lab" host import "$bad"
 	refused "$@"
 	still_there
 }
@@ -198,7 +198,7 @@ awk -F, -v OFS=, 'NR == 7 { $5 = 1 } { print }' "$good" >"$bad"
 refused_file 2 bad.csv:7 's06 is 1 here, but 858.287032 is stored'
 # left_out LINE: importing $bad leaves out this row alone.
 left_out() {
-	run -C "$lab" import machines "$bad"
+	run -C "$lab" host import "$bad"
 	expect_status 0
 	expect_stdout "1: the row cannot be read (first in line $1: "
 	still_there
@@ -244,7 +244,7 @@ END
 } >"$bad"
 sed 's/$/,quiho-2017/; 1s/,[^,]*$/,battery/' "$bad" >"$tmp/with"
 mv "$tmp/with" "$bad"
-run -C "$lab" import machines "$bad" --format json
+run -C "$lab" host import "$bad" --format json
 expect_status 0
 expect_json .not_used.not_a_number 4
 expect_json .not_used.bad_number 1
@@ -253,7 +253,7 @@ expect_json .not_used.bad_timestamp 2
 expect_json .not_used.bad_repetition 2
 expect_json .not_used.bad_name 3
 expect_json .rates_added 0
-run -C "$lab" import machines "$bad"
+run -C "$lab" host import "$bad"
 expect_stdout "4: the result is not a finite number (first in line $(grep -n nan "$bad" | cut -d : -f 1))" '1: the result is negative'
 still_there
 what='machines: no row that can be used'
@@ -285,7 +285,7 @@ expect_json '.reasons[0].code' too_few_types
 expect_json .effect.low null
 run -C "$tmp/lab1" profile app/slow@1.0
 expect_stdout 'from 1 hardware type' '1 machine'
-run -C "$tmp/lab1" catalog list
+run -C "$tmp/lab1" host list
 expect_stdout '1 machine, 1 fingerprint, 1 hardware type'
 
 what='no machine in common'
@@ -312,7 +312,7 @@ run init "$tmp/lab3"
 import_package "$tmp/lab3" "$tmp/bare"
 expect_status 0
 printf 'machine,time,stressor,rate\nother,1500000000,cpu,1\n' >"$tmp/other.csv"
-run -C "$tmp/lab3" import machines "$tmp/other.csv"
+run -C "$tmp/lab3" host import "$tmp/other.csv"
 expect_stdout '72 imported results have no fingerprint'
 run -C "$tmp/lab3" profile app/slow@1.0
 refused 6 app/slow@1.0 'no fingerprint'

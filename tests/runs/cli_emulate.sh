@@ -20,7 +20,7 @@ what='sources and options in a file'
 echo "-O2 -D_GNU_SOURCE '$apps/branch.c'" >response
 run build --for counters -- gcc @response -o three
 expect_status 0
-run emulate run -o of-three -- ./three 1 1000
+run record --for counters -o of-three -- ./three 1 1000
 expect_status 0
 expect_error "samples in 1 file of 'of-three'"
 
@@ -32,7 +32,7 @@ if command -v cmake >/dev/null; then
 	printf 'cmake_minimum_required(VERSION 3.21)\nproject(p C)\nadd_executable(made %s)\nset(CMAKE_C_FLAGS -D_GNU_SOURCE)\n' "$apps/branch.c" >by-cmake/CMakeLists.txt
 	CC=gcc "$ASSAY" build --for counters -- cmake -S by-cmake -B built "-DCMAKE_C_COMPILER_LAUNCHER=$PWD/launcher/ccache" >out.log 2>&1
 	"$ASSAY" build --for counters -- cmake --build built >>out.log 2>&1
-	run emulate run -o of-made -- built/made 1 1000
+	run record --for counters -o of-made -- built/made 1 1000
 	expect_status 0
 	expect_error "samples in 1 file of 'of-made'"
 fi
@@ -47,20 +47,20 @@ expect_same_files expected out
 ls -- *.samples >/dev/null 2>&1 && fail 'samples although nobody asked for them'
 
 what='and counts when it is asked to'
-run emulate run -o samples -- ./one 1 1000
+run record --for counters -o samples -- ./one 1 1000
 expect_status 0
 expect_same_files expected out
-expect_error "samples in 1 file of 'samples', 0." " MiB: 'assay samples samples' shows them, 'assay detect OLD NEW' compares those of two builds"
+expect_error "samples in 1 file of 'samples', 0." " MiB: 'assay inspect samples' shows them, 'assay detect OLD NEW' compares those of two builds"
 cases=$((cases + 1))
 [ "$(ls samples | wc -l)" -eq 1 ] || fail 'one sample file expected'
-run samples samples/*.samples --format json
+run inspect samples/*.samples --format json
 cases=$((cases + 1))
 grep -q '"arguments": "1 1000"' "$tmp/out" || fail 'what the program was asked to do should be kept'
 cases=$((cases + 1))
 [ "$(stat -c %a samples/*)" = 600 ] || fail 'nobody else should see it'
 
 what='a second run into the same directory would look like one that did twice as much'
-run emulate run -o samples -- ./one 1 1000
+run record --for counters -o samples -- ./one 1 1000
 refused 2 "'samples' has 1 sample file of an earlier run, and what a directory holds is taken as one run: name another one (-o)"
 cases=$((cases + 1))
 [ "$(ls samples | wc -l)" -eq 1 ] || fail 'the program should not have run'
@@ -68,7 +68,7 @@ cases=$((cases + 1))
 what='what was not built for it writes nothing, and that is said'
 printf 'int main(void) { return 0; }\n' >plain.c
 gcc plain.c -o plain
-run emulate run -o nothing -- ./plain
+run record --for counters -o nothing -- ./plain
 refused 6 "the program wrote no samples: was it built by 'assay build --for counters'"
 
 what='what was built for it and wrote nothing all the same: why'
@@ -95,11 +95,11 @@ int main(int argc, char **argv)
 }
 EOF
 run build --for counters -- gcc -O2 ways.c -o ways
-run emulate run -o ways-exec -- ./ways exec
+run record --for counters -o ways-exec -- ./ways exec
 refused 6 "the program's samples are lost or still to come"
-run emulate run -o ways-daemon -- ./ways daemon
+run record --for counters -o ways-daemon -- ./ways daemon
 refused 6 "the program's samples are lost or still to come"
-run emulate run -o ways-functions --functions nosuch -- ./ways
+run record --for counters -o ways-functions --functions nosuch -- ./ways
 refused 6 'none of the functions that --functions names was called'
 
 what='more threads at a time than are followed: that is said'
@@ -129,7 +129,7 @@ int main(void)
 }
 EOF
 run build --for counters -- gcc -O2 -pthread crowd.c -o crowd
-run emulate run -o crowd-samples -- ./crowd
+run record --for counters -o crowd-samples -- ./crowd
 expect_status 0
 cases=$((cases + 2))
 grep -q '45 threads were not simulated: there were more at a time than the emulation follows' "$tmp/err" || fail 'it should be said'
@@ -143,7 +143,7 @@ gcc heap.c -o heap
 for name in h hhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhh; do
 	run build --for counters -- gcc heap.c -o "$name"
 	expect_status 0
-	run emulate run -o "heap-samples.${#name}" -- ./"$name"
+	run record --for counters -o "heap-samples.${#name}" -- ./"$name"
 	expect_status 0
 	expect_same_files expected-heap out
 done
@@ -160,9 +160,9 @@ END
 for split in '' -DSPLIT; do
 	run build --for counters -- gcc -O2 $split helper.c -o helper
 	expect_status 0
-	run emulate run -o "helper-samples$split" -- ./helper
+	run record --for counters -o "helper-samples$split" -- ./helper
 	expect_status 0
-	run samples "helper-samples$split" --format json
+	run inspect "helper-samples$split" --format json
 	jq -c '[.files[].functions[] | [.name, .calls]], .files[].about["total:emulated:blocks"]' out >"helper-counts$split"
 done
 expect_same_files helper-counts helper-counts-DSPLIT
@@ -176,11 +176,11 @@ what='a run leaves about 1 MiB, however many functions it calls, and the totals 
 } >many.c
 run build --for counters -- gcc -O2 many.c -o many
 expect_status 0
-run emulate run -o many-samples -- ./many
+run record --for counters -o many-samples -- ./many
 expect_status 0
 cases=$((cases + 1))
 [ "$(du -sk many-samples | cut -f 1)" -le 1300 ] || fail "$(du -sk many-samples)"
-run samples many-samples --format json
+run inspect many-samples --format json
 cases=$((cases + 1))
 [ "$(jq '[.files[].functions[] | select(.calls == 20000 and .samples > 0)] | length' out)" = 40 ] || fail 'all functions have totals and samples'
 
@@ -195,7 +195,7 @@ touch a.c b.c
 run build --for counters -- make -s
 expect_status 0
 expect_no_stderr
-run emulate run -o made-samples -- ./made
+run record --for counters -o made-samples -- ./made
 expect_status 0
 
 what='a list of functions that cannot be read'
@@ -218,21 +218,21 @@ cases=$((cases + 1))
 what='a program that fails'
 printf 'int main(void) { return 3; }\n' >three.c
 run build --for counters -- gcc three.c -o three
-run emulate run -o three-samples -- ./three
+run record --for counters -o three-samples -- ./three
 refused 1 "'./three' ended with status 3"
 
 what='a program that is killed keeps what it has'
 printf '#include <signal.h>\nstatic volatile int x; static __attribute__((noinline)) void f(void) { for (int i = 0; i < 200000; i++) x++; }\n' >killed.c
 printf 'int main(void) { for (int i = 0; i < 40; i++) f(); raise(SIGKILL); }\n' >>killed.c
 run build --for counters -- gcc -O2 killed.c -o killed
-run emulate run -o kept -- ./killed
+run record --for counters -o kept -- ./killed
 refused 1 'was killed by signal 9'
 cases=$((cases + 1))
 [ "$(ls kept | wc -l)" -eq 1 ] || fail 'its samples should be there'
 
 what='handlers that jump out of what they interrupt, locks too'
 run build --for counters -- gcc -g -O2 "$ASSAY_SOURCE/tests/probed/jumps.c" -o jumps
-timeout 600 "$ASSAY" emulate run -o jumps-samples -- ./jumps 3000 >out 2>err
+timeout 600 "$ASSAY" record --for counters -o jumps-samples -- ./jumps 3000 >out 2>err
 status=$?
 expect_status 0
 expect_stdout 'done'
@@ -243,7 +243,7 @@ what='signals at random moments, and coroutines that handlers switch to'
 run build --for counters -- gcc -g -O1 "$ASSAY_SOURCE/tests/probed/hostile.c" -o hostile -pthread
 for _ in 1 2 3; do
 	rm -rf hostile-samples
-	timeout 600 "$ASSAY" emulate run -o hostile-samples -- ./hostile 100 >out 2>err
+	timeout 600 "$ASSAY" record --for counters -o hostile-samples -- ./hostile 100 >out 2>err
 	status=$?
 	expect_status 0
 	cases=$((cases + 1))
@@ -253,12 +253,12 @@ done
 what='storms of signals for threads that wait for each other in loops around sched_yield()'
 run build --for counters -- gcc -g -O2 "$apps/special/storms.c" -o storms -pthread
 for i in 1 2; do
-	timeout 600 "$ASSAY" emulate run -o storms-$i -- ./storms >out 2>err
+	timeout 600 "$ASSAY" record --for counters -o storms-$i -- ./storms >out 2>err
 	status=$?
 	expect_status 0
 	expect_stdout 1999000
 	cases=$((cases + 1))
-	"$ASSAY" samples storms-$i --format json >said || fail 'its samples cannot be read'
+	"$ASSAY" inspect storms-$i --format json >said || fail 'its samples cannot be read'
 	jq -e '.files[0] | (.about["total:emulated:accesses"] | tonumber) as $all | .functions | all((.counters["emulated:accesses"] - 1) * .calls <= $all
 		and .total["emulated:accesses"] <= (.counters["emulated:accesses"] + 1) * .calls)' said >out ||
 		fail "a function's own count is above its sum, or that above all that was counted"
@@ -273,33 +273,33 @@ done
 what='names of C++ as people write them, and the symbol'
 printf 'struct pile { __attribute__((noinline)) int add(int x) { return y += x; } int y = 0; };\nint main() { pile p; return p.add(0); }\n' >names.cc
 run build --for counters -- g++ names.cc -o names
-run emulate run -o names-samples -- ./names
-run samples names-samples
+run record --for counters -o names-samples -- ./names
+run inspect names-samples
 expect_stdout 'pile::add(int) '
-run samples names-samples --format json
+run inspect names-samples --format json
 expect_stdout '"name": "pile::add(int)",'
 expect_stdout '"symbol": "_ZN4pile3addEi",'
 
 what='many short calls in one thread: there is no other to wait for'
 run build --for counters -- gcc -g -O1 "$ASSAY_SOURCE/tests/probed/calls.c" -o calls
-timeout 600 "$ASSAY" emulate run --functions fib,work -o calls-samples -- ./calls 10 >out 2>err
+timeout 600 "$ASSAY" record --for counters --functions fib,work -o calls-samples -- ./calls 10 >out 2>err
 status=$?
 expect_status 0
-run samples calls-samples
+run inspect calls-samples
 expect_stdout 'fib             1  21891'
 
 what='many short calls in several threads: more than a thread keeps in one window of time'
 run build --for counters -- gcc -g -O2 "$ASSAY_SOURCE/tests/probed/short.c" -o short -pthread
-timeout 600 "$ASSAY" emulate run -o short-samples -- ./short >out 2>err
+timeout 600 "$ASSAY" record --for counters -o short-samples -- ./short >out 2>err
 status=$?
 expect_status 0
 expect_stdout 4185000
-run samples short-samples
+run inspect short-samples
 expect_stdout 'leaf            3  139500'
 
 what='a directory that cannot be written'
 : >file
-run emulate run -o file -- ./one 1 1000
+run record --for counters -o file -- ./one 1 1000
 expect_status 1
 ASSAY_EMULATE_DIRECTORY=$tmp/none ./one 1 1000 >out 2>err
 status=$?
@@ -308,7 +308,7 @@ expect_same_files expected out
 expect_error 'no samples are taken: cannot write to '"$tmp/none"
 
 what='the directory of a directory or a file is not made, and it is said which one is missing'
-run emulate run -o none/samples -- ./one 1 1000
+run record --for counters -o none/samples -- ./one 1 1000
 refused 1 "cannot make the directory 'none/samples': there is no directory 'none' (mkdir -p makes it)"
 
 what='what restricts its system calls, in the program or in a library, and what locks its memory'
@@ -320,7 +320,7 @@ expect_status 0
 for row in 'sealed prctl' 'sealed strict' 'sealed syscall' 'sealed locked' 'sealed-by-library syscall'; do
 	rm -rf of-sealed
 	# shellcheck disable=SC2086
-	run emulate run -o of-sealed -- ./$row
+	run record --for counters -o of-sealed -- ./$row
 	expect_status 0
 	expect_stdout survived
 done
@@ -332,11 +332,11 @@ run build --for counters -- gcc -static a.o -o a
 refused 2 'linked dynamically'
 run build --for counters -- gcc -fsanitize=address -c a.c
 refused 2 'takes the place of such a sanitizer'
-run emulate run
+run record --for counters
 refused 2 'missing argument: -- PROGRAM'
-run emulate run --nodes 0 -- ./one
+run record --for counters --nodes 0 -- ./one
 refused 2 '--nodes'
-run emulate run --help
+run record --for counters --help
 expect_status 0
 expect_stdout 'Example'
 

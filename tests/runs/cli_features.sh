@@ -28,8 +28,8 @@ counts() {
 	expected=$1
 	shift
 	rm -rf counts
-	"$ASSAY" features run -o counts -- "$@" >truth 2>"$tmp/err"
-	"$ASSAY" features show --text counts >text 2>>"$tmp/err"
+	"$ASSAY" record --for features -o counts -- "$@" >truth 2>"$tmp/err"
+	"$ASSAY" inspect --text counts >text 2>>"$tmp/err"
 	cases=$((cases + 1))
 	[ "$(awk -f "$tmp/same.awk" truth text)" = "$expected" ] || fail "$(awk -f "$tmp/same.awk" truth text)"
 }
@@ -88,10 +88,10 @@ END
 run build --for features -- g++ -std=c++20 -O1 coroutine.cc -o coroutine
 expect_status 0
 rm -rf counts
-run features run -o counts -- ./coroutine
+run record --for features -o counts -- ./coroutine
 expect_status 0
 expect_stdout 2100
-run features show --text counts
+run inspect --text counts
 what='sources, objects and options in files'
 echo "-O1 -w '$probed/features.c'" >response
 run build --for features -- gcc -pthread @response -o from_file
@@ -123,9 +123,9 @@ for name in no_file limited; do
 	run build --for features -- gcc -O1 -w $name.c -o $name
 	expect_status 0
 	rm -rf counts
-	run features run -o counts -- ./$name
+	run record --for features -o counts -- ./$name
 	expect_status 0
-	run features show counts --format json
+	run inspect counts --format json
 	expect_json .incomplete "$([ $name = limited ] && echo true || echo false)"
 done
 what='threads, each in counters of its own'
@@ -134,11 +134,11 @@ what='a program that becomes another one'
 counts 12 ./counted exec
 what='what was counted is there when a program is killed'
 counts 12 ./counted kill
-run features show counts
+run inspect counts
 expect_stdout '1 of the files is of a process that did not end in order'
 what='when it crashes'
 counts 12 ./counted crash
-run features show counts --format json
+run inspect counts --format json
 expect_json .cut_off 1
 what='when it gives up'
 counts 12 ./counted abort
@@ -160,8 +160,8 @@ cases=$((cases + 1))
 what='a run that ends in order'
 printf '#include <stdlib.h>\nint main(int n, char **a) { int x = 0; for (int i = atoi(a[1]); i; i--) x += i & n; return x == 1; }\n' >some.c
 run build --for features -- gcc -O2 some.c -o some
-"$ASSAY" features run -o same1 -- ./some 10 2>err
-run features show same1
+"$ASSAY" record --for features -o same1 -- ./some 10 2>err
+run inspect same1
 expect_status 0
 expect_stdout '10  loop some.c:2 main' '1  call main some.c:2'
 cases=$((cases + 1))
@@ -171,8 +171,8 @@ what='only what is wanted'
 printf '10 loop some.c:2 main\ncall other some.c:9\n' >wanted
 run build --for features --only wanted -- gcc -O2 some.c -o some
 expect_status 0
-"$ASSAY" features run -o few -- ./some 12 2>err
-run features show --text few
+"$ASSAY" record --for features -o few -- ./some 12 2>err
+run inspect --text few
 cases=$((cases + 1))
 [ "$(cat "$tmp/out")" = '12 loop some.c:2 main' ] || fail 'one feature expected'
 run build --for features --only missing -- gcc -O2 some.c -o some
@@ -206,9 +206,9 @@ int main()
 END
 run build --for features --values -- g++ -O2 throws.cc -o throws -pthread
 expect_status 0
-run features run -o thrown -- ./throws
+run record --for features -o thrown -- ./throws
 expect_status 0
-run features show --text thrown
+run inspect --text thrown
 expect_stdout '143 exception throws.cc:5 f thrown' '143 exception throws.cc:11 main caught' '1000 call f throws.cc:5' \
 	'1000 loop throws.cc:10 main' '400006 loop throws.cc:14 ' '0 value i throws.cc:5 f 1' '4 value i throws.cc:5 f 5'
 
@@ -217,13 +217,13 @@ printf '#include <stdio.h>\nint n;\n__attribute__((noinline)) void rest(void) { 
 printf 'int main(int c, char **v) { for (int i = 0; i < 10; i++) n += c; rest(); (void)v; return 0; }\n' >>until.c
 run build --for features --until rest -- gcc -O2 until.c -o until
 expect_status 0
-run features run -o whole -- ./until
+run record --for features -o whole -- ./until
 expect_stdout rest
-ASSAY_FEATURES_UNTIL=1 "$ASSAY" features run -o early -- ./until >said 2>err
+ASSAY_FEATURES_UNTIL=1 "$ASSAY" record --for features -o early -- ./until >said 2>err
 cases=$((cases + 1))
 [ ! -s said ] || fail 'it should have ended'
-"$ASSAY" features show --text whole >whole.txt
-"$ASSAY" features show --text early >early.txt
+"$ASSAY" inspect --text whole >whole.txt
+"$ASSAY" inspect --text early >early.txt
 cases=$((cases + 1))
 cmp -s whole.txt early.txt || fail 'what is known by then should be the same'
 
@@ -232,7 +232,7 @@ mkdir made
 printf 'made: some.o\n\t$(CC) some.o -o made\nsome.o: ../some.c\n\t$(CC) -c ../some.c\n' >made/Makefile
 run build --for features -- make -s -C made CC=gcc
 expect_status 0
-"$ASSAY" features run -o of-make -- made/made 5 2>err
+"$ASSAY" record --for features -o of-make -- made/made 5 2>err
 run build --for features -- make -s -C made
 expect_status 0
 expect_error 'nothing had to be compiled'
@@ -241,15 +241,15 @@ run build --for features -- make -s -C made -f by-name
 expect_no_stderr
 cases=$((cases + 1))
 nm made/by-name.o | grep -q assay_features || fail 'a compiler that is called by its name was not ours'
-run features show of-make
+run inspect of-make
 expect_stdout '5  loop some.c:2 main'
 if command -v cmake >/dev/null; then
 	printf 'cmake_minimum_required(VERSION 3.21)\nproject(p C)\nadd_executable(by-cmake some.c)\n' >CMakeLists.txt
 	run build --for features -- cmake -B built -DCMAKE_C_COMPILER=gcc .
 	expect_status 0
 	run build --for features -- cmake --build built
-	"$ASSAY" features run -o of-cmake -- built/by-cmake 7 2>err
-	run features show of-cmake
+	"$ASSAY" record --for features -o of-cmake -- built/by-cmake 7 2>err
+	run inspect of-cmake
 	expect_stdout '7  loop some.c:2 main'
 	run build --for features -- cmake --build built
 	expect_error 'nothing had to be compiled'
@@ -271,8 +271,8 @@ if command -v cmake >/dev/null; then
 		run build --for features -- cmake --build built
 		expect_no_stderr
 		rm -rf of-cmake
-		"$ASSAY" features run -o of-cmake -- built/by-cmake 9 2>err
-		run features show of-cmake
+		"$ASSAY" record --for features -o of-cmake -- built/by-cmake 9 2>err
+		run inspect of-cmake
 		expect_stdout '9  loop some.c:2 main'
 		cases=$((cases + 1))
 		grep -q gcc launched || fail "the launcher was excluded: $(cat launched)"
@@ -317,20 +317,20 @@ run -C "$lab" run work --versions plain --inputs i00
 expect_status 0
 
 what='what is wrong'
-run features run -o same1 -- ./some 1
+run record --for features -o same1 -- ./some 1
 refused 2 "'same1' has the features of a run already" 'name another one with -o'
-run features run -o plain -- true
+run record --for features -o plain -- true
 refused 6 'the program counted nothing' "'assay build --for features'"
-run features run -o failed -- ./counted kill
+run record --for features -o failed -- ./counted kill
 expect_status 1
 expect_error 'killed by signal 9'
-run features show none
-refused 2 "none"
+run inspect none
+refused 2 "no file 'none'"
 mkdir empty
-run features show empty
-refused 6 "'empty' has no features"
+run inspect empty
+refused 6 'no sample files (*.samples)' empty
 printf 'rubbish' >empty/1-0.features
-run features show empty
+run inspect empty
 refused 2 'empty/1-0.features: not a file of features'
 run build --for features
 refused 2 'missing argument'

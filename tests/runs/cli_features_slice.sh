@@ -79,11 +79,11 @@ what='what is left counts the same of an input that was not looked at, for less'
 run build --for features -- gcc -O2 work.c -o counting -lm
 run build --for features --without without -- gcc -O2 work.c -o slice -lm
 expect_status 0
-run features run -o whole -- ./counting in3
-run features run -o cut -- ./slice in3
+run record --for features -o whole -- ./counting in3
+run record --for features -o cut -- ./slice in3
 expect_status 0
-"$ASSAY" features show --text whole >whole.txt 2>err
-"$ASSAY" features show --text cut >cut.txt 2>err
+"$ASSAY" inspect --text whole >whole.txt 2>err
+"$ASSAY" inspect --text cut >cut.txt 2>err
 cases=$((cases + 3))
 [ "$(grep 'loop work.c:11 words' whole.txt)" = "$(grep 'loop work.c:11 words' cut.txt)" ] || fail "$(grep 'loop work.c:11' whole.txt cut.txt)"
 grep -q '^301 loop work.c:11 words' cut.txt || fail "$(cat cut.txt)"
@@ -170,11 +170,11 @@ cases=$((cases + 1))
 run build --for features -- g++ -O2 maps.cc -o maps-counting
 run build --for features --without without-maps -- g++ -O2 maps.cc -o maps-slice
 expect_status 0
-run features run -o maps-whole -- ./maps-counting in2
-run features run -o maps-cut -- ./maps-slice in2
+run record --for features -o maps-whole -- ./maps-counting in2
+run record --for features -o maps-cut -- ./maps-slice in2
 expect_status 0
-"$ASSAY" features show --text maps-whole 2>err | grep 'thrown\|caught\|loop maps.cc:27' >whole.txt
-"$ASSAY" features show --text maps-cut 2>err | grep 'thrown\|caught\|loop maps.cc:27' >cut.txt
+"$ASSAY" inspect --text maps-whole 2>err | grep 'thrown\|caught\|loop maps.cc:27' >whole.txt
+"$ASSAY" inspect --text maps-cut 2>err | grep 'thrown\|caught\|loop maps.cc:27' >cut.txt
 cases=$((cases + 1))
 cmp -s whole.txt cut.txt || fail "$(cat whole.txt cut.txt)"
 

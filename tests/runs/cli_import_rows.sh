@@ -561,14 +561,14 @@ done
 
 what='rates of machines: columns without a meaning'
 printf 'machine,time,stressor,rate,workers\nw1,2026-01-01,cpu,10,1\nw1,2026-01-01,cpu,20,2\n' >"$tmp/rates.csv"
-run -C "$lab" import machines "$tmp/rates.csv"
+run -C "$lab" host import "$tmp/rates.csv"
 refused 2 "rates.csv:1: the column 'workers' has no meaning: make its values a part of 'stressor'"
 printf 'machine,time,stressor,rate\nw1,2026-01-01,cpu 1,10\nw1,2026-01-01,cpu 2,20\n' >"$tmp/rates.csv"
-run -C "$lab" import machines "$tmp/rates.csv" --format json
+run -C "$lab" host import "$tmp/rates.csv" --format json
 expect_json .rates_added 2
 run -C "$lab" result export "$tmp/rates"
 run init "$tmp/rates.lab"
-run -C "$tmp/rates.lab" import machines "$tmp/rates/machines.csv" --format json
+run -C "$tmp/rates.lab" host import "$tmp/rates/machines.csv" --format json
 expect_json .rates_added 2
 
 what='Phoronix Test Suite: arguments distinguish results of one description, in one file and in two'

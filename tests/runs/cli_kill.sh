@@ -38,9 +38,9 @@ for moment in $moments; do
 	# far as it had come.
 	case $((i % 4)) in
 	1) rm -rf "$tmp/lab" && run init "$tmp/lab" && file=machines ;;
-	3) rm -rf "$tmp/lab" && run init "$tmp/lab" && run -C "$tmp/lab" import machines "$tmp/of_package/machines.csv" && file=results ;;
+	3) rm -rf "$tmp/lab" && run init "$tmp/lab" && run -C "$tmp/lab" host import "$tmp/of_package/machines.csv" && file=results ;;
 	esac
-	[ $file = machines ] && import='import machines' || import='result import'
+	[ $file = machines ] && import='host import' || import='result import'
 	# shellcheck disable=SC2086 # two words
 	"$ASSAY" -C "$tmp/lab" $import "$tmp/of_package/$file.csv" >"$tmp/out" 2>"$tmp/err" </dev/null &
 	victim=$!

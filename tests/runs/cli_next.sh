@@ -51,7 +51,7 @@ suggests -C "$lab" result show "$app" --failed --output
 suggests -C "$lab" gate "$app@$a" "$app@$b"
 suggests -C "$lab" host measure
 for version in "$a" "$b" "$half" "$formula"; do
-	for words in 'result show' 'result show --failed' samples profile suggest; do
+	for words in 'result show' 'result show --failed' inspect profile suggest; do
 		what="$words of $version"
 		# shellcheck disable=SC2086
 		run -C "$lab" $words "$app@$version"
@@ -72,7 +72,7 @@ what='what was suggested'
 suggests result show "$app@$formula" --failed --output
 suggests result show "$app@$half" --failed
 suggests gate "$app@$a" "$app@$b" --min-effect 0.03 --all
-for words in 'result list' 'result show' 'catalog list' 'check' 'host drift' 'host show' 'fingerprint show' 'host list' samples; do
+for words in 'result list' 'result show' 'host list' 'check' 'host drift' 'host show' 'host list --fingerprints' 'host list' inspect; do
 	what="$words of nothing, and of what is not there"
 	# shellcheck disable=SC2086
 	run -C "$lab" $words

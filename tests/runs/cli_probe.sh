@@ -84,7 +84,7 @@ rm -f samples/*.samples
 for _ in 1 2; do
 	LD_PRELOAD=$library ASSAY_PROBE_LIST=samples/functions.list ASSAY_PROBE_DIRECTORY=samples ./calls 100 >printed
 done
-run samples samples --format json
+run inspect samples --format json
 cases=$((cases + 1))
 [ "$(sed -n 's/.*"seed": "\([0-9]*\)".*/\1/p' "$tmp/out" | sort -u | wc -l)" = 2 ] || fail 'two runs by hand should have two seeds'
 
@@ -120,7 +120,7 @@ EOF
 gcc $flags heap.c -o heap || exit 1
 if setarch -R true 2>/dev/null; then
 	rm -rf samples
-	setarch -R "$ASSAY" probe -o samples --functions step -- ./heap >"$tmp/out" 2>"$tmp/err"
+	setarch -R "$ASSAY" record --for functions -o samples --functions step -- ./heap >"$tmp/out" 2>"$tmp/err"
 	status=$?
 	expect_status 0
 else
@@ -138,7 +138,7 @@ done
 what='two functions of one name'
 gcc $flags -DNAME=one -DMAIN -DOFFSET=1 -c "$source/same.c" -o one.o && gcc $flags -DNAME=other -DOFFSET=2 -c "$source/same.c" -o two.o &&
 	gcc one.o two.o -o twice || exit 1
-run probe --functions same -- ./twice
+run record --for functions --functions same -- ./twice
 refused 2 "2 functions of './twice' are called 'same'" same@0x
 address=$(sed -n 's/.*one of \(same@0x[0-9a-f]*\).*/\1/p' "$tmp/err")
 probe --functions "$address" -- ./twice
@@ -147,7 +147,7 @@ expect_member calls same 2
 
 what='the list of another command'
 printf '# assay functions 1\n# build-id -\nsame\t%s\tsame.c\t3\nother\t0x0\tsame.c\t10\n' "${address#same@}" >list
-run probe --functions @list -- ./twice
+run record --for functions --functions @list -- ./twice
 refused 2 'no function'
 printf '# assay functions 1\n# build-id 00\nother\t0x0\tsame.c\t10\n' >list # of another build: by its name
 probe --functions @list -- ./twice
@@ -155,18 +155,18 @@ expect_status 0
 expect_member calls other 1
 
 what='what cannot be probed'
-run probe --functions nothing -- ./calls
+run record --for functions --functions nothing -- ./calls
 refused 2 "no function 'nothing' in './calls'"
-run probe --functions wrok -- ./calls
+run record --for functions --functions wrok -- ./calls
 refused 2 "did you mean 'work'"
-run probe --functions work -- ./not-there
+run record --for functions --functions work -- ./not-there
 refused 2 not-there
-run probe --functions work -- not-there
+run record --for functions --functions work -- not-there
 refused 2 'no program'
-run probe -o none/samples --functions work -- ./calls
+run record --for functions -o none/samples --functions work -- ./calls
 refused 1 "cannot make the directory 'none/samples': there is no directory 'none' (mkdir -p makes it)"
 gcc -g -O2 "$source/calls.c" -o plain
-run probe --functions work -- ./plain
+run record --for functions --functions work -- ./plain
 refused 2 -fpatchable-function-entry=5
 run inspect ./plain
 refused 2 -fpatchable-function-entry=5
@@ -184,9 +184,9 @@ run inspect ./cut
 refused 2 truncated
 gcc $flags -static "$source/calls.c" -o static && run inspect ./static
 refused 2 'static program'
-run samples calls
+run inspect "$source/calls.c"
 refused 2 'not a sample file'
-mkdir empty && run samples empty
+mkdir empty && run inspect empty
 refused 6 'no sample files (*.samples)' empty
 
 what='inspect'
@@ -218,7 +218,7 @@ run inspect project/build/calls
 expect_status 0
 
 what='C++ of several files, which gcc 12 does not link without a script'
-run probe -o shapes.samples --functions 'make' --budget 0 -- project/build/shapes
+run record --for functions -o shapes.samples --functions 'make' --budget 0 -- project/build/shapes
 expect_status 0
 expect_stdout 53
 link=$(PKG_CONFIG_PATH=$(dirname "$ASSAY") pkg-config --variable=cxx_link assay-probe)
@@ -226,10 +226,10 @@ link=$(PKG_CONFIG_PATH=$(dirname "$ASSAY") pkg-config --variable=cxx_link assay-
 
 what='a function that is never called'
 rm -rf samples
-run probe -o samples --functions other -- ./twice
+run record --for functions -o samples --functions other -- ./twice
 expect_status 0
 gcc $flags -fPIC -shared "$source/plugin.c" -o libplugin.so || exit 1
-run probe -o not-called --functions plugin --module libplugin.so -- true
+run record --for functions -o not-called --functions plugin --module libplugin.so -- true
 expect_status 6
 expect_error 'no selected function was called'
 
@@ -245,18 +245,18 @@ grep -q 'line 2$' "$tmp/err" || fail "the line that is none should be said: $(ca
 
 what='a library of another version'
 rm -rf samples
-run probe -o samples --functions work -- ./calls 3
+run record --for functions -o samples --functions work -- ./calls 3
 LD_PRELOAD=$library ASSAY_PROBE_VERSION=99 ASSAY_PROBE_LIST=samples/functions.list ASSAY_PROBE_DIRECTORY=none ./calls 3 >printed 2>"$tmp/err"
 cases=$((cases + 1))
 [ "$(wc -l <"$tmp/err")" -eq 1 ] && grep -q 'version 99' "$tmp/err" || fail 'one line that names both versions expected'
-run probe -o samples --functions work -- ./calls 3
+run record --for functions -o samples --functions work -- ./calls 3
 refused 2 "'samples' has 1 sample file of an earlier run"
-run probe -o wants --functions work --module ./calls -- sh -c 'echo "wants version $ASSAY_PROBE_VERSION"; ./calls 3 >/dev/null'
+run record --for functions -o wants --functions work --module ./calls -- sh -c 'echo "wants version $ASSAY_PROBE_VERSION"; ./calls 3 >/dev/null'
 expect_status 0
 expect_stdout 'wants version 1'
 
 what='no room for samples: the program goes on'
-run probe --functions fib,tiny --list samples/functions.list -- ./calls
+run record --for functions --functions fib,tiny --list samples/functions.list -- ./calls
 (
 	ulimit -f 1000 2>/dev/null # of 512 or 1024 bytes: names fit, not all samples
 	ASSAY_PROBE_BUDGET=0 LD_PRELOAD=$library ASSAY_PROBE_LIST=samples/functions.list ASSAY_PROBE_DIRECTORY=samples ./calls 20 >printed 2>"$tmp/err"
@@ -265,12 +265,12 @@ run probe --functions fib,tiny --list samples/functions.list -- ./calls
 expect_printed "$(./calls 20)"
 cases=$((cases + 1))
 [ "$(cat ended)" = 0 ] || fail "the program ended with $(cat ended)"
-run samples samples/*.samples --format json
+run inspect samples/*.samples --format json
 cases=$((cases + 3))
 grep '"dropped"' "$tmp/out" | grep -qv ' 0,' || fail 'samples should have been dropped, and counted'
 grep -q '"dropped": "File too large"' "$tmp/out" || fail 'it should be said why'
 grep -q '"arguments": "20"' "$tmp/out" || fail 'what the program was asked to do should be kept'
-run samples samples/*.samples
+run inspect samples/*.samples
 expect_stdout 'samples were dropped: File too large'
 LD_PRELOAD=$library ASSAY_PROBE_LIST=samples/functions.list ASSAY_PROBE_DIRECTORY=/proc/none ./calls 20 >printed 2>"$tmp/err"
 expect_printed "$(./calls 20)"
@@ -284,7 +284,7 @@ rm -f samples/*.samples
 	ASSAY_PROBE_BUDGET=0 LD_PRELOAD=$library ASSAY_PROBE_LIST=samples/functions.list ASSAY_PROBE_DIRECTORY=samples ./calls 20 >printed 2>"$tmp/err"
 )
 expect_printed "$(./calls 20)"
-run samples samples/*.samples --format json
+run inspect samples/*.samples --format json
 expect_member samples fib 21891
 
 what='-finstrument-functions'
@@ -303,11 +303,11 @@ done
 
 what='linked instead of preloaded'
 gcc $flags "$source/calls.c" -o linked -Wl,--no-as-needed "$library" -Wl,-rpath,"$(dirname "$library")" || exit 1
-run probe --functions fib --list linked.list -- ./linked
+run record --for functions --functions fib --list linked.list -- ./linked
 expect_status 0
 rm -rf samples && mkdir samples
 ASSAY_PROBE_BUDGET=0 ASSAY_PROBE_LIST=linked.list ASSAY_PROBE_DIRECTORY=samples ./linked 1 >printed
-run samples samples/*.samples --format json
+run inspect samples/*.samples --format json
 expect_member samples fib 21891
 
 what='a system that refuses to change code'

@@ -63,12 +63,12 @@ if [ "$(id -u)" = 0 ] && mount --bind paranoid /proc/sys/kernel/perf_event_paran
 	expect_stdout "$remedy"
 	counted inspect ./calls
 	expect_stdout "$remedy"
-	counted probe --library "$library" -o samples --functions work --counters PAPI_TOT_INS -- ./calls
+	counted record --for functions --library "$library" -o samples --functions work --counters PAPI_TOT_INS -- ./calls
 	holds "$tmp/err" 'standard error' "$remedy"
-	run probe --functions work --list calls.list -- ./calls
+	run record --for functions --functions work --list calls.list -- ./calls
 	mkdir by_hand
 	LD_PRELOAD="$library:$LD_PRELOAD" ASSAY_PROBE_COUNTERS=papi:PAPI_TOT_INS ASSAY_PROBE_LIST=calls.list ASSAY_PROBE_DIRECTORY=by_hand ./calls >/dev/null 2>"$tmp/err"
-	run samples by_hand --format json
+	run inspect by_hand --format json
 	expect_stdout "$remedy"
 	expect_json .files[0].back_end time
 	umount /proc/sys/kernel/perf_event_paranoid
@@ -87,13 +87,13 @@ what='the probe counts in several runs'
 gcc $flags "$source/calls.c" -o calls || exit 1
 for side in old new; do
 	for i in 1 2 3; do
-		PERF_EVENT_COUNTERS=3 counted probe --library "$library" -o $side.$i --budget 0 --functions work,tiny --counters PAPI_TOT_INS,PAPI_L1_DCM,PAPI_BR_MSP,PAPI_TOT_CYC -- ./calls 20
+		PERF_EVENT_COUNTERS=3 counted record --for functions --library "$library" -o $side.$i --budget 0 --functions work,tiny --counters PAPI_TOT_INS,PAPI_L1_DCM,PAPI_BR_MSP,PAPI_TOT_CYC -- ./calls 20
 		expect_status 0
 		mkdir -p $side
 		mv $side.$i $side/$i
 	done
 done
-run samples old/1 --format json
+run inspect old/1 --format json
 expect_json .files[0].back_end papi
 expect_member samples tiny '20000 20000'
 for row in PAPI_TOT_INS:2 PAPI_L1_DCM:1 PAPI_BR_MSP:1 PAPI_TOT_CYC:1; do

@@ -102,15 +102,15 @@ expect_member calls plugin 30
 
 what='a child that loads a library before it calls anything that is measured'
 gcc $flags "$source/child.c" -o child -ldl -Wl,-rpath,"$tmp/plugins",--enable-new-dtags || exit 1
-run probe --functions step --list child.list -- ./child
-run probe --functions plugin_inner --module plugins/libplugin.so --list plugin.list -- true
+run record --for functions --functions step --list child.list -- ./child
+run record --for functions --functions plugin_inner --module plugins/libplugin.so --list plugin.list -- true
 cat plugin.list >>child.list
 rm -rf samples && mkdir samples
 ASSAY_PROBE_BUDGET=0 LD_PRELOAD=$library ASSAY_PROBE_LIST=child.list ASSAY_PROBE_DIRECTORY=samples ./child >printed 2>"$tmp/err"
 expect_printed 0
 cases=$((cases + 1))
 [ -s "$tmp/err" ] && fail 'nothing is to be said'
-run samples samples/*.samples --format json
+run inspect samples/*.samples --format json
 cases=$((cases + 2))
 [ "$(member samples plugin_inner | sort -n | tr '\n' ' ')" = '10 20 ' ] || fail "samples of plugin_inner: $(member samples plugin_inner | tr '\n' ' ')"
 [ "$(member calls step | sort -n | tr '\n' ' ')" = 'null 100 ' ] || fail "calls of step: $(member calls step | tr '\n' ' ')"
@@ -147,9 +147,9 @@ else
 		rm -rf by_hand.samples && mkdir -m 777 by_hand.samples
 		ASSAY_PROBE_BUDGET=0 ASSAY_PROBE_LIST=functions.list ASSAY_PROBE_DIRECTORY=by_hand.samples ASSAY_PROBE_INPUT=by_hand \
 			ASSAY_PROBE_COUNTERS=software:perf::PAGE-FAULTS,perf::CONTEXT-SWITCHES "$@" >printed 2>"$tmp/err"
-		run samples by_hand.samples/*.samples --format json
+		run inspect by_hand.samples/*.samples --format json
 	}
-	run probe --functions work --list functions.list -- ./calls
+	run record --for functions --functions work --list functions.list -- ./calls
 	if ./refuse counters true; then
 		what='a filter of system calls forbids counting'
 		by_hand ./refuse counters env "LD_PRELOAD=$library" ./calls 3
@@ -173,7 +173,7 @@ fi
 
 what='counters through PAPI, in a child too, unless its parent had other threads'
 if gcc $flags "$source/counted.c" -o counted -lsde -pthread 2>"$tmp/err"; then
-	run probe --functions step --list counted.list -- ./counted
+	run record --for functions --functions step --list counted.list -- ./counted
 	expect_status 0
 	# how it runs, the counter's mean in parent and child (a call in which it went backwards is not counted), how many files say why not
 	for row in 'alone:3 7 :0' 'backwards:3 7 :0' 'threads:null 3 :1' 'timer:null 3 :1'; do
@@ -183,7 +183,7 @@ if gcc $flags "$source/counted.c" -o counted -lsde -pthread 2>"$tmp/err"; then
 			ASSAY_PROBE_COUNTERS=papi:sde:::steps::taken ./counted "$how" >printed 2>"$tmp/err"
 		status=$?
 		expect_status 0
-		run samples samples/*.samples --format json
+		run inspect samples/*.samples --format json
 		grep -c '"not_counted": "the child of a process with several threads"' "$tmp/out" >refused_children
 		cases=$((cases + 3))
 		[ "$(member samples step | sort -n | tr '\n' ' ')" = '30 100 ' ] || fail "$how: samples of step: $(member samples step | tr '\n' ' ')"

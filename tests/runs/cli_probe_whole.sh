@@ -8,11 +8,11 @@ whole() {
 	native=$("$@")
 	for budget in 0 0.03; do
 		rm -rf samples
-		timeout 30 "$ASSAY" probe -o samples --functions "$functions" --budget $budget -- "$@" >printed 2>"$tmp/err"
+		timeout 30 "$ASSAY" record --for functions -o samples --functions "$functions" --budget $budget -- "$@" >printed 2>"$tmp/err"
 		status=$?
 		expect_status 0
 		expect_printed "$native"
-		run samples samples --format json
+		run inspect samples --format json
 		expect_json .files[0].finished true
 	done
 }
@@ -37,10 +37,10 @@ gcc $flags -fPIC -shared "$source/switches.c" -o libswitches.so &&
 native=$(./switches_host)
 for budget in 0 0.03; do
 	rm -rf samples
-	timeout 30 "$ASSAY" probe -o samples --functions yields,leaf --module ./libswitches.so --budget $budget -- ./switches_host >printed 2>"$tmp/err"
+	timeout 30 "$ASSAY" record --for functions -o samples --functions yields,leaf --module ./libswitches.so --budget $budget -- ./switches_host >printed 2>"$tmp/err"
 	status=$?
 	expect_printed "$native"
-	run samples samples --format json
+	run inspect samples --format json
 	expect_member calls yields 100
 	expect_member calls leaf 149
 done
@@ -61,7 +61,7 @@ expect_member calls thread 4
 
 what='a program that runs with the rights of another user does not obey the environment of who starts it'
 gcc $flags "$source/calls.c" -o plain_calls -Wl,--no-as-needed "$library" -Wl,-rpath,"$(dirname "$library")" || exit 1
-run probe --functions work --list linked.list -- ./plain_calls 3
+run record --for functions --functions work --list linked.list -- ./plain_calls 3
 run build --for counters -- gcc -g -O1 "$source/stack_in_stack.c" -o plain_emulated
 expect_status 0
 nobody='setpriv --reuid 65534 --regid 65534 --clear-groups'
@@ -99,21 +99,21 @@ on() {
 	status=$?
 }
 ASSAY_PROBE_BUDGET=0 && export ASSAY_PROBE_BUDGET
-run probe --functions fib,tiny --list whole.list -- ./plain_calls 20
+run record --for functions --functions fib,tiny --list whole.list -- ./plain_calls 20
 native=$(./plain_calls 20)
 for kind in overlay plain; do
 	on 64 $kind env ASSAY_PROBE_LIST=whole.list ./plain_calls 20
 	[ $status = 77 ] && echo 'not tested: mounts (only root may, and not everywhere)' && break
 	expect_status 0
 	expect_printed "$native"
-	run samples taken --format json
+	run inspect taken --format json
 	expect_json .files[0].finished true
 	expect_member samples fib 21891
 	expect_member samples tiny 20000
 	on 1 $kind env ASSAY_PROBE_LIST=whole.list ./plain_calls 20
 	expect_status 0
 	expect_printed "$native"
-	run samples taken --format json
+	run inspect taken --format json
 	cases=$((cases + 1))
 	grep -q '"dropped": "No space left on device"' "$tmp/out" || fail 'it should be said why samples were dropped'
 done

@@ -23,7 +23,7 @@ cases=$((cases + 1))
 cases=$((cases + 1))
 [ "$(stat -c %a "$tmp/copy" "$tmp/copy/.assay")" = '700
 700' ] || fail 'others can read the copy'
-for command in 'result list' 'nightly show --list' 'catalog list'; do
+for command in 'result list' 'nightly show --list' 'host list'; do
 	# shellcheck disable=SC2086 # words
 	run -C "$lab" $command
 	cp "$tmp/out" "$tmp/of_lab"

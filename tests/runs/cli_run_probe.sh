@@ -68,7 +68,7 @@ END
 rows() {
 	: >"$tmp/rows"
 	for version in a b; do
-		"$ASSAY" -C "$lab" samples "$1@$version" --format json >"$tmp/out" 2>/dev/null || continue
+		"$ASSAY" -C "$lab" inspect "$1@$version" --format json >"$tmp/out" 2>/dev/null || continue
 		(tr -d ' \n' <"$tmp/out"; echo) | sed 's/},{/}\n{/g' | sed -n 's/.*"version":"\([^"]*\)".*"input":"\([^"]*\)".*"repetition":\([0-9]*\),"pack":\([0-9]*\),.*/\1 \2 \3 \4/p' >>"$tmp/rows"
 	done
 	sort -o "$tmp/rows" "$tmp/rows"
@@ -80,7 +80,7 @@ stored() {
 }
 
 sample_count() {
-	"$ASSAY" -C "$lab" samples "$@" --show '' --format json | tr -d ' \n' | grep -o "\"name\":\"$function\",[^}]*\"samples\":[0-9]*" | sed 's/.*://' | sort -u | tr '\n' ' '
+	"$ASSAY" -C "$lab" inspect "$@" --show '' --format json | tr -d ' \n' | grep -o "\"name\":\"$function\",[^}]*\"samples\":[0-9]*" | sed 's/.*://' | sort -u | tr '\n' ' '
 }
 
 # ---- the probe ----
@@ -129,19 +129,19 @@ cases=$((cases + 1))
 function=same
 cases=$((cases + 1))
 [ -z "$(sample_count p@a)" ] || fail 'a function that did not change was measured'
-run -C "$lab" samples p/x@a
+run -C "$lab" inspect p/x@a
 expect_stdout software here '2 sample files of p/x@a'
-run -C "$lab" samples p
+run -C "$lab" inspect p
 refused 2 'several versions' 'a, b'
-run -C "$lab" samples p@c
+run -C "$lab" inspect p@c
 refused 2 'a, b'
-run -C "$lab" samples nothing
+run -C "$lab" inspect nothing
 refused 2 "assay run nothing --probe"
 cases=$((cases + 1))
 [ -z "$(find "$lab/.assay/samples" -type f ! -perm 600)" ] && [ -z "$(find "$lab/.assay/samples" -type d ! -perm 700)" ] || fail 'others may read samples'
 
 what='each repetition measures calls of its own'
-run -C "$lab" samples p@a --show '' --format json
+run -C "$lab" inspect p@a --show '' --format json
 seeds=$(sed -n 's/.*"seed": "\([0-9]*\)".*/\1/p' "$tmp/out" | sort -u | wc -l)
 cases=$((cases + 1))
 [ "$seeds" = 4 ] || fail "4 runs with $seeds seeds"
@@ -217,7 +217,7 @@ run -C "$lab" run half --probe --resume --versions a
 refused 2 '--versions contradicts'
 what='what a killed session has on the host goes with it'
 rows half
-run -C "$lab" samples "half@$(cut -c1 "$tmp/rows" | head -n 1)" --format json
+run -C "$lab" inspect "half@$(cut -c1 "$tmp/rows" | head -n 1)" --format json
 id=$(json .files[0].plan)
 cases=$((cases + 1))
 case $there in
@@ -236,7 +236,7 @@ expect_status 0
 expect_json .warm_ups 0
 expect_json .hosts[0].ok 2
 expect_json .probe.versions[0].entry_points 1
-run -C "$lab" samples e@b --show '' --format json
+run -C "$lab" inspect e@b --show '' --format json
 expect_json .files[0].back_end emulated
 expect_json .files[0].functions 1
 expect_json .files[0].functions[0].name changed
@@ -251,7 +251,7 @@ run -C "$lab" run crash --probe --inputs x --versions a --repetitions 1 --format
 expect_status 1
 expect_json .failures[0].outcome killed
 expect_json .results[0].samples_files 1
-run -C "$lab" samples crash@a --format json
+run -C "$lab" inspect crash@a --format json
 expect_json .files[0].ok false
 function=changed
 cases=$((cases + 1))
@@ -330,7 +330,7 @@ expect_json .hosts[0].ok 4
 rows packs
 sed -n 's/\([ab] x [12]\) 0/\1 0\n\1 1/p' "$tmp/undisturbed" >"$tmp/expected"
 expect_same_files "$tmp/rows" "$tmp/expected"
-run -C "$lab" samples packs@a --show '' --format json
+run -C "$lab" inspect packs@a --show '' --format json
 cases=$((cases + 1))
 awk '/"counters": {/ { means = 1 } /}/ { means = 0 } means' "$tmp/out" >"$tmp/means"
 [ "$(grep -c 'perf::PAGE-FAULTS' "$tmp/means")" = 2 ] && [ "$(grep -c 'perf::CONTEXT-SWITCHES' "$tmp/means")" = 2 ] || fail 'each pack has its own counter'
@@ -352,9 +352,9 @@ run -C "$lab" prune --samples --older-than 0 --format json
 expect_status 0
 cases=$((cases + 1))
 [ -z "$(stored)" ] || fail "not pruned: $(stored)"
-run -C "$lab" samples packs@a
+run -C "$lab" inspect packs@a
 expect_stdout pruned
-run -C "$lab" samples packs@a --show ''
+run -C "$lab" inspect packs@a --show ''
 refused 6 'was removed by'
 
 # ---- what hosts preload ----
@@ -390,7 +390,7 @@ expect_json .hosts[0].emulated true
 run -C "$lab" result show p/x --failed --output
 cases=$((cases + 1))
 [ "$(grep -c 'preload .*/probe/libassay-probe.so:libm.so.6:.*knobs_' "$tmp/out")" = 2 ] || fail "all three: $(grep preload "$tmp/out")"
-run -C "$lab" samples p@a --format json
+run -C "$lab" inspect p@a --format json
 expect_json .files 1
 expect_json .files[0].hardware_type str
 manifest e e '{ back_end: emulated }'

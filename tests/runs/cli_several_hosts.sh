@@ -40,7 +40,7 @@ expect_status 0
 for i in $(seq 0 $((hosts - 1))); do
 	expect_json ".hosts[$i].measured" 6
 done
-run -C "$lab" catalog list --format json
+run -C "$lab" host list --format json
 expect_status 0
 expect_json .machines $hosts
 
@@ -79,7 +79,7 @@ signatures
 cases=$((cases + 1))
 [ "$(grep -c '"wall_ns":[1-9].*"samples":"[0-9]' "$tmp/out") $(grep -c '"wall_ns":[1-9]' "$tmp/out")" = "$((hosts * (3 + 6))) $((hosts * (6 + 6)))" ] ||
 	fail "of every stressor in every pass, with samples in the first, and of every run: $(grep -c samples "$tmp/out"), $(grep -c wall_ns "$tmp/out")"
-run -C "$lab" fingerprint show emu01 --format json
+run -C "$lab" host show --passes emu01 --format json
 cases=$((cases + 1))
 [ "$(json '.cells[0].accounts.wall_ns')" -gt 0 ] || fail "the kernel's accounts of a stressor: $(json '.cells[0].accounts.wall_ns')"
 cases=$((cases + 1)) # which says whether an emulated host was busy

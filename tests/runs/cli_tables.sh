@@ -46,7 +46,7 @@ refused 1 'no/where'
 
 what='what was exported can be imported'
 run init "$tmp/copy"
-run -C "$tmp/copy" import machines "$tmp/tables/machines.csv"
+run -C "$tmp/copy" host import "$tmp/tables/machines.csv"
 expect_status 0
 run -C "$tmp/copy" result import "$tmp/tables/results.csv" --columns 'ignore=*'
 expect_status 0

@@ -5,7 +5,7 @@ export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 # of RANK CALL FIELD: the call's counter in that rank's records; a mean over its sites.
 of() {
 	for of_file in "$tmp"/records/*.samples; do
-		"$ASSAY" samples "$of_file" --format json | tr -d ' ,\n' >"$tmp/rank"
+		"$ASSAY" inspect "$of_file" --format json | tr -d ' ,\n' >"$tmp/rank"
 		grep -q "\"rank\":\"$1\"" "$tmp/rank" || continue
 		sed 's/"name":/\n&/g' "$tmp/rank" | sed -n "s/^\"name\":\"$2\".*\"counters\":{\([^}]*\)}.*\"low\".*/\1/p" |
 			sed -n "s/.*\"$3\":\([^\"]*\).*/\1/p" | tail -n 1

@@ -208,7 +208,7 @@ END
 	gcc -O1 -shared -fPIC -o ahead.so ahead.c
 	LD_PRELOAD="$PWD/ahead.so" ASAN_OPTIONS="$ASAN_OPTIONS:verify_asan_link_order=0" "$ASSAY" record -o ahead -- \
 		sh -c 'for i in 1 2 3 4 5 6 7 8; do sleep .05; done' 2>told || fail "$(cat told)"
-	"$ASSAY" samples "$(find ahead -name '*.samples' | sort -V | head -n 1)" --format json >out || fail 'no samples'
+	"$ASSAY" inspect "$(find ahead -name '*.samples' | sort -V | head -n 1)" --format json >out || fail 'no samples'
 	grep -q '"stopped_ns": *[0-9]' out || fail 'nobody looked'
 fi
 

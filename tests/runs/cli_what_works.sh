@@ -84,16 +84,16 @@ try() {
 		;;
 	changes*) run changes "$program" "$program" ;;
 	inspect) run inspect "$program" ;;
-	probe) run probe --functions main -o "$tmp/probed" -- "$program" ;;
+	'record --for functions') run record --for functions --functions main -o "$tmp/probed" -- "$program" ;;
 	'build --for counters') run build --for counters -- "$(compiler "$2")" -O1 -g -o "$tmp/p-emulated" "$tmp/p.c" ;;
-	'emulate run')
+	'record --for counters')
 		[ "$2" = aarch64 ] || program=$tmp/p-emulated
-		run emulate run -o "$tmp/emulated-$2" -- "$program"
+		run record --for counters -o "$tmp/emulated-$2" -- "$program"
 		;;
 	'build --for features'*) run build --for features -- "$(compiler "$2")" -O1 -g -o "$tmp/p-features" "$tmp/p.c" ;;
-	'features run')
+	'record --for features')
 		[ "$2" = aarch64 ] || program=$tmp/p-features
-		run features run -o "$tmp/features-$2" -- "$program"
+		run record --for features -o "$tmp/features-$2" -- "$program"
 		;;
 	'build --for work'*) run build --for work -- "$(compiler "$2")" -O1 -g -o "$tmp/p-variance" "$tmp/p.c" ;;
 	'record') run record -o "$tmp/records-$2" -- "$program" ;;
@@ -127,8 +127,8 @@ try_itself() {
 	'changes of programs for x86'*) run changes "$tmp/p-x86_64" "$tmp/p-x86_64" ;;
 	'changes of'*) [ "$2" = aarch64 ] && run changes "$program" "$program" || run changes "$tmp/p-aarch64" "$tmp/p-aarch64" ;;
 	inspect*) run inspect "$program" ;;
-	'probe of a program of -finstrument'*) run probe --functions main -o "$tmp/own-probed-$2" -- "$program" ;;
-	'probe of a program of -fpatch'*) run probe --functions main -o "$tmp/own-patched-$2" -- "$lab/patchable" ;;
+	'record --for functions of a program of -finstrument'*) run record --for functions --functions main -o "$tmp/own-probed-$2" -- "$program" ;;
+	'record --for functions of a program of -fpatch'*) run record --for functions --functions main -o "$tmp/own-patched-$2" -- "$lab/patchable" ;;
 	'run --probe'*)
 		cp "$program" "$tmp/own-p-$2"
 		manifest "own-p-$2" 'probe: { functions: [main], counters: [] }'
@@ -136,11 +136,11 @@ try_itself() {
 		;;
 	'record') run record -o "$tmp/own-records-$2" -- "$program" ;;
 	'build --for work' | 'build --for counters' | 'build --for features') run $1 -- gcc -O1 -g -o "$tmp/own-built" "$tmp/p.c" ;;
-	'emulate run' | 'features run')
+	'record --for counters' | 'record --for features')
 		kind=features
-		[ "$1" = 'features run' ] || kind=counters
+		[ "$1" = 'record --for features' ] || kind=counters
 		run build --for $kind -- gcc -O1 -g -o "$tmp/own-built" "$tmp/p.c"
-		run ${1% *} run -o "$tmp/own-samples-$2" -- "$tmp/own-built"
+		run record --for $kind -o "$tmp/own-samples-$2" -- "$tmp/own-built"
 		;;
 	*) false ;;
 	esac
@@ -203,7 +203,7 @@ while IFS='|' read -r start name here there end; do
 	cell try "$name" x86_64 "$here"
 	case $name in
 	host* | run*) [ -n "$other" ] || continue ;; # where no program of aarch64 can be run, or there is none
-	*' run' | record) ! grep -qs aarch64 /proc/sys/fs/binfmt_misc/* || continue ;; # where the kernel has an emulator for them
+	record | 'record --for counters' | 'record --for features') ! grep -qs aarch64 /proc/sys/fs/binfmt_misc/* || continue ;; # where the kernel has an emulator for them
 	esac
 	cell try "$name" aarch64 "$there"
 done <<END

@@ -67,7 +67,7 @@ static inline size_t run(const char *options, const char *command, struct sample
 	struct assay_error err;
 	int n;
 
-	must("rm -rf s && '%s' emulate run -o s %s -- %s >emulated", environment("ASSAY"), options, command);
+	must("rm -rf s && '%s' record --for counters -o s %s -- %s >emulated", environment("ASSAY"), options, command);
 	n = scandir("s", &names, is_file, versionsort);
 	assert_true(n > 0 && (size_t)n <= n_max);
 	for (int i = 0; i < n; i++) {

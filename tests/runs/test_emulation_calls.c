@@ -232,7 +232,8 @@ static void test_shares(void **state)
 		run("", own ? "./program -" : "./program", &s, 1);
 		assert_int_equal(samples_info_number(&s, SAMPLES_SHARED_BYTES), own ? 0 : 12288);
 		samples_release(&s);
-		must("'%s' emulate run -o t%d -- ./program %s 2>said; grep -c 'sharing between processes is not simulated' said >n; "
+		must("'%s' record --for counters -o t%d -- ./program %s 2>said; grep -c 'sharing between processes is not simulated' said "
+		     ">n; "
 		     "test \"$(cat n)\" = %d",
 		     environment("ASSAY"), own, own ? "-" : "", !own);
 	}
@@ -376,7 +377,7 @@ static void test_library(void **state)
 {
 	static const char *const lists[] = { "nothing,library_count", "@list", "library_count.part.1" };
 	struct samples s;
-	char *command = mem_format("'%s' emulate run -o none --functions @clones -- ./program >emulated", environment("ASSAY"));
+	char *command = mem_format("'%s' record --for counters -o none --functions @clones -- ./program >emulated", environment("ASSAY"));
 
 	(void)state;
 	build("gcc", "-fPIC -shared", "special/library.c", "liblibrary.so");

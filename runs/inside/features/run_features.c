@@ -242,6 +242,18 @@ enum assay_status run_features_parse(const struct run_features_file *files, size
 	return st;
 }
 
+size_t run_features_files(const char *directory)
+{
+	struct assay_error ignored;
+	char **names = NULL;
+	size_t n = 0;
+
+	if (file_names(directory, FEATURES_SUFFIX, &names, &n, &ignored))
+		return 0;
+	file_names_free(names, n);
+	return n;
+}
+
 enum assay_status run_features_read(const char *directory, struct run_features *out, struct assay_error *err)
 {
 	struct run_features f = { .n = 0 };

@@ -42,6 +42,7 @@ struct run_features {
  * reached are 0. Values are means over threads and processes; those never assigned are absent. *out is overwritten; run_features_release()
  * it. ASSAY_E_NODATA: there is no such file. O(n log n) for n counters of all files. */
 enum assay_status run_features_read(const char *directory, struct run_features *out, struct assay_error *err);
+size_t run_features_files(const char *directory); /* number of these files; 0 if the directory cannot be read */
 /* The bytes of a file. */
 struct run_features_file {
 	char *name; /* for errors */

@@ -1,4 +1,4 @@
-# For CMake projects whose functions `assay probe` shall measure:
+# For CMake projects whose functions `assay record --for functions` shall measure:
 #
 #   include(assay-probe.cmake)
 #   assay_probe(TARGET...)            compile these so that their functions can be probed: costs next to nothing until they are

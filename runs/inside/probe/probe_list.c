@@ -109,7 +109,8 @@ bool probe_list_read(const char *path, struct probe_list *out)
 	}
 	bad = list_parse(text, n, out);
 	if (bad)
-		probe_say("the file of ASSAY_PROBE_LIST has lines that are not as 'assay probe --list' writes them; the first is line ",
+		probe_say("the file of ASSAY_PROBE_LIST has lines that are not as 'assay record --for functions --list' writes them; the "
+			  "first is line ",
 			  record_number(bad, 10, digits), 0);
 	return true;
 }

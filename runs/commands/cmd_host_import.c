@@ -2,10 +2,10 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "fleet/commands/fleet_commands.h"
 #include "fleet/commands/cmd_fleet.h"
 #include "fleet/inventory/nodeset.h"
 #include "fleet/lab/lab.h"
+#include "runs/commands/runs_commands.h"
 
 struct arguments {
 	const char *from;
@@ -96,7 +96,7 @@ static enum assay_status cannot_add(const char *path, const char *reason, struct
 	return st;
 }
 
-/* What users have written stays as it is: the entries are put after it, and the whole is read before it replaces the old one. */
+/* Puts the entries behind the text of the user, and reads the whole before it replaces the old file. */
 static enum assay_status write_entries(const struct inventory *inventory, const struct buf *entries, size_t n, struct assay_error *err)
 {
 	char *path = mem_format("%s/lab.yaml", cli_directory());
@@ -175,12 +175,18 @@ static void add_gone(const struct inventory *inventory, const struct slurm_nodes
 	buf_release(&names);
 }
 
-static enum assay_status check_words(const struct arguments *arguments, struct assay_error *err)
+static bool is_slurm(const struct arguments *arguments)
 {
+	return strcmp(arguments->from, "slurm") == 0;
+}
+
+static enum assay_status host_import_check(void *input, struct assay_error *err)
+{
+	const struct arguments *arguments = input;
 	const char *texts[] = { arguments->login, arguments->partition };
 
-	if (strcmp(arguments->from, "slurm") != 0)
-		return assay_fail(err, ASSAY_E_USAGE, "unknown batch system '%s' (known: slurm)", arguments->from);
+	if (!is_slurm(arguments) && (arguments->partition || arguments->login || arguments->types || arguments->dry_run))
+		return assay_fail(err, ASSAY_E_USAGE, "--partition, --login, --types and --dry-run are for 'host import slurm'");
 	for (size_t i = 0; i < 2; i++) {
 		if (texts[i] && (*texts[i] == '-' || !*texts[i] || strpbrk(texts[i], " '\"\n")))
 			return assay_fail(err, ASSAY_E_USAGE, "'%s' cannot be a login node or a partition", texts[i]);
@@ -188,17 +194,14 @@ static enum assay_status check_words(const struct arguments *arguments, struct a
 	return ASSAY_OK;
 }
 
-static enum assay_status host_import_run(struct lab *lab, void *input, struct document *d, struct assay_error *err)
+static enum assay_status import_nodes(struct lab *lab, const struct arguments *arguments, struct document *d, struct assay_error *err)
 {
-	const struct arguments *arguments = input;
 	const struct inventory *inventory = &lab->config.inventory;
 	struct slurm_nodes nodes = { 0 };
 	struct buf entries = BUF_INIT;
-	enum assay_status st = check_words(arguments, err);
+	enum assay_status st = host_choice_sinfo(arguments->partition, arguments->login, &nodes, err);
 	size_t n = 0;
 
-	if (!st)
-		st = host_choice_sinfo(arguments->partition, arguments->login, &nodes, err);
 	if (!st)
 		n = make_entries(arguments, inventory, &nodes, &entries);
 	if (!st && n && !arguments->dry_run)
@@ -221,7 +224,14 @@ static enum assay_status host_import_run(struct lab *lab, void *input, struct do
 	return st;
 }
 
-static const struct cli_option words[] = { CLI_WORD("SYSTEM", struct arguments, from), CLI_END };
+static enum assay_status host_import_run(struct lab *lab, void *input, struct document *d, struct assay_error *err)
+{
+	const struct arguments *arguments = input;
+
+	return is_slurm(arguments) ? import_nodes(lab, arguments, d, err) : import_machines(lab, arguments->from, d, err);
+}
+
+static const struct cli_option words[] = { CLI_WORD("FILE|slurm", struct arguments, from), CLI_END };
 
 static const struct cli_option options[] = {
 	CLI_TEXT("partition", "NAME", struct arguments, partition, "Only nodes of this partition, which allocations will ask for"),
@@ -233,13 +243,22 @@ static const struct cli_option options[] = {
 
 const struct command host_import_command = {
 	.name = "host import",
-	.summary = "add the nodes of a batch system to lab.yaml",
-	.about = "Asks Slurm for its nodes (sinfo) and adds those that lab.yaml does not have to its end, as hosts with 'transport: "
-		 "slurm'. Their features become groups: -w @FEATURE. What is in lab.yaml stays as it is; nodes that are drained or down "
-		 "are added, too: what state a node is in is asked again each time that it is needed. SYSTEM is slurm.",
-	.examples = "  assay host import slurm --dry-run\n"
+	.summary = "import recorded machines, or the nodes of a batch system",
+	.about =
+	    "FILE is CSV with a row per rate, of machines that were recorded elsewhere: their fingerprints go into the store and the "
+	    "catalog. Columns: machine, time, stressor, rate (operations per second), and optionally repetition (the pass, from 1), "
+	    "type (the hardware type), battery, battery_hash, stress_ng and architecture. Another column is refused, for it may "
+	    "distinguish rates. A result of "
+	    "'result import' with the same machine, time and repetition belongs to that fingerprint. 'result export' writes both kinds "
+	    "of file. Importing the same file again changes nothing; rates that contradict what is stored are refused.\n\n"
+	    "slurm asks Slurm for its nodes (sinfo) and adds those that lab.yaml does not have to its end, as hosts with 'transport: "
+	    "slurm'. Their features become groups: -w @FEATURE. What is in lab.yaml stays as it is; nodes that are drained or down "
+	    "are added, too: what state a node is in is asked again each time that it is needed.",
+	.examples = "  assay host import machines.csv\n"
+		    "  assay host import slurm --dry-run\n"
 		    "  assay host import slurm --partition lab --types rome,milan\n",
 	.words = words,
 	.options = options,
+	.check = host_import_check,
 	CLI_RUN(struct arguments, CLI_LAB_WRITE, host_import_run),
 };

@@ -1,6 +1,6 @@
-/* assay explore: a catalog in pictures. How much stressors vary over the machines, which move together, and in how many things the machines
- * differ. After section 3 of the paper on quiho. Hardware types weigh equally; docs/evidence/statistics.md has the numbers. */
-#include "base/file.h"
+/* assay host list --format html: a catalog in pictures. How much stressors vary over the machines, which move together, and in how many
+ * things the machines differ. After section 3 of the paper on quiho. Hardware types weigh equally; docs/evidence/statistics.md has the
+ * numbers. */
 #include "base/linkage.h"
 #include "base/mem.h"
 #include "base/order.h"
@@ -29,7 +29,7 @@
 /* One stressor over the machines. */
 struct explore_stressor {
 	const char *name;  /* borrowed */
-	size_t machines;   /* that have a rate */
+	size_t machines;   /* number of machines with a rate */
 	double *type_rate; /* [n_types] geometric means of the machines' medians, of each type that has one */
 	size_t n_types;
 	double middle; /* median of the types' */
@@ -46,9 +46,9 @@ struct explore {
 	size_t n_types;
 	struct explore_stressor *stressors; /* [n_stressors], by name */
 	size_t n_stressors, measured;	    /* measured: those with a rate anywhere */
-	struct features features;	    /* of the medians [n x n_stressors]; zeroed where there are no fingerprints */
+	struct features features;	    /* features of the medians [n x n_stressors]; zeroed where there are no fingerprints */
 	size_t *order;			    /* [features.n] distinct columns, those that move together side by side */
-	struct pca pca;			    /* of features.type_logs */
+	struct pca pca;			    /* principal components of features.type_logs */
 	struct omissions omissions;	    /* machines, fingerprints and stressors that are not in it */
 };
 
@@ -59,7 +59,7 @@ struct candidate {
 	size_t type; /* index into the evidence's types */
 };
 
-/* By machine, hardware type and kind (fingerprint_comparable), the latest first. */
+/* Orders by machine, hardware type and kind (fingerprint_comparable), the latest first. */
 ORDER_BY(compare_candidates, struct candidate,
 	 BY_TEXT(f->machine) BY_UP(type) BY_TEXT(f->battery_hash) BY_TEXT(f->stress_ng) BY_TEXT(f->architecture) BY_DOWN(f->taken_ms)
 	     BY_TEXT(f->id))
@@ -623,27 +623,8 @@ static void explore_page(const struct explore *e, const char *lab, struct buf *o
 	free(title);
 }
 
-/* ---- the command ---- */
-
-struct arguments {
-	const char *path;
-};
-
-static void explore_answer(const struct explore *e, const char *path, struct document *d)
+enum assay_status explore_show(struct lab *lab, struct document *d, struct assay_error *err)
 {
-	doc_line(d, "the page is %s", path);
-	doc_set(d, "file", path);
-	doc_show(d, "machines", "machines", e->machines);
-	doc_show(d, "hardware_types", "hardware types", e->n_types);
-	doc_show(d, "stressors", "stressors", e->measured);
-	doc_show(d, "groups", "groups of stressors", e->features.groups);
-	if (e->pca.n)
-		doc_showf(d, "effective_rank", "effective rank", e->features.effective_rank, "%.1f", e->features.effective_rank);
-}
-
-static enum assay_status explore_run(struct lab *lab, void *arguments, struct document *d, struct assay_error *err)
-{
-	const struct arguments *a = arguments;
 	struct evidence evidence = { 0 };
 	struct explore explore = { 0 };
 	struct buf page = BUF_INIT;
@@ -654,29 +635,11 @@ static enum assay_status explore_run(struct lab *lab, void *arguments, struct do
 	if (!st) {
 		explore_of(&evidence, &explore);
 		explore_page(&explore, lab->config.name, &page);
-		explore_answer(&explore, a->path, d);
-		st = file_replace(a->path, page.bytes, page.size, 0644, err);
+		fwrite(page.bytes, 1, page.size, stdout);
+		d->answered = true;
 	}
 	explore_release(&explore);
 	evidence_release(&evidence);
 	buf_release(&page);
 	return st;
 }
-
-static const struct cli_option options[] = {
-	CLI_OPTION(TEXT, "output", "FILE", struct arguments, path, "The page, replaced as a whole (required)", .letter = 'o',
-		   .required = true),
-	CLI_END,
-};
-
-const struct command explore_command = {
-	.name = "explore",
-	.summary = "write an HTML page about the machines, with charts",
-	.about = "Writes one HTML page about the machines of the catalog: how much every stressor varies over them and how well it "
-		 "repeats, which stressors are correlated, and in how many things the machines differ (principal components, effective "
-		 "rank). The page is one file and loads nothing. Only fingerprints of one battery, version of stress-ng and architecture "
-		 "are on it, those that most machines have. It lists what is excluded.",
-	.examples = "  assay explore -o machines.html\n",
-	.options = options,
-	CLI_RUN(struct arguments, CLI_LAB_READ, explore_run),
-};

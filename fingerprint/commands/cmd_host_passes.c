@@ -1,4 +1,4 @@
-/* assay fingerprint show */
+/* assay host show --passes, assay host list --fingerprints */
 #include "base/mem.h"
 #include "base/order.h"
 #include "base/text.h"
@@ -11,10 +11,6 @@
 
 #include <inttypes.h>
 #include <math.h>
-
-struct arguments {
-	const char *which;
-};
 
 static const char *how_to_resume(const struct fingerprint_item *item)
 {
@@ -129,7 +125,7 @@ static enum assay_status add_cell(sqlite3_stmt *stmt, struct buf *line, struct d
 	return st;
 }
 
-/* By stressor, then pass. */
+/* Adds the cells by stressor, then pass. */
 static enum assay_status add_cells(struct store *store, const char *id, struct document *d, struct assay_error *err)
 {
 	struct buf line = BUF_INIT;
@@ -191,7 +187,7 @@ static void add_left_out(const struct counting_plan *plan, struct document *d)
 	for (size_t i = 0; i < plan->n_absent; i++) {
 		const struct counting_absent *absent = &plan->absent[i];
 
-		/* What was said already need not be said of each event. */
+		/* Skips the reason that the first line has. */
 		if (!plan->none || strcmp(plan->none, absent->reason) != 0)
 			doc_line(d, "  excluded: %s (%s)", absent->event, absent->reason);
 		doc_object(d, NULL);
@@ -322,31 +318,15 @@ static enum assay_status show_one(struct store *store, const struct fingerprint_
 	return st ? st : counters_add(store, item->head.id, d, err);
 }
 
-static enum assay_status fingerprint_show_run(struct lab *lab, void *input, struct document *d, struct assay_error *err)
+enum assay_status fingerprint_passes_show(struct lab *lab, const char *which, struct document *d, struct assay_error *err)
 {
-	const struct arguments *arguments = input;
 	struct fingerprint_listing list = { 0 };
 	enum assay_status st = fingerprint_listing_load(&lab->store, &list, err);
 
-	if (!st && arguments->which)
-		st = show_one(&lab->store, &list, arguments->which, d, err);
+	if (!st && which)
+		st = show_one(&lab->store, &list, which, d, err);
 	else if (!st)
 		add_all(&list, d);
 	fingerprint_listing_release(&list);
 	return st;
 }
-
-static const struct cli_option words[] = { CLI_OPTIONAL_WORD("WHICH", struct arguments, which), CLI_END };
-
-const struct command fingerprint_show_command = {
-	.name = "fingerprint show",
-	.summary = "list all fingerprints, or show one with every pass",
-	.about =
-	    "Lists all fingerprints, incomplete ones too; or shows one in full: under which conditions it was taken, and every pass. WHICH "
-	    "is a machine (its latest complete fingerprint), the id of a fingerprint, or MACHINE@DATE with the beginning of its time.",
-	.examples = "  assay fingerprint show\n"
-		    "  assay fingerprint show node07\n"
-		    "  assay fingerprint show node07@2026-11-01 --format json\n",
-	.words = words,
-	CLI_RUN(struct arguments, CLI_LAB_READ, fingerprint_show_run),
-};

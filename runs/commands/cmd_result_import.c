@@ -1,4 +1,4 @@
-/* assay import machines, assay result import */
+/* assay result import, assay host import FILE */
 #include "base/command.h"
 #include "base/digest.h"
 #include "base/file.h"
@@ -76,41 +76,24 @@ static void show_machines(const char *file, const struct imported *read, const s
 	doc_line(d, "  catalog       %zu file%s written", r->catalog_written, text_plural(r->catalog_written));
 }
 
-static enum assay_status import_machines_run(struct lab *lab, void *arguments, struct document *d, struct assay_error *err)
+enum assay_status import_machines(struct lab *lab, const char *file, struct document *d, struct assay_error *err)
 {
-	const struct arguments *a = arguments;
-	const struct imported_options import = { .file = a->file, .version = IMPORTED_NAME };
+	const struct imported_options import = { .file = file, .version = IMPORTED_NAME };
 	struct imported_result result = { 0 };
 	struct imported read = { 0 };
 	struct buf text = BUF_INIT;
-	enum assay_status st = file_read(a->file, IMPORTED_FILE_BYTES_MAX, &text, err);
+	enum assay_status st = file_read(file, IMPORTED_FILE_BYTES_MAX, &text, err);
 
 	if (!st)
-		st = imported_read_machines(a->file, text.bytes, text.size, &read, err);
+		st = imported_read_machines(file, text.bytes, text.size, &read, err);
 	if (!st)
 		st = imported_store(lab, &read, &import, &result, err);
 	if (!st)
-		show_machines(a->file, &read, &result, d);
+		show_machines(file, &read, &result, d);
 	imported_release(&read);
 	buf_release(&text);
 	return st;
 }
-
-const struct command import_machines_command = {
-	.name = "import machines",
-	.summary = "import fingerprints of machines that were recorded elsewhere",
-	.about =
-	    "Reads a CSV file with a row per rate, and puts the fingerprints into the store and the catalog. Columns: machine, time, "
-	    "stressor, rate (operations per second), and optionally repetition (the pass, from 1), type (the hardware type), battery, "
-	    "battery_hash, stress_ng and architecture. Another column is refused, for it may distinguish rates. A result of 'result "
-	    "import' with the same machine, "
-	    "time and repetition belongs to that fingerprint. 'result export' writes both kinds of file. Importing the same file again "
-	    "changes nothing; rates that contradict what is stored are refused.",
-	.examples = "  assay import machines machines.csv\n"
-		    "  assay result import results.csv\n",
-	.words = words,
-	CLI_RUN(struct arguments, CLI_LAB_WRITE, import_machines_run),
-};
 
 /* ---- results ---- */
 
