@@ -1,14 +1,14 @@
-/* What each counter tells: the unit in which people read it, the smallest relevant difference, about what one event costs, and which kind
- * of trouble it is a sign of. One table for all back ends. */
+/* Describes counters: unit for users, smallest relevant difference, approximate cost of one event, and the kind of trouble that it is a
+ * sign of. One table for all back ends. */
 #ifndef GATE_DETECT_COUNTERS_H
 #define GATE_DETECT_COUNTERS_H
 
 #include "base/rows.h"
 #include "runs/inside/record/record.h"
 
-#define COUNTERS_TIME "time:ns" /* duration of a call; of back ends whose durations mean something and that have little else */
+#define COUNTERS_TIME "time:ns" /* duration of a call; for back ends with meaningful durations and little else */
 
-/* Constant, code, for people. */
+/* Constant, code, text for users. */
 #define TROUBLE_ROWS(X)                                                                                                                    \
 	X(TROUBLE_UNKNOWN, "unknown", "unknown")                                                                                           \
 	X(TROUBLE_FALSE_SHARING, "false_sharing", "false sharing: threads write different words of one cache line")                        \
@@ -31,33 +31,32 @@ enum trouble { TROUBLE_ROWS(ROWS_ENUM) TROUBLES };
 const char *trouble_code(enum trouble trouble);
 const char *trouble_text(enum trouble trouble);
 
-/* Are threads in each other's way, which more CPUs make worse? */
+/* Reports whether threads are in each other's way, which more CPUs make worse. */
 static inline bool trouble_is_between_threads(enum trouble trouble)
 {
 	return trouble >= TROUBLE_FALSE_SHARING && trouble <= TROUBLE_REMOTE;
 }
 
 enum counter_role {
-	COUNTER_EVENT,	/* per unit of work, where there is one; else per call */
-	COUNTER_MISS,	/* an event of what all functions of a thread have in common, caches and TLB: another function can be the cause */
-	COUNTER_WORK,	/* what events are divided by; itself per call */
-	COUNTER_EFFECT, /* follows from others (cycles, stalls, time): is not a sign of any kind */
-	COUNTER_BASIS,	/* says what other counters rest on, or differs from run to run: not looked at */
-	COUNTER_LOAD,	/* follows what else the machine does: the detector does not get it, what a function looks like does */
+	COUNTER_EVENT,	/* per unit of work if work is counted, else per call */
+	COUNTER_MISS,	/* an event in the caches or TLB, which the functions of a thread share: another function can be the cause */
+	COUNTER_WORK,	/* work: events are divided by it; itself per call */
+	COUNTER_EFFECT, /* follows from others (cycles, stalls, time); no sign of any kind */
+	COUNTER_BASIS,	/* the basis of other counters, or differs from run to run; ignored */
+	COUNTER_LOAD,	/* follows the load of the machine; the detector ignores it, likeness.h uses it */
 };
 
 struct counter_about {
 	enum counter_role role;
-	enum trouble trouble;	   /* of which more events are a sign */
-	double min_relevant_delta; /* the smallest relevant difference, in the column's own unit */
-	double cost_ns;		   /* of one event, about: orders of magnitude, to weigh counters against each other */
-	double scale;		   /* the column's value times this is in `unit` */
+	enum trouble trouble;	   /* more events are a sign of it */
+	double min_relevant_delta; /* smallest relevant difference, in the column's own unit */
+	double cost_ns;		   /* approximate cost of one event (order of magnitude), to weigh counters against each other */
+	double scale;		   /* factor from the column's value to `unit` */
 	const char *unit;	   /* "per 1000 accesses and blocks" */
 	const char *text;	   /* "potential HITM by false sharing" */
 };
 
-/* Describes a column as samples_vector() has it, or COUNTERS_TIME. Unknown names get a row for unknown ones. The texts live as long as the
- * program. */
+/* Describes a column of samples_vector(), or COUNTERS_TIME. Unknown names get a row for unknown counters. The texts are static. */
 struct counter_about counter_about(enum record_back_end back_end, const char *name);
 
 #endif

@@ -1,5 +1,5 @@
-/* What is not normal in the samples of a version, compared with those of another: functions with their kinds of trouble, what was
- * not judged and why, one decision. */
+/* Detects anomalies in the samples of a version compared with another: functions with kinds of trouble, functions that were not judged and
+ * why, and one decision. */
 #ifndef GATE_DETECT_DETECT_H
 #define GATE_DETECT_DETECT_H
 
@@ -12,11 +12,11 @@
 #include "gate/detect/places.h"
 #include "model/anomaly/detector.h"
 
-#define DETECT_LEAST_OF_ALL .001 /* of what a version does in all: a change that comes to less does not matter */
-#define DETECT_SHARE_SAID   .1	 /* of what a version does: a function with as much is judged; too few measured calls leave it open */
-#define DETECT_PART_SAID    .01	 /* of what all take more: what costs less is not on the first screen */
-#define DETECT_MEASURED_MIN 30	 /* calls of a function in all runs, where not all are measured: of fewer a mean is anything */
-#define DETECT_RUNS_MIN	    3	 /* normal runs: with fewer nothing can be held out from two others */
+#define DETECT_LEAST_OF_ALL .001 /* part of a version's work: smaller changes do not matter */
+#define DETECT_SHARE_SAID   .1	 /* part of a version's work: with too few measured calls of a larger function, the decision stays open */
+#define DETECT_PART_SAID    .01	 /* part of the added cost: cheaper functions are not on the first screen */
+#define DETECT_MEASURED_MIN 30	 /* least measured calls of a function in all runs for a meaningful mean, if not all calls are measured */
+#define DETECT_RUNS_MIN	    3	 /* normal runs: with fewer, none can be held out from two others */
 
 struct detect_options {
 	struct detector_options detector;
@@ -24,13 +24,13 @@ struct detect_options {
 };
 
 struct detect_input {
-	struct side *old; /* functions of C++ whose parameters have changed take their new names (renamed_match()) */
+	struct side *old; /* C++ functions whose parameters changed get their new names (renamed_match()) */
 	const struct side *new;
 	const struct places
-	    *places; /* or NULL; where it knows the change, other functions count if they do much, or are called more or less */
+	    *places; /* or NULL; if it knows the changes, other functions count if they do much or are called more or less */
 };
 
-/* Constant, code, for people: why a function was not judged. Beside these the reasons of gate/detect/observe.h. */
+/* Constant, code, text for users: why a function was not judged. gate/detect/observe.h has further reasons. */
 #define DETECT_SKIP_ROWS(X)                                                                                                                \
 	X(DETECT_ONLY_OLD, "only_in_old", "only the old version called it")                                                                \
 	X(DETECT_ONLY_NEW, "only_in_new", "only the new version called it")                                                                \
@@ -40,27 +40,27 @@ struct detect_input {
 	X(DETECT_NOT_LEARNED, "not_learned", "there were too few normal runs with it, or it did next to nothing in them")
 
 struct detected_skip {
-	char *name; /* as people write it */
+	char *name; /* name as users write it */
 	const char *code, *text;
-	double share; /* of what the new version did; NaN: not known */
+	double share; /* part of the new version's work; NaN: not known */
 };
 
 /* A function that was judged. */
 struct detected_function {
 	const struct detection_function *found;
-	char *name; /* as people write it */
+	char *name; /* name as users write it */
 	const char *symbol;
 	const struct place *place;  /* NULL: not known */
-	bool anomalous;		    /* as found, not negligible, not mixed, not a side effect */
-	struct kind kind;	    /* of those that were not found anomalous, what is chance */
-	const char *side_effect_of; /* name of another function in this list, which is the cause; NULL */
-	double share;		    /* of what the new version did itself: work, or time */
-	double calls;		    /* in all runs of the new version, as many a run as normally */
+	bool anomalous;		    /* as found, and not negligible, moved, or a side effect */
+	struct kind kind;	    /* kind of trouble; if not found anomalous, by chance */
+	const char *side_effect_of; /* name of the function in this list that is the cause; NULL: none */
+	double share;		    /* part of the new version's own work, or time */
+	double calls;		    /* calls in all runs of the new version, if each had as many as normally */
 	bool with_nested;
-	double more_ns; /* what it takes more in all runs, about; of itself alone as far as that can be estimated; below 0: less */
-	double part;	/* of what all functions take more, or less if it is improved; 0: nothing of it */
-	bool latent;	/* worse, and it hardly costs anything here: threads are in each other's way, which more CPUs make worse */
-	char *caller;	/* of a function that only the new version has: the judged one, which calls it, by its name; NULL */
+	double more_ns; /* estimated added cost in all runs, ns; of itself only, as far as that can be estimated; below 0: less */
+	double part;	/* part of the added cost of all functions, or of the saved cost if it is improved; 0: none */
+	bool latent;	/* worse at hardly any cost here: threads are in each other's way, which more CPUs make worse */
+	char *caller;	/* for a function of only the new version: name of the judged function that calls it; else NULL */
 };
 
 struct detect_reason {
@@ -73,55 +73,52 @@ struct detected {
 	enum decision decision;
 	struct detect_reason *reasons; /* [n_reasons] */
 	size_t n_reasons;
-	double rate_asked, rate_used; /* the latter is larger where there are too few normal runs */
-	size_t runs_needed;	      /* for the rate that was asked for */
-	struct observed normal, seen; /* values at the typical input where that is known (like_inputs.h) */
+	double rate_asked, rate_used; /* rate_used is larger if there are too few normal runs */
+	size_t runs_needed;	      /* normal runs needed for rate_asked */
+	struct observed normal, seen; /* values at the typical input if it is known (like_inputs.h) */
 	struct callers callers;
 	struct like_inputs like;
-	bool apart;			    /* nothing can be concluded from what functions do (comparable_remarks()) */
-	bool few_measured;		    /* of a function with DETECT_SHARE_SAID */
-	struct detector *detector;	    /* NULL when nothing could be fitted */
-	const struct detector_about *about; /* NULL: there is no detector */
+	bool apart;			    /* the sides are not comparable (comparable_remarks()) */
+	bool few_measured;		    /* a function with DETECT_SHARE_SAID has too few measured calls */
+	struct detector *detector;	    /* NULL: nothing could be fitted */
+	const struct detector_about *about; /* NULL: no detector */
 	struct detection detection;
-	struct detected_function
-	    *functions; /* [n], what is worse first, by what it costs; then improved ones, side effects, the others by name */
-	size_t n, n_worse, n_improved, n_side_effects, n_small, n_spread; /* spread ones are small, too */
-	size_t runs_found;	       /* of the new version: anomalous in a function that is worse, improved or a side effect */
+	struct detected_function *functions; /* [n], worse ones by cost, then improved ones, then side effects, then the others by name */
+	size_t n, n_worse, n_improved, n_side_effects, n_small, n_spread; /* spread ones are also counted as small */
+	size_t runs_found; /* runs of the new version that are anomalous in a function that is worse, improved or a side effect */
 	struct detected_skip *skipped; /* [n_skipped] by share, then name */
 	size_t n_skipped;
 };
 
-/* *out is overwritten; detected_release() it, before the input. ASSAY_E_USAGE: they cannot be compared (back ends, counters, hardware
- * types), with the first difference. Too few runs are not an error, but an inconclusive decision. */
+/* Judges the new side. *out is overwritten; detected_release() it before the input. ASSAY_E_USAGE: the sides cannot be compared (back ends,
+ * counters, hardware types); the error names the first difference. With too few runs, the decision is inconclusive. */
 enum assay_status detect(const struct detect_input *input, const struct detect_options *options, struct detected *out,
 			 struct assay_error *err);
 void detected_release(struct detected *detected); /* accepts zeroed */
 
-/* Adds the answer: for people one screen, `all`: with all functions; its members for programs. */
+/* Adds the answer: one screen for users (`all`: with all functions), and members for programs. */
 void detect_add(const struct detected *detected, bool all, struct document *d);
 
-/* ---- comparable.c: what may make two sides incomparable, whatever their functions do, and what of them is excluded ---- */
+/* ---- comparable.c: reasons against comparing two sides, and notes on excluded runs ---- */
 
 #define COMPARABLE_REMARKS 14
 
 struct comparable_remark {
 	const char *code;
-	char *text; /* to be freed */
-	bool apart; /* nothing can be concluded from what functions do */
+	char *text; /* owned by the caller; free() it */
+	bool apart; /* the sides are not comparable */
 };
 
-/* The first say that nothing can be concluded: most of what a side does has no names; on both sides most of the work lies in several
- * functions that the other side has not, which are most of its functions (`old` after renamed_match()); a number of the arguments is the
- * same in all old runs and another one in most new ones, or one program without such numbers was run on inputs of which none is on both
- * sides; the emulation in the programs of one side counts otherwise than in those of the other. Seeds that differ from run to run are no
- * such thing. Returns how many. O(samples + runs of old * runs of new). */
+/* Finds notes on two sides. The first four mean that they are not comparable: most work of a side is in functions without names; each side
+ * has most of its work in functions that the other lacks, and these are several and most of its functions (`old` after renamed_match()); a
+ * number among the arguments is the same in all old runs and another in most new ones, or one program without such numbers ran on no common
+ * input; the emulation in the programs of one side counts otherwise. Seeds that differ from run to run are no such number. Returns the
+ * number of notes. O(samples + runs of old * runs of new). */
 size_t comparable_remarks(const struct side *old, const struct side *new, struct comparable_remark out[COMPARABLE_REMARKS]);
 
-/* Functions of C++ whose parameters or template arguments have changed: of these the symbol is another one, but what people call it is not,
- * and so they can be compared. Only where each version has one function of that name which the other has not.
- *
- * The old side's take the new side's names. Returns what is to be said of it, to be freed; NULL: there are none. O(samples + names log
- * names). */
+/* Matches C++ functions whose parameters or template arguments changed: their symbols differ, but not the names that users write. Each
+ * version must have only one such function that the other lacks. The old side's functions take the new names. Returns a note for users,
+ * which the caller free()s; NULL: none matched. O(samples + names log names). */
 char *renamed_match(struct side *old, const struct side *new);
 
 #endif

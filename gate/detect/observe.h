@@ -1,4 +1,4 @@
-/* From samples to what the detector sees: one matrix of normalised vectors, functions and runs numbered. */
+/* Turns samples into the input of the detector: one matrix of normalised vectors, with functions and runs numbered. */
 #ifndef GATE_DETECT_OBSERVE_H
 #define GATE_DETECT_OBSERVE_H
 
@@ -7,22 +7,21 @@
 #include "model/anomaly/detector.h"
 
 struct observe_options {
-	double least_work;  /* samples with less work (accesses and blocks, or instructions) are pooled until they have as much (100) */
-	double least_ns;    /* the same where there is no work to count (10000) */
-	size_t samples_max; /* of a function and run; beyond, a seeded choice (0: no limit) */
+	double least_work;  /* samples with less work (accesses and blocks, or instructions) are pooled up to this (100) */
+	double least_ns;    /* the same, ns, if no work is counted (10000) */
+	size_t samples_max; /* most samples per function and run, a seeded choice of more (0: no limit) */
 	uint64_t seed;
-	double least_share; /* functions with less of all that was done (work, contention, system calls by what they cost, or time), here
-			       and in `other`, are put aside (.005) */
-	bool per_thread;    /* divide by the threads alive at the end of an invocation, as published: which is chance, where threads end
-			       together */
-	const struct side *other; /* with which this one will be compared, or NULL: what is taken with nested calls there, is here, too */
-	const char *const *only;  /* [n_only] names that are looked at; NULL: all */
+	double least_share; /* functions with a smaller share of all that was done (work, contention, system calls by their cost, or time),
+			       on both sides, are put aside (.005) */
+	bool per_thread; /* divide by the threads alive at the end of an invocation, as published: that is chance if threads end together */
+	const struct side *other; /* the side to compare with, or NULL: functions taken with nested calls there are so here, too */
+	const char *const *only;  /* [n_only] names to use; NULL: all */
 	size_t n_only;
 };
 extern const struct observe_options observe_defaults;
-#define OBSERVE_OWN_PART .1 /* of a function's work has to be its own, where what nested calls took is an estimate */
+#define OBSERVE_OWN_PART .1 /* least own part of a function's work, if the work of nested calls is an estimate */
 
-/* Constant, code, for people: why something is excluded, or is less exact. */
+/* Constant, code, text for users: why something is excluded, or is less exact. */
 #define OBSERVE_REMARK_ROWS(X)                                                                                                             \
 	X(OBSERVE_INCLUSIVE, "with_nested", "with what it calls: what nested calls took is an estimate only")                              \
 	X(OBSERVE_UNASKED, "not_asked_for", "not among the functions that changed or were asked for")                                      \
@@ -38,45 +37,44 @@ enum observe_remark_kind { OBSERVE_REMARK_ROWS(ROWS_ENUM) OBSERVE_REMARKS };
 const char *observe_remark_code(enum observe_remark_kind kind);
 const char *observe_remark_text(enum observe_remark_kind kind);
 
-/* What is known of a function on one side. */
+/* Facts about a function on one side. */
 struct observed_facts {
-	double share;	  /* of all that this side did, without nested calls: as least_share has it */
-	double own_ns;	  /* what it did in a run without nested calls, by all that costs (counters.h), or its time; an estimate where what
-			   * nested calls took is one */
-	double measured;  /* for how many calls, chosen at random, the samples of all runs count (samples_effective()). Runs that do not say
-			   * by which seed have measured the same ones */
-	double unsure_ns; /* by how much a mean duration may be wrong, whatever the number of samples: what measuring takes; 0 where no
-			   * duration is looked at */
-	size_t remarks[OBSERVE_REMARKS]; /* how many samples each is true of; 0: not true */
+	double share;  /* part of all that this side did, without nested calls, as for least_share */
+	double own_ns; /* its cost in a run without nested calls, ns, by all counters (counters.h), or its time; an estimate if the part of
+			  nested calls is one */
+	double measured; /* effective number of measured calls in all runs (samples_effective()). Runs without a recorded seed have measured
+			    the same calls */
+	double unsure_ns; /* possible error of a mean duration by measuring, ns, whatever the number of samples; 0 if no duration is used */
+	size_t remarks[OBSERVE_REMARKS]; /* number of samples to which each applies; 0: none */
 };
 
 struct observed {
-	struct observations observations; /* points into what follows; functions by name, runs as in the side */
+	struct observations observations; /* points into the members below; functions by name, runs as in the side */
 	size_t *function, *run;
-	double *weight, *min_relevant_delta, *ns; /* ns [n]: mean duration of a call of the sample without nested ones, for weighing
-						   * functions by time; of emulated ones its accesses and blocks instead */
-	bool *per_call;		     /* [columns] a mean over calls, not over work: it may follow what the program is asked to do */
-	char **functions, **columns; /* those that have samples here; names without the suffixes of compilers (".constprop.0") */
+	double *weight, *min_relevant_delta, *ns; /* ns [n]: mean duration of a call of the sample without nested ones, to weigh functions
+						     by time; emulated: its accesses and blocks instead */
+	bool *per_call;				  /* [columns] true: mean over calls, not over work; it may depend on the input */
+	char **functions, **columns;		  /* functions with samples here; names without suffixes of compilers (".constprop.0") */
 	struct observed_aside {
 		char *function;
 		enum observe_remark_kind why;
-	} * aside; /* [n_aside] functions of which nothing is left, by name */
+	} * aside; /* [n_aside] functions without any rows left, by name */
 	size_t n_aside;
 	struct observed_facts *facts; /* [functions] */
-	double done_ns;		      /* all that this side did, by what it costs (least_share) */
+	double done_ns;		      /* cost of all that this side did, ns (as for least_share) */
 };
 
-/* Vectors are without nested selected functions, unless what those took is an estimate in any sample of the function: then they are with
- * them. *out is overwritten; observed_release() it, before the side. ASSAY_E_NODATA: no sample, or no counter that could be looked at.
- * ASSAY_E_USAGE: a run's files cannot be brought together. O(samples * columns). */
+/* Observes a side. Vectors exclude nested selected functions, unless their part is an estimate in any sample of the function. *out is
+ * overwritten; observed_release() it before the side. ASSAY_E_NODATA: no usable sample or counter. ASSAY_E_USAGE: a run's files do not
+ * belong together. O(samples * columns). */
 enum assay_status observe(const struct side *side, const struct observe_options *options, struct observed *out, struct assay_error *err);
 void observed_release(struct observed *observed); /* accepts zeroed */
 
-/* How much a function does. */
+/* Amount of work of a function. */
 struct observe_share {
-	double alone, nested; /* without and with nested calls, of all that the side did: work and contention by what they cost, or time
-				 where there is no work */
-	double own_ns;	      /* without nested calls, with all else that costs; not divided by anything */
+	double alone, nested; /* parts of all that the side did, without and with nested calls: cost of work and contention, or time if no
+				 work is counted */
+	double own_ns;	      /* cost without nested calls by all counters, ns; not divided by anything */
 };
 
 /* Overwrites share[names->n] and returns the sum over the side. */
@@ -85,11 +83,11 @@ double observe_shares(const struct side *side, const struct stems *names, struct
 /* Reports whether the file has the sums over all calls of the function. */
 bool observe_total_known(const struct samples *samples, size_t function);
 
-/* How many calls the samples of a function represent. */
+/* Returns the number of calls that the samples of a function represent. */
 double observed_calls(const struct observed *observed, size_t function);
 
-size_t observed_find(const struct observed *observed, const char *function); /* SIZE_MAX: not there */
-/* Puts aside the functions that only one of the two has; the others are numbered again. */
+size_t observed_find(const struct observed *observed, const char *function); /* SIZE_MAX: not found */
+/* Puts aside functions that only one of the two has, and renumbers the others. */
 void observed_keep_common(struct observed *a, struct observed *b);
 
 /* Returns the observations as the detector gets them: counters that follow the load of the machine (COUNTER_LOAD) were not counted. Only
