@@ -1,7 +1,7 @@
-/* The causes of a region's loss, step by step. What the kernel times directly (waiting for a CPU, quotas, steal, stops) is subtracted
- * first; the remainder is on the CPU, or inside calls. What is on the CPU is divided by its pipeline, where that is counted. If much
+/* Finds the causes of a region's loss, step by step. Time that the kernel measures directly (waiting for a CPU, quotas, steal, stops) is
+ * subtracted first; the remainder is on the CPU, or inside calls. Time on the CPU is divided by its pipeline if that is counted. If much
  * remains on the CPU, the cost of page faults and switches, which are only counted, is estimated by least squares
- * (model/variance/factors.h). Parts add up to the loss; what nothing explains is a part of its own. */
+ * (model/variance/factors.h). Parts add up to the loss; the unexplained rest is a part of its own. */
 #ifndef GATE_VARIANCE_BREAKDOWN_H
 #define GATE_VARIANCE_BREAKDOWN_H
 
@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define BREAKDOWN_MAJOR .25 /* of the loss, above which a part is refined; as published */
+#define BREAKDOWN_MAJOR .25 /* part of the loss above which a part is refined; as published */
 
 /* name for programs, text for people: "87 % ...". */
 #define LOSS_ROWS(X)                                                                                                                       \
@@ -46,17 +46,17 @@ const char *loss_cause_name(enum loss_cause cause);
 const char *loss_cause_text(enum loss_cause cause);
 /* Reports whether the cause is a part of the CPU's pipeline, and so of LOSS_PROCESSOR. */
 bool loss_cause_is_pipeline(enum loss_cause cause);
-/* Whether it comes from outside the run. */
+/* Reports whether the cause is outside the run. */
 bool loss_cause_is_environment(enum loss_cause cause);
-/* The level of counters that would divide it further; RECORD_LEVEL_ALL: none. */
+/* Returns the level of counters that would divide the cause further; RECORD_LEVEL_ALL: none. */
 enum record_level loss_cause_level(enum loss_cause cause);
 
 struct breakdown_part {
 	enum loss_cause cause;
-	double impact_s;      /* of the loss */
-	double low_s, high_s; /* the 95 % interval where it is estimated; else both are impact_s */
-	bool timed;	      /* by the kernel; else estimated, or the remainder */
-	double count;	      /* events beyond the usual number; NaN: not an estimate by counts */
+	double impact_s;      /* part of the loss, s */
+	double low_s, high_s; /* 95 % interval if it is estimated; else both are impact_s */
+	bool timed;	      /* true: measured by the kernel; else estimated, or the remainder */
+	double count;	      /* events beyond the usual number; NaN: not estimated by counts */
 	double lasted_s;      /* time in which a part of the pipeline was above its usual level; NaN for other causes */
 };
 
@@ -71,7 +71,7 @@ struct region;
 
 /* Fills region.why of all regions. O(fragments + snapshots), and a regression for each member. */
 void breakdowns_find(struct variance *v);
-/* Who used the CPUs that a process waited `queue` seconds for: LOSS_QUEUE, LOSS_CROWDED or LOSS_WAITING (not known). */
+/* Returns who used the CPUs for which a process waited `queue` seconds: LOSS_QUEUE, LOSS_CROWDED or LOSS_WAITING (not known). */
 enum loss_cause breakdown_queue_cause(const struct variance *v, size_t process, double from_s, double to_s, double queue);
 void breakdown_release(struct breakdown *breakdown); /* accepts zeroed */
 

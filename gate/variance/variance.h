@@ -1,6 +1,6 @@
-/* Where and when a run was slow: clusters of fragments that did the same work, what is usual in each, maps of processes and time, regions
- * in which work was slow, and the causes of what they lost. After VAPRO (Zheng and others, PPoPP 2022), with two differences: what is usual
- * is found from blocks of fragments, not from the fastest one (model/variance/usual.h); and a region starts as a stretch of time that
+/* Finds where and when a run was slow: clusters of fragments that did the same work, the usual time of each, maps of processes and time,
+ * regions in which work was slow, and the causes of their losses. After VAPRO (Zheng and others, PPoPP 2022), with two differences. The
+ * usual time comes from blocks of fragments, not from the fastest one (model/variance/usual.h). A region starts as a stretch of time that
  * stands out from the rest of its process (model/variance/slow_spans.h), and is joined with those of other processes at the same time. */
 #ifndef GATE_VARIANCE_VARIANCE_H
 #define GATE_VARIANCE_VARIANCE_H
@@ -10,22 +10,22 @@
 #include "gate/variance/fragments.h"
 
 #define VARIANCE_THRESHOLD .85	/* performance below which work is slow; as published */
-#define VARIANCE_LEAST	   .01	/* of the run's time that a region must have cost, by default */
-#define VARIANCE_REPEATED  5	/* fragments of a cluster, from which its work counts as repeated; as published */
-#define VARIANCE_COLUMNS   200	/* of a map, at most */
-#define VARIANCE_COLUMN_S  .005 /* the least width of one */
+#define VARIANCE_LEAST	   .01	/* default of the least cost of a region, as a part of the run's time */
+#define VARIANCE_REPEATED  5	/* least fragments of a cluster of repeated work; as published */
+#define VARIANCE_COLUMNS   200	/* most columns of a map */
+#define VARIANCE_COLUMN_S  .005 /* least width of a column */
 #define VARIANCE_NONE	   SIZE_MAX
 
 struct variance_options {
 	double threshold;
-	double least_s; /* the least cost of a region; NaN: VARIANCE_LEAST of the run's time */
+	double least_s; /* least cost of a region; NaN: VARIANCE_LEAST of the run's time */
 	/* A region that the user named; from_s >= to_s: none. */
-	int64_t marked_rank; /* without ranks, the process's id, or its place from 0 */
+	int64_t marked_rank; /* rank; without ranks, the process id, or the index from 0 */
 	double marked_from_s, marked_to_s;
-	struct variance_known *known; /* from the windows before this one; NULL: none */
+	struct variance_known *known; /* from earlier windows; NULL: none */
 };
 
-/* What was usual in earlier windows, so that work that is slow during a whole window is noticed. It is forgotten gradually. */
+/* Usual times in earlier windows, so that work that is slow during a whole window is noticed. They are forgotten gradually. */
 struct variance_known *variance_known_new(void); /* free() it */
 
 /* Fragments of one edge or vertex that did the same work. */
@@ -35,50 +35,50 @@ struct cluster {
 	enum activity activity;
 	enum basis basis;
 	size_t n;      /* recorded fragments */
-	double weight; /* that they represent */
-	double time_s; /* of all of those */
+	double weight; /* number of fragments that they represent */
+	double time_s; /* time of all of those */
 	double work;   /* mean */
 	double usual_s, slow_s;
 	bool repeated;
 };
 
 struct heat_map {
-	struct mat time;     /* [processes x columns] seconds of repeated work there */
-	struct mat expected; /* what it usually takes */
+	struct mat time;     /* [processes x columns] seconds of repeated work */
+	struct mat expected; /* usual seconds of this work */
 	double repeated_s;
 };
 
 struct region_member {
 	size_t process;
 	double from_s, to_s;
-	double time_s, expected_s; /* of the repeated work there */
+	double time_s, expected_s; /* of its repeated work in that time */
 	double loss_s;		   /* time - expected */
-	double error_s;		   /* its standard error, as records may represent several calls */
-	double estimated_s;	   /* the loss if the time between the fragments was as slow; a sum over the threads */
-	double beside;		   /* mean number of threads that did such work at once; at least 1 */
+	double error_s;		   /* standard error of loss_s, since records may represent several calls */
+	double estimated_s;	   /* loss if the time between the fragments was as slow; sum over the threads */
+	double beside;		   /* mean number of threads in such work at once; at least 1 */
 	size_t fragments;
-	bool throughout; /* for as long as the process ran */
+	bool throughout; /* it lasts as long as the process */
 };
 
 struct region {
 	enum activity activity;
-	bool condition; /* time that the kernel says was taken, for `cause` (conditions.h) */
+	bool condition; /* the kernel's counters say that time was taken, for `cause` (conditions.h) */
 	enum loss_cause cause;
-	bool rest;		       /* of a condition: it stands out from nothing, all of the time was so */
+	bool rest;		       /* of a condition: it stands out from nothing, all of the time was like this */
 	struct region_member *members; /* [n], by process */
 	size_t n;
 	double from_s, to_s;
 	double time_s, expected_s, loss_s, estimated_s; /* sums over the members */
-	double elapsed_s;				/* run time lost, by the member that lost most: threads lose time side by side */
+	double elapsed_s;				/* run time lost by the member that lost most: threads lose time side by side */
 	size_t fragments;
-	double verified;   /* part of its time in clusters whose work is known */
-	size_t caused_by;  /* region of other processes that it waited for; VARIANCE_NONE: not known */
-	size_t waited_for; /* process that its first one waited for, by the calls' partners; VARIANCE_NONE: not known */
+	double verified;   /* part of its time in clusters of known work */
+	size_t caused_by;  /* region of other processes for which it waited; VARIANCE_NONE: not known */
+	size_t waited_for; /* process for which its first one waited, by the calls' partners; VARIANCE_NONE: not known */
 	bool waits;	   /* of messages: its loss is a consequence of what others did */
 	bool marked;
-	bool unproved;	  /* it may have been more work, or a message that came later: nothing that was counted tells */
-	bool work;	  /* most likely more work, not counted: it ran on the CPU, and was too slow for anything else */
-	const char *peer; /* "ADDRESS:PORT" with which it lost most in messages; NULL: not known */
+	bool unproved;	  /* it may have been more work, or a message that came later: no counter tells */
+	bool work;	  /* most likely more work, not counted: it ran on the CPU, and was too slow for any other cause */
+	const char *peer; /* "ADDRESS:PORT" of the connection on which it lost most in messages; NULL: not known */
 	struct breakdown why;
 };
 
@@ -89,39 +89,39 @@ struct variance {
 	double column_s;
 	size_t columns;
 	struct heat_map maps[ACTIVITY_MAPS];
-	double activity_s[ACTIVITIES]; /* of all threads, by what fragments represent */
-	double total_s;		       /* of all threads, from first to last fragment */
-	double covered_s;	       /* in repeated clusters, of the activities that have maps */
-	double verified_s;	       /* of that, where the work is known */
+	double activity_s[ACTIVITIES]; /* time of all threads, by what fragments represent */
+	double total_s;		       /* time of all threads, from first to last fragment */
+	double covered_s;	       /* time in repeated clusters, of the activities that have maps */
+	double verified_s;	       /* part of covered_s in known work */
 	double least_s, threshold;
-	bool known;		/* what is usual in computation is known from earlier windows */
+	bool known;		/* usual times of computation are known from earlier windows */
 	struct region *regions; /* [n_regions]: a marked one, then by cost, then likely more work, then consequences of others */
 	size_t n_regions;
-	struct region_member *conditions; /* [n_conditions] whose time belongs to no other region (conditions.h) */
+	struct region_member *conditions; /* [n_conditions] conditions, whose time belongs to no other region (conditions.h) */
 	size_t n_conditions, conditions_capacity;
 };
 
-/* Analyses fragments, which it takes over. O(n log n). *out is overwritten; variance_release() it. ASSAY_E_NOTFOUND: the marked region has
- * no process. */
+/* Analyses fragments and takes ownership of them. O(n log n). *out is overwritten; variance_release() it. ASSAY_E_NOTFOUND: the marked
+ * region has no process. */
 enum assay_status variance_of(struct fragments *fragments, const struct variance_options *options, struct variance *out,
 			      struct assay_error *err);
 void variance_release(struct variance *variance); /* accepts zeroed */
 
-/* Duration of each run / that of the median run, which is *usual_s. [n_runs], free() it. A run is slow above 1 / threshold. */
+/* Returns the duration of each run / that of the median run, which is *usual_s. [n_runs], free() it. A run is slow above 1 / threshold. */
 double *variance_runs_times(const struct variance *v, double *usual_s);
 
-/* Steps of variance_of(). Finds clusters and what is usual in each, and numbers fragments by them. */
+/* Steps of variance_of(). Finds clusters and the usual time of each, and numbers fragments by cluster. */
 void fragment_clusters_find(struct variance *v);
 /* Finds the regions of the maps. */
 enum assay_status regions_find(struct variance *v, const struct variance_options *options, struct assay_error *err);
-/* Once their breakdowns are known: which regions are consequences of others. */
+/* Finds the regions that are consequences of others; call it after breakdowns_find(). */
 void regions_follow(struct variance *v);
 void regions_release(struct variance *v);
-/* Run time that the member lost: at most what lies between its ends. */
+/* Returns the run time that the member lost: at most the time between its ends. */
 double region_elapsed_s(const struct region_member *member);
-/* The column of the maps in which a moment lies. */
+/* Returns the column of the maps at a moment. */
 size_t variance_column(const struct variance *v, double at_s);
-/* "12.3 s", "45 ms". free() it. */
+/* Returns "12.3 s" or "45 ms"; free() it. */
 char *variance_seconds(double s);
 
 #endif
