@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-/* ---- the stages: each fills its part, and says why it is not there ---- */
+/* ---- the stages: each fills its part, or returns why it is absent ---- */
 
 static struct comparison_absent stage_variance(struct lab *lab, struct comparison *c)
 {
@@ -36,7 +36,7 @@ static bool is_imported(const struct run_set *set)
 	return set->n && !*set->items[0].plan;
 }
 
-/* Returns how an application leans of which both versions were imported. */
+/* Returns the ratio and decision of an application whose two versions were both imported; ratio NaN otherwise. */
 static struct effect_leaning leaning_of(struct lab *lab, const struct evidence *evidence, const char *application, const struct verdict *v)
 {
 	const char *versions[] = { v->baseline->version, v->candidate->version };
@@ -65,7 +65,7 @@ static struct effect_leaning leaning_of(struct lab *lab, const struct evidence *
 	return out;
 }
 
-/* Lets a batch of imports suspect itself, as a night does: a finding becomes environment if nearly all applications lean its way. */
+/* Changes a finding to `environment` if nearly all applications imported with these versions lean its way, as a night does. */
 static enum assay_status batch_suspect(struct lab *lab, const struct evidence *evidence, struct verdict *v, struct assay_error *err)
 {
 	struct effect_leaning *all;
@@ -97,7 +97,8 @@ static const char *part_text(const struct measured_part *part)
 	return part->depth == PART_TIME ? level_text(part->of) : part->name;
 }
 
-/* Adds the finding that a candidate which passes uses other resources: more time on one, less on another, both by as much as matters. */
+/* Adds the reason `resource_shift` if a passing candidate spends more time on one resource and less on another, both by enough to matter.
+ */
 static void add_shift(struct comparison *c)
 {
 	struct verdict *v = &c->verdict;
@@ -119,21 +120,21 @@ static void add_shift(struct comparison *c)
 					      part_text(less)));
 }
 
-/* Sets the cause again: the decision says from which size on a part of the difference is told. */
+/* Sets the cause again: the decision determines the smallest part of the difference that is reported. */
 static void cause_set(struct comparison *c)
 {
 	free(c->cause);
 	c->cause = measured_text(&c->measured, comparison_told(&c->verdict, &c->measured, c->open));
 }
 
-/* Reports whether the interval leaves it open, and functions may settle it. */
+/* Reports whether the interval leaves the decision open, and functions may settle it. */
 static bool is_open(const struct verdict *v)
 {
 	return v->effect.decision == DECISION_INCONCLUSIVE && v->rule == RULES && !isnan(v->effect.low) && !v->input.same_build &&
 	       !verdict_fails_more(v) && v->times.metric_is_wall;
 }
 
-/* Settles what is open if functions take `added` seconds more at least, and that matters. */
+/* Settles an open decision as a regression if the least time that functions take more (`added`, s) matters. */
 static void confirm(struct comparison *c, const char *chosen_by, const char *first, double added)
 {
 	struct verdict *v = &c->verdict;
@@ -151,8 +152,8 @@ static void confirm(struct comparison *c, const char *chosen_by, const char *fir
 	cause_set(c);
 }
 
-/* Lets functions settle what is open that half of the runs has chosen, by the other half. Runs of unchanged versions choose any in 5 % at
- * most, and confirm these in 2.5 % at most, so that this adds 0.125 % to the level of the interval. */
+/* Settles an open decision by functions that half of the runs chose and the other half confirms. Runs of unchanged versions choose a
+ * function in at most 5 % of cases, and confirm it in at most 2.5 % of these. So this adds 0.125 % to the error of the interval. */
 static void chosen_confirm(struct comparison *c)
 {
 	const struct measured_chosen *chosen = &c->measured.chosen;
@@ -208,9 +209,9 @@ static const struct measured_part *function_measured(const struct measured *m, c
 	return NULL;
 }
 
-/* Lets functions settle what is open that the detector has found worse, by runs of other builds; what the runs that were compared spend
- * more in them, which took no part in that, confirms them. The level that this look may spend is divided among them (Bonferroni): the sum
- * of their lower bounds is one of the sum. */
+/* Settles an open decision by functions that the detector found worse in runs of other builds. The compared runs, which took no part in
+ * that, confirm them by the time that they spend more in these functions. The level of this look is divided among the functions
+ * (Bonferroni), so the sum of their lower bounds is a lower bound of the sum. */
 static void functions_confirm(struct comparison *c)
 {
 	const struct detected *d = &c->functions.detected;
@@ -230,7 +231,7 @@ static void functions_confirm(struct comparison *c)
 		confirm(c, "are worse", most->name, added);
 }
 
-/* Adds the finding that functions of a candidate that is no slower have threads in each other's way. */
+/* Adds the reason COMPARISON_LATENT if threads obstruct each other in functions of a candidate that is not slower. */
 static void add_latent(struct comparison *c)
 {
 	char *names = function_evidence_latent(&c->functions);
@@ -274,7 +275,7 @@ bool comparison_is_explained(const struct comparison *c, bool *known)
 		*known = *known || (grown && part->change);
 		explained = explained || (grown && (changed || (part->depth != PART_FUNCTION && part->of != LEVEL_COMPUTE)));
 	}
-	for (size_t i = 0; i < m->n_counts; i++) /* a CPU is taken away more often where a run takes longer */
+	for (size_t i = 0; i < m->n_counts; i++) /* a longer run loses its CPU more often */
 		explained = explained ||
 			    (m->counts[i].certain && m->counts[i].difference > 0 && strcmp(m->counts[i].name, "involuntary_switches") != 0);
 	return explained;
@@ -400,7 +401,7 @@ static void answer_absent(const struct comparison *c, struct document *d)
 
 void comparison_answer(const struct comparison *c, bool all_machines, size_t groups, struct document *d)
 {
-	bool guesses = all_machines || !c->measured.machines; /* where something was measured, users see what is certain besides */
+	bool guesses = all_machines || !c->measured.machines; /* if anything was measured, users see only certain inferences beside it */
 
 	ASSAY_BUG_IF(c->last != COMPARISON_ALL);
 	verdict_answer(&c->verdict, c->cause, d);

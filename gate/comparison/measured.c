@@ -15,20 +15,20 @@
 #include <string.h>
 
 #define LEVEL	  .95
-#define SHOWN_MIN .005 /* of the longer time: smaller parts are for programs only */
-#define TOLD_MAX  2    /* levels, classes of one, functions of one */
+#define SHOWN_MIN .005 /* share of the longer time; smaller parts are for programs only */
+#define TOLD_MAX  2    /* classes per level, and functions per class, that a sentence names */
 
 enum { A, B, SIDES };
 
-/* ---- how often each run was met where ---- */
+/* ---- samples of each run, by class and function ---- */
 
-/* Columns: classes, then functions, of the samples of both versions, then the sum of the functions that were chosen. WHOLE: a level. */
+/* Columns: classes, then functions, of the samples of both versions, then CHOSEN, the sum of the chosen functions. WHOLE: a whole level. */
 #define COLUMNS (SAMPLED_CLASSES_MAX + SAMPLED_FUNCTIONS_MAX)
 enum { CHOSEN = COLUMNS, WHOLE };
 
 struct tally {
 	double user, kernel; /* samples of the run; both 0: it has none */
-	double met[WHOLE];   /* of these, by column */
+	double met[WHOLE];   /* number of these samples, by column */
 };
 
 static void met_in(const struct sampled *s, double *met)
@@ -68,12 +68,12 @@ static enum assay_status tallies_of(const struct measured_side sides[2], struct 
 
 /* ---- one quantity of all runs ---- */
 
-/* Of each run; NaN: not known. With samples: in which share of them, to see how far chance may be off. */
+/* A value per run, NaN if not known. If it comes from samples, also their numbers, which determine its sampling error. */
 struct quantity {
 	const struct measured_side *sides;
-	size_t n_types, compared; /* how many others are looked at with it, and itself */
+	size_t n_types, compared; /* compared: number of quantities that are compared at once, with this one */
 	double *values[2];	  /* [sides[].n] */
-	double *met[2], *of[2];	  /* likewise: samples in the part, and in all, of a run; not looked at where of[] is 0 */
+	double *met[2], *of[2];	  /* likewise: samples of a run in the part, and in all; unused where of[] is 0 */
 };
 
 struct outcome {
@@ -82,7 +82,7 @@ struct outcome {
 	size_t machines;
 };
 
-/* Of a machine: the difference, and its variance with degrees of freedom; variance NaN: it is not known. */
+/* Result on one machine: both means, and the variance of their difference (NaN: not known) with degrees of freedom. */
 struct local {
 	size_t type;
 	double of[2], variance, df;
@@ -97,7 +97,7 @@ static size_t machine_end(const struct measured_side *side, size_t at)
 	return end;
 }
 
-/* What chance in taking samples adds to the variance of the mean. */
+/* Returns the variance of the mean that comes from taking samples at random. */
 static double chance_of(const struct quantity *q, int side, size_t at, size_t end)
 {
 	double met = 0, of = 0, time = 0, n = 0, part;
@@ -114,7 +114,7 @@ static double chance_of(const struct quantity *q, int side, size_t at, size_t en
 	return n > 0 ? time / n * time / n * part * (1 - part) / of : 0;
 }
 
-/* Do both have the same repetitions there, and values of the same ones? */
+/* Reports whether both sides have the same repetitions there, and values for the same ones. */
 static bool are_pairs(const struct quantity *q, const size_t at[2], const size_t end[2])
 {
 	if (end[A] - at[A] != end[B] - at[B])
@@ -160,7 +160,7 @@ static bool local_of(const struct quantity *q, const size_t at[2], const size_t 
 	return n[A] && n[B];
 }
 
-/* locals[q->sides[A].n]; returns how many machines both have. */
+/* Fills locals[q->sides[A].n], one per machine that both sides have. Returns the number of these machines. */
 static size_t locals_of(const struct quantity *q, struct local *locals)
 {
 	const struct measured_side *a = &q->sides[A], *b = &q->sides[B];
@@ -177,7 +177,7 @@ static size_t locals_of(const struct quantity *q, struct local *locals)
 	return n;
 }
 
-/* From machines to a standard error of the mean over types, with its degrees of freedom. */
+/* Returns the standard error of the mean over types from the results on machines (NaN: not known). Sets its degrees of freedom. */
 static double error_of(const struct local *locals, size_t n, const double *machines, size_t n_types, double *df)
 {
 	double *of_type = mem_new(n_types, sizeof(*of_type)), variance = 0, uncertain = 0;
@@ -227,7 +227,7 @@ static struct outcome outcome_of(const struct quantity *q)
 		wide = isnan(out.error) ? out.error : out.error * stats_t_quantile(1 - (1 - LEVEL) / 2 / (double)q->compared, out.df);
 		out.low = out.difference - half;
 		out.high = out.difference + half;
-		out.certain = stats_round(fabs(out.difference)) > stats_round(wide); /* not where it is NaN */
+		out.certain = stats_round(fabs(out.difference)) > stats_round(wide); /* false if it is NaN */
 	}
 	mem_free(locals, machines);
 	return out;
@@ -240,8 +240,8 @@ struct making {
 	size_t n_types;
 	const struct sampled *all;
 	struct tally *tallies[2]; /* [sides[].n] */
-	double covered;		  /* how much of the CPU time the samples represent */
-	bool divides;		  /* they also tell user time from system time */
+	double covered;		  /* share of the CPU time that the samples represent */
+	bool divides;		  /* the samples also divide CPU time into user and system time */
 	struct quantity q;
 	struct measured *out;
 };
@@ -254,8 +254,8 @@ static double level_seconds(const struct making *m, const struct level_run *run,
 	return level == LEVEL_COMPUTE ? user : level == LEVEL_KERNEL ? cpu - user : fmax(run->wall - run->delay - cpu, 0);
 }
 
-/* Decides for both versions alike how much of the CPU time their samples represent, and whether they divide it: two versions on either side
- * of a limit would seem to differ in everything. */
+/* Determines, once for both versions, the share of CPU time that samples represent, and whether they divide it. If each version had its
+ * own, two versions on either side of a limit would seem to differ in everything. */
 static void coverage_fill(struct making *m)
 {
 	const struct sampled *s = m->all;
@@ -272,7 +272,7 @@ static void coverage_fill(struct making *m)
 	m->divides = parts_divides(s, cpu_s, 0);
 }
 
-/* Fills the quantity: of a level, or with another column than WHOLE of what was met there, on one level. */
+/* Fills the quantity with the seconds per run on a level, or, if `column` is not WHOLE, in that class or function on this level. */
 static void quantity_fill(struct making *m, enum level of, size_t column)
 {
 	for (int side = 0; side < SIDES; side++) {
@@ -292,7 +292,7 @@ static void quantity_fill(struct making *m, enum level of, size_t column)
 	}
 }
 
-/* The part of this name as a side's profile has it: does it trust it? What it has not is as good as its level. */
+/* Reports whether a side's profile trusts the part. A part that the profile does not have is trusted if its level is. */
 static bool is_trusted(const struct measured_side *side, const struct measured_part *part)
 {
 	for (size_t i = 0; i < side->parts->n; i++) {
@@ -304,7 +304,7 @@ static bool is_trusted(const struct measured_side *side, const struct measured_p
 	return part->depth == PART_TIME || level_trusted(side->parts->levels, part->of);
 }
 
-/* Returns the samples of class or function i in both versions. */
+/* Returns the number of samples of class or function i, of both versions together. */
 static uint64_t samples_of(const struct sampled *s, enum part_level depth, size_t i)
 {
 	if (depth == PART_FUNCTION)
@@ -312,14 +312,14 @@ static uint64_t samples_of(const struct sampled *s, enum part_level depth, size_
 	return s->classes[i].kernel && s->kernel_hidden ? 0 : s->classes[i].count;
 }
 
-/* Reports whether a part with so many samples could differ for certain, as one of `compared`: the smallest p has all in one version. */
+/* Reports whether a part with so many samples could certainly differ as one of `compared`: p is smallest if all are of one version. */
 static bool is_testable(uint64_t samples, size_t compared)
 {
 	return pow(2, 1 - (double)samples) <= (1 - LEVEL) / (double)compared;
 }
 
-/* Returns the number of parts that are compared at once: the least of which no more than itself are testable (Tarone, Biometrics 46, 1990).
- */
+/* Returns the number of parts that are compared at once: the smallest number k such that at most k parts are testable as one of k (Tarone,
+ * Biometrics 46, 1990). */
 static size_t testable_of(const struct sampled *s, enum part_level depth, size_t n)
 {
 	for (size_t compared = 1;; compared++) {
@@ -374,7 +374,7 @@ static bool is_child(const struct measured_part *part, const struct measured_par
 	       (above->depth == PART_TIME || strcmp(part->category, above->name) == 0);
 }
 
-/* Appends the parts below one (NULL: the levels), each with those below it. */
+/* Appends the parts below `above` (NULL: the levels), each followed by the parts below it. */
 static void tree_add(const struct measured_part *parts, size_t n, const struct measured_part *above, struct measured *out)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -385,7 +385,7 @@ static void tree_add(const struct measured_part *parts, size_t n, const struct m
 	}
 }
 
-/* From a list to a tree, the largest difference first. */
+/* Orders the list of parts as a tree, the largest difference first. */
 static void tree_of(struct measured *out)
 {
 	struct measured_part *list = out->parts;
@@ -434,8 +434,8 @@ static void parts_fill(struct making *m)
 
 /* ---- functions that some runs choose, and others confirm ---- */
 
-/* Keeps the values of every other block of two repetitions, which are each other's mirror in time. Returns the samples that these runs met.
- */
+/* Keeps only the values of every other block of two repetitions (repetitions of a block mirror each other in time). Returns the number of
+ * samples of these runs in the part. */
 static uint64_t half_keep(struct making *m, int half)
 {
 	double met = 0;
@@ -458,7 +458,7 @@ static struct outcome half_outcome(struct making *m, size_t column, int half, ui
 	return outcome_of(&m->q);
 }
 
-/* Adds the function to the sum. */
+/* Adds a function to the sum of the chosen ones. */
 static void choose(struct making *m, size_t column)
 {
 	for (int side = 0; side < SIDES; side++)
@@ -500,7 +500,7 @@ static void counts_fill(struct making *m)
 	const char *name, *text;
 	int64_t value;
 
-	memset(&none, 0xff, sizeof(none)); /* every number is -1 */
+	memset(&none, 0xff, sizeof(none)); /* sets every number to -1 */
 	m->out->counts = mem_new(signature_accounts(), sizeof(*m->out->counts));
 	m->q.compared = signature_accounts();
 	for (size_t account = 0; account < signature_accounts(); account++) {
@@ -530,8 +530,9 @@ enum assay_status measured_of(const struct measured_side sides[2], size_t n_type
 {
 	struct tally *tallies = mem_new(sides[A].n + sides[B].n, sizeof(*tallies));
 	const char *a = text_file_name(sides[A].program), *b = text_file_name(sides[B].program);
-	char *own =
-	    *a && *b && strcmp(a, b) != 0 ? mem_format("%s, %s", a, b) : NULL; /* the program of both, if its files have two names */
+	char *own = *a && *b && strcmp(a, b) != 0
+			? mem_format("%s, %s", a, b)
+			: NULL; /* names that count as the program itself, if the versions' files have different names */
 	struct making m = { .sides = sides, .n_types = n_types, .tallies = { tallies, tallies + sides[A].n }, .out = out };
 	enum assay_status st;
 
@@ -561,7 +562,7 @@ enum assay_status measured_of(const struct measured_side sides[2], size_t n_type
 	return st;
 }
 
-/* Of what a version's runs have said, those that were compared. */
+/* Fills a side with those stored runs of a version that the pairing compared. */
 static void side_of(const struct stored_time *time, const struct pairing *pairing, struct measured_side *out)
 {
 	*out = (struct measured_side){ .program = time->program, .runs = mem_new(time->n, sizeof(*out->runs)), .parts = &time->parts };
@@ -610,7 +611,7 @@ void measured_release(struct measured *measured)
 
 /* ---- in a sentence ---- */
 
-/* "+0.19", with two digits that count. */
+/* Returns seconds with a sign and two significant digits: "+0.19". */
 static struct text_number seconds_text(double seconds)
 {
 	double digits = seconds > 0 || seconds < 0 ? 1 - floor(log10(fabs(seconds))) : 1;
@@ -628,7 +629,7 @@ static bool is_below(const struct measured_part *part, const struct measured_par
 	return is_child(part, above) && (part->difference > 0) == (above->difference > 0);
 }
 
-/* " (memcpy, sort_lines)": the functions of a class that changed as it did. */
+/* Appends the functions of a class that changed in the same direction: " (memcpy, sort_lines)". */
 static void functions_text(const struct measured *m, const struct measured_part *class, double least, struct buf *out)
 {
 	size_t told = 0;
@@ -659,7 +660,7 @@ static void level_text_of(const struct measured *m, const struct measured_part *
 	}
 }
 
-/* A class represents itself where its level is not known to differ as it does: more of one thing, less of another. */
+/* Names a class without its level if the level does not certainly differ in the same direction: more of one class, less of another. */
 char *measured_text(const struct measured *m, double least)
 {
 	const struct measured_part *level = NULL;
@@ -681,7 +682,7 @@ char *measured_text(const struct measured *m, double least)
 
 /* ---- as an answer ---- */
 
-/* From the old time to the new one, on an axis from 0 to the longest of both. */
+/* Draws the change from the old time to the new one, on an axis from 0 to `longest`. */
 static void part_chart(const struct measured_part *part, double longest, struct document *d)
 {
 	double from = 100 * fmax(fmin(part->seconds[A], part->seconds[B]), 0) / longest,
@@ -697,9 +698,9 @@ static void part_chart(const struct measured_part *part, double longest, struct 
 
 /* ---- the same as icicles ---- */
 
-#define ICICLE_GAP 30u /* above each of both, for its heading, pixels */
+#define ICICLE_GAP 30u /* space above each icicle for its heading, pixels */
 
-/* Levels above classes above functions, on a scale that both versions share. Coloured: it differs for certain. */
+/* Draws levels above classes above functions, on a scale that both versions share. Parts that certainly differ are coloured. */
 static void icicle_add(const struct measured *m, int side, double longest, const char *name, struct buf *out)
 {
 	struct svg_icicle at = { .top = ICICLE_GAP + (unsigned)side * (ICICLE_GAP + PART_LEVELS * SVG_ICICLE_ROW) };
@@ -731,7 +732,7 @@ static void icicles(const struct measured *m, double longest, const char *const 
 	doc_style(d, "icicles scroll");
 }
 
-/* "added, lib/lz4hc.c:522". */
+/* Adds the kind of change and the place of a function: "added, lib/lz4hc.c:522". */
 static void place_answer(const struct measured_part *part, struct document *d)
 {
 	char *place =
@@ -838,7 +839,7 @@ void measured_answer(const struct measured *m, const char *key, const char *cons
 
 /* ---- as folded stacks ---- */
 
-/* ';' divides frames, and the numbers stand behind the last blank. */
+/* Appends a frame without control characters and ';', which separates frames. */
 static void frame_add(const char *text, struct buf *out)
 {
 	for (size_t control; *text; text += control ? control : 1) {
@@ -847,7 +848,7 @@ static void frame_add(const char *text, struct buf *out)
 	}
 }
 
-/* Of a part without those below it. */
+/* Returns the time of a part without the parts below it, microseconds per run. */
 static double alone_us(const struct measured *m, const struct measured_part *part, int side)
 {
 	double seconds = part->seconds[side];

@@ -5,14 +5,14 @@
 
 #include <math.h>
 
-#define BUSY_SHARE     .25 /* of the baseline's runs; fewer are the exception that medians see to */
+#define BUSY_SHARE     .25 /* of the baseline's runs; medians are robust against fewer */
 #define USUAL_QUANTILE .25
-#define EXCEPTIONS_MAX .25 /* of the runs of a version on a machine: where more are disturbed, that is how the machine was */
+#define EXCEPTIONS_MAX .25 /* of the runs of a version on a machine; if more are disturbed, that is the usual state of the machine */
 #define OWN_LEVEL      .05
 
 ROWS_FUNCTION(disturbed_code, enum disturbed_cause, DISTURBED_ROWS, ROWS_CODE)
 
-/* ---- accounts ---- */
+/* ---- resource usage counters ---- */
 
 static double share_of(const struct run *run, int cause)
 {
@@ -30,17 +30,17 @@ static size_t machine_end(const struct run_set *set, size_t from)
 
 /* ---- of a decision ---- */
 
-/* The part of its wall-clock time in which a run had no CPU because of something else, or of its group's share; NaN: not known. */
+/* Returns the share of its wall-clock time in which a run waited for a CPU or its cgroup was throttled; NaN: not known. */
 static double busy_of(const struct run *run)
 {
-	return share_of(run, DISTURBED_WAITED) + fmax(share_of(run, DISTURBED_THROTTLED), 0); /* passes NaN over */
+	return share_of(run, DISTURBED_WAITED) + fmax(share_of(run, DISTURBED_THROTTLED), 0); /* NaN counts as 0 */
 }
 
-/* Returns how busy the machine was in the quieter of `quietest` and the runs [from, to). */
+/* Returns the smallest of `quietest` and the shares by busy_of() of the runs [from, to). NaN is ignored. */
 static double quietest_of(const struct run_set *set, size_t from, size_t to, double quietest)
 {
 	for (size_t i = from; i < to; i++)
-		quietest = fmin(quietest, busy_of(&set->items[i])); /* passes NaN over */
+		quietest = fmin(quietest, busy_of(&set->items[i])); /* ignores NaN */
 	return quietest;
 }
 
@@ -85,17 +85,17 @@ bool disturbed_on(const struct run_set *const sides[2], double min_effect, struc
 	return disturbed > 0 && (double)disturbed > BUSY_SHARE * (double)runs;
 }
 
-/* ---- of a night: what is usual, and what is not ---- */
+/* ---- of a night: usual and unusual disturbance ---- */
 
-/* Parts of the wall-clock time of one run; NaN where the host did not say. */
+/* Withheld shares of the wall-clock time of one run; NaN if the host did not report them. */
 struct account {
 	double share[DISTURBED_CAUSES];
-	int worst; /* cause by which it is disturbed; -1: it is not */
+	int worst; /* cause that disturbed it most; -1: it was not disturbed */
 	double usual, excess;
 };
 
 struct accounts {
-	struct account *items; /* [n] of a side's items */
+	struct account *items; /* [n], one per run of a side */
 	size_t n;
 };
 
@@ -111,7 +111,7 @@ static struct accounts accounts_of(const struct run_set *set)
 	return a;
 }
 
-/* Of the runs [from, to) of one version on one machine. */
+/* Marks those of the runs [from, to), of one version on one machine, that a cause disturbed more than any before. */
 static void judge_cause(struct accounts *a, size_t from, size_t to, int cause, double min_effect)
 {
 	double *known = mem_new(to - from, sizeof(*known)), usual;
@@ -135,7 +135,7 @@ static void judge_cause(struct accounts *a, size_t from, size_t to, int cause, d
 	free(known);
 }
 
-/* Adds those of one machine to the list. */
+/* Adds the disturbed runs of one machine to the list. */
 static void list_machine(const struct run_set *set, const struct accounts *a, size_t from, size_t to, struct disturbed *out,
 			 size_t *capacity)
 {
@@ -170,7 +170,7 @@ static void list_machine(const struct run_set *set, const struct accounts *a, si
 
 /* ---- is it the candidate's own making? ---- */
 
-/* How likely it is that of n disturbed runs so many, or more, are of one side, when either is as likely. */
+/* Returns the probability that at least `of_one` of n disturbed runs are of one side, if both sides are equally likely. */
 static double tail(size_t n, size_t of_one)
 {
 	double sum = 0;
