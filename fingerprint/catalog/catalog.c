@@ -42,6 +42,9 @@ static enum assay_status load_file(const char *directory, const char *file, stru
 
 ORDER_BY(compare_id, struct machine, BY_TEXT(id))
 
+/* The remedy of a file that cannot be read. */
+#define MENDED "; restore it from git, or remove it: then the next 'assay host measure' or import writes it again from the store"
+
 enum assay_status catalog_load(const char *directory, struct catalog_problems *problems, struct catalog *out, struct assay_error *err)
 {
 	struct catalog catalog = { .directory = mem_string(directory) };
@@ -58,9 +61,9 @@ enum assay_status catalog_load(const char *directory, struct catalog_problems *p
 		if (!load_file(directory, names[i], &catalog.machines[catalog.n], &problem))
 			catalog.n++;
 		else if (problems)
-			mem_append(problems->texts, problems->n, &problems->capacity, mem_string(problem.text));
+			mem_append(problems->texts, problems->n, &problems->capacity, mem_format("%s" MENDED, problem.text));
 		else
-			st = assay_fail(err, problem.status, "%s", problem.text);
+			st = assay_fail(err, problem.status, "%s" MENDED, problem.text);
 	}
 	file_names_free(names, n);
 	qsort(catalog.machines, catalog.n, sizeof(struct machine), compare_id);

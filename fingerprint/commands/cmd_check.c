@@ -146,6 +146,8 @@ static void check_times(const struct machine *machine, int64_t now_ms, struct ca
 static void catalog_check(const struct catalog *catalog, const struct fingerprint_set *set, int64_t now_ms,
 			  struct catalog_problems *problems, struct catalog_problems *remarks)
 {
+	const bool unread = problems->n > 0; /* a machine without an entry may be in such a file */
+
 	check_identity(catalog, problems);
 	check_raw(catalog, set, problems);
 	for (size_t i = 0; i < catalog->n; i++) {
@@ -155,7 +157,9 @@ static void catalog_check(const struct catalog *catalog, const struct fingerprin
 			check_summary(&catalog->machines[i], &catalog->machines[i].fingerprints[k], set, problems);
 	}
 	for (size_t i = 0; i < set->n; i++) {
-		if (!machine_find(catalog_find(catalog, set->items[i].machine), set->items[i].id))
+		const struct machine *machine = catalog_find(catalog, set->items[i].machine);
+
+		if (machine ? !machine_find(machine, set->items[i].id) : !unread)
 			problem_add(problems,
 				    "'%s': fingerprint %s is in the store but not in the catalog: the next 'assay host measure', of "
 				    "any host, or import brings it in",

@@ -205,6 +205,9 @@ static void test_check_records(void **state)
 	expect_problems(&set, 2, "'m1': the raw record of fingerprint 0000000000000000 is not in the store");
 	edit("lab/machines/m1.json", "0000000000000000", set.items[1].id);
 	expect_problems(&set, 0, "");
+	edit("lab/machines/m1.json", "{", "{{");
+	expect_problems(&set, 1, "restore it from git, or remove it: then the next 'assay host measure' or import"); /* no second remedy */
+	edit("lab/machines/m1.json", "{{", "{");
 	assert_int_equal(unlink("lab/machines/m%2F2.json"), 0);
 	expect_problems(&set, 1, "is in the store but not in the catalog: the next 'assay host measure'");
 	release(&lab, &set, &catalog);
