@@ -297,6 +297,21 @@ struct accept_arguments {
 	const char *machine, *reason;
 };
 
+/* Refuses a fingerprint that was taken while the machine did other work: it describes no later state. */
+static enum assay_status refuse_busy(const struct machine *machine, const struct machine_fingerprint *f, struct assay_error *err)
+{
+	char **busy = mem_new(machine->n_fingerprints, sizeof(*busy));
+	enum assay_status st = ASSAY_OK;
+
+	drift_busy(machine, f, busy);
+	if (busy[f - machine->fingerprints])
+		st = assay_fail(err, ASSAY_E_USAGE,
+				"fingerprint %s of '%s' (%s) cannot be the reference, it was taken with %s: take it again", f->id,
+				machine->id, f->battery, busy[f - machine->fingerprints]);
+	mem_free_all(busy, machine->n_fingerprints);
+	return st;
+}
+
 /* Accepts what is not the reference already. */
 static enum assay_status accept_machine(struct machine *machine, void *input, struct document *d, struct assay_error *err)
 {
@@ -314,6 +329,8 @@ static enum assay_status accept_machine(struct machine *machine, void *input, st
 
 		if (!drift_may_accept(machine, f, now))
 			continue;
+		if (refuse_busy(machine, f, err))
+			return err->status;
 		machine_accept(machine, f->id, now, a->reason);
 		doc_set(d, NULL, f->id);
 		doc_line(d, "%s: fingerprint %s is the reference now", machine->id, f->id);

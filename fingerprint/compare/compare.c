@@ -494,20 +494,30 @@ const char *drift_version_before(const struct machine *machine, const struct mac
 
 /* ---- comparison with the machine's past ---- */
 
+size_t drift_busy(const struct machine *machine, const struct machine_fingerprint *latest, char **out)
+{
+	const struct machine_fingerprint *first = machine->fingerprints;
+	const char **conditions = mem_new(machine->n_fingerprints, sizeof(*conditions));
+	size_t known = 0;
+
+	for (size_t i = 0; i < machine->n_fingerprints; i++) {
+		conditions[i] = &first[i] <= latest && machine_comparable(&first[i], latest) ? first[i].conditions : NULL;
+		known += conditions[i] != NULL;
+	}
+	conditions_busy(conditions, machine->n_fingerprints, strcmp(latest->origin, "emulated") == 0, out);
+	free(conditions);
+	return known;
+}
+
 /* Adds all fingerprints from the reference to the latest, except those of the busy machine. */
 static void add_series(struct drift_past *past, const struct fingerprint_set *set)
 {
-	size_t n = past->machine->n_fingerprints, known = 0, kept = 0;
+	size_t n = past->machine->n_fingerprints, known, kept = 0;
 	const struct machine_fingerprint *first = past->machine->fingerprints;
 	const struct fingerprint **sessions = mem_new(n, sizeof(*sessions));
-	const char **conditions = mem_new(n, sizeof(*conditions));
 
 	past->busy = mem_new(n, sizeof(*past->busy));
-	for (size_t i = 0; i < n; i++) {
-		conditions[i] = &first[i] <= past->latest && machine_comparable(&first[i], past->latest) ? first[i].conditions : NULL;
-		known += conditions[i] != NULL;
-	}
-	conditions_busy(conditions, n, strcmp(past->latest->origin, "emulated") == 0, past->busy);
+	known = drift_busy(past->machine, past->latest, past->busy);
 	for (const struct machine_fingerprint *f = past->reference; f <= past->latest; f++) {
 		const struct fingerprint *session = machine_comparable(f, past->latest) ? fingerprint_find(set, f->id) : NULL;
 
@@ -522,7 +532,7 @@ static void add_series(struct drift_past *past, const struct fingerprint_set *se
 		past->state = past->acceptance ? DRIFT_REFERENCE : DRIFT_ALONE;
 	else if (!fingerprint_find(set, past->latest->id) || !fingerprint_find(set, past->reference->id))
 		past->state = DRIFT_NO_RAW;
-	mem_free(sessions, conditions);
+	free(sessions);
 }
 
 static bool is_alike(const struct drift *drift, size_t a, size_t b)

@@ -128,6 +128,9 @@ void drift_of(const struct catalog *catalog, const struct fingerprint_set *set, 
 	      struct drift *out);
 void drift_release(struct drift *drift);
 
+/* Finds the machine's other work at each of its fingerprints that are comparable with `latest`, up to it: out[fingerprints of the machine].
+ * NULL: none known. free() each. Returns how many of them have conditions. */
+size_t drift_busy(const struct machine *machine, const struct machine_fingerprint *latest, char **out);
 /* Returns the machine's other work at this fingerprint; NULL: none known. */
 const char *drift_busy_at(const struct drift_past *past, const struct machine_fingerprint *f);
 

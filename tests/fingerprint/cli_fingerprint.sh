@@ -367,6 +367,11 @@ run -C "$lab" host accept here
 refused 2 '--reason'
 run -C "$lab" host accept heer --reason x
 refused 2 "did you mean 'here'"
+line=$(grep -n '"load1"' "$lab/machines/here.json" | tail -n 1 | cut -d : -f 1)
+sed -i "$line s/\"load1\": *0/\"load1\": 1000000/" "$lab/machines/here.json"
+run -C "$lab" host accept here --reason 'half the memory, ticket 7'
+refused 2 'cannot be the reference, it was taken with a load of 1000000.0 on '
+sed -i "$line s/1000000/0/" "$lab/machines/here.json"
 run -C "$lab" host accept here --reason 'half the memory, ticket 7'
 expect_status 0
 expect_stdout 'is the reference now'
