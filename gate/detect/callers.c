@@ -9,36 +9,36 @@
 #include <math.h>
 #include <string.h>
 
-#define ROUNDS	   5000 /* of passing on what was done: functions that call each other in a circle pass it on to each other, too */
-#define LEAST_LEFT 1e-9 /* of what was to be passed on */
+#define ROUNDS	   5000 /* most rounds of passing counts on: functions that call each other in a circle pass them on to each other, too */
+#define LEAST_LEFT 1e-9 /* part of the counts to pass on */
 
-/* What calling takes where the same could stand in the caller, at most: the block that is entered, the one that is returned to, and what a
- * caller keeps in memory meanwhile. */
+/* Most that calling takes compared with the same code in the caller: the block that is entered, the one that is returned to, and the values
+ * that a caller keeps in memory meanwhile. */
 static const struct {
 	const char *counter;
 	double each;
 } of_calling[] = { { "emulated:blocks", 2 }, { "emulated:accesses", 3 } };
 #define OF_CALLING (sizeof(of_calling) / sizeof(of_calling[0]))
-#define CALL_NS	   1. /* what a call and the return from it take beside that, which nothing counts: of a leaf .9 to 1.1, at -O0 from .5 on */
+#define CALL_NS	   1. /* uncounted time of a call and its return, ns: of a leaf 0.9 to 1.1, at -O0 from 0.5 on */
 
-/* What a function did in a thread is passed on to one that called it there. */
+/* A caller in a thread to which the counts of a function are passed. */
 struct edge {
-	size_t from, to;    /* of samples.calls */
-	double calls, work; /* in the samples; then the parts of what is passed on */
-	double *sums;	    /* [n_counters] the same: what differs between calls is passed on as it does */
+	size_t from, to;    /* indexes of samples.calls */
+	double calls, work; /* in the samples; later as parts of what is passed on */
+	double *sums;	    /* [n_counters] the same per counter: parts differ between counters */
 };
 
-/* One file. */
+/* State of passing counts on in one file. */
 struct passing {
-	struct samples *s; /* with functions, calls and sums of its own */
+	struct samples *s; /* with its own functions, calls and sums */
 	const struct stems *names[2];
-	bool *moves;	    /* [n_functions] what it does counts as its callers' */
+	bool *moves;	    /* [n_functions] its work counts as its callers' */
 	struct edge *edges; /* [n] by from, to */
 	size_t n, capacity;
 	double *costs; /* [n_counters] */
 	size_t work[SAMPLES_WORK_MAX], n_work;
-	struct callers *out; /* takes parts */
-	double scale;	     /* of their costs */
+	struct callers *out; /* receives parts */
+	double scale;	     /* factor of their costs */
 };
 
 static bool is_alone(const struct passing *p, size_t function)
@@ -50,7 +50,7 @@ static bool is_alone(const struct passing *p, size_t function)
 
 /* ---- who called ---- */
 
-/* main() made all threads; SIZE_MAX: there is none, as in a child of fork(). */
+/* Returns the calls of main(), which started all threads; SIZE_MAX: none, as in a child of fork(). */
 static size_t calls_of_main(const struct samples *s)
 {
 	for (size_t i = 0; i < s->n_calls; i++)
@@ -61,14 +61,14 @@ static size_t calls_of_main(const struct samples *s)
 
 static double sample_work(const struct passing *p, size_t item)
 {
-	double work = 1; /* so that a call without work counts */
+	double work = 1; /* so that a call without work has weight */
 
 	for (size_t k = 0; k < p->n_work; k++)
 		work += fmax(0, p->s->alone[item * p->s->n_counters + p->work[k]]);
 	return isnan(work) ? 1 : work;
 }
 
-/* The function's edges start with the first. */
+/* Returns the edge between `from` and `to`, adding it if needed. `first`: the function's first edge. */
 static struct edge *passing_edge(struct passing *p, size_t first, size_t from, size_t to)
 {
 	for (size_t i = first; i < p->n; i++)
@@ -119,7 +119,7 @@ static size_t edges_end(const struct passing *p, size_t first)
 	return end;
 }
 
-/* The parts of a function in a thread come to 1; where no sample had any of a counter, they are those of work. */
+/* Turns sums into parts that sum to 1 per function and thread. If no sample has any of a counter, its parts are those of work. */
 static void edges_divide(struct passing *p)
 {
 	double *all = mem_new(p->s->n_counters + 1, sizeof(all[0]));
@@ -150,7 +150,7 @@ static void edges_divide(struct passing *p)
 
 /* ---- passing on ---- */
 
-/* The places behind a function's sums are for what calling took, at most: there, and where it was called. */
+/* Fills the places after a function's sums with the most that calling took: in the function, and in its callers. */
 static void calls_find_calling(const struct samples *s, struct samples_calls *calls)
 {
 	for (size_t k = 0; k < OF_CALLING; k++)
@@ -178,7 +178,7 @@ static void part_add(struct passing *p, const struct edge *edge, double cost)
 		   (struct callers_part){ mem_bytes(function, functions_stem(function)), mem_string(part), p->scale * cost });
 }
 
-/* costs[n] of edges: what each has passed on. Returns what is left. */
+/* Passes counts on once, and adds the passed costs to costs[n] of edges. Returns the cost that was left to pass on. */
 static double edges_pass(struct passing *p, double *costs)
 {
 	size_t width = p->s->n_counters + OF_CALLING;
@@ -220,7 +220,7 @@ static void passing_do(struct passing *p)
 	free(costs);
 }
 
-/* Those that have passed on what they did are not there any more. */
+/* Removes the functions that have passed on their counts. */
 static void passing_take_away(struct passing *p, struct stems *moved)
 {
 	size_t kept = 0;
@@ -239,7 +239,7 @@ static void passing_take_away(struct passing *p, struct stems *moved)
 	free(gone);
 }
 
-/* False: it is not known who called. */
+/* Passes counts on in one file. Returns false if callers are not known. */
 static bool file_pass(struct samples *s, const struct stems names[2], double scale, struct stems *moved, struct callers *out)
 {
 	struct passing p = { .s = s, .names = { &names[0], &names[1] }, .out = out, .scale = scale };
@@ -313,12 +313,12 @@ static bool side_pass(const struct side *side, const struct stems names[2], doub
 
 /* ---- what calling takes ---- */
 
-/* What a side did in a function. */
+/* Sums of a function on one side. */
 struct called {
 	double calls, sums[OF_CALLING], of_calling[OF_CALLING];
 };
 
-/* The part of what calling took at most that explains what a call of the function does more than one of the other side. */
+/* Returns the part of the most that calling took that explains why a call of the function does more than on the other side, 0 to 1. */
 static double called_part(const struct called *here, const struct called *there, size_t k)
 {
 	double more = there->calls > 0 ? here->sums[k] - there->sums[k] / there->calls * here->calls : 0;
@@ -326,7 +326,7 @@ static double called_part(const struct called *here, const struct called *there,
 	return more > 0 && here->of_calling[k] > 0 ? fmin(1, more / here->of_calling[k]) : 0;
 }
 
-/* Adds a file to here[names->n]; with `there`, the other side's: takes off instead. */
+/* Adds a file to here[names->n] or, with `there` (the other side's sums), subtracts calling from the file's sums. */
 static void called_file(struct samples *s, const struct stems *names, struct called *here, const struct called *there)
 {
 	for (size_t i = 0; i < s->n_calls; i++) {
@@ -355,7 +355,7 @@ static void called_side(const struct side *side, const struct stems *names, stru
 			called_file(&side->runs[r].files[f], names, here, there);
 }
 
-/* What is taken off each call, about. */
+/* Returns the estimated cost that is subtracted per call, ns. */
 static double called_ns(const struct called *here, const struct called *there)
 {
 	double ns = 0;
@@ -366,13 +366,14 @@ static double called_ns(const struct called *here, const struct called *there)
 	return ns;
 }
 
-/* In each call, of functions that the other side does not have. */
+/* Returns the calls, per call, of functions that the other side does not have. */
 static double called_made(const struct called *here)
 {
 	return here->calls > 0 ? here->of_calling[0] / of_calling[0].each / here->calls : 0;
 }
 
-/* calling_ns[names->n]: what the new side has had more taken off a call than the old one, and for the calls themselves. */
+/* Subtracts calling on both sides. calling_ns[names->n]: cost subtracted per call on the new side less that on the old one, and of the
+ * calls themselves. */
 static void sides_take_off_calling(const struct side sides[2], const struct stems *names, double *calling_ns)
 {
 	struct called *called[2] = { mem_new(names->n + 1, sizeof(*called[0])), mem_new(names->n + 1, sizeof(*called[1])) };
@@ -390,7 +391,7 @@ static void sides_take_off_calling(const struct side sides[2], const struct stem
 ORDER_BY(by_function_and_part, struct callers_part, BY_TEXT(function) BY_TEXT(part))
 ORDER_BY(by_function_and_cost, struct callers_part, BY_TEXT(function) BY_DOWN(cost_ns))
 
-/* Of all runs, each pair once. */
+/* Sorts the parts, and joins those of one pair in all runs. */
 static void parts_sort(struct callers *callers)
 {
 	size_t kept = 0;

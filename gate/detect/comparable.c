@@ -9,8 +9,8 @@
 #include <math.h>
 #include <string.h>
 
-#define OTHER_WORK	.5 /* of what each side does, at least, is in functions that the other has not: other programs */
-#define OTHER_FUNCTIONS 3  /* so many of them, at least: one or two may have been renamed */
+#define OTHER_WORK	.5 /* least part of each side's work in functions that the other lacks, for other programs */
+#define OTHER_FUNCTIONS 3  /* least number of such functions: one or two may have been renamed */
 
 /* ---- inputs ---- */
 
@@ -22,7 +22,7 @@ static double number_of(const struct side *side, size_t run, size_t k)
 	return numbers[k];
 }
 
-/* How many runs have another number there. */
+/* Returns how many runs have another k-th number. */
 static size_t runs_with_another(const struct side *side, size_t k, double number)
 {
 	size_t n = 0;
@@ -52,7 +52,7 @@ static char *numbers_apart(const struct side *old, const struct side *new, size_
 	return NULL;
 }
 
-/* The build that a run's functions are of; NULL: not known. */
+/* Returns the build of a run's functions; NULL: not known. */
 static const char *run_build(const struct side_run *run)
 {
 	const struct samples *s = side_run_first(run);
@@ -103,11 +103,11 @@ static double share_of(const struct side *side, const struct stems *names)
 	return sum;
 }
 
-/* Of a side, what the other one has not. */
+/* Functions of a side that the other lacks. */
 struct own_part {
 	struct stems functions;
 	size_t common; /* functions that both have */
-	double share;  /* of what the side does */
+	double share;  /* part of the side's work */
 };
 
 static struct own_part own_part_of(const struct side *side, const struct side *other)
@@ -205,7 +205,7 @@ static char *interrupted(const struct side *side)
 		   : NULL;
 }
 
-/* In more than half of the runs; 0: there is no such number. */
+/* Returns the number of files that more than half of the runs have; 0: there is none. */
 static size_t files_of(const struct side *side)
 {
 	for (size_t r = 0; r < side->n; r++) {
@@ -219,7 +219,7 @@ static size_t files_of(const struct side *side)
 	return 0;
 }
 
-/* Runs of one version that have several times the processes of most runs of the other are perhaps several runs each. */
+/* Returns a note if a run has several times the processes of most runs of the other version: perhaps it is several runs. NULL: none. */
 static char *comparable_processes(const struct side *old, const struct side *new)
 {
 	for (int s = 0; s < 2; s++) {
@@ -279,9 +279,9 @@ size_t comparable_remarks(const struct side *old, const struct side *new, struct
 #define ANONYMOUS "(anonymous namespace)"
 #define OPERATOR  "operator"
 
-/* A function that only one side has; of pairs, as the other side calls it. */
+/* A function that only one side has; in a pair, also its name on the other side. */
 struct only {
-	char *name; /* as people call it */
+	char *name; /* name that users write */
 	const char *stem, *other;
 };
 
@@ -295,7 +295,7 @@ static bool starts(const char *text, const char *with)
 	return strncmp(text, with, strlen(with)) == 0;
 }
 
-/* How much of the text is one word of a name: what may have brackets of its own. 0: it starts with no such word. */
+/* Returns the length of a part of a name that may contain brackets: "{...}" or, if `first`, an operator. 0: there is none. */
 static size_t word_bytes(const char *text, bool first)
 {
 	size_t n = strlen(OPERATOR);
@@ -307,7 +307,7 @@ static size_t word_bytes(const char *text, bool first)
 	return n + strcspn(text + n, text[n] == ' ' ? "(" : "( ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789");
 }
 
-/* "Few::push" of "void Few<int, 4u>::push(int const&)"; NULL: nothing is left, or too little ("<int as Run>::run" of Rust). */
+/* Returns "Few::push" for "void Few<int, 4u>::push(int const&)"; NULL: nothing is left, or too little ("<int as Run>::run" in Rust). */
 static char *name_alone(const char *symbol)
 {
 	char *text = demangle(symbol);
@@ -325,7 +325,7 @@ static char *name_alone(const char *symbol)
 		else if (text[i] == '>' && depth)
 			depth--;
 		else if (!depth && text[i] == ' ')
-			out.size = 0; /* that was what it returns */
+			out.size = 0; /* drops the return type */
 		else if (!depth)
 			buf_char(&out, text[i]);
 		n = n ? n : 1;
@@ -363,7 +363,7 @@ static void only_release(struct only_list *list)
 	free(list->items);
 }
 
-/* The one of that name; NULL: there is none, or another one. */
+/* Returns the only one of that name; NULL: none, or several. */
 static const struct only *only_one(const struct only_list *list, const struct only *key)
 {
 	const struct only *found = list->n ? bsearch(key, list->items, list->n, sizeof(list->items[0]), by_name) : NULL;
@@ -374,7 +374,7 @@ static const struct only *only_one(const struct only_list *list, const struct on
 	return found;
 }
 
-/* The same, with the suffix that it has ("" or ".constprop.0"). */
+/* Renames a function of a pair, and keeps its suffix ("" or ".constprop.0"). */
 static void function_rename(struct samples_function *f, const struct only_list *pairs)
 {
 	size_t length = functions_stem(f->name);

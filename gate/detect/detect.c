@@ -13,11 +13,11 @@
 #include <stdarg.h>
 #include <string.h>
 
-#define NEW_PART_LEAST	 .5  /* of what came on top is done by a new function that is named for it; and this part of that, at most */
-#define LEAST_OUTWEIGHED .5  /* of what is saved, at most, is what became worse where the version as a whole did not */
-#define CALLS_CHANGED	 .05 /* relative difference of calls in a run from which a function is judged that is as it was */
-#define MOVED_EQUAL	 .05 /* of what moved, at most: all functions together have as much */
-#define UNSURE_PART	 .5  /* of a mean duration, at most: with more, no ratio is known */
+#define NEW_PART_LEAST	 .5  /* least part of a function's added cost done by a new function that is named for it; at most 1 / this */
+#define LEAST_OUTWEIGHED .5  /* worse costs up to this part of the saved cost are outweighed */
+#define CALLS_CHANGED	 .05 /* relative change of calls in a run from which an unchanged function is judged */
+#define MOVED_EQUAL	 .05 /* part of what moved; up to this difference, all functions together have as much */
+#define UNSURE_PART	 .5  /* largest uncertain part of a mean duration: with more, no ratio is known */
 
 enum detect_why { DETECT_SKIP_ROWS(ROWS_ENUM) };
 static ROWS_FUNCTION(skip_code, enum detect_why, DETECT_SKIP_ROWS, ROWS_CODE)
@@ -60,7 +60,7 @@ static void detected_skip(struct detected *d, const char *symbol, const char *co
 	d->skipped[d->n_skipped++] = (struct detected_skip){ demangle(symbol), code, text, share };
 }
 
-/* share: of what the new version did, NaN: not known. */
+/* share: part of the new version's work; NaN: not known. */
 static void detected_skip_why(struct detected *d, const char *symbol, enum detect_why why, double share)
 {
 	detected_skip(d, symbol, skip_code(why), skip_text(why), share);
@@ -125,7 +125,7 @@ static enum assay_status detected_observe(const struct detect_options *options, 
 	struct observe_options o = options->observe;
 	enum assay_status st;
 
-	o.least_share = fmin(o.least_share, observe_defaults.least_share); /* what does more is put aside when it has been judged */
+	o.least_share = fmin(o.least_share, observe_defaults.least_share); /* larger functions are put aside after they were judged */
 	callers_find(in->old, in->new, &d->callers);
 	if (d->callers.there) {
 		old = &d->callers.sides[0];
@@ -179,7 +179,7 @@ static size_t runs_with_samples(const struct observed *o)
 	return n;
 }
 
-/* The rate that so many runs support, where it is not the one that was asked for. */
+/* Returns the rate that so many runs support, at least the requested one. */
 static double detect_rate(const struct detect_options *options, size_t runs)
 {
 	double smallest = 1 / (double)(runs + 1);
@@ -234,8 +234,8 @@ static int compare_functions(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
-/* Where most of what came on top, and not far more, is done by a function that only the new version has, it is named, and the judged one as
- * its caller. What does far more has taken over work that was done before. */
+/* Names a function that only the new version has if it does most of the added work of its judged caller, and not far more. A function that
+ * does far more has taken over earlier work. */
 static void detected_name_new(const struct detected *d, struct detected_function *f)
 {
 	double gained;
@@ -252,7 +252,7 @@ static void detected_name_new(const struct detected *d, struct detected_function
 	free(stem);
 }
 
-/* without: a bit for each kind of trouble that is not looked at. */
+/* without: a bit for each kind of trouble to ignore. */
 static struct kind detected_kind(const struct detected *d, const struct detection_function *found, uint32_t without)
 {
 	double now = d->seen.facts[found->function].unsure_ns, then = d->normal.facts[found->function].unsure_ns;
@@ -260,7 +260,7 @@ static struct kind detected_kind(const struct detected *d, const struct detectio
 	return kind_of(d->back_end, &d->seen.observations, found, (const double[]){ then, now }, without);
 }
 
-/* Of the functions that became worse, by what all do. */
+/* Finds side effects among the worse functions. */
 static void detected_find_side_effects(struct detected *d)
 {
 	struct side_effect_row *rows = mem_new(d->n, sizeof(rows[0]));
@@ -300,8 +300,8 @@ static void detected_count(struct detected *d)
 	}
 }
 
-/* Less of what both did than --least, which asks for more than what is looked at in any case: what is found in such a function is put
- * aside. */
+/* Puts aside a function with a smaller part of the work than --least, on both sides; adds a note if something was found in it. Returns
+ * whether it did. */
 static bool detected_put_aside(struct detected *d, const struct detect_options *options, const struct detected_function *f)
 {
 	size_t function = f->found->function;
@@ -320,13 +320,13 @@ static bool detected_put_aside(struct detected *d, const struct detect_options *
 	return true;
 }
 
-/* Which calls were measured is chance: with few of them, it decides what the mean is. */
+/* Reports whether so few calls were measured that chance decides their mean. */
 static bool detected_few(const struct detected *d, size_t function)
 {
 	return fmin(d->seen.facts[function].measured, d->normal.facts[function].measured) < DETECT_MEASURED_MIN;
 }
 
-/* Sets `small` of its kind, also where that is nothing beside all that the version does. */
+/* Reports whether the function is a finding. Sets `small` of its kind also if the change is negligible in all of the version's work. */
 static bool detected_is_finding(const struct detected *d, struct detected_function *f)
 {
 	double more = fabs(f->kind.more_ns);
@@ -335,8 +335,8 @@ static bool detected_is_finding(const struct detected *d, struct detected_functi
 	return f->found->anomalous && !f->kind.small;
 }
 
-/* Of a function that is judged with what it calls all of that came on top, too, and any caller would stand before the function that has the
- * fault. That it is an estimate is no reason to rank by something else. */
+/* Returns the estimated added cost, ns. A function judged with nested calls includes their added cost, and any caller would rank before the
+ * faulty function. So only its own cost counts, although that is an estimate. */
 static double detected_more_ns(const struct detected *d, const struct detected_function *f)
 {
 	double more = f->kind.run_ns * f->calls, own;
@@ -348,7 +348,7 @@ static double detected_more_ns(const struct detected *d, const struct detected_f
 	return more > 0 ? fmax(0, fmin(own, more)) : fmin(0, fmax(own, more));
 }
 
-/* Did the function stay as it was, in the sources, in its share, which is not large, and in how often it is called? */
+/* Reports whether the function stayed as it was: in the sources, in its share, which is not large, and in its number of calls. */
 static bool detected_stayed(const struct detected *d, const struct detected_function *f)
 {
 	double share = fmax(f->share, d->normal.facts[f->found->function].share);
@@ -357,8 +357,8 @@ static bool detected_stayed(const struct detected *d, const struct detected_func
 	return !(place && place->changed) && share < DETECT_SHARE_SAID && fabs(f->kind.calls - 1) < CALLS_CHANGED;
 }
 
-/* Sets aside the functions that stayed as they were, unless nothing is worse in the others: data that one function lays out in another way
- * trouble others. */
+/* Puts aside the functions that stayed as they were, unless nothing is worse in the others: a changed layout of data can trouble unchanged
+ * functions. */
 static void detected_keep_changed(struct detected *d)
 {
 	size_t worse = 0, kept = 0, n = d->n;
@@ -380,13 +380,13 @@ static void detected_keep_changed(struct detected *d)
 	d->n = worse ? kept : n;
 }
 
-/* Calls are work. */
+/* Returns the kind under which it is counted: calls are work. */
 static enum trouble trouble_counted(enum trouble trouble)
 {
 	return trouble == TROUBLE_CALLS ? TROUBLE_MORE_WORK : trouble;
 }
 
-/* Is what the function has more of one kind less in others, or the reverse, so that all together have as much? */
+/* Reports whether the function's change in one kind is balanced by others, so that all together have as much. */
 static bool detected_is_moved(const struct detected *d, size_t function, enum trouble trouble)
 {
 	const struct detected_function *f = &d->functions[function];
@@ -398,7 +398,7 @@ static bool detected_is_moved(const struct detected *d, size_t function, enum tr
 	       fabs(all) <= fmax(MOVED_EQUAL * fabs(mine), DETECT_LEAST_OF_ALL * d->seen.done_ns);
 }
 
-/* What has only moved between functions is no finding: they are judged by what else they have. */
+/* Judges functions again without kinds that only moved between functions, which is no finding. */
 static void detected_find_moved(struct detected *d)
 {
 	uint32_t *moved = mem_new(d->n + 1, sizeof(moved[0])), any = 0;
@@ -425,7 +425,7 @@ static void detected_find_moved(struct detected *d)
 	free(moved);
 }
 
-/* Each function's part of what all have more, or less. */
+/* Computes each function's part of the added, or saved, cost of all. */
 static void detected_divide(struct detected *d)
 {
 	double more[2] = { 0, 0 };
@@ -469,7 +469,7 @@ static void detected_functions(const struct detect_options *options, struct dete
 			.with_nested = d->seen.facts[found->function].remarks[OBSERVE_INCLUSIVE] > 0,
 			.kind = detected_kind(d, found, 0),
 		};
-		f->calls /= f->kind.calls > 0 ? f->kind.calls : 1; /* as the kind has it: of as many calls as normally */
+		f->calls /= f->kind.calls > 0 ? f->kind.calls : 1; /* as in the kind: calls, if each run had as many as normally */
 		f->anomalous = detected_is_finding(d, f);
 		f->more_ns = detected_more_ns(d, f);
 		if (!detected_put_aside(d, options, f)) {
@@ -491,7 +491,7 @@ static void detected_functions(const struct detect_options *options, struct dete
 
 /* ---- the decision and its reasons ---- */
 
-/* A function that does much, and whose duration is not known better than by half, by what measuring takes; NULL: there is none. */
+/* Returns a function with a large share of time whose mean duration may be wrong by half through measuring; NULL: none. */
 static const struct detected_function *detected_unsure(const struct detected *d)
 {
 	for (size_t i = 0; i < d->n * d->seen.observations.values.cols; i++) {
@@ -506,10 +506,9 @@ static const struct detected_function *detected_unsure(const struct detected *d)
 	return NULL;
 }
 
-/* What became worse costs so much less than what others save that the version does not: costs are orders of magnitude. Misses save nothing
- * here: in short runs most are the first ones, of which fewer are no gain beside work, or lines that threads wait for. The same in a
- * function of which something became more and something else less: code that was divided or joined has other branches, and other blocks,
- * and may call less (callers.h). */
+/* Reports whether worse costs are far less than saved ones, so that the version as a whole is not slower: costs are orders of magnitude.
+ * Misses save nothing here: in short runs most are first touches, or lines that threads wait for. The same holds within a function with
+ * more of one thing and less of another: divided or joined code has other branches and blocks, and may call less (callers.h). */
 static bool detected_outweighed(const struct detected *d)
 {
 	double worse = 0, saved = 0, called_less = 0;
@@ -530,7 +529,7 @@ static bool detected_outweighed(const struct detected *d)
 	return worse < 0 || (saved > 0 && worse <= LEAST_OUTWEIGHED * saved);
 }
 
-/* The reverse: what functions save is not more than what calls take that only the new version makes. */
+/* Reports whether functions save no more than calls cost that only the new version makes. */
 static bool detected_saves_nothing(const struct detected *d)
 {
 	double saved = 0, calling = 0;
@@ -552,7 +551,7 @@ static enum decision decision_of(const struct detected *d)
 		return DECISION_INCONCLUSIVE;
 	if (d->n_worse && !detected_outweighed(d))
 		return DECISION_REGRESSION;
-	if (d->input->new->killed && !d->input->old->killed) /* what it did until then nobody knows */
+	if (d->input->new->killed && !d->input->old->killed) /* its work until then is not known */
 		return DECISION_INCONCLUSIVE;
 	if (d->few_measured)
 		return DECISION_INCONCLUSIVE;
@@ -561,7 +560,7 @@ static enum decision decision_of(const struct detected *d)
 	return detected_unsure(d) ? DECISION_INCONCLUSIVE : DECISION_PASS;
 }
 
-/* In one line: they decide nothing. */
+/* Adds one reason for all functions whose work is divided otherwise between calls; they decide nothing. */
 static void detected_explain_divided(struct detected *d)
 {
 	const struct detected_function *first = NULL;
@@ -619,7 +618,7 @@ static void detected_explain_functions(struct detected *d)
 				    d->n == 1 ? "s" : "", d->detection.runs, text_plural(d->detection.runs));
 }
 
-/* Sets `decision` and adds the reasons. Functions are there, in their order. */
+/* Sets `decision` and adds the reasons. Functions must be filled in and sorted. */
 static void detected_decide(struct detected *d)
 {
 	d->decision = decision_of(d);
@@ -632,7 +631,7 @@ static void detected_decide(struct detected *d)
 
 /* ---- all ---- */
 
-/* That versions cannot be compared comes first. */
+/* Adds notes on comparing the versions, before all other reasons. */
 static void detected_find_apart(struct detected *d)
 {
 	struct comparable_remark remarks[COMPARABLE_REMARKS];

@@ -1,4 +1,4 @@
-/* What was detected, as a document (docs/schema/detect.json). */
+/* Fills a document with what was detected (docs/schema/detect.json). */
 #include "gate/detect/detect.h"
 
 #include "base/text.h"
@@ -32,7 +32,7 @@ static void add_answer(const struct detected *d, struct document *out)
 			   d->n_worse ? "" : ", for the better", old, new);
 }
 
-/* What functions have is said with them. */
+/* Reports whether the reason is shown with the reasons: those about functions are shown with these. */
 static bool reason_is_shown(const char *code)
 {
 	return strcmp(code, "anomalous") != 0 && strcmp(code, "improved") != 0 && strcmp(code, "side_effect") != 0;
@@ -54,7 +54,7 @@ static void add_reasons(const struct detected *d, struct document *out)
 	doc_end(out);
 }
 
-/* Where the samples are from, and what of them is excluded. */
+/* Adds the source of the samples, and what is excluded. */
 static void add_side(const struct side *side, struct document *out)
 {
 	doc_object(out, NULL);
@@ -71,7 +71,7 @@ static void add_side(const struct side *side, struct document *out)
 
 /* ---- functions ---- */
 
-/* By how much: "new" where there was none, "x 3.2", "+12 %". */
+/* Adds the amount of change: "new" if there was none, "x 3.2", "+12 %". */
 static void add_change(double normal, double now, struct document *out)
 {
 	double ratio = normal > 0 ? now / normal : (double)NAN;
@@ -111,7 +111,7 @@ static void add_column(const struct detected *d, const struct detection_column *
 	add_counter(d->seen.columns[c->column], &about, c, for_people, out);
 }
 
-/* How often it is called in a run, where that is what its kind says. */
+/* Adds the number of calls in a run, if the kind is about calls. */
 static void add_calls(const struct detected *d, const struct detected_function *f, bool for_people, struct document *out)
 {
 	static const struct counter_about about = { .text = "calls", .unit = "in a run", .scale = 1 };
@@ -126,8 +126,8 @@ static void add_calls(const struct detected *d, const struct detected_function *
 		    for_people, out);
 }
 
-/* For people those whose mean moved; others moved in some samples only. What the kind follows from is always there: its mean may be what
- * is certain, and no single sample or run far off. */
+/* Adds counters; for users those whose mean changed, since others changed only in some samples. The counter that decides the kind is always
+ * included: only its mean may be certain, with no sample or run far off. */
 static void add_counters(const struct detected *d, const struct detected_function *f, bool for_people, struct document *out)
 {
 	const struct detection_function *found = f->found;
@@ -168,7 +168,7 @@ static void add_name(const struct detected_function *f, struct buf *out)
 		buf_format(out, "  (%s:%u)", f->place->file, f->place->line);
 }
 
-/* For people: what changed in a function that is worse or improved. */
+/* Adds for users what changed in a worse or improved function. */
 static void add_finding(const struct detected *d, const struct detected_function *f, struct document *out)
 {
 	const struct detection_function *found = f->found;
@@ -197,7 +197,7 @@ static void add_finding(const struct detected *d, const struct detected_function
 	buf_release(&text);
 }
 
-/* For people, one line: the place to look at is the cause. */
+/* Adds one line for users: the cause is the place to look at. */
 static void add_side_effect(const struct detected_function *f, bool first, struct document *out)
 {
 	struct buf name = BUF_INIT;
@@ -277,7 +277,7 @@ static void add_functions(const struct detected *d, bool all, struct document *o
 
 /* ---- what was not judged, and what all rests on ---- */
 
-/* Those that do nearly nothing are counted for people, not named. */
+/* Reports whether users see only the number of such functions: these do nearly nothing. */
 static bool skip_is_small(const struct detected_skip *s)
 {
 	return strcmp(s->code, observe_remark_code(OBSERVE_LITTLE_WORK)) == 0 || strcmp(s->code, "with_callers") == 0 ||
@@ -347,7 +347,7 @@ static void add_rates(const struct detected *d, struct document *out)
 	doc_end(out);
 }
 
-/* For people. */
+/* Adds the basis of the answer for users. */
 static void add_basis(const struct detected *d, struct document *out)
 {
 	const struct detector_about *about = d->about;

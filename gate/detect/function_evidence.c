@@ -23,13 +23,13 @@ void function_evidence_release(struct function_evidence *e)
 
 /* ---- the samples ---- */
 
-/* What is stored of one version: files[n] of the build whose results count, after them others. */
+/* Stored samples of one version: files[n] of the build whose results count, then others. */
 struct stored_samples {
 	struct sample_file *files;
 	size_t n, all;
 };
 
-/* What explains a result has to be of the build that gave it. NULL: nothing is known of that. */
+/* Returns the plan whose build gave the results, since only its samples explain them; NULL: not known. */
 static const char *build_of(const struct run_set *set)
 {
 	return *set->plan ? set->plan : NULL;
@@ -47,7 +47,7 @@ static void stored_samples_of(struct lab *lab, const struct run_set *set, struct
 				     &ignored); /* reading them meets the same fault, and reports it */
 }
 
-/* type NULL: any. */
+/* Counts the usable files. type NULL: any. */
 static size_t files_of(const struct stored_samples *s, enum record_back_end back_end, const char *type)
 {
 	size_t n = 0;
@@ -58,8 +58,8 @@ static size_t files_of(const struct stored_samples *s, enum record_back_end back
 	return n;
 }
 
-/* Samples of several hardware types are never mixed: the type of which both versions have most, of several the first by name. Sets
- * how many both have. NULL: there are none, or what counted does not depend on the machine. */
+/* Chooses the type of which both versions have most samples, the first by name of several; samples of different types are never mixed.
+ * *types: how many types both have. NULL: none, or counters do not depend on the machine. */
 static const char *choose_type(const struct stored_samples sides[2], enum record_back_end back_end, size_t *types)
 {
 	const char *best = NULL;
@@ -81,13 +81,13 @@ static const char *choose_type(const struct stored_samples sides[2], enum record
 	return best;
 }
 
-/* Both sides and the places are there. */
+/* Judges the samples. Both sides and the places must be filled. */
 static enum assay_status function_evidence_judge(struct function_evidence *e, struct assay_error *err)
 {
 	struct detect_options options = { .detector = detector_defaults, .observe = observe_defaults };
 	long processors = sysconf(_SC_NPROCESSORS_ONLN);
 
-	options.observe.least_share = DETECT_LEAST_OF_ALL; /* what was measured has changed, or reaches what has */
+	options.observe.least_share = DETECT_LEAST_OF_ALL; /* measured functions have changed, or reach one that has */
 	options.detector.threads = processors > 0 ? (size_t)processors : 1;
 	e->input = (struct detect_input){ .old = &e->sides[0], .new = &e->sides[1], .places = &e->places };
 	return detect(&e->input, &options, &e->detected, err);
@@ -123,7 +123,7 @@ void function_evidence_read(const char *const directories[2], struct function_ev
 	out->missing = st ? mem_string(err.text) : NULL;
 }
 
-/* What tells most of the reason first. */
+/* The most informative first. */
 static const enum record_back_end back_ends[] = { RECORD_PAPI, RECORD_EMULATED, RECORD_SOFTWARE, RECORD_TIME };
 #define BACK_ENDS (sizeof(back_ends) / sizeof(back_ends[0]))
 
@@ -144,7 +144,7 @@ static void function_evidence_try(struct lab *lab, const struct run_set *const s
 		out->there = true;
 }
 
-/* Both have samples, and one or both none of the build whose results count: which, and what makes new ones. */
+/* Says, if both have samples but one or both none of the build whose results count, which, and what makes new ones. */
 static char *all_others(const struct run_set *const sets[2], const struct stored_samples stored[2])
 {
 	const struct sample_file *file = stored[0].files;
@@ -190,7 +190,7 @@ void function_evidence_of(struct lab *lab, const struct run_set *baseline, const
 
 /* ---- the answer ---- */
 
-/* What is listed first in `functions` is worse, then what improved. */
+/* `functions` has worse ones first, then improved ones. */
 size_t function_evidence_leading(const struct function_evidence *e, enum decision decision, size_t *first)
 {
 	*first = decision == DECISION_IMPROVED ? e->detected.n_worse : 0;
@@ -222,7 +222,7 @@ char *function_evidence_latent(const struct function_evidence *e)
 	return names.size ? buf_take(&names) : NULL;
 }
 
-/* The counter from which the kind follows; NULL: none. */
+/* Returns the counter from which the kind follows; NULL: none. */
 static const struct detection_column *reason_column(const struct detected_function *f)
 {
 	for (size_t i = 0; i < f->found->n_columns; i++)
@@ -288,7 +288,7 @@ static void add_function(const struct detected *d, const struct detected_functio
 	buf_release(&text);
 }
 
-/* Those of what is worse. */
+/* Adds the side effects of worse functions. */
 static void add_side_effects(const struct detected *d, struct document *out)
 {
 	size_t first = d->n_worse + d->n_improved;

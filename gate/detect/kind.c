@@ -5,17 +5,17 @@
 #include <math.h>
 #include <string.h>
 
-#define LEAST_PART    .02 /* of a function's errors: a column with less, and no votes, is not considered */
+#define LEAST_PART    .02 /* part of a function's errors: a column with less, and no votes, is ignored */
 #define LEAST_OTHER   .05 /* relative difference below which a change is negligible */
-#define MOST_REMOTE   .75 /* of further misses: pages that are dealt to nodes evenly are at most half on others */
-#define MOST_CALLS    .5  /* of the factor by which a run costs more, at least, by its logarithm: calls lead */
-#define LEAST_AGAINST .25 /* of the cost of what became less, which are orders of magnitude: what became more by less is only said */
+#define MOST_REMOTE   .75 /* part of additional misses: of pages dealt evenly to nodes, at most half are on other nodes */
+#define MOST_CALLS    .5  /* least part of the logarithm of the factor by which a run costs more: calls lead */
+#define LEAST_AGAINST .25 /* part of the saved cost, in orders of magnitude: added cost below it is only reported */
 
-/* What brings other events with it: a line that another core has changed is a miss, too; new misses on other nodes are
- * not trouble of their own; copying 8 bytes is an access. */
+/* Events that bring other events: a line that another core changed is also a miss; new misses on other nodes are no trouble of their own;
+ * copying 8 bytes is an access. */
 static const struct {
 	const char *cause, *effect;
-	double each; /* events of the effect for one of the cause */
+	double each; /* events of the effect per event of the cause */
 } consequences[] = {
 	{ "emulated:hitm_true_milli", "emulated:l1_misses", .001 },
 	{ "emulated:hitm_true_milli", "emulated:l2_misses", .001 },
@@ -36,23 +36,23 @@ static const struct {
 /* A column of a function. */
 struct change {
 	struct counter_about about;
-	bool there; /* it has a part in what is wrong, or its mean is farther off than chance explains */
+	bool there; /* it has a part in the anomaly, or its mean is farther off than chance explains */
 	bool is_time;
 	double normal, now, unsure[2];
-	double more; /* events a call on top, less those that follow from others; below 0: fewer */
-	double raw;  /* these too, whether they matter or not */
+	double more; /* additional events of a call, less those that follow from others; below 0: fewer */
+	double raw;  /* the same, whether they matter or not */
 };
 
-/* What a call does, and how often there is one. */
+/* Work of a call, and number of calls. */
 struct work {
-	double normal, now; /* of a call; 1 where it is not counted */
-	double calls;	    /* now for each normal one, 1 where chance explains the difference */
+	double normal, now; /* work of a call; 1 if it is not counted */
+	double calls;	    /* calls now per normal call; 1 if chance explains the difference */
 	bool counted;
 };
 
-/* In a run, for each of the calls that it had normally. As often per work, but more work: that is the work's. Fewer, but less work:
- * neither. As many, but less work (or more, and fewer per work): neither. More in a call, but so many fewer calls that the run has as many:
- * the same, divided otherwise. */
+/* Returns the change in a run per call that it normally had. If events rose only with the work, they belong to the work: 0. If rate and
+ * number changed in opposite directions, neither counts: 0. If a call has more, but there are so many fewer calls that the run has as many,
+ * the same is divided otherwise: 0. */
 static double change_more(const struct change *c, const struct work *work)
 {
 	bool is_work = c->about.role == COUNTER_WORK;
@@ -63,23 +63,24 @@ static double change_more(const struct change *c, const struct work *work)
 		return 0;
 	if (fabs(by_rate) <= fabs(by_run))
 		return by_rate;
-	return fabs(by_run) >= LEAST_OTHER * normal ? by_run : 0; /* as many but for the last event */
+	return fabs(by_run) >= LEAST_OTHER * normal ? by_run : 0; /* equal up to one event */
 }
 
-/* Work, and where nothing tells of work time, is compared by run; of one sort it is small beside all of the work. */
+/* Reports whether a change matters. Work, or time if no work is counted, is compared by run; one sort of work must not be small against all
+ * of it. */
 static bool change_matters(const struct change *c, const struct work *work)
 {
 	bool is_work = c->about.role == COUNTER_WORK, by_run = is_work || c->is_time;
 	double difference = fabs(c->now * (by_run ? work->calls : 1) - c->normal),
 	       most = is_work ? fmax(work->normal, work->now * work->calls) : fmax(fabs(c->normal), fabs(c->now));
 
-	/* At either end of what may be wrong, in the same way. */
+	/* At either end of the possible error, in the same direction. */
 	if (c->is_time)
 		most = fmax(fabs(c->normal) + c->unsure[0], fabs(c->now) + c->unsure[1]);
 	return c->there && difference >= (is_work ? 0 : c->about.min_relevant_delta) && difference >= LEAST_OTHER * most && difference > 0;
 }
 
-/* What misses more finds some of it on other nodes; where all that it misses more is there, that it is there is the trouble. */
+/* Reports whether nearly all additional misses are on other nodes: then the place of the pages is the trouble, not the misses. */
 static bool nearly_all_remote(const struct change *misses, const struct change *remote, const struct work *work)
 {
 	return misses->about.role == COUNTER_MISS && remote->about.trouble == TROUBLE_REMOTE && change_matters(misses, work) &&
@@ -118,8 +119,8 @@ static struct work changes_work(const struct detection_function *f, size_t p, co
 	return work;
 }
 
-/* Where no mean is farther off than chance explains, what made the samples anomalous has to do; but work is not divided by anything, and so
- * differs with what runs were asked to do. */
+/* Takes the columns that made samples anomalous, if chance explains all means. Work is not divided by anything and so varies with the
+ * input: it is not taken. */
 static void changes_without_chance(const struct detection_function *f, size_t p, const struct work *work, struct change *changes)
 {
 	for (size_t c = 0; c < p; c++)
@@ -158,7 +159,7 @@ static struct work changes_find(enum record_back_end back_end, const struct obse
 		changes[c].raw = change_more(&changes[c], &work);
 		changes[c].more = changes[c].there ? changes[c].raw : 0;
 	}
-	/* Causes that are too small to matter as well: misses just below, on pages just above. */
+	/* Also subtract for causes too small to matter: misses just below, on pages just above the limit. */
 	changes_subtract_consequences(seen->columns, p, &work, changes);
 	for (size_t c = 0; c < p; c++)
 		if (!change_matters(&changes[c], &work))
@@ -187,7 +188,7 @@ static bool kind_is_named(const struct kind *kind, enum trouble trouble)
 	return trouble == TROUBLE_UNKNOWN || trouble == TROUBLE_SLOWER || only_calls || kind_has(kind, trouble);
 }
 
-/* Of all counters of the column's kind that moved as it did: accesses and blocks are the same work. */
+/* Returns the cost of all counters of the column's kind that changed in its direction: accesses and blocks are the same work. */
 static double changes_cost_of_kind(const struct change *changes, size_t p, size_t column)
 {
 	double cost = 0;
@@ -199,7 +200,7 @@ static double changes_cost_of_kind(const struct change *changes, size_t p, size_
 	return cost;
 }
 
-/* By their kinds, and within one by themselves. best: SIZE_MAX is none. */
+/* Compares the costs of kinds and, within one, of columns. best: SIZE_MAX: none. */
 static bool change_costs_more(const struct change *changes, size_t p, size_t c, size_t best)
 {
 	double more;
@@ -211,7 +212,7 @@ static bool change_costs_more(const struct change *changes, size_t p, size_t c, 
 								       : more > 0;
 }
 
-/* The column whose kind costs most, among those not named so far that moved as the leading one did; SIZE_MAX: none. */
+/* Returns the column whose kind costs most, among those not named so far that changed in the leading one's direction; SIZE_MAX: none. */
 static size_t kind_next_further(const struct change *changes, size_t p, const struct kind *kind)
 {
 	double lead = changes_cost_of_kind(changes, p, kind->column);
@@ -233,7 +234,7 @@ static void kind_add_further(const struct change *changes, size_t p, struct kind
 		kind->further[kind->n_further++] = changes[c].about.trouble;
 }
 
-/* Misses and branches, which another function may have caused; and whether there is anything else. */
+/* Adds up misses and branches, which another function may have caused, and finds whether anything else changed. */
 static void kind_add_misses(const struct change *changes, size_t p, struct kind *kind)
 {
 	bool own = false, missed = false, branched = false;
@@ -256,7 +257,7 @@ static void kind_add_misses(const struct change *changes, size_t p, struct kind 
 	kind->only_branches = branched && !own && !missed;
 }
 
-/* The column whose kind costs most on top; SIZE_MAX: none whose cost is not small beside all that became less. */
+/* Returns the column with the largest added cost of its kind; SIZE_MAX: none whose cost is not small against the saved cost. */
 static size_t changes_most_costly(const struct change *changes, size_t p)
 {
 	size_t most = SIZE_MAX;
@@ -273,7 +274,7 @@ static size_t changes_most_costly(const struct change *changes, size_t p)
 	return most != SIZE_MAX && changes_cost_of_kind(changes, p, most) >= LEAST_AGAINST * less ? most : SIZE_MAX;
 }
 
-/* Did this column rise by as much as those misses did, or by more, so that they come with it? */
+/* Reports whether this column rose by more than those misses did, so that it brings them. */
 static bool change_brings(const struct change *c, const struct work *work, const struct change *misses)
 {
 	if (c->about.role == COUNTER_WORK)
@@ -281,7 +282,7 @@ static bool change_brings(const struct change *c, const struct work *work, const
 	return c->about.trouble == TROUBLE_COPYING && c->now * misses->normal > c->normal * misses->now;
 }
 
-/* Misses that rose by less than the work did, or than copying, and cost not far more, come with that: it leads. The column that leads. */
+/* Returns the leading column. If work or copying rose by more than the leading misses, and does not cost far less, it leads instead. */
 static size_t changes_leading(const struct change *changes, size_t p, const struct work *work, size_t most)
 {
 	size_t lead = SIZE_MAX;
@@ -295,7 +296,7 @@ static size_t changes_leading(const struct change *changes, size_t p, const stru
 																    : most;
 }
 
-/* The column by whose kind a call saves most; SIZE_MAX: none. */
+/* Returns the column by whose kind a call saves most; SIZE_MAX: none. */
 static size_t changes_least_costly(const struct change *changes, size_t p)
 {
 	size_t least = SIZE_MAX;
@@ -306,7 +307,7 @@ static size_t changes_least_costly(const struct change *changes, size_t p)
 	return least;
 }
 
-/* Its work in a run, however many calls that takes. */
+/* Reports whether the function's work in a run grew, however many calls that takes. */
 static bool work_grew(const struct work *work, const struct change *changes, size_t p)
 {
 	bool there = work->calls < 1 || work->calls > 1;
@@ -316,7 +317,7 @@ static bool work_grew(const struct work *work, const struct change *changes, siz
 	return there && work->now * work->calls >= (1 + LEAST_OTHER) * work->normal;
 }
 
-/* What a run costs for each of the calls that it had normally: by its time where that was counted. */
+/* Cost of a run per call that it normally had, ns: its time, if measured. */
 struct cost {
 	double normal, now;
 };
@@ -340,7 +341,7 @@ static struct cost cost_of_run(const struct change *changes, size_t p, const str
 	return isnan(time.now) ? cost : time;
 }
 
-/* Do calls make up most of the factor by which a run costs more, or less? */
+/* Reports whether calls make up most of the factor by which a run costs more, or less. */
 static bool calls_lead(const struct cost *cost, double calls)
 {
 	double factor = cost->normal > 0 && cost->now > 0 ? log(cost->now / cost->normal) : 0, by_calls = calls > 0 ? log(calls) : 0;
@@ -348,7 +349,7 @@ static bool calls_lead(const struct cost *cost, double calls)
 	return fabs(calls - 1) > LEAST_OTHER && by_calls * factor > 0 && fabs(by_calls) >= MOST_CALLS * fabs(factor);
 }
 
-/* What a call costs more, by its time where that was counted; and whether effects such as time say that it is slower or faster. */
+/* Computes the added cost of a call, by its time if measured; *slower, *faster: effects such as time say so. */
 static void kind_add_costs(const struct change *changes, size_t p, const struct work *work, struct kind *kind, bool *slower, bool *faster)
 {
 	double time_ns = (double)NAN;
@@ -373,7 +374,7 @@ static void kind_add_costs(const struct change *changes, size_t p, const struct 
 	kind->own_ns = isnan(time_ns) ? kind->own_ns : time_ns;
 }
 
-/* The kind whose column decided, or more calls, or more time; and what of it is beside that. */
+/* Sets the leading kind: that of the deciding column, or more calls, or more time; and the further kinds. */
 static void kind_lead(const struct change *changes, size_t p, const struct cost *cost, bool slower, bool with_calls, struct kind *kind)
 {
 	bool by_calls = !kind->small && with_calls && calls_lead(cost, kind->calls) && (kind->calls < 1) == kind->improved;
@@ -422,12 +423,12 @@ struct kind kind_of(enum record_back_end back_end, const struct observations *se
 	kind.grew = work_grew(&work, changes, p) && !(without >> TROUBLE_MORE_WORK & 1);
 	kind.improved = most == SIZE_MAX && !slower && (least != SIZE_MAX || faster);
 	kind.column = most != SIZE_MAX ? most : kind.improved ? least : SIZE_MAX;
-	if (kind.improved && kind.grew && kind.run_ns > 0) { /* what is saved does not make up for more work */
+	if (kind.improved && kind.grew && kind.run_ns > 0) { /* savings do not make up for more work */
 		kind.improved = false;
 		kind.column = SIZE_MAX;
 	}
 	kind_lead(changes, p, &cost, slower, !(without >> TROUBLE_CALLS & 1), &kind);
-	if ((kind.trouble == TROUBLE_MORE_WORK || kind.trouble == TROUBLE_CALLS) && !kind.improved) /* with all that comes with it */
+	if ((kind.trouble == TROUBLE_MORE_WORK || kind.trouble == TROUBLE_CALLS) && !kind.improved) /* with all that follows from it */
 		kind.more_ns = fmax(kind.more_ns, kind.run_ns);
 	for (size_t c = 0; c < p; c++) {
 		if (strcmp(seen->columns[c], "emulated:allocated_bytes") == 0)
@@ -443,7 +444,7 @@ out:
 	return kind;
 }
 
-/* A kind as it is said: of an improvement as less. */
+/* Appends a kind for users: of an improvement as less. */
 static void trouble_say(const struct kind *kind, enum trouble trouble, struct buf *out)
 {
 	bool same = fabs(kind->each - 1) <= LEAST_OTHER;

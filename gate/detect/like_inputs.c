@@ -9,8 +9,8 @@
 #include <math.h>
 #include <string.h>
 
-#define FOLDS_MAX 40  /* of more normal runs some are excluded together */
-#define TOLERANCE .05 /* as detector_defaults has it: below, differences count by themselves, above by their ratio */
+#define FOLDS_MAX 40  /* with more normal runs, several are held out together */
+#define TOLERANCE .05 /* as in detector_defaults: below, differences count as they are, above by their ratio */
 
 /* ---- inputs of runs ---- */
 
@@ -21,7 +21,7 @@ static const char *run_arguments(const struct side_run *run)
 	return arguments ? arguments : "";
 }
 
-/* numbers [INPUT_NUMBERS_MAX]; returns how many there are, also of more. */
+/* Writes the numbers of a text as asinh() into numbers [INPUT_NUMBERS_MAX]. Returns how many there are, which may be more. */
 static size_t text_numbers(const char *text, double *numbers)
 {
 	char *words = mem_string(text), *rest = words, *word;
@@ -56,7 +56,7 @@ size_t input_numbers(const struct side *side)
 	return n <= INPUT_NUMBERS_MAX ? n : 0;
 }
 
-/* The name that the manifest gives an input or, if it has none, the arguments. */
+/* Returns the input's name in the manifest or, without one, the arguments. */
 static const char *run_input(const struct side_run *run)
 {
 	return *run->input ? run->input : run->n_files ? run_arguments(run) : "";
@@ -79,8 +79,8 @@ bool input_common(const struct side *a, const struct side *b)
 	return false;
 }
 
-/* Describes the inputs of a side's runs. An input is the first run of `old` that had it; by_input: runs of one input may be compared with
- * each other. numbers: how many an input has, 0: they are not looked at. *input [runs], to free(), is part of what is returned. */
+/* Describes the inputs of a side's runs. An input is the first run of `old` that had it. by_input: runs of one input may be compared with
+ * each other. numbers: per input; 0: not used. *input [runs], to be free()d, is part of the result. */
 static struct expect_inputs inputs_of(const struct side *side, const struct side *old, size_t numbers, bool by_input, size_t **input)
 {
 	struct expect_inputs out = { .numbers = mat_new(side->n, numbers), .inputs = old->n };
@@ -111,7 +111,7 @@ static bool inputs_vary(const struct side *side)
 struct cell {
 	struct observed *observed;
 	size_t function, column;
-	const size_t *rows; /* [n] of the function, by run */
+	const size_t *rows; /* [n] rows of the function, by run */
 	size_t n;
 	double stretch;
 };
@@ -126,7 +126,7 @@ static void cell_move(const struct cell *c, size_t i, double by)
 	mat_set(&c->observed->observations.values, c->rows[i], c->column, c->stretch * sinh(cell_value(c, i) + by));
 }
 
-/* Medians of the runs: y [runs], use [runs] those that have one. Returns how many. */
+/* Writes medians of the runs into y [runs]; use [runs]: the run has one. Returns how many. */
 static size_t cell_medians(const struct cell *c, double *y, bool *use)
 {
 	double *work = mem_new(c->n + 1, sizeof(work[0]));
@@ -168,7 +168,7 @@ struct input_run {
 
 ORDER_BY(compare_inputs, struct input_run, BY_UP(input) BY_UP(run))
 
-/* Which runs in use are excluded together: of one input as few as can be. fold [runs]. */
+/* Chooses the runs in use that are held out together: of one input as few as possible. fold [runs]. */
 static void input_folds(const struct expect_inputs *inputs, const bool *use, size_t folds, size_t *fold)
 {
 	size_t runs = inputs->numbers.rows, n = 0;
@@ -184,7 +184,7 @@ static void input_folds(const struct expect_inputs *inputs, const bool *use, siz
 	free(places);
 }
 
-/* By what to move the values of the runs in `out` [runs], each by a fit without it; NaN: that knows nothing of its input. */
+/* Writes into `out` [runs] the shift of each run's values, by a fit without that run; NaN: the fit knows nothing of its input. */
 static void cell_left_out(const struct expect_inputs *inputs, const double *y, const bool *use, size_t n, double typical, double *out)
 {
 	size_t runs = inputs->numbers.rows, folds = n < FOLDS_MAX ? n : FOLDS_MAX;
@@ -212,8 +212,8 @@ static void cell_left_out(const struct expect_inputs *inputs, const double *y, c
 	mem_free(others, of);
 }
 
-/* Learns from normal values what the column should be with an input, and changes them to those at the typical input; drop [rows] gets those
- * of runs with an input of which the others know nothing. *typical: median over the runs. *expect: expect_release() it. */
+/* Learns the expected value of the column per input from normal values, and changes these to the values at the typical input. drop [rows]:
+ * rows of runs whose input has no expectation from the others. *typical: median over the runs. *expect: expect_release() it. */
 static void cell_learn(const struct cell *c, const struct expect_inputs *inputs, double *typical, struct expect *expect, bool *drop)
 {
 	size_t runs = inputs->numbers.rows, n;
@@ -228,14 +228,14 @@ static void cell_learn(const struct cell *c, const struct expect_inputs *inputs,
 		size_t run = c->observed->run[c->rows[i]];
 
 		if (use[run] && isnan(by[run]))
-			drop[c->rows[i]] = drop[c->rows[i]] || expect->by != EXPECT_BY_NOTHING; /* nor is a new run of it judged */
+			drop[c->rows[i]] = drop[c->rows[i]] || expect->by != EXPECT_BY_NOTHING; /* as for a new run of this input */
 		else if (use[run] && fabs(by[run]) > 0)
 			cell_move(c, i, by[run]);
 	}
 	mem_free(y, use);
 }
 
-/* Changes the values of what is judged to those at the typical input. drop as cell_learn(). */
+/* Changes the new values to those at the typical input. drop: as in cell_learn(). */
 static void cell_apply(const struct cell *c, const struct expect_inputs *inputs, double typical, const struct expect *expect, bool *drop)
 {
 	for (size_t i = 0; i < c->n; i++) {
@@ -250,7 +250,7 @@ static void cell_apply(const struct cell *c, const struct expect_inputs *inputs,
 
 /* ---- all functions and columns ---- */
 
-/* Rows of the observations by function, in their order within, which is by run. */
+/* Rows of the observations by function; within one in their order, by run. */
 struct by_function {
 	size_t *rows, *first; /* [rows]; [functions + 1] */
 };
@@ -279,7 +279,7 @@ static struct cell cell_of(struct observed *o, const struct by_function *by, siz
 			      .n = by->first[function + 1] - by->first[function] };
 }
 
-/* Those of one side. */
+/* Values of one side. */
 struct values {
 	struct observed *observed;
 	struct expect_inputs inputs;
@@ -316,7 +316,7 @@ static size_t runs_dropped(const struct observed *o, const bool *drop)
 	return n;
 }
 
-/* Brings one column of one function to the typical input on both sides. Returns whether anything is known of that. */
+/* Brings one column of one function to the typical input on both sides. Returns whether there is an expectation for it. */
 static bool column_bring(struct values *old, struct values *new, const size_t function[2], size_t column, struct like_inputs *like)
 {
 	double stretch = detector_stretch(old->observed->min_relevant_delta[column], TOLERANCE), typical;

@@ -12,25 +12,23 @@
 #include <math.h>
 #include <string.h>
 
-#define COUNTERS_MIN  2 /* of one there is no direction, but more and less */
-#define STRESSORS_MIN 8 /* fewer show no spread, and no p below .1 */
+#define COUNTERS_MIN  2 /* with one there is no direction, only more and less */
+#define STRESSORS_MIN 8 /* with fewer there is no spread, and no p below 0.1 */
 #define PERMUTATIONS  9999
-#define SPREAD_MIN    .2 /* of the logs over stressors: noise that differs by less would count as much as what tells them apart */
+#define SPREAD_MIN    .2 /* least spread of the logs over stressors: smaller differences may be noise, but would count as much */
 #define SEED	      71
 
 /* ---- stressors by their counters ---- */
 
-/* What stressors are made of, by their counters, and which of them something else looks like. A stressor is a point: the logs of
- * its events per unit of time, each counter standardised over all stressors, so that the point says what is special about it.
- * Something else is put among them on the same scale; two are similar by the cosine of their angle, as seen from the middle of
- * the stressors. */
+/* Stressors as points: the logs of their events per unit of time, each counter standardised over all stressors, so that a point shows what
+ * is special about its stressor. A function is placed among them on the same scale. Two points are similar by the cosine of their angle,
+ * seen from the middle of the stressors. */
 struct space {
-	size_t n, p;	      /* stressors and counters that are left: counters that differ and that most stressors have, stressors that
-				 have all of these */
-	size_t *row, *column; /* [n], [p]: where they stand in the matrix, ascending */
+	size_t n, p; /* used stressors and counters: counters that differ and that most stressors have, stressors with all of these */
+	size_t *row, *column; /* [n], [p]: their indexes in the matrix, ascending */
 	struct mat points;    /* [n x p] */
-	double *mean, *sd;    /* [p] of the logs */
-	double *low, *high;   /* [p] of the points */
+	double *mean, *sd;    /* [p] mean and standard deviation of the logs */
+	double *low, *high;   /* [p] range of the points */
 };
 
 static size_t space_known_in_row(const struct mat *m, size_t row)
@@ -42,7 +40,7 @@ static size_t space_known_in_row(const struct mat *m, size_t row)
 	return n;
 }
 
-/* Those that more than half of the stressors that have anything have. */
+/* Chooses the counters that more than half of the stressors with any counter have. */
 static void space_choose_columns(const struct mat *m, struct space *s)
 {
 	size_t rows = 0;
@@ -71,7 +69,7 @@ static void space_choose_rows(const struct mat *m, struct space *s)
 	}
 }
 
-/* The scale of each counter; those that do not differ are dropped. */
+/* Computes the scale of each counter; drops counters that do not differ. */
 static void space_set_scales(const struct mat *m, struct space *s)
 {
 	double *values = mem_new(s->n, sizeof(*values));
@@ -93,7 +91,7 @@ static void space_set_scales(const struct mat *m, struct space *s)
 	free(values);
 }
 
-/* log_rates [stressors x counters], NaN: not counted. The space may have no points. *out is overwritten; space_release() it. */
+/* Makes the space. log_rates [stressors x counters]; NaN: not counted. It may have no points. *out is overwritten; space_release() it. */
 static void space_of(const struct mat *log_rates, struct space *out)
 {
 	size_t rows = log_rates->rows, cols = log_rates->cols;
@@ -130,9 +128,8 @@ static void space_release(struct space *s)
 	*s = (struct space){ .n = 0 };
 }
 
-/* similarity[n] of each stressor to something with these log_rates [columns of the matrix], -1 to 1. What is beyond all stressors
- * in a counter is taken for as extreme as the most extreme one; NaN, which is not known, for nothing special. 0 where one of both
- * is nothing special in all. */
+/* Computes similarity[n], -1 to 1, of each stressor to log_rates [columns of the matrix]. A counter beyond all stressors is as extreme as
+ * the most extreme one; NaN (not known) is nothing special. 0: one of both is nothing special in all counters. */
 static void space_similarities(const struct space *s, const double *log_rates, double *similarity)
 {
 	double *point = mem_new(s->p, sizeof(*point)), length = 0;
@@ -157,7 +154,7 @@ static void space_similarities(const struct space *s, const double *log_rates, d
 	free(point);
 }
 
-/* Sum over so many, drawn without putting back; order[n] is any order of all. */
+/* Returns the sum over so many stressors, drawn without replacement; order[n] is any order of all. */
 static double match_draw(struct rng *rng, const double *similarity, size_t *order, size_t n, size_t members)
 {
 	double sum = 0;
@@ -172,7 +169,7 @@ static double match_draw(struct rng *rng, const double *similarity, size_t *orde
 	return sum;
 }
 
-/* member[n]: at least one. The same bits for the same numbers. */
+/* Compares the group member[n], at least one, with random draws. Deterministic. */
 static struct likeness_match match_of(const double *similarity, const bool *member, size_t n)
 {
 	struct likeness_match match = { .as_similar = 0 };
@@ -197,31 +194,31 @@ static struct likeness_match match_of(const double *similarity, const bool *memb
 	return match;
 }
 
-/* ---- counters of stressors, as functions have them: events per unit of time, from the fingerprints of machines like those on which the
- * functions were measured ---- */
+/* ---- counters of stressors as functions have them: events per unit of time, from fingerprints of machines like those of the functions'
+ * samples ---- */
 
-#define STRESSOR_EVENTS_MIN 100 /* a counter that comes to no more in any stressor's run says nothing of them */
+#define STRESSOR_EVENTS_MIN 100 /* least events of a counter in some stressor's run; with fewer it tells nothing */
 
-/* What to look for. */
+/* Selection of rates. */
 struct stressor_rates_query {
-	const char *const *counters; /* [n_counters] of the functions, COUNTERS_TIME among them where durations are known */
+	const char *const *counters; /* [n_counters] of the functions, with COUNTERS_TIME if durations are known */
 	size_t n_counters;
 	enum record_back_end back_end;	/* of the functions */
 	const char *hardware_type;	/* of the machines; "": any */
-	const struct fingerprint *kind; /* only those comparable with it; NULL: any */
+	const struct fingerprint *kind; /* only fingerprints comparable with it; NULL: any */
 };
 
 struct stressor_rates {
-	char *missing;		      /* why there are none: a sentence without its end; NULL: there are */
+	char *missing;		      /* reason why there are none, without full stop; NULL: there are */
 	const char *const *stressors; /* [log_rates.rows], as in the evidence; borrowed */
-	struct mat log_rates;	      /* [stressors x n_counters] of events per unit, median over fingerprints; NaN: not counted */
-	size_t unit;		      /* the counter that is the unit: cycles, time on a CPU, or time */
-	size_t fingerprints;	      /* with counters */
+	struct mat log_rates;	      /* [stressors x n_counters] logs of events per unit, median over fingerprints; NaN: not counted */
+	size_t unit;		      /* index of the counter that is the unit: cycles, time on a CPU, or time */
+	size_t fingerprints;	      /* number of fingerprints with counters */
 };
 
 #define NOT_THERE SIZE_MAX
 
-/* What time is measured by, best first. Real time also passes because of other processes: it does not count beside another unit. */
+/* Units of time, best first. Real time also passes because of other processes: it is used only without another unit. */
 static const char *const units[] = { "PAPI_TOT_CYC", "PAPI_REF_CYC", "perf::TASK-CLOCK", COUNTERS_TIME };
 
 static void stressor_rates_release(struct stressor_rates *rates)
@@ -234,8 +231,8 @@ static void stressor_rates_release(struct stressor_rates *rates)
 struct rates_work {
 	const struct evidence *evidence;
 	const struct stressor_rates_query *query;
-	struct mat *taken; /* [n] each [stressors x counters]: logs of events for one operation of the stressor, which is what
-			    * several runs have in common; NaN: not counted */
+	struct mat *taken; /* [n] each [stressors x counters]: logs of events per operation of the stressor, which several runs have in
+			      common; NaN: not counted */
 	size_t n;
 	double *most; /* [counters] events in one run */
 };
@@ -273,7 +270,7 @@ static const char *family_of(enum record_back_end back_end)
 	return back_end == RECORD_PAPI ? COUNTING_HARDWARE : COUNTING_SOFTWARE;
 }
 
-/* Takes what was counted in runs of the functions' family, if there is something. */
+/* Takes the counts from runs of the functions' counter family, if there are any. */
 static void rates_add_cells(struct rates_work *w, const struct counting_plan *plan, const struct counter_cell *cells, size_t n)
 {
 	struct mat each = mat_new(w->evidence->fingerprints.n_stressors, w->query->n_counters);
@@ -418,7 +415,7 @@ static char *rates_why_none(const struct stressor_rates_query *q)
 	return text.bytes;
 }
 
-/* Loads the rates of all fingerprints that are asked for and have counters. The evidence must outlive *out, which is overwritten;
+/* Loads the rates of all selected fingerprints with counters. The evidence must outlive *out, which is overwritten;
  * stressor_rates_release() it. */
 static enum assay_status stressor_rates_load(struct lab *lab, const struct evidence *evidence, const struct stressor_rates_query *query,
 					     struct stressor_rates *out, struct assay_error *err)
@@ -459,10 +456,10 @@ void likeness_release(struct likeness *l)
 
 /* ---- what a function does in a call ---- */
 
-/* Events per call, of one function, in each run. */
+/* Events per call of one function in each run. */
 struct calls_of {
 	double *mean;  /* [runs x columns]; first sums; NaN: not counted */
-	double *calls; /* [runs] 0: none of it in this run */
+	double *calls; /* [runs] calls; 0: none in this run */
 	size_t runs, columns;
 };
 
@@ -485,7 +482,7 @@ static struct calls_of calls_of(const struct detected *d, const struct observed 
 	each.calls = mem_new(each.runs, sizeof(double));
 	for (size_t i = 0; i < m->rows; i++) {
 		double *sums = each.mean + o->run[i] * m->cols, work = 0;
-		bool divided = false; /* by work, as all other columns are where there is some */
+		bool divided = false; /* by work, as all columns but work are if it is counted */
 
 		if (strcmp(o->functions[o->function[i]], symbol) != 0)
 			continue;
@@ -504,8 +501,8 @@ static struct calls_of calls_of(const struct detected *d, const struct observed 
 	return each;
 }
 
-/* Median over the runs, so that one that was disturbed says nothing. each[columns], NaN: not counted. Returns the calls of all
- * runs. */
+/* Computes each[columns], medians over the runs, so that a disturbed run does not matter; NaN: not counted. Returns the calls of all runs.
+ */
 static double usual_call(const struct detected *d, const struct observed *o, const char *symbol, double *each)
 {
 	struct calls_of runs = calls_of(d, o, symbol);
@@ -525,8 +522,8 @@ static double usual_call(const struct detected *d, const struct observed *o, con
 	return calls;
 }
 
-/* Logs of the events on top, per unit of the time on top; half an event of all calls together is what cannot be told from none.
- * log_rates[columns]. Returns why there are none, or NULL. */
+/* Computes log_rates[columns]: logs of additional events per unit of additional time. Half an event of all calls together represents none.
+ * Returns the reason if there are none, or NULL. */
 static const char *likeness_added_rates(const struct detected *d, const char *symbol, bool improved, size_t unit, double *log_rates)
 {
 	size_t p = d->seen.observations.values.cols;
@@ -565,7 +562,7 @@ static void likeness_find_group(const struct contributions *c, enum decision dec
 		l->no_group = c->missing;
 }
 
-/* member[space->n] of the group. */
+/* Marks the members of the group in member[space->n]. */
 static void likeness_find_members(const struct stressor_rates *rates, const struct space *space, struct likeness *l, bool *member)
 {
 	for (size_t i = 0; i < space->n && l->group; i++) {
@@ -613,7 +610,7 @@ static void likeness_judge(struct likeness *l)
 					  stats_round((double)compared * l->functions[i].group.p) <= LIKENESS_LEVEL;
 }
 
-/* With rates that are at hand. */
+/* Compares functions with loaded rates. */
 static void likeness_compare(const struct stressor_rates *rates, enum decision decision, const struct contributions *contributions,
 			     const struct function_evidence *evidence, struct likeness *out)
 {
@@ -701,7 +698,7 @@ static void add_function(const struct likeness *l, const struct likeness_functio
 	doc_set_bool(d, "matches", f->matches);
 }
 
-/* What people read after the table. */
+/* Adds conclusions for users after the table. */
 static void add_conclusions(const struct likeness *l, struct document *d)
 {
 	const char *moved = l->improved ? "shrank" : "grew";

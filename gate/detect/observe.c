@@ -18,19 +18,19 @@ const struct observe_options observe_defaults = {
 
 /* ---- sources ---- */
 
-/* The counts of one process, in one file or, where counters took several executions, in several. */
+/* The counts of one process: in one file or, if its counters took several executions, in several. */
 struct source {
 	const struct samples *files[SAMPLES_RUNS_MAX]; /* [n] */
 	size_t n;
-	struct samples_join join; /* when n > 1 */
+	struct samples_join join; /* used if n > 1 */
 };
 
 /* A function of a source and its invocations, by thread and ordinal. */
 struct source_rows {
 	const struct source *source;
-	size_t function; /* of the file, or of the join */
+	size_t function; /* index in the file, or in the join */
 	size_t n;
-	const struct sample *first; /* of the first file: its items, when there is no join */
+	const struct sample *first; /* the file's items; NULL: there is a join */
 };
 
 static void sources_free(struct source *sources, size_t n)
@@ -52,8 +52,8 @@ static bool counters_are_same(const struct samples *a, const struct samples *b)
 
 ORDER_POINTERS_BY(compare_starts, struct samples, BY_UP(started_ns) BY_UP(pid))
 
-/* Files of one list of counters, oldest first; those of the others in turn. Returns how many lists there are, SIZE_MAX when they
- * have not equally many files. files[n] is sorted so. */
+/* Sorts files[n] into lists of the same counters, oldest first. Returns the number of lists; SIZE_MAX: they have different numbers of
+ * files. */
 static size_t lists_of(const struct samples **files, size_t n)
 {
 	size_t lists = 0, done = 0, each = 0;
@@ -78,7 +78,7 @@ static size_t lists_of(const struct samples **files, size_t n)
 	return lists;
 }
 
-/* The k-th process of each execution is the same one. */
+/* Makes the sources of a run. The k-th process of each execution is the same one. */
 static enum assay_status sources_of(const struct side *side, const struct side_run *run, struct source **out, size_t *n,
 				    struct assay_error *err)
 {
@@ -134,7 +134,7 @@ static const char *source_function_name(const struct source *source, size_t func
 	return source->files[file]->functions[index].name;
 }
 
-/* *apart: why a join has no rows of the function. */
+/* Returns the rows of a function. *apart: why a join has no rows of it. */
 static struct source_rows source_rows(const struct source *source, size_t function, enum samples_apart *apart)
 {
 	struct source_rows rows = { .source = source, .function = function };
@@ -162,7 +162,7 @@ static const struct sample *source_sample(const struct source_rows *rows, size_t
 	return &rows->source->files[0]->items[source_item(rows, i, 0)];
 }
 
-/* Returns the index of a counter in the vectors of the source, SIZE_MAX if it is not there. */
+/* Returns the index of a counter in the vectors of the source; SIZE_MAX: not found. */
 static size_t source_column(const struct source *source, const char *name)
 {
 	if (source->n == 1)
@@ -178,7 +178,7 @@ static size_t source_columns(const struct source *source)
 	return source->n == 1 ? source->files[0]->n_counters : source->join.n_columns;
 }
 
-/* The work in the first execution. */
+/* Returns the work of an invocation in the first execution; NaN: not counted. */
 static double source_work(const struct samples *file, size_t i, bool alone)
 {
 	const double *values = (alone ? file->alone : file->values) + i * file->n_counters;
@@ -190,8 +190,8 @@ static double source_work(const struct samples *file, size_t i, bool alone)
 	return work;
 }
 
-/* vector[source_columns()], NaN where it overflowed; as samples_vector() has it, or not divided by threads. Returns the work, NaN when
- * there is no counter of it; *overflow is set, never cleared. */
+/* Fills vector[source_columns()] as samples_vector(), or not divided by threads; NaN: it overflowed. Returns the work, NaN if it is not
+ * counted. Sets *overflow, and never clears it. */
 static double source_vector(const struct source_rows *rows, size_t i, bool alone, bool per_thread, double *vector, bool *overflow)
 {
 	const struct source *source = rows->source;
@@ -231,13 +231,13 @@ struct pool_rows {
 
 struct pool_shape {
 	const size_t *from;   /* [columns] index into the source's vectors, SIZE_MAX: time */
-	const bool *per_call; /* [columns] work itself, or time: a mean over calls; else over work */
+	const bool *per_call; /* [columns] true: work or time, a mean over calls; false: a mean over work */
 	size_t columns;
 	bool alone, per_thread;
 	double least_work, least_ns;
 };
 
-/* Sums of some invocations. Means over work are of what was counted: its sum over the work in which it was. */
+/* Sums of some invocations. A mean over work is the sum of a counter over the work in which it was counted. */
 struct pool {
 	double *sum, *base; /* [columns] */
 	double work, ns, weight, weighed_ns;
@@ -318,7 +318,7 @@ static void pool_emit(const struct pool *pool, struct pool_rows *out)
 	mem_append(out->items, out->n, &out->capacity, row);
 }
 
-/* What is filled goes to `last`, which is written when the next one is full: what is left at a thread's end joins it. */
+/* A full pool becomes `last`, which is written when the next one is full: the rest at a thread's end joins it. */
 struct pooling {
 	struct pool now, last, rest;
 	const struct pool_shape *shape;
@@ -373,8 +373,8 @@ static void pool_add(const struct source_rows *rows, const struct pool_shape *sh
 			pooling_is_full(&p);
 	}
 	pooling_end_thread(&p);
-	/* Threads that did too little, together; a function that did little in all is one row, so that it can be seen to do more; where its
-	 * work was counted, whatever else was. */
+	/* Pool threads that did too little. A function that did little in all becomes one row, so that more work is noticed, if its work
+	 * was counted. */
 	if (pool_is_large(&p.rest, shape, has_work) ||
 	    (out->n == before && p.rest.samples && ((has_work && !*overflow) || pool_is_complete(&p.rest, shape->columns))))
 		pool_emit(&p.rest, out);
@@ -429,10 +429,10 @@ static void pool_choose(struct pool_rows *rows, size_t most, uint64_t seed)
 
 /* ---- totals ---- */
 
-/* Sums over all calls of a function in a run, where sample files have them (runs/inside/samples/samples.h). The rows of its samples are
- * scaled to these, so that the choice of samples makes no difference to any mean. Within a run rows keep their proportions. */
+/* Sums over all calls of a function in a run, if sample files have them (runs/inside/samples/samples.h). The rows of its samples are scaled
+ * to these, so that the choice of samples changes no mean. Within a run rows keep their proportions. */
 struct pool_totals {
-	double calls, work; /* of all of its threads and processes; 0 calls: not known */
+	double calls, work; /* of all of its threads and processes; calls 0: not known */
 	double *sums;	    /* [columns] in the function itself; NaN: not known */
 	size_t columns;
 };
@@ -443,7 +443,7 @@ static void pool_totals_release(struct pool_totals *totals)
 	*totals = (struct pool_totals){ .sums = NULL };
 }
 
-/* NaN: not known. */
+/* Returns the work in a total; NaN: not known. */
 static double total_work(const struct samples *samples, const struct samples_total *total)
 {
 	size_t counters[SAMPLES_WORK_MAX], n = samples_work(samples, counters);
@@ -483,7 +483,7 @@ static void pool_totals_add(struct pool_totals *totals, const struct samples *sa
 	samples_total_release(&total);
 }
 
-/* The mean of a column's rows as totals have it: over calls, or over work; NaN: it was counted in none. */
+/* Returns the mean of a column's rows as in totals: over calls, or over work; NaN: counted in none. */
 static double rows_mean(const struct pool_rows *rows, size_t column, bool per_call)
 {
 	double sum = 0, base = 0;
@@ -549,8 +549,8 @@ static void pool_totals_apply(const struct pool_totals *totals, const struct poo
 
 /* ---- rows of all functions ---- */
 
-/* What was taken off for nested calls. A function that no sample was ever seen in did all of it itself, however rarely others were sampled.
- */
+/* Reports whether nested calls were subtracted. A function without any in its samples did all of the work itself, however rarely others
+ * were sampled. */
 static bool has_nested(const struct samples *s, size_t item)
 {
 	bool nested = s->items[item].alone_ns < s->items[item].ns;
@@ -568,7 +568,7 @@ static bool any_estimated(const struct samples *s, const struct samples_function
 	return false;
 }
 
-/* Of which it is not known otherwise what they did themselves. */
+/* Lists functions whose own work is known only by an estimate. */
 static void observe_names_of_estimated(const struct side *side, struct stems *out)
 {
 	for (size_t r = 0; r < side->n; r++) {
@@ -584,23 +584,23 @@ static void observe_names_of_estimated(const struct side *side, struct stems *ou
 }
 
 struct observing_function {
-	enum observe_remark_kind small; /* why it is not looked at; OBSERVE_REMARKS: it is */
-	double calls, squares;		/* weights of samples, and what samples_effective() wants beside them */
-	/* Of one run. */
+	enum observe_remark_kind small; /* why it is not used; OBSERVE_REMARKS: it is */
+	double calls, squares;		/* sums of samples' weights, and of weight * (weight - 1) for samples_effective() */
+	/* For one run. */
 	struct pool_rows cell;
 	struct pool_totals totals;
-	bool estimated; /* what single calls did themselves */
+	bool estimated; /* the own work of single calls is an estimate */
 };
 
 struct observing {
 	const struct side *side;
 	const struct observe_options *options;
 	struct stems names, inclusive, only;
-	struct observed *out; /* its columns, remarks and counts are filled in */
+	struct observed *out; /* its columns, notes and counts are filled in */
 	size_t n_columns;
 	struct observing_function *functions; /* [names.n] */
-	bool use_totals;		      /* both sides tell them */
-	bool seeded;			      /* runs say by which seed */
+	bool use_totals;		      /* both sides have totals */
+	bool seeded;			      /* runs have recorded their seed */
 };
 
 /* Reports whether durations mean something, and little else is counted. */
@@ -649,8 +649,8 @@ static void observing_add_unsure(struct observing *w, const struct samples *s, c
 	}
 }
 
-/* By what the weights of a function's samples are to be multiplied, so that they represent as many calls as there were: which were sampled
- * is chance, how many there were is known. 1: it is not. */
+/* Returns the factor by which the weights of a function's samples represent as many calls as there were: sampling is by chance, the number
+ * of calls is known. 1: it is not known. */
 static double source_weight_factor(const struct source *source, size_t function)
 {
 	size_t at = source->n > 1 ? source->join.functions[function].functions[0] : function;
@@ -721,7 +721,7 @@ static void observing_add_function(struct observing *w, const struct source *sou
 			observing_remark(w, OBSERVE_SAME_NAME, name, 1);
 }
 
-/* The same for the same function and run, whatever else there is. */
+/* Returns a seed that depends only on the function and the run. */
 static uint64_t observing_seed(uint64_t seed, const char *function, const char *run)
 {
 	uint64_t hash = 0xcbf29ce484222325u ^ seed; /* FNV-1a */
@@ -807,7 +807,7 @@ static bool nested_only(const struct observe_share *share)
 	return share->alone < OBSERVE_OWN_PART * share->nested;
 }
 
-/* Both sides have to say so. */
+/* Finds functions to put aside. Both sides must be small. */
 static void observing_find_small(struct observing *w)
 {
 	struct observe_share *here = mem_new(w->names.n, sizeof(here[0])), *there = mem_new(w->names.n, sizeof(there[0]));
@@ -831,7 +831,7 @@ static void observing_find_small(struct observing *w)
 	mem_free(here, there);
 }
 
-/* Some file does; those of killed processes do not. */
+/* Reports whether some file has totals; those of killed processes have none. */
 static bool tells_totals(const struct side *side)
 {
 	for (size_t r = 0; r < side->n; r++)

@@ -7,9 +7,9 @@
 #include <math.h>
 #include <string.h>
 
-/* About how long work takes, waiting for lines that other threads have changed, and system calls (counters.h), so that little work with
- * much of these is not little; 0 for all else: what a thread misses and allocates once, at its start, would count in short runs.
- * costs[2 * n_counters]: these, and behind them those of all that costs anything. */
+/* Returns the approximate cost of each counter, ns (counters.h): of work, of waiting for lines that other threads changed, and of system
+ * calls, so that little work with many of these is not little. Others are 0: first misses and allocations of a thread would count too much
+ * in short runs. costs[2 * n_counters]: these, then those of all counters that cost anything. */
 static double *shares_costs(const struct samples *s)
 {
 	double *costs = mem_new(2 * s->n_counters, sizeof(double));
@@ -26,13 +26,13 @@ static double *shares_costs(const struct samples *s)
 	return costs;
 }
 
-/* 0 of what was not counted, too. */
+/* Returns x, or 0 if it is below 0 or not counted. */
 static double above_zero(double x)
 {
 	return x > 0 ? x : 0;
 }
 
-/* By what it costs (costs), or by time where there is no work (NULL). */
+/* Returns the work of a sample: by `costs`, or by time if costs is NULL. */
 static struct observe_share shares_done(const struct samples *s, size_t item, const double *costs)
 {
 	const double *alone = s->alone + item * s->n_counters, *nested = s->values + item * s->n_counters;
@@ -50,7 +50,7 @@ static struct observe_share shares_done(const struct samples *s, size_t item, co
 	return done;
 }
 
-/* A function's in a file: itself by all its calls, where that is known, else by the samples. */
+/* Returns the work of a function in a file: its own by all its calls, if that is known, else by the samples. */
 static struct observe_share shares_function(const struct samples *s, size_t function, const double *costs)
 {
 	const struct samples_function *f = &s->functions[function];
@@ -74,7 +74,7 @@ static struct observe_share shares_function(const struct samples *s, size_t func
 	return (struct observe_share){ alone, fmax(alone, done.nested), done.own_ns };
 }
 
-/* Adds a file to share[names->n]; returns what it did. */
+/* Adds a file to share[names->n]; returns the work of the file. */
 static double shares_add(const struct samples *s, bool by_work, const struct stems *names, struct observe_share *share)
 {
 	double *costs = by_work ? shares_costs(s) : NULL, all = 0;

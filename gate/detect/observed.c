@@ -44,7 +44,7 @@ static void observed_move_row(struct observed *o, size_t from, size_t to)
 	o->ns[to] = o->ns[from];
 }
 
-/* number[functions]: SIZE_MAX for those that go; rows of these go as well. */
+/* number[functions]: new numbers; SIZE_MAX: removed, with its rows. */
 static void observed_renumber(struct observed *o, const size_t *number)
 {
 	struct mat *m = &o->observations.values;
@@ -60,7 +60,7 @@ static void observed_renumber(struct observed *o, const size_t *number)
 	m->rows = kept;
 }
 
-/* why OBSERVE_REMARKS: each for its own reason. */
+/* why: the reason; OBSERVE_REMARKS: each function's own reason. */
 static void observed_put_aside(struct observed *o, const bool *keep, enum observe_remark_kind why)
 {
 	size_t n = o->observations.functions, kept = 0, *number = mem_new(n, sizeof(number[0]));

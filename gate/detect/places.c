@@ -48,7 +48,7 @@ static void places_of_changes(const struct changes *changes, struct places *out)
 	*out = places;
 }
 
-/* Files and lines alone. */
+/* Fills in files and lines only. */
 static void places_of_build(const struct build *build, struct places *out)
 {
 	struct places places = { .know_change = false };
@@ -87,7 +87,7 @@ enum assay_status places_of_builds(const char *old_file, const char *new_file, s
 	return st;
 }
 
-/* "APP/INPUT@VERSION" is how results are stored; manifests know "APP@VERSION". NULL: there is no input in it. free() it. */
+/* Returns "APP@VERSION", as in manifests, for "APP/INPUT@VERSION", as results are stored; free() it. NULL: there is no input. */
 static char *without_input(const char *selector)
 {
 	const char *at = strrchr(selector, '@'), *slash = at ? memrchr(selector, '/', (size_t)(at - selector)) : NULL;
@@ -95,7 +95,7 @@ static char *without_input(const char *selector)
 	return slash ? mem_format("%.*s%s", (int)(slash - selector), selector, at) : NULL;
 }
 
-/* A build from git was made in a directory that no longer exists: its files have their names in the repository. */
+/* Gives files their names in the repository, since a build from git was made in a directory that no longer exists. */
 static void name_as_committed(const char *repository, const char *commit, struct places *places)
 {
 	struct source source;

@@ -53,7 +53,7 @@ void side_add_samples(struct side *side, struct samples *samples)
 	*samples = (struct samples){ .items = NULL };
 }
 
-/* Is it the start of a sample file, without all that tells what it is about? */
+/* Reports whether it is the start of a sample file, cut off before the end of its description. */
 static bool is_cut_short(const void *bytes, size_t n)
 {
 	struct record_header header;
@@ -102,7 +102,7 @@ size_t side_counters(const struct side_run *run, const char ***out)
 	return kept;
 }
 
-/* The first counter that only one of two sorted lists has; NULL: they are the same. *in_a: the first has it. */
+/* Returns the first counter that only one of two sorted lists has; NULL: they are equal. *in_a: the first has it. */
 static const char *only_one_has(const char *const *a, size_t n_a, const char *const *b, size_t n_b, bool *in_a)
 {
 	size_t i = 0;
@@ -161,7 +161,7 @@ enum assay_status side_compare(const struct side *a, const struct side *b, struc
 	return st;
 }
 
-/* Leaves out the runs that are `so`; returns how many. */
+/* Excludes the runs for which so() is true; returns how many. */
 static size_t side_leave_out(struct side *side, bool (*so)(const struct side_run *run))
 {
 	size_t kept = 0, n = side->n;
@@ -247,7 +247,7 @@ enum assay_status sides_keep_ended(struct side *old, struct side *new, struct as
 	return ASSAY_OK;
 }
 
-/* The build of the process's program; NULL: not known. */
+/* Returns the build of the process's program; NULL: not known. */
 static const char *build_of(const struct samples *s)
 {
 	for (size_t f = 0; f < s->n_functions; f++)
@@ -256,7 +256,7 @@ static const char *build_of(const struct samples *s)
 	return NULL;
 }
 
-/* Processes of one run have one build of a program; with two, several runs were recorded into one directory. */
+/* Checks that processes of one run have one build of a program; with two, several runs were recorded into one directory. */
 static enum assay_status side_check_builds(const struct side *side, const struct side_run *run, struct assay_error *err)
 {
 	for (size_t f = 1; f < run->n_files; f++) {
@@ -272,7 +272,7 @@ static enum assay_status side_check_builds(const struct side *side, const struct
 	return ASSAY_OK;
 }
 
-/* A function in a run: its time, without nested calls, and the sample that has most of it. */
+/* A function in a run: its time without nested calls, and the sample that has most of it. */
 struct function_time {
 	double ns, calls, top_ns;
 	struct sample *top;
@@ -298,8 +298,8 @@ static void times_of_run(const struct side_run *run, const struct stems *names, 
 	}
 }
 
-/* A call during which something else had the CPU may represent many: of a sample that has most of the time of its function in a run,
- * and without which the run's mean is nearer to the median of all runs, the duration becomes the mean of the others. */
+/* Corrects interrupted calls, which may represent many. If a sample has most of its function's time in a run, and without it the run's mean
+ * is nearer to the median of all runs, its duration becomes the mean of the others. */
 static void side_mend_interrupted(struct side *side)
 {
 	struct stems names = { .items = NULL };
@@ -356,7 +356,7 @@ enum assay_status side_check(struct side *side, struct assay_error *err)
 	st = side_leave_out_cut(side, err);
 	for (size_t r = 0; r < side->n && !st; r++)
 		st = side_check_builds(side, &side->runs[r], err);
-	if (!st && side->back_end != RECORD_EMULATED) /* its durations mean nothing */
+	if (!st && side->back_end != RECORD_EMULATED) /* emulated durations mean nothing */
 		side_mend_interrupted(side);
 	return st ? st : side_check_counters(side, err);
 }
@@ -384,7 +384,7 @@ static enum assay_status side_add_path(struct side *side, const char *path, size
 	return st;
 }
 
-/* A run that is a directory; one without samples is not a run, and where it has nothing at all that is worth a word. */
+/* Adds a run that is a directory. A directory without samples is not a run; an empty one is counted. */
 static enum assay_status side_add_directory(struct side *side, const char *path, const char *name, size_t *files, struct assay_error *err)
 {
 	char **names;
@@ -450,11 +450,11 @@ enum assay_status side_read(const char *directory, struct side *out, struct assa
 /* ---- stored samples of a version, as 'assay run --probe' left them ---- */
 
 struct listing {
-	struct sample_file *files; /* [n], after them those of other builds up to [all] */
+	struct sample_file *files; /* [n], then those of other builds up to [all] */
 	size_t n, all;
 };
 
-/* Whether they are of the same execution: its files are adjacent. */
+/* Reports whether both are of the same execution, whose files are adjacent. */
 static bool same_execution(const struct sample_file *a, const struct sample_file *b)
 {
 	return a->repetition == b->repetition && strcmp(a->plan, b->plan) == 0 && strcmp(a->machine, b->machine) == 0 &&
@@ -469,7 +469,7 @@ bool side_type_seen(const struct sample_file *files, size_t before)
 	return false;
 }
 
-/* One hardware type, unless what counted does not depend on the machine. */
+/* Checks that there is one hardware type, unless the counters do not depend on the machine. */
 static enum assay_status listing_check_types(const struct side *side, const struct listing *list, const char *type, struct assay_error *err)
 {
 	struct buf names = BUF_INIT;
@@ -551,7 +551,7 @@ static enum assay_status side_add_listing(struct lab *lab, struct side *side, co
 	return st;
 }
 
-/* What another build did is not what this version does; executions that are excluded are counted. */
+/* Excludes samples of other builds, and counts the excluded executions. */
 static enum assay_status listing_keep_build(struct lab *lab, const char *plan, struct side *side, struct listing *list,
 					    struct assay_error *err)
 {
@@ -573,7 +573,7 @@ static enum assay_status side_compare_with_results(struct lab *lab, struct side 
 	return st;
 }
 
-/* Without a version: the only one of which there are samples. */
+/* Checks, if the selector has no version, that there are samples of only one. */
 static enum assay_status listing_check_versions(const char *selector, const struct listing *list, const char *version,
 						struct assay_error *err)
 {
@@ -596,7 +596,7 @@ static enum assay_status side_is_empty(const struct side *side, const char *type
 			  type ? " on machines of type " : "", type ? type : "");
 }
 
-/* Versions may have been measured by several back ends. */
+/* Keeps the files of one back end: the requested one, else that of the latest file. */
 static void listing_keep_back_end(const enum record_back_end *asked, struct listing *list)
 {
 	size_t latest = 0, kept = 0;
@@ -699,6 +699,6 @@ void stems_of(const struct side *side, struct stems *out)
 				if (s->functions[k].n)
 					stems_add(out, s->functions[k].name);
 		}
-		stems_sort(out); /* of each run, so that the list stays short */
+		stems_sort(out); /* after each run, so that the list stays short */
 	}
 }

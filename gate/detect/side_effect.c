@@ -9,7 +9,7 @@
 
 #define LINE_BYTES 64
 
-/* Threads that a function ran in, each once: of all files, numbered on. */
+/* Threads in which a function ran, each once, numbered across files. */
 struct threads {
 	uint64_t *at; /* [n], rising */
 	size_t n, capacity;
@@ -60,7 +60,7 @@ static struct threads threads_of(const struct side *side, const char *stem)
 	return threads;
 }
 
-/* Does b run in at least half of a's threads? */
+/* Reports whether b runs in at least half of a's threads. */
 static bool threads_overlap(const struct threads *a, const struct threads *b)
 {
 	size_t both = 0;
@@ -88,7 +88,8 @@ static bool row_misses_otherwise(const struct side_effect_row *row)
 	return false;
 }
 
-/* All that row i misses more is missed less by others of its threads, in sum: of these the one with most; SIZE_MAX: it is not. */
+/* Returns the row from which the misses of row i moved: others of its threads miss less, in sum; of these the one with most. SIZE_MAX: they
+ * did not move. */
 static size_t row_moved_from(const struct side_effect_row *rows, size_t n, const struct threads *threads, size_t i)
 {
 	double most = 0;
@@ -112,7 +113,8 @@ static size_t row_moved_from(const struct side_effect_row *rows, size_t n, const
 	return from;
 }
 
-/* By new memory, further calls, or other paths. These are causes that have work or events of their own, and so are never side effects. */
+/* Reports whether the cause explains the effect by new memory, more calls or other paths. Such causes have work or events of their own, and
+ * so are never side effects. */
 static bool row_brings(const struct side_effect_row *cause, const struct side_effect_row *effect)
 {
 	double lines = cause->kind.fresh_bytes * cause->calls / LINE_BYTES, calls = (cause->kind.calls - 1) * cause->calls;
@@ -124,7 +126,7 @@ static bool row_brings(const struct side_effect_row *cause, const struct side_ef
 	return effect->kind.branches * effect->calls <= fmax(calls, cause->kind.branches * cause->calls);
 }
 
-/* The worse row that explains row i; SIZE_MAX: none. */
+/* Returns the worse row that explains row i; SIZE_MAX: none. */
 static size_t row_cause(const struct side_effect_row *rows, size_t n, const struct threads *threads, size_t i)
 {
 	size_t cause = SIZE_MAX;
