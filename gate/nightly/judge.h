@@ -1,5 +1,5 @@
-/* From the evidence of a comparison to its decision. The request says what the decision rests on, and is kept with it: the same request
- * over the same raw results gives the same document, byte by byte. */
+/* Decides a comparison of a night from its evidence. The request holds all inputs of the decision besides raw results, and is stored with
+ * it: the same request over the same raw results gives the same document, byte by byte. */
 #ifndef GATE_NIGHTLY_JUDGE_H
 #define GATE_NIGHTLY_JUDGE_H
 
@@ -11,28 +11,28 @@
 #include "gate/conditions/disturbed.h"
 #include "runs/running/evidence.h"
 
-/* Goes up with every change by which the same results may be decided otherwise, or told in other words, in base, runs or gate, so that a
- * decision that was made before is not said to have been tampered with. */
+/* Version of the rules. Increase it with every change in base, runs or gate that may change the decision or the text for the same results.
+ * Otherwise earlier decisions would be reported as tampered with. */
 #define JUDGE_RULES 1
 
-/* Nothing of it is looked up again when a decision is recomputed. */
+/* A request for a decision. Recomputing a decision takes these values from the store, and looks none of them up again. */
 struct judge_request {
 	int64_t rules; /* JUDGE_RULES of the assay that made it; 0: it is not stored */
 	char *application, *baseline, *candidate;
-	char plan[DIGEST_ID_BYTES];	  /* "": nothing was run, and `why` says it */
-	char fresh_plan[DIGEST_ID_BYTES]; /* of the runs that confirm a finding, with the baseline once more; "": none */
-	double min_effect, min_gain;	  /* min_gain 0: the same */
-	bool confirm;			  /* a finding needs fresh runs */
-	bool control;			  /* the baseline was run beside itself in the plan, too */
-	int64_t machines;		  /* on so many of which it must be seen, or on all */
-	bool chance, alike;		  /* what the other comparisons of the night say (struct decision_input) */
-	char *why;			  /* "", or why there is nothing to look at */
-	char *accepted; /* of a baseline that people accepted, when and why (baselines_text()); "": it is none. NULL is "" */
-	const struct calibration_quote *calibration; /* to quote; NULL: the laboratory's now */
+	char plan[DIGEST_ID_BYTES];	  /* "": nothing was run; `why` has the reason */
+	char fresh_plan[DIGEST_ID_BYTES]; /* plan of the confirmation runs, which include an A/A control; "": none */
+	double min_effect, min_gain;	  /* min_gain 0: same as min_effect */
+	bool confirm;			  /* a finding needs confirmation runs */
+	bool control;			  /* the plan itself also has an A/A control */
+	int64_t machines;		  /* number of machines that must show a finding again; all if there are fewer */
+	bool chance, alike;		  /* results of the night's other comparisons (struct decision_input) */
+	char *why;			  /* why there is nothing to compare; else "" */
+	char *accepted;			  /* when and why users accepted the baseline (baselines_text()); "" or NULL: they did not */
+	const struct calibration_quote *calibration; /* quote to show; NULL: the laboratory's current one */
 };
 void judge_request_release(struct judge_request *request); /* accepts zeroed */
 
-/* The results of two versions from one plan, without those of disturbed runs, compared. */
+/* Comparison of the results of two versions from one plan, without those of excluded disturbed runs. */
 struct judge_compared {
 	struct run_set sides[2];
 	struct disturbed disturbed;
@@ -43,8 +43,8 @@ struct judge_asked {
 	const struct judge_request *request;
 	const char *plan;
 	const char *candidate;	   /* NULL: the request's */
-	const char *architecture;  /* only machines of it; NULL: of all */
-	enum comparison_part last; /* the parts after it are not computed */
+	const char *architecture;  /* architecture of the machines to use; NULL: all machines */
+	enum comparison_part last; /* last part to compute */
 };
 
 /* Compares the request's baseline with a candidate. judge_compared_release() *out, whatever is returned. */
@@ -54,11 +54,12 @@ void judge_compared_release(struct judge_compared *compared); /* accepts zeroed 
 
 /* ---- the rules of a night ---- */
 
-/* How a night makes one decision of what the runs of a comparison say, what fresh runs and the control beside them say, and what the other
- * comparisons of the night say: a table, looked through from its top (docs/statistics.md shows it). What runs say by themselves
- * (performance, CPU time, waiting, builds, failures) is the verdict's (gate/decide/rules.h). */
+/* Table of rules that turns the verdict of a comparison's runs, its confirmation runs with their A/A control, and the night's other
+ * comparisons into one decision. The first rule that applies decides (docs/statistics.md shows the table). The rules in
+ * gate/decide/rules.h make the verdict, from performance, CPU time, waiting, builds and failures. */
 
-/* Constant, code. None: not asked for; due: asked for, and not made; disturbed: they differ as much, by what others took from them. */
+/* Results of confirmation runs: constant, code. none: not requested; due: requested, and not made; disturbed: their recorded calls put the
+ * difference down to the environment. */
 #define DECISION_FRESH_ROWS(X)                                                                                                             \
 	X(FRESH_NONE, "none")                                                                                                              \
 	X(FRESH_DUE, "due")                                                                                                                \
@@ -70,17 +71,17 @@ enum decision_fresh { DECISION_FRESH_ROWS(ROWS_ENUM) FRESHES };
 const char *decision_fresh_code(enum decision_fresh fresh);
 
 struct decision_input {
-	enum decision verdict;	   /* of the runs that count */
-	bool left_out;		   /* too many of them were disturbed and are excluded */
-	enum decision_fresh fresh; /* was a finding seen again in fresh runs, on enough machines? */
-	bool control_moved;	   /* the baseline beside itself moved in the same direction */
-	bool chance;		   /* among as many comparisons as the night has, one such finding may be chance */
-	bool alike;		   /* nearly all of the night leans as this finding does, or several rest on one machine */
-	bool crashes;		   /* every run of the candidate crashed or hung, and none of the baseline's failed */
+	enum decision verdict;	   /* verdict of the runs that count */
+	bool left_out;		   /* too many of the runs were disturbed */
+	enum decision_fresh fresh; /* whether confirmation runs showed a finding again, on enough machines */
+	bool control_moved;	   /* the A/A control moved in the same direction */
+	bool chance;		   /* among as many comparisons as the night has, such a finding may be chance */
+	bool alike;		   /* nearly all comparisons of the night lean like this finding, or several depend on one machine */
+	bool crashes;		   /* every run of the candidate crashed or hung, and no run of the baseline failed */
 };
 
-/* Constant, code of its reason, decision, when it applies; what it says, after "a regression" or "an improvement" if it starts with a
- * space. */
+/* Constant, code of the reason, decision, condition, text of the reason; a text that starts with a space follows "a regression" or "an
+ * improvement". */
 /* clang-format off */
 #define DECISION_RULE_ROWS(X)                                                                                                              \
 	X(RULE_CRASHES, "every_run_crashes", DECISION_REGRESSION, in->verdict == DECISION_REGRESSION && in->crashes,                       \
@@ -109,41 +110,41 @@ enum decision_rule { DECISION_RULE_ROWS(ROWS_ENUM) DECISION_RULES };
 /* A machine that ran both versions. */
 struct judge_machine {
 	char *machine;
-	double log_ratio; /* NaN: it does not count */
+	double log_ratio; /* NaN: the machine does not count */
 };
 
 /* A function that explains the decision: function_evidence_row(). */
 struct judge_function {
-	char *name, *file, *kind, *counter; /* "": not known, or none */
+	char *name, *file, *kind, *counter; /* file, counter "": not known, or none */
 	int64_t line;
 	double normal, now, part;
 };
-#define JUDGE_FUNCTIONS 5 /* those that are kept */
+#define JUDGE_FUNCTIONS 5 /* functions that are kept, at most */
 
-/* Nights store all of it but machine, fresh_why, why, rule, and of the input all but fresh and control_moved (gate/nightly/night.h). */
+/* Nights store all members except machine, fresh_why, why and rule; of the input, only fresh and control_moved (gate/nightly/night.h). */
 struct judgement {
 	struct decision_input input;
 	enum decision_rule rule; /* DECISION_RULES: the verdict stands */
 	enum decision decision;
-	bool by_processor;		/* the ratio is that of CPU time, which decided */
-	double ratio, low, high, level; /* NaN where there is none */
-	double p;			/* two-sided, of the finding, with what looks have spent; NaN: there is no interval */
-	char *machine;			/* without which the finding would not stand; NULL: none */
-	char *fresh_why;		/* what others took from fresh runs; NULL: they do not explain it */
+	bool by_processor;		/* CPU time decided, and the ratio is that of CPU time */
+	double ratio, low, high, level; /* NaN: not known */
+	double p;			/* two-sided p-value of the finding, corrected for interim analyses; NaN: there is no interval */
+	char *machine;			/* machine without which the finding would not hold; NULL: none */
+	char *fresh_why;		/* time that the environment cost confirmation runs; NULL: that does not explain the difference */
 	char *why;			/* decision_why(); NULL: there are no runs */
-	char *cause;			/* what the difference is made of; "": not known */
-	int64_t recorded;		/* runs whose recorded calls were looked at */
+	char *cause;			/* parts of the difference; "": not known */
+	int64_t recorded;		/* runs whose recorded calls were analysed */
 	struct reasons reasons;
 	struct judge_machine *machines; /* [n_machines] */
 	size_t n_machines;
-	struct judge_function functions[JUDGE_FUNCTIONS]; /* [n_functions], what costs most first */
+	struct judge_function functions[JUDGE_FUNCTIONS]; /* [n_functions], the most expensive first */
 	size_t n_functions;
 	struct disturbed disturbed;
-	struct calibration_quote calibration; /* that was quoted */
-	char *document;			      /* JSON text, for showing */
+	struct calibration_quote calibration; /* the quote that the decision shows */
+	char *document;			      /* JSON text, for display */
 };
 
-/* *out is overwritten; judgement_release() it. */
+/* Decides what is requested. *out is overwritten; judgement_release() it. */
 enum assay_status judge(struct lab *lab, const struct evidence *evidence, const struct judge_request *request, struct judgement *out,
 			struct assay_error *err);
 void judgement_release(struct judgement *judgement); /* accepts zeroed */
@@ -151,14 +152,15 @@ void judgement_release(struct judgement *judgement); /* accepts zeroed */
 /* Adds the list `functions`. */
 void judgement_functions_answer(const struct judgement *judgement, struct document *d);
 
-/* Returns how many machines count. */
+/* Returns the number of machines that count. */
 size_t judgement_machines(const struct judgement *judgement);
 
-/* Is there nothing left to measure? A finding is settled before the last look when its interval lies beyond the smallest change that
- * matters: one of less would else be called as often as chance takes an early estimate beyond it. */
+/* Reports whether measuring can end before the last interim analysis. A finding needs an interval entirely beyond the smallest change that
+ * matters; otherwise chance would often take an early estimate of a smaller change beyond it. A pass, or a candidate that never starts, is
+ * final. */
 bool judge_settled(const struct verdict *verdict);
 
-/* Do fresh runs show a finding, regression or improved, once more, on so many machines, or on all? */
+/* Reports whether confirmation runs show a finding (regression or improved) again, on `machines` machines, or on all if there are fewer. */
 bool judge_seen_again(const struct verdict *fresh, enum decision finding, bool by_processor, size_t machines);
 
 #endif

@@ -1,5 +1,5 @@
-/* The record of nights in the store: what each compares, how far it has come, and its decisions. All of it is committed as it
- * happens, so that a night that was killed goes on where it was. The tables are in fleet/lab/schema_1.sql. */
+/* The record of nights in the store: their comparisons, progress and decisions. Each step is committed at once, so that a night that was
+ * killed continues where it stopped. The tables are in fleet/lab/schema_1.sql. */
 #ifndef GATE_NIGHTLY_NIGHT_H
 #define GATE_NIGHTLY_NIGHT_H
 
@@ -18,22 +18,22 @@
 struct night {
 	char id[DIGEST_ID_BYTES];
 	int64_t started_ms, deadline_ms; /* since 1970; deadline 0: none */
-	int64_t finished_ms;		 /* 0: it goes on, or was interrupted */
-	int exit_status;		 /* once it has finished */
-	char *suite;			 /* the text of suite.yaml at its start */
-	struct reasons notes;		 /* of itself; night_list() reads none */
-	size_t kept;			 /* how many of them are stored */
+	int64_t finished_ms;		 /* 0: it continues, or was interrupted */
+	int exit_status;		 /* valid once it has finished */
+	char *suite;			 /* text of suite.yaml at its start */
+	struct reasons notes;		 /* notes about the night itself; night_list() reads none */
+	size_t kept;			 /* number of notes that are stored */
 };
 
-/* All, the one that started last first, whatever clocks said: (*out)[*n]; night_list_free() it. */
+/* Lists all nights in (*out)[*n], the latest first by order of insertion, not by clock; night_list_free() it. */
 enum assay_status night_list(struct store *store, struct night **out, size_t *n, struct assay_error *err);
 void night_list_free(struct night *nights, size_t n);
 
-/* The night whose id starts with `id`; NULL: the latest. ASSAY_E_NOTFOUND says what there is. night_release() it. */
+/* Finds the night whose id starts with `id`; NULL: the latest. ASSAY_E_NOTFOUND lists the nights that exist. night_release() it. */
 enum assay_status night_find(struct store *store, const char *id, struct night *out, struct assay_error *err);
 void night_release(struct night *night); /* accepts zeroed */
 
-/* ---- what a night compares ---- */
+/* ---- comparisons of a night ---- */
 
 #define NIGHT_STATE_ROWS(X)                                                                                                                \
 	X(NIGHT_WAITING, "waiting", "not started yet")                                                                                     \
@@ -46,22 +46,22 @@ void night_release(struct night *night); /* accepts zeroed */
 enum night_state { NIGHT_STATE_ROWS(ROWS_ENUM) NIGHT_STATES };
 
 /* One candidate and one baseline of one application with one input on some machines. Versions are names that every command takes: those
- * of the manifest, and NAME-COMMIT (12 digits) for what a git reference named NAME was at the start of the night. */
+ * of the manifest, or NAME-COMMIT (12 digits) for the commit of a git reference NAME at the start of the night. */
 struct night_comparison {
 	int64_t number;		    /* from 1 */
-	char *manifest;		    /* of apps/, by its name */
+	char *manifest;		    /* name of the manifest in apps/ */
 	char *application, *input;  /* as results are stored, NAME or NAME/INPUT; the input's name or "" */
 	char *candidate, *baseline; /* baseline "": there is none */
 	char *against;		    /* why this baseline: accepted, release, previous, version */
 	char *hosts;		    /* a node set; "": all */
 	double min_effect, budget_s;
-	double min_gain; /* the smallest improvement that is called one; 0: min_effect */
+	double min_gain; /* smallest change that is called an improvement; 0: min_effect */
 	enum night_state state;
 	char plan[DIGEST_ID_BYTES], fresh_plan[DIGEST_ID_BYTES]; /* "": none */
 	char decision[DIGEST_ID_BYTES];				 /* id; "": none yet */
 	char *detail;						 /* "" or one line */
 	double seconds;
-	/* In this session: the deadline left too little of its budget; an improvement, which is confirmed after all regressions. */
+	/* In this session: cut: the deadline left too little of its budget. improved: an improvement, confirmed after all regressions. */
 	bool cut, improved;
 };
 
@@ -87,29 +87,29 @@ struct night_decisions {
 	size_t n;
 };
 
-/* Of an application, or of a night; NULL: of any. until_ms: not those that were made later. */
+/* Loads the decisions of an application, or of a night; NULL: of any. Excludes decisions made after until_ms. */
 enum assay_status night_decisions_load(struct store *store, const char *application, const char *night, int64_t until_ms,
 				       struct night_decisions *out, struct assay_error *err);
 void night_decisions_release(struct night_decisions *decisions); /* accepts zeroed */
 
-/* Gives the id that follows from all that is stored of a decision but its id and time. */
+/* Sets `out` to the digest of all stored data of a decision except its id and time: the id that it must have. */
 enum assay_status night_identify(struct store *store, const char *id, char out[DIGEST_ID_BYTES], struct assay_error *err);
 
-/* The decision whose id starts with `id`: one item. ASSAY_E_NOTFOUND, or ASSAY_E_USAGE where several do. */
+/* Finds the decision whose id starts with `id`: one item. ASSAY_E_NOTFOUND, or ASSAY_E_USAGE if several ids do. */
 enum assay_status night_decision_find(struct store *store, const char *id, struct night_decisions *out, struct assay_error *err);
 
 /* ---- for the night itself ---- */
 
-/* A new night with what it compares, in one transaction: id and number are filled in. */
+/* Stores a new night with its comparisons, in one transaction. Sets the night's id and the comparisons' numbers. */
 enum assay_status night_begin(struct store *store, struct night *night, struct night_comparisons *comparisons, struct assay_error *err);
-/* The one that has no end; ASSAY_E_NOTFOUND when there is none. */
+/* Finds the night that has not finished; ASSAY_E_NOTFOUND if there is none. */
 enum assay_status night_unfinished(struct store *store, struct night *out, struct assay_error *err);
-/* Stores the notes that are not stored yet. */
+/* Stores the notes that are not yet stored. */
 enum assay_status night_keep_notes(struct store *store, struct night *night, struct assay_error *err);
-/* state, plans, detail and seconds are stored. */
+/* Stores state, plans, decision, detail and seconds of a comparison. */
 enum assay_status night_update(struct store *store, const struct night *night, const struct night_comparison *comparison,
 			       struct assay_error *err);
-/* Stores the decision and that the comparison has it, in one transaction. */
+/* Stores the decision, and its id with the comparison, in one transaction. */
 enum assay_status night_decide(struct store *store, const struct night *night, struct night_comparison *comparison,
 			       const struct judge_request *request, const struct judgement *judged, struct assay_error *err);
 enum assay_status night_finish(struct store *store, struct night *night, struct assay_error *err);

@@ -1,5 +1,5 @@
-/* Comparisons that could have been made of runs that were: pairs drawn from two long series, decided as a night decides, look by look. How
- * often identical ones are called slower or faster, and how often injected slowdowns are found. */
+/* Replays comparisons from existing runs: draws pairs from two long series and decides each as a night does, look by look (interim
+ * analysis). Counts how often identical pairs are called slower or faster, and how often injected slowdowns are found. */
 #ifndef GATE_NIGHTLY_REPLAY_H
 #define GATE_NIGHTLY_REPLAY_H
 
@@ -9,14 +9,15 @@ struct rng;
 
 struct replay {
 	const struct run_set *sides[2]; /* baseline and candidate; repetitions 1 to `repetitions` of one plan, in turn on every machine */
-	int64_t repetitions, first;	/* first: at the first look (gate/decide/effect.h) */
+	int64_t repetitions, first;	/* first: repetitions at the first look (gate/decide/effect.h) */
 	double min_effect;
-	bool identical;	 /* sides change places at random, and that they are the same build decides nothing */
-	bool together;	 /* machines are of one computer: what disturbs one of them disturbs all, and their stretches have one place */
-	int64_t at_once; /* one look at so many repetitions instead; 0: look by look */
+	bool identical;	 /* swap sides at random, and hide from the decision that both are the same build */
+	bool together;	 /* machines share one physical host, and are disturbed together: draw one start for all of them */
+	int64_t at_once; /* repetitions of a single look; 0: look by look */
 };
 
-/* Each machine's runs are a stretch from a drawn place. `rng` goes on from call to call. False, with zeros: too few runs for two pairs. */
+/* Replays `pairs` pairs; each machine's runs are consecutive repetitions from a random start. Advances `rng`. Returns false, with zeros in
+ * *out, if there are too few runs for two pairs. */
 bool replay_pairs(const struct evidence *evidence, const struct lab_config *config, const struct replay *replay, size_t pairs,
 		  struct rng *rng, struct replay_counts *out);
 
