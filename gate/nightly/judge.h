@@ -58,8 +58,7 @@ void judge_compared_release(struct judge_compared *compared); /* accepts zeroed 
  * comparisons into one decision. The first rule that applies decides (docs/statistics.md shows the table). The rules in
  * gate/decide/rules.h make the verdict, from performance, CPU time, waiting, builds and failures. */
 
-/* Results of confirmation runs: constant, code. none: not requested; due: requested, and not made; disturbed: their recorded calls put the
- * difference down to the environment. */
+/* Results of confirmation runs: constant, code. none: not requested; due: requested, not made; disturbed: the environment explains them. */
 #define DECISION_FRESH_ROWS(X)                                                                                                             \
 	X(FRESH_NONE, "none")                                                                                                              \
 	X(FRESH_DUE, "due")                                                                                                                \
@@ -157,7 +156,7 @@ size_t judgement_machines(const struct judgement *judgement);
 
 /* Reports whether measuring can end before the last interim analysis. A finding needs an interval entirely beyond the smallest change that
  * matters; otherwise chance would often take an early estimate of a smaller change beyond it. A pass, or a candidate that never starts, is
- * final. */
+ * settled. */
 bool judge_settled(const struct verdict *verdict);
 
 /* Reports whether confirmation runs show a finding (regression or improved) again, on `machines` machines, or on all if there are fewer. */

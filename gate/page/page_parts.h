@@ -1,4 +1,4 @@
-/* What several pages show. */
+/* Parts that several pages have. */
 #ifndef GATE_PAGE_PARTS_H
 #define GATE_PAGE_PARTS_H
 
@@ -8,22 +8,22 @@
 
 /* ---- lines ---- */
 
-/* One of a few large numbers, with a few words under it. */
+/* Adds one of a few large numbers, with a few words under it. */
 void page_fact(struct document *d, const char *what, const char *value, const char *more);
 
-/* The colours h0 to h10 of a heat map, from -most to most; `note` explains, `gaps`: some cells have none. */
+/* Adds the legend of a heat map's colours h0 to h10, from -most to most, with an explanation `note`. `gaps`: some cells have no value. */
 void page_colours(struct document *d, const char *low, const char *high, double most, const char *note, bool gaps);
-/* The style of a cell of such a map, and more of it ("" or " in"). */
+/* Sets the style of a cell of such a map; `more` is appended to it ("" or " in"). */
 void page_colour(struct document *d, double value, double most, const char *more);
-/* With as many decimals and a sign, which 0 has not. */
+/* Returns the value with so many decimals and a sign; a value that rounds to 0 has no sign. */
 struct text_number page_signed(double value, int decimals);
 
-/* ---- what does not count on a page, and why ---- */
+/* ---- data excluded from a page, with reasons ---- */
 
 struct omission {
 	char *what;   /* "3 machines", "2 runs of the candidate" */
 	char *why;    /* "the candidate has no result there" */
-	char **names; /* [n], which; may be none */
+	char **names; /* [n], names of the excluded ones; may be none */
 	size_t n, capacity;
 };
 
@@ -32,15 +32,15 @@ struct omissions {
 	size_t n, capacity;
 };
 
-/* All texts are copied. An omission is valid until the next one is added. */
+/* Adds an omission. All texts are copied. The result is valid until the next omission is added. */
 struct omission *omissions_add(struct omissions *list, const char *why, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 void omission_name(struct omission *omission, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* One more of those that are excluded for this reason: "2 runs of a@1" of the noun "run" and the rest " of a@1". */
+/* Adds one name to the omission with this reason, and counts it: "2 runs of a@1" from the noun "run" and the rest " of a@1". */
 void omissions_one(struct omissions *list, const char *why, const char *noun, const char *rest, const char *fmt, ...)
     __attribute__((format(printf, 5, 6)));
 void omissions_release(struct omissions *list);
 
-/* The section about a list, or that nothing is excluded. */
+/* Adds the section about a list, or the text that nothing is excluded. */
 void omissions_section(struct document *d, const struct omissions *list);
 
 /* ---- fingerprints ---- */
@@ -52,7 +52,7 @@ struct page_machines {
 	size_t n;
 };
 
-/* The section about them. */
+/* Adds the section about these fingerprints. */
 void page_fingerprints(struct document *d, const struct evidence *evidence, const struct page_machines *machines);
 
 #endif

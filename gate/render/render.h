@@ -4,23 +4,23 @@
 
 #include "base/document.h"
 
-/* A table, and the reasons below: for a mail, a comment on a change, or a step's summary. GitHub's Markdown. */
+/* Renders GitHub's Markdown, for a mail, a comment on a change, or a step's summary: a table, and the reasons below. */
 doc_renderer render_markdown;
 
-/* As a test report: a regression is a failure, what machines or the tool prevented an error, what stayed open skipped. Jenkins's schema. */
+/* Renders a test report in Jenkins's schema: regression: failure; prevented by machines or the tool: error; inconclusive: skipped. */
 doc_renderer render_junit;
 
-/* Workflow commands of GitHub's hosted runners, a line a decision. */
+/* Renders workflow commands of GitHub's hosted runners, one line per decision. */
 doc_renderer render_github;
 
-/* OpenMetrics 1.0 text of types that the textfile collector of Prometheus's node exporter knows as well. */
+/* Renders OpenMetrics 1.0 text, with only types that the textfile collector of Prometheus's node exporter also knows. */
 doc_renderer render_openmetrics;
 
-/* Bencher Metric Format: the ratio of costs with its interval. What has none is excluded. */
+/* Renders Bencher Metric Format: the ratio of costs with its interval. Decisions without a ratio are excluded. */
 doc_renderer render_bencher;
 
-/* Google Benchmark's JSON: two benchmarks a decision, "baseline/APPLICATION" and "candidate/APPLICATION", as its compare.py pairs them by
- * `filters`. Their times are costs relative to the baseline's. What has no ratio is excluded. */
+/* Renders Google Benchmark's JSON: two benchmarks per decision, "baseline/KEY" and "candidate/KEY", which its compare.py pairs by
+ * `filters`. Their times are costs relative to the baseline's. A decision without a ratio is an error. */
 doc_renderer render_google_benchmark;
 
 #endif
