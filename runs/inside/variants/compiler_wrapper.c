@@ -219,28 +219,23 @@ static enum assay_status features_compile(const char *const *words, size_t n, en
 
 /* ---- links ---- */
 
-static bool is_same_file(const char *path, const char *as)
+/* Reports whether a file is this program or a copy of it: copies keep its time. Builds within builds have one copy each. */
+static bool is_self(const char *path)
 {
 	struct stat a, b;
 
-	return !stat(path, &a) && !stat(as, &b) && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
-}
-
-/* Reports whether a file is this program. */
-static bool is_self(const char *path)
-{
-	return is_same_file(path, SELF);
+	return !stat(path, &a) && !stat(SELF, &b) && a.st_size == b.st_size && a.st_mtim.tv_sec == b.st_mtim.tv_sec &&
+	       a.st_mtim.tv_nsec == b.st_mtim.tv_nsec;
 }
 
 /* Copies this program to `path` unless the copy exists. The program's own file may have been replaced, or may be during a build. */
 static enum assay_status copy_self(const char *path, struct assay_error *err)
 {
-	struct stat self, copy;
+	struct stat self;
 	struct buf bytes = BUF_INIT;
 	enum assay_status st = stat(SELF, &self) ? assay_fail_errno(err, errno, "cannot read '%s'", SELF) : ASSAY_OK;
 
-	if (st || (!stat(path, &copy) && copy.st_size == self.st_size && copy.st_mtim.tv_sec == self.st_mtim.tv_sec &&
-		   copy.st_mtim.tv_nsec == self.st_mtim.tv_nsec))
+	if (st || is_self(path))
 		return st;
 	st = file_read(SELF, SELF_BYTES_MAX, &bytes, err);
 	if (!st)
@@ -273,7 +268,7 @@ static enum assay_status link_one(const char *self, const char *links, const cha
 		add_identity(path, compilers);
 		buf_char(compilers, '\n');
 	}
-	if (link && !is_same_file(link, self)) { /* otherwise others may be using it */
+	if (link && !is_self(link)) { /* otherwise others may be using it */
 		unlink(link);
 		if (symlink(self, link))
 			st = assay_fail_errno(err, errno, "cannot make the link '%s'", link);
