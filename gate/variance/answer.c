@@ -7,21 +7,21 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define REGIONS_TOLD  20 /* with their causes; JSON has all */
+#define REGIONS_TOLD  20 /* most regions shown with their causes; JSON has all */
 #define NAMES_TOLD    3
 #define TIMES_TOLD    100
-#define WAITED	      .05  /* share of the time, from which the answer mentions it */
-#define WHOLE	      .9   /* of the run, from which it is "throughout" */
-#define BESIDE	      1.25 /* threads at once, from which the run lost less time than their sum */
-#define CHANGED	      .05  /* of work, from which it is more; of a loss, from which work may explain it */
-#define ALONE	      .95  /* of a loss, from which its cause is the only one that the first sentence names */
-#define SMALLEST      .005 /* of a loss, below which people are not shown a part */
+#define WAITED	      .05  /* least share of the time for which the answer mentions waiting */
+#define WHOLE	      .9   /* least part of the run that is called "throughout" */
+#define BESIDE	      1.25 /* threads at once from which the run lost less time than their sum */
+#define CHANGED	      .05  /* least part of work that is more work; of a loss that work may explain */
+#define ALONE	      .95  /* least part of a loss whose cause is the only one in the first sentence */
+#define SMALLEST      .005 /* part of a loss: smaller parts are not shown to users */
 #define BUILD_TO_KNOW "to find out, build the program with 'assay build --for work' and record it again"
-#define LOST_MATTER   .05 /* part of all records, as large as a change between two runs */
+#define LOST_MATTER   .05 /* part of all records: as large as a relevant change between two runs */
 
 /* ---- notes ---- */
 
-/* How the work of most of the computation is known. */
+/* Returns how the work of most of the computation is known. */
 static const char *basis_of_most(const struct variance *v)
 {
 	double time_s[BASES] = { 0 };
@@ -44,7 +44,7 @@ static void name_add(struct buf *names, size_t before, const char *name)
 		buf_text(names, ", ...");
 }
 
-/* Which ranks left no records; NULL: all did. Processes are in order of run and rank. free() it. */
+/* Returns which ranks left no records; free() it. NULL: all did. Processes are in order of run and rank. */
 static char *ranks_missing(const struct fragments *f, size_t *missing)
 {
 	struct buf names = BUF_INIT;
@@ -72,7 +72,7 @@ static char *ranks_missing(const struct fragments *f, size_t *missing)
 	return text;
 }
 
-/* NULL: none are. free() it. */
+/* Returns a note on such records; free() it. NULL: there are none. */
 static char *records_cut(const struct fragments *f)
 {
 	struct buf names = BUF_INIT;
@@ -88,13 +88,13 @@ static char *records_cut(const struct fragments *f)
 	return text;
 }
 
-/* NULL: none are. free() it. */
+/* Returns a note on such records; free() it. NULL: there are none. */
 static char *records_gone(const struct fragments *f)
 {
 	return f->gone ? mem_format("%zu record file%s cannot be read: %s", f->gone, text_plural(f->gone), f->gone_why) : NULL;
 }
 
-/* NULL: at most that part of all was lost. free() it. */
+/* Returns a note on lost records; free() it. NULL: at most that part of all was lost. */
 static char *records_lost(const struct fragments *f, double part)
 {
 	struct buf names = BUF_INIT;
@@ -129,7 +129,7 @@ static bool is_recorded(const struct fragments *f, const struct fragment_process
 	return p < f->n_processes;
 }
 
-/* The launcher of ranks has no records. */
+/* Reports whether the run has ranks, whose launcher leaves no records. */
 static bool has_ranks(const struct fragments *f, uint32_t run)
 {
 	size_t p = 0;
@@ -139,7 +139,7 @@ static bool has_ranks(const struct fragments *f, uint32_t run)
 	return p < f->n_processes;
 }
 
-/* Which child processes left no records, by process id; NULL: all did. free() it. */
+/* Returns which child processes left no records, by process id; free() it. NULL: all did. */
 static char *children_missing(const struct fragments *f, size_t *missing)
 {
 	struct buf names = BUF_INIT;
@@ -172,7 +172,7 @@ char *variance_incomplete(const struct fragments *f)
 	return text ? text : records_lost(f, LOST_MATTER);
 }
 
-/* free()s the text. */
+/* Adds the text as a line, if it is not NULL, and free()s it. */
 static void line_say(struct document *d, char *text)
 {
 	if (text)
@@ -209,7 +209,7 @@ char *variance_processes(const struct variance *v, const struct region *r)
 	return buf_take(&text);
 }
 
-/* Whom its calls waited for, as far as known. */
+/* Appends for whom its calls waited, as far as known. */
 static void calls_with(const struct variance *v, const struct region *r, struct buf *text)
 {
 	if (r->waited_for != VARIANCE_NONE)
@@ -225,7 +225,7 @@ static double part_share(const struct breakdown *why, size_t i)
 	return why->loss_s > 0 ? why->parts[i].impact_s / why->loss_s : 0;
 }
 
-/* "throttled by its cgroup's quota", "inside the calls, waiting for rank 1". free() it. */
+/* Returns "throttled by its cgroup's quota" or "inside the calls, waiting for rank 1"; free() it. */
 static char *cause_text(const struct variance *v, const struct region *r, size_t part)
 {
 	struct buf text = BUF_INIT;
@@ -263,8 +263,8 @@ bool variance_by_environment(const struct region *r)
 	return r->caused_by == VARIANCE_NONE && variance_environment(r) >= .5;
 }
 
-/* More work waits longer, too, but not without more time on the CPU; and if hardly any of the loss ran there, work does not explain
- * it. */
+/* Reports whether more work may explain the loss. More work can also wait longer, but needs more time on the CPU: not if hardly any of the
+ * loss was there. */
 static bool may_be_work(const struct region *r)
 {
 	double ran = r->why.n ? 0 : 1; /* part of the loss */
@@ -290,13 +290,14 @@ static double times_of(const struct region *r)
 	return r->expected_s > 0 ? r->time_s / r->expected_s : (double)NAN;
 }
 
-/* "1.50", or "more than 100" for calls that take next to nothing unless they have to wait. free() it. */
+/* Returns "1.50", or "more than 100" for calls that take hardly any time unless they wait; free() it. */
 static char *times_text(const struct region *r)
 {
 	return times_of(r) > TIMES_TOLD ? mem_format("more than %d", TIMES_TOLD) : mem_format("%.2f", times_of(r));
 }
 
-/* Time of all threads, or what records represent if that is more, since they include the cost of timing for calls that were not timed. */
+/* Returns the time of all threads, or the time that records represent if that is more, since it includes the timing of calls that were not
+ * timed. */
 static double all_s(const struct variance *v)
 {
 	double sum = 0;
@@ -330,7 +331,7 @@ static bool throughout(const struct region *r)
 
 /* ---- the first line ---- */
 
-/* How much of the time was judged. What a run does once is repeated in as many runs as a cluster needs fragments. */
+/* Adds how much of the time was judged. Work that a run does once is repeated over several runs. */
 static void answer_coverage(const struct variance *v, struct document *d)
 {
 	bool few = variance_coverage(v) < VARIANCE_FEW;
@@ -369,7 +370,7 @@ static void answer_nothing(const struct variance *v, struct document *d)
 	mem_free(work, least);
 }
 
-/* Seconds lost; if several threads or processes lost time at once, the run time that cost, and their sum. free() it. */
+/* Returns the lost seconds or, if several threads or processes lost time at once, the lost run time and the sum; free() it. */
 static char *lost_text(const struct region *r)
 {
 	char *lost = variance_seconds(fmax(r->estimated_s, 0)), *elapsed = variance_seconds(r->elapsed_s), *text;
@@ -382,7 +383,7 @@ static char *lost_text(const struct region *r)
 	return text;
 }
 
-/* "from 1.0 s to 2.0 s", "throughout the run". free() it. */
+/* Returns "from 1.0 s to 2.0 s" or "throughout the run"; free() it. */
 static char *when_text(const struct variance *v, const struct region *r)
 {
 	char *from = variance_seconds(r->from_s), *to = variance_seconds(r->to_s), *text;
@@ -424,7 +425,7 @@ static void answer_region(const struct variance *v, const struct region *r, stru
 	free(text);
 }
 
-/* Ranks with more work, for which others wait. */
+/* Adds lines about ranks with more work, for which others wait. */
 static void answer_work(const struct variance *v, struct document *d)
 {
 	double *more = more_work(v, false);
@@ -628,7 +629,7 @@ static const char *file_end(const char *module)
 	return slash ? slash + 1 : *module == '=' ? module + 1 : module;
 }
 
-/* "read in main, sort.c:88", "read at 4f2a in sort", or, if the file is not known, with the start of its build-id. free() it. */
+/* Returns "read in main, sort.c:88", "read at 4f2a in sort" or, if the file is not known, with the start of its build-id; free() it. */
 static char *site_text(const struct fragment_site *s)
 {
 	int n = (int)strcspn(s->name, "<");

@@ -12,18 +12,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define USUAL_LEAST .1	 /* part of a process's time outside regions, below which all processes tell what is usual */
-#define NOTHING_S   1e-6 /* smaller parts are excluded */
-#define OUTSIDE	    .5	 /* of a wait for a CPU, that others must at least have used one */
+#define USUAL_LEAST .1	 /* part of a process's time outside regions: with less, the usual values are those of all processes */
+#define NOTHING_S   1e-6 /* s; smaller parts are excluded */
+#define OUTSIDE	    .5	 /* part of a wait for a CPU for which others must at least have used one */
 
-/* What a thread did between two readings of the kernel's counters. */
+/* Counters of a thread between two readings. */
 struct segment {
 	uint32_t process, thread;
 	double from_s, to_s;
 	double account[ACCOUNTS];  /* differences, and for ACCOUNT_LOOP the mean; NaN: not known */
-	double calls_s;		   /* in recorded calls and those that they represent */
+	double calls_s;		   /* time in recorded calls and in those that they represent */
 	double time_s, expected_s; /* repeated computation */
-	double stopped_s;	   /* neither running, nor waiting for a CPU, nor in a call */
+	double stopped_s;	   /* time neither running, nor waiting for a CPU, nor in a call */
 };
 
 struct segments {
@@ -37,13 +37,13 @@ struct segments {
 struct sums {
 	double wall_s, stopped_s;
 	double account[ACCOUNTS]; /* ACCOUNT_LOOP: times seconds on the CPU, */
-	double known_s[ACCOUNTS]; /* of wall_s, in which it is known */
-	double looped_s;	  /* where it is known */
+	double known_s[ACCOUNTS]; /* part of wall_s in which it is known, s */
+	double looped_s;	  /* CPU time in which it is known */
 };
 
 /* ---- segments ---- */
 
-/* The first segment that ends after this moment, of those of one thread in order of time. */
+/* Finds the first segment of one thread, in order of time, that ends after this moment. */
 ORDER_FIRST(segment_at, struct segment, x->to_s <= at_s, double at_s)
 
 static void segments_fill(const struct variance *v, const struct fragment *f, struct segment *seg, size_t n)
@@ -63,7 +63,7 @@ static void segments_fill(const struct variance *v, const struct fragment *f, st
 	}
 }
 
-/* They only grow; NaN where either is not known. */
+/* Returns the increase of a counter, which only grows; NaN if either is unknown. */
 static double more_of(double before, double after)
 {
 	double more = after - before;
@@ -85,7 +85,7 @@ static void pipeline_divide(double a[ACCOUNTS])
 	double done = rest_of(a[ACCOUNT_CORE], a[ACCOUNT_FRONT_END] + a[ACCOUNT_BACK_END]) / (a[ACCOUNT_RETIRING] + a[ACCOUNT_SPECULATION]);
 	double data = a[ACCOUNT_DATA] * slot, l1 = a[ACCOUNT_L1] * cycle, l2 = a[ACCOUNT_L2] * cycle, l3 = a[ACCOUNT_DRAM] * cycle;
 
-	if (!isfinite(slot)) /* the same reading as before */
+	if (!isfinite(slot)) /* the same reading twice */
 		slot = cycle = done = data = l1 = l2 = l3 = (double)NAN;
 	a[ACCOUNT_FRONT_END] *= slot;
 	a[ACCOUNT_BACK_END] *= slot;
@@ -154,8 +154,8 @@ static void process_segments(const struct variance *v, size_t process, struct se
 	}
 }
 
-/* For all processes on the host of this one, which is the first of them. As for work, the lower quartile represents the fastest. loops:
- * [segments], room to work in. */
+/* Returns the usual ticks of the loop on a host, whose first process is `process`: as for work, the lower quartile represents the fastest.
+ * NaN: not known. loops: [segments], scratch. */
 static double host_loop(const struct variance *v, const struct segments *all, size_t process, double *loops)
 {
 	const struct fragment_process *p = v->fragments.processes;
@@ -217,7 +217,7 @@ static void sums_add(struct sums *to, const struct segment *s, double part)
 	}
 }
 
-/* The part of a segment that lies in [from_s, to_s), and in no condition. */
+/* Returns the part of a segment that lies in [from_s, to_s) and in no condition. */
 static double part_of(const struct variance *v, const struct segment *s, double from_s, double to_s)
 {
 	double begin = fmax(s->from_s, from_s), end = fmin(s->to_s, to_s);
@@ -225,7 +225,7 @@ static double part_of(const struct variance *v, const struct segment *s, double 
 	return end > begin ? (end - begin - conditions_overlap(v, s->process, begin, end)) / (s->to_s - s->from_s) : 0;
 }
 
-/* The part of a segment that is in no region of its process. */
+/* Returns the part of a segment that is in no region of its process. */
 static double part_usual(const struct variance *v, const struct segment *s)
 {
 	double part = part_of(v, s, s->from_s, s->to_s), least = part;
@@ -238,7 +238,7 @@ static double part_usual(const struct variance *v, const struct segment *s)
 	return least;
 }
 
-/* What is usual in each process, and in all of them: [processes + 1]. free() it. */
+/* Returns the sums outside regions of each process, and of all of them: [processes + 1]; free() it. */
 static struct sums *usual_sums(const struct variance *v, const struct segments *all)
 {
 	size_t n = v->fragments.n_processes;
@@ -274,7 +274,7 @@ static struct breakdown_part *part_add(struct breakdown *b, enum loss_cause caus
 	return part;
 }
 
-/* Takes as much from *left as there is, and returns it. */
+/* Takes `much` from *left, or all of it if there is less; returns the amount. */
 static double take(double *left, double much)
 {
 	double taken = fmin(fmax(much, 0), fmax(*left, 0));
@@ -283,7 +283,7 @@ static double take(double *left, double much)
 	return taken;
 }
 
-/* So much, of what is left of one thing and then of another. */
+/* Adds a part of `much` seconds, taken from *first and then from *then. */
 static void part_take(struct breakdown *b, enum loss_cause cause, double much, double *first, double *then)
 {
 	double taken = take(first, much);
@@ -291,7 +291,7 @@ static void part_take(struct breakdown *b, enum loss_cause cause, double much, d
 	part_add(b, cause, taken + take(then, much - taken), true);
 }
 
-/* How much more of something there is in a window than usual in as much expected time. */
+/* Returns how much more of something a window has than usual in as much expected time. */
 static double excess(double in, double usual, const struct sums *window, const struct sums *normal, double loss)
 {
 	double expected = fmax(window->wall_s - loss, 0);
@@ -299,13 +299,13 @@ static double excess(double in, double usual, const struct sums *window, const s
 	return in - (normal->wall_s > 0 ? usual / normal->wall_s * expected : 0);
 }
 
-/* An account that is known for a part of the time represents all of it. */
+/* Returns a counter over all of the time, scaled up if it is known for a part. */
 static double all_of(const struct sums *s, enum account a)
 {
 	return s->known_s[a] > 0 ? s->account[a] * (s->wall_s / s->known_s[a]) : 0;
 }
 
-/* The same for what is usual, where a small part, as of threads that have just started, does not. */
+/* Does the same for usual values, without scaling up a small part, as of threads that have just started. */
 static double most_of(const struct sums *s, enum account a)
 {
 	return s->known_s[a] >= s->wall_s / 2 ? all_of(s, a) : s->account[a];
@@ -316,8 +316,8 @@ static double excess_of(enum account a, const struct sums *window, const struct 
 	return excess(all_of(window, a), most_of(normal, a), window, normal, loss);
 }
 
-/* What a fault or a switch costs, by least squares over all segments of a process that are mostly repeated computation. Everything is per
- * second, because longer segments have more of everything without being caused by it. */
+/* Estimates the cost of a fault and of a switch by least squares over all segments of a process that are mostly repeated computation. All
+ * values are per second, because longer segments have more of everything without being caused by it. */
 static void counted_costs(const struct segment *s, size_t n, const enum account *accounts, size_t p, struct factors *out)
 {
 	struct mat X = mat_new(n, p);
@@ -343,13 +343,13 @@ static void counted_costs(const struct segment *s, size_t n, const enum account 
 	free(y);
 }
 
-/* Between nothing and what there is to explain. */
+/* Returns `much`, at least 0 and at most `left`. */
 static double within(double much, double left)
 {
 	return fmin(fmax(much, 0), left);
 }
 
-/* Refines the loss on the CPU by what is counted; returns the rest. */
+/* Refines the loss on the CPU by counted events; returns the rest. */
 static double refine_counted(const struct segments *all, size_t process, const struct sums *window, const struct sums *normal, double left,
 			     struct breakdown *b)
 {
@@ -376,15 +376,15 @@ static double refine_counted(const struct segments *all, size_t process, const s
 	return left;
 }
 
-/* What is usual in time_s, by the rest of the time. */
+/* Returns the usual amount in time_s, by the rest of the time. */
 static double usual_of(double whole, double in, double rest_s, double time_s)
 {
 	return (whole - in) / rest_s * time_s;
 }
 
-/* Who used the CPUs that a member waited for. What the run itself, or others, used must be enough to explain the wait. If both are,
- * it was the one that used more than at other times, and the run itself only if others cannot explain all of it. Old records know only the
- * recorded threads of the run. */
+/* Decides who used the CPUs. The run itself, or others, must have used them enough to explain the wait. If both have, the one counts that
+ * used more than at other times, and the run only if others cannot explain all of the wait. Old records know only the recorded threads of
+ * the run. */
 enum loss_cause breakdown_queue_cause(const struct variance *v, size_t process, double from_s, double to_s, double queue)
 {
 	const double span = v->fragments.span_s, time = fmin(to_s, span) - from_s, rest = span - time, least = OUTSIDE * queue;
@@ -407,7 +407,7 @@ enum loss_cause breakdown_queue_cause(const struct variance *v, size_t process, 
 	return others_more < least && others < queue ? LOSS_CROWDED : LOSS_WAITING;
 }
 
-/* How much shorter the time on the CPU would have been at its usual clock. */
+/* Returns how much shorter the time on the CPU would have been at its usual clock. */
 static double clock_loss(const struct sums *window, double loop)
 {
 	double mean = window->looped_s > 0 ? window->account[ACCOUNT_LOOP] / window->looped_s : 0;
@@ -469,7 +469,7 @@ static bool refine_pipeline(const struct variance *v, const struct segments *all
 	return sum > 0 && left > BREAKDOWN_MAJOR * loss;
 }
 
-/* What the kernel times directly is subtracted first. */
+/* Explains a member's loss; time that the kernel measures directly is subtracted first. */
 static void member_explain(const struct variance *v, const struct segments *all, const struct region *r, const struct region_member *m,
 			   const struct sums *usual, struct breakdown *b)
 {
@@ -485,7 +485,7 @@ static void member_explain(const struct variance *v, const struct segments *all,
 		part_add(b, LOSS_UNKNOWN, loss, false);
 		return;
 	}
-	/* Seen from outside, in a call or not; what else the time does not account for is found without it. */
+	/* Stops seen from outside, in a call or not; other time without an account excludes them. */
 	seen = take(&left, excess_of(ACCOUNT_STOPPED, &window, normal, loss));
 	part_add(b, LOSS_STOPPED, seen, true);
 	queue = take(&left, excess_of(ACCOUNT_QUEUE, &window, normal, loss));
@@ -496,7 +496,7 @@ static void member_explain(const struct variance *v, const struct segments *all,
 	part_take(b, LOSS_STEAL, excess_of(ACCOUNT_STEAL, &window, normal, loss), &stopped, &left);
 	part_add(b,
 		 window.known_s[ACCOUNT_MINOR] > 0 ? breakdown_queue_cause(v, m->process, m->from_s, m->to_s, queue)
-						   : LOSS_WAITING, /* the level of counters has only times */
+						   : LOSS_WAITING, /* this level of counters has only times */
 		 queue, true);
 	if (r->activity == ACTIVITY_COMPUTATION)
 		part_take(b, LOSS_MEMORY, excess_of(ACCOUNT_MEMORY_PRESSURE, &window, normal, loss), &stopped, &left);
@@ -543,7 +543,7 @@ void breakdowns_find(struct variance *v)
 	for (size_t r = 0; r < v->n_regions; r++) {
 		size_t n_conditions = v->n_conditions;
 
-		v->n_conditions = v->regions[r].marked ? 0 : n_conditions; /* there, all of the time is asked for */
+		v->n_conditions = v->regions[r].marked ? 0 : n_conditions; /* the user asked for all of the time there */
 		region_explain(v, &all, usual, &v->regions[r]);
 		v->n_conditions = n_conditions;
 	}

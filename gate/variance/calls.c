@@ -8,12 +8,12 @@
 #define BY_FILE ACTIVITIES /* by the kind of the descriptor */
 
 struct call_row {
-	const char *name; /* with a star at its end: all that start so */
+	const char *name; /* a star at its end matches any rest */
 	int activity;
 	bool moves;
 };
 
-/* The first row that fits. */
+/* The first matching row counts. */
 static const struct call_row rows[] = {
 	{ "MPI_File_*", ACTIVITY_IO, false },
 	{ "MPI_Init*", ACTIVITY_OTHER, false },
@@ -87,7 +87,7 @@ static bool row_fits(const char *pattern, const char *name)
 {
 	size_t n = strcspn(pattern, "*");
 
-	return strncmp(pattern, name, n) == 0 && (pattern[n] || !name[n] || name[n] == '<'); /* a path */
+	return strncmp(pattern, name, n) == 0 && (pattern[n] || !name[n] || name[n] == '<'); /* a path follows */
 }
 
 enum activity call_activity(const char *name, uint64_t kind, bool *moves)

@@ -9,12 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST 0.5 /* of a wait, for its cause to be named */
-#define SURE 3	 /* standard errors by which less was lost */
+#define MOST 0.5 /* least part of a wait for its cause to be named */
+#define SURE 3	 /* standard errors by which the loss may be larger */
 
-/* Rows of a process's matrix: seconds of all its threads in each column of the maps. KNOWN: of WALL, where quotas and steal are known.
- * WORK, MESSAGES, WAITS: in what can be compared, and what that usually takes; ERROR: of these, squares; POLLS: in calls of MPI, which may
- * poll; ASLEEP: in other messages and waits. RAN: of WANTED, for which the process needed a CPU. */
+/* Rows of a process's matrix: seconds of all its threads in each column of the maps. KNOWN: part of WALL in which quotas and steal are
+ * known. WORK, MESSAGES, WAITS: comparable time, and the usual time of it. ERROR: squares of its error. POLLS: MPI calls, which may poll.
+ * ASLEEP: other messages and waits. RAN: part of WANTED, in which the process needed a CPU. */
 enum {
 	CPU,
 	QUEUE,
@@ -36,12 +36,12 @@ enum {
 	ROWS
 };
 
-/* What conditions that stand out left of a process's waits for a CPU. */
+/* The rest of a process's waits for a CPU, outside conditions that stand out. */
 struct rest {
-	struct region_member when; /* as long as it ran */
+	struct region_member when; /* the time in which it ran */
 	double waited_s, ran_s;
-	double most_s;	       /* that it lost */
-	bool polls;	       /* it may be in its partner's way, or the partner in its */
+	double most_s;	       /* upper limit of its loss */
+	bool polls;	       /* it polls: it may be in its partner's way, or the partner in its */
 	enum loss_cause cause; /* LOSS_UNKNOWN: neither a quota nor steal */
 };
 
@@ -68,7 +68,7 @@ bool conditions_throughout(const struct variance *v, size_t process)
 	return false;
 }
 
-/* The activity in which the process spent most of that time. */
+/* Returns the activity in which the process spent most of that time. */
 static enum activity activity_in(const struct variance *v, const struct region_member *m)
 {
 	const struct fragment_process *p = &v->fragments.processes[m->process];
@@ -85,7 +85,8 @@ static enum activity activity_in(const struct variance *v, const struct region_m
 	return most;
 }
 
-/* clears: nothing else is found where it was. One that lasts as long as its process says nothing of when that was slow. */
+/* Adds a condition. clears: its time is excluded from other regions, unless it lasts as long as its process, since then it does not say
+ * when that was slow. */
 static void condition_add(struct variance *v, struct stretches *all, enum loss_cause cause, struct region_member m, bool clears)
 {
 	const struct fragment_process *p = &v->fragments.processes[m.process];
@@ -124,7 +125,7 @@ static void spread(const struct variance *v, struct mat *of, size_t row, double 
 	}
 }
 
-/* What was read from outside until then; in between it grew evenly. */
+/* Returns the value read from outside at a moment, interpolated between readings. */
 static double seen_at(const struct fragment_process *p, enum account a, double at_s)
 {
 	double before_s = p->start_s, before = 0;
@@ -141,7 +142,7 @@ static double seen_at(const struct fragment_process *p, enum account a, double a
 	return before;
 }
 
-/* The end of the piece of [from_s, to_s) that starts there and in which nothing was read from outside. */
+/* Returns the end of the piece of [from_s, to_s) that starts at from_s and has no reading from outside in it. */
 static double piece_end(const struct fragment_process *p, double from_s, double to_s)
 {
 	for (size_t i = 0; i < p->n_readings; i++)
@@ -150,7 +151,7 @@ static double piece_end(const struct fragment_process *p, double from_s, double 
 	return to_s;
 }
 
-/* Spreads what a thread counted as the readings from outside have it, of all threads of the process. */
+/* Spreads a thread's count as the readings from outside are distributed, which are of all threads of the process. */
 static void spread_seen(const struct variance *v, const struct fragment_process *p, struct mat *of, size_t row, enum account a,
 			double from_s, double to_s, double amount)
 {
@@ -189,7 +190,7 @@ static void narrow(const struct fragment_process *p, double *from_s, double *to_
 	*to_s = to;
 }
 
-/* Counters only grow; 0 where one is not known. */
+/* Returns the increase of a counter; 0 if either value is not known. */
 static double more_of(const struct snapshot *before, const struct snapshot *after, enum account a)
 {
 	double more = after->value[a] - before->value[a];
@@ -197,8 +198,8 @@ static double more_of(const struct snapshot *before, const struct snapshot *afte
 	return more > 0 ? more : 0;
 }
 
-/* Readings of one thread, one after the other. joined[c]: the column before belongs to the same pair. A group's quota is read by one thread
- * now and then: what was taken ended with the reading, and may have started before the one before it. */
+/* Adds two consecutive readings of one thread. joined[c]: the column before belongs to the same pair. One thread reads a group's quota now
+ * and then: the throttled time ended with the reading, and may have started before the previous one. */
 static void readings_add(const struct variance *v, const struct snapshot *before, const struct snapshot *after, struct mat *of,
 			 bool *joined)
 {
@@ -230,8 +231,8 @@ static double row_sum(const struct mat *of, size_t row)
 	return sum;
 }
 
-/* What quotas and steal took is counted as a wait by some kernels, and by others not. What a process that polls for messages waits in
- * these, it waits for others. */
+/* Fills RAN and WANTED. Some kernels count time taken by quotas and steal as a wait, others do not. If a process polls for messages, its
+ * time in these is a wait for others. */
 static void wanted_fill(const struct variance *v, const bool *taken, struct mat *of)
 {
 	for (size_t c = 0; c < v->columns; c++) {
@@ -286,13 +287,13 @@ static double sum_in(const struct variance *v, const struct mat *of, size_t row,
 	return sum;
 }
 
-/* How much longer than as much usually takes all threads took in work, messages and waits; `told` of their time can be compared. */
+/* Additional time of all threads over the usual time in work, messages and waits; told_s: part of wall_s that can be compared. */
 struct longer {
 	double work_s, messages_s, waits_s, wall_s, told_s;
-	double error_s; /* records may represent several calls */
+	double error_s; /* standard error, since records may represent several calls */
 };
 
-/* without: columns that do not count; NULL: none. */
+/* Sums the additional time. without: excluded columns; NULL: none. */
 static struct longer longer_in(const struct variance *v, const struct mat *of, const struct region_member *m, const bool *without)
 {
 	double time[3], longer[3], wall_s = sum_in(v, of, WALL, m, without);
@@ -301,21 +302,21 @@ static struct longer longer_in(const struct variance *v, const struct mat *of, c
 		time[i] = sum_in(v, of, WORK + 2 * i, m, without);
 		longer[i] = time[i] - sum_in(v, of, WORK_USUAL + 2 * i, m, without);
 	}
-	if (!(wall_s > 0)) /* a kernel without counters of waits: that of one thread */
+	if (!(wall_s > 0)) /* a kernel without counters of waits: time of one thread */
 		wall_s = m->to_s - m->from_s;
 	return (
 	    struct longer){ longer[0], longer[1], longer[2], wall_s, time[0] + time[1] + time[2], sqrt(sum_in(v, of, ERROR, m, without)) };
 }
 
-/* What all threads lost, of which so much is known, and at most so many standard errors more. Where less than most of the time can be
- * compared, all of it may be lost. */
+/* Returns the loss of all threads, from lost_s of comparable time plus some standard errors. If less than MOST of the time can be compared,
+ * all of it may be lost. */
 static double lost_of(const struct longer *l, double lost_s, double errors)
 {
 	return l->told_s >= MOST * l->wall_s ? fmax(lost_s + errors * l->error_s, 0) * l->wall_s / l->told_s : (double)INFINITY;
 }
 
-/* A wait that shortened a later one, which would have been as long without it, is no loss; and what was waited longer for messages is
- * others', but for the part after these had come. */
+/* Returns the upper limit of the loss. A wait that only shortened a later one is no loss. Additional waits for messages are losses of
+ * others, except the part after these had come. */
 static double lost_most(const struct variance *v, struct waits *known, const struct mat *of, const struct region_member *m,
 			const bool *without)
 {
@@ -325,7 +326,7 @@ static double lost_most(const struct variance *v, struct waits *known, const str
 	return lost_of(&l, l.work_s + fmin(l.messages_s, 0) + waits_own_loss(v, known, &own, true) + l.waits_s, SURE);
 }
 
-/* Whether another process of the run waited for a CPU as well: then what one waited for the other meanwhile is lost by the same. */
+/* Reports whether another process of the run waited for a CPU at the same time: then waiting for that process has the same cause. */
 static bool waited_together(const struct variance *v, const struct region_member *m)
 {
 	const struct fragment_process *all = v->fragments.processes, *own = &all[m->process];
@@ -340,7 +341,7 @@ static bool waited_together(const struct variance *v, const struct region_member
 
 /* ---- stops and quotas ---- */
 
-/* What an interval of a counter of the whole process cost: at most its time, and, of a quota, what the threads did not run. */
+/* Adds the cost of an interval of a process-wide counter: at most its time and, for a quota, the time in which the threads did not run. */
 static void interval_end(struct variance *v, struct waits *known, const struct mat *of, enum loss_cause cause, struct region_member m,
 			 struct stretches *all)
 {
@@ -373,7 +374,8 @@ struct moment {
 
 ORDER_BY(moments_order, struct moment, BY_UP(at_s) BY_UP(value))
 
-/* What the process had been stopped or throttled for, by any of its threads, or from outside. Returns how many; free() *out. */
+/* Lists the time for which the process had been stopped or throttled at each moment, by any of its threads, or from outside. Returns how
+ * many moments; free() *out. */
 static size_t moments_find(const struct variance *v, const struct fragment_process *p, enum account a, struct moment **out)
 {
 	struct fragment_reading before = { .at_s = p->start_s };
@@ -386,7 +388,7 @@ static size_t moments_find(const struct variance *v, const struct fragment_proce
 		(*out)[n++] = (struct moment){ p->start_s, 0 };
 	for (size_t i = 0; outside && i < p->n_readings; before = p->readings[i++]) {
 		const struct fragment_reading *r = &p->readings[i];
-		double used_s = r->cpu_s - before.cpu_s + r->queue_s - before.queue_s; /* it was not stopped for so long */
+		double used_s = r->cpu_s - before.cpu_s + r->queue_s - before.queue_s; /* it was not stopped in this time */
 
 		stopped_s += fmin(r->stopped_s - before.stopped_s, fmax(r->at_s - before.at_s - used_s, 0));
 		(*out)[n++] = (struct moment){ r->at_s, stopped_s };
@@ -398,8 +400,8 @@ static size_t moments_find(const struct variance *v, const struct fragment_proce
 	return n;
 }
 
-/* A group's quota is read now and then: what was taken ended with the reading, and may have started before the one before it. Two increases
- * that are no further apart than they are long, or than a column, are one interval. */
+/* Adds intervals of increase. A group's quota is read now and then: throttled time ended with the reading, and may have started before the
+ * previous one. Increases that are no further apart than they are long, or than a column, are one interval. */
 static void intervals_add(struct variance *v, struct waits *known, size_t process, const struct mat *of, enum account a,
 			  enum loss_cause cause, struct stretches *all)
 {
@@ -433,7 +435,7 @@ static void intervals_add(struct variance *v, struct waits *known, size_t proces
 	free(at);
 }
 
-/* Of columns [from, to): a quota or a hypervisor took most of what was waited, where that is known. LOSS_UNKNOWN: neither. */
+/* Returns the cause that took most of the wait in columns [from, to), a quota or a hypervisor, if that is known; LOSS_UNKNOWN: neither. */
 static enum loss_cause taken_by(const struct mat *of, size_t from, size_t to)
 {
 	double waited = 0, throttled = 0, stolen = 0;
@@ -448,7 +450,7 @@ static enum loss_cause taken_by(const struct mat *of, size_t from, size_t to)
 	return fmax(throttled, stolen) < MOST * waited || !(waited > 0) ? LOSS_UNKNOWN : throttled >= stolen ? LOSS_THROTTLED : LOSS_STEAL;
 }
 
-/* Fills what found[] does not say that a condition took. */
+/* Measures the waits outside the columns found[], which conditions took. */
 static void rest_measure(const struct variance *v, struct waits *known, const struct mat *of, const bool *found, struct rest *out)
 {
 	const struct fragment_process *p = &v->fragments.processes[out->when.process];
@@ -469,8 +471,7 @@ static void rest_measure(const struct variance *v, struct waits *known, const st
 	out->cause = taken_by(of, 0, v->columns);
 }
 
-/* Adds a wait that stands out, without what is usual at other times for as much work. Nothing else is found where it is most of what was
- * lost. */
+/* Adds a wait that stands out, less the usual wait for as much work. It excludes other regions only if it is most of the loss. */
 static void wait_add(struct variance *v, struct waits *known, const struct mat *of, const struct stretch *high, const bool *taken,
 		     const struct rest *rest, struct stretches *all)
 {
@@ -488,17 +489,17 @@ static void wait_add(struct variance *v, struct waits *known, const struct mat *
 	else
 		m.loss_s = fmin(m.loss_s - usual, lost_most(v, known, of, &m, taken));
 	most = isinf(lost) || m.loss_s >= MOST * lost;
-	m.loss_s /= fmax(m.time_s / (m.to_s - m.from_s), 1); /* threads side by side */
+	m.loss_s /= fmax(m.time_s / (m.to_s - m.from_s), 1); /* threads that waited side by side */
 	if (cause != LOSS_CROWDED || !rest->polls)
 		condition_add(v, all, cause, m, most);
 }
 
-/* Adds a process's conditions. */
+/* Adds a process's conditions; measures the rest of its waits. */
 static void waits_add(struct variance *v, struct waits *known, size_t process, struct stretches *all, struct rest *rest)
 {
 	struct mat of = mat_new(ROWS, v->columns);
 	bool *joined = mem_new(v->columns, sizeof(*joined)), *found = mem_new(v->columns, sizeof(*found));
-	bool *taken = mem_new(v->columns, sizeof(*taken)); /* by stops and quotas */
+	bool *taken = mem_new(v->columns, sizeof(*taken)); /* taken by stops and quotas */
 	struct stretches high = { .n = 0 };
 
 	process_columns(v, process, &of, joined);
@@ -519,13 +520,13 @@ static void waits_add(struct variance *v, struct waits *known, size_t process, s
 	mem_free(joined, found, taken, high.items);
 }
 
-/* A process that waits as much from start to end has no other times: the most that another process of its host waits for as much work
- * is usual, and others must have used the CPUs for as long; or for half of it, if the run itself cannot have been in its way. */
+/* Adds the waits of a process that waits equally from start to end. The usual wait is the most that another process of its host waits for
+ * as much work. Others must have used the CPUs for as long; or for half of it, if the run itself cannot have been in its way. */
 static void rest_add(struct variance *v, size_t process, const struct rest *rests, struct stretches *all)
 {
 	struct rest r = rests[process];
 	double most = 0;
-	bool alone = true; /* nothing says that its work was slow: what is usual is its own */
+	bool alone = true; /* nothing shows that its work was slow: the usual time is its own */
 
 	if (!(r.waited_s >= v->least_s))
 		return;

@@ -22,30 +22,30 @@
 #include <unistd.h>
 
 #define PAGE_BYTES 4096u
-#define LOOK_S	   .5	/* between two looks at files that grow */
-#define SET_S	   3600 /* a clock may have been set by so much meanwhile */
-#define ELSEWHERE  4	/* windows without a call, after which a process of another host is taken to have ended */
+#define LOOK_S	   .5	/* s; interval between two looks at growing files */
+#define SET_S	   3600 /* s; a clock may have been set by this much meanwhile */
+#define ELSEWHERE  4	/* windows without a call after which a process of another host counts as ended */
 
-/* A chunk of which the present window, or one after it, needs something. */
+/* A chunk that the present window, or a later one, needs. */
 struct place {
 	uint64_t index;
 	uint32_t thread;
-	double begun_s; /* when its first call had ended, since the file began; NaN: it has none yet */
+	double begun_s; /* end of its first call, since the file's start; NaN: it has none yet */
 };
 
 struct followed {
 	char *path, *clock;	     /* clock: "": not known */
 	struct record_header header; /* as last read */
-	bool known;		     /* it is a record file: the header has been checked */
-	bool refused;		     /* and that was said */
+	bool known;		     /* it is a record file: its header was checked */
+	bool refused;		     /* the reason was reported */
 	bool here;		     /* its process runs on this host */
 	bool ended;
-	struct timespec written; /* the file, at the last look; */
-	double written_s;	 /* by the monotonic clock, when that was first seen */
-	uint64_t process_ticks;	 /* when its process began, as this host's kernel says; 0: it was not there */
+	struct timespec written; /* modification time at the last look, */
+	double written_s;	 /* and when that was first seen, by the monotonic clock */
+	uint64_t process_ticks;	 /* start of its process by this host's kernel; 0: it was not found */
 	struct place *places;	 /* [n] */
 	size_t n, capacity;
-	uint64_t seen; /* chunks */
+	uint64_t seen; /* number of chunks seen */
 };
 
 struct follow {
@@ -54,14 +54,14 @@ struct follow {
 	double window_s;
 	struct followed *files; /* [n], by path */
 	size_t n, capacity;
-	struct fragments_moment first; /* when the first process began, once there is one, */
-	double first_s;		       /* and when that was by the monotonic clock: the other one may be set */
+	struct fragments_moment first; /* start of the first process, once there is one, */
+	double first_s;		       /* and the same by the monotonic clock: real time may be set */
 	bool began;
-	bool waits;	     /* for that, and has said so */
-	uint64_t windows;    /* so far */
+	bool waits;	     /* it waits for that, and has reported so */
+	uint64_t windows;    /* number of windows so far */
 	bool ran;	     /* a process was running at the last one; */
-	double first_late_s; /* when what that did not need began; INFINITY: there is nothing; */
-	double next_s;	     /* and when the next one is over at the latest, by the monotonic clock */
+	double first_late_s; /* start of the first call after it; INFINITY: there is none; */
+	double next_s;	     /* and the latest end of the next one, by the monotonic clock */
 	char host[65], *clock;
 };
 
@@ -85,7 +85,7 @@ static void sleep_s(double s)
 	nanosleep(&t, NULL);
 }
 
-/* The kernel's id, as record files have it; NULL: it is not known. */
+/* Returns the kernel's id as in record files; NULL: not known. */
 static char *own_clock(void)
 {
 	struct buf id = BUF_INIT;
@@ -131,7 +131,7 @@ static struct fragments_moment begin_of(const struct followed *f)
 	return (struct fragments_moment){ f->header.started_ns, f->header.started_ticks, 1 / (double)f->header.ticks_per_s, f->clock };
 }
 
-/* Windows count from the start of the first process. */
+/* Finds the start of the first process, from which windows count. */
 static void first_find(struct follow *all, const struct followed *f)
 {
 	const struct fragments_moment now = { (uint64_t)(now_s(CLOCK_REALTIME) * 1e9), record_ticks(), 0, all->clock };
@@ -150,8 +150,8 @@ static bool process_find(uint64_t pid, struct process *out)
 	return pid <= INT32_MAX && process_read((long)pid, out);
 }
 
-/* When the process of the file began, as this host's kernel says; 0: it is not there. Where it was killed, another one may have its number:
- * that is told by the clock, and only once, for that may be set. */
+/* Returns the start of the file's process by this host's kernel; 0: it is gone. After a kill, another process may have its number: real
+ * time tells, but only once, since it may be set. */
 static uint64_t process_begin(const struct record_header *h)
 {
 	double machine_s = now_s(CLOCK_REALTIME) - now_s(CLOCK_BOOTTIME), began_s;
@@ -163,7 +163,7 @@ static uint64_t process_begin(const struct record_header *h)
 	return began_s > (double)h->started_ns / 1e9 + SET_S ? 0 : now.start_ticks;
 }
 
-/* Unless it is in another name space. */
+/* Reports whether the process has ended, if it is in the same name space. */
 static bool has_ended(const struct followed *f)
 {
 	struct process now;
@@ -175,7 +175,7 @@ static bool has_ended(const struct followed *f)
 
 /* ---- a file ---- */
 
-/* Appends bytes of the file; what is not there is zero. */
+/* Appends bytes of the file, zeros after its end. */
 static void part_add(int file, uint64_t offset, size_t n, struct buf *out)
 {
 	char *bytes = mem_new(n + 1, 1);
@@ -193,7 +193,7 @@ static uint64_t place_of(const struct followed *f, uint64_t chunk)
 	return (uint64_t)f->header.header_bytes + f->header.names_bytes_max + chunk * f->header.chunk_bytes;
 }
 
-/* The file as if it had these chunks alone. Names are read last: what the chunks name is there then. */
+/* Makes the bytes of the file with only these chunks. Names are read last, so that all names in the chunks are there. */
 static void bytes_make(const struct followed *f, int file, const struct buf *chunks, size_t n, struct buf *out)
 {
 	struct record_header h = f->header;
@@ -217,7 +217,7 @@ static void bytes_make(const struct followed *f, int file, const struct buf *chu
 	buf_add(out, chunks->bytes ? chunks->bytes : "", chunks->size);
 }
 
-/* One that nobody writes would be waited for. */
+/* Opens a file without blocking: a pipe without a writer would block. */
 static int file_open(const char *path, bool *regular)
 {
 	int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -277,7 +277,7 @@ static void place_look(const struct followed *f, int file, struct place *p)
 	    ((double)first.sample.start + (double)first.sample.duration - (double)f->header.started_ticks) / (double)f->header.ticks_per_s;
 }
 
-/* For how long nothing has been written. */
+/* Returns for how long nothing has been written, s. */
 static double quiet_s(struct followed *f, const struct stat *info)
 {
 	if (f->written.tv_sec != info->st_mtim.tv_sec || f->written.tv_nsec != info->st_mtim.tv_nsec) {
@@ -288,7 +288,7 @@ static double quiet_s(struct followed *f, const struct stat *info)
 		    monotonic_s() - f->written_s);
 }
 
-/* Chunks that have started since; whether the process has ended. False: the file is not what it was. */
+/* Finds new chunks, and whether the process has ended. Returns false if another file has taken its place. */
 static bool file_look(struct follow *all, struct followed *f, int file)
 {
 	struct record_header h;
@@ -338,7 +338,7 @@ static enum assay_status files_find(struct follow *f, struct assay_error *err)
 	return st;
 }
 
-/* Why a file is not read is said once. */
+/* Reports once why a file is not read. */
 static void file_refuse(struct followed *f, const char *why, follow_remark *remark)
 {
 	if (!f->refused)
@@ -346,7 +346,7 @@ static void file_refuse(struct followed *f, const char *why, follow_remark *rema
 	f->refused = true;
 }
 
-/* It is no record file, or not that one any more: what is not told yet never is. */
+/* Stops following a file that is no record file, or was replaced; what was not read yet is lost. */
 static void file_leave(struct followed *f, const char *why, follow_remark *remark)
 {
 	file_refuse(f, why, remark);
@@ -368,7 +368,7 @@ static void file_follow(struct follow *all, struct followed *f, follow_remark *r
 	else if (!regular)
 		file_leave(f, "it is not a regular file", remark);
 	else if (file >= 0 && !f->known && !is_known(all, f, file, &err) && !f->refused) {
-		/* One that has just started is not whole yet. */
+		/* A file that has just started is not whole yet. */
 		f->refused = fstat(file, &info) == 0 && quiet_s(f, &info) > all->window_s;
 		if (f->refused)
 			remark("%s", err.text);
@@ -404,7 +404,7 @@ static size_t files_look(struct follow *f, follow_remark *remark)
 
 ORDER_BY(places_order, struct place, BY_UP(thread) BY_UP(index))
 
-/* What ended before is not needed any more; chunks of a thread follow each other. Those that have no calls yet have thread 0. */
+/* Forgets chunks that ended before; chunks of a thread follow each other. Chunks without calls yet have thread 0. */
 static void places_forget(struct followed *f, double from_s)
 {
 	size_t n = 0;
@@ -424,7 +424,7 @@ static void places_forget(struct followed *f, double from_s)
 	f->n = n;
 }
 
-/* The chunks that have what ended until to_s. Returns how many records they have. */
+/* Appends the chunks with calls that ended until to_s. Returns their number of records. */
 static size_t file_take(struct follow *all, struct followed *f, const struct follow_window *w, struct buf *out)
 {
 	const struct fragments_moment began = begin_of(f);
@@ -457,7 +457,7 @@ static size_t file_take(struct follow *all, struct followed *f, const struct fol
 	return records;
 }
 
-/* Reports files that are no record files any more, and leaves them out from now on. */
+/* Reports files that are no longer record files, and excludes them from now on. */
 static void damaged_leave(struct follow *f, const struct fragments_file *files, size_t n, follow_remark *remark)
 {
 	for (size_t i = 0; i < n; i++)
@@ -502,7 +502,7 @@ static enum assay_status window_take(struct follow *f, struct follow_window *w, 
 	return st;
 }
 
-/* Of a run that has ended, a window without a call is followed by the one where the next call is. */
+/* Skips windows without calls, once the run has ended, to the one with the next call. */
 static void gap_skip(struct follow *f)
 {
 	double next = floor(f->first_late_s / (f->window_s / 2)) - 1;
@@ -511,7 +511,7 @@ static void gap_skip(struct follow *f)
 		f->windows = (uint64_t)next;
 }
 
-/* For how long the window goes on. Where nothing is known after the one before, as long as half of it takes: a clock may have been set. */
+/* Returns how long the window goes on, s. If nothing is known after the one before, it lasts half a window: a clock may have been set. */
 static double left_s(const struct follow *f, const struct follow_window *w)
 {
 	double left = f->next_s - monotonic_s();
@@ -533,7 +533,7 @@ enum assay_status follow_next(struct follow *f, follow_remark *remark, struct fo
 	for (;;) {
 		st = files_find(f, err);
 		if (st)
-			return f->began ? err->status = ASSAY_E_IO : st; /* it was there */
+			return f->began ? err->status = ASSAY_E_IO : st; /* it did exist */
 		out->running = files_look(f, remark);
 		if (!f->began && !f->waits)
 			remark("waiting for records in '%s'", f->names[0]);
@@ -557,8 +557,8 @@ enum assay_status follow_next(struct follow *f, follow_remark *remark, struct fo
 
 /* ---- which counters are taken next ---- */
 
-/* One that lost much for a cause that finer counters would divide takes these, and keeps them for as long as it is slow; after a window in
- * which it was not, it goes a level back. */
+/* Returns the next level of counters. A process that lost much for a cause that finer counters would divide takes these, and keeps them
+ * while it is slow. After a window in which it was not slow, it goes a level back. */
 static uint64_t level_next(const struct variance *v, size_t process, uint64_t level)
 {
 	bool slow = false;

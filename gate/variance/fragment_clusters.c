@@ -1,4 +1,4 @@
-/* Clusters of fixed work, and what is usual in each. */
+/* Finds clusters of fixed work, and the usual time of each. */
 #include "gate/variance/variance.h"
 
 #include "base/mem.h"
@@ -9,16 +9,17 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define BLOCKS_LEAST 16 /* of a cluster, as far as it has fragments */
+#define BLOCKS_LEAST 16 /* least blocks of a cluster, if it has as many fragments */
 
-/* What must be equal for work to be comparable at all; then the order of the fragments. */
+/* Members that must be equal for work to be comparable; then the order of the fragments. */
 #define KIND BY_UP(to) BY_UP(from) BY_UP(activity) BY_UP(basis) BY_UP(arguments)
 
 ORDER_BY(same_kind, struct fragment, KIND)
 
 ORDER_POINTERS_BY(by_kind, struct fragment, KIND BY_PLACE)
 
-/* Blocks of neighbours in one process: those of one column of the map, or, where these are few, fewer fragments than that. */
+/* Divides fragments into blocks of neighbours in one process: one column of the map each or, if these are few, fewer fragments. Returns the
+ * number of blocks. */
 static size_t blocks_of(const struct variance *v, struct fragment *const *places, size_t n, double *mean, double *weights)
 {
 	size_t blocks = 0, run, columns = 0;
@@ -45,7 +46,7 @@ static size_t blocks_of(const struct variance *v, struct fragment *const *places
 	return blocks;
 }
 
-/* places[n] did the same work; in the order of the fragments. */
+/* Adds a cluster: places[n] did the same work; in the order of the fragments. */
 static void cluster_add(struct variance *v, struct fragment *const *places, size_t n, size_t *capacity)
 {
 	const struct fragment *first = places[0];
@@ -78,7 +79,7 @@ static void cluster_add(struct variance *v, struct fragment *const *places, size
 	mem_free(mean, weight);
 }
 
-/* places[n] are of one kind, and what they did differs. */
+/* Divides places[n], which are of one kind and did different work. */
 static void works_divide(struct variance *v, struct fragment *const *places, size_t n, size_t *capacity)
 {
 	double *work = mem_new(n, sizeof(*work));
@@ -112,7 +113,7 @@ static bool same_work(struct fragment *const *places, size_t n)
 	return i >= n;
 }
 
-/* places[n] are of one kind. Where nothing counts their work, they are one cluster. */
+/* Divides places[n], which are of one kind, by work; without counted work, they are one cluster. */
 static void kind_divide(struct variance *v, struct fragment *const *places, size_t n, size_t *capacity)
 {
 	if (same_work(places, n))

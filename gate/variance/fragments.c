@@ -15,46 +15,46 @@
 #include <string.h>
 
 #define TAG_MASK      (((UINT64_C(1) << INTERPOSE_TAG_BITS) - 1) << INTERPOSE_PEER_BITS)
-#define ENDS_NUMBERS  256u   /* of a process, as runs/inside/interpose/interpose.h says (`kind`) */
+#define ENDS_NUMBERS  256u   /* ends of a process, as in runs/inside/interpose/interpose.h (`kind`) */
 #define PARTNERS      0x1p50 /* all bits of a partner */
 #define FEW_STOOD_FOR 8
-#define LEFT_LEAST    .05  /* of a thread's time, for what represents many */
-#define SET_S	      .1   /* more than that, */
-#define SET_PART      .001 /* and than that of the time meanwhile, is no error in reading a clock */
-#define TICKS_MOST_S  1e9  /* no run takes so long: these are not ticks of one clock */
+#define LEFT_LEAST    .05  /* least part of a thread's time for fragments that represent many */
+#define SET_S	      .1   /* a larger difference than this, s, */
+#define SET_PART      .001 /* and than this part of the time, is no error in reading a clock */
+#define TICKS_MOST_S  1e9  /* s; no run takes so long: these are not ticks of one clock */
 
-/* The columns of a file by what they mean; SIZE_MAX: it has none. */
+/* The columns of a file by meaning; SIZE_MAX: it has none. */
 struct columns {
 	size_t size, kind, result, args, from, since, work, from_weight, account[ACCOUNTS];
-	enum basis basis; /* what `work` counts */
+	enum basis basis; /* unit of `work` */
 };
 
-/* What calls of a site are for: of descriptors that lead to files, and of those that lead to other processes. */
+/* Activities of a site's calls: on descriptors of files, and on those that lead to other processes. */
 struct meaning {
 	enum activity activity[2];
 	bool moves;
 };
 
-/* What is being put together: fragments and snapshots of all files so far, with the sites of their own files. */
+/* State of loading: fragments and snapshots of all files so far, with the sites of their own files. */
 struct loading {
 	struct fragments out;
 	size_t items_capacity, snapshots_capacity, processes_capacity, sites_capacity;
-	const struct fragments_window *window; /* NULL: all */
-	uint32_t run;			       /* of the present file, */
+	const struct fragments_window *window; /* NULL: the whole run */
+	uint32_t run;			       /* run of the present file, */
 	struct meaning *meanings;	       /* of its functions, */
 	uint32_t ends[ENDS_NUMBERS];	       /* and of its ends */
-	const char *cut;		       /* the first file that ends before its first call; NULL: none does */
+	const char *cut;		       /* the first file that ends before its first call; NULL: none */
 };
 
 /* ---- ends of pipes and connections ---- */
 
-/* Of this host alone: what has the same name on another one is something else. */
+/* Reports whether the address is of this host only: the same address on another host is another one. */
 static bool is_local(const char *address)
 {
 	return strncmp(address, "127.", 4) == 0 || strncmp(address, "[0:0:0:0:0:0:0:1]:", 18) == 0;
 }
 
-/* The same for both ends of a connection: its addresses, the lower one first. */
+/* Returns the same key for both ends of a connection: its addresses, the lower one first. */
 static char *connection_key(const char *local, const char *peer, const struct fragment_process *p)
 {
 	bool up = strcmp(local, peer) < 0;
@@ -62,7 +62,7 @@ static char *connection_key(const char *local, const char *peer, const struct fr
 	return mem_format("%u %s %s %s", p->run, up ? local : peer, up ? peer : local, is_local(local) ? p->host : "");
 }
 
-/* "PID pipe DEVICE:INODE", "PID inet LOCAL PEER". False: of another process, which is the parent, or neither of these. */
+/* Reads "PID pipe DEVICE:INODE" or "PID inet LOCAL PEER". Returns false for an end of another process (the parent), or other text. */
 static bool end_read(const char *value, const struct fragment_process *p, struct fragment_end *out)
 {
 	char *words = mem_string(value), *rest, *pid = strtok_r(words, " ", &rest), *kind = strtok_r(NULL, " ", &rest);
@@ -80,8 +80,8 @@ static bool end_read(const char *value, const struct fragment_process *p, struct
 	return found;
 }
 
-/* Adds the ends of the process of one file, which is the next of all. map[N] becomes 1 + the place in fragments->ends of the file's end N;
- * 0: the file does not have it. */
+/* Adds the ends of one file's process, which is the next of all. map[N] becomes 1 + the index in fragments->ends of the file's end N; 0:
+ * the file does not have it. */
 static void ends_add(struct fragments *f, const struct samples *s, const struct fragment_process *p, uint32_t map[ENDS_NUMBERS])
 {
 	memset(map, 0, ENDS_NUMBERS * sizeof(*map));
@@ -100,8 +100,8 @@ static void ends_add(struct fragments *f, const struct samples *s, const struct 
 
 ORDER_POINTERS_BY(ends_order, struct fragment_end, BY_TEXT(key) BY_UP(process))
 
-/* ends[n] of one pipe or connection: of two processes each is the other's partner. Who else is at the end of a pipe is not known: it may be
- * another thread, or a process that has not called yet. */
+/* Sets the partners of ends[n] of one pipe or connection: of two processes, each is the other's partner. Further users of a pipe are not
+ * known: another thread, or a process that has not called yet. */
 static void partners_tell(struct fragment_end **ends, size_t n)
 {
 	size_t processes = 1;
@@ -114,7 +114,7 @@ static void partners_tell(struct fragment_end **ends, size_t n)
 							      : END_UNKNOWN;
 }
 
-/* Fills `partner` of all ends, once all files are read and processes are in order. */
+/* Fills `partner` of all ends; all files must be read, and processes in order. */
 static void ends_match(struct fragments *f)
 {
 	struct fragment_end **at = mem_new(f->n_ends, sizeof(struct fragment_end *));
@@ -210,14 +210,14 @@ static bool stand_alone(const struct fragment *items, size_t n)
 	return i == n;
 }
 
-/* How many neighbours on either side tell how much time there was. Where most are recorded, chance evens out within some dozens: a long one
- * among short ones that represents two must weigh as two, for of two such ones, one is recorded. */
+/* Returns how many neighbours on either side limit the weight. If most are recorded, chance evens out within some dozens: a long one among
+ * short ones that represents two must weigh as two, since of two such ones, one is recorded. */
 static size_t neighbours_of(uint32_t weight)
 {
 	return weight <= FEW_STOOD_FOR ? FEW_STOOD_FOR * (size_t)weight : 1;
 }
 
-/* The most that at[i] can represent, of at[n] at one place. */
+/* Returns the most time that at[i] can represent, of at[n] at one place. */
 static double most_of_place(const struct fragment_process *p, struct fragment *const *at, size_t n, size_t i)
 {
 	size_t k = neighbours_of(at[i]->weight);
@@ -226,8 +226,8 @@ static double most_of_place(const struct fragment_process *p, struct fragment *c
 	return fmax(to - from, 0) / 2;
 }
 
-/* A fragment represents others of its place halfway to its neighbours there, and they can have taken no more time than there was: where one
- * of thousands is recorded, one that had to wait for a CPU would weigh as if all had. at[n]: of one place. */
+/* Limits weights by time. A fragment represents others of its place halfway to its neighbours there, which cannot have taken more time than
+ * there was. Otherwise, of thousands with one recorded, one that waited for a CPU would weigh as if all had. at[n]: of one place. */
 static void place_bound(const struct fragment_process *p, struct fragment *const *at, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -238,8 +238,8 @@ static void place_bound(const struct fragment_process *p, struct fragment *const
 	}
 }
 
-/* All that a thread did took no more time than it lived, or little more, for sums are off by chance: timing makes calls longer that take
- * next to nothing. at[n]: of one thread. */
+/* Limits the total time of a thread to its lifetime, or little more, since sums are off by chance: timing lengthens very short calls.
+ * at[n]: of one thread. */
 static void thread_bound(struct fragment *const *at, size_t n)
 {
 	double from = (double)INFINITY, to = 0, few = 0, many = 0, part;
@@ -257,7 +257,7 @@ static void thread_bound(struct fragment *const *at, size_t n)
 			at[i]->weight = (uint32_t)fmax(at[i]->weight * part, 1);
 }
 
-/* at [p->n]: room to work in. */
+/* Limits the weights of a process. at [p->n]: scratch. */
 static void process_bound(struct fragments *f, const struct fragment_process *p, struct fragment **at)
 {
 	if (stand_alone(f->items + p->first, p->n))
@@ -277,8 +277,8 @@ static void process_bound(struct fragments *f, const struct fragment_process *p,
 	}
 }
 
-/* Lowers weights by which fragments would have taken more time than there was between their neighbours, or than their thread lived. Those
- * of all threads are there, in order. O(n log n). */
+/* Lowers weights with which fragments would take more time than there was between their neighbours, or than their thread lived. Fragments
+ * of all threads must be there, in order. O(n log n). */
 static void weights_bound(struct fragments *f)
 {
 	struct fragment **at = mem_new(f->n, sizeof(struct fragment *));
@@ -295,7 +295,8 @@ static bool same_thread(const struct snapshot *x, const struct snapshot *y)
 	return x->process == y->process && x->thread == y->thread;
 }
 
-/* Those in the window, and of each thread the last one before it and the first one after it, so that what happened in between is known. */
+/* Keeps the snapshots in the window and, per thread, the last one before it and the first one after it, so that differences cover all of
+ * it. */
 static void snapshots_cut(struct fragments *f, double to_s)
 {
 	struct snapshot *s = f->snapshots, before = { .process = UINT32_MAX };
@@ -315,8 +316,8 @@ static void snapshots_cut(struct fragments *f, double to_s)
 	f->n_snapshots = n;
 }
 
-/* Removes what ended outside the window from fragments with times since the run's start, whose snapshots are in order; times then
- * start with what is left. O(fragments + snapshots). */
+/* Removes fragments that ended outside the window. Input: times since the run's start, snapshots in order; times then start with the first
+ * one left. O(fragments + snapshots). */
 static void fragments_cut(struct fragments *f, const struct fragments_window *w)
 {
 	double first = w->from_s;
@@ -381,7 +382,7 @@ static void columns_find(const struct samples *s, struct columns *c)
 		c->account[a] = samples_counter(s, accounts[a]);
 }
 
-/* NaN: not known. */
+/* Returns a value of a record; NaN: not known. */
 static double value_at(const struct samples *s, size_t i, size_t column)
 {
 	return column == SIZE_MAX ? (double)NAN : s->values[i * s->n_counters + column];
@@ -405,7 +406,7 @@ static void fragment_add(struct loading *l, const struct fragment *f, double wei
 	l->out.items[l->out.n++].weight = (uint32_t)fmin(ldexp(weight, (int)thin), UINT32_MAX);
 }
 
-/* `args` are partners then, and its tag is no part of the work. */
+/* Reports whether `args` has the partner of an MPI call; its tag is no part of the work. */
 static bool is_mpi(uint64_t kind, double args)
 {
 	return (kind == INTERPOSE_MESSAGE || kind == INTERPOSE_COLLECTIVE) && args >= 0 && args < PARTNERS;
@@ -418,7 +419,7 @@ static void partner_read(struct fragment *f, uint64_t args, uint64_t kind)
 	f->collective = kind == INTERPOSE_COLLECTIVE;
 }
 
-/* There are far more calls than sites. */
+/* Finds the meanings per site, since there are far more calls. */
 static void meanings_find(struct loading *l, const struct samples *s)
 {
 	free(l->meanings);
@@ -431,7 +432,7 @@ static void meanings_find(struct loading *l, const struct samples *s)
 	}
 }
 
-/* The call itself. */
+/* Adds the call itself. */
 static void call_add(struct loading *l, const struct samples *s, const struct columns *c, size_t i, uint32_t site)
 {
 	double size = value_at(s, i, c->size), kind = value_at(s, i, c->kind), result = value_at(s, i, c->result);
@@ -455,14 +456,14 @@ static void call_add(struct loading *l, const struct samples *s, const struct co
 		partner_read(&f, (uint64_t)args, descriptor);
 		args -= (double)((uint64_t)args & TAG_MASK);
 	}
-	f.arguments = mixed(mixed(mixed(0, (double)descriptor), args), isnan(result) ? 0 : 1); /* a call that fails does something else */
-	if (f.activity == ACTIVITY_COMMUNICATION && !s->items[i].ordinal) /* the first one waits until its partner begins */
+	f.arguments = mixed(mixed(mixed(0, (double)descriptor), args), isnan(result) ? 0 : 1); /* a failed call does other work */
+	if (f.activity == ACTIVITY_COMMUNICATION && !s->items[i].ordinal) /* the first one waits until its partner starts */
 		f.arguments = mixed(f.arguments, 1);
 	if (s->items[i].weight)
 		fragment_add(l, &f, s->items[i].weight);
 }
 
-/* The computation that led to the call. */
+/* Adds the computation before the call. */
 static void edge_add(struct loading *l, const struct samples *s, const struct columns *c, size_t i, uint32_t first_site)
 {
 	double from = value_at(s, i, c->from), since = value_at(s, i, c->since), work = value_at(s, i, c->work),
@@ -482,7 +483,7 @@ static void edge_add(struct loading *l, const struct samples *s, const struct co
 	f.to = first_site + s->items[i].function;
 	f.basis = (uint16_t)(isnan(work) ? BASIS_UNVERIFIED : c->basis);
 	if (isnan(work) && value_at(s, i, c->kind) == INTERPOSE_FUNCTION && !isnan(size)) {
-		f.basis = BASIS_ARGUMENTS; /* the user has said that it tells the work */
+		f.basis = BASIS_ARGUMENTS; /* the user has declared that it tells the work */
 		work = size;
 	}
 	f.work = f.basis == BASIS_UNVERIFIED ? 0 : work;
@@ -544,7 +545,7 @@ static void process_release(struct fragment_process *p)
 	mem_free(p->name, p->program, p->arguments, p->host, p->clock, p->children, p->dropped_why, p->readings);
 }
 
-/* The same process from another file is a copy, or the same file by another name. */
+/* Reports whether the process is there already: from a copy, or the same file by another name. */
 static bool is_there(const struct loading *l, const struct fragment_process *one)
 {
 	for (size_t p = 0; p < l->out.n_processes; p++) {
@@ -557,7 +558,7 @@ static bool is_there(const struct loading *l, const struct fragment_process *one
 	return false;
 }
 
-/* Recorded at another time than those before it, whose run it would be taken for a part of. */
+/* Reports whether another recording made it than the other files of its run. */
 static bool is_of_another(const struct loading *l, const struct fragment_process *one)
 {
 	for (size_t p = 0; p < l->out.n_processes; p++) {
@@ -574,7 +575,7 @@ static void site_release(struct fragment_site *site)
 	mem_free(site->module, site->name, site->file, site->place);
 }
 
-/* Libraries' paths, for each function of theirs: "module:N" is of the one that function N is in. free() it. */
+/* Returns the library path of each function: "module:N" is the path of function N's library. free() it. */
 static const char **modules_find(const struct samples *s)
 {
 	const char **path = mem_new(s->n_functions, sizeof(*path));
@@ -608,7 +609,7 @@ static void sites_add(struct loading *l, const struct samples *s)
 	free(path);
 }
 
-/* Those of fleet/cgroup/stops.h, in the bytes of the file, as long as time goes on. */
+/* Adds the readings (fleet/cgroup/stops.h) in the bytes of the file, while their times increase. */
 static void readings_add(const struct fragments_file *file, struct fragment_process *p)
 {
 	const double unit_s = 1e-4;
@@ -688,7 +689,7 @@ static enum assay_status bytes_add(struct loading *l, const struct fragments_fil
 	if (!st)
 		st = file_add(l, file, &s, err);
 	samples_release(&s);
-	return st == ASSAY_E_NODATA ? ASSAY_OK : st; /* its process ended before it did anything */
+	return st == ASSAY_E_NODATA ? ASSAY_OK : st; /* its process ended before its first call */
 }
 
 /* ---- all of them ---- */
@@ -700,7 +701,7 @@ ORDER_BY(sites_order, struct fragment_site, BY_SITE)
 
 ORDER_POINTERS_BY(site_places_order, struct fragment_site, BY_SITE BY_PLACE)
 
-/* The sites of all files as one list in order, each once; map[] from those of the files. */
+/* Joins the sites of all files into one ordered list, each once; map[]: from the old numbers. */
 static void sites_join(struct fragments *f, uint32_t *map)
 {
 	struct fragment_site **places = mem_new(f->n_sites, sizeof(struct fragment_site *));
@@ -726,8 +727,8 @@ ORDER_BY(items_order, struct fragment, BY_UP(thread) BY_UP(start_s) BY_UP(time_s
 
 ORDER_BY(snapshots_order, struct snapshot, BY_UP(process) BY_UP(thread) BY_UP(at_s))
 
-/* What a program was asked to do is a part of its work where nothing else tells that, and says with whom it talks: of processes without
- * ranks, which of the different command lines of their program in their run theirs is, from 0. free() it. */
+/* Numbers command lines, which tell work if nothing else does, and the partner in communication. For processes without ranks: the number,
+ * from 0, of its command line among those of its program in its run. free() it. */
 static double *commands_number(const struct fragments *f)
 {
 	double *number = mem_new(f->n_processes, sizeof(*number));
@@ -764,7 +765,7 @@ static void commands_tell(struct fragments *f)
 	free(number);
 }
 
-/* Readings since their run's start, until the process executes another program, which is another process here. */
+/* Makes readings relative to the run's start, and ends them if the process executes another program, which is another process here. */
 static void readings_finish(const struct fragments *f, struct fragment_process *p)
 {
 	double until_s = (double)INFINITY;
@@ -778,7 +779,7 @@ static void readings_finish(const struct fragments *f, struct fragment_process *
 	p->n_readings = n;
 }
 
-/* Times of all processes since their run's start, and new numbers for sites and processes. */
+/* Makes times relative to the run's start, and renumbers sites and processes. */
 static void number_all(struct fragments *f, const struct fragments_window *window, const uint32_t *map)
 {
 	uint32_t *process_now = mem_new(f->n_processes, sizeof(*process_now));
@@ -810,7 +811,7 @@ static void number_all(struct fragments *f, const struct fragments_window *windo
 	commands_tell(f);
 }
 
-/* Each process's behind those of the one before it, and these in order. */
+/* Sorts fragments by process, and in order within each. */
 static void items_sort(struct fragments *f)
 {
 	struct fragment *sorted = mem_new(f->n, sizeof(*sorted));
@@ -828,7 +829,7 @@ static void items_sort(struct fragments *f)
 	f->items = sorted;
 }
 
-/* What is known of processes from their fragments, which are in order. */
+/* Completes processes from their fragments, which are in order. */
 static void processes_complete(struct fragments *f)
 {
 	size_t at = 0, snapshot = 0;
@@ -897,7 +898,7 @@ static enum assay_status loading_finish(struct loading *l, enum assay_status st,
 	return st;
 }
 
-/* Adds the file, or counts it among those that are gone. If all of `n` are, and no window is asked for, that is an error. */
+/* Adds the file, or counts it as unreadable. Fails if all of `n` are and there is no window. */
 static enum assay_status file_take(struct loading *l, struct fragments_file *file, size_t n, struct assay_error *err)
 {
 	enum assay_status st = file->st ? file->st : bytes_add(l, file, err);

@@ -6,14 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LATE_S .1 /* what is told from outside may be behind by so much */
+#define LATE_S .1 /* delay of values from outside, s, at most */
 
 struct moment {
 	double at_s, value;
 };
 
-/* Of counts that only grow, and which some threads read later than others: the most that was known by then, and the first moment at which
- * it was more. */
+/* Finds, of counters that only grow and that some threads read later than others, the largest value until a moment and (after_find()) the
+ * first moment with a larger one. */
 static void before_find(const struct snapshot *s, size_t n, enum account a, double at_s, struct moment *low)
 {
 	for (size_t i = 0; i < n; i++)
@@ -39,7 +39,8 @@ static double between(const struct moment *low, const struct moment *high, doubl
 
 static const struct moment none_before = { 0, -1 }, none_after = { (double)INFINITY, 0 };
 
-/* s[n] of one thread, or of one process, which had used nothing when it started, unless it is older than what is looked at. */
+/* Returns the increase of a counter from from_s to to_s. s[n]: of one thread, or of one process, which started with 0 unless it is older
+ * than the interval. */
 static double rise(const struct snapshot *s, size_t n, enum account a, double began_s, double from_s, double to_s)
 {
 	struct moment low[2] = { none_before, none_before }, high[2] = { none_after, none_after };
@@ -62,7 +63,7 @@ bool processors_same_host(const struct fragments *f, size_t a, size_t b)
 	return f->processes[a].run == f->processes[b].run && strcmp(f->processes[a].host, f->processes[b].host) == 0;
 }
 
-/* Of all processes of the run on that host; what is known for a part of the time represents all of it. */
+/* Returns the increase over all processes of the run on that host; a part of the time in which it is known represents all of it. */
 static double host_rise(const struct fragments *f, size_t process, enum account a, double from_s, double to_s)
 {
 	struct moment low[2] = { none_before, none_before }, high[2] = { none_after, none_after };
@@ -90,7 +91,7 @@ static double host_rise(const struct fragments *f, size_t process, enum account 
 	return (between(&low[1], &high[1], times[1]) - between(&low[0], &high[0], times[0])) * (to_s - from_s) / (times[1] - times[0]);
 }
 
-/* *most: of the one that used most. */
+/* Returns the CPU time of all threads; *most: of the thread that used most. */
 static double threads_rise(const struct snapshot *s, size_t n, double began_s, double from_s, double to_s, double *most)
 {
 	double sum = 0;
@@ -109,13 +110,13 @@ static double threads_rise(const struct snapshot *s, size_t n, double began_s, d
 	return sum;
 }
 
-/* By all threads of a process; *threads: by the recorded ones, *most: by the one of these that used most. */
+/* Returns the CPU time of all threads of a process; *threads: of the recorded ones, *most: of the one of these that used most. */
 static double process_rise(const struct fragments *f, size_t process, double from_s, double to_s, double *threads, double *most)
 {
 	const struct fragment_process *p = &f->processes[process];
 	const struct snapshot *s = f->snapshots + p->first_snapshot;
 
-	*threads = threads_rise(s, p->n_snapshots, p->start_s, from_s, to_s, most); /* which is a number */
+	*threads = threads_rise(s, p->n_snapshots, p->start_s, from_s, to_s, most); /* never NaN */
 	return rise(s, p->n_snapshots, ACCOUNT_OWN, p->start_s, from_s, to_s);
 }
 
@@ -130,7 +131,7 @@ struct processors_used processors_used(const struct fragments *f, size_t process
 		if (!processors_same_host(f, process, p))
 			continue;
 		own = process_rise(f, p, from_s, to_s, &threads, &most);
-		out.own_s += fmax(threads, own); /* which is a number where one of them is */
+		out.own_s += fmax(threads, own); /* not NaN if one of them is not */
 		if (p == process) {
 			out.self_s = threads;
 			first = most;

@@ -1,4 +1,4 @@
-/* Regions of the maps in which work was slow: stretches of one process, joined with those of others at the same time. */
+/* Finds regions of the maps in which work was slow: stretches of one process, joined with those of others at the same time. */
 #include "gate/variance/conditions.h"
 
 #include "base/mem.h"
@@ -10,12 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TOGETHER  .5  /* of the time in which either was slow, in which both were: one region */
-#define EXPLAINED .5  /* of what another process waited, which is enough to be what it waited for */
-#define ALIKE	  1.5 /* times as much lost in the same time */
-#define MORE_WORK 4   /* times as slow on the CPU: caches, memory and siblings that others use do not do that */
-#define FOLLOWED  .5  /* of a region's time, in which another process was slow: they waited for it */
-#define MOST_LOST .5  /* of what calls took longer than usual */
+#define TOGETHER  .5  /* part of the time in which either was slow, in which both were: one region */
+#define EXPLAINED .5  /* part of another process's wait that is enough to be its cause */
+#define ALIKE	  1.5 /* ratio of losses in the same time that still counts as equal */
+#define MORE_WORK 4   /* times as slow on the CPU: shared caches, memory and hardware threads do not cause that */
+#define FOLLOWED  .5  /* part of a region's time in which another process was slow: the region waited for it */
+#define MOST_LOST .5  /* part of the additional time of calls */
 
 static bool together(const struct region *r, const struct region_member *m)
 {
@@ -90,13 +90,13 @@ static void region_take(struct region *r, const struct region_member *m)
 	r->members[r->n++] = *m;
 }
 
-/* Most of its loss was inside of calls: whoever it waited for may be the cause. */
+/* Reports whether most of its loss was inside of calls: the process that it waited for may be the cause. */
 static bool blocked(const struct region *r)
 {
 	return !r->why.n || r->why.parts[0].cause == LOSS_CALLS || r->why.parts[0].cause == LOSS_UNKNOWN;
 }
 
-/* What is refined is only roughly known: whose the CPU was that a process waited for, what it was that a call waited for. */
+/* Returns the coarse cause: who used the CPU, and what a call waited for, is only roughly known. */
 static enum loss_cause roughly(enum loss_cause cause)
 {
 	return cause == LOSS_CROWDED || cause == LOSS_WAITING ? LOSS_QUEUE
@@ -105,13 +105,14 @@ static enum loss_cause roughly(enum loss_cause cause)
 							      : cause;
 }
 
-/* Or so it may be: who yields the CPU until a message is there waits for that CPU most of the time. */
+/* Reports whether it may have polled: a process that yields the CPU until a message is there waits for that CPU most of the time. */
 static bool spun(const struct region *r)
 {
 	return r->why.n && roughly(r->why.parts[0].cause) == LOSS_QUEUE;
 }
 
-/* Of one that waits: was that process slow itself? Two that may both only have waited are not each other's cause. */
+/* Reports whether that process was slow itself while the stretch waited. Of two that may both only have waited, neither is the other's
+ * cause. */
 static bool slow_then(const struct stretches *all, size_t process, const struct stretch *waits)
 {
 	double from = waits->member.from_s, to = waits->member.to_s;
@@ -126,7 +127,7 @@ static bool slow_then(const struct stretches *all, size_t process, const struct 
 	return false;
 }
 
-/* From one that waits itself to the next, until one was slow itself; else the first. */
+/* Follows waits from process to process until one was slow itself; returns that one, else the first. */
 static size_t stretch_follow(const struct variance *v, const struct stretches *all, const struct stretch *s, struct waits *known)
 {
 	size_t process = s->member.process, first = VARIANCE_NONE;
@@ -143,7 +144,7 @@ static size_t stretch_follow(const struct variance *v, const struct stretches *a
 	return first;
 }
 
-/* What took the time of each by itself. One that waited for none of the processes that are known was slow itself. */
+/* Finds the cause of each stretch by itself. A stretch that waited for no known process was slow itself. */
 static void stretches_explain(struct variance *v, struct stretches *all, struct waits *known)
 {
 	size_t capacity = 0;
@@ -176,7 +177,7 @@ static void stretches_explain(struct variance *v, struct stretches *all, struct 
 	regions_release(v);
 }
 
-/* Whoever waited is not joined with the one that it waited for, nor with one that waited for another. */
+/* Finds for whom each stretch waited: it is not joined with that process, nor with stretches that waited for another. */
 static void stretches_follow(const struct variance *v, struct stretches *all, struct waits *known)
 {
 	for (size_t i = 0; i < all->n; i++) {
@@ -184,14 +185,14 @@ static void stretches_follow(const struct variance *v, struct stretches *all, st
 
 		s->waited_for = s->waits || s->spins ? stretch_follow(v, all, s, known) : VARIANCE_NONE;
 		if (s->spins && (s->waited_for == VARIANCE_NONE || !slow_then(all, s->waited_for, s))) {
-			s->waited_for = VARIANCE_NONE; /* it was the CPU that it waited for */
+			s->waited_for = VARIANCE_NONE; /* it waited for the CPU */
 			continue;
 		}
 		s->waits |= s->spins;
 	}
 }
 
-/* In the same time. */
+/* Reports whether both lost about as much in the same time. */
 static bool lost_alike(const struct stretch *a, const struct stretch *b)
 {
 	double x = a->member.estimated_s / (a->member.to_s - a->member.from_s),
@@ -200,7 +201,7 @@ static bool lost_alike(const struct stretch *a, const struct stretch *b)
 	return fmax(x, y) <= ALIKE * fmin(x, y);
 }
 
-/* What one waited for others in messages is not its loss, whatever slowed it meanwhile. */
+/* Excludes waits for others in messages from the loss, whatever else slowed the process. */
 static void stretches_own(struct stretches *all)
 {
 	for (size_t i = 0; i < all->n; i++) {
@@ -216,7 +217,7 @@ static uint32_t run_of(const struct variance *v, size_t process)
 	return v->fragments.processes[process].run;
 }
 
-/* Of calls, where nobody is known who slowed them, and of conditions: one thing slows alike. */
+/* Reports whether losses are alike, for calls without a known cause and for conditions: one cause slows alike. */
 static bool alike(const struct stretch *a, const struct stretch *b)
 {
 	return (a->waits && a->waited_for != VARIANCE_NONE) || (!a->condition && roughly(a->cause) != LOSS_CALLS) || lost_alike(a, b);
@@ -229,7 +230,7 @@ static bool same_reason(const struct variance *v, const struct stretch *a, const
 	       (a->waits || roughly(a->cause) == roughly(b->cause)) && alike(a, b);
 }
 
-/* Each stretch to the first region with which it is together; which[]: a stretch of each region. */
+/* Adds each stretch to the first region with which it is together; which[]: a stretch of each region. */
 static void stretches_join(struct variance *v, const struct stretches *all, size_t *capacity)
 {
 	const struct stretch **which = mem_new(v->n_regions + all->n, sizeof(*which));
@@ -259,8 +260,8 @@ static void stretches_join(struct variance *v, const struct stretches *all, size
 ORDER_BY(regions_order, struct region,
 	 BY_DOWN(marked) BY_UP(rest) BY_DOWN_ROUNDED(estimated_s) BY_UP(from_s) BY_UP(activity) BY_UP(members[0].process))
 
-/* The region of others that were slow themselves for most of the time of this one: of `process`, or (VARIANCE_NONE) of any that are not in
- * it, the one with the longest common time. */
+/* Returns the region of other processes that were slow themselves for most of this region's time. process: only of this one; VARIANCE_NONE:
+ * of any outside of the region, the one with the longest common time. */
 static size_t slow_meanwhile(const struct variance *v, const struct region *waits, size_t process)
 {
 	double most = 0;
@@ -282,8 +283,8 @@ static size_t slow_meanwhile(const struct variance *v, const struct region *wait
 	return found;
 }
 
-/* A region of messages that were waited for belongs to that of the process for which they waited; where the calls do not say for whom, to
- * those who were slow themselves at the same time. */
+/* Finds the causes of regions that waited for messages: the region of the process for which they waited or, if calls do not say for whom,
+ * of those who were slow themselves at the same time. */
 static void causes_follow(struct variance *v)
 {
 	for (size_t r = 0; r < v->n_regions; r++)
@@ -291,7 +292,7 @@ static void causes_follow(struct variance *v)
 			v->regions[r].caused_by = slow_meanwhile(v, &v->regions[r], v->regions[r].waited_for);
 }
 
-/* Between the same calls programs do the one thing now, another then. */
+/* Reports whether it was likely other work: programs may do different work between the same calls. */
 static bool likely_work(const struct region *r)
 {
 	double processor_s = 0;
@@ -302,7 +303,7 @@ static bool likely_work(const struct region *r)
 	       processor_s >= EXPLAINED * r->why.loss_s;
 }
 
-/* Nobody can tell it from more work, or from a message that simply came later. */
+/* Reports whether it cannot be distinguished from more work, or from a message that came later. */
 static bool unproved(const struct region *r)
 {
 	enum loss_cause cause = r->why.n ? r->why.parts[0].cause : LOSS_UNKNOWN;
@@ -318,8 +319,7 @@ static int group_of(const struct region *r)
 	return r->caused_by != VARIANCE_NONE ? 3 : r->work ? 2 : r->unproved;
 }
 
-/* What was slow for sure stands before what may have been more work, what most likely was, and what is the consequence of another region.
- */
+/* Sorts regions: surely slow, possibly more work, most likely more work, consequences of other regions. */
 static void causes_first(struct variance *v)
 {
 	struct region *sorted = mem_new(v->n_regions, sizeof(*sorted));
@@ -354,7 +354,7 @@ static enum assay_status marked_add(struct variance *v, const struct variance_op
 		return assay_fail(err, ASSAY_E_NOTFOUND,
 				  "there is no process %lld: name a rank, a process id, or a place from 0 among the %zu",
 				  (long long)o->marked_rank, f->n_processes);
-	v->n_conditions = 0; /* all of the time there is asked for */
+	v->n_conditions = 0; /* the user asked for all of the time there */
 	stretch_measure(v, ACTIVITY_COMPUTATION, &m);
 	v->n_conditions = n_conditions;
 	if (!(m.expected_s > 0))
@@ -367,7 +367,7 @@ static enum assay_status marked_add(struct variance *v, const struct variance_op
 	return ASSAY_OK;
 }
 
-/* "ADDRESS:PORT" of the connection on which the region's calls lost most; NULL: there is none. Borrowed from the fragments. */
+/* Returns "ADDRESS:PORT" of the connection on which the region's calls lost most; NULL: none. Borrowed from the fragments. */
 static const char *ends_peer(const struct variance *v, const struct region *r)
 {
 	double *longer = mem_new(v->fragments.n_ends + 1, sizeof(*longer)), all = 0;

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* "main, sort.c:88", "main+2f of sort" where no line is known; NULL: there is no function. free() it. */
+/* Returns "main, sort.c:88", or "main+2f of sort" if the line is not known; free() it. NULL: there is no function. */
 static char *place_of(const struct image *image, const char *path, uint64_t behind_call)
 {
 	uint64_t address = behind_call - 1;

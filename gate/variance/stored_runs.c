@@ -12,9 +12,9 @@
 
 struct paths {
 	char **items;  /* [n] */
-	uint32_t *run; /* [n] to which each belongs */
+	uint32_t *run; /* [n] run of each */
 	size_t n, capacity, runs_capacity;
-	uint32_t adding; /* the run of the next ones */
+	uint32_t adding; /* run of the next paths */
 };
 
 static void paths_add(struct paths *paths, char *path)
@@ -90,7 +90,7 @@ static void runs_name(struct fragments *f, const char *const *names, size_t n)
 	}
 }
 
-/* Some of its files can be read, and have a call. */
+/* Reports whether some file of the run can be read and has a call. */
 static bool has_run(const struct fragments *f, size_t run)
 {
 	size_t p = 0;
@@ -142,7 +142,7 @@ static const char *latest_plan(const struct stored_runs *runs)
 	return latest ? latest->plan : "";
 }
 
-/* The files of a run are adjacent. */
+/* Divides files into runs; the files of a run are adjacent. */
 static void runs_divide(struct stored_runs *runs)
 {
 	size_t capacity = 0;

@@ -7,17 +7,17 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define SURE	      3	  /* standard errors by which a loss must be more than the least that is told: there are many places to look at */
-#define ORDERS_BETTER 1	  /* of SLOW_SPANS_ORDERS may have as slow a stretch */
-#define BESIDE	      1.2 /* times one piece: what a stretch that is hardly more than that may have beside it by chance */
-#define MOST	      .5  /* of a stretch: long fragments; of a column: one of them */
-/* Standard deviations beyond chance, of a row with VARIANCE_COLUMNS pieces, and in proportion to the square root of their number: of
+#define SURE	      3	  /* standard errors by which a loss must exceed the least reported one: there are many places */
+#define ORDERS_BETTER 1	  /* number of SLOW_SPANS_ORDERS that may have as slow a stretch */
+#define BESIDE	      1.2 /* times one piece: a stretch below this may be that piece with others by chance */
+#define MOST	      .5  /* part of a stretch: long fragments; of a column: one of them */
+/* Standard deviations beyond chance of a row with VARIANCE_COLUMNS pieces, in proportion to the square root of their number: of
  * computation, and of calls, whose times are alike for a while by themselves. */
 #define BEYOND	     5
 #define BEYOND_CALLS 10
-#define APART_CALLS  1.5 /* times as slow as the rest of the row calls must be, or throughout, as those of the next process */
+#define APART_CALLS  1.5 /* times as slow as the rest of the row that calls must be; throughout, as those of the next process */
 
-/* How much of a fragment's recorded time lies in [from, to). */
+/* Returns the part of a fragment's recorded time in [from, to). */
 double stretch_part(const struct fragment *f, double from_s, double to_s)
 {
 	double begin = fmax(f->start_s, from_s), end = fmin(f->start_s + f->time_s, to_s);
@@ -32,7 +32,7 @@ double stretch_overlap(double a_from, double a_to, double b_from, double b_to)
 	return fmax(fmin(a_to, b_to) - fmax(a_from, b_from), 0);
 }
 
-/* stretch_part() without what conditions took. */
+/* Returns stretch_part() without conditions. */
 static double part_left(const struct variance *v, const struct fragment *f, double from_s, double to_s)
 {
 	double part = stretch_part(f, from_s, to_s), begin = fmax(f->start_s, from_s), end = fmin(f->start_s + f->time_s, to_s);
@@ -41,8 +41,8 @@ static double part_left(const struct variance *v, const struct fragment *f, doub
 							  : part;
 }
 
-/* Sums of a process's fragments of that activity; and the time of what is not repeated computation, with what was not recorded, as long as
- * threads were there. */
+/* Sums a process's fragments of that activity. Estimates the loss in computation for all time that threads were there, except calls: with
+ * work that is not repeated or recorded. */
 void stretch_measure(const struct variance *v, enum activity activity, struct region_member *m)
 {
 	const struct fragment_process *p = &v->fragments.processes[m->process];
@@ -84,7 +84,7 @@ void stretch_measure(const struct variance *v, enum activity activity, struct re
 	m->beside = fmax(there / fmax(m->to_s - m->from_s, 1e-9), 1);
 }
 
-/* What it cost is enough to be told, and no chance of what was recorded. */
+/* Reports whether its cost is enough to be reported, and not by chance of which calls were recorded. */
 static bool stretch_matters(const struct variance *v, const struct region_member *m)
 {
 	return stats_round(m->loss_s - SURE * m->error_s) >= stats_round(v->least_s) &&
@@ -93,15 +93,14 @@ static bool stretch_matters(const struct variance *v, const struct region_member
 
 /* ---- a row of a map ---- */
 
-#define ROW_OF_WAITS ACTIVITY_MAPS /* no map: of waits for a CPU */
+#define ROW_OF_WAITS ACTIVITY_MAPS /* not a map: the row of waits for a CPU */
 
 struct row {
 	size_t map, process;
 	const double *time, *expected; /* [columns] */
-	double *x;     /* [columns] logarithm of how many times as long as usual the work there took; NaN: there was none; -INFINITY: it was
-			* found before */
-	bool *joined;  /* [columns] to the one before, by a fragment that is most of both */
-	bool *alone;   /* [columns] part of such a fragment, which is slow by itself */
+	double *x;     /* [columns] log of the multiple of the usual time of the work there; NaN: none; -INFINITY: found before */
+	bool *joined;  /* [columns] joined to the one before by a fragment that is most of both */
+	bool *alone;   /* [columns] part of such a fragment that is slow by itself */
 	double *piece; /* [columns] scratch */
 };
 
@@ -152,7 +151,7 @@ static void row_fill(const struct variance *v, struct row *row)
 	}
 }
 
-/* What is left of a row: how many times as long as usual it took; NaN: nothing. */
+/* Returns the multiple of the usual time in what is left of a row; NaN: nothing is left. */
 static double row_times(const struct variance *v, const struct row *row, size_t without_from, size_t without_to)
 {
 	double time = 0, expected = 0;
@@ -165,7 +164,7 @@ static double row_times(const struct variance *v, const struct row *row, size_t 
 	return expected > 0 ? time / expected : (double)NAN;
 }
 
-/* Of a stretch, what long fragments are that are slow by themselves: the longest one, and all. */
+/* Sums, in a stretch, long fragments that are slow by themselves: the longest one, and all. */
 static void alone_sum(const struct variance *v, const struct row *row, const struct slow_span *span, double *longest, double *all)
 {
 	*longest = *all = 0;
@@ -180,9 +179,9 @@ static void alone_sum(const struct variance *v, const struct row *row, const str
 	}
 }
 
-/* Is it more than what chance makes of the same pieces in another order, and of times that are alike for a while by themselves? Long
- * fragments that are slow each for itself are none of the latter; one that is hardly more than a single piece must be more than that piece
- * with others beside it. */
+/* Reports whether a stretch is more than chance makes of the same pieces in another order, and of times that are alike for a while by
+ * themselves. Long fragments that are slow each by itself are no such times. A stretch that is hardly more than a single piece must be more
+ * than that piece with others beside it. */
 static bool beyond_chance(const struct variance *v, const struct row *row, const struct slow_span *span)
 {
 	double longest, all, least;
@@ -222,13 +221,13 @@ static struct stretch stretch_at(const struct variance *v, const struct row *row
 	return s;
 }
 
-/* How many times as slow as the rest work must be. */
+/* Returns how many times as slow as the rest work must be. */
 static double apart(const struct variance *v, size_t map)
 {
 	return map == ACTIVITY_COMPUTATION || map == ROW_OF_WAITS ? 1 / v->threshold : fmax(APART_CALLS, 1 / v->threshold);
 }
 
-/* Of the levels' stretches that are slower than all the rest, and no chance, the one that divides the row best. */
+/* Finds, among the stretches of all levels that are slower than the rest and not by chance, the one that divides the row best. */
 static bool row_slowest(const struct variance *v, const struct row *row, struct slow_span *out, struct stretch *stretch)
 {
 	struct slow_span spans[SLOW_SPANS_LEVELS];
@@ -254,7 +253,7 @@ void stretch_add(struct stretches *out, const struct stretch *s)
 	mem_append(out->items, out->n, &out->capacity, *s);
 }
 
-/* The slowest stretch first: what was found is no part of what the rest is compared with. */
+/* Adds the slowest stretches first: found ones are excluded from the rest that others are compared with. */
 static void row_scan(const struct variance *v, struct row *row, struct stretches *out)
 {
 	struct slow_span span;
@@ -288,8 +287,8 @@ void stretches_of_row(const struct variance *v, size_t process, const double *ti
 
 /* ---- throughout ---- */
 
-/* From how many times the usual time on a process is slow throughout: where most of them (of computation: half) are closer together than
- * the next one is to them; of computation that is known from before, than that. INFINITY: nowhere. */
+/* Returns the multiple of the usual time from which a process is slow throughout: most of them (of computation: half) are closer together
+ * than the next one is to them. Computation with usual times from earlier windows is compared with those. INFINITY: none is. */
 static double throughout_from(const struct variance *v, size_t map, const double *times)
 {
 	size_t processes = v->fragments.n_processes, n = 0, usual;
@@ -310,7 +309,7 @@ static double throughout_from(const struct variance *v, size_t map, const double
 	return from;
 }
 
-/* Instead of what was found of it in this map. */
+/* Adds a stretch throughout, and removes what was found of the process in this map. */
 static void throughout_add(const struct variance *v, struct row *row, struct stretches *out)
 {
 	size_t from = 0, to = v->columns, kept = 0;
@@ -331,7 +330,7 @@ static void throughout_add(const struct variance *v, struct row *row, struct str
 	stretch_add(out, &s);
 }
 
-/* The same of a process of a run that was slow itself: that it was is known, however much the others differ. */
+/* Returns the same for a process of a run that was slow itself, however much the others differ. */
 static double run_slow_from(const struct variance *v, const double *runs, const struct row *row)
 {
 	bool slow = v->fragments.n_runs && stats_round(runs[v->fragments.processes[row->process].run] * v->threshold) > 1;

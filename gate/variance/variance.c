@@ -7,9 +7,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define PLACES	  (1u << 16) /* for clusters; later ones are not kept */
+#define PLACES	  (1u << 16) /* places for clusters; later clusters are not kept */
 #define TRIES	  64u
-#define FORGOTTEN 1.01 /* factor by which what was usual becomes slower in each window, until it is as slow as now */
+#define FORGOTTEN 1.01 /* factor by which the usual time grows per window, at most to the present time */
 
 /* ---- what was usual in earlier windows of a run ---- */
 
@@ -37,12 +37,12 @@ static uint64_t site_key(const struct fragment_site *s)
 	return key;
 }
 
-/* Sites have different numbers in each window. */
+/* Returns a key of the cluster that is the same in all windows; numbers of sites are not. */
 static uint64_t cluster_key(const struct variance *v, const struct cluster *c)
 {
 	uint64_t key = site_key(&v->fragments.sites[c->to]);
 
-	if (c->from != FRAGMENT_NO_SITE) /* the way there is not the way back */
+	if (c->from != FRAGMENT_NO_SITE) /* from -> to is not to -> from */
 		key = fragment_hash(fragment_hash(key, 1), site_key(&v->fragments.sites[c->from]));
 	return fragment_hash(fragment_hash(key, c->basis), c->arguments) | 1;
 }
@@ -73,7 +73,7 @@ static void cluster_apply(struct cluster *c, uint64_t key, struct variance_known
 	}
 }
 
-/* Updates what is usual in computation, in both. False: this is the first window. */
+/* Updates the usual times of computation in both. Returns false for the first window. */
 static bool known_apply(struct variance *v, struct variance_known *known)
 {
 	bool before = known->windows++ > 0;
