@@ -167,7 +167,7 @@ static struct drift drift_of(const struct cost_side *side)
 /* ---- one machine ---- */
 
 struct side {
-	struct cost_model model; /* of the baseline */
+	struct cost_model model; /* model of the baseline */
 	struct cost_side of;	 /* the candidate */
 	struct drift drift;
 	const char *architecture; /* NULL: not known; borrowed */
@@ -697,7 +697,7 @@ static void find(const struct both *both, const struct cost_where_asked *asked, 
 	for (size_t k = 0; k < d.n; k++)
 		out->items[k] = (struct cost_where_place){ .function = d.names[d.items[k].function], .of = parts[k], .segment = k };
 	qsort(out->items, d.n, sizeof(*out->items), places_by_adds);
-	out->t = stats_t_quantile(1.0 - .025 / fmax(1.0, (double)d.n), (double)(both->new.X.rows - 1)); /* of any of them */
+	out->t = stats_t_quantile(1.0 - .025 / fmax(1.0, (double)d.n), (double)(both->new.X.rows - 1)); /* quantile for any of them */
 	while (out->n < d.n && out->n < LISTED_MAX && sum < asked->more && out->items[out->n].of.adds > 0.0) {
 		struct cost_where_place *place = &out->items[out->n++];
 

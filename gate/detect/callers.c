@@ -30,7 +30,7 @@ struct edge {
 
 /* State of passing counts on in one file. */
 struct passing {
-	struct samples *s; /* with its own functions, calls and sums */
+	struct samples *s; /* has its own functions, calls and sums */
 	const struct stems *names[2];
 	bool *moves;	    /* [n_functions] its work counts as its callers' */
 	struct edge *edges; /* [n] by from, to */
@@ -372,8 +372,7 @@ static double called_made(const struct called *here)
 	return here->calls > 0 ? here->of_calling[0] / of_calling[0].each / here->calls : 0;
 }
 
-/* Subtracts calling on both sides. calling_ns[names->n]: cost subtracted per call on the new side less that on the old one, and of the
- * calls themselves. */
+/* Subtracts calling. calling_ns[names->n]: cost subtracted per call on the new side less that on the old one, and of the calls. */
 static void sides_take_off_calling(const struct side sides[2], const struct stems *names, double *calling_ns)
 {
 	struct called *called[2] = { mem_new(names->n + 1, sizeof(*called[0])), mem_new(names->n + 1, sizeof(*called[1])) };

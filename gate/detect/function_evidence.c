@@ -148,7 +148,7 @@ static void function_evidence_try(struct lab *lab, const struct run_set *const s
 static char *all_others(const struct run_set *const sets[2], const struct stored_samples stored[2])
 {
 	const struct sample_file *file = stored[0].files;
-	size_t name = strlen(file->application), input = strlen(file->input); /* of the manifest the name has no input */
+	size_t name = strlen(file->application), input = strlen(file->input); /* the name in the manifest has no input */
 	bool same = strcmp(sets[0]->application, sets[1]->application) == 0;
 	char *application, *versions = mem_format("%s,%s", sets[0]->version, sets[1]->version), *command;
 	struct buf text = BUF_INIT;

@@ -66,15 +66,14 @@ static double change_more(const struct change *c, const struct work *work)
 	return fabs(by_run) >= LEAST_OTHER * normal ? by_run : 0; /* equal up to one event */
 }
 
-/* Reports whether a change matters. Work, or time if no work is counted, is compared by run; one sort of work must not be small against all
- * of it. */
+/* Reports whether a change matters. Work (or time without it) is compared by run; one sort of work counts as a part of all of it. */
 static bool change_matters(const struct change *c, const struct work *work)
 {
 	bool is_work = c->about.role == COUNTER_WORK, by_run = is_work || c->is_time;
 	double difference = fabs(c->now * (by_run ? work->calls : 1) - c->normal),
 	       most = is_work ? fmax(work->normal, work->now * work->calls) : fmax(fabs(c->normal), fabs(c->now));
 
-	/* At either end of the possible error, in the same direction. */
+	/* Both ends of the possible error, in the same direction. */
 	if (c->is_time)
 		most = fmax(fabs(c->normal) + c->unsure[0], fabs(c->now) + c->unsure[1]);
 	return c->there && difference >= (is_work ? 0 : c->about.min_relevant_delta) && difference >= LEAST_OTHER * most && difference > 0;
@@ -428,7 +427,7 @@ struct kind kind_of(enum record_back_end back_end, const struct observations *se
 		kind.column = SIZE_MAX;
 	}
 	kind_lead(changes, p, &cost, slower, !(without >> TROUBLE_CALLS & 1), &kind);
-	if ((kind.trouble == TROUBLE_MORE_WORK || kind.trouble == TROUBLE_CALLS) && !kind.improved) /* with all that follows from it */
+	if ((kind.trouble == TROUBLE_MORE_WORK || kind.trouble == TROUBLE_CALLS) && !kind.improved) /* includes all that follows from it */
 		kind.more_ns = fmax(kind.more_ns, kind.run_ns);
 	for (size_t c = 0; c < p; c++) {
 		if (strcmp(seen->columns[c], "emulated:allocated_bytes") == 0)

@@ -12,7 +12,7 @@
 #define KIND_FURTHER_PART .03 /* least part of the cost of the leading kind: costs are orders of magnitude */
 
 struct kind {
-	enum trouble trouble;			/* of an improvement: the trouble that became less */
+	enum trouble trouble;			/* for an improvement, the trouble that became less */
 	enum trouble further[KIND_FURTHER_MAX]; /* [n_further], each once, by cost; they changed in the same direction */
 	size_t n_further;
 	bool improved;		     /* something became less, and nothing of comparable cost became more */

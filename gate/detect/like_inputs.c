@@ -9,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-#define FOLDS_MAX 40  /* with more normal runs, several are held out together */
+#define FOLDS_MAX 40  /* most held-out parts: of more normal runs, several are held out together */
 #define TOLERANCE .05 /* as in detector_defaults: below, differences count as they are, above by their ratio */
 
 /* ---- inputs of runs ---- */
@@ -358,7 +358,7 @@ struct like_inputs like_inputs_bring(const struct side *old, struct observed *no
 	return like;
 }
 
-/* ---- what is said about it ---- */
+/* ---- text ---- */
 
 void like_inputs_text(const struct like_inputs *like, struct buf *out)
 {

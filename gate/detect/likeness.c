@@ -12,8 +12,8 @@
 #include <math.h>
 #include <string.h>
 
-#define COUNTERS_MIN  2 /* with one there is no direction, only more and less */
-#define STRESSORS_MIN 8 /* with fewer there is no spread, and no p below 0.1 */
+#define COUNTERS_MIN  2 /* a single one has no direction, only more and less */
+#define STRESSORS_MIN 8 /* fewer have no spread, and no p below 0.1 */
 #define PERMUTATIONS  9999
 #define SPREAD_MIN    .2 /* least spread of the logs over stressors: smaller differences may be noise, but would count as much */
 #define SEED	      71
@@ -203,8 +203,8 @@ static struct likeness_match match_of(const double *similarity, const bool *memb
 struct stressor_rates_query {
 	const char *const *counters; /* [n_counters] of the functions, with COUNTERS_TIME if durations are known */
 	size_t n_counters;
-	enum record_back_end back_end;	/* of the functions */
-	const char *hardware_type;	/* of the machines; "": any */
+	enum record_back_end back_end;	/* back end of the functions */
+	const char *hardware_type;	/* hardware type of the machines; "": any */
 	const struct fingerprint *kind; /* only fingerprints comparable with it; NULL: any */
 };
 
@@ -482,7 +482,7 @@ static struct calls_of calls_of(const struct detected *d, const struct observed 
 	each.calls = mem_new(each.runs, sizeof(double));
 	for (size_t i = 0; i < m->rows; i++) {
 		double *sums = each.mean + o->run[i] * m->cols, work = 0;
-		bool divided = false; /* by work, as all columns but work are if it is counted */
+		bool divided = false; /* divided by work, as all columns but work are if it is counted */
 
 		if (strcmp(o->functions[o->function[i]], symbol) != 0)
 			continue;

@@ -432,7 +432,7 @@ static void pool_choose(struct pool_rows *rows, size_t most, uint64_t seed)
 /* Sums over all calls of a function in a run, if sample files have them (runs/inside/samples/samples.h). The rows of its samples are scaled
  * to these, so that the choice of samples changes no mean. Within a run rows keep their proportions. */
 struct pool_totals {
-	double calls, work; /* of all of its threads and processes; calls 0: not known */
+	double calls, work; /* sums over its threads and processes; calls 0: not known */
 	double *sums;	    /* [columns] in the function itself; NaN: not known */
 	size_t columns;
 };

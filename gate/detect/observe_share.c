@@ -1,4 +1,4 @@
-/* How much each function of a side does. */
+/* Computes the part of each function in the work of a side. */
 #include "gate/detect/observe.h"
 
 #include "base/mem.h"

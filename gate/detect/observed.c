@@ -1,4 +1,4 @@
-/* What was observed, and the functions of it that are put aside. */
+/* Operations on what was observed: release, putting functions aside, removing rows. */
 #include "gate/detect/observe.h"
 
 #include "base/mem.h"

@@ -353,7 +353,7 @@ void code_function_name(const char *symbol, char out[CODE_NAME_BYTES])
 	mem_free(name, stem);
 }
 
-#define STUB_BYTES 16 /* of an entry of a procedure linkage table, at most */
+#define STUB_BYTES 16 /* largest size of an entry of a procedure linkage table */
 
 /* Appends "@plt" to the function that an entry of a procedure linkage table calls (else the table's name). Returns false elsewhere. */
 static bool name_stub(const struct image *image, uint64_t address, char out[CODE_NAME_BYTES])

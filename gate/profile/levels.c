@@ -16,7 +16,7 @@ ROWS_FUNCTION(level_text, enum level, LEVEL_ROWS, ROWS_TEXT)
 
 /* ---- shares ---- */
 
-/* of[n * LEVELS]: shares of runs or of machines */
+/* Shares of runs or of machines: of[n * LEVELS]. */
 struct level_shares {
 	double *of;
 	size_t n;

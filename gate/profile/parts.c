@@ -14,7 +14,7 @@
 #define COVERED	      .9		 /* part of the CPU time: samples may be late */
 #define SHOWN_MIN     .005		 /* part of the time: smaller parts are only in JSON */
 #define TOLD_MIN      .05		 /* part of the time: larger ones are in the sentence, */
-#define TOLD_MAX      2			 /* at most this many per level */
+#define TOLD_MAX      2			 /* most of them per level */
 #define FUNCTIONS_MAX 5			 /* shown per category */
 #define NAME_COLUMNS  33		 /* shown */
 #define FEW	      100		 /* samples */

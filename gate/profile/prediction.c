@@ -68,7 +68,7 @@ enum assay_status prediction_fingerprint(const struct fingerprint_set *set, cons
 	bool known = false;
 
 	*out = NULL;
-	for (size_t i = 0; i < set->n; i++) { /* by machine, then time */
+	for (size_t i = 0; i < set->n; i++) { /* sorted by machine, then time */
 		if (strcmp(set->items[i].machine, machine) != 0)
 			continue;
 		known = true;

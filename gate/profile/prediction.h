@@ -6,12 +6,12 @@
 
 #define PREDICTION_LEVEL       .90
 #define PREDICTION_TYPES_MIN   2 /* hardware types: one has no spread */
-#define PREDICTION_MODEL_TYPES 4 /* with fewer, no type can be held out to estimate the models' error */
+#define PREDICTION_MODEL_TYPES 4 /* least types for models: fewer allow no held-out type to estimate their error */
 
 struct prediction {
 	double log_cost, half; /* natural log; the interval is log_cost +- half */
 	bool modelled;	       /* false: the mean of the types, whatever the machine's fingerprint says */
-	double mape, q2;       /* of the models, on held-out types; NaN without models */
+	double mape, q2;       /* on held-out types; NaN: no models */
 	size_t stressors;      /* number of stressors that the models use */
 };
 

@@ -32,7 +32,7 @@ const struct profile_options profile_defaults = { SHARES_RESAMPLES, PROFILE_SEED
 
 /* ---- levels ---- */
 
-/* Calibrated with stressors excluded and injected mixtures: docs/evidence/irup.md. */
+/* Calibrated with stressors held out and mixtures injected: docs/evidence/irup.md. */
 #define PART_TRUSTED .8						  /* probability that the leading part leads */
 static const double least_trusted[INFERRED_LEVELS] = { .2, .45 }; /* least part of the time in all fits that are nearly as good */
 #define SHOWN_MIN  .02

@@ -19,7 +19,7 @@ struct stored_time {
 	size_t n;
 	struct levels levels;	/* 0 runs: no times */
 	struct sampled sampled; /* samples of all machines; if no run has any, the reason */
-	struct parts parts;	/* of both */
+	struct parts parts;	/* parts of `levels` and `sampled` */
 	size_t sampled_runs;
 };
 

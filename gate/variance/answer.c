@@ -296,8 +296,7 @@ static char *times_text(const struct region *r)
 	return times_of(r) > TIMES_TOLD ? mem_format("more than %d", TIMES_TOLD) : mem_format("%.2f", times_of(r));
 }
 
-/* Returns the time of all threads, or the time that records represent if that is more, since it includes the timing of calls that were not
- * timed. */
+/* Returns the time of all threads, or that of the records if it is more: records include the timing of calls that were not timed. */
 static double all_s(const struct variance *v)
 {
 	double sum = 0;

@@ -13,7 +13,7 @@
 
 #define BREAKDOWN_MAJOR .25 /* part of the loss above which a part is refined; as published */
 
-/* name for programs, text for people: "87 % ...". */
+/* name for programs, text for users: "87 % ...". */
 #define LOSS_ROWS(X)                                                                                                                       \
 	X(LOSS_QUEUE, "run_queue", "waiting for a CPU that other programs were using")                                                     \
 	X(LOSS_CROWDED, "own_queue", "waiting for a CPU that the run itself was using")                                                    \

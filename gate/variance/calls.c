@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#define BY_FILE ACTIVITIES /* by the kind of the descriptor */
+#define BY_FILE ACTIVITIES /* the kind of the descriptor decides */
 
 struct call_row {
 	const char *name; /* a star at its end matches any rest */

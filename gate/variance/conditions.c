@@ -85,8 +85,7 @@ static enum activity activity_in(const struct variance *v, const struct region_m
 	return most;
 }
 
-/* Adds a condition. clears: its time is excluded from other regions, unless it lasts as long as its process, since then it does not say
- * when that was slow. */
+/* Adds a condition. clears: its time is in no other region, unless it lasts as long as its process: that tells no time of slowness. */
 static void condition_add(struct variance *v, struct stretches *all, enum loss_cause cause, struct region_member m, bool clears)
 {
 	const struct fragment_process *p = &v->fragments.processes[m.process];
@@ -374,8 +373,7 @@ struct moment {
 
 ORDER_BY(moments_order, struct moment, BY_UP(at_s) BY_UP(value))
 
-/* Lists the time for which the process had been stopped or throttled at each moment, by any of its threads, or from outside. Returns how
- * many moments; free() *out. */
+/* Lists for how long the process was stopped or throttled by each moment, by threads or from outside. Returns how many; free() *out. */
 static size_t moments_find(const struct variance *v, const struct fragment_process *p, enum account a, struct moment **out)
 {
 	struct fragment_reading before = { .at_s = p->start_s };

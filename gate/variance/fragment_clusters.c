@@ -18,8 +18,7 @@ ORDER_BY(same_kind, struct fragment, KIND)
 
 ORDER_POINTERS_BY(by_kind, struct fragment, KIND BY_PLACE)
 
-/* Divides fragments into blocks of neighbours in one process: one column of the map each or, if these are few, fewer fragments. Returns the
- * number of blocks. */
+/* Makes blocks of neighbours in one process: one column of the map each or, if these are few, fewer fragments. Returns how many. */
 static size_t blocks_of(const struct variance *v, struct fragment *const *places, size_t n, double *mean, double *weights)
 {
 	size_t blocks = 0, run, columns = 0;

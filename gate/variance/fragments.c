@@ -41,7 +41,7 @@ struct loading {
 	size_t items_capacity, snapshots_capacity, processes_capacity, sites_capacity;
 	const struct fragments_window *window; /* NULL: the whole run */
 	uint32_t run;			       /* run of the present file, */
-	struct meaning *meanings;	       /* of its functions, */
+	struct meaning *meanings;	       /* meanings of its functions, */
 	uint32_t ends[ENDS_NUMBERS];	       /* and of its ends */
 	const char *cut;		       /* the first file that ends before its first call; NULL: none */
 };
@@ -137,7 +137,7 @@ static void ends_release(struct fragments *f)
 	free(f->ends);
 }
 
-/* ---- when processes began ---- */
+/* ---- starts of processes ---- */
 
 static double less_s(uint64_t to, uint64_t from, double unit_s)
 {
@@ -295,8 +295,7 @@ static bool same_thread(const struct snapshot *x, const struct snapshot *y)
 	return x->process == y->process && x->thread == y->thread;
 }
 
-/* Keeps the snapshots in the window and, per thread, the last one before it and the first one after it, so that differences cover all of
- * it. */
+/* Keeps the snapshots in the window and, per thread, the last one before and the first one after it, so that differences cover it. */
 static void snapshots_cut(struct fragments *f, double to_s)
 {
 	struct snapshot *s = f->snapshots, before = { .process = UINT32_MAX };

@@ -16,7 +16,7 @@
 #define FRAGMENTS_THREADS_MAX 65536u
 #define FRAGMENT_NO_SITE      UINT32_MAX
 
-/* The activities of a run. name for programs, text for people. */
+/* The activities of a run. name for programs, text for users. */
 #define ACTIVITY_ROWS(X)                                                                                                                   \
 	X(ACTIVITY_COMPUTATION, "computation", "computation")                                                                              \
 	X(ACTIVITY_COMMUNICATION, "communication", "communication")                                                                        \
@@ -164,8 +164,8 @@ struct fragments {
 	char **runs;	/* [n_runs] names of runs of the same task, each with times since its own start; NULL: one run */
 	size_t n_runs;
 	double span_s; /* from the first process's start to the last one's end; of several runs, the longest */
-	double from_s; /* of a window: zero of its times, since the run's start */
-	double next_s; /* of a window: end of the first fragment that ended after it, since the run's start; INFINITY: none */
+	double from_s; /* window: zero of its times, since the run's start */
+	double next_s; /* window: end of the first fragment that ended after it, since the run's start; INFINITY: none */
 	bool one_host; /* all processes ran on one host; else clocks may differ */
 };
 

@@ -6,7 +6,7 @@
 
 struct processors_used {
 	double busy_s;	 /* CPU time of all programs, s; NaN: not known */
-	double own_s;	 /* of the run's processes on that host: recorded threads, and others as far as known */
+	double own_s;	 /* CPU time of the run's processes on that host: recorded threads, and others as far as known */
 	double self_s;	 /* part of own_s, of the recorded threads of the process */
 	double beside_s; /* own_s without the busiest of these threads: time that may have been in its way */
 };

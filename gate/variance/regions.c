@@ -111,8 +111,7 @@ static bool spun(const struct region *r)
 	return r->why.n && roughly(r->why.parts[0].cause) == LOSS_QUEUE;
 }
 
-/* Reports whether that process was slow itself while the stretch waited. Of two that may both only have waited, neither is the other's
- * cause. */
+/* Reports whether that process was slow itself meanwhile. Of two that may both only have waited, neither is the other's cause. */
 static bool slow_then(const struct stretches *all, size_t process, const struct stretch *waits)
 {
 	double from = waits->member.from_s, to = waits->member.to_s;

@@ -12,8 +12,8 @@ struct stretch {
 	size_t first, end;     /* columns [first, end) */
 	bool rest;	       /* it stands out from nothing: all of its process's time was like this */
 	bool condition;	       /* a condition, known from the kernel's counters only, with its cause (conditions.h) */
-	bool waits;	       /* of messages: its loss is a consequence of what other processes did */
-	bool spins;	       /* of messages: it may have waited by polling or yielding */
+	bool waits;	       /* messages: its loss is a consequence of what other processes did */
+	bool spins;	       /* messages: it may have waited by polling or yielding */
 	size_t waited_for;     /* process waited for; VARIANCE_NONE: none, or not known */
 	enum loss_cause cause; /* cause of most of its loss */
 	double own_s;	       /* part of its loss that was not waiting for others, s */

@@ -51,7 +51,7 @@ struct heat_map {
 struct region_member {
 	size_t process;
 	double from_s, to_s;
-	double time_s, expected_s; /* of its repeated work in that time */
+	double time_s, expected_s; /* time of its repeated work there, and the usual time of it */
 	double loss_s;		   /* time - expected */
 	double error_s;		   /* standard error of loss_s, since records may represent several calls */
 	double estimated_s;	   /* loss if the time between the fragments was as slow; sum over the threads */
@@ -64,7 +64,7 @@ struct region {
 	enum activity activity;
 	bool condition; /* the kernel's counters say that time was taken, for `cause` (conditions.h) */
 	enum loss_cause cause;
-	bool rest;		       /* of a condition: it stands out from nothing, all of the time was like this */
+	bool rest;		       /* condition: it stands out from nothing, all of the time was like this */
 	struct region_member *members; /* [n], by process */
 	size_t n;
 	double from_s, to_s;
@@ -74,7 +74,7 @@ struct region {
 	double verified;   /* part of its time in clusters of known work */
 	size_t caused_by;  /* region of other processes for which it waited; VARIANCE_NONE: not known */
 	size_t waited_for; /* process for which its first one waited, by the calls' partners; VARIANCE_NONE: not known */
-	bool waits;	   /* of messages: its loss is a consequence of what others did */
+	bool waits;	   /* messages: its loss is a consequence of what others did */
 	bool marked;
 	bool unproved;	  /* it may have been more work, or a message that came later: no counter tells */
 	bool work;	  /* most likely more work, not counted: it ran on the CPU, and was too slow for any other cause */

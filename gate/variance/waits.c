@@ -234,8 +234,7 @@ static bool is_known(const struct variance *v, const struct fragment *f)
 	return is_named(f) || (end_partner(v, f) < END_NOBODY && (strncmp(name, "read", 4) == 0 || strncmp(name, "recv", 4) == 0));
 }
 
-/* Returns the own loss of items[n] of one cluster. Their own time is the time in which they did not wait; the usual own time is the median
- * of those at other times. */
+/* Returns the own loss of items[n] of one cluster: their time without waits, less the usual one, the median of those at other times. */
 static double cluster_own_loss(const struct variance *v, struct waits *known, const struct region_member *m,
 			       const struct fragment *const *items, size_t n)
 {

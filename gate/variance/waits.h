@@ -17,7 +17,7 @@ struct waits {
 		struct waits_call {
 			double begin;
 			int32_t peer;
-			size_t partner; /* at the other end of its pipe or connection: process, or END_... */
+			size_t partner; /* process at the other end of its pipe or connection, or END_... */
 		} * items;		/* [n] in order: calls that communicate */
 		size_t n;
 		double weight; /* number of calls that they represent */
