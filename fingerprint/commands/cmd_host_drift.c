@@ -150,6 +150,7 @@ static void add_states(const struct drift *drift, enum drift_state state, bool p
 
 static void add_all_past(const struct drift *drift, struct document *d)
 {
+	char shows[80] = "too few fingerprints yet to know their usual differences";
 	const struct compare *any = NULL;
 	size_t compared = 0, differ = 0;
 
@@ -158,7 +159,11 @@ static void add_all_past(const struct drift *drift, struct document *d)
 		compared += drift->past[i].state == DRIFT_COMPARED;
 		differ += drift->past[i].compare.differing > 0;
 	}
-	doc_line(d, "Against their own past, %zu of %zu that could be compared differ%s", differ, compared, differ == 1 ? "s" : "");
+	if (any && isfinite(any->rows[any->n].high))
+		snprintf(shows, sizeof(shows), "a change of about %.0f %% would show",
+			 100 * (any->rows[any->n].high / any->rows[any->n].ratio - 1));
+	doc_line(d, "Against their own past, %zu of %zu that could be compared differ%s%s%s", differ, compared, differ == 1 ? "s" : "",
+		 any ? "; " : "", any ? shows : "");
 	for (size_t i = 0; i < drift->n; i++) {
 		if (drift->past[i].compare.differing)
 			add_past(&drift->past[i], d);
@@ -172,11 +177,6 @@ static void add_all_past(const struct drift *drift, struct document *d)
 			doc_line(d, "  busy: %s (%s): its latest fingerprint does not count, it was taken with %s", past->machine->id,
 				 past->latest->battery, drift_busy_at(past, past->latest));
 	}
-	if (any && isfinite(any->rows[any->n].high))
-		doc_line(d, "  a machine that changes by about %.0f %% would show",
-			 100 * (any->rows[any->n].high / any->rows[any->n].ratio - 1));
-	else if (any)
-		doc_line(d, "  too few fingerprints yet to know how much they differ from session to session");
 	add_states(drift, DRIFT_ALONE, false, "  no second fingerprint to compare with: ", d);
 	add_states(drift, DRIFT_REFERENCE, false, "  nothing newer than what was accepted: ", d);
 	add_states(drift, DRIFT_BUSY, false, "  busy, nothing else to compare: ", d);

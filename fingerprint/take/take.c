@@ -730,8 +730,9 @@ static enum assay_status bring_in(struct take *take, bool last, struct assay_err
 	return st;
 }
 
-/* Returns the percentage of the stressors' time in which anything on the machine of an emulated host waited for a CPU. NaN: unknown, or not
- * emulated. The machine's load includes other hosts, and the minute before; this percentage covers only the time of the stressors. */
+/* Returns the percentage, 100 at most, of the stressors' time in which anything on the machine of an emulated host waited for a CPU. NaN:
+ * unknown, or not emulated. The machine's load includes other hosts, and the minute before; this percentage covers only the time of the
+ * stressors. */
 static double crowded_percent(struct take_host *h)
 {
 	double percent = (double)NAN;
@@ -742,10 +743,11 @@ static double crowded_percent(struct take_host *h)
 	if (!h->session->host->profile)
 		return percent;
 	fleet_lock(h->session);
-	st = store_ask(&h->take->lab->store, &stmt, &err,
-		       "SELECT 100.0 * sum(json_extract(signature, '$.crowded_ns')) / sum(json_extract(signature, '$.wall_ns')) FROM raw "
-		       "WHERE fingerprint = ? AND json_extract(signature, '$.crowded_ns') IS NOT NULL",
-		       "t", h->taking.id);
+	st =
+	    store_ask(&h->take->lab->store, &stmt, &err,
+		      "SELECT min(100.0, 100.0 * sum(json_extract(signature, '$.crowded_ns')) / sum(json_extract(signature, '$.wall_ns'))) "
+		      "FROM raw WHERE fingerprint = ? AND json_extract(signature, '$.crowded_ns') IS NOT NULL",
+		      "t", h->taking.id);
 	if (store_next(&h->take->lab->store, stmt, &st, &err))
 		percent = store_double(stmt, 0);
 	sqlite3_finalize(stmt);
