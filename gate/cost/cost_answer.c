@@ -335,7 +335,7 @@ static void add_left(const struct cost_model *model, struct document *d)
 	}
 	doc_end(d);
 	if (never + same + c->n_unsteady + c->n_unknown)
-		doc_heading(d, "Left out");
+		doc_heading(d, "Excluded");
 	if (never)
 		doc_line(d, "%zu never var%s", never, never == 1 ? "ies" : "y");
 	if (c->n_unsteady)
