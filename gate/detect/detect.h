@@ -109,11 +109,11 @@ struct comparable_remark {
 	bool apart; /* the sides are not comparable */
 };
 
-/* Finds notes on two sides. The first four mean that they are not comparable: most work of a side is in functions without names; each side
- * has most of its work in functions that the other lacks, and these are several and most of its functions (`old` after renamed_match()); a
- * number among the arguments is the same in all old runs and another in most new ones, or one program without such numbers ran on no common
- * input; the emulation in the programs of one side counts otherwise. Seeds that differ from run to run are no such number. Returns the
- * number of notes. O(samples + runs of old * runs of new). */
+/* Finds notes on two sides. The first four kinds mean that they are not comparable: most work of a side is in functions without names; each
+ * side has most of its work in functions that the other lacks, and these are several and most of its functions (`old` after
+ * renamed_match()); a number among the arguments is the same in all old runs and another in most new ones, or one program without such
+ * numbers ran on no common input; the emulation in the programs of one side counts otherwise. Seeds that differ from run to run are no such
+ * number. Returns the number of notes. O(samples + runs of old * runs of new). */
 size_t comparable_remarks(const struct side *old, const struct side *new, struct comparable_remark out[COMPARABLE_REMARKS]);
 
 /* Matches C++ functions whose parameters or template arguments changed: their symbols differ, but not the names that users write. Each

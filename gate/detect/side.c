@@ -298,8 +298,8 @@ static void times_of_run(const struct side_run *run, const struct stems *names, 
 	}
 }
 
-/* Corrects interrupted calls, which may represent many. If a sample has most of its function's time in a run, and without it the run's mean
- * is nearer to the median of all runs, its duration becomes the mean of the others. */
+/* Corrects interrupted calls, which may represent many. Such a sample has most of its function's time in a run. Without it the run's mean
+ * is nearer to the median of all runs. Its duration becomes the mean of the others. */
 static void side_mend_interrupted(struct side *side)
 {
 	struct stems names = { .items = NULL };

@@ -158,7 +158,7 @@ static void level_doubt(struct levels *levels, enum level level)
 		level_widen(levels, level, hidden, hypot(doubt * share, hidden));
 }
 
-/* Sets a mean share of waiting below 0 to 0. */
+/* Replaces a mean share of waiting below 0 by 0, and scales the others to the sum 1. */
 static void level_cut(struct levels *levels)
 {
 	double waiting = levels->of[LEVEL_WAITING].share;

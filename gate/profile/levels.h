@@ -56,8 +56,8 @@ void levels_of(const struct level_run *runs, size_t n, struct levels *out);
 /* Returns "82 % of its time computing, 15 % in the kernel", largest first; free() it. details[LEVELS]: " (file data 12 %)"; NULL: none. */
 char *levels_text(const struct levels *levels, char *const *details);
 
-/* Reports whether `doubt` and `blurred` change the share by at most 0.05 of the time. `doubt` changes computing and kernel in proportion.
- */
+/* Reports whether the share is known to 0.05 of the time: of several runs, with little `doubt` and `blurred` (waiting: `doubt` and
+ * `hidden`). `doubt` changes computing and kernel in proportion. */
 bool level_trusted(const struct levels *levels, enum level level);
 const char *level_code(enum level level);
 const char *level_text(enum level level);

@@ -17,7 +17,7 @@ struct prediction {
 
 /* Predicts a machine's cost from rows of PREDICTION_TYPES_MIN types or more. Columns that rates[rows->rates.cols] lacks (NaN or 0) are
  * removed from the rows. Half an interval is the t quantile times the root mean square error on held-out types; without models, of
- * predicting one more type from the others' mean and standard deviation. Returns false if no stressor was measured everywhere. */
+ * predicting one more type from the others' mean and standard deviation. Returns false if models have no columns. */
 bool prediction_of(struct profile_rows *rows, const double *rates, struct prediction *out);
 
 /* Finds the machine's latest fingerprint comparable with `kind`. ASSAY_E_NOTFOUND: it has none; ASSAY_E_NODATA: none of that kind. */

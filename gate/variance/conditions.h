@@ -1,5 +1,5 @@
-/* Finds conditions: time that was taken from a process by the kernel's counters. It was stopped, throttled by a quota, or ready to run
- * while others, or a hypervisor, had the CPU. Any two readings of the counters (snapshots) tell that, whatever calls the process made
+/* Finds conditions: time that was taken from a process, as the kernel's counters tell. It was stopped, throttled by a quota, or ready to
+ * run while others, or a hypervisor, had the CPU. Any two readings of the counters (snapshots) tell that, whatever calls the process made
  * meanwhile. Time of a condition belongs to no other region. */
 #ifndef GATE_VARIANCE_CONDITIONS_H
 #define GATE_VARIANCE_CONDITIONS_H

@@ -39,7 +39,7 @@ static double between(const struct moment *low, const struct moment *high, doubl
 
 static const struct moment none_before = { 0, -1 }, none_after = { (double)INFINITY, 0 };
 
-/* Returns a counter's increase from from_s to to_s. s[n]: of one thread or process, which started with 0 unless it started earlier. */
+/* Returns a counter's increase from from_s to to_s. s[n]: of one thread or process; the counter was 0 at began_s unless it is older. */
 static double rise(const struct snapshot *s, size_t n, enum account a, double began_s, double from_s, double to_s)
 {
 	struct moment low[2] = { none_before, none_before }, high[2] = { none_after, none_after };
