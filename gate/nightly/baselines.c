@@ -110,7 +110,7 @@ void baselines_release(struct baselines *baselines)
 	*baselines = (struct baselines){ 0 };
 }
 
-/* ---- which one counts ---- */
+/* ---- finding the entry that counts ---- */
 
 const struct baseline *baselines_find(const struct baselines *baselines, const char *application, int64_t now_ms)
 {
@@ -135,7 +135,7 @@ const struct baseline *baselines_expired(const struct baselines *baselines, cons
 	const struct baseline *latest = baselines_find(baselines, application, INT64_MIN);
 	const struct baseline *counts = baselines_find(baselines, application, now_ms);
 
-	return latest && (!counts || latest > counts) ? latest : NULL; /* both are items of one list */
+	return latest && (!counts || latest > counts) ? latest : NULL; /* both point into the same array */
 }
 
 char *baselines_expired_text(const struct baseline *b)

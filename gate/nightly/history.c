@@ -18,36 +18,36 @@
 
 #define DAY_MS	     INT64_C(86400000)
 #define POLISH	     10	 /* rounds */
-#define MODES_LEVEL  .05 /* so improbable must it be that versions which keep to one of two levels do so by chance */
-#define MODES_NAMED  8	 /* versions, at most */
+#define MODES_LEVEL  .05 /* largest probability of versions keeping to one of two levels by chance, for the versions to decide the level */
+#define MODES_NAMED  8	 /* versions that a line names, at most */
 #define COST_HEIGHT  240.
-#define LEFT	     9. /* per cent for what stands beside the axis */
+#define LEFT	     9. /* per cent, for labels beside the axis */
 #define RIGHT	     2.
-#define POINTS_LARGE 150 /* with more of them they are drawn smaller */
+#define POINTS_LARGE 150 /* if there are more points, they are drawn smaller */
 
-/* ---- results, as they are ---- */
+/* ---- reading results ---- */
 
 struct result {
 	size_t point, machine;
 	int64_t taken_ms, repetition;
 	double cost;
-	size_t recorded;     /* how many values that is the mean of */
-	double processor_us; /* 0: not known */
+	size_t recorded;     /* number of values that cost is the mean of */
+	double processor_us; /* CPU time; 0: not known */
 };
 
 /* A machine with results. */
 struct machine_seen {
-	char *name, *architecture; /* NULL: it is not known */
+	char *name, *architecture; /* architecture NULL: not known */
 	size_t results;
-	const struct fingerprint *fingerprint; /* the latest of its results; NULL: none */
+	const struct fingerprint *fingerprint; /* latest fingerprint of its results; NULL: none */
 };
 
-/* Results of all machines are read; then those of other architectures go. */
+/* State of loading: results of all machines are read; then those of other architectures are dropped. */
 struct loading {
 	struct history *history;
 	const struct evidence *evidence;
 	int64_t until_ms;
-	struct machine_seen *machines; /* [n_machines], in the order in which they come */
+	struct machine_seen *machines; /* [n_machines], in order of appearance */
 	size_t n_machines, machines_capacity;
 	struct result *results; /* [n] */
 	size_t n, capacity, points_capacity;
@@ -68,8 +68,8 @@ static bool is_point(const struct history_point *p, const char *version, const c
 	return strcmp(p->version, version) == 0 && strcmp(p->plan, plan) == 0 && (*plan || p->taken_ms / DAY_MS == taken_ms / DAY_MS);
 }
 
-/* Rows come by version, machine and time: it is mostly the point of the row before or the one after that, for another machine was there at
- * the same times; else one of the last, which are those of the same version. */
+/* Returns the point of a row, and adds it if it is new. Rows are ordered by version, machine and time. So the point is mostly that of the
+ * row before or the next one, since other machines ran at the same times; else one of the last, those of the same version. */
 static size_t point_of(struct loading *l, const char *version, const char *plan, int64_t taken_ms)
 {
 	struct history *h = l->history;
@@ -88,7 +88,7 @@ static size_t point_of(struct loading *l, const char *version, const char *plan,
 	return h->n - 1;
 }
 
-/* Notes the latest fingerprint of the machine's results. */
+/* Keeps the latest fingerprint of the machine's results. */
 static void fingerprint_note(const struct loading *l, struct machine_seen *machine, const char *id)
 {
 	const struct fingerprint *f = machine->fingerprint;
@@ -99,7 +99,7 @@ static void fingerprint_note(const struct loading *l, struct machine_seen *machi
 		machine->fingerprint = f;
 }
 
-/* A row of the store: another value of the last result (ordinals of one key stand together), or the next result. */
+/* Adds a row of the store: another value of the last result (ordinals of one key are adjacent), or the next result. */
 static void add_row(struct loading *l, sqlite3_stmt *stmt)
 {
 	const char *version = store_text(stmt, 0);
@@ -123,7 +123,7 @@ static void add_row(struct loading *l, sqlite3_stmt *stmt)
 	}
 	if (!l->machines[machine].architecture && *store_text(stmt, 7))
 		l->machines[machine].architecture = mem_string(store_text(stmt, 7));
-	last->cost += store_double(stmt, 5); /* the sum for now */
+	last->cost += store_double(stmt, 5); /* a sum until load_results() divides it */
 	last->recorded++;
 }
 
@@ -149,7 +149,7 @@ static enum assay_status load_results(struct store *store, struct loading *l, st
 	return st;
 }
 
-/* Puts CPU times in the place of the metric, and drops results of which they are not known. Returns whether any is known. */
+/* Replaces the metric by CPU time, and drops results without a known CPU time. Reports whether any is known; if not, changes nothing. */
 static bool turn_to_processor(struct loading *l)
 {
 	size_t n = 0;
@@ -167,7 +167,7 @@ static bool turn_to_processor(struct loading *l)
 
 /* ---- machines of one architecture ---- */
 
-/* All architectures go into `others` for now. */
+/* Counts the results of a machine's architecture in `others`, which has all architectures until one is chosen. */
 static void count_architecture(struct history *h, const struct machine_seen *m)
 {
 	size_t i = 0;
@@ -201,7 +201,7 @@ static enum assay_status choose_architecture(struct history *h, const char *aske
 	return ASSAY_OK;
 }
 
-/* The point or the machine at [SIZE_MAX] has gone, and so has what was there. */
+/* Changes the numbers of points and machines in results. Drops results whose new point or machine is SIZE_MAX. */
 static void renumber(struct loading *l, const size_t *points, const size_t *machines)
 {
 	size_t results = 0;
@@ -275,7 +275,7 @@ static size_t point_of_version(const struct history *h, const char *version)
 	return i;
 }
 
-/* A baseline comes before its candidate, whichever of them a night ran first. */
+/* Moves each baseline before its candidate, whichever a night ran first. */
 static void put_baselines_first(struct history *h)
 {
 	for (size_t k = h->decisions.n; k-- > 0;) {
@@ -304,7 +304,7 @@ static void order_points(struct loading *l)
 	}
 	for (size_t i = 0; i < h->n; i++) {
 		at[i] = SIZE_MAX;
-		h->points[i].runs = i; /* its place so far, until they are counted */
+		h->points[i].runs = i; /* its old index, until runs are counted */
 		if (h->points[i].taken_ms < INT64_MAX)
 			h->points[n++] = h->points[i];
 		else
@@ -353,7 +353,7 @@ static void medians(struct history *h, struct loading *l)
 
 /* ---- one series of all machines ---- */
 
-/* Tukey's median polish (Exploratory Data Analysis, 1977): what a machine costs more than others goes, whichever a version ran on. */
+/* Sets merged costs by Tukey's median polish (Exploratory Data Analysis, 1977): removes the cost differences between machines. */
 static void merge(struct history *h)
 {
 	double *of_machine = mem_new(h->n_machines + 1, sizeof(double)), *x = mem_new(h->n + h->n_machines + 1, sizeof(double));
@@ -381,14 +381,14 @@ static void merge(struct history *h)
 
 /* ---- decisions of nights ---- */
 
-/* Reports whether a measurement decided it. */
+/* Reports whether measurements led to this decision: a pass or a finding with a ratio. */
 static bool is_decided(const struct night_decision *decision)
 {
 	return (decision->judged.decision == DECISION_PASS || decision_is_finding(decision->judged.decision)) &&
 	       !isnan(decision->judged.ratio);
 }
 
-/* Reports whether a later comparison decided the same versions; one that decided nothing takes nothing back. */
+/* Reports whether a later comparison decided about the same versions. One that decided nothing does not replace a decision. */
 static bool is_outdated(const struct history *h, const struct night_decision *decision)
 {
 	for (const struct night_decision *d = h->decisions.items; d < decision; d++)
@@ -398,14 +398,14 @@ static bool is_outdated(const struct history *h, const struct night_decision *de
 	return false;
 }
 
-/* Reports whether it is a finding that no later decision on the same versions has replaced. */
+/* Reports whether the decision is a finding that no later decision about the same versions has replaced. */
 static bool history_is_found(const struct history *h, const struct night_decision *decision)
 {
 	return decision_is_finding(decision->judged.decision) && is_decided(decision) && !is_outdated(h, decision);
 }
 
-/* Takes the time that is not given from the last finding that holds, else from the last comparison that decided, as the threshold is in any
- * case; without one it is the metric and the laboratory's. Comparisons that decided nothing change neither. */
+/* Fills in the cost (metric or CPU time) and the threshold if they are not given. The cost is that of the last valid finding, else of the
+ * last comparison that decided, else the metric. The threshold is that of the last comparison that decided, else `min_effect`. */
 static void follow_decided(struct history *h, double min_effect)
 {
 	const struct night_decision *last = NULL, *found = NULL;
@@ -420,7 +420,7 @@ static void follow_decided(struct history *h, double min_effect)
 		h->min_effect = last ? last->request.min_effect : min_effect;
 }
 
-/* A later night's decision takes the place of an earlier one's, of a finding only if it decided; of one night the worst counts. */
+/* Sets the decisions of points: the worst of each night. A later night replaces an earlier one, but a finding only if it decided. */
 static void place_decisions(struct history *h)
 {
 	for (size_t k = h->decisions.n; k-- > 0;) {
@@ -439,7 +439,7 @@ static void place_decisions(struct history *h)
 
 /* ---- changes ---- */
 
-/* Returns the segment of changes that a point is in. */
+/* Returns the index of the segment that contains a point. */
 static size_t history_segment(const struct history *h, size_t point)
 {
 	size_t k = 0;
@@ -449,7 +449,7 @@ static size_t history_segment(const struct history *h, size_t point)
 	return k;
 }
 
-/* Returns the first point of a decision's candidate if it is on this time and the levels show less than half of its change, else h->n. */
+/* Returns the first point of a finding's candidate if the finding uses this cost and the levels show less than half of it; else h->n. */
 static size_t denied_at(const struct history *h, const struct night_decision *decision)
 {
 	size_t baseline = point_of_version(h, decision->request.baseline), candidate = point_of_version(h, decision->request.candidate);
@@ -462,7 +462,7 @@ static size_t denied_at(const struct history *h, const struct night_decision *de
 	return change / log(decision->judged.ratio) >= .5 ? h->n : candidate;
 }
 
-/* Finds changes of x[n]. groups: the version of each; NULL: all are of one. */
+/* Finds changes of x[n]. groups: the version of each; NULL: all have the same version. */
 static struct change_points find_changes(const struct history *h, const double *x, size_t n, const size_t *groups, const bool *known,
 					 double level)
 {
@@ -473,7 +473,7 @@ static struct change_points find_changes(const struct history *h, const double *
 	return changes;
 }
 
-/* A version that was decided to be slower or faster begins a level of its own if the levels deny it; if that does, too, it is h->denied. */
+/* Finds changes of the merged costs. A finding that the levels do not show starts a level; if that does not show it, it is h->denied. */
 static void find_merged(struct history *h, const double *x, const size_t *versions)
 {
 	bool *known = mem_new(h->n + 1, sizeof(*known));
@@ -492,7 +492,7 @@ static void find_merged(struct history *h, const double *x, const size_t *versio
 	free(known);
 }
 
-/* Adds changes of a series whose points are at these places of the history. */
+/* Adds changes of a series whose points have the indices at[] in the history. */
 static void tell_changes(struct history *h, const struct change_points *c, const size_t *at, size_t machine)
 {
 	for (size_t k = 0; k < c->n; k++) {
@@ -504,7 +504,7 @@ static void tell_changes(struct history *h, const struct change_points *c, const
 	}
 }
 
-/* Looks for changes where the merged costs stay: on a machine between versions, or of all (SIZE_MAX) within one version. */
+/* Finds changes that the merged costs do not show: on one machine between versions, or on all (SIZE_MAX) within one version. */
 static void look_aside(struct history *h, size_t begin, size_t end, const size_t *versions, size_t machine, size_t looks)
 {
 	double *x = mem_new(end - begin, sizeof(*x));
@@ -554,19 +554,19 @@ static void find_all_changes(struct history *h)
 
 /* ---- all ---- */
 
-/* Why there is no result. */
+/* Returns the error that explains why there is no result. */
 static enum assay_status no_results(struct store *store, const char *application, struct assay_error *err)
 {
 	char *version = NULL;
 	enum assay_status st = run_resolve(store, application, NULL, &version, err);
 
-	if (!st || st == ASSAY_E_USAGE) /* of one or of several versions */
+	if (!st || st == ASSAY_E_USAGE) /* there are results, of one or of several versions */
 		st = assay_fail(err, ASSAY_E_NOTFOUND, "no result of '%s' can be compared: all are 0 or failed", application);
 	free(version);
 	return st;
 }
 
-/* Reads how many runs of each version failed, and the direction of the metric. */
+/* Reads the number of runs and of failed runs of each version, and the direction of the metric. */
 static enum assay_status read_versions(struct store *store, struct history *h, int64_t until_ms, struct assay_error *err)
 {
 	size_t capacity = 0, since = SIZE_MAX;
@@ -661,7 +661,7 @@ void history_release(struct history *h)
 	*h = (struct history){ 0 };
 }
 
-/* ---- as an answer: what changed first, then every point ---- */
+/* ---- as an answer: changes first, then every point ---- */
 
 /* Returns a log cost relative to the first level. */
 static double relative_cost(const struct history *h, double cost)
@@ -677,7 +677,7 @@ static bool is_spike(const struct history *h, size_t point)
 	return false;
 }
 
-/* Returns the difference of a machine's means after and before a change; NaN: one is missing. */
+/* Returns the difference of a machine's means after and before a change; NaN if one is missing. */
 static double difference(const struct history *h, const struct history_change *t, size_t machine)
 {
 	double sums[2] = { 0 };
@@ -694,7 +694,7 @@ static double difference(const struct history *h, const struct history_change *t
 	return n[0] && n[1] ? sums[1] / (double)n[1] - sums[0] / (double)n[0] : (double)NAN;
 }
 
-/* Of the machines that ran before and after, counts those that moved the same way by half of it. */
+/* Counts the machines that moved by more than half of a change. Sets *machines to the number of those that ran before and after it. */
 static size_t moved_on(const struct history *h, const struct history_change *t, size_t *machines)
 {
 	size_t moved = 0;
@@ -709,7 +709,7 @@ static size_t moved_on(const struct history *h, const struct history_change *t, 
 	return moved;
 }
 
-/* Returns the decision in words, "" if there is none. free() it. */
+/* Returns the decision of a point as text; "" if there is none. free() it. */
 static char *decision_words(const struct history_point *p)
 {
 	const struct night_decision *decision = p->decision;
@@ -764,11 +764,11 @@ static void answer_changes(const struct history *h, struct document *d)
 
 enum modes_by { MODES_BY_VERSIONS, MODES_BY_OTHER, MODES_BY_UNKNOWN };
 
-/* A segment with two levels, and whether its versions decide which. */
+/* A segment with two levels, and whether its versions determine the level. */
 struct modes {
 	const struct change_points_segment *segment; /* NULL: none */
 	enum modes_by by;
-	const struct history_point **high; /* [n_high]: one of each version with a point on the higher level */
+	const struct history_point **high; /* [n_high]: one point per version that has a point on the higher level */
 	size_t n_high, n_versions;
 };
 
@@ -777,7 +777,7 @@ static bool is_high(const struct modes *m, const struct history_point *p)
 	return p->cost > (m->segment->modes[0] + m->segment->modes[1]) / 2;
 }
 
-/* Versions decide if none is on both levels, and that is improbable: if chance put each point on the higher one as often as they are. */
+/* Returns the levels of a segment. Versions determine the level if none is on both, and that is improbable by chance (MODES_LEVEL). */
 static struct modes modes_of(const struct history *h, size_t segment)
 {
 	const struct change_points_segment *s = &h->changes.segments[segment];
@@ -827,7 +827,7 @@ static void answer_modes_line(const struct history *h, const struct modes *m, st
 	buf_release(&names);
 }
 
-/* Levels between which a stretch goes back and forth, and what decides which. */
+/* Adds the pairs of levels between which segments alternate, and what determines the level. */
 static void answer_modes(const struct history *h, struct document *d)
 {
 	static const char *const words[] = { [MODES_BY_VERSIONS] = "versions", [MODES_BY_OTHER] = "other", [MODES_BY_UNKNOWN] = "unknown" };
@@ -913,7 +913,7 @@ struct frame {
 	struct buf *out;
 };
 
-/* In per cent; points stand at equal distances, in their order. */
+/* Returns the x position of a point, per cent. Points have equal distances. */
 static double x_of(const struct history *h, double point)
 {
 	return LEFT + (100 - LEFT - RIGHT) * (point + .5) / (double)h->n;
@@ -1017,7 +1017,7 @@ static void answer_by(const struct history *h, struct document *d)
 		doc_line(d, "%zu other point%s no CPU time that is known.", h->without, h->without == 1 ? " has" : "s have");
 }
 
-/* Findings by the other time, which this history need not show. */
+/* Adds findings by the other cost (CPU time or metric), which this history need not show. */
 static void answer_elsewhere(const struct history *h, struct document *d)
 {
 	bool any = false;
@@ -1041,7 +1041,7 @@ static void answer_elsewhere(const struct history *h, struct document *d)
 		doc_line(d, "'--by %s' judges these.", h->by == HISTORY_PROCESSOR ? "metric" : "processor");
 }
 
-/* Adds how many runs failed: of the newest version where those are more than before, else of all versions. */
+/* Adds the number of failed runs: of the newest version if it fails more often than before, else of all versions. */
 static void say_failed(const struct history *h, struct buf *out)
 {
 	const struct history_tried *newest = &h->tried[h->n_tried - 1];
@@ -1076,8 +1076,8 @@ static void answer_failures(const struct history *h, struct document *d)
 
 /* ---- the outcome ---- */
 
-/* Returns the change that costs most among the latest ones of single machines and versions; NULL: there are none. A faster machine must not
- * hide a slower one. */
+/* Returns the change with the largest rise in cost among the latest ones of single machines and versions; NULL: there are none. So a faster
+ * machine does not hide a slower one. */
 static const struct history_change *worst_aside(const struct history *h)
 {
 	const struct history_change *worst = NULL;
@@ -1092,7 +1092,7 @@ static const struct history_change *worst_aside(const struct history *h)
 	return worst;
 }
 
-/* Adds the answer's sentence, and returns its word. */
+/* Adds the sentence of the answer, and returns the code of the outcome. */
 static const char *outcome_of(const struct history *h, const struct modes *m, enum doc_tone *tone, struct buf *out)
 {
 	const struct change_points *c = &h->changes;
@@ -1161,7 +1161,7 @@ char *history_answer(const struct history *h, struct document *d)
 	const char *word = outcome_of(h, &modes, &tone, &sentence);
 	char *code;
 
-	if (newest->since < SIZE_MAX && (newest->failed == newest->runs || tone == DOC_GOOD)) { /* a good cost must not hide it */
+	if (newest->since < SIZE_MAX && (newest->failed == newest->runs || tone == DOC_GOOD)) { /* a good cost must not hide failures */
 		tone = DOC_BAD;
 		word = "fails";
 		buf_clear(&sentence);

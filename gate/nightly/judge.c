@@ -71,7 +71,7 @@ enum assay_status judge_compare(struct lab *lab, const struct evidence *evidence
 			     &out->comparison, err);
 }
 
-/* ---- how sure ---- */
+/* ---- certainty of a finding ---- */
 
 static const struct effect *effect_behind(const struct verdict *v, bool processor)
 {
@@ -88,7 +88,7 @@ bool judge_settled(const struct verdict *v)
 	return v->effect.decision == DECISION_PASS || verdict_never_starts(v);
 }
 
-/* From the interval back to the statistic; what looks may spend on this one is a part of all. */
+/* Returns the two-sided p-value, computed back from the interval and corrected for the level that this look may spend; NaN: no interval. */
 static double p_of(const struct verdict *v)
 {
 	const struct effect *e = verdict_effect(v);
@@ -102,7 +102,7 @@ static double p_of(const struct verdict *v)
 	return fmin(1, 2 * stats_t_cdf(-statistic, df) * (1 - EFFECT_LEVEL) / (1 - level));
 }
 
-/* How many machines lean the way of a finding, by more than `least` in logs; *last: the last of them, if there is one. */
+/* Counts the machines whose log ratio exceeds `least` in the direction of a finding. Sets *last to the last of them, if any. */
 static size_t machines_showing(const struct verdict *v, enum decision finding, double least, const char **last)
 {
 	double way = finding == DECISION_IMPROVED ? -1 : 1;
@@ -119,7 +119,7 @@ static size_t machines_showing(const struct verdict *v, enum decision finding, d
 	return n;
 }
 
-/* The only machine that leans the way of the finding; NULL: several do, or none. */
+/* Returns the only machine that shows the finding by more than half of min_effect; NULL: several do, or none, or only one machine ran. */
 static const char *machine_behind(const struct verdict *v)
 {
 	const char *machine = NULL;
@@ -137,9 +137,9 @@ size_t judgement_machines(const struct judgement *j)
 	return n;
 }
 
-/* ---- fresh runs, and the baseline beside itself ---- */
+/* ---- confirmation runs, and the A/A control ---- */
 
-/* Returns how many runs whose calls were recorded it has looked at. */
+/* Returns the number of runs whose recorded calls the comparison analysed. */
 static int64_t recorded_in(const struct comparison *c)
 {
 	return (int64_t)(c->weighed.sides[0].runs + c->weighed.sides[1].runs);
@@ -149,7 +149,7 @@ bool judge_seen_again(const struct verdict *v, enum decision finding, bool proce
 {
 	size_t wanted = machines < v->pairing.used ? machines : v->pairing.used;
 	const struct effect *e = effect_behind(v, processor);
-	bool away = finding == DECISION_IMPROVED ? stats_round(e->high) < 1 : stats_round(e->low) > 1; /* not where there is no interval */
+	bool away = finding == DECISION_IMPROVED ? stats_round(e->high) < 1 : stats_round(e->low) > 1; /* false if there is no interval */
 	const char *ignored;
 
 	return (v->effect.decision == finding || away) && machines_showing(v, finding, 0, &ignored) >= wanted;
@@ -171,7 +171,7 @@ static void answer_side_effect(const char *key, const struct judge_compared *c, 
 	doc_end(d);
 }
 
-/* Did the baseline beside itself move as the finding does, by the time that decided? Whoever did that: its records are not looked at. */
+/* Sets control_moved if the A/A control moved like the finding, by the time that decided. Its recorded calls are not analysed. */
 static enum assay_status judge_control(struct lab *lab, const struct evidence *evidence, const struct judge_request *q, const char *plan,
 				       const char *architecture, bool processor, const char *key, struct judgement *out, struct document *d,
 				       struct assay_error *err)
@@ -194,7 +194,7 @@ static enum assay_status judge_control(struct lab *lab, const struct evidence *e
 	return st;
 }
 
-/* Of a finding: was it seen again, and did the control stay where it was? */
+/* Judges the confirmation runs of a finding: whether they show it again, and whether their A/A control moved. */
 static enum assay_status judge_fresh(struct lab *lab, const struct evidence *evidence, const struct judge_request *q,
 				     const char *architecture, bool processor, struct judgement *out, struct document *d,
 				     struct assay_error *err)
@@ -223,7 +223,7 @@ static enum assay_status judge_fresh(struct lab *lab, const struct evidence *evi
 
 /* ---- the document ---- */
 
-/* The last reason of every decision that used an accepted baseline. */
+/* Adds the last reason of every decision that used an accepted baseline. */
 static void add_accepted(const struct judge_request *q, struct reasons *out)
 {
 	char *text = q->accepted && *q->accepted ? mem_format("the baseline, %s, was %s", q->baseline, q->accepted) : NULL;
@@ -312,7 +312,7 @@ static void judge_nothing(const struct judge_request *q, struct judgement *out)
 	document_release(&d);
 }
 
-/* The document of the runs that count, with all members that `assay gate` has for them. */
+/* Returns the document of the runs that count, with all members that `assay gate` has for them. */
 static cJSON *runs_json(const struct comparison *c)
 {
 	struct document d;

@@ -77,7 +77,7 @@ static enum assay_status store_reasons(struct store *store, const char *sql, con
 	return st;
 }
 
-/* The first row of a question about nights. */
+/* Reads the night in the first row of a query. ASSAY_E_NOTFOUND, with the text `missing`, if there is none. */
 static enum assay_status night_one(struct store *store, sqlite3_stmt *stmt, enum assay_status st, const char *missing, struct night *out,
 				   struct assay_error *err)
 {
@@ -115,7 +115,7 @@ enum assay_status night_unfinished(struct store *store, struct night *out, struc
 	return night_one(store, stmt, st, "no night was interrupted", out, err);
 }
 
-/* ---- what a night compares ---- */
+/* ---- comparisons of a night ---- */
 
 static enum assay_status night_read_comparison(const struct store *store, sqlite3_stmt *stmt, struct night_comparison *c,
 					       struct assay_error *err)
@@ -177,7 +177,7 @@ void night_comparisons_release(struct night_comparisons *comparisons)
 static ROWS_FINDER(fresh_of, enum decision_fresh, DECISION_FRESH_ROWS, ROWS_WORD)
 static ROWS_FINDER(disturbed_of, enum disturbed_cause, DISTURBED_ROWS, ROWS_CODE)
 
-/* What is stored of a decision, in the order of the functions below. */
+/* Stored columns of a decision, in the order of the functions below. */
 #define DECISION_COLUMNS                                                                                                                   \
 	"id, made_ms, night, number, application, baseline, candidate, rules, plan, fresh_plan, min_effect, min_gain, confirm, control, "  \
 	"on_machines, chance, alike, why, accepted, decision, by_processor, ratio, low, high, level, p, fresh, control_moved, recorded, "  \
@@ -387,7 +387,7 @@ enum assay_status night_identify(struct store *store, const char *id, char out[D
 	return st;
 }
 
-/* ---- the night at work ---- */
+/* ---- storing a night in progress ---- */
 
 static enum assay_status night_insert_comparison(struct store *store, const struct night *night, const struct night_comparison *c,
 						 struct assay_error *err)
@@ -431,7 +431,7 @@ enum assay_status night_update(struct store *store, const struct night *night, c
 			c->number);
 }
 
-/* Stores a decision whose id is "" until all is there from which it follows. */
+/* Stores a decision. Its id is "" until all data are stored that the id is computed from. */
 static enum assay_status store_decision(struct store *store, const char *night, int64_t number, const struct judge_request *q,
 					const struct judgement *j, struct assay_error *err)
 {

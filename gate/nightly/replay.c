@@ -7,12 +7,12 @@
 
 struct replaying {
 	const struct replay *of;
-	struct evidence evidence; /* without fingerprints: what a change follows is nothing that is asked here */
+	struct evidence evidence; /* without fingerprints, since no cause of a change is needed here */
 	const struct lab_config *config;
 	char **machines; /* [n], borrowed */
 	size_t n;
-	int64_t *start; /* [n], of a pair */
-	bool turned;	/* the sides have changed places */
+	int64_t *start; /* [n] first repetition on each machine, for the current pair */
+	bool turned;	/* the sides are swapped */
 };
 
 static void find_machines(struct replaying *r)
@@ -27,7 +27,7 @@ static void find_machines(struct replaying *r)
 	r->start = mem_new(r->n, sizeof(*r->start));
 }
 
-/* Stretches of n repetitions: each machine's starts at an odd one that is drawn, for blocks of two are each other's mirror. */
+/* Draws the start of n repetitions per machine. A start is odd, since the two repetitions of a block mirror each other. */
 static void draw(struct replaying *r, int64_t n, struct rng *rng)
 {
 	uint64_t places = (uint64_t)(r->of->repetitions - n) / 2 + 1;
@@ -37,7 +37,7 @@ static void draw(struct replaying *r, int64_t n, struct rng *rng)
 	r->turned = r->of->identical && rng_below(rng, 2);
 }
 
-/* Runs of a stretch, numbered from 1; texts stay those of the source. */
+/* Returns the runs of the drawn repetitions, numbered from 1. Texts are borrowed from the source. */
 static struct run_set stretch(const struct replaying *r, int side, int64_t n, double level)
 {
 	const struct run_set *from = r->of->sides[r->turned ? 1 - side : side];
@@ -67,7 +67,7 @@ static struct run_set stretch(const struct replaying *r, int side, int64_t n, do
 	return set;
 }
 
-/* What one look at n repetitions says. verdict_release() it, and free() the items and others of both sides. */
+/* Decides one look at n repetitions into *v. Returns false if that fails. forget() sides and *v. */
 static bool look_at(const struct replaying *r, int64_t n, double level, struct run_set sides[2], struct verdict *v)
 {
 	struct disturbed disturbed;
@@ -87,7 +87,7 @@ static void forget(struct run_set sides[2], struct verdict *v)
 		mem_free(sides[side].items, sides[side].others);
 }
 
-/* The last look for which there are runs, with as many again. */
+/* Returns the last look for which there are enough runs for two pairs; 0 if there is none. */
 static int last_look(const struct replay *of)
 {
 	int look = 0;

@@ -7,13 +7,13 @@
 #include "gate/nightly/judge.h"
 #include "gate/comparison/weigh.h"
 
-#define BLOCK 2 /* repetitions: each other's mirror */
+#define BLOCK 2 /* repetitions that mirror each other */
 
 struct spending {
 	struct launch_options options;
 	struct spend_asked asked;
-	int64_t began_ns, first; /* repetitions at the first look */
-	bool tried_again;	 /* where hosts were lost in this block */
+	int64_t began_ns, first; /* first: repetitions at the first look */
+	bool tried_again;	 /* lost hosts were tried a second time in this block */
 	struct spend *out;
 };
 
@@ -43,7 +43,7 @@ static enum assay_status look_at_input(const struct spending *s, struct launch *
 	if (!st)
 		st = verdict_of(evidence, &launch->lab.config, &sides[0], &sides[1], min_effect, &verdict, err);
 	if (!st && decision_is_finding(verdict.effect.decision) && judge_settled(&verdict))
-		variance_weigh(&launch->lab, &verdict, &weighed); /* what it explains is settled by runs that are left alone */
+		variance_weigh(&launch->lab, &verdict, &weighed); /* a finding that it explains needs undisturbed runs to be settled */
 	variance_weighed_release(&weighed);
 	disturbed_release(&disturbed);
 	*decided = *decided && !st && judge_settled(&verdict);
@@ -54,7 +54,7 @@ static enum assay_status look_at_input(const struct spending *s, struct launch *
 	return st;
 }
 
-/* With the plan's level set to that of this look, first of all, so that who decides later uses the same. */
+/* Decides all inputs. Before that, stores the level of this look in the plan, so that later decisions use the same level. */
 static enum assay_status look(const struct spending *s, struct launch *launch, bool last, struct assay_error *err)
 {
 	struct evidence evidence = { 0 };
@@ -72,7 +72,8 @@ static enum assay_status look(const struct spending *s, struct launch *launch, b
 
 /* ---- block by block ---- */
 
-/* How many repetitions the next look has: not more than the budget allows by what the last ones took; as many as now when none fits. */
+/* Returns the repetitions at the next look, at most as many as fit the budget at the speed of the last block; as many as now if none fit.
+ */
 static int64_t next_repetitions(const struct spending *s, const struct launch *launch, double block_s, int64_t block)
 {
 	int64_t now = launch->plan.repetitions, next;
@@ -87,7 +88,7 @@ static int64_t next_repetitions(const struct spending *s, const struct launch *l
 	return next;
 }
 
-/* The look that this plan has come to, of which an earlier session may have made some. */
+/* Returns the number of the look that this plan has reached. An earlier session may have made some of the looks. */
 static int look_of(int64_t first, int64_t repetitions)
 {
 	int look = 1;
@@ -112,7 +113,7 @@ bool spend_find_lost(const struct launch *launch, char **out)
 	return *out;
 }
 
-/* *more: the plan has grown by another block. */
+/* Makes a look, and extends the plan if it does not decide. Sets *more if the plan has another block. */
 static enum assay_status look_and_grow(struct spending *s, struct launch *launch, double block_s, int64_t *had, bool *more,
 				       struct assay_error *err)
 {
@@ -130,7 +131,7 @@ static enum assay_status look_and_grow(struct spending *s, struct launch *launch
 	return st;
 }
 
-/* Runs what there is to run, looks, and has the plan grow. *more: there is something to run again. */
+/* Runs the plan, makes a look, and extends the plan. Sets *more if there is something left to run. */
 static enum assay_status spend_block(struct spending *s, int64_t *had, bool *more, struct assay_error *err)
 {
 	int64_t began_ns = clock_monotonic_ns();
@@ -140,7 +141,7 @@ static enum assay_status spend_block(struct spending *s, int64_t *had, bool *mor
 
 	*more = false;
 	if ((!st && launch.nothing) || (s->options.resume && *had == 0 && (st == ASSAY_E_USAGE || st == ASSAY_E_CONFLICT))) {
-		st = ASSAY_OK; /* nothing was interrupted, or something else: new ones, then */
+		st = ASSAY_OK; /* nothing, or another plan, was interrupted: start a new plan */
 		s->options.resume = false;
 		*more = true;
 	} else if (!st) {

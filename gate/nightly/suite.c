@@ -8,7 +8,7 @@
 
 #include <time.h>
 
-#define BUDGET_S     1200. /* of a comparison */
+#define BUDGET_S     1200. /* per comparison */
 #define WAIT_S	     600.
 #define MACHINES_MAX 10000
 #define EFFECT_LEAST 1e-6
@@ -46,7 +46,7 @@ static enum assay_status read_span(const struct suite_reader *r, const struct ya
 	return st;
 }
 
-/* One name, or a list of them. */
+/* Reads one name, or a list of names. */
 static enum assay_status read_names(const struct suite_reader *r, const struct yaml_node *node, struct manifest_words *out)
 {
 	bool list = node->kind == YAML_LIST;
@@ -66,7 +66,7 @@ static enum assay_status read_names(const struct suite_reader *r, const struct y
 	return st;
 }
 
-/* Names that stand there once each. */
+/* Reads names that must all be different. */
 static enum assay_status read_different(const struct suite_reader *r, const struct yaml_node *node, struct manifest_words *out)
 {
 	enum assay_status st = read_names(r, node, out);
@@ -81,7 +81,7 @@ static enum assay_status read_different(const struct suite_reader *r, const stru
 	return st;
 }
 
-/* "06:30", or a time after the start. */
+/* Reads a deadline: "06:30", or a time after the start. */
 static enum assay_status read_deadline(const struct suite_reader *r, const struct yaml_node *node, struct suite *out)
 {
 	const char *text = NULL;
@@ -111,7 +111,7 @@ static enum assay_status read_deadline(const struct suite_reader *r, const struc
 
 /* ---- entries ---- */
 
-/* A number, or one for each direction. */
+/* Reads one number, or one per direction (slower, faster). */
 static enum assay_status read_min_effect(const struct suite_reader *r, const struct yaml_node *node, struct suite_entry *e)
 {
 	static const char *const keys[] = { "slower", "faster" };
@@ -184,7 +184,7 @@ static enum assay_status read_entries(const struct suite_reader *r, const struct
 	return st;
 }
 
-/* ---- the whole ---- */
+/* ---- the suite ---- */
 
 static enum assay_status read_fingerprints(const struct suite_reader *r, const struct yaml_node *map, struct suite *out)
 {
@@ -216,7 +216,7 @@ static enum assay_status read_confirm(const struct suite_reader *r, const struct
 	return st;
 }
 
-/* How long functions are measured, or "off". */
+/* Reads the time for measuring functions, or "off". */
 static enum assay_status read_why(const struct suite_reader *r, const struct yaml_node *node, double *seconds)
 {
 	const char *text = NULL;
@@ -330,7 +330,7 @@ int64_t suite_deadline_ms(const struct suite *suite, int64_t now_ms)
 	day.tm_isdst = -1;
 	at = mktime(&day);
 	if (at <= now) {
-		day.tm_mday++; /* mktime() sees to the rest, summer time as well */
+		day.tm_mday++; /* mktime() handles the end of the month, and summer time */
 		day.tm_isdst = -1;
 		at = mktime(&day);
 	}

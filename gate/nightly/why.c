@@ -14,7 +14,7 @@ static bool why_wanted(const struct comparison *c, bool left)
 	       (decision == DECISION_REGRESSION || (decision == DECISION_INCONCLUSIVE && left));
 }
 
-/* ---- where ---- */
+/* ---- hosts ---- */
 
 static size_t used_of_type(const struct pairing *pairing, size_t type)
 {
@@ -83,7 +83,7 @@ void why_not(struct why *why, const char *code, const char *text)
 	why->text = mem_string(text);
 }
 
-/* What the versions are is no failure of the machine or the user: the decision stands without functions. */
+/* Reports whether an error comes from the versions, not from the machine or the user: then the decision stands without functions. */
 static bool why_is_refusal(enum assay_status st)
 {
 	return st == ASSAY_E_NODATA || st == ASSAY_E_USAGE || st == ASSAY_E_FORMAT || st == ASSAY_E_LIMIT || st == ASSAY_E_NOTFOUND;
@@ -113,7 +113,7 @@ static bool why_has_hardware(const struct launch *launch)
 	return false;
 }
 
-/* Seconds of the runs, if one runs after the other. */
+/* Returns the seconds that the runs would take one after the other. */
 static double why_took_s(const struct launch *launch)
 {
 	double ns = 0;
@@ -123,8 +123,8 @@ static double why_took_s(const struct launch *launch)
 	return ns / 1e9;
 }
 
-/* Time says which functions take longer. Where CPUs count nothing, emulated counters say why, of versions that are built: first of
- * one run of each version, then of the others, if what is left of the budget is enough for them. Whatever prevents that changes nothing. */
+/* Runs versions with emulated counters, since the CPUs have none: time shows which functions take longer, counters show why. Runs each
+ * version once, then the other times if the rest of the budget is enough. If the versions prevent this, the result stays as it is. */
 static enum assay_status why_emulate(struct launch_options *o, size_t n, struct why *out, struct assay_error *err)
 {
 	int64_t repetitions[] = { 1, o->choice.repetitions - 1 };
