@@ -43,21 +43,21 @@
 #define LOG_BYTES_MAX	  (1 << 20)
 #define FALSE_DISCOVERIES .05
 
-/* A night at work. */
+/* State of a running night. */
 struct nightly {
 	const struct nightly_options *options;
 	struct suite suite;
 	struct night night;
 	struct night_comparisons comparisons;
-	bool given_up; /* it is concluded with what it has */
+	bool given_up; /* it ends with the results that it has */
 	char *refused; /* why it measures nothing; NULL: it may measure */
 };
 static void nightly_note(struct nightly *n, const char *code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
-/* A line of .assay/night.log: control characters are blanks. */
+/* Appends a line to .assay/night.log, with spaces instead of control characters. */
 static void nightly_log(const struct nightly *n, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* Opens the laboratory for a moment, and stores the night's notes; lab_close() it. nightly_store(): night_update() in it. */
+/* Opens the laboratory for a short time, and stores the night's notes; lab_close() it. nightly_store() calls night_update() in it. */
 static enum assay_status nightly_open(struct nightly *n, struct lab *lab, struct assay_error *err);
 static enum assay_status nightly_store(struct nightly *n, const struct night_comparison *c, struct assay_error *err);
 static enum assay_status night_begin_or_go_on(struct nightly *n, struct assay_error *err);
@@ -69,7 +69,7 @@ static bool is_over(const struct nightly *n);
 static bool is_late(const struct nightly *n);
 static enum assay_status night_lock(const char *directory, int *fd, struct assay_error *err);
 
-/* ---- the way of a night ---- */
+/* ---- the steps of a night ---- */
 
 enum assay_status nightly_run(const struct nightly_options *options, char id[DIGEST_ID_BYTES], struct assay_error *err)
 {
@@ -79,7 +79,7 @@ enum assay_status nightly_run(const struct nightly_options *options, char id[DIG
 	int lock = -1;
 	enum assay_status st = night_lock(options->directory, &lock, err);
 
-	file_keep(); /* a slip of the pen in the laboratory waits for the next night */
+	file_keep(); /* later changes of the laboratory's files take effect in the next night */
 	if (!st)
 		st = night_begin_or_go_on(&n, err);
 	if (!st) {
@@ -93,7 +93,7 @@ enum assay_status nightly_run(const struct nightly_options *options, char id[DIG
 	else
 		nightly_log(&n, "interrupted by signal %d; the next 'assay nightly run' goes on", (int)*options->cancelled);
 	if (*n.night.id && !n.night.finished_ms) {
-		(void)nightly_open(&n, &lab, &ignored); /* which keeps its last notes */
+		(void)nightly_open(&n, &lab, &ignored); /* stores its last notes */
 		lab_close(&lab);
 	}
 	memcpy(id, n.night.id, DIGEST_ID_BYTES);
@@ -105,7 +105,7 @@ enum assay_status nightly_run(const struct nightly_options *options, char id[DIG
 
 /* ---- measuring ---- */
 
-/* The seed by which the runs are found again, whatever has happened in between. */
+/* Returns the seed that identifies the runs of a comparison, so that an interrupted night finds them again. */
 static uint64_t seed_of(const struct nightly *n, const struct night_comparison *c, const char *what)
 {
 	char *text = mem_format("%s\n%" PRId64 "\n%s", n->night.id, c->number, what);
@@ -148,7 +148,7 @@ static enum assay_status nightly_store(struct nightly *n, const struct night_com
 	return st;
 }
 
-/* Of one application, and no reason to give up the night? */
+/* Reports whether an error concerns only one application, so that the night continues. */
 static bool is_its_own(enum assay_status st)
 {
 	return st == ASSAY_E_USAGE || st == ASSAY_E_NOTFOUND || st == ASSAY_E_FORMAT || st == ASSAY_E_LIMIT || st == ASSAY_E_CONFLICT ||
@@ -166,7 +166,7 @@ static double left_s(const struct nightly *n)
 	return (double)(n->night.deadline_ms - clock_real_ms()) / 1000;
 }
 
-/* What a comparison has spent is stored as it goes on: after an interruption the rest of its budget is left. */
+/* Context for storing the time that a comparison has spent, so that after an interruption it has the rest of its budget. */
 struct spending_night {
 	struct nightly *n;
 	struct night_comparison *c;
@@ -179,7 +179,7 @@ static enum assay_status store_spent(struct spending_night *s, double seconds, s
 	return nightly_store(s->n, s->c, err);
 }
 
-/* How long it is to its first look, on how many hosts; nothing is run. */
+/* Estimates the time to the first look of a comparison, and sets *hosts to the number of its hosts. Runs nothing. */
 static enum assay_status nightly_estimate(const struct nightly *n, struct night_comparison *c, struct estimate *out, size_t *hosts,
 					  struct assay_error *err)
 {
@@ -198,11 +198,11 @@ static enum assay_status nightly_estimate(const struct nightly *n, struct night_
 	return st;
 }
 
-/* Blocks of runs until the interval decides; and fresh runs with a control, as many of each. What prevents them is noted with the
- * comparison; only faults of this machine or of the store are errors. */
+/* Runs blocks until the interval decides. A failure of the application becomes the comparison's detail; only errors of this machine or of
+ * the store are returned. */
 static enum assay_status nightly_measure(struct nightly *n, struct night_comparison *c, struct assay_error *err)
 {
-	bool limited, missing = c->state == NIGHT_WAITING && *c->detail; /* there is no such baseline, as the night started */
+	bool limited, missing = c->state == NIGHT_WAITING && *c->detail; /* the baseline did not exist when the night started */
 	struct spending_night spending = { n, c, c->seconds };
 	struct launch_options o;
 	struct spend spend;
@@ -238,7 +238,7 @@ static enum assay_status nightly_measure(struct nightly *n, struct night_compari
 	return st;
 }
 
-/* What was found so far, decided anew: a night that was interrupted has nothing else of it. found_release() *out, whatever is returned. */
+/* Results so far, compared again, since an interrupted night has no others. found_release() it, whatever find_again() returns. */
 struct found {
 	struct lab lab;
 	struct evidence evidence;
@@ -267,8 +267,8 @@ static void found_release(struct found *found)
 	lab_close(&found->lab);
 }
 
-/* What a finding is confirmed with: as many repetitions as its plan had, and, where machines of several architectures ran, the machines of
- * the one that it is a finding of, with commas between, else NULL. free() *hosts. */
+/* Sets the repetitions and hosts that confirm a finding: as many repetitions as its plan had. If machines of several architectures ran,
+ * *hosts is those of the finding's architecture, separated by commas; else NULL. free() *hosts. */
 static enum assay_status confirm_with(struct nightly *n, const struct night_comparison *c, int64_t *repetitions, char **hosts,
 				      struct assay_error *err)
 {
@@ -291,7 +291,7 @@ static enum assay_status confirm_with(struct nightly *n, const struct night_comp
 	return st;
 }
 
-/* Adds the hosts that were lost in fresh runs, and not before. */
+/* Adds the hosts that were lost in confirmation runs, and not before, to the detail. */
 static void add_lost(struct night_comparison *c, const struct launch *launch)
 {
 	char *lost = NULL, *before = c->detail;
@@ -339,7 +339,7 @@ static enum assay_status nightly_confirm(struct nightly *n, struct night_compari
 	return st ? st : nightly_store(n, c, err);
 }
 
-/* Measures the functions of what is slower, which the decision then names. What cannot be measured is noted, and the decision stands. */
+/* Measures the functions of a slower candidate, for the decision to name. If they cannot be measured, adds a note; the decision stands. */
 static enum assay_status nightly_explain(struct nightly *n, struct night_comparison *c, struct assay_error *err)
 {
 	char *versions[] = { c->baseline, c->candidate };
@@ -367,7 +367,7 @@ static enum assay_status nightly_explain(struct nightly *n, struct night_compari
 
 /* ---- from the runs of a comparison to its decision ---- */
 
-/* Of an accepted baseline when and why; what cannot be read any more is no reason to lose the decision. */
+/* Returns when and why the baseline was accepted; NULL if it was not, or if baselines.yaml cannot be read. */
 static char *quote_accepted(const struct nightly *n, const struct night_comparison *c)
 {
 	const struct baseline *found;
@@ -384,7 +384,7 @@ static char *quote_accepted(const struct nightly *n, const struct night_comparis
 	return text;
 }
 
-/* Borrows from the comparison all but `accepted`, which the caller frees. */
+/* Returns the request for a decision. It borrows all from the comparison except `accepted`, which the caller frees. */
 static struct judge_request request_of(const struct nightly *n, const struct night_comparison *c)
 {
 	struct judge_request q = { .rules = JUDGE_RULES,
@@ -414,7 +414,7 @@ static enum assay_status keep(struct nightly *n, struct lab *lab, struct night_c
 	return st;
 }
 
-/* Decides a comparison, unless it is a finding that waits for fresh runs and for the rest of the night. */
+/* Decides a comparison, unless it is a finding, which waits for confirmation runs and the rest of the night. */
 static enum assay_status nightly_judge(struct nightly *n, struct night_comparison *c, struct assay_error *err)
 {
 	static char cut_off[] = "it was started, and cut off by the deadline before both versions had a result on a machine";
@@ -425,14 +425,14 @@ static enum assay_status nightly_judge(struct nightly *n, struct night_compariso
 	enum assay_status st;
 
 	if (*n->options->cancelled && *n->options->cancelled != SIGALRM)
-		return ASSAY_OK; /* as it is, to be gone on with */
+		return ASSAY_OK; /* unchanged, for the next 'assay nightly run' to continue */
 	st = nightly_open(n, &lab, err);
 	if (!st && *c->plan)
 		st = evidence_load(&lab, &evidence, err);
 	if (!st)
 		st = judge(&lab, &evidence, &q, &j, err);
 	if (!st && (*q.plan || c->cut) && j.decision == DECISION_NOTHING_MEASURED && *n->options->cancelled == SIGALRM) {
-		judgement_release(&j); /* what it has is the deadline's doing */
+		judgement_release(&j); /* the deadline is why it has so few runs */
 		*q.plan = '\0';
 		q.why = cut_off;
 		st = judge(&lab, &evidence, &q, &j, err);
@@ -454,13 +454,13 @@ static enum assay_status nightly_judge(struct nightly *n, struct night_compariso
 /* ---- the findings among all ---- */
 
 struct finding {
-	struct night_comparison *comparison; /* NULL: decided already */
+	struct night_comparison *comparison; /* NULL: already decided */
 	struct judge_request request;
 	struct judgement judgement;
 	double p, ratio;
 };
 
-/* Benjamini and Hochberg, Journal of the Royal Statistical Society B 57(1), 1995: findings with a larger p may be chance. */
+/* Returns the limit of p above which findings may be chance (Benjamini and Hochberg, J. of the Royal Statistical Society B 57(1), 1995). */
 static double largest_p(const struct finding *f, size_t n)
 {
 	double *p = mem_new(n, sizeof(*p)), limit = 0;
@@ -479,7 +479,7 @@ static double largest_p(const struct finding *f, size_t n)
 	return limit;
 }
 
-/* Returns the kind of finding of which the night suspects itself; DECISIONS: none. What is decided already is no finding. */
+/* Returns the kind of finding for which the machines are suspected; DECISIONS: none. A comparison already decided is no finding here. */
 static enum decision lean_one_way(const struct finding *f, size_t n, double min_effect_of_all)
 {
 	struct effect_leaning *all = mem_new(n, sizeof(*all));
@@ -544,7 +544,7 @@ static enum assay_status decide_findings(struct nightly *n, struct lab *lab, con
 	for (size_t i = 0; !st && i < count; i++) {
 		if (!f[i].comparison)
 			continue;
-		if (f[i].request.chance || f[i].request.alike) { /* else it has been made already, and records take long to read */
+		if (f[i].request.chance || f[i].request.alike) { /* otherwise the judgement stands; reading records again takes long */
 			judgement_release(&f[i].judgement);
 			st = judge(lab, evidence, &f[i].request, &f[i].judgement, err);
 		}
@@ -585,13 +585,13 @@ static enum assay_status conclude_findings(struct nightly *n, struct lab *lab, s
 	return st;
 }
 
-/* Nothing of it has been run that could be decided about, and something might have been. */
+/* Reports whether a comparison could have been measured, and has no runs to decide about. */
 static bool is_unreached(const struct night_comparison *c)
 {
 	return c->state == NIGHT_WAITING ? *c->baseline && !*c->detail : c->state == NIGHT_MEASURING && !*c->plan;
 }
 
-/* Says what the deadline left undone, before the comparisons that it cut off are decided. */
+/* Adds the note of comparisons that the deadline prevented or cut off, before the latter are decided. */
 static void note_deadline(struct nightly *n)
 {
 	bool late = is_late(n) || *n->options->cancelled == SIGALRM;
@@ -612,7 +612,7 @@ static void note_deadline(struct nightly *n)
 		     n->comparisons.n, unreached == 1 ? "was" : "were", fresh);
 }
 
-/* What was begun is decided with what it has, and so is what could not be measured at any time; the rest was not reached. */
+/* Decides started comparisons with the runs they have, and those that could never be measured. Marks the others as not reached. */
 static enum assay_status conclude_rest(struct nightly *n, struct assay_error *err)
 {
 	static const char given_up[] = "this night was given up: it is decided with what it has";
@@ -642,7 +642,7 @@ static enum assay_status conclude_rest(struct nightly *n, struct assay_error *er
 	return st;
 }
 
-/* Writes the pages where suite.yaml wants them. A night whose pages cannot be written is decided nevertheless, but does not end with 0. */
+/* Writes the pages to the directory that suite.yaml names. If that fails, the decisions stay, and the exit status is not 0. */
 static enum assay_status write_pages(struct nightly *n, struct lab *lab, struct assay_error *err)
 {
 	const char *pages = n->suite.pages;
@@ -659,7 +659,7 @@ static enum assay_status write_pages(struct nightly *n, struct lab *lab, struct 
 	return night_finish(&lab->store, &n->night, err);
 }
 
-/* Decides the findings among all, and ends the night. */
+/* Decides the remaining comparisons and the findings together, and ends the night. */
 static enum assay_status nightly_conclude(struct nightly *n, struct assay_error *err)
 {
 	struct lab lab = { .lock_fd = -1 };
@@ -717,7 +717,7 @@ static enum assay_status night_work(struct nightly *n, struct assay_error *err)
 		if (c->state == NIGHT_CONFIRMING && !c->improved)
 			st = nightly_explain(n, c, err);
 	}
-	if (!st && (!*n->options->cancelled || *n->options->cancelled == SIGALRM)) { /* else it goes on next time */
+	if (!st && (!*n->options->cancelled || *n->options->cancelled == SIGALRM)) { /* else it continues next time */
 		st = nightly_conclude(n, err);
 		if (!st)
 			night_hook(n);
@@ -797,7 +797,7 @@ static enum assay_status take_fingerprints_of(struct nightly *n, struct lab *lab
 	return st;
 }
 
-/* Takes fingerprints of hosts that have none, or an old one; the ones that cannot be taken are noted. */
+/* Takes fingerprints of hosts that have none, or only an old one. Adds a note for those that cannot be taken. */
 static enum assay_status night_fingerprints(struct nightly *n, struct assay_error *err)
 {
 	const struct host **hosts = NULL;
@@ -823,7 +823,7 @@ static enum assay_status night_fingerprints(struct nightly *n, struct assay_erro
 
 /* ---- the hook ---- */
 
-/* At the deadline measuring is cancelled, and not that others are told. */
+/* Runs the hook with one decision. The deadline cancels measuring, but not the hook. */
 static void tell(struct nightly *n, const struct night_comparison *c)
 {
 	static volatile sig_atomic_t none;
@@ -908,7 +908,7 @@ static bool is_late(const struct nightly *n)
 	return n->night.deadline_ms && clock_real_ms() >= n->night.deadline_ms;
 }
 
-/* Reports whether its deadline has come, or it was cancelled, or nothing may be measured. */
+/* Reports whether the night must stop measuring: at its deadline, if it was cancelled, or if nothing may be measured. */
 static bool is_over(const struct nightly *n)
 {
 	return *n->options->cancelled || n->refused || is_late(n);
@@ -934,14 +934,13 @@ static void nightly_note(struct nightly *n, const char *code, const char *fmt, .
 
 	mem_formatted(text, fmt);
 	reasons_add(&n->night.notes, code, text);
-	if (!n->options->dry_run) /* where the answer is there at once */
+	if (!n->options->dry_run) /* a dry run has its notes in the answer */
 		n->options->note(text);
 	nightly_log(n, "%s: %s", code, text);
 	free(text);
 }
 
-/* A battery that is not there is known before anything is measured, and so is a calibration that cannot be read; both are kept as they are.
- */
+/* Reads suite.yaml, and the battery and calibration, so that they fail before anything is measured; file_keep() keeps them as read. */
 static enum assay_status read_suite(struct nightly *n, char **text, struct assay_error *err)
 {
 	struct battery battery = { 0 };
@@ -957,7 +956,7 @@ static enum assay_status read_suite(struct nightly *n, char **text, struct assay
 	return st;
 }
 
-/* Histories are in order of time: a clock that was wrong once disturbs them until that time has come. */
+/* Adds a note if the clock is before the start of an earlier plan: histories are in order of time, and a wrong clock disturbs them. */
 static enum assay_status note_clock(struct nightly *n, struct lab *lab, struct assay_error *err)
 {
 	sqlite3_stmt *stmt = NULL;
@@ -1008,7 +1007,7 @@ static enum assay_status begin(struct nightly *n, struct lab *lab, char *text, s
 	return st;
 }
 
-/* Said before the disk is full, and before anything is measured for nothing. */
+/* Prunes the store to its quota, and adds notes before the store or the disk is full. Fails if the store stays too large. */
 static enum assay_status keep_quota(struct nightly *n, struct lab *lab, struct assay_error *err)
 {
 	struct pruned pruned;
@@ -1030,8 +1029,8 @@ static enum assay_status keep_quota(struct nightly *n, struct lab *lab, struct a
 	return st;
 }
 
-/* Finds the night without an end, and what it compares. suite_now: NULL where the present one cannot be read; else a night that has begun
- * nothing is given up, too: another takes the present versions. */
+/* Finds the unfinished night and its comparisons. suite_now NULL: the current suite cannot be read. Otherwise a night that has started no
+ * comparison is given up, too, for a new one to use the current versions. */
 static enum assay_status find_unfinished(struct nightly *n, struct lab *lab, const char *suite_now, struct assay_error *err)
 {
 	enum assay_status st = night_unfinished(&lab->store, &n->night, err);
@@ -1045,7 +1044,7 @@ static enum assay_status find_unfinished(struct nightly *n, struct lab *lab, con
 	return st;
 }
 
-/* A night keeps its suite as it was when it began. suite_now: NULL where the present one cannot be read. */
+/* Continues a night with the suite that it started with. suite_now: text of the current one; NULL if that cannot be read. */
 static enum assay_status go_on(struct nightly *n, const char *suite_now, struct assay_error *err)
 {
 	bool chosen = n->options->exclude || n->options->only.n || n->options->budget_s > 0;
@@ -1066,13 +1065,13 @@ static enum assay_status go_on(struct nightly *n, const char *suite_now, struct 
 	return suite_parse(SUITE_FILE, n->night.suite, strlen(n->night.suite), &n->suite, err);
 }
 
-/* Hosts that were set aside since the night started are not measured either. */
+/* Adds a note of the hosts set aside since the night started, which are not measured either. */
 static void note_aside(struct nightly *n, struct lab *lab)
 {
 	const struct inventory *inventory = &lab->config.inventory;
 	bool *all = mem_new(inventory->n, sizeof(*all)), known = false;
 	struct buf text = BUF_INIT;
-	struct assay_error ignored; /* of a catalog that cannot be read, which what needs it reports */
+	struct assay_error ignored; /* an unreadable catalog is reported by code that needs it */
 
 	if (!catalog_set_aside(lab, &ignored) && !inventory_select(inventory, NULL, NULL, NULL, all, &ignored))
 		host_choice_add_aside(inventory, all, &text);
@@ -1084,11 +1083,11 @@ static void note_aside(struct nightly *n, struct lab *lab)
 	free(all);
 }
 
-/* One whose deadline has passed in the meantime, or that is given up, is brought to its end before another starts. */
+/* Continues the unfinished night, or starts one. A night that is past its deadline or given up is ended before another starts. */
 static enum assay_status night_begin_or_go_on(struct nightly *n, struct assay_error *err)
 {
 	struct lab lab = { .lock_fd = -1 };
-	struct assay_error why; /* the suite cannot be read, which a night that goes on does without */
+	struct assay_error why; /* why the suite cannot be read; a continued night does not need it */
 	char *text = NULL;
 	bool again = false, unread = read_suite(n, &text, &why);
 	enum assay_status st = nightly_open(n, &lab, err);
@@ -1128,7 +1127,7 @@ static enum assay_status night_begin_or_go_on(struct nightly *n, struct assay_er
 	return st;
 }
 
-/* Finds what nightly_run() would do: the id of the night is "" where another would begin. night_end() *out, whatever is returned. */
+/* Finds the night that nightly_run() would run; its id is "" if that would be a new one. night_end() *out, whatever is returned. */
 static enum assay_status night_plan(const struct nightly_options *options, struct nightly *out, struct assay_error *err)
 {
 	struct lab lab = { .lock_fd = -1 };
@@ -1155,17 +1154,17 @@ static enum assay_status night_plan(const struct nightly_options *options, struc
 
 /* ---- a dry run ---- */
 
-/* What a dry run says of one comparison. */
+/* Result of a dry run for one comparison. */
 struct ahead {
-	struct estimate first; /* look */
+	struct estimate first; /* time to the first look */
 	size_t hosts;
-	char *detail; /* why it would not be measured; NULL: it would */
+	char *detail; /* why it would not be measured; NULL: it would be */
 };
 
 struct dry {
 	struct nightly night;
-	struct ahead *ahead;   /* [n] of the night's comparisons */
-	struct estimate first; /* looks, together */
+	struct ahead *ahead;   /* [n], one per comparison of the night */
+	struct estimate first; /* sum over all first looks */
 	size_t measured;
 };
 
@@ -1248,7 +1247,7 @@ enum assay_status nightly_dry(const struct nightly_options *options, struct docu
 	dry.ahead = mem_new(all->n + 1, sizeof(*dry.ahead));
 	for (size_t i = 0; !st && i < all->n; i++)
 		look_ahead(&dry, &all->items[i], &dry.ahead[i]);
-	if (!st && dry.night.night.deadline_ms) /* what is not known takes no longer */
+	if (!st && dry.night.night.deadline_ms) /* the deadline also limits runs of unknown length */
 		dry.first.at_most_s = fmin(dry.first.at_most_s, left_s(&dry.night));
 	if (!st) {
 		add_head(&dry, d);
@@ -1264,10 +1263,10 @@ enum assay_status nightly_dry(const struct nightly_options *options, struct docu
 
 /* ---- the log ---- */
 
-/* The night's log, .assay/night.log: what happened when, for who looks the morning after. It is its owner's alone, and at most
- * LOG_BYTES_MAX long, with one that came before. That it cannot be written does not disturb a night. */
+/* The night's log, .assay/night.log: events with their times, for users to read the morning after. Only its owner can read it. It has about
+ * LOG_BYTES_MAX bytes, with one older log beside it. A night continues if it cannot be written. */
 
-/* The log at its end; a long one becomes the one before. -1: there is none. */
+/* Opens the log for appending, after moving a long one to night.log.1. Returns -1 on failure. */
 static int log_open(const char *directory)
 {
 	char *path = mem_format("%s/.assay/night.log", directory), *before = mem_format("%s.1", path);
@@ -1299,7 +1298,7 @@ static void nightly_log(const struct nightly *n, const char *fmt, ...)
 	}
 	buf_char(&line, '\n');
 	if (fd >= 0) {
-		ssize_t ignored = write(fd, line.bytes, line.size); /* a full disk is said by what needs it */
+		ssize_t ignored = write(fd, line.bytes, line.size); /* code that needs the disk reports that it is full */
 
 		(void)ignored;
 		close(fd);

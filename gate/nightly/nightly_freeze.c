@@ -1,4 +1,4 @@
-/* What a night compares, as it is when the night starts: suite.yaml's entries, the manifests, branches, baselines. */
+/* Finds the comparisons of a night at its start, from suite.yaml's entries, the manifests, branches and baselines. */
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/mem.h"
@@ -14,30 +14,30 @@
 #include <fnmatch.h>
 
 #define COMPARED_MAX 100000
-#define WHOLE	     SIZE_MAX /* of an application, and none of its inputs */
+#define WHOLE	     SIZE_MAX /* in place of an input: the application as a whole */
 
 struct freezing {
 	struct lab *lab;
 	const struct suite *suite;
 	const struct nightly_options *options;
 	const struct suite_entry *entry;
-	bool *asked;		  /* [lab's hosts]: some entry asks for it */
-	char *chosen;		  /* the entry's hosts, by name; NULL: all */
+	bool *asked;		  /* [lab's hosts]: an entry requests the host */
+	char *chosen;		  /* names of the entry's hosts; NULL: all */
 	char *none;		  /* why none of the entry's hosts may be measured; NULL: some may */
-	struct manifest manifest; /* of the application at hand */
-	const char *name;	  /* of the manifest, as commands take it */
+	struct manifest manifest; /* manifest of the current application */
+	const char *name;	  /* name of the manifest in commands */
 	struct night_comparisons *out;
 	size_t capacity;
 	struct nightly_frozen *notes;
-	char *why;    /* there is no baseline */
-	bool no_such; /* what the suite itself names is not there */
+	char *why;    /* why there is no baseline */
+	bool no_such; /* the suite itself names something that does not exist */
 	size_t n_no_such;
 	struct assay_error *err;
 };
 
 /* ---- git ---- */
 
-/* The first line that git says in the repository of a version; NULL when it fails. words end with NULL. free() it. */
+/* Runs git in the repository of a version. Returns the first line of its output; NULL if it fails. words end with NULL. free() it. */
 static char *git_line(const struct freezing *f, const struct manifest_version *version, const char *const *words)
 {
 	char *repository = manifest_repository(&f->manifest, version), *line = NULL;
@@ -54,7 +54,7 @@ static char *git_line(const struct freezing *f, const struct manifest_version *v
 }
 #define GIT(f, version, ...) git_line(f, version, (const char *const[]){ __VA_ARGS__, NULL })
 
-/* A version at a revision of its repository, NAME-COMMIT; NULL where there is no such revision. free() it. */
+/* Returns NAME-COMMIT, the name of a version at a revision of its repository; NULL if there is no such revision. free() it. */
 static char *version_at(const struct freezing *f, const struct manifest_version *version, const char *revision)
 {
 	char *asked = mem_format("%s^{commit}", revision), *name = NULL;
@@ -76,9 +76,9 @@ static bool is_tag(const struct freezing *f, const struct manifest_version *vers
 	return tag;
 }
 
-/* ---- what is not there ---- */
+/* ---- missing versions and inputs ---- */
 
-/* A version or an input. */
+/* Returns the error that the manifest has no version, or input, of this name. */
 static enum assay_status fail_no_such(struct freezing *f, bool input, const char *name)
 {
 	size_t n = input ? f->manifest.n_inputs : f->manifest.n_versions;
@@ -96,7 +96,7 @@ static enum assay_status fail_no_such(struct freezing *f, bool input, const char
 
 /* ---- candidates ---- */
 
-/* The version's name for this night: what may move is named by where it is now. free() *out. */
+/* Sets *out to the version's name for this night: NAME-COMMIT if the git reference may move. free() *out. */
 static enum assay_status freeze_version(struct freezing *f, const char *name, char **out)
 {
 	char commit[VARIANT_COMMIT_BYTES] = "";
@@ -132,7 +132,7 @@ static const struct manifest_version *version_of(struct freezing *f, const char 
 	return &f->manifest.versions[i];
 }
 
-/* Could this be the same thing at an earlier time? Of a branch, the branch; of versions with names of their own, any of them. */
+/* Reports whether `name` may be an earlier state of the candidate: for a branch, the same branch; otherwise any version of the manifest. */
 static bool is_earlier(struct freezing *f, const char *name, const char *candidate)
 {
 	const struct manifest_version *earlier, *now;
@@ -147,14 +147,14 @@ static bool is_earlier(struct freezing *f, const char *name, const char *candida
 	return !now->stem || strcmp(earlier->stem ? earlier->stem : earlier->name, now->stem) == 0;
 }
 
-/* Adds a text to a note that does not have it yet. */
+/* Adds a text to a note, unless the note already has it. */
 static void say(struct manifest_words *note, const char *text)
 {
 	if (!text_among(note->items, note->n, text))
 		manifest_words_add(note, text);
 }
 
-/* What a branch was may have been taken out of its repository since. */
+/* Reports whether the commit of an earlier version still exists, since a branch's history may be rewritten. Adds a note if it does not. */
 static bool is_there_still(struct freezing *f, const char *name)
 {
 	char commit[VARIANT_COMMIT_BYTES] = "";
@@ -170,7 +170,7 @@ static bool is_there_still(struct freezing *f, const char *name)
 	return false;
 }
 
-/* The latest other candidate of an earlier night; NULL where there is none. */
+/* Sets *out to the latest other candidate of an earlier night; leaves it NULL if there is none. */
 static enum assay_status find_previous_night(struct freezing *f, const char *candidate, char **out)
 {
 	sqlite3_stmt *stmt = NULL;
@@ -187,7 +187,7 @@ static enum assay_status find_previous_night(struct freezing *f, const char *can
 	return store_finish(stmt, st);
 }
 
-/* In the first night: of a branch the commit before, else the version before it in the manifest. */
+/* Returns the previous version for a first night: the commit before for a branch, else the version before in the manifest; or NULL. */
 static char *find_before(struct freezing *f, const char *candidate)
 {
 	const struct manifest_version *version = version_of(f, candidate);
@@ -202,7 +202,7 @@ static char *find_before(struct freezing *f, const char *candidate)
 	return name;
 }
 
-/* The last version of the manifest that is called as releases are, else the last tag before the candidate that is. */
+/* Returns the last version of the manifest whose name is that of a release, else the last such tag before the candidate; or NULL. */
 static char *find_release(struct freezing *f, const char *candidate)
 {
 	const struct manifest_version *version = version_of(f, candidate);
@@ -223,7 +223,7 @@ static char *find_release(struct freezing *f, const char *candidate)
 	return name;
 }
 
-/* Never replaced by another version without a word: nobody watches. */
+/* Adds a note that an accepted baseline has expired, since no user watches a night. Sets f->why if no other baseline counts. */
 static void explain_expired(struct freezing *f, const char *application, const struct baseline *expired, const struct baseline *counts)
 {
 	char *what = baselines_expired_text(expired), *note;
@@ -241,7 +241,8 @@ static void explain_expired(struct freezing *f, const char *application, const s
 	mem_free(note, what);
 }
 
-/* *out: NULL where none counts; f->why is set where one has expired. An error names the version that is gone, and who accepted it. */
+/* Sets *out to the accepted baseline; NULL if none counts, with f->why if one has expired. Errors name the version and the accepting line.
+ */
 static enum assay_status find_accepted(struct freezing *f, const char *application, char **out)
 {
 	struct baselines all;
@@ -254,7 +255,7 @@ static enum assay_status find_accepted(struct freezing *f, const char *applicati
 		explain_expired(f, application, expired, found);
 	if (found)
 		st = freeze_version(f, found->version, out);
-	f->no_such = false; /* it is baselines.yaml that names it */
+	f->no_such = false; /* baselines.yaml names it, not the suite */
 	if (found && st) {
 		char *why = mem_string(f->err->text);
 
@@ -270,7 +271,7 @@ static enum assay_status find_accepted(struct freezing *f, const char *applicati
 	return st;
 }
 
-/* *out: NULL where there is none, and f->why says so; after a failure the name of the one that is not there, or NULL. */
+/* Sets *out to the baseline that `word` names; NULL if there is none, with f->why. On failure, *out is the missing version, or NULL. */
 static enum assay_status find_baseline(struct freezing *f, const char *candidate, size_t input, const char *word, char **out,
 				       const char **against)
 {
@@ -312,7 +313,7 @@ static enum assay_status find_baseline(struct freezing *f, const char *candidate
 
 /* ---- comparisons ---- */
 
-/* What an application has not got, or has wrong: the others are measured nevertheless, for nobody watches. */
+/* Reports whether an error excludes only one application: a night measures the others nevertheless. */
 static bool costs_one_application(const struct freezing *f, enum assay_status st)
 {
 	return st && f->out->n < COMPARED_MAX && !*f->options->cancelled;
@@ -408,10 +409,10 @@ static bool is_pattern(const char *name)
 	return strpbrk(name, "*?[") != NULL;
 }
 
-/* The manifest's own versions of such names, in its order, but those that they are compared with. */
+/* Adds comparisons of the manifest's versions whose names match, in its order, except those that are baselines. */
 static enum assay_status freeze_candidates(struct freezing *f, const char *pattern)
 {
-	size_t n = f->manifest.n_versions, fitting = 0; /* what is derived of them comes behind */
+	size_t n = f->manifest.n_versions, fitting = 0; /* derived versions come after these */
 	enum assay_status st = ASSAY_OK;
 
 	for (size_t i = 0; !st && i < n; i++) {
@@ -455,7 +456,7 @@ static enum assay_status freeze_application(struct freezing *f, const char *name
 
 /* ---- entries ---- */
 
-/* Named by itself, or by the first pattern that it fits. */
+/* Reports whether an application belongs to an entry: the entry names it, or is the first whose pattern matches. */
 static bool is_entrys(const struct suite *suite, const struct suite_entry *entry, const char *name)
 {
 	if (strcmp(entry->application, name) == 0)
@@ -467,7 +468,7 @@ static bool is_entrys(const struct suite *suite, const struct suite_entry *entry
 	return fnmatch(entry->application, name, 0) == 0;
 }
 
-/* The manifest of apps/ whose results are of this application, by its name; NULL: none. free() it. */
+/* Returns the name of the manifest in apps/ whose results are stored under this application; NULL if there is none. free() it. */
 static char *manifest_of(const char *laboratory, const char *application, size_t length)
 {
 	char *directory = mem_format("%s/apps", laboratory), **names = NULL, *found = NULL;
@@ -518,8 +519,8 @@ char *nightly_ignores_baseline(const char *laboratory, const struct suite *suite
 	return why;
 }
 
-/* Notes the baselines that count although no night compares with them. A file that cannot be read is an error of a dry run only: a night
- * measures what needs no accepted baseline. */
+/* Adds notes of valid baselines that no night compares with. An unreadable file is an error only of a dry run: a night still makes the
+ * comparisons that need no accepted baseline. */
 static enum assay_status note_unused(struct freezing *f)
 {
 	struct baselines all;
@@ -557,7 +558,7 @@ static bool is_asked(const struct freezing *f, const char *name)
 	return asked;
 }
 
-/* Sets hosts aside for this night: what -x names, and retired machines. */
+/* Sets hosts aside for this night: those that -x names, and retired machines. */
 static enum assay_status set_aside(const struct freezing *f)
 {
 	struct inventory *inventory = &f->lab->config.inventory;
@@ -576,7 +577,7 @@ static enum assay_status set_aside(const struct freezing *f)
 	return st ? st : catalog_set_aside(f->lab, f->err);
 }
 
-/* Chooses the entry's hosts, on which the night stays. Without any, nothing that the entry compares is measured. */
+/* Chooses the entry's hosts, which the night keeps. If there are none, the comparisons of the entry are not measured. */
 static enum assay_status choose_hosts(struct freezing *f)
 {
 	const struct host_choice choice = { .hosts = f->entry->hosts };
@@ -611,7 +612,7 @@ static enum assay_status freeze_entry(struct freezing *f, char **names, size_t n
 	enum assay_status st = choose_hosts(f);
 
 	if (!st && !pattern && is_asked(f, f->entry->application))
-		return freeze_application(f, f->entry->application); /* which says what there is, if it is not there */
+		return freeze_application(f, f->entry->application); /* if it does not exist, the error lists those that do */
 	for (size_t i = 0; !st && pattern && i < n; i++) {
 		if (is_entrys(f->suite, f->entry, names[i]) && is_asked(f, names[i]))
 			st = freeze_application(f, names[i]);

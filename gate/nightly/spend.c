@@ -72,7 +72,7 @@ static enum assay_status look(const struct spending *s, struct launch *launch, b
 
 /* ---- block by block ---- */
 
-/* Returns the repetitions at the next look, at most as many as fit the budget at the speed of the last block; as many as now if none fit.
+/* Returns the repetitions at the next look, limited to those that fit the budget at the speed of the last block; the present ones if none.
  */
 static int64_t next_repetitions(const struct spending *s, const struct launch *launch, double block_s, int64_t block)
 {
