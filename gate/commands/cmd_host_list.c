@@ -312,6 +312,8 @@ static enum assay_status host_list_run(struct lab *lab, void *input, struct docu
 	if (cli_renderer() == document_html)
 		return explore_show(lab, d, err);
 	st = catalog_load(lab->machines, NULL, &catalog, err);
+	if (!st)
+		st = catalog_set_aside(lab, err);
 	if (!st && (inventory->n || a->choice.hosts || a->choice.exclude))
 		st = host_choice_hosts(inventory, &a->choice, &hosts, &n, NULL, err);
 	if (!st && !inventory->n && !catalog.n)

@@ -419,6 +419,13 @@ run -C "$lab" host retire there --reason sold
 expect_status 0
 run -C "$lab" host retire there
 refused 2 'retired already'
+cp "$lab/lab.yaml" "$tmp/lab.yaml"
+printf '  - { name: there, address: 192.0.2.1 }\n' >>"$lab/lab.yaml"
+run -C "$lab" host list
+expect_stdout 'there is not measured: retired: sold'
+run -C "$lab" host list -w there --format json
+expect_json .hosts[0].out_of_use 'retired: sold'
+cp "$tmp/lab.yaml" "$lab/lab.yaml"
 run -C "$lab" host drift
 expect_stdout '1 retired machine is excluded'
 run -C "$lab" host list --types
