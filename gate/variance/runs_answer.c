@@ -163,7 +163,7 @@ static void run_row(const struct variance *v, const struct run_sum *r, const cha
 	else
 		doc_show(d, "more_work", "more work", DOC_NOTHING);
 	doc_showf(d, "lost_s", "lost, s", r->lost_s, "%.3f", r->lost_s);
-	doc_show(d, "process", "by process", r->process == VARIANCE_NONE ? "-" : v->fragments.processes[r->process].name);
+	doc_show(d, "process", "by process", r->process == VARIANCE_NONE ? NULL : v->fragments.processes[r->process].name);
 	if (all > 0) {
 		doc_set(d, "cause", loss_cause_name((enum loss_cause)cause));
 		doc_set(d, "share", r->cause_s[cause] / all);

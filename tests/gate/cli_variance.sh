@@ -73,6 +73,7 @@ run timeline "$tmp/run1" "$tmp/run2" "$tmp/run3" "$tmp/run4" "$tmp/run5" --forma
 expect_status 0
 expect_json .slow_runs 1
 expect_json '.runs[1].slow' false
+expect_json '.runs[1].process' null
 expect_json '.runs[2].slow' true
 expect_json '.runs[2].cause' run_queue
 expect_json '.regions[0].throughout' true
