@@ -199,7 +199,7 @@ for run in a b c d e; do
 	"$ASSAY" record -o "$tmp/once.$run" -- "$tmp/once" 2>/dev/null || fail 'not recorded'
 done
 run timeline "$tmp/once.a"
-expect_stdout '0 % of the time was in work that repeats' 'record it 5 times and show all of them together'
+expect_stdout '0 % of the time was in work that repeats' 'record it 5 times' 'show all of them together'
 run timeline "$tmp/once.a" "$tmp/once.b" "$tmp/once.c" "$tmp/once.d" "$tmp/once.e"
 cases=$((cases + 1))
 ! grep -q 'record it 5 times' "$tmp/out" || fail "$(cat "$tmp/out")"
