@@ -15,13 +15,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#define KEPT_BYTES	 (1 << 20) /* output of a run, for the reason of a failure */
+#define KEPT_BYTES	 (1 << 20) /* output of a run that is kept, to explain a failure */
 #define WALK_DESCRIPTORS 16
 #define INTERRUPTED	 "interrupted: the decision stands without them"
 
 enum { A, B, SIDES };
 
-/* Its path inside the trees: that of one of its files that was met. NULL: none was. */
+/* Returns the path of a file inside the trees, by a file of that name that the runs used; NULL: they used none. */
 static const char *path_inside(const struct code *code, const struct changed_asked *asked, const char *file)
 {
 	for (int side = 0; side < SIDES; side++) {
@@ -33,7 +33,7 @@ static const char *path_inside(const struct code *code, const struct changed_ask
 	return NULL;
 }
 
-/* Compares both builds of a file. False: they cannot be compared. changes_release(*out). */
+/* Compares both builds of a file. Returns false if they cannot be compared. changes_release(*out). */
 static bool object_open(const struct code *code, const struct changed_asked *asked, const char *file, struct changes *out)
 {
 	const struct changes_options options = { asked->repository, asked->commits[A], asked->commits[B], CHANGES_WRAPPER };
@@ -70,7 +70,7 @@ static const struct function *function_named(const struct functions *functions, 
 	return NULL;
 }
 
-/* What was changed in a function of both builds, or of one; NULL: nothing. */
+/* Returns the change of a function, by its index in the new build, or (new FUNCTIONS_NONE) in the old one; NULL: it did not change. */
 static const struct change *change_of(const struct changes *c, size_t old, size_t new)
 {
 	for (size_t i = 0; i < c->n; i++)
@@ -82,7 +82,7 @@ static const struct change *change_of(const struct changes *c, size_t old, size_
 /* ---- lines ---- */
 
 struct line_met {
-	const char *file; /* kept by the image */
+	const char *file; /* owned by the image */
 	unsigned line;
 	unsigned long long count;
 };
@@ -92,7 +92,7 @@ struct lines_met {
 	size_t n, capacity;
 };
 
-/* Adds the samples of one run that lie in the function, in the file `path`; the lines are fleet/helper/sampler.h's. */
+/* Adds one run's samples in a function of the file `path`, by source line. fleet/helper/sampler.h has the format of `samples`. */
 static void lines_met_add(const struct build *build, size_t function, const char *path, const char *samples, struct lines_met *met)
 {
 	char *text = mem_string(samples ? samples : ""), *rest = text, *line, *where;
@@ -121,9 +121,9 @@ static void lines_met_add(const struct build *build, size_t function, const char
 	free(text);
 }
 
-/* ---- what is known of a function ---- */
+/* ---- properties of a function ---- */
 
-/* The name of a file of the tree `directory`, as it was committed, else inside the tree, else as the compiler was told; free() it. */
+/* Returns the name of a source file: as committed, else relative to the tree `directory`, else as the compiler recorded it. free() it. */
 static char *source_of(const struct source_tree *committed, const char *directory, const char *file)
 {
 	const char *name = source_file(committed, file);
@@ -134,7 +134,7 @@ static char *source_of(const struct source_tree *committed, const char *director
 	return mem_string(name);
 }
 
-/* Of the candidate's function, the line that its samples met most often. */
+/* Returns the place ("FILE:LINE") of the candidate's function with most samples; NULL: there are none. free() it. */
 static char *hottest_of(const struct changed_asked *asked, const struct changes *c, const struct code *code, const char *file,
 			const struct function *function)
 {
@@ -154,7 +154,7 @@ static char *hottest_of(const struct changed_asked *asked, const struct changes 
 	return text;
 }
 
-/* Of a renamed function: the difference of the part that has its other name. */
+/* Returns the difference of the part that has the other name of a renamed function; 0 if there is none. */
 static double renamed_of(const struct measured *measured, const struct measured_part *of, const struct function *other)
 {
 	char shown[CODE_NAME_BYTES];
@@ -190,7 +190,7 @@ static void part_fill(const struct changed_asked *asked, const struct changes *c
 
 bool changed_fill(struct measured *measured, const struct code *code, const struct changed_asked *asked, double least)
 {
-	struct measured_part **wanted = mem_new(measured->n, sizeof(*wanted)); /* NULL: done */
+	struct measured_part **wanted = mem_new(measured->n, sizeof(*wanted)); /* NULL: already filled */
 	bool described = true;
 	size_t n = 0;
 
@@ -200,7 +200,7 @@ bool changed_fill(struct measured *measured, const struct code *code, const stru
 		if (part->depth == PART_FUNCTION && part->certain && fabs(part->difference) > least)
 			wanted[n++] = part;
 	}
-	for (size_t i = 0; i < n; i++) { /* a file at a time */
+	for (size_t i = 0; i < n; i++) { /* one file at a time */
 		const char *file = wanted[i] ? wanted[i]->file : NULL;
 		struct changes changes = { .items = NULL };
 		bool known = file && object_open(code, asked, file, &changes);
@@ -237,7 +237,7 @@ const struct measured_part *changed_first(const struct measured *measured, doubl
 	return first;
 }
 
-/* ---- what functions do, by emulated counters ---- */
+/* ---- emulated counters of functions ---- */
 
 static volatile sig_atomic_t counted_cancelled;
 
@@ -249,7 +249,7 @@ struct counting {
 	struct why *why;
 };
 
-/* Runs one side. Sets why->code if the program fails, `left_s` is over or the user ends it. */
+/* Runs one side. Sets why->code if the program fails, `left_s` has passed or the user cancels. */
 static enum assay_status count_once(const struct counting *c, int side, size_t turn, double left_s, struct assay_error *err)
 {
 	const struct counted_asked *a = c->asked;
@@ -287,7 +287,7 @@ static enum assay_status count_once(const struct counting *c, int side, size_t t
 static enum assay_status count_in_turn(const struct counting *c, struct assay_error *err)
 {
 	const struct counted_asked *a = c->asked;
-	struct progress shown = progress_begin(stderr, progress_now() - PROGRESS_LOG_S); /* logs have the first line, too */
+	struct progress shown = progress_begin(stderr, progress_now() - PROGRESS_LOG_S); /* so that logs have the first line, too */
 	size_t needed = why_runs_needed();
 	double began_s = progress_now(), spent_s = 0, turn_s = 0;
 	enum assay_status st = ASSAY_OK;

@@ -17,7 +17,7 @@
 
 static volatile sig_atomic_t trees_cancelled;
 
-/* The place of builds; its parents are made. free(*out). */
+/* Sets *out to the directory for builds, and creates its parents. free(*out). */
 static enum assay_status find_cache(char **out, struct assay_error *err)
 {
 	const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
@@ -35,7 +35,7 @@ static enum assay_status find_cache(char **out, struct assay_error *err)
 	return st;
 }
 
-/* The build command with the variables that builds heed, which make another build of it. */
+/* Returns in *out the build command with the environment variables that builds use, since these change the build. */
 static void command_of(const struct manifest_words *build, struct manifest_words *out)
 {
 	static const char *const variables[] = { "CC", "CXX", "CFLAGS", "CXXFLAGS", "CPPFLAGS", "LDFLAGS" };
@@ -125,7 +125,7 @@ enum assay_status trees_build(const struct trees_asked *asked, struct trees *out
 		st = build_tree(asked, side, cache, out, err);
 	}
 	out->cancelled = trees_cancelled;
-	/* Programs as a linker left them in the page cache can take 1.6 times as long as the same bytes read from the disk. */
+	/* A program whose pages a linker left in the page cache can take 1.6 times as long as the same program read from the disk. */
 	for (int side = 0; !st && side < 2; side++)
 		(void)nftw(out->directories[side], read_again, WALK_DESCRIPTORS, FTW_PHYS);
 	progress_end(&shown);

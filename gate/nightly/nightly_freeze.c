@@ -241,8 +241,7 @@ static void explain_expired(struct freezing *f, const char *application, const s
 	mem_free(note, what);
 }
 
-/* Sets *out to the accepted baseline; NULL if none counts, with f->why if one has expired. Errors name the version and the accepting line.
- */
+/* Sets *out to the accepted baseline; NULL if none counts, with f->why if one has expired. Errors name the version and its line there. */
 static enum assay_status find_accepted(struct freezing *f, const char *application, char **out)
 {
 	struct baselines all;

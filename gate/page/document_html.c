@@ -1,4 +1,4 @@
-/* A document as a page: sections from headings, lists of labelled values, tables with typed cells. */
+/* Renders a document as a page: sections from headings, lists of labelled values, tables with typed cells. */
 #include "gate/page/document_html.h"
 
 #include "base/command.h"
@@ -15,15 +15,15 @@ EMBED_FILE(html_script, ASSAY_SOURCE_DIRECTORY "/gate/page/script.js");
 
 struct writer {
 	struct buf *out;
-	const char *list;  /* "ul" or "dl" while one is open */
-	const char *style; /* of the open DOC_LIST, or NULL */
-	size_t sections;   /* started after the first one */
-	bool in_entry;	   /* a line is not a paragraph there */
+	const char *list;  /* "ul" or "dl" while one is open, else NULL */
+	const char *style; /* style of the open DOC_LIST, or NULL */
+	size_t sections;   /* number of sections after the first one */
+	bool in_entry;	   /* inside a list entry, where a line is no paragraph */
 };
 
 /* ---- texts ---- */
 
-/* Starts what a mark of n bytes says; returns how it ends. */
+/* Starts the element of a mark of n bytes. Returns its end tag. Sets *name if the mark starts a name. */
 static const char *write_mark(const char *at, size_t n, bool *name, struct buf *out)
 {
 	char *classes = mem_bytes(at + 1, n > 1 ? n - 2 : 0);
@@ -44,7 +44,7 @@ static const char *write_mark(const char *at, size_t n, bool *name, struct buf *
 	return close;
 }
 
-/* A number's minus is not a hyphen. */
+/* Appends a number, with a minus sign instead of a hyphen. */
 static void write_number(const char *text, struct buf *out)
 {
 	struct buf set = BUF_INIT;
@@ -72,7 +72,7 @@ static void write_piece(const char *text, size_t n, bool name, bool number, stru
 	free(piece);
 }
 
-/* Text for people, with marks. */
+/* Appends text for users, which may contain marks. */
 static void write_text(const char *text, bool number, struct buf *out)
 {
 	const char *close = "";
@@ -110,7 +110,7 @@ static bool has_word(const char *words, const char *word)
 	return false;
 }
 
-/* Up to the '>': classes (either may be NULL) and what scripts find the node by. */
+/* Appends classes (either may be NULL), the attributes by which scripts find the node, and the '>'. */
 static void write_attributes(const char *class, const char *style, const struct doc_node *node, struct buf *out)
 {
 	if (class || style)
@@ -129,7 +129,7 @@ static void list_close(struct writer *w)
 	w->list = NULL;
 }
 
-/* The list in which the next item stands, which may be open already. */
+/* Opens the list of the next item, unless it is already open. */
 static void list_open(struct writer *w, const char *list, const char *style)
 {
 	if (w->list && strcmp(w->list, list) == 0)
@@ -185,8 +185,8 @@ static void write_value(const struct doc_node *node, struct buf *out)
 
 struct column {
 	const char *label, *style;
-	const struct doc_node *heading; /* a picture, or NULL */
-	bool text;			/* some cell is not a number */
+	const struct doc_node *heading; /* picture, or NULL */
+	bool text;			/* at least one cell is not a number */
 };
 
 struct columns {
@@ -199,7 +199,7 @@ static bool is_cell(const struct doc_node *node)
 	return node->kind == DOC_VALUE && node->label;
 }
 
-/* Classes of a cell; a picture alone is a plot. */
+/* Returns the classes of a cell; those of a cell with only a picture are "plot". */
 static const char *cell_style(const struct doc_node *cell)
 {
 	if (cell && !cell->style && cell->value.type == DOC_PICTURE && !cell->shown)
@@ -232,7 +232,7 @@ static void column_see(struct columns *columns, const struct doc_node *cell)
 	column->text |= !is_number(cell) && cell->value.type != DOC_NULL;
 }
 
-/* In the order in which the rows have them. */
+/* Returns the columns of a table, in the order of the rows' cells. */
 static struct columns columns_of(const struct doc_node *table)
 {
 	struct columns columns = { 0 };
@@ -273,7 +273,7 @@ static void write_head(const struct columns *columns, struct buf *out)
 	buf_text(out, "</tr></thead>");
 }
 
-/* Returns the class of a name by the spaces before it, which say how deep it is in a tree; NULL: it is at the top. */
+/* Returns the class of a name by the spaces before it, which give its depth in a tree; NULL at the top. */
 static const char *depth_class(const struct doc_node *cell)
 {
 	static const char *const classes[] = { NULL, "in1", "in2" };
@@ -282,7 +282,7 @@ static const char *depth_class(const struct doc_node *cell)
 	return classes[depth < 2 ? depth : 2];
 }
 
-/* The name of a row may be cut where the table scrolls: then it is shown in full when pointed at. */
+/* Appends a row. In a `wide` table its name may be cut off, and a tooltip shows it in full. */
 static void write_row(const struct columns *columns, const struct doc_node *row, bool wide, struct buf *out)
 {
 	buf_text(out, "<tr role=\"row\"");
@@ -304,7 +304,7 @@ static void write_row(const struct columns *columns, const struct doc_node *row,
 	buf_text(out, "</tr>\n");
 }
 
-/* Wide tables scroll sideways, and others that are not laid out again on a telephone. */
+/* Starts a table. Wide tables scroll sideways, and so do others that have no different layout on a telephone. */
 static void write_table_begin(const struct doc_node *table, struct buf *out)
 {
 	if (has_word(table->style, "wide"))
@@ -340,7 +340,7 @@ static void write_table(const struct doc_node *table, struct buf *out)
 
 /* ---- the answer ---- */
 
-/* A shape for each word, so that it is not told by colour alone; the last three are for the tones. */
+/* Returns a shape for each decision, to distinguish it without colours; the last three are for the tones. */
 static const char *answer_shape(const struct doc_node *node)
 {
 	static const struct {
@@ -362,9 +362,9 @@ static const char *answer_shape(const struct doc_node *node)
 	return "M4 10h12";
 }
 
-#define HEADLINE_BYTES 120 /* what is longer ends at its first semicolon, and is set smaller */
+#define HEADLINE_BYTES 120 /* a longer one ends at its first semicolon; if that is longer, too, it is set smaller */
 
-/* `subject`: what is answered about, or NULL. */
+/* Appends the answer. `subject`: its subject, or NULL. */
 static void write_answer(const struct doc_node *node, const struct doc_node *subject, struct buf *out)
 {
 	const char *rest = strlen(node->shown) > HEADLINE_BYTES ? strstr(node->shown, "; ") : NULL;
@@ -417,7 +417,7 @@ static void write_heading(struct writer *w, const struct doc_node *node)
 	free(id);
 }
 
-/* Text with its own lines. */
+/* Appends text with its own line ends. */
 static void write_raw(const struct doc_node *node, struct buf *out)
 {
 	const char *line = node->shown;
@@ -451,7 +451,7 @@ static void write_figure(const struct doc_node *node, struct buf *out)
 
 static void write_children(struct writer *w, const struct doc_node *node);
 
-/* All that is in a node, between the start and the end of an element. */
+/* Appends the contents of a node, inside an element. */
 static void write_within(const struct writer *w, const char *element, const struct doc_node *node)
 {
 	struct writer inner = { .out = w->out, .sections = w->sections, .in_entry = node->kind == DOC_ENTRY };
@@ -465,7 +465,7 @@ static void write_within(const struct writer *w, const char *element, const stru
 	html_format(w->out, "</%s>", element);
 }
 
-/* Under its label. */
+/* Appends a node with its label. */
 static void write_labelled(struct writer *w, const struct doc_node *node)
 {
 	list_open(w, "dl", node->style ? node->style : "values");
@@ -482,7 +482,7 @@ static void write_labelled(struct writer *w, const struct doc_node *node)
 	buf_text(w->out, "</div>\n");
 }
 
-/* What has an element of its own. */
+/* Appends a node that is an element of its own, outside lists. */
 static void write_block(struct writer *w, const struct doc_node *node)
 {
 	list_close(w);

@@ -14,7 +14,7 @@ static bool between(const unsigned char *s, const char *low, const char *high, s
 	return memcmp(s, low, n) >= 0 && memcmp(s, high, n) <= 0;
 }
 
-/* Characters that are not text, or that change how the text around them is shown. */
+/* Reports whether a character is not text, or changes the display of the text around it. */
 static bool is_harmful(const unsigned char *s, size_t n)
 {
 	switch (n) {
@@ -32,7 +32,7 @@ static bool is_harmful(const unsigned char *s, size_t n)
 	}
 }
 
-/* Bytes of the character that starts with this byte, as it claims; 1 where it cannot start one. */
+/* Returns the length of a character by its first byte, in bytes; 1 if the byte cannot start one. */
 static size_t claimed_bytes(unsigned char c)
 {
 	return c >= 0xf0 ? 4 : (c >= 0xe0 ? 3 : (c >= 0xc0 ? 2 : 1));
@@ -110,11 +110,11 @@ void html_name(struct buf *out, const char *name)
 
 struct conversion {
 	int precision; /* -1: none */
-	bool size;     /* a size_t */
+	bool size;     /* the argument is a size_t */
 	char kind;
 };
 
-/* Reads what follows a '%'; returns the first byte after it. */
+/* Reads the conversion after a '%'. Returns the first byte after it. */
 static const char *read_conversion(const char *at, struct conversion *c)
 {
 	*c = (struct conversion){ .precision = -1 };

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #define COLOURS	    11
-#define NAMES_SHOWN 12 /* of omissions: more are folded */
+#define NAMES_SHOWN 12 /* names of an omission; if there are more, they are folded */
 
 /* ---- lines ---- */
 
@@ -53,7 +53,7 @@ void page_colours(struct document *d, const char *low, const char *high, double 
 	doc_end(d);
 }
 
-/* ---- what does not count on a page, and why ---- */
+/* ---- data excluded from a page, with reasons ---- */
 
 static struct omission *omissions_append(struct omissions *list, const char *why, char *what)
 {
@@ -88,7 +88,7 @@ static char *omission_count(size_t n, const char *noun, const char *rest)
 	return mem_format("%zu %s%s%s", n, noun, text_plural(n), rest);
 }
 
-/* The one whose names are those excluded for this reason, so far; NULL when there is none yet. */
+/* Returns the omission that has the names excluded for this reason; NULL if there is none yet. */
 static struct omission *omissions_find(const struct omissions *list, const char *why, const char *noun, const char *rest)
 {
 	for (size_t i = list->n; i > 0; i--) {

@@ -6,10 +6,10 @@
 #include <math.h>
 
 #define MARGIN	       4.0  /* per cent, at both sides */
-#define FARTHEST       1e30 /* ratios beyond it, and below its inverse, stand at the end of an axis */
-#define NARROWEST_PART .2   /* per cent, of an icicle */
+#define FARTHEST       1e30 /* ratios above it, and below its inverse, are at the end of an axis */
+#define NARROWEST_PART .2   /* per cent; narrower parts of an icicle are not drawn */
 #define NARROWEST_NAME 6
-#define NARROWEST      1.06 /* an axis is at least this wide: noise of less than that is not blown up */
+#define NARROWEST      1.06 /* smallest ratio of the ends of an axis, so that small noise does not look large */
 
 static void add_tick(struct svg_axis *axis, double value)
 {
@@ -19,7 +19,7 @@ static void add_tick(struct svg_axis *axis, double value)
 		axis->ticks[axis->n_ticks++] = value;
 }
 
-/* 1, 2, 5 of each decade, or only some of them where there would be too many. */
+/* Adds ticks at 1, 2, 5 of each decade, or at only some of these if they would be too many. */
 static void decades(struct svg_axis *axis)
 {
 	static const struct {
@@ -41,13 +41,13 @@ static void decades(struct svg_axis *axis)
 	}
 }
 
-/* What stands in the middle of things: no change, or the mean. */
+/* Returns the value of no change: 0 on a linear axis, else 1. */
 static double origin_of(const struct svg_axis *axis)
 {
 	return axis->linear ? 0 : 1;
 }
 
-/* Equal steps of 1, 2 or 5 times a power of ten, through the origin. */
+/* Adds ticks at equal steps of 1, 2 or 5 times a power of ten, through the origin. */
 static void steps(struct svg_axis *axis)
 {
 	double origin = origin_of(axis);
@@ -68,7 +68,7 @@ struct svg_axis svg_ratio_axis(double low, double high)
 	struct svg_axis axis = { .low = fmax(fmin(low, 1), 1 / FARTHEST), .high = fmin(fmax(high, 1), FARTHEST) };
 	double room;
 
-	ASSAY_BUG_IF(!(low >= 0) || !(low <= high)); /* 0 and infinity stand at the ends, as what is farthest */
+	ASSAY_BUG_IF(!(low >= 0) || !(low <= high)); /* 0 and infinity are at the ends, like FARTHEST */
 	room = fmax(pow(axis.high / axis.low, .04), 1.01);
 	axis.low /= room;
 	axis.high *= room;

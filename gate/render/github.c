@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A line end would start another command; in properties, ':' and ',' end them. */
+/* Appends text with escaped characters: a line end would start another command; ':' and ',' would end a property. */
 static void add_text(const char *text, const char *escaped, struct buf *out)
 {
 	for (; *text; text++) {

@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-/* Costs relative to the baseline's, which is 1: the decision knows no time of its own. Without a cost, NaN, it is an error. */
+/* Adds a benchmark. cost: relative to the baseline's, which is 1, since a decision contains no time; NaN: the benchmark is an error. */
 static void add_side(cJSON *list, const struct decided *one, const char *side, size_t family, double cost)
 {
 	cJSON *item = cJSON_CreateObject();

@@ -9,7 +9,7 @@
 
 enum outcome { PASSED, FAILED, PREVENTED, OPEN, OUTCOMES };
 
-/* What passes on the hosts that were left has not been looked at on those that were lost. */
+/* Reports whether a version passed, but hosts were lost: nothing is known of it on these. */
 static bool lost_hosts(const struct decided *d)
 {
 	return decision_exit(d->decision) == 0 && decided_has(d, "hosts_lost");
@@ -66,7 +66,7 @@ static void add_property(const struct decided *d, const char *what, const char *
 
 ORDER_BY(compare_applications, struct decided, BY_TEXT(application) BY_UP(worse) BY_UP(number))
 
-/* A suite an application, whose decisions stand together. */
+/* Adds one suite per application, with all its decisions, which are adjacent. */
 static void add_suite(const struct decided *first, size_t n, struct buf *out)
 {
 	unsigned counts[OUTCOMES] = { 0 };
@@ -75,7 +75,7 @@ static void add_suite(const struct decided *first, size_t n, struct buf *out)
 		counts[outcome_of(&first[i])]++;
 	html_format(out, "  <testsuite name=\"%s\" tests=\"%zu\" failures=\"%u\" errors=\"%u\" skipped=\"%u\">\n", first->application, n,
 		    counts[FAILED], counts[PREVENTED], counts[OPEN]);
-	buf_text(out, "    <properties>\n"); /* a testcase has none in that schema */
+	buf_text(out, "    <properties>\n"); /* the schema has no properties in a testcase */
 	for (size_t i = 0; i < n; i++) {
 		add_property(&first[i], "candidate", first[i].candidate, out);
 		add_property(&first[i], "baseline", first[i].baseline, out);

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-/* What means something in Markdown or HTML means itself, and a line stays one. */
+/* Appends text with escaped markup of Markdown and HTML, on one line. */
 static void add_text(const char *text, struct buf *out)
 {
 	for (size_t control; *text; text += control ? control : 1) {

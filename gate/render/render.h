@@ -16,7 +16,7 @@ doc_renderer render_github;
 /* Renders OpenMetrics 1.0 text, with only types that the textfile collector of Prometheus's node exporter also knows. */
 doc_renderer render_openmetrics;
 
-/* Renders Bencher Metric Format: the ratio of costs with its interval. Decisions without a ratio are excluded. */
+/* Renders Bencher Metric Format: the ratio of costs with its interval, and for pass, improved and regression whether it is a regression. */
 doc_renderer render_bencher;
 
 /* Renders Google Benchmark's JSON: two benchmarks per decision, "baseline/KEY" and "candidate/KEY", which its compare.py pairs by

@@ -1,4 +1,4 @@
-/* The report put together: the decision, the interval that it rests on and how sure it is first; how to read the page last. */
+/* Writes the report: first the decision with its interval and certainty; last, how to read the page. */
 #include "gate/report/report.h"
 
 #include "base/file.h"
@@ -17,9 +17,9 @@
 #include <stddef.h>
 #include <string.h>
 
-/* ---- what sections share ---- */
+/* ---- shared by sections ---- */
 
-/* Short names of the two versions: of one application by their version, two applications of one version by their name, else both. */
+/* Short names of the two versions: the version if the application is the same, the application if the version is the same, else both. */
 struct report_names {
 	char *of[2];
 };
@@ -52,7 +52,7 @@ static int report_decimals(double ratio)
 	return ratio >= 10 ? 2 : decimals;
 }
 
-/* Returns a ratio with so many decimals, or as a power of ten where that would take too much room. */
+/* Returns a ratio with so many decimals, or as a power of ten if that would be too long. */
 static struct text_number report_number(double ratio, int decimals)
 {
 	struct text_number out;
@@ -68,7 +68,7 @@ static struct text_number report_number(double ratio, int decimals)
 
 ORDER_POINTERS_BY(compare_machines, struct fingerprint, BY_TEXT(machine) BY_UP(taken_ms) BY_TEXT(id))
 
-/* The latest fingerprint that belongs to a run of this machine; NULL when none does. */
+/* Returns the latest fingerprint of the runs on this machine; NULL if there is none. */
 static const struct fingerprint *of_runs(const struct verdict *verdict, const struct evidence *evidence, const char *machine)
 {
 	const struct run_set *sets[] = { verdict->baseline, verdict->candidate };
@@ -129,9 +129,9 @@ static void machines_release(struct page_machines *machines)
 
 #define CHART_HEIGHT 92u
 #define CHART_TOP    18u /* below the names of the zones */
-#define CHART_FLOOR  66u /* where the axis is */
+#define CHART_FLOOR  66u /* y of the axis */
 
-/* From one ratio to another, coloured by what it would mean. */
+/* Draws a zone from one ratio to another, in the colour of its decision. */
 static void zone(const struct svg_axis *axis, const char *class, double from, double to, struct buf *out)
 {
 	double x = svg_x(axis, from), width = svg_x(axis, to) - x;
@@ -242,7 +242,7 @@ static void add_reasons(const struct verdict *v, struct document *d)
 		const char *text = v->reasons[i].text;
 
 		if (strcmp(v->reasons[i].code, VERDICT_EMULATED) == 0) {
-			emulated = text; /* has a place of its own */
+			emulated = text; /* shown separately */
 			continue;
 		}
 		doc_item(d, "%c%s.", *text >= 'a' && *text <= 'z' ? *text - 'a' + 'A' : *text, *text ? text + 1 : "");
@@ -297,7 +297,7 @@ static void add_decision(const struct verdict *v, const char *cause, struct docu
 
 /* ---- how the cost changed ---- */
 
-#define GROUPS_SHOWN 10 /* of where the time went */
+#define GROUPS_SHOWN 10 /* contributions, at most */
 
 static void add_ratios(const struct verdict *v, struct document *d)
 {
@@ -366,7 +366,7 @@ static void add_counters(const struct detected *detected, const struct detected_
 static void add_source(const struct place *place, struct document *d)
 {
 	unsigned first = place->line > LINES_BEFORE ? place->line - LINES_BEFORE : 1, last = place->line + LINES_AFTER, line = 1;
-	static const char blanks[] = "                                "; /* of eight tabs */
+	static const char blanks[] = "                                "; /* eight tabs of four columns */
 	struct buf text = BUF_INIT, shown = BUF_INIT;
 	char *rest, *one;
 
@@ -420,7 +420,7 @@ static void add_judged(const struct comparison *comparison, struct document *d)
 	likeness_add(&comparison->likeness, d);
 }
 
-/* ---- what does not count ---- */
+/* ---- excluded data ---- */
 
 static void omit_machines(const struct pairing *p, struct omissions *list)
 {
@@ -432,7 +432,7 @@ static void omit_machines(const struct pairing *p, struct omissions *list)
 	}
 }
 
-/* Is what failed on the machine in this plan among `failed`? */
+/* Reports whether failures on the machine count: those in the plan whose runs count there. */
 static bool run_set_counts(const struct run_set *set, const char *machine, const char *plan)
 {
 	for (size_t i = 0; i < set->n_on; i++) {
@@ -442,7 +442,7 @@ static bool run_set_counts(const struct run_set *set, const char *machine, const
 	return false;
 }
 
-/* Runs that failed of the build that counts: those that the decision is about. */
+/* Lists failed runs of the build that counts, which the decision includes. */
 static enum assay_status omit_failures(struct store *store, const struct run_set *runs, struct omissions *list, struct assay_error *err)
 {
 	struct execution_rows rows = { 0 };
@@ -463,7 +463,7 @@ static enum assay_status omit_failures(struct store *store, const struct run_set
 	return st;
 }
 
-/* Results that do not count for this reason, by machine. */
+/* Lists results that do not count for this reason, by machine. */
 static void omit_results(const struct run_set *runs, bool disturbed, const char *why, struct omissions *list)
 {
 	struct omission *omission;
@@ -483,7 +483,7 @@ static void omit_results(const struct run_set *runs, bool disturbed, const char 
 	}
 }
 
-/* Executions that have samples, of a build whose results do not count. */
+/* Lists executions with samples of a build whose results do not count. */
 static void omit_samples(const struct function_evidence *functions, struct omissions *list)
 {
 	for (int i = 0; i < 2; i++)
@@ -492,9 +492,9 @@ static void omit_samples(const struct function_evidence *functions, struct omiss
 				      functions->sides[i].others, text_plural(functions->sides[i].others), functions->sides[i].what);
 }
 
-/* ---- how to get the same again ---- */
+/* ---- commands for the same results ---- */
 
-/* Returns the selector of a version as a word for a shell. free() it. */
+/* Returns the selector of a version, quoted as one argument for a shell. free() it. */
 static char *shell_word(const struct run_set *runs)
 {
 	char *plain = mem_format("%s@%s", runs->application, runs->version);
