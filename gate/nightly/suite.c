@@ -41,8 +41,9 @@ static enum assay_status read_span(const struct suite_reader *r, const struct ya
 	enum assay_status st = yaml_string(r->name, node, &text, r->err);
 
 	if (!st && !text_span(text, out))
-		st = assay_fail(r->err, ASSAY_E_FORMAT, "%s:%zu: '%s' must be a time such as 90s, 20m or 8h, at most a year, not '%s'",
-				r->name, node->line, node->key, TEXT_SHOWN(text));
+		st =
+		    assay_fail(r->err, ASSAY_E_FORMAT, "%s:%zu: '%s' must be a time such as 90s, 20m or 8h (a number is seconds), not '%s'",
+			       r->name, node->line, node->key, TEXT_SHOWN(text));
 	return st;
 }
 
@@ -105,7 +106,8 @@ static enum assay_status read_deadline(const struct suite_reader *r, const struc
 			return ASSAY_OK;
 	}
 	return assay_fail(r->err, ASSAY_E_FORMAT,
-			  "%s:%zu: 'deadline' must be a time of the day such as 06:30, or a time such as 8h, at most a year, not '%s'",
+			  "%s:%zu: 'deadline' must be a time of the day such as 06:30, or a time such as 8h (a number is seconds), at most "
+			  "a year, not '%s'",
 			  r->name, node->line, TEXT_SHOWN(text));
 }
 

@@ -806,8 +806,11 @@ static enum assay_status manifest_parse_numbers(const struct manifest_reader *r,
 	m->repetitions = 5;
 	m->warm_ups = 1;
 	m->probe = (struct manifest_probe){ .changed = true, .default_counters = true, .budget = BUDGET };
-	if ((node = yaml_get(root, "time_limit")))
-		st = yaml_double(r->file, node, SECONDS_MIN, SECONDS_MAX, &seconds, r->err);
+	if ((node = yaml_get(root, "time_limit")) &&
+	    (node->kind != YAML_SCALAR || !text_span(node->scalar, &seconds) || seconds < SECONDS_MIN || seconds > SECONDS_MAX))
+		st = manifest_fail(r, ASSAY_E_FORMAT, node->line,
+				   "'time_limit' must be a time from %g s to a week, such as 90s, 20m or 8h (a number is seconds)",
+				   SECONDS_MIN);
 	m->time_limit_ms = (int64_t)(seconds * 1000 + .5);
 	if (!st && (node = yaml_get(root, "repetitions")))
 		st = yaml_int(r->file, node, 1, MANIFEST_REPETITIONS_MAX, &m->repetitions, r->err);

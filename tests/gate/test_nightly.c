@@ -218,7 +218,8 @@ static void test_suite_refused(void **state)
 		{ "comparisons: [{application: a, against: []}]", "'against' must name" },
 		{ "comparisons: [{application: a, hots: x}]", "'hosts'" },
 		{ "comparisons: [{application: a}]\ndeadline: 25:00", "suite.yaml:2: 'deadline'" },
-		{ "comparisons: [{application: a}]\ndeadline: 6:5", "'deadline'" },
+		{ "comparisons: [{application: a}]\ndeadline: 6:5",
+		  "'deadline' must be a time of the day such as 06:30, or a time such as 8h (a number is seconds)" },
 		{ "comparisons: [{application: a}]\nconfirm: {machines: 0}", "suite.yaml:2" },
 		{ "comparisons: [{application: a}]\nconfirm: {fresh_runs: perhaps}", "suite.yaml:2" },
 	};

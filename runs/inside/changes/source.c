@@ -194,20 +194,16 @@ static enum assay_status read_diff(const char *repository, struct source *source
 enum assay_status source_read(const char *repository, const char *old_reference, const char *new_reference, struct source *out,
 			      struct assay_error *err)
 {
-	struct source source = { .hunks = NULL };
-	enum assay_status st = find_commit(repository, old_reference, &source.old, err);
+	enum assay_status st = source_read_tree(repository, new_reference, out, err);
 
 	if (!st)
-		st = find_commit(repository, new_reference, &source.new, err);
+		st = find_commit(repository, old_reference, &out->old, err);
 	if (!st)
-		st = read_diff(repository, &source, err);
+		st = read_diff(repository, out, err);
 	if (!st)
-		st = list_files(repository, &source.old, err);
-	if (!st)
-		st = list_files(repository, &source.new, err);
+		st = list_files(repository, &out->old, err);
 	if (st)
-		source_release(&source);
-	*out = source;
+		source_release(out);
 	return st;
 }
 
