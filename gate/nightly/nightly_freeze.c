@@ -82,16 +82,23 @@ static bool is_tag(const struct freezing *f, const struct manifest_version *vers
 static enum assay_status fail_no_such(struct freezing *f, bool input, const char *name)
 {
 	size_t n = input ? f->manifest.n_inputs : f->manifest.n_versions;
-	const char **names = mem_new(n + 1, sizeof(*names)), *nearest;
+	const char **names = mem_new(n + 3, sizeof(*names)), *nearest;
+	struct buf hint = BUF_INIT;
 
-	for (size_t i = 0; i < n; i++)
+	buf_text(&hint, "known: ");
+	for (size_t i = 0; i < n; i++) {
 		names[i] = input ? f->manifest.inputs[i].name : f->manifest.versions[i].name;
-	nearest = n ? text_nearest(name, names, n) : NULL;
-	free(names);
+		buf_format(&hint, "%s%s", i ? ", " : "", names[i]);
+	}
+	memcpy(names + n, (const char *const[]){ SUITE_ACCEPTED, SUITE_RELEASE, SUITE_PREVIOUS }, 3 * sizeof(*names));
+	nearest = text_nearest(name, names, input ? n : n + 3);
 	f->no_such = true;
-	return assay_fail(f->err, ASSAY_E_USAGE, SUITE_FILE ":%zu: '%s' has no %s '%s'%s%s%s", f->entry->line, f->manifest.file,
-			  input ? "input" : "version", TEXT_SHOWN(name), nearest ? " (did you mean '" : "", nearest ? nearest : "",
-			  nearest ? "'?)" : "");
+	assay_fail(f->err, ASSAY_E_USAGE, SUITE_FILE ":%zu: '%s' has no %s '%s' (%s%s%s)", f->entry->line, f->manifest.file,
+		   input ? "input" : "version", TEXT_SHOWN(name), nearest ? "did you mean '" : hint.bytes, nearest ? nearest : "",
+		   nearest ? "'?" : "");
+	buf_release(&hint);
+	free(names);
+	return ASSAY_E_USAGE;
 }
 
 /* ---- candidates ---- */
@@ -292,7 +299,7 @@ static enum assay_status find_baseline(struct freezing *f, const char *candidate
 		return st;
 	if (strcmp(word, SUITE_RELEASE) == 0) {
 		*out = find_release(f, candidate);
-		why = "no version and no tag is called as 'releases' of suite.yaml says";
+		why = "no version and no tag matches 'releases' of suite.yaml (default: v*); 'git tag v1.0' makes one";
 	} else if (strcmp(word, SUITE_PREVIOUS) == 0 || accepted) {
 		*against = SUITE_PREVIOUS;
 		why = "there is no earlier version";

@@ -414,12 +414,6 @@ static void add_functions(const struct function_evidence *e, enum decision decis
 		add_function(&e->detected, &e->detected.functions[i], i, d);
 }
 
-static void add_judged(const struct comparison *comparison, struct document *d)
-{
-	add_functions(&comparison->functions, verdict_of_cost(&comparison->verdict), d);
-	likeness_add(&comparison->likeness, d);
-}
-
 /* ---- excluded data ---- */
 
 static void omit_machines(const struct pairing *p, struct omissions *list)
@@ -537,7 +531,8 @@ static void report_fill(const struct report *report, const struct evidence *evid
 		verdict_answer_times(&v->times, d);
 	}
 	variance_weighed_answer(&c->weighed, d);
-	add_judged(c, d);
+	add_functions(&c->functions, verdict_of_cost(&c->verdict), d);
+	likeness_add(&c->likeness, d);
 	page_fingerprints(d, evidence, &machines);
 	omissions_section(d, omissions);
 	add_method(v, d);

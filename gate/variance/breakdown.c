@@ -63,14 +63,6 @@ static void segments_fill(const struct variance *v, const struct fragment *f, st
 	}
 }
 
-/* Returns the increase of a counter, which only grows; NaN if either is unknown. */
-static double more_of(double before, double after)
-{
-	double more = after - before;
-
-	return more < 0 ? 0 : more;
-}
-
 /* Returns what a part leaves of a whole, at least 0; NaN if either is unknown. */
 static double rest_of(double all, double part)
 {
@@ -109,7 +101,7 @@ static void thread_segments(const struct variance *v, size_t first, size_t n, st
 		if (!(seg.to_s > seg.from_s))
 			continue;
 		for (size_t a = 0; a < ACCOUNTS; a++)
-			seg.account[a] = more_of(s[i].value[a], s[i + 1].value[a]);
+			seg.account[a] = rest_of(s[i + 1].value[a], s[i].value[a]);
 		pipeline_divide(seg.account);
 		seg.account[ACCOUNT_LOOP] = (s[i].value[ACCOUNT_LOOP] + s[i + 1].value[ACCOUNT_LOOP]) / 2;
 		mem_append(out->items, out->n, &out->capacity, seg);

@@ -384,7 +384,7 @@ enum assay_status artefact_check(const struct manifest *manifest, size_t version
 	ASSAY_BUG_IF(v->kind != MANIFEST_GIT);
 	st = variant_commit(repository, v->reference, cancelled, commit, err);
 	free(repository);
-	return st ? assay_context(err, "%s:%zu", manifest->file, v->line) : ASSAY_OK;
+	return st ? assay_context(err, "%s:%zu: version '%s'", manifest->file, v->line, v->name) : ASSAY_OK;
 }
 
 enum assay_status artefact_build(const char *laboratory, const struct manifest *manifest, size_t version, const struct manifest_own *own,
@@ -414,5 +414,5 @@ enum assay_status artefact_build(const char *laboratory, const struct manifest *
 	if (!v->reference)
 		*out->commit = '\0';
 	mem_free(repository, private, builds);
-	return st ? assay_context(err, "%s:%zu", manifest->file, v->line) : ASSAY_OK;
+	return st ? assay_context(err, "%s:%zu: version '%s'", manifest->file, v->line, v->name) : ASSAY_OK;
 }

@@ -624,8 +624,8 @@ static enum assay_status launch_collect_own(const struct launch_options *options
 		memcpy(launch->commits[i], built.commit, sizeof(built.commit));
 		path = built.path;
 	}
-	if (!st)
-		st = artefact_collect(manifest->directory, &path, 1, true, &launch->versions[i][k], err);
+	if (!st && artefact_collect(manifest->directory, &path, 1, true, &launch->versions[i][k], err))
+		st = assay_context(err, "%s:%zu: version '%s'", manifest->file, version->line, version->name);
 	variant_release(&built);
 	return st;
 }
@@ -642,7 +642,7 @@ static enum assay_status launch_collect_version(const struct launch_options *opt
 		st = artefact_check(manifest, (size_t)(version - manifest->versions), options->cancelled, launch->commits[i], err);
 	for (size_t k = 0; !st && k < version->n_own && !(manifest_is_built(version) && options->dry_run); k++)
 		st = launch_collect_own(options, launch, i, k, err);
-	return st ? assay_context(err, "%s:%zu: version '%s'", manifest->file, version->line, version->name) : ASSAY_OK;
+	return st;
 }
 
 /* Reports whether everything to be deployed is built. A dry run builds nothing. */

@@ -367,7 +367,8 @@ static enum assay_status manifest_fail_unknown(const char *laboratory, const cha
 	else
 		st = assay_fail(err, ASSAY_E_NOTFOUND, "no application '%s'%s%s%s: '%s' has %s%s", text_shown(name, shown),
 				nearest ? " (did you mean '" : "", nearest ? nearest : "", nearest ? "'?)" : "", directory,
-				n > 0 ? "" : "no manifest; write one as NAME.yaml", n > 0 ? list.bytes : "");
+				n > 0 ? "" : "no manifest; write one as NAME.yaml, or name a laboratory with -C DIR",
+				n > 0 ? list.bytes : "");
 	file_names_free(names, n);
 	buf_release(&list);
 	free(directory);

@@ -56,6 +56,8 @@ cp "$tmp/good.yaml" "$lab/suite.yaml"
 what='a suite of which nothing is there is refused before the night begins'
 begun=$(sqlite3 "$lab/.assay/runs.db" 'SELECT count(*) FROM night')
 for line in "{ application: bad, candidates: [v9] } has no version 'v9' (did you mean 'v" "{ application: bad, against: v7 } has no version 'v7'" \
+	"{ application: bad, against: acepted } has no version 'acepted' (did you mean 'accepted'?)" \
+	"{ application: bad, candidates: smaller } has no version 'smaller' (known: " \
 	"{ application: godo } no application 'godo' (did you mean 'good'?)" "{ application: good, inputs: [x] } has no input 'x'"; do
 	printf 'comparisons:\n  - %s}\nfingerprints: { battery: none }\n' "${line%%\}*}" >"$lab/suite.yaml"
 	run -C "$lab" nightly run

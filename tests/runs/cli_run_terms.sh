@@ -124,7 +124,7 @@ printf '%s\n' 'command: [true]' 'versions: { x: { git: { repository: repository,
 run -C "$lab" run g --dry-run
 expect_status 2
 cases=$((cases + 1))
-grep -q "version 'x':.*g.yaml:2: the repository .* has no commit 'nowhere'" "$tmp/err" || fail "not said: $(cat "$tmp/err")"
+grep -q "g.yaml:2: version 'x': the repository .* has no commit 'nowhere'" "$tmp/err" || fail "not said: $(cat "$tmp/err")"
 
 what='an application without inputs'
 run -C "$lab" run m --inputs x --dry-run

@@ -230,8 +230,7 @@ static void test_failures(void **state)
 		const char *error;
 	} rows[] = {
 		{ "repository: ../../repo, reference: v3", ASSAY_E_NOTFOUND,
-		  "lab/apps/app.yaml:3: the repository 'lab/apps/../../repo' "
-		  "has no commit 'v3'" },
+		  "lab/apps/app.yaml:3: version 'new': the repository 'lab/apps/../../repo' has no commit 'v3'" },
 		{ "repository: ../../repo, reference: 'HEAD:text'", ASSAY_E_NOTFOUND, "has no commit 'HEAD:text'" },
 		{ "repository: ../../nowhere, reference: v1", ASSAY_E_NOTFOUND,
 		  "cannot be used as git repository: fatal: cannot change to" },
