@@ -1178,6 +1178,8 @@ static void look_ahead(struct dry *dry, struct night_comparison *c, struct ahead
 		a->detail = mem_format("would not be measured: %s", !*c->baseline || *c->detail ? c->detail : err.text);
 	if (a->detail)
 		return;
+	if (dry->night.night.deadline_ms) /* as for their sum */
+		a->first.at_most_s = fmin(a->first.at_most_s, left_s(&dry->night));
 	dry->measured++;
 	dry->first.runs += a->first.runs;
 	dry->first.unknown += a->first.unknown;

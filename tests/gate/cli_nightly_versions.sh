@@ -102,6 +102,8 @@ application fresh 100 100.02
 printf '%s\n' 'comparisons: [{ application: fresh, against: v1 }]' 'fingerprints: { battery: none }' 'deadline: 10m' >"$lab/suite.yaml"
 run -C "$lab" nightly run --dry-run
 expect_stdout 'nothing known yet, limit 10 min 00 s)'
+cases=$((cases + 1))
+[ "$(grep -c 'limit 10 min 00 s' "$tmp/out")" -eq 2 ] || fail 'the limit of a row is that of the night, too'
 
 what='an accepted baseline that has expired is never replaced without a word'
 application good 100 100.01
