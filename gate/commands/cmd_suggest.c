@@ -138,8 +138,8 @@ static void suggest_sentence(const struct suggest *s, const struct run_set *runs
 		doc_answer(d, DOC_PLAIN, "", "%s would sharpen the profile most, by %.0f %%", best->machine, 100 * best->gain);
 	else
 		doc_answer(d, DOC_PLAIN, "", "%s is the most unlike those that ran it", best->machine);
-	doc_line(d, "%s@%s ran on %zu hardware type%s (profile: %s); where to run it next:\n", runs->application, runs->version, types,
-		 text_plural(types), profile_verdict_text(s->profile->verdict));
+	doc_line(d, "%s@%s ran on %zu hardware type%s (profile: %s)%s", runs->application, runs->version, types, text_plural(types),
+		 profile_verdict_text(s->profile->verdict), best ? "; where to run it next:\n" : "");
 }
 
 static void suggest_add_machine(const struct suggest_machine *m, struct document *d)
@@ -169,7 +169,7 @@ static void suggest_add_table(const struct suggest *s, size_t shown, struct docu
 	if (s->n)
 		doc_line(d, "\nsharper by: expected fall of the shares' uncertainty; unlike: from the nearest type that ran it, over all "
 			    "stressors");
-	if (!s->profile->fitted)
+	if (s->n && !s->profile->fitted)
 		doc_line(d, "nothing is fitted yet: the types that are most unlike come first");
 }
 
