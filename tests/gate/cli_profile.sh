@@ -135,7 +135,7 @@ expect_json .hardware_types 9 .modelled true
 run -C "$lab" predict comd --machine nowhere
 refused 2 "no machine 'nowhere'"
 run -C "$lab" predict comd
-refused 2 '--machine MACHINE is required'
+refused 2 '--machine MACHINE'
 
 # ---- suggest ----
 
