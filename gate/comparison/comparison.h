@@ -87,8 +87,8 @@ void comparison_add_unexplained(struct comparison *comparison);
 /* Changes a finding to inconclusive, with a reason. Takes ownership of its text. */
 void comparison_withdraw(struct comparison *comparison, const char *code, char *text);
 
-/* Adds all parts of a whole comparison (COMPARISON_ALL), and the list `absent`. Programs see everything. Users see all machines or those
- * with the largest and smallest ratios, and `groups` of the contributions (0: CONTRIBUTIONS_SHOWN if some lead or nothing was measured). */
+/* Adds all parts of a whole comparison (COMPARISON_ALL), and the list `absent`. Programs see all. Users see all machines, or those with
+ * extreme ratios, and `groups` contributions (0: CONTRIBUTIONS_SHOWN with all machines, if some lead, or if nothing was measured). */
 void comparison_answer(const struct comparison *comparison, bool all_machines, size_t groups, struct document *d);
 
 #endif

@@ -51,7 +51,7 @@ struct measured_part {
 struct measured_chosen {
 	size_t n;
 	const char *first;	      /* function that grew most; NULL: none grew */
-	double difference, error, df; /* of the sum, as in struct measured_part */
+	double difference, error, df; /* for the sum, as in struct measured_part */
 };
 
 /* One count of the kernel, per run. */

@@ -5,9 +5,9 @@
 
 #include <math.h>
 
-#define BUSY_SHARE     .25 /* of the baseline's runs; medians are robust against fewer */
+#define BUSY_SHARE     .25 /* share of the baseline's runs; medians are robust against fewer */
 #define USUAL_QUANTILE .25
-#define EXCEPTIONS_MAX .25 /* of the runs of a version on a machine; if more are disturbed, that is the usual state of the machine */
+#define EXCEPTIONS_MAX .25 /* share of a version's runs on a machine; if more are disturbed, that is the usual state of the machine */
 #define OWN_LEVEL      .05
 
 ROWS_FUNCTION(disturbed_code, enum disturbed_cause, DISTURBED_ROWS, ROWS_CODE)

@@ -25,7 +25,7 @@ const char *disturbed_code(enum disturbed_cause cause);
 struct disturbed_machine {
 	const char *machine; /* borrowed from the runs */
 	size_t runs[2];	     /* runs of the baseline and the candidate whose waits are known */
-	size_t disturbed[2]; /* of these, runs that waited longer than the quietest run there by at least min_effect */
+	size_t disturbed[2]; /* runs among these that waited longer than the quietest run there by at least min_effect */
 	double waited[2];    /* mean share */
 };
 
@@ -45,7 +45,7 @@ struct disturbed_run {
 
 struct disturbed {
 	struct disturbed_run *items; /* [n], by version, machine, repetition */
-	size_t n, left_out, known;   /* known: runs with such counters */
+	size_t n, left_out, known;   /* known: runs whose withheld time is known */
 	bool too_many;		     /* more than half of the known runs were disturbed */
 	bool own_making;	     /* so many are the candidate's that its code may be the cause: none is excluded */
 };

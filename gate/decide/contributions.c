@@ -10,8 +10,8 @@
 #include <math.h>
 
 #define SEED	      20189
-#define SMALLEST      .0005 /* of the baseline's time: smaller changes would be shown as 0.0 % */
-#define CANCELLED_MAX .5    /* of the candidate's time */
+#define SMALLEST      .0005 /* share of the baseline's time; smaller changes would be shown as 0.0 % */
+#define CANCELLED_MAX .5    /* share of the candidate's time */
 #define NAMED	      4	    /* leading groups that are named, at most; the number of the others is not shown */
 
 /* ---- from machines to rows ---- */

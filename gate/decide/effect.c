@@ -184,7 +184,7 @@ static double effect_minimum_detectable(double error, double df, const struct ef
 
 /* ---- pairs ---- */
 
-#define PAIRS_RANKED_MAX 1000 /* with more pairs the mean is as good, and there are n^2 / 2 means of two */
+#define PAIRS_RANKED_MAX 1000 /* for more pairs the mean is as good, and there are n^2 / 2 means of two */
 
 void effect_of_pairs(const double *logs, size_t n, struct effect_pair *out)
 {
@@ -213,7 +213,7 @@ void effect_of_pairs(const double *logs, size_t n, struct effect_pair *out)
 /* One hardware type: its machines averaged. */
 struct type_mean {
 	double log_ratio;
-	double variance; /* of log_ratio, from the noise within machines */
+	double variance; /* variance of log_ratio, from the noise within machines */
 	size_t machines;
 	size_t noisy; /* machines whose noise is known */
 };
@@ -356,7 +356,7 @@ static void keep_ranks(struct effect *e, const struct effect_ranks *ranks, const
 		e->high = fmax(e->high, 1);
 }
 
-/* Sets the interval from the noise within machines. One or two types say next to nothing about others (t at one degree of freedom is 12.7),
+/* Sets the interval from the noise within machines. One or two types hardly represent others (t at one degree of freedom is 12.7),
  * but repetitions hold for these machines. The mean keeps its weights; its error comes from the noise within machines and, unless versions
  * took turns there, the floor; its degrees of freedom are by Welch (Biometrika 34, 1947). Does nothing if a machine's noise is unknown. */
 static void within_interval(struct effect *e, const struct effect_pair *pairs, size_t n, size_t n_types, const struct effect_asked *asked)

@@ -13,7 +13,7 @@
 #define EFFECT_LEVEL	 .95 /* confidence level of the two-sided interval */
 #define EFFECT_POWER	 .80 /* power of the minimum detectable effect */
 #define EFFECT_RATIO_MAX 1e6 /* two results that differ by a larger factor are not costs of the same work */
-#define EFFECT_TYPES_MIN 3   /* with fewer hardware types, the interval comes from the repetitions within machines */
+#define EFFECT_TYPES_MIN 3   /* hardware types; if there are fewer, the interval comes from the repetitions within machines */
 
 /* The decisions, in the order of the documentation: constant, its text in answers, exit status. */
 #define DECISION_ROWS(X)                                                                                                                   \
@@ -56,7 +56,7 @@ struct effect_pair {
 #define EFFECT_PAIRS_MIN 6 /* fewer pairs all have one sign by chance in more than 5 % of cases */
 /* Sets log_ratio, noise and noise_df from the log ratios of n > 1 pairs: the median of all means of two (Hodges and Lehmann, Annals of
  * Mathematical Statistics 34(2), 1963). The noise makes Student's interval of EFFECT_LEVEL contain that of Wilcoxon's signed ranks. For
- * EFFECT_PAIRS_MIN pairs or fewer, or for thousands, sets the mean and its error. The pairs may share noise. O(n^2 log n). */
+ * EFFECT_PAIRS_MIN pairs or fewer, or for more than 1000, sets the mean and its error. The pairs may share noise. O(n^2 log n). */
 void effect_of_pairs(const double *logs, size_t n, struct effect_pair *out);
 
 struct effect {
@@ -107,7 +107,7 @@ struct effect_leaning {
  * the machines are suspected. Returns DECISIONS if neither holds. Comparisons without a ratio (failed runs) do not count. */
 enum decision effects_lean(const struct effect_leaning *all, size_t n, double min_effect);
 
-/* ---- what kind of change it is ---- */
+/* ---- kind of change ---- */
 
 #define SHAPE_LEVEL .05 /* if shape_p is below, the ratio differs by type */
 
@@ -143,8 +143,8 @@ struct effect_text {
 /* Returns the repetitions at look 1, 2, ... LOOKS_MAX: `first` at look 1, then twice as many each time. */
 int64_t looks_repetitions(int64_t first, int look);
 
-/* Returns the confidence level of the interval at this look. `last`: no look follows, whatever the results (the budget is used up, say), so
- * this look spends all that is left of the 5 %. */
+/* Returns the confidence level of the interval at this look. `last`: no look follows, whatever the results (for example, the budget is used
+ * up), so this look spends all that is left of the 5 %. */
 double looks_level(int look, bool last);
 
 #endif

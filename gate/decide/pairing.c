@@ -227,7 +227,7 @@ struct pairing_input {
 	struct pairing *pairing;
 	const char *plan;	 /* plan whose runs count on the current machine; NULL: all runs count */
 	double *values[2];	 /* scratch, large enough for all runs of a version */
-	int64_t *repetitions[2]; /* of the values */
+	int64_t *repetitions[2]; /* repetition numbers of the values */
 	struct order_list series;
 	double squares;		   /* sum of squared deviations of logs from the means of their sides, on the current machine */
 	double squares_df;	   /* degrees of freedom of squares */

@@ -66,7 +66,7 @@ struct pairing_groups {
 	double metric[2];	 /* medians of the lower and the higher group there */
 	size_t low[2], total[2]; /* results of the baseline and the candidate on all such machines: in the lower group, and in all */
 	size_t machines;	 /* number of such machines */
-	bool differ;		 /* more than half of the machines are such, and the versions' shares differ by more than chance (5 %) */
+	bool differ; /* more than half of the used machines are such, and the versions' shares differ by more than chance (5 %) */
 };
 
 struct pairing {
@@ -75,11 +75,11 @@ struct pairing {
 	char **types; /* [n_types], names of the hardware types; a machine of unknown type is a type of its own */
 	size_t n_types, types_capacity;
 	size_t used;		  /* machines with PAIRING_USED */
-	size_t untyped;		  /* of these, machines of unknown type */
+	size_t untyped;		  /* used machines of unknown type */
 	enum pairing_turns turns; /* taken if they were taken on each machine with PAIRING_USED; else on none */
 	size_t aside[2];	  /* results of baseline and candidate that do not count, since a later plan ran both in turn */
 	struct pairing_groups groups;
-	struct order order; /* of the repetitions that were compared */
+	struct order order; /* error from the order of the compared repetitions */
 };
 
 /* Returns PAIRING_USED if results of the two may be compared. Otherwise returns PAIRING_OTHER_METRIC or PAIRING_OTHER_TERMS, which holds

@@ -110,7 +110,7 @@ char *verdict_within_text(const struct verdict_within *within, size_t n);
 void verdict_answer_within(const struct verdict_within *within, size_t n, struct document *d);
 /* Adds the decision; `cause`: parts of the difference, "" if they are not known. */
 void verdict_answer(const struct verdict *verdict, const char *cause, struct document *d);
-/* Adds the data behind the decision. Users see all machines or, if there are many, those with the largest and the smallest ratios. */
+/* Adds the data of the decision. Users see all machines or, if there are many, those with the largest and the smallest ratios. */
 void verdict_answer_details(const struct verdict *verdict, bool all_machines, bool guesses, struct document *d);
 /* Each adds one part of the two above, for pages: the first line; the times, and the waits of runs; the kind of change; the machines in use
  * (of more than `most`, those with the largest and smallest ratios), and the excluded ones. */

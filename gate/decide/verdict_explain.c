@@ -410,7 +410,7 @@ void verdict_explain(struct verdict *v)
 void verdict_gain(struct verdict *v, double min_gain)
 {
 	const struct effect *e = verdict_effect(v);
-	double ratio = 1 + (verdict_by_processor(v) ? v->times.share : 1) * (e->ratio - 1); /* of the program's whole time */
+	double ratio = 1 + (verdict_by_processor(v) ? v->times.share : 1) * (e->ratio - 1); /* ratio of the program's whole time */
 	bool faster = stats_round(e->high) < 1 && stats_round(ratio) <= stats_round(1 / (1 + min_gain));
 	enum decision before = v->effect.decision, decision = faster ? DECISION_IMPROVED : DECISION_PASS;
 

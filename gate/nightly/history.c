@@ -827,7 +827,7 @@ static void answer_modes_line(const struct history *h, const struct modes *m, st
 	buf_release(&names);
 }
 
-/* Adds the pairs of levels between which segments alternate, and what determines the level. */
+/* Adds the pairs of levels between which segments alternate, and the cause that determines the level. */
 static void answer_modes(const struct history *h, struct document *d)
 {
 	static const char *const words[] = { [MODES_BY_VERSIONS] = "versions", [MODES_BY_OTHER] = "other", [MODES_BY_UNKNOWN] = "unknown" };

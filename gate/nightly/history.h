@@ -20,7 +20,7 @@ struct history_point {
 	    *decision; /* worst decision of the last night about its version; a finding stays until a later one decides; NULL: none */
 };
 
-/* A change at point `at`. The points [begin, end) around it have no other change. */
+/* A change at point `at`. The points from `begin` up to `end` (exclusive) around it have no other change. */
 struct history_change {
 	size_t begin, at, end;
 	size_t machine;	      /* only machine that has it; SIZE_MAX: it is not limited to one machine */
@@ -33,7 +33,7 @@ struct history_architecture {
 };
 
 /* The cost of a history: the metric (median of runs), or the CPU time (mean of runs), which a busy machine hardly changes. */
-enum history_by { HISTORY_METRIC, HISTORY_PROCESSOR, HISTORY_DECIDED /* that of the last finding, else of the last decision */ };
+enum history_by { HISTORY_METRIC, HISTORY_PROCESSOR, HISTORY_DECIDED /* the cost of the last finding, else of the last decision */ };
 
 /* All runs of a version, also failed ones. */
 struct history_tried {

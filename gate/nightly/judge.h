@@ -58,7 +58,7 @@ void judge_compared_release(struct judge_compared *compared); /* accepts zeroed 
  * comparisons into one decision. The first rule that applies decides (docs/statistics.md shows the table). The rules in
  * gate/decide/rules.h make the verdict, from performance, CPU time, waiting, builds and failures. */
 
-/* Results of confirmation runs: constant, code. none: not requested; due: requested, not made; disturbed: the environment explains them. */
+/* Results of confirmation runs: constant, code. none: not requested; due: requested, not made; disturbed: the environment slowed them. */
 #define DECISION_FRESH_ROWS(X)                                                                                                             \
 	X(FRESH_NONE, "none")                                                                                                              \
 	X(FRESH_DUE, "due")                                                                                                                \
@@ -143,7 +143,7 @@ struct judgement {
 	char *document;			      /* JSON text, for display */
 };
 
-/* Decides what is requested. *out is overwritten; judgement_release() it. */
+/* Decides a request. *out is overwritten; judgement_release() it. */
 enum assay_status judge(struct lab *lab, const struct evidence *evidence, const struct judge_request *request, struct judgement *out,
 			struct assay_error *err);
 void judgement_release(struct judgement *judgement); /* accepts zeroed */

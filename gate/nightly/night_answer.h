@@ -17,7 +17,7 @@
 enum night_failure { NIGHT_FAILURE_ROWS(ROWS_ENUM) NIGHT_FAILURES };
 #define NIGHT_FAILS_USUALLY (~(1u << NIGHT_FAILS_LATENT))
 const char *night_failure_word(enum night_failure failure);
-enum night_failure night_failure_of_word(const char *word);		 /* NIGHT_FAILURES if there is none */
+enum night_failure night_failure_of_word(const char *word);		 /* the last one if there is none */
 const char *night_state_text(const struct night_comparison *comparison); /* its state, or why it was not reached */
 
 /* Returns the exit status of the worst failure in `fail_on` (bits of enum night_failure). A comparison not reached is nothing measured. */

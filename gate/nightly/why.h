@@ -1,4 +1,4 @@
-/* Finds the functions behind a finding: runs both versions with measured functions, as often as the detector needs. */
+/* Finds the functions that explain a finding: runs both versions with measured functions, as often as the detector needs. */
 #ifndef GATE_NIGHTLY_WHY_H
 #define GATE_NIGHTLY_WHY_H
 

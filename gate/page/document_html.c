@@ -186,7 +186,7 @@ static void write_value(const struct doc_node *node, struct buf *out)
 struct column {
 	const char *label, *style;
 	const struct doc_node *heading; /* picture, or NULL */
-	bool text;			/* at least one cell is not a number */
+	bool text;			/* a cell is not a number */
 };
 
 struct columns {
