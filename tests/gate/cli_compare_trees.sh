@@ -49,8 +49,11 @@ git -C repo tag v1
 source_of 300000 2
 git -C repo commit --quiet -a -m two
 git -C repo tag v2
-source_of 300000 2 # another name for the function that takes most of the time, while `idle` takes a third of that
-sed -i 's/walk/wander/; s/unsigned idle(unsigned x) {/& for (volatile int i = 0; i < 10000000; i++);/' repo/src/work.c
+source_of 1500000 2 # long enough for samples
+git -C repo commit --quiet -a -m long
+git -C repo tag long
+# Another name for the function that takes most of the time, while `idle` takes a third of that.
+sed -i 's/walk/wander/; s/unsigned idle(unsigned x) {/& for (volatile int i = 0; i < 50000000; i++);/' repo/src/work.c
 git -C repo commit --quiet -a -m renamed
 git -C repo tag renamed
 source_of 300000 2
@@ -115,7 +118,7 @@ cases=$((cases + 1))
 [ "$(cat "$first/made")" = made ] || fail 'it was built again'
 
 what='a function that only has another name is not what takes longer'
-run diff --git repo v2 renamed --build make --budget 8 --why off --format json -- ./src/work input
+run diff --git repo long renamed --build make --budget 8 --why off --format json -- ./src/work input
 if measured; then
 	cases=$((cases + 1))
 	case $(json .cause) in *'most in idle (src/work.c:4, '*) ;; *) fail "the cause is: $(json .cause)" ;; esac
