@@ -61,6 +61,16 @@ grep -rhoE --include='*.[ch]' '^[[:space:]]*X\([A-Z_0-9]+, *"[a-z_0-9]+"' base f
 	comm -23 - "$tmp/words" | sed 's/^/docs has no code /' >>"$tmp/wrong"
 [ ! -s "$tmp/wrong" ] || { cat "$tmp/wrong"; status=1; }
 
+# ---- functions and files ----
+
+# The walk for newcomers names functions and files of the sources.
+for name in $(sed -n '/^## A newcomer/,/^## Where/p' docs/architecture.md | grep -oE '`[a-z_0-9/.]+`' | tr -d '`' | sort -u); do
+	case $name in
+	*.*) git ls-files | grep -qE "(^|/)$name\$" || { echo "docs/architecture.md: there is no file '$name'"; status=1; } ;;
+	*) grep -rqwF "$name" --include='*.[ch]' base fleet fingerprint runs gate main.c || { echo "docs/architecture.md: no source has '$name'"; status=1; } ;;
+	esac
+done
+
 # ---- links ----
 
 for page in README.md docs/*.md docs/design/*.md docs/reference/*.md docs/evidence/*.md; do
