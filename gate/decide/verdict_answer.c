@@ -331,7 +331,7 @@ static void answer_detectable(const struct verdict *v, struct document *d)
 	if (isnan(effect))
 		doc_set(d, "minimum_detectable_effect", DOC_NOTHING);
 	else
-		doc_showf(d, "minimum_detectable_effect", "minimum detectable effect", effect, "%s %% (power .8; your threshold: %.1f %%)",
+		doc_showf(d, "minimum_detectable_effect", "minimum detectable effect", effect, "%s %% (power 0.8; your threshold: %.1f %%)",
 			  text_fixed(100 * effect, effect < 1 ? 1 : 0).text, 100 * v->min_effect);
 }
 

@@ -193,7 +193,7 @@ static void explain_interval(struct verdict *v)
 		}
 		reason_add(v, "interval_too_wide",
 			   "the %s interval, %s to %s, %sneither shows nor rules out a slowdown of %.1f %%; one of %s %% would be found "
-			   "with power .8",
+			   "with power 0.8",
 			   level.text, low.text, high.text, v->rule < RULES ? "by itself " : "", 100 * v->min_effect,
 			   text_fixed(100 * e->minimum_detectable, e->minimum_detectable < 1 ? 1 : 0).text);
 		if (v->rule == RULES) /* otherwise a rule has settled it, or made it undecidable */

@@ -177,7 +177,7 @@ static void test_busy(void **state)
 		{ "{\"cpus_online\":2,\"load1\":7.5}", NULL, true }, /* of other hosts of its machine, perhaps */
 		{ "{\"cpus_online\":2,\"load1\":7.5,\"crowded_percent\":24.5}", NULL, true },
 		{ "{\"cpus_online\":2,\"load1\":0.5,\"crowded_percent\":94.8}",
-		  "something on its machine that waited for a CPU in 95 % of the time", true },
+		  "something on its machine waited for a CPU in 95 % of the time", true },
 	};
 
 	(void)state;
