@@ -235,8 +235,6 @@ bool interpose_is_free(uint64_t filters);
 bool interpose_restricts_itself(void);
 /* Called in a child: resets the numbers of ends. */
 void interpose_look_forked(void);
-/* Writes a line about the process, with a number after the key: "end:3". */
-void interpose_say(struct record_writer *writer, const char *beginning, uint64_t number, const char *value);
 /* Returns the counter `kind` of a descriptor. Kinds are read again after a while. */
 uint32_t interpose_kind_of(struct record_writer *writer, int file, uint64_t now);
 #define INTERPOSE_PATH 8u

@@ -63,7 +63,8 @@ static char *number_text(char *at, uint64_t number, unsigned base, char behind)
 	return at + n + 1;
 }
 
-void interpose_say(struct record_writer *writer, const char *beginning, uint64_t number, const char *value)
+/* Writes a line about the process, with a number after the key: "end:3". */
+static void interpose_say(struct record_writer *writer, const char *beginning, uint64_t number, const char *value)
 {
 	char key[64];
 	size_t n = strlen(beginning);
