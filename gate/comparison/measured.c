@@ -562,6 +562,18 @@ enum assay_status measured_of(const struct measured_side sides[2], size_t n_type
 	return st;
 }
 
+/* Returns the machine whose compared runs include `run`; NULL if it was not compared. */
+static const struct pairing_machine *pairing_of_run(const struct pairing *p, const struct run *run)
+{
+	for (size_t i = 0; i < p->n; i++) {
+		const struct pairing_machine *m = &p->machines[i];
+
+		if (m->reason == PAIRING_USED && strcmp(m->machine, run->machine) == 0 && (!m->plan || strcmp(m->plan, run->plan) == 0))
+			return m;
+	}
+	return NULL;
+}
+
 /* Fills a side with those stored runs of a version that the pairing compared. */
 static void side_of(const struct stored_time *time, const struct pairing *pairing, struct measured_side *out)
 {

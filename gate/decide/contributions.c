@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "base/stats.h"
 #include "base/text.h"
+#include "gate/page/html.h"
 #include "gate/page/svg.h"
 #include "gate/profile/profile.h"
 #include "model/parallel.h"
@@ -28,7 +29,7 @@ static struct profile_rows common_rows_of(const struct evidence *evidence, const
 	for (size_t i = 0; kind && i < n; i++) {
 		const struct pairing_machine *m = &v->pairing.machines[i];
 
-		if (!verdict_usable(m, kind))
+		if (m->reason != PAIRING_USED || !m->fingerprint || !fingerprint_comparable(m->fingerprint, kind))
 			continue;
 		for (size_t j = 0; j < p; j++)
 			mat_set(&r.rates, row, j, fingerprint_summarise(&evidence->fingerprints, m->fingerprint, j).median);
@@ -79,6 +80,18 @@ static int by_change(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
+/* Returns the main category of most members; of equally frequent ones, the first. */
+static enum category main_category(const char *const *features, const size_t *members, size_t n)
+{
+	size_t count[CATEGORY_COUNT] = { 0 }, best = 0;
+
+	for (size_t i = 0; i < n; i++)
+		count[stressor_category(features[members[i]])]++;
+	for (size_t c = 1; c < CATEGORY_COUNT; c++)
+		best = count[c] > count[best] ? c : best;
+	return (enum category)best;
+}
+
 static void contributions_group(const struct features *f, const char *const *names, const struct growth *g, struct contributions *out)
 {
 	size_t *members = mem_new(f->p, sizeof(*members));
@@ -97,7 +110,7 @@ static void contributions_group(const struct features *f, const char *const *nam
 			c->members[c->n++] = names[j];
 		}
 		c->name = profile_group_name(names, members, c->n);
-		c->category = profile_group_category(names, members, c->n);
+		c->category = main_category(names, members, c->n);
 	}
 	out->unexplained = numbers_of(g, f->groups);
 	out->unexplained.category = CATEGORY_UNKNOWN;
@@ -262,8 +275,9 @@ static void contribution_chart(const struct contribution *c, double scale, struc
 
 	svg_open(20, &svg);
 	svg_bar("bar", category_name(c->category), fmin(end, 50), fmax(end, 50), 4, 12, &svg);
-	svg_whisker(50 + 50 * fmax(c->low / scale, -1), 50 + 50 * fmin(c->high / scale, 1), &svg);
-	svg_middle(&svg);
+	html_format(&svg, "<line class=\"whisker\" x1=\"%.2f%%\" x2=\"%.2f%%\" y1=\"10\" y2=\"10\"/>", 50 + 50 * fmax(c->low / scale, -1),
+		    50 + 50 * fmin(c->high / scale, 1));
+	buf_text(&svg, "<line class=\"one\" x1=\"50%\" x2=\"50%\" y1=\"0\" y2=\"20\"/>");
 	svg_close(&svg);
 	doc_picture(d, "chart", &svg, NULL);
 }

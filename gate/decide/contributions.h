@@ -3,10 +3,8 @@
 #ifndef GATE_DECIDE_CONTRIBUTIONS_H
 #define GATE_DECIDE_CONTRIBUTIONS_H
 
-#include "base/buf.h"
 #include "fingerprint/battery/stressor.h"
 #include "gate/decide/verdict.h"
-#include "model/profile/shares.h"
 
 #define CONTRIBUTIONS_SHOWN   5	 /* groups that users see */
 #define CONTRIBUTIONS_LEADING .9 /* probability that the leading groups include the one that changed most */

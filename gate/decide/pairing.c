@@ -960,17 +960,6 @@ void pairing_of(const struct evidence *evidence, const struct lab_config *config
 	*out = pairing;
 }
 
-const struct pairing_machine *pairing_of_run(const struct pairing *p, const struct run *run)
-{
-	for (size_t i = 0; i < p->n; i++) {
-		const struct pairing_machine *m = &p->machines[i];
-
-		if (m->reason == PAIRING_USED && strcmp(m->machine, run->machine) == 0 && (!m->plan || strcmp(m->plan, run->plan) == 0))
-			return m;
-	}
-	return NULL;
-}
-
 struct effect pairing_effect(const struct pairing *pairing, const struct effect_asked *asked)
 {
 	struct effect_common common = { .error = pairing->order.error, .df = pairing->order.df };
@@ -1002,12 +991,4 @@ void pairing_release(struct pairing *pairing)
 	mem_free_all(pairing->types, pairing->n_types);
 	free(pairing->machines);
 	*pairing = (struct pairing){ 0 };
-}
-
-void pairing_answer_side(const char *key, const struct run_set *set, struct document *d)
-{
-	doc_object(d, key);
-	doc_set(d, "application", set->application);
-	doc_set(d, "version", set->version);
-	doc_end(d);
 }

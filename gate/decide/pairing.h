@@ -95,13 +95,7 @@ void pairing_of(const struct evidence *evidence, const struct lab_config *config
 		const struct run_set *candidate, struct pairing *out);
 void pairing_release(struct pairing *pairing);
 
-/* Returns the machine whose compared runs include `run`; NULL if it was not compared. */
-const struct pairing_machine *pairing_of_run(const struct pairing *pairing, const struct run *run);
-
 /* Returns the effect over all machines of the pairing. */
 struct effect pairing_effect(const struct pairing *pairing, const struct effect_asked *asked);
-
-/* Adds the member `key` to an answer: the version that is the baseline or the candidate. */
-void pairing_answer_side(const char *key, const struct run_set *set, struct document *d);
 
 #endif

@@ -2,7 +2,6 @@
 
 #include "base/mem.h"
 #include "base/stats.h"
-#include "base/text.h"
 
 #include <math.h>
 
@@ -281,11 +280,6 @@ const struct fingerprint *verdict_kind(const struct verdict *v)
 	for (size_t i = 0; i < v->pairing.n && !kind; i++)
 		kind = v->pairing.machines[i].reason == PAIRING_USED ? v->pairing.machines[i].fingerprint : NULL;
 	return kind;
-}
-
-bool verdict_usable(const struct pairing_machine *m, const struct fingerprint *kind)
-{
-	return m->reason == PAIRING_USED && m->fingerprint && fingerprint_comparable(m->fingerprint, kind);
 }
 
 /* ---- all ---- */

@@ -100,10 +100,8 @@ bool verdict_crashes(const struct verdict *verdict);
 /* Returns the decision about cost; DECISION_NOTHING_MEASURED if the candidate always fails. */
 enum decision verdict_of_cost(const struct verdict *verdict);
 
-/* verdict_kind() returns the first fingerprint of a machine in use (NULL: none has one); a model takes only fingerprints comparable to it.
- * verdict_usable() reports whether a machine is in use and has such a fingerprint. */
+/* Returns the first fingerprint of a machine in use (NULL: none has one); a model takes only fingerprints comparable to it. */
 const struct fingerprint *verdict_kind(const struct verdict *verdict);
-bool verdict_usable(const struct pairing_machine *machine, const struct fingerprint *kind);
 
 /* verdict_within_text() returns the text of the reason VERDICT_ARCHITECTURES; free() it. The other adds the table `architectures`. */
 char *verdict_within_text(const struct verdict_within *within, size_t n);

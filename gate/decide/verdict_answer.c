@@ -48,6 +48,15 @@ void verdict_answer_first(const struct verdict *v, const char *cause, struct doc
 
 /* ---- reasons, sides, effect ---- */
 
+/* Adds the member `key` to an answer: the version that is the baseline or the candidate. */
+static void side_answer(const char *key, const struct run_set *set, struct document *d)
+{
+	doc_object(d, key);
+	doc_set(d, "application", set->application);
+	doc_set(d, "version", set->version);
+	doc_end(d);
+}
+
 static void answer_decision(const struct verdict *v, struct document *d)
 {
 	doc_set(d, "decision", decision_text(v->effect.decision));
@@ -55,8 +64,8 @@ static void answer_decision(const struct verdict *v, struct document *d)
 	for (size_t i = 0; i < v->n_reasons; i++)
 		doc_reason(d, v->reasons[i].code, v->reasons[i].text);
 	doc_end(d);
-	pairing_answer_side("baseline", v->baseline, d);
-	pairing_answer_side("candidate", v->candidate, d);
+	side_answer("baseline", v->baseline, d);
+	side_answer("candidate", v->candidate, d);
 	doc_set_bool(d, "higher_is_better", v->baseline->higher_is_better);
 	doc_set(d, "min_effect", v->min_effect);
 }

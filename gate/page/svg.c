@@ -147,16 +147,6 @@ void svg_bar(const char *class, const char *category, double from, double to, un
 		    category ? " c-" : "", category ? category : "", from, y, to - from, height);
 }
 
-void svg_whisker(double from, double to, struct buf *out)
-{
-	html_format(out, "<line class=\"whisker\" x1=\"%.2f%%\" x2=\"%.2f%%\" y1=\"10\" y2=\"10\"/>", from, to);
-}
-
-void svg_middle(struct buf *out)
-{
-	buf_text(out, "<line class=\"one\" x1=\"50%\" x2=\"50%\" y1=\"0\" y2=\"20\"/>");
-}
-
 void svg_icicle_add(struct svg_icicle *icicle, unsigned depth, double width, const char *class, const char *name, const char *more,
 		    struct buf *out)
 {

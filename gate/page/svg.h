@@ -39,10 +39,8 @@ void svg_scale(const struct svg_axis *axis, struct buf *out);
 void svg_open(unsigned height, struct buf *out);
 void svg_close(struct buf *out);
 
-/* Draw a bar, an interval and the middle line, in per cent of a strip of 20 pixels height. `category` (or NULL) gives the colour. */
+/* Draws a bar, in per cent of the strip's width. `category` (or NULL) gives the colour. */
 void svg_bar(const char *class, const char *category, double from, double to, unsigned y, unsigned height, struct buf *out);
-void svg_whisker(double from, double to, struct buf *out);
-void svg_middle(struct buf *out);
 
 /* An icicle: parts above the parts they consist of, as wide as their share, in the order of a tree. Set `top`, zero the rest. */
 #define SVG_ICICLE_ROW 26u /* height of a row, pixels */

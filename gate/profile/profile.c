@@ -557,17 +557,6 @@ char *profile_group_name(const char *const *features, const size_t *members, siz
 	return buf_take(&name);
 }
 
-enum category profile_group_category(const char *const *features, const size_t *members, size_t n)
-{
-	size_t count[CATEGORY_COUNT] = { 0 }, best = 0;
-
-	for (size_t i = 0; i < n; i++)
-		count[stressor_category(features[members[i]])]++;
-	for (size_t c = 1; c < CATEGORY_COUNT; c++)
-		best = count[c] > count[best] ? c : best;
-	return (enum category)best;
-}
-
 static void group_add_member(struct profile *p, struct profile_group *g, size_t column)
 {
 	const struct stressor *stressor = stressor_find(p->rows->features[column]);

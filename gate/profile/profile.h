@@ -132,8 +132,6 @@ void profile_fit_blend(const struct blend_data *data, size_t threads, struct ble
 
 /* Returns a group's name by its members [n], columns of features: "vm: msync", "cpu/memory: atomic, bsearch and 16 more"; free() it. */
 char *profile_group_name(const char *const *features, const size_t *members, size_t n);
-/* Returns the main category of most members; of equally frequent ones, the first. */
-enum category profile_group_category(const char *const *features, const size_t *members, size_t n);
 
 /* The profile as published with quiho (ICPE 2018): importances of boosted trees fitted to fingerprints, trained on all rows. It is not
  * validated, and does not say how far it can be trusted. */
