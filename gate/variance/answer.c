@@ -249,12 +249,18 @@ char *variance_why(const struct variance *v, const struct region *r)
 	return buf_take(&text);
 }
 
+/* Reports whether the cause is outside the run. */
+static bool is_environment(enum loss_cause cause)
+{
+	return cause == LOSS_QUEUE || cause == LOSS_THROTTLED || cause == LOSS_STEAL || cause == LOSS_CLOCK;
+}
+
 double variance_environment(const struct region *r)
 {
 	double sum = 0;
 
 	for (size_t i = 0; i < r->why.n; i++)
-		sum += loss_cause_is_environment(r->why.parts[i].cause) ? r->why.parts[i].impact_s : 0;
+		sum += is_environment(r->why.parts[i].cause) ? r->why.parts[i].impact_s : 0;
 	return r->why.loss_s > 0 ? sum / r->why.loss_s : 0;
 }
 

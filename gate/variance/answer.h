@@ -2,7 +2,6 @@
 #ifndef GATE_VARIANCE_ANSWER_H
 #define GATE_VARIANCE_ANSWER_H
 
-#include "base/buf.h"
 #include "base/document.h"
 #include "gate/variance/variance.h"
 

@@ -555,19 +555,3 @@ bool loss_cause_is_pipeline(enum loss_cause cause)
 {
 	return cause >= LOSS_FRONT_END && cause <= LOSS_DRAM;
 }
-
-bool loss_cause_is_environment(enum loss_cause cause)
-{
-	return cause == LOSS_QUEUE || cause == LOSS_THROTTLED || cause == LOSS_STEAL || cause == LOSS_CLOCK;
-}
-
-enum record_level loss_cause_level(enum loss_cause cause)
-{
-	static const enum record_level levels[CAUSES] = { [LOSS_WAITING] = RECORD_LEVEL_CAUSES,
-							  [LOSS_STOPPED] = RECORD_LEVEL_CAUSES,
-							  [LOSS_PAGES] = RECORD_LEVEL_RESOURCES,
-							  [LOSS_CALLS] = RECORD_LEVEL_RESOURCES,
-							  [LOSS_PROCESSOR] = RECORD_LEVEL_RESOURCES };
-
-	return levels[cause];
-}

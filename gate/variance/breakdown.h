@@ -6,7 +6,6 @@
 #define GATE_VARIANCE_BREAKDOWN_H
 
 #include "base/rows.h"
-#include "runs/inside/record/record.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -46,10 +45,6 @@ const char *loss_cause_name(enum loss_cause cause);
 const char *loss_cause_text(enum loss_cause cause);
 /* Reports whether the cause is a part of the CPU's pipeline, and so of LOSS_PROCESSOR. */
 bool loss_cause_is_pipeline(enum loss_cause cause);
-/* Reports whether the cause is outside the run. */
-bool loss_cause_is_environment(enum loss_cause cause);
-/* Returns the level of counters that would divide the cause further; RECORD_LEVEL_ALL: none. */
-enum record_level loss_cause_level(enum loss_cause cause);
 
 struct breakdown_part {
 	enum loss_cause cause;

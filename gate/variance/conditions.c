@@ -60,14 +60,6 @@ static double *cell(struct mat *m, size_t row, size_t column)
 	return &m->at[row * m->cols + column];
 }
 
-bool conditions_throughout(const struct variance *v, size_t process)
-{
-	for (size_t i = 0; i < v->n_conditions; i++)
-		if (v->conditions[i].process == process && v->conditions[i].throughout)
-			return true;
-	return false;
-}
-
 /* Returns the activity in which the process spent most of that time. */
 static enum activity activity_in(const struct variance *v, const struct region_member *m)
 {

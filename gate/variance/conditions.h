@@ -13,7 +13,5 @@
 void conditions_find(struct variance *v, struct waits *known, struct stretches *all);
 /* Returns the seconds of [from_s, to_s) in conditions of the process, except one that lasts as long as the process. */
 double conditions_overlap(const struct variance *v, size_t process, double from_s, double to_s);
-/* Reports whether the process has a condition that lasts as long as the process. */
-bool conditions_throughout(const struct variance *v, size_t process);
 
 #endif

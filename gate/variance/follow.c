@@ -557,6 +557,18 @@ enum assay_status follow_next(struct follow *f, follow_remark *remark, struct fo
 
 /* ---- which counters are taken next ---- */
 
+/* Returns the level of counters that would divide the cause further; RECORD_LEVEL_ALL: none. */
+static enum record_level level_of(enum loss_cause cause)
+{
+	static const enum record_level levels[CAUSES] = { [LOSS_WAITING] = RECORD_LEVEL_CAUSES,
+							  [LOSS_STOPPED] = RECORD_LEVEL_CAUSES,
+							  [LOSS_PAGES] = RECORD_LEVEL_RESOURCES,
+							  [LOSS_CALLS] = RECORD_LEVEL_RESOURCES,
+							  [LOSS_PROCESSOR] = RECORD_LEVEL_RESOURCES };
+
+	return levels[cause];
+}
+
 /* Returns the next level of counters. A process that lost much for a cause that finer counters would divide takes these, and keeps them
  * while it is slow. After a window in which it was not slow, it goes a level back. */
 static uint64_t level_next(const struct variance *v, size_t process, uint64_t level)
@@ -572,7 +584,7 @@ static uint64_t level_next(const struct variance *v, size_t process, uint64_t le
 		slow |= here;
 		for (size_t i = 0; here && i < region->why.n; i++)
 			if (region->why.parts[i].impact_s > BREAKDOWN_MAJOR * region->why.loss_s &&
-			    loss_cause_level(region->why.parts[i].cause) > level)
+			    level_of(region->why.parts[i].cause) > level)
 				return level + 1;
 	}
 	return slow || level == RECORD_LEVEL_TIMES ? level : level - 1;

@@ -5,6 +5,7 @@
 #define GATE_VARIANCE_FOLLOW_H
 
 #include "gate/variance/variance.h"
+#include "runs/inside/record/record.h"
 
 #define FOLLOW_WINDOW_S	   15	      /* as published */
 #define FOLLOW_RECORDS_MAX (1u << 20) /* most records of a window; of more, a sample represents all */

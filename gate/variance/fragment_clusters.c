@@ -6,7 +6,6 @@
 #include "model/variance/fixed_workload.h"
 #include "model/variance/usual.h"
 
-#include <math.h>
 #include <stdlib.h>
 
 #define BLOCKS_LEAST 16 /* least blocks of a cluster, if it has as many fragments */

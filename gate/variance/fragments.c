@@ -5,12 +5,10 @@
 #include "base/order.h"
 #include "base/text.h"
 #include "fleet/cgroup/stops.h"
-#include "gate/variance/stretches.h"
 #include "runs/inside/interpose/interpose.h"
 #include "runs/inside/samples/samples.h"
 
 #include <math.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 

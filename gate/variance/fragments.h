@@ -205,8 +205,4 @@ enum assay_status fragments_parse(struct fragments_file *files, size_t n, const 
 				  struct assay_error *err);
 void fragments_release(struct fragments *fragments); /* accepts zeroed */
 
-/* Fills `place` of the sites whose files are still on this machine, unchanged: by symbols and, if they were built with -g, lines. Others
- * keep the build-id of the records. */
-void site_places_find(struct fragments *f);
-
 #endif

@@ -1,7 +1,5 @@
 #include "gate/variance/processors.h"
 
-#include "base/mem.h"
-
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

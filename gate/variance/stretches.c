@@ -338,6 +338,15 @@ static double run_slow_from(const struct variance *v, const double *runs, const 
 	return slow ? apart(v, row->map) : (double)INFINITY;
 }
 
+/* Reports whether the process has a condition that lasts as long as the process. */
+static bool has_condition_throughout(const struct variance *v, size_t process)
+{
+	for (size_t i = 0; i < v->n_conditions; i++)
+		if (v->conditions[i].process == process && v->conditions[i].throughout)
+			return true;
+	return false;
+}
+
 void stretches_find(const struct variance *v, struct stretches *out)
 {
 	struct row row = row_new(v);
@@ -352,7 +361,7 @@ void stretches_find(const struct variance *v, struct stretches *out)
 		}
 		slow = throughout_from(v, row.map, times);
 		for (row.process = 0; row.process < n; row.process++)
-			if (times[row.process] > fmin(slow, run_slow_from(v, runs, &row)) && !conditions_throughout(v, row.process))
+			if (times[row.process] > fmin(slow, run_slow_from(v, runs, &row)) && !has_condition_throughout(v, row.process))
 				throughout_add(v, &row, out);
 	}
 	mem_free(times, runs);

@@ -1,4 +1,4 @@
-/* Finds stretches of time in which one process was slow in one activity; regions.c joins those of several processes. */
+/* Finds stretches of time in which one process was slow in one activity; variance.c joins those of several processes. */
 #ifndef GATE_VARIANCE_STRETCHES_H
 #define GATE_VARIANCE_STRETCHES_H
 

@@ -1,6 +1,7 @@
-#include "gate/variance/variance.h"
+#include "gate/variance/conditions.h"
 
 #include "base/mem.h"
+#include "base/order.h"
 #include "base/stats.h"
 #include "model/variance/fixed_workload.h"
 
@@ -10,6 +11,13 @@
 #define PLACES	  (1u << 16) /* places for clusters; later clusters are not kept */
 #define TRIES	  64u
 #define FORGOTTEN 1.01 /* factor by which the usual time grows per window, at most to the present time */
+
+#define TOGETHER  .5  /* part of the time in which either was slow, in which both were: one region */
+#define EXPLAINED .5  /* part of another process's wait that is enough to be its cause */
+#define ALIKE	  1.5 /* ratio of losses in the same time that still counts as equal */
+#define MORE_WORK 4   /* times as slow on the CPU: shared caches, memory and hardware threads do not cause that */
+#define FOLLOWED  .5  /* part of a region's time in which another process was slow: the region waited for it */
+#define MOST_LOST .5  /* part of the additional time of calls */
 
 /* ---- what was usual in earlier windows of a run ---- */
 
@@ -82,6 +90,430 @@ static bool known_apply(struct variance *v, struct variance_known *known)
 		if (v->clusters[i].repeated && v->clusters[i].activity == ACTIVITY_COMPUTATION)
 			cluster_apply(&v->clusters[i], cluster_key(v, &v->clusters[i]), known);
 	return before;
+}
+
+/* ---- regions of the maps in which work was slow: stretches of one process, joined with those of others at the same time ---- */
+
+static void regions_release(struct variance *v)
+{
+	for (size_t r = 0; r < v->n_regions; r++) {
+		free(v->regions[r].members);
+		breakdown_release(&v->regions[r].why);
+	}
+	free(v->regions);
+	v->regions = NULL;
+	v->n_regions = 0;
+}
+
+static bool together(const struct region *r, const struct region_member *m)
+{
+	for (size_t i = 0; i < r->n; i++) {
+		const struct region_member *o = &r->members[i];
+		double both = stretch_overlap(o->from_s, o->to_s, m->from_s, m->to_s);
+		double either = fmax(o->to_s, m->to_s) - fmin(o->from_s, m->from_s);
+
+		if (o->process != m->process && both >= TOGETHER * either)
+			return true;
+	}
+	return false;
+}
+
+static bool has_process(const struct region *r, size_t process)
+{
+	for (size_t i = 0; i < r->n; i++)
+		if (r->members[i].process == process)
+			return true;
+	return false;
+}
+
+double region_elapsed_s(const struct region_member *m)
+{
+	return fmin(fmax(m->estimated_s, 0) / fmax(m->beside, 1), m->to_s - m->from_s);
+}
+
+static void region_sum(const struct variance *v, struct region *r)
+{
+	double verified = 0, all = 0;
+
+	r->from_s = (double)INFINITY;
+	r->to_s = r->time_s = r->expected_s = r->loss_s = r->estimated_s = r->elapsed_s = 0;
+	r->fragments = 0;
+	for (size_t i = 0; i < r->n; i++) {
+		const struct region_member *m = &r->members[i];
+		const struct fragment_process *p = &v->fragments.processes[m->process];
+
+		r->from_s = fmin(r->from_s, m->from_s);
+		r->to_s = fmax(r->to_s, m->to_s);
+		r->time_s += m->time_s;
+		r->expected_s += m->expected_s;
+		r->loss_s += m->loss_s;
+		r->estimated_s += m->estimated_s;
+		r->elapsed_s = fmax(r->elapsed_s, region_elapsed_s(m));
+		r->fragments += m->fragments;
+		for (size_t k = p->first; k < p->first + p->n; k++) {
+			const struct fragment *f = &v->fragments.items[k];
+			double time = f->weight * f->time_s * stretch_part(f, m->from_s, m->to_s);
+
+			if (f->activity != r->activity || !v->clusters[f->cluster].repeated)
+				continue;
+			all += time;
+			verified += f->basis != BASIS_UNVERIFIED ? time : 0;
+		}
+	}
+	r->verified = all > 0 ? verified / all : 0;
+}
+
+static struct region *region_new(struct variance *v, enum activity activity, size_t *capacity)
+{
+	struct region *r;
+
+	r = mem_next(v->regions, v->n_regions, capacity);
+	*r = (struct region){ .activity = activity, .caused_by = VARIANCE_NONE, .waited_for = VARIANCE_NONE };
+	return r;
+}
+
+static void region_take(struct region *r, const struct region_member *m)
+{
+	r->members = mem_resize(r->members, r->n + 1, sizeof(*m));
+	r->members[r->n++] = *m;
+}
+
+/* Reports whether most of its loss was inside of calls: the process that it waited for may be the cause. */
+static bool blocked(const struct region *r)
+{
+	return !r->why.n || r->why.parts[0].cause == LOSS_CALLS || r->why.parts[0].cause == LOSS_UNKNOWN;
+}
+
+/* Returns the coarse cause: who used the CPU, and what a call waited for, is only roughly known. */
+static enum loss_cause roughly(enum loss_cause cause)
+{
+	return cause == LOSS_CROWDED || cause == LOSS_WAITING ? LOSS_QUEUE
+	       : cause == LOSS_DISK			      ? LOSS_CALLS
+	       : loss_cause_is_pipeline(cause)		      ? LOSS_PROCESSOR
+							      : cause;
+}
+
+/* Reports whether it may have polled: a process that yields the CPU until a message is there waits for that CPU most of the time. */
+static bool spun(const struct region *r)
+{
+	return r->why.n && roughly(r->why.parts[0].cause) == LOSS_QUEUE;
+}
+
+/* Reports whether that process was slow itself meanwhile. Of two that may both only have waited, neither is the other's cause. */
+static bool slow_then(const struct stretches *all, size_t process, const struct stretch *waits)
+{
+	double from = waits->member.from_s, to = waits->member.to_s;
+
+	for (size_t i = 0; i < all->n; i++) {
+		const struct stretch *s = &all->items[i];
+
+		if (s->member.process == process && !s->waits && !s->spins &&
+		    stretch_overlap(from, to, s->member.from_s, s->member.to_s) >= FOLLOWED * (to - from))
+			return true;
+	}
+	return false;
+}
+
+/* Follows waits from process to process until one was slow itself; returns that one, else the first. */
+static size_t stretch_follow(const struct variance *v, const struct stretches *all, const struct stretch *s, struct waits *known)
+{
+	size_t process = s->member.process, first = VARIANCE_NONE;
+	bool nobody;
+
+	for (size_t steps = 0; steps < v->fragments.n_processes; steps++) {
+		process = waited_for(v, known, process, s->member.from_s, s->member.to_s, &nobody);
+		if (process == VARIANCE_NONE || process == s->member.process)
+			break;
+		if (slow_then(all, process, s))
+			return process;
+		first = first == VARIANCE_NONE ? process : first;
+	}
+	return first;
+}
+
+/* Finds the cause of each stretch by itself. A stretch that waited for no known process was slow itself. */
+static void stretches_explain(struct variance *v, struct stretches *all, struct waits *known)
+{
+	size_t capacity = 0;
+	bool nobody;
+
+	for (size_t i = 0; i < all->n; i++) {
+		struct region *r = region_new(v, all->items[i].activity, &capacity);
+
+		r->condition = all->items[i].condition;
+		r->cause = all->items[i].cause;
+		region_take(r, &all->items[i].member);
+	}
+	breakdowns_find(v);
+	for (size_t i = 0; i < all->n; i++) {
+		struct stretch *s = &all->items[i];
+		const struct region *r = &v->regions[i];
+		bool messages = s->activity == ACTIVITY_COMMUNICATION;
+
+		if (s->condition)
+			continue;
+		s->spins = messages && spun(r);
+		s->cause = r->why.n ? r->why.parts[0].cause : LOSS_UNKNOWN;
+		s->waits = messages && blocked(r);
+		s->own_s = messages ? waits_own_loss(v, known, &s->member, false) : s->member.loss_s;
+		if (s->waits) {
+			waited_for(v, known, s->member.process, s->member.from_s, s->member.to_s, &nobody);
+			s->waits = !nobody || s->own_s < EXPLAINED * s->member.loss_s;
+		}
+	}
+	regions_release(v);
+}
+
+/* Finds for whom each stretch waited: it is not joined with that process, nor with stretches that waited for another. */
+static void stretches_follow(const struct variance *v, struct stretches *all, struct waits *known)
+{
+	for (size_t i = 0; i < all->n; i++) {
+		struct stretch *s = &all->items[i];
+
+		s->waited_for = s->waits || s->spins ? stretch_follow(v, all, s, known) : VARIANCE_NONE;
+		if (s->spins && (s->waited_for == VARIANCE_NONE || !slow_then(all, s->waited_for, s))) {
+			s->waited_for = VARIANCE_NONE; /* it waited for the CPU */
+			continue;
+		}
+		s->waits |= s->spins;
+	}
+}
+
+/* Reports whether both lost about as much in the same time. */
+static bool lost_alike(const struct stretch *a, const struct stretch *b)
+{
+	double x = a->member.estimated_s / (a->member.to_s - a->member.from_s),
+	       y = b->member.estimated_s / (b->member.to_s - b->member.from_s);
+
+	return fmax(x, y) <= ALIKE * fmin(x, y);
+}
+
+/* Excludes waits for others in messages from the loss, whatever else slowed the process. */
+static void stretches_own(struct stretches *all)
+{
+	for (size_t i = 0; i < all->n; i++) {
+		struct stretch *s = &all->items[i];
+
+		if (s->activity == ACTIVITY_COMMUNICATION && !s->waits && !s->condition)
+			s->member.loss_s = s->member.estimated_s = s->own_s;
+	}
+}
+
+static uint32_t run_of(const struct variance *v, size_t process)
+{
+	return v->fragments.processes[process].run;
+}
+
+/* Reports whether losses are alike, for calls without a known cause and for conditions: one cause slows alike. */
+static bool alike(const struct stretch *a, const struct stretch *b)
+{
+	return (a->waits && a->waited_for != VARIANCE_NONE) || (!a->condition && roughly(a->cause) != LOSS_CALLS) || lost_alike(a, b);
+}
+
+static bool same_reason(const struct variance *v, const struct stretch *a, const struct stretch *b)
+{
+	return run_of(v, a->member.process) == run_of(v, b->member.process) && a->condition == b->condition && a->rest == b->rest &&
+	       (a->condition || a->activity == b->activity) && a->waits == b->waits && a->waited_for == b->waited_for &&
+	       (a->waits || roughly(a->cause) == roughly(b->cause)) && alike(a, b);
+}
+
+/* Adds each stretch to the first region with which it is together; which[]: a stretch of each region. */
+static void stretches_join(struct variance *v, const struct stretches *all, size_t *capacity)
+{
+	const struct stretch **which = mem_new(v->n_regions + all->n, sizeof(*which));
+
+	for (size_t i = 0; i < all->n; i++) {
+		const struct stretch *s = &all->items[i];
+		struct region *to = NULL;
+
+		for (size_t r = 0; r < v->n_regions && !to; r++)
+			if (which[r] && same_reason(v, which[r], s) && !has_process(&v->regions[r], s->member.process) &&
+			    together(&v->regions[r], &s->member))
+				to = &v->regions[r];
+		if (!to) {
+			to = region_new(v, s->activity, capacity);
+			to->condition = s->condition;
+			to->cause = s->cause;
+			to->rest = s->rest;
+			to->waited_for = s->waited_for;
+			to->waits = s->waits;
+			which[v->n_regions - 1] = s;
+		}
+		region_take(to, &s->member);
+	}
+	free(which);
+}
+
+ORDER_BY(regions_order, struct region,
+	 BY_DOWN(marked) BY_UP(rest) BY_DOWN_ROUNDED(estimated_s) BY_UP(from_s) BY_UP(activity) BY_UP(members[0].process))
+
+/* Returns the region of other processes that were slow themselves for most of this region's time. process: only of this one; VARIANCE_NONE:
+ * of any outside of the region, the one with the longest common time. */
+static size_t slow_meanwhile(const struct variance *v, const struct region *waits, size_t process)
+{
+	double most = 0;
+	size_t found = VARIANCE_NONE;
+
+	for (size_t c = 0; c < v->n_regions; c++) {
+		const struct region *slow = &v->regions[c];
+		double both = stretch_overlap(waits->from_s, waits->to_s, slow->from_s, slow->to_s);
+		bool others = slow->n > 0 && run_of(v, slow->members[0].process) == run_of(v, waits->members[0].process);
+
+		for (size_t i = 0; i < slow->n; i++)
+			others &= !has_process(waits, slow->members[i].process);
+		if (slow->waits || slow->marked || !(process == VARIANCE_NONE ? others : has_process(slow, process)) || both <= most ||
+		    both < FOLLOWED * (waits->to_s - waits->from_s))
+			continue;
+		most = both;
+		found = c;
+	}
+	return found;
+}
+
+/* Finds the causes of regions that waited for messages: the region of the process for which they waited or, if calls do not say for whom,
+ * of those who were slow themselves at the same time. */
+static void causes_follow(struct variance *v)
+{
+	for (size_t r = 0; r < v->n_regions; r++)
+		if (v->regions[r].waits)
+			v->regions[r].caused_by = slow_meanwhile(v, &v->regions[r], v->regions[r].waited_for);
+}
+
+/* Reports whether it was likely other work: programs may do different work between the same calls. */
+static bool likely_work(const struct region *r)
+{
+	double processor_s = 0;
+
+	for (size_t i = 0; i < r->why.n; i++)
+		processor_s += roughly(r->why.parts[i].cause) == LOSS_PROCESSOR ? r->why.parts[i].impact_s : 0;
+	return r->activity == ACTIVITY_COMPUTATION && !r->marked && r->verified < .5 && r->time_s >= MORE_WORK * r->expected_s &&
+	       processor_s >= EXPLAINED * r->why.loss_s;
+}
+
+/* Reports whether it cannot be distinguished from more work, or from a message that came later. */
+static bool unproved(const struct region *r)
+{
+	enum loss_cause cause = r->why.n ? r->why.parts[0].cause : LOSS_UNKNOWN;
+
+	if (r->condition || r->marked)
+		return false;
+	return r->activity == ACTIVITY_COMPUTATION ? r->verified < .5 && (cause == LOSS_PROCESSOR || cause == LOSS_UNKNOWN)
+						   : r->activity == ACTIVITY_COMMUNICATION && blocked(r) && !r->peer;
+}
+
+static int group_of(const struct region *r)
+{
+	return r->caused_by != VARIANCE_NONE ? 3 : r->work ? 2 : r->unproved;
+}
+
+/* Sorts regions: surely slow, possibly more work, most likely more work, consequences of other regions. */
+static void causes_first(struct variance *v)
+{
+	struct region *sorted = mem_new(v->n_regions, sizeof(*sorted));
+	size_t *now = mem_new(v->n_regions, sizeof(*now)), n = 0;
+
+	for (int group = 0; group < 4; group++)
+		for (size_t r = 0; r < v->n_regions; r++)
+			if (group_of(&v->regions[r]) == group) {
+				now[r] = n;
+				sorted[n++] = v->regions[r];
+			}
+	for (size_t r = 0; r < n; r++)
+		if (sorted[r].caused_by != VARIANCE_NONE)
+			sorted[r].caused_by = now[sorted[r].caused_by];
+	mem_free(now, v->regions);
+	v->regions = sorted;
+}
+
+static enum assay_status marked_add(struct variance *v, const struct variance_options *o, size_t *capacity, struct assay_error *err)
+{
+	const struct fragments *f = &v->fragments;
+	struct region_member m = { .process = SIZE_MAX, .from_s = o->marked_from_s, .to_s = o->marked_to_s };
+	size_t n_conditions = v->n_conditions;
+	struct region *r;
+
+	for (size_t p = 0; p < f->n_processes; p++)
+		if (f->processes[p].rank == o->marked_rank || (f->processes[p].rank < 0 && (int64_t)f->processes[p].pid == o->marked_rank))
+			m.process = p;
+	if (m.process == SIZE_MAX && o->marked_rank < (int64_t)f->n_processes && f->processes[o->marked_rank].rank < 0)
+		m.process = (size_t)o->marked_rank;
+	if (m.process == SIZE_MAX)
+		return assay_fail(err, ASSAY_E_NOTFOUND,
+				  "there is no process %lld: name a rank, a process id, or a place from 0 among the %zu",
+				  (long long)o->marked_rank, f->n_processes);
+	v->n_conditions = 0; /* the user asked for all of the time there */
+	stretch_measure(v, ACTIVITY_COMPUTATION, &m);
+	v->n_conditions = n_conditions;
+	if (!(m.expected_s > 0))
+		return assay_fail(
+		    err, ASSAY_E_NOTFOUND, "%s did no computation that repeats from %g s to %g s: it was recorded from %.3g s to %.3g s",
+		    f->processes[m.process].name, m.from_s, m.to_s, f->processes[m.process].start_s, f->processes[m.process].end_s);
+	r = region_new(v, ACTIVITY_COMPUTATION, capacity);
+	r->marked = true;
+	region_take(r, &m);
+	return ASSAY_OK;
+}
+
+/* Returns "ADDRESS:PORT" of the connection on which the region's calls lost most; NULL: none. Borrowed from the fragments. */
+static const char *ends_peer(const struct variance *v, const struct region *r)
+{
+	double *longer = mem_new(v->fragments.n_ends + 1, sizeof(*longer)), all = 0;
+	size_t e = 1;
+
+	for (size_t k = 0; k < r->n; k++) {
+		const struct region_member *m = &r->members[k];
+		const struct fragment_process *p = &v->fragments.processes[m->process];
+
+		for (size_t i = p->first; i < p->first + p->n; i++) {
+			const struct fragment *f = &v->fragments.items[i];
+			double more = (f->time_s - v->clusters[f->cluster].usual_s) * f->weight * stretch_part(f, m->from_s, m->to_s);
+
+			if (f->activity != ACTIVITY_COMMUNICATION || !(more > 0))
+				continue;
+			all += more;
+			longer[f->end] += more;
+		}
+	}
+	while (e <= v->fragments.n_ends && longer[e] <= MOST_LOST * all)
+		e++;
+	free(longer);
+	return e <= v->fragments.n_ends && *v->fragments.ends[e - 1].peer ? v->fragments.ends[e - 1].peer : NULL;
+}
+
+static enum assay_status regions_find(struct variance *v, const struct variance_options *options, struct assay_error *err)
+{
+	struct waits known = { .n = 0 };
+	struct stretches all = { .n = 0 };
+	enum assay_status st = ASSAY_OK;
+	size_t capacity = 0;
+
+	conditions_find(v, &known, &all);
+	stretches_find(v, &all);
+	stretches_explain(v, &all, &known);
+	stretches_follow(v, &all, &known);
+	stretches_own(&all);
+	if (options->marked_from_s < options->marked_to_s)
+		st = marked_add(v, options, &capacity, err);
+	stretches_join(v, &all, &capacity);
+	for (size_t r = 0; r < v->n_regions; r++) {
+		region_sum(v, &v->regions[r]);
+		v->regions[r].peer = ends_peer(v, &v->regions[r]);
+	}
+	order_sort(v->regions, v->n_regions, regions_order);
+	waits_release(&known, v);
+	free(all.items);
+	return st;
+}
+
+/* Finds the regions that are consequences of others; call it after breakdowns_find(). */
+static void regions_follow(struct variance *v)
+{
+	for (size_t r = 0; r < v->n_regions; r++) {
+		v->regions[r].work = likely_work(&v->regions[r]);
+		v->regions[r].unproved = unproved(&v->regions[r]);
+	}
+	causes_follow(v);
+	causes_first(v);
 }
 
 /* ---- all steps ---- */

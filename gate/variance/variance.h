@@ -112,11 +112,6 @@ double *variance_runs_times(const struct variance *v, double *usual_s);
 
 /* Steps of variance_of(). Finds clusters and the usual time of each, and numbers fragments by cluster. */
 void fragment_clusters_find(struct variance *v);
-/* Finds the regions of the maps. */
-enum assay_status regions_find(struct variance *v, const struct variance_options *options, struct assay_error *err);
-/* Finds the regions that are consequences of others; call it after breakdowns_find(). */
-void regions_follow(struct variance *v);
-void regions_release(struct variance *v);
 /* Returns the run time that the member lost: at most the time between its ends. */
 double region_elapsed_s(const struct region_member *member);
 /* Returns the column of the maps at a moment. */
