@@ -1,11 +1,9 @@
 /* assay detect */
-#include "base/mem.h"
 #include "base/text.h"
 #include "gate/commands/gate_commands.h"
 #include "gate/detect/detect.h"
 #include "model/parallel.h"
 #include "model/published/published.h"
-#include "runs/running/run.h"
 #include "runs/running/version.h"
 
 #include <string.h>

@@ -1,6 +1,5 @@
 /* assay nightly run, nightly show, nightly pages */
 #include "base/cancel.h"
-#include "base/mem.h"
 #include "base/text.h"
 #include "fleet/engine/host_choice.h"
 #include "fleet/lab/lab.h"
@@ -9,8 +8,6 @@
 #include "gate/nightly/night_answer.h"
 #include "gate/nightly/nightly.h"
 #include "runs/commands/cmd_run.h"
-
-#include <string.h>
 
 struct arguments {
 	const char *night;

@@ -4,7 +4,6 @@
 #ifndef GATE_CONDITIONS_DISTURBED_H
 #define GATE_CONDITIONS_DISTURBED_H
 
-#include "base/document.h"
 #include "base/rows.h"
 #include "runs/running/run.h"
 

@@ -6,7 +6,6 @@
 #include "base/document.h"
 #include "fleet/lab/lab.h"
 #include "gate/cost/cost_model.h"
-#include "gate/decide/effect.h"
 
 /* Above this share of candidate inputs unlike all learned ones, the decision is inconclusive; a regression only above the second. */
 #define COST_GATE_UNLIKE_MAX	    .1

@@ -2,7 +2,6 @@
 
 #include "base/mem.h"
 #include "base/text.h"
-#include "runs/running/run.h"
 #include "runs/inside/samples/sample_files.h"
 
 #include <math.h>

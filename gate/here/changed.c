@@ -5,7 +5,6 @@
 #include "base/mem.h"
 #include "base/order.h"
 #include "base/progress.h"
-#include "base/text.h"
 #include "fleet/engine/local_command.h"
 #include "runs/inside/changes/changes.h"
 

@@ -7,7 +7,6 @@
 #include "fingerprint/stored/fingerprint.h"
 #include "gate/page/html.h"
 #include "gate/page/svg.h"
-#include "runs/running/evidence.h"
 #include "runs/running/manifest.h"
 #include "runs/running/run.h"
 

@@ -4,9 +4,7 @@
 #include "base/mem.h"
 #include "base/stats.h"
 #include "base/text.h"
-#include "gate/conditions/disturbed.h"
 
-#include <inttypes.h>
 #include <math.h>
 
 /* ---- the rules of a night ---- */

@@ -19,7 +19,6 @@
 #include "gate/nightly/night_answer.h"
 #include "gate/nightly/spend.h"
 #include "gate/nightly/why.h"
-#include "gate/nightly/suite.h"
 #include "runs/prune.h"
 
 #include <errno.h>
@@ -27,7 +26,6 @@
 #include <inttypes.h>
 #include <math.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <sys/file.h>
 #include <sys/stat.h>

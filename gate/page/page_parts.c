@@ -1,7 +1,6 @@
 #include "gate/page/page_parts.h"
 
 #include "base/mem.h"
-#include "base/text.h"
 #include "fingerprint/stored/fingerprint.h"
 
 #include <math.h>

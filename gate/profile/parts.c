@@ -2,7 +2,6 @@
 
 #include "base/mem.h"
 #include "base/order.h"
-#include "base/stats.h"
 #include "gate/page/svg.h"
 #include "model/segments.h"
 

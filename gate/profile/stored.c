@@ -2,7 +2,6 @@
 
 #include "base/mem.h"
 #include "base/stats.h"
-#include "base/text.h"
 #include "runs/running/execution.h"
 
 #include <math.h>

@@ -1,7 +1,6 @@
 #include "gate/render/decided.h"
 #include "gate/render/render.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
