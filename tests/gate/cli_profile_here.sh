@@ -193,7 +193,7 @@ expect_status 0
 run stat --budget 0.005m -- true
 expect_status 0
 run stat --budget 5x -- true
-refused 2 budget 2m
+refused 2 budget 20m 'at most a year'
 
 what='a file whose name has lines'
 mkdir "$tmp/names"

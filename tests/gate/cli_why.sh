@@ -28,7 +28,8 @@ expect_json .why '(nothing)'
 what='a function that takes longer is measured although its code is the same'
 run -C "$lab" gate entries@old entries@longer --run --format json
 expect_status 3
-expect_json .why.code null .functions.functions[0].name same
+expect_json .why.code null
+expect_stdout '"name": "same"' # first, or after `main`, whose code has changed and which takes as long: by chance
 
 what='a night names the function as well, and notes what it could not measure'
 cat >"$lab/suite.yaml" <<'END'
