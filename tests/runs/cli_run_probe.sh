@@ -339,7 +339,7 @@ mv "$tmp/kept" "$counting"
 what='what to do next is said'
 run -C "$lab" run packs --probe --inputs x --repetitions 1
 expect_status 0
-expect_stdout 'samples packs@a' 'samples packs@b' 'detect packs@a packs@b'
+expect_stdout 'inspect packs@a' 'inspect packs@b' 'detect packs@a packs@b'
 
 what='old samples can be removed'
 run -C "$lab" prune --samples
