@@ -31,7 +31,7 @@ static const struct program counting = { "counting",
 #define SCRIPT_BYTES_MAX  2048
 #define PLAN_TIMEOUT_MS	  (60 * 1000)
 #define DEPLOY_TIMEOUT_MS (120 * 1000)
-#define ANSWER_MS	  (180 * 1000) /* the host ends both earlier */
+#define ANSWER_MS	  (180 * 1000) /* longest wait for an answer; above both host-side timeouts, which therefore end the command first */
 
 /* ---- events ---- */
 

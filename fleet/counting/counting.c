@@ -55,8 +55,8 @@ static _Noreturn void command_become(char *const *words, int gate, pid_t parent)
 	_exit(127);
 }
 
-/* Forks a process that waits before it becomes the command. False: errno is set. From then on, this process passes SIGINT on to it, and
- * survives SIGINT and SIGTERM. */
+/* Forks a child that waits at a pipe before it executes the command. Afterwards this process survives SIGINT and SIGTERM, and forwards
+ * both to the child. False: errno is set. */
 static bool command_prepare(char *const *words, struct command *out)
 {
 	pid_t parent = getpid();

@@ -36,7 +36,7 @@
 
 /* ---- waiting ---- */
 
-/* Returns the time. While hosts are served, fleet_wait() calls it every CANCEL_LOOK_MS. */
+/* Returns a clock that does not count gaps above STOPPED_MS, such as Ctrl-Z. Relies on fleet_wait() to call it every CANCEL_LOOK_MS. */
 int64_t link_now_ms(void)
 {
 	static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;

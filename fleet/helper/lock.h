@@ -2,7 +2,7 @@
  * replaced by users. A file there disappears when its owner logs out (logind's RemoveIPC). The file names the holder of the lock, and is
  * the lock itself if the directory's file system supports no locks. Other files that users put in its place prevent no measurement.
  *
- * Before a helper takes the lock, it ends processes that killed helpers of the same owner (HELPER_OWNER) have left on the machine. */
+ * Before a helper takes the lock, it ends processes left over by helpers of the same owner (HELPER_OWNER) that were killed. */
 #ifndef FLEET_HELPER_LOCK_H
 #define FLEET_HELPER_LOCK_H
 

@@ -49,8 +49,8 @@ static void bisection_release(struct bisection *b)
 	*b = (struct bisection){ 0 };
 }
 
-/* Returns the one to ask about next; SIZE_MAX if no answer would tell more. One that was asked about before is preferred if it divides
- * nearly as well as a new one, because its build exists. */
+/* Returns the commit to test next; SIZE_MAX if no test would add information. Prefers one that was tested before, and is thus built, if it
+ * splits nearly as well. */
 static size_t bisection_next(const struct bisection *b)
 {
 	double before = 0, nearest = .5, known_nearest = .5;

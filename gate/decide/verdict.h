@@ -18,7 +18,7 @@
 enum time { TIME_ROWS(ROWS_ENUM) TIMES };
 
 struct times {
-	struct effect of[TIMES];	    /* effect if each time were the metric; 0 types if the time is not known */
+	struct effect of[TIMES];	    /* effect with each time as the metric; `types` is 0 if that time is unknown */
 	struct disturbed_machine *machines; /* [n_machines], those with known waits, by name */
 	size_t n_machines;
 	bool disturbed;	     /* the machines were disturbed: disturbed_on() */

@@ -86,7 +86,7 @@ static enum assay_status function_evidence_judge(struct function_evidence *e, st
 	struct detect_options options = { .detector = detector_defaults, .observe = observe_defaults };
 	long processors = sysconf(_SC_NPROCESSORS_ONLN);
 
-	options.observe.least_share = DETECT_LEAST_OF_ALL; /* measured functions have changed, or reach one that has */
+	options.observe.least_share = DETECT_LEAST_OF_ALL; /* only changed functions and callers: small shares matter too */
 	options.detector.threads = processors > 0 ? (size_t)processors : 1;
 	e->input = (struct detect_input){ .old = &e->sides[0], .new = &e->sides[1], .places = &e->places };
 	return detect(&e->input, &options, &e->detected, err);

@@ -12,7 +12,7 @@
 struct spending {
 	struct launch_options options;
 	struct spend_asked asked;
-	int64_t began_ns, first; /* first: repetitions at the first look */
+	int64_t began_ns, first; /* first: repetitions before the first interim analysis */
 	bool tried_again;	 /* lost hosts were tried a second time in this block */
 	struct spend *out;
 };

@@ -40,7 +40,7 @@ void omissions_one(struct omissions *list, const char *why, const char *noun, co
     __attribute__((format(printf, 5, 6)));
 void omissions_release(struct omissions *list);
 
-/* Adds the section about a list, or the text that nothing is excluded. */
+/* Adds a section listing the omissions; if there are none, a sentence that nothing is excluded. */
 void omissions_section(struct document *d, const struct omissions *list);
 
 /* ---- fingerprints ---- */

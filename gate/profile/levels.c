@@ -223,7 +223,7 @@ struct level_run level_run_of(const char *machine, const struct helper_result *r
 		run.crowded = run.delay; /* for a single thread, a kernel that reports either has its exact delay */
 	else
 		level_delays(&run, (double)r->others_delay_ns / 1e9);
-	/* Other programs had the CPUs no longer than they ran. A queue among the run's own threads is not a busy machine. */
+	/* Delay caused by other programs cannot exceed their CPU time. The rest is the run's threads waiting for each other. */
 	if (r->busy_ns > 0 && run.crowded > run.delay)
 		run.crowded = fmin(run.crowded, run.delay + fmax((double)r->busy_ns / 1e9 - cpu_s + BUSY_TICK_S, 0.0));
 	return run;

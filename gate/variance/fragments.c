@@ -236,8 +236,8 @@ static void place_bound(const struct fragment_process *p, struct fragment *const
 	}
 }
 
-/* Limits the total time of a thread to its lifetime, or little more, since sums are off by chance: timing lengthens very short calls.
- * at[n]: of one thread. */
+/* Reduces the weights of a thread's sampled fragments at[n] so that their total time does not much exceed its lifetime. Sums are off by
+ * chance, and timing lengthens very short calls. */
 static void thread_bound(struct fragment *const *at, size_t n)
 {
 	double from = (double)INFINITY, to = 0, few = 0, many = 0, part;

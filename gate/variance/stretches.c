@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #define SURE	      3	  /* standard errors by which a loss must exceed the least reported one: there are many places */
-#define ORDERS_BETTER 1	  /* number of SLOW_SPANS_ORDERS that may have as slow a stretch */
+#define ORDERS_BETTER 1	  /* limit of the random orders (SLOW_SPANS_ORDERS) that may contain as slow a stretch */
 #define BESIDE	      1.2 /* times one piece: a stretch below this may be that piece with others by chance */
 #define MOST	      .5  /* part of a stretch: long fragments; of a column: one of them */
 /* Standard deviations beyond chance of a row with VARIANCE_COLUMNS pieces, in proportion to the square root of their number: of

@@ -78,7 +78,7 @@ struct region {
 	bool marked;
 	bool unproved;	  /* it may have been more work, or a message that came later: no counter tells */
 	bool work;	  /* most likely more work, not counted: it ran on the CPU, and was too slow for any other cause */
-	const char *peer; /* "ADDRESS:PORT" of the connection on which it lost most in messages; NULL: not known */
+	const char *peer; /* "ADDRESS:PORT" of the connection on which it lost most time in communication; NULL: not known */
 	struct breakdown why;
 };
 

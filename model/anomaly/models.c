@@ -12,7 +12,7 @@
 #define CHUNK	     2048   /* rows that are judged at once */
 #define NORMAL_MAD   1.4826 /* standard deviations per MAD of a normal distribution */
 #define NORMAL_WIDTH 3.2897 /* standard deviations in the middle nine tenths of one */
-#define WITHIN_LEAST 4	    /* samples in runs with several: with fewer, the spread is that of all */
+#define WITHIN_LEAST 4	    /* least samples from runs with two or more; with fewer, the spread over all samples is used */
 #define ROUNDING     1e-9   /* units: remainder of equal values */
 
 /* ---- names ---- */

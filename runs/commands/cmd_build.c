@@ -120,7 +120,7 @@ struct search {
 	char **commands; /* [commands_n]: runs of a program that `assay build --for features --pieces` has built, as the shell takes them */
 	size_t commands_n;
 	struct run_features only;  /* what is wanted, where the command line names it */
-	char *directory, *without; /* where a run's counts go, and what it leaves out */
+	char *directory, *without; /* output directory of a run's counts; file with the excluded pieces */
 	struct run *whole;	   /* [commands_n] */
 	struct slice_feature *features;
 	struct piece *pieces;

@@ -31,7 +31,7 @@ double run_withheld_of(int64_t ns, int64_t wall_ns);
 
 #define RUN_ARCHITECTURE_BYTES 32
 
-/* Knowledge about the order in which versions were measured, besides times and plans; the store keeps these numbers. */
+/* Source of the order in which versions ran, if plan and times do not give it. Values are stored: do not renumber. */
 enum run_turns {
 	RUN_TURNS_NUMBERED, /* repetition numbers give the order */
 	RUN_TURNS_COUNTED,  /* none: an import counted the repetitions */

@@ -40,7 +40,7 @@
 #define BLOCKS_GRANTED	    (INT64_C(1) << 62) /* basic blocks until the next check while windows are skipped: never reached */
 #define WINDOW_ACCESSES	    1024u	       /* in longer windows threads would meet that never do */
 #define WINDOWS_A_SIMULATED 16u		       /* in long runs one window in 16 is simulated, with weight 16 */
-#define GROUP_WINDOWS	    128u	       /* one burst of simulated windows in each group */
+#define GROUP_WINDOWS	    128u	       /* windows per group; in long runs one burst per group is simulated */
 #define THREADS		    256u	       /* simulated at a time; the others are reported as not simulated */
 #define INVOCATIONS	    1024u	       /* per thread, active or waiting for the evaluation of their windows */
 #define NONE		    UINT32_MAX

@@ -840,7 +840,7 @@ void frames_unwind_all(struct thread *t)
 	invocation_give(t, 0);
 }
 
-/* After fork(): active calls started in another process. */
+/* Drops the invocations of active calls in a child after fork(): they started in the parent. */
 void frames_forget(struct thread *t)
 {
 	for (uint32_t i = 0; i < t->n_frames; i++) {

@@ -235,7 +235,7 @@ bool interpose_is_free(uint64_t filters);
 bool interpose_restricts_itself(void);
 /* Called in a child: resets the numbers of ends. */
 void interpose_look_forked(void);
-/* Returns the counter `kind` of a descriptor. Kinds are read again after a while. */
+/* Returns the counter `kind` of a descriptor, with the number of the end of a pipe or connection. Caches it for LOOK_TICKS. */
 uint32_t interpose_kind_of(struct record_writer *writer, int file, uint64_t now);
 #define INTERPOSE_PATH 8u
 struct interpose_path {

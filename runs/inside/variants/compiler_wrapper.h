@@ -23,7 +23,7 @@ struct compiler_wrapper {
 enum assay_status compiler_wrapper_link(const char *links, enum variant_kind kind, struct buf *compilers, size_t *n,
 					struct assay_error *err);
 
-/* Writes the parts that the kind adds to programs, and a text for ccache to hash. */
+/* Writes the files that the kind needs (plugin, objects or a linker script), and a text for ccache to hash. */
 enum assay_status compiler_wrapper_write_parts(const char *links, enum variant_kind kind, struct assay_error *err);
 
 /* Returns the arguments of env(1) that make a build command call the links: *n words, of which the first *n_variables are "NAME=value",

@@ -221,7 +221,7 @@ static void count_blocks(uint64_t n)
 
 /* ---- blocks ---- */
 
-/* Maps block i at the address `at`, NULL: anywhere. fd negative: in memory that is not kept. */
+/* Maps block i at `at` (NULL: any address), backed by `fd` (negative: anonymous memory). Returns false on failure. */
 static bool block_map(uint32_t i, void *at, int fd)
 {
 	size_t offset = blocks_offset() + i * block_bytes();
