@@ -98,7 +98,7 @@ enum assay_status identity_reinstall(struct catalog *catalog, const char *id, co
 	EVIDENCE_ROWS(ADD)
 #undef ADD
 	if (!texts_equal(m->identity.board_serial, facts->board_serial) && !texts_equal(m->identity.board_uuid, facts->board_uuid))
-		buf_text(evidence, "; no number of the board says that it is the same, you do");
+		buf_text(evidence, "; neither board serial nor UUID matches: only --reinstalled says that it is the same machine");
 	before = m->identity.machine_id;
 	m->identity.machine_id = NULL;
 	st = identity_check(catalog, id, facts, err);

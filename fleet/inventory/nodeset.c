@@ -120,7 +120,7 @@ static enum assay_status parse_piece(struct expansion *e, struct piece *piece)
 	piece->text = e->at;
 	while (*e->at && *e->at != ',' && *e->at != '[') {
 		if (*e->at == ']')
-			return fail_at(e, e->at, ASSAY_E_FORMAT, "there is no '[' to this ']'");
+			return fail_at(e, e->at, ASSAY_E_FORMAT, "unmatched ']'");
 		if ((unsigned char)*e->at < 0x20 || *e->at == 0x7f)
 			return fail_at(e, e->at, ASSAY_E_FORMAT, "a control character");
 		e->at++;

@@ -1,5 +1,5 @@
-/* assay calibrate: measuring what decisions are worth here: one version beside itself and beside itself with planted slowdowns, as long as
- * there is time; then comparisons are made of the runs (gate/nightly/replay.h). */
+/* assay calibrate: measures error rates of decisions here: runs A/A controls of one version, and it against itself with injected slowdowns,
+ * as long as there is time; then draws comparisons from the runs (gate/nightly/replay.h). */
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/mem.h"
@@ -412,12 +412,12 @@ const struct command calibrate_command = {
 	.name = "calibrate",
 	.summary = "measure how often decisions on this laboratory are wrong",
 	.about =
-	    "Runs VERSION (the manifest's last one, if none is named) beside itself and beside itself with injected slowdowns: when it has "
-	    "ended, a wrapper spends so many percent of its CPU time again, on computing, on memory traffic, or on system calls. "
-	    "Then compares, as a night does, pairs that are drawn from these runs: how often identical ones are called slower or "
+	    "Runs A/A controls of VERSION (default: the manifest's last one), and VERSION against itself with injected slowdowns: "
+	    "when it has ended, a wrapper spends so many percent of its CPU time again, on computing, on memory traffic, or on system "
+	    "calls. Then compares, as a night does, pairs that are drawn from these runs: how often identical ones are called slower or "
 	    "faster, and how often a slowdown is found. Kept in " CALIBRATION_FILE
-	    " with its date and conditions; every decision quotes it, and says when it "
-	    "is old. One that was killed goes on when the same is asked again; its budget is less by what its programs ran for.",
+	    " with its date and conditions; every decision quotes it, and says when it is old. One that was killed goes on when the "
+	    "same is asked again; its budget is less by what its programs ran for.",
 	.examples = "  assay calibrate myapp --budget 30m\n"
 		    "  assay calibrate myapp/large@v2 --percent 3\n",
 	.exit_status = "0 calibrated; 1 failure, 2 usage.",

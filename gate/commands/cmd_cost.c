@@ -671,7 +671,7 @@ static enum assay_status check_error(const struct cost_model *model, double max_
 			  100 * model->all.model.error_mean, 100 * max_error);
 }
 
-/* Nor does one of what is known before a run, which may err more than that of all features. */
+/* Nor does one of static features, which may err more than that of all features. */
 static enum assay_status check_known(const struct cost_model *model, const double *row, double max_error, struct assay_error *err)
 {
 	const struct cost_fit *fit = cost_fit_for(model, row);
@@ -679,7 +679,7 @@ static enum assay_status check_known(const struct cost_model *model, const doubl
 	if (!fit || fit->model.error_mean <= max_error)
 		return ASSAY_OK;
 	return assay_fail(err, ASSAY_E_NODATA,
-			  "what is known of this input before a run says what it costs within %.1f %%, which is more than %.3g %% "
+			  "static features predict the cost of this input within %.1f %%, which is more than %.3g %% "
 			  "(--max-error); with what is counted in a run it is %.1f %%: count in it, and give the counts with --features",
 			  100 * fit->model.error_mean, 100 * max_error, 100 * model->all.model.error_mean);
 }
@@ -767,7 +767,7 @@ static const char *const choices[] = { COST_ROWS(COST_CHOICE) [COSTS] = NULL };
 #define EXIT_ASKED "6 the model cannot say: too few inputs, an error above --max-error, or features of the input that are not known."
 #define MODEL_OPTIONS(of_machine)                                                                                                          \
 	CLI_TEXT("machine", "MACHINE", struct arguments, machine, of_machine " (default: the one that ran most inputs)"),                  \
-	CLI_CHOICE("of", choices, struct arguments, of, "Of what: cpu, CPU time (the default), wall, or metric"),                    \
+	CLI_CHOICE("of", choices, struct arguments, of, "Cost to model: cpu (CPU time, the default), wall or metric"),               \
 	CLI_TEXT("counts", "VERSION", struct arguments, counts,                                                                            \
 		 "The version whose runs have counted the features, a counting build (default: the version itself)"),                      \
 	CLI_INTEGER("min-runs", "N", struct arguments, min_runs, SPARSE_INPUTS_MIN, 1000000,                                               \
@@ -775,7 +775,7 @@ static const char *const choices[] = { COST_ROWS(COST_CHOICE) [COSTS] = NULL };
 	CLI_REAL("max-error", "PART", struct arguments, max_error, 0.0, 1000.0,                                                            \
 		 "The mean error on held-out inputs above which the model is of no use (default: 0.15)"),                                  \
 	CLI_INTEGER("degree", "N", struct arguments, degree, 1, SPARSE_DEGREE_MAX,                                                                    \
-		    "Products of up to N features (default: 2, and 3 of what is known before a run)")
+		    "Products of up to N features (default: 2; 3 with static features only)")
 /* clang-format on */
 
 static const struct cli_option train_words[] = { CLI_WORD("APP[@VERSION]", struct arguments, selector), CLI_END };
@@ -785,11 +785,11 @@ static const struct cli_option train_options[] = {
 	CLI_TEXT("selected", "FILE", struct arguments, selected,
 		 "Write the counted features that the model needs to FILE, for 'assay build --for features --only'"),
 	CLI_REAL("predictor-cost", "PART", struct arguments, predictor_cost, 0.0, 1.0,
-		 "Also learn from what is known before a run for at most this part of its cost, such as .05"),
+		 "Also learn from features that cost at most this part of a run to get, such as 0.05"),
 	CLI_TEXT("early", "VERSION", struct arguments, early,
-		 "With it: a counting build whose runs end early ('assay build --for features --until')"),
+		 "Use a counting build whose runs end early: 'assay build --for features --until' (with --predictor-cost)"),
 	CLI_TEXT("slice", "VERSION", struct arguments, slice,
-		 "With it: a counting build without most of the program ('assay build --for features --without')"),
+		 "Use a counting build without most of the program: 'assay build --for features --without' (with --predictor-cost)"),
 	CLI_END,
 };
 static const struct cli_option question_words[] = {

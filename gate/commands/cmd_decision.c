@@ -33,7 +33,7 @@ static void explain_runs(const struct night_decision *decision, struct document 
 			 left_out == 1 ? " was" : "s were");
 	if (fresh[j->input.fresh])
 		doc_line(d, "Fresh runs were made to confirm it: %s%s.", fresh[j->input.fresh],
-			 j->input.control_moved ? ", but the baseline beside itself moved as well" : "");
+			 j->input.control_moved ? ", but the A/A control changed as well" : "");
 }
 
 /* Of what was not measured, although no run failed: what a run would do. */

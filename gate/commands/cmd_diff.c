@@ -193,13 +193,12 @@ static const struct cli_option options[] = {
 		 "Compare the commits OLD and NEW of a git repository, which is only read"),
 	CLI_FLAG("trees", struct arguments, trees, "Compare the source directories OLD and NEW, which are only read"),
 	CLI_TEXT("build", "COMMAND", struct arguments, build,
-		 "Of --git and --trees: the command that builds a tree, run inside it; split into arguments, without a shell"),
+		 "Build each tree with COMMAND, run inside the tree without a shell (with --git or --trees)"),
 	CLI_FLAG("in-tree", struct arguments, in_tree,
-		 "Of --git and --trees: run the command inside each tree, not in the current directory"),
-	CLI_PARSED(
-	    "why", "TIME", struct arguments, why_s, cmd_why_span,
-	    "Of --git and --trees: if it is slower, count for at most so long what its functions do, by emulated counters; 'off': not "
-	    "(default: 5m)"),
+		 "Run the command inside each tree, not in the current directory (with --git or --trees)"),
+	CLI_PARSED("why", "TIME", struct arguments, why_s, cmd_why_span,
+		   "If it is slower, count what its functions do, by emulated counters, for at most TIME, or 'off' (with --git or --trees; "
+		   "default: 5m)"),
 	CLI_TEXT("keep", "DIR", struct arguments, keep,
 		 "Keep the runs as a new laboratory in DIR, in which other commands find them: gate, report, profile"),
 	CMD_MIN_EFFECT(struct arguments, min_effect),

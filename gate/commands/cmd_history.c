@@ -46,8 +46,7 @@ static enum assay_status history_run(struct lab *lab, void *arguments, struct do
 static const struct cli_option words[] = { CLI_WORD("APP", struct arguments, application), CLI_END };
 static const struct cli_option options[] = {
 	CLI_TEXT("architecture", "NAME", struct arguments, architecture,
-		 "Of machines of this architecture, where there are several (default: that of "
-		 "most results)"),
+		 "Use machines of this architecture, where there are several (default: that of most results)"),
 	CLI_TEXT("by", "TIME", struct arguments, by,
 		 "What is judged: metric (mostly the wall-clock time) or processor, the CPU time "
 		 "(default: what the last finding of a night is about, else the last comparison that decided, else "

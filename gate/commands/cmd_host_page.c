@@ -561,7 +561,8 @@ static void add_plane(const struct explore *e, struct document *d)
 			    marks[e->type[i] / COLOURS % MARKS], e->fingerprints[i]->machine, e->types[e->type[i]]);
 	svg_close(&svg);
 	svg_scale(&x, &svg);
-	doc_picture(d, NULL, &svg, "To the right: component 1. Upwards: component 2%s.", e->pca.n > 1 ? "" : ", which there is not");
+	doc_picture(d, NULL, &svg, "Horizontal axis: component 1. %s",
+		    e->pca.n > 1 ? "Vertical axis: component 2." : "Only one component exists, so there is no vertical axis.");
 }
 
 /* Adds the machines, with their marks. */

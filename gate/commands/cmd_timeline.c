@@ -354,7 +354,7 @@ static enum assay_status parse_region(const char *text, void *to, struct assay_e
 static const struct cli_option words[] = { CLI_WORDS("FILE...|DIRECTORY...|APP@VERSION", struct arguments, files, 1), CLI_END };
 static const struct cli_option options[] = {
 	CLI_REAL("threshold", "P", struct arguments, threshold, .1, .99,
-		 "Work is slow below this fraction of its usual speed, or of a lower one if it varies more by itself (default: .85)"),
+		 "Work is slow below this fraction of its usual speed, or of a lower one if it varies more by itself (default: 0.85)"),
 	CLI_REAL("min-loss", "SECONDS", struct arguments, least_s, 0, 1e9,
 		 "Report what cost at least this much (default: 1 % of the run's time)"),
 	CLI_PARSED(

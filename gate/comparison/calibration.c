@@ -287,7 +287,7 @@ struct calibration_quote calibration_quote_of(const struct calibration *c, const
 	unknown = unknown_machine(c, own, machines, n);
 	q.own = own != NULL;
 	q.stale = (double)(now_ms - q.taken_ms) > max_age_days * DAY_MS
-		      ? mem_format("it is of %.10s, which is long ago", TEXT_MS(q.taken_ms))
+		      ? mem_format("the last one, of %.10s, is older than allowed", TEXT_MS(q.taken_ms))
 		  : unknown ? mem_format("'%s' was not among the machines then", unknown)
 			    : mem_string("");
 	return q;

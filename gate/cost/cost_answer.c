@@ -370,9 +370,9 @@ static void add_errors(const struct cost_model *model, struct document *d)
 	else
 		doc_line(d, "inputs are too few for an interval");
 	if (model->before.n && model->before.n < model->all.n)
-		doc_line(d, "with what is known before a run alone: %.1f %%", 100 * before->error_mean);
+		doc_line(d, "error of a model with static features only: %.1f %%", 100 * before->error_mean);
 	else if (!model->before.n)
-		doc_line(d, "nothing that is known before a run tells the inputs apart");
+		doc_line(d, "no static feature distinguishes the inputs");
 }
 
 static void add_before(const struct cost_model *model, struct document *d)
@@ -385,7 +385,7 @@ static void add_before(const struct cost_model *model, struct document *d)
 	}
 	cost_sentence(model, &model->before, &sentence);
 	if (model->before.n < model->all.n) {
-		doc_heading(d, "Known before a run");
+		doc_heading(d, "With static features only");
 		doc_line(d, "%s", sentence.bytes);
 	}
 	doc_object(d, "before");
@@ -570,7 +570,7 @@ enum assay_status cost_prediction_answer(const struct cost_model *model, const s
 	cost_machine_answer(q->on, model, d);
 	add_head(model, q->on->name ? q->on->name : c->machine, d);
 	if (fit == &model->before && model->before.n < model->all.n)
-		doc_line(d, "from what is known before a run (error on held-out inputs %.1f %%; with what is counted in it %.1f %%)",
+		doc_line(d, "from static features (error on held-out inputs %.1f %%; with counted features %.1f %%)",
 			 100 * fit->model.error_mean, 100 * model->all.model.error_mean);
 	else
 		doc_line(d, "error on held-out inputs: %.1f %%", 100 * fit->model.error_mean);

@@ -387,8 +387,8 @@ void contributions_answer(const struct contributions *c, size_t shown, struct do
 		doc_styled(d, "empty", "It cannot be told: %s.", c->missing);
 	else if (!c->missing)
 		doc_styled(d, "finding",
-			   "In all %s\u00a0%% of the baseline's time (95\u00a0%% interval %s to %s\u00a0%%, arithmetic mean) over %zu "
-			   "hardware types, %zu machines.",
+			   "Total change: %s\u00a0%% of the baseline's time (95\u00a0%% interval %s to %s\u00a0%%, arithmetic mean) over "
+			   "%zu hardware types, %zu machines.",
 			   text_signed(percent(c->total), 1).text, text_signed(percent(c->total_low), 1).text,
 			   text_signed(percent(c->total_high), 1).text, c->types, c->machines);
 	doc_object(d, "contributions");

@@ -23,7 +23,7 @@ static void add_answer(const struct detected *d, struct document *out)
 	if (!d->n)
 		doc_answer(out, tone, word, "nothing could be judged (%s -> %s)", old, new);
 	else if (d->apart)
-		doc_answer(out, tone, word, "they cannot be compared; %zu of %zu function%s differ%s (%s -> %s)", changed, d->n,
+		doc_answer(out, tone, word, "the versions cannot be compared; %zu of %zu function%s differ%s (%s -> %s)", changed, d->n,
 			   text_plural(d->n), changed == 1 ? "s" : "", old, new);
 	else if (!changed)
 		doc_answer(out, tone, word, "none of %zu function%s changed behaviour (%s -> %s)", d->n, text_plural(d->n), old, new);

@@ -983,9 +983,10 @@ static void answer_picture(const struct history *h, struct document *d)
 	levels(&f);
 	points(&f);
 	svg_close(&svg);
-	doc_picture(d, NULL, &svg, "%s beside the first level, %s to %s: a dot a version and night, a line where the level stays%s%s",
-		    h->by == HISTORY_PROCESSOR ? "Processor time" : "Cost", h->points[0].version, h->points[h->n - 1].version,
-		    h->changes.n ? "; numbers stand where it changed" : "", h->changes.n_spikes ? "; rings are spikes" : "");
+	doc_picture(d, NULL, &svg,
+		    "%s relative to the first level, versions %s to %s. Dot: one version in one night. Line: level between changes.%s%s",
+		    h->by == HISTORY_PROCESSOR ? "CPU time" : "Cost", h->points[0].version, h->points[h->n - 1].version,
+		    h->changes.n ? " Numbers: changes." : "", h->changes.n_spikes ? " Rings: spikes." : "");
 	doc_style(d, "plot-of costs");
 }
 

@@ -89,7 +89,7 @@ struct decision_input {
 	X(RULE_LEFT_OUT, "too_many_left_out", DECISION_ENVIRONMENT, in->verdict == DECISION_INCONCLUSIVE && in->left_out,                  \
 	  "too many runs were disturbed by what else the machines did: measure again when they are quiet")                                 \
 	X(RULE_CONTROL, "control_moved", DECISION_ENVIRONMENT, finding && in->control_moved,                                               \
-	  "the baseline, run once more beside itself, moved the same way: the machines moved, not the code")                               \
+	  "the A/A control (baseline against itself) changed in the same direction: the machines changed, not the code")                   \
 	X(RULE_ALIKE, "findings_alike", DECISION_ENVIRONMENT, finding && in->alike,                                                        \
 	  "nearly everything that was measured this night leans the same way, or rests on the same machine: the night suspects itself")    \
 	X(RULE_FRESH_DISTURBED, "fresh_disturbed", DECISION_ENVIRONMENT, finding && in->fresh == FRESH_DISTURBED,                          \

@@ -842,7 +842,7 @@ static void tell(struct nightly *n, const struct night_comparison *c)
 	words[hook->n] = c->decision;
 	fault = local_command_run(&command, &said, &err) ? err.text : said.ok ? NULL : said.fault;
 	if (fault) {
-		text = mem_format("the hook '%s' for decision %s: %s", words[0], c->decision, fault);
+		text = mem_format("the hook '%s' failed for decision %s: %s", words[0], c->decision, fault);
 		n->options->note(text);
 		nightly_log(n, "%s", text);
 	}

@@ -726,7 +726,7 @@ void parts_answer(const struct parts *p, const char *trust, const struct inferre
 		doc_line(d, "%s: %s",
 			 p->reasons[i].of_kernel		? "Not known"
 			 : p->reasons[i].depth == PART_TIME	? "All of it is indicative"
-			 : p->reasons[i].depth == PART_CATEGORY ? "What makes up computing and the kernel's work is indicative"
+			 : p->reasons[i].depth == PART_CATEGORY ? "The breakdown of computing and kernel time is only indicative"
 								: "Functions are indicative",
 			 p->reasons[i].text);
 	if ((double)p->sampled->nameless > UNKNOWN_MAX * (double)p->sampled->user)

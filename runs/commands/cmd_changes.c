@@ -136,7 +136,7 @@ static const struct cli_option options[] = {
 	CLI_OPTION(PARSED, "refs", "OLD..NEW", struct arguments, references, "The commits, tags or branches that the builds were made from",
 		   .parse = parse_references, .owned = true),
 	CLI_TEXT("object", "PATH", struct arguments, object,
-		 "Of APP@VERSION: the file to compare, as it is deployed (default: the program that the command starts)"),
+		 "Compare this file, as it is deployed (with APP@VERSION; default: the program that the command starts)"),
 	CLI_TEXT("list", "FILE", struct arguments, list, "Write the functions of NEW that are worth measuring, for the probe"),
 	CLI_TEXT("list-old", "FILE", struct arguments, list_old, "Write the same functions of OLD"),
 	CLI_INTEGER("wrapper", "N", struct arguments, wrapper, 0, 1000,

@@ -234,7 +234,7 @@ static enum assay_status host_import_run(struct lab *lab, void *input, struct do
 static const struct cli_option words[] = { CLI_WORD("FILE|slurm", struct arguments, from), CLI_END };
 
 static const struct cli_option options[] = {
-	CLI_TEXT("partition", "NAME", struct arguments, partition, "Only nodes of this partition, which allocations will ask for"),
+	CLI_TEXT("partition", "NAME", struct arguments, partition, "Import only nodes of partition NAME, and request allocations in it"),
 	CLI_TEXT("login", "HOST", struct arguments, login, "Slurm's commands are run there, by ssh: [user@]host[:port]"),
 	CLI_TEXT("types", "FEATURE,...", struct arguments, types,
 		 "Features that are hardware types: nodes with one of them get it as their type"),

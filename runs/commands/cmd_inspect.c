@@ -578,10 +578,10 @@ static enum assay_status parse_prefix(const char *text, void *to, struct assay_e
 static const struct arguments defaults = { .top = 40 };
 static const struct cli_option options[] = {
 	CLI_OPTION(PARSED, "show", "HASH", struct arguments, show,
-		   "Of APP[@VERSION]: show what is in the files whose hash starts like this", .letter = 's', .parse = parse_prefix),
-	CLI_INTEGER("top", "N", struct arguments, top, 1, 1000000, "Of features: show the N largest (default: 40)"),
-	CLI_FLAG("all", struct arguments, all, "Of features: show those that are 0 as well"),
-	CLI_FLAG("text", struct arguments, text, "Of features: print a feature a line, NUMBER NAME, those that are 0 too"), CLI_END
+		   "Show what is in the files whose hash starts with HASH (with APP[@VERSION])", .letter = 's', .parse = parse_prefix),
+	CLI_INTEGER("top", "N", struct arguments, top, 1, 1000000, "Show the N largest features (default: 40)"),
+	CLI_FLAG("all", struct arguments, all, "Show features that are 0 as well"),
+	CLI_FLAG("text", struct arguments, text, "Print a feature per line, NUMBER NAME, those that are 0 too"), CLI_END
 };
 static const struct cli_option words[] = { CLI_WORDS("FILE|DIRECTORY|APP[@VERSION]", struct arguments, files, 1), CLI_END };
 

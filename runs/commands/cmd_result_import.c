@@ -203,10 +203,8 @@ static void show(const struct arguments *a, const struct foreign_result *f, cons
 		free(place);
 	}
 	if (r->assumed_lower)
-		doc_line(
-		    d,
-		    "  direction     of %zu application%s the file does not say it: lower is better (a column 'direction' says otherwise)",
-		    r->assumed_lower, text_plural(r->assumed_lower));
+		doc_line(d, "  direction     not given for %zu application%s; assumed lower is better (set it with a column 'direction')",
+			 r->assumed_lower, text_plural(r->assumed_lower));
 	if (f->ends_unknown)
 		doc_line(d, "  exit codes    of %zu run%s the file has none: whether they failed is not known", f->ends_unknown,
 			 text_plural(f->ends_unknown));
@@ -261,7 +259,7 @@ static const struct cli_option options[] = {
 		 "Name of the application; of a file with several benchmarks, what comes before their names"),
 	CLI_CHOICE("from", tools, struct arguments, from, "Who wrote it: gbench, hyperfine, phoronix or csv (default: as it looks)"),
 	CLI_TEXT("metric", "NAME", struct arguments, metric,
-		 "Of Google Benchmark: cpu_time, or a counter, instead of real_time; of those that end in _per_second more is better"),
+		 "Import NAME (cpu_time or a counter) of Google Benchmark, not real_time; names ending in _per_second: higher is better"),
 	CLI_NAMES("columns", "MEANING=COLUMN,...", struct arguments, columns,
 		  "Columns of CSV with other names: MEANING is application, version, machine, time, repetition, exit_status, result or "
 		  "direction; name: a part of the application's name; ignore: none ('*': all others)"),

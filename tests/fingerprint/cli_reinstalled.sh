@@ -141,7 +141,7 @@ what='a host that does not say its board: the administrator does'
 reinstalled ''
 trust --reinstalled
 expect_status 0
-expect_stdout 'board serial number not known' 'no number of the board says that it is the same, you do'
+expect_stdout 'board serial number not known' 'neither board serial nor UUID matches: only --reinstalled says that it is the same machine'
 
 what='a machine-id that another machine of the catalog has'
 run -C "$lab" host rename node1 other

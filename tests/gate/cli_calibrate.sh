@@ -91,7 +91,7 @@ grep -q "of 10 identical pairs ($share no run with another one) were called slow
 what='an old one'
 sed -i 's/"taken_ms": [0-9]*/"taken_ms": 1000000000000/' "$lab/calibration.json"
 run -C "$lab" gate drawn@a drawn@b
-expect_stdout 'Calibrate again: it is of 2001-09-09'
+expect_stdout 'Calibrate again: the last one, of 2001-09-09, is older than allowed.'
 run -C "$lab" verify "$id"
 expect_status 0
 

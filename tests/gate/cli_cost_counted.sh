@@ -103,10 +103,10 @@ sqlite3 "$lab/.assay/runs.db" "UPDATE execution SET user_us = metric, sys_us = 0
 what='of an input that was not run the sizes of files are known, which say little'
 sed 's/^./8/' "$lab/apps/data/bfa" >"$lab/apps/data/never"
 run -C "$lab" predict work@old --counts counts --input never
-refused 6 'what is known of this input before a run says what it costs within' --max-error --features
+refused 6 'static features predict the cost of this input within' --max-error --features
 run -C "$lab" predict work@old --counts counts --input never --max-error 50
 expect_status 0
-expect_stdout 'from what is known before a run'
+expect_stdout 'from static features'
 what='what the version that counts has counted in it'
 run -C "$lab" predict work@old --counts counts --input bfa
 expect_status 0
@@ -125,6 +125,6 @@ what='counted by the version itself'
 sqlite3 "$lab/.assay/runs.db" "UPDATE execution SET features = (SELECT features FROM execution AS c
 	WHERE c.version = 'counts' AND c.input = execution.input) WHERE metric IS NOT NULL"
 run -C "$lab" predict work@old --input bfa
-refused 6 'what is known of this input before a run' "has counted in it, but counts are of the code (--counts "
+refused 6 'static features predict the cost of this input' "has counted in it, but counts are of the code (--counts "
 
 finish

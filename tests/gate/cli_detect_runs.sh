@@ -112,7 +112,7 @@ expect_json .reasons[0].code other_work
 expect_json .functions[0].name fold
 run detect sized.runs larger.runs --rate .1
 expect_status 4
-expect_stdout 'inconclusive  they cannot be compared; 1 of 2 functions differs' \
+expect_stdout 'inconclusive  the versions cannot be compared; 1 of 2 functions differs' \
 	'the inputs differ: number 1 of the arguments is 6000 in all runs of sized.runs, and 7000 in those of larger.runs'
 cp calls named
 sample named 4 large

@@ -111,7 +111,7 @@ expect_status 0
 run -C "$tmp/stepped.lab" history stepped --format html
 cp "$tmp/out" "$tmp/history.html"
 page=$tmp/history.html
-says 'rings are spikes' 'first version after it'
+says 'Rings: spikes.' 'first version after it'
 look history
 expect_layout answer,section-1
 expect_fact phone-light pictures 1

@@ -178,14 +178,14 @@ expect_status 0
 cases=$((cases + 1))
 [ "$(cat "$tmp/told")" = "$(cd "$lab" && pwd -P)
 $(json '.decisions[0].id')" ] || fail "the hook was told: $(cat "$tmp/told")"
-holds "$tmp/err" 'a remark' "the hook 'sh' for decision" 'exit status 3'
+holds "$tmp/err" 'a remark' "the hook 'sh' failed for decision" 'exit status 3'
 [ -f "$lab/here/index.html" ] || fail 'the night has not written its pages'
 cp "$tmp/good.yaml" "$lab/suite.yaml"
 
 what='a long log becomes the one before'
 cases=$((cases + 1))
 [ "$(stat -c %s "$log")" -lt 100000 ] && [ "$(stat -c %s "$log.1")" -gt 1000000 ] || fail "$(ls -l "$lab/.assay")"
-holds "$log" 'the log' "the hook 'sh' for decision"
+holds "$log" 'the log' "the hook 'sh' failed for decision"
 
 what='a decision is explained'
 run -C "$lab" explain "$(printf %.8s "$decision")"

@@ -158,7 +158,7 @@ static void test_quote(void **state)
 	assert_int_equal(calibration_parse("c", text, strlen(text), &c, &err), ASSAY_OK);
 	expect_quote(&c, "a", m1, 1, 1, "");
 	expect_quote(&c, "z", m1, 1, 2, "");
-	expect_quote(&c, "a", m1, 31, 1, "long ago");
+	expect_quote(&c, "a", m1, 31, 1, "older than allowed");
 	expect_quote(&c, "a", m3, 1, 1, "'m3' was not among the machines");
 	calibration_release(&c);
 }

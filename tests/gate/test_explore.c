@@ -244,7 +244,7 @@ static void test_little(void **state)
 		{ 3,
 		  { "t", "u", "u" },
 		  { "3 machines that differ in about 1 thing", "This needs at least three hardware types",
-		    "component 2, which there is not" } },
+		    "Only one component exists, so there is no vertical axis." } },
 	};
 
 	(void)state;

@@ -487,7 +487,7 @@ metric c '' 99 98 # says nothing, and is taken as its application is
 expect_status 0
 decides dd@c dd@b 3
 import "$tmp/metric.csv" --application other
-expect_stdout '2 results of other@c' 'direction     of 1 application the file does not say it: lower is better'
+expect_stdout '2 results of other@c' 'direction     not given for 1 application; assumed lower is better'
 printf 'application,machine,user,wall,rate\nbz,m,1,2,3\n' >"$tmp/wide.csv"
 import "$tmp/wide.csv" --columns 'result=wall,ignore=*' --version a
 expect_status 0
@@ -507,7 +507,7 @@ what='CSV: lower is better unless the file or a pattern of the laboratory says o
 printf 'application,machine,result\nfio/read,m,1\nstream/copy,m,2\n' >"$tmp/fio.csv"
 run init "$tmp/fio"
 run -C "$tmp/fio" result import "$tmp/fio.csv"
-expect_stdout "direction     of 2 applications the file does not say it: lower is better (a column 'direction' says otherwise)"
+expect_stdout "direction     not given for 2 applications; assumed lower is better (set it with a column 'direction')"
 run -C "$tmp/fio" result list
 expect_stdout 'fio/read     imported  lower' 'stream/copy  imported  lower'
 

@@ -28,7 +28,7 @@ static void test_full(void **state)
 	read_file(w.path, &s);
 	assert_int_equal(s.n, written + 1);
 	assert_int_equal(s.dropped, 1000 - written);
-	assert_string_equal(samples_info(&s, "dropped"), "the file has its full size");
+	assert_string_equal(samples_info(&s, "dropped"), "the sample file reached its size limit");
 	samples_release(&s);
 }
 

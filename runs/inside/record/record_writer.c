@@ -642,7 +642,7 @@ static bool places_claim(struct record_writer *w, struct record_thread *t)
 
 	do {
 		if (n >= limit) {
-			record_say_why(w, "the file has its full size");
+			record_say_why(w, "the sample file reached its size limit");
 			__atomic_store_n(&w->full, 1, __ATOMIC_RELAXED);
 			return false;
 		}
