@@ -50,8 +50,9 @@ static int event_open(uint32_t code, int leader)
 
 bool interpose_topdown_begin(void)
 {
+	const char *known_by = KNOWN_BY;
 	int before = errno;
-	long known = KNOWN_BY ? syscall(SYS_openat, AT_FDCWD, KNOWN_BY, O_RDONLY | O_CLOEXEC) : 0;
+	long known = known_by ? syscall(SYS_openat, AT_FDCWD, known_by, O_RDONLY | O_CLOEXEC) : 0;
 
 	if (known > 0)
 		syscall(SYS_close, known);
