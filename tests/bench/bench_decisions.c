@@ -121,7 +121,8 @@ static char *samples_of(const double *of, struct rng *rng)
 	for (size_t f = 0; f < FUNCTIONS; f++) {
 		int met = (int)fmax(0, round(1000 * of[f] + sqrt(1000 * of[f]) * rng_normal(rng)));
 
-		buf_format(&lines, met ? "%d line w.c:%zu:1 f%zu\n" : "", met, f + 1, f);
+		if (met)
+			buf_format(&lines, "%d line w.c:%zu:1 f%zu\n", met, f + 1, f);
 		all += met;
 	}
 	buf_format(&text, "1000000 period ns\n1 processes -\n%d user /d/run\n%s", all, lines.bytes ? lines.bytes : "");
