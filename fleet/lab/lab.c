@@ -19,12 +19,12 @@
 #include <unistd.h>
 
 #define NAME_BYTES_MAX	 200
-#define HOLDER_BYTES_MAX 128 /* "PID MILLISECONDS COMMAND\n" */
+#define HOLDER_BYTES_MAX 128 /* size of the lock's text "PID MILLISECONDS COMMAND\n" */
 #define OTHERS		 ((mode_t)(S_IRWXG | S_IRWXO))
 #define WALK_FDS	 16
 #define DAY_MS		 INT64_C(86400000)
 #define LOCK_LOOK_US	 200000
-#define MS_MAX		 INT64_C(253402300799999) /* the end of the year 9999 */
+#define MS_MAX		 INT64_C(253402300799999) /* end of the year 9999 */
 
 /* ---- lab.yaml ---- */
 
@@ -54,13 +54,13 @@ static enum assay_status parse_secrets(const char *file, const struct yaml_node 
 	return st;
 }
 
-/* Parses an item of `out_of_use`: {hosts: NODES, until: DAY, reason: TEXT}. It applies until the end of that day. */
+/* Parses an item of `out_of_use`: {hosts: NODES, until: DAY, reason: TEXT}. The hosts are out of use until the end of that day. */
 static enum assay_status parse_out_of_use(const char *file, const struct yaml_node *node, struct inventory *inventory,
 					  struct assay_error *err)
 {
 	static const char *const keys[] = { "hosts", "until", "reason" };
 	const char *texts[] = { NULL, NULL, "no reason is given" };
-	int64_t last_ms = INT64_MAX; /* the start of the last day */
+	int64_t last_ms = INT64_MAX; /* start of the last day */
 	bool *marks = mem_new(inventory->n, sizeof(*marks));
 	enum assay_status st = yaml_keys(file, node, "'out_of_use'", keys, 3, err);
 
@@ -139,7 +139,7 @@ enum assay_status lab_config_check(const char *name, const char *text, size_t n,
 	return st;
 }
 
-/* ---- one writer at a time ---- */
+/* ---- lock: one writer at a time ---- */
 
 char *lab_lock_holder(char *text)
 {
@@ -172,19 +172,19 @@ static enum assay_status refuse_busy(const char *directory, int fd, struct assay
 	return err->status;
 }
 
-/* Writes into the lock's file which command holds it. Ignores errors, which do no harm. */
+/* Writes the running command into the lock file. Ignores errors: the text is used for messages only. */
 static void lab_lock_sign(int fd, const char *command)
 {
 	char text[HOLDER_BYTES_MAX];
 	int n;
 
 	n = snprintf(text, sizeof(text), "%d %" PRId64 " %s\n", (int)getpid(), clock_real_ms(), command);
-	/* Before ftruncate() a reader sees, at worst, the rest of the previous line after this one. */
+	/* Before ftruncate(), a reader may see the end of a longer previous line after this line. */
 	if (n < 0 || n >= (int)sizeof(text) || pwrite(fd, text, (size_t)n, 0) != n || ftruncate(fd, n))
 		return;
 }
 
-/* Takes flock(2) on .assay/lock, which ends with its holder. The file names the holder, for refused processes. *fd: -1 on failure. */
+/* Takes flock(2) on .assay/lock, which the kernel releases when the process ends. *fd is -1 on failure. */
 static enum assay_status lab_lock(const char *directory, int *fd, struct assay_error *err)
 {
 	char *path = mem_format("%s/.assay/lock", directory);
@@ -242,7 +242,7 @@ static enum assay_status read_config(const char *directory, struct lab_config *c
 
 static int take_from_others(const char *path, const struct stat *info, int kind, struct FTW *place)
 {
-	/* Other users' files in it are left unchanged, inside a directory that only the owner can enter. */
+	/* Leaves other users' files inside the directory unchanged: only the owner can enter the directory. */
 	bool open = (kind == FTW_F || kind == FTW_DP) && (info->st_mode & OTHERS);
 
 	return open && fchmodat(AT_FDCWD, path, info->st_mode & 07700, AT_SYMLINK_NOFOLLOW) && !place->level ? -1 : 0;
@@ -276,7 +276,7 @@ enum assay_status lab_make_private(const char *path, bool *tightened, struct ass
 	return ASSAY_OK;
 }
 
-/* Checks without changes, for a reader. */
+/* Checks that a reader may access the directory; changes nothing. */
 static enum assay_status lab_check_private(const char *path, struct assay_error *err)
 {
 	struct stat info;
@@ -360,7 +360,7 @@ enum assay_status lab_create(const char *directory, struct assay_error *err)
 		      { "apps/README", init_apps },
 		      { "apps/example.yaml", init_example },
 		      { ".gitignore", init_ignore },
-		      { "lab.yaml", init_lab } }; /* last: if it exists, the others do */
+		      { "lab.yaml", init_lab } }; /* written last: if lab.yaml exists, all other files exist */
 	enum assay_status st = ASSAY_OK;
 	char *path = mem_format("%s/lab.yaml", directory);
 	struct stat info;
@@ -375,7 +375,7 @@ enum assay_status lab_create(const char *directory, struct assay_error *err)
 	}
 	for (size_t i = 0; !st && i < sizeof(files) / sizeof(files[0]); i++) {
 		path = mem_format("%s/%s", directory, files[i].name);
-		if (stat(path, &info)) /* keeps the user's .gitignore */
+		if (stat(path, &info)) /* keeps a .gitignore of the user */
 			st = file_replace(path, files[i].text, strlen(files[i].text), 0644, err);
 		free(path);
 	}

@@ -14,33 +14,33 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-/* Remedy for a file that assay did not write, or not in this state. */
+/* Remedy in messages about a file that assay did not write, or that has lost its content. */
 #define FOREIGN_REMEDY "put a copy of 'assay backup' in its place, or move it away to start a new one"
 
 EMBED_FILE(store_schema_1, ASSAY_SOURCE_DIRECTORY "/fleet/lab/schema_1.sql");
 
-/* A schema never changes after its release: add a row. */
+/* Migrations. Never change an element after its release; append a new one. */
 const char *const store_schema[] = { store_schema_1, NULL };
 
 #define BUSY_TIMEOUT_MS 10000
-#define COPY_BYTES_MAX	((size_t)4 << 30) /* limit of a database that is read from memory */
+#define COPY_BYTES_MAX	((size_t)4 << 30) /* maximum size of a database that is copied into memory, bytes */
 #define COPY_TURNS	5
-#define PRE_RELEASE_ID	0x61737361 /* application id of pre-releases */
+#define PRE_RELEASE_ID	0x61737361 /* application id that pre-releases wrote */
 
 /* SQLite's file header (https://sqlite.org/fileformat2.html, section 1.3). */
 #define HEADER_BYTES	     100
 #define HEADER_WRITE_VERSION 18
 #define HEADER_READ_VERSION  19
 
-/* ---- checks of the file before SQLite opens it ---- */
+/* ---- checks before SQLite opens the file ---- */
 
-/* Returns a big-endian 32-bit number of the header. */
+/* Returns the big-endian 32-bit number at `offset` in the header. */
 static uint32_t header_u32(const unsigned char *header, size_t offset)
 {
 	return (uint32_t)header[offset] << 24 | (uint32_t)header[offset + 1] << 16 | (uint32_t)header[offset + 2] << 8 | header[offset + 3];
 }
 
-/* Reports whether there is a write-ahead log that is not copied back yet. */
+/* Reports whether a write-ahead log exists that SQLite has not copied into the database file yet. */
 static bool file_has_log(const char *path)
 {
 	char *log_path = mem_format("%s-wal", path);
@@ -51,7 +51,7 @@ static bool file_has_log(const char *path)
 	return found;
 }
 
-/* Refuses files in place of SQLite's logs that are not regular: SQLite would wait for a pipe, and follow a link. */
+/* Refuses log files that are not regular files: SQLite would block on a pipe, and would follow a symbolic link. */
 static enum assay_status check_logs(const char *path, struct assay_error *err)
 {
 	static const char *const ends[] = { "-journal", "-wal", "-shm" };
@@ -68,8 +68,8 @@ static enum assay_status check_logs(const char *path, struct assay_error *err)
 	return st;
 }
 
-/* Refuses a file that was cut short; SQLite notices a missing page only when it needs it. With a write-ahead log it checks nothing, because
- * then the file may be shorter than its header says. */
+/* Refuses a truncated file. SQLite itself notices a missing page only when it reads that page. Does not check the size if there is a
+ * write-ahead log: then the file may be shorter than its header says. */
 static enum assay_status file_check(const char *path, struct assay_error *err)
 {
 	unsigned char header[HEADER_BYTES];
@@ -87,7 +87,7 @@ static enum assay_status file_check(const char *path, struct assay_error *err)
 	}
 	n = pread(fd, header, sizeof(header), 0);
 	recovers = n != 0 && file_has_log(path); /* SQLite would delete the log of an empty file */
-	/* The log is checked first: if it has disappeared since, all of it is in the file now. */
+	/* The log is checked before the size: if the log has disappeared since, its content is in the file now. */
 	if (fstat(fd, &file))
 		file.st_size = 0;
 	close(fd);
@@ -107,8 +107,8 @@ static enum assay_status file_check(const char *path, struct assay_error *err)
 	return ASSAY_OK;
 }
 
-/* Refuses file systems that are not known to be local. The write-ahead log needs shared memory between all its users, and locks that hold
- * between them. That includes readers, which would see a part of another machine's writes. */
+/* Refuses file systems that are not known to be local. The write-ahead log needs shared memory and locks that all processes see, readers
+ * included. Otherwise a reader sees incomplete writes of another machine. */
 static enum assay_status file_must_be_local(const char *path, struct assay_error *err)
 {
 	static const uint32_t local[] = {
@@ -148,14 +148,14 @@ static enum assay_status file_must_be_local(const char *path, struct assay_error
 		if ((uint32_t)fs.f_type == local[i])
 			return ASSAY_OK;
 	}
-	return failed ? ASSAY_OK /* opening it reports the reason */
+	return failed ? ASSAY_OK /* sqlite3_open_v2() will report the reason */
 		      : assay_fail(err, ASSAY_E_IO,
 				   "'%s' is not on a file system that is known as a local one (stat -f says %x): one that other machines "
 				   "write, too, would damage it; keep the laboratory on a local disk (ext4, xfs, btrfs, zfs...) or tmpfs",
 				   path, (unsigned)fs.f_type);
 }
 
-/* Returns a file: URI of a path, with '%', '?' and '#' escaped. free() it. */
+/* Returns the file: URI for `path`, with '%', '?' and '#' escaped. free() it. */
 static char *file_uri(const char *path)
 {
 	char *uri = mem_new(3 * strlen(path) + 8, 1);
@@ -172,7 +172,7 @@ static char *file_uri(const char *path)
 
 /* ---- SQLite ---- */
 
-/* Converts SQLite's result code to a status, with the path and SQLite's message. */
+/* Converts SQLite's result code to a status; the message has the path and SQLite's text. */
 static enum assay_status store_fail(struct store *store, int code, struct assay_error *err)
 {
 	const char *text = store->db ? sqlite3_errmsg(store->db) : sqlite3_errstr(code);
@@ -233,7 +233,7 @@ static int newest_version(const struct store *store)
 	return version;
 }
 
-/* Refuses triggers and views that no schema of this program has: they would change stored data, or never end. */
+/* Refuses triggers and views that are not in this program's schema: they could change stored data, or run without end. */
 static enum assay_status check_objects(struct store *store, struct assay_error *err)
 {
 	struct buf ours = BUF_INIT;
@@ -253,7 +253,7 @@ static enum assay_status check_objects(struct store *store, struct assay_error *
 	return st;
 }
 
-/* Refuses versions that this program cannot read. */
+/* Refuses schema versions that this program cannot read, and databases of other programs. */
 static enum assay_status check_version(struct store *store, int version, struct assay_error *err)
 {
 	int id = 0, objects = 0, known = 0, newest = newest_version(store);
@@ -312,22 +312,22 @@ static enum assay_status open_file(struct store *store, const char *uri, int fla
 	return ASSAY_OK;
 }
 
-/* Opens for writing. at: the store's file, or the one that becomes it. */
+/* Opens a file for writing. `at` is the store's path, or the temporary path of a new store. */
 static enum assay_status open_write(struct store *store, const char *at, struct assay_error *err)
 {
 	char *uri = file_uri(at);
-	int version = 0, made = open(at, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600); /* the log gets the mode of the file */
+	int version = 0, made = open(at, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600); /* the log gets the file's mode */
 	enum assay_status st;
 
 	if (made >= 0)
 		close(made);
 	st = open_file(store, uri, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, err);
-	/* Check before writing: a file that is no store remains unchanged. */
+	/* Check before the first write: a file that is not a store stays unchanged. */
 	if (!st)
 		st = pragma_int(store, "PRAGMA user_version", &version, err);
 	if (!st)
 		st = check_version(store, version, err);
-	/* FULL: a reported commit is on the disk even if the machine loses power. */
+	/* FULL: a committed transaction is on the disk even if the machine loses power. */
 	if (!st)
 		st = execute_sql(store, "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON", err);
 	if (!st)
@@ -336,7 +336,7 @@ static enum assay_status open_write(struct store *store, const char *at, struct 
 	return st;
 }
 
-/* Makes a new store. It has its tables before its name: so a file without tables was damaged, and is not left by a killed maker. */
+/* Creates a store under a temporary name, then renames it. So a store without tables is a damaged one. */
 static enum assay_status make_store(struct store *store, struct assay_error *err)
 {
 	char *at = mem_format("%s.new", store->path);
@@ -350,7 +350,7 @@ static enum assay_status make_store(struct store *store, struct assay_error *err
 	return st;
 }
 
-/* Starts the snapshot that the whole command sees. */
+/* Starts the snapshot that the whole command reads. */
 static enum assay_status begin_snapshot(struct store *store, int *version, struct assay_error *err)
 {
 	enum assay_status st = execute_sql(store, "BEGIN", err);
@@ -361,7 +361,7 @@ static enum assay_status begin_snapshot(struct store *store, int *version, struc
 static enum assay_status open_snapshot(struct store *store, int *version, struct assay_error *err)
 {
 	char *uri = file_uri(store->path);
-	enum assay_status st = open_file(store, uri, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, err); /* only one thread reads */
+	enum assay_status st = open_file(store, uri, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, err); /* one thread uses it */
 
 	free(uri);
 	return st ? st : begin_snapshot(store, version, err);
@@ -373,7 +373,7 @@ static bool is_same_file(const struct stat *a, const struct stat *b)
 	       a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
 }
 
-/* Reads the whole file while no writer changes it: a writer makes a log before it changes the file, and removes it afterwards. */
+/* Reads the whole file while no writer changes it. A writer creates the log before it changes the file, and removes the log afterwards. */
 static enum assay_status read_whole(const struct store *store, struct buf *out, struct assay_error *err)
 {
 	struct stat before, after;
@@ -389,7 +389,7 @@ static enum assay_status read_whole(const struct store *store, struct buf *out, 
 	return st ? st : assay_fail(err, ASSAY_E_BUSY, "'%s' is being written just now: read it when that has ended", store->path);
 }
 
-/* Opens a database in memory from bytes of sqlite3_malloc64(), which it takes over; NULL: there was no memory for them. */
+/* Opens a database in memory. Takes ownership of `bytes`, allocated by sqlite3_malloc64(); NULL means that the allocation failed. */
 static enum assay_status open_bytes(struct store *store, unsigned char *bytes, sqlite3_int64 n, struct assay_error *err)
 {
 	enum assay_status st = ASSAY_OK;
@@ -404,14 +404,14 @@ static enum assay_status open_bytes(struct store *store, unsigned char *bytes, s
 		sqlite3_free(bytes);
 		return st;
 	}
-	if (n >= HEADER_BYTES) /* there is no log in memory */
+	if (n >= HEADER_BYTES) /* a database in memory has no log */
 		bytes[HEADER_WRITE_VERSION] = bytes[HEADER_READ_VERSION] = 1;
 	code = sqlite3_deserialize(store->db, "main", bytes, n, n, SQLITE_DESERIALIZE_FREEONCLOSE | SQLITE_DESERIALIZE_RESIZEABLE);
 	return code == SQLITE_OK ? ASSAY_OK : store_fail(store, code, err);
 }
 
-/* Opens a copy in memory. In a read-only directory, or on a full disk, the log's shared memory cannot be made. Without a log the file is
- * complete. SQLite itself would not notice that another process starts to write to the file. */
+/* Opens a copy of the database in memory. In a read-only directory or on a full disk, SQLite cannot create the log's shared memory.
+ * Without a log the file is complete. SQLite itself would not notice that another process starts to write to the file. */
 static enum assay_status open_copy(struct store *store, int *version, struct assay_error *err)
 {
 	struct buf whole = BUF_INIT;
@@ -433,7 +433,7 @@ static enum assay_status open_empty(struct store *store, struct assay_error *err
 	return st ? st : migrate_schema(store, err);
 }
 
-/* Migrates an older schema for a reader, in one transaction; if it cannot write, in a copy in memory. */
+/* Migrates an older schema for a reader, in one transaction. If the file is not writable, migrates a copy in memory. */
 static enum assay_status migrate_then_read(struct store *store, int version, struct assay_error *err)
 {
 	struct store writer = { .path = store->path, .schema = store->schema };
@@ -441,7 +441,7 @@ static enum assay_status migrate_then_read(struct store *store, int version, str
 	sqlite3_int64 n = 0;
 	enum assay_status st;
 
-	store_rollback(store); /* else the migration waits for the end of this snapshot */
+	store_rollback(store); /* a migration would wait for this snapshot's end */
 	st = open_write(&writer, store->path, err);
 	sqlite3_close_v2(writer.db);
 	if (st == ASSAY_E_IO) {
@@ -456,7 +456,7 @@ static enum assay_status migrate_then_read(struct store *store, int version, str
 	return open_snapshot(store, &version, err);
 }
 
-/* Opens for reading, which needs no lock of the laboratory, but shared memory for the log. */
+/* Opens for reading. Needs no lock of the laboratory, but shared memory for the log. */
 static enum assay_status open_read(struct store *store, struct assay_error *err)
 {
 	int version = 0;
@@ -470,7 +470,7 @@ static enum assay_status open_read(struct store *store, struct assay_error *err)
 	if (!st)
 		st = check_version(store, version, err);
 	if (!st && version == 0) {
-		sqlite3_close_v2(store->db); /* its first writer was killed before it made the tables: the store is still empty */
+		sqlite3_close_v2(store->db); /* The first writer was killed before it created the tables, so the store is empty. */
 		store->db = NULL;
 		return open_empty(store, err);
 	}
@@ -499,7 +499,7 @@ enum assay_status store_open_schema(const char *path, enum store_access access, 
 		st = open_write(&store, path, err);
 	else if (!st)
 		st = exists ? open_read(&store, err) : open_empty(&store, err);
-	/* Sorts in memory, as all that is read: a full /var/tmp would be reported as this file's fault. */
+	/* Sorts in memory: with a full /var/tmp, SQLite would report an error of this file. */
 	if (!st)
 		st = execute_sql(&store, "PRAGMA temp_store = MEMORY", err);
 	*out = store;
@@ -552,7 +552,7 @@ enum assay_status store_prepare(struct store *store, const char *sql, sqlite3_st
 	return code == SQLITE_OK ? ASSAY_OK : store_fail(store, code, err);
 }
 
-/* Refuses values that assay never stores: infinity, or bytes in place of a number mean that a bit of the file has changed. */
+/* Refuses values that assay never stores. Infinity, or text or bytes in a numeric column, mean that the file is damaged. */
 static enum assay_status row_check(const struct store *store, sqlite3_stmt *stmt, struct assay_error *err)
 {
 	for (int i = 0; i < sqlite3_data_count(stmt); i++) {
@@ -583,7 +583,7 @@ enum assay_status store_step(struct store *store, sqlite3_stmt *stmt, bool *row,
 	return store_fail(store, code, err);
 }
 
-/* Binds bytes; n = 0 gives an empty blob, not null. */
+/* Binds bytes. n = 0 binds an empty blob, not SQL NULL. */
 static int bind_bytes(sqlite3_stmt *stmt, int i, const char *bytes, size_t n)
 {
 	return sqlite3_bind_blob64(stmt, i, n ? bytes : "", n, SQLITE_STATIC);
@@ -608,7 +608,7 @@ static void bind_all(sqlite3_stmt *stmt, const char *kinds, va_list args)
 			code = sqlite3_bind_int64(stmt, i, va_arg(args, int64_t));
 			break;
 		case 'd':
-			code = sqlite3_bind_double(stmt, i, va_arg(args, double)); /* SQLite stores NaN as null */
+			code = sqlite3_bind_double(stmt, i, va_arg(args, double)); /* SQLite stores NaN as SQL NULL */
 			break;
 		default:
 			code = SQLITE_MISUSE;
@@ -690,7 +690,7 @@ enum assay_status store_check(struct store *store, struct assay_error *err)
 	if (!st)
 		st = store_step(store, stmt, &row, err);
 	if (!st && row && strcmp(store_text(stmt, 0), "ok") != 0) {
-		const char *text = store_text(stmt, 0), *line = strchr(text, '\n'); /* after a heading */
+		const char *text = store_text(stmt, 0), *line = strchr(text, '\n'); /* the line after the heading */
 
 		st = assay_fail(err, ASSAY_E_CORRUPT, "'%s' is damaged: %s", store->path, line ? line + 1 : text);
 	}
