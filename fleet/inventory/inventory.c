@@ -9,23 +9,23 @@
 #define NAME_BYTES_MAX	      200
 #define PATH_BYTES_MAX	      NODESET_NAME_BYTES_MAX
 #define GROUPS_MAX	      32
-#define ENVIRONMENT_BYTES_MAX 16384 /* limit per host */
+#define ENVIRONMENT_BYTES_MAX 16384 /* limit per host, bytes */
 #define WORD_BYTES_MAX	      4096
 #define TIME_LIMIT_S	      (2 * 3600.)
 #define QUEUE_LIMIT_S	      (4 * 3600.)
 #define LIMIT_LEAST_S	      60. /* Slurm's limits are in minutes */
 #define LIMIT_MOST_S	      (365 * 86400.)
 
-/* ---- hosts behind a command ---- */
+/* ---- hosts with a launcher ---- */
 
-/* -Q and -u: srun adds no bytes of its own, and delays none. A step shares the node with the step that holds it, has all its memory, and a
- * login's environment. */
+/* Arguments of srun. -Q and -u: srun prints no messages of its own and does not buffer output. The other options let a step share the
+ * node with the step that holds the allocation, use all memory of the node, and get the environment of a login. */
 static const char *const slurm_words[] = { "srun",	  "-Q",	 "-u",	"--overlap", ("--jobid=" LAUNCHER_JOB), "-w",
 					   LAUNCHER_HOST, "-N1", "-n1", "--mem=0",   "--export=HOME,PATH" };
 
 static const char *const launcher_keys[] = { "launcher", "login", "options", "time_limit", "queue_limit" };
 
-/* Returns the first of these keys that the host has; NULL: none. */
+/* Returns the first launcher key of the host; NULL if the host has none. */
 static const char *launcher_key(const struct yaml_node *host)
 {
 	for (size_t i = 0; i < sizeof(launcher_keys) / sizeof(launcher_keys[0]); i++) {
@@ -35,7 +35,7 @@ static const char *launcher_key(const struct yaml_node *host)
 	return NULL;
 }
 
-/* Reports whether the argument is only {letters}, an unknown placeholder, which no program expects. */
+/* Reports whether the argument has the form {letters} but is not a known placeholder. */
 static bool misspelt(const char *text)
 {
 	size_t n = strlen(text);
@@ -95,12 +95,12 @@ static enum assay_status parse_limit(const char *file, const struct yaml_node *h
 	return ASSAY_OK;
 }
 
-/* Reports whether the text is [user@]host[:port]. It must not look like an option of ssh. */
+/* Reports whether the text is [user@]host[:port] and does not look like an option of ssh. */
 static bool login_is_one(const char *text)
 {
 	const char *at = strrchr(text, '@'), *host = at ? at + 1 : text, *colon = strrchr(host, ':');
 	char *end = NULL;
-	long port = colon && colon == strchr(host, ':') ? strtol(colon + 1, &end, 10) : 1; /* several colons: an IPv6 address */
+	long port = colon && colon == strchr(host, ':') ? strtol(colon + 1, &end, 10) : 1; /* an IPv6 address has several colons */
 
 	return *text != '-' && at != text && *host && *host != ':' && *host != '-' && !strpbrk(text, " ,'\"") && port > 0 && port < 65536 &&
 	       (!end || (!*end && end != colon + 1));
@@ -116,7 +116,7 @@ static enum assay_status parse_login(const char *file, const struct yaml_node *h
 	return st;
 }
 
-/* Refuses keys that only the other transport uses. */
+/* Refuses keys that this transport does not use. */
 static enum assay_status refuse_others(const char *file, const struct yaml_node *host, bool slurm, struct assay_error *err)
 {
 	static const struct {
@@ -156,7 +156,7 @@ static void launcher_release(struct launcher *launcher)
 	*launcher = (struct launcher){ 0 };
 }
 
-/* Parses the keys launcher, login, options, time_limit, queue_limit of a host. Overwrites *out; launcher_release() it. */
+/* Parses the keys launcher, login, options, time_limit and queue_limit of a host. Overwrites *out; launcher_release() it. */
 static enum assay_status launcher_parse(const char *file, const struct yaml_node *host, bool slurm, struct launcher *out,
 					struct assay_error *err)
 {
@@ -204,16 +204,16 @@ static struct launcher launcher_copy(const struct launcher *launcher)
 	return copy;
 }
 
-/* ---- one item of `hosts:` in lab.yaml: the hosts of one range ---- */
+/* ---- one item of `hosts:` in lab.yaml ---- */
 
-/* Keys that may give each host of an entry its own value. */
+/* Keys whose value may be a range, with one value per host. */
 enum ranged { NAME, ID, ADDRESS, PORT, IDENTITY_FILE, BOX, TYPE, RANGED };
 
 static const struct {
 	const char *key;
-	bool is_name;	/* used in -w, file names and terminals: no characters with a special meaning there */
-	bool is_list;	/* commas separate items without brackets, too */
-	bool means_ssh; /* not used by a local host */
+	bool is_name;	/* restricted characters: the value appears in -w, file names and terminals */
+	bool is_list;	/* commas separate values even without brackets */
+	bool means_ssh; /* used by ssh only; refused for local hosts */
 	size_t bytes_max;
 } ranged[RANGED] = {
 	[NAME] = { "name", true, true, false, NAME_BYTES_MAX },
@@ -225,13 +225,13 @@ static const struct {
 	[TYPE] = { "type", false, false, false, NAME_BYTES_MAX },
 };
 
-/* An item of the list: the hosts of one range. */
+/* An item of `hosts:`; a range in its name gives several hosts. */
 struct entry {
 	const char *file;
 	const struct yaml_node *node;
-	struct nodeset values[RANGED]; /* n = 0: not given; 1: the same for all hosts; else one per host */
+	struct nodeset values[RANGED]; /* values per key; n = 0: not given; n = 1: the same value for all hosts; else one value per host */
 	size_t n;		       /* number of hosts */
-	struct host common;	       /* values common to all; `type`, `name` and the other ranged keys stay NULL */
+	struct host common;	       /* values that all hosts of the item share; fields of ranged keys stay NULL */
 	struct assay_error *err;
 };
 
@@ -249,7 +249,7 @@ static enum assay_status check_name(const struct entry *e, const struct yaml_nod
 			  TEXT_SHOWN(text), what);
 }
 
-/* Checks a text: 1 to max bytes, without control characters. */
+/* Checks that a text has 1 to `max` bytes and no control characters. */
 static enum assay_status check_text(const struct entry *e, const struct yaml_node *node, const char *what, const char *text, size_t max)
 {
 	if (!*text || strlen(text) > max)
@@ -261,7 +261,7 @@ static enum assay_status check_text(const struct entry *e, const struct yaml_nod
 	return ASSAY_OK;
 }
 
-/* Copies a text into *out (owned) if the key exists. */
+/* Copies the value of `key` into *out (owned). Leaves *out unchanged if the key is missing. */
 static enum assay_status parse_name(const struct entry *e, const char *key, char **out)
 {
 	const struct yaml_node *node = yaml_get(e->node, key);
@@ -354,7 +354,7 @@ static enum assay_status check_counts(const struct entry *e)
 	return ASSAY_OK;
 }
 
-/* Refuses keys that only ssh uses. A host behind a command has an address, for the command. */
+/* Refuses keys that only ssh uses. A host with a launcher may have an address, which its command uses. */
 static enum assay_status refuse_keys_of_ssh(const struct entry *e, const char *transport)
 {
 	const char *key = e->common.user ? "user" : NULL;
@@ -551,7 +551,7 @@ static void add_hosts(const struct entry *e, struct inventory *inventory, size_t
 		mem_append(inventory->hosts, inventory->n, capacity, make_host(e, i));
 }
 
-/* Appends the hosts of the item; does not check whether names and ids are unique. */
+/* Appends the hosts of one item. Does not check that names and ids are unique. */
 static enum assay_status add_entry(const char *file, const struct yaml_node *node, struct inventory *inventory, size_t *capacity,
 				   struct assay_error *err)
 {
@@ -568,13 +568,13 @@ static enum assay_status add_entry(const char *file, const struct yaml_node *nod
 	return st;
 }
 
-/* ---- the list ---- */
+/* ---- the list of hosts ---- */
 
 ORDER_POINTERS_BY(compare_names, struct host, BY_TEXT(name) BY_PLACE)
 
 ORDER_POINTERS_BY(compare_ids, struct host, BY_TEXT(id) BY_PLACE)
 
-/* Fails at the first host in the file whose name (or id) repeats an earlier one's. */
+/* Reports an error for the first host whose name (or id) an earlier host has. */
 static enum assay_status check_unique(const char *file, const struct inventory *inventory, bool ids, struct assay_error *err)
 {
 	const struct host **sorted = mem_new(inventory->n, sizeof(*sorted)), *again = NULL, *before = NULL;
@@ -598,7 +598,7 @@ static enum assay_status check_unique(const char *file, const struct inventory *
 	return st;
 }
 
-/* Requires that all hosts without ssh are on one physical host, this machine: only its lock keeps them from measuring at the same time. */
+/* Requires that all local hosts have the same `box`: only the lock of the physical host prevents simultaneous measurements. */
 static enum assay_status check_local(const char *file, const struct inventory *inventory, struct assay_error *err)
 {
 	const struct host *first = NULL;

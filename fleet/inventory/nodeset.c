@@ -8,22 +8,22 @@
 #include <inttypes.h>
 #include <stdbool.h>
 
-#define NUMBER_DIGITS_MAX 18 /* fits 64 bits */
-#define NUMBERS_MAX	  4  /* the last ones of a name: an IPv4 address has so many */
+#define NUMBER_DIGITS_MAX 18 /* a number of 18 digits fits 64 bits */
+#define NUMBERS_MAX	  4  /* maximum number of numbers per name, counted from the end; an IPv4 address has four */
 
 struct range {
 	uint64_t low, high;
 	int width; /* minimum number of digits, zero-padded; 0: no padding */
 };
 
-/* A piece of one name pattern: text, followed by a list of ranges (the last piece may have none), and the current value of the counter. */
+/* A piece of a pattern: text, then a list of ranges (the last piece may have none), and the current value during expansion. */
 struct piece {
 	const char *text;
 	size_t n_text;
 	struct range *ranges; /* [n_ranges] */
 	size_t n_ranges, ranges_capacity;
-	size_t range;	/* current index */
-	uint64_t value; /* current value */
+	size_t range;	/* index of the current range */
+	uint64_t value; /* current number */
 };
 
 struct expansion {
@@ -45,7 +45,7 @@ static void skip_blanks(struct expansion *e)
 	e->at += strspn(e->at, " ");
 }
 
-/* ---- one pattern, up to the next comma ---- */
+/* ---- one pattern: the text up to the next comma ---- */
 
 static enum assay_status parse_number(struct expansion *e, uint64_t *value, int *digits)
 {
@@ -61,7 +61,7 @@ static enum assay_status parse_number(struct expansion *e, uint64_t *value, int 
 	return ASSAY_OK;
 }
 
-/* Parses "7", "08" or "08-11". */
+/* Parses one range: "7", "08" or "08-11". */
 static enum assay_status parse_range(struct expansion *e, struct range *out)
 {
 	const char *start = e->at;
@@ -89,7 +89,7 @@ static enum assay_status parse_range(struct expansion *e, struct range *out)
 	return ASSAY_OK;
 }
 
-/* Parses ranges from '[' on. */
+/* Parses a list of ranges; the current character is its '['. */
 static enum assay_status parse_ranges(struct expansion *e, struct piece *piece)
 {
 	const char *start = e->at++;
@@ -158,7 +158,7 @@ static void forget_pattern(struct expansion *e)
 
 /* ---- names of a pattern ---- */
 
-/* Returns how many, or a number above NODESET_NAMES_MAX. */
+/* Returns the number of names, or a number above NODESET_NAMES_MAX if there are too many. */
 static uint64_t count_names(const struct expansion *e)
 {
 	uint64_t names = 1;
@@ -184,7 +184,7 @@ static void piece_rewind(struct piece *piece)
 	piece->value = piece->n_ranges ? piece->ranges[0].low : 0;
 }
 
-/* Steps to the next value; false: it was the last one, and the first is current again. */
+/* Steps to the next value. After the last value, rewinds to the first and returns false. */
 static bool piece_step(struct piece *piece)
 {
 	if (piece->n_ranges && piece->value < piece->ranges[piece->range].high) {
@@ -268,31 +268,31 @@ void nodeset_release(struct nodeset *set)
 
 /* ---- folding ---- */
 
-/* Turns names back into ranges. Each number in a name is a place where it may differ from others. Names that are equal except for one place
- * are a candidate for a range. Folds the largest candidate of the first name, then that of the first remaining name, and so on. O(n log n)
- * comparisons of names. */
-/* A number in a name. A name without numbers has one place without digits, at its end. */
+/* Folding turns names into ranges. A name can differ from other names at each of its numbers (a "place"). All names that are equal
+ * except at one place form a set. The largest set of the first name becomes a range, then that of the first remaining name, and so on.
+ * Cost: O(n log n) comparisons of names. */
+/* A number in a name. A name without numbers has one place with 0 digits, at the end of the name. */
 struct place {
 	const char *name;
 	size_t index; /* index of the name */
 	size_t start, digits;
 	uint64_t value;
-	int width; /* digits, if leading zeros in its set require them; else 0 */
+	int width; /* number of digits, if leading zeros in the set require it; else 0 */
 	size_t set;
 };
 
 struct set {
-	size_t first, n; /* range of its places */
+	size_t first, n; /* index of the set's first place, and number of its places */
 	size_t left;	 /* number of names not folded yet */
 };
 
 struct folding {
-	struct place *places; /* [n_places], sorted by set */
+	struct place *places; /* [n_places] places sorted by set */
 	size_t n_places;
 	struct set *sets; /* [n_sets] */
 	size_t n_sets;
-	size_t (*of)[NUMBERS_MAX]; /* [names]: places of each name, the last number first; SIZE_MAX: there are fewer */
-	bool *done;		   /* [names] */
+	size_t (*of)[NUMBERS_MAX]; /* [names] places of each name, the last number first; SIZE_MAX ends the list */
+	bool *done;		   /* [names] true if the name is folded */
 };
 
 static bool is_digit(char c)
@@ -300,7 +300,7 @@ static bool is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-/* Finds the last number of name[0..n); false: there is none whose length fits a range. */
+/* Finds the last number of name[0..n) that has at most NUMBER_DIGITS_MAX digits. Returns false if there is none. */
 static bool last_number(const char *name, size_t n, struct place *place)
 {
 	while (n) {
@@ -339,7 +339,7 @@ static void find_places(struct folding *f, const char *name, size_t index)
 	}
 }
 
-/* Returns 0 for places of one set: the names are equal except for the number there. */
+/* Compares names without the number at their place. Returns 0 if both places are in one set. */
 static int compare_rest(const struct place *a, const struct place *b)
 {
 	int order;
@@ -359,14 +359,14 @@ static int compare_places(const void *a, const void *b)
 
 	if (order)
 		return order;
-	if (x->digits != y->digits) /* for find_widths() */
+	if (x->digits != y->digits) /* find_widths() needs this order */
 		return x->digits < y->digits ? -1 : 1;
 	if (x->value != y->value)
 		return x->value < y->value ? -1 : 1;
 	return x->index < y->index ? -1 : x->index > y->index;
 }
 
-/* Sets widths: 10 belongs to 08 and 09 if these exist, else to 8 and 9. Among numbers of equal length, those with zeros come first. */
+/* Sets the width of each number: "10" belongs to "08" and "09" if they exist, else to "8" and "9". Padded numbers sort first. */
 static void find_widths(struct place *places, size_t n)
 {
 	for (size_t i = 1; i < n; i++) {
@@ -392,7 +392,7 @@ static void find_sets(struct folding *f)
 		find_widths(f->places + f->sets[i].first, f->sets[i].n);
 }
 
-/* Sets the present places of each name, the last one of the name first. */
+/* Lists the places of each name in f->of, the last number of the name first. */
 static void find_names(struct folding *f, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
@@ -433,10 +433,10 @@ ORDER_POINTERS_BY(compare_values, struct place, BY_UP(width) BY_UP(value))
 
 static bool is_next(const struct place *a, const struct place *b)
 {
-	return a->width == b->width && b->value - a->value <= 1; /* 0: the same name twice */
+	return a->width == b->width && b->value - a->value <= 1; /* difference 0: the same name twice */
 }
 
-/* Appends the ranges of members[n], sorted by value. */
+/* Appends the ranges of members[n], which are sorted by value. */
 static void add_ranges(struct buf *out, const struct place *const *members, size_t n)
 {
 	for (size_t i = 0, end; i < n; i = end) {
