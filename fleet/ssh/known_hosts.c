@@ -1,4 +1,4 @@
-/* Lines of known_hosts files: which of them apply to a host, and their verdict on a key. */
+/* Parses known_hosts files, finds the lines that apply to a host, and judges a key by them. */
 #include "fleet/ssh/known_hosts.h"
 
 #include "base/buf.h"
@@ -11,40 +11,40 @@
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
 
-#define HASH_BYTES 20 /* SHA-1; salts have the same length */
+#define HASH_BYTES 20 /* size of a SHA-1 hash and of its salt */
 
 enum known_hosts_marker { KNOWN_HOSTS_PLAIN, KNOWN_HOSTS_REVOKED_MARK, KNOWN_HOSTS_AUTHORITY_MARK };
 
 struct known_hosts_entry {
 	enum known_hosts_marker marker;
-	char *hosts;	       /* owns the patterns, in lower case */
-	const char **patterns; /* [n_patterns]; NULL: the name is hashed */
+	char *hosts;	       /* text of the host patterns in lower case; owned */
+	const char **patterns; /* [n_patterns] borrowed from `hosts`; NULL: the name is hashed */
 	size_t n_patterns;
-	bool literal; /* one name, without wildcards */
+	bool literal; /* one name without wildcards */
 	unsigned char salt[HASH_BYTES], hash[HASH_BYTES];
-	char *type;	     /* type of its key */
-	unsigned char *blob; /* [n_blob] */
+	char *type;	     /* type of the key */
+	unsigned char *blob; /* [n_blob] key in wire format; owned */
 	size_t n_blob;
-	const char *file; /* element of known_hosts.files */
+	const char *file; /* name of the file, borrowed from known_hosts.files */
 	size_t line;
 };
 
-/* Lines found for one name; kept, because hashed lines are slow to compare. */
+/* Lines that apply to one name. Kept in a cache, because hashed lines are slow to compare. */
 struct known_hosts_matches {
 	char *name;
-	const struct known_hosts_entry **entries; /* [n], in the order of the files */
+	const struct known_hosts_entry **entries; /* [n] matching lines in the order of the files; borrowed */
 	size_t n;
 };
 
 struct known_hosts_cache {
-	struct known_hosts_matches *names; /* [n], sorted */
+	struct known_hosts_matches *names; /* [n] sorted by name */
 	size_t n, capacity;
 };
 
 struct known_hosts {
-	struct known_hosts_entry *entries; /* [n] */
+	struct known_hosts_entry *entries; /* [n] lines of all files */
 	size_t n, capacity;
-	char **files; /* [n_files] */
+	char **files; /* [n_files] names of the files */
 	size_t n_files, files_capacity;
 	struct known_hosts_cache *cache;
 };
@@ -60,11 +60,11 @@ static void forget_matches(struct known_hosts *known)
 
 #define BLANKS " \t\r"
 
-/* The line being read. */
+/* A line while it is parsed. */
 struct line {
 	const char *name; /* name of the file */
 	size_t number;
-	char *rest; /* its unread part, which is cut into words */
+	char *rest; /* unread part of the line; next_word() writes NUL bytes into it */
 	struct assay_error *err;
 };
 
@@ -74,7 +74,7 @@ static enum assay_status fail_line(const struct line *line, const char *what, co
 			  TEXT_SHOWN(text), *text ? "'" : "");
 }
 
-/* Returns the next word; "" at the end of the line. */
+/* Returns the next word of the line; "" at its end. */
 static char *next_word(struct line *line)
 {
 	char *word = line->rest + strspn(line->rest, BLANKS), *end = word + strcspn(word, BLANKS);
@@ -94,7 +94,7 @@ static bool is_base64(const char *text, size_t n)
 	return n > 0 && n % 4 == 0 && used + padding == n && padding <= 2;
 }
 
-/* Decodes base64; NULL: the text is invalid. libcrypto itself accepts spaces around it, and counts the padding. */
+/* Decodes base64; NULL: the text is invalid. EVP_DecodeBlock() alone would accept spaces, and it counts padding as bytes. */
 static unsigned char *decode(const char *text, size_t *n)
 {
 	size_t length = strlen(text);
@@ -124,7 +124,7 @@ static bool decode_hash(const char *text, unsigned char out[HASH_BYTES])
 	return good;
 }
 
-/* Parses "|1|SALT|HASH". */
+/* Parses a hashed name, "|1|SALT|HASH". */
 static enum assay_status parse_hashed(struct line *line, char *text, struct known_hosts_entry *entry)
 {
 	char *salt, *hash;
@@ -160,7 +160,7 @@ static enum assay_status parse_patterns(struct line *line, const char *text, str
 
 /* ---- keys ---- */
 
-/* Returns the size of the field at `at` with its four bytes of length, big-endian; 0: the blob ends inside it. */
+/* Returns the size of the field at offset `at`: a big-endian 32-bit length and that many bytes; 0: the blob ends inside it. */
 static size_t field_bytes(const unsigned char *blob, size_t n, size_t at)
 {
 	size_t length;
@@ -171,7 +171,7 @@ static size_t field_bytes(const unsigned char *blob, size_t n, size_t at)
 	return length <= n - at - 4 ? 4 + length : 0;
 }
 
-/* Reports whether the blob starts with the type: four bytes of length, big-endian, then the text. */
+/* Reports whether the first field of the blob is the text `type`. */
 static bool is_of_type(const unsigned char *blob, size_t n, const char *type)
 {
 	size_t length = strlen(type);
@@ -194,8 +194,8 @@ static enum assay_status parse_key(struct line *line, const char *type, struct k
 	return ASSAY_OK;
 }
 
-/* Replaces a certificate by its key, as OpenSSH does: a revoked certificate revokes its key, in whatever form the host shows it. A
- * certificate is its type, a nonce, the fields of the key, and more (PROTOCOL.certkeys of OpenSSH). */
+/* Replaces a certificate by its key, as OpenSSH does: a revoked certificate revokes its key, even if the host sends the plain key. A
+ * certificate contains its type, a nonce, the fields of the key, and more (PROTOCOL.certkeys of OpenSSH). */
 static enum assay_status take_certified_key(struct line *line, struct known_hosts_entry *entry)
 {
 	static const struct {
@@ -219,7 +219,7 @@ static enum assay_status take_certified_key(struct line *line, struct known_host
 	if (i == sizeof(types) / sizeof(*types))
 		return ASSAY_OK;
 	at = field_bytes(entry->blob, entry->n_blob, 0);
-	field = field_bytes(entry->blob, entry->n_blob, at); /* the nonce */
+	field = field_bytes(entry->blob, entry->n_blob, at); /* field of the nonce */
 	length = strlen(types[i].key);
 	key = mem_new(entry->n_blob, 1);
 	key[3] = (unsigned char)length;
@@ -251,7 +251,7 @@ static enum assay_status parse_marker(struct line *line, const char *word, enum 
 	return ASSAY_OK;
 }
 
-/* Parses a line. entry->type stays NULL if nothing is to be kept: a comment, or a key of protocol 1 (numbers), which is obsolete. */
+/* Parses a line. entry->type stays NULL for a line to ignore: a comment, or a key of the obsolete protocol 1, whose fields are numbers. */
 static enum assay_status parse_line(struct line *line, struct known_hosts_entry *entry)
 {
 	char *word = next_word(line), *type;
@@ -294,7 +294,7 @@ static enum assay_status add_line(struct known_hosts *known, struct line *line)
 	return ASSAY_OK;
 }
 
-/* Forgets a file that was read in part: read again, it must fail again. */
+/* Removes the last file, of which only a part was read. So a second attempt to read it fails again. */
 static void forget_last_file(struct known_hosts *known, size_t n_before)
 {
 	while (known->n > n_before)
@@ -308,7 +308,7 @@ enum assay_status known_hosts_parse(struct known_hosts *known, const char *name,
 	size_t n_before = known->n;
 	enum assay_status st = ASSAY_OK;
 
-	forget_matches(known); /* they point into entries[] */
+	forget_matches(known); /* the matches point into entries[] */
 	if (n > KNOWN_HOSTS_BYTES_MAX)
 		return assay_fail(err, ASSAY_E_LIMIT, "%s:1: more than %u bytes", name, KNOWN_HOSTS_BYTES_MAX);
 	if (memchr(text, '\0', n))
@@ -328,7 +328,7 @@ enum assay_status known_hosts_read(struct known_hosts *known, const char *path, 
 	struct buf text = BUF_INIT;
 	enum assay_status st;
 
-	if (strcmp(path, "/dev/null") == 0) /* this path tells ssh that there is no file */
+	if (strcmp(path, "/dev/null") == 0) /* ssh treats this path as "no file" */
 		return ASSAY_OK;
 	for (size_t i = 0; i < known->n_files; i++) {
 		if (strcmp(known->files[i], path) == 0)
@@ -362,7 +362,7 @@ void known_hosts_free(struct known_hosts *known)
 
 /* ---- patterns ---- */
 
-/* Matches wildcards. On a mismatch it returns to the last '*' only: an earlier one could match no more than that. */
+/* Matches wildcards. On a mismatch, extends only the last '*': extending an earlier '*' cannot find more matches. */
 static bool host_pattern_matches(const char *pattern, const char *text)
 {
 	const char *star = NULL, *resume = text;
@@ -426,7 +426,7 @@ static struct known_hosts_matches find(const struct known_hosts *known, const ch
 	return matches;
 }
 
-/* Returns the position of the name in the sorted cache. */
+/* Returns the index of the name in the sorted cache, or the index at which to insert it. */
 ORDER_FIRST(matches_at, struct known_hosts_matches, strcmp(x->name, name) < 0, const char *name)
 
 static const struct known_hosts_matches *known_hosts_match(const struct known_hosts *known, const char *name)
@@ -447,7 +447,7 @@ static const struct known_hosts_matches *known_hosts_match(const struct known_ho
 
 #define PORT_DEFAULT 22
 
-/* Returns the name as in the files: port 22 is omitted. free() it. */
+/* Returns the host's name as in known_hosts files, which omit port 22. free() it. */
 static char *name_of(const char *host, int port)
 {
 	char *name = port == PORT_DEFAULT ? mem_string(host) : mem_format("[%s]:%d", host, port);
@@ -457,13 +457,13 @@ static char *name_of(const char *host, int port)
 	return name;
 }
 
-/* The verdict of the lines for one name on a key, and the decisive line. */
+/* A verdict on a key, and the line that decided it. */
 struct finding {
 	enum known_hosts_answer answer;
-	const struct known_hosts_entry *entry; /* NULL: no line applies */
+	const struct known_hosts_entry *entry; /* deciding line; NULL: no line applies */
 };
 
-/* Reports whether the entry is from a file that counts for this host. */
+/* Reports whether the entry is from a file in who->files. */
 static bool counts(const struct known_hosts_entry *entry, const struct known_hosts_who *who)
 {
 	bool found = !who->files;
@@ -478,7 +478,7 @@ static bool is_key(const struct known_hosts_entry *entry, const struct hostkey *
 	return entry->n_blob == key->n && memcmp(entry->blob, key->blob, key->n) == 0;
 }
 
-/* Returns the better of two lines with other keys: one of the same type says more. */
+/* Returns the more informative of two lines that contradict the key: the line whose key has the same type. */
 static const struct known_hosts_entry *better_contradiction(const struct known_hosts_entry *old, const struct known_hosts_entry *entry,
 							    const struct hostkey *key)
 {
@@ -518,8 +518,8 @@ static struct finding find_key(const struct known_hosts *known, const struct kno
 	return (struct finding){ KNOWN_HOSTS_UNKNOWN, NULL };
 }
 
-/* Looks up a host. As in OpenSSH, an unknown host with another port is looked up without the port; then a key that differs is ignored. A
- * revoked key is revoked on every port. */
+/* Looks up a host. As in OpenSSH, an unknown host with another port is looked up without the port, and a different key found that way is
+ * ignored. A revoked key is revoked on every port. */
 static struct finding find_host(const struct known_hosts *known, const struct known_hosts_who *who, const struct hostkey *key)
 {
 	char *name = name_of(who->host, who->port), *plain = name_of(who->host, PORT_DEFAULT);
@@ -548,7 +548,7 @@ enum known_hosts_answer known_hosts_ask(const struct known_hosts *known, const s
 
 /* ---- algorithms ---- */
 
-/* Reports whether keys of a type sign with an algorithm. RSA keys have several algorithms; others have one, named like the type. */
+/* Reports whether keys of this type sign with this algorithm. RSA keys have several algorithms; other keys one, named like the type. */
 static bool signs_with(const char *type, const char *algorithm)
 {
 	if (strcmp(algorithm, "rsa-sha2-512") == 0 || strcmp(algorithm, "rsa-sha2-256") == 0)
@@ -556,7 +556,7 @@ static bool signs_with(const char *type, const char *algorithm)
 	return strcmp(type, algorithm) == 0;
 }
 
-/* Reports whether a key for this algorithm is known; algorithm NULL: any key. */
+/* Reports whether a key for this algorithm is known; `algorithm` NULL: any key. */
 static bool is_known(const struct known_hosts_matches *matches, const struct known_hosts_who *who, const char *algorithm)
 {
 	for (size_t i = 0; i < matches->n; i++) {
@@ -576,7 +576,7 @@ char *known_hosts_algorithms(const struct known_hosts *known, const struct known
 
 	if (!is_known(matches, who, NULL))
 		matches = known_hosts_match(known, plain);
-	for (int first = 1; first >= 0; first--) { /* first the known ones, then the others */
+	for (int first = 1; first >= 0; first--) { /* known algorithms in the first round, unknown ones in the second */
 		char *copy = mem_string(offered), *rest = copy, *algorithm;
 
 		while ((algorithm = strsep(&rest, ","))) {
@@ -607,7 +607,7 @@ char *known_hosts_line(const char *host, int port, const struct hostkey *key)
 #define KEY_TEXT_BYTES_MAX 65536
 #define SHA256_BYTES	   32
 
-/* Reads the type at the start of the blob: four bytes of length, then the name. */
+/* Reads the type from the first field of the blob. */
 static bool hostkey_read_type(struct hostkey *key)
 {
 	size_t n = field_bytes(key->blob, key->n, 0);

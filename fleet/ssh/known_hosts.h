@@ -1,7 +1,7 @@
-/* Keys of hosts in OpenSSH's format (sshd(8), SSH_KNOWN_HOSTS FILE FORMAT): read once, then looked up for every host. Supports hashed
- * names, wildcards and negation, [host]:port, @revoked and @cert-authority. As in OpenSSH, an unknown host with another port is looked up
- * without the port, too. Not thread-safe.
- * Cost: the first lookup of a host is O(lines), 0.2 us per hashed line. Results are kept: later lookups are O(log hosts). */
+/* Known host keys in OpenSSH's format (sshd(8), SSH_KNOWN_HOSTS FILE FORMAT): reads the files once, then looks up each host. Supports
+ * hashed names, wildcards and negation, [host]:port, @revoked and @cert-authority. As in OpenSSH, an unknown host with another port than
+ * 22 is also looked up without its port. Not thread-safe.
+ * Cost: the first lookup of a host is O(lines), 0.2 us per hashed line. Results are kept, so later lookups are O(log hosts). */
 #ifndef FLEET_KNOWN_HOSTS_H
 #define FLEET_KNOWN_HOSTS_H
 
@@ -10,19 +10,19 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* ---- a key, in wire format and in the form that users compare ---- */
+/* ---- one key, in wire format and as users compare it ---- */
 
 #define HOSTKEY_TYPE_BYTES  64
 #define HOSTKEY_SHOWN_BYTES 64
 
 struct hostkey {
-	unsigned char *blob; /* [n] in wire format; free() it */
+	unsigned char *blob; /* [n] key in wire format; owned */
 	size_t n;
-	char type[HOSTKEY_TYPE_BYTES];	 /* "ssh-ed25519" */
-	char shown[HOSTKEY_SHOWN_BYTES]; /* "SHA256:...", as ssh-keygen -l shows it */
+	char type[HOSTKEY_TYPE_BYTES];	 /* type of the key, such as "ssh-ed25519" */
+	char shown[HOSTKEY_SHOWN_BYTES]; /* fingerprint "SHA256:...", as ssh-keygen -l prints it */
 };
 
-/* Reads base64 text (up to a blank or the end). False: it is no key. Overwrites *out; hostkey_release() it. */
+/* Reads a key from base64 text up to white space or the end. False: the text is not a key. Overwrites *out; hostkey_release() it. */
 bool hostkey_from_base64(const char *text, struct hostkey *out);
 void hostkey_release(struct hostkey *key);
 
@@ -30,41 +30,41 @@ void hostkey_release(struct hostkey *key);
 
 #define KNOWN_HOSTS_BYTES_MAX (64u << 20)
 
-struct known_hosts; /* all lines of all files */
+struct known_hosts; /* lines of all files */
 
 struct known_hosts *known_hosts_new(void);
 void known_hosts_free(struct known_hosts *known); /* accepts NULL */
 
-/* Adds the lines of a text. An invalid line is an error that names it: a known_hosts that is understood in part is not safe. O(bytes). */
+/* Adds the lines of a text, in O(bytes). An invalid line is an error that names the line: skipping it could miss a revoked key. */
 enum assay_status known_hosts_parse(struct known_hosts *known, const char *name, const char *text, size_t n, struct assay_error *err);
-/* Adds a file once; a missing file adds nothing. */
+/* Adds the lines of a file. Does nothing if the file was added before or is missing. */
 enum assay_status known_hosts_read(struct known_hosts *known, const char *path, struct assay_error *err);
 
 enum known_hosts_answer {
 	KNOWN_HOSTS_OK,
-	KNOWN_HOSTS_UNKNOWN,	    /* nothing is known of this host */
-	KNOWN_HOSTS_CHANGED,	    /* another key of this type, or only keys of other types, are known */
-	KNOWN_HOSTS_REVOKED,	    /* the key is marked @revoked (for this host) */
-	KNOWN_HOSTS_ONLY_AUTHORITY, /* only a @cert-authority is known, but the host has shown a plain key */
+	KNOWN_HOSTS_UNKNOWN,	    /* no key of the host is known */
+	KNOWN_HOSTS_CHANGED,	    /* other keys of the host are known, of the same type or of other types */
+	KNOWN_HOSTS_REVOKED,	    /* a line for this host marks the key as @revoked */
+	KNOWN_HOSTS_ONLY_AUTHORITY, /* only a @cert-authority is known for the host, but the host sent a plain key */
 };
 
-/* The host of a key: the name in the connection request (case is ignored), and the files that count for it. */
+/* The host to look up. */
 struct known_hosts_who {
 	const char *host;
 	int port;
-	const char *const *files; /* [n_files], names as given to known_hosts_parse(); NULL: all */
+	const char *const *files; /* [n_files] names of the files to use, as given to known_hosts_parse(); NULL: all files */
 	size_t n_files;
 };
 
-/* Judges a key. *line and *file (borrowed): the line that decided, if there is one. */
+/* Judges a key. Sets *file (borrowed) and *line to the deciding line; NULL and 0 if no line applies. */
 enum known_hosts_answer known_hosts_ask(const struct known_hosts *known, const struct known_hosts_who *who, const struct hostkey *key,
 					const char **file, size_t *line);
 
-/* Returns the host-key algorithms to request, as a comma-separated list from `offered` (comma-separated), those of the host's known keys
- * first. So an attacker's key of another type is not requested. A known RSA key gives rsa-sha2-512, rsa-sha2-256. free() it. */
+/* Returns `offered`, a comma-separated list of host-key algorithms, with those of the host's known keys first. So the server does not
+ * choose a type for which no key is known. A known RSA key counts for rsa-sha2-512 and rsa-sha2-256. free() it. */
 char *known_hosts_algorithms(const struct known_hosts *known, const struct known_hosts_who *who, const char *offered);
 
-/* Returns the line for a key, with the name as OpenSSH writes it ("[host]:port" unless the port is 22), without a newline. free() it. */
+/* Returns the known_hosts line for a key, without a newline. The name is "[host]:port" unless the port is 22. free() it. */
 char *known_hosts_line(const char *host, int port, const struct hostkey *key);
 
 #endif
