@@ -1,4 +1,4 @@
-/* Threads, turns, cancelling, and the end of hosts. */
+/* fleet_each(): threads, locks, cancelling, and results of hosts. */
 #include "fleet/engine/link.h"
 
 #include "base/mem.h"
@@ -20,23 +20,23 @@
 #define FANOUT		   32
 #define CONNECT_TIMEOUT_MS 10000
 #define OUTPUT_BYTES_MAX   ((uint64_t)256 << 20)
-#define STACK_BYTES	   (1u << 20) /* address space: untouched pages cost nothing */
-#define CANCEL_LOOK_MS	   100	      /* a signal between reading the flag and waiting is noticed after so long */
+#define STACK_BYTES	   (1u << 20) /* address space only: unused pages take no memory */
+#define CANCEL_LOOK_MS	   100	      /* maximum delay to notice a signal that arrives between reading the flag and waiting */
 #define SILENT_MS	   10000
 #define SILENT_AGAIN_MS	   (5 * 60 * 1000)
-#define STOPPED_MS	   2000 /* if the clock was not read for so long, this process was stopped */
-#define FDS_OF_HOST	   8	/* socket, agent, jump, or pipes and process; spools */
-#define FDS_OF_RESULT	   2	/* spools in temporary files */
+#define STOPPED_MS	   2000 /* a longer gap between clock readings means that this process was stopped */
+#define FDS_OF_HOST	   8	/* descriptors per running host: socket, agent and jump host, or pipes and a process; spools */
+#define FDS_OF_RESULT	   2	/* descriptors per result: spools in temporary files */
 #define FDS_RESERVE	   64
-#define LEAVE_MS	   (10 * 1000) /* until launchers end with their input */
-#define TERM_MS		   2000	       /* between SIGTERM and SIGKILL */
-#define KEPT_A_HOST	   2	       /* the running one, and the parked one */
-#define KEPT_MORE	   64	       /* those that the kernel still holds in a system call */
-#define GROUP_BY_FD	   4	       /* PIDFD_SIGNAL_PROCESS_GROUP of Linux 6.9, which is missing in the headers of Debian 12 */
+#define LEAVE_MS	   (10 * 1000) /* time for launchers to end after their input has ended */
+#define TERM_MS		   2000	       /* time between SIGTERM and SIGKILL */
+#define KEPT_A_HOST	   2	       /* launchers per host: the running one and the parked one */
+#define KEPT_MORE	   64	       /* further launchers, which the kernel still holds in a system call */
+#define GROUP_BY_FD	   4	       /* PIDFD_SIGNAL_PROCESS_GROUP of Linux 6.9; Debian 12's headers do not have it */
 
 /* ---- waiting ---- */
 
-/* Returns a clock that does not count gaps above STOPPED_MS, such as Ctrl-Z. Relies on fleet_wait() to call it every CANCEL_LOOK_MS. */
+/* Returns a clock that ignores gaps above STOPPED_MS, such as Ctrl-Z. It relies on fleet_wait() to call it every CANCEL_LOOK_MS. */
 int64_t link_now_ms(void)
 {
 	static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -80,7 +80,7 @@ static void event_raise(int fd)
 		;
 }
 
-/* ---- end of hosts ---- */
+/* ---- results of hosts ---- */
 
 ROWS_FUNCTION(fleet_outcome_text, enum fleet_outcome, FLEET_OUTCOME_ROWS, ROWS_WORD)
 
@@ -101,7 +101,7 @@ int fleet_exit(const struct fleet_result *results, size_t n)
 	return bad == 0 ? 0 : ok ? 7 : 1;
 }
 
-/* Replaces bytes of hosts that could break a line or a JSON document. */
+/* Replaces bytes from hosts that could break a line or a JSON document. */
 void link_make_printable(char *text)
 {
 	bool utf8;
@@ -141,7 +141,7 @@ bool link_fail(struct link *link, enum fleet_outcome outcome, const char *fmt, .
 	result_fail(result, outcome, fmt, args);
 	va_end(args);
 	n = strlen(result->message);
-	/* Emulated hosts do not survive a restart, or moving the laboratory. */
+	/* Emulated hosts end when this machine restarts or the laboratory moves. */
 	if (outcome == FLEET_UNREACHABLE && link->host->profile)
 		snprintf(result->message + n, sizeof(result->message) - n,
 			 " (an emulated host: lab.yaml starts with the command that brings it up again)");
@@ -200,7 +200,7 @@ int session_write(struct session *session, int fd, const char *bytes, size_t n)
 			return ECANCELED;
 		if (!ready[0].revents)
 			continue;
-		done = write(fd, bytes, n < PIPE_BUF ? n : PIPE_BUF); /* a ready pipe takes this much at once */
+		done = write(fd, bytes, n < PIPE_BUF ? n : PIPE_BUF); /* a pipe that is ready accepts PIPE_BUF bytes without blocking */
 		if (done < 0 && errno != EINTR && errno != EAGAIN)
 			return errno;
 		bytes += done > 0 ? done : 0;
@@ -242,7 +242,7 @@ static void serve_host(struct fleet *fleet, size_t index)
 
 /* ---- all hosts ---- */
 
-/* Leaves signals to the first thread; only faults are delivered where they happen. */
+/* Blocks all signals except faults in new threads, so that the first thread handles them. */
 static void block_signals(sigset_t *before)
 {
 	static const int faults[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP };
@@ -278,7 +278,7 @@ static bool box_is_busy(const struct fleet *fleet, size_t index)
 	return false;
 }
 
-/* Finds the next host that may start; waits until its physical host is free. False: all have started. Call it with fleet->inner held. */
+/* Finds the next host that may start; waits until its physical host is free. Returns false if all have started. Needs fleet->inner. */
 static bool next_host(struct fleet *fleet, size_t *index)
 {
 	for (;;) {
@@ -299,7 +299,7 @@ static bool next_host(struct fleet *fleet, size_t *index)
 	}
 }
 
-/* Serves one host after another in a thread. Starting a thread is expensive, because libcrypto seeds a generator in each. */
+/* Serves hosts in a thread, one after another. Reusing threads saves time: libcrypto seeds a random generator per thread. */
 static void *serve_hosts(void *argument)
 {
 	struct fleet *fleet = argument;
@@ -328,10 +328,10 @@ static bool fleet_is_cancelled(struct fleet *fleet)
 	stopped = fleet->stopped;
 	pthread_mutex_unlock(&fleet->inner);
 	return stopped || (fleet->options.cancelled &&
-			   __atomic_load_n(fleet->options.cancelled, __ATOMIC_RELAXED)); /* set by a signal handler, or by another thread */
+			   __atomic_load_n(fleet->options.cancelled, __ATOMIC_RELAXED)); /* a signal handler or a thread sets it */
 }
 
-/* Wakes everything that waits. Hosts that have not started fail as cancelled. */
+/* Wakes all waits. Hosts that have not started fail as cancelled. */
 static void fleet_cancel(struct fleet *fleet)
 {
 	event_raise(fleet->cancel_fd);
@@ -353,7 +353,7 @@ static void fleet_cancel(struct fleet *fleet)
 	}
 }
 
-/* Reports the silent hosts. The holder of the lock may itself wait for the reader of the output: then it reports later. */
+/* Reports the silent hosts. If the lock is taken, tries again later: its holder may wait for the reader of the output. */
 static void fleet_tell_silent(struct fleet *fleet)
 {
 	int64_t now_ms = link_now_ms(), since_ms = now_ms;
@@ -380,7 +380,7 @@ static void fleet_tell_silent(struct fleet *fleet)
 	pthread_mutex_unlock(&fleet->turn);
 }
 
-/* Returns true once all threads have ended. Without `ends`, also when the hosts are cancelled, or the reader of the output is gone. */
+/* Waits briefly; reports whether all threads have ended. Without `ends`, cancelling or a lost reader of standard output ends the wait. */
 static bool fleet_wait(struct fleet *fleet, bool ends)
 {
 	struct pollfd fds[] = { { .fd = fleet->ended_fd, .events = POLLIN },
@@ -406,7 +406,7 @@ static enum assay_status fleet_serve(struct fleet *fleet, struct assay_error *er
 	bool cancelled = false;
 	int error = 0;
 
-	fleet->n_serving = n; /* threads do not wait for each other's start */
+	fleet->n_serving = n; /* threads may end before the others have started */
 	while (started < n && !(error = fleet_thread(&threads[started], serve_hosts, fleet)))
 		started++;
 	pthread_mutex_lock(&fleet->inner);
@@ -428,14 +428,14 @@ static enum assay_status fleet_serve(struct fleet *fleet, struct assay_error *er
 	return st;
 }
 
-/* ---- the keeper: ends launchers if this program was killed ---- */
+/* ---- the keeper: ends launchers if this program is killed ---- */
 
-/* No launcher outlives its controller. Most end with their input, which ends when this program does for any reason. A launcher that hangs
- * and does not read would stay for ever after SIGKILL of this program. So a small process in its own session holds a pidfd of every
- * launcher, and ends those that run a while longer than this program. PR_SET_PDEATHSIG is not enough: it follows the death of a thread, and
- * excludes set-user-id programs. */
+/* No launcher may outlive this program. Most launchers end with their input, which closes when this program ends. But a launcher that
+ * hangs without reading would stay after a SIGKILL of this program. So the keeper, a small process in its own session, holds a pidfd of
+ * each launcher and ends those that still run some time after this program. PR_SET_PDEATHSIG would not do: it depends on a thread's end,
+ * and excludes set-user-ID programs. */
 
-union descriptor { /* a descriptor sent beside a message */
+union descriptor { /* a descriptor that is sent with a message */
 	struct cmsghdr header;
 	char bytes[CMSG_SPACE(sizeof(int))];
 };
@@ -452,10 +452,10 @@ void keeper_add(const struct keeper *keeper, int process, pid_t pid)
 		;
 }
 
-/* State of the keeper. It makes only system calls, because other threads may have held locks when it was forked. */
+/* State of the keeper. The keeper only makes system calls: another thread may have held a lock at the fork. */
 struct kept {
-	struct pollfd *fds; /* [n]: the socket, then processes */
-	pid_t *pids;	    /* [n] */
+	struct pollfd *fds; /* [n] the socket, then a pidfd per launcher */
+	pid_t *pids;	    /* [n] process ids of the launchers */
 	size_t n, room;
 };
 
@@ -470,7 +470,7 @@ static void keep_forget_ended(struct kept *kept)
 	}
 }
 
-/* Receives one more process; false: the controller has ended. */
+/* Receives one more launcher. Returns false if this program has ended. */
 static bool keep_more(struct kept *kept)
 {
 	union descriptor beside = { .bytes = { 0 } };
@@ -499,7 +499,7 @@ static void keep_signal(const struct kept *kept, int number)
 	for (size_t i = 1; i < kept->n; i++) {
 		struct pollfd ended = kept->fds[i];
 
-		/* Kernels that cannot signal a group by pidfd: while its first process exists, the group has that number. */
+		/* Older kernels cannot signal a group by pidfd. While its leader exists, kill() by number reaches the right group. */
 		if (pidfd_send_signal(kept->fds[i].fd, number, NULL, GROUP_BY_FD) && errno == EINVAL && poll(&ended, 1, 0) == 0)
 			kill(-kept->pids[i], number);
 	}
@@ -515,7 +515,7 @@ static bool keep_all_ended(struct kept *kept)
 	return !there;
 }
 
-/* Ends all remaining launchers. Those that have ended stay listed, because their descendants may run. */
+/* Ends all remaining launchers. Also signals groups whose leader has ended, because descendants may still run. */
 static void keep_end(struct kept *kept)
 {
 	for (int waited_ms = 0; waited_ms < LEAVE_MS && !keep_all_ended(kept); waited_ms += 100)
@@ -533,7 +533,7 @@ static _Noreturn void keep(struct kept *kept, int socket)
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, NULL);
 	setsid();
-	if (dup2(socket, 0) < 0 || close_range(1, ~0u, 0)) /* programs that wait for the end of our output must not wait for this process */
+	if (dup2(socket, 0) < 0 || close_range(1, ~0u, 0)) /* programs that wait for the end of our output must not wait for the keeper */
 		_Exit(1);
 	kept->fds[0] = (struct pollfd){ .fd = 0, .events = POLLIN };
 	do {
@@ -545,7 +545,7 @@ static _Noreturn void keep(struct kept *kept, int socket)
 	_Exit(0);
 }
 
-/* Starts the keeper, for launchers of so many simultaneous hosts. */
+/* Starts the keeper for the launchers of `hosts` simultaneous hosts. */
 static enum assay_status keeper_start(struct keeper *keeper, size_t hosts, struct assay_error *err)
 {
 	struct kept kept = { .n = 1, .room = 1 + KEPT_A_HOST * hosts + KEPT_MORE };
@@ -583,7 +583,7 @@ static void keeper_stop(struct keeper *keeper)
 
 /* ---- start and end ---- */
 
-/* Raises the limit of descriptors as far as allowed, and adapts the fan-out. The limit stays raised, because results keep descriptors. */
+/* Raises the limit of descriptors as far as allowed, and adapts the fan-out. The limit stays raised: results keep descriptors. */
 static void make_room(struct fleet *fleet)
 {
 	uint64_t wanted = FDS_RESERVE + (uint64_t)fleet->options.fanout * FDS_OF_HOST + (uint64_t)fleet->n * FDS_OF_RESULT;
@@ -610,7 +610,7 @@ static void fleet_init(struct fleet *fleet)
 	options->connect_timeout_ms = options->connect_timeout_ms ? options->connect_timeout_ms : CONNECT_TIMEOUT_MS;
 	options->output_bytes_max = options->output_bytes_max ? options->output_bytes_max : OUTPUT_BYTES_MAX;
 	fleet->user = mem_string(me ? me->pw_name : "root");
-	if (me && !getenv("HOME")) /* cron need not set it, and programs on this machine keep files there */
+	if (me && !getenv("HOME")) /* cron may not set HOME, and programs on this machine need it */
 		setenv("HOME", me->pw_dir, 0);
 	fleet->home = mem_string(home ? home : me ? me->pw_dir : "/");
 	fleet->states = mem_new(fleet->n, sizeof(*fleet->states));

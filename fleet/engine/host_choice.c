@@ -9,7 +9,7 @@
 #include "fleet/inventory/nodeset.h"
 
 #define SINFO_MS	   (60 * 1000)
-#define SLURM_NODES_FORMAT "%N|%f|%T|%E" /* format for `sinfo -h -N -o` */
+#define SLURM_NODES_FORMAT "%N|%f|%T|%E" /* output format of `sinfo -h -N -o`: node, features, state, reason */
 #define FIELDS		   4
 #define FEATURES_MAX	   32
 #define NAME_BYTES	   64
@@ -44,7 +44,7 @@ static char *printable(const char *text)
 	return mem_string(TEXT_SHOWN(text));
 }
 
-/* Splits features such as "rome,nvme". Excludes "(null)", texts that cannot be names of groups, and texts with a meaning in YAML. */
+/* Splits features such as "rome,nvme". Skips features that cannot be names of groups, "all", and "(null)". */
 static void take_features(struct slurm_node *node, char *text)
 {
 	node->features = mem_new(FEATURES_MAX, sizeof(char *));
@@ -74,7 +74,7 @@ static enum assay_status take_line(char *line, size_t number, struct slurm_node 
 	char *fields[FIELDS];
 	size_t n = 0;
 
-	for (char *rest = line; n < FIELDS - 1 && rest; n++) /* the last field may contain bars */
+	for (char *rest = line; n < FIELDS - 1 && rest; n++) /* the last field may contain '|' */
 		fields[n] = strsep(&rest, "|"), fields[n + 1] = rest;
 	if (n < FIELDS - 1 || !fields[FIELDS - 1])
 		return assay_fail(err, ASSAY_E_FORMAT, "sinfo's line %zu has not the fields NODE|FEATURES|STATE|REASON", number);
@@ -86,7 +86,7 @@ static enum assay_status take_line(char *line, size_t number, struct slurm_node 
 	return ASSAY_OK;
 }
 
-/* Sorts by name; keeps the first of equal names. */
+/* Keeps one entry per node: sorts by name, then drops repeated names except the first. */
 struct place {
 	const char *name;
 	size_t at;
@@ -115,8 +115,8 @@ static void keep_each_once(struct slurm_nodes *nodes)
 	mem_free(again, places);
 }
 
-/* Excludes lines without four fields, or with a name that no host can have. Fails if no line is left, and for more than INVENTORY_HOSTS_MAX
- * nodes. Overwrites *out; slurm_nodes_release() it. Changes `text`. */
+/* Parses sinfo's output. Skips lines without four fields or without a valid host name. Fails if no line is left or there are too many.
+ * Overwrites *out; slurm_nodes_release() it. Changes `text`. */
 static enum assay_status slurm_nodes_parse(char *text, struct slurm_nodes *out, struct assay_error *err)
 {
 	enum assay_status st = ASSAY_OK;
@@ -197,11 +197,11 @@ enum assay_status host_choice_sinfo(const char *partition, const char *login, st
 
 /* ---- ranks of hosts for "any N of" ---- */
 
-#define RANK_LAST    2 /* neither idle nor busy, or not listed */
+#define RANK_LAST    2 /* neither idle nor busy, or not listed by sinfo */
 #define RANK_UNKNOWN 3 /* sinfo failed */
 
-/* Ranks idle nodes first, then those that run jobs, in sinfo's short and long words. All other states come last: off, planned, blocked, out
- * of service, or unknown. A mark after the word is such a state, too ("idle~" is powered off), except '+': its jobs are ending. */
+/* Ranks idle nodes first, then nodes that run jobs, in sinfo's short and long words. All other states rank last: off, planned, out of
+ * service or unknown. A mark after the word also means another state ("idle~": powered off), except '+': jobs are ending. */
 static int rank_of(const struct slurm_node *node)
 {
 	static const char *const states[][4] = { { "idle" }, { "mix", "mixed", "alloc", "allocated" } };
@@ -238,7 +238,7 @@ static void rank_nodes(const struct inventory *inventory, const char *login, int
 	slurm_nodes_release(&nodes);
 }
 
-/* Ranks hosts; asks each cluster once. *err: why a rank is RANK_UNKNOWN. */
+/* Ranks all hosts; runs sinfo once per cluster. *err has the reason for RANK_UNKNOWN. */
 static void rank_hosts(const struct inventory *inventory, int *rank, struct assay_error *err)
 {
 	for (size_t i = 0; i < inventory->n; i++)
@@ -262,7 +262,7 @@ static void add_aside(const char *hosts, const char *why, void *text)
 void host_choice_add_aside(const struct inventory *inventory, const bool *selected, struct buf *text)
 {
 	const char **names = mem_new(inventory->n, sizeof(*names));
-	char **why = mem_new(inventory->n, sizeof(*why)); /* texts are borrowed */
+	char **why = mem_new(inventory->n, sizeof(*why)); /* borrowed texts */
 
 	for (size_t i = 0; i < inventory->n; i++) {
 		names[i] = inventory->hosts[i].name;

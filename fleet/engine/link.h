@@ -1,10 +1,10 @@
-/* Private to fleet/engine: one struct fleet per call of fleet_each(), one struct link per active host.
+/* Internal declarations of fleet/engine. One struct fleet exists per call of fleet_each(), one struct link per active host.
  *
- *	each.c        threads, turns, cancelling, how hosts end; the process that ends launchers if this program is killed
- *	session.c     commands and requests to the helper, over any transport
- *	ssh.c         a transport: a session of libssh on a connected socket;  ssh_login.c authentication
- *	ssh_target.c  description of a host by lab.yaml and ~/.ssh/config: address, user, jump hosts
- *	local.c       two transports: this machine; a launcher command that leads to the host, with its Slurm allocation */
+ * each.c        threads, locks, cancelling, results of hosts; the keeper, which ends launchers if this program is killed
+ * session.c     commands and helper requests, over any transport
+ * ssh.c         ssh transport: a libssh session on a connected socket;  ssh_login.c authentication
+ * ssh_target.c  settings of a host from lab.yaml and ~/.ssh/config: address, user, jump hosts
+ * local.c       two transports: this machine; a launcher command that reaches the host, with its Slurm allocation */
 #ifndef FLEET_ENGINE_LINK_H
 #define FLEET_ENGINE_LINK_H
 
@@ -24,82 +24,82 @@
 /* A running command. */
 struct link_command {
 	const char *text;
-	const struct helper_request *request; /* its standard input: this, or `input` */
+	const struct helper_request *request; /* request to send as standard input; NULL: send `input` */
 	const char *input;
 	uint64_t fed, input_bytes, received;
 	bool hold_input, input_closed;
-	struct helper_answer *answer; /* receives standard output; NULL: `out` does */
+	struct helper_answer *answer; /* parser of standard output; NULL: `out` stores it */
 	struct spool *out, *err;
 	int64_t timeout_ms, silence_ms, began_ms, passed_ms;
 	int64_t waits_since_ms,
-	    tell_ms;	     /* start of its wait for the lock of its physical host (0: not waiting); time of the next note about it */
-	int64_t answered_ms; /* when the helper's answer was complete; 0: not yet */
-	bool ended, lingers; /* lingers: the answer is complete, but the command has not ended */
-	int exit_status;     /* -1: none */
+	    tell_ms;	     /* start of the wait for the physical host's lock (0: not waiting); time of the next note about the wait */
+	int64_t answered_ms; /* time at which the helper's answer was complete; 0: not yet */
+	bool ended, lingers; /* lingers: the answer was complete, but the command did not end in time */
+	int exit_status;     /* exit status; -1: none yet, or ended by a signal */
 	char signal[16];
 };
 
-/* Carries commands to a host. Only link_wait() waits. Functions that return false have set link->result. */
+/* Functions that carry commands to a host. None of them waits: link_wait() does. A function that returns false has set link->result. */
 struct transport {
-	bool (*open)(struct link *link); /* connects to the host, until link->deadline_ms */
+	bool (*open)(struct link *link); /* connects to the host; fails at link->deadline_ms */
 	bool (*start)(struct link *link, const char *text);
-	/* Writes as much of the input as possible now. Less than n: call it again later, or the command reads no more, which is no
-	 * failure. */
+	/* Writes as many bytes as possible without waiting and returns their number. Fewer than `n` is no error: write the rest later; a
+	 * command may also have stopped reading. */
 	size_t (*write)(struct link *link, const char *bytes, size_t n);
 	void (*end_input)(struct link *link);
-	/* Passes new output to link_output(). If the command has ended, sets command->ended, exit_status and signal. */
+	/* Passes new output to link_output(). Sets command->ended, exit_status and signal if the command has ended. */
 	bool (*read)(struct link *link);
 	size_t (*watch)(struct link *link, bool to_write,
-			struct pollfd *fds);	      /* fills in the descriptors to wait for: up to LINK_FDS_MAX - 1 */
-	void (*finish)(struct link *link, bool stop); /* releases the ended command, or stops it */
-	bool (*beside)(struct link *link, bool *can); /* *can: whether a second command can run at the same time. False: the host failed */
-	void (*park)(struct link *link); /* keeps the command running beside later ones until the link is closed; one per link */
+			struct pollfd *fds);	      /* fills fds[] with descriptors to wait for; returns their number, < LINK_FDS_MAX */
+	void (*finish)(struct link *link, bool stop); /* releases an ended command; with `stop`, ends a running one */
+	bool (*beside)(struct link *link, bool *can); /* sets *can: a second command can run at the same time; false: the host failed */
+	void (*park)(struct link *link); /* keeps the running command until the link closes, so that others can run; once per link */
 	void (*close)(struct link *link);
 };
 
 extern const struct transport ssh_transport, local_transport, launch_transport;
 
-/* The ssh part of a link. */
+/* State of the ssh transport. */
 struct ssh_link {
 	ssh_session session;
 	ssh_event event;
 	ssh_channel channel, parked;
 	struct ssh_channel_callbacks_struct callbacks;
 	struct ssh_counter_struct counted, counted_raw; /* bytes on the socket */
-	uint64_t in_flushed_bytes;			/* counted.in_bytes when nothing was queued for writing */
-	bool closed;					/* the host has closed the channel */
-	pid_t jump;					/* process of `ssh -W`; 0: none */
-	int jump_err;					/* its standard error, -1: none */
-	bool jump_full;					/* the jump host refused because of too many connections at once */
-	char *address, *user, *jump_through;		/* address and login; jump_through NULL: direct connection */
+	uint64_t in_flushed_bytes;			/* value of counted.in_bytes when the write queue was last empty */
+	bool closed;					/* true if the host has closed the channel */
+	pid_t jump;					/* process of `ssh -W`, which connects through the jump hosts; 0: none */
+	int jump_err;					/* standard error of `jump`; -1: none */
+	bool jump_full;					/* a jump host refused the login because of too many simultaneous logins */
+	char *address, *user, *jump_through;		/* address and login name; jump_through: jump hosts, NULL: direct connection */
 	int port;
-	char **identities; /* [n_identities] paths of private keys, in the order of trial */
+	char **identities; /* [n_identities] paths of private keys, in the order in which they are tried */
 	size_t n_identities;
-	bool identities_named;		/* the user named them: they are tried before the agent's keys, and a missing file is reported */
-	bool identities_only, no_agent; /* use only the agent's keys that are in the files; do not use the agent */
-	char *known_as;			/* the host's name in known_hosts, without a port; NULL: the address */
-	char **known_files;		/* [n_known_files] files that count for this host; none: all files read */
+	bool identities_named;		/* the user named `identities`: try them before the agent's keys, report missing files */
+	bool identities_only, no_agent; /* use only the agent's keys that `identities` contain; do not use the agent */
+	char *known_as;			/* name of the host in known_hosts, without a port; NULL: its address */
+	char **known_files;		/* [n_known_files] known_hosts files to use for this host; none: all files that were read */
 	size_t n_known_files;
-	struct buf notes; /* reasons why keys were not used */
+	struct buf notes; /* reasons why keys were not used, for the error message */
 };
 
 struct local_link {
-	int in, out, err, child; /* descriptors, -1: closed */
-	pid_t pid;		 /* also its process group; 0: none */
+	int in, out, err, child; /* pipes of the command and its pidfd; -1: closed */
+	pid_t pid;		 /* process id and process group of the command; 0: none */
 	bool exited;
 	int parked_in; /* standard input of the parked command */
-	pid_t parked;  /* 0: none */
+	pid_t parked;  /* process id of the parked command; 0: none */
 };
 
-/* Further state of a host behind a launcher command; the command itself is in local_link. */
+/* Additional state of a host with a launcher. local_link has the launcher's process. */
 struct launch_link {
 	bool on;
-	int status;	 /* exit status of the command as its shell reported it; -1: not yet */
-	struct buf line; /* unfinished line of standard error */
+	int status;	 /* exit status of the command, from its line on standard error; -1: not received yet */
+	struct buf line; /* incomplete line of standard error */
 	struct buf last; /* last complete line of standard error */
 	int parked_out, parked_err;
-	struct local_link holder; /* the process that holds an allocation */
-	char job[24], name[64];	  /* id of the allocation; unique name of its job */
+	struct local_link holder; /* process that holds the Slurm allocation */
+	char job[24], name[64];	  /* job: id of the allocation; name: unique name of the job */
 };
 
 struct link {
@@ -107,13 +107,13 @@ struct link {
 	const struct host *host;
 	struct fleet_result *result;
 	const struct transport *transport;
-	int64_t deadline_ms;	 /* for opening the session */
-	bool open, broken;	 /* broken: nothing more can be done on this host */
-	int64_t *heard_ms;	 /* into fleet->heard_ms; NULL for a local command on the way to the host */
-	struct session *session; /* also NULL for such a command */
+	int64_t deadline_ms;	 /* time limit for opening the session */
+	bool open, broken;	 /* broken: the host failed; no further command is run */
+	int64_t *heard_ms;	 /* pointer into fleet->heard_ms; NULL for a local command that prepares the connection */
+	struct session *session; /* session of the host; NULL for such a local command */
 	struct link_command *command;
 	char *without_helper;
-	char architecture[ARCHITECTURE_BYTES]; /* uname -m; "": not asked yet */
+	char architecture[ARCHITECTURE_BYTES]; /* output of uname -m; "": not known yet */
 	union {
 		struct ssh_link ssh;
 		struct local_link local;
@@ -121,25 +121,25 @@ struct link {
 	struct launch_link launch;
 };
 
-/* A private key, read once. */
+/* A private key file, read once and shared by all hosts. */
 struct key_file {
 	char *path;
-	ssh_key key;  /* NULL: not usable */
-	bool absent;  /* the file does not exist */
-	char *reason; /* why it is not usable, with the remedy, without any of its contents; NULL: it is usable */
+	ssh_key key;  /* NULL: the file is not usable */
+	bool absent;  /* true if the file does not exist */
+	char *reason; /* error message with its remedy, without content of the file; NULL: the key is usable */
 };
 
-/* Output of one `ssh -G` command, run once and shared by hosts. */
+/* Result of one `ssh -G` command, shared by all hosts that need it. */
 struct asked {
-	char *command, *text; /* text NULL: it failed, with the outcome below */
+	char *command, *text; /* text: output; NULL: the command failed, with `outcome` and `why` */
 	enum fleet_outcome outcome;
 	char *why;
 };
 
-/* A process that ends launchers still running a while after this program has ended. */
+/* The keeper: a process that ends launchers which still run some time after this program has ended. */
 struct keeper {
 	int fd;
-	pid_t pid; /* 0: none */
+	pid_t pid; /* process id; 0: not started */
 };
 
 enum host_state { HOST_PENDING, HOST_STARTED, HOST_ENDED };
@@ -147,99 +147,99 @@ enum host_state { HOST_PENDING, HOST_STARTED, HOST_ENDED };
 struct fleet {
 	const struct host *const *hosts;
 	size_t n;
-	struct fleet_options options; /* defaults are filled in */
+	struct fleet_options options; /* options with the defaults filled in */
 	fleet_function function;
 	void *context;
 	struct fleet_result *results;
 	size_t n_done;
-	pthread_mutex_t turn;	 /* fleet_lock() */
-	pthread_mutex_t knowing; /* guards options.known; reading its files may hang with the home directory */
-	pthread_mutex_t inner;	 /* guards the fields below; held briefly only, because cancelling needs it */
-	enum host_state *states; /* [n] */
-	int64_t *heard_ms;	 /* [n] time of the last traffic with each host; accessed atomically */
-	size_t n_serving;	 /* threads that serve hosts */
+	pthread_mutex_t turn;	 /* lock of fleet_lock() */
+	pthread_mutex_t knowing; /* guards options.known; may be held long, because reading files of the home directory may block */
+	pthread_mutex_t inner;	 /* guards the fields below; held briefly, because cancelling needs it */
+	enum host_state *states; /* [n] states of the hosts */
+	int64_t *heard_ms;	 /* [n] time of the last traffic with each host; 0: not started; accessed atomically */
+	size_t n_serving;	 /* number of threads that serve hosts */
 	pthread_cond_t freed;	 /* signaled when a host has ended */
-	struct key_file **keys;	 /* [n_keys] */
+	struct key_file **keys;	 /* [n_keys] private keys that were read */
 	size_t n_keys, keys_capacity;
-	char *user, *home;	/* the user of this program */
-	pthread_mutex_t asking; /* guards the three fields below */
-	struct asked **asked;	/* [n_asked] */
+	char *user, *home;	/* login name and home directory of this program's user */
+	pthread_mutex_t asking; /* guards asked, n_asked and asked_capacity */
+	struct asked **asked;	/* [n_asked] commands that were run */
 	size_t n_asked, asked_capacity;
 	struct keeper keeper;
-	size_t n_agent_keys; /* keys in the authentication agent; 0: it is not used; why not: agent_reason, "" if there is no agent */
+	size_t n_agent_keys; /* keys in the authentication agent; 0: none usable, for agent_reason ("": there is no agent) */
 	char agent_reason[128];
-	int cancel_fd;	   /* readable once everything must end */
-	int ended_fd;	   /* readable once the last thread has ended */
-	int written_fd;	   /* standard output, after session_write() has written to it; else -1 */
-	bool stopped;	   /* fleet_stop() */
-	int64_t silent_ms; /* when to report silent hosts next */
+	int cancel_fd;	   /* eventfd, readable after cancelling */
+	int ended_fd;	   /* eventfd, readable after the last thread has ended */
+	int written_fd;	   /* standard output, once session_write() has written to it; else -1 */
+	bool stopped;	   /* fleet_stop() was called */
+	int64_t silent_ms; /* time of the next report of silent hosts */
 };
 
 /* ---- each.c ---- */
 
-/* Returns milliseconds in which this process was not stopped (Ctrl-Z): stopping it does not make a host late. */
+/* Returns a monotonic time in ms that excludes the time while this process was stopped (Ctrl-Z), so that limits do not expire then. */
 int64_t link_now_ms(void);
 
-/* Waits until one of fds[n] is ready or until_ms has come (0: without limit). fds must have room for one more. */
+/* Waits until one of fds[n] is ready or until the time until_ms (0: without limit). fds must have room for one more element. */
 enum link_wait { LINK_READY, LINK_LATE, LINK_CANCELLED };
 enum link_wait link_wait(const struct link *link, struct pollfd *fds, size_t n, int64_t until_ms);
 
-/* Ends the host as failed: nothing more can be done there. Makes the text printable. Returns false. */
+/* Marks the host as failed: no further command is run on it. Makes the message printable. Returns false. */
 bool link_fail(struct link *link, enum fleet_outcome outcome, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
-bool link_cancelled(struct link *link); /* calls link_fail() with the text for cancelled hosts */
+bool link_cancelled(struct link *link); /* calls link_fail() with the message FLEET_CANCELLED */
 void link_make_printable(char *text);
 
-/* Passes a launcher to the keeper, which ends it if this program is killed. process: a pidfd of the leader of its group. */
+/* Passes a launcher to the keeper. `process` is a pidfd of the launcher, which leads its process group. */
 void keeper_add(const struct keeper *keeper, int process, pid_t pid);
 
-/* Starts a thread with a small stack. Returns 0 or an errno. */
+/* Starts a thread with a small stack and blocked signals. Returns 0 or an errno. */
 int fleet_thread(pthread_t *thread, void *(*work)(void *), void *argument);
 
 /* ---- session.c ---- */
 
-void link_name_signal(int64_t number, char name[16]); /* Linux's names; others as numbers */
+void link_name_signal(int64_t number, char name[16]); /* writes a name such as "KILL"; a number if Linux has no such signal */
 void link_begin(struct link *link);		      /* starts the time limit for connecting */
-/* Stores output of the command; too much output fails the host. */
+/* Stores output of the running command. Fails the host if the output exceeds the limit. */
 void link_output(struct link *link, bool is_err, const char *bytes, size_t n);
-/* Returns the last output of a host without a helper's greeting: ': "OUT", "ERR"', or "". free() it. */
+/* Returns the last lines of a command's output for an error message: ': "OUT", "ERR"', or "" if there are none. free() it. */
 char *link_words(const struct link_command *command);
-/* Waits for more of the command. False: late or cancelled; the host has failed. */
+/* Waits until the running command may have made progress. Returns false, and fails the host, at its time limit or after cancelling. */
 bool link_command_wait(struct link *link);
 
-/* Shows a note to the user at once, by options->note. Not between fleet_lock and fleet_unlock. */
+/* Shows a note to the user at once, by options->note. Takes the lock of fleet_lock(): do not call it with that lock held. */
 void link_notef(struct link *link, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* Appends the command with which the user can trust the host. */
+/* Appends the command by which the user accepts the host's key. */
 void link_add_trust(const struct link *link, bool replace, struct buf *out);
 
-/* Runs a command of this machine's shell, for the way to the host. False: it failed, or link->broken was set. */
+/* Runs a shell command here, to prepare the connection. Returns false if it failed or could not run (link->broken is set). */
 bool link_run_here(struct link *link, const char *text, struct spool *out, struct spool *err);
 
 /* ---- ssh_target.c ---- */
 
-/* Reads into link->ssh the description of the host by lab.yaml and ~/.ssh/config. */
+/* Fills link->ssh with the settings of the host from lab.yaml and ~/.ssh/config. */
 bool target_describe(struct link *link);
-/* Returns a line for sh: ssh through the hops ("[user@]host[:port],...") to `target`. target "": a command on the last hop follows. free()
- * it. NULL: the host failed. */
+/* Returns a shell command that runs ssh through `hops` ("[user@]host[:port],...") to `target`. With target "", the caller appends a
+ * command for the last hop. free() it. NULL: the host failed. */
 char *hops_line(struct link *link, const char *hops, const char *target);
 
 /* ---- ssh.c ---- */
 
-/* Waits until libssh's non-blocking calls can go on: input has come, or output can be sent. False: late or cancelled; the host failed. */
+/* Waits until libssh can read or write. `what` names the awaited step in messages. False: late or cancelled; the host failed. */
 bool ssh_wait(struct link *link, const char *what);
 bool ssh_is_dead(const struct link *link);
-bool ssh_broken(struct link *link, const char *while_what); /* fails the host after an error of the session */
+bool ssh_broken(struct link *link, const char *while_what); /* fails the host after an error of libssh */
 
 /* ---- ssh_login.c ---- */
 
 bool ssh_login(struct link *link);
-void agent_look(struct fleet *fleet); /* counts the keys of the authentication agent; waits a second at most */
+void agent_look(struct fleet *fleet); /* counts the keys of the authentication agent; waits at most one second */
 
 /* ---- local.c ---- */
 
-/* Starts a program in its own process group, with default signals; fds[0..2] become its standard descriptors. Looks `path` up in PATH
- * unless it has a slash. Returns 0 or an errno. */
+/* Starts a program in its own process group with default signals. fds[0..2] become its standard streams. Searches PATH if `path` has no
+ * slash. Returns 0 or an errno. */
 int child_start(const char *path, const char *const *argv, const int *fds, pid_t *pid);
-void child_end(pid_t pid, int signal); /* sends it to the whole group, then waits two seconds at most */
+void child_end(pid_t pid, int signal); /* sends the signal to the process group, then waits at most two seconds */
 
 #endif

@@ -1,5 +1,5 @@
-/* Transports whose commands are processes of this machine: the machine itself as a host, and a command that leads to another host. Also
- * starts programs of this machine. */
+/* Two transports whose commands are processes of this machine: this machine as a host, and a launcher that reaches another host. Also
+ * starts programs on this machine. */
 #include "fleet/engine/link.h"
 
 #include "base/mem.h"
@@ -14,12 +14,12 @@
 #include <unistd.h>
 
 #define READ_BYTES   16384
-#define READS_A_TURN 64 /* then the other stream has its turn */
+#define READS_A_TURN 64 /* reads per stream before the other stream gets its turn */
 #define REAP_MS	     2000
 
 /* ---- programs ---- */
 
-/* Sets default signals and an empty mask, whatever this program has set. */
+/* Gives the child default signal actions, an empty signal mask, and a process group of its own. */
 static int describe_child(posix_spawnattr_t *attributes)
 {
 	sigset_t all, none;
@@ -53,14 +53,14 @@ int child_start(const char *path, const char *const *argv, const int *fds, pid_t
 	error = describe_child(&attributes);
 	for (int i = 0; !error && i < 3; i++)
 		error = posix_spawn_file_actions_adddup2(&actions, fds[i], i);
-	if (!error) /* the interface is older than const: argv is not written to */
+	if (!error) /* posix_spawnp() does not write to argv, although its type is not const */
 		error = posix_spawnp(pid, path, &actions, &attributes, (char *const *)(uintptr_t)argv, environ);
 	posix_spawnattr_destroy(&attributes);
 	posix_spawn_file_actions_destroy(&actions);
 	return error;
 }
 
-/* Waits for its end, at most so long; call child_end() afterwards. */
+/* Waits up to `ms` for the process to end. Does not reap it; child_end() does. */
 static void child_wait(pid_t pid, int ms)
 {
 	struct pollfd ended = { .fd = pidfd_open(pid, 0), .events = POLLIN };
@@ -77,12 +77,12 @@ void child_end(pid_t pid, int number)
 	int status;
 
 	kill(-pid, number);
-	/* A process that the kernel holds in a system call dies only after that call: do not wait for it. */
+	/* A process in an uninterruptible system call ends only after that call, so the wait is limited. */
 	child_wait(pid, REAP_MS);
 	waitpid(pid, &status, WNOHANG);
 }
 
-/* ---- the transport: this machine ---- */
+/* ---- transport: this machine ---- */
 
 static void launch_said(struct link *link, const char *bytes, size_t n);
 
@@ -99,7 +99,7 @@ static bool local_open(struct link *link)
 	return true;
 }
 
-/* Makes pipes. The ends of this process do not block; those of the command do. */
+/* Makes three pipes. The ends of this process are non-blocking; those of the command block. */
 static int make_pipes(int pipes[3][2])
 {
 	for (int i = 0; i < 3; i++) {
@@ -109,7 +109,7 @@ static int make_pipes(int pipes[3][2])
 	return 0;
 }
 
-/* Starts a program with three pipes. Returns 0 or an errno. */
+/* Starts a program whose standard streams are three pipes. Returns 0 or an errno. */
 static int local_begin(struct local_link *local, const char *const *argv)
 {
 	int pipes[3][2] = { { -1, -1 }, { -1, -1 }, { -1, -1 } };
@@ -144,7 +144,7 @@ static size_t local_write(struct link *link, const char *bytes, size_t n)
 {
 	ssize_t written = link->local.in < 0 ? 0 : write(link->local.in, bytes, n);
 
-	if (written < 0 && errno != EAGAIN && errno != EINTR) /* the command has stopped reading */
+	if (written < 0 && errno != EAGAIN && errno != EINTR) /* the command no longer reads its input */
 		local_close_fd(&link->local.in);
 	return written < 0 ? 0 : (size_t)written;
 }
@@ -172,7 +172,7 @@ static void drain(struct link *link, int *fd, bool is_err)
 	}
 }
 
-/* Notes whether the child has ended. It stays a zombie until its group is killed, so that its pid is not reused meanwhile. */
+/* Records the child's end. The child stays a zombie until its group is killed, so that its pid is not reused. */
 static void look_at_child(struct link *link)
 {
 	struct link_command *command = link->command;
@@ -201,7 +201,7 @@ static size_t local_watch(struct link *link, bool to_write, struct pollfd *fds)
 {
 	const struct local_link *local = &link->local;
 
-	/* Poll standard input only to write: without a reader it would be ready for ever. */
+	/* Poll standard input only to write: a pipe without a reader is always ready. */
 	fds[0] = (struct pollfd){ .fd = to_write ? local->in : -1, .events = POLLOUT };
 	fds[1] = (struct pollfd){ .fd = local->out, .events = POLLIN };
 	fds[2] = (struct pollfd){ .fd = local->err, .events = POLLIN };
@@ -212,7 +212,7 @@ static size_t local_watch(struct link *link, bool to_write, struct pollfd *fds)
 static void local_finish(struct link *link, bool stop)
 {
 	struct local_link *local = &link->local;
-	/* A program that ends with its input may first end its descendants. */
+	/* SIGTERM lets a program that ends with its input end its descendants first. */
 	bool gently = stop && link->command->hold_input && !local->exited;
 
 	local_close_fd(&local->in);
@@ -244,7 +244,7 @@ static void local_park(struct link *link)
 	local_close_fd(&local->child);
 }
 
-/* Ends the parked command by closing its input. */
+/* Ends the parked command by closing its standard input. */
 static void local_close(struct link *link)
 {
 	if (link->local.parked <= 0)
@@ -257,35 +257,35 @@ static void local_close(struct link *link)
 const struct transport local_transport = { local_open,	local_start,  local_write,  local_end_input, local_read,
 					   local_watch, local_finish, local_beside, local_park,	     local_close };
 
-/* ---- hosts behind a command ---- */
+/* ---- hosts with a launcher ---- */
 
-/* A host behind a command: the arguments of lab.yaml, then /bin/sh -c COMMAND, run as a program of this machine or, by ssh, of a login
- * node. Launchers have exit statuses of their own, and 0 even if the host has died. So the helper's result counts; for commands without the
- * helper, a line on standard error that the shell on the host adds.
+/* A host with a launcher: the process is the launcher's arguments, then /bin/sh -c COMMAND. It runs on this machine or, by ssh, on a
+ * login node. A launcher's exit status is not reliable: it may be 0 even if the host has crashed. So the helper's result counts. For
+ * commands without the helper, the host's shell adds a line with the status to standard error.
  *
- * Hosts of Slurm: one allocation per host and session. A step on the node holds it while the step's standard input is open.
+ * Slurm: each session has one allocation per host. A job step on the node holds the allocation while the step's standard input is open.
  *
- * Nothing is left, whatever ends first. When this program dies, the holder's input ends, and with it the step and the allocation; a queued
- * job is cancelled. When srun is killed, the step does not notice: the shell around srun cancels the job. When that shell is killed, too,
- * the step receives no more beats and cancels its own job. Finally, Slurm ends jobs after the time limit. */
+ * Nothing stays behind, whichever process ends first. If this program ends, the holder's input ends, and so do the step and the
+ * allocation; a queued job is cancelled. If srun is killed, the shell around srun cancels the job. If that shell is also killed, the
+ * step gets no more "beat" lines and cancels its own job. At last, Slurm ends jobs at the time limit. */
 
-#define LEAVE_MS       2000 /* for a launcher to end by itself */
+#define LEAVE_MS       2000 /* time for a launcher to end by itself */
 #define LINE_BYTES_MAX 4096
 #define LOOK_MS	       1000
 #define ASK_FIRST_MS   1500
-#define ASK_AGAIN_MS   (20 * 1000) /* to spare the cluster's controller */
+#define ASK_AGAIN_MS   (20 * 1000) /* interval of queries, long enough to spare the cluster's controller */
 #define TELL_AGAIN_MS  (5 * 60 * 1000)
 #define ASK_MS	       (20 * 1000)
 #define SAID_BYTES_MAX 65536
 #define CLOSE_MS       5000
-#define EXPLAIN_TIMES  35 /* polls: Slurm gives the processes of an ending job 30 s */
+#define EXPLAIN_TIMES  35 /* number of queries, one per second: Slurm gives the processes of an ending job 30 s */
 
-/* A launcher's own status is not reliable. The command's status is on its standard error, in a line with this prefix. */
+/* Prefix of the line on standard error that has the command's exit status. */
 #define LAUNCHED_ENDED "assay: the launched command has ended with status "
 
-#define SLURM_HELD "assay: held by job " /* first output of the holder of an allocation */
+#define SLURM_HELD "assay: held by job " /* prefix of the first line of the process that holds an allocation */
 
-/* Arguments: NAME WORDS. A sleep must not keep srun's input open. If srun ends by itself, this shell ends, so that the session notices. */
+/* Shell program, arguments NAME WORDS. A sleep must not keep srun's input open. If srun ends by itself, so does this shell. */
 static const char hold[] = "n=$1; shift; { while :; do echo beat; sleep 20 >/dev/null; done & b=$!; cat; kill $b; scancel -Q -t PENDING -n "
 			   "\"$n\"; } 2>/dev/null | { \"$@\" || { scancel -Q -n \"$n\"; kill $$; exit 1; }; }";
 static const char held[] = "echo \"" SLURM_HELD "$SLURM_JOB_ID\"; while x=$(timeout 90 sh -c \"read -r x && echo \\$x\") && [ \"$x\" = "
@@ -302,7 +302,7 @@ static size_t replaced(const char *at, const char *place, const char *text, stru
 	return n;
 }
 
-/* Returns the argument with host and job inserted; free() it. */
+/* Returns the argument with the placeholders for host and job replaced. free() it. */
 static char *launcher_word(const char *word, const char *host, const char *job)
 {
 	struct buf out = BUF_INIT;
@@ -320,7 +320,7 @@ static char *launcher_word(const char *word, const char *host, const char *job)
 	return buf_take(&out);
 }
 
-/* Returns a line for sh, through the login node if there is one; free() it. NULL: failed. */
+/* Returns a shell command that runs `words`, through the login node if there is one. free() it. NULL: the host failed. */
 static char *launch_line(struct link *link, const char *const *words)
 {
 	char *plain = text_shell_line(words), *way;
@@ -337,7 +337,7 @@ static char *launch_line(struct link *link, const char *const *words)
 	return way ? buf_take(&line) : NULL;
 }
 
-/* Starts the arguments as a process, through the login node if there is one. */
+/* Starts `words` as a process, through the login node if there is one. */
 static bool launch_begin(struct link *link, struct local_link *process, const char *const *words)
 {
 	char *line = link->host->launcher.login ? launch_line(link, words) : NULL;
@@ -354,12 +354,12 @@ static bool launch_begin(struct link *link, struct local_link *process, const ch
 /* ---- output of launchers and Slurm ---- */
 
 struct slurm_said {
-	char job[24], state[32], reason[80];  /* RUNNING, PENDING, ...; "": not reported */
-	char node_state[32], node_reason[80]; /* idle, drained, down, ... */
+	char job[24], state[32], reason[80];  /* state of the job: RUNNING, PENDING, ...; "": not reported */
+	char node_state[32], node_reason[80]; /* state of the node: idle, drained, down, ... */
 	bool silent;			      /* the node does not answer Slurm */
 };
 
-/* Reads a line without its end. True: it has the command's exit status, *status; *before: bytes of the command before it. */
+/* Reports whether a line (without its newline) has the command's exit status. *before: size of the command's own text in the line. */
 static bool launched_end(const char *line, size_t n, size_t *before, int *status)
 {
 	static const char words[] = LAUNCHED_ENDED;
@@ -383,7 +383,7 @@ static bool launched_end(const char *line, size_t n, size_t *before, int *status
 	return true;
 }
 
-/* Reports whether text[n] has the holder's line; copies the job. */
+/* Reports whether text[n] has the holder's line; copies the job's id from it. */
 static bool slurm_held(const char *text, size_t n, char job[24])
 {
 	static const char words[] = SLURM_HELD;
@@ -410,7 +410,7 @@ static void copy_field(const char *from, size_t n, char *out, size_t room)
 	out[n] = '\0';
 }
 
-/* Reads lines JOB|STATE|REASON of squeue (the last one counts) and node|STATE|REASON of sinfo; ignores others. */
+/* Parses lines JOB|STATE|REASON of squeue, the last of which counts, and node|STATE|REASON of sinfo. Ignores other lines. */
 static void slurm_parse(const char *text, struct slurm_said *out)
 {
 	*out = (struct slurm_said){ .silent = false };
@@ -426,7 +426,7 @@ static void slurm_parse(const char *text, struct slurm_said *out)
 		reason = state + second + 1;
 		rest = strcspn(reason, "\n");
 		if (first == 4 && memcmp(line, "node", 4) == 0) {
-			/* Marks after the state: '*' means no answer; others mean a change of power, or a reservation. */
+			/* A '*' after the state means no answer. Other marks mean power saving or a reservation. */
 			out->silent = memchr(state, '*', second) != NULL;
 			second = strcspn(state, "*~#!%$@^-+|");
 			copy_field(state, second, out->node_state, sizeof(out->node_state));
@@ -439,7 +439,7 @@ static void slurm_parse(const char *text, struct slurm_said *out)
 	}
 }
 
-/* Fails the host if ssh has refused the key of the login node. Reports whether it has. */
+/* Reports whether ssh has refused the login node's key; if so, fails the host. */
 static bool launch_key_refused(struct link *link, const char *said)
 {
 	struct buf trust = BUF_INIT;
@@ -471,7 +471,7 @@ static bool slurm_ask(struct link *link, struct slurm_said *said)
 	link->deadline_ms = link_now_ms() + ASK_MS;
 	ok = line && link_run_here(link, line, &out, &err) && !spool_text(&out, SAID_BYTES_MAX, &text, &n, &error);
 	link->deadline_ms = deadline_ms;
-	link->broken = broken; /* a failed question is no failure of the host */
+	link->broken = broken; /* a failed query does not fail the host */
 	*link->result = before;
 	slurm_parse(text ? text : "", said);
 	mem_free(text, line);
@@ -546,7 +546,7 @@ static bool hold_start(struct link *link)
 	return launch_begin(link, &link->launch.holder, words);
 }
 
-/* Reads new bytes of a stream of the holder; false: the stream has ended. */
+/* Reads new output of the holder. Returns false at the end of the stream. */
 static bool hold_read(int *fd, struct buf *text)
 {
 	char bytes[1024];
@@ -572,7 +572,7 @@ static const char *last_line(struct buf *text)
 	return line ? line + 1 : text->bytes;
 }
 
-/* Fails the host after srun has refused the allocation, which it does at once if it is impossible. */
+/* Fails the host after srun has refused the allocation. srun refuses an impossible allocation at once. */
 static bool hold_refused(struct link *link, struct buf *err)
 {
 	struct slurm_said said;
@@ -584,7 +584,7 @@ static bool hold_refused(struct link *link, struct buf *err)
 	return link_fail(link, FLEET_UNREACHABLE, "Slurm gave no allocation: %s", last_line(err));
 }
 
-/* Reports whether waiting cannot change the reason. */
+/* Reports whether a job that is pending for this reason will never start. */
 static bool never_starts(const char *reason)
 {
 	static const char *const reasons[] = { "PartitionTimeLimit",
@@ -612,7 +612,7 @@ static bool queue_look(struct link *link, struct queue *queue)
 	int64_t now_ms = link_now_ms();
 	const char *reason = *queue->said.reason ? queue->said.reason : "no reason given";
 
-	__atomic_store_n(link->heard_ms, now_ms, __ATOMIC_RELAXED); /* waiting in a queue is not silence */
+	__atomic_store_n(link->heard_ms, now_ms, __ATOMIC_RELAXED); /* a host that waits in the queue is not silent */
 	if (now_ms - queue->began_ms >= (int64_t)(1000 * link->host->launcher.queue_limit_s))
 		return link_fail(link, FLEET_QUEUED, "waited in Slurm's queue for %.4g minute%s, its queue_limit (%s)",
 				 link->host->launcher.queue_limit_s / 60, link->host->launcher.queue_limit_s == 60 ? "" : "s", reason);
@@ -636,7 +636,7 @@ static bool queue_look(struct link *link, struct queue *queue)
 	return true;
 }
 
-/* Waits in the queue for the allocation. */
+/* Waits in the queue until Slurm grants the allocation. */
 static bool slurm_open(struct link *link)
 {
 	struct local_link *holder = &link->launch.holder;
@@ -663,14 +663,14 @@ static bool slurm_open(struct link *link)
 	return ok;
 }
 
-/* Sends a word, so that the job ends as completed. */
+/* Tells the holder to end, so that Slurm records the job as completed. */
 static void slurm_close(struct link *link)
 {
 	struct local_link *holder = &link->launch.holder;
 
 	if (holder->pid > 0) {
 		if (*link->launch.job && write(holder->in, "done\n", 5) < 0)
-			link->launch.job[0] = '\0'; /* it has already ended */
+			link->launch.job[0] = '\0'; /* the holder has already ended */
 		local_close_fd(&holder->in);
 		child_wait(holder->pid, CLOSE_MS);
 		child_end(holder->pid, SIGKILL);
@@ -682,9 +682,9 @@ static void slurm_close(struct link *link)
 	holder->pid = 0;
 }
 
-/* ---- Slurm: causes of an end ---- */
+/* ---- Slurm: reason for the end of a job ---- */
 
-/* Replaces the message of a host whose command was lost, if Slurm knows the cause. */
+/* Replaces the message of a host that lost its command, if Slurm gives a reason. */
 static void slurm_explain(struct link *link)
 {
 	const char *job = link->launch.job;
@@ -741,7 +741,7 @@ static bool launch_start(struct link *link, const char *text)
 
 /* ---- output of a command ---- */
 
-/* Takes one line of standard error, or the part of it that fits. */
+/* Handles a line of standard error; with `whole` false, a line that has no newline yet. */
 static void take_line(struct link *link, const char *line, size_t n, bool whole)
 {
 	struct launch_link *launch = &link->launch;
@@ -761,7 +761,7 @@ static void take_line(struct link *link, const char *line, size_t n, bool whole)
 	}
 }
 
-/* Takes standard error of a launcher. */
+/* Splits the standard error of a launcher into lines. */
 static void launch_said(struct link *link, const char *bytes, size_t n)
 {
 	struct buf *line = &link->launch.line;
@@ -780,7 +780,7 @@ static void launch_said(struct link *link, const char *bytes, size_t n)
 	}
 }
 
-/* Fails: the launcher has ended without the command's status. */
+/* Fails the host: the launcher ended without reporting the command's exit status. */
 static bool launch_lost(struct link *link)
 {
 	const struct link_command *command = link->command;
@@ -812,7 +812,7 @@ static bool launch_read(struct link *link)
 	if (!local_read(link))
 		return false;
 	if (command->answer && command->answer->ended && !command->answer->made) {
-		command->ended = true; /* whatever the launcher does itself */
+		command->ended = true; /* the answer is complete; the launcher's own status does not matter */
 		command->exit_status = 0;
 		return true;
 	}
@@ -828,7 +828,7 @@ static bool launch_read(struct link *link)
 	return !link->broken;
 }
 
-/* ---- the transport: a command that leads to the host ---- */
+/* ---- transport: a launcher ---- */
 
 static bool launch_open(struct link *link)
 {
@@ -849,7 +849,7 @@ static void launch_finish(struct link *link, bool stop)
 	local_finish(link, stop);
 }
 
-/* Parks a launcher. Unlike a local process, its output stays open, because a launcher ends if it cannot pass its output on. */
+/* Parks a launcher. Keeps its output open: a launcher ends if it cannot write output. */
 static void launch_park(struct link *link)
 {
 	struct launch_link *launch = &link->launch;

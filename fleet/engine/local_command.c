@@ -1,4 +1,4 @@
-/* Commands on this machine, run as the fleet runs them on hosts. */
+/* Runs commands on this machine as the fleet runs them on hosts. */
 #include "fleet/engine/local_command.h"
 
 #include "base/mem.h"
@@ -8,12 +8,12 @@
 
 #include <string.h>
 
-#define LOCK_WAIT_MS  (2 * 60 * 1000) /* until another program's processes have ended */
+#define LOCK_WAIT_MS  (2 * 60 * 1000) /* wait for the lock: another program's processes may have to end */
 #define GIT_MS	      (10 * 60 * 1000)
 #define GIT_WORDS_MAX 24
-#define END_MS	      (30 * 1000) /* until a command has ended after its timeout */
+#define END_MS	      (30 * 1000) /* time for a command to end after its timeout */
 
-/* Variables that lead git to another repository than the given one. */
+/* Variables that make git use another repository than the given one. */
 static const char *const git_variables[] = {
 	"GIT_DIR",	 "GIT_WORK_TREE", "GIT_INDEX_FILE",  "GIT_OBJECT_DIRECTORY", "GIT_COMMON_DIR", "GIT_ALTERNATE_OBJECT_DIRECTORIES",
 	"GIT_NAMESPACE", "GIT_PREFIX",	  "GIT_SHALLOW_FILE"
@@ -40,7 +40,7 @@ static void local_request_run(const struct local_command *command, const struct 
 struct local_run {
 	const struct local_command *command;
 	struct local_said *said;
-	enum assay_status st; /* status of storing its output */
+	enum assay_status st; /* status of storing the output */
 	struct assay_error err;
 };
 
@@ -65,13 +65,13 @@ static void local_run(struct session *session, void *context)
 	}
 	if (command->lock)
 		helper_request_lock(&request, command->lock, LOCK_WAIT_MS);
-	session_open(session); /* this machine is always reachable */
+	session_open(session); /* connecting to this machine cannot fail */
 	if (session_run(session, &request, command->timeout_ms + END_MS, &answer))
 		session_judge(session, &answer);
 	run->said->result = answer.result;
 	if (answer.n_files == 1 && answer.files[0].bytes)
 		run->said->samples = mem_string(answer.files[0].bytes);
-	/* A command that was cut off leaves a part. */
+	/* An interrupted command has partial output; keep it. */
 	run->st = spool_text(&answer.out, LOCAL_OUTPUT_BYTES_MAX, &run->said->out, &run->said->out_bytes, &run->err);
 	if (!run->st)
 		run->st = spool_text(&answer.err, LOCAL_OUTPUT_BYTES_MAX, &run->said->err, &run->said->err_bytes, &run->err);
@@ -134,7 +134,7 @@ static void local_show_line(const char *text, enum local_line which, char *out)
 	free(line);
 }
 
-/* Returns the first word of an error; NULL: none. */
+/* Returns the start of the first line that mentions an error; NULL: none. */
 static const char *local_find_error(const char *text)
 {
 	static const char *const words[] = { "error", "fatal", "undefined reference", "not found", "No such file", "Traceback", "denied" };

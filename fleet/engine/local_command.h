@@ -1,5 +1,5 @@
-/* Runs a command on this machine as on hosts of the fleet, by the helper and without a shell. The command and its descendants are ended at
- * its timeout, when *cancelled is set, and whenever this program dies. */
+/* Runs a command on this machine by the helper, without a shell, as on hosts of the fleet. The helper ends the command and its
+ * descendants at the timeout, when *cancelled is set, and when this program ends for any reason. */
 #ifndef FLEET_LOCAL_COMMAND_H
 #define FLEET_LOCAL_COMMAND_H
 
@@ -11,47 +11,47 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define LOCAL_OUTPUT_BYTES_MAX (64u << 20) /* limit of the output; more ends the command */
+#define LOCAL_OUTPUT_BYTES_MAX (64u << 20) /* limit per stream; the command ends if it writes more */
 
 struct local_command {
-	const char *const *words; /* [n] */
+	const char *const *words; /* [n] arguments */
 	size_t n;
-	bool git;	       /* without the variables that lead git to another repository: the caller may be one of its hooks */
-	const char *directory; /* NULL: the current one */
-	const char *input;     /* file opened again as standard input; NULL: none */
-	const char *lock;      /* file that is locked until all processes are gone; NULL: none */
-	bool sample;	       /* sample its CPU time (fleet/helper/sampler.h), with places in files */
-	int64_t sample_ns;     /* sampling period, above 0: then without places in files */
-	uint64_t kept_bytes;   /* limit per stream; the rest is dropped; 0: LOCAL_OUTPUT_BYTES_MAX */
+	bool git;	       /* remove git's variables, such as GIT_DIR, from the environment: assay may run in a git hook */
+	const char *directory; /* working directory; NULL: the current one */
+	const char *input;     /* path of the file that becomes standard input; NULL: none */
+	const char *lock;      /* path of a file to lock until all processes have ended; NULL: none */
+	bool sample;	       /* sample the CPU time (fleet/helper/sampler.h); if sample_ns is 0, with addresses in files */
+	int64_t sample_ns;     /* sampling period, ns; if above 0, samples have no addresses in files */
+	uint64_t kept_bytes;   /* limit per stream; further output is dropped; 0: LOCAL_OUTPUT_BYTES_MAX */
 	int64_t timeout_ms;
-	const volatile sig_atomic_t *cancelled; /* may be NULL */
+	const volatile sig_atomic_t *cancelled; /* flag that ends the command if it is not 0; may be NULL */
 };
 
 struct local_said {
-	bool ok;		       /* exit status 0 */
+	bool ok;		       /* exit status was 0 */
 	char fault[ASSAY_ERROR_BYTES]; /* reason unless ok: "exit status 2", "cannot execute 'git': ..."; else "" */
-	char *out, *err;	       /* [out_bytes] and [err_bytes], and a NUL */
+	char *out, *err;	       /* [out_bytes] and [err_bytes], NUL-terminated */
 	size_t out_bytes, err_bytes;
 	struct helper_result result; /* measurements of the command */
-	char *samples;		     /* NULL: not requested, or none arrived */
+	char *samples;		     /* samples as text; NULL: not requested, or none received */
 };
 
-/* Overwrites *out; local_said_release() it. A status other than ASSAY_OK is a fault of this machine, not of the command. */
+/* Runs the command. Overwrites *out; local_said_release() it. A status other than ASSAY_OK is an error of this machine. */
 enum assay_status local_command_run(const struct local_command *command, struct local_said *out, struct assay_error *err);
-void local_said_release(struct local_said *said); /* accepts zeroed */
+void local_said_release(struct local_said *said); /* accepts a zeroed struct */
 
-/* Appends git's output in a repository to *out. words end with NULL. ASSAY_E_NOTFOUND, with git's own message, if it fails. */
+/* Appends git's output for a repository to *out. `words`: git's arguments, NULL-terminated. ASSAY_E_NOTFOUND, with git's message: error. */
 enum assay_status local_git(const char *repository, const char *const *words, const volatile sig_atomic_t *cancelled, struct buf *out,
 			    struct assay_error *err);
 #define LOCAL_GIT(repository, cancelled, out, err, ...)                                                                                    \
 	local_git(repository, (const char *const[]){ __VA_ARGS__, NULL }, cancelled, out, err)
 
-/* Returns the first or last line that is not empty, of standard error, else of standard output; "": none. Cuts the middle of long lines. */
-#define LOCAL_LINE_BYTES 512 /* size of `out` */
+/* Returns the first or last non-empty line of standard error, else of standard output, else "". Shortens a long line in its middle. */
+#define LOCAL_LINE_BYTES 512 /* size of the buffer `out` */
 enum local_line { LOCAL_FIRST_LINE, LOCAL_LAST_LINE };
 const char *local_said_line(const struct local_said *said, enum local_line which, char *out);
 
-/* Returns the first line of both streams that mentions an error, else the last one (see above), which usually says less. NULL is "". */
+/* Returns the first line of either stream that mentions an error, else the last line (see local_said_line()). A stream may be NULL. */
 const char *local_error_line(const char *standard_error, const char *standard_out, char *out);
 
 #endif

@@ -8,8 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Returns a path below the account's .ssh, whatever HOME is. OpenSSH, which connects to jump hosts and reads the configuration, uses the
- * account's, too. */
+/* Returns a path in the .ssh directory of the account's home; HOME has no effect. OpenSSH, which reads the configuration and connects to
+ * jump hosts, uses the same directory. */
 static char *home_file(const char *name)
 {
 	const struct passwd *me = getpwuid(geteuid());
@@ -17,7 +17,7 @@ static char *home_file(const char *name)
 	return mem_format("%s/.ssh/%s", me ? me->pw_dir : "", name);
 }
 
-/* Refuses a file that others may write, as OpenSSH does, because its writers decide where connections go. *there: it exists. */
+/* Refuses a file that other users can write, as OpenSSH does, because they could redirect connections. Sets *there if the file exists. */
 static enum assay_status ssh_config_check(const char *path, bool *there, struct assay_error *err)
 {
 	struct stat info;

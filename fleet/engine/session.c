@@ -1,4 +1,4 @@
-/* Commands on a host, over any transport, and requests to the helper, which is installed if it is missing. */
+/* Runs commands on a host over any transport, and sends requests to the helper. Installs the helper if it is missing. */
 #include "base/digest.h"
 #include "base/mem.h"
 #include "base/text.h"
@@ -13,16 +13,16 @@
 
 #define DEPLOY_MS (60 * 1000)
 #define FACTS_MS  (60 * 1000)
-#define START_MS  (20 * 1000) /* for a helper's greeting; Slurm's steps wait for others, and get DEPLOY_MS */
+#define START_MS  (20 * 1000) /* time for a helper's greeting; on Slurm DEPLOY_MS, because a step may wait for others */
 #define WORK_MS                                                                                                                            \
-	(2 * 60 * 1000) /* removing directories of dead sessions may take long; other sessions of the physical host wait for it, too */
-#define LINGER_MS	      3000 /* for a command to end after its helper has answered */
+	(2 * 60 * 1000) /* removing directories of ended sessions may take long; so may waiting for the physical host's other sessions */
+#define LINGER_MS	      3000 /* time for a command to end after its helper's answer */
 #define WAIT_TOLD_MS	      5000
 #define WAIT_TOLD_AGAIN_MS    (5 * 60 * 1000)
 #define WRITE_BYTES	      (64u << 10)
 #define ARCHITECTURE_TEXT_MAX 65536
-#define ARCHITECTURE_SAID     "assay: this is " /* login shells, and programs that they start, may print other text */
-#define WRITES_A_TURN	      8			/* then output has its turn */
+#define ARCHITECTURE_SAID     "assay: this is " /* login shells and their programs may print other text */
+#define WRITES_A_TURN	      8			/* number of writes before output is read again */
 
 /* ---- a command ---- */
 
@@ -43,7 +43,7 @@ static void command_passed(struct link *link, struct link_command *command)
 		__atomic_store_n(link->heard_ms, command->passed_ms, __ATOMIC_RELAXED);
 }
 
-/* Returns the next bytes of its input. `head` is a buffer for a frame's head. */
+/* Returns the size of the next piece of input, and its bytes in *bytes. `head` is a buffer for the head of a frame. */
 static size_t command_input(const struct link_command *command, char head[HELPER_FRAME_HEAD], const char **bytes)
 {
 	uint64_t left = command->input_bytes - command->fed;
@@ -77,7 +77,7 @@ static void command_feed(struct link *link, struct link_command *command)
 	}
 }
 
-/* Reports whether a stream has reached the limit; *stream: its name. */
+/* Reports whether a stream has reached the limit; sets *stream to its name. */
 static bool is_flood(const struct link_command *command, bool is_err, uint64_t limit, const char **stream)
 {
 	const struct spool *out = command->answer ? &command->answer->out : command->out;
@@ -103,7 +103,7 @@ void link_notef(struct link *link, const char *fmt, ...)
 	char *text;
 
 	mem_formatted(text, fmt);
-	link_make_printable(text); /* it may have bytes of the host */
+	link_make_printable(text); /* the text may contain bytes from the host */
 	link_note(link, text);
 	free(text);
 }
@@ -114,7 +114,7 @@ void link_add_trust(const struct link *link, bool replace, struct buf *out)
 	text_add_shell_word(out, link->host->leads_to ? link->host->leads_to : link->host->name);
 }
 
-/* Notes, after a while and then repeatedly, that another session measures there. */
+/* Notes that another session uses the physical host: after a while, and then repeatedly. */
 static void tell_wait(struct link *link, struct link_command *command)
 {
 	const struct helper_answer *answer = command->answer;
@@ -186,7 +186,7 @@ void link_output(struct link *link, bool is_err, const char *bytes, size_t n)
 		tell_wait(link, command);
 }
 
-/* Returns its time limit, ms; 0: none. Until the helper has greeted, the caller's command does not run, so a short limit applies. */
+/* Returns the command's time limit, ms; 0: none. Before the helper's greeting, the caller's command does not run: a short limit applies. */
 static int64_t command_limit_ms(const struct link *link, const struct link_command *command, bool starting)
 {
 	int64_t start_ms = link->host->launcher.slurm ? DEPLOY_MS : START_MS, connect_ms = link->fleet->options.connect_timeout_ms;
@@ -220,7 +220,7 @@ bool link_command_wait(struct link *link)
 	struct pollfd fds[LINK_FDS_MAX];
 	size_t n = link->transport->watch(link, command->fed < command->input_bytes, fds);
 
-	if (command->answered_ms) /* the caller's answer is complete */
+	if (command->answered_ms) /* the answer is complete; only the process remains */
 		until_ms = command->answered_ms + LINGER_MS;
 	else if (command->silence_ms && (!until_ms || command->passed_ms + command->silence_ms < until_ms)) {
 		until_ms = command->passed_ms + command->silence_ms;
@@ -230,13 +230,13 @@ bool link_command_wait(struct link *link)
 		return link_cancelled(link);
 	if (!until_ms || link_now_ms() < until_ms)
 		return true;
-	/* Endless output is late, too. */
+	/* A command that still writes is late, too. */
 	command->lingers = command->answered_ms;
 	return command->lingers || command_late(link, command, starting, limit_ms, silent);
 }
 
-/* Reports whether it can be finished. With `stays`, it is over with its answer. A login program that remains after the helper's end is
- * given LINGER_MS only. */
+/* Reports whether the command can be finished. A request with `stays` is over with its answer; its process remains. After an answer,
+ * another process may take at most LINGER_MS to end. */
 static bool command_is_over(struct link_command *command)
 {
 	if (command->answer && command->answer->ended && !command->answered_ms)
@@ -244,7 +244,7 @@ static bool command_is_over(struct link_command *command)
 	return command->ended || command->lingers || (command->request && command->request->stays && command->answer->made);
 }
 
-/* Passes new output to the caller; the caller's time does not count against the host. */
+/* Tells the caller's callback about new output. The time in the callback does not count against the host. */
 static void command_heard(struct link *link, struct link_command *command, uint64_t before)
 {
 	struct session *session = link->session;
@@ -258,7 +258,7 @@ static void command_heard(struct link *link, struct link_command *command, uint6
 	command->passed_ms += took_ms;
 }
 
-/* Runs a command until it is over. False: it did not end by itself. */
+/* Runs a command until it is over. Returns false if the host failed first. */
 static bool command_run(struct link *link, struct link_command *command)
 {
 	const struct transport *transport = link->transport;
@@ -289,7 +289,7 @@ static bool command_run(struct link *link, struct link_command *command)
 	return ok;
 }
 
-/* Sets the result from the command's end, if no helper reports it. */
+/* Sets the result from the command's exit status or signal, for commands without the helper. */
 static bool command_judge(struct link *link, const struct link_command *command)
 {
 	struct fleet_result *result = link->result;
@@ -336,7 +336,7 @@ bool link_run_here(struct link *link, const char *text, struct spool *out, struc
 
 /* ---- the helper ---- */
 
-/* Notes that this host has no helper and cannot have one. */
+/* Records that this host cannot run the helper, and fails. */
 static bool do_without(struct session *session, const char *reason)
 {
 	free(session->link->without_helper);
@@ -344,7 +344,7 @@ static bool do_without(struct session *session, const char *reason)
 	return session_fail(session, "%s", reason);
 }
 
-/* Fails with the outcome of one of assay's setup commands and the host's last output; without output, with its exit status. */
+/* Fails after one of assay's setup commands, with the host's last output; without output, with the exit status. */
 static bool setup_failed(struct session *session, const char *what, const struct link_command *run)
 {
 	const char *how = *session->result->message ? session->result->message : "exit status 0";
@@ -355,7 +355,7 @@ static bool setup_failed(struct session *session, const char *what, const struct
 	return false;
 }
 
-/* Fails; if the host gave a reason, it holds for the session. */
+/* Fails because the helper was not installed. If the host gave a reason, the session does not try again. */
 static bool deploying_failed(struct session *session, const struct link_command *run)
 {
 	setup_failed(session, "the helper could not be deployed", run);
@@ -394,7 +394,7 @@ const char *session_architecture(struct session *session)
 		(void)(link->broken || deploying_failed(session, &said));
 	else if (!architecture_read(&out, link->architecture))
 		setup_failed(session, "the host does not say its architecture (uname -m)", &said);
-	session->result->exit_status = -1; /* it was not the caller's command */
+	session->result->exit_status = -1; /* the command was assay's, not the caller's */
 	spool_release(&out);
 	spool_release(&err);
 	return *link->architecture ? link->architecture : NULL;
@@ -421,13 +421,13 @@ static bool deploy(struct session *session)
 	spool_init(&err, limit);
 	ok = session_shell(session, &command, &out, &err) ||
 	     (!session->link->broken && deploying_failed(session, &(const struct link_command){ .out = &out, .err = &err }));
-	session->result->exit_status = -1; /* it was not the caller's command */
+	session->result->exit_status = -1; /* the command was assay's, not the caller's */
 	spool_release(&out);
 	spool_release(&err);
 	return ok;
 }
 
-/* Starts a helper for one request. True: an answer came. *there: state of the helper. */
+/* Starts a helper for one request. Returns true if the helper answered. Sets *there to the state of the helper. */
 static bool ask_once(struct session *session, const struct helper_request *request, int64_t timeout_ms, struct helper_answer *answer,
 		     enum helper_there *there)
 {
@@ -443,7 +443,7 @@ static bool ask_once(struct session *session, const struct helper_request *reque
 	struct assay_error err;
 	bool ok, whole;
 
-	/* While the helper waits for a lock, it reports that: a silent one hangs. */
+	/* A helper that waits for a lock reports that regularly; a silent one hangs. */
 	if (request->lock_wait_ms && timeout_ms) {
 		run.silence_ms = timeout_ms;
 		run.timeout_ms += request->lock_wait_ms;
@@ -460,7 +460,7 @@ static bool ask_once(struct session *session, const struct helper_request *reque
 	else if (ok && !whole && *there != HELPER_MISSING) {
 		command_judge(link, &run);
 		ok = setup_failed(session, "no helper answered", &run);
-		session->result->exit_status = -1; /* it was not the caller's command */
+		session->result->exit_status = -1; /* the command was assay's, not the caller's */
 	}
 	if (ok && answer->result.swept > 0) {
 		const char *names = strstr(answer->result_text, "\nswept_names ");
@@ -472,7 +472,7 @@ static bool ask_once(struct session *session, const struct helper_request *reque
 	return ok && *there == HELPER_THERE;
 }
 
-/* Names the laboratory and the host to the helper, so that it ends nothing that others have left. */
+/* Tells the helper the laboratory and the host: it then ends only processes that this laboratory left on this host. */
 static void set_owner(const struct session *session, struct helper_request *request)
 {
 	const char *directory = session->link->fleet->options.directory;
@@ -499,7 +499,7 @@ bool session_run(struct session *session, struct helper_request *request, int64_
 		helper_answer_init(answer, 0);
 		return session_fail(session, "%s", session->without_helper ? session->without_helper : err.text);
 	}
-	/* A newly installed helper may be damaged before its first use. */
+	/* A newly installed helper may be damaged before its first use: install it at most twice. */
 	for (int deployed = 0; !ask_once(session, request, timeout_ms, answer, &there); deployed++) {
 		if (there == HELPER_THERE)
 			return false;
@@ -550,7 +550,7 @@ bool session_explain(struct session *session, const char *what)
 
 /* ---- common requests ---- */
 
-/* Runs a request whose only failure is a refusal. */
+/* Runs a request that can fail only by a refusal. */
 static bool ask(struct session *session, struct helper_request *request, int64_t timeout_ms, struct helper_answer *answer)
 {
 	bool ok = session_run(session, request, timeout_ms, answer) && (!answer->refusal || session_fail(session, "%s", answer->refusal));
@@ -566,7 +566,7 @@ bool session_facts(struct session *session, struct facts *facts)
 	struct assay_error err;
 	bool ok;
 
-	facts_parse("", 0, facts, &err); /* clears all facts */
+	facts_parse("", 0, facts, &err); /* sets all facts to unknown */
 	helper_request_init(&request, "facts");
 	ok = ask(session, &request, FACTS_MS, &answer);
 	if (ok && facts_parse(answer.result_text, strlen(answer.result_text), facts, &err))

@@ -1,9 +1,9 @@
-/* A host over ssh: a session of libssh on a connected socket. Its addresses are tried in turn, each with its share of the remaining time.
- * Nothing of assay is sent before the host key is accepted.
+/* The ssh transport: a libssh session on a connected socket. The host's addresses are tried in turn; each gets an equal share of the
+ * remaining time. No command is sent before the host key is accepted.
  *
- * libssh's own waiting cannot be cancelled, so its calls do not block; ssh_wait() waits between them. libssh 0.10 makes the given
- * descriptor blocking once it is writable (ssh_socket_pollcallback), so it is made non-blocking again while the session is set up.
- * ssh_event_dopoll() handles one read of 4 KiB per call. */
+ * libssh's own waits cannot be cancelled, so its calls do not block, and ssh_wait() waits between them. libssh 0.10 makes the descriptor
+ * blocking once it is writable (ssh_socket_pollcallback), so each step of the setup makes it non-blocking again. ssh_event_dopoll()
+ * handles one read of 4 KiB per call. */
 #include "fleet/engine/link.h"
 
 #include "base/clock.h"
@@ -23,7 +23,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* Algorithms that libssh can verify. */
+/* Host-key algorithms that libssh can verify. */
 static const char offered[] = "ssh-ed25519,ecdsa-sha2-nistp256,ecdsa-sha2-nistp384,ecdsa-sha2-nistp521,rsa-sha2-512,rsa-sha2-256";
 
 #define SSH_PORT	     22
@@ -31,16 +31,16 @@ static const char offered[] = "ssh-ed25519,ecdsa-sha2-nistp256,ecdsa-sha2-nistp3
 #define BESIDE_MS	     30000
 #define OPEN_TRIES	     20
 #define OPEN_PAUSE_MS	     50
-#define ROOM_MS		     100  /* first pause after a full jump host */
-#define ROOM_DOUBLED	     4	  /* how often the pause doubles */
+#define ROOM_MS		     100  /* first pause after a jump host refused the login */
+#define ROOM_DOUBLED	     4	  /* maximum number of times that the pause doubles */
 #define READ_BYTES	     4096 /* size of libssh's reads */
-#define POLLS_A_TURN	     32	  /* then output to the host has its turn */
-#define KEEPALIVE_IDLE_S     30	  /* a vanished host is noticed after about a minute */
+#define POLLS_A_TURN	     32	  /* number of polls before input is written again */
+#define KEEPALIVE_IDLE_S     30	  /* a vanished host is noticed after about one minute */
 #define KEEPALIVE_INTERVAL_S 10
 #define KEEPALIVE_PROBES     3
-#define IN_UNFLUSHED_MAX     (1u << 20) /* bytes read from a host that does not read the answers */
+#define IN_UNFLUSHED_MAX     (1u << 20) /* limit of bytes read from a host that does not read the answers */
 
-/* ---- through other hosts ---- */
+/* ---- jump hosts ---- */
 
 static void close_two(int *fds)
 {
@@ -51,7 +51,7 @@ static void close_two(int *fds)
 	}
 }
 
-/* Starts `ssh -W` through the other hosts. Returns a socket to the host, or -1. */
+/* Starts `ssh -W` through the jump hosts. Returns a socket to the host, or -1. */
 static int dial_jump(struct link *link)
 {
 	char *target = mem_format("[%s]:%d", link->ssh.address, link->ssh.port), *line = hops_line(link, link->ssh.jump_through, target);
@@ -82,7 +82,7 @@ static int dial_jump(struct link *link)
 	return fd;
 }
 
-/* Cuts out the line of text[] that contains `part`; NULL: none does. */
+/* Returns the line of `text` that contains `part`, cut at its end; NULL: none. */
 static char *line_with(char *text, const char *part)
 {
 	char *at = strstr(text, part);
@@ -95,7 +95,7 @@ static char *line_with(char *text, const char *part)
 	return at;
 }
 
-/* Cuts the last line off and returns it. */
+/* Removes the last line from `text` and returns it. */
 static char *cut_last_line(char *text)
 {
 	size_t n = strlen(text);
@@ -110,7 +110,7 @@ static char *cut_last_line(char *text)
 	return line + 1;
 }
 
-/* Appends the key that ssh has refused, in ssh's words, and the remedy. */
+/* Appends the name of the jump host with the refused key, and the remedy. */
 static void add_refused_key(const struct link *link, const char *said, struct buf *out)
 {
 	bool changed = strstr(said, "HOST IDENTIFICATION HAS CHANGED");
@@ -127,7 +127,7 @@ static void add_refused_key(const struct link *link, const char *said, struct bu
 	buf_char(out, '\'');
 }
 
-/* Reports whether sshd closed the connection before authentication, by ssh's messages, old versions first. */
+/* Reports whether ssh's messages (of old versions first) show that sshd closed the connection before authentication. */
 static bool is_full(const char *said)
 {
 	static const char *const words[] = { "Connection closed by", "Connection reset by", "kex_exchange_identification",
@@ -139,7 +139,7 @@ static bool is_full(const char *said)
 	return false;
 }
 
-/* Fails a host whose session through other hosts failed. A hop's refusal is the best reason; else the last line, if it is a reason. */
+/* Fails a host whose connection through jump hosts failed, with a hop's refusal as reason if there is one, else ssh's last line. */
 static bool jump_explain(struct link *link, const char *text)
 {
 	char said[4096], *line;
@@ -188,7 +188,7 @@ bool ssh_is_dead(const struct link *link)
 	return !ssh_is_connected(link->ssh.session) || (ssh_get_status(link->ssh.session) & (SSH_CLOSED | SSH_CLOSED_ERROR));
 }
 
-/* Limits reading from a host that triggers answers without reading them: they would fill the memory. */
+/* Reports whether to read more. A host that causes answers but does not read them would fill the memory. */
 static bool may_read(struct ssh_link *ssh)
 {
 	if (!(ssh_get_status(ssh->session) & SSH_WRITE_PENDING))
@@ -196,7 +196,7 @@ static bool may_read(struct ssh_link *ssh)
 	return ssh->counted.in_bytes - ssh->in_flushed_bytes <= IN_UNFLUSHED_MAX;
 }
 
-/* Handles received data; a short read shows that there is no more. */
+/* Handles received data. A read of less than READ_BYTES means that no more has arrived. */
 static void ssh_pump(struct link *link)
 {
 	struct ssh_link *ssh = &link->ssh;
@@ -207,14 +207,14 @@ static void ssh_pump(struct link *link)
 		if (ssh_event_dopoll(ssh->event, 0) != SSH_OK || ssh->counted.in_bytes - before < READ_BYTES)
 			return;
 	}
-	if (!may_read(ssh)) /* only to write */
+	if (!may_read(ssh)) /* no reading: lets libssh write */
 		ssh_event_dopoll(ssh->event, 0);
 }
 
 static size_t ssh_watch(struct link *link, bool to_write, struct pollfd *fds)
 {
 	struct ssh_link *ssh = &link->ssh;
-	/* A closed window of the host is opened by a message from it. */
+	/* If the host's window is closed, only a message from the host opens it. */
 	bool writes = (ssh_get_poll_flags(ssh->session) & SSH_WRITE_PENDING) ||
 		      (to_write && ssh->channel && !ssh->closed && ssh_channel_window_size(ssh->channel) > 0);
 
@@ -245,13 +245,13 @@ bool ssh_wait(struct link *link, const char *what)
 	return link_fail(link, FLEET_UNREACHABLE, "no %s within %.3g s", what, (double)link->fleet->options.connect_timeout_ms / 1000);
 }
 
-/* Fails after an error of the session: as unreachable before the session is set up, else as failed, because something may have been run. */
+/* Fails the host after a libssh error: as unreachable during the setup, later as failed, because a command may have run. */
 bool ssh_broken(struct link *link, const char *while_what)
 {
 	const char *text = ssh_get_error(link->ssh.session);
 	bool greeted = ssh_get_serverbanner(link->ssh.session);
 
-	if (link->broken) /* its output was too much */
+	if (link->broken) /* too much output: the host has failed already */
 		return false;
 	if (link->command)
 		return link_fail(link, FLEET_FAILED, "the connection was lost %s: %s", while_what, text);
@@ -268,8 +268,8 @@ bool ssh_broken(struct link *link, const char *while_what)
 
 /* ---- addresses ---- */
 
-/* A lookup by getaddrinfo(), which can wait indefinitely and cannot be cancelled. It has its own thread, which is left behind if it is
- * late. The last user frees this. */
+/* A lookup by getaddrinfo(), which can wait without limit and cannot be cancelled. It runs in a thread of its own, which is abandoned if
+ * it takes too long. The last user frees this struct. */
 struct lookup {
 	pthread_mutex_t lock;
 	int users;
@@ -354,7 +354,7 @@ static bool resolve(struct link *link, struct addrinfo **out)
 	if (lookup->answered_fd >= 0 && fleet_thread(&thread, lookup_work, lookup) == 0) {
 		ok = lookup_wait(link, lookup, out);
 	} else {
-		lookup_leave(lookup); /* for the thread that did not start */
+		lookup_leave(lookup); /* releases the lookup for the thread, which did not start */
 		ok = link_fail(link, FLEET_UNREACHABLE, "cannot start a thread to find the address of '%s'", link->ssh.address);
 	}
 	lookup_leave(lookup);
@@ -365,10 +365,10 @@ static bool resolve(struct link *link, struct addrinfo **out)
 
 static void set_option(int fd, int level, int option, int value)
 {
-	(void)setsockopt(fd, level, option, &value, sizeof(value)); /* optional: the connection works without it */
+	(void)setsockopt(fd, level, option, &value, sizeof(value)); /* optional: the connection works without the option */
 }
 
-/* Copies the address with its port; returns its size. */
+/* Copies the address and sets its port. Returns the size. */
 static socklen_t with_port(const struct addrinfo *at, int port, struct sockaddr_storage *out)
 {
 	memcpy(out, at->ai_addr, at->ai_addrlen);
@@ -389,7 +389,7 @@ static int dial_start(const struct addrinfo *at, int port)
 
 	if (fd < 0)
 		return -1;
-	/* Without it each small packet waits for the answer to the previous one: 40 ms per connection. */
+	/* Without TCP_NODELAY small packets wait for the answer to the previous one: 40 ms per connection. */
 	set_option(fd, IPPROTO_TCP, TCP_NODELAY, 1);
 	set_option(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
 	set_option(fd, IPPROTO_TCP, TCP_KEEPIDLE, KEEPALIVE_IDLE_S);
@@ -413,7 +413,7 @@ static int64_t share_of_time(const struct link *link, const struct addrinfo *at)
 	return now + left / addresses;
 }
 
-/* Tries one address. Returns a connected socket, or -1 and *error (0: the host has failed). */
+/* Tries one address. Returns a connected socket, or -1 and *error (0: cancelled; the host failed). */
 static int dial_address(struct link *link, const struct addrinfo *at, int *error)
 {
 	int fd = dial_start(at, link->ssh.port);
@@ -466,7 +466,7 @@ static int dial(struct link *link)
 
 /* ---- the session ---- */
 
-/* Refuses all requests of the host (to open a channel, to forward something) at once; otherwise libssh keeps them for ever. */
+/* Refuses all requests of the host (channels, forwarding) at once. Otherwise libssh would keep them in memory. */
 static int refuse(ssh_session session, ssh_message message, void *user)
 {
 	(void)session, (void)message, (void)user;
@@ -491,7 +491,7 @@ static bool set_options(struct link *link, int fd)
 	pthread_mutex_lock(&fleet->knowing);
 	algorithms = known_hosts_algorithms(fleet->options.known, &who, offered);
 	pthread_mutex_unlock(&fleet->knowing);
-	/* libssh must not read ~/.ssh/config and known_hosts for every host, nor search for the home directory. */
+	/* libssh must not read ~/.ssh/config and known_hosts for each host, nor look up the home directory. */
 	ok = !ssh_options_set(ssh->session, SSH_OPTIONS_PROCESS_CONFIG, &no) &&
 	     !ssh_options_set(ssh->session, SSH_OPTIONS_SSH_DIR, fleet->home) &&
 	     !ssh_options_set(ssh->session, SSH_OPTIONS_KNOWNHOSTS, NO_FILE) &&
@@ -642,12 +642,12 @@ static void ssh_end(struct link *link)
 	struct ssh_link *ssh = &link->ssh;
 
 	if (ssh->session) {
-		ssh_silent_disconnect(ssh->session); /* closes the descriptor, which ssh_disconnect() does not */
+		ssh_silent_disconnect(ssh->session); /* closes the descriptor; ssh_disconnect() does not */
 		if (ssh->event)
 			ssh_event_remove_session(ssh->event, ssh->session);
 	}
 	ssh_event_free(ssh->event);
-	ssh_free(ssh->session); /* frees its channels, too */
+	ssh_free(ssh->session); /* also frees its channels */
 	jump_release(link);
 	target_release(link);
 	buf_release(&ssh->notes);
@@ -663,7 +663,7 @@ static bool ssh_greet_once(struct link *link)
 	return fd >= 0 && session_begin(link, fd) && exchange_keys(link);
 }
 
-/* Waits for a random time, doubled per attempt, so that the same hosts do not collide again. False: no time is left. */
+/* Waits for a random time, doubled per attempt, so that hosts do not retry at the same moment. Returns false if no time is left. */
 static bool wait_for_room(struct link *link, unsigned attempt)
 {
 	struct pollfd fds[LINK_FDS_MAX];
@@ -676,7 +676,7 @@ static bool wait_for_room(struct link *link, unsigned attempt)
 	return until_ms < link->deadline_ms && link_wait(link, fds, 0, until_ms) == LINK_LATE;
 }
 
-/* Retries a jump host that limits simultaneous logins, until the time to connect is over. */
+/* Connects and exchanges keys. Retries if a jump host limits simultaneous logins, until the time limit for connecting. */
 static bool ssh_greet(struct link *link)
 {
 	bool greeted = ssh_greet_once(link);
@@ -729,7 +729,7 @@ static int on_data(ssh_session session, ssh_channel channel, void *data, uint32_
 	(void)session;
 	if (channel == link->ssh.channel)
 		link_output(link, is_err, data, n);
-	return (int)n; /* consumes everything; libssh would keep a rest in memory */
+	return (int)n; /* consumed all bytes; libssh would keep the rest in memory */
 }
 
 static void on_exit_status(ssh_session session, ssh_channel channel, int status, void *user)
@@ -784,7 +784,7 @@ static bool link_channel_new(struct link *link)
 	return true;
 }
 
-/* Waits for the host's answer to a request; `denied` describes a refusal. */
+/* Evaluates the result `rc` of a libssh request and waits if it is not complete (*again). `denied` is the message for a refusal. */
 static bool proceed(struct link *link, int rc, bool *again, const char *denied)
 {
 	*again = false;
@@ -798,7 +798,7 @@ static bool proceed(struct link *link, int rc, bool *again, const char *denied)
 	return link_command_wait(link);
 }
 
-/* Opens a channel. sshd frees a closed channel with a short delay: if it allows only a few, the next one may come too early. */
+/* Opens a channel. Retries after a refusal: sshd frees a closed channel with a short delay, and may allow only a few. */
 static bool ssh_open_channel(struct link *link)
 {
 	struct ssh_link *ssh = &link->ssh;
@@ -836,7 +836,7 @@ static bool ssh_start(struct link *link, const char *text)
 	return ok;
 }
 
-/* Writes input as fast as the host accepts it: within its window, and only after earlier input has left our memory. */
+/* Writes as much input as the host's window allows, and only after libssh has sent all earlier input. */
 static size_t ssh_write(struct link *link, const char *bytes, size_t n)
 {
 	struct ssh_link *ssh = &link->ssh;
@@ -866,8 +866,8 @@ static bool ssh_read(struct link *link)
 	return link->ssh.closed || !ssh_is_dead(link) || ssh_broken(link, "while the command ran");
 }
 
-/* Closes the channel. ssh_channel_close() returns AGAIN if the end of file cannot be sent at once. Without a second call the host would
- * keep the channel, and refuse new ones after MaxSessions of them. */
+/* Closes the channel. ssh_channel_close() returns AGAIN if it cannot send the end of file at once, and needs a second call. Otherwise
+ * the host keeps the channel and refuses new ones after MaxSessions channels. */
 static void ssh_finish(struct link *link, bool stop)
 {
 	struct ssh_link *ssh = &link->ssh;
@@ -876,17 +876,17 @@ static void ssh_finish(struct link *link, bool stop)
 	if (!channel)
 		return;
 	if (stop && !ssh->closed && !ssh_is_dead(link)) {
-		/* A program that ends with its input may first end its descendants. */
+		/* SIGTERM lets a program that ends with its input end its descendants first. */
 		ssh_channel_request_send_signal(channel, link->command->hold_input ? "TERM" : "KILL");
-		ssh_event_dopoll(ssh->event, 0); /* unsent data is lost; not every host obeys signals anyway */
+		ssh_event_dopoll(ssh->event, 0); /* best effort: unsent data is dropped, and some hosts ignore signals */
 	}
 	if (!stop && ssh_channel_close(channel) != SSH_OK)
 		ssh_channel_close(channel);
-	ssh->channel = NULL; /* later callbacks are for channels not in use */
+	ssh->channel = NULL; /* callbacks then ignore this channel */
 	ssh_channel_free(channel);
 }
 
-/* Tests it with two channels without commands, which are closed before any other is opened. */
+/* Tests for a second channel: opens two channels without commands, then closes them. */
 static bool ssh_beside(struct link *link, bool *can)
 {
 	struct link_command none = { .timeout_ms = BESIDE_MS, .began_ms = link_now_ms(), .passed_ms = link_now_ms() };
@@ -916,7 +916,7 @@ static bool ssh_beside(struct link *link, bool *can)
 	return ok;
 }
 
-/* Parks the channel. Callbacks serve link->ssh.channel only. */
+/* Parks the channel; callbacks ignore it from now on. */
 static void ssh_park(struct link *link)
 {
 	ASSAY_BUG_IF(link->ssh.parked);

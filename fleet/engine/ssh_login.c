@@ -1,5 +1,5 @@
-/* Authentication by public key: files that the user has named, then the agent, then the default files (only if no files are named). Never
- * asks for a password or anything else. */
+/* Authentication by public key. Tries files that the user named, then the agent's keys. If no files are named, tries the agent's keys,
+ * then the default files. Never asks for a password. */
 #include "fleet/engine/link.h"
 
 #include "base/file.h"
@@ -17,14 +17,14 @@
 #define ASK_MS		1000
 #define SIGN_MS		5000
 #define AGENT_BYTES_MAX (256u << 10) /* limit of a message, as in OpenSSH */
-#define AGENT_KEYS_MAX	2048	     /* as in OpenSSH */
+#define AGENT_KEYS_MAX	2048	     /* limit as in OpenSSH */
 
 #define AGENT_REQUEST_IDENTITIES 11
 #define AGENT_IDENTITIES_ANSWER	 12
 
-/* ---- private keys in files, each read once ---- */
+/* ---- private key files, each read once ---- */
 
-/* Notes that libssh asks for a passphrase, which cannot be typed here. */
+/* Records that libssh asked for a passphrase, which cannot be entered here. */
 static int note_passphrase(const char *prompt, char *buf, size_t len, int echo, int verify, void *asked)
 {
 	(void)prompt, (void)buf, (void)len, (void)echo, (void)verify;
@@ -97,7 +97,7 @@ static struct key_file *key_file_find(const struct fleet *fleet, const char *pat
 	return NULL;
 }
 
-/* Returns a key, reading it if necessary; without the lock, because the home directory may hang. Two readers both use the first result. */
+/* Returns a key; reads it if necessary, without the lock, because the home directory may hang. Two readers both use the first result. */
 static const struct key_file *key_file_get(struct fleet *fleet, const char *path)
 {
 	struct key_file *file, *mine;
@@ -135,7 +135,7 @@ static int agent_connect(void)
 	return fd;
 }
 
-/* Reads exactly n bytes until until_ms (0: no limit), or until cancel_fd is readable (-1: none). */
+/* Reads exactly `n` bytes. Gives up at the time until_ms (0: no limit) or when cancel_fd is readable (-1: none). */
 static bool read_until(int fd, unsigned char *bytes, size_t n, int64_t until_ms, int cancel_fd)
 {
 	while (n) {
@@ -166,7 +166,7 @@ static uint32_t number_at(const unsigned char *bytes)
 	return (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 | (uint32_t)bytes[2] << 8 | bytes[3];
 }
 
-/* Reads the start of the answer only: length, kind, number of keys. */
+/* Counts the agent's keys. Reads only the start of the answer: length, kind, number of keys. */
 static bool agent_count_keys(int fd, size_t *n_keys)
 {
 	static const unsigned char request[] = { 0, 0, 0, 1, AGENT_REQUEST_IDENTITIES };
@@ -200,12 +200,12 @@ void agent_look(struct fleet *fleet)
 		close(fd);
 }
 
-/* libssh waits for the agent without limit, and offers all of its keys. So libssh talks to this thread, which passes messages on, one by
- * one. It closes both ends if the agent takes too long or everything is cancelled. With IdentitiesOnly it drops keys that are not named. */
+/* libssh waits for the agent without limit and offers all its keys. So libssh talks to this thread, which forwards messages one by one.
+ * It closes both ends if the agent is too slow or after cancelling. With IdentitiesOnly it removes keys that are not named. */
 struct agent_guard {
 	int ours, agent, cancel_fd;
 	int64_t until_ms;
-	const struct hostkey *only; /* [n_only] */
+	const struct hostkey *only; /* [n_only] keys that the user named */
 	size_t n_only;
 	bool filter, late;
 };
@@ -225,7 +225,7 @@ static bool is_named(const struct agent_guard *guard, const unsigned char *blob,
 	return false;
 }
 
-/* Filters the list of keys in bytes[*n], after its length: kind, number, then a blob and a comment per key. */
+/* Removes unnamed keys from an answer of the agent. bytes[*n] has the kind, the number of keys, then a blob and a comment per key. */
 static bool filter_keys(const struct agent_guard *guard, unsigned char *bytes, size_t *n)
 {
 	size_t at = 5, kept = 5, n_kept = 0;
@@ -252,7 +252,7 @@ static bool filter_keys(const struct agent_guard *guard, unsigned char *bytes, s
 	return true;
 }
 
-/* Passes one message, with its length, from `from` to `to`. */
+/* Forwards one message, with its length, from `from` to `to`. */
 static bool pass_on(const struct agent_guard *guard, int from, int to, int64_t until_ms)
 {
 	unsigned char head[4], *bytes;
@@ -291,8 +291,8 @@ static void *agent_guard_work(void *argument)
 	return NULL;
 }
 
-/* Reads the public keys of the files that the user has named: FILE.pub, or the file itself. hostkey_release() each of *out[count],
- * free(). */
+/* Reads the public keys of named identity files, from FILE.pub or FILE. Returns their number; call hostkey_release() for each, and
+ * free(*out). */
 static size_t named_keys(const struct ssh_link *ssh, struct hostkey **out)
 {
 	struct hostkey *keys = mem_new(2 * ssh->n_identities, sizeof(*keys));
@@ -312,7 +312,7 @@ static size_t named_keys(const struct ssh_link *ssh, struct hostkey **out)
 	return n;
 }
 
-/* ---- logging in ---- */
+/* ---- login ---- */
 
 static void note(struct link *link, const char *text)
 {
@@ -322,7 +322,7 @@ static void note(struct link *link, const char *text)
 
 enum tried { TRIED_ACCEPTED, TRIED_REFUSED, TRIED_FAILED };
 
-/* Judges the answer to a key. */
+/* Interprets libssh's result for a key. */
 static enum tried judge_answer(struct link *link, int rc)
 {
 	const char *text;
@@ -337,14 +337,14 @@ static enum tried judge_answer(struct link *link, int rc)
 	if (!ssh_is_dead(link))
 		return TRIED_REFUSED;
 	text = ssh_get_error(link->ssh.session);
-	if (strstr(text, "uthentication failures")) /* the host counts refused keys */
+	if (strstr(text, "uthentication failures")) /* the host limits the number of refused keys */
 		link_fail(link, FLEET_AUTH, "too many keys for user '%s': name the right one with identity_file", link->ssh.user);
 	else
 		ssh_broken(link, "during authentication");
 	return TRIED_FAILED;
 }
 
-/* Tries a key; NULL: those of the agent. */
+/* Tries a key; NULL: all keys of the agent. */
 static enum tried try_key(struct link *link, ssh_key key)
 {
 	for (;;) {
@@ -384,7 +384,7 @@ static enum tried try_guarded_agent(struct link *link, struct agent_guard *guard
 		return TRIED_REFUSED;
 	}
 	tried = try_key(link, NULL);
-	shutdown(ends[0], SHUT_RDWR); /* the session closes it */
+	shutdown(ends[0], SHUT_RDWR); /* the session closes this end */
 	pthread_join(thread, NULL);
 	if (tried == TRIED_REFUSED && link_wait(link, &none, 0, link_now_ms()) == LINK_CANCELLED) {
 		link_cancelled(link);

@@ -1,4 +1,4 @@
-/* Description of a host by lab.yaml and ~/.ssh/config: address and user; and the way there through other hosts. */
+/* Determines address, user, keys and jump hosts of a host from lab.yaml and ~/.ssh/config. */
 #include "fleet/engine/link.h"
 
 #include "base/buf.h"
@@ -13,26 +13,26 @@
 
 #define SETTINGS_BYTES_MAX (1u << 20)
 
-/* Settings of ~/.ssh/config for one host, read by OpenSSH itself (`ssh -G`), so that Include, Match, patterns and tokens have their usual
- * meaning. Unsupported settings are refused by name. */
+/* Settings of ~/.ssh/config for one host. OpenSSH itself reads them (`ssh -G`), so Include, Match, patterns and tokens have their usual
+ * meaning. An unsupported setting is an error that names the setting. */
 
 struct ssh_settings {
 	char *host_name, *user;
 	int port;
-	char *proxy_jump, *host_key_alias; /* NULL: none */
-	char **identity_files;		   /* [n_identity_files], expanded */
+	char *proxy_jump, *host_key_alias; /* NULL: not set */
+	char **identity_files;		   /* [n_identity_files] paths, expanded */
 	size_t n_identity_files;
-	bool identities_named; /* identity_files are the user's; else they are OpenSSH's defaults */
-	bool identities_only;  /* use only the agent's keys that identity_files name */
+	bool identities_named; /* the user named identity_files; false: they are OpenSSH's defaults */
+	bool identities_only;  /* use only those keys of the agent that identity_files contain */
 	bool no_agent;
-	char **known_hosts_files; /* [n_known_hosts_files], of the user and of the system */
+	char **known_hosts_files; /* [n_known_hosts_files] paths of the user's and the system's files */
 	size_t n_known_hosts_files;
 };
 
-/* Keys that change the connection, and are not supported unless they have their default value. All others are supported (below) or matter
- * to interactive sessions only. */
+/* Settings that change the connection and are not supported unless they have the default value. All other settings are supported or
+ * concern interactive sessions only. */
 static const struct {
-	const char *name, *instead; /* remedy, or NULL */
+	const char *name, *instead; /* remedy; NULL: none */
 } refused[] = {
 	{ "ProxyCommand", "use ProxyJump" },
 	{ "AddressFamily", "write the address into lab.yaml" },
@@ -54,7 +54,7 @@ static const struct {
 	{ "SetEnv", "use 'env' in lab.yaml" },
 };
 
-/* State while ssh's output for one host is parsed. */
+/* State while the output of `ssh -G` for one host is parsed. */
 struct reading {
 	const char *defaults;
 	const char *host, *user, *home;
@@ -63,7 +63,7 @@ struct reading {
 	struct assay_error *err;
 };
 
-/* Returns the command for sh that prints the settings of a host of lab.yaml. config NULL: OpenSSH's defaults; port 0, user NULL: not in
+/* Returns the shell command that prints the settings of a host. config NULL: OpenSSH's defaults. port 0, user NULL: not given in
  * lab.yaml. free() it. */
 static char *ssh_config_command(const char *config, const char *host, int port, const char *user)
 {
@@ -82,7 +82,7 @@ static char *ssh_config_command(const char *config, const char *host, int port, 
 	return buf_take(&out);
 }
 
-/* ---- ~ and % ---- */
+/* ---- expanding ~ and % ---- */
 
 static enum assay_status fail_value(const struct reading *r, const char *what, const char *text)
 {
@@ -123,7 +123,7 @@ static bool add_token(const struct reading *r, char letter, struct buf *out)
 	}
 }
 
-/* Appends the value of "${NAME}" at *at, and moves *at to its end. */
+/* Appends the value of the variable "${NAME}" at *at; moves *at to its '}'. Returns false if the variable is not set. */
 static bool add_variable(const char **at, struct buf *out)
 {
 	const char *start = *at + 2, *end = strchr(start, '}'), *value;
@@ -181,7 +181,7 @@ static enum assay_status add_path(const struct reading *r, const char *text, cha
 	return ASSAY_OK;
 }
 
-/* ---- lines ---- */
+/* ---- lines of `ssh -G` ---- */
 
 static bool is_default(const struct reading *r, const char *line)
 {
@@ -215,7 +215,7 @@ static void set_text(char **field, const char *value)
 	*field = strcasecmp(value, "none") == 0 ? NULL : mem_string(value);
 }
 
-/* Takes the settings that are inserted into others. */
+/* Reads the settings that tokens of other settings refer to. */
 static enum assay_status first_pass(struct reading *r, const char *key, const char *value)
 {
 	struct ssh_settings *s = &r->settings;
@@ -262,7 +262,7 @@ static enum assay_status second_pass(struct reading *r, const char *key, const c
 	return st;
 }
 
-/* Returns a value of that output, unchanged; free() it. NULL: none. */
+/* Returns the unexpanded value of `key` in the output of `ssh -G`. free() it. NULL: none. */
 static char *ssh_settings_value(const char *text, const char *key)
 {
 	size_t n = strlen(key);
@@ -280,7 +280,7 @@ static bool is_identity_line(const char *line)
 	return strncmp(line, "identityfile ", strlen("identityfile ")) == 0;
 }
 
-/* Counts identity files, and those that OpenSSH takes by default. */
+/* Counts all identity files, and those that are OpenSSH's defaults. */
 static void count_identity(struct reading *r, const char *line)
 {
 	if (!is_identity_line(line))
@@ -332,8 +332,8 @@ static void ssh_settings_release(struct ssh_settings *settings)
 	*settings = (struct ssh_settings){ 0 };
 }
 
-/* Parses the output. `defaults`: output of the command without a config; `host`: as in lab.yaml; user and home: this user's. Overwrites
- * *out; ssh_settings_release() it. ASSAY_E_FORMAT names unsupported settings. */
+/* Parses the output of `ssh -G`. `defaults` is the output without a config, `host` the address in lab.yaml; `user` and `home` belong to
+ * the user of this program. Overwrites *out; ssh_settings_release() it. ASSAY_E_FORMAT: an unsupported setting, which the message names. */
 static enum assay_status ssh_settings_parse(const char *text, const char *defaults, const char *host, const char *user, const char *home,
 					    struct ssh_settings *out, struct assay_error *err)
 {
@@ -352,9 +352,9 @@ static enum assay_status ssh_settings_parse(const char *text, const char *defaul
 	return st;
 }
 
-/* ---- output of `ssh -G` ---- */
+/* ---- running `ssh -G` ---- */
 
-/* Returns a line for sh that runs OpenSSH's client with HOME set: a part of it reads HOME, most of it the account's. free() it. */
+/* Returns a shell command that runs ssh with HOME set. Most of ssh uses the account's home, but parts of it use HOME. free() it. */
 static char *with_home(const struct fleet *fleet, const char *line)
 {
 	struct buf out = BUF_INIT;
@@ -365,7 +365,7 @@ static char *with_home(const struct fleet *fleet, const char *line)
 	return buf_take(&out);
 }
 
-/* Returns the output of `ssh -G`; free() it. NULL: the host has failed. */
+/* Returns the output of `ssh -G`. free() it. NULL: the host failed. */
 static char *ask_ssh(struct link *link, const char *command)
 {
 	char *at_home = with_home(link->fleet, command);
@@ -390,7 +390,7 @@ static char *ask_ssh(struct link *link, const char *command)
 	return text;
 }
 
-/* Returns the output of `ssh -G` for a host, shared by all that need it; borrowed. NULL: the host has failed. */
+/* Returns the output of `ssh -G` for a host; equal commands run once and share it. Borrowed; NULL: the host failed. */
 static const char *ask_ssh_once(struct link *link, const char *config, const char *host, int port, const char *user)
 {
 	struct fleet *fleet = link->fleet;
@@ -417,11 +417,10 @@ static const char *ask_ssh_once(struct link *link, const char *config, const cha
 	return asked->text;
 }
 
-/* ---- through other hosts ---- */
+/* ---- jump hosts ---- */
 
-/* ProxyJump: OpenSSH's own client connects to each hop, with a strict check of that host's key, and forwards the bytes (`ssh -W`). Its
- * option -J would check the keys of all hops but the last as the configuration says, perhaps not at all. Keys that the laboratory knows
- * count for hops, too. */
+/* ProxyJump: OpenSSH's client connects to each hop with a strict check of its key and forwards the bytes (`ssh -W`). Its option -J would
+ * check all hops but the last as the configuration says, perhaps not at all. The laboratory's known_hosts also counts for hops. */
 
 #define HOPS_MAX 8
 
@@ -432,7 +431,7 @@ static void add_escaped(struct buf *out, const char *text)
 		buf_text(out, *text == '%' ? "%%" : (const char[]){ *text, '\0' });
 }
 
-/* ---- "[user@]host[:port]", perhaps after ssh:// ---- */
+/* ---- "[user@]host[:port]", with or without ssh:// ---- */
 
 void jump_hop_parse(const char *text, size_t n, struct jump_hop *out)
 {
@@ -455,14 +454,14 @@ void jump_hop_release(struct jump_hop *hop)
 	mem_free(hop->user, hop->host);
 }
 
-/* Returns the output of `ssh -G` for a hop; NULL: the host has failed. */
+/* Returns the output of `ssh -G` for a hop. NULL: the host failed. */
 static const char *hop_settings(struct link *link, const struct jump_hop *hop)
 {
 	return ask_ssh_once(link, link->fleet->options.config, hop->host, hop->port, hop->user);
 }
 
-/* Finds all hops. The file may put hops before the first one, and its ssh would check their keys as the file says: they become hops,
- * too. */
+/* Finds all hops. ~/.ssh/config may put more hops before the first one. They are added to the list, because ssh itself might not check
+ * their keys. */
 static bool find_way(struct link *link, const char *jumps)
 {
 	char **way = &link->ssh.jump_through;
@@ -489,9 +488,9 @@ static bool find_way(struct link *link, const char *jumps)
 	return true;
 }
 
-/* ---- a line for sh ---- */
+/* ---- the ssh command ---- */
 
-/* Appends the files that may have the hop's key: the laboratory's, and those in the configuration. */
+/* Appends the known_hosts files for a hop: the laboratory's and those of the configuration. */
 static void add_known_hosts(struct buf *line, const struct link *link, const char *settings)
 {
 	struct buf option = BUF_INIT;
@@ -506,7 +505,7 @@ static void add_known_hosts(struct buf *line, const struct link *link, const cha
 	free(files);
 }
 
-/* Appends the hop; ssh takes a port only as an option. */
+/* Appends the arguments for a hop; ssh accepts a port only as an option. */
 static void add_hop(struct buf *out, const struct jump_hop *hop)
 {
 	if (hop->port)
@@ -519,8 +518,8 @@ static void add_hop(struct buf *out, const struct jump_hop *hop)
 	text_add_shell_word(out, hop->host);
 }
 
-/* Returns a line for sh through all hops to `target` (NULL: a ProxyCommand; "": a command on the last hop follows); free() it. NULL: the
- * host has failed. */
+/* Returns a shell command that reaches `target` through all hops. target NULL: the command becomes a ProxyCommand; "": the caller
+ * appends a command for the last hop. free() it. NULL: the host failed. */
 static char *jump_line(struct link *link, const char *hops, const char *target)
 {
 	const char *last = strrchr(hops, ','), *settings;
@@ -536,7 +535,7 @@ static char *jump_line(struct link *link, const char *hops, const char *target)
 	jump_hop_parse(last ? last + 1 : hops, strlen(last ? last + 1 : hops), &hop);
 	settings = last && !through ? NULL : hop_settings(link, &hop);
 	if (settings) {
-		/* ssh itself puts "exec" before a ProxyCommand. */
+		/* ssh puts "exec" before a ProxyCommand itself. */
 		buf_format(&line, "%sssh -a -x -T -F ", target ? "exec " : "");
 		text_add_shell_word(&line, link->fleet->options.config ? link->fleet->options.config : "none");
 		buf_text(&line, " -o BatchMode=yes -o StrictHostKeyChecking=yes -o ControlMaster=no -o ControlPath=none");
@@ -552,7 +551,7 @@ static char *jump_line(struct link *link, const char *hops, const char *target)
 		}
 		if (!target || *target) {
 			buf_text(&line, " -W ");
-			text_add_shell_word(&line, target ? target : "[%h]:%p"); /* the next hop's ssh replaces these */
+			text_add_shell_word(&line, target ? target : "[%h]:%p"); /* tokens, which the next hop's ssh replaces */
 		}
 		add_hop(&line, &hop);
 	}
@@ -585,7 +584,7 @@ static char *expand_path(const struct fleet *fleet, const char *path)
 	return mem_format("%s/%s", directory, path);
 }
 
-/* Takes the identities from lab.yaml, else from the settings. */
+/* Takes the identity files from lab.yaml, else from the settings, else the default files. */
 static void find_identities(struct link *link, struct ssh_settings *settings)
 {
 	size_t n_defaults = sizeof(default_keys) / sizeof(default_keys[0]);
@@ -597,7 +596,7 @@ static void find_identities(struct link *link, struct ssh_settings *settings)
 	if (!own && settings->identities_named) {
 		ssh->identities = settings->identity_files;
 		ssh->n_identities = settings->n_identity_files;
-		settings->identity_files = NULL; /* now owned by the link */
+		settings->identity_files = NULL; /* the link owns them now */
 		settings->n_identity_files = 0;
 		return;
 	}
@@ -629,7 +628,7 @@ static bool ask_settings(struct link *link, struct ssh_settings *settings)
 	return ok;
 }
 
-/* Reads the files with keys that count for this host: the laboratory's own, and those of ~/.ssh/config. */
+/* Reads the known_hosts files for this host: the laboratory's and those of ~/.ssh/config. */
 static bool read_known_hosts(struct link *link, struct ssh_settings *settings)
 {
 	struct fleet *fleet = link->fleet;
