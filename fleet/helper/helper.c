@@ -1,6 +1,6 @@
-/* The fleet's helper: one static program that a controller runs on a host, over ssh or on its own machine, and that speaks protocol.h on
- * standard input and output. It runs the commands to be measured. No shell parses their arguments, and the clock covers the command only.
- * When standard input closes, all processes of the command are ended.
+/* The helper: a static program that the controller runs on a host, over ssh or on its own machine. It speaks protocol.h on standard
+ * input and output, and runs the commands to measure. No shell parses their arguments, and the measured time covers only the command.
+ * When standard input closes, the helper ends all processes of the command.
  *
  * Its own arguments are those of whole.h. */
 #include "fleet/cgroup/process.h"
@@ -28,8 +28,8 @@
 
 #define IN	       STDIN_FILENO
 #define OUT	       STDOUT_FILENO
-#define DESCRIPTOR_MAX 1024		/* closed one by one if close_range(2) is missing */
-#define PREFIX	       "assay-session-" /* followed by user, label and six letters */
+#define DESCRIPTOR_MAX 1024		/* maximum descriptor to close if close_range(2) is missing */
+#define PREFIX	       "assay-session-" /* prefix of a session's directory; user, label and six letters follow */
 #define LETTERS	       6
 #define TRIES	       100
 #define LOOK_MS	       1000
@@ -38,8 +38,8 @@
 
 /* ---- the connection ---- */
 
-/* Ends this process, wherever it hangs, after its connection has been closed for some seconds; does not end its children. While a command
- * runs, its guard does this. */
+/* Ends this process, even if it hangs, some seconds after its connection was closed. Does not end its children. While a command runs,
+ * the guard process does this. */
 static void on_second(int signal)
 {
 	struct pollfd in = { IN, POLLRDHUP, 0 };
@@ -51,7 +51,7 @@ static void on_second(int signal)
 	alarm(1);
 }
 
-/* ---- the operations read, get and put: files of the host ---- */
+/* ---- operations read, get and put: files of the host ---- */
 
 static int say_number(struct frames_out *out, int in, const char *name, uint64_t value)
 {
@@ -62,7 +62,7 @@ static int say_number(struct frames_out *out, int in, const char *name, uint64_t
 	return frames_send(out, in) ? 0 : 1;
 }
 
-/* Opens a regular file; others may block, or never end. -1 with errno. */
+/* Opens a regular file; other files may block or have no end. Returns -1 with errno on failure. */
 static int open_regular(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -77,7 +77,7 @@ static int open_regular(const char *path)
 	return -1;
 }
 
-/* Reads up to n bytes, fewer only at the end; files of /proc return pieces. -1 with errno. */
+/* Reads up to `n` bytes, fewer only at the end; files of /proc return their content in pieces. Returns -1 with errno on failure. */
 static ssize_t read_fully(int fd, char *bytes, size_t n)
 {
 	size_t done = 0;
@@ -178,7 +178,7 @@ static bool open_beside(struct request *request)
 	return request_refuse(request, "cannot make a file beside '%s': %s", path, strerror(errno));
 }
 
-/* Makes a file in memory; before Linux 3.17, one without a name. */
+/* Makes a file in memory; before Linux 3.17, an unlinked temporary file. */
 static bool open_memory(struct request *request)
 {
 	char path[] = "/tmp/assay-input-XXXXXX";
@@ -208,7 +208,7 @@ static bool write_all(int fd, const char *bytes, size_t n)
 	return true;
 }
 
-/* Takes the request's input: a command's goes to memory, the bytes of a file to a temporary file beside it. */
+/* Stores the request's input: a command's in memory, a file's in a temporary file in the same directory. */
 static bool files_input(struct request *request, const char *bytes, size_t n)
 {
 	bool put = request->operation == REQUEST_PUT;
@@ -224,7 +224,7 @@ static bool files_input(struct request *request, const char *bytes, size_t n)
 	return true;
 }
 
-/* Writes a file. It is complete and on the disk before it takes its name. */
+/* Completes a file: sets its mode and syncs it to the disk before it gets its name. */
 static int files_put(struct request *request, struct frames_out *out, int in)
 {
 	const char *path = request->paths.texts[0];
@@ -240,10 +240,10 @@ static int files_put(struct request *request, struct frames_out *out, int in)
 	return say_number(out, in, "bytes", request->input_bytes);
 }
 
-/* ---- the operation work: a session's directory, which lives as long as this process ---- */
+/* ---- operation work: a directory that exists as long as this process ---- */
 
-/* Opens a directory of this user and takes its lock, which marks it as used. Returns a descriptor; -1: it is used, of another user, or no
- * longer of that name. *locked: the file system has such locks. */
+/* Opens a directory of this user and locks it, which marks it as in use. Returns a descriptor. Returns -1 if the directory is in use,
+ * belongs to another user, or was replaced. *locked: the file system supports such locks. */
 static int own_directory(const char *path, bool *locked)
 {
 	int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -259,7 +259,7 @@ static int own_directory(const char *path, bool *locked)
 	return -1;
 }
 
-/* Removes a tree with rm, which follows no links and has no limit of depth. */
+/* Removes a directory tree by rm, which follows no links and has no depth limit. */
 static void remove_tree(const char *path)
 {
 	const pid_t child = fork();
@@ -279,7 +279,7 @@ static void remove_tree(const char *path)
 		;
 }
 
-/* Removes directories whose owner is dead: their lock is free. */
+/* Removes directories that nothing has locked: their helpers have ended. */
 static void work_sweep(const char *base)
 {
 	DIR *dir = opendir(base);
@@ -304,7 +304,7 @@ static void work_sweep(const char *base)
 		closedir(dir);
 }
 
-/* Makes a new directory for this user only. False: the refusal has the reason. */
+/* Makes a new directory with access for this user only. Returns false on failure; the refusal has the reason. */
 static bool work_make(struct request *request, char path[PATH_BYTES], int *fd)
 {
 	static const char alphabet[] = "abcdefghijklmnopqrstuvwxyz234567";
@@ -328,7 +328,7 @@ static bool work_make(struct request *request, char path[PATH_BYTES], int *fd)
 				continue;
 			break;
 		}
-		/* Between mkdir and the lock, a sweep by another helper may take it for ownerless. */
+		/* Between mkdir and the lock, another helper's sweep may remove the directory. */
 		*fd = own_directory(path, &locked);
 		if (*fd >= 0)
 			return true;
@@ -337,8 +337,8 @@ static bool work_make(struct request *request, char path[PATH_BYTES], int *fd)
 	return request_refuse(request, "cannot make a directory in '%s': %s", base, strerror(errno));
 }
 
-/* Finds the process with the connection: the nearest ancestor in another session. sshd gives each command its own session, whatever shells
- * stand in between. */
+/* Finds the process that serves the connection: the nearest ancestor in another session. sshd starts each command in its own session,
+ * and shells in between do not change that. */
 static bool find_connection(struct process *out)
 {
 	pid_t at = getppid();
@@ -359,7 +359,7 @@ static bool is_still_there(const struct process *connection)
 	return process_read(connection->id, &now) && now.alive && now.start_ticks == connection->start_ticks;
 }
 
-/* Closes the channel's descriptors. */
+/* Closes the channel: replaces the standard streams by /dev/null. */
 static void leave_channel(void)
 {
 	int null = open("/dev/null", O_RDWR);
@@ -369,26 +369,26 @@ static void leave_channel(void)
 		dup2(null, fd);
 }
 
-/* Waits until the controller is gone (detached: the process with the connection), or this process gets a signal. A broken connection is
- * noticed only by sending. */
+/* Waits until the controller is gone (detached: until the connection's process has ended) or a signal arrives. Sends frames, because
+ * only sending reveals a broken connection. */
 static void work_stay(struct frames_out *out, int in, const struct process *connection, bool detached, int signals)
 {
 	struct pollfd wait[] = { { detached ? -1 : in, POLLIN, 0 }, { signals, POLLIN, 0 } };
 
-	alarm(0); /* this loop watches the connection, and ends in order */
+	alarm(0); /* work_stay() watches the connection from now on, instead of on_second() */
 	if (detached)
 		leave_channel();
 	do {
 		if (poll(wait, 2, detached ? LOOK_MS : HELPER_MADE_MS) == 0 && !detached) {
 			if (!frames_pending(out))
 				frames_text(out, HELPER_WAITING, "");
-			frames_flush(out); /* it continues if nothing reads it */
+			frames_flush(out); /* keeps frames that nothing has read */
 		}
 	} while (!wait[1].revents && (detached ? is_still_there(connection) : !wait[0].revents || frames_still_there(in)));
 }
 
-/* Removes the directory while holding the physical host's lock, so that it does not disturb other measurements; its own commands have ended
- * then. If the wait for the lock times out, it removes it anyway. */
+/* Removes the directory. Takes the physical host's lock first, so that it does not disturb measurements of others. Removes the directory
+ * even if the wait for the lock times out. */
 static void work_end(struct request *request, const char *path, int fd)
 {
 	struct frames_out nobody = { .fd = open("/dev/null", O_WRONLY | O_CLOEXEC) };
@@ -396,15 +396,15 @@ static void work_end(struct request *request, const char *path, int fd)
 	struct stat mine, there;
 
 	if (fstat(fd, &mine) || lstat(path, &there) || mine.st_ino != there.st_ino || mine.st_dev != there.st_dev)
-		return; /* the controller has removed it */
+		return; /* the controller has removed the directory */
 	if (request->lock)
 		lock_take(request, -1, &nobody, &lock);
 	remove_tree(path);
 	lock_release(&lock);
 }
 
-/* Removes directories of dead sessions of this user, makes one, sends its name (HELPER_MADE) and stays. When the controller closes `in` for
- * any reason, and at SIGTERM, SIGHUP, SIGINT and SIGQUIT, it removes the directory. Returns 0, or 1 if it could not make one. */
+/* Removes directories of ended sessions of this user, makes one, sends its path (HELPER_MADE) and waits. Removes it when the controller
+ * closes `in` for any reason, and at SIGTERM, SIGHUP, SIGINT and SIGQUIT. Returns 0, or 1 if it made none. */
 static int work_serve(struct request *request, struct frames_out *out, int in)
 {
 	static const int ends[] = { SIGTERM, SIGHUP, SIGINT, SIGQUIT };
@@ -455,7 +455,7 @@ static int work_serve(struct request *request, struct frames_out *out, int in)
 
 /* ---- the program ---- */
 
-/* Resets inherited state: ignored signals, open or missing descriptors. */
+/* Resets inherited state: signal actions, open descriptors, missing standard streams. */
 static bool reset_process(void)
 {
 	int fd;

@@ -1,4 +1,4 @@
-/* Runs a command and reports its result. */
+/* Runs a command and reports the result. */
 #include "base/clock.h"
 #include "fleet/cgroup/cgroup.h"
 #include "fleet/cgroup/process.h"
@@ -32,9 +32,9 @@
 #include <unistd.h>
 
 #define PIECE_BYTES	 65536
-#define PIPE_BYTES	 (1 << 20) /* large, so that a command seldom waits for this process */
+#define PIPE_BYTES	 (1 << 20) /* size of pipes: large, so that a command seldom waits for this process */
 #define LOOK_MS		 100
-#define TERM_GRACE_NS	 INT64_C(1000000000) /* between SIGTERM and SIGKILL */
+#define TERM_GRACE_NS	 INT64_C(1000000000) /* time between SIGTERM and SIGKILL */
 #define KILL_AGAIN_NS	 INT64_C(100000000)
 #define NEVER		 INT64_MAX
 #define PHASE_NS_MAX	 20000000
@@ -42,17 +42,17 @@
 #define GROUP_END_ROUNDS 200
 #define GROUP_ROUND_MS	 10
 
-/* ---- the cgroup of a command: limits for all its processes together, and a reliable end of them ---- */
+/* ---- the command's cgroup: limits for all its processes together, and a reliable way to end them ---- */
 
-/* The group of a command. If this user cannot make one, or not with all limits, the command runs without it. */
+/* The cgroups of a command. If this user cannot make one with all limits, the command runs without them. */
 struct group {
-	char *directories[2]; /* [n]: one per controller; in version 2 one for both */
-	int owner[2];	      /* [n]: locks that mark an owner; never inherited by a program */
+	char *directories[2]; /* [n] one directory per controller; version 2 has one for both */
+	int owner[2];	      /* [n] descriptors with locks that mark the cgroups as in use; not inherited by programs */
 	size_t n;
-	int version; /* 0 unless it has all requested limits */
+	int version; /* version of cgroups; 0 unless all requested limits are set */
 };
 
-/* Adds a group at `place`, or finds the one there. Returns its index; -1: none can be made. */
+/* Adds a cgroup at `place`, unless the group has one there. Returns its index; -1: it cannot be made. */
 static int group_add(struct group *group, const char *place, uint64_t owner)
 {
 	char *directory, prefix[40];
@@ -72,8 +72,8 @@ static int group_add(struct group *group, const char *place, uint64_t owner)
 	return (int)group->n++;
 }
 
-/* Opens a group, and sweeps those of the same owner whose helpers are dead. Call it before guard_run(), so that the guard can end it after
- * the worker. */
+/* Makes the cgroups, and removes those that killed helpers of this owner have left. Call it before guard_run(), so that the guard
+ * process can remove them after the worker. */
 static void group_open(const struct request *request, uint64_t owner, struct group *out)
 {
 	static const struct cgroup_sources sources = { "/proc/mounts", "/proc/self/cgroup" };
@@ -95,7 +95,7 @@ static void group_open(const struct request *request, uint64_t owner, struct gro
 	*out = group;
 }
 
-/* Moves this process into the group, before it becomes the command. False: not into all of it. */
+/* Moves this process into all cgroups. Returns false if one refuses it. */
 static bool group_enter(const struct group *group)
 {
 	bool all = true;
@@ -117,15 +117,15 @@ static bool group_has_members(const struct group *group)
 	return n > 0;
 }
 
-/* Sends SIGKILL to all processes of the group; they cannot start further ones. */
+/* Sends SIGKILL to all processes of the cgroups; they cannot start new ones. */
 static void group_kill(const struct group *group)
 {
-	/* The group of the processes controller comes first: it admits no new process. */
+	/* Start with the pids controller's cgroup: it then admits no new process. */
 	for (size_t i = group->n; i-- > 0;)
 		cgroup_kill(group->directories[i]);
 }
 
-/* Writes lines of the result; call it before anything is killed. */
+/* Writes lines of the result. Call it before killing any process. */
 static void group_say(const struct group *group, char *text, size_t n)
 {
 	long long kills = -1, refused = -1;
@@ -138,7 +138,7 @@ static void group_say(const struct group *group, char *text, size_t n)
 		 refused > 0 ? refused : 0);
 }
 
-/* Kills the remaining processes and removes the group; may be called again. */
+/* Kills the remaining processes and removes the cgroups. May be called again. */
 static void group_end(struct group *group)
 {
 	for (size_t i = 0; i < group->n; i++) {
@@ -154,23 +154,23 @@ static void group_end(struct group *group)
 struct run_task {
 	struct request *request;
 	struct frames_out *out;
-	int in; /* from the controller: if it closes, everything ends */
+	int in; /* input from the controller; if it closes, everything ends */
 	struct lock lock;
 	pid_t guard;
-	struct group group; /* n = 0: none */
+	struct group group; /* n = 0: no cgroup */
 };
 
 /* ---- descendants ---- */
 
-/* All descendants of this process. It is a subreaper (PR_SET_CHILD_SUBREAPER, Linux 3.4): every orphan below it becomes its child. So if it
- * has no children, it has no descendants. */
+/* This process is a subreaper (PR_SET_CHILD_SUBREAPER, Linux 3.4): orphans among its descendants become its children. So without
+ * children, it has no descendants. */
 
 struct processes {
-	struct process *list; /* [n], in the order of /proc: usually parents first */
+	struct process *list; /* [n] processes in the order of /proc, usually parents before children */
 	size_t n, capacity;
 };
 
-/* Reports whether the parent is this process or a descendant in the list so far. */
+/* Reports whether the parent is this process, or a descendant among the processes read so far. */
 static bool is_ours(const struct processes *all, const struct process *p)
 {
 	if (p->parent == getpid())
@@ -182,8 +182,8 @@ static bool is_ours(const struct processes *all, const struct process *p)
 	return false;
 }
 
-/* Also signals the process group, so that it cannot fork meanwhile. Groups do not cross sessions: groups of other sessions are
- * descendants'. */
+/* Signals a process and its group, so that the group cannot fork meanwhile. A group belongs to one session, so groups outside this
+ * session consist of descendants only. */
 static void send_signal(const struct process *p, int signal)
 {
 	if (signal == 0)
@@ -204,8 +204,8 @@ static void add_process(struct processes *all, const struct process *p)
 	all->list[all->n++] = *p;
 }
 
-/* Reads all processes. It signals a descendant as soon as it is read: one that forks and exits repeatedly is found under its newest id,
- * which comes last. */
+/* Reads all processes and returns the number of living descendants. Signals each descendant immediately: one that forks and exits
+ * repeatedly appears under its newest id, late in the list. */
 static size_t read_processes(struct processes *all, int signal)
 {
 	DIR *proc = opendir("/proc");
@@ -230,14 +230,14 @@ static size_t read_processes(struct processes *all, int signal)
 	return alive;
 }
 
-/* Sends a signal (0: none) to every living descendant, found by the parents in /proc, and to their process groups. Returns how many. */
+/* Sends a signal (0: none) to each living descendant, found by the parents in /proc, and to its process group. Returns their number. */
 static size_t descendants_signal(int signal)
 {
 	struct processes all = { NULL, 0, 0 };
 	size_t alive = read_processes(&all, signal);
 	bool more = true;
 
-	/* Children with smaller ids than their parents: ids have wrapped. */
+	/* Pids have wrapped if a child's is smaller than its parent's. */
 	while (more) {
 		more = false;
 		for (size_t i = 0; i < all.n; i++) {
@@ -256,8 +256,8 @@ static size_t descendants_signal(int signal)
 	return alive;
 }
 
-/* Sends SIGKILL until no descendant is left, and reaps them. *met: how many were alive at first. Returns how many were not gone after
- * PATIENCE_MS: another user's, or stuck in the kernel. */
+/* Sends SIGKILL until no descendant is left, and reaps them. *met: number of living ones at first. Returns the number that still exists
+ * after PATIENCE_MS: processes of another user, or stuck in the kernel. */
 static size_t descendants_end(size_t *met)
 {
 	int64_t end = clock_monotonic_ns() + INT64_C(1000000) * PATIENCE_MS;
@@ -291,7 +291,7 @@ static void close_once(int *fd)
 	*fd = -1;
 }
 
-/* Waits for the worker, which notices itself that it must end. If it hangs, or is stopped, kills it HELPER_CLOSED_MS later. */
+/* Waits for the worker, which ends by itself when the connection closes. Kills a worker that has not ended HELPER_CLOSED_MS later. */
 static int watch_worker(pid_t worker, int in, const sigset_t *signals)
 {
 	struct pollfd wait[] = { { signalfd(-1, signals, SFD_NONBLOCK | SFD_CLOEXEC), POLLIN, 0 }, { in, POLLRDHUP, 0 } };
@@ -325,12 +325,12 @@ static int watch_worker(pid_t worker, int in, const sigset_t *signals)
 	}
 }
 
-/* Makes two processes watch over a command, so that SIGKILL of either leaves nothing behind. In a child, the worker, calls work(argument)
- * and exits with its result; both processes are subreapers. If the worker is killed, the guard ends its descendants; if the guard is
- * killed, the worker gets SIGTERM. SIGTERM, SIGHUP, SIGINT and SIGQUIT of the guard reach the worker as SIGTERM. Both block these and
- * SIGCHLD, for signalfd(2). Open descriptors, and so a lock, stay open until both have ended. Returns the exit status; 1: the worker was
- * killed; -1 with errno: there is no worker. If both are killed, the command's first process dies (PR_SET_PDEATHSIG); lock_take() ends
- * others. */
+/* Makes two processes watch over a command, so that killing one of them leaves no process behind. Forks a worker, which calls
+ * work(argument) and exits with its result; this process, the guard, waits for it. Both are subreapers. If the worker is killed, the
+ * guard ends its descendants; if the guard is killed, the worker gets SIGTERM. SIGTERM, SIGHUP, SIGINT and SIGQUIT to the guard reach
+ * the worker as SIGTERM. Both block these signals and SIGCHLD, for signalfd(2). Descriptors, and so a lock, stay open until both have
+ * ended. Returns the worker's exit status; 1: it was killed; -1 with errno: it was not started. If both are killed, the command's first
+ * process dies (PR_SET_PDEATHSIG), and a later lock_take() ends the others. */
 static int guard_run(int (*work)(void *argument), void *argument, int in)
 {
 	pid_t guard = getpid(), worker;
@@ -343,7 +343,7 @@ static int guard_run(int (*work)(void *argument), void *argument, int in)
 	sigaddset(&signals, SIGINT);
 	sigaddset(&signals, SIGQUIT);
 	sigprocmask(SIG_BLOCK, &signals, NULL);
-	alarm(0); /* from here on this process watches the connection `in` */
+	alarm(0); /* the guard watches `in` from now on, instead of on_second() */
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	worker = fork();
 	if (worker < 0)
@@ -357,10 +357,10 @@ static int guard_run(int (*work)(void *argument), void *argument, int in)
 	_exit(work(argument));
 }
 
-/* ---- the command's process, from the fork to its first instruction ---- */
+/* ---- the command's process, from fork to exec ---- */
 
 enum command_stage {
-	STAGE_GROUP, /* no fault: the command runs, but outside its cgroup */
+	STAGE_GROUP, /* no failure: the command runs, but outside its cgroup */
 	STAGE_SESSION,
 	STAGE_STREAMS,
 	STAGE_DIRECTORY,
@@ -369,30 +369,31 @@ enum command_stage {
 	STAGE_EXEC,
 };
 
-/* Message of a child that could not become the command. */
+/* Message from a child that could not execute the command. */
 struct command_fault {
-	int stage; /* enum command_stage */
+	int stage; /* one of enum command_stage */
 	int errnum;
 };
 
 struct command_shared {
-	int64_t begun_ns;		 /* first time at which its process ran */
-	struct accounts_schedule before; /* its schedule at that time */
-	uint64_t delay_ns;		 /* run-queue delay of a wrapper's child */
+	int64_t begun_ns;		 /* time at which the child ran first */
+	struct accounts_schedule before; /* the child's CPU time and run-queue delay at that time */
+	uint64_t delay_ns;		 /* run-queue delay of the child of an injecting wrapper */
 };
 
 struct command {
 	pid_t id;
-	struct command_shared *shared; /* memory shared with its process */
-	int pipes[2];		       /* standard output and standard error, non-blocking */
-	int fault;		       /* end of file: the command runs; a struct command_fault: it does not (except STAGE_GROUP) */
+	struct command_shared *shared; /* memory shared with the child */
+	int pipes[2];		       /* standard output and standard error of the command, non-blocking */
+	int fault;		       /* pipe: end of file means that the command runs; a struct command_fault, that it does not (except
+					* STAGE_GROUP) */
 };
 
 static int command_own_session(void)
 {
 	sigset_t none;
 
-	/* Ignores failures: some signals cannot be changed, and the C library keeps two for itself. */
+	/* Ignores errors: some signals cannot be changed, and the C library reserves two. */
 	for (int i = 1; i < NSIG; i++)
 		signal(i, SIG_DFL);
 	sigemptyset(&none);
@@ -409,7 +410,7 @@ static int command_set_streams(const struct request *request, int out, int error
 	return in < 0 || dup2(in, 0) < 0 || dup2(out, 1) < 0 || dup2(error, 2) < 0;
 }
 
-/* Sets limits; keeps a hard limit that is already lower. */
+/* Sets resource limits. Keeps a hard limit that is lower. */
 static int command_set_limits(const struct request *request)
 {
 	static const __rlimit_resource_t resources[REQUEST_LIMITS] = { RLIMIT_AS,    RLIMIT_FSIZE, RLIMIT_NOFILE,
@@ -436,7 +437,7 @@ static int set_directory(const struct request *request)
 	return request->directory && chdir(request->directory);
 }
 
-/* Puts the value of NAME=value before NAME's present value; an empty value changes nothing. */
+/* Puts the value in "NAME=value" before the present value of the variable. An empty value changes nothing. */
 static void join_variable(const char *text)
 {
 	size_t name = strcspn(text, "="), value = strlen(text + name + 1);
@@ -475,7 +476,7 @@ static _Noreturn void command_become(const struct run_task *task, int out, int e
 
 	shared->before = accounts_schedule_of(getpid());
 	shared->begun_ns = clock_monotonic_ns();
-	/* Set before setsid(), which does not undo it. */
+	/* Set before setsid(), which keeps it. */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)
 		_exit(127);
@@ -502,10 +503,10 @@ static _Noreturn void command_become(const struct run_task *task, int out, int e
 	_exit(127);
 }
 
-/* Forks. False: request->refusal has the reason. */
+/* Forks the command's process. Returns false on failure; request->refusal has the reason. */
 static bool command_start(const struct run_task *task, struct command *out)
 {
-	int ends[][2] = { { -1, -1 }, { -1, -1 }, { -1, -1 } }; /* pipes of output, errors and a fault */
+	int ends[][2] = { { -1, -1 }, { -1, -1 }, { -1, -1 } }; /* pipes of standard output, standard error and the fault */
 	pid_t parent = getpid();
 
 	out->shared = mmap(NULL, sizeof(*out->shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -523,13 +524,13 @@ static bool command_start(const struct run_task *task, struct command *out)
 	for (int i = 0; i < 2; i++) {
 		out->pipes[i] = ends[i][0];
 		fcntl(out->pipes[i], F_SETFL, O_NONBLOCK);
-		fcntl(out->pipes[i], F_SETPIPE_SZ, PIPE_BYTES); /* if permitted */
+		fcntl(out->pipes[i], F_SETPIPE_SZ, PIPE_BYTES); /* ignored if not permitted */
 	}
 	out->fault = ends[2][0];
 	return true;
 }
 
-/* Sets request->refusal from the child's fault. */
+/* Sets request->refusal from the child's message. */
 static void command_refuse(struct request *request, const struct command_fault *fault)
 {
 	const char *why = strerror(fault->errnum);
@@ -560,9 +561,9 @@ static void command_refuse(struct request *request, const struct command_fault *
 /* ---- a run ---- */
 
 enum run_state {
-	RUN_STARTING, /* forked; not yet known whether it became the command */
+	RUN_STARTING, /* forked; the child has not executed the command yet */
 	RUN_RUNNING,
-	RUN_DRAINING, /* all its processes have ended; bytes are left in the pipes */
+	RUN_DRAINING, /* all processes have ended; the pipes still have bytes */
 	RUN_REFUSED,
 	RUN_HUNG_UP,
 };
@@ -571,21 +572,21 @@ struct run {
 	struct run_task *task;
 	enum run_state state;
 	struct command command;
-	int signals; /* signalfd */
+	int signals; /* signalfd for the signals that the guard has blocked */
 	int wait_status;
 	int64_t started_ns, started_ms, ended_ns;
-	int64_t interrupt_ns, timeout_ns, kill_ns, give_up_ns; /* time of each; NEVER */
+	int64_t interrupt_ns, timeout_ns, kill_ns, give_up_ns; /* times of these events; NEVER: not planned */
 	bool timed_out, interrupted, result_said;
-	uint64_t sent[2]; /* bytes of standard output and standard error */
-	int flooded;	  /* 1, 2: the first stream that exceeded its limit */
+	uint64_t sent[2]; /* bytes sent of standard output and standard error */
+	int flooded;	  /* first stream that exceeded its limit: 1, 2; 0: none */
 	size_t leftovers, survivors;
 	struct rusage usage;
 	struct accounts accounts;
-	uint64_t own_delay_ns;	 /* run-queue delay of this process before it last slept */
-	struct sampler *sampler; /* NULL: not requested */
-	struct stops *stops;	 /* NULL: not requested */
-	int stops_ms;		 /* until the next poll */
-	char group_text[128];	 /* lines of the result */
+	uint64_t own_delay_ns;	 /* run-queue delay of this process when it last started to wait */
+	struct sampler *sampler; /* sampler; NULL: not requested */
+	struct stops *stops;	 /* watched processes; NULL: not requested */
+	int stops_ms;		 /* time until the next poll, ms */
+	char group_text[128];	 /* lines of the result about the cgroup */
 };
 
 static int64_t run_timer(int64_t start_ns, int64_t ms)
@@ -593,8 +594,8 @@ static int64_t run_timer(int64_t start_ns, int64_t ms)
 	return ms < 0 ? NEVER : start_ns + ms * 1000000;
 }
 
-/* Waits for a random time within a sampling period. The clocks of CPUs start when they are opened, so otherwise each run of a short command
- * would be sampled at about the same places. */
+/* Waits for a random time within a sampling period. The CPUs' clocks start when they are opened. Without the wait, runs of a short
+ * command would be sampled at about the same places. */
 static void wait_for_phase(uint64_t period_ns)
 {
 	uint32_t drawn;
@@ -608,7 +609,7 @@ static bool run_start(struct run *run)
 	const struct request *request = run->task->request;
 	sigset_t signals;
 
-	sigprocmask(SIG_BLOCK, NULL, &signals); /* the signals that the guard has blocked */
+	sigprocmask(SIG_BLOCK, NULL, &signals); /* signals that the guard has blocked */
 	run->signals = signalfd(-1, &signals, SFD_NONBLOCK | SFD_CLOEXEC);
 	if (run->signals < 0)
 		return request_refuse(run->task->request, "cannot watch signals: %s", strerror(errno));
@@ -626,7 +627,7 @@ static bool run_start(struct run *run)
 	return command_start(run->task, &run->command);
 }
 
-/* Ends all descendants of the command; a group at once, so that they cannot fork away. */
+/* Ends all descendants of the command. Kills the cgroup first: its processes cannot escape by forking. */
 static void run_end_all(struct run *run)
 {
 	struct group *group = &run->task->group;
@@ -640,7 +641,7 @@ static void run_end_all(struct run *run)
 	group_end(group);
 }
 
-/* Ends all descendants after the end of the command. Then the physical host is free, however long reading the output takes. */
+/* Ends the remaining descendants after the command's end. Releases the lock before the output is read, which may take long. */
 static void run_end_rest(struct run *run)
 {
 	run_end_all(run);
@@ -650,8 +651,8 @@ static void run_end_rest(struct run *run)
 		run->state = RUN_DRAINING;
 }
 
-/* Returns the end time of a process that started at started_ns or later and was not waited for yet. The end precedes now_ns by this
- * process's run-queue delay since own_delay_ns. It is not before the time that the other process's schedule takes. */
+/* Returns the end time of a process that started at started_ns or later and was not waited for yet: now_ns, minus the run-queue delay of
+ * this process since own_delay_ns. The result is at least started_ns plus the ended process's CPU time and run-queue delay. */
 static int64_t ended_ns(pid_t id, int64_t started_ns, int64_t now_ns, uint64_t own_delay_ns)
 {
 	struct accounts_schedule of = accounts_schedule_of(id);
@@ -662,7 +663,7 @@ static int64_t ended_ns(pid_t id, int64_t started_ns, int64_t now_ns, uint64_t o
 	return seen > first ? seen : first;
 }
 
-/* Returns the next process that has ended; 0: none. */
+/* Reaps a process that has ended. Returns its id; 0: there is none. */
 static pid_t run_reap_one(struct run *run, int *status)
 {
 	const struct command_shared *shared = run->command.shared;
@@ -683,7 +684,7 @@ static pid_t run_reap_one(struct run *run, int *status)
 	return waitpid(info.si_pid, status, WNOHANG);
 }
 
-/* Reaps the command and its orphans. */
+/* Reaps the command and orphans. */
 static void run_reap(struct run *run)
 {
 	struct signalfd_siginfo info;
@@ -703,7 +704,7 @@ static void run_reap(struct run *run)
 	}
 }
 
-/* Finds out whether the child has become the command. */
+/* Determines whether the child has executed the command. */
 static void run_hear_fault(struct run *run)
 {
 	struct command_fault fault;
@@ -725,7 +726,7 @@ static void run_hear_fault(struct run *run)
 	}
 }
 
-/* Sends SIGTERM to its group, and SIGKILL to all of it a little later. */
+/* Sends SIGTERM to the command's group, and schedules SIGKILL for all its processes. */
 static void run_end_early(struct run *run, int64_t now)
 {
 	kill(-run->command.id, SIGTERM);
@@ -757,13 +758,13 @@ static void run_timers(struct run *run)
 		group_kill(&run->task->group);
 		descendants_signal(SIGKILL);
 	}
-	if (now >= run->give_up_ns) { /* it cannot be killed; run_end_rest() counts it */
+	if (now >= run->give_up_ns) { /* the command cannot be killed; run_end_rest() counts it */
 		run->ended_ns = now;
 		run->wait_status = SIGKILL;
 	}
 }
 
-/* Returns the longest time until the next poll of the sampler or of stops, ms; -1: neither is used. */
+/* Returns the time until the sampler or the stops must be polled, ms; -1: neither is used. */
 static int run_until_look(const struct run *run)
 {
 	int most = run->sampler ? SAMPLER_DRAIN_MS : -1;
@@ -792,7 +793,7 @@ static int run_until_timer(const struct run *run)
 	return left <= 0 ? 0 : left > 1000000 ? 1000000 : (int)left;
 }
 
-/* Sends a piece of a pipe as one frame, up to the limit of output. */
+/* Sends bytes of a pipe as one frame, up to the limits of output. */
 static void run_send(struct run *run, int which, size_t n)
 {
 	const struct request *request = run->task->request;
@@ -810,12 +811,12 @@ static void run_send(struct run *run, int which, size_t n)
 		run_end_early(run, clock_monotonic_ns());
 }
 
-/* Passes on the content of a pipe, and closes it at its end, or when no writer is left. */
+/* Forwards content of a pipe. Closes the pipe at its end, or when no writer is left. */
 static void run_pass_output(struct run *run, int which)
 {
 	int *fd = &run->command.pipes[which], full = 0;
-	bool late =
-	    ioctl(*fd, FIONREAD, &full) == 0 && full >= fcntl(*fd, F_GETPIPE_SZ) / 2; /* its writer may have waited for this process */
+	bool late = ioctl(*fd, FIONREAD, &full) == 0 && full >= fcntl(*fd, F_GETPIPE_SZ) / 2; /* the pipe was half full: the command may
+											       * have waited for this process */
 	ssize_t n = read(*fd, frames_reserve(run->task->out, PIECE_BYTES), PIECE_BYTES);
 
 	if (late && run->ended_ns == 0)
@@ -829,8 +830,7 @@ static void run_pass_output(struct run *run, int which)
 static void run_say_result(struct run *run)
 {
 	const struct rusage *u = &run->usage;
-	int64_t begun_ns =
-	    run->command.shared->begun_ns; /* making the process and its first wait for a CPU are not part of the command's time */
+	int64_t begun_ns = run->command.shared->begun_ns; /* excludes the fork and the first wait for a CPU from the command's time */
 	bool exited = WIFEXITED(run->wait_status);
 	const struct lock *lock = &run->task->lock;
 	char text[768 + sizeof(lock->ended_names) + ACCOUNTS_BYTES], counts[ACCOUNTS_BYTES];
@@ -849,7 +849,7 @@ static void run_say_result(struct run *run)
 	run->result_said = true;
 }
 
-/* Reports whether pipes are read: not while much waits to be written (back-pressure). */
+/* Reports whether to read the pipes. If much output is unsent, does not read, so that the command waits. */
 static bool has_room(const struct run *run)
 {
 	return frames_pending(run->task->out) < PIPE_BYTES;
@@ -862,7 +862,7 @@ static void run_wait(struct run *run)
 	struct pollfd wait[] = {
 		{ run->signals, POLLIN, 0 },
 		{ run->task->in, POLLIN, 0 },
-		{ out->fd, frames_pending(out) ? POLLOUT : 0, 0 }, /* POLLERR always comes when the reader is gone */
+		{ out->fd, frames_pending(out) ? POLLOUT : 0, 0 }, /* POLLERR always arrives when the reader is gone */
 		{ run->command.fault, POLLIN, 0 },
 		{ room ? run->command.pipes[0] : -1, POLLIN, 0 },
 		{ room ? run->command.pipes[1] : -1, POLLIN, 0 },
@@ -885,7 +885,7 @@ static void run_wait(struct run *run)
 		run->state = RUN_HUNG_UP;
 }
 
-/* Makes one step; returns true when everything is sent. */
+/* Makes one step of the run. Returns true after everything was sent. */
 static bool run_step(struct run *run)
 {
 	run_wait(run);
@@ -944,7 +944,7 @@ int helper_run(struct request *request, struct frames_out *out, int in)
 		if (request->cgroup)
 			group_open(request, task.lock.owner, &task.group);
 		status = guard_run(run_worker, &task, in);
-		group_end(&task.group); /* the worker has done so, unless it was killed */
+		group_end(&task.group); /* the worker has done this, unless it was killed */
 		if (status < 0)
 			request_refuse(request, "cannot start a process: %s", strerror(errno));
 	}

@@ -24,57 +24,57 @@
 #include <unistd.h>
 
 #define LOCK_POLL_MS	20
-#define LOCK_OPENS	10	/* attempts while another process makes and removes the file */
-#define LOCK_SLACK_MS	60000	/* allowance beyond a holder's own limits */
-#define LOCK_AGAIN_MS	1000	/* until a new holder has written its name, if an earlier one seems to hang */
+#define LOCK_OPENS	10	/* attempts to open the file while another process creates and removes it */
+#define LOCK_SLACK_MS	60000	/* allowance beyond the holder's own limit */
+#define LOCK_AGAIN_MS	1000	/* interval of checks if the holder exceeds its limit: a new holder may write its name soon */
 #define LOCK_WORK_MS	60000	/* limit for making or removing a directory */
-#define LOCK_CLAIM_MS	3600000 /* longer limits of a holder are not believed */
+#define LOCK_CLAIM_MS	3600000 /* maximum limit that a holder can claim */
 #define LOCK_INFO_BYTES 512
 #define HOLDER_BYTES	200
-#define PROCESS_BYTES	300 /* size of the text about a process with the lock */
-#define LOCK_HANDED_ON	60  /* descriptors below 64 cost nothing at a fork, and a program expects the low ones for itself */
+#define PROCESS_BYTES	300 /* size of the text about the process that holds the lock */
+#define LOCK_HANDED_ON	60  /* descriptors below 64 cost nothing at a fork; programs expect the low ones for themselves */
 
 static const int open_flags = O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
 
-/* ---- processes left by dead helpers ---- */
+/* ---- processes left by killed helpers ---- */
 
-/* A helper that is killed with all of its processes leaves its command's descendants. So that a later helper of the same owner finds them,
- * each command has a mark that names its helper and its owner. The mark is in RLIMIT_LOCKS, which the kernel has ignored since Linux 2.4.
- * Every process inherits it, whatever it closes, forks or executes. */
+/* If a helper is killed with all of its processes, its command's descendants stay. So each command carries a mark with its helper and
+ * owner, by which a later helper of the same owner finds them. The mark is in RLIMIT_LOCKS, which the kernel has ignored since Linux
+ * 2.4. All descendants inherit the mark, whatever descriptors they close. */
 
-/* A mark. The hard limit: 16 bits that no limit has, the helper's pid (22 bits, Linux's maximum), the low bits of its start time. The soft
- * limit: the owner's key, which is below the hard limit. */
+/* The mark. Hard limit: 16 bits that no real limit has, the helper's pid (22 bits, Linux's maximum), the low bits of the helper's start
+ * time. Soft limit: the owner's key, which is below the hard limit. */
 #define MARK		UINT64_C(0xa55a)
 #define MARK_SHIFT	48
 #define MARK_ID_SHIFT	26
 #define MARK_ID_MAX	((UINT64_C(1) << (MARK_SHIFT - MARK_ID_SHIFT)) - 1)
 #define MARK_START_MASK ((UINT64_C(1) << MARK_ID_SHIFT) - 1)
 
-/* Returns the owner's key: its number, and the namespaces in which pids and start times have their meaning. */
+/* Returns the owner's key: its number combined with the namespaces to which pids and start times refer. */
 static uint64_t owner_key(const struct request *request)
 {
 	struct stat pids = { .st_ino = 0 }, times = { .st_ino = 0 };
 
-	if (stat("/proc/self/ns/pid", &pids) || stat("/proc/self/ns/time", &times)) /* no time namespaces before Linux 5.6 */
+	if (stat("/proc/self/ns/pid", &pids) || stat("/proc/self/ns/time", &times)) /* before Linux 5.6 there are no time namespaces */
 		times.st_ino = 0;
 	return ((uint64_t)request->owner ^ pids.st_ino ^ times.st_ino << 16) & ((UINT64_C(1) << MARK_SHIFT) - 1);
 }
 
-/* Marks a child before it becomes the command. helper: the caller of guard_run(). */
+/* Marks a child before it becomes the command. `helper` is the caller of guard_run(). */
 static void leftovers_mark(uint64_t owner, pid_t helper)
 {
 	struct process p;
 	struct rlimit limit = { .rlim_cur = owner };
 
-	/* Within another helper's command, that helper's mark stays if this user may not raise a limit. */
+	/* Without the right to raise a limit, a command inside another helper's command keeps that helper's mark. */
 	if (!process_read(helper, &p))
 		return;
 	limit.rlim_max = MARK << MARK_SHIFT | (uint64_t)helper << MARK_ID_SHIFT | (p.start_ticks & MARK_START_MASK);
 	setrlimit(RLIMIT_LOCKS, &limit);
 }
 
-/* Reports whether a process is left by a dead helper of this owner. The limit is checked first: one system call excludes processes without
- * a mark. A helper that cannot be read, such as another user's if /proc hides these, is alive as long as the kernel knows its pid. */
+/* Reports whether a process was left by a killed helper of this owner. Checks the limit first: one system call excludes unmarked
+ * processes. A helper whose /proc entry is hidden counts as alive as long as its pid exists. */
 static bool is_leftover(uint64_t owner, pid_t pid)
 {
 	struct process p, helper;
@@ -90,7 +90,7 @@ static bool is_leftover(uint64_t owner, pid_t pid)
 	return process_read(pid, &p) && p.alive;
 }
 
-/* Adds the process to the list of those that were ended, unless it is there. */
+/* Appends the process to the names of ended processes, unless it is listed. */
 static void name_ended(struct lock *lock, pid_t pid)
 {
 	char name[32], item[64];
@@ -109,12 +109,12 @@ static size_t kill_leftovers(struct lock *lock)
 
 	for (struct dirent *entry; proc && (entry = readdir(proc));) {
 		pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
-		int fd = pid > 0 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1; /* so that no later process with this pid is killed */
+		int fd = pid > 0 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1; /* prevents a signal to a later process with this pid */
 
 		if (pid > 0 && is_leftover(lock->owner, pid)) {
 			n++;
 			name_ended(lock, pid);
-			if (fd < 0) /* before Linux 5.3 */
+			if (fd < 0) /* before Linux 5.3 there are no pidfds */
 				kill(pid, SIGKILL);
 			else
 				syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0);
@@ -127,8 +127,7 @@ static size_t kill_leftovers(struct lock *lock)
 	return n;
 }
 
-/* Sends SIGKILL to all processes of this PID namespace whose helper is dead and of this owner, until none is left or PATIENCE_MS is over.
- */
+/* Kills all processes of this PID namespace that killed helpers of this owner have left. Gives up after PATIENCE_MS. */
 static void leftovers_end(struct lock *lock)
 {
 	int64_t end = clock_monotonic_ns() + INT64_C(1000000) * PATIENCE_MS;
@@ -143,7 +142,7 @@ static void leftovers_end(struct lock *lock)
 	lock->ended += met;
 }
 
-/* ---- the holder, as written in the file ---- */
+/* ---- the holder's text in the file ---- */
 
 struct lock_info {
 	long long held_ms, limit_ms; /* -1: unknown */
@@ -152,7 +151,7 @@ struct lock_info {
 	uint64_t stopped_ticks;			       /* start time of the holder's process if it is stopped; else 0 */
 };
 
-/* Copies the first line of the text, at most n - 1 bytes; '?' replaces bytes that are not printable ASCII. */
+/* Copies the first line of the text, at most n - 1 bytes. Replaces bytes that are not printable ASCII by '?'. */
 static void set_line(char *line, size_t n, const char *text)
 {
 	size_t length = strcspn(text, "\n");
@@ -171,7 +170,7 @@ static long long info_number(const char *text, const char *name)
 	return at && at[strlen(name)] == ' ' ? strtoll(at + strlen(name), NULL, 10) : -1;
 }
 
-/* Reads the file, which any user may have written: invalid content counts as unknown. */
+/* Reads the file. Any user may have written it, so invalid content counts as unknown. */
 static void info_read(const char *path, struct lock_info *out)
 {
 	int fd = open(path, O_RDONLY | open_flags);
@@ -197,8 +196,8 @@ static void info_read(const char *path, struct lock_info *out)
 		set_line(out->holder, HOLDER_BYTES + 1, at + strlen("\nholder "));
 }
 
-/* Returns the pid of the holder of flock(2) on this file, from the kernel's lines "1: FLOCK  ADVISORY  WRITE ID MAJOR:MINOR:INODE ..."; 0:
- * not listed, or in another PID namespace. */
+/* Returns the pid that holds flock(2) on this file, from lines "1: FLOCK  ADVISORY  WRITE ID MAJOR:MINOR:INODE ..." of /proc/locks.
+ * Returns 0 if the lock is not listed or its holder is in another PID namespace. */
 static int flock_holder(int fd)
 {
 	FILE *locks = fopen("/proc/locks", "re");
@@ -220,7 +219,7 @@ static int flock_holder(int fd)
 	return found;
 }
 
-/* Finds a user in /etc/passwd, because a static program cannot ask other sources; "?": not found. */
+/* Returns a user's name from /etc/passwd, the only source for a static program; "?": not found. */
 static const char *user_name(uid_t user)
 {
 	FILE *users = fopen("/etc/passwd", "re");
@@ -233,8 +232,8 @@ static const char *user_name(uid_t user)
 	return one ? one->pw_name : "?";
 }
 
-/* Adds to the holder's text the process with the lock of `fd`, its user and its command. If it is stopped, adds how to continue or end it.
- * If the holder has not written its name, held_ms becomes the age of the process, the longest possible time. */
+/* Appends the process that holds the lock, its user and its command to the holder's text; for a stopped process also how to continue or
+ * end it. If the holder has not written its name, held_ms becomes the age of the process, an upper bound. */
 static void info_add_process(int fd, struct lock_info *info)
 {
 	char path[32], command[81], text[512];
@@ -264,7 +263,7 @@ static void info_add_process(int fd, struct lock_info *info)
 	set_line(info->holder, sizeof(info->holder), text);
 }
 
-/* Reports whether the file has one name only. A file with another name may be a user's file linked here, and is not written to. */
+/* Reports whether the file has only one name. A file with a second name may be a user's file that was linked here; it is not written. */
 static bool is_only_here(int fd)
 {
 	struct stat info;
@@ -283,7 +282,7 @@ static void info_write(int fd, const struct request *request)
 	snprintf(text, sizeof(text), "since_ms %lld\nlimit_ms %lld\nholder %s\n", (long long)(clock_monotonic_ns() / 1000000), limit_ms,
 		 holder);
 	if (!is_only_here(fd) || ftruncate(fd, 0) || pwrite(fd, text, strlen(text), 0) < 0)
-		return; /* then the name stays unknown */
+		return; /* on failure, waiting helpers cannot report the holder */
 }
 
 static void say_waiting(const struct lock_info *info, struct frames_out *out)
@@ -315,8 +314,8 @@ static int open_directory(const char *path)
 	return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
-/* Opens the file, first without O_CREAT, which fails on another user's file in a sticky directory if fs.protected_regular is set. Reading
- * is enough for flock, except on NFS. Links and pipes are not followed. */
+/* Opens the file, first without O_CREAT: with fs.protected_regular, O_CREAT fails on another user's file in a sticky directory. flock
+ * needs only read access, except on NFS. Does not follow links or open pipes. */
 static int open_file(const char *path)
 {
 	struct stat info;
@@ -343,7 +342,7 @@ static int open_file(const char *path)
 	return -1;
 }
 
-/* Reports whether the path still names this file: a removed file excludes no other process. */
+/* Reports whether the path still names this file. A lock on a removed file excludes no other process. */
 static bool is_the_one(int fd, const char *path)
 {
 	struct stat mine, there;
@@ -353,20 +352,20 @@ static bool is_the_one(int fd, const char *path)
 
 /* ---- waiting ---- */
 
-/* State of a process that waits for a lock. */
+/* State of a process that waits for the lock. */
 struct lock_wait {
 	struct request *request;
 	int in;
 	struct frames_out *out;
-	int64_t end_ns; /* end of its wait */
+	int64_t end_ns; /* end of the wait */
 	struct lock *lock;
-	long long late_ms;	/* since_ms of a holder that seems to hang; -1: none */
-	uint64_t stopped_ticks; /* this process was stopped at every poll since stopped_ns; 0: none */
+	long long late_ms;	/* since_ms of a holder that exceeded its limit; -1: none */
+	uint64_t stopped_ticks; /* the holder's process has been stopped since stopped_ns; 0: not stopped */
 	int64_t stopped_ns;
 };
 
-/* Starts a child that waits in the kernel's queue. A process that takes a lock repeatedly leaves it free for moments only, which polling
- * would miss. The lock belongs to the open file, so this process gets it with the child. *end is readable when the child has ended. */
+/* Starts a child that waits in the kernel's queue. Polling would miss a lock that another process releases only for moments. The lock
+ * belongs to the open file, so this process gets it with the child. *end is readable when the child has ended. */
 static pid_t queue_up(int fd, int *end)
 {
 	pid_t self = getpid(), child;
@@ -390,8 +389,8 @@ static pid_t queue_up(int fd, int *end)
 	return child;
 }
 
-/* Checks the holder every HELPER_WAITING_MS: it may have died and left processes, be stopped, or hang. The text in the file may be an
- * earlier holder's: the present one was stopped before it could write, or will write soon. */
+/* Checks the holder every HELPER_WAITING_MS: it may have left processes, be stopped, or hang. The text may be an earlier holder's, if
+ * the present holder has not written yet. */
 static enum lock_got look_at_holder(struct lock_wait *w, int fd, int64_t now_ns)
 {
 	struct lock_info info;
@@ -416,7 +415,7 @@ static enum lock_got look_at_holder(struct lock_wait *w, int fd, int64_t now_ns)
 	return LOCK_HELD;
 }
 
-/* Waits until the lock may be free or the time is over (LOCK_HELD in both cases). Otherwise returns why it stopped waiting. */
+/* Waits until the lock may be free or the wait is over (LOCK_HELD in both cases). Otherwise returns the reason why it gave up. */
 static enum lock_got wait_turn(struct lock_wait *w, int fd)
 {
 	struct pollfd wait[] = { { w->in, POLLIN, 0 }, { -1, POLLIN, 0 } };
@@ -424,7 +423,7 @@ static enum lock_got wait_turn(struct lock_wait *w, int fd)
 	int64_t end_ns = w->end_ns, look_ns = 0, now;
 	enum lock_got got = LOCK_HELD;
 
-	if (child < 0) { /* the user's limit of processes is reached: poll the lock instead */
+	if (child < 0) { /* cannot fork: poll the lock instead */
 		wait[1].fd = -1;
 		end_ns = clock_monotonic_ns() + LOCK_POLL_MS * INT64_C(1000000);
 	}
@@ -444,13 +443,13 @@ static enum lock_got wait_turn(struct lock_wait *w, int fd)
 		kill(child, SIGKILL);
 		waitpid(child, NULL, 0);
 		close(wait[1].fd);
-		if (wait[1].revents) /* the kernel lists the child, which has ended, as the holder until this process converts the lock */
+		if (wait[1].revents) /* /proc/locks lists the ended child as the holder until this process converts the lock */
 			flock(fd, LOCK_SH | LOCK_NB);
 	}
 	return got;
 }
 
-/* Returns LOCK_HELD with the lock of this descriptor; or, if the file system has no locks, without it, *fd closed and -1. */
+/* Takes the lock of *fd and returns LOCK_HELD. If the file system has no locks, closes *fd, sets it to -1 and also returns LOCK_HELD. */
 static enum lock_got take_one(struct lock_wait *w, int *fd)
 {
 	while (*fd >= 0 && flock(*fd, LOCK_EX | LOCK_NB)) {
@@ -508,7 +507,7 @@ enum lock_got lock_take(struct request *request, int in, struct frames_out *out,
 		request_refuse(request, "out of memory");
 		return LOCK_REFUSED;
 	}
-	slash = strrchr(directory, '/'); /* the path is absolute */
+	slash = strrchr(directory, '/'); /* the path is absolute, so there is a slash */
 	slash[slash == directory] = '\0';
 	got = take_path(&w, directory, open_directory, &lock->directory);
 	if (got == LOCK_HELD)
@@ -537,7 +536,7 @@ static void unlock(int *fd)
 {
 	if (*fd < 0)
 		return;
-	flock(*fd, LOCK_UN); /* other processes have the same open file */
+	flock(*fd, LOCK_UN); /* an explicit unlock, because further processes share the open file */
 	close(*fd);
 	*fd = -1;
 }

@@ -18,7 +18,7 @@
 
 /* ---- frames ---- */
 
-/* Received bytes, until they are taken frame by frame. */
+/* Buffer of received bytes that do not form a complete frame yet. */
 struct frames_in {
 	char *bytes;
 	size_t start, end, capacity;
@@ -26,13 +26,13 @@ struct frames_in {
 
 struct frame {
 	char kind;
-	const char *bytes; /* borrowed until the next call */
+	const char *bytes; /* borrowed until the next call of frames_next() */
 	size_t size;
 };
 
 enum frames_got { FRAMES_MORE, FRAMES_ONE, FRAMES_TOO_LONG };
 
-/* Makes room for n more bytes after *end; drops bytes already taken. */
+/* Makes room for `n` more bytes after *end. Drops bytes before *start. */
 static void make_room(char **bytes, size_t *start, size_t *end, size_t *capacity, size_t n)
 {
 	if (*start == *end)
@@ -49,7 +49,7 @@ static void make_room(char **bytes, size_t *start, size_t *end, size_t *capacity
 	*capacity = 2 * *capacity > *end + n ? 2 * *capacity : *end + n;
 	*bytes = realloc(*bytes, *capacity);
 	if (!*bytes)
-		abort(); /* the guard ends everything that runs */
+		abort(); /* the guard process then ends the command */
 }
 
 static ssize_t read_again(int fd, char *bytes, size_t n)
@@ -62,7 +62,7 @@ static ssize_t read_again(int fd, char *bytes, size_t n)
 	return got;
 }
 
-/* Reads more bytes; returns the result of read(2). */
+/* Reads more bytes. Returns the result of read(2). */
 static ssize_t frames_fill(struct frames_in *in, int fd)
 {
 	ssize_t got;
@@ -183,7 +183,7 @@ bool frames_send(struct frames_out *out, int in)
 	return false;
 }
 
-/* ---- the request made of frames ---- */
+/* ---- the request ---- */
 
 static void request_init(struct request *request, bool (*input)(struct request *, const char *, size_t))
 {
@@ -221,13 +221,13 @@ int request_answer_refusal(struct request *request, struct frames_out *out, int 
 	return 1;
 }
 
-/* Kinds of settings: the operation; a text, the last of several; texts; texts "NAME=value"; a number. */
+/* Kinds of settings: the operation; a text, where the last one counts; repeated texts; repeated texts "NAME=value"; a number. */
 enum setting_kind { SETTING_OPERATION, SETTING_TEXT, SETTING_TEXTS, SETTING_VARIABLES, SETTING_NUMBER };
 
 struct setting {
 	const char *name;
 	enum setting_kind kind;
-	size_t at; /* offset in the request */
+	size_t at; /* offset in struct request */
 	int64_t least, most;
 };
 
@@ -274,7 +274,7 @@ static const struct setting settings[] = {
 	{ HELPER_STOPS_READING, AT(NUMBER, stops.readings), 0, STOPS_READINGS_MAX },
 };
 
-/* Copies a value as a text. */
+/* Copies a value to *out. */
 static bool take_text(struct request *request, const struct setting *setting, const char *value, size_t n, char **out)
 {
 	char *text;
@@ -317,7 +317,7 @@ static bool add_text(struct request *request, const struct setting *setting, con
 	return true;
 }
 
-/* Parses a text that consists of digits only. */
+/* Parses a number that consists of digits only. */
 static bool whole_number(const char *text, size_t n, int64_t least, int64_t most, int64_t *out)
 {
 	int64_t value = 0;
@@ -393,7 +393,7 @@ static bool take_input(struct request *request, const struct frame *frame)
 	return request->input(request, frame->bytes, frame->size);
 }
 
-/* Reports whether a request to run, and its settings for stops, are complete. */
+/* Checks that a request to run, and its settings for stops, are complete. */
 static bool check_run(struct request *request)
 {
 	const struct stops_words *at = &request->stops;
@@ -409,7 +409,7 @@ static bool check_run(struct request *request)
 	return true;
 }
 
-/* Reports whether the request is complete. */
+/* Checks that the request is complete. */
 static bool take_go(struct request *request)
 {
 	switch (request->operation) {
@@ -438,7 +438,7 @@ static bool take_go(struct request *request)
 	return request->go = true;
 }
 
-/* Takes a frame. False: it is not valid there; `refusal` has the reason. */
+/* Handles a frame. Returns false if it is invalid; `refusal` has the reason. */
 static bool request_take(struct request *request, const struct frame *frame)
 {
 	if (frame->kind != HELPER_INPUT) {
@@ -464,7 +464,7 @@ static bool request_take(struct request *request, const struct frame *frame)
 	}
 }
 
-/* Waits for the next frame on `in`. False: there is none, and `refusal` has the reason. */
+/* Waits for the next frame on `in`. Returns false if there is none; `refusal` has the reason. */
 static bool next_frame(struct request *request, struct frames_in *frames, int in, struct frame *frame)
 {
 	struct pollfd wait = { in, POLLIN, 0 };

@@ -17,26 +17,26 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define PROCESSORS_MAX 1000 /* each needs a file and 132 KiB */
-#define RING_PAGES     32   /* data pages, a power of two: half a second of deep stacks, and as much as every user may have */
-#define RING_PAGES_ALL 128  /* data pages of rings that also hold other processes' records */
+#define PROCESSORS_MAX 1000 /* limit: each CPU needs a file and 132 KiB */
+#define RING_PAGES     32   /* data pages per ring, a power of two: half a second of deep stacks, and the most that every user may have */
+#define RING_PAGES_ALL 128  /* data pages per ring if the rings have records of all processes of the host */
 #define PLACES_MAX     2048
-#define SPOTS_MAX      32768   /* addresses, a power of two; each is a line of at most 28 bytes */
-#define SETTLED_NS     1000000 /* no CPU writes a record that is older than this */
+#define SPOTS_MAX      32768   /* size of the hash table of addresses, a power of two; each is a line of at most 28 bytes */
+#define SETTLED_NS     1000000 /* no CPU writes records that are older than this */
 #define ENTRIES_MAX    2048
 #define NAME_BYTES     48
-#define KEPT_BYTES     48 /* size of the name of the file with kept entries */
+#define KEPT_BYTES     48 /* maximum length of the path of the cache file */
 #define LINE_BYTES     512
 #define SLICES	       SAMPLER_SLICES
-#define SLICE_PERIODS  4   /* periods per slice at first; doubled whenever the slices run out */
-#define SLICED_PARTS   100 /* a place with at least one in so many samples is reported per slice and per program */
+#define SLICE_PERIODS  4   /* initial number of periods per slice; doubled when the slices run out */
+#define SLICED_PARTS   100 /* a place with at least 1/SLICED_PARTS of all samples is reported per slice and per program */
 #define PROGRAMS_MAX   SAMPLER_PROGRAMS
-#define PROGRAM_BYTES  16 /* as the kernel limits its name */
+#define PROGRAM_BYTES  16 /* the kernel's limit for a program's name */
 #define RANK_MAX       9999999
-#define BUCKETS	       1024  /* hash buckets of processes, by pid; a power of two */
-#define MAPS_MAX       65536 /* code mappings per process */
-#define PROCESSES_MAX  65536 /* alive at the same time */
-#define ENDED_MAX      256   /* most recently ended processes that are still known */
+#define BUCKETS	       1024  /* number of hash buckets of processes, by pid; a power of two */
+#define MAPS_MAX       65536 /* maximum number of code mappings per process */
+#define PROCESSES_MAX  65536 /* maximum number of live processes */
+#define ENDED_MAX      256   /* number of ended processes that are remembered */
 
 /* Returns `memory`; aborts if it is NULL. */
 static void *need(void *memory)
@@ -46,23 +46,23 @@ static void *need(void *memory)
 	return memory;
 }
 
-/* ---- kernel entries: names of system calls, and of other ways into the kernel ---- */
+/* ---- kernel entries: system calls, and other ways into the kernel ---- */
 
-/* A kernel function through which the kernel is entered. */
+/* A kernel function that identifies the way into the kernel. */
 struct entry {
 	uint64_t begin, end;
 	char name[NAME_BYTES];
 };
 
 struct sampler_entries {
-	struct entry items[ENTRIES_MAX]; /* [n], ascending */
+	struct entry items[ENTRIES_MAX]; /* [n] entries in ascending order of address */
 	size_t n;
 };
 
 static const char *const entry_prefixes[] = { "__x64_sys_", "__do_sys_", "__se_sys_", "ksys_", "do_sys_", "__sys_" };
 
-/* Further names. An entry function that ends with a jump to its worker function does not appear among the callers; then the worker's name
- * identifies it. */
+/* Further functions. If an entry function ends with a jump to its worker function, it is not among the callers. Then the worker function
+ * identifies the entry. */
 static const struct {
 	const char *symbol, *entry;
 } entry_rows[] = {
@@ -105,7 +105,7 @@ static const struct {
 	{ "fifo_pipe_write", "pipe" },
 	{ "sock_read_iter", "socket" },
 	{ "sock_write_iter", "socket" },
-	{ "vfs_read", "transfer" }, /* common to files, pipes and sockets: the kind is not known yet */
+	{ "vfs_read", "transfer" }, /* common to files, pipes and sockets */
 	{ "vfs_write", "transfer" },
 	{ "fdget_pos", "permission" },
 	{ "__fdget_pos", "permission" },
@@ -113,12 +113,12 @@ static const struct {
 	{ "security_file_permission", "permission" },
 	{ "__schedule", "schedule" },
 	{ "schedule_tail", "schedule" },
-	{ "____fput", "close" }, /* on the way out of the kernel */
+	{ "____fput", "close" }, /* runs on the way out of the kernel */
 	{ "__seccomp_filter", "filter" },
 	{ "seccomp_run_filters", "filter" },
 	{ "__secure_computing", "filter" },
 	{ "populate_seccomp_data", "filter" },
-	{ "syscall_trace_enter", "crossing" }, /* called at the boundary beside the system call: tracing, auditing, signals */
+	{ "syscall_trace_enter", "crossing" }, /* work at the boundary besides the system call: tracing, auditing, signals */
 	{ "syscall_exit_work", "crossing" },
 	{ "syscall_slow_exit_work", "crossing" },
 	{ "exit_to_user_mode_loop", "crossing" },
@@ -129,14 +129,14 @@ static const struct {
 	{ "entry_SYSCALL_64_after_hwframe", "boundary" },
 	{ "entry_SYSRETQ_unsafe_stack", "boundary" },
 	{ "syscall_exit_to_user_mode", "boundary" },
-	{ "pvm_irq_enable", "boundary" },	 /* for guests whose kernel asks its host for it: pending interrupts arrive here */
-	{ "xen_irq_enable_direct", "boundary" }, /* likewise, after it has returned */
+	{ "pvm_irq_enable", "boundary" },	 /* pending interrupts arrive here in guests that ask their host to enable interrupts */
+	{ "xen_irq_enable_direct", "boundary" }, /* pending interrupts arrive after this call in Xen guests */
 };
 
-/* Returns the name of the entry that a kernel function belongs to; NULL: none. Cuts the symbol at its first dot. */
+/* Returns the name of the entry that a kernel function identifies; NULL: none. Cuts the symbol at its first dot. */
 static const char *entry_name(char *symbol)
 {
-	/* Compiler suffixes such as ".isra.0" are not part of the name. */
+	/* A suffix such as ".isra.0" is from the compiler. */
 	symbol[strcspn(symbol, ".")] = '\0';
 	for (size_t i = 0; i < sizeof(entry_prefixes) / sizeof(entry_prefixes[0]); i++)
 		if (strncmp(symbol, entry_prefixes[i], strlen(entry_prefixes[i])) == 0)
@@ -151,12 +151,12 @@ static const char *entry_name(char *symbol)
 
 ORDER_BY(compare_entries, struct entry, BY_UP(begin))
 
-/* ---- kept entries ---- */
+/* ---- cache file of kernel entries ---- */
 
-/* The kernel has a hundred thousand names. Reading them takes 50 ms, and fills a CPU's caches before the command starts. So the names that
- * are needed are kept in memory, by this user for this user, until the machine restarts. */
+/* The kernel has about 100,000 symbols. Reading them takes 50 ms and fills a CPU's caches before the command starts. So a cache file in
+ * memory keeps the needed entries for this user until the machine restarts. */
 
-/* Identifies valid kept entries: this start of the kernel, and this program, whose tables select the names. */
+/* Head of the cache file. It is valid for this boot of the kernel and for this program, whose tables select the entries. */
 struct kept {
 	char boot[40], program[256];
 };
@@ -180,7 +180,7 @@ static bool kept_now(struct kept *now)
 	return boot > 0 && program > 0 && (size_t)program < sizeof(now->program);
 }
 
-/* Reports whether the entries ascend and all names end within their arrays. */
+/* Reports whether the addresses ascend and all names are terminated. */
 static bool kept_is_sound(const struct sampler_entries *e)
 {
 	for (size_t i = 0; i < e->n; i++)
@@ -190,7 +190,7 @@ static bool kept_is_sound(const struct sampler_entries *e)
 	return e->n > 0;
 }
 
-/* Reads kept entries. False: there are none for `now`, or they are not this user's own. */
+/* Reads the cache file. Returns false if there is none, it is not valid for `now`, or another user may have written it. */
 static bool kept_read(const struct kept *now, struct sampler_entries *e)
 {
 	char name[KEPT_BYTES];
@@ -200,7 +200,7 @@ static bool kept_read(const struct kept *now, struct sampler_entries *e)
 	int fd;
 
 	kept_name(name);
-	fd = open(name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY); /* another user may have put anything there */
+	fd = open(name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY); /* another user may have put any kind of file there */
 	if (fd < 0)
 		return false;
 	if (fstat(fd, &is) == 0 && S_ISREG(is.st_mode) && is.st_uid == geteuid() && (is.st_mode & 077) == 0 &&
@@ -211,7 +211,7 @@ static bool kept_read(const struct kept *now, struct sampler_entries *e)
 	return kept_is_sound(e);
 }
 
-/* Writes all entries, or leaves no file. */
+/* Writes the cache file; on failure leaves no file. */
 static void kept_write(const struct kept *now, const struct sampler_entries *e)
 {
 	char name[KEPT_BYTES], new[KEPT_BYTES + 24];
@@ -239,7 +239,7 @@ static void entries_read(struct sampler_entries *e)
 	struct entry *open = NULL;
 	char line[LINE_BYTES];
 
-	while (file && fgets(line, sizeof(line), file)) { /* lines ascend; an entry ends where the next symbol starts */
+	while (file && fgets(line, sizeof(line), file)) { /* symbols are in ascending order; an entry ends at the next symbol */
 		char *kind, *name; /* "ffffffff81000000 T _stext" or "... t name\t[module]"; the file has hundreds of thousands of lines */
 		unsigned long long at = strtoull(line, &kind, 16);
 		const char *entry;
@@ -264,8 +264,8 @@ static void entries_read(struct sampler_entries *e)
 	qsort(e->items, e->n, sizeof(e->items[0]), compare_entries);
 }
 
-/* Returns the entries from /proc/kallsyms, which it reads once per start of the machine and keeps in this user's file below /dev/shm. NULL:
- * the kernel hides its addresses. Aborts if there is no memory. */
+/* Returns the entries of /proc/kallsyms, or of the cache file if it is valid. Returns NULL if the kernel hides its addresses. Aborts if
+ * there is no memory. */
 static struct sampler_entries *sampler_entries_read(void)
 {
 	struct sampler_entries *e = need(calloc(1, sizeof(*e)));
@@ -298,18 +298,17 @@ static bool is_one_of(const char *name, const char *a, const char *b, const char
 	return strcmp(name, a) == 0 || strcmp(name, b) == 0 || strcmp(name, c) == 0 || strcmp(name, d) == 0;
 }
 
-/* Reports whether the sample was taken before the kind of the file is known. `first`: name of the innermost known caller, the n-th. */
+/* Reports whether the kernel had not distinguished files, pipes and sockets yet. `first`: name of the innermost known caller, the n-th. */
 static bool is_before_transfer(const char *first, uint64_t n, const char *call)
 {
 	return is_one_of(call, "read", "write", "readv", "writev") &&
 	       (strcmp(first, "permission") == 0 || (n == 1 && (strcmp(first, "transfer") == 0 || strcmp(first, call) == 0)));
 }
 
-/* Returns the name of the entry through which the kernel was entered. chain[n] has the callers from the innermost on, as
- * PERF_SAMPLE_CALLCHAIN. The outermost system call counts, because system calls work for each other. Page faults and interrupts within one
- * count as such. Pipes and sockets are distinguished from files ("transfer": the kind is not known yet). Every system call passes the
- * boundary: only functions there that trace, audit or end a call are "boundary". Filters of system calls are "filter" for every call.
- * "other": no caller is known. */
+/* Returns the name of the entry for a sample. chain[n] has the callers, innermost first, as PERF_SAMPLE_CALLCHAIN. The outermost system
+ * call counts, because system calls use each other. Page faults and interrupts within a system call count as such. Pipes and sockets are
+ * distinguished from files; "transfer": not distinguished yet. All system calls pass the boundary, so only functions there that trace,
+ * audit or end a call are "boundary". Filters of system calls are "filter". "other": no known caller. */
 static const char *sampler_entries_of(const struct sampler_entries *e, const uint64_t *chain, uint64_t n)
 {
 	const char *place = "other", *first = NULL;
@@ -323,7 +322,7 @@ static const char *sampler_entries_of(const struct sampler_entries *e, const uin
 		at = first ? at : i;
 		first = first ? first : entry->name;
 		if (is_one_of(entry->name, "transfer", "permission", "", "") ||
-		    (i > 1 && strcmp(entry->name, "boundary") == 0)) /* [0]: PERF_CONTEXT_KERNEL */
+		    (i > 1 && strcmp(entry->name, "boundary") == 0)) /* element 0 is PERF_CONTEXT_KERNEL */
 			continue;
 		if (strcmp(entry->name, "crossing") == 0) {
 			place = strcmp(place, "other") == 0 ? "boundary" : place;
@@ -338,9 +337,9 @@ static const char *sampler_entries_of(const struct sampler_entries *e, const uin
 
 /* ---- ranks ---- */
 
-/* Ranks of a parallel program on one host have one name. Environment variables that their launcher has set distinguish them. */
+/* Ranks of a parallel program on one host have the same program name. Environment variables, set by the launcher, distinguish them. */
 
-/* Returns the variables in which a launcher gives processes their rank, ending with NULL. Returns NULL if the program is no launcher. */
+/* Returns the variables in which this launcher passes ranks to processes, NULL-terminated. NULL: the program is no launcher. */
 static const char *const *rank_variables(const char *program)
 {
 	static const char *const mpi[] = { "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", NULL }, *const slurm[] = { "SLURM_PROCID",
@@ -348,12 +347,12 @@ static const char *const *rank_variables(const char *program)
 	static const char *const launchers[] = { "mpirun", "mpiexec", "orterun", "prterun" };
 
 	for (size_t i = 0; i < sizeof(launchers) / sizeof(launchers[0]); i++)
-		if (strncmp(program, launchers[i], strlen(launchers[i])) == 0) /* "mpirun.openmpi" */
+		if (strncmp(program, launchers[i], strlen(launchers[i])) == 0) /* also "mpirun.openmpi" etc. */
 			return mpi;
 	return strcmp(program, "srun") == 0 ? slurm : NULL;
 }
 
-/* Returns the rank in "NAME=VALUE"; -1: another name, or the value is no rank. */
+/* Returns the rank in "NAME=VALUE"; -1: another variable, or the value is not a rank. */
 static int64_t rank_in(const char *entry, const char *name)
 {
 	size_t n = strlen(name);
@@ -366,7 +365,7 @@ static int64_t rank_in(const char *entry, const char *name)
 	return end == entry + n + 1 || *end || rank < 0 || rank > RANK_MAX ? -1 : rank;
 }
 
-/* Returns the rank from the first of `variables` that is set in the process's environment; -1: none, or the process has ended. */
+/* Returns the rank from the first of `variables` that is set in the process's environment; -1: none is set, or the process has ended. */
 static int64_t rank_of(uint32_t pid, const char *const *variables)
 {
 	char path[40], *entry = NULL;
@@ -394,30 +393,30 @@ static int64_t rank_of(uint32_t pid, const char *const *variables)
 
 /* ---- mapped files of processes ---- */
 
-/* The map of a process follows from its history in time order: fork(), exec() and mmap(). */
+/* The records of fork(), exec() and mmap(), in order of time, determine the mappings of each process. */
 
 struct sampler_map {
-	uint64_t begin, end, offset; /* in the file, at `begin` */
-	uint32_t place;		     /* index of the file; see place_of() */
+	uint64_t begin, end, offset; /* offset: position in the file of the address `begin` */
+	uint32_t place;		     /* index of the file in sampler.places */
 };
 
-/* A map shared by a process and those it has forked, until one of them changes it. */
+/* Mappings that a process shares with processes it has forked, until one of them changes its mappings. */
 struct space {
 	size_t users, n, capacity;
-	struct sampler_map *items; /* [n], by address, without overlap */
+	struct sampler_map *items; /* [n] mappings in order of address, without overlap */
 };
 
 struct process {
-	uint32_t pid, threads; /* threads 0: it has ended */
+	uint32_t pid, threads; /* threads: number of live threads, 0: the process has ended */
 	uint32_t program;
-	struct space *space; /* NULL: nothing is mapped */
+	struct space *space; /* mappings; NULL: none */
 	struct process *next;
 };
 
 struct sampler_maps {
 	struct process *buckets[BUCKETS];
 	size_t n;
-	uint32_t ended[ENDED_MAX]; /* ring of the last n_ended ended processes */
+	uint32_t ended[ENDED_MAX]; /* ring buffer of the last ended processes; n_ended is the total number */
 	size_t n_ended;
 };
 
@@ -434,7 +433,7 @@ static void space_leave(struct space *space)
 	free(space);
 }
 
-/* Returns the link to the process, or the one at the end of its bucket. */
+/* Returns the pointer to the process; if it is unknown, the pointer at the end of its bucket. */
 static struct process **process_link(const struct sampler_maps *maps, uint32_t pid)
 {
 	struct process *const *link = &maps->buckets[pid % BUCKETS];
@@ -444,7 +443,7 @@ static struct process **process_link(const struct sampler_maps *maps, uint32_t p
 	return (struct process **)(uintptr_t)link;
 }
 
-/* Returns the process, added if it is new. NULL: there are too many. */
+/* Returns the process; adds it if it is new. NULL: there are too many. */
 static struct process *process_of(struct sampler_maps *maps, uint32_t pid)
 {
 	struct process **link = process_link(maps, pid);
@@ -476,7 +475,7 @@ static void sampler_maps_free(struct sampler_maps *maps)
 	free(maps);
 }
 
-/* Gives a new process its parent's map; the map of an earlier process with the same pid is dropped. pid == parent: a further thread. */
+/* Gives a new process its parent's mappings. Replaces an earlier process with this pid. pid == parent: a new thread. */
 static void sampler_maps_fork(struct sampler_maps *maps, uint32_t pid, uint32_t parent)
 {
 	struct process *process = process_of(maps, pid), *of = *process_link(maps, parent);
@@ -495,7 +494,7 @@ static void sampler_maps_fork(struct sampler_maps *maps, uint32_t pid, uint32_t 
 		process->space->users++;
 }
 
-/* Drops the process's map. */
+/* Removes all mappings of the process. */
 static void sampler_maps_exec(struct sampler_maps *maps, uint32_t pid)
 {
 	struct process *process = *process_link(maps, pid);
@@ -506,8 +505,8 @@ static void sampler_maps_exec(struct sampler_maps *maps, uint32_t pid)
 	process->space = NULL;
 }
 
-/* Ends a thread. After its last thread the process has no map, but is still known: the kernel reports the end before it frees the memory,
- * which takes CPU time of the process. The last ENDED_MAX ended processes are kept. */
+/* Ends a thread. After its last thread, a process loses its mappings but stays known: the kernel reports the end before it frees the
+ * memory, which takes CPU time of the process. The last ENDED_MAX ended processes stay. */
 static void sampler_maps_exit(struct sampler_maps *maps, uint32_t pid)
 {
 	struct process *process = *process_link(maps, pid), **oldest;
@@ -523,7 +522,7 @@ static void sampler_maps_exit(struct sampler_maps *maps, uint32_t pid)
 	*ended = pid;
 }
 
-/* Removes a process whose pid now belongs to another one. */
+/* Removes a process whose pid has been reused. */
 static void sampler_maps_forget(struct sampler_maps *maps, uint32_t pid)
 {
 	struct process **link = process_link(maps, pid);
@@ -532,7 +531,7 @@ static void sampler_maps_forget(struct sampler_maps *maps, uint32_t pid)
 		process_remove(maps, link);
 }
 
-/* Sets the number of the process's program, 0 at first. Forked processes inherit it. */
+/* Sets the index of the process's program, initially 0. Forked processes inherit it. */
 static void sampler_maps_name(struct sampler_maps *maps, uint32_t pid, uint32_t program)
 {
 	struct process *process = process_of(maps, pid);
@@ -553,10 +552,10 @@ static bool sampler_maps_has(const struct sampler_maps *maps, uint32_t pid)
 	return *process_link(maps, pid) != NULL;
 }
 
-/* Returns the index of the first map that ends after the address. */
+/* Returns the index of the first mapping that ends above the address. */
 ORDER_FIRST(map_behind, struct sampler_map, x->end <= address, uint64_t address)
 
-/* Returns the process's map for changes: a copy of its own if it was shared, with room for two more. */
+/* Returns the process's mappings for modification: copied if they are shared, with room for two more. */
 static struct space *space_own(struct process *process)
 {
 	struct space *shared = process->space, *own = shared;
@@ -587,7 +586,7 @@ static void space_replace(struct space *space, size_t at, size_t removed, const 
 	space->n += n - removed;
 }
 
-/* Adds a map in place of the parts of others that it covers; their remaining sides stay. False: there are too many maps or processes. */
+/* Adds a mapping. It replaces the covered parts of other mappings, whose rest stays. False: too many mappings or processes. */
 static bool sampler_maps_add(struct sampler_maps *maps, uint32_t pid, const struct sampler_map *map)
 {
 	struct process *process = process_of(maps, pid);
@@ -619,7 +618,7 @@ static bool sampler_maps_add(struct sampler_maps *maps, uint32_t pid, const stru
 	return room;
 }
 
-/* Returns the map at the address, valid until the next change; NULL: none is known. */
+/* Returns the mapping at the address; NULL: unknown. Valid until the next change. */
 static const struct sampler_map *sampler_maps_at(const struct sampler_maps *maps, uint32_t pid, uint64_t address)
 {
 	const struct process *process = *process_link(maps, pid);
@@ -631,29 +630,29 @@ static const struct sampler_map *sampler_maps_at(const struct sampler_maps *maps
 
 /* ---- counts ---- */
 
-/* A file, or an entry into the kernel, with its number of samples. */
+/* A file or a kernel entry, with its number of samples. */
 struct place {
 	char *name;
 	bool kernel;
-	uint64_t count, inode; /* inode 0: no file */
+	uint64_t count, inode; /* inode 0: not a file */
 };
 
-/* An address in the code of a file. */
+/* A code address in a file. Free elements have count 0. */
 struct spot {
-	uint64_t offset, count; /* count 0: free */
+	uint64_t offset, count; /* offset in the file, number of samples (0: free) */
 	uint32_t place;
 };
 
 struct ring {
 	int fd;
-	struct perf_event_mmap_page *page; /* followed by RING_PAGES of data */
-	uint64_t at, head;		   /* read position, and end of the records read now */
-	uint64_t next_ns;		   /* time of the record at `at`; UINT64_MAX: none */
-	bool ours_ended;		   /* the last process that ended on this CPU was one of the command's */
-	uint32_t last_ended;		   /* its pid */
+	struct perf_event_mmap_page *page; /* followed by ring_bytes of data */
+	uint64_t at, head;		   /* read position; end of the records to read */
+	uint64_t next_ns;		   /* time of the record at position `at`; UINT64_MAX: none */
+	bool ours_ended;		   /* the last process that ended on this CPU belonged to the command */
+	uint32_t last_ended;		   /* pid of that process */
 };
 
-/* A program that a process has become by exec(), or a rank that a launcher has started. */
+/* A program that processes have executed, or a rank that a launcher has started. */
 struct program {
 	char name[PROGRAM_BYTES];
 	uint64_t count;
@@ -665,26 +664,26 @@ struct sampler {
 	size_t n_rings, page_bytes, ring_bytes;
 	struct place places[PLACES_MAX];
 	size_t n_places;
-	uint32_t slices[PLACES_MAX][SLICES];   /* a place's count per slice, in order */
-	struct program programs[PROGRAMS_MAX]; /* [n_programs]; the first counts samples before any program, and those without room */
+	uint32_t slices[PLACES_MAX][SLICES];   /* number of samples per place and slice */
+	struct program programs[PROGRAMS_MAX]; /* [n_programs]; element 0 counts samples before any program, and those that did not fit */
 	size_t n_programs;
-	const char *const *ranks;		       /* variables that distinguish ranks; NULL: no launcher was seen */
-	uint32_t by_program[PLACES_MAX][PROGRAMS_MAX]; /* a place's count per program */
-	uint64_t slice_ns, first_ns, last_ns;	       /* first and last time of a sample, 0: none */
+	const char *const *ranks;		       /* variables that distinguish ranks; NULL: no launcher has run */
+	uint32_t by_program[PLACES_MAX][PROGRAMS_MAX]; /* number of samples per place and program */
+	uint64_t slice_ns, first_ns, last_ns;	       /* length of a slice; times of the first and the last sample, 0: none */
 	struct spot spots[SPOTS_MAX];
 	size_t n_spots;
 	struct sampler_maps *maps;
 	uint64_t period_ns;
-	bool places_wanted;	  /* count spots */
-	const char *places_below; /* directory whose spots are counted; NULL: none */
-	bool whole;		  /* the rings have records of all processes of the host; processes missing in `maps` are others' */
+	bool places_wanted;	  /* count addresses in all files */
+	const char *places_below; /* count addresses in files below this directory; NULL: none */
+	bool whole;		  /* the rings have records of the whole host; processes missing in `maps` are not the command's */
 	uint32_t command;
 	struct sampler_entries *entries;
 	uint64_t lost, maps_lost;
-	uint64_t processes, threads; /* processes beyond the first; threads of all processes */
+	uint64_t processes, threads; /* number of processes besides the first; number of threads besides the first */
 };
 
-enum { PLACE_UNKNOWN, PLACE_OTHER }; /* in user space, in the kernel: for unknown places, and those without room */
+enum { PLACE_UNKNOWN, PLACE_OTHER }; /* places for unknown samples and those that did not fit: in user space, in the kernel */
 
 static uint32_t place_of(struct sampler *s, const char *name, uint64_t inode, bool kernel)
 {
@@ -700,7 +699,7 @@ static uint32_t place_of(struct sampler *s, const char *name, uint64_t inode, bo
 
 /* ---- user space ---- */
 
-/* Counts an address in a file. If there is no room, only the file is counted. */
+/* Counts an address in a file. If the table is full, only the file is counted. */
 static void spot_add(struct sampler *s, uint32_t place, uint64_t offset)
 {
 	uint64_t hash = (offset + ((uint64_t)place << 40)) * UINT64_C(0x9e3779b97f4a7c15);
@@ -744,8 +743,8 @@ static bool is_ours(const struct sampler *s, uint32_t pid)
 	return !s->whole || sampler_maps_has(s->maps, pid);
 }
 
-/* Takes a record: pid, tid, address, length, offset, device, inode, its generation, prot, flags, name. The name has no byte that would end
- * a line of sampler_say(). As in all records, pid, tid, time follow. */
+/* Handles a record: pid, tid, address, length, offset, device, inode, its generation, prot, flags, name; then, as in all records, pid,
+ * tid, time. Replaces bytes of the name that would break a line of sampler_say(). */
 static void take_map(struct sampler *s, struct perf_event_header *record)
 {
 	char *bytes = (char *)(record + 1), *name = bytes + 64;
@@ -767,7 +766,7 @@ static void take_map(struct sampler *s, struct perf_event_header *record)
 	s->maps_lost += !sampler_maps_add(s->maps, pid, &map);
 }
 
-/* Returns the number of a program; 0: there is no room. */
+/* Returns the index of a program; adds it if it is new. 0: there are too many. */
 static uint32_t program_of(struct sampler *s, const char *name)
 {
 	for (size_t i = 1; i < s->n_programs; i++)
@@ -779,7 +778,7 @@ static uint32_t program_of(struct sampler *s, const char *name)
 	return (uint32_t)s->n_programs++;
 }
 
-/* Notes that a process has become a program. Record: pid, tid, name; it has no byte that would end a line of sampler_say(). */
+/* Handles the record of an exec(): pid, tid, name. Replaces bytes of the name that would break a line of sampler_say(). */
 static void take_program(struct sampler *s, const struct perf_event_header *record)
 {
 	char name[PROGRAM_BYTES] = "";
@@ -805,7 +804,7 @@ static void take_program(struct sampler *s, const struct perf_event_header *reco
 	sampler_maps_name(s->maps, pid, program_of(s, *name ? name : "?"));
 }
 
-/* Takes a record: pid, parent's pid, thread, parent's thread, time, ... */
+/* Handles a record: pid, parent's pid, thread, parent's thread, time, ... */
 static void take_process(struct sampler *s, struct ring *ring, const struct perf_event_header *record)
 {
 	uint32_t ids[3];
@@ -840,15 +839,15 @@ static void slices_join(struct sampler *s)
 static void slice_add(struct sampler *s, uint32_t place, uint64_t time_ns)
 {
 	s->first_ns = s->first_ns ? s->first_ns : time_ns;
-	s->last_ns = time_ns > s->last_ns ? time_ns : s->last_ns; /* records of two CPUs may come slightly out of order */
+	s->last_ns = time_ns > s->last_ns ? time_ns : s->last_ns; /* records of two CPUs may be slightly out of order */
 	time_ns = time_ns > s->first_ns ? time_ns - s->first_ns : 0;
 	while (time_ns / s->slice_ns >= SLICES)
 		slices_join(s);
 	s->slices[place][time_ns / s->slice_ns]++;
 }
 
-/* Takes a record: IP, PID and TID, time, the callers in the kernel. While the kernel frees an ended process, its samples have no pid: they
- * belong to the last process whose end this CPU has reported. */
+/* Handles a record: IP, PID and TID, time, callers in the kernel. While the kernel frees an ended process, samples have no pid: they
+ * belong to the last process whose end this CPU reported. */
 static void take_sample(struct sampler *s, const struct ring *ring, const struct perf_event_header *record)
 {
 	const uint64_t *words = (const uint64_t *)(const void *)(record + 1);
@@ -886,18 +885,18 @@ static void take_record(struct sampler *s, struct ring *ring, struct perf_event_
 	}
 }
 
-/* ---- rings ---- */
+/* ---- ring buffers ---- */
 
 static void ring_bytes(const struct sampler *s, const struct ring *ring, uint64_t at, void *out, size_t n)
 {
 	const unsigned char *data = (const unsigned char *)ring->page + s->page_bytes;
 	uint64_t size = s->ring_bytes;
 
-	for (size_t i = 0; i < n; i += sizeof(uint64_t)) /* record sizes are multiples of it, and the ring's end does not divide it */
+	for (size_t i = 0; i < n; i += sizeof(uint64_t)) /* record sizes are multiples of 8, so the end of the ring does not split a word */
 		memcpy((char *)out + i, data + (at + i) % size, sizeof(uint64_t));
 }
 
-/* Sets the time of the next record. */
+/* Determines the time of the next record. */
 static void ring_peek(const struct sampler *s, struct ring *ring)
 {
 	struct perf_event_header record;
@@ -908,7 +907,7 @@ static void ring_peek(const struct sampler *s, struct ring *ring)
 		return;
 	ring_bytes(s, ring, ring->at, &record, sizeof(record));
 	if (record.size < sizeof(record) + 3 * sizeof(uint64_t) || left < record.size)
-		ring->at = ring->head; /* never seen: the following records cannot be read */
+		ring->at = ring->head; /* damaged record (never seen): skip the rest */
 	else if (record.type == PERF_RECORD_SAMPLE)
 		ring_bytes(s, ring, ring->at + sizeof(record) + 2 * sizeof(uint64_t), &ring->next_ns, sizeof(uint64_t));
 	else
@@ -937,7 +936,7 @@ static struct ring *ring_earliest(struct sampler *s)
 	return earliest;
 }
 
-/* Reads the records of all CPUs in time order, up to `end_ns`: a sample depends on what its process did earlier on other CPUs. */
+/* Reads the records of all CPUs in order of time, up to `end_ns`: a sample depends on earlier records of its process on other CPUs. */
 static void rings_take(struct sampler *s, uint64_t end_ns)
 {
 	struct ring *ring;
@@ -972,8 +971,8 @@ static void sampler_refuse(struct sampler *s, int error)
 	snprintf(s->refused, sizeof(s->refused), "%s %s", error == EACCES || error == EPERM ? "forbidden" : "refused", why);
 }
 
-/* Opens the ring of one CPU. It has all records of that CPU, or only the command's. In the second case each of its processes inherits an
- * own event, which starts with that process's exec(). The helper's own event never starts. */
+/* Opens the ring of one CPU, for all processes or only the command's. In the second case, each process inherits its own event, which
+ * starts with that process's exec(). The helper's own event never starts. */
 static bool ring_open(struct sampler *s, int processor, bool kernel)
 {
 	struct perf_event_attr attr = {
@@ -1015,8 +1014,8 @@ static bool ring_open(struct sampler *s, int processor, bool kernel)
 	return true;
 }
 
-/* Opens the rings. A clock per CPU also meets short processes; a clock per process starts again in each, and never meets one that uses less
- * than a period. So the first is used if it is allowed. */
+/* Opens the rings. A clock per CPU also samples short processes. A clock per process starts again in each process, and misses those with
+ * less CPU time than a period. So a clock per CPU is used if permitted. */
 static void rings_open(struct sampler *s)
 {
 	long processors = sysconf(_SC_NPROCESSORS_CONF);
@@ -1025,7 +1024,7 @@ static void rings_open(struct sampler *s)
 	s->whole = true;
 	s->ring_bytes = RING_PAGES_ALL * s->page_bytes;
 	for (int i = 0; i < processors && i < PROCESSORS_MAX; i++) {
-		if (ring_open(s, i, kernel) || errno == ENODEV) /* the CPU is offline */
+		if (ring_open(s, i, kernel) || errno == ENODEV) /* ENODEV: the CPU is offline */
 			continue;
 		if (s->whole && s->n_rings == 0 && (errno == EACCES || errno == EPERM)) {
 			s->whole = false;
@@ -1072,7 +1071,7 @@ struct sampler *sampler_open(bool places, const char *below, uint64_t period_ns)
 
 ORDER_BY(compare_spots, struct spot, BY_UP(place) BY_UP(offset))
 
-/* Sorts the addresses in use to the front, before the free entries, which are mostly many. */
+/* Sorts the addresses. Moves the used elements to the front first, because most are free. */
 static void spots_sort(struct sampler *s)
 {
 	size_t n = 0;
@@ -1083,7 +1082,7 @@ static void spots_sort(struct sampler *s)
 	qsort(s->spots, n, sizeof(s->spots[0]), compare_spots);
 }
 
-/* Writes counts as "12,,3": zeros are empty, trailing ones are omitted. */
+/* Writes counts as "12,,3": zeros are empty, and trailing zeros are omitted. `left` is the sum of the counts. */
 static void say_counts(const char *what, const uint32_t *counts, size_t n, uint64_t left, FILE *file)
 {
 	fprintf(file, "0 %s ", what);
@@ -1099,14 +1098,14 @@ static void say_counts(const char *what, const uint32_t *counts, size_t n, uint6
 	fputc('\n', file);
 }
 
-/* Writes the programs in the order of their numbers. */
+/* Writes the programs in order of their indices. */
 static void say_programs(const struct sampler *s, FILE *file)
 {
 	for (size_t i = 0; i < s->n_programs; i++)
 		fprintf(file, "%llu program %s\n", (unsigned long long)s->programs[i].count, s->programs[i].name);
 }
 
-/* Writes the place's count per slice and, if there are several programs, per program. */
+/* Writes the place's counts per slice and, if there are several programs, per program. */
 static void say_often(const struct sampler *s, size_t place, FILE *file)
 {
 	say_counts("slices", s->slices[place], SLICES, s->places[place].count, file);
@@ -1142,7 +1141,7 @@ static void say_places(struct sampler *s, FILE *file)
 	}
 }
 
-/* Returns the text with [*size] bytes; free() it. */
+/* Returns the text of the result and its size. free() it. */
 static char *say(struct sampler *s, size_t *size)
 {
 	char *text = NULL;
@@ -1166,7 +1165,7 @@ static char *say(struct sampler *s, size_t *size)
 	return text;
 }
 
-/* Adds the rarest places to "?" or "other" until the removed lines have `bytes`. False: no place is left. */
+/* Merges the rarest places into "?" or "other" until the removed lines have `bytes`. Returns false if no place was left to merge. */
 static bool shorten(struct sampler *s, size_t bytes)
 {
 	for (size_t gone = 0; gone < bytes;) {
@@ -1189,7 +1188,7 @@ static bool shorten(struct sampler *s, size_t bytes)
 	return true;
 }
 
-/* Removes the rarest addresses below the directory until the lines of the others fit. */
+/* Removes the rarest addresses until the remaining lines fit SAMPLER_SPOTS_BYTES. */
 static void thin_spots(struct sampler *s)
 {
 	size_t bytes = SAMPLER_SPOTS_BYTES + 1;
@@ -1213,7 +1212,7 @@ void sampler_say(struct sampler *s, struct frames_out *out)
 	char *text;
 
 	rings_take(s, UINT64_MAX);
-	spots_sort(s); /* sampling is over: nothing is added any more */
+	spots_sort(s); /* sorting destroys the hash table; no sample follows */
 	if (!s->places_wanted)
 		thin_spots(s);
 	most = SAMPLER_BRIEF_BYTES + (s->places_below ? SAMPLER_SPOTS_BYTES : 0);

@@ -1,4 +1,4 @@
-/* Facts of this machine. */
+/* Collects the facts of this machine. */
 #include "base/clock.h"
 #include "fleet/cgroup/process.h"
 #include "fleet/helper/accounts.h"
@@ -27,15 +27,15 @@
 
 #define VALUE_BYTES_MAX 200
 #define LIBC_BYTES_MAX	(64L << 20)
-#define EMULATED	"ASSAY_EMULATED" /* set by the sshd of an emulated host */
+#define EMULATED	"ASSAY_EMULATED" /* variable that an emulated host's sshd sets */
 
-/* Impossible values are excluded, because the controller refuses all facts of a host if one is impossible (fleet/agent/facts.h). */
+/* Impossible values are omitted: the controller would refuse all facts of the host (fleet/agent/facts.h). */
 #define NUMBER_DIGITS_MAX 6
 #define COUNT_MAX	  900000000000000LL
 
 /* ---- the text of facts ---- */
 
-/* A growing text of facts, one line "name value" each. */
+/* Growing text of facts, one line "name value" each. */
 struct survey {
 	char *text;
 	size_t size, capacity;
@@ -46,7 +46,7 @@ static bool is_blank(char c)
 	return c == ' ' || c == '\t' || c == '\n';
 }
 
-/* Adds a fact. Bytes that are not ASCII text become '?', blanks around it are dropped; "" adds nothing. */
+/* Adds a fact. Replaces bytes that are not printable ASCII by '?', and removes surrounding spaces. "" adds nothing. */
 static void survey_add(struct survey *survey, const char *name, const char *value)
 {
 	size_t n, need;
@@ -82,9 +82,9 @@ static void survey_number(struct survey *survey, const char *name, long long val
 	survey_add(survey, name, text);
 }
 
-/* ---- CPUs of aarch64 ---- */
+/* ---- aarch64 CPUs ---- */
 
-/* They have no name; the main id register (MIDR_EL1) has maker and part number. Source: Linux, arch/arm64/include/asm/cputype.h;
+/* aarch64 CPUs have no name; the main id register (MIDR_EL1) has maker and part number. Source: Linux, arch/arm64/include/asm/cputype.h;
  * util-linux, sys-utils/lscpu-arm.c. */
 
 #define ARM_NAME_BYTES 160
@@ -208,14 +208,14 @@ static void name_part(unsigned implementer, unsigned part, char name[ARM_NAME_BY
 	snprintf(name, ARM_NAME_BYTES, "%.40s part 0x%03x", vendor, part & 0xfff);
 }
 
-/* Returns maker and name of a CPU, from its main id register. */
+/* Returns maker and name of a CPU from its main id register. */
 static void arm_processor(uint32_t midr, char vendor[ARM_NAME_BYTES], char model[ARM_NAME_BYTES])
 {
 	name_implementer(midr >> 24, vendor);
 	name_part(midr >> 24, midr >> 4 & 0xfff, model);
 }
 
-/* Reads the number of a line "key : 0x41"; false: it is another line. */
+/* Reads the number in a line "key : 0x41". Returns false for other lines. */
 static bool line_number(const char *line, const char *key, unsigned *out)
 {
 	size_t n = strlen(key);
@@ -241,8 +241,8 @@ static bool has_kind(const char *model, const char *name)
 	return false;
 }
 
-/* Parses /proc/cpuinfo: the maker of the first CPU ("ARM"), and the names of all different CPUs in their order ("ARM Cortex-A53 + ARM
- * Cortex-A72"). False: it has no such lines. */
+/* Parses /proc/cpuinfo. `vendor`: maker of the first CPU ("ARM"). `model`: names of all different CPUs in order ("ARM Cortex-A53 + ARM
+ * Cortex-A72"). Returns false if there are no such lines. */
 static bool arm_processors(const char *cpuinfo, char vendor[ARM_NAME_BYTES], char model[ARM_NAME_BYTES])
 {
 	unsigned implementer = 0, part = 0;
@@ -268,8 +268,8 @@ static bool arm_processors(const char *cpuinfo, char vendor[ARM_NAME_BYTES], cha
 	return *model != '\0';
 }
 
-/* Reads the register; 0: the kernel does not permit it, or the CPU is no aarch64. An emulator of single programs has its own register,
- * while /proc/cpuinfo describes another machine. */
+/* Reads the register. Returns 0 if the kernel does not permit it, or on other CPUs. Under user-mode emulation it describes the emulated
+ * CPU, unlike /proc/cpuinfo. */
 static uint32_t arm_register(void)
 {
 	unsigned long midr = 0;
@@ -283,15 +283,15 @@ static uint32_t arm_register(void)
 
 /* ---- virtual machines ---- */
 
-/* Texts of firmware (DMI) and the device tree, as in the files; "": missing. */
+/* Texts of the firmware (DMI) and the device tree; "": missing. */
 struct hypervisor_signs {
 	char vendor[128], product[128], board[128], firmware[128]; /* DMI: sys_vendor, product_name, board_vendor, bios_vendor */
-	char node[128];						   /* device tree: `compatible` of its node hypervisor */
-	char compatible[128];					   /* device tree: `compatible` of the machine itself */
+	char node[128];						   /* device tree: `compatible` of the node "hypervisor" */
+	char compatible[128];					   /* device tree: `compatible` of the machine */
 };
 
-/* Returns the hypervisor by these texts. Source: systemd, src/basic/virt.c. A bare-metal machine in a cloud has the cloud's vendor, and
- * "metal" in its name. */
+/* Returns the hypervisor according to these texts. Source: systemd, src/basic/virt.c. A cloud's bare-metal machine has the cloud's
+ * vendor, and "metal" in its product name. */
 static const char *hypervisor_by_signs(const struct hypervisor_signs *signs)
 {
 	static const struct {
@@ -335,7 +335,7 @@ static const char *hypervisor_by_signs(const struct hypervisor_signs *signs)
 	return *signs->vendor || *signs->product || *signs->compatible ? "none" : "unknown";
 }
 
-/* Returns the hypervisor's name in leaf 0x40000000, if the CPU reports one; NULL: no x86 CPU. */
+/* Returns the hypervisor that the CPU reports in CPUID leaf 0x40000000. NULL: not an x86 CPU. */
 #if defined(__x86_64__) || defined(__i386__)
 static const char *hypervisor_of_processor(void)
 {
@@ -368,8 +368,7 @@ static const char *hypervisor_of_processor(void)
 }
 #endif
 
-/* Returns this machine's hypervisor: "none", "kvm", "qemu", "xen", ..., "unknown" (a virtual machine of unknown kind, or no
- * information). */
+/* Returns the hypervisor of this machine: "none", "kvm", "qemu", "xen", ...; "unknown": an unknown hypervisor, or no information. */
 static const char *hypervisor_here(void)
 {
 	const char *name = hypervisor_of_processor();
@@ -390,7 +389,7 @@ static const char *hypervisor_here(void)
 	return hypervisor_by_signs(&signs);
 }
 
-/* ---- the CPU: model, settings, temperature, and whether it is virtual ---- */
+/* ---- the CPU: model, settings, temperature, hypervisor ---- */
 
 #define CPU "/sys/devices/system/cpu"
 
@@ -414,7 +413,7 @@ static bool cpuinfo_field(const char *info, const char *key, char *value, size_t
 	return false;
 }
 
-/* Finds the selected word of "a [b] c". */
+/* Finds the selected word, in brackets, of "a [b] c". */
 static bool chosen_word(const char *text, char *value, size_t n)
 {
 	const char *open = strchr(text, '['), *close = open ? strchr(open, ']') : NULL;
@@ -434,7 +433,7 @@ static long number_in(const char *path, long otherwise)
 
 #define PLACES_MAX 65536
 
-/* Counts sockets and cores, from the positions of the online CPUs. */
+/* Counts sockets, cores and threads of the online CPUs. */
 static void survey_topology(struct survey *survey)
 {
 	static struct {
@@ -490,10 +489,10 @@ static bool survey_arm(struct survey *survey, const char *info)
 
 static void survey_identity(struct survey *survey)
 {
-	static char info[16384]; /* contains all of the first CPU */
+	static char info[16384]; /* large enough for the first CPU */
 	static const struct {
 		const char *fact, *keys[3];
-		bool number; /* on other architectures than x86 it may be a text */
+		bool number; /* must be a number; on other architectures than x86 it may be a text */
 	} rows[] = {
 		{ "cpu_model", { "model name", "cpu model", "Processor" }, false },
 		{ "cpu_vendor", { "vendor_id", "CPU implementer", "vendor" }, false },
@@ -518,7 +517,7 @@ static void survey_identity(struct survey *survey)
 	}
 }
 
-/* Finds the last-level cache, where stress-ng reads it, too. */
+/* Finds the last-level cache in the same files as stress-ng. */
 static void survey_cache(struct survey *survey)
 {
 	long long last_kib = 0;
@@ -568,7 +567,7 @@ static void survey_temperature(struct survey *survey)
 	survey_add(survey, "temperature_c", text);
 }
 
-/* Reports whether hardware counters count: virtual machines may offer the event but never increment it. */
+/* Reports whether hardware counters work. Virtual machines may offer an event but never increment it. */
 static bool pmu_counts(void)
 {
 	struct perf_event_attr event = { .type = PERF_TYPE_HARDWARE, .size = sizeof(event), .config = PERF_COUNT_HW_CPU_CYCLES };
@@ -623,7 +622,7 @@ static bool is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-/* Finds "... release version 2.36." in the library, because this static program has a C library of its own. */
+/* Finds "... release version 2.36." in the host's C library; this static program has a C library of its own. */
 static bool glibc_version(const char *path, char *value, size_t n)
 {
 	static const char words[] = "release version ";
@@ -702,7 +701,7 @@ static void survey_memory(struct survey *survey)
 	}
 }
 
-/* Adds load and ticks since boot, of all CPUs: "cpu user nice system idle iowait irq softirq steal ..." (guest time is in user). */
+/* Adds the load, and the CPU ticks since boot from "cpu user nice system idle iowait irq softirq steal ..." (user includes guest time). */
 static void survey_load(struct survey *survey)
 {
 	long long total = 0, ticks = 0;
@@ -797,8 +796,8 @@ static void survey_control_groups(struct survey *survey)
 		survey_add(survey, "cgroup", "v1");
 }
 
-/* Returns the smallest limit of this process's groups; 0: none. Version 2 has "VALUE" or "VALUE PERIOD" in one file, version 1 the period
- * in a file of its own (NULL: none). */
+/* Returns the smallest limit of this process's cgroups; 0: none. Version 2 has "VALUE" or "VALUE PERIOD" in one file; version 1 has the
+ * period in a file of its own (NULL: there is none). */
 static double group_limit(const char *controller, const char *v2, const char *v1, const char *v1_period)
 {
 	char group[PATH_MAX], text[64], *end, *rest;
@@ -821,7 +820,7 @@ static double group_limit(const char *controller, const char *v2, const char *v1
 	return least;
 }
 
-/* Adds limits of this host within its physical host: of cgroups, and by the CPUs on which its programs may run. */
+/* Adds this host's limits: of its cgroups, and the number of CPUs on which its programs may run. */
 static void survey_limits(struct survey *survey)
 {
 	double memory = group_limit("memory", "memory.max", "memory.limit_in_bytes", NULL),
