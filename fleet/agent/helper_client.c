@@ -13,7 +13,7 @@
 #include <stdint.h>
 #include <unistd.h>
 
-#define FRAME_BYTES ((uint64_t)HELPER_FRAME_HEAD + HELPER_FRAME_BYTES_MAX) /* size of a full input frame */
+#define FRAME_BYTES ((uint64_t)HELPER_FRAME_HEAD + HELPER_FRAME_BYTES_MAX) /* maximum size of an input frame */
 
 static void write_head(char head[HELPER_FRAME_HEAD], char kind, size_t n)
 {
@@ -30,7 +30,7 @@ static void add_head(struct buf *out, char kind, size_t n)
 	buf_add(out, head, sizeof(head));
 }
 
-/* Appends a frame of two parts. */
+/* Appends a frame that contains both texts. */
 static void add_frame(struct helper_request *request, char kind, const char *name, const char *text)
 {
 	size_t n_name = strlen(name), n = n_name + strlen(text);
@@ -73,7 +73,7 @@ void helper_request_variable(struct helper_request *request, const char *text)
 	bool is_preload = strncmp(text, preload, sizeof(preload) - 1) == 0;
 
 	helper_request_text(request, is_preload ? HELPER_JOIN : HELPER_ENVIRON, text);
-	if (is_preload) /* else programs built with the address sanitizer refuse to start, because its library is not loaded first */
+	if (is_preload) /* The address sanitizer requires that its library is loaded first; turn off this check. */
 		helper_request_text(request, HELPER_JOIN, "ASAN_OPTIONS=verify_asan_link_order=0");
 }
 
@@ -151,7 +151,7 @@ void helper_request_release(struct helper_request *request)
 	request->bytes = (struct buf)BUF_INIT;
 }
 
-/* ---- bytes to send: the frames, those of the borrowed input, then HELPER_GO, the last frame in `bytes` ---- */
+/* ---- bytes to send: frames of `bytes`, the borrowed input, then HELPER_GO, the last frame of `bytes` ---- */
 
 static uint64_t body_size(const struct helper_request *request)
 {
@@ -188,7 +188,7 @@ size_t helper_request_piece(const struct helper_request *request, uint64_t at, c
 	return size - within;
 }
 
-/* ---- requests of all measurements ---- */
+/* ---- requests that all measurements use ---- */
 
 void measure_request(struct helper_request *out, const struct host *host, const char *const *words, size_t n, int64_t timeout_ms)
 {
@@ -206,16 +206,16 @@ void measure_request_lock(struct helper_request *request)
 	helper_request_lock(request, MEASURE_LOCK, MEASURE_LOCK_WAIT_MS);
 }
 
-/* ---- answers: bytes of a host, which is not trusted ---- */
+/* ---- answers: bytes from a host, which is not trusted ---- */
 
 #define NOISE_BYTES_MAX	  65536
-#define MAGIC_CRLF	  "\0assay helper 1\r" /* HELPER_MAGIC after each LF became CR LF */
+#define MAGIC_CRLF	  "\0assay helper 1\r" /* HELPER_MAGIC after a terminal has changed LF to CR LF */
 #define REFUSAL_BYTES_MAX 8192
 #define FILES_MAX	  HELPER_TEXTS_MAX
 #define EXCERPT_BYTES	  100
 #define MIXED		  "something else there writes to standard output, too"
-#define MADE_BYTES_MAX	  4000			    /* limit of a directory's path */
-#define STARTED_MS_MAX	  INT64_C(1000000000000000) /* as for the clock in facts.h, so that the difference of both fits 64 bits */
+#define MADE_BYTES_MAX	  4000			    /* maximum length of a directory's path */
+#define STARTED_MS_MAX	  INT64_C(1000000000000000) /* same limit as clock_ms in facts.h, so that the difference of both fits 64 bits */
 
 void helper_answer_init(struct helper_answer *answer, uint64_t limit_bytes)
 {
@@ -235,7 +235,7 @@ void helper_answer_release(struct helper_answer *answer)
 	spool_release(&answer->err);
 }
 
-/* Interprets the exit status. 126: a shell's "cannot execute"; above 128: a shell's status for a signal. Others: a refused login. */
+/* Interprets the exit status. 126: a shell cannot execute the file; above 128: a shell reports a signal; else: the login was refused. */
 enum helper_there helper_there(const struct helper_answer *answer, int exit_status)
 {
 	if (answer->greeted)
@@ -245,7 +245,7 @@ enum helper_there helper_there(const struct helper_answer *answer, int exit_stat
 	return exit_status <= 0 || exit_status >= WHOLE_DAMAGED ? HELPER_DAMAGED : HELPER_THERE;
 }
 
-/* Returns a host's bytes as one line of at most `most` bytes, without control characters and secrets. Call it before keeping the text. */
+/* Returns bytes from a host as one line of at most `most` bytes, without control characters and secrets. Use it for all kept texts. */
 static char *harmless(const char *bytes, size_t n, size_t most)
 {
 	char *said = mem_bytes(bytes, n), *text;
@@ -262,7 +262,7 @@ static char *harmless(const char *bytes, size_t n, size_t most)
 	return text;
 }
 
-/* Returns the text before a fault. If another program wrote text into a frame, the fault is found only after that text. free() it. */
+/* Returns the text before a fault. With in_frame, that is the incomplete frame, into which another program may have written. free() it. */
 static char *text_before(const struct helper_answer *answer, bool in_frame)
 {
 	struct buf lines = BUF_INIT;
@@ -279,7 +279,7 @@ static char *text_before(const struct helper_answer *answer, bool in_frame)
 	return text;
 }
 
-/* Fails: the bytes are no answer of a helper. what: the fault of a frame; NULL: they are text. */
+/* Records that the bytes are not an answer of a helper. `what` describes the fault of a frame; NULL: the bytes are text. */
 static enum assay_status no_answer(struct helper_answer *answer, const char *what, const char *bytes, size_t n)
 {
 	const char *cause = !answer->greeted ? "" : what ? MIXED ", or changes it on the way: " : MIXED;
@@ -291,7 +291,7 @@ static enum assay_status no_answer(struct helper_answer *answer, const char *wha
 	return answer->fault.status;
 }
 
-/* Stores the number of a line "name value"; skips the names of facts. */
+/* Stores the number of a line "name value". Ignores unknown names, such as facts. */
 static bool take_number(void *to, const char *name, const char *value)
 {
 	struct helper_result *result = to;
@@ -332,7 +332,7 @@ static bool take_number(void *to, const char *name, const char *value)
 	return true;
 }
 
-/* Passes each line "name value\n" to take(). False: the bytes are no such lines, or take() refused one. */
+/* Passes each line "name value\n" to take(). Returns false if the bytes have another form, or take() refused a line. */
 static bool take_lines(const char *bytes, size_t n, bool (*take)(void *to, const char *name, const char *value), void *to)
 {
 	bool good = !memchr(bytes, 0, n) && (n == 0 || bytes[n - 1] == '\n');
@@ -382,7 +382,7 @@ static enum assay_status take_result(struct helper_answer *answer, const char *b
 	struct helper_result result = answer->result;
 	bool good = take_lines(bytes, n, take_number, &result);
 
-	/* A command that was started has ended in exactly one of two ways. */
+	/* A started command has either an exit status or a signal. */
 	if (!good || (result.exit_status != -1 && result.signal != -1) ||
 	    answer->begun != (result.exit_status != -1 || result.signal != -1))
 		return no_answer(answer, "a result that makes no sense", bytes, n);
@@ -459,12 +459,12 @@ static enum assay_status take_frame(struct helper_answer *answer, char kind, con
 	case HELPER_REFUSED:
 		return take_refusal(answer, bytes, n);
 	default:
-		ASSAY_BUG_IF(1); /* take_head() accepts nothing else */
+		ASSAY_BUG_IF(1); /* take_head() accepts no other kinds */
 	}
 	return ASSAY_E_FORMAT;
 }
 
-/* Passes on bytes of an output frame as they arrive. */
+/* Stores bytes of an output frame as they arrive. */
 static enum assay_status take_output(struct helper_answer *answer, const char **bytes, size_t *n)
 {
 	size_t piece = *n < answer->streaming ? *n : (size_t)answer->streaming;
@@ -476,7 +476,7 @@ static enum assay_status take_output(struct helper_answer *answer, const char **
 	return spool_add(spool, *bytes - piece, piece, &answer->fault);
 }
 
-/* Moves up to n_wanted - pending bytes to `pending`. True: all have arrived. */
+/* Moves bytes to `pending` until it has n_wanted bytes. Returns true if it has them. */
 static bool gather(struct helper_answer *answer, size_t n_wanted, const char **bytes, size_t *n)
 {
 	size_t missing = n_wanted - answer->pending.size, piece = *n < missing ? *n : missing;
@@ -487,7 +487,7 @@ static bool gather(struct helper_answer *answer, size_t n_wanted, const char **b
 	return piece == missing;
 }
 
-/* Gathers a line of text that is no frame, to show all of it. `last`: no more bytes follow. */
+/* Collects a line of text that is not a frame, for the message. `last`: no more bytes will arrive. */
 static enum assay_status take_text(struct helper_answer *answer, const char **bytes, size_t *n, bool last)
 {
 	struct buf *text = &answer->pending;
@@ -510,7 +510,7 @@ static enum assay_status take_head(struct helper_answer *answer, size_t *size)
 				      HELPER_ABSENT,  HELPER_MADE,  HELPER_RESULT, HELPER_REFUSED };
 	char kind = (char)head[0];
 
-	/* Frames are shorter than 2^24 bytes: their second byte is 0. */
+	/* Frames are shorter than 2^24 bytes, so their second byte is 0. */
 	answer->is_text = head[0] && ((head[1] >= ' ' && head[1] < 0xf8) || memchr("\t\n\r\a\033", head[1], 5));
 	if (answer->is_text)
 		return ASSAY_OK;
@@ -529,7 +529,7 @@ static enum assay_status take_head(struct helper_answer *answer, size_t *size)
 	return ASSAY_OK;
 }
 
-/* Takes some of the bytes. */
+/* Handles some of the bytes; advances *bytes and *n. */
 static enum assay_status take_some(struct helper_answer *answer, const char **bytes, size_t *n)
 {
 	struct buf *pending = &answer->pending;
@@ -550,7 +550,7 @@ static enum assay_status take_some(struct helper_answer *answer, const char **by
 	return st;
 }
 
-/* Fails: the greeting of the helper was changed on the way. */
+/* Records that the greeting of the helper arrived changed. */
 static enum assay_status greeting_changed(struct helper_answer *answer, const char *how)
 {
 	answer->greeted = true;
@@ -559,7 +559,7 @@ static enum assay_status greeting_changed(struct helper_answer *answer, const ch
 	    "%s on the way from the helper: launchers and login shells must pass bytes unchanged, without a terminal (ssh -t)", how);
 }
 
-/* Takes bytes up to the end of the helper's greeting. Start-up files of the login shell may have printed text before it. */
+/* Skips bytes up to the end of the helper's greeting. The login shell's start-up files may have printed text before it. */
 static enum assay_status take_noise(struct helper_answer *answer, const char **bytes, size_t *n)
 {
 	struct buf *noise = &answer->pending;

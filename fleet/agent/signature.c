@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-#define EXACT_MAX (INT64_C(1) << 53) /* limit of integers in JSON */
+#define EXACT_MAX (INT64_C(1) << 53) /* limit of exact integers in JSON */
 
 static const struct account_row {
 	const char *name, *text;
@@ -46,8 +46,8 @@ void signature_release(struct signature *signature)
 	*signature = (struct signature){ .samples = NULL };
 }
 
-/* Returns the samples in a host's answer; NULL if they are larger than a helper sends. Replaces non-ASCII bytes unless all is UTF-8,
- * because names of files may be no text. free() it. */
+/* Returns the samples in an answer; NULL: there are none, or they are larger than a helper sends. If the text is not UTF-8, replaces
+ * non-ASCII bytes: names of files may have any bytes. free() it. */
 static char *samples_of(const struct helper_answer *answer)
 {
 	const struct helper_file *file = answer->n_files == 1 ? answer->files : NULL;

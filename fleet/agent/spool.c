@@ -14,7 +14,7 @@ void spool_init(struct spool *spool, uint64_t limit_bytes)
 	*spool = (struct spool){ .fd = -1, .limit = limit_bytes };
 }
 
-/* ---- in memory: the first SPOOL_MEMORY_BYTES ---- */
+/* ---- the first SPOOL_MEMORY_BYTES, in memory ---- */
 
 static size_t capacity_for(size_t bytes)
 {
@@ -38,7 +38,7 @@ static void add_to_memory(struct spool *spool, const char *bytes, size_t n)
 	spool->size += n;
 }
 
-/* ---- in the file: later bytes ---- */
+/* ---- later bytes, in a file ---- */
 
 static const char *temporary_directory(void)
 {
@@ -47,7 +47,7 @@ static const char *temporary_directory(void)
 	return directory && *directory ? directory : "/tmp";
 }
 
-/* Opens an unnamed temporary file: nothing is left over, however this program ends. */
+/* Opens an unnamed temporary file, which disappears when this program ends. */
 static enum assay_status open_file(struct spool *spool, struct assay_error *err)
 {
 	char *path;
@@ -57,7 +57,7 @@ static enum assay_status open_file(struct spool *spool, struct assay_error *err)
 	spool->fd = open(temporary_directory(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 	if (spool->fd >= 0)
 		return ASSAY_OK;
-	path = mem_format("%s/assay-XXXXXX", temporary_directory()); /* for file systems without O_TMPFILE */
+	path = mem_format("%s/assay-XXXXXX", temporary_directory()); /* some file systems do not support O_TMPFILE */
 	spool->fd = mkostemp(path, O_CLOEXEC);
 	if (spool->fd >= 0)
 		unlink(path);
@@ -103,7 +103,7 @@ static enum assay_status read_file(const struct spool *spool, uint64_t offset, c
 	return ASSAY_OK;
 }
 
-/* ---- both ---- */
+/* ---- memory and file ---- */
 
 enum assay_status spool_add(struct spool *spool, const char *bytes, size_t n, struct assay_error *err)
 {
@@ -182,12 +182,12 @@ void spool_last_lines(const struct spool *spool, struct buf *out)
 	size_t n = 0;
 
 	(void)spool_read(spool, from, bytes, LAST_BYTES, &n, &err);
-	while (n && strchr(" \t\r\n", bytes[n - 1])) /* also removes NULs */
+	while (n && strchr(" \t\r\n", bytes[n - 1])) /* strchr() also finds NUL bytes, so they are removed, too */
 		n--;
 	bytes[n] = '\0';
 	for (size_t i = 0; i < n; i++)
 		bytes[i] = bytes[i] ? bytes[i] : '?';
-	if (from && strchr(bytes, '\n')) /* skips an incomplete line */
+	if (from && strchr(bytes, '\n')) /* skip an incomplete line */
 		at = strchr(bytes, '\n');
 	for (const char *line = strtok_r(at, "\r\n", &rest); line; line = strtok_r(NULL, "\r\n", &rest))
 		buf_format(out, "%s%s", out->size > before ? " / " : "", line);
@@ -195,7 +195,7 @@ void spool_last_lines(const struct spool *spool, struct buf *out)
 
 void spool_release(struct spool *spool)
 {
-	if (spool->memory && spool->fd >= 0) /* a zeroed spool has no file */
+	if (spool->memory && spool->fd >= 0) /* a zeroed spool has fd 0, which is not its file */
 		close(spool->fd);
 	free(spool->memory);
 	*spool = (struct spool){ .fd = -1 };
