@@ -1,5 +1,5 @@
-/* A static program that the controller installs on a host when counters are requested (protocol: counting.h). It is separate from the
- * helper because PAPI's tables are ten times the helper's size. The helper runs it, and ends all its processes.
+/* The counting program: a static program that the controller installs on a host if counters are requested (protocol: counting.h). It is
+ * separate from the helper because PAPI's tables are ten times as large as the helper. The helper runs it and ends all its processes.
  *
  * counting check    does nothing: tests whether this machine can execute the program */
 #include "fleet/counting/count.h"
@@ -23,7 +23,7 @@ _Static_assert(PACK_EVENTS_MAX == COUNTING_EVENTS_MAX, "as many can be packed as
 
 struct command {
 	pid_t id;
-	int gate; /* if it closes without a byte, the command is not run */
+	int gate; /* write end of a pipe; if it is closed without a byte, the command is not run */
 };
 
 static volatile sig_atomic_t command_id;
@@ -55,8 +55,8 @@ static _Noreturn void command_become(char *const *words, int gate, pid_t parent)
 	_exit(127);
 }
 
-/* Forks a child that waits at a pipe before it executes the command. Afterwards this process survives SIGINT and SIGTERM, and forwards
- * both to the child. False: errno is set. */
+/* Forks a child that waits for a byte from a pipe before it executes the command. From then on, this process does not end at SIGINT and
+ * SIGTERM, but forwards them to the child. Returns false with errno on failure. */
 static bool command_prepare(char *const *words, struct command *out)
 {
 	pid_t parent = getpid();
@@ -86,7 +86,7 @@ static int command_wait(pid_t id)
 	return status;
 }
 
-/* Lets the command run, and waits for its end. Returns a status of waitpid(2). If it cannot be executed, its exit status is 127. */
+/* Starts the command and waits for its end. Returns a status of waitpid(2); exit status 127 if the command cannot be executed. */
 static int command_run(struct command *command)
 {
 	if (write(command->gate, "g", 1) != 1)
@@ -95,14 +95,14 @@ static int command_run(struct command *command)
 	return command_wait(command->id);
 }
 
-/* Ends the waiting process without running the command. */
+/* Ends the waiting child without running the command. */
 static void command_forget(struct command *command)
 {
 	close(command->gate);
 	command_wait(command->id);
 }
 
-/* Ends this process as the command has ended. */
+/* Ends this process like the command: with its exit status, or by its signal. */
 static _Noreturn void command_end_like(int status)
 {
 	struct rlimit none = { 0, 0 };
@@ -125,7 +125,7 @@ struct found {
 };
 
 struct found_table {
-	struct pack_table table; /* first member */
+	struct pack_table table; /* must be first */
 	const struct count_way *way;
 	const struct found *found;
 };
@@ -175,7 +175,7 @@ static size_t index_of(const struct found *found, const char *name)
 	return PACK_NONE;
 }
 
-/* Prints the runs. Returns the number of runs so far. */
+/* Prints the runs of one family, numbered from before + 1. Returns the number of the last run. */
 static size_t say_runs(const struct count_way *way, const struct found *found, size_t before)
 {
 	const struct found_table table = { { found_fits }, way, found };

@@ -1,5 +1,5 @@
-/* A static program loads no libraries. PAPI tries to load some that are not needed here (for GPUs etc.); the linker redirects its calls to
- * these functions (--wrap in CMakeLists.txt). */
+/* Replacements of dlopen() etc. for the static counting program, which cannot load libraries. PAPI tries to load some that assay does
+ * not need (for GPUs etc.). The linker redirects PAPI's calls to these functions (--wrap in CMakeLists.txt). */
 #include <stddef.h>
 
 void *__wrap_dlopen(const char *file, int mode);

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-/* Reports whether the event fits into one run with the base and these others. */
+/* Reports whether `event` fits in one run with `base` and `others`. */
 static bool fits_beside(const struct pack_table *table, size_t base, const size_t *others, size_t n, size_t event)
 {
 	size_t events[PACK_EVENTS_MAX + 1], count = 0;
@@ -23,7 +23,7 @@ struct weight {
 
 ORDER_BY(by_conflicts, struct weight, BY_DOWN(conflicts) BY_UP(event))
 
-/* Returns how many events fit beside the base: weights[], those that conflict with the most others first. */
+/* Finds the events that fit with `base`. Sorts them in weights[] by the number of conflicts, largest first. Returns their number. */
 static size_t find_order(const struct pack_table *table, size_t n, size_t base, struct weight weights[PACK_EVENTS_MAX])
 {
 	size_t found = 0;
@@ -43,7 +43,7 @@ static size_t find_order(const struct pack_table *table, size_t n, size_t base, 
 	return found;
 }
 
-/* Puts the event into the first run in which it fits, or into a new one. */
+/* Assigns the event to the first run in which it fits, or to a new run. */
 static void put(const struct pack_table *table, size_t n, size_t base, size_t event, struct pack *pack)
 {
 	size_t run = 0, others[PACK_EVENTS_MAX], count;

@@ -1,4 +1,4 @@
-/* Why the kernel does not count for this process: a setting, a container, or missing counters. */
+/* Reasons for which the kernel does not count: a setting, a container, or missing counters. */
 #include "fleet/counting/refused.h"
 
 #include <errno.h>
@@ -16,7 +16,7 @@
 
 /* ---- causes of a refusal ---- */
 
-/* Reads the start of a file as text; "": it cannot be read. */
+/* Reads the start of a file as text; "" if it cannot be read. */
 static void read_text(const char *path, char *text, size_t size)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -27,7 +27,7 @@ static void read_text(const char *path, char *text, size_t size)
 	text[n > 0 ? n : 0] = '\0';
 }
 
-/* Returns the number after a name in /proc/self/status. */
+/* Returns the number after `name` in the text of /proc/self/status. */
 static unsigned long long number_of(const char *status, const char *name, int base)
 {
 	const char *line = strstr(status, name);
@@ -35,7 +35,7 @@ static unsigned long long number_of(const char *status, const char *name, int ba
 	return line ? strtoull(line + strlen(name), NULL, base) : 0;
 }
 
-/* Reports whether the user namespace is the system's. In a container with its own, capabilities do not cover system-wide resources. */
+/* Reports whether this process is in the initial user namespace. In another one, capabilities do not cover system-wide resources. */
 static bool users_are_the_systems(void)
 {
 	unsigned long long inside, outside, n;
@@ -101,7 +101,7 @@ static bool counter_moves(int fd)
 	return read(fd, &value, sizeof(value)) == (ssize_t)sizeof(value) && value > 0;
 }
 
-/* Reports whether PAPI 7 refuses a setting that the kernel would allow, to root at least. */
+/* Reports whether PAPI 7 refuses a setting with which the kernel would let root count. */
 static bool refused_by_papi(char *why, size_t n)
 {
 	struct refused_facts facts = facts_here();

@@ -1,31 +1,31 @@
-/* Reasons why the kernel does not count for this process. Also part of libassay-probe.so: it allocates nothing. */
+/* Explains why the kernel does not count events for this process. Part of libassay-probe.so, too, so it allocates nothing. */
 #ifndef FLEET_COUNTING_REFUSED_H
 #define FLEET_COUNTING_REFUSED_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The greatest kernel.perf_event_paranoid at which every user may count their own programs, and the kernel's part of them. */
+/* Maximum kernel.perf_event_paranoid with which all users may count events of their programs: in user space, and in the kernel. */
 #define REFUSED_USER   2
 #define REFUSED_KERNEL 1
-/* The setting at which PAPI 7 counts for no user. It is Debian's default. */
+/* PAPI 7 counts for no user with this setting, Debian's default. */
 #define REFUSED_BY_PAPI 3
 
-/* Facts that can explain a refusal. */
+/* Facts that may explain a refusal. */
 struct refused_facts {
-	int paranoid;  /* kernel.perf_event_paranoid; -100: not reported */
-	bool may;      /* CAP_PERFMON or CAP_SYS_ADMIN of the whole system, not of a container: the setting does not apply */
-	bool filtered; /* system calls are filtered (seccomp) */
+	int paranoid;  /* kernel.perf_event_paranoid; -100: unknown */
+	bool may;      /* has CAP_PERFMON or CAP_SYS_ADMIN of the whole system, not only of a container: the setting does not apply */
+	bool filtered; /* a seccomp filter restricts system calls */
 };
 
-/* Writes to why[n] a sentence without its full stop: why perf_event_open() failed with `errnum`, for an event that every user may count up
- * to the setting `most`. If the setting forbids it, the kernel returns EACCES; filters of containers return EPERM. */
+/* Writes to why[n] a sentence without full stop: the reason for which perf_event_open() failed with `errnum`. All users may count the
+ * event if the setting is at most `most`. A forbidding setting gives EACCES; filters of containers give EPERM. */
 void refused_say(const struct refused_facts *facts, int errnum, int most, char *why, size_t n);
 
-/* Calls refused_say() with the facts of this process now. */
+/* Calls refused_say() with the facts of this process. */
 void refused_here(int errnum, int most, char *why, size_t n);
 
-/* Writes why hardware counters cannot be used by PAPI, by this process or at all. False: they can. */
+/* Writes the reason for which this process, or PAPI, cannot use hardware counters. Returns false if they work. */
 bool refused_hardware(char *why, size_t n);
 
 #endif

@@ -1,5 +1,5 @@
-/* Self-check of assay's programs on hosts: a file that was cut, emptied or changed after a loss of power counts as missing. The controller
- * passes the expected sum as the first argument, "whole=SUM". Plain C, for the programs and the controller. Cost: 0.5 ms per megabyte. */
+/* Self-check of assay's programs on hosts: a file that is truncated, empty or changed after a power loss counts as damaged. The
+ * controller passes the expected checksum as first argument, "whole=SUM". Plain C, for programs and controller. 0.5 ms per megabyte. */
 #ifndef FLEET_COUNTING_WHOLE_H
 #define FLEET_COUNTING_WHOLE_H
 
@@ -13,9 +13,9 @@
 #include <unistd.h>
 
 #define WHOLE_WORD    "whole="
-#define WHOLE_DAMAGED 125 /* exit status */
+#define WHOLE_DAMAGED 125 /* exit status of a damaged program */
 
-/* Returns the sum of all bytes so far, starting with 0. Pieces except the last are multiples of 8 bytes. Detects accidents, not attacks. */
+/* Returns the checksum so far, initially 0. Sizes of pieces but the last are multiples of 8 bytes. Detects accidents, not attacks. */
 static inline uint64_t whole_sum(uint64_t sum, const char *bytes, size_t n)
 {
 	for (size_t i = 0; i < n; i += 8) {
@@ -28,7 +28,7 @@ static inline uint64_t whole_sum(uint64_t sum, const char *bytes, size_t n)
 	return sum;
 }
 
-/* Sums this program's own file; false: it cannot be read. */
+/* Computes the checksum of this program's file. Returns false if the file cannot be read. */
 static inline bool whole_own_sum(uint64_t *sum)
 {
 	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
@@ -43,7 +43,7 @@ static inline bool whole_own_sum(uint64_t *sum)
 	return n == 0;
 }
 
-/* Renames a file after syncing it to the disk, then syncs the name. Returns an exit status; prints the reason of a failure. */
+/* Syncs a file to the disk and renames it, then syncs the directory. Returns an exit status; prints the reason of a failure. */
 static inline int whole_install(char *from, char *to)
 {
 	int file = open(from, O_RDONLY | O_CLOEXEC), directory;
@@ -51,14 +51,14 @@ static inline int whole_install(char *from, char *to)
 
 	directory = ok ? open(dirname(to), O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
 	if (directory >= 0)
-		fsync(directory); /* not every file system supports it */
+		fsync(directory); /* not all file systems support this */
 	if (!ok)
 		fprintf(stderr, "assay: %s: cannot keep '%s'\n", strerror(errno), to);
 	return ok ? 0 : 1;
 }
 
-/* Removes the first argument if it is "whole=SUM". Returns true if the program is only to end with *status: it is damaged, "check" asked
- * whether it runs, or "install PATH" asked it to take that name. */
+/* Removes the first argument if it is "whole=SUM". Returns true if the program must end with *status: it is damaged, the argument is
+ * "check" (a test run), or the arguments are "install PATH" (renames the program's file). */
 static inline bool whole_ends(int *argc, char **argv, int *status)
 {
 	uint64_t sum;
