@@ -7,9 +7,9 @@
 #endif
 #include <string.h>
 
-/* HITM and remote memory have no presets. Intel's XSNP_HITM (a load that found the line modified in another core of the socket) is called
- * XSNP_FWD from Sapphire Rapids on. AMD counts fills by source, and distinguishes only caches of another core complex (Zen 2: of the same
- * socket) from the own one. */
+/* PAPI has no presets for HITM and remote memory. Intel: XSNP_HITM counts loads that found the line modified in another core of the
+ * socket; from Sapphire Rapids on it is called XSNP_FWD. AMD counts fills by source. It distinguishes only caches of other core
+ * complexes (Zen 2: of the same socket) from the own one. */
 static const struct countable_row rows[] = {
 	{ COUNTABLE_WORK, NULL, "PAPI_TOT_INS", COUNTABLE_BOTH },
 	{ COUNTABLE_CYCLES, NULL, "PAPI_TOT_CYC", COUNTABLE_BOTH },
@@ -65,7 +65,7 @@ static const struct countable_row rows[] = {
 	{ COUNTABLE_SOFTWARE, NULL, "perf::CPU-MIGRATIONS", COUNTABLE_FUNCTIONS },
 };
 
-/* CPUID's numbers; ranges are inclusive. */
+/* CPUID numbers; ranges are inclusive. */
 static const struct {
 	const char *pmu;
 	bool amd;

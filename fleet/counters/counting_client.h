@@ -1,5 +1,5 @@
-/* The controller's side of the counting program (fleet/counting/): events, installation on a host, plans and reports. The helper carries
- * it: requests are of kind "run", the report is a file to "read". */
+/* The controller's side of the counting program (fleet/counting/): events, installation on a host, plans and reports. Requests to the
+ * helper transfer them: "run" for the program, "read" for the report. */
 #ifndef FLEET_COUNTING_CLIENT_H
 #define FLEET_COUNTING_CLIENT_H
 
@@ -16,58 +16,58 @@
 
 /* Names of events. */
 struct counting_events {
-	char *names[COUNTING_EVENTS_MAX]; /* [n] */
+	char *names[COUNTING_EVENTS_MAX]; /* [n] names */
 	size_t n;
 };
 
-bool counting_is_name(const char *text, size_t n); /* n bytes have the form of an event's name; the event need not exist */
+bool counting_is_name(const char *text, size_t n); /* reports whether `n` bytes have the form of an event's name */
 
-/* Parses names with commas between them. ASSAY_E_USAGE: an invalid or repeated name. */
+/* Parses comma-separated names. ASSAY_E_USAGE: a name is invalid or repeated. */
 enum assay_status counting_events_parse(const char *text, struct counting_events *out, struct assay_error *err);
-void counting_events_release(struct counting_events *events); /* accepts zeroed */
+void counting_events_release(struct counting_events *events); /* accepts a zeroed struct */
 
-/* Finds the program for hosts of an architecture, built into this one. False: there is none. */
+/* Finds the counting program for hosts of an architecture; this program contains it. Returns false if there is none. */
 bool counting_program(const char *architecture, const char **bytes, size_t *n);
 
-/* Returns the first arguments of a command to be counted; the command itself follows in the same request. report: path on the host. family:
- * COUNTING_HARDWARE, COUNTING_SOFTWARE. *words[*n]: free() it; its texts are borrowed. */
+/* Returns the arguments to put before a command that is to be counted. `report` is a path on the host; `family` is COUNTING_HARDWARE or
+ * COUNTING_SOFTWARE. free(*words); its texts are borrowed. */
 void counting_words(const char *report, const char *family, const struct counting_events *events, const char ***words, size_t *n);
 
-/* One run of a plan. */
+/* A run of a plan. */
 struct counting_run {
-	const char *family; /* COUNTING_HARDWARE, COUNTING_SOFTWARE */
-	const char *domain; /* "user", or "all": with the kernel's part */
+	const char *family; /* COUNTING_HARDWARE or COUNTING_SOFTWARE */
+	const char *domain; /* "user", or "all" to include the kernel */
 	struct counting_events events;
 };
 
 struct counting_plan {
-	struct counting_run *runs; /* [n] */
+	struct counting_run *runs; /* [n] runs */
 	size_t n;
 	struct counting_absent {
 		char *event, *reason;
-	} * absent; /* [n_absent]: excluded events */
+	} * absent; /* [n_absent] events that cannot be counted */
 	size_t n_absent;
-	char *none; /* why there are no hardware counters at all; NULL: there are, or none was requested */
+	char *none; /* reason for which there are no hardware counters; NULL: there are, or none was requested */
 };
 
-/* Asks the host in which runs it can count the events; first installs the program if it is missing or damaged. False: the host has failed.
- * *why (free() it): why there is no plan; NULL: there is one. Overwrites *plan; counting_plan_release() it. */
+/* Asks the host in which runs it can count the events. Installs the program first if it is missing or damaged. Returns false if the host
+ * failed. *why (free() it) is the reason for which there is no plan; NULL: there is one. Overwrites *plan; counting_plan_release() it. */
 struct session;
 bool counting_plan_ask(struct session *session, const struct counting_events *events, struct counting_plan *plan, char **why);
 
 /* Parses a plan from a host, which is not trusted. Overwrites *out; counting_plan_release() it. */
 enum assay_status counting_plan_parse(const char *text, size_t n, struct counting_plan *out, struct assay_error *err);
-void counting_plan_release(struct counting_plan *plan); /* accepts zeroed */
+void counting_plan_release(struct counting_plan *plan); /* accepts a zeroed struct */
 
-/* Parses a report on these events into values[events->n], or *failed (free() it): why nothing was counted. */
+/* Parses a report on these events into values[events->n]. If nothing was counted, *failed (free() it) has the reason. */
 enum assay_status counting_report_parse(const char *text, size_t n, const struct counting_events *events, int64_t *values, char **failed,
 					struct assay_error *err);
 
-/* ---- for tests: parts of counting_plan_ask() ---- */
+/* ---- parts of counting_plan_ask(), for tests ---- */
 
 void counting_request_plan(struct helper_request *out, const struct host *host, const struct counting_events *events);
 char *counting_request_deploy(struct helper_request *out, const struct host *host,
 			      const char *architecture);      /* returns why it cannot be installed; NULL: it can */
-bool counting_is_missing(const struct helper_answer *answer); /* whether it is missing or damaged, by the answer to the first request */
+bool counting_is_missing(const struct helper_answer *answer); /* reports whether the program is missing or damaged, by its first answer */
 
 #endif
