@@ -16,12 +16,12 @@
 #include <unistd.h>
 
 #define ROUND_MS	  2
-#define CLAIMS		  100 /* number of names to try */
+#define CLAIMS		  100 /* maximum number of names to try */
 #define SWEEP_PATIENCE_MS 2000
 
 /* ---- small files ---- */
 
-/* Joins a path; free() it. */
+/* Returns DIRECTORY/NAME. free() it. */
 static char *path_in(const char *directory, const char *name)
 {
 	size_t n = strlen(directory) + strlen(name) + 2;
@@ -33,7 +33,7 @@ static char *path_in(const char *directory, const char *name)
 	return path;
 }
 
-/* Writes a short text to an existing control file. Returns 0 or an errno. */
+/* Writes a text to an existing control file. Returns 0 or an errno. */
 static int put_file(const char *directory, const char *file, const char *text)
 {
 	char *path = path_in(directory, file);
@@ -63,9 +63,9 @@ static bool file_has_word(const char *directory, const char *file, const char *w
 	return false;
 }
 
-/* ---- places for groups ---- */
+/* ---- directories for new cgroups ---- */
 
-/* Reports, for version 2, whether the group passes the controller on to its children; enables that if it can. */
+/* Version 2: reports whether the controller is enabled for the cgroup's children. Enables it if possible. */
 static bool hands_on(const char *directory, const char *controller)
 {
 	char change[64];
@@ -89,7 +89,7 @@ static bool is_in_list(const char *list, size_t n, const char *word)
 	return false;
 }
 
-/* Reads the path from lines "NUMBER:CONTROLLERS:PATH"; version 2 has number 0 and no controllers. "/": not found. */
+/* Reads the path of the caller's cgroup from lines "NUMBER:CONTROLLERS:PATH"; version 2 has no controllers. "/" if it is not found. */
 static void own_group(const char *file, bool v2, const char *controller, char *path, size_t n)
 {
 	FILE *stream = fopen(file, "re");
@@ -112,8 +112,8 @@ static void own_group(const char *file, bool v2, const char *controller, char *p
 		fclose(stream);
 }
 
-/* Reports whether groups can be made there. To move a process, rights on the common ancestor with its present group are needed; in version
- * 2 that is the place itself. */
+/* Reports whether this user may make cgroups there. Moving a process needs write access to the common ancestor of its old and new
+ * cgroup; in version 2 that is `directory`. */
 static bool may_use(const char *directory, bool v2, const char *controller)
 {
 	char *procs = path_in(directory, "cgroup.procs");
@@ -123,7 +123,7 @@ static bool may_use(const char *directory, bool v2, const char *controller)
 	return may;
 }
 
-/* Returns the place below `mount` for groups with this controller; NULL: none. free() it. */
+/* Returns the directory below `mount` for new cgroups with this controller. free() it. NULL: none. */
 static char *find_place(const char *mount, bool v2, const char *controller, const char *self)
 {
 	char own[4096], *place = path_in(mount, ""), *slash;
@@ -135,14 +135,14 @@ static char *find_place(const char *mount, bool v2, const char *controller, cons
 			free(place);
 			place = path_in(mount, own + 1);
 		}
-		/* In a container, only a part of the hierarchy may be mounted; then the path does not exist. */
+		/* A container may mount only a part of the hierarchy: then the path does not exist. */
 		if (access(place, F_OK) != 0)
 			place[strlen(mount)] = '\0';
 		else if (v2 && strlen(place) > strlen(mount) && (slash = strrchr(place, '/')))
 			*slash = '\0';
 	}
 	while (!may_use(place, v2, controller)) {
-		if (!v2 || strlen(place) <= strlen(mount)) { /* version 1: there is only one possible place */
+		if (!v2 || strlen(place) <= strlen(mount)) { /* version 1 has only one possible directory */
 			free(place);
 			return NULL;
 		}
@@ -216,7 +216,7 @@ int cgroup_limit_memory(const char *directory, unsigned long long bytes)
 
 	if (errnum || bytes == 0)
 		return errnum;
-	/* Kernels without swap accounting lack these files. In version 1 it is the sum of both limits, and cannot be below the first. */
+	/* Kernels without swap accounting lack these files. In version 1 the limit includes memory, so it must not be below that above. */
 	snprintf(text, sizeof(text), "%llu", bytes);
 	put_file(directory, "memory.memsw.limit_in_bytes", text);
 	put_file(directory, "memory.swap.max", "0");
@@ -244,7 +244,7 @@ void cgroup_hand_on(const char *directory)
 	put_file(directory, "cgroup.subtree_control", "+pids");
 }
 
-/* Returns the number of a line "name value" in a file. */
+/* Returns the number in a line "name value" of a file; -1: missing. */
 static long long number_in(const char *directory, const char *file, const char *name)
 {
 	char text[1024], *at = text;
@@ -272,9 +272,9 @@ long long cgroup_refused_processes(const char *directory)
 	return number_in(directory, "pids.events", "max");
 }
 
-/* ---- processes of a group ---- */
+/* ---- processes of a cgroup ---- */
 
-/* Calls each(path of a subgroup, argument). */
+/* Calls each(path, argument) for each cgroup below the directory whose name starts with `prefix`. */
 static void for_each_below(const char *directory, const char *prefix, void (*each)(const char *, void *), void *argument)
 {
 	DIR *dir = opendir(directory);
@@ -293,7 +293,7 @@ static void for_each_below(const char *directory, const char *prefix, void (*eac
 }
 
 struct members {
-	pid_t *pids; /* [n] */
+	pid_t *pids; /* [n] process ids */
 	size_t n, capacity;
 };
 
@@ -328,18 +328,18 @@ void cgroup_members(const char *directory, pid_t **pids, size_t *n)
 	*n = all.n;
 }
 
-/* ---- end of a group ---- */
+/* ---- ending a cgroup ---- */
 
 size_t cgroup_kill(const char *directory)
 {
 	pid_t *pids;
 	size_t n;
 
-	put_file(directory, "pids.max", "0"); /* so that no further process starts */
+	put_file(directory, "pids.max", "0"); /* prevents new processes */
 	cgroup_members(directory, &pids, &n);
 	if (put_file(directory, "cgroup.kill", "1")) {
 		for (size_t i = 0; i < n; i++) {
-			if (pids[i] > 1) /* 0: in another PID namespace, out of reach */
+			if (pids[i] > 1) /* 0: a process in another PID namespace, which cannot be signaled */
 				kill(pids[i], SIGKILL);
 		}
 	}
@@ -368,9 +368,9 @@ int cgroup_remove(const char *directory, int patience_ms)
 	}
 }
 
-/* ---- groups with an owner ---- */
+/* ---- cgroups with an owner ---- */
 
-/* Locks the directory and checks that it still has this name. Returns its descriptor, else -1. */
+/* Locks the directory and checks that its name still refers to it. Returns the descriptor; -1 on failure. */
 static int lock_group(const char *directory)
 {
 	int fd = open(directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -397,7 +397,7 @@ int cgroup_claim(const char *place, const char *prefix, char **directory, int *f
 		snprintf(name, sizeof(name), "%s%d-%u", prefix, (int)getpid(), i);
 		*directory = path_in(place, name);
 		errnum = mkdir(*directory, 0755) ? errno : 0;
-		/* Between mkdir and the lock, a sweep by another process may take it for ownerless. */
+		/* Between mkdir and the lock, another process's sweep may remove the directory. */
 		if (errnum == 0 && (*fd = lock_group(*directory)) >= 0)
 			return 0;
 		errnum = errnum ? errnum : EEXIST;
@@ -407,7 +407,7 @@ int cgroup_claim(const char *place, const char *prefix, char **directory, int *f
 	return errnum;
 }
 
-/* Returns true if it had no owner and was removed. */
+/* Removes the cgroup if it has no owner. Reports whether it was removed. */
 static bool sweep_one(const char *directory)
 {
 	int fd = lock_group(directory);
