@@ -1,5 +1,5 @@
-/* The emulated fleet: hosts on this machine, each with its own sshd and made different by a profile (emulate_profile.h). With enough rights
- * each has its own network, host name, tmpfs and limits. Otherwise they are sshd processes of the ordinary user on ports of 127.0.0.1. */
+/* The emulated fleet: hosts on this machine, each with its own sshd. Profiles make them different (emulate_profile.h). With enough
+ * rights, each has its own network, host name, tmpfs and limits. Otherwise hosts are sshd processes of the user on ports of 127.0.0.1. */
 #ifndef FLEET_EMULATE_H
 #define FLEET_EMULATE_H
 
@@ -11,20 +11,20 @@
 
 #define EMULATE_HOSTS_DEFAULT 12
 #define EMULATE_HOSTS_MAX     1000
-#define EMULATE_BOX	      "this-box" /* physical host of all of them: they share the machine, so measurements take turns */
+#define EMULATE_BOX	      "this-box" /* physical host of all emulated hosts: they share the machine, so they measure in turn */
 
-/* Receives progress; embed it. */
+/* Receives progress; embed it in a struct of the caller. */
 struct emulate_listener {
-	void (*step)(struct emulate_listener *listener, const char *line); /* one line, no newline */
-	const volatile sig_atomic_t *cancelled;				   /* may be NULL; not 0: everything is removed again */
+	void (*step)(struct emulate_listener *listener, const char *line); /* one line without newline */
+	const volatile sig_atomic_t *cancelled;				   /* may be NULL; if not 0, everything is removed again */
 };
 
 struct emulate_options {
-	const char *directory;	       /* becomes a laboratory if it is none */
+	const char *directory;	       /* becomes a laboratory if it is not one */
 	size_t n_hosts;		       /* 1 to EMULATE_HOSTS_MAX */
-	const char *profiles;	       /* names with commas between; host i gets the i-th, cyclically; NULL: all */
-	const char *profile_directory; /* NULL: the built-in profiles */
-	bool no_root;		       /* behave as for an ordinary user, whatever the rights */
+	const char *profiles;	       /* comma-separated names; hosts use them in order, cyclically; NULL: all profiles */
+	const char *profile_directory; /* directory of profiles; NULL: the built-in profiles */
+	bool no_root;		       /* do not use root's rights */
 };
 
 /* A host of a running fleet. */
@@ -34,20 +34,20 @@ struct emulated {
 };
 
 struct emulate_fleet {
-	char *directory; /* absolute */
+	char *directory; /* absolute path */
 	char *user;
 	bool namespaces;
-	struct emulated *hosts; /* [n] */
+	struct emulated *hosts; /* [n] hosts */
 	size_t n;
 };
 
-/* Removes what an earlier fleet left, starts the hosts, and writes lab.yaml and known_hosts. After a failure nothing is left. Overwrites
- * *out; emulate_fleet_release() it. */
+/* Removes the rest of an earlier fleet, starts the hosts, and writes lab.yaml and known_hosts. On failure, removes everything it has
+ * made. Overwrites *out; emulate_fleet_release() it. */
 enum assay_status emulate_up(const struct emulate_options *options, struct emulate_listener *listener, struct emulate_fleet *out,
 			     struct assay_error *err);
 void emulate_fleet_release(struct emulate_fleet *fleet);
 
-/* Removes the fleet of a laboratory, whatever its state. Measurements, lab.yaml and keys stay. *found: there was one. */
+/* Removes the fleet of a laboratory in any state. Keeps measurements, lab.yaml and keys. Sets *found if there was a fleet. */
 enum assay_status emulate_down(const char *directory, struct emulate_listener *listener, bool *found, struct assay_error *err);
 
 #endif

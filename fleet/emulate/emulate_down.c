@@ -1,4 +1,4 @@
-/* The directory of an emulated fleet, its lock, and the fleet's removal: everything on this machine with its tag. */
+/* Removes an emulated fleet: everything on this machine that has its tag. Also finds and locks its directory. */
 #include "fleet/emulate/emulate_site.h"
 
 #include "base/buf.h"
@@ -31,7 +31,7 @@
 #define ENVIRON_BYTES  65536
 #define LINK_TURNS_MAX 100
 #define LOCK_WAIT_NS   5000000000
-#define GROUP_EMPTY_MS 2000 /* for the kernel to notice that a group is empty */
+#define GROUP_EMPTY_MS 2000 /* time for the kernel to notice that a cgroup is empty */
 
 void emulate_step(struct emulate_listener *listener, const char *fmt, ...)
 {
@@ -51,7 +51,7 @@ void emulate_step(struct emulate_listener *listener, const char *fmt, ...)
 #define MAGIC		"assay-emulated-1 "
 #define STATE_BYTES_MAX (4u << 20)
 
-/* Reads the id of this boot; "unknown": the kernel does not report it. */
+/* Reads the id of this boot; "unknown" if the kernel does not report it. */
 static void read_boot(char text[EMULATE_BOOT_BYTES])
 {
 	process_text(text, EMULATE_BOOT_BYTES, "/proc/sys/kernel/random/boot_id");
@@ -60,7 +60,7 @@ static void read_boot(char text[EMULATE_BOOT_BYTES])
 		snprintf(text, EMULATE_BOOT_BYTES, "unknown");
 }
 
-/* Reports whether the fleet was made since this machine started. */
+/* Reports whether the fleet was started after the machine's last boot. */
 static bool emulate_state_is_of_this_boot(const struct emulate_state *state)
 {
 	char boot[EMULATE_BOOT_BYTES];
@@ -91,7 +91,7 @@ static bool parse_line(const char *line, struct emulate_state *state)
 	return false;
 }
 
-/* Parses a state. An incomplete last line is ignored: its writer was killed. */
+/* Parses a state file. Ignores an incomplete last line: its writer was killed. */
 static enum assay_status emulate_state_parse(const char *file, const char *text, size_t n, struct emulate_state *out,
 					     struct assay_error *err)
 {
@@ -139,7 +139,7 @@ enum assay_status emulate_state_write(const char *path, const char *tag, bool st
 
 /* ---- the directory ---- */
 
-/* Refuses characters that sshd's configuration and LD_PRELOAD cannot express, because both contain the path. */
+/* Refuses paths with characters that sshd's configuration and LD_PRELOAD cannot contain. */
 static enum assay_status check_path(const char *path, struct assay_error *err)
 {
 	for (const char *c = path; *c; c++) {
@@ -152,7 +152,7 @@ static enum assay_status check_path(const char *path, struct assay_error *err)
 	return ASSAY_OK;
 }
 
-/* Returns the absolute path of a directory, even of a missing one: follows links as far as they lead. free() it; NULL: errno. */
+/* Returns the absolute path of a directory that may not exist: resolves links in the existing part. free() it. NULL: errno. */
 static char *absolute_path(const char *directory)
 {
 	size_t n = strlen(directory);
@@ -211,7 +211,7 @@ static enum assay_status make_base(const struct emulate_site *site, struct assay
 	return st;
 }
 
-/* Locks, waiting a while: processes that a killed `assay` had just forked hold the lock until they execute their program. */
+/* Takes the lock; waits some seconds. Processes that a killed `assay` has just forked hold the lock until they execute their program. */
 static bool lock_soon(int fd)
 {
 	int64_t until_ns = clock_monotonic_ns() + LOCK_WAIT_NS;
@@ -270,11 +270,11 @@ void emulate_site_close(struct emulate_site *site)
 
 struct sweep {
 	const char *base;
-	char *mark; /* ASSAY_FLEET=TAG- */
+	char *mark; /* "ASSAY_FLEET=TAG-", in the environment of the fleet's processes */
 	const struct cgroup_places *groups;
-	struct stat *logs; /* [n_logs]: existing logs of its hosts */
+	struct stat *logs; /* [n_logs] existing log files of the hosts */
 	size_t n_logs;
-	struct process *all; /* [n], by id: every living process except this one */
+	struct process *all; /* [n] all living processes except this one, sorted by id */
 	size_t n, capacity;
 	char environment[ENVIRON_BYTES + 1];
 };
@@ -306,7 +306,7 @@ static void list_processes(struct sweep *s)
 	order_sort(s->all, s->n, by_id);
 }
 
-/* Reports whether its environment has the mark. */
+/* Reports whether the process's environment has the mark. */
 static bool has_mark(struct sweep *s, pid_t pid)
 {
 	char *text = s->environment;
@@ -338,9 +338,9 @@ static void list_logs(struct sweep *s)
 	free(run);
 }
 
-/* Reports whether its standard error is a host's log: the file or, after its removal, its path. An sshd overwrites its environment with its
- * title, and a host's process has no mark before it becomes sshd, but both write there. The path only is not enough: in a chroot it differs
- * if the process is in another mount namespace. */
+/* Reports whether the process's standard error is a host's log: the file or, after its removal, its path. All processes of a host write
+ * there. The mark alone would not find an sshd, which overwrites its environment with its title, or a host's process before it becomes
+ * sshd. The path alone would not find a process in another mount namespace. */
 static bool writes_to_log(const struct sweep *s, pid_t pid)
 {
 	char path[64], target[PATH_MAX];
@@ -382,8 +382,8 @@ static bool parent_is_ours(const struct sweep *s, const struct process *p)
 	return parent && parent->ours;
 }
 
-/* Marks members of the fleet's groups, processes with its mark or its logs, and all their descendants. Each sshd is a subreaper, so
- * processes of its sessions remain its descendants. */
+/* Marks members of the fleet's cgroups, processes with its mark or its logs, and all descendants. Each sshd is a subreaper, so processes
+ * of its sessions stay its descendants. */
 static void mark_processes(struct sweep *s)
 {
 	list_processes(s);
@@ -403,7 +403,7 @@ static void mark_processes(struct sweep *s)
 	}
 }
 
-/* Signals only the process that was read: its pid may belong to another one now. */
+/* Signals a process only if its pid still belongs to it. */
 static void send_signal(const struct process *p, int signal)
 {
 	long fd = syscall(SYS_pidfd_open, p->id, 0);
@@ -421,8 +421,8 @@ static void send_signal(const struct process *p, int signal)
 		close((int)fd);
 }
 
-/* Kills one round. First the descendants of the topmost processes, which are stopped meanwhile and start nothing new; then these. Returns
- * how many are left; *left: one of them. */
+/* Kills processes in one round. Stops the topmost processes, so that they start no new ones, and kills their descendants. Kills the
+ * topmost ones when they have no descendants. Returns the number of processes; *left is one of them. */
 static size_t kill_round(const struct sweep *s, pid_t *left)
 {
 	size_t n = 0, below = 0;
@@ -441,7 +441,7 @@ static size_t kill_round(const struct sweep *s, pid_t *left)
 	return n;
 }
 
-/* Ends all processes of the fleet. O(processes of the machine) per round. */
+/* Ends all processes of the fleet. Each round is O(processes of the machine). */
 static enum assay_status end_processes(const struct emulate_site *site, const char *tag, const struct cgroup_places *groups, size_t *ended,
 				       struct assay_error *err)
 {
@@ -470,9 +470,9 @@ static enum assay_status end_processes(const struct emulate_site *site, const ch
 		    : ASSAY_OK;
 }
 
-/* ---- network, groups and files of a fleet ---- */
+/* ---- network, cgroups and files of a fleet ---- */
 
-/* Returns the number of links as<TAG>..., and `ip` lines that delete them. */
+/* Returns the number of links as<TAG>... and appends `ip` lines that delete them. */
 static size_t list_links(const char *tag, struct buf *lines)
 {
 	struct if_nameindex *all = if_nameindex();
@@ -489,8 +489,8 @@ static size_t list_links(const char *tag, struct buf *lines)
 	return n;
 }
 
-/* Removes the links. The kernel removes a host's link some time after the last process of its namespace has ended; a short wait is cheaper
- * than removing it here. Only this function removes the bridge. */
+/* Removes the links. The kernel removes a host's link some time after the last process of its namespace; waiting for that is cheaper.
+ * Only this function removes the bridge. */
 static enum assay_status remove_links(const char *tag, struct assay_error *err)
 {
 	const struct timespec pause = { 0, 5000000 };
@@ -501,7 +501,7 @@ static enum assay_status remove_links(const char *tag, struct assay_error *err)
 		nanosleep(&pause, NULL);
 		buf_clear(&lines);
 	}
-	/* The kernel may remove one of them in between: then list the remaining ones again. */
+	/* The kernel may remove a link at the same time, which is an error: list the links again. */
 	for (int turn = 0; lines.size && turn < LINK_TURNS_MAX; turn++) {
 		st = emulate_net_change("remove the network of the emulated fleet", lines.bytes, err);
 		buf_clear(&lines);
@@ -553,7 +553,7 @@ static int remove_one(const char *path, const struct stat *info, int kind, struc
 	return remove(path) && errno != ENOENT ? -1 : 0;
 }
 
-/* Removes a tree without following symbolic links or leaving the file system. */
+/* Removes a tree. Does not follow symbolic links or leave the file system. */
 static enum assay_status remove_tree(const char *base, const char *name, struct assay_error *err)
 {
 	char *path = mem_format("%s/%s", base, name);
@@ -630,7 +630,7 @@ enum assay_status emulate_down(const char *directory, struct emulate_listener *l
 	*found = false;
 	if (!st && site.there)
 		st = emulate_site_clear(&site, listener, found, err);
-	else if (!st) /* the laboratory was removed while its fleet ran: processes, links and groups have the tag of its path */
+	else if (!st) /* the laboratory was removed while its fleet ran; the tag follows from its path */
 		st = remove_fleet(&site, site.tag, listener, &left, err);
 	if (!st && !site.there && !left)
 		st = fail_none(&site, err);

@@ -24,19 +24,19 @@
 #define PORT_LAST	32000
 #define LAB_MARK	"# Written by 'assay host up'"
 #define ANSWER_PAUSE_NS 5000000
-#define ANSWER_MS	60000 /* until all hosts answer, plus ANSWER_HOST_MS per host; a host that has ended is noticed at once */
+#define ANSWER_MS	60000 /* limit until all hosts answer, plus ANSWER_HOST_MS per host; a host that has ended is noticed at once */
 #define ANSWER_HOST_MS	200
-#define ANSWER_WAIT_US	100000 /* for a connection */
+#define ANSWER_WAIT_US	100000 /* limit per connection */
 
 /* A fleet that is being started. */
 struct bringup {
 	const struct emulate_options *options;
 	struct emulate_listener *listener;
 	struct emulate_site site;
-	struct emulate_profile *profiles; /* [n_profiles] */
+	struct emulate_profile *profiles; /* [n_profiles] profiles */
 	size_t n_profiles;
-	struct emulate_fleet fleet; /* its hosts are passed to the caller in the end */
-	struct emulate_host *hosts; /* [n_hosts] of the options */
+	struct emulate_fleet fleet; /* result; passed to the caller at the end */
+	struct emulate_host *hosts; /* [n_hosts] of `options` */
 };
 
 /* ---- profiles ---- */
@@ -105,7 +105,7 @@ static enum assay_status find_sshd(struct emulate_site *site, struct assay_error
 	    "there is no sshd on this machine, and every emulated host is one: install it (Debian: apt-get install openssh-server)");
 }
 
-/* Checks that sshd accepts this user. */
+/* Checks that sshd will accept logins of this user. */
 static enum assay_status check_account(struct emulate_site *site, struct assay_error *err)
 {
 	const struct passwd *user = getpwuid(geteuid());
@@ -124,7 +124,7 @@ static enum assay_status check_account(struct emulate_site *site, struct assay_e
 				  "the login shell of '%s' is '%s', which runs no commands: sshd needs one that does (chsh -s /bin/sh %s)",
 				  user->pw_name, shell, user->pw_name);
 	site->user = mem_string(user->pw_name);
-	shadow = geteuid() == 0 ? getspnam(site->user) : NULL; /* only root may read it, and only root's sshd does */
+	shadow = geteuid() == 0 ? getspnam(site->user) : NULL; /* only root can read it, and only root's sshd checks it */
 	if (shadow && shadow->sp_pwdp && shadow->sp_pwdp[0] == '!')
 		return assay_fail(err, ASSAY_E_IO,
 				  "the account '%s' is locked (its password is '!'), so sshd refuses every login: usermod -p '*' %s (no "
@@ -139,11 +139,11 @@ static enum assay_status check_machine(struct emulate_site *site, struct assay_e
 
 	if (!st)
 		st = check_account(site, err);
-	/* sshd's directory for privilege separation. Debian's service makes it when it starts; the file system is empty after a boot. */
+	/* sshd's directory for privilege separation. Debian's service creates it, but /run is empty after a boot. */
 	return !st && geteuid() == 0 ? file_make_directory("/run/sshd", 0755, err) : st;
 }
 
-/* Reports whether this process may make namespaces. *reason (static): why not. */
+/* Reports whether this process may create namespaces; if not, *reason (static) has the reason. */
 static bool may_unshare(const char **reason)
 {
 	int status = 0;
@@ -224,7 +224,7 @@ static void show_address(uint32_t address, char text[INET_ADDRSTRLEN])
 	inet_ntop(AF_INET, &(struct in_addr){ htonl(address) }, text, INET_ADDRSTRLEN);
 }
 
-/* Makes a bridge on this machine. Each host gets a veth pair, one end on the bridge and the other in its network namespace. */
+/* Makes a bridge on this machine. Each host gets a veth pair with one end on the bridge and the other in the host's network namespace. */
 static enum assay_status make_bridge(struct emulate_site *site, struct assay_error *err)
 {
 	enum assay_status st = emulate_net_choose((uint32_t)strtoul(site->tag, NULL, 16), &site->network, err);
@@ -268,7 +268,7 @@ static enum assay_status make_group(const char *directory, struct assay_error *e
 	return ASSAY_OK;
 }
 
-/* Chooses the cgroups. A machine whose cgroups this user cannot use counts as one without cgroups. */
+/* Chooses the cgroups. Cgroups that this user cannot use are treated as missing. */
 static enum assay_status choose_groups(struct bringup *b, struct assay_error *err)
 {
 	struct cgroup_places *groups = &b->site.groups;
@@ -295,7 +295,7 @@ static enum assay_status choose_groups(struct bringup *b, struct assay_error *er
 	return ASSAY_OK;
 }
 
-/* Notes that the kernel refuses the hosts' events. This is no failure: the other differences between hosts remain. */
+/* Notes that the kernel refuses the hosts' events. This is not an error: the hosts keep their remaining slowdowns. */
 static void say_refused(struct bringup *b)
 {
 	bool wanted = false;
@@ -312,7 +312,7 @@ static void say_refused(struct bringup *b)
 
 /* ---- files of a host ---- */
 
-/* Appends the environment in one line, because sshd uses only the first SetEnv. `down` finds processes by the mark ASSAY_FLEET. */
+/* Appends the environment in one line, because sshd uses only the first SetEnv. `host down` finds processes by ASSAY_FLEET. */
 static void add_environment(struct buf *out, const struct emulate_site *site, const struct emulate_host *host)
 {
 	const struct emulate_profile *p = host->profile;
@@ -346,8 +346,8 @@ static void add_environment(struct buf *out, const struct emulate_site *site, co
 	buf_release(&preload);
 }
 
-/* Writes sshd_config. StrictModes is off: it checks every directory above the keys and refuses laboratories below /tmp, while only this
- * user can write to the keys' directory. No variables of the client are accepted. */
+/* Writes sshd_config. StrictModes is off: it would refuse laboratories below /tmp, although only this user can write to the directory of
+ * the keys. sshd accepts no variables from clients. */
 static enum assay_status write_config(const struct emulate_site *site, const struct emulate_host *host, struct assay_error *err)
 {
 	char *path = mem_format("%s/sshd_config", host->directory);
@@ -416,7 +416,7 @@ static enum assay_status host_start(const struct emulate_site *site, struct emul
 	return host->pid < 0 ? assay_fail_errno(err, errno, "cannot start a process for host %s", host->is->name) : ASSAY_OK;
 }
 
-/* Receives the next message of the process, which must be `expected` ("": its end); any other is its error. */
+/* Receives the next message of the host's process. A message other than `expected` ("": end of the channel) is its error. */
 static enum assay_status expect_word(const struct emulate_host *host, const char *expected, struct assay_error *err)
 {
 	char text[ASSAY_ERROR_BYTES];
@@ -433,7 +433,7 @@ static enum assay_status expect_word(const struct emulate_host *host, const char
 	return assay_fail(err, ASSAY_E_IO, "host %s: %s", host->is->name, *text ? text : "its process has ended");
 }
 
-/* Makes all links at once, when all namespaces exist. */
+/* Makes all network links, when all namespaces exist. */
 static enum assay_status connect_hosts(const struct emulate_site *site, const struct emulate_host *hosts, size_t n, struct assay_error *err)
 {
 	struct buf lines = BUF_INIT;
@@ -467,7 +467,8 @@ static enum assay_status host_finish(struct emulate_host *host, struct assay_err
 static bool host_greets(const struct emulate_host *host)
 {
 	struct sockaddr_in to = { .sin_family = AF_INET, .sin_port = htons((unsigned short)host->is->port) };
-	const struct timeval soon = { 0, ANSWER_WAIT_US }, patience = { 2, 0 }; /* a busy sshd greets late */
+	const struct timeval soon = { 0, ANSWER_WAIT_US }, patience = { 2, 0 }; /* limits for connecting, and for the greeting of a busy
+										 * sshd */
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	char text[4] = "";
 	bool yes;
@@ -475,7 +476,7 @@ static bool host_greets(const struct emulate_host *host)
 	if (fd < 0)
 		return false;
 	inet_pton(AF_INET, host->is->address, &to.sin_addr);
-	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &soon, sizeof(soon)); /* also limits connect(2) */
+	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &soon, sizeof(soon)); /* SO_SNDTIMEO also limits connect(2) */
 	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
 	yes = connect(fd, (const struct sockaddr *)&to, sizeof(to)) == 0 && recv(fd, text, sizeof(text), MSG_WAITALL) == 4 &&
 	      memcmp(text, "SSH-", 4) == 0;
@@ -483,7 +484,7 @@ static bool host_greets(const struct emulate_host *host)
 	return yes;
 }
 
-/* Fails with the last line that its sshd has written. */
+/* Fails with the last line of the host's sshd log. */
 static enum assay_status give_up(const struct emulate_host *host, const char *what, struct assay_error *err)
 {
 	char *path = mem_format("%s/sshd.log", host->directory), text[400];
@@ -522,7 +523,7 @@ static enum assay_status host_answers(const struct emulate_host *host, int64_t e
 	return ASSAY_OK;
 }
 
-/* Starts the processes of all hosts, which make their keys and end with this program until they have become sshd. Connects them to the
+/* Starts the processes of all hosts. They make their keys, and end with this program until they have become sshd. Connects them to the
  * network, and waits until all answer. */
 static enum assay_status run_hosts(const struct emulate_site *site, struct emulate_host *hosts, size_t n, struct emulate_listener *listener,
 				   struct assay_error *err)
@@ -546,9 +547,8 @@ static enum assay_status run_hosts(const struct emulate_site *site, struct emula
 
 /* ---- hosts ---- */
 
-/* Reserves a free port of loopback by a bound socket until sshd listens on it. Sockets that share the address, as sshd's does, may bind
- * beside it; others, as those of other fleets' searches, may not. So the search is made without sharing, and sharing is allowed after it.
- * Then no other fleet can take the port while sshd starts. */
+/* Reserves a free port of loopback by a bound socket, until sshd listens on it. Other fleets search without SO_REUSEADDR, so they cannot
+ * bind the port. Sockets with SO_REUSEADDR, like sshd's, can. So this search binds without it and sets it afterwards. */
 static enum assay_status reserve_port(struct emulate_host *host, int *next, struct assay_error *err)
 {
 	static const int yes = 1;
@@ -605,7 +605,7 @@ static enum assay_status start_hosts(struct bringup *b, struct assay_error *err)
 
 /* ---- the files of the laboratory ---- */
 
-/* Refuses a laboratory of the user's before anything is made. */
+/* Refuses to replace a lab.yaml that the user has written. */
 static enum assay_status refuse_foreign(const char *directory, struct assay_error *err)
 {
 	char *state_path = mem_format("%s/.assay/emulated/state", directory), *path = mem_format("%s/lab.yaml", directory);
@@ -647,7 +647,7 @@ static void add_up(const struct bringup *b, struct buf *out)
 		words[at++] = "--no-root";
 	line = text_shell_line(words);
 	for (char *c = line; *c; c++)
-		buf_char(out, text_control(c) ? '?' : *c); /* to keep it on one line */
+		buf_char(out, text_control(c) ? '?' : *c); /* keeps the command on one line */
 	free(line);
 }
 
@@ -714,7 +714,7 @@ static enum assay_status bring_up(struct bringup *b, struct assay_error *err)
 	return st ? st : write_inventory(b, err);
 }
 
-/* Removes an earlier fleet and starts a new one, with the lock held. After a failure nothing is left. */
+/* Removes an earlier fleet and starts a new one; the caller holds the lock. On failure, removes everything again. */
 static enum assay_status replace_fleet(struct bringup *b, struct assay_error *err)
 {
 	struct assay_error ignored;

@@ -1,5 +1,5 @@
-/* System calls by the class of work that the kernel does for them. Used for the samples of a run (gate/profile/sampled.c), and for hosts
- * that slow a class down (fleet/emulate/emulate_host.c). OLD: calls that only x86-64 has; others have newer calls for the same work. */
+/* System calls by the class of their work in the kernel, for samples of a run (gate/profile/sampled.c) and emulated hosts on which a
+ * class is slower (fleet/emulate/emulate_host.c). OLD: only x86-64 has these calls; other architectures have newer ones. */
 #ifndef FLEET_EMULATE_KERNEL_CALLS_H
 #define FLEET_EMULATE_KERNEL_CALLS_H
 

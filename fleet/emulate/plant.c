@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define BUFFER_BYTES (16u << 20) /* more than one core's share of most last-level caches */
+#define BUFFER_BYTES (16u << 20) /* larger than a core's share of most last-level caches */
 #define LINE_BYTES   64u
 #define CALLS	     64u
 #define ROUNDS	     20000u
@@ -46,7 +46,7 @@ void plant_write(const struct plantation *plant, char text[PLANT_BYTES])
 	snprintf(text, PLANT_BYTES, "%s%u", plant_word(plant->kind), plant->percent % 1000);
 }
 
-/* ---- spending time ---- */
+/* ---- spending CPU time ---- */
 
 static int64_t own_ns(void)
 {
@@ -65,7 +65,7 @@ static void compute(void)
 	sink = x;
 }
 
-/* Writes a part of the buffer, line by line, so that it is fetched and written back. */
+/* Writes to a part of the buffer, once per cache line, so that each line is fetched and written back. */
 static void stream(unsigned char *buffer)
 {
 	static size_t at;
@@ -95,7 +95,7 @@ static void spend(enum plant_kind kind, int64_t until_ns)
 	free(buffer);
 }
 
-/* ---- the wrapper ---- */
+/* ---- wrapper of the command ---- */
 
 static uint64_t delay_of(pid_t id)
 {
@@ -107,7 +107,7 @@ static uint64_t delay_of(pid_t id)
 	return delay ? strtoull(delay, NULL, 10) : 0;
 }
 
-/* Waits for the command, spends the time and ends as it did. A signal to the whole group ends this process, too. */
+/* Waits for the command, spends the CPU time and ends like the command. A signal to the whole group also ends this process. */
 static _Noreturn void watch(pid_t id, const struct plantation *plant, int64_t begun_ns, uint64_t *delay_ns)
 {
 	siginfo_t info;
@@ -128,7 +128,7 @@ static _Noreturn void watch(pid_t id, const struct plantation *plant, int64_t be
 	}
 	ns = ((int64_t)usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000000000 +
 	     ((int64_t)usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1000;
-	spend(plant->kind, begun_ns + ns / 100 * plant->percent); /* includes the wrapper's own cost */
+	spend(plant->kind, begun_ns + ns / 100 * plant->percent); /* includes the wrapper's own CPU time */
 	_exit(WEXITSTATUS(status));
 }
 
@@ -142,7 +142,7 @@ int plant_begin(const struct plantation *plant, int close_fd, uint64_t *delay_ns
 	if (id < 0)
 		return -1;
 	close(close_fd);
-	/* Readers of the command's output must see its end. */
+	/* The wrapper does not keep the command's input open. */
 	close(0);
 	watch(id, plant, begun_ns, delay_ns);
 }

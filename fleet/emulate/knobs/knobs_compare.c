@@ -1,10 +1,10 @@
-/* Sorting and searching that call the comparator ASSAY_KNOB_COMPARE times. Preloaded into every program of an emulated host. The C
- * library's qsort_r, which is not replaced, does the sorting. */
+/* Sorting and searching that call the comparator ASSAY_KNOB_COMPARE times. Preloaded into all programs of an emulated host. The C
+ * library's qsort_r, which is not replaced, sorts. */
 #include <stdlib.h>
 
 #define EXPORT __attribute__((visibility("default")))
 
-typedef int comparison(const void *a, const void *b); /* the standard has no name for it */
+typedef int comparison(const void *a, const void *b); /* the C standard has no name for this type */
 
 EXPORT void qsort(void *items, size_t n, size_t size, comparison *compare);
 EXPORT void *repeated_bsearch(const void *key, const void *items, size_t n, size_t size, comparison *compare) __asm__("bsearch");

@@ -1,6 +1,6 @@
-/* Tells the memory load generator of an emulated host (fleet/emulate/emulate_host.c) that a program has started. The generator works until
- * that program has ended, so that hosts that wait for their turn are quiet. Shells do not count: one encloses every command, and may become
- * a program that only waits. Preloaded into every program of the host; leaves no descriptor open. */
+/* Announces the start of a program to the memory load generator of an emulated host (fleet/emulate/emulate_host.c). The generator works
+ * until the program has ended, so hosts that wait for their turn cause no load. Shells do not announce themselves: each command has one,
+ * which may only wait. Preloaded into all programs of the host; leaves no descriptor open. */
 #include <errno.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -29,7 +29,7 @@ __attribute__((constructor)) static void start(void)
 
 	if (!n || n + 1 > sizeof(address.sun_path) || !is_program(program_invocation_short_name))
 		return;
-	memcpy(address.sun_path + 1, name, n); /* a leading NUL: no file */
+	memcpy(address.sun_path + 1, name, n); /* abstract address: starts with a NUL, has no file */
 	fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd >= 0) {
 		sendto(fd, "", 1, MSG_NOSIGNAL | MSG_DONTWAIT, (const struct sockaddr *)&address,

@@ -1,13 +1,13 @@
-/* String functions that repeat their work ASSAY_KNOB_STRINGS times. Preloaded into every program of an emulated host. The C library's own
- * functions do the work, so that long texts are slowed as much as short ones. */
+/* String functions that repeat their work ASSAY_KNOB_STRINGS times. Preloaded into all programs of an emulated host. The C library's own
+ * functions do the work, so long texts slow down as much as short ones. */
 #include <dlfcn.h>
 #include <stddef.h>
 #include <stdlib.h>
 
 #define EXPORT __attribute__((visibility("default")))
 
-/* Name, result, parameters, arguments: functions that may be repeated with the same arguments. The headers' prototypes have nonnull and
- * restrict; these are the same functions. */
+/* X(name, result, parameters, arguments): functions that can be repeated with the same arguments. The headers' prototypes also have
+ * nonnull and restrict; the functions are the same. */
 #define FUNCTIONS(X)                                                                                                                       \
 	X(memcpy, void *, (void *to, const void *from, size_t n), (to, from, n))                                                           \
 	X(memset, void *, (void *to, int c, size_t n), (to, c, n))                                                                         \
@@ -27,10 +27,10 @@
 static struct {
 	FUNCTIONS(REAL_MEMBER)
 	MEMMOVE(REAL_MEMBER)
-} real;			 /* NULL: not found yet; constructors of other libraries run before this one's */
-static unsigned further; /* repetitions beyond the call that counts */
+} real;			 /* NULL: not found yet; constructors of other libraries may run before this one */
+static unsigned further; /* additional repetitions */
 
-/* Stores a function's address as bytes, because ISO C has no cast from an object's address to a function's. */
+/* Finds a function and stores its address as bytes: ISO C does not allow a cast from `void *` to a function pointer. */
 static void find(void *pointer, const char *name, size_t n)
 {
 	void *symbol = dlsym(RTLD_NEXT, name);
@@ -70,7 +70,7 @@ __attribute__((constructor)) static void start(void)
 	}
 FUNCTIONS(DEFINE)
 
-/* base/banned.h forbids four of the names. */
+/* Other names in C, because base/banned.h forbids four of the real ones. */
 EXPORT void *memmove(void *to, const void *from, size_t n);
 EXPORT char *string_copy(char *to, const char *from) __asm__("strcpy");
 EXPORT char *string_copy_n(char *to, const char *from, size_t n) __asm__("strncpy");
@@ -79,7 +79,7 @@ EXPORT char *string_add_n(char *to, const char *from, size_t n) __asm__("strncat
 EXPORT char *index(const char *s, int c);
 EXPORT char *rindex(const char *s, int c);
 
-/* Repeats reading, not moving, because source and destination may overlap. */
+/* Repeats reading, not moving: source and destination may overlap. */
 void *memmove(void *to, const void *from, size_t n)
 {
 	if (!real.memmove)
