@@ -1,4 +1,4 @@
-/* assay backup: a consistent copy of a laboratory while others write to it: the database by SQLite's own backup, all else by files. */
+/* assay backup: copies a laboratory consistently while other processes write to it. SQLite's backup copies the database. */
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/text.h"
@@ -19,19 +19,19 @@
 #include <unistd.h>
 
 struct backup {
-	uint64_t files, bytes, links; /* links: of the files */
+	uint64_t files, bytes, links; /* links: number of symbolic links among `files` */
 };
 
 #define WALK_FDS 32
 #define CHUNK	 (1 << 20)
 
-/* nftw() gives its function nothing of ours. */
+/* Arguments of copy_one(); nftw() cannot pass any. */
 static _Thread_local struct walk {
 	const char *from, *to;
 	struct backup *done;
 	struct assay_error *err;
 	enum assay_status st;
-	char *skipped; /* a directory that is excluded, with a '/' behind it; or NULL */
+	char *skipped; /* excluded directory with a '/' appended; NULL: none yet */
 } walk;
 
 /* ---- one file ---- */
@@ -50,7 +50,7 @@ static enum assay_status copy_file(const char *path, const char *to, const struc
 	int in = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW), out = -1;
 	enum assay_status st = ASSAY_OK;
 
-	if (in < 0 && errno == ENOENT) /* replaced or removed in between: what took its place is met by itself */
+	if (in < 0 && errno == ENOENT) /* the file was replaced or removed; the walk finds its replacement */
 		return ASSAY_OK;
 	if (in >= 0)
 		out = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, info->st_mode & 0777);
@@ -83,7 +83,7 @@ static enum assay_status copy_link(const char *path, const char *to, struct assa
 	return ASSAY_OK;
 }
 
-/* ---- all of them ---- */
+/* ---- all files ---- */
 
 static bool is_left_out(const char *relative)
 {
@@ -175,8 +175,8 @@ static int remove_one(const char *path, const struct stat *info, int kind, struc
 	return remove(path);
 }
 
-/* `to` must not exist; its parent must, outside the laboratory. It is made beside itself, "TO.partial", synced, and renamed when it is
- * complete. What can be made again (.assay/builds) and what belongs to this machine (.assay/emulated, sockets, the lock) is excluded. */
+/* `to` must not exist; its parent must exist outside the laboratory. Makes "TO.partial", syncs it, and renames it when complete.
+ * Excludes files that can be made again (.assay/builds) or belong to this machine (.assay/emulated, sockets, the lock). */
 static enum assay_status lab_backup(const char *directory, const char *to, struct backup *out, struct assay_error *err)
 {
 	char *partial = mem_format("%s.partial", to), *from = realpath(directory, NULL), *made = NULL;
@@ -194,7 +194,7 @@ static enum assay_status lab_backup(const char *directory, const char *to, struc
 		st = assay_fail_errno(err, errno, "cannot find '%s'", partial);
 	if (!st && strncmp(made, from, strlen(from)) == 0 && made[strlen(from)] == '/')
 		st = assay_fail(err, ASSAY_E_USAGE, "'%s' is in the laboratory, and would be in its next copy: name a place outside", to);
-	/* The database first: the files that it names are there by then, and none of them is ever changed. */
+	/* The database is copied first: all files that it names exist by then, and never change. */
 	if (!st)
 		st = copy_store(directory, made, out, err);
 	if (!st)
@@ -203,7 +203,7 @@ static enum assay_status lab_backup(const char *directory, const char *to, struc
 		st = file_sync_all(made, err);
 	if (!st && rename(partial, to))
 		st = assay_fail_errno(err, errno, "cannot rename '%s' to '%s'", partial, to);
-	if (st && made) /* a full disk is not left full */
+	if (st && made) /* frees the space if the disk is full */
 		(void)nftw(made, remove_one, WALK_FDS, FTW_DEPTH | FTW_PHYS);
 	mem_free(partial, from, made);
 	return st;

@@ -1,11 +1,11 @@
-/* The options by which commands choose hosts. */
+/* Options by which commands select hosts. */
 #ifndef FLEET_CMD_FLEET_H
 #define FLEET_CMD_FLEET_H
 
 #include "base/command.h"
 #include "fleet/engine/host_choice.h"
 
-/* Rows for the table of options: the member is a struct host_choice. */
+/* Rows for a table of options. `member` is a struct host_choice. */
 #define CMD_FLEET_HOSTS(arguments, member)                                                                                                 \
 	CLI_OPTION(PARSED, "hosts", "HOSTS", arguments, member.hosts,                                                                      \
 		   "Only these hosts: names, ranges, @groups, types, such as 'node[01-03],@big!node02,any 3 of type:rome' (default: all)", \

@@ -18,7 +18,7 @@ enum assay_status cmd_fleet_parse_seconds(const char *text, void *to, struct ass
 	return ASSAY_OK;
 }
 
-/* ---- from the laboratory to its hosts ---- */
+/* ---- running on the hosts ---- */
 
 static volatile sig_atomic_t cancelled;
 
@@ -99,7 +99,7 @@ enum assay_status cmd_fleet_job_run(struct cmd_fleet_job *job, fleet_function fu
 	return fleet_each(job->hosts, job->n, &job->options, run_host, job, job->results, err);
 }
 
-/* ---- how they have ended ---- */
+/* ---- summary ---- */
 
 void cmd_fleet_job_fold(const struct cmd_fleet_job *job, char *const *texts, void (*show)(const char *folded, const char *text, void *to))
 {
@@ -111,7 +111,7 @@ void cmd_fleet_job_fold(const struct cmd_fleet_job *job, char *const *texts, voi
 	free(names);
 }
 
-/* The text is an outcome and, after ": ", a message. */
+/* Prints one line of the summary. `text` is an outcome and, after ": ", a message. */
 static void show_end(const char *folded, const char *text, void *to)
 {
 	int outcome = (int)strcspn(text, ":");

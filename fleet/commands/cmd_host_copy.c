@@ -1,4 +1,4 @@
-/* assay host copy: a file to many hosts, and a file of many hosts */
+/* assay host copy: copies a file to many hosts, or a file from many hosts. */
 #include "base/file.h"
 #include "base/mem.h"
 #include "fleet/commands/fleet_commands.h"
@@ -8,13 +8,13 @@
 #include <inttypes.h>
 #include <sys/stat.h>
 
-#define PUT_BYTES_MAX ((uint64_t)1 << 30) /* kept in memory, once for all hosts */
+#define PUT_BYTES_MAX ((uint64_t)1 << 30) /* limit of a file that is sent; it is in memory once for all hosts */
 #define GET_BYTES_MAX (256u << 20)
 #define TIMEOUT_MS    (60 * 60 * 1000)
 
 struct arguments {
 	struct cmd_fleet_options options;
-	const char *words[2]; /* FILE and REMOTE; if `fetch`, REMOTE and DIRECTORY */
+	const char *words[2]; /* FILE and REMOTE; with `fetch`, REMOTE and DIRECTORY */
 	bool fetch;
 };
 
@@ -23,7 +23,7 @@ static int64_t timeout_ms(const struct arguments *arguments)
 	return arguments->options.timeout_ms ? arguments->options.timeout_ms : TIMEOUT_MS;
 }
 
-/* How the hosts have ended; add() says what else there is to say of one, or is NULL. */
+/* Adds the outcomes of the hosts. add() adds more members of a host; may be NULL. */
 static void add_hosts(const struct cmd_fleet_job *job, void (*add)(const void *context, size_t host, struct document *d),
 		      const void *context, struct document *d)
 {
@@ -40,7 +40,7 @@ static void add_hosts(const struct cmd_fleet_job *job, void (*add)(const void *c
 		cmd_fleet_job_summary(job);
 }
 
-/* Refuses "~/..." and "": a path on the hosts, where no shell looks at it. */
+/* Refuses "" and "~/..." as a path on the hosts: no shell expands it. */
 static enum assay_status check_remote(const char *path, struct assay_error *err)
 {
 	if (!*path)
@@ -57,7 +57,7 @@ static enum assay_status check_remote(const char *path, struct assay_error *err)
 struct put {
 	struct cmd_fleet_job job;
 	const struct arguments *arguments;
-	char *path; /* on the hosts */
+	char *path; /* path on the hosts */
 	struct buf file;
 	unsigned mode;
 };
@@ -130,7 +130,7 @@ static enum assay_status put_run(struct lab *lab, const struct arguments *argume
 struct get {
 	struct cmd_fleet_job job;
 	const struct arguments *arguments;
-	uint64_t *bytes; /* [job.n] */
+	uint64_t *bytes; /* [job.n] bytes received */
 };
 
 static enum assay_status keep(const struct get *get, const char *name, const struct spool *spool, struct assay_error *err)
@@ -164,7 +164,7 @@ static void get_file(struct session *session, void *context)
 	spool_release(&file);
 }
 
-/* A host's name becomes that of a file. */
+/* Checks the names of the hosts, which become names of files. */
 static enum assay_status check_names(const struct get *get, struct assay_error *err)
 {
 	for (size_t i = 0; i < get->job.n; i++) {

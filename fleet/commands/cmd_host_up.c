@@ -11,7 +11,7 @@ struct arguments {
 	bool no_root;
 };
 
-/* By default twelve, or one for each profile named. */
+/* Returns the default number of hosts: one per named profile, else twelve. */
 static size_t default_hosts(const char *profiles)
 {
 	size_t n = 1;
@@ -68,7 +68,7 @@ static enum assay_status host_up_run(struct lab *lab, void *input, struct docume
 	enum assay_status st;
 
 	(void)lab;
-	cancel_on_signals(&cancelled); /* then what stands so far is taken away */
+	cancel_on_signals(&cancelled); /* after cancelling, emulate_up() removes everything it has made */
 	st = emulate_up(&options, &listener, &fleet, err);
 	if (!st)
 		add_fleet(&fleet, options.directory, d);

@@ -1,4 +1,4 @@
-/* Sub-commands of this folder, for the table in main.c. */
+/* Commands of this folder, for the table in main.c. */
 #ifndef FLEET_COMMANDS_H
 #define FLEET_COMMANDS_H
 
