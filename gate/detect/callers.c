@@ -9,22 +9,22 @@
 #include <math.h>
 #include <string.h>
 
-#define ROUNDS	   5000 /* most rounds of passing counts on: functions that call each other in a circle pass them on to each other, too */
-#define LEAST_LEFT 1e-9 /* part of the counts to pass on */
+#define ROUNDS	   5000 /* most rounds of passing counts on: functions that call each other in a circle also pass counts to each other */
+#define LEAST_LEFT 1e-9 /* stop when this part of the counts is left to pass on */
 
-/* Most that calling takes compared with the same code in the caller: the block that is entered, the one that is returned to, and the values
- * that a caller keeps in memory meanwhile. */
+/* Upper limit of the cost of a call compared with the same code in the caller: the block that is entered, the block after the return, and
+ * the values that a caller keeps in memory meanwhile. */
 static const struct {
 	const char *counter;
 	double each;
 } of_calling[] = { { "emulated:blocks", 2 }, { "emulated:accesses", 3 } };
 #define OF_CALLING (sizeof(of_calling) / sizeof(of_calling[0]))
-#define CALL_NS	   1. /* uncounted time of a call and its return, ns: of a leaf 0.9 to 1.1, at -O0 from 0.5 on */
+#define CALL_NS	   1. /* uncounted time of a call and its return, ns: for a leaf 0.9 to 1.1, at -O0 from 0.5 on */
 
-/* A caller in a thread to which the counts of a function are passed. */
+/* The way from a function in a thread to one of its callers, for passing counts on. */
 struct edge {
-	size_t from, to;    /* indexes of samples.calls */
-	double calls, work; /* in the samples; later as parts of what is passed on */
+	size_t from, to;    /* function and caller, as indexes into samples.calls */
+	double calls, work; /* sums over the samples; edges_divide() turns them into parts of the counts passed on */
 	double *sums;	    /* [n_counters] the same per counter: parts differ between counters */
 };
 
@@ -32,13 +32,13 @@ struct edge {
 struct passing {
 	struct samples *s; /* has its own functions, calls and sums */
 	const struct stems *names[2];
-	bool *moves;	    /* [n_functions] its work counts as its callers' */
+	bool *moves;	    /* [n_functions] the function's work counts as its callers' */
 	struct edge *edges; /* [n] by from, to */
 	size_t n, capacity;
-	double *costs; /* [n_counters] */
+	double *costs; /* [n_counters] cost of one event, ns */
 	size_t work[SAMPLES_WORK_MAX], n_work;
 	struct callers *out; /* receives parts */
-	double scale;	     /* factor of their costs */
+	double scale;	     /* factor of the costs of parts */
 };
 
 static bool is_alone(const struct passing *p, size_t function)
@@ -48,9 +48,9 @@ static bool is_alone(const struct passing *p, size_t function)
 	return p->s->functions[function].n > 0 && (stems_find(p->names[0], name) == SIZE_MAX || stems_find(p->names[1], name) == SIZE_MAX);
 }
 
-/* ---- who called ---- */
+/* ---- callers of each function ---- */
 
-/* Returns the calls of main(), which started all threads; SIZE_MAX: none, as in a child of fork(). */
+/* Returns the calls of main(), which started all threads; SIZE_MAX: there are none, as in a child of fork(). */
 static size_t calls_of_main(const struct samples *s)
 {
 	for (size_t i = 0; i < s->n_calls; i++)
@@ -68,7 +68,7 @@ static double sample_work(const struct passing *p, size_t item)
 	return isnan(work) ? 1 : work;
 }
 
-/* Returns the edge between `from` and `to`, adding it if needed. `first`: the function's first edge. */
+/* Returns the edge between `from` and `to`; adds it if needed. `first`: the function's first edge. */
 static struct edge *passing_edge(struct passing *p, size_t first, size_t from, size_t to)
 {
 	for (size_t i = first; i < p->n; i++)
@@ -119,7 +119,7 @@ static size_t edges_end(const struct passing *p, size_t first)
 	return end;
 }
 
-/* Turns sums into parts that sum to 1 per function and thread. If no sample has any of a counter, its parts are those of work. */
+/* Turns sums into parts that sum to 1 per function and thread. If no sample has events of a counter, its parts are those of work. */
 static void edges_divide(struct passing *p)
 {
 	double *all = mem_new(p->s->n_counters + 1, sizeof(all[0]));
@@ -148,9 +148,9 @@ static void edges_divide(struct passing *p)
 	free(all);
 }
 
-/* ---- passing on ---- */
+/* ---- passing counts on ---- */
 
-/* Fills the places after a function's sums with the most that calling took: in the function, and in its callers. */
+/* Fills the values after a function's sums with the upper limit of the cost of calling it; passing on adds them to its callers, too. */
 static void calls_find_calling(const struct samples *s, struct samples_calls *calls)
 {
 	for (size_t k = 0; k < OF_CALLING; k++)
@@ -272,7 +272,7 @@ static bool file_pass(struct samples *s, const struct stems names[2], double sca
 	return known;
 }
 
-/* ---- sides ---- */
+/* ---- copies of the sides ---- */
 
 static struct samples samples_view(const struct samples *from)
 {
@@ -311,14 +311,14 @@ static bool side_pass(const struct side *side, const struct stems names[2], doub
 	return known;
 }
 
-/* ---- what calling takes ---- */
+/* ---- cost of calling ---- */
 
-/* Sums of a function on one side. */
+/* Sums over the calls of a function on one side. */
 struct called {
 	double calls, sums[OF_CALLING], of_calling[OF_CALLING];
 };
 
-/* Returns the part of the most that calling took that explains why a call of the function does more than on the other side, 0 to 1. */
+/* Returns the part (0 to 1) of the limit for calling that explains why a call of the function does more than on the other side. */
 static double called_part(const struct called *here, const struct called *there, size_t k)
 {
 	double more = there->calls > 0 ? here->sums[k] - there->sums[k] / there->calls * here->calls : 0;
@@ -326,7 +326,7 @@ static double called_part(const struct called *here, const struct called *there,
 	return more > 0 && here->of_calling[k] > 0 ? fmin(1, more / here->of_calling[k]) : 0;
 }
 
-/* Adds a file to here[names->n] or, with `there` (the other side's sums), subtracts calling from the file's sums. */
+/* Adds a file to here[names->n]; if `there` (the other side's sums) is given, subtracts calling from the file's sums instead. */
 static void called_file(struct samples *s, const struct stems *names, struct called *here, const struct called *there)
 {
 	for (size_t i = 0; i < s->n_calls; i++) {
@@ -366,13 +366,13 @@ static double called_ns(const struct called *here, const struct called *there)
 	return ns;
 }
 
-/* Returns the calls, per call, of functions that the other side does not have. */
+/* Returns the number of calls that one call of the function makes to functions that the other side lacks. */
 static double called_made(const struct called *here)
 {
 	return here->calls > 0 ? here->of_calling[0] / of_calling[0].each / here->calls : 0;
 }
 
-/* Subtracts calling. calling_ns[names->n]: cost subtracted per call on the new side less that on the old one, and of the calls. */
+/* Subtracts calling. Sets calling_ns[names->n] to the difference (new - old) of the cost subtracted per call and of the calls' time. */
 static void sides_take_off_calling(const struct side sides[2], const struct stems *names, double *calling_ns)
 {
 	struct called *called[2] = { mem_new(names->n + 1, sizeof(*called[0])), mem_new(names->n + 1, sizeof(*called[1])) };
@@ -390,7 +390,7 @@ static void sides_take_off_calling(const struct side sides[2], const struct stem
 ORDER_BY(by_function_and_part, struct callers_part, BY_TEXT(function) BY_TEXT(part))
 ORDER_BY(by_function_and_cost, struct callers_part, BY_TEXT(function) BY_DOWN(cost_ns))
 
-/* Sorts the parts, and joins those of one pair in all runs. */
+/* Sorts the parts, and joins the parts of the same pair of functions in all runs. */
 static void parts_sort(struct callers *callers)
 {
 	size_t kept = 0;

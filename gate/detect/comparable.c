@@ -9,8 +9,8 @@
 #include <math.h>
 #include <string.h>
 
-#define OTHER_WORK	.5 /* least part of each side's work in functions that the other lacks, for other programs */
-#define OTHER_FUNCTIONS 3  /* least number of such functions: one or two may have been renamed */
+#define OTHER_WORK	.5 /* least part of each side's work in functions that the other lacks, for different programs */
+#define OTHER_FUNCTIONS 3  /* least number of such functions; one or two may have been renamed */
 
 /* ---- inputs ---- */
 
@@ -22,7 +22,7 @@ static double number_of(const struct side *side, size_t run, size_t k)
 	return numbers[k];
 }
 
-/* Returns how many runs have another k-th number. */
+/* Returns the number of runs whose k-th number differs from `number`. */
 static size_t runs_with_another(const struct side *side, size_t k, double number)
 {
 	size_t n = 0;
@@ -90,7 +90,7 @@ static char *comparable_inputs(const struct side *old, const struct side *new)
 
 /* ---- programs ---- */
 
-/* Returns the part that these functions themselves have in the sum over the side. */
+/* Returns the part of the side's work that these functions do themselves. */
 static double share_of(const struct side *side, const struct stems *names)
 {
 	struct observe_share *share = mem_new(names->n + 1, sizeof(share[0]));
@@ -106,7 +106,7 @@ static double share_of(const struct side *side, const struct stems *names)
 /* Functions of a side that the other lacks. */
 struct own_part {
 	struct stems functions;
-	size_t common; /* functions that both have */
+	size_t common; /* number of functions that both sides have */
 	double share;  /* part of the side's work */
 };
 
@@ -150,7 +150,7 @@ static char *comparable_programs(const struct side *old, const struct side *new)
 	return text;
 }
 
-/* ---- names ---- */
+/* ---- functions without names ---- */
 
 static char *comparable_names(const struct side *side)
 {
@@ -167,7 +167,7 @@ static char *comparable_names(const struct side *side)
 				side->what, 100 * share);
 }
 
-/* ---- all of it ---- */
+/* ---- all notes ---- */
 
 static void add(struct comparable_remark *out, size_t *n, const char *code, char *text, bool apart)
 {
@@ -205,7 +205,7 @@ static char *interrupted(const struct side *side)
 		   : NULL;
 }
 
-/* Returns the number of files that more than half of the runs have; 0: there is none. */
+/* Returns the number of files that more than half of the runs have; 0: there is no such number. */
 static size_t files_of(const struct side *side)
 {
 	for (size_t r = 0; r < side->n; r++) {
@@ -219,7 +219,7 @@ static size_t files_of(const struct side *side)
 	return 0;
 }
 
-/* Returns a note if a run has several times the processes of most runs of the other version: perhaps it is several runs. NULL: none. */
+/* Returns a note if a run has a multiple of the processes of the other version's runs: perhaps it is several runs. NULL: there is none. */
 static char *comparable_processes(const struct side *old, const struct side *new)
 {
 	for (int s = 0; s < 2; s++) {
@@ -236,8 +236,8 @@ static char *comparable_processes(const struct side *old, const struct side *new
 	return NULL;
 }
 
-/* Returns a number that grows with the way in which the emulation counts work (`counting` of the sample files). The emulation is part of
- * the program, which an earlier assay may have built. */
+/* Returns the version of the emulation's way of counting work (`counting` of the sample files). The emulation is part of the program, and
+ * an earlier assay may have built it. */
 static uint64_t counting_of(const struct side *side)
 {
 	return samples_info_number(side_run_first(&side->runs[0]), "counting");
@@ -274,14 +274,14 @@ size_t comparable_remarks(const struct side *old, const struct side *new, struct
 	return n;
 }
 
-/* ---- functions of C++ whose symbols have changed ---- */
+/* ---- C++ functions whose symbols changed ---- */
 
 #define ANONYMOUS "(anonymous namespace)"
 #define OPERATOR  "operator"
 
-/* A function that only one side has; in a pair, also its name on the other side. */
+/* A function that only one side has; in a list of pairs, also its name on the other side. */
 struct only {
-	char *name; /* name that users write */
+	char *name; /* name as users write it */
 	const char *stem, *other;
 };
 
@@ -363,7 +363,7 @@ static void only_release(struct only_list *list)
 	free(list->items);
 }
 
-/* Returns the only one of that name; NULL: none, or several. */
+/* Returns the function with the name of `key`; NULL: there is none, or several. */
 static const struct only *only_one(const struct only_list *list, const struct only *key)
 {
 	const struct only *found = list->n ? bsearch(key, list->items, list->n, sizeof(list->items[0]), by_name) : NULL;

@@ -13,9 +13,9 @@ ROWS_FUNCTION(trouble_text, enum trouble, TROUBLE_ROWS, ROWS_TEXT)
 
 /* Counters by name. Costs are orders of magnitude on servers of the last ten years: a line from another core about 70 ns, from memory 80,
  * from the third level 15, from the second 4 (Molka and others, ICPP 2015, on Haswell-EP: 50 to 110, 96, 18, 5), a walk of page tables 20
- * and, if the tables are not in caches, more, a mispredicted branch 15 to 20 cycles (Fog's tables). 300 for a system call is a lower limit.
+ * and more if the tables are not in caches, a mispredicted branch 15 to 20 cycles (Fog's tables). 300 for a system call is a lower limit.
  * Measured on a virtual machine, Linux 6.18: getppid() took 190, write() to /dev/null 225, madvise() 830, mmap() with munmap() 5,300, and
- * each page that is touched again after that some 2,000. */
+ * each page touched again after that about 2,000. */
 static const struct {
 	const char *name;
 	struct counter_about about;

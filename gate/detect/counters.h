@@ -1,12 +1,12 @@
-/* Describes counters: unit for users, smallest relevant difference, approximate cost of one event, and the kind of trouble that it is a
- * sign of. One table for all back ends. */
+/* Describes counters: unit for users, smallest relevant difference, approximate cost of one event, and the kind of trouble that more events
+ * indicate. All back ends share one table. */
 #ifndef GATE_DETECT_COUNTERS_H
 #define GATE_DETECT_COUNTERS_H
 
 #include "base/rows.h"
 #include "runs/inside/record/record.h"
 
-#define COUNTERS_TIME "time:ns" /* duration of a call; for back ends with meaningful durations and little else */
+#define COUNTERS_TIME "time:ns" /* duration of a call; for back ends that measure durations well and count little else */
 
 /* Constant, code, text for users. */
 #define TROUBLE_ROWS(X)                                                                                                                    \
@@ -31,24 +31,24 @@ enum trouble { TROUBLE_ROWS(ROWS_ENUM) TROUBLES };
 const char *trouble_code(enum trouble trouble);
 const char *trouble_text(enum trouble trouble);
 
-/* Reports whether threads are in each other's way, which more CPUs make worse. */
+/* Reports whether the trouble is threads that obstruct each other, which more CPUs make worse. */
 static inline bool trouble_is_between_threads(enum trouble trouble)
 {
 	return trouble >= TROUBLE_FALSE_SHARING && trouble <= TROUBLE_REMOTE;
 }
 
 enum counter_role {
-	COUNTER_EVENT,	/* per unit of work if work is counted, else per call */
-	COUNTER_MISS,	/* an event in the caches or TLB, which the functions of a thread share: another function can be the cause */
-	COUNTER_WORK,	/* work: events are divided by it; itself per call */
-	COUNTER_EFFECT, /* follows from others (cycles, stalls, time); no sign of any kind */
-	COUNTER_BASIS,	/* the basis of other counters, or differs from run to run; ignored */
-	COUNTER_LOAD,	/* follows the load of the machine; the detector ignores it, likeness.h uses it */
+	COUNTER_EVENT,	/* event: per unit of work if work is counted, otherwise per call */
+	COUNTER_MISS,	/* event in caches or TLB; the functions of a thread share these, so another function can be the cause */
+	COUNTER_WORK,	/* amount of work, per call; events are divided by it */
+	COUNTER_EFFECT, /* consequence of other counters (cycles, stalls, time); indicates no kind of trouble */
+	COUNTER_BASIS,	/* ignored: basis of other counters, or differs from run to run */
+	COUNTER_LOAD,	/* depends on the load of the machine; the detector ignores it, likeness.h uses it */
 };
 
 struct counter_about {
 	enum counter_role role;
-	enum trouble trouble;	   /* more events are a sign of it */
+	enum trouble trouble;	   /* kind of trouble that more events indicate */
 	double min_relevant_delta; /* smallest relevant difference, in the column's own unit */
 	double cost_ns;		   /* approximate cost of one event (order of magnitude), to weigh counters against each other */
 	double scale;		   /* factor from the column's value to `unit` */
@@ -56,7 +56,7 @@ struct counter_about {
 	const char *text;	   /* "potential HITM by false sharing" */
 };
 
-/* Describes a column of samples_vector(), or COUNTERS_TIME. Unknown names get a row for unknown counters. The texts are static. */
+/* Describes a column of samples_vector(), or COUNTERS_TIME. Other names get a row by their kind of counter. The strings are static. */
 struct counter_about counter_about(enum record_back_end back_end, const char *name);
 
 #endif

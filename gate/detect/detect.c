@@ -13,11 +13,11 @@
 #include <stdarg.h>
 #include <string.h>
 
-#define NEW_PART_LEAST	 .5  /* least part of a function's added cost done by a new function that is named for it; at most 1 / this */
-#define LEAST_OUTWEIGHED .5  /* worse costs up to this part of the saved cost are outweighed */
+#define NEW_PART_LEAST	 .5  /* least part of a function's added cost done by the new function that is named instead; at most 1 / this */
+#define LEAST_OUTWEIGHED .5  /* added cost up to this part of the saved cost is outweighed */
 #define CALLS_CHANGED	 .05 /* relative change of calls in a run from which an unchanged function is judged */
-#define MOVED_EQUAL	 .05 /* part of what moved; up to this difference, all functions together have as much */
-#define UNSURE_PART	 .5  /* largest uncertain part of a mean duration: with more, no ratio is known */
+#define MOVED_EQUAL	 .05 /* a kind only moved if its sum over all functions changed by at most this part of the change in one function */
+#define UNSURE_PART	 .5  /* largest uncertain part of a mean duration; with more, no ratio is known */
 
 enum detect_why { DETECT_SKIP_ROWS(ROWS_ENUM) };
 static ROWS_FUNCTION(skip_code, enum detect_why, DETECT_SKIP_ROWS, ROWS_CODE)
@@ -52,7 +52,7 @@ static __attribute__((format(printf, 3, 4))) void detected_add_reason(struct det
 	d->reasons[d->n_reasons++] = (struct detect_reason){ mem_string(code), text };
 }
 
-/* ---- what is not judged ---- */
+/* ---- functions that are not judged ---- */
 
 static void detected_skip(struct detected *d, const char *symbol, const char *code, const char *text, double share)
 {
@@ -116,7 +116,7 @@ static int compare_skipped(const void *a, const void *b)
 	return more != 0 ? (more > 0 ? 1 : -1) : strcmp(x->name, y->name);
 }
 
-/* ---- the detection ---- */
+/* ---- detection ---- */
 
 static enum assay_status detected_observe(const struct detect_options *options, struct detected *d, struct assay_error *err)
 {
@@ -179,7 +179,7 @@ static size_t runs_with_samples(const struct observed *o)
 	return n;
 }
 
-/* Returns the rate that so many runs support, at least the requested one. */
+/* Returns the smallest rate of false alarms that so many runs support, but at least the requested rate. */
 static double detect_rate(const struct detect_options *options, size_t runs)
 {
 	double smallest = 1 / (double)(runs + 1);
@@ -215,7 +215,7 @@ static enum assay_status detected_learn_and_judge(const struct detect_options *o
 	return st;
 }
 
-/* ---- functions, in order of what they cost ---- */
+/* ---- functions, in order of their cost ---- */
 
 static int function_rank(const struct detected_function *f)
 {
@@ -234,8 +234,8 @@ static int compare_functions(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
-/* Names a function that only the new version has if it does most of the added work of its judged caller, and not far more. A function that
- * does far more has taken over earlier work. */
+/* If a function that only the new version has does most of the added work of its judged caller, and not far more, names it instead of the
+ * caller. A function that does far more has taken over earlier work. */
 static void detected_name_new(const struct detected *d, struct detected_function *f)
 {
 	double gained;
@@ -252,7 +252,7 @@ static void detected_name_new(const struct detected *d, struct detected_function
 	free(stem);
 }
 
-/* without: a bit for each kind of trouble to ignore. */
+/* without: one bit for each kind of trouble to ignore. */
 static struct kind detected_kind(const struct detected *d, const struct detection_function *found, uint32_t without)
 {
 	double now = d->seen.facts[found->function].unsure_ns, then = d->normal.facts[found->function].unsure_ns;
@@ -300,8 +300,8 @@ static void detected_count(struct detected *d)
 	}
 }
 
-/* Puts aside a function with a smaller part of the work than --least, on both sides; adds a note if something was found in it. Returns
- * whether it did. */
+/* Puts a function aside if its part of the work is below --least on both sides, and adds a note if it is anomalous. Returns whether it was.
+ */
 static bool detected_put_aside(struct detected *d, const struct detect_options *options, const struct detected_function *f)
 {
 	size_t function = f->found->function;
@@ -326,7 +326,7 @@ static bool detected_few(const struct detected *d, size_t function)
 	return fmin(d->seen.facts[function].measured, d->normal.facts[function].measured) < DETECT_MEASURED_MIN;
 }
 
-/* Reports whether the function is a finding. Sets `small` of its kind also if the change is negligible in all of the version's work. */
+/* Reports whether the function is a finding. Also sets `small` of its kind if the change is negligible in all of the version's work. */
 static bool detected_is_finding(const struct detected *d, struct detected_function *f)
 {
 	double more = fabs(f->kind.more_ns);
@@ -335,8 +335,8 @@ static bool detected_is_finding(const struct detected *d, struct detected_functi
 	return f->found->anomalous && !f->kind.small;
 }
 
-/* Returns the estimated added cost, ns. A function judged with nested calls includes their added cost, and any caller would rank before the
- * faulty function. So only its own cost counts, although that is an estimate. */
+/* Returns the estimated added cost, ns. A function judged with nested calls includes their added cost, so any caller would rank before the
+ * faulty function. Therefore only the function's own cost counts, although it is an estimate. */
 static double detected_more_ns(const struct detected *d, const struct detected_function *f)
 {
 	double more = f->kind.run_ns * f->calls, own;
@@ -348,7 +348,7 @@ static double detected_more_ns(const struct detected *d, const struct detected_f
 	return more > 0 ? fmax(0, fmin(own, more)) : fmin(0, fmax(own, more));
 }
 
-/* Reports whether the function stayed as it was: in the sources, in its share, which is not large, and in its number of calls. */
+/* Reports whether the function stayed the same: in the sources, in its share, which is not large, and in its number of calls. */
 static bool detected_stayed(const struct detected *d, const struct detected_function *f)
 {
 	double share = fmax(f->share, d->normal.facts[f->found->function].share);
@@ -357,7 +357,7 @@ static bool detected_stayed(const struct detected *d, const struct detected_func
 	return !(place && place->changed) && share < DETECT_SHARE_SAID && fabs(f->kind.calls - 1) < CALLS_CHANGED;
 }
 
-/* Puts aside the functions that stayed as they were, unless nothing is worse in the others: a changed layout of data can trouble unchanged
+/* Puts functions aside that stayed the same, unless nothing is worse in the others: a changed layout of data can slow down unchanged
  * functions. */
 static void detected_keep_changed(struct detected *d)
 {
@@ -380,13 +380,13 @@ static void detected_keep_changed(struct detected *d)
 	d->n = worse ? kept : n;
 }
 
-/* Returns the kind under which it is counted: calls are work. */
+/* Returns the kind under which the trouble is counted: calls count as work. */
 static enum trouble trouble_counted(enum trouble trouble)
 {
 	return trouble == TROUBLE_CALLS ? TROUBLE_MORE_WORK : trouble;
 }
 
-/* Reports whether the function's change in one kind is balanced by others, so that all together have as much. */
+/* Reports whether the function's change in one kind is balanced by other functions, so that the sum over all is the same. */
 static bool detected_is_moved(const struct detected *d, size_t function, enum trouble trouble)
 {
 	const struct detected_function *f = &d->functions[function];
@@ -425,7 +425,7 @@ static void detected_find_moved(struct detected *d)
 	free(moved);
 }
 
-/* Computes each function's part of the added, or saved, cost of all. */
+/* Computes each function's part of the added, or saved, cost of all functions. */
 static void detected_divide(struct detected *d)
 {
 	double more[2] = { 0, 0 };
@@ -441,7 +441,7 @@ static void detected_divide(struct detected *d)
 	}
 }
 
-/* Fills in `functions` and their numbers from what was observed and found. */
+/* Fills in `functions` and their numbers from the observations and the detection. */
 static void detected_functions(const struct detect_options *options, struct detected *d)
 {
 	const struct places *places = d->input->places;
@@ -469,7 +469,7 @@ static void detected_functions(const struct detect_options *options, struct dete
 			.with_nested = d->seen.facts[found->function].remarks[OBSERVE_INCLUSIVE] > 0,
 			.kind = detected_kind(d, found, 0),
 		};
-		f->calls /= f->kind.calls > 0 ? f->kind.calls : 1; /* as in the kind: calls, if each run had as many as normally */
+		f->calls /= f->kind.calls > 0 ? f->kind.calls : 1; /* as in the kind: as if each run had the normal number of calls */
 		f->anomalous = detected_is_finding(d, f);
 		f->more_ns = detected_more_ns(d, f);
 		if (!detected_put_aside(d, options, f)) {
@@ -491,7 +491,7 @@ static void detected_functions(const struct detect_options *options, struct dete
 
 /* ---- the decision and its reasons ---- */
 
-/* Returns a function with a large share of time whose mean duration may be wrong by half through measuring; NULL: none. */
+/* Returns a function with a large share of time whose mean duration may be wrong by half due to measuring; NULL: there is none. */
 static const struct detected_function *detected_unsure(const struct detected *d)
 {
 	for (size_t i = 0; i < d->n * d->seen.observations.values.cols; i++) {
@@ -506,9 +506,9 @@ static const struct detected_function *detected_unsure(const struct detected *d)
 	return NULL;
 }
 
-/* Reports whether worse costs are far less than saved ones, so that the version as a whole is not slower: costs are orders of magnitude.
- * Misses save nothing here: in short runs most are first touches, or lines that threads wait for. The same holds within a function with
- * more of one thing and less of another: divided or joined code has other branches and blocks, and may call less (callers.h). */
+/* Reports whether added costs are far less than saved costs, so that the version as a whole is not slower: costs are orders of magnitude.
+ * Fewer misses save nothing here: in short runs most are first touches, or lines that threads wait for. The same holds within a function
+ * that has more of one thing and less of another: divided or joined code has other branches and blocks, and may call less (callers.h). */
 static bool detected_outweighed(const struct detected *d)
 {
 	double worse = 0, saved = 0, called_less = 0;
@@ -529,7 +529,7 @@ static bool detected_outweighed(const struct detected *d)
 	return worse < 0 || (saved > 0 && worse <= LEAST_OUTWEIGHED * saved);
 }
 
-/* Reports whether functions save no more than calls cost that only the new version makes. */
+/* Reports whether functions save no more than the cost of calls that only the new version makes. */
 static bool detected_saves_nothing(const struct detected *d)
 {
 	double saved = 0, calling = 0;
@@ -560,7 +560,7 @@ static enum decision decision_of(const struct detected *d)
 	return detected_unsure(d) ? DECISION_INCONCLUSIVE : DECISION_PASS;
 }
 
-/* Adds one reason for all functions whose work is divided otherwise between calls; they decide nothing. */
+/* Adds one reason for all functions whose work is divided differently between calls; they decide nothing. */
 static void detected_explain_divided(struct detected *d)
 {
 	const struct detected_function *first = NULL;
@@ -618,7 +618,7 @@ static void detected_explain_functions(struct detected *d)
 				    d->n == 1 ? "s" : "", d->detection.runs, text_plural(d->detection.runs));
 }
 
-/* Sets `decision` and adds the reasons. Functions must be filled in and sorted. */
+/* Sets `decision` and adds the reasons. The functions must be filled in and sorted. */
 static void detected_decide(struct detected *d)
 {
 	d->decision = decision_of(d);
@@ -629,9 +629,9 @@ static void detected_decide(struct detected *d)
 				    text_plural(d->about->runs_more));
 }
 
-/* ---- all ---- */
+/* ---- the whole detection ---- */
 
-/* Adds notes on comparing the versions, before all other reasons. */
+/* Adds notes on whether the versions are comparable, before all other reasons. */
 static void detected_find_apart(struct detected *d)
 {
 	struct comparable_remark remarks[COMPARABLE_REMARKS];

@@ -1,4 +1,4 @@
-/* Fills a document with what was detected (docs/schema/detect.json). */
+/* Fills a document with a detection (docs/schema/detect.json). */
 #include "gate/detect/detect.h"
 
 #include "base/text.h"
@@ -32,7 +32,7 @@ static void add_answer(const struct detected *d, struct document *out)
 			   d->n_worse ? "" : ", for the better", old, new);
 }
 
-/* Reports whether the reason is shown with the reasons: those about functions are shown with these. */
+/* Reports whether the reason is in the list of reasons for users; reasons about a function are shown with the function. */
 static bool reason_is_shown(const char *code)
 {
 	return strcmp(code, "anomalous") != 0 && strcmp(code, "improved") != 0 && strcmp(code, "side_effect") != 0;
@@ -54,7 +54,7 @@ static void add_reasons(const struct detected *d, struct document *out)
 	doc_end(out);
 }
 
-/* Adds the source of the samples, and what is excluded. */
+/* Adds the source of the samples, and the numbers of excluded runs. */
 static void add_side(const struct side *side, struct document *out)
 {
 	doc_object(out, NULL);
@@ -71,7 +71,7 @@ static void add_side(const struct side *side, struct document *out)
 
 /* ---- functions ---- */
 
-/* Adds the amount of change: "new" if there was none, "x 3.2", "+12 %". */
+/* Adds the amount of change: "new" if the normal value is 0, "gone", "x 3.2", "+12 %". */
 static void add_change(double normal, double now, struct document *out)
 {
 	double ratio = normal > 0 ? now / normal : (double)NAN;
@@ -126,8 +126,8 @@ static void add_calls(const struct detected *d, const struct detected_function *
 		    for_people, out);
 }
 
-/* Adds counters; for users those whose mean changed, since others changed only in some samples. The counter that decides the kind is always
- * included: only its mean may be certain, with no sample or run far off. */
+/* Adds counters; users see only those whose mean changed. The counter that decides the kind is always included: only its mean may be
+ * certain, with no sample or run far off. */
 static void add_counters(const struct detected *d, const struct detected_function *f, bool for_people, struct document *out)
 {
 	const struct detection_function *found = f->found;
@@ -168,7 +168,7 @@ static void add_name(const struct detected_function *f, struct buf *out)
 		buf_format(out, "  (%s:%u)", f->place->file, f->place->line);
 }
 
-/* Adds for users what changed in a worse or improved function. */
+/* Adds, for users, the change of a worse or improved function. */
 static void add_finding(const struct detected *d, const struct detected_function *f, struct document *out)
 {
 	const struct detection_function *found = f->found;
@@ -197,7 +197,7 @@ static void add_finding(const struct detected *d, const struct detected_function
 	buf_release(&text);
 }
 
-/* Adds one line for users: the cause is the place to look at. */
+/* Adds one line for users, which names the cause. */
 static void add_side_effect(const struct detected_function *f, bool first, struct document *out)
 {
 	struct buf name = BUF_INIT;
@@ -275,9 +275,9 @@ static void add_functions(const struct detected *d, bool all, struct document *o
 		doc_line(out, "\n%zu more side effects (--all shows them)", d->n_side_effects - SIDE_EFFECTS_SHOWN);
 }
 
-/* ---- what was not judged, and what all rests on ---- */
+/* ---- functions that were not judged, and the basis of the detection ---- */
 
-/* Reports whether users see only the number of such functions: these do nearly nothing. */
+/* Reports whether users see only the number of such functions, because these do nearly nothing. */
 static bool skip_is_small(const struct detected_skip *s)
 {
 	return strcmp(s->code, observe_remark_code(OBSERVE_LITTLE_WORK)) == 0 || strcmp(s->code, "with_callers") == 0 ||

@@ -22,13 +22,13 @@ void function_evidence_release(struct function_evidence *e)
 
 /* ---- the samples ---- */
 
-/* Stored samples of one version: files[n] of the build whose results count, then others. */
+/* Stored samples of one version: files[n] of the build whose results count, then the others. */
 struct stored_samples {
 	struct sample_file *files;
 	size_t n, all;
 };
 
-/* Returns the plan whose build gave the results, since only its samples explain them; NULL: not known. */
+/* Returns the plan whose build gave the results, because only its samples explain them; NULL: not known. */
 static const char *build_of(const struct run_set *set)
 {
 	return *set->plan ? set->plan : NULL;
@@ -43,10 +43,10 @@ static void stored_samples_of(struct lab *lab, const struct run_set *set, struct
 		*out = (struct stored_samples){ .files = NULL };
 	out->n = out->all;
 	(void)run_build_keep_samples(&lab->store, build_of(set), out->files, &out->n,
-				     &ignored); /* reading them meets the same fault, and reports it */
+				     &ignored); /* reading the samples fails in the same way, and reports it */
 }
 
-/* Counts the usable files. type NULL: any. */
+/* Counts the usable files. type NULL: of any type. */
 static size_t files_of(const struct stored_samples *s, enum record_back_end back_end, const char *type)
 {
 	size_t n = 0;
@@ -57,8 +57,8 @@ static size_t files_of(const struct stored_samples *s, enum record_back_end back
 	return n;
 }
 
-/* Chooses the type of which both versions have most samples, the first by name of several; samples of different types are never mixed.
- * *types: how many types both have. NULL: none, or counters do not depend on the machine. */
+/* Chooses the hardware type with most samples of both versions; if several are equal, the first by name. Samples of different types are
+ * never mixed. *types: number of types that both have. NULL: there is none, or counters do not depend on the machine. */
 static const char *choose_type(const struct stored_samples sides[2], enum record_back_end back_end, size_t *types)
 {
 	const char *best = NULL;
@@ -86,7 +86,7 @@ static enum assay_status function_evidence_judge(struct function_evidence *e, st
 	struct detect_options options = { .detector = detector_defaults, .observe = observe_defaults };
 	long processors = sysconf(_SC_NPROCESSORS_ONLN);
 
-	options.observe.least_share = DETECT_LEAST_OF_ALL; /* only changed functions and callers: small shares matter too */
+	options.observe.least_share = DETECT_LEAST_OF_ALL; /* only changed functions and their callers: small shares matter too */
 	options.detector.threads = processors > 0 ? (size_t)processors : 1;
 	e->input = (struct detect_input){ .old = &e->sides[0], .new = &e->sides[1], .places = &e->places };
 	return detect(&e->input, &options, &e->detected, err);
@@ -122,7 +122,7 @@ void function_evidence_read(const char *const directories[2], struct function_ev
 	out->missing = st ? mem_string(err.text) : NULL;
 }
 
-/* The most informative first. */
+/* The most informative back end first. */
 static const enum record_back_end back_ends[] = { RECORD_PAPI, RECORD_EMULATED, RECORD_SOFTWARE, RECORD_TIME };
 #define BACK_ENDS (sizeof(back_ends) / sizeof(back_ends[0]))
 
@@ -143,11 +143,11 @@ static void function_evidence_try(struct lab *lab, const struct run_set *const s
 		out->there = true;
 }
 
-/* Says, if both have samples but one or both none of the build whose results count, which, and what makes new ones. */
+/* Returns a note if both have samples, but not of the builds whose results count: whose samples, and the command that makes new ones. */
 static char *all_others(const struct run_set *const sets[2], const struct stored_samples stored[2])
 {
 	const struct sample_file *file = stored[0].files;
-	size_t name = strlen(file->application), input = strlen(file->input); /* the name in the manifest has no input */
+	size_t name = strlen(file->application), input = strlen(file->input); /* lengths; the name in the manifest has no input */
 	bool same = strcmp(sets[0]->application, sets[1]->application) == 0;
 	char *application, *versions = mem_format("%s,%s", sets[0]->version, sets[1]->version), *command;
 	struct buf text = BUF_INIT;
@@ -189,7 +189,7 @@ void function_evidence_of(struct lab *lab, const struct run_set *baseline, const
 
 /* ---- the answer ---- */
 
-/* `functions` has worse ones first, then improved ones. */
+/* `functions` has the worse ones first, then the improved ones. */
 size_t function_evidence_leading(const struct function_evidence *e, enum decision decision, size_t *first)
 {
 	*first = decision == DECISION_IMPROVED ? e->detected.n_worse : 0;
@@ -221,7 +221,7 @@ char *function_evidence_latent(const struct function_evidence *e)
 	return names.size ? buf_take(&names) : NULL;
 }
 
-/* Returns the counter from which the kind follows; NULL: none. */
+/* Returns the counter that decides the kind; NULL: there is none. */
 static const struct detection_column *reason_column(const struct detected_function *f)
 {
 	for (size_t i = 0; i < f->found->n_columns; i++)

@@ -5,13 +5,13 @@
 #include <math.h>
 #include <string.h>
 
-#define LEAST_PART    .02 /* part of a function's errors: a column with less, and no votes, is ignored */
-#define LEAST_OTHER   .05 /* relative difference below which a change is negligible */
-#define MOST_REMOTE   .75 /* part of additional misses: of pages dealt evenly to nodes, at most half are on other nodes */
-#define MOST_CALLS    .5  /* least part of the logarithm of the factor by which a run costs more: calls lead */
-#define LEAST_AGAINST .25 /* part of the saved cost, in orders of magnitude: added cost below it is only reported */
+#define LEAST_PART    .02 /* part of a function's errors; a column with less, and without votes, is ignored */
+#define LEAST_OTHER   .05 /* smaller relative changes are negligible */
+#define MOST_REMOTE   .75 /* part of additional misses; with pages spread evenly over nodes, at most half are on other nodes */
+#define MOST_CALLS    .5  /* calls lead if they make up this part of the logarithm of the factor by which a run costs more */
+#define LEAST_AGAINST .25 /* part of the saved cost, in orders of magnitude; added cost below it does not lead */
 
-/* Events that bring other events: a line that another core changed is also a miss; new misses on other nodes are no trouble of their own;
+/* Events that cause other events: a line that another core changed is also a miss; a new miss on another node is no trouble of its own;
  * copying 8 bytes is an access. */
 static const struct {
 	const char *cause, *effect;
@@ -33,14 +33,14 @@ static const struct {
 	{ "PAPI_L3_TCM", "PAPI_L2_TCM", 1 },
 };
 
-/* A column of a function. */
+/* The change of one column of a function. */
 struct change {
 	struct counter_about about;
-	bool there; /* it has a part in the anomaly, or its mean is farther off than chance explains */
+	bool there; /* the column is part of the anomaly, or its mean is farther off than chance explains */
 	bool is_time;
 	double normal, now, unsure[2];
-	double more; /* additional events of a call, less those that follow from others; below 0: fewer */
-	double raw;  /* the same, whether they matter or not */
+	double more; /* additional events of a call, minus those that other events cause; below 0: fewer */
+	double raw;  /* additional events of a call, also if they do not matter */
 };
 
 /* Work of a call, and number of calls. */
@@ -50,9 +50,8 @@ struct work {
 	bool counted;
 };
 
-/* Returns the change in a run per call that it normally had. If events rose only with the work, they belong to the work: 0. If rate and
- * number changed in opposite directions, neither counts: 0. If a call has more, but there are so many fewer calls that the run has as many,
- * the same is divided otherwise: 0. */
+/* Returns the change of events in a run, per call that the run normally had. Returns 0 if events rose only with the work, if rate and
+ * number changed in opposite directions, or if a call has more but calls are so few that the run has as many. */
 static double change_more(const struct change *c, const struct work *work)
 {
 	bool is_work = c->about.role == COUNTER_WORK;
@@ -66,20 +65,20 @@ static double change_more(const struct change *c, const struct work *work)
 	return fabs(by_run) >= LEAST_OTHER * normal ? by_run : 0; /* equal up to one event */
 }
 
-/* Reports whether a change matters. Work (or time without it) is compared by run; one sort of work counts as a part of all of it. */
+/* Reports whether a change matters. Work and time are compared by run; one sort of work is compared with all work. */
 static bool change_matters(const struct change *c, const struct work *work)
 {
 	bool is_work = c->about.role == COUNTER_WORK, by_run = is_work || c->is_time;
 	double difference = fabs(c->now * (by_run ? work->calls : 1) - c->normal),
 	       most = is_work ? fmax(work->normal, work->now * work->calls) : fmax(fabs(c->normal), fabs(c->now));
 
-	/* Both ends of the possible error, in the same direction. */
+	/* The limits of the possible error, in the same direction on both sides. */
 	if (c->is_time)
 		most = fmax(fabs(c->normal) + c->unsure[0], fabs(c->now) + c->unsure[1]);
 	return c->there && difference >= (is_work ? 0 : c->about.min_relevant_delta) && difference >= LEAST_OTHER * most && difference > 0;
 }
 
-/* Reports whether nearly all additional misses are on other nodes: then the place of the pages is the trouble, not the misses. */
+/* Reports whether nearly all additional misses are on other nodes: then the location of the pages is the trouble, not the misses. */
 static bool nearly_all_remote(const struct change *misses, const struct change *remote, const struct work *work)
 {
 	return misses->about.role == COUNTER_MISS && remote->about.trouble == TROUBLE_REMOTE && change_matters(misses, work) &&
@@ -118,8 +117,8 @@ static struct work changes_work(const struct detection_function *f, size_t p, co
 	return work;
 }
 
-/* Takes the columns that made samples anomalous, if chance explains all means. Work is not divided by anything and so varies with the
- * input: it is not taken. */
+/* If chance explains all means, uses the columns that made samples anomalous. Work only counts with votes: it is not divided by anything
+ * and so varies with the input. */
 static void changes_without_chance(const struct detection_function *f, size_t p, const struct work *work, struct change *changes)
 {
 	for (size_t c = 0; c < p; c++)
@@ -158,7 +157,7 @@ static struct work changes_find(enum record_back_end back_end, const struct obse
 		changes[c].raw = change_more(&changes[c], &work);
 		changes[c].more = changes[c].there ? changes[c].raw : 0;
 	}
-	/* Also subtract for causes too small to matter: misses just below, on pages just above the limit. */
+	/* Also subtracts for causes too small to matter: misses just below, on pages just above the limit. */
 	changes_subtract_consequences(seen->columns, p, &work, changes);
 	for (size_t c = 0; c < p; c++)
 		if (!change_matters(&changes[c], &work))
@@ -199,7 +198,7 @@ static double changes_cost_of_kind(const struct change *changes, size_t p, size_
 	return cost;
 }
 
-/* Compares the costs of kinds and, within one, of columns. best: SIZE_MAX: none. */
+/* Compares column c with the best one so far (SIZE_MAX: none): by the cost of their kinds or, within one kind, of the columns. */
 static bool change_costs_more(const struct change *changes, size_t p, size_t c, size_t best)
 {
 	double more;
@@ -211,7 +210,7 @@ static bool change_costs_more(const struct change *changes, size_t p, size_t c, 
 								       : more > 0;
 }
 
-/* Returns the column whose kind costs most, among those not named so far that changed in the leading one's direction; SIZE_MAX: none. */
+/* Returns the column whose kind costs most among the kinds not named yet that changed in the leading direction; SIZE_MAX: none. */
 static size_t kind_next_further(const struct change *changes, size_t p, const struct kind *kind)
 {
 	double lead = changes_cost_of_kind(changes, p, kind->column);
@@ -233,7 +232,7 @@ static void kind_add_further(const struct change *changes, size_t p, struct kind
 		kind->further[kind->n_further++] = changes[c].about.trouble;
 }
 
-/* Adds up misses and branches, which another function may have caused, and finds whether anything else changed. */
+/* Adds up misses and mispredicted branches, which another function may have caused, and determines whether anything else changed. */
 static void kind_add_misses(const struct change *changes, size_t p, struct kind *kind)
 {
 	bool own = false, missed = false, branched = false;
@@ -256,7 +255,7 @@ static void kind_add_misses(const struct change *changes, size_t p, struct kind 
 	kind->only_branches = branched && !own && !missed;
 }
 
-/* Returns the column with the largest added cost of its kind; SIZE_MAX: none whose cost is not small against the saved cost. */
+/* Returns the column with the largest added cost of its kind; SIZE_MAX: there is none, or the cost is small against the saved cost. */
 static size_t changes_most_costly(const struct change *changes, size_t p)
 {
 	size_t most = SIZE_MAX;
@@ -273,7 +272,7 @@ static size_t changes_most_costly(const struct change *changes, size_t p)
 	return most != SIZE_MAX && changes_cost_of_kind(changes, p, most) >= LEAST_AGAINST * less ? most : SIZE_MAX;
 }
 
-/* Reports whether this column rose by more than those misses did, so that it brings them. */
+/* Reports whether work or copying in column `c` rose by a larger factor than the misses, and so causes them. */
 static bool change_brings(const struct change *c, const struct work *work, const struct change *misses)
 {
 	if (c->about.role == COUNTER_WORK)
@@ -295,7 +294,7 @@ static size_t changes_leading(const struct change *changes, size_t p, const stru
 																    : most;
 }
 
-/* Returns the column by whose kind a call saves most; SIZE_MAX: none. */
+/* Returns the column whose kind saves most per call; SIZE_MAX: there is none. */
 static size_t changes_least_costly(const struct change *changes, size_t p)
 {
 	size_t least = SIZE_MAX;
@@ -306,7 +305,7 @@ static size_t changes_least_costly(const struct change *changes, size_t p)
 	return least;
 }
 
-/* Reports whether the function's work in a run grew, however many calls that takes. */
+/* Reports whether the function's work in a run grew, whatever the number of calls. */
 static bool work_grew(const struct work *work, const struct change *changes, size_t p)
 {
 	bool there = work->calls < 1 || work->calls > 1;
@@ -316,7 +315,7 @@ static bool work_grew(const struct work *work, const struct change *changes, siz
 	return there && work->now * work->calls >= (1 + LEAST_OTHER) * work->normal;
 }
 
-/* Cost of a run per call that it normally had, ns: its time, if measured. */
+/* Cost of a run per call that it normally had, ns: the time, if measured. */
 struct cost {
 	double normal, now;
 };
@@ -348,7 +347,7 @@ static bool calls_lead(const struct cost *cost, double calls)
 	return fabs(calls - 1) > LEAST_OTHER && by_calls * factor > 0 && fabs(by_calls) >= MOST_CALLS * fabs(factor);
 }
 
-/* Computes the added cost of a call, by its time if measured; *slower, *faster: effects such as time say so. */
+/* Computes the added cost of a call, by its time if measured. Sets *slower and *faster by consequences such as time. */
 static void kind_add_costs(const struct change *changes, size_t p, const struct work *work, struct kind *kind, bool *slower, bool *faster)
 {
 	double time_ns = (double)NAN;
@@ -373,7 +372,7 @@ static void kind_add_costs(const struct change *changes, size_t p, const struct 
 	kind->own_ns = isnan(time_ns) ? kind->own_ns : time_ns;
 }
 
-/* Sets the leading kind: that of the deciding column, or more calls, or more time; and the further kinds. */
+/* Sets the leading kind (the deciding column's, or more calls, or more time) and the further kinds. */
 static void kind_lead(const struct change *changes, size_t p, const struct cost *cost, bool slower, bool with_calls, struct kind *kind)
 {
 	bool by_calls = !kind->small && with_calls && calls_lead(cost, kind->calls) && (kind->calls < 1) == kind->improved;
@@ -427,7 +426,8 @@ struct kind kind_of(enum record_back_end back_end, const struct observations *se
 		kind.column = SIZE_MAX;
 	}
 	kind_lead(changes, p, &cost, slower, !(without >> TROUBLE_CALLS & 1), &kind);
-	if ((kind.trouble == TROUBLE_MORE_WORK || kind.trouble == TROUBLE_CALLS) && !kind.improved) /* includes all that follows from it */
+	if ((kind.trouble == TROUBLE_MORE_WORK || kind.trouble == TROUBLE_CALLS) &&
+	    !kind.improved) /* includes all consequences of the work */
 		kind.more_ns = fmax(kind.more_ns, kind.run_ns);
 	for (size_t c = 0; c < p; c++) {
 		if (strcmp(seen->columns[c], "emulated:allocated_bytes") == 0)
@@ -443,7 +443,7 @@ out:
 	return kind;
 }
 
-/* Appends a kind for users: of an improvement as less. */
+/* Appends a kind for users; for an improvement, as less of it. */
 static void trouble_say(const struct kind *kind, enum trouble trouble, struct buf *out)
 {
 	bool same = fabs(kind->each - 1) <= LEAST_OTHER;

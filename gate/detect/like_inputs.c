@@ -9,8 +9,8 @@
 #include <math.h>
 #include <string.h>
 
-#define FOLDS_MAX 40  /* most held-out parts: of more normal runs, several are held out together */
-#define TOLERANCE .05 /* as in detector_defaults: below, differences count as they are, above by their ratio */
+#define FOLDS_MAX 40  /* most held-out parts; with more normal runs, several are held out together */
+#define TOLERANCE .05 /* as in detector_defaults: smaller differences count as they are, larger ones by their ratio */
 
 /* ---- inputs of runs ---- */
 
@@ -21,7 +21,7 @@ static const char *run_arguments(const struct side_run *run)
 	return arguments ? arguments : "";
 }
 
-/* Writes the numbers of a text as asinh() into numbers [INPUT_NUMBERS_MAX]. Returns how many there are, which may be more. */
+/* Writes asinh() of each number in `text` into numbers[INPUT_NUMBERS_MAX]. Returns the count of numbers, which may be larger. */
 static size_t text_numbers(const char *text, double *numbers)
 {
 	char *words = mem_string(text), *rest = words, *word;
@@ -56,13 +56,13 @@ size_t input_numbers(const struct side *side)
 	return n <= INPUT_NUMBERS_MAX ? n : 0;
 }
 
-/* Returns the input's name in the manifest or, without one, the arguments. */
+/* Returns the input's name in the manifest or, if it has none, the arguments. */
 static const char *run_input(const struct side_run *run)
 {
 	return *run->input ? run->input : run->n_files ? run_arguments(run) : "";
 }
 
-/* Returns the first of `runs` runs of `side` with this input; SIZE_MAX: none has it. */
+/* Returns the first of the first `runs` runs of `side` with this input; SIZE_MAX: none has it. */
 static size_t run_with(const struct side *side, size_t runs, const char *input)
 {
 	for (size_t r = 0; r < runs; r++)
@@ -79,8 +79,8 @@ bool input_common(const struct side *a, const struct side *b)
 	return false;
 }
 
-/* Describes the inputs of a side's runs. An input is the first run of `old` that had it. by_input: runs of one input may be compared with
- * each other. numbers: per input; 0: not used. *input [runs], to be free()d, is part of the result. */
+/* Describes the inputs of a side's runs. An input is identified by the first run of `old` that had it. by_input: runs of one input may be
+ * compared with each other. numbers: count per input; 0: not used. *input [runs] is part of the result; free() it. */
 static struct expect_inputs inputs_of(const struct side *side, const struct side *old, size_t numbers, bool by_input, size_t **input)
 {
 	struct expect_inputs out = { .numbers = mat_new(side->n, numbers), .inputs = old->n };
@@ -126,7 +126,7 @@ static void cell_move(const struct cell *c, size_t i, double by)
 	mat_set(&c->observed->observations.values, c->rows[i], c->column, c->stretch * sinh(cell_value(c, i) + by));
 }
 
-/* Writes medians of the runs into y [runs]; use [runs]: the run has one. Returns how many. */
+/* Writes the median of each run into y[runs], and sets use[runs] if the run has values. Returns the number of these runs. */
 static size_t cell_medians(const struct cell *c, double *y, bool *use)
 {
 	double *work = mem_new(c->n + 1, sizeof(work[0]));
@@ -168,7 +168,7 @@ struct input_run {
 
 ORDER_BY(compare_inputs, struct input_run, BY_UP(input) BY_UP(run))
 
-/* Chooses the runs in use that are held out together: of one input as few as possible. fold [runs]. */
+/* Divides the runs in use into parts that are held out together, each with as few runs of one input as possible: fold[runs]. */
 static void input_folds(const struct expect_inputs *inputs, const bool *use, size_t folds, size_t *fold)
 {
 	size_t runs = inputs->numbers.rows, n = 0;
@@ -184,7 +184,7 @@ static void input_folds(const struct expect_inputs *inputs, const bool *use, siz
 	free(places);
 }
 
-/* Writes into `out` [runs] the shift of each run's values, by a fit without that run; NaN: the fit knows nothing of its input. */
+/* Writes the shift of each run's values into out[runs], by a fit without that run; NaN: the fit has no expectation for its input. */
 static void cell_left_out(const struct expect_inputs *inputs, const double *y, const bool *use, size_t n, double typical, double *out)
 {
 	size_t runs = inputs->numbers.rows, folds = n < FOLDS_MAX ? n : FOLDS_MAX;
@@ -212,8 +212,8 @@ static void cell_left_out(const struct expect_inputs *inputs, const double *y, c
 	mem_free(others, of);
 }
 
-/* Learns the expected value of the column per input from normal values, and changes these to the values at the typical input. drop [rows]:
- * rows of runs whose input has no expectation from the others. *typical: median over the runs. *expect: expect_release() it. */
+/* Learns the expected value of the column per input from normal values, and shifts these values to the typical input. Sets drop[rows] for
+ * runs whose input has no expectation from the other runs. *typical: median over the runs. *expect: expect_release() it. */
 static void cell_learn(const struct cell *c, const struct expect_inputs *inputs, double *typical, struct expect *expect, bool *drop)
 {
 	size_t runs = inputs->numbers.rows, n;
@@ -235,7 +235,7 @@ static void cell_learn(const struct cell *c, const struct expect_inputs *inputs,
 	mem_free(y, use);
 }
 
-/* Changes the new values to those at the typical input. drop: as in cell_learn(). */
+/* Shifts the new values to the typical input. drop: as in cell_learn(). */
 static void cell_apply(const struct cell *c, const struct expect_inputs *inputs, double typical, const struct expect *expect, bool *drop)
 {
 	for (size_t i = 0; i < c->n; i++) {
@@ -250,9 +250,9 @@ static void cell_apply(const struct cell *c, const struct expect_inputs *inputs,
 
 /* ---- all functions and columns ---- */
 
-/* Rows of the observations by function; within one in their order, by run. */
+/* Rows of the observations sorted by function; within a function in their order, which is by run. */
 struct by_function {
-	size_t *rows, *first; /* [rows]; [functions + 1] */
+	size_t *rows, *first; /* [rows] indexes; [functions + 1] start of each function */
 };
 
 static struct by_function by_function_of(const struct observed *o)
@@ -316,7 +316,7 @@ static size_t runs_dropped(const struct observed *o, const bool *drop)
 	return n;
 }
 
-/* Brings one column of one function to the typical input on both sides. Returns whether there is an expectation for it. */
+/* Shifts one column of one function to the typical input on both sides. Returns whether there is an expectation for it. */
 static bool column_bring(struct values *old, struct values *new, const size_t function[2], size_t column, struct like_inputs *like)
 {
 	double stretch = detector_stretch(old->observed->min_relevant_delta[column], TOLERANCE), typical;

@@ -1,7 +1,7 @@
 /* Compares counters at like inputs. Times and other counters of a call depend on the size of the input. From normal runs of several inputs,
  * the expected value of each column of a function is learned per input (model/anomaly/expect.h). Each value is then scaled to the typical
- * input: typical value * value / expected value. The expectation for a normal run is learned from the others, so that normal and new runs
- * have equal chance errors. */
+ * input: typical value * value / expected value. The expectation for a normal run is learned from the other normal runs, so that normal and
+ * new runs have equal chance errors. */
 #ifndef GATE_DETECT_LIKE_INPUTS_H
 #define GATE_DETECT_LIKE_INPUTS_H
 
@@ -11,27 +11,27 @@
 #define INPUT_NUMBERS_MAX 16 /* most numbers of an input; with more, none is used */
 
 /* Returns how many numbers the inputs of a side have; 0: none, too many, or different counts in its runs. An input is its name or, without
- * one, the arguments in the samples. Its numbers are arguments that are numbers, also after '=', ':' and ','. */
+ * a name, the arguments in the samples. Its numbers are the arguments that are numbers, also after '=', ':' and ','. */
 size_t input_numbers(const struct side *side);
-/* Writes the numbers of a run as asinh() into numbers [INPUT_NUMBERS_MAX]. Returns how many there are, which may be more. */
+/* Writes asinh() of each number of a run's input into numbers[INPUT_NUMBERS_MAX]. Returns the count of numbers, which may be larger. */
 size_t input_run_numbers(const struct side_run *run, double *numbers);
-/* Reports whether a run of each has the same input: not if arguments name the build, for example. O(runs of a * runs of b). */
+/* Reports whether some runs of both sides have the same input (no: arguments that name the build). O(runs of a * runs of b). */
 bool input_common(const struct side *a, const struct side *b);
 
 struct like_inputs {
-	size_t numbers;			   /* numbers of an input; 0: not used */
+	size_t numbers;			   /* count of numbers of an input; 0: numbers are not used */
 	size_t functions;		   /* number of functions compared at like inputs */
-	bool by_number[INPUT_NUMBERS_MAX]; /* true: compared by this number */
+	bool by_number[INPUT_NUMBERS_MAX]; /* compared by this number */
 	bool by_input;			   /* compared with runs of the same input */
-	size_t runs_unlike;		   /* runs of the new version with inputs that have no expectation */
+	size_t runs_unlike;		   /* number of runs of the new version whose inputs have no expectation */
 };
 
-/* Changes the values of both sides to those at the typical input of the old one. Removes samples of functions and runs whose inputs have no
- * expectation (OBSERVE_UNLIKE). Both sides have the same columns. O(samples log samples + functions * runs * numbers * 40 + runs * runs).
- */
+/* Scales the values of both sides to the typical input of the old side. Removes samples of functions and runs whose inputs have no
+ * expectation (OBSERVE_UNLIKE). Both sides must have the same columns. O(samples log samples + functions * runs * numbers * 40 + runs *
+ * runs). */
 struct like_inputs like_inputs_bring(const struct side *old, struct observed *normal, const struct side *new, struct observed *seen);
 
-/* Appends "what 2 functions take was compared at like inputs (by number 2 of 3)", or nothing if nothing was. */
+/* Appends "what 2 functions take was compared at like inputs (by number 2 of 3)", or nothing if no function was. */
 void like_inputs_text(const struct like_inputs *like, struct buf *out);
 
 #endif

@@ -12,20 +12,20 @@
 #include <math.h>
 #include <string.h>
 
-#define COUNTERS_MIN  2 /* a single one has no direction, only more and less */
-#define STRESSORS_MIN 8 /* fewer have no spread, and no p below 0.1 */
+#define COUNTERS_MIN  2 /* one counter has no direction, only more and less */
+#define STRESSORS_MIN 8 /* least number of stressors; fewer have no spread, and no p below 0.1 */
 #define PERMUTATIONS  9999
-#define SPREAD_MIN    .2 /* least spread of the logs over stressors: smaller differences may be noise, but would count as much */
+#define SPREAD_MIN    .2 /* least spread of the logs over stressors; smaller differences may be noise, but would count as much */
 #define SEED	      71
 
 /* ---- stressors by their counters ---- */
 
-/* Stressors as points: the logs of their events per unit of time, each counter standardised over all stressors, so that a point shows what
- * is special about its stressor. A function is placed among them on the same scale. Two points are similar by the cosine of their angle,
- * seen from the middle of the stressors. */
+/* Stressors as points: the logs of their events per unit of time, each counter standardised over all stressors, so that a point shows the
+ * particular features of its stressor. A function is placed among them on the same scale. The similarity of two points is the cosine of the
+ * angle between them, seen from the mean of the stressors. */
 struct space {
-	size_t n, p; /* used stressors and counters: counters that differ and that most stressors have, stressors with all of these */
-	size_t *row, *column; /* [n], [p]: their indexes in the matrix, ascending */
+	size_t n, p;	      /* numbers of used stressors and counters: counters that most stressors have, stressors with all of these */
+	size_t *row, *column; /* [n], [p] indexes of stressors and counters in the matrix, ascending */
 	struct mat points;    /* [n x p] */
 	double *mean, *sd;    /* [p] mean and standard deviation of the logs */
 	double *low, *high;   /* [p] range of the points */
@@ -91,7 +91,7 @@ static void space_set_scales(const struct mat *m, struct space *s)
 	free(values);
 }
 
-/* Makes the space. log_rates [stressors x counters]; NaN: not counted. It may have no points. *out is overwritten; space_release() it. */
+/* Fills *out, which is overwritten; space_release() it. log_rates [stressors x counters]; NaN: not counted. There may be no points. */
 static void space_of(const struct mat *log_rates, struct space *out)
 {
 	size_t rows = log_rates->rows, cols = log_rates->cols;
@@ -128,8 +128,8 @@ static void space_release(struct space *s)
 	*s = (struct space){ .n = 0 };
 }
 
-/* Computes similarity[n], -1 to 1, of each stressor to log_rates [columns of the matrix]. A counter beyond all stressors is as extreme as
- * the most extreme one; NaN (not known) is nothing special. 0: one of both is nothing special in all counters. */
+/* Computes similarity[n], -1 to 1, of each stressor to log_rates[columns of the matrix]. A counter beyond all stressors counts as the most
+ * extreme stressor; NaN (not known) counts as the mean. 0: stressor or function is at the mean in all counters. */
 static void space_similarities(const struct space *s, const double *log_rates, double *similarity)
 {
 	double *point = mem_new(s->p, sizeof(*point)), length = 0;
@@ -154,7 +154,7 @@ static void space_similarities(const struct space *s, const double *log_rates, d
 	free(point);
 }
 
-/* Returns the sum over so many stressors, drawn without replacement; order[n] is any order of all. */
+/* Returns the sum over `members` stressors, drawn without replacement; order[n] is any permutation of all. */
 static double match_draw(struct rng *rng, const double *similarity, size_t *order, size_t n, size_t members)
 {
 	double sum = 0;
@@ -169,7 +169,7 @@ static double match_draw(struct rng *rng, const double *similarity, size_t *orde
 	return sum;
 }
 
-/* Compares the group member[n], at least one, with random draws. Deterministic. */
+/* Compares the group member[n], with at least one member, with random draws. Deterministic. */
 static struct likeness_match match_of(const double *similarity, const bool *member, size_t n)
 {
 	struct likeness_match match = { .as_similar = 0 };
@@ -194,23 +194,22 @@ static struct likeness_match match_of(const double *similarity, const bool *memb
 	return match;
 }
 
-/* ---- counters of stressors as functions have them: events per unit of time, from fingerprints of machines like those of the functions'
- * samples ---- */
+/* ---- counters of stressors per unit of time, from fingerprints of machines like those of the functions' samples ---- */
 
-#define STRESSOR_EVENTS_MIN 100 /* least events of a counter in some stressor's run; with fewer it tells nothing */
+#define STRESSOR_EVENTS_MIN 100 /* least events of a counter in some stressor's run; with fewer it is not used */
 
-/* Selection of rates. */
+/* Selects rates. */
 struct stressor_rates_query {
-	const char *const *counters; /* [n_counters] of the functions, with COUNTERS_TIME if durations are known */
+	const char *const *counters; /* [n_counters] counters of the functions, with COUNTERS_TIME if durations are known */
 	size_t n_counters;
 	enum record_back_end back_end;	/* back end of the functions */
 	const char *hardware_type;	/* hardware type of the machines; "": any */
-	const struct fingerprint *kind; /* only fingerprints comparable with it; NULL: any */
+	const struct fingerprint *kind; /* only fingerprints comparable with this one; NULL: any */
 };
 
 struct stressor_rates {
-	char *missing;		      /* reason why there are none, without full stop; NULL: there are */
-	const char *const *stressors; /* [log_rates.rows], as in the evidence; borrowed */
+	char *missing;		      /* reason why there are no rates, without full stop; NULL: there are */
+	const char *const *stressors; /* [log_rates.rows] names, as in the evidence; borrowed */
 	struct mat log_rates;	      /* [stressors x n_counters] logs of events per unit, median over fingerprints; NaN: not counted */
 	size_t unit;		      /* index of the counter that is the unit: cycles, time on a CPU, or time */
 	size_t fingerprints;	      /* number of fingerprints with counters */
@@ -218,7 +217,7 @@ struct stressor_rates {
 
 #define NOT_THERE SIZE_MAX
 
-/* Units of time, best first. Real time also passes because of other processes: it is used only without another unit. */
+/* Units of time, best first. Real time also passes because of other processes, so it is used only without another unit. */
 static const char *const units[] = { "PAPI_TOT_CYC", "PAPI_REF_CYC", "perf::TASK-CLOCK", COUNTERS_TIME };
 
 static void stressor_rates_release(struct stressor_rates *rates)
@@ -231,10 +230,10 @@ static void stressor_rates_release(struct stressor_rates *rates)
 struct rates_work {
 	const struct evidence *evidence;
 	const struct stressor_rates_query *query;
-	struct mat *taken; /* [n] each [stressors x counters]: logs of events per operation of the stressor, which several runs have in
-			      common; NaN: not counted */
+	struct mat *taken; /* [n] matrices [stressors x counters]: logs of events per operation of the stressor, a basis that several runs
+			      share; NaN: not counted */
 	size_t n;
-	double *most; /* [counters] events in one run */
+	double *most; /* [counters] largest number of events in one run */
 };
 
 /* ---- reading ---- */
@@ -270,7 +269,7 @@ static const char *family_of(enum record_back_end back_end)
 	return back_end == RECORD_PAPI ? COUNTING_HARDWARE : COUNTING_SOFTWARE;
 }
 
-/* Takes the counts from runs of the functions' counter family, if there are any. */
+/* Adds the counts from runs of the functions' counter family, if there are any. */
 static void rates_add_cells(struct rates_work *w, const struct counting_plan *plan, const struct counter_cell *cells, size_t n)
 {
 	struct mat each = mat_new(w->evidence->fingerprints.n_stressors, w->query->n_counters);
@@ -333,7 +332,7 @@ static enum assay_status rates_read_all(struct rates_work *w, struct store *stor
 	return st;
 }
 
-/* ---- putting together ---- */
+/* ---- rates over all fingerprints ---- */
 
 static bool rates_has(const struct rates_work *w, size_t counter)
 {
@@ -384,7 +383,7 @@ static void rates_put_together(const struct rates_work *w, struct stressor_rates
 	free(values);
 }
 
-/* ---- why not ---- */
+/* ---- reasons for having no rates ---- */
 
 static const char *rates_why_never(enum record_back_end back_end)
 {
@@ -415,8 +414,8 @@ static char *rates_why_none(const struct stressor_rates_query *q)
 	return text.bytes;
 }
 
-/* Loads the rates of all selected fingerprints with counters. The evidence must outlive *out, which is overwritten;
- * stressor_rates_release() it. */
+/* Loads the rates of all selected fingerprints with counters into *out, which is overwritten; stressor_rates_release() it. The evidence
+ * must outlive *out. */
 static enum assay_status stressor_rates_load(struct lab *lab, const struct evidence *evidence, const struct stressor_rates_query *query,
 					     struct stressor_rates *out, struct assay_error *err)
 {
@@ -454,12 +453,12 @@ void likeness_release(struct likeness *l)
 	*l = (struct likeness){ .missing = NULL };
 }
 
-/* ---- what a function does in a call ---- */
+/* ---- events of a function per call ---- */
 
 /* Events per call of one function in each run. */
 struct calls_of {
-	double *mean;  /* [runs x columns]; first sums; NaN: not counted */
-	double *calls; /* [runs] calls; 0: none in this run */
+	double *mean;  /* [runs x columns] sums, then means; NaN: not counted */
+	double *calls; /* [runs] number of calls; 0: none in this run */
 	size_t runs, columns;
 };
 
@@ -482,7 +481,7 @@ static struct calls_of calls_of(const struct detected *d, const struct observed 
 	each.calls = mem_new(each.runs, sizeof(double));
 	for (size_t i = 0; i < m->rows; i++) {
 		double *sums = each.mean + o->run[i] * m->cols, work = 0;
-		bool divided = false; /* divided by work, as all columns but work are if it is counted */
+		bool divided = false; /* if work is counted, all other columns are divided by it */
 
 		if (strcmp(o->functions[o->function[i]], symbol) != 0)
 			continue;
@@ -522,8 +521,8 @@ static double usual_call(const struct detected *d, const struct observed *o, con
 	return calls;
 }
 
-/* Computes log_rates[columns]: logs of additional events per unit of additional time. Half an event of all calls together represents none.
- * Returns the reason if there are none, or NULL. */
+/* Computes log_rates[columns]: logs of additional events per unit of additional time. Zero counts as half an event of all calls together.
+ * Returns NULL, or the reason why there are none. */
 static const char *likeness_added_rates(const struct detected *d, const char *symbol, bool improved, size_t unit, double *log_rates)
 {
 	size_t p = d->seen.observations.values.cols;
@@ -672,7 +671,7 @@ void likeness_of(struct lab *lab, const struct evidence *evidence, const struct 
 	stressor_rates_release(&rates);
 }
 
-/* ---- the answer ---- */
+/* ---- the document ---- */
 
 static void add_function(const struct likeness *l, const struct likeness_function *f, struct document *d)
 {

@@ -10,17 +10,17 @@
 #include <math.h>
 #include <string.h>
 
-#define OVERFLOWED 0x1p62 /* no counter gets there: it went below zero, or wrapped around */
+#define OVERFLOWED 0x1p62 /* no counter reaches this: the value went below zero, or wrapped around */
 
 const struct observe_options observe_defaults = {
 	.least_work = 100, .least_ns = 10000, .samples_max = 200, .seed = 1, .least_share = .005
 };
 
-/* ---- sources ---- */
+/* ---- files of a process ---- */
 
-/* The counts of one process: in one file or, if its counters took several executions, in several. */
+/* The counts of one process: in one file, or in several if its counters took several executions. */
 struct source {
-	const struct samples *files[SAMPLES_RUNS_MAX]; /* [n] */
+	const struct samples *files[SAMPLES_RUNS_MAX]; /* [n] one per execution */
 	size_t n;
 	struct samples_join join; /* used if n > 1 */
 };
@@ -52,8 +52,7 @@ static bool counters_are_same(const struct samples *a, const struct samples *b)
 
 ORDER_POINTERS_BY(compare_starts, struct samples, BY_UP(started_ns) BY_UP(pid))
 
-/* Sorts files[n] into lists of the same counters, oldest first. Returns the number of lists; SIZE_MAX: they have different numbers of
- * files. */
+/* Sorts files[n] into lists with the same counters, oldest first. Returns the number of lists; SIZE_MAX: lists have different lengths. */
 static size_t lists_of(const struct samples **files, size_t n)
 {
 	size_t lists = 0, done = 0, each = 0;
@@ -78,7 +77,7 @@ static size_t lists_of(const struct samples **files, size_t n)
 	return lists;
 }
 
-/* Makes the sources of a run. The k-th process of each execution is the same one. */
+/* Makes the sources of a run. The k-th processes of all executions count as the same process. */
 static enum assay_status sources_of(const struct side *side, const struct side_run *run, struct source **out, size_t *n,
 				    struct assay_error *err)
 {
@@ -134,7 +133,7 @@ static const char *source_function_name(const struct source *source, size_t func
 	return source->files[file]->functions[index].name;
 }
 
-/* Returns the rows of a function. *apart: why a join has no rows of it. */
+/* Returns the rows of a function. *apart: reason why a join has no rows of the function. */
 static struct source_rows source_rows(const struct source *source, size_t function, enum samples_apart *apart)
 {
 	struct source_rows rows = { .source = source, .function = function };
@@ -190,8 +189,8 @@ static double source_work(const struct samples *file, size_t i, bool alone)
 	return work;
 }
 
-/* Fills vector[source_columns()] as samples_vector(), or not divided by threads; NaN: it overflowed. Returns the work, NaN if it is not
- * counted. Sets *overflow, and never clears it. */
+/* Fills vector[source_columns()] as samples_vector(), or not divided by threads; NaN: the counter overflowed. Returns the work, NaN if it
+ * is not counted. Sets *overflow if a counter overflowed, and never clears it. */
 static double source_vector(const struct source_rows *rows, size_t i, bool alone, bool per_thread, double *vector, bool *overflow)
 {
 	const struct source *source = rows->source;
@@ -215,7 +214,7 @@ static double source_vector(const struct source_rows *rows, size_t i, bool alone
 	return source_work(source->files[0], source_item(rows, i, 0), alone);
 }
 
-/* ---- pools: invocations put together until they are large enough ---- */
+/* ---- pools: invocations added up until they are large enough ---- */
 
 struct pool_row {
 	double weight, ns;
@@ -230,16 +229,16 @@ struct pool_rows {
 };
 
 struct pool_shape {
-	const size_t *from;   /* [columns] index into the source's vectors, SIZE_MAX: time */
+	const size_t *from;   /* [columns] index into the source's vectors; SIZE_MAX: time */
 	const bool *per_call; /* [columns] true: work or time, a mean over calls; false: a mean over work */
 	size_t columns;
 	bool alone, per_thread;
 	double least_work, least_ns;
 };
 
-/* Sums of some invocations. A mean over work is the sum of a counter over the work in which it was counted. */
+/* Sums over some invocations. A mean over work is the sum of a counter divided by the work in which it was counted. */
 struct pool {
-	double *sum, *base; /* [columns] */
+	double *sum, *base; /* [columns] weighted sum of values; sum of weights */
 	double work, ns, weight, weighed_ns;
 	size_t samples;
 };
@@ -318,7 +317,7 @@ static void pool_emit(const struct pool *pool, struct pool_rows *out)
 	mem_append(out->items, out->n, &out->capacity, row);
 }
 
-/* A full pool becomes `last`, which is written when the next one is full: the rest at a thread's end joins it. */
+/* A full pool becomes `last`, which is written when the next pool is full. The rest at a thread's end is added to `last`. */
 struct pooling {
 	struct pool now, last, rest;
 	const struct pool_shape *shape;
@@ -373,8 +372,8 @@ static void pool_add(const struct source_rows *rows, const struct pool_shape *sh
 			pooling_is_full(&p);
 	}
 	pooling_end_thread(&p);
-	/* Pool threads that did too little. A function that did little in all becomes one row, so that more work is noticed, if its work
-	 * was counted. */
+	/* Pool threads that did too little. A function that did little in total becomes one row if its work was counted, so that more work
+	 * is noticed. */
 	if (pool_is_large(&p.rest, shape, has_work) ||
 	    (out->n == before && p.rest.samples && ((has_work && !*overflow) || pool_is_complete(&p.rest, shape->columns))))
 		pool_emit(&p.rest, out);
@@ -394,7 +393,7 @@ static void pool_rows_release(struct pool_rows *rows)
 	*rows = (struct pool_rows){ .items = NULL };
 }
 
-/* Keeps `most` rows by a seeded choice, in their order, and gives them the weight of the others. */
+/* Keeps `most` rows, chosen at random by `seed`, in their order, and gives them the weight of the others. */
 static void pool_choose(struct pool_rows *rows, size_t most, uint64_t seed)
 {
 	size_t *order, kept = 0;
@@ -430,10 +429,10 @@ static void pool_choose(struct pool_rows *rows, size_t most, uint64_t seed)
 /* ---- totals ---- */
 
 /* Sums over all calls of a function in a run, if sample files have them (runs/inside/samples/samples.h). The rows of its samples are scaled
- * to these, so that the choice of samples changes no mean. Within a run rows keep their proportions. */
+ * to these sums, so that the choice of samples changes no mean. Within a run, rows keep their proportions. */
 struct pool_totals {
 	double calls, work; /* sums over its threads and processes; calls 0: not known */
-	double *sums;	    /* [columns] in the function itself; NaN: not known */
+	double *sums;	    /* [columns] sums in the function itself; NaN: not known */
 	size_t columns;
 };
 
@@ -465,7 +464,7 @@ bool observe_total_known(const struct samples *samples, size_t function)
 	return known;
 }
 
-/* Adds the totals of a file. A file without them makes all unknown. columns[n]: names of counters. */
+/* Adds the totals of a file. A file without totals makes all sums unknown. columns[n]: names of counters. */
 static void pool_totals_add(struct pool_totals *totals, const struct samples *samples, size_t function, char *const *columns, size_t n)
 {
 	struct samples_total total;
@@ -483,7 +482,7 @@ static void pool_totals_add(struct pool_totals *totals, const struct samples *sa
 	samples_total_release(&total);
 }
 
-/* Returns the mean of a column's rows as in totals: over calls, or over work; NaN: counted in none. */
+/* Returns the mean of a column's rows as totals define it: over calls, or over work; NaN: not counted in any row. */
 static double rows_mean(const struct pool_rows *rows, size_t column, bool per_call)
 {
 	double sum = 0, base = 0;
@@ -521,7 +520,7 @@ static void rows_collapse(struct pool_rows *rows)
 }
 
 /* Scales the values, weights and work of a function's rows in a run to its totals. A value that a row lacks becomes the mean. collapse: one
- * row replaces all, if the values of single calls are estimates. */
+ * row replaces all, because the values of single calls are estimates. */
 static void pool_totals_apply(const struct pool_totals *totals, const struct pool_shape *shape, bool collapse, struct pool_rows *rows)
 {
 	double weight = 0, work = 0;
@@ -549,8 +548,8 @@ static void pool_totals_apply(const struct pool_totals *totals, const struct poo
 
 /* ---- rows of all functions ---- */
 
-/* Reports whether nested calls were subtracted. A function without any in its samples did all of the work itself, however rarely others
- * were sampled. */
+/* Reports whether nested calls were subtracted. If no sample of a function has any, the function did all of the work itself, however rarely
+ * other functions were sampled. */
 static bool has_nested(const struct samples *s, size_t item)
 {
 	bool nested = s->items[item].alone_ns < s->items[item].ns;
@@ -568,7 +567,7 @@ static bool any_estimated(const struct samples *s, const struct samples_function
 	return false;
 }
 
-/* Lists functions whose own work is known only by an estimate. */
+/* Lists functions whose own work is only estimated. */
 static void observe_names_of_estimated(const struct side *side, struct stems *out)
 {
 	for (size_t r = 0; r < side->n; r++) {
@@ -584,9 +583,9 @@ static void observe_names_of_estimated(const struct side *side, struct stems *ou
 }
 
 struct observing_function {
-	enum observe_remark_kind small; /* why it is not used; OBSERVE_REMARKS: it is */
-	double calls, squares;		/* sums of samples' weights, and of weight * (weight - 1) for samples_effective() */
-	/* For one run. */
+	enum observe_remark_kind small; /* reason why it is not used; OBSERVE_REMARKS: it is used */
+	double calls, squares;		/* sums of the samples' weights, and of weight * (weight - 1) for samples_effective() */
+	/* For one run: */
 	struct pool_rows cell;
 	struct pool_totals totals;
 	bool estimated; /* the own work of single calls is an estimate */
@@ -600,10 +599,10 @@ struct observing {
 	size_t n_columns;
 	struct observing_function *functions; /* [names.n] */
 	bool use_totals;		      /* both sides have totals */
-	bool seeded;			      /* runs have recorded their seed */
+	bool seeded;			      /* runs recorded their seed */
 };
 
-/* Reports whether durations mean something, and little else is counted. */
+/* Reports whether the back end measures durations well and counts little else. */
 static bool is_time_watched(enum record_back_end back_end)
 {
 	return back_end == RECORD_SOFTWARE || back_end == RECORD_TIME;
@@ -649,8 +648,8 @@ static void observing_add_unsure(struct observing *w, const struct samples *s, c
 	}
 }
 
-/* Returns the factor by which the weights of a function's samples represent as many calls as there were: sampling is by chance, the number
- * of calls is known. 1: it is not known. */
+/* Returns the factor that makes the weights of a function's samples sum to its number of calls: sampling is random, but the number of calls
+ * is known. Returns 1 if it is not known. */
 static double source_weight_factor(const struct source *source, size_t function)
 {
 	size_t at = source->n > 1 ? source->join.functions[function].functions[0] : function;
@@ -721,7 +720,7 @@ static void observing_add_function(struct observing *w, const struct source *sou
 			observing_remark(w, OBSERVE_SAME_NAME, name, 1);
 }
 
-/* Returns a seed that depends only on the function and the run. */
+/* Returns a seed that depends only on `seed`, the function and the run. */
 static uint64_t observing_seed(uint64_t seed, const char *function, const char *run)
 {
 	uint64_t hash = 0xcbf29ce484222325u ^ seed; /* FNV-1a */
@@ -807,7 +806,7 @@ static bool nested_only(const struct observe_share *share)
 	return share->alone < OBSERVE_OWN_PART * share->nested;
 }
 
-/* Finds functions to put aside. Both sides must be small. */
+/* Finds functions to put aside; a function must do little on both sides. */
 static void observing_find_small(struct observing *w)
 {
 	struct observe_share *here = mem_new(w->names.n, sizeof(here[0])), *there = mem_new(w->names.n, sizeof(there[0]));
@@ -831,7 +830,7 @@ static void observing_find_small(struct observing *w)
 	mem_free(here, there);
 }
 
-/* Reports whether some file has totals; those of killed processes have none. */
+/* Reports whether any file has totals; files of killed processes have none. */
 static bool tells_totals(const struct side *side)
 {
 	for (size_t r = 0; r < side->n; r++)

@@ -7,21 +7,21 @@
 #include "model/anomaly/detector.h"
 
 struct observe_options {
-	double least_work;  /* samples with less work (accesses and blocks, or instructions) are pooled up to this (100) */
-	double least_ns;    /* the same, ns, if no work is counted (10000) */
-	size_t samples_max; /* most samples per function and run, a seeded choice of more (0: no limit) */
+	double least_work;  /* samples with less work (accesses and blocks, or instructions) are pooled up to this amount (100) */
+	double least_ns;    /* the same in ns if no work is counted (10000) */
+	size_t samples_max; /* most samples per function and run, chosen at random by `seed` (0: no limit) */
 	uint64_t seed;
-	double least_share; /* functions with a smaller share of all that was done (work, contention, system calls by their cost, or time),
-			       on both sides, are put aside (.005) */
-	bool per_thread; /* divide by the threads alive at the end of an invocation, as published: that is chance if threads end together */
-	const struct side *other; /* the side to compare with, or NULL: functions taken with nested calls there are so here, too */
-	const char *const *only;  /* [n_only] names to use; NULL: all */
+	double least_share; /* least share of all that a side did, on either side (work, contention, system calls by their cost, or time);
+			       smaller functions are put aside (0.005) */
+	bool per_thread;    /* divide by the threads alive at the end of an invocation, as published; random if threads end together */
+	const struct side *other; /* the side to compare with, or NULL: functions that include nested calls there do so here, too */
+	const char *const *only;  /* [n_only] names of functions to use; NULL: all */
 	size_t n_only;
 };
 extern const struct observe_options observe_defaults;
 #define OBSERVE_OWN_PART .1 /* least own part of a function's work, if the work of nested calls is an estimate */
 
-/* Constant, code, text for users: why something is excluded, or is less exact. */
+/* Why something is excluded, or is less exact: constant, code, text for users. */
 #define OBSERVE_REMARK_ROWS(X)                                                                                                             \
 	X(OBSERVE_INCLUSIVE, "with_nested", "with what it calls: what nested calls took is an estimate only")                              \
 	X(OBSERVE_UNASKED, "not_asked_for", "not among the functions that changed or were asked for")                                      \
@@ -39,22 +39,22 @@ const char *observe_remark_text(enum observe_remark_kind kind);
 
 /* Facts about a function on one side. */
 struct observed_facts {
-	double share;  /* part of all that this side did, without nested calls, as for least_share */
-	double own_ns; /* its cost in a run without nested calls, ns, by all counters (counters.h), or its time; an estimate if the part of
-			  nested calls is one */
-	double measured; /* effective number of measured calls in all runs (samples_effective()). Runs without a recorded seed have measured
-			    the same calls */
-	double unsure_ns; /* possible error of a mean duration by measuring, ns, whatever the number of samples; 0 if no duration is used */
-	size_t remarks[OBSERVE_REMARKS]; /* number of samples to which each applies; 0: none */
+	double share;	 /* share of all that this side did, without nested calls, as for least_share */
+	double own_ns;	 /* cost in a run without nested calls, ns, by all counters (counters.h), or time; an estimate if the part of nested
+			    calls is one */
+	double measured; /* effective number of measured calls in all runs (samples_effective()); runs without a recorded seed measured the
+			    same calls */
+	double unsure_ns; /* possible measurement error of a mean duration, ns, whatever the number of samples; 0 if no duration is used */
+	size_t remarks[OBSERVE_REMARKS]; /* number of samples to which each kind applies */
 };
 
 struct observed {
 	struct observations observations; /* points into the members below; functions by name, runs as in the side */
 	size_t *function, *run;
-	double *weight, *min_relevant_delta, *ns; /* ns [n]: mean duration of a call of the sample without nested ones, to weigh functions
-						     by time; emulated: its accesses and blocks instead */
-	bool *per_call;				  /* [columns] true: mean over calls, not over work; it may depend on the input */
-	char **functions, **columns;		  /* functions with samples here; names without suffixes of compilers (".constprop.0") */
+	double *weight, *min_relevant_delta, *ns; /* ns [n]: mean duration of a call without nested calls, to weigh functions by time;
+						     emulated: its accesses and blocks instead */
+	bool *per_call;				  /* [columns] mean over calls, not over work; it may depend on the input */
+	char **functions, **columns;		  /* functions with samples here, without compilers' suffixes (".constprop.0") */
 	struct observed_aside {
 		char *function;
 		enum observe_remark_kind why;
@@ -65,8 +65,8 @@ struct observed {
 };
 
 /* Observes a side. Vectors exclude nested selected functions, unless their part is an estimate in any sample of the function. *out is
- * overwritten; observed_release() it before the side. ASSAY_E_NODATA: no usable sample or counter. ASSAY_E_USAGE: a run's files do not
- * belong together. O(samples * columns). */
+ * overwritten; observed_release() it before the side. ASSAY_E_NODATA: no usable sample or counter. ASSAY_E_USAGE: a run's files do not fit
+ * together. O(samples * columns). */
 enum assay_status observe(const struct side *side, const struct observe_options *options, struct observed *out, struct assay_error *err);
 void observed_release(struct observed *observed); /* accepts zeroed */
 
@@ -77,7 +77,7 @@ struct observe_share {
 	double own_ns;	      /* cost without nested calls by all counters, ns; not divided by anything */
 };
 
-/* Overwrites share[names->n] and returns the sum over the side. */
+/* Fills share[names->n], overwriting it, and returns the sum over the side. */
 double observe_shares(const struct side *side, const struct stems *names, struct observe_share *share);
 
 /* Reports whether the file has the sums over all calls of the function. */
@@ -86,15 +86,15 @@ bool observe_total_known(const struct samples *samples, size_t function);
 /* Returns the number of calls that the samples of a function represent. */
 double observed_calls(const struct observed *observed, size_t function);
 
-size_t observed_find(const struct observed *observed, const char *function); /* SIZE_MAX: not found */
-/* Puts aside functions that only one of the two has, and renumbers the others. */
+size_t observed_find(const struct observed *observed, const char *function); /* returns SIZE_MAX if not found */
+/* Puts functions aside that only one of the two sides has, and renumbers the others. */
 void observed_keep_common(struct observed *a, struct observed *b);
 
-/* Returns the observations as the detector gets them: counters that follow the load of the machine (COUNTER_LOAD) were not counted. Only
+/* Returns the observations for the detector, in which counters that depend on the load of the machine (COUNTER_LOAD) were not counted. Only
  * the values are a copy: mat_release() them. */
 struct observations observed_without_load(const struct observed *observed, enum record_back_end back_end);
 
-/* Removes the rows that drop[rows] marks as unlike those of the normal runs; NULL marks none. Puts functions without rows aside. */
+/* Removes the rows marked in drop[rows] as unlike those of the normal runs; NULL marks none. Puts functions without rows aside. */
 void observed_drop(struct observed *observed, const bool *drop);
 
 #endif

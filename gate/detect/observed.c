@@ -1,4 +1,4 @@
-/* Operations on what was observed: release, putting functions aside, removing rows. Computes the part of each function in the work. */
+/* Operations on observations: release, putting functions aside, removing rows. Computes the part of each function in the work. */
 #include "gate/detect/observe.h"
 
 #include "base/mem.h"
@@ -60,7 +60,7 @@ static void observed_renumber(struct observed *o, const size_t *number)
 	m->rows = kept;
 }
 
-/* why: the reason; OBSERVE_REMARKS: each function's own reason. */
+/* why: common reason; OBSERVE_REMARKS: each function has its own reason. */
 static void observed_put_aside(struct observed *o, const bool *keep, enum observe_remark_kind why)
 {
 	size_t n = o->observations.functions, kept = 0, *number = mem_new(n, sizeof(number[0]));
@@ -146,8 +146,8 @@ void observed_drop(struct observed *o, const bool *drop)
 /* ---- the part of each function in the work of a side ---- */
 
 /* Returns the approximate cost of each counter, ns (counters.h): of work, of waiting for lines that other threads changed, and of system
- * calls, so that little work with many of these is not little. Others are 0: first misses and allocations of a thread would count too much
- * in short runs. costs[2 * n_counters]: these, then those of all counters that cost anything. */
+ * calls; these make a function with little work large. Other costs are 0, because a thread's first misses and allocations would count too
+ * much in short runs. costs[2 * n_counters]: these costs, then the costs of all counters. */
 static double *shares_costs(const struct samples *s)
 {
 	double *costs = mem_new(2 * s->n_counters, sizeof(double));
@@ -170,7 +170,7 @@ static double above_zero(double x)
 	return x > 0 ? x : 0;
 }
 
-/* Returns the work of a sample: by `costs`, or by time if costs is NULL. */
+/* Returns the work of a sample: by `costs`, or by time if `costs` is NULL. */
 static struct observe_share shares_done(const struct samples *s, size_t item, const double *costs)
 {
 	const double *alone = s->alone + item * s->n_counters, *nested = s->values + item * s->n_counters;
@@ -188,7 +188,7 @@ static struct observe_share shares_done(const struct samples *s, size_t item, co
 	return done;
 }
 
-/* Returns the work of a function in a file: its own by all its calls, if that is known, else by the samples. */
+/* Returns the work of a function in a file: its own work by all its calls if that is known, otherwise by the samples. */
 static struct observe_share shares_function(const struct samples *s, size_t function, const double *costs)
 {
 	const struct samples_function *f = &s->functions[function];

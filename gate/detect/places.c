@@ -48,7 +48,7 @@ static void places_of_changes(const struct changes *changes, struct places *out)
 	*out = places;
 }
 
-/* Fills in files and lines only. */
+/* Fills in only files and lines. */
 static void places_of_build(const struct build *build, struct places *out)
 {
 	struct places places = { .know_change = false };
@@ -95,7 +95,7 @@ static char *without_input(const char *selector)
 	return slash ? mem_format("%.*s%s", (int)(slash - selector), selector, at) : NULL;
 }
 
-/* Gives files their names in the repository, since a build from git was made in a directory that no longer exists. */
+/* Gives files their names in the repository, because the directory of a build from git no longer exists. */
 static void name_as_committed(const char *repository, const char *commit, struct places *places)
 {
 	struct source source;
@@ -151,7 +151,7 @@ const struct place *places_find(const struct places *places, const char *symbol)
 	return found;
 }
 
-/* ---- the text of a source that debug information names ---- */
+/* ---- text of source files that debug information names ---- */
 
 static bool is_source(const char *path)
 {

@@ -30,7 +30,7 @@ void side_release(struct side *side)
 	*side = (struct side){ .runs = NULL };
 }
 
-/* ---- putting one together ---- */
+/* ---- building a side ---- */
 
 void side_add_run(struct side *side, const char *name, const char *input, const char *machine)
 {
@@ -53,7 +53,7 @@ void side_add_samples(struct side *side, struct samples *samples)
 	*samples = (struct samples){ .items = NULL };
 }
 
-/* Reports whether it is the start of a sample file, cut off before the end of its description. */
+/* Reports whether the bytes are the start of a sample file that is cut off before the end of its description. */
 static bool is_cut_short(const void *bytes, size_t n)
 {
 	struct record_header header;
@@ -84,7 +84,7 @@ static enum assay_status side_add_file(struct side *side, const char *name, cons
 	return ASSAY_OK;
 }
 
-/* ---- do they go together? ---- */
+/* ---- checks that runs and sides are comparable ---- */
 
 size_t side_counters(const struct side_run *run, const char ***out)
 {
@@ -102,7 +102,7 @@ size_t side_counters(const struct side_run *run, const char ***out)
 	return kept;
 }
 
-/* Returns the first counter that only one of two sorted lists has; NULL: they are equal. *in_a: the first has it. */
+/* Returns the first counter that only one of two sorted lists has; NULL: they are equal. *in_a: list a has it. */
 static const char *only_one_has(const char *const *a, size_t n_a, const char *const *b, size_t n_b, bool *in_a)
 {
 	size_t i = 0;
@@ -161,7 +161,7 @@ enum assay_status side_compare(const struct side *a, const struct side *b, struc
 	return st;
 }
 
-/* Excludes the runs for which so() is true; returns how many. */
+/* Excludes the runs for which so() is true; returns the number of them. */
 static size_t side_leave_out(struct side *side, bool (*so)(const struct side_run *run))
 {
 	size_t kept = 0, n = side->n;
@@ -256,7 +256,7 @@ static const char *build_of(const struct samples *s)
 	return NULL;
 }
 
-/* Checks that processes of one run have one build of a program; with two, several runs were recorded into one directory. */
+/* Checks that the processes of a run used one build of a program; otherwise several runs were recorded into one directory. */
 static enum assay_status side_check_builds(const struct side *side, const struct side_run *run, struct assay_error *err)
 {
 	for (size_t f = 1; f < run->n_files; f++) {
@@ -272,7 +272,7 @@ static enum assay_status side_check_builds(const struct side *side, const struct
 	return ASSAY_OK;
 }
 
-/* A function in a run: its time without nested calls, and the sample that has most of it. */
+/* A function in a run: its time without nested calls, and the sample with most of that time. */
 struct function_time {
 	double ns, calls, top_ns;
 	struct sample *top;
@@ -298,8 +298,8 @@ static void times_of_run(const struct side_run *run, const struct stems *names, 
 	}
 }
 
-/* Corrects interrupted calls, which may represent many. Such a sample has most of its function's time in a run. Without it the run's mean
- * is nearer to the median of all runs. Its duration becomes the mean of the others. */
+/* Corrects interrupted calls, which may represent many calls. Such a sample has most of its function's time in a run, and without it the
+ * run's mean is nearer to the median of all runs. Its duration becomes the mean of the other samples. */
 static void side_mend_interrupted(struct side *side)
 {
 	struct stems names = { .items = NULL };
@@ -361,7 +361,7 @@ enum assay_status side_check(struct side *side, struct assay_error *err)
 	return st ? st : side_check_counters(side, err);
 }
 
-/* ---- from a directory ---- */
+/* ---- samples from a directory ---- */
 
 static bool is_samples(const char *name)
 {
@@ -384,7 +384,7 @@ static enum assay_status side_add_path(struct side *side, const char *path, size
 	return st;
 }
 
-/* Adds a run that is a directory. A directory without samples is not a run; an empty one is counted. */
+/* Adds a directory as a run. A directory without samples is not a run; empty directories are counted. */
 static enum assay_status side_add_directory(struct side *side, const char *path, const char *name, size_t *files, struct assay_error *err)
 {
 	char **names;
@@ -447,14 +447,14 @@ enum assay_status side_read(const char *directory, struct side *out, struct assa
 	return st;
 }
 
-/* ---- stored samples of a version, as 'assay run --probe' left them ---- */
+/* ---- stored samples of a version, from 'assay run --probe' ---- */
 
 struct listing {
-	struct sample_file *files; /* [n], then those of other builds up to [all] */
+	struct sample_file *files; /* [n] files in use, then excluded ones up to [all] */
 	size_t n, all;
 };
 
-/* Reports whether both are of the same execution, whose files are adjacent. */
+/* Reports whether both files are of the same execution; its files are adjacent. */
 static bool same_execution(const struct sample_file *a, const struct sample_file *b)
 {
 	return a->repetition == b->repetition && strcmp(a->plan, b->plan) == 0 && strcmp(a->machine, b->machine) == 0 &&
@@ -573,7 +573,7 @@ static enum assay_status side_compare_with_results(struct lab *lab, struct side 
 	return st;
 }
 
-/* Checks, if the selector has no version, that there are samples of only one. */
+/* Checks that there are samples of only one version if the selector has no version. */
 static enum assay_status listing_check_versions(const char *selector, const struct listing *list, const char *version,
 						struct assay_error *err)
 {
@@ -596,7 +596,7 @@ static enum assay_status side_is_empty(const struct side *side, const char *type
 			  type ? " on machines of type " : "", type ? type : "");
 }
 
-/* Keeps the files of one back end: the requested one, else that of the latest file. */
+/* Keeps the files of one back end: the requested one, otherwise that of the latest file. */
 static void listing_keep_back_end(const enum record_back_end *asked, struct listing *list)
 {
 	size_t latest = 0, kept = 0;

@@ -11,7 +11,7 @@
 
 /* Threads in which a function ran, each once, numbered across files. */
 struct threads {
-	uint64_t *at; /* [n], rising */
+	uint64_t *at; /* [n] ascending */
 	size_t n, capacity;
 };
 
@@ -88,7 +88,7 @@ static bool row_misses_otherwise(const struct side_effect_row *row)
 	return false;
 }
 
-/* Returns the row from which row i's misses moved: others of its threads miss as much less; the one with most. SIZE_MAX: none moved. */
+/* Returns the row whose misses decreased most if rows in row i's threads together miss as much less: misses moved. SIZE_MAX: none moved. */
 static size_t row_moved_from(const struct side_effect_row *rows, size_t n, const struct threads *threads, size_t i)
 {
 	double most = 0;
@@ -112,7 +112,7 @@ static size_t row_moved_from(const struct side_effect_row *rows, size_t n, const
 	return from;
 }
 
-/* Reports whether the cause explains the effect by new memory, calls or paths. Such causes have work or events, so are no side effects. */
+/* Reports whether the cause explains the effect by new memory, calls or paths. Such causes have own events, so are no side effects. */
 static bool row_brings(const struct side_effect_row *cause, const struct side_effect_row *effect)
 {
 	double lines = cause->kind.fresh_bytes * cause->calls / LINE_BYTES, calls = (cause->kind.calls - 1) * cause->calls;
