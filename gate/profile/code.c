@@ -15,12 +15,12 @@
 #include <sys/statfs.h>
 #include <time.h>
 
-#define FILES_MAX 512 /* files open at once */
-#define ROUNDS	  20  /* rounds of passing classes from callers to callees */
+#define FILES_MAX 512 /* most files that are open at once */
+#define ROUNDS	  20  /* most rounds of passing classes from callers to callees */
 #define MOST(n)	  ((n) / 2 + 1)
 #define UNKNOWN	  CODE_CLASSES /* class of a piece without a name, until it is known */
 
-/* ---- what kind of work code does ---- */
+/* ---- tables of kinds of work ---- */
 
 /* The first matching row counts. files NULL: any file. Symbols are without leading underscores. */
 static const struct symbol_row {
@@ -117,7 +117,7 @@ static const struct file_row {
 	{ CODE_GENERATED, "//anon anon_inode* memfd:*" },
 };
 
-/* ---- looking up ---- */
+/* ---- lookup ---- */
 
 ROWS_FUNCTION(code_class_text, enum code_class, CODE_ROWS, ROWS_WORD)
 
@@ -147,7 +147,7 @@ bool code_is_named(const char *names, const char *name)
 	return false;
 }
 
-/* Returns the class of a symbol without the suffixes of compilers and linkers: ".cold", "@GLIBC_2.2.5". */
+/* Returns the class of a symbol without suffixes of compilers and linkers: ".cold", "@GLIBC_2.2.5". */
 static enum code_class class_of_stem(const char *file, const char *symbol)
 {
 	symbol += strspn(symbol, "_");
@@ -159,7 +159,7 @@ static enum code_class class_of_stem(const char *file, const char *symbol)
 	return CODE_NONE;
 }
 
-/* Returns the class of a function by symbol and file name without directory; CODE_NONE: not in the table. */
+/* Returns the class of a function by symbol and file name without directory; CODE_NONE: it is not in the table. */
 static enum code_class code_class_of_symbol(const char *file, const char *symbol)
 {
 	char *stem = mem_bytes(symbol, strcspn(symbol, ".@"));
@@ -177,21 +177,21 @@ enum code_class code_class_of_file(const char *file)
 	return CODE_NONE;
 }
 
-/* ---- files that were looked into ---- */
+/* ---- files that were read ---- */
 
 struct file {
 	char *path;
 	struct stat info;
-	bool known; /* it can be read, and is the file that was mapped */
+	bool known; /* the file can be read, and is the one that was mapped */
 	struct image image;
 	struct pieces pieces;
-	uint8_t *classes; /* [pieces.n] code_class or UNKNOWN; NULL until a piece without a name needs one */
+	uint8_t *classes; /* [pieces.n] code_class or UNKNOWN; NULL until a piece without a name is looked up */
 };
 
 struct code {
 	struct file *files[FILES_MAX];
 	size_t n;
-	int64_t began_s; /* real time */
+	int64_t began_s; /* start of the lookups, s of real time */
 };
 
 struct code *code_new(void)
@@ -216,9 +216,9 @@ void code_free(struct code *code)
 	free(code);
 }
 
-/* ---- files ---- */
+/* ---- opening files ---- */
 
-/* Reports whether the file is the mapped one. Inode numbers differ in an overlay: there, a file not changed since is taken as the same. */
+/* Reports whether the file is the mapped one. Inode numbers differ in an overlay: there, a file not changed since began_s counts. */
 static bool is_same(const struct code *code, const char *path, uint64_t inode, struct stat *info)
 {
 	struct statfs mounted;
@@ -242,7 +242,7 @@ static struct file *file_open(const char *path, const struct stat *info)
 	return file;
 }
 
-/* Returns the file, reading it if needed; NULL: it is gone, or another file has its name. */
+/* Returns the file, reading it if needed; NULL: it no longer exists, or another file has its name. */
 static struct file *file_of(struct code *code, const char *path, uint64_t inode)
 {
 	struct stat info;
@@ -277,7 +277,7 @@ const char *code_path(const struct code *code, const char *file, const char *dir
 
 /* ---- pieces ---- */
 
-/* Returns a name of the piece: the first that has a class, else the last, which is the one that other files see. */
+/* Returns a name of the piece: the first that has a class, otherwise the last one, which other files see. */
 static const char *piece_name(const struct file *file, const struct piece *piece, enum code_class *class)
 {
 	const char *name = piece->variant_of;
@@ -298,7 +298,7 @@ static const char *piece_name(const struct file *file, const struct piece *piece
 
 ORDER_BY(compare_uses, struct piece_use, BY_UP(to) BY_UP(from))
 
-/* Returns the class of more than half of uses[n] of one piece, among those of known class; UNKNOWN: no class is known. */
+/* Returns the class of more than half of the users in uses[n] of one piece whose class is known; UNKNOWN: no class is known. */
 static uint8_t class_of_uses(const uint8_t *classes, const struct piece_use *uses, size_t n)
 {
 	size_t counts[CODE_CLASSES] = { 0 }, all = 0;
@@ -355,7 +355,7 @@ void code_function_name(const char *symbol, char out[CODE_NAME_BYTES])
 
 #define STUB_BYTES 16 /* largest size of an entry of a procedure linkage table */
 
-/* Appends "@plt" to the function that an entry of a procedure linkage table calls (else the table's name). Returns false elsewhere. */
+/* Writes the function that an entry of a procedure linkage table calls (else the table's name) with "@plt". Returns false elsewhere. */
 static bool name_stub(const struct image *image, uint64_t address, char out[CODE_NAME_BYTES])
 {
 	const struct image_section *section = image_section_at(image, address);
@@ -391,7 +391,7 @@ static bool goes_on(const uint8_t *bytes)
 	return (word & 0x7c000000) != 0x14000000 && (word & 0xfe000000) != 0xd6000000;
 }
 
-/* Reports whether the instruction at `from` has `length` bytes and is followed by the next one in memory. */
+/* Reports whether the instruction at `from` has `length` bytes and continues with the next one in memory. */
 static bool is_passed(const struct image *image, uint64_t from, uint64_t length)
 {
 	ZydisDecoder decoder;

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Kinds of work, by file name and, if known, by function name: from the tables of code.c, never guessed. */
+/* Kinds of work, by file name and, if known, by function name. They come from the tables of code.c and are never guessed. */
 #define CODE_ROWS(X)                                                                                                                       \
 	X(CODE_NONE, "")                                                                                                                   \
 	X(CODE_STRINGS, "string functions")                                                                                                \
@@ -35,12 +35,12 @@
 
 enum code_class { CODE_ROWS(ROWS_ENUM) CODE_CLASSES };
 
-const char *code_class_text(enum code_class class); /* for users and in JSON */
+const char *code_class_text(enum code_class class); /* returns the name for users and JSON */
 
-/* Returns the class of a file as a whole; CODE_NONE: not in the table. */
+/* Returns the class of a file as a whole; CODE_NONE: the file is not in the table. */
 enum code_class code_class_of_file(const char *file);
 
-/* Reports whether `name` is among `names`, which spaces separate. A '*' at the end of one matches anything. A '~' matches suffixes by which
+/* Reports whether `name` matches one of `names`, which spaces separate. A '*' at the end matches anything. A '~' matches suffixes by which
  * C libraries mark variants of a function: for a kind of CPU, with checks, or for a locale. */
 bool code_is_named(const char *names, const char *name);
 
@@ -49,9 +49,9 @@ bool code_is_named(const char *names, const char *name);
 struct code; /* the files that were read */
 
 struct code_place {
-	enum code_class class;	    /* class of the function, else of the file, else CODE_NONE */
-	bool behind_call;	    /* a system call is the instruction before, or the one before that */
-	bool nameless;		    /* the function has no symbol: `name` has its address */
+	enum code_class class;	    /* class of the function, otherwise of the file, otherwise CODE_NONE */
+	bool behind_call;	    /* one of the two instructions before the place is a system call */
+	bool nameless;		    /* the function has no symbol; `name` contains its address */
 	bool by_callers;	    /* the function has no name; `class` is that of most functions that call it */
 	char name[CODE_NAME_BYTES]; /* name as in the source; "file+0x1230", its start, if it has none; "": not known */
 };
@@ -65,7 +65,7 @@ const char *code_path(const struct code *code, const char *file, const char *dir
 /* Writes the function name of a symbol, as in code_place. */
 void code_function_name(const char *symbol, char out[CODE_NAME_BYTES]);
 
-/* Finds the place at `offset` of the file mapped from `path` with `inode`; if replaced, only the path is used. Reads each file once. */
+/* Finds the place at `offset` of the file mapped from `path` with `inode`; only the path is used if replaced. Reads each file once. */
 void code_at(struct code *code, const char *path, uint64_t inode, uint64_t offset, struct code_place *out);
 
 #endif

@@ -34,8 +34,8 @@ static double level_all(const struct level_run *run)
 	return fmax(run->wall - run->delay, run->user + run->sys);
 }
 
-/* Returns the largest share of waiting that the run can have had. One of its n threads ran for at least 1/n of the CPU time; all others may
- * have run at the same time as that one, and then all of them waited for the rest of the wall-clock time. */
+/* Returns the largest possible share of waiting in the run. One of its n threads ran for at least 1/n of the CPU time. All others may have
+ * run at the same time as that thread; then all of them waited for the rest of the wall-clock time. */
 static double level_most_waiting(const struct level_run *run)
 {
 	double cpu = run->user + run->sys, wall = run->wall - run->delay,
@@ -67,7 +67,7 @@ static double level_mean(const struct level_shares *s, enum level level)
 
 ORDER_BY(compare_machines, struct level_run, BY_TEXT(machine))
 
-/* Counts runs and machines. `all` becomes the means of the machines if there are several, else of their runs. */
+/* Counts runs and machines. Replaces `all`, the shares of runs, by the means of the machines if there are several. */
 static void level_machines(const struct level_run *runs, size_t n, struct level_shares *all, struct levels *out)
 {
 	struct level_run *sorted = mem_new(n, sizeof(*sorted));
@@ -95,7 +95,7 @@ static void level_machines(const struct level_run *runs, size_t n, struct level_
 	mem_free(sorted, one.of, machines.of);
 }
 
-/* Computes intervals of the mean by Student's t: of a few runs a bootstrap shows too little. */
+/* Computes intervals of the mean by Student's t: with few runs, a bootstrap gives too narrow ones. */
 static void level_intervals(const struct level_shares *s, struct levels *out)
 {
 	for (size_t level = 0; level < LEVELS; level++) {
@@ -110,7 +110,7 @@ static void level_intervals(const struct level_shares *s, struct levels *out)
 	}
 }
 
-/* Computes means over the runs of the time that others took. */
+/* Computes means over the runs of delay, doubt, blurred and hidden time. */
 static void level_others(const struct level_run *runs, size_t n, struct levels *out)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -145,8 +145,8 @@ static void level_blur(struct levels *levels, enum level level, enum level other
 	level_widen(levels, level, levels->blurred, fmin(levels->blurred, levels->of[other].share));
 }
 
-/* Widens the interval by waiting that may be run-queue delay, or that several threads hid. The division of the rest of the time is as
- * uncertain, up and down, since threads that run at once are not sampled evenly. */
+/* Widens the interval by waiting that may be run-queue delay, or that several threads hid. The division of the remaining time is as
+ * uncertain, up and down, because threads that run at once are not sampled evenly. */
 static void level_doubt(struct levels *levels, enum level level)
 {
 	double doubt = isnan(levels->doubt) ? 0.0 : levels->doubt, share = levels->of[level].share,
@@ -158,7 +158,7 @@ static void level_doubt(struct levels *levels, enum level level)
 		level_widen(levels, level, hidden, hypot(doubt * share, hidden));
 }
 
-/* Replaces a mean share of waiting below 0 by 0, and scales the others to the sum 1. */
+/* Replaces a mean share of waiting below 0 by 0, and scales the other shares to the sum 1. */
 static void level_cut(struct levels *levels)
 {
 	double waiting = levels->of[LEVEL_WAITING].share;
@@ -194,8 +194,8 @@ void levels_of(const struct level_run *runs, size_t n, struct levels *out)
 	free(all.of);
 }
 
-/* Adds the run-queue delay of other threads and children. It cost the run time only while none of its threads was at work or waited for a
- * CPU. If the delay exceeds the time that is left, that part is not known. */
+/* Adds the run-queue delay of other threads and children. It cost the run time only while none of its threads ran or waited for a CPU. If
+ * the delay exceeds the remaining time, the excess is not known. */
 static void level_delays(struct level_run *run, double others)
 {
 	double left = fmax(run->wall - run->user - run->sys - run->delay, 0.0);
@@ -223,13 +223,13 @@ struct level_run level_run_of(const char *machine, const struct helper_result *r
 		run.crowded = run.delay; /* for a single thread, a kernel that reports either has its exact delay */
 	else
 		level_delays(&run, (double)r->others_delay_ns / 1e9);
-	/* Delay caused by other programs cannot exceed their CPU time. The rest is the run's threads waiting for each other. */
+	/* Delay caused by other programs cannot exceed their CPU time. The rest is threads of the run that wait for each other. */
 	if (r->busy_ns > 0 && run.crowded > run.delay)
 		run.crowded = fmin(run.crowded, run.delay + fmax((double)r->busy_ns / 1e9 - cpu_s + BUSY_TICK_S, 0.0));
 	return run;
 }
 
-/* ---- answers ---- */
+/* ---- text ---- */
 
 /* Sorts the levels by share, largest first. */
 static void levels_order(const struct levels *levels, size_t order[LEVELS])

@@ -10,19 +10,19 @@
 #include <string.h>
 
 #define Z	      1.6448536269514722 /* normal quantile of a two-sided 90 % interval */
-#define COVERED	      .9		 /* part of the CPU time: samples may be late */
-#define SHOWN_MIN     .005		 /* part of the time: smaller parts are only in JSON */
-#define TOLD_MIN      .05		 /* part of the time: larger ones are in the sentence, */
-#define TOLD_MAX      2			 /* most of them per level */
-#define FUNCTIONS_MAX 5			 /* shown per category */
-#define NAME_COLUMNS  33		 /* shown */
-#define FEW	      100		 /* samples */
-#define UNKNOWN_MAX   .2		 /* part of a level: if more is not known, the level is indicative */
-#define SPENT_MIN     .05		 /* part of the time of the program or phase */
-#define PROGRAM_MIN   .01		 /* part of all samples: smaller programs are not shown */
+#define COVERED	      .9		 /* part of the CPU time that counts as all of it: samples may be late */
+#define SHOWN_MIN     .005		 /* part of the time; smaller parts are only in JSON */
+#define TOLD_MIN      .05		 /* part of the time; larger parts are in the sentence, */
+#define TOLD_MAX      2			 /* but at most this many per level */
+#define FUNCTIONS_MAX 5			 /* most functions shown per category */
+#define NAME_COLUMNS  33		 /* most columns of a name in the table */
+#define FEW	      100		 /* samples; with fewer, parts are indicative */
+#define UNKNOWN_MAX   .2		 /* part of a level; if more is not known, the level is indicative */
+#define SPENT_MIN     .05		 /* part of the time of the program or phase; smaller classes are not listed */
+#define PROGRAM_MIN   .01		 /* part of all samples; smaller programs are not shown */
 #define DIFFERS	      .15		 /* least difference of phases: part of the time spent on other classes */
-#define SAMPLES_MIN   100		 /* samples of all classes */
-#define BORDER_MAX    3			 /* slices between two phases: runs differ in length, and a slice may hold the end of both */
+#define SAMPLES_MIN   100		 /* least samples of all classes together for phases */
+#define BORDER_MAX    3			 /* most slices between two phases: runs differ in length, and a slice may hold the end of both */
 
 ROWS_FUNCTION(part_depth_code, enum part_level, PART_ROWS, ROWS_WORD)
 
@@ -68,7 +68,7 @@ void parts_divide(const struct sampled *s, const struct parts_run *met, struct l
 	}
 	missed = 1.0 - parts_covered(s, s->user + s->kernel, cpu_s);
 	for (size_t i = 0; i < n; i++) {
-		bool any = met[i].user + met[i].kernel > 0; /* else divided as the other runs */
+		bool any = met[i].user + met[i].kernel > 0; /* otherwise divided like the other runs */
 		double all = (double)(any ? met[i].user + met[i].kernel : s->user + s->kernel), cpu = runs[i].user + runs[i].sys;
 
 		runs[i].user = cpu * (double)(any ? met[i].user : s->user) / all;
@@ -96,13 +96,13 @@ static bool is_doubted(const struct parts *p, const struct part *part)
 	return false;
 }
 
-/* Returns the error of a share: of its part in the level, `of_level` for `part`, and (independent) of the level, `edge` for `level`. */
+/* Returns the error of a share from two independent errors: of `part` of the level (limit of_level), and of `level` (limit `edge`). */
 static double reach(double part, double of_level, double level, double edge)
 {
 	return hypot(level * (of_level - part), isnan(edge) ? 0.0 : part * (edge - level));
 }
 
-/* Computes the interval of a level. A single run has none; then the samples give it. */
+/* Computes the interval of a level. A single run has no interval; then the samples give one. */
 static void level_edges(const struct parts *p, enum level of, double *low, double *high)
 {
 	const struct levels *levels = p->levels;
@@ -174,7 +174,7 @@ static void parts_add(struct parts *p, double covered)
 	qsort(p->items, p->n, sizeof(*p->items), compare_parts);
 }
 
-/* ---- why they may be wrong ---- */
+/* ---- reasons for doubt ---- */
 
 static void reason_add(struct parts *p, enum part_level depth, const char *code, char *text)
 {
@@ -283,7 +283,7 @@ void parts_release(struct parts *parts)
 	*parts = (struct parts){ .items = NULL };
 }
 
-/* ---- in a sentence ---- */
+/* ---- the sentence ---- */
 
 /* Returns " (string functions 40 %, allocation 12 %)"; free() it. */
 static char *level_details(const struct parts *p, enum level of)
@@ -335,9 +335,9 @@ char *parts_text(const struct parts *p)
 	return text;
 }
 
-/* ---- as an answer ---- */
+/* ---- the document ---- */
 
-/* Adds to the open row the members that identify the part. */
+/* Adds the members that identify the part to the open row. */
 static void part_names(const struct part *part, struct document *d)
 {
 	doc_set(d, "level", part_depth_code(part->depth));
@@ -376,7 +376,7 @@ static char *name_cut(const char *name)
 	return mem_format("%.*s...", (int)(n - 1), name);
 }
 
-/* Adds a row; the name is indented by level. */
+/* Adds a row; the name is indented by depth. */
 static void part_shown(const struct part *part, struct document *d)
 {
 	char *whole = mem_format("%*s%s%s", 2 * (int)part->depth, "", part->depth == PART_TIME ? level_text(part->of) : part->name,
@@ -477,9 +477,9 @@ void parts_trust(const struct parts *p, const char *key, struct document *d)
 /* ---- programs ---- */
 
 /* A command of several programs, such as a pipeline or a server with its clients, has a profile per program. Programs are distinguished by
- * name: of a process's last exec(), and inherited by fork(). Ranks of a parallel program are distinguished, too. */
+ * name: that of a process's last exec(), which fork() inherits. Ranks of a parallel program are distinguished, too. */
 
-/* Adds to the open row `categories`, for users "spent on": the shares of[] of at least SPENT_MIN, largest first. */
+/* Adds to the open row the list `categories`, for users the cell "spent on": shares of[] of at least SPENT_MIN, largest first. */
 static void programs_spent(const struct sampled *s, const double *of, struct document *d)
 {
 	bool done[SAMPLED_SLICED] = { false };
@@ -508,7 +508,7 @@ static void programs_spent(const struct sampled *s, const double *of, struct doc
 	buf_release(&text);
 }
 
-/* Reports whether it has the samples without a program: processes before their exec(), and programs without room. */
+/* Reports whether the entry has the samples without a program: processes before their exec(), and programs without room. */
 static bool is_others(const struct sampled_program *p)
 {
 	return strcmp(p->name, "?") == 0;
@@ -527,7 +527,7 @@ static void program_row(const struct sampled *s, size_t program, double all, str
 	programs_spent(s, of, d);
 }
 
-/* Adds `programs` with shares of the CPU time, empty if there is only one; for users a table. */
+/* Adds `programs` with shares of the CPU time, empty if there is only one program; for users a table. */
 static void programs_answer(const struct sampled *s, struct document *d)
 {
 	size_t order[SAMPLED_PROGRAMS], n = 0, shown = 0, named = 0, ranks = 0;
@@ -568,7 +568,7 @@ struct phase {
 	double share, of[SAMPLED_SLICED];
 };
 
-/* Returns half the sum of the absolute differences of their shares. */
+/* Returns half the sum of the absolute differences of the phases' shares. */
 static double phase_distance(const struct phase *a, const struct phase *b, size_t n)
 {
 	double sum = 0;
@@ -592,7 +592,7 @@ static void phase_fill(const struct sampled *s, struct phase *phase)
 	phase->share = all;
 }
 
-/* Joins adjacent phases that differ by less than DIFFERS, the least different first. Returns the number left. */
+/* Joins adjacent phases that differ by less than DIFFERS, the least different first. Returns the number of remaining phases. */
 static size_t phases_join(const struct sampled *s, struct phase *phases, size_t n)
 {
 	while (n > 1) {
@@ -614,7 +614,7 @@ static size_t phases_join(const struct sampled *s, struct phase *phases, size_t 
 	return n;
 }
 
-/* Returns the part of the phase before in this phase, if it mixes only that and the phase after it (least squares); else -1. */
+/* Returns the weight of the previous phase if this phase is a mixture of the previous and the next one (least squares); otherwise -1. */
 static double border_part(const struct phase *at, size_t n)
 {
 	const struct phase *before = at - 1, *behind = at + 1;
@@ -633,7 +633,7 @@ static double border_part(const struct phase *at, size_t n)
 	return phase_distance(at, &mixed, n) < DIFFERS ? part : -1;
 }
 
-/* Divides each short phase that mixes its neighbours between these, by its parts of each. Returns the number of phases left. */
+/* Divides each short phase that mixes its neighbours between them, by its parts of each. Returns the number of remaining phases. */
 static size_t phases_join_borders(const struct sampled *s, struct phase *phases, size_t n)
 {
 	for (size_t i = 1; i + 1 < n;) {
@@ -706,7 +706,7 @@ static void phases_answer(const struct sampled *s, struct document *d)
 	doc_end(d);
 }
 
-/* ---- all ---- */
+/* ---- the whole answer ---- */
 
 void parts_answer(const struct parts *p, const char *trust, const struct inferred *inferred, struct document *d)
 {

@@ -16,7 +16,7 @@ static void prediction_drop_columns(struct profile_rows *rows, const double *rat
 	}
 }
 
-/* Returns half the interval of a log cost: root mean square error on held-out types, times a t quantile. */
+/* Returns half the interval of a log cost: the root mean square error on held-out types, times a t quantile. */
 static double prediction_half(const struct blend_data *d, const struct blend_validation *v)
 {
 	double *error = mem_new(d->types, sizeof(*error)), *rows = mem_new(d->types, sizeof(*rows)), sum = 0.0, n = (double)d->types;
@@ -50,7 +50,7 @@ static void prediction_modelled(const struct blend_data *data, const double *rat
 	blend_validation_release(&validation);
 }
 
-/* Predicts by the mean of the types, if they are too few to estimate the models' error. */
+/* Predicts by the mean of the types, if there are too few to estimate the models' error. */
 static void prediction_mean(const struct blend_data *data, struct prediction *out)
 {
 	double n = (double)data->types;

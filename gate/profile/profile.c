@@ -11,26 +11,26 @@
 #include <string.h>
 
 #define NOISE_FLOOR  .01    /* relative noise that repetitions on one day do not show */
-#define NAMED	     2	    /* members in the name of a group */
+#define NAMED	     2	    /* most members in the name of a group */
 #define MEDIAN_ERROR 1.8582 /* standard error of the median of normal values, in units of median absolute deviation / sqrt(n) */
 #define STILL_NOISE  .02    /* relative day-to-day noise of one machine's rates */
-#define STILL	     1.7    /* times its noise: largest chance spread of types (0.999 quantile of twelve) */
+#define STILL	     1.7    /* largest spread of types by chance, in units of the noise (0.999 quantile for twelve types) */
 
 /* Thresholds of trust, derived from recorded machines: docs/evidence/statistics.md. */
-#define TYPES_TRUSTED	    9  /* hardware types */
+#define TYPES_TRUSTED	    9  /* number of hardware types */
 #define Q2_TRUSTED	    .5 /* grouped Q2 */
 #define Q2_IDENTIFIED	    0.0
 #define FIRST_TRUSTED	    .80 /* probability that the leading group leads */
 #define FIRST_IDENTIFIED    .4
-#define LEAST_TRUSTED	    .20	 /* smallest share of the leading group over the fits that are nearly as good */
-#define TIED_TRUSTED	    25.0 /* features that tie in a split */
+#define LEAST_TRUSTED	    .20	 /* smallest share of the leading group in all fits that are nearly as good */
+#define TIED_TRUSTED	    25.0 /* number of features that tie in a split */
 #define UNEXPLAINED_TRUSTED .25
 
 ROWS_FUNCTION(profile_verdict_text, enum profile_verdict, PROFILE_TRUST_ROWS, ROWS_WORD)
 
 const struct profile_options profile_defaults = { SHARES_RESAMPLES, PROFILE_SEED, 0 };
 
-/* ---- levels ---- */
+/* ---- constants of the levels ---- */
 
 /* Calibrated with stressors held out and mixtures injected: docs/evidence/irup.md. */
 #define PART_TRUSTED .8						  /* probability that the leading part leads */
@@ -40,19 +40,19 @@ static const double least_trusted[INFERRED_LEVELS] = { .2, .45 }; /* least part 
 
 static const char *const depths[INFERRED_LEVELS] = { "time", "category" };
 
-/* ---- what the columns are made of ---- */
+/* ---- composition of the columns ---- */
 
-/* Categories, before joining those that cannot be distinguished. */
+/* Categories, before those that cannot be distinguished are joined. */
 struct category_list {
 	const char **name; /* [n] */
 	enum level *level; /* [n] */
-	size_t *set;	   /* [n] the first of those that cannot be distinguished from it */
-	size_t *group;	   /* [n] if it has no name of its own: the group that it represents; else FEATURES_NONE */
+	size_t *set;	   /* [n] index of the first category that cannot be distinguished from this one */
+	size_t *group;	   /* [n] for a category without its own name, the group that it represents; else FEATURES_NONE */
 	bool *leads;	   /* [n] it is the largest part of some column */
 	size_t n, capacity;
 };
 
-/* Returns the index of a category, adding it if needed. Nameless categories of different groups are different. */
+/* Returns the index of a category; adds it if needed. Categories without a name are different in different groups. */
 static size_t category_index(struct category_list *c, const char *name, enum level level, size_t group)
 {
 	size_t i = 0, room = c->capacity;
@@ -178,7 +178,7 @@ static size_t part_add(struct inferred *r, size_t depth, enum level of, char *na
 	return r->n++;
 }
 
-/* Returns "arithmetic, cryptography and 2 more": the named categories, unless there are none. */
+/* Returns "arithmetic, cryptography and 2 more": the set's named categories; a general name if it has none. */
 static char *set_name(const struct category_list *c, size_t set, size_t *together)
 {
 	bool nameless = set_is_nameless(c, set);
@@ -203,7 +203,7 @@ static char *set_name(const struct category_list *c, size_t set, size_t *togethe
 	return buf_take(&text);
 }
 
-/* Adds the parts of both levels; index[c->n]: part of each category. */
+/* Adds the parts of both depths. index[c->n]: part of each category. */
 static void parts_begin(struct inferred *r, const struct category_list *c, size_t level_part[LEVELS + 1], size_t *index)
 {
 	for (size_t level = 0; level <= LEVELS; level++)
@@ -223,7 +223,7 @@ static void parts_begin(struct inferred *r, const struct category_list *c, size_
 		index[i] = index[c->set[i]];
 }
 
-/* Finds the composition of the columns. features [f->p]: their names. made_of [f->p]: known compositions. Shares are not filled yet. */
+/* Determines the composition of the columns. features[f->p]: their names. made_of[f->p]: known compositions. Does not fill the shares. */
 static void inferred_parts_of(const struct features *f, const char *const *features, const struct made_of *made_of, struct inferred *out)
 {
 	struct inferred r = { .n = 0 };
@@ -265,7 +265,7 @@ const struct inferred_part *inferred_lead(const struct inferred *r, size_t depth
 	return lead;
 }
 
-/* Reports whether the leading part is certain. The unknown part never is; nor are all categories of a level joined in one. */
+/* Reports whether the leading part is certain. The unknown part never is, nor is a level's only part if it joins several categories. */
 static bool lead_is_certain(const struct inferred *r, const struct inferred_part *lead)
 {
 	bool alone = lead && lead->together > 1;
@@ -276,7 +276,7 @@ static bool lead_is_certain(const struct inferred *r, const struct inferred_part
 	       stats_round(lead->share.least) >= least_trusted[lead->depth];
 }
 
-/* Fills the shares. sound: no reason against the fit as a whole. */
+/* Fills the shares. sound: there is no reason against the fit as a whole. */
 static void inferred_shares(const struct shares *shares, bool sound, struct inferred *r)
 {
 	bool above = sound;
@@ -299,9 +299,9 @@ static void inferred_release(struct inferred *r)
 	*r = (struct inferred){ .n = 0 };
 }
 
-/* ---- as an answer ---- */
+/* ---- the document ---- */
 
-/* Returns the part of a depth with the largest share that is not `done`, and marks it; NULL: no more. */
+/* Returns the part of a depth with the largest share that is not `done`, and marks it; NULL: there are no more. */
 static const struct inferred_part *inferred_next(const struct inferred *r, size_t depth, enum level of, bool *done)
 {
 	size_t best = r->n;
@@ -383,7 +383,7 @@ void inferred_shown(const struct inferred *r, struct document *d)
 	free(done);
 }
 
-/* ---- from the runs of a version to what a model sees ---- */
+/* ---- from the runs of a version to the input of a model ---- */
 
 /* Returns the typical relative noise of repetitions on one machine under one fingerprint: the median, over machines with two or more, of
  * the standard deviation of their logs. Rows of one machine are adjacent. */
@@ -408,7 +408,7 @@ static double rows_noise(const struct run_set *runs, const struct dataset *d)
 	return typical;
 }
 
-/* Returns the typical relative standard error of each stressor's median over the passes of a fingerprint: median over the rows. */
+/* Returns the typical relative standard error of each stressor's median over the passes of a fingerprint: the median over the rows. */
 static double *rows_wobble(const struct evidence *evidence, const struct run_set *runs, const struct dataset *d)
 {
 	const struct fingerprint_set *set = &evidence->fingerprints;
@@ -417,7 +417,7 @@ static double *rows_wobble(const struct evidence *evidence, const struct run_set
 	for (size_t j = 0, k = 0; j < d->X.cols; j++) {
 		size_t n = 0;
 
-		while (strcmp(set->stressors[k], d->features[j]) != 0) /* both are in name order */
+		while (strcmp(set->stressors[k], d->features[j]) != 0) /* both are sorted by name */
 			k++;
 		for (size_t i = 0; i < d->X.rows; i++) {
 			const struct run *run = &runs->items[d->run[i]];
@@ -435,8 +435,8 @@ static double *rows_wobble(const struct evidence *evidence, const struct run_set
 	return wobble;
 }
 
-/* Reports whether a row lacks a stressor that others of its type have: a pass failed. If a whole type lacks it, its rows stay, and the
- * stressor is not used (features.h). */
+/* Reports whether a row lacks a stressor that others of its type have, because a pass failed. If a whole type lacks the stressor, its rows
+ * stay, and the stressor is not used (features.h). */
 static bool row_is_incomplete(const struct dataset *d, size_t row)
 {
 	for (size_t j = 0; j < d->X.cols; j++) {
@@ -615,9 +615,9 @@ static void profile_group(struct profile *p)
 	rank_groups(p);
 }
 
-/* ---- how far it can be trusted ---- */
+/* ---- trust ---- */
 
-/* Reasons against trust: constant, code, the end of "... because". */
+/* Reasons against trust: constant, code, clause after "because". */
 #define TRUST_ROWS(X)                                                                                                                      \
 	X(TRUST_TOO_FEW_TYPES, "too_few_types", "it ran on too few hardware types")                                                        \
 	X(TRUST_NO_FEATURES, "no_features", "no stressor was measured on all of its machines and differs between them")                    \
@@ -732,7 +732,7 @@ static void profile_judge(struct profile *p)
 	judge_groups(p);
 }
 
-/* ---- all ---- */
+/* ---- the whole profile ---- */
 
 void profile_fit_blend(const struct blend_data *data, size_t threads, struct blend_validation *validation, struct blend *blend)
 {
@@ -773,7 +773,7 @@ static bool column_is_still(const struct profile_rows *rows, size_t column)
 	return spread < STILL * fmax(STILL_NOISE, rows->wobble[column]);
 }
 
-/* Returns the input of the models without still columns and those that the application's composition excludes; why[rates.cols]. */
+/* Returns the rates without columns that do not differ and those that the application's composition excludes; why[rates.cols]. */
 static struct mat rates_seen(const struct profile_rows *rows, enum feature_state *why)
 {
 	struct mat m = mat_new(rows->rates.rows, rows->rates.cols);

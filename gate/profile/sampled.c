@@ -10,11 +10,11 @@
 
 /* ---- classes ---- */
 
-struct class_row { /* names: as of code_is_named() */
+struct class_row { /* names: for code_is_named() */
 	const char *class, *names;
 };
 
-/* Classes of the kernel's work by system call, also under the names of the C library's callers. */
+/* Classes of the kernel's work by system call, also under the names of the C library's functions. */
 #define NAME(call) #call " "
 static const struct class_row kernel_classes[] = {
 	{ "file data", KERNEL_DATA(NAME) "transfer preadv* pwritev* sendfile* lseek64 pread pwrite posix_fadvise* posix_fallocate* "
@@ -66,7 +66,7 @@ static size_t class_add(struct sampled *s, const char *name, bool kernel, uint64
 
 	while (i < s->n && (s->classes[i].kernel != kernel || strcmp(s->classes[i].name, name) != 0))
 		i++;
-	if (i == s->n && s->n >= SAMPLED_CLASSES_MAX - 2) { /* the last two are for the rest of each */
+	if (i == s->n && s->n >= SAMPLED_CLASSES_MAX - 2) { /* the last two are for other work and other code */
 		name = kernel ? "other work" : "other code";
 		for (i = 0; i < s->n && (s->classes[i].kernel != kernel || strcmp(s->classes[i].name, name) != 0);)
 			i++;
@@ -108,10 +108,10 @@ struct lines {
 	const char *program;
 	struct code *code;
 	const char *path;	       /* path in the last line `user` */
-	uint64_t inode, left;	       /* its inode; number of its samples without a place so far */
-	struct sampled_sliced *sliced; /* class of the last line `user` or `kernel`; NULL: no room */
+	uint64_t inode, left;	       /* inode of that file; number of its samples without a place so far */
+	struct sampled_sliced *sliced; /* class of the last line `user` or `kernel`; NULL: there was no room */
 	double slice_ns, lasted_ns;
-	size_t programs[SAMPLED_PROGRAMS], n_programs; /* their indexes in sampled->programs */
+	size_t programs[SAMPLED_PROGRAMS], n_programs; /* indexes of the run's programs in sampled->programs */
 	uint64_t transfers, of_files, of_ends; /* samples in reads and writes: before the kind is known; of files; of pipes and sockets */
 };
 
@@ -125,7 +125,7 @@ static const char *file_name(const struct lines *l, const char *path)
 	return l->sampled->own && is_program(l, path) ? l->sampled->own : base_name(path);
 }
 
-/* Writes the class of user code; if no row matches the file, the file's name. */
+/* Writes the class of user code; the file's name if no row of the tables matches the file. */
 static void class_of_code(const struct lines *l, enum code_class class, const char *path, char *out, size_t size)
 {
 	const char *name = file_name(l, path);
@@ -136,7 +136,7 @@ static void class_of_code(const struct lines *l, enum code_class class, const ch
 		snprintf(out, size, "%s%s", is_program(l, path) ? SAMPLED_OWN : strstr(name, ".so") ? "library " : "", TEXT_SHOWN(name));
 }
 
-/* ---- when ---- */
+/* ---- slices of time ---- */
 
 static struct sampled_sliced *sliced_of(struct sampled *s, const char *name, bool kernel)
 {
@@ -193,7 +193,7 @@ static enum assay_status line_slice(struct lines *l, const char *name, int64_t c
 	return ASSAY_OK;
 }
 
-/* ---- in which program ---- */
+/* ---- programs ---- */
 
 static enum assay_status line_program(struct lines *l, const char *name, uint64_t count, struct assay_error *err)
 {
@@ -243,7 +243,7 @@ static void lines_flush(struct lines *l)
 	l->left = 0;
 }
 
-/* Returns the class of a return from a system call, by the function's name if it tells the call; reads and writes do not tell of which
+/* Returns the class of a return from a system call: by the function's name if that identifies the call, but reads and writes may be of any
  * kind. The return is the kernel's work: the sampling clock, delayed while interrupts are off, hits one of the next two instructions. */
 static const char *class_of_way_back(const char *function)
 {
@@ -370,8 +370,8 @@ static enum assay_status line_add(struct lines *l, const char *where, const char
 	return ASSAY_OK;
 }
 
-/* Divides the time in reads and writes before their kind is known, by the times of files and of pipes and sockets. It was counted as file
- * data. */
+/* Divides the time in reads and writes before their kind is known, in proportion to the times of files and of pipes and sockets. It was
+ * counted as file data. */
 static void lines_divide(struct lines *l)
 {
 	struct sampled *s = l->sampled;

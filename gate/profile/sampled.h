@@ -1,5 +1,5 @@
-/* Sampled time of runs: of computing, by kind of code and function; of the kernel's work, by purpose. sampled.c has the table of the
- * kernel's classes, code.c that of code. Whatever is in no table is "other", never guessed. */
+/* Sampled time of runs: computing by kind of code and function; the kernel's work by purpose. sampled.c has the table of the kernel's
+ * classes, code.c the table of code. Samples that are in no table are "other", never guessed. */
 #ifndef GATE_PROFILE_SAMPLED_H
 #define GATE_PROFILE_SAMPLED_H
 
@@ -25,12 +25,12 @@ struct sampled_function {
 	uint64_t count;
 };
 
-/* Equal parts of each run's time from its first sample to its last. */
+/* Number of equal parts of a run's time, from its first sample to its last. */
 #define SAMPLED_SLICES	 32
 #define SAMPLED_SLICED	 24
 #define SAMPLED_PROGRAMS 24
 struct sampled_sliced {
-	char name[SAMPLED_NAME_BYTES]; /* name of a class; of user code, by its file only */
+	char name[SAMPLED_NAME_BYTES]; /* name of a class; for user code, the class of its file */
 	bool kernel;
 	double count[SAMPLED_SLICES];
 	double in_program[SAMPLED_PROGRAMS];
@@ -44,7 +44,7 @@ struct sampled_program {
 
 /* Samples of several runs; zeroed: none. */
 struct sampled {
-	const char *own; /* name of the program; NULL: its file's. Borrowed until the last sampled_add() */
+	const char *own; /* name of the program; NULL: the name of its file. Borrowed until the last sampled_add() */
 	struct sampled_class classes[SAMPLED_CLASSES_MAX]; /* [n] */
 	size_t n;
 	struct sampled_function functions[SAMPLED_FUNCTIONS_MAX]; /* [n_functions] */
@@ -53,14 +53,14 @@ struct sampled {
 	size_t n_sliced;
 	struct sampled_program programs[SAMPLED_PROGRAMS]; /* [n_programs] */
 	size_t n_programs;
-	double sliced_ns; /* duration of the sliced runs together */
+	double sliced_ns; /* duration of all sliced runs together */
 	uint64_t sliced_runs;
-	bool slices_over; /* runs that follow are not sliced: they are on other machines */
+	bool slices_over; /* further runs are not sliced, because they are on other machines */
 	uint64_t user, kernel, lost, processes, threads;
-	double undivided;    /* part of a sample that is left of dividing "transfer" */
-	uint64_t unnamed;    /* user samples without a known function, if functions were looked for */
+	double undivided;    /* part of a sample that remains after dividing "transfer" */
+	uint64_t unnamed;    /* user samples without a known function, if functions were looked up */
 	uint64_t nameless;   /* user samples in functions that are named by their address */
-	uint64_t maps_lost;  /* times that a process mapped more code than was recorded */
+	uint64_t maps_lost;  /* number of times that a process mapped more code than was recorded */
 	int64_t period_ns;   /* CPU time between samples, ns */
 	bool apart;	     /* in some runs each process had its own clock, which misses short processes */
 	bool kernel_hidden;  /* the user may not sample the kernel */
@@ -70,7 +70,7 @@ struct sampled {
 };
 
 /* Adds the lines of fleet/helper/sampler.h. program: first argument of the command. code: made before the run; finds the functions at
- * places in files of this machine; NULL: without functions. ASSAY_E_FORMAT: other text. */
+ * places in files of this machine; NULL: functions are not looked up. ASSAY_E_FORMAT: other text. */
 enum assay_status sampled_add(struct sampled *sampled, const char *text, const char *program, struct code *code, struct assay_error *err);
 
 /* Returns the static name of a class of the kernel's work; "other work" if the table lacks it. */

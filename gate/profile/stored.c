@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Finds the first argument of the command of the version's runs; "" if not known. free() it. */
+/* Finds the first argument of the command of the version's runs; "" if it is not known. free() it. */
 static enum assay_status stored_program(struct store *store, const struct run_set *runs, char **out, struct assay_error *err)
 {
 	struct manifest manifest = { .file = NULL };
@@ -37,7 +37,7 @@ static enum assay_status stored_program(struct store *store, const struct run_se
 	return store_finish(stmt, st);
 }
 
-/* Reports whether samples have the same period as those before; others would have another weight. Text without a period is a refusal. */
+/* Reports whether samples have the same period as those before; otherwise their weight differs. Text without a period is a refusal. */
 static bool is_alike(const struct sampled *sampled, const char *samples)
 {
 	long long period_ns = strtoll(samples, NULL, 10);
@@ -131,7 +131,7 @@ static double stored_reach(const struct stored_runs *runs, size_t index, bool in
 			   sqrt(fmax(squares - sum * sum / (double)n, 0.0) / (double)(n - 1) / (double)n);
 }
 
-/* Returns the part's index in sampled->classes or, with `in`, in ->functions; SIZE_MAX: it is a level. */
+/* Returns the index of a part in sampled->classes or, with `in`, in sampled->functions; SIZE_MAX: the part is a level. */
 static size_t stored_whose(const struct sampled *s, const struct part *part, bool in)
 {
 	bool kernel = part->of == LEVEL_KERNEL;
@@ -145,7 +145,7 @@ static size_t stored_whose(const struct sampled *s, const struct part *part, boo
 	return SIZE_MAX;
 }
 
-/* Widens intervals if a part differs between machines by more than the number of samples explains. */
+/* Widens intervals of parts that differ between machines by more than the number of samples explains. */
 static void stored_widen(struct stored_time *stored, const struct stored_runs *runs)
 {
 	for (size_t i = 0; i < stored->parts.n; i++) {
@@ -162,7 +162,7 @@ static void stored_widen(struct stored_time *stored, const struct stored_runs *r
 	}
 }
 
-/* Computes times and parts after all runs are known. Runs with samples are divided by these. */
+/* Computes times and parts after all runs are known. Samples divide the times of runs that have some. */
 static void stored_end(struct stored_time *stored, const struct stored_runs *runs)
 {
 	struct level_run *times = mem_new(stored->n, sizeof(*times));

@@ -6,12 +6,12 @@
 #include <math.h>
 #include <string.h>
 
-#define SAMPLES_MIN    30  /* samples on all machines from which a stressor's composition is known */
-#define OF_STRESSOR    .3  /* least part of a stressor's time that shows what the stressor needs */
+#define SAMPLES_MIN    30  /* least samples on all machines for a stressor's composition */
+#define OF_STRESSOR    .3  /* least part of a stressor's time that shows the stressor's needs */
 #define OF_OWN	       .03 /* part of the time: error of a class's measured share */
 #define SHARE_EXCLUDED .1
 
-/* ---- what things are made of ---- */
+/* ---- compositions ---- */
 
 /* Returns the part of a class of the kernel's work. */
 static double part_of(const struct made_of *m, const char *class)
@@ -52,7 +52,7 @@ static struct made_of made_of_run(const struct stored_time *time)
 	return m;
 }
 
-/* ---- from the store ---- */
+/* ---- compositions from the store ---- */
 
 /* Adds samples of one stressor; ignores samples that cannot be read. */
 static void stressor_add(struct sampled *sampled, const char *text)
@@ -109,7 +109,7 @@ enum assay_status views_load(struct store *store, const struct stored_time *time
 
 /* ---- both views ---- */
 
-/* Returns the part of a class: 0 is computing, others are the kernel classes of the application. */
+/* Returns the part of a class: 0 is computing, the others are the kernel classes of the application. */
 static double class_of(const struct made_of *m, const struct made_of *own, size_t class)
 {
 	return class == 0 ? m->computing : part_of(m, own->kernel[class - 1].class);
@@ -138,7 +138,7 @@ bool views_exclude(const struct profile_rows *rows, size_t column)
 	return most < SHARE_EXCLUDED;
 }
 
-/* The stressors' kernel work that the application lacks forms one further class. */
+/* The stressors' kernel work in classes that the application lacks forms one further class. */
 void views_join(const struct profile_rows *rows, struct blend_data *d)
 {
 	const struct made_of *own = &rows->own;
