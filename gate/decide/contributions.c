@@ -11,14 +11,14 @@
 #include <math.h>
 
 #define SEED	      20189
-#define SMALLEST      .0005 /* share of the baseline's time; smaller changes would be shown as 0.0 % */
-#define CANCELLED_MAX .5    /* share of the candidate's time */
-#define NAMED	      4	    /* leading groups that are named, at most; the number of the others is not shown */
+#define SMALLEST      .0005 /* share of the baseline's time; smaller changes would print as 0.0 % */
+#define CANCELLED_MAX .5    /* share of the candidate's time that may be below 0 */
+#define NAMED	      4	    /* most leading groups that the text names; it does not give the number of the others */
 
 /* ---- from machines to rows ---- */
 
 /* Returns the input of both models: one row per machine that ran both versions and has a fingerprint comparable to the others'. Sets
- * ratio[types] to the geometric mean over the machines of each type. */
+ * ratio[types] to the geometric mean of the ratios over the machines of each type. */
 static struct profile_rows common_rows_of(const struct evidence *evidence, const struct verdict *v, double *ratio)
 {
 	size_t p = evidence->fingerprints.n_stressors, n = v->pairing.n, row = 0;
@@ -47,7 +47,7 @@ static struct profile_rows common_rows_of(const struct evidence *evidence, const
 	return r;
 }
 
-/* Reports whether costs and ratios are finite: they are exponentials of logs, which overflow if costs are extremely far apart. */
+/* Reports whether costs and ratios are within limits. They are exponentials of logs, which overflow if costs are extremely far apart. */
 static bool common_rows_finite(const struct profile_rows *r, const double *ratio)
 {
 	bool finite = true;
@@ -80,7 +80,7 @@ static int by_change(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
-/* Returns the main category of most members; of equally frequent ones, the first. */
+/* Returns the main category of most members; if several are equally frequent, the first. */
 static enum category main_category(const char *const *features, const size_t *members, size_t n)
 {
 	size_t count[CATEGORY_COUNT] = { 0 }, best = 0;
@@ -125,11 +125,11 @@ static int by_first(const void *a, const void *b)
 
 	if (px < py || px > py)
 		return px > py ? -1 : 1;
-	return (x > y) - (x < y); /* larger change first */
+	return (x > y) - (x < y); /* equal probability: larger change first */
 }
 
 /* Selects the leading groups: the most probable ones, until their probabilities sum to CONTRIBUTIONS_LEADING. Selects none if "no group
- * changed" would be among these, or if the kind of change is not SHAPE_BY_TYPE. */
+ * changed" is more probable than one of them, or if the kind of change is not SHAPE_BY_TYPE. */
 static void contributions_lead_find(const struct verdict *v, struct contributions *c)
 {
 	double none = stats_round(c->unexplained.first), sum = 0;
@@ -148,8 +148,8 @@ static void contributions_lead_find(const struct verdict *v, struct contribution
 		c->n_leading = 0;
 }
 
-/* Reports whether the parts below 0, which are impossible as times, sum to more than half of the candidate's time. Then the models fit by
- * adding to one group the time that they take from another. */
+/* Reports whether the times below 0, which are impossible, sum to more than half of the candidate's time. Then the models fit by giving one
+ * group the time that they take from another. */
 static bool contributions_cancel(const struct contributions *c, double total)
 {
 	double below = fmin(c->unexplained.after, 0);
@@ -168,7 +168,7 @@ static void contributions_groups_release(struct contributions *c)
 	c->n_groups = 0;
 }
 
-/* ---- all ---- */
+/* ---- computation ---- */
 
 void contributions_of(const struct evidence *evidence, const struct verdict *v, size_t threads, struct contributions *out)
 {
@@ -215,7 +215,7 @@ void contributions_release(struct contributions *c)
 
 /* ---- the answer ---- */
 
-/* Returns a share in per cent, rounded as printed: a value that rounds to 0 has no sign. */
+/* Returns a share in per cent, rounded as printed. A value that rounds to 0 has no sign. */
 static double percent(double part)
 {
 	return isfinite(part) ? round(1000 * part) / 10 + 0. : part; /* -0. + 0. is 0. */
@@ -267,7 +267,7 @@ static bool contributions_any_negative(const struct contributions *c, size_t sho
 	return false;
 }
 
-/* Draws a bar for the change of a group, with its interval; 0 is in the middle, `scale` at the ends. */
+/* Draws a bar for the change of a group, with its interval. The middle is 0, the ends are `scale`. */
 static void contribution_chart(const struct contribution *c, double scale, struct document *d)
 {
 	double end = 50 + 50 * c->change / scale;
@@ -282,7 +282,7 @@ static void contribution_chart(const struct contribution *c, double scale, struc
 	doc_picture(d, "chart", &svg, NULL);
 }
 
-/* Adds the numbers of a contribution, as members and as cells. */
+/* Adds the numbers of a contribution, as members and as table cells. */
 static void contribution_answer(const struct contribution *c, double scale, struct document *d)
 {
 	doc_showf(d, "before", "before", c->before, "%s %%", text_fixed(percent(c->before), 1).text);
@@ -303,7 +303,7 @@ static void group_answer(const struct contribution *c, double scale, struct docu
 	doc_set(d, "first_probability", c->first);
 }
 
-/* Returns the scale of the charts: the largest change, or its interval as far as that is not much wider. */
+/* Returns the value at the ends of the charts: the largest change, or the largest interval end, limited by the total change. */
 static double contributions_scale(const struct contributions *c, size_t shown)
 {
 	double scale = fmax(.01, fabs(c->unexplained.change));
@@ -332,7 +332,7 @@ static void rest_answer(const struct contributions *c, size_t rows, struct docum
 			   "A part below 0 is not a time: the machines do not tell this group from others; rely on the intervals.");
 }
 
-/* Adds the table of groups and the list of leading ones; both are empty if there are no groups. */
+/* Adds the table of groups and the list of leading groups; both are empty if there are no groups. */
 static void groups_answer(const struct contributions *c, size_t shown, struct document *d)
 {
 	size_t rows = 0;

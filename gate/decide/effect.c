@@ -7,10 +7,10 @@
 #include <math.h>
 #include <string.h>
 
-/* The shape test: see the comment above shape_p(). */
+/* Constants of the shape test; see the comment above shape_p(). */
 #define NOISE_FLOOR	 .01 /* added in quadrature to a type's standard error: variation that repetitions on one day do not show */
 #define NOISE_SHRINK	 .5  /* weight of the mean variance of all types in each type's variance */
-#define WITHIN_DF_MIN	 4.0 /* degrees of freedom of all machines together, for an interval from the noise within machines */
+#define WITHIN_DF_MIN	 4.0 /* least degrees of freedom of all machines together for an interval from the noise within machines */
 #define NOISE_DF_MACHINE 4.0 /* degrees of freedom of a machine's noise: three repetitions of each of two versions */
 
 /* ---- decisions ---- */
@@ -93,8 +93,8 @@ struct power_design {
 	double threshold; /* log(1 + min_effect) */
 };
 
-/* Returns the density of the mean at u above its expectation, times P(S < mean / t), the probability that the interval lies above zero.
- * S^2 df / sd^2 is chi-square and independent of the mean. */
+/* Returns the density of the mean at u above its expectation, times P(S < mean / t), the probability that the interval lies above zero. S^2
+ * df / sd^2 is chi-square and independent of the mean. */
 static double power_integrand(const struct power_design *design, double effect, double u)
 {
 	double s = fmax(0, effect + u) / design->t;
@@ -115,7 +115,7 @@ static double power_panel(const struct power_design *design, double effect, doub
 	return sum * half;
 }
 
-/* Returns P(regression) if the log ratio is `effect`: the integral over the means at or above the threshold. A panel is at most one
+/* Returns P(regression) if the true log ratio is `effect`: the integral over the means at or above the threshold. A panel is at most one
  * standard error wide, and at most six standard deviations of t S if S varies little. */
 static double power_at(const struct power_design *design, double effect)
 {
@@ -132,8 +132,8 @@ static double power_at(const struct power_design *design, double effect)
 	return sum;
 }
 
-/* Returns the effect at which the power reaches `power`. Power grows with the effect: doubling finds a bracket, then false position in the
- * Illinois variant (Dowell and Jarratt, BIT 11, 1971) narrows it. */
+/* Returns the effect at which the power reaches `power`. Power grows with the effect: doubling finds a bracket, which false position in the
+ * Illinois variant narrows (Dowell and Jarratt, BIT 11, 1971). */
 static double effect_with_power(const struct power_design *design, double power)
 {
 	double low = design->threshold, low_value = power_at(design, low) - power;
@@ -175,7 +175,7 @@ static double effect_minimum_detectable(double error, double df, const struct ef
 	struct power_design design = { .df = df };
 
 	ASSAY_BUG_IF(!(df >= 1) || !(error >= 0) || !(asked->min_effect >= 0));
-	if (error <= 1e-12 * log1p(asked->min_effect)) /* the interval is a point */
+	if (error <= 1e-12 * log1p(asked->min_effect)) /* the interval has no width */
 		return asked->min_effect;
 	design.t = stats_t_quantile((1 + asked->level) / 2, df);
 	design.threshold = log1p(asked->min_effect) / error;
@@ -184,7 +184,7 @@ static double effect_minimum_detectable(double error, double df, const struct ef
 
 /* ---- pairs ---- */
 
-#define PAIRS_RANKED_MAX 1000 /* for more pairs the mean is as good, and there are n^2 / 2 means of two */
+#define PAIRS_RANKED_MAX 1000 /* for more pairs the mean is as good, and n^2 / 2 means of two take too much memory */
 
 void effect_of_pairs(const double *logs, size_t n, struct effect_pair *out)
 {
@@ -210,12 +210,12 @@ void effect_of_pairs(const double *logs, size_t n, struct effect_pair *out)
 
 /* ---- types ---- */
 
-/* One hardware type: its machines averaged. */
+/* One hardware type: the mean of its machines. */
 struct type_mean {
 	double log_ratio;
-	double variance; /* variance of log_ratio, from the noise within machines */
+	double variance; /* variance of log_ratio from the noise within machines */
 	size_t machines;
-	size_t noisy; /* machines whose noise is known */
+	size_t noisy; /* number of machines whose noise is known */
 };
 
 /* Averages the pairs by type into types[n_types], which must be zeroed. Types that have machines come first; returns their number. */
@@ -238,14 +238,15 @@ static size_t types_of(const struct effect_pair *pairs, size_t n, struct type_me
 		if (!type.machines)
 			continue;
 		type.log_ratio /= (double)type.machines;
-		/* A machine of unknown noise counts as if it had the mean variance of the other machines of its type. */
+		/* A machine of unknown noise counts with the mean variance of the other machines of its type. */
 		type.variance = type.noisy ? type.variance / (double)type.noisy / (double)type.machines : 0;
 		types[present++] = type;
 	}
 	return present;
 }
 
-/* Returns Cochran's Q, Biometrics 10(1), 1954: squared distances from the mean weighted by inverse variance, in units of variance. */
+/* Returns Cochran's Q (Biometrics 10(1), 1954): squared distances from the weighted mean, in units of variance; weights are 1 / variance.
+ */
 static double cochran_q(const struct type_mean *types, size_t n)
 {
 	double weights = 0, mean = 0, q = 0;
@@ -260,14 +261,13 @@ static double cochran_q(const struct type_mean *types, size_t n)
 	return q;
 }
 
-/* Returns the p-value of "the ratio is the same on all types"; NaN if a type's noise is unknown. Changes the variances.
- *
- * Comparing Q with chi-square at T - 1 degrees of freedom is right for known variances. With variances from three repetitions it finds far
- * too many differences: at level 0.05, medians of 3 with one machine per type gave a false positive rate of 0.10 (T = 3) to 0.41 (T = 20);
- * with only the floor added, 0.09 to 0.31 at a noise of 0.05. Corrections: each variance is averaged with that of all types (half way to
- * pooling, since small estimates do the harm), the floor is added, and Q / (T - 1) is compared with F, whose denominator has
- * NOISE_DF_MACHINE degrees of freedom per machine. Measured then, for T of 3 to 20 and noise of 0.01 to 0.2: at most 0.047
- * (docs/evidence/statistics.md has the tables; tests/gate/test_effect.c repeats them). */
+/* Returns the p-value of "the ratio is the same on all types"; NaN if a type's noise is unknown. Changes the variances. Comparing Q with
+ * chi-square at T - 1 degrees of freedom is right for known variances. With variances from three repetitions it finds far too many
+ * differences: at level 0.05, medians of 3 with one machine per type gave a false positive rate of 0.10 (T = 3) to 0.41 (T = 20); with only
+ * the floor added, 0.09 to 0.31 at a noise of 0.05. Three corrections: each variance is averaged with the mean variance of all types (small
+ * estimates do the harm), the floor is added, and Q / (T - 1) is compared with F, whose denominator has NOISE_DF_MACHINE degrees of freedom
+ * per machine. The rate is then at most 0.047 for T of 3 to 20 and noise of 0.01 to 0.2 (docs/evidence/statistics.md has the tables;
+ * tests/gate/test_effect.c repeats them). */
 static double shape_p(struct type_mean *types, size_t n)
 {
 	double pooled = 0, df = (double)n - 1, machines = 0;
@@ -292,8 +292,8 @@ static void set_interval(struct effect *e, double mean, double error, double df,
 	e->minimum_detectable = fmin(effect_minimum_detectable(error, df, asked), EFFECT_RATIO_MAX);
 }
 
-/* Sets the interval if types may share an error, which averaging does not reduce: adds its variance; degrees of freedom by Satterthwaite.
- */
+/* Sets the interval if types may share an error, which averaging does not reduce. Adds the error's variance; degrees of freedom by
+ * Satterthwaite. */
 static void common_interval(struct effect *e, double mean, double sd, const struct effect_common *common, const struct effect_asked *asked)
 {
 	double df = (double)e->types - 1, own = sd * sd / (double)e->types, more = common->error * common->error;
@@ -303,7 +303,7 @@ static void common_interval(struct effect *e, double mean, double sd, const stru
 	set_interval(e, mean, sqrt(variance), df, asked);
 }
 
-/* Sets the mean and Student's interval over the types' log ratios. */
+/* Sets the mean ratio; with enough types, also Student's interval over their log ratios. */
 static void effect_interval(struct effect *e, const struct type_mean *types, const struct effect_asked *asked,
 			    const struct effect_common *common)
 {
@@ -322,8 +322,8 @@ static void effect_interval(struct effect *e, const struct type_mean *types, con
 	free(logs);
 }
 
-/* Widens the interval over types to the one that the noise within machines gives: types that agree better do so by chance (Knapp and
- * Hartung, Statistics in Medicine 22, 2003). Uses the median of the types' variances: one noisy type already shows in how types differ. */
+/* Widens the interval over types to the interval from the noise within machines: types that agree better do so by chance (Knapp and
+ * Hartung, Statistics in Medicine 22, 2003). Uses the types' median variance: one noisy type already widens the interval over types. */
 static void keep_noise(struct effect *e, const struct type_mean *types, const struct effect_pair *pairs, size_t n,
 		       const struct effect_asked *asked)
 {
@@ -343,9 +343,9 @@ static void keep_noise(struct effect *e, const struct type_mean *types, const st
 	free(variances);
 }
 
-/* Widens the interval to include 1 if ranks do not exclude that the versions are equal: Student's interval of few results in two groups is
- * too narrow. If the results are too few for ranks to exclude it at this level, all of the candidate's must be on one side of the
- * baseline's. Uses the normal approximation with continuity correction: within 0.003 of the exact level from three results per version. */
+/* Widens the interval to include 1 if the ranks do not exclude that the versions are equal: Student's interval is too narrow for few
+ * results in two groups. If there are too few results for ranks to exclude it at this level, all of the candidate's must be on one side of
+ * the baseline's. The normal approximation with continuity correction is within 0.003 of the exact level from three results per version. */
 static void keep_ranks(struct effect *e, const struct effect_ranks *ranks, const struct effect_asked *asked)
 {
 	double least = fmin(stats_normal_quantile((1 + asked->level) / 2) * sqrt(ranks->variance) + .5, ranks->most);
@@ -356,9 +356,9 @@ static void keep_ranks(struct effect *e, const struct effect_ranks *ranks, const
 		e->high = fmax(e->high, 1);
 }
 
-/* Sets the interval from the noise within machines. One or two types hardly represent others (t at one degree of freedom is 12.7),
- * but repetitions hold for these machines. The mean keeps its weights; its error comes from the noise within machines and, unless versions
- * took turns there, the floor; its degrees of freedom are by Welch (Biometrika 34, 1947). Does nothing if a machine's noise is unknown. */
+/* Sets the interval from the noise within machines. One or two types hardly represent other types (t at one degree of freedom is 12.7), but
+ * repetitions are valid for these machines. The error is the noise within machines plus, without turns, the floor; degrees of freedom by
+ * Welch (Biometrika 34, 1947). Does nothing if a machine's noise is unknown, or degrees of freedom are too few. */
 static void within_interval(struct effect *e, const struct effect_pair *pairs, size_t n, size_t n_types, const struct effect_asked *asked)
 {
 	double *machines = mem_new(n_types, sizeof(*machines));
@@ -410,8 +410,8 @@ struct effect effect_of(const struct effect_pair *pairs, size_t n, size_t n_type
 	return e;
 }
 
-#define ALIKE_MIN   4	/* findings of one kind, at least */
-#define ALIKE_SHARE .75 /* share of the comparisons with a ratio that lean one way, at least */
+#define ALIKE_MIN   4	/* least number of findings of one kind */
+#define ALIKE_SHARE .75 /* least share of the comparisons with a ratio that lean to one side */
 
 enum decision effects_lean(const struct effect_leaning *all, size_t n, double min_effect)
 {
@@ -460,7 +460,7 @@ struct effect_text effect_span(double low, double high, double level, int decima
 	return out;
 }
 
-/* ---- looks ---- */
+/* ---- interim analyses ---- */
 
 int64_t looks_repetitions(int64_t first, int look)
 {

@@ -7,10 +7,10 @@
 
 #include <math.h>
 
-#define ORDER_TYPES_MIN	 3   /* types that a meaningful standard error over types needs */
-#define GROUPS_RUNS_MIN	 16  /* runs of a version in two groups: at least four in each, for two or three are often the tail of the noise */
-#define GROUPS_TICKS_MIN 2.5 /* distance of two groups, ticks: five standard deviations, each at least half a tick */
-#define NOISY_TIMES	 5 /* multiple of the usual noise: with two runs per version, less than one in ten million equal machines has it */
+#define ORDER_TYPES_MIN	 3   /* least number of types for a standard error over types */
+#define GROUPS_RUNS_MIN	 16  /* least number of runs of a version for two groups; two or three outliers are no group */
+#define GROUPS_TICKS_MIN 2.5 /* least distance of two groups in ticks: five standard deviations, each at least half a tick */
+#define NOISY_TIMES	 5   /* multiple of the usual noise; with two runs per version, chance exceeds it in fewer than 1e-7 of cases */
 #define NOISY_MIN	 .02 /* less noise never hides an effect that matters */
 
 ROWS_FUNCTION(pairing_code, enum pairing_reason, PAIRING_ROWS, ROWS_CODE)
@@ -18,24 +18,24 @@ ROWS_FUNCTION(pairing_text, enum pairing_reason, PAIRING_ROWS, ROWS_TEXT)
 
 /* ---- the order of repetitions ---- */
 
-/* If the two versions do not have the same repetitions, a change from one repetition to the next on many machines at once looks like a
+/* If the two versions do not have the same repetitions, a change that many machines share from one repetition to the next looks like a
  * change of the version. docs/evidence/statistics.md: "Repetitions that did not take turns". */
 
-/* Results of both versions that were compared with each other, on one machine and in one session. */
+/* Results of both versions on one machine in one session, which were compared with each other. */
 struct order_series {
-	size_t type;		/* hardware type */
-	size_t n[2];		/* repetitions of the baseline, of the candidate; at least one each */
-	int64_t *repetition[2]; /* [n] numbers of these repetitions */
-	double *log_cost[2];	/* [n] */
-	bool turns;		/* the versions took turns: the order cancels out */
+	size_t type;		/* index of the hardware type */
+	size_t n[2];		/* numbers of repetitions of the baseline and of the candidate; at least one each */
+	int64_t *repetition[2]; /* [n] repetition numbers */
+	double *log_cost[2];	/* [n] log of the cost of each repetition */
+	bool turns;		/* the versions took turns, so the order cancels out */
 };
 
 struct order_list {
-	struct order_series *items; /* [n] */
+	struct order_series *items; /* [n] one per comparison */
 	size_t n, capacity;
 };
 
-/* Adds a series. Copies the numbers and the costs, which must be above 0. */
+/* Adds a series. Copies the repetition numbers and the costs; costs must be above 0. */
 static void order_add(struct order_list *list, size_t type, bool turns, const size_t n[2], const int64_t *const repetition[2],
 		      const double *const cost[2], bool higher_is_better)
 {
@@ -64,7 +64,7 @@ static void order_release(struct order_list *list)
 	*list = (struct order_list){ 0 };
 }
 
-/* ---- do both sides have the same repetitions? ---- */
+/* ---- differences between the sides' repetitions ---- */
 
 static size_t count_of(const struct order_series *s, int side, int64_t repetition)
 {
@@ -75,8 +75,8 @@ static size_t count_of(const struct order_series *s, int side, int64_t repetitio
 	return count;
 }
 
-/* Returns the sum over repetitions of the squared difference of their shares in the two sides: 0 if both sides have the same repetitions or
- * took turns, 1/n + 1/m if they have none in common. */
+/* Returns the sum over repetitions of the squared difference between their shares in the two sides. It is 0 if both sides have the same
+ * repetitions or took turns, and 1/n + 1/m if they have none in common. */
 static double order_imbalance(const struct order_series *s)
 {
 	double sum = 0;
@@ -87,7 +87,7 @@ static double order_imbalance(const struct order_series *s)
 			double own = (double)count_of(s, side, r) / (double)s->n[side];
 			double other = (double)count_of(s, !side, r) / (double)s->n[!side];
 
-			/* The loop visits a repetition once for each result with its number, on either side. */
+			/* The loops visit a repetition number once per result that has it, on either side. */
 			sum += (own - other) * (own - other) / (double)(count_of(s, side, r) + count_of(s, !side, r));
 		}
 	}
@@ -98,7 +98,7 @@ static double order_imbalance(const struct order_series *s)
 
 ORDER_BY(order_ascending, int64_t, BY_VALUE)
 
-/* Sets *out to the numbers of a side's repetitions over all series, ascending, each once; free() it. Returns how many there are. */
+/* Sets *out to a side's distinct repetition numbers over all series, ascending; free() it. Returns the number of them. */
 static size_t order_numbers(const struct order_list *list, int side, int64_t **out)
 {
 	size_t all = 0, n = 0;
@@ -117,8 +117,8 @@ static size_t order_numbers(const struct order_list *list, int side, int64_t **o
 	return n;
 }
 
-/* Sets *out to the distance of the repetition's log cost from the mean of its side in this series. Returns false if the side does not have
- * exactly `repetitions` results here, or not exactly one of this repetition. */
+/* Sets *out to the difference between the repetition's log cost and the mean of its side in this series. Returns false unless the side has
+ * exactly `repetitions` results in the series, one of them of this repetition. */
 static bool order_deviation(const struct order_series *s, int side, int64_t repetition, size_t repetitions, double *out)
 {
 	double own = 0;
@@ -131,7 +131,7 @@ static bool order_deviation(const struct order_series *s, int side, int64_t repe
 	return true;
 }
 
-/* Sets *squared to the squared mean of a repetition's deviations over the types, *noise to its squared standard error. False: few types. */
+/* Sets *squared to the squared mean of a repetition's deviations over types, *noise to its squared standard error. False: too few types. */
 static bool order_common(const struct order_list *list, size_t n_types, int side, int64_t repetition, size_t repetitions, double *squared,
 			 double *noise)
 {
@@ -156,7 +156,7 @@ static bool order_common(const struct order_list *list, size_t n_types, int side
 	return types >= ORDER_TYPES_MIN;
 }
 
-/* Adds one side's sum of squares, and the part of it that noise explains. Returns the degrees of freedom. */
+/* Adds the squares of one side to *squares, and the part of them that noise explains to *explained. Returns the degrees of freedom. */
 static double order_add_side(const struct order_list *list, size_t n_types, int side, double *squares, double *explained)
 {
 	int64_t *numbers;
@@ -175,7 +175,7 @@ static double order_add_side(const struct order_list *list, size_t n_types, int 
 	return used > 1 ? (double)used - 1 : 0;
 }
 
-/* Returns the error from the order of repetitions. With fewer than three types no common effect is visible: error and spread are 0. */
+/* Returns the error from the order of repetitions: 0 with fewer than three types, which cannot show a common effect. */
 static struct order order_of(const struct order_list *list, size_t n_types)
 {
 	struct order o = { 0 };
@@ -201,16 +201,16 @@ static struct order order_of(const struct order_list *list, size_t n_types)
 
 /* ---- machines ---- */
 
-/* The runs of one version on one machine: a part of the sorted array. */
+/* The runs of one version on one machine: a part of an array sorted by machine. */
 struct stretch {
 	const struct run *runs;
 	size_t n;
 };
 
-/* The lists of runs of the two versions: runs that count, and the others (of other builds, or disturbed). */
+/* The lists of runs: for each version the runs that count, and the others (of other builds, or disturbed). */
 enum { BASELINE, BASELINE_OTHERS, CANDIDATE, CANDIDATE_OTHERS, LISTS };
 
-/* Returns the part of runs[n] at its start that is of this machine; empty if the first run is of another machine. */
+/* Returns the leading part of runs[n] that ran on this machine; empty if the first run is of another machine. */
 static struct stretch stretch_at(const struct run *runs, size_t n, const char *machine)
 {
 	struct stretch s = { runs, 0 };
@@ -226,12 +226,12 @@ struct pairing_input {
 	bool higher_is_better, same_application;
 	struct pairing *pairing;
 	const char *plan;	 /* plan whose runs count on the current machine; NULL: all runs count */
-	double *values[2];	 /* scratch, large enough for all runs of a version */
-	int64_t *repetitions[2]; /* repetition numbers of the values */
+	double *values[2];	 /* scratch; each has room for all runs of its version */
+	int64_t *repetitions[2]; /* repetition numbers of `values` */
 	struct order_list series;
-	double squares;		   /* sum of squared deviations of logs from the means of their sides, on the current machine */
-	double squares_df;	   /* degrees of freedom of squares */
-	double unknown;		   /* variance of its sessions of unknown noise, in units of the variance of one repetition */
+	double squares;	   /* sum of squared deviations of logs from the means of their sides, on the current machine */
+	double squares_df; /* degrees of freedom of `squares` */
+	double unknown;	   /* variance of the current machine's sessions of unknown noise, in units of the variance of one repetition */
 	bool by_plan, by_sessions; /* how the versions took turns on the current machine */
 };
 
@@ -246,7 +246,7 @@ static size_t type_by_name(struct pairing *p, const char *name)
 	return p->n_types++;
 }
 
-/* Returns the name of the machine's type at the time of a run; the machine's own name if no type is known. */
+/* Returns the name of the machine's hardware type at the time of a run, or the machine's name if no type is known. */
 static const char *type_of(const struct pairing_input *in, const struct run *run)
 {
 	size_t type = types_find(&in->evidence->types, run->fingerprint);
@@ -263,7 +263,7 @@ static bool counts(const struct pairing_input *in, const struct run *run, const 
 	return (!in->plan || strcmp(run->plan, in->plan) == 0) && strcmp(type_of(in, run), type) == 0;
 }
 
-/* Copies the metrics of a stretch under a type, and under one fingerprint unless that is NULL, to values[side]. Returns how many. */
+/* Copies the metrics of `s` under `type`, and under `fingerprint` unless that is NULL, to values[side]. Returns the number of them. */
 static size_t select_values(const struct pairing_input *in, const struct stretch *s, const char *type, const char *fingerprint, int side)
 {
 	size_t n = 0;
@@ -277,8 +277,8 @@ static size_t select_values(const struct pairing_input *in, const struct stretch
 	return n;
 }
 
-/* Returns the variance of the median of n values in units of the variance of one. The standard error of the median of few normal values is
- * c times that of their mean (docs/evidence/statistics.md has the table). For more values the limit is used, which is never too small. */
+/* Returns the variance of the median of n values in units of one value's variance. The standard error of the median of few normal values is
+ * c times that of their mean (docs/evidence/statistics.md). More values use the limit of c, which is never too small. */
 static double median_part(size_t n)
 {
 	static const double c[] = { 0, 1, 1, 1.160, 1.092, 1.198 };
@@ -308,8 +308,8 @@ static bool all_positive(const double *values, size_t n)
 	return true;
 }
 
-/* Sets (*logs)[] to the log ratios of repetitions that one plan made of both versions, one after the other; free() it. Returns their
- * number; 0 if they are fewer than EFFECT_PAIRS_MIN, or at most half of a version's repetitions. */
+/* Sets (*logs)[] to the log ratios of repetitions that one plan ran of both versions, one after the other; free() it. Returns their number,
+ * or 0 if they are fewer than EFFECT_PAIRS_MIN or at most half of a version's repetitions. */
 static size_t pair_logs(const struct pairing_input *in, const size_t n[2], double **logs)
 {
 	size_t pairs = 0;
@@ -326,7 +326,7 @@ static size_t pair_logs(const struct pairing_input *in, const size_t n[2], doubl
 	return pairs >= EFFECT_PAIRS_MIN && 2 * pairs > n[0] && 2 * pairs > n[1] ? pairs : 0;
 }
 
-/* Adds the rank statistics of results that are not paired. Sorts both versions' values. */
+/* Adds the rank statistics of results that are not paired. Sorts the values of both versions. */
 static void rank_values(const struct pairing_input *in, const size_t n[2], struct effect_ranks *ranks)
 {
 	double *a = in->values[0], *b = in->values[1], all = (double)n[0] * (double)n[1], above = 0;
@@ -345,7 +345,7 @@ static void rank_values(const struct pairing_input *in, const size_t n[2], struc
 	ranks->variance += all * (double)(n[0] + n[1] + 1) / 12;
 }
 
-/* Adds one comparison to a machine: to log_ratio, and the variance to noise; pair_type() divides both. False if a median is not above 0. */
+/* Adds a comparison to log_ratio, and its variance to `noise`; pair_type() divides both. Returns false if a median is not above 0. */
 static bool compare_values(struct pairing_input *in, size_t n_baseline, size_t n_candidate, struct pairing_machine *m)
 {
 	const size_t n[2] = { n_baseline, n_candidate };
@@ -371,7 +371,7 @@ static bool compare_values(struct pairing_input *in, size_t n_baseline, size_t n
 	if (m->turns == PAIRING_TURNS_TAKEN && known)
 		order_add(&in->series, m->type, in->by_plan || in->by_sessions, n, (const int64_t *const *)in->repetitions,
 			  (const double *const *)in->values, in->higher_is_better);
-	/* The noise cannot be determined from a single repetition, or if a result is 0. */
+	/* The noise is not known from a single repetition, or if a result is 0. */
 	if (n_baseline > 1 && n_candidate > 1 && known) {
 		if (!pairs)
 			rank_values(in, n, &m->ranks);
@@ -388,7 +388,7 @@ static bool compare_values(struct pairing_input *in, size_t n_baseline, size_t n
 	return true;
 }
 
-/* Compares session by session; a session is the runs under one fingerprint. Returns the number of sessions that both have. */
+/* Compares session by session; a session is all runs under one fingerprint. Returns the number of sessions that both versions have. */
 static size_t compare_sessions(struct pairing_input *in, const struct stretch *baseline, const struct stretch *candidate, const char *type,
 			       struct pairing_machine *m, bool *positive)
 {
@@ -438,7 +438,7 @@ static bool has_plan(const struct stretch *s, const char *plan)
 	return false;
 }
 
-/* Returns the plan that has runs of both versions, the one with the latest run; NULL if there is none. */
+/* Returns the plan with the latest run among plans that have runs of both versions; NULL if there is none. */
 static const char *latest_common_plan(const struct stretch *baseline, const struct stretch *candidate)
 {
 	const struct run *latest = NULL;
@@ -456,14 +456,14 @@ static const char *latest_common_plan(const struct stretch *baseline, const stru
 
 /* ---- turns ---- */
 
-#define TURNS_SESSIONS 5 /* sessions that each version needs, at least, if the versions did not take turns */
+#define TURNS_SESSIONS 5 /* least number of sessions per version, if the versions did not take turns */
 
-/* A result among those of both versions on one machine. */
+/* A result of either version in the sequence of results on one machine. */
 struct place {
 	const struct run *run;
 	int side;
-	int64_t number; /* repetition number; 0 if that does not give the order */
-	size_t session; /* counted from 0 */
+	int64_t number; /* repetition number; 0 if it does not give the order */
+	size_t session; /* index of its session */
 };
 
 ORDER_BY(compare_places, struct place, BY_UP(run->taken_ms) BY_UP(number) BY_UP(side))
@@ -478,8 +478,8 @@ static void add_places(const struct pairing_input *in, const struct stretch *s, 
 	}
 }
 
-/* Reports whether the versions took turns, by the largest lead of one over the other in the sequence of results.  A steady drift adds at
- * most that share of itself to their difference (Koksma 1942; the Kolmogorov-Smirnov distance). A stretch of one version is a session. */
+/* Reports whether the versions took turns, by the largest lead of one over the other in the sequence of results. Steady drift adds at most
+ * that share of itself to their difference (Koksma 1942; the Kolmogorov-Smirnov distance). A stretch of one version is one session. */
 static enum pairing_turns turns_by_order(struct place *p, size_t n, const size_t total[2], size_t stretches[2])
 {
 	enum { BOTH = 3 };
@@ -511,8 +511,8 @@ static enum pairing_turns turns_by_order(struct place *p, size_t n, const size_t
 	return ahead && alone[0] && alone[1] ? PAIRING_TURNS_NOT_TAKEN : PAIRING_TURNS_TAKEN;
 }
 
-/* Divides the places into sessions, by plans and by pauses of at least `pause`. Reports whether both versions have TURNS_SESSIONS of them.
- * Pauses divide sessions only if each session is shorter than `pause` and has at least two results per version that it contains. */
+/* Divides the results into sessions, by plans and by pauses of at least `pause` ms. Reports whether both versions have TURNS_SESSIONS of
+ * them. Pauses divide sessions only if each session is shorter than `pause` and has at least two results of each version in it. */
 static bool turns_by_sessions(struct place *p, size_t n, int64_t pause)
 {
 	size_t sessions[2] = { 0 };
@@ -534,7 +534,7 @@ static bool turns_by_sessions(struct place *p, size_t n, int64_t pause)
 	return (divided || pause == INT64_MAX) && sessions[0] >= TURNS_SESSIONS && sessions[1] >= TURNS_SESSIONS;
 }
 
-/* Returns the pause that is longer than the next shorter one by the largest factor: it and longer ones may separate sessions. */
+/* Returns the pause, in ms, that exceeds the next shorter pause by the largest factor: pauses from it on may separate sessions. */
 static int64_t turns_pause(const struct place *p, size_t n)
 {
 	int64_t *pauses = mem_new(n, sizeof(*pauses)), found = INT64_MAX;
@@ -556,7 +556,7 @@ static int64_t turns_pause(const struct place *p, size_t n)
 	return found;
 }
 
-/* Reports whether both imports state that the versions took turns. One time for a whole file does not contradict that. */
+/* Reports whether the imports of both versions state that they took turns. A common time for a whole file does not contradict that. */
 static bool turns_said(const struct place *p, size_t n)
 {
 	int64_t at[2] = { -1, -1 };
@@ -569,8 +569,8 @@ static bool turns_said(const struct place *p, size_t n)
 	return true;
 }
 
-/* Reports whether the versions took turns: from the plan; from the statement of the import, if results have no times of their own; else
- * from times and repetition numbers. If sessions of one version are enough, it sets by_sessions: one value per session is compared. */
+/* Reports whether the versions took turns: from the plan; else from the import's statement, if results have no times of their own; else
+ * from times and repetition numbers. Sets by_sessions if sessions of each version are enough: then one value per session is compared. */
 static enum pairing_turns turns_of(struct pairing_input *in, struct place *p, size_t n, const size_t total[2])
 {
 	size_t stretches[2] = { 0 };
@@ -586,7 +586,7 @@ static enum pairing_turns turns_of(struct pairing_input *in, struct place *p, si
 	return in->by_sessions ? PAIRING_TURNS_TAKEN : turns;
 }
 
-/* Sets values[side] to the median of each session of a version. Returns how many there are. */
+/* Sets values[side] to the median of each session of a version. Returns the number of sessions. */
 static size_t session_values(struct pairing_input *in, const struct place *p, size_t n_places, int side)
 {
 	double *values = in->values[side];
@@ -608,7 +608,7 @@ static size_t session_values(struct pairing_input *in, const struct place *p, si
 }
 
 /* Returns the tick of the metric on a machine: the largest value of which all results are multiples (Euclid's algorithm), unless it is
- * below 1e-9 of the largest result. Returns 0 if no two results are equal, or all are: then no tick is visible. */
+ * below 1e-9 of the largest result. Returns 0 if no tick is visible: no two results are equal, or all are. */
 static double tick_of(const struct place *p, size_t n)
 {
 	double *sorted = mem_new(n, sizeof(*sorted)), tick = 0;
@@ -633,7 +633,7 @@ static double tick_of(const struct place *p, size_t n)
 	return equal ? tick : 0;
 }
 
-/* Moves the results of a version that are above `between`, or the others, to the front. Returns how many they are. */
+/* Moves the results of a version above `between` (above) or the other results (!above) to the front. Returns their number. */
 static size_t keep_group(struct pairing_input *in, int side, size_t n, double between, bool above)
 {
 	size_t kept = 0;
@@ -647,7 +647,7 @@ static size_t keep_group(struct pairing_input *in, int side, size_t n, double be
 	return kept;
 }
 
-/* If a version's results fall into two groups, compares each group between the versions. Returns the number of groups that both have. */
+/* If a version's results fall into two groups, compares each group between versions. Returns the number of groups that both have. */
 static size_t compare_groups(struct pairing_input *in, const struct stretch *const sides[2], const char *type, double tick,
 			     struct pairing_machine *m, bool *positive)
 {
@@ -687,7 +687,7 @@ static bool groups_differ(const struct pairing_groups *g)
 	return g->machine && fabs((double)g->low[0] / n[0] - (double)g->low[1] / n[1]) > stats_t_quantile(.975, 1e6) * error;
 }
 
-/* Compares both versions on one machine under one type that both have. */
+/* Compares both versions on one machine under one hardware type that both have. */
 static void pair_type(struct pairing_input *in, const struct stretch *baseline, const struct stretch *candidate, const char *type)
 {
 	struct pairing_machine m = { .machine = baseline->runs[0].machine, .reason = PAIRING_USED, .plan = in->plan, .in_pairs = true };
@@ -731,11 +731,11 @@ static void pair_type(struct pairing_input *in, const struct stretch *baseline, 
 	}
 	m.log_ratio /= (double)sessions;
 	m.log_cost /= (double)sessions;
-	if (m.noise_df > 0) /* sessions of unknown noise count as if they were as noisy as the others */
+	if (m.noise_df > 0) /* sessions of unknown noise count with the noise of the others */
 		m.noise += in->squares / in->squares_df * in->unknown;
 	m.in_pairs = m.in_pairs && sessions == 1 && m.noise_df > 0;
 	m.noise = sqrt(m.noise) / (double)sessions;
-	/* A median falls on one of two neighbouring ticks: its variance is at most tick^2 / 4 (Popoviciu 1935). */
+	/* A median falls on one of two neighbouring ticks, so its variance is at most tick^2 / 4 (Popoviciu 1935). */
 	tick *=
 	    .5 * exp(in->higher_is_better ? m.log_cost : -m.log_cost) * hypot(1, exp(in->higher_is_better ? m.log_ratio : -m.log_ratio));
 	m.noise = m.noise_df > 0 ? fmax(m.noise, tick) : m.noise;
@@ -777,7 +777,7 @@ static void pair_machine(struct pairing_input *in, const struct stretch *baselin
 
 ORDER_BY(compare_machines, struct pairing_machine, BY_TEXT(machine) BY_UP(type))
 
-/* Returns the next machine, in the order of names; NULL after the last. */
+/* Returns the name of the next machine, in the order of names; NULL after the last. */
 static const char *next_machine(const struct stretch all[LISTS], const size_t at[LISTS])
 {
 	const char *next = NULL;
@@ -789,7 +789,7 @@ static const char *next_machine(const struct stretch all[LISTS], const size_t at
 	return next;
 }
 
-/* Returns why a machine is excluded on which a version has no result that counts. */
+/* Returns the reason for excluding a machine on which a version has no result that counts. */
 static enum pairing_reason why_not(const struct stretch here[LISTS])
 {
 	if (!here[CANDIDATE].n && !here[CANDIDATE_OTHERS].n)
@@ -819,7 +819,7 @@ enum pairing_reason pairing_terms(const struct run_set *baseline, const struct r
 	return PAIRING_USED;
 }
 
-/* Returns the usual noise of the machines in use; 0 if it is not known for any. */
+/* Returns the median noise of the used machines; 0 if no noise is known. */
 static double usual_noise(const struct pairing *p)
 {
 	double *known = mem_new(p->n, sizeof(*known)), usual;
@@ -834,7 +834,7 @@ static double usual_noise(const struct pairing *p)
 	return usual;
 }
 
-/* Reports whether enough types for an interval over types remain without this machine. */
+/* Reports whether the other machines have enough types for an interval over types. */
 static bool is_spared(const struct pairing *p, const struct pairing_machine *m)
 {
 	bool *others = mem_new(p->n_types, sizeof(*others));
@@ -861,8 +861,8 @@ static void drop(struct pairing *p, struct pairing_machine *m, enum pairing_reas
 	m->log_ratio = m->log_cost = (double)NAN;
 }
 
-/* Reports whether at least EFFECT_TYPES_MIN machines each have only one run per version, and the same version came first on all: then a
- * drift that machines have in common looks like a change of the version. */
+/* Reports whether at least EFFECT_TYPES_MIN machines each have only one run per version, and the same version came first on all. A drift
+ * that the machines share then looks like a change of the version. */
 static bool one_always_first(const struct pairing *p)
 {
 	size_t first[2] = { 0 };
@@ -873,7 +873,7 @@ static bool one_always_first(const struct pairing *p)
 	return p->used >= EFFECT_TYPES_MIN && (first[0] == p->used || first[1] == p->used);
 }
 
-/* Sets `turns` of the pairing. If the versions took turns on some machines, excludes the others. */
+/* Sets `turns` of the pairing. If the versions took turns on some machines, excludes the other machines. */
 static void leave_out_order(struct pairing *p)
 {
 	bool any[PAIRING_TURNS] = { false }, unbalanced = one_always_first(p);
@@ -893,8 +893,8 @@ static void leave_out_order(struct pairing *p)
 	}
 }
 
-/* Excludes noisy machines. Only the noise selects them, which is independent of the ratio, so the interval over the others stays valid.
- * Both versions must be noisy: the noise of only one may come from its code, and may be the change that users look for. */
+/* Excludes noisy machines. Only the noise selects them, and it is independent of the ratio, so the interval over the others stays valid.
+ * Both versions must be noisy: noise of only one version may come from its code, and may be the change that users look for. */
 static void leave_out_noisy(struct pairing *p)
 {
 	double usual = usual_noise(p), limit = stats_round(fmax(NOISY_TIMES * usual, NOISY_MIN));

@@ -6,15 +6,15 @@
 #include "gate/decide/effect.h"
 #include "runs/running/evidence.h"
 
-/* Error from the order of repetitions: it widens the interval if the versions do not have the same repetitions. */
+/* Error from the order of repetitions. It widens the interval if the two versions do not have the same repetitions. */
 struct order {
-	size_t apart;	  /* comparisons in which the two sides have different repetitions */
-	double error, df; /* standard error of the log ratio from the effect that one repetition has on all types together, with its degrees
-			   * of freedom; 0 if there is no such effect or it cannot be determined */
-	double spread;	  /* effect of one repetition, standard deviation of logs; 0 as above */
+	size_t apart;	  /* number of comparisons in which the two sides have different repetitions */
+	double error, df; /* standard error of the log ratio from the effect that one repetition has on all types together, and its degrees
+			     of freedom; 0 if there is no such effect or it cannot be determined */
+	double spread;	  /* effect of one repetition: standard deviation of logs; 0 as for `error` */
 };
 
-/* Why a machine is excluded. */
+/* Reasons why a machine is excluded: constant, code, text for users. */
 #define PAIRING_ROWS(X)                                                                                                                    \
 	X(PAIRING_USED, "used", "")                                                                                                        \
 	X(PAIRING_ONLY_BASELINE, "only_baseline", "the candidate has no result there")                                                     \
@@ -37,60 +37,60 @@ enum pairing_reason { PAIRING_ROWS(ROWS_ENUM) PAIRING_REASONS };
 const char *pairing_code(enum pairing_reason reason);
 const char *pairing_text(enum pairing_reason reason);
 
-/* Whether the versions took turns on the machine, so that its drift affects both alike. Five sessions of each version count as turns. */
+/* Whether the versions took turns on the machine, so that its drift affects both equally. Five sessions of each version count as turns. */
 enum pairing_turns { PAIRING_TURNS_TAKEN, PAIRING_TURNS_NOT_TAKEN, PAIRING_TURNS_UNKNOWN, PAIRING_TURNS };
 
-/* One machine as one hardware type: a machine that changed its type over time has one entry per type. */
+/* The comparison on one machine under one hardware type. A machine that changed its type over time has one entry per type. */
 struct pairing_machine {
-	const char *machine; /* borrowed from the runs */
-	size_t type;	     /* index into types; SIZE_MAX if the machine is not used */
+	const char *machine; /* name; borrowed from the runs */
+	size_t type;	     /* index into `types`; SIZE_MAX if the machine is not used */
 	enum pairing_reason reason;
-	double log_ratio;   /* log of cost(candidate) / cost(baseline), from medians of repetitions, above 0 is worse; NaN if not used */
+	double log_ratio;   /* log of cost(candidate) / cost(baseline), from medians of repetitions; above 0 is worse; NaN if not used */
 	double log_cost;    /* log of the baseline's median (of 1 / median if higher is better); NaN if not used */
 	double noise;	    /* standard error of log_ratio from the repetitions, at least that of the metric's ticks; 0 if there are too few
-			     * repetitions, or all are exactly alike */
-	double noise_least; /* share of noise from the version whose repetitions differ less there */
-	double noise_df;    /* degrees of freedom of noise: repetitions - 1 per version and session; pairs - 1 */
+			       repetitions, or all are equal */
+	double noise_least; /* part of `noise` from the version whose repetitions differ less on this machine */
+	double noise_df;    /* degrees of freedom of `noise`: repetitions - 1 per version and session; for pairs, pairs - 1 */
 	struct effect_ranks ranks;
 	bool in_pairs;			      /* log_ratio and noise come from pairs of consecutive runs of one session */
-	size_t baseline_runs, candidate_runs; /* repetitions that were compared */
+	size_t baseline_runs, candidate_runs; /* number of repetitions that were compared */
 	enum pairing_turns turns;
-	int first; /* side of the earlier run if there are exactly two; -1: there are more, or their order is not known */
-	const struct fingerprint *fingerprint; /* fingerprint of the machine at the time of the runs; NULL if there is none */
-	const char *plan;		       /* plan whose runs were compared; NULL: all runs. Borrowed from the runs */
+	int first; /* if there are exactly two runs in a known order, the side of the earlier run; otherwise -1 */
+	const struct fingerprint *fingerprint; /* fingerprint at the time of the runs; NULL if there is none */
+	const char *plan;		       /* plan whose runs were compared; NULL: all runs were. Borrowed from the runs */
 };
 
-/* Machines on which the results of a version fall into two groups, far apart, such as runs that did nothing and the others. */
+/* Machines on which the results of a version fall into two distant groups, for example runs that did nothing and runs that worked. */
 struct pairing_groups {
-	const char *machine;	 /* the first such machine; NULL: there is none */
-	double metric[2];	 /* medians of the lower and the higher group there */
-	size_t low[2], total[2]; /* results of the baseline and the candidate on all such machines: in the lower group, and in all */
+	const char *machine;	 /* name of the first such machine; NULL: there is none */
+	double metric[2];	 /* medians of the lower and the higher group on `machine` */
+	size_t low[2], total[2]; /* baseline's and candidate's results on all such machines: in the lower group, and in total */
 	size_t machines;	 /* number of such machines */
-	bool differ; /* more than half of the used machines are such, and the versions' shares differ by more than chance (5 %) */
+	bool differ; /* more than half of the used machines are such, and the versions differ in the share of the lower group (at 5 %) */
 };
 
 struct pairing {
-	struct pairing_machine *machines; /* [n], by name, then type */
+	struct pairing_machine *machines; /* [n] sorted by name, then type */
 	size_t n, capacity;
-	char **types; /* [n_types], names of the hardware types; a machine of unknown type is a type of its own */
+	char **types; /* [n_types] names of the hardware types; a machine of unknown type is a type of its own */
 	size_t n_types, types_capacity;
-	size_t used;		  /* machines with PAIRING_USED */
-	size_t untyped;		  /* used machines of unknown type */
-	enum pairing_turns turns; /* taken if they were taken on each machine with PAIRING_USED; else on none */
-	size_t aside[2];	  /* results of baseline and candidate that do not count, since a later plan ran both in turn */
+	size_t used;		  /* number of machines with PAIRING_USED */
+	size_t untyped;		  /* number of used machines of unknown type */
+	enum pairing_turns turns; /* "taken" if the versions took turns on each machine with PAIRING_USED; otherwise they did on none */
+	size_t aside[2];	  /* results of baseline and candidate that do not count, because a later plan ran both versions in turn */
 	struct pairing_groups groups;
 	struct order order; /* error from the order of the compared repetitions */
 };
 
-/* Returns PAIRING_USED if results of the two may be compared. Otherwise returns PAIRING_OTHER_METRIC or PAIRING_OTHER_TERMS, which holds
- * for all machines that have results of both. Imported results have no terms, and two applications have none in common. */
+/* Returns PAIRING_USED if results of the two versions may be compared. Otherwise returns PAIRING_OTHER_METRIC or PAIRING_OTHER_TERMS; that
+ * reason holds for all machines that have results of both. Imported results have no terms, and two applications have none in common. */
 enum pairing_reason pairing_terms(const struct run_set *baseline, const struct run_set *candidate);
 
-/* Pairs the runs of two versions by machine. All arguments must outlive *out; pairing_release() it. Both run sets must have the same
- * direction. Repetitions under one fingerprint are compared with each other if both versions have some; otherwise all of the machine and
- * type are. If both have runs of one plan (runs/running/plan.h), only those of the latest such plan count. A machine on which one version
- * has only results of another build is excluded. So is a machine on which both versions have many times the noise of the other machines: it
- * could only make the effect undecidable. */
+/* Pairs the runs of two versions by machine into *out; pairing_release() it. All arguments must outlive *out. Both run sets must have the
+ * same direction. Repetitions under one fingerprint are compared with each other if both versions have some; otherwise all repetitions of
+ * that machine and type are. If both versions have runs of one plan (runs/running/plan.h), only the latest such plan counts. A machine on
+ * which one version has only results of another build is excluded. So is a machine on which both versions have many times the noise of the
+ * other machines: it could only make the effect undecidable. */
 void pairing_of(const struct evidence *evidence, const struct lab_config *config, const struct run_set *baseline,
 		const struct run_set *candidate, struct pairing *out);
 void pairing_release(struct pairing *pairing);

@@ -5,15 +5,15 @@
 
 #include <math.h>
 
-/* ---- of one run ---- */
+/* ---- times of one run ---- */
 
 static double cpu_s(const struct run *run)
 {
 	return ((double)run->usage.user_us + (double)run->usage.sys_us) / 1e6;
 }
 
-/* Returns a time of a run, s; 0 or NaN if it is not known. at_once: CPUs that the program used at the same time on the machine. Its own
- * time is at least its CPU time divided by at_once, however long its threads were kept waiting. */
+/* Returns a time of a run, s; 0 or NaN if it is not known. at_once: CPUs that the program used at the same time on the machine. The own
+ * time is at least CPU time / at_once, however long the threads were kept waiting. */
 static double time_of(const struct run *run, enum time time, double at_once)
 {
 	double wall = (double)run->usage.wall_ns / 1e9;
@@ -25,7 +25,7 @@ static double time_of(const struct run *run, enum time time, double at_once)
 	return time == TIME_PROCESSOR ? cpu_s(run) : wall;
 }
 
-/* Returns the most CPUs that a run of either version used on average on a machine; at least 1. */
+/* Returns the largest mean number of CPUs that a run of either version used on a machine; at least 1. */
 static double at_once_on(const char *machine, const struct run_set *const sides[2])
 {
 	double at_once = 1;
@@ -41,7 +41,7 @@ static double at_once_on(const char *machine, const struct run_set *const sides[
 	return at_once;
 }
 
-/* Returns a time of each run of a version, s; 0 or NaN if it is not known. free() it. */
+/* Returns a time of each run of a version, s; 0 or NaN where it is not known. free() it. */
 static double *run_times(const struct run_set *const sides[2], int side, enum time time)
 {
 	const struct run *runs = sides[side]->items;
@@ -55,9 +55,9 @@ static double *run_times(const struct run_set *const sides[2], int side, enum ti
 	return times;
 }
 
-/* ---- effects ---- */
+/* ---- effects on the times ---- */
 
-/* Returns the runs of a version whose `time` is known, with that time as their metric. The set borrows all but its items. */
+/* Returns the runs of a version whose `time` is known, with that time as their metric. The set borrows all members except items. */
 static struct run_set timed(const struct run_set *const sides[2], int side, enum time time)
 {
 	double *times = run_times(sides, side, time);
@@ -87,7 +87,7 @@ static bool is_wall(const struct run_set *runs)
 	return runs->n > 0;
 }
 
-/* Returns the median share of CPU time in the baseline's own wall-clock time, at most 1. Run-queue delay is not counted. */
+/* Returns the median share of CPU time in the baseline's wall-clock time without run-queue delay, at most 1. */
 static double share_of(const struct run_set *const sides[2])
 {
 	double *walls = run_times(sides, 0, TIME_WALL), *shares = run_times(sides, 0, TIME_OWN), share = 1;
@@ -105,7 +105,7 @@ static double share_of(const struct run_set *const sides[2])
 	return share;
 }
 
-/* ---- all ---- */
+/* ---- all times ---- */
 
 static void times_of(const struct evidence *evidence, const struct lab_config *config, const struct run_set *baseline,
 		     const struct run_set *candidate, const struct effect_asked *asked, struct times *out)
@@ -138,7 +138,7 @@ static void times_release(struct times *times)
 	*times = (struct times){ .n_machines = 0 };
 }
 
-/* Returns the ratio of the whole time if a part that is `share` of it changes by `ratio`: twice as much of a hundredth does not matter. */
+/* Returns the ratio of the whole time if a part with this share of it changes by `ratio`. Twice as much of a hundredth does not matter. */
 static double part_of_wall(double ratio, double share)
 {
 	return 1 + share * (ratio - 1);
@@ -160,7 +160,7 @@ static struct rule_input times_input(const struct times *t, enum decision perfor
 
 /* ---- the verdict ---- */
 
-/* Returns the first rule that applies; RULES if none does: then the interval of the metric decides. */
+/* Returns the first rule that applies; RULES if none does, so the interval of the metric decides. */
 static enum rule rule_of(const struct rule_input *in)
 {
 	enum { R = 1u << DECISION_REGRESSION, I = 1u << DECISION_IMPROVED, P = 1u << DECISION_PASS, U = 1u << DECISION_INCONCLUSIVE };
@@ -183,7 +183,7 @@ static enum decision rule_decision(enum rule rule)
 	return decisions[rule];
 }
 
-/* Reports whether a rule decides by CPU time, and not by the metric. */
+/* Reports whether a rule decides by CPU time instead of the metric. */
 static bool rule_by_processor(enum rule rule)
 {
 	return rule == RULE_COMPUTES_MORE || rule == RULE_HIDDEN || rule == RULE_ALIKE_BUT_BUSY || rule == RULE_BETTER_BUT_BUSY;
@@ -238,7 +238,7 @@ bool verdict_crashes(const struct verdict *v)
 	return verdict_always_fails(v) && b->crashed == b->executed && (!b->hung_ns || verdict_hangs(v)) && a->executed && !a->failed;
 }
 
-/* Reports whether both versions have results, of one and the same build. */
+/* Reports whether both versions have results, and all come from the same build. */
 static bool verdict_same_build(const struct verdict *v)
 {
 	const struct run_set *a = v->baseline, *b = v->candidate;
@@ -248,7 +248,7 @@ static bool verdict_same_build(const struct verdict *v)
 }
 
 /* Returns the decision. A version that fails has no cost, and its remaining runs may be the easy ones. So a candidate that fails more often
- * never passes, and busy machines do not excuse it. A candidate that always fails, of a baseline that never does, is a regression. */
+ * never passes, and busy machines do not excuse it. A candidate that always fails is a regression if the baseline never fails. */
 static enum decision verdict_decide(struct verdict *v)
 {
 	bool fails_more = verdict_fails_more(v);
@@ -271,7 +271,7 @@ enum decision verdict_of_cost(const struct verdict *v)
 	return v->effect.types ? v->effect.decision : v->by_interval;
 }
 
-/* ---- fingerprints ---- */
+/* ---- fingerprints and cost ---- */
 
 const struct fingerprint *verdict_kind(const struct verdict *v)
 {
@@ -282,7 +282,7 @@ const struct fingerprint *verdict_kind(const struct verdict *v)
 	return kind;
 }
 
-/* ---- all ---- */
+/* ---- architectures ---- */
 
 static struct verdict verdict_in(const struct evidence *evidence, const struct lab_config *config, const struct run_set *baseline,
 				 const struct run_set *candidate, double min_effect)
@@ -301,7 +301,7 @@ static struct verdict verdict_in(const struct evidence *evidence, const struct l
 	return v;
 }
 
-/* Reports whether `v` decides before `other`: the worse decision does, except that one where nothing was measured comes last. */
+/* Reports whether `v` decides rather than `other`: the worse decision does, except that one where nothing was measured comes last. */
 static bool decides_before(const struct verdict *v, const struct verdict *other)
 {
 	enum decision a = v->effect.decision, b = other->effect.decision;
@@ -328,7 +328,7 @@ static struct verdict verdict_within(const struct evidence *evidence, const stru
 	return v;
 }
 
-/* Decides for each architecture of names[n] separately. Returns the verdict of the one that comes first by decides_before(). */
+/* Decides for each architecture of names[n] separately. Returns the verdict that comes first by decides_before(). */
 static struct verdict verdict_apart(const struct evidence *evidence, const struct lab_config *config, const struct run_set *const sides[2],
 				    double min_effect, const char *const *names, size_t n)
 {
@@ -387,7 +387,7 @@ void verdict_overrule(struct verdict *v, enum decision decision, const char *cod
 {
 	size_t n = 0;
 
-	for (size_t i = 0; i < v->n_reasons; i++) { /* the rule that has decided no longer does */
+	for (size_t i = 0; i < v->n_reasons; i++) { /* remove the reason of the rule that no longer decides */
 		if (v->rule < RULES && strcmp(v->reasons[i].code, rule_code(v->rule)) == 0)
 			free(v->reasons[i].text);
 		else

@@ -1,4 +1,4 @@
-/* Renders the verdict as an answer. */
+/* Fills documents with a verdict. */
 #include "base/mem.h"
 #include "base/order.h"
 #include "base/stats.h"
@@ -9,11 +9,11 @@
 
 #include <math.h>
 
-#define MACHINES_SHOWN 8 /* even */
+#define MACHINES_SHOWN 8 /* must be even */
 
 /* ---- the first line ---- */
 
-/* Returns the name of a version in answers: "application@version", or of a command, which has no application, "'command'". free() it. */
+/* Returns the name of a version in answers: "application@version", or "'command'" for a command, which has no application. free() it. */
 static char *side_name(const struct run_set *side)
 {
 	return *side->application ? mem_format(DOC_NAME "%s@%s" DOC_END, side->application, side->version)
@@ -48,7 +48,7 @@ void verdict_answer_first(const struct verdict *v, const char *cause, struct doc
 
 /* ---- reasons, sides, effect ---- */
 
-/* Adds the member `key` to an answer: the version that is the baseline or the candidate. */
+/* Adds the member `key`: application and version of the baseline or the candidate. */
 static void side_answer(const char *key, const struct run_set *set, struct document *d)
 {
 	doc_object(d, key);
@@ -184,8 +184,8 @@ static int compare_ratios(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Marks in [n] the machines that users see: those in use or, of more than `most`, those with the largest and the smallest ratios; with
- * `excluded`, also those that are not in use. free() it. */
+/* Marks in [n] the machines that users see: the used ones or, if more than `most`, those with the largest and the smallest ratios. With
+ * `excluded`, marks the excluded ones too. free() it. */
 static bool *shown_machines(const struct pairing *p, bool excluded, size_t most)
 {
 	const struct pairing_machine **order = mem_new(p->n, sizeof(*order));
@@ -204,13 +204,13 @@ static bool *shown_machines(const struct pairing *p, bool excluded, size_t most)
 	return shown;
 }
 
-/* Returns half the width of the interval of the log ratio from the machine's own repetitions; NaN if it is not known. */
+/* Returns half the width of the interval of the log ratio from the machine's own repetitions; NaN if the noise is not known. */
 static double half_of(const struct pairing_machine *m)
 {
 	return m->noise > 0 && m->noise_df > 0 ? stats_t_quantile((1 + EFFECT_LEVEL) / 2, m->noise_df) * m->noise : (double)NAN;
 }
 
-/* Returns the axis that fits all machines in use, and the interval over all. */
+/* Returns an axis that fits all used machines and the interval over all of them. */
 static struct svg_axis machines_axis(const struct verdict *v)
 {
 	const struct effect *e = &v->effect;
@@ -302,7 +302,7 @@ void verdict_answer_machines(const struct verdict *v, bool excluded, size_t most
 			 "%s set aside.",
 			 p->aside[0], text_plural(p->aside[0]), v->baseline->version, p->aside[1], v->candidate->version,
 			 p->aside[0] + p->aside[1] == 1 ? "is" : "are");
-	if (p->aside[0] || p->aside[1]) { /* never in a night's decision, which uses one plan: its document stays the same, byte by byte */
+	if (p->aside[0] || p->aside[1]) { /* never in a night's decision: it uses one plan, and its document stays the same, byte by byte */
 		doc_object(d, "set_aside");
 		doc_set(d, "baseline", p->aside[0]);
 		doc_set(d, "candidate", p->aside[1]);
@@ -331,7 +331,7 @@ void verdict_answer_shape(const struct verdict *v, bool guesses, struct document
 	doc_end(d);
 }
 
-/* ---- all ---- */
+/* ---- the whole answer ---- */
 
 static void answer_detectable(const struct verdict *v, struct document *d)
 {

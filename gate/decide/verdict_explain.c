@@ -21,7 +21,7 @@ static void reason_add(struct verdict *v, const char *code, const char *fmt, ...
 	verdict_add_reason(v, false, code, text);
 }
 
-/* Moves the last reason, which decided, in front of the others. */
+/* Moves the last reason, which decided, to the front. */
 static void reason_first(struct verdict *v)
 {
 	struct verdict_reason last = v->reasons[v->n_reasons - 1];
@@ -30,7 +30,7 @@ static void reason_first(struct verdict *v)
 	v->reasons[0] = last;
 }
 
-/* Reports whether a machine that ran both versions gives no ratio. */
+/* Reports whether a machine ran both versions but gives no ratio. */
 static bool explain_any_ran_both(const struct pairing *pairing)
 {
 	for (size_t i = 0; i < pairing->n; i++) {
@@ -83,7 +83,7 @@ static void explain_nothing(struct verdict *v)
 				     : "");
 }
 
-/* Explains a missing interval: there are one or two hardware types, and the noise within their machines is unknown. */
+/* Explains a missing interval: there are one or two hardware types, and the noise within their machines is not known. */
 static void explain_no_interval(struct verdict *v)
 {
 	bool alike = false;
@@ -97,8 +97,8 @@ static void explain_no_interval(struct verdict *v)
 			   "two machines, or three on one, or machines of other types");
 }
 
-/* Explains an interval around the threshold. It shrinks with the square root of the number of measurements, and has to become shorter than
- * the distance from the estimate to the threshold. The decisions with other thresholds are already known. */
+/* Explains an interval around the threshold. The interval shrinks with the square root of the number of measurements; it must become
+ * shorter than the distance from the estimate to the threshold. The decisions for other thresholds are already known. */
 static void explain_around(struct verdict *v)
 {
 	const struct effect *e = &v->effect;
@@ -122,7 +122,7 @@ static void explain_around(struct verdict *v)
 	buf_release(&text);
 }
 
-/* Returns the part of the standard error of the mean over types that repetitions explain. */
+/* Returns the standard error of the mean over types that the noise of repetitions explains. */
 static double noise_of_mean(const struct pairing *p, size_t types)
 {
 	double *machines = mem_new(p->n_types, sizeof(*machines)), sum = 0;
@@ -137,7 +137,7 @@ static double noise_of_mean(const struct pairing *p, size_t types)
 	return sqrt(sum) / (double)types;
 }
 
-/* Explains how many repetitions (they reduce the noise within machines) or types (they reduce the whole error) would settle it. */
+/* Explains how many repetitions (they reduce noise within machines) or types (they reduce the whole error) would settle the decision. */
 static void explain_what_it_takes(struct verdict *v)
 {
 	const struct effect *e = &v->effect;
@@ -187,7 +187,7 @@ static void explain_interval(struct verdict *v)
 		break;
 	default:
 		if (v->by_interval == DECISION_INCONCLUSIVE &&
-		    stats_round(v->effect.low) > 1) { /* a certain slowdown, but perhaps too small to matter */
+		    stats_round(v->effect.low) > 1) { /* certainly slower, but perhaps by too little to matter */
 			explain_around(v);
 			break;
 		}
@@ -196,7 +196,7 @@ static void explain_interval(struct verdict *v)
 			   "with power 0.8",
 			   level.text, low.text, high.text, v->rule < RULES ? "by itself " : "", 100 * v->min_effect,
 			   text_fixed(100 * e->minimum_detectable, e->minimum_detectable < 1 ? 1 : 0).text);
-		if (v->rule == RULES) /* otherwise a rule has settled it, or made it undecidable */
+		if (v->rule == RULES) /* otherwise a rule settled it, or made it undecidable */
 			explain_what_it_takes(v);
 	}
 	if (e->within)
@@ -236,7 +236,7 @@ static void explain_failed(struct verdict *v, const struct run_set *side, const 
 	mem_free(command, selector);
 }
 
-/* Explains failures, and gaps left by runs that were interrupted or did not reach all hosts. */
+/* Explains failures, and runs that are missing because they were interrupted or did not reach all hosts. */
 static void explain_runs(struct verdict *v)
 {
 	const struct run_set *sides[] = { v->baseline, v->candidate };
@@ -313,7 +313,7 @@ static void explain_machines(struct verdict *v)
 			   untyped, untyped > 1 ? "s have" : " has", untyped > 1 ? "" : "s", untyped > 1 ? " each" : "");
 }
 
-/* Explains the rule that decided. If the interval of CPU time would decide otherwise, the text names its share of the wall-clock time. */
+/* Explains the rule that decided. If the interval of CPU time alone decides otherwise, the text has its share of the wall-clock time. */
 static void explain_rule(struct verdict *v, const struct effect *work)
 {
 	bool in_part = v->input.processor != (unsigned)work->decision;
@@ -326,8 +326,8 @@ static void explain_rule(struct verdict *v, const struct effect *work)
 	reason_first(v);
 }
 
-/* Explains which rule decided, or else which of the times moved: more work shows in the CPU time, whatever the metric shows; waiting shows
- * only in the wall-clock time. */
+/* Explains the rule that decided; without one, the times that moved. More work shows in the CPU time, whatever the metric shows; waiting
+ * shows only in the wall-clock time. */
 static void explain_times(struct verdict *v)
 {
 	const struct effect *work = &v->times.of[TIME_PROCESSOR], *wall = &v->times.of[TIME_WALL];
