@@ -9,13 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LEFT_SHOWN 12 /* excluded features of each reason that text output lists */
+#define LEFT_SHOWN 12 /* most features excluded as duplicates that text output lists */
 
 /* ---- another machine ---- */
 
 ORDER_BY(compare_machines, struct run, BY_TEXT(machine))
 
-/* Adds the cost ratio of the same work on a machine as a run of that machine; adds no run if too few inputs count. */
+/* Adds the machine's cost ratio of the same work to the set, as a run on that machine. Adds no run if too few inputs count. */
 static enum assay_status add_machine(struct lab *lab, const struct cost_model *model, const struct cost_asked *asked, char *machine,
 				     struct run_set *set, struct assay_error *err)
 {
@@ -41,7 +41,7 @@ static enum assay_status add_machine(struct lab *lab, const struct cost_model *m
 	return st;
 }
 
-/* Fills *set with a run for each machine that ran the version and is of the model's architecture. */
+/* Fills *set with a run for each machine that ran the version and has the model's architecture. */
 static enum assay_status runs_of(struct lab *lab, const struct evidence *evidence, const struct cost_model *model,
 				 const struct cost_asked *asked, struct run_set *set, struct assay_error *err)
 {
@@ -139,13 +139,13 @@ enum assay_status cost_machine_of(struct lab *lab, const struct cost_model *mode
 	return st;
 }
 
-/* Widens the factor of an interval on the model's machine by the prediction's error, both errors taken as independent. */
+/* Returns the factor of the interval on this machine: `interval`, that on the model's machine, and the prediction's independent error. */
 static double cost_machine_interval(const struct cost_machine *m, double interval)
 {
 	return exp(hypot(log(interval), m->of.half));
 }
 
-/* Adds the member `elsewhere`, null if the machine is the model's, and two lines. */
+/* Adds the member `elsewhere` and two lines; the member is null if the machine is the model's. */
 static void cost_machine_answer(const struct cost_machine *m, const struct cost_model *model, struct document *d)
 {
 	double ratio = exp(m->of.log_cost);
@@ -176,9 +176,9 @@ static void cost_machine_answer(const struct cost_machine *m, const struct cost_
 		 m->types, 100 * m->of.mape, m->of.q2);
 }
 
-/* ---- a model ---- */
+/* ---- the document of a model ---- */
 
-/* Lists inputs that were run under several names. */
+/* Adds the list of inputs that were run under several names. */
 static void add_names(const struct costs *c, struct document *d)
 {
 	const struct cost_input *first = NULL;
@@ -301,7 +301,7 @@ static void add_same(const struct cost_model *model, const struct cost_fit *fit,
 	mem_free(slope, offset);
 }
 
-/* Lists the features that the model excludes, and why: all of them in JSON, some in text. */
+/* Adds the features that the model excludes, with reasons: all of them for programs, some for users. */
 static void add_left(const struct cost_model *model, struct document *d)
 {
 	const struct cost_fit *fit = &model->all;
@@ -437,7 +437,7 @@ void cost_model_answer(const struct cost_model *model, double max_error, const s
 	buf_release(&sentence);
 }
 
-/* ---- a prediction ---- */
+/* ---- the document of a prediction ---- */
 
 static enum assay_status fail_unknown(const struct cost_model *model, const double *row, struct assay_error *err)
 {
@@ -511,7 +511,7 @@ static void add_terms_of_input(const struct cost_model *model, const struct cost
 	doc_end(d);
 }
 
-/* Tells where the features of an input come from that was not run, or was run under another name. */
+/* Adds the source of the input's features if the input was not run, or its other name. */
 static void add_other(const struct costs *c, const struct cost_question *q, struct document *d)
 {
 	bool used = q->other.counts || q->other.features.own.n;

@@ -17,31 +17,30 @@
 
 #define INPUTS_MAX 12
 
-/* ---- sessions ---- */
+/* ---- drift between sessions ---- */
 
 /* Versions that did not take turns may differ because a machine is faster in one session than in another. The differences between sessions
  * of one version measure by how much. A session is one `assay run`.
  *
  * Let d be the mean difference of log costs between two sessions of the baseline: over common inputs if these are COST_SIDE_INPUTS_MIN or
- * more, else over all inputs, each less the model's expectation. Over J sessions the variance is
+ * more, else over all inputs, each less the model's expectation. Over J sessions the variance s^2 is the sum of d^2 over all pairs / (J (J
+ * - 1)), with J - 1 degrees of freedom. This is the variance of the session means in the one-way random-effects model with the session as
+ * the unit (Cochran, Biometrics 10(1), 1954).
  *
- *  s^2 = sum of d^2 over their pairs / (J (J - 1)), with J - 1 degrees of freedom.
- *
- * This is the variance of the session means in the one-way random-effects model with the session as the unit (Cochran, Biometrics 10(1),
- * 1954). The log ratio of a candidate of K sessions to that baseline has the variance s^2 (1 / J + 1 / K), sessions weighted by their
- * inputs. s includes the differences of inputs within sessions. So the interval by sessions is not added to the interval by inputs: the
- * wider one counts. */
+ * The log ratio of a candidate of K sessions to that baseline has the variance s^2 (1 / J + 1 / K), sessions weighted by their inputs. s
+ * includes the differences of inputs within sessions, so the interval by sessions is not added to the interval by inputs: the wider
+ * interval counts. */
 #define SESSIONS_MAX 32
 
 struct drift {
-	size_t sessions;  /* sessions of the baseline with at least COST_SIDE_INPUTS_MIN inputs, at most the latest SESSIONS_MAX */
-	double spread;	  /* s; NaN with fewer than two sessions */
+	size_t sessions;  /* number of the baseline's sessions with COST_SIDE_INPUTS_MIN inputs; at most the latest SESSIONS_MAX */
+	double spread;	  /* s of the comment above; NaN with fewer than two sessions */
 	double error, df; /* standard error of log_ratio by `spread`, and its degrees of freedom */
 };
 
 /* The sessions of a version on a machine. */
 struct sessions {
-	double *y[SESSIONS_MAX]; /* [inputs] mean log cost in the session; NaN: not run */
+	double *y[SESSIONS_MAX]; /* per session, [inputs] mean log cost; NaN: the session did not run the input */
 	size_t n;
 	double alike; /* effective number of sessions: (sum of their inputs)^2 / sum of the squares of their inputs */
 };
@@ -59,7 +58,7 @@ static size_t latest_before(const struct costs *c, size_t before)
 	return latest;
 }
 
-/* Fills y with the mean log cost of each input in this session. Returns how many inputs were run. */
+/* Fills y with the mean log cost of each input in this session. Returns the number of inputs that were run. */
 static size_t look_at_session(const struct costs *c, size_t session, double *y)
 {
 	size_t inputs = 0;
@@ -142,7 +141,7 @@ static double variance_between(const struct cost_model *model, const struct sess
 	return sum / (double)(s->n * (s->n - 1));
 }
 
-/* Returns the drift between sessions; zeroed if the two took turns, or too few inputs count. */
+/* Returns the drift between sessions; zeroed if the versions took turns, or too few inputs count. */
 static struct drift drift_of(const struct cost_side *side)
 {
 	struct drift drift = { .spread = (double)NAN };
@@ -167,9 +166,9 @@ static struct drift drift_of(const struct cost_side *side)
 
 struct side {
 	struct cost_model model; /* model of the baseline */
-	struct cost_side of;	 /* the candidate */
+	struct cost_side of;	 /* comparison of the candidate with the model */
 	struct drift drift;
-	const char *architecture; /* NULL: not known; borrowed */
+	const char *architecture; /* borrowed; NULL: not known */
 };
 
 static enum assay_status side_of(struct lab *lab, const struct cost_asked *asked, const char *candidate, const char *machine,
@@ -191,10 +190,11 @@ static enum assay_status side_of(struct lab *lab, const struct cost_asked *asked
 /* ---- all machines ---- */
 
 struct sides {
-	struct side *items; /* [n], the machine with most of the baseline's inputs first */
+	struct side *items; /* [n] the machine with most of the baseline's inputs first */
 	size_t n;
-	bool same_build;	       /* both have the same build (rules.h), checked with an input that both ran */
-	struct verdict_within *within; /* [n_within], decisive one first: per known architecture, with machines of unknown one; else one */
+	bool same_build; /* both versions have the same build (rules.h), checked with one input that both ran */
+	struct verdict_within
+	    *within; /* [n_within] the first one decides; one per known architecture, with machines of unknown one; else one */
 	size_t n_within;
 };
 
@@ -203,7 +203,7 @@ static bool is_within(const struct side *s, const char *architecture)
 	return !s->architecture || !architecture || strcmp(s->architecture, architecture) == 0;
 }
 
-/* Returns the machine of that architecture with most of the baseline's inputs. */
+/* Returns the machine of this architecture with most of the baseline's inputs. */
 static const struct side *first_within(const struct sides *sides, const char *architecture)
 {
 	const struct side *s = sides->items;
@@ -213,7 +213,7 @@ static const struct side *first_within(const struct sides *sides, const char *ar
 	return s;
 }
 
-/* Finds the latest build of an input; "" if it is not known. */
+/* Finds the latest build of an input; id is "" if it is not known. */
 static enum assay_status build_of(struct store *store, const struct costs *costs, const char *input, char id[DIGEST_ID_BYTES],
 				  struct assay_error *err)
 {
@@ -241,7 +241,7 @@ static enum assay_status same_build(struct store *store, const struct costs *old
 	return st;
 }
 
-/* Loads the machines that ran both versions. */
+/* Loads the comparison on each machine that ran both versions. */
 static enum assay_status sides_of(struct lab *lab, const struct evidence *evidence, const struct cost_asked *asked, const char *candidate,
 				  struct sides *out, struct assay_error *err)
 {
@@ -273,8 +273,8 @@ static enum assay_status sides_of(struct lab *lab, const struct evidence *eviden
 	return st;
 }
 
-/* Reports whether the decision about inputs that count holds for all inputs. Inputs unlike the learned ones may hide a slowdown, so few are
- * allowed. A regression holds unless most inputs are unlike. */
+/* Reports whether the decision about inputs that count holds for all inputs. Inputs unlike the learned inputs may hide a slowdown, so few
+ * are allowed. A regression holds unless most inputs are unlike. */
 static bool speaks_for_all(const struct side *s, enum decision decision)
 {
 	double most = decision == DECISION_REGRESSION ? COST_GATE_UNLIKE_SLOWER_MAX : COST_GATE_UNLIKE_MAX;
@@ -282,7 +282,7 @@ static bool speaks_for_all(const struct side *s, enum decision decision)
 	return s->of.n >= COST_SIDE_INPUTS_MIN && (double)s->of.unlike <= most * (double)(s->of.n + s->of.unlike);
 }
 
-/* Reports whether the effect may be a change of the machine's speed between sessions, since their spread is not known. */
+/* Reports whether the effect may be a change of the machine's speed between sessions, because the spread of its sessions is not known. */
 static bool may_be_drift(const struct side *s)
 {
 	return s->of.n >= COST_SIDE_INPUTS_MIN && isnan(s->drift.spread);
@@ -342,13 +342,13 @@ static struct verdict_within decide_within(const struct lab *lab, const struct s
 		out.effect.decision = DECISION_INCONCLUSIVE;
 	if (sides->same_build && (out.effect.decision == DECISION_REGRESSION || out.effect.decision == DECISION_IMPROVED))
 		out.effect.decision = DECISION_ENVIRONMENT;
-	else if (unknown && out.effect.within) /* else types differ by it, too */
+	else if (unknown && out.effect.within) /* otherwise the spread over types includes the drift */
 		out.effect.decision = DECISION_INCONCLUSIVE;
 	mem_free(types, pairs, drift);
 	return out;
 }
 
-/* Orders the worst decision first, as in verdict.h; equal decisions by number of machines, more first. */
+/* Orders the worst decision first, as in verdict.h; of equal decisions, the one on more machines. */
 static int by_decision(const void *a, const void *b)
 {
 	const struct verdict_within *x = a, *y = b;
@@ -379,41 +379,41 @@ static void decide(const struct lab *lab, struct sides *sides, double min_effect
 	sides->n_within = n;
 }
 
-/* ---- where ---- */
+/* ---- source places that became slower ---- */
 
 /* Finds the source places where a candidate takes longer than its inputs should; there may be several. Evidence: time samples in the runs
  * of both versions (struct cost_places) against the baseline model's expectation for these inputs, and how well each place explains which
- * inputs cost more (model/sparse/excess.h). A place is the code after a loop's test and before that of the next loop in the same function,
- * or the code before the first loop. */
+ * inputs cost more (model/sparse/excess.h). A place is the code between a loop's test and the next loop in the same function, or the code
+ * before the first loop. */
 #define LISTED_MAX  8
 #define NORMAL_MEAN 1.2533 /* standard deviation / mean absolute error of a normal distribution: sqrt(pi / 2) */
-#define LEAST_NOISE 1e-3   /* least relative noise: no clock is better */
+#define LEAST_NOISE 1e-3   /* least relative noise: no clock is more exact */
 
 struct cost_where_place {
-	const char *function, *file; /* file: the file that has `line` */
-	size_t segment;		     /* its number among all places */
-	unsigned line;		     /* in the candidate's source, the line with most added time; 0: not known */
+	const char *function, *file; /* name of the function; name of the file that has `line` */
+	size_t segment;		     /* index of the segment in the division */
+	unsigned line;		     /* line in the candidate's source with most added time; 0: not known */
 	const char *loop;	     /* feature of the baseline's loop; NULL: not known, or outside of all loops */
-	struct sparse_part of;	     /* as a part of the expected cost */
+	struct sparse_part of;	     /* added cost as a part of the expected cost */
 };
 
 struct cost_where {
-	struct cost_where_place *items; /* [n], by added cost, largest first, up to all of the added cost */
+	struct cost_where_place *items; /* [n] by added cost, largest first, until they explain all added cost */
 	size_t n;
-	double t, all; /* t: quantile of the intervals, for any of all places; all: added cost of the runs, or of all places */
+	double t, all; /* quantile for the intervals, corrected for all places; added cost of the runs, or of the places if more */
 };
 
-/* input[n] of the candidate's inputs, and their rows for the fit of all features, X [n x fit.n]. It is slower with certainty. */
+/* Inputs of a candidate that is certainly slower. `input` has n indexes; X [n x fit.n] has their rows for the fit of all features. */
 struct cost_where_asked {
 	const struct cost_model *model;
 	const struct costs *candidate;
 	const size_t *input;
 	const struct mat *X;
 	const double *excess; /* [n] cost above the expectation, as a part of the expectation */
-	double more;	      /* its mean */
+	double more;	      /* mean of `excess` */
 };
 
-/* Returns the standard deviation of costs of single runs relative to the model's expectation. */
+/* Returns the standard deviation of the costs of single runs relative to the model's expectation. */
 static double cost_where_noise(const struct cost_model *model)
 {
 	return NORMAL_MEAN * fmax(model->all.model.error_mean, LEAST_NOISE);
@@ -421,7 +421,7 @@ static double cost_where_noise(const struct cost_model *model)
 
 /* Inputs of one version that have samples. */
 struct sampled {
-	const struct cost_places **places; /* [X.rows] */
+	const struct cost_places **places; /* [X.rows] time samples per input */
 	struct mat X;
 	double *excess; /* [X.rows] as in struct cost_where_asked; 0 for the baseline */
 };
@@ -486,18 +486,18 @@ static struct both both_of(const struct cost_where_asked *asked)
 
 /* ---- functions, and loops within them ---- */
 
-/* The code after a loop's test and before that of the next loop in the same function; line 0: the code before the first loop. */
+/* The code between a loop's test and the next loop in the same function; with line 0, the code before the first loop. */
 struct segment {
 	size_t function;
-	unsigned line; /* in the old source */
-	size_t column; /* column of the model that is the loop's feature; SIZE_MAX: not in a loop */
+	unsigned line; /* line of the loop in the baseline's source */
+	size_t column; /* the model's column for the loop's feature; SIZE_MAX: not in a loop */
 };
 
 struct division {
-	const char **names; /* [n_names] functions, ascending */
-	long *moved;	    /* [n_names] line of the function in the new source minus its line in the old source */
+	const char **names; /* [n_names] names of functions, ascending */
+	long *moved;	    /* [n_names] line of the function in the candidate's source minus its line in the baseline's */
 	size_t n_names;
-	struct segment *items; /* [n], by function and line */
+	struct segment *items; /* [n] sorted by function and line */
 	size_t n;
 };
 
@@ -526,7 +526,7 @@ static unsigned begin_of(const struct sampled *s, const char *function)
 	return 0;
 }
 
-/* Returns the line of the loop whose feature this is, if the loop is in the function; else 0. */
+/* Returns the line of the loop of this feature if the loop is in the function; otherwise 0. */
 static unsigned loop_of(const char *feature, const char *function)
 {
 	const char *colon, *name;
@@ -544,7 +544,7 @@ static unsigned loop_of(const char *feature, const char *function)
 
 ORDER_BY(compare_segments, struct segment, BY_UP(function) BY_UP(line) BY_UP(column))
 
-/* Adds all segments of one function; of several loops in one line only the first. */
+/* Adds all segments of one function; if several loops are in one line, only the first. */
 static void add_segments(const struct both *both, size_t function, struct division *division, size_t *capacity)
 {
 	const struct cost_fit *fit = &both->model->all;
@@ -604,7 +604,7 @@ static size_t segment_of(const struct division *d, const struct cost_place *plac
 	return k;
 }
 
-/* Returns the sampled time of each input in each segment, s, [rows x d->n]. */
+/* Returns the sampled time of each input in each segment, s: [rows x d->n]. */
 static struct mat divide(const struct division *d, const struct sampled *s, bool new)
 {
 	struct mat part = mat_new(s->X.rows, d->n);
@@ -617,7 +617,7 @@ static struct mat divide(const struct division *d, const struct sampled *s, bool
 	return part;
 }
 
-/* ---- in which of them ---- */
+/* ---- the slower segments ---- */
 
 /* Returns the cost that each segment adds, [d->n]; free() it. */
 static struct sparse_part *parts_of(const struct both *both, const struct division *d, double noise)
@@ -640,7 +640,7 @@ static struct sparse_part *parts_of(const struct both *both, const struct divisi
 	return out;
 }
 
-/* Returns the sampled time in a line (numbered as in the old source), as a part of the expected cost of the runs. */
+/* Returns the sampled time in a line (numbered as in the baseline's source), as a part of the expected cost of the runs. */
 static double in_line(const struct both *both, const struct division *d, size_t segment, long line, bool new)
 {
 	const struct sampled *s = new ? &both->new : &both->old;
@@ -696,7 +696,7 @@ static void find(const struct both *both, const struct cost_where_asked *asked, 
 	for (size_t k = 0; k < d.n; k++)
 		out->items[k] = (struct cost_where_place){ .function = d.names[d.items[k].function], .of = parts[k], .segment = k };
 	qsort(out->items, d.n, sizeof(*out->items), places_by_adds);
-	out->t = stats_t_quantile(1.0 - .025 / fmax(1.0, (double)d.n), (double)(both->new.X.rows - 1)); /* quantile for any of them */
+	out->t = stats_t_quantile(1.0 - .025 / fmax(1.0, (double)d.n), (double)(both->new.X.rows - 1)); /* corrected for all places */
 	while (out->n < d.n && out->n < LISTED_MAX && sum < asked->more && out->items[out->n].of.adds > 0.0) {
 		struct cost_where_place *place = &out->items[out->n++];
 
@@ -722,9 +722,9 @@ static void cost_where_of(const struct cost_where_asked *asked, struct cost_wher
 	sampled_release(&both.new);
 }
 
-/* ---- where, as an answer ---- */
+/* ---- the document of the places ---- */
 
-/* Reports whether the added cost is above 0 with certainty, for any of all places. */
+/* Reports whether the added cost is above 0 with certainty, corrected for all places. */
 static bool is_certain(const struct cost_where *where, const struct cost_where_place *place)
 {
 	return place->of.adds > where->t * place->of.error;
@@ -783,7 +783,7 @@ static void cost_where_answer(const struct cost_where *where, struct document *d
 	doc_end(d);
 }
 
-/* ---- which term ---- */
+/* ---- terms that became slower ---- */
 
 struct slower_term {
 	const struct sparse_term *term;
@@ -857,7 +857,7 @@ static void add_slower(const struct side *s, bool within, struct document *d)
 
 /* ---- more work ---- */
 
-/* Adds the ratio of the model's expectations of the candidate's inputs and of the baseline's, by term and in all. */
+/* Adds the ratio of the expected costs of the candidate's and the baseline's inputs, both by the model: per term and in total. */
 static void add_work(const struct side *s, struct document *d)
 {
 	const struct cost_fit *fit = &s->model.all;
@@ -907,9 +907,9 @@ static void add_work(const struct side *s, struct document *d)
 	mem_free(part, was, is);
 }
 
-/* ---- the answer ---- */
+/* ---- the document ---- */
 
-/* Returns the machine to report that lacks turns: preferably one whose drift is not known; NULL: none lacks them. */
+/* Returns a machine without turns to report, preferably one whose drift is not known; NULL: there is none. */
 static const struct side *without_turns(const struct sides *sides)
 {
 	const struct side *found = NULL;
@@ -1023,7 +1023,7 @@ static void add_machines(const struct sides *sides, struct document *d)
 
 ORDER_BY(by_ratio, double, BY_VALUE_DOWN)
 
-/* Adds a table of inputs, measured cost and expected cost, by their ratio, largest first. */
+/* Adds a table of inputs with measured and expected cost, by the ratio of the two, largest first. */
 static void add_inputs(const struct side *s, struct document *d)
 {
 	double(*order)[2] = mem_new(s->of.n, sizeof(*order));

@@ -1,5 +1,5 @@
-/* Decides whether a candidate is slower than the baseline would be on the candidate's inputs; the inputs of the two may differ. A higher
- * cost that the baseline's model expects is more work; the remainder is the same work, slower. */
+/* Decides whether a candidate costs more than the baseline would on the candidate's inputs; the two versions may have different inputs. A
+ * higher cost that the baseline's model expects is more work; the remainder is the same work, slower. */
 #ifndef GATE_COST_COST_GATE_H
 #define GATE_COST_COST_GATE_H
 
@@ -7,14 +7,14 @@
 #include "fleet/lab/lab.h"
 #include "gate/cost/cost_model.h"
 
-/* Above this share of candidate inputs unlike all learned ones, the decision is inconclusive; a regression only above the second. */
+/* Largest shares of candidate inputs unlike all learned inputs; with more, the decision is inconclusive. The second is for a regression. */
 #define COST_GATE_UNLIKE_MAX	    .1
 #define COST_GATE_UNLIKE_SLOWER_MAX .5
 
-/* On each machine that ran both, compares the candidate's median of each input with the expectation of the baseline's model; if the
- * baseline ran most of these inputs, with its own median. Units are inputs within a machine and hardware types between machines (effect.h);
- * a machine without `type` in lab.yaml is its own type. Each architecture is decided separately, and the worst decision counts (verdict.h).
- * Fills the document and its exit status. candidate: a version of the same application. */
+/* On each machine that ran both versions, compares the candidate's median of each input with the expectation of the baseline's model; if
+ * the baseline ran most of these inputs, with the baseline's median. Units are inputs within a machine and hardware types between machines
+ * (effect.h); a machine without `type` in lab.yaml is its own type. Each architecture is decided separately, and the worst decision counts
+ * (verdict.h). Fills the document and its exit status. candidate: a version of the same application. */
 enum assay_status cost_gate(struct lab *lab, const struct cost_asked *baseline, const char *candidate, double min_effect,
 			    struct document *d, struct assay_error *err);
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DEGREE_COUNTED 2 /* counts are products already: so are those of nested loops */
+#define DEGREE_COUNTED 2 /* counts of nested loops are products already */
 
 void cost_fit_release(struct cost_fit *fit)
 {
@@ -103,7 +103,7 @@ void cost_fit_of(const struct cost_model *model, const struct cost_asked *asked,
 	mem_free(counted, y, group);
 }
 
-/* Fits all features, or (before) those known before a run. */
+/* Fits all features or, if `before`, the static features. */
 static void fit_known(const struct cost_model *model, bool before, const struct cost_asked *asked, struct cost_fit *out)
 {
 	bool *has = mem_new(model->costs.p, sizeof(*has));
@@ -159,7 +159,7 @@ enum assay_status cost_model_of(struct store *store, const struct cost_asked *as
 	return st;
 }
 
-/* ---- in words ---- */
+/* ---- formatting for users ---- */
 
 struct cost_quantity cost_quantity(enum cost_of of, double value)
 {
@@ -180,7 +180,7 @@ struct cost_quantity cost_quantity(enum cost_of of, double value)
 	return out;
 }
 
-/* Appends the second word of a name that starts with `kind`, as a sentence has it. Returns false if the name starts otherwise. */
+/* Appends the second word of a name that starts with `kind`, as users read it. Returns false if the name does not start so. */
 static bool place_words(const char *name, const char *kind, const char *words, struct buf *out)
 {
 	size_t n = strlen(kind);

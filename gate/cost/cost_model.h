@@ -1,5 +1,5 @@
 /* The expected cost of an input for a version: a sparse polynomial (model/sparse/sparse.h), learned from the version's runs at each use, so
- * it depends on the store only. There are two models: with all features, and with those known before a run. */
+ * it depends only on the store. One model uses all features, a second one the static features, which are known before a run. */
 #ifndef GATE_COST_COST_MODEL_H
 #define GATE_COST_COST_MODEL_H
 
@@ -8,26 +8,26 @@
 #include "model/sparse/sparse.h"
 #include "runs/running/costs.h"
 
-#define COST_RUNS_MIN  40  /* least number of inputs; --min-runs */
-#define COST_ERROR_MAX .15 /* --max-error: mean relative error on held-out inputs */
+#define COST_RUNS_MIN  40  /* default of --min-runs: least number of inputs */
+#define COST_ERROR_MAX .15 /* default of --max-error: mean relative error on held-out inputs */
 
 struct cost_asked {
 	struct costs_asked costs;
 	size_t min_runs;
-	size_t degree; /* 0: 2 if runs were counted, else 3, since features known before a run have no counts of nested loops */
-	bool paper;    /* true: use the published procedure */
+	size_t degree; /* largest degree of a term; 0: 2 if runs were counted, else 3: static features have no counts of nested loops */
+	bool paper;    /* use the published procedure */
 };
 
-/* A model of some of the columns of costs.X. */
+/* A model of some columns of costs.X. */
 struct cost_fit {
 	struct sparse model;
-	size_t *column; /* [n] the columns of costs.X that are the model's columns, ascending */
+	size_t *column; /* [n] the model's columns as indexes into costs.X, ascending */
 	size_t n;
 };
 
 struct cost_model {
 	struct costs costs;
-	struct cost_fit all, before; /* before.n == 0: nothing known before a run distinguishes the inputs */
+	struct cost_fit all, before; /* fits with all features and with static ones; before.n is 0 if no static feature differs */
 };
 
 /* Learns both; cost_model_release() *out. ASSAY_E_NODATA: too few inputs, or no feature distinguishes them; else as costs_load(). */
@@ -38,14 +38,14 @@ void cost_model_release(struct cost_model *model); /* accepts zeroed */
 void cost_fit_of(const struct cost_model *model, const struct cost_asked *asked, const bool *has, struct cost_fit *out);
 void cost_fit_release(struct cost_fit *fit); /* accepts zeroed */
 
-/* Copies the fit's columns of a row of costs.X into part[fit->n]. */
+/* Copies the fit's columns of `row`, a row of costs.X, into part[fit->n]. */
 void cost_fit_row(const struct cost_fit *fit, const double *row, double *part);
-/* Returns the fit whose features this row of costs.X has (NaN: not known): `all`, else `before`, else NULL. */
+/* Returns a fit whose features are all known in `row`, a row of costs.X (NaN: not known): `all`, otherwise `before`, otherwise NULL. */
 const struct cost_fit *cost_fit_for(const struct cost_model *model, const double *row);
 const char *cost_fit_column(const struct cost_model *model, const struct cost_fit *fit,
-			    size_t column); /* name of the column; fit->n: counts in places that no input reached */
+			    size_t column); /* returns the name of the column; fit->n is for counts in places that no input reached */
 
-/* ---- in words ---- */
+/* ---- formatting for users ---- */
 
 /* Formats a cost: "1.2 us", "0.34 s"; a metric as a number without unit. */
 #define COST_QUANTITY_BYTES 40
@@ -54,11 +54,11 @@ struct cost_quantity {
 };
 struct cost_quantity cost_quantity(enum cost_of of, double value);
 
-/* Appends a feature in words: "(iterations of the loop at sort.c:88)" for "loop sort.c:88 sort_range"; other features by name. */
+/* Appends a feature for users: "(iterations of the loop at sort.c:88)" for "loop sort.c:88 sort_range"; other features by name. */
 void cost_feature_words(const char *name, struct buf *out);
-/* Appends a term in words: "blocks * (bytes of argument 1)". */
+/* Appends a term for users: "blocks * (bytes of argument 1)". */
 void cost_term_words(const struct cost_model *model, const struct cost_fit *fit, const struct sparse_term *term, struct buf *out);
-/* Appends the model in words: "T = 1.2 us * (iterations of the loop at sort.c:88) + 0.3 ms * blocks + 2 ms". */
+/* Appends the model as a formula: "T = 1.2 us * (iterations of the loop at sort.c:88) + 0.3 ms * blocks + 2 ms". */
 void cost_sentence(const struct cost_model *model, const struct cost_fit *fit, struct buf *out);
 
 #endif
