@@ -254,7 +254,7 @@ static void count(const struct calibration_entry *e, struct calibration_quote *q
 	q->taken_ms = q->taken_ms && q->taken_ms < e->taken_ms ? q->taken_ms : e->taken_ms;
 }
 
-/* Returns the first of machines[n] that was not among those measured; NULL if all were. */
+/* Returns the first of machines[n] that was not calibrated (by entry `only`, or if that is NULL by any entry); NULL if all were. */
 static const char *unknown_machine(const struct calibration *c, const struct calibration_entry *only, char *const *machines, size_t n)
 {
 	for (size_t k = 0; k < n; k++) {

@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-/* ---- the stages: each fills its part, or returns why it is absent ---- */
+/* ---- the stages: each fills its part, or returns the reason why the part is absent ---- */
 
 static struct comparison_absent stage_variance(struct lab *lab, struct comparison *c)
 {
@@ -36,7 +36,7 @@ static bool is_imported(const struct run_set *set)
 	return set->n && !*set->items[0].plan;
 }
 
-/* Returns the ratio and decision of an application whose two versions were both imported; ratio NaN otherwise. */
+/* Returns the ratio and decision of an application whose two versions were both imported; otherwise the ratio is NaN. */
 static struct effect_leaning leaning_of(struct lab *lab, const struct evidence *evidence, const char *application, const struct verdict *v)
 {
 	const char *versions[] = { v->baseline->version, v->candidate->version };
@@ -65,7 +65,7 @@ static struct effect_leaning leaning_of(struct lab *lab, const struct evidence *
 	return out;
 }
 
-/* Changes a finding to `environment` if nearly all applications imported with these versions lean its way, as a night does. */
+/* Changes a finding to `environment` if nearly all applications imported with these versions lean to the same side, as a night does. */
 static enum assay_status batch_suspect(struct lab *lab, const struct evidence *evidence, struct verdict *v, struct assay_error *err)
 {
 	struct effect_leaning *all;
@@ -120,21 +120,21 @@ static void add_shift(struct comparison *c)
 					      part_text(less)));
 }
 
-/* Sets the cause again: the decision determines the smallest part of the difference that is reported. */
+/* Sets the cause again after the decision, which determines the smallest part of the difference that is reported. */
 static void cause_set(struct comparison *c)
 {
 	free(c->cause);
 	c->cause = measured_text(&c->measured, comparison_told(&c->verdict, &c->measured, c->open));
 }
 
-/* Reports whether the interval leaves the decision open, and functions may settle it. */
+/* Reports whether the interval leaves the decision open, so that functions may settle it. */
 static bool is_open(const struct verdict *v)
 {
 	return v->effect.decision == DECISION_INCONCLUSIVE && v->rule == RULES && !isnan(v->effect.low) && !v->input.same_build &&
 	       !verdict_fails_more(v) && v->times.metric_is_wall;
 }
 
-/* Settles an open decision as a regression if the least time that functions take more (`added`, s) matters. */
+/* Settles an open decision as a regression if `added` matters: a lower bound of the seconds that functions take more. */
 static void confirm(struct comparison *c, const char *chosen_by, const char *first, double added)
 {
 	struct verdict *v = &c->verdict;
@@ -152,7 +152,7 @@ static void confirm(struct comparison *c, const char *chosen_by, const char *fir
 	cause_set(c);
 }
 
-/* Settles an open decision by functions that half of the runs chose and the other half confirms. Runs of unchanged versions choose a
+/* Settles an open decision by functions that one half of the runs chose and the other half confirms. Runs of unchanged versions choose a
  * function in at most 5 % of cases, and confirm it in at most 2.5 % of these. So this adds 0.125 % to the error of the interval. */
 static void chosen_confirm(struct comparison *c)
 {
@@ -209,9 +209,9 @@ static const struct measured_part *function_measured(const struct measured *m, c
 	return NULL;
 }
 
-/* Settles an open decision by functions that the detector found worse in runs of other builds. The compared runs, which took no part in
- * that, confirm them by the time that they spend more in these functions. The level of this look is divided among the functions
- * (Bonferroni), so the sum of their lower bounds is a lower bound of the sum. */
+/* Settles an open decision by functions that the detector found worse in runs of other builds. The compared runs took no part in that; they
+ * confirm by the time that they spend more in these functions. The level of this look is divided among the functions (Bonferroni), so the
+ * sum of their lower bounds is a lower bound of the sum. */
 static void functions_confirm(struct comparison *c)
 {
 	const struct detected *d = &c->functions.detected;
@@ -275,7 +275,7 @@ bool comparison_is_explained(const struct comparison *c, bool *known)
 		*known = *known || (grown && part->change);
 		explained = explained || (grown && (changed || (part->depth != PART_FUNCTION && part->of != LEVEL_COMPUTE)));
 	}
-	for (size_t i = 0; i < m->n_counts; i++) /* a longer run loses its CPU more often */
+	for (size_t i = 0; i < m->n_counts; i++) /* involuntary switches explain nothing: a longer run loses its CPU more often */
 		explained = explained ||
 			    (m->counts[i].certain && m->counts[i].difference > 0 && strcmp(m->counts[i].name, "involuntary_switches") != 0);
 	return explained;
@@ -401,7 +401,7 @@ static void answer_absent(const struct comparison *c, struct document *d)
 
 void comparison_answer(const struct comparison *c, bool all_machines, size_t groups, struct document *d)
 {
-	bool guesses = all_machines || !c->measured.machines; /* if anything was measured, users see only certain inferences beside it */
+	bool guesses = all_machines || !c->measured.machines; /* if anything was measured, users see only certain inferences with it */
 
 	ASSAY_BUG_IF(c->last != COMPARISON_ALL);
 	verdict_answer(&c->verdict, c->cause, d);

@@ -14,7 +14,7 @@
 #include "gate/comparison/weigh.h"
 #include "runs/running/evidence.h"
 
-/* The parts, in the order in which they are computed: each may use those before it. Constant, code. */
+/* The parts: constant, code. Each part may use the parts before it; they are computed in this order. */
 #define COMPARISON_ROWS(X)                                                                                                                 \
 	X(COMPARISON_VERDICT, "verdict")	     /* effect, conditions, decision */                                                    \
 	X(COMPARISON_VARIANCE, "variance")	     /* effect of the environment, from recorded calls; may change the decision */         \
@@ -22,7 +22,7 @@
 	X(COMPARISON_CALIBRATION, "calibration")     /* error rates of such decisions */                                                   \
 	X(COMPARISON_CONTRIBUTIONS, "contributions") /* resources, inferred from fingerprints */                                           \
 	X(COMPARISON_FUNCTIONS, "functions")	     /* changed functions, from their samples */                                           \
-	X(COMPARISON_SIGNATURES, "signatures")	     /* resource whose use resembles these functions */
+	X(COMPARISON_SIGNATURES, "signatures")	     /* stressor groups whose counters resemble these functions */
 
 enum comparison_part { COMPARISON_ROWS(ROWS_ENUM) COMPARISON_PARTS };
 #define COMPARISON_ALL (COMPARISON_PARTS - 1)
@@ -30,15 +30,15 @@ enum comparison_part { COMPARISON_ROWS(ROWS_ENUM) COMPARISON_PARTS };
 struct comparison_asked {
 	const struct evidence *evidence;
 	const struct run_set *baseline, *candidate;
-	double min_effect, min_gain;		     /* min_gain 0: same as min_effect */
-	enum comparison_part last;		     /* last part to compute */
-	const struct calibration_quote *calibration; /* quote to show; NULL: the laboratory's current one */
-	/* Without a laboratory, for runs made on this machine: */
-	const struct measured_side *sides; /* [2], measured_of()'s */
+	double min_effect, min_gain; /* smallest slowdown and smallest improvement that matter; min_gain 0: same as min_effect */
+	enum comparison_part last;   /* last part to compute */
+	const struct calibration_quote *calibration; /* quote to show; NULL: the laboratory's current quote */
+	/* Used only without a laboratory, for runs made on this machine: */
+	const struct measured_side *sides; /* [2] arguments of measured_of() */
 	struct code *code;
 };
 
-/* Why a part is absent: a code, and a clause for users. code NULL: the part is there. Borrowed from the part. */
+/* The reason why a part is absent: a code, and a clause for users. code NULL: the part is present. Borrowed from the part. */
 struct comparison_absent {
 	const char *code, *text;
 };
@@ -48,16 +48,16 @@ struct comparison_absent {
 #define COMPARISON_LATENT      "latent"
 #define COMPARISON_UNEXPLAINED "not_explained"
 
-/* Filled only by comparison_of(). Parts that were not computed are zero. */
+/* The result, filled only by comparison_of(). Parts that were not computed are zero. */
 struct comparison {
 	enum comparison_part last;
 	struct verdict verdict;
 	struct variance_weighed weighed;
-	bool excused;	/* recorded calls withdrew a finding */
+	bool excused;	/* recorded calls changed a finding to "environment" */
 	bool confirmed; /* the time of functions settled an open decision */
 	bool latent;	/* the reason COMPARISON_LATENT was added */
 	struct measured measured;
-	double open; /* seconds below which parts of the difference are not reported if there is no finding */
+	double open; /* without a finding: seconds below which parts of the difference are not reported */
 	char *cause; /* parts of the difference: "+0.19 s in the kernel, ..."; "": not known */
 	struct calibration_quote calibration;
 	struct contributions contributions;
@@ -66,29 +66,29 @@ struct comparison {
 	struct comparison_absent absent[COMPARISON_PARTS]; /* COMPARISON_VERDICT is never absent: missing data is a decision */
 };
 
-/* Compares two versions into *out, which is overwritten and must not be moved; *asked must outlive it. comparison_release() it, whatever is
- * returned. lab NULL: the runs were made on this machine, and parts that need a laboratory are absent. Contributions and functions take
+/* Compares two versions into *out, which is overwritten and must not be moved; comparison_release() it, whatever is returned. *asked must
+ * outlive *out. lab NULL: the runs were made on this machine, and parts that need a laboratory are absent. Contributions and functions take
  * longest. */
 enum assay_status comparison_of(struct lab *lab, const struct comparison_asked *asked, struct comparison *out, struct assay_error *err);
 void comparison_release(struct comparison *comparison); /* accepts zeroed */
 
 /* Returns the seconds below which a part of the measured difference is not reported: for a finding, MEASURED_TOLD of the difference in the
- * time that decided; else `open`. */
+ * time that decided; otherwise `open`. */
 double comparison_told(const struct verdict *verdict, const struct measured *measured, double open);
 
 /* Adds to the cause the function that explains most, with the reason from its counters: "most in walk (src/work.c:4, modified, mostly at
- * src/work.c:7): ...". NULL arguments are not known. */
+ * src/work.c:7): ...". An argument is NULL if it is not known. */
 void comparison_add_function(struct comparison *comparison, const char *name, const char *file, unsigned line, const char *change,
 			     const char *hottest);
-/* Reports whether a changed function or a resource certainly takes more. Sets *known if it is known which functions were changed. */
+/* Reports whether a changed function or a resource certainly takes more. Sets *known to whether it is known which functions changed. */
 bool comparison_is_explained(const struct comparison *comparison, bool *known);
-/* Adds to a regression the reason COMPARISON_UNEXPLAINED if nothing explains it, provided that it is known which functions were changed. */
+/* Adds the reason COMPARISON_UNEXPLAINED to a regression if it is known which functions changed, and nothing explains the regression. */
 void comparison_add_unexplained(struct comparison *comparison);
-/* Changes a finding to inconclusive, with a reason. Takes ownership of its text. */
+/* Changes the decision to inconclusive, with a reason. Takes ownership of `text`. */
 void comparison_withdraw(struct comparison *comparison, const char *code, char *text);
 
-/* Adds all parts of a whole comparison (COMPARISON_ALL), and the list `absent`. Programs see all. Users see all machines, or those with
- * extreme ratios, and `groups` contributions (0: CONTRIBUTIONS_SHOWN with all machines, if some lead, or if nothing was measured). */
+/* Adds all parts of a complete comparison (COMPARISON_ALL), and the list `absent`. Users see all machines or those with extreme ratios, and
+ * `groups` contributions. groups 0: CONTRIBUTIONS_SHOWN with all machines, with leading groups, or if nothing was measured. */
 void comparison_answer(const struct comparison *comparison, bool all_machines, size_t groups, struct document *d);
 
 #endif

@@ -16,19 +16,19 @@
 
 #define LEVEL	  .95
 #define SHOWN_MIN .005 /* share of the longer time; smaller parts are for programs only */
-#define TOLD_MAX  2    /* classes per level, and functions per class, that a sentence names */
+#define TOLD_MAX  2    /* most classes per level, and functions per class, that a sentence names */
 
 enum { A, B, SIDES };
 
 /* ---- samples of each run, by class and function ---- */
 
-/* Columns: classes, then functions, of the samples of both versions, then CHOSEN, the sum of the chosen functions. WHOLE: a whole level. */
+/* Columns: classes, functions (in samples of both versions), then CHOSEN, the sum of the chosen functions. WHOLE: the level itself. */
 #define COLUMNS (SAMPLED_CLASSES_MAX + SAMPLED_FUNCTIONS_MAX)
 enum { CHOSEN = COLUMNS, WHOLE };
 
 struct tally {
-	double user, kernel; /* samples of the run; both 0: it has none */
-	double met[WHOLE];   /* number of these samples, by column */
+	double user, kernel; /* numbers of the run's samples; both are 0 if the run has none */
+	double met[WHOLE];   /* numbers of these samples per column */
 };
 
 static void met_in(const struct sampled *s, double *met)
@@ -66,14 +66,14 @@ static enum assay_status tallies_of(const struct measured_side sides[2], struct 
 	return st;
 }
 
-/* ---- one quantity of all runs ---- */
+/* ---- one quantity over all runs ---- */
 
-/* A value per run, NaN if not known. If it comes from samples, also their numbers, which determine its sampling error. */
+/* One value per run, NaN if not known. For values from samples, also the numbers of samples, which determine the sampling error. */
 struct quantity {
 	const struct measured_side *sides;
-	size_t n_types, compared; /* compared: number of quantities that are compared at once, with this one */
+	size_t n_types, compared; /* compared: number of quantities that are compared at once, including this one */
 	double *values[2];	  /* [sides[].n] */
-	double *met[2], *of[2];	  /* likewise: samples of a run in the part, and in all; unused where of[] is 0 */
+	double *met[2], *of[2];	  /* [sides[].n] a run's samples in the part, and in all; unused where of[] is 0 */
 };
 
 struct outcome {
@@ -82,7 +82,7 @@ struct outcome {
 	size_t machines;
 };
 
-/* Result on one machine: both means, and the variance of their difference (NaN: not known) with degrees of freedom. */
+/* Result on one machine: both means, and the variance of their difference (NaN: not known) with its degrees of freedom. */
 struct local {
 	size_t type;
 	double of[2], variance, df;
@@ -97,7 +97,7 @@ static size_t machine_end(const struct measured_side *side, size_t at)
 	return end;
 }
 
-/* Returns the variance of the mean that comes from taking samples at random. */
+/* Returns the part of the variance of the mean that comes from random sampling. */
 static double chance_of(const struct quantity *q, int side, size_t at, size_t end)
 {
 	double met = 0, of = 0, time = 0, n = 0, part;
@@ -114,7 +114,7 @@ static double chance_of(const struct quantity *q, int side, size_t at, size_t en
 	return n > 0 ? time / n * time / n * part * (1 - part) / of : 0;
 }
 
-/* Reports whether both sides have the same repetitions there, and values for the same ones. */
+/* Reports whether both sides have the same repetitions in these ranges, and values for the same repetitions. */
 static bool are_pairs(const struct quantity *q, const size_t at[2], const size_t end[2])
 {
 	if (end[A] - at[A] != end[B] - at[B])
@@ -160,7 +160,7 @@ static bool local_of(const struct quantity *q, const size_t at[2], const size_t 
 	return n[A] && n[B];
 }
 
-/* Fills locals[q->sides[A].n], one per machine that both sides have. Returns the number of these machines. */
+/* Fills locals[q->sides[A].n], one entry per machine that both sides have. Returns the number of these machines. */
 static size_t locals_of(const struct quantity *q, struct local *locals)
 {
 	const struct measured_side *a = &q->sides[A], *b = &q->sides[B];
@@ -239,7 +239,7 @@ struct making {
 	const struct measured_side *sides;
 	size_t n_types;
 	const struct sampled *all;
-	struct tally *tallies[2]; /* [sides[].n] */
+	struct tally *tallies[2]; /* [sides[].n] one per run */
 	double covered;		  /* share of the CPU time that the samples represent */
 	bool divides;		  /* the samples also divide CPU time into user and system time */
 	struct quantity q;
@@ -254,8 +254,8 @@ static double level_seconds(const struct making *m, const struct level_run *run,
 	return level == LEVEL_COMPUTE ? user : level == LEVEL_KERNEL ? cpu - user : fmax(run->wall - run->delay - cpu, 0);
 }
 
-/* Determines, once for both versions, the share of CPU time that samples represent, and whether they divide it. If each version had its
- * own, two versions on either side of a limit would seem to differ in everything. */
+/* Determines the share of CPU time that samples represent, and whether they divide it, once for both versions. If each version had its own
+ * result, two versions on either side of a limit would seem to differ in everything. */
 static void coverage_fill(struct making *m)
 {
 	const struct sampled *s = m->all;
@@ -272,7 +272,7 @@ static void coverage_fill(struct making *m)
 	m->divides = parts_divides(s, cpu_s, 0);
 }
 
-/* Fills the quantity with the seconds per run on a level, or, if `column` is not WHOLE, in that class or function on this level. */
+/* Fills the quantity with the seconds per run on level `of`; if `column` is not WHOLE, in that class or function on this level. */
 static void quantity_fill(struct making *m, enum level of, size_t column)
 {
 	for (int side = 0; side < SIDES; side++) {
@@ -292,7 +292,7 @@ static void quantity_fill(struct making *m, enum level of, size_t column)
 	}
 }
 
-/* Reports whether a side's profile trusts the part. A part that the profile does not have is trusted if its level is. */
+/* Reports whether a side's profile trusts the part. A part that is not in the profile is trusted if its level is. */
 static bool is_trusted(const struct measured_side *side, const struct measured_part *part)
 {
 	for (size_t i = 0; i < side->parts->n; i++) {
@@ -304,7 +304,7 @@ static bool is_trusted(const struct measured_side *side, const struct measured_p
 	return part->depth == PART_TIME || level_trusted(side->parts->levels, part->of);
 }
 
-/* Returns the number of samples of class or function i, of both versions together. */
+/* Returns the number of samples in class or function i, of both versions together. */
 static uint64_t samples_of(const struct sampled *s, enum part_level depth, size_t i)
 {
 	if (depth == PART_FUNCTION)
@@ -312,13 +312,13 @@ static uint64_t samples_of(const struct sampled *s, enum part_level depth, size_
 	return s->classes[i].kernel && s->kernel_hidden ? 0 : s->classes[i].count;
 }
 
-/* Reports whether a part with so many samples could certainly differ as one of `compared`: p is smallest if all are of one version. */
+/* Reports whether a part with so many samples can certainly differ among `compared`: p is smallest if all samples are of one version. */
 static bool is_testable(uint64_t samples, size_t compared)
 {
 	return pow(2, 1 - (double)samples) <= (1 - LEVEL) / (double)compared;
 }
 
-/* Returns the number of parts that are compared at once: the smallest number k such that at most k parts are testable as one of k (Tarone,
+/* Returns the number of parts that are compared at once: the smallest k such that at most k parts are testable as one of k (Tarone,
  * Biometrics 46, 1990). */
 static size_t testable_of(const struct sampled *s, enum part_level depth, size_t n)
 {
@@ -374,7 +374,7 @@ static bool is_child(const struct measured_part *part, const struct measured_par
 	       (above->depth == PART_TIME || strcmp(part->category, above->name) == 0);
 }
 
-/* Appends the parts below `above` (NULL: the levels), each followed by the parts below it. */
+/* Appends the parts below `above` (NULL: the levels), each followed by the parts below itself. */
 static void tree_add(const struct measured_part *parts, size_t n, const struct measured_part *above, struct measured *out)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -385,7 +385,7 @@ static void tree_add(const struct measured_part *parts, size_t n, const struct m
 	}
 }
 
-/* Orders the list of parts as a tree, the largest difference first. */
+/* Orders the list of parts as a tree, siblings by the largest difference first. */
 static void tree_of(struct measured *out)
 {
 	struct measured_part *list = out->parts;
@@ -432,10 +432,10 @@ static void parts_fill(struct making *m)
 	tree_of(m->out);
 }
 
-/* ---- functions that some runs choose, and others confirm ---- */
+/* ---- functions that one half of the runs chooses, and the other half confirms ---- */
 
-/* Keeps only the values of every other block of two repetitions (repetitions of a block mirror each other in time). Returns the number of
- * samples of these runs in the part. */
+/* Keeps only the values of every other block of two repetitions (the repetitions of a block mirror each other in time). Returns the number
+ * of samples of these runs in the part. */
 static uint64_t half_keep(struct making *m, int half)
 {
 	double met = 0;
@@ -458,7 +458,7 @@ static struct outcome half_outcome(struct making *m, size_t column, int half, ui
 	return outcome_of(&m->q);
 }
 
-/* Adds a function to the sum of the chosen ones. */
+/* Adds a function to the sum of the chosen functions. */
 static void choose(struct making *m, size_t column)
 {
 	for (int side = 0; side < SIDES; side++)
@@ -523,7 +523,7 @@ static void counts_fill(struct making *m)
 	}
 }
 
-/* ---- all ---- */
+/* ---- comparison of two sides ---- */
 
 enum assay_status measured_of(const struct measured_side sides[2], size_t n_types, struct code *code, struct measured *out,
 			      struct assay_error *err)
@@ -532,7 +532,7 @@ enum assay_status measured_of(const struct measured_side sides[2], size_t n_type
 	const char *a = text_file_name(sides[A].program), *b = text_file_name(sides[B].program);
 	char *own = *a && *b && strcmp(a, b) != 0
 			? mem_format("%s, %s", a, b)
-			: NULL; /* names that count as the program itself, if the versions' files have different names */
+			: NULL; /* file names of both programs, if they differ: both count as the program itself */
 	struct making m = { .sides = sides, .n_types = n_types, .tallies = { tallies, tallies + sides[A].n }, .out = out };
 	enum assay_status st;
 
@@ -562,7 +562,7 @@ enum assay_status measured_of(const struct measured_side sides[2], size_t n_type
 	return st;
 }
 
-/* Returns the machine whose compared runs include `run`; NULL if it was not compared. */
+/* Returns the machine of the pairing whose compared runs include `run`; NULL if the run was not compared. */
 static const struct pairing_machine *pairing_of_run(const struct pairing *p, const struct run *run)
 {
 	for (size_t i = 0; i < p->n; i++) {
@@ -574,7 +574,7 @@ static const struct pairing_machine *pairing_of_run(const struct pairing *p, con
 	return NULL;
 }
 
-/* Fills a side with those stored runs of a version that the pairing compared. */
+/* Fills a side with the stored runs of a version that the pairing compared. */
 static void side_of(const struct stored_time *time, const struct pairing *pairing, struct measured_side *out)
 {
 	*out = (struct measured_side){ .program = time->program, .runs = mem_new(time->n, sizeof(*out->runs)), .parts = &time->parts };
@@ -621,7 +621,7 @@ void measured_release(struct measured *measured)
 	*measured = (struct measured){ .sampled = NULL };
 }
 
-/* ---- in a sentence ---- */
+/* ---- the cause as a sentence ---- */
 
 /* Returns seconds with a sign and two significant digits: "+0.19". */
 static struct text_number seconds_text(double seconds)
@@ -641,7 +641,7 @@ static bool is_below(const struct measured_part *part, const struct measured_par
 	return is_child(part, above) && (part->difference > 0) == (above->difference > 0);
 }
 
-/* Appends the functions of a class that changed in the same direction: " (memcpy, sort_lines)". */
+/* Appends the functions of a class that changed in the same direction as the class: " (memcpy, sort_lines)". */
 static void functions_text(const struct measured *m, const struct measured_part *class, double least, struct buf *out)
 {
 	size_t told = 0;
@@ -672,7 +672,7 @@ static void level_text_of(const struct measured *m, const struct measured_part *
 	}
 }
 
-/* Names a class without its level if the level does not certainly differ in the same direction: more of one class, less of another. */
+/* Names a class without its level unless the level certainly differs in the same direction: more of one class, less of another. */
 char *measured_text(const struct measured *m, double least)
 {
 	const struct measured_part *level = NULL;
@@ -692,9 +692,9 @@ char *measured_text(const struct measured *m, double least)
 	return buf_take(&text);
 }
 
-/* ---- as an answer ---- */
+/* ---- the document ---- */
 
-/* Draws the change from the old time to the new one, on an axis from 0 to `longest`. */
+/* Draws the change from the baseline's time to the candidate's, on an axis from 0 to `longest`. */
 static void part_chart(const struct measured_part *part, double longest, struct document *d)
 {
 	double from = 100 * fmax(fmin(part->seconds[A], part->seconds[B]), 0) / longest,
@@ -708,11 +708,11 @@ static void part_chart(const struct measured_part *part, double longest, struct 
 	doc_picture(d, "chart", &svg, NULL);
 }
 
-/* ---- the same as icicles ---- */
+/* ---- the icicle chart ---- */
 
-#define ICICLE_GAP 30u /* space above each icicle for its heading, pixels */
+#define ICICLE_GAP 30u /* height of the heading above each icicle chart, pixels */
 
-/* Draws levels above classes above functions, on a scale that both versions share. Parts that certainly differ are coloured. */
+/* Draws one side's levels, with classes and functions below, on a scale that both versions share. Certain differences are coloured. */
 static void icicle_add(const struct measured *m, int side, double longest, const char *name, struct buf *out)
 {
 	struct svg_icicle at = { .top = ICICLE_GAP + (unsigned)side * (ICICLE_GAP + PART_LEVELS * SVG_ICICLE_ROW) };
@@ -849,9 +849,9 @@ void measured_answer(const struct measured *m, const char *key, const char *cons
 	doc_end(d);
 }
 
-/* ---- as folded stacks ---- */
+/* ---- folded stacks ---- */
 
-/* Appends a frame without control characters and ';', which separates frames. */
+/* Appends a frame; replaces control characters, and ';', which separates frames, by '_'. */
 static void frame_add(const char *text, struct buf *out)
 {
 	for (size_t control; *text; text += control ? control : 1) {

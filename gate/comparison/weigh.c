@@ -11,7 +11,7 @@
 #include <string.h>
 
 struct weighed_run {
-	const char *machine; /* borrowed */
+	const char *machine; /* name; borrowed */
 	double seconds, lost_s;
 };
 
@@ -20,7 +20,7 @@ struct weighed_runs {
 	struct weighed_run *items; /* [stored.n] */
 };
 
-/* Returns the seconds that a run lost to the environment: those of the process that lost most, since processes run side by side. */
+/* Returns the seconds that a run lost to the environment: the most that one of its processes lost, because processes run in parallel. */
 static double lost_to_environment(const struct variance *v)
 {
 	double *lost = mem_new(v->fragments.n_processes, sizeof(*lost)), most = 0;
@@ -55,7 +55,7 @@ static void worst_keep(const struct variance *v, const struct sample_file *file,
 	}
 }
 
-/* Counts a run that was not analysed, and keeps the first reason. Takes ownership of the text. */
+/* Counts a run that was not analysed, and keeps the first reason. Takes ownership of `why`. */
 static void unseen_keep(char *why, struct weighed_side *side)
 {
 	if (side->unseen++)
@@ -74,7 +74,7 @@ static void run_weigh(const struct variance *v, const struct sample_file *file, 
 	worst_keep(v, file, side);
 }
 
-/* Reports whether the run of a record counts. Runs that a night excludes and runs on machines of another architecture do not. */
+/* Reports whether the recorded run counts. Runs that a night excludes, and runs on machines of another architecture, do not count. */
 static bool counts(const struct run_set *set, const struct sample_file *file)
 {
 	for (size_t i = 0; i < set->n; i++) {
@@ -119,7 +119,7 @@ static void side_weigh(struct lab *lab, const struct run_set *set, struct weighe
 	}
 }
 
-/* Returns the mean seconds of the runs on a machine, with or without the lost time; NaN if it has no runs. */
+/* Returns the mean seconds of the runs on a machine, with or without the lost time; NaN if the machine has no runs. */
 static double machine_mean(const struct weighed_runs *runs, size_t n, const char *machine, bool without)
 {
 	double sum = 0;
@@ -133,7 +133,7 @@ static double machine_mean(const struct weighed_runs *runs, size_t n, const char
 	return found ? sum / (double)found : (double)NAN;
 }
 
-/* Returns the ratio candidate / baseline, the geometric mean over machines that recorded both versions; NaN: there is none. */
+/* Returns the ratio candidate / baseline: the geometric mean over machines that recorded both versions; NaN if there are none. */
 static double ratio_of(const struct weighed_runs runs[2], const struct variance_weighed *w, bool without)
 {
 	double sum = 0;
