@@ -5,9 +5,9 @@
 
 #include <math.h>
 
-#define BUSY_SHARE     .25 /* share of the baseline's runs; medians are robust against fewer */
+#define BUSY_SHARE     .25 /* share of the baseline's runs; medians are robust against fewer disturbed runs */
 #define USUAL_QUANTILE .25
-#define EXCEPTIONS_MAX .25 /* share of a version's runs on a machine; if more are disturbed, that is the usual state of the machine */
+#define EXCEPTIONS_MAX .25 /* share of a version's runs on a machine; if more are disturbed, that is the machine's usual state */
 #define OWN_LEVEL      .05
 
 ROWS_FUNCTION(disturbed_code, enum disturbed_cause, DISTURBED_ROWS, ROWS_CODE)
@@ -28,9 +28,9 @@ static size_t machine_end(const struct run_set *set, size_t from)
 	return to;
 }
 
-/* ---- of a decision ---- */
+/* ---- machines of one decision ---- */
 
-/* Returns the share of its wall-clock time in which a run waited for a CPU or its cgroup was throttled; NaN: not known. */
+/* Returns the share of a run's wall-clock time in which it waited for a CPU or its cgroup was throttled; NaN: not known. */
 static double busy_of(const struct run *run)
 {
 	return share_of(run, DISTURBED_WAITED) + fmax(share_of(run, DISTURBED_THROTTLED), 0); /* NaN counts as 0 */
@@ -40,7 +40,7 @@ static double busy_of(const struct run *run)
 static double quietest_of(const struct run_set *set, size_t from, size_t to, double quietest)
 {
 	for (size_t i = from; i < to; i++)
-		quietest = fmin(quietest, busy_of(&set->items[i])); /* ignores NaN */
+		quietest = fmin(quietest, busy_of(&set->items[i]));
 	return quietest;
 }
 
@@ -85,17 +85,17 @@ bool disturbed_on(const struct run_set *const sides[2], double min_effect, struc
 	return disturbed > 0 && (double)disturbed > BUSY_SHARE * (double)runs;
 }
 
-/* ---- of a night: usual and unusual disturbance ---- */
+/* ---- runs of one night ---- */
 
-/* Withheld shares of the wall-clock time of one run; NaN if the host did not report them. */
+/* Shares of a run's wall-clock time that were withheld; NaN if the host did not report a kind. */
 struct account {
 	double share[DISTURBED_CAUSES];
-	int worst; /* cause that disturbed it most; -1: it was not disturbed */
+	int worst; /* the cause that disturbed the run most; -1: the run was not disturbed */
 	double usual, excess;
 };
 
 struct accounts {
-	struct account *items; /* [n], one per run of a side */
+	struct account *items; /* [n] one per run of a side */
 	size_t n;
 };
 
@@ -111,7 +111,7 @@ static struct accounts accounts_of(const struct run_set *set)
 	return a;
 }
 
-/* Marks those of the runs [from, to), of one version on one machine, that a cause disturbed more than any before. */
+/* Marks the runs in [from, to), all of one version on one machine, that this cause disturbed more than any earlier cause did. */
 static void judge_cause(struct accounts *a, size_t from, size_t to, int cause, double min_effect)
 {
 	double *known = mem_new(to - from, sizeof(*known)), usual;
@@ -168,7 +168,7 @@ static void list_machine(const struct run_set *set, const struct accounts *a, si
 	}
 }
 
-/* ---- is it the candidate's own making? ---- */
+/* ---- does the candidate itself cause the disturbance? ---- */
 
 /* Returns the probability that at least `of_one` of n disturbed runs are of one side, if both sides are equally likely. */
 static double tail(size_t n, size_t of_one)
