@@ -31,7 +31,7 @@ struct calibration_planted {
 
 /* Calibration of one application with one input. */
 struct calibration_entry {
-	char *application, *version; /* application as stored; version that was run for all pairs */
+	char *application, *version; /* application as stored; version that was run (injected slowdowns are variants of it) */
 	char plan[DIGEST_ID_BYTES];
 	int64_t taken_ms, repetitions;
 	double min_effect;

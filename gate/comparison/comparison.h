@@ -19,7 +19,7 @@
 	X(COMPARISON_VERDICT, "verdict")	     /* effect, conditions, decision */                                                    \
 	X(COMPARISON_VARIANCE, "variance")	     /* effect of the environment, from recorded calls; may change the decision */         \
 	X(COMPARISON_MEASURED, "measured")	     /* resources and functions, measured in the runs themselves */                        \
-	X(COMPARISON_CALIBRATION, "calibration")     /* error rates of such decisions */                                                   \
+	X(COMPARISON_CALIBRATION, "calibration")     /* error rates of decisions, from `assay calibrate` */                                \
 	X(COMPARISON_CONTRIBUTIONS, "contributions") /* resources, inferred from fingerprints */                                           \
 	X(COMPARISON_FUNCTIONS, "functions")	     /* changed functions, from their samples */                                           \
 	X(COMPARISON_SIGNATURES, "signatures")	     /* stressor groups whose counters resemble these functions */
@@ -53,7 +53,7 @@ struct comparison {
 	enum comparison_part last;
 	struct verdict verdict;
 	struct variance_weighed weighed;
-	bool excused;	/* recorded calls changed a finding to "environment" */
+	bool excused;	/* recorded calls explain the finding, so verdict_excuse() withdrew it */
 	bool confirmed; /* the time of functions settled an open decision */
 	bool latent;	/* the reason COMPARISON_LATENT was added */
 	struct measured measured;

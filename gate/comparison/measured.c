@@ -16,7 +16,7 @@
 
 #define LEVEL	  .95
 #define SHOWN_MIN .005 /* share of the longer time; smaller parts are for programs only */
-#define TOLD_MAX  2    /* most classes per level, and functions per class, that a sentence names */
+#define TOLD_MAX  2    /* maximum number of classes per level, and of functions per class, that a sentence names */
 
 enum { A, B, SIDES };
 
@@ -27,8 +27,8 @@ enum { A, B, SIDES };
 enum { CHOSEN = COLUMNS, WHOLE };
 
 struct tally {
-	double user, kernel; /* numbers of the run's samples; both are 0 if the run has none */
-	double met[WHOLE];   /* numbers of these samples per column */
+	double user, kernel; /* numbers of the run's samples in user and kernel mode; both are 0 if the run has none */
+	double met[WHOLE];   /* numbers of the run's samples per column */
 };
 
 static void met_in(const struct sampled *s, double *met)
@@ -72,7 +72,7 @@ static enum assay_status tallies_of(const struct measured_side sides[2], struct 
 struct quantity {
 	const struct measured_side *sides;
 	size_t n_types, compared; /* compared: number of quantities that are compared at once, including this one */
-	double *values[2];	  /* [sides[].n] */
+	double *values[2];	  /* [sides[].n] value of each run */
 	double *met[2], *of[2];	  /* [sides[].n] a run's samples in the part, and in all; unused where of[] is 0 */
 };
 
@@ -227,7 +227,7 @@ static struct outcome outcome_of(const struct quantity *q)
 		wide = isnan(out.error) ? out.error : out.error * stats_t_quantile(1 - (1 - LEVEL) / 2 / (double)q->compared, out.df);
 		out.low = out.difference - half;
 		out.high = out.difference + half;
-		out.certain = stats_round(fabs(out.difference)) > stats_round(wide); /* false if it is NaN */
+		out.certain = stats_round(fabs(out.difference)) > stats_round(wide); /* false if `wide` is NaN */
 	}
 	mem_free(locals, machines);
 	return out;

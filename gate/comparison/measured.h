@@ -45,8 +45,8 @@ struct measured_part {
 	char *hottest; /* line of the function with most of the candidate's samples, as "src/work.c:7"; owned; NULL: not known */
 };
 
-/* Functions that certainly differ in one half of the runs, and the time that a run of the other half spends more in all of them. The other
- * half took no part in choosing them. Time that moves from one function to another cancels out in the sum. */
+/* Functions that certainly differ in one half of the runs, and the added time of a run of the other half in all of them. The other half
+ * took no part in choosing them. Time that moves from one function to another cancels out in the sum. */
 struct measured_chosen {
 	size_t n;
 	const char *first;	      /* function that grew most; NULL: no function grew */

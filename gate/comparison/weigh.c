@@ -17,7 +17,7 @@ struct weighed_run {
 
 struct weighed_runs {
 	struct stored_runs stored;
-	struct weighed_run *items; /* [stored.n] */
+	struct weighed_run *items; /* [stored.n] runs that were analysed; their number is in struct weighed_side */
 };
 
 /* Returns the seconds that a run lost to the environment: the most that one of its processes lost, because processes run in parallel. */

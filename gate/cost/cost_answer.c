@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LEFT_SHOWN 12 /* most features excluded as duplicates that text output lists */
+#define LEFT_SHOWN 12 /* maximum number of duplicate features that text output lists */
 
 /* ---- another machine ---- */
 

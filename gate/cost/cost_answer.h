@@ -11,11 +11,11 @@
  * times the cost ratio of the same work. On other machines that ran the version, cost_side.h measures this ratio. On this machine,
  * fingerprints predict it, as `assay predict` does (gate/profile/prediction.h). */
 struct cost_machine {
-	const char *name;     /* borrowed; NULL: the question is about the model's own machine */
+	const char *name;     /* name; borrowed; NULL: the question is about the model's own machine */
 	struct prediction of; /* log_cost: log of (cost here / cost on the model's machine) for the same work */
 	size_t machines, types;
 	char fingerprint[FINGERPRINT_ID_BYTES];
-	bool type_ran; /* machines of its hardware type ran the version */
+	bool type_ran; /* machines of this machine's hardware type ran the version */
 	double error;  /* combined relative error: of the model on held-out inputs, and of the prediction on held-out types */
 };
 
@@ -33,11 +33,11 @@ void cost_model_answer(const struct cost_model *model, double max_error, const s
 struct cost_question {
 	const char *input;	  /* name; NULL: the user gave features instead */
 	double *row;		  /* [costs.p] features of the input; NaN: not known */
-	double elsewhere;	  /* sum of its counts in places that no learned input reached */
+	double elsewhere;	  /* sum of the input's counts in places that no learned input reached */
 	double measured;	  /* measured cost; NaN: the input was not run */
 	const char *same_as;	  /* other name under which the same input was run; borrowed; NULL: none */
 	struct costs_other other; /* if the input was not run: its features from a run of another version */
-	bool other_code;	  /* its counts exist, but come from other code than the model's counts */
+	bool other_code;	  /* the input's counts exist, but come from other code than the model's counts */
 	const struct cost_machine *on;
 };
 /* Fills in the prediction; `terms`: per term, too. ASSAY_E_NODATA: features that the model needs are not known; the error names them. */

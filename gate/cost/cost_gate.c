@@ -387,7 +387,7 @@ static void decide(const struct lab *lab, struct sides *sides, double min_effect
  * before the first loop. */
 #define LISTED_MAX  8
 #define NORMAL_MEAN 1.2533 /* standard deviation / mean absolute error of a normal distribution: sqrt(pi / 2) */
-#define LEAST_NOISE 1e-3   /* least relative noise: no clock is more exact */
+#define LEAST_NOISE 1e-3   /* minimum relative noise: no clock is more exact */
 
 struct cost_where_place {
 	const char *function, *file; /* name of the function; name of the file that has `line` */

@@ -8,8 +8,8 @@
 #include "model/sparse/sparse.h"
 #include "runs/running/costs.h"
 
-#define COST_RUNS_MIN  40  /* default of --min-runs: least number of inputs */
-#define COST_ERROR_MAX .15 /* default of --max-error: mean relative error on held-out inputs */
+#define COST_RUNS_MIN  40  /* default of --min-runs: minimum number of inputs */
+#define COST_ERROR_MAX .15 /* default of --max-error: maximum mean relative error on held-out inputs */
 
 struct cost_asked {
 	struct costs_asked costs;

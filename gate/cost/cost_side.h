@@ -6,18 +6,18 @@
 #include "gate/cost/cost_model.h"
 #include "gate/decide/effect.h"
 
-#define COST_SIDE_INPUTS_MIN 5 /* least number of inputs that count */
+#define COST_SIDE_INPUTS_MIN 5 /* minimum number of inputs that count */
 
 struct cost_side {
-	const struct cost_model *model; /* borrowed */
+	const struct cost_model *model; /* the model; borrowed */
 	struct costs costs;		/* the other runs; if enough of them took turns with the model's version, only those */
 	struct costs turns;		/* runs of the model's version that took turns with `costs`; has no inputs if there are too few */
 	double *expected, *ratio;	/* [n] per input that counts: cost expected by the model, and log(measured cost / expected cost) */
 	size_t *input;			/* [n] indexes into costs.inputs */
 	size_t n, unlike, unlike_column;
-	bool paired;  /* true if at least half of the inputs were also run by the model's version; `ratio` is relative to those runs */
-	double usual; /* expected mean of `ratio` if nothing changed */
-	struct effect_pair effect; /* set if at least COST_SIDE_INPUTS_MIN inputs count; its type is not set */
+	bool paired;		   /* true if the model's version also ran at least half of the inputs; `ratio` is relative to those runs */
+	double usual;		   /* expected mean of `ratio` if nothing changed */
+	struct effect_pair effect; /* set if at least COST_SIDE_INPUTS_MIN inputs count; its member `type` is not set */
 };
 
 /* Fills *out with the comparison; cost_side_release() it. The model must outlive *out, which is overwritten. Only the runs of one `assay

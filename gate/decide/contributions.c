@@ -13,7 +13,7 @@
 #define SEED	      20189
 #define SMALLEST      .0005 /* share of the baseline's time; smaller changes would print as 0.0 % */
 #define CANCELLED_MAX .5    /* share of the candidate's time that may be below 0 */
-#define NAMED	      4	    /* most leading groups that the text names; it does not give the number of the others */
+#define NAMED	      4	    /* maximum number of leading groups that the text names; the text does not count the others */
 
 /* ---- from machines to rows ---- */
 

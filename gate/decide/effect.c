@@ -10,7 +10,7 @@
 /* Constants of the shape test; see the comment above shape_p(). */
 #define NOISE_FLOOR	 .01 /* added in quadrature to a type's standard error: variation that repetitions on one day do not show */
 #define NOISE_SHRINK	 .5  /* weight of the mean variance of all types in each type's variance */
-#define WITHIN_DF_MIN	 4.0 /* least degrees of freedom of all machines together for an interval from the noise within machines */
+#define WITHIN_DF_MIN	 4.0 /* minimum degrees of freedom of all machines together for an interval from the noise within machines */
 #define NOISE_DF_MACHINE 4.0 /* degrees of freedom of a machine's noise: three repetitions of each of two versions */
 
 /* ---- decisions ---- */
@@ -168,8 +168,8 @@ static double effect_with_power(const struct power_design *design, double power)
 	return low + (high - low) / 2;
 }
 
-/* Returns the relative slowdown that effect_decide() calls a regression with probability EFFECT_POWER, for a normal estimate of a log ratio
- * with this standard error at df >= 1 degrees of freedom. */
+/* Returns the relative slowdown that effect_decide() calls a regression with probability EFFECT_POWER. The estimate of the log ratio is
+ * normal, with this standard error at df >= 1 degrees of freedom. */
 static double effect_minimum_detectable(double error, double df, const struct effect_asked *asked)
 {
 	struct power_design design = { .df = df };
@@ -410,8 +410,8 @@ struct effect effect_of(const struct effect_pair *pairs, size_t n, size_t n_type
 	return e;
 }
 
-#define ALIKE_MIN   4	/* least number of findings of one kind */
-#define ALIKE_SHARE .75 /* least share of the comparisons with a ratio that lean to one side */
+#define ALIKE_MIN   4	/* minimum number of findings of one kind */
+#define ALIKE_SHARE .75 /* minimum share of the comparisons with a ratio that lean to one side */
 
 enum decision effects_lean(const struct effect_leaning *all, size_t n, double min_effect)
 {

@@ -13,7 +13,7 @@
 #define EFFECT_LEVEL	 .95 /* confidence level of the two-sided interval */
 #define EFFECT_POWER	 .80 /* power of the minimum detectable effect */
 #define EFFECT_RATIO_MAX 1e6 /* two results that differ by a larger factor cannot be costs of the same work */
-#define EFFECT_TYPES_MIN 3   /* least hardware types for an interval over types; with fewer, repetitions within machines give it */
+#define EFFECT_TYPES_MIN 3   /* minimum number of hardware types for an interval over types; else repetitions within machines give it */
 
 /* The decisions, in the order of the documentation: constant, text in answers, exit status. */
 #define DECISION_ROWS(X)                                                                                                                   \
@@ -100,7 +100,7 @@ struct effect effect_of(const struct effect_pair *pairs, size_t n, size_t n_type
 /* One comparison of two versions. */
 struct effect_leaning {
 	double ratio;	       /* ratio of costs; NaN if there is none */
-	enum decision finding; /* decision of the comparison, also if it is not a finding */
+	enum decision finding; /* decision of the comparison, even if it is no finding */
 };
 
 /* Returns regression or improved if nearly all comparisons with a ratio lean to that side and enough of them are findings of that kind; the

@@ -7,9 +7,9 @@
 
 #include <math.h>
 
-#define ORDER_TYPES_MIN	 3   /* least number of types for a standard error over types */
-#define GROUPS_RUNS_MIN	 16  /* least number of runs of a version for two groups; two or three outliers are no group */
-#define GROUPS_TICKS_MIN 2.5 /* least distance of two groups in ticks: five standard deviations, each at least half a tick */
+#define ORDER_TYPES_MIN	 3   /* minimum number of types for a standard error over types */
+#define GROUPS_RUNS_MIN	 16  /* minimum number of runs of a version for two groups; two or three outliers are no group */
+#define GROUPS_TICKS_MIN 2.5 /* minimum distance of two groups in ticks: five standard deviations, each at least half a tick */
 #define NOISY_TIMES	 5   /* multiple of the usual noise; with two runs per version, chance exceeds it in fewer than 1e-7 of cases */
 #define NOISY_MIN	 .02 /* less noise never hides an effect that matters */
 
@@ -18,14 +18,14 @@ ROWS_FUNCTION(pairing_text, enum pairing_reason, PAIRING_ROWS, ROWS_TEXT)
 
 /* ---- the order of repetitions ---- */
 
-/* If the two versions do not have the same repetitions, a change that many machines share from one repetition to the next looks like a
+/* Many machines may share a change from one repetition to the next. If the versions do not have the same repetitions, it looks like a
  * change of the version. docs/evidence/statistics.md: "Repetitions that did not take turns". */
 
 /* Results of both versions on one machine in one session, which were compared with each other. */
 struct order_series {
 	size_t type;		/* index of the hardware type */
 	size_t n[2];		/* numbers of repetitions of the baseline and of the candidate; at least one each */
-	int64_t *repetition[2]; /* [n] repetition numbers */
+	int64_t *repetition[2]; /* [n] number of each repetition */
 	double *log_cost[2];	/* [n] log of the cost of each repetition */
 	bool turns;		/* the versions took turns, so the order cancels out */
 };
@@ -456,7 +456,7 @@ static const char *latest_common_plan(const struct stretch *baseline, const stru
 
 /* ---- turns ---- */
 
-#define TURNS_SESSIONS 5 /* least number of sessions per version, if the versions did not take turns */
+#define TURNS_SESSIONS 5 /* minimum number of sessions per version, if the versions did not take turns */
 
 /* A result of either version in the sequence of results on one machine. */
 struct place {
@@ -731,7 +731,7 @@ static void pair_type(struct pairing_input *in, const struct stretch *baseline, 
 	}
 	m.log_ratio /= (double)sessions;
 	m.log_cost /= (double)sessions;
-	if (m.noise_df > 0) /* sessions of unknown noise count with the noise of the others */
+	if (m.noise_df > 0) /* sessions of unknown noise count with the noise of the other sessions */
 		m.noise += in->squares / in->squares_df * in->unknown;
 	m.in_pairs = m.in_pairs && sessions == 1 && m.noise_df > 0;
 	m.noise = sqrt(m.noise) / (double)sessions;

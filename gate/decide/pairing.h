@@ -65,8 +65,8 @@ struct pairing_groups {
 	const char *machine;	 /* name of the first such machine; NULL: there is none */
 	double metric[2];	 /* medians of the lower and the higher group on `machine` */
 	size_t low[2], total[2]; /* baseline's and candidate's results on all such machines: in the lower group, and in total */
-	size_t machines;	 /* number of such machines */
-	bool differ; /* more than half of the used machines are such, and the versions differ in the share of the lower group (at 5 %) */
+	size_t machines;	 /* number of these machines */
+	bool differ; /* more than half of the used machines are among them, and the versions differ in the lower group's share (5 %) */
 };
 
 struct pairing {

@@ -9,7 +9,7 @@ struct reason {
 };
 
 struct reasons {
-	struct reason *items; /* [n] */
+	struct reason *items; /* [n] reasons */
 	size_t n, capacity;
 };
 

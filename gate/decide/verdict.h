@@ -47,8 +47,8 @@ struct verdict {
 	const struct run_set *baseline, *candidate; /* borrowed; they point into `own` if `own` is set */
 	double min_effect;
 	struct pairing pairing;
-	struct effect effect; /* its `decision` is the verdict's decision: by a rule, otherwise by the interval; a candidate that fails more
-				 often, or always, is decided by that */
+	struct effect effect;	   /* `decision` is the verdict's: by a rule, otherwise by the interval; changed if the candidate fails more
+				      often, or always */
 	enum decision by_interval; /* decision by the interval only */
 	struct rule_input input;   /* input of the rules */
 	enum rule rule;		   /* the rule that decided; RULES: no rule did, so the interval decided */

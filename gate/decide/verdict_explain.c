@@ -196,7 +196,7 @@ static void explain_interval(struct verdict *v)
 			   "with power 0.8",
 			   level.text, low.text, high.text, v->rule < RULES ? "by itself " : "", 100 * v->min_effect,
 			   text_fixed(100 * e->minimum_detectable, e->minimum_detectable < 1 ? 1 : 0).text);
-		if (v->rule == RULES) /* otherwise a rule settled it, or made it undecidable */
+		if (v->rule == RULES) /* otherwise a rule settled the decision, or made it undecidable */
 			explain_what_it_takes(v);
 	}
 	if (e->within)

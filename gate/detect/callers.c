@@ -9,8 +9,8 @@
 #include <math.h>
 #include <string.h>
 
-#define ROUNDS	   5000 /* most rounds of passing counts on: functions that call each other in a circle also pass counts to each other */
-#define LEAST_LEFT 1e-9 /* stop when this part of the counts is left to pass on */
+#define ROUNDS	   5000 /* maximum rounds of passing counts on: functions that call each other in a circle pass counts to each other, too */
+#define LEAST_LEFT 1e-9 /* part of the counts; passing on stops when this is left */
 
 /* Upper limit of the cost of a call compared with the same code in the caller: the block that is entered, the block after the return, and
  * the values that a caller keeps in memory meanwhile. */
@@ -30,14 +30,14 @@ struct edge {
 
 /* State of passing counts on in one file. */
 struct passing {
-	struct samples *s; /* has its own functions, calls and sums */
+	struct samples *s; /* samples of the file, with their own functions, calls and sums */
 	const struct stems *names[2];
 	bool *moves;	    /* [n_functions] the function's work counts as its callers' */
-	struct edge *edges; /* [n] by from, to */
+	struct edge *edges; /* [n] sorted by `from`, `to` */
 	size_t n, capacity;
 	double *costs; /* [n_counters] cost of one event, ns */
 	size_t work[SAMPLES_WORK_MAX], n_work;
-	struct callers *out; /* receives parts */
+	struct callers *out; /* result; receives the parts */
 	double scale;	     /* factor of the costs of parts */
 };
 
@@ -318,7 +318,7 @@ struct called {
 	double calls, sums[OF_CALLING], of_calling[OF_CALLING];
 };
 
-/* Returns the part (0 to 1) of the limit for calling that explains why a call of the function does more than on the other side. */
+/* Returns the part (0 to 1) of the limit for calling that explains the additional events of a call, compared with the other side. */
 static double called_part(const struct called *here, const struct called *there, size_t k)
 {
 	double more = there->calls > 0 ? here->sums[k] - there->sums[k] / there->calls * here->calls : 0;

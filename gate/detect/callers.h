@@ -12,13 +12,13 @@
 
 /* The work that a function of only one version did for a function that both have. */
 struct callers_part {
-	char *function, *part; /* symbols of the function that both have, and of the other */
+	char *function, *part; /* symbols: `function` is in both versions, `part` in one */
 	double cost_ns; /* estimated cost in all runs of the new version, ns (counters.h); below 0: of the old version, for as many runs */
 };
 
 struct callers {
 	bool there;	       /* counts were passed on; false: callers or totals are unknown, or both versions have the same functions */
-	struct side sides[2];  /* old, new: the given sides with their own functions and totals; they borrow the rest */
+	struct side sides[2];  /* old, new: the given sides, with their own functions and totals; other members are borrowed */
 	struct stems moved[2]; /* functions whose counts were passed to their callers, per side */
 	struct callers_part *parts; /* [n_parts] by function, then by cost, largest first */
 	size_t n_parts, parts_capacity;

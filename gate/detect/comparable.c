@@ -9,8 +9,8 @@
 #include <math.h>
 #include <string.h>
 
-#define OTHER_WORK	.5 /* least part of each side's work in functions that the other lacks, for different programs */
-#define OTHER_FUNCTIONS 3  /* least number of such functions; one or two may have been renamed */
+#define OTHER_WORK	.5 /* minimum part of each side's work in functions that the other lacks, for different programs */
+#define OTHER_FUNCTIONS 3  /* minimum number of such functions; one or two may have been renamed */
 
 /* ---- inputs ---- */
 

@@ -38,9 +38,9 @@ static inline bool trouble_is_between_threads(enum trouble trouble)
 }
 
 enum counter_role {
-	COUNTER_EVENT,	/* event: per unit of work if work is counted, otherwise per call */
-	COUNTER_MISS,	/* event in caches or TLB; the functions of a thread share these, so another function can be the cause */
-	COUNTER_WORK,	/* amount of work, per call; events are divided by it */
+	COUNTER_EVENT,	/* event; counted per unit of work if work is counted, otherwise per call */
+	COUNTER_MISS,	/* event in caches or TLB, which the functions of a thread share: another function can be the cause */
+	COUNTER_WORK,	/* amount of work, counted per call; events are divided by it */
 	COUNTER_EFFECT, /* consequence of other counters (cycles, stalls, time); indicates no kind of trouble */
 	COUNTER_BASIS,	/* ignored: basis of other counters, or differs from run to run */
 	COUNTER_LOAD,	/* depends on the load of the machine; the detector ignores it, likeness.h uses it */

@@ -13,11 +13,11 @@
 #include <stdarg.h>
 #include <string.h>
 
-#define NEW_PART_LEAST	 .5  /* least part of a function's added cost done by the new function that is named instead; at most 1 / this */
+#define NEW_PART_LEAST	 .5  /* minimum part of a function's added cost done by the new function that is named instead; at most 1 / this */
 #define LEAST_OUTWEIGHED .5  /* added cost up to this part of the saved cost is outweighed */
 #define CALLS_CHANGED	 .05 /* relative change of calls in a run from which an unchanged function is judged */
 #define MOVED_EQUAL	 .05 /* a kind only moved if its sum over all functions changed by at most this part of the change in one function */
-#define UNSURE_PART	 .5  /* largest uncertain part of a mean duration; with more, no ratio is known */
+#define UNSURE_PART	 .5  /* maximum uncertain part of a mean duration; with more, no ratio is known */
 
 enum detect_why { DETECT_SKIP_ROWS(ROWS_ENUM) };
 static ROWS_FUNCTION(skip_code, enum detect_why, DETECT_SKIP_ROWS, ROWS_CODE)
@@ -234,8 +234,8 @@ static int compare_functions(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
-/* If a function that only the new version has does most of the added work of its judged caller, and not far more, names it instead of the
- * caller. A function that does far more has taken over earlier work. */
+/* Names a function that only the new version has, instead of its judged caller, if it does most of the caller's added work and not far
+ * more. A function that does far more has taken over earlier work. */
 static void detected_name_new(const struct detected *d, struct detected_function *f)
 {
 	double gained;
@@ -551,7 +551,7 @@ static enum decision decision_of(const struct detected *d)
 		return DECISION_INCONCLUSIVE;
 	if (d->n_worse && !detected_outweighed(d))
 		return DECISION_REGRESSION;
-	if (d->input->new->killed && !d->input->old->killed) /* its work until then is not known */
+	if (d->input->new->killed && !d->input->old->killed) /* the work of killed runs is not known */
 		return DECISION_INCONCLUSIVE;
 	if (d->few_measured)
 		return DECISION_INCONCLUSIVE;

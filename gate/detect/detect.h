@@ -15,8 +15,8 @@
 #define DETECT_LEAST_OF_ALL .001 /* part of a version's work; smaller changes do not matter */
 #define DETECT_SHARE_SAID   .1	 /* part of a version's work: if a larger function has too few measured calls, the decision stays open */
 #define DETECT_PART_SAID    .01	 /* part of the added cost; cheaper functions are not on the first screen */
-#define DETECT_MEASURED_MIN 30	 /* least measured calls of a function in all runs for a meaningful mean, if not all calls are measured */
-#define DETECT_RUNS_MIN	    3	 /* least normal runs: one can be held out from two others */
+#define DETECT_MEASURED_MIN 30	 /* minimum number of measured calls, over all runs, for a meaningful mean, unless all are measured */
+#define DETECT_RUNS_MIN	    3	 /* minimum number of normal runs: one is held out from two others */
 
 struct detect_options {
 	struct detector_options detector;
@@ -50,7 +50,7 @@ struct detected_function {
 	const struct detection_function *found;
 	char *name; /* name as users write it */
 	const char *symbol;
-	const struct place *place;  /* NULL: not known */
+	const struct place *place;  /* source place; NULL: not known */
 	bool anomalous;		    /* found anomalous, and neither negligible, moved nor a side effect */
 	struct kind kind;	    /* kind of trouble; if the function is not anomalous, chance explains it */
 	const char *side_effect_of; /* name of the function in this list that is the cause; NULL: there is none */
@@ -71,7 +71,7 @@ struct detected {
 	const struct detect_input *input; /* borrowed */
 	enum record_back_end back_end;
 	enum decision decision;
-	struct detect_reason *reasons; /* [n_reasons] */
+	struct detect_reason *reasons; /* [n_reasons] codes and texts */
 	size_t n_reasons;
 	double rate_asked, rate_used; /* requested and used rate of false alarms; used > asked if there are too few normal runs */
 	size_t runs_needed;	      /* number of normal runs needed for rate_asked */
@@ -80,8 +80,8 @@ struct detected {
 	struct like_inputs like;
 	bool apart;			    /* the sides are not comparable (comparable_remarks()) */
 	bool few_measured;		    /* a function with DETECT_SHARE_SAID of the work has too few measured calls */
-	struct detector *detector;	    /* NULL: nothing could be fitted */
-	const struct detector_about *about; /* NULL: no detector */
+	struct detector *detector;	    /* the fitted detector; NULL: nothing could be fitted */
+	const struct detector_about *about; /* description of the detector; NULL: there is none */
 	struct detection detection;
 	struct detected_function *functions; /* [n] worse ones by cost, then improved ones, then side effects, then the others by name */
 	size_t n, n_worse, n_improved, n_side_effects, n_small, n_spread; /* numbers of functions; n_spread are also in n_small */

@@ -38,7 +38,7 @@ char *function_evidence_reason(const struct function_evidence *evidence, const c
 
 /* The reason why a function costs more, or less. All strings are borrowed. */
 struct function_reason {
-	const char *name, *file; /* file NULL: not known */
+	const char *name, *file; /* name of the function; its file, NULL: not known */
 	unsigned line;
 	const char *kind, *counter; /* trouble_code(); name of the counter that changed, NULL: none */
 	double normal, now;	    /* means of the counter in normal and in new runs */

@@ -50,8 +50,8 @@ struct work {
 	bool counted;
 };
 
-/* Returns the change of events in a run, per call that the run normally had. Returns 0 if events rose only with the work, if rate and
- * number changed in opposite directions, or if a call has more but calls are so few that the run has as many. */
+/* Returns the change of events in a run, per call that the run normally had. Returns 0 if events rose only with the work, or if rate and
+ * number changed in opposite directions. Returns 0, too, if a call has more but there are fewer calls, so that the run has as many. */
 static double change_more(const struct change *c, const struct work *work)
 {
 	bool is_work = c->about.role == COUNTER_WORK;

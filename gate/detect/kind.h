@@ -9,7 +9,7 @@
 #include "model/anomaly/detector.h"
 
 #define KIND_FURTHER_MAX  4
-#define KIND_FURTHER_PART .03 /* least part of the cost of the leading kind for a further kind: costs are orders of magnitude */
+#define KIND_FURTHER_PART .03 /* minimum part of the cost of the leading kind for a further kind: costs are orders of magnitude */
 
 struct kind {
 	enum trouble trouble;			/* the leading kind; for an improvement, the trouble that became less */

@@ -9,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-#define FOLDS_MAX 40  /* most held-out parts; with more normal runs, several are held out together */
+#define FOLDS_MAX 40  /* maximum number of held-out parts; with more normal runs, several are held out together */
 #define TOLERANCE .05 /* as in detector_defaults: smaller differences count as they are, larger ones by their ratio */
 
 /* ---- inputs of runs ---- */
@@ -228,7 +228,7 @@ static void cell_learn(const struct cell *c, const struct expect_inputs *inputs,
 		size_t run = c->observed->run[c->rows[i]];
 
 		if (use[run] && isnan(by[run]))
-			drop[c->rows[i]] = drop[c->rows[i]] || expect->by != EXPECT_BY_NOTHING; /* as for a new run of this input */
+			drop[c->rows[i]] = drop[c->rows[i]] || expect->by != EXPECT_BY_NOTHING; /* as for a new run of the same input */
 		else if (use[run] && fabs(by[run]) > 0)
 			cell_move(c, i, by[run]);
 	}
@@ -285,7 +285,7 @@ struct values {
 	struct expect_inputs inputs;
 	size_t *input;
 	struct by_function by;
-	bool *drop; /* [rows] */
+	bool *drop; /* [rows] rows to remove */
 };
 
 static struct values values_of(const struct side *side, const struct side *old, struct observed *o, size_t numbers, bool by_input)

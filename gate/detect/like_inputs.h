@@ -8,14 +8,15 @@
 #include "gate/detect/observe.h"
 #include "model/anomaly/expect.h"
 
-#define INPUT_NUMBERS_MAX 16 /* most numbers of an input; with more, none is used */
+#define INPUT_NUMBERS_MAX 16 /* maximum count of numbers of an input; with more, none is used */
 
 /* Returns how many numbers the inputs of a side have; 0: none, too many, or different counts in its runs. An input is its name or, without
  * a name, the arguments in the samples. Its numbers are the arguments that are numbers, also after '=', ':' and ','. */
 size_t input_numbers(const struct side *side);
 /* Writes asinh() of each number of a run's input into numbers[INPUT_NUMBERS_MAX]. Returns the count of numbers, which may be larger. */
 size_t input_run_numbers(const struct side_run *run, double *numbers);
-/* Reports whether some runs of both sides have the same input (no: arguments that name the build). O(runs of a * runs of b). */
+/* Reports whether runs of both sides have a common input; they have none, for example, if arguments name the build. O(runs of a * runs of
+ * b). */
 bool input_common(const struct side *a, const struct side *b);
 
 struct like_inputs {

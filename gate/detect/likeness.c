@@ -12,21 +12,21 @@
 #include <math.h>
 #include <string.h>
 
-#define COUNTERS_MIN  2 /* one counter has no direction, only more and less */
-#define STRESSORS_MIN 8 /* least number of stressors; fewer have no spread, and no p below 0.1 */
+#define COUNTERS_MIN  2 /* minimum number of counters; one has no direction, only more and less */
+#define STRESSORS_MIN 8 /* minimum number of stressors; fewer have no spread, and no p below 0.1 */
 #define PERMUTATIONS  9999
-#define SPREAD_MIN    .2 /* least spread of the logs over stressors; smaller differences may be noise, but would count as much */
+#define SPREAD_MIN    .2 /* minimum spread of the logs over stressors; smaller differences may be noise, but would count as much */
 #define SEED	      71
 
 /* ---- stressors by their counters ---- */
 
-/* Stressors as points: the logs of their events per unit of time, each counter standardised over all stressors, so that a point shows the
+/* Stressors as points: the logs of their events per unit of time. Each counter is standardised over all stressors, so a point shows the
  * particular features of its stressor. A function is placed among them on the same scale. The similarity of two points is the cosine of the
  * angle between them, seen from the mean of the stressors. */
 struct space {
 	size_t n, p;	      /* numbers of used stressors and counters: counters that most stressors have, stressors with all of these */
 	size_t *row, *column; /* [n], [p] indexes of stressors and counters in the matrix, ascending */
-	struct mat points;    /* [n x p] */
+	struct mat points;    /* [n x p] standardised logs of rates */
 	double *mean, *sd;    /* [p] mean and standard deviation of the logs */
 	double *low, *high;   /* [p] range of the points */
 };
@@ -196,7 +196,7 @@ static struct likeness_match match_of(const double *similarity, const bool *memb
 
 /* ---- counters of stressors per unit of time, from fingerprints of machines like those of the functions' samples ---- */
 
-#define STRESSOR_EVENTS_MIN 100 /* least events of a counter in some stressor's run; with fewer it is not used */
+#define STRESSOR_EVENTS_MIN 100 /* minimum number of events of a counter in some stressor's run; with fewer it is not used */
 
 /* Selects rates. */
 struct stressor_rates_query {

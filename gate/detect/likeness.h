@@ -8,9 +8,9 @@
 #include "runs/running/evidence.h"
 
 #define LIKENESS_FUNCTIONS 5   /* number of leading functions that are compared */
-#define LIKENESS_LEVEL	   .05 /* largest p of a match, for all functions together */
-#define LIKENESS_LEAST	   .5  /* least similarity of a match, however certain it is */
-#define LIKENESS_ADDED_MIN .05 /* least added part of a function's time; with less there is too little to compare */
+#define LIKENESS_LEVEL	   .05 /* maximum p of a match, for all functions together */
+#define LIKENESS_LEAST	   .5  /* minimum similarity of a match, however certain it is */
+#define LIKENESS_ADDED_MIN .05 /* minimum added part of a function's time; with less there is too little to compare */
 
 /* Similarity of a function and a group of stressors, compared with other stressors. */
 struct likeness_match {
@@ -20,8 +20,8 @@ struct likeness_match {
 };
 
 struct likeness_function {
-	const char *name;      /* borrowed */
-	const char *missing;   /* reason why the function is not compared; NULL: it is */
+	const char *name;      /* name of the function; borrowed */
+	const char *missing;   /* reason why the function is not compared; NULL: it is compared */
 	const char *most_like; /* the most similar stressor; borrowed */
 	double most_similarity;
 	struct likeness_match group; /* similarity to the group; p is for one function; NaN: there is no group */

@@ -219,11 +219,11 @@ static double source_vector(const struct source_rows *rows, size_t i, bool alone
 struct pool_row {
 	double weight, ns;
 	size_t samples;
-	double *values; /* [columns] */
+	double *values; /* [columns] mean of each column; NaN: not counted */
 };
 
 struct pool_rows {
-	struct pool_row *items; /* [n] */
+	struct pool_row *items; /* [n] rows */
 	size_t n, capacity, columns;
 	size_t left_out;
 };
@@ -583,7 +583,7 @@ static void observe_names_of_estimated(const struct side *side, struct stems *ou
 }
 
 struct observing_function {
-	enum observe_remark_kind small; /* reason why it is not used; OBSERVE_REMARKS: it is used */
+	enum observe_remark_kind small; /* reason why the function is not used; OBSERVE_REMARKS: it is used */
 	double calls, squares;		/* sums of the samples' weights, and of weight * (weight - 1) for samples_effective() */
 	/* For one run: */
 	struct pool_rows cell;
@@ -597,7 +597,7 @@ struct observing {
 	struct stems names, inclusive, only;
 	struct observed *out; /* its columns, notes and counts are filled in */
 	size_t n_columns;
-	struct observing_function *functions; /* [names.n] */
+	struct observing_function *functions; /* [names.n] state per function */
 	bool use_totals;		      /* both sides have totals */
 	bool seeded;			      /* runs recorded their seed */
 };

@@ -9,9 +9,9 @@
 struct observe_options {
 	double least_work;  /* samples with less work (accesses and blocks, or instructions) are pooled up to this amount (100) */
 	double least_ns;    /* the same in ns if no work is counted (10000) */
-	size_t samples_max; /* most samples per function and run, chosen at random by `seed` (0: no limit) */
+	size_t samples_max; /* maximum number of samples per function and run, chosen at random by `seed` (0: no limit) */
 	uint64_t seed;
-	double least_share; /* least share of all that a side did, on either side (work, contention, system calls by their cost, or time);
+	double least_share; /* minimum share of all that a side did, on either side (work, contention, system calls by their cost, or time);
 			       smaller functions are put aside (0.005) */
 	bool per_thread;    /* divide by the threads alive at the end of an invocation, as published; random if threads end together */
 	const struct side *other; /* the side to compare with, or NULL: functions that include nested calls there do so here, too */
@@ -19,7 +19,7 @@ struct observe_options {
 	size_t n_only;
 };
 extern const struct observe_options observe_defaults;
-#define OBSERVE_OWN_PART .1 /* least own part of a function's work, if the work of nested calls is an estimate */
+#define OBSERVE_OWN_PART .1 /* minimum own part of a function's work, if the work of nested calls is an estimate */
 
 /* Why something is excluded, or is less exact: constant, code, text for users. */
 #define OBSERVE_REMARK_ROWS(X)                                                                                                             \
@@ -60,7 +60,7 @@ struct observed {
 		enum observe_remark_kind why;
 	} * aside; /* [n_aside] functions without any rows left, by name */
 	size_t n_aside;
-	struct observed_facts *facts; /* [functions] */
+	struct observed_facts *facts; /* [functions] facts about each function */
 	double done_ns;		      /* cost of all that this side did, ns (as for least_share) */
 };
 

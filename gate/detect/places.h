@@ -10,7 +10,7 @@
 
 struct place {
 	char *symbol;	    /* without compilers' suffixes; items are sorted by it */
-	char *file;	    /* NULL: not known */
+	char *file;	    /* source file; NULL: not known */
 	unsigned line;	    /* first line of the function; 0: not known */
 	unsigned last_line; /* last line with code of the function; 0: not known */
 	bool changed;	    /* the function is in both builds and differs, or was brought in */
@@ -19,10 +19,10 @@ struct place {
 };
 
 struct places {
-	struct place *items; /* [n] */
+	struct place *items; /* [n] places of functions */
 	size_t n, capacity;
 	bool know_change;	   /* changes are known: functions that are not listed, or not `changed`, did not change */
-	char *repository, *commit; /* NULL: not from git */
+	char *repository, *commit; /* source of the builds; NULL: not from git */
 };
 
 /* Finds the functions of a program and, with an older build, those that changed (old_file NULL: only files and lines). *out is overwritten

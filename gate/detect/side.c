@@ -298,8 +298,8 @@ static void times_of_run(const struct side_run *run, const struct stems *names, 
 	}
 }
 
-/* Corrects interrupted calls, which may represent many calls. Such a sample has most of its function's time in a run, and without it the
- * run's mean is nearer to the median of all runs. Its duration becomes the mean of the other samples. */
+/* Corrects interrupted calls, which may represent many calls. Such a sample has most of its function's time in a run. Without it, the run's
+ * mean is nearer to the median of all runs. Its duration becomes the mean of the other samples. */
 static void side_mend_interrupted(struct side *side)
 {
 	struct stems names = { .items = NULL };
@@ -450,7 +450,7 @@ enum assay_status side_read(const char *directory, struct side *out, struct assa
 /* ---- stored samples of a version, from 'assay run --probe' ---- */
 
 struct listing {
-	struct sample_file *files; /* [n] files in use, then excluded ones up to [all] */
+	struct sample_file *files; /* [n] files in use, followed by excluded ones up to [all] */
 	size_t n, all;
 };
 

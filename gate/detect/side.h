@@ -12,8 +12,8 @@ struct sample_file;
 /* One execution of the program: one file per process, or a group of files per process if its counters took several executions. */
 struct side_run {
 	char *name;	       /* name of the directory or file; from the store, MACHINE/INPUT/REPETITION */
-	char *input, *machine; /* "": not known */
-	struct samples *files; /* [n_files] by name */
+	char *input, *machine; /* input and machine of the run; "": not known */
+	struct samples *files; /* [n_files] sorted by name */
 	size_t n_files;
 	bool cut; /* one of its files ends before its description does */
 };
@@ -22,7 +22,7 @@ struct side {
 	char *what; /* name of the side in messages: "samples/old", "sqlite@1.2" */
 	enum record_back_end back_end;
 	char *hardware_type;   /* hardware type of the samples' machines; "": not known */
-	struct side_run *runs; /* [n] by name */
+	struct side_run *runs; /* [n] sorted by name */
 	size_t n;
 	/* Numbers of excluded executions: failed; files removed by policy; of another build. */
 	size_t failed, pruned, others;
@@ -76,7 +76,7 @@ size_t side_counters(const struct side_run *run, const char ***out);
 
 /* Names of functions, sorted, each once, without compilers' suffixes (".constprop.0"). */
 struct stems {
-	char **items; /* [n], owned */
+	char **items; /* [n] names; owned */
 	size_t n, capacity;
 };
 

@@ -11,7 +11,7 @@
 
 /* Threads in which a function ran, each once, numbered across files. */
 struct threads {
-	uint64_t *at; /* [n] ascending */
+	uint64_t *at; /* [n] numbers of threads, ascending */
 	size_t n, capacity;
 };
 

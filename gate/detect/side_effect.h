@@ -11,8 +11,8 @@
 #include "gate/detect/kind.h"
 #include "gate/detect/side.h"
 
-#define SIDE_EFFECT_PART  .1  /* largest part of the cause's additional misses; a function with more may have a fault of its own */
-#define SIDE_EFFECT_MOVED .75 /* least part of a function's additional misses that other functions have less: these misses have moved */
+#define SIDE_EFFECT_PART  .1  /* maximum part of the cause's additional misses; with more, a function may have a fault of its own */
+#define SIDE_EFFECT_MOVED .75 /* minimum part of a function's additional misses that other functions have less: these misses moved */
 
 /* A function that was judged. */
 struct side_effect_row {
@@ -23,11 +23,11 @@ struct side_effect_row {
 };
 
 /* Fills cause[n] with the row that each row is a side effect of; SIZE_MAX: none. A side effect has, as far as it matters, only additional
- * misses (kind.only_misses) or branches (kind.only_branches), and the cause runs in at least half of its threads. If misses moved, the
- * cause is the function whose misses decreased most. Otherwise the cause is worse: it allocates or is called more often; or it has most
- * additional misses, of which SIDE_EFFECT_PART are no fewer than the side effect's, and is no side effect itself. So the row with most
- * misses is never a side effect. A second fault that only misses, by less than SIDE_EFFECT_PART of the first, cannot be distinguished from
- * a side effect. O(samples of `side` * n). */
+ * misses (kind.only_misses) or branches (kind.only_branches). The cause runs in at least half of its threads. If misses moved, the cause is
+ * the function whose misses decreased most. Otherwise the cause is worse: it allocates or is called more often; or it has most additional
+ * misses, of which SIDE_EFFECT_PART are no fewer than the side effect's, and is no side effect itself. So the row with most misses is never
+ * a side effect. A second fault that only misses, by less than SIDE_EFFECT_PART of the first, cannot be distinguished from a side effect.
+ * O(samples of `side` * n). */
 void side_effects_find(const struct side *side, const struct side_effect_row *rows, size_t n, size_t *cause);
 
 #endif

@@ -15,8 +15,8 @@
 #include <sys/statfs.h>
 #include <time.h>
 
-#define FILES_MAX 512 /* most files that are open at once */
-#define ROUNDS	  20  /* most rounds of passing classes from callers to callees */
+#define FILES_MAX 512 /* maximum number of files open at once */
+#define ROUNDS	  20  /* maximum rounds of passing classes from callers to callees */
 #define MOST(n)	  ((n) / 2 + 1)
 #define UNKNOWN	  CODE_CLASSES /* class of a piece without a name, until it is known */
 

@@ -42,7 +42,7 @@ struct levels {
 	bool certain;	       /* `doubt` is small, or there is little waiting */
 	double blurred;	       /* computing that may be the kernel's, or the reverse, as a part of the time; the intervals include it */
 	bool divided;	       /* `blurred` is small */
-	double hidden;	       /* most waiting that several threads at once can hide, as a part of the time; the intervals include it */
+	double hidden;	       /* maximum waiting that several threads at once can hide, as a part of the time; the intervals include it */
 	bool single;	       /* `hidden` is small */
 	struct {
 		double share;	  /* part of the time: mean over machines of the mean over their runs; the shares sum to 1 */

@@ -12,17 +12,17 @@
 #define Z	      1.6448536269514722 /* normal quantile of a two-sided 90 % interval */
 #define COVERED	      .9		 /* part of the CPU time that counts as all of it: samples may be late */
 #define SHOWN_MIN     .005		 /* part of the time; smaller parts are only in JSON */
-#define TOLD_MIN      .05		 /* part of the time; larger parts are in the sentence, */
+#define TOLD_MIN      .05		 /* part of the time; the sentence names larger parts, */
 #define TOLD_MAX      2			 /* but at most this many per level */
-#define FUNCTIONS_MAX 5			 /* most functions shown per category */
-#define NAME_COLUMNS  33		 /* most columns of a name in the table */
+#define FUNCTIONS_MAX 5			 /* maximum number of functions shown per category */
+#define NAME_COLUMNS  33		 /* maximum width of a name in the table, columns */
 #define FEW	      100		 /* samples; with fewer, parts are indicative */
 #define UNKNOWN_MAX   .2		 /* part of a level; if more is not known, the level is indicative */
 #define SPENT_MIN     .05		 /* part of the time of the program or phase; smaller classes are not listed */
 #define PROGRAM_MIN   .01		 /* part of all samples; smaller programs are not shown */
-#define DIFFERS	      .15		 /* least difference of phases: part of the time spent on other classes */
-#define SAMPLES_MIN   100		 /* least samples of all classes together for phases */
-#define BORDER_MAX    3			 /* most slices between two phases: runs differ in length, and a slice may hold the end of both */
+#define DIFFERS	      .15		 /* minimum difference of phases: part of the time spent on other classes */
+#define SAMPLES_MIN   100		 /* minimum number of samples of all classes together for phases */
+#define BORDER_MAX    3 /* maximum slices between two phases: runs differ in length, and a slice may hold the end of both */
 
 ROWS_FUNCTION(part_depth_code, enum part_level, PART_ROWS, ROWS_WORD)
 

@@ -5,8 +5,8 @@
 #include "gate/profile/profile.h"
 
 #define PREDICTION_LEVEL       .90
-#define PREDICTION_TYPES_MIN   2 /* least hardware types: one has no spread */
-#define PREDICTION_MODEL_TYPES 4 /* least hardware types for models: with fewer, none can be held out to estimate their error */
+#define PREDICTION_TYPES_MIN   2 /* minimum number of hardware types: one has no spread */
+#define PREDICTION_MODEL_TYPES 4 /* minimum number of hardware types for models: with fewer, none can be held out to estimate the error */
 
 struct prediction {
 	double log_cost, half; /* natural logs; the interval is log_cost +- half */

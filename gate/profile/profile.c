@@ -11,7 +11,7 @@
 #include <string.h>
 
 #define NOISE_FLOOR  .01    /* relative noise that repetitions on one day do not show */
-#define NAMED	     2	    /* most members in the name of a group */
+#define NAMED	     2	    /* maximum number of members in the name of a group */
 #define MEDIAN_ERROR 1.8582 /* standard error of the median of normal values, in units of median absolute deviation / sqrt(n) */
 #define STILL_NOISE  .02    /* relative day-to-day noise of one machine's rates */
 #define STILL	     1.7    /* largest spread of types by chance, in units of the noise (0.999 quantile for twelve types) */
@@ -34,7 +34,7 @@ const struct profile_options profile_defaults = { SHARES_RESAMPLES, PROFILE_SEED
 
 /* Calibrated with stressors held out and mixtures injected: docs/evidence/irup.md. */
 #define PART_TRUSTED .8						  /* probability that the leading part leads */
-static const double least_trusted[INFERRED_LEVELS] = { .2, .45 }; /* least part of the time in all fits that are nearly as good */
+static const double least_trusted[INFERRED_LEVELS] = { .2, .45 }; /* minimum part of the time in all fits that are nearly as good */
 #define SHOWN_MIN  .02
 #define PART_NAMED 3
 
@@ -44,11 +44,11 @@ static const char *const depths[INFERRED_LEVELS] = { "time", "category" };
 
 /* Categories, before those that cannot be distinguished are joined. */
 struct category_list {
-	const char **name; /* [n] */
-	enum level *level; /* [n] */
+	const char **name; /* [n] names */
+	enum level *level; /* [n] level of each category */
 	size_t *set;	   /* [n] index of the first category that cannot be distinguished from this one */
 	size_t *group;	   /* [n] for a category without its own name, the group that it represents; else FEATURES_NONE */
-	bool *leads;	   /* [n] it is the largest part of some column */
+	bool *leads;	   /* [n] the category is the largest part of some column */
 	size_t n, capacity;
 };
 

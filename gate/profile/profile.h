@@ -41,10 +41,10 @@ void inferred_rows(const struct inferred *inferred, struct document *d);
 /* Adds the tree for users, and the depth to which it is trusted. */
 void inferred_shown(const struct inferred *inferred, struct document *d);
 
-#define PROFILE_TYPES_MIN   4 /* least hardware types; with fewer, none can be held out, and no model is fitted */
+#define PROFILE_TYPES_MIN   4 /* minimum number of hardware types; with fewer, none can be held out, and no model is fitted */
 #define PROFILE_REASONS_MAX 10
 #define PROFILE_SEED	    20185
-#define PROFILE_RANKED	    .10 /* least share of a ranked group: at least 0.9 of such groups are really used */
+#define PROFILE_RANKED	    .10 /* minimum share of a ranked group: at least 0.9 of such groups are really used */
 
 /* Input of a model, from the runs of a version (profile_rows_of) or from a test. */
 struct profile_rows {
@@ -92,7 +92,7 @@ struct profile_reason {
 };
 
 struct profile_group {
-	char *name;			 /* made of its members and their main categories */
+	char *name;			 /* name, made of its members and their main categories */
 	bool categories[CATEGORY_COUNT]; /* categories of its members */
 	size_t *members;		 /* [n] columns of the rows, ascending */
 	size_t n;
@@ -154,7 +154,7 @@ struct stored_time; /* gate/profile/stored.h */
 enum assay_status views_load(struct store *store, const struct stored_time *time, const struct dataset *dataset, struct profile_rows *rows,
 			     struct assay_error *err);
 
-/* Reports whether a stressor must have less than 0.1 of the time, because too much of its time is in classes that the application lacks. */
+/* Reports whether a stressor must have less than 0.1 of the time: too much of its own time is in classes that the application lacks. */
 bool views_exclude(const struct profile_rows *rows, size_t column);
 /* Makes the models of the cost also fit the composition of the time; does nothing if that is not known of the application. */
 void views_join(const struct profile_rows *rows, struct blend_data *data);

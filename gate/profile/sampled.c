@@ -19,7 +19,7 @@ struct class_row { /* names: for code_is_named() */
 static const struct class_row kernel_classes[] = {
 	{ "file data", KERNEL_DATA(NAME) "transfer preadv* pwritev* sendfile* lseek64 pread pwrite posix_fadvise* posix_fallocate* "
 					 "ftruncate64 truncate64 io_uring_*" },
-	{ "file metadata", KERNEL_METADATA(NAME) KERNEL_OLD_METADATA(NAME) /* and */
+	{ "file metadata", KERNEL_METADATA(NAME) KERNEL_OLD_METADATA(NAME) /* further names: */
 	  "open64 openat* stat64 fstat64 lstat64 fstatat* newstat newfstat newlstat faccessat* getdents* rename* unlink* symlink* "
 	  "readlink* mkdir* mknod* fchmod* fchown* utime* inotify_*" },
 	{ "mapping memory", KERNEL_MAPPING(NAME) "mmap* mlock* munlock*" },

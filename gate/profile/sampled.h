@@ -21,7 +21,7 @@ struct sampled_function {
 	char name[CODE_NAME_BYTES];
 	char file[SAMPLED_NAME_BYTES]; /* name without directory */
 	size_t class;
-	bool by_callers; /* as in code.h */
+	bool by_callers; /* the function has no name; its class is that of its callers (code.h) */
 	uint64_t count;
 };
 
@@ -45,13 +45,13 @@ struct sampled_program {
 /* Samples of several runs; zeroed: none. */
 struct sampled {
 	const char *own; /* name of the program; NULL: the name of its file. Borrowed until the last sampled_add() */
-	struct sampled_class classes[SAMPLED_CLASSES_MAX]; /* [n] */
+	struct sampled_class classes[SAMPLED_CLASSES_MAX]; /* [n] classes with their samples */
 	size_t n;
-	struct sampled_function functions[SAMPLED_FUNCTIONS_MAX]; /* [n_functions] */
+	struct sampled_function functions[SAMPLED_FUNCTIONS_MAX]; /* [n_functions] functions with their samples */
 	size_t n_functions;
 	struct sampled_sliced sliced[SAMPLED_SLICED]; /* [n_sliced] frequent classes, of the runs that have slices */
 	size_t n_sliced;
-	struct sampled_program programs[SAMPLED_PROGRAMS]; /* [n_programs] */
+	struct sampled_program programs[SAMPLED_PROGRAMS]; /* [n_programs] programs with their samples */
 	size_t n_programs;
 	double sliced_ns; /* duration of all sliced runs together */
 	uint64_t sliced_runs;

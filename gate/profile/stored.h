@@ -7,7 +7,7 @@
 #include "runs/running/run.h"
 
 struct stored_run {
-	const struct run *run; /* borrowed */
+	const struct run *run; /* the stored run; borrowed */
 	struct level_run time;
 	struct parts_run met;	    /* numbers of its samples */
 	struct signature signature; /* its samples are removed if they cannot be added to those of the other runs */

@@ -6,8 +6,8 @@
 #include <math.h>
 #include <string.h>
 
-#define SAMPLES_MIN    30  /* least samples on all machines for a stressor's composition */
-#define OF_STRESSOR    .3  /* least part of a stressor's time that shows the stressor's needs */
+#define SAMPLES_MIN    30  /* minimum number of samples on all machines for a stressor's composition */
+#define OF_STRESSOR    .3  /* minimum part of a stressor's time that shows the stressor's needs */
 #define OF_OWN	       .03 /* part of the time: error of a class's measured share */
 #define SHARE_EXCLUDED .1
 
