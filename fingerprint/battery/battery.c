@@ -32,13 +32,13 @@ void battery_release(struct battery *battery)
 	*battery = (struct battery){ 0 };
 }
 
-/* Appends the length before the text, so that different lists of words give different bytes. */
+/* Appends a word after its length, so that different lists of words give different bytes. */
 static void add_word(struct buf *text, const char *word)
 {
 	buf_format(text, "%zu:%s\n", strlen(word), word);
 }
 
-/* Updates the hash. Entries are in name order, so the order of the file does not matter. */
+/* Computes the hash. Entries are sorted by name, so their order in the file does not matter. */
 static void battery_update_hash(struct battery *battery, bool with_dangerous)
 {
 	struct buf text = BUF_INIT;
@@ -87,7 +87,7 @@ enum assay_status battery_select(struct battery *battery, const char *const *nam
 
 /* ---- parsing YAML ---- */
 
-/* Parses a name, which becomes a feature, a file name and an argument. */
+/* Parses a name. Names serve as features, file names and arguments, so few characters are allowed. */
 static enum assay_status parse_name(const char *file, const struct yaml_node *node, const char *what, char **out, struct assay_error *err)
 {
 	const char *text = NULL;
@@ -104,8 +104,8 @@ static enum assay_status parse_name(const char *file, const struct yaml_node *no
 	return ASSAY_OK;
 }
 
-/* Reports whether stress-ng must not get an option: to write elsewhere, to run longer, or to run other stressors. It accepts abbreviated
- * options, so beginnings of these names are refused, too. */
+/* Reports whether a battery must not set this option of stress-ng: it would change output files, duration or stressors. stress-ng accepts
+ * abbreviated options, so abbreviations of these names are forbidden, too. */
 static bool is_forbidden(const char *argument)
 {
 	static const char *const names[] = { "--temp-path",  "--yaml",	       "--timeout", "--log-file", "--class",

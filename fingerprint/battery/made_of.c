@@ -5,9 +5,9 @@
 
 #define TABLE_CLASSES 4
 
-/* In name order. Percentages of the samples of one run of the battery `paper` of one to three seconds each (17 to 254 samples; stress-ng
- * 0.15.06, Linux 6.18, a virtual machine); without classes below 8 %. Kinds of computing are those of stress-ng's manual. Missing stressors
- * could not be run, or had too few samples: they are unknown. */
+/* Rows in name order. Percentages of samples in one run of the battery `paper`, 1 to 3 s and 17 to 254 samples per stressor (stress-ng
+ * 0.15.06, Linux 6.18, a virtual machine). Classes below 8 % are omitted. Kinds of computing are those of stress-ng's manual. Missing
+ * stressors could not run or had too few samples; their division is unknown. */
 static const struct row {
 	const char *name;
 	int computing;

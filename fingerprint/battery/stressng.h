@@ -1,4 +1,4 @@
-/* The output of `stress-ng --yaml`. It comes from another machine and is not trusted. */
+/* Parser of the output of `stress-ng --yaml`. The output comes from another machine and is not trusted. */
 #ifndef FINGERPRINT_BATTERY_STRESSNG_H
 #define FINGERPRINT_BATTERY_STRESSNG_H
 
@@ -14,24 +14,24 @@
 struct stressng_metrics {
 	char version[STRESSNG_VERSION_BYTES]; /* "0.15.06" */
 	double bogo_ops;
-	double per_s;	   /* per second of user and system time */
-	double real_per_s; /* per second of real time */
+	double per_s;	   /* operations per second of user and system CPU time */
+	double real_per_s; /* operations per second of real time */
 	double wall_s, user_s, system_s;
-	bool measured; /* bogo_ops and per_s are above 0 */
+	bool measured; /* true if bogo_ops and per_s are above 0 */
 };
 
-/* Finds the metrics of `stressor` in text[0..n). Computes missing rates from operations and times. ASSAY_E_FORMAT: it is no such document,
- * lacks the stressor or has it twice, or has impossible numbers (negative, not finite, rates that contradict operations and times). */
+/* Finds the metrics of `stressor` in text[0..n). Computes missing rates from operations and times. ASSAY_E_FORMAT: not stress-ng's YAML,
+ * stressor missing or twice, or impossible numbers (negative, not finite, rates that contradict operations and times). */
 enum assay_status stressng_parse(const char *text, size_t n, const char *stressor, struct stressng_metrics *out, struct assay_error *err);
 
 /* Meaning of stress-ng's exit statuses for a measurement. */
 enum stressng_trust {
-	STRESSNG_MEASURED,  /* 0 */
-	STRESSNG_MISSING,   /* 3: no resource, 4: not implemented: the machine cannot run this stressor */
-	STRESSNG_DISCARDED, /* 7: it does not trust its own metrics */
-	STRESSNG_FAILED,    /* others */
+	STRESSNG_MEASURED,  /* exit status 0 */
+	STRESSNG_MISSING,   /* exit status 3 (no resource) or 4 (not implemented): the machine cannot run this stressor */
+	STRESSNG_DISCARDED, /* exit status 7: stress-ng does not trust its own metrics */
+	STRESSNG_FAILED,    /* any other exit status */
 };
-#define STRESSNG_EXIT_NOT_BEGUN 1 /* it had no memory for its own buffers, or did not accept its arguments */
+#define STRESSNG_EXIT_NOT_BEGUN 1 /* stress-ng had no memory for its buffers or rejected its arguments */
 enum stressng_trust stressng_trust_of(int exit_status, const char **text);
 
 #endif

@@ -1,5 +1,5 @@
-/* The stressors of stress-ng that assay knows, with their categories: stress-ng's own classes (0.15.06, `stress-ng --class NAME?`). The
- * first one of a row, the main category, is assay's choice and determines colours only. */
+/* stress-ng's stressors that assay knows, with their categories: stress-ng's own classes (0.15.06, `stress-ng --class NAME?`). The first
+ * category of a row is the main one. assay chose it, and only colours depend on it. */
 #ifndef FINGERPRINT_BATTERY_STRESSOR_H
 #define FINGERPRINT_BATTERY_STRESSOR_H
 
@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Constant, name. */
+/* Each row has a constant and a name. */
 #define CATEGORY_ROWS(X)                                                                                                                   \
 	X(CATEGORY_CPU, "cpu")                                                                                                             \
 	X(CATEGORY_CPU_CACHE, "cpu-cache")                                                                                                 \
@@ -31,13 +31,13 @@ enum category { CATEGORY_ROWS(ROWS_ENUM) CATEGORY_COUNT };
 
 struct stressor {
 	const char *name;
-	enum category categories[STRESSOR_CATEGORIES_MAX]; /* the main one first */
+	enum category categories[STRESSOR_CATEGORIES_MAX]; /* main category first */
 	size_t n_categories;
 	bool steady_cpu; /* CPU-bound and repeatable: used to distinguish hardware types */
 };
 
-const struct stressor *stressor_find(const char *name); /* NULL: unknown */
-enum category stressor_category(const char *name);	/* main category; CATEGORY_UNKNOWN: unknown */
+const struct stressor *stressor_find(const char *name); /* returns NULL if unknown */
+enum category stressor_category(const char *name);	/* returns the main category; CATEGORY_UNKNOWN if the stressor is unknown */
 
 const char *category_name(enum category category);
 

@@ -1,4 +1,4 @@
-/* The catalog: machines/, one file per machine. */
+/* The catalog: the directory machines/ with one file per machine. */
 #ifndef FINGERPRINT_CATALOG_CATALOG_H
 #define FINGERPRINT_CATALOG_CATALOG_H
 
@@ -13,44 +13,44 @@
 
 struct catalog {
 	char *directory;
-	struct machine *machines; /* [n], by id */
+	struct machine *machines; /* [n], sorted by id */
 	size_t n;
 };
 
-/* All faults of a catalog, one line each. */
+/* Errors of all invalid files of a catalog, one line each. */
 struct catalog_problems {
 	char **texts; /* [n] */
 	size_t n, capacity;
 };
 void catalog_problems_release(struct catalog_problems *problems);
 
-/* Reads all machines; a missing directory is an empty catalog. With problems == NULL, the first invalid file is the error; otherwise
- * invalid files are excluded and listed. Overwrites *out; catalog_release() it. */
+/* Reads all machines into *out. A missing directory is an empty catalog. If `problems` is NULL, the first invalid file is an error;
+ * otherwise invalid files are excluded and listed in *problems. The caller calls catalog_release(). */
 enum assay_status catalog_load(const char *directory, struct catalog_problems *problems, struct catalog *out, struct assay_error *err);
 void catalog_release(struct catalog *catalog);
 
-const struct machine *catalog_find(const struct catalog *catalog, const char *id); /* NULL: not found */
+const struct machine *catalog_find(const struct catalog *catalog, const char *id); /* returns NULL if not found */
 
-/* Returns the machine with this id, a new one if necessary; valid until the next call. */
+/* Returns the machine with this id; adds an empty one if it is missing. The pointer is valid until the next call. */
 struct machine *catalog_machine(struct catalog *catalog, const char *id);
 
-/* Adds the summaries of all fingerprints in the store to the catalog (in memory). */
+/* Adds the summaries of all fingerprints in `set` to the catalog in memory. */
 void catalog_put(struct catalog *catalog, const struct fingerprint_set *set);
 
-/* Writes the machines whose file is missing or differs; *written: how many. */
+/* Writes each machine whose file is missing or differs. *written: number of files written. */
 enum assay_status catalog_save(const struct catalog *catalog, size_t *written, struct assay_error *err);
 
-/* Sets aside the hosts whose machines are retired. Skips unreadable files. */
+/* Sets aside the hosts of retired machines, so that no command uses them. Skips unreadable files. */
 enum assay_status catalog_set_aside(struct lab *lab, struct assay_error *err);
 
 /* ---- arguments that name a fingerprint or a machine ---- */
 
-/* Finds a complete fingerprint of the store by MACHINE (its latest one), id, or MACHINE@DATE, where DATE is the start of exactly one of the
- * machine's times ("2026-11-20T10"). Several or none is an error that lists the existing ones. */
+/* Finds a complete fingerprint by its id, by MACHINE (its latest fingerprint) or by MACHINE@DATE, where DATE starts the time of exactly one
+ * fingerprint ("2026-11-20T10"). If several or none match, the error lists the candidates. */
 enum assay_status choose_fingerprint(const struct fingerprint_set *set, const char *word, const struct fingerprint **out,
 				     struct assay_error *err);
 
-/* Finds the machine of the catalog with this id; else an error names the nearest one. */
+/* Finds the catalog's machine with this id. If it is missing, the error suggests the most similar id. */
 enum assay_status choose_machine(const struct catalog *catalog, const char *id, struct machine **out, struct assay_error *err);
 
 #endif

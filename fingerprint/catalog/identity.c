@@ -6,7 +6,7 @@
 
 #include <math.h>
 
-/* Evidence that distinguishes machines of the same model: field, name, whether two machines must differ in it. */
+/* Evidence that distinguishes machines. Columns: field, name, whether different machines must differ in it. */
 #define EVIDENCE_ROWS(X)                                                                                                                   \
 	X(machine_id, "machine-id", true)                                                                                                  \
 	X(board_serial, "board serial number", true)                                                                                       \

@@ -1,4 +1,4 @@
-/* Checks whether a host is the machine that the catalog knows by this name. */
+/* Checks whether a host is the machine that the catalog has under the same name. */
 #ifndef FINGERPRINT_CATALOG_IDENTITY_H
 #define FINGERPRINT_CATALOG_IDENTITY_H
 
@@ -10,19 +10,19 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Compares the evidence in `facts` with the catalog. ASSAY_E_CONFLICT: the machine with this id had another machine-id, board or CPU (a
- * swap), or another machine with fingerprints has this machine-id or board (a clone, or a second name). Never merges silently. */
+/* Compares the evidence in `facts` with the catalog. Never merges machines. ASSAY_E_CONFLICT: machine `id` had another machine-id, board or
+ * CPU (a swap), or another machine with fingerprints has the same machine-id or board (a clone, or a second name). */
 enum assay_status identity_check(const struct catalog *catalog, const char *id, const struct facts *facts, struct assay_error *err);
 
-/* Records that a machine of the catalog was reinstalled: `facts` may have another machine-id, but nothing else that identity_check()
- * refuses. `evidence` gets the compared evidence as text. A machine unknown to the catalog stays unknown. */
+/* Records that machine `id` was reinstalled: its machine-id may differ, but any other conflict of identity_check() remains an error.
+ * `evidence` gets the comparison as text. A machine that the catalog lacks is not added. */
 enum assay_status identity_reinstall(struct catalog *catalog, const char *id, const struct facts *facts, struct buf *evidence,
 				     struct assay_error *err);
 
-/* Returns the shell command that renames a machine, or completes that. free() it. */
+/* Returns the shell command that renames a machine or completes an interrupted renaming. free() it. */
 char *identity_rename_command(const char *from, const char *to);
 
-/* Stores the evidence in the machine; keeps values that the facts lack. */
+/* Copies the evidence into `identity`; keeps old values where `facts` has none. */
 void identity_take(struct machine_identity *identity, const struct facts *facts);
 
 #endif

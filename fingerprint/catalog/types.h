@@ -1,11 +1,11 @@
-/* Hardware types: machines that are the same to a model. All validation and counting is by type, because machines of one type repeat the
- * same information. In this order:
- *   1. the type that was given for the fingerprint (the column `type` of `host import`);
- *   2. the type of the host in lab.yaml;
- *   3. the profile of an emulated host;
- *   4. CPU model, sockets x cores x threads and memory size, where the catalog knows them;
- *   5. average-linkage clusters of the logged medians of the steady CPU stressors over all fingerprints of the battery that
- *      have none of the former (docs/evidence/statistics.md). */
+/* Hardware types: machines that a model treats as the same. Models validate and count by type, because machines of one type repeat the same
+ * information. The first rule that applies gives the type:
+ * 1. the type that was given for the fingerprint (the column `type` of `host import`);
+ * 2. the type of the host in lab.yaml;
+ * 3. the profile of an emulated host;
+ * 4. CPU model, sockets x cores x threads and memory size, if the catalog knows them;
+ * 5. average-linkage clusters of the logarithms of the steady CPU stressors' medians, over all other fingerprints of the battery
+ * (docs/evidence/statistics.md). */
 #ifndef FINGERPRINT_CATALOG_TYPES_H
 #define FINGERPRINT_CATALOG_TYPES_H
 
@@ -16,23 +16,23 @@
 
 #include <stddef.h>
 
-#define TYPES_CUT .3 /* average Euclidean distance of natural logs: clusters with less are one type */
+#define TYPES_CUT .3 /* average Euclidean distance of natural logarithms; clusters that are closer are one type */
 
 struct types_member {
 	const struct machine *machine;
-	const struct machine_fingerprint *fingerprint; /* both in the catalog, borrowed */
+	const struct machine_fingerprint *fingerprint; /* `machine` and `fingerprint` belong to the catalog */
 	size_t type;
 };
 
 struct types_type {
 	char *name;
-	char *why; /* why its members are one type */
+	char *why; /* reason why its members are one type */
 };
 
 struct types {
-	struct types_type *types; /* [n], by name */
+	struct types_type *types; /* [n], sorted by name */
 	size_t n;
-	struct types_member *members; /* [n_members], every fingerprint of the catalog, by fingerprint id */
+	struct types_member *members; /* [n_members], every fingerprint of the catalog, sorted by fingerprint id */
 	size_t n_members;
 };
 
@@ -40,10 +40,10 @@ struct types {
 void types_of(const struct catalog *catalog, const struct lab_config *config, struct types *out);
 void types_release(struct types *types);
 
-/* Returns the present type of a host, by rules 2 to 4; NULL: unknown. free() it. */
+/* Returns the current type of a host by rules 2 to 4; NULL if unknown. free() it. */
 char *types_of_host(const struct host *host, const struct facts *facts);
 
-/* Returns the type of a fingerprint; SIZE_MAX: it is not in the catalog. */
+/* Returns the index of the fingerprint's type; SIZE_MAX if the catalog lacks the fingerprint. */
 size_t types_find(const struct types *types, const char *fingerprint_id);
 
 #endif
