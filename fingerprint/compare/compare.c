@@ -7,20 +7,20 @@
 
 #include <math.h>
 
-#define SCALE_QUANTILE .85	    /* quantile of absolute differences: the most informative one about the scale of normal ones */
-#define SCALE_NORMAL   1.4395314709 /* this quantile of a standard normal number */
-#define SCALE_DF       .45	    /* degrees of freedom of a variance by that quantile, per difference */
+#define SCALE_QUANTILE .85	    /* quantile of absolute differences that tells most about the scale of normal numbers */
+#define SCALE_NORMAL   1.4395314709 /* value of this quantile for a standard normal number */
+#define SCALE_DF       .45	    /* degrees of freedom, per difference, of a variance estimated by this quantile */
 #define PASSES_DF      3.	    /* degrees of freedom of a variance between sessions that is predicted from the passes */
-#define ASSUMED	       3.	    /* assumed ratio of the variance between sessions to the median one between passes, without sessions */
+#define ASSUMED	       3.	    /* ratio of the variances between sessions and between passes, assumed if no sessions show it */
 #define ASSUMED_DF     10.
-#define ODD_DF	       10. /* degrees of freedom of t: outlying sessions are more frequent than normal numbers predict */
-#define SIDE_MIN       3   /* fewest sessions before and after a change: one outlier is no change */
-#define FIRST_SHARE    .25 /* share of all stressors' level for the latest session */
-#define MULTIPLE_MIN   4   /* fewest sessions: of three differences one may be a change */
-#define PEER_SESSIONS  3   /* sessions of each, in comparisons of two machines */
-#define TYPE_SESSIONS  24  /* from this number on, the noise is from machines of the type only */
+#define ODD_DF	       10. /* degrees of freedom of t: sessions have more outliers than normal numbers */
+#define SIDE_MIN       3   /* fewest sessions on each side of a change, because one outlier is no change */
+#define FIRST_SHARE    .25 /* part of the level that is used to test the latest session alone */
+#define MULTIPLE_MIN   4   /* fewest sessions that give a `multiple`: one of only three differences could be a change */
+#define PEER_SESSIONS  3   /* sessions of each machine in a comparison of two machines */
+#define TYPE_SESSIONS  24  /* number of sessions from which machines of the type alone give the noise */
 
-/* Returns the median of x[n] without NaN; *known: how many numbers there are. NaN: none. */
+/* Returns the median of the numbers in x[0..n) that are not NaN; NaN if there are none. *known: how many there are; may be NULL. */
 static double median_of_known(const double *x, size_t n, size_t *known)
 {
 	double *kept = mem_new(n, sizeof(*kept)), median;
@@ -39,7 +39,7 @@ static double median_of_known(const double *x, size_t n, size_t *known)
 
 /* ---- sessions of a machine ---- */
 
-/* Returns the variance of the log between passes; NaN: fewer than two. */
+/* Returns the variance of the logarithm of a rate between passes; NaN if fewer than two passes have a rate. */
 static double variance_of_passes(const struct fingerprint_set *set, const struct fingerprint *f, size_t stressor)
 {
 	double *logs = mem_new(f->n_passes, sizeof(*logs)), sd;
@@ -90,9 +90,9 @@ static void compare_series_release(struct compare_series *series)
 	*series = (struct compare_series){ 0 };
 }
 
-/* ---- the noise between sessions ---- */
+/* ---- noise between sessions ---- */
 
-/* Stores the absolute differences of consecutive sessions in a row, in units of their machine's multiple, ascending. */
+/* Collects the absolute differences of consecutive sessions in one row, each divided by its machine's `multiple`, ascending. */
 static void add_differences(struct compare_noise *noise, struct compare_series *const *series, size_t n, size_t row)
 {
 	double *out = &noise->apart[row * noise->capacity];
@@ -110,7 +110,7 @@ static void add_differences(struct compare_noise *noise, struct compare_series *
 	noise->n[row] = count;
 }
 
-/* Returns how much noisier a machine is than others: by the median over its stressors, in the middle of its sessions. */
+/* Returns how much noisier a machine is than others, at least 1: the median over its sessions of the median over stressors. */
 static double multiple_of(const struct compare_series *s, const struct compare_noise *noise)
 {
 	double *apart = mem_new(noise->n_stressors, sizeof(*apart)), *weeks = mem_new(s->n, sizeof(*weeks)), multiple = 1;
@@ -129,7 +129,7 @@ static double multiple_of(const struct compare_series *s, const struct compare_n
 	return multiple;
 }
 
-/* Estimates the noise from machines of one set. Overwrites *out; compare_noise_release() it. */
+/* Estimates the noise from the machines' sessions. Also sets their `multiple`. Overwrites *out; compare_noise_release() it. */
 static void compare_noise_of(const struct fingerprint_set *set, struct compare_series *const *series, size_t n, struct compare_noise *out)
 {
 	struct compare_noise noise = { .n_stressors = set->n_stressors };
@@ -162,8 +162,8 @@ static void compare_noise_release(struct compare_noise *noise)
 	*noise = (struct compare_noise){ 0 };
 }
 
-/* Returns the variance of a session in a row from differences of consecutive sessions, NaN without any, and its degrees of freedom.
- * Excludes this series' difference at the split, which is being tested. */
+/* Returns the variance of one session in a row, from differences of consecutive sessions; NaN if there are none. *df: its degrees of
+ * freedom. Excludes the difference of this series at the split, because it is being tested. */
 static double scale_of(const struct compare_series *s, const struct compare_noise *noise, size_t row, size_t split, double *df)
 {
 	const double *x = &noise->apart[row * noise->capacity], *logs = &s->logs[row * s->n];
@@ -181,8 +181,8 @@ static double scale_of(const struct compare_series *s, const struct compare_nois
 	return apart * apart / 2;
 }
 
-/* Computes the noise of one session by row, for a division at the split. The variance between sessions is also predicted from that between
- * passes, by the median ratio over the stressors; this counts as PASSES_DF degrees of freedom. Without sessions it assumes a ratio. */
+/* Computes variance and degrees of freedom of one session for each row. A prediction from the variance between passes adds PASSES_DF
+ * degrees. It uses the median ratio of the two variances over the stressors, or an assumed ratio if no stressor has differences. */
 static void scales_of(const struct compare_series *s, const struct compare_noise *noise, size_t split, double *variances, double *dfs)
 {
 	size_t n = noise->n_stressors;
@@ -199,7 +199,7 @@ static void scales_of(const struct compare_series *s, const struct compare_noise
 		double foretold = isnan(middle) ? ASSUMED * fmax(own, (own + passes) / 2) : middle * own;
 
 		if (isnan(own))
-			continue; /* other stressors do not predict it */
+			continue; /* no prediction is possible without the stressor's own variance between passes */
 		variances[j] = ((dfs[j] > 0 ? dfs[j] * variances[j] : 0) + df * foretold) / (dfs[j] + df);
 		dfs[j] += df;
 	}
@@ -216,9 +216,8 @@ static const char *reason_of(const struct fingerprint_set *set, const struct fin
 	return s.zero ? "recorded 0" : (f->reasons ? f->reasons[stressor] : NULL);
 }
 
-/* Returns how far the median of k sessions may be from the truth, in standard deviations of one session, at a one-sided level. More than
- * half of them are beyond a limit with this probability if each is with the probability p, by a beta distribution. A mean would be more
- * sensitive to outlying sessions. */
+/* Returns the distance, in standard deviations of one session, that the median of k sessions exceeds with probability `level`. That happens
+ * if more than half of them exceed it, each with probability p; a beta distribution gives p. A mean would be more sensitive to outliers. */
 static double limit_of(double level, size_t k, double df)
 {
 	double a = (double)(k + 1), t = stats_t_quantile(level, a), p = (1 + t / sqrt(t * t + a)) / 2;
@@ -235,8 +234,8 @@ static double distance_from(double level, const double *x, size_t n)
 	return sum;
 }
 
-/* Judges a row of the series by the division at `split`. The result replaces that of earlier divisions if it is the first; if only it
- * differs; or if both differ, and the earlier ones leave more. `variance`: of a session. */
+/* Compares sessions before and after `split` in one row, and stores the result if it is better than that of earlier splits. It is better if
+ * it is the first; if only it differs; or if both differ and it leaves smaller distances in *left. `variance`: of one session. */
 static void judge_row(struct compare_row *row, const struct compare_series *s, size_t index, size_t split, double variance, double df,
 		      double level, double *left)
 {
@@ -247,7 +246,7 @@ static void judge_row(struct compare_row *row, const struct compare_series *s, s
 	bool first = isnan(row->noise), differs;
 
 	if (!m || !k || !(df > 0) || (!first && apart < sd * stats_normal_quantile(1 - pow(level, 2 / (double)(k + 1)))))
-		return; /* usually true for the last condition, which even normal noise satisfies */
+		return; /* a cheap test first: even normal noise explains most differences */
 	df = 1 / (1 / df + 1 / ODD_DF);
 	half = sd * hypot(limit_of(level, m, df), limit_of(level, k, df));
 	differs = stats_round(apart) > fmax(stats_round(half), log1p(COMPARE_MATTERS));
@@ -267,7 +266,7 @@ static void judge_row(struct compare_row *row, const struct compare_series *s, s
 	row->since_ms = s->n > 2 ? s->sessions[split]->taken_ms : 0;
 }
 
-/* Adds every stressor that was tried in the first or the last session; which[]: its row of the series. */
+/* Adds a row for each stressor that was tried in the first or the last session. which[]: index of its row in the series. */
 static void add_rows(struct compare *c, const struct compare_series *s, size_t *which)
 {
 	const double none = (double)NAN;
@@ -283,7 +282,7 @@ static void add_rows(struct compare *c, const struct compare_series *s, size_t *
 			row.reasons[i] = reason_of(s->set, s->sessions[session], j);
 		}
 		if (isnan(row.medians[0]) && isnan(row.medians[1]) && !row.reasons[0] && !row.reasons[1])
-			continue; /* belongs to another battery */
+			continue; /* the stressor belongs to another battery */
 		row.ratio = row.medians[1] / row.medians[0];
 		c->compared += isnan(row.ratio) ? 0 : 1;
 		which[c->n] = j;
@@ -294,10 +293,10 @@ static void add_rows(struct compare *c, const struct compare_series *s, size_t *
 	c->rows[c->n].stressor = "all stressors";
 }
 
-/* Compares the latest 3, 5, ... sessions with three or more earlier ones. With fewer sessions, and for all stressors together, also
- * compares the latest one with the earlier ones. The divisions share the level, later ones get less; three quarters are for all stressors
- * together. looks: number of comparisons in which the caller looks for a difference, at least 1; the level holds for all of them together.
- * Overwrites *out; free() its rows. O(stressors * sessions^2), of simple steps. */
+/* Compares the latest 1, 3, 5, ... sessions with the earlier ones, at least SIDE_MIN. The latest 1 is tested for all stressors together and
+ * in short series. The splits share the level; later ones get less. Three quarters of each share are for all stressors together. `looks`:
+ * number of comparisons among which the caller searches, at least 1; the level holds for all of them together. Overwrites *out; free() its
+ * rows. O(stressors * sessions^2). */
 static void compare_sessions(const struct compare_series *s, const struct compare_noise *noise, size_t looks, struct compare *out)
 {
 	size_t rows = s->set->n_stressors + 1, *which = mem_new(rows, sizeof(*which));
@@ -362,7 +361,7 @@ enum assay_status compare_fingerprints(const struct fingerprint_set *set, const 
 	return ASSAY_OK;
 }
 
-/* ---- as a document ---- */
+/* ---- output ---- */
 
 static int order_by_size(const void *a, const void *b)
 {
@@ -436,12 +435,12 @@ void compare_set_rows(const struct compare *compare, struct document *d)
 	doc_end(d);
 }
 
-/* ---- drift: fingerprints of a machine ---- */
+/* ---- drift: fingerprints of one machine ---- */
 
 ROWS_FUNCTION(drift_state_code, enum drift_state, DRIFT_STATE_ROWS, ROWS_WORD)
 
-/* Reports whether no later fingerprint of this machine, up to now_ms, has its battery and architecture. A later stress-ng counts, too: the
- * machine's state under an older one no longer matters. False for one after now_ms. */
+/* Reports whether `f` is the machine's latest fingerprint of its battery and architecture up to `now_ms`. A fingerprint with a later
+ * stress-ng version counts, too, because it describes the current state. False if `f` is after `now_ms`. */
 static bool drift_is_latest(const struct machine *machine, const struct machine_fingerprint *f, int64_t now_ms)
 {
 	if (f->taken_ms > now_ms)
@@ -454,7 +453,7 @@ static bool drift_is_latest(const struct machine *machine, const struct machine_
 	return true;
 }
 
-/* Returns the reference of a later fingerprint: the last accepted one, else the first. *acceptance: the reference's, or NULL. */
+/* Returns the reference for `latest`: the last accepted fingerprint, or else the first. *acceptance: its acceptance, or NULL. */
 static const struct machine_fingerprint *drift_reference(const struct machine *machine, const struct machine_fingerprint *latest,
 							 const struct machine_acceptance **acceptance)
 {
@@ -509,7 +508,7 @@ size_t drift_busy(const struct machine *machine, const struct machine_fingerprin
 	return known;
 }
 
-/* Adds all fingerprints from the reference to the latest, except those of the busy machine. */
+/* Adds all fingerprints from the reference to the latest, except those of a busy machine. */
 static void add_series(struct drift_past *past, const struct fingerprint_set *set)
 {
 	size_t n = past->machine->n_fingerprints, known, kept = 0;
@@ -540,7 +539,7 @@ static bool is_alike(const struct drift *drift, size_t a, size_t b)
 	return machine_comparable(drift->past[a].latest, drift->past[b].latest) && drift->peers[a].type == drift->peers[b].type;
 }
 
-/* Adds the noise of the machines of its type, or of all machines if these have too few sessions. */
+/* Estimates the noise from machines of the type, or from all machines if those have too few sessions. */
 static void add_noise(struct drift *drift, const struct fingerprint_set *set, size_t index)
 {
 	struct compare_series **series = mem_new(drift->n, sizeof(*series));
@@ -584,8 +583,8 @@ static bool are_peers(const struct drift *drift, size_t a, size_t b)
 	       drift->past[b].series.n;
 }
 
-/* Compares the latest fingerprints of both, as if one machine had become the other: three if both have enough, so that one outlier does not
- * matter; else one. */
+/* Compares two machines as if one had become the other. Uses the latest three fingerprints of each, so that one outlier does not matter;
+ * one if a machine has fewer. */
 static void compare_two(const struct drift_past *before, const struct drift_past *after, const struct fingerprint_set *set, size_t looks,
 			struct compare *compare)
 {
@@ -604,7 +603,7 @@ static void compare_two(const struct drift_past *before, const struct drift_past
 	compare_series_release(&series);
 }
 
-/* Counts differences. logs: log ratios to the others, [stressors x peers]. */
+/* Counts differing peers per stressor. logs[stressors x peers] gets the logarithms of the ratios. */
 static void count_differences(struct drift_stressor *stressors, double *logs, size_t peers, const struct compare *compare)
 {
 	for (size_t i = 0, j = 0; i < compare->n; i++) {
@@ -671,7 +670,7 @@ void drift_of(const struct catalog *catalog, const struct fingerprint_set *set, 
 	      struct drift *out)
 {
 	struct drift drift = { 0 };
-	size_t n = types->n_members; /* number of all fingerprints */
+	size_t n = types->n_members; /* number of all fingerprints of the catalog */
 
 	drift.past = mem_new(n, sizeof(*drift.past));
 	drift.peers = mem_new(n, sizeof(*drift.peers));

@@ -4,7 +4,7 @@
 
 /* ---- plan ---- */
 
-/* Stores an event; run 0: excluded, with a reason. */
+/* Stores an event of the plan. Run 0: the event is excluded, for the given reason. */
 static enum assay_status put_event(struct store *store, const char *fingerprint, size_t run, const char *event, const char *family,
 				   const char *domain, const char *reason, struct assay_error *err)
 {
@@ -49,7 +49,7 @@ static void read_left_out(sqlite3_stmt *stmt, struct counting_plan *plan)
 	plan->absent[plan->n_absent++] = (struct counting_absent){ mem_string(event), mem_string(reason) };
 }
 
-/* Reads a row of a run; false: it is neither the last run nor the next. */
+/* Reads an event of a run. Returns false if the run is neither the last one read nor the next. */
 static bool read_event(sqlite3_stmt *stmt, int64_t number, struct counting_plan *plan)
 {
 	struct counting_events *events;

@@ -10,18 +10,18 @@
 #include <inttypes.h>
 #include <math.h>
 
-#define LOAD_BUSY    .25 /* per CPU: something else ran in a quarter of the last minute */
-#define CROWDED_BUSY 25. /* percent: something waited for a CPU in a quarter of the time */
-#define STEAL_BUSY   2.	 /* percent */
+#define LOAD_BUSY    .25 /* load per CPU: other work ran for a quarter of the last minute */
+#define CROWDED_BUSY 25. /* percent of the time in which tasks waited for a CPU */
+#define STEAL_BUSY   2.	 /* percent of the CPU time, taken by other guests */
 #define SPREADS_BUSY 3	 /* median absolute deviations: about two standard deviations */
 
-/* Returns NaN if the text lacks the number. */
+/* Returns a number of a JSON object; NaN if it is missing. */
 static double number_of(const cJSON *object, const char *name)
 {
 	return cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(object, name));
 }
 
-/* Reports whether x[at] is larger than usual for the others by `least`, and by more than their spread. *usual: 0 without others. */
+/* Reports whether x[at] exceeds the median of the others by at least `least` and more than their spread. *usual: that median, else 0. */
 static bool is_unusual(const double *x, size_t n, size_t at, double least, double *usual)
 {
 	double *others = mem_new(n, sizeof(*others)), spread = 0;
@@ -149,7 +149,7 @@ static size_t stressor_index(const struct fingerprint_set *set, const char *name
 {
 	char **found = bsearch(name, set->stressors, set->n_stressors, sizeof(*set->stressors), compare_stressor);
 
-	ASSAY_BUG_IF(!found); /* the names were read from the same table, in the same transaction */
+	ASSAY_BUG_IF(!found); /* both queries read the same tables in one transaction */
 	return (size_t)(found - set->stressors);
 }
 
@@ -165,7 +165,7 @@ static void add_pass(const struct fingerprint_set *set, struct fingerprint *f, i
 		f->rates[n * set->n_stressors + j] = f->real_rates[n * set->n_stressors + j] = (double)NAN;
 }
 
-/* Loads rates sorted by fingerprint, pass, stressor, ordinal, so that a cell's values are adjacent. */
+/* Loads rates sorted by fingerprint, pass, stressor and ordinal, so that the values of a cell are adjacent. */
 static enum assay_status load_rates(struct store *store, struct fingerprint_set *set, struct fingerprint **by_id, struct assay_error *err)
 {
 	sqlite3_stmt *stmt = NULL;
@@ -188,7 +188,7 @@ static enum assay_status load_rates(struct store *store, struct fingerprint_set 
 		}
 		if (f->n_passes == 0 || f->passes[f->n_passes - 1] != sqlite3_column_int64(stmt, 1)) {
 			add_pass(set, f, sqlite3_column_int64(stmt, 1));
-			last = NULL; /* the array may have moved */
+			last = NULL; /* the array may have moved, so `last` is invalid */
 		}
 		cell = &f->rates[(f->n_passes - 1) * set->n_stressors + stressor_index(set, store_text(stmt, 2))];
 		if (cell != last) {
@@ -197,7 +197,7 @@ static enum assay_status load_rates(struct store *store, struct fingerprint_set 
 		}
 		sum += store_double(stmt, 3);
 		*cell = sum / (double)++count;
-		f->real_rates[cell - f->rates] = store_double(stmt, 4); /* sessions of assay record a cell once */
+		f->real_rates[cell - f->rates] = store_double(stmt, 4); /* only imports have several values per cell */
 		last = cell;
 	}
 out:
@@ -218,7 +218,7 @@ static enum assay_status load_reasons(struct store *store, struct fingerprint_se
 
 		while (next < set->n && strcmp(by_id[next]->id, store_text(stmt, 0)) != 0)
 			next++;
-		ASSAY_BUG_IF(next == set->n); /* the query selects complete fingerprints only */
+		ASSAY_BUG_IF(next == set->n); /* the query selects only complete fingerprints */
 		reason = &by_id[next]->reasons[stressor_index(set, store_text(stmt, 1))];
 		free(*reason);
 		*reason = mem_string(store_text(stmt, 2));
@@ -316,7 +316,7 @@ bool fingerprint_comparable(const struct fingerprint *a, const struct fingerprin
 
 void fingerprint_id(const struct fingerprint_key *key, char id[FINGERPRINT_ID_BYTES])
 {
-	/* No text contains a newline: names with control characters are refused when they are read. */
+	/* No text contains a newline, because readers refuse names with control characters. */
 	char *text =
 	    mem_format("%s\n%s\n%s\n%s\n%" PRId64 "\n", key->machine, key->battery_hash, key->stress_ng, key->architecture, key->taken_ms);
 
@@ -412,7 +412,7 @@ void fingerprint_writer_release(struct fingerprint_writer *w)
 	*w = (struct fingerprint_writer){ 0 };
 }
 
-/* ---- all fingerprints, without their rates ---- */
+/* ---- all fingerprints, without rates ---- */
 
 static const char items_sql[] =
     "SELECT " HEAD_COLUMNS

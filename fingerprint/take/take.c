@@ -19,33 +19,33 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define ANSWER_MS	(120 * 1000) /* for an answer, beyond the duration of the command */
+#define ANSWER_MS	(120 * 1000) /* time limit for an answer, beyond the command's own, ms */
 #define COMMAND_MS	(60 * 1000)
-#define END_MS		5000 /* for stress-ng to end after the interrupt, before everything is killed */
-#define BRING_IN_APART	20   /* minimum interval, relative to its duration: hosts wait for it at most a twentieth of the time */
+#define END_MS		5000 /* time between the interrupt of stress-ng and killing it, ms */
+#define BRING_IN_APART	20   /* minimum interval between catalog updates, in multiples of their duration */
 #define SPACE_BYTES_MIN (128.0 * 1024 * 1024)
 
 _Static_assert(FACTS_VERSION_BYTES == STRESSNG_VERSION_BYTES, "a version is a version");
 
-/* ---- a fingerprint being taken ---- */
+/* ---- a fingerprint in progress ---- */
 
-/* Everything is committed as it arrives, so that an interruption loses nothing; the fingerprint counts only once it is complete. For this
- * time after its start, an interrupted fingerprint is resumed, and a complete one is not repeated. */
+/* Time after its start in which an interrupted fingerprint is resumed and a complete one is not repeated, ms. Each result is committed when
+ * it arrives. Models use a fingerprint only when it is complete. */
 #define TAKING_RESUME_MS (24 * 3600 * 1000)
 
 struct taking {
 	char id[FINGERPRINT_ID_BYTES];
-	bool complete; /* it was complete when opened: nothing is left to do */
+	bool complete; /* was complete when opened */
 	int64_t passes;
-	bool *done; /* [passes x battery->n]: whether this stressor was tried in this pass */
+	bool *done; /* [passes x battery->n], whether this stressor was tried in this pass */
 	size_t n;   /* battery->n */
 };
 
-/* TAKING_RESUME_COUNTED: a fingerprint without counters of stressors is not complete. */
+/* TAKING_RESUME_COUNTED: a fingerprint also needs counters of stressors to be complete. */
 enum taking_mode { TAKING_NEW, TAKING_RESUME, TAKING_RESUME_COUNTED };
 
-/* Finds the latest fingerprint of the last day, interrupted or complete; with `counters`, a complete one must have some. It does not resume
- * one in which every attempt failed: the cause may be repaired. Nor does it take an earlier one instead. */
+/* Finds the latest fingerprint of the last day, interrupted or complete. If `counters`, a complete one must have counters. A fingerprint in
+ * which every attempt failed is not resumed, because the cause may be repaired; then no earlier one is used either. */
 static enum assay_status find_latest(struct store *store, const struct fingerprint_key *key, const char *profile, bool counters,
 				     struct taking *taking, struct assay_error *err)
 {
@@ -66,7 +66,7 @@ static enum assay_status find_latest(struct store *store, const struct fingerpri
 	return store_finish(stmt, st);
 }
 
-/* Marks the cells that earlier parts of the session have tried. */
+/* Marks the cells that were tried before the interruption. */
 static enum assay_status load_done(struct store *store, const struct battery *battery, struct taking *taking, struct assay_error *err)
 {
 	sqlite3_stmt *stmt = NULL;
@@ -92,9 +92,9 @@ static void taking_release(struct taking *taking)
 	*taking = (struct taking){ 0 };
 }
 
-/* Starts a fingerprint. Unless `mode` is TAKING_NEW, instead resumes the latest one of the same machine, profile, battery, stress-ng
- * version and architecture that started less than TAKING_RESUME_MS before key->taken_ms; it may be complete. conditions: JSON text;
- * profile: of an emulated host, or NULL. Overwrites *out; taking_release() it. */
+/* Starts a fingerprint, or resumes one unless `mode` is TAKING_NEW. It resumes the latest one with the same key and profile that started
+ * less than TAKING_RESUME_MS before key->taken_ms, even a complete one. `conditions`: JSON text. `profile`: of an emulated host, else NULL.
+ * Overwrites *out; taking_release() it. */
 static enum assay_status taking_open(struct store *store, const struct fingerprint_key *key, const struct battery *battery,
 				     const char *origin, const char *profile, const char *conditions, enum taking_mode mode,
 				     struct taking *out, struct assay_error *err)
@@ -120,7 +120,7 @@ static enum assay_status taking_open(struct store *store, const struct fingerpri
 	return st;
 }
 
-/* Finds the next cell to measure, passes first; false: all are done. */
+/* Finds the next cell to measure, pass by pass. Returns false if all cells are done. */
 static bool taking_next(const struct taking *taking, int64_t *pass, size_t *entry)
 {
 	for (size_t i = 0; i < (size_t)taking->passes * taking->n; i++) {
@@ -147,8 +147,8 @@ static enum assay_status insert_rate(struct store *store, const struct taking *t
 			     taking->id, pass, name, raw, signature);
 }
 
-/* Stores the outcome of a cell; commits before it returns. With metrics (measured), `text` is stress-ng's output and `signature` the
- * resource usage of its run (signature_text(); NULL: none). Without (NULL), `text` is the reason. */
+/* Stores the outcome of a cell and commits. If measured, `text` is stress-ng's output, and `signature` the run's resource usage
+ * (signature_text(); may be NULL). If not, `metrics` is NULL and `text` the reason. */
 static enum assay_status taking_keep(struct store *store, struct taking *taking, int64_t pass, size_t entry, const char *name,
 				     const struct stressng_metrics *metrics, const char *text, const char *signature,
 				     struct assay_error *err)
@@ -166,7 +166,7 @@ static enum assay_status taking_keep(struct store *store, struct taking *taking,
 	return st;
 }
 
-/* Fails with the most common reason. */
+/* Fails with the most frequent reason. */
 static enum assay_status nothing_measured(struct store *store, const struct taking *taking, struct assay_error *err)
 {
 	sqlite3_stmt *stmt = NULL;
@@ -183,8 +183,8 @@ static enum assay_status nothing_measured(struct store *store, const struct taki
 	return store_finish(stmt, st);
 }
 
-/* Completes the fingerprint, with the present conditions (NULL: those of the start). If nothing was measured, it stays incomplete:
- * ASSAY_E_NODATA, with the most common reason. */
+/* Marks the fingerprint complete and stores the conditions (NULL: keeps those of the start). ASSAY_E_NODATA: nothing was measured, so it
+ * stays incomplete. */
 static enum assay_status taking_complete(struct store *store, const struct taking *taking, const char *conditions, struct assay_error *err)
 {
 	enum assay_status st = store_do(store, err,
@@ -197,15 +197,15 @@ static enum assay_status taking_complete(struct store *store, const struct takin
 	return st;
 }
 
-/* State of all hosts; changing parts are accessed with the fleet's lock held. */
+/* State of all hosts. Code that accesses changing members must hold the fleet's lock. */
 struct take {
 	struct lab *lab;
 	struct catalog *catalog;
 	const struct take_options *options;
 	struct take_result *results; /* [n] */
 	size_t cells_done, cells_total;
-	int64_t bring_in_ms;	  /* earliest next time, monotonic */
-	struct assay_error fault; /* fault of the local store: ends everything */
+	int64_t bring_in_ms;	  /* earliest time of the next catalog update, monotonic, ms */
+	struct assay_error fault; /* fault of the local store, which ends all hosts */
 	bool failed;
 };
 
@@ -217,12 +217,12 @@ struct take_host {
 	struct facts before;
 	char version[STRESSNG_VERSION_BYTES];
 	struct taking taking;
-	char *directory; /* for stress-ng's files, on a tmpfs of the host, for this session only */
-	int64_t cgroup;	 /* version of the cgroup in which all cells were measured: 0 none, 1, 2; -1: no cell yet */
+	char *directory; /* directory on a tmpfs of the host for stress-ng's files of this session */
+	int64_t cgroup;	 /* lowest version of the cgroups that runs were in: 1 or 2; 0 if a run was in none; -1 before the first run */
 	struct counting_plan plan;
 };
 
-/* Unlocks. A fault of the local store ends every host, because nothing can be stored any more. */
+/* Unlocks. A fault of the local store ends all hosts, because no result can be stored any more. */
 static bool unlock_kept(struct take_host *h, enum assay_status st, const struct assay_error *err)
 {
 	struct take *take = h->take;
@@ -240,7 +240,7 @@ static bool unlock_kept(struct take_host *h, enum assay_status st, const struct 
 
 /* ---- commands on the host ---- */
 
-/* Runs a command. False: the host has failed; *ok: exit status 0. */
+/* Runs a command. Returns false if the host has failed. *ok: exit status 0. */
 static bool run_words(struct take_host *h, const char *const *words, size_t n, bool *ok)
 {
 	struct helper_request request;
@@ -265,8 +265,8 @@ static bool remove_directory(struct take_host *h)
 
 /* ---- conditions ---- */
 
-/* Reports whether a fact is a condition. Identity belongs to the machine, limits to the host. Counters become a share, and the clock an
- * offset. The machine's cgroups do not tell whether a stressor was in one. */
+/* Reports whether a fact is a condition. Others are: identity of the machine, limits of the host, counters (which become a percentage), the
+ * clock (an offset), and cgroups (a run's own cgroup counts instead). */
 static bool is_condition(const char *name)
 {
 	static const char *const others[] = { "hostname",   "machine_id",	"board_name",	       "board_serial",
@@ -278,7 +278,7 @@ static bool is_condition(const char *name)
 	return !strstr(name, "_limit") && !text_among(others, sizeof(others) / sizeof(others[0]), name);
 }
 
-/* percentage */
+/* Adds a finite number. */
 
 static void add_number(cJSON *object, const char *name, double value)
 {
@@ -293,9 +293,8 @@ static double steal_percent(const struct facts *before, const struct facts *afte
 	return total > 0 ? 100 * (after->steal_ticks - before->steal_ticks) / total : (double)NAN;
 }
 
-/* Returns the conditions: facts before the first stressor and, with `after`, changes until the last one. These are load, steal (percent of
- * all CPU time in between), and crowded_percent, NaN if unknown. Excludes identity. cgroup: version of the cgroups in which all stressors
- * were measured; 0: none, -1: unknown. free() it. */
+/* Returns conditions as JSON text; free() it. They are facts from before the first stressor and, if `after` is given, also load,
+ * temperature and steal until the last one, and `crowded_percent` (NaN if unknown). `cgroup`: as in struct take_host; -1 if unknown. */
 static char *conditions_text(const struct facts *before, const struct facts *after, int64_t cgroup, double crowded_percent)
 {
 	static const char *const cgroups[] = { "none", "v1", "v2" };
@@ -325,7 +324,7 @@ static char *conditions_text(const struct facts *before, const struct facts *aft
 	return text;
 }
 
-/* ---- checks of a host, and its fingerprint ---- */
+/* ---- checks of the host, and its fingerprint ---- */
 
 static bool check_host(struct take_host *h)
 {
@@ -334,7 +333,7 @@ static bool check_host(struct take_host *h)
 
 	if (!session_facts(h->session, &h->before))
 		return false;
-	/* Emulated hosts all have the identity of their one machine. */
+	/* All emulated hosts have the identity of the machine that they share. */
 	fleet_lock(h->session);
 	if (!h->session->host->profile)
 		st = identity_check(h->take->catalog, h->session->host->id, &h->before, &err);
@@ -347,7 +346,7 @@ static bool check_host(struct take_host *h)
 	return true;
 }
 
-/* Parses "stress-ng, version 0.15.06 (gcc 12.2.0, x86_64 Linux ...)". */
+/* Asks for stress-ng's version: "stress-ng, version 0.15.06 (gcc 12.2.0, x86_64 Linux ...)". */
 static bool find_version(struct take_host *h)
 {
 	static const char *const words[] = { "stress-ng", "--version" };
@@ -371,13 +370,13 @@ static bool find_version(struct take_host *h)
 	return ok;
 }
 
-/* Returns the profile of an emulated host, of any laboratory, by lab.yaml or by the host itself. */
+/* Returns the profile of an emulated host, from lab.yaml or from the host itself; NULL if not emulated. */
 static const char *profile_of(const struct take_host *h)
 {
 	return h->session->host->profile ? h->session->host->profile : h->before.emulated;
 }
 
-/* Starts or resumes a fingerprint. False: the host failed, or the fingerprint is complete. */
+/* Starts or resumes a fingerprint. Returns false if the host failed or the fingerprint is complete. */
 static bool begin_taking(struct take_host *h)
 {
 	const struct host *host = h->session->host;
@@ -408,8 +407,8 @@ static bool begin_taking(struct take_host *h)
 
 /* ---- one stressor in one run ---- */
 
-/* Limits each process by the kernel's limits, and all together by a cgroup, if the host permits one. stress-ng always maps a buffer as
- * large as the last cache, which most stressors never touch: so its address space is added. */
+/* Adds limits per process, and for all processes in a cgroup if the host permits one. stress-ng maps a buffer as large as the last-level
+ * cache, which most stressors never touch; its size is added to the address space. */
 static void add_limits(const struct battery_limits *limits, const struct facts *facts, struct helper_request *request)
 {
 	int64_t buffer_bytes = facts->last_cache_bytes > 0 ? (int64_t)facts->last_cache_bytes : 0;
@@ -427,13 +426,13 @@ static void add_limits(const struct battery_limits *limits, const struct facts *
 		helper_request_number(request, HELPER_PIDS, limits->processes);
 }
 
-/* Makes a request. prefix[n]: arguments before stress-ng's. */
+/* Makes a request to run a stressor. prefix[0..n): arguments before stress-ng's. */
 static void stressor_request(const struct take_host *h, const struct battery_entry *entry, const char *const *prefix, size_t n,
 			     struct helper_request *request)
 {
 	char *option = mem_format("--%s", entry->stressor);
-	char *seconds = mem_format("%" PRId64, 20 + 2 * entry->milliseconds / 1000); /* its own timeout is long after assay's */
-	const char *const stressor[] = {					     /* not /dev/stdout, which may be missing, or a file */
+	char *seconds = mem_format("%" PRId64, 20 + 2 * entry->milliseconds / 1000); /* later than assay's own timeout */
+	const char *const stressor[] = { /* not /dev/stdout, which may be missing or a regular file */
 					 "stress-ng", "--temp-path",	 h->directory, "--no-rand-seed", "--oomable", "-q", "--metrics",
 					 "--yaml",    "/proc/self/fd/1", "-t",	       seconds,		 option,      "1"
 	};
@@ -452,8 +451,8 @@ static void stressor_request(const struct take_host *h, const struct battery_ent
 	mem_free(words, option, seconds);
 }
 
-/* Runs the stressor; false: the host has failed. sample: sample its CPU time, in one pass, since that costs little and moves no median.
- * helper_answer_release() the answer in any case. */
+/* Runs the stressor. Returns false if the host has failed. `sample`: sample the CPU time. This costs little, and only one pass is sampled,
+ * so that medians do not change. The caller always calls helper_answer_release(). */
 static bool run_stressor(struct take_host *h, const struct battery_entry *entry, const char *const *prefix, size_t n, bool sample,
 			 struct helper_answer *answer)
 {
@@ -464,13 +463,13 @@ static bool run_stressor(struct take_host *h, const struct battery_entry *entry,
 	if (sample)
 		helper_request_number(&request, HELPER_SAMPLE, 0);
 	going = session_run(h->session, &request, ANSWER_MS + entry->milliseconds, answer);
-	if (going && answer->refusal_code == HELPER_CODE_BUSY) /* not the stressor's fault, and the next one would wait as long */
+	if (going && answer->refusal_code == HELPER_CODE_BUSY) /* the stressor is not the cause, and the next one would wait as long */
 		going = session_fail(h->session, "%s", answer->refusal);
 	helper_request_release(&request);
 	return going;
 }
 
-/* Returns why the run did not end as it should, whatever its output; free() it. NULL: it did. */
+/* Returns why the run did not end normally, whatever its output; NULL if it did. free() it. */
 static char *judge_end(const struct battery_limits *limits, const struct helper_answer *answer)
 {
 	const struct helper_result *result = &answer->result;
@@ -498,7 +497,7 @@ static char *judge_end(const struct battery_limits *limits, const struct helper_
 	return mem_string(why);
 }
 
-/* Returns why there is no measurement, free() it; NULL: *metrics has it. *text: stress-ng's output; free() it. */
+/* Returns the reason why there is no measurement; NULL if *metrics has one. *text: stress-ng's output. free() both. */
 static char *judge_stressor(struct take_host *h, const struct battery_entry *entry, const struct helper_answer *answer,
 			    struct stressng_metrics *metrics, char **text)
 {
@@ -514,7 +513,7 @@ static char *judge_stressor(struct take_host *h, const struct battery_entry *ent
 		return why;
 	if (spool_text(&answer->out, STRESSNG_YAML_BYTES_MAX, text, &n, &err))
 		return mem_string(err.text);
-	if (n == 0) /* it exits normally when asked to end, even if it has not started */
+	if (n == 0) /* stress-ng exits normally after an interrupt, even if it has not started to measure */
 		return mem_format(
 		    "stress-ng was asked to end after %g s, before it had measured anything: the machine is too busy, or the battery's "
 		    "passes are too short for it",
@@ -531,7 +530,7 @@ static char *judge_stressor(struct take_host *h, const struct battery_entry *ent
 	return NULL;
 }
 
-/* Reports progress; the caller holds the lock. */
+/* Counts a cell as done and reports progress. The caller holds the lock. */
 static void show_progress(struct take_host *h)
 {
 	struct take *take = h->take;
@@ -581,17 +580,17 @@ static bool measure_rates(struct take_host *h)
 	return true;
 }
 
-/* ---- counters: after the passes for the rates, one more run of every stressor per group of events that fit together, under the counting
- * program. Failures here leave the fingerprint unchanged. ---- */
+/* ---- counters ---- After the passes for the rates, each stressor runs once more per group of events that can be counted together. If that
+ * fails, the rates remain valid. */
 
-/* Notes why this host has no counters. */
+/* Records why this host has no counters, unless a reason is recorded. */
 static void do_without(struct take_host *h, const char *why)
 {
 	if (!h->result->without_counters)
 		h->result->without_counters = mem_string(why);
 }
 
-/* Asks for a plan and stores it. *found: there is one. */
+/* Asks the host for a plan and stores it. *found: whether the host has one. Returns false if the host has failed. */
 static bool make_plan(struct take_host *h, bool *found)
 {
 	struct assay_error err;
@@ -608,7 +607,7 @@ static bool make_plan(struct take_host *h, bool *found)
 	return unlock_kept(h, stressor_counters_put_plan(&h->take->lab->store, h->taking.id, &h->plan, &err), &err);
 }
 
-/* Reads the counting program's report: values, or why there are none (free() *why). False: the host has failed. */
+/* Reads the counting program's report into `values`. *why: reason if there is none; free() it. Returns false if the host has failed. */
 static bool read_report(struct take_host *h, const char *report, const struct counting_events *events, int64_t *values, char **why)
 {
 	struct helper_request request;
@@ -631,7 +630,7 @@ static bool read_report(struct take_host *h, const char *report, const struct co
 	return going;
 }
 
-/* Makes one run of one stressor, and stores values or a reason. */
+/* Runs one stressor once under the counting program and stores the values or a reason. */
 static bool count_cell(struct take_host *h, size_t run, const struct battery_entry *entry)
 {
 	const struct counting_run *planned = &h->plan.runs[run];
@@ -652,7 +651,7 @@ static bool count_cell(struct take_host *h, size_t run, const struct battery_ent
 		counted.operations = metrics.bogo_ops;
 		counted.wall_ns = answer.result.wall_ns;
 	}
-	/* The program may have failed before the stressor ran: then the report has the reason. */
+	/* If the counting program failed before the stressor started, its report has the reason. */
 	if (going && (!why || (!answer.refusal && answer.result.exit_status == COUNTING_NOT_COUNTED))) {
 		free(why);
 		going = read_report(h, report, &planned->events, values, &why);
@@ -670,7 +669,7 @@ static bool count_cell(struct take_host *h, size_t run, const struct battery_ent
 	return going;
 }
 
-/* Makes the missing runs of the plan: passes of groups over all stressors, as for the rates. */
+/* Makes the remaining runs of the plan, group by group over all stressors. */
 static bool count_cells(struct take_host *h)
 {
 	const struct battery *battery = h->take->options->battery;
@@ -708,8 +707,8 @@ static bool count_events(struct take_host *h)
 
 /* ---- end of a host ---- */
 
-/* Adds all complete fingerprints of the store to the catalog and its files; the caller holds the lock. If it takes long, it is not done for
- * each host, because the others wait for it: the rest is added at the end. */
+/* Adds all complete fingerprints of the store to the catalog and its files. The caller holds the lock. Other hosts wait meanwhile, so
+ * unless `last` is set, an update soon after the previous one is skipped. */
 static enum assay_status bring_in(struct take *take, bool last, struct assay_error *err)
 {
 	int64_t began_ms = clock_monotonic_ns() / 1000000, now_ms;
@@ -730,9 +729,8 @@ static enum assay_status bring_in(struct take *take, bool last, struct assay_err
 	return st;
 }
 
-/* Returns the percentage, 100 at most, of the stressors' time in which anything on the machine of an emulated host waited for a CPU. NaN:
- * unknown, or not emulated. The machine's load includes other hosts, and the minute before; this percentage covers only the time of the
- * stressors. */
+/* Returns the percentage of the stressors' time, at most 100, in which tasks on the machine waited for a CPU; NaN if unknown or not
+ * emulated. The load is no substitute: it includes other hosts on the machine and the minute before. */
 static double crowded_percent(struct take_host *h)
 {
 	double percent = (double)NAN;
@@ -755,7 +753,7 @@ static double crowded_percent(struct take_host *h)
 	return percent;
 }
 
-/* Reads conditions with the changes since the start; NULL: the host does not report them. False: it has failed. */
+/* Reads the conditions again, with changes since the start; *conditions: NULL if not reported. Returns false if the host has failed. */
 static bool ask_conditions(struct take_host *h, char **conditions)
 {
 	struct helper_request request;
@@ -789,7 +787,7 @@ static void complete_host(struct take_host *h)
 	h->result->complete = !st;
 	if (!st && !host->profile)
 		identity_take(&catalog_machine(h->take->catalog, host->id)->identity, &h->before);
-	if (!st) /* immediately, whatever happens to the other hosts, or to this program */
+	if (!st) /* now, because a fault of other hosts or of assay could prevent it later */
 		st = bring_in(h->take, false, &err);
 	if (st == ASSAY_E_NODATA) {
 		session_fail(h->session, "%s", err.text);
@@ -799,7 +797,7 @@ static void complete_host(struct take_host *h)
 	free(conditions);
 }
 
-/* ---- the whole session ---- */
+/* ---- one host, all hosts ---- */
 
 static void take_host(struct session *session, void *context)
 {
@@ -840,7 +838,7 @@ enum assay_status take_fingerprints(struct lab *lab, struct catalog *catalog, co
 	if (!st && take.failed)
 		st = assay_fail(err, take.fault.status, "%s", take.fault.text);
 	if (!st)
-		st = bring_in(&take, true, err); /* left by an earlier session that was killed */
+		st = bring_in(&take, true, err); /* also adds fingerprints of an earlier session that was killed */
 	free(fleet);
 	return st;
 }

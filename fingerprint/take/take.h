@@ -1,5 +1,5 @@
-/* Takes fingerprints of many machines: facts, stress-ng's version, then the cells of the battery, passes first. Commits everything as it
- * arrives. Machines run in parallel, but those on the same physical host one after another. */
+/* Takes fingerprints of many machines: reads facts and stress-ng's version, then measures the cells of the battery, pass by pass. Each
+ * result is committed when it arrives. Machines work in parallel, but those on one physical host take turns. */
 #ifndef FINGERPRINT_TAKE_TAKE_H
 #define FINGERPRINT_TAKE_TAKE_H
 
@@ -15,30 +15,30 @@
 #include <stdint.h>
 
 struct take_options {
-	const struct battery *battery; /* without dangerous entries, except chosen ones */
+	const struct battery *battery; /* selected entries (battery_select()) */
 	bool resume;
 	const struct fleet_options *fleet;
-	const struct counting_events *events; /* to be counted for each stressor; NULL: none */
-	/* May be NULL. Called when a cell was measured; done and total count cells of all hosts. */
+	const struct counting_events *events; /* events to count for each stressor; NULL if none */
+	/* Called after each cell; may be NULL. `done` and `total` count cells of all hosts. */
 	void (*progress)(const struct host *host, size_t done, size_t total);
 };
 
-/* Outcome of one machine. */
+/* Outcome for one machine. */
 struct take_result {
-	struct fleet_result fleet;		/* outcome of the host; its message is the reason unless ok */
-	char fingerprint[FINGERPRINT_ID_BYTES]; /* "": none was started */
+	struct fleet_result fleet;		/* outcome of the host; unless it is ok, `message` is the reason */
+	char fingerprint[FINGERPRINT_ID_BYTES]; /* fingerprint id; "" if none was started */
 	bool complete;
-	bool was_complete;	  /* already complete before: nothing was done */
-	char *busy;		  /* other work of the machine (conditions_busy()); NULL: none known */
-	size_t measured, missing; /* numbers of cells in this run */
+	bool was_complete;	  /* was complete before, so nothing was measured */
+	char *busy;		  /* other work of the machine, as conditions_busy() describes it; NULL if none is known */
+	size_t measured, missing; /* numbers of cells measured, and failed, in this session */
 	double seconds;
-	size_t counted, not_counted; /* numbers of runs under counters */
-	char *without_counters;	     /* why there are no hardware counters, or none at all; NULL: there are, or none was requested */
+	size_t counted, not_counted; /* numbers of runs under counters that were counted, and that were not */
+	char *without_counters;	     /* why hardware counters, or all counters, are missing; NULL if none are missing or requested */
 };
 
-/* Runs until all hosts have ended; results[n] in their order, take_results_release() them. The store gets all data. The catalog and its
- * files get summary and identity of a machine whose fingerprint is complete. A status other than ASSAY_OK is a fault of this machine or of
- * its store, and ends everything. */
+/* Measures until all hosts have ended. Fills results[0..n) in the order of `hosts`; the caller calls take_results_release(). All data go to
+ * the store. If a fingerprint is complete, its summary and the machine's identity go to the catalog and its files. A status other than
+ * ASSAY_OK is a fault of this machine or its store, and ends all hosts. */
 enum assay_status take_fingerprints(struct lab *lab, struct catalog *catalog, const struct host *const *hosts, size_t n,
 				    const struct take_options *options, struct take_result *results, struct assay_error *err);
 void take_results_release(struct take_result *results, size_t n);
