@@ -1,4 +1,4 @@
-/* assay check */
+/* Command 'assay check'. */
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/text.h"
@@ -53,7 +53,7 @@ static bool same_conditions(const struct machine_fingerprint *a, const struct ma
 	       strcmp(a->origin, b->origin) == 0 && same_text(a->profile, b->profile) && same_text(a->conditions, b->conditions);
 }
 
-/* The summary that the raw record gives must be the one in the file, bit by bit. */
+/* Reports whether two summaries are identical, bit by bit. */
 static bool same_rates(const struct machine_fingerprint *a, const struct machine_fingerprint *b)
 {
 	if (a->n_rates != b->n_rates || a->passes != b->passes)
@@ -97,7 +97,7 @@ static void check_summary(const struct machine *machine, const struct machine_fi
 	machine_release(&from_raw);
 }
 
-/* One line: in a clone of the catalog's repository every one is missing. */
+/* Adds one problem for all fingerprints without a raw record. In a clone of the catalog's repository every raw record is missing. */
 static void check_raw(const struct catalog *catalog, const struct fingerprint_set *set, struct catalog_problems *problems)
 {
 	const char *machine = NULL, *id = NULL;
@@ -130,7 +130,7 @@ static void check_accepted(const struct machine *machine, struct catalog_problem
 	}
 }
 
-/* A clock was wrong, when they were taken or now; only time mends it. */
+/* Adds a note for each fingerprint with a time in the future: a clock was wrong, at the measurement or now. No command can correct this. */
 static void check_times(const struct machine *machine, int64_t now_ms, struct catalog_problems *remarks)
 {
 	for (size_t i = 0; i < machine->n_fingerprints; i++) {
@@ -141,12 +141,12 @@ static void check_times(const struct machine *machine, int64_t now_ms, struct ca
 	}
 }
 
-/* What contradicts: one identity in two files, summaries that differ from the raw records in the store, records without a
- * summary and the other way round. What no command can mend, such as a time after now_ms, is a note. */
+/* Finds contradictions: an identity in two files, summaries that differ from the raw records in the store, records without a summary, and
+ * summaries without a record. Faults that no command can correct, such as a time after `now_ms`, are notes. */
 static void catalog_check(const struct catalog *catalog, const struct fingerprint_set *set, int64_t now_ms,
 			  struct catalog_problems *problems, struct catalog_problems *remarks)
 {
-	const bool unread = problems->n > 0; /* a machine without an entry may be in such a file */
+	const bool unread = problems->n > 0; /* an invalid file may contain the machine that seems to be missing */
 
 	check_identity(catalog, problems);
 	check_raw(catalog, set, problems);

@@ -1,4 +1,4 @@
-/* assay host check */
+/* Command 'assay host check'. */
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/order.h"
@@ -14,34 +14,34 @@
 #include <stdarg.h>
 
 #define TIMEOUT_MS	 30000
-#define END_MS		 15000 /* time for the helper to end stress-ng after its limit */
+#define END_MS		 15000 /* time for the helper to end stress-ng after the time limit, ms */
 #define GIB		 (1024.0 * 1024 * 1024)
 #define MIB		 (1024.0 * 1024)
-#define SHM_BYTES_MIN	 (128.0 * 1024 * 1024) /* stressors work in files there */
+#define SHM_BYTES_MIN	 (128.0 * 1024 * 1024) /* stressors keep files in /dev/shm */
 #define DISK_BYTES_MIN	 (1024.0 * 1024 * 1024)
 #define MEMORY_BYTES_MIN (1024.0 * 1024 * 1024)
 #define CLOCK_MS_MAX	 2000.0
 
-/* One host as it answered. */
+/* Answer of one host. */
 struct checkup_host {
 	const struct host *host;
-	const struct fleet_result *result; /* how it ended; facts and stress-ng count only when it is ok */
+	const struct fleet_result *result; /* outcome of the session; `facts` and `stress_ng` are valid only if it is FLEET_OK */
 	struct facts facts;
-	char stress_ng[FACTS_VERSION_BYTES]; /* its version; "" when there is none */
-	char *stress_ng_fault;		     /* why there is none; owned by struct check */
-	double clock_offset_ms;		     /* difference of its clock to ours, in the middle between question and answer */
+	char stress_ng[FACTS_VERSION_BYTES]; /* version of stress-ng; "" if it has none */
+	char *stress_ng_fault;		     /* reason why `stress_ng` is empty; else NULL; owned by struct check */
+	double clock_offset_ms;		     /* host's clock minus ours at the middle of the round trip, ms; NaN if unknown */
 	double round_trip_ms;
 };
 
 struct checkup_problem {
 	size_t host;
 	bool remark;
-	const char *code; /* constant */
+	const char *code; /* code for JSON, a constant */
 	char *text;
 };
 
 struct checkup {
-	struct checkup_problem *problems; /* [n], by host */
+	struct checkup_problem *problems; /* [n], sorted by host */
 	size_t n, capacity;
 };
 
@@ -56,7 +56,7 @@ struct check {
 	struct checkup found;
 };
 
-/* ---- what is wrong ---- */
+/* ---- problems ---- */
 
 static void __attribute__((format(printf, 5, 6)))
 add(struct checkup *checkup, size_t host, bool remark, const char *code, const char *fmt, ...)
@@ -72,7 +72,7 @@ static bool answered(const struct checkup_host *h)
 	return h->result->outcome == FLEET_OK;
 }
 
-/* ---- one host by itself ---- */
+/* ---- checks of one host ---- */
 
 static void find_unfit_space(struct checkup *out, size_t i, const struct facts *f)
 {
@@ -127,9 +127,9 @@ static void find_remarks(struct checkup *out, size_t i, const struct facts *f)
 		add(out, i, true, "no_pmu", "it has no hardware counters that count");
 }
 
-/* ---- one among others ---- */
+/* ---- checks that compare hosts ---- */
 
-/* Compares the version of each host with the one that most have. */
+/* Adds a problem for each host whose stress-ng version differs from the most frequent one. */
 static void find_version(struct checkup *out, const struct checkup_host *hosts, size_t n)
 {
 	size_t best = n, best_count = 0, with = 0;
@@ -158,7 +158,7 @@ static void find_version(struct checkup *out, const struct checkup_host *hosts, 
 
 static bool same_machine(const struct checkup_host *a, const struct checkup_host *b)
 {
-	/* Emulated hosts are on one machine, and so are those of one box, as lab.yaml says. */
+	/* Emulated hosts share this machine, and hosts of one box share hardware, as lab.yaml states. */
 	if (!answered(a) || !answered(b) || a->host->profile || b->host->profile || strcmp(a->host->box, b->host->box) == 0)
 		return false;
 	return a->facts.machine_id && b->facts.machine_id && strcmp(a->facts.machine_id, b->facts.machine_id) == 0;
@@ -188,7 +188,7 @@ static void find_clones(struct checkup *out, const struct checkup_host *hosts, s
 
 ORDER_BY(by_host, struct checkup_problem, BY_UP(host) BY_UP(remark) BY_TEXT(code))
 
-/* Reports a host that is not the machine that the catalog knows, as a measurement would refuse it. */
+/* Adds a problem if the host is not the machine that the catalog knows by this id. A measurement would refuse such a host. */
 static void find_other_machine(struct checkup *out, size_t i, const struct checkup_host *h, const struct catalog *catalog)
 {
 	struct assay_error err;
@@ -197,7 +197,7 @@ static void find_other_machine(struct checkup *out, size_t i, const struct check
 		add(out, i, false, "identity", "%s", err.text);
 }
 
-/* Derives problems, and notes on what is none but good to know, from the facts of hosts. checkup_release() *out. O(n^2) for n hosts. */
+/* Finds problems and notes in the facts of all hosts. The caller calls checkup_release(). O(n^2) for n hosts. */
 static void checkup_find(const struct checkup_host *hosts, size_t n, const struct catalog *catalog, struct checkup *out)
 {
 	*out = (struct checkup){ .problems = NULL };
@@ -221,7 +221,7 @@ static void checkup_find(const struct checkup_host *hosts, size_t n, const struc
 	order_sort(out->problems, out->n, by_host);
 }
 
-/* Returns how many problems, without notes, a host has. */
+/* Returns the number of problems of a host, without notes. */
 static size_t checkup_problems(const struct checkup *checkup, size_t host)
 {
 	size_t n = 0;
@@ -239,9 +239,9 @@ static void checkup_release(struct checkup *checkup)
 	*checkup = (struct checkup){ .problems = NULL };
 }
 
-/* ---- asking ---- */
+/* ---- questions to the hosts ---- */
 
-/* Its version, or why there is none; free() it. */
+/* Reads stress-ng's version into `version` and returns NULL, or returns the reason why it is unknown. free() it. */
 static char *judge_version(const struct helper_answer *answer, char version[FACTS_VERSION_BYTES])
 {
 	char said[256];
@@ -261,7 +261,7 @@ static char *judge_version(const struct helper_answer *answer, char version[FACT
 	return mem_format("what is called stress-ng there does not say its version, but '%s'", TEXT_SHOWN(said));
 }
 
-/* The facts come last: by then the helper is there, and the way to the clock is short. */
+/* Asks for the facts last: by then the helper is installed, and only the round trip delays the reading of the clock. */
 static void check_host(struct session *session, void *context)
 {
 	static const char *const words[] = { "stress-ng", "--version" };
@@ -288,11 +288,11 @@ static void check_host(struct session *session, void *context)
 	h->clock_offset_ms = h->facts.clock_ms - (double)(asked_ms + answered_ms) / 2;
 }
 
-/* ---- the answer ---- */
+/* ---- output ---- */
 
 ORDER_POINTERS_BY(by_text, struct checkup_problem, BY_TEXT(code) BY_TEXT(text) BY_UP(host))
 
-/* Hosts with the same problem share a line. */
+/* Adds a line per problem or note, for all hosts that share it. */
 static void add_lines(const struct check *check, bool remarks, struct document *d)
 {
 	const struct checkup_problem **sorted = mem_new(check->found.n, sizeof(*sorted));
@@ -420,7 +420,7 @@ static void add_all(const struct check *check, size_t good, struct document *d)
 	add_problems(check, "remarks", true, d);
 }
 
-/* ---- all of it ---- */
+/* ---- command ---- */
 
 static void check_begin(struct check *check)
 {
@@ -430,7 +430,7 @@ static void check_begin(struct check *check)
 	for (size_t i = 0; i < check->job.n; i++) {
 		check->hosts[i] =
 		    (struct checkup_host){ .host = check->job.hosts[i], .clock_offset_ms = (double)NAN, .round_trip_ms = (double)NAN };
-		facts_parse("", 0, &check->hosts[i].facts, &err); /* nothing is known */
+		facts_parse("", 0, &check->hosts[i].facts, &err); /* initialises all facts as unknown */
 	}
 }
 

@@ -1,4 +1,4 @@
-/* assay host drift */
+/* Command 'assay host drift'. */
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/text.h"
@@ -10,8 +10,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define ROWS_SHOWN     8  /* of one machine */
-#define CONDITIONS_MAX 64 /* of one machine */
+#define ROWS_SHOWN     8  /* most stressors that are shown per machine */
+#define CONDITIONS_MAX 64 /* most changed conditions that are shown per machine */
 
 static void add_change(cJSON *list, const char *name, const char *before, const char *after)
 {
@@ -26,8 +26,8 @@ static void add_change(cJSON *list, const char *name, const char *before, const 
 	cJSON_AddStringToObject(object, "after", after ? after : "not known");
 }
 
-/* The words that differ between two such texts (kernel, governor, ...; numbers such as load are excluded): an array of objects {name,
- * before, after}, empty when either is NULL. cJSON_Delete() it. */
+/* Compares text members of two JSON objects of conditions (kernel, governor, ...). Numbers, such as load, are ignored. Returns an array of
+ * {name, before, after}, empty if `before` or `after` is NULL. cJSON_Delete() it. */
 static cJSON *conditions_changes(const char *before, const char *after)
 {
 	cJSON *list = cJSON_CreateArray(), *a = before && after ? cJSON_Parse(before) : NULL, *b = a ? cJSON_Parse(after) : NULL;
@@ -49,7 +49,7 @@ static cJSON *conditions_changes(const char *before, const char *after)
 	return list;
 }
 
-/* ---- for people ---- */
+/* ---- text ---- */
 
 static void add_past(const struct drift_past *past, struct document *d)
 {
@@ -65,7 +65,7 @@ static void show_alike(const char *folded, const char *text, void *to)
 	doc_line(to, "  %s: %s", folded, text);
 }
 
-/* Of machines that differ from their past; those with the same one share a line. */
+/* Adds changed conditions of machines that differ from their past. Machines with the same change share a line. */
 static void add_conditions(const struct drift *drift, struct document *d)
 {
 	const char **names = mem_new(drift->n * CONDITIONS_MAX, sizeof(*names));
@@ -95,7 +95,7 @@ static void add_conditions(const struct drift *drift, struct document *d)
 	free(names);
 }
 
-/* Once, with the first fingerprint under the new version. */
+/* Adds changes of stress-ng's version since the previous fingerprint. */
 static void add_versions(const struct drift *drift, struct document *d)
 {
 	const char **names = mem_new(drift->n, sizeof(*names));
@@ -115,7 +115,7 @@ static void add_versions(const struct drift *drift, struct document *d)
 	free(names);
 }
 
-/* A list on its way: what goes before its next item. */
+/* A line of text that is a list. */
 struct listing {
 	const char *before;
 	struct buf text;
@@ -129,7 +129,7 @@ static void list_battery(const char *folded, const char *battery, void *to)
 	l->before = ", ";
 }
 
-/* A line with the machines whose past, or whose peers, are in a state: "a, node[1-3] (quick), b (paper)". */
+/* Adds a line that lists the machines in `state`: "a, node[1-3] (quick)". `peers`: state of the comparison with the type, not the past. */
 static void add_states(const struct drift *drift, enum drift_state state, bool peers, const char *before, struct document *d)
 {
 	struct listing list = { before, BUF_INIT };
@@ -240,7 +240,7 @@ static void add_left_out(const struct catalog *catalog, const struct drift *drif
 			names[n++] = catalog->machines[i].id;
 	}
 	add_folded("Without any fingerprint: ", names, n, "", d);
-	/* Until a newer one is there, the one before it represents the machine. */
+	/* Until there is a newer fingerprint, the last one without a future time represents the machine. */
 	for (n = 0; n < drift->n_ahead; n++)
 		names[n] = drift->ahead[n].machine->id;
 	add_folded("excluded: fingerprints with a time that is still to come, of ", names, n,
@@ -250,7 +250,7 @@ static void add_left_out(const struct catalog *catalog, const struct drift *drif
 	free(names);
 }
 
-/* ---- for programs ---- */
+/* ---- JSON ---- */
 
 static void set_past(const struct drift_past *past, struct document *d)
 {
@@ -334,7 +334,7 @@ static void set_all(const struct catalog *catalog, const struct drift *drift, co
 	doc_end(d);
 }
 
-/* ---- the command ---- */
+/* ---- command ---- */
 
 static void add_drift(const struct catalog *catalog, const struct drift *drift, const struct types *types, struct document *d)
 {

@@ -1,4 +1,4 @@
-/* assay host rename, accept-drift, retire: what changes a machine of the catalog. */
+/* Commands 'assay host rename', 'accept' and 'retire', which change a machine of the catalog. */
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/order.h"
@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The name of the host of lab.yaml that has this identifier, or NULL. */
+/* Returns the name of the host in lab.yaml with this id; NULL if there is none. */
 static const char *host_name(const struct lab *lab, const char *id)
 {
 	const struct host *host = inventory_find(&lab->config.inventory, id);
@@ -47,15 +47,15 @@ static enum assay_status edit_machine(struct lab *lab, const char *id, void *arg
 	return st;
 }
 
-/* ---- rename: store first, in one transaction, then its file. When the program is killed in between, `check` says so, and the
- * same renaming once more completes it. ---- */
+/* ---- rename ---- Changes the store in one transaction, then the files. If assay is killed in between, `check` reports this, and the same
+ * command completes the renaming. */
 
 struct rename_result {
-	int64_t fingerprints, runs; /* rows of the store that changed their machine; incomplete fingerprints count */
-	bool completed;		    /* an earlier renaming that was interrupted */
+	int64_t fingerprints, runs; /* rows of the store that got the new name, including incomplete fingerprints */
+	bool completed;		    /* this command completed an earlier renaming */
 };
 
-/* The number that a statement with up to two texts gives. */
+/* Reads the number that a query with one or two text parameters returns; `b` may be NULL. */
 static enum assay_status count_rows(struct store *store, const char *sql, const char *a, const char *b, int64_t *out,
 				    struct assay_error *err)
 {
@@ -74,7 +74,7 @@ static enum assay_status rows_of(struct store *store, const char *machine, int64
 			  machine, NULL, out, err);
 }
 
-/* The store has done its part already: all fingerprints of the file belong to the new name there. */
+/* Reports whether an earlier renaming changed only the store: all fingerprints in the file of `from` belong to `to` there. */
 static enum assay_status is_interrupted(struct store *store, const struct machine *from, const char *to, bool *out, struct assay_error *err)
 {
 	enum assay_status st = ASSAY_OK;
@@ -116,7 +116,7 @@ static enum assay_status check_results(struct store *store, const char *from, co
 	return st;
 }
 
-/* Finds out what has to be done, and whether it may be. Changes nothing. */
+/* Checks whether the machine may be renamed and whether this completes an earlier renaming. Changes nothing. */
 static enum assay_status rename_check(struct store *store, const struct catalog *catalog, const char *from, const char *to,
 				      struct rename_result *out, struct assay_error *err)
 {
@@ -145,7 +145,7 @@ static enum assay_status rename_check(struct store *store, const struct catalog 
 	return st;
 }
 
-/* A statement that gives the machine `from` the name `to`; *changed may be NULL. */
+/* Runs a statement that replaces the machine's name `from` by `to`. *changed: number of rows; may be NULL. */
 static enum assay_status update_machine(struct store *store, const char *sql, const char *from, const char *to, int64_t *changed,
 					struct assay_error *err)
 {
@@ -190,7 +190,7 @@ static enum assay_status remove_file(const struct catalog *catalog, const char *
 
 ORDER_BY(compare_taken, struct machine_fingerprint, BY_UP(taken_ms) BY_TEXT(id))
 
-/* Moves the fingerprints that `machine` lacks, where a renaming was interrupted and the new name measured since. */
+/* Moves fingerprints and the id from `from`. It has other fingerprints if it was measured after an interrupted renaming. */
 static void take_fingerprints(struct machine *machine, struct machine *from)
 {
 	for (size_t i = 0; i < from->n_fingerprints; i++) {
@@ -206,7 +206,7 @@ static void take_fingerprints(struct machine *machine, struct machine *from)
 	machine_release(from);
 }
 
-/* In memory and in the files. */
+/* Renames the machine in the catalog and in its files. */
 static enum assay_status rename_files(struct catalog *catalog, const char *from, const char *to, struct assay_error *err)
 {
 	const struct machine *old = catalog_find(catalog, from);
@@ -227,8 +227,8 @@ static enum assay_status rename_files(struct catalog *catalog, const char *from,
 	return st ? st : remove_file(catalog, from, err);
 }
 
-/* ASSAY_E_NOTFOUND if there is no machine `from`. ASSAY_E_CONFLICT if the catalog has a machine `to`, or if both have results of one
- * application, version and time: then nothing is changed. */
+/* Renames a machine in the store and in the catalog. ASSAY_E_NOTFOUND: there is no machine `from`. ASSAY_E_CONFLICT: there is a machine
+ * `to`, or both have results of one application, version and time. After these errors nothing has changed. */
 static enum assay_status rename_machine(struct store *store, struct catalog *catalog, const char *from, const char *to,
 					struct rename_result *out, struct assay_error *err)
 {
@@ -291,13 +291,13 @@ const struct command host_rename_command = {
 	CLI_RUN(struct rename_arguments, CLI_LAB_WRITE, host_rename_run),
 };
 
-/* ---- accept-drift ---- */
+/* ---- accept ---- */
 
 struct accept_arguments {
 	const char *machine, *reason;
 };
 
-/* Refuses a fingerprint that was taken while the machine did other work: it describes no later state. */
+/* Refuses a fingerprint that was taken while the machine did other work, because it does not describe the machine. */
 static enum assay_status refuse_busy(const struct machine *machine, const struct machine_fingerprint *f, struct assay_error *err)
 {
 	char **busy = mem_new(machine->n_fingerprints, sizeof(*busy));
@@ -312,7 +312,7 @@ static enum assay_status refuse_busy(const struct machine *machine, const struct
 	return st;
 }
 
-/* Accepts what is not the reference already. */
+/* Accepts the latest fingerprint of each battery and architecture, unless it is the reference already. */
 static enum assay_status accept_machine(struct machine *machine, void *input, struct document *d, struct assay_error *err)
 {
 	const struct accept_arguments *a = input;

@@ -1,4 +1,4 @@
-/* assay host show --passes, assay host list --fingerprints */
+/* Commands 'assay host show --passes' and 'assay host list --fingerprints'. */
 #include "base/mem.h"
 #include "base/order.h"
 #include "base/text.h"
@@ -66,7 +66,7 @@ static void add_all(const struct fingerprint_listing *list, struct document *d)
 	doc_end(d);
 }
 
-/* ---- one ---- */
+/* ---- one fingerprint ---- */
 
 static void add_conditions(const char *conditions, struct document *d)
 {
@@ -84,9 +84,7 @@ static void add_conditions(const char *conditions, struct document *d)
 	doc_set_json(d, "conditions", root);
 }
 
-/* ---- its cells ---- */
-
-/* A line for users: a stressor with its passes. */
+/* Ends a line of text, which has one stressor with its passes. */
 static void add_line(struct buf *line, struct document *d)
 {
 	if (line->size)
@@ -94,7 +92,7 @@ static void add_line(struct buf *line, struct document *d)
 	buf_clear(line);
 }
 
-/* The cell of a row: stressor, pass, rate, rate by real time, reason (NULL: it was measured), ordinal, signature ("": none). */
+/* Adds one row of the query: stressor, pass, rate, rate by real time, reason (NULL if measured), ordinal, resource usage ("" if none). */
 static enum assay_status add_cell(sqlite3_stmt *stmt, struct buf *line, struct document *d, struct assay_error *err)
 {
 	const char *stressor = store_text(stmt, 0), *accounts = store_text(stmt, 6);
@@ -125,7 +123,7 @@ static enum assay_status add_cell(sqlite3_stmt *stmt, struct buf *line, struct d
 	return st;
 }
 
-/* Adds the cells by stressor, then pass. */
+/* Adds all cells of a fingerprint, sorted by stressor, then pass. */
 static enum assay_status add_cells(struct store *store, const char *id, struct document *d, struct assay_error *err)
 {
 	struct buf line = BUF_INIT;
@@ -171,7 +169,7 @@ static enum assay_status add_one(struct store *store, const struct fingerprint_i
 
 /* ---- counters ---- */
 
-/* Everything that is known of the counters of one fingerprint. */
+/* Counters of one fingerprint. */
 struct counters {
 	struct counting_plan plan;
 	struct counter_cell *cells; /* [n] */
@@ -187,7 +185,7 @@ static void add_left_out(const struct counting_plan *plan, struct document *d)
 	for (size_t i = 0; i < plan->n_absent; i++) {
 		const struct counting_absent *absent = &plan->absent[i];
 
-		/* Skips the reason that the first line has. */
+		/* The first line has shown this reason. */
 		if (!plan->none || strcmp(plan->none, absent->reason) != 0)
 			doc_line(d, "  excluded: %s (%s)", absent->event, absent->reason);
 		doc_object(d, NULL);
@@ -198,7 +196,7 @@ static void add_left_out(const struct counting_plan *plan, struct document *d)
 	doc_end(d);
 }
 
-/* The cells of one stressor in one run from `at` on: a line for people, an object for programs. Returns the index after them. */
+/* Adds the cells of one stressor in one run, from index `at` on, as a line of text and a JSON object. Returns the index after them. */
 static size_t add_stressor(const struct counters *counters, size_t at, struct document *d)
 {
 	const struct counter_cell *first = &counters->cells[at];
@@ -255,7 +253,7 @@ static void add_runs(const struct counters *counters, struct document *d)
 	doc_end(d);
 }
 
-/* All of them: "counters", null when there are none. */
+/* Adds the member "counters", null if the fingerprint has none. */
 static enum assay_status counters_add(struct store *store, const char *fingerprint, struct document *d, struct assay_error *err)
 {
 	struct counters counters = { .n = 0 };
@@ -278,7 +276,7 @@ static enum assay_status counters_add(struct store *store, const char *fingerpri
 	return st;
 }
 
-/* Incomplete ones can be named by id only. */
+/* Finds a fingerprint by its argument. Incomplete fingerprints can be chosen only by id. */
 static enum assay_status choose_item(struct store *store, const struct fingerprint_listing *list, const char *word,
 				     const struct fingerprint_item **out, struct assay_error *err)
 {

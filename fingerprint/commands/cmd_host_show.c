@@ -1,4 +1,4 @@
-/* assay host show */
+/* Command 'assay host show'. */
 #include "base/mem.h"
 #include "base/text.h"
 #include "fingerprint/battery/stressor.h"
@@ -82,7 +82,7 @@ static void add_fingerprint(const struct machine_fingerprint *f, const struct ty
 	add_rates(f, d);
 }
 
-/* Programs get what the machine's file holds. */
+/* Adds the members of the machine's file to the JSON output. */
 static void set_file(const struct machine *machine, struct document *d)
 {
 	char *text = machine_text(machine);
@@ -120,9 +120,9 @@ static enum assay_status machine_show(struct lab *lab, const char *name, struct 
 	return st;
 }
 
-/* ---- the difference of two fingerprints ---- */
+/* ---- difference between two fingerprints ---- */
 
-/* For people: one line on how many differ, and on the others. */
+/* Adds one line of text: stressors that do not differ, cannot be judged, or were not measured in both. */
 static void compare_add_rest(const struct compare *compare, struct document *d)
 {
 	size_t rest = compare->compared - (compare->differing - compare->rows[compare->n].differs), missing = 0;
@@ -197,7 +197,7 @@ static enum assay_status fingerprint_difference_show(struct lab *lab, const char
 	return st;
 }
 
-/* ---- the command ---- */
+/* ---- command ---- */
 
 static enum assay_status host_show_run(struct lab *lab, void *input, struct document *d, struct assay_error *err)
 {

@@ -1,4 +1,4 @@
-/* assay host trust */
+/* Command 'assay host trust'. */
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/file.h"
@@ -14,17 +14,17 @@
 
 #include <stdbool.h>
 
-/* ---- the laboratory's own file of host keys ---- */
+/* ---- the laboratory's file of host keys ---- */
 
 enum trust_action { TRUST_RECORDED, TRUST_REPLACED, TRUST_KNOWN, TRUST_REFUSED };
 
-/* What is to be done with the key that a host has shown. */
+/* Action for the key that a host presented. */
 struct trust_step {
 	enum trust_action action;
-	char *message; /* one line; "" when there is nothing to say; free() it */
+	char *message; /* one line; "" if there is no message; free() it */
 };
 
-/* The parts of a line as known_hosts_line() makes it. False when it is none. free(*host), hostkey_release(key). */
+/* Splits a line in the format of known_hosts_line(). Returns false if it has another format. free(*host), hostkey_release(key). */
 static bool trust_parse(const char *line, char **host, int *port, struct hostkey *key)
 {
 	size_t n = strcspn(line, " ");
@@ -48,7 +48,7 @@ static bool trust_parse(const char *line, char **host, int *port, struct hostkey
 	return number >= 1 && number <= 65535;
 }
 
-/* Is the line about this host, and only about it? Asked of the same code that reads the whole file. */
+/* Hosts that a line of known_hosts names: not this host, only this host, or this host and others. Uses the parser of the whole file. */
 enum line_about { ABOUT_OTHERS, ABOUT_HOST, ABOUT_SEVERAL };
 
 static enum line_about line_about(const char *line, size_t n, const char *host, int port, const struct hostkey *key)
@@ -113,7 +113,7 @@ static bool has_line(const struct buf *text, const char *line)
 	return at;
 }
 
-/* Once, also when several hosts of this run have one address. */
+/* Appends a line unless the text has it already: several hosts of a run may have one address. */
 static void add_line(struct buf *text, const char *line)
 {
 	if (has_line(text, line))
@@ -124,7 +124,7 @@ static void add_line(struct buf *text, const char *line)
 	buf_char(text, '\n');
 }
 
-/* "BEFORE FILE:LINE AFTER" */
+/* Sets action and message, "BEFORE FILE:LINE AFTER". */
 static void say(struct trust_step *step, enum trust_action action, const char *before, const char *file, size_t line, const char *after)
 {
 	step->action = action;
@@ -132,9 +132,8 @@ static void say(struct trust_step *step, enum trust_action action, const char *b
 	step->message = mem_format("%s%s:%zu%s", before, file ? file : "known_hosts", line, after);
 }
 
-/* Changes `text`, the contents of the laboratory's own file (`own` is its path), so that the host is known by the key of `line`.
- * `known` is all that is known so far. A changed key is refused unless `replace`: then lines of this host alone are taken out of the
- * text. A revoked key is always refused. */
+/* Changes `text`, the contents of the laboratory's file at path `own`, so that it trusts the key of `line`. `known`: all known keys. A
+ * changed key is refused unless `replace` is set; then the host's old lines are removed. A revoked key is always refused. */
 static enum assay_status trust_key(struct buf *text, const char *own, const struct known_hosts *known, const char *line, bool replace,
 				   struct trust_step *out, struct assay_error *err)
 {
@@ -188,26 +187,26 @@ struct arguments {
 	bool replace, reinstalled;
 };
 
-/* One host and what became of its key. */
+/* A host, and the outcome for its key. */
 struct answer {
 	char *name;
-	bool jump;  /* on the way to others */
-	char *line; /* its key, as in known_hosts; NULL: it has shown none */
+	bool jump;  /* the host is a jump host */
+	char *line; /* line of known_hosts with the host's key; NULL if the host presented none */
 	struct hostkey key;
 	bool shown, local;
 	struct trust_step step;
-	char *trouble;	/* why it has shown none */
-	char *evidence; /* of which machine it is; NULL: not asked for */
-	bool other;	/* it is another machine than the catalog's, or does not say: its key is not recorded */
+	char *trouble;	/* reason why `line` is NULL */
+	char *evidence; /* comparison with the catalog's machine, as text; NULL if none was made */
+	bool other;	/* the host is not the catalog's machine, or did not report its identity: its key is not recorded */
 };
 
 struct trusting {
 	const struct lab *lab;
 	const struct reach *reach;
 	bool replace, reinstalled;
-	struct catalog catalog;	   /* with the identities of those that were reinstalled */
+	struct catalog catalog;	   /* catalog, with new identities of reinstalled machines */
 	struct answer *answers;	   /* [n], jump hosts first */
-	size_t n, capacity, first; /* first: of the hosts that are asked now */
+	size_t n, capacity, first; /* `first`: index of the first answer of the current group of hosts */
 };
 
 static const char *action_text(const struct answer *answer)
@@ -236,7 +235,7 @@ static void ask_jumps(struct session *session, void *context)
 	session_jumps(session, &ways[session->index]);
 }
 
-/* What is to become of each key; the new text of the file is in *text. */
+/* Determines the action for each key of the current group. *text: new contents of the file. */
 static enum assay_status decide(const struct trusting *t, struct buf *text, struct assay_error *err)
 {
 	enum assay_status st = file_read(t->reach->own, KNOWN_HOSTS_BYTES_MAX, text, err);
@@ -259,7 +258,7 @@ static enum assay_status decide(const struct trusting *t, struct buf *text, stru
 	return st;
 }
 
-/* Compares a host with the machine that the catalog knows: `other` stays where it does not say which machine it is. */
+/* Compares a host with the catalog's machine. `other` stays true if the host does not report its identity. */
 static void compare_machine(struct session *session, void *context)
 {
 	struct trusting *t = context;
@@ -269,7 +268,7 @@ static void compare_machine(struct session *session, void *context)
 	struct assay_error err = { .text = "" };
 
 	if (a->other && session_open(session) && session_facts(session, &facts)) {
-		fleet_lock(session); /* for the catalog */
+		fleet_lock(session); /* hosts are asked in parallel; the lock protects the catalog */
 		a->other = !session->host->profile && identity_reinstall(&t->catalog, session->host->id, &facts, &evidence, &err);
 		fleet_unlock(session);
 		buf_format(&evidence, "%s%s", a->other ? ": " : session->host->profile ? "emulated hosts have no identity" : "", err.text);
@@ -280,7 +279,7 @@ static void compare_machine(struct session *session, void *context)
 	facts_release(&facts);
 }
 
-/* Asks hosts by their new keys, of which nothing is recorded yet, which machines they are. */
+/* Connects to hosts with their new keys, which are not recorded yet, and compares each host with the catalog's machine. */
 static enum assay_status compare_machines(struct trusting *t, const struct host *const *hosts, size_t n, struct assay_error *err)
 {
 	struct fleet_result *results = mem_new(n, sizeof(*results));
@@ -305,7 +304,7 @@ static enum assay_status compare_machines(struct trusting *t, const struct host 
 	return st;
 }
 
-/* Asks hosts for their keys and records them. */
+/* Asks hosts for their keys and records the keys. */
 static enum assay_status trust(struct trusting *t, const struct host *const *hosts, size_t n, bool jump, struct assay_error *err)
 {
 	const struct fleet_options options = reach_options(t->reach);
@@ -336,8 +335,8 @@ static enum assay_status trust(struct trusting *t, const struct host *const *hos
 	return st;
 }
 
-/* One jump host, `way` up to it, on the way to a host of the laboratory; ssh checks the keys of those before it, so theirs are recorded by
- * now. */
+/* Asks one jump host on the way to `leads_to`. `way`: comma-separated jump hosts up to it. ssh checks the keys of the earlier ones, so they
+ * must be recorded before. */
 static enum assay_status trust_jump(struct trusting *t, const char *way, const char *leads_to, struct assay_error *err)
 {
 	const char *comma = strrchr(way, ','), *text = comma ? comma + 1 : way;
@@ -362,7 +361,7 @@ static enum assay_status trust_jump(struct trusting *t, const char *way, const c
 	return st;
 }
 
-/* Every jump host on the way to these, once. */
+/* Asks every jump host on the way to hosts[0..n) once. */
 static enum assay_status trust_ways(struct trusting *t, const struct host *const *hosts, size_t n, struct assay_error *err)
 {
 	const struct fleet_options options = reach_options(t->reach);
@@ -392,7 +391,7 @@ static enum assay_status trust_ways(struct trusting *t, const struct host *const
 	return st;
 }
 
-/* ---- the answer ---- */
+/* ---- output ---- */
 
 static void add_answer(const struct answer *a, struct document *d)
 {
@@ -497,6 +496,6 @@ const struct command host_trust_command = {
 		    "  assay host trust -w node03 --replace\n"
 		    "  assay host trust -w node03 --reinstalled\n",
 	.exit_status = "0 all hosts are known now, 7 some are not, 1 none is; 2 usage.",
-	.options = options, /* one writer of known_hosts */
+	.options = options, /* known_hosts has one writer at a time, hence CLI_LAB_WRITE */
 	CLI_RUN(struct arguments, CLI_LAB_WRITE, host_trust_run),
 };
