@@ -14,11 +14,11 @@
 #define WALK_FDS 16
 #define GIB	 (1024. * 1024 * 1024)
 
-/* Size of a write-ahead log of all pages, beyond the pages. */
+/* Overhead of a write-ahead log that contains all pages. */
 #define LOG_PART	64
 #define LOG_LEAST_BYTES (1 << 17)
 
-/* Works with hardly any free space: freed data is not overwritten, even if SQLite was built to do so. */
+/* Works with almost no free space: disables secure_delete, which would overwrite freed data. */
 static enum assay_status prune_outputs(struct store *store, int64_t before_ms, bool dry_run, struct pruned *out, struct assay_error *err)
 {
 	sqlite3_stmt *stmt = NULL;
@@ -41,8 +41,8 @@ static enum assay_status prune_outputs(struct store *store, int64_t before_ms, b
 	return st;
 }
 
-/* Shrinks the database. VACUUM writes a second copy of all that stays. Without space for that the file keeps its size, and later data fills
- * its unused space. */
+/* Shrinks the database if there is space for VACUUM's copy of the remaining data. Otherwise the file keeps its size, and later data fill
+ * it. */
 static enum assay_status shrink(struct lab *lab, struct pruned *out, struct assay_error *err)
 {
 	sqlite3_stmt *stmt = NULL;
@@ -74,7 +74,7 @@ enum assay_status prune_before(struct lab *lab, int64_t before_ms, bool dry_run,
 	enum assay_status st;
 
 	*out = (struct pruned){ .before_ms = before_ms };
-	st = sample_keep_prune(lab, before_ms, dry_run, &out->samples, err); /* makes space for the rest */
+	st = sample_keep_prune(lab, before_ms, dry_run, &out->samples, err); /* first, because it frees space */
 	if (!st)
 		st = prune_outputs(&lab->store, before_ms, dry_run, out, err);
 	return st || dry_run ? st : shrink(lab, out, err);
@@ -116,7 +116,7 @@ enum assay_status prune_to_quota(struct lab *lab, bool dry_run, struct pruned *o
 
 	for (size_t i = 0; !st && quota > 0 && (double)space->bytes > quota && i < sizeof(days) / sizeof(days[0]); i++) {
 		st = prune_before(lab, clock_real_ms() - (int64_t)days[i] * DAY_MS, dry_run, &one, err);
-		if (dry_run) /* data counted before is still there */
+		if (dry_run) /* a dry run removes nothing, so each count includes the previous one */
 			sum = (struct pruned){ 0 };
 		sum.executions += one.executions;
 		sum.output_bytes += one.output_bytes;

@@ -1,5 +1,5 @@
-/* Removes the bulk of a laboratory: output of programs, and sample files. Results, resource usage counters and clock samples stay, so that
- * every decision can still be verified. */
+/* Removes bulky data of a laboratory: output of programs and sample files. Keeps results, resource usage counters and clock samples, so
+ * that every decision can still be verified. */
 #ifndef RUNS_PRUNE_H
 #define RUNS_PRUNE_H
 
@@ -8,23 +8,23 @@
 
 struct pruned {
 	int64_t executions, output_bytes;
-	int64_t unused_bytes; /* inside the database: there was no space to shrink it */
+	int64_t unused_bytes; /* free pages in the database, bytes, if the disk had no space for shrinking it */
 	struct sample_pruned samples;
-	int64_t before_ms; /* measurements before this time, ms since 1970 */
+	int64_t before_ms; /* limit in ms since 1970: earlier measurements are pruned */
 };
 
-/* Prunes executions before a time. dry_run: only counts. *out is overwritten. */
+/* Prunes executions before `before_ms`. `dry_run`: only counts. Overwrites *out. */
 enum assay_status prune_before(struct lab *lab, int64_t before_ms, bool dry_run, struct pruned *out, struct assay_error *err);
 
 struct store_space {
-	int64_t bytes, free_bytes; /* size of .assay; space left for this user in its file system */
+	int64_t bytes, free_bytes; /* size of .assay; free space of its file system for this user */
 };
 
-/* Measures the space. O(files). */
+/* Measures the size of the store and the free space. O(files). */
 enum assay_status prune_space(const struct lab *lab, struct store_space *out, struct assay_error *err);
 
-/* Prunes, the oldest first, until the store, without its unused space, is within its quota; keeps the last day. *space: the result.
- * ASSAY_E_LIMIT: not enough. dry_run: only counts, and assumes that sample files have no size, since their compressed sizes are unknown. */
+/* Removes the oldest data until the store, without unused pages, fits its quota; keeps the last day. *space: size afterwards.
+ * ASSAY_E_LIMIT: still too large. `dry_run`: only counts, with sample files as empty because their compressed sizes are unknown. */
 enum assay_status prune_to_quota(struct lab *lab, bool dry_run, struct pruned *out, struct store_space *space, struct assay_error *err);
 
 #endif
