@@ -12,7 +12,7 @@
 #include <errno.h>
 #include <sys/stat.h>
 
-/* A file or directory being collected, with the directories that led to it; detects links that run in circles. */
+/* A directory being collected and, through `above`, its parents. Detects symbolic links that form a cycle. */
 struct place {
 	const struct place *above;
 	dev_t device;
@@ -22,7 +22,7 @@ struct place {
 struct walk {
 	struct artefact artefact;
 	size_t files_capacity, directories_capacity;
-	const char *root; /* links must not lead out of it */
+	const char *root; /* links must not lead out of this directory */
 	struct assay_error *err;
 };
 
@@ -149,7 +149,7 @@ static int artefact_is_deployed(const struct dirent *entry)
 	return 1;
 }
 
-/* path "": its contents stand at the top. */
+/* Collects a directory as `path`. If `path` is "", its contents have no parent directory. */
 static enum assay_status artefact_walk_directory(struct walk *w, const char *directory, const char *path, const struct place *above,
 						 const struct stat *info)
 {
@@ -182,7 +182,7 @@ static enum assay_status artefact_walk_directory(struct walk *w, const char *dir
 
 /* ---- requested paths ---- */
 
-/* Returns the name of "data/" as data; of "." and ".." as the name of that directory. */
+/* Returns the name to deploy under: the last component, without a trailing '/'. For "." and ".." that of the real directory. */
 static char *artefact_name_of(const char *path, const char *real)
 {
 	size_t end = strlen(path), begin;
@@ -220,7 +220,7 @@ static enum assay_status artefact_collect_one(struct walk *w, const char *path, 
 
 ORDER_BY(artefact_compare_files, struct artefact_file, BY_TEXT(path))
 
-/* Length before text: no two artefacts give the same bytes. */
+/* Sorts the entries and computes the hash. Each text is hashed after its length, so different artefacts give different bytes. */
 static void artefact_finish(struct artefact *a)
 {
 	struct buf text = BUF_INIT;
@@ -238,7 +238,7 @@ static void artefact_finish(struct artefact *a)
 	buf_release(&text);
 }
 
-/* Collects all paths. *at: the path reached. */
+/* Collects all paths. *at: index of the last path tried. */
 static enum assay_status collect_all(const char *base, const char *const *paths, size_t n, bool flat, struct artefact *out, size_t *at,
 				     struct assay_error *err)
 {
@@ -292,7 +292,7 @@ enum assay_status artefact_files(const struct manifest *manifest, struct artefac
 	return st && files->n ? assay_context(err, "%s:%zu", manifest->file, manifest->files_lines[at]) : st;
 }
 
-/* Reports whether `path` is "DIRECTORY/" and one of the names, optionally followed by '/' and more. */
+/* Reports whether `path` is "DIRECTORY/NAME" or below, with NAME in names[0..n). */
 static bool is_of_input(const char *path, char *const *names, size_t n)
 {
 	const char *below = strchr(path, '/');
@@ -347,7 +347,7 @@ enum assay_status artefact_add_inputs(const struct manifest *manifest, char *con
 		if (!is_of_input(inputs.files[i].path, names, n))
 			continue;
 		files->bytes += inputs.files[i].bytes;
-		inputs.files[i].architecture = NULL; /* it is read, not run */
+		inputs.files[i].architecture = NULL; /* an input is data, so its architecture does not matter */
 		files->files = moved(files->files, files->n++, &inputs.files[i], sizeof(inputs.files[i]));
 		inputs.files[i] = (struct artefact_file){ .path = NULL };
 	}

@@ -13,12 +13,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SAME				      1e-9 /* relative difference below which values of a feature are equal */
+#define SAME				      1e-9 /* largest relative difference of equal values of a feature */
 #define COST_TEXT(constant, word, unit, text) text,
 
 /* ---- places ---- */
 
-/* Adds the places of a run from its signature (fleet/agent/signature.h). */
+/* Adds the sampled lines of a run. `signature`: its resource usage as text (fleet/agent/signature.h). */
 static enum assay_status cost_places_add(struct cost_places *places, const char *signature, struct assay_error *err)
 {
 	struct signature of;
@@ -27,7 +27,7 @@ static enum assay_status cost_places_add(struct cost_places *places, const char 
 
 	if (st)
 		return st;
-	if (of.samples) /* "PERIOD period ns", unless there are none */
+	if (of.samples) /* "PERIOD period ns, ..."; NULL without samples */
 		period = 1e-9 * strtod(of.samples, NULL);
 	if (period > 0.0) {
 		const char *text = of.samples;
@@ -55,7 +55,7 @@ static void place_release(struct cost_place *place)
 	mem_free(place->function, place->file);
 }
 
-/* Called after the last place: sorts them and makes the sums per run. */
+/* Ends the collection: sorts the places, merges equal ones and divides by the number of runs. */
 static void cost_places_end(struct cost_places *places)
 {
 	size_t kept = 0;
@@ -76,7 +76,7 @@ static void cost_places_end(struct cost_places *places)
 	places->sample /= (double)(places->runs ? places->runs : 1);
 }
 
-/* Accepts a zeroed struct. */
+/* Releases the places. Accepts a zeroed struct. */
 static void cost_places_release(struct cost_places *places)
 {
 	mem_release_all(places->items, places->n, place_release);
@@ -86,13 +86,13 @@ static void cost_places_release(struct cost_places *places)
 ROWS_FUNCTION(cost_of_text, enum cost_of, COST_ROWS, COST_TEXT)
 ROWS_FUNCTION(cost_origin_code, enum cost_origin, COST_ORIGIN_ROWS, ROWS_CODE)
 
-/* A run as stored. */
+/* A run from the store. */
 struct costs_run {
 	char *machine, *architecture, *input, *hash, *signature, *fingerprint;
 	int64_t taken_ms;
 	size_t session;
 	double cost;
-	const struct run_features *counted; /* its own counts, or those of another version's run of the input; borrowed */
+	const struct run_features *counted; /* counts of this run, or of another version's run of the same input; borrowed */
 	struct execution_features features;
 };
 
@@ -161,7 +161,7 @@ static enum assay_status fail_nothing(struct store *store, const char *applicati
 	return st;
 }
 
-/* Finds the requested version, and the build that its latest plan deployed. */
+/* Finds the requested version, or the only one, and the build that its latest plan deployed. */
 static enum assay_status find_build(struct store *store, const char *application, const char *version, char **name_out, char **artefact,
 				    struct assay_error *err)
 {
@@ -202,7 +202,7 @@ static double cost_of_row(sqlite3_stmt *stmt, enum cost_of of)
 	return store_double(stmt, METRIC);
 }
 
-/* beside: NULL, or a version that the runs' plans must also have. */
+/* Loads the runs of a version. `beside`: NULL, or a version that the runs' plans must also contain. */
 static enum assay_status load_runs(struct store *store, struct costs *costs, const char *version, const char *artefact, const char *beside,
 				   struct costs_runs *out, struct assay_error *err)
 {
@@ -261,7 +261,7 @@ struct machine_inputs {
 
 ORDER_BY(compare_machines, struct machine_inputs, BY_DOWN(inputs) BY_TEXT(machine))
 
-/* Lists machines by number of inputs, most first. The runs are sorted. */
+/* Lists machines by number of inputs, most first. The runs must be sorted. */
 static void list_machines(const struct costs_runs *runs, struct costs *costs)
 {
 	struct machine_inputs *list = NULL;
@@ -325,7 +325,7 @@ static void names_add(struct names *names, const char *name)
 	mem_append(names->items, names->n, &names->capacity, mem_string(name));
 }
 
-/* Sets the input's names: the first in byte order, and the others. */
+/* Collects the input's names: the first in byte order becomes its name, the others are in `also`. */
 static void name_input(const struct costs_run *runs, size_t n, struct cost_input *in)
 {
 	struct names names = { 0 };
@@ -341,7 +341,7 @@ static void name_input(const struct costs_run *runs, size_t n, struct cost_input
 	free(names.items);
 }
 
-/* Adds an input with the given runs, which are sorted by cost. */
+/* Adds an input with its runs, which must be sorted by cost. */
 static enum assay_status add_input(const struct costs_run *runs, size_t n, struct costs *costs, struct assay_error *err)
 {
 	struct cost_input *in = &costs->inputs[costs->n++];
@@ -367,8 +367,8 @@ static bool are_among(char *const *names, size_t n, const char *name)
 	return n && bsearch(&name, names, n, sizeof(char *), text_order);
 }
 
-/* Both sorted: what is in both and differs, and of counts what only one of them has. A command that prints other names than before is
- * another matter. */
+/* Adds features whose values differ. For counts, a missing feature is 0; otherwise features of only one side are ignored, because a command
+ * may print other names than before. Both lists are sorted. */
 static void add_unsteady(const struct run_features *a, const struct run_features *b, bool counts, struct names *out)
 {
 	for (size_t i = 0, k = 0; i < a->n || k < b->n;) {
@@ -390,7 +390,7 @@ static void add_names(const struct run_features *before, const struct run_featur
 	}
 }
 
-/* Returns NULL if the run does not have the feature. */
+/* Finds a feature of a run and its origin. Returns NULL if the run lacks the feature. */
 static const struct run_feature *feature_of(const struct execution_features *f, const struct run_features *counted, const char *name,
 					    enum cost_origin *origin)
 {
@@ -407,13 +407,13 @@ static const struct run_feature *feature_of(const struct execution_features *f, 
 	return NULL;
 }
 
-/* Reports whether the feature may be missing if it is 0. */
+/* Reports whether a run may lack the feature because its value is 0. */
 static bool is_zero_when_absent(const struct run_feature *feature, enum cost_origin origin)
 {
 	return (origin == COST_COUNTED && feature->kind == FEATURE_COUNT) || (origin == COST_KNOWN && input_feature_is_word(feature->name));
 }
 
-/* Collects the names of all features of runs[n] of one machine, and which of them differ between runs of the same input. */
+/* Collects the names of all features in runs[0..n) of one machine, and of those that differ between runs of the same input. */
 static void look_at_features(const struct costs_run *runs, size_t n, struct names *names, struct names *unsteady)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -432,7 +432,7 @@ static void look_at_features(const struct costs_run *runs, size_t n, struct name
 	sort_names(unsteady->items, &unsteady->n);
 }
 
-/* Reports whether each of runs[n] has the feature or may lack it. */
+/* Reports whether each run has the feature, or may lack it because its value is 0. */
 static bool is_known(const struct costs_run *runs, size_t n, const char *name, enum cost_origin *origin)
 {
 	size_t have = 0;
@@ -473,7 +473,7 @@ static void make_columns(const struct costs_run *runs, size_t n, struct names *u
 	costs->n_unknown = unknown.n;
 }
 
-/* Overwrites row[p]. */
+/* Fills row[p] with the values of a run's features. */
 static void fill_row(const struct costs *costs, const struct execution_features *f, const struct run_features *counted, double *row)
 {
 	for (size_t j = 0; j < costs->p; j++) {
@@ -557,7 +557,7 @@ static int compare_hash(const void *key, const void *item)
 
 ORDER_BY(compare_hashes, struct costs_run, BY_TEXT(hash))
 
-/* Gives every run the counts of its input and removes runs of inputs that were not counted. */
+/* Gives each run the counts of its input. Removes runs whose input was not counted. */
 static void join_counts(struct costs_runs *runs, struct costs_runs *counts, struct names *unsteady, struct costs *costs)
 {
 	size_t kept = 0;
@@ -614,7 +614,7 @@ static enum assay_status load_all(struct store *store, const struct costs_asked 
 		join_counts(runs, counts, unsteady, costs);
 	if (!st && runs->n)
 		qsort(runs->items, runs->n, sizeof(*runs->items), compare_runs);
-	for (size_t i = 0; i < runs->n && !asked->counts; i++) /* they have moved */
+	for (size_t i = 0; i < runs->n && !asked->counts; i++) /* sorting has moved the runs, so these pointers are stale */
 		runs->items[i].counted = &runs->items[i].features.counted;
 	free(artefact);
 	return st;
@@ -645,7 +645,7 @@ enum assay_status costs_load(struct store *store, const struct costs_asked *aske
 
 /* ---- another version's run of an input ---- */
 
-/* artefact NULL: any build. */
+/* Finds the latest run of an input with suitable features. `version` or `artefact` NULL: any. *found: the run's version. */
 static enum assay_status find_run(struct store *store, const char *application, const char *version, const char *artefact,
 				  const char *input, const char *hash, struct execution_features *out, char **found,
 				  struct assay_error *err)

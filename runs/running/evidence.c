@@ -104,7 +104,7 @@ static bool is_within(const char *name, const char *architecture)
 	return !name || strcmp(name, architecture) == 0;
 }
 
-/* Keeps runs of one architecture; frees the names of the others' machines. */
+/* Removes runs of other architectures, and frees them. */
 static size_t keep_runs(const struct evidence *evidence, struct run *runs, size_t n, const char *architecture)
 {
 	size_t kept = 0;
@@ -157,7 +157,7 @@ char *evidence_one_architecture(const struct evidence *evidence, struct run_set 
 		most = of > most ? of : most;
 	}
 	if (architectures > 1) {
-		architecture = mem_string(names[best]); /* names go with their runs */
+		architecture = mem_string(names[best]); /* the names belong to runs that are about to be freed */
 		for (size_t k = 0; k < n; k++)
 			evidence_keep(evidence, architecture, &sets[k]);
 		text =
@@ -174,7 +174,7 @@ char *evidence_one_architecture(const struct evidence *evidence, struct run_set 
 ROWS_FUNCTION(left_out_code, enum left_out, LEFT_OUT_ROWS, ROWS_CODE)
 ROWS_FUNCTION(left_out_text, enum left_out, LEFT_OUT_ROWS, ROWS_TEXT)
 
-/* Returns the fingerprint whose battery, version and architecture most runs share; NULL if no run has one. */
+/* Returns a fingerprint whose battery, stress-ng version and architecture are the most frequent among the runs; NULL if no run has one. */
 static const struct fingerprint *dataset_most_common(const struct fingerprint *const *of, size_t n)
 {
 	const struct fingerprint *best = NULL;
@@ -195,7 +195,7 @@ static const struct fingerprint *dataset_most_common(const struct fingerprint *c
 	return best;
 }
 
-/* Sets columns[] to the stressors that occur in any fingerprint comparable to `kind`; returns their number. */
+/* Sets columns[] to the stressors with a rate in any fingerprint comparable to `kind`. Returns their number. */
 static size_t dataset_features_of(const struct fingerprint_set *set, const struct fingerprint *kind, size_t *columns)
 {
 	size_t n = 0;
@@ -214,8 +214,8 @@ static size_t dataset_features_of(const struct fingerprint_set *set, const struc
 	return n;
 }
 
-/* Fills the row of a run with rates of its pass, or the fingerprint's medians if it belongs to no single pass. Returns false if the
- * fingerprint lacks more than `may_lack` of the stressors. */
+/* Fills the row of a run: rates of its pass, or medians of the fingerprint if the run belongs to no single pass. Returns false if more than
+ * `may_lack` stressors have no rate. */
 static bool dataset_fill_row(const struct fingerprint_set *set, const struct fingerprint *f, int64_t pass_number, const size_t *columns,
 			     size_t n, size_t may_lack, double *row)
 {
@@ -293,7 +293,7 @@ void dataset_of(const struct evidence *evidence, const struct run_set *runs, boo
 	for (size_t j = 0; j < n; j++)
 		d.features[j] = set->stressors[columns[j]];
 	d.X = mat_new(runs->n, n);
-	d.X.rows = 0; /* rows are filled as they are found */
+	d.X.rows = 0; /* number of rows filled so far */
 	d.y = mem_new(runs->n, sizeof(double));
 	d.types = mem_new(runs->n, sizeof(size_t));
 	d.run = mem_new(runs->n, sizeof(size_t));

@@ -1,5 +1,5 @@
-/* Each host is handled by straight-line code: execute_host() reads downwards, and each call waits for the host's answer. The store has one
- * lock. Each result is stored immediately, so that after a kill the store shows which runs are missing. */
+/* Straight-line code handles each host: read execute_host() first. Each call waits for the host's answer. A lock protects the store. Each
+ * result is stored immediately, so that after a kill the store shows which runs are missing. */
 #include "runs/running/execute.h"
 
 #include "base/buf.h"
@@ -23,49 +23,49 @@
 
 #include <inttypes.h>
 
-#define COMMAND_MS (5 * 60 * 1000) /* for commands that prepare and clean up */
-#define SPARE_MS   (60 * 1000)	   /* in addition to a command's own time limit, which the host enforces */
+#define COMMAND_MS (5 * 60 * 1000) /* time limit for commands that prepare or clean up, ms */
+#define SPARE_MS   (60 * 1000)	   /* time limit beyond the command's own, which the host enforces, ms */
 #define DAY_MS	   86400000.0
 
 struct execute {
 	struct lab *lab;
 	const struct execute_options *options;
-	struct execute_result *results; /* sorted by index */
-	struct execute_host *hosts;	/* [n], hosts with runs left */
+	struct execute_result *results; /* [machines of the plan] */
+	struct execute_host *hosts;	/* [n], hosts that have runs left */
 	size_t n;
 	struct catalog catalog;
-	bool identified; /* the catalog has a machine that it had not before */
+	bool identified; /* the catalog got a new machine */
 	struct sampled_lines lines;
-	bool *hung;		  /* [versions x inputs], reached its time limit on any host */
-	size_t cells_done, cells; /* sums over all hosts */
-	struct assay_error fault; /* fault of the store, which ends everything */
+	bool *hung;		  /* [versions x inputs], has reached the time limit on any host */
+	size_t cells_done, cells; /* numbers of runs over all hosts, done and planned */
+	struct assay_error fault; /* fault of the store, which ends all hosts */
 	bool failed;
 };
 
 struct execute_host {
 	struct execute *x;
 	const struct host *host;
-	struct session *session; /* valid while its function runs */
-	size_t index;		 /* index in the plan's machines and in the results */
-	struct plan_cell *cells; /* [n_cells], in the order of running */
+	struct session *session; /* valid while execute_host() runs */
+	size_t index;		 /* index of the host in the plan's machines and in the results */
+	struct plan_cell *cells; /* [n_cells], in the order in which they run */
 	bool *done;		 /* [n_cells] */
 	size_t n_cells;
-	bool *hung;			  /* [versions x inputs], with hang_once: has reached its time limit here */
-	int64_t block;			  /* the block started last */
-	char *directory, *work, *samples; /* absolute, on the host; NULL until created */
+	bool *hung;			  /* [versions x inputs], has reached the time limit on this host; used if hang_once */
+	int64_t block;			  /* the latest block that was started */
+	char *directory, *work, *samples; /* absolute paths on the host; NULL until created */
 	int64_t clock_ahead_ms;
-	char *architecture;		/* as `uname -m` prints it there; NULL: unknown */
-	char *hardware_type;		/* NULL: unknown */
-	char *emulated;			/* the profile of an emulated host, from any laboratory; else NULL */
-	const struct artefact **builds; /* [n_versions], their own files for this host */
-	bool *counts;			/* [n_versions], counting builds: their runs leave files of features */
+	char *architecture;		/* as `uname -m` prints it on the host; NULL if unknown */
+	char *hardware_type;		/* NULL if unknown */
+	char *emulated;			/* profile of an emulated host, of this or another laboratory; else NULL */
+	const struct artefact **builds; /* [n_versions], files of each version for this host's architecture */
+	bool *counts;			/* [n_versions], the build counts features and writes them to files */
 	char **stacks;			/* [n_versions], NULL if unknown */
-	struct counting_events events;	/* events to count in an instrumented plan; n == 0: none */
-	struct counting_plan packs;	/* the runs that the events need, all in each repetition */
+	struct counting_events events;	/* events to count in a plan with a probe; none if n == 0 */
+	struct counting_plan packs;	/* groups of events that can be counted together; each repetition has one run per group */
 	struct own_features own;	/* output of the manifest's `features` on this host */
 };
 
-/* Returns the place of a cell's version and input in `hung`. */
+/* Returns the index of a cell's version and input in `hung`. */
 static size_t execute_pair(const struct execute_host *h, size_t cell)
 {
 	return h->cells[cell].input * h->x->options->plan->n_versions + h->cells[cell].version;
@@ -78,7 +78,7 @@ static bool host_is_well(const struct helper_answer *answer)
 	return !answer->refusal && answer->result.exit_status == 0;
 }
 
-/* Ends the host early with a one-line reason: `what` failed. Returns false. */
+/* Fails the host because of an answer: the reason is `what` and the first line of the error. Returns false. */
 static bool host_complain(struct execute_host *h, const struct helper_answer *answer, const char *what)
 {
 	char *said = answer->refusal ? mem_string(answer->refusal) : spool_first_line(&answer->err);
@@ -88,7 +88,7 @@ static bool host_complain(struct execute_host *h, const struct helper_answer *an
 	return false;
 }
 
-/* Releases the request. */
+/* Sends the request and releases it. */
 static bool host_ask(struct execute_host *h, struct helper_request *request, int64_t timeout_ms, struct helper_answer *answer)
 {
 	bool ok = session_run(h->session, request, timeout_ms + SPARE_MS, answer);
@@ -97,8 +97,8 @@ static bool host_ask(struct execute_host *h, struct helper_request *request, int
 	return ok;
 }
 
-/* Runs a command that prepares or cleans up. It holds the physical host's lock, so that it does not disturb others' measurements. Releases
- * the words. *answer: helper_answer_release() it in any case. */
+/* Runs a command that prepares or cleans up. The command holds the physical host's lock, so that it disturbs no measurement. Releases
+ * `words`. The caller always calls helper_answer_release(). */
 static bool host_command(struct execute_host *h, struct manifest_words *words, struct helper_answer *answer)
 {
 	struct helper_request request;
@@ -109,7 +109,7 @@ static bool host_command(struct execute_host *h, struct manifest_words *words, s
 	return host_ask(h, &request, COMMAND_MS, answer);
 }
 
-/* Does the same; after a failure the host ends early, with `what` as the reason (NULL: the failure is ignored). */
+/* Runs such a command. If it fails, the host fails with the reason `what`; if `what` is NULL, the failure is ignored. */
 static bool host_do(struct execute_host *h, struct manifest_words *words, const char *what)
 {
 	struct helper_answer answer;
@@ -135,7 +135,7 @@ static void add_path(struct manifest_words *words, const char *directory, const 
 	free(path);
 }
 
-/* Ends every host: after a fault of the local store no result can be kept. Returns false. */
+/* Ends all hosts because of a fault of the store: no result can be kept. Returns false. */
 static bool host_store_failed(struct execute_host *h, const struct assay_error *err)
 {
 	struct execute *x = h->x;
@@ -149,10 +149,10 @@ static bool host_store_failed(struct execute_host *h, const struct assay_error *
 	return session_fail(h->session, "%s", err->text);
 }
 
-/* ---- identity of the host, and an empty directory ---- */
+/* ---- identity of the host, and its directory ---- */
 
-/* Fails if the catalog knows another machine by this host's id; one that it does not know is known from now on. Emulated hosts all have the
- * identity of the one machine that they are on. */
+/* Fails if the catalog knows another machine by this id. A new machine is added to the catalog. Emulated hosts are skipped, because all
+ * have the identity of the machine that they share. */
 static bool host_identify(struct execute_host *h, const struct facts *facts)
 {
 	struct catalog *catalog = &h->x->catalog;
@@ -194,7 +194,7 @@ static bool host_look(struct execute_host *h)
 	return ok;
 }
 
-/* Makes the directory for this session only: that of an earlier session of this plan may not have been removed yet. */
+/* Creates a directory for this session. Another session's directory is not reused, because it may not have been removed yet. */
 static bool host_make_directory(struct execute_host *h)
 {
 	if (!session_work(h->session, h->x->options->manifest->work, h->x->options->plan->id, &h->directory))
@@ -204,7 +204,7 @@ static bool host_make_directory(struct execute_host *h)
 	return true;
 }
 
-/* Replaces existing directories by new, empty ones. The script is fixed text; paths are arguments. */
+/* Replaces directories by new, empty ones; `second` may be NULL. The shell script is constant, and paths are its arguments. */
 static bool host_renew(struct execute_host *h, const char *path, const char *second, const char *what)
 {
 	struct manifest_words words = { NULL, 0 };
@@ -215,7 +215,7 @@ static bool host_renew(struct execute_host *h, const char *path, const char *sec
 
 static bool host_clean_up(struct execute_host *h)
 {
-	bool failed = h->session->result->outcome != FLEET_OK; /* the first reason counts */
+	bool failed = h->session->result->outcome != FLEET_OK; /* then the first reason stays */
 	struct manifest_words words = { NULL, 0 };
 
 	add_words(&words, (const char *const[]){ "rm", "-rf", "--", h->directory, NULL });
@@ -224,7 +224,7 @@ static bool host_clean_up(struct execute_host *h)
 
 /* ---- the files ---- */
 
-/* 0 the common files, then those of each version, then what measures them. */
+/* Returns the files of a set: 0 for common files, 1 + i for version i, the last for the instrument. */
 static const struct artefact *files_of(const struct execute_host *h, size_t set)
 {
 	const struct execute_options *o = h->x->options;
@@ -244,7 +244,7 @@ static bool is_empty(const struct artefact *files)
 	return !files->n && !files->n_directories;
 }
 
-/* Returns names of equal length for all versions: a program's speed may depend on the length of its path. */
+/* Returns the set's directory on the host. All versions have paths of equal length, because that length may affect a program's speed. */
 static char *set_directory(const struct execute_host *h, size_t set)
 {
 	if (set > h->x->options->plan->n_versions)
@@ -252,7 +252,7 @@ static char *set_directory(const struct execute_host *h, size_t set)
 	return set == 0 ? mem_format("%s/files", h->directory) : mem_format("%s/b%03zu", h->directory, set - 1);
 }
 
-/* Chooses each version's own files for this host's architecture. */
+/* Chooses the files of each version for this host's architecture. */
 static bool host_choose_builds(struct execute_host *h)
 {
 	const struct execute_options *o = h->x->options;
@@ -273,20 +273,20 @@ static bool host_choose_builds(struct execute_host *h)
 	return true;
 }
 
-/* 64-bit CPUs run 32-bit programs if their kernel allows it. */
+/* Reports whether a host runs programs of `architecture`. 64-bit hosts may run 32-bit programs, if their kernel allows it. */
 static bool runs_on(const char *architecture, const char *host)
 {
 	return strcmp(architecture, host) == 0 || (strcmp(architecture, "i686") == 0 && strcmp(host, "x86_64") == 0) ||
 	       (strcmp(architecture, "arm") == 0 && strcmp(host, "aarch64") == 0);
 }
 
-/* Reports whether this file can load libraries: executables and *.so*. */
+/* Reports whether the file is executable or named like a library, and so can load libraries. */
 static bool loads_libraries(const struct artefact_file *file)
 {
 	return file->mode & 0100 || strstr(text_file_name(file->path), ".so");
 }
 
-/* Checks files before anything is deployed. A file that is neither executable nor named like a library is data. */
+/* Checks the architecture of programs and libraries before any file is deployed. Other files are data. */
 static bool host_check_files(struct execute_host *h)
 {
 	const struct plan *plan = h->x->options->plan;
@@ -326,7 +326,7 @@ static bool host_make_tree(struct execute_host *h)
 	return host_do(h, &words, "no directory can be made for the runs");
 }
 
-/* Deploys a file only if its content has the expected hash. */
+/* Deploys a file if its content has the expected hash. Sets *counts if the file belongs to a counting build. */
 static bool host_put_file(struct execute_host *h, const char *top, const struct artefact_file *file, bool *counts)
 {
 	char *path = mem_format("%s/%s", top, file->path), hash[DIGEST_HEX_BYTES];
@@ -404,7 +404,7 @@ static void add_environment(struct helper_request *request, struct manifest_word
 	manifest_words_release(environment);
 }
 
-/* Emulated hosts deliberately preload different libraries: these are the machine, not the software. */
+/* Asks for the libraries that a version loads. Clears LD_PRELOAD on emulated hosts, because it belongs to the emulated machine. */
 static bool host_ask_stack(struct execute_host *h, size_t version, struct helper_answer *answer)
 {
 	struct manifest_words words = { NULL, 0 }, command, environment;
@@ -427,7 +427,7 @@ static bool host_ask_stack(struct execute_host *h, size_t version, struct helper
 	return host_ask(h, &request, COMMAND_MS, answer);
 }
 
-/* *out stays NULL if it cannot be determined. */
+/* Reads the hash of the software stack; *out stays NULL if it cannot be determined. */
 static void read_stack(const struct execute_host *h, const struct helper_answer *answer, char **out)
 {
 	struct assay_error err;
@@ -484,7 +484,7 @@ static bool host_ask_counters(struct execute_host *h)
 
 /* ---- features ---- */
 
-/* Collects the features of the run's input before the run. *why, borrowed: the input has no features, so there is nothing to run. */
+/* Collects features of the input before a run. *why: reason if the input has none, so it is not run; borrowed. */
 static bool host_look_at_input(struct execute_host *h, const struct plan_cell *cell, struct execution_features *out, const char **why)
 {
 	const struct execution_features *known = &h->x->options->inputs[cell->input];
@@ -506,7 +506,7 @@ static bool host_look_at_input(struct execute_host *h, const struct plan_cell *c
 	return ok;
 }
 
-/* ---- where its time goes ---- */
+/* ---- samples of CPU time ---- */
 
 static void ask_samples(const struct execute_host *h, struct helper_request *request)
 {
@@ -514,7 +514,7 @@ static void ask_samples(const struct execute_host *h, struct helper_request *req
 	helper_request_text(request, HELPER_SAMPLE_BELOW, h->directory);
 }
 
-/* Adds source lines while the deployed files still exist. */
+/* Adds source lines to the samples, as long as the deployed files exist. */
 static void host_find_lines(struct execute_host *h, size_t version, struct helper_answer *answer)
 {
 	const struct sampled_deployed deployed[] = { { set_directory(h, 0), files_of(h, 0) },
@@ -538,8 +538,8 @@ static void host_find_lines(struct execute_host *h, size_t version, struct helpe
 
 enum host_run {
 	HOST_RUN_ENDED,
-	HOST_RUN_SURVIVED, /* processes of it could not be ended */
-	HOST_RUN_NONE,	   /* nothing was run, and the command is not the cause */
+	HOST_RUN_SURVIVED, /* some of its processes could not be ended */
+	HOST_RUN_NONE,	   /* nothing was run, for a reason that is not the command */
 };
 
 static void add_instrument(const struct execute_host *h, const struct plan_cell *cell, size_t pack, struct helper_request *request)
@@ -561,7 +561,7 @@ static void add_instrument(const struct execute_host *h, const struct plan_cell 
 	mem_free(files, which);
 }
 
-/* Reports whether calls to the outside are recorded; not if functions are measured. */
+/* Reports whether calls to outside functions are recorded. They are not if functions are measured. */
 static bool host_records(const struct execute_host *h)
 {
 	return h->x->options->manifest->variance && !h->x->options->instrument;
@@ -599,7 +599,7 @@ static void add_plant(const struct execute_host *h, size_t version, struct helpe
 	}
 }
 
-/* Adds the measurements of a counted run to the request. */
+/* Adds everything that measures a run to the request. */
 static void add_measured(const struct execute_host *h, const struct plan_cell *cell, size_t pack, struct helper_request *request)
 {
 	if (h->counts[cell->version] && !h->x->options->instrument)
@@ -630,13 +630,13 @@ static bool host_ask_run(struct execute_host *h, const struct plan_cell *cell, s
 	return host_ask(h, &request, limit_ms, answer);
 }
 
-/* Masks secrets given to the program in its kept output. */
+/* Replaces secrets that the program was given in the output that is kept. */
 static void host_mask(const struct execute_host *h, const struct plan_cell *cell, struct execution *e)
 {
 	struct manifest_words words, environment;
 
 	host_expand(h, false, cell->version, cell->input, &words, &environment);
-	secrets_know(environment.items, environment.n); /* as it is for this input */
+	secrets_know(environment.items, environment.n); /* values for this version and input */
 	secrets_mask(&e->out, &e->out_bytes);
 	secrets_mask(&e->err, &e->err_bytes);
 	manifest_words_release(&words);
@@ -656,7 +656,7 @@ static bool host_fetch(struct execute_host *h, enum samples_kind kind, size_t pa
 	return fault.status ? host_store_failed(h, &fault) : false;
 }
 
-/* Runs in a new, empty directory. Overwrites *out; execution_release() it. */
+/* Makes one run in a new, empty directory. Overwrites *out; execution_release() it. */
 static enum host_run host_run_once(struct execute_host *h, const struct plan_cell *cell, size_t pack, struct execution *out)
 {
 	enum host_run how = HOST_RUN_NONE;
@@ -686,7 +686,7 @@ static enum host_run host_run_once(struct execute_host *h, const struct plan_cel
 	return how;
 }
 
-/* The first run, or the first failed one, represents the repetition with its numbers and output. */
+/* Merges a further run of a repetition into *all. Numbers and output stay those of the first run, unless the further run failed. */
 static void join_runs(struct execution *all, struct execution *next)
 {
 	if (next->outcome != EXECUTION_OK) {
@@ -701,7 +701,7 @@ static void join_runs(struct execution *all, struct execution *next)
 	}
 }
 
-/* Runs a repetition as one execution, with as many runs as the counters need. */
+/* Makes a repetition, which is stored as one execution: one run per group of events. */
 static enum host_run host_run_packs(struct execute_host *h, const struct plan_cell *cell, struct execution *out)
 {
 	enum host_run how = host_run_once(h, cell, 0, out);
@@ -723,7 +723,7 @@ static enum host_run host_run_packs(struct execute_host *h, const struct plan_ce
 
 /* ---- run after run ---- */
 
-/* Commits an execution, unless it was a warm-up, and counts it. */
+/* Stores and counts an execution; a warm-up is only counted. */
 static bool host_store(struct execute_host *h, size_t i, struct execution *e)
 {
 	struct execute *x = h->x;
@@ -760,7 +760,7 @@ static bool host_store(struct execute_host *h, size_t i, struct execution *e)
 
 /* ---- excluded runs ---- */
 
-/* Reports whether to exclude this cell: its version hangs, or the time is over. */
+/* Reports whether to exclude a cell, because its version and input hang or the time is over. */
 static bool host_skips(struct execute_host *h, size_t i)
 {
 	const struct execute_options *o = h->x->options;
@@ -776,8 +776,8 @@ static bool host_skips(struct execute_host *h, size_t i)
 	return false;
 }
 
-/* Notes that a run has reached its time limit. Returns the cell to store it as: for a warm-up, the first repetition, which is then not
- * run. */
+/* Records that a run has reached its time limit. Returns the index of the cell to store this as. For a warm-up, that is the first
+ * repetition, which is then not run. */
 static size_t host_hung(struct execute_host *h, size_t i)
 {
 	size_t pair = execute_pair(h, i), at = i;
@@ -833,7 +833,7 @@ static void host_run_cells(struct execute_host *h)
 		ok = h->done[i] || host_skips(h, i) || host_run_cell(h, i);
 }
 
-/* Does everything on one host, from connecting to cleaning up; for fleet_each(), whose context is the struct execute. */
+/* Handles one host, from connecting to cleaning up. `context` is the struct execute. */
 static void execute_host(struct session *session, void *context)
 {
 	struct execute *x = context;
@@ -864,7 +864,7 @@ static void execute_host_release(struct execute_host *h, size_t n_versions)
 
 /* ---- all hosts at once ---- */
 
-/* Reports a host that gives up immediately, because the others may take hours. Reports nothing if the user ends everything. */
+/* Prints a note when a host fails, because other hosts may take hours. Prints none if the user cancelled. */
 static void execute_ended(size_t index, const struct fleet_result *result, size_t n_done, size_t n, void *context)
 {
 	const struct execute *x = context;
@@ -903,9 +903,9 @@ static enum assay_status execute_all(struct execute *x, struct assay_error *err)
 	return st;
 }
 
-/* ---- all together ---- */
+/* ---- preparation and end ---- */
 
-/* Finds which versions have reached their time limit with an input there: hung[input * n_versions + version] becomes true. */
+/* Finds versions and inputs that have reached the time limit on `machine`: sets hung[input * n_versions + version]. */
 static enum assay_status load_hung(struct store *store, const struct plan *plan, const char *machine, bool *hung, struct assay_error *err)
 {
 	sqlite3_stmt *stmt = NULL;
@@ -923,7 +923,7 @@ static enum assay_status load_hung(struct store *store, const struct plan *plan,
 	return store_finish(stmt, st);
 }
 
-/* Finds the runs left on a machine; hosts without any are not even connected. */
+/* Finds the remaining runs of a machine. Hosts without remaining runs are not connected. */
 static enum assay_status execute_prepare_host(struct execute *x, const struct host *host, size_t index, struct assay_error *err)
 {
 	const struct plan *plan = x->options->plan;

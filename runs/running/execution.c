@@ -73,7 +73,7 @@ static enum assay_status execution_features_pack(const struct execution_features
 	return st;
 }
 
-/* The line that starts with `head`, from text on, or its end: *rest is what follows the line, *said what follows the head. */
+/* Returns the next line from `text` on that starts with `head`, or `end`. *said: text after the head; *rest: start of the next line. */
 static const char *section(const char *text, const char *end, const char *head, const char **said, const char **rest)
 {
 	size_t n = strlen(head);
@@ -143,7 +143,7 @@ enum assay_status execution_features_unpack(const void *packed, size_t n, struct
 	enum assay_status st = n ? sample_unpack("features of a stored run", packed, n, FEATURES_BYTES_MAX, &text, err) : ASSAY_OK;
 
 	*out = (struct execution_features){ .input = "" };
-	buf_char(&text, '\0'); /* strspn() ends there */
+	buf_char(&text, '\0'); /* strspn() in read_input() needs a terminator */
 	if (!st)
 		st = execution_features_parse(text.bytes, text.size - 1, out, err);
 	buf_release(&text);
@@ -152,7 +152,7 @@ enum assay_status execution_features_unpack(const void *packed, size_t n, struct
 
 /* ---- outcome of a run ---- */
 
-/* Keeps the stream, or its head and tail with a line between them that gives the number of missing bytes. */
+/* Keeps a stream. Of a long one, keeps head and tail, separated by a line with the number of missing bytes. */
 static void execution_keep_output(const struct spool *spool, enum execution_outcome outcome, char **out, size_t *n)
 {
 	const size_t most = outcome == EXECUTION_OK ? EXECUTION_OK_OUTPUT_BYTES_MAX : EXECUTION_OUTPUT_BYTES_MAX, half = most / 2 - 64;
@@ -181,7 +181,7 @@ static void execution_set_numbers(const struct helper_result *result, struct exe
 	e->taken_ms = result->started_ms;
 }
 
-/* Other metrics do not need the output. */
+/* Reads the metric. Only some metrics need the output. */
 static void execution_read_metric(const struct metric *metric, const struct spool *out, struct execution *e)
 {
 	bool from_output = metric->source != METRIC_WALL && metric->source != METRIC_CPU;
@@ -227,7 +227,7 @@ static void execution_judge_end(const struct metric *metric, const struct helper
 	}
 }
 
-/* Adds how many processes a run has left when it ended by itself. */
+/* Adds the number of processes that a run left behind, unless assay killed the run. */
 static void execution_note_left(const struct helper_result *result, struct execution *e)
 {
 	char *before = e->detail;
@@ -283,7 +283,7 @@ bool execution_judge(const struct metric *metric, const struct helper_answer *an
 
 /* ---- writing ---- */
 
-#define KNOWN "nullif(max(?, -1), -1)" /* -1 if there is none */
+#define KNOWN "nullif(max(?, -1), -1)" /* stores NULL for -1 */
 
 static enum assay_status execution_check_new(struct store *store, const struct execution_place *place, const struct execution *e,
 					     struct assay_error *err)
@@ -323,7 +323,7 @@ static enum assay_status execution_insert_execution(struct store *store, const s
 	return st;
 }
 
-/* Inserts the result for the models. */
+/* Inserts the result for the models, with the fingerprint that applies to it. */
 static enum assay_status execution_insert_result(struct store *store, const struct execution_place *place, const struct execution *e,
 						 struct assay_error *err)
 {
@@ -374,7 +374,7 @@ enum assay_status execution_put(struct store *store, const struct execution_plac
 
 /* ---- stored executions ---- */
 
-/* Loads stored executions by (input, version, repetition), excluding rows that are not the plan's. */
+/* Sets stored[(input, version, repetition)] for each stored execution of the plan. */
 static enum assay_status execution_load_stored(struct store *store, const struct plan *plan, const char *machine, bool *stored,
 					       struct assay_error *err)
 {
@@ -413,7 +413,7 @@ enum assay_status execution_done(struct store *store, const struct plan *plan, c
 	return st;
 }
 
-/* Stored executions, for users and reports. */
+/* Columns of stored executions. */
 
 #define COLUMNS                                                                                                                            \
 	"machine, version, input, application, plan, repetition, taken_ms, outcome, detail, metric, wall_ns, user_us, sys_us, "            \
@@ -454,7 +454,7 @@ static char *execution_blob(sqlite3_stmt *stmt, int column, size_t *n)
 	return mem_bytes(bytes ? bytes : "", *n);
 }
 
-/* An unknown outcome means a newer program wrote it, which the schema's version shows first. */
+/* Unknown outcomes do not occur: a newer assay would have raised the schema version, which is checked first. */
 static ROWS_FINDER(execution_outcome_of, enum execution_outcome, EXECUTION_OUTCOME_ROWS, ROWS_CODE)
 
 static void execution_read_row(sqlite3_stmt *stmt, struct execution_row *out)
@@ -486,7 +486,7 @@ static void execution_read_row(sqlite3_stmt *stmt, struct execution_row *out)
 		out->signature = mem_string(store_text(stmt, SIGNATURE));
 }
 
-/* Binds the statement's question marks to a, b and c, up to the first NULL. */
+/* Loads rows. Binds `a`, `b` and `c` to the parameters, up to the first NULL. */
 static enum assay_status execution_load_rows(struct store *store, const char *sql, const char *a, const char *b, const char *c,
 					     struct execution_rows *out, struct assay_error *err)
 {
