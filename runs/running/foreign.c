@@ -16,16 +16,16 @@ ROWS_FUNCTION(foreign_code, enum foreign_tool, FOREIGN_ROWS, ROWS_CODE)
 ROWS_FUNCTION(foreign_text, enum foreign_tool, FOREIGN_ROWS, ROWS_TEXT)
 
 #define RESULTS_MAX   1000000
-#define INSTANCES_MAX 1e6 /* most members of a family of benchmarks, or entries of a result */
-#define DEPTH_MAX     8	  /* deepest elements that are read */
+#define INSTANCES_MAX 1e6 /* more than the members of any family of benchmarks, or entries of any result */
+#define DEPTH_MAX     8	  /* deeper XML elements are ignored */
 
 struct reader {
 	const struct foreign_options *options;
 	struct foreign_result *result;
 	const char *text; /* the whole file */
-	size_t at, start; /* start of the CSV row, else 0; the shortest of options->starts that contains the row */
-	bool over;	  /* there are more than RESULTS_MAX */
-	bool metric_seen; /* a benchmark has options->metric */
+	size_t at, start; /* offset of the CSV row, else 0; index of the first of options->starts that contains the row */
+	bool over;	  /* the file has more than RESULTS_MAX results */
+	bool metric_seen; /* some benchmark has the metric options->metric */
 	struct assay_error *err;
 };
 
@@ -38,7 +38,7 @@ void foreign_release(struct foreign_result *result)
 	*result = (struct foreign_result){ .tool = FOREIGN_TOOLS };
 }
 
-/* Makes a text live as long as the result. */
+/* Keeps a text as long as the result. */
 static const char *keep(struct reader *r, char *text)
 {
 	mem_append(r->result->texts, r->result->n_texts, &r->result->texts_capacity, text);
@@ -68,7 +68,7 @@ static struct foreign_row row_of(struct reader *r, struct imported_place place, 
 	return row;
 }
 
-/* The number of benchmarks and their names in a file do not depend on how many succeeded. */
+/* Adds a row, failed or not: numbers and names of benchmarks must not depend on how many succeeded. */
 static void row_add(struct reader *r, struct foreign_row row)
 {
 	struct foreign_result *to = r->result;
@@ -80,7 +80,7 @@ static void row_add(struct reader *r, struct foreign_row row)
 		mem_append(to->rows, to->n_rows, &to->capacity, row);
 }
 
-/* Makes it a row without a result. */
+/* Marks the row as failed, with a reason. */
 static void __attribute__((format(printf, 4, 5)))
 row_fail(struct reader *r, struct foreign_row *row, enum execution_outcome outcome, const char *fmt, ...)
 {
@@ -92,7 +92,7 @@ row_fail(struct reader *r, struct foreign_row *row, enum execution_outcome outco
 	free(text);
 }
 
-/* The row's value, as it stands in JSON, where json_parse_loosely() has made "" of what is not finite; false where it is no number. */
+/* Reads the row's value from JSON. json_parse_loosely() replaces values that are not finite by "". Returns false if it is not a number. */
 static bool row_value(struct reader *r, struct foreign_row *row, const cJSON *value, double unit)
 {
 	if (cJSON_IsNumber(value))
@@ -102,7 +102,7 @@ static bool row_value(struct reader *r, struct foreign_row *row, const cJSON *va
 	return *row->texts.result || row->to.failure;
 }
 
-/* When a row was measured, by a text of the file; NULL: it has none. False: that is not understood, and the row is excluded. */
+/* Sets the row's time from a text of the file; `text` may be NULL. If the time is invalid, excludes the row and returns false. */
 static bool row_time(struct reader *r, struct foreign_row *row, const char *text)
 {
 	int64_t ms = row->to.taken_ms;
@@ -119,7 +119,7 @@ static bool row_time(struct reader *r, struct foreign_row *row, const char *text
 	return true;
 }
 
-/* Returns the file's machine, or the given one; NULL: neither. */
+/* Returns the user's machine, or else the file's; NULL if neither is given. */
 static const char *machine_of(const struct reader *r, const char *said)
 {
 	const char *machine = r->options->machine ? r->options->machine : said;
@@ -135,7 +135,7 @@ static enum assay_status fail_no_machine(const struct reader *r)
 
 #define NO_MACHINE "it does not say on which machine; --machine NAME says so"
 
-/* Returns a mark that distinguishes results of one name, from texts such as "size=4": " (branch=main, size=4)", or "". Frees parts[n]. */
+/* Returns a mark such as " (branch=main, size=4)" from parts[0..n), or "". Frees the parts. */
 static const char *mark_of(struct reader *r, char **parts, size_t n)
 {
 	struct buf text = BUF_INIT;
@@ -148,12 +148,12 @@ static const char *mark_of(struct reader *r, char **parts, size_t n)
 	return keep(r, buf_take(&text));
 }
 
-/* ---- from these rows to those of imported.h ---- */
+/* ---- conversion to rows of imported.h ---- */
 
 ORDER_POINTERS_BY(compare_rows, struct foreign_row,
 		  BY_TEXT(name) BY_TEXT(mark) BY_TEXT(to.version) BY_TEXT(to.machine) BY_UP(to.taken_ms) BY_UP(at))
 
-/* Counts repetitions, failed ones too: rows of one benchmark at one time, in their order. Finds those that are not of one thing. */
+/* Numbers repetitions, failed ones too: rows of one benchmark at one time, in file order. Finds names that benchmarks share. */
 static void rows_count(struct reader *r)
 {
 	struct foreign_result *result = r->result;
@@ -179,12 +179,12 @@ static void rows_count(struct reader *r)
 		}
 		row->alike = sorted[first]->alike || row->thing != sorted[first]->thing;
 		for (size_t k = i; row->alike && !sorted[first]->alike;)
-			sorted[--k]->alike = true; /* down to the first one */
+			sorted[--k]->alike = true; /* back to the first row of that name */
 	}
 	free(sorted);
 }
 
-/* The name under which a row is stored. */
+/* Returns the name that the row is stored under. */
 static const char *row_name(struct reader *r, const struct foreign_row *row)
 {
 	const char *prefix = r->options->application;
@@ -229,7 +229,7 @@ static const char *benchmark_name(const cJSON *item)
 	return name;
 }
 
-/* Returns a value of any type on one line; free() it. */
+/* Returns a JSON value as one line; free() it. */
 static char *value_text(const cJSON *value)
 {
 	char *text = cJSON_IsString(value) ? mem_string(value->valuestring) : json_line(value);
@@ -238,7 +238,7 @@ static char *value_text(const cJSON *value)
 	return text;
 }
 
-/* The label or the parameters of a benchmark distinguish it. */
+/* Returns a mark from the label and the parameters of a benchmark. */
 static const char *benchmark_mark(struct reader *r, const cJSON *item)
 {
 	const char *mark;
@@ -260,7 +260,7 @@ static const char *benchmark_mark(struct reader *r, const cJSON *item)
 	return mark;
 }
 
-/* Adds each item of the list `key` of the document, which must be one of the tool. */
+/* Calls `add` for each item of the list `key`. Fails if the document has no such list. */
 static enum assay_status list_read(struct reader *r, const char *key, void (*add)(struct reader *, const cJSON *, size_t, const char *))
 {
 	const cJSON *list = json_get(r->result->root, key), *item;
@@ -285,7 +285,7 @@ static bool ends_in(const char *text, const char *end)
 	return n >= m && strcmp(text + n - m, end) == 0;
 }
 
-/* Returns the length of a name without the suffix of its statistic; 0: it has no such suffix. */
+/* Returns the length of the name without a suffix such as "_mean"; 0 if it has none. */
 static size_t statistic_stem(const char *name)
 {
 	static const char *const ends[] = { "_mean", "_median", "_stddev", "_cv", "_BigO", "_RMS" };
@@ -296,7 +296,7 @@ static size_t statistic_stem(const char *name)
 	return 0;
 }
 
-/* Reports whether it is a mean, a deviation or the like. Files before version 1.5 do not say so, but have these beside what they are of. */
+/* Reports whether an item is an aggregate, such as a mean. Versions before 1.5 list aggregates beside the benchmark, without a mark. */
 static bool is_aggregate(const cJSON *item)
 {
 	const char *type = json_get_text(item, "run_type"), *name = benchmark_name(item);
@@ -314,7 +314,7 @@ static bool is_aggregate(const cJSON *item)
 	return false;
 }
 
-/* Returns why a benchmark failed or skipped itself; NULL: it was measured. */
+/* Returns the reason why a benchmark failed or skipped itself; NULL if it was measured. */
 static const char *benchmark_failure(const cJSON *item)
 {
 	static const char *const flags[] = { "error_occurred", "skipped" }, *const messages[] = { "error_message", "skip_message" };
@@ -329,7 +329,7 @@ static const char *benchmark_failure(const cJSON *item)
 	return NULL;
 }
 
-/* Returns its unit of time, s; 0: it has none. */
+/* Returns the item's unit of time, s; 0 if it has none. */
 static double benchmark_unit(const cJSON *item)
 {
 	static const char *const units[] = { "ns", "us", "ms", "s" };
@@ -375,7 +375,7 @@ static void gbench_add(struct reader *r, const cJSON *item, size_t index, const 
 
 /* ---- hyperfine ---- */
 
-/* `end` is the exit code of the run, NULL where the file has none; null: ended by a signal. */
+/* Adds one time. `end`: exit code of the run, JSON null if a signal ended it; NULL if the file has none. */
 static void hyperfine_add_time(struct reader *r, struct foreign_row row, const cJSON *time, const cJSON *end)
 {
 	if (end && cJSON_IsNull(end))
@@ -418,18 +418,18 @@ static void hyperfine_add(struct reader *r, const cJSON *item, size_t index, con
 
 /* ---- CSV ---- */
 
-/* Meanings of columns. NAME and IGNORE may have several. */
+/* Meanings of columns. Several columns may have the meaning NAME or IGNORE. */
 enum { APPLICATION, VERSION, MACHINE, TIME, REPETITION, EXIT_STATUS, RESULT, DIRECTION, MEANINGS, NAME = MEANINGS, IGNORE, ALL_MEANINGS };
 
 static const char *const meanings[ALL_MEANINGS] = { "?application", "?version", "?machine",   "?time", "?repetition",
 						    "?exit_status", "result",	"?direction", "name",  "ignore" };
 
 struct columns {
-	const char **names; /* [n], by meaning, then those of NAME and IGNORE; "?..." where the file need not have it */
-	bool *distinguish;  /* [n]: NAME */
-	size_t *index;	    /* [n], of the file's columns; SIZE_MAX: not there */
+	const char **names; /* [n], names of the columns by meaning, then columns of NAME and IGNORE; '?' marks optional ones */
+	bool *distinguish;  /* [n], the column has the meaning NAME */
+	size_t *index;	    /* [n], index of the column in the file; SIZE_MAX if missing */
 	size_t n;
-	bool ignore_all; /* without a meaning */
+	bool ignore_all; /* ignore all columns without a meaning */
 };
 
 static enum assay_status columns_choose(const struct reader *r, struct columns *c)
@@ -464,7 +464,7 @@ static enum assay_status columns_choose(const struct reader *r, struct columns *
 	return ASSAY_OK;
 }
 
-/* A column without a meaning may distinguish results, and only the user knows. One with two contradicts itself. */
+/* Refuses a column without a meaning, because it may distinguish results. Also refuses a column with two meanings. */
 static enum assay_status columns_check(const struct reader *r, const struct columns *c, const struct csv *csv)
 {
 	for (size_t i = 0; i < csv->n_fields; i++) {
@@ -491,7 +491,7 @@ static bool is_word(const char *text, const char *const *words)
 	return *words;
 }
 
-/* Reports whether a text means that the value is unknown. */
+/* Reports whether a text represents an unknown value. */
 static bool is_missing(const char *text)
 {
 	static const char *const words[] = { "", "nan", "inf", "infinity", "na", "n/a", "null", "none", "-", NULL };
@@ -499,7 +499,7 @@ static bool is_missing(const char *text)
 	return is_word(text + (*text && text[1] && (*text == '+' || *text == '-')), words);
 }
 
-/* Reports whether a text is a word for a run without a result. */
+/* Reports whether a text says that a run has no result. */
 static bool is_no_result(const char *text)
 {
 	static const char *const words[] = {
@@ -509,7 +509,7 @@ static bool is_no_result(const char *text)
 	return is_missing(text) || is_word(text, words);
 }
 
-/* Reports whether an exit status, a number or a word, is that of a run that succeeded. A word that is not known is a failure. */
+/* Reports whether an exit status, a number or a word, indicates success. Unknown words indicate failure. */
 static bool is_success(const char *text)
 {
 	static const char *const words[] = { "ok", "success", "successful", "succeeded", "pass", "passed", NULL };
@@ -518,7 +518,7 @@ static bool is_success(const char *text)
 	return text_double(text, &number) ? number == 0 : is_word(text, words);
 }
 
-/* Adds a row whose result is a text. A word for a failure is one; a word for success measures nothing and is excluded. */
+/* Adds a row with a textual result. A word for failure makes it a failed run. A word for success excludes it: nothing was measured. */
 static void row_add_text(struct reader *r, struct foreign_row row, const char *text)
 {
 	double number;
@@ -546,7 +546,7 @@ static const char *csv_mark(struct reader *r, const struct columns *c, const str
 	return mark;
 }
 
-/* Spaces next to a comma are no part of an exit status: " 0" would count as a failure. */
+/* Removes spaces around an exit status: " 0" would count as a failure. */
 static char *without_blanks(char *text)
 {
 	size_t n = strlen(text);
@@ -636,20 +636,20 @@ static const char *const leaves[LEAVES] = { ENTRY_PATH "Identifier",  ENTRY_PATH
 					    RESULT_PATH "Arguments",  RESULT_PATH "Description", RESULT_PATH "Scale",
 					    RESULT_PATH "Proportion", SYSTEM_PATH "Identifier",	 SYSTEM_PATH "TimeStamp" };
 
-/* Texts of open elements, and of closed ones in the open result or system. */
+/* State of the XML parser. `said` has the texts of the open result or system. */
 struct phoronix {
 	struct reader *r;
 	XML_Parser parser;
 	char *path[DEPTH_MAX];
 	size_t depth;
 	struct buf text;
-	char *said[LEAVES];	 /* NULL: none */
-	size_t results, entries; /* before the one that is open; entries of its result */
+	char *said[LEAVES];	 /* [LEAVES], NULL if not read */
+	size_t results, entries; /* numbers of results before the open one, and of entries before the open one in its result */
 	char **systems, **times; /* [n_systems] */
 	size_t n_systems;
 };
 
-/* Reports whether the innermost open element has that path; a "/" may stand after it. */
+/* Reports whether the innermost open element has this path. The path may end with "/". */
 static bool stands_at(const struct phoronix *p, const char *path)
 {
 	size_t i = 0;
@@ -669,7 +669,7 @@ static const char *said(const struct phoronix *p, int leaf)
 	return p->said[leaf] ? p->said[leaf] : "";
 }
 
-/* Forgets what stood below an element that is closed. */
+/* Frees the texts below an element that was closed. */
 static void phoronix_forget(struct phoronix *p, const char *path)
 {
 	for (size_t i = 0; i < LEAVES; i++)
@@ -698,7 +698,7 @@ static void phoronix_text(void *of, const XML_Char *bytes, int n)
 		buf_add(&p->text, bytes, (size_t)n);
 }
 
-/* Returns the time of that system; NULL: the file does not give it. */
+/* Returns the time of the system `measured`; NULL if the file has none. */
 static const char *phoronix_time(const struct phoronix *p, const char *measured)
 {
 	for (size_t i = 0; i < p->n_systems; i++)
@@ -707,8 +707,8 @@ static const char *phoronix_time(const struct phoronix *p, const char *measured)
 	return NULL;
 }
 
-/* Returns the arguments and the unit of the open result: several of both may have one description. The suite itself compares results
- * only if these are the same. Arguments that no name may hold are a hash. */
+/* Returns a mark from the arguments and the unit of the open result. Results may share a description, and the suite compares only those
+ * with equal arguments and units. Arguments that are not valid in a name are replaced by a hash. */
 static const char *phoronix_mark(const struct phoronix *p)
 {
 	const char *arguments = said(p, ARGUMENTS);
@@ -735,20 +735,20 @@ static void phoronix_add(struct phoronix *p, struct imported_place place, const 
 	row.thing = (double)place.line * INSTANCES_MAX + (double)place.at;
 	row.texts.direction = strcmp(said(p, PROPORTION), "HIB") == 0 ? "higher" : strcmp(said(p, PROPORTION), "LIB") == 0 ? "lower" : "";
 	row.texts.result = keep(p->r, mem_string(value));
-	/* If the user gives one machine for several systems, these were compared on it: its kernels, compilers, settings. */
+	/* One machine for several systems means that they are versions: kernels, compilers or settings on that machine. */
 	row.to.version = p->r->options->machine && p->n_systems > 1 ? measured
 			 : p->r->options->version_given		    ? ""
 								    : keep(p->r, mem_string(said(p, PROGRAM_VERSION)));
 	if (!row.to.machine) {
 		imported_leave_out(&p->r->result->imported, IMPORTED_BAD_NAME, &place, NO_MACHINE);
-	} else if (strchr(value, ',')) { /* values of a monitor */
+	} else if (strchr(value, ',')) { /* values of a monitor over time */
 		imported_leave_out(&p->r->result->imported, IMPORTED_BAD_ROW, &place, "%s: a series of values", TEXT_SHOWN(row.name));
 	} else if (row_time(p->r, &row, phoronix_time(p, measured))) {
 		row_add_text(p->r, row, value);
 	}
 }
 
-/* "12.5:12.6:12.4" are a result's repetitions, and so are "PASS,FAIL"; without them it has one. */
+/* Adds the repetitions of an entry: "12.5:12.6:12.4" or "PASS,FAIL"; a single value if there is no such text. */
 static void phoronix_entry(struct phoronix *p)
 {
 	struct imported_place place = { "Result", "Entry", p->results, p->entries };
@@ -857,7 +857,7 @@ static bool is_json(const struct reader *r, const char *text)
 	return tool == FOREIGN_GBENCH || tool == FOREIGN_HYPERFINE || (tool == FOREIGN_TOOLS && (first == '{' || first == '['));
 }
 
-/* UTF-16 and UTF-32 have a mark of their own, or a NUL among the first two characters, which are ASCII in every file that is taken. */
+/* Fails for UTF-16 and UTF-32: a byte order mark or a NUL in the first two bytes. All supported formats start with ASCII. */
 static enum assay_status check_encoding(const struct reader *r, const char *text, size_t n)
 {
 	if (n < 2 || (memcmp(text, "\xff\xfe", 2) != 0 && memcmp(text, "\xfe\xff", 2) != 0 && text[0] && text[1]))
@@ -871,7 +871,7 @@ enum assay_status foreign_read(char *text, size_t n, const struct foreign_option
 			       struct assay_error *err)
 {
 	struct reader r = { .options = options, .result = result, .text = text, .err = err };
-	size_t mark = n >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0; /* a byte order mark */
+	size_t mark = n >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0; /* byte order mark of UTF-8 */
 	enum assay_status st;
 	bool found = false;
 

@@ -20,7 +20,7 @@
 ROWS_FUNCTION(imported_skip_code, enum imported_skip, IMPORTED_SKIP_ROWS, ROWS_CODE)
 ROWS_FUNCTION(imported_skip_text, enum imported_skip, IMPORTED_SKIP_ROWS, ROWS_TEXT)
 
-/* Returns which name of a row cannot be used, why, and the remedy; NULL: all can be used. free() it. */
+/* Returns the fault of an invalid name in the row, with a remedy; NULL if all names are valid. free() it. */
 static char *import_name_fault(const struct imported_row *row)
 {
 	static const char *const what[] = { "name", "version", "battery", "battery_hash", "stress_ng", "architecture", "type" };
@@ -48,7 +48,7 @@ bool imported_in_future(int64_t ms)
 	return ms > clock_real_ms() + INT64_C(86400000);
 }
 
-/* Reports whether a text is a number, but not a decimal one that is finite: "1,5", "12 ms", "0x1p3", " 7", "<1". */
+/* Reports whether a text contains a number in another notation than a finite decimal: "1,5", "12 ms", "0x1p3", " 7", "<1". */
 static bool import_is_odd_number(const char *text)
 {
 	char *end;
@@ -60,7 +60,7 @@ static bool import_is_odd_number(const char *text)
 	return isdigit((unsigned char)*text);
 }
 
-/* Reads the result of a row that has one; returns why it cannot be used, or IMPORTED_SKIPS. */
+/* Reads the row's result, unless the run failed. Returns the reason why it is invalid, or IMPORTED_SKIPS. */
 static enum imported_skip import_read_result(const char *text, struct imported_row *row)
 {
 	if (row->outcome)
@@ -74,11 +74,11 @@ static enum imported_skip import_read_result(const char *text, struct imported_r
 	if (row->value == 0 && !row->rate)
 		return IMPORTED_ZERO;
 	if (row->value == 0)
-		row->value = 0; /* not -0: equal values must have equal texts */
+		row->value = 0; /* replaces -0, because equal values must have equal texts */
 	return IMPORTED_SKIPS;
 }
 
-/* Reads the other texts: which run it was. */
+/* Reads time, repetition and direction. Returns the reason why one is invalid, or IMPORTED_SKIPS. */
 static enum imported_skip import_read_run(const struct imported_texts *texts, struct imported_row *row)
 {
 	if (texts->timestamp && !text_time_ms(texts->timestamp, &row->taken_ms))
@@ -179,7 +179,7 @@ enum {
 	ALL_COLUMNS = COLUMNS + 5
 };
 
-/* Refuses a column without a meaning, for it may distinguish rates. Those that 'result export' writes besides do not. */
+/* Refuses columns without a meaning, because they may distinguish rates. Ignores the additional columns of 'result export'. */
 static enum assay_status import_check_columns(const struct csv *csv, const size_t index[COLUMNS], struct assay_error *err)
 {
 	static const char *const ignored[] = { "fingerprint", "origin", "profile", "ordinal", "real_rate" };
@@ -239,13 +239,13 @@ enum assay_status imported_read_machines(const char *name, char *text, size_t n,
 	return st;
 }
 
-/* ---- results in the store ---- */
+/* ---- writing results ---- */
 
-/* Results into the store, inside the caller's transaction; as fingerprint_writer. */
+/* Writer of results, within the caller's transaction. */
 enum { NEW_RESULT, KNOWN_RESULT, RESULT_KINDS };
 struct import_run_writer {
 	struct store *store;
-	sqlite3_stmt *write[RESULT_KINDS]; /* each changes a row if the result is of that kind */
+	sqlite3_stmt *write[RESULT_KINDS]; /* each statement changes a row if the result is of its kind */
 	size_t written[RESULT_KINDS];
 };
 
@@ -303,8 +303,8 @@ static enum assay_status import_run_write(struct import_run_writer *w, const str
 			  row->name, TEXT_DOUBLE(row->value), TEXT_DOUBLE(stored));
 }
 
-/* Joins imported runs that have no fingerprint yet to the imported fingerprint of the same machine, time and repetition.
- * Only rows that came from files (they have no plan): a live run names its fingerprint itself. */
+/* Connects imported runs without a fingerprint to the imported fingerprint of the same machine, time and repetition. Only imported runs
+ * have no plan; other runs got their fingerprint when they were stored. */
 static enum assay_status import_join_runs(struct store *store, struct assay_error *err)
 {
 	static const char sql[] =
@@ -329,7 +329,7 @@ static int import_compare_keys(const struct imported_row *a, const struct import
 	return order ? order : import_compare_repetition(a, b);
 }
 
-/* Sorts values of one key in ascending order, so that the order of rows in the file has no effect. */
+/* Compares rows, also by value, so that the order of equal keys in the file has no effect. */
 static int import_compare_rows(const void *x, const void *y)
 {
 	const struct imported_row *a = x, *b = y;
@@ -360,7 +360,7 @@ static enum assay_status import_write_rate(struct importing *im, const struct im
 				       .taken_ms = row->taken_ms };
 	enum assay_status st = ASSAY_OK;
 
-	/* Where the file says no more, the battery is known by its name only. */
+	/* Without a hash in the file, the battery is identified by its name. */
 	if (!*row->battery_hash) {
 		digest_id(row->battery, strlen(row->battery), hash);
 		key.battery_hash = hash;
@@ -401,7 +401,7 @@ static enum assay_status import_write_rows(struct importing *im, struct assay_er
 	return st;
 }
 
-/* Keeps the runs without a result: they fail their versions, as executions that failed do. */
+/* Stores runs without a result. Like failed executions, they count as failures of their version. */
 static enum assay_status import_write_failures(struct importing *im, const struct imported *imported, const char *version,
 					       struct assay_error *err)
 {
@@ -421,7 +421,7 @@ static enum assay_status import_write_failures(struct importing *im, const struc
 
 ORDER_POINTERS_BY(import_compare_names, struct imported_row, BY_TEXT(name) BY_DOWN(direction) BY_UP(place.line))
 
-/* Compares the metric of an application with that of its stored results, which it must not turn upside down, and keeps its direction. */
+/* Checks that metric and direction of an application agree with its stored results, and stores the direction. */
 static enum assay_status import_write_metric(struct importing *im, const struct imported_row *row, const struct plan_metrics *plans,
 					     struct assay_error *err)
 {
@@ -457,7 +457,7 @@ static enum assay_status import_write_metric(struct importing *im, const struct 
 		   : store_do(im->store, err, "INSERT OR REPLACE INTO metric_direction VALUES (?, ?)", "ti", row->name, (int64_t)higher);
 }
 
-/* One application has one direction. Where the file does not have it, it is that of the stored results. */
+/* Checks that each application has one direction. If the file has none, the stored results give it. */
 static enum assay_status import_write_directions(struct importing *im, struct assay_error *err)
 {
 	const struct imported_row **rows = mem_new(im->n, sizeof(*rows));
@@ -513,13 +513,13 @@ static enum assay_status import_write_store(struct importing *im, const struct i
 	return st;
 }
 
-/* Gives the fingerprints of the catalog the hardware types that their rows name. */
+/* Sets the hardware types that rows give to fingerprints of the catalog. */
 static void import_give_types(const struct importing *im, struct catalog *catalog)
 {
 	const char *by = text_file_name(im->file);
 
 	if (!text_is_utf8(by, strlen(by)))
-		by = "a file of machines"; /* a file's name may have any bytes, JSON may not */
+		by = "a file of machines"; /* file names may have any bytes, but JSON must be UTF-8 */
 	for (size_t i = 0; i < im->n; i++) {
 		const struct imported_row *row = &im->rows[i];
 		struct machine *machine = row->rate && *row->type ? catalog_machine(catalog, row->machine) : NULL;
@@ -536,7 +536,7 @@ static void import_give_types(const struct importing *im, struct catalog *catalo
 	}
 }
 
-/* Brings the fingerprints of the store into the catalog, in memory. */
+/* Adds all fingerprints of the store to the catalog in memory. */
 static enum assay_status import_update_catalog(struct importing *im, struct catalog *catalog, struct assay_error *err)
 {
 	struct fingerprint_set set = { 0 };
@@ -555,7 +555,7 @@ static enum assay_status import_update_catalog(struct importing *im, struct cata
 	return store_finish(stmt, st);
 }
 
-/* Explains why no row of the file can be used. */
+/* Fails with the reasons why no row of the file is usable. */
 static enum assay_status import_fail_nothing_usable(const char *file, const struct imported *imported, struct assay_error *err)
 {
 	struct buf why = BUF_INIT;

@@ -1,5 +1,5 @@
-/* Brings application results and stressor rates from files into the store and the catalog (docs/recorded.md). Readers turn files into rows:
- * imported_read_machines() for rates, foreign.h for results. */
+/* Stores application results and stressor rates from files in the store and the catalog (docs/recorded.md). imported_read_machines() reads
+ * rates; foreign.h reads results. */
 #ifndef RUNS_RUNNING_IMPORTED_H
 #define RUNS_RUNNING_IMPORTED_H
 
@@ -14,9 +14,9 @@
 #include <stdint.h>
 
 #define IMPORTED_FILE_BYTES_MAX (64u << 20)
-#define IMPORTED_NAME		"imported" /* name of a version or battery that the file does not name */
+#define IMPORTED_NAME		"imported" /* version or battery if the file names none */
 
-/* Reason why a row cannot be used. Up to IMPORTED_ZERO the run gave no result, which counts as a failure of its application. */
+/* Reasons why a row is excluded. Up to IMPORTED_ZERO the run gave no valid result, which counts as a failure of its application. */
 #define IMPORTED_SKIP_ROWS(X)                                                                                                              \
 	X(IMPORTED_NOT_A_NUMBER, "not_a_number", "the result is not a finite number")                                                      \
 	X(IMPORTED_NEGATIVE, "negative", "the result is negative")                                                                         \
@@ -38,26 +38,26 @@ enum imported_skip { IMPORTED_SKIP_ROWS(ROWS_ENUM) IMPORTED_SKIPS };
 const char *imported_skip_code(enum imported_skip skip);
 const char *imported_skip_text(enum imported_skip skip);
 
-/* Direction of a result, if the file gives one. */
+/* Direction of a result, as the file states it. */
 enum imported_direction { IMPORTED_NO_DIRECTION, IMPORTED_LOWER, IMPORTED_HIGHER };
 
-/* Place of a row in its file: a line, or a place in lists, such as benchmarks[3] or results[1].times[4]. */
+/* Place of a row in its file: a line, or an index in a list, such as benchmarks[3] or results[1].times[4]. */
 struct imported_place {
-	const char *list, *item; /* list NULL: `line` is a line; item NULL: there is no inner list */
-	size_t line, at;	 /* indices in list and item, from 0 */
+	const char *list, *item; /* list and inner list; both NULL if the place is a line, `item` NULL if there is no inner list */
+	size_t line, at;	 /* line, or index in `list` from 0; index in `item` from 0 */
 };
 
-/* One usable row; the texts lie in the caller's bytes. */
+/* A usable row; its texts belong to the caller. */
 struct imported_row {
 	const char *tool; /* tool that wrote the file */
-	bool rate;	  /* a stressor's rate on a machine; else an application's result */
+	bool rate;	  /* true: rate of a stressor on a machine; false: result of an application */
 	const char *machine;
-	const char *name;    /* name of the stressor or application */
+	const char *name;    /* stressor or application */
 	const char *version; /* "" if none is given, and for rates */
-	const char *metric;  /* name of the metric; "": unknown */
+	const char *metric;  /* name of the metric; "" if unknown */
 	const char *battery, *battery_hash, *stress_ng, *architecture,
 	    *type;		       /* facts about a rate and its machine; "" if unknown, and for results */
-	const char *outcome, *failure; /* execution_outcome_code() and reason of a run that failed; NULL: it gave a result */
+	const char *outcome, *failure; /* execution_outcome_code() and reason of a failed run; NULL if the run gave a result */
 	int64_t taken_ms, repetition;
 	double value;
 	enum imported_direction direction;
@@ -65,7 +65,7 @@ struct imported_row {
 	struct imported_place place;
 };
 
-/* Texts of a row that become its numbers. timestamp NULL: taken_ms is already known. */
+/* Texts to be parsed into numbers of a row. `timestamp` is NULL if taken_ms is already set. */
 struct imported_texts {
 	const char *result, *timestamp, *repetition, *direction;
 };
@@ -73,28 +73,28 @@ struct imported_texts {
 struct imported {
 	struct imported_row *rows; /* [n], in file order */
 	size_t n, capacity;
-	struct imported_row *failed; /* [n_failed]: runs of applications without a result */
+	struct imported_row *failed; /* [n_failed], runs of applications without a result */
 	size_t n_failed, failed_capacity;
-	size_t said;	   /* how many of them the file itself calls failed; the others are in `skipped`, too */
-	size_t first_said; /* index of the first of these in `failed` */
+	size_t said;	   /* number of failed runs that the file states to be failed; the others are also counted in `skipped` */
+	size_t first_said; /* index in `failed` of the first such run */
 	struct {
 		size_t count;
-		char *first; /* place and fault of the first one; owned */
+		char *first; /* place and fault of the first excluded row */
 	} skipped[IMPORTED_SKIPS];
 };
 
-/* Adds a row to `rows` or `failed`, or counts it in `skipped`. Every imported row of every format passes through here. */
+/* Adds a row to `rows` or `failed`, or counts it in `skipped`. All formats use this function. */
 void imported_add(struct imported *imported, struct imported_row row, const struct imported_texts *texts);
-/* Reports whether a time is more than a day from now. A time zone or a slightly wrong clock makes less. */
+/* Reports whether a time is more than a day in the future, which a time zone or a slightly wrong clock does not explain. */
 bool imported_in_future(int64_t ms);
-/* Counts a row in `skipped`. fmt (may be "") describes the first such row in more detail than `why` does. */
+/* Counts an excluded row. `fmt` adds details about the first row with this reason; it may be "". */
 void imported_leave_out(struct imported *imported, enum imported_skip why, const struct imported_place *place, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
-/* Reads the next row of a CSV file, excluding rows that cannot be read. Returns false at the end. */
+/* Reads the next row of a CSV file. Excludes rows that cannot be read. Returns false at the end. */
 bool imported_next(struct imported *imported, struct csv *csv);
 
-/* Reads rates of stressors from the CSV text[0..n), which is as csv.h requires and must outlive *out. Fails with ASSAY_E_FORMAT if the
- * header is missing. Rows that cannot be used are counted in `skipped`. imported_release() *out. */
+/* Reads rates of stressors from the CSV text[0..n), which csv_init() must accept and which must outlive *out. ASSAY_E_FORMAT: the header is
+ * missing. Unusable rows are counted in `skipped`. imported_release() *out. */
 enum assay_status imported_read_machines(const char *name, char *text, size_t n, struct imported *out, struct assay_error *err);
 void imported_release(struct imported *imported);
 
@@ -102,26 +102,26 @@ void imported_release(struct imported *imported);
 char *imported_place_text(const struct imported_place *place);
 
 struct imported_options {
-	const char *file;   /* file name for messages */
-	const char *digest; /* digest of the content of `file`, by which taken_ms is found again; NULL: not kept */
-	size_t bytes;	    /* length of that content */
+	const char *file;   /* file name, for messages */
+	const char *digest; /* digest of the content, under which taken_ms is stored; NULL: not stored */
+	size_t bytes;	    /* length of the content */
 	int64_t taken_ms;
 	const char *version; /* version of results that have none */
 };
 
 struct imported_result {
 	size_t fingerprints_added, fingerprints_known, rates_added, rates_known;
-	size_t recorded_zeros; /* number of rates of this file that are 0 */
-	size_t machines;       /* number of machines with fingerprints in this file */
+	size_t recorded_zeros; /* number of rates in this file that are 0 */
+	size_t machines;       /* number of machines with rates in this file */
 	size_t runs_added, runs_known;
-	size_t assumed_lower;		 /* applications whose direction neither the file nor stored results give */
+	size_t assumed_lower;		 /* number of applications whose direction is neither in the file nor in the store */
 	size_t runs_without_fingerprint; /* number of imported results in the laboratory without a fingerprint */
 	size_t catalog_written;
 };
 
-/* Stores rows in the store and the catalog of a laboratory that is open for writing. One transaction: after an error the laboratory is
- * unchanged. Importing the same rows again changes nothing. A result belongs to the imported fingerprint of the same machine, time and
- * repetition, in whichever order both were imported. */
+/* Stores rows in a laboratory that is open for writing, in one transaction: after an error nothing has changed. Importing the same rows
+ * again has no effect. A result refers to the imported fingerprint of the same machine, time and repetition, whichever was imported
+ * first. */
 enum assay_status imported_store(struct lab *lab, const struct imported *imported, const struct imported_options *options,
 				 struct imported_result *out, struct assay_error *err);
 

@@ -12,14 +12,14 @@
 #include <unistd.h>
 
 #define BETWEEN	       " \t,=:"
-#define WORD_BYTES_MAX 40 /* longest word that is a feature by itself */
+#define WORD_BYTES_MAX 40 /* longest word that can be a feature */
 #define NAME_BYTES_MAX 200
-#define NUMBERS_MAX    256 /* per word */
+#define NUMBERS_MAX    256 /* limit per argument or variable */
 #define FILES	       "{files}/"
 #define ARGUMENT       "argument "
 #define IS	       " is "
 #define LIMIT_MS       (60 * 1000)
-#define SPARE_MS       (60 * 1000) /* in addition to the limit, which the host enforces */
+#define SPARE_MS       (60 * 1000) /* time beyond the limit that the host enforces, ms */
 
 bool input_feature_is_word(const char *name)
 {
@@ -28,7 +28,7 @@ bool input_feature_is_word(const char *name)
 	return strncmp(name, ARGUMENT, head) == 0 && digits && strncmp(name + head + digits, IS, strlen(IS)) == 0;
 }
 
-/* Reports whether a text has one line and no space at either end. */
+/* Reports whether a text is a valid feature name: one line of UTF-8 without a space at either end. */
 static bool is_name(const char *name)
 {
 	size_t n = strlen(name);
@@ -40,7 +40,7 @@ static bool is_name(const char *name)
 	return !*name;
 }
 
-/* Adds a line, unless the name is not one. */
+/* Adds a feature line, unless the name is invalid or too long. */
 __attribute__((format(printf, 3, 4))) static void add(struct buf *list, double value, const char *fmt, ...)
 {
 	char name[NAME_BYTES_MAX];
@@ -72,7 +72,7 @@ static size_t lines_of(const struct artefact_file *file)
 	return lines;
 }
 
-/* Adds the file, or all files of the directory, and their contents to `hashed`. Returns false if neither exists. */
+/* Adds features of a file or directory, and appends its content hashes to `hashed`. Returns false if it does not exist. */
 static bool add_files(const struct artefact *files, const char *path, const char *of, struct buf *list, struct buf *hashed)
 {
 	size_t n = strlen(path), found = 0, bytes = 0, lines = 0;
@@ -117,7 +117,7 @@ size_t input_feature_numbers(const char *word, double *numbers, size_t room)
 	return n;
 }
 
-/* Returns how many there are. */
+/* Adds a feature per number. Returns how many numbers the word has. */
 static size_t add_numbers(const char *word, const char *of, struct buf *list)
 {
 	double numbers[NUMBERS_MAX];
@@ -132,7 +132,7 @@ static size_t add_numbers(const char *word, const char *of, struct buf *list)
 	return n;
 }
 
-/* `words`: the word itself may be a feature if it is one of few. */
+/* Adds features of a word: files, numbers or, if `words` is set, the word itself. */
 static void add_word(const struct artefact *files, const char *word, const char *of, bool words, struct buf *list, struct buf *hashed)
 {
 	if (strncmp(word, FILES, strlen(FILES)) == 0 && add_files(files, word + strlen(FILES), of, list, hashed))
@@ -174,9 +174,9 @@ void input_features_of(const struct manifest *manifest, size_t input, const stru
 		(void)add_files(files, path, "the input", &list, &hashed);
 		mem_free(path, directory);
 	} else if (!arguments.n && !environment.n) {
-		buf_format(&hashed, "%s\n", manifest->inputs[input].name); /* only its name is known */
+		buf_format(&hashed, "%s\n", manifest->inputs[input].name); /* nothing but the name identifies this input */
 	}
-	(void)run_features_text_parse(list.bytes ? list.bytes : "", list.size, &out->known, &ignored); /* names differ, and are names */
+	(void)run_features_text_parse(list.bytes ? list.bytes : "", list.size, &out->known, &ignored); /* cannot fail: names are valid */
 	digest_sha256(hashed.bytes ? hashed.bytes : "", hashed.size, out->input);
 	buf_release(&list);
 	buf_release(&hashed);
@@ -184,11 +184,11 @@ void input_features_of(const struct manifest *manifest, size_t input, const stru
 	manifest_words_release(&environment);
 }
 
-/* ---- features printed by the user's command ---- */
+/* ---- features printed by the manifest's command ---- */
 
 struct own_features_printed {
-	char *asked; /* the command that printed them */
-	char *why;   /* why there are none; else NULL */
+	char *asked; /* input and command that printed them */
+	char *why;   /* reason why there are none; else NULL */
 	struct run_features list;
 	double seconds;
 };
@@ -203,7 +203,7 @@ void own_features_release(struct own_features *own)
 	*own = (struct own_features){ NULL, 0, 0 };
 }
 
-/* Reads the features that the command printed; they must not have names of known ones. Returns NULL or why they are invalid; free() it. */
+/* Parses the command's output. Names must differ from known features and counts. Returns why it is invalid, else NULL. free() it. */
 static char *read_printed(const struct own_features_asked *asked, const char *text, size_t n, struct run_features *out)
 {
 	struct assay_error err;
@@ -220,7 +220,7 @@ static char *read_printed(const struct own_features_asked *asked, const char *te
 	return NULL;
 }
 
-/* Returns the input's own fault with the first line that the command printed about it; NULL: success. free() it. */
+/* Returns why the command failed for this input, with its first error line; NULL if it succeeded. free() it. */
 static char *why_not_well(const struct own_features_asked *asked, const struct execution *e, bool flooded)
 {
 	size_t n = strcspn(e->err, "\n");
@@ -236,7 +236,7 @@ static char *why_not_well(const struct own_features_asked *asked, const struct e
 	return why;
 }
 
-/* Hides secrets, also in names. */
+/* Reads the answer of the command. Masks secrets, also in names. Returns false if the host has failed. */
 static bool read_answer(struct session *session, const struct own_features_asked *asked, const struct helper_answer *answer,
 			struct own_features_printed *out)
 {
@@ -282,7 +282,7 @@ static bool ask(struct session *session, const struct own_features_asked *asked,
 	return ok;
 }
 
-/* Returns one text per command and input; inputs may differ only in their environment. */
+/* Returns a key of input and command. The input's name is needed because inputs may differ only in their environment. */
 static char *text_of(const struct own_features_asked *asked)
 {
 	struct buf out = BUF_INIT;

@@ -1,6 +1,5 @@
-/* Static features of an input, known before any program reads it: numbers and words among its arguments, numbers in its environment, sizes
- * and line counts of the files that it names. And features that the user's own command prints of the input (the manifest's `features`), on
- * a host, before the input's first run. */
+/* Features of an input. Static features are known before a run: numbers and words among arguments, numbers in the environment, sizes and
+ * line counts of files. The manifest's `features` command can print more, on a host before the input's first run. */
 #ifndef RUNS_RUNNING_INPUT_FEATURES_H
 #define RUNS_RUNNING_INPUT_FEATURES_H
 
@@ -8,23 +7,23 @@
 #include "runs/running/artefact.h"
 #include "runs/running/execution.h"
 
-/* Computes the static features of an input. files: the files deployed for all versions, with the input's own. Argument 2 = 10 gives the
- * value "argument 2"; "a=10,20" gives "argument 2, number 1" and "... number 2"; -9 is read as 9; the word "sort" gives the count "argument
- * 2 is sort". {files}/x gives "bytes of argument 2" and "lines of argument 2"; a directory gives the sums over its files and "files of
- * argument 2". The variable LEVEL gives "variable LEVEL"; files of `inputs_of` give "bytes of the input" and so on. The input's hash covers
- * arguments, environment and file contents. Overwrites *out; execution_features_release() it. Cost: reads the files once. */
+/* Computes the static features of an input. `files`: deployed files of all versions, and the input's. Argument 2 = 10 gives the value
+ * "argument 2"; "a=10,20" gives "argument 2, number 1" and "... number 2"; -9 is read as 9; the word "sort" gives the count "argument 2 is
+ * sort". {files}/x gives "bytes of argument 2" and "lines of argument 2"; a directory gives sums over its files and "files of argument 2".
+ * The variable LEVEL gives "variable LEVEL". Files of `inputs_of` give "bytes of the input" and so on. The input's hash covers arguments,
+ * environment and file contents. Overwrites *out; execution_features_release() it. Reads the files once. */
 void input_features_of(const struct manifest *manifest, size_t input, const struct artefact *files, struct execution_features *out);
-/* Finds numbers in a word: the whole word, or parts between spaces, '=', ':' and ','; -9 is read as 9. Writes the first of them to
- * numbers[room] and returns how many there are. */
+/* Finds numbers in a word: the whole word, or parts between spaces, '=', ':' and ','. -9 is read as 9. Writes at most `room` numbers and
+ * returns how many there are. */
 size_t input_feature_numbers(const char *word, double *numbers, size_t room);
-/* Reports whether the feature is presence of a word ("argument 2 is sort"), which is 0 if not listed. */
+/* Reports whether a feature represents a word ("argument 2 is sort"). Such a feature is 0 if it is not listed. */
 bool input_feature_is_word(const char *name);
 
-/* ---- features printed by the user's command ---- */
+/* ---- features printed by the manifest's command ---- */
 
 #define OWN_FEATURES_BYTES_MAX (4u << 20)
 
-/* Features printed on one host; zeroed: none yet. */
+/* Features that the command printed on one host; zeroed at first. */
 struct own_features {
 	struct own_features_printed *items; /* [n] */
 	size_t n, capacity;
@@ -32,14 +31,14 @@ struct own_features {
 void own_features_release(struct own_features *own); /* accepts a zeroed struct */
 
 struct own_features_asked {
-	struct manifest_words words, environment; /* as run on the host */
-	const char *input, *work;		  /* the input's name; the directory to run in */
-	const struct run_features *known;	  /* names that the command must not use */
+	struct manifest_words words, environment; /* command and environment for the host */
+	const char *input, *work;		  /* input's name; working directory on the host */
+	const struct run_features *known;	  /* names that the command must not print */
 };
 
-/* Sets out->own and its time. Equal words of the same input are run once. The command may take a minute and print OWN_FEATURES_BYTES_MAX.
- * *why, borrowed from *own, is set if the command failed for this input or printed no valid features; else NULL. Returns false, with the
- * host's reason, if the host could not run it. */
+/* Sets out->own and out->own_seconds. Equal commands for the same input are run once. The command may take one minute and print
+ * OWN_FEATURES_BYTES_MAX. *why: NULL, or the reason why this input has no valid features, owned by *own. Returns false if the host has
+ * failed. */
 bool own_features_of(struct session *session, const struct own_features_asked *asked, struct own_features *own,
 		     struct execution_features *out, const char **why);
 

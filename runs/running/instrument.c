@@ -13,15 +13,15 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define EMULATION_LIST_MAX (1u << 20) /* bytes: runs/inside/emulate/emulate_functions.c */
+#define EMULATION_LIST_MAX (1u << 20) /* bytes; limit in runs/inside/emulate/emulate_functions.c */
 
 struct maker {
 	const struct manifest *manifest;
 	const struct instrument_version *versions; /* [n] */
 	size_t n;
 	const struct artefact *files;
-	char **paths;	     /* [n] of the programs or libraries */
-	struct buf *changed; /* [2] lists of `assay changes` */
+	char **paths;	     /* [n], program or library with the functions of each version */
+	struct buf *changed; /* [2], lists of changed functions, in the format of `assay changes` */
 	struct assay_error *err;
 };
 
@@ -48,7 +48,7 @@ static void instrument_add_text(struct artefact *artefact, const char *path, con
 	artefact->bytes += n;
 }
 
-/* ---- which functions ---- */
+/* ---- functions to measure ---- */
 
 static enum assay_status find_files(struct maker *m)
 {
@@ -63,7 +63,7 @@ static enum assay_status find_files(struct maker *m)
 	return st;
 }
 
-/* Finds changes as `assay changes` does; versions of one repository bring their sources along. */
+/* Finds changed functions between two versions. Uses their sources if they are built from one git repository. */
 static enum assay_status find_changes(struct maker *m)
 {
 	struct changes_options options = { .wrapper = CHANGES_WRAPPER };
@@ -115,7 +115,7 @@ static enum assay_status select_functions(const struct maker *m, size_t i, struc
 	return st;
 }
 
-/* A library of the version has the emulation in the program that loads it. */
+/* Checks that the file can be measured. A library need not contain the emulation, because the program that loads it does. */
 static enum assay_status check_module(const struct maker *m, const struct site_module *module)
 {
 	if (probe_of(m)->back_end == MANIFEST_PROBED)
@@ -123,7 +123,7 @@ static enum assay_status check_module(const struct maker *m, const struct site_m
 	return probe_of(m)->module ? ASSAY_OK : site_module_check_emulated(module, m->err);
 }
 
-/* Makes the library's list, one entry point per line, with addresses of this version's own file. */
+/* Makes the list of entry points, one per line, with addresses in this version's file. */
 static enum assay_status make_list(const struct maker *m, size_t i, struct instrument *out)
 {
 	enum site_for whom = probe_of(m)->back_end == MANIFEST_PROBED ? SITE_FOR_PROBE : SITE_FOR_EMULATION;
@@ -285,7 +285,7 @@ void instrument_environment(const struct instrument *instrument, const struct in
 	add(out, mem_format("ASSAY_EMULATE_FULL=%d", instrument->manifest->probe.full));
 }
 
-/* ---- on this machine ---- */
+/* ---- libraries on this machine ---- */
 
 enum assay_status instrument_own_library(const char *name, char **path, struct assay_error *err)
 {

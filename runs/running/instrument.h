@@ -1,5 +1,4 @@
-/* Measures functions in the runs of `assay run --probe`: files deployed to hosts in addition to the versions, and the environment of each
- * run. */
+/* Measures functions in the runs of `assay run --probe`: additional files for the hosts, and the environment of each run. */
 #ifndef RUNS_RUNNING_INSTRUMENT_H
 #define RUNS_RUNNING_INSTRUMENT_H
 
@@ -13,54 +12,54 @@
 #include <stddef.h>
 
 #define INSTRUMENT_LIBRARY  "libassay-probe.so"
-#define INSTRUMENT_RECORDER "libassay-interpose.so" /* records calls to the outside */
-#define INSTRUMENT_VERSION  "1"			    /* version of the library in runs/inside/probe/probe.h */
+#define INSTRUMENT_RECORDER "libassay-interpose.so" /* library that records calls to outside functions */
+#define INSTRUMENT_VERSION  "1"			    /* value that the library in runs/inside/probe/probe.h expects */
 
-/* A version of a plan; all is borrowed. */
+/* A version of a plan; all members are borrowed. */
 struct instrument_version {
 	size_t version;			 /* index in the manifest */
-	const struct artefact *build;	 /* its own files */
-	const char *repository, *commit; /* it was built from these; NULL: not built by git */
+	const struct artefact *build;	 /* files of this version only */
+	const char *repository, *commit; /* git source of the build; NULL if it was not built from git */
 };
 
 struct instrument {
 	const struct manifest *manifest; /* borrowed */
-	struct artefact files;		 /* the list of each version and, with the probe, its library */
-	char **lists;			 /* [n] names of the lists in files, by version */
-	size_t *listed;			 /* [n] number of entry points in each list */
+	struct artefact files;		 /* list of entry points per version and, unless counters are emulated, the probe library */
+	char **lists;			 /* [n], names of the lists in `files` */
+	size_t *listed;			 /* [n], number of entry points in each list */
 	size_t n;
 };
 
-/* Makes the instrument for versions[n] of a plan and their common `files`. With `functions: changed` it measures changes between
- * versions[0] and [1]; then n must be 2 (ASSAY_E_USAGE). ASSAY_E_NODATA: nothing changed. Other errors: see site_list(), changes_find(),
+/* Makes the instrument for versions[0..n) of a plan and their common `files`. `functions: changed` in the manifest selects changes between
+ * versions[0] and [1]. ASSAY_E_USAGE: then n must be 2. ASSAY_E_NODATA: nothing changed. Other errors: see site_list(), changes_find(),
  * instrument_own_library(). Overwrites *out; instrument_release() it. */
 enum assay_status instrument_make(const struct manifest *manifest, const struct instrument_version *versions, size_t n,
 				  const struct artefact *files, struct instrument *out, struct assay_error *err);
 void instrument_release(struct instrument *instrument); /* accepts a zeroed struct */
 
-/* Hashes everything that measures a version, for plan.artefacts. */
+/* Computes the hash over all files that measure a version, for plan.artefacts. */
 void instrument_hash(const struct instrument *instrument, size_t version, char hash[DIGEST_HEX_BYTES]);
 
-/* Chooses the events to request from a host. Returns false if there are none: then runs are only timed. counting_events_release() it. */
+/* Chooses events to count on a host. Returns false if there are none, so runs are only timed. counting_events_release() it. */
 bool instrument_events(const struct manifest_probe *probe, const struct facts *facts, struct counting_events *out);
 
-/* Returns why functions cannot be measured on hosts of that architecture (NULL: unknown), with the remedy; NULL: they can. free() it. */
+/* Returns why functions cannot be measured on hosts of `architecture` (NULL: unknown), with a remedy; NULL if they can. free() it. */
 char *instrument_refusal(const char *architecture);
 
 /* One run of a version on a host. */
 struct instrument_run {
-	size_t version;			 /* index in the plan */
+	size_t version;			 /* index in the plan's versions */
 	const char *input;		 /* name of the input */
-	uint64_t seed;			 /* selects the measured calls; equal for all packs of a repetition */
-	const char *files, *samples;	 /* directories on the host: for instrument.files; for sample files */
-	const struct counting_run *pack; /* NULL: no counters */
+	uint64_t seed;			 /* selects the calls to measure; equal for all runs of a repetition */
+	const char *files, *samples;	 /* directories on the host, of instrument.files and for sample files */
+	const struct counting_run *pack; /* events to count in this run; NULL: none */
 };
-/* Makes the "NAME=value" words of the run's environment for helper_request_variable(); manifest_words_release() them. */
+/* Makes the environment of a run, "NAME=value" for helper_request_variable(). manifest_words_release() it. */
 void instrument_environment(const struct instrument *instrument, const struct instrument_run *run, struct manifest_words *out);
 
-/* Finds a library of assay on this machine: next to this program, or in ../lib if installed. free() *path. */
+/* Finds a library of assay on this machine: next to the assay program, or in ../lib. free() *path. */
 enum assay_status instrument_own_library(const char *name, char **path, struct assay_error *err);
-/* Returns the value of ASSAY_PROBE_COUNTERS; free() it. */
+/* Returns the value of the variable ASSAY_PROBE_COUNTERS; free() it. */
 char *instrument_counters(const struct counting_run *pack);
 
 #endif

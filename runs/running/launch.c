@@ -14,18 +14,18 @@
 #include <math.h>
 #include <time.h>
 
-#define PLAN_CELLS_MAX 1000000 /* runs per machine */
+#define PLAN_CELLS_MAX 1000000 /* limit on runs per machine */
 
 /* ---- estimated duration ---- */
 
-/* Stored durations of runs of one input, s. */
+/* Durations of earlier runs of one input. */
 struct past {
-	char **machines, **versions; /* [n] */
+	char **machines, **versions; /* [n], machine and version of each run */
 	double *seconds;
 	size_t n;
 };
 
-/* Counts results of a plan without a fingerprint. */
+/* Counts the plan's results without a fingerprint. */
 static enum assay_status execution_without_fingerprint(struct store *store, const struct plan *plan, size_t *n, struct assay_error *err)
 {
 	sqlite3_stmt *stmt = NULL;
@@ -70,7 +70,7 @@ static enum assay_status estimate_past_load(struct store *store, const char *app
 	return st;
 }
 
-/* Returns the median of a version (NULL: any) on a machine (NULL: any); NaN if there is none. */
+/* Returns the median duration of a version on a machine, s; NaN if unknown. NULL matches any. */
 static double estimate_median_of(const struct past *past, const char *version, const char *machine)
 {
 	double *values = mem_new(past->n, sizeof(double)), median;
@@ -85,7 +85,7 @@ static double estimate_median_of(const struct past *past, const char *version, c
 	return median;
 }
 
-/* Loads seconds[machine x input x version] per run. */
+/* Loads the duration of one run, s: seconds[machine x input x version]; NaN if unknown. */
 static enum assay_status estimate_load_seconds(struct store *store, const struct manifest *manifest, const struct plan *plan,
 					       double *seconds, struct assay_error *err)
 {
@@ -99,7 +99,7 @@ static enum assay_status estimate_load_seconds(struct store *store, const struct
 		for (size_t v = 0; !st && v < plan->n_versions; v++) {
 			double others = estimate_median_of(&past, plan->versions[v], NULL);
 
-			others = isnan(others) ? estimate_median_of(&past, NULL, NULL) : others; /* a new version is like the others */
+			others = isnan(others) ? estimate_median_of(&past, NULL, NULL) : others; /* a new version is like others */
 
 			for (size_t m = 0; m < plan->n_machines; m++) {
 				double own = estimate_median_of(&past, plan->versions[v], plan->machines[m]);
@@ -197,7 +197,7 @@ void estimate_answer(const struct estimate *e, struct document *d)
 	doc_set(d, "unknown_at_most_seconds", e->at_most_s);
 }
 
-#define FETCHED_BYTES_MAX (SAMPLES_FETCH_BYTES_MAX + (SAMPLES_FETCH_BYTES_MAX >> 8)) /* samples, and the headers of frames */
+#define FETCHED_BYTES_MAX (SAMPLES_FETCH_BYTES_MAX + (SAMPLES_FETCH_BYTES_MAX >> 8)) /* samples and frame headers */
 
 static const struct manifest_version *launch_version(const struct launch *launch, size_t i)
 {
@@ -240,7 +240,7 @@ void launch_release(struct launch *launch)
 static enum assay_status plan_fail_unknown(const struct manifest *manifest, const char *kind, const char *name, const char *const *all,
 					   size_t n, struct assay_error *err)
 {
-	const char *nearest = n && *all[0] ? text_nearest(name, all, n) : NULL; /* a single input without a name */
+	const char *nearest = n && *all[0] ? text_nearest(name, all, n) : NULL; /* an unnamed input is no candidate */
 	struct buf list = BUF_INIT;
 	char shown[TEXT_SHOWN_BYTES];
 	enum assay_status st;
@@ -257,7 +257,7 @@ static enum assay_status plan_fail_unknown(const struct manifest *manifest, cons
 	return st;
 }
 
-/* Chooses the requested names (none: all) among those of the manifest. */
+/* Chooses the requested names, or all if none are requested, among those of the manifest. */
 static enum assay_status plan_choose_list(const struct manifest *manifest, const char *kind, const struct manifest_words *asked,
 					  const char *const *all, size_t n_all, char ***out, size_t *n, struct assay_error *err)
 {
@@ -285,7 +285,7 @@ static uint64_t plan_draw_seed(void)
 	struct timespec now;
 
 	clock_gettime(CLOCK_REALTIME, &now);
-	return (uint64_t)now.tv_sec * 1000003 + (uint64_t)now.tv_nsec % 1000003; /* short enough to be typed */
+	return (uint64_t)now.tv_sec * 1000003 + (uint64_t)now.tv_nsec % 1000003; /* short enough for users to type */
 }
 
 static enum assay_status plan_choose_names(const struct manifest *manifest, const struct plan_choice *choice, struct plan *plan,
@@ -306,8 +306,8 @@ static enum assay_status plan_choose_names(const struct manifest *manifest, cons
 	return st;
 }
 
-/* Makes a plan that is not in the store yet: all but id, time and the artefacts' hashes, which are "". ASSAY_E_USAGE for names that the
- * manifest does not have (with the nearest) and names that come twice. *out is overwritten; plan_release() it. */
+/* Makes a plan that is not yet in the store: id, time and hashes of artefacts are missing. ASSAY_E_USAGE: a name is not in the manifest, or
+ * is given twice. Overwrites *out; plan_release() it. */
 static enum assay_status plan_choose(const struct manifest *manifest, const struct plan_choice *choice, const struct host *const *hosts,
 				     size_t n, struct plan *out, struct assay_error *err)
 {
@@ -338,7 +338,7 @@ static enum assay_status plan_choose(const struct manifest *manifest, const stru
 	return st;
 }
 
-/* Reports whether the requested names are the same, in any order, or none were requested. */
+/* Reports whether the requested names are those of the plan, in any order. True if none are requested. */
 static bool plan_agrees(const struct manifest_words *asked, char *const *names, size_t n)
 {
 	bool same = asked->n == 0 || asked->n == n;
@@ -362,7 +362,7 @@ static enum assay_status plan_fail_contradiction(const char *option, char *const
 	return st;
 }
 
-/* Compares the choice with a plan that is to be resumed; ASSAY_E_USAGE: it contradicts. hosts: NULL when no hosts were named. */
+/* Checks that the choice agrees with the plan to resume. `hosts`: NULL if the user named none. ASSAY_E_USAGE: it does not agree. */
 static enum assay_status plan_check_choice(const struct plan *plan, const struct plan_choice *choice, const struct host *const *hosts,
 					   size_t n, struct assay_error *err)
 {
@@ -384,8 +384,8 @@ static enum assay_status plan_check_choice(const struct plan *plan, const struct
 	return ASSAY_OK;
 }
 
-/* Finds the hosts of a plan's machines, in its order: (*out)[plan->n_machines] borrowed from the inventory; free(*out).
- * ASSAY_E_USAGE when one of them is no longer in lab.yaml. */
+/* Finds the hosts of a plan's machines: (*out)[plan->n_machines], in the plan's order, owned by the inventory. free() the array.
+ * ASSAY_E_USAGE: a machine is no longer in lab.yaml. */
 static enum assay_status plan_hosts(const struct plan *plan, const struct inventory *inventory, const struct host ***out,
 				    struct assay_error *err)
 {
@@ -406,7 +406,7 @@ static enum assay_status plan_hosts(const struct plan *plan, const struct invent
 	return ASSAY_OK;
 }
 
-/* Changes since the start of a plan. */
+/* ---- changes since the start of a plan ---- */
 
 static bool plan_same_words(const struct manifest_words *a, const struct manifest_words *b)
 {
@@ -453,7 +453,7 @@ static void plan_add_difference(struct buf *list, bool same, const char *what, c
 		buf_format(list, "%s%s%s%s%s", list->size ? ", " : "", what, *name ? " '" : "", name, *name ? "'" : "");
 }
 
-/* The probe does not matter for results. */
+/* Reports whether the probe is unchanged; true for plans without a probe. */
 static bool plan_same_probe(const struct plan *plan, const struct manifest *now)
 {
 	char *text = plan->probe ? manifest_probe_text(&now->probe) : NULL;
@@ -463,7 +463,7 @@ static bool plan_same_probe(const struct plan *plan, const struct manifest *now)
 	return same;
 }
 
-/* Compares only versions and inputs of the plan. */
+/* Lists differences between two manifests that concern the plan. */
 static void plan_compare_manifests(const struct plan *plan, const struct manifest *before, const struct manifest *now, struct buf *list)
 {
 	plan_add_difference(list, plan_same_words(&before->command, &now->command), "the command", "");
@@ -499,7 +499,7 @@ static enum assay_status plan_load_text(struct store *store, const struct plan *
 	return store_finish(stmt, st);
 }
 
-/* Compares the plan's manifest with the one that is there now; ASSAY_E_CONFLICT says what has changed. */
+/* Compares the manifest with the one stored in the plan. ASSAY_E_CONFLICT: lists the changes. */
 static enum assay_status plan_check(struct store *store, const struct plan *plan, const struct manifest *manifest, struct assay_error *err)
 {
 	struct manifest before = { .file = NULL };
@@ -525,8 +525,8 @@ static enum assay_status plan_check(struct store *store, const struct plan *plan
 	return st;
 }
 
-/* Compares the plan's artefacts with artefacts[plan->n_versions], the hashes of what would be deployed now; ASSAY_E_CONFLICT says which
- * version's files (and what is deployed with them) have changed. */
+/* Compares the plan's artefacts with artefacts[plan->n_versions], the hashes of the files to deploy now. ASSAY_E_CONFLICT: lists the
+ * versions whose files have changed. */
 static enum assay_status plan_check_artefacts(const struct plan *plan, char *const *artefacts, struct assay_error *err)
 {
 	struct buf list = BUF_INIT;
@@ -546,7 +546,7 @@ static enum assay_status plan_check_artefacts(const struct plan *plan, char *con
 static enum assay_status launch_resume(const struct launch_options *options, struct launch *launch, struct assay_error *err)
 {
 	const struct inventory *inventory = &launch->lab.config.inventory;
-	/* "any N of" continues with the hosts chosen before. */
+	/* a choice of "any N of" keeps the hosts that were drawn before */
 	bool hosts_named = (options->hosts.hosts || options->hosts.exclude) && !inventory_has_any(options->hosts.hosts);
 	enum assay_status st = ASSAY_OK;
 
@@ -575,7 +575,7 @@ static enum assay_status launch_resume(const struct launch_options *options, str
 	return st;
 }
 
-/* Takes the choice of an interrupted plan, or makes a new one (not stored yet). */
+/* Chooses the plan to resume, or makes a new plan that is not stored yet. */
 static enum assay_status launch_choose(const struct launch_options *options, struct launch *launch, struct assay_error *err)
 {
 	struct buf aside = BUF_INIT;
@@ -590,7 +590,7 @@ static enum assay_status launch_choose(const struct launch_options *options, str
 	return st ? st : plan_choose(&launch->manifest, &options->choice, launch->hosts, launch->n, &launch->plan, err);
 }
 
-/* Reports interrupted runs, which stay so until the user resumes them. */
+/* Prints a note about interrupted runs, which remain until the user resumes them. */
 static enum assay_status launch_mention_interrupted(const struct launch_options *options, struct launch *launch, struct assay_error *err)
 {
 	struct plan other = { .application = NULL };
@@ -630,7 +630,7 @@ static enum assay_status launch_collect_own(const struct launch_options *options
 	return st;
 }
 
-/* Collects for all architectures: those of the hosts are not known yet. */
+/* Collects a version's files for all architectures, because those of the hosts are unknown. */
 static enum assay_status launch_collect_version(const struct launch_options *options, struct launch *launch, size_t i,
 						struct assay_error *err)
 {
@@ -645,7 +645,7 @@ static enum assay_status launch_collect_version(const struct launch_options *opt
 	return st;
 }
 
-/* Reports whether everything to be deployed is built. A dry run builds nothing. */
+/* Reports whether all files to deploy exist. A dry run builds nothing. */
 static bool launch_is_built(const struct launch_options *options, const struct launch *launch)
 {
 	for (size_t i = 0; options->dry_run && i < launch->plan.n_versions; i++) {
@@ -684,7 +684,7 @@ static enum assay_status launch_make_instrument(struct launch *launch, struct as
 	return st;
 }
 
-/* Returns the hash of everything deployed for a version on hosts of any architecture; free() it. */
+/* Returns the hash of all files that are deployed for a version, for any architecture; free() it. */
 static char *launch_hash_version(const struct launch *launch, size_t i)
 {
 	const struct manifest_version *version = launch_version(launch, i);
@@ -705,8 +705,8 @@ static char *launch_hash_version(const struct launch *launch, size_t i)
 	return mem_string(hex);
 }
 
-/* Takes the variant of a version that is built and that is measured in functions in place of the plain build, where there is one. What
- * cannot be built so may be built so already. */
+/* Replaces the plain build of a version by the variant that measures functions. If the variant cannot be built, keeps the plain build,
+ * which may itself be instrumented, and records the reason. */
 static enum assay_status launch_take_variant(const struct launch_options *options, struct launch *launch, size_t i, struct assay_error *err)
 {
 	const struct manifest *manifest = &launch->manifest;
@@ -743,7 +743,7 @@ static enum assay_status launch_take_variant(const struct launch_options *option
 	return st;
 }
 
-/* Adds the library that records calls to the outside. */
+/* Adds the library that records calls to outside functions. */
 static enum assay_status launch_add_recorder(struct artefact *files, struct assay_error *err)
 {
 	char *path = NULL;
@@ -755,7 +755,7 @@ static enum assay_status launch_add_recorder(struct artefact *files, struct assa
 	return st;
 }
 
-/* Collects the files to deploy now, and their hashes by version: free() each. */
+/* Collects the files to deploy. hashes[plan.n_versions]: their hash for each version; free() each. */
 static enum assay_status launch_collect(const struct launch_options *options, struct launch *launch, char **hashes, struct assay_error *err)
 {
 	enum assay_status st = artefact_files(&launch->manifest, &launch->files, err);
@@ -790,7 +790,7 @@ static void launch_look_at_inputs(struct launch *launch)
 				  &launch->inputs[i]);
 }
 
-/* Stores the plan, or checks that the stored one is unchanged. */
+/* Stores a new plan, or checks that the artefacts of a resumed one are unchanged. */
 static enum assay_status launch_store_plan(const struct launch_options *options, struct launch *launch, struct assay_error *err)
 {
 	struct plan *plan = &launch->plan;
@@ -846,7 +846,7 @@ static enum assay_status launch_execute(const struct launch_options *options, st
 	return st;
 }
 
-/* Loads the application's sample files, the plan's first. */
+/* Loads the application's sample files; those of the plan come first. */
 static enum assay_status launch_load_samples(struct launch *launch, struct assay_error *err)
 {
 	size_t kept = 0;
@@ -865,7 +865,7 @@ static enum assay_status launch_load_samples(struct launch *launch, struct assay
 	return st;
 }
 
-/* Loads everything in the store about the plan; marks it complete if nothing is missing. */
+/* Loads the plan's executions from the store. Marks the plan complete if no run is missing. */
 static enum assay_status launch_conclude(struct launch *launch, struct assay_error *err)
 {
 	struct store *store = &launch->lab.store;
@@ -913,8 +913,8 @@ enum assay_status launch_run(const struct launch_options *options, struct launch
 	if (out->nothing)
 		return ASSAY_OK;
 	if (!st && !options->dry_run)
-		st = sample_keep_sweep(&out->lab, NULL, err);		       /* files of killed sessions */
-	if (!st && !options->resume && !options->of_seed && !options->dry_run) /* a seed is given: no user chose these runs */
+		st = sample_keep_sweep(&out->lab, NULL, err);		       /* removes files of killed sessions */
+	if (!st && !options->resume && !options->of_seed && !options->dry_run) /* runs for a given seed are not chosen by a user */
 		st = launch_mention_interrupted(options, out, err);
 	if (!st)
 		st = launch_store_plan(options, out, err);
@@ -930,7 +930,7 @@ enum assay_status launch_run(const struct launch_options *options, struct launch
 	return st;
 }
 
-/* ---- counting ---- */
+/* ---- numbers of executions ---- */
 
 static bool launch_matches(const char *asked, const char *name)
 {
