@@ -24,7 +24,7 @@ void manifest_words_add(struct manifest_words *words, const char *word)
 	words->items[words->n++] = mem_string(word);
 }
 
-/* Accepts a zeroed struct. */
+/* Releases the probe. Accepts a zeroed struct. */
 static void manifest_probe_release(struct manifest_probe *probe)
 {
 	manifest_words_release(&probe->functions);
@@ -191,8 +191,6 @@ char *manifest_stored_name(const struct manifest *manifest, size_t input)
 	return *name ? mem_format("%s/%s", manifest->application, name) : mem_string(manifest->application);
 }
 
-/* Manifests from YAML. */
-
 /* ---- on a host ---- */
 
 struct words_expansion {
@@ -224,7 +222,7 @@ static void words_add_expanded(const struct words_expansion *e, const struct man
 	}
 }
 
-/* Replaces the value of an existing variable. */
+/* Adds variables; a later value of the same variable replaces the earlier one. */
 static void words_add_variables(const struct words_expansion *e, const struct manifest_words *words, struct manifest_words *out)
 {
 	for (size_t i = 0; i < words->n; i++) {
@@ -286,7 +284,7 @@ void manifest_input_words(const struct manifest *manifest, size_t input, struct 
 
 /* ---- files ---- */
 
-/* Fails with ASSAY_E_FORMAT if it cannot be an input's name. */
+/* Checks that `name` can be an input's name; else fails with ASSAY_E_FORMAT. */
 static enum assay_status manifest_check_listed(const struct manifest_reader *r, const struct manifest *m, size_t line, const char *name)
 {
 	enum assay_status st = manifest_check_name(r, line, "an input", name);
@@ -297,7 +295,7 @@ static enum assay_status manifest_check_listed(const struct manifest_reader *r, 
 	return st;
 }
 
-/* Replaces the input that represents all by the directory's names, excluding names that inputs cannot have. */
+/* Replaces the unnamed input by the entries of the directory. Excludes entries whose names cannot be inputs. */
 static enum assay_status manifest_list_inputs(struct manifest *m, struct assay_error *err)
 {
 	struct assay_error why;
@@ -341,7 +339,7 @@ static bool manifest_ends_with_yaml(const char *name)
 	return n > 5 && strcmp(name + n - 5, ".yaml") == 0;
 }
 
-/* Suggests names that could have been meant. */
+/* Fails, with existing names and the most similar one. */
 static enum assay_status manifest_fail_unknown(const char *laboratory, const char *name, struct assay_error *err)
 {
 	char *directory = mem_format("%s/apps", laboratory), shown[TEXT_SHOWN_BYTES];
@@ -352,7 +350,7 @@ static enum assay_status manifest_fail_unknown(const char *laboratory, const cha
 	enum assay_status st;
 	size_t n;
 
-	(void)file_names(directory, ".yaml", &names, &n, err); /* or none */
+	(void)file_names(directory, ".yaml", &names, &n, err); /* without a directory there are no names */
 	for (size_t i = 0; i < n; i++) {
 		size_t length = strlen(names[i]) - 5;
 

@@ -6,10 +6,10 @@
 
 #include <inttypes.h>
 
-/* The hash of what a manifest measures. Comments, blanks and the order of versions, inputs and variables do not change it; nor do
- * `description`, a metric's `unit` (both are for people), repetitions and warm_ups (how often, not what), `sampling`. */
+/* Hash of everything in a manifest that affects results. Excludes comments, spaces, the order of versions, inputs and variables,
+ * `description`, a metric's `unit`, repetitions, warm_ups and `sampling`. */
 
-/* Length before text: no two lists of words give the same bytes. NULL is not "". */
+/* Appends the length before the text, so that different lists give different bytes. NULL differs from "". */
 static void manifest_add_text(struct buf *out, const char *text)
 {
 	if (text)
@@ -131,7 +131,7 @@ void manifest_hash_run(const struct manifest *manifest, size_t version, size_t i
 		buf_text(&text, "calls are recorded\n");
 	if (with_metric)
 		manifest_add_metric(&text, &manifest->metric);
-	if (strstr(text.bytes, "{version}")) /* the same words are another command then */
+	if (strstr(text.bytes, "{version}")) /* then equal words are different commands */
 		manifest_add_text(&text, v->stem ? v->stem : v->name);
 	if (v->plant.percent) {
 		char planted[PLANT_BYTES];

@@ -1,4 +1,4 @@
-/* Reads manifests from YAML: words and their placeholders, measured functions, versions, inputs. */
+/* Parses manifests from YAML: commands with placeholders, measured functions, versions, inputs. */
 #include "runs/running/manifest_parse.h"
 
 #include "base/buf.h"
@@ -14,18 +14,18 @@
 #include <stdarg.h>
 
 #define SECONDS_MIN	       .1
-#define SECONDS_MAX	       604800. /* a week */
-#define WORD_BYTES_MAX	       65536   /* before anything is replaced; Linux itself takes 128 KiB a word */
+#define SECONDS_MAX	       604800. /* one week */
+#define WORD_BYTES_MAX	       65536   /* before expansion; Linux allows 128 KiB per argument */
 #define BUDGET		       .03
 #define MANIFEST_VERSIONS_HINT "a map with at least one version, such as {old: {directory: build-old}, new: {directory: build-new}}"
 
 static const char *const back_ends[] = { [MANIFEST_PROBED] = "probe", [MANIFEST_EMULATED] = "emulated" };
 
-/* Meaning of braces in words. */
+/* Placeholders that a text may have. */
 enum manifest_braces {
-	MANIFEST_LITERAL,   /* none: paths, build commands */
-	MANIFEST_EXPANDED,  /* placeholders except {arguments} */
-	MANIFEST_ARGUMENTS, /* also {arguments}, as a separate word */
+	MANIFEST_LITERAL,   /* none: paths and build commands */
+	MANIFEST_EXPANDED,  /* all except {arguments} */
+	MANIFEST_ARGUMENTS, /* all; {arguments} must be an argument of its own */
 };
 
 enum assay_status manifest_fail(const struct manifest_reader *r, enum assay_status status, size_t line, const char *fmt, ...)
@@ -39,7 +39,7 @@ enum assay_status manifest_fail(const struct manifest_reader *r, enum assay_stat
 	return assay_fail(r->err, status, "%s:%zu: %s", r->file, line, text);
 }
 
-/* Checks keys like yaml_keys(). Each key needs a value: its default may not be what the user meant. */
+/* Checks keys like yaml_keys(), and that each key has a value. A default in place of an empty value might surprise the user. */
 static enum assay_status manifest_keys(const struct manifest_reader *r, const struct yaml_node *map, const char *what,
 				       const char *const *keys, size_t n)
 {
@@ -138,7 +138,7 @@ static enum assay_status words_check_length(const struct manifest_reader *r, con
 	return manifest_fail(r, ASSAY_E_LIMIT, node->line, "an argument of more than %d bytes", WORD_BYTES_MAX);
 }
 
-/* {work} without quotes is a map to YAML. */
+/* Fails because a value is a map: YAML reads {work} without quotes as one. */
 static enum assay_status words_fail_map(const struct manifest_reader *r, const struct yaml_node *node)
 {
 	if (node->n_items == 1 && node->items[0].kind == YAML_SCALAR && !*node->items[0].scalar)
@@ -162,7 +162,7 @@ static enum assay_status words_parse_word(const struct manifest_reader *r, const
 	return st;
 }
 
-/* Reports whether YAML can read the word without quotes, inside [ ]. */
+/* Reports whether a YAML list may contain the word without quotes. */
 static bool words_is_plain(const char *word, size_t n)
 {
 	static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./=+-";
@@ -170,7 +170,7 @@ static bool words_is_plain(const char *word, size_t n)
 	return strspn(word, letters) >= n && !(n == 1 && *word == '-');
 }
 
-/* Writes the text, cut at spaces, as a list. */
+/* Appends the words of a text as a YAML list. */
 static void words_suggest_list(const char *text, struct buf *out)
 {
 	const char *separator = "[";
@@ -188,7 +188,7 @@ static void words_suggest_list(const char *text, struct buf *out)
 	buf_char(out, ']');
 }
 
-/* Fails for a text where a list of words is needed; the remedy is the list. */
+/* Fails because a text was given instead of a list; the message suggests the list. */
 static enum assay_status words_fail_text(const struct manifest_reader *r, const struct yaml_node *node)
 {
 	const char *key = node->key ? node->key : "the value";
@@ -206,7 +206,7 @@ static enum assay_status words_fail_text(const struct manifest_reader *r, const 
 	return st;
 }
 
-/* *out is empty before; its owner releases it, also after a failure. */
+/* Parses a list of texts into *out, which must be empty. The caller releases *out, also after a failure. */
 static enum assay_status manifest_words_parse(const struct manifest_reader *r, const struct yaml_node *node, enum manifest_braces braces,
 					      struct manifest_words *out)
 {
@@ -222,7 +222,7 @@ static enum assay_status manifest_words_parse(const struct manifest_reader *r, c
 	return st;
 }
 
-/* Does the same for a command, which has at least one word. */
+/* Parses a command, which must have at least one word. */
 static enum assay_status manifest_command_parse(const struct manifest_reader *r, const struct yaml_node *node, enum manifest_braces braces,
 						struct manifest_words *out)
 {
@@ -249,7 +249,7 @@ static bool words_is_variable(const char *name)
 	return *name && !(*name >= '0' && *name <= '9') && name[strspn(name, letters)] == '\0';
 }
 
-/* Does the same for an environment: a map of names and values, which becomes "NAME=value". */
+/* Parses an environment, a map of names and values, into texts "NAME=value". */
 static enum assay_status manifest_environment_parse(const struct manifest_reader *r, const struct yaml_node *node,
 						    struct manifest_words *out)
 {
@@ -290,9 +290,9 @@ static enum assay_status manifest_environment_parse(const struct manifest_reader
 	return ASSAY_OK;
 }
 
-/* ---- do placeholders represent something? ---- */
+/* ---- values of placeholders ---- */
 
-/* Returns the placeholders of all words, as bits. */
+/* Returns the set of placeholders in a list, as bits. */
 static unsigned words_places_of(const struct manifest_words *words)
 {
 	struct words_piece piece;
@@ -309,7 +309,7 @@ static unsigned words_places_of(const struct manifest_words *words)
 	return mask;
 }
 
-/* Checks that every placeholder of every version represents something there. */
+/* Checks that each placeholder has a value in each version. */
 static enum assay_status manifest_check_places(const struct manifest_reader *r, const struct manifest *manifest)
 {
 	unsigned common = words_places_of(&manifest->environment) | words_places_of(&manifest->features);
@@ -335,7 +335,7 @@ static enum assay_status manifest_check_places(const struct manifest_reader *r, 
 	return ASSAY_OK;
 }
 
-/* Reports whether the line has a placeholder without a quote before it, which YAML reads as a map. */
+/* Reports whether the line has a placeholder outside quotes, which YAML reads as a map. */
 static bool manifest_has_bare_placeholder(const char *line, size_t n)
 {
 	char quote = '\0';
@@ -374,7 +374,7 @@ static enum assay_status manifest_probe_parse_back_end(const struct manifest_rea
 				  TEXT_SHOWN(text));
 }
 
-/* Reads a single word ("changed", "default") or a list of names. *word: whether it was the word. */
+/* Parses the word `only` ("changed", "default") or a list of names. *word: whether it was the word. */
 static enum assay_status manifest_probe_parse_names(const struct manifest_reader *r, const struct yaml_node *node, const char *only,
 						    bool *word, struct manifest_words *out)
 {
@@ -440,7 +440,7 @@ static enum assay_status manifest_probe_parse_module(const struct manifest_reade
 	return st;
 }
 
-/* Refuses keys that only the other back end has. */
+/* Refuses keys that belong to the other back end. */
 static enum assay_status manifest_probe_check(const struct manifest_reader *r, const struct yaml_node *node,
 					      const struct manifest_probe *probe)
 {
@@ -459,7 +459,7 @@ static enum assay_status manifest_probe_check(const struct manifest_reader *r, c
 	return ASSAY_OK;
 }
 
-/* *out has the defaults. */
+/* Parses the key `probe`. *out must contain the defaults. */
 static enum assay_status manifest_probe_parse(const struct manifest_reader *r, const struct yaml_node *node, struct manifest_probe *out)
 {
 	static const char *const keys[] = { "back_end", "functions", "counters", "budget", "module", "full" };
@@ -524,7 +524,7 @@ enum assay_status manifest_check_name(const struct manifest_reader *r, size_t li
 			     TEXT_SHOWN(name), what, RUN_NAME_BYTES_MAX);
 }
 
-/* Reads a text of one line that is not empty. */
+/* Parses a text of one line that is not empty. */
 static enum assay_status manifest_parse_text(const struct manifest_reader *r, const struct yaml_node *node, const char *key, char **out)
 {
 	const char *text = NULL;
@@ -539,7 +539,7 @@ static enum assay_status manifest_parse_text(const struct manifest_reader *r, co
 	return ASSAY_OK;
 }
 
-/* If the key is absent, *out stays. */
+/* Parses a line if the key exists; else *out stays. */
 static enum assay_status manifest_parse_line(const struct manifest_reader *r, const struct yaml_node *map, const char *key, char **out)
 {
 	const struct yaml_node *node = yaml_get(map, key);
@@ -549,7 +549,7 @@ static enum assay_status manifest_parse_line(const struct manifest_reader *r, co
 
 /* ---- versions ---- */
 
-/* Lists the architectures of a map in their order, each with nothing yet. */
+/* Adds an entry for each architecture in a map, in the order of program_architectures. */
 static enum assay_status manifest_parse_architectures(const struct manifest_reader *r, const struct yaml_node *map, const char *key,
 						      struct manifest_version *v)
 {
@@ -565,7 +565,7 @@ static enum assay_status manifest_parse_architectures(const struct manifest_read
 				   program_architectures[0], program_architectures[1]);
 }
 
-/* Returns `directory` or `build` of one architecture: an item of the map, or the value for all; NULL: none. */
+/* Finds the value for one architecture: an item if `node` is a map, else `node` itself, which may be NULL. */
 static enum assay_status manifest_item_of(const struct manifest_reader *r, const struct yaml_node *node, const char *key,
 					  const char *architecture, const struct yaml_node **out)
 {
@@ -576,7 +576,7 @@ static enum assay_status manifest_item_of(const struct manifest_reader *r, const
 	return *out ? ASSAY_OK : manifest_fail(r, ASSAY_E_FORMAT, node->line, "'%s' has nothing for %s", key, architecture);
 }
 
-/* Reads the version's own `directory` and, for git, `build`. Each may be a map of architectures; if both are, they need the same ones. */
+/* Parses `directory` and `build` of a version. Each may be a map of architectures; two maps must have the same architectures. */
 static enum assay_status manifest_parse_own(const struct manifest_reader *r, const struct yaml_node *node, struct manifest_version *v)
 {
 	const struct yaml_node *directory = yaml_get(node, "directory"), *build = yaml_get(node, "build"), *item;
@@ -660,7 +660,7 @@ static enum assay_status manifest_parse_version(const struct manifest_reader *r,
 	v->name = mem_string(node->key);
 	v->line = node->line;
 	if (st || !yaml_get(map, node->key))
-		return st; /* no files of its own */
+		return st; /* the version has no own files */
 	st = manifest_keys(r, node, "a version", keys, sizeof(keys) / sizeof(keys[0]));
 	sources = st ? NULL : yaml_get(node, "sources");
 	if (!st && yaml_get(node, "git") && (sources || yaml_get(node, "directory")))
@@ -724,7 +724,7 @@ static enum assay_status manifest_parse_input(const struct manifest_reader *r, c
 	return st;
 }
 
-/* Reads a map by name, or a list of maps that have a name. */
+/* Parses an input: a map item, or a list item with a name. */
 static enum assay_status manifest_parse_named_input(const struct manifest_reader *r, const struct yaml_node *all,
 						    const struct yaml_node *node, struct manifest_input *in)
 {
@@ -780,7 +780,7 @@ static void manifest_add_default_input(struct manifest *m)
 	m->n_inputs = 1;
 }
 
-/* ---- the whole manifest ---- */
+/* ---- whole manifest ---- */
 
 static char *manifest_stem_of(const char *file)
 {
@@ -824,7 +824,7 @@ static enum assay_status manifest_parse_numbers(const struct manifest_reader *r,
 	return st;
 }
 
-/* Reads names, places and files to deploy. */
+/* Parses names, directories and files to deploy. */
 static enum assay_status manifest_parse_texts(const struct manifest_reader *r, const struct yaml_node *root, struct manifest *m)
 {
 	const struct yaml_node *node = yaml_get(root, "application");
@@ -891,13 +891,13 @@ static enum assay_status manifest_parse_root(const struct manifest_reader *r, co
 	if (!st && (node = yaml_get(root, "metric")))
 		st = metric_parse(r, node, &m->metric);
 	else if (!st)
-		m->metric.unit = mem_string("s"); /* wall */
+		m->metric.unit = mem_string("s"); /* unit of the default metric, wall */
 	if (!st && (node = yaml_get(root, "probe")))
 		st = manifest_probe_parse(r, node, &m->probe);
 	return st ? st : manifest_check_places(r, m);
 }
 
-/* Replaces libyaml's message about a placeholder without quotes, which does not help. */
+/* Adds a hint to libyaml's message about a placeholder without quotes. */
 static void manifest_explain_braces(const struct manifest_reader *r, const char *text, size_t n)
 {
 	char said[ASSAY_ERROR_BYTES];

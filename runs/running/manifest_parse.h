@@ -1,4 +1,4 @@
-/* Functions shared by the files that read manifests or parts of them. Private to runs/running/. */
+/* Functions that the files of the manifest parser share. Private to runs/running/. */
 #ifndef RUNS_RUNNING_MANIFEST_PARSE_H
 #define RUNS_RUNNING_MANIFEST_PARSE_H
 
@@ -9,13 +9,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* State of reading a manifest, for messages. */
+/* Context for error messages. */
 struct manifest_reader {
 	const char *file;
 	struct assay_error *err;
 };
 
-/* Fails with "FILE:LINE: " and the text. */
+/* Fails with "FILE:LINE: " and the formatted text. */
 enum assay_status manifest_fail(const struct manifest_reader *r, enum assay_status status, size_t line, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 
@@ -28,10 +28,10 @@ struct words_piece {
 	size_t n;
 };
 
-/* Checks that `name` can be the name of `what`, under the store's rules. */
+/* Checks that `name` is valid for `what` (such as "a version") under the store's rules. */
 enum assay_status manifest_check_name(const struct manifest_reader *r, size_t line, const char *what, const char *name);
 
-/* Moves *at past the next piece; returns false at the end. */
+/* Returns the next piece of a word and moves *at past it; false at the end. */
 bool manifest_next_piece(const char **at, struct words_piece *out);
 
 static inline const struct manifest_words *manifest_command_of(const struct manifest *manifest, const struct manifest_version *version)

@@ -16,14 +16,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define VALUES_MAX	  1000000 /* per run */
-#define LINE_BYTES_MAX	  16384	  /* longer lines are skipped: a pattern may take a time that grows with the square of their length */
+#define VALUES_MAX	  1000000 /* limit per run */
+#define LINE_BYTES_MAX	  16384	  /* longer lines are skipped, because the time for a match may grow with the square of their length */
 #define WHERE_BYTES	  128
 #define PATTERN_BYTES_MAX 1000
 #define PATTERN_NODES_MAX 2000
-#define COMPILED_BYTES	  16384 /* bytes of text; then the pattern is compiled again, because regexec() uses more memory with each byte */
+#define COMPILED_BYTES	  16384 /* after this much text the pattern is compiled again, because regexec() uses more memory with each byte */
 
-/* The values in a run's output; their median is the run's metric. */
+/* Values in a run's output; the metric is their median. */
 struct metric_values {
 	double *items; /* [n] */
 	size_t n, capacity;
@@ -34,15 +34,15 @@ ROWS_FUNCTION(metric_source_word, enum metric_source, METRIC_SOURCE_ROWS, ROWS_W
 /* ---- patterns ---- */
 
 struct metric_finder {
-	const char *pattern; /* borrowed; valid */
+	const char *pattern; /* valid pattern, borrowed */
 	regex_t regex;
 	bool compiled;
-	size_t read_bytes; /* since it was compiled */
+	size_t read_bytes; /* bytes searched since it was compiled */
 };
 
-/* ---- refused patterns ---- */
+/* ---- refusal of patterns ---- */
 
-/* Returns the largest number in {n}, {n,} or {n,m}; at least 1. */
+/* Returns the largest number in a repetition {n}, {n,} or {n,m}; at least 1. */
 static size_t pattern_largest_number(const char *brace)
 {
 	size_t most = 1;
@@ -55,7 +55,7 @@ static size_t pattern_largest_number(const char *brace)
 	return most;
 }
 
-/* The end of [...]: a ']' in front is one of its characters, and so is that of [:alpha:]. */
+/* Returns the end of a bracket expression. Its first character may be a ']', and classes such as [:alpha:] contain one. */
 static const char *pattern_bracket_end(const char *at)
 {
 	at += 1 + (at[1] == '^');
@@ -68,11 +68,11 @@ static const char *pattern_bracket_end(const char *at)
 	return at;
 }
 
-/* Is the pattern more than the C library can take? It copies what is repeated, a{9} nine times and a+ twice, and copies of copies take all
- * memory; each a* around another one may double the time. An estimate from above; whether the pattern is right is regcomp()'s business. */
+/* Reports whether the C library might need too much memory for a pattern. It copies repeated parts, a{9} nine times and a+ twice, also
+ * nested. Nested a* may double the time. The result is an upper bound; only regcomp() checks the syntax. */
 static bool pattern_is_large(const char *pattern)
 {
-	size_t before[PATTERN_BYTES_MAX + 1] = { 0 }, depth = 0, item = 0; /* nodes of each open group, and of the last item */
+	size_t before[PATTERN_BYTES_MAX + 1] = { 0 }, depth = 0, item = 0; /* number of nodes in each open group, and in the last item */
 
 	for (const char *c = pattern; *c; c++) {
 		if (strchr("*?+{", *c)) {
@@ -102,11 +102,11 @@ static bool pattern_is_large(const char *pattern)
 	return false;
 }
 
-/* Returns why an escape of other languages cannot be used, or NULL. The C library takes \d for the letter d; \s and \w it knows, but not
- * between brackets. Back-references take exponential time and are not part of POSIX's extended expressions. */
+/* Returns why an escape of another dialect is refused; NULL if there is none. The C library reads \d as the letter d, and knows \s and \w
+ * only outside brackets. Back-references take exponential time and are not in POSIX's extended expressions. */
 static const char *pattern_foreign_escape(const char *pattern)
 {
-	const char *bracket = NULL; /* the end of the one that we are in */
+	const char *bracket = NULL; /* end of the current bracket expression; NULL outside */
 
 	for (const char *c = pattern; *c; c++) {
 		if (bracket && c >= bracket)
@@ -137,7 +137,7 @@ static const char *pattern_fault(const char *pattern)
 	return pattern_is_large(pattern) ? "it is too large when its repetitions are written out" : NULL;
 }
 
-/* Returns why the pattern cannot be used; free() it. NULL: it can, and has a group. */
+/* Returns why a pattern is refused; NULL if it is valid and has a group. free() it. */
 static char *metric_pattern_fault(const char *pattern)
 {
 	const char *fault = pattern_fault(pattern);
@@ -158,7 +158,7 @@ static char *metric_pattern_fault(const char *pattern)
 	return why;
 }
 
-/* ---- finding ---- */
+/* ---- matches ---- */
 
 static void metric_finder_release(struct metric_finder *f)
 {
@@ -167,8 +167,8 @@ static void metric_finder_release(struct metric_finder *f)
 	f->compiled = false;
 }
 
-/* Finds the first match in the line and its first group; line[n] is '\0', and a NUL in the line is a character as any other. *again: what
- * follows has another match. */
+/* Finds the first match in line[0..n) and its first group. line[n] must be NUL; a NUL inside is an ordinary character. *again: the rest of
+ * the line has another match. */
 static bool metric_finder_find(struct metric_finder *f, const char *line, size_t n, regmatch_t groups[2], bool *again)
 {
 	regmatch_t rest;
@@ -211,7 +211,7 @@ static enum assay_status metric_parse_source(const struct manifest_reader *r, co
 			     nearest ? " (did you mean " : "", nearest ? nearest : "", nearest ? "?)" : "");
 }
 
-/* Reads one of two words. */
+/* Parses one of two words; *out: whether it is `yes`. */
 static enum assay_status metric_parse_choice(const struct manifest_reader *r, const struct yaml_node *node, const char *no, const char *yes,
 					     bool *out)
 {
@@ -248,7 +248,7 @@ static enum assay_status metric_parse_pattern(const struct manifest_reader *r, c
 	return st;
 }
 
-/* Checks which keys belong to which source. */
+/* Checks that each key belongs to the metric's source. */
 static enum assay_status metric_check_keys(const struct manifest_reader *r, const struct yaml_node *node, const struct metric *metric)
 {
 	static const char *const keys[] = { "source", "pattern", "direction", "unit", "name", "time" };
@@ -313,9 +313,9 @@ enum assay_status metric_parse(const struct manifest_reader *r, const struct yam
 	return st;
 }
 
-/* ---- reading values ---- */
+/* ---- values ---- */
 
-/* Adds a value. `where` is for messages ("line 7", "benchmark 'BM_x'"). Fails with ASSAY_E_NODATA if it is not finite, or 0 or less. */
+/* Adds a value. `where`: its place, for messages ("line 7", "the result 'BM_x'"). ASSAY_E_NODATA: not finite, not above 0, or too large. */
 static enum assay_status metric_add(struct metric_values *values, double value, const char *where, struct assay_error *err)
 {
 	if (!isfinite(value))
@@ -331,7 +331,7 @@ static enum assay_status metric_add(struct metric_values *values, double value, 
 	return ASSAY_OK;
 }
 
-/* Reads the value from measurements around the command. */
+/* Reads the metric from the command's usage. */
 static enum assay_status metric_read_usage(const struct metric *metric, const struct metric_usage *usage, double *value,
 					   struct assay_error *err)
 {
@@ -364,7 +364,7 @@ static enum assay_status metric_read_group(const char *line, const regmatch_t *g
 	return st ? st : metric_add(out, value, where, err);
 }
 
-/* Returns a warning that the pattern has several matches; NULL: it has only one. */
+/* Returns a warning if the pattern matches several times; NULL if it matches once. */
 static char *metric_warn_lines(size_t n, size_t first_double, size_t doubles)
 {
 	if (doubles)
@@ -380,7 +380,7 @@ static enum assay_status metric_read_lines(const struct metric *metric, const ch
 	enum assay_status st = ASSAY_OK;
 	const char *end = output + n;
 	struct metric_finder finder = { .pattern = metric->pattern };
-	struct buf line = BUF_INIT; /* regexec() needs texts that end with a NUL */
+	struct buf line = BUF_INIT; /* copy of the line, because regexec() needs a NUL at its end */
 	size_t number = 0, doubles = 0, first_double = 0;
 
 	for (const char *at = output, *next; !st && at < end; at = next) {
@@ -413,8 +413,8 @@ static enum assay_status metric_read_lines(const struct metric *metric, const ch
 
 /* ---- JSON of Google Benchmark and hyperfine ---- */
 
-/* Returns the document in the output: from the last line that starts with '{' to the last '}' after it. Programs may print other things
- * before and after, and hyperfine writes its results again after each command. NULL: there is none. free() it. */
+/* Returns the JSON document in the output, from the last line that starts with '{' to the last '}'. Programs may print other text, and
+ * hyperfine rewrites all results after each command. NULL if there is none. free() it. */
 static char *metric_find_document(const char *output, size_t n, struct assay_error *err)
 {
 	const char *begin = NULL, *end = NULL;
@@ -432,7 +432,7 @@ static char *metric_find_document(const char *output, size_t n, struct assay_err
 	return NULL;
 }
 
-/* Reports whether it is the requested one, by its name or by the name with its mark. Without a name there must be only one. */
+/* Reports whether the row belongs to metric->name: its name, or its name with mark. Without metric->name all rows do. */
 static bool metric_is_chosen(const struct metric *metric, const struct foreign_row *row)
 {
 	char *whole = mem_format("%s%s", row->name, row->mark);
@@ -460,7 +460,7 @@ static enum assay_status metric_read_row(const struct foreign_row *row, const st
 						      : assay_fail(err, ASSAY_E_NODATA, "%s is no number", where);
 }
 
-/* A row that cannot be read may belong to the requested result. */
+/* Reads the chosen rows. Any excluded row is an error, because it may belong to the chosen result. */
 static enum assay_status metric_read_rows(const struct metric *metric, const struct foreign_result *read, struct metric_values *out,
 					  struct assay_error *err)
 {
@@ -485,7 +485,7 @@ static enum assay_status metric_read_rows(const struct metric *metric, const str
 	return st;
 }
 
-/* Reads values as imports do (foreign.h). */
+/* Reads values with the readers for imports (foreign.h). */
 static enum assay_status metric_read_json(const struct metric *metric, const char *output, size_t n, struct metric_values *out,
 					  char **warning, struct assay_error *err)
 {

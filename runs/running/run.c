@@ -11,9 +11,9 @@
 
 #include <math.h>
 
-#define SESSION	 "  {session}/" /* before paths of stack.text below the directory of the runs */
+#define SESSION	 "  {session}/" /* prefix, in stack.text, of paths in the session's directory */
 #define HEX_SIZE (DIGEST_HEX_BYTES - 1)
-#define MEASURED "(SELECT id FROM plan WHERE probe IS NULL)" /* runs under a probe give no results and fail no version */
+#define MEASURED "(SELECT id FROM plan WHERE probe IS NULL)" /* plans without a probe: others give no results */
 
 const char *run_name_fault(const char *name)
 {
@@ -46,15 +46,15 @@ enum assay_status run_imported_direction(struct store *store, const char *applic
 
 /* ---- builds ---- */
 
-/* A plan without a probe that has the version. */
+/* A plan without a probe that contains the version. */
 struct run_build {
 	char plan[DIGEST_ID_BYTES];
-	char id[DIGEST_ID_BYTES]; /* hash over artefact, command, environment, arguments of the input, directory, metric: equal in plans of
-				     one build */
-	int64_t last_ms;	  /* its start; run_load() raises it to the last run of the version */
-	size_t planned;		  /* number of runs of the version in it */
+	char id[DIGEST_ID_BYTES]; /* hash over artefact, command, environment, arguments, directory and metric; equal for plans of one build
+				   */
+	int64_t last_ms;	  /* start of the plan, or time of the version's last run if later (run_load()) */
+	size_t planned;		  /* number of runs of the version in the plan */
 	double level;		  /* as in plan.h */
-	struct manifest_terms terms; /* from its manifest */
+	struct manifest_terms terms; /* from the plan's manifest */
 };
 
 struct run_builds {
@@ -70,8 +70,8 @@ static const char select_plans[] =
     "v.name = ?2 JOIN plan_item AS i ON i.plan = p.id AND i.kind = 'input' WHERE p.probe IS NULL AND p.application || CASE i.name WHEN '' "
     "THEN '' ELSE '/' || i.name END = ?1 ORDER BY p.started_ms, p.id";
 
-/* What the manifest that is kept with a plan says of one of its versions: a hash. terms: may be NULL; with it the hash is with
- * the metric. Where this program cannot read the manifest any more, both stay as they are. */
+/* Computes the hash of a version's run from a stored manifest. `terms`: may be NULL; if given, they are set, and the hash includes the
+ * metric. If the manifest cannot be read, `terms` and `hex` stay. */
 static void run_hash_manifest(const char *text, const char *version, const char *input, struct manifest_terms *terms,
 			      char hex[DIGEST_HEX_BYTES])
 {
@@ -108,7 +108,7 @@ static void run_builds_release(struct run_builds *builds)
 	*builds = (struct run_builds){ NULL, 0 };
 }
 
-/* Overwrites *out; run_builds_release() it. Cost: parses each manifest that differs from the one of the plan before it. */
+/* Loads the builds of a version. Overwrites *out; run_builds_release() it. Parses each manifest that differs from the previous plan's. */
 static enum assay_status run_builds_load(struct store *store, const char *application, const char *version, struct run_builds *out,
 					 struct assay_error *err)
 {
@@ -124,7 +124,7 @@ static enum assay_status run_builds_load(struct store *store, const char *applic
 
 		if (strcmp(manifest, store_text(stmt, HASH)) != 0) {
 			snprintf(manifest, sizeof(manifest), "%s", store_text(stmt, HASH));
-			snprintf(run_hash, sizeof(run_hash), "%s", manifest); /* if nothing better is known */
+			snprintf(run_hash, sizeof(run_hash), "%s", manifest); /* used if the manifest cannot be read */
 			terms = (struct manifest_terms){ .metric = "" };
 			run_hash_manifest(store_text(stmt, TEXT), version, store_text(stmt, INPUT), &terms, run_hash);
 		}
@@ -144,7 +144,7 @@ static enum assay_status run_builds_load(struct store *store, const char *applic
 	return st;
 }
 
-/* Returns the build that a plan ran; NULL if there is none: imported. */
+/* Returns the build of a plan; NULL if there is none, because the run was imported. */
 static struct run_build *run_builds_find(const struct run_builds *builds, const char *plan)
 {
 	struct run_build key;
@@ -178,9 +178,9 @@ enum assay_status run_latest_build(struct store *store, const char *application,
 	return st;
 }
 
-/* ---- plans that need not be of results ---- */
+/* ---- plans with or without a probe ---- */
 
-/* "{session}/files/x" and "{session}/b003/x" are deployed: the number is that of the version within the plan. */
+/* Appends a deployed file: "{session}/files/x" or "{session}/b003/x". Omits the number, which is the version's index in its plan. */
 static void add_deployed(const char *line, size_t n, struct buf *out)
 {
 	const char *path = line + HEX_SIZE + strlen(SESSION), *end = line + n;
@@ -192,8 +192,8 @@ static void add_deployed(const char *line, size_t n, struct buf *out)
 		buf_format(out, "%.*s  %.*s\n", (int)HEX_SIZE, line, (int)(end - path - 1), path + 1);
 }
 
-/* Finds what of the stack of a version the plan itself deployed: lines "SHA256  PATH", PATH below the directory of the files or of the
- * version, the same in all plans that deploy the same. "" when nothing is known. free() *out. */
+/* Finds the deployed files in the stack of a version, as lines "SHA256  PATH". PATH is relative to the directory of common or own files, so
+ * that equal deployments give equal text. *out: "" if unknown; free() it. */
 static enum assay_status deployed_load(struct store *store, const char *plan, const char *version, char **out, struct assay_error *err)
 {
 	struct buf lines = BUF_INIT;
@@ -214,10 +214,10 @@ static enum assay_status deployed_load(struct store *store, const char *plan, co
 	return st;
 }
 
-/* The deployed files of the version and how they were run; "" if unknown. */
+/* Deployed files of a version, and hashes of how they were run; "" if unknown. */
 struct ran {
 	char *deployed;
-	char build[DIGEST_HEX_BYTES]; /* hash of everything deployed, or of a variant's plain build */
+	char build[DIGEST_HEX_BYTES]; /* hash of all deployed files; for a variant, of the plain build */
 	bool is_variant;
 	char hash[DIGEST_HEX_BYTES];
 };
@@ -246,8 +246,8 @@ static enum assay_status ran_load(struct store *store, const char *plan, const c
 	return st ? st : deployed_load(store, plan, version, &out->deployed, err);
 }
 
-/* For two plans, with a probe or without: is it known that they ran something different for the version with this input (other programs
- * or libraries deployed, another command, environment or arguments)? What is not known does not count as a difference. */
+/* Reports whether two plans are known to have run different things for a version and input: deployed programs or libraries, command,
+ * environment or arguments. Anything unknown counts as equal. Plans may have a probe. */
 static enum assay_status run_plans_differ(struct store *store, const char *const plans[2], const char *version, const char *input,
 					  bool *out, struct assay_error *err)
 {
@@ -275,7 +275,7 @@ static bool build_same_plan(const struct sample_file *a, const struct sample_fil
 	return strcmp(a->plan, b->plan) == 0 && strcmp(a->input, b->input) == 0 && strcmp(a->version, b->version) == 0;
 }
 
-/* *out: known to differ from the latest plan with results. */
+/* *out: whether the file's build is known to differ from the latest plan with results. */
 static enum assay_status build_differs_from_results(struct store *store, const struct sample_file *file, bool *out, struct assay_error *err)
 {
 	struct run_builds builds;
@@ -294,7 +294,7 @@ static enum assay_status build_differs_from_results(struct store *store, const s
 	return st;
 }
 
-/* Which differ from the plan; NULL: from the latest one that gives results. Each plan with an input is looked at once. */
+/* Finds files of other builds than `plan` (NULL: the latest plan with results). Examines each pair of plan and input once. */
 static enum assay_status build_find_others(struct store *store, const char *plan, const struct sample_file *files, size_t n, bool *other,
 					   struct assay_error *err)
 {
@@ -367,7 +367,7 @@ static void run_set_forget_executions(struct run_set *set)
 	run_set_sum(set);
 }
 
-/* Counts imported runs by machine into set->on, where any of them failed. *last_ms: when the last one was; -1: there is none. */
+/* Counts imported runs by machine into set->on, but only if some failed. *last_ms: time of the last run; -1 if there is none. */
 static enum assay_status run_set_count_imported(struct store *store, struct run_set *set, int64_t *last_ms, struct assay_error *err)
 {
 	size_t capacity = 0;
@@ -397,11 +397,11 @@ static enum assay_status run_set_count_imported(struct store *store, struct run_
 	return store_finish(stmt, st);
 }
 
-/* On each machine, executions of the build's latest plan there: a failure that was repaired by running again no longer counts. */
+/* Counts executions by machine, each in the build's latest plan there. A failure no longer counts after the build was run again. */
 static enum assay_status run_set_count_executions(struct store *store, const struct run_builds *builds, const struct run_build *latest,
 						  struct run_set *set, struct assay_error *err)
 {
-	const struct run_build *last = NULL; /* the machine at hand */
+	const struct run_build *last = NULL; /* build of the current machine's row */
 	struct run_executed *at = NULL;
 	size_t of_latest = 0, capacity = 0;
 	sqlite3_stmt *stmt = NULL;
@@ -453,7 +453,7 @@ void run_set_sum(struct run_set *set)
 	}
 }
 
-/* The version is what its latest plan deployed; imported runs are one build, and count where they are later. False: these count. */
+/* Keeps only results of the latest build, or all imported results if these are later. Returns false for imported results. */
 static bool run_set_keep_latest_build(struct run_set *set, const struct run_build *latest, int64_t imported_ms)
 {
 	struct run *all = set->items;
@@ -473,15 +473,15 @@ static bool run_set_keep_latest_build(struct run_set *set, const struct run_buil
 
 /* ---- withheld time ---- */
 
-#define FOREIGN_TICK_NS 10000000 /* the kernel tells users of its clock's ticks, of which a second has 100 (USER_HZ) */
+#define FOREIGN_TICK_NS 10000000 /* length of a clock tick in /proc, 1 / USER_HZ */
 
 double run_withheld_of(int64_t ns, int64_t wall_ns)
 {
 	return wall_ns > 0 && ns >= 0 ? (double)ns / (double)wall_ns : (double)NAN;
 }
 
-/* What the first threads wait for is a sum over processes, of which several may be at work at once: then it is not longer than their mean.
- * The other threads and processes wait independently of them. */
+/* Returns the run-queue delay of a run, ns; -1 if unknown. The delay of the first threads is a sum over processes that may run at once, so
+ * it is limited by their mean. Other threads and processes wait independently. */
 static int64_t queued_ns(const struct metric_usage *usage, int64_t first_ns, int64_t others_ns)
 {
 	double wall = (double)usage->wall_ns, cpu = 1e3 * ((double)usage->user_us + (double)usage->sys_us), first = (double)first_ns;
@@ -494,7 +494,7 @@ static int64_t queued_ns(const struct metric_usage *usage, int64_t first_ns, int
 
 void run_set_withheld(struct run *run, const struct helper_result *r)
 {
-	int64_t throttled_ns = r->throttled_ns > 0 ? r->throttled_ns : 0; /* a throttled process waits, too */
+	int64_t throttled_ns = r->throttled_ns > 0 ? r->throttled_ns : 0; /* throttled time is contained in the run-queue delay */
 	int64_t queued = queued_ns(&run->usage, r->run_delay_ns, r->others_delay_ns), waited = queued - throttled_ns;
 	int64_t foreign = r->busy_ns - 1000 * (run->usage.user_us + run->usage.sys_us) + FOREIGN_TICK_NS; /* CPU time of other processes */
 
@@ -510,7 +510,7 @@ void run_set_withheld(struct run *run, const struct helper_result *r)
 
 /* ---- builds ---- */
 
-/* Finds the build of each run, and the build that counts. */
+/* Finds the build of each run, and selects the build whose results count. */
 static enum assay_status run_set_find_builds(struct store *store, const char *plan, struct run_set *set, struct assay_error *err)
 {
 	struct run_builds builds;
@@ -525,7 +525,7 @@ static enum assay_status run_set_find_builds(struct store *store, const char *pl
 		goto out;
 	for (size_t i = plan ? builds.n : 0; i-- > 0;) {
 		if (strcmp(builds.items[i].plan, plan) != 0)
-			builds.items[i] = builds.items[--builds.n]; /* one is left at most: there is no order to keep */
+			builds.items[i] = builds.items[--builds.n]; /* at most one item remains, so the order does not matter */
 	}
 	for (size_t i = 0; i < set->n; i++) {
 		struct run *run = &set->items[i];
@@ -551,12 +551,12 @@ out:
 	return st;
 }
 
-/* Counters of a signature that run_set_withheld() reads. */
+/* Resource usage counters that run_set_withheld() reads. */
 #define RUN_COUNTER_ROWS(X)                                                                                                                \
 	X(run_delay_ns)                                                                                                                    \
 	X(others_delay_ns) X(busy_ns) X(throttled_ns) X(io_stalled_ns) X(memory_stalled_ns) X(steal_ns)
 
-/* Adds a row of the store: another value of the last run (ordinals of one key are adjacent), or the next run. */
+/* Adds a row of the store: a further value of the last run, or a new run. Values of one run are adjacent. */
 static void run_set_add_row(struct run_set *set, size_t *capacity, sqlite3_stmt *stmt)
 {
 	struct run *last = set->n ? &set->items[set->n - 1] : NULL;
@@ -571,7 +571,7 @@ static void run_set_add_row(struct run_set *set, size_t *capacity, sqlite3_stmt 
 				      .repetition = repetition,
 				      .pass = sqlite3_column_int64(stmt, 5),
 				      .usage = { sqlite3_column_int64(stmt, 7), sqlite3_column_int64(stmt, 8),
-						 sqlite3_column_int64(stmt, 9) } }; /* null is 0 */
+						 sqlite3_column_int64(stmt, 9) } }; /* NULL is read as 0 */
 #define COUNTER_READ(member) counters.member = sqlite3_column_int64(stmt, column++);
 		RUN_COUNTER_ROWS(COUNTER_READ)
 		run_set_withheld(last, &counters);
@@ -580,14 +580,14 @@ static void run_set_add_row(struct run_set *set, size_t *capacity, sqlite3_stmt 
 		snprintf(last->architecture, sizeof(last->architecture), "%s", store_text(stmt, column));
 		last->turns = (enum run_turns)sqlite3_column_int(stmt, column + 1);
 	}
-	last->metric += store_double(stmt, 3); /* the sum for now */
+	last->metric += store_double(stmt, 3); /* sum; run_load_plan() divides it */
 	last->recorded++;
 }
 
 ORDER_BY(run_compare_runs, struct run, BY_TEXT(machine) BY_UP(repetition) BY_UP(taken_ms))
 
-/* Sorts by machine, repetition and time. Runs come by machine and time, as the store's key is ordered, which mostly is the same: sorting in
- * SQLite would copy all of them. */
+/* Sorts by machine, repetition and time. Rows come by machine and time, which is mostly the same order. Sorting in SQLite would copy all
+ * rows. */
 static void run_set_order(struct run_set *set)
 {
 	for (size_t i = 1; i < set->n; i++) {
@@ -723,7 +723,7 @@ static int run_compare_listings(const void *a, const void *b)
 	return order ? order : strverscmp(x->version, y->version);
 }
 
-/* Sets the direction of measured results from the latest plan of each version. */
+/* Sets the direction of each measured version from its latest plan. */
 static enum assay_status run_list_directions(struct store *store, struct run_listing *list, size_t n, struct assay_error *err)
 {
 	struct plan_metrics metrics = { NULL, 0 };
@@ -780,7 +780,7 @@ void run_list_free(struct run_listing *list, size_t n)
 	free(list);
 }
 
-/* Selectors: which application and version are meant. */
+/* ---- selectors ---- */
 
 #define NAMES_SHOWN 20
 
@@ -798,8 +798,8 @@ enum assay_status run_selector(const char *text, char **application, char **vers
 	return ASSAY_OK;
 }
 
-/* Returns "a, b and 3 more", free() it: the versions of the application; or, with `inputs`, the applications NAME/INPUT and NAME (SIZE=4)
- * of which only NAME was given. "": there are none. */
+/* Returns a list such as "a, b and 3 more": versions of the application or, with `inputs`, stored names that start with it, such as
+ * NAME/INPUT or NAME (SIZE=4). "" if there are none. free() it. */
 static char *run_names_of(const struct run_listing *list, size_t n, const char *application, bool inputs)
 {
 	struct buf text = BUF_INIT;
@@ -877,7 +877,7 @@ static enum assay_status run_resolve_in_list(const struct run_listing *list, siz
 	return st;
 }
 
-/* The version, or the only one; NULL where there are several, or none. O(results of the application). */
+/* Finds the version, or the only one. *out: NULL if there are several or none. O(results of the application). */
 static enum assay_status run_resolve_directly(struct store *store, const char *application, const char *version, char **out,
 					      struct assay_error *err)
 {

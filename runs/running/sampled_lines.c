@@ -13,7 +13,7 @@
 
 struct sampled_file {
 	char *source, hash[DIGEST_HEX_BYTES];
-	bool known; /* the file equals the deployed one and lists its functions */
+	bool known; /* the file is unchanged since it was deployed, and its functions were read */
 	struct image image;
 	struct functions functions;
 };
@@ -70,7 +70,7 @@ static struct sampled_file *file_of(struct sampled_lines *lines, const struct ar
 	return lines->files[lines->n++];
 }
 
-/* Returns NULL if the file was not deployed or does not list functions. */
+/* Returns the open file for a path on the host; NULL if it was not deployed or its functions are unknown. */
 static struct sampled_file *file_at(struct sampled_lines *lines, const char *path, const struct sampled_deployed *deployed, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -95,7 +95,7 @@ static struct sampled_file *file_at(struct sampled_lines *lines, const char *pat
 struct seen {
 	char *name;
 	unsigned long long count;
-	size_t file; /* number of the line `user` before it */
+	size_t file; /* number of `user` lines up to the object file's own */
 	bool kept;
 };
 
@@ -104,7 +104,7 @@ struct seen_list {
 	size_t n, capacity;
 };
 
-/* Names the function there as "FILE:LINE:BEGIN FUNCTION"; NULL: no function is there. */
+/* Returns the place as "FILE:LINE:BEGIN FUNCTION"; NULL if no function contains it. free() it. */
 static char *name_of(const struct sampled_file *file, uint64_t offset)
 {
 	struct functions_place place;
@@ -124,7 +124,7 @@ static char *name_of(const struct sampled_file *file, uint64_t offset)
 	return name;
 }
 
-/* Takes ownership of `name`. */
+/* Adds to the count of a place. Takes ownership of `name`. */
 static void seen_add(struct seen_list *list, char *name, size_t file, unsigned long long count)
 {
 	for (size_t i = list->n; i-- > 0 && list->items[i].file == file;) {
@@ -156,7 +156,7 @@ static void keep_most(struct seen_list *list)
 
 /* ---- the text ---- */
 
-/* Finds the next line of samples from *text: *line, without its end; returns its length. */
+/* Moves *text past the next line. *line: its start. Returns its length without the newline. */
 static size_t next_line(const char **text, const char **line)
 {
 	size_t n = strcspn(*text, "\n");
@@ -166,7 +166,7 @@ static size_t next_line(const char **text, const char **line)
 	return n;
 }
 
-/* Reports whether the line is "COUNT WHERE NAME"; *name is the rest. */
+/* Reports whether the line has the form "COUNT WHERE NAME". *name: start of NAME. */
 static bool is_of(const char *line, size_t n, const char *where, unsigned long long *count, const char **name)
 {
 	char *end;
@@ -206,7 +206,7 @@ static void read_places(struct sampled_lines *lines, const char *text, const str
 	}
 }
 
-/* Writes the lines of one file, each once. */
+/* Writes the lines of one object file, each once. */
 static void write_lines(struct seen_list *seen, size_t file, struct buf *out)
 {
 	for (size_t i = 0; i < seen->n; i++) {

@@ -1,14 +1,14 @@
-/* Source lines where the time of a run went. Adds functions and lines, from the deployed files, to the samples of a host's sampling clock
- * (fleet/helper/sampler.h) in the application's own files. So the store needs no files later. */
+/* Source lines of CPU samples. Adds functions and lines to the samples from a host (fleet/helper/sampler.h) while the deployed files exist,
+ * so that the store does not need the files. */
 #ifndef RUNS_RUNNING_SAMPLED_LINES_H
 #define RUNS_RUNNING_SAMPLED_LINES_H
 
 #include "runs/running/artefact.h"
 
-#define SAMPLED_LINES_BYTES 7680 /* per run */
-#define SAMPLED_FILES_MAX   64	 /* files open at once */
+#define SAMPLED_LINES_BYTES 7680 /* limit on text per run */
+#define SAMPLED_FILES_MAX   64	 /* limit on open files */
 
-/* The files that were read; {0} at first. */
+/* Cache of open files; {0} at first. */
 struct sampled_lines {
 	struct sampled_file *files[SAMPLED_FILES_MAX];
 	size_t n;
@@ -16,26 +16,26 @@ struct sampled_lines {
 
 void sampled_lines_release(struct sampled_lines *lines);
 
-/* A directory of the host, as the kernel there names it, and the files deployed to it. */
+/* A directory as the host's kernel names it, and the files deployed to it. */
 struct sampled_deployed {
 	char *directory;
 	const struct artefact *files;
 };
 
-/* Returns the samples with lines "COUNT line FILE:LINE:BEGIN FUNCTION" instead of each line `at`, after the file's line. The most frequent
- * over all files come first, within SAMPLED_LINES_BYTES. FILE has no directory. FUNCTION is the source function, inlined or not, whose name
- * is in line BEGIN; `-:0:0` without debug information. Files that differ from the deployed ones have no such lines. Reads a file at the
- * first question about it; free() the result. */
+/* Returns the samples with lines "COUNT line FILE:LINE:BEGIN FUNCTION" in place of the lines `at`, after the line of their object file.
+ * Keeps the most frequent ones within SAMPLED_LINES_BYTES. FILE has no directory. FUNCTION is the source function, inlined or not, that
+ * starts at line BEGIN; "-:0:0" without debug information. Omits lines of object files that have changed since they were deployed. free()
+ * the result. */
 char *sampled_lines_of(struct sampled_lines *lines, const char *samples, const struct sampled_deployed *deployed, size_t n);
 
-/* One such line; `function` ends at the end of its line and lasts as long as the text. */
+/* A line that sampled_lines_of() added. Its texts are parts of the samples. */
 struct sampled_line {
 	unsigned long long count;
 	const char *file, *function;
 	size_t file_bytes, function_bytes;
-	unsigned line, begins; /* 0: unknown */
+	unsigned line, begins; /* 0 if unknown */
 };
-/* Reads the next one from *text and moves *text after it. Returns false if there is none. */
+/* Reads the next such line from *text and moves *text past it. Returns false if there is none. */
 bool sampled_lines_next(const char **text, struct sampled_line *out);
 
 #endif

@@ -10,11 +10,11 @@
 
 #define LIST_BYTES_MAX	(1u << 20)
 #define LIST_MS		(5 * 60 * 1000)
-#define FETCH_MS	(60 * 60 * 1000) /* per file */
-#define CALLS_FILES_MAX 8192		 /* most that can be analysed at once */
-#define SPARE_MS	(60 * 1000)	 /* in addition to the host's own limit */
+#define FETCH_MS	(60 * 60 * 1000) /* time limit per file, ms */
+#define CALLS_FILES_MAX 8192		 /* limit of `assay variance` */
+#define SPARE_MS	(60 * 1000)	 /* time beyond the limit that the host enforces, ms */
 
-/* Files on a host. */
+/* List of files on a host. */
 struct samples_found {
 	struct samples_found_file {
 		char *name;
@@ -31,7 +31,7 @@ static void samples_found_release(struct samples_found *samples)
 	*samples = (struct samples_found){ NULL, 0, 0 };
 }
 
-/* PID-N.samples or PID-N.features, as the writer calls them; all else is the program's own. */
+/* Reports whether a name is PID-N with the suffix, such as 12-0.samples. Other files are the program's own. */
 static bool is_written_name(const char *name, const char *suffix)
 {
 	static const char digits[] = "0123456789";
@@ -40,7 +40,7 @@ static bool is_written_name(const char *name, const char *suffix)
 	return pid && n && pid + n < 64 && strcmp(name + pid + 1 + n, suffix) == 0;
 }
 
-/* Parses "BYTES NAME" lines (changed) to the files PID-N and suffix; names that the writer does not give are excluded. *out starts empty;
+/* Parses lines "BYTES NAME" and changes the text. Keeps files with the names that the probe gives. *out must be empty;
  * samples_found_release() it. */
 static void samples_found_parse(char *text, const char *suffix, struct samples_found *out)
 {
@@ -60,7 +60,7 @@ static void samples_found_parse(char *text, const char *suffix, struct samples_f
 
 ORDER_BY(largest_first, struct samples_found_file, BY_DOWN(bytes) BY_TEXT(name))
 
-/* Keeps the largest files within these limits; returns how many are excluded. */
+/* Keeps the largest files within the limits. Returns the number of excluded files. */
 static size_t samples_found_limit(struct samples_found *found, size_t files_max, uint64_t bytes_max)
 {
 	size_t kept = 0, all = found->n;
@@ -81,14 +81,14 @@ static size_t samples_found_limit(struct samples_found *found, size_t files_max,
 void samples_spoil(struct execution *e, const char *why)
 {
 	if (e->outcome != EXECUTION_OK)
-		return; /* there is a better reason */
+		return; /* the execution has a more important reason */
 	e->outcome = EXECUTION_NO_SAMPLES;
 	e->metric = (double)NAN;
 	free(e->detail);
 	e->detail = mem_string(why);
 }
 
-/* Fetches all files or none: more than the limits are an error in *why. */
+/* Keeps all files, or none if they exceed the limits; then *why is the reason. */
 static void limit_all(struct samples_found *found, const char *what, const char *remedy, char **why)
 {
 	if (!samples_found_limit(found, SAMPLES_FETCH_FILES_MAX, SAMPLES_FETCH_BYTES_MAX))
@@ -98,13 +98,13 @@ static void limit_all(struct samples_found *found, const char *what, const char 
 			  SAMPLES_FETCH_FILES_MAX, remedy);
 }
 
-/* printed instead of the list if there is no directory */
+/* output of the script if the directory is missing */
 #define GONE "gone\n"
 
-/* Lists the files with this suffix. If the list cannot be used, *out stays empty, and *why says so; free() it. */
+/* Lists files with the suffix. *why: reason if there is no list (*out stays empty); free() it. Returns false if the host has failed. */
 static bool files_list(struct session *session, const char *directory, const char *suffix, struct samples_found *out, char **why)
 {
-	/* "BYTES NAME" a line; where there is none, the pattern is not a file. */
+	/* Prints "BYTES NAME" per file. Without files, the shell leaves the pattern unchanged, and `-f` is false. */
 	static const char script[] = "cd -- \"$1\" 2>/dev/null || { echo gone; exit 0; }; for f in *\"$2\"; do [ -f \"$f\" ] && "
 				     "echo \"$(wc -c <\"$f\") $f\"; done; :";
 	const char *const words[] = { "sh", "-c", script, "sh", directory, suffix };
@@ -132,7 +132,7 @@ static bool files_list(struct session *session, const char *directory, const cha
 	return ok;
 }
 
-/* free() *bytes. */
+/* Fetches a file into *bytes; free() it. Returns false if the host has failed. */
 static bool file_get(struct session *session, const char *directory, const char *name, char **bytes, size_t *n)
 {
 	char *path = mem_format("%s/%s", directory, name);
@@ -148,8 +148,7 @@ static bool file_get(struct session *session, const char *directory, const char 
 	return ok;
 }
 
-/* Checks that a sample file is whole, and of the right back end. *empty: its process called none of the functions; it is neither kept nor
- * wrong. */
+/* Checks that a sample file is complete and from the expected back end. *empty: its process called no selected function. */
 static enum assay_status samples_check(const struct samples_source *source, const char *name, const char *bytes, size_t n,
 				       enum record_back_end *back_end, bool *empty, struct assay_error *err)
 {
@@ -167,7 +166,7 @@ static enum assay_status samples_check(const struct samples_source *source, cons
 	return st;
 }
 
-/* Keeps a sample file. A fault of the file itself spoils the execution. */
+/* Stores a sample file, unless it is empty. A faulty file spoils the execution. */
 static enum assay_status samples_keep(const struct samples_source *source, const char *name, size_t pack, const char *bytes, size_t n,
 				      struct execution *e, struct assay_error *fault)
 {
@@ -183,7 +182,7 @@ static enum assay_status samples_keep(const struct samples_source *source, const
 	}
 	if (empty)
 		return ASSAY_OK;
-	st = sample_keep_file(source->lab, bytes, n, back_end, &kept, fault); /* 256 MiB may take seconds: no other host waits for them */
+	st = sample_keep_file(source->lab, bytes, n, back_end, &kept, fault); /* without the fleet's lock: 256 MiB may take seconds */
 	if (st)
 		return st;
 	kept.pack = (int64_t)pack;
@@ -203,7 +202,7 @@ static bool samples_get(struct session *session, const struct samples_source *so
 	return ok;
 }
 
-/* Fetches sample files. The execution is spoilt if they are missing, wrong or too many. */
+/* Fetches sample files. Missing, wrong or too many files spoil the execution. */
 static bool functions_fetch(struct session *session, const struct samples_source *source, size_t pack, struct execution *e,
 			    struct assay_error *fault)
 {
@@ -224,7 +223,7 @@ static bool functions_fetch(struct session *session, const struct samples_source
 	return ok;
 }
 
-/* Keeps the records of one process, unless it called nothing. */
+/* Stores the records of one process, unless it made no recorded call. *why: fault of the first faulty file. */
 static enum assay_status calls_keep(const struct samples_source *source, const char *name, const char *bytes, size_t n, struct execution *e,
 				    char **why, struct assay_error *fault)
 {
@@ -246,7 +245,7 @@ static enum assay_status calls_keep(const struct samples_source *source, const c
 	return st;
 }
 
-/* Keeps records of its calls with the execution, the largest ones where there are too many. What is wrong with them is its `detail`. */
+/* Fetches records of calls; if there are too many, only the largest files. Faults are noted in the execution's `detail`. */
 static bool calls_fetch(struct session *session, const struct samples_source *source, struct execution *e, struct assay_error *fault)
 {
 	struct samples_found files = { NULL, 0, 0 };
@@ -258,7 +257,7 @@ static bool calls_fetch(struct session *session, const struct samples_source *so
 		why = mem_format("its records are more than is kept of a run (%u MiB in %d files): %zu of %zu files are excluded; 'assay "
 				 "record' on the machine itself keeps all",
 				 SAMPLES_FETCH_BYTES_MAX >> 20, CALLS_FILES_MAX, without, all);
-	for (size_t i = 0; ok && i < files.n; i++) { /* a faulty file does not prevent the others */
+	for (size_t i = 0; ok && i < files.n; i++) { /* a faulty file does not end the loop */
 		char *bytes = NULL;
 		size_t n = 0;
 
@@ -275,7 +274,7 @@ static bool calls_fetch(struct session *session, const struct samples_source *so
 	return ok;
 }
 
-/* Reads files of features into the execution's counted features. Faults go to its `detail`. */
+/* Reads files of features into e->features.counted. Faults are noted in the execution's `detail`. */
 static bool features_fetch(struct session *session, const char *directory, struct execution *e)
 {
 	struct samples_found found = { NULL, 0, 0 };

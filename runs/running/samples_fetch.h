@@ -1,4 +1,4 @@
-/* Fetches the sample files of an instrumented run one by one and stores them with its execution. */
+/* Fetches the sample files of a run from the host, one by one, and stores them with its execution. */
 #ifndef RUNS_RUNNING_SAMPLES_FETCH_H
 #define RUNS_RUNNING_SAMPLES_FETCH_H
 
@@ -10,27 +10,27 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Sum over the sample files of one run; each file is fetched in one piece. */
+/* Limit on the sum over the sample files of one run. Each file is fetched in one piece. */
 #define SAMPLES_FETCH_BYTES_MAX (256u << 20)
-#define SAMPLES_FETCH_FILES_MAX 1000 /* processes of one run with samples, which are useful only all together */
+#define SAMPLES_FETCH_FILES_MAX 1000 /* limit on processes with samples in one run; samples are only useful if complete */
 
-/* Files that a run leaves: samples of its functions; records of its calls to the outside; features counted by a counting build. */
+/* Kind of files that a run leaves: samples of functions, records of calls to outside functions, features of a counting build. */
 enum samples_kind { SAMPLES_OF_FUNCTIONS, SAMPLES_OF_CALLS, SAMPLES_OF_FEATURES };
 
 struct samples_source {
 	const struct lab *lab;
 	enum samples_kind kind;
-	const char *directory; /* on the host */
-	bool emulated;	       /* the samples of functions come from the emulation, not the probe */
+	const char *directory; /* directory on the host */
+	bool emulated;	       /* samples of functions come from the emulation, not from the probe */
 };
 
-/* Adds the files of one run to the execution. If files of functions are missing, wrong or too many, the execution is spoilt. Faults of
- * other files go to its `detail`, and its result stays. Returns false if the host has failed or nothing can be kept here; *fault, ASSAY_OK
- * at first, then says why. pack: for functions, index among the runs that the counters need. */
+/* Adds the files of one run to the execution. Missing, wrong or too many samples of functions spoil the execution. Faults of other files
+ * are noted in its `detail`, and its result stays. Returns false if the host has failed or a file cannot be stored; in the latter case sets
+ * *fault, which must be ASSAY_OK before. `pack`: index of the run among those of its repetition. */
 bool samples_fetch(struct session *session, const struct samples_source *source, size_t pack, struct execution *e,
 		   struct assay_error *fault);
 
-/* Records that the execution lacks samples: that is its outcome, unless it has a worse one. */
+/* Sets the outcome to missing samples, unless the execution has already failed. */
 void samples_spoil(struct execution *e, const char *why);
 
 #endif

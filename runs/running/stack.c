@@ -6,9 +6,8 @@
 
 #define NAMES_SHOWN 3
 
-/* Fixed text: the data are arguments. A file that the dynamic linker does not load has no libraries: ldd says so on standard error. A
- * script may name another script, so five levels of them. A file that vanishes while it is read is nothing that is known: what was to
- * come from it would be missing. */
+/* Constant script; all data are arguments. If a file is not dynamic, ldd prints only to standard error. A script's interpreter may be a
+ * script, up to five levels. If a file vanishes while it is read, the script fails, because the list would be incomplete. */
 static const char script[] =
     "lookup() {\n"
     "\tcase $1 in */*) printf '%s\\n' \"$1\"; return ;; esac\n"
@@ -57,9 +56,9 @@ static const char script[] =
 
 const char *const stack_words[STACK_WORDS] = { "sh", "-c", script, "sh" };
 
-/* ---- the host's answer ---- */
+/* ---- output of the command ---- */
 
-/* Sorts by path, after the hashes. */
+/* Compares lines by path, then by hash. */
 static int stack_compare_lines(const void *a, const void *b)
 {
 	const char *const *x = a, *const *y = b;
@@ -76,7 +75,7 @@ static bool stack_line_ok(const char *line)
 	       line[digits + 2];
 }
 
-/* Returns "SHA256  PATH" without the mark that sha256sum puts between them. free() it. */
+/* Returns the line as "SHA256  PATH", without sha256sum's mark for binary files. free() it. */
 static char *stack_normal_line(const char *line, const char *directory)
 {
 	const char *path = line + DIGEST_HEX_BYTES + 1;
@@ -86,7 +85,7 @@ static char *stack_normal_line(const char *line, const char *directory)
 	return mem_format("%.*s  %s%s", DIGEST_HEX_BYTES - 1, line, own ? "{session}" : "", own ? path + n : path);
 }
 
-/* Cuts the text into its lines. free(*out). */
+/* Splits the text into lines and changes it. free(*out). */
 static size_t stack_split_lines(char *text, char ***out)
 {
 	size_t n = 0, capacity = 0;
@@ -140,7 +139,7 @@ enum assay_status stack_parse(const char *text, size_t n, const char *directory,
 	return st;
 }
 
-/* ---- how two differ ---- */
+/* ---- differences ---- */
 
 struct names {
 	const char **items;
@@ -182,9 +181,9 @@ char *stack_difference(const char *a, const char *b)
 	return buf_take(&out);
 }
 
-/* Software stacks in the store: each text once, by its hash. */
+/* ---- stacks in the store: one row per distinct text ---- */
 
-/* Finds the plan's text for this machine and version; NULL if there is none. */
+/* Finds the plan's stack for a machine and version; *out: NULL if there is none. */
 static enum assay_status stack_find(struct store *store, const struct plan *plan, const char *machine, const char *version, char **out,
 				    struct assay_error *err)
 {

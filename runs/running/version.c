@@ -7,7 +7,7 @@
 
 #include <unistd.h>
 
-#define BUILD	    "/build/" /* places for expanding commands, to find the file that they name */
+#define BUILD	    "/build/" /* placeholder values that show which directory a command's program is in */
 #define FILES	    "/files/"
 #define NAMES_SHOWN 12
 
@@ -16,9 +16,9 @@ bool version_is_selector(const char *what)
 	return strchr(what, '@') && access(what, F_OK) != 0;
 }
 
-/* ---- which file ---- */
+/* ---- file of a version ---- */
 
-/* Returns the first word of the version's command as a path in BUILD or FILES. */
+/* Returns the program of the version's command, as a path that starts with BUILD or FILES if it is deployed. */
 static char *program_of(const struct manifest *manifest, size_t version)
 {
 	static const struct manifest_places places = { .files = "/files", .build = "/build", .work = "/work" };
@@ -77,7 +77,7 @@ enum assay_status version_file(const struct version_files *version, const char *
 	return st;
 }
 
-/* `directory`: the version's own; NULL: it has none. */
+/* Finds a file of a version. `directory`: its own files; NULL if it has none. */
 static enum assay_status find_object(const struct manifest *manifest, size_t version, const char *directory, const char *selector,
 				     const char *object, struct version_object *out, struct assay_error *err)
 {
@@ -96,7 +96,7 @@ static enum assay_status find_object(const struct manifest *manifest, size_t ver
 	return st;
 }
 
-/* ---- which version ---- */
+/* ---- version of a manifest ---- */
 
 static char *versions_of(const struct manifest *manifest)
 {
