@@ -7,21 +7,21 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define REGIONS_TOLD  20 /* most regions shown with their causes; JSON has all */
+#define REGIONS_TOLD  20 /* most regions shown to users with their causes; JSON has all */
 #define NAMES_TOLD    3
 #define TIMES_TOLD    100
-#define WAITED	      .05  /* least share of the time for which the answer mentions waiting */
-#define WHOLE	      .9   /* least part of the run that is called "throughout" */
-#define BESIDE	      1.25 /* threads at once from which the run lost less time than their sum */
-#define CHANGED	      .05  /* least part of work that is more work; of a loss that work may explain */
-#define ALONE	      .95  /* least part of a loss whose cause is the only one in the first sentence */
-#define SMALLEST      .005 /* part of a loss: smaller parts are not shown to users */
+#define WAITED	      .05  /* least share of waiting that the answer mentions */
+#define WHOLE	      .9   /* least share of the run that is called "throughout" */
+#define BESIDE	      1.25 /* ratio of summed to elapsed loss above which both are shown */
+#define CHANGED	      .05  /* least relative increase of work, and least share of a loss, that more work may explain */
+#define ALONE	      .95  /* share of the first cause from which the first sentence names no other */
+#define SMALLEST      .005 /* smallest share of a loss that is shown to users */
 #define BUILD_TO_KNOW "to find out, build the program with 'assay build --for work' and record it again"
-#define LOST_MATTER   .05 /* part of all records: as large as a relevant change between two runs */
+#define LOST_MATTER   .05 /* least share of lost records that forbids a comparison: as large as a relevant change */
 
 /* ---- notes ---- */
 
-/* Returns how the work of most of the computation is known. */
+/* Returns the name of the evidence for the work of most of the computation, by time. */
 static const char *basis_of_most(const struct variance *v)
 {
 	double time_s[BASES] = { 0 };
@@ -35,7 +35,7 @@ static const char *basis_of_most(const struct variance *v)
 	return basis_name(most);
 }
 
-/* Appends one of several names. */
+/* Appends `name`, or "..." instead of name number NAMES_TOLD + 1 and nothing for later ones. */
 static void name_add(struct buf *names, size_t before, const char *name)
 {
 	if (before < NAMES_TOLD)
@@ -44,7 +44,8 @@ static void name_add(struct buf *names, size_t before, const char *name)
 		buf_text(names, ", ...");
 }
 
-/* Returns which ranks left no records; free() it. NULL: all did. Processes are in order of run and rank. */
+/* Returns a note on the ranks without records, and their number; NULL: none. Processes are in order of run and rank. The caller frees
+ * it. */
 static char *ranks_missing(const struct fragments *f, size_t *missing)
 {
 	struct buf names = BUF_INIT;
@@ -72,7 +73,7 @@ static char *ranks_missing(const struct fragments *f, size_t *missing)
 	return text;
 }
 
-/* Returns a note on such records; free() it. NULL: there are none. */
+/* Returns a note on records that are cut off; NULL: none. The caller frees it. */
 static char *records_cut(const struct fragments *f)
 {
 	struct buf names = BUF_INIT;
@@ -88,13 +89,13 @@ static char *records_cut(const struct fragments *f)
 	return text;
 }
 
-/* Returns a note on such records; free() it. NULL: there are none. */
+/* Returns a note on record files that cannot be read; NULL: none. The caller frees it. */
 static char *records_gone(const struct fragments *f)
 {
 	return f->gone ? mem_format("%zu record file%s cannot be read: %s", f->gone, text_plural(f->gone), f->gone_why) : NULL;
 }
 
-/* Returns a note on lost records; free() it. NULL: at most that part of all was lost. */
+/* Returns a note on calls that were not recorded; NULL: at most `part` of all calls. The caller frees it. */
 static char *records_lost(const struct fragments *f, double part)
 {
 	struct buf names = BUF_INIT;
@@ -129,7 +130,7 @@ static bool is_recorded(const struct fragments *f, const struct fragment_process
 	return p < f->n_processes;
 }
 
-/* Reports whether the run has ranks, whose launcher leaves no records. */
+/* Reports whether the run has MPI ranks. If so, the launcher of the ranks leaves no records. */
 static bool has_ranks(const struct fragments *f, uint32_t run)
 {
 	size_t p = 0;
@@ -139,7 +140,7 @@ static bool has_ranks(const struct fragments *f, uint32_t run)
 	return p < f->n_processes;
 }
 
-/* Returns which child processes left no records, by process id; free() it. NULL: all did. */
+/* Returns a note on child processes without records, and their number; NULL: none. The caller frees the note. */
 static char *children_missing(const struct fragments *f, size_t *missing)
 {
 	struct buf names = BUF_INIT;
@@ -172,7 +173,7 @@ char *variance_incomplete(const struct fragments *f)
 	return text ? text : records_lost(f, LOST_MATTER);
 }
 
-/* Adds the text as a line, if it is not NULL, and free()s it. */
+/* Adds the text as a line if it is not NULL, and frees it. */
 static void line_say(struct document *d, char *text)
 {
 	if (text)
@@ -195,7 +196,7 @@ static void variance_missing(const struct variance *v, struct document *d)
 	doc_set(d, "missing_ranks", ranks);
 }
 
-/* ---- pieces ---- */
+/* ---- texts ---- */
 
 char *variance_processes(const struct variance *v, const struct region *r)
 {
@@ -209,7 +210,7 @@ char *variance_processes(const struct variance *v, const struct region *r)
 	return buf_take(&text);
 }
 
-/* Appends for whom its calls waited, as far as known. */
+/* Appends the process or address that the region's calls waited for. */
 static void calls_with(const struct variance *v, const struct region *r, struct buf *text)
 {
 	if (r->waited_for != VARIANCE_NONE)
@@ -225,7 +226,7 @@ static double part_share(const struct breakdown *why, size_t i)
 	return why->loss_s > 0 ? why->parts[i].impact_s / why->loss_s : 0;
 }
 
-/* Returns "throttled by its cgroup's quota" or "inside the calls, waiting for rank 1"; free() it. */
+/* Returns "throttled by its cgroup's quota" or "inside the calls, waiting for rank 1"; the caller frees it. */
 static char *cause_text(const struct variance *v, const struct region *r, size_t part)
 {
 	struct buf text = BUF_INIT;
@@ -269,11 +270,10 @@ bool variance_by_environment(const struct region *r)
 	return r->caused_by == VARIANCE_NONE && variance_environment(r) >= .5;
 }
 
-/* Reports whether more work may explain the loss. More work can also wait longer, but needs more time on the CPU: not if hardly any of the
- * loss was there. */
+/* Reports whether more work may explain the loss. More work needs more CPU time even if it waits longer, so the loss must be on the CPU. */
 static bool may_be_work(const struct region *r)
 {
-	double ran = r->why.n ? 0 : 1; /* part of the loss */
+	double ran = r->why.n ? 0 : 1; /* share of the loss that was on the CPU */
 
 	for (size_t i = 0; i < r->why.n; i++) {
 		enum loss_cause cause = r->why.parts[i].cause;
@@ -296,13 +296,13 @@ static double times_of(const struct region *r)
 	return r->expected_s > 0 ? r->time_s / r->expected_s : (double)NAN;
 }
 
-/* Returns "1.50", or "more than 100" for calls that take hardly any time unless they wait; free() it. */
+/* Returns "1.50", or "more than 100" for calls that take time only if they wait; the caller frees it. */
 static char *times_text(const struct region *r)
 {
 	return times_of(r) > TIMES_TOLD ? mem_format("more than %d", TIMES_TOLD) : mem_format("%.2f", times_of(r));
 }
 
-/* Returns the time of all threads, or that of the records if it is more: records include the timing of calls that were not timed. */
+/* Returns the time of all threads, or of all records if that is more. Records include the cost of timing for calls that were not timed. */
 static double all_s(const struct variance *v)
 {
 	double sum = 0;
@@ -336,7 +336,7 @@ static bool throughout(const struct region *r)
 
 /* ---- the first line ---- */
 
-/* Adds how much of the time was judged. Work that a run does once is repeated over several runs. */
+/* Adds the coverage. If it is low, adds the advice to compare several runs, in which even work that a run does once is repeated. */
 static void answer_coverage(const struct variance *v, struct document *d)
 {
 	bool few = variance_coverage(v) < VARIANCE_FEW;
@@ -375,7 +375,7 @@ static void answer_nothing(const struct variance *v, struct document *d)
 	mem_free(work, least);
 }
 
-/* Returns the lost seconds or, if several threads or processes lost time at once, the lost run time and the sum; free() it. */
+/* Returns the lost time or, if threads or processes lost time at once, the lost run time and the sum; the caller frees it. */
 static char *lost_text(const struct region *r)
 {
 	char *lost = variance_seconds(fmax(r->estimated_s, 0)), *elapsed = variance_seconds(r->elapsed_s), *text;
@@ -388,7 +388,7 @@ static char *lost_text(const struct region *r)
 	return text;
 }
 
-/* Returns "from 1.0 s to 2.0 s" or "throughout the run"; free() it. */
+/* Returns "from 1.0 s to 2.0 s" or "throughout the run"; the caller frees it. */
 static char *when_text(const struct variance *v, const struct region *r)
 {
 	char *from = variance_seconds(r->from_s), *to = variance_seconds(r->to_s), *text;
@@ -430,7 +430,7 @@ static void answer_region(const struct variance *v, const struct region *r, stru
 	free(text);
 }
 
-/* Adds lines about ranks with more work, for which others wait. */
+/* Adds a line for each rank with more work than the median, because other ranks wait for it. */
 static void answer_work(const struct variance *v, struct document *d)
 {
 	double *more = more_work(v, false);
@@ -634,7 +634,7 @@ static const char *file_end(const char *module)
 	return slash ? slash + 1 : *module == '=' ? module + 1 : module;
 }
 
-/* Returns "read in main, sort.c:88", "read at 4f2a in sort" or, if the file is not known, with the start of its build-id; free() it. */
+/* Returns "read in main, sort.c:88", "read at 4f2a in sort" or, for an unknown file, the start of its build-id; the caller frees it. */
 static char *site_text(const struct fragment_site *s)
 {
 	int n = (int)strcspn(s->name, "<");

@@ -12,38 +12,38 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define USUAL_LEAST .1	 /* part of a process's time outside regions: with less, the usual values are those of all processes */
+#define USUAL_LEAST .1	 /* share of a process's time outside regions below which the usual values of all processes are used */
 #define NOTHING_S   1e-6 /* s; smaller parts are excluded */
-#define OUTSIDE	    .5	 /* part of a wait for a CPU for which others must at least have used one */
+#define OUTSIDE	    .5	 /* least share of a wait for a CPU that a user of the CPUs must have used to be its cause */
 
-/* Counters of a thread between two readings. */
+/* Changes of a thread's counters between two readings. */
 struct segment {
 	uint32_t process, thread;
 	double from_s, to_s;
-	double account[ACCOUNTS];  /* differences, and for ACCOUNT_LOOP the mean; NaN: not known */
-	double calls_s;		   /* time in recorded calls and in those that they represent */
-	double time_s, expected_s; /* repeated computation */
-	double stopped_s;	   /* time neither running, nor waiting for a CPU, nor in a call */
+	double account[ACCOUNTS];  /* differences; ACCOUNT_LOOP: mean; NaN: unknown */
+	double calls_s;		   /* time in calls, including calls that the recorded ones represent */
+	double time_s, expected_s; /* time of repeated computation, and its usual time */
+	double stopped_s;	   /* time neither on a CPU, nor runnable, nor in a call */
 };
 
 struct segments {
 	struct segment *items; /* [n], by process, thread, time */
 	size_t n, capacity;
-	size_t *first; /* [processes + 1] */
-	double *loop;  /* [processes] usual ticks of the loop on its host; NaN: not known */
+	size_t *first; /* [processes + 1] index of each process's first segment */
+	double *loop;  /* [processes] usual ticks of the loop on the process's host; NaN: unknown */
 };
 
-/* Sums over a stretch of a process's time. */
+/* Sums over an interval of a process. */
 struct sums {
 	double wall_s, stopped_s;
-	double account[ACCOUNTS]; /* ACCOUNT_LOOP: times seconds on the CPU, */
-	double known_s[ACCOUNTS]; /* part of wall_s in which it is known, s */
-	double looped_s;	  /* CPU time in which it is known */
+	double account[ACCOUNTS]; /* ACCOUNT_LOOP: sum of ticks * CPU time */
+	double known_s[ACCOUNTS]; /* part of wall_s in which the counter is known, s */
+	double looped_s;	  /* CPU time for which the ticks of the loop are known */
 };
 
 /* ---- segments ---- */
 
-/* Finds the first segment of one thread, in order of time, that ends after this moment. */
+/* Finds the first of a thread's segments, in order of time, that ends after `at_s`. */
 ORDER_FIRST(segment_at, struct segment, x->to_s <= at_s, double at_s)
 
 static void segments_fill(const struct variance *v, const struct fragment *f, struct segment *seg, size_t n)
@@ -63,21 +63,21 @@ static void segments_fill(const struct variance *v, const struct fragment *f, st
 	}
 }
 
-/* Returns what a part leaves of a whole, at least 0; NaN if either is unknown. */
+/* Returns `all` - `part`, at least 0; NaN if either is unknown. */
 static double rest_of(double all, double part)
 {
 	return all < part ? 0 : all - part;
 }
 
-/* Converts slots and cycles of the process's pipeline to seconds that the thread was on the CPU, as published (Yasin, 2014). Slots in which
- * nothing waited were retired or lost. A wait for data that missed in one cache is a wait for the next one. */
+/* Converts pipeline slots and cycles of the process to seconds of CPU time of the thread, as published (Yasin, 2014). Slots that waited for
+ * nothing were retired or lost. A wait for data that missed in one cache is a wait for the next level. */
 static void pipeline_divide(double a[ACCOUNTS])
 {
 	double slot = a[ACCOUNT_CPU] / a[ACCOUNT_CORE], cycle = a[ACCOUNT_CPU] / a[ACCOUNT_L3];
 	double done = rest_of(a[ACCOUNT_CORE], a[ACCOUNT_FRONT_END] + a[ACCOUNT_BACK_END]) / (a[ACCOUNT_RETIRING] + a[ACCOUNT_SPECULATION]);
 	double data = a[ACCOUNT_DATA] * slot, l1 = a[ACCOUNT_L1] * cycle, l2 = a[ACCOUNT_L2] * cycle, l3 = a[ACCOUNT_DRAM] * cycle;
 
-	if (!isfinite(slot)) /* the same reading twice */
+	if (!isfinite(slot)) /* both readings are the same */
 		slot = cycle = done = data = l1 = l2 = l3 = (double)NAN;
 	a[ACCOUNT_FRONT_END] *= slot;
 	a[ACCOUNT_BACK_END] *= slot;
@@ -127,7 +127,7 @@ static void process_segments(const struct variance *v, size_t process, struct se
 	for (size_t i = p->first, seg = begin, n = 0; i < p->first + p->n; i++) {
 		const struct fragment *f = &v->fragments.items[i];
 
-		if (i == p->first || f->thread != f[-1].thread) { /* both are in the order of threads */
+		if (i == p->first || f->thread != f[-1].thread) { /* segments and fragments are both ordered by thread */
 			for (seg += n; seg < out->n && out->items[seg].thread < f->thread;)
 				seg++;
 			for (n = 0; seg + n < out->n && out->items[seg + n].thread == f->thread;)
@@ -146,8 +146,8 @@ static void process_segments(const struct variance *v, size_t process, struct se
 	}
 }
 
-/* Returns the usual ticks of the loop on a host, whose first process is `process`: as for work, the lower quartile represents the fastest.
- * NaN: not known. loops: [segments], scratch. */
+/* Returns the usual ticks of the loop on a host: their lower quartile. process: first process of that host. NaN: unknown. loops:
+ * [segments], scratch. */
 static double host_loop(const struct variance *v, const struct segments *all, size_t process, double *loops)
 {
 	const struct fragment_process *p = v->fragments.processes;
@@ -209,7 +209,7 @@ static void sums_add(struct sums *to, const struct segment *s, double part)
 	}
 }
 
-/* Returns the part of a segment that lies in [from_s, to_s) and in no condition. */
+/* Returns the share of a segment that lies in [from_s, to_s) and in no condition. */
 static double part_of(const struct variance *v, const struct segment *s, double from_s, double to_s)
 {
 	double begin = fmax(s->from_s, from_s), end = fmin(s->to_s, to_s);
@@ -217,7 +217,7 @@ static double part_of(const struct variance *v, const struct segment *s, double 
 	return end > begin ? (end - begin - conditions_overlap(v, s->process, begin, end)) / (s->to_s - s->from_s) : 0;
 }
 
-/* Returns the part of a segment that is in no region of its process. */
+/* Returns the share of a segment that is in no region of its process. */
 static double part_usual(const struct variance *v, const struct segment *s)
 {
 	double part = part_of(v, s, s->from_s, s->to_s), least = part;
@@ -230,7 +230,7 @@ static double part_usual(const struct variance *v, const struct segment *s)
 	return least;
 }
 
-/* Returns the sums outside regions of each process, and of all of them: [processes + 1]; free() it. */
+/* Returns the sums outside of regions, of each process and then of all processes: [processes + 1]. The caller frees them. */
 static struct sums *usual_sums(const struct variance *v, const struct segments *all)
 {
 	size_t n = v->fragments.n_processes;
@@ -246,7 +246,7 @@ static struct sums *usual_sums(const struct variance *v, const struct segments *
 	return out;
 }
 
-/* ---- parts ---- */
+/* ---- parts of a loss ---- */
 
 static struct breakdown_part *part_add(struct breakdown *b, enum loss_cause cause, double impact, bool timed)
 {
@@ -266,7 +266,7 @@ static struct breakdown_part *part_add(struct breakdown *b, enum loss_cause caus
 	return part;
 }
 
-/* Takes `much` from *left, or all of it if there is less; returns the amount. */
+/* Subtracts up to `much` from *left, but not below 0; returns the subtracted amount. */
 static double take(double *left, double much)
 {
 	double taken = fmin(fmax(much, 0), fmax(*left, 0));
@@ -275,7 +275,7 @@ static double take(double *left, double much)
 	return taken;
 }
 
-/* Adds a part of `much` seconds, taken from *first and then from *then. */
+/* Adds a part of up to `much` seconds, subtracted from *first and then from *then. */
 static void part_take(struct breakdown *b, enum loss_cause cause, double much, double *first, double *then)
 {
 	double taken = take(first, much);
@@ -283,7 +283,7 @@ static void part_take(struct breakdown *b, enum loss_cause cause, double much, d
 	part_add(b, cause, taken + take(then, much - taken), true);
 }
 
-/* Returns how much more of something a window has than usual in as much expected time. */
+/* Returns how much an amount exceeds the usual amount in the same expected time. */
 static double excess(double in, double usual, const struct sums *window, const struct sums *normal, double loss)
 {
 	double expected = fmax(window->wall_s - loss, 0);
@@ -291,13 +291,13 @@ static double excess(double in, double usual, const struct sums *window, const s
 	return in - (normal->wall_s > 0 ? usual / normal->wall_s * expected : 0);
 }
 
-/* Returns a counter over all of the time, scaled up if it is known for a part. */
+/* Returns a counter's sum, extrapolated to all of the time if it is known for a part of it. */
 static double all_of(const struct sums *s, enum account a)
 {
 	return s->known_s[a] > 0 ? s->account[a] * (s->wall_s / s->known_s[a]) : 0;
 }
 
-/* Does the same for usual values, without scaling up a small part, as of threads that have just started. */
+/* Does the same for usual values, but does not extrapolate from less than half, for example from threads that have just started. */
 static double most_of(const struct sums *s, enum account a)
 {
 	return s->known_s[a] >= s->wall_s / 2 ? all_of(s, a) : s->account[a];
@@ -308,8 +308,8 @@ static double excess_of(enum account a, const struct sums *window, const struct 
 	return excess(all_of(window, a), most_of(normal, a), window, normal, loss);
 }
 
-/* Estimates the cost of a fault and of a switch by least squares over all segments of a process that are mostly repeated computation. All
- * values are per second, because longer segments have more of everything without being caused by it. */
+/* Estimates the cost of a page fault and of a switch by least squares over the segments of a process that are mostly repeated computation.
+ * All values are rates, because every count grows with the length of a segment without causing a loss. */
 static void counted_costs(const struct segment *s, size_t n, const enum account *accounts, size_t p, struct factors *out)
 {
 	struct mat X = mat_new(n, p);
@@ -341,7 +341,7 @@ static double within(double much, double left)
 	return fmin(fmax(much, 0), left);
 }
 
-/* Refines the loss on the CPU by counted events; returns the rest. */
+/* Adds the parts of the loss on the CPU that page faults and switches explain; returns the rest. */
 static double refine_counted(const struct segments *all, size_t process, const struct sums *window, const struct sums *normal, double left,
 			     struct breakdown *b)
 {
@@ -368,15 +368,15 @@ static double refine_counted(const struct segments *all, size_t process, const s
 	return left;
 }
 
-/* Returns the usual amount in time_s, by the rest of the time. */
+/* Returns the amount that is usual in time_s: `whole` without `in`, spread over rest_s. */
 static double usual_of(double whole, double in, double rest_s, double time_s)
 {
 	return (whole - in) / rest_s * time_s;
 }
 
-/* Decides who used the CPUs. The run itself, or others, must have used them enough to explain the wait. If both have, the one counts that
- * used more than at other times, and the run only if others cannot explain all of the wait. Old records know only the recorded threads of
- * the run. */
+/* Returns the user of the CPUs. The run itself, or other programs, must have used enough CPU time to explain the wait. If both have, the
+ * cause is the one with more than its usual use, and the run only if others cannot explain the whole wait. Old records have only the
+ * recorded threads of the run. */
 enum loss_cause breakdown_queue_cause(const struct variance *v, size_t process, double from_s, double to_s, double queue)
 {
 	const double span = v->fragments.span_s, time = fmin(to_s, span) - from_s, rest = span - time, least = OUTSIDE * queue;
@@ -385,7 +385,7 @@ enum loss_cause breakdown_queue_cause(const struct variance *v, size_t process, 
 
 	if (isnan(others))
 		return LOSS_WAITING;
-	if (in.beside_s < least) /* the run cannot have been in its own way */
+	if (in.beside_s < least) /* the run used too little to delay itself */
 		return others < least ? LOSS_WAITING : LOSS_QUEUE;
 	if (others < least)
 		return LOSS_CROWDED;
@@ -399,7 +399,7 @@ enum loss_cause breakdown_queue_cause(const struct variance *v, size_t process, 
 	return others_more < least && others < queue ? LOSS_CROWDED : LOSS_WAITING;
 }
 
-/* Returns how much shorter the time on the CPU would have been at its usual clock. */
+/* Returns the CPU time that would have been saved at the usual clock. */
 static double clock_loss(const struct sums *window, double loop)
 {
 	double mean = window->looped_s > 0 ? window->account[ACCOUNT_LOOP] / window->looped_s : 0;
@@ -407,7 +407,7 @@ static double clock_loss(const struct sums *window, double loop)
 	return mean > loop ? window->account[ACCOUNT_CPU] * (1 - loop / mean) : 0;
 }
 
-/* Says which part of the CPU's time each part belongs to. */
+/* Parts of each pipeline cause (`of`). */
 static const struct stage {
 	enum loss_cause of, cause;
 	enum account account;
@@ -425,7 +425,7 @@ static const struct stage {
 };
 #define STAGES (sizeof(stages) / sizeof(stages[0]))
 
-/* Returns for how long, s, a member had more of an account per CPU time than usual. */
+/* Returns for how long, s, a member had more of a counter per CPU time than usual. */
 static double lasted(const struct variance *v, const struct segments *all, const struct region_member *m, const struct sums *normal,
 		     enum account a)
 {
@@ -441,8 +441,8 @@ static double lasted(const struct variance *v, const struct segments *all, const
 	return known_s > 0 ? sum / known_s * (m->to_s - m->from_s) : 0;
 }
 
-/* Divides `left` seconds of a member's loss in proportion to how its parts grew, and major parts further, as published. Returns false if
- * nothing counts the parts. */
+/* Divides `left` seconds of a member's loss in proportion to the growth of its pipeline parts, and divides major parts further, as
+ * published. Returns false if no counter has grown. */
 static bool refine_pipeline(const struct variance *v, const struct segments *all, const struct region_member *m, const struct sums *window,
 			    const struct sums *normal, enum loss_cause of, double left, struct breakdown *b)
 {
@@ -461,7 +461,7 @@ static bool refine_pipeline(const struct variance *v, const struct segments *all
 	return sum > 0 && left > BREAKDOWN_MAJOR * loss;
 }
 
-/* Explains a member's loss; time that the kernel measures directly is subtracted first. */
+/* Divides a member's loss by cause, starting with the time that the kernel measures directly. */
 static void member_explain(const struct variance *v, const struct segments *all, const struct region *r, const struct region_member *m,
 			   const struct sums *usual, struct breakdown *b)
 {
@@ -477,7 +477,7 @@ static void member_explain(const struct variance *v, const struct segments *all,
 		part_add(b, LOSS_UNKNOWN, loss, false);
 		return;
 	}
-	/* Stops seen from outside, in a call or not; other time without an account excludes them. */
+	/* `seen`: stops observed from outside, in a call or not; they are excluded from other time that no counter explains. */
 	seen = take(&left, excess_of(ACCOUNT_STOPPED, &window, normal, loss));
 	part_add(b, LOSS_STOPPED, seen, true);
 	queue = take(&left, excess_of(ACCOUNT_QUEUE, &window, normal, loss));
@@ -488,7 +488,7 @@ static void member_explain(const struct variance *v, const struct segments *all,
 	part_take(b, LOSS_STEAL, excess_of(ACCOUNT_STEAL, &window, normal, loss), &stopped, &left);
 	part_add(b,
 		 window.known_s[ACCOUNT_MINOR] > 0 ? breakdown_queue_cause(v, m->process, m->from_s, m->to_s, queue)
-						   : LOSS_WAITING, /* this level of counters has only times */
+						   : LOSS_WAITING, /* coarse counters have only times */
 		 queue, true);
 	if (r->activity == ACTIVITY_COMPUTATION)
 		part_take(b, LOSS_MEMORY, excess_of(ACCOUNT_MEMORY_PRESSURE, &window, normal, loss), &stopped, &left);
@@ -535,7 +535,7 @@ void breakdowns_find(struct variance *v)
 	for (size_t r = 0; r < v->n_regions; r++) {
 		size_t n_conditions = v->n_conditions;
 
-		v->n_conditions = v->regions[r].marked ? 0 : n_conditions; /* the user asked for all of the time there */
+		v->n_conditions = v->regions[r].marked ? 0 : n_conditions; /* the user marked this time, conditions included */
 		region_explain(v, &all, usual, &v->regions[r]);
 		v->n_conditions = n_conditions;
 	}

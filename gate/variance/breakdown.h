@@ -1,7 +1,7 @@
-/* Finds the causes of a region's loss, step by step. Time that the kernel measures directly (waiting for a CPU, quotas, steal, stops) is
- * subtracted first; the remainder is on the CPU, or inside calls. Time on the CPU is divided by its pipeline if that is counted. If much
- * remains on the CPU, the cost of page faults and switches, which are only counted, is estimated by least squares
- * (model/variance/factors.h). Parts add up to the loss; the unexplained rest is a part of its own. */
+/* Divides a region's loss by cause. The time that the kernel measures directly is subtracted first: run-queue delay, quotas, steal and
+ * stops. The rest is on the CPU or inside calls. The CPU part is divided by pipeline counters where they exist. If much remains, least
+ * squares estimate the cost of page faults and switches, which are only counted (model/variance/factors.h). The parts add up to the loss;
+ * the unexplained rest is a part, too. */
 #ifndef GATE_VARIANCE_BREAKDOWN_H
 #define GATE_VARIANCE_BREAKDOWN_H
 
@@ -10,9 +10,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define BREAKDOWN_MAJOR .25 /* part of the loss above which a part is refined; as published */
+#define BREAKDOWN_MAJOR .25 /* least share of the loss for which a part is divided further; published value */
 
-/* name for programs, text for users: "87 % ...". */
+/* Causes of a loss: name in JSON; text for users, as in "87 % ...". */
 #define LOSS_ROWS(X)                                                                                                                       \
 	X(LOSS_QUEUE, "run_queue", "waiting for a CPU that other programs were using")                                                     \
 	X(LOSS_CROWDED, "own_queue", "waiting for a CPU that the run itself was using")                                                    \
@@ -43,20 +43,20 @@
 enum loss_cause { LOSS_ROWS(ROWS_ENUM) CAUSES };
 const char *loss_cause_name(enum loss_cause cause);
 const char *loss_cause_text(enum loss_cause cause);
-/* Reports whether the cause is a part of the CPU's pipeline, and so of LOSS_PROCESSOR. */
+/* Reports whether the cause is a part of LOSS_PROCESSOR that the CPU's pipeline counters distinguish. */
 bool loss_cause_is_pipeline(enum loss_cause cause);
 
 struct breakdown_part {
 	enum loss_cause cause;
-	double impact_s;      /* part of the loss, s */
-	double low_s, high_s; /* 95 % interval if it is estimated; else both are impact_s */
-	bool timed;	      /* true: measured by the kernel; else estimated, or the remainder */
-	double count;	      /* events beyond the usual number; NaN: not estimated by counts */
-	double lasted_s;      /* time in which a part of the pipeline was above its usual level; NaN for other causes */
+	double impact_s;      /* loss by this cause, s */
+	double low_s, high_s; /* 95 % interval of an estimated impact_s; otherwise both equal impact_s */
+	bool timed;	      /* true: measured directly; false: estimated, or the remainder */
+	double count;	      /* events beyond the usual number; NaN: not estimated from counts */
+	double lasted_s;      /* time in which a pipeline cause was above its usual level, s; NaN: other causes */
 };
 
 struct breakdown {
-	struct breakdown_part *parts; /* [n], the largest first; they add up to loss_s */
+	struct breakdown_part *parts; /* [n], the largest first; their sum is loss_s */
 	size_t n;
 	double loss_s;
 };
@@ -64,10 +64,10 @@ struct breakdown {
 struct variance;
 struct region;
 
-/* Fills region.why of all regions. O(fragments + snapshots), and a regression for each member. */
+/* Fills `why` of all regions. O(fragments + snapshots), and a regression for each member. */
 void breakdowns_find(struct variance *v);
-/* Returns who used the CPUs for which a process waited `queue` seconds: LOSS_QUEUE, LOSS_CROWDED or LOSS_WAITING (not known). */
+/* Returns the user of the CPUs for which a process waited `queue` s: LOSS_QUEUE: others; LOSS_CROWDED: the run; LOSS_WAITING: unknown. */
 enum loss_cause breakdown_queue_cause(const struct variance *v, size_t process, double from_s, double to_s, double queue);
-void breakdown_release(struct breakdown *breakdown); /* accepts zeroed */
+void breakdown_release(struct breakdown *breakdown); /* accepts a zeroed struct */
 
 #endif

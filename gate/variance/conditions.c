@@ -9,12 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST 0.5 /* least part of a wait for its cause to be named */
-#define SURE 3	 /* standard errors by which the loss may be larger */
+#define MOST 0.5 /* least share of a wait that a cause must explain */
+#define SURE 3	 /* number of standard errors that are added to an upper limit */
 
-/* Rows of a process's matrix: seconds of all its threads in each column of the maps. KNOWN: part of WALL in which quotas and steal are
- * known. WORK, MESSAGES, WAITS: comparable time, and the usual time of it. ERROR: squares of its error. POLLS: MPI calls, which may poll.
- * ASLEEP: other messages and waits. RAN: part of WANTED, in which the process needed a CPU. */
+/* Rows of a process's matrix: seconds of all threads in each column of the maps. KNOWN: part of WALL with known quotas and steal. WORK,
+ * MESSAGES, WAITS: comparable time, each followed by its usual time. ERROR: squares of the error of that. POLLS: MPI calls, which may poll.
+ * ASLEEP: other communication and waiting. WANTED: time in which the process needed a CPU; RAN: part of it on a CPU. */
 enum {
 	CPU,
 	QUEUE,
@@ -36,12 +36,12 @@ enum {
 	ROWS
 };
 
-/* The rest of a process's waits for a CPU, outside conditions that stand out. */
+/* Run-queue delay of a process outside the conditions that stand out. */
 struct rest {
-	struct region_member when; /* the time in which it ran */
+	struct region_member when; /* the whole time of the process */
 	double waited_s, ran_s;
-	double most_s;	       /* upper limit of its loss */
-	bool polls;	       /* it polls: it may be in its partner's way, or the partner in its */
+	double most_s;	       /* upper limit of the loss, s */
+	bool polls;	       /* it polls, so it may delay its partner, or its partner may delay it */
 	enum loss_cause cause; /* LOSS_UNKNOWN: neither a quota nor steal */
 };
 
@@ -60,7 +60,7 @@ static double *cell(struct mat *m, size_t row, size_t column)
 	return &m->at[row * m->cols + column];
 }
 
-/* Returns the activity in which the process spent most of that time. */
+/* Returns the activity in which the process spent most of the member's time. */
 static enum activity activity_in(const struct variance *v, const struct region_member *m)
 {
 	const struct fragment_process *p = &v->fragments.processes[m->process];
@@ -77,7 +77,7 @@ static enum activity activity_in(const struct variance *v, const struct region_m
 	return most;
 }
 
-/* Adds a condition. clears: its time is in no other region, unless it lasts as long as its process: that tells no time of slowness. */
+/* Adds a condition. clears: no other region may have its time, unless the condition lasts as long as its process. */
 static void condition_add(struct variance *v, struct stretches *all, enum loss_cause cause, struct region_member m, bool clears)
 {
 	const struct fragment_process *p = &v->fragments.processes[m.process];
@@ -102,9 +102,9 @@ static void condition_add(struct variance *v, struct stretches *all, enum loss_c
 			*cell(&v->maps[map].time, m.process, c) = *cell(&v->maps[map].expected, m.process, c) = 0;
 }
 
-/* ---- waiting for a CPU ---- */
+/* ---- run-queue delay ---- */
 
-/* Spreads `amount` over the columns from from_s to to_s. */
+/* Spreads `amount` over the columns from from_s to to_s in proportion to time. */
 static void spread(const struct variance *v, struct mat *of, size_t row, double from_s, double to_s, double amount)
 {
 	size_t first = variance_column(v, from_s), last = variance_column(v, to_s);
@@ -116,7 +116,7 @@ static void spread(const struct variance *v, struct mat *of, size_t row, double 
 	}
 }
 
-/* Returns the value read from outside at a moment, interpolated between readings. */
+/* Returns the value at `at_s`, interpolated between readings from outside. */
 static double seen_at(const struct fragment_process *p, enum account a, double at_s)
 {
 	double before_s = p->start_s, before = 0;
@@ -133,7 +133,7 @@ static double seen_at(const struct fragment_process *p, enum account a, double a
 	return before;
 }
 
-/* Returns the end of the piece of [from_s, to_s) that starts at from_s and has no reading from outside in it. */
+/* Returns the time, at most to_s, of the first reading from outside after from_s. */
 static double piece_end(const struct fragment_process *p, double from_s, double to_s)
 {
 	for (size_t i = 0; i < p->n_readings; i++)
@@ -142,7 +142,7 @@ static double piece_end(const struct fragment_process *p, double from_s, double 
 	return to_s;
 }
 
-/* Spreads a thread's count as the readings from outside are distributed, which are of all threads of the process. */
+/* Spreads the count of a thread over the columns as the readings from outside, which cover all threads of the process, are distributed. */
 static void spread_seen(const struct variance *v, const struct fragment_process *p, struct mat *of, size_t row, enum account a,
 			double from_s, double to_s, double amount)
 {
@@ -158,7 +158,7 @@ static void spread_seen(const struct variance *v, const struct fragment_process 
 	}
 }
 
-/* Narrows [*from_s, *to_s) to where the process waited for a CPU for more than its mean part of that time. */
+/* Narrows [*from_s, *to_s) to the part in which the process's run-queue delay was above its mean. */
 static void narrow(const struct fragment_process *p, double *from_s, double *to_s)
 {
 	double mean = (seen_at(p, ACCOUNT_QUEUE, *to_s) - seen_at(p, ACCOUNT_QUEUE, *from_s)) / (*to_s - *from_s);
@@ -181,7 +181,7 @@ static void narrow(const struct fragment_process *p, double *from_s, double *to_
 	*to_s = to;
 }
 
-/* Returns the increase of a counter; 0 if either value is not known. */
+/* Returns the increase of a counter; 0 if either value is unknown. */
 static double more_of(const struct snapshot *before, const struct snapshot *after, enum account a)
 {
 	double more = after->value[a] - before->value[a];
@@ -189,8 +189,8 @@ static double more_of(const struct snapshot *before, const struct snapshot *afte
 	return more > 0 ? more : 0;
 }
 
-/* Adds two consecutive readings of one thread. joined[c]: the column before belongs to the same pair. One thread reads a group's quota now
- * and then: the throttled time ended with the reading, and may have started before the previous one. */
+/* Adds two consecutive readings of one thread. joined[c]: the pair also covers column c - 1. A cgroup's quota is read only now and then:
+ * throttled time ended by the second reading, and may have started before the first one. */
 static void readings_add(const struct variance *v, const struct snapshot *before, const struct snapshot *after, struct mat *of,
 			 bool *joined)
 {
@@ -222,8 +222,8 @@ static double row_sum(const struct mat *of, size_t row)
 	return sum;
 }
 
-/* Fills RAN and WANTED. Some kernels count time taken by quotas and steal as a wait, others do not. If a process polls for messages, its
- * time in these is a wait for others. */
+/* Fills RAN and WANTED. Only some kernels count time taken by quotas and steal as run-queue delay. Delay during polling for messages is a
+ * wait for others. */
 static void wanted_fill(const struct variance *v, const bool *taken, struct mat *of)
 {
 	for (size_t c = 0; c < v->columns; c++) {
@@ -278,13 +278,13 @@ static double sum_in(const struct variance *v, const struct mat *of, size_t row,
 	return sum;
 }
 
-/* Additional time of all threads over the usual time in work, messages and waits; told_s: part of wall_s that can be compared. */
+/* Time of all threads beyond the usual time, by kind; told_s: part of wall_s that can be compared. */
 struct longer {
 	double work_s, messages_s, waits_s, wall_s, told_s;
-	double error_s; /* standard error, since records may represent several calls */
+	double error_s; /* standard error, because a record may represent several calls */
 };
 
-/* Sums the additional time. without: excluded columns; NULL: none. */
+/* Sums the time beyond the usual time. without: [columns] columns to exclude; NULL: none. */
 static struct longer longer_in(const struct variance *v, const struct mat *of, const struct region_member *m, const bool *without)
 {
 	double time[3], longer[3], wall_s = sum_in(v, of, WALL, m, without);
@@ -293,21 +293,21 @@ static struct longer longer_in(const struct variance *v, const struct mat *of, c
 		time[i] = sum_in(v, of, WORK + 2 * i, m, without);
 		longer[i] = time[i] - sum_in(v, of, WORK_USUAL + 2 * i, m, without);
 	}
-	if (!(wall_s > 0)) /* a kernel without counters of waits: time of one thread */
+	if (!(wall_s > 0)) /* a kernel without run-queue delay: the time of one thread */
 		wall_s = m->to_s - m->from_s;
 	return (
 	    struct longer){ longer[0], longer[1], longer[2], wall_s, time[0] + time[1] + time[2], sqrt(sum_in(v, of, ERROR, m, without)) };
 }
 
-/* Returns the loss of all threads, from lost_s of comparable time plus some standard errors. If less than MOST of the time can be compared,
- * all of it may be lost. */
+/* Returns the loss of all threads: lost_s of comparable time plus `errors` standard errors, extrapolated. If less than MOST of the time can
+ * be compared, all of it may be lost. */
 static double lost_of(const struct longer *l, double lost_s, double errors)
 {
 	return l->told_s >= MOST * l->wall_s ? fmax(lost_s + errors * l->error_s, 0) * l->wall_s / l->told_s : (double)INFINITY;
 }
 
-/* Returns the upper limit of the loss. A wait that only shortened a later one is no loss. Additional waits for messages are losses of
- * others, except the part after these had come. */
+/* Returns the upper limit of the loss. A wait that only shortened a later wait is no loss. More waiting for messages is a loss of other
+ * processes, except for the part after the messages arrived. */
 static double lost_most(const struct variance *v, struct waits *known, const struct mat *of, const struct region_member *m,
 			const bool *without)
 {
@@ -317,7 +317,7 @@ static double lost_most(const struct variance *v, struct waits *known, const str
 	return lost_of(&l, l.work_s + fmin(l.messages_s, 0) + waits_own_loss(v, known, &own, true) + l.waits_s, SURE);
 }
 
-/* Reports whether another process of the run waited for a CPU at the same time: then waiting for that process has the same cause. */
+/* Reports whether another process of the run waited for a CPU at the same time. If so, waiting for that process has the same cause. */
 static bool waited_together(const struct variance *v, const struct region_member *m)
 {
 	const struct fragment_process *all = v->fragments.processes, *own = &all[m->process];
@@ -332,7 +332,7 @@ static bool waited_together(const struct variance *v, const struct region_member
 
 /* ---- stops and quotas ---- */
 
-/* Adds the cost of an interval of a process-wide counter: at most its time and, for a quota, the time in which the threads did not run. */
+/* Adds an interval in which a counter of the whole process grew. Cost: at most its time and, for a quota, the time off the CPU. */
 static void interval_end(struct variance *v, struct waits *known, const struct mat *of, enum loss_cause cause, struct region_member m,
 			 struct stretches *all)
 {
@@ -351,7 +351,7 @@ static void interval_end(struct variance *v, struct waits *known, const struct m
 	if (cause == LOSS_STOPPED) {
 		m.loss_s = fmin(m.loss_s, lost / fmax(l.wall_s / (m.to_s - m.from_s), 1));
 	} else {
-		double out = queue >= MOST * fmin(m.loss_s, idle) ? queue : idle; /* some kernels count it as a wait for a CPU */
+		double out = queue >= MOST * fmin(m.loss_s, idle) ? queue : idle; /* some kernels count throttled time as run-queue delay */
 
 		out = fmin(m.loss_s >= MOST * out ? out : m.loss_s, waited_together(v, &m) ? lost : lost_most(v, known, of, &m, NULL));
 		m.loss_s = out / fmax((ran + out) / (m.to_s - m.from_s), 1);
@@ -365,7 +365,7 @@ struct moment {
 
 ORDER_BY(moments_order, struct moment, BY_UP(at_s) BY_UP(value))
 
-/* Lists for how long the process was stopped or throttled by each moment, by threads or from outside. Returns how many; free() *out. */
+/* Lists the total stopped or throttled time at each reading, from outside or by threads. Returns the number of readings; free() *out. */
 static size_t moments_find(const struct variance *v, const struct fragment_process *p, enum account a, struct moment **out)
 {
 	struct fragment_reading before = { .at_s = p->start_s };
@@ -378,7 +378,7 @@ static size_t moments_find(const struct variance *v, const struct fragment_proce
 		(*out)[n++] = (struct moment){ p->start_s, 0 };
 	for (size_t i = 0; outside && i < p->n_readings; before = p->readings[i++]) {
 		const struct fragment_reading *r = &p->readings[i];
-		double used_s = r->cpu_s - before.cpu_s + r->queue_s - before.queue_s; /* it was not stopped in this time */
+		double used_s = r->cpu_s - before.cpu_s + r->queue_s - before.queue_s; /* time in which it was not stopped */
 
 		stopped_s += fmin(r->stopped_s - before.stopped_s, fmax(r->at_s - before.at_s - used_s, 0));
 		(*out)[n++] = (struct moment){ r->at_s, stopped_s };
@@ -390,8 +390,8 @@ static size_t moments_find(const struct variance *v, const struct fragment_proce
 	return n;
 }
 
-/* Adds intervals of increase. A group's quota is read now and then: throttled time ended with the reading, and may have started before the
- * previous one. Increases that are no further apart than they are long, or than a column, are one interval. */
+/* Adds the intervals in which a counter grew. Throttled time ended by the reading, and may have started before the previous reading.
+ * Growths that are closer together than they are long, or than a column, are one interval. */
 static void intervals_add(struct variance *v, struct waits *known, size_t process, const struct mat *of, enum account a,
 			  enum loss_cause cause, struct stretches *all)
 {
@@ -425,7 +425,7 @@ static void intervals_add(struct variance *v, struct waits *known, size_t proces
 	free(at);
 }
 
-/* Returns the cause that took most of the wait in columns [from, to), a quota or a hypervisor, if that is known; LOSS_UNKNOWN: neither. */
+/* Returns the cause of most of the wait in columns [from, to): a quota or a hypervisor; LOSS_UNKNOWN if it is neither or unknown. */
 static enum loss_cause taken_by(const struct mat *of, size_t from, size_t to)
 {
 	double waited = 0, throttled = 0, stolen = 0;
@@ -440,7 +440,7 @@ static enum loss_cause taken_by(const struct mat *of, size_t from, size_t to)
 	return fmax(throttled, stolen) < MOST * waited || !(waited > 0) ? LOSS_UNKNOWN : throttled >= stolen ? LOSS_THROTTLED : LOSS_STEAL;
 }
 
-/* Measures the waits outside the columns found[], which conditions took. */
+/* Measures run-queue delay outside the columns found[], which belong to conditions. */
 static void rest_measure(const struct variance *v, struct waits *known, const struct mat *of, const bool *found, struct rest *out)
 {
 	const struct fragment_process *p = &v->fragments.processes[out->when.process];
@@ -461,7 +461,7 @@ static void rest_measure(const struct variance *v, struct waits *known, const st
 	out->cause = taken_by(of, 0, v->columns);
 }
 
-/* Adds a wait that stands out, less the usual wait for as much work. It excludes other regions only if it is most of the loss. */
+/* Adds a condition for a wait that stands out, less the usual wait for as much work. It excludes regions only if it is most of the loss. */
 static void wait_add(struct variance *v, struct waits *known, const struct mat *of, const struct stretch *high, const bool *taken,
 		     const struct rest *rest, struct stretches *all)
 {
@@ -479,17 +479,17 @@ static void wait_add(struct variance *v, struct waits *known, const struct mat *
 	else
 		m.loss_s = fmin(m.loss_s - usual, lost_most(v, known, of, &m, taken));
 	most = isinf(lost) || m.loss_s >= MOST * lost;
-	m.loss_s /= fmax(m.time_s / (m.to_s - m.from_s), 1); /* threads that waited side by side */
+	m.loss_s /= fmax(m.time_s / (m.to_s - m.from_s), 1); /* several threads waited at once */
 	if (cause != LOSS_CROWDED || !rest->polls)
 		condition_add(v, all, cause, m, most);
 }
 
-/* Adds a process's conditions; measures the rest of its waits. */
+/* Adds the conditions of a process, and measures the rest of its run-queue delay. */
 static void waits_add(struct variance *v, struct waits *known, size_t process, struct stretches *all, struct rest *rest)
 {
 	struct mat of = mat_new(ROWS, v->columns);
 	bool *joined = mem_new(v->columns, sizeof(*joined)), *found = mem_new(v->columns, sizeof(*found));
-	bool *taken = mem_new(v->columns, sizeof(*taken)); /* taken by stops and quotas */
+	bool *taken = mem_new(v->columns, sizeof(*taken)); /* [columns] time of stops and quotas */
 	struct stretches high = { .n = 0 };
 
 	process_columns(v, process, &of, joined);
@@ -510,13 +510,13 @@ static void waits_add(struct variance *v, struct waits *known, size_t process, s
 	mem_free(joined, found, taken, high.items);
 }
 
-/* Adds the waits of a process that waits equally from start to end. The usual wait is the most that another process of its host waits for
- * as much work. Others must have used the CPUs for as long; or for half of it, if the run itself cannot have been in its way. */
+/* Adds a condition for a process that waits evenly from start to end. The usual wait is the longest of another process on the host for as
+ * much work. Other programs must have used the CPUs for as long, or for half as long if the run itself cannot have delayed the process. */
 static void rest_add(struct variance *v, size_t process, const struct rest *rests, struct stretches *all)
 {
 	struct rest r = rests[process];
 	double most = 0;
-	bool alone = true; /* nothing shows that its work was slow: the usual time is its own */
+	bool alone = true; /* no other process shows the usual wait */
 
 	if (!(r.waited_s >= v->least_s))
 		return;

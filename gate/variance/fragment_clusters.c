@@ -1,4 +1,4 @@
-/* Finds clusters of fixed work, and the usual time of each. */
+/* Finds clusters of fragments with the same work, and the usual time of each. */
 #include "gate/variance/variance.h"
 
 #include "base/mem.h"
@@ -8,16 +8,16 @@
 
 #include <stdlib.h>
 
-#define BLOCKS_LEAST 16 /* least blocks of a cluster, if it has as many fragments */
+#define BLOCKS_LEAST 16 /* least number of blocks of a cluster with that many fragments */
 
-/* Members that must be equal for work to be comparable; then the order of the fragments. */
+/* Members that must be equal for comparable work. Then fragments keep their order. */
 #define KIND BY_UP(to) BY_UP(from) BY_UP(activity) BY_UP(basis) BY_UP(arguments)
 
 ORDER_BY(same_kind, struct fragment, KIND)
 
 ORDER_POINTERS_BY(by_kind, struct fragment, KIND BY_PLACE)
 
-/* Makes blocks of neighbours in one process: one column of the map each or, if these are few, fewer fragments. Returns how many. */
+/* Averages blocks of neighbours in one process: one block per map column, or smaller ones if the columns are few. Returns their number. */
 static size_t blocks_of(const struct variance *v, struct fragment *const *places, size_t n, double *mean, double *weights)
 {
 	size_t blocks = 0, run, columns = 0;
@@ -44,7 +44,7 @@ static size_t blocks_of(const struct variance *v, struct fragment *const *places
 	return blocks;
 }
 
-/* Adds a cluster: places[n] did the same work; in the order of the fragments. */
+/* Adds a cluster of places[n], which did the same work and are in the order of the fragments. */
 static void cluster_add(struct variance *v, struct fragment *const *places, size_t n, size_t *capacity)
 {
 	const struct fragment *first = places[0];
@@ -77,7 +77,7 @@ static void cluster_add(struct variance *v, struct fragment *const *places, size
 	mem_free(mean, weight);
 }
 
-/* Divides places[n], which are of one kind and did different work. */
+/* Divides places[n], which are of one kind and differ in work, into clusters. */
 static void works_divide(struct variance *v, struct fragment *const *places, size_t n, size_t *capacity)
 {
 	double *work = mem_new(n, sizeof(*work));
@@ -111,7 +111,7 @@ static bool same_work(struct fragment *const *places, size_t n)
 	return i >= n;
 }
 
-/* Divides places[n], which are of one kind, by work; without counted work, they are one cluster. */
+/* Divides places[n], which are of one kind, into clusters by work; fragments without counted work form one cluster. */
 static void kind_divide(struct variance *v, struct fragment *const *places, size_t n, size_t *capacity)
 {
 	if (same_work(places, n))

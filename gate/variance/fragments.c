@@ -13,46 +13,46 @@
 #include <string.h>
 
 #define TAG_MASK      (((UINT64_C(1) << INTERPOSE_TAG_BITS) - 1) << INTERPOSE_PEER_BITS)
-#define ENDS_NUMBERS  256u   /* ends of a process, as in runs/inside/interpose/interpose.h (`kind`) */
-#define PARTNERS      0x1p50 /* all bits of a partner */
+#define ENDS_NUMBERS  256u   /* most ends of a process, as limited by `kind` in runs/inside/interpose/interpose.h */
+#define PARTNERS      0x1p50 /* limit of values that hold the partner of an MPI call */
 #define FEW_STOOD_FOR 8
-#define LEFT_LEAST    .05  /* least part of a thread's time for fragments that represent many */
-#define SET_S	      .1   /* a larger difference than this, s, */
-#define SET_PART      .001 /* and than this part of the time, is no error in reading a clock */
-#define TICKS_MOST_S  1e9  /* s; no run takes so long: these are not ticks of one clock */
+#define LEFT_LEAST    .05  /* least share of a thread's time for fragments that represent many */
+#define SET_S	      .1   /* s; a larger difference of two clocks than this */
+#define SET_PART      .001 /* and than this part of the time is no reading error: a clock was set */
+#define TICKS_MOST_S  1e9  /* s; ticks of one clock cannot differ by more */
 
-/* The columns of a file by meaning; SIZE_MAX: it has none. */
+/* Indices of a file's columns by meaning; SIZE_MAX: the file has no such column. */
 struct columns {
 	size_t size, kind, result, args, from, since, work, from_weight, account[ACCOUNTS];
 	enum basis basis; /* unit of `work` */
 };
 
-/* Activities of a site's calls: on descriptors of files, and on those that lead to other processes. */
+/* Activities of a site's calls: [0] on files, [1] on pipes and sockets. */
 struct meaning {
 	enum activity activity[2];
 	bool moves;
 };
 
-/* State of loading: fragments and snapshots of all files so far, with the sites of their own files. */
+/* State of loading: fragments and snapshots of all files so far, and the sites of each file. */
 struct loading {
 	struct fragments out;
 	size_t items_capacity, snapshots_capacity, processes_capacity, sites_capacity;
 	const struct fragments_window *window; /* NULL: the whole run */
-	uint32_t run;			       /* run of the present file, */
-	struct meaning *meanings;	       /* meanings of its functions, */
-	uint32_t ends[ENDS_NUMBERS];	       /* and of its ends */
-	const char *cut;		       /* the first file that ends before its first call; NULL: none */
+	uint32_t run;			       /* run of the present file */
+	struct meaning *meanings;	       /* [functions] meanings in the present file */
+	uint32_t ends[ENDS_NUMBERS];	       /* 1 + index in out.ends of the present file's ends; 0: none */
+	const char *cut;		       /* first file that ends before its first call; NULL: none */
 };
 
 /* ---- ends of pipes and connections ---- */
 
-/* Reports whether the address is of this host only: the same address on another host is another one. */
+/* Reports whether the address is valid on its host only; on another host it is another address. */
 static bool is_local(const char *address)
 {
 	return strncmp(address, "127.", 4) == 0 || strncmp(address, "[0:0:0:0:0:0:0:1]:", 18) == 0;
 }
 
-/* Returns the same key for both ends of a connection: its addresses, the lower one first. */
+/* Returns the same key for both ends of a connection: the two addresses in order. */
 static char *connection_key(const char *local, const char *peer, const struct fragment_process *p)
 {
 	bool up = strcmp(local, peer) < 0;
@@ -60,7 +60,7 @@ static char *connection_key(const char *local, const char *peer, const struct fr
 	return mem_format("%u %s %s %s", p->run, up ? local : peer, up ? peer : local, is_local(local) ? p->host : "");
 }
 
-/* Reads "PID pipe DEVICE:INODE" or "PID inet LOCAL PEER". Returns false for an end of another process (the parent), or other text. */
+/* Reads "PID pipe DEVICE:INODE" or "PID inet LOCAL PEER". Returns false for an end of another process (the parent), or for other text. */
 static bool end_read(const char *value, const struct fragment_process *p, struct fragment_end *out)
 {
 	char *words = mem_string(value), *rest, *pid = strtok_r(words, " ", &rest), *kind = strtok_r(NULL, " ", &rest);
@@ -78,8 +78,7 @@ static bool end_read(const char *value, const struct fragment_process *p, struct
 	return found;
 }
 
-/* Adds the ends of one file's process, which is the next of all. map[N] becomes 1 + the index in fragments->ends of the file's end N; 0:
- * the file does not have it. */
+/* Adds the ends of a file's process, the next one. Sets map[N] to 1 + the index in fragments->ends of the file's end N; 0: no such end. */
 static void ends_add(struct fragments *f, const struct samples *s, const struct fragment_process *p, uint32_t map[ENDS_NUMBERS])
 {
 	memset(map, 0, ENDS_NUMBERS * sizeof(*map));
@@ -98,8 +97,8 @@ static void ends_add(struct fragments *f, const struct samples *s, const struct 
 
 ORDER_POINTERS_BY(ends_order, struct fragment_end, BY_TEXT(key) BY_UP(process))
 
-/* Sets the partners of ends[n] of one pipe or connection: of two processes, each is the other's partner. Further users of a pipe are not
- * known: another thread, or a process that has not called yet. */
+/* Sets the partners of ends[n] of one pipe or connection. Two processes are partners of each other. If only one is known, the partner of a
+ * connection is not recorded; of a pipe, it may be a thread or a process without calls. */
 static void partners_tell(struct fragment_end **ends, size_t n)
 {
 	size_t processes = 1;
@@ -112,7 +111,7 @@ static void partners_tell(struct fragment_end **ends, size_t n)
 							      : END_UNKNOWN;
 }
 
-/* Fills `partner` of all ends; all files must be read, and processes in order. */
+/* Fills `partner` of all ends, after all files were read and processes were sorted. */
 static void ends_match(struct fragments *f)
 {
 	struct fragment_end **at = mem_new(f->n_ends, sizeof(struct fragment_end *));
@@ -155,7 +154,7 @@ static struct fragments_moment began_of(const struct fragment_process *p)
 	return (struct fragments_moment){ p->started_ns, p->started_ticks, p->tick_s, p->clock };
 }
 
-/* Fills start_s of processes [first, end) of one run: since the first of them under the same kernel, whose real time counts. */
+/* Fills start_s of processes [first, end) of a run. Processes of one kernel are placed relative to the first of them, by its real time. */
 static void starts_find(struct fragments *f, size_t first, size_t end)
 {
 	const struct fragments_moment zero = began_of(&f->processes[first]);
@@ -208,14 +207,14 @@ static bool stand_alone(const struct fragment *items, size_t n)
 	return i == n;
 }
 
-/* Returns how many neighbours on either side limit the weight. If most are recorded, chance evens out within some dozens: a long one among
- * short ones that represents two must weigh as two, since of two such ones, one is recorded. */
+/* Returns the number of neighbours on either side that limit a weight. With small weights, random choice evens out over some dozens: a long
+ * fragment among short ones that represents two must weigh as two. */
 static size_t neighbours_of(uint32_t weight)
 {
 	return weight <= FEW_STOOD_FOR ? FEW_STOOD_FOR * (size_t)weight : 1;
 }
 
-/* Returns the most time that at[i] can represent, of at[n] at one place. */
+/* Returns the longest time that at[i] can represent. at[n]: fragments at one place. */
 static double most_of_place(const struct fragment_process *p, struct fragment *const *at, size_t n, size_t i)
 {
 	size_t k = neighbours_of(at[i]->weight);
@@ -224,8 +223,8 @@ static double most_of_place(const struct fragment_process *p, struct fragment *c
 	return fmax(to - from, 0) / 2;
 }
 
-/* Limits weights by time. A fragment represents others of its place halfway to its neighbours there, which cannot have taken more time than
- * there was. Otherwise, of thousands with one recorded, one that waited for a CPU would weigh as if all had. at[n]: of one place. */
+/* Limits weights by time. A fragment represents others halfway to its neighbours at the same place, and those cannot have taken more time
+ * than there was. Otherwise one recorded fragment that waited for a CPU would weigh as if thousands had. at[n]: fragments at one place. */
 static void place_bound(const struct fragment_process *p, struct fragment *const *at, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -236,8 +235,8 @@ static void place_bound(const struct fragment_process *p, struct fragment *const
 	}
 }
 
-/* Reduces the weights of a thread's sampled fragments at[n] so that their total time does not much exceed its lifetime. Sums are off by
- * chance, and timing lengthens very short calls. */
+/* Reduces the weights of a thread's sampled fragments at[n] so that their total time does not much exceed its lifetime. Random choice makes
+ * sums inexact, and timing lengthens very short calls. */
 static void thread_bound(struct fragment *const *at, size_t n)
 {
 	double from = (double)INFINITY, to = 0, few = 0, many = 0, part;
@@ -275,8 +274,8 @@ static void process_bound(struct fragments *f, const struct fragment_process *p,
 	}
 }
 
-/* Lowers weights with which fragments would take more time than there was between their neighbours, or than their thread lived. Fragments
- * of all threads must be there, in order. O(n log n). */
+/* Limits weights by the time between neighbours and by the lifetime of the thread. The fragments of all threads must be complete and
+ * sorted. O(n log n). */
 static void weights_bound(struct fragments *f)
 {
 	struct fragment **at = mem_new(f->n, sizeof(struct fragment *));
@@ -286,14 +285,14 @@ static void weights_bound(struct fragments *f)
 	free(at);
 }
 
-/* ---- a part of them ---- */
+/* ---- windows ---- */
 
 static bool same_thread(const struct snapshot *x, const struct snapshot *y)
 {
 	return x->process == y->process && x->thread == y->thread;
 }
 
-/* Keeps the snapshots in the window and, per thread, the last one before and the first one after it, so that differences cover it. */
+/* Keeps the snapshots in the window and, per thread, one before and one after it, so that differences cover the window. */
 static void snapshots_cut(struct fragments *f, double to_s)
 {
 	struct snapshot *s = f->snapshots, before = { .process = UINT32_MAX };
@@ -313,8 +312,8 @@ static void snapshots_cut(struct fragments *f, double to_s)
 	f->n_snapshots = n;
 }
 
-/* Removes fragments that ended outside the window. Input: times since the run's start, snapshots in order; times then start with the first
- * one left. O(fragments + snapshots). */
+/* Removes fragments that ended outside the window. Before, times are since the run's start; afterwards, since the origin of the window.
+ * Snapshots must be sorted. O(fragments + snapshots). */
 static void fragments_cut(struct fragments *f, const struct fragments_window *w)
 {
 	double first = w->from_s;
@@ -379,7 +378,7 @@ static void columns_find(const struct samples *s, struct columns *c)
 		c->account[a] = samples_counter(s, accounts[a]);
 }
 
-/* Returns a value of a record; NaN: not known. */
+/* Returns a value of a record; NaN: unknown. */
 static double value_at(const struct samples *s, size_t i, size_t column)
 {
 	return column == SIZE_MAX ? (double)NAN : s->values[i * s->n_counters + column];
@@ -403,7 +402,7 @@ static void fragment_add(struct loading *l, const struct fragment *f, double wei
 	l->out.items[l->out.n++].weight = (uint32_t)fmin(ldexp(weight, (int)thin), UINT32_MAX);
 }
 
-/* Reports whether `args` has the partner of an MPI call; its tag is no part of the work. */
+/* Reports whether `args` holds the partner and tag of an MPI call; the tag is no part of the work. */
 static bool is_mpi(uint64_t kind, double args)
 {
 	return (kind == INTERPOSE_MESSAGE || kind == INTERPOSE_COLLECTIVE) && args >= 0 && args < PARTNERS;
@@ -416,7 +415,7 @@ static void partner_read(struct fragment *f, uint64_t args, uint64_t kind)
 	f->collective = kind == INTERPOSE_COLLECTIVE;
 }
 
-/* Finds the meanings per site, since there are far more calls. */
+/* Finds the meaning of each function once, because there are far more calls. */
 static void meanings_find(struct loading *l, const struct samples *s)
 {
 	free(l->meanings);
@@ -429,7 +428,7 @@ static void meanings_find(struct loading *l, const struct samples *s)
 	}
 }
 
-/* Adds the call itself. */
+/* Adds the fragment of a call. */
 static void call_add(struct loading *l, const struct samples *s, const struct columns *c, size_t i, uint32_t site)
 {
 	double size = value_at(s, i, c->size), kind = value_at(s, i, c->kind), result = value_at(s, i, c->result);
@@ -454,13 +453,13 @@ static void call_add(struct loading *l, const struct samples *s, const struct co
 		args -= (double)((uint64_t)args & TAG_MASK);
 	}
 	f.arguments = mixed(mixed(mixed(0, (double)descriptor), args), isnan(result) ? 0 : 1); /* a failed call does other work */
-	if (f.activity == ACTIVITY_COMMUNICATION && !s->items[i].ordinal) /* the first one waits until its partner starts */
+	if (f.activity == ACTIVITY_COMMUNICATION && !s->items[i].ordinal) /* the first call waits until its partner starts */
 		f.arguments = mixed(f.arguments, 1);
 	if (s->items[i].weight)
 		fragment_add(l, &f, s->items[i].weight);
 }
 
-/* Adds the computation before the call. */
+/* Adds the fragment of the computation before a call. */
 static void edge_add(struct loading *l, const struct samples *s, const struct columns *c, size_t i, uint32_t first_site)
 {
 	double from = value_at(s, i, c->from), since = value_at(s, i, c->since), work = value_at(s, i, c->work),
@@ -480,7 +479,7 @@ static void edge_add(struct loading *l, const struct samples *s, const struct co
 	f.to = first_site + s->items[i].function;
 	f.basis = (uint16_t)(isnan(work) ? BASIS_UNVERIFIED : c->basis);
 	if (isnan(work) && value_at(s, i, c->kind) == INTERPOSE_FUNCTION && !isnan(size)) {
-		f.basis = BASIS_ARGUMENTS; /* the user has declared that it tells the work */
+		f.basis = BASIS_ARGUMENTS; /* the user declared that the argument measures the work */
 		work = size;
 	}
 	f.work = f.basis == BASIS_UNVERIFIED ? 0 : work;
@@ -542,7 +541,7 @@ static void process_release(struct fragment_process *p)
 	mem_free(p->name, p->program, p->arguments, p->host, p->clock, p->children, p->dropped_why, p->readings);
 }
 
-/* Reports whether the process is there already: from a copy, or the same file by another name. */
+/* Reports whether another copy or name of the file was added before. */
 static bool is_there(const struct loading *l, const struct fragment_process *one)
 {
 	for (size_t p = 0; p < l->out.n_processes; p++) {
@@ -555,7 +554,7 @@ static bool is_there(const struct loading *l, const struct fragment_process *one
 	return false;
 }
 
-/* Reports whether another recording made it than the other files of its run. */
+/* Reports whether the file belongs to another recording than the other files of its run. */
 static bool is_of_another(const struct loading *l, const struct fragment_process *one)
 {
 	for (size_t p = 0; p < l->out.n_processes; p++) {
@@ -572,7 +571,7 @@ static void site_release(struct fragment_site *site)
 	mem_free(site->module, site->name, site->file, site->place);
 }
 
-/* Returns the library path of each function: "module:N" is the path of function N's library. free() it. */
+/* Returns the library path of each function; NULL: unknown. "module:N" is the path of function N's library. The caller frees the array. */
 static const char **modules_find(const struct samples *s)
 {
 	const char **path = mem_new(s->n_functions, sizeof(*path));
@@ -606,7 +605,7 @@ static void sites_add(struct loading *l, const struct samples *s)
 	free(path);
 }
 
-/* Adds the readings (fleet/cgroup/stops.h) in the bytes of the file, while their times increase. */
+/* Adds the readings from outside (fleet/cgroup/stops.h) in the file, as long as their times increase. */
 static void readings_add(const struct fragments_file *file, struct fragment_process *p)
 {
 	const double unit_s = 1e-4;
@@ -686,10 +685,10 @@ static enum assay_status bytes_add(struct loading *l, const struct fragments_fil
 	if (!st)
 		st = file_add(l, file, &s, err);
 	samples_release(&s);
-	return st == ASSAY_E_NODATA ? ASSAY_OK : st; /* its process ended before its first call */
+	return st == ASSAY_E_NODATA ? ASSAY_OK : st; /* the process ended before its first call */
 }
 
-/* ---- all of them ---- */
+/* ---- all files ---- */
 
 ORDER_BY(processes_order, struct fragment_process, BY_UP(run) BY_UP(rank) BY_UP(started_ns) BY_UP(pid) BY_TEXT(host))
 
@@ -698,7 +697,7 @@ ORDER_BY(sites_order, struct fragment_site, BY_SITE)
 
 ORDER_POINTERS_BY(site_places_order, struct fragment_site, BY_SITE BY_PLACE)
 
-/* Joins the sites of all files into one ordered list, each once; map[]: from the old numbers. */
+/* Merges equal sites of all files into one sorted list. map[]: new index of each old index. */
 static void sites_join(struct fragments *f, uint32_t *map)
 {
 	struct fragment_site **places = mem_new(f->n_sites, sizeof(struct fragment_site *));
@@ -724,8 +723,8 @@ ORDER_BY(items_order, struct fragment, BY_UP(thread) BY_UP(start_s) BY_UP(time_s
 
 ORDER_BY(snapshots_order, struct snapshot, BY_UP(process) BY_UP(thread) BY_UP(at_s))
 
-/* Numbers command lines, which tell work if nothing else does, and the partner in communication. For processes without ranks: the number,
- * from 0, of its command line among those of its program in its run. free() it. */
+/* Returns, for processes without ranks, the number, from 0, of its command line among those of its program in its run. Different command
+ * lines may mean different work if no other evidence exists. The caller frees the array. */
 static double *commands_number(const struct fragments *f)
 {
 	double *number = mem_new(f->n_processes, sizeof(*number));
@@ -762,7 +761,7 @@ static void commands_tell(struct fragments *f)
 	free(number);
 }
 
-/* Makes readings relative to the run's start, and ends them if the process executes another program, which is another process here. */
+/* Makes readings relative to the run's start. Ends them where the process executes another program, which counts as another process. */
 static void readings_finish(const struct fragments *f, struct fragment_process *p)
 {
 	double until_s = (double)INFINITY;
@@ -808,7 +807,7 @@ static void number_all(struct fragments *f, const struct fragments_window *windo
 	commands_tell(f);
 }
 
-/* Sorts fragments by process, and in order within each. */
+/* Sorts fragments by process, and within each process. */
 static void items_sort(struct fragments *f)
 {
 	struct fragment *sorted = mem_new(f->n, sizeof(*sorted));
@@ -826,7 +825,7 @@ static void items_sort(struct fragments *f)
 	f->items = sorted;
 }
 
-/* Completes processes from their fragments, which are in order. */
+/* Fills the members of processes that follow from their sorted fragments. */
 static void processes_complete(struct fragments *f)
 {
 	size_t at = 0, snapshot = 0;
@@ -895,7 +894,7 @@ static enum assay_status loading_finish(struct loading *l, enum assay_status st,
 	return st;
 }
 
-/* Adds the file, or counts it as unreadable. Fails if all of `n` are and there is no window. */
+/* Adds the file, or counts it as unreadable. Fails if all `n` files are unreadable and there is no window. */
 static enum assay_status file_take(struct loading *l, struct fragments_file *file, size_t n, struct assay_error *err)
 {
 	enum assay_status st = file->st ? file->st : bytes_add(l, file, err);

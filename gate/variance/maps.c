@@ -54,17 +54,17 @@ void variance_graph(const struct variance *v, struct document *d)
 	free(clusters);
 }
 
-#define CLASSES	     6 /* colours, h5 to h10 of the style sheet, from usual to slowest */
+#define CLASSES	     6 /* number of colours, h5 to h10 of the style sheet, from usual to slowest */
 #define TEXT_COLUMNS 60
 #define MAP_ROWS     20
-#define TICKS	     5 /* on the axis of time */
+#define TICKS	     5 /* number of times on the time axis */
 
-/* Multiples of the usual time at which each class after the first starts. */
+/* Multiple of the usual time from which each class after the first applies. */
 static const double borders[CLASSES - 1] = { 1.1, 1.1765, 1.4, 2, 4 };
 
 /* ---- rows ---- */
 
-/* A row of processes [first, first + n). */
+/* Row of a map: processes [first, first + n). */
 struct row {
 	size_t first, n;
 	char *name;
@@ -75,7 +75,7 @@ struct rows {
 	size_t n;
 };
 
-/* Makes rows; joins neighbours if there are more than MAP_ROWS. */
+/* Makes one row per process, or joins neighbours if there would be more than MAP_ROWS. */
 static struct rows rows_make(const struct variance *v)
 {
 	size_t n = v->fragments.n_processes, each = (n + MAP_ROWS - 1) / MAP_ROWS;
@@ -100,7 +100,7 @@ static void rows_release(struct rows *rows)
 
 /* ---- cells ---- */
 
-/* Returns the multiple of the usual time in the slowest of a row's processes, over some columns; NaN: no such work there. */
+/* Returns the multiple of the usual time of a row's slowest process over some columns; NaN: no repeated work. */
 static double slowest(const struct heat_map *map, const struct rows *rows, size_t row, size_t column, size_t columns)
 {
 	const struct row *r = &rows->items[row];
@@ -128,7 +128,7 @@ static size_t class_of(double times)
 	return k;
 }
 
-/* Appends all cells of one class as the data of a path. */
+/* Appends all cells of one class as data of an SVG path. */
 static void class_path(const struct heat_map *map, const struct rows *rows, size_t class, struct buf *path)
 {
 	for (size_t row = 0; row < rows->n; row++)
@@ -144,7 +144,7 @@ static void class_path(const struct heat_map *map, const struct rows *rows, size
 		}
 }
 
-/* Returns the time of one of TICKS moments, from the start of the maps to their end; free() it. */
+/* Returns the time of tick 0 ... TICKS - 1 of the axis; the caller frees it. */
 static char *tick_text(const struct variance *v, size_t tick)
 {
 	return variance_seconds(v->fragments.from_s + (double)tick / (TICKS - 1) * (double)v->columns * v->column_s);
@@ -189,7 +189,7 @@ static size_t text_columns(const struct variance *v)
 	return (v->columns + TEXT_COLUMNS - 1) / TEXT_COLUMNS;
 }
 
-/* Appends the axis of time. */
+/* Appends the time axis. */
 static void axis_add(const struct variance *v, struct buf *text)
 {
 	size_t width = (v->columns + text_columns(v) - 1) / text_columns(v), at = 0;
@@ -207,7 +207,7 @@ static void axis_add(const struct variance *v, struct buf *text)
 	}
 }
 
-/* Appends the meaning of the characters. */
+/* Appends the legend of the characters. */
 static void legend_add(const struct variance *v, struct buf *text)
 {
 	buf_format(text, "\n  a character is %.3g s; times as long as usual: %c below %.3g", (double)text_columns(v) * v->column_s,
@@ -217,7 +217,7 @@ static void legend_add(const struct variance *v, struct buf *text)
 	buf_text(text, " or more");
 }
 
-/* Returns the map as text, a line per row; free() it. */
+/* Returns the map as text with a line per row; the caller frees it. */
 static char *map_text(const struct variance *v, const struct heat_map *map, const struct rows *rows, bool legend)
 {
 	size_t columns = text_columns(v);

@@ -4,14 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LATE_S .1 /* delay of values from outside, s, at most */
+#define LATE_S .1 /* longest delay of values read from outside, s */
 
 struct moment {
 	double at_s, value;
 };
 
-/* Finds, of counters that only grow and that some threads read later than others, the largest value until a moment and (after_find()) the
- * first moment with a larger one. */
+/* For a counter that only grows, and that several threads read: before_find() finds the largest value until `at_s`, and after_find() the
+ * first moment with a larger value. */
 static void before_find(const struct snapshot *s, size_t n, enum account a, double at_s, struct moment *low)
 {
 	for (size_t i = 0; i < n; i++)
@@ -37,7 +37,7 @@ static double between(const struct moment *low, const struct moment *high, doubl
 
 static const struct moment none_before = { 0, -1 }, none_after = { (double)INFINITY, 0 };
 
-/* Returns a counter's increase from from_s to to_s. s[n]: of one thread or process; the counter was 0 at began_s unless it is older. */
+/* Returns a counter's increase from from_s to to_s. s[n]: of one thread or process. The counter was 0 at began_s, unless it is older. */
 static double rise(const struct snapshot *s, size_t n, enum account a, double began_s, double from_s, double to_s)
 {
 	struct moment low[2] = { none_before, none_before }, high[2] = { none_after, none_after };
@@ -60,7 +60,7 @@ bool processors_same_host(const struct fragments *f, size_t a, size_t b)
 	return f->processes[a].run == f->processes[b].run && strcmp(f->processes[a].host, f->processes[b].host) == 0;
 }
 
-/* Returns the increase over all processes of the run on that host; a part of the time in which it is known represents all of it. */
+/* Returns a counter's increase over the run's processes on the host, extrapolated if it is known for a part of the time only. */
 static double host_rise(const struct fragments *f, size_t process, enum account a, double from_s, double to_s)
 {
 	struct moment low[2] = { none_before, none_before }, high[2] = { none_after, none_after };
@@ -88,7 +88,7 @@ static double host_rise(const struct fragments *f, size_t process, enum account 
 	return (between(&low[1], &high[1], times[1]) - between(&low[0], &high[0], times[0])) * (to_s - from_s) / (times[1] - times[0]);
 }
 
-/* Returns the CPU time of all threads; *most: of the thread that used most. */
+/* Returns the CPU time of all threads; *most: of the busiest thread. */
 static double threads_rise(const struct snapshot *s, size_t n, double began_s, double from_s, double to_s, double *most)
 {
 	double sum = 0;
@@ -107,7 +107,7 @@ static double threads_rise(const struct snapshot *s, size_t n, double began_s, d
 	return sum;
 }
 
-/* Returns the CPU time of all threads of a process; *threads: of the recorded ones, *most: of the one of these that used most. */
+/* Returns the CPU time of all threads of a process; *threads: of the recorded threads; *most: of the busiest recorded thread. */
 static double process_rise(const struct fragments *f, size_t process, double from_s, double to_s, double *threads, double *most)
 {
 	const struct fragment_process *p = &f->processes[process];
@@ -128,7 +128,7 @@ struct processors_used processors_used(const struct fragments *f, size_t process
 		if (!processors_same_host(f, process, p))
 			continue;
 		own = process_rise(f, p, from_s, to_s, &threads, &most);
-		out.own_s += fmax(threads, own); /* not NaN if one of them is not */
+		out.own_s += fmax(threads, own); /* NaN only if both are NaN */
 		if (p == process) {
 			out.self_s = threads;
 			first = most;

@@ -1,14 +1,14 @@
-/* Finds who used the CPUs of a process's host: the run itself, and other programs. */
+/* Sums the CPU time that a run and other programs used on the host of a process. */
 #ifndef GATE_VARIANCE_PROCESSORS_H
 #define GATE_VARIANCE_PROCESSORS_H
 
 #include "gate/variance/fragments.h"
 
 struct processors_used {
-	double busy_s;	 /* CPU time of all programs, s; NaN: not known */
-	double own_s;	 /* CPU time of the run's processes on that host: recorded threads, and others as far as known */
-	double self_s;	 /* part of own_s, of the recorded threads of the process */
-	double beside_s; /* own_s without the busiest of these threads: time that may have been in its way */
+	double busy_s;	 /* CPU time of all programs, s; NaN: unknown */
+	double own_s;	 /* CPU time of the run's processes on the host, recorded or not as far as known */
+	double self_s;	 /* part of own_s by the recorded threads of the process */
+	double beside_s; /* own_s without the busiest thread of the process: time that may have delayed it */
 };
 
 /* Reports whether two processes belong to the same run and host. */

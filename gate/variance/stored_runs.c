@@ -12,9 +12,9 @@
 
 struct paths {
 	char **items;  /* [n] */
-	uint32_t *run; /* [n] run of each */
+	uint32_t *run; /* [n] index of each file's run */
 	size_t n, capacity, runs_capacity;
-	uint32_t adding; /* run of the next paths */
+	uint32_t adding; /* index of the run that the next paths belong to */
 };
 
 static void paths_add(struct paths *paths, char *path)
@@ -76,7 +76,7 @@ static size_t directories_count(const char *const *names, size_t n)
 	return directories;
 }
 
-/* Adds the run's name to those of its processes. */
+/* Sets the names of the runs, and adds them to the names of their processes. */
 static void runs_name(struct fragments *f, const char *const *names, size_t n)
 {
 	f->runs = mem_new(n, sizeof(*f->runs));
@@ -90,7 +90,7 @@ static void runs_name(struct fragments *f, const char *const *names, size_t n)
 	}
 }
 
-/* Reports whether some file of the run can be read and has a call. */
+/* Reports whether at least one file of the run can be read and has a call. */
 static bool has_run(const struct fragments *f, size_t run)
 {
 	size_t p = 0;
@@ -142,7 +142,7 @@ static const char *latest_plan(const struct stored_runs *runs)
 	return latest ? latest->plan : "";
 }
 
-/* Divides files into runs; the files of a run are adjacent. */
+/* Groups files by run; the files of a run are adjacent. */
 static void runs_divide(struct stored_runs *runs)
 {
 	size_t capacity = 0;

@@ -7,17 +7,17 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define SURE	      3	  /* standard errors by which a loss must exceed the least reported one: there are many places */
-#define ORDERS_BETTER 1	  /* limit of the random orders (SLOW_SPANS_ORDERS) that may contain as slow a stretch */
-#define BESIDE	      1.2 /* times one piece: a stretch below this may be that piece with others by chance */
-#define MOST	      .5  /* part of a stretch: long fragments; of a column: one of them */
-/* Standard deviations beyond chance of a row with VARIANCE_COLUMNS pieces, in proportion to the square root of their number: of
- * computation, and of calls, whose times are alike for a while by themselves. */
+#define SURE	      3	  /* standard errors by which a loss must exceed the least reported loss, because there are many candidates */
+#define ORDERS_BETTER 1	  /* most random orders (of SLOW_SPANS_ORDERS) that may contain a stretch as slow */
+#define BESIDE	      1.2 /* a score up to this multiple of a single piece may be that piece with others by chance */
+#define MOST	      .5  /* least share of a stretch in long fragments, and of a column in one fragment */
+/* Standard deviations by which computation, and calls, must exceed chance in a row of VARIANCE_COLUMNS pieces; the limit grows with the
+ * square root of their number. Consecutive calls often take similar times without a cause. */
 #define BEYOND	     5
 #define BEYOND_CALLS 10
-#define APART_CALLS  1.5 /* times as slow as the rest of the row that calls must be; throughout, as those of the next process */
+#define APART_CALLS  1.5 /* least ratio of the time of calls to the rest of the row or, throughout, to the next process */
 
-/* Returns the part of a fragment's recorded time in [from, to). */
+/* Returns the share of a fragment's time in [from_s, to_s). */
 double stretch_part(const struct fragment *f, double from_s, double to_s)
 {
 	double begin = fmax(f->start_s, from_s), end = fmin(f->start_s + f->time_s, to_s);
@@ -41,8 +41,8 @@ static double part_left(const struct variance *v, const struct fragment *f, doub
 							  : part;
 }
 
-/* Sums a process's fragments of that activity. Estimates the loss in computation for all time that threads were there, except calls: with
- * work that is not repeated or recorded. */
+/* Sums the fragments of one activity in the member's interval. The loss of computation is extrapolated to all time of the threads outside
+ * of calls, including work that is not repeated or not recorded. */
 void stretch_measure(const struct variance *v, enum activity activity, struct region_member *m)
 {
 	const struct fragment_process *p = &v->fragments.processes[m->process];
@@ -76,7 +76,7 @@ void stretch_measure(const struct variance *v, enum activity activity, struct re
 	threads += fmax(fmin(last, m->to_s) - fmax(first, m->from_s), 0);
 	threads *= 1 - conditions_overlap(v, m->process, m->from_s, m->to_s) / fmax(m->to_s - m->from_s, 1e-9);
 	m->loss_s = m->time_s - m->expected_s;
-	m->error_s = sqrt(m->error_s); /* Horvitz and Thompson's, of records that were chosen independently */
+	m->error_s = sqrt(m->error_s); /* estimator of Horvitz and Thompson for independently chosen records */
 	m->estimated_s = m->loss_s;
 	there = activity == ACTIVITY_COMPUTATION ? fmax(threads - calls, repeated) : m->time_s;
 	if (activity == ACTIVITY_COMPUTATION && repeated > 0)
@@ -84,7 +84,7 @@ void stretch_measure(const struct variance *v, enum activity activity, struct re
 	m->beside = fmax(there / fmax(m->to_s - m->from_s, 1e-9), 1);
 }
 
-/* Reports whether its cost is enough to be reported, and not by chance of which calls were recorded. */
+/* Reports whether the loss is large enough to be reported, and does not depend on the choice of the recorded calls. */
 static bool stretch_matters(const struct variance *v, const struct region_member *m)
 {
 	return stats_round(m->loss_s - SURE * m->error_s) >= stats_round(v->least_s) &&
@@ -93,15 +93,15 @@ static bool stretch_matters(const struct variance *v, const struct region_member
 
 /* ---- a row of a map ---- */
 
-#define ROW_OF_WAITS ACTIVITY_MAPS /* not a map: the row of waits for a CPU */
+#define ROW_OF_WAITS ACTIVITY_MAPS /* instead of a map: the row of run-queue delay */
 
 struct row {
 	size_t map, process;
 	const double *time, *expected; /* [columns] */
-	double *x;     /* [columns] log of the multiple of the usual time of the work there; NaN: none; -INFINITY: found before */
-	bool *joined;  /* [columns] joined to the one before by a fragment that is most of both */
-	bool *alone;   /* [columns] part of such a fragment that is slow by itself */
-	double *piece; /* [columns] scratch */
+	double *x;		       /* [columns] log of time / usual time; NaN: no work; -INFINITY: already found */
+	bool *joined;		       /* [columns] one fragment fills most of this column and the column before */
+	bool *alone;		       /* [columns] part of a long fragment that is slow on its own */
+	double *piece;		       /* [columns] scratch */
 };
 
 static struct row row_new(const struct variance *v)
@@ -151,7 +151,7 @@ static void row_fill(const struct variance *v, struct row *row)
 	}
 }
 
-/* Returns the multiple of the usual time in what is left of a row; NaN: nothing is left. */
+/* Returns time / usual time of the row, without found columns and columns [without_from, without_to); NaN: nothing is left. */
 static double row_times(const struct variance *v, const struct row *row, size_t without_from, size_t without_to)
 {
 	double time = 0, expected = 0;
@@ -164,7 +164,7 @@ static double row_times(const struct variance *v, const struct row *row, size_t 
 	return expected > 0 ? time / expected : (double)NAN;
 }
 
-/* Sums, in a stretch, long fragments that are slow by themselves: the longest one, and all. */
+/* Sums the scores of long fragments in a stretch that are slow on their own; *longest: the largest score. */
 static void alone_sum(const struct variance *v, const struct row *row, const struct slow_span *span, double *longest, double *all)
 {
 	*longest = *all = 0;
@@ -179,9 +179,8 @@ static void alone_sum(const struct variance *v, const struct row *row, const str
 	}
 }
 
-/* Reports whether a stretch is more than chance makes of the same pieces in another order, and of times that are alike for a while by
- * themselves. Long fragments that are slow each by itself are no such times. A stretch that is hardly more than a single piece must be more
- * than that piece with others beside it. */
+/* Reports whether a stretch exceeds what chance makes of the same pieces in another order, and of consecutive similar times. Long fragments
+ * that are slow on their own are no such times. A stretch with hardly more than one piece must exceed that piece among others. */
 static bool beyond_chance(const struct variance *v, const struct row *row, const struct slow_span *span)
 {
 	double longest, all, least;
@@ -221,13 +220,13 @@ static struct stretch stretch_at(const struct variance *v, const struct row *row
 	return s;
 }
 
-/* Returns how many times as slow as the rest work must be. */
+/* Returns the least ratio of the time of slow work to other work. */
 static double apart(const struct variance *v, size_t map)
 {
 	return map == ACTIVITY_COMPUTATION || map == ROW_OF_WAITS ? 1 / v->threshold : fmax(APART_CALLS, 1 / v->threshold);
 }
 
-/* Finds, among the stretches of all levels that are slower than the rest and not by chance, the one that divides the row best. */
+/* Finds the stretch that divides the row best, among all levels. It must be slower than the rest of the row, and not by chance. */
 static bool row_slowest(const struct variance *v, const struct row *row, struct slow_span *out, struct stretch *stretch)
 {
 	struct slow_span spans[SLOW_SPANS_LEVELS];
@@ -253,7 +252,7 @@ void stretch_add(struct stretches *out, const struct stretch *s)
 	mem_append(out->items, out->n, &out->capacity, *s);
 }
 
-/* Adds the slowest stretches first: found ones are excluded from the rest that others are compared with. */
+/* Adds the stretches of a row, the slowest first. Found stretches no longer count as the rest of the row. */
 static void row_scan(const struct variance *v, struct row *row, struct stretches *out)
 {
 	struct slow_span span;
@@ -287,8 +286,9 @@ void stretches_of_row(const struct variance *v, size_t process, const double *ti
 
 /* ---- throughout ---- */
 
-/* Returns the multiple of the usual time from which a process is slow throughout: most of them (of computation: half) are closer together
- * than the next one is to them. Computation with usual times from earlier windows is compared with those. INFINITY: none is. */
+/* Returns the multiple of the usual time above which a process is slow throughout. Most processes (of computation: half) must be closer
+ * together than they are to the next one. Computation with usual times from earlier windows is compared with those. INFINITY: no process is
+ * slow. */
 static double throughout_from(const struct variance *v, size_t map, const double *times)
 {
 	size_t processes = v->fragments.n_processes, n = 0, usual;
@@ -309,7 +309,7 @@ static double throughout_from(const struct variance *v, size_t map, const double
 	return from;
 }
 
-/* Adds a stretch throughout, and removes what was found of the process in this map. */
+/* Adds a stretch as long as the process, and removes other stretches of the process in this map. */
 static void throughout_add(const struct variance *v, struct row *row, struct stretches *out)
 {
 	size_t from = 0, to = v->columns, kept = 0;
@@ -330,7 +330,7 @@ static void throughout_add(const struct variance *v, struct row *row, struct str
 	stretch_add(out, &s);
 }
 
-/* Returns the same for a process of a run that was slow itself, however much the others differ. */
+/* Returns the same limit for a process of a run that was slow; INFINITY for other runs. */
 static double run_slow_from(const struct variance *v, const double *runs, const struct row *row)
 {
 	bool slow = v->fragments.n_runs && stats_round(runs[v->fragments.processes[row->process].run] * v->threshold) > 1;
@@ -338,7 +338,7 @@ static double run_slow_from(const struct variance *v, const double *runs, const 
 	return slow ? apart(v, row->map) : (double)INFINITY;
 }
 
-/* Reports whether the process has a condition that lasts as long as the process. */
+/* Reports whether a condition of the process lasts as long as the process. */
 static bool has_condition_throughout(const struct variance *v, size_t process)
 {
 	for (size_t i = 0; i < v->n_conditions; i++)

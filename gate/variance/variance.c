@@ -8,23 +8,23 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define PLACES	  (1u << 16) /* places for clusters; later clusters are not kept */
+#define PLACES	  (1u << 16) /* number of places for clusters; later clusters are not kept */
 #define TRIES	  64u
-#define FORGOTTEN 1.01 /* factor by which the usual time grows per window, at most to the present time */
+#define FORGOTTEN 1.01 /* largest factor by which a usual time grows per window, towards the present time */
 
-#define TOGETHER  .5  /* part of the time in which either was slow, in which both were: one region */
-#define EXPLAINED .5  /* part of another process's wait that is enough to be its cause */
-#define ALIKE	  1.5 /* ratio of losses in the same time that still counts as equal */
-#define MORE_WORK 4   /* times as slow on the CPU: shared caches, memory and hardware threads do not cause that */
-#define FOLLOWED  .5  /* part of a region's time in which another process was slow: the region waited for it */
-#define MOST_LOST .5  /* part of the additional time of calls */
+#define TOGETHER  .5  /* least common part of two intervals that are joined to a region */
+#define EXPLAINED .5  /* least share of a loss that a cause must explain */
+#define ALIKE	  1.5 /* largest ratio of two losses per time that count as equal */
+#define MORE_WORK 4   /* ratio of CPU times that shared caches, memory and hardware threads do not cause */
+#define FOLLOWED  .5  /* least part of a region's time in which the process that it waited for was slow */
+#define MOST_LOST .5  /* least share of the additional time of calls that one connection must have */
 
-/* ---- what was usual in earlier windows of a run ---- */
+/* ---- usual times in earlier windows ---- */
 
 struct variance_known {
 	uint64_t windows;
 	struct {
-		uint64_t key; /* 0: free */
+		uint64_t key; /* 0: the place is free */
 		double work, usual_s, slow_s;
 	} places[PLACES];
 };
@@ -45,12 +45,12 @@ static uint64_t site_key(const struct fragment_site *s)
 	return key;
 }
 
-/* Returns a key of the cluster that is the same in all windows; numbers of sites are not. */
+/* Returns a key that identifies the cluster in all windows, whose numbers of sites differ. */
 static uint64_t cluster_key(const struct variance *v, const struct cluster *c)
 {
 	uint64_t key = site_key(&v->fragments.sites[c->to]);
 
-	if (c->from != FRAGMENT_NO_SITE) /* from -> to is not to -> from */
+	if (c->from != FRAGMENT_NO_SITE) /* from -> to differs from to -> from */
 		key = fragment_hash(fragment_hash(key, 1), site_key(&v->fragments.sites[c->from]));
 	return fragment_hash(fragment_hash(key, c->basis), c->arguments) | 1;
 }
@@ -68,7 +68,7 @@ static void cluster_apply(struct cluster *c, uint64_t key, struct variance_known
 			continue;
 		}
 		times = fmin(FORGOTTEN, c->usual_s / known->places[at].usual_s);
-		if (times <= 1) { /* as fast as ever */
+		if (times <= 1) { /* not slower than before */
 			known->places[at].usual_s = c->usual_s;
 			known->places[at].slow_s = c->slow_s;
 		} else {
@@ -81,7 +81,7 @@ static void cluster_apply(struct cluster *c, uint64_t key, struct variance_known
 	}
 }
 
-/* Updates the usual times of computation in both. Returns false for the first window. */
+/* Updates the usual times of computation in `v` and `known`. Returns false for the first window. */
 static bool known_apply(struct variance *v, struct variance_known *known)
 {
 	bool before = known->windows++ > 0;
@@ -92,7 +92,7 @@ static bool known_apply(struct variance *v, struct variance_known *known)
 	return before;
 }
 
-/* ---- regions of the maps in which work was slow: stretches of one process, joined with those of others at the same time ---- */
+/* ---- regions: stretches of one process, joined with stretches of other processes at the same time ---- */
 
 static void regions_release(struct variance *v)
 {
@@ -178,13 +178,13 @@ static void region_take(struct region *r, const struct region_member *m)
 	r->members[r->n++] = *m;
 }
 
-/* Reports whether most of its loss was inside of calls: the process that it waited for may be the cause. */
+/* Reports whether most of the loss was inside calls, so that another process may be the cause. */
 static bool blocked(const struct region *r)
 {
 	return !r->why.n || r->why.parts[0].cause == LOSS_CALLS || r->why.parts[0].cause == LOSS_UNKNOWN;
 }
 
-/* Returns the coarse cause: who used the CPU, and what a call waited for, is only roughly known. */
+/* Returns a coarser cause: the user of a CPU, and the reason of a wait in a call, are known only roughly. */
 static enum loss_cause roughly(enum loss_cause cause)
 {
 	return cause == LOSS_CROWDED || cause == LOSS_WAITING ? LOSS_QUEUE
@@ -193,13 +193,13 @@ static enum loss_cause roughly(enum loss_cause cause)
 							      : cause;
 }
 
-/* Reports whether it may have polled: a process that yields the CPU until a message is there waits for that CPU most of the time. */
+/* Reports whether the region may have polled. A process that yields the CPU until a message arrives has mostly run-queue delay. */
 static bool spun(const struct region *r)
 {
 	return r->why.n && roughly(r->why.parts[0].cause) == LOSS_QUEUE;
 }
 
-/* Reports whether that process was slow itself meanwhile. Of two that may both only have waited, neither is the other's cause. */
+/* Reports whether the process was itself slow during most of `waits`. Stretches that may only have waited do not count. */
 static bool slow_then(const struct stretches *all, size_t process, const struct stretch *waits)
 {
 	double from = waits->member.from_s, to = waits->member.to_s;
@@ -214,7 +214,7 @@ static bool slow_then(const struct stretches *all, size_t process, const struct 
 	return false;
 }
 
-/* Follows waits from process to process until one was slow itself; returns that one, else the first. */
+/* Follows waits from process to process until one was itself slow. Returns that process, else the first one. */
 static size_t stretch_follow(const struct variance *v, const struct stretches *all, const struct stretch *s, struct waits *known)
 {
 	size_t process = s->member.process, first = VARIANCE_NONE;
@@ -231,7 +231,7 @@ static size_t stretch_follow(const struct variance *v, const struct stretches *a
 	return first;
 }
 
-/* Finds the cause of each stretch by itself. A stretch that waited for no known process was slow itself. */
+/* Finds the cause of each stretch on its own. A stretch that waited for an unrecorded process and lost much itself was slow itself. */
 static void stretches_explain(struct variance *v, struct stretches *all, struct waits *known)
 {
 	size_t capacity = 0;
@@ -264,7 +264,7 @@ static void stretches_explain(struct variance *v, struct stretches *all, struct 
 	regions_release(v);
 }
 
-/* Finds for whom each stretch waited: it is not joined with that process, nor with stretches that waited for another. */
+/* Finds the process that each stretch waited for. A stretch is not joined with it, nor with stretches that waited for another process. */
 static void stretches_follow(const struct variance *v, struct stretches *all, struct waits *known)
 {
 	for (size_t i = 0; i < all->n; i++) {
@@ -279,7 +279,7 @@ static void stretches_follow(const struct variance *v, struct stretches *all, st
 	}
 }
 
-/* Reports whether both lost about as much in the same time. */
+/* Reports whether both lost about as much per time. */
 static bool lost_alike(const struct stretch *a, const struct stretch *b)
 {
 	double x = a->member.estimated_s / (a->member.to_s - a->member.from_s),
@@ -288,7 +288,7 @@ static bool lost_alike(const struct stretch *a, const struct stretch *b)
 	return fmax(x, y) <= ALIKE * fmin(x, y);
 }
 
-/* Excludes waits for others in messages from the loss, whatever else slowed the process. */
+/* Excludes waits for other processes from losses in communication. */
 static void stretches_own(struct stretches *all)
 {
 	for (size_t i = 0; i < all->n; i++) {
@@ -304,7 +304,7 @@ static uint32_t run_of(const struct variance *v, size_t process)
 	return v->fragments.processes[process].run;
 }
 
-/* Reports whether losses are alike, for calls without a known cause and for conditions: one cause slows alike. */
+/* Reports whether the losses of calls without a known cause, and of conditions, are equal enough for one cause. */
 static bool alike(const struct stretch *a, const struct stretch *b)
 {
 	return (a->waits && a->waited_for != VARIANCE_NONE) || (!a->condition && roughly(a->cause) != LOSS_CALLS) || lost_alike(a, b);
@@ -317,7 +317,7 @@ static bool same_reason(const struct variance *v, const struct stretch *a, const
 	       (a->waits || roughly(a->cause) == roughly(b->cause)) && alike(a, b);
 }
 
-/* Adds each stretch to the first region with which it is together; which[]: a stretch of each region. */
+/* Adds each stretch to the first region with the same cause and time, or to a new region. which[]: first stretch of each region. */
 static void stretches_join(struct variance *v, const struct stretches *all, size_t *capacity)
 {
 	const struct stretch **which = mem_new(v->n_regions + all->n, sizeof(*which));
@@ -347,8 +347,8 @@ static void stretches_join(struct variance *v, const struct stretches *all, size
 ORDER_BY(regions_order, struct region,
 	 BY_DOWN(marked) BY_UP(rest) BY_DOWN_ROUNDED(estimated_s) BY_UP(from_s) BY_UP(activity) BY_UP(members[0].process))
 
-/* Returns the region of other processes that were slow themselves for most of this region's time. process: only of this one; VARIANCE_NONE:
- * of any outside of the region, the one with the longest common time. */
+/* Returns the region with the longest common time among those that were slow themselves for most of the time of `waits`. process: only
+ * regions with that process; VARIANCE_NONE: regions without any process of `waits`. */
 static size_t slow_meanwhile(const struct variance *v, const struct region *waits, size_t process)
 {
 	double most = 0;
@@ -370,8 +370,8 @@ static size_t slow_meanwhile(const struct variance *v, const struct region *wait
 	return found;
 }
 
-/* Finds the causes of regions that waited for messages: the region of the process for which they waited or, if calls do not say for whom,
- * of those who were slow themselves at the same time. */
+/* Finds the causes of regions that waited for messages: a region of the process that they waited for or, if that is unknown, of other
+ * processes that were slow at the same time. */
 static void causes_follow(struct variance *v)
 {
 	for (size_t r = 0; r < v->n_regions; r++)
@@ -379,7 +379,7 @@ static void causes_follow(struct variance *v)
 			v->regions[r].caused_by = slow_meanwhile(v, &v->regions[r], v->regions[r].waited_for);
 }
 
-/* Reports whether it was likely other work: programs may do different work between the same calls. */
+/* Reports whether more work is likely: programs may do different work between the same calls. */
 static bool likely_work(const struct region *r)
 {
 	double processor_s = 0;
@@ -390,7 +390,7 @@ static bool likely_work(const struct region *r)
 	       processor_s >= EXPLAINED * r->why.loss_s;
 }
 
-/* Reports whether it cannot be distinguished from more work, or from a message that came later. */
+/* Reports whether more work, or a later message, explains the region as well. */
 static bool unproved(const struct region *r)
 {
 	enum loss_cause cause = r->why.n ? r->why.parts[0].cause : LOSS_UNKNOWN;
@@ -441,7 +441,7 @@ static enum assay_status marked_add(struct variance *v, const struct variance_op
 		return assay_fail(err, ASSAY_E_NOTFOUND,
 				  "there is no process %lld: name a rank, a process id, or a place from 0 among the %zu",
 				  (long long)o->marked_rank, f->n_processes);
-	v->n_conditions = 0; /* the user asked for all of the time there */
+	v->n_conditions = 0; /* the user marked this time, conditions included */
 	stretch_measure(v, ACTIVITY_COMPUTATION, &m);
 	v->n_conditions = n_conditions;
 	if (!(m.expected_s > 0))
@@ -454,7 +454,7 @@ static enum assay_status marked_add(struct variance *v, const struct variance_op
 	return ASSAY_OK;
 }
 
-/* Returns "ADDRESS:PORT" of the connection on which the region's calls lost most; NULL: none. Borrowed from the fragments. */
+/* Returns "ADDRESS:PORT" of the connection with most of the loss of the region's calls; NULL: none. Borrowed from the fragments. */
 static const char *ends_peer(const struct variance *v, const struct region *r)
 {
 	double *longer = mem_new(v->fragments.n_ends + 1, sizeof(*longer)), all = 0;
@@ -505,7 +505,7 @@ static enum assay_status regions_find(struct variance *v, const struct variance_
 	return st;
 }
 
-/* Finds the regions that are consequences of others; call it after breakdowns_find(). */
+/* Finds the regions that are consequences of others, after breakdowns_find() has found the causes. */
 static void regions_follow(struct variance *v)
 {
 	for (size_t r = 0; r < v->n_regions; r++) {
@@ -533,7 +533,7 @@ static void columns_choose(struct variance *v)
 	v->column_s = span / (double)v->columns;
 }
 
-/* Puts a fragment on the columns in which it happened. */
+/* Adds a fragment to the columns of its time. */
 static void map_add(struct variance *v, struct heat_map *map, const struct fragment *f)
 {
 	const struct cluster *c = &v->clusters[f->cluster];

@@ -1,5 +1,5 @@
-/* Finds for whom calls waited. MPI calls: the partner of a message; in a collective call the rank that came last, which spent the least
- * time in communication meanwhile. Pipes and connections: the process at the other end. */
+/* Finds the process that a call waited for. MPI messages: the partner. MPI collective calls: the rank that came last, which spent the least
+ * time in communication. Pipes and connections: the process at the other end. */
 #include "gate/variance/waits.h"
 
 #include "base/mem.h"
@@ -11,15 +11,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ALIKE	 .8 /* part of the time in either of two windows that is in both: the same rank came last */
-#define MOST	 .5 /* part of the time of calls with known partners that one of them must have */
-#define PARTNERS .8 /* part of a named partner's calls: if one was not recorded, the next one tells nearly as well */
+#define ALIKE	 .8 /* least common part of two intervals for which the same rank came last */
+#define MOST	 .5 /* least share of the time of calls with known partners for one partner to be chosen */
+#define PARTNERS .8 /* least share of a partner's calls that must be recorded; in place of a missing one, the next one is used */
 
 struct window {
 	double from_s, to_s;
 };
 
-/* Returns the partner of a call; END_UNKNOWN: the call does not say, or there are several. */
+/* Returns the partner of a call on a pipe or connection; END_UNKNOWN: unknown, or several. */
 static size_t end_partner(const struct variance *v, const struct fragment *f)
 {
 	return f->end ? v->fragments.ends[f->end - 1].partner : END_UNKNOWN;
@@ -40,7 +40,7 @@ static size_t process_of_rank(const struct variance *v, uint32_t run, int64_t ra
 	return at < n && p[at].run == run && p[at].rank == rank ? at : SIZE_MAX;
 }
 
-/* Returns the process that came last, of those of its run that ever call with these ranks, without `process`. */
+/* Returns the process that came last, among the processes of the run that use this communicator, without `process`. */
 static size_t last_of(const struct variance *v, uint32_t comm, size_t process, struct window w)
 {
 	size_t last = SIZE_MAX;
@@ -117,7 +117,7 @@ static void waits_begin(const struct variance *v, struct waits *known)
 
 ORDER_FIRST(call_after, struct waits_call, x->begin <= at_s, double at_s)
 
-/* Returns how many calls started until then. */
+/* Returns the number of calls that started until to_s. */
 static size_t began_until(const struct waits_calls *calls, double to_s)
 {
 	return call_after(calls->items, calls->n, to_s);
@@ -172,10 +172,10 @@ size_t waited_for(const struct variance *v, struct waits *known, size_t process,
 	return most;
 }
 
-/* ---- what was waited, and what was lost by itself ---- */
+/* ---- waits and own losses ---- */
 
-/* Returns how long a call waited until `other` came, s: until it started its first call with this process (peer: its rank; -1: any) in that
- * time; 0: it had come before. */
+/* Returns how long a call waited, s, until `other` started its first call with this process. peer: rank of this process; -1: any call. 0:
+ * `other` had come before. */
 static double until_it_came(const struct waits_calls *other, const struct fragment *f, int64_t peer)
 {
 	size_t i = began_until(other, f->start_s), end = began_until(other, f->start_s + f->time_s);
@@ -185,7 +185,7 @@ static double until_it_came(const struct waits_calls *other, const struct fragme
 	return i < end ? other->items[i].begin - f->start_s : 0;
 }
 
-/* Returns how long a call waited, s, that `other` ended by its last call with that partner. */
+/* Returns how long a call waited, s, until the last call of `other` with `partner` ended the wait. */
 static double until_it_ended(const struct waits_calls *other, const struct fragment *f, size_t partner)
 {
 	size_t end = began_until(other, f->start_s + f->time_s);
@@ -201,7 +201,7 @@ static bool partner_known(const struct waits_calls *calls)
 	return calls->n && (double)calls->n >= PARTNERS * calls->weight;
 }
 
-/* Returns how long the process waited in that call, s; NaN: not known. */
+/* Returns how long the process waited in a call, s; NaN: unknown. */
 static double waited_in(const struct variance *v, struct waits *known, const struct region_member *m, const struct fragment *f)
 {
 	const struct fragment_process *p = &v->fragments.processes[m->process];
@@ -220,13 +220,13 @@ static double waited_in(const struct variance *v, struct waits *known, const str
 		     : until_it_ended(&known->calls[other], f, m->process);
 }
 
-/* Reports whether the call says for whom it waits. */
+/* Reports whether the call names its partner or communicator. */
 static bool is_named(const struct fragment *f)
 {
 	return f->peer >= 0 || f->comm;
 }
 
-/* Reports whether is_named(), or the call reads from a pipe or connection whose other end a process of the run has. */
+/* Reports whether is_named(), or the call reads from a pipe or connection whose other end is a recorded process. */
 static bool is_known(const struct variance *v, const struct fragment *f)
 {
 	const char *name = v->fragments.sites[f->to].name;
@@ -234,7 +234,7 @@ static bool is_known(const struct variance *v, const struct fragment *f)
 	return is_named(f) || (end_partner(v, f) < END_NOBODY && (strncmp(name, "read", 4) == 0 || strncmp(name, "recv", 4) == 0));
 }
 
-/* Returns the own loss of items[n] of one cluster: their time without waits, less the usual one, the median of those at other times. */
+/* Returns the own loss of items[n] of one cluster: their time without waits, less the usual time, which is the median at other times. */
 static double cluster_own_loss(const struct variance *v, struct waits *known, const struct region_member *m,
 			       const struct fragment *const *items, size_t n)
 {
@@ -252,7 +252,7 @@ static double cluster_own_loss(const struct variance *v, struct waits *known, co
 		own += f->weight * part * (f->time_s - waited);
 	}
 	if (!isnan(own))
-		loss = fmin(loss, own); /* for a process that was slow as long as it ran, nothing else is known */
+		loss = fmin(loss, own); /* if the process was slow as long as it ran, there are no other times */
 	if (!isnan(own) && others >= VARIANCE_REPEATED)
 		loss = own - weight * stats_median(usual, others);
 	free(usual);

@@ -1,38 +1,38 @@
-/* Finds the process for which another one waited in communication. */
+/* Finds the process that another process waited for in communication. */
 #ifndef GATE_VARIANCE_WAITS_H
 #define GATE_VARIANCE_WAITS_H
 
 #include "gate/variance/variance.h"
 
-/* Cache of earlier results: the rank of a communicator that came last in an interval, since many calls ask about the same time. */
+/* Cache of earlier results, zeroed at first. Many calls ask for the last rank of a communicator in the same interval. */
 struct waits {
 	struct waits_last {
 		uint32_t comm;
 		double from_s, to_s;
 		uint32_t run;
 		size_t process;
-	} * items; /* [n] */
+	} * items; /* [n] earlier results */
 	size_t n, capacity;
 	struct waits_calls {
 		struct waits_call {
 			double begin;
 			int32_t peer;
-			size_t partner; /* process at the other end of its pipe or connection, or END_... */
-		} * items;		/* [n] in order: calls that communicate */
+			size_t partner; /* index of the process at the other end of a pipe or connection, or END_... */
+		} * items;		/* [n] communicating calls in order of time */
 		size_t n;
-		double weight; /* number of calls that they represent */
-	} * calls;	       /* [processes]; NULL: not filled yet */
+		double weight; /* number of calls that the recorded ones represent */
+	} * calls;	       /* [processes]; NULL until it is needed */
 };
 
-void waits_release(struct waits *waits, const struct variance *v); /* initialize `waits` with zeros */
+void waits_release(struct waits *waits, const struct variance *v); /* accepts a zeroed `waits` */
 
-/* Returns the process for which another one's calls in [from_s, to_s) waited most, by their partners; SIZE_MAX: unknown, or none for half
- * of the time. *nobody: for most of that time, it was no recorded process. O(fragments) at the first question about a process. */
+/* Returns the process that `process` waited for most in [from_s, to_s), by the partners of its calls. SIZE_MAX: unknown, or no process has
+ * half of the time. *nobody: for most of the time the partner was not recorded. O(fragments) at the first call. */
 size_t waited_for(const struct variance *v, struct waits *known, size_t process, double from_s, double to_s, bool *nobody);
 
-/* Returns the part of a loss in communication that was not waiting for others of the run. For MPI calls, it is the time after the partner,
- * or the last rank, arrived (a late sender is never the receiver's loss: Wolf and others). For a pipe or a connection, it is the time after
- * its other end ended the wait. If that is not known, it is everything. named: only calls that say for whom they wait. O(fragments). */
+/* Returns the part of a loss in communication that was not waiting for other processes of the run. In MPI calls, that is the time after the
+ * partner, or the last rank, arrived (a late sender is not the receiver's loss: Wolf and others). In pipes and connections, it is the time
+ * after the other end ended the wait. If neither is known, it is the whole loss. named: only calls with a known partner. O(fragments). */
 double waits_own_loss(const struct variance *v, struct waits *known, const struct region_member *m, bool named);
 
 #endif
