@@ -44,9 +44,9 @@ int build_as_compiler(int argc, char **argv)
 
 struct arguments {
 	struct cli_list words;
-	int kind; /* less the plain one */
+	int kind; /* index in variant_kind_names without its first entry */
 	const char *output, *sources, *reference, *program;
-	const char *only, *until, *without, *slice; /* of features */
+	const char *only, *until, *without, *slice; /* for --for features; NULL: not given */
 	bool pieces, values;
 	double price;
 	int64_t top;
@@ -54,7 +54,7 @@ struct arguments {
 
 #define ONLY_BYTES_MAX ((size_t)64 << 20)
 
-/* Removes the files of a directory, which has no others. */
+/* Removes all files of a directory that has only files. */
 static void remove_files(const char *directory)
 {
 	struct assay_error ignored;
@@ -72,34 +72,33 @@ static void remove_files(const char *directory)
 	file_names_free(names, n);
 }
 
-/* ---- pieces that a run can do without (--slice) ----
+/* ---- slices (--slice) ----
  *
- * Which pieces of a program a run can do without, so that some of its counts stay what they are and cost less. Found by leaving pieces out
- * and comparing the counts, as in Binkley and others, "ORBS: language-independent program slicing" (FSE 2014): whatever language the
- * program is written in, and whatever it does with memory. What a slice counts is right in the runs that were compared, and must be
- * compared in all others (gate/commands/cmd_cost.c). Commands may only read, print and seem to write (counting/slices.c). The search runs
- * for some hundred times as long as they do. */
+ * Finds the pieces of a program that can be excluded so that some features keep their counts and cost less. Pieces are excluded on trial
+ * and the counts compared, as in Binkley and others, "ORBS: language-independent program slicing" (FSE 2014). This works for every language
+ * and every use of memory. The counts of a slice are right in the compared runs; gate/commands/cmd_cost.c must compare them in other runs.
+ * The commands can only read, print and pretend to write (counting/slices.c). The search takes some hundred times as long as they do. */
 
-#define LONGEST		   5.0 /* times what the whole run took, and */
-#define LONGEST_MORE	   .2  /* seconds */
+#define LONGEST		   5.0 /* limit of a run: this multiple of the whole run's time, */
+#define LONGEST_MORE	   .2  /* plus this many seconds */
 #define MEMORY_KIB	   (4 << 20)
-#define TOGETHER	   16 /* pieces that are tried at once to see whether any matters */
+#define TOGETHER	   16 /* number of pieces that are tried at once to see whether any matters */
 #define COMMANDS_BYTES_MAX ((size_t)1 << 20)
 
 extern char **environ;
 
 struct slice_request {
-	const char *commands; /* a file: runs of a program with pieces, a line each, as the shell takes them */
-	const char *only;     /* a file of the features that are wanted, one a line; NULL: all */
-	const char *output;   /* the file for the pieces that are excluded; NULL: none */
-	double allowed;	      /* of a slice: what it may count, as a part of what whole runs count */
-	int64_t top;	      /* features that users are shown */
+	const char *commands; /* file with runs of a program with pieces, a shell command per line */
+	const char *only;     /* file with the wanted features, one per line; NULL: all */
+	const char *output;   /* output file for the excluded pieces; NULL: none */
+	double allowed;	      /* largest share of the whole run's counts that a slice may count */
+	int64_t top;	      /* number of features that users see */
 };
 
-/* What is excluded when a piece is, and what stays right then. */
+/* Piece of a program, and the effect of its exclusion in the first command. */
 struct piece {
 	char *name;
-	bool *right; /* [features]; NULL: it changes nothing */
+	bool *right; /* [features] the count stays right; NULL: the exclusion changes nothing */
 	double part;
 };
 
@@ -111,23 +110,23 @@ struct run {
 
 struct slice_feature {
 	char *name;
-	double alone; /* least part of what the whole run counts that was found with this count right, if no other is wanted */
-	bool kept;    /* right in the slice */
+	double alone; /* least share of the whole run's counts with which this feature is right, if it is the only wanted one */
+	bool kept;    /* in the slice */
 };
 
 struct search {
 	const struct slice_request *asked;
-	char **commands; /* [commands_n]: runs of a program that `assay build --for features --pieces` has built, as the shell takes them */
+	char **commands; /* [commands_n] shell commands that run a program built by `assay build --for features --pieces` */
 	size_t commands_n;
-	struct run_features only;  /* what is wanted, where the command line names it */
-	char *directory, *without; /* output directory of a run's counts; file with the excluded pieces */
-	struct run *whole;	   /* [commands_n] */
+	struct run_features only;  /* the wanted features of --only */
+	char *directory, *without; /* directory: counts of a run; without: file with the excluded pieces */
+	struct run *whole;	   /* [commands_n] runs of the whole program */
 	struct slice_feature *features;
 	struct piece *pieces;
 	size_t n, pieces_n, pieces_capacity, runs;
 };
 
-/* ---- a run ---- */
+/* ---- runs ---- */
 
 static double now(void)
 {
@@ -137,7 +136,7 @@ static double now(void)
 	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Its status; one that takes longer is killed, with all that it has started. */
+/* Runs a command. Kills it and its children after `seconds`. */
 static enum assay_status run_limited(const char *command, double seconds, int *status, struct assay_error *err)
 {
 	char *limited = mem_format("ulimit -c 0; ulimit -v %d; ulimit -t %d\n%s", MEMORY_KIB, (int)ceil(seconds), command);
@@ -149,7 +148,7 @@ static enum assay_status run_limited(const char *command, double seconds, int *s
 	int failed;
 
 	posix_spawnattr_init(&attributes);
-	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP); /* of its own */
+	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP); /* a process group of its own */
 	posix_spawn_file_actions_init(&actions);
 	for (int fd = 0; fd <= 2; fd++)
 		posix_spawn_file_actions_addopen(&actions, fd, "/dev/null", fd ? O_WRONLY : O_RDONLY, 0);
@@ -170,7 +169,7 @@ static enum assay_status run_limited(const char *command, double seconds, int *s
 	return failed ? assay_fail_errno(err, failed, "cannot run '%s'", command) : ASSAY_OK;
 }
 
-/* Command i; what counted nothing has no counts. */
+/* Runs command `i` and reads its counts, which are empty if it counted nothing. */
 static enum assay_status run_one(struct search *s, size_t i, double seconds, struct run *out, struct assay_error *err)
 {
 	struct assay_error ignored;
@@ -191,8 +190,8 @@ static enum assay_status run_one(struct search *s, size_t i, double seconds, str
 	return ASSAY_OK;
 }
 
-/* Runs of so many commands that leave pieces out: which features stay right in all of them, and what part of the whole they count. The
- * first run in which none is right is the last. */
+/* Runs the first `commands` commands without the given pieces. Fills which features stay right in all runs, and *part, the mean share of
+ * the whole runs' counts. Stops after a run in which no feature is right. */
 static enum assay_status try(struct search *s, const struct piece *const *pieces, size_t n, size_t commands, bool *right, double *part,
 			     struct assay_error *err)
 {
@@ -227,7 +226,7 @@ static enum assay_status try(struct search *s, const struct piece *const *pieces
 	return st;
 }
 
-/* ---- the whole runs, and what is wanted of them ---- */
+/* ---- whole runs and wanted features ---- */
 
 static bool is_wanted(const struct search *s, const char *name)
 {
@@ -250,7 +249,7 @@ static void add_piece(struct search *s, const char *verb, const char *name)
 
 ORDER_BY(by_name, struct piece, BY_TEXT(name))
 
-/* Not if it is known that it was called in none of the commands ("call FUNCTION FILE:LINE" is 0). */
+/* Reports whether a command called the function, or whether that is unknown. "call FUNCTION FILE:LINE" counts its calls. */
 static bool is_called(const struct search *s, const char *function)
 {
 	bool known = false;
@@ -271,7 +270,7 @@ static bool is_called(const struct search *s, const char *function)
 	return !known;
 }
 
-/* A piece of a function that is not called need not be tried. */
+/* Reports whether the piece may have an effect: its function was called, or that is unknown. */
 static bool may_matter(const struct search *s, const char *piece)
 {
 	const char *name = piece + 2, *of = strchr(name, ' '), *end = strrchr(name, ' ');
@@ -286,7 +285,7 @@ static bool may_matter(const struct search *s, const char *piece)
 	return matters;
 }
 
-/* Those of one name are excluded together. */
+/* Adds the pieces that may matter, those of one name as one piece. */
 static void add_pieces(struct search *s, const struct run_features *counts)
 {
 	size_t kept = 0;
@@ -353,7 +352,7 @@ static enum assay_status run_whole(struct search *s, struct assay_error *err)
 
 /* ---- one piece at a time ---- */
 
-/* What each of the pieces does, alone, in the first command; where several together do nothing, none does. */
+/* Tries each of pieces [from, to) alone in the first command. If several pieces have no effect together, none is tried alone. */
 static enum assay_status try_each(struct search *s, size_t from, size_t to, struct assay_error *err)
 {
 	const struct piece *together[TOGETHER];
@@ -378,7 +377,7 @@ static enum assay_status try_each(struct search *s, size_t from, size_t to, stru
 	return st ? st : try_each(s, from + (to - from) / 2, to, err);
 }
 
-/* ---- pieces together ---- */
+/* ---- slices of several pieces ---- */
 
 struct choice {
 	const struct piece **pieces; /* [n] */
@@ -386,7 +385,7 @@ struct choice {
 	double part;
 };
 
-/* Adds candidates, or (some) as many of them as leave what is wanted right. */
+/* Adds all candidates to `out` or, with `some`, as many as keep the wanted features right. */
 static enum assay_status choose(struct search *s, const bool *wanted, const struct piece *const *candidates, size_t n, bool some,
 				struct choice *out, struct assay_error *err)
 {
@@ -415,8 +414,8 @@ static enum assay_status choose(struct search *s, const bool *wanted, const stru
 
 ORDER_POINTERS_BY(by_part, struct piece, BY_UP(part) BY_TEXT(name))
 
-/* The pieces without which all that is wanted stays right; those that save most are tried first. Where what they save does not add up to
- * what is asked for, they are tried together, and not one by one: the best alone will do. Release out->pieces. */
+/* Finds the pieces whose exclusion keeps the wanted features right, the largest saving first. If the savings cannot add up to the allowed
+ * share, the candidates are tried only together; otherwise also one by one. The caller frees out->pieces. */
 static enum assay_status slice_of(struct search *s, const bool *wanted, struct choice *out, struct assay_error *err)
 {
 	const struct piece **candidates = mem_new(s->pieces_n, sizeof(*candidates));
@@ -454,7 +453,7 @@ static bool are_alike(const struct search *s, size_t f, size_t g)
 	return true;
 }
 
-/* What each feature costs, if no other is wanted. Those that the same pieces leave right are one. */
+/* Fills the price of each feature as the only wanted one. Features that the same pieces keep right have the same price. */
 static enum assay_status price_each(struct search *s, struct assay_error *err)
 {
 	bool *wanted = mem_new(s->n, sizeof(*wanted));
@@ -480,7 +479,7 @@ static enum assay_status price_each(struct search *s, struct assay_error *err)
 	return st;
 }
 
-/* All that is cheap enough alone; if together it is not, without the dearest. */
+/* Finds a slice of all features that are cheap enough alone. If the slice is too expensive, excludes the most expensive features. */
 static enum assay_status slice_cheap(struct search *s, struct choice *out, struct assay_error *err)
 {
 	bool *wanted = mem_new(s->n, sizeof(*wanted));
@@ -511,7 +510,7 @@ static enum assay_status slice_cheap(struct search *s, struct choice *out, struc
 	return st;
 }
 
-/* ---- all of it ---- */
+/* ---- search ---- */
 
 ORDER_BY(by_price, struct slice_feature, BY_UP(alone) BY_TEXT(name))
 
@@ -549,7 +548,7 @@ static enum assay_status search_begin(struct search *s, struct assay_error *err)
 	return run_whole(s, err);
 }
 
-/* The lines of a text that are not empty, which ends each with a NUL; free() what is returned. */
+/* Returns the non-empty lines of a text, which it splits by NULs; the caller frees the array. */
 static char **lines_of(struct buf *text, size_t *n)
 {
 	char *rest = text->bytes, *line, **lines = mem_new(text->size + 1, sizeof(*lines));
@@ -561,7 +560,7 @@ static char **lines_of(struct buf *text, size_t *n)
 	return lines;
 }
 
-/* Lines "NAME" or "NUMBER NAME". */
+/* Reads lines "NAME" or "NUMBER NAME". */
 static enum assay_status read_only(const char *path, struct run_features *out, struct assay_error *err)
 {
 	struct buf text = BUF_INIT, numbered = BUF_INIT;
@@ -649,7 +648,7 @@ static enum assay_status find(struct search *s, struct choice *choice, struct as
 	return st;
 }
 
-/* Searches, for some hundred times as long as the commands run; writes request->output, and answers into the document. */
+/* Searches for a slice, writes it to request->output, and fills the document. */
 static enum assay_status slice_answer(const struct slice_request *request, struct document *d, struct assay_error *err)
 {
 	struct search s = { .asked = request };
@@ -675,9 +674,9 @@ static enum assay_status slice_answer(const struct slice_request *request, struc
 	return st;
 }
 
-/* ---- what features are counted ---- */
+/* ---- selected features ---- */
 
-/* The compiler would take any line for a name that this file of the program does not have. */
+/* Refuses a file with lines that are no features, which the compiler would take for features of other files. */
 static enum assay_status only_check(const char *path, struct assay_error *err)
 {
 	struct buf text = BUF_INIT;
@@ -704,7 +703,7 @@ static enum assay_status only_check(const char *path, struct assay_error *err)
 	return st;
 }
 
-/* The lines of features_compile(); free() *out. */
+/* Returns the option lines of features_compile() in *out; the caller frees them. */
 static enum assay_status options_of(const struct arguments *a, char **out, struct assay_error *err)
 {
 	char *only = a->only ? realpath(a->only, NULL) : NULL, *without = a->without ? realpath(a->without, NULL) : NULL;
@@ -730,9 +729,9 @@ static enum assay_status options_of(const struct arguments *a, char **out, struc
 	return st;
 }
 
-/* ---- here ---- */
+/* ---- builds in place ---- */
 
-/* The same one each time, for this program: CMake and configure remember compilers by their paths. */
+/* Returns the directory of compiler links for this program. It is always the same, because CMake and configure store compiler paths. */
 static enum assay_status find_links(char **links, struct assay_error *err)
 {
 	const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
@@ -763,7 +762,7 @@ static void remark_record(const char *path)
 		    "new directory, or after 'make clean'");
 }
 
-/* One command of a compiler, which may be called by its path: no links are needed. */
+/* Runs one compiler command without links, because the command may name the compiler by its path. */
 static enum assay_status compile_here(const struct compiler_wrapper *w, size_t n, char **words, struct assay_error *err)
 {
 	int status = 0;
@@ -819,7 +818,7 @@ static enum assay_status build_here(const struct arguments *a, const char *optio
 	return st;
 }
 
-/* ---- elsewhere ---- */
+/* ---- builds of a copy ---- */
 
 static enum assay_status build_variant(const struct arguments *a, const char *options, struct document *d, struct assay_error *err)
 {

@@ -9,7 +9,7 @@ struct arguments {
 	const char *events;
 };
 
-/* ---- what can be counted ---- */
+/* ---- countable events ---- */
 
 static void add_plan(const struct counting_plan *plan, struct document *d)
 {

@@ -13,7 +13,7 @@ struct arguments {
 	bool dry_run;
 };
 
-/* ---- what lab.yaml gets ---- */
+/* ---- entries of lab.yaml ---- */
 
 static const struct host *host_of_node(const struct inventory *inventory, const char *node)
 {
@@ -26,7 +26,7 @@ static const struct host *host_of_node(const struct inventory *inventory, const 
 	return NULL;
 }
 
-/* The first of --types that the node has; NULL: none. */
+/* Returns the first of --types that the node has; NULL: none. */
 static const char *type_of(const struct arguments *arguments, const struct slurm_node *node)
 {
 	for (const char *type = arguments->types; type && *type; type += strcspn(type, ",") + (type[strcspn(type, ",")] == ',')) {
@@ -39,7 +39,7 @@ static const char *type_of(const struct arguments *arguments, const struct slurm
 	return NULL;
 }
 
-/* An entry without its name: nodes that have it in common become one. In quotes: a feature may look like a number. free() it. */
+/* Returns an entry without its name, so that equal entries can be joined. Quotes features that may look like numbers. Caller frees it. */
 static char *entry_of(const struct arguments *arguments, const struct slurm_node *node)
 {
 	const char *type = type_of(arguments, node);
@@ -64,7 +64,7 @@ static void add_entry(const char *folded, const char *entry, void *to)
 	buf_format(to, "  - name: '%s'\n%s", folded, entry);
 }
 
-/* The new hosts as YAML, and how many there are. */
+/* Appends the new hosts as YAML, and returns their number. */
 static size_t make_entries(const struct arguments *arguments, const struct inventory *inventory, const struct slurm_nodes *nodes,
 			   struct buf *out)
 {
@@ -86,7 +86,7 @@ static size_t make_entries(const struct arguments *arguments, const struct inven
 
 static enum assay_status cannot_add(const char *path, const char *reason, struct assay_error *err)
 {
-	char *why = mem_string(reason); /* it is in *err */
+	char *why = mem_string(reason); /* `reason` may be the text of *err */
 	enum assay_status st = assay_fail(err, ASSAY_E_FORMAT,
 					  "the new hosts cannot be put at the end of %s, where 'hosts' must be the last key, with a host a "
 					  "line as in 'assay init'%s%s; --dry-run shows them",
@@ -96,7 +96,7 @@ static enum assay_status cannot_add(const char *path, const char *reason, struct
 	return st;
 }
 
-/* Puts the entries behind the text of the user, and reads the whole before it replaces the old file. */
+/* Appends the entries to lab.yaml, and checks the new text before it replaces the old file. */
 static enum assay_status write_entries(const struct inventory *inventory, const struct buf *entries, size_t n, struct assay_error *err)
 {
 	char *path = mem_format("%s/lab.yaml", cli_directory());
@@ -152,7 +152,7 @@ static void add_nodes(const struct arguments *arguments, const struct inventory 
 	doc_end(d);
 }
 
-/* Hosts that the cluster does not have any more. */
+/* Lists hosts of the inventory that are no longer nodes of the cluster. */
 static void add_gone(const struct inventory *inventory, const struct slurm_nodes *nodes, struct document *d)
 {
 	struct buf names = BUF_INIT;

@@ -28,19 +28,19 @@
 #define VERSIONS_MAX 20
 
 struct arguments {
-	struct cli_list files; /* or one selector */
-	const char *show;      /* start of the hashes to show, for a selector; NULL: list the files */
-	int64_t top;	       /* number of features; this and the next line are for features */
+	struct cli_list files; /* files and directories, or one selector */
+	const char *show;      /* selector: prefix of the hashes to show; NULL: list the files */
+	int64_t top;	       /* number of features; this and the next line: features only */
 	bool all, text;
 };
 
 /* ---- sample files ---- */
 
-/* ---- one function in one file ---- */
+/* ---- functions of a file ---- */
 
-/* Measurements of the samples about themselves. */
+/* Properties of a function's samples. */
 struct sampled {
-	double unsure_ns; /* mean, of the time without nested calls */
+	double unsure_ns; /* mean uncertainty of the time without nested calls */
 	size_t unwound;
 	bool estimated;
 	uint32_t max_weight;
@@ -64,7 +64,7 @@ static struct sampled sampled_find(const struct samples *s, const struct samples
 	return out;
 }
 
-/* Where the means over all calls lie. */
+/* Adds the lower or upper limits of the means over all calls. */
 static void add_interval(const struct samples *s, size_t function, bool high, struct document *d)
 {
 	struct samples_mean ns = samples_mean(s, function, SAMPLES_MEAN_NS), alone = samples_mean(s, function, SAMPLES_MEAN_ALONE_NS);
@@ -238,9 +238,9 @@ static enum assay_status show_files(const struct cli_list *files, struct documen
 	return st;
 }
 
-/* ---- files that the laboratory keeps: which ---- */
+/* ---- files in the laboratory ---- */
 
-/* APP[@VERSION], and not a file. */
+/* Reports whether the text is APP[@VERSION] rather than a file. */
 static bool is_selector(const char *text)
 {
 	size_t n = strlen(text);
@@ -249,7 +249,7 @@ static bool is_selector(const char *text)
 	       strncmp(text, "./", 2) != 0 && strncmp(text, "../", 3) != 0;
 }
 
-/* Versions in the order in which they come, each once, with commas. */
+/* Appends up to VERSIONS_MAX distinct versions, separated by commas, in their order in `files`. Returns the number of versions. */
 static size_t versions_of(const struct sample_file *files, size_t n, struct buf *out)
 {
 	size_t versions = 0;
@@ -288,7 +288,7 @@ static enum assay_status check_version(const struct sample_file *files, size_t n
 	return st;
 }
 
-/* The files of the version, which may be excluded if there is one alone. */
+/* Lists the files of the version. version: NULL if the application has only one. */
 static enum assay_status files_of(struct store *store, const char *application, const char *version, struct sample_file **out, size_t *n,
 				  struct assay_error *err)
 {
@@ -304,7 +304,7 @@ static enum assay_status files_of(struct store *store, const char *application, 
 	return st;
 }
 
-/* ---- a list of them ---- */
+/* ---- list of files ---- */
 
 static void add_kept(const struct lab *lab, const struct sample_file *file, bool stale, struct document *d)
 {
@@ -353,7 +353,7 @@ static enum assay_status list_kept(struct lab *lab, const char *application, con
 	return ASSAY_OK;
 }
 
-/* ---- what is in them ---- */
+/* ---- contents of files ---- */
 
 static enum assay_status show_kept(const struct lab *lab, const char *prefix, const struct sample_file *files, size_t n, struct document *d,
 				   struct assay_error *err)
@@ -483,7 +483,7 @@ static void add_remark(struct document *d, const char *code, const char *text)
 	doc_end(d);
 }
 
-/* Adds notes about a file that can be probed, or about why it cannot. */
+/* Adds notes about a program whose functions can be probed, or about the reasons why they cannot. */
 static void add_remarks(const struct site_module *m, struct document *d)
 {
 	char *some = mem_format("%zu of %zu functions have no entry to patch: their files were compiled without "
@@ -540,7 +540,7 @@ static enum assay_status inspect_program(const char *file, struct document *d, s
 	return st;
 }
 
-/* Reports whether the file starts as a program or shared library does. */
+/* Reports whether the file is an ELF file. */
 static bool is_program(const char *path)
 {
 	char start[SELFMAG];
@@ -567,7 +567,7 @@ static enum assay_status inspect_run(struct lab *lab, void *arguments, struct do
 	return inspect_samples(a, d, err);
 }
 
-/* A hash may start with nothing: then all of them are meant. */
+/* Accepts any text; an empty prefix selects all files. */
 static enum assay_status parse_prefix(const char *text, void *to, struct assay_error *err)
 {
 	(void)err;

@@ -34,7 +34,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define RECORD_LEAST_BYTES  (256u << 10) /* room in a file before its first record */
+#define RECORD_LEAST_BYTES  (256u << 10) /* space that a file needs before its first record */
 #define STATUS_BYTES_MAX    (1u << 20)
 #define WHY_BYTES	    160
 #define FUNCTIONS_MAX	    64u
@@ -43,30 +43,30 @@
 #define STUB_BYTES	    16u
 #define LEADS_TO	    "assay_interpose_function"
 #define SAMPLES		    ".samples"
-#define ENTRIES		    9u /* entries of the dynamic section */
+#define ENTRIES		    9u /* number of entries of the dynamic section */
 
 enum { CMD_RECORD_CALLS, CMD_RECORD_FUNCTIONS, CMD_RECORD_COUNTERS, CMD_RECORD_FEATURES };
 
 struct arguments {
 	struct cli_list words;
-	const char *output; /* directory */
+	const char *output; /* output directory */
 	int kind;
-	struct cli_list calls; /* library functions; CMD_RECORD_CALLS, as the next two lines */
-	double overhead;       /* part of the time of a thread */
+	struct cli_list calls; /* library functions; this and the next two lines: CMD_RECORD_CALLS */
+	double overhead;       /* share of a thread's time */
 	bool context, progressive;
 	struct cli_list functions; /* CMD_RECORD_FUNCTIONS and CMD_RECORD_COUNTERS */
-	struct cli_list modules;   /* CMD_RECORD_FUNCTIONS, as the next three lines */
+	struct cli_list modules;   /* this and the next three lines: CMD_RECORD_FUNCTIONS */
 	const char *counters, *library, *list, *input;
-	double budget; /* part of the time of a function; below 0: the default of the library */
-	int64_t seed;  /* below 0: one is drawn */
-	int64_t nodes; /* CMD_RECORD_COUNTERS, as the next line; 0: the default */
+	double budget; /* share of a function's time; below 0: the library's default */
+	int64_t seed;  /* below 0: random */
+	int64_t nodes; /* this and the next line: CMD_RECORD_COUNTERS; 0: default */
 	bool full;
 };
 
-/* ---- a library of functions that are named ---- */
+/* ---- library for functions of --call ---- */
 
-/* Functions of libraries whose calls are recorded because the user names them: a library to be preloaded that exports their names, and
- * leads all of them to libassay-interpose.so (runs/inside/interpose/interpose_functions.c). Only for commands; x86-64. */
+/* Writes a library that exports the functions named by --call and passes their calls to libassay-interpose.so
+ * (runs/inside/interpose/interpose_functions.c). It is preloaded into the program. x86-64 only. */
 
 static size_t name_bytes(const char *item)
 {
@@ -82,8 +82,8 @@ static bool item_is_right(const char *item)
 	       (!item[n] || (item[n + 1] >= '1' && item[n + 1] <= '6' && !item[n + 2]));
 }
 
-/* items [n]: "NAME", or "NAME:N", N the argument (1 to 6) that tells how much a call has to do. ASSAY_E_USAGE: not such words, or one
- * twice. */
+/* Checks items [n]: "NAME" or "NAME:N". N, from 1 to 6, is the argument that measures the work of a call. ASSAY_E_USAGE: another form, or a
+ * function that is named twice. */
 static enum assay_status called_functions_check(const char *const *items, size_t n, struct assay_error *err)
 {
 #if !defined(__x86_64__)
@@ -105,7 +105,7 @@ static enum assay_status called_functions_check(const char *const *items, size_t
 	return ASSAY_OK;
 }
 
-/* Parts of the file, which are at the same places in memory. */
+/* Offsets of the parts in the file and in memory. */
 struct places {
 	size_t hash, symbols, relocation, texts, stubs, dynamic, table, end;
 };
@@ -159,7 +159,7 @@ static void headers_put(struct buf *file, const struct places *p)
 		  .p_filesz = data - sizeof(uint64_t),
 		  .p_memsz = data - sizeof(uint64_t),
 		  .p_align = 8 },
-		{ .p_type = PT_GNU_STACK, .p_flags = PF_R | PF_W, .p_align = 16 }, /* or stacks become executable */
+		{ .p_type = PT_GNU_STACK, .p_flags = PF_R | PF_W, .p_align = 16 }, /* without it, stacks become executable */
 	};
 
 	put(file, 0, &elf, sizeof(elf));
@@ -183,7 +183,7 @@ static void dynamic_put(struct buf *file, const struct places *p)
 	put(file, p->relocation, &leads, sizeof(leads));
 }
 
-/* One bucket: all symbols are in one chain, behind those that are none and not here. */
+/* Writes a hash table with one bucket, a chain of all defined symbols. */
 static void hash_put(struct buf *file, const struct places *p, size_t n)
 {
 	uint32_t words[2 + 1 + FUNCTIONS_MAX + 2] = { 1, (uint32_t)n + 2, 2 };
@@ -193,7 +193,7 @@ static void hash_put(struct buf *file, const struct places *p, size_t n)
 	put(file, p->hash, words, (3 + n + 2) * sizeof(*words));
 }
 
-/* mov $number, %r11d; jmp *table(%rip) */
+/* Writes "mov $number, %r11d; jmp *table(%rip)". */
 static void stub_put(struct buf *file, size_t at, uint32_t number, size_t table)
 {
 	unsigned char code[STUB_BYTES] = { 0x41, 0xbb, 0, 0, 0, 0, 0xff, 0x25 };
@@ -204,7 +204,7 @@ static void stub_put(struct buf *file, size_t at, uint32_t number, size_t table)
 	put(file, at, code, sizeof(code));
 }
 
-/* Writes the library. */
+/* Writes the library for n functions. */
 static enum assay_status called_functions_write(const char *path, const char *const *items, size_t n, struct assay_error *err)
 {
 	Elf64_Sym symbol = { .st_name = 1, .st_info = ELF64_ST_INFO(STB_GLOBAL, STT_NOTYPE) };
@@ -243,10 +243,10 @@ static enum assay_status called_functions_write(const char *path, const char *co
 	return st;
 }
 
-/* Writes the library for functions that the user names into the directory. *path is NULL if there are none; free() it. */
+/* Writes the library for the functions of --call into the output directory. *path is NULL if there are none; the caller frees it. */
 static enum assay_status write_functions(const struct arguments *a, char **path, struct assay_error *err)
 {
-	const char *directory = getenv("ASSAY_INTERPOSE_DIRECTORY"); /* absolute */
+	const char *directory = getenv("ASSAY_INTERPOSE_DIRECTORY"); /* absolute path */
 	struct buf names = BUF_INIT;
 	enum assay_status st;
 
@@ -262,10 +262,10 @@ static enum assay_status write_functions(const struct arguments *a, char **path,
 	return st;
 }
 
-/* How many filters of system calls (seccomp) everything here has: what is given more is not recorded, for it might be killed. */
+/* Passes on the number of seccomp filters of this process. A process with more filters is not recorded: the kernel might kill it. */
 static void tell_filters(void)
 {
-	static const char *const keys[] = { "\nSeccomp_filters:", "\nSeccomp:" }; /* the latter alone before Linux 5.9 */
+	static const char *const keys[] = { "\nSeccomp_filters:", "\nSeccomp:" }; /* the second one for kernels before Linux 5.9 */
 	struct buf status = BUF_INIT;
 	struct assay_error ignored;
 	const char *line = NULL;
@@ -295,7 +295,7 @@ static void set_environment(const struct arguments *a, const char *library, cons
 	mem_free(preload, ppm, run);
 }
 
-/* ---- what processes are told from outside ---- */
+/* ---- observation from outside ---- */
 
 struct watch {
 	pthread_t thread;
@@ -325,7 +325,7 @@ static void *watch_run(void *of)
 	return NULL;
 }
 
-/* Where there can be no thread, nobody is told anything. */
+/* Starts a thread that writes observations for the recorded processes. Without a thread, there are no observations. */
 static void watch_begin(struct watch *w, const char *directory)
 {
 	static const struct stops_words words = RECORD_STOPS;
@@ -347,23 +347,23 @@ static void watch_end(struct watch *w)
 	stops_free(w->stops);
 }
 
-/* ---- what was recorded ---- */
+/* ---- recorded processes ---- */
 
 struct recorded {
 	size_t processes, killed, records;
-	char **sites; /* [n_sites], of each file its own; sorted and counted at the end */
+	char **sites; /* [n_sites] call sites of all files; sorted and counted at the end */
 	size_t n_sites, capacity;
-	double calls; /* estimated from the records' weights */
+	double calls; /* number of calls, estimated by the records' weights */
 	uint64_t dropped;
-	uint64_t *pids, *children; /* [processes], [n_children] that fork() and waitpid() have said */
+	uint64_t *pids, *children; /* [processes]; [n_children] from fork() and waitpid() */
 	size_t pids_capacity, n_children, children_capacity;
-	uint64_t *executed; /* [n_executed] processes, each as often as it has executed a program */
+	uint64_t *executed; /* [n_executed] process ids, one for each executed program */
 	size_t n_executed, executed_capacity;
-	size_t ranks, restricted; /* processes that have a rank, and that have restricted their system calls */
-	char *restricted_name;	  /* the first of their programs; NULL: not known */
+	size_t ranks, restricted; /* numbers of processes with a rank, and of processes that restricted their system calls */
+	char *restricted_name;	  /* program of the first restricted process; NULL: unknown */
 };
 
-/* Those of one process are not those of another one. */
+/* Adds the child processes of a file's process. */
 static void children_add(const struct samples *file, struct recorded *sum)
 {
 	size_t n;
@@ -383,7 +383,7 @@ static size_t count_of(const uint64_t *pids, size_t n, uint64_t pid)
 	return count;
 }
 
-/* How many of them have no file. */
+/* Returns the number of child processes without a file. */
 static size_t children_missing(const struct recorded *sum)
 {
 	size_t missing = 0;
@@ -393,7 +393,7 @@ static size_t children_missing(const struct recorded *sum)
 	return missing;
 }
 
-/* The last call of the process executed another program, which starts a file of its own. */
+/* Reports whether the process's last call executed another program, which starts a new file. */
 static bool has_executed(const struct samples *file)
 {
 	const struct sample *last = NULL;
@@ -403,7 +403,7 @@ static bool has_executed(const struct samples *file)
 	return last && !file->finished && strncmp(file->functions[last->function].name, "exec", 4) == 0;
 }
 
-/* How many such files there are not. What starts ranks has none. */
+/* Returns the number of executed programs without a file; 0 with ranks, whose launchers have no files. */
 static size_t executed_missing(const struct recorded *sum)
 {
 	size_t missing = 0;
@@ -454,7 +454,7 @@ static void file_add(const char *path, struct recorded *sum)
 	samples_release(&file);
 }
 
-/* Functions that the user named, and that nobody called. */
+/* Reports functions of --call without calls. */
 static void functions_missing(const struct arguments *a, const struct recorded *sum)
 {
 	for (size_t i = 0; i < a->calls.n; i++) {
@@ -473,7 +473,7 @@ static void functions_missing(const struct arguments *a, const struct recorded *
 	}
 }
 
-/* How many different ones there are; they are released. */
+/* Returns the number of distinct call sites, and frees them. */
 static size_t sites_count(struct recorded *sum)
 {
 	size_t n = 0;
@@ -485,7 +485,7 @@ static size_t sites_count(struct recorded *sum)
 	return n;
 }
 
-/* Or another one is in its place. */
+/* Reports whether the directory was removed or replaced. */
 static bool is_gone(const char *path, int directory)
 {
 	struct stat was, now;
@@ -494,7 +494,7 @@ static bool is_gone(const char *path, int directory)
 	       (stat(path, &now) != 0 || was.st_ino != now.st_ino || was.st_dev != now.st_dev);
 }
 
-/* How many processes of this run go on, as those of a program that becomes a daemon do: they have our variable. */
+/* Returns the number of running processes with the environment of this run, such as daemons. */
 static size_t still_running(void)
 {
 	char *variable = mem_format("ASSAY_INTERPOSE_RUN=%s", getenv("ASSAY_INTERPOSE_RUN"));
@@ -519,7 +519,7 @@ static size_t still_running(void)
 
 #define LOADER_BYTES 256
 
-/* The program's dynamic linker; "": it has none. False: it is no such file. */
+/* Reads the path of the program's dynamic linker; "": none. Returns false if the file cannot be read. */
 static bool loader_read(int fd, const Elf64_Ehdr *head, char loader[LOADER_BYTES])
 {
 	Elf64_Phdr part;
@@ -539,8 +539,7 @@ static bool loader_read(int fd, const Elf64_Ehdr *head, char loader[LOADER_BYTES
 	return true;
 }
 
-/* Returns the reason for which no library can be preloaded into the program in that file, such as "is linked statically". NULL: the file
- * has no such reason, or is not machine code. */
+/* Returns the reason why no library can be preloaded into a program, such as "is linked statically"; NULL: none is known. */
 static const char *why_no_preload(const char *file)
 {
 	Elf64_Ehdr head;
@@ -559,7 +558,7 @@ static const char *why_no_preload(const char *file)
 	return why;
 }
 
-/* Why a program left nothing, as far as its file and what was dropped say. */
+/* Returns the reason why a program has no records, as far as its file and the dropped records show. */
 static const char *nothing_why(const char *program, bool gone, size_t running, const struct recorded *sum, char why[WHY_BYTES])
 {
 	struct assay_error ignored;
@@ -623,7 +622,7 @@ static enum assay_status tell(const struct arguments *a, bool gone, struct assay
 	enum assay_status st = ASSAY_OK;
 	char **names, *next;
 
-	file_names(directory, SAMPLES, &names, &n, err); /* gone: nothing was recorded */
+	file_names(directory, SAMPLES, &names, &n, err); /* a removed directory has no records */
 	for (size_t i = 0; i < n; i++) {
 		char *path = mem_format("%s/%s", directory, names[i]);
 
@@ -702,7 +701,7 @@ static enum assay_status record_calls(const struct arguments *a, struct assay_er
 	if (!st) {
 		ended = foreground_check_end(a->words.items[0], status, &program);
 		st = tell(a, is_gone(a->output, directory), err);
-		if (ended) { /* records until then are kept */
+		if (ended) { /* records from before a failure are kept */
 			if (st)
 				cli_remark("%s", err->text);
 			st = ended;
@@ -716,16 +715,16 @@ static enum assay_status record_calls(const struct arguments *a, struct assay_er
 	return st;
 }
 
-/* ---- sample files that a program has left ---- */
+/* ---- sample files of a program ---- */
 
 struct outcome {
 	size_t files, samples;
-	double bytes;		 /* size on the disk */
-	uint64_t dropped, calls; /* including those that were only counted */
-	uint64_t unseen;	 /* threads */
-	bool unfinished;	 /* processes of the emulation, which write at their end */
-	bool shares;		 /* memory with other processes */
-	char *why;		 /* reason in the first file that names one */
+	double bytes;		 /* size on disk */
+	uint64_t dropped, calls; /* calls: including calls that were only counted */
+	uint64_t unseen;	 /* number of threads that were not simulated */
+	bool unfinished;	 /* an emulated process has not written its samples, which it does at its end */
+	bool shares;		 /* shares memory with other processes */
+	char *why;		 /* reason for dropped samples, from the first file with one */
 };
 
 static void count_file(const char *directory, const char *name, struct outcome *outcome)
@@ -823,8 +822,8 @@ static enum assay_status tell_samples(const char *directory, const char *no_file
 
 /* ---- functions ---- */
 
-/* *n of them, modules[1 + a->modules.n], are to be released. The program itself may be a script or something else that starts what is
- * measured, as long as a module has the functions. */
+/* Opens the modules with the selected functions: *n of modules[1 + a->modules.n], which the caller releases. With --module, the program
+ * itself may be a script that starts the measured program. */
 static enum assay_status modules_open(const struct arguments *a, const char *program, struct site_module *modules, size_t *n,
 				      struct assay_error *err)
 {
@@ -883,7 +882,7 @@ static enum assay_status plan_make(const struct arguments *a, struct counting_pl
 	return st;
 }
 
-/* Finds the probe's library: `given`, or (NULL) ours. free() *path. */
+/* Finds the probe's library: `given`, or the installed one if it is NULL. The caller frees *path. */
 static enum assay_status find_library(const char *given, char **path, struct assay_error *err)
 {
 	enum assay_status st;
@@ -908,7 +907,7 @@ static enum assay_status set_preload(const struct arguments *a, struct assay_err
 	return ASSAY_OK;
 }
 
-/* One for all runs that counters need: what they measure is joined by call. */
+/* Sets one seed for all runs that the counters need, because their measurements are joined by call. */
 static void set_seed(int64_t seed)
 {
 	struct timespec now;
@@ -972,7 +971,7 @@ static enum assay_status measure_program(const struct arguments *a, const struct
 		set_seed(a->seed);
 		ended = run_all(a, &program);
 		st = tell_samples(a->output, "no selected function was called", "no selected function was called", err);
-		if (ended) { /* samples until then are kept */
+		if (ended) { /* samples from before a failure are kept */
 			st = ended;
 			*err = program;
 		}
@@ -1000,7 +999,7 @@ static enum assay_status record_functions(const struct arguments *a, struct assa
 
 /* ---- counters ---- */
 
-/* Returns the functions as the library takes them: "NAME,..." or "@FILE"; NULL: all. free() it. */
+/* Returns the functions in the library's format: "NAME,..." or "@FILE"; NULL: all. The caller frees the text. */
 static char *functions_text(const struct cli_list *functions)
 {
 	struct buf text = BUF_INIT;
@@ -1032,7 +1031,7 @@ static enum assay_status record_counters(const struct arguments *a, struct assay
 
 /* ---- features ---- */
 
-/* Keeps the features of a run that fails, too, and reports its failure. */
+/* Runs the program and reports its failure, but keeps the features of a failed run. */
 static enum assay_status record_features(const struct arguments *a, struct assay_error *err)
 {
 	enum assay_status st = foreground_make_directory(a->output, 0700, "ASSAY_FEATURES_DIRECTORY", err);
@@ -1073,7 +1072,7 @@ static enum assay_status record_run(struct lab *lab, void *arguments, struct doc
 	return recorders[a->kind](a, err);
 }
 
-/* 1%, or .01 */
+/* Parses "1%" or "0.01". */
 static enum assay_status share_parse(const char *text, void *share, struct assay_error *err)
 {
 	size_t n = strlen(text);

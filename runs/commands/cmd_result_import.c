@@ -12,7 +12,7 @@
 #include <errno.h>
 #include <sys/stat.h>
 
-/* Shows the rows of a file that were excluded, by reason. */
+/* Adds the number of excluded rows of a file, by reason. */
 static void show_skipped(const struct imported *imported, struct document *d)
 {
 	doc_object(d, "not_used");
@@ -110,7 +110,7 @@ static enum assay_status parse_time(const char *text, void *to, struct assay_err
 	return ASSAY_OK;
 }
 
-/* Refuses what cannot be the name of `what` ("a version"). */
+/* Refuses a name that is not valid for `what` ("a version"). */
 static enum assay_status check_name(const char *what, const char *name, struct assay_error *err)
 {
 	if (run_name_fault(name))
@@ -126,7 +126,7 @@ static enum assay_status import_check(void *arguments, struct assay_error *err)
 	return st || !a->application ? st : check_name("an application", a->application, err);
 }
 
-/* Finds the times of a file that has none: rows that an earlier file had keep theirs; the others were measured when it was written. */
+/* Finds the times of a file without times. Rows of earlier imports of the file keep their times; the others get its modification time. */
 static enum assay_status file_times(struct store *store, const char *path, const char *version, const struct buf *text,
 				    struct foreign_options *how, char digest[DIGEST_HEX_BYTES], struct assay_error *err)
 {
@@ -146,7 +146,7 @@ static enum assay_status file_times(struct store *store, const char *path, const
 			continue;
 		if (start.bytes < text->size && strcmp(store_text(stmt, 3), version) != 0)
 			snprintf(start.version, sizeof(start.version), "%s", store_text(stmt, 3));
-		/* A last row that was not written to its end then is another one now. */
+		/* A row that was incomplete then may differ now. */
 		while (start.bytes && !strchr("\r\n", text->bytes[start.bytes]) && text->bytes[start.bytes - 1] != '\n')
 			start.bytes--;
 		mem_append(how->starts, how->n_starts, &capacity, start);
@@ -160,7 +160,7 @@ static enum assay_status file_times(struct store *store, const char *path, const
 	return st;
 }
 
-/* A file without versions, imported under one name and then under another, says of both that they are alike. */
+/* Warns if a file without versions was imported under another version before, so that the two would be equal. */
 static enum assay_status warn_of_twins(struct lab *lab, const struct arguments *a, const struct foreign_result *f, struct assay_error *err)
 {
 	sqlite3_stmt *stmt = NULL;

@@ -11,8 +11,8 @@
 #include <inttypes.h>
 #include <math.h>
 
-#define TAIL_BYTES  2000 /* of each stream */
-#define BUILD_SHOWN 8	 /* digits */
+#define TAIL_BYTES  2000 /* most bytes of a stream that are shown */
+#define BUILD_SHOWN 8	 /* number of digits */
 
 struct arguments {
 	const char *selector;
@@ -21,15 +21,15 @@ struct arguments {
 
 /* ---- results ---- */
 
-/* All runs of a version, also those of other builds. */
+/* All runs of a version, including runs of older builds. */
 struct shown {
 	const struct evidence *evidence;
 	const struct run_set *runs;
-	struct helper_result *accounts;		/* [runs->n], of the kernel */
-	const struct helper_result **accounted; /* [n_accounted]: those of them that are known */
+	struct helper_result *accounts;		/* [runs->n] resource usage counters */
+	const struct helper_result **accounted; /* [n_accounted] the known ones among them */
 	size_t n_accounted;
-	const char *build; /* that counts; NULL: none does */
-	char *others;	   /* what is said of runs that do not count; NULL: all count */
+	const char *build; /* build whose runs count; NULL: none */
+	char *others;	   /* note on runs that do not count; NULL: all count */
 	size_t failed;
 };
 
@@ -90,7 +90,7 @@ static void add_repetitions(const struct shown *shown, struct document *d)
 	doc_end(d);
 }
 
-/* Repetitions of one machine and build under one fingerprint; without one, of one machine and 'assay run', or of one time. */
+/* Reports whether two repetitions belong together: same machine, build and fingerprint; without fingerprint, the same plan or time. */
 static bool same_session(const struct run *a, const struct run *b)
 {
 	return strcmp(a->machine, b->machine) == 0 && strcmp(a->build, b->build) == 0 && strcmp(a->fingerprint, b->fingerprint) == 0 &&
@@ -200,7 +200,7 @@ static enum assay_status show_results(struct lab *lab, const struct arguments *a
 	return st;
 }
 
-/* ---- those that failed ---- */
+/* ---- failed runs ---- */
 
 static bool is_printable(char c, bool utf8)
 {
@@ -209,7 +209,7 @@ static bool is_printable(char c, bool utf8)
 	return byte >= 0x80 ? utf8 : (byte >= ' ' && byte != 0x7f) || byte == '\n' || byte == '\t';
 }
 
-/* The last lines of a stream, indented; what a terminal should not get becomes '?'. */
+/* Adds the last lines of a stream, indented, with '?' in place of characters that may harm a terminal. */
 static void show_tail(const char *what, const char *bytes, size_t n, struct document *d)
 {
 	size_t from = n > TAIL_BYTES ? n - TAIL_BYTES : 0;
@@ -241,7 +241,7 @@ static void set_known(struct document *d, const char *key, int64_t value)
 	doc_set(d, key, value >= 0 ? doc_value_of(value) : DOC_NOTHING);
 }
 
-/* null where it is not text. */
+/* Sets the stream, or null if it is not text. */
 static void set_stream(struct document *d, const char *key, const char *bytes, size_t n)
 {
 	doc_set(d, key, text_is_utf8(bytes, n) && !memchr(bytes, 0, n) ? bytes : NULL);
@@ -273,7 +273,7 @@ static void show_failure(const struct execution_row *row, bool output, struct do
 	doc_end(d);
 }
 
-/* Executions of the application and, when it was named, the version. */
+/* Loads the failed executions of the application or, if given, of the version. */
 static enum assay_status load_failed(struct lab *lab, const char *selector, struct execution_rows *out, struct assay_error *err)
 {
 	char *application = NULL, *version = NULL;
@@ -292,7 +292,7 @@ static enum assay_status show_failed(struct lab *lab, const struct arguments *a,
 	enum assay_status st = load_failed(lab, a->selector, &rows, err);
 
 	if (!st && rows.n == 0)
-		st = evidence_runs(lab, a->selector, &runs, err); /* says what there is, when there is no such application */
+		st = evidence_runs(lab, a->selector, &runs, err); /* reports what exists if the application is unknown */
 	if (!st) {
 		doc_set(d, "selector", a->selector);
 		if (rows.n == 0)

@@ -13,7 +13,7 @@
 #include <inttypes.h>
 #include <math.h>
 
-#define ORDER_SHOWN 60 /* runs of a dry run's order */
+#define ORDER_SHOWN 60 /* number of runs in the shown order of a dry run */
 
 struct arguments {
 	const char *application, *seed;
@@ -26,7 +26,7 @@ struct arguments {
 volatile sig_atomic_t cmd_run_cancelled;
 static struct progress progress;
 static double started_s;
-static size_t before; /* runs that were done before the first one of this session; SIZE_MAX: none has ended yet */
+static size_t before; /* number of runs done before this session; SIZE_MAX: no run has ended yet */
 
 static void run_begin(void)
 {
@@ -69,7 +69,7 @@ void cmd_run_watch(struct launch_options *options)
 
 /* ---- the plan ---- */
 
-/* What the manifest says, and how many entry points are measured in each version, where that is known. */
+/* Adds the manifest's `probe` and, if known, the number of entry points measured in each version. */
 static void add_probe(const struct launch *launch, struct document *d)
 {
 	cJSON *probe = launch->plan.probe ? cJSON_Parse(launch->plan.probe) : NULL, *list;
@@ -90,7 +90,7 @@ static void add_probe(const struct launch *launch, struct document *d)
 static void add_plan(const struct launch *launch, bool dry, struct document *d)
 {
 	const struct plan *plan = &launch->plan;
-	char seed[32]; /* of 64 bits, more than a double holds: text */
+	char seed[32]; /* text, because a double cannot hold 64 bits */
 
 	snprintf(seed, sizeof(seed), "%" PRIu64, plan->seed);
 	doc_set(d, "application", plan->application);
@@ -104,7 +104,7 @@ static void add_plan(const struct launch *launch, bool dry, struct document *d)
 	add_probe(launch, d);
 }
 
-/* ---- a dry run: what would be run, and how long it would take ---- */
+/* ---- dry run ---- */
 
 static void add_dry_hosts(const struct launch *launch, struct document *d)
 {
@@ -193,9 +193,9 @@ static void add_dry_run(const struct launch *launch, struct document *d)
 	free(time);
 }
 
-/* ---- what was run ---- */
+/* ---- results ---- */
 
-/* Why runs are missing: of the first host that did not come to its end, and how many more there are. */
+/* Appends the reason for missing runs: the message of the first host that failed, and the number of other such hosts. */
 static void add_why_missing(const struct launch *launch, struct buf *out)
 {
 	size_t n = 0, first = 0;
@@ -266,8 +266,7 @@ static void add_hosts(const struct launch *launch, struct document *d)
 	doc_end(d);
 }
 
-/* The median over machines of the medians of their repetitions, and of the median absolute deviations from these; NaN when there is none.
- */
+/* Returns the median over machines of their median result; *noise: the same of the median absolute deviations. NaN: no results. */
 static double median_of(const struct launch *launch, const char *version, const char *input, double *noise)
 {
 	double *values = mem_new(launch->rows.n, sizeof(double)), *medians = mem_new(launch->n, sizeof(double)), median;
@@ -305,7 +304,7 @@ static void add_median(const struct launch *launch, const char *version, const c
 		  unit ? unit : "");
 }
 
-/* The time of an instrumented run says nothing: its samples do. */
+/* Adds the sample files. An instrumented run has no valid time. */
 static void add_samples(const struct launch *launch, const char *version, const char *input, struct document *d)
 {
 	size_t files = 0;
@@ -373,7 +372,7 @@ static bool is_like(const struct execution_row *a, const struct execution_row *b
 	       strcmp(a->detail, b->detail) == 0;
 }
 
-/* The first failure (or warning) of each kind, and how many are like it. */
+/* Adds the first failure or warning of each kind, with the number of its kind. */
 static void add_kinds_of_failures(const struct execution_rows *rows, struct document *d)
 {
 	bool *told = mem_new(rows->n, sizeof(*told));
@@ -399,7 +398,7 @@ static void add_kinds_of_failures(const struct execution_rows *rows, struct docu
 	free(told);
 }
 
-/* Each is compared with the first one of its version. */
+/* Adds the software of each version and host, compared with the first host of the version. */
 static void add_stacks(const struct launch *launch, struct document *d)
 {
 	const struct stack_rows *stacks = &launch->stacks;
@@ -436,7 +435,7 @@ static void add_stacks(const struct launch *launch, struct document *d)
 			 expected);
 }
 
-/* ---- what to do next ---- */
+/* ---- next steps ---- */
 
 static void add_next(struct document *d, const char *remark, const char *const *words)
 {
@@ -453,7 +452,7 @@ static void add_next(struct document *d, const char *remark, const char *const *
 	free(line);
 }
 
-/* Which input answers are about that name one: the first of those that have the most versions with results, or with failures. */
+/* Returns the first input with the most versions that have results, or failures. */
 static size_t input_to_look_at(const struct launch *launch, bool failed)
 {
 	const struct plan *plan = &launch->plan;
@@ -475,7 +474,7 @@ static size_t input_to_look_at(const struct launch *launch, bool failed)
 	return best;
 }
 
-/* To look at the first two versions that have results of one input, or at the only one. */
+/* Adds commands that show the first two versions with results of one input, or the only one. */
 static void add_look(const struct launch *launch, struct document *d)
 {
 	const struct plan *plan = &launch->plan;
@@ -539,7 +538,7 @@ static void show_runs(const struct launch *launch, const char *selector, struct 
 
 /* ---- the command ---- */
 
-/* A script may ask for it every night: that is not a failure. */
+/* Answers that there is nothing to run. This is no failure, because scripts may ask every night. */
 static void show_nothing(const struct launch *launch, const char *why, struct document *d)
 {
 	static const char *const lists[] = { "hosts", "results", "failures" };

@@ -10,8 +10,7 @@ extern const struct command changes_command, build_command, inspect_command, cou
 /* Imports fingerprints of recorded machines from a CSV file. */
 enum assay_status import_machines(struct lab *lab, const char *file, struct document *d, struct assay_error *err);
 
-/* Executes the compiler in whose place the program was called (runs/inside/variants/compiler_wrapper.h), for main(). Returns the exit
- * status if that cannot be. */
+/* Runs the compiler whose name the program was called by (runs/inside/variants/compiler_wrapper.h). Returns the exit status for main(). */
 int build_as_compiler(int argc, char **argv);
 
 #endif
