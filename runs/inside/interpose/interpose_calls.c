@@ -1,5 +1,5 @@
-/* The recorded calls, one row each: descriptors, waiting and threads; system calls by number; streams; files and processes. */
-#define _FORTIFY_SOURCE 0 /* the functions themselves, not their inline forms */
+/* Wrappers of the recorded calls, one row each: descriptors, waiting and threads; system calls by number; streams; files and processes. */
+#define _FORTIFY_SOURCE 0 /* wraps the functions themselves, not their inline forms */
 #include "runs/inside/interpose/interpose.h"
 
 #include <dlfcn.h>
@@ -33,7 +33,7 @@
 
 /* ---- parts of a wrapper ---- */
 
-#define FUNCTIONS  1 /* number of the first function here */
+#define FUNCTIONS  1 /* number of the first function in this file */
 #define ENTER	   interpose_enter
 #define RESTRICTED "the program restricts its system calls"
 #define EXPORT	   __attribute__((visibility("default")))
@@ -44,7 +44,7 @@
 #define NO_ARGS 0
 #define ARG(a)	interpose_mix(0, (uint64_t)(a))
 
-/* Returns only whether there is a pointer: addresses differ from run to run. */
+/* Returns 0, or -1 for a failure: addresses differ from run to run. */
 static inline int64_t result_pointer(const void *r)
 {
 	return !r || (intptr_t)r == -1 ? -1 : 0;
@@ -62,8 +62,7 @@ static inline int64_t result_number(int64_t r)
 #define RESULT_OF(r)                                                                                                                       \
 	_Generic((r), void * : result_pointer, char * : result_pointer, FILE * : result_pointer, size_t : result_count, default : result_number)(r)
 
-/* Looks a function up at its first call, which may come before any constructor of ours. `version`: NULL, or the version to prefer if a
- * library has it. */
+/* Finds a function at its first call, which may come before all constructors of this library. version: preferred version; NULL: any. */
 __attribute__((cold)) static void look_up(void **kept, const char *name, const char *version)
 {
 	int before = errno;
@@ -72,13 +71,13 @@ __attribute__((cold)) static void look_up(void **kept, const char *name, const c
 	if (!found)
 		found = dlsym(RTLD_NEXT, name);
 	if (!found)
-		abort(); /* the program could not have been linked */
+		abort(); /* unreachable: the program was linked with it */
 	errno = before;
 	__atomic_store_n(kept, found, __ATOMIC_RELAXED);
 }
 
-/* Defines a wrapper of RESULT NAME PARAMETERS, called with ARGUMENTS, recorded as `label`. FILE, SIZE and ARGS are evaluated after the
- * call; `r` is its result. */
+/* Defines the slow path of a wrapper of RESULT NAME PARAMETERS, called with ARGUMENTS and recorded as `label`. FILE, SIZE and ARGS are
+ * evaluated after the call, whose result is `r`. */
 #define SLOW(version, result, name, symbol, label, parameters, arguments, file, size, args)                                                \
 	static result(*next_##name) parameters;                                                                                            \
 	__attribute__((noinline)) static result slow_##name(uint64_t key, WORDS parameters)                                                \
@@ -96,7 +95,7 @@ __attribute__((cold)) static void look_up(void **kept, const char *name, const c
 	}
 #define KEY() interpose_key(__builtin_return_address(0), FUNCTIONS + __COUNTER__)
 
-/* A skipped call is a jump: its site and its function are known. */
+/* Defines a wrapper, which jumps to the real function if the call is not timed. */
 #define CALL_OF(version, result, name, label, parameters, arguments, file, size, args)                                                     \
 	SLOW(version, result, name, #name, label, parameters, arguments, file, size, args)                                                 \
 	EXPORT result name parameters                                                                                                      \
@@ -115,7 +114,7 @@ static uint64_t ns_of(const struct timespec *t)
 	return (uint64_t)t->tv_sec * 1000000000u + (uint64_t)t->tv_nsec;
 }
 
-/* Returns the bytes of a vector. Read only after the kernel has read it: before, its address may be invalid. */
+/* Returns the bytes of a vector, which is read only after the kernel has read it: its address may be invalid before. */
 static uint64_t vector_bytes(const struct iovec *parts, int n, ssize_t result)
 {
 	uint64_t sum = 0;
@@ -173,7 +172,7 @@ CALL(int, epoll_wait, (int fd, struct epoll_event *events, int n, int ms), (fd, 
 CALL(int, epoll_pwait, (int fd, struct epoll_event *events, int n, int ms, const sigset_t *mask), (fd, events, n, ms, mask), fd,
      (uint64_t)n, ARG(ms))
 
-/* An interrupted sleep has read its argument as well. */
+/* After an interruption, NO_SIZE is recorded instead of the argument. */
 CALL(int, nanosleep, (const struct timespec *t, struct timespec *left), (t, left), NO_FILE, r ? NO_SIZE : ns_of(t), NO_ARGS)
 CALL(int, clock_nanosleep, (clockid_t clock, int flags, const struct timespec *t, struct timespec *left), (clock, flags, t, left), NO_FILE,
      r || flags ? NO_SIZE : ns_of(t), interpose_mix(ARG(clock), (uint64_t)flags))
@@ -234,8 +233,8 @@ CALL(ssize_t, copy_file_range, (int in, off64_t *in_at, int out, off64_t *out_at
 
 /* ---- system calls by number ---- */
 
-/* Used by C++'s atomic variables and Rust's locks to wait, and to move bytes. It has as many words as there can be, like the C library's
- * own. Words that were not given are never used: the call passes the same ones on, by a jump where nothing is recorded. */
+/* Records syscall(), by which C++'s atomic variables and Rust's locks wait, and which moves bytes. Takes as many arguments as a system call
+ * can have, like the C library's function, and passes on even those that the caller did not set. */
 static long (*next_by_number)(long, long, long, long, long, long, long);
 EXPORT long by_number(long number, long a, long b, long c, long d, long e, long f) __asm__("syscall");
 
@@ -272,7 +271,7 @@ static bool futex_waits(long operation)
 	}
 }
 
-/* One place may make several of these calls: each is a call site of its own. */
+/* Records a call under a key of its own, because one call site may make several of these calls. */
 #define BY_NUMBER(name)                                                                                                                    \
 	do {                                                                                                                               \
 		const uint64_t key = KEY();                                                                                                \
@@ -296,7 +295,7 @@ long by_number(long number, long a, long b, long c, long d, long e, long f)
 		BY_NUMBER("pread");
 	case SYS_pwrite64:
 		BY_NUMBER("pwrite");
-	case SYS_seccomp: /* like prctl() */
+	case SYS_seccomp: /* same as in prctl() */
 		interpose_stop(RESTRICTED);
 		break;
 	case SYS_prctl:
@@ -319,8 +318,8 @@ long by_number(long number, long a, long b, long c, long d, long e, long f)
 	return next_by_number(number, a, b, c, d, e, f);
 }
 
-/* Marks the end of a piece of work in programs that make few calls to the outside. They declare it weak, and it exists while they are
- * recorded. Computation that ends at marks of different numbers is not compared. */
+/* Marks the end of a piece of work in programs with few calls. Programs declare it weak, because it exists only while they are recorded.
+ * Computations that end at marks with different numbers are not compared. */
 EXPORT int assay_mark(unsigned long which);
 EXPORT int assay_mark(unsigned long which)
 {
@@ -334,10 +333,9 @@ EXPORT int assay_mark(unsigned long which)
 
 /* ---- streams of the C library ---- */
 
-/* Their system calls on the buffers below are not recorded separately. Single characters are not recorded: recording costs more than they
- * do. */
+/* The system calls of streams are not recorded. Nor are single characters, because recording takes longer than they do. */
 
-/* fileno() may change errno. */
+/* Returns the descriptor; fileno() may change errno. */
 static int file_of(const FILE *stream)
 {
 	return stream ? stream->_fileno : NO_FILE;
@@ -359,7 +357,7 @@ char *__fgets_chk(char *to, size_t room, int n, FILE *f);
 CALL_OF(NULL, char *, __fgets_chk, "fgets", (char *to, size_t room, int n, FILE *f), (to, room, n, f), file_of(f), (uint64_t)n, NO_ARGS)
 CALL(ssize_t, getline, (char **line, size_t *room, FILE *f), (line, room, f), file_of(f), LINE_SIZE, NO_ARGS)
 CALL(ssize_t, getdelim, (char **line, size_t *room, int end, FILE *f), (line, room, end, f), file_of(f), LINE_SIZE, ARG(end))
-ssize_t __getdelim(char **line, size_t *room, int end, FILE *f); /* getline(), inlined */
+ssize_t __getdelim(char **line, size_t *room, int end, FILE *f); /* inlined form of getline() */
 CALL_OF(NULL, ssize_t, __getdelim, "getdelim", (char **line, size_t *room, int end, FILE *f), (line, room, end, f), file_of(f), LINE_SIZE,
 	ARG(end))
 CALL(int, fputs, (const char *text, FILE *f), (text, f), file_of(f), NO_SIZE, NO_ARGS)
@@ -386,7 +384,7 @@ int __vdprintf_chk(int fd, int flag, const char *format, va_list list);
 CALL_OF(NULL, int, __vdprintf_chk, "vdprintf", (int fd, int flag, const char *format, va_list list), (fd, flag, format, list), fd,
 	LINE_SIZE, NO_ARGS)
 
-/* Defines a wrapper of a function with a variable number of arguments, by the one that takes them as a list. */
+/* Defines a wrapper of a function with a variable number of arguments, through the function with a va_list. */
 #define FORMAT(name, by, label, parameters, list_parameters, arguments, file)                                                              \
 	SLOW(NULL, int, name, by, label, list_parameters, arguments, file, LINE_SIZE, NO_ARGS)                                             \
 	EXPORT int name parameters                                                                                                         \
@@ -418,7 +416,7 @@ FORMAT(__dprintf_chk, "__vdprintf_chk", "dprintf", (int fd, int flag, const char
 
 /* ---- files ---- */
 
-/* The following calls do not start the file of a child process: most children close and open files and then execute another program. */
+/* The following calls do not start the file of a child process: most children close and open files, and then execute another program. */
 #undef ENTER
 #define ENTER(call, key, name) (interpose_has_file() && interpose_enter(call, key, name))
 #define MAPPING		       interpose_mix(ARG(protection), (uint64_t)flags)
@@ -432,7 +430,7 @@ CALL(void *, mmap64, (void *at, size_t n, int protection, int flags, int fd, off
      MAPPING)
 CALL(int, munmap, (void *at, size_t n), (at, n), NO_FILE, n, NO_ARGS)
 
-/* The mode exists only if the flags need it. */
+/* Defines a wrapper of open(), whose mode exists only if the flags need it. */
 #define OPEN(name, parameters, before, ...)                                                                                                \
 	SLOW(NULL, int, name, #name, "open", (WORDS before, mode_t mode), (__VA_ARGS__, mode), r, NO_SIZE, ARG(flags))                     \
 	EXPORT int name parameters                                                                                                         \
@@ -452,7 +450,7 @@ OPEN(open, (const char *path, int flags, ...), (const char *path, int flags), pa
 OPEN(open64, (const char *path, int flags, ...), (const char *path, int flags), path, flags)
 OPEN(openat, (int at, const char *path, int flags, ...), (int at, const char *path, int flags), at, path, flags)
 OPEN(openat64, (int at, const char *path, int flags, ...), (int at, const char *path, int flags), at, path, flags)
-/* The same with _FORTIFY_SOURCE. */
+/* The same functions with _FORTIFY_SOURCE. */
 int __open_2(const char *path, int flags);
 int __open64_2(const char *path, int flags);
 int __openat_2(int at, const char *path, int flags);
@@ -464,7 +462,8 @@ CALL_OF(NULL, int, __openat64_2, "open", (int at, const char *path, int flags), 
 
 /* ---- processes ---- */
 
-/* In the child, interpose_leave() ignores the call, since this is another process. vfork() is not wrapped: it would return here twice. */
+/* Records fork(). In the child, interpose_leave() ignores the call of the parent. vfork() is not wrapped, because it would return to this
+ * frame twice. */
 static pid_t (*next_fork)(void);
 EXPORT pid_t fork(void)
 {
@@ -487,7 +486,7 @@ EXPORT pid_t fork(void)
 CALL(int, posix_spawn, SPAWN_PARAMETERS, (child, path, actions, attributes, words, variables), NO_FILE, NO_SIZE, NO_ARGS)
 CALL(int, posix_spawnp, SPAWN_PARAMETERS, (child, path, actions, attributes, words, variables), NO_FILE, NO_SIZE, NO_ARGS)
 
-/* Records a call that does not return before it is made, with no duration and without a random choice: an executed program explains why the
+/* Records, in advance, a call that does not return. It has no duration and is always recorded, because an executed program explains why the
  * records end there. */
 #define RECORD_LAST(name)                                                                                                                  \
 	do {                                                                                                                               \
@@ -520,7 +519,7 @@ EXPORT void exit(int status)
 	next_exit(status);
 }
 
-/* Defines wrappers of ends without destructors or exit handlers. */
+/* Defines wrappers of functions that end the process without destructors or exit handlers. */
 #define END(name)                                                                                                                          \
 	static __attribute__((noreturn)) void (*next_##name)(int);                                                                         \
 	EXPORT void name(int status)                                                                                                       \
@@ -532,8 +531,8 @@ EXPORT void exit(int status)
 END(_exit)
 END(_Exit)
 
-/* A filter of system calls follows: it kills programs for calls that it does not allow. Unprivileged programs first renounce new
- * privileges. */
+/* Stops recording before a seccomp filter follows, which may kill the program for the recorder's calls. Unprivileged programs first
+ * renounce new privileges. */
 static int (*next_prctl)(int, unsigned long, unsigned long, unsigned long, unsigned long);
 EXPORT int prctl(int option, ...)
 {
@@ -551,7 +550,7 @@ EXPORT int prctl(int option, ...)
 	return next_prctl(option, word[0], word[1], word[2], word[3]);
 }
 
-/* ---- threads without storage of their own ---- */
+/* ---- threads without thread-local storage ---- */
 
 static int (*next_clone)(int (*)(void *), void *, int, void *, void *, void *, void *);
 EXPORT int clone_as(int (*run)(void *), void *stack, int flags, void *argument, void *a, void *b, void *c) __asm__("clone");
@@ -563,7 +562,7 @@ int clone_as(int (*run)(void *), void *stack, int flags, void *argument, void *a
 	return next_clone(run, stack, flags, argument, a, b, c);
 }
 
-/* ---- a limit of the address space ---- */
+/* ---- limits of the address space ---- */
 
 static inline void limit_look(int which, const struct rlimit *limit)
 {
@@ -571,7 +570,7 @@ static inline void limit_look(int which, const struct rlimit *limit)
 		interpose_limit(limit->rlim_cur);
 }
 
-/* The 64-bit names are the same functions. */
+/* Defines wrappers of setrlimit() and its 64-bit name, which is the same function. */
 #define LIMITS(name, type)                                                                                                                 \
 	static int (*next_##name)(int, const struct type *);                                                                               \
 	EXPORT int name(__rlimit_resource_t which, const struct type *limit)                                                               \

@@ -1,6 +1,6 @@
-/* Finds programs that restrict their system calls (seccomp) by their own instructions, which no wrapper sees. Afterwards it is too late:
- * our next call may kill the program. So the code is searched at the start for a place that loads the number of such a call and then,
- * directly or in a callee, enters the kernel. Code that is loaded later, and numbers from tables, are not found. Only x86-64. */
+/* Finds programs that set seccomp filters by their own instructions, which no wrapper sees. With a filter, the next call of the recorder
+ * may kill the program. So the code is searched at the start for a place that loads the number of seccomp() or prctl() and then, directly
+ * or in a callee, enters the kernel. Code that is loaded later, and numbers from tables, are not found. x86-64 only. */
 #include "runs/inside/interpose/interpose.h"
 
 #include <elf.h>
@@ -9,17 +9,17 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
-#define NEAR	128u /* bytes of code */
-#define DEPTH	3u   /* nested calls: a wrapper may itself contain one */
+#define NEAR	128u /* length of the searched code, bytes */
+#define DEPTH	3u   /* depth of nested calls: a wrapper may contain one itself */
 #define NUMBER	((uint32_t)sizeof(uint32_t))
-#define NOWHERE 0x56u /* registers that carry neither a call's number nor its first argument: ecx, edx, esp, esi */
+#define NOWHERE 0x56u /* registers that hold neither a call's number nor its first argument: ecx, edx, esp, esi */
 
 struct code {
 	const unsigned char *at;
 	size_t n;
 };
 
-/* Returns the position of `number` in the next "mov $number", to memory or to a register, from there on; n: none. */
+/* Returns the offset of `number` in the next "mov $number" to memory or a register, at or after `from`; n: none. */
 static size_t code_next(const struct code *c, size_t from, uint32_t number)
 {
 	const unsigned char *b;
@@ -33,13 +33,13 @@ static size_t code_next(const struct code *c, size_t from, uint32_t number)
 	return c->n;
 }
 
-/* Reports whether it is a "syscall" instruction and not part of a distance. */
+/* Reports whether the bytes are a "syscall" instruction rather than part of a distance. */
 static bool code_is_syscall(const unsigned char *b)
 {
 	return b[0] == 0x0f && b[1] == 0x05 && b[2] != 0x00 && b[2] != 0xff && (b[-1] & 0xfe) != 0xe8 && (b[-1] & 0xc7) != 0x05;
 }
 
-/* Returns the target of a call or jump; SIZE_MAX or outside the code: none. */
+/* Returns the target of a call or jump; SIZE_MAX or an offset outside of the code: none. */
 static size_t code_target(const unsigned char *b, size_t at)
 {
 	int32_t distance;
@@ -50,7 +50,7 @@ static size_t code_target(const unsigned char *b, size_t at)
 	return (*b & 0xfe) == 0xe8 ? at + 1 + sizeof(distance) + (size_t)distance : SIZE_MAX;
 }
 
-/* Reports whether the code from there on, or its callees, enters the kernel. prctl: only after it loads the number of that call. */
+/* Reports whether the code after `from`, or a callee, enters the kernel. prctl: only if it also loads the number of prctl(). */
 static bool code_asks(const struct code *c, size_t from, unsigned depth, bool prctl)
 {
 	const struct code near = { c->at, from + NEAR + NUMBER < c->n ? from + NEAR + NUMBER : c->n };
@@ -82,7 +82,7 @@ static bool code_restricts(const struct code *c)
 	return false;
 }
 
-/* Searches a module, but not this library or the system's, none of which is known to do this. */
+/* Searches a module. Skips this library and the system's libraries, which are known not to set filters. */
 static int module_look(struct dl_phdr_info *module, size_t size, void *found)
 {
 	const char *name = module->dlpi_name;

@@ -1,5 +1,5 @@
-/* Facts about a call beyond its arguments: the name of its site, the kind of its descriptor, and readings of the kernel about the calling
- * thread, its process's cgroups and the machine. Nothing here is a cancellation point or changes errno. */
+/* Reads facts about a call beyond its arguments: the name of its site, the kind of its descriptor, and the kernel's counters for the
+ * thread, the cgroups of its process and the machine. Nothing in this file is a cancellation point or changes errno. */
 #include "runs/inside/interpose/interpose.h"
 #include "runs/inside/record/record_writer.h"
 
@@ -15,7 +15,7 @@
 #include <sys/sysinfo.h>
 #include <time.h>
 
-#define SITES_LOG2     12 /* per process */
+#define SITES_LOG2     12 /* log2 of the most sites per process */
 #define SITES_MAX      (1u << SITES_LOG2)
 #define MODULES_MAX    32u
 #define NAME_BYTES     (64u + INTERPOSE_PATH * 17u)
@@ -23,23 +23,23 @@
 #define FILE_BYTES     512u /* longest path */
 #define ENDS_MAX       63u
 #define END_BYTES      128u
-#define LOOK_TICKS     2000000u /* after which a descriptor is read again: libc closes and opens some unseen */
+#define LOOK_TICKS     2000000u /* age at which a descriptor is read again, because libc opens and closes some without a wrapper */
 #define LOOK_MASK      UINT64_C(0xffff)
-#define WITHHELD_TICKS 50000000u		     /* about 20 milliseconds between two readings of withheld time */
-#define STAT_PART      4000u			     /* one part in 4000 of a thread's time at most */
-#define GROUP_PART     2000u			     /* one part in 2000 of all threads' time at most... */
-#define WAITED_PART    200u			     /* ...or one in 200 of their run-queue delay since: a quota may be the reason */
-#define TICK_NS	       10000000u		     /* unit of /proc/stat, the same on all x86-64 and aarch64 */
-#define IDLE_WORDS     (1u << 4 | 1u << 5 | 1u << 8) /* idle, also while something waits for a disk, or stolen */
+#define WITHHELD_TICKS 50000000u /* about 20 ms; least time between two readings of withheld time */
+#define STAT_PART      4000u	 /* largest share of a thread's time for /proc/stat: one in 4000 */
+#define GROUP_PART     2000u	 /* largest share of all threads' time for cgroups: one in 2000... */
+#define WAITED_PART    200u	 /* ...or one in 200 of their run-queue delay since the last reading, because a quota may be the reason */
+#define TICK_NS	       10000000u /* ns; unit of /proc/stat on x86-64 and aarch64 */
+#define IDLE_WORDS     (1u << 4 | 1u << 5 | 1u << 8) /* words of idle time: idle, waiting for a disk, stolen */
 #define LOOP_TURNS     500
-#define LOOP_TRIES     2 /* the shorter one was hardly interrupted */
+#define LOOP_TRIES     2 /* the shorter of two tries was hardly interrupted */
 #define GROUPS_BYTES   4096
 #define PATH_BYTES     1024
-#define THREAD_TICKS   50000000u /* age at which a thread first reads the time withheld from it */
-#define PERIOD_PART    1000u	 /* one part in 1000 of the time at most... */
-#define PERIOD_MOST    50000000u /* ...unless that means more than 20 milliseconds between two readings */
+#define THREAD_TICKS   50000000u /* age of a thread at its first reading of withheld time */
+#define PERIOD_PART    1000u	 /* largest share of the time for readings: one in 1000... */
+#define PERIOD_MOST    50000000u /* ...but at least a reading every 20 ms */
 #define IDLE_LOG2_MOST 2u
-#define LOOP_PERIOD    12500000u /* about 5 milliseconds between two readings of the CPU's clock rate */
+#define LOOP_PERIOD    12500000u /* about 5 ms between two readings of the CPU's clock rate */
 
 void *interpose_find(const char *name, uintptr_t caller)
 {
@@ -51,7 +51,7 @@ void *interpose_find(const char *name, uintptr_t caller)
 	return at;
 }
 
-/* Appends a number and the character `behind`. Returns the end. */
+/* Appends a number and the character `behind`. Returns the end of the text. */
 static char *number_text(char *at, uint64_t number, unsigned base, char behind)
 {
 	char digits[24];
@@ -63,7 +63,7 @@ static char *number_text(char *at, uint64_t number, unsigned base, char behind)
 	return at + n + 1;
 }
 
-/* Writes a line about the process, with a number after the key: "end:3". */
+/* Adds a line about the process whose key ends with a number: "end:3". */
 static void interpose_say(struct record_writer *writer, const char *beginning, uint64_t number, const char *value)
 {
 	char key[64];
@@ -74,9 +74,9 @@ static void interpose_say(struct record_writer *writer, const char *beginning, u
 	record_info(writer, key, value);
 }
 
-/* ---- numbers of sites, common to all threads ---- */
+/* ---- numbers of sites, shared by all threads ---- */
 
-/* A place is taken once its key is set, and usable once its number is there. */
+/* A thread claims an entry by setting the key. Others can use the entry once it has a number. */
 struct shared_site {
 	uint64_t key;
 	uint32_t number_and_2;
@@ -84,13 +84,13 @@ struct shared_site {
 
 static struct shared_site shared_sites[SITES_MAX];
 
-/* A build-id is written once. Other functions of the module have "~" and the number of the function that has it. */
+/* The first function of a module has the build-id. Further functions have "~" and the number of the first one. */
 static struct named_module {
-	uint64_t id; /* hash of the build-id */
+	uint64_t id; /* hash of the build-id; 0: the entry is free */
 	uint32_t number_and_1;
 } modules[MODULES_MAX];
 
-/* Adds a function to the file. file: the path of a library, written once per library. */
+/* Adds a function to the file and returns its number. file: path of the function's library, which is written once per library. */
 static uint32_t function_of(struct record_writer *writer, uintptr_t address, const char *id, const char *name, const char *file)
 {
 	uint64_t hash = interpose_text_hash(id), none = 0;
@@ -117,7 +117,7 @@ static uint32_t function_of(struct record_writer *writer, uintptr_t address, con
 	return number;
 }
 
-/* Writes NAME, then "<" and an address relative to its module for each call of the path. */
+/* Writes NAME and, for each call of the path, "<" and the address relative to its module. */
 __attribute__((noinline)) static void path_name(const char *name, const struct interpose_path *path, char out[NAME_BYTES])
 {
 	size_t at = strnlen(name, 63);
@@ -159,7 +159,7 @@ __attribute__((noinline)) static void file_id(const char *path, char out[RECORD_
 	memcpy(out + 1, path, n + 1);
 }
 
-/* Adds a site by its address in the module's file and the module's build-id. Returns its number. */
+/* Adds a site: its address in the module's file, and the module's id. Returns the site's number. */
 static uint32_t site_name(struct record_writer *writer, uint64_t key, const char *name)
 {
 	uintptr_t address = key & ((1ull << INTERPOSE_ADDRESS_BITS) - 1), base = 0;
@@ -204,13 +204,13 @@ uint32_t interpose_site_number(struct record_writer *writer, uint64_t key, const
 
 /* ---- descriptors ---- */
 
-/* For each descriptor the counter `kind`, in LOOK_MASK, and above it the ticks of its reading. 0: not read yet. */
+/* Per descriptor: the counter `kind` in the bits of LOOK_MASK, and the ticks of its reading in the others; 0: not read yet. */
 static uint64_t known_files[FILES_MAX];
 
-/* Pipes and connections by their inodes; the number of an end is its index + 1. */
+/* Pipes and connections by their inodes. The number of an end is its index + 1. */
 static struct {
 	uint64_t keys[ENDS_MAX];
-	uint32_t n; /* entries in use */
+	uint32_t n; /* number of entries in use */
 } known_ends;
 
 static enum interpose_kind kind_of(uint32_t mode)
@@ -231,7 +231,7 @@ static enum interpose_kind kind_of(uint32_t mode)
 	}
 }
 
-/* Writes " ADDRESS:PORT", IPv6 in brackets without omitted zeroes. Returns the end; NULL for other families. */
+/* Appends " ADDRESS:PORT", with IPv6 addresses in brackets and with all zeroes. Returns the end; NULL for other families. */
 static char *address_text(char *at, const struct sockaddr_in6 *six)
 {
 	const struct sockaddr_in *four = (const void *)six;
@@ -251,11 +251,11 @@ static char *address_text(char *at, const struct sockaddr_in6 *six)
 		return NULL;
 	for (int i = 0; i < 4; i++)
 		at = number_text(at, bytes[i], 10, i < 3 ? '.' : ':');
-	return number_text(at, ntohs(six->sin6_port), 10, '\0') - 1; /* the port has the same position in both families */
+	return number_text(at, ntohs(six->sin6_port), 10, '\0') - 1; /* both families have the port at the same offset */
 }
 
-/* Writes "PID pipe DEVICE:INODE" or "PID inet LOCAL PEER", which both ends do. PID because a child inherits its parent's names but not its
- * numbers. Returns false if the other end is unknown. */
+/* Writes "PID pipe DEVICE:INODE" or "PID inet LOCAL PEER", as the process at the other end also does. The PID is needed because a child
+ * process inherits the lines of its parent, but numbers its ends itself. Returns false if the other end is unknown. */
 static bool end_text(int file, const struct stat *now, char out[END_BYTES])
 {
 	char *at = number_text(out, (uint64_t)interpose_ask(SYS_getpid, 0, 0, 0, 0), 10, ' ');
@@ -289,7 +289,7 @@ static uint32_t end_number(struct record_writer *writer, int file, const struct 
 		at++;
 	if (at < n || n == ENDS_MAX || !end_text(file, now, text))
 		return at < n ? at + 1 : 0;
-	at = __atomic_fetch_add(&known_ends.n, 1, __ATOMIC_ACQ_REL); /* another thread may assign another number */
+	at = __atomic_fetch_add(&known_ends.n, 1, __ATOMIC_ACQ_REL); /* another thread may give the same end another number */
 	if (at >= ENDS_MAX) {
 		__atomic_store_n(&known_ends.n, ENDS_MAX, __ATOMIC_RELEASE);
 		return 0;
@@ -326,9 +326,9 @@ uint32_t interpose_kind_of(struct record_writer *writer, int file, uint64_t now)
 	return known & LOOK_MASK;
 }
 
-/* ---- readings of the kernel about the thread ---- */
+/* ---- the kernel's counters for the thread ---- */
 
-/* A file that is read from its start. */
+/* State of reading a file from its start. */
 struct text {
 	long file, at, bytes;
 	char part[512];
@@ -361,12 +361,12 @@ static bool text_next(struct text *t, char *c)
 	return true;
 }
 
-/* In the next line that starts with the word `line` (NULL: in the first one), returns the sum of the words whose bits are set in `wanted`,
- * counted from 0. UINT64_MAX: the kernel does not report it. */
+/* Returns the sum of the words whose bits are set in `wanted`, from 0, of the next line that starts with the word `line` (NULL: of the
+ * first line). UINT64_MAX: no such line. */
 static uint64_t number_next(struct text *t, const char *line, uint64_t wanted)
 {
 	unsigned word = 0, at = 0;
-	bool here = !t->bytes; /* otherwise continues in the line of the previous number */
+	bool here = !t->bytes; /* otherwise continues after the previous number in its line */
 	uint64_t value = 0, sum = 0;
 	char c, before = here ? '\n' : '0';
 
@@ -406,7 +406,7 @@ static uint64_t number_in(const char *path, const char *line, uint64_t wanted)
 	return number;
 }
 
-/* Returns the number of filters. Kernels before 5.9 do not count them: then 2 for any number. */
+/* Returns the number of seccomp filters. Kernels before 5.9 do not count them: then returns 2 for any number. */
 static uint64_t filters_of(const char *status)
 {
 	uint64_t n = number_in(status, "Seccomp_filters:", 1 << 1);
@@ -414,9 +414,9 @@ static uint64_t filters_of(const char *status)
 	return n == UINT64_MAX ? number_in(status, "Seccomp:", 1 << 1) : n;
 }
 
-static int processors; /* read at the start: that takes more stack than some threads have */
+static int processors; /* read at the start, because that takes more stack than some threads have */
 
-/* Uses only the system calls that the C library's own start makes: a program that starts under a stricter filter would be killed. */
+/* Uses only system calls that the C library makes at its start, because a stricter filter would kill the program for others. */
 bool interpose_is_free(uint64_t filters)
 {
 	uint64_t own = filters_of("/proc/self/status"), usual;
@@ -428,7 +428,7 @@ bool interpose_is_free(uint64_t filters)
 	return usual != UINT64_MAX && own <= usual;
 }
 
-/* Returns a clock's time, ns; UINT64_MAX: the kernel does not report it. */
+/* Returns the time of a clock, ns; UINT64_MAX: unknown. */
 static uint64_t cpu_time(clockid_t clock)
 {
 	struct timespec t = { 0, 0 };
@@ -437,8 +437,8 @@ static uint64_t cpu_time(clockid_t clock)
 									    : UINT64_MAX;
 }
 
-/* Reads resource usage by system calls, except for the last nine fields. *turns: the thread's context switches. While these do not change,
- * it has not waited for a CPU, and the run-queue delay, 6 of 7 microseconds, is not read: then returns false. */
+/* Reads resource usage by system calls, except the members after `involuntary`. *turns: the thread's context switches. Returns false if
+ * they have not changed: then run-queue delay cannot have changed, and is not read, which saves 6 of 7 microseconds. */
 static bool accounts_read(struct interpose_accounts *out, uint64_t *turns, enum record_level level)
 {
 	struct rusage usage = { .ru_nvcsw = -1 };
@@ -457,11 +457,11 @@ static bool accounts_read(struct interpose_accounts *out, uint64_t *turns, enum 
 	if (out->run_delay_ns != UINT64_MAX && *turns == before && usage.ru_nvcsw >= 0)
 		return false; /* no context switch, so no run-queue delay */
 	out->run_delay_ns =
-	    number_in("/proc/thread-self/schedstat", NULL, 1 << 1); /* the first number is updated only at the kernel's timer tick */
+	    number_in("/proc/thread-self/schedstat", NULL, 1 << 1); /* the file's first number, CPU time, changes only at timer ticks */
 	return true;
 }
 
-/* Returns the current duration, ticks, of LOOP_TURNS dependent operations: about 2000 cycles of the CPU. */
+/* Returns the current duration, ticks, of LOOP_TURNS dependent operations, which take about 2000 cycles of the CPU. */
 static uint64_t loop_ticks(void)
 {
 	uint64_t least = UINT64_MAX;
@@ -481,21 +481,21 @@ static uint64_t loop_ticks(void)
 
 /* ---- time withheld from the thread ---- */
 
-/* Shared by all threads of the process, which are in the same cgroups. */
+/* Values of the process's cgroups, shared by its threads. */
 static struct {
-	bool busy; /* a thread is reading */
+	bool busy; /* a thread is reading them */
 	struct interpose_pace pace;
 	uint64_t waited_ns; /* run-queue delay of all threads since the last reading */
 	struct grown {
 		uint64_t ns;   /* UINT64_MAX: unknown */
-		uint64_t told; /* last value of the group */
+		uint64_t told; /* last value of the cgroup */
 	} throttled, io, memory;
 	uint64_t topdown[INTERPOSE_TOPDOWN];
 	uint64_t id; /* hash of the list of cgroups */
 	char groups[GROUPS_BYTES], path[PATH_BYTES];
 } own_group = { .throttled = { .ns = UINT64_MAX }, .io = { .ns = UINT64_MAX }, .memory = { .ns = UINT64_MAX } };
 
-/* Adds the growth of a group's value. The value from before the process joined the group is not the process's. */
+/* Adds the increase of a cgroup's value. Excludes the increase before the process joined the cgroup. */
 static void grow(struct grown *g, uint64_t told, bool same_group)
 {
 	if (told == UINT64_MAX)
@@ -507,7 +507,7 @@ static void grow(struct grown *g, uint64_t told, bool same_group)
 	g->told = told;
 }
 
-/* Returns the path of the controller's ("": version 2's) hierarchy in "2:cpu,cpuacct:/a/b\n0::/c\n". NULL: none. *bytes: its length. */
+/* Returns the process's path in a controller's hierarchy ("": version 2) from /proc/self/cgroup; *bytes: its length. NULL: none. */
 static const char *group_of(const char *groups, const char *controller, size_t *bytes)
 {
 	size_t n = strlen(controller);
@@ -529,7 +529,7 @@ static const char *group_of(const char *groups, const char *controller, size_t *
 	return NULL;
 }
 
-/* Returns the sum over the group and all above it. */
+/* Returns the throttled time of the cgroup and all its ancestors, ns; UINT64_MAX: unknown. */
 static uint64_t throttled_below(const char *root, const char *of, size_t bytes, const char *name, uint64_t unit_ns)
 {
 	uint64_t sum = UINT64_MAX;
@@ -555,7 +555,7 @@ static uint64_t throttled_below(const char *root, const char *of, size_t bytes, 
 	}
 }
 
-/* Returns the pressure of the group, otherwise of the machine. */
+/* Returns the pressure of the cgroup or, if that is unknown, of the machine, ns. */
 static uint64_t pressure_of(const char *root, const char *name, size_t bytes, const char *file, const char *machine)
 {
 	size_t start = strlen(root), n = start + bytes;
@@ -601,8 +601,8 @@ static void group_read(enum record_level level)
 	grow(&own_group.memory, pressure_of("/sys/fs/cgroup", name ? name : "", bytes, "/memory.pressure", "/proc/pressure/memory"), same);
 }
 
-/* Returns all of the time except idle time, which the kernel measures. Its busy time is only sampled at timer ticks, and misses most of a
- * program that sleeps at those moments, for example one that takes turns with others. UINT64_MAX: unknown now. */
+/* Returns the time of all CPUs less their idle time. The kernel measures idle time, but samples busy time at timer ticks, and misses
+ * programs that sleep at those ticks. UINT64_MAX: unknown now. */
 static uint64_t busy_read(struct text *stat)
 {
 	uint64_t now = cpu_time(CLOCK_MONOTONIC), start = record_ticks(), idle = number_next(stat, "cpu", IDLE_WORDS);
@@ -613,7 +613,7 @@ static uint64_t busy_read(struct text *stat)
 	return now > idle * TICK_NS ? now - idle * TICK_NS : UINT64_MAX; /* a container may have a clock of its own */
 }
 
-/* Reads the machine's busy time, and the steal time of the current CPU, if the thread was there at the last reading too. */
+/* Reads the machine's busy time. Adds the steal time of the current CPU if the thread was on that CPU at the last reading, too. */
 __attribute__((noinline)) static void stat_read(struct interpose_accounts *out, struct interpose_withheld *w)
 {
 	struct text stat = text_open("/proc/stat");
@@ -639,8 +639,8 @@ __attribute__((noinline)) static void stat_read(struct interpose_accounts *out, 
 	w->ticks = ticks;
 }
 
-/* Returns the usual duration, updated by one that took `took`; before 0: the first. A duration above `most`, or above four times the usual
- * one, was interrupted and counts as that. Not the minimum: between calls of the program nothing of this is in the caches. */
+/* Returns the usual duration, a moving average that starts (`before` is 0) with the first one. A duration above `most`, or above four times
+ * the average, was interrupted and counts as the limit. The minimum would be too short: the caches rarely hold this code. */
 static uint64_t usual_follow(uint64_t before, uint64_t took, uint64_t most)
 {
 	if (!before)
@@ -649,7 +649,7 @@ static uint64_t usual_follow(uint64_t before, uint64_t took, uint64_t most)
 	return before + (took < most ? took : most) / 8 - before / 8;
 }
 
-/* Schedules the next reading after one that started at `start`. */
+/* Schedules the next reading after one that started at `start` and may take one in `part` of the time. */
 static void pace_follow(struct interpose_pace *pace, uint64_t start, uint32_t part)
 {
 	uint64_t usual = usual_follow(pace->usual, record_ticks() - start, INTERPOSE_LONG), pause = usual * part;
@@ -658,7 +658,7 @@ static void pace_follow(struct interpose_pace *pace, uint64_t start, uint32_t pa
 	__atomic_store_n(&pace->due, start + (pause > WITHHELD_TICKS ? pause : WITHHELD_TICKS), __ATOMIC_RELAXED);
 }
 
-/* Reads the group if that is due, in one thread only. */
+/* Reads the cgroups if that is due and no other thread does. */
 static void group_look(enum record_level level, uint64_t now)
 {
 	if (now < __atomic_load_n(&own_group.pace.due, __ATOMIC_RELAXED) || __atomic_exchange_n(&own_group.busy, true, __ATOMIC_ACQUIRE))
@@ -670,7 +670,7 @@ static void group_look(enum record_level level, uint64_t now)
 	__atomic_store_n(&own_group.busy, false, __ATOMIC_RELEASE);
 }
 
-/* Adds run-queue delay. Makes the group due, and reports it, if threads have waited for a CPU long enough since its last reading. */
+/* Adds run-queue delay. If threads have waited for a CPU long enough, makes a reading of the cgroups due, and returns true. */
 static bool group_due(const struct record_writer *writer, uint64_t more_ns, uint64_t now)
 {
 	uint64_t waited = __atomic_add_fetch(&own_group.waited_ns, more_ns, __ATOMIC_RELAXED) / 1000u;
@@ -681,7 +681,7 @@ static bool group_due(const struct record_writer *writer, uint64_t more_ns, uint
 	return due;
 }
 
-/* Reads withheld time and pressure: some 20 microseconds, more on large machines; now and then 50 for all threads. */
+/* Reads withheld time and pressure. Takes about 20 microseconds, or more on large machines, and now and then 50 for all threads. */
 static void withheld_read(struct interpose_accounts *out, struct interpose_withheld *w, enum record_level level, uint64_t now)
 {
 	stat_read(out, w);
@@ -696,9 +696,9 @@ static void withheld_read(struct interpose_accounts *out, struct interpose_withh
 	memcpy(out->topdown, own_group.topdown, sizeof(out->topdown));
 }
 
-/* ---- reading of all of that ---- */
+/* ---- resource usage ---- */
 
-/* Returns the requested level. If it has changed, all values are unknown until they are read again, which is due soon. */
+/* Returns the requested level. If the level has changed, all values become unknown until their next reading, which is due soon. */
 static enum record_level level_follow(const struct record_writer *writer, struct interpose_looks *l)
 {
 	uint64_t level = __atomic_load_n(&writer->header->level, __ATOMIC_RELAXED);
@@ -713,7 +713,7 @@ static enum record_level level_follow(const struct record_writer *writer, struct
 	return l->level;
 }
 
-/* Returns the thread's idle_log2 since the previous reading, `ticks` ago at CPU time `cpu_ns`: it may spend a part of the time it uses. */
+/* Returns the thread's idle_log2 for `ticks` since the previous reading, which found `cpu_ns`. Readings take a share of the CPU time. */
 static uint32_t idle_of(const struct record_writer *writer, const struct interpose_looks *l, uint64_t ticks, uint64_t cpu_ns)
 {
 	uint64_t used = (l->accounts.cpu_ns - cpu_ns) * (writer->options.ticks_per_s / 1000000u) / 1000u;
@@ -732,13 +732,13 @@ uint64_t interpose_accounts_look(const struct record_writer *writer, struct inte
 	uint64_t cpu_ns = l->accounts.cpu_ns, delay_ns = l->accounts.run_delay_ns;
 	bool left;
 
-	l->accounts.stopped_ns = stopped_ns - 1; /* UINT64_MAX if the stops are not watched */
+	l->accounts.stopped_ns = stopped_ns - 1; /* UINT64_MAX if stops are not observed */
 	l->accounts.run_ns = level < RECORD_LEVEL_CAUSES ? UINT64_MAX : __atomic_load_n(&writer->header->run_ns, __ATOMIC_RELAXED) - 1;
 	if (level >= RECORD_LEVEL_RESOURCES && now - l->looped > LOOP_PERIOD) {
 		l->accounts.loop_ticks = loop_ticks();
 		l->looped = now;
 	}
-	if (!l->withheld.pace.due) /* never due in threads that end soon */
+	if (!l->withheld.pace.due) /* the first reading is not due in threads that end soon */
 		l->withheld.pace.due = now + THREAD_TICKS;
 	if (level >= RECORD_LEVEL_CAUSES && now >= l->withheld.pace.due) {
 		withheld_read(&l->accounts, &l->withheld, level, now);

@@ -1,9 +1,9 @@
-/* MPI calls, by its profiling interface: one row each, for C and Fortran. Neither building nor linking needs MPI: the functions are looked
- * up in the library that the program has.
+/* Wrappers of MPI calls, by its profiling interface: one row each, for C and Fortran. Neither building nor linking needs MPI, because the
+ * functions are found in the program's own library.
  *
- * All arguments of MPI are integers, handles or addresses, each in a register or stack slot of its own (System V ABI). So they are passed
- * on as words, for any library. A handle is an address in Open MPI, and an int in MPICH and those that follow its ABI. In Fortran all
- * arguments are addresses, and handles are ints. */
+ * All arguments of MPI are integers, handles or addresses, each in its own register or stack slot (System V ABI). They are passed on as
+ * words, whatever the library. A handle is an address in Open MPI, and an int in MPICH and libraries with its ABI. In Fortran all arguments
+ * are addresses, and handles are ints. */
 #include "runs/inside/interpose/interpose.h"
 #include "runs/inside/record/record_system.h"
 
@@ -13,31 +13,31 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WORDS_MAX     13 /* twelve of MPI_Sendrecv(), and Fortran's error */
+#define WORDS_MAX     13 /* twelve arguments of MPI_Sendrecv(), and Fortran's error */
 #define REQUESTS_LOG2 10
-#define LISTED_MAX    64 /* requests that are read per call */
+#define LISTED_MAX    64 /* most requests of a call that are read */
 #define COMMS_MAX     32
-#define COMM_WORLD    0x44000000u /* MPICH */
-#define MPI_NUMBERS   0x100u	  /* numbers of functions, after those of interpose_calls.c */
-#define CLASS_BITS    58	  /* bits of a key from here on: size class of the message */
+#define COMM_WORLD    0x44000000u /* MPI_COMM_WORLD of MPICH */
+#define MPI_NUMBERS   0x100u	  /* first number of these functions, after those of interpose_calls.c */
+#define CLASS_BITS    58	  /* first bit of the message's size class in a key */
 
 typedef uintptr_t word;
 typedef int function(word, word, word, word, word, word, word, word, word, word, word, word, word);
 
-/* The program's functions. */
+/* The real functions. */
 struct found {
 	function *next[2]; /* in C, in Fortran */
 };
 
-/* Positions of arguments, from 1; 0: none. */
+/* Row of a call. Numbers are positions of arguments, from 1; 0: none. */
 struct row {
 	const char *name, *fortran;
 	struct found *found;
 	uint8_t count, type, in_place, peer, tag, comm, status;
 	uint8_t makes;		      /* request that the call creates */
-	uint8_t requests, listed;     /* requests that it waits for; their number, 0: one */
-	uint8_t window, makes_window; /* window of memory that other ranks access */
-	bool frees, starts;	      /* a communicator; the library itself */
+	uint8_t requests, listed;     /* requests that the call waits for; their number, or 0 for one request */
+	uint8_t window, makes_window; /* window of memory that other ranks can access */
+	bool frees, starts;	      /* the call frees a communicator; it starts or ends MPI */
 	bool frees_window;
 	enum interpose_kind kind;
 };
@@ -62,7 +62,7 @@ static function *look_function(const char *name, uintptr_t caller)
 
 static void mpi_find(uintptr_t caller)
 {
-	void *world = dlsym(RTLD_DEFAULT, "ompi_mpi_comm_world"); /* the program itself may contain it */
+	void *world = dlsym(RTLD_DEFAULT, "ompi_mpi_comm_world"); /* the program itself may define it */
 
 	if (!world)
 		world = interpose_find("ompi_mpi_comm_world", caller);
@@ -87,7 +87,7 @@ __attribute__((noinline, cold)) static function *next_find(const struct row *row
 	function *next = look_function(fortran ? row->fortran : row->name, caller);
 
 	if (!next)
-		abort(); /* the program could not have been linked */
+		abort(); /* unreachable: the program was linked with it */
 	if (!mpi.known)
 		mpi_find(caller);
 	errno = before;
@@ -137,7 +137,7 @@ static word handle(const struct arguments *a, uint8_t place, word (*of_fortran)(
 	return of_fortran ? of_fortran(*(const int *)at) : (uint32_t) * (const int *)at;
 }
 
-/* Returns element i of an array of handles in memory. */
+/* Returns element i of an array of handles. */
 static word handle_at(const struct arguments *a, uint8_t place, int i)
 {
 	word at = a->at[place - 1];
@@ -145,8 +145,8 @@ static word handle_at(const struct arguments *a, uint8_t place, int i)
 	return mpi.open_mpi && !a->fortran ? ((const word *)at)[i] : ((const uint32_t *)at)[i];
 }
 
-/* Returns the message size, bytes, if known. With MPI_IN_PLACE, an address that differs between Fortran libraries, the type may be
- * anything. */
+/* Returns the message size, bytes; INTERPOSE_NO_SIZE: unknown. With MPI_IN_PLACE, the type may be invalid. Its address differs between
+ * Fortran libraries, so the size of such calls from Fortran is unknown. */
 static uint64_t bytes_of(const struct row *row, const struct arguments *a)
 {
 	int size = 0, count = row->count ? number(a, row->count) : 0;
@@ -166,10 +166,10 @@ static uint64_t bytes_of(const struct row *row, const struct arguments *a)
 /* ---- communicators: their ranks in the whole program ---- */
 
 struct comm {
-	word handle; /* 0: none */
-	uint32_t id; /* hash of its ranks, equal in all of them */
+	word handle; /* 0: the entry is free */
+	uint32_t id; /* hash of the communicator's ranks, equal in all of them */
 	int n;
-	int *world; /* [n]; NULL: unknown */
+	int *world; /* [n] ranks in MPI_COMM_WORLD; NULL: unknown */
 };
 
 static struct comm comms[COMMS_MAX];
@@ -239,7 +239,7 @@ static void comm_forget(word h)
 	comms_leave();
 }
 
-/* Returns the entry of a communicator, added if necessary. Only between comms_take() and comms_leave(). */
+/* Returns the entry of a communicator, and adds it if it is missing. The caller holds comms_take(). */
 static struct comm *comm_known(word h)
 {
 	struct comm *c = comm_find(h);
@@ -262,7 +262,7 @@ static uint64_t partner_in(const struct comm *c, int peer)
 	return args;
 }
 
-/* Returns `args` of the record: the partner, the communicator and the tag; tag < 0: none. */
+/* Returns `args` of a record: partner, communicator and tag (below 0: none). */
 static uint64_t partner(word h, int peer, int tag)
 {
 	uint64_t args;
@@ -273,7 +273,7 @@ static uint64_t partner(word h, int peer, int tag)
 	return args | ((uint64_t)(tag < 0 ? 0 : tag) & ((1u << INTERPOSE_TAG_BITS) - 1)) << INTERPOSE_PEER_BITS;
 }
 
-/* Remembers a window by the ranks of its communicator, which the program may free first. Kept in the same table. */
+/* Stores a window with the ranks of its communicator, which the program may free before the window, in the same table. */
 static void window_remember(word window, word comm)
 {
 	const struct comm *of;
@@ -293,7 +293,7 @@ static void window_remember(word window, word comm)
 	comms_leave();
 }
 
-/* Returns `args` of a window's partner; 0: the window was displaced from the table. */
+/* Returns `args` for a window's partner; 0: the window is no longer in the table. */
 static uint64_t window_partner(word window, int peer)
 {
 	const struct comm *c;
@@ -306,12 +306,12 @@ static uint64_t window_partner(word window, int peer)
 	return args;
 }
 
-/* ---- requests: the messages that are waited for ---- */
+/* ---- requests: messages that calls wait for ---- */
 
 static struct {
 	word handle;
 	uint64_t args;
-} requests[1u << REQUESTS_LOG2]; /* the latest at each place; another handle's entry is not used */
+} requests[1u << REQUESTS_LOG2]; /* the latest request at each place; `handle` shows whose entry it is */
 
 static unsigned request_place(word h)
 {
@@ -326,7 +326,7 @@ static void request_remember(word h, uint64_t args)
 	__atomic_store_n(&requests[at].handle, h, __ATOMIC_RELEASE);
 }
 
-/* Returns `args` of the first known request if all known ones have the same partner, otherwise 0. */
+/* Returns `args` of the first known request if all known requests have the same partner; otherwise 0. */
 static uint64_t requests_args(const struct row *row, const struct arguments *a)
 {
 	int n = row->listed ? number(a, row->listed) : 1;
@@ -346,7 +346,7 @@ static uint64_t requests_args(const struct row *row, const struct arguments *a)
 	return args;
 }
 
-/* ---- a call ---- */
+/* ---- calls ---- */
 
 static uint64_t args_of(const struct row *row, const struct arguments *a)
 {
@@ -359,7 +359,7 @@ static uint64_t args_of(const struct row *row, const struct arguments *a)
 	return partner(handle(a, row->comm, mpi.comm_f2c), row->peer ? number(a, row->peer) : -1, row->tag ? number(a, row->tag) : -1);
 }
 
-/* Returns `args` with the actual sender if any rank could send. Unknown with MPI_STATUS_IGNORE, which is 0 or 1, and in Fortran. */
+/* Returns `args` with the actual sender, if the call accepted any. Keeps `args` in Fortran and with MPI_STATUS_IGNORE, which is 0 or 1. */
 static uint64_t args_after(const struct row *row, const struct arguments *a, uint64_t args)
 {
 	const int *status = row->status && !a->fortran ? (const int *)a->at[row->status - 1] : NULL;
@@ -369,8 +369,7 @@ static uint64_t args_after(const struct row *row, const struct arguments *a, uin
 	return partner(handle(a, row->comm, NULL), status[mpi.open_mpi ? 0 : 2], row->tag ? number(a, row->tag) : -1);
 }
 
-/* Returns the size class bits of a key. Messages of other sizes take other times: they are sites of their own in the choice of timed
- * calls. */
+/* Returns the size class bits of a key. Messages of different sizes take different times, so timed calls are chosen per size class. */
 static inline uint64_t class_of(const struct row *row, const word *words, bool fortran)
 {
 	const struct arguments a = { words, fortran };
@@ -385,7 +384,7 @@ static inline bool is_quick(const struct row *row)
 	return !row->makes && !row->makes_window && !row->frees && !row->frees_window && !row->starts;
 }
 
-/* Makes a call. Calls that the library makes within it are not recorded. Threads that it starts in a starting call never are. */
+/* Makes and records a call. Does not record the library's calls within it, nor threads that it starts in a call with `starts`. */
 static int call_of(const struct row *row, uint64_t key, const word *words, bool fortran)
 {
 	struct arguments a = { words, fortran };
@@ -426,7 +425,7 @@ static int call_of(const struct row *row, uint64_t key, const word *words, bool 
 	return r;
 }
 
-/* ---- the calls ---- */
+/* ---- wrappers ---- */
 
 #define WORDS(...) __VA_ARGS__
 #define P1	   word a
@@ -459,8 +458,8 @@ static int call_of(const struct row *row, uint64_t key, const word *words, bool 
 #define ROW(NAME, name, KIND, ...)                                                                                                         \
 	static struct found found_##NAME;                                                                                                  \
 	static const struct row row_##NAME = { "PMPI_" #NAME, "pmpi_" #name "_", &found_##NAME, .kind = INTERPOSE_##KIND, __VA_ARGS__ };
-/* A call that is not timed is a jump, as for other calls (interpose_calls.c): waiting programs poll in short loops, of which the CPU
- * fetches several iterations at once. The library's own calls are recognized by their address (interpose_is_mpi()). */
+/* Defines a C wrapper, which jumps to the real function if the call is not timed, as in interpose_calls.c. This keeps polling loops short
+ * enough for the CPU to fetch several iterations at once. The library's own calls are recognized by their address (interpose_is_mpi()). */
 #define IN_C(NAME, parameters, ...)                                                                                                        \
 	__attribute__((noinline)) static int slow_##NAME(uint64_t key, WORDS parameters)                                                   \
 	{                                                                                                                                  \
@@ -486,7 +485,7 @@ static int call_of(const struct row *row, uint64_t key, const word *words, bool 
 		else                                                                                                                       \
 			call_of(&row_##NAME, KEY | class_of(&row_##NAME, words, true), words, true);                                       \
 	}
-/* N arguments, followed in Fortran by the error. */
+/* Defines wrappers of a call with N arguments; Fortran adds the error. */
 #define CALL(NAME, name, N, KIND, ...)                                                                                                     \
 	ROW(NAME, name, KIND, __VA_ARGS__) IN_C(NAME, (P##N), A##N) IN_FORTRAN(NAME, name, (P##N, word error), A##N, error)
 
@@ -509,7 +508,7 @@ IN_FORTRAN(Finalize, finalize, (word error), error)
 #define GATHERS	 .in_place = 1, .count = 2, .type = 3
 #define SCATTERS .in_place = 4, .count = 5, .type = 6
 
-/* Point-to-point messages; each send also nonblocking and persistent */
+/* Point-to-point messages; SENDING adds nonblocking and persistent sends */
 #define SENDING(NAME, name)                                                                                                                \
 	CALL(NAME, name, 6, MESSAGE, SENDS)                                                                                                \
 	CALL(I##name, i##name, 7, MESSAGE, SENDS, .makes = 7) CALL(NAME##_init, name##_init, 7, MESSAGE, SENDS, .makes = 7)
@@ -541,7 +540,7 @@ CALL(Testall, testall, 4, MESSAGE, .requests = 2, .listed = 1)
 CALL(Testany, testany, 5, MESSAGE, .requests = 2, .listed = 1)
 CALL(Testsome, testsome, 5, MESSAGE, .requests = 2, .listed = 1)
 
-/* Collective calls; each also nonblocking */
+/* Collective calls; COLLECTIVES adds nonblocking ones */
 #define COLLECTIVES(NAME, name, N, MORE, ...)                                                                                              \
 	CALL(NAME, name, N, COLLECTIVE, __VA_ARGS__) CALL(I##name, i##name, MORE, COLLECTIVE, __VA_ARGS__, .makes = MORE)
 COLLECTIVES(Barrier, barrier, 1, 2, .comm = 1)
@@ -575,7 +574,7 @@ CALL(Comm_split_type, comm_split_type, 5, COLLECTIVE, .comm = 1)
 CALL(Comm_free, comm_free, 1, COLLECTIVE, .frees = true)
 CALL(Comm_disconnect, comm_disconnect, 1, COLLECTIVE, .frees = true)
 
-/* One-sided: windows of memory; accesses to those of others; synchronization */
+/* One-sided communication: windows, accesses to other ranks' windows, synchronization */
 #define REACHES .count = 2, .type = 3, .peer = 4
 CALL(Win_create, win_create, 6, COLLECTIVE, .comm = 5, .makes_window = 6)
 CALL(Win_create_dynamic, win_create_dynamic, 3, COLLECTIVE, .comm = 2, .makes_window = 3)
