@@ -1,15 +1,13 @@
-/* libassay-probe.so: counts calls of selected functions and measures a part of them. Inside another program's process: nothing here
- * allocates, locks or prints once the program runs, and the hooks touch no vector register.
+/* libassay-probe.so: counts calls of selected functions and measures a part of them, in another program's process. While the program runs,
+ * the library does not allocate, lock or print, and its hooks use no vector register.
  *
- *   list file --list--> functions of this process's modules --patch--> a jump to a stub at each entry
+ *   list file --list--> functions in the modules of this process --patch--> a jump to a stub at each entry
  *   stub: counts down in the thread's storage; at the sampled call: probe_entry --> probe_enter: pushes a frame on the thread's shadow
  *         stack, and replaces the function's return address by probe_return
- *   probe_return --> probe_leave: pops it, writes the sample, continues at the original return address
+ *   probe_return --> probe_leave: pops the frame, writes the sample, continues at the original return address
  *
- * Only x86-64 code is patched. Elsewhere probe_unpatched.c and probe_dlopen.c replace probe_trampoline.c, probe_hook.c and
- * probe_interpose.c, and only functions compiled with -finstrument-functions are found.
- *
- * Private to runs/inside/probe/. */
+ * Only x86-64 code is patched. On other architectures, probe_unpatched.c and probe_dlopen.c replace probe_trampoline.c, probe_hook.c and
+ * probe_interpose.c, and only functions compiled with -finstrument-functions are found. This header is private to runs/inside/probe/. */
 #ifndef RUNS_PROBE_PROBE_H
 #define RUNS_PROBE_PROBE_H
 
@@ -19,25 +17,25 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define PROBE_VERSION	   "1"	  /* version of the environment variables and the list, passed by the command that starts us */
-#define PROBE_DEPTH_MAX	   16384u /* sampled invocations active in a thread; deeper ones are not sampled */
-#define PROBE_LEVEL_MAX	   16u	  /* samples 1 call in 2^16 or more */
+#define PROBE_VERSION	   "1"	  /* version of the environment variables and the list, passed by the command that loads the library */
+#define PROBE_DEPTH_MAX	   16384u /* most sampled invocations active in a thread; deeper invocations are not sampled */
+#define PROBE_LEVEL_MAX	   16u	  /* samples at least one call in 2^16 */
 #define PROBE_SOFTWARE_MAX 8u
-#define PROBE_NEAR	   256u /* functions whose calls are counted in thread-local storage directly: one instruction */
+#define PROBE_NEAR	   256u /* number of functions whose calls are counted in thread-local storage directly, by one instruction */
 #define PROBE_EXPORT	   __attribute__((visibility("default")))
 #define PROBE_TLS	   __attribute__((tls_model("initial-exec")))
 
-/* An invocation that is being measured. */
+/* Frame of the shadow stack: an invocation that is being measured. */
 struct probe_frame {
-	uintptr_t *slot; /* place of its return address on the stack; with -finstrument-functions: below its frame */
-	uintptr_t back;	 /* the return address; 0: the slot is unchanged */
+	uintptr_t *slot; /* place of the return address on the stack; with -finstrument-functions: below the function's frame */
+	uintptr_t back;	 /* original return address; 0: the slot is unchanged */
 	uint32_t function;
-	uint32_t level;	       /* it represents 2^level calls */
-	bool bare;	       /* the original return address is in its place: an exception may pass */
-	bool silent;	       /* not to be recorded: it started before a fork() */
-	uint32_t inner, outer; /* -finstrument-functions: unmeasured calls of the function inside it; its previous frame + 1 */
+	uint32_t level;	       /* log2 of the number of calls that it represents */
+	bool bare;	       /* the slot holds the original return address, so that exceptions can pass */
+	bool silent;	       /* not recorded, because it started before a fork() */
+	uint32_t inner, outer; /* -finstrument-functions: unmeasured calls of the function inside it; 1 + index of its previous frame */
 	uint64_t ordinal, start;
-	uint64_t paused;     /* the thread's `paused` at the start */
+	uint64_t paused;     /* value of the thread's `paused` at the start */
 	uint64_t nested;     /* ticks in selected functions that it called, as far as known */
 	uint64_t counters[]; /* [n_counters], at its start */
 };
@@ -45,47 +43,46 @@ struct probe_frame {
 /* State of a function in one thread. */
 struct probe_state {
 	uint64_t next;		      /* ordinal of the next sampled call */
-	uint64_t mean;		      /* moving mean, ticks, of an invocation without nested ones */
-	uint64_t mean_low, mean_high; /* the level stays as long as mean_low <= mean < mean_high */
+	uint64_t mean;		      /* moving mean of the ticks of an invocation without nested ones */
+	uint64_t mean_low, mean_high; /* the level stays while mean_low <= mean < mean_high */
 	uint64_t last, last_ordinal;  /* start and ordinal of the last call that level_bound() used; 0: none */
-	uint32_t level;		      /* 1 call in 2^level is sampled */
-	uint32_t open;		      /* -finstrument-functions: the function's uppermost frame + 1; 0: none */
+	uint32_t level;		      /* one call in 2^level is sampled */
+	uint32_t open;		      /* -finstrument-functions: 1 + index of the function's uppermost frame; 0: none */
 };
 
-/* Events of the kernel in one group, the leader first. The program may have closed a descriptor and reused its number; the id reveals
- * that. */
+/* Group of kernel events, the leader first. The program may have closed a descriptor and reused its number; ids show that. */
 struct probe_software {
 	int files[PROBE_SOFTWARE_MAX];
 	uint64_t ids[PROBE_SOFTWARE_MAX];
 };
 
-/* A thread's own stack, or a part of it; 0, 0: unknown. It stays mapped until the thread ends. */
+/* A thread's own stack or a part of it, mapped until the thread ends; 0, 0: unknown. */
 struct probe_stack {
 	uintptr_t low, bytes;
 };
 
 struct probe_thread {
-	volatile uintptr_t busy; /* slot of the active hook, or of one that was left by a jump; 0: none */
+	volatile uintptr_t busy; /* slot of the active hook, or of a hook that was left by a jump; 0: none */
 	uint32_t depth;
-	uint32_t begun;		    /* functions called so far have numbers below this */
+	uint32_t begun;		    /* numbers of functions called so far are below this */
 	struct probe_stack stack;   /* calls on other stacks are counted, not measured */
 	struct probe_state *states; /* [RECORD_FUNCTIONS_MAX] */
-	unsigned char *frames;	    /* [PROBE_DEPTH_MAX] of probe.frame_bytes */
-	uint64_t paused;	    /* ticks of the probe's own long work, which belong to no invocation */
-	int32_t *near, *far;	    /* [PROBE_NEAR], [RECORD_FUNCTIONS_MAX]: calls before the sampled one */
+	unsigned char *frames;	    /* [PROBE_DEPTH_MAX] frames of probe.frame_bytes each */
+	uint64_t paused;	    /* ticks of long work of the probe, which is part of no invocation */
+	int32_t *near, *far;	    /* [PROBE_NEAR], [RECORD_FUNCTIONS_MAX]: number of calls before the sampled call */
 	struct record_thread record;
-	uint32_t sparse;		/* functions with a level above 0 */
-	uint32_t unused;		/* the thread has ended, and another one may take over the struct */
-	uint32_t ended_rounds;		/* rounds of destructors of thread-specific data */
-	struct probe_thread *next;	/* in probe_threads */
-	bool counting;			/* it has counters */
-	int event_set;			/* PAPI's */
+	uint32_t sparse;		/* number of functions with a level above 0 */
+	uint32_t unused;		/* 1: the thread has ended, and another one may take over the struct */
+	uint32_t ended_rounds;		/* number of rounds of destructors of thread-specific data so far */
+	struct probe_thread *next;	/* next in probe_threads */
+	bool counting;			/* the thread has counters */
+	int event_set;			/* PAPI's event set */
 	struct probe_software software; /* the kernel's events */
 };
 
-/* A listed function in this process. */
+/* A selected function in this process. */
 struct probe_function {
-	uint64_t seed; /* from the run's seed and its address; with the ordinal, it determines which calls are sampled */
+	uint64_t seed; /* hash of the run's seed and the address; it determines with the ordinal which calls are sampled */
 	uintptr_t address;
 };
 
@@ -95,15 +92,15 @@ struct probe {
 	uint32_t n_functions;
 	uint32_t frame_bytes;
 	uint32_t n_counters;
-	uint32_t threads;		     /* alive */
-	uintptr_t stack_limit;		     /* limit of the first thread's stack, bytes, at the program's start */
-	uintptr_t first_thread;		     /* its thread pointer */
-	uint64_t seed;			     /* different in each run, so that means vary between runs like samples */
+	uint32_t threads;		     /* number of living threads */
+	uintptr_t stack_limit;		     /* limit of the first thread's stack at the start, bytes */
+	uintptr_t first_thread;		     /* thread pointer of the first thread */
+	uint64_t seed;			     /* differs between runs by default, so that means of runs vary like those of samples */
 	uint64_t budget_ppm;		     /* allowed overhead, millionths */
-	uint64_t cost_sampled, cost_counted; /* ticks: of a sampled call, of a call that is only counted */
+	uint64_t cost_sampled, cost_counted; /* ticks of a sampled call, and of a call that is only counted */
 	uint64_t cost_inside;		     /* apparent duration of an empty function, ticks; 0: unknown */
 	bool calibrated;
-	int patching_refused; /* errno */
+	int patching_refused; /* errno; 0: not refused */
 };
 
 extern struct probe probe;
@@ -111,9 +108,9 @@ extern struct probe_thread *probe_threads;
 extern __thread struct probe_thread *probe_self PROBE_TLS;
 extern __thread int32_t probe_near[PROBE_NEAR] PROBE_TLS;
 extern __thread int32_t *probe_far PROBE_TLS;
-extern int32_t probe_far_none[RECORD_FUNCTIONS_MAX]; /* far table of threads that do not have one yet */
+extern int32_t probe_far_none[RECORD_FUNCTIONS_MAX]; /* far table of threads without a table */
 
-/* Returns the thread's countdown of calls of the function before the sampled one. */
+/* Returns the thread's countdown of calls of the function before its sampled call. */
 static inline int32_t *probe_countdown(const struct probe_thread *t, uint32_t function)
 {
 	return function < PROBE_NEAR ? &t->near[function] : &t->far[function];
@@ -134,45 +131,46 @@ static inline void probe_barrier(void)
 	__asm__ volatile("" ::: "memory");
 }
 
-/* probe_trampoline.c */
+/* probe_trampoline.c: the code between the program and the hooks. */
 void probe_entry(void);
 void probe_return(void);
 extern const char probe_in_enter[], probe_in_enter_slowly[], probe_in_leave[], probe_in_leave_slowly[];
-uint64_t probe_saved(uint64_t (*function)(void *, void *), void *a, void *b); /* calls it, saves all vector and x87 registers */
+uint64_t probe_saved(uint64_t (*function)(void *, void *), void *a, void *b); /* calls `function`, and saves all vector and x87 registers */
 void probe_saved_init(void);
 
-/* Corrects the slot. A handler between the call that stored our address there and the hook may have taken it for that of an older, dead
- * frame at the same slot, and restored the address of that one. */
+/* Corrects the slot. A signal handler that ran after the call had stored probe_return there may have taken it for the address of an older,
+ * dead frame at the same slot, and restored that frame's address. */
 static inline void probe_slot_check(uintptr_t *slot, uintptr_t back)
 {
 	if (*(volatile uintptr_t *)slot != (uintptr_t)probe_return && back != (uintptr_t)probe_return)
 		*slot = back;
 }
 
-/* For functions that call nothing: they save all registers that they use except %rax. */
+/* Attribute of functions that call nothing: they save all registers that they use except %rax. */
 #if defined(__x86_64__)
 #define PROBE_KEEPS __attribute__((no_caller_saved_registers))
 #else
 #define PROBE_KEEPS
 #endif
-/* probe_hook.c, only general registers. false, or the time of the return: nothing was done, and the slow function must do it. */
-PROBE_KEEPS bool probe_enter(uint32_t function, uintptr_t *slot, uintptr_t back); /* slot: now has probe_return, before `back` */
-PROBE_KEEPS uint64_t probe_leave(uintptr_t *slot);				  /* 0: done, the return address is restored */
+/* probe_hook.c: fast hooks, which use only general registers. If they fail, they have done nothing, and the slow hook must do it. */
+PROBE_KEEPS bool probe_enter(uint32_t function, uintptr_t *slot,
+			     uintptr_t back);	   /* false: failed; slot: holds probe_return, `back` before */
+PROBE_KEEPS uint64_t probe_leave(uintptr_t *slot); /* 0: has restored the return address; otherwise failed */
 
-/* probe_frames.c, using only general registers: the same in all cases. */
+/* probe_frames.c: slow hooks for all cases, which use only general registers. */
 void probe_enter_slowly(uint32_t function, uintptr_t *slot, uintptr_t back);
 void probe_leave_slowly(uintptr_t *slot, uint64_t now);
-/* Ends frames that seem dead when the stack is at `slot`: lower ones, the one at it if `inclusive`, and overwritten ones. Restores the
- * return address where ours still is: if the function lives on a stack within the stack, it returns without us. */
+/* Ends frames that seem dead when the stack is at `slot`: frames below it, the frame at it if `inclusive`, and overwritten frames. Restores
+ * their return addresses where probe_return still is: a function on a stack within the stack then returns without the probe. */
 void probe_prune(struct probe_thread *t, const uintptr_t *slot, bool inclusive);
-bool probe_overwritten(const struct probe_frame *frame); /* reports whether its slot has another content: left by longjmp() */
-/* Returns the return address of the invocation with this slot, whichever thread called it; 0: unknown. */
+bool probe_overwritten(const struct probe_frame *frame); /* reports whether the slot has changed, because the frame was left by longjmp() */
+/* Returns the return address of the invocation with this slot, of whichever thread; 0: unknown. */
 uintptr_t probe_address_at(const struct probe_thread *t, const uintptr_t *slot);
-/* Reports whether the hook at t->busy has not ended, judged by its stack: it was interrupted, or left by a jump a moment ago. Then the
- * shadow stack must not change: calls are counted, and return addresses looked up. */
+/* Reports whether the hook at t->busy is still active, judged by its stack: it was interrupted, or just left by a jump. Then the shadow
+ * stack must not change: calls are only counted, and return addresses looked up. */
 bool probe_hook_lives(const struct probe_thread *t, const uintptr_t *slot);
 
-/* Work on the shadow stack, on the thread's own stack, other than by the trampolines. It looks like a hook. */
+/* Work on the shadow stack other than by the trampolines, on the thread's own stack. It looks like a hook. */
 struct probe_work {
 	uintptr_t before;
 	volatile uintptr_t place[7];
@@ -182,7 +180,7 @@ static inline void probe_work_begin(struct probe_thread *t, struct probe_work *w
 	work->before = t->busy;
 	work->place[0] = (uintptr_t)probe_in_enter;
 	probe_barrier();
-	t->busy = (uintptr_t)&work->place[6]; /* as far above as a slot */
+	t->busy = (uintptr_t)&work->place[6]; /* as far above as a trampoline's slot */
 	probe_barrier();
 }
 static inline void probe_work_end(struct probe_thread *t, const struct probe_work *work)
@@ -191,9 +189,9 @@ static inline void probe_work_end(struct probe_thread *t, const struct probe_wor
 	t->busy = work->before;
 }
 
-bool probe_instrumented_add(uintptr_t address, uint32_t number); /* for -finstrument-functions; false: no room */
+bool probe_instrumented_add(uintptr_t address, uint32_t number); /* for -finstrument-functions; false: no space */
 
-uint64_t probe_level_next(uint64_t seed, uint32_t level, uint64_t from); /* the first sampled ordinal, not before `from` */
+uint64_t probe_level_next(uint64_t seed, uint32_t level, uint64_t from); /* returns the first sampled ordinal that is at least `from` */
 
 /* Returns the moving mean after one more invocation. An invocation that was interrupted for long counts at most as eight usual ones. */
 static inline uint64_t probe_mean(uint64_t mean, uint64_t alone)
@@ -203,24 +201,24 @@ static inline uint64_t probe_mean(uint64_t mean, uint64_t alone)
 	return mean + (uint64_t)((int64_t)((alone < most ? alone : most) - mean) >> 3);
 }
 
-/* probe_thread.c */
-struct probe_thread *probe_thread_begin(struct probe_stack stack); /* the calling thread; NULL: started already, or no memory */
-void probe_thread_start(void);	      /* the same for a thread that probe.threads already includes; not in a signal handler */
-struct probe_stack probe_stack(void); /* the stack of a thread that started without us */
+/* probe_thread.c: threads and their counters. */
+struct probe_thread *probe_thread_begin(struct probe_stack stack); /* starts the calling thread; NULL: was started, or no memory */
+void probe_thread_start(void);	      /* the same for a thread that probe.threads includes; not in a signal handler */
+struct probe_stack probe_stack(void); /* returns the stack of a thread that was created without the probe */
 void probe_threads_end(void);
 void probe_thread_init(void);
-void probe_child_begin(void); /* first action in a forked child; does nothing in other processes */
+void probe_child_begin(void); /* first action in a child of fork(); does nothing in other processes */
 
-/* Counters of threads. */
+/* Chooses the counters of all threads. wanted: "KIND:NAME,NAME..."; names[*n]: the counters. Returns their back end. */
 enum record_back_end probe_counters_init(const char *wanted, const char **names, uint32_t *n);
 void probe_counters_read(struct probe_thread *t, uint64_t *values);
-void probe_counters_why(void); /* writes to the file which counters are unavailable, and why */
+void probe_counters_why(void); /* records the reason why counters are unavailable */
 
-/* probe_list.c */
+/* probe_list.c: the list of selected functions. */
 struct probe_entry {
-	uint64_t address; /* in the module's file */
+	uint64_t address; /* address in the module's file */
 	const char *module, *name;
-	uint32_t number; /* UINT32_MAX: in no module so far */
+	uint32_t number; /* UINT32_MAX: found in no module so far */
 };
 struct probe_list {
 	struct probe_entry *items; /* [n] */
@@ -228,18 +226,18 @@ struct probe_list {
 };
 bool probe_list_read(const char *path, struct probe_list *out); /* false: it has printed the reason */
 
-/* probe_module.c: searches loaded modules for listed functions and patches them. When it finds the first ones, it writes "cost_inside", the
- * apparent duration of an empty function, and "cost_around", the cost that a measured call adds to its caller ("_rare": if one of many
- * calls is measured). Each is "MEDIAN SPREAD" of the time, ticks, then of each counter; the spread is half the distance of the quartiles.
+/* probe_module.c: finds the listed functions in loaded modules and patches them. At the first functions, it writes the lines "cost_inside",
+ * the apparent duration of an empty function, and "cost_around", the cost of a measured call for its caller ("cost_around_rare": if one of
+ * many calls is measured). Each has "MEDIAN SPREAD" of the ticks, then of each counter; the spread is half the distance of the quartiles.
  * Takes 125,000 instructions without counters. */
 void probe_modules_scan(const struct probe_list *list);
 
-/* probe_interpose.c */
-void *probe_library(const char *file, int mode); /* dlopen() for ourselves: the library is not searched */
+/* probe_interpose.c or probe_dlopen.c */
+void *probe_library(const char *file, int mode); /* dlopen() for the probe itself: the library is not searched for functions */
 
-/* probe_start.c */
-bool probe_begin(void);	 /* opens the sample file when the first function is found; false: cannot be written */
-void probe_loaded(void); /* modules have been loaded */
+/* probe_start.c: start and end. */
+bool probe_begin(void);	 /* opens the sample file when the first function is found; false: failed */
+void probe_loaded(void); /* called after modules were loaded */
 void probe_say(const char *text, const char *more, int errnum);
 
 #endif

@@ -1,4 +1,4 @@
-/* Libraries that are loaded later, where no code is patched (probe_interpose.c has more to do). */
+/* Finds libraries that are loaded later, for architectures without patched code. probe_interpose.c does the same and more elsewhere. */
 #include "runs/inside/probe/probe.h"
 
 #include <dlfcn.h>
@@ -22,8 +22,8 @@ void *probe_library(const char *file, int mode)
 	return real_dlopen()(file, mode);
 }
 
-/* Loads a library. The dynamic linker searches for a name without a directory as its caller's module specifies, and knows the caller by the
- * return address. So it is called by a jump, and such libraries are searched when the next one is opened by a path. */
+/* Loads a library. For a name without a directory, the dynamic linker searches as the caller's module specifies, and knows the caller by
+ * the return address. So it is called by a jump, and such libraries are searched when the next library is opened by its path. */
 PROBE_EXPORT void *dlopen(const char *file, int mode)
 {
 	__typeof__(dlopen) *real = real_dlopen();

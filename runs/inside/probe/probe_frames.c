@@ -1,20 +1,19 @@
-/* The thread's shadow stack in all cases: new threads and children, dead frames, counters to read, pieces of the file to reserve. And the
- * hooks of the fallback. Compiled for general registers only, so that arguments and results in vector registers survive; code that may
- * change those is called by probe_saved(). */
+/* Slow hooks: they handle the shadow stack in all cases, such as new threads and children, dead frames, counters, and reserving space in
+ * the file. Also the hooks of -finstrument-functions. Compiled for general registers only, so that arguments and results in vector
+ * registers survive; probe_saved() calls code that may change those. */
 #include "runs/inside/probe/probe.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-#define NO_SANITIZER	   __attribute__((no_sanitize_address)) /* reads any part of the stack */
+#define NO_SANITIZER	   __attribute__((no_sanitize_address)) /* the function reads any part of the stack */
 #define INSTRUMENTED_SLOTS (2 * RECORD_FUNCTIONS_MAX)		/* a power of two */
-#define FRACTIONS	   256u					/* per tick */
+#define FRACTIONS	   256u					/* fractions per tick */
 
-/* ---- which calls are sampled ---- */
+/* ---- choice of sampled calls ---- */
 
-/* One in 2^level. Which one of each block of calls depends only on the function and the ordinal. Calls sampled at a level are sampled at
- * every lower level too: two runs with the same seed measure the same invocations, whatever their levels were, as far as both measure
- * any. */
+/* One call in 2^level is sampled. The function and the ordinal alone determine which call of a block is sampled. A call sampled at a level
+ * is also sampled at every lower level. So two runs with the same seed measure the same invocations as far as their levels allow. */
 static uint64_t hash_mix(uint64_t x)
 {
 	/* The finalizer of MurmurHash3. */
@@ -25,7 +24,7 @@ static uint64_t hash_mix(uint64_t x)
 	return x ^ x >> 33;
 }
 
-/* Returns the sampled ordinal in a block of 2^level calls: chooses one half of the block, one half of that and so on, at random. */
+/* Returns the sampled ordinal in a block of 2^level calls: chooses one half of the block, one half of that and so on, by a hash. */
 static uint64_t level_chosen(uint64_t seed, uint32_t level, uint64_t block)
 {
 	while (level) {
@@ -42,8 +41,8 @@ uint64_t probe_level_next(uint64_t seed, uint32_t level, uint64_t from)
 	return ordinal >= from ? ordinal : level_chosen(seed, level, block + 1);
 }
 
-/* Returns the smallest level at which measuring costs no more than the budget minus the cost of counting. For functions too short for that,
- * measuring adds a sixteenth of the budget. The mean includes the apparent duration of an empty function. */
+/* Returns the smallest level at which measuring costs no more than the budget minus the cost of counting. For functions that are too short
+ * for that, measuring may cost a sixteenth of the budget. `mean` includes the apparent duration of an empty function. */
 static uint32_t level_for(uint64_t mean)
 {
 	uint64_t itself = mean > probe.cost_inside ? mean - probe.cost_inside : 1;
@@ -56,7 +55,7 @@ static uint32_t level_for(uint64_t mean)
 	return level;
 }
 
-/* Returns the smallest mean whose level is no higher than this one. */
+/* Returns the smallest mean whose level is at most `level`. */
 static uint64_t least_mean(uint32_t level)
 {
 	uint64_t low = 0, high = 1ull << 40; /* ticks: minutes */
@@ -72,13 +71,13 @@ static uint64_t least_mean(uint32_t level)
 	return low;
 }
 
-/* Returns the duration of an invocation, limited by what is possible: calls of a function cannot take longer than the time in which they
- * came. A measured call waits for the clock and disturbs the CPU's predictions: a call of 8 ns looks like 60. */
+/* Returns the duration of an invocation, at most the mean time between calls. A measured call waits for the clock and disturbs the CPU's
+ * predictions, so a call of 8 ns seems to take 60. */
 static uint64_t level_bound(struct probe_state *s, const struct probe_frame *frame, uint64_t alone)
 {
 	uint64_t began = frame->start - frame->paused, since = began - s->last, most;
 
-	if (s->last && frame->ordinal <= s->last_ordinal) /* it started before one that was nested in it */
+	if (s->last && frame->ordinal <= s->last_ordinal) /* it started before an invocation that was nested in it */
 		return alone;
 	if (s->last && since > probe.cost_sampled) {
 		most = (since - probe.cost_sampled) / (frame->ordinal - s->last_ordinal) + probe.cost_inside;
@@ -89,9 +88,9 @@ static uint64_t level_bound(struct probe_state *s, const struct probe_frame *fra
 	return alone;
 }
 
-/* Returns the call from which a changed level applies, after a call measured at level `before`. A finer level starts at the next block of
- * the coarser one: the measured call represents its whole block, and samples in the rest of that would count twice. Levels fall after long
- * calls, so samples after these would be too many (weights of periodic durations came to 1.04 times the calls). */
+/* Returns the call from which a changed level applies, after a call measured at level `before`. A lower level starts at the next block of
+ * the old level, because the measured call represents its whole block, and samples in the rest of that block would count twice. Levels fall
+ * after long calls, so those samples would be too many (periodic durations got weights of 1.04 times the calls). */
 static uint64_t level_from(const struct probe_state *s, uint32_t before, uint64_t ordinal)
 {
 	uint64_t block = s->next >> before << before;
@@ -99,7 +98,7 @@ static uint64_t level_from(const struct probe_state *s, uint32_t before, uint64_
 	return s->level < before && block > ordinal ? block : ordinal + 1;
 }
 
-/* Moves the mean and the level after an invocation of that many ticks without nested ones. Returns true if the level changed. */
+/* Updates the mean and the level after an invocation of `alone` ticks without nested ones. Returns true if the level changed. */
 static bool level_adapt(struct probe_thread *t, struct probe_state *s, uint64_t alone)
 {
 	bool first = !s->mean_high;
@@ -119,14 +118,14 @@ static bool level_adapt(struct probe_thread *t, struct probe_state *s, uint64_t 
 	return true;
 }
 
-/* ---- calls of other files: system calls may fail there, and errno belongs to the program ---- */
+/* ---- calls of other files, which keep errno for the program ---- */
 
 static uint64_t call_begin(void *unused, void *unused2)
 {
 	int kept = errno;
 
 	(void)unused, (void)unused2;
-	probe_child_begin(); /* forked by a thread that started without us: its counters are the child's */
+	probe_child_begin(); /* a thread created without the probe may have forked: its counters belong to the child */
 	if (probe_thread_begin(probe_stack()))
 		__atomic_fetch_add(&probe.threads, 1, __ATOMIC_RELAXED);
 	errno = kept;
@@ -158,7 +157,7 @@ static uint64_t call_read(void *t, void *values)
 	return 0;
 }
 
-/* Excludes our long work from the program's time. */
+/* Calls a function, and excludes its time from the invocations. */
 static uint64_t call_paused(struct probe_thread *t, uint64_t (*function)(void *, void *), void *argument)
 {
 	uint64_t before = record_ticks(), result = probe_saved(function, t, argument);
@@ -176,7 +175,7 @@ static void counters_read(struct probe_thread *t, uint64_t *values)
 			values[i] = UINT64_MAX;
 }
 
-/* Sets the countdown to the first sampled call, not before `from`; `ordinal` is the latest one. */
+/* Sets the countdown to the first sampled call at or after `from`; ordinal: the latest call. */
 static void call_schedule(struct probe_thread *t, uint32_t function, uint64_t ordinal, uint64_t from)
 {
 	struct probe_state *s = &t->states[function];
@@ -185,13 +184,13 @@ static void call_schedule(struct probe_thread *t, uint32_t function, uint64_t or
 	*probe_countdown(t, function) = (int32_t)(s->next - ordinal - 1);
 }
 
-/* Returns the latest call's ordinal. The countdown is negative after calls during a hook of this thread. */
+/* Returns the ordinal of the latest call. The countdown is negative after calls during a hook of this thread. */
 static uint64_t call_ordinal(const struct probe_thread *t, uint32_t function)
 {
 	return t->states[function].next + (uint64_t)(-1 - (int64_t)*probe_countdown(t, function));
 }
 
-/* ---- the end of an invocation ---- */
+/* ---- end of an invocation ---- */
 
 static struct record_sample *sample_room(struct probe_thread *t)
 {
@@ -201,9 +200,9 @@ static struct record_sample *sample_room(struct probe_thread *t)
 	return record_begin(&probe.writer, &t->record);
 }
 
-/* Stores counters. One that went backwards was not counted: an estimate between two readings of a shared register, or one of the whole
- * process that another thread's start reset (PAPI's software-defined ones). After a failed first reading, the start is the largest
- * number. */
+/* Stores the increase of the counters. A counter that went backwards was not counted: it was an estimate between two readings of a shared
+ * register, or PAPI's software-defined counter of the process, which a new thread reset. After a failed first reading, the start is
+ * UINT64_MAX, so the counter is unknown. */
 static void counters_store(struct probe_thread *t, const struct probe_frame *frame, struct record_sample *sample)
 {
 	counters_read(t, sample->counters);
@@ -214,7 +213,7 @@ static void counters_store(struct probe_thread *t, const struct probe_frame *fra
 			sample->counters[i] -= frame->counters[i];
 }
 
-/* Stores the sample of the uppermost frame, which has already left the stack (t->depth is its index). */
+/* Stores the sample of the uppermost frame, which t->depth no longer includes. */
 static void sample_store(struct probe_thread *t, const struct probe_frame *frame, uint64_t duration, uint32_t flags)
 {
 	const struct record_sample head = {
@@ -286,7 +285,7 @@ void probe_prune(struct probe_thread *t, const uintptr_t *slot, bool inclusive)
 	prune(t, slot, inclusive, RECORD_UNWOUND);
 }
 
-/* Called by a hook some time after the function was left. */
+/* Ends frames some time after their functions were left. */
 static void prune_late(struct probe_thread *t, const uintptr_t *slot, bool inclusive)
 {
 	prune(t, slot, inclusive, RECORD_UNWOUND | RECORD_LATE);
@@ -294,7 +293,8 @@ static void prune_late(struct probe_thread *t, const uintptr_t *slot, bool inclu
 
 /* ---- return addresses ---- */
 
-/* Searches the thread's frames, the latest first: only that one can be alive. A tail call's address is ours: then the call before it. */
+/* Searches the thread's frames at `slot`, the latest first, since only that can be alive. A tail call has probe_return as its address; then
+ * the call before it counts. */
 static uintptr_t address_in(const struct probe_thread *t, const uintptr_t *slot)
 {
 	for (uint32_t i = t->depth; i-- > 0;) {
@@ -306,7 +306,7 @@ static uintptr_t address_in(const struct probe_thread *t, const uintptr_t *slot)
 	return 0;
 }
 
-/* Searches other threads too: a coroutine that started on another thread's stack may continue in this one. */
+/* Searches other threads, too, because a coroutine may continue in another thread than that of its stack. */
 uintptr_t probe_address_at(const struct probe_thread *t, const uintptr_t *slot)
 {
 	uintptr_t found = t ? address_in(t, slot) : 0;
@@ -317,10 +317,10 @@ uintptr_t probe_address_at(const struct probe_thread *t, const uintptr_t *slot)
 	return found;
 }
 
-/* ---- the start of one ---- */
+/* ---- start of an invocation ---- */
 
-/* The trampolines' return address from a hook is at a constant distance below its slot. A hook that was left by a jump seems alive until
- * the program overwrites that place. At the same slot another function runs now. */
+/* A trampoline's call of a hook leaves a return address at a constant distance below the slot. A hook that was left by a jump seems alive
+ * until the program overwrites that address, or another function runs at the same slot. */
 NO_SANITIZER bool probe_hook_lives(const struct probe_thread *t, const uintptr_t *slot)
 {
 	const uintptr_t *busy = (const uintptr_t *)t->busy;
@@ -352,7 +352,7 @@ static void frame_push(struct probe_thread *t, uint32_t function, uintptr_t *slo
 		counters_read(t, frame->counters);
 	frame->paused = t->paused;
 	frame->start = record_ticks_done();
-	probe_barrier(); /* a signal handler may jump away anywhere: the frame is complete before it counts, and counts before it is needed
+	probe_barrier(); /* a signal handler may jump away at any point: a frame is complete before it counts, and counts before it is used
 			  */
 	t->depth++;
 	probe_barrier();
@@ -360,7 +360,7 @@ static void frame_push(struct probe_thread *t, uint32_t function, uintptr_t *slo
 		s->open = t->depth;
 }
 
-/* Skips the measurement of a sampled call that cannot be measured. */
+/* Counts a sampled call that cannot be measured, and chooses the next one. */
 static void call_pass(struct probe_thread *t, uint32_t function)
 {
 	if (!t->states)
@@ -370,19 +370,19 @@ static void call_pass(struct probe_thread *t, uint32_t function)
 	call_schedule(t, function, call_ordinal(t, function), call_ordinal(t, function) + 1);
 }
 
-/* Returns the state of a thread at its first call, which was counted in the table of threads without tables. */
+/* Starts a thread at its first call, which was counted in the table of threads without tables. */
 static struct probe_thread *thread_first_call(uint32_t function)
 {
 	struct probe_thread *t =
-	    (struct probe_thread *)(uintptr_t)probe_saved(call_begin, NULL, NULL); /* NOLINT: as the trampoline hands it on */
+	    (struct probe_thread *)(uintptr_t)probe_saved(call_begin, NULL, NULL); /* NOLINT: the trampoline passes it on */
 
 	if (t->far && function >= PROBE_NEAR)
 		--*probe_countdown(t, function);
 	return t;
 }
 
-/* Returns the thread's state and makes its other hooks only count. NULL: only count this call too: another hook may be active, the stack is
- * not the thread's own, or there are too many frames. */
+/* Returns the thread's state, and makes other hooks of the thread only count. NULL: this call is only counted, too, because another hook is
+ * active, the stack is not the thread's own, or there are too many frames. */
 static struct probe_thread *hook_begin(uint32_t function, uintptr_t *slot)
 {
 	struct probe_thread *t = probe_self ? probe_self : thread_first_call(function);
@@ -412,19 +412,19 @@ void probe_enter_slowly(uint32_t function, uintptr_t *slot, uintptr_t back)
 	struct probe_thread *t = hook_begin(function, slot);
 
 	if (!t) {
-		if (back != (uintptr_t)probe_return) /* if it is, a handler may have restored the original one meanwhile */
+		if (back != (uintptr_t)probe_return) /* otherwise a handler may have restored the original address */
 			*slot = back;
 		return;
 	}
-	/* A tail call finds our address at the same slot, and nests. Otherwise the frame there is dead. */
+	/* A tail call finds probe_return at the same slot, and nests. Otherwise the frame at the slot is dead. */
 	prune_late(t, slot, back != (uintptr_t)probe_return);
 	frame_push(t, function, slot, back);
 	probe_slot_check(slot, back);
 	hook_end(t);
 }
 
-/* A return address of the program is lost: it has copied a part of a stack, reused that part, and copied it back. There is no address at
- * which to continue. */
+/* Ends the program, because a return address is lost and nothing can continue. The program has copied a part of a stack, reused that part,
+ * and copied it back. */
 static _Noreturn void abort_lost(void)
 {
 	probe_say(
@@ -433,13 +433,13 @@ static _Noreturn void abort_lost(void)
 	abort();
 }
 
-/* Only restores the return address: another hook may be active, or the uppermost frame is on a stack within the stack. The frame stays
- * until it is the uppermost one. */
+/* Only restores the return address, because another hook is active, or the uppermost frame is on a stack within the stack. The frame stays
+ * until it is the uppermost. */
 static void leave_only(struct probe_thread *t, uintptr_t *slot)
 {
 	uintptr_t back = *slot;
 
-	if (back == (uintptr_t)probe_return) /* otherwise a handler has restored it since we were called */
+	if (back == (uintptr_t)probe_return) /* otherwise a handler has restored the address since the call */
 		back = probe_address_at(t, slot);
 	if (!back)
 		abort_lost();
@@ -456,7 +456,7 @@ void probe_leave_slowly(uintptr_t *slot, uint64_t now)
 	uint64_t paused;
 
 	if (!t || !probe_on_stack(t, slot) || probe_hook_lives(t, slot)) {
-		uint64_t signals = record_signals_block(); /* their handlers may change the shadow stack */
+		uint64_t signals = record_signals_block(); /* signal handlers may change the shadow stack */
 
 		leave_only(t, slot);
 		record_signals_restore(signals);
@@ -468,7 +468,7 @@ void probe_leave_slowly(uintptr_t *slot, uint64_t now)
 		probe_saved(call_child, t, NULL);
 	paused = t->paused;
 	prune_late(t, slot, false);
-	now += t->paused - paused; /* the time of this work is not part of the time until `now` */
+	now += t->paused - paused; /* excludes the time of this work */
 	top = t->depth ? probe_frame_at(t, t->depth - 1) : NULL;
 	if (top && top->slot == slot) {
 		*slot = top->back;
@@ -480,15 +480,14 @@ void probe_leave_slowly(uintptr_t *slot, uint64_t now)
 	hook_end(t);
 }
 
-/* ---- the fallback, -finstrument-functions: the compiler calls us at both ends of every function; return addresses stay as they are
- * ---- */
+/* ---- -finstrument-functions: the compiler adds calls at both ends of every function; return addresses stay unchanged ---- */
 
-/* Hash table by the function's address, with open addressing; filled by the one thread that loads modules, read by all. */
+/* Hash table by address, with open addressing. One thread at a time, which loads modules, fills it; all threads read it. */
 static struct {
 	uintptr_t address;
 	uint32_t number;
 } instrumented[INSTRUMENTED_SLOTS];
-static uint32_t n_instrumented; /* a quarter stays free, so that searches end */
+static uint32_t n_instrumented; /* three quarters of the slots or fewer, so that searches end */
 
 static size_t instrumented_slot(uintptr_t address)
 {

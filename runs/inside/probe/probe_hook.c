@@ -1,15 +1,15 @@
 /* Both ends of a measured call in the usual case: every call is measured, no signal intervened, the stack is the thread's own, no function
- * was left by a jump, and there is room for the sample. In all other cases probe_trampoline.c calls probe_frames.c. These functions call
- * nothing and save the registers that they use (PROBE_KEEPS), only general ones: they are the cost of a measured call. */
+ * was left by a jump, and there is space for the sample. In other cases probe_trampoline.c calls probe_frames.c. These functions are the
+ * cost of a measured call: they call nothing, and save the general registers that they use (PROBE_KEEPS). */
 #include "runs/inside/probe/probe.h"
 
-/* Reports whether no hook of this thread is active, this process opened the file, and there are no counters to read. */
+/* Reports whether no hook of the thread is active, this process opened the file, and there are no counters to read. */
 static inline bool is_usual(const struct probe_thread *t)
 {
 	return t && !t->busy && *probe.writer.alive && !probe.n_counters;
 }
 
-/* Reports whether the uppermost frame is above this slot, and alive. */
+/* Reports whether the uppermost frame is alive and above `slot`. */
 static inline bool is_nested(const struct probe_thread *t, const uintptr_t *slot)
 {
 	const struct probe_frame *top;
@@ -44,10 +44,10 @@ PROBE_KEEPS bool probe_enter(uint32_t function, uintptr_t *slot, uintptr_t back)
 		.paused = t->paused,
 	};
 	*probe_countdown(t, function) = 0;
-	probe_barrier(); /* a call that is left by a jump here does not count */
+	probe_barrier(); /* a call that a handler leaves by a jump here does not count */
 	s->next = frame->ordinal + 1;
 	frame->start = record_ticks_done();
-	probe_barrier(); /* a signal handler may jump away anywhere: the frame is complete before it counts */
+	probe_barrier(); /* a handler may jump away at any point: the frame is complete before it counts */
 	t->depth++;
 	probe_barrier();
 	probe_slot_check(slot, back);

@@ -1,6 +1,6 @@
-/* Functions of the program that are replaced, besides those of threads: loading of libraries, and ways out of a function other than its
- * return. Unwinders read return addresses, so these are restored before one starts; a catch inserts ours again. longjmp() needs nothing:
- * the next hook recognizes dead frames. */
+/* Replaces functions of the program: loading of libraries, and ways out of a function other than its return. Unwinders read return
+ * addresses, so the original ones are restored before an unwinder starts, and a catch inserts probe_return again. longjmp() needs nothing,
+ * because the next hook recognizes dead frames. */
 #include "runs/inside/probe/probe.h"
 
 #include <dlfcn.h>
@@ -11,11 +11,11 @@
 #include <string.h>
 #include <unwind.h>
 
-#define BACKTRACE_MAX 256 /* largest request of programs; in larger ones the outermost address is missing if all are used */
+#define BACKTRACE_MAX 256 /* largest number of addresses that programs usually request; larger requests may miss the outermost address */
 
 /* ---- libraries that are loaded later ---- */
 
-/* Calls dlopen() so that it returns to a `ret` in the caller's module, and that to us. The dynamic linker searches for libraries as the
+/* Calls dlopen() so that it returns to a `ret` in the caller's module, which returns here. The dynamic linker searches for libraries as the
  * caller's module specifies (RUNPATH, namespace), and knows the caller by the return address. */
 void *probe_call_as(void *function, const char *file, long mode, const void *gadget);
 
@@ -50,7 +50,7 @@ struct search {
 	const unsigned char *gadget;
 };
 
-/* Finds a byte 0xc3 (`ret`) in the segment of the caller. */
+/* Finds a byte 0xc3 (`ret`) in the caller's segment. */
 static int gadget_find(struct dl_phdr_info *info, size_t size, void *data)
 {
 	struct search *search = data;
@@ -72,8 +72,8 @@ static int gadget_find(struct dl_phdr_info *info, size_t size, void *data)
 	return 0;
 }
 
-/* Returns the function that ours replaces. Blocks signals: a handler that jumps out of the lookup would leave the loader's lock held
- * forever. */
+/* Returns the function that one of this library replaces. Blocks signals, because a handler that jumps out of the lookup would leave the
+ * loader's lock held forever. */
 static void *behind_ours(const char *name)
 {
 	uint64_t signals = record_signals_block();
@@ -97,7 +97,7 @@ void *probe_library(const char *file, int mode)
 	return real_dlopen()(file, mode);
 }
 
-/* Returns the caller's address. A measured function that ends by a jump to one of ours has ended: its caller is ours. */
+/* Returns the caller's address. If a measured function ended by a jump to a function of this library, ends that invocation first. */
 static uintptr_t caller_of(uintptr_t *slot)
 {
 	while (*(volatile uintptr_t *)slot == (uintptr_t)probe_return)
@@ -120,8 +120,8 @@ PROBE_EXPORT void *dlopen(const char *file, int mode)
 	return library;
 }
 
-/* Returns the real getcontext() or swapcontext(), which keep their return address for later. A measured function that ends by a jump to one
- * would leave our address there, to be used long after its frame is gone. */
+/* Returns the real getcontext() or swapcontext(), which keep their return address for later. After a measured function that ends by a jump
+ * to them, they would keep probe_return long after the frame is gone. */
 void *probe_context_function(bool swap, uintptr_t *slot);
 
 void *probe_context_function(bool swap, uintptr_t *slot)
@@ -153,7 +153,7 @@ void *probe_context_function(bool swap, uintptr_t *slot)
 CONTEXT_FUNCTION("getcontext", "0");
 CONTEXT_FUNCTION("swapcontext", "1");
 
-/* Translates our address: a function that looks up its own return address gets its caller, as the innermost measured function. */
+/* Returns the original address for probe_return, so that a function that looks up its return address finds the real caller. */
 static void *translated(const void *address)
 {
 	const struct probe_thread *t = probe_self;
@@ -179,7 +179,7 @@ PROBE_EXPORT int dladdr(const void *address, Dl_info *info)
 
 /* ---- unwinding ---- */
 
-/* Returns the function that the program would have without us; libgcc may be only in the scope of a plugin. */
+/* Returns the function that the program would have without the probe; libgcc may be in the scope of a plugin only. */
 static void *next_of(const char *name)
 {
 	uint64_t signals = record_signals_block();
@@ -197,7 +197,7 @@ static void *next_of(const char *name)
 	return found;
 }
 
-/* Restores the thread's return addresses, or inserts ours again. Meanwhile hooks in signal handlers only count. */
+/* Restores the thread's return addresses, or inserts probe_return again. Hooks in signal handlers only count meanwhile. */
 static void addresses_change(bool restore)
 {
 	struct probe_thread *t = probe_self;
@@ -206,8 +206,8 @@ static void addresses_change(bool restore)
 	if (!t || !t->depth || !probe_on_stack(t, &work))
 		return;
 	probe_work_begin(t, &work);
-	/* Starts from the outermost: of several frames at one slot (tail calls), the innermost has our address, the outermost the original
-	 * one. */
+	/* Inserts from the outermost frame on. Of several frames at one slot (tail calls), the outermost has the original address, and the
+	 * others probe_return. */
 	for (uint32_t i = 0; i < t->depth; i++) {
 		struct probe_frame *frame = probe_frame_at(t, restore ? t->depth - 1 - i : i);
 
@@ -233,7 +233,7 @@ static void prune_below(void *here)
 	probe_work_end(t, &work);
 }
 
-/* real_NAME() returns the function NAME that one of ours replaces. */
+/* Defines real_NAME(), which returns the function NAME that one of this library replaces. */
 #define REAL(name)                                                                                                                         \
 	static __typeof__(name) *real_##name(void)                                                                                         \
 	{                                                                                                                                  \
@@ -274,7 +274,7 @@ PROBE_EXPORT void _Unwind_Resume(struct _Unwind_Exception *exception)
 {
 	__typeof__(_Unwind_Resume) *real = real__Unwind_Resume();
 
-	addresses_change(true); /* a destructor may have caught an exception of its own */
+	addresses_change(true); /* a destructor may have caught another exception */
 	real(exception);
 	__builtin_unreachable();
 }
@@ -306,7 +306,7 @@ PROBE_EXPORT void pthread_exit(void *result)
 	__builtin_unreachable();
 }
 
-/* Programs may inspect their stack: meanwhile the addresses are the original ones. */
+/* Restores the original addresses while the program inspects its stack. */
 PROBE_EXPORT int backtrace(void **array, int size)
 {
 	__typeof__(backtrace) *real = real_backtrace();
@@ -317,7 +317,7 @@ PROBE_EXPORT int backtrace(void **array, int size)
 	addresses_change(true);
 	n = fits ? real(with_us, size + 1) : real(array, size);
 	addresses_change(false);
-	if (n > 0) { /* the first is this function */
+	if (n > 0) { /* the first address is in this function */
 		n--;
 		memmove(array, fits ? with_us + 1 : array + 1, (size_t)n * sizeof(*array));
 	}
@@ -327,7 +327,7 @@ PROBE_EXPORT int backtrace(void **array, int size)
 struct look {
 	_Unwind_Trace_Fn with;
 	void *argument;
-	bool begun; /* the first frame is the function below */
+	bool begun; /* the first frame, which is the function below, was skipped */
 };
 
 static _Unwind_Reason_Code look_further(struct _Unwind_Context *context, void *argument)

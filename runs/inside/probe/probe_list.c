@@ -1,4 +1,4 @@
-/* The list of selected functions: lines "f ADDRESS MODULE NAME" as in the sample file; all other lines are comments. */
+/* Reads the list of selected functions: lines "f ADDRESS MODULE NAME" as in the sample file. Other lines are comments. */
 #include "runs/inside/probe/probe.h"
 
 #include <ctype.h>
@@ -12,7 +12,7 @@
 
 #define LIST_BYTES_MAX (64u << 20)
 
-/* ---- the text ---- */
+/* ---- text ---- */
 
 static bool line_read(char *line, struct probe_entry *out)
 {
@@ -33,8 +33,8 @@ static bool line_read(char *line, struct probe_entry *out)
 	return true;
 }
 
-/* Parses text[n], which has a NUL after it, is changed, and must stay valid. out->items has room for one entry per line. Returns the number
- * of the first malformed line of a function; 0: none. */
+/* Parses text[n], which is followed by a NUL, is changed, and must stay valid. out->items has space for an entry per line. Returns the
+ * number of the first malformed line; 0: none. */
 static size_t list_parse(char *text, size_t n, struct probe_list *out)
 {
 	char *end = text + n, *next;
@@ -56,7 +56,7 @@ static size_t list_parse(char *text, size_t n, struct probe_list *out)
 	return bad;
 }
 
-/* ---- the file ---- */
+/* ---- file ---- */
 
 static void *memory_map(size_t bytes)
 {
@@ -65,8 +65,8 @@ static void *memory_map(size_t bytes)
 	return at == MAP_FAILED ? NULL : at;
 }
 
-/* Returns the contents of a regular file, never freed, with a NUL at the end; NULL with errno. A pipe would be empty for programs started
- * by this one. */
+/* Returns the contents of a regular file with a NUL at the end, never freed; NULL with errno. Refuses a pipe, which would be empty for
+ * programs that this program starts. */
 static char *file_contents(int file, size_t *n)
 {
 	struct stat st;

@@ -1,4 +1,4 @@
-/* Start and end, from the environment to a patched program. Nothing happens without ASSAY_PROBE_LIST. */
+/* Start and end of the probe: reads the environment and patches the program. Does nothing without ASSAY_PROBE_LIST. */
 #include "runs/inside/probe/probe.h"
 
 #include <errno.h>
@@ -10,13 +10,13 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#define BUDGET_PPM	30000u /* the default */
+#define BUDGET_PPM	30000u /* default budget */
 #define BUDGET_PPM_MAX	1000000u
-#define COST_SAMPLED_NS 150u /* hooks at both ends and the sample: 45 in a loop, more if the program uses the caches */
+#define COST_SAMPLED_NS 150u /* hooks at both ends and the sample: 45 ns in a loop, more if the program uses the caches */
 #define COST_COUNTED_NS 1u
-#define COST_READS	16u /* readings averaged into one cost */
+#define COST_READS	16u /* number of readings that are averaged to one cost */
 #define COST_ROUNDS	3u
-#define STACK_BYTES_MAX (1u << 30) /* limit for the first thread: without a stack limit, mappings are elsewhere */
+#define STACK_BYTES_MAX (1u << 30) /* limit for the first thread: without a stack limit, mappings are farther away */
 
 struct probe probe;
 
@@ -41,7 +41,7 @@ void probe_say(const char *text, const char *more, int errnum)
 	(void)ignored;
 }
 
-/* Returns a fraction such as "0.03" in millionths. */
+/* Returns a fraction such as "0.03" in millionths; the default for other text. */
 static uint64_t budget_from(const char *text)
 {
 	double value = text ? strtod(text, NULL) : BUDGET_PPM / 1e6;
@@ -51,7 +51,7 @@ static uint64_t budget_from(const char *text)
 	return (uint64_t)(value * 1e6 + .5);
 }
 
-/* Returns the seed, by default random: runs that all measured the same calls would agree on a mean that is not that of all calls. */
+/* Returns the seed, random by default. If all runs measured the same calls, they would agree on a mean that is not that of all calls. */
 static uint64_t seed_from(const char *text)
 {
 	return text ? strtoull(text, NULL, 10) : record_ticks() & UINT32_MAX;
@@ -66,7 +66,7 @@ static uint64_t counters_cost(void)
 	return (record_ticks() - before) / COST_READS;
 }
 
-/* Takes the shortest round, since other programs may have had the CPU in the others. */
+/* Returns the shortest round, because other programs may have had the CPU in the others. */
 static uint64_t counters_cost_least(void)
 {
 	uint64_t least = UINT64_MAX;
@@ -79,7 +79,7 @@ static uint64_t counters_cost_least(void)
 	return least;
 }
 
-/* Computes the cost of a sampled call with these counters, in ticks of this machine. */
+/* Computes the costs of sampled and counted calls, with the counters of this run, in ticks of this machine. */
 static void costs_measure(uint64_t ticks_per_s)
 {
 	probe.cost_sampled = COST_SAMPLED_NS * ticks_per_s / 1000000000u;
@@ -100,7 +100,7 @@ static void program_say(void)
 	probe_counters_why();
 }
 
-/* Returns the space for the list and a little more, since reserving costs time at the start. */
+/* Returns the space for the list and a little more; reserving it costs time at the start. */
 static uint32_t names_bytes(void)
 {
 	size_t bytes = 16384;
@@ -133,7 +133,7 @@ bool probe_begin(void)
 	probe.frame_bytes = (uint32_t)(sizeof(struct probe_frame) + probe.n_counters * sizeof(uint64_t));
 	probe.functions = mmap(NULL, RECORD_FUNCTIONS_MAX * sizeof(probe.functions[0]), PROT_READ | PROT_WRITE,
 			       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	/* As soon as there is a file, threads count those that they create. */
+	/* As soon as the file exists, threads count the threads that they create. */
 	probe_saved_init();
 	probe_thread_init();
 	probe.threads = 1;
@@ -148,7 +148,7 @@ bool probe_begin(void)
 	return true;
 }
 
-/* In a child of fork(): the thread that held the lock does not exist there. */
+/* Frees the lock in a child of fork(): the thread that held it does not exist there. */
 static void loading_free(void)
 {
 	loading = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;

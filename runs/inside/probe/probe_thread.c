@@ -1,4 +1,4 @@
-/* Threads. Each has tables and a shadow stack, mapped by mmap(), from its start to its end. */
+/* Threads: each has tables and a shadow stack, mapped from its start to its end. Also their counters. */
 #include "runs/inside/probe/probe.h"
 
 #include "fleet/counting/native.h"
@@ -18,8 +18,8 @@
 #include <threads.h>
 #include <unistd.h>
 
-#define MAPS_BYTES	4096u /* part of /proc/self/maps that is read at a time */
-#define ROUNDS		3     /* rounds of destructors of thread-specific data: those of other keys run before ours */
+#define MAPS_BYTES	4096u /* bytes of /proc/self/maps that are read at a time */
+#define ROUNDS		3     /* rounds of destructors of thread-specific data; those of other keys run first */
 #define NAMES_BYTES_MAX 8192
 
 int32_t probe_far_none[RECORD_FUNCTIONS_MAX];
@@ -28,15 +28,15 @@ __thread struct probe_thread *probe_self PROBE_TLS;
 __thread int32_t probe_near[PROBE_NEAR] PROBE_TLS;
 __thread int32_t *probe_far PROBE_TLS = probe_far_none;
 
-static struct probe_thread ended = { .busy = UINTPTR_MAX }; /* for threads that are no longer measured: a hook is always active */
+static struct probe_thread ended = { .busy = UINTPTR_MAX }; /* state of threads that are no longer measured: a hook seems active */
 static pthread_key_t key;
 static bool key_made;
-static bool untold; /* threads were created before there was anything to measure */
+static bool untold; /* threads were created before the file existed */
 
 /* ---- counters ---- */
 
-/* Counters of a thread: those of the CPU through PAPI, one event set per thread; those of the kernel in one group of events, without PAPI,
- * which has none if it does not know the CPU. PAPI is loaded when counters are requested, so that programs do not need it otherwise. */
+/* Counters of a thread: the CPU's through PAPI, in one event set; the kernel's in one group of events without PAPI, which has none on
+ * unknown CPUs. PAPI is loaded only if counters are requested, so that other programs do not need it. */
 
 static char names_text[NAMES_BYTES_MAX];
 static const char **wanted;
@@ -103,7 +103,7 @@ static void software_end(const struct probe_software *software, uint32_t n)
 			close(software->files[n]);
 }
 
-/* Opens the events. Returns 0, or an errno: then none is open. */
+/* Opens the events. Returns 0, or an errno with no event open. */
 static int software_start(const char *const *names, uint32_t n, struct probe_software *out)
 {
 	for (uint32_t i = 0; i < n; i++) {
@@ -122,8 +122,7 @@ static int software_start(const char *const *names, uint32_t n, struct probe_sof
 	return 0;
 }
 
-/* Reads the events. Returns false if they are gone. That is checked first, since reading from a pipe or socket of the program would consume
- * data. */
+/* Reads the events. Returns false if they are gone. Checks that first, because reading from a pipe of the program would consume data. */
 static bool software_read(const struct probe_software *software, uint32_t n, uint64_t *values)
 {
 	uint64_t group[1 + PROBE_SOFTWARE_MAX];
@@ -138,7 +137,7 @@ static bool software_read(const struct probe_software *software, uint32_t n, uin
 	return true;
 }
 
-/* Returns why the kernel's events are unavailable; NULL: they are available. */
+/* Returns the reason why the kernel's events are unavailable; NULL: none. */
 static const char *software_try(void)
 {
 	struct probe_software events;
@@ -157,7 +156,7 @@ static const char *software_try(void)
 
 /* ---- PAPI ---- */
 
-/* One per row, a layout that clang-format would change. */
+/* One function per line, which clang-format would change. */
 /* clang-format off */
 #define PAPI_FUNCTIONS(X) \
 	X(library_init) \
@@ -203,7 +202,7 @@ static bool papi_find(void)
 	return true;
 }
 
-/* Adds an event by its own name, or by its name on this CPU. Returns PAPI_OK or PAPI's error. */
+/* Adds an event by its name, or by one of its names on this CPU. Returns PAPI_OK or PAPI's error. */
 static int event_add(int event_set, const char *name)
 {
 	int code = papi.add_named_event(event_set, name);
@@ -239,7 +238,7 @@ static void event_set_end(int *event_set)
 	papi.destroy_eventset(event_set);
 }
 
-/* Starts PAPI, also in a child process: it notices the new process and restarts. Returns why it cannot be used; NULL: it can. */
+/* Starts PAPI, which notices and restarts in a child process. Returns the reason why it cannot be used; NULL: none. */
 static const char *papi_begin(int *event_set)
 {
 	int code;
@@ -267,7 +266,7 @@ static const char *papi_try(void)
 	return failed;
 }
 
-/* ---- both ---- */
+/* ---- both kinds ---- */
 
 /* Splits "software:NAME,NAME" or "papi:NAME,NAME" into names[]. Returns false for other text. */
 static bool names_split(const char *text, const char **names, uint32_t *n, enum record_back_end *back_end)
@@ -342,9 +341,9 @@ static void probe_counters_thread_end(struct probe_thread *t)
 	papi.unregister_thread();
 }
 
-/* Restarts counting in a child of fork(); alone: the parent had no other thread. The parent's events stay the parent's. PAPI restarts at
- * the first measured call, so that children which only call exec do not pay for it. It allocates and reads the list of loaded modules. If
- * the parent had other threads, one of them may have held a lock of these at the fork: it stays held. */
+/* Restarts counting in a child of fork(). alone: the parent had no other thread. The parent's events stay with the parent. PAPI restarts at
+ * the first measured call, so that children which only execute a program do not pay for it. PAPI allocates and reads the list of modules,
+ * whose locks another thread of the parent may have held at the fork; then they stay held, and PAPI is not used. */
 static void probe_counters_child(struct probe_thread *t, bool alone)
 {
 	bool counted = t->counting;
@@ -379,7 +378,7 @@ static size_t table_bytes(void)
 	return RECORD_FUNCTIONS_MAX * (sizeof(int32_t) + sizeof(struct probe_state));
 }
 
-/* One mapping has the struct, frames and tables. Untouched pages take no memory. */
+/* Returns the size of the mapping with the struct, frames and tables, whose untouched pages take no memory. */
 static size_t thread_bytes(void)
 {
 	return 4096 + (size_t)PROBE_DEPTH_MAX * probe.frame_bytes + table_bytes();
@@ -442,7 +441,7 @@ static struct probe_thread *thread_new(void)
 	return t;
 }
 
-/* Selected functions that this calls are only counted. */
+/* Starts the calling thread. Selected functions that this code calls are only counted. */
 static struct probe_thread *thread_begin(struct probe_stack stack)
 {
 	struct probe_thread *t;
@@ -476,7 +475,7 @@ struct probe_thread *probe_thread_begin(struct probe_stack stack)
 	return t;
 }
 
-/* Copies another thread's storage. Returns false if it is gone: a thread that ended by its own system call has run no destructors. */
+/* Copies another thread's near table. Returns false if it is gone: a thread that ended by a system call has run no destructors. */
 static bool near_copy(const struct probe_thread *t, int32_t near[PROBE_NEAR])
 {
 	struct iovec to = { near, PROBE_NEAR * sizeof(near[0]) }, from = { t->near, PROBE_NEAR * sizeof(near[0]) };
@@ -509,7 +508,7 @@ static void totals(struct probe_thread t, struct record_thread *record)
 	}
 }
 
-/* Writes the totals of another, running thread to a chunk of our own; nothing if its storage cannot be read. */
+/* Writes the totals of another, running thread to a chunk of this thread, unless its table cannot be read. */
 static void totals_of_another(struct probe_thread t)
 {
 	struct record_thread record = { .number = t.record.number, .numbered = t.record.numbered, .final = true };
@@ -521,7 +520,7 @@ static void totals_of_another(struct probe_thread t)
 	totals(t, &record);
 }
 
-/* Writes totals at the end of the process. Other threads still run, and only they write to their chunks. */
+/* Writes totals at the end of the process. Other threads still run and write to their own chunks. */
 void probe_threads_end(void)
 {
 	for (struct probe_thread *t = __atomic_load_n(&probe_threads, __ATOMIC_ACQUIRE); t; t = t->next) {
@@ -537,9 +536,9 @@ void probe_threads_end(void)
 	}
 }
 
-/* ---- the end of a thread ---- */
+/* ---- end of a thread ---- */
 
-/* Destructor of our thread-specific data: runs after a return, pthread_exit() and cancellation. */
+/* Destructor of the thread-specific data, which runs after a return, pthread_exit() and cancellation. */
 static void thread_end(void *value)
 {
 	struct probe_thread *t = value;
@@ -567,7 +566,7 @@ struct start {
 	void *argument;
 };
 
-/* Called before any code of the program runs in the thread, so that no hook has to allocate its tables. */
+/* Called before code of the program runs in the thread, so that no hook has to allocate tables. */
 void probe_thread_start(void)
 {
 	pthread_attr_t attributes;
@@ -580,22 +579,22 @@ void probe_thread_start(void)
 	}
 	if (probe_thread_begin((struct probe_stack){ (uintptr_t)low, bytes }))
 		return;
-	/* A signal handler has started and counted it, or it will end without us. */
+	/* A signal handler has started and counted the thread, or it will end without the probe. */
 	__atomic_fetch_sub(&probe.threads, 1, __ATOMIC_RELAXED);
 	if (probe_self != &ended)
 		probe_self->stack = (struct probe_stack){ (uintptr_t)low, bytes };
 }
 
-/* ---- stack of a thread that started without us: in a library, or before there was anything to measure ---- */
+/* ---- stacks of threads created without the probe: in a library, or before the file existed ---- */
 
-/* A line of /proc/self/maps, parsed byte by byte: LOW-HIGH PERMISSIONS ... */
+/* Line of /proc/self/maps, parsed byte by byte: LOW-HIGH PERMISSIONS ... */
 struct mapping {
-	uintptr_t low, high, at; /* `at`: the number being read */
+	uintptr_t low, high, at; /* `at`: value of the number that is being read */
 	uint32_t field;		 /* 0: LOW, 1: HIGH, 2: the first of PERMISSIONS, 3: the rest */
 	bool readable;
 };
 
-/* Reads a byte. Returns true at the end of the line. */
+/* Parses a byte. Returns true at the end of the line. */
 static bool mapping_read(struct mapping *m, char c)
 {
 	if (c == '\n')
@@ -613,8 +612,8 @@ static bool mapping_read(struct mapping *m, char c)
 	return false;
 }
 
-/* Returns the stack below `at`. glibc keeps a thread's data at its stack's upper end, and an unreadable page below the stack. Without that
- * page, the memory below is unknown. */
+/* Returns the stack below `at`. glibc keeps a thread's data at the upper end of its stack, and an unreadable page below the stack. Without
+ * that page, the stack is unknown. */
 static struct probe_stack stack_around(uintptr_t at, int maps)
 {
 	struct mapping before = { 0 }, now = { 0 };
@@ -637,7 +636,7 @@ static struct probe_stack stack_around(uintptr_t at, int maps)
 
 extern void *__libc_stack_end;
 
-/* Uses only system calls: a signal handler may be the caller of the measured function. */
+/* Uses only system calls, because the caller of the measured function may be a signal handler. */
 struct probe_stack probe_stack(void)
 {
 	uintptr_t high = (uintptr_t)__libc_stack_end, own = (uintptr_t)__builtin_thread_pointer();
@@ -659,7 +658,7 @@ struct probe_stack probe_stack(void)
 	return found;
 }
 
-/* Called in a thread that creates another one. */
+/* Called in a thread that creates another one. Reports whether new threads are measured. */
 static bool threads_are_measured(void)
 {
 	if (!probe.writer.header)
@@ -668,7 +667,7 @@ static bool threads_are_measured(void)
 	return probe.writer.header;
 }
 
-/* Returns the start data of a new thread; NULL: no memory. Counts the thread already: a process that forks now is not alone. */
+/* Returns the start data of a new thread; NULL: no memory. Counts the thread at once, so that a process that forks now is not alone. */
 static struct start *start_new(struct start what)
 {
 	struct start *start = malloc(sizeof(*start));
@@ -745,9 +744,9 @@ PROBE_EXPORT int thrd_create(thrd_t *thread, thrd_start_t function, void *argume
 	return failed;
 }
 
-/* ---- a child of fork() ---- */
+/* ---- child of fork() ---- */
 
-/* Called right after fork(): earlier calls of the thread are its parent's. Durations of functions, and so their levels, stay known. */
+/* Called right after fork(): earlier calls of the thread belong to its parent. Durations of functions, and so their levels, stay known. */
 static void calls_forget(void)
 {
 	struct probe_thread *t = probe_self;
@@ -762,10 +761,10 @@ static void calls_forget(void)
 }
 
 /* Starts a new file in a child, at its first hook or before its first new thread. Invocations that started in the parent are not recorded.
- * Done while the child has one thread: if another one did it, the first would continue with the parent's file. */
+ * Called while the child has one thread: otherwise another thread could do it while the first one continues with the parent's file. */
 static void child_begin(void)
 {
-	struct probe_thread *self = probe_self, *t = self ? self : &ended; /* &ended: no thread, or one that started without us */
+	struct probe_thread *self = probe_self, *t = self ? self : &ended; /* &ended: no thread, or a thread created without the probe */
 	bool alone = probe.threads == 1 && !untold && t != &ended;
 	uintptr_t busy = t->busy;
 

@@ -9,10 +9,10 @@ uint64_t probe_save_bytes __attribute__((visibility("hidden")));
 
 /* probe_in_...: return addresses of the hooks in C. While one of them is on the stack, the hook may be active (probe_hook_lives()).
  *
- * probe_entry: the stub has put the function's number in %edi; the stack has the saved %rsi and %rdi, the place in the function at which to
- * continue, and the slot. First a call puts probe_return in the slot, so that the CPU predicts the function's return, and ours. If a signal
- * handler finds the frame dead any time after that, it restores the original address, and nothing comes here again. probe_return: the
- * function has returned to us: the slot is just below the stack pointer. */
+ * probe_entry: the stub has put the function's number in %edi. The stack has the saved %rsi and %rdi, the place in the function at which to
+ * continue, and the slot. A call puts probe_return in the slot, so that the CPU predicts the function's return and the trampoline's own. A
+ * signal handler that later finds the frame dead restores the original address, and the function does not return here. probe_return: the
+ * function has returned here; the slot is just below the stack pointer. */
 __asm__(".text\n"
 	".p2align 4\n"
 	".hidden probe_entry\n"
@@ -23,7 +23,7 @@ __asm__(".text\n"
 	".type probe_return, @function\n"
 	"probe_entry:\n"
 	"	.cfi_startproc\n"
-	"	.cfi_def_cfa_offset 24\n" /* the slot, which the function finds at the stack pointer */
+	"	.cfi_def_cfa_offset 24\n" /* the slot, to which the stack pointer points at the function's entry */
 	"	.cfi_offset rip, -8\n"
 	"	.cfi_offset rdi, -16\n"
 	"	.cfi_offset rsi, -24\n"
@@ -32,7 +32,7 @@ __asm__(".text\n"
 	"	mov 40(%rsp), %rdx\n"
 	"	lea probe_return(%rip), %rax\n"
 	"	cmp %rax, %rdx\n"
-	"	je probe_tail\n"      /* there already; storing it again could undo the work of a handler */
+	"	je probe_tail\n"      /* it is there already; storing it again could undo the work of a handler */
 	"	lea 48(%rsp), %rsp\n" /* saved registers are in the red zone now */
 	"	.cfi_adjust_cfa_offset -48\n"
 	"	.cfi_undefined rip\n" /* unwinders read the byte before a return address */
@@ -87,7 +87,7 @@ __asm__(".text\n"
 	"	jmp *-8(%rsp)\n" /* to the place in the function */
 	"	.cfi_adjust_cfa_offset 40\n"
 	"2:	push %rcx; push %r8; push %r9; push %r10; push %r11\n"
-	"	lea -8(%rsp), %rsp\n" /* a multiple of 16 */
+	"	lea -8(%rsp), %rsp\n" /* aligns to 16 bytes */
 	"	.cfi_adjust_cfa_offset 48\n"
 	"	call probe_enter_slowly\n"
 	".hidden probe_in_enter_slowly\n"
@@ -143,7 +143,7 @@ __asm__(".text\n"
 	"	.cfi_endproc\n"
 	".size probe_saved, . - probe_saved\n");
 
-/* Finds the registers that pass values (x87, SSE, AVX, AVX-512) and the size of XSAVE's standard format with these. */
+/* Finds the registers that pass values (x87, SSE, AVX, AVX-512), and the size of XSAVE's standard format for them. */
 void probe_saved_init(void)
 {
 	const uint64_t wanted = 0xe7;

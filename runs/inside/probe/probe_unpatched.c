@@ -1,5 +1,5 @@
-/* Where no code is patched, functions call the hooks themselves (-finstrument-functions), like any other function: no return address
- * changes, no register needs more care than in any call, and unwinders find ordinary frames. */
+/* Replaces the trampolines where no code is patched. Functions call the hooks like any other function (-finstrument-functions), so no
+ * return address changes, registers need no special care, and unwinders find ordinary frames. */
 #include "runs/inside/probe/probe.h"
 
 #if defined(__x86_64__)
@@ -8,7 +8,7 @@
 
 #define HIDDEN __attribute__((visibility("hidden")))
 
-/* Addresses that only probe_work_begin() puts on a stack. */
+/* Addresses that only probe_work_begin() stores on a stack. */
 HIDDEN const char probe_in_enter[1] = { 1 }, probe_in_enter_slowly[1] = { 2 }, probe_in_leave[1] = { 3 }, probe_in_leave_slowly[1] = { 4 };
 
 HIDDEN void probe_return(void)
