@@ -3,9 +3,9 @@
 #include <stdbool.h>
 #include <string.h>
 
-#define FREQUENT 6u	    /* fields with a bit in the first byte... */
-#define SECOND	 (1u << 6u) /* ...in which this bit means that a second byte follows, for eight others... */
-#define OTHERS	 (1u << 7u) /* ...and this one that the bytes of all the others follow */
+#define FREQUENT 6u	    /* number of fields with a bit in the first byte... */
+#define SECOND	 (1u << 6u) /* ...and its bit for a second byte with eight other fields... */
+#define OTHERS	 (1u << 7u) /* ...and its bit for the bytes of all other fields */
 
 enum { UNKNOWN, FUNCTION, WEIGHT, ORDINAL, START, DURATION, DEPTH, THREADS, FLAGS, CALLER, COUNTER };
 
@@ -30,7 +30,7 @@ static size_t number_put(unsigned char *out, uint64_t value)
 	return n;
 }
 
-/* Reads a number. Returns its length, 0 if it does not end. */
+/* Reads a number. Returns its length; 0: it does not end. */
 static size_t number_get(const unsigned char *bytes, size_t n, uint64_t *value)
 {
 	*value = 0;
@@ -42,7 +42,7 @@ static size_t number_get(const unsigned char *bytes, size_t n, uint64_t *value)
 	return 0;
 }
 
-/* Returns the expected values of the fields of a sample of that function. */
+/* Returns the expected values of the fields of a sample of `function`. */
 static inline uint64_t *expected(uint64_t *state, uint64_t function, uint32_t n_counters)
 {
 	uint64_t slot = function % RECORD_PACK_SLOTS, *at = state + 4 + slot * RECORD_PACK_FIELDS(n_counters);
@@ -55,14 +55,14 @@ static inline uint64_t *expected(uint64_t *state, uint64_t function, uint32_t n_
 	return at;
 }
 
-/* Sets the expected function and start of the sample after it. */
+/* Sets the expected function and start of the next sample. */
 static inline void expect_next(uint64_t *state, const uint64_t *now)
 {
 	state[1] = now[FUNCTION];
 	state[2] = now[START] + now[DURATION];
 }
 
-/* Writes the necessary bytes of bits, then moves the numbers, written after room for all of them, to their end. Returns the size. */
+/* Writes the needed bytes of bits, and moves the n bytes of numbers, which leave space for all bits, to their end. Returns the size. */
 static size_t packed_put(const unsigned char *bits, size_t n_bits, size_t n, unsigned char *out)
 {
 	size_t at = 1;
@@ -80,7 +80,7 @@ static size_t packed_put(const unsigned char *bits, size_t n_bits, size_t n, uns
 		at += n_bits - 2;
 	}
 	memmove(out + at, out + n_bits, n);
-	memset(out + at + n, 0, n_bits - at); /* zeros, which are no sample, follow the last one */
+	memset(out + at + n, 0, n_bits - at); /* zeros, which are no sample, follow the last sample */
 	return at + n;
 }
 
@@ -116,7 +116,7 @@ size_t record_pack(const struct record_sample *s, uint32_t n_counters, uint64_t 
 	return n + 1;
 }
 
-/* Reads the bytes of bits. Returns their number, 0 if bytes[n] end before. */
+/* Reads the bytes of bits. Returns their number; 0: bytes[n] end too early. */
 static size_t bits_get(const unsigned char *bytes, size_t n, size_t n_bits, unsigned char *bits)
 {
 	size_t at = 1, second, others;
@@ -155,7 +155,7 @@ static inline uint64_t unfolded(uint64_t more)
 	return more >> 1 ^ -(more & 1);
 }
 
-/* Most samples have few fields: only those with a bit are visited. */
+/* Visits only fields with a bit, because most samples have few. */
 size_t record_unpack(const unsigned char *bytes, size_t n, uint32_t n_counters, uint64_t *state, struct record_sample *s)
 {
 	unsigned char bits[RECORD_PACK_BITS(RECORD_COUNTERS_MAX)] = { 0 };

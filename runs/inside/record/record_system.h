@@ -1,5 +1,5 @@
-/* System calls and the clock, for code inside users' programs: the program may replace libc's functions, and some are cancellation points.
- * The differences between architectures are here. */
+/* System calls and the clock, for code in users' programs. The program may replace libc's functions, and some of these are cancellation
+ * points. All differences between architectures are here. */
 #ifndef RUNS_RECORD_SYSTEM_H
 #define RUNS_RECORD_SYSTEM_H
 
@@ -7,7 +7,7 @@
 
 #if defined(__x86_64__)
 
-/* Makes a system call. Returns its result or -errno. */
+/* Makes a system call. Returns the result or -errno. */
 static inline long record_system_call(long number, long a, long b, long c, long d, long e, long f)
 {
 	long result;
@@ -31,15 +31,15 @@ static inline uint64_t record_ticks(void)
 	return (uint64_t)high << 32 | low;
 }
 
-/* Returns the same after all earlier instructions are complete. Otherwise work of the program before a call would end within its sample
- * (some 200 instructions: 50 ns of a chain of slow ones, more than a short function takes), and work of the function after it. */
+/* Returns the time stamp counter after all earlier instructions have completed. Without that, a sample would include work of the program
+ * before the call (some 200 instructions, or 50 ns if they are slow, more than a short function takes), and miss work of the function. */
 static inline uint64_t record_ticks_done(void)
 {
 	__asm__ volatile("lfence" ::: "memory");
 	return record_ticks();
 }
 
-/* Called in a loop that waits for another thread. */
+/* Pauses in a loop that waits for another thread. */
 static inline void record_pause(void)
 {
 	__builtin_ia32_pause();
@@ -61,7 +61,7 @@ static inline long record_system_call(long number, long a, long b, long c, long 
 	return x0;
 }
 
-/* Returns the virtual count; its unit is 10 to 100 ns on many machines, and 1 ns from ARMv8.6 on. */
+/* Returns the virtual count. Its unit is 10 to 100 ns on many machines, and 1 ns from ARMv8.6 on. */
 static inline uint64_t record_ticks(void)
 {
 	uint64_t count;

@@ -1,4 +1,4 @@
-/* The writer of a sample file: names, the clock, chunks and samples, from start to end. */
+/* Writes a sample file from start to end: names, the clock, chunks and samples. */
 #include "runs/inside/record/record_writer.h"
 
 #include "runs/inside/record/record_pack.h"
@@ -18,21 +18,21 @@
 #include <time.h>
 #include <unistd.h>
 
-#define NAMES_WAIT	    10000u /* times that a child yields while its parent is writing a name */
-#define CALIBRATION_NS	    50000u /* calibration of the clock at the start */
+#define NAMES_WAIT	    10000u /* most times that a child yields while its parent writes a name */
+#define CALIBRATION_NS	    50000u /* duration of the clock's calibration at the start */
 #define MOMENT_LOOKS	    3u
-#define CLOCK_STEP_NS	    10000000u /* age after which a new measurement of the clock is better than the first one */
-#define LIMIT_PART	    16u	      /* one part in 16 of a limit of the address space */
-#define FEW_CHUNKS	    64u	      /* minimum of chunks */
-#define FIRST_PIECE	    16384u    /* reserved of a thread's first chunk at its start */
-#define CHUNKS_AT_ONCE	    8u	      /* for a thread with many samples, unless the file is to be small: cheaper than one by one */
+#define CLOCK_STEP_NS	    10000000u /* age at which a new measurement of the clock is better than the first one */
+#define LIMIT_PART	    16u	      /* largest share of a limit of the address space: one in 16 */
+#define FEW_CHUNKS	    64u	      /* least number of chunks */
+#define FIRST_PIECE	    16384u    /* part of a thread's first chunk that is reserved at its start */
+#define CHUNKS_AT_ONCE	    8u	      /* for a thread with many samples, unless the file is to be small; cheaper than single chunks */
 #define ARGUMENTS_BYTES	    1024u
 #define RECORD_PAGE_BYTES   4096u
 #define RECORD_NAMES_BITS   40
-#define RECORD_FINAL_CHUNKS 64u /* beyond the limit, for totals at threads' ends */
+#define RECORD_FINAL_CHUNKS 64u /* number of chunks beyond the limit, for totals at threads' ends */
 #define PAGES_AT_ONCE	    64u
 #define FILES_MAX	    100000u /* per process id and directory */
-#define POPULATE_WRITE	    23	    /* MADV_POPULATE_WRITE, Linux 5.14; older kernels refuse it, without harm */
+#define POPULATE_WRITE	    23	    /* MADV_POPULATE_WRITE, Linux 5.14; older kernels refuse it without harm */
 #define NAMES_PIECE_BYTES   4096u
 
 uint64_t record_signals_block(void)
@@ -68,7 +68,7 @@ const char *record_number(uint64_t value, unsigned base, char out[24])
 	return at;
 }
 
-/* ---- the file, its space on the disk and in memory ---- */
+/* ---- the file and its space on disk and in memory ---- */
 
 static inline uint64_t record_clock_ns(int which)
 {
@@ -90,7 +90,7 @@ static void *pages_map(size_t bytes, int protection, int flags, int file)
 	return at < 0 && at > -(long)RECORD_PAGE_BYTES ? NULL : (void *)at;
 }
 
-/* Appends to a path or a line. Returns false if it does not fit. */
+/* Appends text to a path or line. Returns false if it does not fit. */
 static bool text_append(char *to, size_t size, size_t *at, const char *text)
 {
 	size_t n = strlen(text);
@@ -102,7 +102,7 @@ static bool text_append(char *to, size_t size, size_t *at, const char *text)
 	return true;
 }
 
-/* Stores the directory as an absolute path: the program may change its working directory. */
+/* Stores the directory as an absolute path, because the program may change its working directory. */
 static bool record_directory_set(struct record_writer *w, const char *directory)
 {
 	size_t at = 0;
@@ -128,7 +128,7 @@ static bool path_of(struct record_writer *w, uint64_t pid, uint64_t n)
 	return i == 6;
 }
 
-/* Creates a new file. Returns its descriptor, or -errno. */
+/* Creates a new file. Returns its descriptor or -errno. */
 static int file_create(struct record_writer *w, uint64_t pid)
 {
 	for (uint64_t n = 0; n < FILES_MAX; n++) {
@@ -137,14 +137,14 @@ static int file_create(struct record_writer *w, uint64_t pid)
 		if (!path_of(w, pid, n))
 			return -ENAMETOOLONG;
 		file = record_system_call(SYS_openat, AT_FDCWD, (long)w->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600, 0,
-					  0); /* private: it has the arguments */
+					  0); /* private, because it has the arguments */
 		if (file != -EEXIST)
 			return (int)file;
 	}
 	return -EEXIST;
 }
 
-/* Reports whether a write up to `end` exceeds the file size limit, which would send a signal instead of an error. */
+/* Reports whether a write up to `end` exceeds the file size limit; such a write would raise a signal. */
 static bool is_beyond_limit(uint64_t end)
 {
 	struct rlimit limit;
@@ -152,8 +152,8 @@ static bool is_beyond_limit(uint64_t end)
 	return record_system_call(SYS_prlimit64, 0, RLIMIT_FSIZE, 0, (long)&limit, 0, 0) == 0 && end > limit.rlim_cur;
 }
 
-/* Reserves bytes on the disk for a part of the file (multiples of 4096), which grows if necessary. Returns 0 or an errno. Writes zeros: a
- * write to a mapped page without room would kill the program, and a page in the cache is mapped in a third of the time. */
+/* Reserves disk space for a part of the file (multiples of 4096), which grows if needed. Returns 0 or an errno. Writes zeros, because a
+ * write to a mapped page without space would kill the program, and because cached pages are mapped in a third of the time. */
 static int disk_reserve(int file, uint64_t offset, uint64_t bytes)
 {
 	static const char zeros[RECORD_PAGE_BYTES];
@@ -175,7 +175,7 @@ static int disk_reserve(int file, uint64_t offset, uint64_t bytes)
 	return 0;
 }
 
-/* The same without writing, for parts that may have content. A file system without this operation (ramfs) is in memory. */
+/* Reserves space without writing, for parts that may have content. File systems that cannot do this (ramfs) are in memory. */
 static int disk_keep(int file, uint64_t offset, uint64_t bytes)
 {
 	long failed =
@@ -190,7 +190,7 @@ static uint64_t record_file_bytes(const struct record_writer *w)
 	return RECORD_PAGE_BYTES + w->options.names_bytes_max + (w->chunks_max + RECORD_FINAL_CHUNKS) * w->options.chunk_bytes;
 }
 
-/* ---- its descriptor, for use when the file can no longer be opened ---- */
+/* ---- kept descriptor, for a file that can no longer be opened ---- */
 
 static bool is_own(const struct record_writer *w, long file)
 {
@@ -205,7 +205,7 @@ static bool file_is_kept(const struct record_writer *w)
 	return is_own(w, w->kept);
 }
 
-/* Opens the file by its name. Returns a descriptor, or -errno. Only the mapped file is accepted, not one that has replaced it. */
+/* Opens the file by its name. Returns a descriptor, or -errno also if another file has replaced it. */
 static long file_open(const struct record_writer *w)
 {
 	long file = record_system_call(SYS_openat, AT_FDCWD, (long)w->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0, 0, 0);
@@ -216,7 +216,7 @@ static long file_open(const struct record_writer *w)
 	return -ESTALE;
 }
 
-/* Keeps a descriptor at a number that the program does not use; none if the limit of numbers is too low. */
+/* Keeps a descriptor at a number that the program does not use, unless the limit of numbers is too low. */
 static void file_keep(struct record_writer *w, int file)
 {
 	struct stat now = { 0 };
@@ -236,7 +236,7 @@ static void record_file_let_go(struct record_writer *w)
 	w->kept = -1;
 }
 
-/* Writes the header, with the magic last: concurrent readers see a file that is not started, or the whole header. */
+/* Writes the header with the magic last, so that concurrent readers see a file that is not started, or the whole header. */
 static void header_write(const struct record_writer *w, struct record_header *header, uint64_t pid)
 {
 	struct record_header new = {
@@ -274,7 +274,7 @@ static bool is_written_in_place(int file)
 	       (of.f_type == EXT4_SUPER_MAGIC || of.f_type == XFS_SUPER_MAGIC || of.f_type == TMPFS_MAGIC || of.f_type == RAMFS_MAGIC);
 }
 
-/* Returns the space to reserve for that many bytes of names: in pieces, since most processes have few names. */
+/* Returns the space to reserve for `bytes` of names. It grows in pieces, because most processes have few names. */
 static uint64_t record_names_pieces(const struct record_writer *w, uint64_t bytes)
 {
 	uint64_t pieces = (bytes / NAMES_PIECE_BYTES + 1) * NAMES_PIECE_BYTES;
@@ -293,7 +293,7 @@ static int record_file_begin(struct record_writer *w)
 	if (file < 0)
 		return -file;
 	w->names_reserved = record_names_pieces(w, w->names_in_use & ((1ull << RECORD_NAMES_BITS) - 1));
-	/* Names without space yet are a hole: reading them must not kill the program. */
+	/* Names without space are a hole in the file, so that reading them does not kill the program. */
 	failed = is_beyond_limit(RECORD_PAGE_BYTES + w->options.names_bytes_max) ? EFBIG : 0;
 	if (!failed)
 		failed = (int)-record_system_call(SYS_ftruncate, file, (long)(RECORD_PAGE_BYTES + w->options.names_bytes_max), 0, 0, 0, 0);
@@ -326,8 +326,8 @@ static int record_file_begin(struct record_writer *w)
 	return 0;
 }
 
-/* Reserves disk space and memory at an offset of the file. Returns 0 or an errno. fresh: there is no content yet. The file is opened by its
- * name if possible: the kept descriptor is checked, but a thread of the program might put another file at its number right after that. */
+/* Reserves disk space and memory at an offset of the file. Returns 0 or an errno. fresh: the part has no content. Prefers to open the file
+ * by its name: a thread of the program might replace the kept descriptor right after it was checked. */
 static int record_file_reserve(struct record_writer *w, uint64_t offset, uint32_t bytes, bool fresh)
 {
 	long opened = w->in_memory ? 0 : file_open(w);
@@ -340,7 +340,7 @@ static int record_file_reserve(struct record_writer *w, uint64_t offset, uint32_
 	failed = (fresh ? disk_reserve : disk_keep)(opened < 0 ? w->kept : (int)opened, offset, bytes);
 	if (opened >= 0)
 		record_system_call(SYS_close, opened, 0, 0, 0, 0, 0);
-	/* All its pages at once: one by one they cost more, each of them during a measurement. */
+	/* Loads all pages at once; single faults cost more, and during measurements. */
 	if (!failed)
 		record_system_call(SYS_madvise, (long)w->header + (long)offset, bytes, POPULATE_WRITE, 0, 0, 0);
 	return failed;
@@ -369,8 +369,8 @@ static int record_file_write(const struct record_writer *w, uint64_t offset, uin
 
 /* ---- names: lines that concurrent threads append ---- */
 
-/* Reserves space for a line of n bytes; *before is the number of functions before it. Returns NULL if there is none. An incomplete line
- * contains NULs, where reading ends. */
+/* Reserves space for a line of n bytes; NULL: none. *before: number of functions before it. An incomplete line has NULs, at which readers
+ * stop. */
 static char *names_reserve(struct record_writer *w, size_t n, bool is_function, uint32_t *before)
 {
 	uint64_t old = __atomic_load_n(&w->names_in_use, __ATOMIC_RELAXED), new, bytes;
@@ -385,7 +385,7 @@ static char *names_reserve(struct record_writer *w, size_t n, bool is_function, 
 	return names_of(w->header) + bytes;
 }
 
-/* Reserves the names' disk space up to `end`. Concurrent threads may repeat this without harm. */
+/* Reserves the disk space of the names up to `end`. Concurrent threads may repeat this without harm. */
 static bool names_extend(struct record_writer *w, uint64_t end)
 {
 	uint64_t from = __atomic_load_n(&w->names_reserved, __ATOMIC_ACQUIRE), to = record_names_pieces(w, end);
@@ -400,7 +400,7 @@ static bool names_extend(struct record_writer *w, uint64_t end)
 	return true;
 }
 
-/* Appends a word (blanks: the rest of the line), with '?' for characters that would end it. Returns the end. */
+/* Appends a word, with '?' for characters that would end it. blanks: spaces are allowed. Returns the end. */
 static char *word_put(char *to, const char *text, size_t n, bool blanks)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -425,7 +425,7 @@ static void line_check(char *line, char kind, size_t n)
 	line[2] = "0123456789abcdef"[check & 15];
 }
 
-/* Adds a line: kind, then words. Returns the number of functions before it, UINT32_MAX if there is no room. */
+/* Adds a line: kind, then words. Returns the number of functions before it; UINT32_MAX: no space. */
 static uint32_t line_add(struct record_writer *w, char kind, const struct word *words, size_t n_words)
 {
 	size_t digits = w->options.packed ? 2 : 0, n = 2 + digits, length[4];
@@ -485,8 +485,8 @@ static const char *path_end(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* Writes the program's arguments, separated by spaces; the first ones if there are many. Also its name as called, if that differs from its
- * file's: one file can be several programs. */
+/* Writes the program's arguments, separated by spaces, as far as they fit. Also writes the name in the command line if it differs from the
+ * file's, because one file can be several programs. */
 static void record_arguments(struct record_writer *w, const char *path)
 {
 	char words[ARGUMENTS_BYTES] = "";
@@ -501,7 +501,7 @@ static void record_arguments(struct record_writer *w, const char *path)
 		record_info(w, "name", path_end(words));
 	if (n == (long)sizeof(words) - 1) {
 		while (n > name && words[n - 1])
-			n--; /* only whole words */
+			n--; /* only whole arguments */
 	}
 	for (long i = name + 1; i + 1 < n; i++)
 		words[i] = words[i] ? words[i] : ' ';
@@ -527,7 +527,7 @@ static bool record_counter(struct record_writer *w, const char *name)
 	return line_add(w, 'c', &word, 1) != UINT32_MAX;
 }
 
-/* Reports whether the parent has written all names that it has reserved space for. */
+/* Reports whether the parent has written all names for which it has reserved space. */
 static bool record_names_whole(const struct record_header *old, uint64_t bytes)
 {
 	for (unsigned tries = 0; tries < NAMES_WAIT; tries++) {
@@ -540,8 +540,8 @@ static bool record_names_whole(const struct record_header *old, uint64_t bytes)
 
 /* ---- the clock ---- */
 
-/* Returns the clock's time between two readings of the ticks: the shortest of several attempts. In a longer one another program had the
- * CPU, so that ticks and clock belong to different moments. */
+/* Returns the clock's time and ticks at the same moment: the shortest of several attempts. In a longer attempt, another program may have
+ * had the CPU between the readings. */
 static struct record_moment moment_now(void)
 {
 	struct record_moment moment = { 0, 0 };
@@ -576,7 +576,7 @@ static void clock_start(struct record_writer *w)
 	w->options.ticks_per_s = ticks_per_s(w, now);
 }
 
-/* Measures the clock again: the rate becomes more precise with the program's run time. */
+/* Measures the clock again, because the rate becomes more precise with time. */
 static void clock_refine(struct record_writer *w)
 {
 	struct record_moment now;
@@ -618,8 +618,8 @@ static uint32_t left_of_chunk(const struct record_writer *w, const struct record
 	return w->options.chunk_bytes - (uint32_t)(t->end - (unsigned char *)t->chunk);
 }
 
-/* Extends the reserved part of a first chunk, in pieces that double: many threads need little. Later chunks are reserved whole, several at
- * once. */
+/* Extends the reserved part of a first chunk in pieces that double, because many threads need little. Later chunks are reserved as a whole,
+ * several at once. */
 static bool chunk_extend(struct record_writer *w, struct record_thread *t)
 {
 	uint32_t left = left_of_chunk(w, t), piece = w->options.chunk_bytes - left;
@@ -632,8 +632,7 @@ static bool chunk_extend(struct record_writer *w, struct record_thread *t)
 	return true;
 }
 
-/* Claims a place for a chunk; several in a row for a thread that has filled its first chunk. Returns false if the file has its full
- * size. */
+/* Claims a place for a chunk, or several for a thread that has filled its first chunk. Returns false if the file has its full size. */
 static bool places_claim(struct record_writer *w, struct record_thread *t)
 {
 	uint64_t limit = __atomic_load_n(&w->chunks_max, __ATOMIC_RELAXED) + (t->final ? RECORD_FINAL_CHUNKS : 0),
@@ -653,7 +652,7 @@ static bool places_claim(struct record_writer *w, struct record_thread *t)
 	return true;
 }
 
-/* Claims places and reserves their disk space; of a thread's first chunk only the first piece, enough for a thread with few samples. */
+/* Claims places and reserves their disk space. A thread's first chunk gets only a first piece, enough for a thread with few samples. */
 static bool places_reserve(struct record_writer *w, struct record_thread *t, uint32_t first)
 {
 	uint64_t end;
@@ -670,7 +669,7 @@ static bool places_reserve(struct record_writer *w, struct record_thread *t, uin
 	return false;
 }
 
-/* Writes a chunk of a file that is kept in memory, and the header, which counts it. */
+/* Writes a chunk, and the header that counts it, of a file that is kept in memory. */
 static void chunk_write(struct record_writer *w, struct record_chunk *chunk)
 {
 	uint64_t bytes = w->options.packed ? w->options.chunk_bytes : sizeof(*chunk) + chunk->samples * w->sample_bytes;
@@ -708,7 +707,7 @@ static bool chunk_begin(struct record_writer *w, struct record_thread *t)
 	if (w->in_memory && t->chunk) {
 		chunk_write(w, t->chunk);
 		record_system_call(SYS_madvise, (long)t->chunk, w->options.chunk_bytes, MADV_DONTNEED, 0, 0,
-				   0); /* zeros it: it is written */
+				   0); /* zeros the chunk after it was written */
 	}
 	if (!t->numbered) {
 		t->number = __atomic_fetch_add(&w->threads, 1, __ATOMIC_RELAXED);
@@ -742,14 +741,14 @@ bool record_chunk_take(struct record_writer *w, struct record_thread *t)
 		return false;
 	signals = record_signals_block();
 	record_settle(w, t);
-	/* Every piece holds at least one sample with the largest number of counters. */
+	/* Every piece holds at least one sample with the most counters. */
 	got = t->chunk && left_of_chunk(w, t) >= w->sample_bytes ? chunk_extend(w, t) : chunk_begin(w, t);
 	record_signals_restore(signals);
 	if (got) {
 		t->skips = 0;
 		return true;
 	}
-	/* The longer there has been no room, the longer it waits: no more samples are lost than before. */
+	/* The longer there was no space, the longer it waits; this loses at most as many samples again. */
 	t->skips = t->skips < RECORD_SKIPS_MAX ? 2 * t->skips + 1 : RECORD_SKIPS_MAX;
 	t->skip = t->skips;
 	record_drop(w, t);
@@ -760,7 +759,7 @@ struct record_sample *record_pack_begin(struct record_writer *w, struct record_t
 {
 	if (!record_begin(w, t))
 		return NULL;
-	if (t->next == (unsigned char *)(t->chunk + 1)) /* each chunk can be read without those before it */
+	if (t->next == (unsigned char *)(t->chunk + 1)) /* each chunk can be read without the chunks before it */
 		record_pack_forget(record_pack_state(memory, w->options.n_counters), t->number);
 	return (struct record_sample *)(void *)memory;
 }
@@ -792,7 +791,7 @@ static int options_check(const struct record_options *o)
 	return o->file_bytes_max < whole || o->file_bytes_max > RECORD_FILE_BYTES_MAX ? EINVAL : 0;
 }
 
-/* Returns the file's size within a limit of the address space: a small part, since the program needs the rest. */
+/* Returns the size of the file within a limit of the address space: a small part, because the program needs the rest. */
 static uint64_t file_bytes_within(const struct record_options *o, uint64_t address_space)
 {
 	uint64_t least = RECORD_PAGE_BYTES + (uint64_t)o->names_bytes_max + FEW_CHUNKS * (uint64_t)o->chunk_bytes;
@@ -815,7 +814,7 @@ static uint64_t chunks_within(const struct record_options *o, uint64_t file_byte
 	return (file_bytes - RECORD_PAGE_BYTES - o->names_bytes_max) / o->chunk_bytes;
 }
 
-/* A thread that has read the old limit may take some more chunks meanwhile: these stay mapped. */
+/* A thread that has read the old limit may take more chunks meanwhile; FEW_CHUNKS more stay mapped. */
 void record_limit(struct record_writer *w, uint64_t address_space)
 {
 	uint64_t old = w->header && *w->alive ? record_file_bytes(w) : 0, signals, chunks, in_use;
@@ -834,7 +833,7 @@ void record_limit(struct record_writer *w, uint64_t address_space)
 	record_signals_restore(signals);
 }
 
-/* Locks a mapping "START-END rwxp ...": first only marks it, which fails if mlockall() would, then loads existing pages. Returns 0 or
+/* Locks a mapping "START-END rwxp ...": first marks it only, which fails if mlockall() would, then loads existing pages. Returns 0 or
  * -errno. */
 static long mapping_lock(const struct record_writer *w, char *line, int flags, bool (*is_ours)(uintptr_t start, uintptr_t end))
 {
@@ -853,7 +852,7 @@ static long mapping_lock(const struct record_writer *w, char *line, int flags, b
 int record_lock_all(const struct record_writer *w, int flags, bool (*is_ours)(uintptr_t start, uintptr_t end))
 {
 	long file = -1, failed = 0, n = 0;
-	char line[64], c; /* line: its start */
+	char line[64], c; /* line: the first 64 bytes of a line */
 
 	if (w->header && flags & MCL_CURRENT && !(flags & ~(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT)))
 		file = record_system_call(SYS_openat, AT_FDCWD, (long)"/proc/self/maps", O_RDONLY | O_CLOEXEC, 0, 0, 0);
@@ -927,7 +926,7 @@ void record_close(struct record_writer *w)
 
 int record_fork(struct record_writer *w, struct record_thread *t)
 {
-	static const uint32_t closed = 1; /* so that no other thread repeats this */
+	static const uint32_t closed = 1; /* prevents that another thread repeats this */
 	struct record_header *old = w->header;
 	const volatile uint32_t *alive = w->alive;
 	uint64_t in_use = w->names_in_use, bytes = in_use & ((1ull << RECORD_NAMES_BITS) - 1), old_bytes = record_file_bytes(w);
