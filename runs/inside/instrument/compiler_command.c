@@ -15,7 +15,7 @@ static bool word_starts(const char *word, const char *prefix)
 	return strncmp(word, prefix, strlen(prefix)) == 0;
 }
 
-/* Reports whether the word is in the list, which is separated by spaces. */
+/* Reports whether the word is in the list, which spaces separate. */
 static bool is_one_of(const char *word, const char *list)
 {
 	size_t n = strlen(word);
@@ -47,7 +47,7 @@ static bool is_source_name(const char *word)
 	return dot && is_one_of(dot + 1, "c i cc cpp cxx c++ C cp CPP ii s S sx m mm");
 }
 
-/* language: of the last -x; "none" if there is none. */
+/* Returns the kind of an argument. language: of the last -x; "none": no such option. */
 static enum compiler_word_kind kind_of(const char *word, const char *language)
 {
 	if (word_starts(word, "-o"))
@@ -70,7 +70,7 @@ static void target_set(struct compiler_command *c, const char *triplet)
 	snprintf(c->target, sizeof(c->target), "%.*s", (int)strcspn(triplet, "-"), triplet);
 }
 
-/* Judges by the file to which a name such as cc leads. Names of cross compilers contain the architecture: aarch64-linux-gnu-gcc-12. */
+/* Finds the compiler's kind and target from the file behind a name such as cc. Cross compilers have the architecture in their names. */
 static void judge_compiler(struct compiler_command *c)
 {
 	const char *compiler = c->compiler[c->n_compiler - 1];

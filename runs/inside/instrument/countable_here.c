@@ -1,4 +1,4 @@
-/* Runs the counting program (fleet/counting/) for this machine as for any host, from a file in memory. */
+/* Runs the counting program (fleet/counting/) on this machine, from a file in memory. */
 #include "runs/inside/instrument/countable_here.h"
 
 #include "base/file.h"
@@ -12,7 +12,7 @@
 
 #define REPORT_BYTES_MAX 65536u
 
-/* Returns a file in memory with these bytes; -1 on failure. */
+/* Returns a file in memory with the bytes; -1: failed. */
 static int file_of_bytes(const char *name, const char *bytes, size_t n)
 {
 	int file = memfd_create(name, MFD_CLOEXEC);
@@ -32,7 +32,7 @@ static int file_of_bytes(const char *name, const char *bytes, size_t n)
 	return file;
 }
 
-/* Sets words[0] and runs the program, which writes to `out`. *status: as from waitpid(). */
+/* Sets words[0] and runs the program, which writes to `out`. *status: as of waitpid(). */
 static enum assay_status run_counting(const char **words, int out, int *status, struct assay_error *err)
 {
 	const char *bytes;

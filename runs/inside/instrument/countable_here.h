@@ -1,11 +1,11 @@
-/* Events that this machine can count, and the runs needed. */
+/* Finds events that this machine can count, and the runs that they need. */
 #ifndef RUNS_INSTRUMENT_COUNTABLE_HERE_H
 #define RUNS_INSTRUMENT_COUNTABLE_HERE_H
 
 #include "base/error.h"
 #include "fleet/counters/countable.h"
 
-/* Finds which of the events can be counted here, in which runs. counting_plan_release() it. Takes some milliseconds. */
+/* Plans runs that count the events here. *out: counted and absent events; counting_plan_release() frees it. Takes some milliseconds. */
 enum assay_status countable_here_plan(const struct counting_events *events, struct counting_plan *out, struct assay_error *err);
 
 #endif

@@ -17,7 +17,7 @@
 
 extern char **environ;
 
-/* ---- signals for the program ---- */
+/* ---- signals that are passed on ---- */
 
 static volatile sig_atomic_t forward_to, forwarded;
 
@@ -28,7 +28,7 @@ static void forward(int number)
 		kill((pid_t)forward_to, number);
 }
 
-/* Passes SIGTERM and SIGHUP to the program from when its process id is known; earlier ones then. Ignored ones stay ignored. */
+/* Passes SIGTERM and SIGHUP on to the program. Blocks them until its process id is known. Ignored signals stay ignored. */
 static void forward_begin(struct sigaction before[2], sigset_t *mask)
 {
 	struct sigaction on = { .sa_handler = forward };
@@ -125,7 +125,7 @@ void foreground_set_variable(const char *name, const char *value)
 		unsetenv(name);
 }
 
-/* Prepends the text to the variable's value, separated by ':'. */
+/* Puts the text before the variable's value, separated by ':'. */
 static void put_before(const char *name, const char *text)
 {
 	const char *old = getenv(name);
