@@ -153,9 +153,8 @@ static inline void probe_slot_check(uintptr_t *slot, uintptr_t back)
 #define PROBE_KEEPS
 #endif
 /* probe_hook.c: fast hooks, which use only general registers. If they fail, they have done nothing, and the slow hook must do it. */
-PROBE_KEEPS bool probe_enter(uint32_t function, uintptr_t *slot,
-			     uintptr_t back);	   /* false: failed; slot: holds probe_return, `back` before */
-PROBE_KEEPS uint64_t probe_leave(uintptr_t *slot); /* 0: has restored the return address; otherwise failed */
+PROBE_KEEPS bool probe_enter(uint32_t function, uintptr_t *slot, uintptr_t back); /* false: failed; slot: holds probe_return, not `back` */
+PROBE_KEEPS uint64_t probe_leave(uintptr_t *slot);				  /* 0: has restored the return address; otherwise failed */
 
 /* probe_frames.c: slow hooks for all cases, which use only general registers. */
 void probe_enter_slowly(uint32_t function, uintptr_t *slot, uintptr_t back);
