@@ -1,4 +1,4 @@
-/* Included before everything (see CMakeLists.txt): makes calls fail to compile that do not check their bounds or input. */
+/* Included before every source file (see CMakeLists.txt). Makes calls that do not check bounds or input fail to compile. */
 #ifndef BASE_BANNED_H
 #define BASE_BANNED_H
 
@@ -11,7 +11,7 @@
 #pragma GCC poison strcpy strcat sprintf vsprintf strtok atoi atol atoll atof strncpy strncat gets tmpnam system popen
 #pragma GCC poison localtime ctime asctime
 
-/* #pragma poison would also hit parameters of that name in other headers. */
+/* #pragma GCC poison would also reject parameters named rand or srand in other headers. */
 int rand(void) __attribute__((deprecated("not reproducible: use base/rng.h")));
 void srand(unsigned seed) __attribute__((deprecated("not reproducible: use base/rng.h")));
 #endif

@@ -1,11 +1,11 @@
-/* The two clocks. It needs only the C library, so that programs on hosts can include it. */
+/* Reads the two clocks. It needs only the C library, so that programs on hosts can include it. */
 #ifndef BASE_CLOCK_H
 #define BASE_CLOCK_H
 
 #include <stdint.h>
 #include <time.h>
 
-/* Returns real time since 1970 UTC. */
+/* Returns the wall-clock time, ms since 1970 UTC. */
 static inline int64_t clock_real_ms(void)
 {
 	struct timespec now;
@@ -14,7 +14,7 @@ static inline int64_t clock_real_ms(void)
 	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* Returns a time for durations and deadlines, which is never set back. */
+/* Returns the monotonic clock, ns, for durations and deadlines. The system never sets this clock back. */
 static inline int64_t clock_monotonic_ns(void)
 {
 	struct timespec now;

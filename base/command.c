@@ -1,4 +1,4 @@
-/* Parses the arguments and options of a command, and runs it: one line on standard error describes an error. */
+/* Parses the arguments and options of a command and runs it. Prints each error as one line on standard error. */
 #include "base/command.h"
 
 #include "base/file.h"
@@ -17,12 +17,12 @@
 
 #define OPTIONS_MAX 64
 
-/* The running command, one per process, and the values of the shared options. */
+/* State of the running command (one per process), and the values of the shared options. */
 static struct at_work {
 	const char *name, *directory, *output;
 	int format;
 	bool quiet, help;
-	doc_renderer *renderer; /* renderer of `format` */
+	doc_renderer *renderer; /* renderer for `format` */
 } at_work;
 
 const char *cli_directory(void)
@@ -50,7 +50,7 @@ const char *cli_command_name(void)
 	return at_work.name;
 }
 
-/* Prints "NAME: text" as one line. Bytes from outside must neither break the line nor reach the terminal as escapes. */
+/* Prints "NAME: text" as one line. '?' replaces control characters, so that outside bytes can neither break the line nor send escapes. */
 static void print_line(const char *name, const char *text, const char *after)
 {
 	fprintf(stderr, "%s: ", name);
@@ -67,7 +67,7 @@ void cli_remark(const char *fmt, ...)
 	text_fit(text, sizeof(text), fmt, args);
 	va_end(args);
 	secrets_hide(text, sizeof(text));
-	if (isatty(STDERR_FILENO)) /* erases a progress line, which will be shown again */
+	if (isatty(STDERR_FILENO)) /* erases a progress line, which progress_show() will print again */
 		fputs("\r\033[K", stderr);
 	print_line(at_work.name, text, "");
 }
@@ -117,9 +117,9 @@ void command_shared(const struct program *program, const struct command *command
 struct parser {
 	const struct program *program;
 	const struct command *command;
-	char *arguments; /* [command->arguments_bytes] */
+	char *arguments; /* [command->arguments_bytes], values of the command's arguments and options */
 	struct cli_option options[OPTIONS_MAX];
-	size_t n, n_own; /* the first n_own are the command's own */
+	size_t n, n_own; /* options[0..n_own) are the command's own, the rest are shared */
 	bool given[OPTIONS_MAX];
 };
 
@@ -150,7 +150,7 @@ static void list_add(struct cli_list *list, const char *text, size_t n)
 	list->items[list->n] = NULL;
 }
 
-/* Frees owned values; two options may share one value. */
+/* Frees the values that the command line owns. Two options may share one value. */
 static void release_values(const struct cli_option *options, char *arguments)
 {
 	for (const struct cli_option *o = options; o && o->name; o++) {
@@ -176,7 +176,7 @@ static void parser_release(struct parser *p)
 
 /* ---- faults of options ---- */
 
-/* Returns the option for a long name, complete or shortened; SIZE_MAX: none, or several. */
+/* Returns the index of the option with this long name or unique prefix; SIZE_MAX if none or several match. */
 static size_t find_long(const struct parser *p, const char *word, size_t n)
 {
 	size_t found = SIZE_MAX, matches = 0;
@@ -204,7 +204,7 @@ static const char *nearest_long(const struct parser *p, const char *word, size_t
 	return nearest;
 }
 
-/* Refuses an option. getopt reports only the argument at which it stopped, or a letter in it. */
+/* Refuses an option. getopt reports only the argument at which it stopped, or a letter in that argument. */
 static void refuse_option(const struct parser *p, const char *word, int letter)
 {
 	bool is_long = strncmp(word, "--", 2) == 0;
@@ -278,7 +278,7 @@ enum assay_status cli_span(const char *text, void *seconds, struct assay_error *
 	return text_span(text, seconds) ? ASSAY_OK : assay_fail(err, ASSAY_E_USAGE, "a time such as 90s, 20m or 2h, at most a year");
 }
 
-/* Stores the value `text` (NULL for a flag). `shown`: name of the option in messages: "--top", "BASELINE". */
+/* Stores the value `text` (NULL for a flag) of an option or argument. `shown` is its name in messages: "--top", "BASELINE". */
 static void store(const struct cli_option *o, const char *text, const char *shown, char *arguments)
 {
 	void *to = arguments + o->offset;
@@ -349,7 +349,7 @@ static void parse_options(struct parser *p, int argc, char **argv)
 	buf_release(&letters);
 }
 
-/* Returns "BASELINE and CANDIDATE", for messages. */
+/* Returns the names of the arguments, for messages: "BASELINE and CANDIDATE". free() it. */
 static char *words_text(const struct cli_option *words)
 {
 	struct buf text = BUF_INIT;
@@ -387,7 +387,7 @@ static void parse_words(struct parser *p, int argc, char **argv)
 	}
 }
 
-/* Refuses a command that a build for another architecture excludes. */
+/* Refuses a command that only a build for x86-64 contains. */
 static void check_here(const struct command *command)
 {
 #if !defined(__x86_64__)
@@ -414,7 +414,7 @@ static void parse(struct parser *p, int argc, char **argv)
 
 /* ---- the terminal ---- */
 
-/* Reports whether the stream is a terminal that is not dumb, and NO_COLOR is not set. */
+/* Reports whether colours are wanted: the stream is a terminal, TERM is not "dumb", and NO_COLOR is unset or empty. */
 static bool terminal_colours(FILE *stream)
 {
 	const char *no_color = getenv("NO_COLOR");
@@ -430,7 +430,7 @@ static bool terminal_utf8(void)
 	locale_t locale = newlocale(LC_CTYPE_MASK, "", (locale_t)0);
 	bool utf8 = false;
 
-	/* The process's own locale stays "C", so that numbers have a decimal point. */
+	/* The process keeps the "C" locale, so that numbers have a decimal point. */
 	if (locale) {
 		utf8 = strcmp(nl_langinfo_l(CODESET, locale), "UTF-8") == 0;
 		freelocale(locale);
@@ -438,7 +438,7 @@ static bool terminal_utf8(void)
 	return utf8;
 }
 
-/* Returns the width: COLUMNS, else the terminal's, else 100. */
+/* Returns the width in columns: $COLUMNS, else the terminal's width, else 100. */
 static unsigned terminal_columns(FILE *stream)
 {
 	const char *columns = getenv("COLUMNS");
@@ -452,7 +452,7 @@ static unsigned terminal_columns(FILE *stream)
 	return 100;
 }
 
-/* Returns the size of the sequence "ESC [ numbers m" at `bytes`; 0: there is none. */
+/* Returns the size of the colour sequence "ESC [ numbers m" at `bytes`, or 0 if there is none. */
 static size_t colour_sequence(const char *bytes, size_t n)
 {
 	size_t length = 2;

@@ -1,5 +1,5 @@
-/* A sub-command is one constant row: its arguments, options and help, its use of the laboratory, and the function that answers. Parsing,
- * --help, shell completion and manual pages all come from the row, so an option is added in one place.
+/* A sub-command is one constant row: its arguments, options and help, its use of the laboratory, and the function that runs it. The parser,
+ * --help, shell completion and manual pages all read this row, so an option is added in one place.
  *
  *	struct arguments { const char *selectors[2]; int64_t top; bool machines; };
  *	static const struct arguments defaults = { .top = 8 };
@@ -34,44 +34,44 @@
 /* ---- options and arguments ---- */
 
 enum cli_type {
-	CLI_TYPE_FLAG,	  /* bool, set to true */
+	CLI_TYPE_FLAG,	  /* bool, set to true if the option is given */
 	CLI_TYPE_TEXT,	  /* const char *, borrowed from argv, not empty */
-	CLI_TYPE_INTEGER, /* int64_t, from low to high */
-	CLI_TYPE_REAL,	  /* double, from least to most */
-	CLI_TYPE_CHOICE,  /* int, index into choices */
-	CLI_TYPE_LIST,	  /* struct cli_list: one item per occurrence */
-	CLI_TYPE_NAMES,	  /* struct cli_list: items separated by commas; repeated options add items; no item is empty */
-	CLI_TYPE_PARSED,  /* any type: parse() stores the value */
+	CLI_TYPE_INTEGER, /* int64_t from `low` to `high` */
+	CLI_TYPE_REAL,	  /* double from `least` to `most` */
+	CLI_TYPE_CHOICE,  /* int, index into `choices` */
+	CLI_TYPE_LIST,	  /* struct cli_list, one item per occurrence of the option */
+	CLI_TYPE_NAMES,	  /* struct cli_list, items separated by commas, none empty; a repeated option adds items */
+	CLI_TYPE_PARSED,  /* any type; parse() stores the value */
 };
 
-/* A repeatable value; zeroed at first, released by the command line. */
+/* Values of a repeatable option. Zeroed at first; the command line frees them. */
 struct cli_list {
-	char **items; /* [n], and a NULL after them; owned */
+	char **items; /* [n], followed by a NULL; owned */
 	size_t n, capacity;
 };
 
 struct cli_option {
-	const char *name;  /* "top"; for an argument, its name in help: "BASELINE" */
-	char letter;	   /* 'w' for -w; 0: none */
-	const char *value; /* name of the value in help, unless help lists choices: "N"; NULL for a flag */
+	const char *name;  /* long name, such as "top"; name of an argument in help, such as "BASELINE" */
+	char letter;	   /* short name: 'w' for -w; 0 if there is none */
+	const char *value; /* name of the value in help, such as "N"; NULL for a flag */
 	const char *help;
 	enum cli_type type;
-	size_t offset;		    /* in the command's arguments */
-	int64_t low, high;	    /* CLI_TYPE_INTEGER; for an argument that is a list: number of items */
-	double least, most;	    /* CLI_TYPE_REAL */
-	const char *const *choices; /* CLI_TYPE_CHOICE: ends with NULL */
-	enum assay_status (*parse)(const char *text, void *to, struct assay_error *err); /* its error describes the fault of the text */
+	size_t offset;		    /* offset of the value in the command's arguments */
+	int64_t low, high;	    /* limits of CLI_TYPE_INTEGER; for a list of arguments, `low` is the minimum number */
+	double least, most;	    /* limits of CLI_TYPE_REAL */
+	const char *const *choices; /* names for CLI_TYPE_CHOICE, ended by NULL */
+	enum assay_status (*parse)(const char *text, void *to, struct assay_error *err); /* stores the value in *to; its error explains */
 	bool owned;	     /* parse() stores a struct that starts with a pointer to allocated memory, which the command line frees */
-	const char *implied; /* value of an option without one; NULL: it needs one */
-	bool required;	     /* the option or argument must be given */
+	const char *implied; /* value if the option is given without one; NULL if it needs one */
+	bool required;	     /* true if the option or argument must be given */
 };
 
-/* Parses the value of CLI_SPAN. */
+/* Parses a time such as "90s" into *seconds, a double; parse() of CLI_SPAN. */
 enum assay_status cli_span(const char *text, void *seconds, struct assay_error *err);
 
 /* clang-format off */
 #define CLI_AT(arguments, member) .offset = offsetof(arguments, member)
-/* An option with a letter or more fields: CLI_OPTION(INTEGER, "jobs", "N", struct arguments, jobs, "How many", .letter = 'j', .low = 1). */
+/* Defines an option with a letter or more fields: CLI_OPTION(INTEGER, "jobs", "N", struct arguments, jobs, "How many", .letter = 'j', .low = 1). */
 #define CLI_OPTION(type_, name_, value_, arguments, member, help_, ...) \
 	{ .name = name_, .value = value_, .help = help_, .type = CLI_TYPE_##type_, CLI_AT(arguments, member), __VA_ARGS__ }
 #define CLI_FLAG(name_, arguments, member, help_) \
@@ -90,72 +90,72 @@ enum assay_status cli_span(const char *text, void *seconds, struct assay_error *
 	CLI_OPTION(NAMES, name_, value_, arguments, member, help_, .letter = 0)
 #define CLI_PARSED(name_, value_, arguments, member, parse_, help_) \
 	CLI_OPTION(PARSED, name_, value_, arguments, member, help_, .parse = parse_)
-/* A time; the member, a double, gets seconds. */
+/* Defines an option whose value is a time; the member, a double, gets seconds. */
 #define CLI_SPAN(name_, arguments, member, help_) \
 	CLI_PARSED(name_, "TIME", arguments, member, cli_span, help_)
 
 #define CLI_WORD(name_, arguments, member) { .name = name_, .type = CLI_TYPE_TEXT, CLI_AT(arguments, member), .required = true }
 #define CLI_OPTIONAL_WORD(name_, arguments, member) { .name = name_, .type = CLI_TYPE_TEXT, CLI_AT(arguments, member) }
-/* All remaining arguments, at least `low_`. */
+/* Defines the list of all remaining arguments, at least `low_`. */
 #define CLI_WORDS(name_, arguments, member, low_) { .name = name_, .type = CLI_TYPE_LIST, CLI_AT(arguments, member), .low = low_ }
 #define CLI_END { .name = NULL }
 /* clang-format on */
 
 /* ---- the row ---- */
 
-struct lab; /* the laboratory, unknown to base */
+struct lab; /* the laboratory; defined in fleet/ */
 
 enum cli_lab {
-	CLI_LAB_NONE,  /* the command uses none: -C is refused */
-	CLI_LAB_LATER, /* run gets NULL, and may open one itself (cli_directory()) */
+	CLI_LAB_NONE,  /* the command uses no laboratory: -C is refused */
+	CLI_LAB_LATER, /* run() gets NULL, and may open the laboratory in cli_directory() */
 	CLI_LAB_READ,
-	CLI_LAB_WRITE, /* takes the laboratory's lock */
+	CLI_LAB_WRITE, /* run() gets the laboratory with its lock */
 };
 
-#define CLI_NO_FORMAT 1u /* has one output format only: --format is refused */
-#define CLI_PROGRESS  2u /* long work that shows its progress: has --quiet */
-#define CLI_DECISIONS 4u /* answers with decisions: has their formats, and --output */
+#define CLI_NO_FORMAT 1u /* the command has one output format: --format is refused */
+#define CLI_PROGRESS  2u /* the command shows the progress of long work: it has --quiet */
+#define CLI_DECISIONS 4u /* the command answers with decisions: it has their formats, and --output */
 
-/* Writes the answer into the document, whose exit_status becomes the command's. A failure prints its error as one line, and no document. */
+/* Runs a command: writes its answer, and d->exit_status, into `d`. If it fails, only *err is printed, on one line. */
 typedef enum assay_status command_run(struct lab *lab, void *arguments, struct document *d, struct assay_error *err);
 
 struct command {
-	const char *name;	 /* "host list"; for a heading in the list of commands, the heading */
+	const char *name;	 /* "host list"; text of a heading in the list of commands */
 	const char *summary;	 /* one line in the list of commands, starting with a verb: "write a page about two versions" */
-	const char *about;	 /* paragraphs separated by empty lines; their lines are broken for display */
-	const char *more;	 /* shown unchanged after the options: tables of names and the like; or NULL */
-	const char *examples;	 /* lines that start with two spaces, shown unchanged */
-	const char *exit_status; /* one paragraph; NULL: 0, 1 failure, 2 usage */
-	const struct cli_option *words, *options; /* end with CLI_END; or NULL */
-	const void *defaults;			  /* initial arguments; NULL: zeroed */
+	const char *about;	 /* paragraphs separated by empty lines; help breaks their lines */
+	const char *more;	 /* text shown unchanged after the options, such as tables of names; NULL if none */
+	const char *examples;	 /* lines that start with two spaces, shown unchanged; NULL if none */
+	const char *exit_status; /* one paragraph; NULL: 0 success, 1 failure, 2 usage */
+	const struct cli_option *words, *options; /* ended by CLI_END; NULL if none */
+	const void *defaults;			  /* initial arguments; NULL: all zero */
 	size_t arguments_bytes;
 	enum cli_lab lab;
 	unsigned flags;
-	/* Reason, as the end of a sentence, why the command is refused on other architectures than x86-64; NULL: it works everywhere. */
+	/* Why builds for other architectures than x86-64 refuse the command, as the end of a sentence; NULL if it works everywhere. */
 	const char *only_x86_64;
-	/* Checks options that need or exclude each other. May be NULL. An ASSAY_E_USAGE is wrong usage, like any error here. */
+	/* Checks options that require or exclude each other; may be NULL. Each error is reported as wrong usage. */
 	enum assay_status (*check)(void *arguments, struct assay_error *err);
-	command_run *run; /* NULL: a heading */
+	command_run *run; /* NULL for a heading */
 };
 
-/* The end of a row: type of the arguments, use of the laboratory, function that answers. */
+/* Ends a row: the type of the arguments, the use of the laboratory, and the function that runs the command. */
 #define CLI_RUN(arguments, lab_, run_) .arguments_bytes = sizeof(arguments), .lab = lab_, .run = run_
 
 /* ---- for running commands ---- */
 
-const char *cli_directory(void);					     /* directory of the laboratory: -C, else "." */
-bool cli_quiet(void);							     /* --quiet: shows no progress */
-bool cli_for_people(void);						     /* --format human: only then may a command stream its output */
-doc_renderer *cli_renderer(void);					     /* renderer of --format, for a command whose page is its own */
-void cli_remark(const char *fmt, ...) __attribute__((format(printf, 1, 2))); /* prints a line on standard error, "assay NAME: ..." */
-const char *cli_command_name(void);					     /* name of the running command: "assay host list" */
-/* Writes bytes from outside (of hosts, programs, other users' files) to a terminal safely: '?' replaces control characters except tabs and
- * line ends. With `colours`, sequences that choose colours pass, too: they are assay's. Do not cut multi-byte characters between calls. */
+const char *cli_directory(void);  /* returns the laboratory's directory: -C, else "." */
+bool cli_quiet(void);		  /* reports whether to show no progress (--quiet) */
+bool cli_for_people(void);	  /* reports whether the format is human; only then may a command stream its output */
+doc_renderer *cli_renderer(void); /* returns the renderer for --format, for a command that renders pages itself */
+void cli_remark(const char *fmt, ...) __attribute__((format(printf, 1, 2))); /* prints a note on standard error: "assay NAME: ..." */
+const char *cli_command_name(void);					     /* returns "assay host list" */
+/* Writes bytes from outside (of hosts, programs, other users' files) safely to a terminal: '?' replaces control characters except tabs and
+ * newlines. `colours`: assay's sequences that choose colours pass, too. Do not split a multi-byte character between two calls. */
 void cli_put(const char *bytes, size_t n, bool colours, FILE *to);
 
 /* ---- for the program ---- */
 
-/* An old name of a command, as a user types it, and the name in use. Neither starts with "assay". */
+/* A name that is not a command, as a user types it, and the command to use instead. Neither starts with "assay". */
 struct renamed {
 	const char *was, *is;
 };
@@ -163,27 +163,27 @@ struct renamed {
 struct program {
 	const struct command *const *commands; /* [n], each heading before its commands */
 	size_t n;
-	const struct renamed *renamed;	     /* the first that matches counts; ends with { NULL, NULL } */
-	const char *const *formats;	     /* names for --format, the first is the default; ends with NULL */
-	const char *const *decision_formats; /* the same names, then those of decisions */
-	doc_renderer *const *renderers;	     /* one renderer per format */
-	/* Opens the laboratory for a command (write: with its lock). lab_close() gets its result. */
+	const struct renamed *renamed;	     /* the first match counts; ends with { NULL, NULL } */
+	const char *const *formats;	     /* names for --format, the default first; ends with NULL */
+	const char *const *decision_formats; /* the names in `formats`, then those only for decisions; ends with NULL */
+	doc_renderer *const *renderers;	     /* renderer of each of `decision_formats` */
+	/* Opens the laboratory for `command`; takes its lock if `write`. lab_close() must get *out, also after a failure. */
 	enum assay_status (*lab_open)(const char *directory, bool write, const char *command, struct lab **out, struct assay_error *err);
 	void (*lab_close)(struct lab *lab);
 };
 
-/* Runs the program: finds the sub-command that argv names and runs it; handles --help, --version and a leading -C DIR. */
+/* Runs the program: handles --help, --version and a leading -C DIR, then runs the sub-command that argv names. Returns the exit status. */
 int dispatch_main(const struct program *program, int argc, char **argv);
 
 extern const struct command help_command;
 
-/* Runs one command; argv[0] is its full name. Returns the exit status. */
+/* Runs one command; argv[0] is its full name, such as "assay host list". Returns the exit status. */
 int command_main(const struct program *program, const struct command *command, int argc, char **argv, const char *directory);
 
 /* Appends the help of one command to `out`. */
 void command_help(const struct program *program, const struct command *command, struct buf *out);
 
-/* Returns the options that all commands share, without those that this one lacks: at most CLI_SHARED_MAX, ended by CLI_END. */
+/* Writes the shared options that `command` has to `out`, ended by CLI_END; at most CLI_SHARED_MAX with the end. */
 #define CLI_SHARED_MAX 7
 void command_shared(const struct program *program, const struct command *command, struct cli_option out[CLI_SHARED_MAX]);
 

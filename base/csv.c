@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #define BYTE_ORDER_MARK "\xef\xbb\xbf"
-#define COLUMNS_NAMED	20 /* in a message, of the existing ones */
+#define COLUMNS_NAMED	20 /* number of existing columns that an error lists */
 
 void csv_init(struct csv *csv, const char *name, char *bytes, size_t n)
 {
@@ -65,7 +65,7 @@ static enum assay_status check_field(const struct csv *csv, const char *field, s
 	return ASSAY_OK;
 }
 
-/* Returns the closing quote of the field that starts at csv->next; NULL: none. */
+/* Returns the closing quote of the quoted field at csv->next, or NULL if there is none. */
 static const char *closing_quote(const struct csv *csv)
 {
 	const char *at = csv->next + 1;
@@ -75,8 +75,8 @@ static const char *closing_quote(const struct csv *csv)
 	return at;
 }
 
-/* Moves the content of a quoted field one byte down, over its opening quote, and merges doubled quotes. Leaves csv->next after the closing
- * quote. The field then starts at the quote's place; *n: its size. */
+/* Reads a quoted field in place: moves its content one byte down, over the opening quote, and merges doubled quotes. *n is the size of the
+ * content, which starts at the place of the opening quote. Leaves csv->next after the closing quote. */
 static enum assay_status read_quoted(struct csv *csv, size_t *n, struct assay_error *err)
 {
 	char *start = csv->next, *to = start, *from = start + 1;
@@ -104,7 +104,7 @@ static void read_plain(struct csv *csv, size_t *n)
 	csv->next = p;
 }
 
-/* Reads the separator after a field: a comma, the end of the line or of the file. */
+/* Reads the separator after a field: a comma, the end of the line, or the end of the file. *last: the row ends here. */
 static enum assay_status read_separator(struct csv *csv, bool quoted, bool *last, struct assay_error *err)
 {
 	char *p = csv->next;
@@ -131,8 +131,8 @@ static enum assay_status read_separator(struct csv *csv, bool quoted, bool *last
 			  csv->next_line);
 }
 
-/* Reports whether a spreadsheet would take the field for a formula, and run it. An apostrophe before it makes it text. A field that starts
- * with apostrophes and then so gets one more, so that reading restores it. */
+/* Reports whether a spreadsheet would run the field as a formula, so that csv_add() puts an apostrophe before it. Ignores leading
+ * apostrophes: such a field gets one more, and reading restores it. */
 static bool begins_formula(const char *field)
 {
 	char first = field[strspn(field, "'")];
@@ -249,8 +249,8 @@ enum assay_status csv_header(struct csv *csv, const char *const *columns, size_t
 	return st;
 }
 
-/* Reports whether a field needs quotes. An empty first field does, because a row of only that would be an empty line. One that starts with
- * a byte order mark does, because it would be skipped at the start of a file. */
+/* Reports whether a field needs quotes. An empty first field does, because a row with only that field would be an empty line. A first field
+ * that starts with a byte order mark does, because a reader skips the mark at the start of a file. */
 static bool needs_quotes(const char *field, bool first)
 {
 	return strpbrk(field, ",\"\r\n") || (first && (!*field || !strncmp(field, BYTE_ORDER_MARK, 3)));

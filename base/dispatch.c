@@ -1,4 +1,4 @@
-/* The program: finds the sub-command among its rows, and makes --help, manual pages and completion for shells from them. */
+/* Finds the sub-command that argv names. Makes --help, manual pages and shell completion from the rows of the commands. */
 #include "base/cancel.h"
 #include "base/command.h"
 #include "base/mem.h"
@@ -11,11 +11,11 @@
 #include <unistd.h>
 
 #define HELP_COLUMNS 100
-#define HELP_OPTION  28 /* column of an option's help */
+#define HELP_OPTION  28 /* column where the help of an option starts */
 
 /* ---- --help ---- */
 
-/* Appends paragraphs broken into lines of HELP_COLUMNS. The first line starts at column `at`, the others at `indent`. */
+/* Appends paragraphs broken into lines of HELP_COLUMNS. The first line continues at column `at`; the others start at `indent`. */
 static void add_wrapped(const char *text, size_t at, size_t indent, struct buf *out)
 {
 	while (*text) {
@@ -50,7 +50,7 @@ static void add_usage_words(const struct command *command, struct buf *out)
 	}
 }
 
-/* Appends "N", or "human|json" for a choice. */
+/* Appends the name of an option's value: "N", or "human|json" for a choice. */
 static void add_value(const struct cli_option *o, struct buf *out)
 {
 	if (o->type != CLI_TYPE_CHOICE)
@@ -86,7 +86,7 @@ static void add_option_help(const struct cli_option *o, struct buf *out)
 	add_wrapped(o->help, HELP_OPTION, HELP_OPTION, out);
 }
 
-/* Calls add() for every option of the command, first for its own. */
+/* Calls add() for every option of the command: its own, then the shared ones. */
 static void each_option(const struct program *program, const struct command *command,
 			void (*add)(const struct cli_option *o, struct buf *out), struct buf *out)
 {
@@ -119,7 +119,7 @@ void command_help(const struct program *program, const struct command *command, 
 
 /* ---- manual pages ---- */
 
-/* Appends text for roff: a line must not start with a request, and backslashes are characters. `line`: the text starts a line. */
+/* Appends text for roff: escapes backslashes, dashes, and dots or quotes that start a line. `line`: the text starts a line. */
 static void add_roff(const char *text, bool line, struct buf *out)
 {
 	for (; *text; text++) {
@@ -180,7 +180,7 @@ static void manual_of_program(const struct program *program, struct buf *out)
 	}
 }
 
-/* Appends a manual page of one command, or of the program if command is NULL, in the man macros. */
+/* Appends a manual page in the man macros: of `command`, or of the program if `command` is NULL. */
 static void command_manual(const struct program *program, const struct command *command, struct buf *out)
 {
 	char *title;
@@ -214,7 +214,7 @@ static void command_manual(const struct program *program, const struct command *
 
 /* ---- completion ---- */
 
-/* Appends text for a word in single quotes of a shell, or of fish. */
+/* Appends text escaped for single quotes of a shell, including fish. */
 static void add_quoted(const char *text, struct buf *out)
 {
 	for (; *text; text++) {
@@ -241,7 +241,7 @@ static void add_choices(const struct cli_option *o, struct buf *out)
 	buf_text(out, "' ;;\n");
 }
 
-/* Appends the second words of the commands that share the first word of the i-th, if that is the first of them. */
+/* Appends the second words of all commands that share the first word of command i. Skips i unless it is the first of them. */
 static void add_second_words(const struct program *program, size_t i, struct buf *out)
 {
 	const char *name = program->commands[i]->name;
@@ -261,7 +261,7 @@ static void add_second_words(const struct program *program, size_t i, struct buf
 	buf_text(out, "' ;;\n");
 }
 
-/* Appends completion for bash, and for zsh by its bashcompinit. The longest command at the start of the words determines the options. */
+/* Appends completion for bash, and for zsh by its bashcompinit. The longest command name at the start of a line sets the options. */
 static void completion_of_bash(const struct program *program, struct buf *out)
 {
 	buf_text(out, "_assay() {\n\tlocal current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} words='' "
@@ -361,7 +361,7 @@ static void add_completion(const struct program *program, const char *shell, str
 
 /* ---- help on groups and on the program ---- */
 
-/* Reports whether the command's name is `group` and another word. */
+/* Reports whether the command's name is `group`, a space and another word. */
 static bool is_in_group(const struct command *command, const char *group)
 {
 	size_t n = strlen(group);
@@ -378,7 +378,7 @@ static bool is_group(const struct program *program, const char *word)
 	return false;
 }
 
-/* Adds a line per command of the group; if `group` is NULL, of every command, with headings. */
+/* Appends one line per command of the group; if `group` is NULL, of every command, with headings. */
 static void add_rows(const struct program *program, const char *group, struct buf *out)
 {
 	size_t width = 0;
@@ -426,7 +426,7 @@ static void add_program_help(const struct program *program, struct buf *out)
 	    "5 environment, 6 nothing measured. Of commands on many hosts: 0 all did well, 7 some did, 1 none did.\n");
 }
 
-/* Prints the text on standard output and releases it. Returns `status`, or 1 if the text cannot be written. */
+/* Prints the text on standard output and releases it. Returns `status`, or 1 if writing fails. */
 static int print_help(struct buf *text, int status)
 {
 	fwrite(text->bytes, 1, text->size, stdout);
@@ -439,7 +439,7 @@ static int print_help(struct buf *text, int status)
 
 /* ---- names of commands ---- */
 
-/* Returns how many words of argv the name has; 0 if argv does not start with it. */
+/* Returns the number of words in `name` if argv starts with them, else 0. */
 static int words_matched(const char *name, int argc, char **argv)
 {
 	int words = 0;
@@ -455,7 +455,7 @@ static int words_matched(const char *name, int argc, char **argv)
 	return words;
 }
 
-/* Finds the row whose name argv starts with and sets *words to the number of its words. Returns NULL if there is none. */
+/* Returns the command whose name argv starts with, and sets *words to the number of words in that name. NULL: there is none. */
 static const struct command *find_command(const struct program *program, int argc, char **argv, int *words)
 {
 	for (size_t i = 0; i < program->n; i++) {
@@ -475,7 +475,7 @@ static const struct renamed *find_renamed(const struct program *program, int arg
 	return NULL;
 }
 
-/* Returns the name in use that is nearest to `text`, which may be misspelled from an old name; NULL if none is near. */
+/* Returns the current command name nearest to `text`, also if `text` is a misspelled old name; NULL if none is near. */
 static const char *nearest_name(const struct program *program, const char *text)
 {
 	const char **names = NULL, *nearest;
@@ -494,7 +494,7 @@ static const char *nearest_name(const struct program *program, const char *text)
 	return i >= commands ? program->renamed[i - commands].is : nearest;
 }
 
-/* Refuses words that name no command. */
+/* Fails with a message that names the unknown command and, if there is one, the current or nearest name. */
 static enum assay_status refuse_unknown(const struct program *program, int argc, char **argv, struct assay_error *err)
 {
 	const struct renamed *renamed = find_renamed(program, argc, argv);
@@ -507,7 +507,7 @@ static enum assay_status refuse_unknown(const struct program *program, int argc,
 	text = two ? mem_format("%s %s", argv[0], argv[1]) : mem_string(argv[0]);
 	nearest = nearest_name(program, text);
 	if (!nearest && two && !is_group(program, argv[0])) {
-		text[strlen(argv[0])] = '\0'; /* the rest is an argument */
+		text[strlen(argv[0])] = '\0'; /* the second word may be an argument */
 		nearest = nearest_name(program, text);
 	}
 	text_shown(text, shown);
@@ -553,7 +553,7 @@ static int refuse_option(const char *word)
 	return 2;
 }
 
-/* Returns the directory that argv[*i] gives, in one argument or with the next one; moves *i to its last argument. NULL: none. */
+/* Returns DIR of -C or --directory at argv[*i] ("" if missing), and moves *i to the option's last argument. NULL: another option. */
 static const char *directory_option(int argc, char **argv, int *i)
 {
 	const char *word = argv[*i], *value = NULL;
@@ -570,9 +570,9 @@ static const char *directory_option(int argc, char **argv, int *i)
 /* ---- signals ---- */
 
 static const int end_signals[] = { SIGINT, SIGTERM, SIGHUP };
-static volatile sig_atomic_t *to_set; /* NULL: not set yet */
+static volatile sig_atomic_t *to_set; /* flag of cancel_on_signals(); NULL before that call */
 static const char *last_words;
-static pid_t speaker; /* excludes its forked children */
+static pid_t speaker; /* the process that prints last_words; its forked children do not */
 
 static void on_signal(int number)
 {
@@ -588,7 +588,7 @@ static void on_signal(int number)
 		(void)ignored;
 	}
 	sigaction(number, &action, NULL);
-	raise(number); /* takes effect when this function returns */
+	raise(number); /* takes effect when this handler returns */
 }
 
 static void catch_signals(bool even_ignored)
@@ -613,9 +613,9 @@ static void file_too_large(int signal)
 	(void)signal;
 }
 
-/* Prepares for unusual starts. A closed standard descriptor would be reused by the next opened file, which would then receive messages. So
- * /dev/null replaces it in a mode in which writing fails. A limit of file size becomes an error of the write that meets it, and does not
- * end the process. Programs that it starts have the original state. */
+/* Prepares the process for unusual starts. /dev/null replaces a closed standard descriptor, in a mode that makes its use fail; otherwise
+ * the next opened file would get this descriptor, and messages. SIGXFSZ has a handler, so that a limit of file size makes write() fail and
+ * does not end the process. Programs that the process starts get the original state. */
 static void prepare_process(void)
 {
 	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
@@ -629,7 +629,7 @@ static void prepare_process(void)
 	catch_signals(false);
 }
 
-static const struct program *the_program; /* for help_command */
+static const struct program *the_program; /* set by dispatch_main() for help_command */
 
 int dispatch_main(const struct program *program, int argc, char **argv)
 {
@@ -667,7 +667,7 @@ int dispatch_main(const struct program *program, int argc, char **argv)
 struct help_arguments {
 	struct cli_list words;
 	bool manual;
-	int shell; /* -1: none */
+	int shell; /* index into `shells`; -1 if the option is not given */
 };
 
 static enum assay_status help_check(void *arguments, struct assay_error *err)

@@ -1,8 +1,8 @@
-/* Distribution functions and quantiles of the normal, t, F and chi-square distributions, by the incomplete beta and gamma functions.
+/* Distribution functions and quantiles of the normal, t, F and chi-square distributions, from the incomplete beta and gamma functions.
  *
- * Both are a power-like factor times a continued fraction or a series. Computed as exp(a log x + b log y - log B(a, b)), the factor loses
- * digits as a and b grow, because large terms cancel. Here it is written with the remainder of Stirling's formula, as in Loader, "Fast and
- * accurate computation of binomial probabilities" (2000), so that no large terms cancel. */
+ * Both functions are a power-like factor times a continued fraction or a series. Computed as exp(a log x + b log y - log B(a, b)), the
+ * factor loses digits for large a and b, because large terms cancel. This file computes it with the remainder of Stirling's formula, as
+ * Loader, "Fast and accurate computation of binomial probabilities" (2000), so that no large terms cancel. */
 #include "base/error.h"
 #include "base/stats.h"
 
@@ -11,9 +11,9 @@
 #include <stdbool.h>
 
 #define HALF_LOG_2PI .91893853320467274178 /* log(2 pi) / 2 */
-#define TERMS_MAX    1000000		   /* the number of terms grows as the root of the parameters */
+#define TERMS_MAX    1000000		   /* the number of terms grows as the square root of the parameters */
 
-/* Returns log Gamma(z) - ((z - 1/2) log z - z + log(2 pi) / 2); DLMF 5.11.1. */
+/* Returns the remainder of Stirling's formula: log Gamma(z) - ((z - 1/2) log z - z + log(2 pi) / 2); DLMF 5.11.1. */
 static double stirling_rest(double z)
 {
 	static const double c[] = { 1. / 12, -1. / 360, 1. / 1260, -1. / 1680, 1. / 1188, -691. / 360360, 1. / 156 };
@@ -27,16 +27,16 @@ static double stirling_rest(double z)
 	return sum;
 }
 
-/* Returns log(ratio) - u for ratio = 1 + u; each argument is accurate where the other has lost its digits. */
+/* Returns log(ratio) - u, where ratio = 1 + u. Uses `u` near 0 and `ratio` elsewhere, where each has kept its digits. */
 static double log_rest(double ratio, double u)
 {
 	return (fabs(u) < .5 ? log1p(u) : log(ratio)) - u;
 }
 
-/* Returns x^a y^b / B(a, b), y = 1 - x. */
+/* Returns x^a y^b / B(a, b), where y = 1 - x. */
 static double beta_factor(double x, double y, double a, double b)
 {
-	double u = (x * b - a * y) / a, v = (a * y - x * b) / b; /* they cancel: a u + b v = 0 */
+	double u = (x * b - a * y) / a, v = (a * y - x * b) / b; /* a u + b v = 0, so the linear terms cancel */
 	double deviance = a * log_rest(x * (a + b) / a, u) + b * log_rest(y * (a + b) / b, v);
 
 	return sqrt(a / (a + b) * b) / sqrt(2 * M_PI) * exp(deviance + stirling_rest(a + b) - stirling_rest(a) - stirling_rest(b));
@@ -54,7 +54,7 @@ static double away_from_zero(double x)
 }
 
 /* Evaluates the continued fraction of DLMF 8.17.22 by the modified Lentz method (Thompson and Barnett, J. Computational Physics 64, 1986).
- * Converges fast for x < (a + 1) / (a + b + 2). */
+ * The fraction converges fast for x < (a + 1) / (a + b + 2). */
 static double beta_fraction(double x, double a, double b)
 {
 	double c = 1, d = 1 / away_from_zero(1 - (a + b) * x / (a + 1)), value = d;
@@ -77,7 +77,7 @@ static double beta_fraction(double x, double a, double b)
 	return value;
 }
 
-/* Returns I_x(a, b). y = 1 - x is given, for callers that know the smaller of the two more precisely than as one minus the larger. */
+/* Returns I_x(a, b). The caller passes y = 1 - x, because it may know y more precisely than the subtraction would give. */
 static double beta_lower(double x, double y, double a, double b)
 {
 	if (x <= 0)
@@ -95,7 +95,7 @@ double stats_beta_inc(double x, double a, double b)
 	return beta_lower(x, 1 - x, a, b);
 }
 
-/* Sums the series of the lower function, DLMF 8.7.1 (as 8.11.4), divided by the factor. */
+/* Returns the series of the lower incomplete gamma function, DLMF 8.7.1 (as 8.11.4), divided by gamma_factor(). */
 static double gamma_series(double x, double a)
 {
 	double term = 1 / a, sum = term;
@@ -109,7 +109,7 @@ static double gamma_series(double x, double a)
 	return sum;
 }
 
-/* Evaluates the continued fraction of the upper function, DLMF 8.9.2, in its even part, divided by the factor. */
+/* Returns the even part of the continued fraction of the upper incomplete gamma function, DLMF 8.9.2, divided by gamma_factor(). */
 static double gamma_fraction(double x, double a)
 {
 	double b = x + 1 - a, c = 1e300, d = 1 / away_from_zero(b), value = d;
@@ -151,10 +151,10 @@ double stats_normal_cdf(double z)
 	return .5 * erfc(-z * M_SQRT1_2);
 }
 
-/* Returns P(T > t), t >= 0. */
+/* Returns P(T > t) for t >= 0. */
 static double t_upper(double t, double df)
 {
-	double square = t * t; /* may overflow: the tail is then negligibly small */
+	double square = t * t; /* may overflow; the tail is then negligible */
 
 	if (isinf(df))
 		return stats_normal_cdf(-t);
@@ -183,7 +183,7 @@ double stats_chi2_cdf(double x, double df)
 	return gamma_inc(df / 2, x / 2, false);
 }
 
-/* One tail of a distribution over x > 0: its probability and its density at x. */
+/* One tail of a distribution over x > 0. */
 enum tail_of { NORMAL_UPPER, T_UPPER, CHI2_LOWER, CHI2_UPPER };
 
 static double tail_probability(enum tail_of tail, double x, double df)
@@ -203,15 +203,15 @@ static double tail_density(enum tail_of tail, double x, double df)
 	switch (tail) {
 	case NORMAL_UPPER:
 		return exp(-x * x / 2) / sqrt(2 * M_PI);
-	case T_UPPER: /* x^a y^b / B(a, b) at the argument of t_upper() */
+	case T_UPPER: /* x^a y^b / B(a, b) with the arguments that t_upper() passes */
 		return beta_factor(1 / (1 + x * x / df), x * x / (df + x * x), df / 2, .5) / x;
 	default:
 		return gamma_factor(x / 2, df / 2) / x;
 	}
 }
 
-/* Returns x with tail_probability(x) = p. Finds a bracket by doubling, then uses Newton's method on log probability against log x, where
- * the tails are nearly straight. If a step would leave the bracket, it bisects. */
+/* Returns x with tail_probability(x) = p. Finds a bracket by doubling, then uses Newton's method for log probability as a function of log
+ * x, which is nearly straight in the tails. Bisects if a step would leave the bracket. */
 static double tail_quantile(enum tail_of tail, double p, double df, double start)
 {
 	bool falls = tail != CHI2_LOWER;

@@ -9,8 +9,8 @@
 #include <math.h>
 #include <string.h>
 
-#define BAR_CELLS 12 /* a line with a number and an interval then has 80 columns */
-#define BAR_PARTS 8  /* parts of a cell, if the terminal has such characters */
+#define BAR_CELLS 12 /* a line with a number, an interval and a bar then has 80 columns */
+#define BAR_PARTS 8  /* lengths that one cell can show with Unicode block characters */
 
 void document_init(struct document *d)
 {
@@ -346,7 +346,7 @@ static bool doc_is_data(const struct doc_node *node)
 	return node->key || ((parent->kind == DOC_LIST || parent->kind == DOC_TABLE) && doc_is_data(parent));
 }
 
-/* Reports whether the node is an array for programs. */
+/* Reports whether the node is an array in JSON. */
 static bool is_array(const struct doc_node *node)
 {
 	return node->kind == DOC_LIST || node->kind == DOC_TABLE;

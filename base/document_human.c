@@ -8,7 +8,7 @@
 
 /* ---- columns ---- */
 
-/* Returns the width in code points: wide or combining characters do not occur here. */
+/* Returns the width in code points, without marks. Wide and combining characters do not occur in these texts. */
 static size_t width_of(const char *text)
 {
 	size_t n = 0;
@@ -24,7 +24,7 @@ static size_t width_of(const char *text)
 	return n;
 }
 
-/* Appends text without its marks. Replaces control characters, which names and commands may contain: only assay chooses colours. */
+/* Appends text without its marks. '?' replaces control characters, which names and commands may contain: only assay chooses colours. */
 static void print_text(const char *text, struct buf *out)
 {
 	for (size_t mark, control; *text; text += mark ? mark : control ? control : 1) {
@@ -44,23 +44,23 @@ static void pad(size_t n, struct buf *out)
 static void end_line(struct buf *out)
 {
 	while (out->size && out->bytes[out->size - 1] == ' ')
-		out->bytes[--out->size] = '\0'; /* empty cells at the end of a row */
+		out->bytes[--out->size] = '\0'; /* removes the spaces of empty cells at the end of a row */
 	buf_char(out, '\n');
 }
 
-#define COLUMN_WIDTH_MAX 200 /* longer texts widen their own row only */
+#define COLUMN_WIDTH_MAX 200 /* a longer text widens only its own row */
 
 struct column {
 	const char *label;
-	size_t width;	     /* width of the widest text up to COLUMN_WIDTH_MAX */
-	bool texts, numbers; /* whether a cell is a text, a number; a column of numbers only is right-aligned */
+	size_t width;	     /* width of the widest text that has at most COLUMN_WIDTH_MAX */
+	bool texts, numbers; /* the column has a text, a number; a column with only numbers is right-aligned */
 };
 
 struct grid {
 	struct column *columns;
 	size_t n_columns, capacity;
 	size_t n_rows;
-	char **cells; /* [n_rows x n_columns], NULL: no cell */
+	char **cells; /* [n_rows x n_columns]; NULL if the row has no such cell */
 };
 
 static size_t column_of(const struct grid *grid, const char *label)
@@ -82,7 +82,7 @@ static bool is_row(const struct doc_node *node)
 	return node->kind == DOC_ROW && !node->hidden;
 }
 
-/* Adds a column per label, in the order of appearance. */
+/* Counts the rows, and adds a column per label in the order of appearance. */
 static void grid_columns(const struct doc_node *table, struct grid *grid)
 {
 	for (const struct doc_node *row = table->first; row; row = row->next) {
@@ -154,7 +154,7 @@ static void print_table(const struct doc_node *table, const struct doc_style *st
 
 /* ---- values and lines ---- */
 
-/* Returns the widest label of the consecutive values from here. */
+/* Returns the width of the widest label of the consecutive values that start with `node`. */
 static size_t label_width(const struct doc_node *node)
 {
 	size_t width = 0;
@@ -181,7 +181,7 @@ static void print_value(const struct doc_node *node, size_t width, const struct 
 static void print_answer(const struct doc_node *node, const struct doc_style *style, struct buf *out)
 {
 	static const char *const colours[] = { [DOC_PLAIN] = "1", [DOC_GOOD] = "1;32", [DOC_DOUBTFUL] = "1;33", [DOC_BAD] = "1;31" };
-	const char *word = *node->label ? node->label : node->shown; /* a sentence without a word of its own has the colour of its tone */
+	const char *word = *node->label ? node->label : node->shown; /* without a word, the sentence is coloured */
 	bool coloured = style->colours && (*node->label || node->tone != DOC_PLAIN);
 
 	if (coloured)
@@ -202,7 +202,7 @@ static void print_line(const char *before, const char *text, struct buf *out)
 	buf_char(out, '\n');
 }
 
-/* Reports whether nothing of the node appears in the text: values without a label, tables without rows. */
+/* Reports whether the text shows nothing of the node, such as a value without a label or a table without rows. */
 static bool is_unseen(const struct doc_node *node)
 {
 	if (node->hidden || node->kind == DOC_COLUMN || node->kind == DOC_DATA)
@@ -215,7 +215,7 @@ static bool is_unseen(const struct doc_node *node)
 	return node->kind < DOC_VALUE;
 }
 
-/* Reports whether only pictures follow this heading, which appear in pages only. */
+/* Reports whether only images follow this heading. A terminal cannot show images. */
 static bool is_over_pictures(const struct doc_node *heading)
 {
 	bool any = false;

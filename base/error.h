@@ -1,9 +1,9 @@
-/* One status scheme for all folders. Three kinds of trouble are never mixed. A caller's bug aborts (ASSAY_BUG_IF). A fault of the world is
- * a status with an error text. A legitimate answer ("inconclusive") is a field of the result. */
+/* Defines the status codes of all folders. Three kinds of trouble are never mixed. A caller's bug aborts (ASSAY_BUG_IF). A fault of the
+ * world returns a status with an error text. A legitimate answer such as "inconclusive" is a field of the result. */
 #ifndef BASE_ERROR_H
 #define BASE_ERROR_H
 
-/* Name, and exit status of a command that ends with it (docs/reference/README.md). */
+/* Name of each status, and exit status of a command that ends with it (docs/reference/README.md). */
 #define ASSAY_STATUS_ROWS(X)                                                                                                               \
 	X(ASSAY_OK, 0)	       /* ok */                                                                                                    \
 	X(ASSAY_E_IO, 1)       /* input or output failed */                                                                                \
@@ -23,7 +23,7 @@ enum assay_status { ASSAY_STATUS_ROWS(ASSAY_STATUS_ENUM) };
 
 #define ASSAY_ERROR_BYTES 1024
 
-/* An error, on the caller's stack. A longer text loses its middle. */
+/* An error, on the caller's stack. A text that is too long loses its middle. */
 struct assay_error {
 	enum assay_status status;
 	char text[ASSAY_ERROR_BYTES];
@@ -31,16 +31,16 @@ struct assay_error {
 
 int assay_status_exit(enum assay_status status);
 
-/* Fills *err (may be NULL) and returns `status`, for `return assay_fail(...)` and `st = assay_fail(...); goto out;`. */
+/* Fills *err, if `err` is not NULL, and returns `status`, for `return assay_fail(...)` and `st = assay_fail(...); goto out;`. */
 enum assay_status assay_fail(struct assay_error *err, enum assay_status status, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
-/* Does the same for a failed system call: appends ": " and the text of `errnum`. */
+/* Does the same for a failed system call: appends ": " and the text of `errnum`, and returns ASSAY_E_IO. */
 enum assay_status assay_fail_errno(struct assay_error *err, int errnum, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
-/* Puts "context: " before the present text; keeps the status. Returns err->status (err must not be NULL). */
+/* Puts "context: " before the text in *err. Returns the unchanged err->status. `err` must not be NULL. */
 enum assay_status assay_context(struct assay_error *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* Aborts on a caller's bug, after printing the condition and its place; in release builds, too. */
+/* Prints `condition` and its place and aborts if it holds, which is a caller's bug; in release builds, too. */
 #define ASSAY_BUG_IF(condition)                                                                                                            \
 	do {                                                                                                                               \
 		if (condition)                                                                                                             \

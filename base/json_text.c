@@ -1,5 +1,5 @@
 /* Prints JSON for json.h. cJSON_Print has its own format of numbers, and puts all numbers of an array on one line, however long. Users read
- * and compare these files. */
+ * and compare these texts, so they need short lines. */
 #include "base/json.h"
 
 #include "base/buf.h"
@@ -8,7 +8,7 @@
 #include <math.h>
 
 #define COLUMNS_MAX 120
-#define WRONG_BYTE  "\xef\xbf\xbd" /* the replacement character */
+#define WRONG_BYTE  "\xef\xbf\xbd" /* U+FFFD, the replacement character */
 
 static void add_value(struct buf *out, const cJSON *node, size_t indent);
 
@@ -43,8 +43,7 @@ static size_t utf8_length(const char *text, size_t n)
 	return 0;
 }
 
-/* Appends text that may not be UTF-8 (such as a file name); a replacement character represents each invalid byte, so that JSON stays
- * valid. */
+/* Appends text that may not be UTF-8, such as a file name. U+FFFD replaces each invalid byte, so that the JSON stays valid. */
 static void add_mended(struct buf *out, const char *text)
 {
 	size_t n = strlen(text);
@@ -85,10 +84,10 @@ static void add_string(struct buf *out, const char *text)
 
 static void add_number(struct buf *out, double value)
 {
-	buf_text(out, TEXT_DOUBLE(value)); /* aborts if not finite, a caller's bug */
+	buf_text(out, TEXT_DOUBLE(value)); /* aborts if `value` is not finite, a caller's bug */
 }
 
-/* Returns the number of characters since the last newline. */
+/* Returns the number of characters since `line_start`. */
 static size_t column(const struct buf *out, size_t line_start)
 {
 	size_t columns = 0;
@@ -105,7 +104,7 @@ static size_t last_line(const struct buf *out)
 	return newline ? (size_t)(newline - out->bytes) + 1 : 0;
 }
 
-/* Appends "[1, 2]" if it has only scalars, and fits with the comma that may follow; else returns false and appends nothing. */
+/* Appends the array as "[1, 2]" and returns true, if it has only scalars and fits on the line with a comma; else appends nothing. */
 static bool add_on_one_line(struct buf *out, const cJSON *array)
 {
 	size_t start = out->size, line_start = last_line(out);
@@ -119,7 +118,7 @@ static bool add_on_one_line(struct buf *out, const cJSON *array)
 		if (item != array->child)
 			buf_text(out, ", ");
 		add_value(out, item, 0);
-		/* Bytes are a fast first check: a character has at most four. */
+		/* Counting bytes is a fast first check: no text has more characters than bytes. */
 		if (out->size - line_start > COLUMNS_MAX - 2 && column(out, line_start) > COLUMNS_MAX - 2)
 			goto undo;
 	}

@@ -8,22 +8,22 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* State of the clustering. A cluster is identified by its lowest item. Distances between clusters overwrite those of their lowest items. */
+/* State of the clustering. A cluster is identified by its lowest item, whose row and column of `distance` have the cluster's distances. */
 struct clusters {
-	struct mat distance;  /* a copy */
-	size_t *size;	      /* number of items in it; 0: it was merged into another */
-	double *height;	      /* height of the last merge within it */
-	size_t *root;	      /* per item, within merges below the cut: itself, or an item nearer to the root */
-	struct ends *ends;    /* row of leaves of each cluster */
-	struct sides *beside; /* neighbours of each item in that row */
+	struct mat distance;  /* copy of the caller's matrix, updated by each merge */
+	size_t *size;	      /* number of items per cluster; 0 after its merge into another */
+	double *height;	      /* height of the last merge in each cluster */
+	size_t *root;	      /* per item, its parent in the merges below the cut; itself for a root */
+	struct ends *ends;    /* the two ends of each cluster's row of leaves */
+	struct sides *beside; /* neighbours of each item in its row of leaves */
 };
 
-/* A row of leaves, given by its two ends. It has no direction: the next neighbour depends on the previous one. */
+/* Both ends of a row of leaves. The row has no direction: the next neighbour depends on the previous one. */
 struct ends {
 	size_t at[2];
 };
 struct sides {
-	size_t of[2]; /* NONE at an end */
+	size_t of[2]; /* neighbours; NONE at an end of the row */
 };
 #define NONE SIZE_MAX
 
@@ -58,11 +58,11 @@ static void put_beside(struct sides *sides, size_t item)
 	sides->of[sides->of[0] == NONE ? 0 : 1] = item;
 }
 
-/* Joins the rows of leaves of two clusters at their nearest ends; `kept` gets the row. */
+/* Joins the rows of leaves of two clusters at their nearest ends. `kept` gets the joined row. */
 static void join_rows(struct clusters *c, const struct mat *distance, size_t kept, size_t gone)
 {
 	struct ends a = c->ends[kept], b = c->ends[gone];
-	size_t x = 1, y = 0; /* initially one after the other */
+	size_t x = 1, y = 0; /* default: the row of `gone` follows that of `kept` */
 
 	for (size_t i = 0; i < 4; i++) {
 		if (mat_get(distance, a.at[1 - i / 2], b.at[i % 2]) < mat_get(distance, a.at[x], b.at[y])) {
@@ -75,12 +75,12 @@ static void join_rows(struct clusters *c, const struct mat *distance, size_t kep
 	c->ends[kept] = (struct ends){ { a.at[1 - x], b.at[1 - y] } };
 }
 
-/* Merges two clusters: average linkage in the update of Lance and Williams, The Computer Journal 9(4), 1967. */
+/* Merges cluster `gone` into `kept`: average linkage in the update of Lance and Williams, The Computer Journal 9(4), 1967. */
 static void merge(struct clusters *c, const struct mat *distance, size_t kept, size_t gone, double cut)
 {
 	double wk = (double)c->size[kept], wg = (double)c->size[gone];
-	double height =
-	    fmax(mat_get(&c->distance, kept, gone), fmax(c->height[kept], c->height[gone])); /* rounding must not invert heights */
+	double height = fmax(mat_get(&c->distance, kept, gone),
+			     fmax(c->height[kept], c->height[gone])); /* rounding must not put a merge below its parts */
 
 	for (size_t k = 0; k < c->distance.rows; k++) {
 		double mean;
@@ -99,7 +99,7 @@ static void merge(struct clusters *c, const struct mat *distance, size_t kept, s
 		c->root[gone] = kept;
 }
 
-/* Merges the nearest two; of equals, those with the lowest items. */
+/* Merges the two nearest clusters; among equals, those with the lowest items. */
 static void merge_nearest(struct clusters *c, const struct mat *distance, double cut)
 {
 	size_t n = c->distance.rows, a = NONE, b = NONE;
@@ -113,7 +113,7 @@ static void merge_nearest(struct clusters *c, const struct mat *distance, double
 	merge(c, distance, a, b, cut);
 }
 
-/* Numbers clusters. Roots are lower than their items, so each item finds its root already numbered. */
+/* Numbers the clusters. A root is lower than the other items of its cluster, so it is numbered first. */
 static size_t number(const struct clusters *c, size_t *cluster)
 {
 	size_t count = 0;
@@ -123,7 +123,7 @@ static size_t number(const struct clusters *c, size_t *cluster)
 	return count;
 }
 
-/* Builds the whole tree; c.root ignores merges above the cut. */
+/* Builds the whole tree. c.root omits merges above the cut. */
 static struct clusters build(const struct mat *distance, double cut)
 {
 	size_t n = distance->rows;
@@ -151,9 +151,9 @@ void linkage_order(const struct mat *distance, size_t *order)
 	size_t n = distance->rows, before = NONE, at;
 
 	if (n) {
-		struct ends row = c.ends[0]; /* row of the cluster of all items */
+		struct ends row = c.ends[0]; /* row of the cluster that contains all items */
 
-		at = row.at[0] < row.at[1] ? row.at[0] : row.at[1]; /* the direction that starts with the lower item */
+		at = row.at[0] < row.at[1] ? row.at[0] : row.at[1]; /* start at the end with the lower item */
 		for (size_t i = 0; i < n; i++) {
 			const struct sides *sides = &c.beside[at];
 			size_t next = sides->of[0] == before ? sides->of[1] : sides->of[0];

@@ -14,8 +14,8 @@
  * Returns the number of clusters; 0 for n == 0. */
 size_t linkage_cut(const struct mat *distance, double cut, size_t *cluster);
 
-/* Sorts items so that similar ones are adjacent: the leaves of the tree, each merge turned so that the nearest ends of its two parts meet.
- * order[n] gets the items. `distance` as above. */
+/* Sorts items so that similar ones are adjacent: order[n] gets the leaves of the cluster tree. Each merge is turned so that the nearest
+ * ends of its two parts meet. `distance` is as for linkage_cut(). */
 void linkage_order(const struct mat *distance, size_t *order);
 
 #endif

@@ -9,8 +9,8 @@ struct mat {
 	double *at; /* [rows x cols]; element (i, j) is at[i * cols + j] */
 };
 
-struct mat mat_new(size_t rows, size_t cols); /* zeros; aborts if there is no memory */
-void mat_release(struct mat *m);	      /* accepts zeroed */
+struct mat mat_new(size_t rows, size_t cols); /* zeroed; exits if there is no memory */
+void mat_release(struct mat *m);	      /* accepts a zeroed matrix */
 
 static inline double mat_get(const struct mat *m, size_t i, size_t j)
 {

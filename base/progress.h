@@ -1,4 +1,4 @@
-/* Shows progress on standard error. On a terminal, it is one line that rewrites itself. In a log, it is at most a line per minute, the
+/* Shows progress on standard error. On a terminal, it is one line that rewrites itself. In a log, it is at most one line per minute, the
  * first one after a minute of work. */
 #ifndef BASE_PROGRESS_H
 #define BASE_PROGRESS_H
@@ -10,21 +10,21 @@
 
 struct progress {
 	FILE *stream;
-	bool terminal; /* `stream` can show a line that rewrites itself */
-	bool open;     /* the terminal's line has no end yet */
-	double next_s; /* earliest time of a log's next line */
+	bool terminal; /* `stream` is a terminal, and --quiet is not given */
+	bool open;     /* the terminal's line has no newline yet */
+	double next_s; /* earliest time of the next line in a log, s; infinite if --quiet is given */
 };
 
-/* Starts a progress line. now_s: see progress_now(). */
+/* Starts showing progress; now_s is progress_now(). */
 struct progress progress_begin(FILE *stream, double now_s);
 
-/* Shows the progress if it is time. last: the work is done; a log without a line so far then gets none. */
+/* Shows the progress: on a terminal always, in a log once a minute. `last`: ends the terminal's line; a log gets no line. */
 void progress_show(struct progress *progress, double now_s, bool last, const char *format, ...) __attribute__((format(printf, 4, 5)));
 
-/* Ends an open line, so that a message can follow. */
+/* Ends the terminal's line if it is open, so that a message can follow. */
 void progress_end(struct progress *progress);
 
-/* Returns seconds of the monotonic clock. */
+/* Returns the monotonic clock, s. */
 double progress_now(void);
 
 #endif

@@ -10,7 +10,7 @@ static uint64_t rotate(uint64_t x, int k)
 	return (x << k) | (x >> (64 - k));
 }
 
-/* Steele, Lea and Flood, OOPSLA 2014. It maps a counter bijectively, so four consecutive outputs are never all zero. */
+/* Steps splitmix64: Steele, Lea and Flood, OOPSLA 2014. It maps a counter bijectively, so four consecutive outputs are never all zero. */
 static uint64_t splitmix64(uint64_t *state)
 {
 	uint64_t z = *state += 0x9e3779b97f4a7c15u;
@@ -26,7 +26,7 @@ void rng_seed(struct rng *rng, uint64_t seed)
 		rng->s[i] = splitmix64(&seed);
 }
 
-/* xoshiro256**: Blackman and Vigna, ACM Transactions on Mathematical Software 47(4), 2021, section 5. */
+/* Uses xoshiro256**: Blackman and Vigna, ACM Transactions on Mathematical Software 47(4), 2021, section 5. */
 uint64_t rng_next(struct rng *rng)
 {
 	uint64_t *s = rng->s;
@@ -42,7 +42,7 @@ uint64_t rng_next(struct rng *rng)
 	return result;
 }
 
-/* Lemire, ACM Transactions on Modeling and Computer Simulation 29(1), 2019: returns the high word of next * n. Draws again if the low word
+/* Returns the high word of next * n: Lemire, ACM Transactions on Modeling and Computer Simulation 29(1), 2019. Draws again if the low word
  * is one of the 2^64 mod n values that would make some results more likely. */
 uint64_t rng_below(struct rng *rng, uint64_t n)
 {
@@ -67,7 +67,7 @@ double rng_double(struct rng *rng)
 	return (double)(rng_next(rng) >> 11) * 0x1p-53;
 }
 
-/* Marsaglia and Bray, SIAM Review 6(3), 1964, the polar method. Drops the second number of the pair: the state is only the four words. */
+/* Uses the polar method of Marsaglia and Bray, SIAM Review 6(3), 1964. Drops the pair's second number: the state stays four words. */
 double rng_normal(struct rng *rng)
 {
 	double u, v, s;
@@ -80,7 +80,7 @@ double rng_normal(struct rng *rng)
 	return u * sqrt(-2 * log(s) / s);
 }
 
-/* Durstenfeld, Communications of the ACM 7(7), 1964, algorithm 235. */
+/* Uses algorithm 235 of Durstenfeld, Communications of the ACM 7(7), 1964. */
 void rng_shuffle(struct rng *rng, size_t *items, size_t n)
 {
 	for (size_t left = n; left > 1; left--) {

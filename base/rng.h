@@ -16,7 +16,7 @@ uint64_t rng_below(struct rng *rng, uint64_t n); /* uniform in [0, n), n > 0, wi
 double rng_double(struct rng *rng);		 /* uniform in [0, 1) */
 double rng_normal(struct rng *rng);		 /* standard normal */
 void rng_shuffle(struct rng *rng, size_t *items, size_t n);
-/* Deals n items in a shuffled order to `parts` groups: part[n] gets each item's group. Sizes differ by one at most. */
+/* Deals n items in shuffled order to `parts` groups, whose sizes differ by at most one. part[i] gets the group of item i. */
 void rng_deal(struct rng *rng, size_t n, size_t parts, size_t *part);
 
 #endif

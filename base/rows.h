@@ -18,11 +18,11 @@
 #include <string.h>
 
 #define ROWS_ENUM(constant, ...)	constant,
-#define ROWS_WORD(constant, word)	word, /* for rows without other columns */
+#define ROWS_WORD(constant, word)	word, /* for rows that have no other columns */
 #define ROWS_CODE(constant, code, text) code,
 #define ROWS_TEXT(constant, code, text) text,
 
-/* Defines `const char *name(type of)`, which returns the entry of one column. A value without a row is a caller's bug. */
+/* Defines `const char *name(type of)`, which returns one column of the value's row. A value without a row is a caller's bug. */
 #define ROWS_FUNCTION(name, type, rows, column)                                                                                            \
 	const char *name(type of)                                                                                                          \
 	{                                                                                                                                  \
@@ -32,7 +32,7 @@
 		return entries[of];                                                                                                        \
 	}
 
-/* Defines `type name(const char *entry)`, which returns the row with this entry in one column; the last row if none has it. */
+/* Defines `type name(const char *entry)`, which returns the row that has `entry` in one column, or the last row if none has. */
 #define ROWS_FINDER(name, type, rows, column)                                                                                              \
 	type name(const char *entry)                                                                                                       \
 	{                                                                                                                                  \

@@ -21,7 +21,7 @@ static const char *skip_sign(const char *s)
 	return *s == '+' || *s == '-' ? s + 1 : s;
 }
 
-/* Reports whether the text is decimal; strtod also accepts blanks, "inf", "nan" and hexadecimal. */
+/* Reports whether the text is a decimal number. strtod() also accepts spaces, "inf", "nan" and hexadecimal. */
 static bool is_decimal(const char *s)
 {
 	const char *from = skip_sign(s);
@@ -45,7 +45,7 @@ static bool is_decimal(const char *s)
 	return !*s;
 }
 
-/* Parses with strtod, which uses the locale's decimal point: the program stays in the "C" locale. */
+/* strtod() uses the locale's decimal point, so the program keeps the "C" locale. */
 bool text_double(const char *text, double *out)
 {
 	double value;
@@ -86,7 +86,7 @@ bool text_int64(const char *text, int64_t *out)
 	return true;
 }
 
-#define NEAREST_BYTES_MAX 64 /* limit of compared texts: keys are short, outside text may be long */
+#define NEAREST_BYTES_MAX 64 /* longest text compared: keys are short, outside text may be long */
 
 /* Returns the edit distance; a swap of two neighbours counts as one edit ("optimal string alignment"; Damerau, CACM 7(3), 1964). */
 static size_t distance(const char *a, size_t n, const char *b, size_t m)
@@ -141,7 +141,7 @@ const char *text_nearest(const char *word, const char *const *words, size_t n)
 
 #define DIGITS_MAX 17 /* enough for every double */
 
-struct decimal { /* d.ddd * 10^exponent */
+struct decimal { /* the number d.ddd * 10^exponent */
 	char digits[DIGITS_MAX + 1];
 	size_t n;
 	int exponent;
@@ -157,7 +157,7 @@ static struct decimal decimal_from(double value, size_t n)
 	for (size_t i = 0; i < n; s++)
 		if (*s != '.')
 			d.digits[i++] = *s;
-	d.exponent = (int)strtol(s + 1, NULL, 10); /* after the 'e' */
+	d.exponent = (int)strtol(s + 1, NULL, 10); /* skips the 'e' */
 	return d;
 }
 
@@ -184,9 +184,9 @@ static void decimal_up(struct decimal *d)
 	d->exponent++;
 }
 
-/* Returns the shortest decimal that reads back as `value`. Up to 15 digits survive in a normal double (DBL_DIG), so shorter ones need no
- * test; denormals have fewer bits. At a power of two the doubles below are closer than those above: there the nearest decimal may fail, and
- * the next higher one succeed. */
+/* Returns the shortest decimal that reads back as `value`. A normal double preserves 15 digits (DBL_DIG), so shorter decimals need no test;
+ * denormals preserve fewer. At a power of two, the doubles below are closer than those above: the nearest decimal may fail there, and the
+ * next higher one succeed. */
 static struct decimal shortest(double value)
 {
 	int exponent;
@@ -206,7 +206,7 @@ static struct decimal shortest(double value)
 	return decimal_from(value, DIGITS_MAX);
 }
 
-/* Writes positional notation from 1e-4 up to 1e16, as users read it; else an exponent. Integers below 1e16 do not come here. */
+/* Writes positional notation from 1e-4 up to 1e16, else an exponent. text_from_double() itself writes integers below 1e16. */
 static void lay_out(const struct decimal *d, char *out, size_t bytes)
 {
 	int e = d->exponent;
@@ -253,7 +253,7 @@ const char *text_from_measured(double value, double noise, char *out)
 	double first = floor(log10(fabs(value))), last = noise > 0 ? floor(log10(noise)) : -HUGE_VAL; /* places of digits */
 
 	ASSAY_BUG_IF(!isfinite(value));
-	last = fmin(fmax(last, first - MEASURED_DIGITS + 1), first); /* if the noise exceeds the value: one digit */
+	last = fmin(fmax(last, first - MEASURED_DIGITS + 1), first); /* one digit if the noise exceeds the value */
 	if (value == 0)
 		snprintf(out, TEXT_DOUBLE_BYTES, "0");
 	else if (!(noise > 0) || first < -5 || first >= 15)
@@ -303,11 +303,11 @@ struct text_number text_probability(double p)
 const char *text_from_ms(int64_t ms, char *out)
 {
 	int64_t rest = (ms % 1000 + 1000) % 1000;
-	time_t seconds = ms / 1000 - (ms % 1000 < 0); /* rounded down, also before 1970 */
+	time_t seconds = ms / 1000 - (ms % 1000 < 0); /* rounds down, also before 1970 */
 	struct tm tm;
 	size_t used;
 
-	/* Every int64 in milliseconds is a year that fits an int. */
+	/* Each int64_t in milliseconds is a year that fits an int. */
 	ASSAY_BUG_IF(!gmtime_r(&seconds, &tm));
 	used = strftime(out, TEXT_DATE_BYTES, "%Y-%m-%dT%H:%M:%S", &tm);
 	if (rest)
@@ -319,8 +319,8 @@ const char *text_from_ms(int64_t ms, char *out)
 
 #define MS_MAX INT64_C(253402300799999) /* 9999-12-31T23:59:59.999Z */
 
-/* Returns the format of a date that has only digits; NULL: it is a number. As a number, 20261123 would be seconds in 1970, and 202611232001
- * milliseconds in 1976. */
+/* Returns the strptime() format of a date that has only digits; NULL for a number. As a number, 20261123 would be seconds in 1970, and
+ * 202611232001 milliseconds in 1976. */
 static const char *compact_date(const char *text)
 {
 	size_t n = strspn(text, "0123456789");
@@ -341,7 +341,7 @@ static bool read_date(const char *text, const char *format, int64_t *ms)
 		if (rest && *rest == ':')
 			rest = strptime(rest + 1, "%S", &tm);
 		if (rest && *rest == '.') {
-			part = fmin(strtod(rest, NULL), 1); /* ".5e99" is neither part of a date nor a number of milliseconds */
+			part = fmin(strtod(rest, NULL), 1); /* strtod() also reads the exponent of ".5e99" */
 			rest = skip_digits(rest + 1);
 		}
 		if (rest && *rest)
@@ -349,7 +349,7 @@ static bool read_date(const char *text, const char *format, int64_t *ms)
 	}
 	real = tm;
 	*ms = ((int64_t)timegm(&real) - tm.tm_gmtoff) * 1000 + (int64_t)(part * 1000 + .5);
-	/* timegm() turns February 30 into March 2. */
+	/* timegm() turns February 30 into March 2: the day or month then differs. */
 	return rest && !*rest && real.tm_mday == tm.tm_mday && real.tm_mon == tm.tm_mon && labs(tm.tm_gmtoff) < 86400;
 }
 
@@ -369,8 +369,8 @@ bool text_time_ms(const char *text, int64_t *ms)
 	return true;
 }
 
-/* Returns the size of the well-formed sequence at s; 0: none. Table 3-7 of the Unicode standard: no overlong forms, no surrogates, nothing
- * above U+10FFFF. */
+/* Returns the size of the well-formed sequence at s, or 0. Table 3-7 of the Unicode standard excludes overlong forms, surrogates, and
+ * values above U+10FFFF. */
 static size_t utf8_sequence(const unsigned char *s, size_t n)
 {
 	unsigned char low = 0x80, high = 0xbf;
@@ -422,7 +422,7 @@ bool text_is_utf8(const char *bytes, size_t n)
 	while (n) {
 		uint64_t word;
 
-		if (n >= sizeof(word)) { /* most input is ASCII */
+		if (n >= sizeof(word)) { /* skips eight ASCII bytes at once */
 			memcpy(&word, s, sizeof(word));
 			if (!(word & UINT64_C(0x8080808080808080))) {
 				s += sizeof(word);
@@ -439,7 +439,7 @@ bool text_is_utf8(const char *bytes, size_t n)
 	return true;
 }
 
-/* First and last characters of ranges in UTF-8; both differ only in their last byte. */
+/* First and last character of each range of control characters, in UTF-8. The two differ only in their last byte. */
 static const struct {
 	const char *first, *last;
 } controls[] = {

@@ -14,7 +14,7 @@ struct reader {
 	struct assay_error *err;
 };
 
-/* Returns the line of a byte of the text, from 1. */
+/* Returns the line, from 1, of the byte at `offset`. */
 static size_t line_at(const struct reader *r, size_t offset)
 {
 	const char *at = r->text, *end = r->text + (offset < r->n ? offset : r->n);
@@ -38,10 +38,10 @@ static bool tab_indents(const struct reader *r, size_t line)
 	return at && at < end && *at == '\t';
 }
 
-/* Reports whether the fault is at '@' or '`', which are reserved: a text that starts with one needs quotes. */
+/* Reports whether the fault is at '@' or '`', which YAML reserves: a text that starts with one needs quotes. */
 static bool is_reserved(const struct reader *r)
 {
-	size_t at = r->parser.problem_mark.index; /* index in characters */
+	size_t at = r->parser.problem_mark.index; /* counts characters, not bytes */
 
 	for (size_t i = 0; i < r->n; i++) {
 		if (((unsigned char)r->text[i] & 0xc0) == 0x80)
@@ -52,8 +52,8 @@ static bool is_reserved(const struct reader *r)
 	return false;
 }
 
-/* Fails with libyaml's error. A fault of the encoding has an offset, others have a mark, one line too far after a last line without
- * newline. */
+/* Fails with libyaml's error. An error of the encoding has an offset; other errors have a mark. If the last line has no newline, the mark
+ * may be one line too far. */
 static enum assay_status fail_parser(const struct reader *r)
 {
 	const yaml_parser_t *p = &r->parser;
@@ -142,7 +142,7 @@ static enum assay_status refuse_duplicates(const struct reader *r, const struct 
 
 static enum assay_status read_node(struct reader *r, const yaml_event_t *event, size_t depth, struct yaml_node *out);
 
-/* Reads one item of a list, or key and value of a map; *end: there is none left. Even on failure, `out` holds only memory that it owns. */
+/* Reads one item of a list, or a key and value of a map. *end: there is none left. Even on failure, `out` owns all of its memory. */
 static enum assay_status read_item(struct reader *r, bool map, size_t depth, struct yaml_node *out, bool *end)
 {
 	yaml_event_t event;
@@ -188,12 +188,12 @@ static enum assay_status read_items(struct reader *r, size_t depth, struct yaml_
 		}
 		mem_append(out->items, out->n_items, &capacity, item);
 	}
-	if (out->n_items) /* many small lists must not keep spare memory */
+	if (out->n_items) /* frees spare memory, because there may be many small lists */
 		out->items = mem_resize(out->items, out->n_items, sizeof(*out->items));
 	return !st && out->kind == YAML_MAP ? refuse_duplicates(r, out) : st;
 }
 
-/* Reads the node that starts with `event`, which stays the caller's; `depth` lists and maps enclose it. */
+/* Reads the node that starts with `event`, inside `depth` lists and maps. The caller deletes `event`. */
 static enum assay_status read_node(struct reader *r, const yaml_event_t *event, size_t depth, struct yaml_node *out)
 {
 	enum assay_status st = refuse_extras(r, event);
@@ -216,13 +216,13 @@ static enum assay_status read_node(struct reader *r, const yaml_event_t *event, 
 	return read_items(r, depth, out);
 }
 
-/* Reports whether the node is that of a document with only "---", "~" or "null". */
+/* Reports whether the document is only "---", "~" or "null". */
 static bool is_nothing(const struct yaml_node *node)
 {
 	return node->kind == YAML_SCALAR && node->plain && (!*node->scalar || !strcmp(node->scalar, "~") || !strcmp(node->scalar, "null"));
 }
 
-/* Reads the events of a stream: its start; for every document a start, one node, an end; its end. */
+/* Reads all events of a stream: for each document a start, one node and an end. Refuses a second document. */
 static enum assay_status read_stream(struct reader *r, struct yaml_node *out)
 {
 	enum assay_status st = ASSAY_OK;

@@ -1,4 +1,4 @@
-/* Returns values of yaml.h's trees, by key and by type. */
+/* Reads values of yaml.h's trees by key and by type. */
 #include "base/yaml.h"
 
 #include "base/buf.h"
@@ -11,7 +11,7 @@ static bool is_null(const struct yaml_node *node)
 	return node->kind == YAML_SCALAR && node->plain && (!*node->scalar || !strcmp(node->scalar, "~") || !strcmp(node->scalar, "null"));
 }
 
-/* Fails: "name:line: 'key' must be WANTED, not ACTUAL". */
+/* Fails with "name:line: 'key' must be WANTED, not ACTUAL". */
 static enum assay_status fail_type(const char *name, const struct yaml_node *node, const char *wanted, struct assay_error *err)
 {
 	char key[TEXT_SHOWN_BYTES];
@@ -74,7 +74,7 @@ enum assay_status yaml_string(const char *name, const struct yaml_node *node, co
 	return ASSAY_OK;
 }
 
-/* Writes "a number", "a number of at least 0", "a number from 0 to 1". */
+/* Writes the expected range, such as "a number", "a number of at least 0" or "a number from 0 to 1". */
 static const char *range_text(double low, double high, char *out, size_t bytes)
 {
 	bool below = low > -DBL_MAX, above = high < DBL_MAX;
