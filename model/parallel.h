@@ -1,4 +1,4 @@
-/* Independent pieces of work on several threads. Pieces must not depend on each other or their thread: then the bits never vary. */
+/* Runs independent pieces of work on several threads. Pieces must not depend on each other or on their thread: results then never vary. */
 #ifndef MODEL_PARALLEL_H
 #define MODEL_PARALLEL_H
 
@@ -6,7 +6,7 @@
 
 #define PARALLEL_THREADS_MAX 64
 
-/* Calls work(context, i) once for each i < n. With one thread, or if none can be started, it uses the caller's own. */
+/* Calls work(context, i) once for each i < n, on up to `threads` threads: the caller's, and others if they can be started. */
 void parallel_for(size_t n, size_t threads, void (*work)(void *context, size_t i), void *context);
 
 /* Returns the number of CPUs that this process may use, at least 1. */

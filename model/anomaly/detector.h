@@ -1,9 +1,9 @@
-/* Zero-positive detection: learns from samples of normal runs only, and reports which other runs are anomalous, in which functions, by
+/* Zero-positive detection: learns from samples of normal runs only. Reports which other runs are anomalous, in which functions, and by
  * which columns. Source: Alam and others, "A Zero-Positive Learning Approach for Diagnosing Software Performance Regressions", NeurIPS 2019
- * (AutoPerf). The judgement of a run is assay's own: calibrated on held-out runs (model/anomaly/held_out.c).
+ * (AutoPerf). The default rule that judges a run is not AutoPerf's: it is calibrated on held-out runs (model/anomaly/held_out.c).
  *
- *   observations --scale--> columns --clusters--> a scorer each --held-out runs--> errors --rule--> thresholds
- *   observations of other runs --scale--> errors --rule--> runs, functions, columns */
+ *   observations --scale--> columns --clusters--> one scorer per cluster --held-out runs--> errors --rule--> thresholds
+ *   observations of other runs --scale--> errors --rule--> anomalous runs, functions, columns */
 #ifndef MODEL_ANOMALY_DETECTOR_H
 #define MODEL_ANOMALY_DETECTOR_H
 
@@ -15,43 +15,43 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Samples of functions in runs. All memory is the caller's. */
+/* Samples of functions in runs. The caller owns all memory. */
 struct observations {
-	struct mat values;	/* [n x p]; NaN: not counted */
-	const size_t *function; /* [n] < functions */
-	const size_t *run;	/* [n] < runs */
-	const double *weight;	/* [n] number of calls that it represents, > 0 */
+	struct mat values;	/* [n x p]; NaN if not counted */
+	const size_t *function; /* [n] index of the sample's function, < functions */
+	const size_t *run;	/* [n] index of the sample's run, < runs */
+	const double *weight;	/* [n] number of calls that the sample represents, > 0 */
 	size_t functions, runs;
-	const char *const *functions_names; /* [functions]; the canonical order is by name */
-	const char *const *columns;	    /* [p] names */
-	const double *min_relevant_delta;   /* [p] > 0: smallest relevant difference near zero, in the column's unit */
-	const double *work;		    /* [n] work of one of the calls, by which events are divided; NULL: none */
-	const bool *per_call;		    /* [p] if there is `work`: a mean over calls, not over work */
+	const char *const *functions_names; /* [functions]; sorting by name gives the canonical order */
+	const char *const *columns;	    /* [p] names of the columns */
+	const double *min_relevant_delta;   /* [p] smallest relevant difference near zero, in the column's unit, > 0 */
+	const double *work;		    /* [n] work of one of the sample's calls, which divides its event counts; NULL if unknown */
+	const bool *per_call;		    /* [p] used with `work`: the column is a mean over calls, not over work */
 };
 
-/* Ways to make columns comparable, and to turn errors of samples into anomalous runs (model/anomaly/detector_parts.h). */
+/* Ways to make columns comparable, and to derive anomalous runs from errors of samples (model/anomaly/detector_parts.h). */
 struct detector_scaling;
 struct detector_rule;
 struct clustering;
 extern const struct detector_scaling
-    detector_asinh; /* asinh: differences are absolute near zero (one unit: `min_relevant_delta`) and relative elsewhere (one unit:
-		       `tolerance`). If a function's spread within its runs is larger, it is the unit */
+    detector_asinh; /* asinh: one unit is `min_relevant_delta` near zero, and a relative difference of `tolerance` elsewhere; or the
+		       function's spread within its runs, if that is larger */
 extern const struct detector_rule detector_held_out; /* calibrated on held-out runs, for `rate` */
 
-#define DETECTOR_ONE_EACH SIZE_MAX /* for `clusters`: one scorer per function */
+#define DETECTOR_ONE_EACH SIZE_MAX /* value of `clusters`: one scorer per function */
 
 struct detector_options {
 	const struct scorer_kind *scorer;
 	const struct detector_scaling *scaling;
 	const struct detector_rule *rule;
-	double rate;	     /* false positives per run, (0, 1) */
-	double tolerance;    /* negligible relative difference (0.05) */
-	double t, fixed;     /* parameters of the rules that have them */
-	bool single_sample;  /* one anomalous sample makes a run anomalous; else all of its samples together */
-	bool watch_constant; /* a column outside the range of the function's normal samples is anomalous, even one without a scorer */
-	size_t clusters;     /* most clusters of functions; DETECTOR_ONE_EACH; 0: by choose_clusters */
-	size_t (*choose_clusters)(const struct clustering *clustering, size_t *of); /* NULL: one for all functions */
-	size_t folds; /* folds of the runs, >= 2: that many models are fitted, each without one fold */
+	double rate;	     /* accepted false positives per run, in (0, 1) */
+	double tolerance;    /* negligible relative difference; default 0.05 */
+	double t, fixed;     /* parameters of the rules detector_deviation and detector_fixed */
+	bool single_sample;  /* one anomalous sample makes a run anomalous; false: all samples of the run are judged together */
+	bool watch_constant; /* a column outside the range of the function's normal samples is anomalous, even if no scorer has it */
+	size_t clusters;     /* maximum number of clusters of functions; DETECTOR_ONE_EACH; 0: choose_clusters() decides */
+	size_t (*choose_clusters)(const struct clustering *clustering, size_t *of); /* sets of[functions]; NULL: one cluster */
+	size_t folds; /* folds of the runs, >= 2; one model is fitted without each fold */
 	uint64_t seed;
 	size_t threads;
 };
@@ -59,67 +59,67 @@ extern const struct detector_options detector_defaults;
 
 struct detector; /* a fitted detector */
 
-/* Why scorers do not get a column: no sample has it; it is constant in all samples of each function. */
+/* Reason why scorers do not get a column: no sample has it, or it is constant in all samples of each function. */
 enum detector_dropped { DETECTOR_USED, DETECTOR_NOT_COUNTED, DETECTOR_CONSTANT };
 
-/* Fits a detector to normal samples: at least 2 runs (3 if the rule holds runs out), 1 function. *out: detector_free(). ASSAY_E_NODATA: too
- * few runs or samples; the message says how many more. ASSAY_E_USAGE: so few runs cannot support the rate (below 1 / (runs + 1)), or a name
- * occurs twice. Rows with NaN or infinity in a column that others have are excluded and counted. Any order of rows, columns and functions,
- * and any number of threads, give the same bits. */
+/* Fits a detector to normal samples: at least 2 runs (3 if the rule holds runs out) and 1 function. Free *out with detector_free().
+ * ASSAY_E_NODATA: too few runs or samples; the message says how many more. ASSAY_E_USAGE: a name occurs twice, or `rate` is below 1 / (runs
+ * + 1), which so few runs cannot support. Rows with NaN or infinity in a column that others have are excluded and counted. The bits do not
+ * depend on the order of rows, columns and functions, or on the number of threads. */
 enum assay_status detector_fit(const struct observations *normal, const struct detector_options *options, struct detector **out,
 			       struct assay_error *err);
 void detector_free(struct detector *detector); /* accepts NULL */
 
-/* Returns the normal runs that a rate needs if the rule holds runs out: the least n with rate >= 1 / (n + 1). */
+/* Returns the number of normal runs that `rate` needs if the rule holds runs out: the least n with rate >= 1 / (n + 1). */
 size_t detector_runs_needed(double rate);
-/* Returns the stretch for which asinh(x / stretch) has slope `tolerance` per `min_relevant_delta` at 0, and 1 per relative change far
- * off. */
+/* Returns the stretch for which asinh(x / stretch) has slope `tolerance` per `min_relevant_delta` at 0, and 1 per relative change far off.
+ */
 double detector_stretch(double min_relevant_delta, double tolerance);
 
-/* Facts about the training of a detector. */
+/* Facts about the training of a detector. `left_out`: number of excluded samples. */
 struct detector_about {
 	size_t runs, samples, left_out, functions, columns;
 	size_t clusters;
-	size_t *cluster;		/* [functions] */
-	enum detector_dropped *dropped; /* [columns] */
-	char topology[64];		/* topology of the largest cluster's scorer */
-	double rate_measured;		/* share of normal runs that are called anomalous, each by the others if runs are held out */
+	size_t *cluster;		/* [functions] index of each function's cluster */
+	enum detector_dropped *dropped; /* [columns] reason why scorers do not get the column */
+	char topology[64];		/* text about the scorer of the largest cluster */
+	double rate_measured;		/* share of normal runs called anomalous; if runs are held out, by models without them */
 	bool sufficient;		/* AutoPerf's algorithm 1 finds that more runs would change nothing */
-	size_t runs_chosen;		/* number of runs after which it ended; all if not sufficient */
+	size_t runs_chosen;		/* number of runs at which algorithm 1 stopped; all runs if not sufficient */
 	size_t runs_more;		/* estimated number of missing runs; 0 if sufficient */
 };
 const struct detector_about *detector_about(const struct detector *detector); /* owned by the detector */
 
-/* Mean of a function, normally and now: of all its samples, anomalous or not; each run contributes one number. */
+/* Mean of a function in normal runs and in the judged runs, over all its samples. Each run contributes one number. */
 struct detection_mean {
-	double normal, now; /* means in the column's unit; NaN: not counted */
-	bool apart;	    /* they differ by more than chance explains in runs such as the normal ones */
+	double normal, now; /* means in the column's unit; NaN if not counted */
+	bool apart;	    /* the means differ by more than chance explains, given the variation of the normal runs */
 };
 
-/* A column's part in a function's anomaly. */
+/* Contribution of a column to a function's anomaly. */
 struct detection_column {
 	size_t column;
-	double votes;	    /* share of anomalous samples in which it is the leading column */
-	double part;	    /* part of the errors of these samples */
+	double votes;	    /* share of anomalous samples in which the column has the largest part of the error */
+	double part;	    /* the column's part of the errors of these samples */
 	int direction;	    /* +1: above normal, -1: below */
 	double normal, now; /* means as in detection_mean */
 };
 
 struct detection_function {
 	size_t function; /* index in the judged observations */
-	bool known;	 /* the detector has learned it; false: nothing else here is set */
-	bool anomalous;	 /* anomalous in more runs than the rate explains: for normal runs, the probability is at most `rate` */
+	bool known;	 /* the detector has learned the function; if false, no other member is set */
+	bool anomalous;	 /* anomalous in more runs than `rate` explains: for normal runs, the probability is at most `rate` */
 	bool small;	 /* anomalous, but in too few runs by more than a negligible amount */
 	size_t runs, runs_anomalous, samples, samples_anomalous;
-	size_t runs_small;	       /* anomalous runs with a negligible difference: a mean error below one unit's square */
-	double score, threshold;       /* strangeness in its strangest run; above the threshold exactly if a run is anomalous */
-	double error, error_threshold; /* median of its samples' errors; threshold of an anomalous sample */
-	double excess; /* mean of the errors above the threshold, weighted by calls; its product with time orders functions */
-	struct detection_column *columns; /* [n_columns], leading first; none without anomalous samples or runs */
+	size_t runs_small;		  /* anomalous runs with a negligible difference: the mean error is below the square of one unit */
+	double score, threshold;	  /* score of its most anomalous run; above `threshold` exactly if a run is anomalous */
+	double error, error_threshold;	  /* median error of its samples; threshold of an anomalous sample */
+	double excess;			  /* mean of the errors above the threshold, weighted by calls; excess times time ranks functions */
+	struct detection_column *columns; /* [n_columns], the leading one first; NULL without anomalous samples or runs */
 	size_t n_columns;
-	struct detection_mean *means; /* [p + 1] of the columns, and of its calls per run */
-	bool *in_run;		      /* [runs] whether it is anomalous there */
-	bool in_total;		      /* anomalous by its number of calls and total work over all runs; else by its samples */
+	struct detection_mean *means; /* [p + 1] means of the columns, then of the function's calls per run */
+	bool *in_run;		      /* [runs] whether the function is anomalous in the run */
+	bool in_total;		      /* anomalous by its calls and total work over all runs; false: by its samples */
 };
 
 struct detection {
@@ -127,16 +127,16 @@ struct detection {
 	size_t n;
 	bool *run_anomalous; /* [runs] */
 	bool *run_small;     /* [runs] anomalous by a negligible amount */
-	double *run_p; /* [runs] conformal p: (1 + held-out runs at least as strange) / (1 + held-out runs); NaN without these, or without
+	double *run_p; /* [runs] conformal p: (1 + held-out runs at least as anomalous) / (1 + held-out runs); NaN without these, or without
 			  known functions */
 	size_t runs, runs_anomalous, runs_small;
-	size_t left_out; /* number of samples with NaN */
-	double *errors;	 /* [observations] error per sample; NaN if excluded */
+	size_t left_out; /* number of samples excluded because of NaN */
+	double *errors;	 /* [observations] error of each sample; NaN if excluded */
 };
 
-/* Judges other runs. seen: the same columns by name, in any order; else ASSAY_E_USAGE names the difference. Matches functions by name. */
+/* Judges other runs. `seen` has the same columns, in any order; else ASSAY_E_USAGE names the difference. Functions match by name. */
 enum assay_status detector_judge(const struct detector *detector, const struct observations *seen, struct detection *out,
 				 struct assay_error *err);
-void detection_release(struct detection *detection); /* accepts zeroed */
+void detection_release(struct detection *detection); /* accepts a zeroed struct */
 
 #endif

@@ -1,5 +1,5 @@
-/* A scorer learns normal rows, and measures how far any row is from them, column by column. Rows are samples; columns are counters on one
- * scale, which the caller ensures. The detector (model/anomaly/detector.h) treats all scorers alike, so that they can be compared. */
+/* A scorer learns normal rows, and measures the distance of any row from them, column by column. Rows are samples. Columns are counters,
+ * which the caller has put on one scale. The detector (model/anomaly/detector.h) treats all scorers alike, so that they can be compared. */
 #ifndef MODEL_ANOMALY_SCORER_H
 #define MODEL_ANOMALY_SCORER_H
 
@@ -13,17 +13,17 @@ struct scorer; /* a fitted scorer; each kind extends it */
 struct scorer_kind {
 	const char *name;
 
-	/* Fits rows [n x p], n >= 2, p >= 1, finite. run [n]: if rows must be held out, complete runs are. The same rows in the same order,
-	 * run and seed give the same bits. Never fails. */
+	/* Fits rows [n x p], n >= 2, p >= 1, finite. If the scorer holds rows out, it holds out all rows of a run [n]. The same rows in the
+	 * same order, runs and seed give the same bits. Never fails. */
 	struct scorer *(*fit)(const struct mat *rows, const size_t *run, uint64_t seed);
 
-	/* parts, expected [n x p], allocated by the caller, overwritten: each column's part of a row's error (>= 0; their sum is the row's
-	 * error), and the normal value (expected may be NULL). Thread-safe. */
+	/* Overwrites `parts` and `expected` [n x p], which the caller allocates. parts: each column's part of a row's error (>= 0; their
+	 * sum is the error). expected: the normal values; may be NULL. Thread-safe. */
 	void (*parts)(const struct scorer *scorer, const struct mat *rows, struct mat *parts, struct mat *expected);
 
 	void (*free)(struct scorer *scorer); /* accepts NULL */
 
-	/* Describes the fitted scorer ("16-8-4-8-16") in text[size]. */
+	/* Writes a description of the fitted scorer, such as "16-8-4-8-16", to text[size]. */
 	void (*describe)(const struct scorer *scorer, char *text, size_t size);
 };
 

@@ -1,11 +1,11 @@
-/* The additive model of run time: T_m = sum over k of w_k / rate_mk with w_k >= 0. Machine m spends on each resource the work on it divided
- * by the machine's rate. A constant is added: the time that no stressor explains.
+/* The additive model of run time: T_m = sum over k of w_k / rate_mk with w_k >= 0. Machine m spends on each resource the application's work
+ * on it divided by the machine's rate. A constant is added: the time that no stressor explains.
  *
- * There are more stressors than hardware types, and they are correlated, so that no single fit is reliable. Therefore models are fitted by
- * least squares on relative error (types weigh equally) and averaged: all models of one and two columns, and those of three and four that a
- * beam search finds. The weight of a model is its mean |log error| on held-out types, to the power -sharpness * types: Bayesian model
- * averaging with the leave-one-out predictive error as likelihood (Hoeting, Madigan, Raftery, Volinsky, Statistical Science 14(4), 1999;
- * Geisser and Eddy, JASA 74, 1979). Deterministic. */
+ * There are more stressors than hardware types, and they are correlated, so that no single fit is reliable. Therefore many models are
+ * fitted by least squares on relative error (types weigh equally) and averaged: all models of one and two columns, and those of three and
+ * four that a beam search finds. The weight of a model is its mean |log error| on held-out types, to the power -sharpness * types. This is
+ * Bayesian model averaging with the leave-one-out predictive error as likelihood (Hoeting, Madigan, Raftery, Volinsky, Statistical Science
+ * 14(4), 1999; Geisser and Eddy, JASA 74, 1979). Deterministic. */
 #ifndef MODEL_PROFILE_ADDITIVE_H
 #define MODEL_PROFILE_ADDITIVE_H
 
@@ -14,38 +14,38 @@
 
 #define ADDITIVE_SIZE_MAX 4 /* most columns of a model */
 
-/* Sums over the rows of each type, sufficient for everything else. Column features->n is the constant; its group is features->groups.
- * Immutable: may be shared by threads. */
+/* Sums over the rows of each hardware type; models need no other data. Column features->n is the constant; its group is features->groups.
+ * Immutable: threads may share it. */
 struct additive_sums {
-	size_t types, cols, groups; /* numbers with the constant's */
-	struct mat *G;		    /* [types] of [cols x cols]: mean over the type's rows of r r', r_k = y_scale / (rate_k y) */
+	size_t types, cols, groups; /* `cols` and `groups` include the constant */
+	struct mat *G;		    /* [types] of [cols x cols]: mean of r r' over the type's rows, where r_k = y_scale / (rate_k y) */
 	struct mat h;		    /* [types x cols] mean of r over the type's rows */
-	size_t *group;		    /* [cols] */
+	size_t *group;		    /* [cols] group of each column */
 	double y_scale;		    /* geometric mean of the cost over types */
-	struct mat views;	    /* from additive_sums_see(); no rows otherwise */
+	struct mat views;	    /* set by additive_sums_see(); else without rows */
 };
 
-/* Computes the sums. cost [rows] > 0, lower is better; type as for features_of(). */
+/* Computes the sums. cost [rows] > 0, lower is better; `type` as for features_of(). */
 void additive_sums_of(const struct features *features, const double *cost, const size_t *type, struct additive_sums *out);
 
 /* Adds a second view of the same weights: the class of the time. differs [cols - 1 x classes]: the part of a column's time in a class, less
- * that part of the application's own time; 0 if unknown. For a type, the columns' shares s leave sum of s_k differs_k unexplained per
- * class. Its square is added to that of the relative error of the cost, and to the error on held-out types. The constant's time has the
+ * that part of the application's own time; 0 if unknown. On a type, column shares s leave sum of s_k differs_k unexplained per class. The
+ * square of this is added to that of the relative error of the cost, in the fit and on held-out types. The constant's time has the
  * application's own classes. */
 void additive_sums_see(struct additive_sums *sums, const struct mat *differs);
-void additive_sums_release(struct additive_sums *sums); /* accepts zeroed */
+void additive_sums_release(struct additive_sums *sums); /* accepts a zeroed struct */
 
 struct additive_options {
-	size_t size;	  /* columns of the largest models, 1 to ADDITIVE_SIZE_MAX */
-	double sharpness; /* > 0 */
+	size_t size;	  /* most columns of a model, 1 to ADDITIVE_SIZE_MAX */
+	double sharpness; /* exponent of the weights, per type; > 0 */
 };
 
 struct additive_model {
 	size_t size;
-	size_t col[ADDITIVE_SIZE_MAX]; /* ascending */
-	double w[ADDITIVE_SIZE_MAX];   /* > 0, in units of y_scale */
+	size_t col[ADDITIVE_SIZE_MAX]; /* [size] columns, ascending */
+	double w[ADDITIVE_SIZE_MAX];   /* [size] coefficients > 0, in units of y_scale */
 	double left_out;	       /* mean |log error| on held-out types */
-	double weight;		       /* from additive_weigh(); their sum is one */
+	double weight;		       /* set by additive_weigh(); the sum over models is one */
 };
 
 struct additive {
@@ -55,20 +55,20 @@ struct additive {
 	size_t types; /* number of distinct types with weight */
 };
 
-/* Fits all models of up to `size` columns, at least one, with their errors; without weights.
- * count  [types] multiplicity of each type: 0 excludes it, a resample has its multiplicities; at least 2 of them above 0. */
+/* Fits all models of up to `size` columns and computes their errors; additive_weigh() sets weights.
+ * count  [types] multiplicity of each type: 0 excludes it, a resample repeats it; at least 2 are above 0. */
 void additive_fit(const struct additive_sums *sums, const double *count, size_t size, struct additive *out);
-void additive_release(struct additive *fit); /* accepts zeroed */
+void additive_release(struct additive *fit); /* accepts a zeroed struct */
 
-/* Sets the weight of every model: the mean over n options, with `part` of each [n], whose sum is one. May be called again. Sizes are at
- * most that of the fit. Models below 1e-5 of the largest weight get none. */
+/* Sets the weight of every model: the mean over n options, weighted by part [n], whose sum is one. May be called again. Option sizes are at
+ * most that of the fit. Models below 1e-5 of the largest weight get weight 0. */
 void additive_weigh(struct additive *fit, const struct additive_options *options, const double *part, size_t n);
 
-/* Returns the logarithm of the cost, in units of sums->y_scale, on a machine with these logs [cols - 1] in the form of features->logs: the
- * weighted mean over the models. */
+/* Returns the predicted log cost, in units of sums->y_scale, on a machine with logs [cols - 1] in the form of features->logs: the weighted
+ * mean over the models. */
 double additive_predict(const struct additive *fit, const double *logs);
 
-/* Divides the predicted time: share [cols], the last one the constant's; their sum is one. */
+/* Divides the predicted time: share [cols], the last one of the constant; the sum is one. */
 void additive_shares(const struct additive *fit, const double *logs, double *share);
 
 #endif

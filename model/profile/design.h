@@ -1,4 +1,4 @@
-/* How much measuring one more machine would reduce the uncertainty of the shares.
+/* Predicts by how much measuring one more machine would reduce the uncertainty of the shares.
  *
  * The averaged models disagree about the shares, and about the time on a machine. If both are correlated, measuring the time shows which
  * models are right. With the models as posterior, and to second order, a share's variance falls by Cov(share, log time)^2 / (Var(log time)

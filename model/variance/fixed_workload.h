@@ -1,5 +1,5 @@
-/* Clusters of fragments of a program that did the same work, given by one number. Source: VAPRO (Zheng and others, PPoPP 2022), which sorts
- * vectors of work by their norm: the smallest one without a cluster starts one, with all that are within 5 % of it. */
+/* Clusters fragments of a program that did the same work, a number. Source: VAPRO (Zheng and others, PPoPP 2022), which sorts vectors of
+ * work by their norm: the smallest one without a cluster starts a cluster, with all that are within 5 % of it. */
 #ifndef MODEL_VARIANCE_FIXED_WORKLOAD_H
 #define MODEL_VARIANCE_FIXED_WORKLOAD_H
 
@@ -9,9 +9,9 @@
 
 /* Clusters fragments.
  * work     [n], finite, 0 or more.
- * distance relative to the work of the one that started the cluster.
- * cluster  [n] gets numbers from 0, in the order of the clusters' least work.
- * Returns how many there are. Permuting the work only permutes the result. O(n log n). */
+ * distance relative to the smallest work of a cluster.
+ * cluster  [n] gets numbers from 0, in the order of the clusters' smallest work.
+ * Returns the number of clusters. Permuting the work only permutes the result. O(n log n). */
 size_t fixed_workload_clusters(const double *work, size_t n, double distance, size_t *cluster);
 
 #endif
