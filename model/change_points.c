@@ -8,20 +8,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NOISE_MIN    1e-6 /* smaller differences are rounding errors */
+#define NOISE_MIN    1e-6 /* noise below this is rounding errors */
 #define POWER_Z	     .84  /* quantile of the normal distribution at power 0.8 */
-#define MODES_POINTS 8	  /* least number of points, or groups, of a segment with two modes */
-#define MODES_PART   .2	  /* least part of them on each level: fewer are spikes */
-#define MODES_APART  5.0  /* least distance of the levels, in standard deviations of either */
-#define MODES_MIXED  .5	  /* least number of switches between them, relative to chance */
-#define MODES_BACK   3	  /* least number of switches: two are a change that was undone */
+#define MODES_POINTS 8	  /* fewest points, or groups, of a segment with two modes */
+#define MODES_PART   .2	  /* smallest share of points on each level; fewer are spikes */
+#define MODES_APART  5.0  /* smallest distance of the levels, in standard deviations of either */
+#define MODES_MIXED  .5	  /* fewest switches between the levels, relative to chance */
+#define MODES_BACK   3	  /* fewest switches; two switches are a change that was undone */
 
 /* ---- the penalty ---- */
 
-/* Quantiles of the largest penalty at which n independent normal points have a change, in squares of their noise; printed by
- * bench_change_points --calibrate. They grow slowly with n. */
+/* Quantiles of the largest penalty at which n independent normal points have a change, in squares of their noise. They grow slowly with n.
+ * Made by bench_change_points --calibrate. */
 static const struct {
-	double n, at_100, at_1000; /* exceeded by one series in 100, in 1000 */
+	double n, at_100, at_1000; /* quantile that one series in 100, in 1000 exceeds */
 } penalties[] = {
 	{ 6, 26.9, 96.6 },  { 7, 23.9, 67.6 },	{ 8, 23.9, 58.7 },  { 10, 19.9, 42.0 }, { 12, 17.8, 33.4 },
 	{ 16, 15.5, 25.8 }, { 24, 14.1, 21.9 }, { 40, 13.3, 19.9 }, { 80, 13.0, 18.2 }, { 200, 13.3, 17.3 },
@@ -30,13 +30,13 @@ static const struct {
 /* ---- best partition ---- */
 
 struct finder {
-	const double *x; /* [n] */
+	const double *x; /* [n], points */
 	size_t n;
 	const struct change_points_options *options;
-	bool *spike; /* [n]: ignored */
+	bool *spike; /* [n], points that are ignored */
 	size_t n_kept;
 	double noise;
-	size_t *changes; /* [n_changes], ascending */
+	size_t *changes; /* [n_changes] first points of segments, ascending */
 	size_t n_changes;
 };
 
@@ -50,8 +50,8 @@ static bool is_known(const struct finder *f, size_t i)
 	return f->options->known && f->options->known[i];
 }
 
-/* Sets n_kept, and the noise: the standard deviation of one point, from the median difference of neighbours, which few changes and spikes
- * do not affect. */
+/* Sets n_kept and the noise: the standard deviation of one point, from the median difference of neighbours, which few changes and spikes do
+ * not affect. */
 static void find_noise(struct finder *f)
 {
 	double *steps = mem_new(f->n + 1, sizeof(*steps)), last = 0;
@@ -60,7 +60,7 @@ static void find_noise(struct finder *f)
 	for (size_t i = 0; i < f->n; i++) {
 		if (f->spike[i])
 			continue;
-		steps[f->n_kept++] = fabs(f->x[i] - last); /* the first one is none */
+		steps[f->n_kept++] = fabs(f->x[i] - last); /* steps[0] is no difference, and is not used */
 		last = f->x[i];
 	}
 	f->noise = NOISE_MIN;
@@ -69,7 +69,7 @@ static void find_noise(struct finder *f)
 	free(steps);
 }
 
-/* Interpolates in log n and in the log of the level. */
+/* Returns the penalty per change, in squares of the noise. Interpolates in log n and in the log of the level. */
 static double penalty_of(const struct finder *f)
 {
 	double n = (double)f->n_kept, level = f->options->level > 0 ? f->options->level : CHANGE_POINTS_LEVEL;
@@ -86,8 +86,7 @@ static double penalty_of(const struct finder *f)
 	return quantiles[0] * pow(quantiles[1] / quantiles[0], log_level);
 }
 
-/* Finds the changes at this noise; none within groups if `groups`. Returns the standard deviation of the remainder after the levels, 0 if
- * there is none. */
+/* Finds the changes at the present noise; if `groups`, none within a group. Returns the standard deviation from the levels, or 0. */
 static double partition_at(struct finder *f, bool groups)
 {
 	size_t n = f->n, *from = mem_new(n + 1, sizeof(*from)), *kept = mem_new(n + 1, sizeof(*kept)), i = 0;
@@ -129,7 +128,7 @@ static double partition_at(struct finder *f, bool groups)
 	return f->n_kept > f->n_changes + 1 && left > 0 ? sqrt(left / (double)(f->n_kept - f->n_changes - 1)) : 0;
 }
 
-/* Finds the changes. The noise is at least the remainder after the levels, because slow waves have smaller differences of neighbours. */
+/* Finds the changes. Raises the noise to the deviation from the levels until it is stable, because neighbours in slow waves differ less. */
 static void partition(struct finder *f, bool groups)
 {
 	find_noise(f);
@@ -151,7 +150,7 @@ static size_t kept_from(const struct finder *f, size_t i)
 	return i;
 }
 
-/* Finds single points beyond both of their neighbours, and a first point far from the second one. Reports whether there are any. */
+/* Marks single points beyond both of their neighbours, and a first point far from the second, as spikes. Reports whether there are any. */
 static bool find_spikes(struct finder *f)
 {
 	bool any = false;
@@ -171,7 +170,7 @@ static bool find_spikes(struct finder *f)
 
 /* ---- modes ---- */
 
-/* Reports whether x alternates across `between`: from group to group, or from point to point if a group is on both sides. */
+/* Reports whether x alternates across `between`, from group to group; from point to point if a group has points on both sides. */
 static bool goes_back_and_forth(const struct finder *f, size_t begin, size_t end, double between, bool groups)
 {
 	size_t n = 0, high = 0, switches = 0;
@@ -220,7 +219,7 @@ bool change_points_heaps(const double *x, size_t n, double heaps[2], double *bet
 	return found;
 }
 
-/* Finds two clusters between which the points of [begin, end) alternate. */
+/* Finds two levels between which the points of [begin, end) alternate. If there are none, sets `modes` to NaN and returns false. */
 static bool find_modes(const struct finder *f, size_t begin, size_t end, double modes[2])
 {
 	double between;
@@ -254,7 +253,7 @@ static void join_modes(struct finder *f)
 
 /* ---- levels ---- */
 
-/* Returns the median of the points of [begin, end) without spikes, or of all if there are only spikes. */
+/* Returns the median of the points of [begin, end) that are no spikes, or of all points if all are spikes. */
 static double median_of(const struct finder *f, size_t begin, size_t end)
 {
 	double *y = mem_new(end - begin + 1, sizeof(*y)), median;
@@ -268,7 +267,7 @@ static double median_of(const struct finder *f, size_t begin, size_t end)
 	return median;
 }
 
-/* Removes changes that do not matter, the smallest first. Drifting levels are joined only while all of them together do not differ. */
+/* Removes changes below min_effect, the smallest first. Joins drifting levels only if all of them differ by less than min_effect. */
 static void join_levels(struct finder *f)
 {
 	struct level {
@@ -302,7 +301,7 @@ static void join_levels(struct finder *f)
 
 /* ---- the whole search ---- */
 
-/* Turns a change before the last point only into an open spike. */
+/* Turns a change before the last point into a spike, which is open. Reports whether there was one. */
 static bool leave_open(struct finder *f)
 {
 	size_t last = f->n - 1;

@@ -8,11 +8,11 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define NOTHING 1e-10 /* relative to the largest eigenvalue, or to a column's mean: only rounding errors */
+#define NOTHING 1e-10 /* limit of rounding errors, relative to the largest eigenvalue or to a column's mean */
 
 static struct mat standardise(const struct mat *X, double *mean, double *sd)
 {
-	struct mat z = mat_new(X->cols, X->rows); /* columns as rows */
+	struct mat z = mat_new(X->cols, X->rows); /* transposed: columns as rows */
 	double *column = mem_new(X->rows, sizeof(*column));
 
 	for (size_t j = 0; j < X->cols && X->rows; j++) {
@@ -47,7 +47,7 @@ static struct mat correlations(const struct mat *z)
 	return r;
 }
 
-/* Makes the largest element of a component's vector positive, because both directions are the same component. Sets elements of constant
+/* Makes the largest element of a component's vector positive, because both directions are the same component. Sets the elements of constant
  * columns to 0, where rounding has left a remainder. */
 static void turn(double *vector, const double *sd, size_t n)
 {

@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-/* Returns -sum N log(N / all) of the columns' sums. */
+/* Returns -sum N log(N / all), where N is the sum of a column. */
 static double cost_of(const double *sums, size_t k)
 {
 	double all = 0, cost = 0;
@@ -34,9 +34,9 @@ double segments_cost(const struct mat *counts, size_t from, size_t to)
 	return cost;
 }
 
-/* Returns by how much more neighbours differ than counts with one composition would, at least 1. It is the median over pairs of the
- * likelihood ratio, which few change points do not affect, relative to that of its distribution. Pairs with one class only are
- * uninformative; if nearly all are such, the others are the change points themselves. */
+/* Returns the dispersion, at least 1: by how much more neighbours differ than counts with one composition would. It is the median over
+ * pairs of the likelihood ratio, which few change points do not affect, divided by the median of its distribution. Pairs with only one
+ * class are uninformative. If nearly all pairs are such, the others are the change points themselves. */
 static double dispersion(const struct mat *counts)
 {
 	double *ratios = mem_new(counts->rows, sizeof(*ratios)), middle;
@@ -71,7 +71,7 @@ double segments_penalty(const struct mat *counts)
 		met += sum > 0;
 		all += sum;
 	}
-	/* Cost of its shares, and of its end. */
+	/* cost of the segment's shares, and of its end */
 	return dispersion(counts) * ((met ? (double)(met - 1) / 2 : 0) * log(fmax(all, 1)) + log((double)counts->rows));
 }
 
@@ -90,7 +90,7 @@ size_t segments_of(const struct mat *counts, size_t *ends)
 
 			sums_add(counts, begin, sums);
 			with = stats_round(best[begin] + cost_of(sums, k) + penalty);
-			if (with <= best[end]) { /* the longest of equals */
+			if (with <= best[end]) { /* among equals, the longest segment */
 				best[end] = with;
 				from[end] = begin;
 			}

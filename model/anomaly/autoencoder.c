@@ -1,8 +1,8 @@
-/* The scorers with autoencoders: the default, and AutoPerf's as published. Autoencoders are symmetric, fully connected networks that are
+/* Scorers with autoencoders: the default, and AutoPerf's as published. Autoencoders are symmetric, fully connected networks that are
  * trained to reproduce their input through fewer numbers. Training is mini-batch gradient descent on the mean over rows and columns of the
  * squared difference (Rumelhart, Hinton and Williams, Nature 323, 1986), plain or by Adam (Kingma and Ba, ICLR 2015). Initial weights are
- * drawn as by Glorot and Bengio (AISTATS 2010). Same shape, data and seed: same bits on every machine, with any number of threads; a row's
- * result depends on that row only. A row costs 3 multiplications and additions per weight in training, 1 in judging. */
+ * drawn as by Glorot and Bengio (AISTATS 2010). The same shape, data and seed give the same bits on every machine, with any number of
+ * threads. A row's result depends on that row only. Per row and weight, training takes 3 multiplications and additions, judging 1. */
 #include "model/anomaly/lanes.h"
 #include "model/anomaly/scorer.h"
 
@@ -16,29 +16,29 @@
 #include <stdbool.h>
 #include <string.h>
 
-#define ROWS_MAX	      4096  /* training rows, so that a fit takes a fifth of a second for any number of rows */
-#define LARGEST		      1e150 /* limit of a value; the square of a larger one would not be finite */
-#define MARGIN		      .1 /* margin beyond the learned range of a column, relative to it, within which the network gets the value */
-#define STEPS		      4000 /* training steps, not epochs: few rows need as many steps, not as many passes */
-#define AUTOENCODER_DEPTH_MAX 5	   /* layers in each direction */
-#define AUTOENCODER_WIDTH_MAX 1024 /* neurons in a layer of the tried shapes */
+#define ROWS_MAX	      4096  /* maximum number of training rows, so that a fit takes a fifth of a second for any number of rows */
+#define LARGEST		      1e150 /* limit of values: the square of a larger value would not be finite */
+#define MARGIN		      .1    /* margin beyond the learned range of a column, relative to it, within which values pass unchanged */
+#define STEPS		      4000  /* number of training steps, not epochs: few rows need as many steps, not as many passes */
+#define AUTOENCODER_DEPTH_MAX 5	    /* most layers in each direction */
+#define AUTOENCODER_WIDTH_MAX 1024  /* most neurons of a layer */
 
 struct autoencoder_shape {
-	size_t columns;			     /* columns of the rows, >= 1 */
-	size_t depth;			     /* layers in each direction, 1 to AUTOENCODER_DEPTH_MAX */
-	size_t width[AUTOENCODER_DEPTH_MAX]; /* [depth] neurons up to the middle, >= 1; the decoder is the mirror */
-	enum lanes_curve hidden, output;     /* functions that neurons apply to their sum */
-	bool tied;			     /* decoder layers have their mirrors' weights, transposed, and biases of their own */
+	size_t columns;			     /* number of columns of the rows, >= 1 */
+	size_t depth;			     /* number of layers in each direction, 1 to AUTOENCODER_DEPTH_MAX */
+	size_t width[AUTOENCODER_DEPTH_MAX]; /* [depth] neurons per layer up to the middle, >= 1; the decoder mirrors them */
+	enum lanes_curve hidden, output;     /* activation functions */
+	bool tied;			     /* a decoder layer has the transposed weights of its mirror, and its own biases */
 };
 
 /* Parameters of training. */
 struct autoencoder_training {
 	enum autoencoder_rule { AUTOENCODER_DESCENT, AUTOENCODER_ADAM } rule;
 	double rate;	/* learning rate */
-	bool cooling;	/* the rate falls linearly to 0 over the epochs; else it is constant */
-	double swapped; /* share of the rows in which one column gets the value of another row, while the target keeps the right one: a
+	bool cooling;	/* the rate falls linearly to 0 over the epochs; false: it is constant */
+	double swapped; /* share of the rows in which one column gets the value of another row, while the target keeps the true value: a
 			   denoising autoencoder (Vincent and others, ICML 2008), which must use the other columns */
-	size_t batch;	/* most rows; batches of one epoch differ by one row at most */
+	size_t batch;	/* most rows of a batch; batches of one epoch differ by at most one row */
 	size_t epochs;
 };
 
@@ -52,29 +52,29 @@ struct autoencoder_block {
 	void *memory;
 };
 
-/* Layer l leads from width[l] to width[l + 1] numbers. Its weights are [width[l] x padded width[l + 1]], its biases [padded]; the padding
- * is 0 and stays 0. All are in one block: first the trained ones, then the decoder's tied weights, which are copies. */
+/* Layer l leads from width[l] to width[l + 1] numbers. Its weights are [width[l] x padded width[l + 1]], its biases [padded width[l + 1]].
+ * The padding stays 0. One block has all numbers: first the trained ones, then the decoder's tied weights, which are copies. */
 struct autoencoder {
 	struct autoencoder_shape shape;
 	size_t layers;
 	size_t width[LAYERS_MAX + 1];
 	size_t weights_at[LAYERS_MAX], biases_at[LAYERS_MAX];
-	size_t trained, n; /* counts of numbers */
+	size_t trained, n; /* number of trained values, and of all values */
 	struct autoencoder_block values;
 };
 
-/* Activations of a batch: value[l] [rows x padded width[l]], value[0] is the input. */
+/* Activations of a batch. value[l] is [rows x padded width[l]]; value[0] is the input. */
 struct autoencoder_batch {
-	size_t rows; /* most rows */
+	size_t rows; /* most rows of a batch */
 	double *value[LAYERS_MAX + 1];
 	struct autoencoder_block block;
 };
 
-/* Further data of a training step. */
+/* Derivatives of the error that a training step computes. */
 struct autoencoder_slopes {
-	double *value[LAYERS_MAX + 1]; /* slopes of the error by the sums of layer l - 1 */
-	double *transposed;	       /* weights of one layer */
-	double *slope;		       /* [n] in the layout of the values */
+	double *value[LAYERS_MAX + 1]; /* derivatives by the sums of layer l - 1 */
+	double *transposed;	       /* transposed weights of one layer */
+	double *slope;		       /* [n] derivatives by the values, in their layout */
 	struct autoencoder_block block;
 };
 
@@ -127,7 +127,7 @@ static void autoencoder_lay_out(struct autoencoder *ae)
 	ae->n = at;
 }
 
-/* Draws weights as Glorot and Bengio (2010), equation 16: uniform, of variance 2 / (in + out). */
+/* Draws weights as Glorot and Bengio (2010), equation 16: uniform, with variance 2 / (in + out). */
 static void autoencoder_draw(struct autoencoder *ae, size_t layer, struct rng *rng)
 {
 	size_t in = ae->width[layer], out = ae->width[layer + 1];
@@ -154,7 +154,7 @@ static void autoencoder_tie(struct autoencoder *ae)
 	}
 }
 
-/* Makes a network with drawn weights. autoencoder_free() it. */
+/* Makes a network with drawn weights. Free it with autoencoder_free(). */
 static struct autoencoder *autoencoder_new(const struct autoencoder_shape *shape, uint64_t seed)
 {
 	struct autoencoder *ae = mem_new(1, sizeof(*ae));
@@ -194,7 +194,7 @@ static void autoencoder_batch_init(const struct autoencoder *ae, size_t rows, st
 		n += rows * lanes_padded(ae->width[l]);
 	}
 	for (size_t i = 0; ae->shape.output == LANES_SIGMOID && i < rows * lanes_padded(ae->width[0]); i++)
-		batch->value[0][i] = .5; /* the output there, so that the padding has no error */
+		batch->value[0][i] = .5; /* the output of padding, which then has no error */
 }
 
 static void autoencoder_forward(const struct autoencoder *ae, size_t rows, const struct autoencoder_batch *batch)
@@ -208,7 +208,7 @@ static void autoencoder_forward(const struct autoencoder *ae, size_t rows, const
 	}
 }
 
-/* Passes rows through the network, some at a time. out: the output per row, or NULL: then returns the sum of the squared differences. */
+/* Passes rows through the network by batches. `out` gets the output per row. If it is NULL, returns the sum of squared differences. */
 static double autoencoder_pass(const struct autoencoder *ae, const struct mat *rows, struct mat *out)
 {
 	size_t p = ae->shape.columns, wide = lanes_padded(p);
@@ -236,14 +236,14 @@ static double autoencoder_pass(const struct autoencoder *ae, const struct mat *r
 	return squares;
 }
 
-/* Computes the output for each row: out [n x columns], allocated by the caller, overwritten. Thread-safe. */
+/* Computes the output for each row into out [n x columns], which the caller allocates. Thread-safe. */
 static void autoencoder_expect(const struct autoencoder *ae, const struct mat *rows, struct mat *out)
 {
 	ASSAY_BUG_IF(out->rows != rows->rows || out->cols != rows->cols);
 	autoencoder_pass(ae, rows, out);
 }
 
-/* Returns the mean over rows and columns of the squared difference. */
+/* Returns the mean over rows and columns of the squared difference between row and output. */
 static double autoencoder_error(const struct autoencoder *ae, const struct mat *rows)
 {
 	ASSAY_BUG_IF(!rows->rows);
@@ -266,7 +266,7 @@ static void autoencoder_slopes_init(const struct autoencoder *ae, size_t rows, s
 	slopes->slope = slopes->block.at;
 	slopes->transposed = slopes->slope + ae->n;
 	at = ae->n + largest;
-	for (size_t l = 0; l < ae->layers; l++) { /* the last layer's are stored in place of its values */
+	for (size_t l = 0; l < ae->layers; l++) { /* the last layer's derivatives replace its values */
 		slopes->value[l] = slopes->block.at + at;
 		at += rows * lanes_padded(ae->width[l]);
 	}
@@ -285,7 +285,7 @@ static void weights_transpose(size_t in, size_t out, const double *weights, doub
 	}
 }
 
-/* Adds both places of a tied weight to its slope. */
+/* Adds the derivative at the mirror place of a tied weight. */
 static void slopes_add_mirror(const struct autoencoder *ae, size_t layer, const struct autoencoder_slopes *slopes)
 {
 	size_t in = ae->width[layer], out = ae->width[layer + 1];
@@ -298,7 +298,7 @@ static void slopes_add_mirror(const struct autoencoder *ae, size_t layer, const 
 			slope[i * wide + j] += mirror[j * mirror_wide + i];
 }
 
-/* Converts slope [n] by the outputs y [n] of neurons to slopes by their sums. */
+/* Turns derivatives [n] by the outputs y [n] of neurons into derivatives by their sums. */
 static void slopes_by_sums(enum lanes_curve curve, const double *y, double *slope, size_t n)
 {
 	for (size_t i = 0; i < n && curve == LANES_TANH; i++)
@@ -315,14 +315,14 @@ static void slopes_of_biases(size_t rows, size_t columns, const double *above, d
 			slope[j] += above[r * columns + j];
 }
 
-/* Computes slopes->slope [trained] of the mean squared difference between the output and `wanted` [rows x padded columns], after
- * autoencoder_forward(). Overwrites the output. */
+/* Computes slopes->slope [trained]: derivatives of the mean squared difference between the output and `wanted` [rows x padded columns].
+ * Call autoencoder_forward() first. Overwrites the output. */
 static void autoencoder_backward(const struct autoencoder *ae, size_t rows, const struct autoencoder_batch *batch, const double *wanted,
 				 const struct autoencoder_slopes *slopes)
 {
 	size_t last = ae->layers, n = rows * lanes_padded(ae->shape.columns);
 	double factor = 2.0 / (double)(rows * ae->shape.columns);
-	double *above = batch->value[last]; /* slopes by the sums of the layer */
+	double *above = batch->value[last]; /* derivatives by the sums of the layer */
 
 	if (ae->shape.output != LANES_LINEAR) {
 		above = slopes->value[0];
@@ -354,11 +354,11 @@ struct autoencoder_run {
 	const struct mat *rows;
 	struct autoencoder_batch batch;
 	struct autoencoder_slopes slopes;
-	struct autoencoder_block moments; /* Adam's: first moments, then second */
-	struct autoencoder_block wanted;  /* a batch before values were swapped */
-	size_t *order;			  /* [rows] */
-	size_t batches;			  /* per epoch */
-	double power[2];		  /* beta^t */
+	struct autoencoder_block moments; /* Adam's first moments, then its second moments */
+	struct autoencoder_block wanted;  /* the batch before values were swapped */
+	size_t *order;			  /* [rows] shuffled indices */
+	size_t batches;			  /* number of batches per epoch */
+	double power[2];		  /* beta^t of both moments */
 };
 
 static void autoencoder_run_init(struct autoencoder_run *t, struct autoencoder *ae, const struct mat *rows,
@@ -386,7 +386,7 @@ static void autoencoder_run_release(struct autoencoder_run *t)
 	free(t->order);
 }
 
-/* Updates weights by Adam (Kingma and Ba, ICLR 2015, algorithm 1), with published constants; two numbers combine both bias corrections. */
+/* Updates weights by Adam (Kingma and Ba, ICLR 2015, algorithm 1), with published constants. `rate` and `root` contain bias corrections. */
 static void autoencoder_adam(struct autoencoder_run *t, double rate)
 {
 	const double beta[2] = { .9, .999 }, floor = 1e-8;
@@ -406,7 +406,7 @@ static void autoencoder_adam(struct autoencoder_run *t, double rate)
 	}
 }
 
-/* Gives some rows of the batch one value of another row. Returns the unchanged batch, the target. */
+/* Replaces one value in some rows of the batch by that of another row. Returns the unchanged batch, which is the target. */
 static const double *autoencoder_swap(struct autoencoder_run *t, size_t n, struct rng *rng)
 {
 	size_t p = t->rows->cols, wide = lanes_padded(p);
@@ -455,7 +455,7 @@ static void autoencoder_epoch(struct autoencoder_run *t, size_t number, struct r
 	}
 }
 
-/* Trains on rows [n x columns], n >= 1, finite, shuffled by `seed`. */
+/* Trains on rows [n x columns], n >= 1, finite; `seed` shuffles them. */
 static void autoencoder_train(struct autoencoder *ae, const struct mat *rows, const struct autoencoder_training *how, uint64_t seed)
 {
 	struct autoencoder_run t;
@@ -494,17 +494,17 @@ static struct autoencoder_shape shape_of(size_t columns)
 
 /* ---- a scorer around a trained network ---- */
 
-/* A scorer whose network gets (value - center) / scale, limited to low and high. */
+/* A scorer whose network gets (value - center) / scale, limited to the range from low to high. */
 struct autoencoder_scorer {
 	struct scorer scorer;
 	struct autoencoder *network;
 	size_t columns;
-	double scale;	    /* one for all columns, which the caller has scaled alike */
+	double scale;	    /* one divisor for all columns, which the caller has scaled alike */
 	double *center;	    /* [columns] */
 	double *low, *high; /* [columns] */
 };
 
-/* Returns a scorer without a network; the scale is 1, all else 0. */
+/* Returns a scorer without a network; its scale is 1, all else 0. */
 static struct autoencoder_scorer *autoencoder_scorer_new(const struct scorer_kind *kind, size_t columns)
 {
 	struct autoencoder_scorer *f = mem_new(1, sizeof(*f));
@@ -533,7 +533,7 @@ static double within(double x, double low, double high)
 	return x < low ? low : x > high ? high : x;
 }
 
-/* Returns the network's input for these rows. */
+/* Returns the network's input for `rows`. */
 static struct mat autoencoder_scorer_input(const struct autoencoder_scorer *f, const struct mat *rows)
 {
 	struct mat out = mat_new(rows->rows, rows->cols);
@@ -580,7 +580,7 @@ static void scorer_set_scale(struct autoencoder_scorer *f, const struct mat *row
 	for (size_t i = 0; i < rows->rows * rows->cols; i++)
 		largest = fmax(largest, fabs(within(rows->at[i], -LARGEST, LARGEST) - f->center[i % rows->cols]));
 	if (largest < 1 / LARGEST)
-		return; /* identical rows */
+		return; /* all rows are identical */
 	for (size_t i = 0; i < rows->rows * rows->cols; i++) {
 		double part = (within(rows->at[i], -LARGEST, LARGEST) - f->center[i % rows->cols]) / largest;
 
@@ -589,8 +589,8 @@ static void scorer_set_scale(struct autoencoder_scorer *f, const struct mat *row
 	f->scale = largest * sqrt(sum / (double)(rows->rows * rows->cols));
 }
 
-/* Sets the range of each column: the learned range and a margin. A value far beyond would drive the network into untrained states, and
- * other columns would be blamed for it. */
+/* Sets the range of each column to the learned range and a margin. A value far beyond the range would drive the network into untrained
+ * states, and other columns would get its error. */
 static void scorer_set_range(struct autoencoder_scorer *f, const struct mat *rows)
 {
 	for (size_t j = 0; j < rows->cols; j++) {
@@ -629,7 +629,7 @@ static struct scorer *autoencoder_scorer_fit(const struct mat *rows, const size_
 	(void)run;
 	ASSAY_BUG_IF(rows->rows < 2 || !rows->cols);
 	rng_seed(&rng, seed);
-	for (size_t i = 0; i < n; i++) /* evenly from all rows, which are sorted */
+	for (size_t i = 0; i < n; i++) /* takes rows evenly; they are sorted */
 		memcpy(some.at + i * rows->cols, rows->at + i * rows->rows / n * rows->cols, rows->cols * sizeof(double));
 	scorer_set_center(f, &some);
 	scorer_set_scale(f, &some);
@@ -642,7 +642,7 @@ static struct scorer *autoencoder_scorer_fit(const struct mat *rows, const size_
 	return &f->scorer;
 }
 
-/* Describes the network: "20-10-5-10-20". */
+/* Writes the numbers of neurons per layer: "20-10-5-10-20". */
 static void autoencoder_scorer_describe(const struct scorer *scorer, char *text, size_t size)
 {
 	const struct autoencoder_shape *shape = &((const struct autoencoder_scorer *)scorer)->network->shape;
@@ -670,8 +670,8 @@ const struct scorer_kind scorer_autoencoder = {
 
 static const struct autoencoder_training autoperf_training = { .rule = AUTOENCODER_DESCENT, .rate = .01, .batch = 100, .epochs = 100 };
 
-/* Fills out AutoPerf's shapes: sigmoids everywhere, tied weights, one to five layers in each direction, each half as wide as the one
- * before. Returns how many. */
+/* Fills out AutoPerf's shapes: sigmoids everywhere, tied weights, one to five layers in each direction, each half as wide as the previous
+ * one. Returns the number of shapes. */
 static size_t autoperf_shapes(size_t columns, struct autoencoder_shape out[AUTOENCODER_DEPTH_MAX])
 {
 	struct autoencoder_shape shape = { .columns = columns, .hidden = LANES_SIGMOID, .output = LANES_SIGMOID, .tied = true };
@@ -687,7 +687,7 @@ static size_t autoperf_shapes(size_t columns, struct autoencoder_shape out[AUTOE
 	return n;
 }
 
-/* Trains every shape on all rows and keeps the one with the smallest error on them. */
+/* Trains every shape on all rows. Returns the network with the smallest error on these rows. */
 static struct autoencoder *autoperf_least_error(const struct mat *rows, const struct autoencoder_shape *shapes, size_t n_shapes,
 						const struct autoencoder_training *how, uint64_t seed)
 {
@@ -722,7 +722,7 @@ static struct scorer *autoperf_fit(const struct mat *rows, const size_t *run, ui
 	ASSAY_BUG_IF(rows->rows < 2 || !rows->cols);
 	for (size_t j = 0; j < f->columns; j++)
 		f->high[j] = 1.0;
-	given = autoencoder_scorer_input(f, rows); /* from 0 to 1 if the caller scaled them so */
+	given = autoencoder_scorer_input(f, rows); /* in [0, 1] if the caller scaled the rows so */
 	f->network = autoperf_least_error(&given, shapes, n_shapes, &autoperf_training, seed);
 	for (size_t j = 0; j < f->columns; j++) {
 		f->low[j] = -LARGEST;

@@ -1,4 +1,4 @@
-/* Fits a detector: scales of the observations, models of them, and a rule from their errors. */
+/* Fits a detector: scales the observations, fits models, and learns a rule from their errors. */
 #include "model/anomaly/detector_parts.h"
 
 #include "base/mem.h"
@@ -9,9 +9,9 @@
 
 #include <math.h>
 
-#define TERMINATION_RUNS_MIN 4	 /* so that a quarter is one run */
+#define TERMINATION_RUNS_MIN 4	 /* a quarter of the runs is then at least one */
 #define TERMINATION_T	     2.0 /* standard deviations above the mean: the published threshold */
-#define RUNS_LEAST	     3	 /* for holding out: each run is compared with two others */
+#define RUNS_LEAST	     3	 /* minimum if runs are held out: each run is compared with two others */
 
 const struct detector_options detector_defaults = {
 	.scorer = &scorer_autoencoder,
@@ -53,10 +53,10 @@ const struct detector_about *detector_about(const struct detector *d)
 struct fit {
 	const struct observations *normal;
 	struct detector *d;
-	size_t *columns;   /* [p] positions of the detector's columns in the observations */
-	size_t *functions; /* [functions] positions of the observations' functions in the detector */
+	size_t *columns;   /* [p] position of each column of the detector in the observations */
+	size_t *functions; /* [functions] position of each function of the observations in the detector */
 	struct rows rows;
-	size_t *fold;  /* [runs] index of the model that judges it: with folds, the one without the run's own fold */
+	size_t *fold;  /* [runs] index of the model that judges the run; with folds, the model without the run's fold */
 	double *error; /* [rows] errors by that model */
 };
 
@@ -68,7 +68,7 @@ static void fit_release(struct fit *f)
 	mem_free(f->fold, f->error);
 }
 
-/* Finds columns with values in some row. Returns how many. */
+/* Sets `used` for columns that have values in some row. Returns their number. */
 static size_t fit_find_counted(const struct fit *f, bool *used)
 {
 	size_t n = 0;
@@ -81,7 +81,7 @@ static size_t fit_find_counted(const struct fit *f, bool *used)
 	return n;
 }
 
-/* Numbers runs that have rows 0, 1, ... in their order; returns how many. */
+/* Numbers the runs that have rows 0, 1, ... in their order. Returns their number. */
 static size_t fit_number_runs(struct fit *f)
 {
 	size_t *to = mem_new(f->normal->runs + 1, sizeof(*to)), n = 0;
@@ -145,8 +145,8 @@ out:
 
 /* ---- models ---- */
 
-/* Fits one model to all runs; with folds, one without each of them. Runs are dealt to folds in a seeded order, so that no fold has all runs
- * of a periodically repeated input. */
+/* Fits one model without each fold, or one model to all runs if there are no folds. Deals runs to folds in a seeded order, so that no fold
+ * gets all runs of a periodically repeated input. */
 static void fit_models(struct fit *f)
 {
 	struct detector *d = f->d;
@@ -185,22 +185,22 @@ static void fit_models(struct fit *f)
  * to the scale of the errors. O(max^2).
  *
  * As published, runs are added one by one until two averages, ave_piece and ave_half, differ by less than eps for `goal` times, or until
- * there are `max` runs; it is called a termination by variance. The listing was not available, so the averaged quantity is our
- * interpretation of these names. After each run, it is the standard deviation of the errors of all runs so far. ave_piece is its average
- * over the last quarter of the runs, ave_half over the last half. Redundant runs leave both equal; a run unlike the earlier ones, and
- * drifting errors, first move the shorter average. Dividing by mean + t standard deviations is ours, too: it measures, in any unit, by how
- * much that published threshold still moves. */
+ * there are `max` runs. The listing was not available, so the averaged quantity is our interpretation of these names: after each run, the
+ * standard deviation of the errors of all runs so far. ave_piece is its average over the last quarter of the runs, ave_half over the last
+ * half. Redundant runs leave both equal. A run unlike the earlier ones, and drifting errors, first move the shorter average. Dividing by
+ * mean + t standard deviations is ours, too: it measures, in any unit, by how much that published threshold still moves. */
 struct termination_options {
 	double eps;   /* negligible difference of the two averages, relative to the scale of the errors */
-	size_t goal;  /* required number of consecutive times */
-	size_t max;   /* most runs */
-	double least; /* lower limit of the scale of the errors: errors far below a relevant one count as settled */
+	size_t goal;  /* number of consecutive runs with such a difference */
+	size_t max;   /* maximum number of runs */
+	double least; /* lower limit of the scale of the errors, so that errors far below a relevant one do not prolong the search */
 };
 
 struct termination {
-	bool sufficient;  /* also false at `max` runs */
-	size_t chosen;	  /* runs after which it ended; if not sufficient: all */
-	size_t runs_more; /* estimate; 0 if sufficient, or if even `max` runs were not: more of the same would not help */
+	bool sufficient;  /* false if `max` runs were not enough, too */
+	size_t chosen;	  /* number of runs at which it stopped; all runs if not sufficient */
+	size_t runs_more; /* estimated number of missing runs; 0 if sufficient, or if `max` runs were not enough: more of the same would not
+			     help */
 };
 
 static const struct termination_options termination_defaults = { .eps = .02, .goal = 3, .max = 100 };
@@ -229,9 +229,9 @@ static double termination_difference(const double *deviation, const double *mean
 	return scale > 0.0 ? stats_round(fabs(ave_piece - ave_half) / scale) : 0.0;
 }
 
-/* Estimates the missing runs. The standard deviation of r independent errors moves by about 1 / sqrt(r), so a difference d after n runs is
- * eps after n (d / eps)^2. A single difference is noisy, so d is the median over the last quarter of the runs. Returns at least the
- * remaining runs to the goal. */
+/* Estimates the number of missing runs. The standard deviation of r independent errors moves by about 1 / sqrt(r), so a difference d after
+ * n runs falls to eps after n (d / eps)^2 runs. A single difference is noisy, so d is the median over the last quarter of the runs. Returns
+ * at least the number of runs that `goal` still needs. */
 static size_t termination_runs_more(const double *difference, size_t n, const struct termination_options *o, size_t reached)
 {
 	size_t last = n / 4 > 0 ? n / 4 : 1, left = o->goal - reached, most = o->max - n;
@@ -250,8 +250,8 @@ static size_t termination_runs_more(const double *difference, size_t n, const st
 	return more > (double)left ? (size_t)more : left;
 }
 
-/* Applies the termination. error [n]: per run, in the order of the runs, its mean error by a model of the others; >= 0, finite. Uses the
- * first `max` of them, and no run after `chosen`, where measuring could have stopped. goal >= 1, eps > 0. */
+/* Applies the termination. error [n]: mean error of each run, in the order of the runs, by a model that has not seen the run; >= 0, finite.
+ * Uses the first `max` errors, and none after `chosen`, where measuring could have stopped. goal >= 1, eps > 0. */
 static void termination_of(const double *error, size_t n, const struct termination_options *options, struct termination *out)
 {
 	double *deviation = mem_new(3 * n, sizeof(*deviation)), *mean = deviation + n, *difference = mean + n;
@@ -274,7 +274,7 @@ static void termination_of(const double *error, size_t n, const struct terminati
 
 /* ---- learning from errors ---- */
 
-/* Decides whether more runs would change anything, by the mean error of each run's samples, in the order of the runs. */
+/* Decides, from the mean error of each run's samples in the order of the runs, whether more runs would change anything. */
 static void fit_termination(struct fit *f)
 {
 	struct detector_about *about = &f->d->about;
@@ -300,7 +300,7 @@ static void fit_termination(struct fit *f)
 	free(sum);
 }
 
-/* Describes the scorer of the largest cluster, and the columns that scorers get. */
+/* Describes the scorer of the largest cluster, and marks the columns that scorers get. */
 static void fit_describe(struct detector *d)
 {
 	size_t *members = mem_new(d->about.clusters, sizeof(*members)), largest = 0;

@@ -9,20 +9,20 @@
 #include <string.h>
 
 #define COEFFICIENTS (EXPECT_NUMBERS_USED + 1)
-#define WORTH_MOST   .9	   /* relative to the error without it: smaller improvements are chance */
-#define RUNS_EACH    6	   /* runs per coefficient */
-#define INPUT_RUNS   2	   /* runs of an input whose median is known */
-#define OUTSIDE	     .5	   /* relative to the range of a number: farther outside nothing is known */
-#define HUBER	     1.345 /* standard deviations: 95 % of the efficiency of least squares with normal errors */
+#define WORTH_MOST   .9	   /* largest error after an addition, relative to the error before; smaller improvements are chance */
+#define RUNS_EACH    6	   /* fewest runs per coefficient */
+#define INPUT_RUNS   2	   /* fewest runs of an input for a median */
+#define OUTSIDE	     .5	   /* distance outside the range of a number up to which the line is used, relative to the range */
+#define HUBER	     1.345 /* in standard deviations: 95 % of the efficiency of least squares with normal errors */
 #define NORMAL_MAD   1.4826
 #define ROUNDS	     8
 #define SAME	     1e-9
 
-/* The runs in use, and buffers for one fit. */
+/* Runs in use, and buffers for one fit. */
 struct fitting {
 	const struct expect_inputs *runs;
 	const double *y;
-	size_t *run;			  /* [n] */
+	size_t *run;			  /* [n] index of each run in use */
 	double *weight, *residual, *work; /* [n] */
 	size_t n;
 };
@@ -38,7 +38,7 @@ static double fitting_factor(const struct fitting *f, const struct expect *e, si
 	return k ? mat_get(&f->runs->numbers, run, e->number[k - 1]) - e->low[k - 1] : 1.0;
 }
 
-/* Fits by weighted least squares, and computes residuals. inverse [m x m], m = e->n + 1: of the weighted products of the factors. */
+/* Fits by weighted least squares and computes residuals. inverse [m x m], m = e->n + 1, gets the inverse of X' W X. */
 static bool fitting_weighted(struct fitting *f, struct expect *e, double *inverse)
 {
 	double right[COEFFICIENTS] = { 0 }, c[COEFFICIENTS] = { 0 };
@@ -70,8 +70,8 @@ static bool fitting_weighted(struct fitting *f, struct expect *e, double *invers
 	return true;
 }
 
-/* Returns the mean distance of the runs from the others' prediction, and each in f->work: a residual divided by the part that its own
- * weight in the fit leaves of it. */
+/* Returns the mean absolute error of each run's prediction from the other runs, and sets f->work to each error: the residual divided by 1 -
+ * the run's leverage. */
 static double fitting_left_out(const struct fitting *f, const struct expect *e, const double *inverse)
 {
 	size_t m = e->n + 1;
@@ -90,7 +90,7 @@ static double fitting_left_out(const struct fitting *f, const struct expect *e, 
 	return sum / (double)f->n;
 }
 
-/* Fits a line. rounds: 1 is least squares. Returns the error for held-out runs; INFINITY: the numbers cannot be distinguished. */
+/* Fits a robust line; rounds = 1: by least squares. Returns the error for held-out runs; INFINITY if the numbers are collinear. */
 static double fitting_line(struct fitting *f, struct expect *e, size_t rounds)
 {
 	double inverse[COEFFICIENTS * COEFFICIENTS];
@@ -126,14 +126,14 @@ static void expect_add_number(const struct fitting *f, struct expect *e, size_t 
 	}
 }
 
-/* Returns the required improvement. With few runs, the best of many numbers, such as seeds and dates, helps by chance. This bound limits
- * that to 1 of 200 cases (12 to 40 runs of noise, up to 16 numbers). */
+/* Returns the largest error after a useful addition, relative to the error before. With few runs, the best of many numbers, such as seeds
+ * and dates, helps by chance. This bound limits that to 1 of 200 cases (12 to 40 runs of noise, up to 16 numbers). */
 static double fitting_worth(const struct fitting *f)
 {
 	return fmin(WORTH_MOST, 1.0 - .5 * sqrt(2.0 * log(20.0 * (double)(f->runs->numbers.cols + 1)) / (double)f->n));
 }
 
-/* Adds the one or two numbers that leave the smallest error, if it is at most `worth` of the present one. */
+/* Adds the `more` numbers (one or two) with the smallest error, if that is at most `worth` * *error. Reports whether it did. */
 static bool fitting_add(struct fitting *f, size_t more, double worth, struct expect *e, double *error)
 {
 	size_t numbers = f->runs->numbers.cols;
@@ -150,7 +150,7 @@ static bool fitting_add(struct fitting *f, size_t more, double worth, struct exp
 			expect_add_number(f, &trial, i);
 			if (more == 2)
 				expect_add_number(f, &trial, j);
-			own = fitting_line(f, &trial, more == 2 ? 1 : ROUNDS); /* pairs are many */
+			own = fitting_line(f, &trial, more == 2 ? 1 : ROUNDS); /* one round, because there are many pairs */
 			if (own < least) {
 				best = trial;
 				least = own;
@@ -166,7 +166,7 @@ static bool fitting_add(struct fitting *f, size_t more, double worth, struct exp
 }
 
 /* Adds numbers while the error falls and exceeds rounding. Two at once must help as much as two in turn. Example: if larger sizes have more
- * threads, neither number predicts the work per thread, but both together do. *error: the final error. */
+ * threads, neither number predicts the work per thread, but both together do. *error gets the final error. */
 static void fitting_choose_numbers(struct fitting *f, struct expect *e, double *error)
 {
 	double worth = fitting_worth(f);
@@ -180,12 +180,12 @@ static void fitting_choose_numbers(struct fitting *f, struct expect *e, double *
 
 struct value {
 	size_t input;
-	double y, left_out; /* error of one value for all, if this run is held out */
+	double y, left_out; /* held-out error of one constant for all runs */
 };
 
 ORDER_BY(compare_values, struct value, BY_UP(input) BY_UP(y))
 
-/* Returns the median of sorted v[n] without its i-th element; i = n: of all. n > 1, or i is n. */
+/* Returns the median of sorted v[n] without element i (n > 1), or of all elements if i is n. */
 static double values_median_without(const struct value *v, size_t n, size_t i)
 {
 	size_t left = n - (i < n), low = (left - 1) / 2, high = left / 2;
@@ -193,7 +193,7 @@ static double values_median_without(const struct value *v, size_t n, size_t i)
 	return (v[low + (low >= i)].y + v[high + (high >= i)].y) / 2.0;
 }
 
-/* Fits medians by input, after fitting_line() without numbers, which predicts runs with rare inputs. Returns the held-out error. */
+/* Fits a median per input. Returns the held-out error. fitting_line() without numbers has run: f->work predicts runs with rare inputs. */
 static double fitting_inputs(const struct fitting *f, struct expect *e)
 {
 	struct value *v = mem_new(f->n, sizeof(*v));
@@ -226,7 +226,7 @@ static void fitting_choose(struct fitting *f, struct expect *out)
 	double without = fitting_line(f, &line, ROUNDS), by_numbers, by_input;
 
 	*out = line;
-	if (!(without > SAME)) /* always the same */
+	if (!(without > SAME)) /* the quantity never varies */
 		return;
 	by_input = fitting_inputs(f, &input);
 	fitting_choose_numbers(f, &line, &by_numbers);

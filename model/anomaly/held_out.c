@@ -1,22 +1,22 @@
-/* The default rule: turns errors of samples into anomalous runs, so that a normal run is called anomalous with the requested probability.
+/* The default rule: derives anomalous runs from errors of samples, so that a normal run is called anomalous with the requested probability.
  *
- * Conformal prediction (Vovk, Gammerman, Shafer, "Algorithmic Learning in a Random World", 2005): a new run joins the normal ones, and each
- * of them all is compared with the others. p is the share of them that are at least as strange as the new one. If it is normal, too, any of
- * them is the strangest with the same probability. So p <= rate has exactly that probability if there are no ties, for any distribution.
- * This requires that the new run is treated as the others. Errors come from models that have not seen the run (the caller's folds), and a
- * normal run is compared with the new one, too. Without the latter, 0.42 instead of 0.52 of runs that are 2 standard deviations off are
- * found (19 runs; tests/test_calibrate.c).
+ * Source: conformal prediction (Vovk, Gammerman, Shafer, "Algorithmic Learning in a Random World", 2005). A new run joins the normal runs,
+ * and each of these runs is compared with all others. p is the share of runs that are at least as strange as the new one. If the new run is
+ * normal, each run is the strangest with the same probability. So p <= rate has exactly that probability if there are no ties, for any
+ * distribution. This requires that the new run is treated as the others. Errors come from models that have not seen the run (the caller's
+ * folds), and a normal run is compared with the new one, too. Without the latter, 0.42 instead of 0.52 of runs that are 2 standard
+ * deviations off are found (19 runs; tests/test_calibrate.c).
  *
  * The strangeness of a run is the maximum over its functions of
  *
  *   (S - mean) / sqrt(between + (within + largest^2 / (samples + 1)) / n),   S = sum of weight * s / sum of weight,   s = log(1 + error /
  *   threshold)
  *
- * where threshold is a quantile of the function's errors; mean, between and within (variances between runs and between the samples of one)
- * are of the other runs' `samples`; n is the effective number of samples, and `largest` the largest s of the run. An event not seen in so
- * many samples may still occur in one of (samples + 1), by Laplace's rule of succession. S is a continuous form of the share of anomalous
- * samples: far below the threshold a sample counts almost nothing, far above it the logarithm of its error. Runs that differ by more than a
- * negligible amount (a mean error of `least`) are stranger than all others: this changes the order, not the rate. */
+ * where threshold is a quantile of the function's errors. mean, between and within (variances between runs, and between the samples of one
+ * run) are of the other runs' `samples`. n is the effective number of samples, `largest` the largest s of the run. By Laplace's rule of
+ * succession, an event not seen in `samples` samples may still occur in one of (samples + 1). S is a continuous form of the share of
+ * anomalous samples: a sample counts almost nothing far below the threshold, and the logarithm of its error far above it. Runs that differ
+ * by more than a negligible amount (a mean error of `least`) are stranger than all others: this changes the order, not the rate. */
 #include "model/anomaly/detector_parts.h"
 
 #include "base/mem.h"
@@ -26,45 +26,45 @@
 #include <math.h>
 #include <string.h>
 
-#define ANOMALOUS_QUANTILE .95	   /* quantile of a function's errors: above it a sample is anomalous */
-#define NOTHING		   (-12.0) /* strangeness of an absent function: less than any other */
+#define ANOMALOUS_QUANTILE .95	   /* quantile of a function's errors, above which a sample is anomalous */
+#define NOTHING		   (-12.0) /* strangeness of an absent function, below all others */
 #define NEGLIGIBLE	   (-10.0) /* upper limit for negligible differences */
 #define RELEVANT	   (-9.0)  /* lower limit for relevant differences */
-#define BETWEEN_LEAST	   .0025   /* negligible variance of S between runs: a twentieth of its logarithm */
-#define BETWEEN_PRIOR	   4.0	   /* runs that the variance of the other functions counts as */
-#define THRESHOLD_LEAST	   1e-30   /* lower limit of a sample's threshold: smaller errors are rounding, and quotients stay finite */
+#define BETWEEN_LEAST	   .0025   /* negligible variance of S between runs: a twentieth in its logarithm */
+#define BETWEEN_PRIOR	   4.0	   /* number of runs for which the variance of the other functions counts */
+#define THRESHOLD_LEAST	   1e-30   /* lower limit of a sample's threshold: smaller errors are rounding errors, and quotients stay finite */
 
 struct calibrate_options {
-	double rate;	    /* share of normal runs that may be called anomalous */
-	double least;	    /* smaller mean errors of a run are negligible; a sample below it is not anomalous */
+	double rate;	    /* largest share of normal runs that may be called anomalous */
+	double least;	    /* a run with a smaller mean error differs negligibly; a sample with a smaller error is not anomalous */
 	bool single_sample; /* S is the logarithm of the largest error / threshold, compared directly */
 };
 
-/* A function in a run. */
+/* Summary of one function in one run. */
 struct calibrate_summary {
-	double samples; /* 0: the run does not have the function */
+	double samples; /* number of samples; 0 if the run does not have the function */
 	double mean;	/* S */
 	double n;	/* effective number of samples */
 	double largest; /* largest s */
-	double squares; /* squared distances of the samples' s from S */
+	double squares; /* sum of squared distances of the samples' s from S */
 	bool matters;
 };
 
 struct calibration {
 	struct calibrate_options options;
 	size_t functions, runs;
-	double *threshold;		  /* [functions] threshold of a sample; NaN: no run has the function */
+	double *threshold;		  /* [functions] threshold of a sample; NaN if no run has the function */
 	struct calibrate_summary *normal; /* [functions x runs] */
-	size_t allowed;			  /* a run is anomalous if fewer normal ones than this are as strange, >= 1 */
+	size_t allowed;			  /* a run is anomalous if fewer normal runs than this are as strange; >= 1 */
 };
 
-/* Rounds as stats_round() does. */
+/* Rounds by the same 1e-9 as stats_round(). */
 size_t detector_runs_needed(double rate)
 {
 	return (size_t)ceil(1.0 / rate - 1.0 - 1e-9);
 }
 
-/* Returns the limit of equally strange normal runs below which a run is anomalous, at most `rate` of (runs + 1); 0: too few runs. */
+/* Returns the number of equally strange normal runs below which a run is anomalous: at most `rate` of (runs + 1); 0 for too few runs. */
 static size_t calibrate_allowed(double rate, size_t runs)
 {
 	return (size_t)floor(rate * (double)(runs + 1) + 1e-9);
@@ -77,7 +77,7 @@ static void calibration_release(struct calibration *c)
 
 /* ---- one function in one run ---- */
 
-/* Summarizes samples [n] of a known function in one run. */
+/* Summarizes the samples [n] of a known function in one run. */
 static struct calibrate_summary calibrate_summary_of(const struct calibration *c, size_t function, const double *error,
 						     const double *weight, size_t n)
 {
@@ -118,7 +118,7 @@ static void calibrate_thresholds(struct calibration *c, const struct row_group *
 	}
 }
 
-/* Fits the calibration. error [rows]: by a model that has not seen the run; NaN: it does not know the function. O(rows log rows). */
+/* Fits the calibration. error [rows] is by a model that has not seen the run; NaN if it does not know the function. O(rows log rows). */
 static void calibrate_fit(const struct rows *rows, const double *error, size_t functions, size_t runs,
 			  const struct calibrate_options *options, struct calibration *out)
 {
@@ -146,13 +146,13 @@ static void calibrate_fit(const struct rows *rows, const double *error, size_t f
 
 /* ---- comparison of runs ---- */
 
-/* Normal runs, and the new one, if any, as the last. */
+/* The normal runs, followed by the new run, if there is one. */
 struct crowd {
 	const struct calibration *c;
-	const struct calibrate_summary *seen; /* [functions], NULL: none */
+	const struct calibrate_summary *seen; /* [functions] summaries of the new run; NULL if there is none */
 	size_t runs;
 	double *between; /* [functions x runs] variance between the other runs */
-	double *typical; /* [runs] its median over the functions */
+	double *typical; /* [runs] median of `between` over the functions */
 	double *strange; /* [runs] strangeness of the run */
 };
 
@@ -161,10 +161,10 @@ static const struct calibrate_summary *crowd_member(const struct crowd *w, size_
 	return run < w->c->runs ? &w->c->normal[function * w->c->runs + run] : &w->seen[function];
 }
 
-/* Sums over the runs of a function, from which each run can be removed. */
+/* Sums over the runs of a function; totals_without() removes one run. */
 struct totals {
-	double runs, mean, squares; /* S: sum of squared distances from the mean */
-	double within, freedom;	    /* sum of squares and degrees of freedom of samples */
+	double runs, mean, squares; /* number of runs; mean of S; sum of squared distances from it */
+	double within, freedom;	    /* sum of squares of the samples within runs, and its degrees of freedom */
 	double inverse, samples;    /* sum of 1 / n; number of samples */
 };
 
@@ -214,14 +214,14 @@ static double totals_within(const struct totals *t)
 	return t->freedom > 0.0 ? t->within / t->freedom : 0.0;
 }
 
-/* Returns the method-of-moments estimate, without its floor. */
+/* Returns the method-of-moments estimate of the variance between runs, without its floor. */
 static double totals_between(const struct totals *t)
 {
 	return t->runs > 1.0 ? fmax(0.0, t->squares / (t->runs - 1.0) - totals_within(t) * t->inverse / t->runs) : (double)NAN;
 }
 
-/* Computes the typical variance over functions. Few runs give poor estimates of the variance between them, so functions borrow from each
- * other (as in Smyth, Statistical Applications in Genetics and Molecular Biology 3(1), 2004, with a given prior weight). */
+/* Computes the typical variance over functions. Few runs give poor estimates of the variance between them, so functions share information
+ * (as in Smyth, Statistical Applications in Genetics and Molecular Biology 3(1), 2004, with a given prior weight). */
 static void crowd_find_typical(struct crowd *w)
 {
 	size_t functions = w->c->functions;
@@ -239,7 +239,7 @@ static void crowd_find_typical(struct crowd *w)
 	free(known);
 }
 
-/* Maps the strangeness of negligible differences below that of all relevant ones. */
+/* Moves the strangeness of negligible differences below that of all relevant ones. */
 static double strangeness_in_order(bool matters, double strange)
 {
 	double s = fmax(strange, RELEVANT);
@@ -258,12 +258,12 @@ static double crowd_strangeness(const struct crowd *w, size_t function, size_t r
 	if (w->c->options.single_sample)
 		return strangeness_in_order(s->matters, s->largest + log1p(-exp(-s->largest)));
 	between = ((own > 0.0 ? own * moments : 0.0) + BETWEEN_PRIOR * w->typical[run]) / (own + BETWEEN_PRIOR) + BETWEEN_LEAST;
-	/* One sample may be far off by chance; this is less likely if each run has only one, which represents all of it. */
+	/* One sample may be far off by chance. This is less likely if each run has only one sample, which represents the whole run. */
 	within = totals_within(&t) + s->largest * s->largest / (t.samples + 1.0) / (t.freedom + s->samples > 1.0 ? 1.0 : 4.0);
 	return strangeness_in_order(s->matters, (s->mean - t.mean) / sqrt(between + within / s->n));
 }
 
-/* Compares the runs. strange [functions] of the last run, unless NULL. */
+/* Compares the runs. strange [functions] gets the strangeness of the last run's functions, unless NULL. */
 static void crowd_compare(struct crowd *w, double *strange)
 {
 	struct totals *all = mem_new(w->c->functions + 1, sizeof(*all));
@@ -307,8 +307,8 @@ static void crowd_release(struct crowd *w)
 
 ORDER_BY(compare_down, double, BY_VALUE_DOWN)
 
-/* Judges a new run. seen [functions]; strange [functions]: strangeness of each. p: (1 + normal runs at least as strange) / (1 + normal
- * runs). Returns the limit above which a function is anomalous; the run's strangest is exactly if p <= rate. O(functions * runs). */
+/* Judges a new run. seen [functions]; strange [functions] gets their strangeness. *p: (1 + normal runs at least as strange) / (1 + normal
+ * runs). Returns the limit above which a function is anomalous; the strangest exceeds it exactly if p <= rate. O(functions * runs). */
 static double calibrate_judge(const struct calibration *c, const struct calibrate_summary *seen, double *strange, double *p)
 {
 	struct crowd w = crowd_of(c, seen);
@@ -324,7 +324,7 @@ static double calibrate_judge(const struct calibration *c, const struct calibrat
 	return limit;
 }
 
-/* Returns the share of normal runs that the others call anomalous. */
+/* Returns the share of normal runs that are anomalous compared with the others. */
 static double calibrate_measured(const struct calibration *c)
 {
 	struct crowd w = crowd_of(c, NULL);
@@ -347,11 +347,11 @@ static double log_choose(size_t n, size_t k)
 	return lgamma((double)n + 1) - lgamma((double)k + 1) - lgamma((double)(n - k) + 1);
 }
 
-/* Returns the probability that at least `anomalous` of n further normal runs are stranger than all but allowed - 1 of `runs` normal ones.
- * They share the limit, so it is negative hypergeometric instead of binomial. For one run: allowed / (runs + 1). */
+/* Returns the probability that at least `anomalous` of n further normal runs are stranger than all but allowed - 1 of `runs` normal runs.
+ * Because the further runs share this limit, it is negative hypergeometric, not binomial. For one run: allowed / (runs + 1). */
 static double calibrate_chance(size_t runs, size_t allowed, size_t n, size_t anomalous)
 {
-	size_t top = anomalous + allowed - 1; /* strangest of all, fewer than `allowed` of which are the earlier runs */
+	size_t top = anomalous + allowed - 1; /* number of strangest runs, fewer than `allowed` of which are earlier runs */
 	double sum = 0.0;
 
 	ASSAY_BUG_IF(anomalous > n || allowed < 1 || allowed > runs);
@@ -379,7 +379,7 @@ static void held_out_learn(struct detector *d, const struct detector_training *t
 	calibrate_fit(t->rows, t->error, d->about.functions, d->about.runs, &options, d->calibration);
 	for (size_t i = 0; i < d->about.functions; i++) {
 		d->known[i] = true;
-		for (size_t m = 0; m < d->models.n; m++) /* in runs of two folds */
+		for (size_t m = 0; m < d->models.n; m++) /* known if runs of two folds have the function */
 			d->known[i] = d->known[i] && d->models.items[m].scale.known[i];
 		d->threshold[i] = d->known[i] ? d->calibration->threshold[i] : 0.0;
 	}

@@ -3,19 +3,19 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Compiled per width of registers, chosen at the start of a program, which is too early for sanitizers. */
+/* Compiles a function for several widths of registers. The program chooses one at its start, which is too early for sanitizers. */
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
 #define WIDEST __attribute__((target_clones("default", "avx2", "avx512f")))
 #else
 #define WIDEST
 #endif
 
-#define TILE  8 /* rows of a product per step */
-#define WIDTH 4 /* columns of each */
+#define TILE  8 /* rows of a product that one step computes */
+#define WIDTH 4 /* columns of a product that one step computes */
 
 typedef double lane __attribute__((vector_size(8 * WIDTH), aligned(8), may_alias));
 
-/* Computes `rows` (at most TILE, a constant of the caller) by WIDTH numbers of a product. */
+/* Computes `rows` (a constant, at most TILE) by WIDTH elements of a product. */
 static inline __attribute__((always_inline)) void tile(size_t rows, size_t columns, size_t depth, const double *a, size_t a_row,
 						       size_t a_depth, const double *b, const double *start, double *c)
 {
@@ -44,19 +44,19 @@ WIDEST void lanes_product(size_t rows, size_t columns, size_t depth, const doubl
 	}
 }
 
-/* Returns exp(-|x| factor), not below exp(-700); relative error below 4e-16. With the exponent t = n ln 2 + r, |r| <= ln 2 / 2, 2^n is set
- * by its exponent's bits and e^r is 1 + r + r^2 q(r). q is nearly the minimax polynomial of degree 9 on that interval (Chebyshev
- * interpolation; Muller, Elementary Functions, 3rd edition, chapter 3): in exact arithmetic e^r is off by 1.3e-17. */
+/* Returns exp(-|x| factor), at least exp(-700); relative error below 4e-16. The exponent is t = n ln 2 + r, |r| <= ln 2 / 2. Setting the
+ * exponent bits multiplies by 2^n. e^r is 1 + r + r^2 q(r), where q is nearly the minimax polynomial of degree 9 (Chebyshev interpolation;
+ * Muller, Elementary Functions, 3rd edition, chapter 3): in exact arithmetic e^r is off by 1.3e-17. */
 static inline double decay(double x, double factor)
 {
-	const double magic = 0x1.8p52; /* adding it rounds to an integer in the lowest bits */
+	const double magic = 0x1.8p52; /* adding this rounds to an integer in the lowest bits */
 	double t = -__builtin_fabs(x) * factor, shifted, n, r, q;
 	uint64_t bits, power;
 
 	t = t < -700.0 ? -700.0 : t;
 	shifted = t * 0x1.71547652b82fep+0 + magic;
 	n = shifted - magic;
-	r = (t - n * 0x1.62e42fee00000p-1) - n * 0x1.a39ef35793c76p-33; /* ln 2 in two parts, the first with room for n */
+	r = (t - n * 0x1.62e42fee00000p-1) - n * 0x1.a39ef35793c76p-33; /* ln 2 in two parts; multiplying the first by n is exact */
 	q = r * 0x1.af38d53857513p-26 + 0x1.2891a8c1d838dp-22;
 	q = q * r + 0x1.71de0d9c145d0p-19;
 	q = q * r + 0x1.a019b8ef67c6cp-16;

@@ -1,4 +1,4 @@
-/* Names and rows in canonical order, scales, and the models fitted to them. */
+/* Puts names and rows in canonical order, learns scales, and fits models. */
 #include "model/anomaly/detector_parts.h"
 
 #include "base/mem.h"
@@ -8,12 +8,12 @@
 #include <math.h>
 #include <string.h>
 
-#define TRAIN_MAX    20000  /* training rows of one scorer; more are thinned evenly */
+#define TRAIN_MAX    20000  /* maximum number of training rows of a scorer, taken evenly from more rows */
 #define CHUNK	     2048   /* rows that are judged at once */
 #define NORMAL_MAD   1.4826 /* standard deviations per MAD of a normal distribution */
-#define NORMAL_WIDTH 3.2897 /* standard deviations in the middle nine tenths of one */
-#define WITHIN_LEAST 4	    /* least samples from runs with two or more; with fewer, the spread over all samples is used */
-#define ROUNDING     1e-9   /* units: remainder of equal values */
+#define NORMAL_WIDTH 3.2897 /* width of the middle nine tenths of a normal distribution, in standard deviations */
+#define WITHIN_LEAST 4	    /* fewest samples from runs with two or more samples; with fewer, the unit is the spread over all samples */
+#define ROUNDING     1e-9   /* difference of equal values, in units */
 
 /* ---- names ---- */
 
@@ -31,7 +31,7 @@ static int names_compare(const void *a, const void *b, void *names)
 	return strcmp(all[*(const size_t *)a], all[*(const size_t *)b]);
 }
 
-/* Sorts order[n] of names. Fails if a name occurs twice. */
+/* Sorts order[n] by the names. Fails if a name occurs twice. */
 static enum assay_status names_order(const char *const *names, size_t n, const char *what, size_t *order, struct assay_error *err)
 {
 	for (size_t i = 0; i < n; i++)
@@ -256,7 +256,7 @@ static void scale_release(struct scale *s)
 	mem_free(s->known, s->center, s->unit, s->low, s->high);
 }
 
-/* Returns the spread of x [n]; changes x. */
+/* Returns the spread of x [n]: the larger of the scaled MAD and the scaled width of the middle nine tenths. Changes x. */
 static double spread_of(double *x, size_t n)
 {
 	double width, middle;
@@ -270,7 +270,7 @@ static double spread_of(double *x, size_t n)
 	return fmax(NORMAL_MAD * stats_quantile(x, n, .5), width / NORMAL_WIDTH);
 }
 
-/* Appends the distances of x[n] to their median, widened to those of many values. */
+/* Appends to `out` the distances of x[n] from their median, widened by sqrt(n / (n - 1)). Returns the new number of elements. */
 static size_t add_distances(const double *x, size_t n, double *out, size_t used)
 {
 	double middle, wider;
@@ -285,11 +285,11 @@ static size_t add_distances(const double *x, size_t n, double *out, size_t used)
 }
 
 struct scale_work {
-	double *all, *within; /* [samples of the function] */
+	double *all, *within; /* [samples of the function] values, and distances within runs */
 };
 
-/* Learns one function's column from its groups[n]. The unit is the robust spread of the function's samples within runs (the larger of
- * 1.4826 MAD and the width of the middle nine tenths as of a normal distribution), at least `tolerance`. */
+/* Learns one function's column from its groups[n]. The unit is the robust spread of the samples within runs, at least `tolerance`. low,
+ * high and center cover all samples. */
 static void scale_learn_column(const struct mat *z, const struct row_group *groups, size_t n, const bool *use, size_t j, double tolerance,
 			       struct scale_work *work, struct scale *out)
 {
@@ -335,7 +335,7 @@ static void scale_learn(const struct rows *rows, const bool *use, double toleran
 
 const struct detector_scaling detector_asinh = { .stretched = true, .learn = scale_learn };
 
-/* Reports whether the function's column is constant. */
+/* Reports whether the column is constant in the function's samples. */
 static bool scale_is_constant(const struct scale *s, size_t function, size_t j)
 {
 	size_t at = function * s->columns + j;
@@ -343,7 +343,7 @@ static bool scale_is_constant(const struct scale *s, size_t function, size_t j)
 	return s->high[at] - s->low[at] <= ROUNDING;
 }
 
-/* Converts row [columns] of z to units[columns]. */
+/* Converts a row [columns] of z to units [columns]. */
 static void scale_row(const struct scale *s, size_t function, const double *row, double *units)
 {
 	size_t at = function * s->columns;
@@ -386,7 +386,7 @@ static void model_scale(void *context, size_t i)
 	f->models->options->scaling->learn(f->rows, f->use[i], f->models->options->tolerance, scale);
 }
 
-/* Chooses the columns that vary in one of the cluster's functions. */
+/* Chooses the columns that vary in at least one of the cluster's functions. */
 static void expert_choose_columns(const struct models *models, const struct scale *scale, size_t cluster, struct expert *expert)
 {
 	expert->columns = mem_new(scale->columns + 1, sizeof(*expert->columns));
@@ -405,7 +405,7 @@ static bool expert_learns_from(const struct fitting *f, size_t model, size_t clu
 	return f->use[model][group->run] && f->models->cluster[group->function] == cluster;
 }
 
-/* Gathers the units of X->rows rows, evenly from all `total`, which are sorted by values within a run. */
+/* Gathers X->rows rows in units, evenly from all `total` rows, which are sorted by values within a run. */
 static void expert_gather(const struct fitting *f, size_t model, size_t cluster, size_t total, struct mat *X, size_t *run)
 {
 	const struct scale *scale = &f->models->items[model].scale;
@@ -463,7 +463,7 @@ void models_fit(const struct rows *rows, const bool *const *use, struct models *
 
 /* ---- errors ---- */
 
-/* Computes the scorer's parts, at the positions of all columns. */
+/* Computes the parts by the scorer, and puts them at the positions of all columns. */
 static void expert_parts(const struct expert *expert, const struct mat *units, struct mat *parts, struct mat *toward)
 {
 	struct mat x = mat_new(units->rows, expert->n_columns), part = mat_new(units->rows, expert->n_columns);
@@ -487,7 +487,7 @@ static void expert_parts(const struct expert *expert, const struct mat *units, s
 	mat_release(&expected);
 }
 
-/* Judges units [n x columns] from scale_row(). */
+/* Judges units [n x columns] that scale_row() made. */
 static void models_parts(const struct models *models, size_t model, size_t function, const struct mat *units, struct mat *parts,
 			 struct mat *toward)
 {
