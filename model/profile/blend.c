@@ -23,16 +23,16 @@ const struct additive_options blend_grid[BLEND_ADDITIVE] = { { 2, .5 }, { 2, 1.0
 struct boost {
 	const struct features *features;
 	size_t n;
-	size_t *type;	/* [n] */
-	double *weight; /* [n] */
+	size_t *type;	/* [n] type of each row */
+	double *weight; /* [n] multiplicity of each row */
 	double total;
 	double *residual; /* [n] */
-	double *update;	  /* [n] */
-	size_t *order;	  /* [cols x n] rows, ascending by the feature */
-	double *gain;	  /* [cols] gain of its best cut */
-	size_t *at;	  /* [cols] rows below that cut */
-	double *below;	  /* [cols] mean residual below it */
-	double *above;	  /* [cols] above it */
+	double *update;	  /* [n] change of the prediction in this stage */
+	size_t *order;	  /* [cols x n] rows in ascending order of the feature */
+	double *gain;	  /* [cols] gain of the feature's best cut */
+	size_t *at;	  /* [cols] number of rows below that cut */
+	double *below;	  /* [cols] mean residual below that cut */
+	double *above;	  /* [cols] mean residual above that cut */
 };
 
 static double boost_value(const struct boost *b, size_t feature, size_t row)
@@ -83,7 +83,7 @@ static void boost_release(struct boost *b)
 	mem_free(b->type, b->weight, b->residual, b->update, b->order, b->gain, b->at, b->below, b->above);
 }
 
-/* Finds the best cut along a feature by the decrease of the mean squared residual. Does not cut between equal values. */
+/* Finds the cut along a feature that decreases the mean squared residual most. Does not cut between equal values. */
 static void boost_best_cut(struct boost *b, size_t j)
 {
 	const size_t *order = &b->order[j * b->n];
@@ -145,7 +145,7 @@ static void boost_take_step(struct boost *b, struct stumps *s, size_t j, double 
 		b->update[order[i]] += part * (i < b->at[j] ? b->below[j] : b->above[j]);
 }
 
-/* Makes one stage; false: nothing is left to split. */
+/* Makes one stage. Returns false if nothing is left to split. */
 static bool boost_stage(struct boost *b, struct stumps *s, double *gained)
 {
 	double top = 0.0, tied = 0.0, enough;
@@ -228,7 +228,7 @@ void blend_data_of(const struct mat *rates, const double *cost, const size_t *ty
 	d.type = mem_new(d.rows, sizeof(*d.type));
 	memcpy(d.type, type, d.rows * sizeof(*type));
 	for (size_t i = 0; i < d.rows; i++) {
-		/* As in the sums, so that changing the unit changes only the scale. */
+		/* As in additive_sums_of(), so that a change of the unit changes only the scale. */
 		d.log_cost[i] = stats_round(log(cost[i]) - log(d.sums.y_scale));
 		d.type_cost[type[i]] += d.log_cost[i];
 		rows[type[i]] += 1.0;
@@ -259,8 +259,8 @@ static double relative_error(double predicted, double measured)
 	return fabs(expm1(fmin(predicted - measured, LOG_MAX)));
 }
 
-/* Predicts the rows of all types that do not count, by the additive grid and the stumps fitted to the others: [BLEND_ADDITIVE + 1] per
- * row. */
+/* Predicts the rows of all types with count 0 by the additive grid and the stumps, fitted to the other types: out [rows x BLEND_ADDITIVE +
+ * 1]. */
 static void predict_left_out(const struct blend_data *d, const double *count, struct mat *out)
 {
 	struct additive additive;
@@ -283,7 +283,7 @@ static void predict_left_out(const struct blend_data *d, const double *count, st
 	stumps_release(&stumps);
 }
 
-/* Computes the mean relative error of every candidate over the rows of a type: sum [BLEND_CANDIDATES], overwritten. */
+/* Sets sum [BLEND_CANDIDATES] to the mean relative error of every candidate over the rows of a type. */
 static void candidates_errors(const struct blend_data *d, size_t type, const struct mat *predicted, double *sum)
 {
 	double rows = 0.0;
@@ -334,7 +334,7 @@ static void candidates_weigh(const double *error, double types, struct blend_cho
 			choice->additive[c / BLEND_PARTS] += choice->weight[c] * (1.0 - stumps);
 		additive += choice->weight[c] * (1.0 - stumps);
 	}
-	for (size_t k = 0; k < BLEND_ADDITIVE; k++) /* even if the stumps have all weight, shares need the additive part */
+	for (size_t k = 0; k < BLEND_ADDITIVE; k++) /* shares need the additive part, even if the stumps have all weight */
 		choice->additive[k] = additive > 1e-9 ? choice->additive[k] / additive : 1.0 / BLEND_ADDITIVE;
 }
 
@@ -392,12 +392,12 @@ double blend_predict(const struct blend *b, const double *logs)
 
 /* ---- validation ---- */
 
-/* Nested validation: for judging type `a`, the candidates' weights come from their errors on each `b` with both held out. The same fit
- * serves for judging `b`, so that each pair is fitted once. */
+/* State of the nested validation. To judge type `a`, the candidates get weights by their errors on each other type `b`, with both held out.
+ * The same fit serves to judge `b`, so that each pair is fitted once. */
 struct validating {
 	const struct blend_data *data;
 	struct blend_validation *out;
-	double *errors; /* [types x types x BLEND_CANDIDATES]: judged type, other held-out type */
+	double *errors; /* [types x types x BLEND_CANDIDATES], by judged type, then other held-out type */
 };
 
 static double *validating_errors(const struct validating *v, size_t judged, size_t beside)
@@ -414,7 +414,7 @@ static double *counts_without(size_t types, size_t a, size_t b)
 	return count;
 }
 
-/* Computes a pair (a, b), a < b, numbered by b, then a. */
+/* Computes the errors of one pair (a, b), a < b. Pairs are numbered by b, then a. */
 static void validating_pair(void *context, size_t pair)
 {
 	const struct validating *v = context;

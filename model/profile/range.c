@@ -8,21 +8,21 @@
 #include <math.h>
 #include <stdbool.h>
 
-#define GRADIENT_TOLERANCE 1e-12 /* relative to |h|: a smaller gradient counts as 0 */
-#define PIVOT_TOLERANCE	   1e-13 /* remainder of a new column after those in use, below which it depends on them */
-#define STEPS		   30	 /* steps of the bisection, for a precision of the share better than 1e-6 */
+#define GRADIENT_TOLERANCE 1e-12 /* relative to |h|: smaller gradients count as 0 */
+#define PIVOT_TOLERANCE	   1e-13 /* remainder of a new column, relative to its square, below which it depends on the used columns */
+#define STEPS		   30	 /* steps of the bisection: the share's error is below 1e-6 */
 
 /* ---- non-negative least squares ---- */
 
-/* Non-negative least squares by normal equations: minimises w'Gw - 2 h'w subject to w >= 0. Source: Lawson and Hanson, Solving Least
- * Squares Problems (1974), chapter 23; on the Gram matrix as Bro and de Jong, Journal of Chemometrics 11, 1997. Deterministic: the largest
- * gradient enters first, ties by column. */
+/* Solves non-negative least squares by normal equations: minimises w'Gw - 2 h'w subject to w >= 0. Source: Lawson and Hanson, Solving Least
+ * Squares Problems (1974), chapter 23; on the Gram matrix as Bro and de Jong, Journal of Chemometrics 11, 1997. Deterministic: the column
+ * with the largest gradient enters first; the lower column wins ties. */
 /* Buffers for problems of up to `capacity` columns. */
 struct nnls {
 	size_t capacity;
-	size_t *used;	 /* columns with w > 0, in the order of their entry */
-	bool *in;	 /* [capacity] whether a column is used */
-	bool *dependent; /* [capacity] whether a column depends on the used ones */
+	size_t *used;	 /* [capacity] columns with w > 0, in the order of entry */
+	bool *in;	 /* [capacity] whether a column is in `used` */
+	bool *dependent; /* [capacity] whether a column is linearly dependent on the used ones */
 	double *factor;	 /* [capacity x capacity] lower Cholesky factor of G over `used` */
 	double *z;	 /* [capacity] solution over `used` without the bounds */
 };
@@ -47,7 +47,7 @@ static void nnls_free(struct nnls *s)
 	mem_free(s->used, s->in, s->dependent, s->factor, s->z, s);
 }
 
-/* Computes row k of the factor, for used[k]; false: the column depends on the earlier ones. */
+/* Computes row k of the factor, for used[k]. Returns false if that column depends on the earlier ones. */
 static bool nnls_factor_row(struct nnls *s, const struct mat *G, size_t k)
 {
 	double *row = &s->factor[k * s->capacity];
@@ -86,7 +86,7 @@ static void nnls_solve_used(struct nnls *s, const double *h, size_t n)
 	}
 }
 
-/* Moves from w towards z as far as the bounds allow, and removes columns that reach zero. Returns how many are left. */
+/* Moves w towards z as far as the bounds allow, and removes columns that reach zero. Returns the number of remaining columns. */
 static size_t nnls_step_back(struct nnls *s, const struct mat *G, double *w, size_t n)
 {
 	double step = 1.0;
@@ -109,11 +109,11 @@ static size_t nnls_step_back(struct nnls *s, const struct mat *G, double *w, siz
 		kept += s->in[column];
 	}
 	for (size_t i = 0; i < kept; i++)
-		(void)nnls_factor_row(s, G, i); /* a subset of independent columns is independent */
+		(void)nnls_factor_row(s, G, i); /* succeeds: a subset of independent columns is independent */
 	return kept;
 }
 
-/* Returns the column with the largest gradient that may enter; G->cols: none. */
+/* Returns the column with the largest gradient that may enter; G->cols if there is none. */
 static size_t nnls_steepest(const struct nnls *s, const struct mat *G, const double *h, const double *w, size_t n, double tolerance)
 {
 	size_t best = G->cols;
@@ -134,7 +134,7 @@ static size_t nnls_steepest(const struct nnls *s, const struct mat *G, const dou
 	return best;
 }
 
-/* Repeats until the solution over the used columns keeps the bounds; returns their number. */
+/* Repeats steps until the solution over the used columns keeps the bounds. Returns their number. */
 static size_t nnls_keep_bounds(struct nnls *s, const struct mat *G, const double *h, double *w, size_t n)
 {
 	for (;;) {
@@ -164,7 +164,7 @@ static double nnls_largest(const double *h, size_t p)
 /* Solves the problem.
  * G     [p x p] symmetric positive semidefinite, finite; p <= capacity.
  * h     [p] finite.
- * w     [p] filled: a minimiser; if columns are linearly dependent to working precision, one with the fewest of them.
+ * w     [p] gets a minimiser; if columns are linearly dependent to working precision, one with the fewest columns.
  * Cost: about k^3 for each of the k used columns. */
 static void nnls_solve(struct nnls *s, const struct mat *G, const double *h, double *w)
 {
@@ -191,7 +191,7 @@ static void nnls_solve(struct nnls *s, const struct mat *G, const double *h, dou
 		for (size_t j = 0; j < p; j++)
 			s->dependent[j] = false;
 		if (!s->in[column])
-			s->dependent[column] = true; /* entered by rounding only: not again immediately */
+			s->dependent[column] = true; /* only rounding made it enter: it must not enter again immediately */
 	}
 }
 
@@ -213,15 +213,15 @@ static double nnls_objective(const struct mat *G, const double *h, const double 
 /* ---- the range of all fits that are nearly as good ---- */
 
 struct ranging {
-	const struct mat *least_of, *most_of; /* [cols x parts] */
+	const struct mat *least_of, *most_of; /* [cols x parts] bounds of each part's share of a column */
 	struct mat G;
 	double *h;
-	double limit; /* mean squared relative error of a fit that is just good enough */
+	double limit; /* mean squared relative error at which a fit is just good enough */
 	double *least, *most;
 };
 
-/* Returns the share of a part, of[k * stride] of each column, in the best fit if `multiplier` times the share is subtracted from the error.
- * *error: the error itself. */
+/* Returns the share of a part in the fit that minimises the error less `multiplier` times the share. The part has of[k * stride] of column
+ * k. *error gets the error itself. */
 static double range_share(const struct ranging *r, const double *of, size_t stride, double multiplier, struct nnls *nnls, double *h,
 			  double *w, double *error)
 {
@@ -237,7 +237,7 @@ static double range_share(const struct ranging *r, const double *of, size_t stri
 	return share;
 }
 
-/* Returns the share at the multiplier of this sign at which the error reaches the limit. */
+/* Returns the share for the multiplier, with the sign `sign`, at which the error reaches the limit. */
 static double range_end(const struct ranging *r, size_t part, double sign)
 {
 	const struct mat *parts = sign < 0.0 ? r->least_of : r->most_of;
@@ -255,7 +255,7 @@ static double range_end(const struct ranging *r, size_t part, double sign)
 		share = range_share(r, of, stride, sign * high, nnls, h, h + p, &error);
 	}
 	if (error <= r->limit)
-		best = share; /* no error limits it */
+		best = share; /* the error never reaches the limit */
 	for (size_t i = 0; i < STEPS && error > r->limit * (1.0 - 1e-6) && high - low > 1e-6 * high; i++) {
 		double middle = .5 * (low + high), at;
 

@@ -10,17 +10,17 @@
 #include <stdbool.h>
 #include <string.h>
 
-#define STAND_INS_MISS .05 /* root mean square of the relative error, up to which other columns are as good as a column itself */
-#define ITSELF	       .5  /* probability that a column's share is its own, if others could replace it */
+#define STAND_INS_MISS .05 /* root mean square relative error up to which other columns can replace a column */
+#define ITSELF	       .5  /* probability that a column keeps its share if others could replace it */
 #define TERMS_MAX      3   /* the factor and two resources */
 #define FLOOR	       .01 /* error below which models are equally good */
-#define CLIP	       2.0 /* |log error| of one type: larger errors count the same */
+#define CLIP	       2.0 /* largest |log error| of one type that counts */
 #define SINGULAR       1e-10
 #define NEGLIGIBLE     1e-6
 
 /* ---- replacements of a column ---- */
 
-/* Computes the weights a, b > 0 of the least squares of a x + b y = 1; with y NULL, of a x = 1. */
+/* Computes the weights of the least-squares fit a x + b y = 1; if y is NULL, a x = 1. False: one is not positive, or not finite. */
 static bool weights_of(const double *x, const double *y, size_t n, double *a, double *b)
 {
 	double xx = 0.0, xy = 0.0, yy = 0.0, x1 = 0.0, y1 = 0.0, left;
@@ -42,7 +42,7 @@ static bool weights_of(const double *x, const double *y, size_t n, double *a, do
 	return *a > 0.0 && isfinite(*a) && (!y || *b > 0.0) && isfinite(*b);
 }
 
-/* Reports whether they are as good as the column that divides x and y [n]; *part as in struct stand_in. */
+/* Reports whether x and y [n], times relative to those of a column, can replace that column; *part as in struct stand_in. */
 static bool stands_in(const double *x, const double *y, size_t n, double *part)
 {
 	double a, b, squares = 0.0, free_types = (double)n - (y ? 2.0 : 1.0);
@@ -59,7 +59,7 @@ static bool stands_in(const double *x, const double *y, size_t n, double *part)
 	return stats_round(sqrt(squares / free_types)) < STAND_INS_MISS;
 }
 
-/* Computes all others' times relative to column k's: ratio [columns x types]. */
+/* Computes the times of all columns relative to those of column k: ratio [columns x types]. */
 static void ratios_of(const struct features *f, size_t k, struct mat *ratio)
 {
 	for (size_t j = 0; j < f->n; j++)
@@ -98,9 +98,9 @@ static void stand_ins_release(struct stand_ins *s)
 
 /* ---- one fit ---- */
 
-/* Computes the shares of the columns on every type, [cols] with the unexplained part last. The fit's error is unexplained: if a type's time
- * is predicted a fifth too short or too long, a fifth or a sixth is unexplained, and the columns share the rest. With `all_explained`, the
- * columns share the error, too, because it may be theirs. */
+/* Computes the shares of the columns on every type: [types x cols], the unexplained part last. The fit's error is unexplained: if a type's
+ * time is predicted a fifth too short or too long, a fifth or a sixth is unexplained, and the columns share the rest. With `all_explained`,
+ * the columns share the error, too, because it may be theirs. */
 static void shares_of_columns(const struct blend_data *d, const struct additive *fit, bool all_explained, struct mat *out)
 {
 	size_t n = d->features.n;
@@ -118,7 +118,7 @@ static void shares_of_columns(const struct blend_data *d, const struct additive 
 	}
 }
 
-/* Sums over the columns of each group; [types x groups + 1]. */
+/* Sums the shares over the columns of each group: out [types x groups + 1]. */
 static void shares_of_groups(const struct blend_data *d, const struct mat *columns, struct mat *out)
 {
 	memset(out->at, 0, out->rows * out->cols * sizeof(double));
@@ -149,9 +149,9 @@ static void mat_column_means(const struct mat *m, double *mean)
 /* ---- parts of the time: the groups, the unexplained part, and the requested parts ---- */
 
 struct dividing {
-	size_t groups, n;		  /* n: groups + 1 and all others */
-	struct mat of, least_of, most_of; /* [cols x n] parts of a column's time: its own; bounds with its replacements */
-	size_t *level;			  /* [n] 0: groups */
+	size_t groups, n;		  /* n: number of parts, groups + 1 and all others */
+	struct mat of, least_of, most_of; /* [cols x n] each part's share of a column's time; bounds of it with replacements */
+	size_t *level;			  /* [n] level of each part; 0 for groups */
 };
 
 static void dividing_stand_ins(struct dividing *p, const struct stand_ins *s)
@@ -204,7 +204,7 @@ struct resampling {
 	const struct blend *blend;
 	const struct stand_ins *stand_ins;
 	uint64_t seed;
-	struct mat below, above; /* [draws x cols] shares of the columns in the drawn models; the same as if these had no error */
+	struct mat below, above; /* [draws x cols] shares of the columns in the drawn models; `above`: as if these models had no error */
 };
 
 void shares_draw(size_t types, struct rng *rng, double *count)
@@ -219,7 +219,7 @@ void shares_draw(size_t types, struct rng *rng, double *count)
 	}
 }
 
-/* Makes the i-th resample: seeds *rng, draws count [types], fits; additive_release() the fit. */
+/* Makes resample i: seeds *rng, draws count [types], and fits. Free the fit with additive_release(). */
 static void shares_resample(const struct blend_data *d, const struct blend_choice *choice, uint64_t seed, size_t i, struct rng *rng,
 			    double *count, struct additive *fit)
 {
@@ -229,7 +229,7 @@ static void shares_resample(const struct blend_data *d, const struct blend_choic
 	additive_weigh(fit, blend_grid, choice->additive, BLEND_ADDITIVE);
 }
 
-/* Draws one model of a fit with the probability of its weight; u in [0, 1). *model must outlive the result, which owns nothing. */
+/* Returns a fit with one model, drawn with the probability of its weight; u in [0, 1). *model must outlive it; it owns nothing. */
 static struct additive shares_one_model(const struct additive *fit, double u, struct additive_model *model)
 {
 	size_t k = 0, last = 0;
@@ -243,7 +243,7 @@ static struct additive shares_one_model(const struct additive *fit, double u, st
 	return (struct additive){ .cols = fit->cols, .models = model, .n = 1, .types = fit->types };
 }
 
-/* Lets each column keep its share, or gives it to a replacement, at random. */
+/* Lets each column keep its share, or gives the share to a replacement, at random. */
 static void shares_hand_over(const struct stand_ins *s, struct rng *rng, double *below, double *above)
 {
 	double given[2];
@@ -293,7 +293,7 @@ static void shares_draw_models(void *context, size_t i)
 	free(count);
 }
 
-/* Sums drawn shares to parts: [draws x parts]. */
+/* Sums the drawn shares of columns to shares of parts: [draws x parts]. */
 static struct mat shares_divide(const struct mat *drawn, const struct dividing *parts)
 {
 	struct mat m = mat_new(drawn->rows, parts->n);
@@ -305,7 +305,7 @@ static struct mat shares_divide(const struct mat *drawn, const struct dividing *
 	return m;
 }
 
-/* Adds the leading part of each level in one draw; the unexplained part never leads. */
+/* Adds `weight` to `first` of the part that leads its level in one draw. The unexplained part never leads. */
 static void shares_lead(const struct dividing *parts, const double *share, double weight, struct shares_part *out)
 {
 	for (size_t g = 0; g < parts->n; g++) {
@@ -318,7 +318,7 @@ static void shares_lead(const struct dividing *parts, const double *share, doubl
 	}
 }
 
-/* Summarizes the draws. The unexplained part counts to no part at the low end, and to each at the high end; for itself the reverse. */
+/* Computes low, high, first. A part's low end excludes the unexplained part, its high end includes it; reversed for that part itself. */
 static void shares_summarise(const struct resampling *r, const struct dividing *parts, struct shares_part *out)
 {
 	struct mat below = shares_divide(&r->below, parts), above = shares_divide(&r->above, parts);
@@ -348,7 +348,7 @@ static void shares_summarise(const struct resampling *r, const struct dividing *
 
 /* ---- all ---- */
 
-/* Computes shares from the average of models: of the groups directly, of other parts with replacements of the columns. */
+/* Computes shares from the average of models: those of the groups directly, those of other parts with replacements of the columns. */
 static void shares_central(const struct dividing *p, const struct stand_ins *s, double *column, struct shares_part *out)
 {
 	double *with = mem_new(p->of.rows, sizeof(*with));
@@ -421,7 +421,7 @@ void shares_of(const struct blend_data *d, const struct blend *blend, const stru
 	parallel_for(options->resamples, options->threads, shares_draw_models, &r);
 	shares_summarise(&r, &parts, part);
 	range_of(d, &parts.least_of, &parts.most_of, noise, options->threads, ends, ends + parts.n);
-	for (size_t g = 0; g < parts.n; g++) { /* the average of models is one more fit that is nearly as good */
+	for (size_t g = 0; g < parts.n; g++) { /* the averaged models are one more fit that is nearly as good */
 		part[g].least = fmin(ends[g], part[g].share);
 		part[g].most = fmax(ends[parts.n + g], part[g].share);
 	}
@@ -446,18 +446,18 @@ void shares_release(struct shares *s)
 
 struct growing {
 	const struct blend_data *data;
-	const double *ratio; /* [types] */
+	const double *ratio; /* [types] cost of the newer version / cost of the older one */
 	struct blend_choice choice;
-	double *x;     /* [types x features.n] */
-	size_t groups; /* number with the unexplained part */
+	double *x;     /* [types x features.n] regressors (1 / rate) / cost */
+	size_t groups; /* number of groups, with the unexplained part */
 	uint64_t seed;
-	struct mat change[2]; /* [resamples * SHARES_DRAWS x groups]; [1]: as if the older version's models had no error */
+	struct mat change[2]; /* [resamples * SHARES_DRAWS x groups] drawn changes; [1]: as if the older version's models had no error */
 };
 
 /* ---- models of the ratio ---- */
 
 struct change {
-	size_t terms, col[TERMS_MAX]; /* col[0] represents the factor */
+	size_t terms, col[TERMS_MAX]; /* col[0] is unused: term 0 is the factor */
 	double b[TERMS_MAX];
 	double weight;
 };
@@ -472,7 +472,7 @@ static double change_regressor(const struct growing *g, const struct change *m, 
 	return i ? g->x[t * g->data->features.n + m->col[i]] : 1.0;
 }
 
-/* Inverts the normal equations' matrix, by Gauss and Jordan; false: it is singular. */
+/* Inverts the matrix of the normal equations by Gauss and Jordan. Returns false if it is singular. */
 static bool change_invert(size_t n, double a[TERMS_MAX][TERMS_MAX], double inverse[TERMS_MAX][TERMS_MAX])
 {
 	double scale[TERMS_MAX];
@@ -482,7 +482,7 @@ static bool change_invert(size_t n, double a[TERMS_MAX][TERMS_MAX], double inver
 		for (size_t j = 0; j < n; j++)
 			inverse[i][j] = i == j ? 1.0 : 0.0;
 	}
-	for (size_t i = 0; i < n; i++) { /* positive definite: no pivots needed */
+	for (size_t i = 0; i < n; i++) { /* no pivoting: the matrix is positive definite */
 		double pivot = a[i][i];
 
 		if (!(pivot > SINGULAR * scale[i]))
@@ -503,8 +503,8 @@ static bool change_invert(size_t n, double a[TERMS_MAX][TERMS_MAX], double inver
 	return true;
 }
 
-/* Fits by least squares, each type `count` times. Also computes the mean |log error| on held-out types without a further fit: the residual
- * without a type is its residual / (1 - its leverage) (Allen, Technometrics 16(1), 1974). False: singular, not finite, or a time <= 0. */
+/* Fits by least squares, each type `count` times. *error: mean |log error| on held-out types, without a further fit: the residual without a
+ * type is residual / (1 - leverage) (Allen, Technometrics 16(1), 1974). Returns false if singular, not finite, or a time is <= 0. */
 static bool change_fit(const struct growing *g, const double *count, struct change *m, double *error)
 {
 	double a[TERMS_MAX][TERMS_MAX] = { { 0 } }, inverse[TERMS_MAX][TERMS_MAX], h[TERMS_MAX] = { 0 }, sum = 0, total = 0;
@@ -556,7 +556,7 @@ static void changes_try(const struct growing *g, const double *count, struct cha
 	mem_append(out->items, out->n, &out->capacity, m);
 }
 
-/* Converts logs of errors to weights whose sum is one. */
+/* Turns logs of errors into weights, whose sum is one. */
 static void changes_weigh(struct changes *c, size_t types)
 {
 	double least = HUGE_VAL, sum = 0, of_size[TERMS_MAX + 1] = { 0 };
@@ -589,14 +589,14 @@ static void changes_fit(const struct growing *g, const double *count, struct cha
 		for (size_t j = 0; j < k && types > 3; j++)
 			changes_try(g, count, (struct change){ .terms = 3, .col = { 0, j, k } }, &c);
 	}
-	ASSAY_BUG_IF(c.n == 0); /* the model with only the factor always exists */
+	ASSAY_BUG_IF(c.n == 0); /* the model with only the factor can always be fitted */
 	changes_weigh(&c, types);
 	*out = c;
 }
 
 /* ---- contributions ---- */
 
-/* Adds `part` of the model's changes, with the older version's groups in shares [types x groups]. */
+/* Adds `part` of the model's changes per group to `out`. shares [types x groups] are those of the older version. */
 static void change_add(const struct growing *g, const struct change *m, const struct mat *shares, const double *count, double part,
 		       double *out)
 {
@@ -608,7 +608,7 @@ static void change_add(const struct growing *g, const struct change *m, const st
 		double weight = part * count[t] / total, left = g->ratio[t];
 
 		if (!(count[t] > 0))
-			continue; /* the model need not be finite there */
+			continue; /* the model need not be finite on this type */
 		for (size_t k = 0; k < g->groups; k++)
 			out[k] += weight * (m->b[0] - 1) * mat_get(shares, t, k);
 		left -= m->b[0];
@@ -622,8 +622,8 @@ static void change_add(const struct growing *g, const struct change *m, const st
 	}
 }
 
-/* Returns the group with most of the time that the model adds or removes, apart from the factor; g->groups - 1: it is the factor. time
- * [g->groups] is a buffer. */
+/* Returns the group whose time the model changes most, apart from the factor; g->groups - 1 if it changes none. time [g->groups] is a
+ * buffer. */
 static size_t change_leading_group(const struct growing *g, const struct change *m, double *time)
 {
 	size_t lead = g->groups - 1;
@@ -649,8 +649,8 @@ static const struct change *changes_draw(const struct changes *c, double u)
 	return &c->items[last];
 }
 
-/* Computes lead by models of the slower version relative to the faster one: the time added, or removed. A version that needs a tenth of the
- * time is the older one without something, rather than a tenth of it with something more. */
+/* Computes `lead` by models of the slower version relative to the faster one, which add time. A version that needs a tenth of the time is
+ * the older one without something, rather than a tenth of it with something more. */
 static void growing_lead(const struct growing *g, struct growth *out)
 {
 	const struct blend_data *d = g->data;
@@ -665,7 +665,7 @@ static void growing_lead(const struct growing *g, struct growth *out)
 	for (size_t t = 0; t < d->types; t++)
 		mean += log(g->ratio[t]);
 	for (size_t t = 0; t < d->types; t++) {
-		double cheap = stats_round(mean) < 0 ? g->ratio[t] : 1; /* cost of the faster version, relative to the older one's */
+		double cheap = stats_round(mean) < 0 ? g->ratio[t] : 1; /* cost of the faster version, relative to the older version */
 
 		count[t] = 1;
 		ratio[t] = stats_round(mean) < 0 ? 1 / g->ratio[t] : g->ratio[t];
@@ -706,7 +706,7 @@ static void growing_resample(void *context, size_t i)
 	free(count);
 }
 
-/* Computes intervals: the wider of both treatments of the models' error, which belongs to some group. */
+/* Computes intervals: the wider one of two treatments of the models' error, which is unexplained or shared by the groups. */
 static void growing_summarise(const struct growing *g, size_t resamples, struct growth *out)
 {
 	size_t n = resamples * SHARES_DRAWS;
@@ -728,7 +728,7 @@ static void growing_summarise(const struct growing *g, size_t resamples, struct 
 	free(values);
 }
 
-/* Uses Student's t over types: resampling only a few gives intervals that are too narrow. */
+/* Computes the total and its interval by Student's t over types: resampling only a few types gives intervals that are too narrow. */
 static void growing_total(const struct growing *g, struct growth *out)
 {
 	size_t n = g->data->types;

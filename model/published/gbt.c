@@ -1,5 +1,5 @@
-/* Boosting; the best split of a set of rows; and a cache of such sets. The 15,000 searches of a fit are in a few hundred sets of rows, so
- * data that do not depend on the residuals are kept. */
+/* Boosting, the search for the best split of a set of rows, and a cache of such sets. The 15,000 searches of a fit are in a few hundred
+ * sets, so the cache keeps the data that do not depend on the residuals. */
 #include "model/published/gbt.h"
 
 #include "base/mem.h"
@@ -13,9 +13,9 @@ const struct gbt_options gbt_paper = { .trees = 1000, .max_depth = 4, .min_sampl
 
 #define LEAF	    UINT32_MAX
 #define NODES_BYTES ((size_t)8 << 20) /* limit of all nodes, kept from tree to tree: more is slower at n = 136, p = 43 (page faults) */
-#define NEAR	    1e-7f	      /* feature values that are this close are equal: scikit-learn's FEATURE_THRESHOLD */
+#define NEAR	    1e-7f	      /* closer feature values are equal: scikit-learn's FEATURE_THRESHOLD */
 #define BUCKETS	    4096
-#define NOWHERE	    UINT16_MAX /* no row's index: GBT_ROWS_MAX rows have smaller ones */
+#define NOWHERE	    UINT16_MAX /* no row: all indices are smaller, by GBT_ROWS_MAX */
 
 /* ---- standardising columns ---- */
 
@@ -33,7 +33,7 @@ static double column_variance(const struct mat *X, size_t j, double mean)
 	return (squares - sum * sum / n) / n;
 }
 
-/* Reports whether the variance is only due to rounding of the mean of equal values: scikit-learn's bound. */
+/* Reports whether the variance is only a rounding error of the mean of equal values, by scikit-learn's bound. */
 static bool column_is_constant(double n, double mean, double variance)
 {
 	double rounding = n * mean * DBL_EPSILON;
@@ -61,37 +61,37 @@ void gbt_standardise(struct mat *X, double *mean, double *scale)
 
 /* ---- one node per set of rows, found by its hash ---- */
 
-/* The split of a node; valid until the next search in the same node. */
+/* Split of a node, valid until the next search in the same node. */
 struct gbt_split {
 	double gain;	      /* decrease of the sum of squares */
-	double threshold;     /* left if (float)x <= threshold */
+	double threshold;     /* a row goes left if (float)x <= threshold */
 	size_t n_tied;	      /* number of equally good features, >= 1 */
-	const uint32_t *tied; /* ascending; the first one defines the split */
+	const uint32_t *tied; /* [n_tied] ascending; the first one defines the split */
 	bool ambiguous;	      /* another partition of the rows is as good */
 };
 
 /* A set of rows. */
 struct gbt_node {
 	size_t n;
-	uint16_t *rows; /* [n] ascending */
+	uint16_t *rows; /* [n] in ascending order */
 	struct gbt_split split;
 	struct gbt_node *left, *right; /* NULL until a search finds a split */
 	struct gbt_order *order;       /* NULL until the first search */
-	struct gbt_node *parent;       /* a larger set of rows that has an order; NULL for the root */
-	struct gbt_node *next;	       /* in the bucket of its hash */
+	struct gbt_node *parent;       /* node of a larger set of rows, which has an order; NULL for the root */
+	struct gbt_node *next;	       /* next node in the same hash bucket */
 	uint64_t hash;
 };
 
 /* The order of a node's rows along each feature that varies in it. */
 struct gbt_order {
 	size_t features;
-	uint32_t *feature; /* [features] */
+	uint32_t *feature; /* [features] index of each feature */
 	uint16_t *row;	   /* [features x n] index into node->rows, sorted by the feature */
-	double *weight;	   /* [features x n] n / (n_left * n_right) of a cut after this row; 0 if the next value is the same */
+	double *weight;	   /* [features x n] n / (n_left * n_right) of a cut after this row; 0 if the next value is equal */
 
-	/* Results of the last search: the two largest gains along each feature, and the split. */
-	double *best, *second; /* [features] */
-	uint32_t *tied;	       /* [features] */
+	/* Results of the last search. */
+	double *best, *second; /* [features] the two largest gains along each feature */
+	uint32_t *tied;	       /* [features] see struct gbt_split */
 	bool *mark;	       /* [n] whether a row is on the left side */
 	size_t n_left;
 };
@@ -100,13 +100,13 @@ struct gbt_nodes {
 	size_t n, p;
 	float *x;	  /* [p x n] values by feature */
 	size_t bytes;	  /* size of all nodes except the root */
-	uint16_t *sorted; /* [n] buffer */
+	uint16_t *sorted; /* [n] buffer for sorted rows */
 	uint16_t *index;  /* [n] buffer: positions of a parent's rows in its child */
 	struct gbt_node *root;
 	struct gbt_node *buckets[BUCKETS];
 };
 
-/* Mixes a row's index: the finaliser of splitmix64 (Steele, Lea, Flood, OOPSLA 2014). */
+/* Returns the hash of a row's index: the finaliser of splitmix64 (Steele, Lea, Flood, OOPSLA 2014). */
 static uint64_t gbt_hash_row(uint16_t row)
 {
 	uint64_t z = (row + 1ull) * 0x9e3779b97f4a7c15ull;
@@ -125,7 +125,7 @@ static uint64_t gbt_hash_rows(const uint16_t *rows, size_t n)
 	return hash;
 }
 
-/* Returns the node of a set of rows, a new one if necessary; takes over `rows`. */
+/* Returns the node of a set of rows; makes a new one if there is none. Takes over `rows`. */
 static struct gbt_node *gbt_node_of(struct gbt_nodes *nodes, struct gbt_node *parent, uint16_t *rows, size_t n)
 {
 	uint64_t hash = gbt_hash_rows(rows, n);
@@ -144,7 +144,7 @@ static struct gbt_node *gbt_node_of(struct gbt_nodes *nodes, struct gbt_node *pa
 	return node;
 }
 
-/* Returns the node of the n rows of `node` with order->mark == mark. */
+/* Returns the node of those n rows of `node` whose order->mark equals `mark`. */
 static struct gbt_node *gbt_nodes_side(struct gbt_nodes *nodes, struct gbt_node *node, bool mark, size_t n)
 {
 	uint16_t *rows = mem_new(n, sizeof(*rows));
@@ -183,7 +183,7 @@ static void gbt_nodes_forget(struct gbt_nodes *nodes, const struct gbt_node *kep
 	nodes->bytes = 0;
 }
 
-/* Frees every node except the root if all together take more than `bytes`. Call it between trees. */
+/* Frees all nodes except the root if they take more than `bytes`. Call it between trees. */
 static void gbt_nodes_trim(struct gbt_nodes *nodes, size_t bytes)
 {
 	if (nodes->bytes <= bytes)
@@ -209,7 +209,7 @@ static struct gbt_order *gbt_order_new(struct gbt_nodes *nodes, size_t n, size_t
 	return order;
 }
 
-/* Adds a feature by which nodes->sorted orders the node's rows, unless all its values there are equal. */
+/* Adds a feature to the node's order, unless all its values are equal there. nodes->sorted has the node's rows in the feature's order. */
 static void gbt_order_add(struct gbt_nodes *nodes, const struct gbt_node *node, uint32_t feature)
 {
 	struct gbt_order *order = node->order;
@@ -225,10 +225,10 @@ static void gbt_order_add(struct gbt_nodes *nodes, const struct gbt_node *node, 
 		varies |= cut;
 	}
 	order->feature[order->features] = feature;
-	order->features += varies; /* otherwise the next feature overwrites it */
+	order->features += varies; /* the next feature overwrites a feature that does not vary */
 }
 
-/* Derives the order from the parent: features constant there are constant here, and sorted rows stay sorted. */
+/* Derives the order from the parent's: features that are constant there are constant here, and sorted rows stay sorted. */
 static void gbt_order_of_child(struct gbt_nodes *nodes, struct gbt_node *node)
 {
 	const struct gbt_node *parent = node->parent;
@@ -287,7 +287,7 @@ static struct gbt_node *gbt_nodes_make_root(struct gbt_nodes *nodes)
 	return gbt_node_of(nodes, NULL, rows, nodes->n);
 }
 
-/* Uses X only during the call. */
+/* Makes the root node and its order. Uses X only during the call. */
 static struct gbt_nodes *gbt_nodes_new(const struct mat *X)
 {
 	struct gbt_nodes *nodes = mem_new(1, sizeof(*nodes));
@@ -317,8 +317,8 @@ static void gbt_nodes_free(struct gbt_nodes *nodes)
 
 /* ---- the search ---- */
 
-/* Finds the two largest gains along feature f. c is centred, so the gain of a cut is sum^2 n / (n_left n_right). Skips cuts of `weight`
- * 0. */
+/* Finds the two largest gains along feature f. c is centred, so the gain of a cut is sum^2 n / (n_left n_right). No cut is possible where
+ * `weight` is 0. */
 static void gbt_scan(struct gbt_order *order, size_t n, size_t f, const double *c)
 {
 	const uint16_t *row = order->row + f * n;
@@ -337,7 +337,7 @@ static void gbt_scan(struct gbt_order *order, size_t n, size_t f, const double *
 	order->second[f] = second;
 }
 
-/* Returns the number of rows before the first cut along the feature that is as good as its best one. */
+/* Returns the number of rows before the first cut along the feature that is as good as the feature's best cut. */
 static size_t gbt_find_cut(const struct gbt_order *order, size_t n, size_t f, const double *c)
 {
 	const uint16_t *row = order->row + f * n;
@@ -386,7 +386,7 @@ static bool gbt_same_partition(const struct gbt_order *order, size_t n, size_t f
 	return true;
 }
 
-/* Adds feature f, which splits as well as any other; the first such one defines the split. */
+/* Adds feature f, which splits as well as the best. The first such feature defines the split. */
 static void gbt_add_tied(struct gbt_nodes *nodes, struct gbt_node *node, size_t f, const double *c)
 {
 	struct gbt_order *order = node->order;
@@ -422,7 +422,7 @@ static bool gbt_search(struct gbt_nodes *nodes, struct gbt_node *node, const dou
 	return true;
 }
 
-/* Finds a split. c[n]: centred residuals of node->rows. Fills node->split, left and right; false: no feature separates rows, or no gain. */
+/* Finds a split of `node`; c[n]: centred residuals of its rows. Fills node->split, left and right. False: no cut has a gain. */
 static bool gbt_split_find(struct gbt_nodes *nodes, struct gbt_node *node, const double *c)
 {
 	gbt_nodes_order(nodes, node);
@@ -434,7 +434,7 @@ static bool gbt_split_find(struct gbt_nodes *nodes, struct gbt_node *node, const
 
 /* A node of a tree in preorder: the left child follows its parent. */
 struct gbt_branch {
-	uint32_t feature; /* LEAF: `value` is the prediction; else the threshold */
+	uint32_t feature; /* feature of the split; LEAF: `value` is the prediction, else the threshold */
 	uint32_t right;	  /* index of the right child */
 	double value;
 };
@@ -444,10 +444,10 @@ struct gbt {
 	double start, learning_rate;
 	struct gbt_branch *branches;
 	size_t n_branches, capacity;
-	size_t *roots;		/* [trees] */
+	size_t *roots;		/* [trees] index of each root in `branches` */
 	double *mse;		/* [trees + 1] */
 	double *sum, *per_tree; /* [p] importances */
-	double tied, gain;	/* sums over all splits: gain * tied features, gain */
+	double tied, gain;	/* sums over all splits: of gain * tied features, and of gain */
 	size_t ambiguous;
 };
 
@@ -459,8 +459,8 @@ struct gbt_boost {
 	size_t n;
 	double *prediction; /* [n] */
 	double *residual;   /* [n] */
-	double *centred;    /* [n] residuals of the rows of one node */
-	double *credit;	    /* [p] credit of the present tree */
+	double *centred;    /* [n] centred residuals of the rows of one node */
+	double *credit;	    /* [p] gain of each feature in the present tree */
 };
 
 /* ---- one tree ---- */
@@ -490,7 +490,7 @@ static void boost_share_credit(struct gbt_boost *b, const struct gbt_split *spli
 	b->gbt->ambiguous += split->ambiguous;
 }
 
-/* Returns the mean residual of the node; *impurity in scikit-learn's formula, because it is compared with an epsilon. */
+/* Returns the mean residual of the node's rows. *impurity has scikit-learn's formula, because it is compared with an epsilon. */
 static double boost_node_mean(const struct gbt_boost *b, const struct gbt_node *node, double *impurity)
 {
 	double n = (double)node->n, sum = 0.0, squares = 0.0, mean;
@@ -506,7 +506,7 @@ static double boost_node_mean(const struct gbt_boost *b, const struct gbt_node *
 	return mean;
 }
 
-/* Centres twice, because the rounding error of a mean that is large relative to the spread would decide between tied splits. */
+/* Centres the residuals twice. The rounding error of a mean that is large relative to the spread would decide between tied splits. */
 static void boost_centre(const struct gbt_boost *b, const struct gbt_node *node, double mean)
 {
 	double rest = 0.0;
@@ -543,7 +543,7 @@ static void boost_grow(struct gbt_boost *b, struct gbt_node *node, size_t depth)
 
 /* ---- boosting ---- */
 
-/* Computes new residuals; returns their mean square. */
+/* Computes the residuals of all rows, and returns their mean square. */
 static double boost_residuals(struct gbt_boost *b, const double *y)
 {
 	double squares = 0.0;
@@ -652,7 +652,7 @@ enum assay_status gbt_fit(const struct mat *X, const double *y, const struct gbt
 	boost_init(&b, X, y, opts);
 	boost_run(&b, y);
 	*out = b.gbt;
-	b.gbt = NULL; /* now the caller's */
+	b.gbt = NULL; /* the caller owns it now */
 	boost_release(&b);
 	return ASSAY_OK;
 }

@@ -72,7 +72,7 @@ double sparse_error(double cost, double prediction);
  * in order: a column of a term that is outside its range by more than a tenth of the range; one that no longer equals a column of a term,
  * or that never varied and now does; one of a term, if the terms have a new combination; or, of the counts without a term, the one farthest
  * outside, if all such counts exceed SPARSE_ELSEWHERE_MAX of all counts. `elsewhere`: counts that are no columns, because they were 0 in
- * all learned runs; if these are the majority, returns the number of columns. */
+ * all learned runs. If these exceed what is outside in each column, returns the number of columns. */
 size_t sparse_unlike(const struct sparse *model, const double *row, double elsewhere);
 
 /* Columns that never vary, or follow another column: they are a linear function of it in all runs. */

@@ -9,9 +9,9 @@
 #include <string.h>
 
 #define ROWS_MORE 3	/* rows required beyond the number of coefficients */
-#define SINGULAR  1e-12 /* least part of a column that the others leave unexplained */
+#define SINGULAR  1e-12 /* smallest part of a column that the other columns leave unexplained */
 
-/* Centres columns and y, and scales them to unit length; lengths[p + 1]. */
+/* Centres columns and y, and scales them to unit length. lengths[p + 1] gets the lengths; 0 for a constant column. */
 static void standardise(const struct mat *X, const double *y, struct mat *z, double *lengths)
 {
 	size_t n = X->rows, p = X->cols;
@@ -34,7 +34,7 @@ static void standardise(const struct mat *X, const double *y, struct mat *z, dou
 	}
 }
 
-/* Inverts the correlations of the n kept columns, in their order: inverse [n x n]. */
+/* Inverts the correlation matrix of the n kept columns, in their order: inverse [n x n]. Returns false if it is singular. */
 static bool invert(const struct mat *all, const size_t *kept, size_t n, double *inverse, double *log_determinant)
 {
 	for (size_t a = 0; a < n; a++)
@@ -43,13 +43,13 @@ static bool invert(const struct mat *all, const size_t *kept, size_t n, double *
 	return lapack_invert(inverse, n, SINGULAR, log_determinant);
 }
 
-/* Returns the position of the factor to exclude; SIZE_MAX: none. n > 1. */
+/* Returns the position in `kept` of the factor to exclude; SIZE_MAX if none is collinear. n > 1. */
 static size_t most_collinear(const struct mat *all, const size_t *kept, size_t n, size_t rows)
 {
 	double inverse[FACTORS_MAX * FACTORS_MAX], log_determinant, chi2, most = 0;
 	size_t at = SIZE_MAX;
 
-	if (!invert(all, kept, n, inverse, &log_determinant)) { /* one follows from others: the last of the most similar pair */
+	if (!invert(all, kept, n, inverse, &log_determinant)) { /* singular: the later factor of the most similar pair */
 		for (size_t i = 1; i < n; i++)
 			for (size_t j = 0; j < i; j++)
 				if (fabs(mat_get(all, kept[i], kept[j])) >= most) {
@@ -67,7 +67,7 @@ static size_t most_collinear(const struct mat *all, const size_t *kept, size_t n
 
 		if (stats_round(r2) < FACTORS_COLLINEAR || 1 - stats_f_cdf(f, df1, df2) >= FACTORS_LEVEL)
 			continue;
-		if (stats_round(inflation) >= stats_round(most)) { /* the last of equals: callers list important factors first */
+		if (stats_round(inflation) >= stats_round(most)) { /* among equals, the last: callers list important factors first */
 			most = inflation;
 			at = i;
 		}
@@ -75,7 +75,7 @@ static size_t most_collinear(const struct mat *all, const size_t *kept, size_t n
 	return at;
 }
 
-/* Fits the n kept columns of [rows x p]. */
+/* Fits the n kept columns; `all` has the correlations with y in column p. */
 static void coefficients(const struct mat *all, const size_t *kept, size_t n, const double *lengths, size_t rows, size_t p,
 			 struct factors *out)
 {
