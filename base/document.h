@@ -40,7 +40,7 @@ enum doc_kind {
 	DOC_ROW,   /* a row of a table; an object for programs */
 	DOC_VALUE,
 	/* Only users see the following nodes and their content. */
-	DOC_ANSWER,	/* the first line */
+	DOC_ANSWER,	/* the first line: a word and a sentence */
 	DOC_HEADING,	/* a title after an empty line; its key is the section's id */
 	DOC_SUBHEADING, /* a heading within a section */
 	DOC_LINE,

@@ -53,7 +53,7 @@ static void end_line(struct buf *out)
 struct column {
 	const char *label;
 	size_t width;	     /* width of the widest text that has at most COLUMN_WIDTH_MAX */
-	bool texts, numbers; /* the column has a text, a number; a column with only numbers is right-aligned */
+	bool texts, numbers; /* whether a cell is a text, a number; a column with only numbers is right-aligned */
 };
 
 struct grid {

@@ -14,7 +14,7 @@ void rng_seed(struct rng *rng, uint64_t seed);
 uint64_t rng_next(struct rng *rng);
 uint64_t rng_below(struct rng *rng, uint64_t n); /* uniform in [0, n), n > 0, without bias */
 double rng_double(struct rng *rng);		 /* uniform in [0, 1) */
-double rng_normal(struct rng *rng);		 /* standard normal */
+double rng_normal(struct rng *rng);		 /* normal with mean 0, variance 1 */
 void rng_shuffle(struct rng *rng, size_t *items, size_t n);
 /* Deals n items in shuffled order to `parts` groups, whose sizes differ by at most one. part[i] gets the group of item i. */
 void rng_deal(struct rng *rng, size_t n, size_t parts, size_t *part);

@@ -124,7 +124,7 @@ void stats_ranks(const double *x, size_t n, double *ranks)
 		end = start + 1;
 		while (end < n && by_value(&order[start], &order[end]) == 0)
 			end++;
-		for (size_t i = start; i < end; i++) /* mean of ranks start + 1 to end */
+		for (size_t i = start; i < end; i++) /* ties get the mean of the ranks start + 1 to end */
 			ranks[order[i].index] = (double)(start + 1 + end) / 2;
 	}
 	free(order);

@@ -139,7 +139,7 @@ const char *text_nearest(const char *word, const char *const *words, size_t n)
 	return nearest;
 }
 
-#define DIGITS_MAX 17 /* enough for every double */
+#define DIGITS_MAX 17 /* digits that distinguish all doubles */
 
 struct decimal { /* the number d.ddd * 10^exponent */
 	char digits[DIGITS_MAX + 1];
@@ -250,7 +250,7 @@ const char *text_from_double(double value, char *out)
 
 const char *text_from_measured(double value, double noise, char *out)
 {
-	double first = floor(log10(fabs(value))), last = noise > 0 ? floor(log10(noise)) : -HUGE_VAL; /* places of digits */
+	double first = floor(log10(fabs(value))), last = noise > 0 ? floor(log10(noise)) : -HUGE_VAL; /* decimal places */
 
 	ASSAY_BUG_IF(!isfinite(value));
 	last = fmin(fmax(last, first - MEASURED_DIGITS + 1), first); /* one digit if the noise exceeds the value */

@@ -219,7 +219,7 @@ bool change_points_heaps(const double *x, size_t n, double heaps[2], double *bet
 	return found;
 }
 
-/* Finds two levels between which the points of [begin, end) alternate. If there are none, sets `modes` to NaN and returns false. */
+/* Finds two levels between which the points of a segment alternate. If there are none, sets `modes` to NaN and returns false. */
 static bool find_modes(const struct finder *f, size_t begin, size_t end, double modes[2])
 {
 	double between;
@@ -253,7 +253,7 @@ static void join_modes(struct finder *f)
 
 /* ---- levels ---- */
 
-/* Returns the median of the points of [begin, end) that are no spikes, or of all points if all are spikes. */
+/* Returns the median of a segment's points that are no spikes, or of all its points if all are spikes. */
 static double median_of(const struct finder *f, size_t begin, size_t end)
 {
 	double *y = mem_new(end - begin + 1, sizeof(*y)), median;

@@ -42,7 +42,7 @@ struct change_points {
 	size_t n;
 	size_t *spikes; /* [n_spikes] indices, in ascending order */
 	size_t n_spikes;
-	struct change_points_segment *segments; /* [n + 1] */
+	struct change_points_segment *segments; /* [n + 1] stretches before, between and after the changes */
 	bool open;				/* the last point is a spike for now: later points may make it the first after a change */
 	double least; /* difference of levels of two halves that is found with power 0.8; infinite if the series is too short */
 };

@@ -48,7 +48,7 @@ struct autoencoder_training {
 
 /* Numbers aligned so that vectors do not cross cache lines. */
 struct autoencoder_block {
-	double *at; /* [n] */
+	double *at; /* [n] numbers, inside `memory` */
 	void *memory;
 };
 
@@ -500,8 +500,8 @@ struct autoencoder_scorer {
 	struct autoencoder *network;
 	size_t columns;
 	double scale;	    /* one divisor for all columns, which the caller has scaled alike */
-	double *center;	    /* [columns] */
-	double *low, *high; /* [columns] */
+	double *center;	    /* [columns] mean of each column */
+	double *low, *high; /* [columns] limits of the network's input */
 };
 
 /* Returns a scorer without a network; its scale is 1, all else 0. */

@@ -125,7 +125,7 @@ struct detection_function {
 struct detection {
 	struct detection_function *functions; /* [n], in the order of the observations */
 	size_t n;
-	bool *run_anomalous; /* [runs] */
+	bool *run_anomalous; /* [runs] at least one function is anomalous */
 	bool *run_small;     /* [runs] anomalous by a negligible amount */
 	double *run_p; /* [runs] conformal p: (1 + held-out runs at least as anomalous) / (1 + held-out runs); NaN without these, or without
 			  known functions */

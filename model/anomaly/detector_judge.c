@@ -214,11 +214,11 @@ struct judge {
 	size_t *functions; /* [functions of `seen`] position in the detector; SIZE_MAX: unknown */
 	size_t *back;	   /* [functions of the detector] position in `seen` */
 	struct rows rows;
-	double *error;		  /* [rows] */
-	struct mat parts, toward; /* [rows x p] */
-	struct run_score *scores; /* [groups] */
-	struct run_mean *means;	  /* [functions of the detector x (p + 1)] */
-	double *p;		  /* [runs] */
+	double *error;		  /* [rows] error of each row */
+	struct mat parts, toward; /* [rows x p] from models_judge() */
+	struct run_score *scores; /* [groups] verdict of the rule */
+	struct run_mean *means;	  /* [functions of the detector x (p + 1)] in the judged runs */
+	double *p;		  /* [runs] as detection.run_p */
 };
 
 static void judge_release(struct judge *k)

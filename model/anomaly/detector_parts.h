@@ -79,7 +79,7 @@ struct expert {
 
 struct model {
 	struct scale scale;
-	struct expert *experts; /* [clusters] */
+	struct expert *experts; /* [clusters] scorer of each cluster */
 };
 
 struct models {
@@ -192,7 +192,7 @@ void detection_columns_sort(struct detection_column *columns, size_t n);
  * best of several starts. O(starts * iterations * n * k * p). The same seed gives the same bits with any number of threads. */
 
 struct kmeans {
-	struct mat centers; /* [k x p] */
+	struct mat centers; /* [k x p] mean of each cluster */
 	size_t n;	    /* number of rows */
 	size_t *cluster;    /* [n] index of each row's center */
 	double within;	    /* sum of squared distances of the rows to their centers */

@@ -23,7 +23,7 @@ struct fitting {
 	const struct expect_inputs *runs;
 	const double *y;
 	size_t *run;			  /* [n] index of each run in use */
-	double *weight, *residual, *work; /* [n] */
+	double *weight, *residual, *work; /* [n] per run: weight, residual, buffer */
 	size_t n;
 };
 

@@ -29,8 +29,8 @@ enum expect_by { EXPECT_BY_NOTHING, EXPECT_BY_NUMBERS, EXPECT_BY_INPUT };
 struct expect {
 	enum expect_by by;
 	size_t n;						    /* number of numbers in use */
-	size_t number[EXPECT_NUMBERS_USED];			    /* [n] their columns */
-	double low[EXPECT_NUMBERS_USED], high[EXPECT_NUMBERS_USED]; /* [n] their ranges in the fitted runs */
+	size_t number[EXPECT_NUMBERS_USED];			    /* [n] columns of these numbers */
+	double low[EXPECT_NUMBERS_USED], high[EXPECT_NUMBERS_USED]; /* [n] ranges of these numbers in the fitted runs */
 	double slope[EXPECT_NUMBERS_USED], intercept;
 	double *median; /* [inputs], if EXPECT_BY_INPUT; NaN if too few runs had the input */
 	size_t inputs;

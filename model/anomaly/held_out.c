@@ -28,8 +28,8 @@
 
 #define ANOMALOUS_QUANTILE .95	   /* quantile of a function's errors, above which a sample is anomalous */
 #define NOTHING		   (-12.0) /* strangeness of an absent function, below all others */
-#define NEGLIGIBLE	   (-10.0) /* upper limit for negligible differences */
-#define RELEVANT	   (-9.0)  /* lower limit for relevant differences */
+#define NEGLIGIBLE	   (-10.0) /* upper limit of strangeness for negligible differences */
+#define RELEVANT	   (-9.0)  /* lower limit of strangeness for relevant differences */
 #define BETWEEN_LEAST	   .0025   /* negligible variance of S between runs: a twentieth in its logarithm */
 #define BETWEEN_PRIOR	   4.0	   /* number of runs for which the variance of the other functions counts */
 #define THRESHOLD_LEAST	   1e-30   /* lower limit of a sample's threshold: smaller errors are rounding errors, and quotients stay finite */
@@ -43,9 +43,9 @@ struct calibrate_options {
 /* Summary of one function in one run. */
 struct calibrate_summary {
 	double samples; /* number of samples; 0 if the run does not have the function */
-	double mean;	/* S */
+	double mean;	/* S of the run (see above) */
 	double n;	/* effective number of samples */
-	double largest; /* largest s */
+	double largest; /* largest s of its samples */
 	double squares; /* sum of squared distances of the samples' s from S */
 	bool matters;
 };
@@ -54,7 +54,7 @@ struct calibration {
 	struct calibrate_options options;
 	size_t functions, runs;
 	double *threshold;		  /* [functions] threshold of a sample; NaN if no run has the function */
-	struct calibrate_summary *normal; /* [functions x runs] */
+	struct calibrate_summary *normal; /* [functions x runs] summaries of the normal runs */
 	size_t allowed;			  /* a run is anomalous if fewer normal runs than this are as strange; >= 1 */
 };
 
@@ -153,7 +153,7 @@ struct crowd {
 	size_t runs;
 	double *between; /* [functions x runs] variance between the other runs */
 	double *typical; /* [runs] median of `between` over the functions */
-	double *strange; /* [runs] strangeness of the run */
+	double *strange; /* [runs] strangeness of each run */
 };
 
 static const struct calibrate_summary *crowd_member(const struct crowd *w, size_t function, size_t run)

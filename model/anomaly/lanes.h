@@ -22,6 +22,6 @@ enum lanes_curve { LANES_LINEAR, LANES_TANH, LANES_SIGMOID };
 void lanes_product(size_t rows, size_t columns, size_t depth, const double *a, size_t a_row, size_t a_depth, const double *b,
 		   const double *start, double *c);
 
-void lanes_curve(enum lanes_curve curve, double *x, size_t n); /* in place; absolute error below 5e-16 */
+void lanes_curve(enum lanes_curve curve, double *x, size_t n); /* applies `curve` in place; absolute error below 5e-16 */
 
 #endif

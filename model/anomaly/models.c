@@ -9,7 +9,7 @@
 #include <string.h>
 
 #define TRAIN_MAX    20000  /* maximum number of training rows of a scorer, taken evenly from more rows */
-#define CHUNK	     2048   /* rows that are judged at once */
+#define CHUNK	     2048   /* number of rows judged at once */
 #define NORMAL_MAD   1.4826 /* standard deviations per MAD of a normal distribution */
 #define NORMAL_WIDTH 3.2897 /* width of the middle nine tenths of a normal distribution, in standard deviations */
 #define WITHIN_LEAST 4	    /* fewest samples from runs with two or more samples; with fewer, the unit is the spread over all samples */

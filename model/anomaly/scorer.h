@@ -32,7 +32,7 @@ struct scorer {
 	const struct scorer_kind *kind;
 };
 
-extern const struct scorer_kind scorer_autoencoder; /* the default */
-extern const struct scorer_kind scorer_paper;	    /* as published with AutoPerf */
+extern const struct scorer_kind scorer_autoencoder; /* autoencoder; the default scorer */
+extern const struct scorer_kind scorer_paper;	    /* autoencoder as published with AutoPerf */
 
 #endif

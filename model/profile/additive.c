@@ -11,7 +11,7 @@
 
 #define BEAM	   48	/* number of models of one size that are extended to the next size */
 #define CLIP	   2.0	/* largest |log error| of one type that counts */
-#define FLOOR	   .01	/* |log error| below which models are equally good */
+#define FLOOR	   .01	/* added to |log error|: below it, models are equally good */
 #define NEGLIGIBLE 1e-5 /* models with a smaller weight, relative to the largest, get none */
 #define SINGULAR   1e-10
 
@@ -263,7 +263,7 @@ static int compare_errors(const void *a, const void *b)
 
 	if (x->left_out != y->left_out)
 		return x->left_out < y->left_out ? -1 : 1;
-	return memcmp(x->col, y->col, sizeof(x->col)); /* any consistent order */
+	return memcmp(x->col, y->col, sizeof(x->col)); /* any order will do if it is consistent */
 }
 
 static int compare_columns(const void *a, const void *b)

@@ -50,7 +50,7 @@ struct additive_model {
 
 struct additive {
 	size_t cols;
-	struct additive_model *models; /* [n] */
+	struct additive_model *models; /* [n] fitted models */
 	size_t n, capacity;
 	size_t types; /* number of distinct types with weight */
 };

@@ -26,7 +26,7 @@ struct boost {
 	size_t *type;	/* [n] type of each row */
 	double *weight; /* [n] multiplicity of each row */
 	double total;
-	double *residual; /* [n] */
+	double *residual; /* [n] log cost less the prediction */
 	double *update;	  /* [n] change of the prediction in this stage */
 	size_t *order;	  /* [cols x n] rows in ascending order of the feature */
 	double *gain;	  /* [cols] gain of the feature's best cut */

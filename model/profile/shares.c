@@ -12,7 +12,7 @@
 
 #define STAND_INS_MISS .05 /* root mean square relative error up to which other columns can replace a column */
 #define ITSELF	       .5  /* probability that a column keeps its share if others could replace it */
-#define TERMS_MAX      3   /* the factor and two resources */
+#define TERMS_MAX      3   /* most terms: the factor and two resources */
 #define FLOOR	       .01 /* error below which models are equally good */
 #define CLIP	       2.0 /* largest |log error| of one type that counts */
 #define SINGULAR       1e-10

@@ -28,7 +28,7 @@ struct stand_in {
 
 struct stand_ins {
 	struct stand_in *items; /* [first[n]]; those of column k start at first[k] */
-	size_t *first;		/* [n + 1] */
+	size_t *first;		/* [n + 1] index of each column's first item */
 	size_t n;		/* number of distinct columns of the features */
 };
 
@@ -87,7 +87,7 @@ struct growth {
 	double *lead; /* [groups + 1] probability that the group changed most, apart from the factor; last: no group changed. Sum 1 */
 	double total; /* mean over types of the ratio, less one */
 	double total_low, total_high; /* interval of `total` (GROWTH_TOTAL_LEVEL), by Student's t over types */
-	double uniform;		      /* mean of a - 1 */
+	double uniform;		      /* mean over models of a - 1: change common to all resources */
 };
 
 /* Computes the growth.

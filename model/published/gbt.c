@@ -98,7 +98,7 @@ struct gbt_order {
 
 struct gbt_nodes {
 	size_t n, p;
-	float *x;	  /* [p x n] values by feature */
+	float *x;	  /* [p x n] values, stored by feature */
 	size_t bytes;	  /* size of all nodes except the root */
 	uint16_t *sorted; /* [n] buffer for sorted rows */
 	uint16_t *index;  /* [n] buffer: positions of a parent's rows in its child */
@@ -445,8 +445,8 @@ struct gbt {
 	struct gbt_branch *branches;
 	size_t n_branches, capacity;
 	size_t *roots;		/* [trees] index of each root in `branches` */
-	double *mse;		/* [trees + 1] */
-	double *sum, *per_tree; /* [p] importances */
+	double *mse;		/* [trees + 1] see struct gbt_about */
+	double *sum, *per_tree; /* [p] importances, see struct gbt_about */
 	double tied, gain;	/* sums over all splits: of gain * tied features, and of gain */
 	size_t ambiguous;
 };
@@ -457,8 +457,8 @@ struct gbt_boost {
 	struct gbt *gbt;
 	struct gbt_nodes *nodes;
 	size_t n;
-	double *prediction; /* [n] */
-	double *residual;   /* [n] */
+	double *prediction; /* [n] sum of the trees so far */
+	double *residual;   /* [n] y less the prediction */
 	double *centred;    /* [n] centred residuals of the rows of one node */
 	double *credit;	    /* [p] gain of each feature in the present tree */
 };

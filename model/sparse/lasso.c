@@ -22,7 +22,7 @@
  * Hanson, "Solving Least Squares Problems" (1974), chapter 23. Unlike coordinate descent, it needs few steps for correlated columns. */
 struct active_problem {
 	const double *z; /* [p x n] matrix by columns */
-	const double *y; /* [n] */
+	const double *y; /* [n] dependent variable */
 	size_t n, p;
 	const double *pull; /* [p] products of y with the columns */
 	double **products;  /* [p] products of a column with all; NULL until needed. Problems with the same z may share them; free() each */
@@ -389,7 +389,7 @@ struct scaled {
 	double *z;	   /* [p x n] standardised columns; 0 for a constant column */
 	double *mean, *sd; /* [p]; without an intercept, nothing is centred, and means are 0 */
 	double *root;	   /* [n] roots of the weights, whose sum is 1 */
-	double *y;	   /* [n] */
+	double *y;	   /* [n] dependent variable */
 	double *pull;	   /* [p] products of y with the columns */
 	double **products; /* [p] as in struct active_problem */
 	double *b;	   /* [p] coefficients */

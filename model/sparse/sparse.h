@@ -31,7 +31,7 @@ struct sparse_column {
 	size_t same_as; /* column that it follows: value = slope * that column + offset in all runs; itself if it never varies; SIZE_MAX if
 			   none */
 	double slope, offset;
-	bool counted; /* as in the options */
+	bool counted; /* the column counts how often a run did something */
 };
 
 struct sparse_options {
@@ -42,7 +42,7 @@ struct sparse_options {
 
 struct sparse {
 	size_t columns, runs, inputs;
-	struct sparse_column *column; /* [columns] */
+	struct sparse_column *column; /* [columns] statistics of each column */
 	struct sparse_term *term;     /* [terms], those with most of the cost first */
 	size_t terms;
 	double intercept;		 /* not below 0; with `paper`, of any sign */

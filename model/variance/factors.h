@@ -17,12 +17,12 @@
 struct factor {
 	bool kept;	    /* the factor has a coefficient of its own */
 	double coefficient; /* change of y per unit of the factor; NaN if not kept */
-	double low, high;   /* 95 % interval */
+	double low, high;   /* 95 % interval of the coefficient */
 	double p;	    /* two-sided p of the hypothesis that the coefficient is 0 */
 };
 
 struct factors {
-	struct factor of[FACTORS_MAX]; /* [X->cols] */
+	struct factor of[FACTORS_MAX]; /* [X->cols] result per column */
 	bool fitted;		       /* false if there are too few rows, or nothing varies */
 };
 

@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-#define FIXED_WORKLOAD_DISTANCE .05 /* as published */
+#define FIXED_WORKLOAD_DISTANCE .05 /* relative distance within a cluster, as published */
 
 /* Clusters fragments.
  * work     [n], finite, 0 or more.
