@@ -1,5 +1,5 @@
-/* Maps code addresses to functions. A function is identified by the address from which it calls __tsan_func_entry(): one per function. Its
- * name is looked up once, in the symbol table of the program or library. */
+/* Maps code addresses to functions. A function calls __tsan_func_entry() at one address, which identifies the function. The name is looked
+ * up once, in the symbol table of the program or library. */
 #include "runs/inside/emulate/emulation.h"
 
 #include <elf.h>
@@ -12,21 +12,21 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define SITES	   65536u      /* entries, for all threads; three quarters are used, functions beyond that are not selected */
-#define LIST_BYTES (64u << 20) /* largest file of selected functions, bytes; unused pages take no memory */
+#define SITES	   65536u      /* entries for all threads; three quarters are used, and further functions are not selected */
+#define LIST_BYTES (64u << 20) /* largest list of selected functions, bytes; unused pages take no memory */
 
 struct site {
-	uintptr_t address; /* 0: free */
+	uintptr_t address; /* 0 if the entry is free */
 	struct function function;
 };
 
-static struct site *sites; /* [SITES], by hash */
+static struct site *sites; /* [SITES] entries, a hash table by address */
 static uint32_t n_sites;
-static const char *selected; /* names separated by commas or white space; NULL: all */
+static const char *selected; /* names separated by commas or white space; NULL selects all functions */
 
-/* ---- the list ---- */
+/* ---- the list of selected functions ---- */
 
-/* Returns the next name: the last field of a line "f ADDRESS MODULE NAME", otherwise the text up to a comma or white space. */
+/* Returns the next name and its length, 0 at the end. A line "f ADDRESS MODULE NAME" ends with a name; others end at a comma or space. */
 static const char *next_name(const char *at, size_t *length)
 {
 	const char *name = at + strspn(at, ", \t\r\n");
@@ -43,7 +43,7 @@ static const char *next_name(const char *at, size_t *length)
 	return name;
 }
 
-/* Reports whether it is "_sub_I_00099_0" or the like: gcc's registration of a file with the sanitizer, not the program's. */
+/* Reports whether the name is like "_sub_I_00099_0": gcc adds such functions to register a file with the sanitizer. */
 static bool is_registration(const char *function)
 {
 	bool begins = strncmp(function, "_sub_I_", 7) == 0 || strncmp(function, "_sub_D_", 7) == 0;
@@ -51,7 +51,7 @@ static bool is_registration(const char *function)
 	return begins && function[7] >= '0' && function[7] <= '9';
 }
 
-/* Reports whether the function is selected. NAME, NAME.constprop.0 and NAME.part.1 select each other: each build has its own clones. */
+/* Reports whether the function is selected. Suffixes such as ".constprop.0" are ignored, since each build has its own clones. */
 static bool is_selected(const char *function)
 {
 	size_t base = strcspn(function, "."), length;
@@ -97,10 +97,10 @@ int functions_select(const char *list)
 /* ---- symbols ---- */
 
 struct module {
-	uintptr_t address; /* searched for */
-	uintptr_t base;	   /* load address of the module that contains it */
+	uintptr_t address; /* address to search for */
+	uintptr_t base;	   /* load address of the module that contains `address` */
 	uintptr_t start, end;
-	const char *path; /* "": the program */
+	const char *path; /* "" for the program itself */
 	char build_id[RECORD_BUILD_ID_BYTES];
 	bool found;
 };
@@ -131,13 +131,13 @@ static int look_at_module(struct dl_phdr_info *info, size_t size, void *arg)
 }
 
 struct symbol {
-	const char *name; /* in the mapped file */
+	const char *name; /* in the mapped file, or "?" */
 	uint64_t start, bytes;
-	void *file; /* mapped; MAP_FAILED: not mapped */
+	void *file; /* mapped file; MAP_FAILED if it is not mapped */
 	size_t file_bytes;
 };
 
-/* Finds the symbol of the function that contains this address, in the symbol tables of this type. Returns false if there is none. */
+/* Finds the function symbol that contains `address`, in the symbol tables of this type. Returns false if there is none. */
 static bool symbol_in(const char *file, size_t bytes, uint32_t type, uint64_t address, struct symbol *out)
 {
 	const ElfW(Ehdr) *header = (const void *)file;
@@ -171,7 +171,7 @@ static bool symbol_in(const char *file, size_t bytes, uint32_t type, uint64_t ad
 	return false;
 }
 
-/* Returns the symbol at the module's address, to be closed with symbol_close(). Without one: name "?", 0 bytes. */
+/* Returns the symbol at the module's address; symbol_close() frees it. Without a symbol, its name is "?" and its size is 0. */
 static struct symbol symbol_open(const struct module *m)
 {
 	long file = syscall(SYS_openat, AT_FDCWD, *m->path ? m->path : "/proc/self/exe", O_RDONLY | O_CLOEXEC, 0);
@@ -221,7 +221,7 @@ struct code function_code(uintptr_t pc)
 	code.start = symbol.bytes ? m.base + symbol.start : m.base;
 	code.end = symbol.bytes ? code.start + symbol.bytes : m.base;
 	for (const char *c = symbol.name; *c; c++)
-		code.name = (code.name ^ (unsigned char)*c) * 0x100000001b3u; /* FNV */
+		code.name = (code.name ^ (unsigned char)*c) * 0x100000001b3u; /* FNV hash */
 	symbol_close(&symbol);
 	return code;
 }

@@ -1,5 +1,5 @@
-/* Start and end of the emulation in a process. It is on if ASSAY_EMULATE_DIRECTORY names a directory for the sample file. Otherwise the
- * program runs unchanged. */
+/* Start and end of the emulation in a process. The emulation is on if ASSAY_EMULATE_DIRECTORY names a directory for the sample file.
+ * Otherwise the program runs unchanged. */
 #include "runs/inside/emulate/emulation.h"
 
 #include <dlfcn.h>
@@ -14,11 +14,11 @@
 
 #define DIRECTORY_ENTRIES (1u << 22)
 #define CHUNK_BYTES	  (32u << 10)
-#define FILE_BYTES	  (RECORD_NAMES_BYTES + (1u << 20) + CHUNK_BYTES) /* 1 MiB of samples; totals follow */
+#define FILE_BYTES	  (RECORD_NAMES_BYTES + (1u << 20) + CHUNK_BYTES) /* 1 MiB of samples; totals follow them */
 #define NODES_MAX	  64u
 #define NODES		  2u
 #define MESSAGE_BYTES	  512u
-#define COUNTING	  1 /* increase it when the same program gets other counts */
+#define COUNTING	  1 /* version of the counting rules; increase it when the same program gets other counts */
 
 struct runtime runtime;
 __thread uint64_t system_calls;
@@ -33,7 +33,7 @@ void *pages_map(size_t bytes)
 	return at == MAP_FAILED ? NULL : at;
 }
 
-/* Writes one line to standard error, without stdio, which belongs to the program. */
+/* Writes one line to standard error with write(2), since stdio belongs to the program. */
 static void say(const char *text, const char *what, const char *why)
 {
 	char line[MESSAGE_BYTES];
@@ -97,7 +97,7 @@ static void after_fork(void)
 	busy_end();
 }
 
-/* Runs after the handlers of the other files. */
+/* Runs in the child, after the fork handlers of the other files. */
 static void in_child(void)
 {
 	struct record_thread none = { 0 };
@@ -141,14 +141,14 @@ static void runtime_start(void)
 	threads_init();
 	evaluate_init();
 	at_quick_exit(runtime_finish);
-	pthread_atfork(before_fork, after_fork, in_child); /* registered last: runs first before fork(), and last after it */
+	pthread_atfork(before_fork, after_fork, in_child); /* registered last: runs first before fork(), and last after fork() */
 	thread_attach();
 }
 
 void runtime_finish(void)
 {
 	if (!runtime.on || !runtime.writer.header || runtime.writer.header->pid != (uint64_t)syscall(SYS_getpid))
-		return; /* a child of vfork() shares its parent's memory */
+		return; /* this is a child of vfork(), which shares its parent's memory */
 	runtime.on = false;
 	threads_finish();
 	busy_begin(BUSY_ALWAYS);
@@ -162,7 +162,7 @@ void runtime_finish(void)
 	busy_end();
 }
 
-/* ---- calls that our own system calls, or our memory, would break ---- */
+/* ---- calls of the program that conflict with the emulation's system calls or memory ---- */
 
 static long call(long number, long a, long b, long c, long d, long e, long f)
 {
@@ -175,7 +175,7 @@ static long call(long number, long a, long b, long c, long d, long e, long f)
 	return result;
 }
 
-/* Ends the emulation before the program installs a filter of system calls, which would kill it for ours. */
+/* Ends the emulation before the program installs a system call filter, which would kill the program for the emulation's calls. */
 static void restricted(void)
 {
 	if (!runtime.on || !runtime.writer.header ||
@@ -186,7 +186,7 @@ static void restricted(void)
 	runtime_finish();
 }
 
-/* The link removes "assay_" from the names of these two. Our own calls of syscall() do not pass through them. */
+/* The link step removes "assay_" from the names assay_prctl and assay_syscall. The emulation's own calls of syscall() do not reach them. */
 EXPORT int assay_prctl(int option, long a, long b, long c, long d);
 int assay_prctl(int option, long a, long b, long c, long d)
 {
@@ -195,8 +195,8 @@ int assay_prctl(int option, long a, long b, long c, long d)
 	return (int)call(SYS_prctl, option, a, b, c, d, 0);
 }
 
-/* Most of the memory mapped here is hardly touched; locked, it would become resident and count against the limit. So nothing is locked
- * while a program is emulated: this only finds out whether locking is allowed. */
+/* Checks whether locking is allowed, but locks nothing while a program is emulated. Most memory that the emulation maps is never touched.
+ * Locked, it would become resident and count against the limit. */
 EXPORT int mlockall(int flags)
 {
 	bool emulated = runtime.writer.header && flags & (MCL_CURRENT | MCL_FUTURE) && !(flags & ~(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT));
@@ -220,7 +220,7 @@ __attribute__((constructor(101))) static void on_start(void)
 	runtime_start();
 }
 
-/* Called by the constructors that the compiler adds, perhaps before ours. */
+/* Called by constructors that the compiler adds, perhaps before on_start(). */
 EXPORT void __tsan_init(void);
 void __tsan_init(void)
 {

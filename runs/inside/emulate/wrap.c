@@ -1,5 +1,5 @@
-/* Wrappers of C library functions that touch memory, allocate or lock, and of C++'s operator new. They count or simulate the work, then
- * call the real function. System calls: wrap_calls.c. */
+/* Wrappers of C library functions that access memory, allocate or lock, and of C++'s operators new and delete. Each wrapper counts or
+ * simulates the work and calls the real function. wrap_calls.c has the wrappers of system calls. */
 #include "runs/inside/emulate/emulation.h"
 
 #include <dlfcn.h>
@@ -11,8 +11,8 @@
 /* The linker redirects calls to these functions by --wrap. */
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 
-/* Defines a wrapper that runs `before`, which accounts for the work, and then calls the real function. Both names are written out because
- * some may not be written alone (base/banned.h). */
+/* Defines a wrapper that runs `before`, which accounts for the work, and then calls the real function. Both names are spelled out, because
+ * base/banned.h bans some of the plain names. */
 #define WRAP(result, wrap, real, parameters, arguments, before)                                                                            \
 	result real parameters;                                                                                                            \
 	EXPORT result wrap parameters                                                                                                      \
@@ -21,7 +21,7 @@
 		return real arguments;                                                                                                     \
 	}
 
-/* ---- memory and strings: no compiler instruments their accesses, so they are simulated as ranges; bytes written are counted ---- */
+/* ---- memory and strings: simulated as ranges, since no compiler instruments them; bytes written are counted ---- */
 
 static void reads(const void *at, size_t bytes)
 {
@@ -40,7 +40,7 @@ static void copies(void *to, const void *from, size_t bytes)
 	writes(to, bytes);
 }
 
-/* Returns the number of bytes that a comparison of two texts, or of n bytes, reads from each. */
+/* Returns the number of bytes that a comparison reads from each of `a` and `b`: up to n, or for text up to the terminating null byte. */
 static size_t common(const char *a, const char *b, size_t n, bool text)
 {
 	size_t i = 0;
@@ -97,7 +97,7 @@ WRAP(int, __wrap_bcmp, __real_bcmp, (const void *a, const void *b, size_t n), (a
 WRAP(int, __wrap_strcmp, __real_strcmp, (const char *a, const char *b), (a, b), compares(a, b, SIZE_MAX, true))
 WRAP(int, __wrap_strncmp, __real_strncmp, (const char *a, const char *b, size_t n), (a, b, n), compares(a, b, n, true))
 
-/* Defines a wrapper of a search: the bytes that it reads are known from its result. */
+/* Defines a wrapper of a search function. The result of the search shows how many bytes it read. */
 #define WRAP_SEARCH(result, wrap, real, parameters, arguments, looked_at)                                                                  \
 	result real parameters;                                                                                                            \
 	EXPORT result wrap parameters                                                                                                      \
@@ -117,7 +117,7 @@ WRAP_SEARCH(char *, __wrap_strrchr, __real_strrchr, (const char *s, int c), (s, 
 WRAP_SEARCH(char *, __wrap_strstr, __real_strstr, (const char *s, const char *text), (s, text),
 	    found ? (size_t)(found - s) + 1 : strlen(s) + 1)
 
-/* clang from version 15 calls these by name. */
+/* clang 15 and later call these functions by name. */
 EXPORT void *__tsan_memcpy(void *to, const void *from, size_t n)
 {
 	return __wrap_memcpy(to, from, n);
@@ -133,7 +133,7 @@ EXPORT void *__tsan_memset(void *to, int c, size_t n)
 	return __wrap_memset(to, c, n);
 }
 
-/* ---- sorting: about two basic blocks per comparison, beside those of the program's compare function ---- */
+/* ---- sorting: about two basic blocks per comparison, in addition to those of the program's compare function ---- */
 
 static void sorts(size_t n)
 {
@@ -154,7 +154,7 @@ EXPORT void __wrap_qsort_r(void *at, size_t n, size_t size, int (*compare)(const
 	__real_qsort_r(at, n, size, compare, argument);
 }
 
-/* ---- allocations: counted, with the start and end of memory blocks ---- */
+/* ---- allocations: counted, and recorded as start and end of memory blocks ---- */
 
 static void counts(size_t bytes)
 {
@@ -203,7 +203,7 @@ EXPORT int __wrap_posix_memalign(void **out, size_t alignment, size_t n)
 	return failed;
 }
 
-/* Returns `new`. A block that has not moved keeps its life; only the part beyond its old size starts a new one. */
+/* Returns `new`. Starts a new life for a block that has moved, otherwise only for the part beyond its old size. */
 static void *moves(uintptr_t old, size_t before, void *new, size_t bytes)
 {
 	if ((uintptr_t) new != old)
@@ -242,7 +242,7 @@ EXPORT void __wrap_free(void *at)
 
 /* ---- mappings ---- */
 
-/* Counts bytes that other processes may map too: their accesses are not simulated. */
+/* Counts bytes that other processes may map too. The accesses of those processes are not simulated. */
 static void shares(size_t bytes)
 {
 	__atomic_fetch_add(&runtime.shared_bytes, bytes, __ATOMIC_RELAXED);
@@ -277,8 +277,8 @@ WRAP_MAP(mmap)
 WRAP_MAP(mmap64)
 WRAP(int, __wrap_munmap, __real_munmap, (void *at, size_t n), (at, n), (waiting_stop(), system_calls++, begins(at, n)))
 
-/* operator new, and delete where it knows the size. They exist only in C++ programs and may be the program's own. From a libstdc++ that is
- * linked statically, the linker takes only those that are called by other names. */
+/* Operator new, and operator delete with a size. They exist only in C++ programs, which may define their own. The linker may take none of
+ * them from a static libstdc++; then malloc() and free() replace them. */
 #define WRAP_NEW(name, parameters, arguments, otherwise)                                                                                   \
 	void *__real_##name parameters __attribute__((weak));                                                                              \
 	EXPORT void *__wrap_##name parameters                                                                                              \
@@ -297,8 +297,8 @@ WRAP(int, __wrap_munmap, __real_munmap, (void *at, size_t n), (at, n), (waiting_
 			__real_free(at);                                                                                                   \
 	}
 
-/* Libraries call this function as well: an allocation inside libstdc++ belongs to its caller. It is named _Znwm when our objects are linked
- * into one (CMakeLists.txt). Weak, since a program may define its own. */
+/* Counts allocations inside libraries such as libstdc++: they belong to the library's caller. CMakeLists.txt names this function _Znwm when
+ * it links our objects into one. It is weak, since a program may define its own. */
 void *_Znwm(size_t n);
 REAL(_Znwm)
 EXPORT __attribute__((weak)) void *assay_operator_new(size_t n)
@@ -315,7 +315,7 @@ EXPORT void *__wrap__Znwm(size_t n)
 	uint64_t before = hot.allocations;
 	void *at = __real__Znwm(n);
 
-	if (hot.allocations == before) { /* the program's own, without malloc() */
+	if (hot.allocations == before) { /* the program's own operator new, which does not call malloc() */
 		counts(n);
 		begins(at, n);
 	}
@@ -333,12 +333,12 @@ WRAP_DELETE(_ZdaPvm, (void *at, size_t n), (at, n))
 WRAP_DELETE(_ZdlPvmSt11align_val_t, (void *at, size_t n, size_t alignment), (at, n, alignment))
 WRAP_DELETE(_ZdaPvmSt11align_val_t, (void *at, size_t n, size_t alignment), (at, n, alignment))
 
-/* ---- locks: taking or releasing one is an atomic write to its address ---- */
+/* ---- locks: taking or releasing a lock is an atomic write to its address ---- */
 
 static void touches(const volatile void *lock)
 {
 	hot.atomics++;
-	if (UNLIKELY(hot.waits) && waiting_goes_on((uintptr_t)lock, sizeof(int), ACCESS_READ)) /* no change: released later */
+	if (UNLIKELY(hot.waits) && waiting_goes_on((uintptr_t)lock, sizeof(int), ACCESS_READ)) /* a read: waiting loops unlock again */
 		return;
 	simulate_range((uintptr_t)lock, sizeof(int), ACCESS_WRITE);
 }
