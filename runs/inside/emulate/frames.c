@@ -1,11 +1,10 @@
-/* Functions that a thread calls: which are active, how often each was called, the counts of each function itself, and which calls are
- * samples. An event belongs to the active function (the owner). Counts are added to the owner when the owner changes, not at each access.
- * Events in a call that is not sampled belong to the innermost active sample. longjmp() and frames on other stacks are recognized by stack
- * addresses.
+/* Function calls of a thread: active calls, the number of calls and the counts of each function, and the choice of samples. An event
+ * belongs to the active selected function (the owner). Counts are added to the owner when the owner changes, not at each access. Events in
+ * a call that is not sampled belong to the innermost active sample. Stack addresses show longjmp() and frames on other stacks.
  *
  * A signal handler may run between any two instructions here, call functions itself, and return or jump away. So each count is first added
- * to the accounted counts and then to a function, each in one instruction: nothing is added twice, and the sum over all functions is the
- * count of the thread. A call that starts also ends, or its function has no nested sums. */
+ * to the accounted counts and then to a function, with one instruction each. Thus nothing is added twice, and the sum over all functions is
+ * the count of the thread. If a handler jumps away while a call starts or ends, the nested sums of its function are unknown. */
 #include "runs/inside/emulate/emulation.h"
 #include "runs/inside/record/record_system.h"
 
@@ -15,34 +14,34 @@
 #include <unistd.h>
 
 #define FRAMES	       (1u << 18)
-#define HANDLED	       (_NSIG - 1) /* any signal: its disposition is not changed */
+#define HANDLED	       (_NSIG - 1) /* any signal: its disposition does not change */
 #define PLACES_BITS    14
 #define PLACES	       (1u << PLACES_BITS)
-#define CALLEES	       (PLACES / 2) /* functions that one thread calls; further ones belong to their callers */
-#define CALLEES_SPARE  16	    /* for handlers that interrupt the allocation of the last one */
+#define CALLEES	       (PLACES / 2) /* functions that one thread calls; events of further ones belong to their callers */
+#define CALLEES_SPARE  16	    /* for handlers that interrupt the allocation of the last callee */
 #define STEP_SIMULATED 512u	    /* samples of calls in simulated windows after which half as many calls are sampled */
-#define STEP_SKIPPED   128u	    /* the same for other calls */
+#define STEP_SKIPPED   128u	    /* the same for calls in skipped windows */
 #define STEP_MOST      (1u << 30)
-/* Samples of the first thread that halve these two; for the n-th thread, 1/n of that: a file is limited to FILE_BYTES (runtime.c). */
+/* Number of samples of the first thread after which these two limits halve, and 1/n of it for the n-th thread: files are limited. */
 #define SAMPLES_HALVED 256u
 
 /* An active function call. */
 struct frame {
-	uintptr_t stack;     /* its stack pointer: lower if deeper */
-	uint32_t invocation; /* the caller's invocation, to return to */
+	uintptr_t stack;     /* stack pointer of the call; lower if deeper */
+	uint32_t invocation; /* the caller's invocation, active again after the return */
 	uint32_t block;	     /* the caller's last basic block */
-	uint32_t owner;	     /* the owner before the call */
-	uint32_t callee;     /* number of the callee, if it is selected */
+	uint32_t owner;	     /* owner before the call */
+	uint32_t callee;     /* number of the callee; valid with FRAME_SELECTED */
 	uint32_t kind;	     /* FRAME_... bits */
 };
 
-enum { FRAME_SELECTED = 1, FRAME_SAMPLED = 2, FRAME_INTERRUPTS = 4 /* a handler's, which interrupted a wait that continues afterwards */ };
+enum { FRAME_SELECTED = 1, FRAME_SAMPLED = 2, FRAME_INTERRUPTS = 4 /* a handler's call, which interrupted a wait */ };
 
-static uintptr_t handlers_return; /* address to which the kernel makes all handlers return; 0: unknown */
+static uintptr_t handlers_return; /* address to which signal handlers return; 0 if unknown */
 
 /* Entry of the hash table from sites to callees. Entries stay valid when another thread takes over the tables. */
 struct place {
-	uintptr_t site; /* return address of __tsan_func_entry() in the function; 0: free */
+	uintptr_t site; /* return address of __tsan_func_entry() in the function; 0 if the entry is free */
 	uint32_t callee;
 };
 
@@ -59,11 +58,11 @@ void counts_end(const struct thread *t, struct counts *c)
 		c->weighed[i] = now.weighed[i] - c->weighed[i];
 }
 
-/* ---- which function ---- */
+/* ---- callees ---- */
 
 static void callees_forget(struct thread *t)
 {
-	t->n_callees = t->n_callees ? t->n_callees : 1; /* the first one is the thread itself, without a function */
+	t->n_callees = t->n_callees ? t->n_callees : 1; /* callee 0 is the thread itself, without a function */
 	t->callees[0].function.number = NONE;
 	for (uint32_t i = 0; i < t->n_callees; i++) {
 		struct callee *c = &t->callees[i];
@@ -97,8 +96,8 @@ static inline uint32_t place_hash(uintptr_t site)
 	return (uint32_t)((site * 0x9e3779b97f4a7c15u) >> 40) % PLACES;
 }
 
-/* Adds a callee. A handler may interrupt this and do the same: each takes a callee of its own, which can be found only once it is complete.
- * Returns NONE if there are too many. */
+/* Adds a callee and returns its number; NONE if there are too many. A handler may interrupt this and do the same. Each takes its own
+ * number, and a callee can be found only once it is complete. */
 static __attribute__((noinline)) uint32_t callee_new(struct thread *t, uintptr_t site)
 {
 	uint32_t i = place_hash(site), n;
@@ -131,7 +130,7 @@ static inline uint32_t callee_at(struct thread *t, uintptr_t site)
 	return LIKELY(place->site == site) ? place->callee : callee_new(t, site);
 }
 
-/* Reports whether events in the callee are its own: it is selected, and no function of the C++ library that a selected function called. */
+/* Reports whether the callee owns its events: it is selected, and no C++ library function that a selected function called. */
 static inline bool callee_owns(const struct thread *t, const struct callee *c)
 {
 	return c->function.number != NONE && !(c->function.library && t->owner);
@@ -139,7 +138,7 @@ static inline bool callee_owns(const struct thread *t, const struct callee *c)
 
 /* ---- the owner of events ---- */
 
-/* Ends the active burst of simulated windows in the spread and starts `burst`. counts: at that time. */
+/* Ends the active burst of simulated windows in `s` and starts `burst`. `counts`: counts at that time. */
 static void spread_end(struct spread *s, const struct counts *counts, uint32_t burst)
 {
 	const uint64_t now[BASES] = { counts->weighed[COUNT_ACCESSES], counts->weighed[COUNT_BLOCKS] };
@@ -176,7 +175,7 @@ static uint64_t used_now(const struct thread *t)
 			      : 0; /* a handler may have ended the window */
 }
 
-/* add_once(), replace_once(): one instruction each, so no handler comes between read and write. */
+/* add_once() and replace_once() are one instruction each, so no handler can run between read and write. */
 static inline void add_once(uint64_t *to, uint64_t n)
 {
 	__asm__ volatile("addq %1, %0" : "+m"(*to) : "er"(n) : "cc");
@@ -190,8 +189,8 @@ static inline bool replace_once(uint64_t *at, uint64_t before, uint64_t now)
 	return same;
 }
 
-/* Adds the growth of `now`, an expression, since it was last accounted to the owner. A handler in between has accounted for part of it and
- * may have started another window, whose numbers do not match those read before. Then it reads again. */
+/* Adds the growth of the expression `now` since the last accounting to the owner's count `own`. A handler may meanwhile have accounted for
+ * part of it, or started another window, whose numbers do not match those read before. Then the macro reads again. */
 #define ACCOUNT(t, now, accounted, own)                                                                                                    \
 	do {                                                                                                                               \
 		uint64_t window_, before_, now_;                                                                                           \
@@ -205,13 +204,13 @@ static inline bool replace_once(uint64_t *at, uint64_t before, uint64_t now)
 		add_once(own, now_ - before_);                                                                                             \
 	} while (0)
 
-/* Returns a number that changes with each rare event. */
+/* Returns a number that changes at each rare event. */
 static inline uint64_t rare_number(void)
 {
 	return hot.atomics + system_calls + hot.allocations + hot.copied_bytes;
 }
 
-/* Accounts for the counts of simulation. */
+/* Accounts for the counts of simulated windows. */
 static __attribute__((noinline)) void callees_account_simulated(struct thread *t, struct callee *c)
 {
 	struct counts *own = &c->own, *accounted = &t->accounted;
@@ -248,7 +247,7 @@ static __attribute__((noinline)) void callees_account_rare(struct thread *t, str
 
 _Static_assert(COUNT_ATOMICS + 6 == COUNT_SIMULATED, "all of them");
 
-/* Adds new accesses and blocks to the owner: enough while windows are skipped, without rare events. Only for the calling thread. */
+/* Adds new accesses and blocks to the owner. That is all in skipped windows without rare events. Only for the calling thread. */
 static inline void callees_account_plain(struct thread *t)
 {
 	struct callee *c = &t->callees[t->owner];
@@ -257,7 +256,7 @@ static inline void callees_account_plain(struct thread *t)
 	ACCOUNT(t, counts_blocks(t, &hot), &t->accounted.exact[COUNT_BLOCKS], &c->own.exact[COUNT_BLOCKS]);
 }
 
-/* The same at any time: whenever the owner changes, and at the end of a window. */
+/* Adds all new counts to the owner: whenever the owner changes, and at the end of a window. */
 static inline void callees_account_all(struct thread *t)
 {
 	struct callee *c = &t->callees[t->owner];
@@ -290,7 +289,7 @@ static __attribute__((noinline)) void callee_nested_changed(struct callee *c, co
 	busy_end();
 }
 
-/* Marks the sums of the changing callee as unknown: a handler left in the middle of the change. */
+/* Marks the sums of the changing callee as unknown, because a handler jumped away in the middle of the change. */
 static void callees_left(struct thread *t)
 {
 	t->callees[t->changing].nested.lost = true;
@@ -332,7 +331,7 @@ void callees_burst_end(struct thread *t, bool last)
 	}
 }
 
-/* Returns the callee's own counts, including those since the last accounting if it is the owner. */
+/* Returns the callee's own counts. The owner's counts include those since the last accounting. */
 static struct counts own_now(const struct thread *t, uint32_t callee, const struct counts *now)
 {
 	struct counts own = t->callees[callee].own;
@@ -357,7 +356,7 @@ void callee_sum(struct thread *t, uint32_t callee, const struct counts *now, str
 	spread_end(&c->spread, own, 0);
 }
 
-/* Subtracts the accounted counts at the start of a call (sign -1), or adds them at its end (1). */
+/* Subtracts the accounted counts at the start of a call (sign -1), or adds them at its end (sign 1). */
 static inline void nested_add(struct callee *c, const struct thread *t, int64_t sign)
 {
 	struct counts *sum = &c->nested.sum;
@@ -399,8 +398,7 @@ void callee_pretend(struct thread *t, uint32_t callee, void (*happens)(struct th
 	callee_end(&t->callees[callee], t);
 }
 
-/* Protects the nested sums of a callee while a call of it starts or ends: handlers do not read them. *before: to pass to
- * callee_changed(). */
+/* Marks that a call of the callee starts or ends, so that handlers do not read its nested sums. *before: to pass to callee_changed(). */
 static inline void callee_changes(struct thread *t, uint32_t callee, uint32_t *before)
 {
 	*before = t->changing;
@@ -414,9 +412,9 @@ static inline void callee_changed(struct thread *t, uint32_t before)
 	t->changing = before;
 }
 
-/* ---- which calls are samples ---- */
+/* ---- sampling of calls ---- */
 
-/* Returns the finalizer of splitmix64. */
+/* Returns the finalizer of splitmix64 for x. */
 static uint64_t hash_of(uint64_t x)
 {
 	x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
@@ -424,7 +422,7 @@ static uint64_t hash_of(uint64_t x)
 	return x ^ (x >> 31);
 }
 
-/* Chooses the next sample, one of the next `step` calls (a power of two), by a hash of their ordinals: no loop keeps in step with it. */
+/* Chooses one of the next `step` calls (a power of two) as a sample, by a hash of their ordinals: no loop keeps in step with it. */
 static void stratum_next(struct stratum *s, uint32_t salt, uint32_t samples_a_step)
 {
 	s->begin += s->step;
@@ -435,7 +433,7 @@ static void stratum_next(struct stratum *s, uint32_t salt, uint32_t samples_a_st
 	s->next = s->begin + (hash_of(s->begin ^ (uint64_t)salt << 52) & (s->step - 1));
 }
 
-/* Returns how many calls this sample represents, and chooses the next one. */
+/* Returns the number of calls that this sample represents, and chooses the next sample. */
 static __attribute__((noinline)) uint32_t callee_sample(struct thread *t, struct callee *c, bool simulating)
 {
 	struct stratum *s = &c->strata[simulating];
@@ -446,7 +444,7 @@ static __attribute__((noinline)) uint32_t callee_sample(struct thread *t, struct
 	return weight;
 }
 
-/* Counts a call. *ordinal: its number. Returns how many calls its sample represents, 0 if it is not sampled. */
+/* Counts a call and stores its ordinal. Returns the number of calls that its sample represents; 0 if the call is not sampled. */
 static inline uint32_t callee_call(struct thread *t, struct callee *c, uint64_t *ordinal)
 {
 	struct stratum *s = &c->strata[hot.simulating];
@@ -457,7 +455,7 @@ static inline uint32_t callee_call(struct thread *t, struct callee *c, uint64_t 
 
 /* ---- invocations ---- */
 
-/* Reports whether all invocations are active, or ended in the window that this thread is still in: then no other thread can free one. */
+/* Reports whether no other thread can free an invocation: all are active, or ended in the window that this thread is still in. */
 static bool window_has_all(const struct thread *t)
 {
 	const struct queue *ended = &t->ended_queue;
@@ -472,7 +470,7 @@ static uint32_t invocation_new(struct thread *t)
 	uint32_t i;
 
 	if (queue_is_empty(q) && !window_has_all(t))
-		evaluate_wait(t, 0); /* the choice of samples must not depend on which thread happens to be behind */
+		evaluate_wait(t, 0); /* otherwise the choice of samples would depend on which thread is slow */
 	if (queue_is_empty(q))
 		return NONE;
 	i = t->free_ones[q->head % INVOCATIONS];
@@ -485,18 +483,18 @@ static void invocation_end(struct thread *t, struct invocation *invocation)
 	invocation->duration = record_ticks() - invocation->start;
 	invocation->threads = __atomic_load_n(&runtime.alive, __ATOMIC_RELAXED);
 	invocation->last_window =
-	    !hot.simulating && t->granted > 0 ? t->window - 1 : t->window; /* in a skipped stretch, t->window is the next one */
+	    !hot.simulating && t->granted > 0 ? t->window - 1 : t->window; /* in a skipped stretch, t->window is the next simulated one */
 	counts_end(t, &invocation->counts);
 }
 
-/* Passes an ended invocation to the thread that evaluates. */
+/* Passes an ended invocation to the evaluation. */
 static void invocation_give(struct thread *t, uint32_t i)
 {
 	struct queue *q = &t->ended_queue;
 
-	BUSY_HERE(); /* two calls would take the same place */
+	BUSY_HERE(); /* otherwise a handler's call could take the same place */
 	t->ended_ones[q->tail % INVOCATIONS] = i;
-	__atomic_store_n(&q->tail, q->tail + 1, __ATOMIC_RELEASE); /* never more entries than places */
+	__atomic_store_n(&q->tail, q->tail + 1, __ATOMIC_RELEASE); /* the ring has a place for each invocation */
 	busy_end();
 }
 
@@ -542,13 +540,14 @@ static inline bool on_own_stack(const struct thread *t, uintptr_t stack)
 	return stack >= t->stack_low && stack < t->stack_high;
 }
 
-/* Reads the number of frames once: a handler, or a coroutine that it switches to, may change it at any moment. */
+/* Returns the number of frames, read once: a handler, or a coroutine that it switches to, may change it at any moment. */
 static inline uint32_t frames_number(const struct thread *t)
 {
 	return __atomic_load_n(&t->n_frames, __ATOMIC_RELAXED);
 }
 
-/* Adds a frame, complete before it counts: a handler may jump away, or return after it has overwritten the frame before that counted. */
+/* Adds a frame, complete before it counts: a handler may jump away. A handler that returns may have overwritten it: then writes it
+ * again. */
 static inline void frame_add(struct thread *t, uint32_t n, struct frame frame)
 {
 	struct frame *f = &t->frames[n];
@@ -572,7 +571,7 @@ static inline void frame_drop(struct thread *t, uint32_t flags)
 	f = t->frames[n - 1];
 	if (f.kind & FRAME_SELECTED)
 		callee_changes(t, f.callee, &before);
-	t->n_frames = n - 1; /* from here on a handler's frames overwrite it */
+	t->n_frames = n - 1; /* from here on, a handler's frames overwrite this frame */
 	if (UNLIKELY(hot.waits))
 		waiting_leaves(t);
 	if (f.kind & FRAME_SAMPLED) {
@@ -592,7 +591,7 @@ static inline void frame_drop(struct thread *t, uint32_t flags)
 		waiting_continues(t);
 }
 
-/* Reports whether longjmp() left the top frame: a callee's frame lies below its caller's. */
+/* Reports whether longjmp() left the top frame: a callee's frame is below its caller's. */
 static inline bool top_is_below(const struct thread *t, uintptr_t stack)
 {
 	uint32_t n = frames_number(t);
@@ -601,7 +600,7 @@ static inline bool top_is_below(const struct thread *t, uintptr_t stack)
 	return top < stack && on_own_stack(t, stack) && on_own_stack(t, top);
 }
 
-/* Drops frames that longjmp() left, for a caller or for the function that the caller calls now. Returns the number of active frames. */
+/* Drops frames that longjmp() left. `stack`: frame of the caller, or of its callee. Returns the number of active frames. */
 static __attribute__((noinline, cold)) uint32_t frames_unwind(struct thread *t, uintptr_t stack)
 {
 	if (t->changing && top_is_below(t, stack + 1))
@@ -611,7 +610,7 @@ static __attribute__((noinline, cold)) uint32_t frames_unwind(struct thread *t, 
 	return frames_number(t);
 }
 
-/* Reports whether a handler runs on its own stack, which may lie within the thread's, above the interrupted frames. */
+/* Reports whether a handler runs on an alternate stack, which may lie in the thread's stack, above the interrupted frames. */
 static bool on_alternate_stack(void)
 {
 	stack_t now = { .ss_flags = 0 };
@@ -619,7 +618,7 @@ static bool on_alternate_stack(void)
 	return syscall(SYS_sigaltstack, NULL, &now) == 0 && (now.ss_flags & SS_ONSTACK);
 }
 
-/* Reports whether our own work is active. Not if a handler jumped out of it: then the stack is above. The interrupted window restarts. */
+/* Reports whether the emulation's own work is active. If `stack` is above that work, a handler jumped out of it: then ends the work. */
 static __attribute__((noinline, cold)) bool is_busy(struct thread *t, uintptr_t stack)
 {
 	if (!on_own_stack(t, stack) || !on_own_stack(t, busy_at()) || stack <= busy_at() || on_alternate_stack())
@@ -668,14 +667,14 @@ static __attribute__((noinline)) void frames_enter(struct thread *t, uintptr_t s
 		t->invocations[t->invocation].flags |= RECORD_ESTIMATED;
 }
 
-/* Reports whether windows are skipped, no rare event has happened, and no other work is active. */
+/* Reports whether the fast path is possible: windows are skipped, no rare event has happened, and the thread does nothing else. */
 static inline bool is_plain(const struct thread *t)
 {
 	return t && !(hot.busy | hot.simulating | hot.waits) && rare_number() == t->accounted_rare;
 }
 
-/* The function is identified by the return address of this hook, not by the argument, the caller's return address. That one identifies a
- * handler. The fast path, a call that is not sampled in skipped windows, makes no call. */
+/* Enters a function. The return address of this hook identifies the function. `caller`, the function's own return address, identifies
+ * signal handlers. The fast path, a call that is not sampled in skipped windows, calls nothing. */
 EXPORT void __tsan_func_entry(void *caller);
 void __tsan_func_entry(void *caller)
 {
@@ -708,7 +707,7 @@ void __tsan_func_entry(void *caller)
 		frames_enter(t, site, stack, (uintptr_t)caller);
 }
 
-/* Reports whether the function called the hook. If not, its last instruction jumped there, after its frame was released. */
+/* Reports whether the function called the hook. If not, its last instruction jumped to the hook, after its frame was released. */
 static bool is_called(uintptr_t back, uintptr_t hook)
 {
 	const unsigned char *instruction = (const unsigned char *)back - 5;
@@ -718,7 +717,7 @@ static bool is_called(uintptr_t back, uintptr_t hook)
 	return instruction[0] == 0xe8 && back + (uintptr_t)(intptr_t)distance == hook;
 }
 
-/* Reports whether just the top frame's function ends: it lies above, or it is the only one below and jumped to the hook. */
+/* Reports whether only the top frame's function ends: its frame is above the hook's, or is the only one below and jumped to the hook. */
 static inline bool is_last(const struct thread *t, uint32_t n, uintptr_t stack, uintptr_t back, uintptr_t hook)
 {
 	const struct frame *f = &t->frames[n - 1];
@@ -768,7 +767,7 @@ void __tsan_func_exit(void)
 
 		if (LIKELY(f.kind == FRAME_SELECTED)) {
 			callee_changes(t, f.callee, &before);
-			t->n_frames = n - 1; /* from here on a handler's frames overwrite it */
+			t->n_frames = n - 1; /* from here on, a handler's frames overwrite this frame */
 			callees_account_plain(t);
 			callee_end(&t->callees[f.callee], t);
 			t->owner = f.owner;
@@ -787,7 +786,7 @@ void __tsan_func_exit(void)
 		frames_leave(t, stack, back, (uintptr_t)__tsan_func_exit);
 }
 
-/* Finds the return address of handlers. glibc has only one and passes it to the kernel with each signal's disposition. */
+/* Finds the return address of signal handlers. glibc has only one and passes it to the kernel with each signal's disposition. */
 static void handlers_find(void)
 {
 	struct {
@@ -801,12 +800,12 @@ static void handlers_find(void)
 		handlers_return = kept.restorer;
 }
 
-/* ---- the thread itself ---- */
+/* ---- the thread's own invocation ---- */
 
 static void invocations_reset(struct thread *t)
 {
 	for (uint32_t i = 0; i < INVOCATIONS - 1; i++)
-		t->free_ones[i] = i + 1; /* 0 is the thread */
+		t->free_ones[i] = i + 1; /* invocation 0 is the thread itself */
 	t->free_queue = (struct queue){ 0, INVOCATIONS - 1 };
 	t->ended_queue = (struct queue){ 0, 0 };
 	t->invocation = 0;
@@ -840,7 +839,7 @@ void frames_unwind_all(struct thread *t)
 	invocation_give(t, 0);
 }
 
-/* Drops the invocations of active calls in a child after fork(): they started in the parent. */
+/* Drops the invocations of active calls in a child after fork(), because they started in the parent. */
 void frames_forget(struct thread *t)
 {
 	for (uint32_t i = 0; i < t->n_frames; i++) {

@@ -1,13 +1,13 @@
-/* Effects of an access in a simulated window: TLB, caches, the directory of line owners, and the record of which thread touched which words
- * of which line, how close together. Also the prediction of basic blocks. The hooks that the compiler calls at each access and basic block
- * (-fsanitize=thread -fsanitize-coverage=trace-pc) are at the end. In a skipped window an access costs one count and a comparison of its
+/* Simulates accesses in simulated windows: TLB, caches and a directory of line owners. Records which thread touched which words of which
+ * line, and how close together. Also predicts basic blocks. The hooks that the compiler calls at each access and basic block
+ * (-fsanitize=thread -fsanitize-coverage=trace-pc) are at the end. In a skipped window, an access costs one count and a comparison of its
  * page. */
 #include "runs/inside/emulate/emulation.h"
 
 #include <string.h>
 #include <sys/mman.h>
 
-#define RANGE_STEP_BYTES 16u /* an access in a range is as wide as the machine's moves */
+#define RANGE_STEP_BYTES 16u /* bytes per access in a range: the width of the machine's moves */
 #define LINE_BYTES	 (1u << LINE_BITS)
 #define L1_SETS		 64u   /* 32 KiB */
 #define L2_SETS		 1024u /* 512 KiB */
@@ -18,20 +18,20 @@
 #define PATH_FACTOR	 0x9e3779b1u
 #define PATH_4		 (PATH_FACTOR * PATH_FACTOR * PATH_FACTOR * PATH_FACTOR)
 #define PREDICTION_WAYS	 4u
-#define TOUCHES		 4096u /* in one window; an access makes two at most */
+#define TOUCHES		 4096u /* touches in one window; an access makes at most two */
 #define BLOCK_BITS	 18
-#define BLOCKS		 (1u << BLOCK_BITS) /* three quarters are used; further blocks have numbers that depend on their address */
-#define CODES		 (1u << 16)	    /* functions, sorted by address; the same for blocks of functions beyond that */
-#define CHUNK_BITS	 21		    /* memory whose lives are allocated together */
+#define BLOCKS		 (1u << BLOCK_BITS) /* three quarters are used; the numbers of further blocks depend on their addresses */
+#define CODES		 (1u << 16)	    /* functions kept, sorted by address; further functions are looked up again for each block */
+#define CHUNK_BITS	 21		    /* 2 MiB: memory whose lives are allocated together */
 #define CHUNK_PAGES	 (1u << (CHUNK_BITS - PAGE_BITS))
 #define CHUNK_LINES	 (1u << (CHUNK_BITS - LINE_BITS))
 #define GRANULE_BITS	 4
-#define EACH_GRANULE	 0x0001000100010001u /* multiplier: a value for each granule of a line */
+#define EACH_GRANULE	 0x0001000100010001u /* multiplier that copies a value to each granule of a line */
 #define PAGE_LINES	 (1u << (PAGE_BITS - LINE_BITS))
-#define RECENT_FORGETS	 8u /* lines that are forgotten one by one; beyond that, all */
+#define RECENT_FORGETS	 8u /* lines that are forgotten one by one; if there are more, all recent lines are forgotten */
 
 /* An entry of the directory: the line's tag, its owner, the granules that the owner has changed, the threads that have a copy. A line that
- * maps to the same entry replaces it, as in a real directory. */
+ * maps to the same entry replaces the line there, as in a real directory. */
 #define DIRECTORY_BITS 22
 #define OWNER_SHIFT    37
 #define OWNER_MASK     (255ull << OWNER_SHIFT)
@@ -39,31 +39,31 @@
 #define CHANGED	       (15ull << CHANGED_SHIFT)
 #define TAG_SHIFT      45
 
-/* Accesses to a line, by the gap since the thread's last access to it, in accesses (windows.c has the length that each kind represents). */
-#define GAP_FIRST (WINDOW_ACCESSES + 1) /* no earlier access in this window */
-#define GAP_VISIT 3u			/* first kind of gap that starts another visit */
+/* Kinds of gaps, in accesses, since the thread's last access to the line. windows.c has the length that represents each kind. */
+#define GAP_FIRST (WINDOW_ACCESSES + 1) /* the gap if there is no earlier access in this window */
+#define GAP_VISIT 3u			/* first kind of gap that starts a new visit */
 static const uint16_t gap_ends[GAPS] = { 1, 2, 4, 16, 128, WINDOW_ACCESSES, GAP_FIRST };
-static uint8_t gap_kinds[2 * WINDOW_ACCESSES]; /* [gap]: its kind; twice as long: a handler may have ended the window during an access */
+static uint8_t gap_kinds[2 * WINDOW_ACCESSES]; /* [gap]: its kind; twice a window's length: a handler may have ended the window meanwhile */
 
-/* The block that last followed a path. */
+/* The block that last followed a path of blocks. */
 struct prediction {
-	uint32_t path;	   /* 0: free */
-	uint32_t followed; /* number of that block, its top bits cut off, above two bits of trust */
+	uint32_t path;	   /* 0 if the entry is free */
+	uint32_t followed; /* number of that block without its top bits, above two bits of trust */
 };
 #define TRUST 3u
 
-/* ---- numbers of basic blocks: from the function's name and the offset in it, so independent of the link ---- */
+/* ---- numbers of basic blocks: derived from the function's name and the offset in it, so independent of the link ---- */
 
 struct block {
-	uintptr_t pc; /* 0: free */
+	uintptr_t pc; /* 0 if the entry is free */
 	uint32_t number;
 };
 
-static struct block *blocks; /* a hash table */
+static struct block *blocks; /* [BLOCKS], a hash table by address */
 static struct code *codes;
 static uint32_t n_blocks, n_codes;
 
-/* Under threads_lock(): returns the code of the function that contains this address. */
+/* Returns the code of the function that contains this address. The caller holds threads_lock(). */
 static struct code code_at(uintptr_t pc)
 {
 	uint32_t from = 0, to = n_codes;
@@ -120,7 +120,7 @@ static __attribute__((noinline)) uint32_t block_new(uintptr_t pc, uint32_t i)
 	return number;
 }
 
-/* Returns a block's number, never 0. It does not depend on where the linker has put the function. */
+/* Returns a block's number, never 0. The number does not depend on where the linker has put the function. */
 static uint32_t block_number(uintptr_t pc)
 {
 	uint32_t i = (uint32_t)(pc * 0x9e3779b97f4a7c15u >> (64 - BLOCK_BITS));
@@ -139,23 +139,23 @@ static uint32_t block_number(uintptr_t pc)
 
 /* ---- memory and its lives ---- */
 
-/* Ownership of memory: which thread wrote a page first, and where blocks start and end. Accesses before a block was freed have nothing to
- * do with those after it. So each granule of 16 bytes, the smallest block of malloc(), has a life: a number that changes at every start and
- * end of a block there. Two threads share a line only where their lives are equal (windows.c). The directory forgets changes made in an
+/* Ownership of memory: the thread that first wrote each page, and the start and end of memory blocks. Accesses before a block was freed are
+ * unrelated to those after. So each granule of 16 bytes, the smallest block of malloc(), has a life: a number that changes at every start
+ * and end of a block there. Two threads share a line only where their lives are equal (windows.c). The directory forgets changes made in an
  * ended life. */
 
 struct chunk {
-	uint16_t pages[CHUNK_PAGES]; /* changed where blocks cover whole pages... */
+	uint16_t pages[CHUNK_PAGES]; /* changed where memory blocks cover whole pages */
 	union {
-		uint16_t granules[CHUNK_LINES * GRANULES]; /* ...and where they do not */
+		uint16_t granules[CHUNK_LINES * GRANULES]; /* changed where memory blocks cover parts of pages */
 		uint64_t lines[CHUNK_LINES];
 	};
 };
 
-static struct chunk **chunks; /* indexed by address */
+static struct chunk **chunks; /* indexed by address / chunk size; NULL: no lives there yet */
 static __thread uint64_t n_lives;
 
-/* Returns the lives of a line's granules, 16 bits each. Only comparisons of them have a meaning. */
+/* Returns the lives of a line's granules, 16 bits each. Their values are only good for comparison. */
 static uint64_t memory_lives(uint64_t line)
 {
 	const struct chunk *chunk = chunks ? __atomic_load_n(&chunks[line / CHUNK_LINES], __ATOMIC_ACQUIRE) : NULL;
@@ -202,8 +202,8 @@ static bool is_remote(const struct thread *t, uint64_t line)
 	return owner != 0 && owner != t->number % runtime.nodes + 1;
 }
 
-/* Accesses a set whose most recently used tag is first; the first *fresh tags were used since the burst started. Returns true for a hit.
- * Sets *unknown if that depends on accesses in skipped windows. */
+/* Accesses a set of a cache. Its most recently used tag is first; the first *fresh tags were used since the burst started. Returns true for
+ * a hit. Sets *unknown if the result depends on accesses in skipped windows. */
 static inline bool cache_touch(uint32_t set[WAYS], uint8_t *fresh, uint32_t tag, bool *unknown)
 {
 	uint32_t before = set[0];
@@ -225,7 +225,7 @@ static inline bool cache_touch(uint32_t set[WAYS], uint8_t *fresh, uint32_t tag,
 }
 
 struct level {
-	uint32_t first, n_sets; /* first, n_sets: of the thread's sets */
+	uint32_t first, n_sets; /* index of the level's first set in the thread's sets; number of sets */
 	enum unknown unknown;
 };
 static const struct level level_l1 = { 0, L1_SETS, UNKNOWN_L1 };
@@ -245,7 +245,7 @@ static inline bool cache_has(struct thread *t, const struct level *level, uint64
 	return hit;
 }
 
-/* stale: another thread has changed the line since the last access. */
+/* Accesses a line in TLBs and caches. `stale`: another thread has changed the line since this thread's last access. */
 static void caches_touch(struct thread *t, uint64_t line, bool stale)
 {
 	uint64_t page = line >> (PAGE_BITS - LINE_BITS), weight = t->weight;
@@ -269,8 +269,8 @@ static void caches_touch(struct thread *t, uint64_t line, bool stale)
 
 /* ---- the directory ---- */
 
-/* Records an access to the line. Returns true if the thread had no valid copy. Of two concurrent accesses one may lose its change: the
- * directory depends on how threads happen to run anyway, which is why potential HITM is counted as well. */
+/* Records an access to the line. Returns true if the thread had no valid copy. Concurrent accesses may lose one change. The directory
+ * depends on the order of threads anyway, which is why potential HITM is counted as well. */
 static bool directory_access(struct thread *t, uint64_t line, uint32_t words, bool write)
 {
 	uint64_t *entry = &runtime.directory[line & ((1u << DIRECTORY_BITS) - 1)];
@@ -303,9 +303,9 @@ static void directory_forget(uint64_t line, uint32_t granules)
 		__atomic_store_n(entry, old & ~((uint64_t)granules << CHANGED_SHIFT), __ATOMIC_RELAXED);
 }
 
-/* ---- which thread touched what ---- */
+/* ---- touches: accesses by line, invocation and owner ---- */
 
-/* Returns the touch of this line by the current invocation and owner, added if necessary. If the table is full: &t->ignored. */
+/* Returns the touch of this line by the current invocation and owner; adds it if necessary. Returns &t->ignored if the table is full. */
 static struct touch *touch_of(struct thread *t, uint64_t line, uint64_t lives)
 {
 	uint32_t i = line_hash(line, (uint64_t)t->owner << 32 | t->invocation) % TOUCHES;
@@ -329,14 +329,14 @@ static struct touch *touch_of(struct thread *t, uint64_t line, uint64_t lives)
 	return touch;
 }
 
-/* Makes `latest` refer to the touch of another invocation, owner or block of memory than before. */
+/* Makes `latest` refer to the touch by the current invocation and owner, in the current memory block. */
 static __attribute__((noinline)) void touch_anew(struct thread *t, struct latest *latest, uint64_t line)
 {
 	uint32_t last = latest->stamp == t->stamp ? latest->last : (uint32_t)t->window_left + GAP_FIRST;
 	struct touch *touch = touch_of(t, line, memory_lives(line));
 
 	latest->touch = touch;
-	__asm__ volatile("" ::: "memory"); /* complete before it becomes valid: a handler may jump away */
+	__asm__ volatile("" ::: "memory"); /* complete before `latest` becomes valid: a handler may jump away */
 	*latest = (struct latest){ line, t->stamp, t->births, touch, last };
 }
 
@@ -375,17 +375,17 @@ static void touch_visit(struct touch *touch)
 		touch_visited(touch);
 }
 
-/* Clears only the keys of recent lines: a handler may add some in between, and those are complete or have no key. */
+/* Clears only the keys of recent lines. Lines that a handler adds meanwhile are complete, or have no key. */
 void simulate_anew(struct thread *t)
 {
 	for (size_t i = 0; i < RECENT; i++)
 		__atomic_store_n(&t->recent[i].key, 0, __ATOMIC_RELAXED);
 	if (t->fresh_burst != t->burst)
-		memset(t->fresh, 0, SETS); /* windows have been skipped */
+		memset(t->fresh, 0, SETS); /* windows have been skipped since the last call */
 	t->fresh_burst = t->burst;
 }
 
-/* Returns the key of a recent line: per owner if touches are recorded. */
+/* Returns the key of a recent line. It includes the owner if touches are recorded. */
 static inline uint64_t recent_key(const struct thread *t, uint64_t line, enum access access)
 {
 	return ((line << 1 | access) + 2) | ((uint64_t)t->owner * t->records) << 44;
@@ -431,24 +431,24 @@ static void line_access(struct thread *t, uint64_t line, uint32_t words, uint32_
 	recent = &t->recent[key % RECENT];
 	recent->touch = touch;
 	recent->latest = latest;
-	__asm__ volatile("" ::: "memory"); /* complete before it becomes valid: a handler's accesses may come in between */
+	__asm__ volatile("" ::: "memory"); /* complete before the key makes it valid: a handler's accesses may come in between */
 	recent->key = key;
 }
 
-/* Returns the bit mask of the 4-byte words from byte `from` to byte `to`, inclusive, of a line. */
+/* Returns the bit mask of a line's 4-byte words from byte `from` to byte `to`, inclusive. */
 static inline uint32_t word_mask(uint32_t from, uint32_t to)
 {
 	return (2u << (to >> 2)) - (1u << (from >> 2));
 }
 
-/* Takes back a decrement of hot.left: the access counts elsewhere. One instruction, since a handler may have started to skip windows. */
+/* Takes back a decrement of hot.left, since the access counts elsewhere. One instruction: a handler may have started to skip windows. */
 static inline void left_again(void)
 {
 	__asm__ volatile("incq %0" : "+m"(hot.left) : : "cc");
 }
 
-/* Starts work on an access, up to busy_end(), and a new window if one is due. Returns false if the thread is not simulated, or not now (a
- * handler may have changed that). counted: the access is counted in hot.left. */
+/* Starts work on an access, which busy_end() ends, and a new window if one is due. Returns false if the thread is not simulated now; a
+ * handler may have changed that. `counted`: the access is counted in hot.left. */
 static inline bool simulate_begin(uintptr_t at, bool counted)
 {
 	struct thread *t = hot.thread;
@@ -457,7 +457,7 @@ static inline bool simulate_begin(uintptr_t at, bool counted)
 		hot.left = 0;
 		t = thread_attach();
 		if (!t) {
-			hot.left = INT64_MAX; /* no more checks */
+			hot.left = INT64_MAX; /* no more checks in this thread */
 			return false;
 		}
 		counted = false;
@@ -481,13 +481,13 @@ static inline bool simulate_begin(uintptr_t at, bool counted)
 	return hot.simulating;
 }
 
-/* Ends a window without accesses left. Accesses beyond its end count in it, but do not advance the clock. */
+/* Ends a window without accesses left. Accesses beyond its end count in that window, but do not advance the clock. */
 static void simulate_next_window(struct thread *t)
 {
 	uint32_t beyond;
 
 	BUSY_HERE();
-	if (hot.simulating && t->window_left <= 0) { /* no handler has done so */
+	if (hot.simulating && t->window_left <= 0) { /* otherwise a handler has ended the window */
 		beyond = (uint32_t)-t->window_left;
 		t->counts.exact[COUNT_ACCESSES] += beyond;
 		t->counts.exact[COUNT_SIMULATED] += t->weight ? beyond : 0;
@@ -499,7 +499,7 @@ static void simulate_next_window(struct thread *t)
 	busy_end();
 }
 
-/* Counts n simulated accesses and ends the window if none are left. One instruction, since a handler's accesses may end it as well. */
+/* Counts n simulated accesses and ends the window if none are left. One instruction, since a handler's accesses may end the window too. */
 static inline void simulate_tick(struct thread *t, uint32_t n)
 {
 	bool over;
@@ -509,7 +509,7 @@ static inline void simulate_tick(struct thread *t, uint32_t n)
 		simulate_next_window(t);
 }
 
-/* Counts an access that starts another visit of a recent line. */
+/* Counts an access to a recent line that starts a new visit. */
 static __attribute__((noinline)) void simulate_visit(struct thread *t, struct touch *touch, struct latest *latest, uint32_t words,
 						     enum access access)
 {
@@ -541,12 +541,12 @@ static __attribute__((noinline)) void simulate_slowly(uintptr_t address, uint32_
 	busy_end();
 }
 
-/* The fast path: the line is a recent one. Rarer cases are functions of their own, so that this one needs no stack. */
+/* Simulates an access, fast if the line is a recent one. Rarer cases are separate functions, so that this one needs no stack frame. */
 static inline __attribute__((always_inline)) void simulate_one(uintptr_t address, size_t bytes, enum access access)
 {
 	uint32_t from = address & 63, to = from + (uint32_t)bytes - 1;
 
-	if (LIKELY(hot.simulating && !(hot.busy | hot.waits) && to <= 63)) { /* implies a thread */
+	if (LIKELY(hot.simulating && !(hot.busy | hot.waits) && to <= 63)) { /* hot.simulating implies t != NULL */
 		struct thread *t = hot.thread;
 		uint64_t key = recent_key(t, address >> LINE_BITS, access);
 		const struct recent *recent = &t->recent[key % RECENT];
@@ -602,21 +602,21 @@ void simulate_atomic(uintptr_t address, size_t bytes, enum access access, bool e
 		simulate_read(address, bytes);
 }
 
-/* Returns the number of accesses that the machine would need for this part of a line. */
+/* Returns the number of accesses that the machine needs for this part of a line. */
 static uint32_t line_steps(size_t bytes)
 {
 	return (uint32_t)((bytes + RANGE_STEP_BYTES - 1) / RANGE_STEP_BYTES);
 }
 
-/* While windows are skipped: counts the accesses of a range, line by line, as long as the skipped stretch lasts. Returns the bytes that are
- * left to simulate. */
+/* Counts the accesses of a range in skipped windows, line by line, until the skipped stretch ends. Returns the number of bytes left to
+ * simulate. */
 static size_t range_skip(uintptr_t address, size_t bytes)
 {
 	size_t room = LINE_BYTES - address % LINE_BYTES, lines;
 
 	for (size_t part = bytes < room ? bytes : room; part; part = bytes < LINE_BYTES ? bytes : LINE_BYTES) {
 		if (hot.left < line_steps(part)) {
-			hot.thread->granted -= (uint64_t)hot.left; /* the next window starts that much earlier */
+			hot.thread->granted -= (uint64_t)hot.left; /* the next window starts earlier by these accesses */
 			hot.left = 0;
 			break;
 		}
@@ -628,8 +628,8 @@ static size_t range_skip(uintptr_t address, size_t bytes)
 	return bytes;
 }
 
-/* Simulates the part of a range in its first line, with as many accesses as the machine would need. Returns the bytes of that part, 0 if
- * the thread is not simulated. */
+/* Simulates the part of a range in its first line, with as many accesses as the machine needs. Returns the bytes of that part; 0 if the
+ * thread is not simulated. */
 static size_t range_line(uintptr_t address, size_t bytes, enum access access)
 {
 	size_t room = 64 - (address & 63), part = bytes < room ? bytes : room;
@@ -668,8 +668,8 @@ void simulate_range(uintptr_t address, size_t bytes, enum access access)
 
 _Static_assert(PATH_BLOCKS == 8, "path_add() takes off what was multiplied so often");
 
-/* Returns the prediction of a path and moves it to the front of its set. If there is none: the least recently found one of the set.
- * Compares whole paths: which of them share a set depends on the positions of blocks in a function, not on the function's work. */
+/* Returns the prediction of a path and moves it to the front of its set. If there is none, returns the least recently found one of the set.
+ * Compares whole paths, because the paths that share a set change with the positions of blocks in a function. */
 static struct prediction *prediction_of(struct thread *t, uint32_t path)
 {
 	struct prediction *set = &t->predictions[(path >> 8) % (PREDICTIONS / PREDICTION_WAYS) * PREDICTION_WAYS], found;
@@ -686,14 +686,14 @@ static struct prediction *prediction_of(struct thread *t, uint32_t path)
 	return set;
 }
 
-/* Reports whether the CPU would have expected this block, and trains the table: the last follower of each path with some trust, as in
- * branch predictors. The first visit of a path is never a miss. A path that others have displaced is. */
+/* Reports whether the CPU would have predicted this block, and trains the table. As in branch predictors, an entry keeps the last follower
+ * of a path, with some trust. The first visit of a path is never a miss. A path that others have displaced is a miss. */
 static bool prediction_is_right(struct thread *t, struct prediction *p, uint32_t path, uint32_t block)
 {
 	bool first = p->path == 0, right = p->path == path && (p->followed & ~TRUST) == block << 2;
 
 	t->turns = right && (p->followed & TRUST) == TRUST && block == t->block ? t->turns + 1 : 0;
-	/* Written as whole words, and only if they change: the next block on this path reads them at once. */
+	/* Fields are written whole, and only if they change: the next block on this path reads them at once. */
 	if (right)
 		p->followed += (p->followed & TRUST) < TRUST;
 	else if (p->path == path && (p->followed & TRUST) > 0)
@@ -724,7 +724,7 @@ static __attribute__((noinline)) void simulate_block_slowly(uintptr_t pc)
 		return;
 	}
 	if (hot.busy)
-		__asm__ volatile("incq %0" : "+m"(hot.blocks_left) : : "cc"); /* does not count */
+		__asm__ volatile("incq %0" : "+m"(hot.blocks_left) : : "cc"); /* a block in the emulation's own work does not count */
 	if (hot.busy || !hot.simulating)
 		return;
 	t->turn = 0;
@@ -746,7 +746,7 @@ static __attribute__((noinline)) void simulate_block_slowly(uintptr_t pc)
 	t->block = block;
 }
 
-/* Skips the prediction if a loop of one block goes on: one more such block changes nothing. */
+/* Skips the prediction while a loop of one block repeats, because one more such block changes nothing. */
 static __attribute__((noinline)) void simulate_block(uintptr_t pc)
 {
 	const struct thread *t = hot.thread;
@@ -755,9 +755,9 @@ static __attribute__((noinline)) void simulate_block(uintptr_t pc)
 		simulate_block_slowly(pc);
 }
 
-/* ---- blocks of memory start and end ---- */
+/* ---- start and end of memory blocks ---- */
 
-/* Returns the chunk of an address, allocated if necessary; NULL if there is no memory. */
+/* Returns the chunk of an address and allocates it if necessary. Returns NULL if there is no memory. */
 static struct chunk *chunk_of(uintptr_t address)
 {
 	struct chunk **at = &chunks[address >> CHUNK_BITS], *there = __atomic_load_n(at, __ATOMIC_ACQUIRE), *made;
@@ -772,7 +772,7 @@ static struct chunk *chunk_of(uintptr_t address)
 	return made;
 }
 
-/* Returns a number that hardly any other life has, in all threads. */
+/* Returns a number that is almost unique among the lives of all threads. */
 static uint16_t life_new(void)
 {
 	static uint64_t n_threads;
@@ -785,7 +785,7 @@ static uint16_t life_new(void)
 	return (uint16_t)((x ^ (x >> 32)) * 0x94d049bb133111ebu >> 48);
 }
 
-/* Starts a life of [from, to), which lies in one page. */
+/* Starts a new life of the bytes [from, to), which lie in one page. */
 static void part_begins(struct chunk *chunk, uintptr_t from, uintptr_t to, uint16_t life)
 {
 	uintptr_t last = (to - 1) >> GRANULE_BITS;
@@ -810,7 +810,7 @@ static void page_begins(struct chunk *chunk, uintptr_t page, uint16_t life)
 		directory_forget(page * PAGE_LINES + line, (1u << GRANULES) - 1);
 }
 
-/* Forgets recent lines in [from, to): their touches belong to the old life. */
+/* Forgets recent lines in [from, to), because their touches belong to the old life. */
 static void recent_forget(struct thread *t, uintptr_t from, uintptr_t to)
 {
 	uint64_t first = from >> LINE_BITS, last = (to - 1) >> LINE_BITS;
@@ -836,7 +836,7 @@ void memory_begins(uintptr_t address, size_t bytes)
 
 		next = (at | (page_bytes - 1)) + 1 < end ? (at | (page_bytes - 1)) + 1 : end;
 		if (__atomic_load_n(&runtime.owners[at >> PAGE_BITS], __ATOMIC_RELAXED) == 0)
-			continue; /* never written: nothing to forget */
+			continue; /* never written: no changes to forget */
 		chunk = chunk_of(at);
 		if (chunk && next - at == page_bytes)
 			page_begins(chunk, at >> PAGE_BITS, life);
@@ -851,7 +851,7 @@ void memory_begins(uintptr_t address, size_t bytes)
 
 /* ---- hooks that the compiler calls ---- */
 
-/* The compiler declares these functions itself, and passes more arguments than are used. */
+/* The compiler declares these functions itself, with more parameters than are used. */
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 
@@ -861,7 +861,7 @@ static inline void on_read(const void *at, size_t bytes)
 		simulate_read((uintptr_t)at, bytes);
 }
 
-/* A function of its own, so that the fast path needs no stack. */
+/* A separate function, so that the fast path needs no stack frame. */
 static __attribute__((noinline)) void on_write_elsewhere(uintptr_t at, size_t bytes)
 {
 	page_written(at >> PAGE_BITS);

@@ -1,8 +1,8 @@
-/* Threads, from creation to end, and their meetings. Their clocks (windows.c) are exchanged only at creation, end and barriers, always up
- * to the next whole window: ordered accesses never share a window. Locks exchange none, since the order in which threads get a lock is
- * chance. pthread_create() and the like are replaced for the program and all its libraries, because C++ and OpenMP create their threads
- * there. Of OpenMP, gcc's library is wrapped at its entry points; clang's uses the interface for tools (OMPT), of which only the parts used
- * here are declared. Tasks keep the clock of the thread that runs them. */
+/* Threads, from creation to end, and the exchange of their clocks (windows.c). Clocks are exchanged only at creation, end and barriers,
+ * always up to the next whole window, so ordered accesses never share a window. Locks exchange none, since the order in which threads get a
+ * lock is random. pthread_create() and the like are replaced for the program and all its libraries, because C++ and OpenMP create their
+ * threads there. gcc's OpenMP library is wrapped at its entry points. clang's uses the interface for tools (OMPT); only the parts used here
+ * are declared. OpenMP tasks keep the clock of the thread that runs them. */
 #include "runs/inside/emulate/emulation.h"
 
 #include <dlfcn.h>
@@ -14,33 +14,33 @@
 #include <time.h>
 #include <unistd.h>
 
-#define OBITUARIES    1024u	 /* ended threads whose last window is remembered until they are joined */
-#define STACK_BYTES   (8u << 20) /* if no limit defines the size of a stack */
+#define OBITUARIES    1024u	 /* ended threads whose last window is kept until they are joined */
+#define STACK_BYTES   (8u << 20) /* size of a stack if no limit defines it */
 #define THREAD_BYTES  0x900u	 /* approximate size of glibc's struct pthread */
-#define MAIN_ABOVE    (1u << 20) /* above the frame where we start, in the first thread's stack */
-#define STOP_PAUSE_NS 100000	 /* between two checks whether the others have stopped */
+#define MAIN_ABOVE    (1u << 20) /* size of the first thread's stack above the frame where the emulation starts */
+#define STOP_PAUSE_NS 100000	 /* between two checks whether the other threads have stopped */
 #define STOP_TRIES    1000u
 #define STOP_QUIET    3u
-#define BARRIERS      1024u /* existing at the same time; others exchange no clocks */
+#define BARRIERS      1024u /* barriers at the same time; further ones exchange no clocks */
 
 struct obituary {
 	pthread_t handle;
 	uint64_t window;
 };
 
-/* A place where threads wait for each other. */
+/* A place where threads wait for each other. `window`: latest clock of those that have arrived. */
 struct meeting {
 	uint64_t window;
 	uint32_t n;
 	struct thread *waiting[THREADS];
 };
 
-/* Threads of a pool that work together for a time. They start with the master's clock; the master resumes with their latest. */
+/* Threads of a pool that work together for a time. They start with the master's clock; the master resumes with the team's latest clock. */
 struct team {
 	struct thread *master;
-	uint64_t begin, end;	/* windows */
-	uint32_t size, started; /* size 0: not known yet */
-	struct team *next;	/* in `teams`; no thread may be ahead of a listed team */
+	uint64_t begin, end;	/* first window of the team; latest window in which a thread left */
+	uint32_t size, started; /* number of threads, 0 if not yet known; threads that have entered */
+	struct team *next;	/* in `teams`; NULL ends the list */
 	struct meeting meeting;
 };
 
@@ -51,15 +51,15 @@ struct barrier {
 };
 
 static pthread_key_t at_end;
-/* Protected by threads_lock(): */
+/* The following variables are protected by threads_lock(): */
 static struct obituary obituaries[OBITUARIES];
 static uint32_t n_obituaries, n_created;
-static struct team *teams; /* teams that some of their threads have not entered yet */
+static struct team *teams; /* teams that some of their threads have not entered yet; their windows are not evaluated */
 static struct barrier barriers[BARRIERS];
 
 /* ---- all threads ---- */
 
-/* Under the lock: returns the earliest window that a thread can still touch. A team that some have not entered counts as a thread. */
+/* Returns the earliest window that a thread can still touch, or a listed team. The caller holds the lock. */
 static uint64_t threads_earliest(void)
 {
 	uint64_t first = UINT64_MAX;
@@ -116,7 +116,7 @@ static void thread_clear(struct thread *t)
 	};
 }
 
-/* Under the lock: returns a thread that will start with that window, NULL if there are too many. */
+/* Returns a thread that will start with that window; NULL if there are too many. The caller holds the lock. */
 static struct thread *thread_new(uint64_t window)
 {
 	struct thread *t = NULL;
@@ -150,7 +150,7 @@ static size_t stack_limit(void)
 	return limit.rlim_cur;
 }
 
-/* Runs in the new thread. */
+/* Starts the calling thread as `t`. */
 static void thread_enter(struct thread *t, uintptr_t stack_low, uintptr_t stack_high)
 {
 	t->stack_low = stack_low;
@@ -167,7 +167,7 @@ static void thread_enter(struct thread *t, uintptr_t stack_low, uintptr_t stack_
 	hot.busy = 0;
 }
 
-/* Under the lock: lets the thread resume with that window, or with its own if that is later. */
+/* Lets the thread resume with that window, or with its own if that is later. The caller holds the lock. */
 static void thread_resume(struct thread *t, uint64_t window)
 {
 	t->resume = window > t->resume ? window : t->resume;
@@ -175,7 +175,7 @@ static void thread_resume(struct thread *t, uint64_t window)
 	t->state = THREAD_LIVE;
 }
 
-/* Under the lock: the thread no longer waits for another's end. */
+/* Records that `joiner` no longer waits for any thread's end. The caller holds the lock. */
 static void joins_forget(const struct thread *joiner)
 {
 	for (size_t i = 0; i < THREADS; i++) {
@@ -186,7 +186,7 @@ static void joins_forget(const struct thread *joiner)
 	}
 }
 
-/* Starts new lives in the thread's stack: stacks are reused, with the thread-local storage that glibc keeps above them. */
+/* Starts new lives in the thread's stack, because stacks are reused, with the thread-local storage that glibc keeps above them. */
 static void stack_begins(const struct thread *t)
 {
 	uintptr_t page = 1u << PAGE_BITS, end = ((uintptr_t)pthread_self() + THREAD_BYTES + page - 1) / page * page;
@@ -195,7 +195,7 @@ static void stack_begins(const struct thread *t)
 		memory_begins(end - t->stack_bytes, t->stack_bytes);
 }
 
-/* Ends the calling thread. */
+/* Ends the simulation of the calling thread. */
 static void thread_leave(struct thread *t)
 {
 	uint64_t window;
@@ -221,7 +221,7 @@ static void thread_leave(struct thread *t)
 	evaluate_now();
 }
 
-/* Postpones the end to the last round: destructors of other keys may still run the program's code. */
+/* Ends the thread in the last round of destructors, because destructors of other keys may still run the program's code. */
 static void thread_on_end(void *thread)
 {
 	struct thread *t = thread;
@@ -234,7 +234,7 @@ static void thread_on_end(void *thread)
 		thread_leave(t);
 }
 
-/* Attaches the calling thread, which was created without our wrapper: in a library, or before the start. */
+/* Attaches the calling thread, which was created without the wrappers: in a library, or before the start. */
 struct thread *thread_attach(void)
 {
 	uintptr_t here = (uintptr_t)__builtin_frame_address(0);
@@ -254,7 +254,7 @@ struct thread *thread_attach(void)
 
 /* ---- clocks ---- */
 
-/* Lets the thread resume with that window or its own next one, whichever is later, after clocks were exchanged. Returns that window. */
+/* Lets the thread resume with `window` or its own next one, whichever is later, after an exchange of clocks. Returns that window. */
 static uint64_t thread_advance(struct thread *t, uint64_t window)
 {
 	uint64_t own, next;
@@ -269,7 +269,7 @@ static uint64_t thread_advance(struct thread *t, uint64_t window)
 	return next;
 }
 
-/* Starts a wait: others do not wait for the thread's windows. */
+/* Starts a wait, in which others do not wait for this thread's windows. */
 static void thread_wait_begin(struct thread *t)
 {
 	waiting_stop();
@@ -286,8 +286,8 @@ static void thread_wait_end(struct thread *t)
 
 /* ---- creation and joining ---- */
 
-/* Threads created one right after the other work in parallel: they get the same window. Returns NULL if the new thread will not be
- * simulated. stack_bytes 0: the default. */
+/* Prepares a new thread. Threads created one right after the other work in parallel, so they get the same window. Returns NULL if the new
+ * thread will not be simulated. `stack_bytes` 0: the default size. */
 static struct thread *thread_create_begin(size_t stack_bytes)
 {
 	struct thread *t, *self = hot.thread;
@@ -311,7 +311,7 @@ static struct thread *thread_create_begin(size_t stack_bytes)
 		runtime.not_simulated++;
 	threads_unlock();
 	if (!stays)
-		window_begin(self, window); /* now it meets one more thread */
+		window_begin(self, window); /* now the window is shared with one more thread */
 	busy_end();
 	return t;
 }
@@ -324,8 +324,8 @@ static void thread_create_failed(struct thread *t)
 	threads_unlock();
 }
 
-/* Stores the thread's handle. Called by the creator and by the thread itself, in either order. When the creator calls, the struct may
- * already belong to another thread. */
+/* Stores the thread's handle. The creator and the thread itself call this, in either order. When the creator calls, the struct may already
+ * belong to another thread, with another number. */
 static void thread_known(struct thread *t, uint32_t number, pthread_t handle)
 {
 	threads_lock();
@@ -336,7 +336,7 @@ static void thread_known(struct thread *t, uint32_t number, pthread_t handle)
 	threads_unlock();
 }
 
-/* Runs in the new thread. */
+/* Runs in the new thread, before its start function. */
 static void thread_created(struct thread *t)
 {
 	uintptr_t here = (uintptr_t)__builtin_frame_address(0);
@@ -346,7 +346,7 @@ static void thread_created(struct thread *t)
 	thread_enter(t, here - t->stack_bytes, here + (1u << PAGE_BITS));
 }
 
-/* Under the lock: returns the window in which the thread with that handle ended, 0 if unknown. */
+/* Returns the window in which the thread with that handle ended, 0 if unknown. The caller holds the lock. */
 static uint64_t thread_ended_in(pthread_t handle)
 {
 	for (uint32_t i = n_obituaries; i > 0 && i + OBITUARIES > n_obituaries; i--)
@@ -366,7 +366,7 @@ static struct thread *thread_find_live(pthread_t handle)
 	return NULL;
 }
 
-/* Returns false if thread_join_end() must not follow. */
+/* Starts to wait for a thread's end. Returns false if thread_join_end() must not follow. */
 static bool thread_join_begin(pthread_t handle)
 {
 	struct thread *self = hot.thread, *other;
@@ -481,12 +481,12 @@ EXPORT int thrd_join(thrd_t thread, int *result)
 
 /* ---- the first thread, the end of the process, fork ---- */
 
-/* In the child: only the calling thread exists. */
+/* Runs in the child after fork(), where only the calling thread exists. */
 static void threads_fork(void)
 {
 	struct thread *self = hot.thread;
 
-	threads_unlock(); /* this thread locked it before fork() */
+	threads_unlock(); /* locked by this thread before fork() */
 	n_obituaries = 0;
 	runtime.last_end = 0;
 	if (self)
@@ -505,8 +505,8 @@ void threads_init(void)
 	pthread_key_create(&at_end, thread_on_end);
 }
 
-/* Makes the hooks of all other threads do nothing from now on. A thread in a hook would undo this at its end, so this waits for it, for up
- * to STOP_TRIES rounds: a thread that waits is in a hook all the time. */
+/* Makes the hooks of all other threads do nothing from now on. A thread in a hook would undo this at the hook's end, so this function waits
+ * for such threads, for up to STOP_TRIES rounds: a waiting thread is in a hook all the time. */
 void threads_stop(void)
 {
 	const struct timespec pause = { 0, STOP_PAUSE_NS };
@@ -536,7 +536,7 @@ void threads_finish(void)
 
 /* ---- meetings ---- */
 
-/* Called before the calling thread waits. count: threads that meet. Returns false if meeting_leave() must not follow. */
+/* Adds the calling thread to a meeting before its wait. `count`: threads that meet. Returns false if meeting_leave() must not follow. */
 static bool meeting_arrive(struct meeting *m, uint32_t count)
 {
 	struct thread *t = hot.thread;
@@ -559,7 +559,7 @@ static bool meeting_arrive(struct meeting *m, uint32_t count)
 	return true;
 }
 
-/* Called after the wait. If not all threads that meet are simulated, the meeting is never complete here: then each resumes by itself. */
+/* Resumes the calling thread after its wait. If not all threads that meet are simulated, each resumes by itself. */
 static void meeting_leave(struct meeting *m)
 {
 	struct thread *t = hot.thread;
@@ -578,7 +578,7 @@ static void meeting_leave(struct meeting *m)
 REAL(pthread_barrier_init)
 REAL(pthread_barrier_wait)
 
-/* Returns the barrier at this address. If it is not there: a place for it if requested, otherwise NULL. */
+/* Returns the barrier at this address. If it is unknown, returns a free place for it if requested, otherwise NULL. */
 static struct barrier *barrier_at(const pthread_barrier_t *at, bool anew)
 {
 	size_t first = ((uintptr_t)at >> 4) % BARRIERS;
@@ -625,7 +625,7 @@ EXPORT int pthread_barrier_wait(pthread_barrier_t *barrier)
 
 /* ---- teams ---- */
 
-/* Under the lock: removes the team from the list. */
+/* Removes the team from the list. The caller holds the lock. */
 static void team_unlink(const struct team *team)
 {
 	struct team **at = &teams;
@@ -636,7 +636,7 @@ static void team_unlink(const struct team *team)
 		*at = team->next;
 }
 
-/* Called by the master. */
+/* Starts a team; called by its master. */
 static void team_open(struct team *team)
 {
 	struct thread *t = hot.thread;
@@ -651,7 +651,7 @@ static void team_open(struct team *team)
 	threads_unlock();
 }
 
-/* Called by each thread, the master included. */
+/* Adds the calling thread, which may be the master, to the team. */
 static void team_enter(struct team *team, uint32_t size)
 {
 	struct thread *t = hot.thread ? hot.thread : thread_attach();
@@ -707,11 +707,11 @@ static void team_close(struct team *team)
 
 /* ---- gcc's OpenMP ---- */
 
-/* The linker and clang's library call what follows: no header declares it, and not all parameters are used. */
+/* The linker and clang's library call the functions below. No header declares them, and not all parameters are used. */
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 
-typedef void body(void *data); /* the function of a region */
+typedef void body(void *data); /* function of a parallel region */
 
 int omp_get_num_threads(void) __attribute__((weak));
 
@@ -721,7 +721,7 @@ struct region {
 	struct team team;
 };
 
-static __thread struct team *here; /* team of the innermost region that the thread is in */
+static __thread struct team *here; /* team of the innermost region that the thread is in; NULL if none */
 
 static void run_region(void *argument)
 {
@@ -735,7 +735,7 @@ static void run_region(void *argument)
 	here = outer;
 }
 
-/* Defines a wrapper that passes our region to the library's entry point as its data. */
+/* Defines a wrapper that passes the library's function run_region(), with our region as its data. */
 #define REGION(name, parameters, arguments)                                                                                                \
 	void __real_##name parameters __attribute__((weak));                                                                               \
 	EXPORT void __wrap_##name parameters                                                                                               \
@@ -816,7 +816,7 @@ static void on_parallel_end(union ompt_data *parallel, union ompt_data *task, in
 	munmap(team, sizeof(*team));
 }
 
-/* Handles only the start: a worker's end of the task comes late, perhaps with the next region. Its last barrier has reported it before. */
+/* Handles only the start: a worker's end of the task comes late, perhaps with the next region. on_sync_region() handles the end. */
 static void on_implicit_task(int endpoint, union ompt_data *parallel, union ompt_data *task, unsigned threads, unsigned index, int flags)
 {
 	if (endpoint != ENDPOINT_BEGIN || !parallel || !parallel->pointer)

@@ -1,29 +1,29 @@
-/* Waiting for another thread in a loop around sched_yield(), or around atomic operations only. A look is one iteration of such a loop. The
- * number of looks before the thread can go on depends on chance, and is no work. So from sched_yield() on nothing counts, and no logical
- * time passes, until the thread goes on. It goes on if it accesses an address that it has not accessed while waiting, changes a value in
- * memory, calls a function that no look in this loop has called, or takes more basic blocks than a look may have. The first look is counted
- * in place of the successful one; the excess of the successful one over a failed one is added. So each successful look counts, and no
- * other. As long as no look of a loop has failed after sched_yield(), everything there counts; the excess is subtracted once one has. If
- * the loop calls nothing between a successful look and the next sched_yield(), there was no first look in vain.
+/* Recognizes waiting for another thread, in a loop around sched_yield() or around atomic operations only. A look is one iteration of such a
+ * loop. The number of looks before the thread can go on is random, and is no work. So from sched_yield() on nothing counts, and no logical
+ * time passes, until the thread goes on. A thread goes on if it accesses an address that it has not accessed while waiting, changes a value
+ * in memory, calls a function that no look in this loop has called, or takes more basic blocks than a look may have. The first, failed look
+ * is counted instead of the successful one. The excess of the successful look over a failed one is added. So only successful looks count.
+ * As long as no look of a loop has failed after sched_yield(), all its events count. The excess is subtracted once a look has failed. If
+ * the loop calls no function between a successful look and the next sched_yield(), there was no first failed look.
  *
- * Without sched_yield(), a loop is recognized by an atomic operation that finds the same value at the same address again, while the thread
- * has changed nothing by another one. That may also be work that checks whether to stop. So the counts put aside are added after all,
- * except in two cases: the loop ends without a change of its own after another thread has changed the polled value, or the thread goes on
- * with sched_yield() or a wait in the library. A wait that ends with the second look cannot be distinguished from work, and counts.
+ * Without sched_yield(), a polling loop is recognized by an atomic operation that finds the same value at the same address again, while no
+ * atomic operation of the thread has changed anything. Such a loop may also be work that checks whether to stop. So its counts are added
+ * after all, except in two cases. Either another thread has changed the polled value, and the loop ends without a change of its own. Or the
+ * thread goes on with sched_yield() or a wait in the library. A wait that ends with the second look looks like work, and counts.
  *
- * A signal handler that interrupts a wait is no look. Its work counts, and the wait continues when it ends. A handler may also come between
- * any two instructions here. It finds our own work active, and its work counts nowhere. */
+ * A signal handler that interrupts a wait is no look. Its work counts, and the wait continues when it ends. A handler that runs between two
+ * instructions here finds the emulation's own work active, and the handler's work does not count. */
 #include "runs/inside/emulate/emulation.h"
 
 #include <sched.h>
 #include <string.h>
 #include <threads.h>
 
-#define BLOCKS_MOST  256u /* basic blocks of a look: a longer one is work */
-#define VAIN_MOST    8u	  /* after this many loops in a row that were work... */
-#define VAIN_SKIPPED 64u  /* ...only one look in 64 is tried */
+#define BLOCKS_MOST  256u /* most basic blocks of a look; a longer one is work */
+#define VAIN_MOST    8u	  /* polling loops in a row that were work, after which... */
+#define VAIN_SKIPPED 64u  /* ...only one look in 64 may start a wait */
 
-/* Counters that are incremented where the event happens, even while the thread waits. */
+/* Counters that are incremented where the event happens, even while the thread waits. rare_find() stores their addresses in `at`. */
 #define RARE (COUNT_SIMULATED - COUNT_ATOMICS)
 static void rare_find(uint64_t *at[RARE])
 {
@@ -73,7 +73,7 @@ static void counts_more(struct thread *t, const uint64_t *more)
 	}
 }
 
-/* Subtracts the excess of failed looks over successful ones from the function that waited: at once, or, if a look ends in a callee, at the
+/* Subtracts the excess of failed looks over successful ones from the function that waited. If a look ends in a callee, this happens at the
  * next wait. */
 static void counts_less(struct thread *t)
 {
@@ -92,7 +92,7 @@ static void counts_less(struct thread *t)
 	callees_account(t);
 }
 
-/* Returns the loop at this site. If it is not among the kept ones, it replaces the one that was added first. */
+/* Returns the loop at this site. A new loop replaces the one that was added first. */
 static struct waiting_loop *loop_at(struct waiting *w, uintptr_t site, bool polls)
 {
 	struct waiting_loop *loop;
@@ -105,7 +105,7 @@ static struct waiting_loop *loop_at(struct waiting *w, uintptr_t site, bool poll
 	return loop;
 }
 
-/* Adds to the loop the callee that ended its last wait, if another sched_yield() followed soon: then the call was part of a look. */
+/* Adds to the loop the callee that ended its last wait, if another sched_yield() followed soon. Then the call was part of a look. */
 static void callee_learn(struct thread *t, struct waiting_loop *loop)
 {
 	struct waiting *w = &t->waiting;
@@ -138,8 +138,8 @@ static void calls_less(struct callee *c, uint64_t n)
 	c->calls -= n < c->calls ? n : c->calls;
 }
 
-/* Subtracts first looks that were counted beside successful ones, as if calls of their callee were that much shorter. With several callees,
- * only the numbers of calls: the share of each is unknown. */
+/* Subtracts first looks that were counted in addition to successful ones, as if calls of their callee were that much shorter. With several
+ * callees, subtracts only the numbers of calls, because the share of each is unknown. */
 static void looks_owed(struct thread *t, struct waiting_loop *loop)
 {
 	for (size_t i = 0; i < loop->n; i++)
@@ -206,7 +206,7 @@ static void waiting_begin(struct thread *t, struct waiting_loop *loop)
 	counting_ends(t);
 }
 
-/* Adds the counts of failed looks: the loop was work. */
+/* Adds the counts of failed looks, because the loop was work. */
 static void was_work(struct waiting *w)
 {
 	for (size_t i = 0; i < COUNT_SIMULATED; i++)
@@ -216,8 +216,8 @@ static void was_work(struct waiting *w)
 	w->waited = 0;
 }
 
-/* Ends a wait. If it was a look, a failed one has been counted in its place, and in a polling loop another one, before the second operation
- * identified the loop. */
+/* Ends a wait. `looked`: a look succeeded. A failed look was counted instead of it, and in a polling loop another one, before the loop was
+ * recognized. */
 static void waiting_end(struct thread *t, bool looked)
 {
 	struct waiting *w = &t->waiting;
@@ -253,7 +253,7 @@ static void waiting_end(struct thread *t, bool looked)
 	}
 }
 
-/* Ends a polling loop if all of a look was in a function that ends now. */
+/* Ends a polling loop if the function that ends now contained the whole look. */
 void waiting_leaves(struct thread *t)
 {
 	struct waiting *w = &t->waiting;
@@ -268,13 +268,13 @@ void waiting_leaves(struct thread *t)
 	busy_end();
 }
 
-/* Reports whether the last write has changed the value there. */
+/* Reports whether the thread's last write changed the value in memory. */
 static bool has_changed(const struct waiting *w)
 {
 	return w->bytes && memcmp((const void *)w->written, &w->value, w->bytes) != 0;
 }
 
-/* Reports whether the address was accessed before while waiting. If not, records it, in place of the oldest one. */
+/* Reports whether the address was accessed before while waiting. If not, records it in place of the oldest address. */
 static bool place_is_known(struct waiting *w, uintptr_t place)
 {
 	for (size_t i = 0; i < WAITING_PLACES; i++)
@@ -287,7 +287,7 @@ static bool place_is_known(struct waiting *w, uintptr_t place)
 void waiting_stop(void)
 {
 	if (LIKELY(!hot.waits || hot.busy))
-		return; /* a handler during our own work stops nothing */
+		return; /* a handler during the emulation's own work stops nothing */
 	BUSY_HERE();
 	if (hot.waits) {
 		hot.thread->waiting.seen = true;
@@ -426,7 +426,7 @@ static void look_failed(struct waiting *w)
 	w->bytes = 0;
 }
 
-/* Accounts for a look in vain. With only one thread there is nothing to wait for. */
+/* Accounts for a failed look in a loop with sched_yield(), or starts a wait. */
 static void looked_in_vain(struct thread *t, uintptr_t site)
 {
 	struct waiting *w = &t->waiting;
@@ -449,7 +449,7 @@ static void yields(uintptr_t site)
 	if (!t || hot.busy || !runtime.several || t->waiting.interrupted)
 		return;
 	BUSY_HERE();
-	hot.changes++; /* separates looks before this from those after it: they are not of a loop without sched_yield() */
+	hot.changes++; /* looks before and after sched_yield() are not of the same polling loop */
 	looked_in_vain(t, site);
 	busy_end();
 }
@@ -481,7 +481,7 @@ static void polls(struct thread *t, uintptr_t site, uintptr_t address, uint64_t 
 	if (hot.waits && !w->loop->polls)
 		return;
 	if (hot.waits && w->written == address)
-		w->bytes = 0; /* the thread has left there the value that it found, or has changed it before */
+		w->bytes = 0; /* the thread wrote back the value that it found, or had changed it before */
 	if (same) {
 		polls_again(t, site);
 	} else if (hot.waits && known) {

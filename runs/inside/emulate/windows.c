@@ -1,18 +1,18 @@
-/* Logical time, the accesses of several threads in the same window of it, and the output that depends on them. A thread's clock counts its
- * accesses, in windows. The number of a window alone determines whether it is simulated: all threads skip the same ones.
+/* Logical time, the accesses of several threads in the same window, and the output that depends on them. A thread's clock counts its
+ * accesses, in windows. Only the number of a window determines whether it is simulated, so all threads skip the same windows.
  *
- * Potential HITM is the cost that threads which touch a line in the same window may cause each other, whatever the order in which they
- * happened to run. The distances between the accesses of one thread count; their times do not. Let a line be in use for T accesses of the
- * window, and let a thread access it g accesses after its last one. It is treated as if it came T / g times, in a random order with the
- * accesses of the other threads. These make m accesses; one of them, u, makes r reads and w writes. Then the last access before the
- * thread's that is not a read of u is a write of u with probability w / (T / g + m - r). This is summed over the thread's accesses, each
- * with its own gap, and over the other threads. So consecutive accesses cost little, unless others come as often. Blocks of memory that
- * never existed at the same time do not count (simulate.c).
+ * Potential HITM is the cost that threads may cause each other by touching a line in the same window, in whatever order they happened to
+ * run. It depends on the distances between the accesses of each thread, not on their times. Let a line be in use for T accesses of the
+ * window, and let a thread access it g accesses after its last access. That access is treated as one of T / g, in a random order with the
+ * accesses of the other threads. The other threads make m accesses; one of them, u, makes r reads and w writes. Then the last access before
+ * the thread's that is not a read of u is a write of u with probability w / (T / g + m - r). These probabilities are summed over the
+ * thread's accesses, each with its own gap, and over the other threads. So consecutive accesses cost little, unless others are as frequent.
+ * Memory blocks that never existed at the same time do not count (simulate.c).
  *
- * It is true sharing with the probability that a word which one of them touches in a visit, of all that it touches in the window, is one
- * that the other writes in a visit. All words are equally likely, and the larger visit contains all of them.
+ * The cost is true sharing with the probability that a word which one thread touches in a visit is written by the other thread in a visit.
+ * Each word that a thread touches in the window is equally likely, and the larger visit contains the smaller.
  *
- * A window is evaluated once no thread can touch it any more. Then the samples whose windows are all evaluated are written. */
+ * A window is evaluated once no thread can touch it any more. Samples are written once all their windows are evaluated. */
 #include "runs/inside/emulate/emulation.h"
 
 #include <fcntl.h>
@@ -21,49 +21,49 @@
 #include <time.h>
 #include <unistd.h>
 
-#define ALIGNED_ACCESSES 256u  /* accesses of a window, after which a created thread starts in the next one */
-#define ALL_WINDOWS	 8192u /* these first ones are all simulated, at a cost of a quarter of a second: short runs are complete */
-#define BURST_WINDOWS	 (GROUP_WINDOWS / WINDOWS_A_SIMULATED) /* long enough to fill caches, at a position out of step with any loop */
-#define LOG_TOUCHES	 (1u << 17)			       /* per thread: 8 MiB... */
-#define LOG_TOUCHES_LESS (1u << 14)			       /* ...or 1 MiB after the first LARGE_LOGS threads */
+#define ALIGNED_ACCESSES 256u  /* a thread created within the first 256 accesses of a window starts in that window, later in the next */
+#define ALL_WINDOWS	 8192u /* the first windows are all simulated, which takes about 0.25 s: short runs are complete */
+#define BURST_WINDOWS	 (GROUP_WINDOWS / WINDOWS_A_SIMULATED) /* long enough to fill caches; a hash places it, out of step with any loop */
+#define LOG_TOUCHES	 (1u << 17)			       /* capacity of a thread's log: 8 MiB */
+#define LOG_TOUCHES_LESS (1u << 14)			       /* 1 MiB, after the first LARGE_LOGS threads */
 #define LARGE_LOGS	 32u
 #define DUE_WINDOWS	 64u	    /* windows that a thread closes between two evaluations */
-#define WAIT_NS		 1000000    /* between checks for threads that are behind, when the log is full */
-#define WAITS_MAX	 20000u	    /* checks at most... */
-#define WAITS_IDLE	 20u	    /* ...or this many in a row while none of these threads is running */
-#define SHARERS		 (1u << 18) /* (line, thread) pairs of one window */
-#define FEW_ACCESSES	 100u	    /* simulated; with fewer, simulated counters are unknown */
+#define WAIT_NS		 1000000    /* between checks for slow threads, when the log is full */
+#define WAITS_MAX	 20000u	    /* checks at most */
+#define WAITS_IDLE	 20u	    /* checks at most in a row while no slow thread is running */
+#define SHARERS		 (1u << 18) /* entries of the table of lines: twice the (line, thread) pairs of one window */
+#define FEW_ACCESSES	 100u	    /* least number of simulated accesses; with fewer, simulated counters are unknown */
 #define VALUE_MAX	 1e18
-#define UNTRAINED	 .02 /* share of branch misses: the error of a table that was not trained in skipped windows */
+#define UNTRAINED	 .02 /* error of branch misses, as a share: skipped windows do not train the table */
 
-/* A lock that is held for a short time with signals blocked: a handler that jumps away would never release it. Zeroed: free. */
+/* A lock that is held briefly, with signals blocked: a handler that jumps away would never release it. Zeroed: free. */
 struct spin {
 	uint32_t held;
-	uint64_t signals; /* the holder's mask before */
+	uint64_t signals; /* the holder's signal mask before locking */
 };
 
-/* The accesses of one thread to a line in the window, in one life of its granules. */
+/* The accesses of one thread to one line in the window, in one life of the line's granules. */
 struct sharer {
 	uint64_t lives;
 	uint32_t thread, next;
 	uint32_t reads, writes, words, write_words;
-	uint32_t visits, written; /* sum over visits of the words written */
+	uint32_t visits, written; /* number of visits; sum over visits of words written */
 };
 
 struct line {
 	uint64_t line;
-	uint32_t stamp, writes, accesses, n_sharers, first; /* first: of sharers, a list that NONE ends */
-	uint16_t from, to;				    /* accesses that the window has left at the start and end of the line's use */
-	bool lives;					    /* sharers differ in their lives */
+	uint32_t stamp, writes, accesses, n_sharers, first; /* `first`: head of a list in `sharers`, ended by NONE */
+	uint16_t from, to;				    /* window_left at the start and end of the line's use */
+	bool lives;					    /* some sharers differ in their lives */
 };
 
-/* Lengths of the kinds of gaps (simulate.c): their middle. The last kind represents the whole time of the line's use. */
+/* The length that represents each kind of gap (simulate.c): its middle. The last kind represents the whole time of the line's use. */
 static const double gaps[GAPS] = { 1, 2, 3.5, 8, 45, 350, WINDOW_ACCESSES };
 
-static struct line *lines;     /* [SHARERS], by hash */
+static struct line *lines;     /* [SHARERS], a hash table by line */
 static struct sharer *sharers; /* [SHARERS / 2] */
 static uint32_t n_sharers, stamp, lines_mask;
-static struct spin threads_held, evaluation; /* lock of threads; lock of the evaluation */
+static struct spin threads_held, evaluation; /* lock behind threads_lock(); lock of the evaluation */
 
 /* ---- locks ---- */
 
@@ -117,7 +117,7 @@ static uint64_t burst_begin(uint64_t group)
 
 _Static_assert(GROUP_WINDOWS / BURST_WINDOWS == WINDOWS_A_SIMULATED && WINDOWS_A_SIMULATED == 1u << (64 - 60), "the place is as many bits");
 
-/* Reports whether events in the window count. */
+/* Reports whether events in the window count: always in the first windows, then in bursts. */
 static bool window_counts(uint64_t window)
 {
 	uint64_t begin = burst_begin(window / GROUP_WINDOWS);
@@ -125,7 +125,7 @@ static bool window_counts(uint64_t window)
 	return runtime.full || window < ALL_WINDOWS || (window >= begin && window < begin + BURST_WINDOWS);
 }
 
-/* Returns this window, or the next one that is simulated. One window before each burst updates the caches and does not count. */
+/* Returns this window, or the next simulated one. The window before each burst updates the caches and does not count. */
 uint64_t window_next_simulated(uint64_t window)
 {
 	uint64_t group = window / GROUP_WINDOWS, begin = burst_begin(group);
@@ -135,7 +135,7 @@ uint64_t window_next_simulated(uint64_t window)
 	return (window < begin ? begin : burst_begin(group + 1)) - 1;
 }
 
-/* Returns the burst of simulated windows that contains the window and represents others; 0 if all windows there are simulated. */
+/* Returns the number of the burst that contains the window and represents others; 0 if all windows there are simulated. */
 static uint32_t window_burst(uint64_t window)
 {
 	return runtime.full || window < ALL_WINDOWS ? 0 : (uint32_t)(window / GROUP_WINDOWS + 1);
@@ -174,10 +174,10 @@ void counts_now(const struct thread *t, struct counts *out)
 	do {
 		window = __atomic_load_n(&t->window, __ATOMIC_ACQUIRE);
 		counts_read(t, out);
-	} while (t == hot.thread && t->window != window); /* a handler has started another window */
+	} while (t == hot.thread && t->window != window); /* a handler has started another window: read again */
 }
 
-/* Returns how many accesses of the skipped stretch remain, 0 while simulating. */
+/* Returns the number of accesses that remain in the skipped stretch; 0 while simulating. */
 static uint64_t skipped_left(void)
 {
 	return hot.simulating || hot.left < 0 ? 0 : (uint64_t)hot.left;
@@ -206,7 +206,7 @@ static bool log_ready(struct thread *t)
 	return t->log != NULL;
 }
 
-/* Returns the window at the head of the log, UINT64_MAX if the log is empty. */
+/* Returns the window at the head of the log; UINT64_MAX if the log is empty. */
 static uint64_t log_window(const struct thread *t)
 {
 	uint64_t head = t->log_queue.head;
@@ -216,7 +216,7 @@ static uint64_t log_window(const struct thread *t)
 
 /* ---- one window ---- */
 
-/* Returns the line's entry in the table. If the line is not there, the entry's stamp is not the current one. */
+/* Returns the line's entry in the table. If the line has none yet, returns a free entry, whose stamp is not the current one. */
 static struct line *line_at(uint64_t number)
 {
 	uint32_t i = line_hash(number, 0) & lines_mask;
@@ -238,7 +238,7 @@ static void line_add(uint32_t thread, const struct touch *touch)
 	if (line->stamp != stamp)
 		*line = (struct line){ .line = touch->line, .stamp = stamp, .first = NONE, .from = touch->first, .to = touch->last };
 	s = line->first == NONE ? NULL : &sharers[line->first];
-	if (!s || s->thread != thread || s->lives != touch->lives) { /* threads come one after the other */
+	if (!s || s->thread != thread || s->lives != touch->lives) { /* all touches of a thread come in a row */
 		s = &sharers[n_sharers];
 		*s = (struct sharer){ .thread = thread, .lives = touch->lives, .next = line->first };
 		line->first = n_sharers++;
@@ -257,7 +257,7 @@ static void line_add(uint32_t thread, const struct touch *touch)
 	line->lives |= s->next != NONE && sharers[s->next].lives != s->lives;
 }
 
-/* Reports whether a granule that one of them touched has the same life in both: its block existed at both times. */
+/* Reports whether a granule touched by `s` or in `words` has the same life in both. Then its memory block existed at both times. */
 static bool lives_meet(const struct sharer *s, uint64_t lives, uint32_t words)
 {
 	uint64_t differ = s->lives ^ lives;
@@ -295,7 +295,7 @@ static uint32_t others_accesses(const struct line *line, uint32_t thread, const 
 	return others;
 }
 
-/* Returns the sum over the touch's accesses of 1 / (accesses to the line: its own at this pace, plus `rest` of the others). */
+/* Returns the sum of 1 / (T / g + rest) over the touch's accesses (see above). `length` is T; `rest`: accesses of other threads. */
 static double paces_sum(const struct touch *touch, double length, double rest)
 {
 	double sum = 0;
@@ -307,7 +307,7 @@ static double paces_sum(const struct touch *touch, double length, double rest)
 	return sum;
 }
 
-/* Ends the active burst; `burst` is the next one. */
+/* Ends the active burst and starts `burst`. */
 static void meeting_end(struct callee_meetings *m, uint32_t burst)
 {
 	for (size_t i = 0; i < 2; i++) {
@@ -330,7 +330,7 @@ static void callee_meet(struct thread *t, uint32_t callee, unsigned kind, double
 	m->now[kind] += hitm;
 }
 
-/* Adds the potential HITM that other threads may cause to the thread at this line. */
+/* Adds the potential HITM that other threads may cause to this thread at the line. */
 static void touch_evaluate(struct thread *t, uint32_t thread, const struct touch *touch, uint32_t weight, uint32_t burst)
 {
 	const struct line *line = line_at(touch->line);
@@ -362,7 +362,7 @@ static void touch_evaluate(struct thread *t, uint32_t thread, const struct touch
 	}
 }
 
-/* The earliest window in any log, and the threads with touches in it. */
+/* The earliest window in any log, and the slots of the threads with touches in it. */
 struct next {
 	uint64_t window, touches;
 	uint32_t n, threads[THREADS];
@@ -373,7 +373,7 @@ static void next_find(struct next *next)
 	struct thread *t;
 
 	next->window = UINT64_MAX;
-	for (uint32_t i = 0; i < THREADS && (t = thread_at(i)); i++) { /* places are used from the first one on */
+	for (uint32_t i = 0; i < THREADS && (t = thread_at(i)); i++) { /* slots are used in order */
 		uint64_t window = log_window(t);
 
 		if (window > next->window || window == UINT64_MAX)
@@ -387,7 +387,7 @@ static void next_find(struct next *next)
 	}
 }
 
-/* Clears a table of lines that these touches fill at most by half: a small one stays in the caches. */
+/* Clears a table of lines that these touches fill at most by half. A small table stays in the CPU's caches. */
 static void lines_clear(uint64_t touches)
 {
 	lines_mask = 1023;
@@ -397,7 +397,7 @@ static void lines_clear(uint64_t touches)
 	n_sharers = 0;
 }
 
-/* Evaluates all threads' touches of this window: first the sums, then potential HITM. Touches of a single thread are skipped. */
+/* Evaluates the touches of all threads in this window: first sums per line, then potential HITM. Skips the touches of a single thread. */
 static void window_evaluate(const struct next *next)
 {
 	lines_clear(next->touches);
@@ -436,7 +436,7 @@ static void counts_add(struct counts *to, const struct counts *from)
 		to->weighed[i] += from->weighed[i];
 }
 
-/* Fills values[COUNTERS], scaled to all accesses. Unknown values are UINT64_MAX. */
+/* Fills values[COUNTERS] with counts scaled to all accesses or blocks. Unknown values are UINT64_MAX. */
 static void counts_values(const struct counts *c, const double hitm[2], uint64_t *values)
 {
 	double accesses = (double)c->exact[COUNT_ACCESSES], blocks = (double)c->exact[COUNT_BLOCKS];
@@ -459,12 +459,12 @@ static double root_of(double x)
 {
 	double root;
 
-	__asm__("sqrtsd %1, %0" : "=x"(root) : "x"(x)); /* sqrt() would make programs need libm */
+	__asm__("sqrtsd %1, %0" : "=x"(root) : "x"(x)); /* sqrt() would make programs depend on libm */
 	return root;
 }
 
-/* Returns the standard error of a sum from n bursts (one in 16 of all) with this sum of squared residuals. It is at least that of one event
- * that no burst saw. `unknown` is not random, and counts as two standard errors. UINT64_MAX if n < 2. */
+/* Returns the standard error of a sum from n bursts, one in 16 of all windows, with this sum of squared residuals. It is at least that of
+ * one event that no burst saw. `unknown` is not random and counts as two standard errors. Returns UINT64_MAX if n < 2. */
 static uint64_t error_from(double squares, double unknown, double n, double scale)
 {
 	double part = 1 - 1. / WINDOWS_A_SIMULATED, unseen = (double)WINDOWS_A_SIMULATED * WINDOWS_A_SIMULATED;
@@ -474,7 +474,7 @@ static uint64_t error_from(double squares, double unknown, double n, double scal
 	return counts_round(scale * (root_of((squares > 0 ? squares * part * n / (n - 1) : 0) + unseen) + unknown / 2));
 }
 
-/* Returns how far off the counter may be because windows were skipped: uncertain hits, also of the level above, or uncertain misses. */
+/* Returns the largest error that skipped windows may cause: uncertain hits, also of the level above, or uncertain misses. */
 static double unknown_of(const struct counts *counts, size_t counter)
 {
 	static const enum unknown levels[COUNTERS][2] = { [COUNT_L1_MISSES] = { UNKNOWN_L1 },
@@ -489,8 +489,8 @@ static double unknown_of(const struct counts *counts, size_t counter)
 	return level[0] ? (double)(hits > misses ? hits : misses) : 0;
 }
 
-/* Computes the standard errors of the estimates of counts_values(): ratios to accesses, or blocks, whose sums are known (Cochran, Sampling
- * Techniques, 3rd ed., 6.4), with bursts as clusters. Potential HITM is a sum. */
+/* Computes the standard errors of the estimates of counts_values(). They are ratio estimates with known sums of accesses or blocks
+ * (Cochran, Sampling Techniques, 3rd ed., 6.4) and bursts as clusters. Potential HITM is a sum. */
 static void errors_of(const struct spread *s, const struct callee_meetings *m, const struct counts *counts, uint64_t *values)
 {
 	static const enum counter bases[BASES] = { COUNT_ACCESSES, COUNT_BLOCKS };
@@ -508,21 +508,21 @@ static void errors_of(const struct spread *s, const struct callee_meetings *m, c
 	}
 	for (size_t i = 0; i < 2; i++) {
 		double mean = m && n > 0 ? m->sum[i] / n : 0,
-		       ends = 2 * mean / GROUP_WINDOWS; /* a window in which it starts, and one more */
+		       ends = 2 * mean / GROUP_WINDOWS; /* the window in which a call starts, and one more */
 
 		values[COUNT_HITM_TRUE + i] = m ? error_from(m->square[i] - mean * m->sum[i], ends, n, 1000 * scale[0]) : UINT64_MAX;
 	}
 }
 
-/* Reports whether everything was simulated, so that nothing is estimated. */
+/* Reports whether all windows were simulated, so that nothing is estimated. */
 static bool is_exact(const struct spread *s, const struct counts *counts)
 {
 	return runtime.full || (s->bursts == 0 && counts->exact[COUNT_SIMULATED] >= counts->exact[COUNT_ACCESSES] &&
 				counts->weighed[COUNT_BLOCKS] >= counts->exact[COUNT_BLOCKS]);
 }
 
-/* Writes a row with these counts, after one with their errors if they are estimates: the last row may find no room. Returns false if there
- * is no room. meetings NULL: potential HITM is unknown. */
+/* Writes a row with these counts. Estimates get a row with their errors first, because the last row may find no room. Returns false if
+ * there is no room. `meetings` NULL: potential HITM is unknown. */
 static bool total_write(struct thread *t, const struct callee *c, const struct counts *counts, const struct spread *spread,
 			const struct callee_meetings *meetings)
 {
@@ -551,7 +551,7 @@ static bool total_write(struct thread *t, const struct callee *c, const struct c
 	return true;
 }
 
-/* Writes the totals of a function: nested, unless it called no selected one, and its own. Returns false if there is no room. */
+/* Writes a function's totals: nested, unless it called no selected function, then its own. Returns false if there is no room. */
 static bool callee_write(struct thread *t, uint32_t i, const struct counts *now)
 {
 	struct callee *c = &t->callees[i];
@@ -616,7 +616,7 @@ static void totals_add(const struct invocation *root)
 	hitm_add(runtime.hitm, root->hitm);
 }
 
-/* Under the lock: writes the samples whose windows are all before the horizon, in the order in which they ended. */
+/* Writes the samples whose windows are all before the horizon, in the order in which they ended. The caller holds the lock. */
 static void samples_write(struct thread *t, uint64_t horizon)
 {
 	struct queue *ended = &t->ended_queue, *free_ones = &t->free_queue;
@@ -645,7 +645,7 @@ static void samples_write(struct thread *t, uint64_t horizon)
 	}
 }
 
-/* Under the lock: writes the counts so far of a thread that has not ended, with the potential HITM of active calls. */
+/* Writes the counts so far of a live thread, with the potential HITM of active calls. The caller holds the lock. */
 static void unfinished_write(struct thread *t)
 {
 	struct invocation sum = t->invocations[0];
@@ -720,7 +720,7 @@ void evaluate_all(const char *const *names)
 	sums_write("rest:", names, &runtime.rest, runtime.rest_hitm);
 }
 
-/* ---- threads that are behind ---- */
+/* ---- slow threads ---- */
 
 /* Returns the kernel's letter for a thread's state ('R': runs or waits for a CPU), '\0' if it cannot be read. */
 static char thread_kernel_state(uint32_t id)
@@ -741,10 +741,10 @@ static char thread_kernel_state(uint32_t id)
 	syscall(SYS_close, (int)file);
 	while (n > 0 && text[n - 1] != ')')
 		n--;
-	return n > 0 ? text[n + 1] : '\0'; /* ") R"; more than two bytes follow */
+	return n > 0 ? text[n + 1] : '\0'; /* the text is ") R ...", with more bytes after the letter */
 }
 
-/* Reports whether a thread is behind that others still wait for. at_work: only threads that run, or are about to, count. */
+/* Reports whether a thread is behind `self` and others still wait for it. `at_work`: only threads that run, or are about to, count. */
 static bool threads_behind(const struct thread *self, bool at_work)
 {
 	bool any = false;
@@ -764,7 +764,7 @@ static bool threads_behind(const struct thread *self, bool at_work)
 	return any;
 }
 
-/* Marks the threads that are behind: others no longer wait for them until they move. */
+/* Marks the threads that are behind `self`: others no longer wait for them until they move. */
 static void threads_give_up(const struct thread *self)
 {
 	threads_lock();
@@ -782,8 +782,8 @@ static bool has_room(const struct thread *t, uint64_t touches)
 	return log_room(t) >= touches && !queue_is_empty(&t->free_queue);
 }
 
-/* Waits until there is room for that many touches and for an invocation, because another thread is behind. If that thread runs, or waits
- * for a CPU, it will catch up. Otherwise others do not wait for it again until it moves. */
+/* Waits until there is room for `touches` and for an invocation, which a slow thread delays. A slow thread that runs, or waits for a CPU,
+ * will catch up. Otherwise no thread waits for it again until it moves. */
 void evaluate_wait(struct thread *t, uint64_t touches)
 {
 	static const struct timespec pause = { 0, WAIT_NS };
@@ -833,7 +833,7 @@ static void log_window_end(struct thread *t)
 	__atomic_store_n(&t->log_queue.tail, t->log_queue.tail + 1 + n, __ATOMIC_RELEASE);
 }
 
-/* Ends the window: appends its touches to the log. */
+/* Appends the touches of the ended window to the log. */
 static void evaluate_append(struct thread *t)
 {
 	if (t->n_touches > 0)
@@ -842,8 +842,8 @@ static void evaluate_append(struct thread *t)
 		evaluate_now();
 }
 
-/* Reports whether other threads than the calling one may touch something in the window. The threads alive do not suffice: those that have
- * ended may have been ahead. */
+/* Reports whether threads other than the calling one may touch lines in the window. It does not suffice to count live threads: ended
+ * threads may have been ahead. */
 static bool threads_meet_in(uint64_t window)
 {
 	return __atomic_load_n(&runtime.alive, __ATOMIC_ACQUIRE) > 1 || window < __atomic_load_n(&runtime.last_end, __ATOMIC_RELAXED);
@@ -927,7 +927,7 @@ static void evaluate_unlock(void)
 	spin_unlock(&evaluation);
 }
 
-/* In the child: forgets windows and samples that were not evaluated, since they are the parent's. */
+/* In the child: forgets windows and samples that were not evaluated, because they belong to the parent. */
 static void evaluate_fork(void)
 {
 	evaluate_unlock();
@@ -939,7 +939,7 @@ static void evaluate_fork(void)
 		t->log_queue = (struct queue){ 0, 0 };
 		t->n_touches = 0;
 		t->ended_queue = (struct queue){ 0, 0 };
-		t->record = (struct record_thread){ 0 }; /* its chunk is in the parent's file */
+		t->record = (struct record_thread){ 0 }; /* the chunk is in the parent's file */
 	}
 	if (hot.thread)
 		frames_forget(hot.thread);
