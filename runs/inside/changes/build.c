@@ -4,7 +4,7 @@
 
 #include <Zydis/Zydis.h>
 
-#define ALIGN_NOP "\x66\x90" /* exchanges ax with itself */
+#define ALIGN_NOP "\x66\x90" /* "xchg %ax,%ax", which does nothing */
 
 /* ---- references of an instruction ---- */
 
@@ -14,7 +14,7 @@ static void add_reference(struct instruction *to, enum code_reference_kind kind,
 		to->references[to->n_references++] = (struct code_reference){ target, kind, width, at, (uint8_t)(bits / 8) };
 }
 
-/* Returns the size of the operand in memory; 0 if only its address is computed. */
+/* Returns the size of the memory operand, bytes; 0 if the instruction only computes its address. */
 static uint16_t memory_width(const ZydisDecoder *decoder, const ZydisDecoderContext *context, const ZydisDecodedInstruction *decoded)
 {
 	ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
@@ -31,14 +31,14 @@ static bool is_relative_to_pc(const ZydisDecodedInstruction *decoded)
 	return decoded->attributes & ZYDIS_ATTRIB_HAS_MODRM && decoded->raw.modrm.mod == 0 && decoded->raw.modrm.rm == 5;
 }
 
-/* Reports whether the operand has neither base nor index: fs:[number]. */
+/* Reports whether the operand is a number without base and index: fs:[number]. */
 static bool is_absolute(const ZydisDecodedInstruction *decoded)
 {
 	return decoded->attributes & ZYDIS_ATTRIB_HAS_SIB && decoded->raw.modrm.mod == 0 && decoded->raw.sib.base == 5 &&
 	       decoded->raw.sib.index == 4;
 }
 
-/* Reports whether a number may be an address: only in programs with fixed addresses. */
+/* Reports whether a number may be an address. This is possible only in programs with fixed addresses. */
 static bool may_be_address(const struct image *image, int64_t value)
 {
 	return image->fixed && value > 0 && image_section_at(image, (uint64_t)value);
@@ -78,7 +78,7 @@ static void refer_immediate(const struct image *image, const ZydisDecodedInstruc
 
 /* ---- a body ---- */
 
-/* Decodes an instruction. Returns false for padding. */
+/* Decodes an instruction. Returns false if it is padding. */
 static bool decode_one(const struct image *image, const ZydisDecoder *decoder, uint64_t n, struct instruction *to)
 {
 	ZydisDecodedInstruction decoded;
@@ -100,7 +100,7 @@ static void decode_range(const struct image *image, const ZydisDecoder *decoder,
 	uint64_t room, address = range->low;
 	const uint8_t *bytes = image_at(image, range->low, &room);
 
-	ASSAY_BUG_IF(!bytes || room < range->high - range->low); /* functions_read() has checked this */
+	ASSAY_BUG_IF(!bytes || room < range->high - range->low); /* functions_read() has checked the range */
 	while (address < range->high) {
 		struct instruction one = { .address = address, .bytes = bytes + (address - range->low), .length = 1 };
 
@@ -142,7 +142,7 @@ size_t build_callee(const struct build *build, uint64_t address)
 	return import ? functions_named(&build->functions, import) : FUNCTIONS_NONE;
 }
 
-/* ---- targets of references ---- */
+/* ---- all references of a build ---- */
 
 static void add_referred(struct build *build, uint64_t address)
 {

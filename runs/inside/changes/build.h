@@ -1,4 +1,4 @@
-/* A build to compare: a file, its functions, and the targets of its machine code's references. */
+/* A build to compare: a file, its functions, and the targets that its machine code refers to. */
 #ifndef RUNS_CHANGES_BUILD_H
 #define RUNS_CHANGES_BUILD_H
 
@@ -6,54 +6,54 @@
 
 struct build {
 	struct image image;
-	struct functions functions; /* including calls that only the machine code shows */
-	uint64_t *referred;	    /* [n_referred], addresses of data with a reference, ascending */
+	struct functions functions; /* also has calls that only the machine code shows */
+	uint64_t *referred;	    /* [n_referred] addresses of data that code refers to, ascending */
 	size_t n_referred, referred_capacity;
 };
 
-/* Opens a build. *out is overwritten; build_release() it. `least` and errors as in image_open(); also errors of functions_read(). */
+/* Opens a build. *out is overwritten; call build_release(). `least` as in image_open(); errors as image_open() and functions_read(). */
 enum assay_status build_open(const char *path, enum image_detail least, struct build *out, struct assay_error *err);
 void build_release(struct build *build); /* accepts zeroed */
 
-/* Returns the function that a call to this address reaches, directly or through the linkage table; FUNCTIONS_NONE: not in this build. */
+/* Returns the function that a call to this address reaches, directly or through the linkage table; FUNCTIONS_NONE if the build has none. */
 size_t build_callee(const struct build *build, uint64_t address);
 
-/* The machine code of a body as instructions, with address-dependent parts separated: branches inside the body become indices of
- * instructions, and other references to addresses are kept beside the bytes. Padding is excluded. Decoded by Zydis. */
-#define CODE_REFERENCES_MAX 2 /* per instruction: an operand in memory, and an immediate value */
+/* The machine code of a body as instructions, decoded by Zydis, with address-dependent parts separated. Branches inside the body become
+ * indexes of instructions; other references to addresses are kept beside the bytes. Padding is excluded. */
+#define CODE_REFERENCES_MAX 2 /* per instruction: a memory operand and an immediate value */
 
 enum code_reference_kind {
-	CODE_BRANCH,  /* a jump or call to the target, outside the body */
-	CODE_MEMORY,  /* a read or write of `width` bytes at the target */
-	CODE_ADDRESS, /* takes the address, or reads from a table of unknown size there */
-	CODE_THREAD,  /* as CODE_MEMORY, for thread-local data: target is the offset in its block */
+	CODE_BRANCH,  /* jump or call to a target outside the body */
+	CODE_MEMORY,  /* read or write of `width` bytes at the target */
+	CODE_ADDRESS, /* use of the address itself, or a read from a table of unknown size there */
+	CODE_THREAD,  /* like CODE_MEMORY for thread-local data; the target is an offset in its block */
 };
 
 struct code_reference {
 	uint64_t target;
 	enum code_reference_kind kind;
 	uint16_t width;
-	uint8_t at, bytes; /* position and length in the instruction */
+	uint8_t at, bytes; /* position and length in the instruction, bytes */
 };
 
 struct instruction {
 	uint64_t address;
-	const uint8_t *bytes; /* [length], inside the image */
-	uint16_t mnemonic;    /* Zydis's; 0: not an instruction but a byte */
+	const uint8_t *bytes; /* [length] bytes inside the image */
+	uint16_t mnemonic;    /* mnemonic of Zydis; 0: a byte that is no instruction */
 	uint8_t length;
 	uint8_t n_references;
-	bool local; /* branches to the instruction with this index */
+	bool local; /* branches to instruction local_target of this body */
 	size_t local_target;
 	struct code_reference references[CODE_REFERENCES_MAX];
 };
 
-/* Memory that is reused from body to body. */
+/* Buffer for the code of one body, reused for the next. */
 struct code {
-	struct instruction *items; /* [n], by address */
+	struct instruction *items; /* [n] by address */
 	size_t n, capacity;
 };
 
-/* Decodes a body. code->items is overwritten; free() it at the end. O(bytes). */
+/* Decodes a body into `code`, overwriting code->items. The caller frees code->items at the end. O(bytes). */
 void code_decode(const struct image *image, const struct functions *functions, size_t body, struct code *code);
 
 /* Returns the index of the first instruction at or after an address; n if there is none. */

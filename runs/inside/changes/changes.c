@@ -6,23 +6,23 @@
 
 #define NAMES_SHOWN 6
 
-/* State of a function before its change is judged; by key. */
+/* Facts about a function, from which its change is judged; indexed by key. */
 struct finding {
 	struct change change;
-	enum match_result result; /* result of comparing the bodies, if `compared` */
+	enum match_result result; /* result of comparing the function's bodies; valid if `compared` */
 	bool compared;
 	bool other_clones;
 	bool renamed;
-	bool touched;				 /* the difference of the sources touches it */
+	bool touched;				 /* a hunk of the source difference touches the function */
 	bool own_differs;			 /* its code outside of inlined functions differs */
-	bool same_somewhere;			 /* it is inlined into some host, with the same code */
-	size_t hosts, hosts_differ, hosts_alone; /* hosts that inline it in both builds; where it differs; where nothing else does */
+	bool same_somewhere;			 /* it is inlined into some host with the same code */
+	size_t hosts, hosts_differ, hosts_alone; /* hosts in both builds; those where it differs; those where only it differs */
 };
 
 struct search {
 	struct changes *changes;
 	struct match match;
-	struct finding *findings; /* [n], by key */
+	struct finding *findings; /* [n] by key */
 	size_t n;
 	const struct changes_options *options;
 };
@@ -34,14 +34,14 @@ static ROWS_FUNCTION(change_reason_code, enum change_reason, CHANGE_REASON_ROWS,
 static ROWS_FUNCTION(change_reason_text, enum change_reason, CHANGE_REASON_ROWS, ROWS_TEXT)
 /* clang-format on */
 
-/* ---- functions touched by the source ---- */
+/* ---- functions touched by the source difference ---- */
 
 static const struct hunk_side *hunk_side(const struct source *source, size_t i, bool is_old)
 {
 	return is_old ? &source->hunks[i].old : &source->hunks[i].new;
 }
 
-/* Returns the first hunk of each file on one side, by the address of the file's name. */
+/* Returns a map from the address of a file's name to the first hunk of that file, on one side. */
 static struct map first_hunks(const struct source *source, bool is_old)
 {
 	struct map first = { .slots = NULL };
@@ -51,7 +51,7 @@ static struct map first_hunks(const struct source *source, bool is_old)
 	return first;
 }
 
-/* Reports whether hunks of the function's file, of which `i` is the first, touch it. git prints the hunks of a file together. */
+/* Reports whether hunks of the function's file touch it, and marks them in in_hunk. `i`: first hunk of the file; the others follow it. */
 static bool touch_function(const struct source *source, const struct function *function, size_t i, bool is_old, bool *in_hunk)
 {
 	const char *file = hunk_side(source, i, is_old)->file;
@@ -96,8 +96,8 @@ static enum assay_status touch_side(const struct source *source, const struct fu
 	return ASSAY_OK;
 }
 
-/* Sets touched_old[old->n] and touched_new[new->n] for functions with a hunk between their first and last line (functions_extents() comes
- * first), and source->outside. ASSAY_E_NODATA if no file of a build's functions is in its tree. */
+/* Sets touched_old[old->n] and touched_new[new->n] for functions with a hunk between their first and last line, and source->outside. Needs
+ * functions_extents(). Returns ASSAY_E_NODATA if no file of a build's functions is in its tree. */
 static enum assay_status source_touched(struct source *source, const struct functions *old, const struct functions *new, bool *touched_old,
 					bool *touched_new, struct assay_error *err)
 {
@@ -119,7 +119,7 @@ static size_t key_of_old(const struct changes *changes, size_t old)
 	return new == FUNCTIONS_NONE ? changes->new.functions.n + old : new;
 }
 
-/* Returns the function of a key. */
+/* Returns the function with this key. */
 static const struct function *changes_function(const struct changes *changes, size_t key)
 {
 	size_t n = changes->new.functions.n;
@@ -143,7 +143,7 @@ static void add_cause(struct finding *finding, enum change_reason reason, size_t
 	mem_append(change->causes, change->n_causes, &change->causes_capacity, (struct change_cause){ reason, key });
 }
 
-/* ---- steps ---- */
+/* ---- start ---- */
 
 static void search_begin(struct search *search, struct changes *c)
 {
@@ -170,7 +170,7 @@ static void search_begin(struct search *search, struct changes *c)
 	free(renamed);
 }
 
-/* Sets `touched` of all findings. */
+/* Reads the source difference and sets `touched` of all findings. */
 static enum assay_status read_source(struct search *search, struct assay_error *err)
 {
 	const struct changes_options *options = search->options;
@@ -194,9 +194,9 @@ static enum assay_status read_source(struct search *search, struct assay_error *
 	return st;
 }
 
-/* ---- comparing ---- */
+/* ---- comparison of code ---- */
 
-/* Records whether a part of the code of two bodies differs. */
+/* Records whether a part of the code of two bodies differs. Called by match_parts(). */
 static void blame(void *context, const struct match_part *part)
 {
 	struct search *search = context;
@@ -212,7 +212,7 @@ static void blame(void *context, const struct match_part *part)
 	finding->same_somewhere = finding->same_somewhere || !part->differs;
 }
 
-/* Marks functions inlined into equal code: they are equal themselves. */
+/* Marks functions that are inlined into equal code, because they are equal themselves. */
 static void mark_same(struct search *search, size_t new)
 {
 	const struct functions *g = &search->changes->new.functions;
@@ -249,9 +249,9 @@ static void compare_pairs(struct search *search)
 	}
 }
 
-/* ---- judging ---- */
+/* ---- judgment ---- */
 
-/* Reports whether the function is from the system's headers, the same in both builds: its code differs only by constant arguments. */
+/* Reports whether the function is from a system header that is the same in both builds: its code differs only by constant arguments. */
 static bool is_of_system(const struct search *search, const struct finding *finding)
 {
 	const struct functions *f = &search->changes->old.functions, *g = &search->changes->new.functions;
@@ -260,7 +260,7 @@ static bool is_of_system(const struct search *search, const struct finding *find
 	return old && new && !strncmp(old, "/usr/", 5) && !strcmp(old, new);
 }
 
-/* Reports whether a function that is always inlined in one build differs where it is inlined. */
+/* Reports whether a function that is always inlined in one of the builds differs where it is inlined. */
 static bool differs_inlined(const struct search *search, const struct finding *finding)
 {
 	return !is_of_system(search, finding) && finding->hosts && finding->hosts_differ == finding->hosts && !finding->same_somewhere &&
@@ -322,7 +322,7 @@ static void judge_finding(const struct search *search, struct finding *finding)
 	struct change *change = &finding->change;
 
 	if (change->old == FUNCTIONS_NONE && change->new == FUNCTIONS_NONE)
-		return; /* only declared */
+		return; /* the function is only declared */
 	if (change->old == FUNCTIONS_NONE)
 		change->kind = CHANGE_ADDED;
 	else if (change->new == FUNCTIONS_NONE)
@@ -335,7 +335,7 @@ static void judge_finding(const struct search *search, struct finding *finding)
 
 /* ---- functions that inline others ---- */
 
-/* Adds as causes the changed functions that the function inlines. */
+/* Adds the changed functions that this function inlines as its causes. */
 static void find_causes(struct search *search, struct finding *finding, const struct functions *f, size_t function, bool of_old)
 {
 	for (size_t i = 0; i < f->items[function].n_bodies; i++) {
@@ -354,7 +354,7 @@ static void find_causes(struct search *search, struct finding *finding, const st
 	}
 }
 
-/* Reports whether only inlined functions differ: its own code is the same, or its own source if that is known. */
+/* Reports whether only inlined functions differ: the function's own source, or without sources its own code, is the same. */
 static bool is_host_only(const struct search *search, const struct finding *finding)
 {
 	if (!finding->compared || !(finding->change.reasons & 1u << CHANGE_INLINES) || finding->result != MATCH_DIFFERENT)
@@ -362,7 +362,7 @@ static bool is_host_only(const struct search *search, const struct finding *find
 	return search->changes->has_source ? !finding->touched : !finding->own_differs;
 }
 
-/* Removes causes that are hosts themselves: their inlined functions are causes too. */
+/* Removes causes that are hosts themselves, because the functions that these inline are causes too. */
 static void drop_hosts(const struct search *search, struct change *change)
 {
 	size_t n = 0;
@@ -397,12 +397,12 @@ static void judge_all(struct search *search)
 		drop_hosts(search, &search->findings[i].change);
 }
 
-/* ---- callers of functions that cannot be measured by themselves ---- */
+/* ---- callers of functions that cannot be measured on their own ---- */
 
-/* Calls in the new build, by callee. */
+/* Calls in the new build, grouped by callee. */
 struct callers {
-	size_t *first; /* [functions + 1] */
-	size_t *hosts; /* the calling functions */
+	size_t *first; /* [functions + 1] index in `hosts` of each callee's first call */
+	size_t *hosts; /* calling functions */
 };
 
 static struct callers callers_of(const struct functions *f)
@@ -418,7 +418,7 @@ static struct callers callers_of(const struct functions *f)
 	return callers;
 }
 
-/* Reports whether the function has few instructions, one of which leaves it. */
+/* Reports whether the function is a small wrapper: it has few instructions, and one of them jumps or calls out of it. */
 static bool is_wrapper(struct search *search, size_t function)
 {
 	const struct functions *g = &search->changes->new.functions;
@@ -436,7 +436,7 @@ static bool is_wrapper(struct search *search, size_t function)
 	return calls && instructions <= search->options->wrapper;
 }
 
-/* Returns the reason for which a function adds its callers; CHANGE_REASONS if it does not. */
+/* Returns the reason for which the function adds its callers; CHANGE_REASONS if it does not add them. */
 static enum change_reason reason_of(struct search *search, const struct change *change)
 {
 	if (change->new == FUNCTIONS_NONE)
@@ -448,7 +448,7 @@ static enum change_reason reason_of(struct search *search, const struct change *
 	return is_wrapper(search, change->new) ? CHANGE_CALLS_WRAPPER : CHANGE_REASONS;
 }
 
-/* Adds a caller. Returns true if it is new: it may be a wrapper itself. */
+/* Adds a cause to a caller. Returns true if the caller was not listed before, since it may be a wrapper itself. */
 static bool bring_in(struct finding *finding, enum change_reason reason, size_t key)
 {
 	enum change_kind kind = finding->change.kind;
@@ -466,7 +466,7 @@ static void reach_callers(struct search *search)
 {
 	const struct functions *g = &search->changes->new.functions;
 	struct callers callers = callers_of(g);
-	size_t *stack = mem_new(2 * g->n, sizeof(*stack)), n = 0; /* each function at the start, and again when it is added */
+	size_t *stack = mem_new(2 * g->n, sizeof(*stack)), n = 0; /* each function at the start, and again when it is added as a caller */
 
 	for (size_t i = 0; i < g->n; i++)
 		if (search->findings[i].change.kind != CHANGE_NONE)
@@ -482,9 +482,9 @@ static void reach_callers(struct search *search)
 	mem_free(stack, callers.first, callers.hosts);
 }
 
-/* ---- the list ---- */
+/* ---- list of changes ---- */
 
-/* Sets inlined_into: hosts in the new build, or for a removed function in the old one. */
+/* Sets inlined_into to the hosts in the new build, or in the old build if the function was removed. */
 static void find_hosts(const struct changes *c, struct change *change)
 {
 	bool gone = change->new == FUNCTIONS_NONE;
@@ -497,7 +497,7 @@ static void find_hosts(const struct changes *c, struct change *change)
 
 		if (gone)
 			host = key_of_old(c, host);
-		if (host != change->key) /* otherwise a part that was split off and inlined again */
+		if (host != change->key) /* otherwise it is a part of the function itself, split off and inlined again */
 			keys[n++] = host;
 	}
 	map_sort(keys, n, sizeof(*keys));
@@ -525,7 +525,7 @@ static int compare_changes(const void *a, const void *b, void *context)
 	return order ? order : x->key < y->key ? -1 : x->key > y->key;
 }
 
-/* Reports whether a function that the compiler adds to start a file is redundant: its source is listed separately, if it is known. */
+/* Reports whether the compiler added the function to start a file, and it is redundant: its source, if known, is listed separately. */
 static bool is_of_compiler(const struct changes *c, const struct change *change)
 {
 	const struct function *function = changes_function(c, change->key);
@@ -554,7 +554,7 @@ static void collect_changes(struct search *search, struct changes *c)
 	for (size_t i = 0; i < search->n; i++)
 		if (search->findings[i].change.kind != CHANGE_NONE) {
 			c->items[c->n] = search->findings[i].change;
-			search->findings[i].change.causes = NULL; /* moved to the list */
+			search->findings[i].change.causes = NULL; /* `causes` now belongs to the list */
 			find_hosts(c, &c->items[c->n++]);
 		}
 	if (c->n)
@@ -612,11 +612,9 @@ void changes_release(struct changes *changes)
 	*changes = (struct changes){ .items = NULL };
 }
 
-/* ---- documents ---- */
-
 /* ---- places ---- */
 
-/* Returns the file as named in the repository, otherwise as short as possible; NULL if it is unknown. */
+/* Returns the file's name in the repository if known, otherwise a name as short as possible; NULL if the file is unknown. */
 static const char *file_of(const struct changes *c, bool of_old, const struct function *function)
 {
 	const char *file = function->file, *found = NULL;
@@ -629,7 +627,7 @@ static const char *file_of(const struct changes *c, bool of_old, const struct fu
 	return n && !strncmp(file, function->directory, n) && file[n] == '/' ? file + n + 1 : file;
 }
 
-/* Returns "a.c:12"; "" if the function is missing. free() it. */
+/* Returns "a.c:12", or "" if the build does not have the function. The caller frees the text. */
 static char *place_of(const struct changes *c, bool of_old, size_t index)
 {
 	const struct function *function;
@@ -649,9 +647,9 @@ static uint64_t entry_of(const struct functions *f, const struct function *funct
 	return f->bodies[f->body_order[function->first_body + body]].entry;
 }
 
-/* ---- one change, human-readable ---- */
+/* ---- one change as text for users ---- */
 
-/* Writes "NAME  a.c:12 -> a.c:14"; only one place if both are the same. */
+/* Writes "NAME a.c:12 -> a.c:14", or one place if both are the same. */
 static void add_line(const struct changes *c, const struct change *change, struct document *d)
 {
 	char *name = demangle(changes_function(c, change->key)->symbol);
@@ -681,7 +679,7 @@ static void add_names_line(const struct changes *c, const char *what, const size
 	buf_release(&line);
 }
 
-/* Writes the reasons that the heading does not imply. */
+/* Writes the reasons that are not clear from the heading. */
 static void add_reasons_line(const struct changes *c, const struct change *change, struct document *d)
 {
 	unsigned shown = 1u << CHANGE_CLONES | 1u << CHANGE_NOW_INLINED | 1u << CHANGE_NOW_CALLED | 1u << CHANGE_CONSTANT;
@@ -720,7 +718,7 @@ static void add_for_people(const struct changes *c, const struct change *change,
 	free(keys);
 }
 
-/* ---- one change, as data ---- */
+/* ---- one change as data ---- */
 
 static void set_name(const struct changes *c, size_t key, struct document *d)
 {
@@ -818,7 +816,7 @@ static void add_build(const char *key, const struct build *build, size_t n, stru
 	doc_end(d);
 }
 
-/* Sources of knowledge about functions, by enum image_detail: what is missing, and the remedy. */
+/* Texts by enum image_detail: missing information, and its remedy. */
 static const struct {
 	const char *code, *text;
 } details[] = {
@@ -892,9 +890,9 @@ void changes_document(const struct changes *c, bool all, struct document *d)
 	add_changes(c, all, d);
 }
 
-/* ---- for the probe ---- */
+/* ---- list for the probe ---- */
 
-/* Adds a field, with '?' for characters that would end it or the line. */
+/* Appends a field, with '?' for control characters, which would end the field or the line. */
 static void add_field(struct buf *out, const char *text)
 {
 	for (; *text; text++)

@@ -1,6 +1,6 @@
-/* Finds the functions that changed between two builds, and the others to measure because of that. By the rules of AutoPerf (Alam,
+/* Finds the functions that changed between two builds, and further functions to measure because of those. The rules are AutoPerf's (Alam,
  * Gottschlich, Tatbul, Turek, Mattson, Muzahid: A Zero-Positive Learning Approach for Diagnosing Software Performance Regressions, NeurIPS
- * 2019), a changed function that is inlined or is a small wrapper, and an added one, add their callers. */
+ * 2019). An added function, and a changed function that is inlined or a small wrapper, add their callers. */
 #ifndef RUNS_CHANGES_CHANGES_H
 #define RUNS_CHANGES_CHANGES_H
 
@@ -9,7 +9,7 @@
 #include "runs/inside/changes/match.h"
 #include "runs/inside/changes/source.h"
 
-/* Constant, code, human-readable heading; in the order of display. */
+/* Kinds of changes: constant, code, human-readable heading; in the order of display. */
 #define CHANGE_KIND_ROWS(X)                                                                                                                \
 	X(CHANGE_NONE, "unchanged", "Unchanged")                                                                                           \
 	X(CHANGE_MODIFIED, "modified", "Modified")                                                                                         \
@@ -24,7 +24,7 @@
 
 enum change_kind { CHANGE_KIND_ROWS(ROWS_ENUM) CHANGE_KINDS };
 const char *change_kind_code(enum change_kind kind);
-/* Reports whether a function of this kind, present in both builds, is to be measured. */
+/* Reports whether functions of this kind that both builds have are to be measured. */
 static inline bool change_kind_is_listed(enum change_kind kind)
 {
 	return kind == CHANGE_MODIFIED || kind == CHANGE_HOST || kind == CHANGE_RECOMPILED || kind == CHANGE_CALLER;
@@ -45,51 +45,51 @@ static inline bool change_kind_is_listed(enum change_kind kind)
 
 enum change_reason { CHANGE_REASON_ROWS(ROWS_ENUM) CHANGE_REASONS };
 
-/* The key of a function is its index in the new build, or new.functions.n + its index in the old one if it was removed. */
+/* The change of one function. Its key is its index in the new build, or new.functions.n + its index in the old build if it was removed. */
 struct change {
 	enum change_kind kind;
-	size_t key, old, new; /* old, new: functions of the builds; FUNCTIONS_NONE: not in that build */
-	unsigned reasons;     /* bits: 1 << enum change_reason */
-	const char *constant; /* name of the first one that differs; NULL: none */
-	size_t *inlined_into; /* [n_inlined_into] keys */
+	size_t key, old, new; /* `old`, `new`: index of the function in each build; FUNCTIONS_NONE if that build does not have it */
+	unsigned reasons;     /* bit mask of 1 << enum change_reason */
+	const char *constant; /* name of the first constant that differs; NULL if none does */
+	size_t *inlined_into; /* [n_inlined_into] keys of the functions into which this function is inlined */
 	size_t n_inlined_into;
 	struct change_cause {
 		enum change_reason reason;
 		size_t key;
-	} * causes; /* [n_causes], functions that caused the change */
+	} * causes; /* [n_causes] functions that caused this change */
 	size_t n_causes, causes_capacity;
 };
 
 struct changes_options {
-	const char *repository, *old_reference, *new_reference; /* in git; repository NULL: only machine code */
+	const char *repository, *old_reference, *new_reference; /* git references; repository NULL: compare only machine code */
 	size_t wrapper;						/* largest number of instructions of a small wrapper */
 };
 #define CHANGES_WRAPPER 16
-#define CHANGES_FEW	8 /* functions with fewer instructions can only be renamed within one file */
+#define CHANGES_FEW	8 /* functions with fewer instructions count as renamed only within one file */
 
 struct changes {
 	struct build old, new;
-	struct source source; /* zeroed without git */
+	struct source source; /* zeroed if there is no repository */
 	bool has_source;
 	size_t *new_of_old, *old_of_new;
-	size_t compared;      /* functions in both builds */
-	size_t n_old, n_new;  /* functions present */
-	struct change *items; /* [n], by kind, file, line; without unchanged ones */
+	size_t compared;      /* number of functions in both builds */
+	size_t n_old, n_new;  /* number of functions present in each build */
+	struct change *items; /* [n] changes by kind, file, line; without unchanged functions */
 	size_t n;
 	size_t count[CHANGE_KINDS];
-	bool other_compiler; /* or other options, which may explain many of the differences */
-	bool many_differ;    /* more than half of the functions */
+	bool other_compiler; /* the builds have different compilers or options, which may explain many differences */
+	bool many_differ;    /* more than half of the functions differ */
 };
 
-/* Takes over the builds, which are zeroed. *out is overwritten; changes_release() it. ASSAY_E_NOTFOUND, ASSAY_E_NODATA as in source_read()
- * and source_touched(). */
+/* Finds the changes. Takes over the builds and zeroes them. *out is overwritten; call changes_release(). Returns ASSAY_E_NOTFOUND as
+ * source_read(), and ASSAY_E_NODATA if no source file of a build is in its commit. */
 enum assay_status changes_find(struct build *old, struct build *new, const struct changes_options *options, struct changes *out,
 			       struct assay_error *err);
 void changes_release(struct changes *changes); /* accepts zeroed */
 
-/* Describes the changes. all: also lists, for users, functions that are not to be measured. */
+/* Describes the changes in a document. `all`: also lists for users the functions whose code is the same. */
 void changes_document(const struct changes *changes, bool all, struct document *d);
-/* Lists for the probe the entry points, in one build, of functions that are in both builds and to be measured. Returns their number. */
+/* Lists for the probe the entry points of functions to be measured that both builds have, in one of the builds. Returns their number. */
 size_t changes_list(const struct changes *changes, bool of_old, struct buf *out);
 
 #endif

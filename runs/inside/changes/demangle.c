@@ -1,6 +1,6 @@
-/* A symbol is untrusted, and a short one can represent a name of any length: a repeated type takes two bytes, and each pair of these
- * doubles the output. libiberty writes everything, so its output is limited before and while it writes. In Rust's (v0) any part of the
- * symbol can be repeated. */
+/* A symbol is untrusted, and a short symbol can represent a name of any length. A repeated type takes two bytes, and each repetition can
+ * double the output. libiberty has no limit, so this file limits its output before and during writing. Rust symbols (v0) can repeat any
+ * part. */
 #include "runs/inside/changes/demangle.h"
 
 #include "base/buf.h"
@@ -12,22 +12,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SYMBOL_BYTES_MAX 1024  /* libiberty recurses: DEMANGLE_RECURSION_LIMIT, two parts per byte */
-#define CONVERSIONS_MAX	 8     /* each one in another's arguments is parsed twice */
-#define PARTS_MAX	 65536 /* parts of the expanded name */
-#define PACK_WEIGHT	 64    /* a pattern is written once per member of its pack */
+#define SYMBOL_BYTES_MAX 1024  /* libiberty recurses up to DEMANGLE_RECURSION_LIMIT, with two parts per byte */
+#define CONVERSIONS_MAX	 8     /* a conversion in another's arguments is parsed twice */
+#define PARTS_MAX	 65536 /* largest number of parts of the expanded name */
+#define PACK_WEIGHT	 64    /* weight of a pack's pattern, which is written once per member of the pack */
 #define NAME_BYTES_MAX	 65536
 #define RUST_BYTES_MAX	 8192 /* longest symbol; libiberty recurses at most 1,024 deep */
-#define BINDER_DIGITS	 2    /* base-62 digits of the number of lifetimes that a type binds */
+#define BINDER_DIGITS	 2    /* base-62 digits of the largest number of lifetimes that a type may bind */
 
 /* ---- number of parts of the name, with shared parts expanded ---- */
 
 struct parts {
-	const struct demangle_component *all; /* [n], one block of libiberty's; a part is in it only once, but may be used many times */
-	size_t n, *below;		      /* [n], 0: not counted yet; PARTS_MAX at most */
+	const struct demangle_component *all; /* [n] one block of libiberty's; each part is in it once, but may be used many times */
+	size_t n, *below;		      /* [n] parts below each part, PARTS_MAX at most; 0 if not counted yet */
 };
 
-/* Sets those of a part's two members that are parts. The others may be anything. */
+/* Sets members[] to those of the part's two members that are parts, and others to NULL. */
 static void parts_members(const struct demangle_component *part, const struct demangle_component *members[2])
 {
 	bool left = true, right = true;
@@ -53,7 +53,7 @@ static void parts_members(const struct demangle_component *part, const struct de
 	case DEMANGLE_COMPONENT_CTOR:
 	case DEMANGLE_COMPONENT_DTOR:
 	case DEMANGLE_COMPONENT_EXTENDED_OPERATOR:
-		left = false; /* the right one is where others have their name */
+		left = false; /* u.s_binary.right overlays the name of these types */
 		break;
 	default:
 		break;
@@ -62,7 +62,7 @@ static void parts_members(const struct demangle_component *part, const struct de
 	members[1] = right ? part->u.s_binary.right : NULL;
 }
 
-/* Counts the parts below a part; visits each only once. PARTS_MAX: too many, or a part contains itself. */
+/* Counts the parts below a part, visiting each only once. Returns PARTS_MAX if there are too many, or a part contains itself. */
 static size_t parts_count(struct parts *parts, const struct demangle_component *part)
 {
 	size_t index, n = 1;
@@ -105,8 +105,8 @@ static bool is_ascii(const char *bytes, size_t n)
 	return true;
 }
 
-/* Adds output. Leaves by a jump, since libiberty offers no other way to stop. While it writes, its tables are on the stack and it owns no
- * memory, except for a name that is not ASCII, which it frees after this returns. */
+/* Appends output. Jumps out when there is too much, since libiberty offers no other way to stop. While libiberty writes, its tables are on
+ * the stack, and it owns no memory except for names that are not ASCII. It frees these after this function returns. */
 static void demangle_add(const char *bytes, size_t n, void *context)
 {
 	struct writing *writing = context;
@@ -122,8 +122,8 @@ static bool demangle_write(struct demangle_component *root, struct writing *writ
 	return !setjmp(writing->too_long) && cplus_demangle_print_callback(DMGL_PARAMS | DMGL_ANSI, root, demangle_add, writing);
 }
 
-/* Returns how many conversions ("operator T()") the symbol may have: libiberty tries each with and without template arguments. After a
- * digit the two letters start a name. */
+/* Returns the largest possible number of conversions ("operator T()") in the symbol. libiberty tries each with and without template
+ * arguments. After a digit, the letters "cv" start a name. */
 static size_t conversions_in(const char *symbol)
 {
 	size_t n = 0;
@@ -148,7 +148,7 @@ static bool demangle_cxx(const char *symbol, struct writing *writing)
 	return ok;
 }
 
-/* Reports whether a number of lifetimes (after "for", of a function or a dynamic type) is large: libiberty counts up to it silently. */
+/* Reports whether a number of lifetimes (after "for", of a function or a dynamic type) is large: libiberty would count up to it. */
 static bool binds_many(const char *symbol)
 {
 	for (const char *at = symbol; (at = strchr(at, 'G')); at++) {

@@ -2,11 +2,11 @@
 #ifndef RUNS_CHANGES_DEMANGLE_H
 #define RUNS_CHANGES_DEMANGLE_H
 
-/* Returns "std::max(int, int)" for a C++ symbol (Itanium ABI), "core::iter::range" for a Rust one (v0 and legacy), any other symbol
- * unchanged; on one line. By GNU libiberty. free() it. */
+/* Returns a symbol as a readable name on one line: "std::max(int, int)" for C++ (Itanium ABI), "core::iter::range" for Rust (v0 and
+ * legacy), and other symbols unchanged. Uses GNU libiberty. The caller frees the result. */
 char *demangle(const char *symbol);
 
-/* Returns the name of a Rust symbol, without the hashes that differ in each build of a crate; NULL for any other symbol. free() it. */
+/* Returns the name of a Rust symbol without the hashes that differ between builds of a crate; NULL for others. The caller frees it. */
 char *demangle_without_hash(const char *symbol);
 
 #endif

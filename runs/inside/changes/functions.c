@@ -6,10 +6,10 @@
 
 #include <dwarf.h>
 
-#define RANGES_MAX   65536u /* read per entry */
-#define OVERLAP_MAX  16	    /* functions that may claim one byte of code, on average */
-#define DEPTH_MAX    200    /* depth of nested entries */
-#define HOPS_MAX     16	    /* from an entry to its abstract origin */
+#define RANGES_MAX   65536u /* ranges read per entry */
+#define OVERLAP_MAX  16	    /* functions that may claim the same byte of code, on average */
+#define DEPTH_MAX    200    /* nesting depth of entries */
+#define HOPS_MAX     16	    /* abstract origins followed from an entry */
 #define DIGITS	     "0123456789"
 #define HASH	     "17h"
 #define HASH_DIGITS  16
@@ -21,7 +21,7 @@ struct range_owner {
 
 /* ---- symbols of compilers, and their functions ---- */
 
-/* Returns the length of a symbol of Rust's older kind, whose name contains dots: "_ZN...17h0123456789abcdefE"; 0: another kind. */
+/* Returns the length, without suffixes, of a Rust symbol of the older kind: "_ZN...17h0123456789abcdefE"; 0 if it is another kind. */
 static size_t rust_stem(const char *symbol)
 {
 	const char *hash = !strncmp(symbol, "_ZN", 3) ? strstr(symbol, HASH) : NULL;
@@ -73,7 +73,7 @@ const char *functions_label(struct intern *names, const char *symbol)
 	return result;
 }
 
-/* Reports whether it is "00099_0": priority and number. */
+/* Reports whether the text is like "00099_0": a priority and a number. */
 static bool is_numbered(const char *text)
 {
 	return strspn(text, DIGITS) == 5 && text[5] == '_' && text[6] && !text[6 + strspn(text + 6, DIGITS)];
@@ -108,11 +108,11 @@ enum functions_start functions_start_of(const char *symbol)
 struct reader {
 	const struct image *image;
 	struct functions *functions;
-	struct map by_entry; /* offset of the entry at the root of all abstract origins -> function */
+	struct map by_entry; /* map from the offset of the entry at the root of all abstract origins to the function */
 	Dwarf_Die unit;
-	const char *directory;	     /* the unit's */
-	const char *raw_path, *path; /* path of the last file: as written, and cleaned */
-	size_t entries, entries_max; /* in the unit; an entry takes at least a byte, so more entries than bytes are a cycle */
+	const char *directory;	     /* working directory of the unit; NULL if unknown */
+	const char *raw_path, *path; /* path of the last file: as written in the debug information, and cleaned */
+	size_t entries, entries_max; /* entries read in this unit; more entries than bytes of debug information form a cycle */
 };
 
 static enum assay_status read_children(struct reader *reader, Dwarf_Die *parent, size_t body, int depth, struct assay_error *err);
@@ -211,7 +211,7 @@ static size_t add_function(struct functions *functions, const char *symbol, cons
 	return functions->n++;
 }
 
-/* Follows abstract origins and specifications to the last entry. */
+/* Follows abstract origins and specifications of an entry to the last one. */
 static Dwarf_Die root_of(Dwarf_Die die)
 {
 	for (int i = 0; i < HOPS_MAX; i++) {
@@ -237,7 +237,7 @@ static const char *linkage_name(Dwarf_Die *die)
 	return name && name[0] ? name : NULL;
 }
 
-/* Prefers the root's name: there, g++ calls a constructor C4 whose instances are C1 and C2. Static functions have no linkage name. */
+/* Returns an entry's symbol; NULL if it has none. Prefers the root's linkage name, where g++ calls a constructor C4, not C1 or C2. */
 static const char *symbol_of(Dwarf_Die *die, Dwarf_Die *root, bool *nameless)
 {
 	const char *name = linkage_name(root);
@@ -250,7 +250,7 @@ static const char *symbol_of(Dwarf_Die *die, Dwarf_Die *root, bool *nameless)
 	return name && name[0] ? name : NULL;
 }
 
-/* Returns the file of an entry. DWARF 5 counts files from 0, which libdw takes for none, and with which clang starts. */
+/* Returns the file of an entry; NULL if unknown. DWARF 5 numbers files from 0, as clang does, but libdw takes 0 as no file. */
 static const char *file_of_entry(Dwarf_Die *die)
 {
 	Dwarf_Attribute attribute;
@@ -276,7 +276,7 @@ static const char *clean_path(struct reader *reader, const char *raw)
 	return reader->path;
 }
 
-/* Returns the file of the declaration. Functions that start a file have none, and belong to the unit. */
+/* Returns the file of an entry's declaration. Functions that start a file have no declaration, so they get the unit's file. */
 static const char *file_of(struct reader *reader, Dwarf_Die *die, const char *symbol)
 {
 	const char *raw = file_of_entry(die);
@@ -303,8 +303,8 @@ static bool is_external(Dwarf_Die *die)
 	return dwarf_attr_integrate(die, DW_AT_external, &attribute) && !dwarf_formflag(&attribute, &external) && external;
 }
 
-/* Returns the text that distinguishes functions of one name; NULL if other files see them. Static C++ overloads have one name, too, but
- * different lines. */
+/* Returns the text that distinguishes functions with the same name; NULL if other files see the function. The text has the file, and for
+ * static C++ overloads, which have no linkage name, also the line. The caller frees it. */
 static char *place_of(struct reader *reader, Dwarf_Die *die, const char *symbol, bool nameless)
 {
 	const char *file = file_of(reader, die, symbol);
@@ -343,7 +343,7 @@ static size_t function_of_entry(struct reader *reader, Dwarf_Die *die, bool defi
 {
 	struct functions *functions = reader->functions;
 	Dwarf_Die root = root_of(*die);
-	/* the common file of dwz has its own offsets */
+	/* offsets in the common file of dwz are separate */
 	uint64_t other = dwarf_cu_getdwarf(root.cu) != reader->image->dwarf ? (uint64_t)1 << 63 : 0;
 	uint64_t key = dwarf_dieoffset(&root) | other;
 	size_t index = FUNCTIONS_NONE;
@@ -374,7 +374,7 @@ static void add_range(struct functions *f, uint64_t low, uint64_t high)
 	mem_append(f->ranges, f->n_ranges, &f->ranges_capacity, (struct range){ low, high });
 }
 
-/* Adds the ranges of an entry that lie in machine code, unsorted. Ranges of functions that the linker removed do not. */
+/* Adds the ranges of an entry that lie in machine code, unsorted, and returns their number. The linker may have removed functions. */
 static size_t read_ranges(struct reader *reader, Dwarf_Die *die)
 {
 	struct functions *f = reader->functions;
@@ -388,7 +388,7 @@ static size_t read_ranges(struct reader *reader, Dwarf_Die *die)
 	return f->n_ranges - first;
 }
 
-/* Sorts the ranges from `first` on and merges overlapping ones. */
+/* Sorts the ranges from index `first` on, and merges overlapping ones. */
 static void join_ranges(struct functions *f, size_t first)
 {
 	size_t n = first;
@@ -405,7 +405,7 @@ static void join_ranges(struct functions *f, size_t first)
 	f->n_ranges = n + 1;
 }
 
-/* Returns the code symbol at exactly this address: the function's own if possible, otherwise the last one. */
+/* Returns the code symbol at exactly this address: the function's own if possible, otherwise the last one; NULL if there is none. */
 static const char *symbol_at(const struct image *image, uint64_t address, const char *name)
 {
 	const char *found = NULL;
@@ -435,7 +435,7 @@ static size_t add_body(struct functions *f, struct body body)
 
 /* ---- entries ---- */
 
-/* Returns the address at which the body is entered, not its .cold part, which may come first. */
+/* Returns the address at which the body is entered. Its .cold part, which may come first, is not the entry. Sets *symbol. */
 static uint64_t entry_of(const struct reader *reader, size_t first, size_t n, const char *name, const char **symbol)
 {
 	const struct range *ranges = reader->functions->ranges + first;
@@ -510,7 +510,7 @@ static void read_call(struct reader *reader, Dwarf_Die *die, size_t body)
 	if (body == FUNCTIONS_NONE)
 		return;
 	if (!dwarf_attr(die, DW_AT_call_origin, &attribute) && !dwarf_attr(die, DW_AT_abstract_origin, &attribute))
-		return; /* a call through a pointer */
+		return; /* the call is through a pointer */
 	if (!dwarf_formref_die(&attribute, &origin))
 		return;
 	callee = function_of_entry(reader, &origin, false);
@@ -562,14 +562,14 @@ static enum assay_status read_children(struct reader *reader, Dwarf_Die *parent,
 	return more < 0 ? functions_damaged(reader, dwarf_errmsg(-1), err) : ASSAY_OK;
 }
 
-/* ---- symbols without debug information ---- */
+/* ---- functions without debug information ---- */
 
 static size_t add_undescribed(struct functions *f, const struct image_symbol *symbol, const char *stem, bool part)
 {
 	size_t function = part ? functions_named(f, stem) : FUNCTIONS_NONE;
 	struct body body = { .symbol = symbol->name, .entry = symbol->address, .first_range = f->n_ranges, .n_ranges = 1 };
 
-	if (function == FUNCTIONS_NONE) /* its file is unknown; only known is whether other files see it */
+	if (function == FUNCTIONS_NONE) /* its file is unknown; only its visibility to other files is known */
 		function = add_function(f, stem, symbol->global ? NULL : "");
 	body.function = function;
 	body.label = functions_label(&f->names, symbol->name);
@@ -577,10 +577,10 @@ static size_t add_undescribed(struct functions *f, const struct image_symbol *sy
 	return add_body(f, body);
 }
 
-/* Adds whole functions, or (part) pieces that were split off from them. */
+/* Adds functions from the symbol table: whole ones, or (`part`) pieces that were split off from functions. */
 static void add_symbols(const struct image *image, struct functions *f, bool part)
 {
-	size_t last = FUNCTIONS_NONE; /* a body */
+	size_t last = FUNCTIONS_NONE; /* body added last */
 
 	for (size_t i = image->n_symbols; i-- > 0;) { /* the last of several symbols at one address is the best */
 		const struct image_symbol *symbol = &image->symbols[i];
@@ -603,7 +603,7 @@ static void add_symbols(const struct image *image, struct functions *f, bool par
 	}
 }
 
-/* Adds functions compiled without -g, and aliases of the others, for calls by name. */
+/* Adds functions compiled without -g from the symbol table, and aliases of all functions, which calls by name need. */
 static void add_all_symbols(const struct image *image, struct functions *f)
 {
 	add_symbols(image, f, false);
@@ -613,10 +613,10 @@ static void add_all_symbols(const struct image *image, struct functions *f)
 
 /* ---- order ---- */
 
-/* In the order of reading: outer instances before those inside them. */
+/* Orders instances as they were read: outer instances before instances inside them. */
 ORDER_BY(compare_inlines, struct inlined, BY_UP(body) BY_UP(first_range))
 
-/* Sorts 0..n by function (counting sort); sets first_* and n_* of functions. */
+/* Returns 0..n sorted by function (counting sort). Sets first_* and n_* of the functions. */
 static size_t *order_by_function(struct functions *f, size_t n, bool inlines)
 {
 	size_t *order = mem_new(n, sizeof(*order)), at = 0;
@@ -711,7 +711,7 @@ static enum assay_status read_units(struct reader *reader, struct assay_error *e
 	return !st && more < 0 ? functions_damaged(reader, dwarf_errmsg(-1), err) : st;
 }
 
-/* Returns the size of the debug information, bytes, uncompressed. */
+/* Returns the uncompressed size of the debug information, bytes. */
 static size_t count_bytes(const struct image *image)
 {
 	Dwarf_Off end = 0, next = 0;
@@ -722,8 +722,8 @@ static size_t count_bytes(const struct image *image)
 	return (size_t)end;
 }
 
-/* Fails if too many functions claim the same code: the file is damaged. Normally only identical functions share it, if the linker folded
- * them. */
+/* Fails if too many functions claim the same code, because the file is then damaged. Normally, functions share code only if the linker
+ * folded identical ones. */
 static enum assay_status check_overlap(const struct reader *reader, struct assay_error *err)
 {
 	const struct functions *f = reader->functions;

@@ -1,11 +1,11 @@
-/* Lines of the source for which functions have code. */
+/* Source lines for which functions have code. */
 #include "runs/inside/changes/functions.h"
 
 #include "base/mem.h"
 
 #define GAP_LINES 50
 
-/* The rows of the line table that belong to a body, by address. */
+/* The rows of the line table that belong to a body, by address. `owners`: functions of these rows. */
 struct rows {
 	uint64_t *addresses;
 	size_t *owners;
@@ -77,8 +77,8 @@ struct seen_list {
 	size_t n, capacity;
 };
 
-/* Adds lines of the file that defines the function, not of an included file of statements. If a function has code of its own, its inlined
- * instances do not count. */
+/* Adds lines in the file that defines the function; statements in included files are skipped. If a function has a body of its own, its
+ * inlined instances are skipped. */
 static void note_lines(struct functions *f, const struct body *body, const struct rows *rows, struct seen_list *seen)
 {
 	const char *raw = NULL, *path = NULL;
@@ -101,8 +101,8 @@ static void note_lines(struct functions *f, const struct body *body, const struc
 	}
 }
 
-/* Sets last_line. Statements of the caller can appear among inlined ones, as if they belonged to the inlined function. So for a function
- * that is always inlined, lines far after the others do not count. */
+/* Sets last_line of all functions. Statements of a caller can appear among inlined ones, as if the inlined function contained them. So for
+ * a function that is always inlined, lines far after the others do not count. */
 static void extend_functions(struct functions *f, struct seen_list *seen)
 {
 	map_sort(seen->items, seen->n, sizeof(*seen->items));
@@ -115,7 +115,7 @@ static void extend_functions(struct functions *f, struct seen_list *seen)
 	}
 }
 
-/* Compares by file and line. */
+/* Compares functions by file and line. */
 static int compare_places(const void *a, const void *b, void *context)
 {
 	const struct functions *f = context;
@@ -126,7 +126,7 @@ static int compare_places(const void *a, const void *b, void *context)
 	return x->line < y->line ? -1 : x->line > y->line;
 }
 
-/* Ends each function before the next one starts. */
+/* Ends each function before the next function of the file starts. */
 static void cut_functions(struct functions *f)
 {
 	size_t *order = mem_new(f->n, sizeof(*order));
@@ -140,7 +140,7 @@ static void cut_functions(struct functions *f)
 		struct function *function = &f->items[order[i]];
 		const struct function *later = i + 1 < f->n ? &f->items[order[i + 1]] : NULL;
 
-		/* functions on one line have the same successor; what is inside another function (a lambda, a local class) is none */
+		/* functions on one line have the same next one; functions inside another (_ZZ: lambda, local class) do not end it */
 		if (later && later->present && strncmp(later->symbol, "_ZZ", 3) != 0 &&
 		    (later->file != function->file || later->line > function->line))
 			next = later;
@@ -168,7 +168,7 @@ void functions_extents(const struct image *image, struct functions *f)
 	mem_free(rows.addresses, rows.owners, rows.lines);
 }
 
-/* Returns the line of an address, 0 if it is unknown. file may be NULL. */
+/* Returns the line of an address; 0 if unknown. *file (NULL: not wanted) is set to its file. */
 static unsigned line_of_row(const struct image *image, const struct body *body, uint64_t address, const char **file)
 {
 	Dwarf_Line *line;

@@ -20,7 +20,7 @@ static enum assay_status image_damaged(const struct image *image, const char *wh
 	return assay_fail(err, ASSAY_E_FORMAT, "'%s' is damaged: %s", image->path, what);
 }
 
-/* Sets path and size. */
+/* Opens a file to *fd, and sets the image's path and size. */
 static enum assay_status open_file(const char *path, struct image *image, int *fd, struct assay_error *err)
 {
 	struct stat info;
@@ -55,7 +55,7 @@ static enum assay_status not_elf(const struct image *image, const char *bytes, s
 	return assay_fail(err, ASSAY_E_FORMAT, "'%s' is %s", image->path, what);
 }
 
-/* Returns the name of an architecture that hosts may have; NULL: another one. */
+/* Returns the name of an architecture that hosts may have; NULL for others. */
 static const char *machine_name(unsigned machine)
 {
 	static const struct {
@@ -143,7 +143,7 @@ static const struct image_section *section_named(const struct image *image, cons
 	return NULL;
 }
 
-/* Returns the uncompressed size that the section claims, 0 if it is not compressed. libelf refuses more than its bytes can hold. */
+/* Returns the uncompressed size in a section's header; 0 if it is not compressed. libelf refuses sizes that its bytes cannot hold. */
 static uint64_t unpacked_bytes(Elf_Scn *scn, const struct image_section *section)
 {
 	uint64_t size = 0;
@@ -179,7 +179,7 @@ static enum assay_status read_section(struct image *image, Elf_Scn *scn, size_t 
 		return ASSAY_OK;
 	data = elf_rawdata(scn, NULL);
 	if (!data && debug && header.sh_flags & SHF_ALLOC)
-		return ASSAY_OK; /* its bytes are in the stripped file */
+		return ASSAY_OK; /* the stripped file has the bytes */
 	if (!data && (header.sh_offset > image->size || header.sh_size > image->size - header.sh_offset))
 		return assay_fail(err, ASSAY_E_FORMAT, "'%s' is truncated: section %zu should end at byte %llu of %llu", image->path, index,
 				  (unsigned long long)(header.sh_offset + header.sh_size), (unsigned long long)image->size);
@@ -246,7 +246,7 @@ static void read_build_id(struct image *image)
 		snprintf(image->build_id + 2 * i, 3, "%02x", ((const uint8_t *)id)[i]);
 }
 
-/* Reads one file. debug: it has only debug information. */
+/* Reads one file. `debug`: the file has only debug information. */
 static enum assay_status read_file(const char *path, bool debug, struct image *image, struct assay_error *err)
 {
 	int fd = -1;
@@ -282,7 +282,7 @@ static int compare_symbols(const void *a, const void *b)
 		return x->address < y->address ? -1 : 1;
 	if (weight_x != weight_y)
 		return weight_x - weight_y;
-	return -strcmp(x->name, y->name); /* "f" after "f.localalias" */
+	return -strcmp(x->name, y->name); /* "f" comes after "f.localalias" */
 }
 
 static bool symbol_kind(const GElf_Sym *raw, enum image_symbol_kind *kind)
@@ -334,7 +334,7 @@ static void add_symbol(struct image *image, const GElf_Sym *raw, const char *nam
 		image->symbols[image->n_symbols++] = symbol;
 }
 
-/* Reads the symbols of `from`: the image itself, or its debug file. */
+/* Reads the symbols of `from`, which is the image itself or its debug file. */
 static enum assay_status read_symbols(struct image *image, const struct image *from, struct assay_error *err)
 {
 	GElf_Shdr header;
@@ -396,7 +396,7 @@ static enum assay_status read_relocations(struct image *image, struct assay_erro
 	while ((scn = elf_nextscn(image->elf, scn))) {
 		if (!gelf_getshdr(scn, &header) || header.sh_type != SHT_RELA || !(header.sh_flags & SHF_ALLOC))
 			continue;
-		/* overlapping sections could claim more than fits in memory */
+		/* overlapping sections could claim more relocations than fit in memory */
 		if (header.sh_size / sizeof(Elf64_Rela) > image->size / sizeof(Elf64_Rela) - image->n_relocations)
 			return image_damaged(image, "more relocations than it has room for", err);
 		add_relocations(image, scn, header.sh_link);
@@ -420,8 +420,8 @@ static enum assay_status begin_dwarf(struct image *image, struct assay_error *er
 	return ASSAY_OK;
 }
 
-/* Finds the debug file where debuggers search: by build-id, and by the name in .gnu_debuglink, beside the file, in .debug/ there, and in
- * the distributions' directory. It must be of this build, by its build-id, or without one by the checksum in .gnu_debuglink. */
+/* Finds the debug file where debuggers search: by build-id, and by the name in .gnu_debuglink, next to the file, in .debug/ there, and in
+ * the distribution's directory. It must have the same build-id, or without one the checksum in .gnu_debuglink. */
 static bool find_debug(const struct image *image, struct image *out)
 {
 	static const Dwfl_Callbacks callbacks = { .find_debuginfo = dwfl_standard_find_debuginfo,
@@ -454,7 +454,7 @@ static enum assay_status no_debug(const struct image *image, struct assay_error 
 	return assay_fail(err, ASSAY_E_FORMAT, "'%s' has no debug information: build it with -g", image->path);
 }
 
-/* ---- the whole ---- */
+/* ---- the whole image ---- */
 
 static enum assay_status read_debug(struct image *image, enum image_detail least, struct assay_error *err)
 {
@@ -562,7 +562,7 @@ const struct image_relocation *image_relocation_at(const struct image *image, ui
 	return i < image->n_relocations && image->relocations[i].address == address ? &image->relocations[i] : NULL;
 }
 
-/* Entries are "jmp *slot(%rip)", with endbr64 and a bnd prefix if the CPU's control-flow protection is used. */
+/* Decodes an entry of the linkage table: "jmp *slot(%rip)", with endbr64 and a bnd prefix if the CPU's control-flow protection is used. */
 const char *image_import_at(const struct image *image, uint64_t address)
 {
 	const struct image_section *section = image_section_at(image, address);

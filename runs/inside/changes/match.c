@@ -9,10 +9,10 @@
 #include <stdlib.h>
 
 #define TEXT_BYTES_MAX 65536u
-#define TABLE_MAX      65536u /* entries of a switch */
-#define POINTERS_DEEP  6      /* followed from one constant to the next */
-#define ANONYMOUS_MAX  4096u  /* bytes of an unnamed constant */
-#define LINE_REACH     200    /* lines of one statement, between the row of its instruction and the value of __LINE__ */
+#define TABLE_MAX      65536u /* entries of a switch table */
+#define POINTERS_DEEP  6      /* pointers followed from one constant to the next */
+#define ANONYMOUS_MAX  4096u  /* bytes compared of an unnamed constant */
+#define LINE_REACH     200    /* lines of one statement, from the row of its instruction to the value of __LINE__ */
 #define FUNCTION_LINES 10000  /* lines of one function, if the statement is unknown */
 #define COPIES_MAX     256    /* bodies of one function that are compared with each other */
 #define LINE_MIN       16     /* smaller numbers are rarely line numbers */
@@ -64,8 +64,8 @@ static bool immediate_differs(const struct instruction *a, const struct instruct
 	return differing == 1;
 }
 
-/* Returns a number for the operation of an instruction, without registers, stack slots, references to addresses, and its immediate value,
- * which is stored in *value (0 if it has none). */
+/* Returns a number for an instruction's operation, without registers, stack slots and references to addresses. *value is set to its
+ * immediate value, which is not part of the number (0 if there is none). */
 static uint64_t meaning_of_operands(const struct instruction *instruction, int64_t *value)
 {
 	ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
@@ -89,10 +89,10 @@ static uint64_t meaning_of_operands(const struct instruction *instruction, int64
 	return meaning;
 }
 
-static bool same_place(struct match *match, uint64_t a, uint64_t b, uint16_t width, int depth); /* depth: number of pointers followed */
+static bool same_place(struct match *match, uint64_t a, uint64_t b, uint16_t width, int depth); /* `depth`: pointers followed */
 static bool same_contents(struct match *match, uint64_t a, uint64_t b, uint64_t n, int depth);
 
-/* Returns the latest possible end of data at an address: the next referenced or named address, or the end of the section. */
+/* Returns the end of the data at an address: the next referenced or named address, or the end of the section. */
 static uint64_t build_end_of(const struct build *build, uint64_t address)
 {
 	const struct image_section *section = image_section_at(&build->image, address);
@@ -117,7 +117,7 @@ void match_release(struct match *match)
 	map_release(&match->contents);
 }
 
-/* Reports whether n more bytes may be compared. */
+/* Reports whether n more bytes may be compared, and subtracts them from the limit. */
 static bool may_compare(struct match *match, uint64_t n)
 {
 	if (n > match->left)
@@ -128,7 +128,7 @@ static bool may_compare(struct match *match, uint64_t n)
 
 /* ---- texts ---- */
 
-/* Returns the length of the printable text at an address, up to its NUL; 0 if there is no text. */
+/* Returns the length of the printable text at an address, up to its null byte; 0 if there is no text. */
 static size_t text_at(const struct image *image, uint64_t address)
 {
 	uint64_t room = 0;
@@ -143,7 +143,7 @@ static size_t text_at(const struct image *image, uint64_t address)
 
 /* ---- texts that depend on the build ---- */
 
-/* Reports whether a text has a form: '0' matches a digit, 'a' a letter, '_' a digit or space, anything else itself. */
+/* Reports whether a text starts with a form. In it, '0' matches a digit, 'a' a letter, '_' a digit or space, and anything else itself. */
 static bool has_form(const char *text, const char *form)
 {
 	for (; *form; text++, form++) {
@@ -166,7 +166,7 @@ static size_t same_moment(const char *a, const char *b)
 	return 0;
 }
 
-/* Skips a directory of the old build at *a and its counterpart at *b. Returns false if there is none. */
+/* Skips a source directory of the old build at *a and its counterpart at *b. Returns false if there is none. */
 static bool same_root(const struct match *match, const char **a, const char **b)
 {
 	for (size_t i = 0; i < match->n_roots; i++) {
@@ -199,7 +199,7 @@ static bool same_text(const struct match *match, const char *a, const char *b)
 	return true;
 }
 
-/* Compares texts at two addresses: 1 equal, 0 not, -1 if one of them is not a text. */
+/* Compares texts at two addresses. Returns 1 if they are equal, 0 if not, -1 if neither is a text. */
 static int same_texts(struct match *match, uint64_t a, uint64_t b)
 {
 	size_t n = text_at(&match->old->image, a), m = text_at(&match->new->image, b);
@@ -217,9 +217,9 @@ static int same_texts(struct match *match, uint64_t a, uint64_t b)
 	return same_text(match, (const char *)x, (const char *)y);
 }
 
-/* ---- tables of switches ---- */
+/* ---- switch tables ---- */
 
-/* Returns the instruction to which an entry leads; SIZE_MAX if it is not in the body. */
+/* Returns the index of the instruction to which a table entry leads; SIZE_MAX if it is not in the body. */
 static size_t entry_target(const struct build *build, const struct code *code, size_t body, uint64_t table, size_t i)
 {
 	uint64_t room = 0;
@@ -234,7 +234,7 @@ static size_t entry_target(const struct build *build, const struct code *code, s
 	return functions_in_body(&build->functions, body, target) ? code_index(code, target) : SIZE_MAX;
 }
 
-/* Returns how many entries fit. */
+/* Returns the number of entries for which there is room at the table. */
 static size_t table_room(const struct build *build, uint64_t table)
 {
 	uint64_t n = (build_end_of(build, table) - table) / 4;
@@ -242,7 +242,7 @@ static size_t table_room(const struct build *build, uint64_t table)
 	return n < TABLE_MAX ? (size_t)n : TABLE_MAX;
 }
 
-/* Compares tables of a switch, whose entries are relative to the table: 1 equal, 0 not, -1 if they are not tables. */
+/* Compares switch tables, whose entries are relative to the table. Returns 1 if they are equal, 0 if not, -1 if they are no tables. */
 static int same_tables(struct match *match, uint64_t a, uint64_t b)
 {
 	size_t n = table_room(match->old, a), m = table_room(match->new, b), i;
@@ -252,7 +252,7 @@ static int same_tables(struct match *match, uint64_t a, uint64_t b)
 		size_t y = entry_target(match->new, &match->new_code, match->new_body, b, i);
 
 		if (x == SIZE_MAX || y == SIZE_MAX)
-			return i ? 1 : x == y ? -1 : 0; /* the instructions limit the number */
+			return i ? 1 : x == y ? -1 : 0; /* instructions before the jump limit the number of entries */
 		if (x != y || !may_compare(match, sizeof(int32_t)))
 			return 0;
 	}
@@ -261,7 +261,7 @@ static int same_tables(struct match *match, uint64_t a, uint64_t b)
 
 /* ---- names ---- */
 
-/* Returns the length of a variable's name without the compiler's number, as in "table.0" inside a function. */
+/* Returns the length of a variable's name without the number that the compiler adds, as in "table.0" inside a function. */
 static size_t name_length(const char *name)
 {
 	size_t n = strlen(name), end = n;
@@ -271,7 +271,7 @@ static size_t name_length(const char *name)
 	return end > 1 && end < n && name[end - 1] == '.' ? end - 1 : n;
 }
 
-/* Reports whether the symbols are equal, or are Rust symbols that differ only in the hashes of crates, which change with each build. */
+/* Reports whether the symbols are equal, or are Rust symbols that differ only in crate hashes, which change with each build. */
 static bool same_symbol_text(const char *a, const char *b)
 {
 	char *x, *y;
@@ -302,7 +302,7 @@ static bool is_function_pair(const struct match *match, size_t a, size_t b)
 	return match->new_of_old[a] == b || (a == match->old_function && b == match->new_function);
 }
 
-/* Reports whether symbols that other files could define are the same: the functions are a pair, or the names are equal. */
+/* Reports whether symbols that other files could define are the same: their functions are a pair, or their names are equal. */
 static bool same_symbol(const struct match *match, const char *a, const char *b)
 {
 	size_t f = functions_named(&match->old->functions, a), g = functions_named(&match->new->functions, b);
@@ -312,7 +312,7 @@ static bool same_symbol(const struct match *match, const char *a, const char *b)
 
 /* ---- code ---- */
 
-/* Compares code outside of functions by the nearest label and the distance from it. */
+/* Compares addresses in code outside of functions, by the nearest label and the distance from it. */
 static bool same_label_of_code(const struct match *match, uint64_t a, uint64_t b)
 {
 	size_t i = image_symbol_before(&match->old->image, a), j = image_symbol_before(&match->new->image, b);
@@ -338,7 +338,7 @@ static bool same_code(const struct match *match, uint64_t a, uint64_t b)
 		       a - f->bodies[x].entry == b - g->bodies[y].entry && !strcmp(f->bodies[x].label, g->bodies[y].label);
 	if (p && q)
 		return same_symbol(match, p, q);
-	if (x != FUNCTIONS_NONE || y != FUNCTIONS_NONE) /* called through the linkage table in one build, directly in the other */
+	if (x != FUNCTIONS_NONE || y != FUNCTIONS_NONE) /* called through the linkage table in one build, and directly in the other */
 		return (p || q) && is_function_pair(match, build_callee(match->old, a), build_callee(match->new, b));
 	return !p && !q && (match->nameless || same_label_of_code(match, a, b));
 }
@@ -389,7 +389,7 @@ static uint64_t thread_target(const struct image *image, const struct image_relo
 	return offset;
 }
 
-/* Compares pointers at two addresses that the linker, or the dynamic linker at the start, fills in. */
+/* Compares pointers that the linker, or the dynamic linker at the start, stores at two addresses. */
 static bool same_slot(struct match *match, uint64_t a, uint64_t b, int depth)
 {
 	const struct image_relocation *r = image_relocation_at(&match->old->image, a), *s = image_relocation_at(&match->new->image, b);
@@ -419,13 +419,13 @@ static bool is_constant(const struct image_section *section)
 	return !image_is_code(section) && (!(section->flags & SHF_WRITE) || !strncmp(section->name, ".data.rel.ro", 12));
 }
 
-/* Reports whether it is the linker's table of addresses. */
+/* Reports whether the section is the linker's table of addresses. */
 static bool is_got(const struct image_section *section)
 {
 	return !strncmp(section->name, ".got", 4);
 }
 
-/* Returns the data symbol that covers the address; NULL: none. */
+/* Returns the data symbol that covers the address; NULL if none does. */
 static const struct image_symbol *object_at(const struct image *image, uint64_t address)
 {
 	size_t i = image_symbol_before(image, address);
@@ -435,7 +435,7 @@ static const struct image_symbol *object_at(const struct image *image, uint64_t 
 	return &image->symbols[i];
 }
 
-/* Reports whether both addresses have a symbol of the same name at the same distance. Neighbouring symbols count too: an address past the
+/* Reports whether both addresses have a symbol of the same name at the same distance. Neighboring symbols count too: an address past the
  * end of an array, or before its start, lies in another variable. */
 static bool same_neighbour(const struct match *match, uint64_t a, uint64_t b)
 {
@@ -455,7 +455,7 @@ static bool same_neighbour(const struct match *match, uint64_t a, uint64_t b)
 
 static bool has_virtual_functions(const char *name)
 {
-	/* these tables of classes point to functions that are compared themselves */
+	/* such a table of a class points to functions, which are compared themselves */
 	return !strncmp(name, "_ZT", 3) && strchr("VITSC", name[3]) && name[3];
 }
 
@@ -472,7 +472,7 @@ static bool same_object(struct match *match, const struct image_symbol *x, const
 	return false;
 }
 
-/* Compares unnamed constants: a literal, a table of a switch, initial values. 1 equal, 0 not, -1 different bytes of an unknown kind. */
+/* Compares unnamed constants: literals, switch tables, initial values. Returns 1 if equal, 0 if not, -1 if the bytes differ otherwise. */
 static int same_anonymous(struct match *match, uint64_t a, uint64_t b, uint16_t width, int depth)
 {
 	uint64_t n_a, n_b, n = width;
@@ -492,7 +492,7 @@ static int same_anonymous(struct match *match, uint64_t a, uint64_t b, uint16_t 
 	return same_contents(match, a, b, n < ANONYMOUS_MAX ? n : ANONYMOUS_MAX, depth) ? 1 : -1;
 }
 
-/* Returns the data symbol that ends at the address; NULL: none. */
+/* Returns the data symbol that ends at the address; NULL if none does. */
 static const struct image_symbol *object_before(const struct image *image, uint64_t address)
 {
 	const struct image_symbol *object = address ? object_at(image, address - 1) : NULL;
@@ -500,7 +500,7 @@ static const struct image_symbol *object_before(const struct image *image, uint6
 	return object && object->address + object->size == address ? object : NULL;
 }
 
-/* Compares addresses at which loops over an array end. */
+/* Reports whether both addresses are the end of the same array, where a loop over it ends. */
 static bool same_end(const struct match *match, uint64_t a, uint64_t b)
 {
 	const struct image_symbol *x = object_before(&match->old->image, a), *y = object_before(&match->new->image, b);
@@ -536,7 +536,7 @@ static bool same_data(struct match *match, uint64_t a, uint64_t b, uint16_t widt
 		return same_constant(match, a, b, width, depth);
 	if (same_neighbour(match, a, b))
 		return true;
-	/* neither side has a name: the linker's own data, or a stripped file */
+	/* nameless on both sides: the linker's own data, or a stripped file */
 	return s && t && match->nameless && !object_at(&match->old->image, a) && !object_at(&match->new->image, b) &&
 	       !strcmp(s->name, t->name);
 }
@@ -554,7 +554,7 @@ static bool same_place(struct match *match, uint64_t a, uint64_t b, uint16_t wid
 	return same_data(match, a, b, width, depth);
 }
 
-/* Reports whether two references refer to the same thing. */
+/* Reports whether two references have the same target. */
 static bool same_reference(struct match *match, const struct code_reference *a, const struct code_reference *b)
 {
 	if (a->kind != b->kind || a->width != b->width)
@@ -619,7 +619,7 @@ static bool same_contents(struct match *match, uint64_t a, uint64_t b, uint64_t 
 
 /* ---- instructions ---- */
 
-/* Compares all bytes except those that refer to an address. */
+/* Compares all bytes of two instructions except those that refer to an address. */
 static bool same_bytes(const struct instruction *a, const struct instruction *b)
 {
 	size_t at = 0;
@@ -652,7 +652,7 @@ static bool same_instruction(struct match *match, const struct instruction *a, c
 	return true;
 }
 
-/* Returns a value minus the nearest line of an address; INT64_MAX: too far away to be a line number. */
+/* Returns the value minus the nearest line of the address; INT64_MAX if the value is too far away to be a line number. */
 static int64_t line_distance(const struct build *build, size_t body, uint64_t address, int64_t value)
 {
 	unsigned lines[FUNCTIONS_LINES_MAX];
@@ -665,7 +665,7 @@ static int64_t line_distance(const struct build *build, size_t body, uint64_t ad
 	return nearest;
 }
 
-/* For code that was moved out of its statement: reports whether the value moved as much as one of the functions in the body. */
+/* Reports whether the value moved by as many lines as a function in the body. For code that was moved out of its statement. */
 static bool moved_with_function(const struct match *match, int64_t value, int64_t moved)
 {
 	const struct functions *f = &match->old->functions, *g = &match->new->functions;
@@ -702,7 +702,7 @@ static enum match_result same_instructions(struct match *match, const struct ins
 	return match->constant ? MATCH_CONSTANTS : is_line(match, a, b) ? MATCH_LINES : MATCH_DIFFERENT;
 }
 
-/* Compares two bodies. Leaves the code of both in old_code and new_code. */
+/* Compares two bodies. Leaves their code in old_code and new_code. */
 static enum match_result match_bodies(struct match *match, size_t old_body, size_t new_body)
 {
 	const struct functions *f = &match->old->functions, *g = &match->new->functions;
@@ -738,7 +738,7 @@ static bool same_label(const struct match *match, size_t a, size_t b)
 	return !strcmp(match->old->functions.bodies[a].label, match->new->functions.bodies[b].label);
 }
 
-/* Finds the best match of a body among bodies[n] of the other build with the same label. Returns false if there is none. */
+/* Finds the best result of comparing a body with those of bodies[n], of the other build, that have its label. Returns false if none has. */
 static bool best_match(struct match *match, size_t body, bool is_old, const size_t *bodies, size_t n, enum match_result *best)
 {
 	bool found = false;
@@ -758,7 +758,7 @@ static bool best_match(struct match *match, size_t body, bool is_old, const size
 	return found;
 }
 
-/* Reports whether each label of bodies[n] is among those of others[m]. */
+/* Reports whether each label of bodies[n] is also a label of others[m]. */
 static bool all_have_match(const struct functions *f, const size_t *bodies, size_t n, const struct functions *g, const size_t *others,
 			   size_t m)
 {
@@ -804,13 +804,13 @@ enum match_result match_functions(struct match *match, size_t old_function, size
 }
 
 /* ---- differences by function ----
- * Finds which of the functions inlined into a host made its code differ. Each has a sum over its instructions, in any order and without
- * registers and stack slots, which the compiler reassigns. The sum differs for the function that changed. */
+ * Finds the functions inlined into a host that made its code differ. Each function has a sum over its instructions, in any order. Registers
+ * and stack slots do not count, because the compiler reassigns them. The sum differs for the function that changed. */
 
 struct share {
-	size_t key; /* as in struct match_part */
+	size_t key; /* key as in struct match_part */
 	uint64_t old_sum, new_sum;
-	size_t old_n, new_n; /* instructions */
+	size_t old_n, new_n; /* numbers of instructions */
 };
 
 struct shares {
@@ -838,7 +838,7 @@ static size_t key_of(const struct match *match, bool of_old, size_t function)
 	return new == FUNCTIONS_NONE ? match->new->functions.n + function : new;
 }
 
-/* Returns a number, common to both builds, for the code to which an instruction refers. */
+/* Returns a number for the code to which an instruction refers. It is the same in both builds. */
 static uint64_t meaning_of_code(const struct match *match, bool of_old, uint64_t target)
 {
 	const struct build *build = of_old ? match->old : match->new;
@@ -866,7 +866,7 @@ static uint64_t meaning_of_data(const struct build *build, uint64_t target)
 	return map_mix(map_hash(build->image.symbols[symbol].name, n), target - build->image.symbols[symbol].address);
 }
 
-/* Returns a number for an instruction. A possible line number counts relative to the line of the instruction. */
+/* Returns a number for an instruction. A possible line number counts relative to the instruction's line. */
 static uint64_t meaning_of(const struct match *match, bool of_old, size_t body, const struct instruction *one)
 {
 	const struct build *build = of_old ? match->old : match->new;
@@ -888,7 +888,7 @@ static uint64_t meaning_of(const struct match *match, bool of_old, size_t body, 
 	return value;
 }
 
-/* same[n]: whether each instruction is the same in both builds; NULL: unknown. */
+/* Adds the instructions of a body to the shares. same[n]: the instruction is the same in both builds; NULL if unknown. */
 static void add_side(const struct match *match, bool of_old, size_t body, const struct code *code, const bool *same, struct shares *shares)
 {
 	const struct functions *f = of_old ? &match->old->functions : &match->new->functions;
@@ -908,7 +908,7 @@ static void add_side(const struct match *match, bool of_old, size_t body, const 
 	mem_free(addresses, owners);
 }
 
-/* Returns whether each instruction is the same. NULL if instructions were added or removed, so that they do not correspond one to one. */
+/* Returns for each instruction whether it is the same in both builds; NULL if their numbers differ. The caller frees the result. */
 static bool *find_same(struct match *match)
 {
 	const struct code *old = &match->old_code, *new = &match->new_code;
@@ -927,7 +927,7 @@ static bool share_differs(const struct share *share)
 	return share->old_sum != share->new_sum || share->old_n != share->new_n;
 }
 
-/* Needs the code of both bodies in match->old_code and new_code. */
+/* Calls tell() for the parts of two bodies, whose code is in match->old_code and new_code. */
 static void parts_tell(struct match *match, size_t old_body, size_t new_body, match_part_function *tell, void *context)
 {
 	struct match_part part = { .host = match->new->functions.bodies[new_body].function };

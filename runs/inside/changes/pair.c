@@ -5,11 +5,11 @@
 #include "base/order.h"
 #include "runs/inside/changes/demangle.h"
 
-#define GROUP_MAX  2000 /* functions of one name that are compared pair by pair */
-#define ROUNDS_MAX 20	/* a renamed function may call another renamed one */
-#define FILES_READ 16	/* limit of comparisons, in multiples of the bytes of both files */
+#define GROUP_MAX  2000 /* functions with one name that are compared pair by pair */
+#define ROUNDS_MAX 20	/* rounds of renames: a renamed function may call another renamed one */
+#define FILES_READ 16	/* limit of compared contents, in multiples of the bytes of both files */
 
-/* Returns how many whole components the ends of two paths have in common; *rest_a and *rest_b (may be NULL): bytes before them. */
+/* Returns the number of whole components at the ends of two paths that are equal. *rest_a, *rest_b (may be NULL): bytes before them. */
 static size_t path_common_tail(const char *a, const char *b, size_t *rest_a, size_t *rest_b)
 {
 	size_t i = strlen(a), j = strlen(b), components = 0, cut_a = i, cut_b = j;
@@ -34,7 +34,7 @@ static size_t path_common_tail(const char *a, const char *b, size_t *rest_a, siz
 	return components;
 }
 
-/* ---- by name ---- */
+/* ---- pairs by name ---- */
 
 struct candidate {
 	size_t old, new, likeness;
@@ -49,8 +49,8 @@ static size_t file_likeness(const struct function *a, const struct function *b)
 	return path_common_tail(a->file, b->file, NULL, NULL);
 }
 
-/* Pairs functions of one name, old[n] and new[m]: the most similar paths first, while the file names are equal. If then one is left on each
- * side, it has moved to another file. */
+/* Pairs functions with one name, old[n] and new[m]. File names must be equal; the most similar paths come first. If one function is then
+ * left on each side, it has moved to another file. */
 static void pair_group(const struct functions *f, const struct functions *g, const size_t *old, size_t n, const size_t *new, size_t m,
 		       size_t *new_of_old, size_t *old_of_new)
 {
@@ -77,15 +77,15 @@ static void pair_group(const struct functions *f, const struct functions *g, con
 	free(candidates);
 }
 
-/* Common property of pairs. */
+/* Property that the functions of a pair have in common. */
 enum likeness {
 	LIKE_SYMBOL,
-	LIKE_NAME,  /* a symbol in one build, always inlined in the other */
-	LIKE_RUST,  /* symbols with hashes of crates, which differ between builds; the name distinguishes instances */
-	LIKE_START, /* functions that start a file are named after one of its variables */
+	LIKE_NAME,  /* symbol in one build, always inlined in the other */
+	LIKE_RUST,  /* Rust name without crate hashes, which differ between builds; with the function's name */
+	LIKE_START, /* start of a file: such functions are named after one of its variables */
 };
 
-/* Returns the property as text. free() it; NULL: the function has none. */
+/* Returns the property as text, which the caller frees; NULL if the function does not have it. */
 static char *key_of(const struct function *function, enum likeness like)
 {
 	char *rust, *key = NULL;
@@ -106,7 +106,7 @@ static char *key_of(const struct function *function, enum likeness like)
 	}
 }
 
-/* Puts functions that are present and without a pair in chains by the property: first[] by interned text, next[] by function. */
+/* Links functions that are present and have no pair into chains by the property. first: from the interned text; next[]: by function. */
 static void chain_functions(const struct functions *f, const size_t *pairs, enum likeness like, struct intern *names, struct map *first,
 			    size_t *next)
 {
@@ -157,9 +157,9 @@ static void pair_chains(const struct functions *old, const struct functions *new
 	mem_free(next_old, next_new, group_old, group_new);
 }
 
-/* ---- by code ---- */
+/* ---- pairs by code ---- */
 
-/* Returns a number that is equal for equal code, whatever the code refers to. */
+/* Returns a number that is equal for equal code, whatever the code refers to. Sets *instructions to the number of instructions. */
 static uint64_t shape_of(const struct build *build, size_t function, struct code *code, size_t *instructions)
 {
 	const struct functions *f = &build->functions;
@@ -184,7 +184,7 @@ static bool may_be_renamed(const struct functions *f, size_t i, const size_t *pa
 	return f->items[i].present && f->items[i].n_bodies && pairs[i] == FUNCTIONS_NONE;
 }
 
-/* Puts new functions without a pair in chains by shape. */
+/* Links new functions without a pair into chains by shape. */
 static void chain_shapes(struct match *match, struct map *first, size_t *next)
 {
 	const struct functions *g = &match->new->functions;
@@ -202,7 +202,7 @@ static void chain_shapes(struct match *match, struct map *first, size_t *next)
 	}
 }
 
-/* Returns the new function in the chain with the same code, in the file with the most similar path. */
+/* Returns the new function in the chain that has the same code, in the file with the most similar path; FUNCTIONS_NONE if none has. */
 static size_t find_renamed(struct match *match, size_t old, size_t chain, const size_t *next, bool small)
 {
 	const struct functions *f = &match->old->functions, *g = &match->new->functions;
@@ -247,9 +247,9 @@ static bool rename_round(struct match *match, size_t few, bool *renamed)
 	return found;
 }
 
-/* ---- both ---- */
+/* ---- all pairs ---- */
 
-/* Adds the directories before the common end of two paths, with the '/', as a root. */
+/* Adds the directories before the common end of two paths, including the '/', as a root. */
 static void add_root(struct match *match, const char *old, const char *new)
 {
 	size_t i = 0, old_bytes, new_bytes;
@@ -283,7 +283,7 @@ static void match_forget(struct match *match)
 	map_release(&match->contents);
 }
 
-/* Reports whether the names of functions and data that other files do not see are unknown. */
+/* Reports whether functions and data that other files do not see have no names. */
 static bool is_nameless(const struct image *image)
 {
 	return image->detail == IMAGE_EXPORTED || !image->n_symbols;

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* As in compilers for x86-64: DW_EH_PE_pcrel and _datarel of 4 bytes, a count of 4. */
+/* Encodings of the table as compilers for x86-64 write it: DW_EH_PE_pcrel and _datarel of 4 bytes, a count of 4 bytes. */
 static const uint8_t table_kind[4] = { 1, 0x1b, 0x03, 0x3b };
 #define TABLE_HEAD 12
 #define FDE_BYTES  16 /* length, distance to the shared part, start, size */
@@ -44,7 +44,7 @@ static const struct image_section *table_of(const struct image *image, uint32_t 
 		memcpy(n, section->bytes + 8, sizeof(*n));
 		if (*n <= (section->size - TABLE_HEAD) / 8)
 			return section;
-		break; /* damaged: more rows than fit */
+		break; /* damaged: the table claims more rows than fit */
 	}
 	*n = 0;
 	return NULL;
@@ -65,10 +65,10 @@ static void add_unwound(const struct image *image, const struct image_section *t
 	}
 }
 
-/* Orders by start; for equal starts, the longest first. */
+/* Orders pieces by start; of pieces with the same start, the longest comes first. */
 ORDER_BY(compare_pieces, struct piece, BY_UP(begin) BY_DOWN(end))
 
-/* Keeps one piece per start, which ends at the next start or earlier. Size 0 means unknown: it ends at the next start. */
+/* Keeps one piece per start and ends it at the next start at the latest. A piece of size 0, whose size is unknown, ends there. */
 static void pieces_part(const struct image *image, struct pieces *pieces)
 {
 	size_t n = 0;
@@ -99,7 +99,7 @@ size_t pieces_at(const struct pieces *pieces, uint64_t address)
 
 /* ---- uses ---- */
 
-/* Returns the target of an instruction at bytes[n] that names one relative to itself: a call, a jump, an address; 0: none. */
+/* Returns the target of an instruction at bytes[n] that refers relative to itself: a call, a jump, or an address. 0 if there is none. */
 static uint64_t target_of(const struct image *image, const uint8_t *bytes, uint64_t n, uint64_t address)
 {
 	if (image->machine != EM_X86_64)
@@ -113,7 +113,7 @@ static uint64_t target_of(const struct image *image, const uint8_t *bytes, uint6
 	return 0;
 }
 
-/* Returns the piece that starts there. */
+/* Returns the piece that starts at the address; SIZE_MAX if none does. */
 static size_t piece_begun(const struct pieces *pieces, uint64_t address)
 {
 	size_t i = address ? pieces_at(pieces, address) : SIZE_MAX;
@@ -121,7 +121,7 @@ static size_t piece_begun(const struct pieces *pieces, uint64_t address)
 	return i != SIZE_MAX && pieces->items[i].begin == address ? i : SIZE_MAX;
 }
 
-/* Finds variants: a function that chooses one for the CPU takes the addresses of all of them. */
+/* Finds variants. An IFUNC takes the addresses of all variants, from which it selects one for the CPU. */
 static void find_variants(const struct image *image, struct pieces *pieces)
 {
 	for (size_t i = 0; i < image->n_symbols; i++) {

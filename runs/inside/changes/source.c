@@ -11,7 +11,7 @@ struct lines {
 	size_t number;
 };
 
-/* Returns the next line, cut off; NULL at the end. */
+/* Returns the next line, with a null byte at its end; NULL after the last one. */
 static char *next_line(struct lines *lines)
 {
 	char *line = lines->next, *end;
@@ -26,7 +26,7 @@ static char *next_line(struct lines *lines)
 	return line;
 }
 
-/* Returns a character of a quoted name, after its backslash; advances *at. */
+/* Returns a character of a quoted name whose backslash has been read. Advances *at. */
 static char read_escaped(const char **at)
 {
 	static const char letters[] = "abtnvfr", values[] = "\a\b\t\n\v\f\r";
@@ -42,7 +42,7 @@ static char read_escaped(const char **at)
 	return (char)value;
 }
 
-/* Returns the name after "--- " or "+++ ", without prefix; NULL for /dev/null. Unusual names are quoted; a tab ends others. */
+/* Returns the name after "--- " or "+++ " without its prefix; NULL for /dev/null. Unusual names are in quotes. A tab ends other names. */
 static const char *read_name(struct intern *names, const char *at)
 {
 	char *name = mem_new(strlen(at) + 1, 1), end = *at == '"' ? '"' : '\t';
@@ -69,13 +69,13 @@ static bool read_number(const char **at, unsigned *value)
 
 	if (**at < '0' || **at > '9')
 		return false;
-	number = strtoul(*at, &end, 10); /* ULONG_MAX if it is too large */
+	number = strtoul(*at, &end, 10); /* ULONG_MAX if the number is too large */
 	*at = end;
 	*value = (unsigned)number;
 	return number < 1u << 30;
 }
 
-/* "12" or "12,3" */
+/* Reads "12" or "12,3". */
 static bool read_range(const char **at, struct hunk_side *side)
 {
 	side->lines = 1;
@@ -87,7 +87,7 @@ static bool read_range(const char **at, struct hunk_side *side)
 	return read_number(at, &side->lines);
 }
 
-/* "@@ -1,2 +3 @@ ..." */
+/* Reads "@@ -1,2 +3 @@ ...". */
 static bool read_hunk(const char *at, struct hunk *hunk)
 {
 	if (strncmp(at, "@@ -", 4) != 0)
@@ -107,7 +107,7 @@ static bool skip_lines(struct lines *lines, const struct hunk *hunk)
 
 		if (!line || (line[0] != '-' && line[0] != '+'))
 			return false;
-		if (*lines->next == '\\') /* \ No newline at end of file */
+		if (*lines->next == '\\') /* the line "\ No newline at end of file" */
 			next_line(lines);
 	}
 	return true;
@@ -147,7 +147,7 @@ enum assay_status source_parse(const char *text, size_t n, struct source *source
 	return st;
 }
 
-/* ---- questions to git ---- */
+/* ---- git commands ---- */
 
 static enum assay_status find_commit(const char *repository, const char *reference, struct source_tree *tree, struct assay_error *err)
 {
@@ -229,7 +229,7 @@ enum assay_status source_content(const char *repository, const char *commit, con
 	return st;
 }
 
-/* ---- functions ---- */
+/* ---- names of files ---- */
 
 const char *source_file(const struct source_tree *tree, const char *path)
 {

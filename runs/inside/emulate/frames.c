@@ -546,8 +546,7 @@ static inline uint32_t frames_number(const struct thread *t)
 	return __atomic_load_n(&t->n_frames, __ATOMIC_RELAXED);
 }
 
-/* Adds a frame, complete before it counts: a handler may jump away. A handler that returns may have overwritten it: then writes it
- * again. */
+/* Adds a frame, complete before it counts: a handler may jump away. Writes it again if a handler that returned has overwritten it. */
 static inline void frame_add(struct thread *t, uint32_t n, struct frame frame)
 {
 	struct frame *f = &t->frames[n];
