@@ -1,4 +1,4 @@
-/* Converts the bytes of feature files to one sorted list. Every size in a file is checked before it is used. */
+/* Converts the bytes of feature files into one sorted list. Checks every size in a file before using it. */
 #include "runs/inside/features/run_features.h"
 
 #include "base/file.h"
@@ -15,7 +15,7 @@
 #define FILE_BYTES_MAX (1u << 30)
 #define ROOM_MIN       4096u
 
-/* An item of a list in construction: a part of a feature. */
+/* A feature under construction: its sum over some blocks of counters. */
 struct part {
 	char *name;
 	double sum;
@@ -26,12 +26,12 @@ struct part {
 struct parts {
 	struct part *items; /* [n] */
 	size_t n, capacity;
-	size_t unique; /* items after the last join */
+	size_t unique; /* number of items after the last parts_join() */
 };
 
 ORDER_BY(by_name, struct part, BY_TEXT(name))
 
-/* Sorts the parts and joins those of the same name. */
+/* Sorts the parts and joins those with the same name. */
 static void parts_join(struct parts *p)
 {
 	size_t kept = 0;
@@ -61,7 +61,7 @@ static void parts_add(struct parts *p, char *name, double sum, uint64_t of, enum
 	mem_append(p->items, p->n, &p->capacity, (struct part){ name, sum, of, kind });
 }
 
-/* Moves known features to *out; values that were never assigned are not known. */
+/* Moves the features to *out, except values that were never assigned. */
 static void parts_take(struct parts *p, struct run_features *out)
 {
 	parts_join(p);
@@ -81,7 +81,7 @@ static void parts_take(struct parts *p, struct run_features *out)
 	*p = (struct parts){ 0 };
 }
 
-/* ---- a file ---- */
+/* ---- one file ---- */
 
 struct source {
 	const char *name;
@@ -133,7 +133,7 @@ static void add_count(const struct source *s, char *name, size_t slot, struct pa
 	parts_add(out, name, (double)sum, 0, FEATURE_COUNT);
 }
 
-/* Adds, for each K, the K-th values of all blocks. */
+/* Adds for each K up to FEATURES_VALUES the K-th values of all blocks. */
 static void add_values(const struct source *s, const char *name, size_t n, char kind, size_t slot, struct parts *out)
 {
 	for (unsigned k = 1; k <= FEATURES_VALUES; k++) {
@@ -149,7 +149,7 @@ static void add_values(const struct source *s, const char *name, size_t n, char 
 			memcpy(&real, &word, sizeof(real));
 			if (kind == 'v')
 				real = (double)(int64_t)word;
-			if (real - real != 0) /* a value that is not finite is no feature */
+			if (real - real != 0) /* infinity and NaN are no feature values */
 				continue;
 			sum += real;
 			of++;
@@ -171,7 +171,7 @@ static bool is_piece(const char *line)
 	return memchr(FEATURES_PIECES, line[0], strlen(FEATURES_PIECES)) != NULL;
 }
 
-/* Sets the slots of a line; 0: another name, or a piece. Returns false if the line is damaged. */
+/* Sets the number of slots of a line of names; 0 for a further name, or a piece. Returns false if the line is damaged. */
 static bool line_slots(const char *at, size_t n, size_t *slots)
 {
 	*slots = at[0] == 'c' ? 1 : at[0] == 'v' || at[0] == 'd' ? FEATURES_VALUE_SLOTS : 0;
@@ -183,7 +183,7 @@ static void add_piece(struct run_features *out, const char *at, size_t n)
 	mem_append(out->pieces, out->pieces_n, &out->pieces_capacity, mem_bytes(at, n));
 }
 
-/* Adds all lines of the names, with their slots. */
+/* Adds the features of all lines of names, with the counts in their slots. */
 static enum assay_status source_add(const struct source *s, struct parts *out, struct run_features *f, struct assay_error *err)
 {
 	const char *at = (const char *)s->bytes + s->header.header_bytes, *end = at + s->header.names_bytes;
@@ -301,7 +301,7 @@ void run_features_release(struct run_features *f)
 	*f = (struct run_features){ 0 };
 }
 
-/* ---- text ---- */
+/* ---- text form ---- */
 
 enum feature_kind feature_kind_of(const char *name)
 {

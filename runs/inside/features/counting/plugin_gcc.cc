@@ -1,13 +1,13 @@
-/* A plugin of gcc that makes programs count: loops, branches, calls and exceptions by name (../run_features.h), and first values of
- * variables if it is asked for them. It works on each function after early optimisation and before functions are inlined into others, where
- * gcc's own profiling works too: small functions of the source have become parts of larger ones, and loops are still as written.
+/* A gcc plugin that makes programs count loops, branches, calls and exceptions by name (../run_features.h), and if requested keeps first
+ * values of variables. It works on each function after early optimization and before inlining, where gcc's own profiling works too. There,
+ * small functions of the source have become parts of larger ones, and loops are still as written.
  *
- * A translation unit gets an array of counters in the section assay_features, and its names in assay_features_names, in the same order
- * (format.h). The array only gives the counters their addresses: a thread counts in a block of its own, which is so many bytes away from the
- * section as assay_features_delta says, a variable of the thread (thread_counts.c). What counts the same has one counter with several names.
+ * A translation unit gets an array of counters in the section assay_features, and their names in the same order in assay_features_names
+ * (format.h). The array only gives the counters their addresses. Each thread counts in its own block, whose distance from the section is in
+ * the thread-local variable assay_features_delta (thread_counts.c). Events with the same count share a counter with several names.
  *
- * Arguments: only=FILE (names that are wanted, a line each), values, until=FUNCTION (where a run may stop); or statements, alone: another
- * way to count (statements.cc). */
+ * Arguments: only=FILE (wanted names, one per line), values, until=FUNCTION (where a run may stop), pieces, without=FILE (slices.h). Or
+ * only `statements`: another way to count (statements.cc). */
 #include <gcc-plugin.h>
 #include <plugin-version.h>
 
@@ -70,7 +70,7 @@ source_place place(location_t where)
 	return { lbasename(at.file), (unsigned)at.line, (unsigned)at.column };
 }
 
-/* The function of the source that a statement stands in: one that was inlined here, or this one. */
+/* Returns the function of the source that contains a statement: one that was inlined here, or the current one. */
 tree function_of(gimple *statement)
 {
 	for (tree block = gimple_block(statement); block && TREE_CODE(block) == BLOCK; block = BLOCK_SUPERCONTEXT(block)) {
@@ -82,19 +82,19 @@ tree function_of(gimple *statement)
 	return current_function_decl;
 }
 
-/* ---- what a function counts ---- */
+/* ---- counters of a function ---- */
 
-/* Where a counter is: at the start of a block, or on an edge. */
+/* Place of a counter: the start of a block, or an edge. */
 struct anchor {
 	basic_block block;
 	edge way;
 	std::vector<std::string> names;
 	unsigned HOST_WIDE_INT slot;
-	tree held; /* a variable of the function: what the loop at work has counted; NULL: it counts in memory */
+	tree held; /* register in which a loop keeps its count while it runs; NULL: the counter is only in memory */
 };
 
 struct value {
-	gimple *behind; /* the statement; NULL: at the entry */
+	gimple *behind; /* statement after which the value is kept; NULL: at the function's entry */
 	tree what;
 	unsigned HOST_WIDE_INT slot;
 	bool real;
@@ -106,7 +106,7 @@ struct plan {
 	std::vector<held_loop> held;
 };
 
-/* Nothing can be put before what returns twice. */
+/* Reports whether code can be put at the start of a block. It cannot be put before a call that returns twice. */
 bool begins_well(basic_block block)
 {
 	gimple_stmt_iterator at = gsi_start_nondebug_after_labels_bb(block);
@@ -151,8 +151,8 @@ gcond *condition_of(basic_block block)
 	return last ? dyn_cast<gcond *>(last) : NULL;
 }
 
-/* The way from a loop's head into its body, where the loop ends by a test at its head; else NULL. Where nothing follows the test, what is
- * before it is the body. */
+/* Returns the edge from a loop's head into its body if the loop ends by a test at its head; otherwise NULL. If nothing follows the test,
+ * the code before it is the body. */
 edge way_in(const class loop *loop)
 {
 	edge way, inside = NULL;
@@ -301,7 +301,7 @@ void keep_assigned(plan *p, gimple *statement)
 
 	if (of.empty() || stmt_ends_bb_p(statement) || !is_known(gimple_location(statement)))
 		return;
-	if (TREE_CODE(to) != SSA_NAME) /* a store: what is stored */
+	if (TREE_CODE(to) != SSA_NAME) /* a store: keep the stored value */
 		what = gimple_assign_single_p(statement) ? gimple_assign_rhs1(statement) : NULL_TREE;
 	if (what && is_gimple_val(what) && is_scalar(TREE_TYPE(what)) &&
 	    !(TREE_CODE(what) == SSA_NAME && SSA_NAME_OCCURS_IN_ABNORMAL_PHI(what)))
@@ -357,7 +357,7 @@ void plan_function(plan *p)
 		hold_counters(p);
 }
 
-/* ---- the changes ---- */
+/* ---- changes to a function ---- */
 
 gimple_seq increment(tree base, const anchor &a)
 {
@@ -370,7 +370,7 @@ gimple_seq increment(tree base, const anchor &a)
 	return code;
 }
 
-/* From nothing where the loop is entered; where it is left that is added to the counter in memory. */
+/* Sets the loop's register to 0 where the loop is entered, and adds it to the counter in memory where the loop is left. */
 void hold(tree base, const held_loop &loop, const anchor &a)
 {
 	for (edge way : loop.entries)
@@ -379,7 +379,7 @@ void hold(tree base, const held_loop &loop, const anchor &a)
 		gsi_insert_seq_on_edge(way, counter_add(base, a.slot, a.held));
 }
 
-/* The value as a word, converted. */
+/* Returns the value as a word, converted. Adds the conversion to *code. */
 tree word_of(gimple_seq *code, const value &v)
 {
 	tree type = v.real ? double_type_node : long_long_integer_type_node;
@@ -390,7 +390,7 @@ tree word_of(gimple_seq *code, const value &v)
 	return word;
 }
 
-/* A block behind a statement that seldom is run: if (what). `test` ends with the condition. */
+/* Returns a new block after the statement that is rarely executed: if (condition) { block }. `test` ends with the condition. */
 basic_block seldom_behind(gimple *statement, gimple_seq test)
 {
 	basic_block before = gimple_bb(statement), seldom;
@@ -412,7 +412,7 @@ basic_block seldom_behind(gimple *statement, gimple_seq test)
 	return seldom;
 }
 
-/* if (slots[0] < 5) slots[++slots[0]] = value: nearly always that is a comparison, and no store. */
+/* Adds: if (slots[0] < 5) slots[++slots[0]] = value. Nearly always this is one comparison, and no store. */
 void store_value(tree base, const value &v)
 {
 	gimple_seq test = NULL, code = NULL;
@@ -449,7 +449,7 @@ void insert_before(basic_block block, gimple_seq code)
 	gsi_insert_seq_before(&at, code, GSI_NEW_STMT);
 }
 
-/* What is at the entry comes last, to be first; then values, which divide blocks. */
+/* Inserts the plan's code. Code at the entry is inserted last, to be first; values, which split blocks, come after that. */
 void change_function(const plan &p, bool stops)
 {
 	edge entry = single_succ_edge(ENTRY_BLOCK_PTR_FOR_FN(cfun));
@@ -505,9 +505,9 @@ void count_function(cgraph_node *node)
 	pop_cfun();
 }
 
-/* ---- which functions ---- */
+/* ---- selection of functions ---- */
 
-/* Those that choose another one run before a program has its variables of threads. */
+/* Returns the names of IFUNC resolvers. They run before a program has its thread-local variables, so they cannot count. */
 std::set<std::string> resolvers()
 {
 	std::set<std::string> out;
@@ -532,7 +532,7 @@ bool is_counted(cgraph_node *node, const std::set<std::string> &chosen_by)
 	       !chosen_by.count(IDENTIFIER_POINTER(DECL_ASSEMBLER_NAME(function)));
 }
 
-/* A call of what is no longer free of effects must be seen to have one. */
+/* Updates the calls in a function, because some callees now have side effects. */
 void update_calls(cgraph_node *node)
 {
 	basic_block block;

@@ -1,4 +1,4 @@
-/* Interfaces between the parts of gcc's plugin (plugin_gcc.cc). */
+/* Interfaces between the parts of the gcc plugin (plugin_gcc.cc). */
 #ifndef RUNS_FEATURES_COUNTING_PLUGIN_GCC_H
 #define RUNS_FEATURES_COUNTING_PLUGIN_GCC_H
 
@@ -6,31 +6,31 @@
 
 /* ---- memory (plugin_gcc_memory.cc) ---- */
 
-/* The counters of the translation unit. */
+/* Counters of the translation unit. */
 struct counters_unit {
-	tree array;   /* its size is known at the end of the unit */
-	tree counter; /* their type, which no object of the program has */
+	tree array;   /* array of counters; its size is set at the end of the unit */
+	tree counter; /* type of a counter, which no object of the program has */
 	counted_unit counted;
 };
 
 extern counters_unit made;
 
-/* Returns a constant array in its own section, where arrays of several units follow each other. */
+/* Returns a constant array in its own section, where the arrays of several units follow each other. */
 tree hidden_array(const char *name, const char *section, tree type, tree value);
-/* Returns an array of the translation unit in its own section, of at most n elements; the size is set at the end of the unit. */
+/* Returns an array of the unit in section `section`, of at most n elements. Its size is set at the end of the unit. */
 tree section_array(const char *name, tree element, int n, unsigned align, const char *section);
 
 void unit_begin();
 void unit_end();
-/* Returns a pointer to the thread's counters of this unit. */
+/* Returns a pointer to the thread's counters of this unit. Adds the code that computes it. */
 tree counters_base(gimple_seq *code);
 tree counter_at(tree base, unsigned HOST_WIDE_INT slot);
 gimple_seq counter_add(tree base, unsigned HOST_WIDE_INT slot, tree what);
-/* is_base(): starts counters_base(). is_counting(): that, or any other statement of counters. */
+/* Reports whether the statement starts counters_base(). is_counting() reports true for these and all other statements of counters. */
 bool is_base(const gimple *statement);
 bool is_counting(const gimple *statement);
 
-/* Returns the innermost loop of a block or, if that is NULL, of an edge. Only while loops are known. */
+/* Returns the innermost loop of `block`, or of `way` if `block` is NULL. Call it while loops are initialized. */
 class loop *loop_of(basic_block block, edge way);
 
 struct held_loop {
@@ -38,30 +38,29 @@ struct held_loop {
 	std::vector<size_t> counters;
 };
 
-/* Returns loops whose counters, by number, are kept in registers: innermost ones that call nothing, and so end in order, with few counters.
- * `where`: the innermost loop of each counter of the function. Only while loops are known. */
+/* Returns loops that can keep their counters in registers: innermost loops with few counters that call nothing, and so end in order.
+ * where[i]: the innermost loop of counter i. Call it while loops are initialized. */
 std::vector<held_loop> held_loops(const std::vector<class loop *> &where);
 
 /* ---- inlined functions (plugin_gcc_inlined.cc) ---- */
 
-/* Registers the part for the plugin with this name. */
+/* Registers the passes of this part for the plugin with this name. */
 void inlined_register(const char *plugin);
 
 /* ---- pieces that a run may exclude (slices.cc) ---- */
 
 bool slices_wanted();
 void slices_have_switches();
-bool slices_read(const char *path); /* names of pieces to exclude, one per line */
-void slices_enter();		    /* before anything is planned for a function */
-void slices_change();		    /* once the function counts */
-const std::string &slices_names();  /* the function's pieces, as lines of format.h */
+bool slices_read(const char *path); /* reads names of pieces to exclude, one per line */
+void slices_enter();		    /* call it before planning a function */
+void slices_change();		    /* call it once the function counts */
+const std::string &slices_names();  /* the unit's pieces so far, as lines of format.h */
 void slices_end();		    /* ends the translation unit */
 
 /* ---- statements (statements.cc) ---- */
 
-/* Registers the counting of threads' statements for the plugin with this name. how: ""; "library" if the object becomes part of a library
- * without
- * -fPIC; "plainly", where each block adds its own, for the test that all ways count alike. */
+/* Registers the passes that count the statements of each thread. `how`: "" for programs; "library" if the object becomes part of a library
+ * without -fPIC; "plainly" to add in each block, for the test that all ways count the same. */
 void statements_register(const char *plugin, const char *how);
 
 /* ---- names (plugin_gcc.cc) ---- */

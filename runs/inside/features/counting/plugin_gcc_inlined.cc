@@ -1,5 +1,5 @@
-/* Programs that count are divided into functions as those are that do not: what counting adds to a function is hidden from what decides on
- * inlining. And a function that became a part of another one counts where that does, of which the thread is the same. */
+/* Makes counting leave inlining unchanged: hides the cost of counting code from gcc's inlining decisions. Also lets an inlined function use
+ * the base of counters that its host has already found, because the thread is the same. */
 #include <gcc-plugin.h>
 
 #include <tree.h>
@@ -28,7 +28,7 @@
 namespace
 {
 
-/* ---- the price of functions ---- */
+/* ---- cost of functions ---- */
 
 struct price {
 	int size;
@@ -50,7 +50,7 @@ price price_of_counting(function *f)
 	return all;
 }
 
-/* What is said of its parts, the first of which is what always is there, is never below nothing. */
+/* Subtracts the cost of counting from a function's summary: first from its first part, which always applies. No part becomes negative. */
 void make_cheaper(cgraph_node *node)
 {
 	ipa_fn_summary *all = ipa_fn_summaries->get(node);
@@ -93,14 +93,14 @@ class pricing : public ipa_opt_pass_d
 	}
 };
 
-/* ---- where functions count ---- */
+/* ---- shared bases of counters ---- */
 
 tree output_of(gimple *base)
 {
 	return TREE_VALUE(gimple_asm_output_op(as_a<gasm *>(base), 0));
 }
 
-/* One that comes on every way to this one. */
+/* Returns a kept base that dominates `base`, so that every path to `base` has computed it; NULL if there is none. */
 gimple *earlier(const std::vector<gimple *> &kept, gimple *base)
 {
 	for (gimple *one : kept)

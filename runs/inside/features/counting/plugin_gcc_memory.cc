@@ -1,4 +1,4 @@
-/* Counters as memory, for gcc's plugin: those of the translation unit, where they are, and that they are in registers while inner loops last. */
+/* Counters in memory, for the gcc plugin: the unit's arrays, code that adds to counters, and loops that keep counters in registers. */
 #include <gcc-plugin.h>
 
 #include <tree.h>
@@ -21,8 +21,8 @@
 #include "runs/inside/features/counting/format.h"
 #include "runs/inside/features/counting/plugin_gcc.h"
 
-/* A loop whose counters are in registers has at most these. With more there are too few registers, and every way into and out of the loop
- * moves them all. */
+/* Limits of a loop that keeps its counters in registers. With more counters there are too few registers, and every edge into and out of the
+ * loop moves them all. */
 #define HELD_EXITS_MAX 8u
 #define HELD_MAX       4u
 
@@ -31,7 +31,7 @@ counters_unit made;
 namespace
 {
 
-/* ---- of the unit ---- */
+/* ---- arrays of the unit ---- */
 
 tree names_decl()
 {
@@ -40,7 +40,7 @@ tree names_decl()
 	tree text = build_string(n, made.counted.names.data());
 
 	TREE_TYPE(text) = type;
-	return hidden_array("assay_features_text", "assay_features_names", type, text); /* those of several units are one text */
+	return hidden_array("assay_features_text", "assay_features_names", type, text); /* the linker joins the texts of several units */
 }
 
 void base_decl()
@@ -58,8 +58,8 @@ void base_decl()
 
 /* ---- code ---- */
 
-/* %0 becomes the distance of the thread's counters from the section (thread_counts.c). A thread gets its counters in its first function. The
- * assembly has no effect that the compiler must know of: it may move it or remove it. */
+/* Sets %0 to the distance of the thread's counters from the section (thread_counts.c). A thread gets its counters in its first counted
+ * function. The assembly has no effect that the compiler must know of, so the compiler may move or remove it. */
 const char *const delta_assembly = "movq\tassay_features_delta@gottpoff(%%rip), %0\n\t"
 				   "movq\t%%fs:(%0), %0\n\t"
 				   "testq\t%0, %0\n\t"
@@ -75,9 +75,9 @@ const char *const delta_assembly = "movq\tassay_features_delta@gottpoff(%%rip), 
 				   "jmp\t772b\n\t"
 				   ".previous";
 const char *const add_assembly = "addq\t%2, %c1(%0)";
-/* As delta_assembly, but %0 becomes where the thread's counters of the unit start, which is kept in a variable of the thread: nothing need
- * be added. That is 0 until the thread has counters and was in the unit. Of programs alone: libraries that are loaded late have little room
- * for such variables. */
+/* Sets %0, unlike delta_assembly, to the address of the thread's counters of the unit, which is kept in a thread-local variable: nothing
+ * need be added. The variable is 0 until the thread has counters and was in the unit. Used only in programs: libraries that are loaded
+ * later have little room for such variables. */
 const char *const base_assembly = "movq\tassay_features_base@gottpoff(%%rip), %0\n\t"
 				  "movq\t%%fs:(%0), %0\n\t"
 				  "testq\t%0, %0\n\t"
@@ -114,7 +114,7 @@ tree operand(const char *constraint, tree what)
 	return build_tree_list(build_tree_list(NULL_TREE, build_string(strlen(constraint), constraint)), what);
 }
 
-/* Assembly of which the compiler need not know that it writes to memory: nothing of the program is there. */
+/* Adds assembly whose writes to memory the compiler need not know, because no object of the program is there. */
 gasm *assembly(gimple_seq *code, const char *text, vec<tree, va_gc> *inputs, tree output)
 {
 	vec<tree, va_gc> *outputs = NULL;
@@ -138,9 +138,9 @@ bool is_assembly(const gimple *statement, const char *text)
 	return one && !strcmp(gimple_asm_string(one), text);
 }
 
-/* ---- in registers ---- */
+/* ---- counters in registers ---- */
 
-/* Of a loop that ends in order: nothing ends the process or starts another one, and no other thread is waited for. */
+/* Reports whether the statement lets its loop end in order: it does not end the process, start another one, or wait for another thread. */
 bool is_quiet(gimple *statement)
 {
 	if (gasm *text = dyn_cast<gasm *>(statement))

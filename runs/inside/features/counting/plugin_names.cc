@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 
-/* ---- what is asked for ---- */
+/* ---- selection of features ---- */
 
 bool lines_read(const char *path, std::set<std::string> *out)
 {
@@ -35,7 +35,7 @@ static bool read_only(wishes *wished, const char *path)
 	for (const std::string &line : lines) {
 		size_t digits = strspn(line.c_str(), "0123456789.+-e");
 
-		wished->only.insert(line[digits] == ' ' ? line.substr(digits + 1) : line); /* "NUMBER NAME" will do */
+		wished->only.insert(line[digits] == ' ' ? line.substr(digits + 1) : line); /* a line may also be "NUMBER NAME" */
 	}
 	return wished->some;
 }

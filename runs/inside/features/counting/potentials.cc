@@ -6,13 +6,13 @@
 namespace
 {
 
-/* Trees of nodes, each with its potential less that of the one above it. */
+/* Trees of nodes. `more`: the node's potential minus that of the node above it. */
 struct forest {
 	std::vector<size_t> above;
 	std::vector<long> more;
 };
 
-/* The root; afterwards the node stands below it. */
+/* Returns the root of the node's tree, and puts the node directly below the root. */
 size_t root_of(forest *trees, size_t node)
 {
 	size_t up = trees->above[node], root;
@@ -27,7 +27,7 @@ size_t root_of(forest *trees, size_t node)
 	return root;
 }
 
-/* Nothing, if they are in one tree. */
+/* Joins the trees of both ends of an edge. Does nothing if both are in the same tree. */
 void join(forest *trees, const potential_way &way)
 {
 	size_t from = root_of(trees, way.from), to = root_of(trees, way.to);

@@ -1,4 +1,4 @@
-/* Pieces that can be excluded from a program (slices.h), or are. A piece has a switch, a byte: 0, or 1 (skip, always) or 2 (never). */
+/* Adds switches before the pieces of a program, or removes pieces (slices.h). A switch is a byte: 0, 1 (skip, always) or 2 (never). */
 #include <gcc-plugin.h>
 
 #include <tree.h>
@@ -33,7 +33,7 @@ std::set<std::string> left_out;
 bool has_switches, leaves_out;
 
 struct {
-	tree array; /* switches of this translation unit; its size is known at the end */
+	tree array; /* switches of this translation unit; its size is set at the end of the unit */
 	std::string names;
 	unsigned HOST_WIDE_INT n;
 } pieces;
@@ -45,7 +45,7 @@ void array_begin()
 	pieces.array = section_array("assay_features_switch", unsigned_char_type_node, 1 << 24, 8, "assay_features_switches");
 }
 
-/* What represents the switch of a new piece. */
+/* Returns the value of the switch of a new piece. Adds code that reads the switch. */
 tree switch_new(char kind, const std::string &name, gimple_seq *code)
 {
 	tree value = make_ssa_name(unsigned_char_type_node);
@@ -62,7 +62,7 @@ bool is_left_out(const char *verb, const std::string &name)
 	return leaves_out && left_out.count(std::string(verb) + ' ' + name);
 }
 
-/* The condition that a piece is skipped, in `code`; NULL: it never is. */
+/* Returns the condition on which a piece is skipped, and adds its code to `code`; NULL if the piece is never skipped. */
 gcond *skip_condition(const std::string &name, gimple_seq *code)
 {
 	if (has_switches)
@@ -112,9 +112,9 @@ void skip_function(const std::string &name)
 	gsi_insert_after(&at, gimple_build_return(nothing_returned()), GSI_NEW_STMT);
 }
 
-/* ---- calls of libraries ---- */
+/* ---- calls of library functions ---- */
 
-/* With nothing that must happen for the program's flow. */
+/* Reports whether the call is of a library function and can be skipped without breaking the program's control flow. */
 bool is_library_call(gcall *call)
 {
 	tree callee = gimple_call_fndecl(call);
@@ -158,7 +158,7 @@ void skip_call(gcall *call)
 
 /* ---- branches ---- */
 
-/* Which way leaves the innermost loop, if one alone does. */
+/* Returns the kind of a branch: which of its two edges leaves the innermost loop, if exactly one does. */
 char branch_kind(basic_block block)
 {
 	class loop *loop = block->loop_father;
@@ -173,7 +173,7 @@ char branch_kind(basic_block block)
 	return in == also ? FEATURES_BRANCH : in ? FEATURES_LOOP_NEVER : FEATURES_LOOP_ALWAYS;
 }
 
-/* taken = (taken | switch) & ~(switch >> 1) & 1 */
+/* Changes the condition: taken = (taken | switch) & ~(switch >> 1) & 1 */
 void force_by_switch(gcond *condition, char kind, const std::string &name)
 {
 	tree byte = unsigned_char_type_node, taken = make_ssa_name(boolean_type_node), value, wide = make_ssa_name(byte),
@@ -266,7 +266,7 @@ void slices_end()
 
 	if (!slices_wanted())
 		return;
-	/* What limits such runs is linked. */
+	/* Links the code that limits such runs. */
 	begin = build_fn_decl("assay_features_without", build_function_type_list(void_type_node, NULL_TREE));
 	type = build_pointer_type(TREE_TYPE(begin));
 	varpool_node::finalize_decl(hidden_array("assay_features_limit", "assay_features_limits", type, build1(ADDR_EXPR, type, begin)));

@@ -1,11 +1,11 @@
-/* The plugin's other way to count (argument `statements`): how many statements a thread has executed, in one variable of the thread
- * (statements.c), for `assay build --for work`. It works on functions as they are after inlining and before loops are optimised, so that what
- * a loop adds is one sum where its length is known.
+/* The plugin's other way to count (argument `statements`): the number of statements that a thread has executed, in one thread-local
+ * variable (statements.c), for `assay build --for work`. It works on functions after inlining and before loop optimization, so that a loop
+ * adds one sum if its length is known.
  *
- * At each place of a function it is known how much the thread's variable lacks there, and the ways of a function that are gone often
- * add nothing (potentials.cc). It lacks nothing when something outside may look at it: at calls, but of functions that were compiled before
- * and call none that looks, and where the function returns. Loops without such calls collect in a register. Functions that may be entered a
- * second time (setjmp), and all where nothing is optimised, add each block at once. */
+ * At each place of a function it is known how much the variable lacks there, and frequent paths add nothing (potentials.cc). The variable
+ * lacks nothing where code outside may read it: where the function returns, and at calls. Exempt are calls of functions that were compiled
+ * before and call no such code. Loops without such calls collect in a register. Functions that may be entered a second time (setjmp), and
+ * all functions without optimization, add each block at once. */
 #include <gcc-plugin.h>
 
 #include <tree.h>
@@ -34,13 +34,13 @@
 namespace
 {
 
-bool of_library, plainly; /* statements_register() */
+bool of_library, plainly; /* set by statements_register() */
 
-/* Libraries reach the thread's variable by the table of addresses. */
+/* Libraries find the thread-local variable through the global offset table. */
 const char *const add_text = "addq\t%0, %%fs:assay_statements@tpoff";
 const char *const add_text_of_library = "movq\tassay_statements@gottpoff(%%rip), %0\n\taddq\t%1, %%fs:(%0)";
 
-/* The compiler may neither remove it nor move it over a call. */
+/* Returns a statement that adds to the thread's variable. The compiler may neither remove it nor move it over a call. */
 gimple *add_to_thread(tree amount)
 {
 	vec<tree, va_gc> *inputs = NULL, *outputs = NULL;
@@ -66,10 +66,10 @@ bool is_work(gimple *statement)
 
 /* ---- blocks ---- */
 
-/* Functions, by DECL_UID, that were compiled before and call nothing that looks at the thread's variable. */
+/* DECL_UIDs of functions that were compiled before and call nothing that reads the thread's variable. */
 std::set<unsigned> stays;
 
-/* fwrite(), fork() and their like, and what does not return (but the mark of a place that is never reached)? */
+/* Reports whether a built-in function may call other code (fwrite(), fork()) or does not return. Marks of unreachable code do not count. */
 bool built_in_leaves(gcall *call)
 {
 	int flags = gimple_call_flags(call);
@@ -77,7 +77,7 @@ bool built_in_leaves(gcall *call)
 	return !(flags & ECF_LEAF) || (flags & (ECF_NORETURN | ECF_CONST)) == ECF_NORETURN;
 }
 
-/* May something behind it look at the thread's variable? */
+/* Reports whether code reached by the statement may read the thread's variable. */
 bool leaves_function(gimple *statement)
 {
 	gcall *call = dyn_cast<gcall *>(statement);
@@ -95,7 +95,7 @@ bool leaves_function(gimple *statement)
 
 struct block_work {
 	long statements;
-	gimple *leaves; /* the first call that leaves the function, or NULL; nothing is owed behind it */
+	gimple *leaves; /* first call that leaves the function; NULL if none; after it the variable lacks nothing */
 };
 
 block_work work_of(basic_block block)
@@ -115,7 +115,7 @@ tree constant(long n)
 	return build_int_cst(long_unsigned_type_node, n);
 }
 
-/* ---- at once ---- */
+/* ---- additions in each block ---- */
 
 void count_at_once()
 {
@@ -131,12 +131,12 @@ void count_at_once()
 	}
 }
 
-/* ---- where it is seldom ---- */
+/* ---- additions at rare places ---- */
 
-/* How often, of ways on which something is added only if there is no other place. */
+/* Frequency of edges on which something is added only if there is no other place. */
 #define ALWAYS 1e18
 
-const size_t ground = 0; /* the node at which nothing is owed */
+const size_t ground = 0; /* the node at which the variable lacks nothing */
 
 double often(profile_count count)
 {
@@ -150,17 +150,17 @@ bool is_end(basic_block block)
 	return block->index < NUM_FIXED_BLOCKS;
 }
 
-/* Where something may be added: in a block, before the call by which it leaves or else at its start; or between blocks. */
+/* Place where something may be added: in a block, before the call that leaves it or else at its start; or on an edge. */
 struct place {
-	basic_block block; /* or NULL */
+	basic_block block; /* NULL for an edge */
 	edge way;
 };
 
 class plan
 {
-	std::vector<block_work> work;	/* of each block */
-	std::vector<class loop *> held; /* of each block, the loop in which a register has the sum; or NULL */
-	std::vector<tree> sum;		/* of each loop, by its number */
+	std::vector<block_work> work;	/* [block index] */
+	std::vector<class loop *> held; /* [block index] the loop whose register has the sum; NULL if none */
+	std::vector<tree> sum;		/* [loop number] register with the loop's sum */
 	std::vector<potential_way> ways;
 	std::vector<place> places;
 
@@ -197,13 +197,13 @@ bool plan::leaves() const
 	return false;
 }
 
-/* Is nothing but the way out of the function in it? A call before it may become a jump, if nothing stands in between. */
+/* Reports whether the block only returns. A call before it may become a jump if nothing is inserted between them. */
 bool plan::only_returns(basic_block block) const
 {
 	return !work[block->index].statements && single_succ_p(block) && single_succ(block) == EXIT_BLOCK_PTR_FOR_FN(cfun);
 }
 
-/* By a call, or on a way on which nothing can be added? */
+/* Reports whether a block is left by a call, or by an edge on which nothing can be added. */
 bool is_left(basic_block block, const block_work &work)
 {
 	edge way;
@@ -218,7 +218,7 @@ bool is_left(basic_block block, const block_work &work)
 	return work.leaves;
 }
 
-/* In each outermost loop that is not left so. */
+/* Gives a register to each outermost loop that is_left() excludes nowhere. */
 void plan::hold_sums()
 {
 	std::vector<bool> left(number_of_loops(cfun), false);
@@ -243,8 +243,8 @@ void plan::hold_sums()
 	}
 }
 
-/* What is added where a register starts or ends to have the sum is nearly free; in between two blocks one of which has no other neighbour
- * it is added in that one; elsewhere it takes a block of its own, and a jump. */
+/* Returns the cost of adding on an edge. It is nearly free where a register starts or stops to hold the sum. Between two blocks one of
+ * which has no other neighbor, the addition moves into that block. Elsewhere it takes a block of its own, and a jump. */
 double plan::often_on(edge way) const
 {
 	double n = often(way->count());
@@ -390,7 +390,7 @@ class statements : public gimple_opt_pass
 
 void statements_register(const char *plugin, const char *how)
 {
-	struct register_pass_info with = { new statements(true), "sancov", 0, PASS_POS_INSERT_AFTER }; /* of -Og, too */
+	struct register_pass_info with = { new statements(true), "sancov", 0, PASS_POS_INSERT_AFTER }; /* -Og has this pass, too */
 	struct register_pass_info without = { new statements(false), "sancov_O0", 1, PASS_POS_INSERT_AFTER };
 
 	plainly = strcmp(how, "plainly") == 0;

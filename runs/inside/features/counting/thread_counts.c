@@ -1,11 +1,11 @@
-/* Linked into programs and libraries that count (plugin_gcc.cc). Gives each thread its block of counters in a mapped file, which outlives
- * the process however it ends (format.h). Each module, a program or a library, has its own copy of this code and its own file.
+/* Counters per thread, linked into programs and libraries that count (plugin_gcc.cc). Each thread gets a block of counters in a mapped
+ * file, which outlives the process however it ends (format.h). Each module (program or library) has its own copy of this code and file.
  *
- * A thread requests its block in the first counted function that it enters, whichever way it was started. There registers of the program
- * are in use, a signal handler may be active, and locks may be held. So this code makes its own system calls and uses no vector registers
- * (-mgeneral-regs-only) and no lock. The block of a thread that has ended passes to the next new thread.
+ * A thread requests its block in the first counted function that it enters, however the thread was started. At that point registers of the
+ * program are in use, a signal handler may be active, and locks may be held. So this code makes its own system calls and uses no vector
+ * registers (-mgeneral-regs-only) and no locks. The block of an ended thread passes to the next new thread.
  *
- * ASSAY_FEATURES_DIRECTORY names the directory of the files; without it nothing is kept. */
+ * ASSAY_FEATURES_DIRECTORY names the directory of the files; without it, no counts are kept. */
 #include "runs/inside/features/counting/format.h"
 #include "runs/inside/features/counting/slices.h"
 #include "runs/inside/record/record_system.h"
@@ -21,38 +21,38 @@
 
 #define BLOCKS	    4096u /* threads at a time */
 #define PATH_BYTES  4096u
-#define NUMBERS	    10000u /* files of one process */
+#define NUMBERS	    10000u /* most files of one process */
 #define ENVIRONMENT "ASSAY_FEATURES_DIRECTORY="
 #define UNTIL	    "ASSAY_FEATURES_UNTIL="
 #define HIDDEN	    __attribute__((visibility("hidden")))
 
 extern char **environ;
 
-/* Defined by the linker: all counters of the module, of which only addresses are used, not their bytes; and their names. */
+/* Defined by the linker: all counters of the module, of which only the addresses are used, and their names. */
 extern unsigned char counters_begin[] __asm__("__start_assay_features") __attribute__((weak)) HIDDEN;
 extern unsigned char counters_end[] __asm__("__stop_assay_features") __attribute__((weak)) HIDDEN;
 extern const char names_begin[] __asm__("__start_assay_features_names") __attribute__((weak)) HIDDEN;
 extern const char names_end[] __asm__("__stop_assay_features_names") __attribute__((weak)) HIDDEN;
 
-/* Used by code that the plugins add. */
+/* Used by code that the plugin adds. */
 extern HIDDEN __thread uintptr_t assay_features_delta;
 HIDDEN void assay_features_enter(void);
 HIDDEN void assay_features_take(void);
 HIDDEN void assay_features_until(void);
-/* Defined if pieces of the program are excluded, or may be (slices.c). */
+/* Defined in slices.c if pieces of the program are, or may be, excluded; otherwise NULL. */
 HIDDEN void assay_features_without(void) __attribute__((weak));
 
 HIDDEN __thread uintptr_t assay_features_delta __attribute__((tls_model("initial-exec")));
 
 static enum { NEW, STARTING, READY } state;
-static struct counting_header *header; /* mapped; NULL: nothing is kept */
+static struct counting_header *header; /* mapped; NULL if no counts are kept */
 static char path[PATH_BYTES];
-static uint32_t blocks;		     /* in use */
-static unsigned char *block[BLOCKS]; /* mapped; NULL while it is being made */
-static int owner[BLOCKS];	     /* thread id; 0: none */
+static uint32_t blocks;		     /* number of blocks in use */
+static unsigned char *block[BLOCKS]; /* mapped blocks; NULL while a block is being made */
+static int owner[BLOCKS];	     /* thread id of each block's owner; 0 if none */
 static bool forks_known;
 
-/* ---- the kernel ---- */
+/* ---- system calls ---- */
 
 static void *map(void *at, size_t bytes, int fd, size_t offset)
 {
@@ -62,7 +62,7 @@ static void *map(void *at, size_t bytes, int fd, size_t offset)
 	return answer < 0 && answer > -4096 ? NULL : (void *)answer;
 }
 
-/* Reserves space in the file, so that later writes cannot fail. */
+/* Reserves space in the file, so that later writes to its mapping cannot fail. */
 static bool allocate(int fd, size_t offset, size_t bytes)
 {
 	long failed = record_system_call(SYS_fallocate, fd, 0, (long)offset, (long)bytes, 0, 0);
@@ -129,7 +129,7 @@ static size_t add_number(size_t n, unsigned long number)
 	return add_text(n, digits + at);
 }
 
-/* Creates the first free DIRECTORY/PID-N.features. Returns its descriptor, negative if there is none. */
+/* Creates the first DIRECTORY/PID-N.features that does not exist yet. Returns its descriptor; negative on failure. */
 static int file_new(const char *directory, unsigned long pid)
 {
 	size_t n = 0;
@@ -172,7 +172,7 @@ static bool names_write(int fd)
 	return true;
 }
 
-/* Writes header and names; blocks follow. The magic is stored last. */
+/* Writes header and names; the magic comes last. Sets `header`; NULL on failure. */
 static void file_begin(int fd, unsigned long pid)
 {
 	struct counting_header *h = NULL;
@@ -192,7 +192,7 @@ static void file_begin(int fd, unsigned long pid)
 	header = h;
 }
 
-/* Creates the file if one is wanted. Returns a descriptor for its first blocks, negative if there is none. */
+/* Creates the file if a directory is set. Returns a descriptor for its first blocks; negative if there is none. */
 static int file_open(void)
 {
 	const char *directory = is_privileged() ? NULL : assay_features_variable(ENVIRONMENT);
@@ -206,7 +206,7 @@ static int file_open(void)
 	file_begin(fd, pid);
 	if (header)
 		return fd;
-	record_system_call(SYS_unlink, (long)path, 0, 0, 0, 0, 0); /* no room */
+	record_system_call(SYS_unlink, (long)path, 0, 0, 0, 0, 0); /* no room in the file system */
 	record_system_call(SYS_close, fd, 0, 0, 0, 0, 0);
 	return -1;
 }
@@ -221,7 +221,7 @@ static void count_blocks(uint64_t n)
 
 /* ---- blocks ---- */
 
-/* Maps block i at `at` (NULL: any address), backed by `fd` (negative: anonymous memory). Returns false on failure. */
+/* Maps block i at address `at` (NULL: any address), backed by `fd` (negative: anonymous memory). Returns false on failure. */
 static bool block_map(uint32_t i, void *at, int fd)
 {
 	size_t offset = blocks_offset() + i * block_bytes();
@@ -241,7 +241,7 @@ static bool is_over(int thread)
 	       record_system_call(SYS_tgkill, record_system_call(SYS_getpid, 0, 0, 0, 0, 0, 0), thread, 0, 0, 0, 0) == -ESRCH;
 }
 
-/* Assigns the block of a thread that has ended to this one. Returns its index, BLOCKS if there is none. */
+/* Assigns the block of an ended thread to thread `self`. Returns the block's index; BLOCKS if there is none. */
 static uint32_t block_reuse(int self)
 {
 	uint32_t n = __atomic_load_n(&blocks, __ATOMIC_ACQUIRE);
@@ -293,7 +293,7 @@ static void note_lost(struct counting_header *of)
 	__atomic_add_fetch(&of->lost, 1, __ATOMIC_RELAXED);
 }
 
-/* Gives the thread a block. If there is none, it counts in the first block together with that one's thread, which is noted. */
+/* Gives the thread a block. If there is none, the thread shares the first block with its owner, and the header notes the loss. */
 void assay_features_take(void)
 {
 	int self = (int)record_system_call(SYS_gettid, 0, 0, 0, 0, 0, 0), before = NEW;
@@ -315,7 +315,7 @@ void assay_features_take(void)
 		assay_features_delta = (uintptr_t)block[i] - (uintptr_t)counters_begin;
 }
 
-/* Called where no register may change. */
+/* Called where no register may change: saves them and calls assay_features_take(). */
 __asm__(".pushsection .text\n"
 	".hidden assay_features_enter\n"
 	".globl assay_features_enter\n"
@@ -337,8 +337,8 @@ __asm__(".pushsection .text\n"
 
 /* ---- the process ---- */
 
-/* A child counts in its own file, at the same addresses: active functions have stored them. If it gets no file, the header of its parent's
- * file, which it still has, notes that counts are missing. */
+/* Lets a child of fork() count in its own file, at the same addresses, because active functions have stored them. If the child gets no
+ * file, it notes in the header of its parent's file, which it still has, that counts are missing. */
 static void in_child(void)
 {
 	uint32_t n = blocks < BLOCKS ? blocks : BLOCKS;
@@ -381,7 +381,7 @@ __attribute__((destructor(101))) static void end(void)
 		header->finished = 1;
 }
 
-/* Ends the process at the entry of the function that --until names, with complete counts. */
+/* Ends the process with complete counts, at the entry of the function that --until names. */
 void assay_features_until(void)
 {
 	if (!assay_features_variable(UNTIL))
