@@ -13,7 +13,7 @@
 #include <zstd.h>
 
 #define LEVEL	       3
-#define WINDOW_LOG_MAX 23 /* for reading: files of that level need 21; limits a frame's memory to 8 MiB */
+#define WINDOW_LOG_MAX 23 /* largest window when reading: LEVEL needs 21; limits a frame's memory to 8 MiB */
 #define PIECE_BYTES    ((size_t)1 << 20)
 
 enum assay_status sample_pack(const void *bytes, size_t n, struct buf *out, struct assay_error *err)
@@ -39,7 +39,6 @@ enum assay_status sample_pack(const void *bytes, size_t n, struct buf *out, stru
 	return st;
 }
 
-/* Unpacks one frame. */
 static enum assay_status unpack_frame(ZSTD_DCtx *context, const char *name, ZSTD_inBuffer *in, size_t limit, struct buf *out,
 				      struct assay_error *err)
 {
@@ -88,7 +87,7 @@ enum assay_status sample_unpack(const char *name, const void *packed, size_t n, 
 
 /* ---- keeping a file ---- */
 
-/* Returns LABORATORY/.assay/samples, or (hash not NULL) its directory of the first two digits, which keeps directories small. */
+/* Returns LABORATORY/.assay/samples, or if `hash` is not NULL its subdirectory with the first two digits, which keeps directories small. */
 static char *directory_of(const struct lab *lab, const char *hash)
 {
 	return mem_format("%s/.assay/samples%s%.2s", lab->directory, hash ? "/" : "", hash ? hash : "");
@@ -99,7 +98,7 @@ char *sample_keep_path(const struct lab *lab, const char *hash)
 	return mem_format("%s/.assay/samples/%.2s/%s" SUFFIX, lab->directory, hash, hash);
 }
 
-/* Makes a directory and syncs its name, whichever thread made it: a row must not rely on an unsynced one. */
+/* Makes a directory and syncs its name, even if another thread made it, because a row must not refer to an unsynced file. */
 static enum assay_status make_directory(const char *path, struct assay_error *err)
 {
 	enum assay_status st = file_make_directory(path, 0700, err);
@@ -107,7 +106,7 @@ static enum assay_status make_directory(const char *path, struct assay_error *er
 	int dir = !st ? open(above, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
 
 	if (dir >= 0) {
-		(void)fsync(dir); /* some file systems do not support it */
+		(void)fsync(dir); /* some file systems do not support this */
 		close(dir);
 	}
 	free(above);
@@ -168,7 +167,7 @@ enum assay_status sample_keep_rows(struct store *store, const struct sample_keep
 struct sweep {
 	struct store *store;
 	sqlite3_stmt *find;
-	char *directory; /* being searched */
+	char *directory; /* directory that is being searched */
 	size_t removed;
 	struct assay_error *err;
 };
@@ -200,7 +199,7 @@ static enum assay_status sweep_file(struct sweep *s, const char *name)
 	return ASSAY_OK;
 }
 
-/* Calls the function for each name in a directory. A missing directory is empty. */
+/* Calls the function for each name in a directory. A missing directory counts as empty. */
 static enum assay_status each_entry(const char *directory, enum assay_status (*function)(struct sweep *s, const char *name),
 				    struct sweep *s)
 {
@@ -247,7 +246,7 @@ enum assay_status sample_keep_sweep(struct lab *lab, size_t *n, struct assay_err
 	return st;
 }
 
-/* ---- policy ---- */
+/* ---- pruning ---- */
 
 static enum assay_status mark_before(struct store *store, int64_t before_ms, struct sample_pruned *out, struct assay_error *err)
 {
@@ -265,7 +264,7 @@ static enum assay_status mark_before(struct store *store, int64_t before_ms, str
 	return store_finish(stmt, st);
 }
 
-/* If killed after the commit, it leaves files that the next session removes. */
+/* If the process is killed after the commit, the next session removes the files that are left. */
 enum assay_status sample_keep_prune(struct lab *lab, int64_t before_ms, bool dry_run, struct sample_pruned *out, struct assay_error *err)
 {
 	enum assay_status st = store_begin(&lab->store, err);
@@ -294,7 +293,7 @@ static bool back_end_of(const char *name, enum record_back_end *out)
 	return false;
 }
 
-/* Checks a row: it determines the name of a file and the size of an allocation. */
+/* Checks a row, because it determines the name of a file and the size of an allocation. */
 static enum assay_status row_check(const struct store *store, sqlite3_stmt *stmt, struct assay_error *err)
 {
 	const char *hash = store_text(stmt, HASH);

@@ -1,5 +1,5 @@
-/* Converts the bytes of a sample file to arrays by function: header and names, chunks, time in each function itself, order. Every size in
- * the file is checked before it is used. */
+/* Converts the bytes of a sample file into arrays by function: header and names, chunks, time in each function itself, order. Checks every
+ * size in the file before using it. */
 #include "runs/inside/samples/samples.h"
 
 #include "base/file.h"
@@ -15,61 +15,59 @@
 #include <string.h>
 
 #define PAGE_BYTES  4096u
-#define CLOCK_MOVES .02 /* largest relative change since its first measurement */
+#define CLOCK_MOVES .02 /* largest relative change of the clock since its first measurement */
 
-/* Ordered by preference. The emulated back end has no instructions and counts the work that it sees. */
+/* Counters of work, by preference. The emulated back end has no instructions, but counts the accesses and blocks that it sees. */
 static const char *const work_names[][SAMPLES_WORK_MAX] = {
 	{ "PAPI_TOT_INS" },
 	{ "perf::INSTRUCTIONS" },
 	{ "emulated:accesses", "emulated:blocks" },
 };
 
-/* The existing samples of a chunk. */
+/* The samples of a chunk that are in the file. */
 struct chunk {
 	uint32_t thread;
 	const unsigned char *samples; /* [n] struct record_sample with counters, or struct record_brief; unaligned */
 	size_t n;
-	size_t offset;		 /* in the file */
-	unsigned char *unpacked; /* unpacked samples of a packed chunk, same as `samples`; free() it */
+	size_t offset;		 /* position of the chunk in the file */
+	unsigned char *unpacked; /* samples of a packed chunk, owned; `samples` points to them; otherwise NULL */
 };
 
-/* All calls of a function in a thread, or the errors of their counts (record.h). */
+/* All calls of a function in one thread, or the errors of their counts (record.h). */
 struct total {
 	uint32_t function, thread, bursts;
-	uint32_t kind; /* its flags RECORD_NESTED and RECORD_ERROR */
+	uint32_t kind; /* the flags RECORD_NESTED and RECORD_ERROR */
 	uint64_t calls;
-	const unsigned char *bytes; /* as in a chunk */
+	const unsigned char *bytes; /* the record, as in a chunk */
 };
 
-/* The file, as far as it exists. */
+/* The part of the file that exists. */
 struct source {
 	const unsigned char *bytes;
 	size_t size;
 	struct record_header header;
-	size_t sample_bytes;  /* unpacked */
-	size_t unpacked;      /* unpacked samples: limited to those of a file without packing */
-	size_t damaged;	      /* packed file: offset of the first damage; 0: none */
-	bool in_order;	      /* in the order of recording, without time in the function itself */
-	unsigned thin_log2;   /* takes one of 1 << n */
+	size_t sample_bytes;  /* size of an unpacked sample */
+	size_t unpacked;      /* number of unpacked samples, at most those of a file without packing */
+	size_t damaged;	      /* packed file: offset of the first damage; 0 if none */
+	bool in_order;	      /* keep the order of recording, without time in the function itself */
+	unsigned thin_log2;   /* takes one of 1 << thin_log2 samples */
 	struct chunk *chunks; /* [n_chunks] */
 	size_t n_chunks, capacity;
 	struct total *totals; /* [n_totals] */
 	size_t n_totals, totals_capacity;
 };
 
-/* ---- time in the function itself ---- */
+/* ---- time in the function itself: without selected functions that it called, and without the cost of measuring ---- */
 
-/* Computes the time and counters of an invocation minus those of the selected functions that it called, and minus the cost of measuring. */
-
-/* Cost of measuring, per column: ns, then the counters. */
+/* Cost of measuring per column: first ns, then the counters. */
 struct costs {
 	double inside[1 + RECORD_COUNTERS_MAX];	   /* within the sample itself */
-	double around[2][1 + RECORD_COUNTERS_MAX]; /* per nested one, to those around it: every call measured, or one of many */
+	double around[2][1 + RECORD_COUNTERS_MAX]; /* per nested sample, to those around it; [0]: all calls are samples */
 	double inside_unsure_ns, around_unsure_ns[2];
 };
 
-/* Samples of one thread that the one around them still has to subtract. Vectors of 2 * width + 3: known or estimated values of nested ones,
- * and their cost of measuring, per column; ns by which each may be wrong; accesses of nested ones without a simulated window. */
+/* Samples of one thread that the sample around them still has to subtract. Vectors of 2 * width + 3: values of nested samples, known or
+ * estimated, and their cost of measuring, per column; ns by which costs and values may be wrong; accesses without a simulated window. */
 struct alone {
 	struct {
 		uint64_t start;
@@ -77,24 +75,24 @@ struct alone {
 	} * items;
 	double *sums;
 	size_t n, capacity, sums_capacity;
-	size_t width;		    /* columns: 1 + n_counters, the time first */
-	size_t accesses, simulated; /* emulation: columns of accesses and of the first simulated counter; width: none */
+	size_t width;		    /* number of columns: 1 + n_counters, the time first */
+	size_t accesses, simulated; /* columns of accesses and of the first simulated counter; `width` if not emulated */
 	struct costs costs;
 };
 
-/* Possible error of an invocation's time, with and without nested ones. */
+/* Possible error of an invocation's time, with and without nested samples. */
 struct unsure {
 	double ns, alone_ns;
 };
 
 /* ---- cost of measuring ---- */
 
-/* Errors in files without a calibration, from which nothing is subtracted. Not for the emulation: its times say nothing about programs. */
+/* Assumed errors in files without a calibration, from which no cost is subtracted. Not for the emulation, whose times mean nothing. */
 #define UNCALIBRATED_INSIDE_NS 60.0
 #define UNCALIBRATED_AROUND_NS 150.0
-#define UNSURE_LEAST	       .5 /* part of an empty function's apparent time: in programs, the CPU predicts calls less well */
+#define UNSURE_LEAST	       .5 /* least error, as a part of an empty function's apparent time: in programs, the CPU predicts calls less well */
 
-/* Parses "MEDIAN SPREAD MEDIAN SPREAD...", ticks first. Returns false if it is missing or malformed. */
+/* Parses "MEDIAN SPREAD MEDIAN SPREAD...", ticks first. Returns false if the text is missing or malformed. */
 static bool cost_parse(const struct samples *s, const char *key, double *columns, double *unsure_ns)
 {
 	const char *text = samples_info(s, key);
@@ -139,8 +137,8 @@ static size_t pending_length(const struct alone *p)
 	return 2 * p->width + 3;
 }
 
-/* Takes the pending samples that are deeper than this one. Those that started later are nested in it. The others belonged to a dropped
- * sample and are dropped with it. */
+/* Takes the pending samples that are deeper than `sample`, and adds up their vectors in `nested`. Those that started later are nested in
+ * `sample`. The others belonged to a dropped sample, and are dropped too. */
 static void pending_take(struct alone *p, const struct record_sample *sample, double *nested)
 {
 	size_t length = pending_length(p);
@@ -173,8 +171,8 @@ static void pending_put(struct alone *p, const struct record_sample *sample, con
 	p->n++;
 }
 
-/* Computes simulated counters, after the other columns. They come from this sample's simulated windows. Nested samples without any took no
- * part in these: the remainder is divided by accesses among them and the function itself, and none of them makes it unknown. */
+/* Computes simulated counters, after the other columns, from this sample's simulated windows. Nested samples without such windows have no
+ * part in them. The remainder is divided by accesses among these samples and the function itself, so none makes it unknown. */
 static void simulated_find(const struct alone *p, const struct record_sample *sample, const double *values, double *nested, double *out)
 {
 	double *unknown = nested + pending_length(p) - 1, own = p->simulated < p->width ? out[p->accesses] : 0, part = *unknown;
@@ -190,9 +188,9 @@ static void simulated_find(const struct alone *p, const struct record_sample *sa
 	*unknown = counted ? 0 : part + sample->weight * own;
 }
 
-/* Processes the next invocation of a thread, in the order of the file; p->n = 0 before those of another thread. Subtracts the cost of
- * measuring from values[width], time and counters. out[width]: without nested ones, each sampled call counted as many times as it
- * represents. Keeps the totals for the one around it. NaN: not counted here, or not inside. */
+/* Processes the next invocation of a thread, in the order of the file; p->n must be 0 at the first one. Subtracts the cost of measuring
+ * from values[width], time and counters. Sets out[width] to the values without nested samples, each counted as often as its weight. Keeps
+ * the totals for the sample around this one. NaN: not counted in this sample, or not in nested ones. */
 static struct unsure alone_find(struct alone *p, const struct record_sample *sample, double *values, double *out)
 {
 	double nested[PENDING_MAX], *cost = nested + p->width, *unsure_cost = nested + 2 * p->width, *unsure_nested = unsure_cost + 1;
@@ -217,7 +215,7 @@ static struct unsure alone_find(struct alone *p, const struct record_sample *sam
 	return unsure;
 }
 
-/* Needs the samples' counters and infos; alone_release() it. */
+/* Needs the samples' counters and infos. Call alone_release(). */
 static void alone_init(struct alone *a, const struct samples *samples)
 {
 	size_t accesses = samples_counter(samples, "emulated:accesses"), simulated = samples_counter(samples, "emulated:simulated");
@@ -236,13 +234,13 @@ static void alone_release(struct alone *a)
 
 /* ---- header and names ---- */
 
-/* Reports whether samples are packed and unchanging parts have checks. */
+/* Reports whether samples are packed, and unchanging parts have checksums. */
 static bool is_packed(const struct source *s)
 {
 	return s->header.version == RECORD_VERSION_PACKED;
 }
 
-/* Reports whether the header is undamaged. The clock is measured again while the program runs, so it may change a little. */
+/* Reports whether the header is undamaged. The clock is measured again while the program runs, so its rate may change a little. */
 static bool header_is_whole(const struct record_header *h)
 {
 	double clock = (double)h->ticks_per_s / (double)h->ticks_per_s_first;
@@ -250,7 +248,7 @@ static bool header_is_whole(const struct record_header *h)
 	return h->check == record_header_check(h) && clock > 1 - CLOCK_MOVES && clock < 1 + CLOCK_MOVES;
 }
 
-/* Fails for a file of zeros without a chunk. */
+/* Fails for a file of zeros: its process ended before the first chunk. */
 static enum assay_status fail_unbegun(const char *name, struct assay_error *err)
 {
 	return assay_fail(err, ASSAY_E_NODATA, "%s: its process ended while it made this file", name);
@@ -285,7 +283,7 @@ static enum assay_status header_check(const char *name, struct source *s, struct
 	return ASSAY_OK;
 }
 
-/* Splits "KEY REST" at its first space. Returns false if there is none. */
+/* Splits "KEY REST" at its first space. Returns false if there is no space, or no KEY. */
 static bool text_split(const char *text, size_t n, char **key, char **rest)
 {
 	const char *blank = memchr(text, ' ', n);
@@ -297,7 +295,7 @@ static bool text_split(const char *text, size_t n, char **key, char **rest)
 	return true;
 }
 
-/* Replaces a module "~N" by that of function N. Returns false if there is no such function yet. */
+/* Replaces a module "~N" by the module of function N. Returns false if that function is not known yet. */
 static bool module_find(const struct samples *out, char **module)
 {
 	char *end;
@@ -350,7 +348,7 @@ static bool line_is_whole(const char *line, size_t n)
 	return memcmp(line + 1, digits, 2) == 0;
 }
 
-/* Parses lines up to the first incomplete one: the numbers of functions after that are unknown. */
+/* Parses lines of names up to the first incomplete one, because the numbers of functions after that are unknown. */
 static enum assay_status names_parse(const char *name, const struct source *s, struct samples *out, struct assay_error *err)
 {
 	size_t functions = 0, infos = 0, counters = 0;
@@ -411,8 +409,8 @@ static bool sample_head(const struct source *s, const unsigned char *bytes, cons
 	return brief.weight_log2 < 32 && head->function < out->n_functions;
 }
 
-/* Unpacks the samples of a chunk of which `there` bytes exist, up to the first damaged one. They end where the check of the next one fails:
- * the program may have been killed before it counted the last one. */
+/* Unpacks the samples of a chunk, of which `there` bytes exist, up to the first sample whose check fails. The program may have been killed
+ * before it counted its last sample. */
 static void chunk_unpack(struct source *s, struct chunk *chunk, size_t there)
 {
 	uint64_t *state = mem_new(RECORD_PACK_STATE(s->header.n_counters), sizeof(*state));
@@ -453,7 +451,7 @@ static void chunk_read(struct source *s, size_t offset, struct samples *out)
 		return;
 	}
 	memcpy(&chunk, s->bytes + offset, sizeof(chunk));
-	if (chunk.magic == 0) /* never started */
+	if (chunk.magic == 0) /* the chunk was never started */
 		return;
 	there = (there < s->header.chunk_bytes ? there : s->header.chunk_bytes) - sizeof(chunk);
 	whole = there / least;
@@ -481,7 +479,7 @@ static void chunks_read(struct source *s, struct samples *out)
 {
 	size_t first = (size_t)s->header.header_bytes + s->header.names_bytes_max;
 
-	/* The last chunk may be short: its space is reserved in pieces. */
+	/* The last chunk may be short, because its space is reserved in pieces. */
 	out->truncated = s->header.chunks > 0 && (s->size < first || (s->size - first) / s->header.chunk_bytes + 1 < s->header.chunks);
 	for (uint64_t i = 0; (is_packed(s) || i < s->header.chunks) && i <= SIZE_MAX / RECORD_CHUNK_BYTES_MAX &&
 			     first + i * s->header.chunk_bytes < s->size;
@@ -541,7 +539,7 @@ static void total_add(struct source *s, const struct record_sample *head, uint32
 				   .bytes = bytes });
 }
 
-/* Within a thread, in the order of the file. */
+/* Chunks of one thread keep the order of the file. */
 ORDER_BY(chunks_by_thread, struct chunk, BY_UP(thread) BY_UP(offset))
 
 static void samples_add(struct source *s, struct samples *out)
@@ -562,7 +560,7 @@ static void samples_add(struct source *s, struct samples *out)
 		const struct chunk *chunk = &s->chunks[i];
 
 		if (i && chunk->thread != chunk[-1].thread)
-			pending.n = 0; /* a new thread */
+			pending.n = 0; /* nothing is pending in a new thread */
 		for (size_t k = 0; k < chunk->n; k++) {
 			const unsigned char *bytes = chunk->samples + k * s->sample_bytes;
 			struct record_sample head;
@@ -576,7 +574,7 @@ static void samples_add(struct source *s, struct samples *out)
 				out->functions[head.function].late++;
 			} else if (s->in_order) {
 				if (map_mix(head.start, chunk->thread) & ((UINT64_C(1) << s->thin_log2) - 1))
-					continue; /* thinning, by a hash of thread and start */
+					continue; /* thins by a hash of thread and start */
 				values_read(bytes, &head, out, values);
 				sample_add(s->header.started_ticks, chunk->thread, &head, values, values, (struct unsure){ 0, 0 }, out);
 			} else {
@@ -627,7 +625,7 @@ static void samples_sort(struct samples *out)
 
 /* ---- totals ---- */
 
-/* Errors follow the totals that they belong to. */
+/* Errors come after the totals to which they belong. */
 ORDER_BY(totals_by_function, struct total, BY_UP(function) BY_UP(thread) BY_UP(kind) BY_UP(bytes))
 
 static void totals_values(const struct total *total, const struct samples *out, double *to)
@@ -640,7 +638,7 @@ static void totals_values(const struct total *total, const struct samples *out, 
 		memcpy(to, values + 1, out->n_counters * sizeof(double));
 }
 
-/* Stores sums or errors. Without errors, the sums are exact. */
+/* Stores the sums or the errors of a total. Without errors, sums are exact. */
 static void totals_take(const struct total *total, const struct samples *out, uint32_t *bursts, double *sums, double *errors)
 {
 	bool is_error = total->kind & RECORD_ERROR;
@@ -651,8 +649,8 @@ static void totals_take(const struct total *total, const struct samples *out, ui
 		errors[c] = isnan(sums[c]) ? (double)NAN : 0;
 }
 
-/* Reads the totals. Without a total of its own, the nested sum equals the function's own; in files without such totals (of the probe) it is
- * unknown. */
+/* Reads the totals. If a function has no nested total, its nested sum equals its own sum. In files without nested totals (of the probe) it
+ * is unknown. */
 static void totals_read(struct source *s, struct samples *out)
 {
 	const char *kinds = samples_info(out, "totals");
@@ -720,7 +718,7 @@ static enum assay_status bytes_take(const char *name, struct source s, struct sa
 		samples_sort(&made);
 	totals_read(&s, &made);
 	*out = made;
-	made = (struct samples){ .items = NULL }; /* now the caller's */
+	made = (struct samples){ .items = NULL }; /* *out owns the arrays now */
 out:
 	for (size_t i = 0; i < s.n_chunks; i++)
 		free(s.chunks[i].unpacked);
@@ -820,9 +818,9 @@ void samples_vector(const struct samples *samples, size_t i, bool alone, double 
 	}
 }
 
-/* ---- children ---- */
+/* ---- child processes ---- */
 
-/* Reports whether it is a call that returns children. A call path may follow the name. */
+/* Reports whether the call's result is a child's process id. A call path may follow the name. */
 static bool is_of_child(const char *name)
 {
 	static const char *const calls[] = { "fork", "wait", "wait3", "wait4", "waitpid" };

@@ -1,6 +1,6 @@
-/* Joins counters of different runs into one vector. A CPU counts a few events at a time; more events need more runs of the same program. If
- * the runs did the same (every thread called the function equally often), invocations are joined one by one. Otherwise each counter keeps
- * its own distribution, with the reason. */
+/* Joins the counters of several runs into one vector. A CPU counts only a few events at a time, so more events need more runs of a program.
+ * If every thread called the function equally often in all runs, invocations are joined one by one. Otherwise each counter keeps its own
+ * distribution, with the reason. */
 #ifndef RUNS_SAMPLES_SAMPLES_JOIN_H
 #define RUNS_SAMPLES_SAMPLES_JOIN_H
 
@@ -8,26 +8,26 @@
 
 #define SAMPLES_RUNS_MAX 64
 
-/* Why runs have no common rows of a function. */
+/* Reasons for which runs have no common rows of a function. */
 enum samples_apart {
-	SAMPLES_JOINED,	       /* they have: invocations of all runs align */
-	SAMPLES_NOT_THERE,     /* a run did not call the function */
-	SAMPLES_CALLS_UNKNOWN, /* a run did not end in order: its number of calls is unknown */
+	SAMPLES_JOINED,	       /* none: the invocations of all runs align */
+	SAMPLES_NOT_THERE,     /* a run has no sample of the function */
+	SAMPLES_CALLS_UNKNOWN, /* a run did not end in order, so its number of calls is unknown */
 	SAMPLES_CALLS_DIFFER,  /* the runs called the function in other threads, or a different number of times */
 	SAMPLES_NONE_COMMON,   /* no invocation was sampled in every run */
 };
 
 /* A counter of the joined vector, from the first run that has it. */
 struct samples_column {
-	const char *name; /* borrowed */
+	const char *name; /* borrowed from that run */
 	size_t run, counter;
 };
 
-/* One function of all runs. */
+/* One function in all runs. */
 struct samples_joined {
-	enum samples_apart apart;	    /* SAMPLES_JOINED, or why there are no rows */
-	size_t functions[SAMPLES_RUNS_MAX]; /* index in each run; SIZE_MAX: none */
-	size_t *items;			    /* [n x runs]: index of the invocation's sample in each run */
+	enum samples_apart apart;	    /* SAMPLES_JOINED, or the reason for missing rows */
+	size_t functions[SAMPLES_RUNS_MAX]; /* index of the function in each run; SIZE_MAX if missing */
+	size_t *items;			    /* [n x runs] index of the invocation's sample in each run */
 	size_t n;
 };
 
@@ -36,12 +36,12 @@ struct samples_join {
 	size_t n_runs;
 	struct samples_column *columns; /* [n_columns], in the order of runs and counters */
 	size_t n_columns;
-	struct samples_joined *functions; /* [n]: those of the first run in its order, then those only in later ones */
+	struct samples_joined *functions; /* [n] functions of the first run in its order, then functions that only later runs have */
 	size_t n;
 };
 
-/* Joins runs[n] of one program with one input, 1 <= n <= SAMPLES_RUNS_MAX. ASSAY_E_USAGE if their back ends or inputs differ. *out is
- * overwritten; samples_join_release() it before the runs. Functions are equal if module, name and address are. O(samples). */
+/* Joins runs[n] of one program with one input, 1 <= n <= SAMPLES_RUNS_MAX. ASSAY_E_USAGE: their back ends or inputs differ. *out is
+ * overwritten; call samples_join_release() before releasing the runs. Functions are equal if module, name and address are. O(samples). */
 enum assay_status samples_join(const struct samples *const *runs, size_t n, struct samples_join *out, struct assay_error *err);
 void samples_join_release(struct samples_join *join); /* accepts zeroed */
 

@@ -5,13 +5,13 @@
 #include <math.h>
 
 #define LEVEL  .975
-#define UNSEEN 3.0 /* expected number of n calls without a sample among n, at a probability of 5 % */
+#define UNSEEN 3.0 /* rule of three: with 95 % confidence, a share of at most 3 / n is unlike all n samples */
 
-/* The samples of a function, and one of their counters. */
+/* The samples of a function, and the counter to read. */
 struct reading {
 	const struct samples *samples;
 	size_t first, n, counter;
-	size_t accesses, simulated; /* counters of the emulation; SIZE_MAX: another back end */
+	size_t accesses, simulated; /* counters of the emulation; SIZE_MAX for other back ends */
 };
 
 static double value_at(const struct reading *r, size_t i, size_t counter)
@@ -41,7 +41,7 @@ void samples_interval(double estimate, double error, double bursts, double *low,
 /* Weighted mean of exact values, its standard error, and the largest value. */
 struct exact {
 	double mean, error, most;
-	double n; /* samples_effective() */
+	double n; /* effective number of samples: samples_effective() */
 };
 
 static struct exact mean_exact(const struct reading *r, size_t counter)
@@ -68,12 +68,12 @@ static struct exact mean_exact(const struct reading *r, size_t counter)
 	return out;
 }
 
-/* Samples up to the next one with known simulated counters, or the thread's end. The unknown ones are assumed to be like the known one. */
+/* Samples up to the next one with known simulated counters, or the thread's end. Unknown counters are assumed to be like known ones. */
 struct stretch {
-	size_t next;  /* the first sample after it */
-	size_t known; /* SIZE_MAX: none */
-	double base;  /* accesses, weighted */
-	bool whole;   /* all of it was simulated */
+	size_t next;  /* index of the first sample after the stretch */
+	size_t known; /* index of the sample with known counters; SIZE_MAX if there is none */
+	double base;  /* accesses, weighted sum */
+	bool whole;   /* all accesses of the stretch were simulated */
 };
 
 static struct stretch stretch_find(const struct reading *r, size_t first)
@@ -95,7 +95,7 @@ static struct stretch stretch_find(const struct reading *r, size_t first)
 	return out;
 }
 
-/* Returns the ratio of a simulated counter to accesses. *whole: everything was simulated. */
+/* Returns the ratio of a simulated counter to accesses; NaN if there was no access. *whole: all accesses were simulated. */
 static double ratio_simulated(const struct reading *r, bool *whole)
 {
 	double sum = 0, base = 0;
