@@ -19,7 +19,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Variables in the build's environment. */
+/* Environment variables of a build, which pass struct compiler_wrapper to the links. */
 #define KIND	"ASSAY_VARIANT"
 #define LINKS	"ASSAY_VARIANT_LINKS"
 #define OPTIONS "ASSAY_VARIANT_OPTIONS"
@@ -28,8 +28,8 @@
 
 #define SELF		 "/proc/self/exe"
 #define SELF_BYTES_MAX	 (1u << 30)
-#define COPY		 "assay"	  /* file name of a copy of this program, in the directory of links */
-#define LINKER_SCRIPT	 "assay-probe.ld" /* in the same directory */
+#define COPY		 "assay"	  /* file name of this program's copy in the directory of links */
+#define LINKER_SCRIPT	 "assay-probe.ld" /* file name in the directory of links */
 #define FEATURES_PLUGIN	 "assay_features.so"
 #define FEATURES_ARCHIVE "libassay-features.a"
 #define FEATURES_OBJECT	 "assay_statements.o"
@@ -39,7 +39,7 @@
 
 EMBED_FILE(linker_script_bytes, ASSAY_SOURCE_DIRECTORY "/runs/inside/probe/assay-probe.ld");
 
-/* Empty if assay was built without a compiler for them. */
+/* Parts for programs that count. Empty if assay was built without a compiler for them. */
 EMBED_FILE(features_gcc_bytes, ASSAY_FEATURES_PARTS "/assay_features_gcc.so");
 EMBED_FILE(features_archive_bytes, ASSAY_FEATURES_PARTS "/libassay-features.a");
 EMBED_FILE(features_statements_bytes, ASSAY_FEATURES_PARTS "/assay_statements.o");
@@ -48,7 +48,7 @@ const char *const variant_kind_names[] = { "plain", "functions", "counters", "fe
 
 /* ---- names ---- */
 
-/* Reports whether it names a compiler, such as "x86_64-linux-gnu-gcc-12.2": compares the part after the last '-' before the version. */
+/* Reports whether the name is a compiler's, such as "x86_64-linux-gnu-gcc-12.2", by the part after the last '-' before the version. */
 static bool is_compiler(const char *name)
 {
 	static const char *const names[] = { "cc", "c++", "gcc", "g++", "clang", "clang++", "c89", "c99" };
@@ -75,11 +75,11 @@ bool compiler_wrapper_is_called(const char *argv0)
 	return is_wrapped(text_file_name(argv0));
 }
 
-/* ---- commands for programs that count, for `assay build --for features` and `--for work` (features/counting/) ---- */
+/* ---- commands of programs that count, for `assay build --for features` and `--for work` (features/counting/) ---- */
 
 enum features_build {
-	FEATURES_COUNTS,     /* events of loops, branches, calls and exceptions */
-	FEATURES_STATEMENTS, /* only statements that a thread executes */
+	FEATURES_COUNTS,     /* counts of loops, branches, calls and exceptions */
+	FEATURES_STATEMENTS, /* only the statements that a thread executes */
 };
 
 static enum assay_status check_compiler(const struct compiler_command *c, struct assay_error *err)
@@ -91,7 +91,7 @@ static enum assay_status check_compiler(const struct compiler_command *c, struct
 	return compiler_command_check(c, err);
 }
 
-/* Reads the first line of a command's output; "" if it fails. */
+/* Reads the first line of a command's output into `out`; "" if the command fails. */
 static void first_line(char *const *words, char out[VERSION_BYTES])
 {
 	int fd = memfd_create("assay", MFD_CLOEXEC), status = 0;
@@ -130,7 +130,7 @@ static void add(struct compiler_words *command, const char *word)
 	compiler_words_add(command, mem_string(word));
 }
 
-/* Adds the plugin's options: one per line of `options`. */
+/* Adds the plugin's options, one per line of `options`. */
 static void add_plugin(struct compiler_words *command, const struct compiler_command *c, enum features_build what, const char *options,
 		       const char *directory)
 {
@@ -145,7 +145,7 @@ static void add_plugin(struct compiler_words *command, const struct compiler_com
 	free(lines);
 }
 
-/* directory: of the parts. */
+/* Returns in *out a compiler command whose result counts. `directory`: directory of the parts. */
 static enum assay_status features_command_make(const char *const *words, size_t n, enum features_build what, const char *options,
 					       const char *directory, struct compiler_words *out, struct assay_error *err)
 {
@@ -167,8 +167,8 @@ static enum assay_status features_command_make(const char *const *words, size_t 
 		add(&command, "-fno-lto");
 	if (links)
 		add(&command, "-xnone");
-	if (links &&
-	    what == FEATURES_STATEMENTS) { /* the program's own, even if a library has one; also for its libraries and the recorder */
+	if (links && what == FEATURES_STATEMENTS) { /* the program's own definition, even if a library has one; exported for libraries and
+						       the recorder */
 		compiler_words_add(&command, mem_format("%s/" FEATURES_OBJECT, directory));
 		add(&command, "-Wl,--export-dynamic-symbol=assay_statements");
 	} else if (links) {
@@ -190,7 +190,7 @@ static enum assay_status write_to(const char *directory, const char *name, const
 	return st;
 }
 
-/* Writes the plugin, and the objects linked into programs. */
+/* Writes the plugin, and the objects that are linked into programs. */
 static enum assay_status features_write_parts(const char *directory, struct assay_error *err)
 {
 	enum assay_status st = write_to(directory, FEATURES_PLUGIN, features_gcc_bytes, features_gcc_bytes_end, err);
@@ -219,7 +219,7 @@ static enum assay_status features_compile(const char *const *words, size_t n, en
 
 /* ---- links ---- */
 
-/* Reports whether a file is this program or a copy of it: copies keep its time. Builds within builds have one copy each. */
+/* Reports whether a file is this program or a copy of it, which has the same size and time. Builds within builds have one copy each. */
 static bool is_self(const char *path)
 {
 	struct stat a, b;
@@ -228,7 +228,7 @@ static bool is_self(const char *path)
 	       a.st_mtim.tv_nsec == b.st_mtim.tv_nsec;
 }
 
-/* Copies this program to `path` unless the copy exists. The program's own file may have been replaced, or may be during a build. */
+/* Copies this program to `path` unless the copy exists. The program's own file may have been replaced, or may be replaced in a build. */
 static enum assay_status copy_self(const char *path, struct assay_error *err)
 {
 	struct stat self;
@@ -246,7 +246,7 @@ static enum assay_status copy_self(const char *path, struct assay_error *err)
 	return st;
 }
 
-/* Appends the file and its identity, which changes if another file replaces it. */
+/* Appends the file's path and its size and time, which change if another file replaces it. */
 static void add_identity(const char *path, struct buf *out)
 {
 	char *real = realpath(path, NULL);
@@ -268,7 +268,7 @@ static enum assay_status link_one(const char *self, const char *links, const cha
 		add_identity(path, compilers);
 		buf_char(compilers, '\n');
 	}
-	if (link && !is_self(link)) { /* otherwise others may be using it */
+	if (link && !is_self(link)) { /* otherwise the link is right, and other processes may be using it */
 		unlink(link);
 		if (symlink(self, link))
 			st = assay_fail_errno(err, errno, "cannot make the link '%s'", link);
@@ -345,7 +345,7 @@ enum assay_status compiler_wrapper_link(const char *links, enum variant_kind kin
 
 /* ---- the build command ---- */
 
-/* Reports whether an absolute path is the compiler to which the link of its name leads. */
+/* Reports whether an absolute path is the compiler to which the link with its name leads. */
 static bool is_linked(const char *path)
 {
 	struct assay_error ignored;
@@ -357,7 +357,7 @@ static bool is_linked(const char *path)
 	return is;
 }
 
-/* Returns the text with links in place of compilers' absolute paths (CC=/usr/bin/gcc). free() it. */
+/* Returns the text with links in place of compilers' absolute paths (CC=/usr/bin/gcc). The caller frees it. */
 static char *with_links(const char *links, const char *text)
 {
 	static const char marks[] = " \t\n=;:&|()'\"";
@@ -400,7 +400,7 @@ char **compiler_wrapper_words(const struct compiler_wrapper *w, const char *cons
 			all[used++] = mem_format("%s=%s", compilers[i], value);
 		free(value);
 	}
-	/* A ccache that is not called by its link sees this program as the compiler, whatever it adds. */
+	/* A ccache that is not called by its link takes this program for the compiler, so it must hash the text of the kind. */
 	all[used++] =
 	    mem_format("CCACHE_EXTRAFILES=%s%s%s/%s", hashed ? hashed : "", hashed ? ":" : "", w->links, variant_kind_names[w->kind]);
 	*n_variables = used;
@@ -424,7 +424,7 @@ static enum assay_status append(const char *path, const struct buf *line, struct
 	return st;
 }
 
-/* Appends an argument, with COMPILER_WRAPPER_TREE for the tree's path, and spaces for tabs and line ends. */
+/* Appends an argument, with COMPILER_WRAPPER_TREE in place of the tree's path, and spaces in place of tabs and line ends. */
 static void add_word(const char *word, const char *tree, struct buf *out)
 {
 	size_t n = strlen(tree);
@@ -474,7 +474,7 @@ static void record_refusal(const struct assay_error *why)
 
 /* ---- one command ---- */
 
-/* Reports whether it names a file that configure, CMake or Meson makes to examine the compiler. */
+/* Reports whether configure, CMake or Meson makes a file with this name to examine the compiler. */
 static bool is_of_check(const char *name)
 {
 	return strncmp(text_file_name(name), "conftest", 8) == 0 || strstr(name, "CMakeFiles/CMakeScratch/") ||
@@ -496,7 +496,7 @@ static bool is_check(const struct compiler_command *c, const char *directory)
 	return is;
 }
 
-/* Removes from PATH the directories in which the name is this program. */
+/* Removes from PATH the directories in which `name` is this program. */
 static void leave_path(const char *name)
 {
 	char *path = mem_string(getenv("PATH") ? getenv("PATH") : ""), *rest = path, *directory;
@@ -514,7 +514,7 @@ static void leave_path(const char *name)
 	buf_release(&kept);
 }
 
-/* Adds options, before those of the command, which may override them. */
+/* Returns the command with the kind's options. They come first, so that options of the command override them. */
 static struct compiler_words words_with(enum variant_kind kind, const struct compiler_command *c, const char *const *words, size_t n)
 {
 	bool cxx = strstr(text_file_name(c->compiler[c->n_compiler - 1]), "++"), linker = kind == VARIANT_ALIGNED;
@@ -522,12 +522,12 @@ static struct compiler_words words_with(enum variant_kind kind, const struct com
 
 	for (size_t i = 0; i < n; i++) {
 		if (i == c->n_compiler && kind == VARIANT_ALIGNED) {
-			add(&all, "-falign-functions=64"); /* bytes of a cache line on most CPUs */
+			add(&all, "-falign-functions=64"); /* size of a cache line on most CPUs, bytes */
 		} else if (i == c->n_compiler) {
 			add(&all, "-g");
 			add(&all, "-fpatchable-function-entry=5");
 		}
-		if (strcmp(words[i], "-s") != 0) /* measured programs keep their symbols */
+		if (strcmp(words[i], "-s") != 0) /* measured programs need their symbols */
 			add(&all, words[i]);
 		linker |= strncmp(words[i], "-fuse-ld=", 9) == 0;
 	}
@@ -536,7 +536,7 @@ static struct compiler_words words_with(enum variant_kind kind, const struct com
 	return all;
 }
 
-/* Runs words[n], a compiler in the present PATH, as the kind requires. */
+/* Runs words[n], a compiler command, with the additions of the kind. */
 static enum assay_status compile(enum variant_kind kind, const char *const *words, size_t n, const struct compiler_command *c, int *status,
 				 struct assay_error *err)
 {
@@ -564,8 +564,8 @@ static enum assay_status compile(enum variant_kind kind, const char *const *word
 	}
 }
 
-/* Returns words[n] with the arguments of each response file (@FILE) in its place, as gcc and clang read it; updates *n. Ends with NULL;
- * freeargv() it (libiberty). */
+/* Returns words[n] with each response file (@FILE) replaced by its arguments, as gcc and clang do, then NULL. Updates *n. Free the result
+ * with freeargv() (libiberty). */
 static char **words_expanded(const char *const *words, size_t *n)
 {
 	char **given = mem_new(*n + 1, sizeof(*given)), **all = given;
@@ -592,7 +592,7 @@ static enum assay_status record_and_compile(enum variant_kind kind, const char *
 	compiler_command_parse(expanded, n, &c);
 	if (is_check(&c, directory ? directory : "")) {
 		kind = VARIANT_PLAIN;
-		st = append(getenv(RECORD), &(const struct buf)BUF_INIT, err); /* empty: only notes that a compiler was called */
+		st = append(getenv(RECORD), &(const struct buf)BUF_INIT, err); /* appends nothing: checks that it can be written */
 	} else {
 		st = record(c.compiler[c.n_compiler - 1], directory ? directory : "", expanded, n, err);
 	}
@@ -613,7 +613,7 @@ enum assay_status compiler_wrapper_run(int argc, char **argv, int *status, struc
 	enum assay_status st;
 
 	*status = 0;
-	for (size_t i = 0; i < n; i++) /* the wrapper replaces another compiler in PATH, and after ccache too */
+	for (size_t i = 0; i < n; i++) /* this program stands in PATH in place of a compiler, also as an argument of ccache */
 		words[i] = i <= 1 && is_wrapped(text_file_name(argv[i])) && is_self(argv[i]) ? text_file_name(argv[i]) : argv[i];
 	leave_path(text_file_name(words[0]));
 	while (name && variant_kind_names[kind] && strcmp(variant_kind_names[kind], name) != 0)

@@ -1,8 +1,8 @@
 /* Builds a reference of a git repository, or a directory, with a build command.
  *
- * Sources are laid out and built in CACHE/HASH, where they stay; CACHE/HASH.partial exists until the build is complete. A lock that dies
- * with its holder allows one build at a time. The helper holds a second lock until the last process of a build has ended, so that nothing
- * is removed while it is being written. */
+ * Sources are written to and built in CACHE/HASH, where they stay. CACHE/HASH.partial exists until the build is complete. A lock, which
+ * ends with the process that holds it, allows one build at a time. The helper holds a second lock until the last process of a build has
+ * ended, so that nothing is removed while it is being written. */
 #include "runs/inside/variants/variant.h"
 
 #include "base/buf.h"
@@ -30,7 +30,7 @@
 #define HASH_DIGITS	  32
 #define RECORD_BYTES_MAX  (256u << 20)
 #define PROGRAM_BYTES_MAX (1u << 30)
-#define SHOWN_BYTES	  300 /* characters of a compiler's command in messages */
+#define SHOWN_BYTES	  300 /* characters of a compiler command in messages */
 #define RECORD_SUFFIX	  ".commands"
 
 const char *const variant_reason_codes[] = { "built", "no_compiler", "build_failed", "build_differs", "not_probed" };
@@ -38,15 +38,15 @@ const char *const variant_reason_codes[] = { "built", "no_compiler", "build_fail
 struct building {
 	const struct variant_request *request;
 	const volatile sig_atomic_t *cancelled;
-	const char *repository, *reference; /* where sources come from git */
-	char *folder;			    /* the cache, absolute */
-	char *running;			    /* locked while any process of the build lives; NULL before it starts */
-	char *git_directory;		    /* "--git-dir=..." of our repository for the files of a directory; NULL: sources from git */
-	char *links;			    /* directory of links named like compilers */
-	char *compilers;		    /* their files, a line each */
+	const char *repository, *reference; /* source of the files if request->directory is NULL */
+	char *folder;			    /* the cache, absolute path */
+	char *running;			    /* file locked while any process of the build lives; NULL before the lock is taken */
+	char *git_directory; /* "--git-dir=..." of a temporary repository for the files of a directory; NULL: sources from git */
+	char *links;	     /* directory of links named like compilers */
+	char *compilers;     /* lines with the compilers' files (compiler_wrapper_link()) */
 	size_t n_compilers;
 	char *whole, *partial, *log, *record;
-	struct buf said; /* for the log */
+	struct buf said; /* text for the log */
 	struct variant *out;
 	struct assay_error *err;
 };
@@ -88,7 +88,7 @@ static enum assay_status run(struct building *b, const char *const *words, size_
 	return ASSAY_OK;
 }
 
-/* Returns "WHAT failed: ...", with the line that gives the reason. free() it. */
+/* Returns "WHAT failed: ...", with the line of output that gives the reason. The caller frees it. */
 static char *failure(const struct building *b, const char *what, const struct local_said *said)
 {
 	char shown[LOCAL_LINE_BYTES];
@@ -115,23 +115,23 @@ static enum assay_status must(struct building *b, const char *what, const char *
 
 /* ---- git ---- */
 
-/* A version's commit, and the files of its repository. */
+/* A version's commit, and the objects of its repository. */
 struct repository {
-	char *objects, *shallow; /* absolute paths; the second need not exist */
+	char *objects, *shallow; /* absolute paths; `shallow` may not exist */
 	char commit[VARIANT_COMMIT_BYTES];
 };
 
-/* Questions to git, and the layout of a commit.
+/* Queries to git, and checkout of a commit.
  *
- * The work tree gets a repository of its own that borrows the objects of the other one. Nothing is written into that one; its work tree,
- * index, hooks and configuration do not matter, and commits on no branch are available too. It is not cloned: git 2.39.4 and later require
- * a permission (safe.directory) to clone a repository of another user, even if it is readable. */
+ * The work tree gets a repository of its own that borrows the objects of the original one. Nothing is written into the original. Its work
+ * tree, index, hooks and configuration do not matter, and commits on no branch are available too. It is not cloned: git 2.39.4 and later
+ * require a permission (safe.directory) to clone a repository of another user, even if it is readable. */
 
 #define WORDS(...)	       (const char *const[]){ __VA_ARGS__ }, sizeof((const char *const[]){ __VA_ARGS__ }) / sizeof(char *)
 #define RUN(b, said, ...)      run(b, WORDS(__VA_ARGS__), GIT_MS, NULL, said)
 #define MUST(b, what, ms, ...) must(b, what, WORDS(__VA_ARGS__), ms)
 
-/* Returns git's output without its last line end; NULL if git failed. free() it. */
+/* Returns git's output without its last line end; NULL if git failed. The caller frees it. */
 static char *answer_of(const struct local_said *said)
 {
 	size_t end = said->out_bytes;
@@ -143,7 +143,7 @@ static char *answer_of(const struct local_said *said)
 	return mem_bytes(said->out, end);
 }
 
-/* Finds the objects, and the list of commits without parents (shallow): for a linked work tree, those of the main one. */
+/* Finds the objects, and the list of commits without parents (shallow). A linked work tree uses those of its main one. */
 static enum assay_status find_objects(struct building *b, struct repository *out)
 {
 	struct local_said said = { .ok = false };
@@ -230,7 +230,7 @@ static enum assay_status borrow_objects(struct building *b, const struct reposit
 	return st;
 }
 
-/* For builds that ask `git describe`. */
+/* Copies the tags, for builds that call `git describe`. */
 static enum assay_status copy_tags(struct building *b)
 {
 	struct local_said said = { .ok = false };
@@ -253,8 +253,8 @@ static enum assay_status remove_tree(struct building *b, const char *path)
 	return MUST(b, "removing an earlier build", REMOVE_MS, "rm", "-rf", "--", path);
 }
 
-/* Sets the hash of the directory's files, without those that .gitignore excludes: objects of another build would be taken for this one's.
- * Adds the files to a repository of ours, as git does: `git_directory`. */
+/* Sets the commit to the hash of the directory's files, without those that .gitignore excludes: objects of another build would count as
+ * this one's. Adds the files to the temporary repository `git_directory`, as git does. */
 static enum assay_status import_directory(struct building *b)
 {
 	char *sources = mem_format("%s/sources", b->folder), *real = realpath(b->request->directory, NULL), *tree = NULL;
@@ -283,7 +283,7 @@ static enum assay_status import_directory(struct building *b)
 	return st;
 }
 
-/* Writes the sources to `whole`, which it makes. */
+/* Writes the sources to `whole`, a new directory. */
 static enum assay_status lay_out(struct building *b, const struct repository *repository)
 {
 	char *work = mem_format("--work-tree=%s", b->whole);
@@ -316,7 +316,7 @@ static void leave_places(struct building *b)
 	b->whole = b->partial = b->log = b->record = NULL;
 }
 
-/* Adds the identity of everything that a variant adds: this program, the options, and files that they name. */
+/* Adds the identity of everything that a variant adds to a build: this program, the options, and the files that they name. */
 static void add_additions(const struct variant_request *r, struct buf *text)
 {
 	char *lines = mem_string(r->options ? r->options : ""), *rest = lines, *line;
@@ -337,7 +337,7 @@ static void add_additions(const struct variant_request *r, struct buf *text)
 	free(lines);
 }
 
-/* Names the places by a hash. Each text is preceded by its length: no two builds give the same bytes. */
+/* Names the files of a build by a hash. Each text is preceded by its length, so that no two builds hash the same bytes. */
 static void name_places(struct building *b, enum variant_kind kind)
 {
 	const struct variant_request *r = b->request;
@@ -387,7 +387,7 @@ static bool is_whole(const struct building *b)
 	return lstat(b->whole, &info) == 0 && S_ISDIR(info.st_mode) && access(b->partial, F_OK) != 0;
 }
 
-/* Removes leftovers of builds that failed or were killed: no other process builds while we hold the lock. */
+/* Removes leftovers of builds that failed or were killed. No other process builds while this one holds the lock. */
 static enum assay_status remove_leftovers(struct building *b)
 {
 	char **names;
@@ -409,7 +409,7 @@ static enum assay_status remove_leftovers(struct building *b)
 
 /* ---- the build ---- */
 
-/* Syncs the build before it removes its marker: even after a power failure, a build without a marker is complete. */
+/* Syncs the build before removing its marker: even after a power failure, a build without a marker is complete. */
 static enum assay_status make_whole(struct building *b)
 {
 	int folder = open(b->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -422,7 +422,7 @@ static enum assay_status make_whole(struct building *b)
 	return st;
 }
 
-/* Finds `path`, also in an existing build. Refuses a link that leads out of it. */
+/* Finds request->path in a new or existing build. Refuses a link that leads out of the build. */
 static enum assay_status find_path(struct building *b, char **out)
 {
 	const char *name = b->request->path;
@@ -509,7 +509,7 @@ static enum assay_status make(struct building *b, enum variant_kind kind, const 
 	return st;
 }
 
-/* Writes the log, which is for users: its failure replaces no other reason. */
+/* Writes the log for users. A failure is ignored, because it must not replace another reason. */
 static void keep_log(struct building *b)
 {
 	struct assay_error ignored;
@@ -519,7 +519,7 @@ static void keep_log(struct building *b)
 	buf_clear(&b->said);
 }
 
-/* *lock: -1, or held. */
+/* Finds the build of this kind, or makes it. *lock: descriptor of the lock; -1 if not held yet. */
 static enum assay_status find_or_make(struct building *b, enum variant_kind kind, const struct repository *repository, int *lock)
 {
 	enum assay_status st = ASSAY_OK;
@@ -527,7 +527,7 @@ static enum assay_status find_or_make(struct building *b, enum variant_kind kind
 	name_places(b, kind);
 	if (!is_whole(b) && *lock < 0)
 		st = wait_for_lock(b, lock);
-	if (!st && !is_whole(b)) { /* another process may just have built it */
+	if (!st && !is_whole(b)) { /* another process may have built it meanwhile */
 		st = make(b, kind, repository);
 		keep_log(b);
 	}
@@ -538,9 +538,9 @@ static enum assay_status find_or_make(struct building *b, enum variant_kind kind
 
 struct commands {
 	const char *tree;    /* directory of the build */
-	char *text, **lines; /* [n], sorted, unique */
+	char *text, **lines; /* [n] commands in `text`, sorted, unique */
 	size_t n;
-	const char *refused; /* the first reason; NULL: none */
+	const char *refused; /* reason for the first refused command; NULL if none */
 };
 
 static enum assay_status commands_read(const char *tree, struct commands *out, struct assay_error *err)
@@ -571,8 +571,8 @@ static void commands_release(struct commands *commands)
 	mem_free(commands->text, commands->lines);
 }
 
-/* Reports whether a command compiled or linked only files that no longer exist. Scripts that examine a compiler run such commands: the
- * names of their files differ from build to build, since they contain the process id. */
+/* Reports whether a command compiled or linked only files that no longer exist. Scripts that examine a compiler run such commands. Their
+ * files' names contain a process id, so they differ from build to build. */
 static bool is_of_removed(const char *tree, const char *line)
 {
 	struct buf text = BUF_INIT;
@@ -604,7 +604,7 @@ static bool is_of_removed(const char *tree, const char *line)
 	return !there;
 }
 
-/* Returns the first command that the other build does not have, NULL if there is none. */
+/* Returns the first command of `a` that `b` does not have; NULL if there is none. */
 static const char *only_in(const struct commands *a, const struct commands *b)
 {
 	for (size_t i = 0; i < a->n; i++)
@@ -614,7 +614,7 @@ static const char *only_in(const struct commands *a, const struct commands *b)
 	return NULL;
 }
 
-/* Returns the command for a message; with the compiler's file only if that differs. */
+/* Returns a command for a message. Shows the compiler's file only if that differs from the file in `other`. The caller frees it. */
 static char *shown_command(const char *line, const char *other)
 {
 	size_t n = line ? strcspn(line, "\t") : 0;
@@ -676,7 +676,7 @@ static enum assay_status check(struct building *b, const char *plain_tree)
 	return st;
 }
 
-/* ---- the whole ---- */
+/* ---- plain build and variant ---- */
 
 static enum assay_status make_folder(struct building *b)
 {
@@ -692,7 +692,7 @@ static enum assay_status make_folder(struct building *b)
 	return st;
 }
 
-/* Builds the plain build and the variant. */
+/* Makes the plain build, then the variant. */
 static enum assay_status build_both(struct building *b, const struct repository *repository, int *lock)
 {
 	enum variant_kind kind = b->request->kind;
