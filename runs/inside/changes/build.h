@@ -13,7 +13,7 @@ struct build {
 
 /* Opens a build. *out is overwritten; call build_release(). `least` as in image_open(); errors as image_open() and functions_read(). */
 enum assay_status build_open(const char *path, enum image_detail least, struct build *out, struct assay_error *err);
-void build_release(struct build *build); /* accepts zeroed */
+void build_release(struct build *build); /* accepts a zeroed struct */
 
 /* Returns the function that a call to this address reaches, directly or through the linkage table; FUNCTIONS_NONE if the build has none. */
 size_t build_callee(const struct build *build, uint64_t address);

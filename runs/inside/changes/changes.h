@@ -85,7 +85,7 @@ struct changes {
  * source_read(), and ASSAY_E_NODATA if no source file of a build is in its commit. */
 enum assay_status changes_find(struct build *old, struct build *new, const struct changes_options *options, struct changes *out,
 			       struct assay_error *err);
-void changes_release(struct changes *changes); /* accepts zeroed */
+void changes_release(struct changes *changes); /* accepts a zeroed struct */
 
 /* Describes the changes in a document. `all`: also lists for users the functions whose code is the same. */
 void changes_document(const struct changes *changes, bool all, struct document *d);

@@ -55,13 +55,13 @@ struct call {
 };
 
 struct functions {
-	struct function *items; /* [n] */
+	struct function *items; /* n elements */
 	size_t n, capacity;
-	struct body *bodies; /* [n_bodies] */
+	struct body *bodies; /* n_bodies elements */
 	size_t n_bodies, bodies_capacity;
-	struct inlined *inlines; /* [n_inlines] */
+	struct inlined *inlines; /* n_inlines elements */
 	size_t n_inlines, inlines_capacity;
-	struct range *ranges; /* [n_ranges] */
+	struct range *ranges; /* n_ranges elements */
 	size_t n_ranges, ranges_capacity;
 	struct call *calls; /* [n_calls] calls from the debug information; some appear twice */
 	size_t n_calls, calls_capacity;
@@ -77,7 +77,7 @@ struct functions {
 /* Reads the functions. *out is overwritten; call functions_release() before image_release(). ASSAY_E_FORMAT: the debug information is
  * damaged or of an unsupported kind (split into .dwo files). ASSAY_E_LIMIT: it is nested too deep. O(bytes of debug information). */
 enum assay_status functions_read(const struct image *image, struct functions *out, struct assay_error *err);
-void functions_release(struct functions *functions); /* accepts zeroed */
+void functions_release(struct functions *functions); /* accepts a zeroed struct */
 
 /* Returns the body with this address in one of its ranges; SIZE_MAX if there is none. O(log n). */
 size_t functions_body_at(const struct functions *functions, uint64_t address);

@@ -73,7 +73,7 @@ struct seen {
 };
 
 struct seen_list {
-	struct seen *items; /* [n] */
+	struct seen *items; /* n elements */
 	size_t n, capacity;
 };
 

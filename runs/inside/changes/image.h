@@ -83,7 +83,7 @@ const char *image_architecture(const void *bytes, size_t n);
  * (IMAGE_NAMELESS) none. *out is overwritten; call image_release(). ASSAY_E_FORMAT with fault and remedy: not ELF, another machine, an
  * object file, damaged, stripped, built without -g. */
 enum assay_status image_open(const char *path, enum image_detail least, struct image *out, struct assay_error *err);
-void image_release(struct image *image); /* accepts zeroed */
+void image_release(struct image *image); /* accepts a zeroed struct */
 
 /* Checks that the image's instructions can be decoded; otherwise returns ASSAY_E_FORMAT. */
 enum assay_status image_check_decoded(const struct image *image, struct assay_error *err);

@@ -14,7 +14,7 @@ struct map {
 
 bool map_get(const struct map *map, uint64_t key, size_t *value); /* returns false, and leaves *value unchanged, if the key is not there */
 void map_set(struct map *map, uint64_t key, size_t value);	  /* adds or replaces; O(1) */
-void map_release(struct map *map);				  /* accepts zeroed */
+void map_release(struct map *map);				  /* accepts a zeroed struct */
 
 uint64_t map_mix(uint64_t a, uint64_t b);	/* combines two numbers into one, for keys and hashes */
 uint64_t map_hash(const char *bytes, size_t n); /* hash of a text; differs between processes */
@@ -39,6 +39,6 @@ const char *intern_find(const struct intern *intern, const char *text); /* NULL 
 const char *intern_bytes(struct intern *intern, const char *bytes, size_t n);
 /* Returns the set's copy of a path, with `directory` (may be NULL) before a relative one. Removes "//", "/./", and if possible "/../". */
 const char *intern_path(struct intern *intern, const char *directory, const char *path);
-void intern_release(struct intern *intern); /* accepts zeroed */
+void intern_release(struct intern *intern); /* accepts a zeroed struct */
 
 #endif

@@ -22,7 +22,7 @@ struct source_tree {
 };
 
 struct source {
-	struct hunk *hunks; /* [n_hunks] */
+	struct hunk *hunks; /* n_hunks elements */
 	size_t n_hunks, capacity;
 	struct source_tree old, new;
 	size_t outside; /* hunks outside functions of both builds; set by changes_find() */
@@ -32,7 +32,7 @@ struct source {
  * such repository or reference. */
 enum assay_status source_read(const char *repository, const char *old_reference, const char *new_reference, struct source *out,
 			      struct assay_error *err);
-void source_release(struct source *source); /* accepts zeroed */
+void source_release(struct source *source); /* accepts a zeroed struct */
 
 /* Parses the output of `git diff -U0` with the prefixes a/ and b/. ASSAY_E_FORMAT names the line. */
 enum assay_status source_parse(const char *text, size_t n, struct source *source, struct assay_error *err);

@@ -116,7 +116,7 @@ static void callee_learn(struct thread *t, struct waiting_loop *loop)
 
 		loop->callees[loop->n++] = w->went_on_in;
 		w->learns = true;
-		if (c->calls == w->went_on_calls + 1) { /* the look has failed */
+		if (c->calls == w->went_on_calls + 1) { /* the call belongs to a failed look */
 			c->calls--;
 			loop->owed -= loop->owed != 0;
 		}

@@ -61,7 +61,7 @@ struct line {
 static const double gaps[GAPS] = { 1, 2, 3.5, 8, 45, 350, WINDOW_ACCESSES };
 
 static struct line *lines;     /* [SHARERS], a hash table by line */
-static struct sharer *sharers; /* [SHARERS / 2] */
+static struct sharer *sharers; /* SHARERS / 2 elements */
 static uint32_t n_sharers, stamp, lines_mask;
 static struct spin threads_held, evaluation; /* lock behind threads_lock(); lock of the evaluation */
 

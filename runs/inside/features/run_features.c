@@ -24,7 +24,7 @@ struct part {
 };
 
 struct parts {
-	struct part *items; /* [n] */
+	struct part *items; /* n elements */
 	size_t n, capacity;
 	size_t unique; /* number of items after the last parts_join() */
 };

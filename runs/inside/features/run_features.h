@@ -61,6 +61,6 @@ void run_features_text(const struct run_features *f, struct buf *out);
 
 /* Returns the feature with this name; NULL if there is none. */
 const struct run_feature *run_features_find(const struct run_features *f, const char *name);
-void run_features_release(struct run_features *f); /* accepts zeroed */
+void run_features_release(struct run_features *f); /* accepts a zeroed struct */
 
 #endif

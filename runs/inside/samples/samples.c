@@ -51,9 +51,9 @@ struct source {
 	size_t damaged;	      /* packed file: offset of the first damage; 0 if none */
 	bool in_order;	      /* keep the order of recording, without time in the function itself */
 	unsigned thin_log2;   /* takes one of 1 << thin_log2 samples */
-	struct chunk *chunks; /* [n_chunks] */
+	struct chunk *chunks; /* n_chunks elements */
 	size_t n_chunks, capacity;
-	struct total *totals; /* [n_totals] */
+	struct total *totals; /* n_totals elements */
 	size_t n_totals, totals_capacity;
 };
 

@@ -58,11 +58,11 @@ struct samples {
 	enum record_back_end back_end;
 	uint64_t pid, started_ns, started_ticks;
 	double ns_per_tick;
-	char **counters; /* [n_counters] */
+	char **counters; /* n_counters elements */
 	size_t n_counters;
 	struct samples_function *functions; /* [n_functions], in the order of the file */
 	size_t n_functions;
-	struct samples_info *infos; /* [n_infos] */
+	struct samples_info *infos; /* n_infos elements */
 	size_t n_infos;
 	struct sample *items; /* [n], by function, thread, ordinal */
 	size_t n;
@@ -89,7 +89,7 @@ enum assay_status samples_parse(const char *name, const void *bytes, size_t n, s
  * chosen by a hash of thread and start. Needs a third of the time. O(n). */
 enum assay_status samples_parse_in_order(const char *name, const void *bytes, size_t n, unsigned thin_log2, struct samples *out,
 					 struct assay_error *err);
-void samples_release(struct samples *samples); /* accepts zeroed */
+void samples_release(struct samples *samples); /* accepts a zeroed struct */
 
 const char *samples_info(const struct samples *samples, const char *key); /* returns the last value; NULL if there is none */
 /* Keys of numbers that the emulation could not see. samples_info_number() returns 0 if unknown. */
@@ -118,7 +118,7 @@ struct samples_total {
 };
 /* Finds the calls of a function. *out is overwritten; call samples_total_release(). O(threads of the function * log(samples)). */
 void samples_total_find(const struct samples *samples, size_t function, struct samples_total *out);
-void samples_total_release(struct samples_total *total); /* accepts zeroed */
+void samples_total_release(struct samples_total *total); /* accepts a zeroed struct */
 
 /* Finds the counters whose sum is the unit of work of vectors: instructions, or their substitute in the back end. Returns their number; 0
  * if vectors are not divided. */

@@ -43,7 +43,7 @@ struct samples_join {
 /* Joins runs[n] of one program with one input, 1 <= n <= SAMPLES_RUNS_MAX. ASSAY_E_USAGE: their back ends or inputs differ. *out is
  * overwritten; call samples_join_release() before releasing the runs. Functions are equal if module, name and address are. O(samples). */
 enum assay_status samples_join(const struct samples *const *runs, size_t n, struct samples_join *out, struct assay_error *err);
-void samples_join_release(struct samples_join *join); /* accepts zeroed */
+void samples_join_release(struct samples_join *join); /* accepts a zeroed struct */
 
 /* Fills vector[n_columns] of row i of a joined function, as samples_vector() does: each counter divided by the work of its own run. */
 void samples_join_vector(const struct samples_join *join, size_t function, size_t i, bool alone, double *vector);

@@ -64,7 +64,7 @@ struct variant {
  * ASSAY_OK and a reason in *out. ASSAY_E_NOTFOUND: no repository, commit or directory, or the plain build did not make `path`.
  * ASSAY_E_FORMAT: `path` leads out of the tree. ASSAY_E_IO. Cost: at most two builds; reads each file of a directory. */
 enum assay_status variant_build(const struct variant_request *request, struct variant *out, struct assay_error *err);
-void variant_release(struct variant *variant); /* accepts zeroed */
+void variant_release(struct variant *variant); /* accepts a zeroed struct */
 
 /* Finds the commit of a reference in a repository, without building or writing. Errors as in variant_build(). */
 enum assay_status variant_commit(const char *repository, const char *reference, const volatile sig_atomic_t *cancelled,

@@ -224,7 +224,7 @@ void plan::hold_sums()
 	std::vector<bool> left(number_of_loops(cfun), false);
 	basic_block block;
 
-	left[0] = true; /* the function */
+	left[0] = true; /* the function itself */
 	FOR_EACH_BB_FN(block, cfun)
 	if (is_left(block, work[block->index]))
 		for (class loop *loop = block->loop_father; loop; loop = loop_outer(loop))
