@@ -87,9 +87,9 @@ enum assay_status changes_find(struct build *old, struct build *new, const struc
 			       struct assay_error *err);
 void changes_release(struct changes *changes); /* accepts a zeroed struct */
 
-/* Describes the changes in a document. `all`: also lists for users the functions whose code is the same. */
+/* Describes the changes in a document. `all`: also lists, for users, functions that differ only in line numbers or in the source. */
 void changes_document(const struct changes *changes, bool all, struct document *d);
-/* Lists for the probe the entry points of functions to be measured that both builds have, in one of the builds. Returns their number. */
+/* Lists the entry points, in one build, of the functions that the probe is to measure and that both builds have. Returns their number. */
 size_t changes_list(const struct changes *changes, bool of_old, struct buf *out);
 
 #endif

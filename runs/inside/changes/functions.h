@@ -13,7 +13,7 @@
 #define FUNCTIONS_LINES_MAX	64
 
 struct range {
-	uint64_t low, high; /* [low, high) */
+	uint64_t low, high; /* first address, and the address after the last */
 };
 
 /* A function of the source. */

@@ -140,7 +140,7 @@ static void cut_functions(struct functions *f)
 		struct function *function = &f->items[order[i]];
 		const struct function *later = i + 1 < f->n ? &f->items[order[i + 1]] : NULL;
 
-		/* functions on one line have the same next one; functions inside another (_ZZ: lambda, local class) do not end it */
+		/* functions on one line share the next function; a function inside another (_ZZ: lambda, local class) is no next one */
 		if (later && later->present && strncmp(later->symbol, "_ZZ", 3) != 0 &&
 		    (later->file != function->file || later->line > function->line))
 			next = later;

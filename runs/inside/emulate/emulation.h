@@ -72,9 +72,9 @@
 	X(COPIED_BYTES, "emulated:copied_bytes")   /* bytes written by mem* and str* functions */                                          \
 	X(WAITED, "emulated:waited")		   /* accesses and blocks in waiting loops; no other counter includes them */              \
 	X(SIMULATED, "emulated:simulated")	   /* accesses in simulated windows, from which all rows below are scaled */               \
-	X(HITM_TRUE, "emulated:hitm_true_milli")   /* potential HITM caused by true sharing, in thousandths */                             \
-	X(HITM_FALSE, "emulated:hitm_false_milli") /* potential HITM caused by false sharing, in thousandths */                            \
-	X(HITM_SEEN, "emulated:hitm_seen")	   /* HITM events in the directory; depend on the actual order of threads */               \
+	X(HITM_TRUE, "emulated:hitm_true_milli")   /* potential hits on modified lines (HITM) by true sharing, in thousandths */           \
+	X(HITM_FALSE, "emulated:hitm_false_milli") /* potential HITM by false sharing, in thousandths */                                   \
+	X(HITM_SEEN, "emulated:hitm_seen")	   /* HITM events in the directory; they depend on the actual order of threads */          \
 	X(L1_MISSES, "emulated:l1_misses")                                                                                                 \
 	X(L2_MISSES, "emulated:l2_misses")                                                                                                 \
 	X(REMOTE, "emulated:remote")		   /* L2 misses on a page that a thread of another node wrote first */                     \
@@ -103,7 +103,7 @@ struct invocation {
 	uint64_t ordinal, start, duration;
 	uint32_t depth, flags;
 	uint32_t threads;     /* threads alive when the call ended */
-	uint32_t parent;      /* sampled invocation that contains this one; NONE if this one is the thread */
+	uint32_t parent;      /* sampled invocation that contains this one; NONE for the thread's own */
 	uint32_t caller;      /* number of the selected function that made the call; NONE if there is none */
 	uint64_t last_window; /* last window in which the call was active */
 	struct counts counts; /* while active: the thread's counts at the start of the call; afterwards: the counts of the call */
@@ -413,7 +413,7 @@ static inline struct thread *thread_at(size_t i)
 void *pages_map(size_t bytes);
 void runtime_finish(void);
 
-/* simulate.c */
+/* Functions of simulate.c. */
 enum access { ACCESS_READ, ACCESS_WRITE };
 bool simulate_init(struct thread *t); /* returns false if there is no memory */
 /* Simulates an atomic access that hot.left counts already. `elsewhere`: a write to another page than the last write, not counted yet. */
@@ -422,10 +422,10 @@ void simulate_range(uintptr_t address, size_t bytes, enum access access);
 void simulate_anew(struct thread *t);	 /* clears recent lines, because the window or the invocation has changed */
 void touch_visited(struct touch *touch); /* ends the current visit */
 
-/* simulate.c: start and end of memory blocks */
+/* Functions of simulate.c: start and end of memory blocks. */
 void memory_begins(uintptr_t address, size_t bytes); /* records that a memory block starts or ends here */
 
-/* emulate_functions.c */
+/* Functions of emulate_functions.c. */
 struct function {
 	uint32_t number; /* NONE if the function is not selected */
 	bool library;	 /* result of record_is_library() */
@@ -480,7 +480,7 @@ struct callee {
 	struct callee_meetings meetings;
 };
 
-/* frames.c. Callees are numbered per thread, from 1. */
+/* Functions of frames.c. Callees are numbered per thread, from 1. */
 bool frames_init(struct thread *t);	  /* returns false if there is no memory */
 void frames_unwind_all(struct thread *t); /* ends all active calls and the thread's own invocation */
 void frames_forget(struct thread *t);	  /* after fork(): drops invocations that started in the parent */
@@ -492,7 +492,7 @@ void callee_sum(struct thread *t, uint32_t callee, const struct counts *now, str
 void callee_pretend(struct thread *t, uint32_t callee, void (*happens)(struct thread *t)); /* calls happens() as if in a call of it */
 void counts_end(const struct thread *t, struct counts *c); /* replaces counts at a start by the counts since */
 
-/* windows.c */
+/* Functions of windows.c. */
 void threads_lock(void); /* while it is held, hooks in signal handlers do nothing */
 void threads_unlock(void);
 uint64_t window_next_simulated(uint64_t window); /* returns `window`, or the next simulated window */
@@ -508,7 +508,7 @@ void evaluate_wait(struct thread *t, uint64_t touches); /* waits for room in the
 /* Evaluates all remaining windows. Writes the counts so far of threads that have not ended, and the totals. `names`: [COUNTERS]. */
 void evaluate_all(const char *const *names);
 
-/* threads.c */
+/* Functions of threads.c. */
 void threads_init(void);
 void threads_finish(void);
 void threads_stop(void);

@@ -20,7 +20,7 @@
 #define CALLEES	       (PLACES / 2) /* functions that one thread calls; events of further ones belong to their callers */
 #define CALLEES_SPARE  16	    /* for handlers that interrupt the allocation of the last callee */
 #define STEP_SIMULATED 512u	    /* samples of calls in simulated windows after which half as many calls are sampled */
-#define STEP_SKIPPED   128u	    /* the same for calls in skipped windows */
+#define STEP_SKIPPED   128u	    /* samples of calls in skipped windows after which half as many calls are sampled */
 #define STEP_MOST      (1u << 30)
 /* Number of samples of the first thread after which these two limits halve, and 1/n of it for the n-th thread: files are limited. */
 #define SAMPLES_HALVED 256u
@@ -96,7 +96,7 @@ static inline uint32_t place_hash(uintptr_t site)
 	return (uint32_t)((site * 0x9e3779b97f4a7c15u) >> 40) % PLACES;
 }
 
-/* Adds a callee and returns its number; NONE if there are too many. A handler may interrupt this and do the same. Each takes its own
+/* Adds a callee and returns its number; NONE if there are too many. A handler may interrupt this and add a callee too. Each takes its own
  * number, and a callee can be found only once it is complete. */
 static __attribute__((noinline)) uint32_t callee_new(struct thread *t, uintptr_t site)
 {

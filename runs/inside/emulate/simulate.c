@@ -9,8 +9,8 @@
 
 #define RANGE_STEP_BYTES 16u /* bytes per access in a range: the width of the machine's moves */
 #define LINE_BYTES	 (1u << LINE_BITS)
-#define L1_SETS		 64u   /* 32 KiB */
-#define L2_SETS		 1024u /* 512 KiB */
+#define L1_SETS		 64u   /* 32 KiB of lines */
+#define L2_SETS		 1024u /* 512 KiB of lines */
 #define TLB_SETS	 8u    /* 64 entries */
 #define STLB_SETS	 128u  /* 1024 entries */
 #define SETS		 (L1_SETS + L2_SETS + TLB_SETS + STLB_SETS)

@@ -269,7 +269,7 @@ static uint64_t thread_advance(struct thread *t, uint64_t window)
 	return next;
 }
 
-/* Starts a wait, in which others do not wait for this thread's windows. */
+/* Starts a wait, in which other threads do not wait for this thread's windows. */
 static void thread_wait_begin(struct thread *t)
 {
 	waiting_stop();

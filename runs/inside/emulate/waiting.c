@@ -1,18 +1,18 @@
 /* Recognizes waiting for another thread, in a loop around sched_yield() or around atomic operations only. A look is one iteration of such a
  * loop. The number of looks before the thread can go on is random, and is no work. So from sched_yield() on nothing counts, and no logical
- * time passes, until the thread goes on. A thread goes on if it accesses an address that it has not accessed while waiting, changes a value
- * in memory, calls a function that no look in this loop has called, or takes more basic blocks than a look may have. The first, failed look
- * is counted instead of the successful one. The excess of the successful look over a failed one is added. So only successful looks count.
- * As long as no look of a loop has failed after sched_yield(), all its events count. The excess is subtracted once a look has failed. If
- * the loop calls no function between a successful look and the next sched_yield(), there was no first failed look.
+ * time passes, until the thread goes on. A thread goes on if it accesses an address for the first time while waiting, changes a value in
+ * memory, calls a function that no look has called, or takes too many basic blocks. The first, failed look is counted instead of the
+ * successful one. The excess of the successful look over a failed one is added. So only successful looks count. As long as no look of a
+ * loop has failed after sched_yield(), all its events count. The excess is subtracted once a look has failed. If the loop calls no function
+ * between a successful look and the next sched_yield(), there was no first failed look.
  *
- * Without sched_yield(), a polling loop is recognized by an atomic operation that finds the same value at the same address again, while no
- * atomic operation of the thread has changed anything. Such a loop may also be work that checks whether to stop. So its counts are added
- * after all, except in two cases. Either another thread has changed the polled value, and the loop ends without a change of its own. Or the
- * thread goes on with sched_yield() or a wait in the library. A wait that ends with the second look looks like work, and counts.
+ * Without sched_yield(), a polling loop is recognized by its atomic operation. The operation finds the same value at the same address
+ * again, and the thread has changed nothing by atomic operations meanwhile. Such a loop may also be work that checks whether to stop. So
+ * its counts are added after all, except in two cases: another thread has changed the polled value, and the loop ends without a change of
+ * its own; or the thread goes on with sched_yield() or a wait in the library. A wait that ends with the second look counts.
  *
- * A signal handler that interrupts a wait is no look. Its work counts, and the wait continues when it ends. A handler that runs between two
- * instructions here finds the emulation's own work active, and the handler's work does not count. */
+ * A signal handler that interrupts a wait is no look. Its work counts, and the wait continues when it ends. If a handler runs between two
+ * instructions here, its work does not count. */
 #include "runs/inside/emulate/emulation.h"
 
 #include <sched.h>

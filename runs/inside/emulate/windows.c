@@ -4,13 +4,13 @@
  * Potential HITM is the cost that threads may cause each other by touching a line in the same window, in whatever order they happened to
  * run. It depends on the distances between the accesses of each thread, not on their times. Let a line be in use for T accesses of the
  * window, and let a thread access it g accesses after its last access. That access is treated as one of T / g, in a random order with the
- * accesses of the other threads. The other threads make m accesses; one of them, u, makes r reads and w writes. Then the last access before
- * the thread's that is not a read of u is a write of u with probability w / (T / g + m - r). These probabilities are summed over the
- * thread's accesses, each with its own gap, and over the other threads. So consecutive accesses cost little, unless others are as frequent.
+ * accesses of the other threads. The other threads make m accesses; one of them, u, makes r reads and w writes. Apart from reads of u, the
+ * access before that one is a write of u with probability w / (T / g + m - r). These probabilities are summed over the thread's accesses,
+ * each with its own gap, and over the other threads. So consecutive accesses cost little, unless other threads access the line as often.
  * Memory blocks that never existed at the same time do not count (simulate.c).
  *
- * The cost is true sharing with the probability that a word which one thread touches in a visit is written by the other thread in a visit.
- * Each word that a thread touches in the window is equally likely, and the larger visit contains the smaller.
+ * The cost is true sharing with the probability that a word of one thread's visit is written in a visit of the other thread. Each word that
+ * a thread touches in the window is equally likely, and the larger visit contains the smaller.
  *
  * A window is evaluated once no thread can touch it any more. Samples are written once all their windows are evaluated. */
 #include "runs/inside/emulate/emulation.h"

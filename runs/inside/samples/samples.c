@@ -87,7 +87,7 @@ struct unsure {
 
 /* ---- cost of measuring ---- */
 
-/* Assumed errors in files without a calibration, from which no cost is subtracted. Not for the emulation, whose times mean nothing. */
+/* Assumed errors in files without a calibration, from which no cost is subtracted. They are not used for the emulation. */
 #define UNCALIBRATED_INSIDE_NS 60.0
 #define UNCALIBRATED_AROUND_NS 150.0
 #define UNSURE_LEAST	       .5 /* least error, as a part of an empty function's apparent time: in programs, the CPU predicts calls less well */

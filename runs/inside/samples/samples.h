@@ -38,7 +38,7 @@ struct samples_calls {
 	uint32_t bursts; /* bursts of simulated windows from which errors are computed; 0: no errors */
 	double *sums;	 /* [n_counters] sums over these calls, in the function itself; NaN: unknown; NULL: all unknown */
 	double *errors;	 /* [n_counters] standard errors of the sums; 0: exact; NaN: unknown */
-	/* The same, including nested calls. */
+	/* Bursts, sums and errors that include nested calls. */
 	uint32_t nested_bursts;
 	double *nested_sums, *nested_errors;
 };
@@ -85,8 +85,8 @@ const char *samples_back_end_name(enum record_back_end back_end);
 enum assay_status samples_read(const char *path, struct samples *out, struct assay_error *err);
 /* Reads a file from its bytes. `name` is for messages. O(n log n). */
 enum assay_status samples_parse(const char *name, const void *bytes, size_t n, struct samples *out, struct assay_error *err);
-/* Does the same by thread, in the order of recording, without `alone` and the functions' first and n. Takes one of 1 << thin_log2 samples,
- * chosen by a hash of thread and start. Needs a third of the time. O(n). */
+/* Does the same as samples_parse(), but keeps the order of recording by thread, without `alone` and the functions' first and n. Takes one
+ * of 1 << thin_log2 samples, chosen by a hash of thread and start. Needs a third of the time. O(n). */
 enum assay_status samples_parse_in_order(const char *name, const void *bytes, size_t n, unsigned thin_log2, struct samples *out,
 					 struct assay_error *err);
 void samples_release(struct samples *samples); /* accepts a zeroed struct */
@@ -112,7 +112,7 @@ struct samples_total {
 	uint32_t bursts; /* bursts of simulated windows from which errors are computed; 0: all was counted, or nothing is known */
 	double *sums;	 /* [n_counters] in the function itself; NaN: unknown */
 	double *errors;	 /* [n_counters] standard errors of the sums; 0: exact; NaN: unknown */
-	/* The same, including nested calls. */
+	/* Bursts, sums and errors that include nested calls. */
 	uint32_t nested_bursts;
 	double *nested_sums, *nested_errors;
 };

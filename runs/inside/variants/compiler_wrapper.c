@@ -145,7 +145,7 @@ static void add_plugin(struct compiler_words *command, const struct compiler_com
 	free(lines);
 }
 
-/* Returns in *out a compiler command whose result counts. `directory`: directory of the parts. */
+/* Returns in *out a compiler command that makes programs count. `directory`: directory of the parts. */
 static enum assay_status features_command_make(const char *const *words, size_t n, enum features_build what, const char *options,
 					       const char *directory, struct compiler_words *out, struct assay_error *err)
 {

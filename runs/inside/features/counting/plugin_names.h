@@ -1,5 +1,5 @@
-/* Names of the features that the gcc plugin (plugin_gcc.cc) counts, the selection of features, and the text that names the counters of a
- * translation unit in the order of their slots (format.h). */
+/* Names of the features that the gcc plugin (plugin_gcc.cc) counts, and the selection of features. Also the text that names the counters of
+ * a translation unit in the order of their slots (format.h). */
 #ifndef RUNS_FEATURES_COUNTING_PLUGIN_NAMES_H
 #define RUNS_FEATURES_COUNTING_PLUGIN_NAMES_H
 
